@@ -72,6 +72,7 @@ static void say(struct gp_rule_ctx *c, const struct drift *d)
                      pct);
     s->action = gp_rule_text(c, "check power, temperature and clocks during the run (nvidia-smi -q -d "
                                 "PERFORMANCE,CLOCK); cool the device, or measure with locked clocks");
+    s->change = gp_rule_text(c, "keep the clocks of the device as high as at the beginning");
     s->formula = gp_rule_text(c, "between nothing and all kernels as fast as in the first third");
     s->assumes = gp_rule_text(
         c, "the work is the same, as the equal grids suggest; the first third was not faster by chance");

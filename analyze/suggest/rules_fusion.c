@@ -324,6 +324,9 @@ static void ask_cast_churn(struct gp_rule_ctx *c)
         s->action =
             gp_rule_text(c, "keep the parameters in the type that the matrix products need, cast unchanging "
                             "tensors only once, and let torch.compile fuse casts into other kernels");
+        s->change =
+            gp_rule_text(c, "cast less: keep the parameters in the type that the matrix products need, "
+                            "and let torch.compile fuse the other casts");
         s->formula =
             gp_rule_text(c, "between nothing and all of them, as the trace does not show which are needed");
         s->assumes = gp_rule_text(
@@ -439,6 +442,8 @@ static void ask_layout_churn(struct gp_rule_ctx *c)
             joins      ? "write into one tensor instead of using torch.cat"
             : channels ? ""
                        : "drop .contiguous() where the next operator accepts strides");
+        if (slower)
+            s->change = gp_rule_text(c, "use channels_last with another normalization than that of groups");
         if (norms_ns) gp_rule_evidence_ns(s, "norms", norms_ns);
         s->formula = gp_rule_text(c, "between nothing and all of them, as some may be needed");
         s->assumes = gp_rule_text(c, "the kernels that read them work as well with the existing order");

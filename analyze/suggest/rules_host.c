@@ -18,7 +18,8 @@ enum { INPUT_BYTES = 65536 };
 struct texts {
     /* the count and the time per step are added to the description */
     const char *description, *action, *formula, *assumes, *check;
-    int64_t least_pct; /* of that time goes at least */
+    int64_t least_pct;  /* of that time goes at least */
+    const char *change; /* what of the action saves the time; NULL: what it begins with */
 };
 
 /* Suggest to take BY_CALL, which sums to TOTAL, from the host; COUNT is 0 where nothing shows it. */
@@ -37,6 +38,7 @@ static struct gp_suggestion *suggest(struct gp_rule_ctx *c, const int64_t *by_ca
         gp_rule_text(c, "%s%s%s: %s per step on the launching threads", t->description, count ? ", " : "",
                      count ? gp_rule_times(c, count) : "", gp_rule_ns(c, s->current_ns));
     s->action = gp_intern_cstr(&c->s->strings, t->action);
+    if (t->change) s->change = gp_intern_cstr(&c->s->strings, t->change);
     s->formula = gp_intern_cstr(&c->s->strings, t->formula);
     s->assumes = gp_intern_cstr(&c->s->strings, t->assumes);
     s->check = gp_intern_cstr(&c->s->strings, t->check);
@@ -56,7 +58,8 @@ static void ask_allocation(struct gp_rule_ctx *c)
         "a replay of the steps without that host time",
         "the memory still fits when it is kept",
         "record again and run trace-diff: expect less idle_blocking_call",
-        100};
+        100,
+        NULL};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_API, gp_call_allocates, by_call, &count);
     if (c->p->found_steps && count * 2 >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= WORTH_PCT)
@@ -87,7 +90,8 @@ static void ask_module_load(struct gp_rule_ctx *c)
         "a replay of the steps without that host time",
         "the recorded steps should represent a long run",
         "record again after a longer warm-up: expect no module loads",
-        100};
+        100,
+        NULL};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_API, gp_call_loads_module, by_call, &count);
     if (c->p->found_steps && count && gp_pct(total, c->plan_ns) >= WORTH_PCT)
@@ -137,7 +141,8 @@ static void ask_recompilation(struct gp_rule_ctx *c)
                                        "a replay of the steps without that host time",
                                        "it happens throughout the run, not only in these steps",
                                        "record again: expect no compilation",
-                                       100};
+                                       100,
+                                       "let nothing be compiled inside steps"};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0, total = 0;
     total += gp_rule_host_time(c, GP_PYTHON, is_compilation, by_call, &count);
     if (!total) total += gp_rule_host_time(c, GP_OP, is_compilation, by_call, &count);
@@ -194,7 +199,7 @@ static const struct pause {
       "for it",
       "a replay of the steps with that host time, or without it",
       "memory that only cycles hold may stay longer",
-      "record again and run trace-diff: expect less idle_garbage_collection", 50}},
+      "record again and run trace-diff: expect less idle_garbage_collection", 50, NULL}},
     {waits_for_lock,
      GP_IDLE_LOCK,
      {"The launching thread waits for a lock or for another thread",
@@ -203,20 +208,20 @@ static const struct pause {
       "it in another process if it is Python's own lock",
       "a replay of the steps with that host time, or without it",
       "the other thread's work can be done elsewhere or later",
-      "record again and run trace-diff: expect less idle_lock", 0}},
+      "record again and run trace-diff: expect less idle_lock", 0, "do less while the lock is held"}},
     {writes_log,
      GP_IDLE_LOGGING,
      {"The launching thread writes log messages",
       "log less often, or use logging.handlers.QueueHandler so that another thread formats and writes",
       "a replay of the steps with that host time, or without it", "another thread can write them",
-      "record again and run trace-diff: expect less idle_logging", 50}},
+      "record again and run trace-diff: expect less idle_logging", 50, NULL}},
     {imports,
      GP_IDLE_IMPORT,
      {"The launching thread imports modules inside steps",
       "import them before the first step, at the top of the file",
       "a replay of the steps with that host time, or without it",
       "it happens throughout the run, not only in these steps",
-      "record again and run trace-diff: expect less idle_import", 50}},
+      "record again and run trace-diff: expect less idle_import", 50, NULL}},
 };
 
 /* Only what the GPU waits for can be saved. */
@@ -378,7 +383,8 @@ static void ask_input_stall(struct gp_rule_ctx *c)
         "a replay of the steps without half of these gaps, or at most without all of them",
         "it prepares the input, and another thread or process can do that as fast",
         "record again and run trace-diff: expect less idle_host",
-        50};
+        50,
+        "prepare the next batch during the step"};
     static const struct texts loads = {"The launching thread loads batches",
                                        "use more DataLoader workers, prefetch_factor and "
                                        "persistent_workers=True; prepare the next batch during the step",
@@ -386,7 +392,8 @@ static void ask_input_stall(struct gp_rule_ctx *c)
                                        "still handed over, or at most without all of it",
                                        "another thread or process can load the data as fast",
                                        "record again and run trace-diff: expect less idle_data_loading",
-                                       50};
+                                       50,
+                                       "load the next batch during the step, with more DataLoader workers"};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_input_time(c, by_call, &count), idle_ns = c->s->step.idle_ns[GP_IDLE_DATA];
     const struct texts *texts = total ? &loads : &gaps;

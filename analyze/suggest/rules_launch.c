@@ -148,6 +148,7 @@ static void ask_compile(struct gp_rule_ctx *c)
     host_is_free(c, s);
     s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);
     s->resource_high_ns = gp_rule_per_step(c, sum.host_ns);
+    bool grows = grids_grow(c);
     int64_t launches = gp_rule_per_step(c, sum.launches_saved), members = gp_rule_per_step(c, sum.members);
     s->description =
         gp_rule_text(c,
@@ -155,13 +156,15 @@ static void ask_compile(struct gp_rule_ctx *c)
                      "per step are small and form chains that a compiler can fuse",
                      late, (long long)members, (long long)gp_rule_per_step(c, (int64_t)c->p->items.n));
     s->action =
-        grids_grow(c)
-            ? gp_intern_cstr(
-                  &c->s->strings,
-                  "give generation a static cache (cache_implementation=\"static\"), since sizes grow from "
-                  "step to step and each would be compiled anew, then use torch.compile(model, "
-                  "mode=\"reduce-overhead\")")
-            : gp_rule_text(c, "use %s, or fuse these operators by hand", gp_rule_compiler(c));
+        grows ? gp_intern_cstr(
+                    &c->s->strings,
+                    "give generation a static cache (cache_implementation=\"static\"), since sizes grow from "
+                    "step to step and each would be compiled anew, then use torch.compile(model, "
+                    "mode=\"reduce-overhead\")")
+              : gp_rule_text(c, "use %s, or fuse these operators by hand", gp_rule_compiler(c));
+    if (grows)
+        s->change = gp_rule_text(c, "compile generation with a static cache: torch.compile(model, "
+                                    "mode=\"reduce-overhead\")");
     s->formula = gp_rule_text(c,
                               "%lld launches per step go away: at least the idle time before each, at most "
                               "all of its host time (%s) and half of the host time before the others",
@@ -267,6 +270,9 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
                              "torch.compile(mode=\"reduce-overhead\")",
                              reads ? "read no value in the middle of the step, then " : "",
                              optimizer ? " with an optimizer made with capturable=True" : "");
+    if (reads)
+        s->change =
+            gp_rule_text(c, "capture the step as a CUDA graph, with no value read in the middle of it");
     s->formula = gp_rule_text(
         c,
         "one launch instead of %lld: the busy time, %lld gaps of at most 1.5 us, and up to 60 us to start%s",

@@ -269,6 +269,9 @@ static void tell_late(struct gp_rule_ctx *c, struct ranks *r, const struct late 
                                    "find out what the host of %s does before its kernels, such as input, "
                                    "logging or checkpoints: the kernels themselves take no longer",
                                    gp_suggest_str(c->s, who));
+    if (!works_more)
+        s->change =
+            gp_rule_text(c, "let the host of %s do less before its kernels", gp_suggest_str(c->s, who));
     s->formula = gp_rule_text(c, "at least, it computes as long as the average rank, as if the work were "
                                  "shared evenly; at most, no rank waits for it");
     s->assumes = gp_rule_text(

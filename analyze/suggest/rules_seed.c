@@ -217,6 +217,7 @@ static void ask_routing(struct gp_rule_ctx *c)
                      gp_rule_ns(c, s->current_ns), gp_rule_ns(c, sum.most_ns));
     s->action = gp_rule_text(c, "find out why these operators take so long; run them on the GPU, or ahead of "
                                 "time in another thread or process");
+    s->change = gp_rule_text(c, "run these operators on the GPU, or ahead of time");
     s->formula = gp_rule_text(c, "between nothing and a replay of the steps without that host time");
     s->assumes = gp_rule_text(c, "the results can be produced elsewhere at no cost to this thread");
     s->check = gp_rule_text(c, "record again and run trace-diff: expect less idle_host");

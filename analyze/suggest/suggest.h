@@ -134,6 +134,7 @@ struct gp_suggestion {
     gp_sid operation;   /* what it concerns: kernel, operator, range, call; 0: the step */
     gp_sid description; /* what is there, with its numbers */
     gp_sid action;      /* what to do */
+    gp_sid change;      /* what of that saves the time; 0: what it begins with */
     gp_sid formula;     /* how the saving was worked out, with the numbers filled in */
     gp_sid assumes;     /* assumptions; 0: none beyond what the trace shows */
     gp_sid check;       /* how to find out whether it was right */

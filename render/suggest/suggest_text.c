@@ -154,7 +154,7 @@ size_t gp_suggest_worth(const struct gp_suggest *s)
     return n;
 }
 
-/* The first thing that an action names: "capture the step as a CUDA graph". */
+/* The first thing that an action names: "capture the step as a CUDA graph". Only where it begins with what saves. */
 static size_t first_clause(const char *action)
 {
     int depth = 0;
@@ -175,8 +175,9 @@ static void tell_first(struct gp_report *r, const struct gp_suggest *s)
     const struct gp_suggestion *one = &s->suggestions.at[0];
     const char *action = gp_suggest_str(s, one->action);
     gp_buf_puts(&b, gp_suggest_worth(s) > 1 ? "First: " : "What to do: ");
-    gp_buf_put(&b, action, first_clause(action));
-    gp_buf_puts(&b, ". That saves ");
+    if (one->change) gp_buf_puts(&b, gp_suggest_str(s, one->change));
+    else gp_buf_put(&b, action, first_clause(action));
+    gp_buf_puts(&b, one->looks ? ". What that shows may save " : ". That saves ");
     put_interval(&b, one->saving_low_ns, one->saving_high_ns);
     if (differs_unprofiled(&s->step)) {
         gp_buf_puts(&b, " of ");
