@@ -271,8 +271,15 @@ int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns,
     return sum;
 }
 
-/* Is the row made of samples? */
-static bool is_sampled(const struct gp_rule_ctx *c, enum gp_table table, size_t row)
+const char *gp_rule_shows_python(const struct gp_rule_ctx *c)
+{
+    const struct gp_recorder *r = c->bare ? c->bare->recorder : NULL;
+    if (r && !strcmp(r->name, "gpuprof-collect")) return "gpuprof-collect --sample";
+    return r && !strcmp(r->name, "torch.profiler") ? "with_stack=True"
+                                                   : "gpuprof-collect --sample, or with_stack=True";
+}
+
+bool gp_rule_is_sampled(const struct gp_rule_ctx *c, enum gp_table table, size_t row)
 {
     return table == GP_PYTHON &&
            gp_category_is_sampled(gp_trace_str(c->t, gp_get_cat(&c->t->events[table], row)));
@@ -292,7 +299,7 @@ int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_r
         if (node != GP_HOST_NONE && gp_rule_outermost(c, &outermost, node, GP_NEED(table), match) != node)
             continue;
         int64_t time = gp_rule_time_before_calls(c, e->start_ns[i], e->start_ns[i] + e->dur_ns[i], by_call);
-        if (count) *count += time > 0 && !is_sampled(c, table, i);
+        if (count) *count += time > 0 && !gp_rule_is_sampled(c, table, i);
         sum += time;
     }
     gp_host_memo_release(&outermost);

@@ -378,8 +378,7 @@ static void ask_input_stall(struct gp_rule_ctx *c)
 {
     static const struct texts gaps = {
         "The launching thread does something for a long time before it copies to the GPU",
-        "look at what prepares the input there (gpuprof-collect --sample, with_stack=True), "
-        "and prepare the next batch during the step: DataLoader workers, another thread",
+        "prepare the next batch during the step: DataLoader workers, another thread",
         "a replay of the steps without half of these gaps, or at most without all of them",
         "it prepares the input, and another thread or process can do that as fast",
         "record again and run trace-diff: expect less idle_host",
@@ -405,6 +404,9 @@ static void ask_input_stall(struct gp_rule_ctx *c)
     if (gp_pct(total, c->plan_ns) >= INPUT_PCT && gp_rule_idle_matters(c, idle_ns)) {
         struct gp_suggestion *s = suggest(c, by_call, total, count, texts);
         if (texts == &loads) s->operation = loading_in(c);
+        else if (!gp_rule_python_is_known(c))
+            s->action = gp_rule_text(c, "look at what prepares the input there (%s), and %s",
+                                     gp_rule_shows_python(c), gaps.action);
         gp_rule_evidence_idle(c, s, idle_ns);
     }
     free(by_call);
@@ -420,8 +422,7 @@ const struct gp_rule gp_rule_input_stall = {
     .guard = "loading that the GPU does not wait for; worker threads",
     .run = ask_input_stall,
     .gaps = true,
-    .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample), which show what the "
-               "loading waits for",
+    .frames = "which show what the loading waits for",
     .measured = true,
     .least_pct = 20,
 };

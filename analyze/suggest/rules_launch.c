@@ -98,6 +98,15 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
     return sum;
 }
 
+/* GPU events that are kernels, and neither copies nor sets. */
+static int64_t count_kernels(const struct gp_rule_ctx *c)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        n += gp_gpu_config(c->t, c->p->items.at[i].row)->kind == GP_KERNEL;
+    return n;
+}
+
 static void host_is_free(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
@@ -154,7 +163,7 @@ static void ask_compile(struct gp_rule_ctx *c)
         gp_rule_text(c,
                      "The GPU is idle %.0f%% of the time because the host is late; %lld of the %lld kernels "
                      "per step are small and form chains that a compiler can fuse",
-                     late, (long long)members, (long long)gp_rule_per_step(c, (int64_t)c->p->items.n));
+                     late, (long long)members, (long long)gp_rule_per_step(c, count_kernels(c)));
     s->action =
         grows ? gp_intern_cstr(
                     &c->s->strings,
@@ -259,12 +268,13 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
     s->unsure = reads; /* the value may be needed: at least nothing */
     if (reads) s->low.n = 0;
     host_is_free(c, s);
-    int64_t n = gp_rule_per_step(c, (int64_t)p->items.n);
+    int64_t n = gp_rule_per_step(c, (int64_t)p->items.n), kernels = gp_rule_per_step(c, count_kernels(c));
     s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);
     s->description = gp_rule_text(c,
-                                  "All %zu steps launch the same %lld kernels with the same grids, and the "
+                                  "All %zu steps launch the same %lld kernels with the same grids%s, and the "
                                   "GPU is idle %.0f%% of the time because the host is late",
-                                  p->steps.n, (long long)n, late);
+                                  p->steps.n, (long long)kernels,
+                                  n > kernels ? " and the same copies and sets" : "", late);
     s->action = gp_rule_text(c,
                              "%scapture the step as a CUDA graph: torch.cuda.graph%s, or "
                              "torch.compile(mode=\"reduce-overhead\")",
@@ -283,7 +293,8 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
     s->check = gp_rule_text(
         c, "record again and run trace-diff: expect one launch per step and no idle_host inside it");
     gp_rule_evidence_pct(s, "host_late", late);
-    gp_rule_evidence_count(s, "kernels", n);
+    gp_rule_evidence_count(s, "kernels", kernels);
+    gp_rule_evidence_count(s, "gpu_events", n);
     gp_rule_evidence_count(s, "identical_steps", (int64_t)p->steps.n);
     gp_rule_evidence_ns(s, "queue_p50", c->s->step.queue_p50_ns);
 }
@@ -328,14 +339,14 @@ static void ask_small_graphs(struct gp_rule_ctx *c)
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
     }
     s->description =
-        gp_rule_text(c, "%lld CUDA graphs are launched per step, with %lld kernels each on average",
+        gp_rule_text(c, "%lld CUDA graphs are launched per step, with %lld nodes each on average",
                      (long long)gp_rule_per_step(c, graphs), (long long)(nodes / graphs));
     s->action = gp_rule_text(c, "capture more into one graph; find what ends each capture");
     s->formula = gp_rule_text(
         c, "all launches but one go away: at least their own time, at most also the host time between them");
     s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer launches");
     gp_rule_evidence_count(s, "graphs", gp_rule_per_step(c, graphs));
-    gp_rule_evidence_count(s, "kernels_a_graph", nodes / graphs);
+    gp_rule_evidence_count(s, "nodes_a_graph", nodes / graphs);
 }
 
 const struct gp_rule gp_rule_small_graphs = {
@@ -343,7 +354,7 @@ const struct gp_rule gp_rule_small_graphs = {
     .type = GP_SUGGEST_LAUNCH,
     .summary = "many small CUDA graphs instead of one large graph",
     .needs = "graph launches",
-    .threshold = "four graphs per step, of fewer than 20 kernels each",
+    .threshold = "four graphs per step, of fewer than 20 nodes each",
     .guard = "",
     .run = ask_small_graphs,
 };
@@ -511,9 +522,13 @@ static void ask_python_gap(struct gp_rule_ctx *c)
                          "At %lld places in every step, nothing is recorded on the launching thread for 30 "
                          "us or more (%s in all); the longest gap is before this operator",
                          (long long)places, gp_rule_ns(c, s->current_ns));
-        s->action = gp_rule_text(
-            c, "record with Python frames (with_stack=True) to see what runs there, then move it out "
-               "of the step");
+        s->action =
+            gp_rule_python_is_known(c)
+                ? gp_rule_text(c, "look there in trace2timeline, and move what runs out of the step")
+                : gp_rule_text(c,
+                               "record with Python frames (%s) to see what runs there, then move it out of "
+                               "the step",
+                               gp_rule_shows_python(c));
         s->formula = gp_rule_text(c, "between nothing and all of that time");
         s->assumes = gp_rule_text(
             c, "the time is work of this thread, not of the garbage collector or another thread");
@@ -533,5 +548,5 @@ const struct gp_rule gp_rule_python_gap = {
     .guard = "the GPU does not wait for the host",
     .run = ask_python_gap,
     .gaps = true,
-    .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample)",
+    .frames = "which show what runs there",
 };

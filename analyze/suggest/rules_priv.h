@@ -178,6 +178,15 @@ void gp_rule_python_held(const struct gp_rule_ctx *c, int64_t *by_call);
 /* Add to BY_CALL the host time in which the launching threads load data, by ranges, operators or Python frames; returns the
  * sum. */
 int64_t gp_rule_input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count);
+/* Are Python functions recorded, or samples of them? */
+static inline bool gp_rule_python_is_known(const struct gp_rule_ctx *c)
+{
+    return c->t->events[GP_PYTHON].n || c->t->events[GP_SAMPLE].n;
+}
+/* What makes the recorder of the trace record them: "gpuprof-collect --sample", "with_stack=True". */
+const char *gp_rule_shows_python(const struct gp_rule_ctx *c);
+/* Is the row made of samples? */
+bool gp_rule_is_sampled(const struct gp_rule_ctx *c, enum gp_table table, size_t row);
 /* Time lost because the host is late, in percent of the replayed time. */
 double gp_rule_host_bound_pct(const struct gp_rule_ctx *c);
 /* The same of the step as it is likely to be without the recorder. */

@@ -512,7 +512,7 @@ const struct gp_rule gp_rule_caching = {
     .guard = "operators that take tensors; the low end is nothing, as the trace does not show whether "
              "something writes to the result",
     .run = ask_caching,
-    .to_know = "record Python frames (with_stack=True), which show who asks for it again",
+    .frames = "which show who asks for it again",
     .measured = true,
     .least_pct = 40,
 };
@@ -583,8 +583,8 @@ static const char *action_of(enum gp_idle_cause cause)
     case GP_IDLE_DEPENDENCY:
         return "find out which stream the GPU waits for, and whether it needs all of that work first";
     default:
-        return "find out what the host does before the launches: record again with operators and Python "
-               "stacks, and look at the launching thread";
+        return "find out what the host does before the launches: look at the launching thread in "
+               "trace2timeline";
     }
 }
 
@@ -617,6 +617,12 @@ static void ask_low_utilisation(struct gp_rule_ctx *c)
                        host && is_compiled(c)
                            ? "launch compiled regions as CUDA graphs: torch.compile(mode=\"reduce-overhead\")"
                            : action_of(cause));
+    if (s->looks && cause != GP_IDLE_SYNC && cause != GP_IDLE_DEPENDENCY && !gp_rule_python_is_known(c))
+        s->action =
+            gp_rule_text(c,
+                         "find out what the host does before the launches: record Python frames (%s), "
+                         "and look at the launching thread in trace2timeline",
+                         gp_rule_shows_python(c));
     s->formula =
         gp_intern_cstr(&c->s->strings, cause == GP_IDLE_SYNC
                                            ? "between nothing and a replay of the steps without any wait"
@@ -637,5 +643,5 @@ const struct gp_rule gp_rule_low_utilisation = {
     .threshold = "busy less than three quarters of the time",
     .guard = "other suggestions save a tenth of the step; idle time that nothing recorded explains",
     .run = ask_low_utilisation,
-    .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample)",
+    .frames = "which show what the host does",
 };

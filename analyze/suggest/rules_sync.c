@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include "analyze/math/sums.h"
 #include "analyze/names/known.h"
+#include "analyze/names/names.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "formats/base/map.h"
 
 enum { SCALAR_BYTES = 16 };
 
@@ -26,7 +28,9 @@ static bool is_about(const struct gp_rule_ctx *c, uint32_t call, bool scalars)
 }
 
 struct waits {
-    int64_t count, waited_ns;
+    int64_t count;  /* of calls that waited */
+    int64_t copies; /* of values that were read, with or without a wait */
+    int64_t waited_ns;
     int64_t sized_ns;        /* of it under operators that must know the size of their result */
     uint32_t longest, sized; /* calls; the longest of those; UINT32_MAX: none */
 };
@@ -60,14 +64,18 @@ static void forget_read(const struct gp_rule_ctx *c, uint32_t call, struct gp_su
 }
 
 /* The calls that waited, either those that read scalars or the others; adds their edits to S unless it is
- * NULL. */
+ * NULL. A copy and the call after it may both wait for the copy, which is one read. */
 static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_suggestion *s)
 {
     struct waits w = {.longest = UINT32_MAX, .sized = UINT32_MAX};
+    uint32_t last = GP_REPLAY_NONE;
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         const struct gp_plan_call *call = &c->p->calls.at[k];
         if (c->p->replay.calls.at[k].waits_for == GP_REPLAY_NONE) continue;
         if (!is_about(c, k, scalars)) continue;
+        uint32_t copy = scalars ? gp_rule_copy_waited_for(c, k) : GP_REPLAY_NONE;
+        w.copies += copy != last;
+        last = copy;
         if (call->waited_for != GP_REPLAY_NONE) {
             w.count++;
             w.waited_ns += call->waited_ns;
@@ -85,29 +93,112 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
     return w;
 }
 
-/* The frame to show: the operator around a call, otherwise the range or Python frame. */
-static gp_sid place_of(struct gp_rule_ctx *c, uint32_t call)
+/* An operator, a range, or a function that a person would look for: not one that only calls others, nor what a thread was doing. */
+static bool is_place(const struct gp_rule_ctx *c, const struct gp_host_event *e)
 {
-    if (c->calls[call].op != UINT32_MAX)
-        return gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[c->calls[call].op]);
-    for (uint32_t node = c->calls[call].node; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
-        const struct gp_host_event *e = &c->v->hs.nodes[node];
-        if (e->table == GP_RANGE || e->table == GP_PYTHON)
-            return gp_rule_label(c, (enum gp_table)e->table, c->t->events[e->table].name[e->row]);
-    }
-    return gp_intern_cstr(&c->s->strings, c->calls[call].name);
+    gp_sid name = c->t->events[e->table].name[e->row];
+    const char *text = gp_trace_str(c->t, name);
+    if (e->table != GP_PYTHON) return e->table == GP_OP || e->table == GP_RANGE;
+    return !gp_frame_is_state(text) && !gp_name_is_glue(text, gp_string_len(&c->t->strings, name));
 }
 
-static void say(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w)
+/* What the waits in functions, operators and ranges of one label sum to. */
+struct place {
+    gp_sid label;
+    int64_t ns;
+    uint32_t node, depth; /* the deepest of them */
+    uint32_t call;        /* the last one that was added, and 1 */
+};
+
+struct places {
+    struct gp_rule_ctx *c;
+    struct gp_map of_name, of_label; /* (table, name), (table, label) -> index */
+    GP_VEC(struct place) v;
+};
+
+static struct place *place_at(struct places *p, const struct gp_host_event *e)
+{
+    gp_sid name = p->c->t->events[e->table].name[e->row];
+    uint32_t *known = gp_map_put(&p->of_name, (uint64_t)e->table << 32 | name, UINT32_MAX);
+    if (*known != UINT32_MAX) return &p->v.at[*known];
+    gp_sid label = gp_rule_label(p->c, (enum gp_table)e->table, name);
+    *known = *gp_map_put(&p->of_label, (uint64_t)e->table << 32 | label, (uint32_t)p->v.n);
+    if (*known == p->v.n) GP_VEC_PUSH(&p->v, ((struct place){.label = label}));
+    return &p->v.at[*known];
+}
+
+/* Is it the range of the step itself? */
+static bool is_step(const struct gp_rule_ctx *c, uint32_t call, const struct gp_host_event *e)
+{
+    return e->table == GP_RANGE &&
+           c->t->events[GP_RANGE].name[e->row] == c->p->steps.at[c->p->calls.at[call].step].name;
+}
+
+/* Add the wait of CALL to all places that it is in. */
+static void add_places(struct places *p, uint32_t call)
+{
+    enum { MOST = 64 };
+    const struct gp_rule_ctx *c = p->c;
+    const struct gp_host_event *nodes = c->v->hs.nodes;
+    uint32_t depth = MOST;
+    for (uint32_t node = c->calls[call].node; node != GP_HOST_NONE && depth; node = nodes[node].parent) {
+        if (!is_place(c, &nodes[node]) || is_step(c, call, &nodes[node])) continue;
+        struct place *place = place_at(p, &nodes[node]);
+        if (place->call != call + 1) place->ns += c->p->calls.at[call].waited_ns;
+        if (depth > place->depth) place->depth = depth, place->node = node;
+        place->call = call + 1;
+        depth--;
+    }
+}
+
+/* Of two places with more than half of all waits, the inner one has no more of them. */
+static bool is_inside(const struct place *a, const struct place *b)
+{
+    return !b || a->ns < b->ns || (a->ns == b->ns && a->depth > b->depth);
+}
+
+/* The innermost place in which the calls waited for more than half of the time, since samples may lie beside the waits: its label,
+ * or 0 if there is none. */
+static gp_sid most_waited_in(struct gp_rule_ctx *c, bool scalars, bool *sampled)
+{
+    struct places p = {.c = c};
+    const struct place *best = NULL;
+    int64_t all_ns = 0;
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        if (c->p->calls.at[k].waited_for == GP_REPLAY_NONE || !is_about(c, k, scalars)) continue;
+        all_ns += c->p->calls.at[k].waited_ns;
+        add_places(&p, k);
+    }
+    for (size_t i = 0; i < p.v.n; i++)
+        if (gp_mul_saturated(p.v.at[i].ns, 2) > all_ns && is_inside(&p.v.at[i], best)) best = &p.v.at[i];
+    gp_sid label = best ? best->label : 0;
+    const struct gp_host_event *e = best ? &c->v->hs.nodes[best->node] : NULL;
+    *sampled = e && gp_rule_is_sampled(c, (enum gp_table)e->table, e->row);
+    gp_map_release(&p.of_name);
+    gp_map_release(&p.of_label);
+    GP_VEC_FREE(&p.v);
+    return label;
+}
+
+static void say_place(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w, bool scalars)
+{
+    bool sampled;
+    s->operation = most_waited_in(c, scalars, &sampled);
+    if (!s->operation) s->operation = gp_intern_cstr(&c->s->strings, c->calls[w->longest].name);
+    if (sampled) gp_rule_evidence_text(s, "place_from", gp_intern_cstr(&c->s->strings, "samples"));
+}
+
+static void say(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w, bool scalars)
 {
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w->waited_ns);
-    s->operation = place_of(c, w->longest);
     s->formula = gp_rule_text(c, "a replay of the steps without these waits: the host keeps launching");
     s->check =
         gp_rule_text(c, "record again and run trace-diff: expect less idle_synchronisation and idle_host");
+    if (scalars) gp_rule_evidence_count(s, "reads", gp_rule_per_step(c, w->copies));
     gp_rule_evidence_count(s, "waits", gp_rule_per_step(c, w->count));
     gp_rule_evidence_ns(s, "waited", s->current_ns);
     gp_rule_evidence_text(s, "longest_in", gp_intern_cstr(&c->s->strings, c->calls[w->longest].name));
+    say_place(c, s, w, scalars);
 }
 
 /* What waits is not the program, but an operator: it must know how many elements it returns. */
@@ -120,7 +211,7 @@ static void say_size(struct gp_rule_ctx *c, struct gp_suggestion *s, const struc
                                   "The host reads single values from the GPU %s and waits %s per step for "
                                   "them, mostly because %s must know how "
                                   "many elements it returns",
-                                  gp_rule_times(c, w->count), gp_rule_ns(c, s->current_ns), op);
+                                  gp_rule_times(c, w->copies), gp_rule_ns(c, s->current_ns), op);
     s->action = gp_rule_text(
         c, "avoid results whose size depends on the data: apply masks with torch.where or a product, use "
            "torch.nonzero_static(size=N), or compute indices once and reuse them");
@@ -133,10 +224,10 @@ static void ask_scalar_read(struct gp_rule_ctx *c)
     if (!w.count || w.count * 2 < (int64_t)c->n_steps) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     find_waits(c, true, s);
-    say(c, s, &w);
+    say(c, s, &w, true);
     s->description = gp_rule_text(
         c, "The host reads single values from the GPU %s (as .item() does) and waits %s per step for them",
-        gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns));
+        gp_rule_times(c, w.copies), gp_rule_ns(c, s->current_ns));
     if (w.sized != UINT32_MAX && gp_mul_saturated(w.sized_ns, 2) > w.waited_ns) {
         say_size(c, s, &w);
         return;
@@ -154,7 +245,7 @@ const struct gp_rule gp_rule_scalar_read = {
     .threshold = "a copy of at most 16 bytes to the host that the host waits for, every second step",
     .guard = "waits that cost nothing in the replay because the GPU had no work left save nothing",
     .run = ask_scalar_read,
-    .to_know = "record Python frames (with_stack=True), which show what the value decides",
+    .frames = "which show what the value decides",
     .measured = true,
 };
 
@@ -164,7 +255,7 @@ static void ask_blocking_sync(struct gp_rule_ctx *c)
     if (w.count * 2 < (int64_t)c->n_steps || gp_pct(w.waited_ns, c->plan_ns) < WAIT_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     find_waits(c, false, s);
-    say(c, s, &w);
+    say(c, s, &w, false);
     s->description =
         gp_rule_text(c, "The host waits for the GPU %s, %s per step; the longest wait is in %s",
                      gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns), c->calls[w.longest].name);
@@ -181,6 +272,6 @@ const struct gp_rule gp_rule_blocking_sync = {
     .guard = "one wait at the end of the recording; waits right after a copy (see synchronous_copy); waits "
              "that cost nothing in the replay save nothing",
     .run = ask_blocking_sync,
-    .to_know = "record Python frames (with_stack=True), which show who waits",
+    .frames = "which show who waits",
     .measured = true,
 };

@@ -527,6 +527,8 @@ static gp_sid to_know_of(struct gp_rule_ctx *c, const struct gp_suggestion *s, i
     if (gp_pct(width, c->s->step.unprofiled_ns) < WIDE_PCT) return 0;
     if (gp_mul_saturated(recorder_ns, 3) >= width)
         return gp_rule_text(c, "time the steps without the recorder and give that with --step-time");
+    if (s->rule->frames && !gp_rule_python_is_known(c))
+        return gp_rule_text(c, "record Python frames (%s), %s", gp_rule_shows_python(c), s->rule->frames);
     if (!s->rule->to_know || (s->rule->sizes && sizes_known(c))) return 0;
     if (c->counted.n && strstr(s->rule->to_know, "--metrics")) return 0;
     return gp_intern_cstr(&c->s->strings, s->rule->to_know);

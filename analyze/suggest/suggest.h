@@ -95,6 +95,7 @@ struct gp_rule {
     void (*run)(struct gp_rule_ctx *c);
     bool gaps;           /* it looks for what holds the host in long gaps, which other rules leave alone */
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
+    const char *frames;  /* the same of Python frames: what they show; NULL: to_know */
     bool measured;       /* samples/score.py holds its predictions against measurements */
     int least_pct; /* of the high end: every change that was measured gained more, where the host kept up; 0: none is known */
     bool sizes;   /* to_know asks for sizes: nothing to record where they are known */

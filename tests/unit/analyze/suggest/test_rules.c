@@ -142,6 +142,27 @@ static void a_host_that_does_not_wait_works_faster(void **state)
     assert_true(most < 2 * (slow > fast ? slow : fast) + 5 * US);
 }
 
+/* Ten kernels and two copies on the device, for which the host is late. */
+static void kernels_and_copies(struct program *p)
+{
+    for (int i = 0; i < 10; i++) host(p, 30 * US), kernel(p, ELEMENTWISE, 2 * US);
+    for (int i = 0; i < 2; i++)
+        host(p, 30 * US), copy(p, "Memcpy DtoD (Device -> Device)", 1 * US, 4096, false);
+}
+
+static void copies_are_not_called_kernels(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, kernels_and_copies);
+    const char *graph = gp_suggest_str(&p.s, said(&p, "cuda_graph")->description);
+    assert_non_null(
+        strstr(graph, "launch the same 10 kernels with the same grids and the same copies and sets,"));
+    const char *compile = gp_suggest_str(&p.s, said(&p, "compile")->description);
+    assert_non_null(strstr(compile, "10 of the 10 kernels per step are small"));
+    end(&p);
+}
+
 /* The wait is in aten::nonzero, which must know how large its result is. */
 static void nonzero_each_step(struct program *p)
 {
@@ -675,6 +696,7 @@ int main(void)
         cmocka_unit_test(equal_steps_become_a_graph),
         cmocka_unit_test(a_value_that_is_read_each_step_holds_the_host_up),
         cmocka_unit_test(a_host_that_does_not_wait_works_faster),
+        cmocka_unit_test(copies_are_not_called_kernels),
         cmocka_unit_test(an_operator_that_must_know_its_size_gets_other_advice),
         cmocka_unit_test(a_wait_each_step_holds_the_host_up),
         cmocka_unit_test(pageable_memory_is_pinned),

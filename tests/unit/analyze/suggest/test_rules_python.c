@@ -49,6 +49,13 @@ static void loading_step(struct program *p)
     ten_kernels(p);
 }
 
+static int64_t evidence(const struct gp_suggestion *s, const char *name)
+{
+    for (size_t i = 0; i < s->evidence.n; i++)
+        if (!strcmp(s->evidence.at[i].name, name)) return s->evidence.at[i].value;
+    return -1;
+}
+
 static void says(const struct program *p, const char *what, const char *action)
 {
     const struct gp_suggestion *s = said(p, "python_overhead");
@@ -111,7 +118,8 @@ static void a_pause_that_the_gpu_waits_for_matters_from_5_percent_on(void **stat
         run(&p, paused_step);
         const struct gp_suggestion *s = said(&p, pause.rule);
         assert_non_null(s);
-        assert_int_equal(s->limit_ns, 36800); // as above: 9 times 40 us of 9 times 368 us and 288, in a step 368
+        assert_int_equal(s->limit_ns,
+                         36800); // as above: 9 times 40 us of 9 times 368 us and 288, in a step 368
         assert_true(s->saving_high_ns <= s->limit_ns);
         assert_string_equal(gp_suggest_str(&p.s, s->operation), pause.function);
         // how often it happened is not known from samples
@@ -147,6 +155,46 @@ static void waiting_for_the_backward_pass_is_not_waiting_for_a_lock(void **state
     }
 }
 
+/* A value is read in FUNCTION after GPU work of DUR, which is over by then if it is LATE. */
+static void read_in(struct program *p, const char *function, int64_t dur, bool late)
+{
+    int64_t from = p->now;
+    kernel(p, GEMM, dur);
+    copy(p, "Memcpy DtoH (Device -> Pinned)", 1 * US, 4, false);
+    if (late) host(p, dur + 50 * US);
+    wait(p, "cudaStreamSynchronize");
+    gp_set_cat(&p->t.events[GP_PYTHON], mk_host(&p->t, GP_PYTHON, p->main, from, p->now, function),
+               gp_intern_cstr(&p->t.strings, GP_SAMPLED_CATEGORY));
+    host(p, 20 * US);
+}
+
+/* The longest wait is in another function than most of the waiting, and one read of four waits for nothing. */
+static void reading_step(struct program *p)
+{
+    int64_t from = p->now;
+    read_in(p, "apps.py(168): log", 200 * US, false);
+    read_in(p, "torch/optim/adam.py(151): Adam._init_group", 250 * US, false);
+    read_in(p, "apps.py(168): log", 200 * US, false);
+    read_in(p, "apps.py(168): log", 10 * US, true);
+    gp_set_cat(&p->t.events[GP_PYTHON], mk_host(&p->t, GP_PYTHON, p->main, from, p->now, "apps.py(99): main"),
+               gp_intern_cstr(&p->t.strings, GP_SAMPLED_CATEGORY));
+}
+
+static void all_reads_count_and_are_placed_where_most_of_the_waiting_is(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, reading_step);
+    const struct gp_suggestion *s = said(&p, "scalar_read");
+    assert_non_null(s);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "from the GPU 4 times per step"));
+    assert_string_equal(gp_suggest_str(&p.s, s->operation), "apps.py(168): log");
+    assert_int_equal(evidence(s, "reads"), 4);
+    assert_int_equal(evidence(s, "waits"), 3);
+    assert_int_equal(s->to_know, 0); // frames are there
+    end(&p);
+}
+
 /* A compiler saves the time between launches, which is 30 us before each of ten kernels, not the 5 ms of Python before them. */
 static void launch_rules_leave_that_time_alone(void **state)
 {
@@ -166,6 +214,7 @@ int main(void)
         cmocka_unit_test(long_python_code_is_named),
         cmocka_unit_test(a_pause_that_the_gpu_waits_for_matters_from_5_percent_on),
         cmocka_unit_test(waiting_for_the_backward_pass_is_not_waiting_for_a_lock),
+        cmocka_unit_test(all_reads_count_and_are_placed_where_most_of_the_waiting_is),
         cmocka_unit_test(launch_rules_leave_that_time_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
