@@ -44,6 +44,17 @@ bool gp_kernel_is_jax_single(const char *name)
     return gp_starts(name, "wrapped_");
 }
 
+bool gp_kernel_is_xla(const char *name)
+{
+    static const char *const begins[] = {"loop_", "input_", "gemm_fusion", "fusion_", NULL};
+    return gp_kernel_is_jax_single(name) || (starts_any(name, begins) && has(name, "fusion"));
+}
+
+bool gp_kernel_is_pytorch(const char *name)
+{
+    return has(name, "at::native") || has(name, "at6native");
+}
+
 bool gp_kernel_is_cupy(const char *name)
 {
     return gp_starts(name, "cupy_");
@@ -150,6 +161,13 @@ bool gp_op_needs_size(const char *name)
     for (const char *const *o = ops; *o; o++)
         if (!strcmp(op, *o)) return true;
     return false;
+}
+
+/* ---- ranges ---- */
+
+bool gp_range_sets_up(const char *name)
+{
+    return has(name, "ncclCommInit") || has(name, "ncclCommSplit");
 }
 
 /* ---- copies: "Memcpy HtoD (Pageable -> Device)" ---- */

@@ -19,6 +19,9 @@
 bool gp_kernel_is_triton(const char *name);
 /* Of torch.compile, which joined pointwise operators or reductions in it. */
 bool gp_kernel_is_triton_fused(const char *name);
+/* Made by XLA, JAX's compiler. */
+bool gp_kernel_is_xla(const char *name);
+bool gp_kernel_is_pytorch(const char *name);
 /* A single operation of JAX outside of jax.jit, and one of CuPy's. */
 bool gp_kernel_is_jax_single(const char *name);
 bool gp_kernel_is_cupy(const char *name);
@@ -51,6 +54,11 @@ bool gp_kernel_is_double(const char *name);
 
 /* Must know on the host how large its result is, which depends on the values: nonzero, unique, masked_select. */
 bool gp_op_needs_size(const char *name);
+
+/* ---- ranges ---- */
+
+/* In which NCCL sets up communicators, once: "ncclCommInitRankConfig". */
+bool gp_range_sets_up(const char *name);
 
 /* ---- copies ---- */
 

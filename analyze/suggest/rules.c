@@ -31,6 +31,14 @@ int64_t gp_rule_per_step(const struct gp_rule_ctx *c, int64_t total)
     return (total + (total < 0 ? -n / 2 : n / 2)) / n;
 }
 
+int64_t gp_rule_kernels(const struct gp_rule_ctx *c)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        n += gp_gpu_config(c->t, c->p->items.at[i].row)->kind == GP_KERNEL;
+    return n;
+}
+
 /* ---- text ---- */
 
 /* FORMAT without its "per step": with no steps, figures stand for the whole trace. */
@@ -274,7 +282,7 @@ int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns,
 const char *gp_rule_shows_python(const struct gp_rule_ctx *c)
 {
     const struct gp_recorder *r = c->bare ? c->bare->recorder : NULL;
-    if (r && !strcmp(r->name, "gpuprof-collect")) return "gpuprof-collect --sample";
+    if (c->jax || (r && !strcmp(r->name, "gpuprof-collect"))) return "gpuprof-collect --sample";
     return r && !strcmp(r->name, "torch.profiler") ? "with_stack=True"
                                                    : "gpuprof-collect --sample, or with_stack=True";
 }

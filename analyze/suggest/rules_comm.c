@@ -51,9 +51,13 @@ static void ask_exposed_communication(struct gp_rule_ctx *c)
         gp_rule_ns(c, s->resource_high_ns), exposed);
     s->action = gp_intern_cstr(
         &c->s->strings,
-        trains(c)
-            ? "try other bucket sizes (bucket_cap_mb), prefetching (FSDP), gradient accumulation "
-              "or compression; run trace-hta on all ranks to see which rank the others wait for"
+        trains(c) || c->jax
+            ? gp_rule_in(
+                  c,
+                  "try other bucket sizes (bucket_cap_mb), prefetching (FSDP), gradient accumulation "
+                  "or compression; run trace-hta on all ranks to see which rank the others wait for",
+                  "overlap them with what does not need them (XLA's latency-hiding scheduler), or accumulate "
+                  "gradients; run trace-hta on all ranks to see which rank the others wait for")
             : "join collectives of layers with what follows them (fused all-reduce and norm, custom "
               "all-reduce), "
               "overlap them with other requests, or split the model over fewer devices; run trace-hta on "
@@ -114,9 +118,10 @@ static void ask_small_collectives(struct gp_rule_ctx *c)
                                   (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(
         c, "merge the %lld short collectives per step into fewer: %s", (long long)gp_rule_per_step(c, count),
-        trains(c) ? "larger buckets (bucket_cap_mb), coalescing"
-                  : "fuse those of one layer, or reduce once per layer; buckets are for gradients, "
-                    "and nothing here has a backward pass");
+        c->jax      ? "let XLA combine them (--xla_gpu_all_reduce_combine_threshold_bytes)"
+        : trains(c) ? "larger buckets (bucket_cap_mb), coalescing"
+                    : "fuse those of one layer, or reduce once per layer; buckets are for gradients, "
+                      "and nothing here has a backward pass");
     s->formula = gp_rule_text(
         c, "between nothing and, for each but one, the shortest one's time (%s) and its host time",
         gp_rule_ns(c, shortest));

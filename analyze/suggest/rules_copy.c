@@ -92,9 +92,12 @@ static void ask_pageable_copy(struct gp_rule_ctx *c)
                                   gp_rule_times(c, count), copy_ns ? (double)bytes / (double)copy_ns : 0,
                                   gp_rule_ns(c, s->current_ns), blocked_ns ? " and blocks the host for " : "",
                                   blocked_ns ? gp_rule_ns(c, gp_rule_per_step(c, blocked_ns)) : "");
-    s->action = gp_rule_text(
-        c, "pin the memory (pin_memory=True in the DataLoader, tensor.pin_memory()) and copy with "
-           "non_blocking=True");
+    s->action = gp_intern_cstr(
+        &c->s->strings,
+        gp_rule_in(c,
+                   "pin the memory (pin_memory=True in the DataLoader, tensor.pin_memory()) and copy with "
+                   "non_blocking=True",
+                   "pin the memory (memory_kind=\"pinned_host\") and copy with jax.device_put"));
     s->formula =
         gp_rule_text(c, "%s at %lld to %lld GB/s%s, and no wait on the host",
                      gp_rule_size(c, gp_rule_per_step(c, bytes)), (long long)low / 1000,
@@ -174,11 +177,17 @@ static void ask_synchronous_copy(struct gp_rule_ctx *c)
     s->description = gp_rule_text(
         c, "The host waits for copies %s (%s on average) and launches nothing meanwhile: %s per step",
         gp_rule_times(c, w.count), gp_rule_size(c, w.bytes / w.count), gp_rule_ns(c, s->current_ns));
-    s->action = gp_rule_text(
-        c, w.to_host == w.count
-               ? "copy to pinned memory with non_blocking=True, and wait for an event where the "
-                 "bytes are needed, after the next launches"
-               : "copy from pinned memory with non_blocking=True (cudaMemcpyAsync without a wait after it)");
+    s->action = gp_intern_cstr(
+        &c->s->strings,
+        w.to_host == w.count
+            ? gp_rule_in(c,
+                         "copy to pinned memory with non_blocking=True, and wait for an event where the "
+                         "bytes are needed, after the next launches",
+                         "copy with copy_to_host_async(), and read the bytes after the next launches")
+            : gp_rule_in(
+                  c,
+                  "copy from pinned memory with non_blocking=True (cudaMemcpyAsync without a wait after it)",
+                  "copy with jax.device_put, and do not wait for it"));
     s->formula =
         gp_rule_text(c, w.to_host ? "a replay of the steps without these waits; the low end removes only the "
                                     "waits for copies to the GPU"
@@ -284,6 +293,18 @@ const struct gp_rule gp_rule_copy_overlap = {
 
 /* ---- many small ones ---- */
 
+/* By item: is it launched during the set-up of communicators, on any thread? The caller frees the result. */
+static uint8_t *in_set_up(const struct gp_rule_ctx *c)
+{
+    uint8_t *in = gp_zalloc(c->p->items.n + 1);
+    struct gp_host_memo memo = {.hs = &c->v->hs};
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        in[i] = gp_rule_outermost(c, &memo, c->calls[c->p->items.at[i].call].node, GP_NEED_ALL, gp_range_sets_up) !=
+                GP_HOST_NONE;
+    gp_host_memo_release(&memo);
+    return in;
+}
+
 static bool is_small(const struct gp_rule_ctx *c, uint32_t item, gp_rule_match *direction)
 {
     int64_t bytes = gp_rule_bytes(c, item);
@@ -292,17 +313,19 @@ static bool is_small(const struct gp_rule_ctx *c, uint32_t item, gp_rule_match *
     return c->items[item].kind == GP_FRAME_MEMCPY && direction(name) && bytes > 0 && bytes < SMALL_BYTES;
 }
 
-static void ask_small_of(struct gp_rule_ctx *c, gp_rule_match *direction, const char *words)
+static void ask_small_of(struct gp_rule_ctx *c, const uint8_t *set_up, gp_rule_match *direction,
+                         const char *words)
 {
     const struct gp_plan *p = c->p;
     int64_t count = 0, bytes = 0, dur = 0;
     for (uint32_t i = 0; i < p->items.n; i++)
-        if (is_small(c, i, direction)) count++, bytes += gp_rule_bytes(c, i), dur += gp_rule_dur(c, i);
+        if (!set_up[i] && is_small(c, i, direction))
+            count++, bytes += gp_rule_bytes(c, i), dur += gp_rule_dur(c, i);
     if (count <= (int64_t)(SMALL_COPIES * c->n_steps)) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     uint32_t step = UINT32_MAX;
     for (uint32_t i = 0; i < p->items.n; i++) {
-        if (!is_small(c, i, direction)) continue;
+        if (set_up[i] || !is_small(c, i, direction)) continue;
         bool first = p->items.at[i].step != step;
         uint32_t call = p->items.at[i].call;
         step = p->items.at[i].step;
@@ -332,8 +355,11 @@ static void ask_small_of(struct gp_rule_ctx *c, gp_rule_match *direction, const 
 
 static void ask_small_copies(struct gp_rule_ctx *c)
 {
-    ask_small_of(c, gp_copy_to_device, "to the GPU");
-    ask_small_of(c, gp_copy_to_host, "to the host");
+    if (!c->p->found_steps) return;
+    uint8_t *set_up = in_set_up(c);
+    ask_small_of(c, set_up, gp_copy_to_device, "to the GPU");
+    ask_small_of(c, set_up, gp_copy_to_host, "to the host");
+    free(set_up);
 }
 
 const struct gp_rule gp_rule_small_copies = {
@@ -342,7 +368,9 @@ const struct gp_rule gp_rule_small_copies = {
     .summary = "many small copies in one direction",
     .needs = "copies with bytes",
     .threshold = "more than 10 per step below 64 KB",
-    .guard = "single values that the host reads (see scalar_read)",
+    .guard =
+        "single values that the host reads (see scalar_read); the set-up of communicators; traces without "
+        "steps, where it may be part of the start-up",
     .run = ask_small_copies,
     .to_know = "record operators, which show what is copied",
     .measured = true,

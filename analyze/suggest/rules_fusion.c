@@ -283,8 +283,10 @@ static void ask_epilogue(struct gp_rule_ctx *c)
                          "One or two elementwise kernels after a matrix product read its result again: %lld "
                          "such kernels per step, %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        s->action = gp_rule_text(c, "use torch.compile(mode=\"max-autotune\"), which fuses such work into "
-                                    "the product, or cuBLASLt epilogues (bias, GELU, ReLU, scale)");
+        s->action = gp_rule_text(c,
+                                 "use %s, which fuses such work into "
+                                 "the product, or cuBLASLt epilogues (bias, GELU, ReLU, scale)",
+                                 gp_rule_in(c, "torch.compile(mode=\"max-autotune\")", "jax.jit on both"));
         s->formula = gp_rule_text(c, "three to nine tenths of their time: their other inputs are still read");
         s->assumes = gp_rule_text(c, "the kernels work on the product's result");
         s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer elementwise kernels, and "
@@ -322,11 +324,14 @@ static void ask_cast_churn(struct gp_rule_ctx *c)
             gp_rule_text(c, "Kernels that only convert tensors to another type: %lld per step, %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         s->action =
-            gp_rule_text(c, "keep the parameters in the type that the matrix products need, cast unchanging "
-                            "tensors only once, and let torch.compile fuse casts into other kernels");
-        s->change =
-            gp_rule_text(c, "cast less: keep the parameters in the type that the matrix products need, "
-                            "and let torch.compile fuse the other casts");
+            gp_rule_text(c,
+                         "keep the parameters in the type that the matrix products need, cast unchanging "
+                         "tensors only once, and let %s fuse casts into other kernels",
+                         gp_rule_in(c, "torch.compile", "jax.jit"));
+        s->change = gp_rule_text(c,
+                                 "cast less: keep the parameters in the type that the matrix products need, "
+                                 "and let %s fuse the other casts",
+                                 gp_rule_in(c, "torch.compile", "jax.jit"));
         s->formula =
             gp_rule_text(c, "between nothing and all of them, as the trace does not show which are needed");
         s->assumes = gp_rule_text(
@@ -417,36 +422,88 @@ static int64_t drop_gradients_of_splits(struct gp_rule_ctx *c, uint8_t *items)
     return left;
 }
 
+static bool is_flat_convolution(const char *name)
+{
+    return strstr(name, "conv1d") || strstr(name, "Conv1d") || strstr(name, "conv_transpose1d");
+}
+
+static bool is_convolution(const char *name)
+{
+    return strstr(name, "conv2d") || strstr(name, "Conv2d") || strstr(name, "conv3d") ||
+           strstr(name, "Conv3d") || strstr(name, "conv_transpose2d") || strstr(name, "conv_transpose3d");
+}
+
+/* Are the convolutions, by the operators and functions around kernels that turn channels, those of sequences, for which there is
+ * no channels_last? */
+static bool only_sequences(const struct gp_rule_ctx *c, const uint8_t *turns)
+{
+    struct gp_host_memo flat = {.hs = &c->v->hs}, others = {.hs = &c->v->hs};
+    bool any_flat = false, any_other = false;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t node = c->calls[c->p->items.at[i].call].node;
+        if (!turns[i]) continue;
+        any_flat |= gp_rule_outermost(c, &flat, node, GP_NEED_ALL, is_flat_convolution) != GP_HOST_NONE;
+        any_other |= gp_rule_outermost(c, &others, node, GP_NEED_ALL, is_convolution) != GP_HOST_NONE;
+    }
+    gp_host_memo_release(&flat);
+    gp_host_memo_release(&others);
+    return any_flat && !any_other;
+}
+
+/* Would channels_last help? If most of the time is in kernels that turn channels, and these are of images. Keeps in ITEMS what
+ * that would remove, otherwise the rest. */
+static bool keep_what_turns(const struct gp_rule_ctx *c, uint8_t *items)
+{
+    uint8_t *turns = match_items(c, turns_channels), *joins = match_items(c, joins_tensors);
+    int64_t turning = 0, copying = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (!items[i]) continue;
+        if (turns[i]) turning += gp_rule_dur(c, i);
+        else if (!joins[i]) copying += gp_rule_dur(c, i);
+    }
+    bool channels = turning > copying && !only_sequences(c, turns);
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        if (items[i] && !joins[i] && (bool)turns[i] != channels) items[i] = 0;
+    free(turns);
+    free(joins);
+    return channels;
+}
+
+static void advise_layout(struct gp_rule_ctx *c, struct gp_suggestion *s, bool channels, bool joins)
+{
+    bool slower = channels && count_of(c, is_group_norm) > 0;
+    s->unsure = !channels || slower;
+    s->looks = slower;
+    int64_t norms_ns = channels ? gp_rule_per_step(c, edit_norms(c, s)) : 0;
+    s->resource_high_ns += norms_ns;
+    s->action = gp_rule_text(
+        c, "%s%s%s%s", slower ? "replace group normalization, which is slower with channels last, then " : "",
+        channels ? "use channels_last for the model and its input (.to(memory_format=torch.channels_last))"
+                 : "",
+        channels && joins ? "; " : "",
+        joins      ? "write into one tensor instead of using torch.cat"
+        : channels ? ""
+                   : "drop .contiguous() where the next operator accepts strides");
+    if (slower)
+        s->change = gp_rule_text(c, "use channels_last with another normalization than that of groups");
+    if (norms_ns) gp_rule_evidence_ns(s, "norms", norms_ns);
+    s->assumes =
+        gp_rule_text(c, "the kernels that read them work as well with the existing order%s",
+                     channels ? "; the convolutions are of images or volumes, not of sequences" : "");
+}
+
 static void ask_layout_churn(struct gp_rule_ctx *c)
 {
     uint8_t *items = match_items(c, gp_pointwise_reorders);
-    int64_t joins = drop_gradients_of_splits(c, items);
+    bool joins = drop_gradients_of_splits(c, items) > 0, channels = keep_what_turns(c, items);
     struct sum sum = sum_of(c, items);
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= LAYOUT_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
         s->description = gp_rule_text(
             c, "Kernels that only join tensors or copy them into another order: %lld per step, %s",
             (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        bool channels = count_of(c, turns_channels) > 0, slower = channels && count_of(c, is_group_norm) > 0;
-        s->unsure = !channels || slower;
-        s->looks = slower;
-        int64_t norms_ns = channels ? gp_rule_per_step(c, edit_norms(c, s)) : 0;
-        s->resource_high_ns += norms_ns;
-        s->action = gp_rule_text(
-            c, "%s%s%s%s",
-            slower ? "replace group normalization, which is slower with channels last, then " : "",
-            channels
-                ? "use channels_last for the model and its input (.to(memory_format=torch.channels_last))"
-                : "",
-            channels && joins ? "; " : "",
-            joins      ? "write into one tensor instead of using torch.cat"
-            : channels ? ""
-                       : "drop .contiguous() where the next operator accepts strides");
-        if (slower)
-            s->change = gp_rule_text(c, "use channels_last with another normalization than that of groups");
-        if (norms_ns) gp_rule_evidence_ns(s, "norms", norms_ns);
+        advise_layout(c, s, channels, joins);
         s->formula = gp_rule_text(c, "between nothing and all of them, as some may be needed");
-        s->assumes = gp_rule_text(c, "the kernels that read them work as well with the existing order");
         s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer copy kernels");
     }
     free(items);
@@ -458,7 +515,9 @@ const struct gp_rule gp_rule_layout_churn = {
     .summary = "kernels that only join tensors or copy them into another order",
     .needs = "kernel names",
     .threshold = "once per step, 3% of the busy time",
-    .guard = "copies that change the type; joins in a backward pass, which are gradients of splits",
+    .guard = "copies that change the type; joins in a backward pass, which are gradients of splits; "
+             "channels_last for "
+             "convolutions of sequences, or where copies with strides take longer than turning channels",
     .run = ask_layout_churn,
     .to_know =
         "record hardware counters (gpuprof-collect --metrics) of the copies and of the layers around them",

@@ -20,6 +20,7 @@ struct texts {
     const char *description, *action, *formula, *assumes, *check;
     int64_t least_pct;  /* of that time goes at least */
     const char *change; /* what of the action saves the time; NULL: what it begins with */
+    const char *jax;    /* in place of the action in a program of JAX; NULL: the same */
 };
 
 /* Suggest to take BY_CALL, which sums to TOTAL, from the host; COUNT is 0 where nothing shows it. */
@@ -37,7 +38,7 @@ static struct gp_suggestion *suggest(struct gp_rule_ctx *c, const int64_t *by_ca
     s->description =
         gp_rule_text(c, "%s%s%s: %s per step on the launching threads", t->description, count ? ", " : "",
                      count ? gp_rule_times(c, count) : "", gp_rule_ns(c, s->current_ns));
-    s->action = gp_intern_cstr(&c->s->strings, t->action);
+    s->action = gp_intern_cstr(&c->s->strings, t->jax ? gp_rule_in(c, t->action, t->jax) : t->action);
     if (t->change) s->change = gp_intern_cstr(&c->s->strings, t->change);
     s->formula = gp_intern_cstr(&c->s->strings, t->formula);
     s->assumes = gp_intern_cstr(&c->s->strings, t->assumes);
@@ -59,7 +60,9 @@ static void ask_allocation(struct gp_rule_ctx *c)
         "the memory still fits when it is kept",
         "record again and run trace-diff: expect less idle_blocking_call",
         100,
-        NULL};
+        NULL,
+        "let XLA keep the memory: not XLA_PYTHON_CLIENT_ALLOCATOR=platform, nor "
+        "XLA_PYTHON_CLIENT_PREALLOCATE=false"};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_API, gp_call_allocates, by_call, &count);
     if (c->p->found_steps && count * 2 >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= WORTH_PCT)
@@ -91,6 +94,7 @@ static void ask_module_load(struct gp_rule_ctx *c)
         "the recorded steps should represent a long run",
         "record again after a longer warm-up: expect no module loads",
         100,
+        NULL,
         NULL};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_API, gp_call_loads_module, by_call, &count);
@@ -132,17 +136,20 @@ static bool is_compilation(const char *name)
 
 static void ask_recompilation(struct gp_rule_ctx *c)
 {
-    static const struct texts texts = {"Code is compiled inside steps",
-                                       "run it with TORCH_TRACE=logs, and \"trace-compile logs\" with this "
-                                       "trace: it reports what is compiled again "
-                                       "and which guard failed; for changing shapes use "
-                                       "torch.compile(dynamic=True) or torch._dynamo.mark_dynamic, "
-                                       "otherwise a longer warm-up",
-                                       "a replay of the steps without that host time",
-                                       "it happens throughout the run, not only in these steps",
-                                       "record again: expect no compilation",
-                                       100,
-                                       "let nothing be compiled inside steps"};
+    static const struct texts texts = {
+        "Code is compiled inside steps",
+        "run it with TORCH_TRACE=logs, and \"trace-compile logs\" with this "
+        "trace: it reports what is compiled again "
+        "and which guard failed; for changing shapes use "
+        "torch.compile(dynamic=True) or torch._dynamo.mark_dynamic, "
+        "otherwise a longer warm-up",
+        "a replay of the steps without that host time",
+        "it happens throughout the run, not only in these steps",
+        "record again: expect no compilation",
+        100,
+        "let nothing be compiled inside steps",
+        "set jax_log_compiles, which reports what is compiled again; pad changing "
+        "shapes, otherwise a longer warm-up"};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0, total = 0;
     total += gp_rule_host_time(c, GP_PYTHON, is_compilation, by_call, &count);
     if (!total) total += gp_rule_host_time(c, GP_OP, is_compilation, by_call, &count);
@@ -199,7 +206,7 @@ static const struct pause {
       "for it",
       "a replay of the steps with that host time, or without it",
       "memory that only cycles hold may stay longer",
-      "record again and run trace-diff: expect less idle_garbage_collection", 50, NULL}},
+      "record again and run trace-diff: expect less idle_garbage_collection", 50, NULL, NULL}},
     {waits_for_lock,
      GP_IDLE_LOCK,
      {"The launching thread waits for a lock or for another thread",
@@ -208,20 +215,20 @@ static const struct pause {
       "it in another process if it is Python's own lock",
       "a replay of the steps with that host time, or without it",
       "the other thread's work can be done elsewhere or later",
-      "record again and run trace-diff: expect less idle_lock", 0, "do less while the lock is held"}},
+      "record again and run trace-diff: expect less idle_lock", 0, "do less while the lock is held", NULL}},
     {writes_log,
      GP_IDLE_LOGGING,
      {"The launching thread writes log messages",
       "log less often, or use logging.handlers.QueueHandler so that another thread formats and writes",
       "a replay of the steps with that host time, or without it", "another thread can write them",
-      "record again and run trace-diff: expect less idle_logging", 50, NULL}},
+      "record again and run trace-diff: expect less idle_logging", 50, NULL, NULL}},
     {imports,
      GP_IDLE_IMPORT,
      {"The launching thread imports modules inside steps",
       "import them before the first step, at the top of the file",
       "a replay of the steps with that host time, or without it",
       "it happens throughout the run, not only in these steps",
-      "record again and run trace-diff: expect less idle_import", 50, NULL}},
+      "record again and run trace-diff: expect less idle_import", 50, NULL, NULL}},
 };
 
 /* Only what the GPU waits for can be saved. */
@@ -303,8 +310,7 @@ int64_t gp_rule_input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_
     return total;
 }
 
-/* The median host time before the calls that launch something. */
-static int64_t usual_gap(const struct gp_rule_ctx *c)
+int64_t gp_rule_usual_gap(const struct gp_rule_ctx *c)
 {
     int64_t *gap = gp_alloc((c->p->calls.n + 1) * sizeof *gap), median = 0;
     size_t n = 0;
@@ -318,12 +324,13 @@ static int64_t usual_gap(const struct gp_rule_ctx *c)
 void gp_rule_find_held(struct gp_rule_ctx *c)
 {
     enum { STEP_PARTS = 20 }; /* 5% of a step */
-    int64_t *input = gp_zalloc((c->p->calls.n + 1) * sizeof *input), usual = usual_gap(c);
+    int64_t *input = gp_zalloc((c->p->calls.n + 1) * sizeof *input), usual = gp_rule_usual_gap(c);
     int64_t least = c->plan_ns / (int64_t)(c->n_steps ? c->n_steps : 1) / STEP_PARTS;
-    if (least < GP_RULE_LONG_NS) least = GP_RULE_LONG_NS;
+    if (least < GP_RULE_LONG_NS || !c->p->found_steps) least = GP_RULE_LONG_NS; /* no step to have a part of */
     int64_t unusual = gp_mul_saturated(usual, GP_RULE_LONG_TIMES);
     if (least < unusual) least = unusual;
     gp_rule_input_time(c, input, NULL);
+    gp_rule_host_time(c, GP_RANGE, gp_range_sets_up, input, NULL);
     for (size_t i = 0; i < GP_COUNT(pauses); i++) gp_rule_host_time(c, GP_PYTHON, pauses[i].is, input, NULL);
     gp_rule_python_held(c, input);
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
@@ -383,7 +390,8 @@ static void ask_input_stall(struct gp_rule_ctx *c)
         "it prepares the input, and another thread or process can do that as fast",
         "record again and run trace-diff: expect less idle_host",
         50,
-        "prepare the next batch during the step"};
+        "prepare the next batch during the step",
+        "prepare the next batch during the step, in another thread or process"};
     static const struct texts loads = {"The launching thread loads batches",
                                        "use more DataLoader workers, prefetch_factor and "
                                        "persistent_workers=True; prepare the next batch during the step",
@@ -392,7 +400,9 @@ static void ask_input_stall(struct gp_rule_ctx *c)
                                        "another thread or process can load the data as fast",
                                        "record again and run trace-diff: expect less idle_data_loading",
                                        50,
-                                       "load the next batch during the step, with more DataLoader workers"};
+                                       "load the next batch during the step, in other processes",
+                                       "load the next batch during the step, in other processes, and copy it "
+                                       "with jax.device_put"};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_input_time(c, by_call, &count), idle_ns = c->s->step.idle_ns[GP_IDLE_DATA];
     const struct texts *texts = total ? &loads : &gaps;
@@ -406,7 +416,7 @@ static void ask_input_stall(struct gp_rule_ctx *c)
         if (texts == &loads) s->operation = loading_in(c);
         else if (!gp_rule_python_is_known(c))
             s->action = gp_rule_text(c, "look at what prepares the input there (%s), and %s",
-                                     gp_rule_shows_python(c), gaps.action);
+                                     gp_rule_shows_python(c), gp_suggest_str(c->s, s->action));
         gp_rule_evidence_idle(c, s, idle_ns);
     }
     free(by_call);

@@ -74,9 +74,15 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
                      (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
     s->action = gp_intern_cstr(
         &c->s->strings,
-        half ? "use half precision with torch.autocast(\"cuda\", torch.float16) and torch.amp.GradScaler: "
-               "this device has no TF32"
-             : "enable TF32 with torch.set_float32_matmul_precision(\"high\"), or use bfloat16 autocast");
+        half ? gp_rule_in(c,
+                          "use half precision with torch.autocast(\"cuda\", torch.float16) and "
+                          "torch.amp.GradScaler: this device has no TF32",
+                          "use float16 with scaled losses: this device has no TF32")
+             : gp_rule_in(
+                   c,
+                   "enable TF32 with torch.set_float32_matmul_precision(\"high\"), or use bfloat16 "
+                   "autocast",
+                   "enable TF32 with jax.default_matmul_precision(\"tensorfloat32\"), or use bfloat16"));
     const char *type = half ? "FP16" : "TF32";
     s->formula = gp_rule_text(
         c, "%s is %.1f times as fast as FP32 on this device: at least half that factor, at most all of it",
@@ -162,6 +168,16 @@ static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s,
     }
 }
 
+/* A launch that goes for certain takes its usual host time along; what is longer before it is Python's, which may stay. */
+static void surely_launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call,
+                                  int64_t usual_ns)
+{
+    int64_t left = c->calls[call].before_ns - usual_ns;
+    if (c->p->replay.calls.at[call].n != 1) return;
+    GP_VEC_PUSH(&s->sure, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
+    GP_VEC_PUSH(&s->sure, ((struct gp_edit){GP_EDIT_BEFORE, call, left > 0 ? left : 0}));
+}
+
 /* Masks and scales before the first product, casts after the last: at best they go away as well. BY is -1 or
  * 1. */
 static void edit_around(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t product, int by)
@@ -177,6 +193,7 @@ static void edit_around(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t
 static struct attention find_attention(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     struct attention a = {.softmax = UINT32_MAX};
+    int64_t usual_ns = s ? gp_rule_usual_gap(c) : 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (!is_softmax(c, i)) continue;
         uint32_t from = product_beside(c, i, -1), to = product_beside(c, i, 1);
@@ -191,8 +208,11 @@ static struct attention find_attention(struct gp_rule_ctx *c, struct gp_suggesti
             struct gp_edit high = {product ? GP_EDIT_DUR : GP_EDIT_GONE, k, gp_rule_dur(c, k) / 10};
             if (!product) GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, k, 0}));
             GP_VEC_PUSH(&s->high, high);
+            GP_VEC_PUSH(&s->sure, high);
             GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, k, 0}));
-            if (k > from) launch_no_more(c, s, c->p->items.at[k].call);
+            if (k == from) continue;
+            launch_no_more(c, s, c->p->items.at[k].call);
+            surely_launch_no_more(c, s, c->p->items.at[k].call, usual_ns);
         }
         if (!s) continue;
         edit_around(c, s, from, -1);
@@ -216,10 +236,13 @@ static void ask_attention(struct gp_rule_ctx *c)
                                   "per step: %s in all, %s of it between the products",
                                   (long long)gp_rule_per_step(c, a.count), gp_rule_ns(c, s->current_ns),
                                   gp_rule_ns(c, s->resource_low_ns));
-    s->action = gp_rule_text(
-        c, "use torch.nn.functional.scaled_dot_product_attention in bf16 or fp16, which runs one kernel");
-    s->formula = gp_rule_text(c, "at least the time between the products, at most also nine tenths of the "
-                                 "products and all launches but one");
+    s->action = gp_rule_text(c, "use %s in bf16 or fp16, which runs one kernel",
+                             gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
+                                        "jax.nn.dot_product_attention with implementation=\"cudnn\""));
+    s->formula =
+        gp_rule_text(c, "at least the time between the products, at most also nine tenths of the "
+                        "products and all launches but one; the host time of those that go counts at "
+                        "the low end as far as it is usual");
     s->assumes = gp_rule_text(c, "a fused kernel supports the mask and the head size");
     s->check =
         gp_rule_text(c, "record again and run trace-diff: expect softmax and products in one fused block");
@@ -288,8 +311,11 @@ static void tell_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, const st
         c, "The optimizer runs %lld kernels per step: %s on the GPU, with %s of host time between them",
         (long long)gp_rule_per_step(c, sum->count), gp_rule_ns(c, s->current_ns),
         gp_rule_ns(c, gp_rule_per_step(c, sum->host_ns)));
-    s->action = gp_rule_text(
-        c, "construct the optimizer with fused=True (torch.optim.AdamW, Adam, SGD), or compile its step");
+    s->action = gp_intern_cstr(
+        &c->s->strings,
+        gp_rule_in(
+            c, "construct the optimizer with fused=True (torch.optim.AdamW, Adam, SGD), or compile its step",
+            "compile the optimizer's update with jax.jit, together with the gradients"));
     s->formula = gp_rule_text(c, "40 to 75%% of the kernel time, as everything is read and written once "
                                  "instead of about three times; half of the host time between the launches, "
                                  "at most all of it and half of the host time before the first");

@@ -98,15 +98,6 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
     return sum;
 }
 
-/* GPU events that are kernels, and neither copies nor sets. */
-static int64_t count_kernels(const struct gp_rule_ctx *c)
-{
-    int64_t n = 0;
-    for (uint32_t i = 0; i < c->p->items.n; i++)
-        n += gp_gpu_config(c->t, c->p->items.at[i].row)->kind == GP_KERNEL;
-    return n;
-}
-
 static void host_is_free(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
@@ -157,13 +148,13 @@ static void ask_compile(struct gp_rule_ctx *c)
     host_is_free(c, s);
     s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);
     s->resource_high_ns = gp_rule_per_step(c, sum.host_ns);
-    bool grows = grids_grow(c);
+    bool grows = !c->jax && grids_grow(c);
     int64_t launches = gp_rule_per_step(c, sum.launches_saved), members = gp_rule_per_step(c, sum.members);
     s->description =
         gp_rule_text(c,
                      "The GPU is idle %.0f%% of the time because the host is late; %lld of the %lld kernels "
                      "per step are small and form chains that a compiler can fuse",
-                     late, (long long)members, (long long)gp_rule_per_step(c, count_kernels(c)));
+                     late, (long long)members, (long long)gp_rule_per_step(c, gp_rule_kernels(c)));
     s->action =
         grows ? gp_intern_cstr(
                     &c->s->strings,
@@ -268,21 +259,28 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
     s->unsure = reads; /* the value may be needed: at least nothing */
     if (reads) s->low.n = 0;
     host_is_free(c, s);
-    int64_t n = gp_rule_per_step(c, (int64_t)p->items.n), kernels = gp_rule_per_step(c, count_kernels(c));
+    int64_t n = gp_rule_per_step(c, (int64_t)p->items.n), kernels = gp_rule_per_step(c, gp_rule_kernels(c));
     s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);
     s->description = gp_rule_text(c,
                                   "All %zu steps launch the same %lld kernels with the same grids%s, and the "
                                   "GPU is idle %.0f%% of the time because the host is late",
                                   p->steps.n, (long long)kernels,
                                   n > kernels ? " and the same copies and sets" : "", late);
-    s->action = gp_rule_text(c,
-                             "%scapture the step as a CUDA graph: torch.cuda.graph%s, or "
-                             "torch.compile(mode=\"reduce-overhead\")",
-                             reads ? "read no value in the middle of the step, then " : "",
-                             optimizer ? " with an optimizer made with capturable=True" : "");
+    s->action =
+        c->jax
+            ? gp_rule_text(c,
+                           "%scompile the whole step as one function with jax.jit, which XLA can launch as "
+                           "a CUDA graph",
+                           reads ? "read no value in the middle of the step, then " : "")
+            : gp_rule_text(c,
+                           "%scapture the step as a CUDA graph: torch.cuda.graph%s, or "
+                           "torch.compile(mode=\"reduce-overhead\")",
+                           reads ? "read no value in the middle of the step, then " : "",
+                           optimizer ? " with an optimizer made with capturable=True" : "");
     if (reads)
-        s->change =
-            gp_rule_text(c, "capture the step as a CUDA graph, with no value read in the middle of it");
+        s->change = gp_rule_text(
+            c, "%s, with no value read in the middle of it",
+            gp_rule_in(c, "capture the step as a CUDA graph", "compile the whole step with jax.jit"));
     s->formula = gp_rule_text(
         c,
         "one launch instead of %lld: the busy time, %lld gaps of at most 1.5 us, and up to 60 us to start%s",

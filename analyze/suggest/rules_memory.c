@@ -117,9 +117,10 @@ static void ask_low_precision(struct gp_rule_ctx *c)
     s->description = gp_rule_text(
         c, "The kernels are memory-bound, and %.0f%% of what they move is FP32: %lld kernels per step, %s",
         part, (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-    s->action =
-        gp_rule_text(c, "keep activations in bfloat16 or float16 (autocast, model.to), with FP32 for the "
-                        "optimizer states and for sums");
+    s->action = gp_rule_text(c,
+                             "keep activations in bfloat16 or float16%s, with FP32 for the "
+                             "optimizer states and for sums",
+                             gp_rule_in(c, " (autocast, model.to)", ""));
     s->formula = gp_rule_text(c, "half of the bytes, which saves 30 to 50%% of these kernels' time");
     s->assumes = gp_rule_text(c, "16 bits are precise enough for these kernels' data");
     s->check = gp_rule_text(c, "compare the losses of both runs; record again and run trace-diff: expect "

@@ -68,6 +68,7 @@ struct gp_rule_ctx {
     const struct gp_bare *bare; /* the steps without the recorder */
     int64_t noise_ns;           /* of a step, between two runs of the program */
     int64_t held_ns;            /* of all calls, per step */
+    bool jax;                   /* a program of JAX, which PyTorch's functions do not help */
     bool single_ops;            /* of JAX run one by one, each compiled by itself */
     bool same_steps;            /* every step runs the same kernels with the same grids in the same order */
 };
@@ -104,6 +105,9 @@ static inline const struct gp_counted *gp_item_counted(const struct gp_rule_ctx 
 {
     return c->work[item].counted < c->counted.n ? &c->counted.at[c->work[item].counted] : NULL;
 }
+
+/* How many items are kernels, and neither copies nor sets; of all steps. */
+int64_t gp_rule_kernels(const struct gp_rule_ctx *c);
 
 /* Is it on the device that works most? */
 static inline bool gp_rule_is_here(const struct gp_rule_ctx *c, uint32_t item)
@@ -145,6 +149,11 @@ uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c);
 /* Is ITEM a copy of a value or two to the host? */
 bool gp_rule_is_scalar_read(const struct gp_rule_ctx *c, uint32_t item);
 
+/* TORCH, or JAX in a program of JAX: for the words that name functions of a framework. */
+static inline const char *gp_rule_in(const struct gp_rule_ctx *c, const char *torch, const char *jax)
+{
+    return c->jax ? jax : torch;
+}
 /* What compiles this program, by the names of its kernels: "torch.compile(model)". */
 const char *gp_rule_compiler(const struct gp_rule_ctx *c);
 /* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of TABLE
@@ -167,6 +176,8 @@ bool gp_rule_idle_matters(const struct gp_rule_ctx *c, int64_t idle_ns);
 void gp_rule_evidence_idle(const struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t idle_ns);
 /* Add edits that subtract BY_CALL from the host time before each call. */
 void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call);
+/* The median host time before the calls that launch something, ns. */
+int64_t gp_rule_usual_gap(const struct gp_rule_ctx *c);
 /* How much longer than the median host time before a launch a gap is that is not spent on launching, and the least. */
 enum { GP_RULE_LONG_TIMES = 20, GP_RULE_LONG_NS = 1000000 };
 /* Is the host time before CALL such a gap, and 5% of a step? Sets held_ns of all calls: the time before them in which data is

@@ -165,8 +165,10 @@ static void ask_gemm_roof(struct gp_rule_ctx *c)
                                   "the worst, %lld x %lld times %lld x %lld, runs at %.0f TFLOP/s",
                                   (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns),
                                   (long long)p.m, (long long)p.k, (long long)p.k, (long long)p.n, tflops);
-    s->action = gp_rule_text(c, "try another layout or tile for these products (max-autotune), larger "
-                                "batches, or one product instead of several");
+    s->action = gp_rule_text(c,
+                             "try another layout or tile for these products%s, larger "
+                             "batches, or one product instead of several",
+                             gp_rule_in(c, " (max-autotune)", ""));
     const struct gp_ceiling *top = &c->s->ceilings.flops[worst->arith];
     s->formula = gp_rule_text(
         c, "between nothing and %.0f TFLOP/s in %s or %.0f GB/s, whichever takes longer, from %s",

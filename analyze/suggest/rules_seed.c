@@ -111,8 +111,9 @@ static void ask_batching(struct gp_rule_ctx *c)
         "Kernels (%lld per step, %s) are launched in runs of equal kernels with equal grids that "
         "fill only part of the device; the longest run has %u",
         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), sum.most);
-    s->action = gp_rule_text(c, "replace each run of equal kernels with one launch: bmm, torch.stack, "
-                                "torch.vmap, or a _foreach_ operator");
+    s->action = gp_rule_text(c, "replace each run of equal kernels with one launch: %s",
+                             gp_rule_in(c, "bmm, torch.stack, torch.vmap, or a _foreach_ operator",
+                                        "jax.vmap, or one batched product"));
     s->formula = gp_rule_text(c, "between nothing and all launches but one per run, with kernels running "
                                  "side by side until the device is full");
     s->assumes =
@@ -372,20 +373,31 @@ static int compare_constants(const void *a, const void *b)
     return x->call < y->call ? -1 : x->call > y->call;
 }
 
+/* A node that autograd itself made for an operator, "SelectBackward0", or the engine around it: its constants are PyTorch's. The
+ * backward pass of a function of the program has no digit. */
+static bool is_autograd_node(const char *name)
+{
+    const char *part = strstr(name, "Backward"), *next;
+    while (part && (next = strstr(part + 1, "Backward"))) part = next;
+    return part && part[strlen("Backward")] >= '0' && part[strlen("Backward")] <= '9';
+}
+
 /* The launch calls of operators that create constants; the outermost such operator counts. Returns their
  * number. */
 static size_t find_constants(const struct gp_rule_ctx *c, struct constant *all)
 {
     size_t n = 0;
-    struct gp_host_memo makers = {.hs = &c->v->hs};
+    struct gp_host_memo makers = {.hs = &c->v->hs}, engine = {.hs = &c->v->hs};
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         uint32_t node = gp_rule_outermost(c, &makers, c->calls[k].node, GP_NEED(GP_OP), makes_constant);
         if (node == GP_HOST_NONE) continue;
+        if (gp_rule_outermost(c, &engine, node, GP_NEED(GP_OP), is_autograd_node) != GP_HOST_NONE) continue;
         uint32_t op = c->v->hs.nodes[node].row;
         struct given given = inputs_of(c, op);
         if (given.n) all[n++] = (struct constant){c->t->events[GP_OP].name[op], given, k, op};
     }
     gp_host_memo_release(&makers);
+    gp_host_memo_release(&engine);
     return n;
 }
 
@@ -509,7 +521,8 @@ const struct gp_rule gp_rule_caching = {
     .needs = "operators with their inputs (record_shapes)",
     .threshold = "per step, 100 equal operators that fill a tensor from numbers only, or 100 that are the "
                  "same in each step",
-    .guard = "operators that take tensors; the low end is nothing, as the trace does not show whether "
+    .guard = "operators that take tensors; what autograd makes in its own nodes; the low end is nothing, as "
+             "the trace does not show whether "
              "something writes to the result",
     .run = ask_caching,
     .frames = "which show who asks for it again",
@@ -613,10 +626,12 @@ static void ask_low_utilisation(struct gp_rule_ctx *c)
     bool host = cause == GP_IDLE_HOST || cause == GP_IDLE_LAUNCH;
     s->looks = !(host && is_compiled(c));
     s->action =
-        gp_intern_cstr(&c->s->strings,
-                       host && is_compiled(c)
-                           ? "launch compiled regions as CUDA graphs: torch.compile(mode=\"reduce-overhead\")"
-                           : action_of(cause));
+        gp_intern_cstr(&c->s->strings, host && is_compiled(c)
+                                           ? gp_rule_in(c,
+                                                        "launch compiled regions as CUDA graphs: "
+                                                        "torch.compile(mode=\"reduce-overhead\")",
+                                                        "compile the whole step as one function with jax.jit")
+                                           : action_of(cause));
     if (s->looks && cause != GP_IDLE_SYNC && cause != GP_IDLE_DEPENDENCY && !gp_rule_python_is_known(c))
         s->action =
             gp_rule_text(c,

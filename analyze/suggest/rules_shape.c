@@ -129,8 +129,8 @@ static void ask_wave_quantisation(struct gp_rule_ctx *c)
                      "Matrix product or attention kernels (%lld per step, %s) need one more wave of blocks "
                      "that is nearly empty; the worst runs %.2f waves",
                      (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), waves);
-    s->action = gp_rule_text(
-        c, "choose a batch size or tile (max-autotune) whose blocks fill whole waves, or use split-K");
+    s->action = gp_rule_text(c, "choose a batch size%s whose blocks fill whole waves, or use split-K",
+                             gp_rule_in(c, " or tile (max-autotune)", ""));
     s->formula = gp_rule_text(
         c,
         "between nothing and the empty part of the waves: each kernel keeps waves / whole waves of its time");
@@ -341,14 +341,15 @@ static void ask_tiny_kernels(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, sum.longest);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.gaps_ns);
-    s->description = gp_rule_text(c,
-                                  "%lld of the %lld kernels per step take less than 5 us each; the host "
-                                  "launches early enough, but the GPU pauses for %s between them",
-                                  (long long)gp_rule_per_step(c, sum.count),
-                                  (long long)gp_rule_per_step(c, items), gp_rule_ns(c, s->resource_high_ns));
+    s->description =
+        gp_rule_text(c,
+                     "%lld of the %lld kernels per step take less than 5 us each; the host "
+                     "launches early enough, but the GPU pauses for %s between them",
+                     (long long)gp_rule_per_step(c, sum.count),
+                     (long long)gp_rule_per_step(c, gp_rule_kernels(c)), gp_rule_ns(c, s->resource_high_ns));
     s->action = gp_rule_text(
-        c,
-        "fuse neighbouring kernels (torch.compile, or by hand), or let one kernel process several tensors");
+        c, "fuse neighbouring kernels (%s, or by hand), or let one kernel process several tensors",
+        gp_rule_in(c, "torch.compile", "jax.jit"));
     s->formula = gp_rule_text(
         c,
         "between nothing and the gaps between %lld of them; what the kernels themselves save is not included",
@@ -357,7 +358,7 @@ static void ask_tiny_kernels(struct gp_rule_ctx *c)
     s->check =
         gp_rule_text(c, "record again and run trace-diff: expect less idle_kernel_gap and fewer kernels");
     gp_rule_evidence_count(s, "tiny", gp_rule_per_step(c, sum.count));
-    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, items));
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, gp_rule_kernels(c)));
     gp_rule_evidence_ns(s, "gaps", s->resource_high_ns);
 }
 

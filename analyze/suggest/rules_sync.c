@@ -232,8 +232,10 @@ static void ask_scalar_read(struct gp_rule_ctx *c)
         say_size(c, s, &w);
         return;
     }
-    s->action = gp_rule_text(c, "read values only every few steps, or keep them on the GPU and decide there, "
-                                "with torch.where in place of if");
+    s->action = gp_rule_text(c,
+                             "read values only every few steps, or keep them on the GPU and decide there, "
+                             "with %s in place of if",
+                             gp_rule_in(c, "torch.where", "jax.numpy.where or jax.lax.cond"));
     s->assumes = gp_rule_text(c, "what the host does next does not depend on the value");
 }
 

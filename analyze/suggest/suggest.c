@@ -54,6 +54,7 @@ static void release_suggestion(struct gp_suggestion *s)
     GP_VEC_FREE(&s->low);
     GP_VEC_FREE(&s->high);
     GP_VEC_FREE(&s->free);
+    GP_VEC_FREE(&s->sure);
 }
 
 void gp_suggest_release(struct gp_suggest *s)
@@ -130,9 +131,26 @@ static bool runs_single_ops(const struct gp_rule_ctx *c)
     return count * SINGLE_OPS_PART >= c->p->items.n && c->p->items.n;
 }
 
+/* Does XLA make kernels of the steps, and PyTorch none? */
+static bool is_jax(const struct gp_rule_ctx *c)
+{
+    uint8_t *xla = gp_rule_match_configs(c, gp_kernel_is_xla),
+            *torch = gp_rule_match_configs(c, gp_kernel_is_pytorch);
+    bool any_xla = false, any_torch = false;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t config = gp_get_config(&c->t->events[GP_GPU], c->p->items.at[i].row);
+        any_xla |= xla[config];
+        any_torch |= torch[config];
+    }
+    free(xla);
+    free(torch);
+    return any_xla && !any_torch;
+}
+
 static void know_items(struct gp_rule_ctx *c, struct gp_host_memo *ops)
 {
     const struct gp_plan *p = c->p;
+    c->jax = is_jax(c);
     c->single_ops = runs_single_ops(c);
     uint8_t *compiled = gp_rule_match_configs(c, c->single_ops ? gp_kernel_is_triton : gp_kernel_is_compiled);
     c->items = gp_zalloc((p->items.n + 1) * sizeof *c->items);
@@ -470,9 +488,9 @@ static void keep_within(int64_t most_ns, int64_t *low, int64_t *high)
 
 /* The expected saving: in the middle of LOW and HIGH, the likely savings of the low and the high edits. A rule that was never
  * compared with a measurement gets a quarter of the way. */
-static int64_t expected_of(const struct gp_suggestion *s, int64_t low, int64_t high)
+static int64_t expected_of(const struct gp_suggestion *s, int64_t low, int64_t high, int64_t sure)
 {
-    int64_t least = s->unsure ? 0 : gp_part(high, s->rule->least_pct, 100);
+    int64_t least = s->unsure ? 0 : gp_part(sure, s->rule->least_pct, 100);
     if (low < least) low = least;
     int64_t expected = low + (high - low) / (s->rule->measured ? 2 : UNMEASURED_PART);
     if (expected < s->saving_low_ns) expected = s->saving_low_ns;
@@ -480,15 +498,18 @@ static int64_t expected_of(const struct gp_suggestion *s, int64_t low, int64_t h
 }
 
 /* Wherever this kind of change was measured, it gained a certain part of the high end: the low end is at least that. Two limits
- * hold: what there is to gain, and what the high edits save with a slow host (SLOW_NS), since a step whose GPU has less to do may
- * wait for the host instead. */
-static void raise_low(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t least_ns, int64_t slow_ns)
+ * hold: what there is to gain, and what the high edits save with a slow host, since a step whose GPU has less to do may
+ * wait for the host instead. SURE: of which a part is certain. */
+static void raise_low(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t least_ns,
+                      const struct gp_bare_saving *sure)
 {
     if (s->unsure) return;
-    int64_t low = s->saving_high_ns / 100 * s->rule->least_pct - c->noise_ns;
+    int64_t high = sure->more_ns / 100 * (100 + MODEL_PCT) + c->noise_ns;
+    if (high > s->saving_high_ns || !s->sure.n) high = s->saving_high_ns;
+    int64_t low = high / 100 * s->rule->least_pct - c->noise_ns;
     int64_t most = (c->s->step.unprofiled_low_ns - least_ns) / 100 * (100 - HOST_PCT) - c->noise_ns;
     if (low > most) low = most;
-    most = gp_part(slow_ns, 100 - MODEL_PCT, 100) - c->noise_ns;
+    most = gp_part(sure->slow_ns, 100 - MODEL_PCT, 100) - c->noise_ns;
     if (low > most) low = most;
     if (low <= s->saving_low_ns) return;
     s->saving_low_ns = low;
@@ -569,10 +590,11 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
     widen(c, is_of_host(c, s, least_ns) ? HOST_PCT : MODEL_PCT, noise_in(c, s), a, b, least_ns,
           &s->saving_low_ns, &s->saving_high_ns);
     leave_held(c, s, b, least_ns);
-    raise_low(c, s, least_ns, high.slow_ns);
+    struct gp_bare_saving sure = s->sure.n ? gp_bare_saved(c->bare, c, s->sure.at, s->sure.n, gaps) : high;
+    raise_low(c, s, least_ns, &sure);
     keep_within(step->step_ns, &s->saving_low_ns, &s->saving_high_ns);
     if (s->limit_ns > 0) keep_within(s->limit_ns, &s->saving_low_ns, &s->saving_high_ns);
-    s->saving_ns = expected_of(s, low.likely_ns, high.likely_ns);
+    s->saving_ns = expected_of(s, low.likely_ns, high.likely_ns, sure.likely_ns);
     s->ceiling_ns = b;
     if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))
         s->ceiling_ns = gp_bare_saved(c->bare, c, s->free.at, s->free.n, true).more_ns;

@@ -152,6 +152,7 @@ struct gp_suggestion {
     double speedup_low, speedup_high; /* of the step; 1 where nothing is claimed */
     GP_VEC(struct gp_prediction) predictions;
     GP_VEC(struct gp_edit) low, high, free; /* the changes that were replayed */
+    GP_VEC(struct gp_edit) sure; /* of the high ones, those of which least_pct is certain; empty: all */
 };
 
 struct gp_suggest_step {

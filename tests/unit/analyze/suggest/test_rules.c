@@ -340,6 +340,29 @@ static void ten_copies(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
+static void copies_of_a_set_up(struct program *p)
+{
+    int64_t from = p->now;
+    eleven_copies(p);
+    mk_host(&p->t, GP_RANGE, p->main, from, p->now, "ncclCommInitRankConfig");
+}
+
+/* The same without steps: it may be part of the start-up. */
+static void copies_without_steps_are_not_packed(void)
+{
+    struct program p;
+    struct gp_err err;
+    begin(&p);
+    kernel(&p, GEMM, 50 * US), kernel(&p, ELEMENTWISE, 20 * US);
+    eleven_copies(&p);
+    gp_trace_finish(&p.t);
+    gp_suggest_init(&p.s, NULL);
+    assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), 0);
+    assert_false(p.s.step.found);
+    assert_null(said(&p, "small_copies"));
+    end(&p);
+}
+
 static void many_small_copies_become_one(void **state)
 {
     (void)state;
@@ -353,6 +376,8 @@ static void many_small_copies_become_one(void **state)
     assert_in_range(s->saving_high_ns, 70 * US, 73 * US); // 60 us, 15 %, and what two runs differ by
     end(&p);
     is_silent(ten_copies, "small_copies");
+    is_silent(copies_of_a_set_up, "small_copies");
+    copies_without_steps_are_not_packed();
 }
 
 // ---- small_graphs ----
@@ -591,6 +616,29 @@ static void loss_step(struct program *p)
     kernel(p, "void nll_loss_forward_reduce_cuda_kernel_2d<float>()", 10 * US), kernel(p, GEMM, 100 * US);
 }
 
+/* The host is late: it launches each of 40 others in 34 us, and takes 600 us before the softmax. */
+static void late_attention_step(struct program *p)
+{
+    static const char *const names[] = {GEMM, ELEMENTWISE, SOFTMAX, GEMM};
+    kernel(p, "void layer_norm_kernel<float>()", 1 * US);
+    for (int i = 0; i < 4; i++) host(p, i == 2 ? 600 * US : 30 * US), kernel(p, names[i], 3 * US);
+    kernel(p, "void layer_norm_kernel<float>()", 1 * US);
+    for (int i = 0; i < 40; i++) host(p, 30 * US), kernel(p, "void layer_norm_kernel<float>()", 3 * US);
+}
+
+/* Three launches go, with 34 us of the host each: the low end is no more than that and the kernels themselves. */
+static void the_low_end_of_attention_has_the_host_time_of_its_launches_only(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, late_attention_step);
+    const struct gp_suggestion *s = said(&p, "attention");
+    assert_non_null(s);
+    assert_true(s->saving_high_ns > 600 * US);
+    assert_true(s->saving_low_ns <= 3 * 34 * US + 12 * US);
+    end(&p);
+}
+
 static void attention_in_pieces_is_one_kernel(void **state)
 {
     (void)state;
@@ -709,6 +757,7 @@ int main(void)
         cmocka_unit_test(host_work_inside_steps_is_saved),
         cmocka_unit_test(products_go_to_tensor_cores),
         cmocka_unit_test(attention_in_pieces_is_one_kernel),
+        cmocka_unit_test(the_low_end_of_attention_has_the_host_time_of_its_launches_only),
         cmocka_unit_test(an_optimizer_in_pieces_is_fused),
         cmocka_unit_test(communication_may_be_hidden),
     };

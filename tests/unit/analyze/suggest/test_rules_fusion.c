@@ -208,6 +208,54 @@ static void turning(struct program *p)
            30 * US);
 }
 
+/* The channels of a convolution called NAME are turned there and back. */
+static void turning_in(struct program *p, const char *name)
+{
+    int64_t from = p->now;
+    turning(p);
+    mk_host(&p->t, GP_OP, p->main, from, p->now, name);
+}
+
+static void turning_sequences(struct program *p)
+{
+    turning_in(p, "aten::conv1d");
+}
+
+static void turning_images(struct program *p)
+{
+    turning_in(p, "aten::conv2d");
+}
+
+static void transposing(struct program *p)
+{
+    turning(p);
+    kernel(p,
+           "void at::native::elementwise_kernel<128, 4, "
+           "at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::"
+           "{lambda()#3}> >(int)",
+           90 * US);
+}
+
+static void advises(void (*step)(struct program *), const char *what, int64_t current_ns)
+{
+    struct program p;
+    run(&p, step);
+    const struct gp_suggestion *s = said(&p, "layout_churn");
+    assert_non_null(s);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), what));
+    assert_int_equal(s->current_ns, current_ns);
+    end(&p);
+}
+
+/* channels_last is for images, and not for transposes: each is told of the kernels that it would remove. */
+static void channels_last_is_for_images(void **state)
+{
+    (void)state;
+    advises(turning_images, "channels_last", 60 * US);
+    is_silent(turning_sequences, "layout_churn");
+    advises(transposing, ".contiguous()", 90 * US);
+}
+
 static void joining_little(struct program *p)
 {
     kernel(p, GEMM, 500 * US), kernel(p, CAT, 10 * US); // 1.96 %
@@ -289,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_late_host_is_not_what_fusion_speaks_of),
         cmocka_unit_test(what_follows_a_product_becomes_its_end),
         cmocka_unit_test(copies_may_go),
+        cmocka_unit_test(channels_last_is_for_images),
         cmocka_unit_test(gradients_need_no_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

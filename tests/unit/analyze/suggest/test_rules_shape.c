@@ -461,6 +461,28 @@ static void sums_of_tensors(struct program *p)
     constants(p, 120, "aten::add", true, false);
 }
 
+/* Each gradient of x[i] is one of zeros with a part that is not: autograd's own. */
+static void constants_in(struct program *p, const char *node)
+{
+    for (int i = 0; i < 120; i++) {
+        int64_t from = p->now;
+        host(p, 1 * US), one_constant(p, "aten::zeros", 128), host(p, 1 * US);
+        mk_host(&p->t, GP_OP, p->main, from, p->now, node);
+    }
+    host(p, 10 * US), kernel(p, GEMM, 100000, 500 * US);
+    wait(p);
+}
+
+static void constants_of_autograd(struct program *p)
+{
+    constants_in(p, "autograd::engine::evaluate_function: SelectBackward0");
+}
+
+static void constants_of_a_function(struct program *p)
+{
+    constants_in(p, "MyRoutingBackward");
+}
+
 static void constants_are_made_once(void **state)
 {
     (void)state;
@@ -471,6 +493,11 @@ static void constants_are_made_once(void **state)
     is_silent(fewer_constants, "caching");
     is_silent(different_constants, "caching");
     is_silent(sums_of_tensors, "caching");
+    is_silent(constants_of_autograd, "caching");
+    struct program p; // of the program's own backward pass
+    run(&p, constants_of_a_function);
+    assert_non_null(said(&p, "caching"));
+    end(&p);
 }
 
 // ---- memory_peak ----

@@ -392,6 +392,53 @@ static void an_empty_last_step_is_none(void **state)
     end(&p);
 }
 
+// ---- programs of JAX ----
+
+/* A value is read after 20 kernels of XLA that the host is late for; small copies, pageable memory. */
+static void xla_step(struct program *p)
+{
+    static const char *const names[] = {"loop_add_fusion_2", "wrapped_add", "gemm_fusion_dot",
+                                        "input_reduce_fusion"};
+    for (int i = 0; i < 12; i++)
+        host(p, 20 * US), copy(p, "Memcpy HtoD (Pinned -> Device)", 2 * US, 1024, false);
+    for (int i = 0; i < 20; i++) host(p, 60 * US), kernel(p, names[i % 4], 2 * US);
+    host(p, 30 * US), copy(p, "Memcpy HtoD (Pageable -> Device)", 200 * US, 4 << 20, true);
+    host(p, 30 * US), kernel(p, "wrapped_add", 100 * US);
+    copy(p, "Memcpy DtoH (Device -> Pageable)", 1 * US, 4, true);
+}
+
+static void equal_xla_step(struct program *p)
+{
+    for (int i = 0; i < 20; i++) host(p, 60 * US), kernel(p, "loop_add_fusion", 2 * US);
+}
+
+static void names_no_torch(void (*step)(struct program *), size_t least)
+{
+    struct program p;
+    run(&p, step);
+    assert_true(p.s.suggestions.n >= least);
+    for (size_t i = 0; i < p.s.suggestions.n; i++) {
+        const struct gp_suggestion *s = &p.s.suggestions.at[i];
+        const gp_sid texts[] = {s->description, s->action, s->change, s->formula,
+                                s->assumes,     s->check,  s->to_know};
+        for (size_t k = 0; k < GP_COUNT(texts); k++) {
+            const char *text = gp_suggest_str(&p.s, texts[k]);
+            assert_null(strstr(text, "torch"));
+            assert_null(strstr(text, "non_blocking"));
+            assert_null(strstr(text, "DataLoader"));
+            assert_null(strstr(text, "with_stack"));
+        }
+    }
+    end(&p);
+}
+
+static void programs_of_jax_get_no_advice_about_pytorch(void **state)
+{
+    (void)state;
+    names_no_torch(xla_step, 4);
+    names_no_torch(equal_xla_step, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +455,7 @@ int main(void)
         cmocka_unit_test(single_operations_of_jax_are_compiled),
         cmocka_unit_test(a_graph_once_a_value_is_not_read),
         cmocka_unit_test(what_comes_before_the_first_kernel_counts),
+        cmocka_unit_test(programs_of_jax_get_no_advice_about_pytorch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
