@@ -131,6 +131,47 @@ test_expect_success PLAIN 'eight in ten measured savings lie inside what was pre
     grep "passed what there was to gain: 0; critical ones that gained less than 1%: 0" sum
 '
 
+# No saving above the step, no rule about the host where the GPU hardly waits for it, nothing promised for a look.
+test_expect_success PLAIN 'what must hold of a suggestion holds of every trace' '
+    find "$samples" -name broken -prune -o \( -name "*.trace" -o -name "*.trace.zst" -o -name "*.json.gz" \) -print | sort >files &&
+    xargs python3 "$GP_SOURCE/tests/cli/check_suggestions.py" "$(command -v trace-suggest)" <files >out &&
+    grep -E "^3[0-9][0-9] traces, 1[0-9]{3} suggestions, [1-9][0-9]* about the host$" out
+'
+
+# T5: kernels of 0.49 ms per step, of which the low end was 3.2 to 5.0.
+test_expect_success 'the low end of attention is not what Python takes before its launches' '
+    for f in "$pairs"/jury/t5_zeros*.trace; do
+        trace-suggest -q -f json "$f" >out &&
+        jq -e ".suggestions[] | select(.rule == \"attention\") | .current_ns < 500000 and .saving_low_ns < .current_ns" out || return 1
+    done
+'
+
+# 210 copies of 0.36 ms in all, while NCCL sets up its communicators: critical, 200 to 443 of 686 ms.
+test_expect_success 'a start-up gets no advice about small copies' '
+    trace-suggest -q -f json "$samples/h200/nccl.trace" >out &&
+    jq -e "[.suggestions[], .not_worth_it[] | .rule] | index(\"small_copies\") == null" out &&
+    jq -e "all(.suggestions[]; .saving_high_ns < 0.05 * .ceiling_ns or .priority == \"low\")" out
+'
+
+test_expect_success 'programs of JAX get no advice about PyTorch' '
+    for f in jury2/jax_jit jury4/flax_update jury5/jax_recurrent; do
+        for recorder in kineto.trace trace; do
+            trace-suggest -q -f json "$pairs/$f.$recorder.zst" >out && jq -e ".suggestions | length > 0" out &&
+            jq -r ".suggestions[], .not_worth_it[] | .description, .action, .assumes, .to_know" out >texts &&
+            ! grep -E "torch|DataLoader|non_blocking|with_stack" texts || return 1
+        done
+    done
+'
+
+test_expect_success 'the first line names the change that saves, not what comes before it' '
+    trace-suggest -q -f json "$pairs/jury/gpt2_clip.trace" --rule cuda_graph >out &&
+    jq -e ".suggestions[0].action | startswith(\"read no value in the middle of the step, then capture\")" out &&
+    jq -e ".summary.headline | test(\"What to do: capture the step as a CUDA graph, with no value read in the middle of it. That saves\")" out &&
+    trace-suggest -q -f json --rule throttling "$pairs/epilogue_fused.trace" >out &&
+    jq -e ".suggestions[0].action | startswith(\"check power\")" out &&
+    jq -e ".summary.headline | test(\"What to do: keep the clocks of the device as high as at the beginning. That saves\")" out
+'
+
 test_expect_success 'chains that one kernel could be are a graph for Graphviz' '
     for f in "$pairs/train.trace" "$pairs/amp.trace" "$samples/h200/eager.json.gz"; do
         trace-suggest -q -f dot "$f" >out.dot && head -n 1 out.dot | grep "^digraph fusion {" &&
