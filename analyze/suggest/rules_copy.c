@@ -299,8 +299,8 @@ static uint8_t *in_set_up(const struct gp_rule_ctx *c)
     uint8_t *in = gp_zalloc(c->p->items.n + 1);
     struct gp_host_memo memo = {.hs = &c->v->hs};
     for (uint32_t i = 0; i < c->p->items.n; i++)
-        in[i] = gp_rule_outermost(c, &memo, c->calls[c->p->items.at[i].call].node, GP_NEED_ALL, gp_range_sets_up) !=
-                GP_HOST_NONE;
+        in[i] = gp_rule_outermost(c, &memo, c->calls[c->p->items.at[i].call].node, GP_NEED_ALL,
+                                  gp_range_sets_up) != GP_HOST_NONE;
     gp_host_memo_release(&memo);
     return in;
 }

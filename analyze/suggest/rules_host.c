@@ -326,7 +326,8 @@ void gp_rule_find_held(struct gp_rule_ctx *c)
     enum { STEP_PARTS = 20 }; /* 5% of a step */
     int64_t *input = gp_zalloc((c->p->calls.n + 1) * sizeof *input), usual = gp_rule_usual_gap(c);
     int64_t least = c->plan_ns / (int64_t)(c->n_steps ? c->n_steps : 1) / STEP_PARTS;
-    if (least < GP_RULE_LONG_NS || !c->p->found_steps) least = GP_RULE_LONG_NS; /* no step to have a part of */
+    if (least < GP_RULE_LONG_NS || !c->p->found_steps)
+        least = GP_RULE_LONG_NS; /* no step to have a part of */
     int64_t unusual = gp_mul_saturated(usual, GP_RULE_LONG_TIMES);
     if (least < unusual) least = unusual;
     gp_rule_input_time(c, input, NULL);

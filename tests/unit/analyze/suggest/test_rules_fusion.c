@@ -247,7 +247,7 @@ static void advises(void (*step)(struct program *), const char *what, int64_t cu
     end(&p);
 }
 
-/* channels_last is for images, and not for transposes: each is told of the kernels that it would remove. */
+/* channels_last is for images, and not for transposes; each advice counts the kernels that it would remove. */
 static void channels_last_is_for_images(void **state)
 {
     (void)state;
