@@ -99,7 +99,9 @@ static const char *take(struct measure *m)
         } else add(m, 1);
         return NULL;
     case '*':
-    case '?':
+    case '?': /* one more to repeat */
+        m->sizes[m->depth]++;
+        m->last++;
         return NULL;
     case '+':
         return repeat(m, 2) ? NULL : repeated;

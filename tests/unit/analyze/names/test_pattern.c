@@ -64,6 +64,7 @@ static void what_costs_too_much_is_refused(void **state)
 {
     (void)state;
     static const char repetition[] = "repetition makes it longer than 1,000";
+#define OPTIONS "??????????????????????????????"
     static const char *const repeated[] = {"((((a{1,255}){1,255}){1,255}){1,255})",
                                            "a{1,30000}",
                                            "a{1002}",
@@ -75,7 +76,9 @@ static void what_costs_too_much_is_refused(void **state)
                                            "[[:alpha:]]{2000}",
                                            "(ab|cd){400}",
                                            "((((((((((a+)+)+)+)+)+)+)+)+)+)+",
-                                           "x{,5000}"};
+                                           "x{,5000}",
+                                           "a" OPTIONS OPTIONS OPTIONS "{14}"};
+#undef OPTIONS
     for (size_t i = 0; i < GP_COUNT(repeated); i++) assert_refused(repeated[i], repetition);
     assert_refused("(a*)(a*)(a*)\\1\\2\\3b", "back-references are not supported");
     char *deep = nest("(", "a", ")", 101), *very_deep = nest("(", "a", ")", 2000),
