@@ -19,13 +19,13 @@ static const struct fuzz_way ways[] = {
 };
 enum { PLAIN_SUM = 2, RAW_SUM = 6 };
 
-/* False where it does not fit, or where blocks are damaged: which of them can be read depends on what is needed. */
+/* False where it does not fit, or where the trace is damaged: what of it can be read depends on what is needed. */
 static bool gpu_sum(const uint8_t *data, size_t n, uint64_t *sum)
 {
     struct gp_trace t;
     struct gp_read_opts opts = {.threads = 1, .need = GP_NEED_ALL};
     if (gp_trace_read_memory(&t, data, n, &opts, NULL)) return false;
-    bool fits = !t.issues[GP_Q_BAD_BLOCK].count;
+    bool fits = !t.issues[GP_Q_BAD_BLOCK].count && !t.issues[GP_Q_SYNTAX].count;
     *sum = 0;
     for (size_t i = 0; i < t.events[GP_GPU].n; i++) {
         *sum += (uint64_t)t.events[GP_GPU].dur_ns[i];
