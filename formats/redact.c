@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/count.h"
+#include "formats/base/str.h"
+#include "formats/redact_words.h"
 
 /* ---- names ---- */
 
-/* What libraries call ranges and frames; analyses look for some of them. */
+/* How the names begin that libraries give to ranges and frames; analyses look for some of them. What follows may be the
+ * program's own: its known words stay. */
 static const char *const library_names[] = {
     "ProfilerStep#",
     "NCCL:",
@@ -19,7 +22,6 @@ static const char *const library_names[] = {
     "enumerate(DataLoader)",
     "Torch-Compiled Region",
     "DistributedDataParallel.",
-    "torch/",
     "<built-in",
     "PyTorch Profiler",
     "Iteration Start",
@@ -48,21 +50,59 @@ static void put_hash(struct gp_buf *to, const char *s, size_t n)
     gp_buf_printf(to, "r-%012" PRIx64, gp_hash_bytes(s, n) >> 16);
 }
 
-static bool is_library(const char *s, size_t n)
+/* The N bytes at S with hashes for the words that are not known. */
+static void put_words(struct gp_buf *to, const char *s, size_t n)
 {
+    for (size_t i = 0, len; i < n; i += len) {
+        len = gp_word_length(s + i, n - i);
+        if (!len) {
+            gp_buf_putc(to, s[i]);
+            len = 1;
+        } else if (gp_word_public(s + i, len)) gp_buf_put(to, s + i, len);
+        else put_hash(to, s + i, len);
+    }
+}
+
+static size_t span(const char *s, size_t n, const char *more)
+{
+    size_t i = 0;
+    while (i < n && s[i] &&
+           (is_digit(s[i]) || strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", s[i]) ||
+            strchr(more, s[i])))
+        i++;
+    return i;
+}
+
+/* A function of PyTorch: "torch/nn/modules/linear.py(114): forward" */
+static bool is_torch_frame(const char *s, size_t n)
+{
+    size_t i = span(s, n, "/."), from = i + 1;
+    if (!starts(s, n, "torch/") || !gp_ends(s, i, ".py") || i == n || s[i] != '(') return false;
+    for (i++; i < n && is_digit(s[i]);) i++;
+    return i > from && starts(s + i, n - i, "): ") && i + 3 + span(s + i + 3, n - i - 3, "<>.") == n;
+}
+
+/* A name that a library gave, as far as it did. */
+static bool put_library(struct gp_buf *to, const char *s, size_t n)
+{
+    if (is_torch_frame(s, n)) {
+        gp_buf_put(to, s, n);
+        return true;
+    }
     for (size_t i = 0; i < GP_COUNT(library_names); i++)
-        if (starts(s, n, library_names[i])) return true;
+        if (starts(s, n, library_names[i])) {
+            size_t len = strlen(library_names[i]);
+            gp_buf_put(to, s, len);
+            put_words(to, s + len, n - len);
+            return true;
+        }
     return false;
 }
 
 void gp_redact_name(struct gp_buf *to, const char *s, size_t n)
 {
     static const char module[] = "nn.Module: ";
-    if (!n) return;
-    if (is_library(s, n)) {
-        gp_buf_put(to, s, n);
-        return;
-    }
+    if (!n || put_library(to, s, n)) return;
     bool is_module = starts(s, n, module);
     if (is_module) {
         gp_buf_puts(to, module);
@@ -96,7 +136,7 @@ static bool is_numbers(const char *s, size_t n)
     return true;
 }
 
-/* Is the text of KEY, a JSON string, that of a library? */
+/* Is the text of KEY, a JSON string, that of a library if its words are known? */
 static bool is_known_key(const char *key, size_t n)
 {
     static const char *const known[] = {"\"Collective name\"", "\"dtype\"", "\"Input type\"",
@@ -123,7 +163,8 @@ void gp_redact_args(struct gp_buf *to, const char *s, size_t n)
         size_t len = string_end(s + i, n - i), next = skip_space(s, n, i + len);
         bool key = next < n && s[next] == ':';
         if (key) known = is_known_key(s + i, len);
-        if (key || known || len < 2 || is_numbers(s + i + 1, len - 2)) {
+        bool public = len >= 2 && known && gp_words_public(s + i + 1, len - 2);
+        if (key || public || len < 2 || is_numbers(s + i + 1, len - 2)) {
             gp_buf_put(to, s + i, len);
         } else {
             gp_buf_putc(to, '"');
@@ -138,8 +179,8 @@ void gp_redact_args(struct gp_buf *to, const char *s, size_t n)
 
 struct redaction {
     struct gp_trace *t;
-    struct gp_strings strings; /* of what stays */
-    gp_sid *names, *args;      /* by sid of the trace: what stands for it, + 1; 0: not made yet */
+    struct gp_strings strings;     /* of what stays */
+    gp_sid *names, *args, *labels; /* by sid of the trace: what stands for it, + 1; 0: not made yet */
     struct gp_buf text;
 };
 
@@ -171,6 +212,18 @@ static gp_sid name_of(struct redaction *r, gp_sid sid)
     return put_instead(r, r->names, sid, gp_redact_name);
 }
 
+static void put_label(struct gp_buf *to, const char *s, size_t n)
+{
+    if (gp_words_public(s, n)) gp_buf_put(to, s, n);
+    else gp_redact_name(to, s, n);
+}
+
+/* Of what libraries name, and programs can: as it is if all of its words are known. */
+static gp_sid label_of(struct redaction *r, gp_sid sid)
+{
+    return put_instead(r, r->labels, sid, put_label);
+}
+
 static gp_sid args_of(struct redaction *r, gp_sid sid)
 {
     return put_instead(r, r->args, sid, gp_redact_args);
@@ -196,16 +249,15 @@ static bool has_own_names(enum gp_table table)
 static void redact_rows(struct redaction *r, enum gp_table table)
 {
     struct gp_events *e = &r->t->events[table];
-    const struct gp_strings *s = &r->t->strings;
     bool own = has_own_names(table);
     for (size_t i = 0; i < e->n; i++) {
-        bool args = e->extra && e->extra[i];
-        bool library = args && own && is_library(gp_string(s, e->name[i]), gp_string_len(s, e->name[i]));
-        if (args) e->extra[i] = library ? kept(r, e->extra[i]) : args_of(r, e->extra[i]);
-        e->name[i] = own ? name_of(r, e->name[i]) : kept(r, e->name[i]);
-        if (e->cat) e->cat[i] = kept(r, e->cat[i]);
-        if (e->id_text) e->id_text[i] = kept(r, e->id_text[i]);
-        if (e->series) e->series[i] = kept(r, e->series[i]);
+        if (e->extra && e->extra[i]) e->extra[i] = args_of(r, e->extra[i]);
+        e->name[i] = own                   ? name_of(r, e->name[i])
+                     : table == GP_COUNTER ? label_of(r, e->name[i])
+                                           : kept(r, e->name[i]);
+        if (e->cat) e->cat[i] = label_of(r, e->cat[i]);
+        if (e->id_text) e->id_text[i] = label_of(r, e->id_text[i]);
+        if (e->series) e->series[i] = label_of(r, e->series[i]);
         if (e->captured) e->captured[i] = captured_of(r, e->captured[i]);
     }
 }
@@ -222,14 +274,14 @@ static void redact_rest(struct redaction *r)
     for (size_t i = 0; i < t->processes.n; i++) {
         struct gp_process *p = &t->processes.at[i];
         bool device = starts(gp_trace_str(t, p->labels), gp_string_len(&t->strings, p->labels), "GPU ");
-        p->pid_text = kept(r, p->pid_text);
+        p->pid_text = label_of(r, p->pid_text);
         p->name = name_of(r, p->name);
         p->labels = device ? kept(r, p->labels) : name_of(r, p->labels);
     }
     for (size_t i = 0; i < t->tracks.n; i++) {
         struct gp_track *k = &t->tracks.at[i];
-        k->tid_text = kept(r, k->tid_text);
-        k->name = k->kind == GP_TRACK_THREAD ? name_of(r, k->name) : kept(r, k->name);
+        k->tid_text = label_of(r, k->tid_text);
+        k->name = k->kind == GP_TRACK_THREAD ? name_of(r, k->name) : label_of(r, k->name);
     }
     for (size_t i = 0; i < t->devices.n; i++) {
         t->devices.at[i].name = kept(r, t->devices.at[i].name);
@@ -282,6 +334,7 @@ void gp_redact_trace(struct gp_trace *t)
     struct redaction r = {.t = t};
     r.names = gp_zalloc((t->strings.n + 1) * sizeof *r.names);
     r.args = gp_zalloc((t->strings.n + 1) * sizeof *r.args);
+    r.labels = gp_zalloc((t->strings.n + 1) * sizeof *r.labels);
     for (int table = 0; table < GP_TABLE_COUNT; table++) redact_rows(&r, (enum gp_table)table);
     redact_rest(&r);
     redact_meta(&r);
@@ -291,5 +344,6 @@ void gp_redact_trace(struct gp_trace *t)
     t->strings = r.strings;
     free(r.names);
     free(r.args);
+    free(r.labels);
     gp_buf_release(&r.text);
 }

@@ -1,7 +1,7 @@
 /* redact.h -- takes the program's own texts out of a trace and leaves what an analysis needs. Names of ranges, marks, Python
  * frames, processes and threads, and texts among the args of events and in the metadata, become hashes: the same text has the
  * same hash in every trace, so that traces stay comparable. Not changed: times, numbers, kernels, operators, calls, devices'
- * models, and names that libraries give to ranges (ProfilerStep#, NCCL:). A hash hides a text from a reader, not from somebody
+ * models, and the known words (redact_words.h) of names that libraries give to ranges (ProfilerStep#, NCCL:). A hash hides a text from a reader, not from somebody
  * who has a guess to test. Knows no file format.
  *
  *     gp_redact_trace(&trace);                                // a finished trace

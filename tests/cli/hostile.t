@@ -190,6 +190,18 @@ test_expect_success 'a folded file whose last line has no end: its number may ha
     grep "main;b 12" out && status_of trace2flame --strict -f folded cut.folded && test $status = 2
 '
 
+# PRIVATE stands in each place where a library's name, key or track can carry a text of the program.
+test_expect_success 'trace-convert --redact: private texts behind the names of libraries, in known keys, tracks and counters' '
+    private=$GP_SOURCE/tests/cli/data/private.json &&
+    for to in gpuprof chrome perfetto; do
+        trace-convert -q --redact --to $to -o private.out $private && ! grep -a -c PRIVATE private.out || return 1
+    done &&
+    trace-convert -q --redact --to gpuprof -o private.trace $private && trace-convert -q --to chrome -o private.out private.trace &&
+    ! grep PRIVATE private.out && for kept in "ProfilerStep#1" "aten::mm" "Total allocated" cudaLaunchKernel gemm "NVIDIA H200"; do
+        grep -F "\"$kept\"" private.out || return 1
+    done
+'
+
 # ---- regular expressions ----
 
 # refused OPTION COMMAND ARG... -- with each pattern that would take long, as the value of OPTION.

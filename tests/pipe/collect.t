@@ -386,7 +386,7 @@ test_expect_success 'cudaDeviceReset and then _exit: what came before is there' 
 test_expect_success 'a program that never touches CUDA: untouched, an empty trace' '
     status_of $collect $app none hello && test $status = 7 && grep -x hello err && cp out t && facts t &&
     has gpu 0 && has processes 0 && has verdict:clean 1 &&
-    status_of $collect -q -o t $app none hello && test $status = 7 && test_must_be_empty err &&
+    status_of $collect -q -o untouched $app none hello && test $status = 7 && test_must_be_empty err &&
     echo hello >expect && test_cmp expect out
 '
 

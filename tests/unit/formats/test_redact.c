@@ -57,6 +57,59 @@ static void names_of_libraries_stay(void **state)
     gp_buf_release(&b);
 }
 
+static void what_follows_the_name_of_a_library_stays_if_it_is_known(void **state)
+{
+    (void)state;
+    struct gp_buf b = {0};
+    static const char *const known[] = {
+        "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+        "Optimizer.zero_grad#AdamW.zero_grad",
+        "autograd::engine::evaluate_function: NativeLayerNormBackward0",
+        "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+        "aten::_foreach_add_",
+        "nccl:all_reduce",
+        "Torch-Compiled Region: 0/1",
+        "DistributedDataParallel.forward",
+        "PyTorch Profiler (0)",
+        "torch/nn/modules/linear.py(114): forward",
+        "<built-in method acquire of _thread.lock object at 0x7f01abcd>",
+        "allocations are left out from here on (--budget)"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_string_equal(redacted(&b, gp_redact_name, known[i]), known[i]);
+    static const char *const own[][2] = {
+        {"enumerate(DataLoader)#_SecretIter.__next__", "enumerate(DataLoader)#r-"},
+        {"Optimizer.step#SecretOpt.step", "Optimizer.step#r-"},
+        {"aten::secret", "aten::r-"},
+        {"ProfilerStep#secret", "ProfilerStep#r-"},
+        {"nccl:secret", "nccl:r-"},
+        {"autograd::engine::evaluate_function: SecretBackward0", "autograd::engine::evaluate_function: r-"},
+        {"<built-in method secret of Secret object at 0x7f>", "<built-in method r-"},
+        {"torch/secret plans.py", "r-"},
+        {"Torch-Compiled Region: secret", "Torch-Compiled Region: r-"},
+        {"recording starts secret", "recording starts r-"}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        const char *s = redacted(&b, gp_redact_name, own[i][0]);
+        assert_int_equal(strncmp(s, own[i][1], strlen(own[i][1])), 0);
+        assert_null(strstr(s, "ecret"));
+    }
+    gp_buf_release(&b);
+}
+
+static void values_of_known_keys_stay_if_they_are_known(void **state)
+{
+    (void)state;
+    struct gp_buf b = {0};
+    static const char known[] =
+        "{\"Input type\":[\"c10::BFloat16\",\"long int\",\"\",\"TensorList\"],\"dtype\":\"Float\","
+        "\"Collective name\":\"_allgather_base\"}";
+    assert_string_equal(redacted(&b, gp_redact_args, known), known);
+    redacted(&b, gp_redact_args,
+             "{\"Input type\":[\"secret\",\"c10::Secret\"],\"dtype\":\"secret 7\",\"Collective "
+             "name\":\"secret\"}");
+    assert_null(strstr(gp_buf_str(&b), "ecret"));
+    gp_buf_release(&b);
+}
+
 static void texts_among_args_become_hashes(void **state)
 {
     (void)state;
@@ -117,6 +170,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_becomes_a_hash_and_keeps_its_number),
         cmocka_unit_test(names_of_libraries_stay),
+        cmocka_unit_test(what_follows_the_name_of_a_library_stays_if_it_is_known),
+        cmocka_unit_test(values_of_known_keys_stay_if_they_are_known),
         cmocka_unit_test(texts_among_args_become_hashes),
         cmocka_unit_test(no_text_that_was_removed_stays),
     };
