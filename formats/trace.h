@@ -51,6 +51,8 @@ enum gp_table {
 };
 
 #define GP_NO_ID UINT64_MAX /* the event has no such id (u64 id columns) */
+/* A bit of the column phase, beside the character: ext was written "external id", as old versions of Kineto do. */
+enum { GP_PHASE_OLD_EXT = 1 << 16 };
 
 /* The columns. Every table has the first four; the others are NULL until some event differs from the default.
  * X(enum, member, C type, default, file name) -- all types are 4 or 8 bytes wide. */

@@ -249,7 +249,8 @@ static void lay_out(struct gp_lanes_build *b, struct gp_lanes_track *k, bool rou
 static bool is_scattered(const struct gp_lanes_build *b, uint32_t table, uint32_t row)
 {
     const struct gp_events *e = &b->l->v->t->events[table];
-    return table == GP_OTHER ? gp_get_phase(e, row) != 0 : gp_get_cat(e, row) != 0;
+    return table == GP_OTHER ? (gp_get_phase(e, row) & ~(uint32_t)GP_PHASE_OLD_EXT) != 0
+                             : gp_get_cat(e, row) != 0;
 }
 
 /* Rows of a table by track, in order of time: a counting sort. */

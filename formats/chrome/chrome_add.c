@@ -13,7 +13,7 @@ void gp_chrome_chunk_clear(struct gp_chrome_chunk *c)
     for (int i = 0; i < GP_CHROME_TABLES; i++) c->events[i].n = 0;
     for (int i = 0; i < GP_ISSUE_COUNT; i++) c->issues[i] = (struct gp_issue){0, -1};
     c->labels.n = c->meta.n = 0;
-    c->n_events = 0;
+    c->n_events = c->n_known = 0;
     c->last_ns = INT64_MIN;
 }
 
@@ -321,6 +321,7 @@ static void set_ids(const struct gp_chrome_parser *c, struct gp_events *e, size_
 /* The phase cell: the character if the table does not imply it, and the scope of an instant above it. */
 static uint32_t phase_cell(const struct gp_chrome_fields *f)
 {
+    if (f->phase == 'X' && f->old_ext) return GP_PHASE_OLD_EXT;
     if (f->table == GP_MARK || f->table == GP_MEMORY) {
         uint32_t scope = f->scope == 'g' || f->scope == 'p' ? (uint32_t)f->scope << 8 : 0;
         return (f->phase == 'i' ? 0 : (uint32_t)f->phase) | scope;
@@ -424,10 +425,15 @@ static void count_findings(struct gp_chrome_parser *c, const struct gp_chrome_fi
     if (f->duplicate) issue(c, GP_Q_DUPLICATE_KEY, f->offset);
 }
 
+static bool has_known_phase(const struct gp_chrome_fields *f)
+{
+    return f->phase && strchr("MXBEiIRCstfbenNODSTpFPvVac()", f->phase);
+}
+
 /* Does the event become rows? Counts it if not. */
 static bool is_usable(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
 {
-    if (!f->phase || !strchr("XBEiIRCstfbenNODSTpFPvVac()", f->phase)) {
+    if (!has_known_phase(f)) {
         issue(c, GP_Q_UNKNOWN_PHASE, f->offset);
         return false;
     }
@@ -453,6 +459,7 @@ bool gp_chrome_add(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
         if (broken) return false;
     }
     c->out->n_events++;
+    c->out->n_known += has_known_phase(f);
     if (f->phase == 'M') {
         add_label(c, f);
     } else if (is_usable(c, f)) {

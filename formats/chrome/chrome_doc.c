@@ -163,8 +163,10 @@ static bool read_event(struct doc *d)
     if (d->c->fail >= d->end) {
         bool too_long = d->end - begin > GP_CHROME_EVENT_LIMIT;
         if (!too_long && !d->text->last) return false;
-        if (too_long) kind = GP_Q_LIMIT;
-        else if (!gp_chrome_find_event(begin + 1, d->end)) { /* cut off, nothing follows */
+        if (too_long) {
+            kind = GP_Q_LIMIT;
+            d->s->too_long = true;
+        } else if (!gp_chrome_find_event(begin + 1, d->end)) { /* cut off, nothing follows */
             d->s->truncated = true;
             d->p = d->end;
             return true;
@@ -286,6 +288,7 @@ static bool read_object(struct doc *d)
             int got = read_member(d);
             bool too_long = d->end - p > GP_CHROME_EVENT_LIMIT;
             if (!got && !too_long && !d->text->last) return false;
+            d->s->too_long |= !got && too_long;
             if (got < 0 || (!got && too_long)) {
                 lost_in_object(d);
             } else if (!got) { /* the input ends inside a value; or a quote is missing and it only seems to */

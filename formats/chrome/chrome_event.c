@@ -296,6 +296,7 @@ static const char *read_known_arg(struct gp_chrome_parser *c, struct gp_chrome_f
     if (id) {
         const char *q = read_u64(p, id);
         if (!q) *id = GP_NO_ID;
+        if (id == &f->ext) f->old_ext = q && key == GP_KEY_EXT_OLD;
         return q;
     }
     int64_t ret;

@@ -179,6 +179,7 @@ void gp_chrome_merge_chunk(struct gp_chrome_merge *m, const struct gp_chrome_par
     for (int i = 0; i < GP_ISSUE_COUNT; i++)
         gp_trace_issue(m->t, (enum gp_issue_kind)i, chunk->issues[i].count, chunk->issues[i].first_offset);
     m->t->input.events += chunk->n_events;
+    m->n_known += chunk->n_known;
     if (chunk->last_ns > m->last_ns) m->last_ns = chunk->last_ns;
     gp_chrome_chunk_clear(chunk);
 }

@@ -21,6 +21,7 @@ struct gp_chrome_merge {
     size_t first_row[GP_TABLE_COUNT];
     GP_VEC(struct gp_chrome_label) labels; /* `where` in t->processes or in tracks.tracks */
     int64_t last_ns;
+    uint64_t n_known; /* events with a phase that events have */
 };
 
 /* A parser's numbers as numbers of the trace; UINT32_MAX: not seen yet. One per parser, initially zeroed. */

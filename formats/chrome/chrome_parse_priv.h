@@ -53,7 +53,8 @@ struct gp_chrome_chunk {
     GP_VEC(struct gp_meta) meta;
     struct gp_issue issues[GP_ISSUE_COUNT];
     uint64_t n_events;
-    int64_t last_ns; /* the latest end of a span; INT64_MIN: none */
+    uint64_t n_known; /* of these, the ones with a phase that events have */
+    int64_t last_ns;  /* the latest end of a span; INT64_MIN: none */
 };
 
 void gp_chrome_chunk_clear(struct gp_chrome_chunk *c);
@@ -118,6 +119,7 @@ struct gp_chrome_fields {
     char phase, scope;
     bool has_ts, bad_ts, has_dur, bad_dur;
     bool bad_value, repaired, duplicate;
+    bool old_ext; /* ext is called "external id" */
     /* classified */
     bool classified, needed;
     enum gp_table table;
@@ -160,6 +162,7 @@ struct gp_chrome_state {
     bool saw_member; /* the outer object has any member */
     bool not_json;   /* the text does not begin like JSON */
     bool truncated;
+    bool too_long;     /* a value of the outer object exceeded the limit */
     uint64_t pos;      /* offset of the next byte to be read */
     uint64_t furthest; /* how far text was read that turned out to be invalid */
     unsigned rescans;

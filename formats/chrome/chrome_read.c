@@ -338,8 +338,13 @@ static int judge(struct gp_trace *t, const struct shared *s, struct gp_err *err)
                        s->bytes ? "not a JSON trace: the text begins neither an object nor an "
                                   "array"
                                 : "empty input");
-    if (!state->bare && !state->saw_events && state->saw_member && !state->truncated)
+    /* what ends early may have had events; what has a huge value where a trace has its properties is something else */
+    bool whole = !state->truncated || state->too_long;
+    if (!state->bare && !state->saw_events && state->saw_member && whole)
         return gp_fail(err, GP_E_FORMAT, 0, "not a trace: the JSON object has no \"traceEvents\"");
+    bool elements = t->input.events || t->issues[GP_Q_SYNTAX].count;
+    if (state->bare && elements && !s->merge.n_known && whole)
+        return gp_fail(err, GP_E_FORMAT, 0, "not a trace: nothing in the JSON array is an event");
     if (state->truncated) gp_trace_issue(t, GP_Q_TRUNCATED, 1, (int64_t)s->bytes);
     return 0;
 }

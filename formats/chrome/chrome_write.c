@@ -220,7 +220,8 @@ static void config_args(struct args *a, const struct gp_config *c)
 static void column_args(struct args *a, const struct gp_events *e, size_t i, const struct gp_chrome_row *row)
 {
     uint64_t v;
-    if ((v = gp_get_ext(e, i)) != GP_NO_ID) arg_u64(a, "External id", gp_chrome_unique_id(row, v));
+    const char *ext = gp_get_phase(e, i) & GP_PHASE_OLD_EXT ? "external id" : "External id";
+    if ((v = gp_get_ext(e, i)) != GP_NO_ID) arg_u64(a, ext, gp_chrome_unique_id(row, v));
     if ((v = gp_get_recfn(e, i)) != GP_NO_ID) arg_u64(a, "Record function id", v);
     if ((v = gp_get_seq(e, i)) != GP_NO_ID) arg_u64(a, "Sequence number", v);
     if ((v = gp_get_py_parent(e, i)) != GP_NO_ID) arg_u64(a, "Python parent id", v);

@@ -64,7 +64,7 @@ static char *put_config(struct gp_pf *w, char *p, uint32_t config)
     if (c->has & GP_HAS_CLUSTER) p = put_triple(w, p, GP_PF_KEY_CLUSTER, c->cluster, &known->cluster);
     if (c->has & GP_HAS_REGS) p = put_arg(w, p, GP_PF_KEY_REGISTERS, GP_PF_UINT, c->registers);
     if (c->has & GP_HAS_SHARED) p = put_arg(w, p, GP_PF_KEY_SHARED, GP_PF_UINT, c->shared_bytes);
-    if (c->extra) p = put_text(w, p, GP_PF_KEY_ARGS, c->extra);
+    if (c->extra) p = put_text(w, p, GP_PF_KEY_LAUNCHED, c->extra);
     if (w->args_segment != w->segment) w->config_args.n = 0;
     w->args_segment = w->segment;
     known->segment = w->segment;

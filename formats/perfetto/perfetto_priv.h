@@ -61,6 +61,7 @@ struct gp_pf_ref {
     X(GP_PF_KEY_CLUSTER, "cluster")                                                                          \
     X(GP_PF_KEY_REGISTERS, "registers per thread")                                                           \
     X(GP_PF_KEY_SHARED, "shared memory")                                                                     \
+    X(GP_PF_KEY_LAUNCHED, "launch args")                                                                     \
     X(GP_PF_KEY_CAPTURED, "capture ranges")                                                                  \
     X(GP_PF_KEY_ARGS, "args")
 

@@ -54,6 +54,15 @@ test_expect_success 'arrows go from each launch to its work, with args and count
     jq -e ".names | keys | map(select(startswith(\"_Z\"))) == []" a.decoded
 '
 
+test_expect_success 'args of a launch and args of an event have names of their own' '
+    cat >args.json <<-\END &&
+	[{"ph": "X", "cat": "kernel", "name": "nccl", "pid": 0, "tid": 7, "ts": 0, "dur": 10,
+	  "args": {"stream": 7, "device": 0, "grid": [1, 1, 1], "est. achieved occupancy %": 3, "Collective name": "all_reduce"}}]
+	END
+    trace-convert -q --to perfetto args.json >a.pf && python3 "$decode" a.pf >a.decoded &&
+    jq -e ".args.kernel | contains([\"args\", \"launch args\"])" a.decoded
+'
+
 test_expect_success 'allocated memory is a counter' '
     cat >memory.json <<-END &&
 	[{"ph": "X", "cat": "kernel", "name": "a", "pid": 0, "tid": 7, "ts": 0, "dur": 10, "args": {"stream": 7}},

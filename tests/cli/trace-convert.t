@@ -35,6 +35,44 @@ test_expect_success PYTHON 'every kind of event comes back from the binary forma
     python3 "$same" "$data/every_kind.json" every.json
 '
 
+test_expect_success PYTHON 'the old name of External id comes back, beside the new one' '
+    cat >old.json <<-\END &&
+	{"traceEvents": [
+	{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 9, "args": {"External id": 5}},
+	{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 2, "dur": 3, "args": {"external id": 5, "correlation": 7}},
+	{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 20, "dur": 3, "args": {"external id": 5, "correlation": 7, "stream": 7, "device": 0}}
+	]}
+	END
+    trace-convert old.json >old.trace && trace-convert --to chrome old.trace >back.json && python3 "$same" old.json back.json &&
+    jq -e "[.traceEvents[] | select(.ph == \"X\") | .args | [.[\"External id\"], .[\"external id\"]]] == [[5, null], [null, 5], [null, 5]]" back.json &&
+    trace2flame -q -f folded old.trace | grep "aten::mm;.*k 3000"
+'
+
+# 40 MB of JSON that is not a trace: an object with one huge value, as other profilers write, and arrays of other things.
+test_expect_success PYTHON 'a large document that is no trace is refused, however it comes' '
+    python3 -c "
+row = \"{\\\"metadata\\\": {\\\"pid\\\": 1, \\\"text\\\": \\\"\" + 60 * \"x\" + \"\\\"}, \\\"buffer\\\": [{\\\"kind\\\": 3}]}\"
+rows = \", \".join([row] * (40000000 // len(row)))
+open(\"object.json\", \"w\").write(\"{\\\"tool\\\": [\" + rows + \"]}\")
+open(\"array.json\", \"w\").write(\"[\" + rows + \"]\")
+open(\"one.json\", \"w\").write(\"[{\\\"tool\\\": [\" + rows + \"]}]\")" &&
+    for f in object array one; do
+        gzip -1 <$f.json >$f.json.gz && { zstd -q $f.json -o $f.json.zst 2>/dev/null || cp $f.json $f.json.zst; } &&
+        for input in $f.json $f.json.gz $f.json.zst; do
+            rm -f no.trace &&
+            status_of trace-convert -o no.trace $input && test "$status" -eq 2 && grep "^trace-convert: $input: not a trace: " err && test ! -e no.trace || return 1
+        done &&
+        cat $f.json | { status_of trace-convert -o no.trace -; test "$status" -eq 2; } && test ! -e no.trace &&
+        status_of trace-memory $f.json && test "$status" -eq 2 && status_of trace-hta $f.json.gz && test "$status" -eq 2 || return 1
+    done
+'
+
+test_expect_success 'a trace with a huge value before its events is read' '
+    { printf "{\"properties\": \""; head -c 40000000 /dev/zero | tr "\0" x
+      printf "\", \"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 1, \"dur\": 2}]}"; } >large.json &&
+    trace-convert --to chrome large.json >back.json && test "$(jq -c "[.traceEvents[] | select(.ph == \"X\") | .name]" back.json)" = "[\"k\"]"
+'
+
 test_expect_success PYTHON 'chrome to chrome keeps every event, too' '
     trace-convert -f chrome "$data/every_kind.json" >direct.json &&
     python3 "$same" "$data/every_kind.json" direct.json
