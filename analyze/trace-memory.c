@@ -67,31 +67,39 @@ static int read_trace(struct gp_front *f, struct gp_input *in, struct gp_memory 
     return 0;
 }
 
-/* Whatever IN is, found from its first bytes. */
-static int read_open(struct gp_front *f, struct gp_input *in, struct gp_memory *m, struct gp_err *err)
+/* What is a history by itself. */
+static int read_history(struct gp_front *f, struct gp_input *in, const uint8_t *head, size_t n,
+                        struct gp_memory *m, struct gp_err *err)
 {
     struct gp_snapshot s;
     struct gp_front_meter meter = {.front = f};
-    size_t n;
-    const uint8_t *head = gp_input_peek(in, 4096, &n);
     if (gp_pickle_sniff(head, n))
         return gp_snapshot_read(&s, in, gp_front_bytes, &meter, err) || take_snapshot(f, &s, m, err);
     if (gp_export_sniff(head, n)) return gp_export_read(&s, in, err) || take_snapshot(f, &s, m, err);
-    if (gp_snapshot_is_zip(head, n))
-        return gp_fail(err, GP_E_FORMAT, 0,
-                       "a zip file, as torch.save writes it; write the snapshot with "
-                       "torch.cuda.memory._dump_snapshot(FILE) or pickle.dump");
-    return read_trace(f, in, m, err);
+    return gp_fail(err, GP_E_FORMAT, 0,
+                   "a zip file, as torch.save writes it; write the snapshot with "
+                   "torch.cuda.memory._dump_snapshot(FILE) or pickle.dump");
+}
+
+/* Whatever IN is, found from its first bytes. */
+static int read_open(struct gp_front *f, const char *path, struct gp_input *in, struct gp_memory *m,
+                     struct gp_err *err)
+{
+    size_t n;
+    const uint8_t *head = gp_input_peek(in, 4096, &n);
+    bool history = gp_pickle_sniff(head, n) || gp_export_sniff(head, n) || gp_snapshot_is_zip(head, n);
+    if (!history) return read_trace(f, in, m, err);
+    return read_history(f, in, head, n, m, err) ? gp_err_context(err, "%s", path) : 0;
 }
 
 static int read_input(struct gp_front *f, const char *path, struct gp_memory *m, struct gp_err *err)
 {
     struct gp_input *in = gp_input_open(path, f->threads.each, err);
     if (!in) return -1;
-    int failed = read_open(f, in, m, err);
+    int failed = read_open(f, path, in, m, err);
     gp_front_phase(f, NULL);
     gp_input_close(in);
-    return failed ? gp_err_context(err, "%s", path) : 0;
+    return failed;
 }
 
 /* ---- options ---- */

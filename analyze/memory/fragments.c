@@ -63,28 +63,48 @@ void gp_fragments_find(struct gp_memory_device *d)
 static const int sizes_tenths[] = {148, 158, 222,  238,  318,  396,  445,  475, 640,
                                    795, 945, 1200, 1398, 1780, 1920, 2560, 2880};
 
+static bool is_beyond_devices(int64_t bytes)
+{
+    return bytes > ((int64_t)1 << 30) / 10 * sizes_tenths[GP_COUNT(sizes_tenths) - 1];
+}
+
 /* Is HELD about all of such a device? The context of the process and its libraries are missing of it: a twentieth. */
 static bool is_whole_device(int64_t held)
 {
     const int64_t tenth = ((int64_t)1 << 30) / 10;
-    for (size_t i = 0; i < sizeof sizes_tenths / sizeof *sizes_tenths; i++) {
+    for (size_t i = 0; i < GP_COUNT(sizes_tenths); i++) {
         int64_t size = sizes_tenths[i] * tenth;
         if (held <= size && held >= size - size / 20) return true;
     }
     return false;
 }
 
-/* Of what the device has, how much could this process have had at most: all, unless others hold some. */
-void gp_ooms_judge(struct gp_memory_device *d)
+static gp_sid key_of(struct gp_memory *m, const struct gp_snapshot *s, uint32_t stack)
+{
+    struct gp_buf b = {0};
+    if (!s->stacks.at[stack].n) return 0;
+    gp_site_key(&b, s, stack);
+    gp_sid key = gp_intern(&m->strings, b.data ? b.data : "", b.n);
+    gp_buf_release(&b);
+    return key;
+}
+
+/* Who asked; and of what the device has, how much could this process have had at most: all, unless others hold some. */
+void gp_ooms_judge(struct gp_memory *m, struct gp_memory_device *d)
 {
     for (size_t i = 0; i < d->ooms.n; i++) {
         struct gp_memory_oom *o = &d->ooms.at[i];
+        o->key = key_of(m, d->s, o->stack);
         int64_t cached = o->reserved - o->active, reach = o->device_free + o->reserved;
         if (o->requested <= cached) {
             o->verdict = GP_OOM_FRAGMENTATION;
             continue;
         }
-        o->guessed = d->total_bytes <= 0;
+        o->guessed = d->total_bytes <= 0 && !is_beyond_devices(o->requested);
+        if (d->total_bytes <= 0 && !o->guessed) {
+            o->verdict = GP_OOM_TOO_LARGE;
+            continue;
+        }
         bool others = o->guessed ? !is_whole_device(reach) : o->requested <= d->total_bytes - o->active;
         o->verdict = others ? GP_OOM_OTHERS : GP_OOM_TOO_LARGE;
     }

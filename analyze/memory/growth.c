@@ -75,7 +75,7 @@ static void judge(struct gp_memory_device *d, uint32_t site, const int64_t *byte
     struct gp_memory_growth g = {.site = site,
                                  .bytes = bytes[n - 1] - bytes[0],
                                  .bytes_per_step = (bytes[n - 1] - bytes[0]) / (int64_t)spans,
-                                 .blocks_per_step = (blocks[n - 1] - blocks[0]) / (int64_t)spans,
+                                 .blocks = blocks[n - 1] - blocks[0],
                                  .steps = (uint32_t)spans,
                                  .rises = rises,
                                  .r2 = r2,

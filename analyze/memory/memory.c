@@ -70,7 +70,7 @@ static int analyse(struct gp_memory *m, struct gp_memory_device *d, struct gp_er
     gp_curve(d);
     d->peak_span = gp_ranges_at(d, d->peak_position);
     d->peak_step = d->peak_position ? gp_memory_step_at(d, d->peak_position) : (uint32_t)d->steps.n;
-    gp_ooms_judge(d);
+    gp_ooms_judge(m, d);
     gp_growth_find(d);
     gp_uses_count(m, d);
     return 0;

@@ -68,6 +68,7 @@ const char *gp_category_text(enum gp_category c);
     X(GP_HISTORY_NONE, "none")   /* only what was there at the end */                                        \
     X(GP_HISTORY_STATE, "state") /* the same, and the stacks of what was there */                            \
     X(GP_HISTORY_TAIL, "tail")   /* it begins when blocks were there already */                              \
+    X(GP_HISTORY_SUMS, "sums")   /* how much each category held over time, but not in which blocks */        \
     X(GP_HISTORY_WHOLE, "whole") /* from nothing to the end */
 enum gp_history {
 #define X(id, name) id,
@@ -145,9 +146,9 @@ typedef GP_VEC(struct gp_memory_holder) gp_memory_holders;
 
 struct gp_memory_growth {
     uint32_t site;
-    int64_t bytes_per_step, blocks_per_step; /* median of the rises */
-    int64_t bytes;                           /* that it grew in all, after the first step */
-    uint32_t steps, rises;                   /* boundaries compared, and those at which it rose */
+    int64_t bytes_per_step; /* mean over the steps */
+    int64_t bytes, blocks;  /* that it grew in all, after the first step */
+    uint32_t steps, rises;  /* boundaries compared, and those at which it rose */
     double r2;
     bool certain; /* rose at each of four boundaries or more */
 };
@@ -180,6 +181,7 @@ struct gp_memory_oom {
     uint32_t stack;
     uint16_t context;
     uint32_t span;
+    gp_sid key; /* who asked, as a holder is called; 0: no stack was recorded */
 };
 
 struct gp_memory_point {
@@ -250,6 +252,12 @@ struct gp_memory_device {
     /* of CUDA graphs in the trace: what they use was allocated when they were recorded */
     uint64_t graph_launches;
 };
+
+/* Is what it held at the end all that is known? Then its peak is that. */
+static inline bool gp_memory_is_state(const struct gp_memory_device *d)
+{
+    return d->history == GP_HISTORY_NONE || d->history == GP_HISTORY_STATE;
+}
 
 /* What the driver gave to others than the allocator. */
 struct gp_memory_outside {

@@ -67,7 +67,7 @@ void gp_holders_name(struct gp_memory *m);
 /* ---- growth.c, fragments.c, uses.c ---- */
 void gp_growth_find(struct gp_memory_device *d);
 void gp_fragments_find(struct gp_memory_device *d);
-void gp_ooms_judge(struct gp_memory_device *d);
+void gp_ooms_judge(struct gp_memory *m, struct gp_memory_device *d);
 void gp_uses_count(struct gp_memory *m, struct gp_memory_device *d);
 
 #endif

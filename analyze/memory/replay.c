@@ -292,6 +292,7 @@ static enum gp_history judge(const struct replay *r)
 {
     const struct gp_memory_device *d = r->d;
     if (!d->rows) return GP_HISTORY_NONE;
+    if (d->s->sums_only) return GP_HISTORY_SUMS;
     if (d->rows == 1 && d->base_blocks > 1) return GP_HISTORY_STATE;
     return d->base_blocks || r->before.n || d->reserved_start > 0 ? GP_HISTORY_TAIL : GP_HISTORY_WHOLE;
 }

@@ -80,6 +80,7 @@ static int most_first(const void *a, const void *b)
 void gp_uses_count(struct gp_memory *m, struct gp_memory_device *d)
 {
     struct uses u = {.m = m, .d = d};
+    if (d->history == GP_HISTORY_SUMS) return;
     for (size_t i = 0; i < d->lives.n; i++) add_life(&u, &d->lives.at[i]);
     if (d->ranges.n) qsort(d->ranges.at, d->ranges.n, sizeof *d->ranges.at, most_first);
     if (d->operators.n) qsort(d->operators.at, d->operators.n, sizeof *d->operators.at, most_first);

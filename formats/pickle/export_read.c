@@ -185,6 +185,7 @@ static enum token read_changes(struct reading *r, const int64_t *first)
 
 /* ---- sums by category: [[time, ...], [[0, parameters, ...], ...]] ---- */
 
+/* A sum that changed becomes a free of what it was and an allocation of what it is. */
 static void put_sums(struct reading *r, int64_t time_ns, const int64_t *before, const int64_t *after)
 {
     for (int i = 0; i < CATEGORIES; i++)
@@ -196,6 +197,7 @@ static void put_sums(struct reading *r, int64_t time_ns, const int64_t *before, 
 static enum token read_sums(struct reading *r, const int64_t *times, size_t n)
 {
     int64_t before[CATEGORIES] = {0}, row[COLUMNS];
+    r->s->sums_only = true;
     if (next(r) != OPEN) return END;
     for (size_t i = 0;; i++) {
         enum token t = next(r);

@@ -126,6 +126,7 @@ struct gp_snapshot {
     GP_VEC(uint64_t) streams;
     struct gp_snapshot_settings settings;
     bool sizes_are_real; /* sizes of entries are those of blocks: the history was made of a trace */
+    bool sums_only; /* entries are sums by category over time: which blocks they are made of is not known */
     struct gp_issue issues[GP_ISSUE_COUNT];
     struct gp_input_info input; /* path and compression are borrowed from the input */
 };

@@ -59,6 +59,7 @@ void gp_memory_csv_allocations(struct gp_output *out, const struct gp_memory *m)
                 "device,addr,bytes,requested_bytes,alloc_ns,free_ns,stream,step,range,op,category,stack\r\n");
     for (size_t i = 0; i < m->devices.n; i++) {
         const struct gp_memory_device *d = &m->devices.at[i];
+        if (d->history == GP_HISTORY_SUMS) continue; /* no blocks are known */
         for (size_t k = 0; k < d->lives.n; k++) {
             if (!d->lives.at[k].end) continue;
             put_life(&b, m, d, &d->lives.at[k]);

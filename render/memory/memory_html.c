@@ -51,7 +51,10 @@ static void put_header(struct page *p)
 {
     const struct gp_memory *m = p->m;
     uint64_t allocations = 0, frees = 0;
+    bool sums = false;
     for (size_t i = 0; i < m->devices.n; i++) {
+        sums |= m->devices.at[i].history == GP_HISTORY_SUMS;
+        if (m->devices.at[i].history == GP_HISTORY_SUMS) continue;
         allocations += m->devices.at[i].allocations;
         frees += m->devices.at[i].frees;
     }
@@ -63,11 +66,13 @@ static void put_header(struct page *p)
         p->text.n = 0;
         gp_memory_device_put(&p->text, m, &m->devices.at[i]);
     }
-    gp_buf_puts(&p->text, " \xC2\xB7 ");
-    gp_scale_put_count(&p->text, allocations);
-    gp_buf_puts(&p->text, " allocations \xC2\xB7 ");
-    gp_scale_put_count(&p->text, frees);
-    gp_buf_puts(&p->text, " frees");
+    if (allocations || frees || !sums) {
+        gp_buf_puts(&p->text, " \xC2\xB7 ");
+        gp_scale_put_count(&p->text, allocations);
+        gp_buf_puts(&p->text, " allocations \xC2\xB7 ");
+        gp_scale_put_count(&p->text, frees);
+        gp_buf_puts(&p->text, " frees");
+    }
     gp_page_take(&p->w, &p->text, "p", "facts");
     if (p->o->flame || p->o->timeline) {
         gp_page_open(&p->w, "p", "facts");

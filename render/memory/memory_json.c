@@ -41,6 +41,13 @@ static void put_owner(struct json *j, const struct gp_memory_device *d)
 
 /* ---- devices ---- */
 
+/* What is not known of sums. */
+static void put_counted(struct gp_doc *doc, const struct gp_memory_device *d, const char *key, uint64_t v)
+{
+    if (d->history == GP_HISTORY_SUMS) gp_doc_null(doc, key);
+    else gp_doc_u64(doc, key, v);
+}
+
 static void put_device(struct json *j, const struct gp_memory_device *d)
 {
     struct gp_doc *doc = &j->d;
@@ -61,8 +68,8 @@ static void put_device(struct json *j, const struct gp_memory_device *d)
     gp_doc_i64(doc, "reserved_at_peak_bytes", d->reserved_at_peak);
     gp_doc_i64(doc, "reserved_peak_bytes", d->reserved_peak);
     gp_doc_i64(doc, "reserved_end_bytes", d->reserved_end);
-    gp_doc_u64(doc, "allocations", d->allocations);
-    gp_doc_u64(doc, "frees", d->frees);
+    put_counted(doc, d, "allocations", d->allocations);
+    put_counted(doc, d, "frees", d->frees);
     gp_doc_u64(doc, "steps", d->steps.n);
     gp_doc_i64(doc, "begin_ns", d->begin_ns);
     gp_doc_i64(doc, "end_ns", d->end_ns);
@@ -90,26 +97,16 @@ static void put_devices(struct json *j)
 
 /* ---- stacks ---- */
 
-static void put_frame(struct json *j, const struct gp_snapshot *s, const struct gp_snapshot_frame *f)
-{
-    const char *file = gp_string(&s->strings, f->file), *cut = strstr(file, "site-packages/");
-    j->text.n = 0;
-    if (*file && strcmp(file, "??") != 0) {
-        gp_buf_puts(&j->text, cut ? cut + strlen("site-packages/") : file);
-        if (f->line > 0) gp_buf_printf(&j->text, ":%d", (int)f->line);
-        gp_buf_putc(&j->text, ' ');
-    }
-    gp_buf_put(&j->text, gp_string(&s->strings, f->name), gp_string_len(&s->strings, f->name));
-    gp_doc_next(&j->d);
-    gp_json_put_string(j->d.b, j->text.data ? j->text.data : "", j->text.n);
-}
-
 /* Innermost first. */
 static void put_stack(struct json *j, const struct gp_snapshot *s, uint32_t stack)
 {
     gp_doc_list(&j->d, "stack");
-    for (uint32_t i = 0; i < s->stacks.at[stack].n; i++)
-        put_frame(j, s, &s->frames.at[s->stack_frames.at[s->stacks.at[stack].first + i]]);
+    for (uint32_t i = 0; i < s->stacks.at[stack].n; i++) {
+        j->text.n = 0;
+        gp_memory_frame_path_put(&j->text, s, stack, i);
+        gp_doc_next(&j->d);
+        gp_json_put_string(j->d.b, j->text.data ? j->text.data : "", j->text.n);
+    }
     gp_doc_end(&j->d, ']');
 }
 
@@ -138,7 +135,7 @@ static void put_holders(struct json *j)
         gp_doc_sid(&j->d, "key", h->key);
         gp_doc_cstr(&j->d, "kind", kinds[j->m->opts.by]);
         put_site(j, d, h->site);
-        gp_doc_u64(&j->d, "blocks", h->blocks);
+        put_counted(&j->d, &j->m->devices.at[h->device], "blocks", h->blocks);
         gp_doc_i64(&j->d, "bytes", h->bytes);
         gp_doc_i64(&j->d, "requested_bytes", h->requested);
         gp_doc_cstr(&j->d, "category", gp_category_name(h->category));
@@ -161,7 +158,7 @@ static void put_growth(struct json *j)
             gp_doc_sid(&j->d, "key", d->sites.at[g->site].key);
             put_site(j, d, g->site);
             gp_doc_i64(&j->d, "bytes_per_step", g->bytes_per_step);
-            gp_doc_i64(&j->d, "blocks_per_step", g->blocks_per_step);
+            gp_doc_real(&j->d, "blocks_per_step", (double)g->blocks / g->steps);
             gp_doc_i64(&j->d, "bytes", g->bytes);
             gp_doc_u64(&j->d, "steps", g->steps);
             gp_doc_u64(&j->d, "rises", g->rises);
@@ -347,12 +344,12 @@ static void put_churn(struct json *j)
         const struct gp_memory_device *d = &j->m->devices.at[i];
         gp_doc_element(&j->d);
         put_owner(j, d);
-        gp_doc_u64(&j->d, "allocations", d->churn.allocations);
-        gp_doc_i64(&j->d, "bytes", d->churn.bytes);
-        gp_doc_u64(&j->d, "freed_inside", d->churn.inside);
-        gp_doc_u64(&j->d, "segment_allocs", d->churn.segment_allocs);
-        gp_doc_u64(&j->d, "segment_allocs_after_first_step", d->churn.segment_allocs_later);
-        gp_doc_u64(&j->d, "segment_frees", d->churn.segment_frees);
+        put_counted(&j->d, d, "allocations", d->churn.allocations);
+        put_counted(&j->d, d, "bytes", (uint64_t)d->churn.bytes);
+        put_counted(&j->d, d, "freed_inside", d->churn.inside);
+        put_counted(&j->d, d, "segment_allocs", d->churn.segment_allocs);
+        put_counted(&j->d, d, "segment_allocs_after_first_step", d->churn.segment_allocs_later);
+        put_counted(&j->d, d, "segment_frees", d->churn.segment_frees);
         gp_doc_end(&j->d, '}');
     }
     gp_doc_end(&j->d, ']');

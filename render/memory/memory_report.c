@@ -82,7 +82,7 @@ static void put_devices(struct tables *t)
     gp_report_column(table, "end_bytes", "End", GP_CELL_BYTES, 0, "allocated at the end");
     gp_report_column(table, "allocations", "Allocations", GP_CELL_COUNT, 0, NULL);
     gp_report_column(table, "frees", "Frees", GP_CELL_COUNT, 0, "of blocks that the history allocated");
-    gp_report_column(table, "history", "History", GP_CELL_TEXT, 0, "whole, tail, state or none");
+    gp_report_column(table, "history", "History", GP_CELL_TEXT, 0, "whole, tail, sums, state or none");
     for (size_t i = 0; i < t->m->devices.n; i++) {
         const struct gp_memory_device *d = &t->m->devices.at[i];
         gp_memory_device_put(&t->text, t->m, d);
@@ -91,8 +91,8 @@ static void put_devices(struct tables *t)
         gp_report_put(table, d->reserved_peak);
         gp_report_put(table, d->base_bytes);
         gp_report_put(table, d->end_bytes);
-        gp_report_put(table, (int64_t)d->allocations);
-        gp_report_put(table, (int64_t)d->frees);
+        put_known(table, d->history != GP_HISTORY_SUMS, (int64_t)d->allocations);
+        put_known(table, d->history != GP_HISTORY_SUMS, (int64_t)d->frees);
         gp_report_put_text(t->r, table, gp_history_name(d->history));
     }
 }
@@ -101,6 +101,9 @@ static void put_devices(struct tables *t)
 
 static const char *title_of(const struct gp_memory *m)
 {
+    bool state = m->devices.n > 0;
+    for (size_t i = 0; i < m->devices.n; i++) state &= gp_memory_is_state(&m->devices.at[i]);
+    if (state && m->opts.at == GP_AT_PEAK) return "Memory held at the end";
     switch (m->opts.at) {
     case GP_AT_END:
         return "Memory held at the end";
@@ -126,7 +129,7 @@ static void put_holder(struct tables *t, struct gp_report_table *table, const st
 {
     put_device(t, table, &t->m->devices.at[h->device]);
     put_sid(t, table, h->key);
-    gp_report_put(table, (int64_t)h->blocks);
+    put_known(table, t->m->devices.at[h->device].history != GP_HISTORY_SUMS, (int64_t)h->blocks);
     if (t->m->opts.by != GP_BY_CATEGORY) {
         if (h->category == GP_CAT_UNKNOWN) gp_report_put_none(table);
         else {
@@ -187,7 +190,7 @@ static void put_growth(struct tables *t)
     gp_report_column(table, "key", "Allocated by", GP_CELL_NAME, 0, NULL);
     gp_report_column(table, "bytes_per_step", "Per step", GP_CELL_BYTES, 0,
                      "mean over the steps after the first");
-    gp_report_column(table, "blocks_per_step", "Blocks", GP_CELL_COUNT, 0, "per step");
+    gp_report_column(table, "blocks_per_step", "Blocks", GP_CELL_REAL, 0, "per step");
     gp_report_column(table, "bytes", "In all", GP_CELL_BYTES, 0, "after the first step");
     gp_report_column(table, "rises", "Rises", GP_CELL_COUNT, 0,
                      "steps that end with more memory held than before");
@@ -199,7 +202,8 @@ static void put_growth(struct tables *t)
             put_device(t, table, d);
             put_sid(t, table, d->sites.at[g->site].key);
             gp_report_put(table, g->bytes_per_step);
-            gp_report_put(table, g->blocks_per_step);
+            if (g->blocks % g->steps) gp_report_put_real(table, (double)g->blocks / g->steps);
+            else gp_report_put_as(table, GP_CELL_COUNT, g->blocks / g->steps);
             gp_report_put(table, g->bytes);
             gp_report_put(table, g->rises);
             gp_report_put(table, g->steps);
@@ -276,6 +280,46 @@ static void put_pools(struct tables *t)
     }
 }
 
+static void put_any_name(struct tables *t, struct gp_report_table *table, const char *s, size_t n)
+{
+    if (n) gp_report_put_name(t->r, table, s, n, NULL, 0);
+    else gp_report_put_none(table);
+}
+
+/* Who asked, by which frames, and what the program said of that moment. */
+static void put_asker(struct tables *t, struct gp_report_table *table, const struct gp_memory_device *d,
+                      const struct gp_memory_oom *o)
+{
+    const struct gp_snapshot *s = d->s;
+    const char *metadata = gp_memory_oom_metadata(d, o);
+    if (o->key) put_sid(t, table, o->key);
+    else gp_report_put_none(table);
+    t->text.n = 0;
+    for (uint32_t i = 0; i < s->stacks.at[o->stack].n; i++) {
+        if (i) gp_buf_puts(&t->text, " < ");
+        gp_memory_frame_path_put(&t->text, s, o->stack, i);
+    }
+    put_any_name(t, table, t->text.data, t->text.n);
+    t->text.n = 0;
+    put_any_name(t, table, metadata, strlen(metadata));
+}
+
+static struct gp_report_table *add_ooms(struct tables *t)
+{
+    struct gp_report_table *table = add(t, "ooms", "Out of memory");
+    gp_report_column(table, "time_ns", "At", GP_CELL_NS, 0, "since the history begins");
+    gp_report_column(table, "requested_bytes", "Requested", GP_CELL_BYTES, 0, NULL);
+    gp_report_column(table, "allocated_bytes", "Allocated", GP_CELL_BYTES, 0, NULL);
+    gp_report_column(table, "reserved_bytes", "Reserved", GP_CELL_BYTES, 0, NULL);
+    gp_report_column(table, "device_free_bytes", "Free", GP_CELL_BYTES, 0, "of the device");
+    gp_report_column(table, "verdict", "Why", GP_CELL_TEXT, 0, NULL);
+    gp_report_column(table, "asked_by", "Asked by", GP_CELL_NAME, GP_COLUMN_BELOW, NULL);
+    gp_report_column(table, "stack", "Stack", GP_CELL_NAME, GP_COLUMN_WIDE, "innermost frame first");
+    gp_report_column(table, "metadata", "Metadata", GP_CELL_NAME, GP_COLUMN_WIDE,
+                     "what the program recorded with its entries");
+    return table;
+}
+
 static void put_ooms(struct tables *t)
 {
     struct gp_report_table *table = NULL;
@@ -283,15 +327,7 @@ static void put_ooms(struct tables *t)
         const struct gp_memory_device *d = &t->m->devices.at[i];
         for (size_t k = 0; k < d->ooms.n; k++) {
             const struct gp_memory_oom *o = &d->ooms.at[k];
-            if (!table) {
-                table = add(t, "ooms", "Out of memory");
-                gp_report_column(table, "time_ns", "At", GP_CELL_NS, 0, "since the history begins");
-                gp_report_column(table, "requested_bytes", "Requested", GP_CELL_BYTES, 0, NULL);
-                gp_report_column(table, "allocated_bytes", "Allocated", GP_CELL_BYTES, 0, NULL);
-                gp_report_column(table, "reserved_bytes", "Reserved", GP_CELL_BYTES, 0, NULL);
-                gp_report_column(table, "device_free_bytes", "Free", GP_CELL_BYTES, 0, "of the device");
-                gp_report_column(table, "verdict", "Why", GP_CELL_TEXT, 0, NULL);
-            }
+            if (!table) table = add_ooms(t);
             put_device(t, table, d);
             gp_report_put(table, o->time_ns - d->begin_ns);
             gp_report_put(table, o->requested);
@@ -300,6 +336,7 @@ static void put_ooms(struct tables *t)
             gp_report_put(table, o->device_free);
             gp_buf_printf(&t->text, "%s%s", gp_oom_verdict_text(o->verdict), o->guessed ? "?" : "");
             put_text(t, table);
+            put_asker(t, table, d, o);
         }
     }
 }

@@ -25,6 +25,10 @@ void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const str
 /* "step 3": the name of step STEP of D, or its number where steps are found by the optimizer. */
 void gp_memory_step_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
                         uint32_t step);
+/* "train.py:12 step": frame NUMBER of a stack, the innermost is 0. */
+void gp_memory_frame_path_put(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack, uint32_t number);
+/* What the program said of that moment, "phase: eval"; "": nothing. */
+const char *gp_memory_oom_metadata(const struct gp_memory_device *d, const struct gp_memory_oom *o);
 /* "+1.23 MB", "-4 B", "same". */
 void gp_memory_change_put(struct gp_buf *b, int64_t change);
 /* "step 3", "the start", "1.23 ms". */

@@ -111,6 +111,41 @@ static void say_changes(struct gp_report *r, struct gp_buf *b, const struct gp_m
 
 /* ---- running out ---- */
 
+void gp_memory_frame_path_put(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack, uint32_t number)
+{
+    const struct gp_snapshot_frame *f = &s->frames.at[s->stack_frames.at[s->stacks.at[stack].first + number]];
+    const char *file = gp_string(&s->strings, f->file), *cut = strstr(file, "site-packages/");
+    if (*file && strcmp(file, "??") != 0) {
+        gp_buf_puts(b, cut ? cut + strlen("site-packages/") : file);
+        if (f->line > 0) gp_buf_printf(b, ":%d", (int)f->line);
+        gp_buf_putc(b, ' ');
+    }
+    gp_buf_put(b, gp_string(&s->strings, f->name), gp_string_len(&s->strings, f->name));
+}
+
+const char *gp_memory_oom_metadata(const struct gp_memory_device *d, const struct gp_memory_oom *o)
+{
+    return gp_string(&d->s->strings, d->s->contexts.at[o->context].metadata);
+}
+
+/* "train.py:12 step asked for it (phase: eval)." */
+static void say_asker(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                      const struct gp_memory_device *d, const struct gp_memory_oom *o)
+{
+    const char *metadata = gp_memory_oom_metadata(d, o);
+    if (!o->key && !*metadata) return;
+    if (o->key) put_name(b, m, o->key);
+    else gp_buf_puts(b, "The program");
+    gp_buf_puts(b, " asked for it");
+    if (*metadata) {
+        gp_buf_puts(b, " (");
+        gp_text_fit(b, metadata, strlen(metadata), NAME_MOST);
+        gp_buf_putc(b, ')');
+    }
+    gp_buf_putc(b, '.');
+    say(r, GP_TONE_PLAIN, b);
+}
+
 static void say_fragmentation(struct gp_buf *b, const struct gp_memory_device *d,
                               const struct gp_memory_oom *o)
 {
@@ -146,6 +181,7 @@ static void say_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memor
     }
     gp_buf_puts(b, ".");
     say(r, GP_TONE_BAD, b);
+    say_asker(r, b, m, d, o);
     if (o->verdict == GP_OOM_FRAGMENTATION)
         gp_report_verdict(
             r, GP_TONE_PLAIN,
@@ -163,8 +199,12 @@ static void say_growth(struct gp_report *r, struct gp_buf *b, const struct gp_me
         gp_memory_device_put(b, m, d);
         gp_buf_puts(b, g->certain ? " leaks " : " grows by ");
         put_bytes(b, g->bytes_per_step);
-        gp_buf_printf(b, " per step (%lld block%s): ", (long long)g->blocks_per_step,
-                      g->blocks_per_step == 1 ? "" : "s");
+        int64_t each = g->blocks / g->steps;
+        if (each * g->steps == g->blocks)
+            gp_buf_printf(b, " per step (%lld block%s): ", (long long)each, each == 1 ? "" : "s");
+        else
+            gp_buf_printf(b, " per step (%lld block%s in %u steps): ", (long long)g->blocks,
+                          g->blocks == 1 ? "" : "s", (unsigned)g->steps);
         put_name(b, m, d->sites.at[g->site].key);
         gp_buf_printf(b, " allocates memory that is never freed, in %u of %u steps", (unsigned)g->rises,
                       (unsigned)g->steps);
@@ -237,11 +277,6 @@ static void put_largest(struct gp_buf *b, const struct gp_memory *m, const struc
     gp_buf_printf(b, " (%s%s)", h->category_recorded ? "" : "probably ", gp_category_text(h->category));
 }
 
-static bool is_state(const struct gp_memory_device *d)
-{
-    return d->history == GP_HISTORY_NONE || d->history == GP_HISTORY_STATE;
-}
-
 /* What the driver gave besides, such as the code of kernels, if it is next to nothing. */
 static bool is_minor(const struct gp_memory *m, const struct gp_memory_device *d)
 {
@@ -257,14 +292,14 @@ static void say_peak(struct gp_report *r, struct gp_buf *b, const struct gp_memo
     const struct gp_memory_holder *h = m->opts.at == GP_AT_PEAK ? largest(m, d) : NULL;
     if (is_minor(m, d)) return;
     gp_memory_device_put(b, m, d);
-    gp_buf_puts(b, is_state(d) ? " held " : " peaked at ");
+    gp_buf_puts(b, gp_memory_is_state(d) ? " held " : " peaked at ");
     put_bytes(b, d->peak_bytes);
     if (d->reserved_at_peak > 0) {
         gp_buf_puts(b, " allocated of ");
         put_bytes(b, d->reserved_at_peak);
         gp_buf_puts(b, " reserved");
     }
-    if (is_state(d)) gp_buf_puts(b, " when the snapshot was taken");
+    if (gp_memory_is_state(d)) gp_buf_puts(b, " when the snapshot was taken");
     put_peak_place(b, m, d);
     if (h && h->bytes > 0) put_largest(b, m, d, h);
     gp_buf_puts(b, ".");
@@ -322,6 +357,8 @@ static void say_history(struct gp_report *r, struct gp_buf *b, const struct gp_m
         gp_buf_puts(b, ": no history was recorded, so this is the state at the end (_record_memory_history() "
                        "records one)");
     else if (d->history == GP_HISTORY_STATE) gp_buf_puts(b, ": only the state at the end was recorded");
+    else if (d->history == GP_HISTORY_SUMS)
+        gp_buf_puts(b, ": only sums by category were recorded; allocations, frees and churn are unknown");
     else if (d->history == GP_HISTORY_TAIL && d->base_blocks) {
         gp_buf_puts(b, ": the history begins when ");
         put_bytes(b, d->base_bytes);

@@ -54,6 +54,58 @@ test_expect_success 'a program that leaks nothing is not accused' '
     done
 '
 
+test_expect_success 'out of memory: who asked, and what the program said of it' '
+    make asked <<-END &&
+	trace[-1]["user_metadata"] = "phase: eval"
+	trace.append({"action": "oom", "addr": 0, "device_free": 1 << 20, "size": 1 << 42, "stream": 0,
+	              "time_us": trace[-1]["time_us"] + 1, "user_metadata": "phase: eval", "compile_context": "",
+	              "frames": [{"filename": "mem.py", "name": "evaluate", "line": 49}, {"filename": "mem.py", "name": "main", "line": 80}]})
+	END
+    trace-memory asked >out && tr "\n" " " <out | grep "mem.py:49 evaluate asked for it (phase: eval)\." && grep " in mem.py:49 evaluate$" out &&
+    tr "\n" " " <out | grep "4.40 TB were requested .* too large for the device\." &&
+    trace-memory -f csv --table ooms asked >csv && grep "mem.py:49 evaluate,mem.py:49 evaluate < mem.py:80 main,phase: eval" csv &&
+    trace-memory -f html asked >html && grep "mem.py:49 evaluate &lt; mem.py:80 main" html && grep "phase: eval" html
+'
+
+test_expect_success 'growth in some of the steps: three blocks in four steps, not none' '
+    make stairs <<-END &&
+	from copy import deepcopy
+	alloc = next(e for e in trace if e["action"] == "alloc")
+	def event(action, at, size=512, addr=1 << 40):
+	    return {**deepcopy(alloc), "action": action, "addr": addr, "size": size, "time_us": at}
+	trace[:] = []
+	s["segments"] = []
+	for i in range(5):
+	    if i in (1, 2, 4): trace.append(event("alloc", 1000 * i + 1, 512, (1 << 40) + 4096 * i))
+	s["external_annotations"] = [{"name": "ProfilerStep#%d" % (i // 2), "stage": ("START", "END")[i % 2], "device": 0,
+	                              "time_us": 1000 * (i // 2) + 900 * (i % 2)} for i in range(10)]
+	END
+    trace-memory stairs >out && tr "\n" " " <out | grep "(3 blocks in 4 steps)" &&
+    trace-memory -f json stairs >json && jq -e ".growth[0].blocks_per_step == 0.75" json
+'
+
+test_expect_success 'a snapshot without history is headed by what it is' '
+    for name in off state; do
+        trace-memory "$memory"/$name.pickle.gz >out && grep "^Memory held at the end" out && ! grep "What held the peak" out || return 1
+    done &&
+    trace-memory "$memory"/leak.pickle.gz | grep "^What held the peak"
+'
+
+# Each of its rows has the sums of the categories: what was allocated and freed in between is not in the file.
+test_expect_success 'sums by category are no history of blocks: allocations and churn are unknown' '
+    trace-memory -f json "$memory"/timeline.json.gz >json &&
+    jq -e ".devices[0] | .history == \"sums\" and .sizes_exact == false and .allocations == null and .frees == null and .peak_bytes == 5318144" json &&
+    jq -e ".churn[0] | .allocations == null and .bytes == null" json && jq -e ".lifetimes == [] and .holders[0].blocks == null" json &&
+    trace-memory "$memory"/timeline.json.gz >out && ! grep -i "^churn" out && grep "only sums by category" out &&
+    trace-memory -f json "$memory"/timeline.raw.json.gz | jq -e ".devices[0].allocations > 0 and .churn[0].bytes > 0"
+'
+
+test_expect_success 'JSON that is no trace is refused, with its name once' '
+    echo "{\"a\": [1, 2]}" >other.json &&
+    status_of trace-memory other.json && test "$status" -eq 2 &&
+    test "$(cat err)" = "trace-memory: other.json: not a trace: the JSON object has no \"traceEvents\""
+'
+
 test_expect_success 'out of memory: the verdict of each program' '
     for name in oom_fragmented oom_too_large oom_others; do
         trace-memory -f json --device-memory 150109880320 "$memory"/$name.pickle.gz >json &&
