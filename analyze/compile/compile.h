@@ -185,7 +185,8 @@ struct gp_compile_kernel {
 };
 
 struct gp_compile_skip {
-    gp_sid reason, function, file, compile_id;
+    gp_sid reason, text; /* as logged, and for people */
+    gp_sid function, file, compile_id;
     int32_t line;
     uint32_t count;
     bool is_new;

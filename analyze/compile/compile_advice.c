@@ -13,7 +13,7 @@ static const char *base_name(const char *path)
 static gp_sid place_of(struct gp_compile *c, gp_sid file, int32_t line, gp_sid function)
 {
     const char *name = base_name(gp_compile_str(c, file)), *f = gp_compile_str(c, function);
-    if (line >= 0) return gp_compile_print(c, "%s:%d %s", name, line, f);
+    if (line >= 0) return gp_compile_print(c, "%s:%d%s%s", name, line, *f ? " " : "", f);
     return gp_compile_print(c, "%s%s%s", name, *name ? " " : "", f);
 }
 
@@ -138,7 +138,7 @@ static void advise_skips(struct gp_compile *c)
         const struct gp_compile_skip s = c->cudagraphs.skips.at[i];
         const char *reason = gp_compile_str(c, s.reason);
         gp_sid place = place_of(c, s.file, s.line, s.function);
-        gp_sid text = gp_compile_print(c, "no CUDA graph: %s", reason);
+        gp_sid text = gp_compile_print(c, "no CUDA graph: %s", gp_compile_str(c, s.text));
         gp_sid action = gp_intern_cstr(
             &c->log->strings,
             strstr(reason, "mutated")

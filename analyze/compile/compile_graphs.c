@@ -1,6 +1,7 @@
 /* Generated graphs: fusion as numbers that are kept apart, kernels, and CUDA graphs. */
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
+#include "formats/base/str.h"
 
 /* ---- the scheduler ---- */
 
@@ -90,10 +91,31 @@ void gp_compile_find_graphs(struct gp_compile *c)
 
 /* ---- CUDA graphs ---- */
 
-static void add_skip(struct gp_compile *c, gp_sid reason, gp_sid file, int32_t line, gp_sid compile_id,
+/* The first line of what PyTorch says, without the place, which we have. */
+static gp_sid reason_of(struct gp_compile *c, gp_sid as_logged)
+{
+    const char *s = gp_compile_str(c, as_logged), *place = strstr(s, ". Found from");
+    size_t n = strcspn(s, "\n");
+    if (place && (size_t)(place - s) < n) n = (size_t)(place - s);
+    while (n && strchr(" .:", s[n - 1])) n--;
+    return gp_compile_print(c, "%.*s", (int)n, s);
+}
+
+/* "mutated inputs (1 instance)" */
+static gp_sid text_of(struct gp_compile *c, gp_sid reason)
+{
+    static const char plural[] = " (1 instances)";
+    const char *s = gp_compile_str(c, reason);
+    size_t n = strlen(s);
+    if (!gp_ends(s, n, plural)) return reason;
+    return gp_compile_print(c, "%.*s)", (int)n - 2, s);
+}
+
+static void add_skip(struct gp_compile *c, gp_sid as_logged, gp_sid file, int32_t line, gp_sid compile_id,
                      gp_sid function)
 {
     struct gp_compile_cudagraphs *g = &c->cudagraphs;
+    gp_sid reason = reason_of(c, as_logged);
     for (size_t i = 0; i < g->skips.n; i++) {
         struct gp_compile_skip *s = &g->skips.at[i];
         if (s->reason != reason || s->file != file || s->line != line) continue;
@@ -101,6 +123,7 @@ static void add_skip(struct gp_compile *c, gp_sid reason, gp_sid file, int32_t l
         return;
     }
     GP_VEC_PUSH(&g->skips, (struct gp_compile_skip){.reason = reason,
+                                                    .text = text_of(c, reason),
                                                     .file = file,
                                                     .line = line,
                                                     .compile_id = compile_id,

@@ -1,4 +1,5 @@
-/* Recompiles by function and guard. Each entry that did not fit says why; of a recompile the newest entry counts. */
+/* Recompiles by function and guard. Each entry that did not fit says why. Of a recompile the newest entry counts, unless
+ * an older one fits better: what that one fails on is the cause. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
@@ -12,6 +13,8 @@ GP_WORD(gp_recompile_kind_text, enum gp_recompile_kind, GP_RECOMPILE_KINDS, 2)
 struct guard {
     enum gp_recompile_kind kind;
     gp_sid expression, expected, actual;
+    gp_sid tensor;    /* that it is about; 0: not about a property of a tensor */
+    uint32_t reached; /* how far the check of the tensor came before it failed */
 };
 
 static gp_sid piece(struct gp_compile *c, const char *s, const char *end)
@@ -39,16 +42,19 @@ static bool read_tensor(struct gp_compile *c, const char *s, struct guard *g)
         const char *words;
         enum gp_recompile_kind kind;
     } kinds[] = {
-        {"size mismatch", GP_RECOMPILE_SIZE},          {"rank mismatch", GP_RECOMPILE_SIZE},
-        {"stride mismatch", GP_RECOMPILE_STRIDE},      {"dtype mismatch", GP_RECOMPILE_DTYPE},
+        /* in the order in which PyTorch checks them */
+        {"dispatch key", GP_RECOMPILE_GRAD},           {"dtype mismatch", GP_RECOMPILE_DTYPE},
         {"device mismatch", GP_RECOMPILE_DEVICE},      {"device index mismatch", GP_RECOMPILE_DEVICE},
-        {"requires_grad mismatch", GP_RECOMPILE_GRAD}, {"dispatch key", GP_RECOMPILE_GRAD}};
+        {"requires_grad mismatch", GP_RECOMPILE_GRAD}, {"rank mismatch", GP_RECOMPILE_SIZE},
+        {"size mismatch", GP_RECOMPILE_SIZE},          {"stride mismatch", GP_RECOMPILE_STRIDE}};
     const char *quote = strchr(s, '\''), *end = quote ? strchr(quote + 1, '\'') : NULL,
                *index = strstr(s, "at index ");
     size_t i = 0;
     while (i < sizeof kinds / sizeof *kinds && !strstr(s, kinds[i].words)) i++;
     if (!gp_starts(s, "tensor ") || !end || i == sizeof kinds / sizeof *kinds) return false;
     g->kind = kinds[i].kind;
+    g->tensor = gp_compile_print(c, "%.*s", (int)(end - quote - 1), quote + 1);
+    g->reached = (uint32_t)i;
     int n = (int)(end - quote - 1 < 200 ? end - quote - 1 : 200);
     if (g->kind == GP_RECOMPILE_SIZE && index)
         g->expression = gp_compile_print(c, "%.*s.shape[%d]", n, quote + 1, atoi(index + 9));
@@ -173,15 +179,33 @@ static int by_weight(const void *a, const void *b)
     return (x->first_id > y->first_id) - (x->first_id < y->first_id);
 }
 
+/* The guard of the entry that fits best, of those from FIRST on that the recompile lists; *REASON is it as logged. */
+static struct guard closest_guard(struct gp_compile *c, size_t first, gp_sid *reason)
+{
+    const struct gp_compile_log *log = c->log;
+    const struct gp_clog_recompile *r = &log->recompiles.at[first];
+    struct guard best = read_guard(c, r->reason);
+    *reason = r->reason;
+    for (size_t i = first + 1; i < log->recompiles.n; i++) {
+        const struct gp_clog_recompile *older = &log->recompiles.at[i];
+        if (!older->order || older->process != r->process || older->compile_id != r->compile_id) break;
+        struct guard g = read_guard(c, older->reason);
+        if (!g.tensor || g.tensor != best.tensor || g.reached <= best.reached) continue;
+        best = g;
+        *reason = older->reason;
+    }
+    return best;
+}
+
 void gp_compile_find_recompiles(struct gp_compile *c)
 {
     const struct gp_compile_log *log = c->log;
     rows all = {0};
     struct gp_map known = {0}; /* compiles: a text log repeats what the structured log has */
     for (size_t i = 0; i < log->recompiles.n; i++) {
-        const struct gp_clog_recompile r = log->recompiles.at[i];
+        struct gp_clog_recompile r = log->recompiles.at[i];
         if (r.order || (*gp_map_put(&known, (uint64_t)r.process << 32 | r.compile_id, 0))++) continue;
-        struct guard g = read_guard(c, r.reason);
+        struct guard g = closest_guard(c, i, &r.reason);
         struct gp_compile_recompile *k = group_of(c, &g, gp_compile_frame_of(c, r.process, r.compile_id), &r);
         struct row row = {(size_t)(k - c->recompiles.at), r.process, r.compile_id, g.expected, g.actual};
         GP_VEC_PUSH(&all, row);

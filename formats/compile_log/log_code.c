@@ -55,10 +55,18 @@ static size_t indent_of(struct gp_span_text line)
     return n;
 }
 
-static struct gp_clog_kernel *find_kernel(struct gp_compile_log *log, struct gp_clog_graph *g, gp_sid name)
+static struct gp_clog_kernel *known_kernel(struct gp_compile_log *log, const struct gp_clog_graph *g,
+                                           gp_sid name)
 {
     for (uint32_t i = 0; i < g->n_kernels; i++)
         if (log->kernels.at[g->first_kernel + i].name == name) return &log->kernels.at[g->first_kernel + i];
+    return NULL;
+}
+
+static struct gp_clog_kernel *find_kernel(struct gp_compile_log *log, struct gp_clog_graph *g, gp_sid name)
+{
+    struct gp_clog_kernel *known = known_kernel(log, g, name);
+    if (known) return known;
     if (g->n_kernels >= MOST_KERNELS) return NULL;
     GP_VEC_PUSH(&log->kernels, (struct gp_clog_kernel){.name = name, .compile_ns = -1});
     g->n_kernels++;
@@ -123,12 +131,17 @@ static void read_call(struct gp_clog_reader *rd, struct gp_clog_graph *g, struct
 {
     struct gp_span_text s = gp_text_trim(line);
     if (!s.n || *s.p == '#' || gp_text_begins(s, "assert_")) return;
+    struct gp_clog_kernel *cpp;
     size_t n = 0;
     while (n < s.n && is_word(s.p[n])) n++;
     if (gp_text_begins(gp_text_from(s, s.p + n), ".run(")) {
         struct gp_clog_kernel *k = find_kernel(rd->log, g, gp_intern(&rd->log->strings, s.p, n));
         g->triton_calls++;
         if (k) k->calls++;
+    } else if (n < s.n && s.p[n] == '(' &&
+               (cpp = known_kernel(rd->log, g, gp_intern(&rd->log->strings, s.p, n)))) {
+        g->triton_calls++; /* a kernel in C++ is a function */
+        cpp->calls++;
     } else if (gp_text_find(s, "extern_kernels.")) {
         g->extern_calls++;
     } else if (gp_text_find(s, "torch.ops.") || gp_text_begins(s, "aten.") || gp_text_find(s, " = aten.")) {

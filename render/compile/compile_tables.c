@@ -375,7 +375,7 @@ static void put_cudagraphs(struct maker *m, struct gp_report_table *t)
     for (size_t i = 0; i < g->skips.n; i++) {
         const struct gp_compile_skip *s = &g->skips.at[i];
         gp_compile_put_place(&m->text, m->c, s->file, s->line, s->function);
-        gp_buf_printf(&m->text, ": %s", gp_compile_str(m->c, s->reason));
+        gp_buf_printf(&m->text, ": %s", gp_compile_str(m->c, s->text));
         put_line(m, t, "skipped");
     }
 }

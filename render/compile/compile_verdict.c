@@ -1,6 +1,7 @@
 #include "render/compile/compile_verdict.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "formats/base/scale.h"
 #include "render/compile/compile_words.h"
@@ -135,8 +136,12 @@ static void say_time(struct gp_report *r, const struct gp_compile *c)
 
 static void put_factor(struct gp_buf *b, const struct gp_compile_mode *m)
 {
+    char low[32], high[32];
     gp_buf_printf(b, "%.2fx", m->speedup);
-    if (m->low > 0 && m->high > 0) gp_buf_printf(b, " (%.2f to %.2f)", m->low, m->high);
+    if (!(m->low > 0 && m->high > 0)) return;
+    snprintf(low, sizeof low, "%.2f", m->low);
+    snprintf(high, sizeof high, "%.2f", m->high);
+    if (strcmp(low, high) != 0) gp_buf_printf(b, " (%s to %s)", low, high);
 }
 
 static void say_mode(struct gp_report *r, const struct gp_compile *c, const struct gp_compile_mode *m)

@@ -3,6 +3,7 @@ test_description='trace-compile: what it reports of real runs, in which form, an
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
 
 runs=$samples/compile/h200
+q="'"
 second() { python3 "$GP_SOURCE/tests/cli/compile_logs.py" "$@"; }
 log_of() { echo "$runs/$1"/dedicated_log_torch_trace_*; }
 
@@ -85,6 +86,41 @@ test_expect_success 'cold or warm, and the mode, by the log' '
         trace-compile -q -f json "$runs/$1" >out && jq -e ".caches.state == \"$2\" and .environment.mode == \"$3\"" out || return 1
     done &&
     trace-compile -q -f json "$runs/zoo" >out && jq -e ".environment.mode == \"mixed\"" out
+'
+
+# record META [PAYLOAD]: a record of a structured log.
+record() {
+    echo "V1122 12:05:49.468000 456 torch/_dynamo/utils.py:2126] $1" && if test $# -gt 1; then printf "%s\n" "$2" | sed "s/^/	/"; fi
+}
+
+# Of 14/3, the entry 14/2 fails where the check of x begins; 14/1 and 14/0 pass that, and fail on what is new.
+test_expect_success 'the entry that fits best explains a recompile, not the newest' '
+    record "{\"artifact\": {\"name\": \"recompile_reasons\", \"encoding\": \"json\"}, \"frame_id\": 14, \"frame_compile_id\": 3, \"attempt\": 0, \"has_payload\": \"\"}" \
+        "[\"14/2: tensor ${q}x${q} dtype mismatch. expected Half, actual Float\", \"14/1: tensor ${q}x${q} requires_grad mismatch. expected requires_grad=0\", \"14/0: tensor ${q}x${q} requires_grad mismatch. expected requires_grad=0\"]" >reasons.log &&
+    record "{\"artifact\": {\"name\": \"recompile_reasons\", \"encoding\": \"json\"}, \"frame_id\": 15, \"frame_compile_id\": 2, \"attempt\": 0, \"has_payload\": \"\"}" \
+        "[\"15/1: tensor ${q}x${q} size mismatch at index 0. expected 3, actual 5\", \"15/0: tensor ${q}x${q} dtype mismatch. expected Half, actual Float\"]" >>reasons.log &&
+    trace-compile -q -f json reasons.log >out &&
+    jq -e "[.recompiles[] | [.kind, .expression]] | sort == [[\"requires_grad\", \"x\"], [\"size\", \"x.shape[0]\"]]" out
+'
+
+test_expect_success 'kernels in C++ are called as functions, and count' '
+    record "{\"inductor_output_code\": {\"filename\": \"a.py\"}, \"frame_id\": 19, \"frame_compile_id\": 0, \"attempt\": 0, \"has_payload\": \"\"}" \
+        "cpp_fused_0 = async_compile.cpp_pybinding([$q*float*$q], $q$q$q
+void cpp_fused_0(float* a, float* b) {}
+$q$q$q)
+def call(args):
+    arg0_1, = args
+    buf0 = empty_strided_cpu((4, ), (1, ), torch.float32)
+    cpp_fused_0(arg0_1, buf0)
+    extern_kernels.mm(buf0, arg0_1, out=buf1)
+    return (buf0, )" >cpp.log &&
+    trace-compile -q -f json cpp.log >out &&
+    jq -e ".graphs[0] | .calls == {\"triton\": 1, \"extern\": 1, \"fallback\": 0} and [.kernels[] | [.name, .calls]] == [[\"cpp_fused_0\", 1]]" out
+'
+
+test_expect_success 'why there is no CUDA graph is one clean line' '
+    record "{\"compilation_metrics\": {\"co_name\": \"f\", \"cudagraph_skip_reason\": \"skipping cudagraphs due to mutated inputs (1 instances). Found from : \\\\n   File \\\"m.py\\\", line 3\"}, \"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0}" >skip.log &&
+    trace-compile -q skip.log >out && grep "mutated inputs (1 instance)$" out && ! grep -e "␊" -e " : no CUDA" -e "instances" out
 '
 
 test_expect_success 'recompiles by guard, the limit as critical' '
