@@ -46,7 +46,6 @@ static const struct gp_option options[] = {
 
 /* ---- reading ---- */
 
-/* Moves S into M. */
 static int take_snapshot(struct gp_front *f, struct gp_snapshot *s, struct gp_memory *m, struct gp_err *err)
 {
     gp_memory_add_snapshot(m, s);
@@ -67,42 +66,35 @@ static int read_trace(struct gp_front *f, struct gp_input *in, struct gp_memory 
     return 0;
 }
 
-/* What is a history by itself. */
-static int read_history(struct gp_front *f, struct gp_input *in, const uint8_t *head, size_t n,
-                        struct gp_memory *m, struct gp_err *err)
+/* Whatever IN is, found from its first bytes. Traces: what is wrong names the file already. */
+static int read_open(struct gp_front *f, struct gp_input *in, struct gp_memory *m, bool *is_trace,
+                     struct gp_err *err)
 {
     struct gp_snapshot s;
     struct gp_front_meter meter = {.front = f};
+    size_t n;
+    const uint8_t *head = gp_input_peek(in, 4096, &n);
     if (gp_pickle_sniff(head, n))
         return gp_snapshot_read(&s, in, gp_front_bytes, &meter, err) || take_snapshot(f, &s, m, err);
     if (gp_export_sniff(head, n)) return gp_export_read(&s, in, err) || take_snapshot(f, &s, m, err);
-    return gp_fail(err, GP_E_FORMAT, 0,
-                   "a zip file, as torch.save writes it; write the snapshot with "
-                   "torch.cuda.memory._dump_snapshot(FILE) or pickle.dump");
-}
-
-/* Whatever IN is, found from its first bytes. */
-static int read_open(struct gp_front *f, const char *path, struct gp_input *in, struct gp_memory *m,
-                     struct gp_err *err)
-{
-    size_t n;
-    const uint8_t *head = gp_input_peek(in, 4096, &n);
-    bool history = gp_pickle_sniff(head, n) || gp_export_sniff(head, n) || gp_snapshot_is_zip(head, n);
-    if (!history) return read_trace(f, in, m, err);
-    return read_history(f, in, head, n, m, err) ? gp_err_context(err, "%s", path) : 0;
+    if (gp_snapshot_is_zip(head, n))
+        return gp_fail(err, GP_E_FORMAT, 0,
+                       "a zip file, as torch.save writes it; write the snapshot with "
+                       "torch.cuda.memory._dump_snapshot(FILE) or pickle.dump");
+    *is_trace = true;
+    return read_trace(f, in, m, err);
 }
 
 static int read_input(struct gp_front *f, const char *path, struct gp_memory *m, struct gp_err *err)
 {
     struct gp_input *in = gp_input_open(path, f->threads.each, err);
     if (!in) return -1;
-    int failed = read_open(f, path, in, m, err);
+    bool is_trace = false;
+    int failed = read_open(f, in, m, &is_trace, err);
     gp_front_phase(f, NULL);
     gp_input_close(in);
-    return failed;
+    return failed && !is_trace ? gp_err_context(err, "%s", path) : failed;
 }
-
-/* ---- options ---- */
 
 static int take_options(const struct opts *o, struct gp_memory_opts *to, struct gp_err *err)
 {

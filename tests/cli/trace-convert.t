@@ -49,7 +49,7 @@ test_expect_success PYTHON 'the old name of External id comes back, beside the n
 '
 
 # 40 MB of JSON that is not a trace: an object with one huge value, as other profilers write, and arrays of other things.
-test_expect_success PYTHON 'a large document that is no trace is refused, however it comes' '
+test_expect_success PYTHON 'a large document that is not a trace is refused, however it comes' '
     python3 -c "
 row = \"{\\\"metadata\\\": {\\\"pid\\\": 1, \\\"text\\\": \\\"\" + 60 * \"x\" + \"\\\"}, \\\"buffer\\\": [{\\\"kind\\\": 3}]}\"
 rows = \", \".join([row] * (40000000 // len(row)))

@@ -92,7 +92,7 @@ test_expect_success 'a snapshot without history is headed by what it is' '
 '
 
 # Each of its rows has the sums of the categories: what was allocated and freed in between is not in the file.
-test_expect_success 'sums by category are no history of blocks: allocations and churn are unknown' '
+test_expect_success 'sums by category are not a history of blocks: allocations and churn are unknown' '
     trace-memory -f json "$memory"/timeline.json.gz >json &&
     jq -e ".devices[0] | .history == \"sums\" and .sizes_exact == false and .allocations == null and .frees == null and .peak_bytes == 5318144" json &&
     jq -e ".churn[0] | .allocations == null and .bytes == null" json && jq -e ".lifetimes == [] and .holders[0].blocks == null" json &&
@@ -100,7 +100,7 @@ test_expect_success 'sums by category are no history of blocks: allocations and 
     trace-memory -f json "$memory"/timeline.raw.json.gz | jq -e ".devices[0].allocations > 0 and .churn[0].bytes > 0"
 '
 
-test_expect_success 'JSON that is no trace is refused, with its name once' '
+test_expect_success 'JSON that is not a trace is refused, with its name once' '
     echo "{\"a\": [1, 2]}" >other.json &&
     status_of trace-memory other.json && test "$status" -eq 2 &&
     test "$(cat err)" = "trace-memory: other.json: not a trace: the JSON object has no \"traceEvents\""

@@ -609,8 +609,7 @@ static double seconds_to_read(const char *begin, const char *unit, int count)
     struct gp_input *in = gp_input_memory(b.data, b.n, 1);
     gp_trace_init(&t, GP_NEED_ALL);
     clock_t began = clock();
-    int refused =
-        gp_chrome_read_chunked(&t, in, &opts, GP_CHROME_CHUNK, &err); /* what holds no event is no trace */
+    int refused = gp_chrome_read_chunked(&t, in, &opts, GP_CHROME_CHUNK, &err);
     double took = (double)(clock() - began) / CLOCKS_PER_SEC;
     if (!refused) {
         gp_trace_finish(&t);
