@@ -101,6 +101,36 @@ static void check_settings(struct gp_diff *d)
     gp_buf_release(&text);
 }
 
+/* Without the version. */
+static size_t recorder_name(const char *s)
+{
+    return strcspn(s, " ");
+}
+
+/* Each recorder adds to the time of kernels in its own way. */
+static void check_recorders(struct gp_diff_work *w)
+{
+    struct gp_diff *d = w->d;
+    const char *first = NULL, *other = NULL;
+    for (int side = 0; side < GP_DIFF_SIDES; side++)
+        for (size_t i = 0; i < w->side[side].n; i++) {
+            const struct gp_profile *p = w->side[side].profiles[i];
+            const char *name = gp_profile_str(p, p->env.recorder);
+            if (!*name) continue;
+            if (!first) first = name;
+            if (recorder_name(name) == recorder_name(first) && !memcmp(name, first, recorder_name(name)))
+                continue;
+            other = name;
+        }
+    if (!other) return;
+    d->two_recorders = true;
+    gp_diff_reason(d, "recorders", false, 0,
+                   gp_diff_text(d,
+                                "two recorders: %.*s and %.*s; GPU times that differ by less than 2%% decide "
+                                "nothing, because the recorders differ by that",
+                                (int)recorder_name(first), first, (int)recorder_name(other), other));
+}
+
 static void check_software(struct gp_diff *d)
 {
     const struct gp_profile_env *a = &d->side[GP_DIFF_BASE].env, *b = &d->side[GP_DIFF_CUR].env;
@@ -149,6 +179,7 @@ void gp_diff_compare(struct gp_diff_work *w)
     check_gpu(w);
     gp_diff_check_work(w);
     check_settings(d);
+    check_recorders(w);
     check_software(d);
     check_steps(d);
     d->comparable = true;

@@ -87,6 +87,7 @@ static void measure_noise(struct gp_decider *t)
     t->d->noise_measured_pct = 100 * most;
     t->eps = t->d->opts.noise_pct / 100;
     if (2 * most > t->eps) t->eps = fmin(2 * most, MOST_NOISE);
+    if (t->d->two_recorders && t->eps < RECORDERS_DIFFER) t->eps = RECORDERS_DIFFER;
     t->d->noise_pct = 100 * t->eps;
 }
 

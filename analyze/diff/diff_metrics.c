@@ -190,16 +190,32 @@ static bool is_explained_by_waits(const struct gp_decider *t, const struct gp_di
     return least <= d->side[fast].step_ns / WAITS_PART && most - least >= llabs(m->change) / 2;
 }
 
+/* Do all steps of the slower side launch more, by half of what the step changed by or more, or wait more often? Where both make
+ * the same calls, only the host differs, which it also does between runs of one program. */
+static bool calls_explain(const struct gp_decider *t, const struct gp_diff_metric *m)
+{
+    const struct gp_diff_metric *l = &t->d->metrics[GP_METRIC_LAUNCHES];
+    int slow = m->change > 0 ? GP_DIFF_CUR : GP_DIFF_BASE;
+    if (calls_more(t, GP_METRIC_SYNCS, slow) || calls_more(t, GP_METRIC_BLOCKING, slow)) return true;
+    if (!calls_more(t, GP_METRIC_LAUNCHES, slow)) return false;
+    for (int side = 0; side < GP_DIFF_SIDES; side++)
+        if (l->side[side] <= 0 || m->side[side] <= 0) return false;
+    double launches = log((double)l->side[GP_DIFF_CUR] / (double)l->side[GP_DIFF_BASE]);
+    return launches / log((double)m->side[GP_DIFF_CUR] / (double)m->side[GP_DIFF_BASE]) >= 0.5;
+}
+
 static void judge_few_runs(struct gp_decider *t, struct gp_diff_metric *m, const int64_t *a, size_t n,
                            const int64_t *b, size_t k)
 {
     struct gp_diff *d = t->d;
     m->verdict = GP_CHANGE_INCONCLUSIVE;
     m->d.within_run = true;
-    if (m->id == GP_METRIC_STEP && is_far_apart(t, a, n, b, k)) {
+    bool apart = m->id == GP_METRIC_STEP && is_far_apart(t, a, n, b, k);
+    if (apart && calls_explain(t, m)) {
         m->verdict = gp_decide_direction(m->change);
         m->d.test = GP_BY_SEPARATION;
-        m->d.why = gp_diff_text(d, "all steps differ, and by more than %.3g%%", d->step_bound_pct);
+        m->d.why =
+            gp_diff_text(d, "all steps differ, by more than %.3g%%, and so do the calls", d->step_bound_pct);
         return;
     }
     if (m->id == GP_METRIC_STEP && is_explained_by_waits(t, m, a, n, b, k)) {
@@ -211,7 +227,12 @@ static void judge_few_runs(struct gp_decider *t, struct gp_diff_metric *m, const
         return;
     }
     m->d.needed = RUNS_ENOUGH;
-    m->d.why = gp_diff_text(d, "depends on the host: %d runs per side would decide it", RUNS_ENOUGH);
+    m->d.why =
+        apart ? gp_diff_text(d,
+                             "all steps differ, by more than %.3g%%, but the calls are the same: %d runs per "
+                             "side would decide it",
+                             d->step_bound_pct, RUNS_ENOUGH)
+              : gp_diff_text(d, "depends on the host: %d runs per side would decide it", RUNS_ENOUGH);
 }
 
 /* Host-dependent times vary more from run to run than from step to step: steps of one run decide only what

@@ -245,19 +245,20 @@ static void note_runs(struct gp_diff *d)
 {
     const struct gp_diff_metric *m = &d->metrics[GP_METRIC_STEP];
     if (d->identical || !m->known || m->refused || !m->d.within_run) return;
-    gp_diff_note(
-        d, "one_run",
-        "step, idle and host times come from %u and %u run%s: they are reported, but cannot break a gate",
-        d->side[GP_DIFF_BASE].runs, d->side[GP_DIFF_CUR].runs,
-        d->side[GP_DIFF_CUR].runs == 1 && d->side[GP_DIFF_BASE].runs == 1 ? "" : "s");
+    struct gp_buf runs = {0};
+    put_runs(&runs, d);
+    gp_diff_note(d, "one_run",
+                 "step, idle and host times come from %s: they are reported, but cannot break a gate",
+                 gp_buf_str(&runs));
+    gp_buf_release(&runs);
     if (m->d.test == GP_BY_WAITS)
         gp_diff_note(d, "step_waits",
                      "the step time is decided nevertheless: one side makes the GPU wait at calls that the "
                      "other does not make; how long depends on the speed of the host");
     if (m->d.test != GP_BY_SEPARATION) return;
     gp_diff_note(d, "step_apart",
-                 "the step time is decided nevertheless: all steps differ, and by more than the %.3g%% by "
-                 "which runs of one program differ",
+                 "the step time is decided nevertheless: the sides make other calls, and all steps "
+                 "differ, by more than the %.3g%% by which runs of one program differ",
                  d->step_bound_pct);
 }
 

@@ -40,11 +40,11 @@ static double larger_of(double a, double b)
 /* ---- another batch, another width: the same kernels over grids that all changed by one factor ---- */
 
 static const double FACTOR_SAME = 1.1;     /* grids within this of each other changed by one factor */
-static const double FACTOR_LEAST = 1.25;   /* ... and by so much at least */
-static const double PART_SCALED = 0.5;     /* of the time in kernels that are on both sides */
-static const double PART_LOOKED_AT = 0.05; /* of the GPU time: what less shows is not believed */
+static const double FACTOR_LEAST = 1.2;    /* ... and by so much at least */
+static const double PART_LOOKED_AT = 0.01; /* of the GPU time: what less shows is not believed */
 enum { KERNELS_LEAST = 3 };
 
+/* Of one kernel. */
 struct grid_row {
     double calls[GP_DIFF_SIDES], blocks[GP_DIFF_SIDES], ns[GP_DIFF_SIDES];
 };
@@ -60,15 +60,23 @@ struct grid_change {
     double factor, ns;
 };
 
-/* Products and collectives choose their grids by other things than the size of their work. */
+/* Products and collectives choose their grids by other things than the size of their work, and so do sums and what
+ * belongs to convolutions; what an optimizer
+ * does to lists of tensors depends on the parameters, not on the batch. */
+static bool tells_size(const char *name, const struct gp_profile_kernel *k)
+{
+    if (is_work(k->kind) || gp_class_of((enum gp_frame_kind)k->kind) != GP_CLASS_COMPUTE || !k->grid[0])
+        return false;
+    return !strstr(name, "multi_tensor_apply") && !strstr(name, "reduce_kernel") && !strstr(name, "cudnn");
+}
+
 static void add_grid(void *ctx, int side, const struct gp_diff_sample *s, const struct gp_profile *p,
                      const struct gp_profile_event *e)
 {
     struct grids *g = ctx;
     const struct gp_profile_kernel *k = &p->kernels.at[e->kernel];
     (void)s;
-    if (is_work(k->kind) || gp_class_of((enum gp_frame_kind)k->kind) != GP_CLASS_COMPUTE || !k->grid[0])
-        return;
+    if (!tells_size(gp_profile_str(p, k->name), k)) return;
     gp_sid name = gp_intern_from(&g->w->d->strings, &p->strings, k->name);
     uint32_t at = *gp_map_put(&g->rows_of, name, (uint32_t)g->rows.n);
     if (at == g->rows.n) GP_VEC_PUSH(&g->rows, ((struct grid_row){{0}, {0}, {0}}));
@@ -83,12 +91,11 @@ static int compare_changes(const void *a, const void *b)
     return x->factor < y->factor ? -1 : x->factor > y->factor;
 }
 
-/* Changes of kernels on both sides whose grids changed, with all their work: a loop over small grids that became one launch
- * over a large one does the same. Returns the time in kernels that are on both sides. */
-static double grid_changes(const struct grids *g, struct grid_change *changes, size_t *n)
+/* How the grids of kernels on both sides changed, each with the logarithm of its factor: 0 where they did not. A loop over
+ * small grids that became one launch over a large one does the same work, and so do calls of one block. */
+static size_t grid_changes(const struct grids *g, struct grid_change *changes)
 {
-    double all = 0;
-    *n = 0;
+    size_t n = 0;
     for (size_t i = 0; i < g->rows.n; i++) {
         const struct grid_row *r = &g->rows.at[i];
         if (!r->calls[GP_DIFF_BASE] || !r->calls[GP_DIFF_CUR]) continue;
@@ -98,39 +105,38 @@ static double grid_changes(const struct grids *g, struct grid_change *changes, s
             ns[side] = per_step(g->w, side, r->ns[side]);
         }
         double total = log(blocks[GP_DIFF_CUR] / blocks[GP_DIFF_BASE]);
-        double call = log(r->blocks[GP_DIFF_CUR] / r->calls[GP_DIFF_CUR]) -
-                      log(r->blocks[GP_DIFF_BASE] / r->calls[GP_DIFF_BASE]);
-        double most = larger_of(ns[GP_DIFF_BASE], ns[GP_DIFF_CUR]);
-        all += most;
-        if (fabs(call) > log(FACTOR_SAME) && total / call >= 0.5)
-            changes[(*n)++] = (struct grid_change){call, most};
+        double base = r->blocks[GP_DIFF_BASE] / r->calls[GP_DIFF_BASE],
+               cur = r->blocks[GP_DIFF_CUR] / r->calls[GP_DIFF_CUR], call = log(cur / base);
+        if (larger_of(base, cur) <= 1) continue;
+        bool changed = fabs(call) > log(FACTOR_SAME);
+        if (changed && total / call < 0.5) continue;
+        changes[n++] = (struct grid_change){changed ? call : 0, larger_of(ns[GP_DIFF_BASE], ns[GP_DIFF_CUR])};
     }
-    qsort(changes, *n, sizeof *changes, compare_changes);
-    return all;
+    qsort(changes, n, sizeof *changes, compare_changes);
+    return n;
 }
 
-/* The factor by which the grids of most kernels changed; 0: they did not change by one. */
+/* The factor by which the grids of half of the kernels changed, or of kernels with half of their time; 0: there is none. */
 static double common_factor(const struct grids *g, uint32_t *kernels)
 {
     const struct gp_diff *d = g->w->d;
     struct grid_change *changes = gp_alloc((g->rows.n + 1) * sizeof *changes);
-    size_t n, middle = 0;
-    double all = grid_changes(g, changes, &n), changed = 0, before = 0, same = 0, factor = 0;
-    for (size_t i = 0; i < n; i++) changed += changes[i].ns;
-    for (; middle < n; middle++) {
-        before += changes[middle].ns;
-        if (before * 2 >= changed) break;
-    }
-    *kernels = 0;
-    for (size_t i = 0; i < n && middle < n; i++) {
-        if (fabs(changes[i].factor - changes[middle].factor) > log(FACTOR_SAME)) continue;
-        same += changes[i].ns;
-        ++*kernels;
-    }
+    size_t n = grid_changes(g, changes), most = 0, from = 0, to = 0;
     double gpu = larger_of((double)d->side[GP_DIFF_BASE].gpu_ns, (double)d->side[GP_DIFF_CUR].gpu_ns);
-    if (*kernels >= KERNELS_LEAST && same >= PART_SCALED * all && all >= PART_LOOKED_AT * gpu &&
-        fabs(changes[middle].factor) > log(FACTOR_LEAST))
-        factor = exp(changes[middle].factor);
+    double factor = 0, all = 0, ns = 0;
+    for (size_t i = 0; i < n; i++) all += changes[i].ns;
+    for (size_t i = 0; i < n; i++) { /* those from FROM to TO have about the factor of I */
+        for (; to < n && changes[to].factor <= changes[i].factor + log(FACTOR_SAME); to++)
+            ns += changes[to].ns;
+        for (; changes[from].factor < changes[i].factor - log(FACTOR_SAME); from++) ns -= changes[from].ns;
+        size_t many = to - from;
+        bool enough = many >= KERNELS_LEAST || (many == n && n > 1);
+        if (!enough || many <= most || (many * 2 < n && ns * 2 < all)) continue;
+        if (ns < PART_LOOKED_AT * gpu || fabs(changes[i].factor) <= log(FACTOR_LEAST)) continue;
+        most = many;
+        factor = exp(changes[from + many / 2].factor);
+    }
+    *kernels = (uint32_t)most;
     free(changes);
     return factor;
 }
@@ -165,6 +171,7 @@ struct work {
     double ns[GP_DIFF_SIDES], products[GP_DIFF_SIDES], common[GP_DIFF_SIDES];
     double rest[GP_DIFF_SIDES], known[GP_DIFF_SIDES];
     double shared[GP_DIFF_SIDES]; /* in operations that both sides run equally often */
+    double both[GP_DIFF_SIDES];   /* in operations that both sides run */
     double fused[GP_DIFF_SIDES];  /* in kernels of a compiler that fuses */
 };
 
@@ -201,6 +208,7 @@ static void count_event(void *ctx, int side, const struct gp_diff_sample *s, con
     bool both = op->side[GP_DIFF_BASE].present && op->side[GP_DIFF_CUR].present;
     double ns = (double)e->dur_ns;
     if (both && !op->count_changed) work->shared[side] += ns;
+    if (both) work->both[side] += ns;
     if (gp_kernel_is_fused(gp_profile_str(p, k->name), gp_string_len(&p->strings, k->name)))
         work->fused[side] += ns;
     if (!is_work(k->kind)) {
@@ -256,11 +264,10 @@ static bool is_most(const double part[GP_DIFF_SIDES], const struct work *work, d
     return true;
 }
 
-/* Less than a tenth of the GPU time, on both sides. */
-static bool is_little(const double part[GP_DIFF_SIDES], const struct work *work)
+static bool is_below(const double part[GP_DIFF_SIDES], const struct work *work, double share)
 {
     for (int side = 0; side < GP_DIFF_SIDES; side++)
-        if (part[side] * 10 >= work->ns[side] + work->rest[side]) return false;
+        if (part[side] >= share * (work->ns[side] + work->rest[side])) return false;
     return true;
 }
 
@@ -308,15 +315,30 @@ static bool is_compiled(const struct work *work)
     return most[GP_DIFF_BASE] != most[GP_DIFF_CUR];
 }
 
+/* Products are not the same number, and hardly any operation is on both sides, or those that are run in other numbers; and no
+ * compiler explains it. */
+static bool is_another_program(const struct gp_diff *d, const struct work *work)
+{
+    enum { OPERATIONS_FEW = 8, PART = 4 };
+    size_t both = 0;
+    double a = work->calls[GP_DIFF_BASE], b = work->calls[GP_DIFF_CUR];
+    for (size_t i = 0; i < d->ops.n; i++)
+        both += d->ops.at[i].side[GP_DIFF_BASE].present && d->ops.at[i].side[GP_DIFF_CUR].present;
+    if (d->ops.n < OPERATIONS_FEW || fabs(a - b) <= 0.01 * larger_of(a, b) || is_compiled(work)) return false;
+    if (is_most(work->both, work, 0.5) && is_below(work->shared, work, 0.05)) return true;
+    return both * PART <= d->ops.n && !is_most(work->shared, work, 0.2);
+}
+
 /* Compilers and libraries split products and join them, but not to half or double their number, unless they choose another
  * algorithm. */
-static bool is_other(const struct work *work)
+static bool is_other(const struct gp_diff *d, const struct work *work)
 {
     double a = work->calls[GP_DIFF_BASE], b = work->calls[GP_DIFF_CUR];
     double more = a > b ? a : b, less = a > b ? b : a;
-    bool nothing_shared = is_little(work->shared, work);
+    bool nothing_shared = is_below(work->shared, work, 0.1);
     bool explained = is_attention(work) || is_loop(work);
     if (more >= PRODUCTS_FEW && less * 2 < more) return !explained && !is_most(work->shared, work, 0.5);
+    if (!explained && is_another_program(d, work)) return true;
     if (!nothing_shared || explained) return false;
     return more < PRODUCTS_FEW ? !is_compiled(work) : less * 4 < more * 3;
 }
@@ -351,16 +373,76 @@ static void say_other(struct gp_diff *d, double was, double is)
     gp_diff_reason(d, "work", !d->opts.any_work, d->opts.any_work ? 0 : GP_DIFF_ALL_CLASSES, text);
 }
 
+/* ---- runs of one side ---- */
+
+struct runs {
+    struct gp_diff_work *w;
+    uint32_t run; /* that is compared with run 0 */
+    double *ns;   /* of run 0 by operation, then of RUN */
+    double sum[2];
+};
+
+static void add_to_run(void *ctx, int side, const struct gp_diff_sample *s, const struct gp_profile *p,
+                       const struct gp_profile_event *e)
+{
+    struct runs *r = ctx;
+    uint32_t run = r->w->side[side].run_of[s->profile];
+    (void)p;
+    if (run != 0 && run != r->run) return;
+    r->ns[(run ? r->w->d->ops.n : 0) + gp_diff_op_of(r->w, side, s->profile, e)] += (double)e->dur_ns;
+    r->sum[run != 0] += (double)e->dur_ns;
+}
+
+/* Have the two runs less than half of the GPU time of either in operations that both have? */
+static bool runs_differ(const struct runs *r)
+{
+    size_t n = r->w->d->ops.n;
+    double both[2] = {0};
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < 2 && r->ns[i] > 0 && r->ns[n + i] > 0; k++) both[k] += r->ns[k * n + i];
+    return r->sum[0] > 0 && r->sum[1] > 0 && (both[0] * 2 < r->sum[0] || both[1] * 2 < r->sum[1]);
+}
+
+static const char *path_of_run(const struct gp_diff_work *w, int side, uint32_t run)
+{
+    const struct gp_diff_group *g = &w->side[side];
+    size_t i = 0;
+    while (i + 1 < g->n && g->run_of[i] != run) i++;
+    return gp_profile_str(g->profiles[i], g->profiles[i]->input.path);
+}
+
+/* Runs of one side are of one program: their mean says nothing otherwise. */
+static void check_runs(struct gp_diff_work *w, int side)
+{
+    struct gp_diff *d = w->d;
+    struct runs r = {.w = w};
+    bool differ = false;
+    for (uint32_t run = 1; run < d->side[side].runs && !differ; run++) {
+        r.run = run;
+        r.sum[0] = r.sum[1] = 0;
+        r.ns = gp_zalloc(2 * (d->ops.n + 1) * sizeof *r.ns);
+        each_event(w, side, &r, add_to_run);
+        differ = runs_differ(&r);
+        free(r.ns);
+        if (differ)
+            gp_diff_reason(d, "work", !d->opts.any_work, d->opts.any_work ? 0 : GP_DIFF_ALL_CLASSES,
+                           gp_diff_text(d, "different programs in the %s: %s and %s",
+                                        side == GP_DIFF_BASE ? "baseline" : "current group",
+                                        path_of_run(w, side, 0), path_of_run(w, side, run)));
+    }
+}
+
 void gp_diff_check_work(struct gp_diff_work *w)
 {
     struct gp_diff *d = w->d;
     struct work work;
     if (!w->side[GP_DIFF_BASE].samples.n || !w->side[GP_DIFF_CUR].samples.n) return;
+    for (int side = 0; side < GP_DIFF_SIDES; side++) check_runs(w, side);
     bool sized = check_size(w);
     count_work(w, &work);
     double was = work.calls[GP_DIFF_BASE], is = work.calls[GP_DIFF_CUR];
     gp_sid algorithm = sized ? 0 : algorithm_of(d, &work);
-    if (is_other(&work)) {
+    if (is_other(d, &work)) {
         say_other(d, was, is);
     } else if (algorithm) {
         gp_diff_reason(d, "algorithm", false, 0, algorithm);

@@ -27,6 +27,7 @@ struct kernel {
 struct program {
     int steps;
     int64_t gap; /* idle before each step */
+    int waits;   /* calls in each step that wait for the GPU */
     const char *gpu;
     const char *settings; /* a flag of the profiler */
     int rank;
@@ -68,6 +69,8 @@ static struct gp_profile record(const struct program *prog)
                 gpu = end;
                 at++;
             }
+        for (int c = 0; c < prog->waits; c++, at++)
+            mk_call(&t, thread, at, at + 1, "cudaStreamSynchronize", ++corr);
         at = gpu + prog->gap - 100;
         mk_host(&t, GP_RANGE, thread, begin, at, name);
     }
@@ -291,7 +294,7 @@ static void test_few_steps(void **state)
 
 /* A step of 760000 ns, of which the host leaves 500000 idle. */
 static const struct program waiting = {
-    .steps = 5, .gap = 500000, .kernels = {{"gemm", 2, 100000, {0}}, {"add", 3, 20000, {0}}}};
+    .steps = 5, .gap = 500000, .waits = 1, .kernels = {{"gemm", 2, 100000, {0}}, {"add", 3, 20000, {0}}}};
 
 static void assert_verdict(const struct program *base, const struct program *cur, const char *word,
                            int status)
@@ -307,6 +310,7 @@ static void test_the_whole_decides_before_a_part(void **state)
 {
     (void)state;
     struct program cur = waiting;
+    cur.waits = 0;
     cur.gap = 10000;
     cur.kernels[1].dur = 20600;
     struct gp_diff d = compare(&waiting, &cur, NULL);
@@ -332,6 +336,7 @@ static void test_few_runs_decide_what_is_far_apart(void **state)
     (void)state;
     struct program cur = waiting;
     struct gp_diff_opts opts = {.step_bound_pct = 15};
+    cur.waits = 2;
     cur.gap = 652000;
     struct gp_diff d = compare(&waiting, &cur, NULL);
     assert_int_equal(d.metrics[GP_METRIC_STEP].verdict, GP_CHANGE_INCONCLUSIVE);
@@ -352,7 +357,27 @@ static void test_few_runs_decide_what_is_far_apart(void **state)
     cur.gap = 800000;
     assert_verdict(&two, &cur, "INCONCLUSIVE", 0);
     cur.gap = 1000000;
+    cur.waits = 2;
     assert_verdict(&two, &cur, "REGRESSION", 1); /* 66% */
+}
+
+/* The step is three times as long, but both runs make the same calls: only the host differs, as it does between runs. */
+static void test_one_run_decides_no_step_of_the_same_calls(void **state)
+{
+    (void)state;
+    struct program cur = waiting;
+    cur.gap = 2000000;
+    assert_verdict(&waiting, &cur, "INCONCLUSIVE", 0);
+    assert_verdict(&cur, &waiting, "INCONCLUSIVE", 0);
+    struct gp_profile a = record(&waiting), b = record(&cur);
+    const struct gp_profile *base[] = {&a, &a, &a, &a, &a}, *slow[] = {&b, &b, &b, &b, &b};
+    struct gp_diff d;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, base, 5, slow, 5);
+    assert_int_equal(gp_diff_status(&d), 1); /* five runs do */
+    gp_diff_release(&d);
+    gp_profile_release(&a);
+    gp_profile_release(&b);
 }
 
 /* "NO CHANGE" is not written above rows that changed. */
@@ -981,6 +1006,7 @@ int main(void)
         cmocka_unit_test(test_few_steps),
         cmocka_unit_test(test_the_whole_decides_before_a_part),
         cmocka_unit_test(test_few_runs_decide_what_is_far_apart),
+        cmocka_unit_test(test_one_run_decides_no_step_of_the_same_calls),
         cmocka_unit_test(test_no_change_means_no_row),
         cmocka_unit_test(test_the_step_is_always_named),
         cmocka_unit_test(test_parts_that_disagree),
