@@ -107,7 +107,7 @@ static size_t grid_changes(const struct grids *g, struct grid_change *changes)
         double total = log(blocks[GP_DIFF_CUR] / blocks[GP_DIFF_BASE]);
         double base = r->blocks[GP_DIFF_BASE] / r->calls[GP_DIFF_BASE],
                cur = r->blocks[GP_DIFF_CUR] / r->calls[GP_DIFF_CUR], call = log(cur / base);
-        if (larger_of(base, cur) <= 1) continue;
+        if (!(base > 0 && cur > 0) || larger_of(base, cur) <= 1) continue;
         bool changed = fabs(call) > log(FACTOR_SAME);
         if (changed && total / call < 0.5) continue;
         changes[n++] = (struct grid_change){changed ? call : 0, larger_of(ns[GP_DIFF_BASE], ns[GP_DIFF_CUR])};
@@ -375,32 +375,47 @@ static void say_other(struct gp_diff *d, double was, double is)
 
 /* ---- runs of one side ---- */
 
+/* Samples of a side by run: those of run R are at[first[R]] up to at[first[R + 1]]. */
 struct runs {
-    struct gp_diff_work *w;
-    uint32_t run; /* that is compared with run 0 */
-    double *ns;   /* of run 0 by operation, then of RUN */
-    double sum[2];
+    uint32_t *first, *at;
 };
 
-static void add_to_run(void *ctx, int side, const struct gp_diff_sample *s, const struct gp_profile *p,
-                       const struct gp_profile_event *e)
+static struct runs group_runs(const struct gp_diff_group *g, uint32_t n_runs)
 {
-    struct runs *r = ctx;
-    uint32_t run = r->w->side[side].run_of[s->profile];
-    (void)p;
-    if (run != 0 && run != r->run) return;
-    r->ns[(run ? r->w->d->ops.n : 0) + gp_diff_op_of(r->w, side, s->profile, e)] += (double)e->dur_ns;
-    r->sum[run != 0] += (double)e->dur_ns;
+    struct runs r = {gp_zalloc((n_runs + 2) * sizeof *r.first), gp_alloc((g->samples.n + 1) * sizeof *r.at)};
+    for (size_t i = 0; i < g->samples.n; i++) r.first[g->run_of[g->samples.at[i].profile] + 2]++;
+    for (uint32_t run = 2; run < n_runs + 2; run++) r.first[run] += r.first[run - 1];
+    for (size_t i = 0; i < g->samples.n; i++)
+        r.at[r.first[g->run_of[g->samples.at[i].profile] + 1]++] = (uint32_t)i;
+    return r;
 }
 
-/* Have the two runs less than half of the GPU time of either in operations that both have? */
-static bool runs_differ(const struct runs *r)
+/* GPU time of a run by operation, added to NS; returns its sum. */
+static double sum_run(const struct gp_diff_work *w, int side, const struct runs *r, uint32_t run, double *ns)
 {
-    size_t n = r->w->d->ops.n;
-    double both[2] = {0};
-    for (size_t i = 0; i < n; i++)
-        for (int k = 0; k < 2 && r->ns[i] > 0 && r->ns[n + i] > 0; k++) both[k] += r->ns[k * n + i];
-    return r->sum[0] > 0 && r->sum[1] > 0 && (both[0] * 2 < r->sum[0] || both[1] * 2 < r->sum[1]);
+    const struct gp_diff_group *g = &w->side[side];
+    double sum = 0;
+    for (uint32_t i = r->first[run]; i < r->first[run + 1]; i++) {
+        const struct gp_diff_sample *s = &g->samples.at[r->at[i]];
+        const struct gp_profile_event *e = &g->profiles[s->profile]->events.at[s->s->first];
+        for (uint32_t k = 0; k < s->s->n; k++) {
+            ns[gp_diff_op_of(w, side, s->profile, &e[k])] += (double)e[k].dur_ns;
+            sum += (double)e[k].dur_ns;
+        }
+    }
+    return sum;
+}
+
+/* Is less than half of the GPU time of either in operations that both have? */
+static bool runs_differ(const double *a, double sum_a, const double *b, double sum_b, size_t n)
+{
+    double both_a = 0, both_b = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(a[i] > 0 && b[i] > 0)) continue;
+        both_a += a[i];
+        both_b += b[i];
+    }
+    return sum_a > 0 && sum_b > 0 && (both_a * 2 < sum_a || both_b * 2 < sum_b);
 }
 
 static const char *path_of_run(const struct gp_diff_work *w, int side, uint32_t run)
@@ -415,21 +430,25 @@ static const char *path_of_run(const struct gp_diff_work *w, int side, uint32_t 
 static void check_runs(struct gp_diff_work *w, int side)
 {
     struct gp_diff *d = w->d;
-    struct runs r = {.w = w};
+    uint32_t n_runs = d->side[side].runs;
+    if (n_runs < 2) return;
+    struct runs r = group_runs(&w->side[side], n_runs);
+    size_t bytes = (d->ops.n + 1) * sizeof(double);
+    double *first = gp_zalloc(bytes), *other = gp_zalloc(bytes), sum = sum_run(w, side, &r, 0, first);
     bool differ = false;
-    for (uint32_t run = 1; run < d->side[side].runs && !differ; run++) {
-        r.run = run;
-        r.sum[0] = r.sum[1] = 0;
-        r.ns = gp_zalloc(2 * (d->ops.n + 1) * sizeof *r.ns);
-        each_event(w, side, &r, add_to_run);
-        differ = runs_differ(&r);
-        free(r.ns);
+    for (uint32_t run = 1; run < n_runs && !differ; run++) {
+        memset(other, 0, bytes);
+        differ = runs_differ(first, sum, other, sum_run(w, side, &r, run, other), d->ops.n);
         if (differ)
             gp_diff_reason(d, "work", !d->opts.any_work, d->opts.any_work ? 0 : GP_DIFF_ALL_CLASSES,
                            gp_diff_text(d, "different programs in the %s: %s and %s",
                                         side == GP_DIFF_BASE ? "baseline" : "current group",
                                         path_of_run(w, side, 0), path_of_run(w, side, run)));
     }
+    free(first);
+    free(other);
+    free(r.first);
+    free(r.at);
 }
 
 void gp_diff_check_work(struct gp_diff_work *w)
