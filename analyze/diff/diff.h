@@ -394,7 +394,7 @@ struct gp_diff {
     int64_t guard_weight_ns;   /* operations whose time changed by less do not decide: 1% of the step */
     double step_bound_pct;     /* opts.step_bound_pct, or more if the steps of a side drift or are only two */
     int32_t tick_ns;
-    bool two_recorders; /* which differ by RECORDERS_PCT of the GPU time at most: less decides nothing */
+    bool two_recorders; /* small differences of GPU time between them decide nothing */
     bool identical;     /* both sides hold the same measurements */
 };
 

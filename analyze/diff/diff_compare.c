@@ -126,7 +126,7 @@ static void check_recorders(struct gp_diff_work *w)
     d->two_recorders = true;
     gp_diff_reason(d, "recorders", false, 0,
                    gp_diff_text(d,
-                                "two recorders: %.*s and %.*s; GPU times that differ by less than 2%% decide "
+                                "two recorders: %.*s and %.*s; GPU times that differ by less than 5%% decide "
                                 "nothing, because the recorders differ by that",
                                 (int)recorder_name(first), first, (int)recorder_name(other), other));
 }

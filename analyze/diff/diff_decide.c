@@ -339,6 +339,10 @@ static void judge_op(struct gp_decider *t, uint32_t i)
     } else if (waits(t, op)) {
         op->change = llabs(op->change_ns) < t->least_ns ? GP_CHANGE_NONE : GP_CHANGE_INCONCLUSIVE;
         op->d.why = gp_diff_text(t->d, "its kernels wait for other ranks");
+    } else if (gp_decide_is_recorded_unlike(t->d, op)) {
+        op->change = llabs(op->change_ns) < t->least_ns ? GP_CHANGE_NONE : GP_CHANGE_INCONCLUSIVE;
+        op->d.why =
+            gp_diff_text(t->d, "the host copies pageable memory, and the recorders slow it down differently");
     } else if (op->count_changed) {
         judge_count(t, i);
     } else {

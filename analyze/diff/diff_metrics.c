@@ -98,6 +98,15 @@ static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, 
         m->d.why = gp_diff_text(
             t->d, "graphs launch kernels without pauses, which explains so small a change per kernel");
     }
+    double pageable = 0;
+    for (size_t i = 0; i < t->d->ops.n; i++)
+        if (gp_decide_on_both(&t->d->ops.at[i]) && gp_decide_is_recorded_unlike(t->d, &t->d->ops.at[i]))
+            pageable += (double)t->d->ops.at[i].change_ns;
+    if (decided && fabs(pageable) > fabs((double)m->change - pageable)) {
+        m->verdict = GP_CHANGE_INCONCLUSIVE;
+        m->d.why = gp_diff_text(
+            t->d, "most of it is copies of pageable memory, which the recorders slow down differently");
+    }
     int64_t waiting = t->d->metrics[GP_METRIC_COMMUNICATION].change;
     if (decided && total && fabs((double)waiting) > fabs((double)m->change - (double)waiting)) {
         m->verdict = GP_CHANGE_INCONCLUSIVE;

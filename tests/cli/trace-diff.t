@@ -181,16 +181,16 @@ test_expect_success 'one run per side decides no step time if both make the same
     done
 '
 
-# Each GPU time within 2% of the other: less than what recorders differ by.
+# In pieces a product takes 4.9% longer in one of the two.
 test_expect_success 'two recorders of one program are named, and decide nothing' '
-    for f in train epilogue; do
+    for f in train epilogue pieces; do
         for pair in "$f.trace $f.json.gz" "$f.json.gz $f.trace"; do
             set -- $pair && status_of trace-diff "$samples/pairs/$1" "$samples/pairs/$2" && test "$status" -eq 0 &&
             tr "\n" " " <out | grep "two recorders: .*torch.profiler" && tr "\n" " " <out | grep "two recorders: .*gpuprof-collect" || return 1
         done
     done &&
     trace-diff -q -f json --gate none "$samples/pairs/train.trace" "$samples/pairs/train.json.gz" >out &&
-    jq -e "[.. | .noise_pct? // empty] | max >= 2" out &&
+    jq -e "[.. | .noise_pct? // empty] | max >= 5" out &&
     jq -e "[.reasons[] | select(.id == \"recorders\" and (.fatal | not))] | length == 1" out &&
     trace-diff -f html --gate none "$samples/pairs/train.trace" "$samples/pairs/train.json.gz" | grep "two recorders: "
 '
