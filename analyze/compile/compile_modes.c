@@ -67,10 +67,10 @@ static void compare(struct gp_compile *c, struct gp_compile_mode *m, const struc
     }
     const struct gp_diff_decision *step = &d.metrics[GP_METRIC_STEP].d;
     struct gp_strings *strings = &c->log->strings;
-    if (!m->baseline && !d.comparable && d.reasons.n) {
-        m->refused = gp_intern_cstr(strings, gp_diff_str(&d, d.reasons.at[0].text));
-    } else if (!m->baseline && other_shapes(base, cur)) {
+    if (!m->baseline && other_shapes(base, cur)) {
         m->refused = gp_intern_cstr(strings, "other work: matrix products have other shapes or types");
+    } else if (!m->baseline && !d.comparable && d.reasons.n) {
+        m->refused = gp_intern_cstr(strings, gp_diff_str(&d, d.reasons.at[0].text));
     } else if (!m->baseline && (m->step_ns <= 0 || base_step_ns <= 0)) {
         m->refused = gp_intern_cstr(strings, "no steady steps are known");
     } else if (!m->baseline) {
