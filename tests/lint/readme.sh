@@ -98,6 +98,30 @@ pages() {
     our_files | grep -E '\.md$'
 }
 
+# What a page shows of the output of one of our tools on a sample is what the tool prints first. Needs the tools.
+bad_outputs() {
+    for page; do
+        awk -v out="$scratch/shown" '/^```/ { in_block = !in_block; shown = 0; next }
+            in_block && /^\$ / { shown = /^\$ trace[a-z0-9-]* .*samples\// && !/>/ ? ++n : 0
+                if (shown) print substr($0, 3) >(out "." n ".command"); next }
+            in_block && shown { print >(out "." shown ".text") }' "$page"
+        for command in "$scratch"/shown.*.command; do
+            text=${command%.command}.text
+            if [ -s "$text" ]; then
+                (PATH=$GP_BIN:$PATH sh "$command") 2>&1 | head -n "$(wc -l <"$text")" | cmp -s - "$text" ||
+                    echo "$page: not what this prints: $(cat "$command")"
+            fi
+        done
+        rm -f "$scratch"/shown.*
+    done
+}
+
+plant_outputs() {
+    printf '```\n$ trace-hta --version samples/\ntrace-hta 0.0.0\n```\n```\n$ trace-hta --help samples/\n%s\n```\n' \
+        "$("$GP_BIN/trace-hta" --help | head -n 1)" >"$scratch/o.md"
+    bad_outputs "$scratch/o.md"
+}
+
 plant() {
     cat >"$scratch/p.md" <<'END'
 See [this](nowhere.md) and [that](https://example.org/).
@@ -114,6 +138,9 @@ END
 }
 
 clean "commands on our pages exist" eval 'bad_commands $(pages)'
+clean "what our pages show of an output is what is printed" eval 'bad_outputs $(pages)'
+finds "planted: an output of another version" "o.md: .*--version" plant_outputs
+clean "an output that is right is left alone" eval 'plant_outputs | grep -e --help; :'
 clean "links on our pages lead somewhere" eval 'bad_links $(pages)'
 finds "planted: a script that is not there" "p.md:3: no such script" plant
 finds "planted: a script that is not there, after a prompt" "p.md:7: no such script" plant
