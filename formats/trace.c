@@ -143,20 +143,20 @@ void gp_events_release(struct gp_events *e)
 
 static uint64_t hash_config(const struct gp_config *c)
 {
-    return gp_hash_bytes(c, sizeof *c);
+    return gp_hash_place(c, sizeof *c, gp_hash_seed());
 }
 
 static uint64_t hash_process(const struct gp_process *p)
 {
     int64_t key[3] = {p->producer, p->pid_text ? 0 : p->pid, p->pid_text};
-    return gp_hash_bytes(key, sizeof key);
+    return gp_hash_place(key, sizeof key, gp_hash_seed());
 }
 
 static uint64_t hash_track(const struct gp_track *k)
 {
     int64_t key[7] = {k->kind,    k->process, k->tid_text ? 0 : k->tid, k->tid_text, k->device,
                       k->context, k->stream};
-    return gp_hash_bytes(key, sizeof key);
+    return gp_hash_place(key, sizeof key, gp_hash_seed());
 }
 
 static bool same_process(const struct gp_process *a, const struct gp_process *b)

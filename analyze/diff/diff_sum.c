@@ -29,7 +29,7 @@ static void number_shapes(struct gp_diff_work *w)
             g->shape_of[i] = gp_alloc((p->kernels.n + 1) * sizeof **g->shape_of);
             for (size_t k = 0; k < p->kernels.n; k++) {
                 const struct gp_profile_kernel *kernel = &p->kernels.at[k];
-                uint64_t hash = mix(p->strings.hash[kernel->name], kernel->kind);
+                uint64_t hash = mix(gp_string_hash(&p->strings, kernel->name), kernel->kind);
                 for (int a = 0; a < 3; a++) hash = mix(mix(hash, kernel->grid[a]), kernel->block[a]);
                 g->shape_of[i][k] = *gp_map_put(&numbers, hash, (uint32_t)numbers.n);
             }

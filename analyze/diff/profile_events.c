@@ -16,10 +16,11 @@ struct maker {
     struct gp_profile *p;
     const struct gp_view *v;
     const struct gp_trace *t;
-    uint32_t *kernel_of_config;  /* NONE: not made */
-    struct gp_map kernel_hashes; /* -> index into kernels; hashes that meet go to the next key */
-    struct gp_map names;         /* name in the trace -> sid */
-    uint32_t *place_of;          /* by host event, NONE: not made */
+    uint32_t *kernel_of_config;   /* NONE: not made */
+    struct gp_map kernel_hashes;  /* -> index into kernels; hashes that meet go to the next key */
+    GP_VEC(uint64_t) name_hashes; /* by kernel */
+    struct gp_map names;          /* name in the trace -> sid */
+    uint32_t *place_of;           /* by host event, NONE: not made */
     struct gp_map place_hashes;
     struct gp_map labels;            /* table << 32 | name in the trace -> sid */
     GP_VEC(uint32_t) chain;          /* scratch of place_of_host */
@@ -60,11 +61,12 @@ static bool same_kernel(const struct gp_profile_kernel *a, const struct gp_profi
 
 static uint32_t add_kernel(struct maker *m, const struct gp_profile_kernel *k)
 {
-    uint64_t key = mix(k->name, k->kind);
-    for (int i = 0; i < 3; i++) key = mix(mix(key, k->grid[i]), k->block[i]);
-    for (;; key++) {
+    for (uint64_t key = gp_hash_place(k, sizeof *k, gp_hash_seed());; key++) {
         uint32_t at = *gp_map_put(&m->kernel_hashes, key, (uint32_t)m->p->kernels.n);
-        if (at == m->p->kernels.n) GP_VEC_PUSH(&m->p->kernels, *k);
+        if (at == m->p->kernels.n) {
+            GP_VEC_PUSH(&m->p->kernels, *k);
+            GP_VEC_PUSH(&m->name_hashes, gp_string_hash(&m->p->strings, k->name));
+        }
         if (same_kernel(&m->p->kernels.at[at], k)) return at;
     }
 }
@@ -118,7 +120,8 @@ static uint32_t add_place(struct maker *m, uint32_t parent, enum gp_frame_kind k
                                      kind == GP_FRAME_OP ? label : around->op,
                                      kind == GP_FRAME_RANGE ? label : around->range,
                                      gp_profile_place_by_graph(kind, around)};
-    for (uint64_t key = mix(mix(parent, kind), label);; key++) {
+    uint64_t pair = (uint64_t)parent << 32 | label;
+    for (uint64_t key = gp_hash_u64(kind, gp_hash_u64(pair, gp_hash_seed()));; key++) {
         uint32_t at = *gp_map_put(&m->place_hashes, key, (uint32_t)m->p->places.n);
         if (at == m->p->places.n) GP_VEC_PUSH(&m->p->places, place);
         const struct gp_profile_place *found = &m->p->places.at[at];
@@ -330,18 +333,19 @@ static void add_lane_events(struct maker *m, const struct gp_steps_program *prog
     }
 }
 
-static uint64_t hash_slice(const struct gp_profile *p, uint32_t first, uint32_t n)
+static uint64_t hash_slice(const struct maker *m, uint32_t first, uint32_t n)
 {
     uint64_t hash = n;
     for (uint32_t i = first; i < first + n; i++) {
-        const struct gp_profile_kernel *k = &p->kernels.at[p->events.at[i].kernel];
-        hash = mix(mix(hash, p->strings.hash[k->name]), k->kind);
+        uint32_t kernel = m->p->events.at[i].kernel;
+        hash = mix(mix(hash, m->name_hashes.at[kernel]), m->p->kernels.at[kernel].kind);
     }
     return hash;
 }
 
-static void finish_lane(struct gp_profile *p, uint32_t lane)
+static void finish_lane(const struct maker *m, uint32_t lane)
 {
+    struct gp_profile *p = m->p;
     struct gp_profile_lane *l = &p->lanes.at[lane];
     l->n_events = (uint32_t)p->events.n - l->first_event;
     l->n_steps = (uint32_t)p->steps.n - l->first_step;
@@ -351,9 +355,9 @@ static void finish_lane(struct gp_profile *p, uint32_t lane)
     l->whole.open = true;
     for (uint32_t i = l->first_event; i < l->first_event + l->n_events; i++)
         l->whole.gpu_ns = gp_add_saturated(l->whole.gpu_ns, p->events.at[i].dur_ns);
-    l->whole.sequence = hash_slice(p, l->first_event, l->n_events);
+    l->whole.sequence = hash_slice(m, l->first_event, l->n_events);
     for (uint32_t i = l->first_step; i < l->first_step + l->n_steps; i++)
-        p->steps.at[i].sequence = hash_slice(p, p->steps.at[i].first, p->steps.at[i].n);
+        p->steps.at[i].sequence = hash_slice(m, p->steps.at[i].first, p->steps.at[i].n);
     if (l->n_steps) p->steps.at[p->steps.n - 1].open = true;
     p->unlaunched += l->unlaunched;
 }
@@ -387,7 +391,7 @@ void gp_profile_make_events(struct gp_profile_job *j)
         if (program->windows.n && m.p->step_source == GP_STEPS_NONE) m.p->step_source = program->source;
         const uint32_t *rows = order_rows(&m, program, lane, known[lane]);
         add_lane_events(&m, program, lane, rows, known[lane]);
-        finish_lane(m.p, lane);
+        finish_lane(&m, lane);
     }
     free(known);
     free(m.seen);
@@ -398,6 +402,7 @@ void gp_profile_make_events(struct gp_profile_job *j)
     gp_host_memo_release(&m.ops);
     gp_host_memo_release(&m.ranges);
     gp_map_release(&m.kernel_hashes);
+    GP_VEC_FREE(&m.name_hashes);
     gp_map_release(&m.names);
     gp_map_release(&m.place_hashes);
     gp_map_release(&m.labels);

@@ -173,8 +173,9 @@ static void settle_kernels(struct gp_fleet *f)
     struct named *all = gp_alloc(n * sizeof *all);
     for (size_t i = 0; i < n; i++) {
         gp_sid name = f->kernels.at[i].name;
-        all[i] = (struct named){f->kernels.at[i], gp_string(&f->strings, name), f->strings.hash[name],
-                                (uint32_t)gp_string_len(&f->strings, name)};
+        all[i] =
+            (struct named){f->kernels.at[i], gp_string(&f->strings, name), gp_string_hash(&f->strings, name),
+                           (uint32_t)gp_string_len(&f->strings, name)};
     }
     qsort(all, n, sizeof *all, by_hash);
     for (; kept < n && all[kept].hash < f->name_limit; kept++) {
@@ -200,7 +201,7 @@ static void settle_kernels(struct gp_fleet *f)
 
 static void add_kernel(struct gp_fleet *f, const struct gp_fleet_kernel_time *t, struct gp_fleet_key key)
 {
-    if (!t->name || f->strings.hash[t->name] >= f->name_limit) {
+    if (!t->name || gp_string_hash(&f->strings, t->name) >= f->name_limit) {
         f->names_left_out++;
         return;
     }

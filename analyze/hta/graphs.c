@@ -38,8 +38,8 @@ static bool launches_graph(struct adder *a, gp_sid name)
 
 static uint32_t graph_index(struct adder *a, const struct graph *g)
 {
-    uint64_t key = g->id * 0x9e3779b97f4a7c15u ^ ((uint64_t)g->producer << 32 | g->api);
-    key = (key ^ (uint64_t)(uint32_t)g->rank << 48) * 0xbf58476d1ce4e5b9u;
+    uint64_t key = gp_hash_u64((uint64_t)g->producer << 32 | g->api, gp_hash_seed());
+    key = gp_hash_u64((uint32_t)g->rank, gp_hash_u64(g->id, key));
     for (;; key++) { /* hashes that meet go to the next key */
         uint32_t at = *gp_map_put(&a->graph_of, key, (uint32_t)a->graphs.n);
         if (at == a->graphs.n) GP_VEC_PUSH(&a->graphs, *g);
@@ -65,7 +65,7 @@ static void collect(struct adder *a)
         struct graph g = {d->rank, d->producer, id, api};
         struct node_event e = {graph_index(a, &g), call, i};
         if (call == UINT32_MAX) {
-            uint64_t key = corr * 0x9e3779b97f4a7c15u ^ d->producer;
+            uint64_t key = gp_hash_u64(corr, d->producer);
             e.instance = *gp_map_put(&a->instance_of, key, UINT32_MAX - 1 - (uint32_t)a->instance_of.n);
         }
         GP_VEC_PUSH(&a->events, e);

@@ -13,7 +13,8 @@ static bool is_fixed(const struct gp_hta *h, gp_sid name)
 /* Never 0 and never the largest: these mean no limit. */
 static uint64_t hash_of(const struct gp_hta *h, gp_sid name, gp_sid shapes)
 {
-    uint64_t hash = h->strings.hash[name] ^ (shapes ? h->strings.hash[shapes] * 0x9e3779b97f4a7c15u : 0);
+    uint64_t hash = gp_string_hash(&h->strings, name) ^
+                    (shapes ? gp_string_hash(&h->strings, shapes) * 0x9e3779b97f4a7c15u : 0);
     return hash < 2 ? 2 : hash;
 }
 

@@ -76,8 +76,7 @@ static uint32_t number_of(struct adder *a, uint32_t around, enum sort sort, gp_s
 {
     struct stack s = a->stacks.at[around];
     s.label[sort] = label;
-    uint64_t key = 0;
-    for (int i = 0; i < SORT_COUNT; i++) key = (key ^ s.label[i]) * 0x9e3779b97f4a7c15u, key ^= key >> 29;
+    uint64_t key = gp_hash_place(&s, sizeof s, gp_hash_seed());
     for (;; key++) { /* hashes that meet go to the next key */
         uint32_t known = *gp_map_put(&a->inner, key, (uint32_t)a->stacks.n);
         if (known == a->stacks.n) GP_VEC_PUSH(&a->stacks, s);

@@ -160,7 +160,7 @@ static bool is_shown(const struct gp_trace *t, const struct gp_host_event *node)
 static uint32_t add_stack(struct group *g, const uint32_t *frames, uint32_t n)
 {
     struct gp_snapshot *s = g->s;
-    for (uint64_t key = gp_hash_bytes(frames, n * sizeof *frames);; key++) {
+    for (uint64_t key = gp_hash_place(frames, n * sizeof *frames, gp_hash_seed());; key++) {
         uint32_t *at = gp_map_put(&g->stack_of_hash, key, (uint32_t)s->stacks.n);
         if (*at == s->stacks.n) {
             GP_VEC_RESERVE(&s->stack_frames, s->stack_frames.n + n);

@@ -12,11 +12,7 @@ static struct gp_launch_key key_of(const struct gp_config *c)
 
 static uint64_t hash_of(const struct gp_launch_key *k)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    const uint32_t parts[] = {k->name,     k->grid[0],  k->grid[1], k->grid[2],
-                              k->block[0], k->block[1], k->block[2]};
-    for (size_t i = 0; i < GP_COUNT(parts); i++) h = (h ^ parts[i]) * 0x100000001b3u;
-    return h;
+    return gp_hash_place(k, offsetof(struct gp_launch_key, value), gp_hash_seed());
 }
 
 static bool same(const struct gp_launch_key *a, const struct gp_launch_key *b)

@@ -5,11 +5,9 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 
-static size_t hash_of(uint32_t parent, gp_sid name, uint32_t kind)
+static size_t hash_of(const struct gp_calltree *ct, uint32_t parent, gp_sid name, uint32_t kind)
 {
-    uint64_t h = ((uint64_t)parent << 32 | name) * 0x9e3779b97f4a7c15u;
-    h = (h ^ kind) * 0xd6e8feb86659fd93u;
-    return (size_t)(h ^ (h >> 32));
+    return (size_t)gp_hash_u64((uint64_t)parent << 32 | name, ct->seed + kind);
 }
 
 static void grow_slots(struct gp_calltree *ct)
@@ -18,9 +16,10 @@ static void grow_slots(struct gp_calltree *ct)
     free(ct->slots);
     ct->slots = gp_zalloc(size * sizeof *ct->slots);
     ct->mask = size - 1;
+    ct->seed = gp_hash_seed();
     for (uint32_t i = 1; i < ct->nodes.n; i++) {
         const struct gp_calltree_node *n = &ct->nodes.at[i];
-        size_t s = hash_of(n->parent, n->name, n->kind) & ct->mask;
+        size_t s = hash_of(ct, n->parent, n->name, n->kind) & ct->mask;
         while (ct->slots[s]) s = (s + 1) & ct->mask;
         ct->slots[s] = i;
     }
@@ -37,7 +36,7 @@ uint32_t gp_calltree_child(struct gp_calltree *ct, uint32_t parent, gp_sid name,
 {
     ensure_root(ct);
     assert(parent < ct->nodes.n);
-    size_t s = hash_of(parent, name, kind) & ct->mask;
+    size_t s = hash_of(ct, parent, name, kind) & ct->mask;
     for (; ct->slots[s]; s = (s + 1) & ct->mask) {
         const struct gp_calltree_node *n = &ct->nodes.at[ct->slots[s]];
         if (n->parent == parent && n->name == name && n->kind == (uint32_t)kind) return ct->slots[s];

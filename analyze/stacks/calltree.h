@@ -36,6 +36,7 @@ struct gp_calltree {
     GP_VEC(struct gp_calltree_extra) extra; /* by node, what ends here; may be shorter: the rest is 0 */
     uint32_t *slots;                        /* hash of (parent, name, kind) -> node, open addressing */
     size_t mask;
+    uint64_t seed;
     int64_t *total; /* by node, self and below; filled by finish */
 };
 

@@ -3,13 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t hash_of(const struct gp_stack_node *n)
+static size_t hash_of(const struct gp_stack_node *n, uint64_t seed)
 {
-    uint64_t h = n->parent;
-    h = (h ^ n->line) * UINT64_C(0x9E3779B97F4A7C15);
-    h = (h ^ h >> 29 ^ n->name) * UINT64_C(0x9E3779B97F4A7C15);
-    h = (h ^ h >> 31 ^ n->file) * UINT64_C(0x9E3779B97F4A7C15);
-    return (size_t)(h ^ h >> 32);
+    return (size_t)gp_hash_place(n, sizeof *n, seed);
 }
 
 static void rehash(struct gp_stacks *s)
@@ -18,8 +14,9 @@ static void rehash(struct gp_stacks *s)
     free(s->hash);
     s->hash = gp_zalloc(size * sizeof *s->hash);
     s->mask = size - 1;
+    s->seed = gp_hash_seed();
     for (size_t i = 1; i < s->nodes.n; i++) {
-        size_t at = hash_of(&s->nodes.at[i]) & s->mask;
+        size_t at = hash_of(&s->nodes.at[i], s->seed) & s->mask;
         while (s->hash[at]) at = (at + 1) & s->mask;
         s->hash[at] = (uint32_t)i;
     }
@@ -30,7 +27,7 @@ uint32_t gp_stacks_put(struct gp_stacks *s, uint32_t parent, gp_sid name, gp_sid
     struct gp_stack_node n = {parent, line, name, file};
     if (!s->nodes.n) GP_VEC_PUSH(&s->nodes, (struct gp_stack_node){0});
     if (!s->hash || s->nodes.n * 2 > s->mask) rehash(s);
-    size_t at = hash_of(&n) & s->mask;
+    size_t at = hash_of(&n, s->seed) & s->mask;
     for (; s->hash[at]; at = (at + 1) & s->mask) {
         const struct gp_stack_node *k = &s->nodes.at[s->hash[at]];
         if (k->parent == parent && k->line == line && k->name == name && k->file == file) return s->hash[at];

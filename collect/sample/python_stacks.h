@@ -25,6 +25,7 @@ struct gp_stacks {
     GP_VEC(struct gp_stack_node) nodes;
     uint32_t *hash;
     size_t mask;
+    uint64_t seed;
 };
 
 /* The entry of NAME at LINE of FILE, called from PARENT; new ones are added until there are GP_STACKS_MOST:

@@ -2,14 +2,6 @@
 
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-uint64_t gp_hash_bytes(const void *p, size_t n)
-{
-    return XXH3_64bits(p, n);
-}
-
 static void grow_slots(struct gp_strings *s)
 {
     uint32_t size = s->slots ? (s->mask + 1) * 2 : 64;
@@ -52,7 +44,8 @@ static uint32_t find_slot(const struct gp_strings *s, const char *p, size_t n, u
 static void insert_empty(struct gp_strings *s)
 {
     grow_slots(s);
-    uint64_t hash = gp_hash_bytes("", 0);
+    s->seed = gp_hash_seed();
+    uint64_t hash = gp_hash_place("", 0, s->seed);
     s->slots[find_slot(s, "", 0, hash)] = append(s, "", 0, hash) + 1;
 }
 
@@ -69,7 +62,8 @@ gp_sid gp_intern_hashed(struct gp_strings *s, const char *p, size_t n, uint64_t 
 
 gp_sid gp_intern(struct gp_strings *s, const char *p, size_t n)
 {
-    return gp_intern_hashed(s, p, n, gp_hash_bytes(p, n));
+    if (!s->slots) insert_empty(s);
+    return gp_intern_hashed(s, p, n, gp_hash_place(p, n, s->seed));
 }
 
 gp_sid gp_intern_cstr(struct gp_strings *s, const char *p)
@@ -80,7 +74,7 @@ gp_sid gp_intern_cstr(struct gp_strings *s, const char *p)
 gp_sid gp_intern_find(const struct gp_strings *s, const char *p, size_t n)
 {
     if (!s->slots) return n ? UINT32_MAX : 0;
-    uint32_t i = find_slot(s, p, n, gp_hash_bytes(p, n));
+    uint32_t i = find_slot(s, p, n, gp_hash_place(p, n, s->seed));
     return s->slots[i] ? s->slots[i] - 1 : UINT32_MAX;
 }
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "formats/base/hash.h"
 #include "formats/base/mem.h"
 
 typedef uint32_t gp_sid;
@@ -20,16 +21,16 @@ struct gp_strings {
     struct gp_arena bytes; /* the NUL-terminated copies */
     const char **at;       /* by sid */
     uint32_t *len;         /* by sid, without the NUL */
-    uint64_t *hash;        /* by sid */
+    uint64_t *hash;        /* by sid: gp_hash_place(), the same in all tables of the process */
     uint32_t *slots;       /* open addressing, sid + 1, 0 = free */
+    uint64_t seed;
     uint32_t n, cap, mask;
 };
 
 /* The sid of N bytes at S, which are copied if they are new. Strings over 4 GiB abort. */
 gp_sid gp_intern(struct gp_strings *s, const char *p, size_t n);
 gp_sid gp_intern_cstr(struct gp_strings *s, const char *p);
-/* The hash that gp_intern uses, for callers that see the same bytes repeatedly. */
-uint64_t gp_hash_bytes(const void *p, size_t n);
+/* With their `hash` in another table. */
 gp_sid gp_intern_hashed(struct gp_strings *s, const char *p, size_t n, uint64_t hash);
 /* The sid of the bytes, or UINT32_MAX if they were never interned. */
 gp_sid gp_intern_find(const struct gp_strings *s, const char *p, size_t n);
@@ -43,6 +44,12 @@ static inline const char *gp_string(const struct gp_strings *s, gp_sid sid)
 static inline size_t gp_string_len(const struct gp_strings *s, gp_sid sid)
 {
     return sid < s->n ? s->len[sid] : 0;
+}
+
+/* Of the bytes, the same always. */
+static inline uint64_t gp_string_hash(const struct gp_strings *s, gp_sid sid)
+{
+    return gp_hash_bytes(gp_string(s, sid), gp_string_len(s, sid));
 }
 
 /* The sid in TO of string SID of FROM, which is copied if it is new. 0 for a sid that FROM does not have. */

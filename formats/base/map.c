@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/hash.h"
 #include "formats/base/mem.h"
 
 static size_t slot_of(const struct gp_map *m, uint64_t key)
 {
-    uint64_t h = key * 0x9e3779b97f4a7c15u;
-    size_t i = (size_t)(h ^ (h >> 32)) & m->mask;
+    size_t i = (size_t)gp_hash_u64(key, m->seed) & m->mask;
     while (m->used[i] && m->keys[i] != key) i = (i + 1) & m->mask;
     return i;
 }
@@ -20,6 +20,7 @@ static void grow(struct gp_map *m)
     m->vals = gp_alloc(size * sizeof *m->vals);
     m->used = gp_zalloc(size);
     m->mask = size - 1;
+    if (!old.keys) m->seed = gp_hash_seed();
     for (size_t i = 0; old.keys && i <= old.mask; i++) {
         if (!old.used[i]) continue;
         size_t j = slot_of(m, old.keys[i]);

@@ -1,4 +1,5 @@
-/* map.h -- a hash map from u64 to u32 with open addressing; a zeroed map is empty. Insertion only.
+/* map.h -- a hash map from u64 to u32 with open addressing; a zeroed map is empty. Insertion only. Where
+ * keys lie depends on the process (hash.h): nobody can choose keys that meet, and nothing may go through the slots in their order.
  *
  *     struct gp_map m = {0};
  *     *gp_map_put(&m, corr, UINT32_MAX) = row;
@@ -14,6 +15,7 @@ struct gp_map {
     uint64_t *keys;
     uint32_t *vals;
     uint8_t *used;
+    uint64_t seed;
     size_t n, mask;
 };
 

@@ -13,7 +13,7 @@ struct taken {
 static uint64_t key2(uint64_t a, uint64_t b)
 {
     uint64_t key[2] = {a, b};
-    return gp_hash_bytes(key, sizeof key);
+    return gp_hash_place(key, sizeof key, gp_hash_seed());
 }
 
 /* The first of WANT, WANT + STEP, ... that is free in GROUP; it is then marked as used. */

@@ -586,7 +586,7 @@ static uint64_t row_key(const struct writer *w, size_t i)
                       k->name,
                       k->sort_index,
                       k->has_sort_index};
-    return gp_hash_bytes(key, sizeof key);
+    return gp_hash_place(key, sizeof key, gp_hash_seed());
 }
 
 static void put_rows(struct writer *w)

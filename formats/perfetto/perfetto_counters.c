@@ -31,7 +31,7 @@ static uint64_t series_key(const struct gp_trace *t, size_t row)
     const struct gp_events *e = &t->events[GP_COUNTER];
     uint64_t key[5] = {t->tracks.at[e->track[row]].process, e->name[row], gp_get_series(e, row),
                        gp_get_id(e, row), gp_get_id_text(e, row)};
-    return gp_hash_bytes(key, sizeof key);
+    return gp_hash_place(key, sizeof key, gp_hash_seed());
 }
 
 static void put_series(struct gp_pf *w, const uint32_t *rows, size_t n)

@@ -121,6 +121,64 @@ static void a_map_finds_every_key_it_was_given(void **state)
     gp_map_release(&m);
 }
 
+/* ---- keys that are chosen by whoever writes a file ---- */
+
+enum { FLOOD = 1 << 14 };
+
+/* How far keys lie from where their hash says, in all: the steps that looking for each of them once takes. */
+static size_t steps_of_map(const struct gp_map *m)
+{
+    size_t steps = 0;
+    for (size_t i = 0; i <= m->mask; i++)
+        if (m->used[i]) steps += (i - (size_t)gp_hash_u64(m->keys[i], m->seed)) & m->mask;
+    return steps;
+}
+
+static size_t steps_of_strings(const struct gp_strings *s)
+{
+    size_t steps = 0;
+    for (size_t i = 0; i <= s->mask; i++)
+        if (s->slots[i]) steps += (i - (size_t)s->hash[s->slots[i] - 1]) & s->mask;
+    return steps;
+}
+
+/* A table that is half full takes half a step per key on average; a quarter of a million would be one slot for all. */
+static void keys_cannot_be_chosen_to_meet_in_a_map(void **state)
+{
+    (void)state;
+    const uint64_t inverse =
+        0xf1de83e19937733d; /* of 0x9e3779b97f4a7c15, which an unseeded hash multiplies with */
+    assert_true(inverse * 0x9e3779b97f4a7c15 == 1);
+    for (int kind = 0; kind < 4; kind++) {
+        struct gp_map m = {0};
+        for (uint64_t i = 1; i <= FLOOD; i++) {
+            const uint64_t keys[] = {i * 0x100000001 * inverse, i << 40, i << 49, i * 0x100000001};
+            gp_map_put(&m, keys[kind], 0);
+        }
+        assert_int_equal(m.n, FLOOD);
+        assert_true(steps_of_map(&m) < 4 * FLOOD);
+        gp_map_release(&m);
+    }
+}
+
+/* Two of their three words are what the hash's secret cancels, so that the third one does not count: the stored hash, which has
+ * no seed, is the same for all. */
+static void names_cannot_be_chosen_to_meet_in_a_table(void **state)
+{
+    (void)state;
+    const uint64_t first = 0xbe4ba423396cfeb8, last = 0x1f67b3b7a4a44072;
+    struct gp_strings s = {0};
+    for (uint64_t i = 0; i < FLOOD; i++) {
+        const uint64_t name[3] = {first, i, last};
+        assert_true(gp_hash_bytes(name, sizeof name) ==
+                    gp_hash_bytes((uint64_t[]){first, 0, last}, sizeof name));
+        gp_intern(&s, (const char *)name, sizeof name);
+    }
+    assert_int_equal(s.n, FLOOD + 1);
+    assert_true(steps_of_strings(&s) < 4 * FLOOD);
+    gp_strings_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +190,8 @@ int main(void)
         cmocka_unit_test(printf_grows_the_buffer),
         cmocka_unit_test(equal_bytes_get_one_number_in_order_of_appearance),
         cmocka_unit_test(a_map_finds_every_key_it_was_given),
+        cmocka_unit_test(keys_cannot_be_chosen_to_meet_in_a_map),
+        cmocka_unit_test(names_cannot_be_chosen_to_meet_in_a_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
