@@ -270,7 +270,7 @@ struct gp_stack {
     X(GP_Q_DUPLICATE_KEY, "duplicate_key", "events with a duplicate field, the last one counts")             \
     X(GP_Q_BAD_BLOCK, "bad_block", "damaged blocks, skipped")                                                \
     X(GP_Q_MISSING_BLOCK, "missing_block", "missing blocks")                                                 \
-    X(GP_Q_LIMIT, "limit", "events that exceed a limit, skipped")                                            \
+    X(GP_Q_LIMIT, "limit", "events that exceed a limit, skipped or joined")                                  \
     X(GP_Q_NO_CORRELATION, "no_correlation", "GPU events without a usable launch record")                    \
     X(GP_Q_BEFORE_LAUNCH, "before_launch", "GPU events that start before their launch")                      \
     X(GP_Q_OUTLIER_TIME, "outlier_time", "GPU events with an impossible time")                               \

@@ -8,9 +8,11 @@
 
 enum {
     MOST_BYTES = 1 << 28,
-    MOST_DEPTH = 400,      /* of the tree */
-    MOST_COUNT = 10000,    /* events of one node; more become longer ones */
-    MOST_EVENTS = 1000000, /* of all nodes */
+    MOST_DEPTH = 400, /* of the tree */
+    /* Nodes say how many kernels they stand for, so that a few bytes could stand for any number. All of them become events up to
+     * so many, as a short job has, and one more per BYTES_PER_EVENT of text: memory is in proportion to the text. */
+    EVENTS = 1 << 16,
+    BYTES_PER_EVENT = 16,
 };
 
 struct node {
@@ -18,6 +20,7 @@ struct node {
     gp_sid name;
     int64_t time_ns, count;
     int64_t device;
+    int64_t count_at; /* byte of the count */
 };
 
 struct reading {
@@ -28,7 +31,8 @@ struct reading {
     const char *fault;
     uint32_t thread;
     int64_t now_ns;
-    uint64_t events, corr;
+    int64_t most; /* events of one node; kernels of larger counts are joined to longer ones */
+    uint64_t corr;
 };
 
 static bool sniff(const uint8_t *head, size_t n)
@@ -91,7 +95,7 @@ static void read_metrics(struct reading *r, struct node *n, const struct gp_json
     const char *at = metrics->p + 1;
     while (gp_json_next(&at, r->end, &key, &v)) {
         if (gp_is(key.p, key.n, "time (ns)")) number_of(r, &v, &n->time_ns);
-        else if (gp_is(key.p, key.n, "count")) number_of(r, &v, &n->count);
+        else if (gp_is(key.p, key.n, "count")) number_of(r, &v, &n->count), n->count_at = v.p - r->begin;
         else if (gp_is(key.p, key.n, "device_id")) gp_i64_from_text(v.p, v.n, &n->device);
     }
 }
@@ -178,15 +182,32 @@ static uint32_t stream_of(struct reading *r, int64_t device)
     return gp_trace_track(r->t, &k);
 }
 
+static int64_t events_of(const struct node *n, int64_t most)
+{
+    int64_t count = n->count < 1 ? 1 : n->count;
+    return n->time_ns <= 0 ? 0 : count < most ? count : most;
+}
+
+/* The largest number of events per node with which all nodes keep to the limit: small counts stay what they are. At least 1. */
+static int64_t most_per_node(const struct reading *r, size_t bytes)
+{
+    int64_t limit = EVENTS + (int64_t)(bytes / BYTES_PER_EVENT), low = 1, high = limit;
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2, events = 0;
+        for (size_t i = 0; i < r->nodes.n && events <= limit; i++)
+            events += events_of(&r->nodes.at[i], middle);
+        if (events <= limit) low = middle;
+        else high = middle - 1;
+    }
+    return low;
+}
+
 /* COUNT kernels that take TIME_NS together, each launched when it begins. */
 static void add_kernels(struct reading *r, const struct node *n)
 {
     struct gp_events *gpu = &r->t->events[GP_GPU], *api = &r->t->events[GP_API];
-    int64_t count = n->count < 1 ? 1 : n->count;
-    if (count > MOST_COUNT) count = MOST_COUNT;
-    if ((uint64_t)count > MOST_EVENTS - r->events)
-        count = r->events < MOST_EVENTS ? (int64_t)(MOST_EVENTS - r->events) : 1;
-    if (count < n->count) gp_trace_issue(r->t, GP_Q_LIMIT, (uint64_t)(n->count - count), -1);
+    int64_t count = events_of(n, r->most);
+    if (count < n->count) gp_trace_issue(r->t, GP_Q_LIMIT, (uint64_t)(n->count - count), n->count_at);
     struct gp_config c;
     memset(&c, 0, sizeof c);
     c.name = n->name;
@@ -205,7 +226,6 @@ static void add_kernels(struct reading *r, const struct node *n)
         }
         r->now_ns += dur;
     }
-    r->events += (uint64_t)count;
 }
 
 /* A node with time and nothing below it is a kernel; what has children is a scope, whose own time is that of a kernel of its
@@ -257,6 +277,7 @@ static int read_hatchet(struct gp_trace *t, struct gp_input *in, const struct gp
     const char *p = gp_json_space(r.begin);
     read_children(&r, p + 1, 0, 0);
     if (r.fault) gp_trace_issue(t, r.fault >= r.end ? GP_Q_TRUNCATED : GP_Q_SYNTAX, 1, r.fault - r.begin);
+    r.most = most_per_node(&r, n);
     make_thread(&r);
     gp_trace_set_meta(t, "timeline", made_up, strlen(made_up));
     add_node(&r, 0, 0);

@@ -41,7 +41,25 @@ test_expect_success 'damage is located, and what comes before it counts' '
 
 test_expect_success 'a count out of proportion does not make as many events' '
     sed "s/\"count\": 8/\"count\": 4000000000/" "$tree" >many.hatchet &&
-    trace-hta -f json many.hatchet 2>err | jq -e ".inputs[0].gpu_events < 20000" && grep "exceed a limit" err
+    trace-hta -f json --top 0 many.hatchet 2>err >json && at=$(grep -b -o 4000000000 many.hatchet | cut -d: -f 1) &&
+    grep "exceed a limit, skipped or joined: [0-9,]* (first at byte $at)" err &&
+    size=$(wc -c <many.hatchet) && jq -e ".inputs[0].gpu_events > 65000 and .inputs[0].gpu_events <= 65536 + $size / 16" json &&
+    jq -ce ".kernels | map([.name, .total_ns])" json >out &&
+    echo "[[\"matmul_kernel\",120002],[\"_layer_norm_fwd\",6001]]" | test_cmp - out &&
+    jq -e ".kernels[1].count == 2" json
+'
+
+# Nodes of 80 bytes for 10,000 kernels each: 20 million and 200 million.
+test_expect_success 'memory is in proportion to the text, whatever it says it stands for' '
+    for n in 2000 20000; do
+        python3 "$GP_SOURCE/tests/bench/growth.py" --make hatchet_counts $n counts.$n && (
+            test -n "$GP_SANITIZED" || ulimit -v 400000
+            trace-hta -f json --top 0 counts.$n >json 2>err
+        ) && size=$(wc -c <counts.$n) &&
+        jq -e ".inputs[0].gpu_events > 65536 and .inputs[0].gpu_events <= 65536 + $size / 16" json &&
+        jq -e ".kernels[0].total_ns == 20000 * $n" json &&
+        grep "skipped or joined: 19[0-9,]* (first at byte" err || return 1
+    done
 '
 
 test_done
