@@ -161,17 +161,11 @@ struct group_key {
     bool by_seq, point_to_point;
 };
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 29;
-}
-
 static uint64_t hash_key(const struct group_key *k)
 {
-    uint64_t h = mix(mix(k->group, k->ranks), k->lane);
-    h = mix(mix(h, (uint32_t)k->low), (uint32_t)k->high);
-    return mix(h, (uint64_t)k->by_seq << 1 | k->point_to_point);
+    uint64_t h = gp_hash_u64((uint64_t)k->group << 32 | k->ranks, gp_hash_seed());
+    h = gp_hash_u64((uint64_t)(uint32_t)k->low << 32 | (uint32_t)k->high, h);
+    return gp_hash_u64((uint64_t)k->lane << 2 | (uint64_t)k->by_seq << 1 | k->point_to_point, h);
 }
 
 static bool same_key(const struct group_key *x, const struct group_key *y)

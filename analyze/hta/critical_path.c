@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
+#include "analyze/math/end_heap.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/view/backward.h"
@@ -15,6 +16,27 @@ GP_WORD(gp_path_bound_text, enum gp_path_bound, GP_PATH_BOUNDS, 2)
 #define NONE UINT32_MAX
 enum { LOOK_BACK = 256 }; /* events or calls, in search of a certain one */
 
+/* What a thread did just before a moment. */
+struct doing {
+    uint32_t node; /* innermost event that was open; GP_HOST_NONE: none */
+    /* it, or the absence of an open event, reaches back to here; INT64_MIN: to the beginning */
+    int64_t since_ns;
+};
+
+struct thread {
+    uint32_t track;
+    struct doing doing; /* where the walk was when it was looked at */
+};
+
+struct turn {
+    int64_t since_ns;
+    uint32_t thread; /* index into threads */
+};
+
+/* For heaps: the latest turn on top, of the first thread. */
+#define IS_LATER(a, b)                                                                                       \
+    ((a).since_ns > (b).since_ns || ((a).since_ns == (b).since_ns && (a).thread < (b).thread))
+
 struct walk {
     const struct gp_view *v;
     struct gp_hta *h;
@@ -23,8 +45,12 @@ struct walk {
     int64_t at_ns;            /* explained from here to the end */
     const uint32_t *previous; /* by row of GP_GPU: the one before it on its stream */
     struct gp_waits waits;
-    GP_VEC(uint32_t) threads; /* tracks with host events */
-    struct gp_map labels;     /* (table, sid of the trace) -> sid of the result */
+    GP_VEC(struct thread) threads; /* that have host events; none: not asked for yet */
+    GP_VEC(struct turn) turns;     /* heap, the latest first: what each thread did last */
+    GP_VEC(struct turn) open;      /* heap of those turns in which an event was open */
+    const struct gp_wait_index *index;
+    uint32_t producer;
+    struct gp_map labels; /* (table, sid of the trace) -> sid of the result */
 };
 
 /* ---- labels ---- */
@@ -167,13 +193,6 @@ static const struct gp_wait *last_blocking(const struct walk *w, uint32_t track,
 
 /* ---- the host's side ---- */
 
-/* What a thread did just before a moment. */
-struct doing {
-    uint32_t node; /* innermost event that was open; GP_HOST_NONE: none */
-    /* it, or the absence of an open event, reaches back to here; INT64_MIN: to the beginning */
-    int64_t since_ns;
-};
-
 static struct doing doing_before(const struct walk *w, uint32_t track, int64_t at_ns)
 {
     const struct gp_host_stack *hs = &w->v->hs;
@@ -192,20 +211,42 @@ static struct doing doing_before(const struct walk *w, uint32_t track, int64_t a
     return d;
 }
 
-/* The thread of the process with the event that was open just before AT and began last; otherwise the thread
- * with the event that ended last. */
-static uint32_t busiest_thread(const struct walk *w, int64_t at_ns, struct doing *best)
+/* What a thread did last is asked again only when the walk has come to where it began to. */
+static void look_at_thread(struct walk *w, uint32_t i)
 {
-    uint32_t found = NONE;
-    *best = (struct doing){GP_HOST_NONE, INT64_MIN};
-    for (size_t i = 0; i < w->threads.n; i++) {
-        struct doing d = doing_before(w, w->threads.at[i], at_ns);
-        bool open = d.node != GP_HOST_NONE, best_open = best->node != GP_HOST_NONE;
-        if (found != NONE && (open != best_open ? best_open : d.since_ns <= best->since_ns)) continue;
-        found = w->threads.at[i];
-        *best = d;
+    struct thread *t = &w->threads.at[i];
+    t->doing = doing_before(w, t->track, w->at_ns);
+    struct turn turn = {t->doing.since_ns, i};
+    GP_HEAP_PUSH(&w->turns, struct turn, turn, IS_LATER);
+    if (t->doing.node != GP_HOST_NONE) GP_HEAP_PUSH(&w->open, struct turn, turn, IS_LATER);
+}
+
+static void look_at_threads(struct walk *w)
+{
+    size_t end, row = gp_wait_rows_of(&w->index->threads, w->producer, &end);
+    for (; row < end; row++) {
+        GP_VEC_PUSH(&w->threads, ((struct thread){.track = w->index->threads.at[row].row}));
+        look_at_thread(w, (uint32_t)w->threads.n - 1);
     }
-    return found;
+}
+
+/* The thread of the process with the event that was open just before at_ns and began last; otherwise the thread with the event
+ * that ended last. The walk only goes back, so in all of it each thread is looked at once per event. */
+static uint32_t busiest_thread(struct walk *w, struct doing *best)
+{
+    if (!w->turns.n) look_at_threads(w);
+    while (w->turns.n && w->turns.at[0].since_ns >= w->at_ns) {
+        uint32_t thread = w->turns.at[0].thread;
+        GP_HEAP_POP(&w->turns, struct turn, IS_LATER);
+        look_at_thread(w, thread);
+    }
+    while (w->open.n && w->open.at[0].since_ns != w->threads.at[w->open.at[0].thread].doing.since_ns)
+        GP_HEAP_POP(&w->open, struct turn, IS_LATER);
+    *best = (struct doing){GP_HOST_NONE, INT64_MIN};
+    if (!w->turns.n) return NONE;
+    const struct thread *t = &w->threads.at[(w->open.n ? w->open.at : w->turns.at)->thread];
+    *best = t->doing;
+    return t->track;
 }
 
 /* Another thread of the process of TRACK, which launched last in [SINCE, AT); NONE: none did, or other processes called more
@@ -241,7 +282,7 @@ static void explain_doing(struct walk *w, uint32_t track, const struct doing *d)
 static void look_elsewhere(struct walk *w, uint32_t *track, struct doing *d)
 {
     struct doing nothing = *d;
-    uint32_t found = busiest_thread(w, w->at_ns, d);
+    uint32_t found = busiest_thread(w, d);
     if (found != NONE && gp_backward_waits(w->v->t, &w->v->hs, d->node) && nothing.since_ns > d->since_ns) {
         d->since_ns = nothing.since_ns;
         return;
@@ -439,12 +480,6 @@ static void reverse(struct gp_hta_path *path)
     }
 }
 
-static void find_threads(struct walk *w, const struct gp_wait_index *index, uint32_t producer)
-{
-    size_t end, i = gp_wait_rows_of(&index->threads, producer, &end);
-    for (; i < end; i++) GP_VEC_PUSH(&w->threads, index->threads.at[i].row);
-}
-
 /* What the paths of all processes have in common. */
 struct shared {
     struct gp_wait_index index;
@@ -469,9 +504,10 @@ static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_
                      .path = &path,
                      .begin_ns = path.begin_ns,
                      .at_ns = path.end_ns,
-                     .previous = shared->previous};
+                     .previous = shared->previous,
+                     .index = &shared->index,
+                     .producer = d->producer};
     gp_waits_find(&w.waits, v, &shared->index, d->producer, path.begin_ns, path.end_ns);
-    find_threads(&w, &shared->index, d->producer);
     bool inside;
     uint32_t row = last_event(v, d, path.end_ns, &inside);
     walk_back(&w, row, inside);
@@ -479,6 +515,8 @@ static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_
     GP_VEC_PUSH(&h->paths, path);
     gp_waits_release(&w.waits);
     GP_VEC_FREE(&w.threads);
+    GP_VEC_FREE(&w.turns);
+    GP_VEC_FREE(&w.open);
     gp_map_release(&w.labels);
 }
 

@@ -319,25 +319,28 @@ struct kernel_sum {
     uint64_t calls;
     int64_t ns;
     const char *name;
-    gp_sid sid;
+    uint32_t kernel; /* index into h->kernels */
 };
 
 struct kernel_sums {
-    GP_VEC(struct kernel_sum) at; /* by index of h->kernels */
+    GP_VEC(struct kernel_sum) at; /* of the kernels that the device ran, the first run first */
+    struct gp_map of_kernel;      /* -> index into AT */
 };
 
 static void sum_kernel(struct kernel_sums *s, uint32_t kernel, int64_t ns)
 {
-    while (s->at.n <= kernel) GP_VEC_PUSH(&s->at, ((struct kernel_sum){0}));
-    s->at.at[kernel].calls++;
-    s->at.at[kernel].ns = gp_add_saturated(s->at.at[kernel].ns, ns);
+    uint32_t at = *gp_map_put(&s->of_kernel, kernel, (uint32_t)s->at.n);
+    if (at == s->at.n) GP_VEC_PUSH(&s->at, ((struct kernel_sum){.kernel = kernel}));
+    s->at.at[at].calls++;
+    s->at.at[at].ns = gp_add_saturated(s->at.at[at].ns, ns);
 }
 
 static int largest_sum_first(const void *a, const void *b)
 {
     const struct kernel_sum *x = a, *y = b;
     if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
-    return strcmp(x->name, y->name);
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->kernel > y->kernel) - (x->kernel < y->kernel);
 }
 
 /* The largest computing kernels, for comparisons between ranks. */
@@ -345,17 +348,17 @@ static void keep_sums(const struct gp_hta *h, struct kernel_sums *s, struct gp_h
 {
     size_t n = 0;
     for (size_t i = 0; i < s->at.n; i++) {
-        const struct gp_kernel_stat *k = &h->kernels.at[i];
-        if (!s->at.at[i].calls || gp_class_of((enum gp_frame_kind)k->kind) != GP_CLASS_COMPUTE) continue;
+        const struct gp_kernel_stat *k = &h->kernels.at[s->at.at[i].kernel];
+        if (gp_class_of((enum gp_frame_kind)k->kind) != GP_CLASS_COMPUTE) continue;
         s->at.at[n] = s->at.at[i];
-        s->at.at[n].sid = k->name;
         s->at.at[n++].name = gp_hta_str(h, k->name);
     }
     if (n) qsort(s->at.at, n, sizeof *s->at.at, largest_sum_first);
     for (size_t i = 0; i < n && i < GP_FLEET_KERNELS; i++)
-        GP_VEC_PUSH(&d->kernels,
-                    ((struct gp_device_kernel){s->at.at[i].sid, s->at.at[i].calls, s->at.at[i].ns}));
+        GP_VEC_PUSH(&d->kernels, ((struct gp_device_kernel){h->kernels.at[s->at.at[i].kernel].name,
+                                                            s->at.at[i].calls, s->at.at[i].ns}));
     GP_VEC_FREE(&s->at);
+    gp_map_release(&s->of_kernel);
 }
 
 static void add_device(struct adder *a, uint32_t device, struct gp_hta_device *d)

@@ -15,25 +15,29 @@
 #include "formats/base/vec.h"
 
 /* Add ITEM to the heap H of items of TYPE. */
-#define GP_END_PUSH(h, type, item)                                                                           \
+#define GP_END_PUSH(h, type, item) GP_HEAP_PUSH(h, type, item, GP_ENDS_FIRST)
+/* Remove the top of H, which is not empty. */
+#define GP_END_POP(h, type) GP_HEAP_POP(h, type, GP_ENDS_FIRST)
+#define GP_ENDS_FIRST(a, b) ((a).end_ns < (b).end_ns)
+
+/* The same for heaps in another order: does A come before B? */
+#define GP_HEAP_PUSH(h, type, item, before)                                                                  \
     do {                                                                                                     \
         type gp_item_ = (item);                                                                              \
         GP_VEC_PUSH((h), gp_item_);                                                                          \
         size_t gp_i_ = (h)->n - 1;                                                                           \
-        for (; gp_i_ && (h)->at[(gp_i_ - 1) / 2].end_ns > gp_item_.end_ns; gp_i_ = (gp_i_ - 1) / 2)          \
+        for (; gp_i_ && before(gp_item_, (h)->at[(gp_i_ - 1) / 2]); gp_i_ = (gp_i_ - 1) / 2)                 \
             (h)->at[gp_i_] = (h)->at[(gp_i_ - 1) / 2];                                                       \
         (h)->at[gp_i_] = gp_item_;                                                                           \
     } while (0)
 
-/* Remove the top of H, which is not empty. */
-#define GP_END_POP(h, type)                                                                                  \
+#define GP_HEAP_POP(h, type, before)                                                                         \
     do {                                                                                                     \
         type gp_last_ = (h)->at[--(h)->n];                                                                   \
         size_t gp_i_ = 0, gp_child_;                                                                         \
         for (; (gp_child_ = 2 * gp_i_ + 1) < (h)->n; gp_i_ = gp_child_) {                                    \
-            if (gp_child_ + 1 < (h)->n && (h)->at[gp_child_ + 1].end_ns < (h)->at[gp_child_].end_ns)         \
-                gp_child_++;                                                                                 \
-            if ((h)->at[gp_child_].end_ns >= gp_last_.end_ns) break;                                         \
+            if (gp_child_ + 1 < (h)->n && before((h)->at[gp_child_ + 1], (h)->at[gp_child_])) gp_child_++;   \
+            if (!before((h)->at[gp_child_], gp_last_)) break;                                                \
             (h)->at[gp_i_] = (h)->at[gp_child_];                                                             \
         }                                                                                                    \
         (h)->at[gp_i_] = gp_last_;                                                                           \

@@ -123,19 +123,24 @@ static void put_copies(struct gp_openmetrics *m, const struct gp_hta *h)
 /* Rows of one operation in several groups or types are one series. */
 static void put_collectives(struct gp_openmetrics *m, const struct gp_hta *h)
 {
-    size_t series = 0;
+    struct {
+        gp_sid op;
+        int64_t sum;
+    } series[COLLECTIVES];
+    size_t n = 0;
+    for (size_t i = 0; i < h->collective_stats.n; i++) {
+        const struct gp_collective_stat *c = &h->collective_stats.at[i];
+        size_t at = 0;
+        while (at < n && series[at].op != c->op) at++;
+        if (at == COLLECTIVES) continue;
+        if (at == n) series[n++].op = c->op, series[at].sum = 0;
+        series[at].sum = gp_add_saturated(series[at].sum, c->dur.sum);
+    }
     gp_openmetrics_family(m, "collective_seconds", "counter", "seconds", "Time of collectives on the GPU.");
-    for (size_t i = 0; i < h->collective_stats.n && series < COLLECTIVES; i++) {
-        gp_sid op = h->collective_stats.at[i].op;
-        int64_t sum = 0;
-        bool seen = false;
-        for (size_t k = 0; k < i && !seen; k++) seen = h->collective_stats.at[k].op == op;
-        for (size_t k = i; k < h->collective_stats.n; k++)
-            if (h->collective_stats.at[k].op == op) sum += h->collective_stats.at[k].dur.sum;
-        if (seen || !gp_openmetrics_series(m, "collective_seconds_total")) continue;
-        put_sid(m, "operation", h, op);
-        gp_openmetrics_seconds(m, sum);
-        series++;
+    for (size_t i = 0; i < n; i++) {
+        if (!gp_openmetrics_series(m, "collective_seconds_total")) continue;
+        put_sid(m, "operation", h, series[i].op);
+        gp_openmetrics_seconds(m, series[i].sum);
     }
 }
 

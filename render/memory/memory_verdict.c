@@ -29,11 +29,10 @@ static void put_name(struct gp_buf *b, const struct gp_memory *m, gp_sid sid)
     gp_text_fit(b, gp_memory_str(m, sid), gp_string_len(&m->strings, sid), NAME_MOST);
 }
 
-static bool same_label_elsewhere(const struct gp_memory *m, const struct gp_memory_device *d)
+/* Devices are in the order of inputs. */
+static bool is_of_several_inputs(const struct gp_memory *m)
 {
-    for (size_t i = 0; i < m->devices.n; i++)
-        if (&m->devices.at[i] != d && m->devices.at[i].input != d->input) return true;
-    return false;
+    return m->devices.at[0].input != m->devices.at[m->devices.n - 1].input;
 }
 
 void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d)
@@ -45,7 +44,7 @@ void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const str
             gp_buf_putc(b, *k >= 'A' && *k <= 'Z' ? (char)(*k + 32) : *k);
         gp_buf_puts(b, " memory");
     }
-    if (same_label_elsewhere(m, d)) {
+    if (is_of_several_inputs(m)) {
         const char *path = gp_memory_str(m, m->inputs.at[d->input].path), *slash = strrchr(path, '/');
         gp_buf_printf(b, " of %s", slash && slash[1] ? slash + 1 : path);
     }
