@@ -10,6 +10,7 @@
 #include "analyze/watch/net.h"
 #include "analyze/watch/send.h"
 #include "analyze/watch/watch.h"
+#include "formats/listen.h"
 #include "render/watch/watch_lines.h"
 
 struct opts {
@@ -91,6 +92,14 @@ static int serve_until(struct fleet *f, int fd, const sigset_t *stop, struct gp_
     return failed;
 }
 
+/* What was there stays until it is certain that this run will write something. */
+static int open_outputs(struct fleet *f, struct gp_err *err)
+{
+    bool lines = !f->metrics && !f->in.replay;
+    if (lines && gp_intake_open(f->opts->common.output, &f->out, err)) return -1;
+    return gp_intake_record(&f->in, f->opts->record, err);
+}
+
 static int serve(struct fleet *f, struct gp_err *err)
 {
     const char *address = f->opts->listen ? f->opts->listen : "127.0.0.1:7707";
@@ -104,9 +113,9 @@ static int serve(struct fleet *f, struct gp_err *err)
     if (fd < 0) return -1;
     int failed = remote && !f->opts->secret;
     if (failed) gp_fail(err, GP_E_USAGE, -1, "%s: others reach this address: --secret is needed", address);
-    else failed = serve_until(f, fd, &stop, err);
-    close(fd);
-    if (strchr(address, '/')) unlink(address);
+    else failed = open_outputs(f, err);
+    if (!failed) failed = serve_until(f, fd, &stop, err);
+    gp_listen_end(fd, strchr(address, '/') ? address : NULL);
     return failed;
 }
 
@@ -119,6 +128,9 @@ static int report_refused(const struct fleet *f, struct gp_err *err)
         return gp_fail(err, GP_E_FORMAT, -1, "%s: refused %llu of %llu messages: %s", f->tool->args[0],
                        refused, refused + used, why);
     if (f->opts->common.quiet) return 0;
+    if (f->in.off)
+        gp_cli_warn(f->tool, "refused %llu messages whose time differs from this clock by more than %d s",
+                    (unsigned long long)f->in.off, GP_INTAKE_OFF_S);
     if (refused) gp_cli_warn(f->tool, "refused %llu of %llu messages: %s", refused, refused + used, why);
     if (dropped)
         gp_cli_warn(f->tool, "%s: dropped %llu of %llu merged digests", f->opts->forward, dropped, forwarded);
@@ -130,8 +142,7 @@ static int watch(struct fleet *f, struct gp_err *err)
     const struct opts *o = f->opts;
     int failed = o->forward && (f->in.forward = gp_net_connect(o->forward, err)) < 0 ? -1 : 0;
     f->in.replay = f->tool->nargs > 0;
-    if (!failed) failed = gp_intake_open(f->metrics || f->in.replay ? NULL : o->common.output, &f->out, err);
-    if (!failed) failed = gp_intake_open(o->record, &f->in.record, err);
+    if (!failed && f->in.replay) failed = open_outputs(f, err);
     f->in.watch = o->forward ? gp_watch_new_merging(gp_intake_forward, &f->in) : gp_watch_new(on_event, f);
     for (int i = 0; i < f->tool->nargs && !failed; i++)
         failed = gp_digest_read(f->tool->args[i], gp_intake_message, &f->in, err);
@@ -141,7 +152,7 @@ static int watch(struct fleet *f, struct gp_err *err)
     if (!failed && f->metrics) failed = write_metrics(f, err);
     else if (!failed && f->in.replay) failed = gp_answer_file(o->common.output, &f->lines, err);
     failed = gp_intake_close(o->common.output, f->out, failed, err);
-    failed = gp_intake_close(o->record, f->in.record, failed, err);
+    failed = gp_intake_end(&f->in, o->record, failed, err);
     gp_buf_release(&f->lines);
     gp_watch_free(f->in.watch);
     if (f->in.forward >= 0) close(f->in.forward);
@@ -150,16 +161,9 @@ static int watch(struct fleet *f, struct gp_err *err)
 
 static int send_digests(const struct fleet *f, struct gp_err *err)
 {
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
-    struct gp_sender s = {.address = f->opts->send,
-                          .fd = -1,
-                          .key = f->in.key,
-                          .run = (uint64_t)getpid() << 40 ^ (uint64_t)gp_intake_clock_ns(CLOCK_REALTIME),
-                          .host = (uint32_t)gp_hash_bytes(host, strlen(host))};
+    struct gp_sender s;
     signal(SIGINT, SIG_IGN); /* the recording's end is ours */
-    s.fd = gp_net_connect(f->opts->send, err);
-    if (s.fd < 0 && err->code == GP_E_USAGE) return -1;
+    if (gp_sender_open(&s, f->opts->send, &f->in.key, err) && err->code == GP_E_USAGE) return -1;
     if (s.fd < 0) gp_cli_warn(f->tool, "%s; digests are dropped until it is there", err->msg);
     *err = (struct gp_err){0};
     int failed = gp_sender_run(&s, STDIN_FILENO, err);

@@ -13,7 +13,7 @@
 
 enum { BACKLOG = 128 };
 
-/* Is there a socket that nobody answers? */
+/* Is there a socket of this user that nobody answers? Somebody does if it is of another type. */
 static bool is_left_behind(const struct sockaddr_un *a)
 {
     struct stat st;
@@ -25,26 +25,45 @@ static bool is_left_behind(const struct sockaddr_un *a)
     return dead;
 }
 
-int gp_listen_unix(const char *path, const char *option, struct gp_err *err)
+static int listen_at(const char *path, int type, const char *option, struct gp_err *err)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof a.sun_path)
         return gp_fail(err, GP_E_USAGE, -1, "%s: %s: longer than %zu bytes", option, path,
                        sizeof a.sun_path - 1);
     strcpy(a.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
     if (fd < 0) return gp_fail(err, GP_E_IO, -1, "%s: %s", option, strerror(errno));
     if (is_left_behind(&a)) unlink(path);
     mode_t before = umask(0177);
     int failed = bind(fd, (const struct sockaddr *)&a, sizeof a);
     int why = errno;
     umask(before);
-    if (failed || listen(fd, BACKLOG)) {
+    if (failed || (type == SOCK_STREAM && listen(fd, BACKLOG))) {
         gp_fail(err, GP_E_IO, -1, "%s: %s: %s", option, path, strerror(failed ? why : errno));
         close(fd);
         return -1;
     }
     return fd;
+}
+
+int gp_listen_unix(const char *path, const char *option, struct gp_err *err)
+{
+    return listen_at(path, SOCK_STREAM, option, err);
+}
+
+int gp_listen_unix_datagrams(const char *path, const char *option, struct gp_err *err)
+{
+    return listen_at(path, SOCK_DGRAM, option, err);
+}
+
+void gp_listen_end(int fd, const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    close(fd);
+    if (!path || strlen(path) >= sizeof a.sun_path) return;
+    strcpy(a.sun_path, path);
+    if (is_left_behind(&a)) unlink(path);
 }
 
 static int resolve(const char *address, uint16_t port, struct addrinfo **found, struct gp_err *err)

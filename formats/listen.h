@@ -13,6 +13,10 @@
 /* A socket of mode 0600 at PATH. One that nobody answers is replaced; whatever is there otherwise stays. For programs that have
  * not started threads yet. -1 with ERR naming OPTION and PATH. */
 GP_MUST_CHECK int gp_listen_unix(const char *path, const char *option, struct gp_err *err);
+/* The same for datagrams. */
+GP_MUST_CHECK int gp_listen_unix_datagrams(const char *path, const char *option, struct gp_err *err);
+/* Close FD, and remove the socket at PATH if then nobody answers: it is not another program's. PATH NULL: there is none. */
+void gp_listen_end(int fd, const char *path);
 /* ADDRESS is numeric, IPv4 or IPv6. */
 GP_MUST_CHECK int gp_listen_tcp(const char *address, uint16_t port, uint16_t *got, struct gp_err *err);
 

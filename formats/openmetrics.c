@@ -41,18 +41,17 @@ bool gp_openmetrics_series(struct gp_openmetrics *m, const char *name)
     return true;
 }
 
-/* The value of a label: valid UTF-8, and escaped. */
+/* The value of a label: valid UTF-8, and escaped. What must not be shown is there by its number, as text, since two series may
+ * not have the same labels. */
 static void put_value(struct gp_buf *b, const char *text, size_t n)
 {
-    struct gp_buf clean = {0};
-    gp_utf8_repair(&clean, text, n);
-    for (size_t i = 0; i < clean.n; i++) {
-        char c = clean.data[i];
+    for (size_t i = 0, used; i < n; i += used) {
+        uint32_t c = gp_utf8_next(text + i, n - i, &used);
         if (c == '\\' || c == '"') gp_buf_putc(b, '\\');
         if (c == '\n') gp_buf_puts(b, "\\n");
-        else gp_buf_putc(b, (unsigned char)c < 0x20 ? ' ' : c);
+        else if (gp_utf8_shown(c) == c) gp_utf8_put(b, c);
+        else gp_buf_printf(b, "\\\\u%04x", (unsigned)c);
     }
-    gp_buf_release(&clean);
 }
 
 void gp_openmetrics_label(struct gp_openmetrics *m, const char *name, const char *text, size_t n)

@@ -4,6 +4,8 @@
 #include "analyze/math/xfer.h"
 
 enum { HEAD = 12 };
+static const int64_t TIME_MOST = (INT64_C(1) << 50) - 1,
+                     DATE_MOST = (INT64_C(1) << 62) - 1; /* the year 2116 */
 static const char magic[4] = {'G', 'P', 'D', '2'};
 
 /* ---- the tag: SipHash-2-4, a keyed hash that is made for short messages ---- */
@@ -71,7 +73,7 @@ static void xfer_text(struct gp_xfer *x, gp_sid *name)
 static void xfer_time(struct gp_xfer *x, int64_t *ns)
 {
     gp_xfer_i64(x, ns);
-    if (*ns >= 0 && *ns < INT64_C(1) << 50) return;
+    if (*ns >= 0 && *ns <= TIME_MOST) return;
     x->failed = true; /* no step takes a week */
     *ns = 0;
 }
@@ -90,6 +92,7 @@ static void xfer(struct gp_xfer *x, struct gp_digest *d, size_t kernels)
     gp_xfer_u64(x, &d->run);
     gp_xfer_u64(x, &d->seq);
     gp_xfer_i64(x, &d->time_ns);
+    if (d->time_ns < 0 || d->time_ns > DATE_MOST) x->failed = true;
     gp_xfer_i64(x, &d->last_step);
     gp_xfer_u64(x, &d->dropped);
     gp_xfer_u64(x, &d->merged);
@@ -106,6 +109,36 @@ static void xfer(struct gp_xfer *x, struct gp_digest *d, size_t kernels)
         xfer_kernel(x, &m->kernels.at[i]);
         xfer_time(x, &d->usual_ns[i]);
     }
+}
+
+static int64_t mean_ns(int64_t a, uint64_t of_a, int64_t b, uint64_t of_b)
+{
+    double weight = of_a || of_b ? (double)of_a / ((double)of_a + (double)of_b) : 0.5;
+    return (int64_t)((double)a * weight + (double)b * (1 - weight));
+}
+
+/* Long names are cut, so that those of two kernels can become one: then these are one kernel. */
+static void join_kernels(struct gp_digest *d)
+{
+    struct gp_fleet_member *m = &d->member;
+    size_t n = 0;
+    for (size_t i = 0; i < m->kernels.n; i++) {
+        const struct gp_fleet_kernel_time t = m->kernels.at[i];
+        struct gp_fleet_kernel_time *same = m->kernels.at;
+        while (same < m->kernels.at + n && same->name != t.name) same++;
+        size_t at = (size_t)(same - m->kernels.at);
+        if (at == n) {
+            d->usual_ns[n] = d->usual_ns[i];
+            m->kernels.at[n++] = t;
+            continue;
+        }
+        bool known = d->usual_ns[at] && d->usual_ns[i];
+        d->usual_ns[at] = known ? mean_ns(d->usual_ns[at], same->calls, d->usual_ns[i], t.calls) : 0;
+        same->call_ns = mean_ns(same->call_ns, same->calls, t.call_ns, t.calls);
+        same->calls = same->calls > UINT64_MAX - t.calls ? UINT64_MAX : same->calls + t.calls;
+        same->step_ns = same->step_ns < TIME_MOST - t.step_ns ? same->step_ns + t.step_ns : TIME_MOST;
+    }
+    m->kernels.n = n;
 }
 
 static void put_u64(uint8_t *p, uint64_t v)
@@ -149,7 +182,10 @@ int gp_digest_get(struct gp_digest *d, struct gp_strings *names, const void *dat
     if (differs) return gp_fail(err, GP_E_FORMAT, 4, "a digest that is damaged, or of another secret");
     struct gp_xfer x = {.load = p + HEAD, .end = p + n, .strings = names};
     xfer(&x, d, 0);
-    if (!x.failed && x.load == x.end && d->member.key.rank >= 0) return 0;
+    if (!x.failed && x.load == x.end && d->member.key.rank >= 0) {
+        join_kernels(d);
+        return 0;
+    }
     gp_digest_release(d);
     return gp_fail(err, GP_E_SYNTAX, HEAD, "the digest is inconsistent");
 }

@@ -24,7 +24,7 @@ struct gp_digest_key {
 
 struct gp_digest {
     uint64_t run, seq; /* of the sender: which process of it, and which message */
-    int64_t time_ns;   /* CLOCK_REALTIME of the sender */
+    int64_t time_ns;   /* CLOCK_REALTIME of the sender, from 0 to the year 2116 */
     int64_t last_step; /* number of the last step that it is about */
     uint64_t dropped;  /* messages that could not be sent before */
     uint64_t merged;   /* messages that this one stands for, itself included; the last of them has this SEQ */
@@ -40,7 +40,7 @@ void gp_digest_put(struct gp_buf *to, const struct gp_digest *d, const struct gp
                    const struct gp_digest_key *key);
 /* Sign the message that begins at START of B anew; tests change messages. */
 void gp_digest_sign(struct gp_buf *b, size_t start, const struct gp_digest_key *key);
-/* Fill D, whose names go to NAMES, from a message of N bytes. On failure D is empty. */
+/* Fill D, whose names go to NAMES, from a message of N bytes. No kernel is in it twice. On failure D is empty. */
 GP_MUST_CHECK int gp_digest_get(struct gp_digest *d, struct gp_strings *names, const void *data, size_t n,
                                 const struct gp_digest_key *key, struct gp_err *err);
 void gp_digest_release(struct gp_digest *d);

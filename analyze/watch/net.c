@@ -10,8 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "formats/base/input.h"
+#include "formats/listen.h"
 
-enum { ROOM = 8 << 20, SECRET_MOST = 4096, SECRET_LEAST = 8 };
+enum { ROOM = 8 << 20, SECRET_MOST = 4096, SECRET_LEAST = 16 };
 
 static int refuse(int fd, const char *address, const char *what, struct gp_err *err)
 {
@@ -20,9 +21,9 @@ static int refuse(int fd, const char *address, const char *what, struct gp_err *
     return gp_fail(err, GP_E_IO, -1, "%s: %s: %s", address, what, strerror(why));
 }
 
-static int datagrams(int family)
+static int prepare(int fd)
 {
-    int fd = socket(family, SOCK_DGRAM, 0), room = ROOM;
+    int room = ROOM;
     if (fd < 0) return -1;
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -30,7 +31,12 @@ static int datagrams(int family)
     return fd;
 }
 
-static int unix_socket(const char *path, bool listen, struct gp_err *err)
+static int datagrams(int family)
+{
+    return prepare(socket(family, SOCK_DGRAM, 0));
+}
+
+static int connect_unix(const char *path, struct gp_err *err)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof a.sun_path)
@@ -38,18 +44,7 @@ static int unix_socket(const char *path, bool listen, struct gp_err *err)
     strcpy(a.sun_path, path);
     int fd = datagrams(AF_UNIX);
     if (fd < 0) return refuse(fd, path, "cannot make a socket", err);
-    if (!connect(fd, (const struct sockaddr *)&a, sizeof a)) {
-        if (!listen) return fd;
-        close(fd);
-        return gp_fail(err, GP_E_IO, -1, "%s: another program listens there", path);
-    }
-    if (!listen) return refuse(fd, path, "cannot connect", err);
-    struct stat st;
-    if (!lstat(path, &st) && S_ISSOCK(st.st_mode)) unlink(path);
-    mode_t before = umask(0177);
-    int failed = bind(fd, (const struct sockaddr *)&a, sizeof a);
-    umask(before);
-    return failed ? refuse(fd, path, "cannot listen", err) : fd;
+    return connect(fd, (const struct sockaddr *)&a, sizeof a) ? refuse(fd, path, "cannot connect", err) : fd;
 }
 
 /* Does A lead to this machine only? */
@@ -99,13 +94,14 @@ static int udp(const char *address, bool listen, bool *remote, struct gp_err *er
 int gp_net_listen(const char *address, bool *remote, struct gp_err *err)
 {
     *remote = false;
-    return strchr(address, '/') ? unix_socket(address, true, err) : udp(address, true, remote, err);
+    return strchr(address, '/') ? prepare(gp_listen_unix_datagrams(address, "--listen", err))
+                                : udp(address, true, remote, err);
 }
 
 int gp_net_connect(const char *address, struct gp_err *err)
 {
     bool remote;
-    return strchr(address, '/') ? unix_socket(address, false, err) : udp(address, false, &remote, err);
+    return strchr(address, '/') ? connect_unix(address, err) : udp(address, false, &remote, err);
 }
 
 bool gp_net_send(int fd, const void *data, size_t n)
@@ -141,5 +137,6 @@ int gp_net_secret(const char *path, struct gp_digest_key *key, struct gp_err *er
     if (enough) *key = gp_digest_key_of(text.data, text.n);
     gp_buf_release(&text);
     return enough ? 0
-                  : gp_fail(err, GP_E_USAGE, -1, "%s: a secret needs %d bytes or more", path, SECRET_LEAST);
+                  : gp_fail(err, GP_E_USAGE, -1, "%s: a secret needs %d bytes or more, or it can be guessed",
+                            path, SECRET_LEAST);
 }

@@ -125,6 +125,19 @@ static int64_t clock_ns(clockid_t id)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+int gp_sender_open(struct gp_sender *s, const char *address, const struct gp_digest_key *key,
+                   struct gp_err *err)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    *s = (struct gp_sender){.address = address,
+                            .key = *key,
+                            .run = (uint64_t)getpid() << 40 ^ (uint64_t)clock_ns(CLOCK_REALTIME),
+                            .host = (uint32_t)gp_hash_bytes(host, strlen(host))};
+    s->fd = gp_net_connect(address, err);
+    return s->fd < 0 ? -1 : 0;
+}
+
 int gp_sender_run(struct gp_sender *s, int in, struct gp_err *err)
 {
     uint8_t data[1 << 16];

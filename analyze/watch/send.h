@@ -1,6 +1,6 @@
 /* send.h -- digests of a recording while it is written: about once per second, the means of the steps that have come.
  *
- *     struct gp_sender s = {.address = "10.0.0.1:7707", .fd = -1, .key = key, .run = run, .host = host};
+ *     if (gp_sender_open(&s, "10.0.0.1:7707", &key, &err)) ...
  *     gp_sender_put(&s, bytes, n, now_ns, real_ns);         // what gpuprof-collect writes
  *     gp_sender_end(&s, real_ns);
  */
@@ -16,7 +16,6 @@ struct gp_sender_usual {
     int64_t ns;
 };
 
-/* Set address, key, run and host, and fd to -1; zero the rest. */
 struct gp_sender {
     const char *address;
     int fd; /* -1: nobody listens; tried again with each digest */
@@ -32,6 +31,9 @@ struct gp_sender {
     int64_t begun_ns, due_ns, wait_ns;
 };
 
+/* Overwrite S. -1 with ERR when nobody listens at ADDRESS, which is tried again, or, GP_E_USAGE, when it is not an address. */
+GP_MUST_CHECK int gp_sender_open(struct gp_sender *s, const char *address, const struct gp_digest_key *key,
+                                 struct gp_err *err);
 /* Send digests of the recording that IN is read from, to its end. -1 with ERR: it is not one of gpuprof-collect. */
 GP_MUST_CHECK int gp_sender_run(struct gp_sender *s, int in, struct gp_err *err);
 

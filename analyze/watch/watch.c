@@ -6,6 +6,8 @@
 
 enum { NAMES_MOST = 1 << 15 };
 static const int64_t FORGET_NS = INT64_C(3600000000000), GAP_MOST_NS = INT64_C(60000000000);
+/* Sums over the digests between two comparisons: 2^12 times of at most 2^50. */
+_Static_assert(GP_DIGEST_MERGED <= 1 << 12, "sums of times do not overflow");
 
 const char *gp_watch_kind_name(enum gp_watch_kind kind)
 {
@@ -56,18 +58,19 @@ static struct gp_watch_rank *new_rank(struct gp_watch *w, const struct gp_digest
     return &w->ranks.at[w->ranks.n - 1];
 }
 
-/* Forget ranks that have sent nothing for an hour. */
+/* Forget ranks that have sent nothing for an hour; where there is no room for new ones, for a minute. */
 static void forget_ranks(struct gp_watch *w)
 {
+    int64_t forget_ns = w->ranks.n == GP_WATCH_RANKS ? GAP_MOST_NS : FORGET_NS;
     size_t n = 0;
-    for (size_t i = 0; i < w->ranks.n; i++) n += w->now_ns - w->ranks.at[i].heard_ns <= FORGET_NS;
+    for (size_t i = 0; i < w->ranks.n; i++) n += w->now_ns - w->ranks.at[i].heard_ns <= forget_ns;
     if (n == w->ranks.n) return;
     gp_map_release(&w->rank_of);
     memset(&w->rank_of, 0, sizeof w->rank_of);
     n = 0;
     for (size_t i = 0; i < w->ranks.n; i++) {
         struct gp_watch_rank r = w->ranks.at[i];
-        if (w->now_ns - r.heard_ns > FORGET_NS) {
+        if (w->now_ns - r.heard_ns > forget_ns) {
             free(r.kernels);
             continue;
         }
@@ -114,6 +117,7 @@ static void add_kernel(struct gp_watch_rank *r, gp_sid name, const struct gp_fle
     if (i == GP_DIGEST_KERNELS) return;
     if (i == r->n_kernels) r->kernels[r->n_kernels++] = (struct gp_watch_kernel){.name = name};
     struct gp_watch_kernel *k = &r->kernels[i];
+    if (k->n + merged > GP_DIGEST_MERGED) return; /* only if a digest has it twice */
     double change = usual_ns > 0 ? 1000 * ((double)t->call_ns - (double)usual_ns) / (double)usual_ns : 0;
     k->n = (uint16_t)(k->n + merged);
     k->change_pm = (int16_t)(change > INT16_MAX ? INT16_MAX : change);

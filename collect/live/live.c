@@ -237,8 +237,7 @@ void gp_live_close(struct gp_live *l)
         if (l->readers[i].fd >= 0) end_reader(&l->readers[i]);
     while (l->names.head) drop_first(&l->names);
     while (l->events.head) drop_first(&l->events);
-    close(l->fd);
-    unlink(l->path);
+    gp_listen_end(l->fd, l->path);
     free(l->path);
     free(l);
 }

@@ -12,17 +12,17 @@
 #include "formats/base/buf.h"
 #include "formats/base/completion.h"
 #include "formats/base/option.h"
+#include "formats/base/utf8.h"
 
 enum { HELP_WIDTH = 79, HELP_INDENT = 30, SUGGESTIONS = 160 };
 
 /* ---- messages ---- */
 
-/* Control characters could make a terminal do things. */
 static void print_line(const char *tool, const char *msg)
 {
     struct gp_buf b = {0};
     gp_buf_printf(&b, "%s: ", tool);
-    for (; *msg; msg++) gp_buf_putc(&b, (unsigned char)*msg < 0x20 || *msg == 0x7f ? '?' : *msg);
+    gp_utf8_clean(&b, msg, strlen(msg)); /* names and paths may be anybody's */
     gp_buf_putc(&b, '\n');
     fwrite(b.data, 1, b.n, stderr);
     gp_buf_release(&b);

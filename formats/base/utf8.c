@@ -81,6 +81,39 @@ bool gp_utf8_is_hostile(uint32_t c)
     return (c & 0xfffe) == 0xfffe || in_ranges(hostile, GP_COUNT(hostile), c);
 }
 
+uint32_t gp_utf8_shown(uint32_t c)
+{
+    enum { PICTURES = 0x2400 };
+    if (c < 0x20) return c + PICTURES;
+    if (c == 0x7f) return PICTURES + 0x21;
+    return gp_utf8_is_hostile(c) ? GP_UTF8_BAD : c;
+}
+
+void gp_utf8_put(struct gp_buf *to, uint32_t cp)
+{
+    if (cp < 0x80) {
+        gp_buf_putc(to, (char)cp);
+    } else if (cp < 0x800) {
+        gp_buf_putc(to, (char)(0xC0 | cp >> 6));
+        gp_buf_putc(to, (char)(0x80 | (cp & 0x3F)));
+    } else if (cp < 0x10000) {
+        gp_buf_putc(to, (char)(0xE0 | cp >> 12));
+        gp_buf_putc(to, (char)(0x80 | (cp >> 6 & 0x3F)));
+        gp_buf_putc(to, (char)(0x80 | (cp & 0x3F)));
+    } else {
+        gp_buf_putc(to, (char)(0xF0 | cp >> 18));
+        gp_buf_putc(to, (char)(0x80 | (cp >> 12 & 0x3F)));
+        gp_buf_putc(to, (char)(0x80 | (cp >> 6 & 0x3F)));
+        gp_buf_putc(to, (char)(0x80 | (cp & 0x3F)));
+    }
+}
+
+void gp_utf8_clean(struct gp_buf *to, const char *s, size_t n)
+{
+    for (size_t i = 0, used; i < n; i += used)
+        gp_utf8_put(to, gp_utf8_shown(gp_utf8_next(s + i, n - i, &used)));
+}
+
 /* A bad sequence decodes to the same value as a good U+FFFD does. */
 static bool is_bad(const char *s, uint32_t c, size_t used)
 {

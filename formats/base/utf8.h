@@ -23,6 +23,12 @@ uint32_t gp_utf8_next(const char *s, size_t n, size_t *used);
  * and what is invisible or reorders its neighbours (bidirectional controls). Writers show or escape these, and ASCII's
  * controls in their own way; this is the only list. */
 bool gp_utf8_is_hostile(uint32_t code_point);
+/* What stands for CODE_POINT where a person looks: an ASCII control is its picture (U+2400 and on), what is hostile U+FFFD. */
+uint32_t gp_utf8_shown(uint32_t code_point);
+/* Append CODE_POINT to TO. */
+void gp_utf8_put(struct gp_buf *to, uint32_t code_point);
+/* Append N bytes at S to TO, each character as gp_utf8_shown() has it: every text of a file or a network that goes to a terminal. */
+void gp_utf8_clean(struct gp_buf *to, const char *s, size_t n);
 /* Is all of it valid? An encoded U+FFFD is valid. */
 bool gp_utf8_valid(const char *s, size_t n);
 /* Append N bytes at S to TO with U+FFFD for what is not valid. */

@@ -6,44 +6,23 @@
 #include "formats/base/str.h"
 #include "formats/base/utf8.h"
 
-enum { ELLIPSIS = 0x2026, CONTROL_PICTURES = 0x2400, MIN_MIDDLE_CUT = 12, ROOM_LEAST = 16 };
+enum { ELLIPSIS = 0x2026, MIN_MIDDLE_CUT = 12, ROOM_LEAST = 16 };
 
 struct gp_char gp_text_next(const char *s, size_t n)
 {
     size_t len;
-    uint32_t cp = gp_utf8_next(s, n, &len);
-    if (cp < 0x20) cp += CONTROL_PICTURES;
-    else if (cp == 0x7F) cp = CONTROL_PICTURES + 0x21;
-    else if (gp_utf8_is_hostile(cp)) cp = GP_UTF8_BAD;
+    uint32_t cp = gp_utf8_shown(gp_utf8_next(s, n, &len));
     return (struct gp_char){cp, (uint32_t)len};
 }
 
 void gp_text_put(struct gp_buf *b, uint32_t cp)
 {
-    if (cp < 0x80) {
-        gp_buf_putc(b, (char)cp);
-    } else if (cp < 0x800) {
-        gp_buf_putc(b, (char)(0xC0 | cp >> 6));
-        gp_buf_putc(b, (char)(0x80 | (cp & 0x3F)));
-    } else if (cp < 0x10000) {
-        gp_buf_putc(b, (char)(0xE0 | cp >> 12));
-        gp_buf_putc(b, (char)(0x80 | (cp >> 6 & 0x3F)));
-        gp_buf_putc(b, (char)(0x80 | (cp & 0x3F)));
-    } else {
-        gp_buf_putc(b, (char)(0xF0 | cp >> 18));
-        gp_buf_putc(b, (char)(0x80 | (cp >> 12 & 0x3F)));
-        gp_buf_putc(b, (char)(0x80 | (cp >> 6 & 0x3F)));
-        gp_buf_putc(b, (char)(0x80 | (cp & 0x3F)));
-    }
+    gp_utf8_put(b, cp);
 }
 
 void gp_text_clean(struct gp_buf *b, const char *s, size_t n)
 {
-    for (size_t i = 0; i < n;) {
-        struct gp_char c = gp_text_next(s + i, n - i);
-        gp_text_put(b, c.cp);
-        i += c.len;
-    }
+    gp_utf8_clean(b, s, n);
 }
 
 size_t gp_text_width(const char *s, size_t n)

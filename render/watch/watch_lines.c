@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "formats/base/json_write.h"
+#include "formats/base/utf8.h"
 #include "formats/openmetrics.h"
 
 static void put_text(struct gp_buf *b, const char *key, const char *text)
@@ -22,7 +23,9 @@ void gp_watch_line(struct gp_buf *b, const struct gp_watch_event *e, bool json)
 {
     const struct gp_slow *s = e->slow;
     if (!json) {
-        gp_buf_printf(b, "+%" PRId64 " s  %s\n", e->time_ns / 1000000000, e->text);
+        gp_buf_printf(b, "+%" PRId64 " s  ", e->time_ns / 1000000000);
+        gp_utf8_clean(b, e->text, strlen(e->text));
+        gp_buf_putc(b, '\n');
         return;
     }
     gp_buf_printf(b, "{\"schema\":\"gpuprof/trace-fleet/1\",\"event\":\"%s\",\"time_ns\":%" PRId64,

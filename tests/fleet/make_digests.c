@@ -1,12 +1,14 @@
 /* make_digests -- write the digests of a simulated job, one per rank and second, as trace-fleet reads them from a file:
  *     make_digests RANKS SECONDS FROM[:TO] SEED SECRET_FILE|- [compute:RANK:PCT] [kernel:RANK:PCT:INDEX] [host:RANK:PCT]
- *                  [copy:RANK:PCT] [link:RANK:PCT] >FILE
- * The faults last from second FROM to TO. A step takes a second, whose kernels are those of sim.h. */
+ *                  [copy:RANK:PCT] [link:RANK:PCT] [now] >FILE
+ * The faults last from second FROM to TO. A step takes a second, whose kernels are those of sim.h.
+ * The job began 1000 s after 1970, or just now. */
 #include <string.h>
+#include <time.h>
 #include "analyze/watch/net.h"
 #include "tests/fleet/sim_member.h"
 
-static void write_digest(const struct sim *s, int32_t rank, const struct gp_digest_key *key)
+static void write_digest(const struct sim *s, int32_t rank, int64_t begun_ns, const struct gp_digest_key *key)
 {
     struct gp_fleet f;
     struct gp_buf b = {0}, framed = {0};
@@ -16,7 +18,7 @@ static void write_digest(const struct sim *s, int32_t rank, const struct gp_dige
                           .seq = (uint64_t)s->first + 1,
                           .merged = 1,
                           .last_step = s->first,
-                          .time_ns = INT64_C(1000000000000) + (int64_t)s->first * 1000000000 + rank * 1000,
+                          .time_ns = begun_ns + (int64_t)s->first * 1000000000 + rank * 1000,
                           .member = f.kept.at[0]};
     for (int k = 0; k < SIM_KERNELS && s->first >= 10; k++) d.usual_ns[k] = sim_ns[k];
     gp_digest_put(&b, &d, &f.strings, key);
@@ -63,13 +65,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "make_digests: %s\n", err.msg);
         return 2;
     }
+    int64_t begun_ns = INT64_C(1000000000000);
     for (int i = 6; i < argc; i++)
-        if (plant(&bad, argv[i])) return 2;
+        if (!strcmp(argv[i], "now")) begun_ns = (int64_t)time(NULL) * 1000000000;
+        else if (plant(&bad, argv[i])) return 2;
     for (int second = 0; second < seconds; second++) {
         struct sim s = bad;
         s.first = second;
         if (second < from || second >= to) s.n_faults = 0;
-        for (int32_t rank = 0; rank < s.ranks; rank++) write_digest(&s, rank, &key);
+        for (int32_t rank = 0; rank < s.ranks; rank++) write_digest(&s, rank, begun_ns, &key);
     }
     return 0;
 }

@@ -40,13 +40,41 @@ static int take(const uint8_t *data, size_t size, struct gp_digest *d, struct gp
     return failed;
 }
 
+/* D with as many kernels as there is room for, all of one name, for as many digests as one may stand for: chance does not make
+ * them. No kernel comes out twice. */
+static void add_twins(struct gp_watch *watch, const struct gp_digest *d, const struct gp_strings *names,
+                      int64_t now_ns)
+{
+    static const struct gp_digest_key key = {{5, 6}};
+    struct gp_digest twins = *d, got;
+    struct gp_strings other = {0};
+    struct gp_buf b = {0};
+    twins.merged = GP_DIGEST_MERGED;
+    twins.run++;
+    memset(&twins.member.kernels, 0, sizeof twins.member.kernels);
+    for (size_t i = 0; i < GP_DIGEST_KERNELS && d->member.kernels.n; i++) {
+        struct gp_fleet_kernel_time t = d->member.kernels.at[i % d->member.kernels.n];
+        t.name = d->member.kernels.at[0].name;
+        GP_VEC_PUSH(&twins.member.kernels, t);
+    }
+    gp_digest_put(&b, &twins, names, &key);
+    FUZZ_CHECK(!gp_digest_get(&got, &other, b.data, b.n, &key, NULL));
+    FUZZ_CHECK(got.member.kernels.n == (d->member.kernels.n > 0));
+    gp_watch_add(watch, &got, &other, now_ns);
+    gp_watch_add(watch, &twins, names, now_ns); /* as it would be if it came through */
+    GP_VEC_FREE(&twins.member.kernels);
+    gp_digest_release(&got);
+    gp_strings_release(&other);
+    gp_buf_release(&b);
+}
+
 const struct fuzz_heads fuzz_heads = {0, 1};
 
 /* A file of messages, as trace-fleet reads it, each signed anew; and as it is. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     enum { LENGTH = 2, HEAD = 12 };
-    struct gp_watch *watch = gp_watch_new(ignore, NULL);
+    struct gp_watch *watch = gp_watch_new(ignore, NULL), *twins = gp_watch_new(ignore, NULL);
     int64_t now_ns = 1;
     for (size_t at = 0; size - at >= LENGTH;) {
         struct gp_digest d;
@@ -54,13 +82,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t n = (size_t)data[at] | (size_t)data[at + 1] << 8, skip = n < HEAD ? n : HEAD;
         at += LENGTH;
         if (n > size - at) break;
-        if (!take(data + at + skip, n - skip, &d, &names)) gp_watch_add(watch, &d, &names, now_ns);
+        if (!take(data + at + skip, n - skip, &d, &names)) {
+            gp_watch_add(watch, &d, &names, now_ns);
+            add_twins(twins, &d, &names, now_ns);
+            for (size_t i = 1; i < d.member.kernels.n; i++)
+                FUZZ_CHECK(d.member.kernels.at[i].name != d.member.kernels.at[i - 1].name);
+        }
         gp_digest_release(&d);
         gp_strings_release(&names);
         at += n;
         now_ns += 1000000000;
     }
     gp_watch_tick(watch, now_ns + 2 * GP_WATCH_EVERY_NS);
+    gp_watch_tick(twins, now_ns + 2 * GP_WATCH_EVERY_NS);
+    gp_watch_free(twins);
     gp_watch_free(watch);
     return 0;
 }

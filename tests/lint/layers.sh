@@ -66,7 +66,7 @@ violations() {
         row("analyze/stacks", model() " analyze/math analyze/names analyze/view")
         row("analyze/fleet", "analyze/math")
         row("analyze/hta", model() " analyze/result formats/meta_keys.h formats/metric.h analyze/math analyze/fleet analyze/names analyze/cost analyze/view")
-        row("analyze/watch", model() " formats/reader.h formats/gpt analyze/math analyze/fleet analyze/hta")
+        row("analyze/watch", model() " formats/listen.h formats/reader.h formats/gpt analyze/math analyze/fleet analyze/hta")
         row("analyze/lanes", model() " formats/metric.h analyze/math analyze/names analyze/view analyze/hta")
         row("analyze/diff", model() " formats/expect_read.h analyze/math analyze/names analyze/view analyze/stacks")
         row("formats/compile_log", "")

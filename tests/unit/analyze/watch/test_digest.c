@@ -76,6 +76,37 @@ static void test_limits(void **state)
     }
 }
 
+/* 16 names that are cut to two: each is one kernel, with the sums per step and the mean per call. */
+static void test_a_kernel_is_there_once(void **state)
+{
+    (void)state;
+    struct gp_strings names = {0}, others = {0};
+    struct gp_buf b = {0};
+    struct gp_digest d = make(&names, 0, 0), got;
+    char name[GP_DIGEST_NAME + 8];
+    for (int k = 0; k < GP_DIGEST_KERNELS; k++) {
+        memset(name, k % 2 ? 'a' : 'b', sizeof name);
+        name[GP_DIGEST_NAME] = (char)('A' + k);
+        struct gp_fleet_kernel_time t = {gp_intern(&names, name, sizeof name), 1 + (uint64_t)k / 8, 1000,
+                                         100 + k};
+        GP_VEC_PUSH(&d.member.kernels, t);
+        d.usual_ns[k] = 100;
+    }
+    gp_digest_put(&b, &d, &names, &key);
+    assert_int_equal(gp_digest_get(&got, &others, b.data, b.n, &key, NULL), 0);
+    assert_int_equal(got.member.kernels.n, 2);
+    // b: calls 1 1 1 1 2 2 2 2 of 100 102 104 106 108 110 112 114: 12 calls that take 412 + 888 = 1300
+    assert_int_equal(got.member.kernels.at[0].calls, 12);
+    assert_int_equal(got.member.kernels.at[0].step_ns, 8000);
+    assert_in_range(got.member.kernels.at[0].call_ns, 1300 / 12 - 7, 1300 / 12);
+    assert_int_equal(got.usual_ns[0], 100);
+    gp_digest_release(&got);
+    gp_digest_release(&d);
+    gp_buf_release(&b);
+    gp_strings_release(&names);
+    gp_strings_release(&others);
+}
+
 /* The test vector of its authors: the bytes 0 to 14 with the key 0 to 15. */
 static void test_tag_is_siphash(void **state)
 {
@@ -121,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_a_kernel_is_there_once),
         cmocka_unit_test(test_tag_is_siphash),
         cmocka_unit_test(test_changes_are_refused),
     };
