@@ -297,7 +297,8 @@ static void messages_are_one_line_whatever_is_in_them(void **state)
     int saved;
     char text[200];
     FILE *f = begin_capture(stderr, &saved);
-    gp_cli_warn(&(struct gp_tool){.name = "trace2flame"}, "%s: odd", "a\nb\033[31m\t\xc2\x9b\xe2\x80\xae\xff");
+    gp_cli_warn(&(struct gp_tool){.name = "trace2flame"}, "%s: odd",
+                "a\nb\033[31m\t\xc2\x9b\xe2\x80\xae\xff");
     end_capture(stderr, f, saved, text, sizeof text);
     assert_string_equal(text, "trace2flame: a\u240ab\u241b[31m\u2409\ufffd\ufffd\ufffd: odd\n");
 }
