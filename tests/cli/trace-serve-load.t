@@ -99,11 +99,11 @@ wait $pid
 
 # ---- what others and what is kept may take ----
 
-before='ulimit -Sn 128; ulimit -Hn 256'
+before='ulimit -Sn 100; ulimit -Hn 160'
 start runs
 eager=$(id_of eager.trace)
 test_expect_success 'more different questions than descriptors are all answered' '
-    client questions 300 "/api/profiler/flame?trace=$eager&format=folded&max-depth=" && test_must_be_empty err
+    client questions 200 "/api/profiler/flame?trace=$eager&format=folded&max-depth=" && test_must_be_empty err
 '
 kill $pid
 wait $pid
@@ -111,7 +111,7 @@ wait $pid
 before='ulimit -n 70'
 start runs
 test_expect_success 'where hardly any descriptors are left, what is kept makes room' '
-    client questions 100 "/api/profiler/flame?trace=$eager&format=folded&max-depth=" && test_must_be_empty err
+    client questions 80 "/api/profiler/flame?trace=$eager&format=folded&max-depth=" && test_must_be_empty err
 '
 kill $pid
 wait $pid
