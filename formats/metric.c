@@ -48,5 +48,5 @@ enum gp_metric_reduce gp_metric_reduce_of(const char *name)
 bool gp_trace_distorted(const struct gp_trace *t)
 {
     const char *v = gp_trace_get_meta(t, GP_META_DISTORTED);
-    return v && !strcmp(v, "true");
+    return t->issues[GP_Q_COUNTERS].count || (v && !strcmp(v, "true"));
 }

@@ -35,7 +35,8 @@ static inline const double *gp_metric_values(const struct gp_trace *t, size_t ro
 /* How values of several launches are made into one: the sum for what a counter counts, over all units or per unit
  * ("dram__bytes.sum", "sm__cycles_active.avg"), the mean for everything that was divided ("...per_second", "....pct"). */
 enum gp_metric_reduce gp_metric_reduce_of(const char *name);
-/* Was T recorded while counters were read, which changes what its times mean? */
+/* Was T, or one of the traces that were joined into it, recorded while counters were read? Launches then waited for each other
+ * and were repeated: durations on the GPU hold, and no time between them does. It is the issue GP_Q_COUNTERS of an input. */
 bool gp_trace_distorted(const struct gp_trace *t);
 
 #endif

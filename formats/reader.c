@@ -5,6 +5,7 @@
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 #include "formats/foreign.h"
+#include "formats/metric.h"
 #include "formats/samples.h"
 
 enum { HEAD = 4096 };
@@ -40,7 +41,7 @@ int gp_trace_refuse_damage(const struct gp_trace *t, struct gp_err *err)
 {
     for (int i = 0; i < GP_ISSUE_COUNT; i++) {
         const struct gp_issue *q = &t->issues[i];
-        if (!q->count) continue;
+        if (!q->count || i == GP_Q_COUNTERS) continue; /* that is how it was meant */
         return q->first_offset < 0
                    ? gp_fail(err, GP_E_SYNTAX, -1, "%s", gp_issue_text((enum gp_issue_kind)i))
                    : gp_fail(err, GP_E_SYNTAX, q->first_offset, "byte %lld: %s", (long long)q->first_offset,
@@ -64,6 +65,7 @@ static int fill(struct gp_trace *t, struct gp_input *in, const struct gp_read_op
     struct gp_err damage = {0};
     if (gp_input_status(in, &damage)) gp_trace_issue(t, GP_Q_COMPRESSION, 1, damage.offset);
     gp_trace_finish(t);
+    gp_trace_issue(t, GP_Q_COUNTERS, gp_trace_distorted(t), -1);
     return opts->strict ? gp_trace_refuse_damage(t, err) : 0;
 }
 

@@ -545,7 +545,7 @@ static bool any_event(const struct gp_trace *t)
 const char *gp_trace_verdict(const struct gp_trace *t)
 {
     uint64_t issues = 0;
-    for (int i = 0; i < GP_ISSUE_COUNT; i++) issues += t->issues[i].count;
+    for (int i = 0; i < GP_ISSUE_COUNT; i++) issues += i == GP_Q_COUNTERS ? 0 : t->issues[i].count;
     if (!issues) return "clean";
     return any_event(t) ? "repaired" : "unusable";
 }

@@ -254,6 +254,9 @@ struct gp_stack {
     uint32_t line; /* 0 unknown */
 };
 
+/* Of a trace that gp_trace_distorted() (metric.h): what every tool says instead of such times. */
+#define GP_UNTIMED_TEXT "the GPU was measured kernel by kernel, so times between launches are not meaningful"
+
 /* Data quality: what was wrong with the input. X(enum, name in JSON, text for people). */
 #define GP_ISSUES(X)                                                                                         \
     X(GP_Q_TRUNCATED, "truncated", "the input ends early")                                                   \
@@ -275,7 +278,8 @@ struct gp_stack {
     X(GP_Q_BEFORE_LAUNCH, "before_launch", "GPU events that start before their launch")                      \
     X(GP_Q_OUTLIER_TIME, "outlier_time", "GPU events with an impossible time")                               \
     X(GP_Q_OUTLIER_DURATION, "outlier_duration", "GPU events with an impossible duration")                   \
-    X(GP_Q_LOSS, "loss", "events that the collector lost")
+    X(GP_Q_LOSS, "loss", "events that the collector lost")                                                   \
+    X(GP_Q_COUNTERS, "counters", GP_UNTIMED_TEXT ": no step, idle, busy or host time is given")
 
 enum gp_issue_kind {
 #define X(id, name, text) id,

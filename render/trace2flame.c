@@ -66,6 +66,7 @@ static int open_stacks(struct job *j, struct gp_err *err)
     const struct opts *o = j->opts;
     enum gp_weight weights[GP_FLAME_WEIGHTS];
     unsigned needs = j->format->needs;
+    j->answer.weight = o->weight;
     j->answer.n = gp_flame_weights(j->format, o->weight, weights);
     for (size_t i = 0; i < j->answer.n; i++) {
         struct gp_stacks_opts so = o->s;
@@ -89,11 +90,12 @@ static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
     if (gp_front_trace_input(&j->front, in, GP_STACKS_NEED, &t, err)) return -1;
     j->answer.damaged |= gp_front_warn_issues(&j->front, &t);
     int failed = gp_front_check_usable(&t, err);
-    bool host_only = j->opts->weight && !strcmp(j->opts->weight, "cpu");
-    if (!failed && !host_only) gp_front_warn_empty(&j->front, &t);
+    bool host = j->opts->weight && !strcmp(j->opts->weight, "cpu");
+    if (!failed && !host) gp_front_warn_empty(&j->front, &t, "; --weight cpu draws the time of the host");
     if (!failed) gp_front_phase(&j->front, "analysing");
     if (!failed) failed = gp_stacks_add_trace_to(j->stacks, j->answer.n, &t, j->front.n > 1, err);
     j->answer.traces = true;
+    failed = failed || gp_flame_untimed(&j->answer, j->format, &t, err);
     gp_trace_release(&t);
     return failed;
 }
@@ -141,7 +143,6 @@ static int write_answer(struct job *j, struct gp_err *err)
     gp_buf_release(&stats);
     gp_front_put_title(&j->front, &inputs);
     a->flames = j->flames;
-    a->weight = o->weight;
     a->title = o->title;
     a->inputs = gp_buf_str(&inputs);
     a->invert = o->s.invert;
@@ -156,10 +157,9 @@ static int write_answer(struct job *j, struct gp_err *err)
 static int check_opts(const struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
-    bool limited = o->max_frames != GP_ROWS_UNSET;
     if (o->width && (o->width < MIN_WIDTH || o->width > MAX_WIDTH))
         return gp_fail(err, GP_E_USAGE, -1, "--width: must be between %d and %d", MIN_WIDTH, MAX_WIDTH);
-    if (limited && (o->max_frames < 2 || o->max_frames > MOST_FRAMES))
+    if (o->max_frames != GP_ROWS_UNSET && (o->max_frames < 2 || o->max_frames > MOST_FRAMES))
         return gp_fail(err, GP_E_USAGE, -1, "--max-frames: must be between 2 and %d", MOST_FRAMES);
     return gp_answer_check(gp_flame_formats, j->format, GP_FLAME_TAKES_GROUPS,
                            o->s.group_small_pct > 0 ? "--group-small" : NULL, err);
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     struct gp_err err = {0};
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
     int failed = run(&j, &tool, &err);
-    for (size_t i = 0; i < j.answer.n; i++) gp_stacks_free(j.stacks[i]);
+    for (size_t i = 0; i < GP_FLAME_WEIGHTS; i++) gp_stacks_free(j.stacks[i]);
     gp_front_close(&j.front);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

@@ -78,8 +78,9 @@ static int find_windows(struct job *j, struct gp_err *err)
     if (o->range && gp_timeline_range(view, "range", o->range, strlen(o->range), origin, err)) return -1;
     gp_front_warn_marker(&j->front, j->h.steps.n);
     bool part = !o->range && !o->steps && !o->front.whole;
-    if (part && j->t.events[GP_GPU].n) gp_timeline_all_steps(&j->answer.open, &j->h);
-    else if (part) gp_timeline_named_steps(&j->answer.open, &j->t);
+    if (part && (j->t.events[GP_GPU].n ? !gp_timeline_all_steps(&j->answer.open, &j->h)
+                                       : !gp_timeline_named_steps(&j->answer.open, &j->t)))
+        gp_timeline_all_events(&j->answer.open, &j->t);
     gp_lanes_build(&j->l, &j->v, &j->h, &(struct gp_lanes_opts){view->begin_ns, view->end_ns});
     if (!(j->format->needs & GP_TIMELINE_DETAIL)) return 0;
     return gp_timeline_detail(&j->windows, o->detail, &j->l, &j->h, origin, err);
@@ -119,7 +120,7 @@ static int write_answer(struct job *j, struct gp_err *err)
     int failed = gp_front_answer(&j->front, j->format, a, err);
     if (!failed && !j->l.n && o->range && !o->front.common.quiet)
         gp_cli_warn(j->front.tool, "--range: %s: nothing was recorded there", o->range);
-    if (!failed) gp_front_warn_empty(&j->front, &j->t);
+    if (!failed) gp_front_warn_empty(&j->front, &j->t, NULL);
     if (!failed && !o->front.common.quiet) {
         warn_left_out(j);
         gp_cli_warn(j->front.tool, "%s: %s", a->input, gp_buf_str(&facts));

@@ -153,6 +153,7 @@ void gp_diff_run(struct gp_diff *d, const struct gp_profile *const *base, size_t
         add_inputs(d, &w.side[side]);
         take_env(d, &w.side[side], side);
     }
+    d->untimed = gp_input_quality_untimed(d->inputs.at, d->inputs.n);
     gp_diff_choose_steps(&w);
     gp_diff_match(&w);
     gp_diff_sum(&w);

@@ -58,6 +58,20 @@ static void check_input(struct gp_diff_work *w, int side)
 
 /* ---- how it was recorded ---- */
 
+/* Kernels that were measured one by one, after caches were flushed or the launch repeated, are not those of a normal run. */
+static void check_counters(struct gp_diff *d)
+{
+    size_t n = d->n_base_inputs, all[GP_DIFF_SIDES] = {n, d->inputs.n - n}, some[GP_DIFF_SIDES] = {0};
+    for (size_t i = 0; i < d->inputs.n; i++)
+        some[i < n ? GP_DIFF_BASE : GP_DIFF_CUR] += gp_input_quality_untimed(&d->inputs.at[i], 1);
+    if (!d->untimed || (some[0] == all[0] && some[1] == all[1])) return;
+    gp_diff_reason(d, "counters", true, GP_DIFF_ALL_CLASSES,
+                   gp_diff_text(d,
+                                "the GPU was measured kernel by kernel in %zu of %zu traces: compare those "
+                                "with each other, or traces without --metrics",
+                                some[0] + some[1], d->inputs.n));
+}
+
 /* Every trace of both sides against the first one of the baseline. */
 static void check_gpu(struct gp_diff_work *w)
 {
@@ -177,6 +191,7 @@ void gp_diff_compare(struct gp_diff_work *w)
         check_input(w, side);
     }
     check_gpu(w);
+    check_counters(d);
     gp_diff_check_work(w);
     check_settings(d);
     check_recorders(w);

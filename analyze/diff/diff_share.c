@@ -141,6 +141,7 @@ static gp_sid cause_name(struct gp_diff *d, const struct gp_diff_cause *c)
 
 static void make_causes(struct gp_diff *d, bool other)
 {
+    if (d->untimed) return; /* of nothing */
     for (uint32_t i = 0; i < d->ops.n; i++)
         GP_VEC_PUSH(&d->causes, ((struct gp_diff_cause){.sort = GP_CAUSE_OP, .index = i}));
     for (uint32_t i = 0; i < GP_IDLE_CAUSE_COUNT; i++)

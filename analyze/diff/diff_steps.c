@@ -154,6 +154,7 @@ static void leave_out_warm_up(struct choice *c)
 
 static void add_sample(struct choice *c, const struct gp_profile_step *s, bool window, uint32_t nth)
 {
+    window &= !c->d->untimed;
     GP_VEC_PUSH(&c->g->samples, ((struct gp_diff_sample){c->profile, s, window, nth}));
     c->g->windows += window;
     note_step(c, s, true, NULL);
@@ -273,7 +274,7 @@ void gp_diff_choose_steps(struct gp_diff_work *w)
     }
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
         order_samples(&w->side[side]);
-        if (d->unit == GP_DIFF_PER_STEP) each_lane(w, side, add_outside);
+        if (d->unit == GP_DIFF_PER_STEP && !d->untimed) each_lane(w, side, add_outside);
         settle_outside(&d->side[side]);
         d->side[side].steps_used = (uint32_t)w->side[side].samples.n;
         d->side[side].windows = w->side[side].windows;

@@ -227,11 +227,13 @@ static int64_t value_of(const struct gp_profile *p, const struct gp_profile_step
     return sum;
 }
 
-static bool has_metric(const struct gp_diff_group *g, enum gp_metric_id m, enum gp_diff_unit unit)
+static bool has_metric(const struct gp_diff *d, const struct gp_diff_group *g, enum gp_metric_id m)
 {
     bool memory = m == GP_METRIC_ALLOCATIONS || m == GP_METRIC_ALLOCATED || m == GP_METRIC_PEAK_MEM ||
                   m == GP_METRIC_PEAK_RESERVED;
-    if (m == GP_METRIC_HOST && unit == GP_DIFF_PER_TRACE) return false;
+    bool between = m == GP_METRIC_BUSY || m == GP_METRIC_STEP || m == GP_METRIC_IDLE || m == GP_METRIC_HOST;
+    if (m == GP_METRIC_HOST && d->unit == GP_DIFF_PER_TRACE) return false;
+    if (between && d->untimed) return false;
     if (!g->samples.n) return false;
     for (size_t i = 0; i < g->n; i++)
         if (memory && !g->profiles[i]->has_memory) return false;
@@ -279,14 +281,13 @@ static void fill_metrics(struct gp_diff_work *w)
         enum gp_metric_id id = (enum gp_metric_id)m;
         metric->id = id;
         metric->known = true;
-        for (int side = 0; side < GP_DIFF_SIDES; side++)
-            metric->known &= has_metric(&w->side[side], id, (enum gp_diff_unit)d->unit);
+        for (int side = 0; side < GP_DIFF_SIDES; side++) metric->known &= has_metric(d, &w->side[side], id);
         for (int side = 0; side < GP_DIFF_SIDES; side++) metric->side[side] = metric_of_side(w, side, id);
         metric->change = metric->side[GP_DIFF_CUR] - metric->side[GP_DIFF_BASE];
         metric->change_pct = gp_diff_change_pct(metric->side[GP_DIFF_BASE], metric->side[GP_DIFF_CUR]);
     }
     for (int side = 0; side < GP_DIFF_SIDES; side++)
-        d->side[side].peak_bytes = has_metric(&w->side[side], GP_METRIC_PEAK_MEM, (enum gp_diff_unit)d->unit)
+        d->side[side].peak_bytes = has_metric(d, &w->side[side], GP_METRIC_PEAK_MEM)
                                        ? d->metrics[GP_METRIC_PEAK_MEM].side[side]
                                        : -1;
 }

@@ -246,7 +246,7 @@ static bool holds(const struct gp_profile *p)
 
 /* Magic, version of the content, length and hash of what follows; little endian. The version changes with any struct
  * that is saved. */
-static const struct gp_xfer_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 4, "profile"};
+static const struct gp_xfer_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 5, "profile"};
 
 bool gp_profile_is_saved(const void *data, size_t n)
 {

@@ -8,7 +8,6 @@
 #include "analyze/view/quality_line.h"
 #include "formats/base/answer.h"
 #include "formats/base/count.h"
-#include "formats/metric.h"
 #include "formats/base/input.h"
 
 /* ---- opening ---- */
@@ -117,10 +116,6 @@ static int end_reading(struct gp_front *f, const struct gp_trace *t, int failed)
     if (!failed && t->input.spooled && f->opts->common.verbose)
         gp_cli_warn(f->tool, "%s: read through a temporary file, because %s needs seeks", t->input.path,
                     t->input.format);
-    if (!failed && gp_trace_distorted(t) && !f->counters_only && !f->opts->common.quiet)
-        gp_cli_warn(f->tool,
-                    "%s: recorded while counters were read: the time between launches is meaningless",
-                    t->input.path);
     return failed;
 }
 
@@ -246,11 +241,13 @@ void gp_front_warn_marker(const struct gp_front *f, size_t steps)
         gp_cli_warn(f->tool, "--step-marker: no range matches '%s', so there are no steps", marker);
 }
 
-void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t)
+void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t, const char *else_do)
 {
+    bool host = t->events[GP_API].n || t->events[GP_OP].n || t->events[GP_RANGE].n || t->events[GP_PYTHON].n;
     bool snapshot = !strcmp(t->input.format, "snapshot"); /* never has any */
     if (t->events[GP_GPU].n || f->opts->common.quiet || snapshot) return;
-    gp_cli_warn(f->tool, "%s: no GPU events%s", t->input.path, why_empty(gp_trace_truncated(t)));
+    gp_cli_warn(f->tool, "%s: no GPU events%s%s", t->input.path, why_empty(gp_trace_truncated(t)),
+                host && else_do ? else_do : "");
 }
 
 /* ---- the answer ---- */
@@ -303,7 +300,7 @@ bool gp_front_warn_issues(const struct gp_front *f, const struct gp_trace *t)
     bool any = gp_quality_line(&b, t->issues);
     if (any && !f->opts->common.quiet) gp_cli_warn(f->tool, "%s: %s", t->input.path, gp_buf_str(&b));
     gp_buf_release(&b);
-    return any;
+    return any && strcmp(gp_trace_verdict(t), "clean") != 0;
 }
 
 static void warn_line(void *ctx, const char *line, bool usable)

@@ -71,8 +71,6 @@ struct gp_front {
     const bool *commands; /* by input: its path is a command to read from (operands.h); NULL: none is */
     struct gp_threads threads;
     const struct gp_classes *classes; /* NULL without --classes */
-    /* Of what is read now, times are not looked at: no warning if reading counters disturbed them. */
-    bool counters_only;
     /* How gp_front_join() reads input I; NULL: gp_front_trace(). For tools that make traces of other things, too. */
     int (*read)(struct gp_front *f, size_t i, uint32_t need, struct gp_trace *t, struct gp_err *err);
     /* private */
@@ -143,8 +141,9 @@ GP_MUST_CHECK int gp_front_check_inputs(const struct gp_front *f, const struct g
                                         struct gp_err *err);
 /* On standard error, unless --quiet: that --step-marker was given, but there are no STEPS. */
 void gp_front_warn_marker(const struct gp_front *f, size_t steps);
-/* The reason why a picture of T is empty, on standard error unless --quiet, where T has no GPU events. */
-void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t);
+/* The reason why a picture of T is empty, on standard error unless --quiet, where T has no GPU events; with ELSE_DO, which may be
+ * NULL, where it has events of the host. */
+void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t, const char *else_do);
 
 /* Show on the progress line what is done after reading, such as "analysing"; NULL wipes it, as is due before any message. */
 void gp_front_phase(struct gp_front *f, const char *phase);

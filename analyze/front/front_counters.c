@@ -6,12 +6,10 @@ int gp_front_counters(struct gp_front *f, const char *path, struct gp_trace *t, 
     const bool *commands = f->commands;
     size_t n = f->n;
     f->commands = NULL;
-    f->counters_only = true;
     gp_front_inputs(f, &path, 1);
     int failed = gp_front_trace(f, 0, GP_NEED(GP_METRIC), t, err);
     gp_front_inputs(f, paths, n);
     f->commands = commands;
-    f->counters_only = false;
     if (failed) memset(t, 0, sizeof *t); /* it is released already */
     if (!failed && !t->events[GP_METRIC].n)
         failed = gp_fail(err, GP_E_FORMAT, -1,

@@ -28,6 +28,13 @@ static void release_maps(struct gp_hta_maps *m)
     free(m);
 }
 
+static void release_focus(struct gp_hta *h)
+{
+    if (h->focus) gp_hta_release(h->focus);
+    free(h->focus);
+    h->focus = NULL;
+}
+
 void gp_hta_release(struct gp_hta *h)
 {
     gp_hta_release_devices(h);
@@ -48,8 +55,7 @@ void gp_hta_release(struct gp_hta *h)
     GP_VEC_FREE(&h->findings);
     GP_VEC_FREE(&h->missing_ranks);
     GP_VEC_FREE(&h->repeated_ranks);
-    if (h->focus) gp_hta_release(h->focus);
-    free(h->focus);
+    release_focus(h);
     gp_strings_release(&h->strings);
     release_maps(h->maps);
     memset(h, 0, sizeof *h);
@@ -288,6 +294,12 @@ static void finish_focus(struct gp_hta *h)
 void gp_hta_finish(struct gp_hta *h)
 {
     gp_hta_settle(h);
+    h->untimed =
+        gp_input_quality_untimed(h->inputs.at, h->inputs.n) || h->bound.of_inputs.issues[GP_Q_COUNTERS].count;
+    if (h->untimed) {
+        release_focus(h);
+        gp_hta_forget_times(h);
+    }
     if (h->focus) finish_focus(h->focus);
     gp_hta_finish_devices(h);
     gp_hta_finish_kernels(h);
@@ -301,9 +313,9 @@ void gp_hta_finish(struct gp_hta *h)
     gp_hta_finish_sampled(h);
     gp_hta_finish_paths(h);
     check_ranks(h);
-    gp_slow_find(&h->slow, &h->fleet);
+    if (!h->untimed) gp_slow_find(&h->slow, &h->fleet);
     gp_hta_finish_bound(h);
-    gp_hta_finish_findings(h); /* looks at all the others */
+    if (!h->untimed) gp_hta_finish_findings(h); /* looks at all the others */
 }
 
 /* ---- saving ---- */

@@ -82,10 +82,12 @@ struct gp_hta {
     GP_VEC(struct gp_hta_path) paths;            /* one per rank: the median step, or the whole trace */
     GP_VEC(struct gp_finding) findings;          /* largest first */
     GP_VEC(int32_t) missing_ranks, repeated_ranks;
-    int32_t world_size;               /* -1 unknown */
-    struct gp_fleet fleet;            /* what ranks have in common and what not */
-    struct gp_slow_list slow;         /* who holds up the others, and why; after finish */
-    struct gp_hta_bound bound;        /* what has no row */
+    int32_t world_size;        /* -1 unknown */
+    struct gp_fleet fleet;     /* what ranks have in common and what not */
+    struct gp_slow_list slow;  /* who holds up the others, and why; after finish */
+    struct gp_hta_bound bound; /* what has no row */
+    /* After finish: the GPU was measured kernel by kernel. There are no figures of steps, idle, busy and host time. */
+    bool untimed;
     GP_VEC(struct gp_hta_part) parts; /* of devices with steps; by (rank, producer, device, begin) */
     /* The step windows only: inputs, devices, kernels, owners, api, launches, copies and findings. NULL: there are no
      * steps, or nothing lies outside of them. gp_hta_about() chooses. */

@@ -74,6 +74,8 @@ void gp_hta_finish_copies(struct gp_hta *h);
 void gp_hta_finish_range_memory(struct gp_hta *h);
 void gp_hta_finish_sampled(struct gp_hta *h);
 void gp_hta_finish_paths(struct gp_hta *h);
+/* hta_untimed.c: leave only what does not depend on when anything began. */
+void gp_hta_forget_times(struct gp_hta *h);
 /* Last: reads all the others. The findings of H, and those of its focus; stragglers and slow steps are those of H. */
 void gp_hta_finish_findings(struct gp_hta *h);
 

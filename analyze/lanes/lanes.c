@@ -457,7 +457,7 @@ static void add_devices(struct gp_lanes_build *b)
     struct gp_lanes *l = b->l;
     const struct gp_view *v = l->v;
     struct gaps gaps = {l, gp_zalloc((v->devices.n + 1) * sizeof *gaps.n)};
-    gp_idle_walk(v, take_gap, &gaps);
+    if (!l->hta->untimed) gp_idle_walk(v, take_gap, &gaps);
     size_t most = l->gaps.n + l->hta->steps.n;
     for (int i = 0; i < GP_TABLE_COUNT; i++) most += i != GP_COUNTER && i != GP_FLOW ? v->t->events[i].n : 0;
     reserve_events(b, most);

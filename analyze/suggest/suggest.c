@@ -12,6 +12,7 @@
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/suggest_regime_priv.h"
 #include "formats/base/scale.h"
+#include "formats/metric.h"
 #include "formats/base/str.h"
 
 enum {
@@ -786,13 +787,34 @@ static void ask_rules(struct gp_rule_ctx *c)
     }
 }
 
+static void look_for_changes(struct gp_rule_ctx *c)
+{
+    struct gp_chains chains = {0};
+    note_capture(c);
+    gp_chains_find(&chains, c);
+    c->chains = &chains;
+    tell_chains(c);
+    ask_rules(c);
+    value_all(c);
+    gp_chains_release(&chains);
+}
+
+/* What was worked out on the way to the kernels, and rests on times between launches. */
+static void forget_times(struct gp_suggest *s)
+{
+    memset(&s->step, 0, sizeof s->step);
+    memset(&s->regime_parts, 0, sizeof s->regime_parts);
+    s->step.rank = -1;
+    s->regime = GP_REGIME_UNKNOWN;
+}
+
 /* A step time that the user gave must be possible. */
 static int check_given(const struct gp_rule_ctx *c, struct gp_err *err)
 {
     const struct gp_suggest_step *s = &c->s->step;
     int64_t given_ns = c->s->opts.unprofiled_ns, bound_ns = s->step_ns;
     const char *what = "longer than the recorded step";
-    if (given_ns <= 0 || (given_ns >= s->busy_ns && given_ns <= s->step_ns)) return 0;
+    if (given_ns <= 0 || c->s->untimed || (given_ns >= s->busy_ns && given_ns <= s->step_ns)) return 0;
     if (given_ns < s->busy_ns) what = "shorter than the GPU works in a step", bound_ns = s->busy_ns;
     struct gp_buf given = {0}, bound = {0};
     gp_scale_put(&given, GP_UNIT_NS, given_ns);
@@ -808,7 +830,6 @@ static int check_given(const struct gp_rule_ctx *c, struct gp_err *err)
 static void judge_plan(struct gp_rule_ctx *c)
 {
     struct gp_bare bare;
-    struct gp_chains chains = {0};
     gp_bare_build(&bare, c, c->s->opts.unprofiled_ns);
     c->bare = &bare;
     tell_bare_step(c);
@@ -816,13 +837,8 @@ static void judge_plan(struct gp_rule_ctx *c)
     tell_lead(c);
     gp_item_work_find(c);
     gp_suggest_tell_regime(c);
-    note_capture(c);
-    gp_chains_find(&chains, c);
-    c->chains = &chains;
-    tell_chains(c);
-    ask_rules(c);
-    value_all(c);
-    gp_chains_release(&chains);
+    if (c->s->untimed) forget_times(c->s);
+    else look_for_changes(c);
     gp_bare_release(&bare);
 }
 
@@ -875,6 +891,7 @@ int gp_suggest_run(struct gp_suggest *s, struct gp_trace *t, struct gp_err *err)
     struct gp_steps steps;
     struct gp_plan plan;
     gp_input_quality_read(&s->input, &s->strings, t);
+    s->untimed = gp_trace_distorted(t);
     gp_repair(t, GP_REPAIR_DROP);
     gp_view_init(&v, t, s->opts.classes);
     int failed = gp_steps_find(&steps, &v, s->opts.step_marker, err);

@@ -48,6 +48,13 @@ static inline bool gp_input_quality_cut(const struct gp_input_quality *in, size_
     for (size_t i = 0; i < n; i++) cut |= in[i].truncated;
     return cut;
 }
+/* Was one of N inputs measured kernel by kernel, so that no time between launches means anything? */
+static inline bool gp_input_quality_untimed(const struct gp_input_quality *in, size_t n)
+{
+    bool untimed = false;
+    for (size_t i = 0; i < n; i++) untimed |= in[i].issues[GP_Q_COUNTERS].count != 0;
+    return untimed;
+}
 /* Save or load, as X says. */
 void gp_input_quality_xfer(struct gp_xfer *x, struct gp_input_quality *in);
 

@@ -10,12 +10,12 @@ bool gp_quality_line(struct gp_buf *b, const struct gp_issue issues[GP_ISSUE_COU
     bool any = false;
     for (int k = 0; k < GP_ISSUE_COUNT; k++) {
         const struct gp_issue *q = &issues[k];
-        bool once = k == GP_Q_TRUNCATED || k == GP_Q_COMPRESSION; /* an input has one end */
+        bool once = k == GP_Q_TRUNCATED || k == GP_Q_COMPRESSION || k == GP_Q_COUNTERS; /* of an input */
         if (!q->count) continue;
         if (any) gp_buf_puts(b, "; ");
         any = true;
         gp_buf_puts(b, gp_issue_text((enum gp_issue_kind)k));
-        if (q->count > 1 || !once) {
+        if (k != GP_Q_COUNTERS && (q->count > 1 || !once)) {
             gp_buf_puts(b, ": ");
             gp_scale_put_count(b, q->count);
         }
@@ -29,6 +29,7 @@ bool gp_quality_line(struct gp_buf *b, const struct gp_issue issues[GP_ISSUE_COU
 
 static bool is_clean(const struct gp_strings *s, const struct gp_input_quality *in, bool damage_only)
 {
+    if (in->issues[GP_Q_COUNTERS].count) return false;
     if (damage_only && !strcmp(gp_string(s, in->verdict), "clean")) return true;
     for (int k = 0; k < GP_ISSUE_COUNT; k++)
         if (in->issues[k].count) return false;

@@ -146,6 +146,10 @@ static void draw_text(struct gp_svg *s, const char *class, int x, int y, const c
 static void put_subtitle(struct gp_buf *b, const struct gp_diff *d, const struct gp_waterfall *f,
                          const char *input)
 {
+    if (d->untimed) {
+        gp_buf_puts(b, GP_UNTIMED_TEXT);
+        return;
+    }
     gp_buf_puts(b, d->unit == GP_DIFF_PER_STEP ? "step " : "time ");
     gp_scale_put(b, GP_UNIT_NS, f->to);
     gp_buf_puts(b, ", was ");
@@ -180,10 +184,12 @@ void gp_diff_waterfall_svg(struct gp_buf *out, const struct gp_diff *d, size_t t
     draw_text(&s, "h1", MARGIN, 34, falls.f.label, strlen(falls.f.label), TITLE_COLUMNS);
     put_subtitle(&text, d, &falls.f, input);
     draw_text(&s, "h2", MARGIN, 58, text.data, text.n, TITLE_COLUMNS + 10);
-    gp_svg_open(&s, "g");
-    gp_svg_attr(&s, "transform", "translate(24 78)");
-    gp_waterfall_svg(&s, &falls.f);
-    gp_svg_close(&s);
+    if (!d->untimed) {
+        gp_svg_open(&s, "g");
+        gp_svg_attr(&s, "transform", "translate(24 78)");
+        gp_waterfall_svg(&s, &falls.f);
+        gp_svg_close(&s);
+    }
     draw_text(&s, "foot", MARGIN, height - 12, foot, sizeof foot - 1, TITLE_COLUMNS);
     gp_svg_end(&s);
     gp_buf_release(&css);

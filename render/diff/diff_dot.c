@@ -90,6 +90,7 @@ void gp_diff_dot(struct gp_buf *b, const struct gp_diff *d, size_t most)
         gp_buf_puts(b, "\\l");
         gp_dot_text(b, gp_diff_str(d, d->summary.headline), gp_string_len(&d->strings, d->summary.headline));
     }
+    if (d->untimed) gp_buf_puts(b, "\\l" GP_UNTIMED_TEXT);
     if (!d->blocks.n) gp_buf_puts(b, "\\lboth sides launch the same work");
     if (n < d->blocks.n) {
         gp_buf_printf(b, "\\l%zu smaller blocks are not drawn: ", d->blocks.n - n);

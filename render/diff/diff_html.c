@@ -31,7 +31,7 @@ struct page {
 
 static void put_waterfall(struct page *p)
 {
-    if (p->d->comparable) gp_diff_chart_waterfall(&p->w, p->d, 0);
+    if (p->d->comparable && !p->d->untimed) gp_diff_chart_waterfall(&p->w, p->d, 0);
 }
 
 static void put_volcano(struct page *p)

@@ -49,7 +49,14 @@ static void put_env(struct gp_doc *o, const struct gp_profile_env *e)
     gp_doc_end(o, '}');
 }
 
-static void put_steps(struct gp_doc *o, const struct gp_diff_side *s)
+/* A figure that needs times between launches. */
+static void put_timed(struct gp_doc *o, const struct gp_diff *d, const char *k, int64_t v)
+{
+    if (d->untimed) gp_doc_null(o, k);
+    else gp_doc_i64(o, k, v);
+}
+
+static void put_steps(struct gp_doc *o, const struct gp_diff *d, const struct gp_diff_side *s)
 {
     gp_doc_object(o, "steps");
     gp_doc_cstr(o, "source", gp_step_source_name((enum gp_step_source)s->step_source));
@@ -61,10 +68,22 @@ static void put_steps(struct gp_doc *o, const struct gp_diff_side *s)
     gp_doc_u64(o, "warm_up", s->steps_warm);
     gp_doc_u64(o, "other_program", s->steps_other);
     gp_doc_bool(o, "drifts", s->drifts);
-    gp_doc_i64(o, "before_ns", s->before_ns);
-    gp_doc_i64(o, "warm_up_ns", s->warm_up_ns);
-    gp_doc_i64(o, "after_ns", s->after_ns);
-    gp_doc_i64(o, "recorded_ns", s->recorded_ns);
+    put_timed(o, d, "before_ns", s->before_ns);
+    put_timed(o, d, "warm_up_ns", s->warm_up_ns);
+    put_timed(o, d, "after_ns", s->after_ns);
+    put_timed(o, d, "recorded_ns", s->recorded_ns);
+    gp_doc_end(o, '}');
+}
+
+static void put_idle(struct gp_doc *o, const struct gp_diff *d, const struct gp_diff_side *s)
+{
+    if (d->untimed) {
+        gp_doc_null(o, "idle");
+        return;
+    }
+    gp_doc_object(o, "idle");
+    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++)
+        gp_doc_i64(o, field_of(gp_idle_cause_name((enum gp_idle_cause)c), "ns").name, s->idle_ns[c]);
     gp_doc_end(o, '}');
 }
 
@@ -75,15 +94,12 @@ static void put_side(struct gp_doc *o, const struct gp_diff *d, int side)
     gp_doc_u64(o, "inputs", side == GP_DIFF_BASE ? d->n_base_inputs : d->inputs.n - d->n_base_inputs);
     gp_doc_u64(o, "runs", s->runs);
     gp_doc_u64(o, "devices", s->lanes);
-    put_steps(o, s);
-    gp_doc_i64(o, "step_ns", s->step_ns);
-    gp_doc_i64(o, "busy_ns", s->busy_ns);
+    put_steps(o, d, s);
+    put_timed(o, d, "step_ns", s->step_ns);
+    put_timed(o, d, "busy_ns", s->busy_ns);
     gp_doc_i64(o, "gpu_ns", s->gpu_ns);
     gp_doc_known(o, "peak_bytes", s->peak_bytes);
-    gp_doc_object(o, "idle");
-    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++)
-        gp_doc_i64(o, field_of(gp_idle_cause_name((enum gp_idle_cause)c), "ns").name, s->idle_ns[c]);
-    gp_doc_end(o, '}');
+    put_idle(o, d, s);
     put_env(o, &s->env);
     gp_doc_end(o, '}');
 }
@@ -158,7 +174,7 @@ static void put_figure(struct gp_doc *o, const struct gp_diff *d, const char *k,
     gp_doc_real(o, "mean_ns", f->mean_ns);
     gp_doc_i64(o, "min_ns", f->min_ns);
     gp_doc_i64(o, "max_ns", f->max_ns);
-    gp_doc_i64(o, "share_ns", f->share_ns);
+    put_timed(o, d, "share_ns", f->share_ns);
     gp_doc_u64(o, "calls", f->calls);
     gp_doc_i64(o, "sum_ns", f->sum_ns);
     gp_doc_i64(o, "bytes", f->bytes);
@@ -202,7 +218,7 @@ static void put_op(struct gp_doc *o, const struct gp_diff *d, const struct gp_di
     gp_doc_known(o, "block", op->block == GP_PROFILE_NONE ? -1 : (int64_t)op->block);
     gp_doc_i64(o, "count_effect_ns", op->count_effect_ns);
     gp_doc_i64(o, "percall_effect_ns", op->percall_effect_ns);
-    gp_doc_i64(o, "overlap_effect_ns", op->overlap_effect_ns);
+    put_timed(o, d, "overlap_effect_ns", op->overlap_effect_ns);
     put_samples(o, d, op, GP_DIFF_BASE);
     put_samples(o, d, op, GP_DIFF_CUR);
     gp_doc_end(o, '}');
@@ -345,7 +361,7 @@ static void put_reason(struct gp_doc *o, const struct gp_diff_reason *r)
     gp_doc_end(o, '}');
 }
 
-static void put_step(struct gp_doc *o, const struct gp_diff_step *s)
+static void put_step(struct gp_doc *o, const struct gp_diff *d, const struct gp_diff_step *s)
 {
     gp_doc_element(o);
     gp_doc_cstr(o, "side", side_names[s->side == GP_DIFF_BASE ? GP_DIFF_BASE : GP_DIFF_CUR]);
@@ -354,7 +370,7 @@ static void put_step(struct gp_doc *o, const struct gp_diff_step *s)
     gp_doc_name(o, "name", s->name);
     if (s->has_window) gp_doc_i64(o, "wall_ns", s->wall_ns);
     else gp_doc_null(o, "wall_ns");
-    gp_doc_i64(o, "busy_ns", s->busy_ns);
+    put_timed(o, d, "busy_ns", s->busy_ns);
     gp_doc_i64(o, "gpu_ns", s->gpu_ns);
     gp_doc_u64(o, "gpu_events", s->events);
     gp_doc_bool(o, "used", s->used);
@@ -406,7 +422,7 @@ void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct 
     PUT_LIST(&o, "attribution", d->causes, put_cause(&o, d, &d->causes.at[i_]));
     gp_doc_i64(&o, "residual_ns", d->residual_ns);
     PUT_LIST(&o, "blocks", d->blocks, put_block(&o, d, &d->blocks.at[i_]));
-    PUT_LIST(&o, "step_list", d->steps, put_step(&o, &d->steps.at[i_]));
+    PUT_LIST(&o, "step_list", d->steps, put_step(&o, d, &d->steps.at[i_]));
     gp_doc_end(&o, '}');
     gp_buf_putc(b, '\n');
 }

@@ -503,7 +503,10 @@ static void add_sides(struct gp_report *r, const struct gp_diff *d)
         {"GPU busy", {a->busy_ns, b->busy_ns}, GP_CELL_NS},
         {"GPU time", {a->gpu_ns, b->gpu_ns}, GP_CELL_NS},
     };
-    for (size_t i = 0; i < GP_COUNT(rows); i++) put_side_row(r, t, rows[i].what, rows[i].v, rows[i].type);
+    enum { STEP = 9, BUSY = 10 }; /* what needs times between launches */
+    for (int i = 0; i < (int)GP_COUNT(rows); i++)
+        if (!d->untimed || (i != STEP && i != BUSY))
+            put_side_row(r, t, rows[i].what, rows[i].v, rows[i].type);
 }
 
 static void add_steps(struct gp_report *r, const struct gp_diff *d)
@@ -527,7 +530,8 @@ static void add_steps(struct gp_report *r, const struct gp_diff *d)
         gp_report_put(t, s->lane);
         if (s->has_window) gp_report_put(t, s->wall_ns);
         else gp_report_put_none(t);
-        gp_report_put(t, s->busy_ns);
+        if (d->untimed) gp_report_put_none(t);
+        else gp_report_put(t, s->busy_ns);
         gp_report_put(t, s->gpu_ns);
         gp_report_put(t, (int64_t)s->events);
         gp_report_put_text(r, t, s->used ? "yes" : s->why ? gp_diff_str(d, s->why) : "no");

@@ -65,12 +65,17 @@ static void put_causes(struct gp_buf *b, const struct gp_flame *flame)
 
 /* "in 5 steps, 4.30 ms of 30.1 ms (--whole: all); a step takes 860 us (mean of 4 whole steps; median 850 us)": the first two
  * times are sums over devices. */
-static void put_steps(struct gp_buf *note, const struct gp_stacks_stats *st)
+static void put_steps(struct gp_buf *note, const struct gp_stacks_stats *st, bool untimed)
 {
     const struct gp_step_stretch *s = &st->slowest;
     gp_buf_puts(note, "in ");
     gp_scale_put_count(note, st->steps);
-    gp_buf_puts(note, st->steps == 1 ? " step, " : " steps, ");
+    gp_buf_puts(note, st->steps == 1 ? " step" : " steps");
+    if (untimed) {
+        gp_buf_puts(note, " (--whole: all)");
+        return;
+    }
+    gp_buf_puts(note, ", ");
     gp_scale_put(note, GP_UNIT_NS, st->steps_ns);
     if (st->outside_ns) {
         gp_buf_puts(note, " of ");
@@ -87,7 +92,7 @@ static void put_steps(struct gp_buf *note, const struct gp_stacks_stats *st)
 static const char *note_of(const struct gp_flame_answer *a, const struct gp_flame *flame, struct gp_buf *note)
 {
     const struct gp_stacks_stats *st = &flame->stats;
-    if (st->steps && flame->weight != GP_WEIGHT_CPU) put_steps(note, st);
+    if (st->steps && flame->weight != GP_WEIGHT_CPU) put_steps(note, st, a->untimed);
     if (st->unattributed_weight > 0) {
         if (note->n) gp_buf_puts(note, ", ");
         gp_scale_put_share(note, st->unattributed_weight, flame->tree.total[GP_CALLTREE_ROOT]);
@@ -97,6 +102,7 @@ static const char *note_of(const struct gp_flame_answer *a, const struct gp_flam
         if (note->n) gp_buf_puts(note, ", ");
         put_causes(note, flame);
     }
+    if (a->untimed) gp_buf_printf(note, "%s" GP_UNTIMED_TEXT, note->n ? ", " : "");
     if (a->damaged) gp_buf_puts(note, note->n ? ", input damaged" : "input damaged");
     return note->n ? gp_buf_str(note) : NULL;
 }
@@ -116,6 +122,14 @@ static size_t name_folded(struct gp_flame_answer *a)
     if (!is_folded(a)) return a->n;
     a->flames[0].weight = weight_called(a->weight);
     return 1;
+}
+
+/* Where there is only a name: with what a reader must know. */
+static const char *called(const struct gp_flame_answer *a, struct gp_buf *b)
+{
+    gp_buf_puts(b, a->title ? a->title : a->inputs);
+    if (a->untimed) gp_buf_puts(b, ": " GP_UNTIMED_TEXT);
+    return gp_buf_str(b);
 }
 
 /* ---- writers ---- */
@@ -189,17 +203,20 @@ static void write_speedscope(void *answer, struct gp_output *to)
         profiles[n++] = (struct gp_speedscope_profile){measure_of(a, f->weight), unit_in(a, f->weight),
                                                        &f->tree, &f->strings};
     }
-    gp_speedscope_write(to, a->title ? a->title : a->inputs, profiles, n);
+    struct gp_buf name = {0};
+    gp_speedscope_write(to, called(a, &name), profiles, n);
+    gp_buf_release(&name);
 }
 
 static void write_pprof(void *answer, struct gp_output *to)
 {
     struct gp_flame_answer *a = answer;
-    struct gp_pprof_opts o = {.comment = a->title ? a->title : a->inputs,
-                              .opened = weight_called(a->weight),
-                              .samples = is_samples(a)};
+    struct gp_buf name = {0};
+    struct gp_pprof_opts o = {
+        .comment = called(a, &name), .opened = weight_called(a->weight), .samples = is_samples(a)};
     size_t n = name_folded(a);
     gp_pprof_write(to, a->flames, n, &o);
+    gp_buf_release(&name);
 }
 
 /* ---- the table ---- */
@@ -218,6 +235,18 @@ const struct gp_answer_format gp_flame_formats[] = {
 const char *gp_flame_format_name(size_t i)
 {
     return gp_flame_formats[i].name;
+}
+
+int gp_flame_untimed(struct gp_flame_answer *a, const struct gp_answer_format *f, const struct gp_trace *t,
+                     struct gp_err *err)
+{
+    enum gp_weight weight = weight_called(a->weight);
+    if (!t->issues[GP_Q_COUNTERS].count) return 0;
+    a->untimed = true;
+    if (weight == GP_WEIGHT_CPU || weight == GP_WEIGHT_IDLE)
+        return gp_fail(err, GP_E_FORMAT, -1, "%s: --weight %s: " GP_UNTIMED_TEXT, t->input.path, a->weight);
+    if (f->needs & (GP_FLAME_TIMES | GP_FLAME_PAIR)) a->n = 1;
+    return 0;
 }
 
 size_t gp_flame_weights(const struct gp_answer_format *f, const char *asked,

@@ -39,8 +39,9 @@ struct gp_flame_answer {
     bool traces;        /* some of the inputs are traces; without, all are folded stacks */
     bool folded;        /* some of the inputs are folded stacks */
     bool damaged;
-    bool invert;         /* of html: open it with leaves first */
-    uint64_t width;      /* of svg and html, in pixels; 0: the format's */
+    bool untimed;   /* a trace was measured kernel by kernel: no CPU and no idle time, no time of steps */
+    bool invert;    /* of html: open it with leaves first */
+    uint64_t width; /* of svg and html, in pixels; 0: the format's */
     uint64_t max_frames; /* of svg; of html, on paper; GP_ROWS_UNSET: the format's */
 };
 
@@ -51,6 +52,11 @@ const char *gp_flame_format_name(size_t i);
 /* The weights of the trees that F shows when a weight called ASKED (NULL: none) was asked for. Returns how many. */
 size_t gp_flame_weights(const struct gp_answer_format *f, const char *asked,
                         enum gp_weight weights[GP_FLAME_WEIGHTS]);
+
+/* T is one of the traces of A. If it was measured kernel by kernel, the trees of CPU and idle time are left out of those that F
+ * shows; fails where one of them was asked for. */
+GP_MUST_CHECK int gp_flame_untimed(struct gp_flame_answer *a, const struct gp_answer_format *f,
+                                   const struct gp_trace *t, struct gp_err *err);
 
 /* Append what was found on the way to FLAME, in one line. */
 void gp_flame_put_stats(struct gp_buf *b, const struct gp_flame *flame);

@@ -49,10 +49,10 @@ static void put_slow(struct gp_doc *d, const struct gp_fleet *f, const struct gp
     gp_buf_release(&text);
 }
 
-static void put_metrics(struct gp_doc *d, const struct gp_fleet *f)
+static void put_metrics(struct gp_doc *d, const struct gp_fleet *f, bool timed)
 {
     gp_doc_list(d, "metrics");
-    for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++) {
+    for (int m = 0; timed && m < GP_FLEET_METRIC_COUNT; m++) {
         const struct gp_spread *s = &f->spread[m];
         int64_t middle = gp_spread_median(s);
         gp_doc_element(d);
@@ -74,13 +74,13 @@ static void put_metrics(struct gp_doc *d, const struct gp_fleet *f)
 }
 
 /* A string per block of ranks, with a character per column: "." nothing recorded, otherwise the level. */
-static void put_map(struct gp_doc *d, const struct gp_fleet *f)
+static void put_map(struct gp_doc *d, const struct gp_fleet *f, bool timed)
 {
     gp_doc_object(d, "map");
     gp_doc_u64(d, "ranks_per_row", UINT64_C(1) << f->row_shift);
     gp_doc_u64(d, "steps_per_column", UINT64_C(1) << f->column_shift);
     gp_doc_list(d, "columns");
-    for (size_t i = 0; i < f->columns.n; i++) {
+    for (size_t i = 0; timed && i < f->columns.n; i++) {
         const struct gp_fleet_column *c = &f->columns.at[i];
         gp_doc_element(d);
         gp_doc_i64(d, "first_step", c->index << f->column_shift);
@@ -92,7 +92,7 @@ static void put_map(struct gp_doc *d, const struct gp_fleet *f)
     }
     gp_doc_end(d, ']');
     gp_doc_list(d, "rows");
-    for (uint32_t r = 0; r < f->rows; r++) {
+    for (uint32_t r = 0; timed && r < f->rows; r++) {
         char cells[GP_FLEET_COLUMNS + 1] = "";
         for (size_t i = 0; i < f->columns.n && i < GP_FLEET_COLUMNS; i++) {
             int level = gp_hta_heat_level(f, &f->columns.at[i], r);
@@ -139,11 +139,11 @@ static void put_kept(struct gp_doc *d, const struct gp_hta *h)
     gp_doc_u64(d, "paths_not_shown", h->bound.paths);
     gp_doc_object(d, "path_bound");
     for (int b = 0; b < GP_PATH_BOUND_COUNT; b++) {
-        int64_t ns = h->bound.path_bound_ns[b];
+        int64_t ns = h->untimed ? -1 : h->bound.path_bound_ns[b];
         char key[48];
         for (size_t i = 0; i < h->paths.n; i++) ns = gp_add_saturated(ns, h->paths.at[i].bound_ns[b]);
         snprintf(key, sizeof key, "%s_ns", gp_path_bound_name((enum gp_path_bound)b));
-        gp_doc_i64(d, key, ns);
+        gp_doc_known(d, key, ns);
     }
     gp_doc_end(d, '}');
 }
@@ -164,8 +164,8 @@ void gp_hta_json_fleet(struct gp_doc *d, const struct gp_hta *h)
     for (size_t i = 0; i < h->slow.at.n; i++) put_slow(d, f, &h->slow.at.at[i]);
     gp_doc_end(d, ']');
     put_in_turn(d, &h->slow);
-    put_metrics(d, f);
-    put_map(d, f);
+    put_metrics(d, f, !h->untimed);
+    put_map(d, f, !h->untimed);
     gp_doc_end(d, '}');
     d->strings = strings;
 }

@@ -1,6 +1,7 @@
 #include "render/hta/hta_formats.h"
 
 #include <string.h>
+#include "formats/trace.h"
 #include "render/hta/hta_html.h"
 #include "render/hta/hta_json.h"
 #include "render/hta/hta_openmetrics.h"
@@ -42,7 +43,7 @@ static void write_csv(void *answer, struct gp_output *to)
     struct gp_buf b = {0};
     make_report(&r, a, table, true); /* as JSON has it */
     const struct gp_report_table *t = gp_report_find(&r, table);
-    gp_report_csv_write(&b, t);
+    gp_report_csv_write(&b, t, a->h->untimed ? GP_UNTIMED_TEXT : NULL);
     a->empty = !t;
     gp_report_release(&r);
     gp_answer_put(to, &b);

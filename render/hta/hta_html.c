@@ -352,15 +352,20 @@ static void put_peak(struct page *p)
     close_figure(p);
 }
 
-static void put_figures(struct page *p)
+static void put_shares(struct page *p)
 {
-    if (!p->h->devices.n) return;
-    gp_page_open(&p->w, "dl", "kpis");
     put_busy(p);
     put_idle(p);
     put_launch_bound(p);
     put_communication(p);
     put_memory_time(p);
+}
+
+static void put_figures(struct page *p)
+{
+    if (!p->h->devices.n) return;
+    gp_page_open(&p->w, "dl", "kpis");
+    if (!p->h->untimed) put_shares(p);
     put_tensor_cores(p);
     put_steps(p);
     put_peak(p);

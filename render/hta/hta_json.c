@@ -25,6 +25,13 @@ static void put_id(struct out *o, const char *k, uint64_t id)
     else gp_doc_u64(&o->d, k, id);
 }
 
+/* A figure that needs times between launches. */
+static void put_timed(struct out *o, const char *k, int64_t v)
+{
+    if (o->h->untimed) gp_doc_null(&o->d, k);
+    else gp_doc_i64(&o->d, k, v);
+}
+
 /* PART of WHOLE in percent, null if WHOLE is 0. */
 static void put_share(struct out *o, const char *k, double part, int64_t whole)
 {
@@ -76,6 +83,12 @@ static void put_dist(struct out *o, const char *k, const struct gp_dist *d, cons
     gp_doc_end(&o->d, '}');
 }
 
+static void put_timed_dist(struct out *o, const char *k, const struct gp_dist *d, const char *unit)
+{
+    if (o->h->untimed) gp_doc_null(&o->d, k);
+    else put_dist(o, k, d, unit);
+}
+
 static size_t shown(const struct out *o, size_t n)
 {
     return o->top && o->top < n ? o->top : n;
@@ -105,18 +118,19 @@ static void put_ranks(struct out *o)
 
 static void put_breakdown(struct out *o, const struct gp_breakdown *b)
 {
-    gp_doc_i64(&o->d, "span_ns", b->span_ns);
-    gp_doc_i64(&o->d, "busy_ns", b->busy_ns);
-    gp_doc_i64(&o->d, "idle_ns", b->idle_ns);
-    gp_doc_i64(&o->d, "compute_ns", b->compute_ns);
-    gp_doc_i64(&o->d, "communication_ns", b->communication_ns);
-    gp_doc_i64(&o->d, "memory_ns", b->memory_ns);
-    gp_doc_i64(&o->d, "exposed_communication_ns", b->exposed_communication_ns);
-    gp_doc_i64(&o->d, "exposed_memory_ns", b->exposed_memory_ns);
-    gp_doc_real(&o->d, "compute_pct", gp_pct(b->compute_ns, b->span_ns));
-    gp_doc_real(&o->d, "exposed_communication_pct", gp_pct(b->exposed_communication_ns, b->span_ns));
-    gp_doc_real(&o->d, "exposed_memory_pct", gp_pct(b->exposed_memory_ns, b->span_ns));
-    gp_doc_real(&o->d, "idle_pct", gp_pct(b->idle_ns, b->span_ns));
+    int64_t span = o->h->untimed ? 0 : b->span_ns > 0 ? b->span_ns : 1; /* of nothing: 0% */
+    put_timed(o, "span_ns", b->span_ns);
+    put_timed(o, "busy_ns", b->busy_ns);
+    put_timed(o, "idle_ns", b->idle_ns);
+    put_timed(o, "compute_ns", b->compute_ns);
+    put_timed(o, "communication_ns", b->communication_ns);
+    put_timed(o, "memory_ns", b->memory_ns);
+    put_timed(o, "exposed_communication_ns", b->exposed_communication_ns);
+    put_timed(o, "exposed_memory_ns", b->exposed_memory_ns);
+    put_share(o, "compute_pct", (double)b->compute_ns, span);
+    put_share(o, "exposed_communication_pct", (double)b->exposed_communication_ns, span);
+    put_share(o, "exposed_memory_pct", (double)b->exposed_memory_ns, span);
+    put_share(o, "idle_pct", (double)b->idle_ns, span);
     put_share(o, "overlap_pct", (double)b->overlap_ns, b->communication_ns);
 }
 
@@ -124,12 +138,16 @@ static void put_window(struct out *o, const struct gp_breakdown *b)
 {
     gp_doc_u64(&o->d, "gpu_events", b->gpu_events);
     gp_doc_i64(&o->d, "gpu_ns", b->gpu_ns);
-    gp_doc_i64(&o->d, "begin_ns", b->begin_ns);
-    gp_doc_i64(&o->d, "end_ns", b->end_ns);
+    put_timed(o, "begin_ns", b->begin_ns);
+    put_timed(o, "end_ns", b->end_ns);
 }
 
 static void put_causes(struct out *o, const int64_t cause_ns[GP_IDLE_CAUSE_COUNT])
 {
+    if (o->h->untimed) {
+        gp_doc_null(&o->d, "idle");
+        return;
+    }
     gp_doc_object(&o->d, "idle");
     for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++)
         gp_doc_i64(&o->d, field_of(gp_idle_cause_name((enum gp_idle_cause)c), "_ns").name, cause_ns[c]);
@@ -186,7 +204,7 @@ static void put_devices(struct out *o)
         gp_doc_u64(&o->d, "process", d->producer);
         gp_doc_name(&o->d, "name", d->name);
         put_window(o, &d->b);
-        put_dist(o, "idle_gaps", &d->gaps, "_ns");
+        put_timed_dist(o, "idle_gaps", &d->gaps, "_ns");
         put_culprits(o, d);
         put_share(o, "sm_efficiency_pct", d->sm_ns, gp_sm_known(d) ? d->b.span_ns : 0);
         put_share(o, "occupancy_pct", (double)d->occupancy_ns, d->occupancy_known_ns);
@@ -221,8 +239,8 @@ static void put_owners(struct out *o, enum gp_owner_sort sort, const char *k)
         gp_doc_u64(&o->d, "gpu_events", w->gpu_events);
         gp_doc_i64(&o->d, "gpu_ns", w->gpu_ns);
         gp_doc_real(&o->d, "share_pct", gp_pct(w->gpu_ns, all_ns));
-        gp_doc_i64(&o->d, "host_ns", w->host_ns);
-        put_dist(o, "delay", &w->delay, "_ns");
+        put_timed(o, "host_ns", w->host_ns);
+        put_timed_dist(o, "delay", &w->delay, "_ns");
         gp_doc_end(&o->d, '}');
     }
     gp_doc_end(&o->d, ']');
@@ -239,15 +257,15 @@ static void put_launches(struct out *o)
     gp_doc_u64(&o->d, "calls", l->calls);
     gp_doc_u64(&o->d, "graph_calls", l->graph_calls);
     gp_doc_u64(&o->d, "graph_events", l->graph_events);
-    gp_doc_u64(&o->d, "short_kernels", l->short_kernels);
-    gp_doc_i64(&o->d, "short_kernel_ns", l->short_kernel_ns);
-    gp_doc_u64(&o->d, "before_launch", l->before_launch);
-    gp_doc_i64(&o->d, "worst_before_launch_ns", l->worst_before_ns);
-    gp_doc_u64(&o->d, "max_queue", l->max_queue);
-    gp_doc_i64(&o->d, "queue_full_ns", l->queue_full_ns);
-    put_dist(o, "delay", &l->delay, "_ns");
-    put_dist(o, "call", &l->api_dur, "_ns");
-    put_dist(o, "queue_length", &l->queue_len, "");
+    put_timed(o, "short_kernels", (int64_t)l->short_kernels);
+    put_timed(o, "short_kernel_ns", l->short_kernel_ns);
+    put_timed(o, "before_launch", (int64_t)l->before_launch);
+    put_timed(o, "worst_before_launch_ns", l->worst_before_ns);
+    put_timed(o, "max_queue", (int64_t)l->max_queue);
+    put_timed(o, "queue_full_ns", l->queue_full_ns);
+    put_timed_dist(o, "delay", &l->delay, "_ns");
+    put_timed_dist(o, "call", &l->api_dur, "_ns");
+    put_timed_dist(o, "queue_length", &l->queue_len, "");
     gp_doc_end(&o->d, '}');
 }
 

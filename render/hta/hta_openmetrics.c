@@ -82,6 +82,15 @@ static void put_steps(struct gp_openmetrics *m, const struct gp_hta *h)
     gp_openmetrics_put_steps(m, &steps);
 }
 
+static void put_launching(struct gp_openmetrics *m, const struct gp_hta *h)
+{
+    gp_openmetrics_total(m, "launch_seconds", "seconds", "Time of threads in calls that launch GPU work.",
+                         h->launches.api_dur.sum);
+    gp_openmetrics_total(m, "launch_delay_seconds", "seconds",
+                         "Time between the end of a launch and the start of its work.",
+                         h->launches.delay.sum);
+}
+
 static void put_totals(struct gp_openmetrics *m, const struct gp_hta *h)
 {
     uint64_t lost = 0, skipped = 0;
@@ -90,11 +99,7 @@ static void put_totals(struct gp_openmetrics *m, const struct gp_hta *h)
         skipped += h->inputs.at[i].skipped;
     }
     gp_openmetrics_total(m, "launches", "", "Calls that launched GPU work.", (int64_t)h->launches.calls);
-    gp_openmetrics_total(m, "launch_seconds", "seconds", "Time of threads in calls that launch GPU work.",
-                         h->launches.api_dur.sum);
-    gp_openmetrics_total(m, "launch_delay_seconds", "seconds",
-                         "Time between the end of a launch and the start of its work.",
-                         h->launches.delay.sum);
+    if (!h->untimed) put_launching(m, h);
     gp_openmetrics_total(m, "gpu_events", "", "Kernels, copies and sets.", (int64_t)h->launches.gpu_events);
     gp_openmetrics_total(m, "events_lost", "", "Events that the recorder knows it lost.", (int64_t)lost);
     gp_openmetrics_total(m, "events_skipped", "", "Events of the inputs that could not be used.",
@@ -184,6 +189,19 @@ static void put_kernels(struct gp_openmetrics *m, const struct gp_hta *h)
     }
 }
 
+static void put_untimed(struct gp_openmetrics *m)
+{
+    gp_openmetrics_family(m, "measured_by_kernel", "gauge", "", "1: " GP_UNTIMED_TEXT ".");
+    if (gp_openmetrics_series(m, "measured_by_kernel")) gp_openmetrics_count(m, 1);
+}
+
+static void put_timed(struct gp_openmetrics *m, const struct gp_hta *h)
+{
+    put_time(m, h);
+    put_steps(m, h);
+    put_idle(m, h);
+}
+
 /* A process is what the devices of one producer and rank belong to. */
 static size_t count_processes(const struct gp_hta *h)
 {
@@ -198,9 +216,8 @@ static size_t count_processes(const struct gp_hta *h)
 void gp_hta_openmetrics(struct gp_buf *b, const struct gp_hta *h)
 {
     struct gp_openmetrics m = {.b = b, .most = SERIES * count_processes(h)};
-    put_time(&m, h);
-    put_steps(&m, h);
-    put_idle(&m, h);
+    if (h->untimed) put_untimed(&m);
+    else put_timed(&m, h);
     put_totals(&m, h);
     put_copies(&m, h);
     put_collectives(&m, h);

@@ -45,6 +45,7 @@ enum { PARTS = 4 };
 void gp_hta_table_breakdown(struct gp_hta_tables *m)
 {
     static const char *const names[PARTS] = {"compute", "exposed communication", "exposed memory", "idle"};
+    if (m->h->untimed) return;
     struct gp_report_table *t = gp_report_add(m->r, "breakdown", "Where the time went");
     t->note = "Every moment counts once: compute before communication before memory. Sums to the span.";
     t->detail = m->h->devices.n > GP_HTA_FEW_DEVICES;
@@ -70,6 +71,7 @@ void gp_hta_table_breakdown(struct gp_hta_tables *m)
 
 void gp_hta_table_devices(struct gp_hta_tables *m)
 {
+    if (m->h->untimed) return;
     struct gp_report_table *t = gp_report_add(m->r, "devices", "Devices");
     t->note = "Compute, exposed communication, exposed memory and idle add up to the span.";
     t->detail = m->h->devices.n < 2;
@@ -102,6 +104,7 @@ void gp_hta_table_devices(struct gp_hta_tables *m)
 
 void gp_hta_table_streams(struct gp_hta_tables *m)
 {
+    if (m->h->untimed) return;
     struct gp_report_table *t = gp_report_add(m->r, "streams", "Streams");
     t->note = "Per stream: each span runs from the stream's first GPU event to its last.";
     t->detail = true;

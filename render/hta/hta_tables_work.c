@@ -47,7 +47,8 @@ static void add_owners(struct gp_hta_tables *m, enum gp_owner_sort sort, const c
         gp_report_put(t, (int64_t)o->gpu_events);
         gp_report_put(t, o->gpu_ns);
         gp_report_put_real(t, gp_pct(o->gpu_ns, all_ns));
-        gp_report_put(t, o->host_ns);
+        if (h->untimed) gp_report_put_none(t);
+        else gp_report_put(t, o->host_ns);
         gp_hta_put_mean(t, &o->delay);
     }
     if (m->top && rows > m->top) gp_hta_note_more(m, t, rows - m->top, left);
@@ -168,6 +169,7 @@ void gp_hta_table_launches(struct gp_hta_tables *m)
         put_figure(m, t, "graph launches", GP_CELL_COUNT, (int64_t)l->graph_calls, "calls");
         put_figure(m, t, "GPU events started by graphs", GP_CELL_COUNT, (int64_t)l->graph_events, "events");
     }
+    if (m->h->untimed) return;
     put_figure(m, t, "kernels shorter than the call that launched them", GP_CELL_COUNT,
                (int64_t)l->short_kernels, "events");
     if (l->short_kernels) put_figure(m, t, "their GPU time", GP_CELL_NS, l->short_kernel_ns, "ns");

@@ -170,6 +170,22 @@ static void say_shares(struct gp_report *r, const struct gp_hta *h, uint64_t ste
     put_verdict(r, idle < 10 ? GP_TONE_GOOD : idle < 30 ? GP_TONE_WARN : GP_TONE_BAD, b);
 }
 
+/* Of traces that were measured kernel by kernel; why there is no more is said with the quality of the inputs. */
+static void say_untimed(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
+                        struct gp_buf *b)
+{
+    const char *name = gp_hta_str(h, h->devices.at[0].name);
+    for (size_t i = 1; i < h->devices.n; i++)
+        if (h->devices.at[i].name != h->devices.at[0].name) name = "";
+    gp_buf_puts(b, *name ? name : all->devices > 1 ? "The GPUs" : "The GPU");
+    gp_buf_puts(b, ", measured kernel by kernel: ");
+    gp_scale_put_count(b, all->b.gpu_events);
+    gp_buf_puts(b, all->b.gpu_events == 1 ? " GPU event, " : " GPU events, ");
+    gp_scale_put(b, GP_UNIT_NS, all->b.gpu_ns);
+    gp_buf_puts(b, " of GPU work. Times between launches are not meaningful.");
+    put_verdict(r, GP_TONE_WARN, b);
+}
+
 /* Devices that differ: the least and the most idle one. */
 static void say_spread(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
@@ -313,6 +329,11 @@ void gp_hta_say(struct gp_report *r, const struct gp_hta *h, bool whole)
         gp_report_verdict(r, GP_TONE_BAD, "There are no GPU events.");
     } else {
         struct gp_hta_totals all = gp_hta_totals(about);
+        if (h->untimed) {
+            say_untimed(r, h, &all, &b);
+            gp_buf_release(&b);
+            return;
+        }
         say_slow(r, h, &b);
         say_shares(r, about, whole && h->focus ? 0 : steps_in(h), &all, &b);
         if (all.devices > 1) say_spread(r, about, &b);

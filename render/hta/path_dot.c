@@ -164,7 +164,8 @@ void gp_path_dot(struct gp_buf *b, const struct gp_hta *h, const struct gp_path_
                 "  node [shape=box, style=filled, fontname=\"sans-serif\", fontsize=10, color=\"#5b6474\", "
                 "margin=\"0.1,0.04\"];\n"
                 "  edge [color=\"#5b6474\", arrowsize=0.6];\n");
-    if (!h->paths.n) gp_buf_puts(b, "  label=\"no GPU events, so no critical path\";\n");
+    if (h->untimed) gp_buf_puts(b, "  label=\"" GP_UNTIMED_TEXT "\";\n");
+    else if (!h->paths.n) gp_buf_puts(b, "  label=\"no GPU events, so no critical path\";\n");
     for (size_t i = 0; i < h->paths.n; i++) put_path(b, h, i, max_nodes < 3 ? 3 : max_nodes);
     gp_buf_puts(b, "}\n");
 }

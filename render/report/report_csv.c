@@ -90,19 +90,30 @@ static void put_cell(struct gp_buf *b, const struct gp_cell *c)
     }
 }
 
-void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t)
+/* The end of a line that has N cells. */
+static void end_line(struct gp_buf *b, size_t n, const char *last)
 {
-    if (!t) return;
-    for (size_t c = 0; c < t->columns.n; c++) {
+    if (last && n) gp_buf_putc(b, ',');
+    if (last) gp_report_csv_put(b, last, strlen(last));
+    gp_buf_puts(b, "\r\n");
+}
+
+void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t, const char *note)
+{
+    size_t columns = t ? t->columns.n : 0, rows = t ? gp_report_rows(t) : 0;
+    if (!t && !note) return;
+    for (size_t c = 0; c < columns; c++) {
         if (c) gp_buf_putc(b, ',');
         gp_report_csv_put(b, t->columns.at[c].id, strlen(t->columns.at[c].id));
     }
-    gp_buf_puts(b, "\r\n");
-    for (size_t row = 0; row < gp_report_rows(t); row++) {
-        for (size_t c = 0; c < t->columns.n; c++) {
+    end_line(b, columns, note ? "note" : NULL);
+    for (size_t row = 0; row < rows; row++) {
+        for (size_t c = 0; c < columns; c++) {
             if (c) gp_buf_putc(b, ',');
             put_cell(b, gp_report_cell(t, row, c));
         }
-        gp_buf_puts(b, "\r\n");
+        end_line(b, columns, note);
     }
+    for (size_t c = 1; c < columns && !rows && note; c++) gp_buf_putc(b, ',');
+    if (!rows && note) end_line(b, columns, note);
 }

@@ -158,7 +158,9 @@ static void put_title(struct gp_buf *b, const struct gp_suggest *s, size_t shown
                       int64_t left_ns)
 {
     gp_buf_puts(b, "  label=\"");
-    if (shown) {
+    if (s->untimed) {
+        gp_buf_puts(b, GP_UNTIMED_TEXT);
+    } else if (shown) {
         gp_buf_puts(b, "Chains of kernels that a single kernel could replace");
         if (s->step.found) {
             gp_buf_puts(b, ", in a step of ");

@@ -45,6 +45,12 @@ static void put_facts(struct page *p)
 {
     const struct gp_suggest_step *t = &p->s->step;
     struct gp_buf *b = &p->text;
+    if (p->s->untimed) {
+        gp_scale_put_count(b, p->s->input.gpu_events);
+        gp_buf_puts(b, " GPU events, measured kernel by kernel");
+        gp_page_take(&p->w, b, "p", "facts");
+        return;
+    }
     if (t->found) gp_buf_printf(b, "%u step%s", (unsigned)t->steps, t->steps == 1 ? "" : "s");
     else gp_buf_puts(b, "the whole trace: it has no steps");
     if (t->warm_up) gp_buf_printf(b, ", %u warm-up left out", (unsigned)t->warm_up);

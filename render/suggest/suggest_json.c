@@ -67,6 +67,10 @@ static void put_suggestions(struct gp_doc *d, const struct gp_suggest *s, const 
 static void put_step(struct gp_doc *d, const struct gp_suggest *s)
 {
     const struct gp_suggest_step *t = &s->step;
+    if (s->untimed) {
+        gp_doc_null(d, "step");
+        return;
+    }
     gp_doc_object(d, "step");
     gp_doc_cstr(d, "unit", t->found ? "step" : "trace");
     gp_doc_cstr(d, "source", gp_step_source_name((enum gp_step_source)t->source));
@@ -216,6 +220,13 @@ static void put_measured(struct gp_doc *d, const struct gp_suggest *s)
     gp_doc_real(d, "measured_pct", gp_pct(s->tier_ns[GP_WORK_COUNTERS], all));
 }
 
+/* A figure that needs times between launches. */
+static void put_timed(struct gp_doc *d, const struct gp_suggest *s, const char *key, int64_t ns)
+{
+    if (s->untimed) gp_doc_null(d, key);
+    else gp_doc_i64(d, key, ns);
+}
+
 static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)
 {
     const struct gp_regime_step *p = &s->regime_parts;
@@ -225,17 +236,17 @@ static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struc
     put_measured(d, s);
     gp_doc_i64(d, "from_shapes_ns", s->tier_ns[GP_WORK_SHAPES]);
     gp_doc_i64(d, "from_names_ns", s->tier_ns[GP_WORK_NAMES]);
-    gp_doc_i64(d, "whole_ns", p->whole_ns);
-    gp_doc_i64(d, "idle_ns", p->idle_ns);
-    gp_doc_i64(d, "lead_ns", p->lead_ns);
-    gp_doc_i64(d, "waiting_ns", p->waiting_ns);
-    gp_doc_i64(d, "latency_ns", p->latency_ns);
-    gp_doc_i64(d, "communication_ns", p->communication_ns);
-    gp_doc_i64(d, "transfer_ns", p->transfer_ns);
-    gp_doc_i64(d, "compute_ns", p->compute_ns);
-    gp_doc_i64(d, "memory_ns", p->memory_ns);
-    gp_doc_i64(d, "inefficient_ns", p->inefficient_ns);
-    gp_doc_i64(d, "unknown_ns", p->unknown_ns);
+    put_timed(d, s, "whole_ns", p->whole_ns);
+    put_timed(d, s, "idle_ns", p->idle_ns);
+    put_timed(d, s, "lead_ns", p->lead_ns);
+    put_timed(d, s, "waiting_ns", p->waiting_ns);
+    put_timed(d, s, "latency_ns", p->latency_ns);
+    put_timed(d, s, "communication_ns", p->communication_ns);
+    put_timed(d, s, "transfer_ns", p->transfer_ns);
+    put_timed(d, s, "compute_ns", p->compute_ns);
+    put_timed(d, s, "memory_ns", p->memory_ns);
+    put_timed(d, s, "inefficient_ns", p->inefficient_ns);
+    put_timed(d, s, "unknown_ns", p->unknown_ns);
     gp_doc_i64(d, "empty_kernel_ns", s->empty_ns);
     if (s->ceilings.empty_ns > 0)
         gp_doc_cstr(d, "empty_kernel_source",
@@ -272,8 +283,8 @@ void gp_suggest_json_write(struct gp_buf *b, const struct gp_suggest *s, const s
     put_summary(&d, s, o->three_regimes);
     put_suggestions(&d, s, "suggestions", true);
     gp_doc_object(&d, "together");
-    gp_doc_i64(&d, "saving_low_ns", s->joint_low_ns);
-    gp_doc_i64(&d, "saving_high_ns", s->joint_high_ns);
+    put_timed(&d, s, "saving_low_ns", s->joint_low_ns);
+    put_timed(&d, s, "saving_high_ns", s->joint_high_ns);
     gp_doc_end(&d, '}');
     put_suggestions(&d, s, "not_worth_it", false);
     put_step(&d, s);

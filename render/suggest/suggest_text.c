@@ -215,6 +215,11 @@ void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three
     gp_inputs_say(r, &s->strings, in, inputs, true);
     for (size_t i = 0; i < s->notes.n; i++)
         gp_report_note(r, GP_TONE_WARN, "%s", gp_suggest_str(s, s->notes.at[i]));
+    if (s->untimed)
+        gp_report_verdict(
+            r, GP_TONE_WARN,
+            "The GPU was measured kernel by kernel, so there is no advice about steps, idle time or the "
+            "host: record without --metrics for that, and give this trace with --counters.");
     if (!s->step.steps) return;
     tell_step(r, s, three_regimes);
     tell_first(r, s);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "analyze/hta/hta_spread.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/view/activity.h"
 #include "formats/base/scale.h"
@@ -23,38 +24,97 @@ static bool has_activity(const struct gp_trace *t)
     return t->events[GP_GPU].n || t->events[GP_API].n || t->events[GP_OP].n;
 }
 
-void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer *an)
+/* The time that trace-hta reports on: from the first GPU event of a device, or of its steps, to the last one. */
+struct scope {
+    int64_t begin_ns, end_ns; /* of all devices */
+    int64_t span_ns, busy_ns; /* sums over them */
+    size_t devices;
+};
+
+static struct scope scope_of(const struct gp_hta *h)
+{
+    struct scope s = {INT64_MAX, INT64_MIN, 0, 0, h->devices.n};
+    for (size_t i = 0; i < h->devices.n; i++) {
+        const struct gp_breakdown *b = &h->devices.at[i].b;
+        if (b->begin_ns < s.begin_ns) s.begin_ns = b->begin_ns;
+        if (b->end_ns > s.end_ns) s.end_ns = b->end_ns;
+        s.span_ns = gp_add_saturated(s.span_ns, b->span_ns);
+        s.busy_ns = gp_add_saturated(s.busy_ns, b->busy_ns);
+    }
+    return s;
+}
+
+/* The number of steps in the step window of the device that has most. */
+static uint64_t steps_in(const struct gp_hta *h)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < h->parts.n; i++)
+        if (h->parts.at[i].kind == GP_PART_STEPS && h->parts.at[i].steps > most) most = h->parts.at[i].steps;
+    return most;
+}
+
+/* "6 steps, 621 ms", "621 ms from the first to the last GPU event": what the shares are of. */
+static void put_scope(struct gp_buf *b, const struct scope *s, uint64_t steps)
+{
+    if (steps) {
+        gp_scale_put_count(b, steps);
+        gp_buf_puts(b, steps > 1 ? " steps, " : " step, ");
+    }
+    gp_scale_put(b, GP_UNIT_NS, s->span_ns / (int64_t)s->devices);
+    if (s->devices > 1) gp_buf_puts(b, " per GPU");
+    if (!steps) gp_buf_puts(b, " from the first to the last GPU event");
+}
+
+static void put_whole(struct gp_buf *b, const struct gp_timeline_answer *an)
+{
+    const struct gp_hta *h = gp_hta_about(an->l->hta, an->open.begin_ns >= an->open.end_ns);
+    bool whole = h == an->l->hta && an->l->hta->focus;
+    struct scope s = scope_of(h);
+    struct gp_activity a = gp_activity_of(an->v, s.begin_ns, s.end_ns);
+    int64_t recorded_ns = an->l->end_ns - gp_lanes_origin(an->t);
+    uint64_t steps = whole ? 0 : steps_in(an->l->hta);
+    put_scope(b, &s, steps);
+    if (recorded_ns != s.span_ns) {
+        gp_buf_puts(b, steps ? " of " : ", of ");
+        gp_scale_put(b, GP_UNIT_NS, recorded_ns);
+        gp_buf_puts(b, " recorded");
+    }
+    gp_buf_puts(b, ": GPU busy ");
+    gp_scale_put_share(b, s.busy_ns, s.span_ns);
+    put_share(b, ", CPU active ", a.cpu_ns, &a);
+    put_share(b, ", both ", a.both_ns, &a);
+}
+
+/* Of the part that was asked for, or where nothing ran on a GPU. */
+static void put_part(struct gp_buf *b, const struct gp_timeline_answer *an)
 {
     int64_t begin = gp_lanes_origin(an->t), end = an->l->end_ns;
     if (an->view.begin_ns < an->view.end_ns) {
         begin = an->view.begin_ns > begin ? an->view.begin_ns : begin;
         end = an->view.end_ns < end ? an->view.end_ns : end;
     }
-    int64_t whole = end > begin ? end - begin : 0;
+    struct gp_activity a = gp_activity_of(an->v, begin, end > begin ? end : begin);
+    gp_scale_put(b, GP_UNIT_NS, a.span_ns);
+    if (!has_activity(an->t)) return;
+    put_share(b, ": GPU busy ", a.gpu_ns, &a);
+    put_share(b, ", CPU active ", a.cpu_ns, &a);
+    put_share(b, ", both ", a.both_ns, &a);
+}
+
+void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer *an)
+{
     struct gp_step_spread step;
-    bool steps = gp_hta_step_time(an->l->hta, &step);
-    if (steps) {
+    if (an->l->hta->untimed) {
+        gp_buf_puts(b, GP_UNTIMED_TEXT);
+        return;
+    }
+    if (gp_hta_step_time(an->l->hta, &step)) {
         gp_buf_puts(b, "a step takes ");
         gp_step_time_put(b, step.step_ns, step.median_ns, step.used, true);
         gp_buf_puts(b, "); ");
     }
-    if (an->open.begin_ns < an->open.end_ns) {
-        begin = an->open.begin_ns;
-        end = an->open.end_ns;
-        gp_buf_puts(b, "the steps, with their host time, take ");
-    }
-    struct gp_activity a = gp_activity_of(an->v, begin, end > begin ? end : begin);
-    gp_scale_put(b, GP_UNIT_NS, a.span_ns);
-    if (an->open.begin_ns < an->open.end_ns) {
-        gp_buf_puts(b, " of ");
-        gp_scale_put(b, GP_UNIT_NS, whole);
-    } else if (steps) {
-        gp_buf_puts(b, " in all");
-    }
-    if (!has_activity(an->t)) return;
-    put_share(b, ": CPU active ", a.cpu_ns, &a);
-    put_share(b, ", GPU active ", a.gpu_ns, &a);
-    put_share(b, ", both ", a.both_ns, &a);
+    if (an->l->hta->devices.n && an->view.begin_ns >= an->view.end_ns) put_whole(b, an);
+    else put_part(b, an);
 }
 
 void gp_timeline_put_stats(struct gp_buf *b, const struct gp_lanes *l)

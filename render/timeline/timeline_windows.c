@@ -79,11 +79,24 @@ int gp_timeline_steps(struct gp_timeline_window *w, const char *text, const stru
 bool gp_timeline_all_steps(struct gp_timeline_window *w, const struct gp_hta *h)
 {
     struct gp_timeline_window all = {0, 0};
-    for (size_t i = 0; h->focus && i < h->steps.n; i++) {
+    for (size_t i = 0; i < h->steps.n; i++) {
         const struct gp_hta_step *s = &h->steps.at[i];
         if (s->warm_up) continue;
         widen(&all, s->begin_ns, s->end_ns);
         if (s->host_end_ns > s->host_begin_ns) widen(&all, s->host_begin_ns, s->host_end_ns);
+    }
+    if (all.begin_ns >= all.end_ns) return false;
+    *w = all;
+    return true;
+}
+
+bool gp_timeline_all_events(struct gp_timeline_window *w, const struct gp_trace *t)
+{
+    struct gp_timeline_window all = {0, 0};
+    for (int table = 0; table < GP_TABLE_COUNT; table++) {
+        const struct gp_events *e = &t->events[table];
+        for (size_t i = 0; i < e->n; i++)
+            if (e->dur_ns[i] > 0) widen(&all, e->start_ns[i], e->start_ns[i] + e->dur_ns[i]);
     }
     if (all.begin_ns >= all.end_ns) return false;
     *w = all;

@@ -31,8 +31,11 @@ GP_MUST_CHECK int gp_timeline_range(struct gp_timeline_window *w, const char *op
 GP_MUST_CHECK int gp_timeline_steps(struct gp_timeline_window *w, const char *text, const struct gp_hta *h,
                                     struct gp_err *err);
 /* The steps of H without start-up and warm-up, from the host's side of the first to the end of the last on any device. False,
- * and W stays as it is, if nothing lies outside of them or there are none. */
+ * and W stays as it is, if there are none. */
 bool gp_timeline_all_steps(struct gp_timeline_window *w, const struct gp_hta *h);
+/* From the first to the last event of T that takes time: profilers mark when they stop, long after all work. False, and W stays
+ * as it is, if there are none. */
+bool gp_timeline_all_events(struct gp_timeline_window *w, const struct gp_trace *t);
 /* Where nothing ran on a GPU, as in a snapshot of an allocator: from the first to the last range of T whose name is that of
  * a step. False, and W stays as it is, if there are none. */
 bool gp_timeline_named_steps(struct gp_timeline_window *w, const struct gp_trace *t);

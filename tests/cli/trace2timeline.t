@@ -34,7 +34,7 @@ test_expect_success 'times before 0 count like any others' '
  {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":40,"dur":5,"args":{"device":0,"stream":7}}]
 END
     trace2timeline early.json 2>err >/dev/null &&
-    echo "trace2timeline: early.json: 95.0 µs: CPU active 0%, GPU active 10.5%, both 0%" >expect &&
+    echo "trace2timeline: early.json: 95.0 µs from the first to the last GPU event: GPU busy 10.5%, CPU active 0%, both 0%" >expect &&
     test_cmp expect err
 '
 
@@ -56,8 +56,9 @@ held() { node "$dump" "$1" | awk -F'\t' '$1 != "counter" { print $2 "\t" $3 "\t"
 test_expect_success 'one page, and one line that says how much of the time was used' '
     trace2timeline steps.json >page.html 2>err &&
     head -n 1 page.html | grep -i "<!doctype html>" &&
-    echo "trace2timeline: steps.json: a step takes 100 µs (1 whole step); 200 µs in all: CPU active 40.0%, GPU active 30.0%, both 10.0%" >expect &&
-    test_cmp expect err
+    echo "trace2timeline: steps.json: a step takes 100 µs (1 whole step); 2 steps, 130 µs of 200 µs recorded: GPU busy 46.2%, CPU active 38.5%, both 15.4%" >expect &&
+    test_cmp expect err &&
+    trace-hta -q -f json steps.json | jq -e ".devices[0] | .span_ns == 130000 and .busy_ns == 60000"
 '
 
 test_expect_success 'quiet: nothing on standard error' '

@@ -41,7 +41,7 @@ static void expect_text(const struct gp_report *r, size_t width, const char *tex
 static void expect_csv(const struct gp_report_table *t, const char *text)
 {
     struct gp_buf b = {0};
-    gp_report_csv_write(&b, t);
+    gp_report_csv_write(&b, t, NULL);
     assert_string_equal(gp_buf_str(&b), text);
     gp_buf_release(&b);
 }
