@@ -29,6 +29,7 @@ struct gp_idle_culprit {
     int64_t idle_ns, longest_ns;
     uint64_t gaps, samples; /* samples: of the thread's stack, in that time; 0: none were taken */
     int64_t longest_at_ns;  /* where the longest begins, on the clock of the trace */
+    bool rest; /* of a sum: what the lists of culprits do not hold of this cause; only idle_ns is known */
 };
 
 /* GPU time of one kernel on one device; only while a trace is added. */

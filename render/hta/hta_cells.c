@@ -58,6 +58,16 @@ void gp_hta_put_id(struct gp_report_table *t, uint64_t id)
 }
 
 /* "and 34 more, 1.23 ms in all" */
+/* 1 + the column whose rows are parts of a whole. */
+static size_t sum_column(const struct gp_report_table *t)
+{
+    static const char *const ids[] = {"total_ns", "gpu_ns", "idle_ns"};
+    for (size_t c = 0; c < t->columns.n; c++)
+        for (size_t i = 0; i < GP_COUNT(ids); i++)
+            if (!strcmp(t->columns.at[c].id, ids[i])) return c + 1;
+    return 0;
+}
+
 void gp_hta_note_more(struct gp_hta_tables *m, struct gp_report_table *t, size_t left, int64_t left_ns)
 {
     if (!left) return;
@@ -68,6 +78,8 @@ void gp_hta_note_more(struct gp_hta_tables *m, struct gp_report_table *t, size_t
     if (left_ns > 0) {
         gp_buf_puts(&b, left > 1 ? ", together " : ", ");
         gp_scale_put(&b, GP_UNIT_NS, left_ns);
+        t->more_column = sum_column(t);
+        t->more_sum = left_ns;
     }
     t->more = gp_report_str(m->r, b.data, b.n);
     gp_buf_release(&b);

@@ -322,7 +322,7 @@ void gp_hta_chart_culprits(struct gp_svg *w, const struct gp_hta *h)
     if (list.n) {
         struct figure f = {0};
         begin_figure(&f, w, "What the host did meanwhile", "innermost frame; the tooltip has the rest");
-        for (size_t i = 0; i < list.n && i < TOP_CULPRITS; i++) {
+        for (size_t i = 0; i < list.n && i < TOP_CULPRITS && !list.at[i].rest; i++) {
             struct gp_chart_row *row = add_row(&f, 1);
             values_of(&f, i)[0] = list.at[i].idle_ns;
             name_culprit(&f, h, &list.at[i],

@@ -94,6 +94,17 @@ static size_t shown(const struct out *o, size_t n)
     return o->top && o->top < n ? o->top : n;
 }
 
+/* What the list before it does not show: its rows, and two of their sums; with these, the rows add up to what was split. */
+static void put_rest(struct out *o, const char *list, size_t rows, const char *count, uint64_t n,
+                     const char *time, int64_t ns)
+{
+    gp_doc_object(&o->d, field_of(list, "_rest").name);
+    gp_doc_u64(&o->d, "rows", rows);
+    gp_doc_u64(&o->d, count, n);
+    gp_doc_i64(&o->d, time, ns);
+    gp_doc_end(&o->d, '}');
+}
+
 static void put_ranks(struct out *o)
 {
     const struct gp_hta *h = o->h;
@@ -157,6 +168,7 @@ static void put_causes(struct out *o, const int64_t cause_ns[GP_IDLE_CAUSE_COUNT
 static void put_culprits(struct out *o, const struct gp_hta_device *d)
 {
     size_t n = shown(o, d->culprits.n);
+    int64_t rest = d->b.idle_ns; /* what the rows do not add up to */
     gp_doc_list(&o->d, "idle_culprits");
     for (size_t i = 0; i < n; i++) {
         const struct gp_idle_culprit *c = &d->culprits.at[i];
@@ -172,8 +184,10 @@ static void put_culprits(struct out *o, const struct gp_hta_device *d)
         gp_doc_i64(&o->d, "longest_ns", c->longest_ns);
         gp_doc_i64(&o->d, "longest_at_ns", c->longest_at_ns);
         gp_doc_end(&o->d, '}');
+        rest -= c->idle_ns;
     }
     gp_doc_end(&o->d, ']');
+    put_timed(o, "idle_culprits_rest_ns", rest);
 }
 
 static void put_streams(struct out *o, const struct gp_hta_device *d)
@@ -219,7 +233,15 @@ static void put_devices(struct out *o)
 static void put_kernels(struct out *o)
 {
     struct gp_row_of of = gp_hta_kernels_of(o->h);
-    gp_record_json(&o->d, &gp_hta_kernels, o->h->kernels.at, shown(o, o->h->kernels.n), &of);
+    size_t n = shown(o, o->h->kernels.n);
+    uint64_t count = 0;
+    int64_t rest_ns = 0;
+    gp_record_json(&o->d, &gp_hta_kernels, o->h->kernels.at, n, &of);
+    for (size_t i = n; i < o->h->kernels.n; i++) {
+        count += o->h->kernels.at[i].dur.n;
+        rest_ns = gp_add_saturated(rest_ns, o->h->kernels.at[i].dur.sum);
+    }
+    put_rest(o, "kernels", o->h->kernels.n - n, "count", count, "total_ns", rest_ns);
 }
 
 static void put_owners(struct out *o, enum gp_owner_sort sort, const char *k)
@@ -227,12 +249,19 @@ static void put_owners(struct out *o, enum gp_owner_sort sort, const char *k)
     const struct gp_hta *h = o->h;
     int64_t all_ns = 0;
     size_t rows = 0;
+    uint64_t events = 0;
     for (size_t i = 0; i < h->owners.n; i++)
         if (h->owners.at[i].sort == (uint32_t)sort) all_ns += h->owners.at[i].gpu_ns;
+    int64_t rest_ns = all_ns;
     gp_doc_list(&o->d, k);
     for (size_t i = 0; i < h->owners.n; i++) {
         const struct gp_owner_stat *w = &h->owners.at[i];
-        if (w->sort != (uint32_t)sort || (o->top && rows++ >= o->top)) continue;
+        if (w->sort != (uint32_t)sort) continue;
+        if (o->top && rows++ >= o->top) {
+            events += w->gpu_events;
+            continue;
+        }
+        rest_ns -= w->gpu_ns;
         gp_doc_element(&o->d);
         gp_doc_name(&o->d, "name", w->name);
         gp_doc_u64(&o->d, "calls", w->calls);
@@ -244,6 +273,7 @@ static void put_owners(struct out *o, enum gp_owner_sort sort, const char *k)
         gp_doc_end(&o->d, '}');
     }
     gp_doc_end(&o->d, ']');
+    put_rest(o, k, o->top && rows > o->top ? rows - o->top : 0, "gpu_events", events, "gpu_ns", rest_ns);
 }
 
 /* ---- launches ---- */
@@ -283,6 +313,13 @@ static void put_api(struct out *o)
         gp_doc_end(&o->d, '}');
     }
     gp_doc_end(&o->d, ']');
+    uint64_t count = 0;
+    int64_t rest_ns = 0;
+    for (size_t i = n; i < o->h->api.n; i++) {
+        count += o->h->api.at[i].dur.n;
+        rest_ns = gp_add_saturated(rest_ns, o->h->api.at[i].dur.sum);
+    }
+    put_rest(o, "api", o->h->api.n - n, "count", count, "total_ns", rest_ns);
 }
 
 static void put_graphs(struct out *o)
@@ -424,6 +461,13 @@ static void put_collectives(struct out *o)
         gp_doc_end(&o->d, '}');
     }
     gp_doc_end(&o->d, ']');
+    uint64_t count = 0;
+    int64_t rest_ns = 0;
+    for (size_t i = n; i < o->h->collective_stats.n; i++) {
+        count += o->h->collective_stats.at[i].count;
+        rest_ns = gp_add_saturated(rest_ns, o->h->collective_stats.at[i].dur.sum);
+    }
+    put_rest(o, "collectives", o->h->collective_stats.n - n, "count", count, "total_ns", rest_ns);
 }
 
 static void put_match(struct out *o, const struct gp_collective_match *c)
@@ -514,6 +558,13 @@ static void put_copies(struct out *o)
         gp_doc_end(&o->d, '}');
     }
     gp_doc_end(&o->d, ']');
+    uint64_t count = 0;
+    int64_t rest_ns = 0;
+    for (size_t i = n; i < o->h->copies.n; i++) {
+        count += o->h->copies.at[i].count;
+        rest_ns = gp_add_saturated(rest_ns, o->h->copies.at[i].dur_ns);
+    }
+    put_rest(o, "copies", o->h->copies.n - n, "count", count, "total_ns", rest_ns);
 }
 
 static void put_memory(struct out *o)
@@ -606,6 +657,14 @@ static void put_path(struct out *o, const struct gp_hta_path *p)
         gp_doc_end(&o->d, '}');
     }
     gp_doc_end(&o->d, ']');
+    uint64_t count = p->pieces.n;
+    int64_t rest_ns = p->end_ns - p->begin_ns; /* with what is not kept of a path */
+    size_t n = shown(o, sums.n);
+    for (size_t i = 0; i < n; i++) {
+        count -= sums.at[i].count;
+        rest_ns -= sums.at[i].total_ns;
+    }
+    put_rest(o, "names", sums.n - n, "count", count, "total_ns", rest_ns);
     gp_doc_end(&o->d, '}');
     GP_VEC_FREE(&sums);
 }
@@ -677,6 +736,14 @@ static void put_op_shapes(struct out *o)
     for (size_t i = 0; i < h->op_shapes.n && (!o->top || i < o->top); i++)
         put_op_shape(o, &h->op_shapes.at[i], all_ns);
     gp_doc_end(&o->d, ']');
+    size_t n = shown(o, h->op_shapes.n);
+    uint64_t events = 0;
+    int64_t rest_ns = 0;
+    for (size_t i = n; i < h->op_shapes.n; i++) {
+        events += h->op_shapes.at[i].gpu_events;
+        rest_ns = gp_add_saturated(rest_ns, h->op_shapes.at[i].gpu_ns);
+    }
+    put_rest(o, "operators_by_shape", h->op_shapes.n - n, "gpu_events", events, "gpu_ns", rest_ns);
 }
 
 static void put_summary(struct out *o)

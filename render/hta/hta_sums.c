@@ -23,9 +23,9 @@ struct gp_hta_totals gp_hta_totals(const struct gp_hta *h)
 
 static int compare_frames(const struct gp_idle_culprit *x, const struct gp_idle_culprit *y)
 {
-    const uint32_t a[] = {x->cause, x->range, x->python, x->op, x->api};
-    const uint32_t b[] = {y->cause, y->range, y->python, y->op, y->api};
-    for (int i = 0; i < 5; i++)
+    const uint32_t a[] = {x->cause, x->rest, x->range, x->python, x->op, x->api};
+    const uint32_t b[] = {y->cause, y->rest, y->range, y->python, y->op, y->api};
+    for (int i = 0; i < 6; i++)
         if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
     return 0;
 }
@@ -38,8 +38,15 @@ static int by_frames(const void *a, const void *b)
 static int by_idle(const void *a, const void *b)
 {
     const struct gp_idle_culprit *x = a, *y = b;
+    if (x->rest != y->rest) return x->rest - y->rest;
     if (x->idle_ns != y->idle_ns) return x->idle_ns > y->idle_ns ? -1 : 1;
     return compare_frames(x, y);
+}
+
+static void add_rest(gp_idle_culprits *out, int cause, int64_t ns)
+{
+    if (ns)
+        GP_VEC_PUSH(out, ((struct gp_idle_culprit){.cause = (uint32_t)cause, .rest = true, .idle_ns = ns}));
 }
 
 void gp_hta_culprit_sums(const struct gp_hta *h, gp_idle_culprits *out)
@@ -47,6 +54,10 @@ void gp_hta_culprit_sums(const struct gp_hta *h, gp_idle_culprits *out)
     for (size_t i = 0; i < h->devices.n; i++)
         for (size_t j = 0; j < h->devices.at[i].culprits.n; j++)
             GP_VEC_PUSH(out, h->devices.at[i].culprits.at[j]);
+    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
+        for (size_t i = 0; i < h->devices.n; i++) add_rest(out, c, h->devices.at[i].culprit_rest_ns[c]);
+        add_rest(out, c, h->bound.idle_cause_ns[c]);
+    }
     if (!out->n) return;
     qsort(out->at, out->n, sizeof *out->at, by_frames);
     size_t n = 0;

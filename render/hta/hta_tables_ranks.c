@@ -319,9 +319,12 @@ static void put_path_name(struct gp_hta_tables *m, struct gp_report_table *t, gp
                        gp_string_len(s, name));
 }
 
-static void add_path_names(struct gp_hta_tables *m, const struct gp_hta_path *p, struct gp_report_table *t)
+/* Adds what is left out to ROWS and NS. */
+static void add_path_names(struct gp_hta_tables *m, const struct gp_hta_path *p, struct gp_report_table *t,
+                           size_t *rows, int64_t *ns)
 {
     gp_path_sums sums = {0};
+    int64_t left = p->end_ns - p->begin_ns;
     gp_hta_path_sums(p, &sums);
     size_t n = gp_hta_rows_shown(m, sums.n);
     for (size_t i = 0; i < n; i++) {
@@ -334,8 +337,10 @@ static void add_path_names(struct gp_hta_tables *m, const struct gp_hta_path *p,
         gp_report_put(t, s->total_ns);
         gp_report_put_real(t, gp_pct(s->total_ns, p->end_ns - p->begin_ns));
         gp_report_put(t, s->longest_ns);
+        left -= s->total_ns;
     }
-    if (m->h->paths.n == 1) gp_hta_note_more(m, t, sums.n - n, 0);
+    *rows += sums.n - n;
+    *ns = gp_add_saturated(*ns, left);
     GP_VEC_FREE(&sums);
 }
 
@@ -353,7 +358,10 @@ void gp_hta_table_path_names(struct gp_hta_tables *m)
     COLUMN(t, "total_ns", "Total", GP_CELL_NS, 0, NULL);
     COLUMN(t, "share_pct", "Share", GP_CELL_PCT, 0, "of the length of the path");
     COLUMN(t, "longest_ns", "Longest", GP_CELL_NS, 0, NULL);
-    for (size_t i = 0; i < h->paths.n; i++) add_path_names(m, &h->paths.at[i], t);
+    size_t left = 0;
+    int64_t left_ns = 0;
+    for (size_t i = 0; i < h->paths.n; i++) add_path_names(m, &h->paths.at[i], t, &left, &left_ns);
+    gp_hta_note_more(m, t, left, left_ns);
 }
 
 enum { FEW_RUNS = 10 }; /* of each path where there are many */

@@ -176,6 +176,13 @@ static void put_host(struct gp_hta_tables *m, struct gp_report_table *t, const s
     gp_report_put_name(m->r, t, m->label.data, m->label.n, NULL, 0);
 }
 
+/* What is not known of the rest. */
+static void put_found(struct gp_report_table *t, const struct gp_idle_culprit *c, int64_t v)
+{
+    if (c->rest) gp_report_put_none(t);
+    else gp_report_put(t, v);
+}
+
 static bool has_samples(const gp_idle_culprits *all)
 {
     for (size_t i = 0; i < all->n; i++)
@@ -212,10 +219,10 @@ void gp_hta_table_culprits(struct gp_hta_tables *m)
             put_host(m, t, c);
             gp_hta_put_word(m, t, gp_idle_cause_name((enum gp_idle_cause)c->cause));
             gp_report_put(t, c->idle_ns);
-            gp_report_put(t, (int64_t)c->gaps);
-            gp_report_put(t, c->longest_ns);
-            gp_report_put(t, (int64_t)c->samples);
-            gp_report_put(t, c->longest_at_ns);
+            put_found(t, c, (int64_t)c->gaps);
+            put_found(t, c, c->longest_ns);
+            put_found(t, c, (int64_t)c->samples);
+            put_found(t, c, c->longest_at_ns);
             gp_hta_put_sid(m, t, c->range);
             gp_hta_put_sid(m, t, c->python);
             gp_hta_put_sid(m, t, c->op);

@@ -13,6 +13,7 @@ void gp_hta_culprit_put(struct gp_buf *b, const struct gp_hta *h, const struct g
 {
     const gp_sid frames[] = {c->range, c->python, c->op, c->api};
     size_t began = b->n;
+    if (c->rest) gp_buf_puts(b, GP_HTA_OTHER);
     for (size_t i = 0; i < GP_COUNT(frames); i++) {
         if (!frames[i]) continue;
         if (b->n > began) gp_buf_puts(b, " > ");
@@ -226,7 +227,7 @@ static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct g
     for (size_t i = 0; i < sums.n; i++) {
         const struct gp_idle_culprit *c = &sums.at[i];
         gp_sid frame = c->op ? c->op : c->python ? c->python : c->range;
-        if (c->cause != (uint32_t)worst) continue;
+        if (c->rest || c->cause != (uint32_t)worst) continue;
         if (frame && c->idle_ns > (all->idle_cause_ns[worst] - 1) / 10) {
             gp_buf_puts(b, ", mainly in ");
             gp_text_fit_place(b, gp_hta_str(h, frame), gp_string_len(&h->strings, frame), NAME_COLUMNS);

@@ -33,7 +33,10 @@ struct gp_report_table {
     const char *title; /* "Kernels" */
     const char *note;  /* a sentence below the title; NULL */
     const char *more;  /* what was left out of the rows: "and 34 more, 1.23 ms in all"; NULL */
-    bool detail;       /* too long for text: only CSV and HTML */
+    /* The same as a last row of CSV: 1 + the column that it has a sum for, and that; 0: none. */
+    size_t more_column;
+    int64_t more_sum;
+    bool detail; /* too long for text: only CSV and HTML */
     GP_VEC(struct gp_report_column) columns;
     GP_VEC(struct gp_cell) cells; /* row after row */
     GP_VEC(uint8_t)

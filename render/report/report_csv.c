@@ -98,6 +98,20 @@ static void end_line(struct gp_buf *b, size_t n, const char *last)
     gp_buf_puts(b, "\r\n");
 }
 
+/* What the rows before it do not add up to. */
+static void put_more(struct gp_buf *b, const struct gp_report_table *t, const char *note)
+{
+    bool named = false;
+    for (size_t c = 0; c < t->columns.n; c++) {
+        bool name = !named && t->columns.at[c].type <= GP_CELL_TEXT;
+        named |= name;
+        if (c) gp_buf_putc(b, ',');
+        if (name) gp_buf_puts(b, "(other)");
+        if (c + 1 == t->more_column) gp_buf_put_i64(b, t->more_sum);
+    }
+    end_line(b, t->columns.n, note);
+}
+
 void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t, const char *note)
 {
     size_t columns = t ? t->columns.n : 0, rows = t ? gp_report_rows(t) : 0;
@@ -114,6 +128,7 @@ void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t, cons
         }
         end_line(b, columns, note);
     }
+    if (t && t->more_column) put_more(b, t, note);
     for (size_t c = 1; c < columns && !rows && note; c++) gp_buf_putc(b, ',');
     if (!rows && note) end_line(b, columns, note);
 }

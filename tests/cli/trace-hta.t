@@ -362,4 +362,33 @@ test_expect_success 'operators by input shape: count, time, arithmetic, bytes an
     trace-hta -q -f html shapes.json | grep "GPU time by operator and input shape"
 '
 
+# 130 kernels of 20 us, one every 100 us, each launched in an operator of its own: 129 gaps of 80 us, and more culprits than are kept.
+awk 'BEGIN {
+    printf "["
+    for (i = 0; i < 130; i++) {
+        t = 100 * i
+        printf "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::op%c%c\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":90}\n",
+            i ? "," : "", 97 + i / 26, 97 + i % 26, t
+        printf ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":5,\"args\":{\"correlation\":%d}}\n", t + 70, i + 1
+        printf ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":20,\"args\":{\"device\":0,\"stream\":7,\"correlation\":%d}}\n", i % 3, t + 80, i + 1
+    }
+    print "]"
+}' >many.json
+test_expect_success 'rows that are cut carry what is left: rows and rest are the whole' '
+    for top in 0 1 7 200; do
+        trace-hta -q -f json -n $top many.json >out &&
+        jq -e ".devices[0] | .idle_ns == 10320000 and ([.idle_culprits[].idle_ns] | add) + .idle_culprits_rest_ns == 10320000
+            and .idle_culprits_rest_ns > 0" out &&
+        jq -e "([.kernels[].count] | add) + .kernels_rest.count == 130 and ([.kernels[].total_ns] | add) + .kernels_rest.total_ns == 2600000" out &&
+        jq -e "([.operators[].gpu_ns] | add) + .operators_rest.gpu_ns == 2600000" out &&
+        jq -e ".critical_path.paths[0] | ([.names[].total_ns] | add) + .names_rest.total_ns == .length_ns" out &&
+        for t in culprits:idle_ns:10320000 kernels:total_ns:2600000 operators:gpu_ns:2600000; do
+            column=${t#*:} && trace-hta -q -f csv -n $top -t "${t%%:*}" many.json | tr -d "\r" >rows &&
+            awk -F, -v name="${column%:*}" "NR == 1 { for (i = 1; i <= NF; i++) if (\$i == name) at = i } NR > 1 { n += \$at } END { print n }" rows >sum &&
+            echo "${t##*:}" >expect && test_cmp expect sum || return 1
+        done || return 1
+    done &&
+    trace-hta -q -t culprits -n 0 many.json >text && grep "^  (other) " text && trace-hta -q -t critical_names many.json | grep "and .* more, together"
+'
+
 test_done

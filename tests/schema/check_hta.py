@@ -39,6 +39,8 @@ class Check(Described):
         self.equal(where + ': gaps sum to idle', d['idle_gaps']['total_ns'], d['idle_ns'])
         self.equal(where + ': events of streams', sum(s['gpu_events'] for s in d['streams']), d['gpu_events'])
         self.equal(where + ': time of streams', sum(s['gpu_ns'] for s in d['streams']), d['gpu_ns'])
+        listed = sum(c['idle_ns'] for c in d['idle_culprits'])
+        self.equal(where + ': culprits and their rest', listed + d['idle_culprits_rest_ns'], d['idle_ns'])
         for stream in d['streams']:
             self.breakdown('%s stream %s' % (where, stream['stream']), stream)
 
@@ -51,8 +53,23 @@ class Check(Described):
         for i, path in enumerate(report['critical_path']['paths']):
             self.equal('paths[%d]: bounds sum to the length' % i, sum(path['bound'].values()), path['length_ns'])
             self.equal('paths[%d]: length' % i, path['length_ns'], path['end_ns'] - path['begin_ns'])
+            names = sum(n['total_ns'] for n in path['names']) + path['names_rest']['total_ns']
+            self.equal('paths[%d]: names and their rest' % i, names, path['length_ns'])
+        self.parts(report)
         quality = sum(issue['count'] for issue in report['quality']['issues'])
         self.equal('issues', quality, sum(x['count'] for i in report['inputs'] for x in i['issues']))
+
+    def parts(self, report):
+        """Rows that are parts of a whole add up to it, with what is not listed."""
+        events = sum(d['gpu_events'] for d in report['devices'])
+        time = sum(d['gpu_ns'] for d in report['devices'])
+        for rows, n, ns in (('kernels', 'count', 'total_ns'), ('operators', 'gpu_events', 'gpu_ns'),
+                            ('ranges', 'gpu_events', 'gpu_ns'), ('modules', 'gpu_events', 'gpu_ns'),
+                            ('operators_by_shape', 'gpu_events', 'gpu_ns')):
+            rest = report[rows + '_rest']
+            if report[rows]:
+                self.equal(rows + ' and their rest: events', sum(r[n] for r in report[rows]) + rest[n], events)
+                self.equal(rows + ' and their rest: time', sum(r[ns] for r in report[rows]) + rest[ns], time)
 
     def everything(self, report):
         """What must hold with --top 0."""
