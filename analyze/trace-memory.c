@@ -116,7 +116,7 @@ static int take_options(const struct opts *o, struct gp_memory_opts *to, struct 
         to->at = GP_AT_TIME;
         if (gp_parse_duration(o->at, &to->at_ns, err)) return gp_err_context(err, "--at");
     }
-    return 0;
+    return gp_front_check_pages(&o->front, o->flame, o->timeline, err);
 }
 
 static int write_answer(struct gp_front *f, const struct opts *o, const struct gp_answer_format *format,
@@ -159,11 +159,11 @@ static int compare(struct gp_front *f, const struct opts *o, struct gp_memory *m
 static int run(struct gp_front *f, const struct opts *o, struct gp_memory *m, struct gp_err *err)
 {
     const struct gp_answer_format *format = gp_answer_format(gp_memory_formats, o->front.common.format);
+    const char *link = o->flame ? "--flame" : o->timeline ? "--timeline" : NULL;
     struct gp_memory_opts mo;
     if (take_options(o, &mo, err) ||
         (o->table && gp_answer_check(gp_memory_formats, format, GP_MEMORY_TAKES_TABLE, "--table", err)) ||
-        (o->flame && gp_answer_check(gp_memory_formats, format, GP_MEMORY_TAKES_PAGES, "--flame", err)) ||
-        (o->timeline && gp_answer_check(gp_memory_formats, format, GP_MEMORY_TAKES_PAGES, "--timeline", err)))
+        gp_answer_check(gp_memory_formats, format, GP_MEMORY_TAKES_PAGES, link, err))
         return -1;
     gp_memory_init(m, &mo);
     for (size_t i = 0; i < f->n; i++)

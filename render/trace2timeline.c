@@ -75,7 +75,9 @@ static int find_windows(struct job *j, struct gp_err *err)
     struct gp_timeline_window *view = &j->answer.view;
     int64_t origin = gp_lanes_origin(&j->t);
     if (o->steps && gp_timeline_steps(view, o->steps, &j->h, err)) return -1;
-    if (o->range && gp_timeline_range(view, "range", o->range, strlen(o->range), origin, err)) return -1;
+    if (o->range && (gp_timeline_range(view, "range", o->range, strlen(o->range), origin, err) ||
+                     gp_timeline_check_range(view, o->range, &j->t, err)))
+        return -1;
     gp_front_warn_marker(&j->front, j->h.steps.n);
     bool part = !o->range && !o->steps && !o->front.whole;
     if (part && (j->t.events[GP_GPU].n ? !gp_timeline_all_steps(&j->answer.open, &j->h)

@@ -1,5 +1,6 @@
 #include "analyze/front/front.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -232,6 +233,27 @@ int gp_front_check_inputs(const struct gp_front *f, const struct gp_input_qualit
                           struct gp_err *err)
 {
     return gp_front_check_empty(f, gp_input_quality_gpu_events(in, n), gp_input_quality_cut(in, n), err);
+}
+
+static int check_page(const struct gp_front_opts *o, const char *option, const char *page, struct gp_err *err)
+{
+    const char *output = o->common.output, *folder = output ? strrchr(output, '/') : NULL;
+    const char *name = page ? strrchr(page, '/') : NULL;
+    bool absolute = page && *page == '/';
+    if (!page || strstr(page, "://") || (absolute && !strchr(name, '.'))) return 0;
+    struct gp_buf path = {0};
+    if (folder && !absolute) gp_buf_put(&path, output, (size_t)(folder - output) + 1);
+    gp_buf_puts(&path, page);
+    int missing = access(gp_buf_str(&path), R_OK);
+    if (missing) gp_fail(err, GP_E_USAGE, -1, "%s: %s: %s", option, gp_buf_str(&path), strerror(errno));
+    gp_buf_release(&path);
+    return missing;
+}
+
+int gp_front_check_pages(const struct gp_front_opts *o, const char *flame, const char *timeline,
+                         struct gp_err *err)
+{
+    return check_page(o, "--flame", flame, err) || check_page(o, "--timeline", timeline, err) ? -1 : 0;
 }
 
 void gp_front_warn_marker(const struct gp_front *f, size_t steps)

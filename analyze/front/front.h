@@ -139,6 +139,11 @@ GP_MUST_CHECK int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_ev
 /* The same of N inputs as they were judged. */
 GP_MUST_CHECK int gp_front_check_inputs(const struct gp_front *f, const struct gp_input_quality *in, size_t n,
                                         struct gp_err *err);
+/* Are the pages there that the answer is to link to, by --flame and --timeline? They are given as paths from the answer; NULL:
+ * none is wanted. An address is taken as it is: one with "://", or an absolute one without an extension, such as those of
+ * trace-serve. */
+GP_MUST_CHECK int gp_front_check_pages(const struct gp_front_opts *o, const char *flame, const char *timeline,
+                                       struct gp_err *err);
 /* On standard error, unless --quiet: that --step-marker was given, but there are no STEPS. */
 void gp_front_warn_marker(const struct gp_front *f, size_t steps);
 /* The reason why a picture of T is empty, on standard error unless --quiet, where T has no GPU events; with ELSE_DO, which may be

@@ -50,8 +50,7 @@ void gp_hta_forget_times(struct gp_hta *h)
     gp_hta_release_steps(h);
     gp_hta_release_paths(h);
     gp_hta_release_sampled(h);
-    gp_hta_release_collectives(
-        h); /* their kernels wait for other ranks, which were measured at another time */
+    gp_hta_release_collectives(h); /* their kernels wait for other ranks */
     keep_counts(&h->bound.b);
     memset(h->bound.idle_cause_ns, 0, sizeof h->bound.idle_cause_ns);
     memset(h->bound.path_bound_ns, 0, sizeof h->bound.path_bound_ns);

@@ -28,7 +28,8 @@ static int check_opts(const struct gp_ranks *r, struct gp_err *err)
     const char *link = o->flame ? "--flame" : o->timeline ? "--timeline" : NULL;
     if (gp_answer_check(gp_hta_formats, r->format, GP_HTA_TAKES_TABLE, o->table ? "--table" : NULL, err))
         return -1;
-    return gp_answer_check(gp_hta_formats, r->format, GP_HTA_TAKES_LINKS, link, err);
+    return gp_answer_check(gp_hta_formats, r->format, GP_HTA_TAKES_LINKS, link, err) ||
+           gp_front_check_pages(&o->front, o->flame, o->timeline, err);
 }
 
 /* The operands, then those of --from. */

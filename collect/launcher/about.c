@@ -213,16 +213,41 @@ static unsigned long long ull(uint64_t v)
     return v;
 }
 
+static uint64_t samples_of(const struct gp_about *a)
+{
+    const struct gp_sampler_counts *c = &a->samples;
+    return a->sampled ? c->samples.whole + c->samples.partial + c->samples.skipped : 0;
+}
+
+/* What --sample and --sample-metrics recorded; BEFORE what comes first. */
+static void put_samples_sum(struct gp_buf *b, const struct gp_about *a, const char *before)
+{
+    if (a->sampled) gp_buf_printf(b, "%s%llu samples", before, ull(samples_of(a)));
+    if (a->counters_sampled)
+        gp_buf_printf(b, "%s%llu counter samples", a->sampled ? ", " : before, ull(a->counter_samples));
+}
+
+/* How the command ended, where that is not as it should. */
+static void put_exit(struct gp_buf *b, const struct gp_about *a)
+{
+    if (a->signal)
+        gp_buf_printf(b, ", the command was ended by signal %d (%s)", a->signal, strsignal(a->signal));
+    else if (a->status) gp_buf_printf(b, ", the command exited with status %d", a->status);
+}
+
 /* No process was recorded. */
 static void put_nothing(struct gp_buf *b, const struct gp_about *a)
 {
     const struct gp_hub_totals *t = &a->totals;
+    bool samples = samples_of(a) || (a->counters_sampled && a->counter_samples);
     if (a->reader_left) gp_buf_puts(b, "stopped because the reader exited before a process was recorded: ");
     else if (a->opts->filter && strstr(a->opts->filter, "rank:"))
         gp_buf_puts(b, "no rank of --filter used CUDA: ");
     else if (!t->unserved && !t->refused && !t->garbled)
         gp_buf_puts(b, "no process used CUDA, or none could reach the launcher: ");
-    gp_buf_puts(b, "nothing was recorded");
+    gp_buf_puts(b, samples ? "no GPU work was recorded, only " : "nothing was recorded");
+    if (samples) put_samples_sum(b, a, "");
+    put_exit(b, a);
 }
 
 /* Of interest to those who ask whether the recording can be trusted, and what it cost. */
@@ -271,16 +296,13 @@ void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
         gp_buf_printf(b, " (%llu dropped, %llu without a time), %llu calls, %llu ranges", ull(s->dropped),
                       ull(s->bad_time), ull(s->calls), ull(s->ranges));
     if (a->kept) gp_buf_printf(b, ", the last %g s kept", (double)a->opts->last_ns / 1e9);
-    if (a->sampled)
-        gp_buf_printf(
-            b, ", %llu samples",
-            ull(a->samples.samples.whole + a->samples.samples.partial + a->samples.samples.skipped));
-    if (a->counters_sampled) gp_buf_printf(b, ", %llu counter samples", ull(a->counter_samples));
+    put_samples_sum(b, a, ", ");
     if (a->opts->memory) gp_buf_printf(b, ", %llu allocations", ull(s->allocations));
     if (a->opts->budget >= 0) put_budget(b, a);
     if (t->cut) gp_buf_printf(b, ", %u ended early", t->cut);
     if (t->cut && verbose) gp_buf_printf(b, " (%llu records salvaged)", ull(s->salvaged));
     if (t->live) gp_buf_printf(b, ", %u still running", t->live);
     if (a->reader_left) gp_buf_puts(b, ", stopped because the reader exited");
+    put_exit(b, a);
     put_cost(b, a);
 }

@@ -6,6 +6,7 @@
 #include "analyze/view/steps.h"
 #include "formats/base/amount.h"
 #include "formats/base/mem.h"
+#include "formats/base/scale.h"
 
 enum { MOST_WINDOWS = 10000, RANK_OF_NO_STEP = 3 };
 
@@ -32,6 +33,24 @@ int gp_timeline_range(struct gp_timeline_window *w, const char *option, const ch
     w->begin_ns = from > most - origin_ns && origin_ns > 0 ? most : origin_ns + from;
     w->end_ns = to > most - origin_ns && origin_ns > 0 ? most : origin_ns + to;
     return 0;
+}
+
+int gp_timeline_check_range(const struct gp_timeline_window *w, const char *text, const struct gp_trace *t,
+                            struct gp_err *err)
+{
+    int64_t origin = gp_lanes_origin(t), last = origin;
+    for (int table = 0; table < GP_TABLE_COUNT; table++)
+        for (size_t i = 0; i < t->events[table].n; i++) {
+            int64_t end = t->events[table].start_ns[i] + t->events[table].dur_ns[i];
+            if (end > last) last = end;
+        }
+    if (w->begin_ns <= last) return 0;
+    struct gp_buf all = {0};
+    gp_scale_put(&all, GP_UNIT_NS, last - origin);
+    gp_fail(err, GP_E_USAGE, -1, "--range: %s is outside of the trace, which takes %s", text,
+            gp_buf_str(&all));
+    gp_buf_release(&all);
+    return -1;
 }
 
 /* The number at the end of a step's name; false: it has none. */

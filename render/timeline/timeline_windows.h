@@ -26,6 +26,9 @@ struct gp_timeline_windows {
 /* "12ms-14ms", "12ms-", "-14ms": N bytes at TEXT, times after ORIGIN_NS. OPTION is for messages. */
 GP_MUST_CHECK int gp_timeline_range(struct gp_timeline_window *w, const char *option, const char *text,
                                     size_t n, int64_t origin_ns, struct gp_err *err);
+/* Fails where W, the words TEXT of --range, lies after all events of T. */
+GP_MUST_CHECK int gp_timeline_check_range(const struct gp_timeline_window *w, const char *text,
+                                          const struct gp_trace *t, struct gp_err *err);
 /* "3", "3-5": steps of H by the numbers in their names, from the host's side of the first to the end of the last on any
  * device. */
 GP_MUST_CHECK int gp_timeline_steps(struct gp_timeline_window *w, const char *text, const struct gp_hta *h,

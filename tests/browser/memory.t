@@ -35,6 +35,7 @@ segment = {"device": 0, "address": 1 << 40, "total_size": 20 * M, "allocated_siz
 marks = [{"stage": s, "name": "ProfilerStep#1", "device": 0, "time_us": 10 ** 15 + t} for s, t in (("START", 500), ("END", 3500))]
 pickle.dump({"segments": [segment], "device_traces": [trace], "external_annotations": marks, "allocator_settings": {}}, open("evil.pickle", "wb"))
 END
+touch "a b.html"
 "$memory" -q -f html evil.pickle -o evil.html --timeline 'a b.html' || exit 1
 "$memory" -q -f html "$samples"/leak.pickle.gz -o leak.html || exit 1
 "$memory" -q -f html "$samples"/ddp.rank0.pickle.gz "$samples"/ddp.rank1.pickle.gz -o ranks.html || exit 1

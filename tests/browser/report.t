@@ -28,7 +28,7 @@ awk 'BEGIN {
 }' >names.json
 "$hta" -q -f html names.json >names.html || exit 1
 "$hta" -q -f html --top 0 names.json >again.html || exit 1
-"$hta" -q -f html --flame flame.html names.json >linked.html || exit 1
+touch flame.html && "$hta" -q -f html --flame flame.html names.json >linked.html || exit 1
 "${hta%/*}/trace2flame" -q -f html names.json >flame.html || exit 1
 
 . "$here/tries.sh"

@@ -222,10 +222,16 @@ test_expect_success 'the page is HTML and has the figures' '
 '
 
 test_expect_success 'findings lead to pages of the same traces' '
+    mkdir -p "a b" sub && touch "a b/flame.html" time.html sub/near.html &&
     trace-hta -f html --flame "a b/flame.html" --timeline time.html alone.json >out &&
     grep -q "href=\"./a%20b/flame.html#[^\"]*s=[^\"]*\">flame graph</a>" out && grep -q "href=\"./time.html#find=idle_[a-z_]*\">timeline</a>" out &&
     trace-hta -f html alone.json >out && ! grep -q ">flame graph</a>" out &&
-    status_of trace-hta --flame flame.html alone.json && test $status = 2 && test_must_be_empty out
+    status_of trace-hta --flame time.html alone.json && test $status = 2 && test_must_be_empty out &&
+    trace-hta -q -f html -o sub/page.html --flame near.html alone.json && trace-hta -q -f html --flame /traces/3/flame alone.json >out &&
+    for page in "--flame nosuch.html" "--timeline nosuch.html" "--flame near.html" "--flame /nosuch.html"; do
+        status_of trace-hta -f html $page alone.json && test $status = 2 && test_must_be_empty out &&
+        grep "^trace-hta: ${page% *}: ${page#* }: No such file or directory$" err || return 1
+    done
 '
 
 test_expect_success '--verbose tells what was read' '

@@ -225,6 +225,30 @@ class Sessions(unittest.TestCase):
             self.assertTrue(text.startswith(expected), text)
 
 
+    def test_what_was_not_measured_is_none(self):
+        unknown, known, texts, compared = program("""
+            def why(f):
+                try: f()
+                except Exception as e: return f"{type(e).__name__}: {e}"
+            with gp.session("a", light=True) as a: sum(range(1000))
+            with gp.session("n", iterations=2, light=True) as n: pass
+            b = gp.measure(lambda: None, iterations=4, light=True)
+            c = gp.measure(lambda: sum(range(100000)), iterations=2, light=True)
+            d = b.compare(c)
+            out([a.gpu_ns, a.gpu_ms, a.kernel_ns, a.peak_bytes, a.hta, n.total_ns, n.total_ms, n.cpu_ns, n.cpu_ms],
+                [a.total_ms > 0, a.total_ns > 0, a.cpu_ns >= 0], [str(a), str(n), why(lambda: a.compare(3)), d.text],
+                [d.comparable, d.verdict, d.unit, d.baseline_ns == round(b.total_ns / 4), d.current_ns == round(c.total_ns / 2),
+                 d.speedup == d.baseline_ns / d.current_ns, d.speedup_low, d.kernels, d.document])
+        """)
+        self.assertEqual(unknown, [None] * 9)
+        self.assertEqual(known, [True, True, True])
+        self.assertIn("GPU time unknown", texts[0])
+        self.assertIn("nothing was measured", texts[1])
+        self.assertTrue(texts[2].startswith("TypeError: compare: takes two sessions"), texts[2])
+        self.assertIn("kernels are not compared; session '<lambda>' has no trace: ", texts[3].replace("Session.", ""))
+        self.assertEqual(compared, [True, "inconclusive", "step", True, True, True, None, [], {}])
+
+
 class Ladder(unittest.TestCase):
     def one(self, text="with gp.session('s') as s: pass\nout(s.warnings, s.trace, s.total_ns > 0, len(s.kernels), str(s))", **env):
         return program(text, **env)

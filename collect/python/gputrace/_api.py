@@ -36,12 +36,13 @@ def profile_with_result(function: Callable, *args, light: bool = False, **keywor
 
 
 def compare(baseline: Session, current: Session) -> _results.Comparison:
-    """What changed between two sessions, by ``trace-diff``. Raises RuntimeError if one has no trace."""
+    """What changed between two sessions, by ``trace-diff``. Where one has no trace: the times that both have, and ``text`` says
+    what is missing."""
     for s in (baseline, current):
         if not isinstance(s, Session):
             raise TypeError(f"compare: takes two sessions, not {s!r}")
-        if not s.trace:
-            raise RuntimeError(f"session {s.name!r} has no trace to compare: {'; '.join(s._warnings)}")
+    if not baseline.trace or not current.trace:
+        return _results.comparison_of_times(baseline, current)
     marker = baseline._marker() if baseline.iterations and current.iterations else []
     document = _tools.document("trace-diff", "--any-work", "--gate", "none", "-n", "0", *marker, "--", baseline.trace,
                                current.trace, ok=(0, 1, 3))
@@ -72,10 +73,12 @@ def classify(function: Callable, *args, light: bool = False, iterations: int = 1
     s = measure(function, *args, warmup=2, iterations=iterations, **keywords)
     suggest = s.suggest
     if not suggest or not s.kernels:
-        return s.result, _results.Classification("unknown", s.gpu_ns // iterations or None, None, None, None, False,
+        time_ns = s.gpu_ns // iterations if s.gpu_ns else None
+        return s.result, _results.Classification("unknown", time_ns, None, None, None, False,
                                                  s.warnings or ("nothing ran on a GPU",))
-    time_ns = s.gpu_ns // max(1, s.iterations)
-    regime = _REGIMES.get(suggest["regime"]["step"], "neither")
+    busy_ns = s.gpu_ns if s.gpu_ns is not None else s.kernel_ns
+    time_ns = busy_ns // max(1, s.iterations)
+    regime = _REGIMES.get(suggest["regime"]["step"], "unknown" if not suggest["step"] else "neither")
     rates, share = _rates(time_ns, flops, bytes), None
     peaks = _peaks(ceilings, args) or _peaks_of(suggest, args) or _probe(args, rates)
     if any(rates):

@@ -25,7 +25,7 @@ class RangeTime:
     calls: int
     gpu_events: int
     gpu_ns: int
-    host_ns: int
+    host_ns: Optional[int]  #: None: reading counters changed it
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Operator:
     calls: int
     gpu_events: int
     gpu_ns: int
-    host_ns: int
+    host_ns: Optional[int]  #: None: reading counters changed it
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Comparison:
     verdict: str
     text: str
     unit: str  #: of the times: "step" or "trace"
-    baseline_ns: Optional[int]  #: time per step, otherwise GPU time of the trace
+    baseline_ns: Optional[int]  #: time per step, otherwise GPU time of the trace; wall time where a session has no trace
     current_ns: Optional[int]
     speedup: Optional[float]  #: baseline over current; above 1 the current one is faster
     speedup_low: Optional[float]  #: ends of the interval, where there are enough steps for one
@@ -162,6 +162,30 @@ def comparison(diff, memory_change):
     text = summary.get("sentence") or "; ".join(str(r) for r in diff.get("reasons") or [])
     return Comparison(diff["comparable"], summary["verdict"], text, diff["unit"], before, after,
                       before / after if before and after else None, low, high, memory_change, rows, diff)
+
+
+def comparison_of_times(baseline, current):
+    """Of two sessions, of which one at least has no trace: what both have measured."""
+    steps = baseline.iterations and current.iterations
+    each = (baseline.iterations, current.iterations) if steps else (1, 1)
+    parts, pair = [], None
+    for what, attribute in (("GPU time", "gpu_ns"), ("wall time", "total_ns"), ("processor time", "cpu_ns")):
+        before, after = getattr(baseline, attribute), getattr(current, attribute)
+        if before is None or after is None:
+            continue
+        before, after = round(before / each[0]), round(after / each[1])
+        if attribute == "total_ns":
+            pair = before, after
+        change = f" ({100 * (after - before) / before:+.1f}%)" if before else ""
+        parts.append(f"{what} {before / 1e6:.3f} -> {after / 1e6:.3f} ms{change}")
+    lacks = [f"session {s.name!r} has no trace: {'; '.join(s.warnings) or 'none was recorded'}"
+             for s in (baseline, current) if not s.trace]
+    peaks = baseline.peak_bytes, current.peak_bytes
+    text = "; ".join([", ".join(parts) or "nothing was measured on both sides", "kernels are not compared", *lacks])
+    before, after = pair or (None, None)
+    return Comparison(pair is not None, "inconclusive" if pair else "not_comparable", text, "step" if steps else "trace", before,
+                      after, before / after if before and after else None, None, None,
+                      peaks[1] - peaks[0] if None not in peaks else None, (), {})
 
 
 def plain(value):

@@ -17,6 +17,7 @@ from ._core_or_pure import core
 _SYNC, _MEMORY = 1, 2
 _E_OFF, _E_LIBRARY, _E_CUPTI, _E_HELD = 1, 2, 4, 5
 _STEP = "gputrace.step"
+_UNTIMED = "trace: the GPU was measured kernel by kernel, so times between launches are not meaningful"
 _numbers = itertools.count(1)
 _folder = None
 _lock = threading.Lock()
@@ -55,8 +56,8 @@ def _ms(ns):
 class Session:
     """What ``session()`` gives: a context manager, to be iterated over for a loop with warm-up, and afterwards its results.
 
-    Results that need a trace are read from it when they are first asked for. They are 0, None or empty where the session has
-    no trace; ``warnings`` says why.
+    Results that need a trace are read from it when they are first asked for. What was not measured is None, or has no rows where
+    it is a table; ``warnings`` says why.
     """
 
     def __init__(self, name, warmup=0, iterations=None, sync=True, memory=False, trace=None, ops=False, light=False):
@@ -327,43 +328,47 @@ class Session:
             if any(d["name"] is None for d in self.hta["devices"]):
                 lost.append("CUPTI did not report what the device is, so that advice has no ceilings of it")
             for issue in self.hta["quality"]["issues"]:
-                lost.append(f"trace: {issue['kind']}: {issue['count']}")
+                lost.append(_UNTIMED if issue["kind"] == "counters" else f"trace: {issue['kind']}: {issue['count']}")
         return tuple(self._warnings + lost)
 
     @property
-    def total_ns(self) -> int:
-        """Wall time of the measured part."""
+    def total_ns(self) -> Optional[int]:
+        """Wall time of the measured part; None if nothing was measured."""
         self._check()
-        return self._total_ns or 0
+        return self._total_ns
 
     @property
-    def cpu_ns(self) -> int:
-        """Processor time of this process, all threads, in the measured part."""
+    def cpu_ns(self) -> Optional[int]:
+        """Processor time of this process, all threads, in the measured part; None if nothing was measured."""
         self._check()
-        return self._cpu_ns or 0
+        return self._cpu_ns
 
     @property
-    def gpu_ns(self) -> int:
-        """Time in which a device was busy, summed over devices; without a trace, between CUDA events."""
+    def gpu_ns(self) -> Optional[int]:
+        """Time in which a device was busy, summed over devices; without a trace, between CUDA events. None if it is not known:
+        without either, or where counters made the GPU run kernel by kernel."""
         hta = self.hta
-        return sum(d["busy_ns"] for d in hta["devices"]) if hta else self._gpu_ns or 0
+        if not hta:
+            return self._gpu_ns
+        busy = [d["busy_ns"] for d in hta["devices"]]
+        return None if None in busy else sum(busy)
 
     @property
-    def kernel_ns(self) -> int:
-        """Sum of the durations of all GPU events; more than gpu_ns where they overlap."""
-        return sum(k.total_ns for k in self.kernels)
+    def kernel_ns(self) -> Optional[int]:
+        """Sum of the durations of all GPU events; more than gpu_ns where they overlap. None without a trace."""
+        return sum(k.total_ns for k in self.kernels) if self.hta else None
 
     @property
-    def total_ms(self) -> float:
-        return self.total_ns / 1e6
+    def total_ms(self) -> Optional[float]:
+        return _ms(self.total_ns)
 
     @property
-    def gpu_ms(self) -> float:
-        return self.gpu_ns / 1e6
+    def gpu_ms(self) -> Optional[float]:
+        return _ms(self.gpu_ns)
 
     @property
-    def cpu_ms(self) -> float:
-        return self.cpu_ns / 1e6
+    def cpu_ms(self) -> Optional[float]:
+        return _ms(self.cpu_ns)
 
     @property
     def peak_bytes(self) -> Optional[int]:
@@ -468,7 +473,8 @@ class Session:
             lines += [f"  - [{a.priority}] {a.text}: {a.action} (saves {a.saving_low_ns / 1e6:.3f} to "
                       f"{a.saving_high_ns / 1e6:.3f} ms per {self.suggest['step']['unit']})" for a in self.advice[:3]]
         elif self._trace:
-            lines.append("no advice: nothing was found that would shorten it" if self.kernels else "nothing ran on a GPU")
+            lines.append("nothing ran on a GPU" if not self.kernels else "no advice: the times of its steps are not known"
+                         if not self.suggest["step"] else "no advice: nothing was found that would shorten it")
         lines += [f"note: {w}" for w in self.warnings]
         cost = self.cost
         lines.append(f"this session cost {cost.begin_ns / 1e6:.1f} ms to begin and {cost.end_ns / 1e6:.1f} ms to end"
@@ -476,10 +482,12 @@ class Session:
         return "\n".join(lines)
 
     def _headline(self):
+        if self.total_ns is None:
+            return f"{self.name}: nothing was measured"
         each = ""
         if self.iterations:
             each = f"{self.iterations} iterations of {self.total_ms / self.iterations:.3f} ms, "
-        gpu = f"GPU busy {self.gpu_ms:.3f} ms" if self._trace or self._gpu_ns is not None else "GPU time unknown"
+        gpu = f"GPU busy {self.gpu_ms:.3f} ms" if self.gpu_ns is not None else "GPU time unknown"
         return f"{self.name}: {each}{self.total_ms:.3f} ms in total, {gpu}, CPU {self.cpu_ms:.3f} ms"
 
     def __repr__(self):

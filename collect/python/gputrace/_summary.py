@@ -224,9 +224,9 @@ def summary() -> Tuple[RangeSummary, ...]:
             counted = {m: c.value for m, c in _counters.get(name, {}).items() if c.value is not None}
             if more:
                 gpu, memory = more.gpu.row(), more.memory.row()
-                counted = more.memory.count > 0
-                extra = (more.gpu.count or None, *gpu, *memory, more.allocations if counted else None,
-                         more.frees if counted else None)
+                measured = more.memory.count > 0
+                extra = (more.gpu.count or None, *gpu, *memory, more.allocations if measured else None,
+                         more.frees if measured else None)
             rows.append(RangeSummary(name, count, total, total / count, least, most, _spread(count, total, squares), *extra,
                                      metrics=metrics, counters=counted))
     return tuple(sorted(rows, key=lambda r: (-r.total_ns, r.name)))

@@ -51,6 +51,41 @@ static void a_run_without_cuda_is_named(void **state)
     assert_sum(&a, "no rank of --filter used CUDA: nothing was recorded");
 }
 
+static void samples_are_named_where_there_is_nothing_else(void **state)
+{
+    (void)state;
+    struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
+    struct gp_about a = {.opts = &o, .sampled = true, .samples = {.samples = {.whole = 390, .partial = 10}}};
+    assert_sum(
+        &a,
+        "no process used CUDA, or none could reach the launcher: no GPU work was recorded, only 400 samples");
+    a.counters_sampled = true;
+    a.counter_samples = 7;
+    assert_sum(
+        &a,
+        "no process used CUDA, or none could reach the launcher: no GPU work was recorded, only 400 samples, "
+        "7 counter samples");
+    a.samples.samples.whole = a.samples.samples.partial = 0;
+    a.counter_samples = 0;
+    assert_sum(&a, "no process used CUDA, or none could reach the launcher: nothing was recorded");
+}
+
+static void a_command_that_fails_is_named_with_how_it_ended(void **state)
+{
+    (void)state;
+    struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
+    struct gp_about a = {.opts = &o, .status = 3, .totals = {.processes = 1}};
+    assert_sum(&a, "0 kernels, 0 copies, 0 sets, 1 process, 0 lost, the command exited with status 3");
+    a.status = 137;
+    a.signal = 9;
+    assert_sum(&a,
+               "0 kernels, 0 copies, 0 sets, 1 process, 0 lost, the command was ended by signal 9 (Killed)");
+    a.totals.processes = 0;
+    assert_sum(&a, "no process used CUDA, or none could reach the launcher: nothing was recorded, the "
+                   "command was ended by "
+                   "signal 9 (Killed)");
+}
+
 static void verbose_and_options_add_their_figures(void **state)
 {
     (void)state;
@@ -74,6 +109,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sum_says_what_was_collected_and_what_was_lost),
         cmocka_unit_test(a_run_without_cuda_is_named),
+        cmocka_unit_test(samples_are_named_where_there_is_nothing_else),
+        cmocka_unit_test(a_command_that_fails_is_named_with_how_it_ended),
         cmocka_unit_test(verbose_and_options_add_their_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
