@@ -238,7 +238,7 @@ struct gp_suggest {
     struct gp_strings strings; /* all sids */
     struct gp_input_quality input;
     GP_VEC(struct gp_input_quality)
-    inputs; /* of a trace that several files were joined to; otherwise empty */
+    inputs;       /* of a trace that several files were joined to; otherwise empty */
     bool untimed; /* measured kernel by kernel: nothing of steps, idle or host time is known */
     struct gp_suggest_step step;
     uint32_t regime;                    /* enum gp_regime, of the step */

@@ -1,8 +1,8 @@
 /* Cells and columns that several of trace-hta's tables have. */
 #include <string.h>
 #include "analyze/names/names.h"
-#include "formats/base/scale.h"
 #include "render/hta/hta_tables_priv.h"
+#include "render/report/record.h"
 
 size_t gp_hta_rows_shown(const struct gp_hta_tables *m, size_t n)
 {
@@ -57,32 +57,9 @@ void gp_hta_put_id(struct gp_report_table *t, uint64_t id)
     else gp_report_put(t, (int64_t)id);
 }
 
-/* "and 34 more, 1.23 ms in all" */
-/* 1 + the column whose rows are parts of a whole. */
-static size_t sum_column(const struct gp_report_table *t)
-{
-    static const char *const ids[] = {"total_ns", "gpu_ns", "idle_ns"};
-    for (size_t c = 0; c < t->columns.n; c++)
-        for (size_t i = 0; i < GP_COUNT(ids); i++)
-            if (!strcmp(t->columns.at[c].id, ids[i])) return c + 1;
-    return 0;
-}
-
 void gp_hta_note_more(struct gp_hta_tables *m, struct gp_report_table *t, size_t left, int64_t left_ns)
 {
-    if (!left) return;
-    struct gp_buf b = {0};
-    gp_buf_puts(&b, "and ");
-    gp_scale_put_count(&b, left);
-    gp_buf_puts(&b, " more");
-    if (left_ns > 0) {
-        gp_buf_puts(&b, left > 1 ? ", together " : ", ");
-        gp_scale_put(&b, GP_UNIT_NS, left_ns);
-        t->more_column = sum_column(t);
-        t->more_sum = left_ns;
-    }
-    t->more = gp_report_str(m->r, b.data, b.n);
-    gp_buf_release(&b);
+    gp_record_more(m->r, t, left, left_ns);
 }
 
 void gp_hta_rank_columns(struct gp_report_table *t)

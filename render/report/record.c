@@ -163,6 +163,16 @@ void gp_columns_put(struct gp_report *r, struct gp_report_table *t, const struct
     }
 }
 
+/* 1 + the column whose rows are parts of a whole; 0: none. */
+static size_t sum_column(const struct gp_report_table *t)
+{
+    static const char *const ids[] = {"total_ns", "gpu_ns", "idle_ns"};
+    for (size_t c = 0; c < t->columns.n; c++)
+        for (size_t i = 0; i < GP_COUNT(ids); i++)
+            if (!strcmp(t->columns.at[c].id, ids[i])) return c + 1;
+    return 0;
+}
+
 void gp_record_more(struct gp_report *r, struct gp_report_table *t, size_t left, int64_t time_ns)
 {
     if (!left) return;
@@ -173,6 +183,8 @@ void gp_record_more(struct gp_report *r, struct gp_report_table *t, size_t left,
     if (time_ns > 0) {
         gp_buf_puts(&b, left > 1 ? ", together " : ", ");
         gp_scale_put(&b, GP_UNIT_NS, time_ns);
+        t->more_column = sum_column(t);
+        t->more_sum = time_ns;
     }
     t->more = gp_report_str(r, b.data, b.n);
     gp_buf_release(&b);
