@@ -112,6 +112,7 @@ static void cost_of(const struct gp_compile *c, const struct gp_compile_trace *t
 {
     int64_t idle = 0;
     bool found = false;
+    if (gp_input_quality_untimed(&t->input, 1)) return; /* it is not known when the GPU was idle */
     for (size_t i = 0; i < t->regions.n; i++) {
         const struct gp_compile_region *r = &t->regions.at[i];
         if (!r->steady || !breaks_in(c, b, r->compile_id)) continue;

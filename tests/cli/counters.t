@@ -77,6 +77,11 @@ test_expect_success 'trace2timeline: the events as recorded, without steps, find
     trace2timeline -o page.html "$counted" 2>err && says err && test_must_fail grep "a step takes" err
 '
 
+test_expect_success 'trace-compile: no time of a step' '
+    trace-compile -q -f json "$counted" >out && test_must_fail grep "\"step_ns\": [0-9]" out && trace-compile -q "$counted" >text && says text &&
+    test_must_fail grep "292 ms" text
+'
+
 test_expect_success 'trace-convert keeps it: what it writes is such a trace, too' '
     for f in gpuprof chrome; do
         trace-convert -q --to $f "$counted" >copy && trace-hta -q -f json copy >out && all_null ".devices[].span_ns" || return 1
