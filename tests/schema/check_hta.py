@@ -55,11 +55,11 @@ class Check(Described):
             self.equal('paths[%d]: length' % i, path['length_ns'], path['end_ns'] - path['begin_ns'])
             names = sum(n['total_ns'] for n in path['names']) + path['names_rest']['total_ns']
             self.equal('paths[%d]: names and their rest' % i, names, path['length_ns'])
-        self.parts(report)
+        self.rests(report)
         quality = sum(issue['count'] for issue in report['quality']['issues'])
         self.equal('issues', quality, sum(x['count'] for i in report['inputs'] for x in i['issues']))
 
-    def parts(self, report):
+    def rests(self, report):
         """Rows that are parts of a whole add up to it, with what is not listed."""
         events = sum(d['gpu_events'] for d in report['devices'])
         time = sum(d['gpu_ns'] for d in report['devices'])
