@@ -52,22 +52,28 @@ struct plot {
 
 /* ---- what there is ---- */
 
+/* Damaged counters may give any number; the scales are for what a device can do. */
+static bool can_be(double v)
+{
+    return v >= 1e-15 && v <= 1e30;
+}
+
 static void widen(double *low, double *high, double v)
 {
-    if (!(v > 0) || !isfinite(v)) return;
+    if (!can_be(v)) return;
     *low = fmin(*low, v);
     *high = fmax(*high, v);
 }
 
 static void raise(struct limit *l, double per_s)
 {
-    if (per_s > l->per_s) l->per_s = per_s;
+    if (can_be(per_s) && per_s > l->per_s) l->per_s = per_s;
 }
 
 /* What was measured on the device takes the place of what the counters state. */
 static void take_measured(struct limit *l, const struct gp_ceiling *c)
 {
-    if (c->per_s > 0) *l = (struct limit){c->per_s, true};
+    if (can_be(c->per_s)) *l = (struct limit){c->per_s, true};
 }
 
 static void collect(struct plot *p, const struct gp_ceilings *measured)
@@ -81,14 +87,14 @@ static void collect(struct plot *p, const struct gp_ceilings *measured)
         struct point at = {.group = g, .flops_per_s = k.flops / s};
         bool any = false;
         for (int i = 0; i < LEVELS; i++) {
-            at.intensity[i] = bytes[i] > 0 ? k.flops / bytes[i] : NAN;
+            at.intensity[i] = bytes[i] > 0 && can_be(k.flops / bytes[i]) ? k.flops / bytes[i] : NAN;
             any |= at.intensity[i] > 0;
         }
         raise(&p->slope[0], k.peak_dram_bps);
         raise(&p->slope[1], k.peak_l2_bps);
         if (k.peak_flops > p->roof.per_s) p->arith = k.arith;
         raise(&p->roof, k.peak_flops);
-        if (!any || s <= 0 || !(at.flops_per_s > 0)) continue;
+        if (!any || s <= 0 || !can_be(at.flops_per_s)) continue;
         p->points[p->n++] = at;
         for (int i = 0; i < LEVELS; i++) p->shows[i] |= at.intensity[i] > 0;
     }

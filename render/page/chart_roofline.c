@@ -113,7 +113,7 @@ static double no_flop(const struct plot *p)
 
 static void widen(double *low, double *high, double v)
 {
-    if (!(v > 0) || !isfinite(v)) return;
+    if (!(v > 0 && v < 1e100)) return; /* damaged counters may give any number */
     if (v < *low) *low = v;
     if (v > *high) *high = v;
 }

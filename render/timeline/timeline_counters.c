@@ -1,4 +1,5 @@
 /* The samples of counters, as integers. */
+#include <math.h>
 #include "render/page/page_pack.h"
 #include "render/timeline/timeline_priv.h"
 
@@ -6,7 +7,7 @@ int64_t gp_timeline_scale(const struct gp_lanes_counter *c)
 {
     for (size_t i = 0; i < c->samples.n; i++) {
         double v = c->samples.at[i].value;
-        if (v != (double)(int64_t)v) return 1000;
+        if (v != rint(v)) return 1000;
     }
     return 1;
 }
