@@ -132,11 +132,15 @@ static bool join(struct gp_memory *m, struct gp_memory_device *to, const struct 
     return same;
 }
 
-static void drop_device(struct gp_memory *m, size_t i)
+/* Leave out the devices that are marked in DROP. */
+static void drop_devices(struct gp_memory *m, const bool *drop)
 {
-    gp_memory_release_device(&m->devices.at[i]);
-    memmove(&m->devices.at[i], &m->devices.at[i + 1], (m->devices.n - i - 1) * sizeof *m->devices.at);
-    m->devices.n--;
+    size_t n = 0;
+    for (size_t i = 0; i < m->devices.n; i++) {
+        if (drop[i]) gp_memory_release_device(&m->devices.at[i]);
+        else m->devices.at[n++] = m->devices.at[i];
+    }
+    m->devices.n = n;
 }
 
 static bool is_allocator(const struct gp_memory_device *d)
@@ -144,19 +148,54 @@ static bool is_allocator(const struct gp_memory_device *d)
     return !d->kind && d->number >= 0;
 }
 
+/* A device of a trace, whose sizes are what was asked for, by its number. */
+struct asked {
+    int32_t number;
+    uint32_t device;
+};
+
+static int by_number_last_first(const void *a, const void *b)
+{
+    const struct asked *x = a, *y = b;
+    if (x->number != y->number) return x->number < y->number ? -1 : 1;
+    return x->device > y->device ? -1 : x->device < y->device;
+}
+
+typedef GP_VEC(struct asked) asked_vec;
+
+static size_t first_of(const asked_vec *all, int32_t number)
+{
+    size_t lo = 0, hi = all->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (all->at[mid].number < number) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
 void gp_join(struct gp_memory *m)
 {
-    for (size_t i = 0; i < m->devices.n; i++) {
-        if (m->devices.at[i].s->sizes_are_real || !is_allocator(&m->devices.at[i])) continue;
-        for (size_t k = m->devices.n; k-- > 0;) {
-            const struct gp_memory_device *d = &m->devices.at[k];
-            if (!d->s->sizes_are_real || !is_allocator(d) || d->number != m->devices.at[i].number) continue;
-            if (!join(m, &m->devices.at[i], d)) continue;
-            m->devices.at[i].graph_launches += d->graph_launches;
-            drop_device(m, k);
-            i -= k < i;
+    asked_vec asked = {0};
+    bool *drop = gp_zalloc(m->devices.n + 1);
+    for (uint32_t i = 0; i < m->devices.n; i++) {
+        const struct gp_memory_device *d = &m->devices.at[i];
+        if (d->s->sizes_are_real && is_allocator(d)) GP_VEC_PUSH(&asked, ((struct asked){d->number, i}));
+    }
+    if (asked.n) qsort(asked.at, asked.n, sizeof *asked.at, by_number_last_first);
+    for (size_t i = 0; i < m->devices.n && asked.n; i++) {
+        struct gp_memory_device *to = &m->devices.at[i];
+        if (to->s->sizes_are_real || !is_allocator(to)) continue;
+        for (size_t k = first_of(&asked, to->number); k < asked.n && asked.at[k].number == to->number; k++) {
+            const struct gp_memory_device *from = &m->devices.at[asked.at[k].device];
+            if (drop[asked.at[k].device] || !join(m, to, from)) continue;
+            to->graph_launches += from->graph_launches;
+            drop[asked.at[k].device] = true;
         }
     }
+    drop_devices(m, drop);
+    free(drop);
+    GP_VEC_FREE(&asked);
 }
 
 /* ---- outside the allocator ---- */
@@ -227,8 +266,7 @@ void gp_outside_find(struct gp_memory *m)
                 add_outside(m, d, d->sites.at[l->site].key, l->bytes);
         }
     }
-    for (size_t i = m->devices.n; i-- > 0;)
-        if (told[i]) drop_device(m, i);
+    drop_devices(m, told);
     free(told);
     if (m->outside.n) qsort(m->outside.at, m->outside.n, sizeof *m->outside.at, most_first);
 }

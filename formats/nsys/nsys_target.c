@@ -111,7 +111,7 @@ static void load_gpus(struct target *t)
             d.cc_major = fact(&scan, MAJOR);
             d.cc_minor = fact(&scan, MINOR);
             d.warp_size = fact(&scan, WARP);
-            if (!d.warp_size) d.warp_size = 32; /* of every GPU of this vendor */
+            if (d.warp_size < 1 || d.warp_size > 1024) d.warp_size = 32; /* as every GPU of this vendor has */
             if (fact(&scan, WARPS) < 4096) d.max_threads_per_sm = fact(&scan, WARPS) * d.warp_size;
             d.regs_per_sm = fact(&scan, REGS);
             d.regs_per_block = fact(&scan, BLOCK_REGS);

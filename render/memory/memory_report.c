@@ -1,5 +1,6 @@
 #include "render/memory/memory_report.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "formats/base/scale.h"
 #include "render/draw/text.h"
@@ -116,12 +117,12 @@ static const char *title_of(const struct gp_memory *m)
     }
 }
 
-static int64_t held_by(const struct gp_memory *m, uint32_t device)
+/* By device. The caller frees it. */
+static int64_t *held_by_devices(const struct gp_memory *m)
 {
-    int64_t sum = 0;
-    for (size_t i = 0; i < m->holders.n; i++)
-        if (m->holders.at[i].device == device) sum += m->holders.at[i].bytes;
-    return sum;
+    int64_t *held = gp_zalloc((m->devices.n + 1) * sizeof *held);
+    for (size_t i = 0; i < m->holders.n; i++) held[m->holders.at[i].device] += m->holders.at[i].bytes;
+    return held;
 }
 
 static void put_holder(struct tables *t, struct gp_report_table *table, const struct gp_memory_holder *h,
@@ -161,16 +162,18 @@ static void put_holders(struct tables *t)
     gp_report_column(table, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR | GP_COLUMN_SPARE,
                      "of what was allocated");
     gp_report_column(table, "since", "Since", GP_CELL_TEXT, 0, "when the oldest of the blocks was allocated");
+    int64_t *held = held_by_devices(m);
     for (size_t i = 0; i < m->named.n; i++) {
         const struct gp_memory_holder *h = &m->named.at[i];
         if (i && m->named.at[i - 1].device != h->device) row = 0;
         if (shown(t, row++)) {
-            put_holder(t, table, h, held_by(m, h->device));
+            put_holder(t, table, h, held[h->device]);
             continue;
         }
         more++;
         rest += h->bytes;
     }
+    free(held);
     put_more(t, table, more, rest);
 }
 

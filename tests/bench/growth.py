@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""How does the time of the tools grow with the number of whatever a file may hold many of? growth.py [-n MOST] [SHAPE...]
+"""How does the time of the tools grow with the number of whatever a file may hold many of? growth.py [-n MOST] [--count] [SHAPE...]
 For each shape and tool: processor seconds at 1/16, 1/4 and all of MOST (160,000), and the exponent from the first to the last:
-1 is in proportion, 2 the square. The tools are those of GP_BIN. Nothing is judged but exponents above LIMIT, which end it with 1."""
+1 is in proportion, 2 the square. The tools are those of GP_BIN. Nothing is judged but exponents above LIMIT, which end it with 1.
+With --count, for tools of build_counted.sh: basic blocks instead of seconds, which are the same on each machine, and COUNT_LIMIT."""
 import argparse, json, math, os, pickle, resource, sqlite3, struct, subprocess, sys, tempfile
 
-LIMIT = 1.3
+LIMIT, COUNT_LIMIT = 1.3, 1.15
 MASK = (1 << 64) - 1
 
 
@@ -165,9 +166,24 @@ SHAPES.update({f.__name__: (f, GPU) for f in (flood_names, flood_nsys, nsys_thre
 SHAPES.update({f.__name__: (f, MEMORY) for f in (flood_addr, pickle_devices)})
 
 
+def line_of(command, path):
+    return [os.path.join(os.environ["GP_BIN"], command[0]), "-q", "-o", path + ".out"] + [path if a == "@" else a for a in command[1:]] + [path]
+
+
+def blocks(command, path):
+    """How many basic blocks the tool ran, with one thread."""
+    out = path + ".blocks"
+    done = subprocess.run(["taskset", "-c", str(min(os.sched_getaffinity(0)))] + line_of(command, path), stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, env={**os.environ, "GP_BLOCKS": out})
+    if not 0 <= done.returncode <= 3:
+        sys.exit("%s: %d: %s" % (command, done.returncode, done.stderr.decode()))
+    with open(out) as f:
+        return int(f.read())
+
+
 def seconds(command, path):
-    """Processor time, the smaller of two runs where it is short."""
-    line = [os.path.join(os.environ["GP_BIN"], command[0]), "-q", "-o", path + ".out"] + [path if a == "@" else a for a in command[1:]] + [path]
+    """Processor time, the smallest of three runs where it is short."""
+    line = line_of(command, path)
     best = math.inf
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -187,6 +203,8 @@ def seconds(command, path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-n", type=int, default=160000)
+    parser.add_argument("--count", action="store_true", help="count blocks")
+    parser.add_argument("--list", action="store_true", help="print the shapes, and end")
     parser.add_argument("--make", action="store_true", help="write SHAPE with N items to OUT, and end: SHAPE N OUT")
     parser.add_argument("shapes", nargs="*")
     args = parser.parse_args()
@@ -194,20 +212,23 @@ def main():
         name, n, out = args.shapes
         SHAPES[name][0](int(n), out)
         return 0
-    steep = 0
+    if args.list:
+        print(*SHAPES)
+        return 0
+    limit, steep = COUNT_LIMIT if args.count else LIMIT, 0
     with tempfile.TemporaryDirectory() as folder:
         for name in args.shapes or SHAPES:
             write, tools = SHAPES[name]
-            sizes = [args.n // 16, args.n // 4, args.n]
+            sizes = [args.n // 16, args.n // 4, args.n] if not args.count else [args.n // 16, args.n]
             paths = [os.path.join(folder, "%s.%d" % (name, n)) for n in sizes]
             for n, path in zip(sizes, paths):
                 write(n, path)
             for tool in tools:
-                took = [seconds(tool, path) for path in paths]
+                took = [(blocks if args.count else seconds)(tool, path) for path in paths]
                 exponent = math.log(took[-1] / took[0]) / math.log(sizes[-1] / sizes[0]) if took[-1] < math.inf else math.inf
-                print("%-16s %-44s %s  %5.2f%s" % (name, " ".join(tool[:3]), "".join("%9.3f" % s for s in took), exponent,
-                                                  "  steep" if exponent > LIMIT else ""), flush=True)
-                steep += exponent > LIMIT
+                print("%-16s %-44s %s  %5.2f%s" % (name, " ".join(tool[:3]), "".join("%12d" % t if args.count else "%9.3f" % t for t in took),
+                                                  exponent, "  steep" if exponent > limit else ""), flush=True)
+                steep += exponent > limit
             for path in paths:
                 os.unlink(path)
     return steep > 0

@@ -98,8 +98,33 @@ test_expect_success 'no output holds a control, or what reorders its neighbours,
         trace-convert -q --to chrome -o outputs/$in.chrome $in.json &&
         trace-convert -q --to gpuprof -o $in.trace $in.json &&
         trace-convert -q --to chrome -o outputs/$in.twice.chrome $in.trace || return 1
+        ends_in_order trace-hta -q -f openmetrics -o outputs/$in.metrics $in.json || return 1
     done &&
-    python3 "$check_names" outputs/* && ls outputs | wc -l >n && test "$(cat n)" -ge 56
+    python3 "$check_names" outputs/* && ls outputs | wc -l >n && test "$(cat n)" -ge 58
+'
+
+# Counters and compile logs have names of their own: every file of a real log has controls in its name.
+"$GP_BIN"/../tests/make_metrics counters.trace hostile || exit 1
+python3 - "$samples/compile/h200/zoo" <<\END || exit 1
+import glob, gzip, json, sys
+quoted = json.dumps("x\x1b[31m\x9b31m\u202egnp\u2028\u0085\x7f\ufeffy")[1:-1]
+text = gzip.open(glob.glob(sys.argv[1] + "/dedicated_log_torch_trace_*.log.gz")[0], "rt").read()
+with open("compile.log", "w") as f:
+    f.write(text.replace(".py\"", quoted + ".py\"").replace("zoo.py", "zoo" + quoted + ".py"))
+END
+
+test_expect_success 'names of counters, of compile logs and of files: the same' '
+    mkdir more && for f in text csv json; do ends_in_order trace-metrics -q -f $f -o more/metrics.$f counters.trace || return 1; done &&
+    for f in text json html; do ends_in_order trace-compile -q -f $f -o more/compile.$f compile.log || return 1; done &&
+    grep product more/metrics.text && grep gnp more/metrics.csv && grep gnp more/compile.text &&
+    name=$(printf "a\033[31m\302\233\342\200\256\342\200\250\377.json") && cp names.json "$name" && printf "{" >"bad$name" &&
+    for tool in trace-hta trace-suggest trace-memory trace-diff trace-metrics trace-compile trace2flame trace2timeline trace-fleet trace-convert; do
+        for f in "none$name" "bad$name" "$name"; do
+            $tool "$f" "$f" >/dev/null 2>>more/messages
+            $tool "$f" >/dev/null 2>>more/messages
+        done
+    done
+    python3 "$check_names" more/* && grep "^trace-fleet: " more/messages && grep "^trace-hta: " more/messages
 '
 
 test_expect_success 'names that are escaped are the same names when they are read again' '
@@ -227,6 +252,26 @@ test_expect_success 'a file of classes: the line of such a pattern is named' '
         status_of $tool --classes long.classes $samples/h200/eager.trace && test $status = 2 &&
         grep "long.classes: .*line 2: bad pattern: repetition makes it longer than 1,000" err || return 1
     done
+'
+
+# ---- figures that cannot be ----
+
+# 64 warps of 1,000,000,032 threads; counters that no integer holds are whole numbers all the same, and drawn as such.
+test_expect_success 'properties of devices and counters that are out of range' '
+    gunzip -c "$GP_SOURCE/tests/cli/data/attacks/warp_size.sqlite.gz" >warp.sqlite &&
+    trace-convert -q --to chrome -o warp.json warp.sqlite && jq -ce ".deviceProperties | map(.warpSize)" warp.json >out &&
+    echo "[32,32]" | test_cmp - out &&
+    python3 - <<END && trace2timeline -q -o huge.html huge.json && python3 - <<END
+import json
+events = [{"ph": "C", "name": "c", "pid": 1, "tid": 1, "ts": i, "args": {"v": v}} for i, v in enumerate([1, 9.3e18, -1e300, 1e308, 2])]
+events.append({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 0, "dur": 5, "args": {"device": 0, "stream": 7}})
+json.dump({"traceEvents": events}, open("huge.json", "w"))
+END
+import base64, re, zlib
+packed = re.search("id=\"timeline\">([^<]*)", open("huge.html").read())
+head = zlib.decompress(base64.b64decode(packed.group(1)), 47)
+assert set(re.findall(rb"\"scale\":(\d+)", head)) == {b"1"}, head[:300]
+END
 '
 
 # ---- outputs ----
