@@ -1,6 +1,89 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
+#include "analyze/result/keep.h"
+#include "analyze/math/sums.h"
+
+/* ---- fields ---- */
+
+static const struct gp_field cause_fields[] = {
+#define X(id, name, text, brief)                                                                             \
+    {name "_ns",           NULL,         GP_CELL_NS,          gp_member_i64,                                 \
+     id * sizeof(int64_t), .help = text, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    GP_IDLE_CAUSES(X)
+#undef X
+};
+const struct gp_record gp_hta_idle_causes = {"idle", NULL, GP_FIELDS(cause_fields),
+                                             GP_IDLE_CAUSE_COUNT * sizeof(int64_t),
+                                             .note = "idle time by cause; sums to idle_ns"};
+
+#define AT(member) offsetof(struct gp_breakdown, member)
+
+/* A time in percent of the span. */
+GP_GETTER(get_pct)
+{
+    gp_cell_real(c,
+                 gp_pct(*(const int64_t *)gp_member_at(row, f), ((const struct gp_breakdown *)row)->span_ns));
+}
+
+GP_GETTER(get_overlap)
+{
+    const struct gp_breakdown *b = row;
+    gp_cell_share(c, (double)b->overlap_ns, (double)b->communication_ns);
+}
+
+#define NS(member) GP_CELL_NS, gp_member_i64, AT(member), .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM
+static const struct gp_field breakdown_fields[] = {
+    {"span_ns", "Span", NS(span_ns), .help = "last GPU event's end - first GPU event's start",
+     .flags = GP_FIELD_TIMED},
+    {"busy_ns", "Busy", NS(busy_ns), .help = "union of all GPU events",
+     .flags = GP_FIELD_TIMED | GP_COLUMN_WIDE},
+    {"idle_ns", "Idle time", NS(idle_ns), .help = "span_ns - busy_ns",
+     .flags = GP_FIELD_TIMED | GP_COLUMN_WIDE},
+    {"compute_ns", "Compute time", NS(compute_ns), .help = "union of compute kernels over streams",
+     .flags = GP_FIELD_TIMED | GP_COLUMN_WIDE},
+    {"communication_ns", "Comm. time", NS(communication_ns),
+     .help = "union of communication kernels over streams", .flags = GP_FIELD_TIMED | GP_COLUMN_WIDE},
+    {"memory_ns", "Memory time", NS(memory_ns), .help = "union of copies and sets over streams",
+     .flags = GP_FIELD_TIMED | GP_COLUMN_WIDE},
+    {"exposed_communication_ns", "Exp. comm. time", NS(exposed_communication_ns),
+     .help = "communication not under compute", .flags = GP_FIELD_TIMED | GP_COLUMN_WIDE},
+    {"exposed_memory_ns", "Exp. memory time", NS(exposed_memory_ns),
+     .help = "copies and sets not under compute or communication", .flags = GP_FIELD_TIMED | GP_COLUMN_WIDE},
+    {"compute_pct", "Compute", GP_CELL_PCT, get_pct, AT(compute_ns), .help = "compute_ns / span_ns",
+     .after = "span_ns", .flags = GP_FIELD_TIMED},
+    {"exposed_communication_pct", "Exp. comm.", GP_CELL_PCT, get_pct, AT(exposed_communication_ns),
+     .help = "exposed_communication_ns / span_ns", .after = "compute_pct", .flags = GP_FIELD_TIMED},
+    {"exposed_memory_pct", "Exp. memory", GP_CELL_PCT, get_pct, AT(exposed_memory_ns),
+     .help = "exposed_memory_ns / span_ns", .after = "exposed_communication_pct", .flags = GP_FIELD_TIMED},
+    {"idle_pct", "Idle", GP_CELL_PCT, get_pct, AT(idle_ns), .help = "idle_ns / span_ns",
+     .after = "exposed_memory_pct", .flags = GP_FIELD_TIMED},
+    {"overlap_pct", "Overlap", GP_CELL_PCT, get_overlap, 0,
+     .help = "communication under compute / communication_ns",
+     .flags = GP_FIELD_TIMED | GP_COLUMN_SPARE | GP_FIELD_NULL, .after = "idle_pct"},
+    {.at = AT(overlap_ns), .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+};
+
+const struct gp_record gp_hta_breakdown = {
+    "breakdown", NULL, GP_FIELDS(breakdown_fields), sizeof(struct gp_breakdown),
+    .note = "compute_ns + exposed_communication_ns + exposed_memory_ns + idle_ns == span_ns; all null: the "
+            "GPU was measured "
+            "kernel by kernel, so times between launches mean nothing"};
+
+static const struct gp_field window_fields[] = {
+    {"gpu_events", "GPU events", GP_CELL_COUNT, gp_member_u64, AT(gpu_events),
+     .help = "kernels, copies and sets", .flags = GP_COLUMN_WIDE, .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
+    {"gpu_ns", "GPU time", NS(gpu_ns), .help = "sum of their durations", .flags = GP_COLUMN_WIDE},
+    {"begin_ns", NULL, GP_CELL_NS, gp_member_i64, AT(begin_ns), .help = "on the clock of the trace",
+     .flags = GP_FIELD_SIGNED | GP_FIELD_TIMED, .keep = GP_KEEP_I64},
+    {"end_ns", NULL, GP_CELL_NS, gp_member_i64, AT(end_ns), .help = "on the clock of the trace",
+     .flags = GP_FIELD_SIGNED | GP_FIELD_TIMED, .keep = GP_KEEP_I64},
+};
+#undef NS
+#undef AT
+
+const struct gp_record gp_hta_window = {"window", NULL, GP_FIELDS(window_fields), sizeof(struct gp_breakdown),
+                                        .note = "what is in the span"};
 
 /* ---- measuring ---- */
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/math/intervals.h"
+#include "analyze/result/field.h"
 #include "analyze/view/view.h"
 
 struct gp_breakdown {
@@ -29,5 +30,17 @@ void gp_breakdown_rows(struct gp_breakdown *b, const struct gp_view *v, const ui
                        int64_t begin_ns, int64_t end_ns);
 /* The union of all GPU events of a device, normal. */
 void gp_breakdown_busy(const struct gp_view *v, uint32_t device, struct gp_intervals *out);
+
+extern const struct gp_record gp_hta_idle_causes; /* one: int64_t[GP_IDLE_CAUSE_COUNT] */
+/* Its fields, in two parts: JSON has others in between. */
+extern const struct gp_record gp_hta_breakdown, gp_hta_window;
+#define GP_BREAKDOWN(row, member)                                                                            \
+    {                                                                                                        \
+        .type = GP_CELL_PART, .at = offsetof(struct row, member), .rows = &gp_hta_breakdown                  \
+    }
+#define GP_WINDOW(row, member)                                                                               \
+    {                                                                                                        \
+        .type = GP_CELL_PART, .at = offsetof(struct row, member), .rows = &gp_hta_window                     \
+    }
 
 #endif

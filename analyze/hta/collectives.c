@@ -8,6 +8,170 @@
 #include "analyze/names/names.h"
 #include "analyze/hta/nccl.h"
 #include "formats/base/scale.h"
+#include "analyze/result/keep.h"
+#include "analyze/math/sums.h"
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_collective, member)
+static const struct gp_field collective_fields[] = {
+    {.at = AT(rank), .keep = GP_KEEP_I32},       {.at = AT(device), .keep = GP_KEEP_I64},
+    {.at = AT(stream), .keep = GP_KEEP_I64},     {.at = AT(op), .keep = GP_KEEP_STR},
+    {.at = AT(group), .keep = GP_KEEP_STR},      {.at = AT(ranks), .keep = GP_KEEP_STR},
+    {.at = AT(kernel), .keep = GP_KEEP_STR},     {.at = AT(dtype), .keep = GP_KEEP_STR},
+    {.at = AT(seq), .keep = GP_KEEP_U64},        {.at = AT(order), .keep = GP_KEEP_U32},
+    {.at = AT(group_size), .keep = GP_KEEP_U32}, {.at = AT(calls), .keep = GP_KEEP_U32},
+    {.at = AT(src_rank), .keep = GP_KEEP_I32},   {.at = AT(dst_rank), .keep = GP_KEEP_I32},
+    {.at = AT(bytes), .keep = GP_KEEP_I64},      {.at = AT(start_ns), .keep = GP_KEEP_I64},
+    {.at = AT(end_ns), .keep = GP_KEEP_I64},
+};
+#undef AT
+
+static const struct gp_record collectives = {"collective", NULL, GP_FIELDS(collective_fields),
+                                             sizeof(struct gp_collective),
+                                             .note = "each one, until they are matched"};
+
+#define AT(member) offsetof(struct gp_collective_stat, member)
+
+GP_GETTER(get_group_size)
+{
+    gp_member_u32(c, f, row, x);
+    c->none = !c->i;
+}
+
+GP_GETTER(get_calls)
+{
+    gp_member_u64(c, f, row, x);
+    c->none = !c->i;
+}
+
+GP_GETTER(get_mean_bytes)
+{
+    const struct gp_collective_stat *s = row;
+    c->none = s->bytes < 0;
+    c->i = s->bytes > 0 && s->count ? s->bytes / (int64_t)s->count : s->bytes;
+}
+
+#define TABLES GP_FIELD_TABLES
+static const struct gp_field stat_fields[] = {
+    {"operation", "Operation", GP_CELL_NAME, gp_member_sid, AT(op), .help = "all_reduce, all_gather, ..."},
+    {"group", "Group", GP_CELL_NAME, gp_member_name, AT(group), .help = "process group",
+     .flags = GP_COLUMN_SPARE | GP_FIELD_NULL},
+    {"type", "Type", GP_CELL_NAME, gp_member_name, AT(dtype), .flags = GP_COLUMN_WIDE | GP_FIELD_NULL},
+    {"group_size", "Ranks", GP_CELL_ID, get_group_size, AT(group_size), .help = "of the group",
+     .flags = GP_FIELD_NULL, .after = "group"},
+    {"count", "Count", GP_CELL_COUNT, gp_member_u64, AT(count), .help = "collectives"},
+    {"calls", "Calls", GP_CELL_COUNT, get_calls, AT(calls), .help = "NCCL calls served, where known",
+     .flags = GP_FIELD_NULL},
+    {"mean_bytes", "Each", GP_CELL_BYTES, get_mean_bytes, 0, .help = "mean size, where known",
+     .flags = TABLES | GP_FIELD_NULL},
+    {"bytes", "Bytes", GP_CELL_BYTES, gp_member_known_i64, AT(bytes), .help = "in all, where known",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL},
+    {"duration", NULL, GP_CELL_DIST, gp_member_dist, AT(dur), .help = "waiting included", .unit = "_ns",
+     .keep = GP_KEEP_DIST},
+    {"duration_total_ns", "Total", GP_CELL_NS, gp_member_total, AT(dur),
+     .help = "sum of durations, waiting included", .flags = TABLES},
+    {"duration_mean_ns", "Mean", GP_CELL_NS_REAL, gp_member_mean, AT(dur), .flags = TABLES | GP_COLUMN_SPARE},
+    {"duration_max_ns", "Max", GP_CELL_NS, gp_member_max, AT(dur), .flags = TABLES | GP_COLUMN_WIDE},
+    {"start_skew", NULL, GP_CELL_DIST, gp_member_dist, AT(skew),
+     .help = "last start - first start over the ranks", .unit = "_ns", .keep = GP_KEEP_DIST},
+    {"start_skew_mean_ns", "Skew", GP_CELL_NS_REAL, gp_member_mean, AT(skew),
+     .help = "mean of last start - first start over the ranks", .flags = TABLES | GP_FIELD_NULL},
+    {"start_skew_max_ns", "Skew max", GP_CELL_NS, gp_member_max, AT(skew),
+     .flags = TABLES | GP_COLUMN_WIDE | GP_FIELD_NULL},
+    {"algorithm_bandwidth_gbps", "Alg. bandwidth", GP_CELL_GBPS, gp_member_positive_double, AT(algbw_gbps),
+     .help = "bytes / duration of the median collective", .flags = GP_COLUMN_WIDE | GP_FIELD_NULL},
+    {"bus_bandwidth_gbps", "Bus bw.", GP_CELL_GBPS, gp_member_positive_double, AT(busbw_gbps),
+     .help = "algorithm bandwidth x the operation's bus factor", .flags = GP_FIELD_NULL},
+};
+#undef TABLES
+#undef AT
+
+const struct gp_record gp_hta_collectives = {
+    .id = "collectives",
+    .title = "Communication",
+    GP_FIELDS(stat_fields),
+    .size = sizeof(struct gp_collective_stat),
+    .note = "collectives by operation, group and type",
+    .rest = {{"count", "count"}, {"total_ns", "duration_total_ns"}},
+};
+
+#define AT(member) offsetof(struct gp_collective_match, member)
+
+GP_GETTER(get_matched_by)
+{
+    gp_cell_text(c, ((const struct gp_collective_match *)row)->by_seq ? "sequence" : "order");
+}
+
+static const char *const matched_by[] = {"sequence", "order", NULL};
+static const struct gp_field match_fields[] = {
+    {"operation", "Operation", GP_CELL_NAME, gp_member_sid, AT(op), .help = "all_reduce, all_gather, ..."},
+    {"group", "Group", GP_CELL_NAME, gp_member_name, AT(group), .flags = GP_FIELD_NULL},
+    {"type", "Type", GP_CELL_NAME, gp_member_name, AT(dtype), .flags = GP_FIELD_NULL},
+    {"sequence", "Sequence", GP_CELL_ID, gp_member_id, AT(seq),
+     .help = "number in the group, or position in order", .flags = GP_FIELD_NULL},
+    {"matched_by", "Matched by", GP_CELL_TEXT, get_matched_by, 0, .help = "sequence or order",
+     .words = matched_by},
+    {"ranks", "Ranks", GP_CELL_COUNT, gp_member_u32, AT(ranks), .help = "that took part"},
+    {"bytes", "Bytes", GP_CELL_BYTES, gp_member_known_i64, AT(bytes), .flags = GP_FIELD_NULL},
+    {"start_skew_ns", "Start skew", GP_CELL_NS, gp_member_i64, AT(start_skew_ns),
+     .help = "last start - first start, clocks aligned"},
+    {"end_skew_ns", "End skew", GP_CELL_NS, gp_member_i64, AT(end_skew_ns), .help = "last end - first end"},
+    {"duration_ns", "Duration", GP_CELL_NS, gp_member_i64, AT(duration_ns),
+     .help = "the shortest over the ranks"},
+    {"wait_ns", "Wait", GP_CELL_NS, gp_member_i64, AT(wait_ns),
+     .help = "sum over ranks of last start - own start"},
+    {"last_rank", "Last rank", GP_CELL_ID, gp_member_rank, AT(last_rank), .flags = GP_FIELD_NULL},
+    {"algorithm_bandwidth_gbps", "Alg. bandwidth", GP_CELL_GBPS, gp_member_positive_double, AT(algbw_gbps),
+     .flags = GP_FIELD_NULL},
+    {"bus_bandwidth_gbps", "Bus bandwidth", GP_CELL_GBPS, gp_member_positive_double, AT(busbw_gbps),
+     .flags = GP_FIELD_NULL},
+};
+#undef AT
+
+const struct gp_record gp_hta_matches = {"matches", "Collectives matched over ranks", GP_FIELDS(match_fields),
+                                         sizeof(struct gp_collective_match),
+                                         .note = "one collective of several ranks"};
+
+#define AT(member) offsetof(struct gp_straggler, member)
+
+GP_GETTER(get_last_pct)
+{
+    const struct gp_straggler *s = row;
+    gp_cell_real(c, gp_pct((int64_t)s->times_last, (int64_t)s->matched));
+}
+
+static const struct gp_field straggler_fields[] = {
+    {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL},
+    {"collectives", "Collectives", GP_CELL_COUNT, gp_member_u64, AT(matched),
+     .help = "matched collectives it took part in"},
+    {"times_last", "Last in", GP_CELL_COUNT, gp_member_u64, AT(times_last), .help = "of them"},
+    {"last_pct", "Share", GP_CELL_PCT, get_last_pct, 0, .help = "times_last / collectives",
+     .flags = GP_FIELD_TABLES},
+    {"lateness_ns", "Late by", GP_CELL_NS, gp_member_i64, AT(lateness_ns),
+     .help = "sum of own start - median start, where positive"},
+    {"caused_wait_ns", "Others waited", GP_CELL_NS, gp_member_i64, AT(caused_wait_ns),
+     .help = "in the collectives where it was last"},
+};
+#undef AT
+
+const struct gp_record gp_hta_stragglers = {"stragglers", "Who came last", GP_FIELDS(straggler_fields),
+                                            sizeof(struct gp_straggler),
+                                            .note = "a rank and how late it came"};
+
+#define AT(member) offsetof(struct gp_rank_offset, member)
+static const struct gp_field offset_fields[] = {
+    {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL},
+    {"offset_ns", "Offset", GP_CELL_NS, gp_member_i64, AT(offset_ns), .help = "add it to the rank's clock",
+     .flags = GP_FIELD_SIGNED},
+    {"error_ns", "Error", GP_CELL_NS, gp_member_i64, AT(error_ns), .help = "median absolute deviation"},
+    {"collectives", "Collectives", GP_CELL_COUNT, gp_member_u32, AT(pairs), .help = "used for the estimate"},
+};
+#undef AT
+
+const struct gp_record gp_hta_offsets = {"clock_offsets", "Clocks of the ranks", GP_FIELDS(offset_fields),
+                                         sizeof(struct gp_rank_offset),
+                                         .note = "the clock of a rank, relative to the lowest"};
 
 /* The data type that a kernel is compiled for: the first word of its name that is a type. Operations that
  * only move bytes are compiled for bytes, which shows nothing. */
@@ -352,42 +516,16 @@ void gp_hta_put_residual(struct gp_buf *b, const struct gp_hta *h)
 
 /* ---- saving ---- */
 
-static void xfer_collective(struct gp_xfer *x, struct gp_collective *c)
-{
-    gp_xfer_i32(x, &c->rank);
-    gp_xfer_i64(x, &c->device);
-    gp_xfer_i64(x, &c->stream);
-    gp_xfer_str(x, &c->op);
-    gp_xfer_str(x, &c->group);
-    gp_xfer_str(x, &c->ranks);
-    gp_xfer_str(x, &c->kernel);
-    gp_xfer_str(x, &c->dtype);
-    gp_xfer_u64(x, &c->seq);
-    gp_xfer_u32(x, &c->order);
-    gp_xfer_u32(x, &c->group_size);
-    gp_xfer_u32(x, &c->calls);
-    gp_xfer_i32(x, &c->src_rank);
-    gp_xfer_i32(x, &c->dst_rank);
-    gp_xfer_i64(x, &c->bytes);
-    gp_xfer_i64(x, &c->start_ns);
-    gp_xfer_i64(x, &c->end_ns);
-    if (c->end_ns < c->start_ns || (c->start_ns < 0 && c->end_ns > INT64_MAX + c->start_ns)) x->failed = true;
-}
-
 void gp_hta_xfer_collectives(struct gp_xfer *x, struct gp_hta *h)
 {
-    GP_XFER_VEC(x, &h->collectives, xfer_collective);
+    GP_KEEP_VEC(x, &h->collectives, &collectives);
 }
 
 void gp_hta_release_collectives(struct gp_hta *h)
 {
-    for (size_t i = 0; i < h->collective_stats.n; i++) {
-        gp_dist_release(&h->collective_stats.at[i].dur);
-        gp_dist_release(&h->collective_stats.at[i].skew);
-    }
     GP_VEC_FREE(&h->collectives);
     GP_VEC_FREE(&h->matches);
-    GP_VEC_FREE(&h->collective_stats);
+    GP_KEEP_FREE(&h->collective_stats, &gp_hta_collectives);
     GP_VEC_FREE(&h->offsets);
     GP_VEC_FREE(&h->stragglers);
 }

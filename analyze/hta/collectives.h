@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "analyze/math/dist.h"
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 struct gp_hta;
@@ -93,5 +94,10 @@ uint32_t *gp_collectives_match(struct gp_hta *h);
 
 /* Add the collectives of one trace to H. */
 void gp_hta_add_collectives(struct gp_hta *h, const struct gp_view *v);
+
+extern const struct gp_record gp_hta_collectives; /* rows: struct gp_collective_stat */
+extern const struct gp_record gp_hta_matches;     /* rows: struct gp_collective_match */
+extern const struct gp_record gp_hta_stragglers;  /* rows: struct gp_straggler */
+extern const struct gp_record gp_hta_offsets;     /* rows: struct gp_rank_offset */
 
 #endif

@@ -4,6 +4,75 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
+#include "analyze/result/keep.h"
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_copy_stat, member)
+
+GP_GETTER(get_bandwidth)
+{
+    const struct gp_copy_stat *s = row;
+    c->none = s->dur_ns <= 0 || s->bytes <= 0;
+    if (!c->none) gp_cell_real(c, (double)s->bytes / (double)s->dur_ns);
+}
+
+static const struct gp_field copy_fields[] = {
+    {"name", "Copy or set", GP_CELL_NAME, gp_member_sid, AT(name), .keep = GP_KEEP_STR},
+    {"count", "Count", GP_CELL_COUNT, gp_member_u64, AT(count), .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
+    {"total_bytes", "Bytes", GP_CELL_BYTES, gp_member_i64, AT(bytes), .keep = GP_KEEP_I64,
+     .merge = GP_MERGE_SUM},
+    {"total_ns", "Time", GP_CELL_NS, gp_member_i64, AT(dur_ns), .help = "sum of durations",
+     .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    {"bandwidth_gbps", "Bandwidth", GP_CELL_GBPS, get_bandwidth, 0,
+     .help = "bytes / time, in 10^9 bytes per second", .flags = GP_FIELD_NULL},
+    {"size", NULL, GP_CELL_DIST, gp_member_dist, AT(size), .help = "of one", .unit = "_bytes",
+     .keep = GP_KEEP_DIST},
+    {"size_p50_bytes", "Median size", GP_CELL_BYTES, gp_member_p50, AT(size), .help = "within 1/16",
+     .flags = GP_COLUMN_SPARE | GP_FIELD_TABLES},
+    {"size_max_bytes", "Max size", GP_CELL_BYTES, gp_member_max, AT(size),
+     .flags = GP_COLUMN_WIDE | GP_FIELD_TABLES},
+    {"pageable", "Pageable", GP_CELL_BOOL, gp_member_bool, AT(pageable),
+     .help = "host memory that is not pinned", .flags = GP_COLUMN_WIDE, .keep = GP_KEEP_BOOL,
+     .merge = GP_MERGE_OR},
+    {"sync_calls", "Blocking", GP_CELL_COUNT, gp_member_u64, AT(sync_calls),
+     .help = "started by a call that blocks the host", .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
+};
+#undef AT
+
+const struct gp_record gp_hta_copies = {
+    .id = "copies",
+    .title = "Copies and sets",
+    GP_FIELDS(copy_fields),
+    .size = sizeof(struct gp_copy_stat),
+    .note = "copies and sets by name, by total_ns",
+    .rest = {{"count", "count"}, {"total_ns", "total_ns"}},
+};
+
+#define AT(member) offsetof(struct gp_memory_stat, member)
+static const struct gp_field memory_fields[] = {
+    {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},
+    {"device", "GPU", GP_CELL_ID, gp_member_device, AT(device), .help = "none for host memory",
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_I64},
+    {"allocations", "Allocations", GP_CELL_COUNT, gp_member_u64, AT(allocations), .keep = GP_KEEP_U64},
+    {"frees", "Frees", GP_CELL_COUNT, gp_member_u64, AT(frees), .keep = GP_KEEP_U64},
+    {"allocated_bytes", "Allocated", GP_CELL_BYTES, gp_member_i64, AT(allocated_bytes), .help = "in all",
+     .flags = GP_COLUMN_SPARE | GP_FIELD_SIGNED, .keep = GP_KEEP_I64},
+    {"peak_bytes", "Peak", GP_CELL_BYTES, gp_member_i64, AT(peak_bytes), .help = "allocated at once",
+     .flags = GP_FIELD_SIGNED, .keep = GP_KEEP_I64},
+    {"peak_at_ns", "Peak at", GP_CELL_ID, gp_member_i64, AT(peak_at_ns),
+     .help = "on the clock of the trace, ns", .flags = GP_COLUMN_WIDE | GP_FIELD_SIGNED, .keep = GP_KEEP_I64},
+    {"peak_reserved_bytes", "Reserved", GP_CELL_BYTES, gp_member_i64, AT(peak_reserved_bytes),
+     .help = "most reserved by the allocator", .flags = GP_FIELD_SIGNED, .after = "peak_bytes",
+     .keep = GP_KEEP_I64},
+    {"peak_operator", "At the peak", GP_CELL_NAME, gp_member_name, AT(peak_op),
+     .help = "innermost operator at the peak", .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+};
+#undef AT
+
+const struct gp_record gp_hta_memory = {"memory", "Memory", GP_FIELDS(memory_fields),
+                                        sizeof(struct gp_memory_stat),
+                                        .note = "what was allocated on a device, or by the host"};
 
 /* ---- copies and sets ---- */
 
@@ -195,16 +264,11 @@ void gp_hta_merge_copies(struct gp_hta *to, struct gp_hta *from)
     for (size_t i = 0; i < from->copies.n; i++) {
         struct gp_copy_stat *s = &from->copies.at[i];
         struct gp_copy_stat *sum = copy_of(to, gp_intern_from(&to->strings, &from->strings, s->name));
-        sum->count += s->count;
-        sum->bytes = gp_add_saturated(sum->bytes, s->bytes);
-        sum->dur_ns = gp_add_saturated(sum->dur_ns, s->dur_ns);
-        gp_dist_merge(&sum->size, &s->size);
-        sum->pageable |= s->pageable;
-        sum->sync_calls += s->sync_calls;
+        gp_record_merge(&gp_hta_copies, sum, s);
     }
     for (size_t i = 0; i < from->memory.n; i++) {
-        struct gp_memory_stat s = from->memory.at[i];
-        s.peak_op = gp_intern_from(&to->strings, &from->strings, s.peak_op);
+        struct gp_memory_stat s;
+        gp_record_copy(&gp_hta_memory, &s, &to->strings, &from->memory.at[i], &from->strings);
         GP_VEC_PUSH(&to->memory, s);
     }
     gp_hta_release_copies(from);
@@ -252,34 +316,10 @@ void gp_hta_finish_copies(struct gp_hta *h)
     if (h->memory.n) qsort(h->memory.at, h->memory.n, sizeof *h->memory.at, compare_memory);
 }
 
-static void xfer_copy(struct gp_xfer *x, struct gp_copy_stat *s)
-{
-    gp_xfer_str(x, &s->name);
-    gp_xfer_u64(x, &s->count);
-    gp_xfer_i64(x, &s->bytes);
-    gp_xfer_i64(x, &s->dur_ns);
-    gp_dist_xfer(x, &s->size);
-    gp_xfer_bool(x, &s->pageable);
-    gp_xfer_u64(x, &s->sync_calls);
-}
-
-static void xfer_memory(struct gp_xfer *x, struct gp_memory_stat *s)
-{
-    gp_xfer_i32(x, &s->rank);
-    gp_xfer_i64(x, &s->device);
-    gp_xfer_u64(x, &s->allocations);
-    gp_xfer_u64(x, &s->frees);
-    gp_xfer_i64(x, &s->allocated_bytes);
-    gp_xfer_i64(x, &s->peak_bytes);
-    gp_xfer_i64(x, &s->peak_at_ns);
-    gp_xfer_i64(x, &s->peak_reserved_bytes);
-    gp_xfer_str(x, &s->peak_op);
-}
-
 void gp_hta_xfer_copies(struct gp_xfer *x, struct gp_hta *h)
 {
-    GP_XFER_VEC(x, &h->copies, xfer_copy);
-    GP_XFER_VEC(x, &h->memory, xfer_memory);
+    GP_KEEP_VEC(x, &h->copies, &gp_hta_copies);
+    GP_KEEP_VEC(x, &h->memory, &gp_hta_memory);
     if (x->save) return;
     for (size_t i = 0; i < h->copies.n; i++) gp_map_put(&h->maps->copies, h->copies.at[i].name, (uint32_t)i);
     /* Sums that no trace gives would overflow when they are added to. */
@@ -289,7 +329,6 @@ void gp_hta_xfer_copies(struct gp_xfer *x, struct gp_hta *h)
 
 void gp_hta_release_copies(struct gp_hta *h)
 {
-    for (size_t i = 0; i < h->copies.n; i++) gp_dist_release(&h->copies.at[i].size);
-    GP_VEC_FREE(&h->copies);
+    GP_KEEP_FREE(&h->copies, &gp_hta_copies);
     GP_VEC_FREE(&h->memory);
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "analyze/math/dist.h"
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 struct gp_copy_stat {
@@ -30,5 +31,8 @@ struct gp_memory_stat {
     int64_t peak_reserved_bytes;
     gp_sid peak_op; /* what was running at the peak: label of the innermost operator */
 };
+
+extern const struct gp_record gp_hta_copies; /* rows: struct gp_copy_stat */
+extern const struct gp_record gp_hta_memory; /* rows: struct gp_memory_stat */
 
 #endif

@@ -3,6 +3,52 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
+#include "analyze/result/keep.h"
+
+GP_GETTER(get_worst_name)
+{
+    gp_member_kernel(c, f, row, x);
+    c->none = !c->text_len;
+}
+
+#define AT(member) offsetof(struct gp_graph_stat, member)
+#define TABLES     GP_FIELD_TABLES
+static const struct gp_field fields[] = {
+    {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},
+    {"graph", "Graph", GP_CELL_ID, gp_member_id, AT(graph), .help = "id; none where the launches carry no id",
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_U64},
+    {"launches", "Launches", GP_CELL_COUNT, gp_member_u64, AT(launches), .keep = GP_KEEP_U64},
+    {"gpu_events", "Kernels", GP_CELL_COUNT, gp_member_u64, AT(gpu_events),
+     .help = "GPU events of all launches", .keep = GP_KEEP_U64},
+    {"nodes", "Nodes", GP_CELL_COUNT, gp_member_u64, AT(nodes), .help = "distinct nodes", .after = "launches",
+     .keep = GP_KEEP_U64},
+    {"span", NULL, GP_CELL_DIST, gp_member_dist, AT(span), .help = "of one launch, first start to last end",
+     .unit = "_ns", .keep = GP_KEEP_DIST},
+    {"span_mean_ns", "Mean", GP_CELL_NS_REAL, gp_member_mean, AT(span),
+     .help = "of one launch, first start to last end", .flags = TABLES},
+    {"span_min_ns", "Min", GP_CELL_NS, gp_member_min, AT(span), .flags = TABLES},
+    {"span_max_ns", "Max", GP_CELL_NS, gp_member_max, AT(span), .flags = TABLES},
+    {"span_stddev_ns", "Std. dev.", GP_CELL_NS_REAL, gp_member_stddev, AT(span),
+     .flags = TABLES | GP_COLUMN_WIDE},
+    {"busy", NULL, GP_CELL_DIST, gp_member_dist, AT(busy), .help = "sum of durations of one launch",
+     .unit = "_ns", .keep = GP_KEEP_DIST},
+    {"busy_mean_ns", "Busy", GP_CELL_NS_REAL, gp_member_mean, AT(busy),
+     .help = "mean sum of durations of one launch", .flags = TABLES | GP_COLUMN_SPARE},
+    {"worst_node", "Worst node", GP_CELL_ID, gp_member_id, AT(worst_node),
+     .help = "node whose duration varies most", .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_U64},
+    {"worst_node_name", "Its kernel", GP_CELL_NAME, get_worst_name, AT(worst_node_name),
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_STR},
+    {"worst_node_min_ns", "Its min", GP_CELL_NS, gp_member_i64, AT(worst_node_min_ns),
+     .flags = GP_COLUMN_WIDE, .keep = GP_KEEP_I64},
+    {"worst_node_max_ns", "Its max", GP_CELL_NS, gp_member_i64, AT(worst_node_max_ns),
+     .flags = GP_COLUMN_WIDE, .keep = GP_KEEP_I64},
+    {.at = AT(api), .keep = GP_KEEP_STR},
+};
+#undef TABLES
+#undef AT
+
+const struct gp_record gp_hta_graphs = {"graphs", "CUDA graphs", GP_FIELDS(fields),
+                                        sizeof(struct gp_graph_stat), .note = "a graph and its launches"};
 
 /* A GPU event that a graph launch started. */
 struct node_event {
@@ -215,32 +261,12 @@ void gp_hta_finish_graphs(struct gp_hta *h)
     free(all);
 }
 
-static void xfer_graph(struct gp_xfer *x, struct gp_graph_stat *s)
-{
-    gp_xfer_i32(x, &s->rank);
-    gp_xfer_u64(x, &s->graph);
-    gp_xfer_str(x, &s->api);
-    gp_xfer_u64(x, &s->launches);
-    gp_xfer_u64(x, &s->gpu_events);
-    gp_xfer_u64(x, &s->nodes);
-    gp_dist_xfer(x, &s->span);
-    gp_dist_xfer(x, &s->busy);
-    gp_xfer_u64(x, &s->worst_node);
-    gp_xfer_str(x, &s->worst_node_name);
-    gp_xfer_i64(x, &s->worst_node_min_ns);
-    gp_xfer_i64(x, &s->worst_node_max_ns);
-}
-
 void gp_hta_xfer_graphs(struct gp_xfer *x, struct gp_hta *h)
 {
-    GP_XFER_VEC(x, &h->graphs, xfer_graph);
+    GP_KEEP_VEC(x, &h->graphs, &gp_hta_graphs);
 }
 
 void gp_hta_release_graphs(struct gp_hta *h)
 {
-    for (size_t i = 0; i < h->graphs.n; i++) {
-        gp_dist_release(&h->graphs.at[i].span);
-        gp_dist_release(&h->graphs.at[i].busy);
-    }
-    GP_VEC_FREE(&h->graphs);
+    GP_KEEP_FREE(&h->graphs, &gp_hta_graphs);
 }

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 #include "analyze/math/dist.h"
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 struct gp_graph_stat {
@@ -23,5 +24,7 @@ struct gp_graph_stat {
     gp_sid worst_node_name;
     int64_t worst_node_min_ns, worst_node_max_ns;
 };
+
+extern const struct gp_record gp_hta_graphs; /* rows: struct gp_graph_stat */
 
 #endif

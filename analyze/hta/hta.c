@@ -378,7 +378,7 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     xfer_focus(x, h);
 }
 
-static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 10, "partial result"};
+static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 11, "partial result"};
 
 bool gp_hta_is_saved(const void *data, size_t n)
 {

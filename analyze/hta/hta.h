@@ -135,7 +135,7 @@ bool gp_hta_only_processes(const struct gp_hta *h);
 /* What the getters of the records of an answer look at; shares are of WHOLE_NS. */
 static inline struct gp_row_of gp_hta_rows_of(const struct gp_hta *h, int64_t whole_ns)
 {
-    return (struct gp_row_of){.of = h, .strings = &h->strings, .whole_ns = whole_ns};
+    return (struct gp_row_of){.of = h, .strings = &h->strings, .whole_ns = whole_ns, .untimed = h->untimed};
 }
 
 static inline const char *gp_hta_str(const struct gp_hta *h, gp_sid sid)

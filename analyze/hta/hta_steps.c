@@ -3,6 +3,100 @@
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/steps_device.h"
+#include "analyze/result/keep.h"
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_hta_step, member)
+
+GP_GETTER(get_host)
+{
+    const struct gp_hta_step *s = row;
+    c->i = s->host_end_ns - s->host_begin_ns;
+}
+
+static const struct gp_field step_fields[] = {
+    {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_TABLES | GP_FIELD_NULL,
+     .keep = GP_KEEP_I32},
+    {"process", "Proc.", GP_CELL_ID, gp_member_process, AT(producer),
+     .help = "process in a merged trace; device numbers are per process", .flags = GP_FIELD_TABLES,
+     .keep = GP_KEEP_U32},
+    {"device", "GPU", GP_CELL_ID, gp_member_device, AT(device), .help = "ordinal of the device",
+     .flags = GP_FIELD_TABLES | GP_FIELD_NULL, .keep = GP_KEEP_I64},
+    {"name", "Step", GP_CELL_NAME, gp_member_name, AT(name), .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+    {"cut", "Cut", GP_CELL_BOOL, gp_member_bool, AT(partial), .help = "by the edge of the trace",
+     .flags = GP_COLUMN_WIDE, .after = "host_ns", .keep = GP_KEEP_BOOL},
+    {"warm_up", "Warm-up", GP_CELL_BOOL, gp_member_bool, AT(warm_up),
+     .help = "takes much longer than later steps", .flags = GP_COLUMN_WIDE, .after = "cut",
+     .keep = GP_KEEP_BOOL},
+    {"host_begin_ns", NULL, GP_CELL_NS, gp_member_i64, AT(host_begin_ns),
+     .help = "of the marker, or the first launch; on the clock of the trace", .flags = GP_FIELD_SIGNED,
+     .keep = GP_KEEP_I64},
+    {"host_end_ns", NULL, GP_CELL_NS, gp_member_i64, AT(host_end_ns),
+     .help = "of the marker, or the last launch", .flags = GP_FIELD_SIGNED, .keep = GP_KEEP_I64},
+    {"launches", "Launches", GP_CELL_COUNT, gp_member_u64, AT(launches), .flags = GP_COLUMN_SPARE,
+     .after = "gpu_ns", .keep = GP_KEEP_U64},
+    GP_BREAKDOWN(gp_hta_step, b),
+    GP_WINDOW(gp_hta_step, b),
+    {"begin_ns", "Begin", GP_CELL_ID, gp_member_i64, AT(begin_ns),
+     .help = "GPU window, on the clock of the trace, ns", .flags = GP_COLUMN_WIDE | GP_FIELD_TABLES,
+     .keep = GP_KEEP_I64},
+    {"end_ns", "End", GP_CELL_ID, gp_member_i64, AT(end_ns), .flags = GP_COLUMN_WIDE | GP_FIELD_TABLES,
+     .keep = GP_KEEP_I64},
+    {"host_ns", "Host time", GP_CELL_NS, get_host, 0, .help = "the marker, or first launch to last launch",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_TABLES},
+    {.at = AT(source), .keep = GP_KEEP_U32, .below = GP_STEPS_PERIOD + 1},
+};
+#undef AT
+
+const struct gp_record gp_hta_step_list = {"each", "Each step", GP_FIELDS(step_fields),
+                                           sizeof(struct gp_hta_step), .note = "one step"};
+
+#define AT(member) offsetof(struct gp_hta_part, member)
+
+/* The idle time by cause of the device in the answer about the steps. */
+GP_GETTER(get_part_idle)
+{
+    const struct gp_hta_part *p = row;
+    const struct gp_hta *h = gp_hta_about(x->of, false);
+    c->at = NULL;
+    for (size_t i = 0; i < h->devices.n && !c->at && p->kind == GP_PART_STEPS; i++) {
+        const struct gp_hta_device *d = &h->devices.at[i];
+        if (d->rank == p->rank && d->producer == p->producer && d->device == p->device &&
+            d->b.idle_ns == p->b.idle_ns)
+            c->at = d->idle_cause_ns;
+    }
+    c->none = !c->at;
+}
+
+GP_GETTER(get_part)
+{
+    static const char *const words[] = {"start-up, before the first step", "warm-up steps", "steps",
+                                        "after the last step"};
+    uint32_t kind = ((const struct gp_hta_part *)row)->kind;
+    const char *id = gp_hta_part_name((enum gp_hta_part_kind)kind);
+    gp_cell_label(c, id, strlen(id), words[kind], strlen(words[kind]));
+}
+
+static const char *const part_names[] = {"start_up", "warm_up", "steps", "after", NULL};
+static const struct gp_field part_fields[] = {
+    {"rank", NULL, GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},
+    {"device", NULL, GP_CELL_ID, gp_member_device, AT(device), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I64},
+    {"process", NULL, GP_CELL_ID, gp_member_process, AT(producer), .keep = GP_KEEP_U32},
+    {"part", "Part", GP_CELL_TEXT, get_part, AT(kind), .words = part_names, .keep = GP_KEEP_U32,
+     .below = GP_PART_AFTER + 1},
+    {"steps", "Steps", GP_CELL_COUNT, gp_member_u64, AT(steps), .help = "in it", .keep = GP_KEEP_U64,
+     .merge = GP_MERGE_SUM},
+    GP_BREAKDOWN(gp_hta_part, b),
+    {"idle", NULL, GP_CELL_ROW, get_part_idle, 0, .help = "idle time by cause; only of the steps",
+     .flags = GP_FIELD_OPTIONAL, .rows = &gp_hta_idle_causes},
+    GP_WINDOW(gp_hta_part, b),
+};
+#undef AT
+
+const struct gp_record gp_hta_parts = {"parts", "Start-up, steps and the rest", GP_FIELDS(part_fields),
+                                       sizeof(struct gp_hta_part),
+                                       .note = "start-up, warm-up, steps and the rest of a device"};
 
 /* ---- steps of a device ---- */
 
@@ -204,50 +298,10 @@ void gp_hta_finish_steps(struct gp_hta *h)
     if (h->steps.n) qsort(h->steps.at, h->steps.n, sizeof *h->steps.at, compare_steps);
 }
 
-static void xfer_step(struct gp_xfer *x, struct gp_hta_step *s)
-{
-    struct gp_breakdown *b = &s->b;
-    gp_xfer_i32(x, &s->rank);
-    gp_xfer_u32(x, &s->producer);
-    gp_xfer_i64(x, &s->device);
-    gp_xfer_str(x, &s->name);
-    gp_xfer_u32(x, &s->source);
-    if (s->source > GP_STEPS_PERIOD) {
-        x->failed = true;
-        s->source = GP_STEPS_NONE;
-    }
-    gp_xfer_bool(x, &s->partial);
-    gp_xfer_bool(x, &s->warm_up);
-    gp_xfer_i64(x, &s->host_begin_ns);
-    gp_xfer_i64(x, &s->host_end_ns);
-    gp_xfer_i64(x, &s->begin_ns);
-    gp_xfer_i64(x, &s->end_ns);
-    gp_xfer_u64(x, &s->launches);
-    gp_hta_xfer_figures(x, b);
-    b->begin_ns = s->begin_ns;
-    b->end_ns = s->end_ns;
-}
-
-static void xfer_part(struct gp_xfer *x, struct gp_hta_part *p)
-{
-    gp_xfer_i32(x, &p->rank);
-    gp_xfer_u32(x, &p->producer);
-    gp_xfer_i64(x, &p->device);
-    gp_xfer_u32(x, &p->kind);
-    if (p->kind > GP_PART_AFTER) {
-        x->failed = true;
-        p->kind = GP_PART_START_UP;
-    }
-    gp_xfer_u64(x, &p->steps);
-    gp_xfer_i64(x, &p->b.begin_ns);
-    gp_xfer_i64(x, &p->b.end_ns);
-    gp_hta_xfer_figures(x, &p->b);
-}
-
 void gp_hta_xfer_steps(struct gp_xfer *x, struct gp_hta *h)
 {
-    GP_XFER_VEC(x, &h->steps, xfer_step);
-    GP_XFER_VEC(x, &h->parts, xfer_part);
+    GP_KEEP_VEC(x, &h->steps, &gp_hta_step_list);
+    GP_KEEP_VEC(x, &h->parts, &gp_hta_parts);
 }
 
 void gp_hta_release_steps(struct gp_hta *h)

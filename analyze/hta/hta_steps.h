@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "analyze/hta/breakdown.h"
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 /* One step on one device. A GPU event belongs to the step in which it was LAUNCHED. The GPU window of a step
@@ -41,5 +42,8 @@ struct gp_hta_part {
     uint64_t steps;        /* in it */
     struct gp_breakdown b; /* clipped to it */
 };
+
+extern const struct gp_record gp_hta_step_list; /* rows: struct gp_hta_step */
+extern const struct gp_record gp_hta_parts;     /* rows: struct gp_hta_part; of: struct gp_hta */
 
 #endif

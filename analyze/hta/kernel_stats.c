@@ -8,6 +8,7 @@
 #include "analyze/result/keep.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
+#include "formats/base/str.h"
 
 #define NONE UINT32_MAX
 
@@ -128,11 +129,6 @@ static const struct gp_field kernel_fields[] = {
 };
 #undef AT
 
-static int64_t kernel_time(const void *row)
-{
-    return ((const struct gp_kernel_stat *)row)->dur.sum;
-}
-
 static uint8_t kernel_colour(const void *row)
 {
     return gp_row_of_kind(((const struct gp_kernel_stat *)row)->kind, class_of(row));
@@ -145,7 +141,7 @@ const struct gp_record gp_hta_kernels = {
     .size = sizeof(struct gp_kernel_stat),
     .note = "every GPU event by full name and class, by total_ns; with --top 0 the sums of count and "
             "total_ns are the trace's",
-    .time_ns = kernel_time,
+    .rest = {{"count", "count"}, {"total_ns", "total_ns"}},
     .colour = kernel_colour,
 };
 
@@ -154,6 +150,65 @@ struct gp_row_of gp_hta_kernels_of(const struct gp_hta *h)
     int64_t all_ns = 0;
     for (size_t i = 0; i < h->kernels.n; i++) all_ns = gp_add_saturated(all_ns, h->kernels.at[i].dur.sum);
     return gp_hta_rows_of(h, all_ns);
+}
+
+#define AT(member) offsetof(struct gp_owner_stat, member)
+
+GP_GETTER(get_owner)
+{
+    gp_member_name(c, f, row, x);
+    if (c->none && x->labels) gp_cell_label(c, "", 0, GP_TEXT("(outside any)"));
+    c->none &= !x->labels;
+}
+
+static const struct gp_field owner_fields[] = {
+    {.at = AT(sort), .keep = GP_KEEP_U32, .below = GP_OWNER_SORTS},
+    {"name", "Launched in", GP_CELL_NAME, get_owner, AT(name), .help = "null: outside of any",
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+    {"calls", "Calls", GP_CELL_COUNT, gp_member_u64, AT(calls), .help = "calls that launched GPU events",
+     .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
+    {"gpu_events", "Kernels", GP_CELL_COUNT, gp_member_u64, AT(gpu_events), .help = "GPU events launched",
+     .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
+    {"gpu_ns", "GPU time", GP_CELL_NS, gp_member_i64, AT(gpu_ns), .help = "sum of their durations",
+     .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    {"share_pct", "Share", GP_CELL_PCT, gp_member_share, AT(gpu_ns),
+     .help = "of the durations of all GPU events"},
+    {"host_ns", "Host time", GP_CELL_NS, gp_member_i64, AT(host_ns),
+     .help = "sum of the durations of those calls", .flags = GP_FIELD_TIMED, .keep = GP_KEEP_I64,
+     .merge = GP_MERGE_SUM},
+    {"delay", NULL, GP_CELL_DIST, gp_member_dist, AT(delay),
+     .help = "from the end of the launch to the start", .flags = GP_FIELD_TIMED, .unit = "_ns",
+     .keep = GP_KEEP_DIST},
+    {"delay_mean_ns", "Delay", GP_CELL_NS_REAL, gp_member_mean, AT(delay),
+     .help = "mean time from the end of the launch to the start",
+     .flags = GP_COLUMN_SPARE | GP_FIELD_TABLES | GP_FIELD_TIMED},
+};
+#undef AT
+
+#define OWNER(word, words)                                                                                   \
+    {                                                                                                        \
+        .id = words, .title = "GPU time by " word, GP_FIELDS(owner_fields),                                  \
+        .size = sizeof(struct gp_owner_stat),                                                                \
+        .note = "GPU time by the " word " that launched it, by gpu_ns", .rest = {                            \
+            {"gpu_events", "gpu_events"},                                                                    \
+            {"gpu_ns", "gpu_ns"}                                                                             \
+        }                                                                                                    \
+    }
+const struct gp_record gp_hta_owners[GP_OWNER_SORTS] = {OWNER("operator", "operators"),
+                                                        OWNER("range", "ranges"), OWNER("module", "modules")};
+
+struct gp_owner_rows gp_hta_owner_rows(const struct gp_hta *h, enum gp_owner_sort sort)
+{
+    struct gp_owner_rows r = {0};
+    for (size_t i = 0; i < h->owners.n; i++) {
+        const struct gp_owner_stat *o = &h->owners.at[i];
+        if (o->sort != (uint32_t)sort) continue;
+        if (!r.n++) r.at = o;
+        if (o->gpu_events) r.launched = r.n;
+        r.named |= o->name != 0;
+        r.gpu_ns = gp_add_saturated(r.gpu_ns, o->gpu_ns);
+    }
+    return r;
 }
 
 /* ---- kernels ---- */
@@ -583,15 +638,6 @@ void gp_hta_add_kernels(struct gp_hta *h, const struct gp_view *v, size_t first_
 
 /* ---- merging ---- */
 
-static void merge_owner(struct gp_owner_stat *to, const struct gp_owner_stat *from)
-{
-    to->calls += from->calls;
-    to->gpu_events += from->gpu_events;
-    to->gpu_ns = gp_add_saturated(to->gpu_ns, from->gpu_ns);
-    to->host_ns = gp_add_saturated(to->host_ns, from->host_ns);
-    gp_dist_merge(&to->delay, &from->delay);
-}
-
 void gp_hta_merge_kernels(struct gp_hta *to, struct gp_hta *from)
 {
     for (size_t i = 0; i < from->kernels.n; i++) {
@@ -602,7 +648,7 @@ void gp_hta_merge_kernels(struct gp_hta *to, struct gp_hta *from)
     for (size_t i = 0; i < from->owners.n; i++) {
         const struct gp_owner_stat *o = &from->owners.at[i];
         uint32_t at = owner_of(to, o->sort, gp_intern_from(&to->strings, &from->strings, o->name));
-        merge_owner(&to->owners.at[at], o);
+        gp_record_merge(&gp_hta_owners[o->sort], &to->owners.at[at], o);
     }
 }
 
@@ -639,7 +685,7 @@ static void cap_owners(struct gp_hta *h)
     gp_map_release(&h->maps->owners);
     for (size_t i = 0; i < n; i++) {
         uint32_t at = owner_of(h, all[i].sort, gp_hta_names_kept(h, all[i].name, h->bound.owner_limit));
-        merge_owner(&h->owners.at[at], &all[i]);
+        gp_record_merge(&gp_hta_owners[all[i].sort], &h->owners.at[at], &all[i]);
         gp_dist_release(&all[i].delay);
     }
     free(all);
@@ -728,31 +774,15 @@ void gp_hta_finish_kernels(struct gp_hta *h)
 
 /* ---- saving ---- */
 
-static void xfer_owner(struct gp_xfer *x, struct gp_owner_stat *o)
-{
-    gp_xfer_u32(x, &o->sort);
-    if (o->sort >= GP_OWNER_SORTS) {
-        x->failed = true;
-        o->sort = 0;
-    }
-    gp_xfer_str(x, &o->name);
-    gp_xfer_u64(x, &o->calls);
-    gp_xfer_u64(x, &o->gpu_events);
-    gp_xfer_i64(x, &o->gpu_ns);
-    gp_xfer_i64(x, &o->host_ns);
-    gp_dist_xfer(x, &o->delay);
-}
-
 void gp_hta_xfer_kernels(struct gp_xfer *x, struct gp_hta *h)
 {
     GP_KEEP_VEC(x, &h->kernels, &gp_hta_kernels);
-    GP_XFER_VEC(x, &h->owners, xfer_owner);
+    GP_KEEP_VEC(x, &h->owners, &gp_hta_owners[0]);
     if (!x->save) index_rows(h);
 }
 
 void gp_hta_release_kernels(struct gp_hta *h)
 {
-    for (size_t i = 0; i < h->owners.n; i++) gp_dist_release(&h->owners.at[i].delay);
     GP_KEEP_FREE(&h->kernels, &gp_hta_kernels);
-    GP_VEC_FREE(&h->owners);
+    GP_KEEP_FREE(&h->owners, &gp_hta_owners[0]);
 }

@@ -38,4 +38,14 @@ struct gp_owner_stat {
     struct gp_dist delay; /* from the end of the launch call to the start of the GPU event, if not negative */
 };
 
+/* By sort; equal but for their names. A slice of h->owners after finish. */
+extern const struct gp_record gp_hta_owners[GP_OWNER_SORTS]; /* rows: struct gp_owner_stat */
+struct gp_owner_rows {
+    const struct gp_owner_stat *at;
+    size_t n, launched; /* all; those before the last one that launched something */
+    bool named;         /* one of them has a name: something was recorded */
+    int64_t gpu_ns;
+};
+struct gp_owner_rows gp_hta_owner_rows(const struct gp_hta *h, enum gp_owner_sort sort);
+
 #endif

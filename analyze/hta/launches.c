@@ -5,6 +5,79 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/view/waits.h"
+#include "analyze/result/keep.h"
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_api_stat, member)
+static const struct gp_field api_fields[] = {
+    {"name", "Call", GP_CELL_NAME, gp_member_sid, AT(name), .keep = GP_KEEP_STR},
+    {"duration_count", "Count", GP_CELL_COUNT, gp_member_count, AT(dur), .flags = GP_FIELD_TABLES},
+    {"duration_total_ns", "Total", GP_CELL_NS, gp_member_total, AT(dur), .help = "sum of durations",
+     .flags = GP_FIELD_TABLES},
+    {"duration_mean_ns", "Mean", GP_CELL_NS_REAL, gp_member_mean, AT(dur), .flags = GP_FIELD_TABLES},
+    {"duration_p50_ns", "Median", GP_CELL_NS, gp_member_p50, AT(dur), .help = "within 1/16",
+     .flags = GP_FIELD_TABLES},
+    {"duration_max_ns", "Max", GP_CELL_NS, gp_member_max, AT(dur), .flags = GP_FIELD_TABLES},
+    {"launches", "Launched", GP_CELL_COUNT, gp_member_u64, AT(launches), .help = "GPU events they started",
+     .flags = GP_COLUMN_SPARE, .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
+    {"outliers", "Outliers", GP_CELL_COUNT, gp_member_u64, AT(outliers),
+     .help = "longer than 50 us and 10 times the median of that call", .flags = GP_COLUMN_SPARE,
+     .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
+    {"duration", NULL, GP_CELL_DIST, gp_member_dist, AT(dur), .unit = "_ns", .keep = GP_KEEP_DIST},
+};
+#undef AT
+
+const struct gp_record gp_hta_api = {
+    .id = "api",
+    .title = "Runtime and driver calls",
+    GP_FIELDS(api_fields),
+    .size = sizeof(struct gp_api_stat),
+    .note = "calls by name, by total time",
+    .rest = {{"count", "duration_count"}, {"total_ns", "duration_total_ns"}},
+};
+
+#define AT(member) offsetof(struct gp_hta_launches, member)
+#define SUM        .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM
+static const struct gp_field launch_fields[] = {
+    {"gpu_events", NULL, GP_CELL_COUNT, gp_member_u64, AT(gpu_events), .help = "all", SUM},
+    {"linked", NULL, GP_CELL_COUNT, gp_member_u64, AT(linked), .help = "GPU events with a launch record",
+     SUM},
+    {"calls", NULL, GP_CELL_COUNT, gp_member_u64, AT(calls), .help = "launching calls; a graph launch is one",
+     SUM},
+    {"graph_calls", NULL, GP_CELL_COUNT, gp_member_u64, AT(graph_calls), SUM},
+    {"graph_events", NULL, GP_CELL_COUNT, gp_member_u64, AT(graph_events),
+     .help = "GPU events started by graphs", SUM},
+    {"short_kernels", NULL, GP_CELL_COUNT, gp_member_u64, AT(short_kernels),
+     .help = "kernels shorter than the call that launched them", SUM, .flags = GP_FIELD_TIMED},
+    {"short_kernel_ns", NULL, GP_CELL_NS, gp_member_i64, AT(short_kernel_ns), .help = "their GPU time",
+     .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM, .flags = GP_FIELD_TIMED},
+    {"before_launch", NULL, GP_CELL_COUNT, gp_member_u64, AT(before_launch),
+     .help = "GPU events that start before their launch call does: clocks disagree", SUM,
+     .flags = GP_FIELD_TIMED},
+    {"worst_before_launch_ns", NULL, GP_CELL_NS, gp_member_i64, AT(worst_before_ns), .keep = GP_KEEP_I64,
+     .merge = GP_MERGE_MAX, .flags = GP_FIELD_TIMED},
+    {"max_queue", NULL, GP_CELL_COUNT, gp_member_u64, AT(max_queue),
+     .help = "most GPU events launched and not started, on one stream", .keep = GP_KEEP_U64,
+     .merge = GP_MERGE_MAX, .flags = GP_FIELD_TIMED},
+    {"queue_full_ns", NULL, GP_CELL_NS, gp_member_i64, AT(queue_full_ns),
+     .help = "time with 1,000 or more queued on a stream, summed over devices", .keep = GP_KEEP_I64,
+     .merge = GP_MERGE_SUM, .flags = GP_FIELD_TIMED},
+    {"delay", NULL, GP_CELL_DIST, gp_member_dist, AT(delay),
+     .help = "from the end of the call to the GPU event's start, not negative; not those of graphs",
+     .unit = "_ns", .keep = GP_KEEP_DIST, .flags = GP_FIELD_TIMED},
+    {"call", NULL, GP_CELL_DIST, gp_member_dist, AT(api_dur), .help = "durations of launching calls",
+     .unit = "_ns", .keep = GP_KEEP_DIST, .flags = GP_FIELD_TIMED},
+    {"queue_length", NULL, GP_CELL_DIST, gp_member_dist, AT(queue_len),
+     .help = "GPU events queued on the stream at each launch", .unit = "", .keep = GP_KEEP_DIST,
+     .flags = GP_FIELD_TIMED},
+};
+#undef SUM
+#undef AT
+
+const struct gp_record gp_hta_launch_sums = {"launches", "Launches", GP_FIELDS(launch_fields),
+                                             sizeof(struct gp_hta_launches),
+                                             .note = "launch calls and what they started"};
 
 /* Launches that a stream takes before the host has to wait: 1022 to 1024, as measured on V100 and H200. */
 enum { QUEUE_FULL = GP_QUEUE_FULL };
@@ -234,33 +307,13 @@ void gp_hta_add_launches(struct gp_hta *h, const struct gp_view *v)
     measure_queues(&a);
 }
 
-static void merge_totals(struct gp_hta_launches *to, struct gp_hta_launches *from)
-{
-    to->gpu_events += from->gpu_events;
-    to->linked += from->linked;
-    to->calls += from->calls;
-    to->graph_calls += from->graph_calls;
-    to->graph_events += from->graph_events;
-    to->short_kernels += from->short_kernels;
-    to->short_kernel_ns += from->short_kernel_ns;
-    to->before_launch += from->before_launch;
-    to->queue_full_ns += from->queue_full_ns;
-    if (from->worst_before_ns > to->worst_before_ns) to->worst_before_ns = from->worst_before_ns;
-    if (from->max_queue > to->max_queue) to->max_queue = from->max_queue;
-    gp_dist_merge(&to->delay, &from->delay);
-    gp_dist_merge(&to->api_dur, &from->api_dur);
-    gp_dist_merge(&to->queue_len, &from->queue_len);
-}
-
 void gp_hta_merge_launches(struct gp_hta *to, struct gp_hta *from)
 {
-    merge_totals(&to->launches, &from->launches);
+    gp_record_merge(&gp_hta_launch_sums, &to->launches, &from->launches);
     for (size_t i = 0; i < from->api.n; i++) {
         struct gp_api_stat *f = &from->api.at[i],
                            *t = api_stat(to, gp_intern_from(&to->strings, &from->strings, f->name));
-        gp_dist_merge(&t->dur, &f->dur);
-        t->launches += f->launches;
-        t->outliers += f->outliers;
+        gp_record_merge(&gp_hta_api, t, f);
     }
     gp_hta_release_launches(from);
 }
@@ -296,40 +349,15 @@ void gp_hta_finish_launches(struct gp_hta *h)
     index_rows(h);
 }
 
-static void xfer_api(struct gp_xfer *x, struct gp_api_stat *s)
-{
-    gp_xfer_str(x, &s->name);
-    gp_dist_xfer(x, &s->dur);
-    gp_xfer_u64(x, &s->launches);
-    gp_xfer_u64(x, &s->outliers);
-}
-
 void gp_hta_xfer_launches(struct gp_xfer *x, struct gp_hta *h)
 {
-    struct gp_hta_launches *l = &h->launches;
-    gp_xfer_u64(x, &l->gpu_events);
-    gp_xfer_u64(x, &l->linked);
-    gp_xfer_u64(x, &l->calls);
-    gp_xfer_u64(x, &l->graph_calls);
-    gp_xfer_u64(x, &l->graph_events);
-    gp_dist_xfer(x, &l->delay);
-    gp_dist_xfer(x, &l->api_dur);
-    gp_xfer_u64(x, &l->short_kernels);
-    gp_xfer_i64(x, &l->short_kernel_ns);
-    gp_xfer_u64(x, &l->before_launch);
-    gp_xfer_i64(x, &l->worst_before_ns);
-    gp_xfer_u64(x, &l->max_queue);
-    gp_xfer_i64(x, &l->queue_full_ns);
-    gp_dist_xfer(x, &l->queue_len);
-    GP_XFER_VEC(x, &h->api, xfer_api);
+    gp_record_xfer(x, &gp_hta_launch_sums, &h->launches);
+    GP_KEEP_VEC(x, &h->api, &gp_hta_api);
     if (!x->save) index_rows(h);
 }
 
 void gp_hta_release_launches(struct gp_hta *h)
 {
-    gp_dist_release(&h->launches.delay);
-    gp_dist_release(&h->launches.api_dur);
-    gp_dist_release(&h->launches.queue_len);
-    for (size_t i = 0; i < h->api.n; i++) gp_dist_release(&h->api.at[i].dur);
-    GP_VEC_FREE(&h->api);
+    gp_record_release(&gp_hta_launch_sums, &h->launches, 1);
+    GP_KEEP_FREE(&h->api, &gp_hta_api);
 }

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include "analyze/math/dist.h"
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 struct gp_api_stat {
@@ -32,5 +33,8 @@ struct gp_hta_launches {
     int64_t queue_full_ns;
     struct gp_dist queue_len; /* queue length seen by each launch on its stream */
 };
+
+extern const struct gp_record gp_hta_api;         /* rows: struct gp_api_stat */
+extern const struct gp_record gp_hta_launch_sums; /* one: struct gp_hta_launches */
 
 #endif

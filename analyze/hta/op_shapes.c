@@ -9,6 +9,112 @@
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"
+#include "analyze/result/keep.h"
+#include "formats/base/str.h"
+
+#define AT(member) offsetof(struct gp_op_shape, member)
+
+GP_GETTER(get_operator)
+{
+    gp_member_name(c, f, row, x);
+    if (c->none && x->labels) gp_cell_label(c, "", 0, GP_TEXT("(outside any)"));
+    c->none &= !x->labels;
+}
+
+/* V per NS of what is known, times SCALE. */
+static void put_rate(struct gp_cell *c, double v, int64_t ns, double scale)
+{
+    c->none = v <= 0 || ns <= 0;
+    if (!c->none) gp_cell_real(c, v / (double)ns * scale);
+}
+
+GP_GETTER(get_tflops)
+{
+    const struct gp_op_shape *o = row;
+    put_rate(c, (double)o->flops, o->known_ns, 1e-3);
+}
+
+GP_GETTER(get_gbps)
+{
+    const struct gp_op_shape *o = row;
+    put_rate(c, ((double)o->bytes_low + (double)o->bytes_high) / 2, o->known_ns, 1);
+}
+
+GP_GETTER(get_ceiling)
+{
+    const struct gp_op_shape *o = row;
+    put_rate(c, (double)o->ceiling_ns, o->ceiling_known_ns, 100);
+}
+
+GP_GETTER(get_arithmetic)
+{
+    uint32_t arith = ((const struct gp_op_shape *)row)->arith;
+    gp_cell_text(c, gp_arith_name((enum gp_arith)arith));
+    c->none = arith == GP_ARITH_NONE;
+}
+
+/* What is known of calls whose work the shapes show. */
+GP_GETTER(get_known)
+{
+    c->none = ((const struct gp_op_shape *)row)->known_ns == 0;
+    if (!c->none) gp_member_i64(c, f, row, x);
+}
+
+static const struct gp_field fields[] = {
+    {"name", "Operator", GP_CELL_NAME, get_operator, AT(name), .help = "null: outside of any",
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+    {"shapes", "Inputs", GP_CELL_NAME, gp_member_name, AT(shapes),
+     .help = "type and size of its tensors, as far as they were recorded", .flags = GP_FIELD_NULL,
+     .keep = GP_KEEP_STR},
+    {"calls", "Calls", GP_CELL_COUNT, gp_member_u64, AT(calls), .help = "that launched GPU events",
+     .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
+    {"gpu_events", "Kernels", GP_CELL_COUNT, gp_member_u64, AT(gpu_events), .help = "GPU events launched",
+     .flags = GP_COLUMN_SPARE, .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
+    {"gpu_ns", "Time", GP_CELL_NS, gp_member_i64, AT(gpu_ns),
+     .help = "on the GPU: sum of the durations of its kernels, copies and sets", .keep = GP_KEEP_I64,
+     .merge = GP_MERGE_SUM},
+    {"share_pct", "Share", GP_CELL_PCT, gp_member_share, AT(gpu_ns),
+     .help = "of the durations of all GPU events", .flags = GP_COLUMN_SPARE},
+    {"known_ns", "Known", GP_CELL_NS, gp_member_i64, AT(known_ns),
+     .help = "time of kernels whose work the shapes show", .flags = GP_COLUMN_WIDE, .keep = GP_KEEP_I64,
+     .merge = GP_MERGE_SUM},
+    {"flops", "FLOP", GP_CELL_COUNT, get_known, AT(flops), .help = "in all calls",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    {"bytes_low", "Bytes, least", GP_CELL_BYTES, get_known, AT(bytes_low),
+     .help = "each input and result moved once", .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_I64,
+     .merge = GP_MERGE_SUM},
+    {"bytes_high", "Bytes, most", GP_CELL_BYTES, get_known, AT(bytes_high), .help = "if caches keep nothing",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    {"tflops", "TFLOP/s", GP_CELL_REAL, get_tflops, 0,
+     .help = "from the shapes: analyze/cost/README.md, Work", .flags = GP_FIELD_NULL, .after = "share_pct"},
+    {"gbps", "GB/s", GP_CELL_REAL, get_gbps, 0, .help = "bytes of its inputs and results, per second",
+     .flags = GP_FIELD_NULL, .after = "tflops"},
+    {"ceiling_pct", "Ceiling", GP_CELL_PCT, get_ceiling, 0,
+     .help = "share of what the device can do by its data sheet, of the nearer of arithmetic and memory",
+     .flags = GP_FIELD_NULL, .after = "gbps"},
+    {"arithmetic", "Type", GP_CELL_TEXT, get_arithmetic, AT(arith), .help = "that products are computed in",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .after = "ceiling_pct", .keep = GP_KEEP_U32,
+     .below = GP_ARITH_NONE + 1},
+    {.at = AT(ceiling_ns), .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    {.at = AT(ceiling_known_ns), .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+};
+#undef AT
+
+const struct gp_record gp_hta_op_shapes = {
+    .id = "operators_by_shape",
+    .title = "GPU time by operator and input shape",
+    GP_FIELDS(fields),
+    .size = sizeof(struct gp_op_shape),
+    .note = "GPU time by operator and the shapes of its inputs, by gpu_ns; what is not known is null",
+    .rest = {{"gpu_events", "gpu_events"}, {"gpu_ns", "gpu_ns"}},
+};
+
+struct gp_row_of gp_hta_op_shapes_of(const struct gp_hta *h)
+{
+    int64_t all_ns = 0;
+    for (size_t i = 0; i < h->op_shapes.n; i++) all_ns = gp_add_saturated(all_ns, h->op_shapes.at[i].gpu_ns);
+    return gp_hta_rows_of(h, all_ns);
+}
 
 #define NONE UINT32_MAX
 
@@ -227,15 +333,7 @@ static void merge_row(struct gp_hta *to, gp_sid name, gp_sid shapes, const struc
 {
     uint32_t at = row_of(to, name, shapes); /* which may move them */
     struct gp_op_shape *into = &to->op_shapes.at[at];
-    into->calls += o->calls;
-    into->gpu_events += o->gpu_events;
-    add(&into->gpu_ns, o->gpu_ns);
-    add(&into->known_ns, o->known_ns);
-    add(&into->flops, o->flops);
-    add(&into->bytes_low, o->bytes_low);
-    add(&into->bytes_high, o->bytes_high);
-    add(&into->ceiling_ns, o->ceiling_ns);
-    add(&into->ceiling_known_ns, o->ceiling_known_ns);
+    gp_record_merge(&gp_hta_op_shapes, into, o);
     if (o->arith < into->arith) into->arith = o->arith; /* the same whatever the order */
 }
 
@@ -307,27 +405,8 @@ void gp_hta_finish_op_shapes(struct gp_hta *h)
     index_rows(h);
 }
 
-static void xfer_op_shape(struct gp_xfer *x, struct gp_op_shape *o)
-{
-    gp_xfer_str(x, &o->name);
-    gp_xfer_str(x, &o->shapes);
-    gp_xfer_u64(x, &o->calls);
-    gp_xfer_u64(x, &o->gpu_events);
-    gp_xfer_i64(x, &o->gpu_ns);
-    gp_xfer_i64(x, &o->known_ns);
-    gp_xfer_i64(x, &o->flops);
-    gp_xfer_i64(x, &o->bytes_low);
-    gp_xfer_i64(x, &o->bytes_high);
-    gp_xfer_i64(x, &o->ceiling_ns);
-    gp_xfer_i64(x, &o->ceiling_known_ns);
-    gp_xfer_u32(x, &o->arith);
-    if (o->arith <= GP_ARITH_NONE) return;
-    x->failed = true;
-    o->arith = GP_ARITH_NONE;
-}
-
 void gp_hta_xfer_op_shapes(struct gp_xfer *x, struct gp_hta *h)
 {
-    GP_XFER_VEC(x, &h->op_shapes, xfer_op_shape);
+    GP_KEEP_VEC(x, &h->op_shapes, &gp_hta_op_shapes);
     if (!x->save) index_rows(h);
 }

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 #include "analyze/names/element.h"
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 struct gp_op_shape {
@@ -24,5 +25,9 @@ struct gp_op_shape {
     int64_t ceiling_known_ns;      /* of known_ns where a ceiling is known */
     uint32_t arith;                /* enum gp_arith; GP_ARITH_NONE: no arithmetic, or of an unknown type */
 };
+
+struct gp_hta;
+struct gp_row_of gp_hta_op_shapes_of(const struct gp_hta *h);
+extern const struct gp_record gp_hta_op_shapes; /* rows: struct gp_op_shape */
 
 #endif

@@ -5,6 +5,45 @@
 #include "analyze/names/args.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"
+#include "analyze/result/keep.h"
+#include "formats/base/str.h"
+
+#define AT(member) offsetof(struct gp_range_memory, member)
+
+GP_GETTER(get_range)
+{
+    gp_member_name(c, f, row, x);
+    if (c->none && x->labels) gp_cell_label(c, "", 0, GP_TEXT("(outside any range)"));
+    c->none &= !x->labels;
+}
+
+#define SUM_U64 .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM
+#define SUM_I64 .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM
+static const struct gp_field fields[] = {
+    {"name", "Range", GP_CELL_NAME, get_range, AT(name), .help = "null: outside of any",
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+    {"allocations", "Allocations", GP_CELL_COUNT, gp_member_u64, AT(allocations), .help = "of device memory",
+     SUM_U64},
+    {"frees", "Frees", GP_CELL_COUNT, gp_member_u64, AT(frees), .help = "of device memory", SUM_U64},
+    {"allocated_bytes", "Allocated", GP_CELL_BYTES, gp_member_i64, AT(allocated_bytes), .help = "in all",
+     SUM_I64},
+    {"freed_bytes", "Freed", GP_CELL_BYTES, gp_member_i64, AT(freed_bytes), .help = "in all",
+     .flags = GP_COLUMN_SPARE, SUM_I64},
+    {"peak_bytes", "Peak", GP_CELL_BYTES, gp_member_i64, AT(peak_bytes),
+     .help = "most memory allocated by the process after an allocation in the range", .keep = GP_KEEP_I64,
+     .merge = GP_MERGE_MAX},
+    {"host_allocations", "Host alloc.", GP_CELL_COUNT, gp_member_u64, AT(host_allocations),
+     .help = "allocations of host memory", .flags = GP_COLUMN_WIDE, SUM_U64},
+    {"host_bytes", "Host bytes", GP_CELL_BYTES, gp_member_i64, AT(host_bytes), .flags = GP_COLUMN_WIDE,
+     SUM_I64},
+    {"copies", "Copies", GP_CELL_COUNT, gp_member_u64, AT(copies), .help = "started by its calls", SUM_U64},
+    {"copied_bytes", "Copied", GP_CELL_BYTES, gp_member_i64, AT(copied_bytes), SUM_I64},
+};
+#undef AT
+
+const struct gp_record gp_hta_range_memory = {"range_memory", "Memory by range", GP_FIELDS(fields),
+                                              sizeof(struct gp_range_memory),
+                                              .note = "memory activity by the innermost range"};
 
 static struct gp_range_memory *range_of(struct gp_hta *h, gp_sid name)
 {
@@ -122,24 +161,12 @@ void gp_hta_add_range_memory(struct gp_hta *h, const struct gp_view *v)
     GP_VEC_FREE(&a.sums);
 }
 
-static void merge_row(struct gp_range_memory *sum, const struct gp_range_memory *m)
-{
-    sum->allocations += m->allocations;
-    sum->frees += m->frees;
-    sum->allocated_bytes = gp_add_saturated(sum->allocated_bytes, m->allocated_bytes);
-    sum->freed_bytes = gp_add_saturated(sum->freed_bytes, m->freed_bytes);
-    if (m->peak_bytes > sum->peak_bytes) sum->peak_bytes = m->peak_bytes;
-    sum->host_allocations += m->host_allocations;
-    sum->host_bytes = gp_add_saturated(sum->host_bytes, m->host_bytes);
-    sum->copies += m->copies;
-    sum->copied_bytes = gp_add_saturated(sum->copied_bytes, m->copied_bytes);
-}
-
 void gp_hta_merge_range_memory(struct gp_hta *to, struct gp_hta *from)
 {
     for (size_t i = 0; i < from->range_memory.n; i++) {
         const struct gp_range_memory *m = &from->range_memory.at[i];
-        merge_row(range_of(to, m->name ? gp_intern_from(&to->strings, &from->strings, m->name) : 0), m);
+        gp_record_merge(&gp_hta_range_memory,
+                        range_of(to, m->name ? gp_intern_from(&to->strings, &from->strings, m->name) : 0), m);
     }
     gp_hta_release_range_memory(from);
 }
@@ -154,7 +181,8 @@ void gp_hta_cap_range_memory(struct gp_hta *h)
     memset(&h->range_memory, 0, sizeof h->range_memory);
     gp_map_release(&h->maps->range_memory);
     for (size_t i = 0; i < n; i++)
-        merge_row(range_of(h, gp_hta_names_kept(h, all[i].name, h->bound.range_limit)), &all[i]);
+        gp_record_merge(&gp_hta_range_memory,
+                        range_of(h, gp_hta_names_kept(h, all[i].name, h->bound.range_limit)), &all[i]);
     free(all);
 }
 
@@ -192,23 +220,9 @@ void gp_hta_finish_range_memory(struct gp_hta *h)
     index_rows(h);
 }
 
-static void xfer(struct gp_xfer *x, struct gp_range_memory *m)
-{
-    gp_xfer_str(x, &m->name);
-    gp_xfer_u64(x, &m->allocations);
-    gp_xfer_u64(x, &m->frees);
-    gp_xfer_i64(x, &m->allocated_bytes);
-    gp_xfer_i64(x, &m->freed_bytes);
-    gp_xfer_i64(x, &m->peak_bytes);
-    gp_xfer_u64(x, &m->host_allocations);
-    gp_xfer_i64(x, &m->host_bytes);
-    gp_xfer_u64(x, &m->copies);
-    gp_xfer_i64(x, &m->copied_bytes);
-}
-
 void gp_hta_xfer_range_memory(struct gp_xfer *x, struct gp_hta *h)
 {
-    GP_XFER_VEC(x, &h->range_memory, xfer);
+    GP_KEEP_VEC(x, &h->range_memory, &gp_hta_range_memory);
     if (!x->save) index_rows(h);
 }
 

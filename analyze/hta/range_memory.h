@@ -7,6 +7,7 @@
 #define GP_ANALYZE_RANGE_MEMORY_H
 
 #include <stdint.h>
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 /* Memory allocated, freed and copied while a range is the innermost on its thread (range_memory.c); each row,
@@ -22,5 +23,7 @@ struct gp_range_memory {
     uint64_t copies;
     int64_t copied_bytes;
 };
+
+extern const struct gp_record gp_hta_range_memory; /* rows: struct gp_range_memory */
 
 #endif

@@ -8,6 +8,36 @@
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"
 #include "formats/metric.h"
+#include "analyze/result/keep.h"
+
+#define AT(member) offsetof(struct gp_sampled, member)
+
+GP_GETTER(get_over)
+{
+    gp_cell_text(c, gp_sampled_over_name((enum gp_sampled_over)((const struct gp_sampled *)row)->over));
+}
+
+static const char *const overs[] = {"whole", "steps", "range", NULL};
+static const struct gp_field fields[] = {
+    {"rank", NULL, GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},
+    {"device", NULL, GP_CELL_ID, gp_member_i64, AT(device), .keep = GP_KEEP_I64},
+    {"over", NULL, GP_CELL_TEXT, get_over, AT(over), .help = "what the mean is over", .words = overs,
+     .keep = GP_KEEP_U32, .below = GP_SAMPLED_RANGE + 1},
+    {"name", NULL, GP_CELL_NAME, gp_member_name, AT(name), .help = "of the range", .flags = GP_FIELD_NULL,
+     .keep = GP_KEEP_STR},
+    {"metric", NULL, GP_CELL_NAME, gp_member_name, AT(metric), .help = "in PerfWorks, with rollup",
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+    {"unit", NULL, GP_CELL_NAME, gp_member_name, AT(unit), .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+    {"sampled_ns", NULL, GP_CELL_NS, gp_member_i64, AT(ns), .help = "that the mean is over",
+     .keep = GP_KEEP_I64},
+    {"mean", NULL, GP_CELL_REAL, gp_member_double, AT(mean), .flags = GP_FIELD_SIGNED | GP_FIELD_NULL,
+     .keep = GP_KEEP_DOUBLE},
+};
+#undef AT
+
+const struct gp_record gp_hta_sampled = {"sampled", "Hardware counters", GP_FIELDS(fields),
+                                         sizeof(struct gp_sampled),
+                                         .note = "a hardware counter that was sampled during the recording"};
 
 const char *gp_sampled_over_name(enum gp_sampled_over over)
 {
@@ -303,22 +333,9 @@ void gp_hta_finish_sampled(struct gp_hta *h)
     free(rows);
 }
 
-static void xfer(struct gp_xfer *x, struct gp_sampled *s)
-{
-    gp_xfer_i32(x, &s->rank);
-    gp_xfer_i64(x, &s->device);
-    gp_xfer_u32(x, &s->over);
-    gp_xfer_str(x, &s->name);
-    gp_xfer_str(x, &s->metric);
-    gp_xfer_str(x, &s->unit);
-    gp_xfer_i64(x, &s->ns);
-    gp_xfer_double(x, &s->mean);
-    if (s->over > GP_SAMPLED_RANGE) x->failed = true;
-}
-
 void gp_hta_xfer_sampled(struct gp_xfer *x, struct gp_hta *h)
 {
-    GP_XFER_VEC(x, &h->sampled, xfer);
+    GP_KEEP_VEC(x, &h->sampled, &gp_hta_sampled);
 }
 
 void gp_hta_release_sampled(struct gp_hta *h)

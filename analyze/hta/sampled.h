@@ -8,6 +8,7 @@
 #define GP_ANALYZE_SAMPLED_H
 
 #include <stdint.h>
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 enum gp_sampled_over {
@@ -28,5 +29,7 @@ struct gp_sampled {
     int64_t ns;          /* that the mean is over: where there are samples */
     double mean;
 };
+
+extern const struct gp_record gp_hta_sampled; /* rows: struct gp_sampled */
 
 #endif

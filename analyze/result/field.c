@@ -177,43 +177,63 @@ GETTER(gp_member_total)
 GETTER(gp_member_min)
 {
     c->i = MEMBER(struct gp_dist).min;
+    c->none = !MEMBER(struct gp_dist).n;
 }
 
 GETTER(gp_member_max)
 {
     c->i = MEMBER(struct gp_dist).max;
+    c->none = !MEMBER(struct gp_dist).n;
 }
 
 GETTER(gp_member_mean)
 {
     const struct gp_dist *d = gp_member_at(row, f);
-    gp_cell_real(c, d->n ? (double)d->sum / (double)d->n : 0);
-}
-
-GETTER(gp_member_mean_known)
-{
-    gp_member_mean(c, f, row, x);
-    c->none |= !MEMBER(struct gp_dist).n;
+    c->none = !d->n;
+    if (d->n) gp_cell_real(c, (double)d->sum / (double)d->n);
 }
 
 GETTER(gp_member_stddev)
 {
-    gp_cell_real(c, gp_dist_stddev(gp_member_at(row, f)));
+    const struct gp_dist *d = gp_member_at(row, f);
+    c->none = !d->n;
+    if (d->n) gp_cell_real(c, gp_dist_stddev(d));
+}
+
+static void put_quantile(struct gp_cell *c, const struct gp_dist *d, double q)
+{
+    c->none = !d->n;
+    c->i = gp_dist_quantile(d, q);
 }
 
 GETTER(gp_member_p50)
 {
-    c->i = gp_dist_quantile(gp_member_at(row, f), 0.5);
+    put_quantile(c, gp_member_at(row, f), 0.5);
 }
 
 GETTER(gp_member_p90)
 {
-    c->i = gp_dist_quantile(gp_member_at(row, f), 0.9);
+    put_quantile(c, gp_member_at(row, f), 0.9);
 }
 
 GETTER(gp_member_p99)
 {
-    c->i = gp_dist_quantile(gp_member_at(row, f), 0.99);
+    put_quantile(c, gp_member_at(row, f), 0.99);
+}
+
+/* ---- fields ---- */
+
+const struct gp_field *gp_record_field(const struct gp_record *rec, const char *id, size_t *base)
+{
+    *base = 0;
+    for (size_t i = 0; i < rec->n; i++) {
+        const struct gp_field *f = &rec->fields[i], *inner;
+        if (f->type != GP_CELL_PART && f->id && !strcmp(f->id, id)) return f;
+        if (f->type != GP_CELL_PART || !(inner = gp_record_field(f->rows, id, base))) continue;
+        *base += f->at;
+        return inner;
+    }
+    return NULL;
 }
 
 /* ---- columns ---- */
@@ -234,12 +254,13 @@ static size_t place_of(const struct gp_columns *c, const char *after)
     return c->n;
 }
 
-static void add_columns(struct gp_columns *c, const struct gp_record *rec, size_t base)
+/* Those with a place of their own come second: they may stand behind any other. */
+static void add_columns(struct gp_columns *c, const struct gp_record *rec, size_t base, bool placed)
 {
     for (size_t i = 0; i < rec->n; i++) {
         const struct gp_field *f = &rec->fields[i];
-        if (f->type == GP_CELL_PART) add_columns(c, f->rows, base + f->at);
-        if (f->type == GP_CELL_PART || !f->id || !f->heading) continue;
+        if (f->type == GP_CELL_PART) add_columns(c, f->rows, base + f->at, placed);
+        if (f->type == GP_CELL_PART || !f->id || !f->heading || placed != (f->after != NULL)) continue;
         size_t place = place_of(c, f->after);
         memmove(c->at + place + 1, c->at + place, (c->n++ - place) * sizeof *c->at);
         c->at[place] = (struct gp_field_column){f, base};
@@ -250,7 +271,8 @@ void gp_columns_find(struct gp_columns *c, const struct gp_record *rec)
 {
     c->n = 0;
     c->at = gp_alloc((count_fields(rec) + 1) * sizeof *c->at);
-    add_columns(c, rec, 0);
+    add_columns(c, rec, 0, false);
+    add_columns(c, rec, 0, true);
 }
 
 void gp_columns_release(struct gp_columns *c)

@@ -31,6 +31,7 @@ struct gp_row_of {
     int64_t whole_ns;                 /* of which shares are */
     struct gp_arena *mem;             /* for texts that are made; freed after the row at the earliest */
     bool labels;                      /* names want their short form, too: a person reads them */
+    bool untimed;                     /* times between launches mean nothing: what rests on them is unknown */
     bool merged;                      /* numbers of devices repeat: people need to see the process, too */
 };
 
@@ -67,10 +68,11 @@ enum gp_merge {
 
 /* Flags of a field, besides GP_COLUMN_... */
 enum {
-    GP_FIELD_NULL = 32,     /* may be unknown: null in JSON, an empty cell elsewhere */
-    GP_FIELD_SIGNED = 64,   /* may be negative */
-    GP_FIELD_TABLES = 128,  /* not in JSON, which has it in an object: "delay_mean_ns" is delay.mean_ns */
-    GP_FIELD_OPTIONAL = 256 /* not in every object: left out where it is unknown */
+    GP_FIELD_NULL = 32,      /* may be unknown: null in JSON, an empty cell elsewhere */
+    GP_FIELD_SIGNED = 64,    /* may be negative */
+    GP_FIELD_TABLES = 128,   /* not in JSON, which has it in an object: "delay_mean_ns" is delay.mean_ns */
+    GP_FIELD_OPTIONAL = 256, /* not in every object: left out where it is unknown */
+    GP_FIELD_TIMED = 512     /* unknown where times between launches mean nothing */
 };
 
 struct gp_field {
@@ -95,8 +97,11 @@ struct gp_record {
     const struct gp_field *fields;
     size_t n, size;   /* fields; bytes of a row */
     const char *note; /* what a row is, for schemas; NULL if the title is enough */
-    /* Time of a row, of those that a table leaves out: "and 34 more, together 1.23 ms"; NULL: they have none. */
-    int64_t (*time_ns)(const void *row);
+    /* What is summed of rows that are left out, so that rows and rest add up: a count and a time. JSON has "ID_rest" with
+     * the number of rows and these, each the sum of an integer field; tables say the time. {NULL}: the rows are no split. */
+    struct gp_rest {
+        const char *id, *field;
+    } rest[2];
     uint8_t (*colour)(const void *row); /* of its line, as in gp_report_table.classes; NULL: none */
 };
 #define GP_FIELDS(list) (list), GP_COUNT(list)
@@ -112,10 +117,10 @@ gp_field_get gp_member_sid, gp_member_name;            /* a string: never; where
 gp_field_get gp_member_kernel;                         /* the name of a kernel, with its label: never */
 gp_field_get gp_member_share;                          /* int64_t in percent of the whole; 0 of 0 is 0 */
 gp_field_get gp_member_dist;                           /* the whole distribution */
-gp_field_get gp_member_count, gp_member_total, gp_member_min,
-    gp_member_max; /* parts of a distribution: never */
-gp_field_get gp_member_mean, gp_member_stddev, gp_member_p50, gp_member_p90, gp_member_p99;
-gp_field_get gp_member_mean_known; /* where it is empty */
+gp_field_get gp_member_count, gp_member_total;         /* of a distribution: never */
+/* of a distribution: where it is empty */
+gp_field_get gp_member_min, gp_member_max, gp_member_mean, gp_member_stddev;
+gp_field_get gp_member_p50, gp_member_p90, gp_member_p99;
 gp_field_get gp_member_rank, gp_member_process,
     gp_member_device; /* int32_t, negative; uint32_t, never; int64_t, negative */
 
@@ -136,12 +141,16 @@ static inline const void *gp_member_at(const void *row, const struct gp_field *f
 
 /* ---- fields ---- */
 
+/* The field ID of a record, in a part that begins at *BASE of the row; NULL if there is none. */
+const struct gp_field *gp_record_field(const struct gp_record *rec, const char *id, size_t *base);
+
 /* The value of field F in ROW. */
 static inline struct gp_cell gp_field_cell(const struct gp_field *f, const void *row,
                                            const struct gp_row_of *x)
 {
     struct gp_cell c = {.type = (uint8_t)f->type};
-    f->get(&c, f, row, x);
+    if (f->flags & GP_FIELD_TIMED && x->untimed) c.none = true;
+    else f->get(&c, f, row, x);
     return c;
 }
 /* The fields that are columns of a table, in its order, those of parts of the row included. */

@@ -9,6 +9,14 @@ size_t gp_hta_rows_shown(const struct gp_hta_tables *m, size_t n)
     return m->top && m->top < n ? m->top : n;
 }
 
+struct gp_report_table *gp_hta_table_of(struct gp_hta_tables *m, const struct gp_record *rec,
+                                        const void *rows, size_t n)
+{
+    struct gp_row_of of = gp_hta_rows_of(m->h, 0);
+    of.merged = m->merged;
+    return gp_record_table(m->r, rec, rows, n, m->top, &of);
+}
+
 void gp_hta_put_rank(struct gp_report_table *t, int32_t rank)
 {
     if (rank < 0) gp_report_put_none(t);

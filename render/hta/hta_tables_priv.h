@@ -4,6 +4,7 @@
 
 #include "render/hta/hta_sums.h"
 #include "render/hta/hta_tables.h"
+#include "render/report/record.h"
 
 /* What all builders need. */
 struct gp_hta_tables {
@@ -23,6 +24,9 @@ enum { GP_HTA_FEW_DEVICES = 4 }; /* as many get rows of their own in text */
 
 /* How many of N rows are shown. */
 size_t gp_hta_rows_shown(const struct gp_hta_tables *m, size_t n);
+/* The first of N rows of a record of m->h; NULL where there are none. */
+struct gp_report_table *gp_hta_table_of(struct gp_hta_tables *m, const struct gp_record *rec,
+                                        const void *rows, size_t n);
 /* Cells; what is negative, empty or GP_NO_ID is unknown. */
 void gp_hta_put_rank(struct gp_report_table *t, int32_t rank);
 void gp_hta_put_device(struct gp_report_table *t, int64_t device);

@@ -2,6 +2,7 @@
 #include "formats/base/str.h"
 
 #include <string.h>
+#include "analyze/result/keep.h"
 
 /* ---- steps ---- */
 
@@ -48,30 +49,17 @@ void gp_hta_table_steps(struct gp_hta_tables *m)
 /* A row for each part of the devices' time, all devices together; shown where there is more than the steps. */
 void gp_hta_table_parts(struct gp_hta_tables *m)
 {
-    static const char *const words[] = {"start-up, before the first step", "warm-up steps", "steps",
-                                        "after the last step"};
+    struct gp_hta_part sums[GP_PART_AFTER + 1];
+    size_t n = 0;
     if (!m->h->focus) return;
-    struct gp_report_table *t = gp_report_add(m->r, "parts", "Start-up, steps and the rest");
-    if (!m->whole) t->note = "The findings and times above cover the steps; --whole covers everything.";
-    COLUMN(t, "part", "Part", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "id", "Id", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
-    COLUMN(t, "steps", "Steps", GP_CELL_COUNT, 0, NULL);
-    gp_hta_breakdown_columns(t);
-    for (int kind = GP_PART_START_UP; kind <= GP_PART_AFTER; kind++) {
-        struct gp_breakdown sum = {0};
-        uint64_t steps = 0;
-        for (size_t i = 0; i < m->h->parts.n; i++) {
-            if (m->h->parts.at[i].kind != (uint32_t)kind) continue;
-            gp_hta_add_breakdown(&sum, &m->h->parts.at[i].b);
-            steps += m->h->parts.at[i].steps;
-        }
-        if (!sum.span_ns) continue;
-        gp_report_put_text(m->r, t, words[kind]);
-        gp_report_put_text(m->r, t, gp_hta_part_name((enum gp_hta_part_kind)kind));
-        if (steps) gp_report_put(t, (int64_t)steps);
-        else gp_report_put_none(t);
-        gp_hta_put_breakdown(t, &sum);
+    for (uint32_t kind = GP_PART_START_UP; kind <= GP_PART_AFTER; kind++) {
+        struct gp_hta_part sum = {.kind = kind};
+        for (size_t i = 0; i < m->h->parts.n; i++)
+            if (m->h->parts.at[i].kind == kind) gp_record_merge(&gp_hta_parts, &sum, &m->h->parts.at[i]);
+        if (sum.b.span_ns) sums[n++] = sum;
     }
+    struct gp_report_table *t = gp_hta_table_of(m, &gp_hta_parts, sums, n);
+    if (t && !m->whole) t->note = "The findings and times above cover the steps; --whole covers everything.";
 }
 
 static int longest_first(const void *a, const void *b)
@@ -99,17 +87,12 @@ void gp_hta_table_step_list(struct gp_hta_tables *m)
     if (!h->steps.n) return;
     int64_t least = least_length(m), left_ns = 0;
     size_t rows = 0, left = 0;
-    struct gp_report_table *t = gp_report_add(m->r, "step_list", "Each step");
-    gp_hta_rank_columns(t);
-    COLUMN(t, "name", "Step", GP_CELL_NAME, 0, NULL);
-    gp_hta_breakdown_columns(t);
-    COLUMN(t, "launches", "Launches", GP_CELL_COUNT, GP_COLUMN_SPARE, NULL);
-    COLUMN(t, "begin_ns", "Begin", GP_CELL_ID, GP_COLUMN_WIDE, "GPU window, on the clock of the trace, ns");
-    COLUMN(t, "end_ns", "End", GP_CELL_ID, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "host_ns", "Host time", GP_CELL_NS, GP_COLUMN_WIDE,
-           "the marker, or first launch to last launch");
-    COLUMN(t, "cut", "Cut", GP_CELL_TEXT, GP_COLUMN_WIDE, "by the edge of the trace");
-    COLUMN(t, "warm_up", "Warm-up", GP_CELL_TEXT, GP_COLUMN_WIDE, "takes much longer than later steps");
+    struct gp_row_of of = gp_hta_rows_of(h, 0);
+    struct gp_columns columns;
+    of.merged = m->merged;
+    gp_columns_find(&columns, &gp_hta_step_list);
+    struct gp_report_table *t = gp_columns_table(m->r, &gp_hta_step_list, &columns, &of);
+    t->id = "step_list"; /* JSON has them in "each" of their device */
     for (size_t i = 0; i < h->steps.n; i++) {
         const struct gp_hta_step *s = &h->steps.at[i];
         if (s->b.span_ns < least || (m->step_rows && rows == m->step_rows)) {
@@ -118,18 +101,11 @@ void gp_hta_table_step_list(struct gp_hta_tables *m)
             continue;
         }
         rows++;
-        gp_hta_put_place(m, t, s->rank, s->producer, s->device);
-        gp_hta_put_sid(m, t, s->name);
-        gp_hta_put_breakdown(t, &s->b);
-        gp_report_put(t, (int64_t)s->launches);
-        gp_report_put(t, s->begin_ns);
-        gp_report_put(t, s->end_ns);
-        gp_report_put(t, s->host_end_ns - s->host_begin_ns);
-        gp_report_put_text(m->r, t, s->partial ? "yes" : "no");
-        gp_report_put_text(m->r, t, s->warm_up ? "yes" : "no");
+        gp_columns_put(m->r, t, &columns, s, &of);
     }
+    gp_columns_release(&columns);
     if (left) t->note = "The longest steps, in order of time; --steps lists all.";
-    gp_hta_note_more(m, t, left, left_ns);
+    gp_record_more(m->r, t, left, left_ns);
 }
 
 /* ---- communication ---- */
@@ -137,120 +113,26 @@ void gp_hta_table_step_list(struct gp_hta_tables *m)
 void gp_hta_table_collectives(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
-    if (!h->collective_stats.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "collectives", "Communication");
     bool grouped = false;
     for (size_t i = 0; i < h->collective_stats.n; i++)
         grouped |= h->collective_stats.at[i].calls > h->collective_stats.at[i].count;
-    COLUMN(t, "operation", "Operation", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "group", "Group", GP_CELL_NAME, GP_COLUMN_SPARE, "process group");
-    COLUMN(t, "group_size", "Ranks", GP_CELL_ID, 0, "of the group");
-    COLUMN(t, "type", "Type", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "calls", "Calls", GP_CELL_COUNT, grouped ? 0 : GP_COLUMN_WIDE,
-           "NCCL calls served, where known");
-    COLUMN(t, "mean_bytes", "Each", GP_CELL_BYTES, 0, "mean size, where known");
-    COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, "in all, where known");
-    COLUMN(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations, waiting included");
-    COLUMN(t, "mean_ns", "Mean", GP_CELL_NS, GP_COLUMN_SPARE, NULL);
-    COLUMN(t, "max_ns", "Max", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "skew_mean_ns", "Skew", GP_CELL_NS, 0, "mean of last start - first start over the ranks");
-    COLUMN(t, "skew_max_ns", "Skew max", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "algbw_gbps", "Alg. bandwidth", GP_CELL_GBPS, GP_COLUMN_WIDE,
-           "bytes / duration of the median collective");
-    COLUMN(t, "busbw_gbps", "Bus bw.", GP_CELL_GBPS, 0, "algorithm bandwidth x the operation's bus factor");
-    size_t n = gp_hta_rows_shown(m, h->collective_stats.n);
-    int64_t left = 0;
-    for (size_t i = 0; i < h->collective_stats.n; i++) {
-        const struct gp_collective_stat *c = &h->collective_stats.at[i];
-        if (i >= n) {
-            left += c->dur.sum;
-            continue;
-        }
-        gp_hta_put_sid(m, t, c->op);
-        gp_hta_put_sid(m, t, c->group);
-        if (c->group_size) gp_report_put(t, c->group_size);
-        else gp_report_put_none(t);
-        gp_hta_put_sid(m, t, c->dtype);
-        gp_report_put(t, (int64_t)c->count);
-        if (c->calls) gp_report_put(t, (int64_t)c->calls);
-        else gp_report_put_none(t);
-        gp_hta_put_bytes(t, c->bytes > 0 && c->count ? c->bytes / (int64_t)c->count : c->bytes);
-        gp_hta_put_bytes(t, c->bytes);
-        gp_report_put(t, c->dur.sum);
-        gp_hta_put_mean(t, &c->dur);
-        gp_report_put(t, c->dur.max);
-        gp_hta_put_mean(t, &c->skew);
-        if (c->skew.n) gp_report_put(t, c->skew.max);
-        else gp_report_put_none(t);
-        gp_hta_put_gbps(t, c->algbw_gbps);
-        gp_hta_put_gbps(t, c->busbw_gbps);
-    }
-    if (grouped) t->note = "One kernel serves all calls of a group; sizes are per kernel.";
-    gp_hta_note_more(m, t, h->collective_stats.n - n, left);
+    struct gp_report_table *t =
+        gp_hta_table_of(m, &gp_hta_collectives, h->collective_stats.at, h->collective_stats.n);
+    if (t && grouped) t->note = "One kernel serves all calls of a group; sizes are per kernel.";
+    else if (t) gp_report_flag(t, "calls", GP_COLUMN_WIDE);
 }
 
 void gp_hta_table_matches(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    if (!h->matches.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "collective_list", "Collectives matched over ranks");
-    t->detail = true;
-    COLUMN(t, "operation", "Operation", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "group", "Group", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "type", "Type", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "sequence", "Sequence", GP_CELL_ID, 0, "number in the group, or position in order");
-    COLUMN(t, "matched_by", "Matched by", GP_CELL_TEXT, 0, "sequence or order");
-    COLUMN(t, "ranks", "Ranks", GP_CELL_COUNT, 0, "that took part");
-    COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, 0, NULL);
-    COLUMN(t, "start_skew_ns", "Start skew", GP_CELL_NS, 0, "last start - first start, clocks aligned");
-    COLUMN(t, "end_skew_ns", "End skew", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "duration_ns", "Duration", GP_CELL_NS, 0, "the shortest over the ranks");
-    COLUMN(t, "wait_ns", "Wait", GP_CELL_NS, 0, "sum over ranks of last start - own start");
-    COLUMN(t, "last_rank", "Last rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "algbw_gbps", "Alg. bandwidth", GP_CELL_GBPS, 0, NULL);
-    COLUMN(t, "busbw_gbps", "Bus bandwidth", GP_CELL_GBPS, 0, NULL);
-    for (size_t i = 0; i < h->matches.n; i++) {
-        const struct gp_collective_match *c = &h->matches.at[i];
-        gp_hta_put_sid(m, t, c->op);
-        gp_hta_put_sid(m, t, c->group);
-        gp_hta_put_sid(m, t, c->dtype);
-        gp_hta_put_id(t, c->seq);
-        gp_report_put_text(m->r, t, c->by_seq ? "sequence" : "order");
-        gp_report_put(t, c->ranks);
-        gp_hta_put_bytes(t, c->bytes);
-        gp_report_put(t, c->start_skew_ns);
-        gp_report_put(t, c->end_skew_ns);
-        gp_report_put(t, c->duration_ns);
-        gp_report_put(t, c->wait_ns);
-        gp_hta_put_rank(t, c->last_rank);
-        gp_hta_put_gbps(t, c->algbw_gbps);
-        gp_hta_put_gbps(t, c->busbw_gbps);
-    }
+    struct gp_row_of of = gp_hta_rows_of(m->h, 0);
+    struct gp_report_table *t =
+        gp_record_table(m->r, &gp_hta_matches, m->h->matches.at, m->h->matches.n, 0, &of);
+    if (t) t->id = "collective_list", t->detail = true;
 }
 
 void gp_hta_table_stragglers(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    if (!h->stragglers.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "stragglers", "Who came last");
-    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "collectives", "Collectives", GP_CELL_COUNT, 0, "matched collectives it took part in");
-    COLUMN(t, "times_last", "Last in", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "last_pct", "Share", GP_CELL_PCT, 0, "times_last / collectives");
-    COLUMN(t, "lateness_ns", "Late by", GP_CELL_NS, 0, "sum of own start - median start, where positive");
-    COLUMN(t, "caused_wait_ns", "Others waited", GP_CELL_NS, 0, "in the collectives where it was last");
-    size_t n = gp_hta_rows_shown(m, h->stragglers.n);
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_straggler *s = &h->stragglers.at[i];
-        gp_hta_put_rank(t, s->rank);
-        gp_report_put(t, (int64_t)s->matched);
-        gp_report_put(t, (int64_t)s->times_last);
-        gp_report_put_real(t, gp_pct((int64_t)s->times_last, (int64_t)s->matched));
-        gp_report_put(t, s->lateness_ns);
-        gp_report_put(t, s->caused_wait_ns);
-    }
-    gp_hta_note_more(m, t, h->stragglers.n - n, 0);
+    gp_hta_table_of(m, &gp_hta_stragglers, m->h->stragglers.at, m->h->stragglers.n);
 }
 
 void gp_hta_table_offsets(struct gp_hta_tables *m)
@@ -259,21 +141,9 @@ void gp_hta_table_offsets(struct gp_hta_tables *m)
     size_t estimated = 0;
     for (size_t i = 0; i < h->offsets.n; i++) estimated += h->offsets.at[i].pairs > 0;
     if (!estimated) return;
-    struct gp_report_table *t = gp_report_add(m->r, "offsets", "Clocks of the ranks");
+    struct gp_report_table *t = gp_hta_table_of(m, &gp_hta_offsets, h->offsets.at, h->offsets.n);
+    t->id = "offsets";
     t->note = "Estimated from the ends of collectives, relative to the lowest rank.";
-    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "offset_ns", "Offset", GP_CELL_NS, 0, "add it to the rank's clock");
-    COLUMN(t, "error_ns", "Error", GP_CELL_NS, 0, "median absolute deviation");
-    COLUMN(t, "pairs", "Collectives", GP_CELL_COUNT, 0, "used for the estimate");
-    size_t n = gp_hta_rows_shown(m, h->offsets.n);
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_rank_offset *o = &h->offsets.at[i];
-        gp_hta_put_rank(t, o->rank);
-        gp_report_put(t, o->offset_ns);
-        gp_report_put(t, o->error_ns);
-        gp_report_put(t, o->pairs);
-    }
-    gp_hta_note_more(m, t, h->offsets.n - n, 0);
 }
 
 /* ---- critical path ---- */

@@ -14,132 +14,35 @@ void gp_hta_table_kernels(struct gp_hta_tables *m)
 }
 
 /* Owners of one sort; nothing when nothing of that sort launched anything. */
-static void add_owners(struct gp_hta_tables *m, enum gp_owner_sort sort, const char *id, const char *title)
+static void add_owners(struct gp_hta_tables *m, enum gp_owner_sort sort)
 {
-    const struct gp_hta *h = m->h;
-    int64_t all_ns = 0, left = 0;
-    size_t rows = 0, named = 0;
-    for (size_t i = 0; i < h->owners.n; i++) {
-        if (h->owners.at[i].sort != (uint32_t)sort) continue;
-        all_ns += h->owners.at[i].gpu_ns;
-        named += h->owners.at[i].name != 0;
-    }
-    if (!named) return;
-    struct gp_report_table *t = gp_report_add(m->r, id, title);
-    COLUMN(t, "name", "Launched in", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "calls", "Calls", GP_CELL_COUNT, 0, "calls that launched GPU events");
-    COLUMN(t, "gpu_events", "Kernels", GP_CELL_COUNT, 0, "GPU events launched");
-    COLUMN(t, "gpu_ns", "GPU time", GP_CELL_NS, 0, "sum of their durations");
-    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, 0, "of the durations of all GPU events");
-    COLUMN(t, "host_ns", "Host time", GP_CELL_NS, 0, "sum of the durations of those calls");
-    COLUMN(t, "delay_mean_ns", "Delay", GP_CELL_NS, GP_COLUMN_SPARE,
-           "mean time from the end of the launch to the start");
-    for (size_t i = 0; i < h->owners.n; i++) {
-        const struct gp_owner_stat *o = &h->owners.at[i];
-        if (o->sort != (uint32_t)sort || !o->gpu_events) continue;
-        if (m->top && rows++ >= m->top) {
-            left += o->gpu_ns;
-            continue;
-        }
-        if (o->name) gp_hta_put_sid(m, t, o->name);
-        else gp_report_put_name(m->r, t, "", 0, GP_TEXT("(outside any)"));
-        gp_report_put(t, (int64_t)o->calls);
-        gp_report_put(t, (int64_t)o->gpu_events);
-        gp_report_put(t, o->gpu_ns);
-        gp_report_put_real(t, gp_pct(o->gpu_ns, all_ns));
-        if (h->untimed) gp_report_put_none(t);
-        else gp_report_put(t, o->host_ns);
-        gp_hta_put_mean(t, &o->delay);
-    }
-    if (m->top && rows > m->top) gp_hta_note_more(m, t, rows - m->top, left);
+    struct gp_owner_rows r = gp_hta_owner_rows(m->h, sort);
+    struct gp_row_of of = gp_hta_rows_of(m->h, r.gpu_ns);
+    if (r.named) gp_record_table(m->r, &gp_hta_owners[sort], r.at, r.launched, m->top, &of);
 }
 
 void gp_hta_table_operators(struct gp_hta_tables *m)
 {
-    add_owners(m, GP_OWNER_OP, "operators", "GPU time by operator");
-}
-
-/* V per NS of what is known, times SCALE; unknown without either. */
-static void put_rate(struct gp_report_table *t, double v, int64_t ns, double scale)
-{
-    if (v > 0 && ns > 0) gp_report_put_real(t, v / (double)ns * scale);
-    else gp_report_put_none(t);
-}
-
-static void op_shape_columns(struct gp_report_table *t)
-{
-    COLUMN(t, "name", "Operator", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "shapes", "Inputs", GP_CELL_NAME, 0,
-           "type and size of its tensors, as far as they were recorded");
-    COLUMN(t, "calls", "Calls", GP_CELL_COUNT, 0, "that launched GPU events");
-    COLUMN(t, "gpu_events", "Kernels", GP_CELL_COUNT, GP_COLUMN_SPARE, "GPU events launched");
-    COLUMN(t, "gpu_ns", "Time", GP_CELL_NS, 0,
-           "on the GPU: sum of the durations of its kernels, copies and sets");
-    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_SPARE, "of the durations of all GPU events");
-    COLUMN(t, "tflops", "TFLOP/s", GP_CELL_REAL, 0, "from the shapes: analyze/cost/README.md, Work");
-    COLUMN(t, "gbps", "GB/s", GP_CELL_REAL, 0, "bytes of its inputs and results, per second");
-    COLUMN(t, "ceiling_pct", "Ceiling", GP_CELL_PCT, 0,
-           "share of what the device can do by its data sheet, of the nearer of arithmetic and memory");
-    COLUMN(t, "arithmetic", "Type", GP_CELL_TEXT, GP_COLUMN_WIDE, "that products are computed in");
-    COLUMN(t, "known_ns", "Known", GP_CELL_NS, GP_COLUMN_WIDE, "time of kernels whose work the shapes show");
-    COLUMN(t, "flops", "FLOP", GP_CELL_COUNT, GP_COLUMN_WIDE, "in all calls");
-    COLUMN(t, "bytes_low", "Bytes, least", GP_CELL_BYTES, GP_COLUMN_WIDE, "each input and result moved once");
-    COLUMN(t, "bytes_high", "Bytes, most", GP_CELL_BYTES, GP_COLUMN_WIDE, "if caches keep nothing");
-}
-
-static void put_op_shape(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_op_shape *o,
-                         int64_t all_ns)
-{
-    if (o->name) gp_hta_put_sid(m, t, o->name);
-    else gp_report_put_name(m->r, t, "", 0, GP_TEXT("(outside any)"));
-    gp_hta_put_sid(m, t, o->shapes);
-    gp_report_put(t, (int64_t)o->calls);
-    gp_report_put(t, (int64_t)o->gpu_events);
-    gp_report_put(t, o->gpu_ns);
-    gp_report_put_real(t, gp_pct(o->gpu_ns, all_ns));
-    put_rate(t, (double)o->flops, o->known_ns, 1e-3);
-    put_rate(t, ((double)o->bytes_low + (double)o->bytes_high) / 2, o->known_ns, 1);
-    put_rate(t, (double)o->ceiling_ns, o->ceiling_known_ns, 100);
-    if (o->arith == GP_ARITH_NONE) gp_report_put_none(t);
-    else gp_report_put_text(m->r, t, gp_arith_name((enum gp_arith)o->arith));
-    if (!o->known_ns) {
-        for (int i = 0; i < 4; i++) gp_report_put_none(t);
-        return;
-    }
-    gp_report_put(t, o->known_ns);
-    gp_report_put(t, o->flops);
-    gp_report_put(t, o->bytes_low);
-    gp_report_put(t, o->bytes_high);
+    add_owners(m, GP_OWNER_OP);
 }
 
 void gp_hta_table_op_shapes(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
-    int64_t all_ns = 0, left = 0;
-    size_t shaped = 0, n = gp_hta_rows_shown(m, h->op_shapes.n);
-    for (size_t i = 0; i < h->op_shapes.n; i++) {
-        all_ns += h->op_shapes.at[i].gpu_ns;
-        shaped += h->op_shapes.at[i].shapes != 0;
-    }
-    if (!shaped) return;
-    struct gp_report_table *t =
-        gp_report_add(m->r, "operators_by_shape", "GPU time by operator and input shape");
-    op_shape_columns(t);
-    for (size_t i = 0; i < h->op_shapes.n; i++) {
-        if (i < n) put_op_shape(m, t, &h->op_shapes.at[i], all_ns);
-        else left += h->op_shapes.at[i].gpu_ns;
-    }
-    gp_hta_note_more(m, t, h->op_shapes.n - n, left);
+    struct gp_row_of of = gp_hta_op_shapes_of(h);
+    size_t shaped = 0;
+    for (size_t i = 0; i < h->op_shapes.n; i++) shaped += h->op_shapes.at[i].shapes != 0;
+    if (shaped) gp_record_table(m->r, &gp_hta_op_shapes, h->op_shapes.at, h->op_shapes.n, m->top, &of);
 }
 
 void gp_hta_table_ranges(struct gp_hta_tables *m)
 {
-    add_owners(m, GP_OWNER_RANGE, "ranges", "GPU time by range");
+    add_owners(m, GP_OWNER_RANGE);
 }
 
 void gp_hta_table_modules(struct gp_hta_tables *m)
 {
-    add_owners(m, GP_OWNER_MODULE, "modules", "GPU time by module");
+    add_owners(m, GP_OWNER_MODULE);
 }
 
 /* ---- launches ---- */
@@ -218,175 +121,34 @@ void gp_hta_table_launch_times(struct gp_hta_tables *m)
 
 void gp_hta_table_api(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    if (!h->api.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "api", "Runtime and driver calls");
-    COLUMN(t, "name", "Call", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations");
-    COLUMN(t, "mean_ns", "Mean", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "p50_ns", "Median", GP_CELL_NS, 0, "within 1/16");
-    COLUMN(t, "max_ns", "Max", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "launches", "Launched", GP_CELL_COUNT, GP_COLUMN_SPARE, "GPU events they started");
-    COLUMN(t, "outliers", "Outliers", GP_CELL_COUNT, GP_COLUMN_SPARE,
-           "longer than 50 us and 10 times the median of that call");
-    size_t n = gp_hta_rows_shown(m, h->api.n);
-    int64_t left = 0;
-    for (size_t i = 0; i < h->api.n; i++) {
-        const struct gp_api_stat *a = &h->api.at[i];
-        if (i >= n) {
-            left += a->dur.sum;
-            continue;
-        }
-        gp_hta_put_sid(m, t, a->name);
-        gp_report_put(t, (int64_t)a->dur.n);
-        gp_report_put(t, a->dur.sum);
-        gp_hta_put_mean(t, &a->dur);
-        gp_report_put(t, gp_dist_quantile(&a->dur, 0.5));
-        gp_report_put(t, a->dur.max);
-        gp_report_put(t, (int64_t)a->launches);
-        gp_report_put(t, (int64_t)a->outliers);
-    }
-    gp_hta_note_more(m, t, h->api.n - n, left);
+    gp_hta_table_of(m, &gp_hta_api, m->h->api.at, m->h->api.n);
 }
 
 void gp_hta_table_graphs(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    if (!h->graphs.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "graphs", "CUDA graphs");
-    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "graph", "Graph", GP_CELL_ID, 0, "id; none where the launches carry no id");
-    COLUMN(t, "launches", "Launches", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "nodes", "Nodes", GP_CELL_COUNT, 0, "distinct nodes");
-    COLUMN(t, "gpu_events", "Kernels", GP_CELL_COUNT, 0, "GPU events of all launches");
-    COLUMN(t, "span_mean_ns", "Mean", GP_CELL_NS, 0, "of one launch, first start to last end");
-    COLUMN(t, "span_min_ns", "Min", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "span_max_ns", "Max", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "span_stddev_ns", "Std. dev.", GP_CELL_NS_REAL, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "busy_mean_ns", "Busy", GP_CELL_NS, GP_COLUMN_SPARE, "mean sum of durations of one launch");
-    COLUMN(t, "worst_node", "Worst node", GP_CELL_ID, GP_COLUMN_WIDE, "node whose duration varies most");
-    COLUMN(t, "worst_node_name", "Its kernel", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "worst_node_min_ns", "Its min", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "worst_node_max_ns", "Its max", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
-    size_t n = gp_hta_rows_shown(m, h->graphs.n);
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_graph_stat *g = &h->graphs.at[i];
-        gp_hta_put_rank(t, g->rank);
-        gp_hta_put_id(t, g->graph);
-        gp_report_put(t, (int64_t)g->launches);
-        gp_report_put(t, (int64_t)g->nodes);
-        gp_report_put(t, (int64_t)g->gpu_events);
-        gp_hta_put_mean(t, &g->span);
-        gp_report_put(t, g->span.min);
-        gp_report_put(t, g->span.max);
-        gp_report_put_real(t, gp_dist_stddev(&g->span));
-        gp_hta_put_mean(t, &g->busy);
-        gp_hta_put_id(t, g->worst_node);
-        gp_hta_put_kernel(m, t, g->worst_node_name);
-        gp_report_put(t, g->worst_node_min_ns);
-        gp_report_put(t, g->worst_node_max_ns);
-    }
-    gp_hta_note_more(m, t, h->graphs.n - n, 0);
+    gp_hta_table_of(m, &gp_hta_graphs, m->h->graphs.at, m->h->graphs.n);
 }
 
 /* ---- copies and memory ---- */
 
 void gp_hta_table_copies(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    if (!h->copies.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "copies", "Copies and sets");
-    COLUMN(t, "name", "Copy or set", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, 0, NULL);
-    COLUMN(t, "total_ns", "Time", GP_CELL_NS, 0, "sum of durations");
-    COLUMN(t, "bandwidth_gbps", "Bandwidth", GP_CELL_GBPS, 0, "bytes / time, in 10^9 bytes per second");
-    COLUMN(t, "size_p50_bytes", "Median size", GP_CELL_BYTES, GP_COLUMN_SPARE, "within 1/16");
-    COLUMN(t, "size_max_bytes", "Max size", GP_CELL_BYTES, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "pageable", "Pageable", GP_CELL_TEXT, GP_COLUMN_WIDE, "host memory that is not pinned");
-    COLUMN(t, "sync_calls", "Blocking", GP_CELL_COUNT, 0, "started by a call that blocks the host");
-    size_t n = gp_hta_rows_shown(m, h->copies.n);
-    int64_t left = 0;
-    for (size_t i = 0; i < h->copies.n; i++) {
-        const struct gp_copy_stat *c = &h->copies.at[i];
-        if (i >= n) {
-            left += c->dur_ns;
-            continue;
-        }
-        gp_hta_put_sid(m, t, c->name);
-        gp_report_put(t, (int64_t)c->count);
-        gp_report_put(t, c->bytes);
-        gp_report_put(t, c->dur_ns);
-        gp_hta_put_gbps(t, c->dur_ns > 0 ? (double)c->bytes / (double)c->dur_ns : 0);
-        gp_report_put(t, gp_dist_quantile(&c->size, 0.5));
-        gp_report_put(t, c->size.max);
-        gp_report_put_text(m->r, t, c->pageable ? "yes" : "no");
-        gp_report_put(t, (int64_t)c->sync_calls);
-    }
-    gp_hta_note_more(m, t, h->copies.n - n, left);
+    gp_hta_table_of(m, &gp_hta_copies, m->h->copies.at, m->h->copies.n);
 }
 
 void gp_hta_table_memory(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    if (!h->memory.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "memory", "Memory");
-    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "device", "GPU", GP_CELL_ID, 0, "none for host memory");
-    COLUMN(t, "allocations", "Allocations", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "frees", "Frees", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "allocated_bytes", "Allocated", GP_CELL_BYTES, GP_COLUMN_SPARE, "in all");
-    COLUMN(t, "peak_bytes", "Peak", GP_CELL_BYTES, 0, "allocated at once");
-    COLUMN(t, "peak_reserved_bytes", "Reserved", GP_CELL_BYTES, 0, "most reserved by the allocator");
-    COLUMN(t, "peak_at_ns", "Peak at", GP_CELL_ID, GP_COLUMN_WIDE, "on the clock of the trace, ns");
-    COLUMN(t, "peak_operator", "At the peak", GP_CELL_NAME, 0, "innermost operator at the peak");
-    for (size_t i = 0; i < h->memory.n; i++) {
-        const struct gp_memory_stat *s = &h->memory.at[i];
-        gp_hta_put_rank(t, s->rank);
-        gp_hta_put_device(t, s->device);
-        gp_report_put(t, (int64_t)s->allocations);
-        gp_report_put(t, (int64_t)s->frees);
-        gp_report_put(t, s->allocated_bytes);
-        gp_report_put(t, s->peak_bytes);
-        gp_report_put(t, s->peak_reserved_bytes);
-        gp_report_put(t, s->peak_at_ns);
-        gp_hta_put_sid(m, t, s->peak_op);
-    }
+    struct gp_row_of of = gp_hta_rows_of(m->h, 0);
+    gp_record_table(m->r, &gp_hta_memory, m->h->memory.at, m->h->memory.n, 0, &of);
 }
 
 void gp_hta_table_range_memory(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
-    if (!h->range_memory.n || (h->range_memory.n == 1 && !h->range_memory.at[0].name)) return; /* no ranges */
-    struct gp_report_table *t = gp_report_add(m->r, "range_memory", "Memory by range");
-    t->note = "Activity counts only for the innermost range.";
-    COLUMN(t, "name", "Range", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "allocations", "Allocations", GP_CELL_COUNT, 0, "of device memory");
-    COLUMN(t, "frees", "Frees", GP_CELL_COUNT, 0, "of device memory");
-    COLUMN(t, "allocated_bytes", "Allocated", GP_CELL_BYTES, 0, "in all");
-    COLUMN(t, "freed_bytes", "Freed", GP_CELL_BYTES, GP_COLUMN_SPARE, "in all");
-    COLUMN(t, "peak_bytes", "Peak", GP_CELL_BYTES, 0,
-           "most memory allocated by the process after an allocation in the range");
-    COLUMN(t, "host_allocations", "Host alloc.", GP_CELL_COUNT, GP_COLUMN_WIDE, "allocations of host memory");
-    COLUMN(t, "host_bytes", "Host bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "copies", "Copies", GP_CELL_COUNT, 0, "started by its calls");
-    COLUMN(t, "copied_bytes", "Copied", GP_CELL_BYTES, 0, NULL);
-    size_t n = gp_hta_rows_shown(m, h->range_memory.n);
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_range_memory *s = &h->range_memory.at[i];
-        if (s->name) gp_hta_put_sid(m, t, s->name);
-        else gp_report_put_text(m->r, t, "(outside any range)");
-        gp_report_put(t, (int64_t)s->allocations);
-        gp_report_put(t, (int64_t)s->frees);
-        gp_report_put(t, s->allocated_bytes);
-        gp_report_put(t, s->freed_bytes);
-        gp_report_put(t, s->peak_bytes);
-        gp_report_put(t, (int64_t)s->host_allocations);
-        gp_report_put(t, s->host_bytes);
-        gp_report_put(t, (int64_t)s->copies);
-        gp_report_put(t, s->copied_bytes);
-    }
+    if (h->range_memory.n == 1 && !h->range_memory.at[0].name) return; /* no ranges */
+    struct gp_report_table *t =
+        gp_hta_table_of(m, &gp_hta_range_memory, h->range_memory.at, h->range_memory.n);
+    if (t) t->note = "Activity counts only for the innermost range.";
 }
 
 /* ---- sampled counters ---- */

@@ -6,6 +6,17 @@
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"
 
+/* What ROW adds to the rest, by its place in rec->rest; 0 where that has none or it is not known. */
+static int64_t rest_of(const struct gp_record *rec, int which, const void *row, const struct gp_row_of *x)
+{
+    size_t base;
+    const struct gp_field *f =
+        rec->rest[which].id ? gp_record_field(rec, rec->rest[which].field, &base) : NULL;
+    if (!f) return 0;
+    struct gp_cell c = gp_field_cell(f, (const char *)row + base, x);
+    return c.none ? 0 : c.i;
+}
+
 /* ---- JSON ---- */
 
 /* KEY with its unit, as in "p50_ns". */
@@ -18,24 +29,22 @@ static void put_dist_key(struct gp_doc *d, const char *key, const char *unit)
     gp_buf_puts(d->b, "\": ");
 }
 
-static void put_dist(struct gp_doc *d, const char *key, const struct gp_dist *v, const char *unit)
+/* Of an empty one only the sums are known. */
+void gp_dist_json(struct gp_doc *d, const char *key, const struct gp_dist *v, const char *unit)
 {
-    static const char *const ints[] = {"total", "min", "max"}, *const quantiles[] = {"p50", "p90", "p99"};
-    static const double q[] = {0.5, 0.9, 0.99};
-    const int64_t values[] = {v->sum, v->n ? v->min : 0, v->n ? v->max : 0};
+    static const char *const names[] = {"min", "max", "mean", "stddev", "p50", "p90", "p99"};
+    const int64_t ints[] = {
+        v->min, v->max, 0, 0, gp_dist_quantile(v, 0.5), gp_dist_quantile(v, 0.9), gp_dist_quantile(v, 0.99)};
     gp_doc_object(d, key);
     gp_doc_u64(d, "count", v->n);
-    for (int i = 0; i < 3; i++) {
-        put_dist_key(d, ints[i], unit);
-        gp_buf_put_i64(d->b, values[i]);
-    }
-    put_dist_key(d, "mean", unit);
-    gp_json_put_double(d->b, v->n ? (double)v->sum / (double)v->n : 0);
-    put_dist_key(d, "stddev", unit);
-    gp_json_put_double(d->b, gp_dist_stddev(v));
-    for (int i = 0; i < 3; i++) {
-        put_dist_key(d, quantiles[i], unit);
-        gp_buf_put_i64(d->b, gp_dist_quantile(v, q[i]));
+    put_dist_key(d, "total", unit);
+    gp_buf_put_i64(d->b, v->sum);
+    for (int i = 0; i < 7; i++) {
+        put_dist_key(d, names[i], unit);
+        if (!v->n) gp_buf_puts(d->b, "null");
+        else if (i == 2) gp_json_put_double(d->b, (double)v->sum / (double)v->n);
+        else if (i == 3) gp_json_put_double(d->b, gp_dist_stddev(v));
+        else gp_buf_put_i64(d->b, ints[i]);
     }
     gp_doc_end(d, '}');
 }
@@ -56,7 +65,7 @@ static void put_inner(struct gp_doc *d, const struct gp_field *f, const struct g
                       const struct gp_row_of *x)
 {
     if (f->type == GP_CELL_DIST) {
-        put_dist(d, f->id, c->at, f->unit);
+        gp_dist_json(d, f->id, c->at, f->unit);
     } else if (f->type == GP_CELL_ROWS) {
         gp_doc_list(d, f->id);
         put_list(d, f->rows, c->at, c->text_len, x);
@@ -123,14 +132,33 @@ void gp_record_members(struct gp_doc *d, const struct gp_record *rec, const void
     }
 }
 
-void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
+/* "ID_rest": {...}, of N rows that are not shown. */
+static void put_rest(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
+                     const struct gp_row_of *x)
+{
+    gp_doc_next(d);
+    gp_buf_printf(d->b, "\"%s_rest\": ", rec->id);
+    gp_doc_begin(d, '{');
+    gp_doc_u64(d, "rows", n);
+    for (int i = 0; i < 2; i++) {
+        int64_t sum = 0;
+        for (size_t row = 0; row < n; row++)
+            sum = gp_add_saturated(sum, rest_of(rec, i, (const char *)rows + row * rec->size, x));
+        gp_doc_i64(d, rec->rest[i].id, sum);
+    }
+    gp_doc_end(d, '}');
+}
+
+void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n, size_t top,
                     const struct gp_row_of *x)
 {
+    size_t shown = top && top < n ? top : n;
     struct gp_arena mem = {0};
     struct gp_row_of of = *x;
     if (!of.mem) of.mem = &mem;
     gp_doc_list(d, rec->id);
-    put_list(d, rec, rows, n, &of);
+    put_list(d, rec, rows, shown, &of);
+    if (rec->rest[0].id) put_rest(d, rec, (const char *)rows + shown * rec->size, n - shown, &of);
     gp_arena_release(&mem);
 }
 
@@ -166,7 +194,7 @@ void gp_columns_put(struct gp_report *r, struct gp_report_table *t, const struct
 /* 1 + the column whose rows are parts of a whole; 0: none. */
 static size_t sum_column(const struct gp_report_table *t)
 {
-    static const char *const ids[] = {"total_ns", "gpu_ns", "idle_ns"};
+    static const char *const ids[] = {"total_ns", "gpu_ns", "idle_ns", "duration_total_ns"};
     for (size_t c = 0; c < t->columns.n; c++)
         for (size_t i = 0; i < GP_COUNT(ids); i++)
             if (!strcmp(t->columns.at[c].id, ids[i])) return c + 1;
@@ -196,6 +224,8 @@ struct gp_report_table *gp_record_table(struct gp_report *r, const struct gp_rec
     struct gp_columns c;
     int64_t left_ns = 0;
     if (!n) return NULL;
+    struct gp_row_of of = *x;
+    of.mem = &r->mem;
     gp_columns_find(&c, rec);
     struct gp_report_table *t = gp_columns_table(r, rec, &c, x);
     size_t shown = top && top < n ? top : n;
@@ -204,8 +234,8 @@ struct gp_report_table *gp_record_table(struct gp_report *r, const struct gp_rec
         if (i < shown) {
             gp_columns_put(r, t, &c, row, x);
             if (rec->colour) GP_VEC_PUSH(&t->classes, rec->colour(row));
-        } else if (rec->time_ns) {
-            left_ns = gp_add_saturated(left_ns, rec->time_ns(row));
+        } else {
+            left_ns = gp_add_saturated(left_ns, rest_of(rec, 1, row, &of));
         }
     }
     gp_record_more(r, t, n - shown, left_ns);

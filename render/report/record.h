@@ -2,7 +2,7 @@
  * report, and as JSON Schema.
  *
  *     struct gp_row_of of = {.of = h, .strings = &h->strings, .whole_ns = all_ns};
- *     gp_record_json(&doc, &gp_hta_kernels, h->kernels.at, h->kernels.n, &of);            // "copies": [{...}, ...]
+ *     gp_record_json(&doc, &gp_hta_kernels, h->kernels.at, h->kernels.n, top, &of);       // "copies": [{...}, ...]
  *     gp_record_table(&report, &gp_hta_kernels, h->kernels.at, h->kernels.n, top, &of);   // the same to read
  */
 #ifndef GP_RENDER_RECORD_H
@@ -17,12 +17,16 @@
 /* The members of one row, in an object that the caller began. */
 void gp_record_members(struct gp_doc *d, const struct gp_record *rec, const void *row,
                        const struct gp_row_of *x);
-/* N rows as the list rec->id. */
-void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
+/* The first TOP of N rows (0: all) as the list rec->id, and with rec->rest what the others add up to, as "ID_rest". */
+void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n, size_t top,
                     const struct gp_row_of *x);
 /* One member, as JSON has it. */
 void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_cell *c,
                    const struct gp_row_of *x);
+
+/* A distribution as an object; UNIT is "_ns", "_bytes" or "". Of an empty one, all but count and total is null. */
+struct gp_dist;
+void gp_dist_json(struct gp_doc *d, const char *key, const struct gp_dist *v, const char *unit);
 
 /* ---- tables ---- */
 

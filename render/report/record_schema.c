@@ -35,7 +35,7 @@ static void close_line(struct out *o, const char *text)
 
 static void put_type(struct out *o, const char *type, unsigned flags)
 {
-    if (flags & GP_FIELD_NULL) gp_buf_printf(o->b, "\"type\": [\"%s\", \"null\"]", type);
+    if (flags & (GP_FIELD_NULL | GP_FIELD_TIMED)) gp_buf_printf(o->b, "\"type\": [\"%s\", \"null\"]", type);
     else gp_buf_printf(o->b, "\"type\": \"%s\"", type);
 }
 
@@ -43,7 +43,7 @@ static void put_words(struct out *o, const char *const *words, unsigned flags)
 {
     gp_buf_puts(o->b, "\"enum\": [");
     for (size_t i = 0; words[i]; i++) gp_buf_printf(o->b, "%s\"%s\"", i ? ", " : "", words[i]);
-    gp_buf_puts(o->b, flags & GP_FIELD_NULL ? ", null]" : "]");
+    gp_buf_puts(o->b, flags & (GP_FIELD_NULL | GP_FIELD_TIMED) ? ", null]" : "]");
 }
 
 static void put_help(struct out *o, const struct gp_field *f)
@@ -60,13 +60,16 @@ static void put_dist(struct out *o, const char *unit)
 {
     static const struct {
         const char *name, *type;
-    } parts[] = {{"total", "integer"}, {"min", "integer"}, {"max", "integer"}, {"mean", "number"},
-                 {"stddev", "number"}, {"p50", "integer"}, {"p90", "integer"}, {"p99", "integer"}};
-    gp_buf_puts(o->b,
-                "\"type\": \"object\", \"properties\": {\"count\": {\"type\": \"integer\", \"minimum\": 0}");
+    } parts[] = {{"min", "integer"}, {"max", "integer"}, {"mean", "number"}, {"stddev", "number"},
+                 {"p50", "integer"}, {"p90", "integer"}, {"p99", "integer"}};
+    gp_buf_printf(
+        o->b,
+        "\"type\": \"object\", \"properties\": {\"count\": {\"type\": \"integer\", \"minimum\": 0}, "
+        "\"total%s\": {\"type\": \"integer\"}",
+        unit);
     for (size_t i = 0; i < GP_COUNT(parts); i++)
-        gp_buf_printf(o->b, ", \"%s%s\": {\"type\": \"%s\"}", parts[i].name, unit, parts[i].type);
-    gp_buf_puts(o->b, "}, \"required\": [\"count\"");
+        gp_buf_printf(o->b, ", \"%s%s\": {\"type\": [\"%s\", \"null\"]}", parts[i].name, unit, parts[i].type);
+    gp_buf_printf(o->b, "}, \"required\": [\"count\", \"total%s\"", unit);
     for (size_t i = 0; i < GP_COUNT(parts); i++) gp_buf_printf(o->b, ", \"%s%s\"", parts[i].name, unit);
     gp_buf_puts(o->b, "]");
 }

@@ -40,6 +40,12 @@ void gp_report_column(struct gp_report_table *t, const char *id, const char *hea
             .id = id, .heading = heading, .help = help, .type = (uint8_t)type, .flags = (uint8_t)flags});
 }
 
+void gp_report_flag(struct gp_report_table *t, const char *id, unsigned flags)
+{
+    for (size_t i = 0; i < t->columns.n; i++)
+        if (!strcmp(t->columns.at[i].id, id)) t->columns.at[i].flags |= (uint8_t)flags;
+}
+
 /* ---- cells ---- */
 
 static struct gp_cell *next_cell(struct gp_report_table *t)

@@ -8,6 +8,26 @@ static const struct {
     const struct gp_record *record;
 } records[] = {
     {"trace-hta", &gp_hta_kernels},
+    {"trace-hta", &gp_hta_launch_sums},
+    {"trace-hta", &gp_hta_breakdown},
+    {"trace-hta", &gp_hta_window},
+    {"trace-hta", &gp_hta_idle_causes},
+    {"trace-hta", &gp_hta_parts},
+    {"trace-hta", &gp_hta_step_list},
+    {"trace-hta", &gp_hta_collectives},
+    {"trace-hta", &gp_hta_stragglers},
+    {"trace-hta", &gp_hta_owners[GP_OWNER_OP]},
+    {"trace-hta", &gp_hta_op_shapes},
+    {"trace-hta", &gp_hta_owners[GP_OWNER_RANGE]},
+    {"trace-hta", &gp_hta_owners[GP_OWNER_MODULE]},
+    {"trace-hta", &gp_hta_api},
+    {"trace-hta", &gp_hta_graphs},
+    {"trace-hta", &gp_hta_matches},
+    {"trace-hta", &gp_hta_offsets},
+    {"trace-hta", &gp_hta_copies},
+    {"trace-hta", &gp_hta_memory},
+    {"trace-hta", &gp_hta_range_memory},
+    {"trace-hta", &gp_hta_sampled},
 };
 
 const struct gp_record *gp_schema_record(const char *tool, const char *id, size_t n)

@@ -43,10 +43,10 @@ test_expect_success 'what is said first is about the steps, the rest is one line
     head -n 1 out | grep -F "The GPU in 5 steps, 4.30 ms: computing 34.9%, idle 65.1% (2.80 ms)." &&
     grep -F "A step takes 1.00 ms (mean of 4 whole steps; median 1.00 ms, 1.00 ms to 1.00 ms)." line &&
     grep -F "Outside the steps: 10.1 ms before them, 5.00 ms of warm-up, 10.8 ms after them; idle 94.6%." line &&
-    grep -E "^  start-up, before the first step +- +10.1 ms +9.95%" out &&
+    grep -E "^  start-up, before the first step +0 +10.1 ms +9.95%" out &&
     grep -E "^  warm-up steps +1 +5.00 ms +6.00%" out &&
     grep -E "^  steps +5 +4.30 ms +34.9%" out &&
-    grep -E "^  after the last step +- +10.8 ms +0.93%" out &&
+    grep -E "^  after the last step +0 +10.8 ms +0.93%" out &&
     grep -E "^  work +compute +5 +1.50 ms +100.0%" out && ! grep "^  teardown" out
 '
 
