@@ -1,0 +1,53 @@
+#!/bin/sh
+test_description='a column of a table is what JSON calls by that name: values, nulls, numbers'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+columns() { python3 "$GP_SOURCE/tests/schema/columns.py" "$@"; }
+
+# Those of trace-hta that are lists of JSON: TABLE PATH, and the columns that every one of them shares at least.
+cat >tables <<'END'
+kernels kernels 18
+operators operators 7
+operators_by_shape operators_by_shape 14
+ranges ranges 7
+modules modules 7
+api api 8
+graphs graphs 13
+collectives collectives 13
+collective_list collective_matching.matches 14
+stragglers stragglers 5
+offsets clock_offsets 4
+copies copies 9
+memory memory 9
+range_memory range_memory 9
+END
+
+test_expect_success 'tables of trace-hta, for every sample' '
+    : >compared && : >wrong &&
+    for f in "$samples"/h200/*.json.gz "$samples"/h200/*.trace; do
+        trace-hta -q -f json -n 0 --whole "$f" >report 2>/dev/null || continue
+        while read -r table path least; do
+            trace-hta -q -f csv -n 0 --whole -t "$table" "$f" >csv && test -s csv || continue
+            columns report csv "$path" >out || return 1
+            tail -n 1 out | { read -r n rest && echo "$table $((n >= least))" >>compared; }
+            sed "\$d; s|^|$(basename "$f") $table: |" out >>wrong
+        done <tables
+    done &&
+    head -n 20 wrong && test ! -s wrong && ! grep " 0\$" compared && test "$(sort -u compared | wc -l)" -ge 13
+'
+
+test_expect_success 'several ranks' '
+    trace-hta -q -f json -n 0 --whole "$samples"/h200/ddp.rank*.json.gz >report &&
+    for t in "collective_list collective_matching.matches" "stragglers stragglers" "offsets clock_offsets"; do
+        trace-hta -q -f csv -n 0 --whole -t ${t% *} "$samples"/h200/ddp.rank*.json.gz >csv && test -s csv || continue
+        columns report csv ${t#* } >out && test "$(wc -l <out)" = 1 || { cat out; return 1; }
+    done
+'
+
+test_expect_success 'the comparison finds a value, a null and a number of another kind' '
+    echo "{\"rows\": [{\"a_ns\": 1.5, \"b\": null, \"c\": {\"d\": 2}, \"e\": true}]}" >report &&
+    printf "a_ns,b,c_d,e\n1.5,,2,true\n" >csv && columns report csv rows >out && test "$(cat out)" = "4 columns" &&
+    printf "a_ns,b,c_d,e\n1,0,2.0,yes\n" >csv && columns report csv rows >out && test "$(wc -l <out)" = 5
+'
+
+test_done
