@@ -98,7 +98,7 @@ struct gp_record {
     size_t n, size;   /* fields; bytes of a row */
     const char *note; /* what a row is, for schemas; NULL if the title is enough */
     /* What is summed of rows that are left out, so that rows and rest add up: a count and a time. JSON has "ID_rest" with
-     * the number of rows and these, each the sum of an integer field; tables say the time. {NULL}: the rows are no split. */
+     * the number of rows and these, each the sum of an integer field; tables say the time. {NULL}: they do not split anything. */
     struct gp_rest {
         const char *id, *field;
     } rest[2];

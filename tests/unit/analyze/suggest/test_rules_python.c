@@ -78,8 +78,8 @@ static void long_python_code_is_named(void **state)
     says(&p, "runs Python code for 4.97 ms per step, mainly in train.py(12): shuffle", "one call of NumPy");
     const struct gp_suggestion *s = said(&p, "python_overhead");
     assert_int_equal(s->limit_ns, 5328 * 45000LL * US / 48240);
-    assert_int_equal(s->saving_high_ns,
-                     s->limit_ns); // 15% more for the model would be more than the idle time
+    // 15% more for the model would be more than the idle time:
+    assert_int_equal(s->saving_high_ns, s->limit_ns);
     end(&p);
     run(&p, waiting_step);
     says(&p, "sleeps or waits for 4.97 ms per step, mainly in train.py(20): fetch_rates",
@@ -118,8 +118,8 @@ static void a_pause_that_the_gpu_waits_for_matters_from_5_percent_on(void **stat
         run(&p, paused_step);
         const struct gp_suggestion *s = said(&p, pause.rule);
         assert_non_null(s);
-        assert_int_equal(s->limit_ns,
-                         36800); // as above: 9 times 40 us of 9 times 368 us and 288, in a step 368
+        // As above: 9 times 40 us of 9 times 368 us and 288, in a step 368.
+        assert_int_equal(s->limit_ns, 36800);
         assert_true(s->saving_high_ns <= s->limit_ns);
         assert_string_equal(gp_suggest_str(&p.s, s->operation), pause.function);
         // how often it happened is not known from samples
