@@ -23,6 +23,9 @@ def faults_of(report):
     """Faults of one answer, and the number of its suggestions."""
     step, faults = report["step"], []
     everything = report["suggestions"] + report["not_worth_it"]
+    if step is None:  # the GPU was measured kernel by kernel: nothing is known of steps, so nothing is advised
+        known = everything + [v for v in report["together"].values() if v is not None]
+        return (["advice without a step"] if known else []), 0
     for s in everything + [dict(report["together"], rule="together", evidence={})]:
         rule, low, high, evidence = s["rule"], s["saving_low_ns"], s["saving_high_ns"], s["evidence"]
         if not 0 <= low <= high <= step["step_ns"]:
