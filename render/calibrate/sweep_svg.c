@@ -5,6 +5,7 @@
 #include <string.h>
 #include "formats/base/scale.h"
 #include "render/calibrate/calibrate_report.h"
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 #include "render/page/assets.h"
 #include "render/page/chart_roofline.h"
@@ -16,14 +17,9 @@ struct plot {
     struct gp_svg *w;
     const struct gp_sweep *s;
     enum gp_sweep_panel panel;
-    double x0, x1, y0, y1; /* log10 of the edges, but bytes per second as they are */
-    struct gp_buf text;    /* scratch */
+    struct gp_frame f;
+    struct gp_buf text; /* scratch */
 };
-
-static int64_t px(double v)
-{
-    return llround(v * 100);
-}
 
 static size_t series(const struct plot *p)
 {
@@ -37,15 +33,14 @@ static double value(const struct plot *p, const struct gp_sweep_point *q)
     return (double)(p->panel == GP_SWEEP_THROUGHPUT ? q->elements : q->bytes) / q->ns * 1e9;
 }
 
-static double x_of(const struct plot *p, double elements)
+static double across(const struct plot *p, double elements)
 {
-    return LEFT + (log10(elements) - p->x0) / (p->x1 - p->x0) * (GP_SWEEP_WIDTH - LEFT - RIGHT);
+    return gp_axis_at(&p->f.x, elements);
 }
 
-static double y_of(const struct plot *p, double v)
+static double up(const struct plot *p, double v)
 {
-    double at = p->panel == GP_SWEEP_BANDWIDTH ? v : log10(v), height = GP_SWEEP_HEIGHT - TOP - BOTTOM;
-    return TOP + (p->y1 - at) / (p->y1 - p->y0) * height;
+    return gp_axis_at(&p->f.y, v);
 }
 
 static void find_range(struct plot *p)
@@ -61,39 +56,15 @@ static void find_range(struct plot *p)
         }
     if (!(x1 > 0)) x0 = x1 = y0 = y1 = 1;
     if (x1 <= x0) x1 = x0 * 10;
-    p->x0 = log10(x0);
-    p->x1 = log10(x1);
-    if (p->panel == GP_SWEEP_BANDWIDTH) {
-        p->y0 = 0;
-        p->y1 = 1.06 * fmax(y1, p->s->memory_per_s);
-    } else {
-        p->y0 = log10(y0 / 1.5);
-        p->y1 = log10(y1 * 1.5);
-    }
+    p->f.x = (struct gp_axis){true, log10(x0), log10(x1), LEFT, GP_SWEEP_WIDTH - RIGHT};
+    p->f.y = (struct gp_axis){true, log10(y0 / 1.5), log10(y1 * 1.5), GP_SWEEP_HEIGHT - BOTTOM, TOP};
+    if (p->panel != GP_SWEEP_BANDWIDTH) return;
+    p->f.y.log = false;
+    p->f.y.from = 0;
+    p->f.y.to = 1.06 * fmax(y1, p->s->memory_per_s);
 }
 
 /* ---- marks ---- */
-
-static void draw_line(struct plot *p, const char *class, double x1, double y1, double x2, double y2)
-{
-    gp_page_open(p->w, "line", class);
-    gp_svg_px(p->w, "x1", px(x1));
-    gp_svg_px(p->w, "y1", px(y1));
-    gp_svg_px(p->w, "x2", px(x2));
-    gp_svg_px(p->w, "y2", px(y2));
-    gp_svg_close(p->w);
-}
-
-/* The scratch text, which is empty after. */
-static void draw_text(struct plot *p, const char *class, double x, double y)
-{
-    gp_page_open(p->w, "text", class);
-    gp_svg_px(p->w, "x", px(x));
-    gp_svg_px(p->w, "y", px(y));
-    gp_svg_text(p->w, p->text.data ? p->text.data : "", p->text.n);
-    gp_svg_close(p->w);
-    p->text.n = 0;
-}
 
 /* "1.00 M" is "1 M" at an axis. */
 static void drop_zeros(struct gp_buf *b)
@@ -117,20 +88,16 @@ static void put_tick(struct plot *p, double v)
 
 static void draw_x_axis(struct plot *p)
 {
-    double bottom = GP_SWEEP_HEIGHT - BOTTOM;
-    int step = p->x1 - p->x0 > 5 ? 2 : 1;
-    for (int power = (int)ceil(p->x0); power <= p->x1; power++) {
-        double x = x_of(p, pow(10, power));
-        draw_line(p, "rule", x, TOP, x, bottom);
-        if (power % step) continue;
-        gp_calibrate_put_elements(&p->text, pow(10, power));
+    int step = p->f.x.to - p->f.x.from > 5 ? 2 : 1;
+    for (int power = (int)ceil(p->f.x.from); power <= p->f.x.to; power++) {
+        if (power % step == 0) gp_calibrate_put_elements(&p->text, pow(10, power));
         gp_buf_str(&p->text);
         drop_zeros(&p->text);
-        draw_text(p, "tick mid", x, bottom + 15);
+        gp_frame_tick_x(p->w, &p->f, pow(10, power), 15, &p->text);
     }
-    draw_line(p, "base", LEFT, bottom, GP_SWEEP_WIDTH - RIGHT, bottom);
+    gp_frame_base_x(p->w, &p->f);
     gp_buf_puts(&p->text, "elements");
-    draw_text(p, "tick mid", (LEFT + GP_SWEEP_WIDTH - RIGHT) / 2.0, bottom + 31);
+    gp_plot_text(p->w, "tick mid", (p->f.x.at + p->f.x.end) / 2, p->f.y.at + 31, &p->text);
 }
 
 /* The least of 1, 2, 5, 10 ... times a power of ten that needs at most six steps up to MOST. */
@@ -142,20 +109,19 @@ static double tick_step(double most)
 
 static void draw_tick(struct plot *p, double v)
 {
-    draw_line(p, "rule", LEFT, y_of(p, v), GP_SWEEP_WIDTH - RIGHT, y_of(p, v));
     put_tick(p, v);
-    draw_text(p, "tick end", LEFT - 6, y_of(p, v) + 4);
+    gp_frame_tick_y(p->w, &p->f, v, 6, &p->text);
 }
 
 static void draw_y_axis(struct plot *p)
 {
     if (p->panel == GP_SWEEP_BANDWIDTH) {
-        double step = tick_step(p->y1);
-        for (int i = 1; i * step <= p->y1; i++) draw_tick(p, i * step);
+        double step = tick_step(p->f.y.to);
+        for (int i = 1; i * step <= p->f.y.to; i++) draw_tick(p, i * step);
     } else {
-        for (int power = (int)ceil(p->y0); power <= p->y1; power++) draw_tick(p, pow(10, power));
+        for (int power = (int)ceil(p->f.y.from); power <= p->f.y.to; power++) draw_tick(p, pow(10, power));
     }
-    draw_line(p, "base", LEFT, TOP, LEFT, GP_SWEEP_HEIGHT - BOTTOM);
+    gp_frame_base_y(p->w, &p->f);
 }
 
 static void put_title(struct plot *p, const struct gp_sweep_op *o, const struct gp_sweep_point *q)
@@ -166,23 +132,17 @@ static void put_title(struct plot *p, const struct gp_sweep_op *o, const struct 
     gp_scale_put(&p->text, GP_UNIT_NS, llround(q->ns));
     gp_buf_puts(&p->text, ", ");
     gp_roofline_put_rate(&p->text, (double)q->bytes / q->ns * 1e9, "B/s");
-    gp_page_element(p->w, "title", NULL, p->text.data, p->text.n);
-    p->text.n = 0;
 }
 
 static void draw_points(struct plot *p, const struct gp_sweep_op *o, const char *class, const char *whisker)
 {
     for (size_t k = 0; k < o->points.n; k++) {
         const struct gp_sweep_point *q = &o->points.at[k];
-        double x = x_of(p, (double)q->elements);
+        double x = across(p, (double)q->elements);
         if (p->panel == GP_SWEEP_TIME && q->high_ns > q->low_ns)
-            draw_line(p, whisker, x, y_of(p, q->low_ns), x, y_of(p, q->high_ns));
-        gp_page_open(p->w, "circle", class);
-        gp_svg_px(p->w, "cx", px(x));
-        gp_svg_px(p->w, "cy", px(y_of(p, value(p, q))));
-        gp_svg_attr(p->w, "r", "2.6");
+            gp_plot_line(p->w, whisker, x, up(p, q->low_ns), x, up(p, q->high_ns));
         put_title(p, o, q);
-        gp_svg_close(p->w);
+        gp_plot_circle(p->w, class, x, up(p, value(p, q)), 2.6, &p->text);
     }
 }
 
@@ -193,8 +153,8 @@ static void draw_series(struct plot *p, size_t i)
     snprintf(class, sizeof class, "s%zu", i);
     snprintf(whisker, sizeof whisker, "whisker s%zu", i);
     for (size_t k = 0; k < o->points.n; k++)
-        gp_buf_printf(&p->text, "%s%.2f,%.2f", k ? " " : "", x_of(p, (double)o->points.at[k].elements),
-                      y_of(p, value(p, &o->points.at[k])));
+        gp_buf_printf(&p->text, "%s%.2f,%.2f", k ? " " : "", across(p, (double)o->points.at[k].elements),
+                      up(p, value(p, &o->points.at[k])));
     gp_page_open(p->w, "polyline", class);
     gp_svg_attr_n(p->w, "points", p->text.data, p->text.n);
     gp_svg_close(p->w);
@@ -205,11 +165,11 @@ static void draw_series(struct plot *p, size_t i)
 static void draw_ceiling(struct plot *p)
 {
     if (p->panel != GP_SWEEP_BANDWIDTH || p->s->memory_per_s <= 0) return;
-    double y = y_of(p, p->s->memory_per_s);
-    draw_line(p, "ceiling", LEFT, y, GP_SWEEP_WIDTH - RIGHT, y);
+    double y = up(p, p->s->memory_per_s);
+    gp_plot_line(p->w, "ceiling", LEFT, y, GP_SWEEP_WIDTH - RIGHT, y);
     gp_buf_puts(&p->text, "memory ");
     gp_roofline_put_rate(&p->text, p->s->memory_per_s, "B/s");
-    draw_text(p, "tick", LEFT + 6, y - 5);
+    gp_plot_text(p->w, "tick", LEFT + 6, y - 5, &p->text);
 }
 
 /* The names of the series, in the corner where lines are not: times and rates rise to the right. */
@@ -219,11 +179,9 @@ static void draw_names(struct plot *p)
         char class[24];
         double y = TOP + 14 + 15 * (double)i;
         snprintf(class, sizeof class, "s%zu", i);
-        gp_page_open(p->w, "rect", class);
-        gp_svg_box(p->w, px(LEFT + 10), px(y - 8), px(10), px(8));
-        gp_svg_close(p->w);
+        gp_plot_rect(p->w, class, LEFT + 10, y - 8, 10, 8, NULL);
         gp_buf_printf(&p->text, "%s %s", p->s->ops.at[i].name, p->s->ops.at[i].type);
-        draw_text(p, "tick", LEFT + 26, y);
+        gp_plot_text(p->w, "tick", LEFT + 26, y, &p->text);
     }
 }
 
@@ -232,14 +190,13 @@ static void draw_names(struct plot *p)
 static void draw_band(struct plot *p, enum gp_sweep_regime r, double from, double to, double y, double height)
 {
     static const char *const words[] = {"launch", "L2 cache", "memory", "arithmetic", "unknown"};
-    double x = x_of(p, from), width = x_of(p, to) - x;
-    gp_page_open(p->w, "rect", gp_sweep_regime_name(r));
-    gp_svg_box(p->w, px(x), px(y), px(width), px(height));
-    gp_page_element(p->w, "title", NULL, words[r], strlen(words[r]));
-    gp_svg_close(p->w);
+    double x = across(p, from), width = across(p, to) - x;
+    gp_buf_puts(&p->text, words[r]);
+    gp_plot_rect(p->w, gp_sweep_regime_name(r), x, y, width, height, &p->text);
     if (width < 8.0 * (double)strlen(words[r])) return;
     gp_buf_puts(&p->text, words[r]);
-    draw_text(p, r == GP_SWEEP_MEMORY ? "on light mid" : "on mid", x + width / 2, y + height / 2 + 4);
+    gp_plot_text(p->w, r == GP_SWEEP_MEMORY ? "on light mid" : "on mid", x + width / 2, y + height / 2 + 4,
+                 &p->text);
 }
 
 static void draw_bounds(struct plot *p)
@@ -249,7 +206,7 @@ static void draw_bounds(struct plot *p)
         const struct gp_sweep_op *o = &p->s->ops.at[i];
         double height = fmin(room - 18, 30), y = TOP + room * (double)i + 16;
         gp_buf_printf(&p->text, "%s %s", o->name, o->type);
-        draw_text(p, "tick", LEFT, y - 4);
+        gp_plot_text(p->w, "tick", LEFT, y - 4, &p->text);
         if (!o->points.n) continue;
         double from = (double)o->points.at[0].elements;
         for (size_t k = 0; k < o->borders.n; k++) {
@@ -267,17 +224,9 @@ void gp_sweep_panel(struct gp_svg *w, const struct gp_sweep *s, enum gp_sweep_pa
                                          "Bytes read and written per second", "What bounds it"};
     struct plot p = {.w = w, .s = s, .panel = panel};
     find_range(&p);
-    gp_svg_open(w, "svg");
-    gp_svg_attr(w, "class", "sweep");
-    gp_svg_attr(w, "role", "img");
-    gp_svg_attr(w, "aria-label", titles[panel]);
-    gp_buf_printf(&p.text, "0 0 %d %d", GP_SWEEP_WIDTH, GP_SWEEP_HEIGHT);
-    gp_svg_attr_n(w, "viewBox", p.text.data, p.text.n);
-    gp_svg_int(w, "width", GP_SWEEP_WIDTH);
-    gp_svg_int(w, "height", GP_SWEEP_HEIGHT);
-    p.text.n = 0;
+    gp_plot_begin(w, "sweep", GP_SWEEP_WIDTH, GP_SWEEP_HEIGHT, titles[panel]);
     gp_buf_puts(&p.text, titles[panel]);
-    draw_text(&p, "title", LEFT, 16);
+    gp_plot_text(w, "title", LEFT, 16, &p.text);
     draw_x_axis(&p);
     if (panel == GP_SWEEP_BOUND) {
         draw_bounds(&p);
@@ -294,51 +243,26 @@ void gp_sweep_panel(struct gp_svg *w, const struct gp_sweep *s, enum gp_sweep_pa
 
 /* ---- a picture of its own ---- */
 
-static void put_style(struct gp_svg *w)
-{
-    struct gp_buf css = {0};
-    gp_buf_put(&css, gp_asset_change_svg_css.data, gp_asset_change_svg_css.n);
-    gp_buf_put(&css, gp_asset_sweep_css.data, gp_asset_sweep_css.n);
-    gp_svg_style(w, css.data, css.n);
-    gp_svg_open(w, "rect");
-    gp_svg_attr(w, "class", "page");
-    gp_svg_attr(w, "width", "100%");
-    gp_svg_attr(w, "height", "100%");
-    gp_svg_close(w);
-    gp_svg_newline(w);
-    gp_buf_release(&css);
-}
-
-static void put_line(struct gp_svg *w, const char *class, int y, const char *text, size_t n)
-{
-    gp_page_open(w, "text", class);
-    gp_svg_int(w, "x", MARGIN);
-    gp_svg_int(w, "y", y);
-    gp_svg_text(w, text, n);
-    gp_svg_close(w);
-    gp_svg_newline(w);
-}
-
 void gp_sweep_svg(struct gp_buf *out, const struct gp_calibration *c)
 {
     struct gp_svg w = {.out = out};
-    struct gp_buf title = {0}, words = {0};
+    struct gp_buf title = {0}, words = {0}, css = {0};
     size_t n = c->sweep.ops.n < GP_SWEEP_SERIES ? c->sweep.ops.n : GP_SWEEP_SERIES;
     int head = 48 + LINE * (int)n + 8;
     gp_buf_puts(&title, "Operations over their sizes: ");
     gp_text_fit(&title, c->devices[0].device, strlen(c->devices[0].device), COLUMNS / 2);
-    gp_svg_begin(&w, 2 * GP_SWEEP_WIDTH + 3 * MARGIN, head + 2 * (GP_SWEEP_HEIGHT + MARGIN),
-                 gp_buf_str(&title));
-    gp_svg_attr(&w, "style", "max-width:100%;height:auto");
+    gp_buf_put(&css, gp_asset_change_svg_css.data, gp_asset_change_svg_css.n);
+    gp_buf_put(&css, gp_asset_sweep_css.data, gp_asset_sweep_css.n);
+    gp_plot_picture(&w, 2 * GP_SWEEP_WIDTH + 3 * MARGIN, head + 2 * (GP_SWEEP_HEIGHT + MARGIN),
+                    gp_buf_str(&title), &css);
+    gp_plot_text(&w, "h1", MARGIN, 34, &title);
     gp_svg_newline(&w);
-    put_style(&w);
-    put_line(&w, "h1", 34, title.data, title.n);
     for (size_t i = 0; i < n; i++) {
         const struct gp_sweep_op *o = &c->sweep.ops.at[i];
-        words.n = 0;
         gp_buf_printf(&words, "%s %s: ", o->name, o->type);
         gp_sweep_put_words(&words, o);
-        put_line(&w, "h2", 56 + LINE * (int)i, words.data, words.n);
+        gp_plot_text(&w, "h2", MARGIN, 56 + LINE * (int)i, &words);
+        gp_svg_newline(&w);
     }
     for (int p = 0; p < GP_SWEEP_PANELS; p++) {
         words.n = 0;
@@ -352,4 +276,5 @@ void gp_sweep_svg(struct gp_buf *out, const struct gp_calibration *c)
     gp_svg_end(&w);
     gp_buf_release(&title);
     gp_buf_release(&words);
+    gp_buf_release(&css);
 }

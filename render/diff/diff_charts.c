@@ -7,11 +7,12 @@
 #include "render/diff/diff_tables.h"
 #include "render/diff/diff_verdict.h"
 #include "render/page/page_html.h"
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 #include "render/draw/volcano_svg.h"
 #include "render/draw/waterfall_svg.h"
 
-enum { TERMS = 14, DOTS = 5000, MARGIN = 24, HEAD = 78, FOOT = 30, TITLE_COLUMNS = 110 };
+enum { TERMS = 14, DOTS = 5000, MARGIN = 24, HEAD = 78, FOOT = 30, TITLE_COLUMNS = 120 };
 
 /* ---- the waterfall ---- */
 
@@ -128,20 +129,6 @@ void gp_diff_chart_waterfall(struct gp_svg *w, const struct gp_diff *d, size_t t
     gp_arena_release(&falls.mem);
 }
 
-static void draw_text(struct gp_svg *s, const char *class, int x, int y, const char *text, size_t n,
-                      size_t columns)
-{
-    struct gp_buf cut = {0};
-    gp_text_fit(&cut, text, n, columns);
-    gp_svg_open(s, "text");
-    gp_svg_attr(s, "class", class);
-    gp_svg_int(s, "x", x);
-    gp_svg_int(s, "y", y);
-    gp_svg_text(s, cut.data, cut.n);
-    gp_svg_close(s);
-    gp_buf_release(&cut);
-}
-
 /* "step 2.55 ms, was 14.0 ms (-81.8%) . a.json -> b.json" */
 static void put_subtitle(struct gp_buf *b, const struct gp_diff *d, const struct gp_waterfall *f,
                          const char *input)
@@ -167,32 +154,28 @@ void gp_diff_waterfall_svg(struct gp_buf *out, const struct gp_diff *d, size_t t
     static const char foot[] = "gpuprof " GP_VERSION " \xC2\xB7 orange is more time, blue is less";
     struct falls falls;
     struct gp_svg s = {.out = out};
-    struct gp_buf text = {0}, css = {0};
+    struct gp_buf text = {0}, words = {0}, css = {0};
     fill(&falls, d, top);
     int width = GP_WATERFALL_WIDTH + 2 * MARGIN, height = HEAD + gp_waterfall_height(&falls.f) + FOOT;
-    gp_svg_begin(&s, width, height, falls.f.label);
-    gp_svg_attr(&s, "style", "max-width:100%;height:auto");
-    gp_svg_newline(&s);
     gp_buf_put(&css, gp_asset_change_svg_css.data, gp_asset_change_svg_css.n);
     gp_buf_put(&css, gp_asset_change_css.data, gp_asset_change_css.n);
-    gp_svg_style(&s, css.data, css.n);
-    gp_svg_open(&s, "rect");
-    gp_svg_attr(&s, "class", "page");
-    gp_svg_attr(&s, "width", "100%");
-    gp_svg_attr(&s, "height", "100%");
-    gp_svg_close(&s);
-    draw_text(&s, "h1", MARGIN, 34, falls.f.label, strlen(falls.f.label), TITLE_COLUMNS);
-    put_subtitle(&text, d, &falls.f, input);
-    draw_text(&s, "h2", MARGIN, 58, text.data, text.n, TITLE_COLUMNS + 10);
+    gp_plot_picture(&s, width, height, falls.f.label, &css);
+    gp_buf_puts(&text, falls.f.label);
+    gp_plot_text(&s, "h1", MARGIN, 34, &text);
+    put_subtitle(&words, d, &falls.f, input);
+    gp_text_fit(&text, words.data, words.n, TITLE_COLUMNS);
+    gp_plot_text(&s, "h2", MARGIN, 58, &text);
     if (!d->untimed) {
         gp_svg_open(&s, "g");
         gp_svg_attr(&s, "transform", "translate(24 78)");
         gp_waterfall_svg(&s, &falls.f);
         gp_svg_close(&s);
     }
-    draw_text(&s, "foot", MARGIN, height - 12, foot, sizeof foot - 1, TITLE_COLUMNS);
+    gp_buf_puts(&text, foot);
+    gp_plot_text(&s, "foot", MARGIN, height - 12, &text);
     gp_svg_end(&s);
     gp_buf_release(&css);
+    gp_buf_release(&words);
     gp_buf_release(&text);
     gp_arena_release(&falls.mem);
 }

@@ -1,7 +1,8 @@
 #include "render/draw/chart_svg.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <string.h>
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 
 /* The grid, in pixels. Pages show charts at about this width, so that text has its size. */
@@ -18,7 +19,6 @@ enum {
     PLOT_HEIGHT = 176,
     AXIS = 20,       /* below the plot */
     AXIS_WORDS = 18, /* below that */
-    MAX_TICKS = 5,
 };
 enum { WIDEST = 9000 }; /* hundredths of a pixel: caps the column width if there are few columns */
 enum { ADVANCE = 720 }; /* mean width of a character in a wide font, hundredths of a pixel */
@@ -35,15 +35,6 @@ static void put_value(const struct plot *p, struct gp_buf *b, int64_t v)
 {
     if (p->c->whole) gp_scale_put_share(b, v, p->c->whole);
     else gp_scale_put(b, p->c->unit, v);
-}
-
-int64_t gp_chart_scaled(int64_t v, int64_t whole, int64_t room)
-{
-    while (whole > INT64_MAX / 1000000) {
-        whole /= 2;
-        v /= 2;
-    }
-    return whole > 0 ? v * room / whole : 0;
 }
 
 static int64_t plus(int64_t a, int64_t b)
@@ -80,48 +71,14 @@ static int64_t greatest_value(const struct gp_chart *c)
 
 static void begin(struct plot *p, int height)
 {
-    struct gp_svg *w = p->w;
-    gp_svg_newline(w);
-    gp_svg_open(w, "svg");
-    gp_svg_attr(w, "class", "chart");
-    gp_buf_printf(w->out, " viewBox=\"0 0 %d %d\"", WIDTH, height);
-    gp_svg_int(w, "width", WIDTH);
-    gp_svg_int(w, "height", height);
-    gp_svg_attr(w, "role", "img");
-    gp_svg_attr(w, "aria-label", p->c->label);
+    gp_svg_newline(p->w);
+    gp_plot_begin(p->w, "chart", WIDTH, height, p->c->label);
 }
 
 static void end(struct plot *p)
 {
     gp_svg_close(p->w);
     gp_buf_release(&p->text);
-}
-
-/* The scratch text at X, Y, in pixels, cut to ROOM pixels (0: as it is); empty after. */
-static void draw_text(struct plot *p, const char *class, int64_t x, int64_t y, int room)
-{
-    struct gp_buf cut = {0};
-    if (room) gp_text_fit_name(&cut, p->text.data, p->text.n, (size_t)room * 100 / ADVANCE);
-    else gp_text_clean(&cut, p->text.data, p->text.n);
-    gp_svg_open(p->w, "text");
-    if (class) gp_svg_attr(p->w, "class", class);
-    gp_svg_int(p->w, "x", x);
-    gp_svg_int(p->w, "y", y);
-    gp_svg_text(p->w, cut.data, cut.n);
-    gp_svg_close(p->w);
-    gp_buf_release(&cut);
-    p->text.n = 0;
-}
-
-static void draw_rule(struct plot *p, const char *class, int64_t y)
-{
-    gp_svg_open(p->w, "line");
-    gp_svg_attr(p->w, "class", class);
-    gp_svg_int(p->w, "x1", PLOT_LEFT);
-    gp_svg_int(p->w, "x2", WIDTH);
-    gp_svg_px(p->w, "y1", y);
-    gp_svg_px(p->w, "y2", y);
-    gp_svg_close(p->w);
 }
 
 /* A box in hundredths of a pixel, in the colour of series I. */
@@ -142,24 +99,17 @@ static void draw_tooltip(struct plot *p, const struct gp_chart_row *row)
     const struct gp_chart *c = p->c;
     const char *name = row->full ? row->full : row->label;
     int64_t sum = sum_of(c, row);
-    gp_svg_open(p->w, "title");
-    gp_svg_text(p->w, name, strlen(name));
+    gp_text_clean(&p->text, name, strlen(name));
     for (size_t i = 0; i < c->series_n; i++) {
-        gp_svg_newline(p->w);
-        if (c->series[i].name) {
-            gp_buf_puts(&p->text, c->series[i].name);
-            gp_buf_puts(&p->text, ": ");
-        }
+        gp_buf_putc(&p->text, '\n');
+        if (c->series[i].name) gp_buf_printf(&p->text, "%s: ", c->series[i].name);
         put_value(p, &p->text, row->values[i]);
-        if (!c->whole && c->series_n > 1 && !c->mark_text) {
-            gp_buf_puts(&p->text, " (");
-            gp_scale_put_share(&p->text, row->values[i], sum);
-            gp_buf_puts(&p->text, ")");
-        }
-        gp_svg_text(p->w, p->text.data, p->text.n);
-        p->text.n = 0;
+        if (c->whole || c->series_n < 2 || c->mark_text) continue;
+        gp_buf_puts(&p->text, " (");
+        gp_scale_put_share(&p->text, row->values[i], sum);
+        gp_buf_puts(&p->text, ")");
     }
-    gp_svg_close(p->w);
+    gp_plot_title(p->w, &p->text);
 }
 
 /* ---- rows ---- */
@@ -170,24 +120,22 @@ static void draw_row(struct plot *p, const struct gp_chart_row *row, int y)
     int64_t whole = p->c->each ? sum_of(p->c, row) : p->top, before = 0;
     gp_svg_open(p->w, "g");
     draw_tooltip(p, row);
-    gp_svg_open(p->w, "rect"); /* the whole row answers to the pointer */
-    gp_svg_attr(p->w, "class", "catch");
-    gp_svg_box(p->w, 0, y * 100, WIDTH * 100, ROW * 100);
-    gp_svg_close(p->w);
+    gp_plot_rect(p->w, "catch", 0, y, WIDTH, ROW, NULL); /* the whole row answers to the pointer */
     gp_buf_puts(&p->text, row->label);
-    draw_text(p, "label", p->label - 10, y + (ROW - BAR) / 2 + TEXT_DY, p->label - 14);
+    gp_plot_fit(&p->text, p->label - 14, ADVANCE);
+    gp_plot_text(p->w, "label", p->label - 10, y + (ROW - BAR) / 2 + TEXT_DY, &p->text);
     for (size_t i = 0; i < p->c->series_n; i++) {
         if (row->values[i] <= 0) continue;
-        int64_t x = gp_chart_scaled(before, whole, room),
-                width = gp_chart_scaled(plus(before, row->values[i]), whole, room) - x;
+        int64_t x = gp_plot_scaled(before, whole, room),
+                width = gp_plot_scaled(plus(before, row->values[i]), whole, room) - x;
         before = plus(before, row->values[i]);
         if (width < 60) width = 60; /* what is there is seen */
         draw_box(p, row, i, p->label * 100 + x, (y + (ROW - BAR) / 2) * 100, width, BAR * 100);
     }
     if (row->text) {
         gp_buf_puts(&p->text, row->text);
-        int64_t at = p->label + gp_chart_scaled(p->c->each ? whole : before, whole, room) / 100 + 8;
-        draw_text(p, "value", at, y + (ROW - BAR) / 2 + TEXT_DY, 0);
+        int at = p->label + (int)(gp_plot_scaled(p->c->each ? whole : before, whole, room) / 100) + 8;
+        gp_plot_text(p->w, "value", at, y + (ROW - BAR) / 2 + TEXT_DY, &p->text);
     }
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
@@ -214,32 +162,29 @@ void gp_chart_rows(struct gp_svg *w, const struct gp_chart *c)
 
 /* ---- the axis of the others ---- */
 
-int64_t gp_chart_tick_step(int64_t most)
-{
-    static const int mantissas[] = {1, 2, 5};
-    for (int64_t power = 1; power < INT64_MAX / 100; power *= 10)
-        for (int i = 0; i < 3; i++)
-            if (most / (mantissas[i] * power) < MAX_TICKS) return mantissas[i] * power;
-    return most;
-}
-
 static int64_t height_of(const struct plot *p, int64_t v)
 {
-    return gp_chart_scaled(v, p->top, PLOT_HEIGHT * 100);
+    return gp_plot_scaled(v, p->top, PLOT_HEIGHT * 100);
+}
+
+/* Height of value V in the plot, in pixels. */
+static double level(const struct plot *p, int64_t v)
+{
+    return PLOT_TOP + PLOT_HEIGHT - (double)height_of(p, v) / 100;
 }
 
 static void begin_axis(struct plot *p, int64_t most)
 {
-    int64_t step = gp_chart_tick_step(most > 0 ? most : 1);
+    int64_t step = gp_plot_step(most > 0 ? most : 1);
     p->top = most > INT64_MAX - step ? INT64_MAX : (most / step + (most % step != 0)) * step;
     if (p->top <= 0) p->top = step;
     begin(p, PLOT_TOP + PLOT_HEIGHT + AXIS + (p->c->x_axis ? AXIS_WORDS : 0));
     for (int64_t v = 0;; v += step) {
-        int64_t y = (PLOT_TOP + PLOT_HEIGHT) * 100 - height_of(p, v);
-        draw_rule(p, v ? "rule" : "base", y);
+        double y = level(p, v);
+        gp_plot_line(p->w, v ? "rule" : "base", PLOT_LEFT, y, WIDTH, y);
         if (v) put_value(p, &p->text, v);
         else gp_buf_putc(&p->text, '0');
-        draw_text(p, "tick end", PLOT_LEFT - 8, y / 100 + 4, 0);
+        gp_plot_text(p->w, "tick end", PLOT_LEFT - 8, floor(y) + 4, &p->text);
         if (v > p->top - step) break;
     }
     gp_svg_newline(p->w);
@@ -257,19 +202,19 @@ static void end_axis(struct plot *p)
     for (size_t i = 0; c->ticks && i < c->rows_n; i++) {
         if (!c->ticks[i]) continue;
         gp_buf_puts(&p->text, c->ticks[i]);
-        int64_t middle = (column_x(p, i) + column_x(p, i + 1)) / 200;
-        draw_text(p, "tick mid", middle, PLOT_TOP + PLOT_HEIGHT + 15, 0);
+        int middle = (int)((column_x(p, i) + column_x(p, i + 1)) / 200);
+        gp_plot_text(p->w, "tick mid", middle, PLOT_TOP + PLOT_HEIGHT + 15, &p->text);
     }
     if (c->x_axis) {
         gp_buf_puts(&p->text, c->x_axis);
-        draw_text(p, "tick mid", (PLOT_LEFT + WIDTH) / 2, PLOT_TOP + PLOT_HEIGHT + AXIS + 12, 0);
+        gp_plot_text(p->w, "tick mid", (PLOT_LEFT + WIDTH) / 2, PLOT_TOP + PLOT_HEIGHT + AXIS + 12, &p->text);
     }
     if (c->mark > 0 && c->mark <= p->top) {
-        int64_t y = (PLOT_TOP + PLOT_HEIGHT) * 100 - height_of(p, c->mark);
-        draw_rule(p, "mark", y);
+        double y = level(p, c->mark);
+        gp_plot_line(p->w, "mark", PLOT_LEFT, y, WIDTH, y);
         if (c->mark_text) {
             gp_buf_puts(&p->text, c->mark_text);
-            draw_text(p, "halo end", WIDTH - 2, y / 100 - 4, 0);
+            gp_plot_text(p->w, "halo end", WIDTH - 2, floor(y) - 4, &p->text);
         }
     }
     end(p);
@@ -288,10 +233,7 @@ static void open_column(struct plot *p, const struct gp_chart_row *row, int64_t 
 {
     gp_svg_open(p->w, "g");
     draw_tooltip(p, row);
-    gp_svg_open(p->w, "rect");
-    gp_svg_attr(p->w, "class", "catch");
-    gp_svg_box(p->w, x, PLOT_TOP * 100, width, PLOT_HEIGHT * 100);
-    gp_svg_close(p->w);
+    gp_plot_rect(p->w, "catch", (double)x / 100, PLOT_TOP, (double)width / 100, PLOT_HEIGHT, NULL);
 }
 
 static void close_column(struct plot *p)
@@ -346,22 +288,12 @@ void gp_chart_dots(struct gp_svg *w, const struct gp_chart *c)
     begin_axis(&p, greatest_value(c));
     for (size_t i = 0; i < c->rows_n; i++) {
         const int64_t *v = c->rows[i].values;
-        int64_t x = column_x(&p, i), width = column_x(&p, i + 1) - x, base = (PLOT_TOP + PLOT_HEIGHT) * 100;
-        int64_t radius = width > 1400 ? 400 : width > 500 ? 250 : 150;
+        int64_t x = column_x(&p, i), width = column_x(&p, i + 1) - x;
         open_column(&p, &c->rows[i], x, width);
-        gp_svg_open(w, "line");
-        gp_svg_attr(w, "class", "whisker");
-        gp_svg_px(w, "x1", x + width / 2);
-        gp_svg_px(w, "x2", x + width / 2);
-        gp_svg_px(w, "y1", base - height_of(&p, v[0]));
-        gp_svg_px(w, "y2", base - height_of(&p, v[2]));
-        gp_svg_close(w);
-        gp_svg_open(w, "circle");
-        gp_svg_attr(w, "class", "dot");
-        gp_svg_px(w, "cx", x + width / 2);
-        gp_svg_px(w, "cy", base - height_of(&p, v[1]));
-        gp_svg_px(w, "r", radius);
-        gp_svg_close(w);
+        double middle = (double)(x + width / 2) / 100, y[3];
+        for (int k = 0; k < 3; k++) y[k] = level(&p, v[k]);
+        gp_plot_line(w, "whisker", middle, y[0], middle, y[2]);
+        gp_plot_circle(w, "dot", middle, y[1], width > 1400 ? 4 : width > 500 ? 2.5 : 1.5, NULL);
         close_column(&p);
     }
     end_axis(&p);

@@ -57,9 +57,4 @@ void gp_chart_grouped(struct gp_svg *w, const struct gp_chart *c);
 /* A dot for the middle of the three values of each row, and a line from the first to the last: least, median, most. */
 void gp_chart_dots(struct gp_svg *w, const struct gp_chart *c);
 
-/* For charts of other kinds. V of WHOLE mapped to 0..ROOM, without overflow. */
-int64_t gp_chart_scaled(int64_t v, int64_t whole, int64_t room);
-/* The least of 1, 2, 5, 10, 20, 50 ... that needs at most five steps up to MOST. */
-int64_t gp_chart_tick_step(int64_t most);
-
 #endif

@@ -1,11 +1,12 @@
 #include "render/draw/volcano_svg.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/mem.h"
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 
 /* The grid, in pixels. */
@@ -28,8 +29,7 @@ static const double LEAST_SURE = 2.5, MOST_SURE = 12; /* powers of ten */
 struct plot {
     struct gp_svg *w;
     const struct gp_volcano *v;
-    double reach; /* log of the ratio at the right edge; the left one is its inverse */
-    double sure;  /* -log10(q) at the top */
+    struct gp_frame f; /* x: log of the ratio; y: -log10(q) */
     double most_weight;
     struct spot *spots; /* by dot */
     struct gp_buf text;
@@ -38,10 +38,6 @@ struct plot {
 struct spot {
     int x, y, r;
     bool beyond; /* it is outside, and drawn at the edge */
-};
-
-struct box {
-    int x, y, width;
 };
 
 static double ratio_log(double change_pct)
@@ -66,23 +62,25 @@ static void find_range(struct plot *p)
         if (s > sure && p->v->dots[i].q > 0) sure = s;
         if (p->v->dots[i].weight > p->most_weight) p->most_weight = p->v->dots[i].weight;
     }
-    p->reach = fmin(reach * 1.08, ratio_log(MOST_PCT));
-    p->sure = fmin(sure * 1.08, MOST_SURE);
+    reach = fmin(reach * 1.08, ratio_log(MOST_PCT));
+    p->f.x = (struct gp_axis){.from = -reach, .to = reach, .at = LEFT, .end = LEFT + PLOT_WIDTH};
+    p->f.y = (struct gp_axis){.to = fmin(sure * 1.08, MOST_SURE), .at = TOP + PLOT_HEIGHT - PAD, .end = TOP};
 }
 
-static int x_of(const struct plot *p, double change_pct)
+/* To whole pixels, which keeps dots of one value in one row. */
+static int across(const struct plot *p, double change_pct)
 {
-    return LEFT + PLOT_WIDTH / 2 + (int)lround(ratio_log(change_pct) / p->reach * PLOT_WIDTH / 2);
+    return (int)lround(gp_axis_at(&p->f.x, ratio_log(change_pct)));
 }
 
-static int y_of(const struct plot *p, double q)
+static int up(const struct plot *p, double q)
 {
-    return TOP + PLOT_HEIGHT - PAD - (int)lround(sureness(q) / p->sure * (PLOT_HEIGHT - PAD));
+    return (int)lround(gp_axis_at(&p->f.y, sureness(q)));
 }
 
 static struct spot spot_of(const struct plot *p, const struct gp_volcano_dot *d)
 {
-    struct spot s = {x_of(p, d->change_pct), y_of(p, d->q), 4, false};
+    struct spot s = {across(p, d->change_pct), up(p, d->q), 4, false};
     if (p->most_weight > 0) s.r = 3 + (int)lround(9 * sqrt(d->weight / p->most_weight));
     int right = LEFT + PLOT_WIDTH;
     s.beyond = s.x < LEFT || s.x > right || (s.y < TOP && d->q > 0);
@@ -110,29 +108,6 @@ static void place_dots(struct plot *p)
     }
 }
 
-static void draw_line(struct plot *p, const char *class, int x1, int y1, int x2, int y2)
-{
-    gp_svg_open(p->w, "line");
-    gp_svg_attr(p->w, "class", class);
-    gp_svg_int(p->w, "x1", x1);
-    gp_svg_int(p->w, "y1", y1);
-    gp_svg_int(p->w, "x2", x2);
-    gp_svg_int(p->w, "y2", y2);
-    gp_svg_close(p->w);
-}
-
-/* The scratch text, which is empty after. */
-static void draw_text(struct plot *p, const char *class, int x, int y)
-{
-    gp_svg_open(p->w, "text");
-    gp_svg_attr(p->w, "class", class);
-    gp_svg_int(p->w, "x", x);
-    gp_svg_int(p->w, "y", y);
-    gp_svg_text(p->w, p->text.data, p->text.n);
-    gp_svg_close(p->w);
-    p->text.n = 0;
-}
-
 /* ---- the axes ---- */
 
 /* The word for an edge at which dots have no number, if there are some: -100%, or from nothing. */
@@ -145,7 +120,7 @@ static void draw_edge(struct plot *p, const char *word, const char *class, int x
     }
     if (!any) return;
     gp_buf_puts(&p->text, word);
-    draw_text(p, class, x, GP_VOLCANO_HEIGHT - 8);
+    gp_plot_text(p->w, class, x, GP_VOLCANO_HEIGHT - 8, &p->text);
 }
 
 /* Round changes, those that are apart enough to have a label. */
@@ -154,78 +129,57 @@ static void draw_columns(struct plot *p)
     static const double at[] = {0, -50, 100, -20, 20, -80, 50, 200, -10, 10, -5, 5, -2, 2, -1, 1};
     int taken[GP_COUNT(at)], n = 0;
     for (size_t i = 0; i < GP_COUNT(at); i++) {
-        int x = x_of(p, at[i]);
+        int x = across(p, at[i]);
         bool free = x >= LEFT && x <= LEFT + PLOT_WIDTH;
         for (int k = 0; k < n; k++) free &= x - taken[k] > 50 || taken[k] - x > 50;
         if (!free) continue;
         taken[n++] = x;
-        draw_line(p, at[i] != 0 ? "rule" : "base", x, TOP, x, TOP + PLOT_HEIGHT);
+        gp_plot_line(p->w, at[i] != 0 ? "rule" : "base", x, TOP, x, TOP + PLOT_HEIGHT);
         if (at[i] == 0) gp_buf_puts(&p->text, "same");
         else gp_buf_printf(&p->text, "%s%.0f%%", at[i] < 0 ? "\xE2\x88\x92" : "+", fabs(at[i]));
-        draw_text(p, "tick mid", x, TOP + PLOT_HEIGHT + 16);
+        gp_plot_text(p->w, "tick mid", x, TOP + PLOT_HEIGHT + 16, &p->text);
     }
     draw_edge(p, "gone", "tick", LEFT, -INFINITY);
     draw_edge(p, "new", "tick end", LEFT + PLOT_WIDTH, INFINITY);
     gp_buf_puts(&p->text, "change in GPU time (logarithmic)");
-    draw_text(p, "tick mid", LEFT + PLOT_WIDTH / 2, GP_VOLCANO_HEIGHT - 8);
+    gp_plot_text(p->w, "tick mid", LEFT + PLOT_WIDTH / 2, GP_VOLCANO_HEIGHT - 8, &p->text);
 }
 
 static void draw_rows(struct plot *p)
 {
-    int step = p->sure > 8 ? 3 : p->sure > 4 ? 2 : 1;
-    draw_line(p, "base", LEFT, TOP + PLOT_HEIGHT, LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT);
-    for (int power = 0; power <= p->sure; power += step) {
-        int y = y_of(p, pow(10, -power));
-        if (power) draw_line(p, "rule", LEFT, y, LEFT + PLOT_WIDTH, y);
+    int step = p->f.y.to > 8 ? 3 : p->f.y.to > 4 ? 2 : 1;
+    gp_plot_line(p->w, "base", LEFT, TOP + PLOT_HEIGHT, LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT);
+    for (int power = 0; power <= p->f.y.to; power += step) {
+        int y = up(p, pow(10, -power));
+        if (power) gp_plot_line(p->w, "rule", LEFT, y, LEFT + PLOT_WIDTH, y);
         if (power <= 3) gp_buf_printf(&p->text, "%.*f", power, pow(10, -power));
         else gp_buf_printf(&p->text, "1e\xE2\x88\x92%d", power);
-        draw_text(p, "tick end", LEFT - 7, y + 4);
+        gp_plot_text(p->w, "tick end", LEFT - 7, y + 4, &p->text);
     }
     gp_buf_puts(&p->text, "q");
-    draw_text(p, "tick end", LEFT - 18, TOP - 2); /* clear of a dot in the corner */
+    gp_plot_text(p->w, "tick end", LEFT - 18, TOP - 2, &p->text); /* clear of a dot in the corner */
 }
 
 /* What must be exceeded. */
 static void draw_guards(struct plot *p)
 {
-    int left = x_of(p, -p->v->floor_pct), right = x_of(p, p->v->floor_pct), y = y_of(p, p->v->alpha);
-    gp_svg_open(p->w, "rect");
-    gp_svg_attr(p->w, "class", "noise");
-    gp_svg_box(p->w, left * 100, TOP * 100, (right - left) * 100, PLOT_HEIGHT * 100);
-    gp_svg_close(p->w);
+    int left = across(p, -p->v->floor_pct), right = across(p, p->v->floor_pct), y = up(p, p->v->alpha);
+    gp_plot_rect(p->w, "noise", left, TOP, right - left, PLOT_HEIGHT, NULL);
     if (y < TOP) return;
-    draw_line(p, "mark", LEFT, y, LEFT + PLOT_WIDTH, y);
+    gp_plot_line(p->w, "mark", LEFT, y, LEFT + PLOT_WIDTH, y);
     gp_buf_printf(&p->text, "q = %g", p->v->alpha);
-    draw_text(p, "halo end", LEFT + PLOT_WIDTH - 2, y - 4);
+    gp_plot_text(p->w, "halo end", LEFT + PLOT_WIDTH - 2, y - 4, &p->text);
 }
 
 /* ---- the dots ---- */
 
 static void draw_dot(struct plot *p, const struct gp_volcano_dot *d, struct spot s)
 {
-    gp_svg_open(p->w, "circle");
-    gp_buf_printf(&p->text, "v-%s%s", d->k, s.beyond ? " beyond" : "");
-    gp_svg_attr_n(p->w, "class", p->text.data, p->text.n);
-    p->text.n = 0;
-    gp_svg_int(p->w, "cx", s.x);
-    gp_svg_int(p->w, "cy", s.y);
-    gp_svg_int(p->w, "r", s.r);
-    gp_svg_open(p->w, "title");
-    for (const char *line = d->full ? d->full : d->label; *line;) {
-        size_t n = strcspn(line, "\n");
-        gp_svg_text(p->w, line, n);
-        line += n;
-        if (*line) gp_svg_newline(p->w);
-        line += *line != 0;
-    }
-    gp_svg_close(p->w);
-    gp_svg_close(p->w);
+    char class[40];
+    snprintf(class, sizeof class, "v-%s%s", d->k, s.beyond ? " beyond" : "");
+    gp_buf_puts(&p->text, d->full ? d->full : d->label);
+    gp_plot_circle(p->w, class, s.x, s.y, s.r, &p->text);
     gp_svg_newline(p->w);
-}
-
-static bool is_apart(struct box a, struct box b)
-{
-    return a.x >= b.x + b.width || b.x >= a.x + a.width || a.y - b.y >= LINE || b.y - a.y >= LINE;
 }
 
 static bool is_named(const struct gp_volcano_dot *d)
@@ -233,15 +187,20 @@ static bool is_named(const struct gp_volcano_dot *d)
     return !strcmp(d->k, "worse") || !strcmp(d->k, "better");
 }
 
-/* Neither on other names, nor on dots that count. */
-static bool is_free(const struct plot *p, const struct box *taken, size_t n, struct box b)
+/* What a text with its base line at Y covers. */
+static struct gp_box line_at(int x, int y, int width)
 {
-    if (b.x < LEFT || b.x + b.width > LEFT + PLOT_WIDTH || b.y < TOP) return false;
-    for (size_t i = 0; i < n; i++)
-        if (!is_apart(b, taken[i])) return false;
+    return (struct gp_box){x, y, width, LINE};
+}
+
+/* Neither on other names, nor on dots that count. */
+static bool is_free(const struct plot *p, const struct gp_box *taken, size_t n, struct gp_box b)
+{
+    if (b.x < LEFT || b.x + b.width > LEFT + PLOT_WIDTH || b.y < TOP || gp_box_taken(taken, n, b))
+        return false;
     for (size_t i = 0; i < p->v->dots_n; i++) {
         struct spot s = p->spots[i];
-        if (is_named(&p->v->dots[i]) && !is_apart(b, (struct box){s.x - s.r, s.y + 4, 2 * s.r})) return false;
+        if (is_named(&p->v->dots[i]) && gp_box_meets(b, line_at(s.x - s.r, s.y + 4, 2 * s.r))) return false;
     }
     return true;
 }
@@ -249,19 +208,20 @@ static bool is_free(const struct plot *p, const struct box *taken, size_t n, str
 /* Names beside the first dots that count, where no other name is. */
 static void draw_labels(struct plot *p)
 {
-    struct box taken[LABELS];
+    struct gp_box taken[LABELS];
     size_t n = 0;
     for (size_t i = 0; i < p->v->dots_n && n < LABELS; i++) {
         const struct gp_volcano_dot *d = &p->v->dots[i];
         if (!is_named(d)) continue;
         struct spot s = p->spots[i];
         gp_text_fit_name(&p->text, d->label, strlen(d->label), LABEL_COLUMNS);
-        int width = (int)gp_text_width(p->text.data ? p->text.data : "", p->text.n) * ADVANCE + 8;
-        struct box right = {s.x + s.r + 4, s.y + 4, width}, left = {s.x - s.r - 4 - width, s.y + 4, width};
+        int width = (int)gp_plot_width(&p->text, ADVANCE) + 8, end = s.x - s.r - 4;
+        struct gp_box right = line_at(s.x + s.r + 4, s.y + 4, width);
+        struct gp_box left = line_at(end - width, s.y + 4, width);
         bool is_right = is_free(p, taken, n, right);
         if (is_right || is_free(p, taken, n, left)) {
             taken[n++] = is_right ? right : left;
-            draw_text(p, is_right ? "halo" : "halo end", is_right ? right.x : s.x - s.r - 4, s.y + 4);
+            gp_plot_text(p->w, is_right ? "halo" : "halo end", is_right ? right.x : end, s.y + 4, &p->text);
         }
         p->text.n = 0;
     }
@@ -274,13 +234,7 @@ void gp_volcano_svg(struct gp_svg *w, const struct gp_volcano *v)
     p.spots = gp_alloc((v->dots_n + 1) * sizeof *p.spots);
     place_dots(&p);
     gp_svg_newline(w);
-    gp_svg_open(w, "svg");
-    gp_svg_attr(w, "class", "chart volcano");
-    gp_buf_printf(w->out, " viewBox=\"0 0 %d %d\"", GP_VOLCANO_WIDTH, GP_VOLCANO_HEIGHT);
-    gp_svg_int(w, "width", GP_VOLCANO_WIDTH);
-    gp_svg_int(w, "height", GP_VOLCANO_HEIGHT);
-    gp_svg_attr(w, "role", "img");
-    gp_svg_attr(w, "aria-label", v->label);
+    gp_plot_begin(w, "chart volcano", GP_VOLCANO_WIDTH, GP_VOLCANO_HEIGHT, v->label);
     draw_guards(&p);
     draw_columns(&p);
     draw_rows(&p);

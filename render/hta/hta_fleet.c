@@ -5,6 +5,7 @@
 #include <string.h>
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
+#include "render/draw/plot.h"
 #include "render/hta/hta_tables_priv.h"
 #include "render/page/page_html.h"
 
@@ -234,17 +235,6 @@ static int64_t row_y(const struct map *m, uint32_t row)
     return TOP * 100 + (int64_t)row * m->height * 100 / m->f->rows;
 }
 
-static void put_text(struct map *m, int64_t x, int64_t y, const char *anchor)
-{
-    gp_svg_open(m->w, "text");
-    gp_svg_int(m->w, "x", x);
-    gp_svg_int(m->w, "y", y);
-    if (anchor) gp_svg_attr(m->w, "text-anchor", anchor);
-    gp_svg_text(m->w, m->text.data, m->text.n);
-    gp_svg_close(m->w);
-    m->text.n = 0;
-}
-
 /* A coordinate in hundredths of a pixel. */
 static void put_px(struct gp_buf *b, int64_t centi)
 {
@@ -304,7 +294,7 @@ static void put_slow_labels(struct map *m, const struct gp_hta *h)
         if (used[y / LABEL]) continue;
         used[y / LABEL] = true;
         gp_buf_printf(&m->text, "\xE2\x97\x82 %" PRId32, s->key.rank);
-        put_text(m, WIDTH - RIGHT + 4, TOP + y + 4, NULL);
+        gp_plot_text(m->w, NULL, WIDTH - RIGHT + 4, (double)(TOP + y + 4), &m->text);
     }
 }
 
@@ -317,17 +307,19 @@ static void put_axes(struct map *m)
         if (i && row == (i - 1) * f->rows / TICKS) continue;
         gp_buf_printf(&m->text, "%" PRIu64,
                       i == TICKS ? (uint64_t)f->last_rank : (uint64_t)row << f->row_shift);
-        put_text(m, LEFT - 6, (row_y(m, row) + row_y(m, row + 1)) / 200 + 4, "end");
+        double y = (double)((row_y(m, row) + row_y(m, row + 1)) / 200);
+        gp_plot_text(m->w, "tick end", LEFT - 6, y + 4, &m->text);
     }
     size_t last = f->columns.n - 1;
     for (size_t i = 0; i <= TICKS; i++) {
         size_t column = last * i / TICKS;
         if (i && column == last * (i - 1) / TICKS) continue;
         gp_buf_printf(&m->text, "%" PRId64, f->columns.at[column].index << f->column_shift);
-        put_text(m, (column_x(m, column) + column_x(m, column + 1)) / 200, TOP + m->height + 16, "middle");
+        double x = (double)((column_x(m, column) + column_x(m, column + 1)) / 200);
+        gp_plot_text(m->w, "tick mid", x, TOP + m->height + 16, &m->text);
     }
     gp_buf_puts(&m->text, "step");
-    put_text(m, (LEFT + WIDTH - RIGHT) / 2, TOP + m->height + 34, "middle");
+    gp_plot_text(m->w, "tick mid", (LEFT + WIDTH - RIGHT) / 2, TOP + m->height + 34, &m->text);
 }
 
 static void put_caption(struct map *m)
@@ -356,13 +348,8 @@ void gp_hta_chart_ranks(struct gp_svg *w, const struct gp_hta *h)
     gp_page_open(w, "figure", NULL);
     put_caption(&m);
     gp_svg_newline(w);
-    gp_svg_open(w, "svg");
-    gp_svg_attr(w, "class", "chart");
-    gp_buf_printf(w->out, " viewBox=\"0 0 %d %d\"", WIDTH, TOP + m.height + BELOW);
-    gp_svg_int(w, "width", WIDTH);
-    gp_svg_int(w, "height", TOP + m.height + BELOW);
-    gp_svg_attr(w, "role", "img");
-    gp_svg_attr(w, "aria-label", "Map of ranks by steps: how much longer than the median each rank worked");
+    gp_plot_begin(w, "chart", WIDTH, TOP + m.height + BELOW,
+                  "Map of ranks by steps: how much longer than the median each rank worked");
     for (int level = 0; level < GP_HEAT_LEVELS; level++) put_level(&m, level);
     put_axes(&m);
     put_slow_labels(&m, h);

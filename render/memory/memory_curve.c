@@ -2,7 +2,7 @@
 
 #include <string.h>
 #include "formats/base/scale.h"
-#include "render/draw/chart_svg.h"
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 #include "render/memory/memory_report.h"
 
@@ -46,15 +46,15 @@ struct curve {
 };
 
 /* In hundredths of a pixel. */
-static int64_t x_of(const struct curve *c, int64_t time_ns)
+static int64_t at_time(const struct curve *c, int64_t time_ns)
 {
     int64_t t = time_ns < 0 ? 0 : time_ns > c->span_ns ? c->span_ns : time_ns;
-    return LEFT * 100 + gp_chart_scaled(t, c->span_ns, (RIGHT - LEFT) * 100);
+    return LEFT * 100 + gp_plot_scaled(t, c->span_ns, (RIGHT - LEFT) * 100);
 }
 
-static int64_t y_of(const struct curve *c, int64_t bytes)
+static int64_t at_bytes(const struct curve *c, int64_t bytes)
 {
-    return (TOP + HEIGHT) * 100 - gp_chart_scaled(bytes < 0 ? 0 : bytes, c->most, HEIGHT * 100);
+    return (TOP + HEIGHT) * 100 - gp_plot_scaled(bytes < 0 ? 0 : bytes, c->most, HEIGHT * 100);
 }
 
 /* Two points of each pixel: the highest, and the last, which holds until the next. */
@@ -63,7 +63,7 @@ static void choose_shown(struct curve *c)
     int64_t column = -1;
     size_t begin = 0;
     for (size_t i = 0; i < c->at->curve.n; i++) {
-        int64_t x = x_of(c, c->at->curve.at[i].time_ns) / 100;
+        int64_t x = at_time(c, c->at->curve.at[i].time_ns) / 100;
         if (x != column) begin = c->shown.n;
         column = x;
         if (c->shown.n - begin < 2) {
@@ -90,20 +90,16 @@ static void put_area(struct curve *c, const char *class, const int64_t *values)
     put_number(c, ' ', (TOP + HEIGHT) * 100);
     int64_t before = -1;
     for (size_t i = 0; i < c->shown.n; i++) {
-        int64_t y = y_of(c, values[i]);
+        int64_t y = at_bytes(c, values[i]);
         if (y == before) continue;
-        put_number(c, 'H', x_of(c, c->at->curve.at[c->shown.at[i]].time_ns));
+        put_number(c, 'H', at_time(c, c->at->curve.at[c->shown.at[i]].time_ns));
         put_number(c, 'V', y);
         before = y;
     }
     put_number(c, 'H', RIGHT * 100);
     put_number(c, 'V', (TOP + HEIGHT) * 100);
     gp_buf_putc(&c->text, 'Z');
-    gp_svg_open(c->w, "path");
-    gp_svg_attr(c->w, "class", class);
-    gp_svg_attr_n(c->w, "d", c->text.data, c->text.n);
-    gp_svg_close(c->w);
-    c->text.n = 0;
+    gp_plot_path(c->w, class, &c->text);
 }
 
 /* From the highest sum down, so that each area covers what lies above it. */
@@ -128,54 +124,35 @@ static void put_areas(struct curve *c)
     free(sums);
 }
 
-static void put_label(struct curve *c, const char *class, int64_t x, int64_t y)
-{
-    gp_svg_open(c->w, "text");
-    gp_svg_attr(c->w, "class", class);
-    gp_svg_px(c->w, "x", x);
-    gp_svg_px(c->w, "y", y);
-    gp_svg_text(c->w, c->text.data, c->text.n);
-    gp_svg_close(c->w);
-    c->text.n = 0;
-}
-
-static void put_line(struct curve *c, const char *class, int64_t x1, int64_t y1, int64_t x2, int64_t y2)
-{
-    gp_svg_open(c->w, "line");
-    gp_svg_attr(c->w, "class", class);
-    gp_svg_px(c->w, "x1", x1);
-    gp_svg_px(c->w, "y1", y1);
-    gp_svg_px(c->w, "x2", x2);
-    gp_svg_px(c->w, "y2", y2);
-    gp_svg_close(c->w);
-}
-
 static void put_axes(struct curve *c)
 {
-    int64_t step = gp_chart_tick_step(c->most);
+    struct gp_frame f = {
+        .x = {.to = (double)c->span_ns, .at = LEFT, .end = RIGHT},
+        .y = {.to = (double)c->most, .at = TOP + HEIGHT, .end = TOP},
+    };
+    int64_t step = gp_plot_step(c->most);
     for (int64_t v = 0; v <= c->most && v >= 0; v += step) {
-        put_line(c, "rule", LEFT * 100, y_of(c, v), RIGHT * 100, y_of(c, v));
         gp_scale_put(&c->text, GP_UNIT_BYTES, v);
-        put_label(c, "tick label", (LEFT - 8) * 100, y_of(c, v) + 400);
+        gp_frame_tick_y(c->w, &f, (double)v, 8, &c->text);
         if (v > INT64_MAX - step) break;
     }
-    step = gp_chart_tick_step(c->span_ns);
+    step = gp_plot_step(c->span_ns);
+    f.y.at += 4; /* beyond the areas, which cover the lines */
     for (int64_t v = 0; v <= c->span_ns && v >= 0; v += step) {
-        put_line(c, "rule", x_of(c, v), TOP * 100, x_of(c, v), (TOP + HEIGHT + 4) * 100);
         gp_scale_put(&c->text, GP_UNIT_NS, v);
-        put_label(c, "tick mid", x_of(c, v), (TOP + HEIGHT + 17) * 100);
+        gp_frame_tick_x(c->w, &f, (double)v, 13, &c->text);
         if (v > INT64_MAX - step) break;
     }
 }
 
 static void put_mark(struct curve *c, int64_t time_ns, const char *words, int64_t bytes)
 {
-    int64_t x = x_of(c, time_ns);
-    bool right = x > (LEFT + RIGHT) * 50;
-    put_line(c, "mark", x, TOP * 100, x, (TOP + HEIGHT) * 100);
+    double x = (double)at_time(c, time_ns) / 100;
+    bool right = x > (LEFT + RIGHT) / 2;
+    gp_plot_line(c->w, "mark", x, TOP, x, TOP + HEIGHT);
     gp_buf_printf(&c->text, "%s ", words);
     gp_scale_put(&c->text, GP_UNIT_BYTES, bytes);
-    put_label(c, right ? "halo end" : "halo", right ? x - 300 : x + 300, (TOP - 7) * 100);
+    gp_plot_text(c->w, right ? "halo end" : "halo", right ? x - 3 : x + 3, TOP - 7, &c->text);
 }
 
 /* ---- steps and ranges ---- */
@@ -189,23 +166,17 @@ static void put_span(struct lanes *lanes, const char *class, int64_t from_ns, in
                      const char *text, size_t n)
 {
     struct curve *c = lanes->c;
-    int64_t x = x_of(c, from_ns - c->d->begin_ns), end = x_of(c, to_ns - c->d->begin_ns);
-    if (end - x < 100 || lanes->boxes >= MOST_BOXES) return;
+    double x = (double)at_time(c, from_ns - c->d->begin_ns) / 100;
+    double width = (double)at_time(c, to_ns - c->d->begin_ns) / 100 - x;
+    if (width < 1 || lanes->boxes >= MOST_BOXES) return;
     lanes->boxes++;
-    gp_svg_open(c->w, "rect");
-    gp_svg_attr(c->w, "class", class);
-    gp_svg_box(c->w, x, y * 100, end - x - 40, (LANE - 2) * 100);
-    gp_svg_open(c->w, "title");
     gp_text_fit(&c->text, text, n, 200);
     gp_buf_puts(&c->text, ": ");
     gp_scale_put(&c->text, GP_UNIT_NS, to_ns > from_ns ? to_ns - from_ns : 0);
-    gp_svg_text(c->w, c->text.data, c->text.n);
-    gp_svg_close(c->w);
-    gp_svg_close(c->w);
-    c->text.n = 0;
-    if (end - x < LEAST_TEXT * 100) return;
-    gp_text_fit_name(&c->text, text, n, (size_t)((end - x) / 100 / CHARACTER));
-    put_label(c, "lane", x + 400, (y + 12) * 100);
+    gp_plot_rect(c->w, class, x, y, width - .4, LANE - 2, &c->text);
+    if (width < LEAST_TEXT) return;
+    gp_text_fit_name(&c->text, text, n, (size_t)width / CHARACTER);
+    gp_plot_text(c->w, "lane", x + 4, y + 12, &c->text);
 }
 
 static uint32_t depth_of(const struct gp_memory_device *d, uint32_t span)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "formats/base/map.h"
 #include "formats/base/scale.h"
-#include "render/draw/chart_svg.h"
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 #include "render/memory/memory_curve.h"
 #include "render/page/page_html.h"
@@ -84,7 +84,7 @@ static void put_box(struct map *p, int64_t from, int64_t to)
 {
     char class[40];
     int64_t room = (int64_t)p->lines * WIDTH * 100;
-    int64_t x = gp_chart_scaled(from, p->whole, room), end = gp_chart_scaled(to, p->whole, room);
+    int64_t x = gp_plot_scaled(from, p->whole, room), end = gp_plot_scaled(to, p->whole, room);
     put_words(p);
     for (bool first = true; x < end; first = false) {
         int64_t line = x / (WIDTH * 100), stop = (line + 1) * WIDTH * 100;
@@ -138,7 +138,7 @@ static void add_block(struct map *p, const struct gp_snapshot_block *b)
 
 static void put_border(struct map *p)
 {
-    int64_t x = gp_chart_scaled(p->at, p->whole, (int64_t)p->lines * WIDTH * 100), line = x / (WIDTH * 100);
+    int64_t x = gp_plot_scaled(p->at, p->whole, (int64_t)p->lines * WIDTH * 100), line = x / (WIDTH * 100);
     x -= line * WIDTH * 100;
     gp_svg_open(p->w, "line");
     gp_svg_attr(p->w, "class", "border");
@@ -174,7 +174,7 @@ static void put_caption(struct map *p, const struct gp_memory_pool *pool)
 
 static int lines_of(const struct map *p, const struct gp_memory_pool *pool)
 {
-    int64_t lines = gp_chart_scaled(pool->reserved, p->d->fragmentation.reserved, LINES);
+    int64_t lines = gp_plot_scaled(pool->reserved, p->d->fragmentation.reserved, LINES);
     return lines < 1 ? 1 : (int)lines;
 }
 

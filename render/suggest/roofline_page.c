@@ -9,6 +9,7 @@
 #include "render/page/chart_roofline.h"
 #include "render/page/page_html.h"
 #include "render/draw/palette.h"
+#include "render/draw/plot.h"
 #include "render/page/table_html.h"
 #include "render/draw/text.h"
 
@@ -230,39 +231,21 @@ static void put_palette(struct gp_buf *css)
 /* Lines of S from Y on; where the next one would be. W may be NULL: nothing is drawn. */
 static int draw_lines(struct gp_svg *w, const char *class, int y, const struct gp_buf *s)
 {
-    struct gp_buf b = {0};
+    struct gp_buf b = {0}, line = {0};
     gp_text_wrap(&b, s->data ? s->data : "", s->n, 0, COLUMNS);
     for (size_t from = 0; from < b.n; y += LINE) {
         const char *end = memchr(b.data + from, '\n', b.n - from);
         size_t to = end ? (size_t)(end - b.data) : b.n;
         if (w) {
-            gp_page_open(w, "text", class);
-            gp_svg_int(w, "x", MARGIN);
-            gp_svg_int(w, "y", y);
-            gp_svg_text(w, b.data + from, to - from);
-            gp_svg_close(w);
+            gp_buf_put(&line, b.data + from, to - from);
+            gp_plot_text(w, class, MARGIN, y, &line);
             gp_svg_newline(w);
         }
         from = to + 1;
     }
     gp_buf_release(&b);
+    gp_buf_release(&line);
     return y;
-}
-
-static void put_style(struct gp_svg *w)
-{
-    struct gp_buf css = {0};
-    gp_buf_put(&css, gp_asset_change_svg_css.data, gp_asset_change_svg_css.n);
-    gp_buf_put(&css, gp_asset_roofline_css.data, gp_asset_roofline_css.n);
-    put_palette(&css);
-    gp_svg_style(w, css.data, css.n);
-    gp_svg_open(w, "rect");
-    gp_svg_attr(w, "class", "page");
-    gp_svg_attr(w, "width", "100%");
-    gp_svg_attr(w, "height", "100%");
-    gp_svg_close(w);
-    gp_svg_newline(w);
-    gp_buf_release(&css);
 }
 
 void gp_roofline_svg(struct gp_buf *out, const struct gp_roofline *r, const struct gp_strings *names,
@@ -270,7 +253,7 @@ void gp_roofline_svg(struct gp_buf *out, const struct gp_roofline *r, const stru
 {
     static const char transform[] = "translate(24 92)"; /* MARGIN, HEAD */
     struct gp_svg w = {.out = out};
-    struct gp_buf title = {0}, words = {0}, roofs = {0};
+    struct gp_buf title = {0}, words = {0}, roofs = {0}, css = {0};
     struct gp_chart_roofline chart = {.r = r, .names = names};
     int foot = HEAD + (r->points.n ? gp_chart_roofline_height(&chart) + 24 : 0);
     gp_buf_puts(&title, "Roofline: ");
@@ -278,11 +261,11 @@ void gp_roofline_svg(struct gp_buf *out, const struct gp_roofline *r, const stru
     if (r->points.n) put_coverage(&words, r);
     else gp_buf_puts(&words, why_nothing(r));
     if (r->points.n) put_roofs(&roofs, r, names);
-    gp_svg_begin(&w, GP_ROOFLINE_WIDTH + 2 * MARGIN, draw_lines(NULL, NULL, foot, &roofs) + FOOT,
-                 gp_buf_str(&title));
-    gp_svg_attr(&w, "style", "max-width:100%;height:auto");
-    gp_svg_newline(&w);
-    put_style(&w);
+    gp_buf_put(&css, gp_asset_change_svg_css.data, gp_asset_change_svg_css.n);
+    gp_buf_put(&css, gp_asset_roofline_css.data, gp_asset_roofline_css.n);
+    put_palette(&css);
+    gp_plot_picture(&w, GP_ROOFLINE_WIDTH + 2 * MARGIN, draw_lines(NULL, NULL, foot, &roofs) + FOOT,
+                    gp_buf_str(&title), &css);
     draw_lines(&w, "h1", 34, &title);
     draw_lines(&w, "h2", 58, &words);
     if (r->points.n) {
@@ -296,4 +279,5 @@ void gp_roofline_svg(struct gp_buf *out, const struct gp_roofline *r, const stru
     gp_buf_release(&title);
     gp_buf_release(&words);
     gp_buf_release(&roofs);
+    gp_buf_release(&css);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 #include "formats/base/scale.h"
-#include "render/draw/chart_svg.h"
+#include "render/draw/plot.h"
 #include "analyze/view/idle_cause.h"
 #include "render/page/page_html.h"
 
@@ -23,7 +23,7 @@ static void put_percent(struct gp_svg *w, const char *name, int64_t at)
 static int64_t clamped(int64_t v, int64_t whole)
 {
     if (v <= 0 || whole <= 0) return 0;
-    return v < whole ? gp_chart_scaled(v, whole, WHOLE) : WHOLE;
+    return v < whole ? gp_plot_scaled(v, whole, WHOLE) : WHOLE;
 }
 
 static void open_bar(struct gp_svg *w, const char *class, int height, const char *label)
