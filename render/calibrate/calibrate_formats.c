@@ -1,12 +1,9 @@
 #include "render/calibrate/calibrate_formats.h"
 
-#include <string.h>
 #include "render/calibrate/calibrate_json.h"
 #include "render/calibrate/calibrate_report.h"
 #include "render/calibrate/sweep_svg.h"
-#include "render/page/page_html.h"
-#include "render/page/page_report.h"
-#include "render/page/table_html.h"
+#include "render/page/page_doc.h"
 #include "render/report/report_text.h"
 
 static void put_report(struct gp_buf *b, struct gp_report *r, const struct gp_calibrate_answer *a)
@@ -65,32 +62,41 @@ static void write_sweep_svg(void *answer, struct gp_output *to)
     gp_answer_put(to, &b);
 }
 
+struct page {
+    struct gp_svg w;
+    const struct gp_sweep *sweep;
+};
+
+static void put_panels(void *page)
+{
+    struct page *p = page;
+    for (int i = 0; i < GP_SWEEP_PANELS; i++) gp_sweep_panel(&p->w, p->sweep, (enum gp_sweep_panel)i);
+}
+
 static void write_sweep_html(void *answer, struct gp_output *to)
 {
-    const struct gp_calibrate_answer *a = answer;
-    static const char brand[] = "gpuprof-collect --op";
-    const char *device = a->c->devices[0].device;
+    const struct gp_calibration *c = ((const struct gp_calibrate_answer *)answer)->c;
     struct gp_buf b = {0}, json = {0};
-    struct gp_svg w;
     struct gp_report r = {0};
-    gp_sweep_report(&r, a->c);
-    gp_page_begin(&w, &b, "Operations over their sizes", &gp_page_sweep);
-    gp_page_open(&w, "main", NULL);
-    gp_page_open(&w, "header", NULL);
-    gp_page_element(&w, "p", "brand", brand, sizeof brand - 1);
-    gp_page_element(&w, "h1", NULL, device, strlen(device));
-    gp_svg_close(&w);
-    gp_page_quality(&w, &r);
-    gp_page_verdict(&w, &r);
-    gp_page_open(&w, "div", "sweeps");
-    for (int p = 0; p < GP_SWEEP_PANELS; p++) gp_sweep_panel(&w, &a->c->sweep, (enum gp_sweep_panel)p);
-    gp_svg_close(&w);
-    for (size_t i = 0; i < r.tables.n; i++)
-        gp_table_html_write(&w, r.tables.at[i], &(struct gp_table_html_opts){.open = r.tables.n < 3});
-    gp_svg_close(&w);
-    gp_sweep_json_write(&json, a->c);
-    gp_page_json(&w, "gpuprof-answer", json.data, json.n);
-    gp_page_end(&w, &gp_page_sweep);
+    struct page p = {.sweep = &c->sweep};
+    gp_sweep_report(&r, c);
+    gp_sweep_json_write(&json, c);
+    const struct gp_page_section section = {.id = "sizes",
+                                            .title = "Operations over their sizes",
+                                            .draw = put_panels,
+                                            .box = "sweeps",
+                                            .all = true,
+                                            .open = r.tables.n < 3 ? 2 : GP_PAGE_FOLDED};
+    struct gp_page_doc doc = {.tool = "gpuprof-collect --op",
+                              .parts = &gp_page_sweep,
+                              .report = &r,
+                              .input = c->devices[0].device,
+                              .sections = &section,
+                              .sections_n = 1,
+                              .page = &p,
+                              .json = json.data,
+                              .json_n = json.n};
+    gp_page_write(&p.w, &b, &doc);
     gp_buf_release(&json);
     gp_report_release(&r);
     gp_answer_put(to, &b);

@@ -9,9 +9,8 @@
 #include "render/diff/diff_flame.h"
 #include "render/diff/diff_verdict.h"
 #include "render/page/graph_svg.h"
-#include "render/page/page_html.h"
+#include "render/page/page_doc.h"
 #include "render/page/page_report.h"
-#include "render/page/table_html.h"
 
 enum { FLAME_FRAMES = 1500, BLOCKS = 12 };
 
@@ -23,19 +22,20 @@ struct page {
     struct gp_svg w;
     struct gp_buf text; /* scratch */
     const struct gp_diff *d;
-    const struct gp_report *r;
-    const struct gp_diff_html_opts *o;
+    struct gp_page_doc doc;
 };
 
 /* ---- pictures ---- */
 
-static void put_waterfall(struct page *p)
+static void put_waterfall(void *page)
 {
+    struct page *p = page;
     if (p->d->comparable && !p->d->untimed) gp_diff_chart_waterfall(&p->w, p->d, 0);
 }
 
-static void put_volcano(struct page *p)
+static void put_volcano(void *page)
 {
+    struct page *p = page;
     gp_diff_chart_volcano(&p->w, p->d);
 }
 
@@ -55,16 +55,23 @@ static void put_flame(struct page *p, int side, const char *title, const char *w
     gp_svg_newline(&p->w);
 }
 
-static void put_flames(struct page *p)
+static bool has_flames(const void *page)
 {
-    if (!p->d->stacks.n) return;
+    const struct page *p = page;
+    return p->d->stacks.n > 0;
+}
+
+static void put_flames(void *page)
+{
+    struct page *p = page;
     put_flame(p, GP_DIFF_CUR, "Scaled to the current trace", "what is new, and what grew or shrank");
     put_flame(p, GP_DIFF_BASE, "Scaled to the baseline", "what is gone, and what became of the rest");
 }
 
 /* The blocks that changed most, each with what it was and what it is. The table has all of them. */
-static void put_blocks(struct page *p)
+static void put_blocks(void *page)
 {
+    struct page *p = page;
     struct gp_buf dot = {0}, drawn = {0};
     struct gp_svg g = {.out = &drawn, .html = true};
     gp_diff_dot(&dot, p->d, BLOCKS);
@@ -83,35 +90,16 @@ static void put_blocks(struct page *p)
 
 /* ---- themes: pictures and tables that belong together ---- */
 
-enum { MAX_TABLES = 4 };
-struct theme {
-    const char *id, *title;
-    void (*picture)(struct page *p);
-    const char *tables[MAX_TABLES]; /* ids; the first OPEN are unfolded */
-    int open;
+static const struct gp_page_section sections[] = {
+    {"why", "Why the time changed", .draw = put_waterfall, .box = "charts",
+     .tables = {"gates", "predictions", "waterfall"}, .open = 2},
+    {"which", "Which operations changed", .draw = put_volcano, .box = "charts",
+     .tables = {"regressions", "improvements", "others", "operations"}, .open = 3},
+    {"where", "Where they are called", .draw = put_flames, .box = "flames", .there = has_flames},
+    {"became", "What replaced what", .draw = put_blocks, .tables = {"blocks"}},
+    {"whole", "The step as a whole", .tables = {"metrics", "step_list"}},
+    {"compared", "What was compared, and how", .tables = {"sides", "settings"}, .open = GP_PAGE_FOLDED},
 };
-
-static const struct theme themes[] = {
-    {"why", "Why the time changed", put_waterfall, {"gates", "predictions", "waterfall"}, 2},
-    {"which",
-     "Which operations changed",
-     put_volcano,
-     {"regressions", "improvements", "others", "operations"},
-     3},
-    {"where", "Where they are called", put_flames, {NULL}, 0},
-    {"became", "What replaced what", put_blocks, {"blocks"}, 1},
-    {"whole", "The step as a whole", NULL, {"metrics", "step_list"}, 1},
-    {"compared", "What was compared, and how", NULL, {"sides", "settings"}, 0},
-};
-enum { THEMES = GP_COUNT(themes) };
-
-static bool is_there(const struct page *p, const struct theme *t)
-{
-    if (t->picture == put_flames) return p->d->stacks.n > 0;
-    for (int i = 0; i < MAX_TABLES && t->tables[i]; i++)
-        if (gp_report_find(p->r, t->tables[i])) return true;
-    return false;
-}
 
 static const char *change_swatch(int class)
 {
@@ -127,58 +115,18 @@ static const char *change_swatch(int class)
     }
 }
 
-static void put_theme(struct page *p, const struct theme *t)
-{
-    if (!is_there(p, t)) return;
-    gp_page_open(&p->w, "section", "theme");
-    gp_svg_attr(&p->w, "id", t->id);
-    gp_page_element(&p->w, "h2", NULL, t->title, strlen(t->title));
-    if (t->picture == put_blocks) {
-        put_blocks(p);
-    } else if (t->picture) {
-        gp_page_open(&p->w, "div", t->picture == put_flames ? "flames" : "charts");
-        t->picture(p);
-        gp_svg_close(&p->w);
-        gp_svg_newline(&p->w);
-    }
-    for (int i = 0; i < MAX_TABLES && t->tables[i]; i++) {
-        const struct gp_report_table *table = gp_report_find(p->r, t->tables[i]);
-        if (!table) continue;
-        gp_table_html_write(&p->w, table,
-                            &(struct gp_table_html_opts){
-                                .open = i < t->open, .max_rows = p->o->max_rows, .swatch = change_swatch});
-    }
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-}
-
 /* ---- the top of the page ---- */
 
-static void put_facts(struct page *p)
+static void put_facts(struct gp_buf *b, const struct gp_diff *d)
 {
-    const struct gp_diff *d = p->d;
-    const struct gp_diff_side *a = &d->side[GP_DIFF_BASE], *b = &d->side[GP_DIFF_CUR];
+    const struct gp_diff_side *base = &d->side[GP_DIFF_BASE], *cur = &d->side[GP_DIFF_CUR];
     if (d->unit == GP_DIFF_PER_STEP)
-        gp_buf_printf(&p->text, "%u steps against %u", (unsigned)a->steps_used, (unsigned)b->steps_used);
-    else gp_buf_puts(&p->text, "whole traces: they have no steps");
-    gp_buf_printf(&p->text, " \xC2\xB7 %zu and %zu file%s", d->n_base_inputs, d->inputs.n - d->n_base_inputs,
+        gp_buf_printf(b, "%u steps against %u", (unsigned)base->steps_used, (unsigned)cur->steps_used);
+    else gp_buf_puts(b, "whole traces: they have no steps");
+    gp_buf_printf(b, " \xC2\xB7 %zu and %zu file%s", d->n_base_inputs, d->inputs.n - d->n_base_inputs,
                   d->inputs.n - d->n_base_inputs == 1 ? "" : "s");
-    if (a->env.gpu) gp_buf_printf(&p->text, " \xC2\xB7 %s", gp_diff_str(d, a->env.gpu));
-    gp_page_take(&p->w, &p->text, "p", "facts");
+    if (base->env.gpu) gp_buf_printf(b, " \xC2\xB7 %s", gp_diff_str(d, base->env.gpu));
 }
-
-static void put_header(struct page *p)
-{
-    gp_page_open(&p->w, "header", NULL);
-    gp_page_element(&p->w, "p", "brand", GP_TEXT("gpuprof trace-diff"));
-    const char *input = p->o->input ? p->o->input : "comparison";
-    gp_page_element(&p->w, "h1", NULL, input, strlen(input));
-    put_facts(p);
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-}
-
-/* ---- figures that matter ---- */
 
 static void put_value(struct gp_buf *b, enum gp_metric_id m, int64_t v)
 {
@@ -193,66 +141,42 @@ static void put_value(struct gp_buf *b, enum gp_metric_id m, int64_t v)
 static void put_figure(struct page *p, enum gp_metric_id id)
 {
     const struct gp_diff_metric *m = &p->d->metrics[id];
-    const char *name = gp_metric_text(id);
     if (!m->known || (!m->side[GP_DIFF_BASE] && !m->side[GP_DIFF_CUR])) return;
-    gp_page_open(&p->w, "div", "kpi");
-    gp_page_element(&p->w, "dt", NULL, name, strlen(name));
-    gp_page_open(&p->w, "dd", NULL);
-    if (isfinite(m->change_pct) && fabs(m->change_pct) < 99.95) gp_diff_put_pct(&p->text, m->change_pct);
-    else if (isfinite(m->change_pct)) gp_buf_printf(&p->text, "%+.0f%%", m->change_pct);
-    else gp_diff_put_change(&p->text, gp_metric_unit(id), m->change);
-    gp_page_take(&p->w, &p->text, "b", NULL);
-    gp_svg_close(&p->w);
-    put_value(&p->text, id, m->side[GP_DIFF_BASE]);
-    gp_buf_puts(&p->text, " \xE2\x86\x92 ");
-    put_value(&p->text, id, m->side[GP_DIFF_CUR]);
-    gp_buf_printf(&p->text, "; %s",
+    struct gp_page_figure *f = gp_page_figure(&p->doc, gp_metric_text(id));
+    if (isfinite(m->change_pct) && fabs(m->change_pct) < 99.95) gp_diff_put_pct(&f->value, m->change_pct);
+    else if (isfinite(m->change_pct)) gp_buf_printf(&f->value, "%+.0f%%", m->change_pct);
+    else gp_diff_put_change(&f->value, gp_metric_unit(id), m->change);
+    put_value(&f->words, id, m->side[GP_DIFF_BASE]);
+    gp_buf_puts(&f->words, " \xE2\x86\x92 ");
+    put_value(&f->words, id, m->side[GP_DIFF_CUR]);
+    gp_buf_printf(&f->words, "; %s",
                   m->refused                     ? "not compared"
                   : m->verdict == GP_CHANGE_NONE ? "no change"
                                                  : gp_change_name((enum gp_change)m->verdict));
-    gp_page_take(&p->w, &p->text, "dd", "of");
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-}
-
-static void put_figures(struct page *p)
-{
-    static const enum gp_metric_id shown[] = {GP_METRIC_STEP,  GP_METRIC_GPU,      GP_METRIC_BUSY,
-                                              GP_METRIC_IDLE,  GP_METRIC_LAUNCHES, GP_METRIC_EVENTS,
-                                              GP_METRIC_SYNCS, GP_METRIC_PEAK_MEM};
-    gp_page_open(&p->w, "dl", "kpis");
-    for (size_t i = 0; i < GP_COUNT(shown); i++) put_figure(p, shown[i]);
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-}
-
-static void put_contents(struct page *p)
-{
-    gp_page_contents(&p->w);
-    for (int i = 0; i < THEMES; i++)
-        if (is_there(p, &themes[i])) gp_page_entry(&p->w, themes[i].id, themes[i].title);
-    gp_page_close(&p->w);
 }
 
 void gp_diff_html_write(struct gp_buf *out, const struct gp_diff *d, const struct gp_report *r,
                         const struct gp_diff_html_opts *o)
 {
-    struct page p = {.d = d, .r = r, .o = o};
-    gp_buf_printf(&p.text, "trace-diff: %s", o->input ? o->input : "comparison");
-    struct gp_buf title = p.text;
-    p.text = (struct gp_buf){0};
-    gp_page_begin(&p.w, out, gp_buf_str(&title), &gp_page_diff);
-    gp_page_open(&p.w, "main", NULL);
-    put_header(&p);
-    gp_page_verdict(&p.w, r);
-    gp_page_quality(&p.w, r);
-    put_figures(&p);
-    put_contents(&p);
-    for (int i = 0; i < THEMES; i++) put_theme(&p, &themes[i]);
-    gp_page_foot(&p.w, "trace-diff", o->options, NOTE, o->json != NULL);
-    gp_svg_close(&p.w);
-    if (o->json) gp_page_json(&p.w, "gpuprof-answer", o->json, o->json_n);
-    gp_page_end(&p.w, &gp_page_diff);
+    static const enum gp_metric_id shown[] = {GP_METRIC_STEP,  GP_METRIC_GPU,      GP_METRIC_BUSY,
+                                              GP_METRIC_IDLE,  GP_METRIC_LAUNCHES, GP_METRIC_EVENTS,
+                                              GP_METRIC_SYNCS, GP_METRIC_PEAK_MEM};
+    struct page p = {.d = d,
+                     .doc = {.tool = "trace-diff",
+                             .parts = &gp_page_diff,
+                             .report = r,
+                             .input = o->input ? o->input : "comparison",
+                             .sections = sections,
+                             .sections_n = GP_COUNT(sections),
+                             .page = &p,
+                             .options = o->options,
+                             .note = NOTE,
+                             .json = o->json,
+                             .json_n = o->json_n,
+                             .max_rows = o->max_rows,
+                             .swatch = change_swatch}};
+    put_facts(&p.doc.facts, d);
+    for (size_t i = 0; i < GP_COUNT(shown); i++) put_figure(&p, shown[i]);
+    gp_page_write(&p.w, out, &p.doc);
     gp_buf_release(&p.text);
-    gp_buf_release(&title);
 }

@@ -1,5 +1,5 @@
-/* diff_html.h -- the answer of trace-diff as one HTML page: the verdict first, then what to know before
- * trusting it, the key figures, and by theme: why the time changed, which operations changed, where they are
+/* diff_html.h -- the answer of trace-diff as one HTML page: what to know before trusting it, the
+ * verdict, the key figures, and by theme: why the time changed, which operations changed, where they are
  * called, what replaced what. Self-contained, readable without its script, printable. Measures nothing.
  *
  *     gp_diff_html_write(&buf, &diff, &report, &(struct gp_diff_html_opts){.json = json.data, .json_n = json.n});

@@ -9,10 +9,9 @@
 #include "render/hta/hta_fleet.h"
 #include "render/hta/hta_sums.h"
 #include "render/hta/hta_verdict.h"
-#include "render/page/page_html.h"
 #include "render/draw/palette.h"
+#include "render/page/page_doc.h"
 #include "render/page/page_report.h"
-#include "render/page/table_html.h"
 
 static const char NOTE[] =
     "Times are exact integer nanoseconds, shown to three digits; shares are of the GPUs' "
@@ -23,9 +22,9 @@ struct page {
     struct gp_buf text;         /* scratch */
     const struct gp_hta *h;     /* what the page is about first: the steps where there are any */
     const struct gp_hta *whole; /* everything */
-    const struct gp_report *r;
     const struct gp_hta_html_opts *o;
     struct gp_hta_totals all;
+    struct gp_page_doc doc;
 };
 
 static const char *plural(uint64_t n)
@@ -33,79 +32,90 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* ---- themes: charts and tables that belong together ---- */
+/* ---- sections: charts and tables that belong together ---- */
 
-enum { MAX_CHARTS = 3, MAX_TABLES = 5 };
-struct theme {
-    const char *id, *title;
-    void (*charts[MAX_CHARTS])(struct gp_svg *w, const struct gp_hta *h);
-    const char *tables[MAX_TABLES]; /* ids; the first is unfolded */
-    const char *findings;           /* words in the ids of findings that belong here */
-    bool steps;                     /* the charts are about the steps */
-};
-
-static const struct theme themes[] = {
-    {"where",
-     "Where the time went",
-     {gp_hta_chart_devices},
-     {"breakdown", "devices", "streams"},
-     "exposed_memory",
-     true},
-    {"why-idle",
-     "Why the GPUs were idle",
-     {gp_hta_chart_idle, gp_hta_chart_culprits},
-     {"culprits", "idle", "idle_list"},
-     "idle",
-     true},
-    {"gpu-work",
-     "What the GPUs did",
-     {gp_hta_chart_kernels, gp_hta_chart_durations},
-     {"kernels", "operators", "operators_by_shape", "ranges", "modules"},
-     "kernel tensor gemm occupancy grid",
-     true},
-    {"launching",
-     "Launches",
-     {NULL},
-     {"launches", "launch_times", "api", "graphs"},
-     "launch short api queue graph",
-     true},
-    {"over-steps", "Steps", {gp_hta_chart_steps}, {"parts", "steps", "step_list"}, "step", false},
-    {"slow-ranks",
-     "Who holds up the others",
-     {gp_hta_chart_ranks},
-     {"slow"},
-     "slow_rank slow_node slow_kernel slow_gpu slow_in_turn",
-     false},
-    {"between-ranks",
-     "Communication",
-     {gp_hta_chart_stragglers, gp_hta_chart_skew},
-     {"collectives", "stragglers", "offsets", "collective_list"},
-     "communication straggler collective",
-     false},
-    {"transfers",
-     "Copies and memory",
-     {NULL},
-     {"copies", "memory", "range_memory"},
-     "copy copies pageable memory",
-     false},
-    {"path",
-     "Critical path",
-     {gp_hta_chart_path, gp_hta_chart_path_graph},
-     {"critical_path", "critical_names", "critical_pieces"},
-     "critical path",
-     false},
-    {"hardware", "Hardware counters", {NULL}, {"sampled"}, "sampled", false},
-    {"read", "What was read", {NULL}, {"inputs", "quality"}, "quality", false},
-};
-enum { THEMES = GP_COUNT(themes) };
-
-/* Does it have any table? Charts show only what tables also have. */
-static bool is_there(const struct page *p, const struct theme *t)
+static void put_where_charts(void *page)
 {
-    for (int i = 0; i < MAX_TABLES && t->tables[i]; i++)
-        if (gp_report_find(p->r, t->tables[i])) return true;
-    return false;
+    struct page *p = page;
+    gp_hta_chart_devices(&p->w, p->h);
 }
+
+static void put_idle_charts(void *page)
+{
+    struct page *p = page;
+    gp_hta_chart_idle(&p->w, p->h);
+    gp_hta_chart_culprits(&p->w, p->h);
+}
+
+static void put_work_charts(void *page)
+{
+    struct page *p = page;
+    gp_hta_chart_kernels(&p->w, p->h);
+    gp_hta_chart_durations(&p->w, p->h);
+}
+
+static void put_step_charts(void *page)
+{
+    struct page *p = page;
+    gp_hta_chart_steps(&p->w, p->whole);
+}
+
+static void put_rank_charts(void *page)
+{
+    struct page *p = page;
+    gp_hta_chart_ranks(&p->w, p->whole);
+}
+
+static void put_communication_charts(void *page)
+{
+    struct page *p = page;
+    gp_hta_chart_stragglers(&p->w, p->whole);
+    gp_hta_chart_skew(&p->w, p->whole);
+}
+
+static void put_path_charts(void *page)
+{
+    struct page *p = page;
+    gp_hta_chart_path(&p->w, p->whole);
+    gp_hta_chart_path_graph(&p->w, p->whole);
+}
+
+enum { WHERE, IDLE, WORK, LAUNCHING, STEPS, RANKS, COMMUNICATION, TRANSFERS, PATH, HARDWARE, READ, SECTIONS };
+static const struct gp_page_section sections[SECTIONS] = {
+    [WHERE] = {"where", "Where the time went", .draw = put_where_charts, .box = "charts",
+               .tables = {"breakdown", "devices", "streams"}},
+    [IDLE] = {"why-idle", "Why the GPUs were idle", .draw = put_idle_charts, .box = "charts",
+              .tables = {"culprits", "idle", "idle_list"}},
+    [WORK] = {"gpu-work", "What the GPUs did", .draw = put_work_charts, .box = "charts",
+              .tables = {"kernels", "operators", "operators_by_shape", "ranges", "modules"}},
+    [LAUNCHING] = {"launching", "Launches", .tables = {"launches", "launch_times", "api", "graphs"}},
+    [STEPS] = {"over-steps", "Steps", .draw = put_step_charts, .box = "charts",
+               .tables = {"parts", "steps", "step_list"}},
+    [RANKS] = {"slow-ranks", "Who holds up the others", .draw = put_rank_charts, .box = "charts",
+               .tables = {"slow"}},
+    [COMMUNICATION] = {"between-ranks", "Communication", .draw = put_communication_charts, .box = "charts",
+                       .tables = {"collectives", "stragglers", "offsets", "collective_list"}},
+    [TRANSFERS] = {"transfers", "Copies and memory", .tables = {"copies", "memory", "range_memory"}},
+    [PATH] = {"path", "Critical path", .draw = put_path_charts, .box = "charts",
+              .tables = {"critical_path", "critical_names", "critical_pieces"}},
+    [HARDWARE] = {"hardware", "Hardware counters", .tables = {"sampled"}},
+    [READ] = {"read", "What was read", .tables = {"inputs", "quality"}},
+};
+
+/* Words in the ids of findings that belong to a section. */
+static const char *const findings_of[SECTIONS] = {
+    [WHERE] = "exposed_memory",
+    [IDLE] = "idle",
+    [WORK] = "kernel tensor gemm occupancy grid",
+    [LAUNCHING] = "launch short api queue graph",
+    [STEPS] = "step",
+    [RANKS] = "slow_rank slow_node slow_kernel slow_gpu slow_in_turn",
+    [COMMUNICATION] = "communication straggler collective",
+    [TRANSFERS] = "copy copies pageable memory",
+    [PATH] = "critical path",
+    [HARDWARE] = "sampled",
+    [READ] = "quality",
+};
 
 /* Where in ID the first of the blank-separated WORDS begins; SIZE_MAX: none is in it. */
 static size_t first_word(const char *id, const char *words)
@@ -120,15 +130,15 @@ static size_t first_word(const char *id, const char *words)
     return first;
 }
 
-/* The theme of a finding, from the first known word in its id; NULL. */
-static const struct theme *theme_of(const struct page *p, const char *id)
+/* The section of a finding, from the first known word in its id; NULL. */
+static const struct gp_page_section *section_of(const struct page *p, const char *id)
 {
-    const struct theme *best = NULL;
+    const struct gp_page_section *best = NULL;
     size_t best_at = SIZE_MAX;
-    for (int i = 0; i < THEMES; i++) {
-        size_t at = is_there(p, &themes[i]) ? first_word(id, themes[i].findings) : SIZE_MAX;
+    for (int i = 0; i < SECTIONS; i++) {
+        size_t at = gp_page_has(&p->doc, &sections[i]) ? first_word(id, findings_of[i]) : SIZE_MAX;
         if (at >= best_at) continue;
-        best = &themes[i];
+        best = &sections[i];
         best_at = at;
     }
     return best;
@@ -138,21 +148,21 @@ static const struct theme *theme_of(const struct page *p, const char *id)
 
 static void put_facts(struct page *p)
 {
+    struct gp_buf *b = &p->doc.facts;
     const struct gp_hta *h = p->whole;
     struct gp_hta_totals all = gp_hta_totals(h);
-    if (p->all.ranks > 1) gp_buf_printf(&p->text, "%zu ranks \xC2\xB7 ", p->all.ranks);
-    if (gp_hta_only_processes(h)) gp_buf_printf(&p->text, "%zu processes", p->all.devices);
-    else gp_buf_printf(&p->text, "%zu GPU%s", p->all.devices, plural(p->all.devices));
+    if (p->all.ranks > 1) gp_buf_printf(b, "%zu ranks \xC2\xB7 ", p->all.ranks);
+    if (gp_hta_only_processes(h)) gp_buf_printf(b, "%zu processes", p->all.devices);
+    else gp_buf_printf(b, "%zu GPU%s", p->all.devices, plural(p->all.devices));
     gp_sid name = h->devices.n ? h->devices.at[0].name : 0;
     for (size_t i = 1; i < h->devices.n; i++)
         if (h->devices.at[i].name != name) name = 0;
-    if (name) gp_buf_printf(&p->text, " (%s)", gp_hta_str(h, name));
-    gp_buf_puts(&p->text, " \xC2\xB7 ");
-    gp_scale_put_count(&p->text, all.b.gpu_events);
-    gp_buf_printf(&p->text, " GPU event%s \xC2\xB7 ", plural(all.b.gpu_events));
-    gp_scale_put(&p->text, GP_UNIT_NS, all.b.gpu_ns);
-    gp_buf_puts(&p->text, " of GPU work");
-    gp_page_take(&p->w, &p->text, "p", "facts");
+    if (name) gp_buf_printf(b, " (%s)", gp_hta_str(h, name));
+    gp_buf_puts(b, " \xC2\xB7 ");
+    gp_scale_put_count(b, all.b.gpu_events);
+    gp_buf_printf(b, " GPU event%s \xC2\xB7 ", plural(all.b.gpu_events));
+    gp_scale_put(b, GP_UNIT_NS, all.b.gpu_ns);
+    gp_buf_puts(b, " of GPU work");
 }
 
 /* What the page is about: "a.trace, b.trace", without the folders. */
@@ -167,71 +177,41 @@ static void put_inputs(struct gp_buf *b, const struct gp_hta *h)
     if (h->inputs.n > 3) gp_buf_printf(b, " and %zu more", h->inputs.n - 3);
 }
 
-static void put_header(struct page *p)
-{
-    gp_page_open(&p->w, "header", NULL);
-    gp_page_element(&p->w, "p", "brand", GP_TEXT("gpuprof trace-hta"));
-    gp_page_open(&p->w, "h1", NULL);
-    put_inputs(&p->text, p->whole);
-    gp_svg_text(&p->w, p->text.n ? p->text.data : "", p->text.n);
-    p->text.n = 0;
-    gp_svg_close(&p->w);
-    put_facts(p);
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-}
-
 /* ---- figures that matter ---- */
 
-static void open_figure(struct page *p, const char *name, const char *help)
+static struct gp_page_figure *figure(struct page *p, const char *name, const char *help)
 {
-    gp_page_open(&p->w, "div", "kpi");
-    gp_page_element(&p->w, "dt", NULL, name, strlen(name));
-    gp_page_open(&p->w, "dd", NULL);
-    gp_svg_attr(&p->w, "title", help);
+    struct gp_page_figure *f = gp_page_figure(&p->doc, name);
+    f->help = help;
+    return f;
 }
 
-/* What it is a share of, or a note: the scratch text. */
-static void close_figure(struct page *p)
+/* PART of WHOLE as the number, with a bar below; its words, which follow. */
+static struct gp_buf *share(struct page *p, const char *name, const char *help, int64_t part, int64_t whole)
 {
-    gp_svg_close(&p->w);
-    gp_page_take(&p->w, &p->text, "dd", "of");
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
+    struct gp_page_figure *f = figure(p, name, help);
+    gp_page_figure_share(f, part, whole);
+    return &f->words;
 }
 
-/* PART of WHOLE as the big number, with a bar below. */
-static void put_share(struct page *p, int64_t part, int64_t whole)
+static void put_time(struct gp_buf *b, int64_t ns)
 {
-    gp_scale_put_share(&p->text, part, whole);
-    gp_page_element(&p->w, "b", NULL, p->text.data, p->text.n);
-    p->text.n = 0;
-    double pct = gp_pct(part, whole);
-    gp_page_open(&p->w, "i", "meter");
-    gp_buf_printf(&p->text, "--p:%.1f%%", pct < 0 ? 0 : pct > 100 ? 100 : pct);
-    gp_svg_attr_n(&p->w, "style", p->text.data, p->text.n);
-    p->text.n = 0;
-    gp_svg_close(&p->w);
-}
-
-static void put_time(struct page *p, int64_t ns)
-{
-    gp_scale_put(&p->text, GP_UNIT_NS, ns);
+    gp_scale_put(b, GP_UNIT_NS, ns);
 }
 
 static void put_busy(struct page *p)
 {
     const struct gp_breakdown *b = &p->all.b;
-    open_figure(p, "GPU busy",
-                "union of all GPU events / time from the first to the last event, summed over the GPUs");
-    put_share(p, b->busy_ns, b->span_ns);
-    put_time(p, b->busy_ns);
-    gp_buf_puts(&p->text, " of ");
-    put_time(p, b->span_ns);
+    struct gp_buf *words =
+        share(p, "GPU busy",
+              "union of all GPU events / time from the first to the last event, summed over the GPUs",
+              b->busy_ns, b->span_ns);
+    put_time(words, b->busy_ns);
+    gp_buf_puts(words, " of ");
+    put_time(words, b->span_ns);
     if (p->all.devices > 1)
-        gp_buf_printf(&p->text, gp_hta_only_processes(p->h) ? " in %zu processes" : " on %zu GPUs",
+        gp_buf_printf(words, gp_hta_only_processes(p->h) ? " in %zu processes" : " on %zu GPUs",
                       p->all.devices);
-    close_figure(p);
 }
 
 static void put_idle(struct page *p)
@@ -239,54 +219,51 @@ static void put_idle(struct page *p)
     int most = 0;
     for (int c = 1; c < GP_IDLE_CAUSE_COUNT; c++)
         if (p->all.idle_cause_ns[c] > p->all.idle_cause_ns[most]) most = c;
-    open_figure(p, "Idle", "no GPU event was running; every idle nanosecond has one cause");
-    put_share(p, p->all.b.idle_ns, p->all.b.span_ns);
+    struct gp_buf *words = share(p, "Idle", "no GPU event was running; every idle nanosecond has one cause",
+                                 p->all.b.idle_ns, p->all.b.span_ns);
     if (p->all.idle_cause_ns[most] > 0) {
-        gp_scale_put_share(&p->text, p->all.idle_cause_ns[most], p->all.b.span_ns);
-        gp_buf_puts(&p->text, ": ");
-        gp_buf_puts(&p->text, gp_idle_cause_brief((enum gp_idle_cause)most));
+        gp_scale_put_share(words, p->all.idle_cause_ns[most], p->all.b.span_ns);
+        gp_buf_puts(words, ": ");
+        gp_buf_puts(words, gp_idle_cause_brief((enum gp_idle_cause)most));
     } else {
-        put_time(p, p->all.b.idle_ns);
+        put_time(words, p->all.b.idle_ns);
     }
-    close_figure(p);
 }
 
 static void put_launch_bound(struct page *p)
 {
     int64_t bound = p->all.idle_cause_ns[GP_IDLE_HOST] + p->all.idle_cause_ns[GP_IDLE_LAUNCH];
-    open_figure(p, "Launch-bound",
-                "idle because the next kernel was not launched yet or was on its way to the GPU");
-    put_share(p, bound, p->all.b.span_ns);
-    put_time(p, bound);
-    gp_buf_puts(&p->text, " idle, next kernel not launched in time");
-    close_figure(p);
+    struct gp_buf *words = share(
+        p, "Launch-bound", "idle because the next kernel was not launched yet or was on its way to the GPU",
+        bound, p->all.b.span_ns);
+    put_time(words, bound);
+    gp_buf_puts(words, " idle, next kernel not launched in time");
 }
 
 static void put_communication(struct page *p)
 {
     const struct gp_breakdown *b = &p->all.b;
     if (!b->communication_ns) return;
-    open_figure(p, "Exposed communication",
-                "communication not overlapped by computing kernels / time of the GPUs");
-    put_share(p, b->exposed_communication_ns, b->span_ns);
-    gp_scale_put_share(&p->text, b->overlap_ns, b->communication_ns);
-    gp_buf_puts(&p->text, " of ");
-    put_time(p, b->communication_ns);
-    gp_buf_puts(&p->text, " communication is hidden by compute");
-    close_figure(p);
+    struct gp_buf *words = share(p, "Exposed communication",
+                                 "communication not overlapped by computing kernels / time of the GPUs",
+                                 b->exposed_communication_ns, b->span_ns);
+    gp_scale_put_share(words, b->overlap_ns, b->communication_ns);
+    gp_buf_puts(words, " of ");
+    put_time(words, b->communication_ns);
+    gp_buf_puts(words, " communication is hidden by compute");
 }
 
 static void put_memory_time(struct page *p)
 {
     const struct gp_breakdown *b = &p->all.b;
     if (gp_pct(b->exposed_memory_ns, b->span_ns) < 1) return;
-    open_figure(p, "Exposed copies", "copies and sets not overlapped by kernels / time of the GPUs");
-    put_share(p, b->exposed_memory_ns, b->span_ns);
-    put_time(p, b->exposed_memory_ns);
-    gp_buf_puts(&p->text, " of ");
-    put_time(p, b->memory_ns);
-    gp_buf_puts(&p->text, " copies and sets");
-    close_figure(p);
+    struct gp_buf *words =
+        share(p, "Exposed copies", "copies and sets not overlapped by kernels / time of the GPUs",
+              b->exposed_memory_ns, b->span_ns);
+    put_time(words, b->exposed_memory_ns);
+    gp_buf_puts(words, " of ");
+    put_time(words, b->memory_ns);
+    gp_buf_puts(words, " copies and sets");
 }
 
 static void put_tensor_cores(struct page *p)
@@ -298,14 +275,13 @@ static void put_tensor_cores(struct page *p)
         kernels += p->h->devices.at[i].kernel_ns;
     }
     if (!gemm && !tensor) return;
-    open_figure(p, "Tensor cores", "kernels that use them, by name / all kernel time");
-    put_share(p, tensor, kernels);
-    gp_buf_puts(&p->text, "of ");
-    put_time(p, kernels);
-    gp_buf_puts(&p->text, " kernel time; ");
-    if (gemm > tensor) put_time(p, gemm - tensor);
-    gp_buf_puts(&p->text, gemm > tensor ? " more could use them" : "by name");
-    close_figure(p);
+    struct gp_buf *words =
+        share(p, "Tensor cores", "kernels that use them, by name / all kernel time", tensor, kernels);
+    gp_buf_puts(words, "of ");
+    put_time(words, kernels);
+    gp_buf_puts(words, " kernel time; ");
+    if (gemm > tensor) put_time(words, gemm - tensor);
+    gp_buf_puts(words, gemm > tensor ? " more could use them" : "by name");
 }
 
 static void put_steps(struct page *p)
@@ -316,20 +292,18 @@ static void put_steps(struct page *p)
     for (size_t i = 0; i < spreads.n; i++)
         if (!slow || spreads.at[i].step_ns > slow->step_ns) slow = &spreads.at[i];
     if (slow && slow->slowest && slow->used) {
-        open_figure(
-            p, "Step time",
-            "mean time from a step's first GPU event to that of the next step, on the slowest device");
-        put_time(p, slow->step_ns);
-        gp_page_take(&p->w, &p->text, "b", NULL);
-        gp_buf_printf(&p->text, slow->used > 1 ? "mean of %zu step%s" : "of %zu step%s", slow->used,
+        struct gp_page_figure *f =
+            figure(p, "Step time",
+                   "mean time from a step's first GPU event to that of the next step, on the slowest device");
+        put_time(&f->value, slow->step_ns);
+        gp_buf_printf(&f->words, slow->used > 1 ? "mean of %zu step%s" : "of %zu step%s", slow->used,
                       plural(slow->used));
         if (slow->used > 1) {
-            gp_buf_puts(&p->text, "; median ");
-            put_time(p, slow->median_ns);
-            gp_buf_puts(&p->text, ", slowest ");
-            put_time(p, slow->slowest->b.span_ns);
+            gp_buf_puts(&f->words, "; median ");
+            put_time(&f->words, slow->median_ns);
+            gp_buf_puts(&f->words, ", slowest ");
+            put_time(&f->words, slow->slowest->b.span_ns);
         }
-        close_figure(p);
     }
     GP_VEC_FREE(&spreads);
 }
@@ -342,14 +316,13 @@ static void put_peak(struct page *p)
         if (m->device >= 0 && (!most || m->peak_bytes > most->peak_bytes)) most = m;
     }
     if (!most || most->peak_bytes <= 0) return;
-    open_figure(p, "Peak memory", "most bytes allocated at once on one GPU, as recorded by the allocator");
-    gp_scale_put(&p->text, GP_UNIT_BYTES, most->peak_bytes);
-    gp_page_take(&p->w, &p->text, "b", NULL);
-    gp_buf_puts(&p->text, "on ");
-    if (most->rank >= 0) gp_buf_printf(&p->text, "rank %d, ", most->rank);
-    gp_buf_printf(&p->text, "GPU %lld", (long long)most->device);
-    if (most->peak_op) gp_buf_printf(&p->text, ", in %s", gp_hta_str(p->whole, most->peak_op));
-    close_figure(p);
+    struct gp_page_figure *f =
+        figure(p, "Peak memory", "most bytes allocated at once on one GPU, as recorded by the allocator");
+    gp_scale_put(&f->value, GP_UNIT_BYTES, most->peak_bytes);
+    gp_buf_puts(&f->words, "on ");
+    if (most->rank >= 0) gp_buf_printf(&f->words, "rank %d, ", most->rank);
+    gp_buf_printf(&f->words, "GPU %lld", (long long)most->device);
+    if (most->peak_op) gp_buf_printf(&f->words, ", in %s", gp_hta_str(p->whole, most->peak_op));
 }
 
 static void put_shares(struct page *p)
@@ -364,13 +337,10 @@ static void put_shares(struct page *p)
 static void put_figures(struct page *p)
 {
     if (!p->h->devices.n) return;
-    gp_page_open(&p->w, "dl", "kpis");
     if (!p->h->untimed) put_shares(p);
     put_tensor_cores(p);
     put_steps(p);
     put_peak(p);
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
 }
 
 /* ---- findings ---- */
@@ -407,12 +377,12 @@ static void put_label(struct page *p, const char *name, size_t n)
     gp_buf_release(&label);
 }
 
-/* The name that a finding is about; where a table of its theme has rows with it, a link that leaves these. */
-static void put_where(struct page *p, const struct theme *t, const char *name, size_t n)
+/* The name that a finding is about; where a table of its section has rows with it, a link that leaves these. */
+static void put_where(struct page *p, const struct gp_page_section *t, const char *name, size_t n)
 {
     const char *table = NULL;
-    for (int i = 0; t && !table && i < MAX_TABLES && t->tables[i]; i++)
-        if (tells(gp_report_find(p->r, t->tables[i]), name, n)) table = t->tables[i];
+    for (int i = 0; t && !table && i < GP_PAGE_TABLES && t->tables[i]; i++)
+        if (tells(gp_report_find(p->doc.report, t->tables[i]), name, n)) table = t->tables[i];
     if (table) {
         gp_buf_printf(&p->text, "#%s=", table);
         gp_page_address_put(&p->text, name, n, "-._~");
@@ -472,12 +442,12 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     gp_page_open(&p->w, "span", "cost");
     gp_buf_printf(&p->text, f->share_pct < 9.95 ? "%.1f%%" : "%.0f%%", f->share_pct);
     gp_page_take(&p->w, &p->text, "b", NULL);
-    put_time(p, f->time_ns);
+    put_time(&p->text, f->time_ns);
     gp_page_take(&p->w, &p->text, "span", NULL);
     gp_svg_close(&p->w);
     gp_page_open(&p->w, "div", NULL);
     gp_page_element(&p->w, "p", NULL, gp_hta_str(h, f->text), gp_string_len(&h->strings, f->text));
-    const struct theme *t = theme_of(p, gp_hta_str(h, f->id));
+    const struct gp_page_section *t = section_of(p, gp_hta_str(h, f->id));
     gp_page_open(&p->w, "p", "at");
     if (f->rank >= 0) {
         gp_buf_printf(&p->text, "rank %d ", f->rank);
@@ -503,8 +473,9 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     gp_svg_newline(&p->w);
 }
 
-static void put_findings(struct page *p)
+static void put_findings(void *page)
 {
+    struct page *p = page;
     if (!p->h->findings.n) return;
     gp_page_open(&p->w, "section", "findings");
     gp_svg_attr(&p->w, "id", "findings");
@@ -516,15 +487,7 @@ static void put_findings(struct page *p)
     gp_svg_newline(&p->w);
 }
 
-/* ---- themes ---- */
-
-static void put_contents(struct page *p)
-{
-    gp_page_contents(&p->w);
-    for (int i = 0; i < THEMES; i++)
-        if (is_there(p, &themes[i])) gp_page_entry(&p->w, themes[i].id, themes[i].title);
-    gp_page_close(&p->w);
-}
+/* ---- all of it ---- */
 
 static const char *class_swatch(int class)
 {
@@ -535,50 +498,33 @@ static const char *class_swatch(int class)
     return class > 0 && class <= GP_CLASS_COUNT ? k[class - 1] : NULL;
 }
 
-static void put_theme(struct page *p, const struct theme *t)
-{
-    if (!is_there(p, t)) return;
-    gp_page_open(&p->w, "section", "theme");
-    gp_svg_attr(&p->w, "id", t->id);
-    gp_page_element(&p->w, "h2", NULL, t->title, strlen(t->title));
-    gp_page_open(&p->w, "div", "charts");
-    for (int i = 0; i < MAX_CHARTS && t->charts[i]; i++) t->charts[i](&p->w, t->steps ? p->h : p->whole);
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-    bool open = true;
-    for (int i = 0; i < MAX_TABLES && t->tables[i]; i++) {
-        const struct gp_report_table *table = gp_report_find(p->r, t->tables[i]);
-        if (!table) continue;
-        gp_table_html_write(&p->w, table,
-                            &(struct gp_table_html_opts){.open = open && !table->detail,
-                                                         .max_rows = p->o->max_rows,
-                                                         .swatch = class_swatch});
-        open = false;
-    }
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-}
-
 void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct gp_report *r,
                        const struct gp_hta_html_opts *o)
 {
     const struct gp_hta *about = gp_hta_about(h, o->whole);
-    struct page p = {.h = about, .whole = h, .r = r, .o = o, .all = gp_hta_totals(about)};
-    gp_buf_puts(&p.text, "trace-hta: ");
-    put_inputs(&p.text, h);
-    gp_page_begin(&p.w, out, gp_buf_str(&p.text), &gp_page_report);
-    p.text.n = 0;
-    gp_page_open(&p.w, "main", NULL);
-    put_header(&p);
-    gp_page_quality(&p.w, r);
-    gp_page_verdict(&p.w, r);
+    struct gp_buf inputs = {0};
+    put_inputs(&inputs, h);
+    struct page p = {.h = about,
+                     .whole = h,
+                     .o = o,
+                     .all = gp_hta_totals(about),
+                     .doc = {.tool = "trace-hta",
+                             .parts = &gp_page_report,
+                             .report = r,
+                             .input = gp_buf_str(&inputs),
+                             .findings = put_findings,
+                             .sections = sections,
+                             .sections_n = SECTIONS,
+                             .page = &p,
+                             .options = o->options,
+                             .note = NOTE,
+                             .json = o->json,
+                             .json_n = o->json_n,
+                             .max_rows = o->max_rows,
+                             .swatch = class_swatch}};
+    put_facts(&p);
     put_figures(&p);
-    put_findings(&p);
-    put_contents(&p);
-    for (int i = 0; i < THEMES; i++) put_theme(&p, &themes[i]);
-    gp_page_foot(&p.w, "trace-hta", o->options, NOTE, o->json != NULL);
-    gp_svg_close(&p.w);
-    if (o->json) gp_page_json(&p.w, "gpuprof-answer", o->json, o->json_n);
-    gp_page_end(&p.w, &gp_page_report);
+    gp_page_write(&p.w, out, &p.doc);
+    gp_buf_release(&inputs);
     gp_buf_release(&p.text);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/memory/moments.h"
+#include "formats/base/count.h"
 #include "formats/base/scale.h"
 #include "render/draw/chart_svg.h"
 #include "render/flame/flame_svg.h"
@@ -12,10 +13,9 @@
 #include "render/memory/memory_map.h"
 #include "render/memory/memory_pack.h"
 #include "render/memory/memory_report.h"
-#include "render/page/page_html.h"
+#include "render/page/page_doc.h"
 #include "render/page/page_pack.h"
 #include "render/page/page_report.h"
-#include "render/page/table_html.h"
 
 /* How much a page has: the first that fits is written. */
 static const struct size {
@@ -27,7 +27,6 @@ static const struct size {
     {600, 150, 60, 150, 1000, 4, 100, 0, 300, 120},
     {200, 60, 30, 60, 400, 2, 40, 0, 160, 60},
 };
-enum { SIZES = sizeof sizes / sizeof *sizes };
 
 struct page {
     struct gp_svg w;
@@ -36,7 +35,7 @@ struct page {
     const struct gp_memory_html_opts *o;
     const struct size *size;
     size_t devices; /* that are drawn */
-    struct gp_report r;
+    struct gp_page_doc doc;
 };
 
 static size_t share(const struct page *p, size_t of_one)
@@ -47,9 +46,8 @@ static size_t share(const struct page *p, size_t of_one)
 
 /* ---- the top ---- */
 
-static void put_header(struct page *p)
+static void put_facts(struct gp_buf *b, const struct gp_memory *m)
 {
-    const struct gp_memory *m = p->m;
     uint64_t allocations = 0, frees = 0;
     bool sums = false;
     for (size_t i = 0; i < m->devices.n; i++) {
@@ -58,31 +56,27 @@ static void put_header(struct page *p)
         allocations += m->devices.at[i].allocations;
         frees += m->devices.at[i].frees;
     }
-    gp_page_open(&p->w, "header", NULL);
-    gp_page_put(&p->w, "p", "brand", "gpuprof trace-memory");
-    gp_page_put(&p->w, "h1", NULL, p->o->input ? p->o->input : "standard input");
-    gp_buf_printf(&p->text, "%zu device%s", m->devices.n, m->devices.n == 1 ? "" : "s");
-    for (size_t i = 0; i < m->devices.n && m->devices.n == 1; i++) {
-        p->text.n = 0;
-        gp_memory_device_put(&p->text, m, &m->devices.at[i]);
-    }
+    if (m->devices.n == 1) gp_memory_device_put(b, m, &m->devices.at[0]);
+    else gp_buf_printf(b, "%zu devices", m->devices.n);
     if (allocations || frees || !sums) {
-        gp_buf_puts(&p->text, " \xC2\xB7 ");
-        gp_scale_put_count(&p->text, allocations);
-        gp_buf_puts(&p->text, " allocations \xC2\xB7 ");
-        gp_scale_put_count(&p->text, frees);
-        gp_buf_puts(&p->text, " frees");
+        gp_buf_puts(b, " \xC2\xB7 ");
+        gp_scale_put_count(b, allocations);
+        gp_buf_puts(b, " allocations \xC2\xB7 ");
+        gp_scale_put_count(b, frees);
+        gp_buf_puts(b, " frees");
     }
-    gp_page_take(&p->w, &p->text, "p", "facts");
-    if (p->o->flame || p->o->timeline) {
-        gp_page_open(&p->w, "p", "facts");
-        gp_page_text(&p->w, "The same run as a ");
-        if (p->o->timeline) gp_page_href(&p->w, p->o->timeline, "timeline");
-        if (p->o->flame && p->o->timeline) gp_page_text(&p->w, " and a ");
-        if (p->o->flame) gp_page_href(&p->w, p->o->flame, "flame graph");
-        gp_svg_close(&p->w);
-    }
-    gp_page_close(&p->w);
+}
+
+static void put_links(void *page)
+{
+    struct page *p = page;
+    if (!p->o->flame && !p->o->timeline) return;
+    gp_page_open(&p->w, "p", "facts");
+    gp_page_text(&p->w, "The same run as a ");
+    if (p->o->timeline) gp_page_href(&p->w, p->o->timeline, "timeline");
+    if (p->o->flame && p->o->timeline) gp_page_text(&p->w, " and a ");
+    if (p->o->flame) gp_page_href(&p->w, p->o->flame, "flame graph");
+    gp_svg_close(&p->w);
 }
 
 /* The device whose figures stand at the top: the one with the highest peak. */
@@ -94,18 +88,16 @@ static const struct gp_memory_device *fullest(const struct gp_memory *m)
     return most;
 }
 
-static void put_bytes_figure(struct page *p, const char *name, int64_t bytes, const char *of, int64_t whole)
+static void put_figure(struct page *p, const char *name, int64_t bytes, const char *of, int64_t whole)
 {
-    struct gp_buf words = {0};
-    gp_scale_put(&p->text, GP_UNIT_BYTES, bytes > 0 ? bytes : 0);
+    struct gp_page_figure *f = gp_page_figure(&p->doc, name);
+    gp_scale_put(&f->value, GP_UNIT_BYTES, bytes > 0 ? bytes : 0);
     if (whole > 0) {
-        gp_buf_puts(&words, "of ");
-        gp_scale_put(&words, GP_UNIT_BYTES, whole);
-        gp_buf_putc(&words, ' ');
+        gp_buf_puts(&f->words, "of ");
+        gp_scale_put(&f->words, GP_UNIT_BYTES, whole);
+        gp_buf_putc(&f->words, ' ');
     }
-    gp_buf_puts(&words, of);
-    gp_page_figure(&p->w, name, &p->text, gp_buf_str(&words));
-    gp_buf_release(&words);
+    gp_buf_puts(&f->words, of);
 }
 
 static void put_figures(struct page *p)
@@ -113,24 +105,22 @@ static void put_figures(struct page *p)
     const struct gp_memory_device *d = fullest(p->m);
     if (!d) return;
     const struct gp_memory_fragmentation *f = &d->fragmentation;
-    gp_page_open(&p->w, "dl", "kpis");
-    put_bytes_figure(p, "Peak", d->peak_bytes, d->reserved_at_peak > 0 ? "reserved" : "allocated",
-                     d->reserved_at_peak);
-    put_bytes_figure(p, "At the end", d->end_bytes, f->known ? "reserved" : "allocated",
-                     f->known ? f->reserved : 0);
+    put_figure(p, "Peak", d->peak_bytes, d->reserved_at_peak > 0 ? "reserved" : "allocated",
+               d->reserved_at_peak);
+    put_figure(p, "At the end", d->end_bytes, f->known ? "reserved" : "allocated",
+               f->known ? f->reserved : 0);
     if (d->growth.n) {
         const struct gp_memory_growth *g = &d->growth.at[0];
-        put_bytes_figure(p, g->certain ? "Leak per step" : "Growth per step", g->bytes_per_step,
-                         gp_memory_str(p->m, d->sites.at[g->site].key), 0);
+        put_figure(p, g->certain ? "Leak per step" : "Growth per step", g->bytes_per_step,
+                   gp_memory_str(p->m, d->sites.at[g->site].key), 0);
     }
     if (d->ooms.n)
-        put_bytes_figure(p, "Could not be allocated", d->ooms.at[d->ooms.n - 1].requested,
-                         gp_oom_verdict_text(d->ooms.at[d->ooms.n - 1].verdict), 0);
+        put_figure(p, "Could not be allocated", d->ooms.at[d->ooms.n - 1].requested,
+                   gp_oom_verdict_text(d->ooms.at[d->ooms.n - 1].verdict), 0);
     if (f->known) {
-        put_bytes_figure(p, "Cached, free", f->free_whole + f->free_split, "that the allocator keeps", 0);
-        put_bytes_figure(p, "Largest free block", f->largest_free, "at the end", 0);
+        put_figure(p, "Cached, free", f->free_whole + f->free_split, "that the allocator keeps", 0);
+        put_figure(p, "Largest free block", f->largest_free, "at the end", 0);
     }
-    gp_page_close(&p->w);
 }
 
 /* ---- over time ---- */
@@ -234,8 +224,9 @@ static void put_device(struct page *p, uint32_t device)
     gp_memory_moments_release(&at);
 }
 
-static void put_time(struct page *p)
+static void put_time(void *page)
 {
+    struct page *p = page;
     for (size_t i = 0; i < p->devices; i++) put_device(p, (uint32_t)i);
     if (p->devices == p->m->devices.n) return;
     gp_buf_printf(&p->text, "%zu more devices are in the tables only.", p->m->devices.n - p->devices);
@@ -291,13 +282,12 @@ static void put_growth_of(struct page *p, const struct gp_memory_device *d)
     free(ticks);
 }
 
-static void put_growth(struct page *p)
+static void put_growth(void *page)
 {
-    gp_page_open(&p->w, "div", "charts");
+    struct page *p = page;
     for (size_t i = 0; i < p->devices; i++)
         if (p->m->devices.at[i].growth.n && p->m->devices.at[i].steps.n)
             put_growth_of(p, &p->m->devices.at[i]);
-    gp_page_close(&p->w);
 }
 
 /* ---- out of memory ---- */
@@ -337,18 +327,18 @@ static void put_oom_of(struct page *p, const struct gp_memory_device *d)
     gp_page_close(&p->w);
 }
 
-static void put_ooms(struct page *p)
+static void put_ooms(void *page)
 {
-    gp_page_open(&p->w, "div", "charts");
+    struct page *p = page;
     for (size_t i = 0; i < p->devices; i++)
         if (p->m->devices.at[i].ooms.n) put_oom_of(p, &p->m->devices.at[i]);
-    gp_page_close(&p->w);
 }
 
 /* ---- segments ---- */
 
-static void put_maps(struct page *p)
+static void put_maps(void *page)
 {
+    struct page *p = page;
     for (size_t i = 0; i < p->devices; i++) {
         const struct gp_memory_device *d = &p->m->devices.at[i];
         if (!d->fragmentation.known) continue;
@@ -364,83 +354,45 @@ static void put_maps(struct page *p)
 
 /* ---- sections ---- */
 
-enum { MOST_TABLES = 4 };
-static const struct section {
-    const char *id, *title;
-    void (*draw)(struct page *p);
-    const char *tables[MOST_TABLES];
-} sections[] = {
-    {"out-of-memory", "Out of memory", put_ooms, {"ooms"}},
-    {"over-time", "Over time", put_time, {"devices"}},
-    {"held-by", "Held by", NULL, {"holders", "comparison"}},
-    {"from-step-to-step", "Growth", put_growth, {"growth"}},
-    {"segments", "Segments and fragmentation", put_maps, {"fragmentation", "pools", "outside"}},
-    {"allocations-frees", "Allocations and frees", NULL, {"ranges", "operators", "churn", "lifetimes"}},
+static const struct gp_page_section sections[] = {
+    {"out-of-memory", "Out of memory", .draw = put_ooms, .box = "charts", .tables = {"ooms"}},
+    {"over-time", "Over time", .draw = put_time, .tables = {"devices"}},
+    {"held-by", "Held by", .tables = {"holders", "comparison"}},
+    {"from-step-to-step", "Growth", .draw = put_growth, .box = "charts", .tables = {"growth"}},
+    {"segments", "Segments and fragmentation", .draw = put_maps,
+     .tables = {"fragmentation", "pools", "outside"}},
+    {"allocations-frees", "Allocations and frees", .tables = {"ranges", "operators", "churn", "lifetimes"}},
 };
-enum { SECTIONS = sizeof sections / sizeof *sections };
-
-static const struct gp_report_table *table_of(const struct page *p, const struct section *s, int i)
-{
-    const struct gp_report_table *t = s->tables[i] ? gp_report_find(&p->r, s->tables[i]) : NULL;
-    return t && gp_report_rows(t) ? t : NULL;
-}
-
-static bool is_there(const struct page *p, const struct section *s)
-{
-    if (s->draw == put_time) return p->devices > 0;
-    for (int i = 0; i < MOST_TABLES; i++)
-        if (table_of(p, s, i)) return true;
-    return false;
-}
-
-static void put_section(struct page *p, const struct section *s)
-{
-    if (!is_there(p, s)) return;
-    gp_page_open(&p->w, "section", "theme");
-    gp_svg_attr(&p->w, "id", s->id);
-    gp_page_put(&p->w, "h2", NULL, s->title);
-    if (s->draw) s->draw(p);
-    for (int i = 0; i < MOST_TABLES; i++)
-        if (table_of(p, s, i))
-            gp_table_html_write(&p->w, table_of(p, s, i),
-                                &(struct gp_table_html_opts){.open = !i, .max_rows = p->size->rows});
-    gp_page_close(&p->w);
-}
-
-static void put_contents(struct page *p)
-{
-    gp_page_contents(&p->w);
-    for (int i = 0; i < SECTIONS; i++)
-        if (is_there(p, &sections[i])) gp_page_entry(&p->w, sections[i].id, sections[i].title);
-    gp_page_close(&p->w);
-}
 
 static void write_page(struct gp_buf *b, struct gp_memory *m, const struct gp_memory_html_opts *o,
                        const struct size *size, const struct gp_buf *json)
 {
-    struct page p = {.m = m, .o = o, .size = size};
-    bool has_json = json->n && json->n <= size->json;
-    p.devices = m->devices.n < size->devices ? m->devices.n : size->devices;
+    struct gp_report r = {0};
+    struct page p = {.m = m,
+                     .o = o,
+                     .size = size,
+                     .devices = m->devices.n < size->devices ? m->devices.n : size->devices,
+                     .doc = {.tool = "trace-memory",
+                             .parts = &gp_page_memory,
+                             .report = &r,
+                             .input = o->input,
+                             .links = put_links,
+                             .sections = sections,
+                             .sections_n = GP_COUNT(sections),
+                             .page = &p,
+                             .options = o->options,
+                             .json = json->n && json->n <= size->json ? json->data : NULL,
+                             .json_n = json->n,
+                             .max_rows = size->rows}};
     gp_memory_report(
-        &p.r, m,
+        &r, m,
         &(struct gp_memory_report_opts){.top = o->top && o->top < size->rows ? o->top : size->rows,
                                         .names = size->names,
                                         .verbose = true});
-    gp_buf_printf(&p.text, "trace-memory: %s", o->input ? o->input : "standard input");
-    gp_page_begin(&p.w, b, gp_buf_str(&p.text), &gp_page_memory);
-    p.text.n = 0;
-    gp_page_open(&p.w, "main", NULL);
-    put_header(&p);
-    gp_page_quality(&p.w, &p.r);
-    gp_page_verdict(&p.w, &p.r);
+    put_facts(&p.doc.facts, m);
     put_figures(&p);
-    put_contents(&p);
-    for (int i = 0; i < SECTIONS; i++) put_section(&p, &sections[i]);
-    gp_page_foot(&p.w, "trace-memory", o->options, NULL, has_json);
-    gp_svg_close(&p.w);
-    if (has_json) gp_page_json(&p.w, "gpuprof-answer", json->data, json->n);
-    gp_page_end(&p.w, &gp_page_memory);
-    gp_report_release(&p.r);
+    gp_page_write(&p.w, b, &p.doc);
+    gp_report_release(&r);
     gp_buf_release(&p.text);
 }
 
@@ -449,7 +401,7 @@ void gp_memory_html_write(struct gp_buf *b, struct gp_memory *m, const struct gp
     struct gp_buf json = {0};
     size_t before = b->n;
     bool fits = gp_memory_json_short(&json, m, GP_VERSION, sizes[0].json);
-    for (int i = 0; i < SIZES; i++) {
+    for (int i = 0; i < (int)GP_COUNT(sizes); i++) {
         b->n = before;
         write_page(b, m, o, &sizes[i], fits ? &json : &(struct gp_buf){0});
         if (b->n - before <= GP_MEMORY_PAGE_BYTES) break;

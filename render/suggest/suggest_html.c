@@ -5,9 +5,9 @@
 #include "analyze/names/classify.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
-#include "render/page/page_html.h"
-#include "render/page/page_report.h"
 #include "render/draw/palette.h"
+#include "render/page/page_doc.h"
+#include "render/page/page_report.h"
 #include "render/suggest/roofline_page.h"
 #include "render/suggest/suggest_chains.h"
 #include "render/suggest/suggest_charts.h"
@@ -25,6 +25,7 @@ struct page {
     size_t worth; /* suggestions that would save something */
     struct gp_report r;
     const struct gp_report_table *kernels, *chains, *work; /* NULL: there are none */
+    struct gp_page_doc doc;
 };
 
 static void put_sid(struct page *p, const char *element, const char *class, gp_sid sid)
@@ -32,23 +33,15 @@ static void put_sid(struct page *p, const char *element, const char *class, gp_s
     gp_page_element(&p->w, element, class, gp_suggest_str(p->s, sid), gp_string_len(&p->s->strings, sid));
 }
 
-static void open_section(struct page *p, const char *id, const char *title)
-{
-    gp_page_open(&p->w, "section", "theme");
-    gp_svg_attr(&p->w, "id", id);
-    gp_page_put(&p->w, "h2", NULL, title);
-}
-
 /* ---- the top of the page ---- */
 
 static void put_facts(struct page *p)
 {
     const struct gp_suggest_step *t = &p->s->step;
-    struct gp_buf *b = &p->text;
+    struct gp_buf *b = &p->doc.facts;
     if (p->s->untimed) {
         gp_scale_put_count(b, p->s->input.gpu_events);
         gp_buf_puts(b, " GPU events, measured kernel by kernel");
-        gp_page_take(&p->w, b, "p", "facts");
         return;
     }
     if (t->found) gp_buf_printf(b, "%u step%s", (unsigned)t->steps, t->steps == 1 ? "" : "s");
@@ -60,38 +53,6 @@ static void put_facts(struct page *p)
     gp_buf_puts(b, " GPU events and ");
     gp_scale_put_count(b, t->launches);
     gp_buf_puts(b, t->found ? " launches per step" : " launches in all");
-    gp_page_take(&p->w, &p->text, "p", "facts");
-}
-
-static void put_header(struct page *p)
-{
-    gp_page_open(&p->w, "header", NULL);
-    gp_page_put(&p->w, "p", "brand", "gpuprof trace-suggest");
-    gp_page_put(&p->w, "h1", NULL, p->o->input ? p->o->input : "standard input");
-    put_facts(p);
-    gp_page_close(&p->w);
-}
-
-/* A figure whose value is the scratch text; PART of WHOLE is drawn when there is a whole. */
-static void put_figure(struct page *p, const char *name, int64_t part, int64_t whole, const char *words)
-{
-    gp_page_open(&p->w, "div", "kpi");
-    gp_page_put(&p->w, "dt", NULL, name);
-    gp_page_open(&p->w, "dd", NULL);
-    gp_page_take(&p->w, &p->text, "b", NULL);
-    gp_svg_close(&p->w);
-    gp_page_open(&p->w, "dd", "of");
-    if (whole > 0) {
-        double pct = 100 * (double)part / (double)whole;
-        gp_buf_printf(&p->text, "--p:%.1f%%", pct < 0 ? 0 : pct > 100 ? 100 : pct);
-        gp_page_open(&p->w, "i", "meter");
-        gp_svg_attr_n(&p->w, "style", p->text.data, p->text.n);
-        gp_svg_close(&p->w);
-        p->text.n = 0;
-    }
-    gp_page_text(&p->w, words);
-    gp_svg_close(&p->w);
-    gp_page_close(&p->w);
 }
 
 static double percent(int64_t part, int64_t whole)
@@ -105,47 +66,38 @@ static void put_range(struct gp_buf *b, double low, double high)
     gp_buf_printf(b, "%.*f to %.*f%%", low < 9.95, low, high < 9.95, high);
 }
 
+static struct gp_page_figure *figure(struct page *p, const char *name, const char *words)
+{
+    struct gp_page_figure *f = gp_page_figure(&p->doc, name);
+    gp_buf_puts(&f->words, words);
+    return f;
+}
+
 static void put_figures(struct page *p)
 {
     const struct gp_suggest *s = p->s;
     const struct gp_suggest_step *t = &s->step;
-    gp_page_open(&p->w, "dl", "kpis");
-    gp_scale_put(&p->text, GP_UNIT_NS, t->step_ns);
-    put_figure(p, t->found ? "Step" : "Trace", 0, 0, t->found ? "mean wall time" : "wall time");
+    struct gp_page_figure *f =
+        figure(p, t->found ? "Step" : "Trace", t->found ? "mean wall time" : "wall time");
+    gp_scale_put(&f->value, GP_UNIT_NS, t->step_ns);
     /* as long as all steps last on average, of which not all are whole */
-    int64_t all_ns = s->regime_parts.whole_ns / (t->steps ? (int64_t)t->steps : 1);
-    gp_scale_put_share(&p->text, t->busy_ns, all_ns);
-    put_figure(p, "GPU busy", t->busy_ns, all_ns, "of the time, with kernels and copies");
+    gp_page_figure_share(figure(p, "GPU busy", "of the time, with kernels and copies"), t->busy_ns,
+                         s->regime_parts.whole_ns / (t->steps ? (int64_t)t->steps : 1));
     if (t->trusted && p->worth) {
         /* each end of the step that it was worked out for */
-        put_range(&p->text, percent(s->joint_low_ns, t->unprofiled_low_ns),
-                  percent(s->joint_high_ns, t->unprofiled_high_ns));
-        put_figure(p, "Possible saving", s->joint_low_ns, t->unprofiled_low_ns,
-                   "with all suggestions together");
+        f = figure(p, "Possible saving", "with all suggestions together");
+        f->pct = percent(s->joint_low_ns, t->unprofiled_low_ns);
+        put_range(&f->value, f->pct, percent(s->joint_high_ns, t->unprofiled_high_ns));
     }
     if (t->queue_p50_ns > 0) {
-        gp_scale_put(&p->text, GP_UNIT_NS, t->queue_p50_ns);
-        put_figure(p, "From call to kernel", 0, 0, "median; short if the GPU waits for the host");
+        f = figure(p, "From call to kernel", "median; short if the GPU waits for the host");
+        gp_scale_put(&f->value, GP_UNIT_NS, t->queue_p50_ns);
     }
-    gp_buf_printf(&p->text, "%.2f%%", fabs(t->replay_error_pct));
-    put_figure(p, "Replay error", 0, 0,
+    f = figure(p, "Replay error",
                t->trusted                      ? "within the 2% limit for claiming savings"
                : fabs(t->replay_error_pct) > 2 ? "more than 2%, so no saving is claimed"
                                                : "but no saving is claimed, as the warning says");
-    gp_page_close(&p->w);
-}
-
-static void put_contents(struct page *p)
-{
-    gp_page_contents(&p->w);
-    gp_page_entry(&p->w, "step", p->s->step.found ? "The step" : "The trace");
-    if (p->worth) gp_page_entry(&p->w, "suggestions", "What to do");
-    if (p->worth < p->s->suggestions.n)
-        gp_page_entry(&p->w, "rest", p->s->step.trusted ? "What would not help" : "What was found");
-    if (p->chains) gp_page_entry(&p->w, "fusion", "Chains of kernels");
-    if (p->kernels) gp_page_entry(&p->w, "roofline", "Roofline");
-    if (p->kernels) gp_page_entry(&p->w, "regimes", "What limits the kernels");
-    gp_page_close(&p->w);
+    gp_buf_printf(&f->value, "%.2f%%", fabs(t->replay_error_pct));
 }
 
 /* ---- suggestions ---- */
@@ -322,10 +274,9 @@ static void put_together(struct page *p)
     gp_page_close(&p->w);
 }
 
-static void put_suggestions(struct page *p)
+static void put_suggestions(void *page)
 {
-    if (!p->worth) return;
-    open_section(p, "suggestions", "What to do, most valuable first");
+    struct page *p = page;
     gp_page_put(&p->w, "p", "note",
                 "Each bar is the step, as recorded or as long as it may be without the recorder; its filled "
                 "part is what the "
@@ -333,7 +284,6 @@ static void put_suggestions(struct page *p)
     put_together(p);
     gp_page_open(&p->w, "ol", "cards");
     for (size_t i = 0; i < p->worth; i++) put_card(p, i);
-    gp_svg_close(&p->w);
     gp_page_close(&p->w);
 }
 
@@ -372,21 +322,16 @@ static void put_other(struct page *p, const struct gp_suggestion *one)
     gp_page_close(&p->w);
 }
 
-static void put_rest(struct page *p)
+static void put_rest(void *page)
 {
-    if (p->worth == p->s->suggestions.n) return;
-    bool trusted = p->s->step.trusted;
-    open_section(p, "rest",
-                 trusted ? "Found, but not expected to shorten the step"
-                         : "Found, but the saving is unknown");
+    struct page *p = page;
     gp_page_put(&p->w, "p", "note",
-                trusted
+                p->s->step.trusted
                     ? "This takes time, but a replay without it makes the step hardly any shorter."
                     : "A replay of the unchanged steps misses the recorded time, so no saving is claimed.");
     gp_page_open(&p->w, "div", "findings");
     gp_page_open(&p->w, "ol", NULL);
     for (size_t i = p->worth; i < p->s->suggestions.n; i++) put_other(p, &p->s->suggestions.at[i]);
-    gp_svg_close(&p->w);
     gp_svg_close(&p->w);
     gp_page_close(&p->w);
 }
@@ -498,10 +443,9 @@ static const char *kind_swatch(int class)
     return gp_palette_class((enum gp_frame_kind)gp_row_kind((unsigned)class));
 }
 
-static void put_kernels(struct page *p)
+static void put_kernels(void *page)
 {
-    if (!p->kernels) return;
-    open_section(p, "regimes", "What limits the kernels");
+    struct page *p = page;
     if (p->s->empty_ns > 0) {
         gp_buf_puts(&p->text, "An empty kernel takes about ");
         gp_scale_put(&p->text, GP_UNIT_NS, p->s->empty_ns);
@@ -510,66 +454,93 @@ static void put_kernels(struct page *p)
     }
     gp_suggest_put_ceilings(&p->text, p->s);
     if (p->text.n) gp_page_take(&p->w, &p->text, "p", "note");
-    gp_table_html_write(&p->w, p->kernels, &(struct gp_table_html_opts){.open = true, .swatch = kind_swatch});
-    gp_page_close(&p->w);
 }
 
-static void put_chains(struct page *p)
+static void put_chains(void *page)
 {
-    if (!p->chains) return;
-    open_section(p, "fusion", "Chains of kernels that a single kernel could replace");
+    struct page *p = page;
     gp_suggest_chains_write(&p->w, p->s, p->chains);
-    gp_page_close(&p->w);
 }
 
-static void put_roofline(struct page *p)
+static void put_roofline(void *page)
 {
-    if (!p->kernels) return;
-    open_section(p, "roofline", "How close kernels come to the device's limits");
+    struct page *p = page;
     gp_roofline_section(&p->w, &p->s->roofline, &p->s->strings, p->work);
-    gp_page_close(&p->w);
 }
 
 /* ---- all of it ---- */
 
-static void put_step(struct page *p)
+static void put_step(void *page)
 {
-    open_section(p, "step",
-                 p->s->step.found ? "Where the time of a step goes" : "Where the time of the trace goes");
+    struct page *p = page;
     gp_suggest_chart_step(&p->w, p->s);
-    gp_page_close(&p->w);
+}
+
+static bool has_step(const void *page)
+{
+    return ((const struct page *)page)->s->step.steps > 0;
+}
+
+static bool has_suggestions(const void *page)
+{
+    return ((const struct page *)page)->worth > 0;
+}
+
+static bool has_rest(const void *page)
+{
+    const struct page *p = page;
+    return p->worth < p->s->suggestions.n;
+}
+
+static bool has_chains(const void *page)
+{
+    return ((const struct page *)page)->chains != NULL;
+}
+
+static bool has_kernels(const void *page)
+{
+    return ((const struct page *)page)->kernels != NULL;
 }
 
 void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
                            const struct gp_suggest_html_opts *o)
 {
-    struct page p = {.s = s, .o = o, .worth = gp_suggest_worth(s)};
-    struct gp_buf title = {0};
-    gp_buf_printf(&title, "trace-suggest: %s", o->input ? o->input : "standard input");
+    bool found = s->step.found, trusted = s->step.trusted;
+    const struct gp_page_section sections[] = {
+        {"step", found ? "Where the time of a step goes" : "Where the time of the trace goes",
+         found ? "The step" : "The trace", put_step, .there = has_step},
+        {"suggestions", "What to do, most valuable first", "What to do", put_suggestions,
+         .there = has_suggestions},
+        {"rest", trusted ? "Found, but not expected to shorten the step" : "Found, but the saving is unknown",
+         trusted ? "What would not help" : "What was found", put_rest, .there = has_rest},
+        {"fusion", "Chains of kernels that a single kernel could replace", "Chains of kernels", put_chains,
+         .there = has_chains},
+        {"roofline", "How close kernels come to the device's limits", "Roofline", put_roofline,
+         .there = has_kernels},
+        {"regimes", "What limits the kernels", .draw = put_kernels, .tables = {"kernels"}},
+    };
+    struct page p = {.s = s,
+                     .o = o,
+                     .worth = gp_suggest_worth(s),
+                     .doc = {.tool = "trace-suggest",
+                             .parts = &gp_page_suggest,
+                             .report = &p.r,
+                             .input = o->input,
+                             .sections = sections,
+                             .sections_n = GP_COUNT(sections),
+                             .page = &p,
+                             .options = o->options,
+                             .note = NOTE,
+                             .json = o->json,
+                             .json_n = o->json_n,
+                             .swatch = kind_swatch}};
     gp_suggest_tell(&p.r, s, o->three_regimes);
     collect_kernels(&p);
     p.chains = gp_suggest_chains_tell(&p.r, s);
     p.work = gp_roofline_tell(&p.r, &s->roofline, &s->strings);
-    gp_page_begin(&p.w, out, gp_buf_str(&title), &gp_page_suggest);
-    gp_page_open(&p.w, "main", NULL);
-    put_header(&p);
-    gp_page_verdict(&p.w, &p.r);
-    gp_page_quality(&p.w, &p.r);
-    if (s->step.steps) {
-        put_figures(&p);
-        put_contents(&p);
-        put_step(&p);
-    }
-    put_suggestions(&p);
-    put_rest(&p);
-    put_chains(&p);
-    put_roofline(&p);
-    put_kernels(&p);
-    gp_page_foot(&p.w, "trace-suggest", o->options, NOTE, o->json != NULL);
-    gp_svg_close(&p.w);
-    if (o->json) gp_page_json(&p.w, "gpuprof-answer", o->json, o->json_n);
-    gp_page_end(&p.w, &gp_page_suggest);
+    put_facts(&p);
+    if (s->step.steps) put_figures(&p);
+    gp_page_write(&p.w, out, &p.doc);
     gp_buf_release(&p.text);
-    gp_buf_release(&title);
     gp_report_release(&p.r);
 }

@@ -1,4 +1,4 @@
-/* suggest_html.h -- the answer of trace-suggest as one HTML page: the verdict, where the time of a step goes,
+/* suggest_html.h -- the answer of trace-suggest as one HTML page: problems of the input, the verdict, where the time of a step goes,
  * a card per suggestion with its saving and the reasons for it, suggestions that would not shorten the step,
  * and the kernels with what bounds them. Self-contained, readable without its script, printable. Measures
  * nothing.

@@ -20,7 +20,8 @@ async function waterfall(page, name) {
 }
 
 async function content(page) {
-  is(await page.eval("document.querySelector('main > .verdict').previousElementSibling.tagName"), "HEADER", "the verdict comes first");
+  is(await page.eval("[...document.querySelectorAll('main > .quality, main > .verdict')].map((e) => e.className).join()"), "quality,verdict",
+    "what is wrong with the input comes first, then the verdict");
   ok((await page.eval("document.querySelector('.verdict p').textContent")).startsWith("REGRESSION: "), "and says what it is");
   is(await page.eval("document.querySelectorAll('svg.waterfall').length"), 1, "there is a waterfall");
   is(await page.eval("document.querySelectorAll('svg.gpf').length"), 2, "a flame graph in each direction");

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""check_page.py FILE -- fails if a page loads anything, has elements that do not nest, or scripts that its policy forbids."""
+"""check_page.py FILE -- fails if a page loads anything, has elements that do not nest, scripts that its policy forbids, or
+parts in another order than that of a tired reader (render/page/README.md)."""
 import base64
 import hashlib
 import html.parser
 import re
 import sys
 
+ORDER = ["header", "quality", "verdict", "kpis", "findings", "nav", "theme", "footer"]
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 
 
 class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
-        self.open, self.scripts, self.ids = [], [], set()
+        self.open, self.scripts, self.ids, self.parts = [], [], set(), []
 
     def handle_starttag(self, tag, attrs):
         values = dict(attrs)
@@ -27,6 +29,8 @@ class Page(html.parser.HTMLParser):
             self.ids.add(values["id"])
         if tag == "script" and "type" not in values:
             self.scripts.append("")
+        if self.open[-1:] == ["main"]:
+            self.parts.append(values.get("class", tag))
         if tag not in VOID:
             self.open.append(tag)
 
@@ -44,6 +48,7 @@ page = Page()
 page.feed(text)
 page.close()
 assert not page.open, page.open
+assert set(page.parts) <= set(ORDER) and page.parts == sorted(page.parts, key=ORDER.index), page.parts
 policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text).group(1)
 assert policy.startswith("default-src 'none'"), policy
 for script in page.scripts:

@@ -151,7 +151,8 @@ test_expect_success JSONSCHEMA 'and its document is as described' '
 test_expect_success 'as text, picture and page' '
     gpuprof-collect -q --op add --sizes 1024,65536,16M >text && grep "^add of fp32: bound by its launch below" text &&
     gpuprof-collect -q --op add --sizes 1024,65536,16M -f svg >a.svg && grep "<svg" a.svg && grep "What bounds it" a.svg &&
-    gpuprof-collect -q --op add --sizes 1024,65536,16M -f html >a.html && grep "gpuprof-answer" a.html &&
+    gpuprof-collect -q --op add,nothing --sizes 1024,65536,16M -f html >a.html && grep "gpuprof-answer" a.html &&
+    grep "<section class=.quality" a.html && python3 "$GP_SOURCE"/tests/cli/check_page.py a.html &&
     gpuprof-collect -q --op nothing --sizes 1024 >text 2>err && grep "not measured: nothing: there is no such operation" text
 '
 
