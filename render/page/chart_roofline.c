@@ -6,6 +6,7 @@
 #include "formats/base/scale.h"
 #include "render/page/page_html.h"
 #include "render/draw/palette.h"
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 
 enum {
@@ -24,10 +25,6 @@ enum {
 static const double LEAST_X = 1e-3, MOST_X = 1e5; /* FLOP per byte that are drawn */
 static const double DECADES = 7;                  /* of FLOP/s that are drawn */
 
-struct box {
-    double x, y, width, height;
-};
-
 struct spot {
     double x, y, r;
     bool beyond; /* it is outside, and drawn at the edge */
@@ -38,14 +35,13 @@ struct plot {
     const struct gp_chart_roofline *c;
     const struct gp_roofline *r;
     const struct gp_roof *memory;
-    struct box at;         /* in pixels */
-    double x0, x1, y0, y1; /* log10 of the edges */
-    double all_ns;         /* of all kernels */
-    size_t points;         /* that are drawn */
+    struct gp_frame f;
+    double all_ns; /* of all kernels */
+    size_t points; /* that are drawn */
     struct spot spots[GP_ROOFLINE_POINTS];
-    struct box bars[GP_ROOFLINE_POINTS];
-    struct box levels[GP_ROOFLINE_POINTS]; /* from the marks of the caches to the circle */
-    struct box taken[TAKEN];               /* by words */
+    struct gp_box bars[GP_ROOFLINE_POINTS];
+    struct gp_box levels[GP_ROOFLINE_POINTS]; /* from the marks of the caches to the circle */
+    struct gp_box taken[TAKEN];               /* by words */
     size_t n_taken;
     struct gp_buf text; /* scratch */
 };
@@ -95,20 +91,14 @@ static const char *kind_class(const struct gp_roofline_point *q)
 
 /* ---- where things are ---- */
 
-static double x_of(const struct plot *p, double intensity)
+static double across(const struct plot *p, double intensity)
 {
-    return p->at.x + (log10(intensity) - p->x0) / (p->x1 - p->x0) * p->at.width;
+    return gp_axis_at(&p->f.x, intensity);
 }
 
-static double y_of(const struct plot *p, double flops)
+static double up(const struct plot *p, double flops)
 {
-    return p->at.y + (p->y1 - log10(flops)) / (p->y1 - p->y0) * p->at.height;
-}
-
-/* How many FLOP per byte stand for none. */
-static double no_flop(const struct plot *p)
-{
-    return pow(10, p->x0 + NO_FLOP * (p->x1 - p->x0) / p->at.width);
+    return gp_axis_at(&p->f.y, flops);
 }
 
 static void widen(double *low, double *high, double v)
@@ -162,10 +152,10 @@ static void find_range(struct plot *p)
         if (counts(p, i) && !(p->r->points.at[i].flops > 0))
             widen(&y0, &y1, gp_roofline_bytes_per_s(&p->r->points.at[i]) * x0);
     if (!(y1 > 0)) y0 = y1 = 1;
-    p->x0 = log10(x0);
-    p->x1 = log10(x1);
-    p->y1 = log10(y1 * 1.8);
-    p->y0 = fmax(log10(y0 / 1.8), p->y1 - DECADES);
+    p->f.x.from = log10(x0);
+    p->f.x.to = log10(x1);
+    p->f.y.to = log10(y1 * 1.8);
+    p->f.y.from = fmax(log10(y0 / 1.8), p->f.y.to - DECADES);
 }
 
 static double clamped(double v, double low, double high, bool *beyond)
@@ -185,24 +175,24 @@ static struct spot spot_of(const struct plot *p, const struct gp_roofline_point 
     double x = gp_roofline_intensity(q), y = gp_roofline_flops_per_s(q);
     struct spot s = {.r = radius(p, (double)q->total_ns)};
     if (!(q->flops > 0)) {
-        x = no_flop(p);
+        x = gp_axis_value(&p->f.x, p->f.x.at + NO_FLOP);
         y = gp_roofline_bytes_per_s(q) * x;
     }
-    s.x = clamped(x > 0 ? x_of(p, x) : 0, p->at.x, p->at.x + p->at.width, &s.beyond);
-    s.y = clamped(y > 0 ? y_of(p, y) : INFINITY, p->at.y, p->at.y + p->at.height, &s.beyond);
+    s.x = clamped(x > 0 ? across(p, x) : 0, p->f.x.at, p->f.x.end, &s.beyond);
+    s.y = clamped(y > 0 ? up(p, y) : INFINITY, p->f.y.end, p->f.y.at, &s.beyond);
     return s;
 }
 
 /* From the most bytes to the least; without width if they are equal. */
-static struct box bar_of(const struct plot *p, const struct gp_roofline_point *q, struct spot s)
+static struct gp_box bar_of(const struct plot *p, const struct gp_roofline_point *q, struct spot s)
 {
     bool beyond = false;
     if (!(q->flops > 0) || !(q->bytes_low > 0) || !(q->bytes_high > q->bytes_low) || s.beyond)
-        return (struct box){s.x, s.y, 0, 0};
-    double right = p->at.x + p->at.width;
-    double from = clamped(x_of(p, q->flops / q->bytes_high), p->at.x, right, &beyond);
-    double to = clamped(x_of(p, q->flops / q->bytes_low), p->at.x, right, &beyond);
-    return (struct box){from, s.y - 3, to - from, 6};
+        return (struct gp_box){s.x, s.y, 0, 0};
+    double right = p->f.x.end;
+    double from = clamped(across(p, q->flops / q->bytes_high), p->f.x.at, right, &beyond);
+    double to = clamped(across(p, q->flops / q->bytes_low), p->f.x.at, right, &beyond);
+    return (struct gp_box){from, s.y - 3, to - from, 6};
 }
 
 /* Is there a mark for the L2 cache, or for L1? */
@@ -214,65 +204,26 @@ static bool has_level(const struct gp_roofline_point *q, struct spot s, bool l1)
 static double level_x(const struct plot *p, const struct gp_roofline_point *q, bool l1)
 {
     bool beyond = false;
-    return clamped(x_of(p, q->flops / (l1 ? q->l1_bytes : q->l2_bytes)), p->at.x, p->at.x + p->at.width,
-                   &beyond);
+    return clamped(across(p, q->flops / (l1 ? q->l1_bytes : q->l2_bytes)), p->f.x.at, p->f.x.end, &beyond);
 }
 
 /* What the marks of the caches cover, to the middle of the circle; without width if there are none. */
-static struct box levels_of(const struct plot *p, const struct gp_roofline_point *q, struct spot s)
+static struct gp_box levels_of(const struct plot *p, const struct gp_roofline_point *q, struct spot s)
 {
-    struct box b = {s.x, s.y, 0, 0};
+    struct gp_box b = {s.x, s.y, 0, 0};
     for (int l1 = 0; l1 < 2; l1++) {
         if (!has_level(q, s, l1)) continue;
         double x = level_x(p, q, l1), left = fmin(b.x, x - LEVEL), right = fmax(b.x + b.width, x + LEVEL);
-        b = (struct box){left, s.y - LEVEL, right - left, 2 * LEVEL};
+        b = (struct gp_box){left, s.y - LEVEL, right - left, 2 * LEVEL};
     }
     return b;
 }
 
 /* ---- marks ---- */
 
-static int64_t px(double v)
-{
-    return llround(v * 100);
-}
-
-static void draw_line(struct plot *p, const char *class, double x1, double y1, double x2, double y2)
-{
-    gp_page_open(p->w, "line", class);
-    gp_svg_px(p->w, "x1", px(x1));
-    gp_svg_px(p->w, "y1", px(y1));
-    gp_svg_px(p->w, "x2", px(x2));
-    gp_svg_px(p->w, "y2", px(y2));
-    gp_svg_close(p->w);
-}
-
-/* The scratch text, which is empty after; turned by ANGLE degrees. */
-static void draw_turned(struct plot *p, const char *class, double x, double y, double angle)
-{
-    gp_page_open(p->w, "text", class);
-    if (angle != 0) {
-        struct gp_buf b = {0};
-        gp_buf_printf(&b, "translate(%.2f %.2f) rotate(%.2f)", x, y, angle);
-        gp_svg_attr_n(p->w, "transform", b.data, b.n);
-        gp_buf_release(&b);
-    } else {
-        gp_svg_px(p->w, "x", px(x));
-        gp_svg_px(p->w, "y", px(y));
-    }
-    gp_svg_text(p->w, p->text.data, p->text.n);
-    gp_svg_close(p->w);
-    p->text.n = 0;
-}
-
-static void draw_text(struct plot *p, const char *class, double x, double y)
-{
-    draw_turned(p, class, x, y, 0);
-}
-
 static double text_width(const struct plot *p)
 {
-    return (double)gp_text_width(p->text.data ? p->text.data : "", p->text.n) * ADVANCE / 10;
+    return gp_plot_width(&p->text, ADVANCE / 10.0);
 }
 
 /* ---- the axes ---- */
@@ -302,31 +253,26 @@ static void put_tick(struct plot *p, int power, bool rate)
 
 static void draw_axes(struct plot *p)
 {
-    double bottom = p->at.y + p->at.height, right = p->at.x + p->at.width;
-    int step = p->c->narrow && p->x1 - p->x0 > 5 ? 2 : 1, left = has_no_flop(p) ? NO_FLOP + 34 : 0;
-    for (int power = (int)ceil(p->x0); power <= p->x1; power++) {
-        double x = x_of(p, pow(10, power));
-        draw_line(p, "rule", x, p->at.y, x, bottom);
-        if (power % step || x - p->at.x < left) continue;
-        put_tick(p, power, false);
-        draw_text(p, "tick mid", x, bottom + 16);
+    const struct gp_axis *x = &p->f.x, *y = &p->f.y;
+    int step = p->c->narrow && x->to - x->from > 5 ? 2 : 1, left = has_no_flop(p) ? NO_FLOP + 34 : 0;
+    for (int power = (int)ceil(x->from); power <= x->to; power++) {
+        if (power % step == 0 && across(p, pow(10, power)) - x->at >= left) put_tick(p, power, false);
+        gp_frame_tick_x(p->w, &p->f, pow(10, power), 16, &p->text);
     }
-    for (int power = (int)ceil(p->y0); power <= p->y1; power++) {
-        double y = y_of(p, pow(10, power));
-        draw_line(p, "rule", p->at.x, y, right, y);
+    for (int power = (int)ceil(y->from); power <= y->to; power++) {
         put_tick(p, power, true);
-        draw_text(p, "tick end", p->at.x - 7, y + 4);
+        gp_frame_tick_y(p->w, &p->f, pow(10, power), 7, &p->text);
     }
-    draw_line(p, "base", p->at.x, bottom, right, bottom);
-    draw_line(p, "base", p->at.x, p->at.y, p->at.x, bottom);
+    gp_frame_base_x(p->w, &p->f);
+    gp_frame_base_y(p->w, &p->f);
     if (has_no_flop(p)) {
         gp_buf_puts(&p->text, "none");
-        draw_text(p, "tick mid", p->at.x + NO_FLOP, bottom + 16);
+        gp_plot_text(p->w, "tick mid", x->at + NO_FLOP, y->at + 16, &p->text);
     }
     gp_buf_puts(&p->text, "FLOP/s");
-    draw_text(p, "tick end", p->at.x - 7, p->at.y - 4);
+    gp_plot_text(p->w, "tick end", x->at - 7, y->end - 4, &p->text);
     gp_buf_puts(&p->text, p->c->narrow ? "FLOP per byte of memory" : "FLOP per byte read or written");
-    draw_text(p, "tick mid", p->at.x + p->at.width / 2, bottom + 33);
+    gp_plot_text(p->w, "tick mid", (x->at + x->end) / 2, y->at + 33, &p->text);
 }
 
 /* ---- roofs ---- */
@@ -348,8 +294,7 @@ static void draw_roof_title(struct plot *p, const struct gp_roof *roof)
     gp_roofline_put_rate(&p->text, roof->per_s, roof->memory ? "B/s" : "FLOP/s");
     gp_buf_puts(&p->text, ", from ");
     gp_buf_puts(&p->text, source_of(roof));
-    gp_page_element(p->w, "title", NULL, p->text.data, p->text.n);
-    p->text.n = 0;
+    gp_plot_title(p->w, &p->text);
 }
 
 /* "bf16 989 TFLOP/s", where there is little room "bf16 989 T" */
@@ -361,29 +306,23 @@ static void put_roof(struct plot *p, const struct gp_roof *roof)
     gp_roofline_put_rate(&p->text, roof->per_s, roof->memory ? "B/s" : p->c->narrow ? "" : "FLOP/s");
 }
 
-static bool meet(struct box a, struct box b)
-{
-    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
-}
-
-static void take(struct plot *p, struct box b)
+static void take(struct plot *p, struct gp_box b)
 {
     if (p->n_taken < TAKEN) p->taken[p->n_taken++] = b;
 }
 
 /* Distance of BOX from the nearest circle; 0 if it overlaps a circle or a text. */
-static double room_of(const struct plot *p, struct box box)
+static double room_of(const struct plot *p, struct gp_box box)
 {
     double least = 1e6;
-    for (size_t i = 0; i < p->n_taken; i++)
-        if (meet(box, p->taken[i])) return 0;
+    if (gp_box_taken(p->taken, p->n_taken, box)) return 0;
     for (size_t i = 0; i < p->points; i++) {
         struct spot s = p->spots[i];
         double dx = fmax(fmax(box.x - s.x, s.x - box.x - box.width), 0);
         double dy = fmax(fmax(box.y - s.y, s.y - box.y - box.height), 0);
         double d = hypot(dx, dy) - s.r;
         if (d < least) least = d;
-        if (meet(box, p->bars[i]) || meet(box, p->levels[i])) return 0;
+        if (gp_box_meets(box, p->bars[i]) || gp_box_meets(box, p->levels[i])) return 0;
     }
     return least > 0 ? least : 0;
 }
@@ -394,11 +333,11 @@ struct along {
 };
 
 /* One of the boxes that it covers. */
-static struct box segment(const struct along *a, int i)
+static struct gp_box segment(const struct along *a, int i)
 {
     double t = ((double)i + .5) / SEGMENTS - .5;
-    return (struct box){a->x + a->dx * a->width * t - LINE / 2.0,
-                        a->y + a->dy * a->width * t - LINE / 2.0 - 3, LINE, LINE};
+    return (struct gp_box){a->x + a->dx * a->width * t - LINE / 2.0,
+                           a->y + a->dy * a->width * t - LINE / 2.0 - 3, LINE, LINE};
 }
 
 static double room_along(const struct plot *p, const struct along *a)
@@ -426,22 +365,24 @@ static void label_slope(struct plot *p, const struct gp_roof *roof, struct spot 
     }
     if (best > 0) {
         for (int i = 0; i < SEGMENTS; i++) take(p, segment(&found, i));
-        draw_turned(p, "halo mid", found.x, found.y, atan2(found.dy, found.dx) * 180 / acos(-1));
+        gp_plot_turned(p->w, "halo mid", found.x, found.y, atan2(found.dy, found.dx) * 180 / acos(-1),
+                       &p->text);
     }
     p->text.n = 0;
 }
 
 static void draw_slope(struct plot *p, const struct gp_roof *roof, bool below)
 {
-    double peak = highest(p->r, false), x0 = pow(10, p->x0), x1 = pow(10, p->x1), y0 = pow(10, p->y0);
-    if (!(peak > 0)) peak = pow(10, p->y1);
+    double peak = highest(p->r, false), x0 = pow(10, p->f.x.from), x1 = pow(10, p->f.x.to),
+           y0 = pow(10, p->f.y.from);
+    if (!(peak > 0)) peak = pow(10, p->f.y.to);
     double from = fmax(x0, y0 / roof->per_s), to = fmin(x1, peak / roof->per_s);
     if (!(roof->per_s > 0) || from >= to) return;
-    struct spot a = {.x = x_of(p, from), .y = y_of(p, from * roof->per_s)};
-    struct spot b = {.x = x_of(p, to), .y = y_of(p, to * roof->per_s)};
+    struct spot a = {.x = across(p, from), .y = up(p, from * roof->per_s)};
+    struct spot b = {.x = across(p, to), .y = up(p, to * roof->per_s)};
     gp_page_open(p->w, "g", roof == p->memory ? "roof" : "roof cache");
     draw_roof_title(p, roof);
-    draw_line(p, NULL, a.x, a.y, b.x, b.y);
+    gp_plot_line(p->w, NULL, a.x, a.y, b.x, b.y);
     label_slope(p, roof, a, b, below);
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
@@ -458,16 +399,16 @@ static bool is_used(const struct plot *p, size_t roof)
 static void draw_flat(struct plot *p, size_t i, double *next)
 {
     const struct gp_roof *roof = &p->r->roofs.at[i];
-    double bandwidth = highest(p->r, true), right = p->at.x + p->at.width;
-    double from = bandwidth > 0 ? fmax(p->at.x, x_of(p, roof->per_s / bandwidth)) : p->at.x;
-    if (!(roof->per_s > 0) || log10(roof->per_s) < p->y0) return;
-    double y = y_of(p, roof->per_s), label = fmax(y, *next);
+    double bandwidth = highest(p->r, true), right = p->f.x.end;
+    double from = bandwidth > 0 ? fmax(p->f.x.at, across(p, roof->per_s / bandwidth)) : p->f.x.at;
+    if (!(roof->per_s > 0) || log10(roof->per_s) < p->f.y.from) return;
+    double y = up(p, roof->per_s), label = fmax(y, *next);
     gp_page_open(p->w, "g", is_used(p, i) ? "roof" : "roof unused");
     draw_roof_title(p, roof);
-    if (from < right) draw_line(p, NULL, from, y, right, y);
-    draw_line(p, "lead", right, y, right + 6, label);
+    if (from < right) gp_plot_line(p->w, NULL, from, y, right, y);
+    gp_plot_line(p->w, "lead", right, y, right + 6, label);
     put_roof(p, roof);
-    draw_text(p, NULL, right + 9, label + 4);
+    gp_plot_text(p->w, NULL, right + 9, label + 4, &p->text);
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
     *next = label + LINE;
@@ -475,7 +416,7 @@ static void draw_flat(struct plot *p, size_t i, double *next)
 
 static void draw_roofs(struct plot *p)
 {
-    double next = p->at.y;
+    double next = p->f.y.end;
     if (p->memory) draw_slope(p, p->memory, true);
     for (size_t i = 0; i < p->r->roofs.n && i < ROOFS; i++) {
         const struct gp_roof *roof = &p->r->roofs.at[i];
@@ -501,7 +442,7 @@ static void put_bytes_range(struct plot *p, const struct gp_roofline_point *q)
 /* "measured: 12.0 FLOP per byte of L2, 3.10 of L1" */
 static void put_levels(struct plot *p, const struct gp_roofline_point *q)
 {
-    gp_buf_puts(&p->text, q->measured_ns == q->total_ns ? "bytes measured" : "bytes measured in part");
+    gp_buf_puts(&p->text, q->measured_ns == q->total_ns ? "\nbytes measured" : "\nbytes measured in part");
     for (int l1 = 0; l1 < 2 && q->flops > 0; l1++) {
         double bytes = l1 ? q->l1_bytes : q->l2_bytes;
         if (!(bytes > 0)) continue;
@@ -511,57 +452,43 @@ static void put_levels(struct plot *p, const struct gp_roofline_point *q)
     }
 }
 
-static void title_line(struct plot *p, bool first)
-{
-    if (!first) gp_svg_newline(p->w);
-    gp_svg_text(p->w, p->text.data, p->text.n);
-    p->text.n = 0;
-}
-
 static void draw_title(struct plot *p, const struct gp_roofline_point *q)
 {
     const struct gp_roof *roof = gp_roofline_nearest(p->r, q);
-    gp_svg_open(p->w, "title");
-    gp_buf_put(&p->text, name_of(p, q->label), gp_string_len(p->c->names, q->label));
-    title_line(p, true);
+    gp_text_clean(&p->text, name_of(p, q->label), gp_string_len(p->c->names, q->label));
+    gp_buf_putc(&p->text, '\n');
     gp_scale_put_count(&p->text, q->count);
     gp_buf_puts(&p->text, q->count == 1 ? " kernel, " : " kernels, ");
     gp_scale_put(&p->text, GP_UNIT_NS, q->total_ns);
     gp_buf_printf(&p->text, ", %.1f%% of the total time", 100 * (double)q->total_ns / p->all_ns);
-    title_line(p, false);
+    gp_buf_putc(&p->text, '\n');
     if (q->flops > 0) {
         gp_roofline_put_rate(&p->text, gp_roofline_flops_per_s(q), "FLOP/s");
         put_bytes_range(p, q);
     } else {
         gp_buf_puts(&p->text, "no known arithmetic");
     }
-    title_line(p, false);
+    gp_buf_putc(&p->text, '\n');
     gp_roofline_put_rate(&p->text, gp_roofline_bytes_per_s(q), "B/s of memory");
-    title_line(p, false);
-    if (q->measured_ns > 0) {
-        put_levels(p, q);
-        title_line(p, false);
-    }
-    gp_buf_printf(&p->text, "bound by %s", gp_regime_text((enum gp_regime)q->regime));
-    if (q->regime != GP_REGIME_UNKNOWN) title_line(p, false);
-    p->text.n = 0;
+    if (q->measured_ns > 0) put_levels(p, q);
+    if (q->regime != GP_REGIME_UNKNOWN)
+        gp_buf_printf(&p->text, "\nbound by %s", gp_regime_text((enum gp_regime)q->regime));
     if (roof && roof->per_s > 0) {
-        gp_buf_printf(&p->text, "%.0f%% of the roof ", gp_roofline_reached_pct(p->r, q));
+        gp_buf_printf(&p->text, "\n%.0f%% of the roof ", gp_roofline_reached_pct(p->r, q));
         put_roof(p, roof);
-        title_line(p, false);
     }
-    gp_svg_close(p->w);
+    gp_plot_title(p->w, &p->text);
 }
 
 static void draw_bar(struct plot *p, size_t i)
 {
-    struct box b = p->bars[i];
+    struct gp_box b = p->bars[i];
     double y = p->spots[i].y, right = b.x + b.width;
     if (!(b.width > 0)) return;
     gp_page_open(p->w, "g", p->spots[i].r < 5 ? "whisker small" : "whisker");
-    draw_line(p, NULL, b.x, y, right, y);
-    draw_line(p, NULL, b.x, b.y, b.x, b.y + b.height);
-    draw_line(p, NULL, right, b.y, right, b.y + b.height);
+    gp_plot_line(p->w, NULL, b.x, y, right, y);
+    gp_plot_line(p->w, NULL, b.x, b.y, b.x, b.y + b.height);
+    gp_plot_line(p->w, NULL, right, b.y, right, b.y + b.height);
     gp_svg_close(p->w);
 }
 
@@ -569,16 +496,13 @@ static void draw_bar(struct plot *p, size_t i)
  * to the circle, at the same rate. */
 static void draw_level(struct plot *p, struct spot s, double x, bool l1)
 {
-    if (x < s.x - s.r) draw_line(p, "lead", x, s.y, s.x - s.r, s.y);
-    if (x > s.x + s.r) draw_line(p, "lead", s.x + s.r, s.y, x, s.y);
-    gp_page_open(p->w, "path", "level");
+    if (x < s.x - s.r) gp_plot_line(p->w, "lead", x, s.y, s.x - s.r, s.y);
+    if (x > s.x + s.r) gp_plot_line(p->w, "lead", s.x + s.r, s.y, x, s.y);
     if (l1) gp_buf_printf(&p->text, "M%.2f %.2fl%d %dh-%dz", x, s.y - LEVEL, LEVEL, 2 * LEVEL, 2 * LEVEL);
     else
         gp_buf_printf(&p->text, "M%.2f %.2fh%dv%dh-%dz", x - LEVEL, s.y - LEVEL, 2 * LEVEL, 2 * LEVEL,
                       2 * LEVEL);
-    gp_svg_attr_n(p->w, "d", p->text.data, p->text.n);
-    p->text.n = 0;
-    gp_svg_close(p->w);
+    gp_plot_path(p->w, "level", &p->text);
 }
 
 static void draw_levels(struct plot *p, const struct gp_roofline_point *q, struct spot s)
@@ -593,48 +517,41 @@ static void draw_point(struct plot *p, size_t i)
     struct spot s = p->spots[i];
     gp_page_open(p->w, "g", "point");
     draw_title(p, q);
-    gp_svg_open(p->w, "circle");
     gp_buf_printf(&p->text, "k-%s%s", kind_class(q), s.beyond ? " beyond" : "");
-    gp_svg_attr_n(p->w, "class", p->text.data, p->text.n);
+    gp_plot_circle(p->w, gp_buf_str(&p->text), s.x, s.y, s.r, NULL);
     p->text.n = 0;
-    gp_svg_px(p->w, "cx", px(s.x));
-    gp_svg_px(p->w, "cy", px(s.y));
-    gp_svg_px(p->w, "r", px(s.r));
-    gp_svg_close(p->w);
     draw_bar(p, i);
     draw_levels(p, q, s);
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
 }
 
-static bool is_inside(const struct plot *p, struct box b)
+static bool is_inside(const struct plot *p, struct gp_box b)
 {
-    return b.x >= p->at.x + 3 && b.x + b.width <= p->at.x + p->at.width && b.y >= p->at.y &&
-           b.y + b.height <= p->at.y + p->at.height;
+    return b.x >= p->f.x.at + 3 && b.x + b.width <= p->f.x.end && b.y >= p->f.y.end &&
+           b.y + b.height <= p->f.y.at;
 }
 
 /* Whether a line from A to B would go through words. */
 static bool crosses(const struct plot *p, double ax, double ay, double bx, double by)
 {
     for (int i = 0; i < 24; i++) {
-        struct box dot = {ax + (bx - ax) * i / 24, ay + (by - ay) * i / 24, .5, .5};
-        for (size_t k = 0; k < p->n_taken; k++)
-            if (meet(dot, p->taken[k])) return true;
+        struct gp_box dot = {ax + (bx - ax) * i / 24, ay + (by - ay) * i / 24, .5, .5};
+        if (gp_box_taken(p->taken, p->n_taken, dot)) return true;
     }
     return false;
 }
 
 /* Whether a roof goes through BOX. */
-static bool is_on_roof(const struct plot *p, struct box box)
+static bool is_on_roof(const struct plot *p, struct gp_box box)
 {
     for (size_t i = 0; i < p->r->roofs.n && i < ROOFS; i++) {
         const struct gp_roof *roof = &p->r->roofs.at[i];
         if (!(roof->per_s > 0)) continue;
-        double left = y_of(p, roof->per_s), right = left;
+        double left = up(p, roof->per_s), right = left;
         if (roof->memory) {
-            double per_pixel = (p->x1 - p->x0) / p->at.width; /* of log10 */
-            left = y_of(p, roof->per_s * pow(10, p->x0 + (box.x - p->at.x) * per_pixel));
-            right = y_of(p, roof->per_s * pow(10, p->x0 + (box.x + box.width - p->at.x) * per_pixel));
+            left = up(p, roof->per_s * gp_axis_value(&p->f.x, box.x));
+            right = up(p, roof->per_s * gp_axis_value(&p->f.x, box.x + box.width));
         }
         if (fmin(left, right) < box.y + box.height && box.y < fmax(left, right)) return true;
     }
@@ -643,7 +560,7 @@ static bool is_on_roof(const struct plot *p, struct box box)
 
 /* A position for a text of WIDTH beside circle S, and the ends of a line to it. */
 struct place {
-    struct box box;
+    struct gp_box box;
     double from_x, from_y, to_x, to_y, far;
 };
 
@@ -659,24 +576,13 @@ static bool find_place(const struct plot *p, struct spot s, double width, bool s
             l.to_x = l.from_x + dx * far;
             l.to_y = l.from_y + dy * far;
             double before = dx < 0 ? width : dx > 0 ? 0 : width / 2;
-            l.box = (struct box){l.to_x - before, l.to_y - LINE / 2.0 * (1 - dy), width, LINE};
+            l.box = (struct gp_box){l.to_x - before, l.to_y - LINE / 2.0 * (1 - dy), width, LINE};
             if (!is_inside(p, l.box) || !(room_of(p, l.box) > 0)) continue;
             if (crosses(p, l.from_x, l.from_y, l.to_x, l.to_y) || (strict && is_on_roof(p, l.box))) continue;
             *found = l;
             return true;
         }
     return false;
-}
-
-/* A ground for a text that had to be put on a roof, which would strike it through. */
-static void draw_back(struct plot *p, struct box b)
-{
-    gp_page_open(p->w, "rect", "back");
-    gp_svg_px(p->w, "x", px(b.x));
-    gp_svg_px(p->w, "y", px(b.y));
-    gp_svg_px(p->w, "width", px(b.width));
-    gp_svg_px(p->w, "height", px(b.height));
-    gp_svg_close(p->w);
 }
 
 static bool label_point(struct plot *p, size_t i)
@@ -693,9 +599,10 @@ static bool label_point(struct plot *p, size_t i)
         return false;
     }
     take(p, l.box);
-    if (is_on_roof(p, l.box)) draw_back(p, l.box);
-    if (l.far > 10) draw_line(p, "lead", l.from_x, l.from_y, l.to_x, l.to_y);
-    draw_text(p, "halo", l.box.x + 2, l.box.y + LINE - 3);
+    if (is_on_roof(p, l.box)) /* which would strike the text through */
+        gp_plot_rect(p->w, "back", l.box.x, l.box.y, l.box.width, l.box.height, NULL);
+    if (l.far > 10) gp_plot_line(p->w, "lead", l.from_x, l.from_y, l.to_x, l.to_y);
+    gp_plot_text(p->w, "halo", l.box.x + 2, l.box.y + LINE - 3, &p->text);
     return true;
 }
 
@@ -715,22 +622,19 @@ static void draw_points(struct plot *p)
 /* Kernels too short for either roof: a column as high as their share of the time, left of the plot. */
 static void draw_rug(struct plot *p)
 {
-    double bottom = p->at.y + p->at.height, share = p->all_ns > 0 ? (double)p->r->latency_ns / p->all_ns : 0;
+    double bottom = p->f.y.at, share = p->all_ns > 0 ? (double)p->r->latency_ns / p->all_ns : 0;
     if (p->r->latency_ns <= 0) return;
-    double height = fmax(share * p->at.height, 2);
+    double height = fmax(share * (p->f.y.at - p->f.y.end), 2);
     gp_page_open(p->w, "g", "rug");
     gp_buf_puts(&p->text, "Kernels barely longer than an empty one, too short for either roof: ");
     gp_scale_put(&p->text, GP_UNIT_NS, p->r->latency_ns);
     gp_buf_printf(&p->text, ", %.1f%% of the total time", 100 * share);
-    gp_page_element(p->w, "title", NULL, p->text.data, p->text.n);
-    p->text.n = 0;
-    gp_page_open(p->w, "rect", "k-idle");
-    gp_svg_box(p->w, px(p->at.x), px(bottom - height), px(RUG), px(height));
-    gp_svg_close(p->w);
+    gp_plot_title(p->w, &p->text);
+    gp_plot_rect(p->w, "k-idle", p->f.x.at, bottom - height, RUG, height, NULL);
     gp_buf_puts(&p->text, p->c->narrow ? "too short: " : "too short for either: ");
     gp_scale_put_share(&p->text, p->r->latency_ns, gp_roofline_total_ns(p->r));
-    take(p, (struct box){p->at.x + RUG, bottom - LINE - 4, text_width(p) + 8, LINE});
-    draw_text(p, "halo", p->at.x + RUG + 5, bottom - 7);
+    take(p, (struct gp_box){p->f.x.at + RUG, bottom - LINE - 4, text_width(p) + 8, LINE});
+    gp_plot_text(p->w, "halo", p->f.x.at + RUG + 5, bottom - 7, &p->text);
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
 }
@@ -764,12 +668,8 @@ static void legend_entry(struct plot *p, struct legend *l, const char *class, do
     double width = 2 * r + 6 + text_width(p) + 14;
     place(l, width);
     if (draw) {
-        gp_page_open(p->w, "circle", class);
-        gp_svg_px(p->w, "cx", px(l->x + r + 1));
-        gp_svg_px(p->w, "cy", px(l->y - 4));
-        gp_svg_px(p->w, "r", px(r));
-        gp_svg_close(p->w);
-        draw_text(p, NULL, l->x + 2 * r + 6, l->y);
+        gp_plot_circle(p->w, class, l->x + r + 1, l->y - 4, r, NULL);
+        gp_plot_text(p->w, NULL, l->x + 2 * r + 6, l->y, &p->text);
     }
     p->text.n = 0;
     l->x += width;
@@ -788,7 +688,7 @@ static void legend_level(struct plot *p, struct legend *l, bool l1, bool draw)
     double width = 10 + 6 + text_width(p) + 14;
     place(l, width);
     if (draw) {
-        draw_text(p, NULL, l->x + 16, l->y);
+        gp_plot_text(p->w, NULL, l->x + 16, l->y, &p->text);
         draw_level(p, (struct spot){.x = l->x + 5, .y = l->y - 4}, l->x + 5, l1);
     }
     p->text.n = 0;
@@ -825,7 +725,8 @@ static void begin(struct plot *p, const struct gp_chart_roofline *c)
     *p = (struct plot){.c = c, .r = c->r, .memory = gp_roofline_memory(c->r)};
     p->points = c->r->points.n < GP_ROOFLINE_POINTS ? c->r->points.n : GP_ROOFLINE_POINTS;
     p->all_ns = (double)gp_roofline_total_ns(c->r);
-    p->at = n ? (struct box){44, 20, 204, 250} : (struct box){52, 20, 684, 420};
+    p->f.x = (struct gp_axis){.log = true, .at = n ? 44 : 52, .end = n ? 248 : 736};
+    p->f.y = (struct gp_axis){.log = true, .at = n ? 270 : 440, .end = 20};
     find_range(p);
     for (size_t i = 0; i < p->points; i++) {
         p->spots[i] = spot_of(p, &c->r->points.at[i]);
@@ -838,7 +739,7 @@ int gp_chart_roofline_height(const struct gp_chart_roofline *c)
 {
     struct plot p;
     begin(&p, c);
-    int height = (int)ceil(put_legend(&p, p.at.y + p.at.height + 62, false));
+    int height = (int)ceil(put_legend(&p, p.f.y.at + 62, false));
     gp_buf_release(&p.text);
     return height;
 }
@@ -850,20 +751,14 @@ void gp_chart_roofline(struct gp_svg *w, const struct gp_chart_roofline *c)
     begin(&p, c);
     p.w = w;
     int width = c->narrow ? GP_ROOFLINE_NARROW : GP_ROOFLINE_WIDTH, height = gp_chart_roofline_height(c);
-    gp_page_open(w, "svg", c->narrow ? "roofline narrow" : "roofline");
-    gp_buf_printf(&p.text, "0 0 %d %d", width, height);
-    gp_svg_attr_n(w, "viewBox", p.text.data, p.text.n);
-    p.text.n = 0;
-    gp_svg_int(w, "width", width);
-    gp_svg_int(w, "height", height);
-    gp_svg_attr(w, "role", "img");
-    gp_svg_attr(w, "aria-label", "Roofline: arithmetic per byte, and its rate");
+    gp_plot_begin(w, c->narrow ? "roofline narrow" : "roofline", width, height,
+                  "Roofline: arithmetic per byte, and its rate");
     gp_svg_newline(w);
     draw_axes(&p);
     draw_rug(&p);
     draw_roofs(&p);
     draw_points(&p);
-    put_legend(&p, p.at.y + p.at.height + 62, true);
+    put_legend(&p, p.f.y.at + 62, true);
     gp_svg_close(w);
     gp_svg_newline(w);
     gp_buf_release(&p.text);
