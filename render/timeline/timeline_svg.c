@@ -1,12 +1,14 @@
 #include "render/timeline/timeline_svg.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/scale.h"
 #include "render/draw/canvas_svg.h"
 #include "render/draw/palette.h"
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 
 /* Pixels. */
@@ -71,22 +73,11 @@ static size_t count_lanes(struct picture *p, size_t *tracks)
 
 /* ---- pieces ---- */
 
-static int64_t x_of(const struct picture *p, int64_t at_ns) /* hundredths of a pixel */
+static int64_t at_time(const struct picture *p, int64_t at_ns) /* hundredths of a pixel */
 {
-    double part = (double)(at_ns - p->begin_ns) / (double)(p->end_ns - p->begin_ns);
-    return NAMES * 100 + (int64_t)(part * p->plot * 100 + 0.5);
-}
-
-static void put_words(struct picture *p, const char *class, int64_t x, int y, const char *anchor,
-                      const char *text, size_t n)
-{
-    gp_svg_open(&p->svg, "text");
-    gp_svg_attr(&p->svg, "class", class);
-    gp_svg_px(&p->svg, "x", x);
-    gp_svg_int(&p->svg, "y", y);
-    if (anchor) gp_svg_attr(&p->svg, "text-anchor", anchor);
-    gp_svg_text(&p->svg, text, n);
-    gp_svg_close(&p->svg);
+    const struct gp_axis x = {
+        .to = (double)(p->end_ns - p->begin_ns), .at = NAMES * 100, .end = (NAMES + p->plot) * 100};
+    return llround(gp_axis_at(&x, (double)(at_ns - p->begin_ns)));
 }
 
 /* A run of columns that look alike, or an event. */
@@ -116,7 +107,7 @@ static void put_piece(struct picture *p, const struct piece *r)
     gp_buf_release(&label);
     if (!p->text.n) return;
     snprintf(class, sizeof class, "in t-%s", gp_palette_class((enum gp_frame_kind)r->kind));
-    put_words(p, class, r->x + 300, p->y + LANE - 5, NULL, p->text.data, p->text.n);
+    gp_plot_text(&p->svg, class, (double)r->x / 100 + 3, p->y + LANE - 5, &p->text);
 }
 
 /* ---- a lane ---- */
@@ -218,8 +209,8 @@ static void draw_strip(struct picture *p, const struct strip *s)
     if (!s->few) put_runs(p, s, p->group, true);
     for (size_t i = s->lane->first; s->few && i < s->lane->first + s->lane->n; i++) {
         if (!is_shown(p, i, &start, &end)) continue;
-        struct piece r = {x_of(p, start), x_of(p, end) - x_of(p, start), p->l->names.at[p->l->name[i]].kind,
-                          LEVELS, p->l->name[i]};
+        struct piece r = {at_time(p, start), at_time(p, end) - at_time(p, start),
+                          p->l->names.at[p->l->name[i]].kind, LEVELS, p->l->name[i]};
         put_piece(p, &r);
     }
     p->y += LANE;
@@ -258,7 +249,7 @@ static void put_name(struct picture *p, const char *class, int x, int columns, g
     p->text.n = 0;
     gp_text_fit(&p->text, gp_string(&p->l->strings, sid), gp_string_len(&p->l->strings, sid),
                 (size_t)columns);
-    if (p->text.n) put_words(p, class, x * 100, p->y + LANE - 4, NULL, p->text.data, p->text.n);
+    if (p->text.n) gp_plot_text(&p->svg, class, x, p->y + LANE - 4, &p->text);
 }
 
 static void draw_tracks(struct picture *p, size_t tracks)
@@ -311,17 +302,13 @@ static void draw_axis(struct picture *p, int bottom)
         step = i % 3 == 2 ? step / 5 * 10 : i % 3 == 0 ? step * 2 : step / 2 * 5;
     int64_t offset = p->begin_ns - p->l->begin_ns, first = (offset + step - 1) / step * step;
     for (int64_t at = first; at <= offset + span; at += step) {
-        int64_t x = x_of(p, at + p->l->begin_ns);
-        gp_svg_open(&p->svg, "rect");
-        gp_svg_attr(&p->svg, "class", "tick");
-        gp_svg_box(&p->svg, x, (p->head + AXIS - 4) * 100, 100, (bottom - p->head - AXIS + 4) * 100);
-        gp_svg_close(&p->svg);
+        double x = (double)at_time(p, at + p->l->begin_ns) / 100;
+        gp_plot_rect(&p->svg, "tick", x, p->head + AXIS - 4, 1, bottom - p->head - AXIS + 4, NULL);
         p->text.n = 0;
         if (at) put_tick(&p->text, at, step);
         else gp_buf_putc(&p->text, '0');
-        put_words(p, "d", x, p->head + AXIS - 8,
-                  at + step > offset + span && p->width * 100 - x < 4000 ? "end" : "middle", p->text.data,
-                  p->text.n);
+        bool last = at + step > offset + span && p->width - x < 40;
+        gp_plot_text(&p->svg, last ? "d end" : "d mid", x, p->head + AXIS - 8, &p->text);
         if (at > INT64_MAX - step) break;
     }
 }
@@ -346,7 +333,8 @@ static void put_style(struct picture *p)
     struct gp_buf css = {0};
     if (!p->o->still) gp_buf_puts(&css, ":root{color-scheme:light dark}\n");
     gp_buf_puts(&css, ".gpt text{font:11px system-ui,sans-serif}.gpt .title{font-size:15px;font-weight:600}"
-                      ".gpt .group{font-weight:600}.gpt .in{font:10px ui-monospace,monospace}\n");
+                      ".gpt .group{font-weight:600}.gpt .in{font:10px ui-monospace,monospace}"
+                      ".gpt .mid{text-anchor:middle}.gpt .end{text-anchor:end}\n");
     for (size_t i = 0; i < GP_COUNT(inks); i++)
         put_rule(&css, "", inks[i].class, inks[i].light, inks[i].dark);
     for (int k = 0; k < GP_FRAME_KIND_COUNT; k++) {
@@ -373,11 +361,10 @@ static void draw_legend(struct picture *p)
         char class[48];
         if (x + 20 + (int64_t)strlen(label) * 7 > p->width) break;
         snprintf(class, sizeof class, "k-%s", gp_palette_class(kind));
-        gp_svg_open(&p->svg, "rect");
-        gp_svg_attr(&p->svg, "class", class);
-        gp_svg_box(&p->svg, x * 100, (p->y + 2) * 100, 1000, 1000);
-        gp_svg_close(&p->svg);
-        put_words(p, "d", (x + 14) * 100, p->y + 11, NULL, label, strlen(label));
+        gp_plot_rect(&p->svg, class, (double)x, p->y + 2, 10, 10, NULL);
+        p->text.n = 0;
+        gp_buf_puts(&p->text, label);
+        gp_plot_text(&p->svg, "d", (double)x + 14, p->y + 11, &p->text);
         x += 14 + (int64_t)strlen(label) * 6 + 20;
     }
     p->y += BOTTOM;
@@ -389,7 +376,7 @@ static void put_head(struct picture *p)
     if (o->title) {
         p->text.n = 0;
         gp_text_fit(&p->text, o->title, strlen(o->title), (size_t)(p->width - 24) / 9);
-        put_words(p, "w title", 1200, 22, NULL, p->text.data ? p->text.data : "", p->text.n);
+        gp_plot_text(&p->svg, "w title", 12, 22, &p->text);
     }
     p->text.n = 0;
     int64_t step = 1;
@@ -399,7 +386,7 @@ static void put_head(struct picture *p)
     put_tick(&p->text, p->end_ns - p->l->begin_ns, step);
     if (o->note) gp_buf_printf(&p->text, " \xC2\xB7 %s", o->note);
     if (p->left_out) gp_buf_printf(&p->text, " \xC2\xB7 %zu more lanes are not drawn", p->left_out);
-    put_words(p, "d", 1200, o->title ? 40 : 16, NULL, p->text.data, p->text.n);
+    gp_plot_text(&p->svg, "d", 12, o->title ? 40 : 16, &p->text);
 }
 
 /* Height of everything, from the same steps as drawing. */
@@ -447,10 +434,7 @@ void gp_timeline_svg_write(struct gp_buf *out, const struct gp_lanes *l, const s
     }
     gp_svg_attr(&p.svg, "class", "gpt");
     put_style(&p);
-    gp_svg_open(&p.svg, "rect");
-    gp_svg_attr(&p.svg, "class", "ground");
-    gp_svg_box(&p.svg, 0, 0, p.width * 100, height * 100);
-    gp_svg_close(&p.svg);
+    gp_plot_rect(&p.svg, "ground", 0, 0, p.width, height, NULL);
     put_head(&p);
     if (l->n) draw_axis(&p, height - BOTTOM);
     draw_tracks(&p, tracks);
