@@ -1,11 +1,9 @@
 #include "render/metrics/metrics_roofline.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "analyze/names/names.h"
 #include "formats/base/str.h"
-#include "render/draw/canvas_svg.h"
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 #include "render/metrics/metrics_tables.h"
 #include "render/page/chart_roofline.h"
@@ -18,11 +16,13 @@ enum {
     RIGHT = 24,
     TOP = 16,
     BOTTOM = 44,
-    MOST = 24,  /* kernels, those with the most time */
-    NAMED = 8,  /* of them */
-    SIZE = 500, /* of a mark, in hundredths of a pixel */
+    MOST = 24, /* kernels, those with the most time */
+    NAMED = 8, /* of them */
+    SIZE = 5,  /* of a mark */
     LEVELS = 3,
 };
+
+static const double LETTER = 6.4; /* mean width of a character */
 
 struct point {
     size_t group;
@@ -40,13 +40,13 @@ struct plot {
     const struct gp_metrics *m;
     struct point points[MOST];
     size_t n;
-    double x0, x1, y0, y1;       /* log10 of the edges */
+    struct gp_frame f;
     struct limit slope[2], roof; /* of device memory, L2 and arithmetic */
     uint32_t arith;              /* enum gp_arith of the roof */
     bool shows[LEVELS];
     int width;
     struct gp_buf text;
-    int64_t named[NAMED]; /* heights at which names stand */
+    double named[NAMED]; /* heights at which names stand */
     size_t n_named;
 };
 
@@ -113,74 +113,38 @@ static void find_range(struct plot *p)
     }
     if (p->roof.per_s > 0 && p->slope[0].per_s > 0) widen(&x0, &x1, p->roof.per_s / p->slope[0].per_s);
     widen(&y0, &y1, p->roof.per_s);
-    p->x0 = floor(log10(x0 / 1.5));
-    p->x1 = ceil(log10(x1 * 1.5));
-    p->y0 = floor(log10(y0 / 1.5));
-    p->y1 = log10(y1 * 2);
+    p->f.x = (struct gp_axis){true, floor(log10(x0 / 1.5)), ceil(log10(x1 * 1.5)), LEFT, p->width - RIGHT};
+    p->f.y = (struct gp_axis){true, floor(log10(y0 / 1.5)), log10(y1 * 2), HEIGHT - BOTTOM, TOP};
 }
 
-/* ---- where things are, in hundredths of a pixel ---- */
+/* ---- where things are; what is outside is at the edge ---- */
 
-static int64_t x_of(const struct plot *p, double intensity)
+static double across(const struct plot *p, double intensity)
 {
-    double part = (log10(intensity) - p->x0) / (p->x1 - p->x0);
-    return llround(100 * (LEFT + fmin(fmax(part, 0), 1) * (p->width - LEFT - RIGHT)));
+    return fmin(fmax(gp_axis_at(&p->f.x, intensity), p->f.x.at), p->f.x.end);
 }
 
-static int64_t y_of(const struct plot *p, double flops)
+static double up(const struct plot *p, double flops)
 {
-    double part = (p->y1 - log10(flops)) / (p->y1 - p->y0);
-    return llround(100 * (TOP + fmin(fmax(part, 0), 1) * (HEIGHT - TOP - BOTTOM)));
-}
-
-static void line(struct plot *p, int64_t x1, int64_t y1, int64_t x2, int64_t y2)
-{
-    gp_svg_open(&p->w, "line");
-    gp_svg_px(&p->w, "x1", x1);
-    gp_svg_px(&p->w, "y1", y1);
-    gp_svg_px(&p->w, "x2", x2);
-    gp_svg_px(&p->w, "y2", y2);
-}
-
-static void rule(struct plot *p, const char *class, int64_t x1, int64_t y1, int64_t x2, int64_t y2)
-{
-    line(p, x1, y1, x2, y2);
-    gp_svg_attr(&p->w, "class", class);
-    gp_svg_close(&p->w);
-}
-
-/* The scratch text at X, Y. */
-static void words(struct plot *p, const char *class, int64_t x, int64_t y)
-{
-    gp_svg_open(&p->w, "text");
-    gp_svg_attr(&p->w, "class", class);
-    gp_svg_px(&p->w, "x", x);
-    gp_svg_px(&p->w, "y", y);
-    gp_svg_text(&p->w, gp_buf_str(&p->text), p->text.n);
-    gp_svg_close(&p->w);
-    p->text.n = 0;
+    return fmin(fmax(gp_axis_at(&p->f.y, flops), p->f.y.end), p->f.y.at);
 }
 
 /* ---- parts ---- */
 
 static void put_axes(struct plot *p)
 {
-    const int64_t bottom = (HEIGHT - BOTTOM) * 100, right = (p->width - RIGHT) * 100;
-    for (int e = (int)p->x0; e <= (int)p->x1; e++) {
-        int64_t x = x_of(p, pow(10, e));
-        rule(p, "rule", x, TOP * 100, x, bottom);
+    const struct gp_axis *x = &p->f.x, *y = &p->f.y;
+    for (int e = (int)x->from; e <= (int)x->to; e++) {
         gp_roofline_put_intensity(&p->text, pow(10, e));
-        words(p, "tick mid", x, bottom + 1600);
+        gp_frame_tick_x(&p->w, &p->f, pow(10, e), 16, &p->text);
     }
-    for (int e = (int)p->y0; e <= (int)floor(p->y1); e++) {
-        int64_t y = y_of(p, pow(10, e));
-        rule(p, "rule", LEFT * 100, y, right, y);
+    for (int e = (int)y->from; e <= (int)floor(y->to); e++) {
         gp_roofline_put_rate(&p->text, pow(10, e), "FLOP/s");
-        words(p, "tick end", LEFT * 100 - 600, y + 400);
+        gp_frame_tick_y(&p->w, &p->f, pow(10, e), 6, &p->text);
     }
-    rule(p, "base", LEFT * 100, bottom, right, bottom);
+    gp_frame_base_x(&p->w, &p->f);
     gp_buf_puts(&p->text, "operations per byte");
-    words(p, "tick mid", (LEFT * 100 + right) / 2, bottom + 3400);
+    gp_plot_text(&p->w, "tick mid", (x->at + x->end) / 2, y->at + 34, &p->text);
 }
 
 static void put_limit_words(struct plot *p, const struct limit *l, const char *unit)
@@ -190,20 +154,21 @@ static void put_limit_words(struct plot *p, const struct limit *l, const char *u
 }
 
 /* The name of the memory whose line begins at X, Y and rises by STEEP: below the line, clear of the axis. */
-static void put_memory_name(struct plot *p, int64_t x, int64_t y, double steep)
+static void put_memory_name(struct plot *p, double x, double y, double steep)
 {
-    enum { LIFT = 1600, HALF_LINE = 600, GAP = 500 };
-    words(p, "halo", x + llround((LIFT + HALF_LINE) / fmax(steep, 0.1)) + GAP, y - LIFT + HALF_LINE);
+    enum { LIFT = 16, HALF_LINE = 6, GAP = 5 };
+    gp_plot_text(&p->w, "halo", x + (LIFT + HALF_LINE) / fmax(steep, 0.1) + GAP, y - LIFT + HALF_LINE,
+                 &p->text);
 }
 
 /* The name of the cache whose line ends at X, Y: above, and clear of what is written on the roof, which is at the right edge. */
-static void put_cache_name(struct plot *p, int64_t x, int64_t y)
+static void put_cache_name(struct plot *p, double x, double y)
 {
-    enum { LETTER = 640, ROOF_LETTERS = 22, ABOVE = 600, FAR_ABOVE = 2000 };
-    int64_t half = (int64_t)p->text.n * LETTER / 2, least = LEFT * 100 + half + 300;
+    enum { ROOF_LETTERS = 22, ABOVE = 6, FAR_ABOVE = 20 };
+    double half = (double)p->text.n * LETTER / 2, least = LEFT + half + 3;
     if (x < least) x = least;
-    bool meets = x + half > (p->width - RIGHT) * 100 - ROOF_LETTERS * LETTER;
-    words(p, "halo mid", x, y - (meets ? FAR_ABOVE : ABOVE));
+    bool meets = x + half > p->f.x.end - ROOF_LETTERS * LETTER;
+    gp_plot_text(&p->w, "halo mid", x, y - (meets ? FAR_ABOVE : ABOVE), &p->text);
 }
 
 /* A memory: from where it enters the plot to the roof, or to the right edge. */
@@ -211,53 +176,44 @@ static void put_slope(struct plot *p, const struct limit *l, const char *name, b
 {
     double per_s = l->per_s;
     if (!(per_s > 0)) return;
-    double from = fmax(pow(10, p->x0), pow(10, p->y0) / per_s);
-    double top = p->roof.per_s > 0 ? p->roof.per_s : pow(10, p->y1), to = fmin(top / per_s, pow(10, p->x1));
+    double from = fmax(pow(10, p->f.x.from), pow(10, p->f.y.from) / per_s);
+    double top = p->roof.per_s > 0 ? p->roof.per_s : pow(10, p->f.y.to),
+           to = fmin(top / per_s, pow(10, p->f.x.to));
     if (to <= from) return;
-    int64_t x1 = x_of(p, from), y1 = y_of(p, from * per_s), x2 = x_of(p, to), y2 = y_of(p, to * per_s);
+    double x1 = across(p, from), y1 = up(p, from * per_s), x2 = across(p, to), y2 = up(p, to * per_s);
     gp_svg_open(&p->w, "g");
     gp_svg_attr(&p->w, "class", cache ? "roof cache" : "roof");
-    line(p, x1, y1, x2, y2);
-    gp_svg_close(&p->w);
+    gp_plot_line(&p->w, NULL, x1, y1, x2, y2);
     gp_svg_close(&p->w);
     gp_buf_printf(&p->text, "%s ", name);
     put_limit_words(p, l, "B/s");
     if (cache) put_cache_name(p, x2, y2);
-    else put_memory_name(p, x1, y1, x2 > x1 ? (double)(y1 - y2) / (double)(x2 - x1) : 1);
+    else put_memory_name(p, x1, y1, x2 > x1 ? (y1 - y2) / (x2 - x1) : 1);
 }
 
 static void put_roof(struct plot *p)
 {
     double roof = p->roof.per_s;
     if (!(roof > 0)) return;
-    double from = p->slope[0].per_s > 0 ? roof / p->slope[0].per_s : pow(10, p->x0);
+    double from = p->slope[0].per_s > 0 ? roof / p->slope[0].per_s : pow(10, p->f.x.from);
     gp_svg_open(&p->w, "g");
     gp_svg_attr(&p->w, "class", "roof");
-    line(p, x_of(p, from), y_of(p, roof), (p->width - RIGHT) * 100, y_of(p, roof));
-    gp_svg_close(&p->w);
+    gp_plot_line(&p->w, NULL, across(p, from), up(p, roof), p->f.x.end, up(p, roof));
     gp_svg_close(&p->w);
     put_limit_words(p, &p->roof, "FLOP/s");
-    words(p, "halo end", (p->width - RIGHT) * 100, y_of(p, roof) - 500);
+    gp_plot_text(&p->w, "halo end", p->f.x.end, up(p, roof) - 5, &p->text);
 }
 
-static void put_mark(struct plot *p, int level, int64_t x, int64_t y)
+static void put_mark(struct plot *p, int level, double x, double y)
 {
     if (level == 0) {
-        gp_svg_open(&p->w, "circle");
-        gp_svg_px(&p->w, "cx", x);
-        gp_svg_px(&p->w, "cy", y);
-        gp_svg_px(&p->w, "r", SIZE);
+        gp_plot_circle(&p->w, "k-gemm", x, y, SIZE, NULL);
     } else if (level == 1) {
-        gp_svg_open(&p->w, "rect");
-        gp_svg_box(&p->w, x - SIZE, y - SIZE, SIZE * 2L, SIZE * 2L);
+        gp_plot_rect(&p->w, "k-attention", x - SIZE, y - SIZE, SIZE * 2, SIZE * 2, NULL);
     } else {
-        gp_svg_open(&p->w, "path");
-        gp_buf_printf(&p->text, "M%.2f %.2fl%d %dh-%dz", (double)x / 100, (double)y / 100 - 6, 6, 11, 12);
-        gp_svg_attr(&p->w, "d", gp_buf_str(&p->text));
-        p->text.n = 0;
+        gp_buf_printf(&p->text, "M%.2f %.2fl%d %dh-%dz", x, y - 6, 6, 11, 12);
+        gp_plot_path(&p->w, "k-elementwise", &p->text);
     }
-    gp_svg_attr(&p->w, "class", level == 0 ? "k-gemm" : level == 1 ? "k-attention" : "k-elementwise");
-    gp_svg_close(&p->w);
 }
 
 static void put_title(struct plot *p, const struct point *q)
@@ -265,7 +221,6 @@ static void put_title(struct plot *p, const struct point *q)
     static const char *const levels[LEVELS] = {"device memory", "L2", "L1"};
     struct gp_buf name = {0};
     gp_metrics_put_name(&name, p->m, q->group);
-    gp_svg_open(&p->w, "title");
     if (p->m->groups.at[q->group].kernel) gp_name_kernel_label(&p->text, gp_buf_str(&name), name.n);
     else gp_buf_put(&p->text, name.data, name.n);
     gp_buf_puts(&p->text, ": ");
@@ -276,24 +231,22 @@ static void put_title(struct plot *p, const struct point *q)
         gp_roofline_put_intensity(&p->text, q->intensity[i]);
         gp_buf_printf(&p->text, " FLOP/B of %s", levels[i]);
     }
-    gp_svg_text(&p->w, gp_buf_str(&p->text), p->text.n);
-    gp_svg_close(&p->w);
-    p->text.n = 0;
+    gp_plot_title(&p->w, &p->text);
     gp_buf_release(&name);
 }
 
 /* Is there room for a name at Y, from X1 to X2, beside the names and the marks of all other points than AT? */
-static bool has_room(const struct plot *p, size_t at, int64_t x1, int64_t x2, int64_t y)
+static bool has_room(const struct plot *p, size_t at, double x1, double x2, double y)
 {
-    enum { LINE = 1400 };
-    if (x1 < LEFT * 100 || x2 > (p->width - RIGHT) * 100 || p->n_named == NAMED) return false;
+    enum { LINE = 14 };
+    if (x1 < p->f.x.at || x2 > p->f.x.end || p->n_named == NAMED) return false;
     for (size_t i = 0; i < p->n_named; i++)
-        if (llabs(p->named[i] - y) < LINE) return false;
+        if (fabs(p->named[i] - y) < LINE) return false;
     for (size_t i = 0; i < p->n; i++) {
-        if (i == at || llabs(y_of(p, p->points[i].flops_per_s) - y) >= LINE / 2) continue;
+        if (i == at || fabs(up(p, p->points[i].flops_per_s) - y) >= LINE / 2) continue;
         for (int level = 0; level < LEVELS; level++) {
             double intensity = p->points[i].intensity[level];
-            int64_t x = intensity > 0 ? x_of(p, intensity) : INT64_MIN;
+            double x = intensity > 0 ? across(p, intensity) : -INFINITY;
             if (x > x1 - SIZE && x < x2 + SIZE) return false;
         }
     }
@@ -301,9 +254,9 @@ static bool has_room(const struct plot *p, size_t at, int64_t x1, int64_t x2, in
 }
 
 /* The name of a point whose marks are between LEFT and RIGHT, on the side where there is room for it. */
-static void put_point_name(struct plot *p, size_t at, int64_t left, int64_t right, int64_t y)
+static void put_point_name(struct plot *p, size_t at, double left, double right, double y)
 {
-    enum { NAME_MOST = 30, LETTER = 640, GAP = 900 };
+    enum { NAME_MOST = 30, GAP = 9 };
     const struct point *q = &p->points[at];
     struct gp_buf name = {0}, label = {0};
     gp_metrics_put_name(&name, p->m, q->group);
@@ -312,11 +265,11 @@ static void put_point_name(struct plot *p, size_t at, int64_t left, int64_t righ
     gp_text_fit_name(&p->text, gp_buf_str(&label), label.n, NAME_MOST);
     gp_buf_release(&label);
     gp_buf_release(&name);
-    int64_t wide = (int64_t)gp_text_width(gp_buf_str(&p->text), p->text.n) * LETTER;
+    double wide = gp_plot_width(&p->text, LETTER);
     bool after = has_room(p, at, right + GAP, right + GAP + wide, y);
     if (after || has_room(p, at, left - GAP - wide, left - GAP, y)) {
         p->named[p->n_named++] = y;
-        words(p, after ? "halo" : "halo end", after ? right + GAP : left - GAP, y + 400);
+        gp_plot_text(&p->w, after ? "halo" : "halo end", after ? right + GAP : left - GAP, y + 4, &p->text);
     }
     p->text.n = 0;
 }
@@ -324,19 +277,18 @@ static void put_point_name(struct plot *p, size_t at, int64_t left, int64_t righ
 static void put_point(struct plot *p, size_t at)
 {
     const struct point *q = &p->points[at];
-    int64_t y = y_of(p, q->flops_per_s), left = INT64_MAX, right = 0;
+    double y = up(p, q->flops_per_s), left = INFINITY, right = 0;
     gp_svg_open(&p->w, "g");
     gp_svg_attr(&p->w, "class", "point");
     put_title(p, q);
     for (int i = 0; i < LEVELS; i++) {
         if (!(q->intensity[i] > 0)) continue;
-        int64_t x = x_of(p, q->intensity[i]);
-        if (x < left) left = x;
-        if (x > right) right = x;
+        left = fmin(left, across(p, q->intensity[i]));
+        right = fmax(right, across(p, q->intensity[i]));
     }
-    rule(p, "lead", left, y, right, y);
+    gp_plot_line(&p->w, "lead", left, y, right, y);
     for (int i = LEVELS - 1; i >= 0; i--)
-        if (q->intensity[i] > 0) put_mark(p, i, x_of(p, q->intensity[i]), y);
+        if (q->intensity[i] > 0) put_mark(p, i, across(p, q->intensity[i]), y);
     gp_svg_close(&p->w);
     if (at < NAMED && p->width == WIDTH) put_point_name(p, at, left, right, y);
 }
@@ -344,13 +296,13 @@ static void put_point(struct plot *p, size_t at)
 static void put_legend(struct plot *p)
 {
     static const char *const levels[LEVELS] = {"device memory", "L2", "L1"};
-    int64_t x = (LEFT + 12) * 100;
+    double x = LEFT + 12;
     for (int i = 0; i < LEVELS; i++) {
         if (!p->shows[i]) continue;
-        put_mark(p, i, x, (TOP + 10) * 100);
+        put_mark(p, i, x, TOP + 10);
         gp_buf_puts(&p->text, levels[i]);
-        int64_t wide = (int64_t)p->text.n * 680 + 3200;
-        words(p, "halo", x + 900, (TOP + 14) * 100);
+        double wide = (double)p->text.n * 6.8 + 32;
+        gp_plot_text(&p->w, "halo", x + 9, TOP + 14, &p->text);
         x += wide;
     }
 }
