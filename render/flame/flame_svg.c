@@ -7,6 +7,7 @@
 #include "render/draw/canvas_svg.h"
 #include "render/flame/flame_layout.h"
 #include "render/draw/palette.h"
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 
 /* The grid, in pixels. */
@@ -135,12 +136,7 @@ static void draw_line(struct picture *p, const char *class, int64_t x, int64_t y
     struct gp_buf cut = {0};
     int64_t room = (int64_t)(p->width - 2 * MARGIN) * 100 / advance;
     gp_text_fit(&cut, p->text.data, p->text.n, room > 0 ? (size_t)room : 0);
-    gp_svg_open(&p->svg, "text");
-    gp_svg_attr(&p->svg, "class", class);
-    gp_svg_int(&p->svg, "x", x);
-    gp_svg_int(&p->svg, "y", y);
-    gp_svg_text(&p->svg, cut.data, cut.n);
-    gp_svg_close(&p->svg);
+    gp_plot_text(&p->svg, class, (double)x, (double)y, &cut);
     gp_svg_newline(&p->svg);
     gp_buf_release(&cut);
     p->text.n = 0;

@@ -140,13 +140,8 @@ static void put_border(struct map *p)
 {
     int64_t x = gp_plot_scaled(p->at, p->whole, (int64_t)p->lines * WIDTH * 100), line = x / (WIDTH * 100);
     x -= line * WIDTH * 100;
-    gp_svg_open(p->w, "line");
-    gp_svg_attr(p->w, "class", "border");
-    gp_svg_px(p->w, "x1", x);
-    gp_svg_px(p->w, "x2", x);
-    gp_svg_px(p->w, "y1", line * LINE * 100 - 100);
-    gp_svg_px(p->w, "y2", (line * LINE + BAR + 1) * 100);
-    gp_svg_close(p->w);
+    gp_plot_line(p->w, "border", (double)x / 100, (double)(line * LINE - 1), (double)x / 100,
+                 (double)(line * LINE + BAR + 1));
 }
 
 static void put_caption(struct map *p, const struct gp_memory_pool *pool)
