@@ -1,5 +1,6 @@
-/* page_doc.h -- a page that is read from top to bottom, as what is on it: facts, figures, sections of charts and tables. Each tool
- * fills one in; what stands where, the contents and the end are the same on all pages. Knows nothing about the content.
+/* page_doc.h -- a page that is read from top to bottom, as what is on it: facts, figures, sections of charts and
+ * tables. Each tool fills one in; what stands where, the contents and the end are the same on all pages. Knows
+ * nothing about the content.
  *
  *     struct gp_page_doc doc = {.tool = "trace-hta", .parts = &gp_page_report, .report = &r, .input = "a.json",
  *                               .sections = sections, .sections_n = GP_COUNT(sections), .page = &p};
