@@ -48,11 +48,11 @@ test_expect_success PYTHON 'the old name of External id comes back, beside the n
     trace2flame -q -f folded old.trace | grep "aten::mm;.*k 3000"
 '
 
-# 40 MB of JSON that is not a trace: an object with one huge value, as other profilers write, and arrays of other things.
+# 20 MB of JSON that is not a trace: an object with one huge value, as other profilers write, and arrays of other things.
 test_expect_success PYTHON 'a large document that is not a trace is refused, however it comes' '
     python3 -c "
 row = \"{\\\"metadata\\\": {\\\"pid\\\": 1, \\\"text\\\": \\\"\" + 60 * \"x\" + \"\\\"}, \\\"buffer\\\": [{\\\"kind\\\": 3}]}\"
-rows = \", \".join([row] * (40000000 // len(row)))
+rows = \", \".join([row] * (20000000 // len(row)))
 open(\"object.json\", \"w\").write(\"{\\\"tool\\\": [\" + rows + \"]}\")
 open(\"array.json\", \"w\").write(\"[\" + rows + \"]\")
 open(\"one.json\", \"w\").write(\"[{\\\"tool\\\": [\" + rows + \"]}]\")" &&
@@ -68,7 +68,7 @@ open(\"one.json\", \"w\").write(\"[{\\\"tool\\\": [\" + rows + \"]}]\")" &&
 '
 
 test_expect_success 'a trace with a huge value before its events is read' '
-    { printf "{\"properties\": \""; head -c 40000000 /dev/zero | tr "\0" x
+    { printf "{\"properties\": \""; head -c 20000000 /dev/zero | tr "\0" x
       printf "\", \"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 1, \"dur\": 2}]}"; } >large.json &&
     trace-convert --to chrome large.json >back.json && test "$(jq -c "[.traceEvents[] | select(.ph == \"X\") | .name]" back.json)" = "[\"k\"]"
 '
