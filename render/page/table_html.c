@@ -101,8 +101,9 @@ static void put_number(struct gp_svg *w, struct gp_buf *text, const struct gp_re
 static void put_words(struct gp_svg *w, struct gp_buf *text, const struct gp_cell *c, const char *swatch)
 {
     gp_page_open(w, "td", c->none ? NULL : c->type == GP_CELL_NAME ? "name" : "words");
-    bool other = !c->none && (c->label_len != c->text_len || memcmp(c->label, c->text, c->text_len) != 0);
-    if (!c->none && (other || (c->type == GP_CELL_NAME && c->text_len > SHORT_NAME)))
+    bool text_cell = !c->none && c->type != GP_CELL_BOOL;
+    bool other = text_cell && (c->label_len != c->text_len || memcmp(c->label, c->text, c->text_len) != 0);
+    if (text_cell && (other || (c->type == GP_CELL_NAME && c->text_len > SHORT_NAME)))
         gp_svg_attr_n(w, "title", c->text, c->text_len);
     if (swatch) gp_page_swatch(w, swatch);
     gp_cell_put(text, c);
