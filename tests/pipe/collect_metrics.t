@@ -25,8 +25,8 @@ test_expect_success 'kernels: every launch once, communication left out, times o
 
 test_expect_success 'the trace is marked, and filters warn' '
     trace-metrics t >out && grep "launches waited for each other" out &&
-    trace-suggest t 2>err >out; cat err out | grep "counters were read" &&
-    trace-hta t 2>err >out && cat err out | grep "counters were read"
+    trace-suggest t 2>err >out; cat err out | grep "measured kernel by kernel" &&
+    trace-hta t 2>err >out && cat err out | grep "measured kernel by kernel"
 '
 
 test_expect_success 'several threads, and more launches than one batch' '

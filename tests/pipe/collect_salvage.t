@@ -142,7 +142,7 @@ test_expect_success 'a slow reader gets what was salvaged' '
 test_expect_success 'a limit on the size of files: less is shared, or the process runs untraced and we say so' '
     (ulimit -f 400000 && status_of $late -o t $app die kill 1000 0 && test $status = 137) && facts t && has gpu 1000 &&
     cut_short "was ended by signal 9" &&
-    (ulimit -f 20000 && status_of $late -o t $app die exit 10 0 && test $status = 4) && facts t && has gpu 0 &&
+    rm t && (ulimit -f 20000 && status_of $late -o t $app die exit 10 0 && test $status = 4) && facts t && has gpu 0 &&
     grep "1 process runs untraced: cannot create the memory shared" err
 '
 
