@@ -21,7 +21,7 @@ fleet() {
 gone() { kill $fleet_pid && wait $fleet_pid; }
 
 test_expect_success 'the digests of a run arrive, and the trace is what it is without them' '
-    echo job-secret >secret && chmod 600 secret && fleet job --secret secret &&
+    echo a secret of this job >secret && chmod 600 secret && fleet job --secret secret &&
     RANK=3 $collect --digest "$short/job" --digest-secret secret -o with.trace $app launch 300 2>err &&
     ! grep "digest" err && gone && grep "^gpuprof_fleet_digests_total [1-9]" job.metrics &&
     grep "^gpuprof_fleet_dropped_total 0$" job.metrics && RANK=3 $collect -o without.trace $app launch 300 2>err &&
