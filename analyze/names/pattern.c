@@ -6,30 +6,89 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A pattern while its size is counted. Counts never pass GP_PATTERN_LONGEST * GP_PATTERN_REPEATED. */
+/* A part of a pattern. Counts never pass GP_PATTERN_LONGEST * GP_PATTERN_REPEATED. */
+struct part {
+    uint64_t size;  /* characters, groups, and repetitions, which are repeated, too */
+    uint64_t loops; /* endless repetitions of what may be empty: each can double the time of the compiler */
+    bool empty;     /* may match nothing */
+};
+
+/* A pattern while it is measured. */
 struct measure {
     const char *p;
-    uint64_t sizes[GP_PATTERN_DEEPEST + 1]; /* of the open groups */
-    uint64_t last;                          /* size of what a repetition would repeat */
-    uint64_t added;                         /* by repetitions */
+    struct part groups[GP_PATTERN_DEEPEST + 1]; /* the open ones, without LAST; EMPTY of the branch at hand */
+    bool branch[GP_PATTERN_DEEPEST + 1];        /* another branch may be empty */
+    struct part last;                           /* what a repetition would repeat */
+    uint64_t added;                             /* size, by repetitions */
+    uint64_t loops;                             /* of all */
     size_t depth;
 };
 
-static void add(struct measure *m, uint64_t size)
+/* What comes next begins: the last part belongs to its group. */
+static void settle(struct measure *m)
 {
-    m->sizes[m->depth] += size;
-    m->last = size;
+    struct part *group = &m->groups[m->depth];
+    group->size += m->last.size;
+    group->loops += m->last.loops;
+    group->empty &= m->last.empty;
+    m->last = (struct part){.empty = true};
 }
 
-/* What was added last, TIMES times. */
-static bool repeat(struct measure *m, uint64_t times)
+static void add(struct measure *m, struct part part)
 {
-    if (times < 2) return true;
-    uint64_t more = m->last * (times - 1);
-    m->added += more;
-    m->sizes[m->depth] += more;
-    m->last += more;
-    return m->added <= GP_PATTERN_REPEATED;
+    settle(m);
+    m->last = part;
+}
+
+static void add_one(struct measure *m)
+{
+    add(m, (struct part){.size = 1});
+}
+
+/* A place between characters. */
+static void add_place(struct measure *m)
+{
+    add(m, (struct part){.size = 1, .empty = true});
+}
+
+static void open_group(struct measure *m)
+{
+    settle(m);
+    m->groups[++m->depth] = (struct part){.empty = true};
+    m->branch[m->depth] = false;
+}
+
+static void close_group(struct measure *m)
+{
+    settle(m);
+    struct part group = m->groups[m->depth];
+    group.empty |= m->branch[m->depth--];
+    group.size++;
+    m->last = group;
+}
+
+static void next_branch(struct measure *m)
+{
+    settle(m);
+    m->branch[m->depth] |= m->groups[m->depth].empty;
+    m->groups[m->depth].empty = true;
+}
+
+/* The last part from LEAST times to TIMES times or, if ENDLESS, any number of times. */
+static const char *repeat(struct measure *m, uint64_t least, uint64_t times, bool endless)
+{
+    uint64_t loops = m->last.loops;
+    if (times > 1) {
+        m->added += m->last.size * (times - 1);
+        m->last.size *= times;
+        m->last.loops *= times;
+    }
+    m->last.size++;
+    m->last.loops += endless && m->last.empty;
+    m->last.empty |= !least;
+    m->loops += m->last.loops - loops;
+    if (m->added > GP_PATTERN_REPEATED) return "repetition makes it longer than 1,000";
+    return m->loops > GP_PATTERN_LOOPS ? "more than 10 endless repetitions of what may be empty" : NULL;
 }
 
 /* Behind the bracket expression whose [ is before P. */
@@ -58,57 +117,62 @@ static uint64_t number(const char **p)
 }
 
 /* {n}, {n,}, {,m} or {n,m}, whose { is before m->p; anything else is ordinary text. */
-static bool take_braces(struct measure *m)
+static const char *take_braces(struct measure *m)
 {
     const char *p = m->p;
     uint64_t least = number(&p), most = least;
+    bool endless = false;
     if (*p == ',') {
         p++;
-        most = isdigit((unsigned char)*p) ? number(&p) : least + 1;
+        endless = !isdigit((unsigned char)*p);
+        most = endless ? least + 1 : number(&p);
     }
     if (*p != '}') {
-        add(m, 1);
-        return true;
+        add_one(m);
+        return NULL;
     }
     m->p = p + 1;
-    return repeat(m, most > least ? most : least);
+    return repeat(m, least, most > least ? most : least, endless);
 }
 
 static const char *take(struct measure *m)
 {
-    static const char *const repeated = "repetition makes it longer than 1,000";
     switch (*m->p++) {
     case '\\':
         if (*m->p >= '1' && *m->p <= '9') return "back-references are not supported";
+        if (*m->p && strchr("bB<>`'", *m->p)) add_place(m);
+        else add_one(m);
         m->p += *m->p != 0;
-        add(m, 1);
+        return NULL;
+    case '^':
+    case '$':
+        add_place(m);
         return NULL;
     case '[':
         m->p = skip_bracket(m->p);
-        add(m, 1);
+        add_one(m);
         return NULL;
     case '(':
         if (m->depth == GP_PATTERN_DEEPEST) return "more than 100 nested groups";
-        m->sizes[++m->depth] = 0;
-        m->last = 0;
+        open_group(m);
         return NULL;
     case ')':
-        if (m->depth) {
-            uint64_t inside = m->sizes[m->depth--];
-            add(m, inside + 1);
-        } else add(m, 1);
+        if (m->depth) close_group(m);
+        else add_one(m);
+        return NULL;
+    case '|':
+        next_branch(m);
         return NULL;
     case '*':
-    case '?': /* one more to repeat */
-        m->sizes[m->depth]++;
-        m->last++;
-        return NULL;
+        return repeat(m, 0, 1, true);
+    case '?':
+        return repeat(m, 0, 1, false);
     case '+':
-        return repeat(m, 2) ? NULL : repeated;
+        return repeat(m, 1, 2, true);
     case '{':
-        return take_braces(m) ? NULL : repeated;
+        return take_braces(m);
     default:
-        add(m, 1);
+        add_one(m);
         return NULL;
     }
 }
@@ -116,7 +180,7 @@ static const char *take(struct measure *m)
 /* What makes TEXT too costly; NULL: nothing. */
 static const char *too_costly(const char *text)
 {
-    struct measure m = {.p = text};
+    struct measure m = {.p = text, .groups = {{.empty = true}}, .last = {.empty = true}};
     if (strnlen(text, GP_PATTERN_LONGEST + 1) > GP_PATTERN_LONGEST) return "longer than 4,096 bytes";
     for (const char *why; *m.p;)
         if ((why = take(&m))) return why;

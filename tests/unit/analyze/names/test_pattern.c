@@ -52,6 +52,8 @@ static void what_people_write_is_compiled(void **state)
         {"^x\\{1,30000\\}$", "x{1,30000}"},
         {"^(((a+)+)+)+$", "aaaa"},
         {"^a{1,1000}$", "aaa"},
+        {"^(((a|b+)*)?){60}(.*?c)+$", "abcc"},
+        {"^(a?*?){10}$", "aa"},
         {"\\(\\\\[(]", "(\\("},
     };
     for (size_t i = 0; i < GP_COUNT(pairs); i++) assert_matches(pairs[i][0], pairs[i][1]);
@@ -78,8 +80,12 @@ static void what_costs_too_much_is_refused(void **state)
                                            "((((((((((a+)+)+)+)+)+)+)+)+)+)+",
                                            "x{,5000}",
                                            "a" OPTIONS OPTIONS OPTIONS "{14}"};
-#undef OPTIONS
     for (size_t i = 0; i < GP_COUNT(repeated); i++) assert_refused(repeated[i], repetition);
+    static const char loops[] = "more than 10 endless repetitions of what may be empty";
+    static const char *const empty[] = {
+        "(((a?)*)?){40}", "(a?*?){11}",         "(((a|b*)+)?){11}",          "(((a*){0,})?){11}",
+        "(((|a)*)?){11}", "(((\\b|^$)*)?){11}", "a?" OPTIONS "*????????{14}"};
+    for (size_t i = 0; i < GP_COUNT(empty); i++) assert_refused(empty[i], loops);
     assert_refused("(a*)(a*)(a*)\\1\\2\\3b", "back-references are not supported");
     char *deep = nest("(", "a", ")", 101), *very_deep = nest("(", "a", ")", 2000),
          *longest = nest("ab|", "c", "", 1365), *longer = nest("ab|", "cd", "", 1365);
