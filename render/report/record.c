@@ -6,14 +6,24 @@
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"
 
-/* What ROW adds to the rest, by its place in rec->rest; 0 where that has none or it is not known. */
-static int64_t rest_of(const struct gp_record *rec, int which, const void *row, const struct gp_row_of *x)
-{
+/* The integer field of rows that their rest sums, by its place in rec->rest. */
+struct summed {
+    const struct gp_field *f; /* NULL: none */
     size_t base;
-    const struct gp_field *f =
-        rec->rest[which].id ? gp_record_field(rec, rec->rest[which].field, &base) : NULL;
-    if (!f) return 0;
-    struct gp_cell c = gp_field_cell(f, (const char *)row + base, x);
+};
+
+static struct summed summed_of(const struct gp_record *rec, int which)
+{
+    struct summed s = {0};
+    if (rec->rest[which].id) s.f = gp_record_field(rec, rec->rest[which].field, &s.base);
+    return s;
+}
+
+/* What ROW adds to the rest; 0 where it is not known. */
+static int64_t rest_of(const struct summed *s, const void *row, const struct gp_row_of *x)
+{
+    if (!s->f) return 0;
+    struct gp_cell c = gp_field_cell(s->f, (const char *)row + s->base, x);
     return c.none ? 0 : c.i;
 }
 
@@ -141,9 +151,10 @@ static void put_rest(struct gp_doc *d, const struct gp_record *rec, const void *
     gp_doc_begin(d, '{');
     gp_doc_u64(d, "rows", n);
     for (int i = 0; i < 2; i++) {
+        const struct summed summed = summed_of(rec, i);
         int64_t sum = 0;
         for (size_t row = 0; row < n; row++)
-            sum = gp_add_saturated(sum, rest_of(rec, i, (const char *)rows + row * rec->size, x));
+            sum = gp_add_saturated(sum, rest_of(&summed, (const char *)rows + row * rec->size, x));
         gp_doc_i64(d, rec->rest[i].id, sum);
     }
     gp_doc_end(d, '}');
@@ -226,6 +237,7 @@ struct gp_report_table *gp_record_table(struct gp_report *r, const struct gp_rec
     if (!n) return NULL;
     struct gp_row_of of = *x;
     of.mem = &r->mem;
+    const struct summed time = summed_of(rec, 1);
     gp_columns_find(&c, rec);
     struct gp_report_table *t = gp_columns_table(r, rec, &c, x);
     size_t shown = top && top < n ? top : n;
@@ -235,7 +247,7 @@ struct gp_report_table *gp_record_table(struct gp_report *r, const struct gp_rec
             gp_columns_put(r, t, &c, row, x);
             if (rec->colour) GP_VEC_PUSH(&t->classes, rec->colour(row));
         } else {
-            left_ns = gp_add_saturated(left_ns, rest_of(rec, 1, row, &of));
+            left_ns = gp_add_saturated(left_ns, rest_of(&time, row, &of));
         }
     }
     gp_record_more(r, t, n - shown, left_ns);
