@@ -63,8 +63,8 @@ void gp_xfer_end(struct gp_buf *to, size_t start, const struct gp_xfer_head *hea
 GP_MUST_CHECK int gp_xfer_open(struct gp_xfer *x, const void *data, size_t n, const struct gp_xfer_head *head,
                                struct gp_err *err);
 
-/* The elements of a GP_VEC, each by FN(x, &element). */
-#define GP_XFER_VEC(x, vec, fn)                                                                              \
+/* The elements of a GP_VEC, each by a call that is given, of &(vec)->at[gp_i_]; and by FN(x, &element). */
+#define GP_XFER_EACH(x, vec, ...)                                                                            \
     do {                                                                                                     \
         size_t gp_n_ = gp_xfer_count((x), (vec)->n, 1);                                                      \
         if (!(x)->save) {                                                                                    \
@@ -72,7 +72,8 @@ GP_MUST_CHECK int gp_xfer_open(struct gp_xfer *x, const void *data, size_t n, co
             if (gp_n_) memset((vec)->at, 0, gp_n_ * sizeof *(vec)->at);                                      \
             (vec)->n = gp_n_;                                                                                \
         }                                                                                                    \
-        for (size_t gp_i_ = 0; gp_i_ < (vec)->n; gp_i_++) fn((x), &(vec)->at[gp_i_]);                        \
+        for (size_t gp_i_ = 0; gp_i_ < (vec)->n; gp_i_++) __VA_ARGS__;                                       \
     } while (0)
+#define GP_XFER_VEC(x, vec, fn) GP_XFER_EACH(x, vec, fn((x), &(vec)->at[gp_i_]))
 
 #endif

@@ -22,16 +22,7 @@ void gp_record_copy(const struct gp_record *rec, void *to, struct gp_strings *st
 void gp_record_release(const struct gp_record *rec, void *rows, size_t n);
 
 /* All of a GP_VEC of rows. */
-#define GP_KEEP_VEC(x, vec, rec)                                                                             \
-    do {                                                                                                     \
-        size_t gp_n_ = gp_xfer_count((x), (vec)->n, 1);                                                      \
-        if (!(x)->save) {                                                                                    \
-            GP_VEC_RESERVE((vec), gp_n_);                                                                    \
-            if (gp_n_) memset((vec)->at, 0, gp_n_ * sizeof *(vec)->at);                                      \
-            (vec)->n = gp_n_;                                                                                \
-        }                                                                                                    \
-        for (size_t gp_i_ = 0; gp_i_ < (vec)->n; gp_i_++) gp_record_xfer((x), (rec), &(vec)->at[gp_i_]);     \
-    } while (0)
+#define GP_KEEP_VEC(x, vec, rec) GP_XFER_EACH(x, vec, gp_record_xfer((x), (rec), &(vec)->at[gp_i_]))
 #define GP_KEEP_FREE(vec, rec)                                                                               \
     do {                                                                                                     \
         gp_record_release((rec), (vec)->at, (vec)->n);                                                       \
