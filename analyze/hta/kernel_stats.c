@@ -8,7 +8,6 @@
 #include "analyze/result/keep.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
-#include "formats/base/str.h"
 
 #define NONE UINT32_MAX
 
@@ -156,9 +155,7 @@ struct gp_row_of gp_hta_kernels_of(const struct gp_hta *h)
 
 GP_GETTER(get_owner)
 {
-    gp_member_name(c, f, row, x);
-    if (c->none && x->labels) gp_cell_label(c, "", 0, GP_TEXT("(outside any)"));
-    c->none &= !x->labels;
+    gp_cell_owner(c, f, row, x, "(outside any)");
 }
 
 static const struct gp_field owner_fields[] = {

@@ -10,15 +10,12 @@
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"
 #include "analyze/result/keep.h"
-#include "formats/base/str.h"
 
 #define AT(member) offsetof(struct gp_op_shape, member)
 
 GP_GETTER(get_operator)
 {
-    gp_member_name(c, f, row, x);
-    if (c->none && x->labels) gp_cell_label(c, "", 0, GP_TEXT("(outside any)"));
-    c->none &= !x->labels;
+    gp_cell_owner(c, f, row, x, "(outside any)");
 }
 
 /* V per NS of what is known, times SCALE. */

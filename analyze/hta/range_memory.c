@@ -6,15 +6,12 @@
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"
 #include "analyze/result/keep.h"
-#include "formats/base/str.h"
 
 #define AT(member) offsetof(struct gp_range_memory, member)
 
 GP_GETTER(get_range)
 {
-    gp_member_name(c, f, row, x);
-    if (c->none && x->labels) gp_cell_label(c, "", 0, GP_TEXT("(outside any range)"));
-    c->none &= !x->labels;
+    gp_cell_owner(c, f, row, x, "(outside any range)");
 }
 
 #define SUM_U64 .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM

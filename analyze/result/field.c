@@ -59,11 +59,6 @@ GETTER(gp_member_u32)
     c->i = MEMBER(uint32_t);
 }
 
-GETTER(gp_member_i32)
-{
-    c->i = MEMBER(int32_t);
-}
-
 GETTER(gp_member_bool)
 {
     c->i = MEMBER(bool);
@@ -80,9 +75,9 @@ GETTER(gp_member_known_i64)
     c->none = c->i < 0;
 }
 
-GETTER(gp_member_known_i32)
+GETTER(gp_member_rank)
 {
-    gp_member_i32(c, f, row, x);
+    c->i = MEMBER(int32_t);
     c->none = c->i < 0;
 }
 
@@ -90,18 +85,6 @@ GETTER(gp_member_id)
 {
     c->none = MEMBER(uint64_t) == UINT64_MAX;
     if (!c->none) gp_member_u64(c, f, row, x);
-}
-
-GETTER(gp_member_id32)
-{
-    c->none = MEMBER(uint32_t) == UINT32_MAX;
-    if (!c->none) gp_member_u32(c, f, row, x);
-}
-
-GETTER(gp_member_positive)
-{
-    gp_member_i64(c, f, row, x);
-    c->none = c->i <= 0;
 }
 
 GETTER(gp_member_positive_double)
@@ -113,11 +96,6 @@ GETTER(gp_member_positive_double)
 GETTER(gp_member_share)
 {
     gp_cell_real(c, gp_pct(MEMBER(int64_t), x->whole_ns));
-}
-
-GETTER(gp_member_rank)
-{
-    gp_member_known_i32(c, f, row, x);
 }
 
 GETTER(gp_member_device)
@@ -142,6 +120,14 @@ GETTER(gp_member_name)
 {
     gp_member_sid(c, f, row, x);
     c->none = !c->text_len;
+}
+
+void gp_cell_owner(struct gp_cell *c, const struct gp_field *f, const void *row, const struct gp_row_of *x,
+                   const char *nobody)
+{
+    gp_member_name(c, f, row, x);
+    if (c->none && x->labels) gp_cell_label(c, "", 0, nobody, strlen(nobody));
+    c->none &= !x->labels;
 }
 
 GETTER(gp_member_kernel)
@@ -209,11 +195,6 @@ static void put_quantile(struct gp_cell *c, const struct gp_dist *d, double q)
 GETTER(gp_member_p50)
 {
     put_quantile(c, gp_member_at(row, f), 0.5);
-}
-
-GETTER(gp_member_p90)
-{
-    put_quantile(c, gp_member_at(row, f), 0.9);
 }
 
 GETTER(gp_member_p99)

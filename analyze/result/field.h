@@ -108,19 +108,18 @@ struct gp_record {
 
 /* ---- getters of members; what each leaves unknown ---- */
 
-gp_field_get gp_member_i64, gp_member_u64, gp_member_u32, gp_member_i32, gp_member_bool, gp_member_double;
-gp_field_get gp_member_known_i64, gp_member_known_i32; /* what is negative */
-gp_field_get gp_member_id, gp_member_id32;             /* uint64_t, uint32_t: what has all bits set */
-gp_field_get gp_member_positive;                       /* int64_t: what is 0 or less */
-gp_field_get gp_member_positive_double;                /* the same of a rate */
-gp_field_get gp_member_sid, gp_member_name;            /* a string: never; where it is empty */
-gp_field_get gp_member_kernel;                         /* the name of a kernel, with its label: never */
-gp_field_get gp_member_share;                          /* int64_t in percent of the whole; 0 of 0 is 0 */
-gp_field_get gp_member_dist;                           /* the whole distribution */
-gp_field_get gp_member_count, gp_member_total;         /* of a distribution: never */
+gp_field_get gp_member_i64, gp_member_u64, gp_member_u32, gp_member_bool, gp_member_double;
+gp_field_get gp_member_known_i64;              /* what is negative */
+gp_field_get gp_member_id;                     /* uint64_t: what has all bits set */
+gp_field_get gp_member_positive_double;        /* a rate: what is 0 or less */
+gp_field_get gp_member_sid, gp_member_name;    /* a string: never; where it is empty */
+gp_field_get gp_member_kernel;                 /* the name of a kernel, with its label: never */
+gp_field_get gp_member_share;                  /* int64_t in percent of the whole; 0 of 0 is 0 */
+gp_field_get gp_member_dist;                   /* the whole distribution */
+gp_field_get gp_member_count, gp_member_total; /* of a distribution: never */
 /* of a distribution: where it is empty */
 gp_field_get gp_member_min, gp_member_max, gp_member_mean, gp_member_stddev;
-gp_field_get gp_member_p50, gp_member_p90, gp_member_p99;
+gp_field_get gp_member_p50, gp_member_p99;
 gp_field_get gp_member_rank, gp_member_process,
     gp_member_device; /* int32_t, negative; uint32_t, never; int64_t, negative */
 
@@ -132,6 +131,9 @@ void gp_cell_text(struct gp_cell *c, const char *s);
 void gp_cell_label(struct gp_cell *c, const char *s, size_t n, const char *label, size_t label_n);
 /* V if it is finite. */
 void gp_cell_real(struct gp_cell *c, double v);
+/* The name of what launched a row, as gp_member_name(); people read NOBODY where it is empty, static. */
+void gp_cell_owner(struct gp_cell *c, const struct gp_field *f, const void *row, const struct gp_row_of *x,
+                   const char *nobody);
 /* PART of WHOLE in percent, unknown if WHOLE is not positive. */
 void gp_cell_share(struct gp_cell *c, double part, double whole);
 static inline const void *gp_member_at(const void *row, const struct gp_field *f)

@@ -53,23 +53,6 @@ void gp_hta_put_word(struct gp_hta_tables *m, struct gp_report_table *t, const c
     gp_report_put_name(m->r, t, word, strlen(word), m->label.data, m->label.n);
 }
 
-void gp_hta_put_mean(struct gp_report_table *t, const struct gp_dist *d)
-{
-    if (!d->n) gp_report_put_none(t);
-    else gp_report_put(t, d->sum / (int64_t)d->n);
-}
-
-void gp_hta_put_id(struct gp_report_table *t, uint64_t id)
-{
-    if (id == GP_NO_ID) gp_report_put_none(t);
-    else gp_report_put(t, (int64_t)id);
-}
-
-void gp_hta_note_more(struct gp_hta_tables *m, struct gp_report_table *t, size_t left, int64_t left_ns)
-{
-    gp_record_more(m->r, t, left, left_ns);
-}
-
 void gp_hta_rank_columns(struct gp_report_table *t)
 {
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
@@ -138,17 +121,5 @@ void gp_hta_put_breakdown(struct gp_report_table *t, const struct gp_breakdown *
 void gp_hta_put_part(struct gp_report_table *t, double part, int64_t whole)
 {
     if (whole) gp_report_put_real(t, 100 * part / (double)whole);
-    else gp_report_put_none(t);
-}
-
-void gp_hta_put_bytes(struct gp_report_table *t, int64_t bytes)
-{
-    if (bytes < 0) gp_report_put_none(t);
-    else gp_report_put(t, bytes);
-}
-
-void gp_hta_put_gbps(struct gp_report_table *t, double gbps)
-{
-    if (gbps > 0) gp_report_put_real(t, gbps);
     else gp_report_put_none(t);
 }

@@ -202,7 +202,7 @@ void gp_hta_table_slow(struct gp_hta_tables *m)
         if (s->kernel) gp_report_put_name(m->r, t, kernel, strlen(kernel), NULL, 0);
         else gp_report_put_none(t);
     }
-    gp_hta_note_more(m, t, h->slow.at.n - n, 0);
+    gp_record_more(m->r, t, h->slow.at.n - n, 0);
 }
 
 /* ---- the map ---- */

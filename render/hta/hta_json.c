@@ -89,9 +89,9 @@ static void put_causes(struct out *o, const int64_t cause_ns[GP_IDLE_CAUSE_COUNT
         gp_doc_null(&o->d, "idle");
         return;
     }
+    struct gp_row_of of = gp_hta_rows_of(o->h, 0);
     gp_doc_object(&o->d, "idle");
-    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++)
-        gp_doc_i64(&o->d, field_of(gp_idle_cause_name((enum gp_idle_cause)c), "_ns").name, cause_ns[c]);
+    gp_record_members(&o->d, &gp_hta_idle_causes, cause_ns, &of);
     gp_doc_end(&o->d, '}');
 }
 
@@ -167,18 +167,18 @@ static void put_kernels(struct out *o)
     gp_record_json(&o->d, &gp_hta_kernels, o->h->kernels.at, o->h->kernels.n, o->top, &of);
 }
 
-/* The first rows of a record of H. */
-static void put_rows(struct out *o, const struct gp_record *rec, const void *rows, size_t n)
-{
-    struct gp_row_of of = gp_hta_rows_of(o->h, 0);
-    gp_record_json(&o->d, rec, rows, n, o->top, &of);
-}
-
-/* All of them, whatever --top is. */
+/* All rows of a record of H, whatever --top is. */
 static void put_all(struct out *o, const struct gp_record *rec, const void *rows, size_t n)
 {
     struct gp_row_of of = gp_hta_rows_of(o->h, 0);
     gp_record_json(&o->d, rec, rows, n, 0, &of);
+}
+
+/* The first ones. */
+static void put_rows(struct out *o, const struct gp_record *rec, const void *rows, size_t n)
+{
+    struct gp_row_of of = gp_hta_rows_of(o->h, 0);
+    gp_record_json(&o->d, rec, rows, n, o->top, &of);
 }
 
 static void put_owners(struct out *o, enum gp_owner_sort sort)

@@ -35,10 +35,6 @@ void gp_hta_put_sid(struct gp_hta_tables *m, struct gp_report_table *t, gp_sid s
 void gp_hta_put_word(struct gp_hta_tables *m, struct gp_report_table *t, const char *word);
 /* The name of a kernel, whose label is shown. */
 void gp_hta_put_kernel(struct gp_hta_tables *m, struct gp_report_table *t, gp_sid sid);
-void gp_hta_put_mean(struct gp_report_table *t, const struct gp_dist *d);
-void gp_hta_put_id(struct gp_report_table *t, uint64_t id);
-/* LEFT rows are not shown; their time, or 0. */
-void gp_hta_note_more(struct gp_hta_tables *m, struct gp_report_table *t, size_t left, int64_t left_ns);
 /* The columns that identify a device, and their cells. */
 void gp_hta_rank_columns(struct gp_report_table *t);
 void gp_hta_put_process(const struct gp_hta_tables *m, struct gp_report_table *t, uint32_t producer);
@@ -49,8 +45,6 @@ void gp_hta_breakdown_columns(struct gp_report_table *t);
 void gp_hta_put_breakdown(struct gp_report_table *t, const struct gp_breakdown *b);
 /* PART of WHOLE in percent; unknown if WHOLE is 0. */
 void gp_hta_put_part(struct gp_report_table *t, double part, int64_t whole);
-void gp_hta_put_bytes(struct gp_report_table *t, int64_t bytes);
-void gp_hta_put_gbps(struct gp_report_table *t, double gbps);
 
 /* The builders: hta_tables_time.c, */
 void gp_hta_table_findings(struct gp_hta_tables *m);

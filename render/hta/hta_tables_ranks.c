@@ -231,7 +231,7 @@ void gp_hta_table_path_names(struct gp_hta_tables *m)
     size_t left = 0;
     int64_t left_ns = 0;
     for (size_t i = 0; i < h->paths.n; i++) add_path_names(m, &h->paths.at[i], t, &left, &left_ns);
-    gp_hta_note_more(m, t, left, left_ns);
+    gp_record_more(m->r, t, left, left_ns);
 }
 
 enum { FEW_RUNS = 10 }; /* of each path where there are many */

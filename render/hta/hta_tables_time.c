@@ -35,7 +35,7 @@ void gp_hta_table_findings(struct gp_hta_tables *m)
         if (is_kernel(h, f->where)) gp_hta_put_kernel(m, t, f->where);
         else gp_hta_put_sid(m, t, f->where);
     }
-    gp_hta_note_more(m, t, h->findings.n - n, 0);
+    gp_record_more(m->r, t, h->findings.n - n, 0);
 }
 
 /* ---- devices ---- */
@@ -228,7 +228,7 @@ void gp_hta_table_culprits(struct gp_hta_tables *m)
             gp_hta_put_sid(m, t, c->op);
             gp_hta_put_sid(m, t, c->api);
         }
-        gp_hta_note_more(m, t, all.n - n, left);
+        gp_record_more(m->r, t, all.n - n, left);
     }
     GP_VEC_FREE(&all);
 }
