@@ -384,4 +384,4 @@ static int read_chrome(struct gp_trace *t, struct gp_input *in, const struct gp_
     return gp_chrome_read_chunked(t, in, opts, GP_CHROME_CHUNK, err);
 }
 
-const struct gp_reader gp_reader_chrome = {"chrome", "Chrome trace JSON", sniff, read_chrome};
+const struct gp_reader gp_reader_chrome = {"chrome", "Chrome trace JSON", sniff, read_chrome, {NULL}};

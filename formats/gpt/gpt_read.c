@@ -511,4 +511,4 @@ static int read_gpt(struct gp_trace *t, struct gp_input *in, const struct gp_rea
     return rc;
 }
 
-const struct gp_reader gp_reader_gpt = {"gpuprof", "gpuprof's binary format", sniff, read_gpt};
+const struct gp_reader gp_reader_gpt = {"gpuprof", "gpuprof's binary format", sniff, read_gpt, {NULL}};

@@ -287,4 +287,4 @@ static int read_hatchet(struct gp_trace *t, struct gp_input *in, const struct gp
     return 0;
 }
 
-const struct gp_reader gp_reader_hatchet = {"hatchet", "Proton's hatchet JSON", sniff, read_hatchet};
+const struct gp_reader gp_reader_hatchet = {"hatchet", "Proton's hatchet JSON", sniff, read_hatchet, {NULL}};

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "formats/base/str.h"
+#include "formats/reader.h"
 #include "render/report/record.h"
 #include "render/schema/records.h"
 
@@ -44,7 +45,27 @@ static int put_record(struct maker *m, bool list, const char *id, size_t n, int 
     return 0;
 }
 
-/* What stands between two @: "list ID", "row ID" or "file NAME". */
+static void put_word(struct gp_buf *to, size_t *count, const char *word, size_t n)
+{
+    gp_buf_printf(to, "%s\"%.*s\"", (*count)++ ? ", " : "", (int)n, word);
+}
+
+/* MORE, N bytes, are further formats, with a blank between two. */
+static void put_formats(struct gp_buf *to, const char *more, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0, end; i < n; i = end + 1) {
+        for (end = i; end < n && more[end] != ' ';) end++;
+        put_word(to, &count, more + i, end - i);
+    }
+    for (size_t i = 0; gp_readers[i]; i++) {
+        const struct gp_reader *r = gp_readers[i];
+        for (const char *const *f = r->formats; *f; f++) put_word(to, &count, *f, strlen(*f));
+        if (!*r->formats) put_word(to, &count, r->name, strlen(r->name));
+    }
+}
+
+/* What stands between two @: "list ID", "row ID", "file NAME" or "formats MORE". */
 static int put_made(struct maker *m, const char *s, size_t n, int indent, struct gp_err *err)
 {
     const char *blank = memchr(s, ' ', n);
@@ -52,9 +73,13 @@ static int put_made(struct maker *m, const char *s, size_t n, int indent, struct
     const char *name = s + word + (blank != NULL);
     size_t left = n - word - (blank != NULL);
     if (gp_is(s, word, "file")) return put_part(m, name, left, err);
+    if (gp_is(s, word, "formats")) {
+        put_formats(m->to, name, left);
+        return 0;
+    }
     bool list = gp_is(s, word, "list");
     if (list || gp_is(s, word, "row")) return put_record(m, list, name, left, indent, err);
-    return gp_fail(err, GP_E_SYNTAX, -1, "'%.*s' is neither list, row nor file", (int)n, s);
+    return gp_fail(err, GP_E_SYNTAX, -1, "'%.*s' is neither list, row, file nor formats", (int)n, s);
 }
 
 /* How far the line of PART that AT is in is indented. */

@@ -3,6 +3,7 @@
  *     "kernels": @list kernels@,       a list of the rows of that record
  *     "sums": @row kernels@,           one of them
  *     @file head.json@                 another part, line by line, which begins here
+ *     [@formats snapshot@]             the formats that gp_readers read, after those named here
  *
  * so that what a record describes is written once. Knows nothing of files: the caller reads them.
  */
