@@ -1,6 +1,9 @@
-/* gp_schema FOLDER TOOL -- prints the JSON Schema of TOOL, made from FOLDER/TOOL.json and the records of its answer. The build
- * makes this program for the tests; it is not installed. */
+/* gp_schema FOLDER TOOL -- prints the JSON Schema of TOOL, made from FOLDER/TOOL.json and the records of its answer.
+ * gp_schema --python -- prints the classes of gputrace's results. The build makes this program for the tests; it is not installed. */
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+#include "render/schema/python.h"
 #include "render/schema/schema.h"
 
 struct folder {
@@ -27,14 +30,17 @@ int main(int argc, char **argv)
 {
     struct gp_buf name = {0}, part = {0}, made = {0};
     struct gp_err err = {0};
-    if (argc != 3) {
-        fputs("usage: gp_schema FOLDER TOOL\n", stderr);
+    bool python = argc == 2 && !strcmp(argv[1], "--python");
+    if (argc != 3 && !python) {
+        fputs("usage: gp_schema FOLDER TOOL | --python\n", stderr);
         return 2;
     }
     struct folder folder = {argv[1]};
-    gp_buf_printf(&name, "%s.json", argv[2]);
-    int failed = read_part(&folder, gp_buf_str(&name), &part, &err) ||
-                 gp_schema_make(&made, argv[2], part.n ? part.data : "", part.n, read_part, &folder, &err);
+    if (python) gp_schema_python(&made);
+    else gp_buf_printf(&name, "%s.json", argv[2]);
+    int failed = !python &&
+                 (read_part(&folder, gp_buf_str(&name), &part, &err) ||
+                  gp_schema_make(&made, argv[2], part.n ? part.data : "", part.n, read_part, &folder, &err));
     if (failed) fprintf(stderr, "gp_schema: %s: %s\n", argv[2], err.msg);
     else if (fwrite(made.data, 1, made.n, stdout) != made.n || fflush(stdout)) failed = 1;
     gp_buf_release(&name);

@@ -167,6 +167,22 @@ class Sessions(unittest.TestCase):
         self.assertTrue(flame.lower().startswith("<!doctype html>"), flame)
         self.assertEqual(rows, 4)
 
+    def test_an_attribute_is_what_json_calls_so(self):
+        compared, wrong, class_ = traced("""
+            gpu.start()
+            with gp.session("x") as s:
+                with gp.range("r"): gpu.launch(3); gpu.copy(1000)
+            def wrongs(rows, objects):
+                for row, o in zip(rows, objects, strict=True):
+                    members = {k.rstrip("_"): v for k, v in vars(row).items()}
+                    yield from (f"{type(row).__name__}.{k}" for k in members.keys() | o.keys()
+                                if k not in members or k not in o or members[k] != o[k])
+            pairs = [(s.kernels, s.hta["kernels"]), (s.ranges, s.hta["ranges"])]
+            out([len(rows) > 0 for rows, _ in pairs], [w for p in pairs for w in wrongs(*p)],
+                [k.class_ for k in s.kernels] == [k["class"] for k in json.loads(s.to_json())["kernels"]])
+        """)
+        self.assertEqual((compared, wrong, class_), ([True, True], [], True))
+
     def test_compare_measure_and_classify(self):
         verdict, count, value, regime, change = traced("""
             gpu.start()

@@ -14,6 +14,12 @@ for part in "$parts"/trace-*.json; do
     "
 done
 
+rows=$GP_SOURCE/collect/python/gputrace/_rows.py
+[ -z "$update" ] || "$make" --python >"$rows" || exit 1
+test_expect_success "the rows of gputrace's results" '
+    "$make" --python >made && test_cmp "$rows" made
+'
+
 test_expect_success 'a record that does not exist is named' '
     mkdir wrong && echo "{ \"rows\": @list nothing@ }" >wrong/trace-hta.json &&
     test_must_fail "$make" wrong trace-hta 2>err && grep "trace-hta has no record .nothing." err

@@ -1,41 +1,9 @@
 """What the programs of the suite say, as small objects that do not change."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Optional, Tuple
 
-
-@dataclass(frozen=True)
-class Kernel:
-    """All calls of one kernel, copy or set. Times are ns of GPU time."""
-    name: str
-    label: str
-    kind: str  #: "compute", "communication" or "memory"
-    count: int
-    total_ns: int
-    mean_ns: float
-    min_ns: int
-    max_ns: int
-    share_pct: float  #: of the time of all GPU events
-
-
-@dataclass(frozen=True)
-class RangeTime:
-    """All calls of one range in a session, with the GPU work that was launched in it and in no range inside."""
-    name: Optional[str]  #: None: outside of all ranges
-    calls: int
-    gpu_events: int
-    gpu_ns: int
-    host_ns: Optional[int]  #: None: reading counters changed it
-
-
-@dataclass(frozen=True)
-class Operator:
-    """All calls of one operator in a session, with the GPU work that was launched in it and in no operator inside."""
-    name: Optional[str]  #: None: outside of all operators
-    calls: int
-    gpu_events: int
-    gpu_ns: int
-    host_ns: Optional[int]  #: None: reading counters changed it
+from ._rows import Kernel, Operator, RangeTime
 
 
 @dataclass(frozen=True)
@@ -124,17 +92,22 @@ class Classification:
         return f"{time}bound by {self.regime}{share}"
 
 
+def _rows(cls, objects):
+    """What a program has left out, being another version, is None."""
+    names = [(f.name, f.name.rstrip("_")) for f in fields(cls)]
+    return tuple(cls(**{name: row.get(member) for name, member in names}) for row in objects)
+
+
 def kernels(hta):
-    return tuple(Kernel(k["name"], k["label"], k["class"], k["count"], k["total_ns"], k["mean_ns"], k["min_ns"], k["max_ns"],
-                        k["share_pct"]) for k in hta["kernels"])
+    return _rows(Kernel, hta["kernels"])
 
 
 def ranges(hta):
-    return tuple(RangeTime(r["name"], r["calls"], r["gpu_events"], r["gpu_ns"], r["host_ns"]) for r in hta["ranges"])
+    return _rows(RangeTime, hta["ranges"])
 
 
 def operators(hta):
-    rows = tuple(Operator(o["name"], o["calls"], o["gpu_events"], o["gpu_ns"], o["host_ns"]) for o in hta["operators"])
+    rows = _rows(Operator, hta["operators"])
     return rows if any(r.name for r in rows) else ()
 
 
@@ -190,4 +163,4 @@ def comparison_of_times(baseline, current):
 
 def plain(value):
     """For JSON."""
-    return asdict(value)
+    return {name.rstrip("_"): member for name, member in asdict(value).items()}
