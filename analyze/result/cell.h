@@ -27,8 +27,10 @@ enum gp_cell_type {
     GP_CELL_CHANGE_NS, /* the same three with their sign: "+1.23 ms" */
     GP_CELL_CHANGE_US,
     GP_CELL_CHANGE_PCT,
+    GP_CELL_CHANGE_BYTES, /* integer bytes with their sign */
     /* What only JSON has: */
     GP_CELL_DIST, /* a distribution, an object of its own */
+    GP_CELL_LIST, /* a list of values: of the first field of another record, one by row */
     GP_CELL_ROWS, /* rows of another record, a list of objects */
     GP_CELL_ROW,  /* one row of another record, an object */
     GP_CELL_PART, /* no value: the fields of another record stand here, of a struct within the row */
@@ -39,9 +41,9 @@ struct gp_cell {
     bool none;    /* unknown or meaningless: "-" in text, empty in CSV */
     uint32_t label_len, text_len;
     union {
-        int64_t i;        /* ID, COUNT, NS, US, BYTES; BOOL: 0 or 1 */
+        int64_t i;        /* ID, COUNT, NS, US, BYTES, CHANGE_BYTES; BOOL: 0 or 1 */
         double d;         /* PCT, GBPS, REAL, NS_REAL */
-        const void *at;   /* DIST, ROW, and ROWS, of which there are text_len */
+        const void *at;   /* DIST, ROW, and LIST and ROWS, of which there are text_len */
         const char *text; /* NAME: the full name; TEXT. NUL-terminated, but may hold NULs */
     };
     const char *label; /* NAME: what is shown; the text itself when no shorter one was given */

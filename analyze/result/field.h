@@ -86,7 +86,7 @@ struct gp_field {
     const char *after; /* tables have the column behind that of this id; NULL: behind the field before it */
     const char *unit;  /* DIST: "_ns", "_bytes" or "" */
     const char *const *words;     /* TEXT: all that it can be, NULL at the end; NULL: anything */
-    const struct gp_record *rows; /* ROWS, ROW, PART: what they are */
+    const struct gp_record *rows; /* LIST, ROWS, ROW, PART: what they are */
     uint8_t keep, merge;          /* enum gp_keep of the member AT; enum gp_merge */
     uint32_t below;               /* U32: what is saved is less than this; 0: anything */
 };
@@ -98,7 +98,7 @@ struct gp_record {
     size_t n, size;   /* fields; bytes of a row */
     const char *note; /* what a row is, for schemas; NULL if the title is enough */
     /* What is summed of rows that are left out, so that rows and rest add up: a count and a time. JSON has "ID_rest" with
-     * the number of rows and these, each the sum of an integer field; tables say the time. {NULL}: they do not split anything. */
+     * the number of rows and these, each the sum of an integer field; tables say the last. {NULL}: they do not split anything. */
     struct gp_rest {
         const char *id, *field;
     } rest[2];

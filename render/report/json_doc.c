@@ -3,7 +3,10 @@
 #include <string.h>
 #include "formats/base/json_write.h"
 
-enum { LINES_TO = 2 }; /* the depth down to which members have lines of their own */
+enum {
+    LINES_TO = 2, /* the depth down to which members have lines of their own */
+    CHUNK = 1 << 20
+};
 
 /* ---- syntax ---- */
 
@@ -17,6 +20,15 @@ void gp_doc_next(struct gp_doc *d)
         gp_buf_putc(d->b, ' ');
     }
     d->comma = true;
+}
+
+bool gp_doc_room(struct gp_doc *d)
+{
+    if (d->to && d->b->n > CHUNK) {
+        gp_output_write(d->to, d->b->data, d->b->n);
+        d->b->n = 0;
+    }
+    return !d->most || d->b->n <= d->most;
 }
 
 void gp_doc_key(struct gp_doc *d, const char *k)

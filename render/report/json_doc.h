@@ -16,6 +16,7 @@
 #include "analyze/view/quality.h"
 #include "formats/base/buf.h"
 #include "formats/base/intern.h"
+#include "formats/base/output.h"
 #include "render/report/report.h"
 
 /* Set .b and .strings, zero the rest. Keys are literals and need no escapes. */
@@ -23,13 +24,17 @@ struct gp_doc {
     struct gp_buf *b;
     const struct gp_strings *strings; /* where sids are from */
     int depth;
-    bool comma; /* something stands before the next member */
+    bool comma;           /* something stands before the next member */
+    struct gp_output *to; /* where what is written goes from time to time; NULL: it stays */
+    size_t most;          /* bytes, if it stays; 0: any number */
 };
 
 /* ---- syntax ---- */
 
 void gp_doc_begin(struct gp_doc *d, char bracket);
 void gp_doc_end(struct gp_doc *d, char bracket);
+/* Is there room for another element of a list? Where d->to is set, much that is written goes there. */
+bool gp_doc_room(struct gp_doc *d);
 /* Call before each element of a list that is not an object. */
 void gp_doc_next(struct gp_doc *d);
 void gp_doc_key(struct gp_doc *d, const char *k);

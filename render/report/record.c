@@ -6,25 +6,20 @@
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"
 
-/* The integer field of rows that their rest sums, by its place in rec->rest. */
-struct summed {
-    const struct gp_field *f; /* NULL: none */
+/* ---- sums ---- */
+
+int64_t gp_record_sum(const struct gp_record *rec, int which, const void *rows, size_t n,
+                      const struct gp_row_of *x)
+{
     size_t base;
-};
-
-static struct summed summed_of(const struct gp_record *rec, int which)
-{
-    struct summed s = {0};
-    if (rec->rest[which].id) s.f = gp_record_field(rec, rec->rest[which].field, &s.base);
-    return s;
-}
-
-/* What ROW adds to the rest; 0 where it is not known. */
-static int64_t rest_of(const struct summed *s, const void *row, const struct gp_row_of *x)
-{
-    if (!s->f) return 0;
-    struct gp_cell c = gp_field_cell(s->f, (const char *)row + s->base, x);
-    return c.none ? 0 : c.i;
+    int64_t sum = 0;
+    const struct gp_field *f =
+        rec->rest[which].id ? gp_record_field(rec, rec->rest[which].field, &base) : NULL;
+    for (size_t i = 0; f && i < n; i++) {
+        struct gp_cell c = gp_field_cell(f, (const char *)rows + i * rec->size + base, x);
+        if (!c.none) sum = gp_add_saturated(sum, c.i);
+    }
+    return sum;
 }
 
 /* ---- JSON ---- */
@@ -59,48 +54,15 @@ void gp_dist_json(struct gp_doc *d, const char *key, const struct gp_dist *v, co
     gp_doc_end(d, '}');
 }
 
-static void put_list(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
-                     const struct gp_row_of *x)
+static void put_value(struct gp_doc *d, const struct gp_cell *c)
 {
-    for (size_t i = 0; i < n; i++) {
-        gp_doc_element(d);
-        gp_record_members(d, rec, (const char *)rows + i * rec->size, x);
-        gp_doc_end(d, '}');
-    }
-    gp_doc_end(d, ']');
-}
-
-/* An object or a list. */
-static void put_inner(struct gp_doc *d, const struct gp_field *f, const struct gp_cell *c,
-                      const struct gp_row_of *x)
-{
-    if (f->type == GP_CELL_DIST) {
-        gp_dist_json(d, f->id, c->at, f->unit);
-    } else if (f->type == GP_CELL_ROWS) {
-        gp_doc_list(d, f->id);
-        put_list(d, f->rows, c->at, c->text_len, x);
-    } else {
-        gp_doc_object(d, f->id);
-        gp_record_members(d, f->rows, c->at, x);
-        gp_doc_end(d, '}');
-    }
-}
-
-void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_cell *c,
-                   const struct gp_row_of *x)
-{
-    if (c->none) {
-        if (!(f->flags & GP_FIELD_OPTIONAL)) gp_doc_null(d, f->id);
-        return;
-    }
     switch ((enum gp_cell_type)c->type) {
     case GP_CELL_NAME:
     case GP_CELL_TEXT:
-        gp_doc_key(d, f->id);
         gp_json_put_string(d->b, c->text, c->text_len);
         break;
     case GP_CELL_BOOL:
-        gp_doc_bool(d, f->id, c->i != 0);
+        gp_buf_puts(d->b, c->i ? "true" : "false");
         break;
     case GP_CELL_ID:
     case GP_CELL_COUNT:
@@ -109,22 +71,54 @@ void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_c
     case GP_CELL_BYTES:
     case GP_CELL_CHANGE_NS:
     case GP_CELL_CHANGE_US:
-        gp_doc_i64(d, f->id, c->i);
+    case GP_CELL_CHANGE_BYTES:
+        gp_buf_put_i64(d->b, c->i);
         break;
     case GP_CELL_PCT:
     case GP_CELL_GBPS:
     case GP_CELL_REAL:
     case GP_CELL_NS_REAL:
     case GP_CELL_CHANGE_PCT:
-        gp_doc_real(d, f->id, c->d);
+        gp_json_put_double(d->b, c->d);
         break;
     case GP_CELL_DIST:
+    case GP_CELL_LIST:
     case GP_CELL_ROWS:
     case GP_CELL_ROW:
-        put_inner(d, f, c, x);
-        break;
     case GP_CELL_PART:
-        break;
+        break; /* gp_field_json() */
+    }
+}
+
+static void put_values(struct gp_doc *d, const struct gp_record *rec, const struct gp_cell *list,
+                       const struct gp_row_of *x)
+{
+    for (size_t i = 0; i < list->text_len; i++) {
+        struct gp_cell c = gp_field_cell(rec->fields, (const char *)list->at + i * rec->size, x);
+        gp_doc_next(d);
+        put_value(d, &c);
+    }
+}
+
+void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_cell *c,
+                   const struct gp_row_of *x)
+{
+    if (c->none) {
+        if (!(f->flags & GP_FIELD_OPTIONAL)) gp_doc_null(d, f->id);
+    } else if (f->type == GP_CELL_DIST) {
+        gp_dist_json(d, f->id, c->at, f->unit);
+    } else if (f->type == GP_CELL_LIST || f->type == GP_CELL_ROWS) {
+        gp_doc_list(d, f->id);
+        if (f->type == GP_CELL_LIST) put_values(d, f->rows, c, x);
+        else gp_record_rows(d, f->rows, c->at, c->text_len, x);
+        gp_doc_end(d, ']');
+    } else if (f->type == GP_CELL_ROW) {
+        gp_doc_object(d, f->id);
+        gp_record_members(d, f->rows, c->at, x);
+        gp_doc_end(d, '}');
+    } else {
+        gp_doc_key(d, f->id);
+        put_value(d, c);
     }
 }
 
@@ -142,35 +136,47 @@ void gp_record_members(struct gp_doc *d, const struct gp_record *rec, const void
     }
 }
 
+enum { TEXTS_AT_ONCE = 1 << 16 }; /* bytes of texts that are made */
+
+void gp_record_rows(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
+                    const struct gp_row_of *x)
+{
+    struct gp_arena mem = {0};
+    struct gp_row_of of = *x;
+    if (!of.mem) of.mem = &mem;
+    for (size_t i = 0; i < n && gp_doc_room(d); i++) {
+        gp_doc_element(d);
+        gp_record_members(d, rec, (const char *)rows + i * rec->size, &of);
+        gp_doc_end(d, '}');
+        if (mem.total > TEXTS_AT_ONCE) gp_arena_release(&mem);
+    }
+    gp_arena_release(&mem);
+}
+
 /* "ID_rest": {...}, of N rows that are not shown. */
 static void put_rest(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
                      const struct gp_row_of *x)
 {
+    struct gp_arena mem = {0};
+    struct gp_row_of of = *x;
+    if (!of.mem) of.mem = &mem;
     gp_doc_next(d);
     gp_buf_printf(d->b, "\"%s_rest\": ", rec->id);
     gp_doc_begin(d, '{');
     gp_doc_u64(d, "rows", n);
-    for (int i = 0; i < 2; i++) {
-        const struct summed summed = summed_of(rec, i);
-        int64_t sum = 0;
-        for (size_t row = 0; row < n; row++)
-            sum = gp_add_saturated(sum, rest_of(&summed, (const char *)rows + row * rec->size, x));
-        gp_doc_i64(d, rec->rest[i].id, sum);
-    }
+    for (int i = 0; i < 2; i++) gp_doc_i64(d, rec->rest[i].id, gp_record_sum(rec, i, rows, n, &of));
     gp_doc_end(d, '}');
+    gp_arena_release(&mem);
 }
 
 void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n, size_t top,
                     const struct gp_row_of *x)
 {
     size_t shown = top && top < n ? top : n;
-    struct gp_arena mem = {0};
-    struct gp_row_of of = *x;
-    if (!of.mem) of.mem = &mem;
     gp_doc_list(d, rec->id);
-    put_list(d, rec, rows, shown, &of);
-    if (rec->rest[0].id) put_rest(d, rec, (const char *)rows + shown * rec->size, n - shown, &of);
-    gp_arena_release(&mem);
+    gp_record_rows(d, rec, rows, shown, x);
+    gp_doc_end(d, ']');
+    if (rec->rest[0].id) put_rest(d, rec, (const char *)rows + shown * rec->size, n - shown, x);
 }
 
 /* ---- tables ---- */
@@ -202,55 +208,67 @@ void gp_columns_put(struct gp_report *r, struct gp_report_table *t, const struct
     }
 }
 
-/* 1 + the column whose rows are parts of a whole; 0: none. */
-static size_t sum_column(const struct gp_report_table *t)
+/* 1 + the column ID; 0: none. */
+static size_t column_of(const struct gp_report_table *t, const char *id)
 {
-    static const char *const ids[] = {"total_ns", "gpu_ns", "idle_ns", "duration_total_ns"};
-    for (size_t c = 0; c < t->columns.n; c++)
-        for (size_t i = 0; i < GP_COUNT(ids); i++)
-            if (!strcmp(t->columns.at[c].id, ids[i])) return c + 1;
+    for (size_t c = 0; id && c < t->columns.n; c++)
+        if (!strcmp(t->columns.at[c].id, id)) return c + 1;
     return 0;
 }
 
-void gp_record_more(struct gp_report *r, struct gp_report_table *t, size_t left, int64_t time_ns)
+static void put_left(struct gp_report *r, struct gp_report_table *t, size_t left, const struct gp_cell *sum,
+                     size_t column)
 {
     if (!left) return;
     struct gp_buf b = {0};
     gp_buf_puts(&b, "and ");
     gp_scale_put_count(&b, left);
     gp_buf_puts(&b, " more");
-    if (time_ns > 0) {
+    if (sum->i) {
         gp_buf_puts(&b, left > 1 ? ", together " : ", ");
-        gp_scale_put(&b, GP_UNIT_NS, time_ns);
-        t->more_column = sum_column(t);
-        t->more_sum = time_ns;
+        gp_cell_put(&b, sum);
+        t->more_column = column;
+        t->more_sum = sum->i;
     }
     t->more = gp_report_str(r, b.data, b.n);
     gp_buf_release(&b);
+}
+
+void gp_record_left(struct gp_report *r, struct gp_report_table *t, const struct gp_record *rec, size_t left,
+                    int64_t sum)
+{
+    size_t base;
+    const struct gp_field *f = rec->rest[1].id ? gp_record_field(rec, rec->rest[1].field, &base) : NULL;
+    struct gp_cell c = {.type = f ? (uint8_t)f->type : GP_CELL_COUNT, .i = f ? sum : 0};
+    put_left(r, t, left, &c, column_of(t, rec->rest[1].field));
+}
+
+void gp_record_more(struct gp_report *r, struct gp_report_table *t, size_t left, int64_t time_ns)
+{
+    static const char *const ids[] = {"total_ns", "gpu_ns", "idle_ns", "duration_total_ns"};
+    struct gp_cell c = {.type = GP_CELL_NS, .i = time_ns > 0 ? time_ns : 0};
+    size_t column = 0;
+    for (size_t i = 0; i < GP_COUNT(ids) && !column; i++) column = column_of(t, ids[i]);
+    put_left(r, t, left, &c, column);
 }
 
 struct gp_report_table *gp_record_table(struct gp_report *r, const struct gp_record *rec, const void *rows,
                                         size_t n, size_t top, const struct gp_row_of *x)
 {
     struct gp_columns c;
-    int64_t left_ns = 0;
     if (!n) return NULL;
     struct gp_row_of of = *x;
     of.mem = &r->mem;
-    const struct summed time = summed_of(rec, 1);
     gp_columns_find(&c, rec);
     struct gp_report_table *t = gp_columns_table(r, rec, &c, x);
     size_t shown = top && top < n ? top : n;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < shown; i++) {
         const void *row = (const char *)rows + i * rec->size;
-        if (i < shown) {
-            gp_columns_put(r, t, &c, row, x);
-            if (rec->colour) GP_VEC_PUSH(&t->classes, rec->colour(row));
-        } else {
-            left_ns = gp_add_saturated(left_ns, rest_of(&time, row, &of));
-        }
+        gp_columns_put(r, t, &c, row, x);
+        if (rec->colour) GP_VEC_PUSH(&t->classes, rec->colour(row));
     }
-    gp_record_more(r, t, n - shown, left_ns);
+    const void *rest = (const char *)rows + shown * rec->size;
+    gp_record_left(r, t, rec, n - shown, gp_record_sum(rec, 1, rest, n - shown, &of));
     gp_columns_release(&c);
     return t;
 }

@@ -20,6 +20,9 @@ void gp_record_members(struct gp_doc *d, const struct gp_record *rec, const void
 /* The first TOP of N rows (0: all) as the list rec->id, and with rec->rest what the others add up to, as "ID_rest". */
 void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n, size_t top,
                     const struct gp_row_of *x);
+/* The same in pieces: N rows as elements of a list that the caller began. */
+void gp_record_rows(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
+                    const struct gp_row_of *x);
 /* One member, as JSON has it. */
 void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_cell *c,
                    const struct gp_row_of *x);
@@ -38,7 +41,14 @@ struct gp_report_table *gp_columns_table(struct gp_report *r, const struct gp_re
                                          const struct gp_columns *c, const struct gp_row_of *x);
 void gp_columns_put(struct gp_report *r, struct gp_report_table *t, const struct gp_columns *c,
                     const void *row, const struct gp_row_of *x);
-/* "and 34 more, together 1.23 ms" below T; nothing where LEFT is 0, no time where TIME_NS is. */
+/* What N rows add to rec->rest[WHICH]. */
+int64_t gp_record_sum(const struct gp_record *rec, int which, const void *rows, size_t n,
+                      const struct gp_row_of *x);
+/* "and 34 more, together 1.23 ms" below T, whose record is REC and where rows with that SUM of its last rest are left out;
+ * nothing where LEFT is 0, no sum where it is 0. */
+void gp_record_left(struct gp_report *r, struct gp_report_table *t, const struct gp_record *rec, size_t left,
+                    int64_t sum);
+/* The same of a table without a record. */
 void gp_record_more(struct gp_report *r, struct gp_report_table *t, size_t left, int64_t time_ns);
 
 /* ---- schemas ---- */

@@ -96,6 +96,7 @@ static void put_value(struct out *o, const struct gp_field *f)
         break;
     case GP_CELL_CHANGE_NS:
     case GP_CELL_CHANGE_US:
+    case GP_CELL_CHANGE_BYTES:
         put_type(o, "integer", flags);
         break;
     case GP_CELL_PCT:
@@ -110,6 +111,11 @@ static void put_value(struct out *o, const struct gp_field *f)
         break;
     case GP_CELL_DIST:
         put_dist(o, f->unit);
+        break;
+    case GP_CELL_LIST:
+        gp_buf_puts(o->b, "\"type\": \"array\", \"items\": {");
+        put_value(o, f->rows->fields);
+        gp_buf_putc(o->b, '}');
         break;
     case GP_CELL_ROWS:
         gp_buf_puts(o->b, "\"type\": \"array\", \"items\": ");

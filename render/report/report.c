@@ -204,7 +204,9 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
         put_ns(b, c->i);
         break;
     case GP_CELL_BYTES:
+    case GP_CELL_CHANGE_BYTES:
         if (c->i < 0) gp_buf_putc(b, '-');
+        else if (c->i && c->type == GP_CELL_CHANGE_BYTES) gp_buf_putc(b, '+');
         gp_scale_put(b, GP_UNIT_BYTES, c->i < 0 ? -c->i : c->i);
         break;
     case GP_CELL_PCT:
@@ -233,6 +235,7 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
         put_change_pct(b, c->d);
         break;
     case GP_CELL_DIST:
+    case GP_CELL_LIST:
     case GP_CELL_ROWS:
     case GP_CELL_ROW:
     case GP_CELL_PART:

@@ -72,6 +72,7 @@ static void put_cell(struct gp_buf *b, const struct gp_cell *c)
     case GP_CELL_US:
     case GP_CELL_CHANGE_NS:
     case GP_CELL_CHANGE_US:
+    case GP_CELL_CHANGE_BYTES:
     case GP_CELL_BYTES:
         gp_buf_put_i64(b, c->i);
         break;
@@ -83,6 +84,7 @@ static void put_cell(struct gp_buf *b, const struct gp_cell *c)
         gp_json_put_double(b, c->d);
         break;
     case GP_CELL_DIST:
+    case GP_CELL_LIST:
     case GP_CELL_ROWS:
     case GP_CELL_ROW:
     case GP_CELL_PART:

@@ -88,6 +88,7 @@ static bool is_empty(const struct gp_report_table *t, size_t column)
         case GP_CELL_US:
         case GP_CELL_CHANGE_NS:
         case GP_CELL_CHANGE_US:
+        case GP_CELL_CHANGE_BYTES:
         case GP_CELL_BYTES:
             if (c->i) return false;
             break;
@@ -99,6 +100,7 @@ static bool is_empty(const struct gp_report_table *t, size_t column)
             if (c->d != 0) return false;
             break;
         case GP_CELL_DIST:
+        case GP_CELL_LIST:
         case GP_CELL_ROWS:
         case GP_CELL_ROW:
         case GP_CELL_PART:
