@@ -21,12 +21,25 @@ void gp_cell_text(struct gp_cell *c, const char *s)
     gp_cell_label(c, s, strlen(s), NULL, 0);
 }
 
+void gp_cell_list(struct gp_cell *c, const void *at, size_t n)
+{
+    c->at = at;
+    c->text_len = (uint32_t)n;
+}
+
 void gp_cell_label(struct gp_cell *c, const char *s, size_t n, const char *label, size_t label_n)
 {
     c->text = s;
     c->text_len = (uint32_t)n;
     c->label = label ? label : s;
     c->label_len = (uint32_t)(label ? label_n : n);
+}
+
+void gp_cell_take(struct gp_cell *c, struct gp_buf *b, const struct gp_row_of *x)
+{
+    c->none = !b->n;
+    if (b->n) gp_cell_label(c, gp_arena_strndup(x->mem, b->data, b->n), b->n, NULL, 0);
+    gp_buf_release(b);
 }
 
 void gp_cell_real(struct gp_cell *c, double v)
@@ -75,10 +88,21 @@ GETTER(gp_member_known_i64)
     c->none = c->i < 0;
 }
 
-GETTER(gp_member_rank)
+GETTER(gp_member_known_i32)
 {
     c->i = MEMBER(int32_t);
     c->none = c->i < 0;
+}
+
+GETTER(gp_member_known_double)
+{
+    gp_member_double(c, f, row, x);
+    c->none |= c->d < 0;
+}
+
+GETTER(gp_member_rank)
+{
+    gp_member_known_i32(c, f, row, x);
 }
 
 GETTER(gp_member_id)

@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 #include "analyze/result/cell.h"
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
@@ -71,7 +72,7 @@ enum {
     GP_FIELD_NULL = 32,      /* may be unknown: null in JSON, an empty cell elsewhere */
     GP_FIELD_SIGNED = 64,    /* may be negative */
     GP_FIELD_TABLES = 128,   /* not in JSON, which has it in an object: "delay_mean_ns" is delay.mean_ns */
-    GP_FIELD_OPTIONAL = 256, /* not in every object: left out where it is unknown */
+    GP_FIELD_OPTIONAL = 256, /* not in every object: left out where it is unknown, unless that is null */
     GP_FIELD_TIMED = 512     /* unknown where times between launches mean nothing */
 };
 
@@ -98,7 +99,8 @@ struct gp_record {
     size_t n, size;   /* fields; bytes of a row */
     const char *note; /* what a row is, for schemas; NULL if the title is enough */
     /* What is summed of rows that are left out, so that rows and rest add up: a count and a time. JSON has "ID_rest" with
-     * the number of rows and these, each the sum of an integer field; tables say the last. {NULL}: they do not split anything. */
+     * the number of rows and these, each the sum of an integer field; tables say the last. {NULL}: they do not split anything;
+     * without ids JSON has no rest, because it has all rows. */
     struct gp_rest {
         const char *id, *field;
     } rest[2];
@@ -109,7 +111,7 @@ struct gp_record {
 /* ---- getters of members; what each leaves unknown ---- */
 
 gp_field_get gp_member_i64, gp_member_u64, gp_member_u32, gp_member_bool, gp_member_double;
-gp_field_get gp_member_known_i64;              /* what is negative */
+gp_field_get gp_member_known_i64, gp_member_known_i32, gp_member_known_double; /* what is negative */
 gp_field_get gp_member_id;                     /* uint64_t: what has all bits set */
 gp_field_get gp_member_positive_double;        /* a rate: what is 0 or less */
 gp_field_get gp_member_sid, gp_member_name;    /* a string: never; where it is empty */
@@ -127,6 +129,10 @@ gp_field_get gp_member_rank, gp_member_process,
 
 /* Our own text, static or in X->mem. */
 void gp_cell_text(struct gp_cell *c, const char *s);
+/* The text of B, which is released, in X->mem; unknown where it is empty. */
+void gp_cell_take(struct gp_cell *c, struct gp_buf *b, const struct gp_row_of *x);
+/* LIST, ROWS: the N that begin AT. */
+void gp_cell_list(struct gp_cell *c, const void *at, size_t n);
 /* Bytes of a string with a form that people read instead; the same: LABEL is NULL. Both live as long as the row. */
 void gp_cell_label(struct gp_cell *c, const char *s, size_t n, const char *label, size_t label_n);
 /* V if it is finite. */

@@ -14,7 +14,7 @@ int64_t gp_record_sum(const struct gp_record *rec, int which, const void *rows, 
     size_t base;
     int64_t sum = 0;
     const struct gp_field *f =
-        rec->rest[which].id ? gp_record_field(rec, rec->rest[which].field, &base) : NULL;
+        rec->rest[which].field ? gp_record_field(rec, rec->rest[which].field, &base) : NULL;
     for (size_t i = 0; f && i < n; i++) {
         struct gp_cell c = gp_field_cell(f, (const char *)rows + i * rec->size + base, x);
         if (!c.none) sum = gp_add_saturated(sum, c.i);
@@ -104,7 +104,7 @@ void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_c
                    const struct gp_row_of *x)
 {
     if (c->none) {
-        if (!(f->flags & GP_FIELD_OPTIONAL)) gp_doc_null(d, f->id);
+        if (!(f->flags & GP_FIELD_OPTIONAL) || f->flags & GP_FIELD_NULL) gp_doc_null(d, f->id);
     } else if (f->type == GP_CELL_DIST) {
         gp_dist_json(d, f->id, c->at, f->unit);
     } else if (f->type == GP_CELL_LIST || f->type == GP_CELL_ROWS) {
@@ -238,7 +238,7 @@ void gp_record_left(struct gp_report *r, struct gp_report_table *t, const struct
                     int64_t sum)
 {
     size_t base;
-    const struct gp_field *f = rec->rest[1].id ? gp_record_field(rec, rec->rest[1].field, &base) : NULL;
+    const struct gp_field *f = rec->rest[1].field ? gp_record_field(rec, rec->rest[1].field, &base) : NULL;
     struct gp_cell c = {.type = f ? (uint8_t)f->type : GP_CELL_COUNT, .i = f ? sum : 0};
     put_left(r, t, left, &c, column_of(t, rec->rest[1].field));
 }

@@ -27,6 +27,7 @@ static const char *type_of(const struct gp_field *f)
     case GP_CELL_BYTES:
     case GP_CELL_CHANGE_NS:
     case GP_CELL_CHANGE_US:
+    case GP_CELL_CHANGE_BYTES:
         return "int";
     case GP_CELL_PCT:
     case GP_CELL_GBPS:
@@ -34,6 +35,7 @@ static const char *type_of(const struct gp_field *f)
     case GP_CELL_NS_REAL:
     case GP_CELL_CHANGE_PCT:
         return "float";
+    case GP_CELL_LIST:
     case GP_CELL_ROWS:
         return "list";
     case GP_CELL_DIST:
