@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include "analyze/compile/break_family.h"
 #include "analyze/diff/profile.h"
+#include "analyze/result/field.h"
 #include "analyze/view/quality.h"
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
@@ -116,6 +117,8 @@ struct gp_compile_break {
     uint32_t recompile;           /* too many recompiles: index into recompiles; GP_CLOG_NONE */
     bool is_new;                  /* not in the baseline that was given */
 };
+
+extern const struct gp_record gp_compile_breaks[2]; /* with the line of source: [1] */
 
 /* ---- recompiles ---- */
 
@@ -322,6 +325,9 @@ void gp_compile_key(const struct gp_compile *c, enum gp_compile_finding kind, si
 size_t gp_compile_findings(const struct gp_compile *c, enum gp_compile_finding kind);
 /* Breaks that are not the consequence of another one. */
 size_t gp_compile_own_breaks(const struct gp_compile *c);
+
+/* What getters of all records look at. */
+struct gp_row_of gp_compile_rows_of(const struct gp_compile *c);
 
 static inline const char *gp_compile_str(const struct gp_compile *c, gp_sid sid)
 {

@@ -1,7 +1,198 @@
 /* Graph breaks: the union of all places where the log has them, one row per kind and place. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
+#include "analyze/compile/compile_text.h"
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_compile_break, member)
+
+static const struct gp_break_family_row *family_of(const void *row)
+{
+    return &gp_break_families[((const struct gp_compile_break *)row)->family];
+}
+
+GP_GETTER(get_number)
+{
+    c->i = (const struct gp_compile_break *)row - ((const struct gp_compile *)x->of)->breaks.at + 1;
+}
+
+GP_GETTER(get_id)
+{
+    struct gp_buf b = {0};
+    const int32_t number = ((const struct gp_compile_break *)row)->number;
+    if (number >= 0) gp_buf_printf(&b, "GB%04" PRId32, number);
+    gp_cell_take(c, &b, x);
+}
+
+/* People read what we call it; the compiler's words where we have none. */
+GP_GETTER(get_family)
+{
+    const struct gp_compile_break *b = row;
+    const char *name = family_of(b)->name, *title = family_of(b)->title;
+    if (b->family == GP_FAMILY_OTHER || b->family == GP_FAMILY_COMPILER)
+        title = gp_string(x->strings, b->kind);
+    gp_cell_label(c, name, strlen(name), title, strlen(title));
+}
+
+GP_GETTER(get_place)
+{
+    const struct gp_compile_break *b = row;
+    struct gp_buf text = {0};
+    gp_compile_put_place(&text, x->of, b->file, b->line, b->function);
+    gp_cell_take(c, &text, x);
+}
+
+GP_GETTER(get_via)
+{
+    const struct gp_compile_break *b = row;
+    struct gp_buf text = {0};
+    if (b->via_file)
+        gp_buf_printf(&text, "%s:%" PRId32, gp_compile_short_path(gp_string(x->strings, b->via_file)),
+                      b->via_line);
+    gp_cell_take(c, &text, x);
+}
+
+GP_GETTER(get_via_line)
+{
+    gp_member_known_i32(c, f, row, x);
+    c->none |= !((const struct gp_compile_break *)row)->via_file;
+}
+
+GP_GETTER(get_compile_ids)
+{
+    const struct gp_compile_break *b = row;
+    gp_cell_list(c, GP_VEC_FROM(&((const struct gp_compile *)x->of)->ids, b->first_id), b->n_ids);
+}
+
+GP_GETTER(get_ranks)
+{
+    const struct gp_compile_break *b = row;
+    gp_cell_list(c, GP_VEC_FROM(&((const struct gp_compile *)x->of)->ranks, b->first_rank), b->n_ranks);
+}
+
+/* People read it in a few words. */
+GP_GETTER(get_action)
+{
+    const struct gp_compile_break *b = row;
+    struct gp_buf text = {0};
+    gp_cell_text(c, family_of(b)->action);
+    if (!x->labels) return;
+    if (b->caused_by != GP_CLOG_NONE) gp_buf_printf(&text, "fix %" PRIu32 " first", b->caused_by + 1);
+    else if (b->recompile != GP_CLOG_NONE) gp_buf_printf(&text, "see recompile %" PRIu32, b->recompile + 1);
+    else gp_buf_puts(&text, family_of(b)->brief);
+    gp_cell_label(c, c->text, c->text_len, gp_arena_strndup(x->mem, text.data, text.n), text.n);
+    gp_buf_release(&text);
+}
+
+GP_GETTER(get_check)
+{
+    gp_cell_text(c, family_of(row)->check);
+}
+
+GP_GETTER(get_effort)
+{
+    gp_cell_text(c, family_of(row)->effort);
+}
+
+GP_GETTER(get_rest)
+{
+    gp_cell_text(c, ((const struct gp_compile_break *)row)->whole_frame ? "eager" : "split");
+}
+
+/* An index; GP_CLOG_NONE: unknown. */
+GP_GETTER(get_index)
+{
+    gp_member_u32(c, f, row, x);
+    c->none = c->i == GP_CLOG_NONE;
+}
+
+static const char *const source_names[] = {"artifact", "metrics", "text", "restart", NULL};
+
+GP_GETTER(get_sources)
+{
+    const uint32_t bits = ((const struct gp_compile_break *)row)->sources;
+    uint32_t *list = gp_arena_alloc(x->mem, GP_COUNT(source_names) * sizeof *list);
+    size_t n = 0;
+    for (uint32_t i = 0; source_names[i]; i++)
+        if (bits >> i & 1) list[n++] = i;
+    gp_cell_list(c, list, n);
+}
+
+GP_GETTER(get_source)
+{
+    gp_cell_text(c, source_names[*(const uint32_t *)row]);
+}
+
+#define X(id, name) name,
+static const char *const families[] = {GP_BREAK_FAMILIES(X) NULL};
+#undef X
+static const char *const efforts[] = {"small", "medium", "large", NULL};
+static const struct gp_field rank_field[] = {{.type = GP_CELL_ID, .get = gp_member_rank}};
+static const struct gp_record ranks = {.fields = rank_field, .n = 1, .size = sizeof(int32_t)};
+static const struct gp_field source_field[] = {
+    {.type = GP_CELL_TEXT, .get = get_source, .words = source_names}};
+static const struct gp_record sources = {.fields = source_field, .n = 1, .size = sizeof(uint32_t)};
+static const struct gp_field break_fields[] = {
+    {"number", "#", GP_CELL_ID, get_number, 0, .flags = GP_FIELD_TABLES},
+    {"place", "Place", GP_CELL_NAME, get_place, 0, .help = "innermost line of the program",
+     .flags = GP_FIELD_TABLES},
+    {"id", "Id", GP_CELL_TEXT, get_id, 0, .help = "number in the registry of the compiler",
+     .flags = GP_COLUMN_SPARE | GP_FIELD_NULL, .after = "rest"},
+    {"family", "Reason", GP_CELL_NAME, get_family, 0, .words = families},
+    {"kind", "Kind", GP_CELL_NAME, gp_member_sid, AT(kind), .help = "in the compiler's words",
+     .flags = GP_COLUMN_WIDE, .after = "id"},
+    {"file", NULL, GP_CELL_NAME, gp_compile_get_path, AT(file), .flags = GP_FIELD_NULL},
+    {"line", NULL, GP_CELL_ID, gp_member_known_i32, AT(line), .flags = GP_FIELD_NULL},
+    {"function", NULL, GP_CELL_NAME, gp_member_name, AT(function), .flags = GP_FIELD_NULL},
+    {"via_file", NULL, GP_CELL_NAME, gp_compile_get_path, AT(via_file),
+     .help = "the library that the place calls, where it breaks in there", .flags = GP_FIELD_NULL},
+    {"via_line", NULL, GP_CELL_ID, get_via_line, AT(via_line), .flags = GP_FIELD_NULL},
+    {"count", "Times", GP_CELL_COUNT, gp_member_u32, AT(count), .help = "compiles that broke there",
+     .flags = GP_COLUMN_SPARE},
+    {"compile_ids", NULL, GP_CELL_LIST, get_compile_ids, 0, .help = "as many as count",
+     .rows = &gp_compile_sids},
+    {"ranks", NULL, GP_CELL_LIST, get_ranks, 0, .help = "of the processes that broke there", .rows = &ranks},
+    {"action", "Do", GP_CELL_TEXT, get_action, 0, .after = "id"},
+    {"via", "Inside", GP_CELL_NAME, get_via, 0, .help = "the line of a library that the place calls",
+     .flags = GP_COLUMN_BELOW | GP_FIELD_TABLES | GP_FIELD_NULL, .after = "action"},
+    {"check", "Check", GP_CELL_TEXT, get_check, 0, .flags = GP_COLUMN_WIDE, .after = "kind"},
+    {"effort", "Effort", GP_CELL_TEXT, get_effort, 0, .flags = GP_COLUMN_WIDE, .words = efforts,
+     .after = "kind"},
+    {"hint", "Hint of the log", GP_CELL_NAME, gp_member_name, AT(hint),
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .after = "kind"},
+    {"explanation", NULL, GP_CELL_NAME, gp_member_name, AT(explanation), .flags = GP_FIELD_NULL},
+    {"whole_frame", NULL, GP_CELL_BOOL, gp_member_bool, AT(whole_frame),
+     .help = "the function runs without being compiled"},
+    {"cost_ns", "Per step", GP_CELL_NS, gp_member_known_i64, AT(cost_ns),
+     .help = "GPU idle time at the break, per step of the trace", .flags = GP_FIELD_NULL},
+    {"rest", "Rest", GP_CELL_TEXT, get_rest, 0, .help = "what becomes of the function",
+     .flags = GP_COLUMN_SPARE | GP_FIELD_TABLES},
+    {"caused_by", NULL, GP_CELL_ID, get_index, AT(caused_by),
+     .help = "index of the break that this one is the consequence of", .flags = GP_FIELD_NULL},
+    {"recompile", NULL, GP_CELL_ID, get_index, AT(recompile),
+     .help = "index of the recompile that is the cause", .flags = GP_FIELD_NULL},
+    {"sources", NULL, GP_CELL_LIST, get_sources, 0, .help = "where the log has it", .rows = &sources},
+    {"new", NULL, GP_CELL_BOOL, gp_member_bool, AT(is_new), .help = "not in the baseline of --against"},
+    {"code", "Line", GP_CELL_NAME, gp_member_name, AT(code), .help = "as the log has it; only with --code",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL | GP_FIELD_OPTIONAL},
+};
+#undef AT
+
+#define BREAKS(fields_n)                                                                                     \
+    {                                                                                                        \
+        "breaks", "Graph breaks", break_fields, fields_n, sizeof(struct gp_compile_break),                   \
+            .note = "a place that breaks graphs, once per reason", .rest = {                                 \
+                {0},                                                                                         \
+                {NULL, "cost_ns"}                                                                            \
+            }                                                                                                \
+    }
+const struct gp_record gp_compile_breaks[2] = {BREAKS(GP_COUNT(break_fields) - 1),
+                                               BREAKS(GP_COUNT(break_fields))};
+
+/* ---- finding them ---- */
 
 /* A row of the log, with the row of the result that it belongs to. */
 struct member {

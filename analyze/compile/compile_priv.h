@@ -23,6 +23,10 @@ struct gp_compile_frame *gp_compile_frame_of(struct gp_compile *c, uint32_t proc
 bool gp_compile_in_steps(const struct gp_compile_trace *t, int64_t at_ns);
 /* Is it a failure of the compiler that comes back with each compile of the function? One with a number is an ordinary break. */
 bool gp_compile_in_vain(const struct gp_compile_break *b);
+/* What lists of strings are of. */
+extern const struct gp_record gp_compile_sids;
+/* The getter of a file, as gp_compile_short_path() has it; unknown where there is none. */
+gp_field_get gp_compile_get_path;
 /* A printed string in the log's table. */
 gp_sid gp_compile_print(struct gp_compile *c, const char *fmt, ...) GP_PRINTF(2, 3);
 /* "f" of "torch_dynamo_resume_in_f_at_10", whose line becomes *LINE; otherwise the name as it is, and -1. */

@@ -5,7 +5,7 @@
 #include "formats/base/str.h"
 #include "render/compile/compile_icicle.h"
 #include "render/compile/compile_tables.h"
-#include "render/compile/compile_words.h"
+#include "analyze/compile/compile_text.h"
 #include "render/draw/chart_svg.h"
 #include "render/page/page_doc.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/scale.h"
-#include "render/compile/compile_words.h"
+#include "analyze/compile/compile_text.h"
 #include "render/draw/text.h"
 
 enum { WIDTH = 1160, ROW = 20, MOST_DEPTH = 24, MOST_RECTS = 2500, LEAST_TEXT = 40 };

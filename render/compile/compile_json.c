@@ -4,12 +4,14 @@
 #include <string.h>
 #include "formats/base/json_write.h"
 #include "formats/base/str.h"
-#include "render/compile/compile_words.h"
+#include "analyze/compile/compile_text.h"
 #include "render/report/json_doc.h"
+#include "render/report/record.h"
 #include "render/compile/compile_verdict.h"
 
 struct writer {
     struct gp_doc d;
+    struct gp_row_of of;
     const struct gp_compile *c;
     const struct gp_compile_log *log;
 };
@@ -242,61 +244,6 @@ static void put_time(struct writer *w)
 
 /* ---- breaks and recompiles ---- */
 
-static void put_sources(struct gp_doc *d, uint32_t sources)
-{
-    static const char *const names[] = {"artifact", "metrics", "text", "restart"};
-    gp_doc_list(d, "sources");
-    for (int i = 0; i < 4; i++) {
-        if (!(sources >> i & 1)) continue;
-        gp_doc_next(d);
-        gp_json_put_string(d->b, names[i], strlen(names[i]));
-    }
-    gp_doc_end(d, ']');
-}
-
-static void put_break(struct writer *w, const struct gp_compile_break *b)
-{
-    struct gp_doc *d = &w->d;
-    const struct gp_break_family_row *f = &gp_break_families[b->family];
-    struct gp_buf id = {0};
-    gp_doc_element(d);
-    if (b->number >= 0) {
-        gp_buf_printf(&id, "GB%04d", (int)b->number);
-        gp_doc_cstr(d, "id", gp_buf_str(&id));
-    } else {
-        gp_doc_null(d, "id");
-    }
-    gp_buf_release(&id);
-    gp_doc_cstr(d, "family", f->name);
-    gp_doc_sid(d, "kind", b->kind);
-    put_path(w, "file", b->file);
-    gp_doc_known(d, "line", b->line);
-    gp_doc_name(d, "function", b->function);
-    put_path(w, "via_file", b->via_file);
-    gp_doc_known(d, "via_line", b->via_file ? b->via_line : -1);
-    gp_doc_u64(d, "count", b->count);
-    gp_doc_sids(&w->d, "compile_ids", GP_VEC_FROM(&w->c->ids, b->first_id), b->n_ids);
-    gp_doc_list(d, "ranks");
-    for (uint32_t i = 0; i < b->n_ranks; i++) {
-        gp_doc_next(d);
-        gp_buf_put_i64(d->b, w->c->ranks.at[b->first_rank + i]);
-    }
-    gp_doc_end(d, ']');
-    gp_doc_cstr(d, "action", f->action);
-    gp_doc_cstr(d, "check", f->check);
-    gp_doc_cstr(d, "effort", f->effort);
-    gp_doc_name(d, "hint", b->hint);
-    gp_doc_name(d, "explanation", b->explanation);
-    gp_doc_bool(d, "whole_frame", b->whole_frame);
-    gp_doc_known(d, "cost_ns", b->cost_ns);
-    gp_doc_known(d, "caused_by", b->caused_by == GP_CLOG_NONE ? -1 : (int64_t)b->caused_by);
-    gp_doc_known(d, "recompile", b->recompile == GP_CLOG_NONE ? -1 : (int64_t)b->recompile);
-    put_sources(d, b->sources);
-    gp_doc_bool(d, "new", b->is_new);
-    if (w->log->keep_code) gp_doc_name(d, "code", b->code);
-    gp_doc_end(d, '}');
-}
-
 static void put_recompile(struct writer *w, const struct gp_compile_recompile *r)
 {
     struct gp_doc *d = &w->d;
@@ -511,7 +458,8 @@ static int64_t step_of(const struct gp_compile *c)
 
 void gp_compile_json_write(struct gp_buf *b, const struct gp_compile *c, const char *version)
 {
-    struct writer w = {.d = {.b = b, .strings = &c->log->strings}, .c = c, .log = c->log};
+    struct writer w = {
+        .d = {.b = b, .strings = &c->log->strings}, .of = gp_compile_rows_of(c), .c = c, .log = c->log};
     struct gp_doc *d = &w.d;
     gp_doc_begin(d, '{');
     put_head(&w, version);
@@ -521,9 +469,7 @@ void gp_compile_json_write(struct gp_buf *b, const struct gp_compile *c, const c
     gp_doc_list(d, "frames");
     for (size_t i = 0; i < c->frames.n; i++) put_frame(&w, &c->frames.at[i]);
     gp_doc_end(d, ']');
-    gp_doc_list(d, "breaks");
-    for (size_t i = 0; i < c->breaks.n; i++) put_break(&w, &c->breaks.at[i]);
-    gp_doc_end(d, ']');
+    gp_record_json(d, &gp_compile_breaks[w.log->keep_code], c->breaks.at, c->breaks.n, 0, &w.of);
     gp_doc_list(d, "recompiles");
     for (size_t i = 0; i < c->recompiles.n; i++) put_recompile(&w, &c->recompiles.at[i]);
     gp_doc_end(d, ']');

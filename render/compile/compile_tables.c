@@ -6,13 +6,15 @@
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/compile/compile_verdict.h"
-#include "render/compile/compile_words.h"
+#include "render/report/record.h"
+#include "analyze/compile/compile_text.h"
 
 #define COLUMN gp_report_column
 
 struct maker {
     struct gp_report *r;
     const struct gp_compile *c;
+    struct gp_row_of of;
     size_t top;
     struct gp_buf text;
 };
@@ -58,76 +60,16 @@ static void say_more(struct maker *m, struct gp_report_table *t, size_t n)
 
 /* ---- breaks ---- */
 
-/* What to do, in a few words. */
-static void put_do(struct maker *m, struct gp_report_table *t, const struct gp_compile_break *b)
-{
-    const struct gp_break_family_row *f = &gp_break_families[b->family];
-    if (b->caused_by != GP_CLOG_NONE) gp_buf_printf(&m->text, "fix %" PRIu32 " first", b->caused_by + 1);
-    else if (b->recompile != GP_CLOG_NONE)
-        gp_buf_printf(&m->text, "see recompile %" PRIu32, b->recompile + 1);
-    else gp_buf_puts(&m->text, f->brief);
-    put_scratch(m, t);
-}
-
-static void put_break(struct maker *m, struct gp_report_table *t, size_t i)
-{
-    const struct gp_compile *c = m->c;
-    const struct gp_compile_break *b = &c->breaks.at[i];
-    gp_report_put(t, (int64_t)i + 1);
-    gp_compile_put_place(&m->text, c, b->file, b->line, b->function);
-    gp_report_put_name(m->r, t, gp_buf_str(&m->text), m->text.n, NULL, 0);
-    m->text.n = 0;
-    gp_compile_put_kind(&m->text, c, b);
-    put_scratch(m, t);
-    gp_report_put(t, b->count);
-    if (b->cost_ns >= 0) gp_report_put(t, b->cost_ns);
-    else gp_report_put_none(t);
-    gp_buf_puts(&m->text, b->whole_frame ? "eager" : "split");
-    put_scratch(m, t);
-    if (b->number >= 0) gp_buf_printf(&m->text, "GB%04" PRId32, b->number);
-    put_scratch(m, t);
-    put_do(m, t, b);
-    if (b->via_file) {
-        gp_buf_printf(&m->text, "%s:%" PRId32, gp_compile_short_path(gp_compile_str(c, b->via_file)),
-                      b->via_line);
-        gp_report_put_name(m->r, t, gp_buf_str(&m->text), m->text.n, NULL, 0);
-        m->text.n = 0;
-    } else {
-        gp_report_put_none(t);
-    }
-    put_sid(m, t, b->kind);
-    put_sid(m, t, b->hint);
-    gp_report_put_text(m->r, t, gp_break_families[b->family].effort);
-    gp_report_put_text(m->r, t, gp_break_families[b->family].check);
-    if (c->log->keep_code) put_sid(m, t, b->code);
-}
-
 static void add_breaks(struct maker *m)
 {
     const struct gp_compile *c = m->c;
-    if (!c->breaks.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "breaks", "Graph breaks");
+    struct gp_report_table *t = gp_record_table(m->r, &gp_compile_breaks[c->log->keep_code], c->breaks.at,
+                                                c->breaks.n, m->top, &m->of);
+    if (!t) return;
     gp_compile_put_count(&m->text, gp_compile_own_breaks(c), "place", "places");
     gp_buf_puts(&m->text, "; \"eager\" means that the whole function runs without being compiled.");
     t->note = gp_report_str(m->r, m->text.data, m->text.n);
     m->text.n = 0;
-    COLUMN(t, "number", "#", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "place", "Place", GP_CELL_NAME, 0, "innermost line of the program");
-    COLUMN(t, "family", "Reason", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "count", "Times", GP_CELL_COUNT, GP_COLUMN_SPARE, "compiles that broke there");
-    COLUMN(t, "cost_ns", "Per step", GP_CELL_NS, 0, "GPU idle time at the break, per step of the trace");
-    COLUMN(t, "rest", "Rest", GP_CELL_TEXT, GP_COLUMN_SPARE, "what becomes of the function");
-    COLUMN(t, "id", "Id", GP_CELL_TEXT, GP_COLUMN_SPARE, "number in the registry of the compiler");
-    COLUMN(t, "action", "Do", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "via", "Inside", GP_CELL_NAME, GP_COLUMN_BELOW, "the line of a library that the place calls");
-    COLUMN(t, "kind", "In the compiler's words", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "hint", "Hint of the log", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "effort", "Effort", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "check", "Check", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
-    if (c->log->keep_code) COLUMN(t, "code", "Line", GP_CELL_NAME, GP_COLUMN_WIDE, "as the log has it");
-    size_t n = shown(m, c->breaks.n);
-    for (size_t i = 0; i < n; i++) put_break(m, t, i);
-    say_more(m, t, c->breaks.n);
 }
 
 /* ---- recompiles ---- */
@@ -451,7 +393,7 @@ static void add_kernels(struct maker *m)
 
 void gp_compile_report(struct gp_report *r, const struct gp_compile *c, size_t top)
 {
-    struct maker m = {.r = r, .c = c, .top = top};
+    struct maker m = {.r = r, .c = c, .of = gp_compile_rows_of(c), .top = top};
     gp_compile_quality(r, c);
     gp_compile_verdict(r, c);
     add_breaks(&m);

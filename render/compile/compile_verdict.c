@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "formats/base/scale.h"
-#include "render/compile/compile_words.h"
+#include "analyze/compile/compile_text.h"
 #include "render/report/quality_text.h"
 
 enum { TOLD = 3 };

@@ -1,6 +1,7 @@
 #include "render/schema/records.h"
 
 #include <string.h>
+#include "analyze/compile/compile.h"
 #include "analyze/hta/hta.h"
 
 static const struct {
@@ -28,6 +29,7 @@ static const struct {
     {"trace-hta", &gp_hta_memory},
     {"trace-hta", &gp_hta_range_memory},
     {"trace-hta", &gp_hta_sampled},
+    {"trace-compile", &gp_compile_breaks[1]},
 };
 
 const struct gp_record *gp_schema_record(const char *tool, const char *id, size_t n)

@@ -1,12 +1,12 @@
-#include "render/compile/compile_words.h"
+#include "analyze/compile/compile_text.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include "analyze/compile/compile_priv.h"
 #include "formats/base/num.h"
 #include "formats/base/scale.h"
-#include "render/draw/text.h"
 
-enum { SHOWN_VALUES = 4, LONGEST_KIND = 24 };
+enum { SHOWN_VALUES = 4 };
 
 const char *gp_compile_short_path(const char *path)
 {
@@ -23,13 +23,6 @@ void gp_compile_put_place(struct gp_buf *to, const struct gp_compile *c, gp_sid 
     if (line >= 0) gp_buf_printf(to, ":%" PRId32, line);
     if (*f) gp_buf_printf(to, "%s%s", *path ? " " : "", f);
     if (!*f && !*path) gp_buf_puts(to, "place unknown");
-}
-
-void gp_compile_put_kind(struct gp_buf *to, const struct gp_compile *c, const struct gp_compile_break *b)
-{
-    const char *title = gp_break_families[b->family].title;
-    if (b->family == GP_FAMILY_OTHER || b->family == GP_FAMILY_COMPILER) title = gp_compile_str(c, b->kind);
-    gp_text_fit(to, title, strlen(title), LONGEST_KIND);
 }
 
 /* Are the values whole numbers, each one more than the one before? */
@@ -61,4 +54,19 @@ void gp_compile_put_count(struct gp_buf *to, uint64_t n, const char *one, const 
 {
     gp_scale_put_count(to, n);
     gp_buf_printf(to, " %s", n == 1 ? one : many);
+}
+
+void gp_compile_get_path(struct gp_cell *c, const struct gp_field *f, const void *row,
+                         const struct gp_row_of *x)
+{
+    gp_member_name(c, f, row, x);
+    if (!c->none) gp_cell_text(c, gp_compile_short_path(c->text));
+}
+
+static const struct gp_field sid_field[] = {{.type = GP_CELL_NAME, .get = gp_member_sid}};
+const struct gp_record gp_compile_sids = {.fields = sid_field, .n = 1, .size = sizeof(gp_sid)};
+
+struct gp_row_of gp_compile_rows_of(const struct gp_compile *c)
+{
+    return (struct gp_row_of){.of = c, .strings = &c->log->strings, .whole_ns = c->time.total_ns};
 }

@@ -1,9 +1,9 @@
-/* compile_words.h -- how places, times and counts of a compilation read in all formats. Knows nothing of layout.
+/* compile_text.h -- how places, values and counts of a compilation read in all formats. Knows nothing of layout.
  *
  *     gp_compile_put_place(&buf, c, b->file, b->line, b->function);      // "brk.py:16 f_branch"
  */
-#ifndef GP_RENDER_COMPILE_WORDS_H
-#define GP_RENDER_COMPILE_WORDS_H
+#ifndef GP_ANALYZE_COMPILE_TEXT_H
+#define GP_ANALYZE_COMPILE_TEXT_H
 
 #include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
@@ -13,8 +13,6 @@ const char *gp_compile_short_path(const char *path);
 /* File name, line and function; what is not known is left out. */
 void gp_compile_put_place(struct gp_buf *to, const struct gp_compile *c, gp_sid file, int32_t line,
                           gp_sid function);
-/* "branch on data"; the compiler's words where we have none */
-void gp_compile_put_kind(struct gp_buf *to, const struct gp_compile *c, const struct gp_compile_break *b);
 /* "3, 5, 7" or "0..7" of a recompile's values; of many the first. */
 void gp_compile_put_values(struct gp_buf *to, const struct gp_compile *c,
                            const struct gp_compile_recompile *r);
