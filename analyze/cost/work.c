@@ -11,10 +11,11 @@
 enum { CHUNK = 65536 };                                   /* elements of a block of multi_tensor_apply */
 static const double FLOPS_MOST = 1e24, BYTES_MOST = 1e21; /* more cannot come from a real recording */
 
+const char *const gp_work_tier_words[] = {"kind", "name and grid", "shapes", "counters", NULL};
+
 const char *gp_work_tier_name(enum gp_work_tier t)
 {
-    static const char *const names[] = {"kind", "name and grid", "shapes", "counters"};
-    return names[t];
+    return gp_work_tier_words[t];
 }
 
 /* ---- finding an operator ---- */

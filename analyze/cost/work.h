@@ -26,6 +26,7 @@ enum gp_work_tier {
 };
 
 const char *gp_work_tier_name(enum gp_work_tier t); /* "kind", "name and grid", "shapes", "counters" */
+extern const char *const gp_work_tier_words[];      /* all, NULL at the end */
 
 /* [BATCH x] M x K times K x N */
 struct gp_work_product {

@@ -84,14 +84,10 @@ GP_GETTER(get_share)
     gp_cell_real(c, gp_pct(((const struct gp_kernel_stat *)row)->dur.sum, x->whole_ns));
 }
 
-static const char *const classes[] = {"compute", "communication", "memory", NULL};
-static const char *const kinds[] = {"gemm",          "attention", "elementwise", "reduction", "compute",
-                                    "communication", "memcpy",    "memset",      NULL};
-
 static const struct gp_field kernel_fields[] = {
     {"name", "Kernel, copy or set", GP_CELL_NAME, gp_member_kernel, AT(name), .keep = GP_KEEP_STR},
     {"class", "Class", GP_CELL_TEXT, get_class, AT(kind),
-     .help = "the kind of work; in CSV and JSON: compute, communication or memory", .words = classes,
+     .help = "the kind of work; in CSV and JSON: compute, communication or memory", .words = gp_class_words,
      .keep = GP_KEEP_U32, .below = GP_FRAME_KIND_COUNT},
     {"count", "Count", GP_CELL_COUNT, gp_member_count, AT(dur), .keep = GP_KEEP_DIST},
     {"total_ns", "Total", GP_CELL_NS, gp_member_total, AT(dur), .help = "sum of durations"},
@@ -107,7 +103,7 @@ static const struct gp_field kernel_fields[] = {
     {"p99_ns", "p99", GP_CELL_NS, gp_member_p99, AT(dur), .help = "within 1/16", .flags = GP_COLUMN_WIDE},
     {"label", NULL, GP_CELL_TEXT, get_label, AT(name), .help = "short name"},
     {"kind", "Kind", GP_CELL_TEXT, get_kind, 0, .help = "gemm, attention, elementwise, ...",
-     .flags = GP_COLUMN_RAW, .words = kinds},
+     .flags = GP_COLUMN_RAW, .words = gp_frame_kind_words},
     {"tensor_core", "Tensor Cores", GP_CELL_BOOL, get_tensor_core, AT(tensor_core),
      .help = "by name; unknown if the name does not show it, and of copies and sets",
      .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_I32,

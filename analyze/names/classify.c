@@ -65,10 +65,13 @@ static enum gp_frame_kind classify_kernel(const char *plain, size_t n)
 
 /* ---- names of classes ---- */
 
+const char *const gp_class_words[] = {"compute", "communication", "memory", NULL};
+const char *const gp_frame_kind_words[] = {
+    "gemm", "attention", "elementwise", "reduction", "compute", "communication", "memcpy", "memset", NULL};
+
 const char *gp_class_name(enum gp_class c)
 {
-    static const char *const names[] = {"compute", "communication", "memory"};
-    return names[c];
+    return gp_class_words[c];
 }
 
 enum gp_class gp_class_of(enum gp_frame_kind kind)

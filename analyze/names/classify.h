@@ -26,6 +26,8 @@ enum gp_class gp_class_of(enum gp_frame_kind kind);
 /* "gemm", "attention", "elementwise", "reduction", "compute", "communication", "memcpy", "memset"; the words
  * of the user's file are these and those of gp_class_name. NULL for kinds that are not GPU work. */
 const char *gp_frame_kind_word(enum gp_frame_kind kind);
+/* All words of either, NULL at the end. */
+extern const char *const gp_class_words[], *const gp_frame_kind_words[];
 
 /* The user's rules; zeroed: none. */
 struct gp_classes {

@@ -21,6 +21,7 @@
 #include "analyze/names/classify.h"
 #include "analyze/hta/hta.h"
 #include "analyze/cost/regime.h"
+#include "analyze/result/field.h"
 #include "analyze/suggest/replay.h"
 #include "analyze/cost/roofline.h"
 #include "formats/base/err.h"
@@ -257,6 +258,15 @@ struct gp_suggest {
     GP_VEC(gp_sid) notes;                     /* what limits the answer: capture flags, steps, losses */
     int64_t joint_low_ns, joint_high_ns;      /* all suggestions together, replayed once */
 };
+
+/* What rows of it are part of (gp_row_of.of), and how it is shown. */
+struct gp_suggest_shown {
+    const struct gp_suggest *s;
+    bool three_regimes; /* overhead, memory and compute only */
+};
+/* For the getters of the records below; V must outlive it. */
+struct gp_row_of gp_suggest_rows_of(const struct gp_suggest_shown *v, int64_t whole_ns);
+extern const struct gp_record gp_suggest_kernels, gp_suggest_operators; /* struct gp_suggest_kernel */
 
 /* OPTS is copied; may be NULL. */
 void gp_suggest_init(struct gp_suggest *s, const struct gp_suggest_opts *opts);

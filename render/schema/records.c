@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/compile/compile.h"
 #include "analyze/hta/hta.h"
+#include "analyze/suggest/suggest.h"
 
 static const struct {
     const char *tool;
@@ -30,6 +31,8 @@ static const struct {
     {"trace-hta", &gp_hta_range_memory},
     {"trace-hta", &gp_hta_sampled},
     {"trace-compile", &gp_compile_breaks[1]},
+    {"trace-suggest", &gp_suggest_kernels},
+    {"trace-suggest", &gp_suggest_operators},
 };
 
 const struct gp_record *gp_schema_record(const char *tool, const char *id, size_t n)

@@ -2,12 +2,13 @@
 
 #include <math.h>
 #include <string.h>
-#include "analyze/names/classify.h"
+#include "analyze/math/sums.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/palette.h"
 #include "render/page/page_doc.h"
 #include "render/page/page_report.h"
+#include "render/report/record.h"
 #include "render/suggest/roofline_page.h"
 #include "render/suggest/suggest_chains.h"
 #include "render/suggest/suggest_charts.h"
@@ -338,104 +339,15 @@ static void put_rest(void *page)
 
 /* ---- kernels ---- */
 
-/* What counters say of how kernels used the device. */
-enum figure { OCCUPANCY, ISSUE, TENSOR, STALL };
-
-static bool has_figure(const struct gp_suggest *s, enum figure f)
-{
-    for (size_t i = 0; i < s->kernels.n; i++) {
-        const struct gp_suggest_kernel *k = &s->kernels.at[i];
-        const double v[] = {k->occupancy_pct, k->issue_pct, k->tensor_pct};
-        if (f == STALL ? k->stall != GP_STALL_COUNT : !isnan(v[f])) return true;
-    }
-    return false;
-}
-
-static void put_measured(struct gp_report_table *t, double v)
-{
-    if (isnan(v)) gp_report_put_none(t);
-    else gp_report_put_real(t, v);
-}
-
-static void put_kernel_row(struct page *p, struct gp_report_table *t, const struct gp_suggest_kernel *k,
-                           int64_t all)
-{
-    enum gp_regime regime = (enum gp_regime)k->regime;
-    if (p->o->three_regimes) regime = gp_regime_classic(regime, (enum gp_regime)k->roof);
-    const struct gp_strings *names = &p->s->strings;
-    gp_sid label = k->label ? k->label : k->name;
-    unsigned class = (unsigned)gp_class_of((enum gp_frame_kind)k->kind);
-    GP_VEC_PUSH(&t->classes, gp_row_of_kind(k->kind, class));
-    gp_report_put_name(&p->r, t, gp_string(names, k->name), gp_string_len(names, k->name),
-                       gp_string(names, label), gp_string_len(names, label));
-    if (regime == GP_REGIME_INEFFICIENT) gp_buf_puts(&p->text, "neither: ");
-    gp_buf_puts(&p->text, regime == GP_REGIME_INEFFICIENT
-                              ? gp_inefficient_text((enum gp_inefficient)k->reason)
-                          : regime == GP_REGIME_UNKNOWN ? "unknown"
-                                                        : gp_regime_text(regime));
-    gp_report_put_text(&p->r, t, gp_buf_str(&p->text));
-    p->text.n = 0;
-    gp_report_put_text(&p->r, t, gp_frame_kind_word((enum gp_frame_kind)k->kind));
-    gp_report_put(t, (int64_t)k->count);
-    gp_report_put(t, k->total_ns);
-    gp_report_put_real(t, all > 0 ? 100 * (double)k->total_ns / (double)all : 0);
-    if (k->count) gp_report_put(t, k->total_ns / (int64_t)k->count);
-    else gp_report_put_none(t);
-    if (k->roof_pct > 0) gp_report_put_real(t, k->roof_pct);
-    else gp_report_put_none(t);
-    gp_report_put_text(&p->r, t, gp_work_tier_name((enum gp_work_tier)k->tier));
-    if (has_figure(p->s, OCCUPANCY)) put_measured(t, k->occupancy_pct);
-    if (has_figure(p->s, ISSUE)) put_measured(t, k->issue_pct);
-    if (has_figure(p->s, TENSOR)) put_measured(t, k->tensor_pct);
-    if (!has_figure(p->s, STALL)) return;
-    if (k->stall == GP_STALL_COUNT) gp_report_put_none(t);
-    else gp_report_put_text(&p->r, t, gp_stall_text((enum gp_stall)k->stall));
-}
-
-static void put_figure_columns(const struct gp_suggest *s, struct gp_report_table *t)
-{
-    if (has_figure(s, OCCUPANCY))
-        gp_report_column(t, "occupancy_pct", "Occupancy", GP_CELL_PCT, GP_COLUMN_WIDE,
-                         "measured: warps on active multiprocessors, of those that fit");
-    if (has_figure(s, ISSUE))
-        gp_report_column(t, "issue_pct", "Issue", GP_CELL_PCT, GP_COLUMN_WIDE,
-                         "measured: cycles in which an instruction was issued");
-    if (has_figure(s, TENSOR))
-        gp_report_column(t, "tensor_pct", "Tensor", GP_CELL_PCT, GP_COLUMN_WIDE,
-                         "measured: cycles in which the matrix units worked");
-    if (has_figure(s, STALL))
-        gp_report_column(t, "stall", "Warps wait for", GP_CELL_TEXT, GP_COLUMN_WIDE,
-                         "measured: the most frequent of the reasons that were counted");
-}
-
 static void collect_kernels(struct page *p)
 {
     const struct gp_suggest *s = p->s;
-    size_t most = p->o->max_rows ? p->o->max_rows : GP_TABLE_HTML_ROWS;
-    int64_t all = 0;
-    if (!s->kernels.n) return;
-    struct gp_report_table *t = gp_report_add(&p->r, "kernels", "Kernels");
-    gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, "full name in the tooltip");
-    gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, "what limits most of its time");
-    gp_report_column(t, "kind", "Kind", GP_CELL_TEXT, 0, "what it does, from its name");
-    gp_report_column(t, "count", "Count", GP_CELL_COUNT, 0, "runs in all steps");
-    gp_report_column(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations over all steps");
-    gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the total kernel time");
-    gp_report_column(t, "mean_ns", "Mean", GP_CELL_NS, 0, "total / count");
-    gp_report_column(t, "roof_pct", "Of its roof", GP_CELL_PCT, 0,
-                     "of the device's arithmetic or memory limit, whichever is nearer; with the L2 cache for "
-                     "what was faster than memory");
-    gp_report_column(t, "evidence", "Evidence", GP_CELL_TEXT, 0,
-                     "how its work is known, for most of its time");
-    put_figure_columns(s, t);
-    for (size_t i = 0; i < s->kernels.n; i++) all += s->kernels.at[i].total_ns;
-    for (size_t i = 0; i < s->kernels.n && i < most; i++) put_kernel_row(p, t, &s->kernels.at[i], all);
-    if (s->kernels.n > most) {
-        gp_buf_printf(&p->text, "and %zu more; --format json --top 0 has them all", s->kernels.n - most);
-        t->more = gp_report_str(&p->r, p->text.data, p->text.n);
-        p->text.n = 0;
-    }
-    p->kernels = t;
+    const struct gp_suggest_shown shown = {s, p->o->three_regimes};
+    int64_t all_ns = 0;
+    for (size_t i = 0; i < s->kernels.n; i++) all_ns = gp_add_saturated(all_ns, s->kernels.at[i].total_ns);
+    const struct gp_row_of of = gp_suggest_rows_of(&shown, all_ns);
+    p->kernels = gp_record_table(&p->r, &gp_suggest_kernels, s->kernels.at, s->kernels.n,
+                                 p->o->max_rows ? p->o->max_rows : GP_TABLE_HTML_ROWS, &of);
 }
 
 static const char *kind_swatch(int class)

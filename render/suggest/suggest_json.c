@@ -1,12 +1,11 @@
 #include "render/suggest/suggest_json.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "analyze/math/sums.h"
-#include "analyze/names/classify.h"
 #include "formats/base/json_write.h"
 #include "render/report/json_doc.h"
+#include "render/report/record.h"
 #include "render/suggest/suggest_text.h"
 
 /* ---- suggestions ---- */
@@ -134,72 +133,6 @@ static void put_ceilings(struct gp_doc *d, const struct gp_ceilings *c)
     gp_doc_end(d, '}');
 }
 
-static void put_reached(struct gp_doc *d, const struct gp_suggest_kernel *k, const struct gp_ceilings *c)
-{
-    bool memory = k->roof_arith == GP_ARITH_NONE;
-    const struct gp_ceiling *roof = memory ? &c->memory : &c->flops[k->roof_arith];
-    if (k->roof_pct <= 0) return;
-    const char *name = k->from_cache ? "cache" : "memory";
-    gp_doc_cstr(d, "roof", memory ? name : gp_arith_name((enum gp_arith)k->roof_arith));
-    gp_doc_real(d, "roof_pct", k->roof_pct);
-    gp_doc_cstr(d, "roof_source", gp_ceiling_source_name((enum gp_ceiling_source)roof->source));
-}
-
-static void put_work(struct gp_doc *d, const struct gp_suggest_kernel *k, const struct gp_ceilings *c)
-{
-    gp_doc_cstr(d, "evidence", gp_work_tier_name((enum gp_work_tier)k->tier));
-    if (k->impossible_ns > 0) gp_doc_i64(d, "impossible_ns", k->impossible_ns);
-    if (k->known_ns <= 0) return;
-    gp_doc_i64(d, "known_ns", k->known_ns);
-    gp_doc_real(d, "flops", k->flops);
-    gp_doc_real(d, "low_bytes", k->bytes_low);
-    gp_doc_real(d, "high_bytes", k->bytes_high);
-    if (k->arith != GP_ARITH_NONE) gp_doc_cstr(d, "arithmetic", gp_arith_name((enum gp_arith)k->arith));
-    gp_doc_real(d, "achieved_tflops", k->flops / (double)k->known_ns / 1e3);
-    gp_doc_real(d, "achieved_low_gbps", k->bytes_low / (double)k->known_ns);
-    gp_doc_real(d, "achieved_high_gbps", k->bytes_high / (double)k->known_ns);
-    gp_doc_bool(d, "fits_cache", k->fits_cache);
-    put_reached(d, k, c);
-}
-
-/* A figure that was not counted is left out. */
-static void put_counted(struct gp_doc *d, const char *key, double v)
-{
-    if (isfinite(v)) gp_doc_real(d, key, v);
-}
-
-static void put_counters(struct gp_doc *d, const struct gp_suggest_kernel *k)
-{
-    if (k->measured_ns > 0) {
-        gp_doc_i64(d, "measured_ns", k->measured_ns);
-        gp_doc_i64(d, "flops_measured_ns", k->flops_measured_ns);
-        gp_doc_i64(d, "by_mean_ns", k->by_mean_ns);
-        put_counted(d, "l2_bytes", k->l2_bytes);
-        put_counted(d, "l1_bytes", k->l1_bytes);
-    }
-    put_counted(d, "occupancy_pct", k->occupancy_pct);
-    put_counted(d, "issue_pct", k->issue_pct);
-    put_counted(d, "tensor_pct", k->tensor_pct);
-    if (k->stall != GP_STALL_COUNT) gp_doc_cstr(d, "stall", gp_stall_name((enum gp_stall)k->stall));
-}
-
-static void put_kernel(struct gp_doc *d, const struct gp_suggest *s, const struct gp_suggest_kernel *k,
-                       bool fold)
-{
-    gp_doc_element(d);
-    gp_doc_sid(d, "name", k->name);
-    gp_doc_cstr(d, "class", gp_class_name(gp_class_of((enum gp_frame_kind)k->kind)));
-    gp_doc_cstr(d, "kind", gp_frame_kind_word((enum gp_frame_kind)k->kind));
-    put_regime_name(d, "regime", k->regime, k->roof, fold);
-    if (k->regime == GP_REGIME_INEFFICIENT)
-        gp_doc_cstr(d, "reason", gp_inefficient_name((enum gp_inefficient)k->reason));
-    gp_doc_u64(d, "count", k->count);
-    gp_doc_i64(d, "total_ns", k->total_ns);
-    put_work(d, k, &s->ceilings);
-    put_counters(d, k);
-    gp_doc_end(d, '}');
-}
-
 /* What most of the time of kernels rests on. */
 static const char *evidence_of(const struct gp_suggest *s)
 {
@@ -252,14 +185,10 @@ static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struc
         gp_doc_cstr(d, "empty_kernel_source",
                     gp_ceiling_source_name((enum gp_ceiling_source)s->ceilings.empty_source));
     put_ceilings(d, &s->ceilings);
-    gp_doc_list(d, "kernels");
-    for (size_t i = 0; i < s->kernels.n && (!o->top || i < o->top); i++)
-        put_kernel(d, s, &s->kernels.at[i], o->three_regimes);
-    gp_doc_end(d, ']');
-    gp_doc_list(d, "operators");
-    for (size_t i = 0; i < s->ops.n && (!o->top || i < o->top); i++)
-        put_kernel(d, s, &s->ops.at[i], o->three_regimes);
-    gp_doc_end(d, ']');
+    const struct gp_suggest_shown shown = {s, o->three_regimes};
+    const struct gp_row_of of = gp_suggest_rows_of(&shown, 0);
+    gp_record_json(d, &gp_suggest_kernels, s->kernels.at, s->kernels.n, o->top, &of);
+    gp_record_json(d, &gp_suggest_operators, s->ops.at, s->ops.n, o->top, &of);
     gp_doc_end(d, '}');
 }
 

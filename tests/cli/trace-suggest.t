@@ -302,6 +302,24 @@ test_expect_success 'what bounds kernels follows from shapes, names or nothing, 
     jq -e ".regime | .evidence != \"shapes\" and .from_shapes_ns == 0 and .from_names_ns > 0" out
 '
 
+# 30 kernels of 1 to 30 us, each launched in an operator of its own: the ten shortest take 55 us.
+awk 'BEGIN {
+    printf "["
+    for (i = 1; i <= 30; i++) {
+        t = 100 * i
+        printf "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%d\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":90}\n", (i > 1 ? "," : ""), i, t
+        printf ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":5,\"args\":{\"correlation\":%d}}\n", t + 10, i
+        printf ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":%d,\"args\":{\"device\":0,\"stream\":7,\"correlation\":%d}}\n", i, t + 20, i, i
+    }
+    print "]"
+}' >many.json
+test_expect_success 'kernels and operators that are cut carry what is left' '
+    trace-suggest -q -f json many.json >out && jq -e ".regime | (.kernels | length == 20 and .[19].total_ns == 11000) and
+        .kernels_rest == {\"rows\": 10, \"count\": 10, \"total_ns\": 55000} and .operators_rest == .kernels_rest" out &&
+    trace-suggest -q -f json -n 0 many.json >out && jq -e ".regime | (.kernels | length == 30) and (.operators | length == 30) and
+        .kernels_rest == {\"rows\": 0, \"count\": 0, \"total_ns\": 0} and .operators_rest == .kernels_rest" out
+'
+
 test_expect_success '-v names what kernels are compared with' '
     trace-suggest -v "$pairs/train.json.gz" >out && tr "\n" " " <out | grep "Kernels are compared with .* of memory (the best kernels of this trace)" &&
     trace-suggest -v "$pairs/small.json.gz" >out && tr "\n" " " <out | grep "4.8 TB/s of memory (the device.s data sheet)" &&

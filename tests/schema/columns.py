@@ -1,7 +1,8 @@
-"""columns.py REPORT.json TABLE.csv PATH -- every column of a table that JSON has, too, has JSON's values: null is an empty cell,
+"""columns.py REPORT.json TABLE PATH -- TABLE is a CSV file, or PAGE.html#ID for a table of a page: every column of a table that JSON has, too, has JSON's values: null is an empty cell,
 and an object's member is a column with both names. PATH is where the rows are, as in collective_matching.matches; rows of tables
 that leave out rows which JSON has are the first ones. Prints what differs, and last how many columns were compared."""
 import csv
+import html.parser
 import json
 import sys
 
@@ -16,6 +17,46 @@ def flat(row):
         else:
             out[key] = value
     return out
+
+
+class Page(html.parser.HTMLParser):
+    """The rows of the table ID, by the ids of their columns: what they are sorted and copied as, full names from tooltips."""
+
+    def __init__(self, path, id):
+        super().__init__()
+        self.id, self.inside, self.ids, self.rows = id, False, [], []
+        self.feed(open(path).read())
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag == 'details' and 'id' in attrs:
+            self.inside = attrs['id'] == self.id
+        if not self.inside:
+            return
+        if tag == 'th':
+            self.ids.append(attrs['data-id'])
+        elif tag == 'tr':
+            self.rows.append({})
+        elif tag == 'td':
+            self.cell, self.known = self.ids[len(self.rows[-1])], attrs.get('data-v', attrs.get('title'))
+            self.rows[-1][self.cell] = self.known or ''
+
+    def handle_data(self, data):
+        if self.inside and self.rows and self.rows[-1] and self.known is None and data != '-':
+            self.rows[-1][self.cell] += data
+
+    def handle_endtag(self, tag):
+        if tag == 'td':
+            self.known = ''
+        elif tag == 'tbody':
+            self.inside = False
+
+
+def near(cell, value):
+    """As same(); a page has six digits of a real number."""
+    if isinstance(value, float) and cell != '':
+        return abs(float(cell) - value) <= 1e-5 * abs(value)
+    return same(cell, value)
 
 
 def same(cell, value):
@@ -33,14 +74,16 @@ def main():
     for key in sys.argv[3].split('.'):
         rows = rows[key]
     rows = [flat(row) for row in rows]
-    cells = list(csv.DictReader(open(sys.argv[2], newline='')))
+    file, hash, table = sys.argv[2].partition('#')
+    agree = near if hash else same
+    cells = [row for row in Page(file, table).rows if row] if hash else list(csv.DictReader(open(file, newline='')))
     if len(cells) > len(rows):
         print('%d rows, of which JSON has %d' % (len(cells), len(rows)))
-    shared = [c for c in (cells[0] if cells else {}) if rows and c in rows[0]]
+    shared = [c for c in (cells[0] if cells else {}) if any(c in row for row in rows)]
     for i, (row, line) in enumerate(zip(rows, cells)):
         for column in shared:
-            if not same(line[column], row[column]):
-                print('row %d, %s: %r is %r in JSON' % (i, column, line[column], row[column]))
+            if not agree(line[column], row.get(column)):
+                print('row %d, %s: %r is %r in JSON' % (i, column, line[column], row.get(column)))
     print('%d columns' % len(shared))
 
 

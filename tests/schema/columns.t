@@ -44,10 +44,23 @@ test_expect_success 'several ranks' '
     done
 '
 
+# trace-suggest has no CSV: its page.
+test_expect_success 'tables of the page of trace-suggest, for every sample' '
+    for f in "$samples"/h200/*.trace "$samples"/pairs/train.json.gz "--counters $samples/counters/step.trace $samples/counters/timing.trace"; do
+        trace-suggest -q -f json -n 0 $f >report && trace-suggest -q -f html -n 0 $f >page || return 1
+        columns report "page#kernels" regime.kernels >out && test "$(wc -l <out)" = 1 || { echo "$f" && cat out; return 1; }
+        cat out >>counts
+    done &&
+    test "$(sort -n counts | head -n 1)" = "6 columns" && test "$(sort -n counts | tail -n 1)" = "8 columns"
+'
+
 test_expect_success 'the comparison finds a value, a null and a number of another kind' '
     echo "{\"rows\": [{\"a_ns\": 1.5, \"b\": null, \"c\": {\"d\": 2}, \"e\": true}]}" >report &&
     printf "a_ns,b,c_d,e\n1.5,,2,true\n" >csv && columns report csv rows >out && test "$(cat out)" = "4 columns" &&
-    printf "a_ns,b,c_d,e\n1,0,2.0,yes\n" >csv && columns report csv rows >out && test "$(wc -l <out)" = 5
+    printf "a_ns,b,c_d,e\n1,0,2.0,yes\n" >csv && columns report csv rows >out && test "$(wc -l <out)" = 5 &&
+    { echo "<details id=t><table><tr><th data-id=a_ns><th data-id=b><tbody>" &&
+      echo "<tr><td class=n data-v=1.50001>1.50<td>-</tr></tbody>"; } >page && columns report "page#t" rows >out && test "$(cat out)" = "2 columns" &&
+    sed "s/1.50001/1.501/; s/-</x</" page >other && columns report "other#t" rows >out && test "$(wc -l <out)" = 3
 '
 
 test_done
