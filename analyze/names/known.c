@@ -250,8 +250,8 @@ bool gp_frame_is_state(const char *name)
         GP_SAMPLED_STATES(X)
 #undef X
     };
-    for (size_t i = 0; i < GP_COUNT(states); i++)
-        if (!strcmp(name, states[i])) return true;
+    for (size_t i = 0; i < GP_COUNT(states); i++) /* of most names not even the first character is the same */
+        if (*name == *states[i] && !strcmp(name, states[i])) return true;
     return false;
 }
 
