@@ -3,7 +3,7 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/diff/profile_priv.h"
-#include "analyze/math/xfer.h"
+#include "analyze/result/keep.h"
 
 /* ---- parts ---- */
 
@@ -150,7 +150,7 @@ static void xfer_content(struct gp_xfer *x, struct gp_profile *p)
 
 static void xfer_all(struct gp_xfer *x, struct gp_profile *p)
 {
-    gp_input_quality_xfer(x, &p->input);
+    gp_record_xfer(x, &gp_inputs, &p->input);
     xfer_env(x, &p->env);
     gp_xfer_u32(x, &p->step_source);
     gp_xfer_bool(x, &p->has_memory);

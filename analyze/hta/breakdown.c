@@ -3,6 +3,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/result/keep.h"
 #include "analyze/math/sums.h"
+#include "formats/base/str.h"
 
 /* ---- fields ---- */
 
@@ -84,6 +85,179 @@ static const struct gp_field window_fields[] = {
 
 const struct gp_record gp_hta_window = {"window", NULL, GP_FIELDS(window_fields), sizeof(struct gp_breakdown),
                                         .note = "what is in the span"};
+
+/* ---- devices ---- */
+
+#define AT(member) offsetof(struct gp_hta_stream, member)
+static const struct gp_field stream_fields[] = {
+    {"stream", "Stream", GP_CELL_ID, gp_member_known_i64, AT(stream), .flags = GP_FIELD_NULL,
+     .keep = GP_KEEP_I64},
+    {"name", "Name", GP_CELL_NAME, gp_member_name, AT(name), .flags = GP_FIELD_NULL | GP_COLUMN_SPARE,
+     .keep = GP_KEEP_STR},
+    GP_BREAKDOWN(gp_hta_stream, b),
+    GP_WINDOW(gp_hta_stream, b),
+};
+#undef AT
+
+const struct gp_record gp_hta_streams = {
+    "streams", "Streams", GP_FIELDS(stream_fields), sizeof(struct gp_hta_stream),
+    .note = "a stream: its span is from its first GPU event to its last"};
+
+#define AT(member) offsetof(struct gp_idle_culprit, member)
+
+/* Outermost first: "train > forward > aten::linear > cudaLaunchKernel". */
+GP_GETTER(get_host)
+{
+    const struct gp_idle_culprit *culprit = row;
+    const gp_sid frames[] = {culprit->range, culprit->python, culprit->op, culprit->api};
+    struct gp_buf b = {0};
+    if (culprit->rest) gp_buf_puts(&b, GP_HTA_OTHER);
+    for (size_t i = 0; i < GP_COUNT(frames); i++) {
+        if (!frames[i]) continue;
+        if (b.n) gp_buf_puts(&b, " > ");
+        gp_buf_put(&b, gp_string(x->strings, frames[i]), gp_string_len(x->strings, frames[i]));
+    }
+    if (!b.n) gp_buf_puts(&b, "(nothing recorded)");
+    gp_cell_label(c, gp_arena_strndup(x->mem, b.data, b.n), b.n, NULL, 0);
+    gp_buf_release(&b);
+}
+
+GP_GETTER(get_cause)
+{
+    gp_cell_word(c, gp_idle_cause_name((enum gp_idle_cause)((const struct gp_idle_culprit *)row)->cause), x);
+}
+
+/* What is not known of those that no list has. */
+GP_GETTER(get_found)
+{
+    gp_member_i64(c, f, row, x);
+    c->none = ((const struct gp_idle_culprit *)row)->rest;
+}
+
+static const char *const causes[] = {GP_IDLE_CAUSES(GP_WORD_1) NULL};
+static const struct gp_field culprit_fields[] = {
+    {"host", "Host", GP_CELL_NAME, get_host, 0, .help = "innermost range, Python frame, operator and call",
+     .flags = GP_FIELD_TABLES},
+    {"cause", "Cause", GP_CELL_TEXT, get_cause, AT(cause), .help = "see Why devices were idle",
+     .words = causes, .keep = GP_KEEP_U32, .below = GP_IDLE_CAUSE_COUNT},
+    {"range", "Range", GP_CELL_NAME, gp_member_name, AT(range), .flags = GP_COLUMN_WIDE | GP_FIELD_NULL,
+     .after = "longest_at_ns", .keep = GP_KEEP_STR},
+    {"python", "Python", GP_CELL_NAME, gp_member_name, AT(python), .flags = GP_COLUMN_WIDE | GP_FIELD_NULL,
+     .after = "range", .keep = GP_KEEP_STR},
+    {"operator", "Operator", GP_CELL_NAME, gp_member_name, AT(op), .flags = GP_COLUMN_WIDE | GP_FIELD_NULL,
+     .after = "python", .keep = GP_KEEP_STR},
+    {"api", "Call", GP_CELL_NAME, gp_member_name, AT(api), .flags = GP_COLUMN_WIDE | GP_FIELD_NULL,
+     .after = "operator", .keep = GP_KEEP_STR},
+    {"idle_ns", "Idle", GP_CELL_NS, gp_member_i64, AT(idle_ns), .keep = GP_KEEP_I64},
+    {"gaps", "Gaps", GP_CELL_COUNT, get_found, AT(gaps), .help = "number of idle gaps", .keep = GP_KEEP_U64},
+    {"samples", "Samples", GP_CELL_COUNT, get_found, AT(samples),
+     .help = "samples of the thread's stack in that time; 0: none were taken", .after = "longest_ns",
+     .keep = GP_KEEP_U64},
+    {"longest_ns", "Longest", GP_CELL_NS, get_found, AT(longest_ns), .keep = GP_KEEP_I64},
+    {"longest_at_ns", "Longest at", GP_CELL_ID, get_found, AT(longest_at_ns),
+     .help = "on the clock of the trace, ns", .flags = GP_COLUMN_WIDE | GP_FIELD_SIGNED, .keep = GP_KEEP_I64},
+};
+#undef AT
+
+const struct gp_record gp_hta_culprits = {
+    "idle_culprits",
+    "What the host was doing meanwhile",
+    GP_FIELDS(culprit_fields),
+    sizeof(struct gp_idle_culprit),
+    .note = "what the host was doing while the device was idle: the innermost of each kind, null: none was "
+            "open",
+    .rest = {{NULL}, {"idle_ns", "idle_ns"}}};
+
+#define AT(member) offsetof(struct gp_device_kernel, member)
+static const struct gp_field device_kernel_fields[] = {{.at = AT(name), .keep = GP_KEEP_STR},
+                                                       {.at = AT(calls), .keep = GP_KEEP_U64},
+                                                       {.at = AT(ns), .keep = GP_KEEP_I64}};
+#undef AT
+static const struct gp_record device_kernels = {"device_kernels", NULL, GP_FIELDS(device_kernel_fields),
+                                                sizeof(struct gp_device_kernel), .note = NULL};
+
+#define AT(member) offsetof(struct gp_hta_device, member)
+
+GP_GETTER(get_culprits)
+{
+    gp_member_rows(c, f, row, x);
+    if (x->top && c->text_len > x->top) c->text_len = (uint32_t)x->top;
+}
+
+/* Of the idle time, what the list of culprits does not show. */
+GP_GETTER(get_culprits_rest)
+{
+    const struct gp_hta_device *d = row;
+    c->i = d->b.idle_ns;
+    for (size_t i = 0; i < d->culprits.n && (!x->top || i < x->top); i++) c->i -= d->culprits.at[i].idle_ns;
+}
+
+GP_GETTER(get_sm_efficiency)
+{
+    const struct gp_hta_device *d = row;
+    gp_cell_share(c, d->sm_ns, gp_sm_known(d) ? (double)d->b.span_ns : 0);
+}
+
+GP_GETTER(get_occupancy)
+{
+    const struct gp_hta_device *d = row;
+    gp_cell_share(c, (double)d->occupancy_ns, (double)d->occupancy_known_ns);
+}
+
+GP_GETTER(get_tensor_core)
+{
+    const struct gp_hta_device *d = row;
+    gp_cell_share(c, (double)d->tensor_core_ns, (double)d->kernel_ns);
+}
+
+#define WIDE_NULL GP_COLUMN_WIDE | GP_FIELD_NULL
+static const struct gp_field device_fields[] = {
+    {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},
+    {"device", "GPU", GP_CELL_ID, gp_member_device, AT(device), .help = "ordinal of the device",
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_I64},
+    GP_BREAKDOWN(gp_hta_device, b),
+    {"idle", NULL, GP_CELL_ROW, gp_member_row, AT(idle_cause_ns), .flags = GP_FIELD_TIMED,
+     .rows = &gp_hta_idle_causes, .keep = GP_KEEP_ROW},
+    {.at = AT(culprit_rest_ns), .keep = GP_KEEP_ROW, .rows = &gp_hta_idle_causes},
+    {"streams", NULL, GP_CELL_ROWS, gp_member_rows, AT(streams), .rows = &gp_hta_streams,
+     .keep = GP_KEEP_ROWS},
+    {"process", "Proc.", GP_CELL_ID, gp_member_process, AT(producer),
+     .help = "process in a merged trace; device numbers are per process", .after = "rank",
+     .keep = GP_KEEP_U32},
+    {"name", "Name", GP_CELL_NAME, gp_member_name, AT(name), .flags = GP_COLUMN_SPARE | GP_FIELD_NULL,
+     .after = "device", .keep = GP_KEEP_STR},
+    GP_WINDOW(gp_hta_device, b),
+    {"idle_gaps", NULL, GP_CELL_DIST, gp_member_dist, AT(gaps), .help = "their lengths", .unit = "_ns",
+     .flags = GP_FIELD_TIMED, .keep = GP_KEEP_DIST},
+    {"idle_culprits", NULL, GP_CELL_ROWS, get_culprits, AT(culprits), .rows = &gp_hta_culprits,
+     .keep = GP_KEEP_ROWS},
+    {"idle_culprits_rest_ns", NULL, GP_CELL_NS, get_culprits_rest, 0,
+     .help = "idle_ns that idle_culprits does not list", .flags = GP_FIELD_TIMED},
+    {"sm_efficiency_pct", "SM efficiency", GP_CELL_PCT, get_sm_efficiency, 0,
+     .help = "estimated: blocks per multiprocessor, at most 1, over the span; unknown if the blocks of too "
+             "many kernels are",
+     .flags = WIDE_NULL},
+    {"occupancy_pct", "Occupancy", GP_CELL_PCT, get_occupancy, AT(occupancy_ns),
+     .help = "estimated from registers, shared memory and block size, weighted by kernel time",
+     .flags = WIDE_NULL, .keep = GP_KEEP_I64},
+    {"tensor_core_pct", "Tensor Cores", GP_CELL_PCT, get_tensor_core, AT(tensor_core_ns),
+     .help = "share of kernel time in kernels that use Tensor Cores, by name", .flags = WIDE_NULL,
+     .keep = GP_KEEP_I64},
+    {.at = AT(input), .keep = GP_KEEP_U32},
+    {.at = AT(sms), .keep = GP_KEEP_I32},
+    {.at = AT(kernels), .keep = GP_KEEP_ROWS, .rows = &device_kernels},
+    {.at = AT(gemm_ns), .keep = GP_KEEP_I64},
+    {.at = AT(kernel_ns), .keep = GP_KEEP_I64},
+    {.at = AT(occupancy_known_ns), .keep = GP_KEEP_I64},
+    {.at = AT(sm_ns), .keep = GP_KEEP_DOUBLE},
+    {.at = AT(sm_known_ns), .keep = GP_KEEP_I64},
+};
+#undef WIDE_NULL
+#undef AT
+
+const struct gp_record gp_hta_devices = {"devices", "Devices", GP_FIELDS(device_fields),
+                                         sizeof(struct gp_hta_device),
+                                         .note = "where the time of a device went"};
 
 /* ---- measuring ---- */
 
@@ -187,7 +361,7 @@ static void add_streams(struct gp_hta *h, const struct gp_view *v, const struct 
     }
 }
 
-void gp_hta_add_devices(struct gp_hta *h, const struct gp_view *v)
+static void add(struct gp_hta *h, const struct gp_view *v)
 {
     for (size_t i = 0; i < v->devices.n; i++) {
         const struct gp_view_device *from = &v->devices.at[i];
@@ -208,24 +382,17 @@ void gp_hta_add_devices(struct gp_hta *h, const struct gp_view *v)
 }
 
 /* The inputs are merged after the devices. */
-void gp_hta_merge_devices(struct gp_hta *to, struct gp_hta *from)
+static void merged(struct gp_hta *to, size_t rows)
 {
-    for (size_t i = 0; i < from->devices.n; i++) {
-        struct gp_hta_device *d = &from->devices.at[i];
-        d->name = gp_intern_from(&to->strings, &from->strings, d->name);
-        d->input += (uint32_t)to->inputs.n;
-        for (size_t k = 0; k < d->streams.n; k++)
-            d->streams.at[k].name = gp_intern_from(&to->strings, &from->strings, d->streams.at[k].name);
-        for (size_t k = 0; k < d->culprits.n; k++) {
-            struct gp_idle_culprit *c = &d->culprits.at[k];
-            c->range = gp_intern_from(&to->strings, &from->strings, c->range);
-            c->python = gp_intern_from(&to->strings, &from->strings, c->python);
-            c->op = gp_intern_from(&to->strings, &from->strings, c->op);
-            c->api = gp_intern_from(&to->strings, &from->strings, c->api);
-        }
-        GP_VEC_PUSH(&to->devices, *d);
-    }
-    GP_VEC_FREE(&from->devices);
+    for (size_t i = to->devices.n - rows; i < to->devices.n; i++)
+        to->devices.at[i].input += (uint32_t)to->inputs.n;
+}
+
+static bool valid(const struct gp_hta *h)
+{
+    for (size_t i = 0; i < h->devices.n; i++)
+        if (h->devices.at[i].input >= h->inputs.n) return false;
+    return true;
 }
 
 #define COMPARE(a, b)                                                                                        \
@@ -241,98 +408,12 @@ static int compare_devices(const void *a, const void *b)
     return 0;
 }
 
-void gp_hta_finish_devices(struct gp_hta *h)
+static void sort_devices(struct gp_hta *h)
 {
     if (h->devices.n) qsort(h->devices.at, h->devices.n, sizeof *h->devices.at, compare_devices);
 }
 
-/* ---- saving ---- */
-
-void gp_hta_xfer_figures(struct gp_xfer *x, struct gp_breakdown *b)
-{
-    gp_xfer_i64(x, &b->span_ns);
-    gp_xfer_i64(x, &b->busy_ns);
-    gp_xfer_i64(x, &b->idle_ns);
-    gp_xfer_i64(x, &b->compute_ns);
-    gp_xfer_i64(x, &b->communication_ns);
-    gp_xfer_i64(x, &b->memory_ns);
-    gp_xfer_i64(x, &b->exposed_communication_ns);
-    gp_xfer_i64(x, &b->exposed_memory_ns);
-    gp_xfer_i64(x, &b->overlap_ns);
-    gp_xfer_u64(x, &b->gpu_events);
-    gp_xfer_i64(x, &b->gpu_ns);
-}
-
-static void xfer_breakdown(struct gp_xfer *x, struct gp_breakdown *b)
-{
-    gp_xfer_i64(x, &b->begin_ns);
-    gp_xfer_i64(x, &b->end_ns);
-    gp_hta_xfer_figures(x, b);
-}
-
-static void xfer_stream(struct gp_xfer *x, struct gp_hta_stream *s)
-{
-    gp_xfer_i64(x, &s->stream);
-    gp_xfer_str(x, &s->name);
-    xfer_breakdown(x, &s->b);
-}
-
-static void xfer_culprit(struct gp_xfer *x, struct gp_idle_culprit *c)
-{
-    gp_xfer_u32(x, &c->cause);
-    if (c->cause >= GP_IDLE_CAUSE_COUNT) {
-        x->failed = true;
-        c->cause = GP_IDLE_UNKNOWN;
-    }
-    gp_xfer_str(x, &c->range);
-    gp_xfer_str(x, &c->python);
-    gp_xfer_str(x, &c->op);
-    gp_xfer_str(x, &c->api);
-    gp_xfer_i64(x, &c->idle_ns);
-    gp_xfer_i64(x, &c->longest_ns);
-    gp_xfer_u64(x, &c->gaps);
-    gp_xfer_u64(x, &c->samples);
-    gp_xfer_i64(x, &c->longest_at_ns);
-}
-
-static void xfer_device(struct gp_xfer *x, struct gp_hta_device *d)
-{
-    gp_xfer_i32(x, &d->rank);
-    gp_xfer_u32(x, &d->producer);
-    gp_xfer_i64(x, &d->device);
-    gp_xfer_u32(x, &d->input);
-    gp_xfer_str(x, &d->name);
-    gp_xfer_i32(x, &d->sms);
-    xfer_breakdown(x, &d->b);
-    GP_XFER_VEC(x, &d->streams, xfer_stream);
-    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) gp_xfer_i64(x, &d->idle_cause_ns[i]);
-    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) gp_xfer_i64(x, &d->culprit_rest_ns[i]);
-    gp_dist_xfer(x, &d->gaps);
-    GP_XFER_VEC(x, &d->culprits, xfer_culprit);
-    gp_xfer_i64(x, &d->tensor_core_ns);
-    gp_xfer_i64(x, &d->gemm_ns);
-    gp_xfer_i64(x, &d->kernel_ns);
-    gp_xfer_i64(x, &d->occupancy_ns);
-    gp_xfer_i64(x, &d->occupancy_known_ns);
-    gp_xfer_double(x, &d->sm_ns);
-    gp_xfer_i64(x, &d->sm_known_ns);
-}
-
-void gp_hta_xfer_devices(struct gp_xfer *x, struct gp_hta *h)
-{
-    GP_XFER_VEC(x, &h->devices, xfer_device);
-    for (size_t i = 0; i < h->devices.n; i++)
-        if (h->devices.at[i].input >= h->inputs.n) x->failed = true;
-}
-
-void gp_hta_release_devices(struct gp_hta *h)
-{
-    for (size_t i = 0; i < h->devices.n; i++) {
-        struct gp_hta_device *d = &h->devices.at[i];
-        GP_VEC_FREE(&d->streams);
-        GP_VEC_FREE(&d->culprits);
-        GP_VEC_FREE(&d->kernels);
-        gp_dist_release(&d->gaps);
-    }
-    GP_VEC_FREE(&h->devices);
-}
+static const struct gp_hta_list lists[] = {{.rows = &gp_hta_devices, .at = offsetof(struct gp_hta, devices)}};
+const struct gp_hta_section gp_hta_devices_section = {
+    lists,          GP_COUNT(lists),      .add = add,    .merged = merged,
+    .valid = valid, .sort = sort_devices, .inside = true};

@@ -338,19 +338,11 @@ void gp_hta_add_collectives(struct gp_hta *h, const struct gp_view *v)
     GP_VEC_FREE(&r.details);
 }
 
-void gp_hta_merge_collectives(struct gp_hta *to, struct gp_hta *from)
+/* Where they came from breaks ties. */
+static void merged(struct gp_hta *to, size_t rows)
 {
-    for (size_t i = 0; i < from->collectives.n; i++) {
-        struct gp_collective c = from->collectives.at[i];
-        c.op = gp_intern_from(&to->strings, &from->strings, c.op);
-        c.group = gp_intern_from(&to->strings, &from->strings, c.group);
-        c.ranks = gp_intern_from(&to->strings, &from->strings, c.ranks);
-        c.kernel = gp_intern_from(&to->strings, &from->strings, c.kernel);
-        c.dtype = gp_intern_from(&to->strings, &from->strings, c.dtype);
-        c.order = (uint32_t)to->collectives.n;
-        GP_VEC_PUSH(&to->collectives, c);
-    }
-    gp_hta_release_collectives(from);
+    for (size_t i = to->collectives.n - rows; i < to->collectives.n; i++)
+        to->collectives.at[i].order = (uint32_t)i;
 }
 
 /* ---- finishing ---- */
@@ -469,24 +461,24 @@ bool gp_hta_devices_are_ranks(const struct gp_hta *h)
     return distinct;
 }
 
-static void sort_collectives(struct gp_hta *h)
+static void sort_ranks(struct gp_hta *h)
 {
     qsort(h->collectives.at, h->collectives.n, sizeof *h->collectives.at, compare_collectives);
 }
 
-void gp_hta_finish_collectives(struct gp_hta *h)
+static void finish(struct gp_hta *h)
 {
     if (!h->collectives.n) return;
     bool by_device = gp_hta_devices_are_ranks(h);
     for (size_t i = 0; i < h->collectives.n && by_device; i++)
         h->collectives.at[i].rank = (int32_t)h->collectives.at[i].device;
-    sort_collectives(h);
+    sort_ranks(h);
     uint32_t *match_of = gp_collectives_match(h);
     add_stats(h, match_of);
     free(match_of);
     if (!by_device) return;
     for (size_t i = 0; i < h->collectives.n; i++) h->collectives.at[i].rank = -1;
-    sort_collectives(h);
+    sort_ranks(h);
 }
 
 /* ---- what the clocks leave open ---- */
@@ -514,18 +506,42 @@ void gp_hta_put_residual(struct gp_buf *b, const struct gp_hta *h)
     gp_buf_putc(b, '.');
 }
 
-/* ---- saving ---- */
+/* ---- as a section ---- */
 
-void gp_hta_xfer_collectives(struct gp_xfer *x, struct gp_hta *h)
+static int by_rank_and_start(const void *a, const void *b)
 {
-    GP_KEEP_VEC(x, &h->collectives, &collectives);
+    const struct gp_collective *x = a, *y = b;
+    COMPARE(x->rank, y->rank);
+    COMPARE(x->start_ns, y->start_ns);
+    COMPARE(x->device, y->device);
+    COMPARE(x->stream, y->stream);
+    COMPARE(x->end_ns, y->end_ns);
+    COMPARE(x->seq, y->seq);
+    COMPARE(x->order, y->order);
+    return 0;
 }
 
-void gp_hta_release_collectives(struct gp_hta *h)
+static void sort_all(struct gp_hta *h)
 {
-    GP_VEC_FREE(&h->collectives);
-    GP_VEC_FREE(&h->matches);
-    GP_KEEP_FREE(&h->collective_stats, &gp_hta_collectives);
-    GP_VEC_FREE(&h->offsets);
-    GP_VEC_FREE(&h->stragglers);
+    if (h->collectives.n)
+        qsort(h->collectives.at, h->collectives.n, sizeof *h->collectives.at, by_rank_and_start);
+    for (size_t i = 0; i < h->collectives.n; i++) h->collectives.at[i].order = (uint32_t)i;
 }
+
+static const struct gp_hta_list lists[] = {
+    {&collectives, offsetof(struct gp_hta, collectives),
+     .kept = {GP_HTA_KEPT_COLLECTIVES, GP_HTA_KEPT_UNRANKED, sizeof(int32_t),
+              offsetof(struct gp_hta_bound, collectives)}},
+    {&gp_hta_matches, offsetof(struct gp_hta, matches), .made = true},
+    {&gp_hta_collectives, offsetof(struct gp_hta, collective_stats), .made = true},
+    {&gp_hta_offsets, offsetof(struct gp_hta, offsets), .made = true},
+    {&gp_hta_stragglers, offsetof(struct gp_hta, stragglers), .made = true},
+};
+/* Timed: kernels wait for other ranks. */
+const struct gp_hta_section gp_hta_collectives_section = {lists,
+                                                          GP_COUNT(lists),
+                                                          .add = gp_hta_add_collectives,
+                                                          .merged = merged,
+                                                          .sort = sort_all,
+                                                          .finish = finish,
+                                                          .timed = true};

@@ -18,7 +18,8 @@ GP_GETTER(get_bandwidth)
 }
 
 static const struct gp_field copy_fields[] = {
-    {"name", "Copy or set", GP_CELL_NAME, gp_member_sid, AT(name), .keep = GP_KEEP_STR},
+    {"name", "Copy or set", GP_CELL_NAME, gp_member_sid, AT(name), .keep = GP_KEEP_STR,
+     .merge = GP_MERGE_KEY},
     {"count", "Count", GP_CELL_COUNT, gp_member_u64, AT(count), .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
     {"total_bytes", "Bytes", GP_CELL_BYTES, gp_member_i64, AT(bytes), .keep = GP_KEEP_I64,
      .merge = GP_MERGE_SUM},
@@ -78,16 +79,15 @@ const struct gp_record gp_hta_memory = {"memory", "Memory", GP_FIELDS(memory_fie
 
 enum { KIND_DTOD = 8, KIND_PAGEABLE = 1 }; /* CUPTI_ACTIVITY_MEMCPY_KIND_, _MEMORY_KIND_ */
 
+static const struct gp_hta_list lists[] = {
+    {&gp_hta_copies, offsetof(struct gp_hta, copies), .map = offsetof(struct gp_hta_work, copies)},
+    {&gp_hta_memory, offsetof(struct gp_hta, memory),
+     .kept = {SIZE_MAX, GP_HTA_KEPT_UNRANKED, sizeof(int32_t), offsetof(struct gp_hta_bound, memory)}},
+};
+
 static struct gp_copy_stat *copy_of(struct gp_hta *h, gp_sid name)
 {
-    uint32_t *at = gp_map_put(&h->maps->copies, name, (uint32_t)h->copies.n);
-    if (*at == h->copies.n) {
-        struct gp_copy_stat fresh;
-        memset(&fresh, 0, sizeof fresh);
-        fresh.name = name;
-        GP_VEC_PUSH(&h->copies, fresh);
-    }
-    return &h->copies.at[*at];
+    return gp_hta_row(h, lists, &(struct gp_copy_stat){.name = name});
 }
 
 /* What the name of a copy shows, and where its row is. */
@@ -253,25 +253,10 @@ static void add_memory(struct gp_hta *h, const struct gp_view *v)
 
 /* ---- the part ---- */
 
-void gp_hta_add_copies(struct gp_hta *h, const struct gp_view *v)
+static void add(struct gp_hta *h, const struct gp_view *v)
 {
     add_all_copies(h, v);
     add_memory(h, v);
-}
-
-void gp_hta_merge_copies(struct gp_hta *to, struct gp_hta *from)
-{
-    for (size_t i = 0; i < from->copies.n; i++) {
-        struct gp_copy_stat *s = &from->copies.at[i];
-        struct gp_copy_stat *sum = copy_of(to, gp_intern_from(&to->strings, &from->strings, s->name));
-        gp_record_merge(&gp_hta_copies, sum, s);
-    }
-    for (size_t i = 0; i < from->memory.n; i++) {
-        struct gp_memory_stat s;
-        gp_record_copy(&gp_hta_memory, &s, &to->strings, &from->memory.at[i], &from->strings);
-        GP_VEC_PUSH(&to->memory, s);
-    }
-    gp_hta_release_copies(from);
 }
 
 #define COMPARE(a, b)                                                                                        \
@@ -301,34 +286,24 @@ static int compare_memory(const void *a, const void *b)
     return 0;
 }
 
-void gp_hta_finish_copies(struct gp_hta *h)
+static void sort_rows(struct gp_hta *h)
 {
     struct named_copy *rows = gp_alloc((h->copies.n + 1) * sizeof *rows);
     for (size_t i = 0; i < h->copies.n; i++)
         rows[i] = (struct named_copy){h->copies.at[i], gp_hta_str(h, h->copies.at[i].name)};
     qsort(rows, h->copies.n, sizeof *rows, compare_copies);
-    gp_map_release(&h->maps->copies);
-    for (size_t i = 0; i < h->copies.n; i++) {
-        h->copies.at[i] = rows[i].s;
-        gp_map_put(&h->maps->copies, rows[i].s.name, (uint32_t)i);
-    }
+    for (size_t i = 0; i < h->copies.n; i++) h->copies.at[i] = rows[i].s;
     free(rows);
     if (h->memory.n) qsort(h->memory.at, h->memory.n, sizeof *h->memory.at, compare_memory);
 }
 
-void gp_hta_xfer_copies(struct gp_xfer *x, struct gp_hta *h)
+/* Sums that no trace gives would overflow when they are added to. */
+static bool valid(const struct gp_hta *h)
 {
-    GP_KEEP_VEC(x, &h->copies, &gp_hta_copies);
-    GP_KEEP_VEC(x, &h->memory, &gp_hta_memory);
-    if (x->save) return;
-    for (size_t i = 0; i < h->copies.n; i++) gp_map_put(&h->maps->copies, h->copies.at[i].name, (uint32_t)i);
-    /* Sums that no trace gives would overflow when they are added to. */
     for (size_t i = 0; i < h->copies.n; i++)
-        if (h->copies.at[i].bytes < 0 || h->copies.at[i].dur_ns < 0) x->failed = true;
+        if (h->copies.at[i].bytes < 0 || h->copies.at[i].dur_ns < 0) return false;
+    return true;
 }
 
-void gp_hta_release_copies(struct gp_hta *h)
-{
-    GP_KEEP_FREE(&h->copies, &gp_hta_copies);
-    GP_VEC_FREE(&h->memory);
-}
+const struct gp_hta_section gp_hta_copies_section = {lists,          GP_COUNT(lists),   .add = add,
+                                                     .valid = valid, .sort = sort_rows, .inside = true};

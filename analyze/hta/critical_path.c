@@ -432,11 +432,10 @@ static int by_length(const void *a, const void *b)
 }
 
 /* The whole step of median length on a device; NULL if there is none. */
-static const struct gp_hta_step *median_step(const struct gp_hta *h, const struct gp_view_device *d,
-                                             size_t first_step)
+static const struct gp_hta_step *median_step(const struct gp_hta *h, const struct gp_view_device *d)
 {
     GP_VEC(const struct gp_hta_step *) whole = {0};
-    for (size_t i = first_step; i < h->steps.n; i++) {
+    for (size_t i = 0; i < h->steps.n; i++) {
         const struct gp_hta_step *s = &h->steps.at[i];
         if (s->producer == d->producer && s->device == d->device && !s->partial && s->end_ns > s->begin_ns)
             GP_VEC_PUSH(&whole, s);
@@ -487,10 +486,10 @@ struct shared {
 };
 
 static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_view_device *d,
-                     size_t first_step, const struct shared *shared)
+                     const struct shared *shared)
 {
     const struct gp_events *gpu = &v->t->events[GP_GPU];
-    const struct gp_hta_step *step = median_step(h, d, first_step);
+    const struct gp_hta_step *step = median_step(h, d);
     struct gp_hta_path path = {.rank = d->rank, .producer = d->producer, .window = step ? step->name : 0};
     path.begin_ns = step ? step->begin_ns : gpu->start_ns[v->rows[d->first]];
     path.end_ns = step ? step->end_ns : INT64_MIN;
@@ -548,33 +547,71 @@ static bool *busiest(const struct gp_view *v, const struct gp_wait_index *index)
     return most;
 }
 
-void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_step)
+/* After the steps. */
+static void add_paths(struct gp_hta *h, const struct gp_view *v)
 {
     struct shared shared = {.previous = index_streams(v)};
     gp_wait_index_build(&shared.index, v);
     bool *most = busiest(v, &shared.index); // one path per process
     for (size_t i = 0; i < v->devices.n; i++)
-        if (most[i]) add_path(h, v, &v->devices.at[i], first_step, &shared);
+        if (most[i]) add_path(h, v, &v->devices.at[i], &shared);
     free(most);
     gp_wait_index_release(&shared.index);
     free(shared.previous);
 }
 
-/* ---- several results ---- */
+/* ---- as a section ---- */
 
-void gp_hta_merge_paths(struct gp_hta *to, struct gp_hta *from)
+#define AT(member) offsetof(struct gp_path_piece, member)
+static const struct gp_field piece_fields[] = {
+    {.at = AT(begin_ns), .keep = GP_KEEP_I64},
+    {.at = AT(end_ns), .keep = GP_KEEP_I64},
+    {.at = AT(bound), .keep = GP_KEEP_U32, .below = GP_PATH_BOUND_COUNT},
+    {.at = AT(name), .keep = GP_KEEP_STR},
+    {.at = AT(full), .keep = GP_KEEP_STR},
+    {.at = AT(stream), .keep = GP_KEEP_I64},
+    {.at = AT(tid), .keep = GP_KEEP_I64},
+};
+#undef AT
+static const struct gp_record pieces = {"pieces", NULL, GP_FIELDS(piece_fields), sizeof(struct gp_path_piece),
+                                        .note = NULL};
+
+static const struct gp_field time_fields[] = {
+#define X(id, name, text)                                                                                    \
+    {name "_ns",           NULL,         GP_CELL_NS,          gp_member_i64,                                 \
+     id * sizeof(int64_t), .help = text, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    GP_PATH_BOUNDS(X)
+#undef X
+};
+const struct gp_record gp_hta_path_times = {"bound", NULL, GP_FIELDS(time_fields),
+                                            GP_PATH_BOUND_COUNT * sizeof(int64_t),
+                                            .note = "by what bounds the path; sums to its length"};
+
+#define AT(member) offsetof(struct gp_hta_path, member)
+
+GP_GETTER(get_length)
 {
-    for (size_t i = 0; i < from->paths.n; i++) {
-        struct gp_hta_path path = from->paths.at[i];
-        path.window = gp_intern_from(&to->strings, &from->strings, path.window);
-        for (size_t k = 0; k < path.pieces.n; k++) {
-            path.pieces.at[k].name = gp_intern_from(&to->strings, &from->strings, path.pieces.at[k].name);
-            path.pieces.at[k].full = gp_intern_from(&to->strings, &from->strings, path.pieces.at[k].full);
-        }
-        GP_VEC_PUSH(&to->paths, path);
-    }
-    from->paths.n = 0; // their pieces have moved
+    const struct gp_hta_path *p = row;
+    c->i = p->end_ns - p->begin_ns;
 }
+
+static const struct gp_field path_fields[] = {
+    {"rank", NULL, GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},
+    {"process", NULL, GP_CELL_ID, gp_member_process, AT(producer), .keep = GP_KEEP_U32},
+    {"window", NULL, GP_CELL_NAME, gp_member_name, AT(window),
+     .help = "name of the step; null: the whole trace", .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+    {"begin_ns", NULL, GP_CELL_NS, gp_member_i64, AT(begin_ns), .help = "on the clock of the trace",
+     .flags = GP_FIELD_SIGNED, .keep = GP_KEEP_I64},
+    {"end_ns", NULL, GP_CELL_NS, gp_member_i64, AT(end_ns), .flags = GP_FIELD_SIGNED, .keep = GP_KEEP_I64},
+    {"length_ns", NULL, GP_CELL_NS, get_length, 0, .help = "end_ns - begin_ns"},
+    {"bound", NULL, GP_CELL_ROW, gp_member_row, AT(bound_ns), .rows = &gp_hta_path_times,
+     .keep = GP_KEEP_ROW},
+    {"pieces", NULL, GP_CELL_COUNT, gp_member_rows_count, AT(pieces), .rows = &pieces, .keep = GP_KEEP_ROWS},
+};
+#undef AT
+
+const struct gp_record gp_hta_paths = {"paths", NULL, GP_FIELDS(path_fields), sizeof(struct gp_hta_path),
+                                       .note = "of the median step of a rank, or the whole trace"};
 
 static int by_rank(const void *a, const void *b)
 {
@@ -584,44 +621,11 @@ static int by_rank(const void *a, const void *b)
     return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-void gp_hta_finish_paths(struct gp_hta *h)
+static void sort_paths(struct gp_hta *h)
 {
     if (h->paths.n) qsort(h->paths.at, h->paths.n, sizeof *h->paths.at, by_rank);
 }
 
-static void xfer_piece(struct gp_xfer *x, struct gp_path_piece *p)
-{
-    gp_xfer_i64(x, &p->begin_ns);
-    gp_xfer_i64(x, &p->end_ns);
-    gp_xfer_u32(x, &p->bound);
-    if (p->bound >= GP_PATH_BOUND_COUNT) {
-        p->bound = GP_PATH_HOST;
-        x->failed = true;
-    }
-    gp_xfer_str(x, &p->name);
-    gp_xfer_str(x, &p->full);
-    gp_xfer_i64(x, &p->stream);
-    gp_xfer_i64(x, &p->tid);
-}
-
-static void xfer_path(struct gp_xfer *x, struct gp_hta_path *p)
-{
-    gp_xfer_i32(x, &p->rank);
-    gp_xfer_u32(x, &p->producer);
-    gp_xfer_str(x, &p->window);
-    gp_xfer_i64(x, &p->begin_ns);
-    gp_xfer_i64(x, &p->end_ns);
-    for (int i = 0; i < GP_PATH_BOUND_COUNT; i++) gp_xfer_i64(x, &p->bound_ns[i]);
-    GP_XFER_VEC(x, &p->pieces, xfer_piece);
-}
-
-void gp_hta_xfer_paths(struct gp_xfer *x, struct gp_hta *h)
-{
-    GP_XFER_VEC(x, &h->paths, xfer_path);
-}
-
-void gp_hta_release_paths(struct gp_hta *h)
-{
-    for (size_t i = 0; i < h->paths.n; i++) GP_VEC_FREE(&h->paths.at[i].pieces);
-    GP_VEC_FREE(&h->paths);
-}
+static const struct gp_hta_list lists[] = {{.rows = &gp_hta_paths, .at = offsetof(struct gp_hta, paths)}};
+const struct gp_hta_section gp_hta_paths_section = {lists, GP_COUNT(lists), .add = add_paths,
+                                                    .sort = sort_paths, .timed = true};

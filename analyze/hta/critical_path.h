@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 
@@ -48,5 +49,8 @@ struct gp_hta_path {
     int64_t bound_ns[GP_PATH_BOUND_COUNT]; /* sums to end - begin */
     GP_VEC(struct gp_path_piece) pieces;
 };
+
+extern const struct gp_record gp_hta_path_times; /* one: int64_t[GP_PATH_BOUND_COUNT] */
+extern const struct gp_record gp_hta_paths;      /* rows: struct gp_hta_path */
 
 #endif

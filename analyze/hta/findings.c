@@ -8,6 +8,40 @@
 #include "analyze/names/names.h"
 #include "formats/base/scale.h"
 
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_finding, member)
+
+/* A kernel, whose label is shown, or another name. */
+GP_GETTER(get_where)
+{
+    const struct gp_hta *h = x->of;
+    gp_sid where = ((const struct gp_finding *)row)->where;
+    bool kernel = false;
+    for (size_t i = 0; i < h->kernels.n && x->labels && !kernel; i++) kernel = h->kernels.at[i].name == where;
+    if (kernel) gp_member_kernel(c, f, row, x);
+    else gp_member_name(c, f, row, x);
+}
+
+static const struct gp_field fields[] = {
+    {"id", "Id", GP_CELL_TEXT, gp_member_sid, AT(id), .help = "stable identifier of the finding",
+     .flags = GP_COLUMN_WIDE, .after = "rank"},
+    {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .help = "none: all", .flags = GP_FIELD_NULL,
+     .after = "share_pct"},
+    {"time_ns", "Time", GP_CELL_NS, gp_member_i64, AT(time_ns),
+     .help = "GPU time affected, over all devices"},
+    {"share_pct", "Share", GP_CELL_PCT, gp_member_double, AT(share_pct),
+     .help = "of the span of the affected devices"},
+    {"text", "Finding", GP_CELL_TEXT, gp_member_sid, AT(text), .help = "one sentence with the numbers"},
+    {"where", "Where", GP_CELL_NAME, get_where, AT(where), .flags = GP_COLUMN_BELOW | GP_FIELD_NULL},
+};
+#undef AT
+
+const struct gp_record gp_hta_findings = {"findings", "What to look at first", GP_FIELDS(fields),
+                                          sizeof(struct gp_finding), .note = "largest first"};
+
+/* ---- rules ---- */
+
 enum { SLOW_MOST = 4 }; /* that are findings; all are in the list */
 
 /* Worth a sentence: this share of the devices' span, in percent. */

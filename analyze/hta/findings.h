@@ -7,6 +7,7 @@
 #define GP_ANALYZE_FINDINGS_H
 
 #include <stdint.h>
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 struct gp_finding {
@@ -17,5 +18,7 @@ struct gp_finding {
     gp_sid text;      /* one sentence with the numbers */
     gp_sid where;     /* where to look: op, range, Python frame, kernel; 0: none */
 };
+
+extern const struct gp_record gp_hta_findings; /* rows: struct gp_finding; of: struct gp_hta */
 
 #endif

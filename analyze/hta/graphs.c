@@ -207,7 +207,7 @@ static void add_graph(struct adder *a, const struct node_event *e, size_t n)
     gp_map_release(&nodes.index);
 }
 
-void gp_hta_add_graphs(struct gp_hta *h, const struct gp_view *v)
+static void add(struct gp_hta *h, const struct gp_view *v)
 {
     struct adder a = {.h = h, .v = v};
     a.is_launch = gp_zalloc((size_t)v->t->strings.n + 1);
@@ -222,18 +222,6 @@ void gp_hta_add_graphs(struct gp_hta *h, const struct gp_view *v)
     GP_VEC_FREE(&a.events);
     gp_map_release(&a.graph_of);
     gp_map_release(&a.instance_of);
-}
-
-/* Ids are those of one process: graphs of two traces are never the same one. */
-void gp_hta_merge_graphs(struct gp_hta *to, struct gp_hta *from)
-{
-    for (size_t i = 0; i < from->graphs.n; i++) {
-        struct gp_graph_stat *s = &from->graphs.at[i];
-        s->api = gp_intern_from(&to->strings, &from->strings, s->api);
-        s->worst_node_name = gp_intern_from(&to->strings, &from->strings, s->worst_node_name);
-        GP_VEC_PUSH(&to->graphs, *s);
-    }
-    GP_VEC_FREE(&from->graphs);
 }
 
 /* The order of insertion breaks ties: qsort is not stable. */
@@ -251,7 +239,7 @@ static int by_busy(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-void gp_hta_finish_graphs(struct gp_hta *h)
+static void sort_graphs(struct gp_hta *h)
 {
     if (!h->graphs.n) return;
     struct placed_graph *all = gp_alloc(h->graphs.n * sizeof *all);
@@ -261,12 +249,11 @@ void gp_hta_finish_graphs(struct gp_hta *h)
     free(all);
 }
 
-void gp_hta_xfer_graphs(struct gp_xfer *x, struct gp_hta *h)
-{
-    GP_KEEP_VEC(x, &h->graphs, &gp_hta_graphs);
-}
-
-void gp_hta_release_graphs(struct gp_hta *h)
-{
-    GP_KEEP_FREE(&h->graphs, &gp_hta_graphs);
-}
+/* Ids are those of one process: graphs of two traces are never the same one. */
+static const struct gp_hta_list lists[] = {
+    {&gp_hta_graphs, offsetof(struct gp_hta, graphs),
+     .kept = {GP_HTA_KEPT_GRAPHS, GP_HTA_KEPT_UNRANKED, sizeof(int32_t),
+              offsetof(struct gp_hta_bound, graphs)}},
+};
+const struct gp_hta_section gp_hta_graphs_section = {lists, GP_COUNT(lists), .add = add, .sort = sort_graphs,
+                                                     .timed = true};

@@ -5,6 +5,8 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/focus.h"
 
+#define EACH_SECTION(s) for (const struct gp_hta_section *const *s = gp_hta_sections; *s; s++)
+
 /* ---- life ---- */
 
 void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts)
@@ -13,19 +15,7 @@ void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts)
     if (opts) h->opts = *opts;
     h->world_size = -1;
     gp_fleet_init(&h->fleet);
-    h->maps = gp_zalloc(sizeof *h->maps);
-}
-
-static void release_maps(struct gp_hta_maps *m)
-{
-    if (!m) return;
-    gp_map_release(&m->kernels);
-    gp_map_release(&m->owners);
-    gp_map_release(&m->op_shapes);
-    gp_map_release(&m->api);
-    gp_map_release(&m->copies);
-    gp_map_release(&m->range_memory);
-    free(m);
+    h->work = gp_zalloc(sizeof *h->work);
 }
 
 static void release_focus(struct gp_hta *h)
@@ -37,27 +27,14 @@ static void release_focus(struct gp_hta *h)
 
 void gp_hta_release(struct gp_hta *h)
 {
-    gp_hta_release_devices(h);
-    gp_hta_release_kernels(h);
-    GP_VEC_FREE(&h->op_shapes);
-    gp_hta_release_launches(h);
-    gp_hta_release_graphs(h);
-    gp_hta_release_steps(h);
-    gp_hta_release_collectives(h);
-    gp_hta_release_copies(h);
-    gp_hta_release_range_memory(h);
-    gp_hta_release_sampled(h);
-    gp_hta_release_paths(h);
+    EACH_SECTION(s) gp_hta_section_release(*s, h);
     gp_fleet_release(&h->fleet);
     gp_slow_release(&h->slow);
-    gp_dist_release(&h->bound.gaps);
-    GP_VEC_FREE(&h->inputs);
-    GP_VEC_FREE(&h->findings);
     GP_VEC_FREE(&h->missing_ranks);
     GP_VEC_FREE(&h->repeated_ranks);
     release_focus(h);
     gp_strings_release(&h->strings);
-    release_maps(h->maps);
+    free(h->work);
     memset(h, 0, sizeof *h);
 }
 
@@ -80,39 +57,13 @@ static struct gp_hta *new_focus(const struct gp_hta *h)
     return focus;
 }
 
-/* Where something lies outside of the step windows of the trace of V, the only one in H. */
-static void add_focus(struct gp_hta *h, const struct gp_view *v, const struct gp_steps *steps)
-{
-    struct gp_focus f;
-    if (gp_focus_make(&f, v, steps)) {
-        h->focus = new_focus(h);
-        GP_VEC_PUSH(&h->focus->inputs,
-                    gp_input_quality_copy(&h->inputs.at[0], &h->focus->strings, &h->strings));
-        gp_hta_add_inside(h->focus, &f.t, v);
-    }
-    gp_focus_release(&f);
-}
-
-static void save_as_is(struct gp_hta *h, struct gp_buf *to);
-
 /* All of H as its own focus: nothing of it lies outside of steps, or it has none. */
-static struct gp_hta *all_of(struct gp_hta *h)
+static struct gp_hta *all_of(const struct gp_hta *h)
 {
-    struct gp_buf bytes = {0};
-    struct gp_err err;
     struct gp_hta *copy = new_focus(h);
-    save_as_is(h, &bytes);
-    if (gp_hta_load(copy, bytes.data, bytes.n, &err)) gp_hta_init(copy, &h->opts); /* cannot be */
-    gp_buf_release(&bytes);
-    gp_hta_release_graphs(copy); /* what a focus has none of */
-    gp_hta_release_steps(copy);
-    gp_hta_release_collectives(copy);
-    gp_hta_release_range_memory(copy);
-    gp_hta_release_sampled(copy);
-    gp_hta_release_paths(copy);
-    gp_map_release(&copy->maps->range_memory);
-    gp_fleet_release(&copy->fleet);
-    gp_fleet_init(&copy->fleet);
+    copy->world_size = h->world_size;
+    EACH_SECTION(s)
+    if ((*s)->inside) gp_hta_section_copy(*s, copy, h);
     return copy;
 }
 
@@ -126,33 +77,49 @@ static void merge_focus(struct gp_hta *to, struct gp_hta *from)
 
 /* ---- adding ---- */
 
+/* All sections, or those of a focus. */
+static void add_sections(struct gp_hta *h, const struct gp_view *v, bool inside)
+{
+    struct gp_hta_idle idle;
+    gp_hta_start_idle(&idle, &h->opts, v);
+    EACH_SECTION(s)
+    if ((*s)->add && (!inside || (*s)->inside)) (*s)->add(h, v);
+    gp_hta_finish_idle(&idle, h);
+}
+
+/* Where something lies outside of the step windows of the trace of V, the only one in H: the same of what lies inside. */
+static void add_focus(struct gp_hta *h, const struct gp_view *v)
+{
+    struct gp_focus f;
+    if (gp_focus_make(&f, v, &h->work->steps)) {
+        struct gp_view inside = {.hs = v->hs};
+        h->focus = new_focus(h);
+        GP_VEC_PUSH(&h->focus->inputs,
+                    gp_input_quality_copy(&h->inputs.at[0], &h->focus->strings, &h->strings));
+        gp_view_init_on(&inside, &f.t, h->opts.classes);
+        add_sections(h->focus, &inside, true);
+        memset(&inside.hs, 0, sizeof inside.hs); /* belongs to V */
+        gp_view_release(&inside);
+    }
+    gp_focus_release(&f);
+}
+
 /* H is empty. */
 static int add_first(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, struct gp_err *err)
 {
-    struct gp_hta_idle idle;
-    struct gp_steps steps;
+    struct gp_hta_work *work = h->work;
     add_input(h, t);
     gp_repair(t, h->opts.repair);
     gp_view_init(v, t, h->opts.classes);
-    gp_hta_start_idle(&idle, &h->opts, v);
-    gp_hta_add_devices(h, v);
-    gp_hta_add_kernels(h, v, 0);
-    gp_hta_add_op_shapes(h, v);
-    gp_hta_add_launches(h, v);
-    gp_hta_add_graphs(h, v);
-    int failed = gp_hta_add_steps(h, v, &steps, err);
-    gp_hta_add_collectives(h, v);
-    gp_hta_add_copies(h, v);
-    gp_hta_add_range_memory(h, v);
-    gp_hta_add_sampled(h, v);
-    gp_hta_add_path(h, v, 0);
-    gp_hta_finish_idle(&idle, h, 0);
+    work->err = err;
+    add_sections(h, v, false);
     gp_input_quality_judge(&h->inputs.at[0], &h->strings, t, v);
-    if (!failed) add_focus(h, v, &steps);
+    if (!work->failed) add_focus(h, v);
     gp_hta_add_fleet(h);
     h->fleet.host_slowed = t->events[GP_OP].n != 0;
-    gp_steps_release(&steps);
-    return failed;
+    gp_steps_release(&work->steps);
+    memset(&work->steps, 0, sizeof work->steps);
+    return work->failed;
 }
 
 int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, struct gp_err *err)
@@ -178,30 +145,12 @@ int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
 
 enum { MANY_DEVICES = 160 }; /* more than are kept of any number of ranks: now and then some go */
 
-static void merge_inputs(struct gp_hta *to, struct gp_hta *from)
-{
-    for (size_t i = 0; i < from->inputs.n; i++)
-        GP_VEC_PUSH(&to->inputs, gp_input_quality_copy(&from->inputs.at[i], &to->strings, &from->strings));
-    if (from->world_size > to->world_size) to->world_size = from->world_size;
-}
-
 void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
 {
     struct gp_hta_opts opts = from->opts;
     merge_focus(to, from);
-    gp_hta_merge_devices(to, from);
-    gp_hta_merge_kernels(to, from);
-    gp_hta_merge_op_shapes(to, from);
-    gp_hta_merge_launches(to, from);
-    gp_hta_merge_graphs(to, from);
-    gp_hta_merge_steps(to, from);
-    gp_hta_merge_collectives(to, from);
-    gp_hta_merge_copies(to, from);
-    gp_hta_merge_range_memory(to, from);
-    gp_hta_merge_sampled(to, from);
-    gp_hta_merge_paths(to, from);
-    merge_inputs(to, from);
-    gp_hta_merge_bound(&to->bound, &from->bound);
+    EACH_SECTION(s) gp_hta_section_merge(*s, to, from);
+    if (from->world_size > to->world_size) to->world_size = from->world_size;
     gp_fleet_merge(&to->fleet, &from->fleet);
     if (to->devices.n > MANY_DEVICES) gp_hta_leave_few(to, &to->fleet);
     gp_hta_release(from);
@@ -282,15 +231,6 @@ static void check_ranks(struct gp_hta *h)
     else check_listed_ranks(h);
 }
 
-static void finish_focus(struct gp_hta *h)
-{
-    gp_hta_finish_devices(h);
-    gp_hta_finish_kernels(h);
-    gp_hta_finish_op_shapes(h);
-    gp_hta_finish_launches(h);
-    gp_hta_finish_copies(h);
-}
-
 void gp_hta_finish(struct gp_hta *h)
 {
     gp_hta_settle(h);
@@ -300,18 +240,8 @@ void gp_hta_finish(struct gp_hta *h)
         release_focus(h);
         gp_hta_forget_times(h);
     }
-    if (h->focus) finish_focus(h->focus);
-    gp_hta_finish_devices(h);
-    gp_hta_finish_kernels(h);
-    gp_hta_finish_op_shapes(h);
-    gp_hta_finish_launches(h);
-    gp_hta_finish_graphs(h);
-    gp_hta_finish_steps(h);
-    gp_hta_finish_collectives(h);
-    gp_hta_finish_copies(h);
-    gp_hta_finish_range_memory(h);
-    gp_hta_finish_sampled(h);
-    gp_hta_finish_paths(h);
+    EACH_SECTION(s)
+    if ((*s)->finish) (*s)->finish(h);
     check_ranks(h);
     if (!h->untimed) gp_slow_find(&h->slow, &h->fleet);
     gp_hta_finish_bound(h);
@@ -360,45 +290,30 @@ static void xfer_focus(struct gp_xfer *x, struct gp_hta *h)
 
 static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
 {
-    GP_XFER_VEC(x, &h->inputs, gp_input_quality_xfer);
     gp_xfer_i32(x, &h->world_size);
-    gp_hta_xfer_devices(x, h);
-    gp_hta_xfer_kernels(x, h);
-    gp_hta_xfer_op_shapes(x, h);
-    gp_hta_xfer_launches(x, h);
-    gp_hta_xfer_graphs(x, h);
-    gp_hta_xfer_steps(x, h);
-    gp_hta_xfer_collectives(x, h);
-    gp_hta_xfer_copies(x, h);
-    gp_hta_xfer_range_memory(x, h);
-    gp_hta_xfer_sampled(x, h);
-    gp_hta_xfer_paths(x, h);
-    gp_hta_xfer_bound(x, h);
+    EACH_SECTION(s) gp_hta_section_xfer(*s, x, h);
+    EACH_SECTION(s)
+    if (!x->save && (*s)->valid && !(*s)->valid(h)) x->failed = true;
     xfer_fleet(x, h);
     xfer_focus(x, h);
 }
 
-static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 11, "partial result"};
+static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 12, "partial result"};
 
 bool gp_hta_is_saved(const void *data, size_t n)
 {
     return n >= sizeof head.magic && !memcmp(data, head.magic, sizeof head.magic);
 }
 
-static void save_as_is(struct gp_hta *h, struct gp_buf *to)
+void gp_hta_save(struct gp_hta *h, struct gp_buf *to)
 {
+    gp_hta_settle(h);
     size_t start = gp_xfer_begin(to);
     struct gp_xfer_seen seen = {0};
     struct gp_xfer x = {.save = to, .strings = &h->strings, .seen = &seen};
     xfer_all(&x, h);
     gp_xfer_seen_release(&seen);
     gp_xfer_end(to, start, &head);
-}
-
-void gp_hta_save(struct gp_hta *h, struct gp_buf *to)
-{
-    gp_hta_settle(h);
-    save_as_is(h, to);
 }
 
 int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err)

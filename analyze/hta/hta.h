@@ -8,8 +8,8 @@
  *     gp_hta_finish(&h);                   // what needs all ranks: matching, stragglers, findings, order
  *     ... h.devices.at[0].b.busy_ns ...; gp_hta_release(&h);
  *
- * Each part has its own header, which defines its rows, and its own module, which fills them from a gp_view and
- * merges two parts; hta.c only calls the modules in order. This header includes them all. */
+ * Each section has its own header, which defines its rows, and its own module, which describes them and fills them from a
+ * gp_view (hta_priv.h); hta.c calls the sections in order. This header includes them all. */
 #ifndef GP_ANALYZE_HTA_H
 #define GP_ANALYZE_HTA_H
 
@@ -92,7 +92,7 @@ struct gp_hta {
     /* The step windows only: inputs, devices, kernels, owners, api, launches, copies and findings. NULL: there are no
      * steps, or nothing lies outside of them. gp_hta_about() chooses. */
     struct gp_hta *focus;
-    struct gp_hta_maps *maps; /* private: where equal names are found while adding */
+    struct gp_hta_work *work; /* private: what is needed while adding */
 };
 
 /* OPTS is copied; may be NULL. */

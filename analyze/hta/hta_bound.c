@@ -23,8 +23,9 @@ static bool has(const int32_t *ranks, size_t n, int32_t rank)
     return false;
 }
 
-static bool keeps_rank(const struct keeper *k, int32_t rank)
+static bool keeps_rank(const void *keeper, int32_t rank)
 {
+    const struct keeper *k = keeper;
     return rank < 0 || has(k->ranks.at, k->ranks.n, rank);
 }
 
@@ -39,29 +40,59 @@ static void find_ranks(struct keeper *k)
 
 /* ---- devices ---- */
 
-static void add_figures(struct gp_breakdown *to, const struct gp_breakdown *b)
-{
-    to->span_ns = gp_add_saturated(to->span_ns, b->span_ns);
-    to->busy_ns = gp_add_saturated(to->busy_ns, b->busy_ns);
-    to->idle_ns = gp_add_saturated(to->idle_ns, b->idle_ns);
-    to->compute_ns = gp_add_saturated(to->compute_ns, b->compute_ns);
-    to->communication_ns = gp_add_saturated(to->communication_ns, b->communication_ns);
-    to->memory_ns = gp_add_saturated(to->memory_ns, b->memory_ns);
-    to->exposed_communication_ns =
-        gp_add_saturated(to->exposed_communication_ns, b->exposed_communication_ns);
-    to->exposed_memory_ns = gp_add_saturated(to->exposed_memory_ns, b->exposed_memory_ns);
-    to->overlap_ns = gp_add_saturated(to->overlap_ns, b->overlap_ns);
-    to->gpu_events += b->gpu_events;
-    to->gpu_ns = gp_add_saturated(to->gpu_ns, b->gpu_ns);
-}
+#define AT(member) offsetof(struct gp_hta_bound, member)
+#define COUNT      .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM
+#define SUM        .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM
+#define LIMIT      .keep = GP_KEEP_U64, .merge = GP_MERGE_MIN_SET
+static const struct gp_field fields[] = {
+    {.at = AT(bounded), .keep = GP_KEEP_BOOL, .merge = GP_MERGE_OR},
+    {.at = AT(devices), COUNT},
+    GP_BREAKDOWN(gp_hta_bound, b),
+    GP_WINDOW(gp_hta_bound, b),
+    {.at = AT(idle_cause_ns), .keep = GP_KEEP_ROW, .rows = &gp_hta_idle_causes},
+    {.at = AT(gaps), .keep = GP_KEEP_DIST},
+    {.at = AT(kernel_ns), SUM},
+    {.at = AT(gemm_ns), SUM},
+    {.at = AT(tensor_core_ns), SUM},
+    {.at = AT(sm_ns), SUM},
+    {.at = AT(sm_span_ns), SUM},
+    {.at = AT(paths), COUNT},
+    {.at = AT(path_bound_ns), .keep = GP_KEEP_ROW, .rows = &gp_hta_path_times},
+    {.at = AT(pieces), COUNT},
+    {.at = AT(steps), COUNT},
+    {.at = AT(collectives), COUNT},
+    {.at = AT(graphs), COUNT},
+    {.at = AT(memory), COUNT},
+    {.at = AT(inputs), COUNT},
+    {.at = AT(of_inputs), .keep = GP_KEEP_ROW, .rows = &gp_inputs},
+    {.at = AT(kernel_limit), LIMIT},
+    {.at = AT(owner_limit), LIMIT},
+    {.at = AT(shape_limit), LIMIT},
+    {.at = AT(range_limit), LIMIT},
+};
+#undef LIMIT
+#undef SUM
+#undef COUNT
+#undef AT
+
+static const struct gp_record sums = {"bound", NULL, GP_FIELDS(fields), sizeof(struct gp_hta_bound),
+                                      .note = "over what has no row"};
+
+static const struct gp_hta_list lists[] = {
+    {.rows = &gp_inputs, .at = offsetof(struct gp_hta, inputs)},
+    {&sums, offsetof(struct gp_hta, bound), .one = true},
+    {&gp_hta_findings, offsetof(struct gp_hta, findings), .made = true},
+};
+/* What is of all sections. Devices refer to their inputs, which are therefore sorted first of all. */
+const struct gp_hta_section gp_hta_inputs_section = {lists, GP_COUNT(lists), .inside = true};
 
 /* The whole of D goes into the sums. */
 static void sum_device(struct gp_hta_bound *to, struct gp_hta_device *d)
 {
     to->devices++;
-    add_figures(&to->b, &d->b);
-    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++)
-        to->idle_cause_ns[c] = gp_add_saturated(to->idle_cause_ns[c], d->idle_cause_ns[c]);
+    gp_record_merge(&gp_hta_breakdown, &to->b, &d->b);
+    gp_record_merge(&gp_hta_window, &to->b, &d->b);
+    gp_record_merge(&gp_hta_idle_causes, to->idle_cause_ns, d->idle_cause_ns);
     gp_dist_merge(&to->gaps, &d->gaps);
     to->kernel_ns = gp_add_saturated(to->kernel_ns, d->kernel_ns);
     to->gemm_ns = gp_add_saturated(to->gemm_ns, d->gemm_ns);
@@ -70,10 +101,7 @@ static void sum_device(struct gp_hta_bound *to, struct gp_hta_device *d)
         to->sm_ns = gp_add_saturated(to->sm_ns, (int64_t)d->sm_ns);
         to->sm_span_ns = gp_add_saturated(to->sm_span_ns, d->b.compute_ns + d->b.exposed_communication_ns);
     }
-    GP_VEC_FREE(&d->streams);
-    GP_VEC_FREE(&d->culprits);
-    GP_VEC_FREE(&d->kernels);
-    gp_dist_release(&d->gaps);
+    gp_record_release(&gp_hta_devices, d);
 }
 
 static int by_stream_time(const void *a, const void *b)
@@ -121,123 +149,6 @@ static void leave_devices(struct keeper *k)
     h->devices.n = n;
 }
 
-/* ---- other rows ---- */
-
-#define COMPARE(a, b)                                                                                        \
-    if ((a) != (b)) return (a) < (b) ? -1 : 1
-
-/* Is a row of one owner too many, after N others? */
-static bool over(int32_t rank, size_t n, size_t most)
-{
-    return n >= (rank < 0 ? GP_HTA_KEPT_UNRANKED : most);
-}
-
-static void leave_steps(struct keeper *k)
-{
-    struct gp_hta *h = k->h;
-    size_t n = 0, run = 0, parts = 0;
-    gp_hta_finish_steps(h); /* sorts */
-    for (size_t i = 0; i < h->steps.n; i++) {
-        const struct gp_hta_step *s = &h->steps.at[i];
-        bool same = i && s->rank == s[-1].rank && s->producer == s[-1].producer && s->device == s[-1].device;
-        if (!same) run = 0;
-        if (!keeps_rank(k, s->rank) || over(s->rank, run, GP_HTA_KEPT_STEPS)) continue;
-        run++;
-        h->steps.at[n++] = *s;
-    }
-    h->bound.steps += h->steps.n - n;
-    h->steps.n = n;
-    n = 0;
-    for (size_t i = 0; i < h->parts.n; i++) {
-        const struct gp_hta_part *p = &h->parts.at[i];
-        if (!keeps_rank(k, p->rank) || (p->rank < 0 && parts >= GP_HTA_KEPT_UNRANKED)) continue;
-        parts += p->rank < 0;
-        h->parts.at[n++] = *p;
-    }
-    h->parts.n = n;
-}
-
-static int by_rank_and_start(const void *a, const void *b)
-{
-    const struct gp_collective *x = a, *y = b;
-    COMPARE(x->rank, y->rank);
-    COMPARE(x->start_ns, y->start_ns);
-    COMPARE(x->device, y->device);
-    COMPARE(x->stream, y->stream);
-    COMPARE(x->end_ns, y->end_ns);
-    COMPARE(x->seq, y->seq);
-    COMPARE(x->order, y->order);
-    return 0;
-}
-
-static void sort_collectives(struct gp_hta *h)
-{
-    if (h->collectives.n)
-        qsort(h->collectives.at, h->collectives.n, sizeof *h->collectives.at, by_rank_and_start);
-    for (size_t i = 0; i < h->collectives.n; i++) h->collectives.at[i].order = (uint32_t)i;
-}
-
-static void leave_collectives(struct keeper *k)
-{
-    struct gp_hta *h = k->h;
-    size_t n = 0, run = 0;
-    sort_collectives(h);
-    for (size_t i = 0; i < h->collectives.n; i++) {
-        const struct gp_collective *c = &h->collectives.at[i];
-        if (!i || c->rank != c[-1].rank) run = 0;
-        if (!keeps_rank(k, c->rank) || over(c->rank, run, GP_HTA_KEPT_COLLECTIVES)) continue;
-        run++;
-        h->collectives.at[n++] = *c;
-    }
-    h->bound.collectives += h->collectives.n - n;
-    h->collectives.n = n;
-}
-
-static void leave_graphs(struct keeper *k)
-{
-    struct gp_hta *h = k->h;
-    size_t n = 0, run = 0;
-    gp_hta_finish_graphs(h);
-    for (size_t i = 0; i < h->graphs.n; i++) {
-        struct gp_graph_stat g = h->graphs.at[i];
-        if (!i || g.rank != h->graphs.at[i - 1].rank) run = 0;
-        if (!keeps_rank(k, g.rank) || over(g.rank, run, GP_HTA_KEPT_GRAPHS)) {
-            gp_dist_release(&h->graphs.at[i].span);
-            gp_dist_release(&h->graphs.at[i].busy);
-            h->bound.graphs++;
-            continue;
-        }
-        run++;
-        h->graphs.at[n++] = g;
-    }
-    h->graphs.n = n;
-}
-
-static void leave_memory(struct keeper *k)
-{
-    struct gp_hta *h = k->h;
-    size_t n = 0, unranked = 0;
-    gp_hta_finish_copies(h);
-    for (size_t i = 0; i < h->memory.n; i++) {
-        struct gp_memory_stat m = h->memory.at[i];
-        if (!keeps_rank(k, m.rank) || (m.rank < 0 && unranked >= GP_HTA_KEPT_UNRANKED)) continue;
-        unranked += m.rank < 0;
-        h->memory.at[n++] = m;
-    }
-    h->bound.memory += h->memory.n - n;
-    h->memory.n = n;
-}
-
-static void leave_sampled(struct keeper *k)
-{
-    struct gp_hta *h = k->h;
-    size_t n = 0;
-    for (size_t i = 0; i < h->sampled.n; i++)
-        if (h->sampled.at[i].rank >= 0 && keeps_rank(k, h->sampled.at[i].rank))
-            h->sampled.at[n++] = h->sampled.at[i];
-    h->sampled.n = n;
-}
-
 /* ---- paths ---- */
 
 static int longest_first(const void *a, const void *b)
@@ -270,16 +181,15 @@ static void trim_path(struct gp_hta_bound *bound, struct gp_hta_path *p)
 static void drop_path(struct gp_hta *h, size_t i)
 {
     h->bound.paths++;
-    for (int b = 0; b < GP_PATH_BOUND_COUNT; b++)
-        h->bound.path_bound_ns[b] = gp_add_saturated(h->bound.path_bound_ns[b], h->paths.at[i].bound_ns[b]);
-    GP_VEC_FREE(&h->paths.at[i].pieces);
+    gp_record_merge(&gp_hta_path_times, h->bound.path_bound_ns, h->paths.at[i].bound_ns);
+    gp_record_release(&gp_hta_paths, &h->paths.at[i]);
 }
 
 static void leave_paths(struct keeper *k)
 {
     struct gp_hta *h = k->h;
     size_t n = 0, unranked = 0;
-    gp_hta_finish_paths(h);
+    gp_hta_section_sort(&gp_hta_paths_section, h);
     for (size_t i = 0; i < h->paths.n; i++) {
         struct gp_hta_path p = h->paths.at[i];
         bool kept =
@@ -302,6 +212,9 @@ struct placed_input {
     uint32_t was;
 };
 
+#define COMPARE(a, b)                                                                                        \
+    if ((a) != (b)) return (a) < (b) ? -1 : 1
+
 static int by_rank_and_path(const void *a, const void *b)
 {
     const struct placed_input *x = a, *y = b;
@@ -316,13 +229,8 @@ static int by_rank_and_path(const void *a, const void *b)
 
 static void sum_input(struct gp_hta_bound *b, const struct gp_input_quality *in)
 {
-    struct gp_input_quality *to = &b->of_inputs;
+    gp_record_merge(&gp_inputs, &b->of_inputs, in);
     b->inputs++;
-    to->events += in->events;
-    to->gpu_events += in->gpu_events;
-    to->truncated |= in->truncated;
-    to->skipped += in->skipped;
-    for (int i = 0; i < GP_ISSUE_COUNT; i++) to->issues[i].count += in->issues[i].count;
 }
 
 /* Sort the inputs; of MANY only those of devices that are left, and some with problems. */
@@ -404,36 +312,18 @@ void gp_hta_leave_few(struct gp_hta *h, const struct gp_fleet *fleet)
     find_ranks(&k);
     h->bound.bounded = true;
     leave_devices(&k);
-    leave_steps(&k);
-    leave_collectives(&k);
-    leave_graphs(&k);
-    leave_memory(&k);
-    leave_sampled(&k);
     leave_paths(&k);
     leave_inputs(h, true);
-    gp_hta_cap_kernels(h);
-    gp_hta_cap_op_shapes(h);
-    gp_hta_cap_range_memory(h);
+    for (size_t i = 0; gp_hta_sections[i]; i++) gp_hta_section_leave(gp_hta_sections[i], h, keeps_rank, &k);
     GP_VEC_FREE(&k.ranks);
     GP_VEC_FREE(&k.path_ranks);
     if (h->focus) gp_hta_leave_few(h->focus, fleet);
 }
 
-/* Devices refer to their inputs, which are sorted first. */
 static void sort_rows(struct gp_hta *h)
 {
     leave_inputs(h, false);
-    gp_hta_finish_devices(h);
-    gp_hta_finish_kernels(h);
-    gp_hta_finish_op_shapes(h);
-    gp_hta_finish_launches(h);
-    gp_hta_finish_graphs(h);
-    gp_hta_finish_steps(h);
-    sort_collectives(h);
-    gp_hta_finish_copies(h);
-    gp_hta_finish_range_memory(h);
-    gp_hta_finish_sampled(h);
-    gp_hta_finish_paths(h);
+    for (size_t i = 0; gp_hta_sections[i]; i++) gp_hta_section_sort(gp_hta_sections[i], h);
 }
 
 void gp_hta_settle(struct gp_hta *h)
@@ -442,62 +332,4 @@ void gp_hta_settle(struct gp_hta *h)
     gp_hta_leave_few(h, &h->fleet);
     sort_rows(h);
     if (h->focus) sort_rows(h->focus);
-}
-
-/* ---- merging, saving ---- */
-
-void gp_hta_merge_bound(struct gp_hta_bound *to, const struct gp_hta_bound *from)
-{
-    to->bounded |= from->bounded;
-    to->devices += from->devices;
-    add_figures(&to->b, &from->b);
-    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++)
-        to->idle_cause_ns[c] = gp_add_saturated(to->idle_cause_ns[c], from->idle_cause_ns[c]);
-    gp_dist_merge(&to->gaps, &from->gaps);
-    to->kernel_ns = gp_add_saturated(to->kernel_ns, from->kernel_ns);
-    to->gemm_ns = gp_add_saturated(to->gemm_ns, from->gemm_ns);
-    to->tensor_core_ns = gp_add_saturated(to->tensor_core_ns, from->tensor_core_ns);
-    to->sm_ns = gp_add_saturated(to->sm_ns, from->sm_ns);
-    to->sm_span_ns = gp_add_saturated(to->sm_span_ns, from->sm_span_ns);
-    to->paths += from->paths;
-    for (int b = 0; b < GP_PATH_BOUND_COUNT; b++)
-        to->path_bound_ns[b] = gp_add_saturated(to->path_bound_ns[b], from->path_bound_ns[b]);
-    to->pieces += from->pieces;
-    to->steps += from->steps;
-    to->collectives += from->collectives;
-    to->graphs += from->graphs;
-    to->memory += from->memory;
-    uint64_t inputs = to->inputs + from->inputs;
-    sum_input(to, &from->of_inputs);
-    to->inputs = inputs;
-    uint64_t *limits[] = {&to->kernel_limit, &to->owner_limit, &to->shape_limit, &to->range_limit};
-    const uint64_t theirs[] = {from->kernel_limit, from->owner_limit, from->shape_limit, from->range_limit};
-    for (int i = 0; i < 4; i++)
-        if (theirs[i] && (!*limits[i] || theirs[i] < *limits[i])) *limits[i] = theirs[i];
-}
-
-void gp_hta_xfer_bound(struct gp_xfer *x, struct gp_hta *h)
-{
-    struct gp_hta_bound *b = &h->bound;
-    gp_xfer_bool(x, &b->bounded);
-    if (!b->bounded) return;
-    gp_xfer_u64(x, &b->devices);
-    gp_hta_xfer_figures(x, &b->b);
-    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) gp_xfer_i64(x, &b->idle_cause_ns[c]);
-    gp_dist_xfer(x, &b->gaps);
-    gp_xfer_i64(x, &b->kernel_ns);
-    gp_xfer_i64(x, &b->gemm_ns);
-    gp_xfer_i64(x, &b->tensor_core_ns);
-    gp_xfer_i64(x, &b->sm_ns);
-    gp_xfer_i64(x, &b->sm_span_ns);
-    gp_xfer_u64(x, &b->paths);
-    for (int i = 0; i < GP_PATH_BOUND_COUNT; i++) gp_xfer_i64(x, &b->path_bound_ns[i]);
-    uint64_t *const counts[] = {
-        &b->pieces,           &b->steps,       &b->collectives,      &b->graphs,
-        &b->memory,           &b->inputs,      &b->kernel_limit,     &b->owner_limit,
-        &b->shape_limit,      &b->range_limit, &b->of_inputs.events, &b->of_inputs.gpu_events,
-        &b->of_inputs.skipped};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) gp_xfer_u64(x, counts[i]);
-    gp_xfer_bool(x, &b->of_inputs.truncated);
-    for (int i = 0; i < GP_ISSUE_COUNT; i++) gp_xfer_u64(x, &b->of_inputs.issues[i].count);
 }

@@ -64,6 +64,10 @@ struct gp_hta_device {
     int64_t sm_known_ns; /* kernel time with a known number of blocks; 0: sm_ns is meaningless */
 };
 
+extern const struct gp_record gp_hta_devices;  /* rows: struct gp_hta_device */
+extern const struct gp_record gp_hta_streams;  /* rows: struct gp_hta_stream, in a device */
+extern const struct gp_record gp_hta_culprits; /* rows: struct gp_idle_culprit, in a device */
+
 /* Is the number of blocks known for 90% of the device's kernel time? If not, sm_ns is meaningless. */
 static inline bool gp_sm_known(const struct gp_hta_device *d)
 {

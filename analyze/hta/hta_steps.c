@@ -228,13 +228,14 @@ static void add_parts(struct gp_hta *h, const struct gp_view *v, const struct gp
 
 /* ---- all ---- */
 
-int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_steps *found, struct gp_err *err)
+static void add(struct gp_hta *h, const struct gp_view *v)
 {
+    struct gp_hta_work *work = h->work;
     struct gp_step_sharing sharing = {0};
-    int status = gp_steps_find(found, v, h->opts.step_marker, err);
-    for (size_t i = 0; i < v->devices.n && !status; i++) {
+    work->failed = gp_steps_find(&work->steps, v, h->opts.step_marker, work->err);
+    for (size_t i = 0; i < v->devices.n && !work->failed; i++) {
         const struct gp_view_device *d = &v->devices.at[i];
-        const struct gp_steps_program *p = gp_steps_of(found, d->producer);
+        const struct gp_steps_program *p = gp_steps_of(&work->steps, d->producer);
         struct gp_device_steps steps;
         gp_device_steps_find(&steps, &sharing, v, d, p);
         add_steps(h, v, d, p, &steps);
@@ -242,18 +243,6 @@ int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_steps 
         gp_device_steps_release(&steps);
     }
     gp_step_sharing_release(&sharing);
-    return status;
-}
-
-void gp_hta_merge_steps(struct gp_hta *to, struct gp_hta *from)
-{
-    for (size_t i = 0; i < from->steps.n; i++) {
-        struct gp_hta_step s = from->steps.at[i];
-        s.name = gp_intern_from(&to->strings, &from->strings, s.name);
-        GP_VEC_PUSH(&to->steps, s);
-    }
-    for (size_t i = 0; i < from->parts.n; i++) GP_VEC_PUSH(&to->parts, from->parts.at[i]);
-    gp_hta_release_steps(from);
 }
 
 #define COMPARE(a, b)                                                                                        \
@@ -292,20 +281,18 @@ const char *gp_hta_part_name(enum gp_hta_part_kind kind)
     return names[kind];
 }
 
-void gp_hta_finish_steps(struct gp_hta *h)
+static void sort_steps(struct gp_hta *h)
 {
     if (h->parts.n) qsort(h->parts.at, h->parts.n, sizeof *h->parts.at, compare_parts);
     if (h->steps.n) qsort(h->steps.at, h->steps.n, sizeof *h->steps.at, compare_steps);
 }
 
-void gp_hta_xfer_steps(struct gp_xfer *x, struct gp_hta *h)
-{
-    GP_KEEP_VEC(x, &h->steps, &gp_hta_step_list);
-    GP_KEEP_VEC(x, &h->parts, &gp_hta_parts);
-}
-
-void gp_hta_release_steps(struct gp_hta *h)
-{
-    GP_VEC_FREE(&h->steps);
-    GP_VEC_FREE(&h->parts);
-}
+static const struct gp_hta_list lists[] = {
+    {&gp_hta_step_list, offsetof(struct gp_hta, steps),
+     .kept = {GP_HTA_KEPT_STEPS, GP_HTA_KEPT_UNRANKED, offsetof(struct gp_hta_step, name), /* by device */
+              offsetof(struct gp_hta_bound, steps)}},
+    {&gp_hta_parts, offsetof(struct gp_hta, parts),
+     .kept = {SIZE_MAX, GP_HTA_KEPT_UNRANKED, sizeof(int32_t)}},
+};
+const struct gp_hta_section gp_hta_steps_section = {lists, GP_COUNT(lists), .add = add, .sort = sort_steps,
+                                                    .timed = true};

@@ -46,11 +46,8 @@ void gp_hta_forget_times(struct gp_hta *h)
     }
     for (size_t i = 0; i < h->api.n; i++) gp_dist_release(&h->api.at[i].dur);
     h->api.n = 0;
-    gp_hta_release_graphs(h);
-    gp_hta_release_steps(h);
-    gp_hta_release_paths(h);
-    gp_hta_release_sampled(h);
-    gp_hta_release_collectives(h); /* their kernels wait for other ranks */
+    for (size_t i = 0; gp_hta_sections[i]; i++)
+        if (gp_hta_sections[i]->timed) gp_hta_section_release(gp_hta_sections[i], h);
     keep_counts(&h->bound.b);
     memset(h->bound.idle_cause_ns, 0, sizeof h->bound.idle_cause_ns);
     memset(h->bound.path_bound_ns, 0, sizeof h->bound.path_bound_ns);

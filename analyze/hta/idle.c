@@ -247,30 +247,18 @@ void gp_hta_start_idle(struct gp_hta_idle *idle, const struct gp_hta_opts *opts,
     idle->started = wanted && !pthread_create(&idle->thread, NULL, add_idle, idle);
 }
 
-static void take_culprit(struct gp_hta *h, const struct gp_strings *from, struct gp_idle_culprit c,
-                         struct gp_hta_device *to)
-{
-    c.range = gp_intern_from(&h->strings, from, c.range);
-    c.python = gp_intern_from(&h->strings, from, c.python);
-    c.op = gp_intern_from(&h->strings, from, c.op);
-    c.api = gp_intern_from(&h->strings, from, c.api);
-    GP_VEC_PUSH(&to->culprits, c);
-}
-
-void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h, size_t first_device)
+void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h)
 {
     if (idle->started) pthread_join(idle->thread, NULL);
     else add_idle(idle);
     for (size_t i = 0; i < idle->v->devices.n; i++) {
         struct gp_hta_idle_device *from = &idle->devices[i];
-        struct gp_hta_device *to = &h->devices.at[first_device + i];
+        struct gp_hta_device *to = &h->devices.at[i];
         memcpy(to->idle_cause_ns, from->cause_ns, sizeof to->idle_cause_ns);
         memcpy(to->culprit_rest_ns, from->rest_ns, sizeof to->culprit_rest_ns);
         gp_dist_merge(&to->gaps, &from->gaps);
-        for (size_t k = 0; k < from->culprits.n; k++)
-            take_culprit(h, &idle->strings, from->culprits.at[k], to);
+        gp_rows_move(&gp_hta_culprits, &to->culprits, &h->strings, &from->culprits, &idle->strings);
         gp_dist_release(&from->gaps);
-        GP_VEC_FREE(&from->culprits);
     }
     free(idle->devices);
     gp_strings_release(&idle->strings);

@@ -85,10 +85,11 @@ GP_GETTER(get_share)
 }
 
 static const struct gp_field kernel_fields[] = {
-    {"name", "Kernel, copy or set", GP_CELL_NAME, gp_member_kernel, AT(name), .keep = GP_KEEP_STR},
+    {"name", "Kernel, copy or set", GP_CELL_NAME, gp_member_kernel, AT(name), .keep = GP_KEEP_STR,
+     .merge = GP_MERGE_KEY},
     {"class", "Class", GP_CELL_TEXT, get_class, AT(kind),
      .help = "the kind of work; in CSV and JSON: compute, communication or memory", .words = gp_class_words,
-     .keep = GP_KEEP_U32, .below = GP_FRAME_KIND_COUNT},
+     .keep = GP_KEEP_U32, .merge = GP_MERGE_KEY, .below = GP_FRAME_KIND_COUNT},
     {"count", "Count", GP_CELL_COUNT, gp_member_count, AT(dur), .keep = GP_KEEP_DIST},
     {"total_ns", "Total", GP_CELL_NS, gp_member_total, AT(dur), .help = "sum of durations"},
     {"min_ns", "Min", GP_CELL_NS, gp_member_min, AT(dur), .flags = GP_COLUMN_WIDE},
@@ -106,8 +107,7 @@ static const struct gp_field kernel_fields[] = {
      .flags = GP_COLUMN_RAW, .words = gp_frame_kind_words},
     {"tensor_core", "Tensor Cores", GP_CELL_BOOL, get_tensor_core, AT(tensor_core),
      .help = "by name; unknown if the name does not show it, and of copies and sets",
-     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_I32,
-     .merge = GP_MERGE_LAST}, /* of one name and kind: the same, or fresh */
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_I32, .merge = GP_MERGE_SAME},
     {"occupancy_pct", "Occupancy", GP_CELL_PCT, get_occupancy, AT(occupancy_ns),
      .help = "estimated, weighted by time", .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_I64,
      .merge = GP_MERGE_SUM},
@@ -155,9 +155,9 @@ GP_GETTER(get_owner)
 }
 
 static const struct gp_field owner_fields[] = {
-    {.at = AT(sort), .keep = GP_KEEP_U32, .below = GP_OWNER_SORTS},
+    {.at = AT(sort), .keep = GP_KEEP_U32, .merge = GP_MERGE_KEY, .below = GP_OWNER_SORTS},
     {"name", "Launched in", GP_CELL_NAME, get_owner, AT(name), .help = "null: outside of any",
-     .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR, .merge = GP_MERGE_KEY},
     {"calls", "Calls", GP_CELL_COUNT, gp_member_u64, AT(calls), .help = "calls that launched GPU events",
      .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
     {"gpu_events", "Kernels", GP_CELL_COUNT, gp_member_u64, AT(gpu_events), .help = "GPU events launched",
@@ -211,14 +211,16 @@ static uint64_t kernel_key(uint32_t kind, gp_sid name)
     return (uint64_t)kind << 32 | name;
 }
 
+static const struct gp_hta_list lists[] = {
+    {&gp_hta_kernels, offsetof(struct gp_hta, kernels), .map = offsetof(struct gp_hta_work, kernels),
+     .limit = offsetof(struct gp_hta_bound, kernel_limit)},
+    {&gp_hta_owners[0], offsetof(struct gp_hta, owners), .map = offsetof(struct gp_hta_work, owners),
+     .limit = offsetof(struct gp_hta_bound, owner_limit)},
+};
+
 static struct gp_kernel_stat *kernel_of(struct gp_hta *h, uint32_t kind, gp_sid name)
 {
-    uint32_t *known = gp_map_put(&h->maps->kernels, kernel_key(kind, name), (uint32_t)h->kernels.n);
-    if (*known == h->kernels.n) {
-        struct gp_kernel_stat k = {.name = name, .kind = kind};
-        GP_VEC_PUSH(&h->kernels, k);
-    }
-    return &h->kernels.at[*known];
+    return gp_hta_row(h, &lists[0], &(struct gp_kernel_stat){.name = name, .kind = kind});
 }
 
 /* What all GPU events of a config have in common. */
@@ -435,19 +437,11 @@ static void add_device(struct adder *a, uint32_t device, struct gp_hta_device *d
 
 /* ---- owners ---- */
 
-static uint64_t owner_key(uint32_t sort, gp_sid name)
-{
-    return (uint64_t)sort << 32 | name;
-}
-
 static uint32_t owner_of(struct gp_hta *h, uint32_t sort, gp_sid name)
 {
-    uint32_t *known = gp_map_put(&h->maps->owners, owner_key(sort, name), (uint32_t)h->owners.n);
-    if (*known == h->owners.n) {
-        struct gp_owner_stat o = {.sort = sort, .name = name};
-        GP_VEC_PUSH(&h->owners, o);
-    }
-    return *known;
+    const struct gp_owner_stat *o =
+        gp_hta_row(h, &lists[1], &(struct gp_owner_stat){.sort = sort, .name = name});
+    return (uint32_t)(o - h->owners.at);
 }
 
 struct owners {
@@ -616,78 +610,17 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
     free(o.seen);
 }
 
-void gp_hta_add_kernels(struct gp_hta *h, const struct gp_view *v, size_t first_device)
+static void add(struct gp_hta *h, const struct gp_view *v)
 {
     struct adder a = {.h = h, .v = v};
     a.configs = gp_zalloc((v->t->configs.n + 1) * sizeof *a.configs);
     for (size_t i = 0; i < v->t->configs.n; i++) a.configs[i].kernel = NONE;
-    for (uint32_t d = 0; d < v->devices.n; d++) add_device(&a, d, &h->devices.at[first_device + d]);
+    for (uint32_t d = 0; d < v->devices.n; d++) add_device(&a, d, &h->devices.at[d]);
     free(a.configs);
     gp_map_release(&a.names);
     add_owners(h, v, GP_OWNER_OP, GP_OP);
     add_owners(h, v, GP_OWNER_RANGE, GP_RANGE);
     add_owners(h, v, GP_OWNER_MODULE, GP_PYTHON);
-}
-
-/* ---- merging ---- */
-
-void gp_hta_merge_kernels(struct gp_hta *to, struct gp_hta *from)
-{
-    for (size_t i = 0; i < from->kernels.n; i++) {
-        const struct gp_kernel_stat *k = &from->kernels.at[i];
-        gp_record_merge(&gp_hta_kernels,
-                        kernel_of(to, k->kind, gp_intern_from(&to->strings, &from->strings, k->name)), k);
-    }
-    for (size_t i = 0; i < from->owners.n; i++) {
-        const struct gp_owner_stat *o = &from->owners.at[i];
-        uint32_t at = owner_of(to, o->sort, gp_intern_from(&to->strings, &from->strings, o->name));
-        gp_record_merge(&gp_hta_owners[o->sort], &to->owners.at[at], o);
-    }
-}
-
-/* ---- limits ---- */
-
-static void cap_kernels(struct gp_hta *h)
-{
-    struct gp_hta_names names = {0};
-    for (size_t i = 0; i < h->kernels.n; i++) gp_hta_names_add(&names, h, h->kernels.at[i].name);
-    if (!gp_hta_names_cut(&names, &h->bound.kernel_limit)) return;
-    size_t n = h->kernels.n;
-    struct gp_kernel_stat *all = h->kernels.at;
-    memset(&h->kernels, 0, sizeof h->kernels);
-    gp_map_release(&h->maps->kernels);
-    for (size_t i = 0; i < n; i++) {
-        gp_sid name = gp_hta_names_kept(h, all[i].name, h->bound.kernel_limit);
-        struct gp_kernel_stat *to = kernel_of(h, all[i].kind, name);
-        int32_t tensor_core = name == all[i].name ? all[i].tensor_core : -1;
-        gp_record_merge(&gp_hta_kernels, to, &all[i]);
-        to->tensor_core = tensor_core;
-        gp_dist_release(&all[i].dur);
-    }
-    free(all);
-}
-
-static void cap_owners(struct gp_hta *h)
-{
-    struct gp_hta_names names = {0};
-    for (size_t i = 0; i < h->owners.n; i++) gp_hta_names_add(&names, h, h->owners.at[i].name);
-    if (!gp_hta_names_cut(&names, &h->bound.owner_limit)) return;
-    size_t n = h->owners.n;
-    struct gp_owner_stat *all = h->owners.at;
-    memset(&h->owners, 0, sizeof h->owners);
-    gp_map_release(&h->maps->owners);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t at = owner_of(h, all[i].sort, gp_hta_names_kept(h, all[i].name, h->bound.owner_limit));
-        gp_record_merge(&gp_hta_owners[all[i].sort], &h->owners.at[at], &all[i]);
-        gp_dist_release(&all[i].delay);
-    }
-    free(all);
-}
-
-void gp_hta_cap_kernels(struct gp_hta *h)
-{
-    cap_kernels(h);
-    cap_owners(h);
 }
 
 /* ---- order ---- */
@@ -748,34 +681,11 @@ static void sort_owners(struct gp_hta *h)
     free(order);
 }
 
-static void index_rows(struct gp_hta *h)
-{
-    gp_map_release(&h->maps->kernels);
-    gp_map_release(&h->maps->owners);
-    for (uint32_t i = 0; i < h->kernels.n; i++)
-        gp_map_put(&h->maps->kernels, kernel_key(h->kernels.at[i].kind, h->kernels.at[i].name), i);
-    for (uint32_t i = 0; i < h->owners.n; i++)
-        gp_map_put(&h->maps->owners, owner_key(h->owners.at[i].sort, h->owners.at[i].name), i);
-}
-
-void gp_hta_finish_kernels(struct gp_hta *h)
+static void sort_all(struct gp_hta *h)
 {
     sort_kernels(h);
     sort_owners(h);
-    index_rows(h);
 }
 
-/* ---- saving ---- */
-
-void gp_hta_xfer_kernels(struct gp_xfer *x, struct gp_hta *h)
-{
-    GP_KEEP_VEC(x, &h->kernels, &gp_hta_kernels);
-    GP_KEEP_VEC(x, &h->owners, &gp_hta_owners[0]);
-    if (!x->save) index_rows(h);
-}
-
-void gp_hta_release_kernels(struct gp_hta *h)
-{
-    GP_KEEP_FREE(&h->kernels, &gp_hta_kernels);
-    GP_KEEP_FREE(&h->owners, &gp_hta_owners[0]);
-}
+const struct gp_hta_section gp_hta_kernels_section = {lists, GP_COUNT(lists), .add = add, .sort = sort_all,
+                                                      .inside = true};

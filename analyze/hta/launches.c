@@ -11,7 +11,7 @@
 
 #define AT(member) offsetof(struct gp_api_stat, member)
 static const struct gp_field api_fields[] = {
-    {"name", "Call", GP_CELL_NAME, gp_member_sid, AT(name), .keep = GP_KEEP_STR},
+    {"name", "Call", GP_CELL_NAME, gp_member_sid, AT(name), .keep = GP_KEEP_STR, .merge = GP_MERGE_KEY},
     {"duration_count", "Count", GP_CELL_COUNT, gp_member_count, AT(dur), .flags = GP_FIELD_TABLES},
     {"duration_total_ns", "Total", GP_CELL_NS, gp_member_total, AT(dur), .help = "sum of durations",
      .flags = GP_FIELD_TABLES},
@@ -152,19 +152,17 @@ static void count_outliers(struct adder *a)
     free(limit);
 }
 
-static struct gp_api_stat *api_stat(struct gp_hta *h, gp_sid name)
-{
-    uint32_t at = *gp_map_put(&h->maps->api, name, (uint32_t)h->api.n);
-    if (at == h->api.n) GP_VEC_PUSH(&h->api, (struct gp_api_stat){.name = name});
-    return &h->api.at[at];
-}
+static const struct gp_hta_list lists[] = {
+    {&gp_hta_launch_sums, offsetof(struct gp_hta, launches), .one = true},
+    {&gp_hta_api, offsetof(struct gp_hta, api), .map = offsetof(struct gp_hta_work, api)},
+};
 
 static void give_stats(struct adder *a)
 {
     for (size_t i = 0; i < a->stats.n; i++) {
         struct call_stat *from = &a->stats.at[i];
-        struct gp_api_stat *to =
-            api_stat(a->h, gp_intern_from(&a->h->strings, &a->v->t->strings, from->name));
+        gp_sid name = gp_intern_from(&a->h->strings, &a->v->t->strings, from->name);
+        struct gp_api_stat *to = gp_hta_row(a->h, &lists[1], &(struct gp_api_stat){.name = name});
         gp_dist_merge(&to->dur, &from->dur);
         to->launches += from->launches;
         to->outliers += from->outliers;
@@ -291,7 +289,7 @@ static void measure_queues(struct adder *a)
 
 /* ---- the part ---- */
 
-void gp_hta_add_launches(struct gp_hta *h, const struct gp_view *v)
+static void add(struct gp_hta *h, const struct gp_view *v)
 {
     struct adder a = {.h = h, .v = v};
     a.started = gp_zalloc((v->t->events[GP_API].n + 1) * sizeof *a.started);
@@ -307,17 +305,6 @@ void gp_hta_add_launches(struct gp_hta *h, const struct gp_view *v)
     measure_queues(&a);
 }
 
-void gp_hta_merge_launches(struct gp_hta *to, struct gp_hta *from)
-{
-    gp_record_merge(&gp_hta_launch_sums, &to->launches, &from->launches);
-    for (size_t i = 0; i < from->api.n; i++) {
-        struct gp_api_stat *f = &from->api.at[i],
-                           *t = api_stat(to, gp_intern_from(&to->strings, &from->strings, f->name));
-        gp_record_merge(&gp_hta_api, t, f);
-    }
-    gp_hta_release_launches(from);
-}
-
 /* Longest total first; qsort has no context, so the names are looked up before. */
 struct named_stat {
     struct gp_api_stat stat;
@@ -331,13 +318,7 @@ static int by_total(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void index_rows(struct gp_hta *h)
-{
-    gp_map_release(&h->maps->api);
-    for (size_t i = 0; i < h->api.n; i++) *gp_map_put(&h->maps->api, h->api.at[i].name, 0) = (uint32_t)i;
-}
-
-void gp_hta_finish_launches(struct gp_hta *h)
+static void sort_calls(struct gp_hta *h)
 {
     if (!h->api.n) return;
     struct named_stat *all = gp_alloc(h->api.n * sizeof *all);
@@ -346,18 +327,7 @@ void gp_hta_finish_launches(struct gp_hta *h)
     qsort(all, h->api.n, sizeof *all, by_total);
     for (size_t i = 0; i < h->api.n; i++) h->api.at[i] = all[i].stat;
     free(all);
-    index_rows(h);
 }
 
-void gp_hta_xfer_launches(struct gp_xfer *x, struct gp_hta *h)
-{
-    gp_record_xfer(x, &gp_hta_launch_sums, &h->launches);
-    GP_KEEP_VEC(x, &h->api, &gp_hta_api);
-    if (!x->save) index_rows(h);
-}
-
-void gp_hta_release_launches(struct gp_hta *h)
-{
-    gp_record_release(&gp_hta_launch_sums, &h->launches, 1);
-    GP_KEEP_FREE(&h->api, &gp_hta_api);
-}
+const struct gp_hta_section gp_hta_launches_section = {lists, GP_COUNT(lists), .add = add, .sort = sort_calls,
+                                                       .inside = true};

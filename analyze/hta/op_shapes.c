@@ -59,10 +59,10 @@ GP_GETTER(get_known)
 
 static const struct gp_field fields[] = {
     {"name", "Operator", GP_CELL_NAME, get_operator, AT(name), .help = "null: outside of any",
-     .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR, .merge = GP_MERGE_KEY},
     {"shapes", "Inputs", GP_CELL_NAME, gp_member_name, AT(shapes),
      .help = "type and size of its tensors, as far as they were recorded", .flags = GP_FIELD_NULL,
-     .keep = GP_KEEP_STR},
+     .keep = GP_KEEP_STR, .merge = GP_MERGE_KEY},
     {"calls", "Calls", GP_CELL_COUNT, gp_member_u64, AT(calls), .help = "that launched GPU events",
      .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},
     {"gpu_events", "Kernels", GP_CELL_COUNT, gp_member_u64, AT(gpu_events), .help = "GPU events launched",
@@ -91,7 +91,7 @@ static const struct gp_field fields[] = {
      .flags = GP_FIELD_NULL, .after = "gbps"},
     {"arithmetic", "Type", GP_CELL_TEXT, get_arithmetic, AT(arith), .help = "that products are computed in",
      .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .after = "ceiling_pct", .keep = GP_KEEP_U32,
-     .below = GP_ARITH_NONE + 1},
+     .merge = GP_MERGE_MIN, .below = GP_ARITH_NONE + 1},
     {.at = AT(ceiling_ns), .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
     {.at = AT(ceiling_known_ns), .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
 };
@@ -117,19 +117,15 @@ struct gp_row_of gp_hta_op_shapes_of(const struct gp_hta *h)
 
 /* ---- rows ---- */
 
-static uint64_t row_key(gp_sid name, gp_sid shapes)
-{
-    return (uint64_t)name << 32 | shapes;
-}
+static const struct gp_hta_list lists[] = {
+    {&gp_hta_op_shapes, offsetof(struct gp_hta, op_shapes), .map = offsetof(struct gp_hta_work, op_shapes),
+     .limit = offsetof(struct gp_hta_bound, shape_limit)},
+};
 
-static uint32_t row_of(struct gp_hta *h, gp_sid name, gp_sid shapes)
+static struct gp_op_shape *row_of(struct gp_hta *h, gp_sid name, gp_sid shapes)
 {
-    uint32_t *known = gp_map_put(&h->maps->op_shapes, row_key(name, shapes), (uint32_t)h->op_shapes.n);
-    if (*known == h->op_shapes.n) {
-        struct gp_op_shape o = {.name = name, .shapes = shapes, .arith = GP_ARITH_NONE};
-        GP_VEC_PUSH(&h->op_shapes, o);
-    }
-    return *known;
+    return gp_hta_row(h, lists,
+                      &(struct gp_op_shape){.name = name, .shapes = shapes, .arith = GP_ARITH_NONE});
 }
 
 static void add(int64_t *to, int64_t v)
@@ -293,22 +289,21 @@ static void add_call(struct finder *f, const struct call *c)
     f->text.n = 0;
     if (known) put_shapes(&f->text, &shapes);
     if (f->text.n) text = gp_intern(strings, f->text.data, f->text.n);
-    uint32_t at = row_of(f->h, name, text); /* which may move them */
-    struct gp_op_shape *o = &f->h->op_shapes.at[at];
+    struct gp_op_shape *o = row_of(f->h, name, text);
     o->calls++;
     o->gpu_events += c->events;
     add(&o->gpu_ns, c->gpu_ns);
     if (known) add_work(f, o, c, &shapes);
 }
 
-void gp_hta_add_op_shapes(struct gp_hta *h, const struct gp_view *v)
+static void add_all(struct gp_hta *h, const struct gp_view *v)
 {
     const struct gp_trace *t = v->t;
     struct finder f = {.h = h, .v = v, .inner = {.hs = &v->hs}};
     if (!t->events[GP_OP].n || !t->events[GP_GPU].n) return;
     f.call_of = gp_zalloc(t->events[GP_OP].n * sizeof *f.call_of);
     f.ceilings = gp_zalloc((v->devices.n + 1) * sizeof *f.ceilings);
-    uint32_t outside = row_of(h, 0, 0);
+    uint32_t outside = (uint32_t)(row_of(h, 0, 0) - h->op_shapes.at);
     for (uint32_t d = 0; d < v->devices.n; d++) {
         const struct gp_view_device *from = &v->devices.at[d];
         gp_ceilings_of_device(&f.ceilings[d], from->props ? gp_trace_str(t, from->props->name) : NULL,
@@ -324,50 +319,7 @@ void gp_hta_add_op_shapes(struct gp_hta *h, const struct gp_view *v)
     free(f.call_of);
 }
 
-/* ---- merging, order, saving ---- */
-
-static void merge_row(struct gp_hta *to, gp_sid name, gp_sid shapes, const struct gp_op_shape *o)
-{
-    uint32_t at = row_of(to, name, shapes); /* which may move them */
-    struct gp_op_shape *into = &to->op_shapes.at[at];
-    gp_record_merge(&gp_hta_op_shapes, into, o);
-    if (o->arith < into->arith) into->arith = o->arith; /* the same whatever the order */
-}
-
-void gp_hta_merge_op_shapes(struct gp_hta *to, struct gp_hta *from)
-{
-    for (size_t i = 0; i < from->op_shapes.n; i++) {
-        const struct gp_op_shape *o = &from->op_shapes.at[i];
-        merge_row(to, gp_intern_from(&to->strings, &from->strings, o->name),
-                  gp_intern_from(&to->strings, &from->strings, o->shapes), o);
-    }
-}
-
-/* Names are counted with each of their shapes; what is left out has none. */
-void gp_hta_cap_op_shapes(struct gp_hta *h)
-{
-    struct gp_hta_names names = {0};
-    for (size_t i = 0; i < h->op_shapes.n; i++)
-        gp_hta_names_add_pair(&names, h, h->op_shapes.at[i].name, h->op_shapes.at[i].shapes);
-    if (!gp_hta_names_cut(&names, &h->bound.shape_limit)) return;
-    size_t n = h->op_shapes.n;
-    struct gp_op_shape *all = h->op_shapes.at;
-    memset(&h->op_shapes, 0, sizeof h->op_shapes);
-    gp_map_release(&h->maps->op_shapes);
-    for (size_t i = 0; i < n; i++) {
-        bool kept = gp_hta_pair_kept(h, all[i].name, all[i].shapes, h->bound.shape_limit);
-        merge_row(h, kept ? all[i].name : gp_intern_cstr(&h->strings, GP_HTA_OTHER), kept ? all[i].shapes : 0,
-                  &all[i]);
-    }
-    free(all);
-}
-
-static void index_rows(struct gp_hta *h)
-{
-    gp_map_release(&h->maps->op_shapes);
-    for (uint32_t i = 0; i < h->op_shapes.n; i++)
-        gp_map_put(&h->maps->op_shapes, row_key(h->op_shapes.at[i].name, h->op_shapes.at[i].shapes), i);
-}
+/* ---- order ---- */
 
 /* A row and its sort keys: qsort has no context. */
 struct order {
@@ -384,7 +336,7 @@ static int compare_order(const void *a, const void *b)
     return names ? names : shapes ? shapes : x->index < y->index ? -1 : x->index > y->index;
 }
 
-void gp_hta_finish_op_shapes(struct gp_hta *h)
+static void sort_all(struct gp_hta *h)
 {
     size_t n = h->op_shapes.n;
     if (!n) return;
@@ -399,11 +351,7 @@ void gp_hta_finish_op_shapes(struct gp_hta *h)
     memcpy(h->op_shapes.at, sorted, n * sizeof *sorted);
     free(sorted);
     free(order);
-    index_rows(h);
 }
 
-void gp_hta_xfer_op_shapes(struct gp_xfer *x, struct gp_hta *h)
-{
-    GP_KEEP_VEC(x, &h->op_shapes, &gp_hta_op_shapes);
-    if (!x->save) index_rows(h);
-}
+const struct gp_hta_section gp_hta_op_shapes_section = {lists, GP_COUNT(lists), .add = add_all,
+                                                        .sort = sort_all, .inside = true};

@@ -18,7 +18,7 @@ GP_GETTER(get_range)
 #define SUM_I64 .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM
 static const struct gp_field fields[] = {
     {"name", "Range", GP_CELL_NAME, get_range, AT(name), .help = "null: outside of any",
-     .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR},
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR, .merge = GP_MERGE_KEY},
     {"allocations", "Allocations", GP_CELL_COUNT, gp_member_u64, AT(allocations), .help = "of device memory",
      SUM_U64},
     {"frees", "Frees", GP_CELL_COUNT, gp_member_u64, AT(frees), .help = "of device memory", SUM_U64},
@@ -42,16 +42,14 @@ const struct gp_record gp_hta_range_memory = {"range_memory", "Memory by range",
                                               sizeof(struct gp_range_memory),
                                               .note = "memory activity by the innermost range"};
 
+static const struct gp_hta_list lists[] = {
+    {&gp_hta_range_memory, offsetof(struct gp_hta, range_memory),
+     .map = offsetof(struct gp_hta_work, range_memory), .limit = offsetof(struct gp_hta_bound, range_limit)},
+};
+
 static struct gp_range_memory *range_of(struct gp_hta *h, gp_sid name)
 {
-    uint32_t *at = gp_map_put(&h->maps->range_memory, name, (uint32_t)h->range_memory.n);
-    if (*at == h->range_memory.n) {
-        struct gp_range_memory fresh;
-        memset(&fresh, 0, sizeof fresh);
-        fresh.name = name;
-        GP_VEC_PUSH(&h->range_memory, fresh);
-    }
-    return &h->range_memory.at[*at];
+    return gp_hta_row(h, lists, &(struct gp_range_memory){.name = name});
 }
 
 struct adding {
@@ -137,7 +135,7 @@ static void add_copy(struct adding *a, uint32_t row)
     if (bytes > 0) m->copied_bytes = gp_add_saturated(m->copied_bytes, bytes);
 }
 
-void gp_hta_add_range_memory(struct gp_hta *h, const struct gp_view *v)
+static void add_all(struct gp_hta *h, const struct gp_view *v)
 {
     const struct gp_trace *t = v->t;
     struct adding a;
@@ -158,38 +156,6 @@ void gp_hta_add_range_memory(struct gp_hta *h, const struct gp_view *v)
     GP_VEC_FREE(&a.sums);
 }
 
-void gp_hta_merge_range_memory(struct gp_hta *to, struct gp_hta *from)
-{
-    for (size_t i = 0; i < from->range_memory.n; i++) {
-        const struct gp_range_memory *m = &from->range_memory.at[i];
-        gp_record_merge(&gp_hta_range_memory,
-                        range_of(to, m->name ? gp_intern_from(&to->strings, &from->strings, m->name) : 0), m);
-    }
-    gp_hta_release_range_memory(from);
-}
-
-void gp_hta_cap_range_memory(struct gp_hta *h)
-{
-    struct gp_hta_names names = {0};
-    for (size_t i = 0; i < h->range_memory.n; i++) gp_hta_names_add(&names, h, h->range_memory.at[i].name);
-    if (!gp_hta_names_cut(&names, &h->bound.range_limit)) return;
-    size_t n = h->range_memory.n;
-    struct gp_range_memory *all = h->range_memory.at;
-    memset(&h->range_memory, 0, sizeof h->range_memory);
-    gp_map_release(&h->maps->range_memory);
-    for (size_t i = 0; i < n; i++)
-        gp_record_merge(&gp_hta_range_memory,
-                        range_of(h, gp_hta_names_kept(h, all[i].name, h->bound.range_limit)), &all[i]);
-    free(all);
-}
-
-static void index_rows(struct gp_hta *h)
-{
-    gp_map_release(&h->maps->range_memory);
-    for (size_t i = 0; i < h->range_memory.n; i++)
-        gp_map_put(&h->maps->range_memory, h->range_memory.at[i].name, (uint32_t)i);
-}
-
 struct named {
     struct gp_range_memory m;
     const char *name;
@@ -205,7 +171,7 @@ static int compare(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-void gp_hta_finish_range_memory(struct gp_hta *h)
+static void sort_ranges(struct gp_hta *h)
 {
     size_t n = h->range_memory.n;
     struct named *rows = gp_alloc((n + 1) * sizeof *rows);
@@ -214,16 +180,7 @@ void gp_hta_finish_range_memory(struct gp_hta *h)
     qsort(rows, n, sizeof *rows, compare);
     for (size_t i = 0; i < n; i++) h->range_memory.at[i] = rows[i].m;
     free(rows);
-    index_rows(h);
 }
 
-void gp_hta_xfer_range_memory(struct gp_xfer *x, struct gp_hta *h)
-{
-    GP_KEEP_VEC(x, &h->range_memory, &gp_hta_range_memory);
-    if (!x->save) index_rows(h);
-}
-
-void gp_hta_release_range_memory(struct gp_hta *h)
-{
-    GP_VEC_FREE(&h->range_memory);
-}
+const struct gp_hta_section gp_hta_range_memory_section = {lists, GP_COUNT(lists), .add = add_all,
+                                                           .sort = sort_ranges};

@@ -273,7 +273,8 @@ static void add_device(struct adding *a, const struct gp_view_device *d)
     free(of);
 }
 
-void gp_hta_add_sampled(struct gp_hta *h, const struct gp_view *v)
+/* After the steps. */
+static void add_all(struct gp_hta *h, const struct gp_view *v)
 {
     struct adding a = {.h = h, .v = v};
     find_series(&a);
@@ -282,19 +283,7 @@ void gp_hta_add_sampled(struct gp_hta *h, const struct gp_view *v)
     GP_VEC_FREE(&a.series);
 }
 
-/* ---- the same for all traces ---- */
-
-void gp_hta_merge_sampled(struct gp_hta *to, struct gp_hta *from)
-{
-    for (size_t i = 0; i < from->sampled.n; i++) {
-        struct gp_sampled s = from->sampled.at[i];
-        if (s.name) s.name = gp_intern_from(&to->strings, &from->strings, s.name);
-        s.metric = gp_intern_from(&to->strings, &from->strings, s.metric);
-        s.unit = gp_intern_from(&to->strings, &from->strings, s.unit);
-        GP_VEC_PUSH(&to->sampled, s);
-    }
-    gp_hta_release_sampled(from);
-}
+/* ---- as a section ---- */
 
 struct named {
     struct gp_sampled s;
@@ -320,7 +309,7 @@ static int compare(const void *a, const void *b)
     return by ? by : (x->s.mean > y->s.mean) - (x->s.mean < y->s.mean);
 }
 
-void gp_hta_finish_sampled(struct gp_hta *h)
+static void sort_rows(struct gp_hta *h)
 {
     size_t n = h->sampled.n;
     struct named *rows = gp_alloc((n + 1) * sizeof *rows);
@@ -333,12 +322,8 @@ void gp_hta_finish_sampled(struct gp_hta *h)
     free(rows);
 }
 
-void gp_hta_xfer_sampled(struct gp_xfer *x, struct gp_hta *h)
-{
-    GP_KEEP_VEC(x, &h->sampled, &gp_hta_sampled);
-}
-
-void gp_hta_release_sampled(struct gp_hta *h)
-{
-    GP_VEC_FREE(&h->sampled);
-}
+static const struct gp_hta_list lists[] = {
+    {&gp_hta_sampled, offsetof(struct gp_hta, sampled), .kept = {SIZE_MAX, 0, sizeof(int32_t)}},
+};
+const struct gp_hta_section gp_hta_sampled_section = {lists, GP_COUNT(lists), .add = add_all,
+                                                      .sort = sort_rows, .timed = true};

@@ -152,11 +152,10 @@ void gp_dist_xfer(struct gp_xfer *x, struct gp_dist *d)
 {
     gp_xfer_u64(x, &d->n);
     if (d->n > INT64_MAX) x->failed = true;
-    gp_xfer_i64(x, &d->sum);
-    gp_xfer_i64(x, &d->min);
-    gp_xfer_i64(x, &d->max);
-    gp_xfer_u64(x, &d->sq_hi);
-    gp_xfer_u64(x, &d->sq_lo);
+    int64_t *const values[] = {&d->sum, &d->min, &d->max};
+    uint64_t *const squares[] = {&d->sq_hi, &d->sq_lo};
+    for (int i = 0; i < 3; i++) gp_xfer_i64(x, values[i]);
+    for (int i = 0; i < 2; i++) gp_xfer_u64(x, squares[i]);
     bool has = d->buckets;
     gp_xfer_bool(x, &has);
     if (!x->save) d->buckets = has ? gp_zalloc(GP_DIST_BUCKETS * sizeof *d->buckets) : NULL;

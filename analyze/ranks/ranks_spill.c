@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "analyze/math/xfer.h"
+#include "analyze/result/keep.h"
 #include "formats/base/input.h"
 
 enum { MOST_SPILL = 1 << 28 };
@@ -15,15 +15,16 @@ static const struct gp_xfer_head head = {{'g', 'p', 's', 'p', 'i', 'l', 'l', '\n
 
 /* ---- bytes ---- */
 
+static const struct gp_field key_fields[] = {{.keep = GP_KEEP_U64}};
+static const struct gp_record key_rows = {"keys", NULL, GP_FIELDS(key_fields), sizeof(uint64_t),
+                                          .note = NULL};
+
 void gp_spill_save(struct gp_buf *to, const uint64_t *keys, size_t n, struct gp_hta *h)
 {
     struct gp_xfer x = {.save = to};
+    struct gp_rows rows = {(void *)(uintptr_t)keys, n, n};
     size_t start = gp_xfer_begin(to);
-    gp_xfer_count(&x, n, 1);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t key = keys[i];
-        gp_xfer_u64(&x, &key);
-    }
+    gp_rows_xfer(&x, &key_rows, &rows);
     gp_hta_save(h, to);
     gp_xfer_end(to, start, &head);
 }
@@ -32,12 +33,13 @@ int gp_spill_load(const void *data, size_t bytes, uint64_t **keys, size_t *n, st
                   struct gp_err *err)
 {
     struct gp_xfer x = {0};
+    struct gp_rows rows = {0};
     *keys = NULL;
     *n = 0;
     if (gp_xfer_open(&x, data, bytes, &head, err)) return -1;
-    *n = gp_xfer_count(&x, 0, 1);
-    *keys = gp_zalloc((*n + 1) * sizeof **keys);
-    for (size_t i = 0; i < *n; i++) gp_xfer_u64(&x, &(*keys)[i]);
+    gp_rows_xfer(&x, &key_rows, &rows);
+    *keys = rows.at;
+    *n = rows.n;
     if (x.failed) return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the spilled result is inconsistent");
     return gp_hta_load(h, x.load, (size_t)(x.end - x.load), err);
 }

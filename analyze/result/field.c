@@ -27,6 +27,15 @@ void gp_cell_list(struct gp_cell *c, const void *at, size_t n)
     c->text_len = (uint32_t)n;
 }
 
+void gp_cell_word(struct gp_cell *c, const char *word, const struct gp_row_of *x)
+{
+    size_t n = strlen(word);
+    char *label = x->labels ? gp_arena_strndup(x->mem, word, n) : NULL;
+    for (size_t i = 0; label && i < n; i++)
+        if (label[i] == '_') label[i] = ' ';
+    gp_cell_label(c, word, n, label, n);
+}
+
 void gp_cell_label(struct gp_cell *c, const char *s, size_t n, const char *label, size_t label_n)
 {
     c->text = s;
@@ -224,6 +233,25 @@ GETTER(gp_member_p50)
 GETTER(gp_member_p99)
 {
     put_quantile(c, gp_member_at(row, f), 0.99);
+}
+
+/* ---- lists ---- */
+
+GETTER(gp_member_row)
+{
+    c->at = gp_member_at(row, f);
+}
+
+GETTER(gp_member_rows)
+{
+    const void *vec = gp_member_at(row, f);
+    c->at = gp_rows_at(vec);
+    c->text_len = (uint32_t)gp_rows_n(vec);
+}
+
+GETTER(gp_member_rows_count)
+{
+    c->i = (int64_t)gp_rows_n(gp_member_at(row, f));
 }
 
 /* ---- fields ---- */

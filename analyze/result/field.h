@@ -18,6 +18,7 @@
 #define GP_ANALYZE_FIELD_H
 
 #include <stddef.h>
+#include <string.h>
 #include "analyze/result/cell.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
@@ -30,6 +31,7 @@ struct gp_row_of {
     const void *of;                   /* the result that the row is part of; of which type, its record says */
     const struct gp_strings *strings; /* of the row's names */
     int64_t whole_ns;                 /* of which shares are */
+    size_t top;                       /* lists within rows are cut after as many; 0: never */
     struct gp_arena *mem;             /* for texts that are made; freed after the row at the earliest */
     bool labels;                      /* names want their short form, too: a person reads them */
     bool untimed;                     /* times between launches mean nothing: what rests on them is unknown */
@@ -51,14 +53,18 @@ enum gp_keep {
     GP_KEEP_I32,
     GP_KEEP_BOOL,
     GP_KEEP_DOUBLE,
-    GP_KEEP_DIST
+    GP_KEEP_DIST,
+    GP_KEEP_ROW, /* one of f->rows */
+    GP_KEEP_ROWS /* a GP_VEC of them */
 };
 enum gp_merge {
-    GP_MERGE_NO,      /* rows that merge have it in common; a distribution always merges */
-    GP_MERGE_SUM,     /* int64_t: stays at INT64_MAX */
+    GP_MERGE_NO,  /* stays that of the row that is added to; a distribution always merges */
+    GP_MERGE_KEY, /* STR, U32: rows merge where all of these are equal, of which there are at most two */
+    GP_MERGE_SUM, /* int64_t: stays at INT64_MAX */
+    GP_MERGE_MIN,
     GP_MERGE_MIN_SET, /* the smaller one of those that are not 0 */
     GP_MERGE_MAX,
-    GP_MERGE_LAST, /* that of the row that is added */
+    GP_MERGE_SAME, /* int32_t: -1 where they differ */
     GP_MERGE_OR,
 };
 
@@ -87,7 +93,7 @@ struct gp_field {
     const char *after; /* tables have the column behind that of this id; NULL: behind the field before it */
     const char *unit;  /* DIST: "_ns", "_bytes" or "" */
     const char *const *words;     /* TEXT: all that it can be, NULL at the end; NULL: anything */
-    const struct gp_record *rows; /* LIST, ROWS, ROW, PART: what they are */
+    const struct gp_record *rows; /* LIST, ROWS, ROW, PART, and kept ROWS: what they are */
     uint8_t keep, merge;          /* enum gp_keep of the member AT; enum gp_merge */
     uint32_t below;               /* U32: what is saved is less than this; 0: anything */
 };
@@ -118,6 +124,8 @@ gp_field_get gp_member_sid, gp_member_name;    /* a string: never; where it is e
 gp_field_get gp_member_kernel;                 /* the name of a kernel, with its label: never */
 gp_field_get gp_member_share;                  /* int64_t in percent of the whole; 0 of 0 is 0 */
 gp_field_get gp_member_dist;                   /* the whole distribution */
+gp_field_get gp_member_row, gp_member_rows;    /* one that is a member; all of a GP_VEC */
+gp_field_get gp_member_rows_count;             /* how many it has */
 gp_field_get gp_member_count, gp_member_total; /* of a distribution: never */
 /* of a distribution: where it is empty */
 gp_field_get gp_member_min, gp_member_max, gp_member_mean, gp_member_stddev;
@@ -127,8 +135,9 @@ gp_field_get gp_member_rank, gp_member_process,
 
 /* ---- for getters ---- */
 
-/* Our own text, static or in X->mem. */
+/* Our own text, static or in X->mem; and a word of ours, "launch_latency": a person reads blanks. */
 void gp_cell_text(struct gp_cell *c, const char *s);
+void gp_cell_word(struct gp_cell *c, const char *word, const struct gp_row_of *x);
 /* The text of B, which is released, in X->mem; unknown where it is empty. */
 void gp_cell_take(struct gp_cell *c, struct gp_buf *b, const struct gp_row_of *x);
 /* LIST, ROWS: the N that begin AT. */
@@ -142,6 +151,25 @@ void gp_cell_owner(struct gp_cell *c, const struct gp_field *f, const void *row,
                    const char *nobody);
 /* PART of WHOLE in percent, unknown if WHOLE is not positive. */
 void gp_cell_share(struct gp_cell *c, double part, double whole);
+/* A GP_VEC of whatever a record describes, and what is in it: at the place of its own type only bytes may be looked at. */
+struct gp_rows {
+    void *at;
+    size_t n, cap;
+};
+static inline struct gp_rows gp_rows_of(const void *vec)
+{
+    struct gp_rows v;
+    memcpy(&v, vec, sizeof v);
+    return v;
+}
+static inline void *gp_rows_at(const void *vec)
+{
+    return gp_rows_of(vec).at;
+}
+static inline size_t gp_rows_n(const void *vec)
+{
+    return gp_rows_of(vec).n;
+}
 static inline const void *gp_member_at(const void *row, const struct gp_field *f)
 {
     return (const char *)row + f->at;

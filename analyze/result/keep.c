@@ -39,6 +39,12 @@ static void xfer_member(struct gp_xfer *x, const struct gp_field *f, void *at)
     case GP_KEEP_DIST:
         gp_dist_xfer(x, at);
         break;
+    case GP_KEEP_ROW:
+        gp_record_xfer(x, f->rows, at);
+        break;
+    case GP_KEEP_ROWS:
+        gp_rows_xfer(x, f->rows, at);
+        break;
     }
 }
 
@@ -56,15 +62,14 @@ void gp_record_xfer(struct gp_xfer *x, const struct gp_record *rec, void *row)
 static void merge_u64(enum gp_merge how, uint64_t *to, uint64_t from)
 {
     if (how == GP_MERGE_SUM) *to += from;
-    else if (how == GP_MERGE_LAST || (how == GP_MERGE_MAX && from > *to)) *to = from;
+    else if (how == GP_MERGE_MAX && from > *to) *to = from;
     else if (how == GP_MERGE_MIN_SET && from && (!*to || from < *to)) *to = from;
 }
 
 static void merge_i64(enum gp_merge how, int64_t *to, int64_t from)
 {
     if (how == GP_MERGE_SUM) *to = gp_add_saturated(*to, from);
-    else if (how == GP_MERGE_LAST || (how == GP_MERGE_MAX && from > *to)) *to = from;
-    else if (how == GP_MERGE_MIN_SET && from && (!*to || from < *to)) *to = from;
+    else if (how == GP_MERGE_MAX && from > *to) *to = from;
 }
 
 static void merge_member(const struct gp_field *f, void *to, const void *from)
@@ -81,15 +86,22 @@ static void merge_member(const struct gp_field *f, void *to, const void *from)
         merge_i64(how, to, *(const int64_t *)from);
         break;
     case GP_KEEP_I32:
+        if (how == GP_MERGE_SAME && *(int32_t *)to != *(const int32_t *)from) *(int32_t *)to = -1;
+        break;
     case GP_KEEP_U32:
-        if (how == GP_MERGE_LAST) memcpy(to, from, sizeof(int32_t));
+        if (how == GP_MERGE_MIN && *(const uint32_t *)from < *(uint32_t *)to)
+            *(uint32_t *)to = *(const uint32_t *)from;
         break;
     case GP_KEEP_BOOL:
         if (how == GP_MERGE_OR) *(bool *)to |= *(const bool *)from;
         break;
+    case GP_KEEP_ROW:
+        gp_record_merge(f->rows, to, from);
+        break;
     case GP_KEEP_NO:
     case GP_KEEP_STR:
     case GP_KEEP_DOUBLE:
+    case GP_KEEP_ROWS:
         break;
     }
 }
@@ -103,20 +115,82 @@ void gp_record_merge(const struct gp_record *rec, void *to, const void *from)
     }
 }
 
-/* ---- copying and releasing ---- */
+bool gp_record_has_key(const struct gp_record *rec)
+{
+    for (size_t i = 0; i < rec->n; i++)
+        if (rec->fields[i].merge == GP_MERGE_KEY) return true;
+    return false;
+}
 
-/* What TO, which has the bytes of FROM, must have of its own. */
-static void own(const struct gp_record *rec, void *to, struct gp_strings *strings, const void *from,
-                const struct gp_strings *from_strings)
+uint64_t gp_record_key(const struct gp_record *rec, const void *row)
+{
+    uint64_t key = 0;
+    for (size_t i = 0; i < rec->n; i++) {
+        const struct gp_field *f = &rec->fields[i];
+        if (f->merge == GP_MERGE_KEY) key = key << 32 | *(const uint32_t *)gp_member_at(row, f);
+    }
+    return key;
+}
+
+/* ---- moving, copying, releasing ---- */
+
+static bool is_row(const struct gp_field *f)
+{
+    return f->type == GP_CELL_PART || f->keep == GP_KEEP_ROW;
+}
+
+/* FN for each thing that ROW owns, and the rows that are members of it. */
+static void each(const struct gp_record *rec, void *row,
+                 void (*fn)(const struct gp_field *f, void *at, void *ctx), void *ctx)
 {
     for (size_t i = 0; i < rec->n; i++) {
         const struct gp_field *f = &rec->fields[i];
-        void *at = (char *)to + f->at;
-        if (f->type == GP_CELL_PART) own(f->rows, at, strings, gp_member_at(from, f), from_strings);
-        else if (f->keep == GP_KEEP_STR) *(gp_sid *)at = gp_intern_from(strings, from_strings, *(gp_sid *)at);
-        if (f->type == GP_CELL_PART || f->keep != GP_KEEP_DIST) continue;
-        memset(at, 0, sizeof(struct gp_dist));
-        gp_dist_merge(at, gp_member_at(from, f));
+        if (is_row(f)) each(f->rows, (char *)row + f->at, fn, ctx);
+        else if (f->keep == GP_KEEP_STR || f->keep == GP_KEEP_DIST || f->keep == GP_KEEP_ROWS)
+            fn(f, (char *)row + f->at, ctx);
+    }
+}
+
+struct tables {
+    struct gp_strings *to;
+    const struct gp_strings *from;
+};
+
+static void *row_of(const struct gp_record *rec, const void *vec, size_t i)
+{
+    return (char *)gp_rows_at(vec) + i * rec->size;
+}
+
+static void move_member(const struct gp_field *f, void *at, void *ctx)
+{
+    const struct tables *t = ctx;
+    if (f->keep == GP_KEEP_STR) *(gp_sid *)at = gp_intern_from(t->to, t->from, *(gp_sid *)at);
+    for (size_t i = 0; f->keep == GP_KEEP_ROWS && i < gp_rows_n(at); i++)
+        each(f->rows, row_of(f->rows, at, i), move_member, ctx);
+}
+
+void gp_record_move(const struct gp_record *rec, void *row, struct gp_strings *to,
+                    const struct gp_strings *from)
+{
+    each(rec, row, move_member, &(struct tables){to, from});
+}
+
+/* AT has the bytes of another row's. */
+static void own_member(const struct gp_field *f, void *at, void *ctx)
+{
+    struct gp_rows theirs;
+    struct gp_dist dist;
+    if (f->keep == GP_KEEP_STR) {
+        move_member(f, at, ctx);
+    } else if (f->keep == GP_KEEP_DIST) {
+        memcpy(&dist, at, sizeof dist);
+        memset(at, 0, sizeof dist);
+        gp_dist_merge(at, &dist);
+    } else {
+        const struct tables *t = ctx;
+        memcpy(&theirs, at, sizeof theirs);
+        memset(at, 0, sizeof theirs);
+        gp_rows_copy(f->rows, at, t->to, &theirs, t->from);
     }
 }
 
@@ -124,21 +198,91 @@ void gp_record_copy(const struct gp_record *rec, void *to, struct gp_strings *st
                     const struct gp_strings *from_strings)
 {
     memcpy(to, from, rec->size);
-    own(rec, to, strings, from, from_strings);
+    each(rec, to, own_member, &(struct tables){strings, from_strings});
 }
 
-/* The distributions of a row of REC at each of N places, SIZE bytes apart. */
-static void release(const struct gp_record *rec, char *at, size_t n, size_t size)
+static void release_member(const struct gp_field *f, void *at, void *ctx)
 {
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
-        if (f->type == GP_CELL_PART) release(f->rows, at + f->at, n, size);
-        else if (f->keep == GP_KEEP_DIST)
-            for (size_t row = 0; row < n; row++) gp_dist_release((void *)(at + row * size + f->at));
+    (void)ctx;
+    if (f->keep == GP_KEEP_DIST) gp_dist_release(at);
+    else if (f->keep == GP_KEEP_ROWS) gp_rows_release(f->rows, at);
+}
+
+void gp_record_release(const struct gp_record *rec, void *row)
+{
+    each(rec, row, release_member, NULL);
+}
+
+/* ---- all rows ---- */
+
+/* Room for N more. */
+static void reserve(const struct gp_record *rec, struct gp_rows *v, size_t n)
+{
+    size_t cap = v->cap ? v->cap : 8;
+    if (v->cap >= v->n + n) return;
+    while (cap < v->n + n) cap *= 2;
+    v->at = gp_realloc(v->at, cap * rec->size);
+    v->cap = cap;
+}
+
+void gp_rows_xfer(struct gp_xfer *x, const struct gp_record *rec, void *vec)
+{
+    struct gp_rows v = gp_rows_of(vec);
+    size_t n = gp_xfer_count(x, v.n, 1);
+    if (!x->save && n) {
+        v.n = 0;
+        reserve(rec, &v, n);
+        memset(v.at, 0, n * rec->size);
+        v.n = n;
+        memcpy(vec, &v, sizeof v);
+    }
+    for (size_t i = 0; i < n; i++) gp_record_xfer(x, rec, (char *)v.at + i * rec->size);
+}
+
+void *gp_rows_push(const struct gp_record *rec, void *vec, const void *row)
+{
+    struct gp_rows v = gp_rows_of(vec);
+    reserve(rec, &v, 1);
+    void *to = (char *)v.at + v.n++ * rec->size;
+    memcpy(to, row, rec->size);
+    memcpy(vec, &v, sizeof v);
+    return to;
+}
+
+void gp_rows_move(const struct gp_record *rec, void *to, struct gp_strings *strings, void *from,
+                  const struct gp_strings *from_strings)
+{
+    struct gp_rows v = gp_rows_of(from);
+    for (size_t i = 0; i < v.n; i++)
+        gp_record_move(rec, gp_rows_push(rec, to, row_of(rec, &v, i)), strings, from_strings);
+    free(v.at);
+    memset(from, 0, sizeof v);
+}
+
+void gp_rows_copy(const struct gp_record *rec, void *to, struct gp_strings *strings, const void *from,
+                  const struct gp_strings *from_strings)
+{
+    for (size_t i = 0; i < gp_rows_n(from); i++) {
+        const void *row = row_of(rec, from, i);
+        gp_record_copy(rec, gp_rows_push(rec, to, row), strings, row, from_strings);
     }
 }
 
-void gp_record_release(const struct gp_record *rec, void *rows, size_t n)
+static bool owns(const struct gp_record *rec)
 {
-    release(rec, rows, n, rec->size);
+    bool any = false;
+    for (size_t i = 0; i < rec->n; i++) {
+        const struct gp_field *f = &rec->fields[i];
+        any |= f->keep == GP_KEEP_DIST || f->keep == GP_KEEP_ROWS || (is_row(f) && owns(f->rows));
+    }
+    return any;
+}
+
+void gp_rows_release(const struct gp_record *rec, void *vec)
+{
+    struct gp_rows v = gp_rows_of(vec);
+    if (!owns(rec)) v.n = 0;
+    for (size_t i = 0; i < v.n; i++) gp_record_release(rec, row_of(rec, &v, i));
+    free(v.at);
+    memset(vec, 0, sizeof v);
 }

@@ -1,6 +1,81 @@
 #include "analyze/view/quality.h"
 
 #include <string.h>
+#include "analyze/result/keep.h"
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_input_issue, member)
+
+GP_GETTER(get_kind)
+{
+    gp_cell_text(c, gp_issue_name((enum gp_issue_kind)((const struct gp_input_issue *)row)->kind));
+}
+
+GP_GETTER(get_what)
+{
+    gp_cell_text(c, gp_issue_text((enum gp_issue_kind)((const struct gp_input_issue *)row)->kind));
+}
+
+static const struct gp_field issue_fields[] = {
+    {"path", "File", GP_CELL_NAME, gp_member_sid, AT(path), .flags = GP_FIELD_TABLES},
+    {"kind", "Kind", GP_CELL_TEXT, get_kind, 0, .help = "what is wrong, in a word"},
+    {"what", "What", GP_CELL_TEXT, get_what, 0, .flags = GP_FIELD_TABLES},
+    {"count", "Count", GP_CELL_COUNT, gp_member_u64, AT(issue.count), .help = "how often"},
+    {"first_offset", "First at byte", GP_CELL_ID, gp_member_known_i64, AT(issue.first_offset),
+     .help = "of the decompressed input", .flags = GP_FIELD_NULL},
+};
+#undef AT
+
+const struct gp_record gp_input_issues = {"issues", "Problems in the input", GP_FIELDS(issue_fields),
+                                          sizeof(struct gp_input_issue), .note = "a problem of an input"};
+
+size_t gp_input_issues_of(struct gp_input_issue to[GP_ISSUE_COUNT], gp_sid path,
+                          const struct gp_issue issues[GP_ISSUE_COUNT])
+{
+    size_t n = 0;
+    for (uint32_t k = 0; k < GP_ISSUE_COUNT; k++)
+        if (issues[k].count) to[n++] = (struct gp_input_issue){path, k, issues[k]};
+    return n;
+}
+
+#define AT(member) offsetof(struct gp_input_quality, member)
+
+GP_GETTER(get_issues)
+{
+    const struct gp_input_quality *in = row;
+    struct gp_input_issue *found = gp_arena_zalloc(x->mem, GP_ISSUE_COUNT * sizeof *found);
+    c->at = found;
+    c->text_len = (uint32_t)gp_input_issues_of(found, in->path, in->issues);
+}
+
+static const char *const verdicts[] = {"clean", "repaired", "unusable", NULL};
+static const struct gp_field input_fields[] = {
+    {"path", "File", GP_CELL_NAME, gp_member_sid, AT(path), .keep = GP_KEEP_STR},
+    {"format", "Format", GP_CELL_TEXT, gp_member_sid, AT(format), .keep = GP_KEEP_STR},
+    {"compression", "Compression", GP_CELL_TEXT, gp_member_sid, AT(compression), .keep = GP_KEEP_STR},
+    {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},
+    {"events", "Events", GP_CELL_COUNT, gp_member_u64, AT(events), .keep = GP_KEEP_U64,
+     .merge = GP_MERGE_SUM},
+    {"gpu_events", "GPU events", GP_CELL_COUNT, gp_member_u64, AT(gpu_events), .keep = GP_KEEP_U64,
+     .merge = GP_MERGE_SUM},
+    {"verdict", "Quality", GP_CELL_TEXT, gp_member_sid, AT(verdict), .words = verdicts},
+    {"truncated", NULL, GP_CELL_BOOL, gp_member_bool, AT(truncated), .keep = GP_KEEP_BOOL,
+     .merge = GP_MERGE_OR},
+    {"events_skipped", NULL, GP_CELL_COUNT, gp_member_u64, AT(skipped), .keep = GP_KEEP_U64,
+     .merge = GP_MERGE_SUM},
+    {"issues", NULL, GP_CELL_ROWS, get_issues, 0, .rows = &gp_input_issues},
+#define X(id, ...)                                                                                           \
+    {.at = AT(issues[id].count), .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM},                                \
+        {.at = AT(issues[id].first_offset), .keep = GP_KEEP_I64},
+    GP_ISSUES(X)
+#undef X
+        {.at = AT(verdict), .keep = GP_KEEP_STR},
+};
+#undef AT
+
+const struct gp_record gp_inputs = {"inputs", "Inputs", GP_FIELDS(input_fields),
+                                    sizeof(struct gp_input_quality), .note = "what was read"};
 
 static gp_sid take_text(struct gp_strings *strings, const char *s)
 {
@@ -55,33 +130,12 @@ void gp_input_quality_judge(struct gp_input_quality *in, struct gp_strings *stri
     if (in->rank < 0) in->rank = rank_of_devices(v);
 }
 
+/* ---- several ---- */
+
 struct gp_input_quality gp_input_quality_copy(const struct gp_input_quality *in, struct gp_strings *to,
                                               const struct gp_strings *from)
 {
-    struct gp_input_quality out = *in;
-    out.path = gp_intern_from(to, from, in->path);
-    out.format = gp_intern_from(to, from, in->format);
-    out.compression = gp_intern_from(to, from, in->compression);
-    out.verdict = gp_intern_from(to, from, in->verdict);
+    struct gp_input_quality out;
+    gp_record_copy(&gp_inputs, &out, to, in, from);
     return out;
-}
-
-static void xfer_issue(struct gp_xfer *x, struct gp_issue *issue)
-{
-    gp_xfer_u64(x, &issue->count);
-    gp_xfer_i64(x, &issue->first_offset);
-}
-
-void gp_input_quality_xfer(struct gp_xfer *x, struct gp_input_quality *in)
-{
-    gp_xfer_str(x, &in->path);
-    gp_xfer_str(x, &in->format);
-    gp_xfer_str(x, &in->compression);
-    gp_xfer_i32(x, &in->rank);
-    gp_xfer_u64(x, &in->events);
-    gp_xfer_u64(x, &in->gpu_events);
-    gp_xfer_bool(x, &in->truncated);
-    gp_xfer_u64(x, &in->skipped);
-    for (int i = 0; i < GP_ISSUE_COUNT; i++) xfer_issue(x, &in->issues[i]);
-    gp_xfer_str(x, &in->verdict);
 }

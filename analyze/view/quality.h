@@ -10,7 +10,7 @@
 #ifndef GP_ANALYZE_QUALITY_H
 #define GP_ANALYZE_QUALITY_H
 
-#include "analyze/math/xfer.h"
+#include "analyze/result/field.h"
 #include "analyze/view/view.h"
 #include "formats/trace.h"
 
@@ -55,7 +55,18 @@ static inline bool gp_input_quality_untimed(const struct gp_input_quality *in, s
     for (size_t i = 0; i < n; i++) untimed |= in[i].issues[GP_Q_COUNTERS].count != 0;
     return untimed;
 }
-/* Save or load, as X says. */
-void gp_input_quality_xfer(struct gp_xfer *x, struct gp_input_quality *in);
+
+/* One of its problems. */
+struct gp_input_issue {
+    gp_sid path;
+    uint32_t kind; /* enum gp_issue_kind */
+    struct gp_issue issue;
+};
+/* Those that there are of the input PATH; how many. */
+size_t gp_input_issues_of(struct gp_input_issue to[GP_ISSUE_COUNT], gp_sid path,
+                          const struct gp_issue issues[GP_ISSUE_COUNT]);
+
+extern const struct gp_record gp_inputs;       /* rows: struct gp_input_quality */
+extern const struct gp_record gp_input_issues; /* rows: struct gp_input_issue */
 
 #endif

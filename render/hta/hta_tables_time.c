@@ -171,9 +171,10 @@ void gp_hta_table_idle_list(struct gp_hta_tables *m)
 
 static void put_host(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_idle_culprit *c)
 {
-    m->label.n = 0;
-    gp_hta_culprit_put(&m->label, m->h, c);
-    gp_report_put_name(m->r, t, m->label.data, m->label.n, NULL, 0);
+    struct gp_row_of of = gp_hta_rows_of(m->h, 0);
+    of.mem = &m->r->mem;
+    struct gp_cell cell = gp_field_cell(&gp_hta_culprits.fields[0], c, &of);
+    gp_report_put_cell(t, &cell);
 }
 
 /* What is not known of the rest. */

@@ -9,19 +9,6 @@
 
 enum { RANK_GROUPS = 8, NAME_COLUMNS = 44, SLOW_MOST = 3, SKIPS_SHOWN = 3 };
 
-void gp_hta_culprit_put(struct gp_buf *b, const struct gp_hta *h, const struct gp_idle_culprit *c)
-{
-    const gp_sid frames[] = {c->range, c->python, c->op, c->api};
-    size_t began = b->n;
-    if (c->rest) gp_buf_puts(b, GP_HTA_OTHER);
-    for (size_t i = 0; i < GP_COUNT(frames); i++) {
-        if (!frames[i]) continue;
-        if (b->n > began) gp_buf_puts(b, " > ");
-        gp_buf_put(b, gp_hta_str(h, frames[i]), gp_string_len(&h->strings, frames[i]));
-    }
-    if (b->n == began) gp_buf_puts(b, "(nothing recorded)");
-}
-
 /* The ranks "0, 3 to 7 and 12 more" of N in rising order. */
 static void put_ranks(struct gp_buf *b, const int32_t *ranks, size_t n)
 {

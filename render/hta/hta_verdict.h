@@ -14,7 +14,5 @@
 void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage);
 /* That, and the verdict: about the steps where there are any, or with WHOLE about everything. */
 void gp_hta_say(struct gp_report *r, const struct gp_hta *h, bool whole);
-/* What the host was doing, outermost first: "train < forward < aten::linear < cudaLaunchKernel". */
-void gp_hta_culprit_put(struct gp_buf *b, const struct gp_hta *h, const struct gp_idle_culprit *c);
 
 #endif

@@ -70,13 +70,13 @@ static struct gp_hta finish(struct maker *a, struct maker *b)
     gp_hta_init(&h, NULL);
     add(&h, a);
     if (b) add(&h, b);
-    gp_hta_finish_collectives(&h);
+    gp_hta_collectives_section.finish(&h);
     return h;
 }
 
 static void release(struct gp_hta *h)
 {
-    gp_hta_release_collectives(h);
+    gp_hta_section_release(&gp_hta_collectives_section, h);
     gp_hta_release(h);
 }
 
@@ -363,7 +363,7 @@ static void test_clocks_by_way_of_others(void **state)
         }
         add(&h, &m);
     }
-    gp_hta_finish_collectives(&h);
+    gp_hta_collectives_section.finish(&h);
     assert_int_equal(h.matches.n, 2);
     assert_int_equal(h.offsets.at[1].offset_ns, 7 * MS);
     assert_int_equal(h.offsets.at[2].offset_ns, 14 * MS);
@@ -384,7 +384,7 @@ static void test_devices_for_ranks(void **state)
         add(&h, &m);
         GP_VEC_PUSH(&h.devices, ((struct gp_hta_device){.rank = -1, .device = device}));
     }
-    gp_hta_finish_collectives(&h);
+    gp_hta_collectives_section.finish(&h);
     assert_int_equal(h.matches.n, 1);
     assert_int_equal(h.matches.at[0].last_rank, 1);
     assert_int_equal(h.matches.at[0].start_skew_ns, 5 * US);
@@ -419,7 +419,7 @@ static void save(struct gp_hta *h, struct gp_buf *to)
 {
     struct gp_xfer x = {.save = to, .strings = &h->strings};
     to->n = 0;
-    gp_hta_xfer_collectives(&x, h);
+    gp_hta_section_xfer(&gp_hta_collectives_section, &x, h);
 }
 
 static void test_merging_is_adding(void **state)
@@ -438,11 +438,11 @@ static void test_merging_is_adding(void **state)
     save(&three, &x);
     const uint8_t *bytes = (const uint8_t *)x.data;
     struct gp_xfer load = {.load = bytes, .end = bytes + x.n, .strings = &loaded.strings};
-    gp_hta_xfer_collectives(&load, &loaded);
+    gp_hta_section_xfer(&gp_hta_collectives_section, &load, &loaded);
     assert_false(load.failed);
-    gp_hta_merge_collectives(&two, &loaded);
-    gp_hta_finish_collectives(&one);
-    gp_hta_finish_collectives(&two);
+    gp_hta_section_merge(&gp_hta_collectives_section, &two, &loaded);
+    gp_hta_collectives_section.finish(&one);
+    gp_hta_collectives_section.finish(&two);
     save(&one, &x);
     save(&two, &y);
     assert_int_equal(x.n, y.n);

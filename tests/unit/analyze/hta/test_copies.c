@@ -21,7 +21,7 @@ static void add(struct gp_hta *h, struct gp_trace *t)
     struct gp_view v;
     gp_trace_finish(t);
     gp_view_init(&v, t, NULL);
-    gp_hta_add_copies(h, &v);
+    gp_hta_copies_section.add(h, &v);
     gp_view_release(&v);
 }
 
@@ -77,7 +77,7 @@ static void test_copies_by_name(void **state)
     make_copies(&t);
     gp_hta_init(&h, NULL);
     add(&h, &t);
-    gp_hta_finish_copies(&h);
+    gp_hta_section_sort(&gp_hta_copies_section, &h);
     assert_int_equal(h.copies.n, 4);
     const struct gp_copy_stat *up = &h.copies.at[0]; /* most time first */
     assert_string_equal(gp_hta_str(&h, up->name), "Memcpy HtoD (Pinned -> Device)");
@@ -92,7 +92,7 @@ static void test_copies_by_name(void **state)
     assert_int_equal(down->sync_calls, 1); /* to pageable memory even the asynchronous call waits */
     assert_int_equal(find(&h, "Memcpy DtoD (Device -> Device)")->sync_calls, 0);
     assert_int_equal(find(&h, "Memset (Device)")->sync_calls, 0);
-    gp_hta_release_copies(&h);
+    gp_hta_section_release(&gp_hta_copies_section, &h);
     gp_hta_release(&h);
     gp_trace_release(&t);
 }
@@ -125,7 +125,7 @@ static void test_peak_of_memory(void **state)
     make_memory(&t);
     gp_hta_init(&h, NULL);
     add(&h, &t);
-    gp_hta_finish_copies(&h);
+    gp_hta_section_sort(&gp_hta_copies_section, &h);
     assert_int_equal(h.memory.n, 2);
     const struct gp_memory_stat *host = &h.memory.at[0], *gpu = &h.memory.at[1];
     assert_int_equal(host->rank, 3);
@@ -141,7 +141,7 @@ static void test_peak_of_memory(void **state)
     assert_int_equal(gpu->peak_at_ns, 20);
     assert_int_equal(gpu->peak_reserved_bytes, 2000);
     assert_string_equal(gp_hta_str(&h, gpu->peak_op), "aten::addmm"); /* past the call inside it */
-    gp_hta_release_copies(&h);
+    gp_hta_section_release(&gp_hta_copies_section, &h);
     gp_hta_release(&h);
     gp_trace_release(&t);
 }
@@ -150,7 +150,7 @@ static void save(struct gp_hta *h, struct gp_buf *to)
 {
     struct gp_xfer x = {.save = to, .strings = &h->strings};
     to->n = 0;
-    gp_hta_xfer_copies(&x, h);
+    gp_hta_section_xfer(&gp_hta_copies_section, &x, h);
 }
 
 /* Adding to one, merging two, and merging two that were saved and loaded. */
@@ -177,13 +177,13 @@ static void test_merging_is_adding(void **state)
     save(&three, &x);
     struct gp_xfer load = {
         .load = (const uint8_t *)x.data, .end = (const uint8_t *)x.data + x.n, .strings = &loaded.strings};
-    gp_hta_xfer_copies(&load, &loaded);
+    gp_hta_section_xfer(&gp_hta_copies_section, &load, &loaded);
     assert_false(load.failed);
     assert_ptr_equal(load.load, load.end);
-    gp_hta_merge_copies(&two, &loaded);
+    gp_hta_section_merge(&gp_hta_copies_section, &two, &loaded);
     assert_int_equal(loaded.copies.n, 0);
-    gp_hta_finish_copies(&one);
-    gp_hta_finish_copies(&two);
+    gp_hta_section_sort(&gp_hta_copies_section, &one);
+    gp_hta_section_sort(&gp_hta_copies_section, &two);
     save(&one, &x);
     save(&two, &y);
     assert_int_equal(x.n, y.n);
@@ -191,7 +191,7 @@ static void test_merging_is_adding(void **state)
     assert_int_equal(find(&two, "Memcpy HtoD (Pinned -> Device)")->count, 4);
     struct gp_hta *all[] = {&one, &two, &three, &loaded};
     for (int i = 0; i < 4; i++) {
-        gp_hta_release_copies(all[i]);
+        gp_hta_section_release(&gp_hta_copies_section, all[i]);
         gp_hta_release(all[i]);
     }
     gp_buf_release(&x);

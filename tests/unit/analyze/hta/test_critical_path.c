@@ -30,7 +30,7 @@ static const struct gp_hta_path *path_of(struct fixture *f)
 {
     gp_trace_finish(&f->t);
     gp_view_init(&f->v, &f->t, NULL);
-    gp_hta_add_path(&f->h, &f->v, 0);
+    gp_hta_paths_section.add(&f->h, &f->v);
     assert_int_equal(f->h.paths.n, 1);
     const struct gp_hta_path *p = &f->h.paths.at[0];
     // Whatever the trace: pieces join without gap or overlap and sum to the window.
@@ -49,7 +49,7 @@ static const struct gp_hta_path *path_of(struct fixture *f)
 static void end(struct fixture *f)
 {
     gp_view_release(&f->v);
-    gp_hta_release_paths(&f->h);
+    gp_hta_section_release(&gp_hta_paths_section, &f->h);
     GP_VEC_FREE(&f->h.steps);
     gp_hta_release(&f->h);
     gp_trace_release(&f->t);

@@ -66,12 +66,13 @@ static int add(struct gp_hta *h, struct maker *m, struct gp_err *err)
     struct gp_view v;
     gp_trace_finish(&m->t);
     gp_view_init(&v, &m->t, NULL);
-    struct gp_steps found;
-    int status = gp_hta_add_steps(h, &v, &found, err);
-    gp_steps_release(&found);
+    h->work->err = err;
+    gp_hta_steps_section.add(h, &v);
+    gp_steps_release(&h->work->steps);
+    memset(&h->work->steps, 0, sizeof h->work->steps);
     gp_view_release(&v);
     gp_trace_release(&m->t);
-    return status;
+    return h->work->failed;
 }
 
 static struct gp_hta finish(struct maker *m, const char *marker)
@@ -80,13 +81,13 @@ static struct gp_hta finish(struct maker *m, const char *marker)
     struct gp_hta_opts opts = {.step_marker = marker};
     gp_hta_init(&h, &opts);
     assert_int_equal(add(&h, m, NULL), 0);
-    gp_hta_finish_steps(&h);
+    gp_hta_section_sort(&gp_hta_steps_section, &h);
     return h;
 }
 
 static void release(struct gp_hta *h)
 {
-    gp_hta_release_steps(h);
+    gp_hta_section_release(&gp_hta_steps_section, h);
     gp_hta_release(h);
 }
 
@@ -418,7 +419,7 @@ static void save(struct gp_hta *h, struct gp_buf *to)
 {
     struct gp_xfer x = {.save = to, .strings = &h->strings};
     to->n = 0;
-    gp_hta_xfer_steps(&x, h);
+    gp_hta_section_xfer(&gp_hta_steps_section, &x, h);
 }
 
 static void test_merging_is_adding(void **state)
@@ -437,11 +438,11 @@ static void test_merging_is_adding(void **state)
     save(&three, &x);
     const uint8_t *bytes = (const uint8_t *)x.data;
     struct gp_xfer load = {.load = bytes, .end = bytes + x.n, .strings = &loaded.strings};
-    gp_hta_xfer_steps(&load, &loaded);
+    gp_hta_section_xfer(&gp_hta_steps_section, &load, &loaded);
     assert_false(load.failed);
-    gp_hta_merge_steps(&two, &loaded);
-    gp_hta_finish_steps(&one);
-    gp_hta_finish_steps(&two);
+    gp_hta_section_merge(&gp_hta_steps_section, &two, &loaded);
+    gp_hta_section_sort(&gp_hta_steps_section, &one);
+    gp_hta_section_sort(&gp_hta_steps_section, &two);
     save(&one, &x);
     save(&two, &y);
     assert_int_equal(x.n, y.n);

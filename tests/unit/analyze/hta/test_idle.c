@@ -49,10 +49,10 @@ static void run(struct scene *s)
     gp_view_init(&s->v, &s->t, NULL);
     gp_hta_init(&s->h, NULL);
     GP_VEC_PUSH(&s->h.inputs, (struct gp_input_quality){.rank = -1});
-    gp_hta_add_devices(&s->h, &s->v);
+    gp_hta_devices_section.add(&s->h, &s->v);
     struct gp_hta_idle idle;
     gp_hta_start_idle(&idle, &(struct gp_hta_opts){.threads = 2}, &s->v);
-    gp_hta_finish_idle(&idle, &s->h, 0);
+    gp_hta_finish_idle(&idle, &s->h);
     for (size_t i = 0; i < s->h.devices.n; i++) {
         const struct gp_hta_device *d = &s->h.devices.at[i];
         int64_t sum = 0, by_cause[GP_IDLE_CAUSE_COUNT] = {0};

@@ -48,15 +48,15 @@ static void add(struct scene *s)
 {
     gp_trace_finish(&s->t);
     gp_view_init(&s->v, &s->t, NULL);
-    gp_hta_add_launches(&s->h, &s->v);
-    gp_hta_add_graphs(&s->h, &s->v);
+    gp_hta_launches_section.add(&s->h, &s->v);
+    gp_hta_graphs_section.add(&s->h, &s->v);
 }
 
 static void run(struct scene *s)
 {
     add(s);
-    gp_hta_finish_launches(&s->h);
-    gp_hta_finish_graphs(&s->h);
+    gp_hta_section_sort(&gp_hta_launches_section, &s->h);
+    gp_hta_section_sort(&gp_hta_graphs_section, &s->h);
 }
 
 static void launch(struct scene *s, int64_t at, int64_t dur, uint32_t stream, int64_t start, int64_t gpu_dur,
@@ -292,29 +292,29 @@ static void test_merging_and_saving_change_nothing(void **state)
     struct gp_hta other, loaded;
     gp_hta_init(&other, NULL);
     gp_intern_cstr(&other.strings, "so that ids differ");
-    gp_hta_add_launches(&other, &s->v);
-    gp_hta_add_graphs(&other, &s->v);
-    gp_hta_merge_launches(&s->h, &other);
-    gp_hta_merge_graphs(&s->h, &other);
+    gp_hta_launches_section.add(&other, &s->v);
+    gp_hta_graphs_section.add(&other, &s->v);
+    gp_hta_section_merge(&gp_hta_launches_section, &s->h, &other);
+    gp_hta_section_merge(&gp_hta_graphs_section, &s->h, &other);
     release(&other);
 
     struct gp_buf bytes = {0};
     gp_hta_init(&loaded, NULL);
     struct gp_xfer save = {.save = &bytes, .strings = &s->h.strings};
-    gp_hta_xfer_launches(&save, &s->h);
-    gp_hta_xfer_graphs(&save, &s->h);
+    gp_hta_section_xfer(&gp_hta_launches_section, &save, &s->h);
+    gp_hta_section_xfer(&gp_hta_graphs_section, &save, &s->h);
     struct gp_xfer load = {.load = (const uint8_t *)bytes.data,
                            .end = (const uint8_t *)bytes.data + bytes.n,
                            .strings = &loaded.strings};
-    gp_hta_xfer_launches(&load, &loaded);
-    gp_hta_xfer_graphs(&load, &loaded);
+    gp_hta_section_xfer(&gp_hta_launches_section, &load, &loaded);
+    gp_hta_section_xfer(&gp_hta_graphs_section, &load, &loaded);
     assert_false(load.failed);
     assert_ptr_equal(load.load, load.end);
     release(&s->h);
     s->h = loaded;
-    gp_hta_add_launches(&s->h, &s->v); /* a third time, onto what was loaded */
-    gp_hta_finish_launches(&s->h);
-    gp_hta_finish_graphs(&s->h);
+    gp_hta_launches_section.add(&s->h, &s->v); /* a third time, onto what was loaded */
+    gp_hta_section_sort(&gp_hta_launches_section, &s->h);
+    gp_hta_section_sort(&gp_hta_graphs_section, &s->h);
     assert_int_equal(s->h.launches.gpu_events, 9);
     assert_int_equal(s->h.launches.calls, 6);
     assert_int_equal(s->h.launches.graph_calls, 3);

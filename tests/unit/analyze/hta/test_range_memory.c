@@ -68,7 +68,7 @@ static void add(struct gp_hta *h, struct gp_trace *t)
 {
     struct gp_view v;
     gp_view_init(&v, t, NULL);
-    gp_hta_add_range_memory(h, &v);
+    gp_hta_range_memory_section.add(h, &v);
     gp_view_release(&v);
 }
 
@@ -96,7 +96,7 @@ static void the_innermost_range_counts(void **state)
     make(&t);
     gp_hta_init(&h, NULL);
     add(&h, &t);
-    gp_hta_finish_range_memory(&h);
+    gp_hta_section_sort(&gp_hta_range_memory_section, &h);
     assert_int_equal(h.range_memory.n, 3);
     /* allocations, frees, allocated, freed, peak, host allocations, host bytes, copies, copied bytes */
     assert_row(find(&h, "step"), (const int64_t[]){2, 2, 100 + 100, 250 + 60, 1200, 1, 4096, 1, 1000});
@@ -119,8 +119,8 @@ static void ranks_add_up_and_the_highest_peak_stays(void **state)
     gp_hta_init(&other, NULL);
     add(&h, &t);
     add(&other, &t);
-    gp_hta_merge_range_memory(&h, &other);
-    gp_hta_finish_range_memory(&h);
+    gp_hta_section_merge(&gp_hta_range_memory_section, &h, &other);
+    gp_hta_section_sort(&gp_hta_range_memory_section, &h);
     assert_int_equal(h.range_memory.n, 3);
     assert_row(find(&h, "step"), (const int64_t[]){4, 4, 400, 620, 1200, 2, 8192, 2, 2000});
     assert_row(find(&h, ""), (const int64_t[]){2, 0, 20, 0, 1160, 0, 0, 4, 1040});

@@ -57,7 +57,7 @@ static void add(struct gp_hta *h, int32_t rank)
     struct gp_view v;
     make(&t, rank);
     gp_view_init(&v, &t, NULL);
-    gp_hta_add_sampled(h, &v);
+    gp_hta_sampled_section.add(h, &v);
     gp_view_release(&v);
     gp_trace_release(&t);
 }
@@ -80,7 +80,7 @@ static void a_mean_is_the_integral_over_the_time_of_what_ran(void **state)
     struct gp_hta h;
     gp_hta_init(&h, NULL);
     add(&h, 0);
-    gp_hta_finish_sampled(&h);
+    gp_hta_section_sort(&gp_hta_sampled_section, &h);
     assert_int_equal(h.sampled.n, 8);
     assert_row(&h, 0, GP_SAMPLED_WHOLE, "", "busy", 200, (40 * 100 + 80 * 100) / 200.0);
     assert_row(&h, 1, GP_SAMPLED_WHOLE, "", "read", 200, (1000 * 150 + 3000 * 50) / 200.0);
@@ -101,8 +101,8 @@ static void each_rank_has_its_own_rows_in_any_order_of_merging(void **state)
     gp_hta_init(&other, NULL);
     add(&h, 1);
     add(&other, 0);
-    gp_hta_merge_sampled(&h, &other);
-    gp_hta_finish_sampled(&h);
+    gp_hta_section_merge(&gp_hta_sampled_section, &h, &other);
+    gp_hta_section_sort(&gp_hta_sampled_section, &h);
     assert_int_equal(h.sampled.n, 16);
     for (size_t i = 0; i < 16; i++) assert_int_equal(h.sampled.at[i].rank, i / 8);
     assert_row(&h, 10, GP_SAMPLED_RANGE, "step", "busy", 80, 70);
