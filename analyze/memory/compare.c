@@ -1,7 +1,7 @@
 /* Who holds more, and who less, than in another run. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/memory/memory_priv.h"
+#include "analyze/memory/fields.h"
 #include "formats/base/buf.h"
 
 struct comparing {
@@ -48,7 +48,7 @@ static int64_t size_of(int64_t v)
 static int most_first(const void *a, const void *b)
 {
     const struct order *x = a, *y = b;
-    int64_t p = size_of(x->c.bytes - x->c.base_bytes), q = size_of(y->c.bytes - y->c.base_bytes);
+    int64_t p = size_of(x->c.change_bytes), q = size_of(y->c.change_bytes);
     if (p != q) return p > q ? -1 : 1;
     int c = strcmp(gp_memory_str(x->m, x->c.key), gp_memory_str(y->m, y->c.key));
     return c ? c : x->c.device < y->c.device ? -1 : x->c.device > y->c.device;
@@ -74,7 +74,9 @@ void gp_memory_compare(struct gp_memory *m, const struct gp_memory *base)
         gp_sid device = gp_intern_from(&m->strings, &base->strings, base->devices.at[h->device].label);
         struct gp_memory_changed *one = change_of(&c, device, gp_memory_str(base, h->key));
         one->base_bytes += h->bytes;
+        one->change_bytes -= h->bytes;
         one->base_blocks += h->blocks;
+        one->base_sums |= base->devices.at[h->device].history == GP_HISTORY_SUMS;
         m->base_bytes += h->bytes;
     }
     for (size_t i = 0; i < m->holders.n; i++) {
@@ -82,9 +84,49 @@ void gp_memory_compare(struct gp_memory *m, const struct gp_memory *base)
         struct gp_memory_changed *one =
             change_of(&c, m->devices.at[h->device].label, gp_memory_str(m, h->key));
         one->bytes += h->bytes;
+        one->change_bytes += h->bytes;
         one->blocks += h->blocks;
+        one->sums |= m->devices.at[h->device].history == GP_HISTORY_SUMS;
     }
     sort(m);
     gp_map_release(&c.index);
     gp_buf_release(&c.name);
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_memory_changed, member)
+
+GP_GETTER(get_base_blocks)
+{
+    const struct gp_memory_changed *one = row;
+    gp_memory_cell_known(c, !one->base_sums, one->base_blocks);
+}
+
+GP_GETTER(get_blocks)
+{
+    const struct gp_memory_changed *one = row;
+    gp_memory_cell_known(c, !one->sums, one->blocks);
+}
+
+static const struct gp_field change_fields[] = {
+    {"device", "Device", GP_CELL_TEXT, gp_member_sid, AT(device), .help = "as this run calls it"},
+    {"key", "Held by", GP_CELL_NAME, gp_member_sid, AT(key),
+     .help = "stacks without line numbers, which move with the code"},
+    {"base_blocks", "Base blocks", GP_CELL_COUNT, get_base_blocks, 0, .flags = GP_COLUMN_RAW | GP_FIELD_NULL},
+    {"blocks", "Blocks now", GP_CELL_COUNT, get_blocks, 0, .flags = GP_COLUMN_RAW | GP_FIELD_NULL},
+    {"base_bytes", "Base", GP_CELL_BYTES, gp_member_i64, AT(base_bytes), .help = "held in the base"},
+    {"bytes", "Now", GP_CELL_BYTES, gp_member_i64, AT(bytes), .help = "held in this run"},
+    {"change_bytes", "Change", GP_CELL_CHANGE_BYTES, gp_member_i64, AT(change_bytes),
+     .help = "bytes - base_bytes"},
+};
+#undef AT
+
+const struct gp_record gp_memory_changes = {
+    .id = "comparison",
+    .title = "Against the base",
+    GP_FIELDS(change_fields),
+    .size = sizeof(struct gp_memory_changed),
+    .note = "what one holder has in both runs, largest change first; change_bytes sum to the whole",
+    .rest = {[1] = {.field = "change_bytes"}},
+};

@@ -1,7 +1,7 @@
 /* What was allocated, in use and reserved at each position of a history: the peak, and a curve that can be drawn. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/memory/memory_priv.h"
+#include "analyze/memory/fields.h"
 
 enum { BUCKETS = 1500 };
 
@@ -14,6 +14,7 @@ int64_t gp_memory_time(const struct gp_memory_device *d, uint32_t position)
 }
 
 struct sums {
+    uint32_t device;             /* index */
     int64_t *allocated, *active; /* changes by position; one more than there are entries */
     int64_t now_allocated, now_active, now_reserved;
 };
@@ -54,7 +55,8 @@ static struct gp_memory_point point_at(const struct gp_memory_device *d, const s
 {
     int64_t time_ns = gp_memory_time(d, position);
     if (time_ns == INT64_MIN) time_ns = d->begin_ns;
-    return (struct gp_memory_point){time_ns, s->now_allocated, s->now_active, s->now_reserved, position};
+    return (struct gp_memory_point){time_ns,         s->now_allocated, s->now_active,
+                                    s->now_reserved, position,         s->device};
 }
 
 /* The highest and the lowest point of a piece of the history. */
@@ -142,9 +144,10 @@ static void look_at_peak(struct gp_memory_device *d)
     d->peak_ns = gp_memory_time(d, d->peak_position);
 }
 
-void gp_curve(struct gp_memory_device *d)
+void gp_curve(const struct gp_memory *m, struct gp_memory_device *d)
 {
-    struct sums s = {.allocated = gp_zalloc((d->rows + 2) * sizeof *s.allocated),
+    struct sums s = {.device = gp_memory_index(m, d),
+                     .allocated = gp_zalloc((d->rows + 2) * sizeof *s.allocated),
                      .active = gp_zalloc((d->rows + 2) * sizeof *s.active)};
     add_lives(d, &s);
     walk(d, &s);
@@ -154,3 +157,32 @@ void gp_curve(struct gp_memory_device *d)
     free(s.allocated);
     free(s.active);
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_memory_point, member)
+
+GP_GETTER(get_reserved)
+{
+    const struct gp_memory_point *p = row;
+    gp_memory_cell_known(c, gp_memory_has_segments(gp_memory_device_at(x, p->device)), (uint64_t)p->reserved);
+}
+
+static const struct gp_field point_fields[] = {
+    GP_MEMORY_DEVICE(AT(device)),
+    {"time_ns", NULL, GP_CELL_NS, gp_member_i64, AT(time_ns), .flags = GP_FIELD_SIGNED},
+    {"allocated_bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(allocated), .help = "in blocks"},
+    {"active_bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(active),
+     .help = "allocated, or freed and still used by a stream"},
+    {"reserved_bytes", NULL, GP_CELL_BYTES, get_reserved, 0, .help = "null: no segments are recorded",
+     .flags = GP_FIELD_NULL},
+};
+#undef AT
+
+const struct gp_record gp_memory_series = {
+    .id = "series",
+    .title = "Memory over time",
+    GP_FIELDS(point_fields),
+    .size = sizeof(struct gp_memory_point),
+    .note = "reduced; keeps the highest and lowest point of each piece, and so the peak",
+};

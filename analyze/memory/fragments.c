@@ -1,5 +1,7 @@
 /* How the segments lie when the snapshot is taken, and why an allocation failed. */
-#include "analyze/memory/memory_priv.h"
+#include <string.h>
+#include "analyze/memory/fields.h"
+#include "formats/base/buf.h"
 
 static struct gp_memory_pool *pool_of(struct gp_memory_fragmentation *f, const struct gp_snapshot_segment *g)
 {
@@ -41,13 +43,14 @@ static void add_segment(struct gp_memory_fragmentation *f, const struct gp_snaps
     if (largest > p->largest_free) p->largest_free = largest;
 }
 
-void gp_fragments_find(struct gp_memory_device *d)
+void gp_fragments_find(const struct gp_memory *m, struct gp_memory_device *d)
 {
     struct gp_memory_fragmentation *f = &d->fragmentation;
     for (size_t i = 0; i < d->s->segments.n; i++)
         if (d->s->segments.at[i].device == d->number) add_segment(f, d->s, &d->s->segments.at[i]);
     for (size_t i = 0; i < f->pools.n; i++) {
-        const struct gp_memory_pool *p = &f->pools.at[i];
+        struct gp_memory_pool *p = &f->pools.at[i];
+        p->device = gp_memory_index(m, d);
         f->known = true;
         f->segments += p->segments;
         f->whole_segments += p->whole;
@@ -94,6 +97,7 @@ void gp_ooms_judge(struct gp_memory *m, struct gp_memory_device *d)
 {
     for (size_t i = 0; i < d->ooms.n; i++) {
         struct gp_memory_oom *o = &d->ooms.at[i];
+        o->device = gp_memory_index(m, d);
         o->key = key_of(m, d->s, o->stack);
         int64_t cached = o->reserved - o->active, reach = o->device_free + o->reserved;
         if (o->requested <= cached) {
@@ -109,3 +113,210 @@ void gp_ooms_judge(struct gp_memory *m, struct gp_memory_device *d)
         o->verdict = others ? GP_OOM_OTHERS : GP_OOM_TOO_LARGE;
     }
 }
+
+/* ---- fields of pools ---- */
+
+#define AT(member) offsetof(struct gp_memory_pool, member)
+
+GP_GETTER(get_name)
+{
+    const struct gp_memory_pool *p = row;
+    struct gp_buf b = {0};
+    if (p->id[0] || p->id[1]) gp_buf_printf(&b, "private %u.%u, ", (unsigned)p->id[0], (unsigned)p->id[1]);
+    gp_buf_printf(&b, "%s%s", p->large ? "large" : "small", p->expandable ? ", expandable" : "");
+    gp_cell_take(c, &b, x);
+}
+
+GP_GETTER(get_id)
+{
+    gp_cell_list(c, ((const struct gp_memory_pool *)row)->id, 2);
+}
+
+/* Streams are addresses, and the first is the default one. */
+GP_GETTER(get_stream)
+{
+    const struct gp_memory_pool *p = row;
+    struct gp_buf text = {0}, label = {0};
+    gp_buf_put_u64(&text, p->stream);
+    if (p->stream) gp_buf_printf(&label, "0x%llx", (unsigned long long)p->stream);
+    else gp_buf_puts(&label, "default");
+    gp_memory_cell_label(c, x, gp_arena_strndup(x->mem, text.data, text.n), &label);
+    gp_buf_release(&text);
+}
+
+GP_GETTER(get_type)
+{
+    gp_cell_text(c, ((const struct gp_memory_pool *)row)->large ? "large" : "small");
+}
+
+static const char *const types[] = {"small", "large", NULL};
+static const struct gp_field id_fields[] = {{.type = GP_CELL_ID, .get = gp_member_u32}};
+static const struct gp_record ids = {
+    .id = "pool", .title = "Pool", GP_FIELDS(id_fields), .size = sizeof(uint32_t)};
+
+static const struct gp_field pool_fields[] = {
+    GP_MEMORY_DEVICE(AT(device)),
+    {"name", "Pool", GP_CELL_TEXT, get_name, 0, .help = "private pools belong to CUDA graphs",
+     .flags = GP_FIELD_TABLES},
+    {"pool", NULL, GP_CELL_LIST, get_id, 0, .help = "0, 0: the default one; others belong to CUDA graphs",
+     .rows = &ids},
+    {"stream", NULL, GP_CELL_ID, gp_member_u64, AT(stream), .help = "its address; 0: the default one"},
+    {"stream", "Stream", GP_CELL_TEXT, get_stream, 0, .flags = GP_FIELD_TABLES},
+    {"type", "Type", GP_CELL_TEXT, get_type, 0, .flags = GP_COLUMN_RAW, .words = types},
+    {"expandable", "Expandable", GP_CELL_BOOL, gp_member_bool, AT(expandable), .flags = GP_COLUMN_RAW},
+    {"segments", "Segments", GP_CELL_COUNT, gp_member_u32, AT(segments), .help = "as the device gave them"},
+    {"whole_segments", "Unused", GP_CELL_COUNT, gp_member_u32, AT(whole),
+     .help = "segments that nothing uses", .flags = GP_COLUMN_RAW},
+    {"reserved_bytes", "Reserved", GP_CELL_BYTES, gp_member_i64, AT(reserved),
+     .help = "taken from the device"},
+    {"active_bytes", "In use", GP_CELL_BYTES, gp_member_i64, AT(active),
+     .help = "allocated, or freed and still used by a stream"},
+    {"free_whole_segments_bytes", "Free, whole", GP_CELL_BYTES, gp_member_i64, AT(free_whole),
+     .flags = GP_COLUMN_RAW},
+    {"free_split_bytes", "Free, split", GP_CELL_BYTES, gp_member_i64, AT(free_split), .flags = GP_COLUMN_RAW},
+    {"largest_free_bytes", "Largest free", GP_CELL_BYTES, gp_member_i64, AT(largest_free),
+     .help = "the largest free block"},
+};
+#undef AT
+
+const struct gp_record gp_memory_pools = {
+    .id = "pools",
+    .title = "Pools of segments",
+    GP_FIELDS(pool_fields),
+    .size = sizeof(struct gp_memory_pool),
+    .note = "segments of one pool, stream and kind",
+};
+
+/* ---- fields of all segments ---- */
+
+#define AT(member) offsetof(struct gp_memory_fragmentation, member)
+
+static const struct gp_field fragment_fields[] = {
+    {"reserved_bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(reserved), .help = "taken from the device"},
+    {"allocated_bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(allocated), .help = "in blocks"},
+    {"active_bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(active),
+     .help = "allocated, or freed and still used by a stream"},
+    {"free_whole_segments_bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(free_whole),
+     .help = "in segments that nothing uses: empty_cache() returns them"},
+    {"free_split_bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(free_split),
+     .help = "free inside used segments"},
+    {"rounding_bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(rounding), .help = "allocated less requested"},
+    {"largest_free_bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(largest_free),
+     .help = "the largest free block"},
+};
+#undef AT
+
+const struct gp_record gp_memory_fragments = {
+    .id = "fragmentation",
+    .title = "What was reserved at the end",
+    GP_FIELDS(fragment_fields),
+    .size = sizeof(struct gp_memory_fragmentation),
+    .note =
+        "of all devices, when the snapshot was taken. reserved = active + free_whole_segments + free_split",
+};
+
+/* ---- fields of failed allocations ---- */
+
+#define AT(member) offsetof(struct gp_memory_oom, member)
+
+const char *gp_memory_oom_metadata(const struct gp_memory_device *d, const struct gp_memory_oom *o)
+{
+    return gp_string(&d->s->strings, d->s->contexts.at[o->context].metadata);
+}
+
+GP_GETTER(get_since_begin)
+{
+    const struct gp_memory_oom *o = row;
+    c->i = o->time_ns - gp_memory_device_at(x, o->device)->begin_ns;
+}
+
+GP_GETTER(get_verdict)
+{
+    const struct gp_memory_oom *o = row;
+    struct gp_buf label = {0};
+    gp_buf_printf(&label, "%s%s", gp_oom_verdict_text(o->verdict), o->guessed ? "?" : "");
+    gp_memory_cell_label(c, x, gp_oom_verdict_name(o->verdict), &label);
+}
+
+GP_GETTER(get_verdict_from)
+{
+    gp_cell_text(c, ((const struct gp_memory_oom *)row)->guessed ? "guess" : "recorded");
+}
+
+GP_GETTER(get_metadata)
+{
+    const struct gp_memory_oom *o = row;
+    gp_cell_text(c, gp_memory_oom_metadata(gp_memory_device_at(x, o->device), o));
+    c->none = x->labels && !c->text_len;
+}
+
+GP_GETTER(get_stack)
+{
+    const struct gp_memory_oom *o = row;
+    gp_memory_cell_stack(c, x, gp_memory_device_at(x, o->device)->s, o->stack);
+}
+
+GP_GETTER(get_stack_text)
+{
+    const struct gp_memory_oom *o = row;
+    const struct gp_snapshot *s = gp_memory_device_at(x, o->device)->s;
+    struct gp_buf b = {0};
+    for (uint32_t i = 0; i < s->stacks.at[o->stack].n; i++) {
+        if (i) gp_buf_puts(&b, " < ");
+        gp_memory_frame_path_put(&b, s, o->stack, i);
+    }
+    gp_cell_take(c, &b, x);
+}
+
+GP_GETTER(get_holders)
+{
+    const struct gp_memory_oom *o = row;
+    gp_memory_holders all = {0};
+    gp_memory_holders_at(gp_memory_of(x), o->device, o->position, GP_BY_STACK, &all);
+    struct gp_memory_holder *own = gp_arena_alloc(x->mem, (all.n + 1) * sizeof *own);
+    if (all.n) memcpy(own, all.at, all.n * sizeof *own);
+    gp_cell_list(c, own, all.n);
+    GP_VEC_FREE(&all);
+}
+
+static const char *const verdicts[] = {
+#define X(id, name, text) name,
+    GP_VERDICTS(X)
+#undef X
+        NULL};
+
+static const struct gp_field oom_fields[] = {
+    GP_MEMORY_DEVICE(AT(device)),
+    {"since_begin_ns", "At", GP_CELL_NS, get_since_begin, 0, .help = "since the history begins",
+     .flags = GP_FIELD_TABLES},
+    {"time_ns", "Time", GP_CELL_NS, gp_member_i64, AT(time_ns), .help = "clock of the input",
+     .flags = GP_COLUMN_RAW | GP_FIELD_SIGNED},
+    {"requested_bytes", "Requested", GP_CELL_BYTES, gp_member_i64, AT(requested),
+     .help = "by the allocation that failed"},
+    {"device_free_bytes", "Free", GP_CELL_BYTES, gp_member_i64, AT(device_free), .help = "of the device",
+     .after = "reserved_bytes"},
+    {"reserved_bytes", "Reserved", GP_CELL_BYTES, gp_member_i64, AT(reserved),
+     .help = "taken from the device"},
+    {"allocated_bytes", "Allocated", GP_CELL_BYTES, gp_member_i64, AT(allocated), .after = "requested_bytes"},
+    {"active_bytes", "In use", GP_CELL_BYTES, gp_member_i64, AT(active), .flags = GP_COLUMN_RAW},
+    {"verdict", "Why", GP_CELL_TEXT, get_verdict, 0, .words = verdicts},
+    {"verdict_from", "Verdict from", GP_CELL_TEXT, get_verdict_from, 0,
+     .help = "guess: the size of the device is not known", .flags = GP_COLUMN_RAW, .words = gp_memory_froms},
+    {"asked_by", "Asked by", GP_CELL_NAME, gp_member_name, AT(key),
+     .flags = GP_COLUMN_BELOW | GP_FIELD_TABLES},
+    {"stack", "Stack", GP_CELL_NAME, get_stack_text, 0, .help = "innermost frame first",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_TABLES},
+    {"metadata", "Metadata", GP_CELL_NAME, get_metadata, 0,
+     .help = "what the program recorded with its entries", .flags = GP_COLUMN_WIDE},
+    {"stack", NULL, GP_CELL_LIST, get_stack, 0, .help = GP_MEMORY_STACK, .rows = &gp_memory_frames},
+    {"holders", NULL, GP_CELL_ROWS, get_holders, 0, .rows = &gp_memory_oom_holders},
+};
+#undef AT
+
+const struct gp_record gp_memory_ooms = {
+    .id = "ooms",
+    .title = "Out of memory",
+    GP_FIELDS(oom_fields),
+    .size = sizeof(struct gp_memory_oom),
+    .note = "an allocation that failed",
+};

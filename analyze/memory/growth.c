@@ -1,6 +1,6 @@
 /* What is alive at the end of each step and grows from one to the next: leaks, by where they are made. */
 #include <stdlib.h>
-#include "analyze/memory/memory_priv.h"
+#include "analyze/memory/fields.h"
 
 enum { RISES_LEAST = 2, RISES_CERTAIN = 4, RISES_STAIRS = 3 };
 
@@ -59,9 +59,9 @@ static double fit(const int64_t *v, size_t n)
     return sxx > 0 && syy > 0 ? sxy * sxy / (sxx * syy) : 0;
 }
 
-/* BYTES and BLOCKS at the N ends of steps. */
-static void judge(struct gp_memory_device *d, uint32_t site, const int64_t *bytes, const int64_t *blocks,
-                  size_t n)
+/* BYTES and BLOCKS of what is like FRESH at the N ends of steps. */
+static void judge(struct gp_memory_device *d, const struct gp_memory_growth *fresh, const int64_t *bytes,
+                  const int64_t *blocks, size_t n)
 {
     uint32_t rises = 0;
     for (size_t i = 1; i < n; i++) {
@@ -72,7 +72,8 @@ static void judge(struct gp_memory_device *d, uint32_t site, const int64_t *byte
     double r2 = fit(bytes, n);
     bool each = rises == spans;
     if (rises < RISES_LEAST || (!each && (rises < RISES_STAIRS || r2 < 0.9))) return;
-    struct gp_memory_growth g = {.site = site,
+    struct gp_memory_growth g = {.device = fresh->device,
+                                 .site = fresh->site,
                                  .bytes = bytes[n - 1] - bytes[0],
                                  .bytes_per_step = (bytes[n - 1] - bytes[0]) / (int64_t)spans,
                                  .blocks = blocks[n - 1] - blocks[0],
@@ -90,7 +91,7 @@ static int most_first(const void *a, const void *b)
     return x->site < y->site ? -1 : x->site > y->site;
 }
 
-void gp_growth_find(struct gp_memory_device *d)
+void gp_growth_find(const struct gp_memory *m, struct gp_memory_device *d)
 {
     size_t n = d->steps.n;
     acrosses all = {0};
@@ -99,7 +100,7 @@ void gp_growth_find(struct gp_memory_device *d)
     int64_t *bytes = gp_alloc((n + 1) * sizeof *bytes), *blocks = gp_alloc((n + 1) * sizeof *blocks);
     for (size_t i = 0; i < all.n;) {
         gp_sid key = all.at[i].key;
-        uint32_t site = all.at[i].site;
+        struct gp_memory_growth fresh = {.device = gp_memory_index(m, d), .site = all.at[i].site};
         for (size_t k = 0; k <= n; k++) bytes[k] = blocks[k] = 0;
         for (; i < all.n && all.at[i].key == key; i++) {
             bytes[all.at[i].first] += all.at[i].bytes;
@@ -111,10 +112,77 @@ void gp_growth_find(struct gp_memory_device *d)
             bytes[k] += bytes[k - 1];
             blocks[k] += blocks[k - 1];
         }
-        judge(d, site, bytes, blocks, n);
+        judge(d, &fresh, bytes, blocks, n);
     }
     free(bytes);
     free(blocks);
     GP_VEC_FREE(&all);
     if (d->growth.n) qsort(d->growth.at, d->growth.n, sizeof *d->growth.at, most_first);
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_memory_growth, member)
+
+static const struct gp_memory_site *site_of(const struct gp_row_of *x, const struct gp_memory_growth *g)
+{
+    return &gp_memory_device_at(x, g->device)->sites.at[g->site];
+}
+
+GP_GETTER(get_key)
+{
+    gp_member_sid(c, f, &site_of(x, row)->key, x);
+}
+
+GP_GETTER(get_stack)
+{
+    const struct gp_memory_growth *g = row;
+    gp_memory_cell_site(c, x, gp_memory_device_at(x, g->device), g->site);
+}
+
+GP_GETTER(get_stand_in)
+{
+    c->i = site_of(x, row)->stand_in;
+}
+
+/* People see whole numbers as such. */
+GP_GETTER(get_blocks_per_step)
+{
+    const struct gp_memory_growth *g = row;
+    if (x->labels && g->blocks % g->steps == 0) {
+        c->type = GP_CELL_COUNT;
+        c->i = g->blocks / g->steps;
+    } else {
+        gp_cell_real(c, (double)g->blocks / g->steps);
+    }
+}
+
+static const struct gp_field growth_fields[] = {
+    GP_MEMORY_DEVICE(AT(device)),
+    {"key", "Allocated by", GP_CELL_NAME, get_key, 0, .help = "innermost frame < the program's own code"},
+    {"stack", NULL, GP_CELL_LIST, get_stack, 0, .help = GP_MEMORY_STACK, .rows = &gp_memory_frames},
+    {"stand_in", "Stand-in", GP_CELL_BOOL, get_stand_in, 0,
+     .help = "no stack was recorded: the key is the best that is known", .flags = GP_COLUMN_RAW},
+    {"bytes_per_step", "Per step", GP_CELL_BYTES, gp_member_i64, AT(bytes_per_step),
+     .help = "mean over the steps after the first"},
+    {"blocks_per_step", "Blocks", GP_CELL_REAL, get_blocks_per_step, 0, .help = "per step",
+     .flags = GP_FIELD_SIGNED},
+    {"bytes", "In all", GP_CELL_BYTES, gp_member_i64, AT(bytes), .help = "after the first step"},
+    {"steps", "Steps", GP_CELL_COUNT, gp_member_u32, AT(steps), .help = "that were compared"},
+    {"rises", "Rises", GP_CELL_COUNT, gp_member_u32, AT(rises),
+     .help = "steps that end with more memory held than before", .after = "bytes"},
+    {"certain", "Certain", GP_CELL_BOOL, gp_member_bool, AT(certain),
+     .help = "rose at the end of each of four steps or more", .flags = GP_COLUMN_RAW},
+    {"r2", "R2", GP_CELL_REAL, gp_member_double, AT(r2), .help = "how well a line fits",
+     .flags = GP_COLUMN_RAW},
+};
+#undef AT
+
+const struct gp_record gp_memory_growths = {
+    .id = "growth",
+    .title = "Growth from step to step",
+    GP_FIELDS(growth_fields),
+    .size = sizeof(struct gp_memory_growth),
+    .note = "what is alive at the ends of steps and never falls, most bytes first",
+    .rest = {[1] = {.field = "bytes"}},
+};

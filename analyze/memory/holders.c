@@ -1,8 +1,9 @@
 /* Who holds what is allocated at a position. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/memory/memory_priv.h"
+#include "analyze/memory/fields.h"
 #include "formats/base/buf.h"
+#include "formats/base/scale.h"
 
 struct holding {
     struct gp_memory *m;
@@ -167,3 +168,139 @@ void gp_holders_name(struct gp_memory *m)
     sort(m, &m->named, first);
     gp_map_release(&index);
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_memory_holder, member)
+
+enum { STEP_NAME_BYTES = 120 };
+
+static const struct gp_memory_device *device_of(const struct gp_row_of *x, const void *row)
+{
+    return gp_memory_device_at(x, ((const struct gp_memory_holder *)row)->device);
+}
+
+GP_GETTER(get_kind)
+{
+    gp_cell_text(c, gp_memory_key_name(gp_memory_of(x)->opts.by));
+}
+
+GP_GETTER(get_stack)
+{
+    gp_memory_cell_site(c, x, device_of(x, row), ((const struct gp_memory_holder *)row)->site);
+}
+
+GP_GETTER(get_stand_in)
+{
+    const struct gp_memory_holder *h = row;
+    c->i = h->site != UINT32_MAX && device_of(x, row)->sites.at[h->site].stand_in;
+}
+
+/* Of sums by category, no blocks are known. */
+GP_GETTER(get_blocks)
+{
+    const struct gp_memory_holder *h = row;
+    gp_memory_cell_known(c, device_of(x, row)->history != GP_HISTORY_SUMS, h->blocks);
+}
+
+GP_GETTER(get_category)
+{
+    const struct gp_memory_holder *h = row;
+    struct gp_buf label = {0};
+    if (h->category == GP_CAT_UNKNOWN) gp_buf_putc(&label, '-');
+    else gp_buf_printf(&label, "%s%s", gp_category_text(h->category), h->category_recorded ? "" : "?");
+    gp_memory_cell_label(c, x, gp_category_name(h->category), &label);
+}
+
+GP_GETTER(get_category_from)
+{
+    gp_cell_text(c, ((const struct gp_memory_holder *)row)->category_recorded ? "recorded" : "guess");
+}
+
+/* The name of a step, or as much of it as there is room for. */
+static void put_step(struct gp_buf *b, const struct gp_row_of *x, gp_sid name)
+{
+    const char *s = gp_string(x->strings, name);
+    size_t n = gp_string_len(x->strings, name), most = STEP_NAME_BYTES;
+    if (n <= most) {
+        gp_buf_put(b, s, n);
+        return;
+    }
+    while (((unsigned char)s[most] & 0xc0) == 0x80) most--;
+    gp_buf_put(b, s, most);
+    gp_buf_puts(b, "\xE2\x80\xA6");
+}
+
+GP_GETTER(get_since)
+{
+    const struct gp_memory_holder *h = row;
+    const struct gp_memory_device *d = device_of(x, row);
+    struct gp_buf b = {0};
+    if (h->since_ns == INT64_MIN) gp_buf_puts(&b, "before");
+    else if (h->since_step != UINT32_MAX && d->steps_by_optimizer)
+        gp_buf_printf(&b, "step %u", (unsigned)h->since_step);
+    else if (h->since_step != UINT32_MAX) put_step(&b, x, d->steps.at[h->since_step].name);
+    else if (d->steps.n && h->since_ns < d->steps.at[0].begin_ns) gp_buf_puts(&b, "start");
+    else gp_scale_put(&b, GP_UNIT_NS, h->since_ns - d->begin_ns);
+    gp_cell_take(c, &b, x);
+}
+
+static const char *const kinds[] = {
+#define X(id, name) name,
+    GP_MEMORY_KEYS(X)
+#undef X
+        NULL};
+static const char *const categories[] = {
+#define X(id, name, text) name,
+    GP_CATEGORIES(X)
+#undef X
+        NULL};
+const char *const gp_memory_froms[] = {"recorded", "guess", NULL};
+
+static const struct gp_field holder_fields[] = {
+    GP_MEMORY_DEVICE(AT(device)),
+    {"key", "Allocated by", GP_CELL_NAME, gp_member_sid, AT(key),
+     .help = "innermost frame < the program's own code"},
+    {"kind", "Kind", GP_CELL_TEXT, get_kind, 0, .help = "of key", .flags = GP_COLUMN_RAW, .words = kinds},
+    {"stack", NULL, GP_CELL_LIST, get_stack, 0, .help = GP_MEMORY_STACK, .rows = &gp_memory_frames},
+    {"stand_in", "Stand-in", GP_CELL_BOOL, get_stand_in, 0,
+     .help = "no stack was recorded: the key is the best that is known", .flags = GP_COLUMN_RAW},
+    {"blocks", "Blocks", GP_CELL_COUNT, get_blocks, AT(blocks), .flags = GP_FIELD_NULL},
+    {"bytes", "Bytes", GP_CELL_BYTES, gp_member_i64, AT(bytes), .help = "as the allocator rounds them"},
+    {"requested_bytes", "Requested", GP_CELL_BYTES, gp_member_i64, AT(requested), .flags = GP_COLUMN_RAW},
+    {"category", "Holds", GP_CELL_TEXT, get_category, 0,
+     .help = "with a question mark: guessed from when it was allocated and freed", .after = "blocks",
+     .words = categories},
+    {"category_from", "Category from", GP_CELL_TEXT, get_category_from, 0, .flags = GP_COLUMN_RAW,
+     .words = gp_memory_froms},
+    {"share_pct", "Share", GP_CELL_PCT, gp_member_share, AT(bytes), .help = "of what was allocated",
+     .flags = GP_COLUMN_BAR | GP_COLUMN_SPARE | GP_FIELD_TABLES, .after = "bytes"},
+    {"since", "Since", GP_CELL_TEXT, get_since, 0, .help = "when the oldest of the blocks was allocated",
+     .flags = GP_FIELD_TABLES},
+    {"since_ns", "Since", GP_CELL_NS, gp_memory_get_ns, AT(since_ns),
+     .help = "when the oldest of the blocks was allocated; null: before the history begins",
+     .flags = GP_COLUMN_RAW | GP_FIELD_NULL | GP_FIELD_SIGNED},
+};
+
+const struct gp_record gp_memory_holder_rows = {
+    .id = "holders",
+    .title = "What held the peak",
+    GP_FIELDS(holder_fields),
+    .size = sizeof(struct gp_memory_holder),
+    .note = "what held memory at that moment, by device, then most bytes first",
+    .rest = {[1] = {.field = "bytes"}},
+};
+
+static const struct gp_field oom_holder_fields[] = {
+    {"key", NULL, GP_CELL_NAME, gp_member_sid, AT(key), .help = "the stack, as a person reads it"},
+    {"blocks", NULL, GP_CELL_COUNT, gp_member_u64, AT(blocks), .help = "of this stack"},
+    {"bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(bytes), .help = "as the allocator rounds them"},
+};
+#undef AT
+
+const struct gp_record gp_memory_oom_holders = {
+    .id = "holders",
+    .title = "Memory held when it ran out",
+    GP_FIELDS(oom_holder_fields),
+    .size = sizeof(struct gp_memory_holder),
+};

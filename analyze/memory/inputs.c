@@ -61,6 +61,7 @@ void gp_memory_release_device(struct gp_memory_device *d)
     GP_VEC_FREE(&d->ooms);
     GP_VEC_FREE(&d->ranges);
     GP_VEC_FREE(&d->operators);
+    GP_VEC_FREE(&d->lifetimes);
     free(d->site_of_stack);
     gp_map_release(&d->site_of_span);
 }

@@ -2,7 +2,7 @@
  * and what the driver gave to others than the allocator. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/memory/memory_priv.h"
+#include "analyze/memory/fields.h"
 
 #define NEAR_NS ((int64_t)2000000) /* the two clocks and the time between both notes of an allocation */
 
@@ -270,3 +270,25 @@ void gp_outside_find(struct gp_memory *m)
     free(told);
     if (m->outside.n) qsort(m->outside.at, m->outside.n, sizeof *m->outside.at, most_first);
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_memory_outside, member)
+static const struct gp_field outside_fields[] = {
+    {"device", "Device", GP_CELL_ID, gp_member_rank, AT(number), .help = "its number"},
+    {"kind", "Memory", GP_CELL_TEXT, gp_member_sid, AT(kind), .help = "Device, Pinned, Managed"},
+    {"who", "Allocated by", GP_CELL_NAME, gp_member_sid, AT(who),
+     .help = "what was running when the driver gave it"},
+    {"blocks", "Blocks", GP_CELL_COUNT, gp_member_u64, AT(blocks), .help = "pieces that the driver gave"},
+    {"bytes", "Bytes", GP_CELL_BYTES, gp_member_i64, AT(bytes), .help = "of them together"},
+};
+#undef AT
+
+const struct gp_record gp_memory_outsiders = {
+    .id = "outside",
+    .title = "Outside the allocator, at the end",
+    GP_FIELDS(outside_fields),
+    .size = sizeof(struct gp_memory_outside),
+    .note = "what the driver gave to others than the allocator, still held at the end of the trace",
+    .rest = {[1] = {.field = "bytes"}},
+};

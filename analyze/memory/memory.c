@@ -8,13 +8,13 @@
 GP_WORD(gp_history_name, enum gp_history, GP_HISTORIES, 1)
 GP_WORD(gp_oom_verdict_name, enum gp_oom_verdict, GP_VERDICTS, 1)
 GP_WORD(gp_oom_verdict_text, enum gp_oom_verdict, GP_VERDICTS, 2)
-static GP_WORD(key_name, enum gp_memory_key, GP_MEMORY_KEYS, 1)
+GP_WORD(gp_memory_key_name, enum gp_memory_key, GP_MEMORY_KEYS, 1)
 
-    enum gp_memory_key gp_memory_key_named(const char *word)
+enum gp_memory_key gp_memory_key_named(const char *word)
 {
     int k = GP_MEMORY_KEY_COUNT;
     while (word && k-- > 0)
-        if (!strcmp(key_name((enum gp_memory_key)k), word)) return (enum gp_memory_key)k;
+        if (!strcmp(gp_memory_key_name((enum gp_memory_key)k), word)) return (enum gp_memory_key)k;
     return GP_BY_STACK;
 }
 
@@ -66,12 +66,12 @@ static void replay(struct gp_memory *m, struct gp_memory_device *d)
 static int analyse(struct gp_memory *m, struct gp_memory_device *d, struct gp_err *err)
 {
     if (gp_ranges_steps(m, d, m->opts.steps, err)) return -1;
-    gp_fragments_find(d);
-    gp_curve(d);
+    gp_fragments_find(m, d);
+    gp_curve(m, d);
     d->peak_span = gp_ranges_at(d, d->peak_position);
     d->peak_step = d->peak_position ? gp_memory_step_at(d, d->peak_position) : (uint32_t)d->steps.n;
     gp_ooms_judge(m, d);
-    gp_growth_find(d);
+    gp_growth_find(m, d);
     gp_uses_count(m, d);
     return 0;
 }

@@ -59,6 +59,7 @@ enum gp_category {
 };
 /* The key of a word of --by; GP_BY_STACK for NULL and other words. */
 enum gp_memory_key gp_memory_key_named(const char *word);
+const char *gp_memory_key_name(enum gp_memory_key k);
 
 const char *gp_category_name(enum gp_category c);
 const char *gp_category_text(enum gp_category c);
@@ -145,7 +146,7 @@ struct gp_memory_holder {
 typedef GP_VEC(struct gp_memory_holder) gp_memory_holders;
 
 struct gp_memory_growth {
-    uint32_t site;
+    uint32_t device, site;  /* indices */
     int64_t bytes_per_step; /* mean over the steps */
     int64_t bytes, blocks;  /* that it grew in all, after the first step */
     uint32_t steps, rises;  /* boundaries compared, and those at which it rose */
@@ -154,6 +155,7 @@ struct gp_memory_growth {
 };
 
 struct gp_memory_pool {
+    uint32_t device; /* index */
     uint32_t id[2];
     uint64_t stream;
     bool large, expandable;
@@ -173,6 +175,7 @@ struct gp_memory_fragmentation {
 };
 
 struct gp_memory_oom {
+    uint32_t device;   /* index */
     uint32_t position; /* after it */
     int64_t time_ns;
     int64_t requested, device_free, reserved, allocated, active;
@@ -186,12 +189,13 @@ struct gp_memory_oom {
 
 struct gp_memory_point {
     int64_t time_ns, allocated, active, reserved;
-    uint32_t position;
+    uint32_t position, device; /* index */
 };
 
 /* What ranges and operators allocate. */
 struct gp_memory_use {
-    gp_sid name; /* 0: outside */
+    uint32_t device; /* index */
+    gp_sid name;     /* 0: outside */
     uint64_t allocations, frees;
     int64_t allocated, freed;
     uint64_t inside; /* allocations freed before the same range ended */
@@ -200,6 +204,7 @@ struct gp_memory_use {
 typedef GP_VEC(struct gp_memory_use) gp_memory_uses;
 
 struct gp_memory_churn {
+    uint32_t device; /* index */
     uint64_t allocations;
     int64_t bytes;
     uint64_t inside; /* freed within the range that made them */
@@ -207,8 +212,10 @@ struct gp_memory_churn {
     uint64_t segment_allocs_later; /* after the first step */
 };
 
-enum { GP_LIFETIMES = 12 }; /* up to 1 us, 10 us, ... 10^10 us, longer; alive at the end are not among them */
+/* Blocks that live no longer than this and longer than a tenth of it; alive at the end are not among them. */
 struct gp_memory_lifetime {
+    uint32_t device;  /* index */
+    int64_t up_to_ns; /* 1 us, 10 us, ... 10^10 us; -1: longer */
     uint64_t blocks;
     int64_t bytes;
 };
@@ -245,10 +252,10 @@ struct gp_memory_device {
     GP_VEC(struct gp_memory_oom) ooms;
     gp_memory_uses ranges, operators; /* most bytes first */
     struct gp_memory_churn churn;
-    struct gp_memory_lifetime lifetimes[GP_LIFETIMES];
-    uint32_t *site_of_stack;    /* private: index of a site + 1, by stack */
-    struct gp_map site_of_span; /* private: label of a range -> index of a site */
-    uint64_t joined;            /* blocks that a trace said more of */
+    GP_VEC(struct gp_memory_lifetime) lifetimes; /* shortest first; those that there are */
+    uint32_t *site_of_stack;                     /* private: index of a site + 1, by stack */
+    struct gp_map site_of_span;                  /* private: label of a range -> index of a site */
+    uint64_t joined;                             /* blocks that a trace said more of */
     /* of CUDA graphs in the trace: what they use was allocated when they were recorded */
     uint64_t graph_launches;
 };
@@ -273,7 +280,8 @@ struct gp_memory_outside {
 struct gp_memory_changed {
     gp_sid device, key; /* names; keys of stacks without line numbers */
     uint64_t base_blocks, blocks;
-    int64_t base_bytes, bytes;
+    int64_t base_bytes, bytes, change_bytes;
+    bool base_sums, sums; /* nothing is known of blocks */
 };
 
 enum gp_memory_at { GP_AT_PEAK, GP_AT_END, GP_AT_OOM, GP_AT_TIME };

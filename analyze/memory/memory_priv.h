@@ -16,6 +16,11 @@ struct gp_break {
 };
 typedef GP_VEC(struct gp_break) gp_breaks;
 
+static inline uint32_t gp_memory_index(const struct gp_memory *m, const struct gp_memory_device *d)
+{
+    return (uint32_t)(d - m->devices.at);
+}
+
 /* ---- inputs.c ---- */
 
 /* An input with what is known of its quality, from S. */
@@ -41,7 +46,7 @@ enum gp_phase gp_phase_of_name(const char *name, size_t n);
 /* ---- replay.c: the history to lives of blocks ---- */
 void gp_replay(struct gp_memory *m, struct gp_memory_device *d, gp_breaks *breaks);
 /* ---- curve.c: the sums over time, peak and series ---- */
-void gp_curve(struct gp_memory_device *d);
+void gp_curve(const struct gp_memory *m, struct gp_memory_device *d);
 
 /* ---- sites.c ---- */
 
@@ -65,8 +70,8 @@ void gp_outside_find(struct gp_memory *m);
 void gp_holders_name(struct gp_memory *m);
 
 /* ---- growth.c, fragments.c, uses.c ---- */
-void gp_growth_find(struct gp_memory_device *d);
-void gp_fragments_find(struct gp_memory_device *d);
+void gp_growth_find(const struct gp_memory *m, struct gp_memory_device *d);
+void gp_fragments_find(const struct gp_memory *m, struct gp_memory_device *d);
 void gp_ooms_judge(struct gp_memory *m, struct gp_memory_device *d);
 void gp_uses_count(struct gp_memory *m, struct gp_memory_device *d);
 

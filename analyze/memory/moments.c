@@ -95,8 +95,8 @@ static void add_ooms(const struct gp_memory_device *d, gp_memory_points *to)
     for (size_t k = d->ooms.n > MOST ? d->ooms.n - MOST : 0; k < d->ooms.n; k++) {
         const struct gp_memory_oom *o = &d->ooms.at[k];
         size_t i = index_of(to, o->position);
-        struct gp_memory_point p = {o->time_ns - d->begin_ns, o->allocated, o->active, o->reserved,
-                                    o->position};
+        struct gp_memory_point p = {
+            o->time_ns - d->begin_ns, o->allocated, o->active, o->reserved, o->position, o->device};
         if (to->at[i].position == o->position || to->at[i].position > o->position) continue;
         if (p.time_ns < to->at[i].time_ns) p.time_ns = to->at[i].time_ns;
         if (i + 1 < to->n && p.time_ns > to->at[i + 1].time_ns) p.time_ns = to->at[i + 1].time_ns;

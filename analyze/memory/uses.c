@@ -1,17 +1,21 @@
 /* What ranges and operators allocate and free, how long blocks live, and what of it is mere churn. */
 #include <stdlib.h>
-#include "analyze/memory/memory_priv.h"
+#include "analyze/memory/fields.h"
+
+enum { LIFETIMES = 12 }; /* up to 1 us, 10 us, ... 10^10 us, longer */
 
 struct uses {
     struct gp_memory *m;
     struct gp_memory_device *d;
     struct gp_map ranges, operators; /* name -> index */
+    struct gp_memory_lifetime lifetimes[LIFETIMES];
 };
 
-static struct gp_memory_use *use_of(struct gp_map *map, gp_memory_uses *all, gp_sid name)
+static struct gp_memory_use *use_of(struct uses *u, struct gp_map *map, gp_memory_uses *all, gp_sid name)
 {
     uint32_t *at = gp_map_put(map, name, (uint32_t)all->n);
-    if (*at == all->n) GP_VEC_PUSH(all, (struct gp_memory_use){.name = name});
+    if (*at == all->n)
+        GP_VEC_PUSH(all, ((struct gp_memory_use){.device = gp_memory_index(u->m, u->d), .name = name}));
     return &all->at[*at];
 }
 
@@ -39,13 +43,25 @@ static void add_free(struct gp_memory_use *u, const struct gp_memory_life *l)
     u->freed += l->bytes;
 }
 
-static void add_lifetime(struct gp_memory_device *d, const struct gp_memory_life *l)
+static void add_lifetime(struct uses *u, const struct gp_memory_life *l)
 {
+    const struct gp_memory_device *d = u->d;
     int64_t ns = gp_memory_time(d, l->end) - gp_memory_time(d, l->begin);
     int i = 0;
-    for (int64_t most = 1000; i < GP_LIFETIMES - 1 && ns > most; most *= 10) i++;
-    d->lifetimes[i].blocks++;
-    d->lifetimes[i].bytes += l->bytes;
+    for (int64_t most = 1000; i < LIFETIMES - 1 && ns > most; most *= 10) i++;
+    u->lifetimes[i].blocks++;
+    u->lifetimes[i].bytes += l->bytes;
+}
+
+static void keep_lifetimes(struct uses *u)
+{
+    int64_t up_to_ns = 1000;
+    for (int i = 0; i < LIFETIMES; i++, up_to_ns *= 10) {
+        struct gp_memory_lifetime t = u->lifetimes[i];
+        t.device = gp_memory_index(u->m, u->d);
+        t.up_to_ns = i < LIFETIMES - 1 ? up_to_ns : -1;
+        if (t.blocks) GP_VEC_PUSH(&u->d->lifetimes, t);
+    }
 }
 
 static void add_life(struct uses *u, const struct gp_memory_life *l)
@@ -55,18 +71,18 @@ static void add_life(struct uses *u, const struct gp_memory_life *l)
     bool made = l->begin > 0, freed = l->end <= d->rows;
     gp_sid range = site->range ? site->range : label_of(d, l->span);
     if (made) {
-        add_use(use_of(&u->ranges, &d->ranges, range), d, l);
-        if (site->op) add_use(use_of(&u->operators, &d->operators, site->op), d, l);
+        add_use(use_of(u, &u->ranges, &d->ranges, range), d, l);
+        if (site->op) add_use(use_of(u, &u->operators, &d->operators, site->op), d, l);
         d->churn.allocations++;
         d->churn.bytes += l->bytes;
         d->churn.inside += stays_inside(d, l);
     }
     if (freed && l->end) {
         gp_sid where = d->spans.n ? label_of(d, l->end_span) : range;
-        add_free(use_of(&u->ranges, &d->ranges, where), l);
-        if (site->op) add_free(use_of(&u->operators, &d->operators, site->op), l);
+        add_free(use_of(u, &u->ranges, &d->ranges, where), l);
+        if (site->op) add_free(use_of(u, &u->operators, &d->operators, site->op), l);
     }
-    if (made && freed) add_lifetime(d, l);
+    if (made && freed) add_lifetime(u, l);
 }
 
 static int most_first(const void *a, const void *b)
@@ -80,6 +96,7 @@ static int most_first(const void *a, const void *b)
 void gp_uses_count(struct gp_memory *m, struct gp_memory_device *d)
 {
     struct uses u = {.m = m, .d = d};
+    d->churn.device = gp_memory_index(m, d);
     if (d->history == GP_HISTORY_SUMS) return;
     for (size_t i = 0; i < d->lives.n; i++) add_life(&u, &d->lives.at[i]);
     if (d->ranges.n) qsort(d->ranges.at, d->ranges.n, sizeof *d->ranges.at, most_first);
@@ -89,6 +106,159 @@ void gp_uses_count(struct gp_memory *m, struct gp_memory_device *d)
         uint8_t action = d->s->rows.action[d->first_row + p];
         d->churn.segment_allocs_later += action == GP_ACT_SEGMENT_ALLOC || action == GP_ACT_SEGMENT_MAP;
     }
+    keep_lifetimes(&u);
     gp_map_release(&u.ranges);
     gp_map_release(&u.operators);
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_memory_use, member)
+
+/* Nothing is freed inside a range where there are none. */
+static void put_inside(struct gp_cell *c, const struct gp_row_of *x, uint32_t device, uint64_t inside)
+{
+    gp_memory_cell_known(c, gp_memory_device_at(x, device)->spans.n > 0, inside);
+}
+
+GP_GETTER(get_range)
+{
+    gp_cell_owner(c, f, row, x, "[outside any range]");
+}
+
+GP_GETTER(get_operator)
+{
+    gp_cell_owner(c, f, row, x, "[no operator]");
+}
+
+GP_GETTER(get_inside)
+{
+    const struct gp_memory_use *u = row;
+    put_inside(c, x, u->device, u->inside);
+}
+
+#define USES(heading, get)                                                                                   \
+    GP_MEMORY_DEVICE(AT(device)), {"name",                                                                   \
+                                   heading,                                                                  \
+                                   GP_CELL_NAME,                                                             \
+                                   get,                                                                      \
+                                   AT(name),                                                                 \
+                                   .help = "null: outside of any",                                           \
+                                   .flags = GP_FIELD_NULL},                                                  \
+        {"allocations", "Allocations", GP_CELL_COUNT, gp_member_u64, AT(allocations), .help = "of blocks"},  \
+        {"allocated_bytes", "Allocated",   GP_CELL_BYTES,                                                    \
+         gp_member_i64,     AT(allocated), .help = "of those blocks"},                                       \
+        {"frees", "Frees", GP_CELL_COUNT, gp_member_u64, AT(frees), .help = "while it ran"},                 \
+        {"freed_bytes", "Freed", GP_CELL_BYTES, gp_member_i64, AT(freed), .help = "of those blocks"},        \
+    {                                                                                                        \
+        "freed_inside", "Inside", GP_CELL_COUNT, get_inside, 0,                                              \
+            .help = "of its allocations, freed before it ended; null: there are no ranges",                  \
+            .flags = GP_COLUMN_SPARE | GP_FIELD_NULL                                                         \
+    }
+static const struct gp_field range_fields[] = {USES("Range", get_range)};
+static const struct gp_field operator_fields[] = {USES("Operator", get_operator)};
+#undef AT
+
+const struct gp_record gp_memory_ranges = {
+    .id = "ranges",
+    .title = "Allocations and frees by range",
+    GP_FIELDS(range_fields),
+    .size = sizeof(struct gp_memory_use),
+    .note = "what ranges allocate, and what is freed while they run, most bytes first",
+    .rest = {[1] = {.field = "allocated_bytes"}},
+};
+const struct gp_record gp_memory_operators = {
+    .id = "operators",
+    .title = "Allocations and frees by operator",
+    GP_FIELDS(operator_fields),
+    .size = sizeof(struct gp_memory_use),
+    .note = "what operators allocate, and what of it is freed, most bytes first",
+    .rest = {[1] = {.field = "allocated_bytes"}},
+};
+
+#define AT(member) offsetof(struct gp_memory_churn, member)
+
+/* Of sums by category, no blocks are known. */
+GP_GETTER(get_counted)
+{
+    const struct gp_memory_churn *churn = row;
+    bool known = gp_memory_device_at(x, churn->device)->history != GP_HISTORY_SUMS;
+    gp_memory_cell_known(c, known, *(const uint64_t *)gp_member_at(row, f));
+}
+
+GP_GETTER(get_churn_inside)
+{
+    const struct gp_memory_churn *churn = row;
+    put_inside(c, x, churn->device, churn->inside);
+    if (!c->none) get_counted(c, f, row, x);
+}
+
+GP_GETTER(get_segments)
+{
+    const struct gp_memory_churn *churn = row;
+    c->none = !gp_memory_has_segments(gp_memory_device_at(x, churn->device));
+    if (!c->none) get_counted(c, f, row, x);
+}
+
+GP_GETTER(get_later)
+{
+    const struct gp_memory_churn *churn = row;
+    c->none = !gp_memory_device_at(x, churn->device)->steps.n;
+    if (!c->none) get_segments(c, f, row, x);
+}
+
+static const struct gp_field churn_fields[] = {
+    GP_MEMORY_DEVICE(AT(device)),
+    {"allocations", "Allocations", GP_CELL_COUNT, get_counted, AT(allocations), .flags = GP_FIELD_NULL},
+    {"bytes", "Bytes", GP_CELL_BYTES, get_counted, AT(bytes), .help = "that they asked for, rounded",
+     .flags = GP_FIELD_NULL},
+    {"freed_inside", "Freed inside", GP_CELL_COUNT, get_churn_inside, AT(inside),
+     .help = "freed before their range ended; null: there are no ranges", .flags = GP_FIELD_NULL},
+    {"segment_allocs", "cudaMalloc", GP_CELL_COUNT, get_segments, AT(segment_allocs),
+     .help = "segments taken from the device", .flags = GP_FIELD_NULL},
+    {"segment_allocs_after_first_step", "after step 0", GP_CELL_COUNT, get_later, AT(segment_allocs_later),
+     .help = "null: there are no steps", .flags = GP_FIELD_NULL},
+    {"segment_frees", "cudaFree", GP_CELL_COUNT, get_segments, AT(segment_frees), .help = "segments returned",
+     .flags = GP_FIELD_NULL},
+};
+#undef AT
+
+const struct gp_record gp_memory_churns = {
+    .id = "churn",
+    .title = "Churn",
+    GP_FIELDS(churn_fields),
+    .size = sizeof(struct gp_memory_churn),
+    .note = "what a device allocates in all; null: only sums by category were recorded",
+};
+
+#define AT(member) offsetof(struct gp_memory_lifetime, member)
+
+GP_GETTER(get_lifetime)
+{
+    static const char *const names[LIFETIMES] = {"up to 1 us",  "up to 10 us",  "up to 100 us",  "up to 1 ms",
+                                                 "up to 10 ms", "up to 100 ms", "up to 1 s",     "up to 10 s",
+                                                 "up to 100 s", "up to 1000 s", "up to 10000 s", "longer"};
+    const struct gp_memory_lifetime *t = row;
+    int i = 0;
+    for (int64_t most = 1000; i < LIFETIMES - 1 && t->up_to_ns != most; most *= 10) i++;
+    gp_cell_text(c, names[i]);
+}
+
+static const struct gp_field lifetime_fields[] = {
+    GP_MEMORY_DEVICE(AT(device)),
+    {"lifetime", "Lifetime", GP_CELL_TEXT, get_lifetime, 0, .flags = GP_FIELD_TABLES},
+    {"up_to_ns", "Up to", GP_CELL_NS, gp_member_known_i64, AT(up_to_ns),
+     .help = "and longer than a tenth of it; null: longer than all others",
+     .flags = GP_COLUMN_RAW | GP_FIELD_NULL},
+    {"blocks", "Blocks", GP_CELL_COUNT, gp_member_u64, AT(blocks), .help = "that were allocated and freed"},
+    {"bytes", "Bytes", GP_CELL_BYTES, gp_member_i64, AT(bytes), .help = "of them together"},
+};
+#undef AT
+
+const struct gp_record gp_memory_lifetimes = {
+    .id = "lifetimes",
+    .title = "How long blocks live",
+    GP_FIELDS(lifetime_fields),
+    .size = sizeof(struct gp_memory_lifetime),
+    .note = "blocks that were allocated and freed, by how long they lived",
+};

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/memory/moments.h"
+#include "analyze/memory/records.h"
 #include "formats/base/count.h"
 #include "formats/base/scale.h"
 #include "render/draw/chart_svg.h"

@@ -1,5 +1,6 @@
 /* The sentences of the answer: what a person who knows the program would say first. */
 #include <string.h>
+#include "analyze/memory/records.h"
 #include "formats/base/scale.h"
 #include "render/draw/text.h"
 #include "render/memory/memory_report.h"
@@ -29,42 +30,6 @@ static void put_name(struct gp_buf *b, const struct gp_memory *m, gp_sid sid)
     gp_text_fit(b, gp_memory_str(m, sid), gp_string_len(&m->strings, sid), NAME_MOST);
 }
 
-/* Devices are in the order of inputs. */
-static bool is_of_several_inputs(const struct gp_memory *m)
-{
-    return m->devices.at[0].input != m->devices.at[m->devices.n - 1].input;
-}
-
-void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d)
-{
-    gp_buf_puts(b, gp_memory_str(m, d->label));
-    if (d->kind) {
-        gp_buf_putc(b, ' ');
-        for (const char *k = gp_memory_str(m, d->kind); *k; k++)
-            gp_buf_putc(b, *k >= 'A' && *k <= 'Z' ? (char)(*k + 32) : *k);
-        gp_buf_puts(b, " memory");
-    }
-    if (is_of_several_inputs(m)) {
-        const char *path = gp_memory_str(m, m->inputs.at[d->input].path), *slash = strrchr(path, '/');
-        gp_buf_printf(b, " of %s", slash && slash[1] ? slash + 1 : path);
-    }
-}
-
-void gp_memory_since_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_holder *h)
-{
-    const struct gp_memory_device *d = &m->devices.at[h->device];
-    if (h->since_ns == INT64_MIN) {
-        gp_buf_puts(b, "before");
-    } else if (h->since_step != UINT32_MAX) {
-        if (d->steps_by_optimizer) gp_buf_printf(b, "step %u", (unsigned)h->since_step);
-        else put_name(b, m, d->steps.at[h->since_step].name);
-    } else if (d->steps.n && h->since_ns < d->steps.at[0].begin_ns) {
-        gp_buf_puts(b, "start");
-    } else {
-        gp_scale_put(b, GP_UNIT_NS, h->since_ns - d->begin_ns);
-    }
-}
-
 void gp_memory_step_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
                         uint32_t step)
 {
@@ -72,14 +37,10 @@ void gp_memory_step_put(struct gp_buf *b, const struct gp_memory *m, const struc
     else put_name(b, m, d->steps.at[step].name);
 }
 
-void gp_memory_change_put(struct gp_buf *b, int64_t change)
+/* "+1.23 MB", "-4 B". */
+static void put_change(struct gp_buf *b, int64_t change)
 {
-    if (!change) {
-        gp_buf_puts(b, "same");
-        return;
-    }
-    gp_buf_putc(b, change < 0 ? '-' : '+');
-    put_bytes(b, change < 0 ? -change : change);
+    gp_cell_put(b, &(struct gp_cell){.type = GP_CELL_CHANGE_BYTES, .i = change});
 }
 
 /* ---- against another run ---- */
@@ -100,7 +61,7 @@ static void say_changes(struct gp_report *r, struct gp_buf *b, const struct gp_m
     }
     if (m->changes.n && m->changes.at[0].bytes != m->changes.at[0].base_bytes) {
         gp_buf_puts(b, "; the largest change is ");
-        gp_memory_change_put(b, m->changes.at[0].bytes - m->changes.at[0].base_bytes);
+        put_change(b, m->changes.at[0].bytes - m->changes.at[0].base_bytes);
         gp_buf_puts(b, " by ");
         put_name(b, m, m->changes.at[0].key);
     }
@@ -109,23 +70,6 @@ static void say_changes(struct gp_report *r, struct gp_buf *b, const struct gp_m
 }
 
 /* ---- running out ---- */
-
-void gp_memory_frame_path_put(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack, uint32_t number)
-{
-    const struct gp_snapshot_frame *f = &s->frames.at[s->stack_frames.at[s->stacks.at[stack].first + number]];
-    const char *file = gp_string(&s->strings, f->file), *cut = strstr(file, "site-packages/");
-    if (*file && strcmp(file, "??") != 0) {
-        gp_buf_puts(b, cut ? cut + strlen("site-packages/") : file);
-        if (f->line > 0) gp_buf_printf(b, ":%d", (int)f->line);
-        gp_buf_putc(b, ' ');
-    }
-    gp_buf_put(b, gp_string(&s->strings, f->name), gp_string_len(&s->strings, f->name));
-}
-
-const char *gp_memory_oom_metadata(const struct gp_memory_device *d, const struct gp_memory_oom *o)
-{
-    return gp_string(&d->s->strings, d->s->contexts.at[o->context].metadata);
-}
 
 /* "train.py:12 step asked for it (phase: eval)." */
 static void say_asker(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/compile/compile.h"
 #include "analyze/hta/hta.h"
+#include "analyze/memory/records.h"
 #include "analyze/suggest/suggest.h"
 
 static const struct {
@@ -33,6 +34,19 @@ static const struct {
     {"trace-compile", &gp_compile_breaks[1]},
     {"trace-suggest", &gp_suggest_kernels},
     {"trace-suggest", &gp_suggest_operators},
+    {"trace-memory", &gp_memory_device_rows},
+    {"trace-memory", &gp_memory_holder_rows},
+    {"trace-memory", &gp_memory_changes},
+    {"trace-memory", &gp_memory_growths},
+    {"trace-memory", &gp_memory_fragments},
+    {"trace-memory", &gp_memory_pools},
+    {"trace-memory", &gp_memory_ooms},
+    {"trace-memory", &gp_memory_ranges},
+    {"trace-memory", &gp_memory_operators},
+    {"trace-memory", &gp_memory_churns},
+    {"trace-memory", &gp_memory_lifetimes},
+    {"trace-memory", &gp_memory_outsiders},
+    {"trace-memory", &gp_memory_series},
 };
 
 const struct gp_record *gp_schema_record(const char *tool, const char *id, size_t n)

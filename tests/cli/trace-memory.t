@@ -84,6 +84,45 @@ test_expect_success 'growth in some of the steps: three blocks in four steps, no
     trace-memory -f json stairs >json && jq -e ".growth[0].blocks_per_step == 0.75" json
 '
 
+# Three lines keep 512, 1024 and 2048 bytes in each of four steps. The first does not count: 1536, 3072 and 6144 bytes in all.
+test_expect_success 'rows that are cut have their sum beside them, and JSON has all' '
+    make grow <<-END &&
+	from copy import deepcopy
+	alloc = next(e for e in trace if e["action"] == "alloc")
+	trace[:] = []
+	s["segments"] = []
+	for i in range(4):
+	    for k in range(3):
+	        trace.append({**deepcopy(alloc), "addr": (1 << 40) + (k << 20) + 4096 * i, "size": 512 << k, "time_us": 1000 * i + k + 1,
+	                      "frames": [{"filename": "grow.py", "name": "keep%d" % k, "line": k + 1}]})
+	s["external_annotations"] = [{"name": "ProfilerStep#%d" % (i // 2), "stage": ("START", "END")[i % 2], "device": 0,
+	                              "time_us": 1000 * (i // 2) + 900 * (i % 2)} for i in range(8)]
+	END
+    trace-memory -n 1 -t growth grow >out && grep "and 2 more, together 4.61 kB" out &&
+    trace-memory -n 1 -f csv -t growth grow >csv && test "$(tail -n 1 csv | tr -d "\r")" = "(other),,,,,,4608,,,," &&
+    trace-memory -n 1 -f json grow | jq -e "[.growth[].bytes] == [6144, 3072, 1536]"
+'
+
+test_expect_success 'what is cut adds up in every table that splits a whole' '
+    joined="$memory/leak_collected.pickle.gz $memory/leak.trace" &&
+    while read -r table path column inputs; do
+        trace-memory -q -n 1 -f csv -t $table $inputs >csv && trace-memory -q -n 1 -f json $inputs >json && python3 - $path $column <<-\END || return 1
+	import csv, json, sys
+	rows = json.load(open("json"))
+	for key in sys.argv[1].split("."): rows = rows[key]
+	cells = list(csv.DictReader(open("csv", newline="")))
+	assert "(other)" in cells[-1].values() and len(cells) - 1 < len(rows), cells
+	assert sum(int(c[sys.argv[2]]) for c in cells) == sum(r[sys.argv[2]] for r in rows), (cells, len(rows))
+	END
+    done <<-END
+	holders holders bytes $joined
+	ranges ranges allocated_bytes $joined
+	operators operators allocated_bytes $memory/profile.json.gz
+	outside outside bytes $joined
+	comparison comparison.holders change_bytes --base $memory/profile.pickle.gz $memory/leak.pickle.gz
+	END
+'
+
 test_expect_success 'a snapshot without history is headed by what it is' '
     for name in off state; do
         trace-memory "$memory"/$name.pickle.gz >out && grep "^Memory held at the end" out && ! grep "What held the peak" out || return 1
@@ -396,7 +435,7 @@ test_expect_success '--steps and --device choose, and refuse what they cannot us
 
 test_expect_success 'tables: one of them, by name' '
     trace-memory -t growth "$memory"/leak.pickle.gz >out && grep "capture.py:127 remember" out &&
-    trace-memory -f csv -t ranges "$memory"/leak.pickle.gz >out && grep "^backward,201,99" out &&
+    trace-memory -f csv -t ranges "$memory"/leak.pickle.gz >out && grep "^cuda:0,0,backward,201,99" out &&
     trace-memory -f csv -t stacks "$memory"/leak.pickle.gz | grep "capture.py:127 remember" &&
     status_of trace-memory -t nonsense "$memory"/leak.pickle.gz && test $status = 2 && grep "no table" err &&
     status_of trace-memory -f json -t growth "$memory"/leak.pickle.gz && test $status = 2

@@ -23,7 +23,7 @@ class Check(Described):
             for key in ('reserved_bytes', 'active_bytes', 'free_whole_segments_bytes', 'free_split_bytes'):
                 self.equal(key + ' of pools', sum(p[key] for p in f['by_pool']), f[key])
         for u in report['ranges'] + report['operators']:
-            if u['freed_inside'] > u['allocations']:
+            if u['freed_inside'] is not None and u['freed_inside'] > u['allocations']:
                 self.complain('%s: more freed inside than allocated' % u['name'])
         last = None
         for p in report['series']:

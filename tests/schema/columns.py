@@ -1,6 +1,7 @@
-"""columns.py REPORT.json TABLE PATH -- TABLE is a CSV file, or PAGE.html#ID for a table of a page: every column of a table that JSON has, too, has JSON's values: null is an empty cell,
-and an object's member is a column with both names. PATH is where the rows are, as in collective_matching.matches; rows of tables
-that leave out rows which JSON has are the first ones. Prints what differs, and last how many columns were compared."""
+"""columns.py REPORT.json TABLE PATH -- TABLE is a CSV file, or PAGE.html#ID for a table of a page: every column of a table that
+JSON has, too, has JSON's values: null is an empty cell, an object's member is a column with both names, and a list of frames is
+one cell. PATH is where the rows are, as in collective_matching.matches; rows of tables that leave out rows which JSON has are the
+first ones. Prints what differs, and last how many columns were compared."""
 import csv
 import html.parser
 import json
@@ -60,6 +61,8 @@ def near(cell, value):
 
 
 def same(cell, value):
+    if isinstance(value, list):
+        return cell == ' < '.join(value)
     if value is None or cell == '':
         return cell == '' and value in (None, '')
     if isinstance(value, bool):

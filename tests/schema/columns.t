@@ -54,6 +54,42 @@ test_expect_success 'tables of the page of trace-suggest, for every sample' '
     test "$(sort -n counts | head -n 1)" = "6 columns" && test "$(sort -n counts | tail -n 1)" = "8 columns"
 '
 
+# Those of trace-memory. Holders by stack are rows of JSON; people see stacks of one name as one row.
+cat >memory_tables <<'END'
+devices devices 25
+holders holders 11
+growth growth 11
+ooms ooms 11
+pools fragmentation.by_pool 12
+outside outside 5
+churn churn 8
+ranges ranges 8
+operators operators 8
+lifetimes lifetimes 5
+END
+
+test_expect_success 'tables of trace-memory, for every sample' '
+    : >compared && : >wrong &&
+    for f in "$samples"/memory/*.pickle.gz "$samples"/memory/*.json.gz "$samples"/h200/managed.trace \
+        "$samples/memory/ddp.rank0.pickle.gz $samples/memory/ddp.rank1.pickle.gz" \
+        "$samples/memory/leak_collected.pickle.gz $samples/memory/leak.trace"; do
+        trace-memory -q -f json --by range $f >report || return 1
+        while read -r table path least; do
+            trace-memory -q -f csv --by range -t "$table" $f >csv 2>/dev/null && test -s csv || continue
+            columns report csv "$path" >out || return 1
+            tail -n 1 out | { read -r n rest && echo "$table $((n >= least))" >>compared; }
+            sed "\$d; s|^|$(basename "$f") $table: |" out >>wrong
+        done <memory_tables
+    done &&
+    head -n 20 wrong && test ! -s wrong && ! grep " 0\$" compared && test "$(sort -u compared | wc -l)" = 10
+'
+
+test_expect_success 'what trace-memory compares' '
+    set -- --base "$samples"/memory/leak.pickle.gz "$samples"/memory/steady.pickle.gz &&
+    trace-memory -q -f json "$@" >report && trace-memory -q -f csv -t comparison "$@" >csv &&
+    columns report csv comparison.holders >out && test "$(cat out)" = "7 columns"
+'
+
 test_expect_success 'the comparison finds a value, a null and a number of another kind' '
     echo "{\"rows\": [{\"a_ns\": 1.5, \"b\": null, \"c\": {\"d\": 2}, \"e\": true}]}" >report &&
     printf "a_ns,b,c_d,e\n1.5,,2,true\n" >csv && columns report csv rows >out && test "$(cat out)" = "4 columns" &&
