@@ -6,23 +6,53 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A part of a pattern. Counts never pass GP_PATTERN_LONGEST * GP_PATTERN_REPEATED. */
+/* A part of a pattern. Counts of SIZE and LOOPS never pass GP_PATTERN_LONGEST * GP_PATTERN_REPEATED, the others MANY.
+ *
+ * From each character the compiler walks to all that may come next, on every way through what matches nothing; it does not
+ * walk the same way twice unless an endless repetition of what may be empty lies on it. */
 struct part {
     uint64_t size;  /* characters, groups, and repetitions, which are repeated, too */
     uint64_t loops; /* endless repetitions of what may be empty: each can double the time of the compiler */
-    bool empty;     /* may match nothing */
+    uint64_t ways;  /* to match nothing */
+    uint64_t walk;  /* steps of the compiler from its beginning */
+    uint64_t out;   /* ways to its end from the characters in it, of all together */
 };
 
 /* A pattern while it is measured. */
 struct measure {
     const char *p;
-    struct part groups[GP_PATTERN_DEEPEST + 1]; /* the open ones, without LAST; EMPTY of the branch at hand */
-    bool branch[GP_PATTERN_DEEPEST + 1];        /* another branch may be empty */
-    struct part last;                           /* what a repetition would repeat */
-    uint64_t added;                             /* size, by repetitions */
-    uint64_t loops;                             /* of all */
+    struct part groups[GP_PATTERN_DEEPEST + 1];   /* the open ones, without LAST; the branch at hand */
+    struct part branches[GP_PATTERN_DEEPEST + 1]; /* WAYS, WALK and OUT of the branches before */
+    struct part last;                             /* what a repetition would repeat */
+    uint64_t added;                               /* size, by repetitions */
+    uint64_t loops;                               /* of all */
+    uint64_t steps;                               /* from all characters */
     size_t depth;
 };
+
+static const uint64_t MANY = UINT64_C(1) << 24;
+
+static uint64_t bounded(uint64_t n)
+{
+    return n < MANY ? n : MANY;
+}
+
+/* A and behind it B, as far as the steps of the compiler go. */
+static void follow(struct measure *m, struct part *a, const struct part *b)
+{
+    m->steps = bounded(m->steps + a->out * b->walk);
+    a->walk = bounded(a->walk + a->ways * b->walk);
+    a->out = bounded(a->out * b->ways + b->out);
+    a->ways = bounded(a->ways * b->ways);
+}
+
+/* A or B. */
+static void choose(struct part *a, const struct part *b)
+{
+    a->walk = bounded(a->walk + b->walk);
+    a->out = bounded(a->out + b->out);
+    a->ways = bounded(a->ways + b->ways);
+}
 
 /* What comes next begins: the last part belongs to its group. */
 static void settle(struct measure *m)
@@ -30,8 +60,8 @@ static void settle(struct measure *m)
     struct part *group = &m->groups[m->depth];
     group->size += m->last.size;
     group->loops += m->last.loops;
-    group->empty &= m->last.empty;
-    m->last = (struct part){.empty = true};
+    follow(m, group, &m->last);
+    m->last = (struct part){.ways = 1};
 }
 
 static void add(struct measure *m, struct part part)
@@ -42,36 +72,60 @@ static void add(struct measure *m, struct part part)
 
 static void add_one(struct measure *m)
 {
-    add(m, (struct part){.size = 1});
+    add(m, (struct part){.size = 1, .walk = 1, .out = 1});
 }
 
 /* A place between characters. */
 static void add_place(struct measure *m)
 {
-    add(m, (struct part){.size = 1, .empty = true});
+    add(m, (struct part){.size = 1, .ways = 1, .walk = 1, .out = 1});
 }
 
 static void open_group(struct measure *m)
 {
     settle(m);
-    m->groups[++m->depth] = (struct part){.empty = true};
-    m->branch[m->depth] = false;
+    m->groups[++m->depth] = (struct part){.ways = 1};
+    m->branches[m->depth] = (struct part){0};
 }
 
 static void close_group(struct measure *m)
 {
     settle(m);
     struct part group = m->groups[m->depth];
-    group.empty |= m->branch[m->depth--];
+    choose(&group, &m->branches[m->depth--]);
     group.size++;
+    group.walk++;
     m->last = group;
 }
 
 static void next_branch(struct measure *m)
 {
     settle(m);
-    m->branch[m->depth] |= m->groups[m->depth].empty;
-    m->groups[m->depth].empty = true;
+    struct part *group = &m->groups[m->depth];
+    choose(&m->branches[m->depth], group);
+    group->ways = 1;
+    group->walk = group->out = 0;
+}
+
+/* ONE from LEAST times to TIMES times or, if ENDLESS, any number of times, as far as the steps of the compiler go. */
+static struct part repeated(struct measure *m, const struct part *one, uint64_t least, uint64_t times,
+                            bool endless)
+{
+    struct part all = {.ways = 1};
+    for (uint64_t i = times; i-- > 0;) {
+        struct part next = *one;
+        if (endless && i + 1 == times) {
+            m->steps = bounded(m->steps + one->out * (one->walk + 1));
+            next.ways = 0;
+        }
+        follow(m, &next, &all);
+        if (i >= least) {
+            next.ways = bounded(next.ways + 1);
+            next.walk = bounded(next.walk + 1);
+        }
+        all = next;
+    }
+    return all;
 }
 
 /* The last part from LEAST times to TIMES times or, if ENDLESS, any number of times. */
@@ -83,11 +137,14 @@ static const char *repeat(struct measure *m, uint64_t least, uint64_t times, boo
         m->last.size *= times;
         m->last.loops *= times;
     }
-    m->last.size++;
-    m->last.loops += endless && m->last.empty;
-    m->last.empty |= !least;
-    m->loops += m->last.loops - loops;
     if (m->added > GP_PATTERN_REPEATED) return "repetition makes it longer than 1,000";
+    m->last.size++;
+    m->last.loops += endless && m->last.ways;
+    m->loops += m->last.loops - loops;
+    struct part all = repeated(m, &m->last, least, times, endless);
+    m->last.ways = all.ways;
+    m->last.walk = all.walk;
+    m->last.out = all.out;
     return m->loops > GP_PATTERN_LOOPS ? "more than 10 endless repetitions of what may be empty" : NULL;
 }
 
@@ -180,10 +237,13 @@ static const char *take(struct measure *m)
 /* What makes TEXT too costly; NULL: nothing. */
 static const char *too_costly(const char *text)
 {
-    struct measure m = {.p = text, .groups = {{.empty = true}}, .last = {.empty = true}};
+    struct measure m = {.p = text, .groups = {{.ways = 1}}, .last = {.ways = 1}};
     if (strnlen(text, GP_PATTERN_LONGEST + 1) > GP_PATTERN_LONGEST) return "longer than 4,096 bytes";
     for (const char *why; *m.p;)
         if ((why = take(&m))) return why;
+    settle(&m);
+    if (m.loops && m.steps > GP_PATTERN_STEPS)
+        return "too many ways to match nothing before an endless repetition of it";
     return NULL;
 }
 

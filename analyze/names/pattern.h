@@ -17,6 +17,7 @@ enum {
     GP_PATTERN_LONGEST = 4096,  /* bytes */
     GP_PATTERN_REPEATED = 1000, /* elements that {n,m} and + add */
     GP_PATTERN_LOOPS = 10,      /* endless repetitions of what may be empty, such as (a*)* */
+    GP_PATTERN_STEPS = 100000,  /* of the compiler, if there is such a repetition */
     GP_PATTERN_DEEPEST = 100    /* groups in groups */
 };
 

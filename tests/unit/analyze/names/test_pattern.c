@@ -54,6 +54,10 @@ static void what_people_write_is_compiled(void **state)
         {"^a{1,1000}$", "aaa"},
         {"^(((a|b+)*)?){60}(.*?c)+$", "abcc"},
         {"^(a?*?){10}$", "aa"},
+        {"^(a*)*b?c?d?e?f?g?h?i?j?k?l?m?n?o?p?q?r?s?t?u?v?w?x?y?z?$", "abyz"},
+        {"^(a*|b*){40}$", "abab"},
+        {"^(x{0,50}y{0,50}){0,9}(z*)*$", "xyxz"},
+        {"^(a*?b){100}(c*)*|d$", "d"},
         {"\\(\\\\[(]", "(\\("},
     };
     for (size_t i = 0; i < GP_COUNT(pairs); i++) assert_matches(pairs[i][0], pairs[i][1]);
@@ -86,6 +90,14 @@ static void what_costs_too_much_is_refused(void **state)
         "(((a?)*)?){40}", "(a?*?){11}",         "(((a|b*)+)?){11}",          "(((a*){0,})?){11}",
         "(((|a)*)?){11}", "(((\\b|^$)*)?){11}", "a?" OPTIONS "*????????{14}"};
     for (size_t i = 0; i < GP_COUNT(empty); i++) assert_refused(empty[i], loops);
+    static const char ways[] = "too many ways to match nothing before an endless repetition of it";
+    static const char *const many[] = {"a?*????????????????{7}",
+                                       "((a*)*||||||||||||||||){7}",
+                                       "((a*)*|b*|c*|d*|e*|f*|g*|h*|i*|j*|k*|l*){7}",
+                                       "x(a*|b*){20}(c*)*",
+                                       "(x(a*|b*){10})((a*|b*){10}y|z(c*)*)",
+                                       "a{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{9}(c*)*"};
+    for (size_t i = 0; i < GP_COUNT(many); i++) assert_refused(many[i], ways);
     assert_refused("(a*)(a*)(a*)\\1\\2\\3b", "back-references are not supported");
     char *deep = nest("(", "a", ")", 101), *very_deep = nest("(", "a", ")", 2000),
          *longest = nest("ab|", "c", "", 1365), *longer = nest("ab|", "cd", "", 1365);
