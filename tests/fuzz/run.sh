@@ -46,8 +46,11 @@ run_one() {
         GP_BIN=$build/bin nice -n 19 "$here/pages.sh" --seconds "$2" --findings "$dir/findings" >"$dir/log" 2>&1
     else
         "$build/tests/fuzz_$1_replay" --expand "$dir/corpus" --traces "$here/corpus/traces" >/dev/null
+        # With a small quarantine memory is used again, and a short stack of each allocation is enough: twice as fast.
         # shellcheck disable=SC2046 # empty, or one word
-        FUZZ_QUIET=1 ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS="suppressions=$root/tests/lsan.supp:print_suppressions=0" \
+        FUZZ_QUIET=1 \
+            ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=8:allocator_release_to_os_interval_ms=-1:malloc_context_size=8 \
+            LSAN_OPTIONS="suppressions=$root/tests/lsan.supp:print_suppressions=0" \
             nice -n 19 "$build/tests/fuzz_$1" -max_total_time="$2" -entropic=0 -timeout=10 -rss_limit_mb=2048 \
             -max_len=32768 -print_final_stats=1 -artifact_prefix="$dir/findings/" "$dir/corpus" \
             $([ -d "$here/corpus/$1" ] && echo "$here/corpus/$1") >"$dir/log" 2>&1
