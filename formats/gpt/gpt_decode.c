@@ -65,7 +65,8 @@ void gp_block_decoder_free(struct gp_block_decoder *d)
 static void make_room(struct gp_block_decoder *d, size_t n)
 {
     if (n <= d->cap) return;
-    d->cap = n < 4096 ? 4096 : n;
+    if (!d->cap) d->cap = 256;
+    while (d->cap < n) d->cap *= 2;
     for (int i = 0; i < WIDE; i++) {
         free(d->wide[i]);
         d->wide[i] = gp_alloc((d->cap + 1) * sizeof *d->wide[i]);

@@ -15,7 +15,7 @@
 #include "formats/reader.h"
 
 enum {
-    READ_STEP = 1 << 20,
+    READ_STEP = 1 << 16,
     THREADS_MOST = 8,
     ROWS_PER_THREAD = 1 << 15, /* fewer are not worth a thread */
     SPARE_NAMES = 1 << 16,     /* how far a dictionary may begin past what was seen: its blocks may be lost */
