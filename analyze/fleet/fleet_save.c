@@ -2,26 +2,81 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/fleet/fleet_priv.h"
+#include "analyze/result/keep.h"
 
-static void xfer_kernel_time(struct gp_xfer *x, struct gp_fleet_kernel_time *t)
-{
-    gp_xfer_str(x, &t->name);
-    gp_xfer_u64(x, &t->calls);
-    gp_xfer_i64(x, &t->step_ns);
-    gp_xfer_i64(x, &t->call_ns);
-}
+#define AT(member) offsetof(struct gp_fleet_kernel_time, member)
+static const struct gp_field kernel_fields[] = {
+    {.at = AT(name), .keep = GP_KEEP_STR},
+    {.at = AT(calls), .keep = GP_KEEP_U64},
+    {.at = AT(step_ns), .keep = GP_KEEP_I64},
+    {.at = AT(call_ns), .keep = GP_KEEP_I64},
+};
+#undef AT
+static const struct gp_record kernels = {.id = "kernels",
+                                         .title = "Kernels of a member",
+                                         GP_FIELDS(kernel_fields),
+                                         .size = sizeof(struct gp_fleet_kernel_time)};
+
+#define AT(member) offsetof(struct gp_fleet_member, member)
+static const struct gp_field member_fields[] = {
+    {.type = GP_CELL_PART, .at = AT(key), .rows = &gp_fleet_keys},
+    {.at = AT(device), .keep = GP_KEEP_I64},
+    {.at = AT(gpu), .keep = GP_KEEP_STR},
+    {.at = AT(steps), .keep = GP_KEEP_U64},
+#define X(id, name, text) {.at = AT(ns[id]), .keep = GP_KEEP_I64},
+    GP_FLEET_METRICS(X)
+#undef X
+        {.at = AT(kernels), .keep = GP_KEEP_ROWS, .rows = &kernels},
+};
+#undef AT
+static const struct gp_record members = {
+    .id = "members", .title = "Members", GP_FIELDS(member_fields), .size = sizeof(struct gp_fleet_member)};
+
+static const struct gp_field skip_fields[] = {
+    {.at = offsetof(struct gp_fleet_skip, operand), .keep = GP_KEEP_STR},
+    {.at = offsetof(struct gp_fleet_skip, reason), .keep = GP_KEEP_STR},
+};
+static const struct gp_record skips = {
+    .id = "skips", .title = "Skipped", GP_FIELDS(skip_fields), .size = sizeof(struct gp_fleet_skip)};
+
+static const struct gp_field ordinal_fields[] = {
+    {.at = offsetof(struct gp_fleet_ordinal, n), .keep = GP_KEEP_U64},
+    {.at = offsetof(struct gp_fleet_ordinal, own_ns), .keep = GP_KEEP_I64},
+};
+static const struct gp_record ordinals = {
+    .id = "ordinals", .title = "Devices", GP_FIELDS(ordinal_fields), .size = sizeof(struct gp_fleet_ordinal)};
+
+/* Of a fleet itself: what stands first, what is left out of its kernels, its steps. */
+#define AT(member) offsetof(struct gp_fleet, member)
+static const struct gp_field count_fields[] = {
+    {.at = AT(members), .keep = GP_KEEP_U64},
+    {.at = AT(stepped), .keep = GP_KEEP_U64},
+    {.at = AT(by_device), .keep = GP_KEEP_BOOL},
+    {.at = AT(host_slowed), .keep = GP_KEEP_BOOL},
+};
+static const struct gp_field name_fields[] = {
+    {.at = AT(name_limit), .keep = GP_KEEP_U64},
+    {.at = AT(names_left_out), .keep = GP_KEEP_U64},
+};
+static const struct gp_field axis_fields[] = {
+    {.at = AT(last_rank), .keep = GP_KEEP_I32},
+    {.at = AT(first_step), .keep = GP_KEEP_I64},
+    {.at = AT(last_step), .keep = GP_KEEP_I64},
+    {.at = AT(column_shift), .keep = GP_KEEP_U32},
+};
+#undef AT
+#define OF_FLEET(name, list)                                                                                 \
+    static const struct gp_record name = {                                                                   \
+        .id = #name, .title = "Fleet", GP_FIELDS(list), .size = sizeof(struct gp_fleet)}
+OF_FLEET(counts, count_fields);
+OF_FLEET(names, name_fields);
+OF_FLEET(axes, axis_fields);
 
 static void xfer_member(struct gp_xfer *x, struct gp_fleet_member *m)
 {
-    gp_fleet_key_xfer(x, &m->key);
-    gp_xfer_i64(x, &m->device);
-    gp_xfer_str(x, &m->gpu);
-    gp_xfer_u64(x, &m->steps);
-    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) {
-        gp_xfer_i64(x, &m->ns[i]);
+    gp_record_xfer(x, &members, m);
+    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++)
         if (m->ns[i] < 0) x->failed = true;
-    }
-    GP_XFER_VEC(x, &m->kernels, xfer_kernel_time);
     if (m->kernels.n > GP_FLEET_KERNELS) x->failed = true;
 }
 
@@ -71,18 +126,17 @@ static void xfer_column(struct gp_xfer *x, struct gp_fleet *f, struct gp_fleet_c
 /* The axes follow from the highest rank and the range of steps. */
 static void xfer_columns(struct gp_xfer *x, struct gp_fleet *f)
 {
-    int32_t last_rank = f->last_rank;
-    gp_xfer_i32(x, &last_rank);
-    gp_xfer_i64(x, &f->first_step);
-    gp_xfer_i64(x, &f->last_step);
-    uint32_t shift = f->column_shift;
-    gp_xfer_u32(x, &shift);
+    struct gp_fleet saved = *f;
+    gp_record_xfer(x, &axes, &saved);
+    unsigned shift = saved.column_shift;
+    f->first_step = saved.first_step;
+    f->last_step = saved.last_step;
     bool stepped = f->first_step <= f->last_step;
     if (stepped && (f->first_step < 0 || f->last_step >= INT64_C(1) << 30)) x->failed = true;
     if (shift != (stepped && !x->failed ? gp_fleet_shift(f->first_step, f->last_step) : 0)) x->failed = true;
     if (x->failed) return;
     f->column_shift = shift;
-    if (!x->save) gp_fleet_fit_rows(f, last_rank);
+    if (!x->save) gp_fleet_fit_rows(f, saved.last_rank);
     size_t n = gp_xfer_count(x, f->columns.n, 4);
     if (n > GP_FLEET_COLUMNS) x->failed = true;
     for (size_t i = 0; i < n && !x->failed; i++) {
@@ -118,12 +172,6 @@ static void xfer_bits(struct gp_xfer *x, uint64_t *bits)
     }
 }
 
-static void xfer_skip(struct gp_xfer *x, struct gp_fleet_skip *s)
-{
-    gp_xfer_str(x, &s->operand);
-    gp_xfer_str(x, &s->reason);
-}
-
 static void xfer_lists(struct gp_xfer *x, struct gp_fleet *f)
 {
     for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++) {
@@ -134,12 +182,8 @@ static void xfer_lists(struct gp_xfer *x, struct gp_fleet *f)
     gp_worst_xfer(x, &f->sample);
     GP_XFER_VEC(x, &f->kept, xfer_member);
     GP_XFER_VEC(x, &f->kernels, xfer_kernel);
-    gp_xfer_u64(x, &f->name_limit);
-    gp_xfer_u64(x, &f->names_left_out);
-    for (int i = 0; i < GP_FLEET_ORDINALS; i++) {
-        gp_xfer_u64(x, &f->ordinals[i].n);
-        gp_xfer_i64(x, &f->ordinals[i].own_ns);
-    }
+    gp_record_xfer(x, &names, f);
+    for (int i = 0; i < GP_FLEET_ORDINALS; i++) gp_record_xfer(x, &ordinals, &f->ordinals[i]);
 }
 
 void gp_fleet_xfer(struct gp_xfer *x, struct gp_fleet *f)
@@ -147,10 +191,7 @@ void gp_fleet_xfer(struct gp_xfer *x, struct gp_fleet *f)
     struct gp_strings *strings = x->strings;
     if (x->save) gp_fleet_settle(f);
     x->strings = &f->strings;
-    gp_xfer_u64(x, &f->members);
-    gp_xfer_u64(x, &f->stepped);
-    gp_xfer_bool(x, &f->by_device);
-    gp_xfer_bool(x, &f->host_slowed);
+    gp_record_xfer(x, &counts, f);
     if (f->members > INT64_MAX || f->stepped > f->members) x->failed = true;
     xfer_lists(x, f);
     for (size_t i = 0; i < f->kernels.n && !x->save; i++)
@@ -167,7 +208,7 @@ void gp_fleet_xfer(struct gp_xfer *x, struct gp_fleet *f)
         xfer_bits(x, f->twice);
     }
     gp_xfer_u64(x, &f->skipped);
-    GP_XFER_VEC(x, &f->skips, xfer_skip);
+    gp_rows_xfer(x, &skips, &f->skips);
     if (f->skips.n > GP_FLEET_SKIPPED) x->failed = true;
     x->strings = strings;
 }

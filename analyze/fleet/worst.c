@@ -1,6 +1,7 @@
 #include "analyze/fleet/worst.h"
 
 #include <string.h>
+#include "analyze/result/keep.h"
 
 int gp_fleet_key_compare(struct gp_fleet_key a, struct gp_fleet_key b)
 {
@@ -38,11 +39,21 @@ bool gp_worst_has(const struct gp_worst *w, struct gp_fleet_key key)
     return false;
 }
 
-void gp_fleet_key_xfer(struct gp_xfer *x, struct gp_fleet_key *key)
-{
-    gp_xfer_i32(x, &key->rank);
-    gp_xfer_u32(x, &key->tag);
-}
+/* ---- saving ---- */
+
+static const struct gp_field key_fields[] = {
+    {.at = offsetof(struct gp_fleet_key, rank), .keep = GP_KEEP_I32},
+    {.at = offsetof(struct gp_fleet_key, tag), .keep = GP_KEEP_U32},
+};
+const struct gp_record gp_fleet_keys = {
+    .id = "keys", .title = "Members", GP_FIELDS(key_fields), .size = sizeof(struct gp_fleet_key)};
+
+static const struct gp_field entry_fields[] = {
+    {.at = offsetof(struct gp_worst_entry, value), .keep = GP_KEEP_I64},
+    {.type = GP_CELL_PART, .at = offsetof(struct gp_worst_entry, key), .rows = &gp_fleet_keys},
+};
+static const struct gp_record entries = {
+    .id = "entries", .title = "Entries", GP_FIELDS(entry_fields), .size = sizeof(struct gp_worst_entry)};
 
 void gp_worst_xfer(struct gp_xfer *x, struct gp_worst *w)
 {
@@ -52,8 +63,7 @@ void gp_worst_xfer(struct gp_xfer *x, struct gp_worst *w)
     for (uint32_t i = 0; i < n && !x->failed; i++) {
         struct gp_worst_entry e = {0};
         if (x->save) e = w->at[i];
-        gp_xfer_i64(x, &e.value);
-        gp_fleet_key_xfer(x, &e.key);
+        gp_record_xfer(x, &entries, &e);
         if (!x->save) gp_worst_add(w, e.value, e.key);
     }
 }

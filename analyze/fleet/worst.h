@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "analyze/math/xfer.h"
+#include "analyze/result/field.h"
 
 /* Who: a rank; TAG tells members of one rank apart (devices, repeated inputs). */
 struct gp_fleet_key {
@@ -32,7 +33,8 @@ int gp_fleet_key_compare(struct gp_fleet_key a, struct gp_fleet_key b);
 void gp_worst_add(struct gp_worst *w, int64_t value, struct gp_fleet_key key);
 void gp_worst_merge(struct gp_worst *to, const struct gp_worst *from);
 bool gp_worst_has(const struct gp_worst *w, struct gp_fleet_key key);
-void gp_fleet_key_xfer(struct gp_xfer *x, struct gp_fleet_key *key);
+/* How keys are saved, in whatever has one. */
+extern const struct gp_record gp_fleet_keys;
 /* Save or load, as X says; MOST is kept. */
 void gp_worst_xfer(struct gp_xfer *x, struct gp_worst *w);
 

@@ -1,7 +1,7 @@
 #include "analyze/watch/digest.h"
 
 #include <string.h>
-#include "analyze/math/xfer.h"
+#include "analyze/result/keep.h"
 
 enum { HEAD = 12 };
 static const int64_t TIME_MOST = (INT64_C(1) << 50) - 1,
@@ -70,44 +70,70 @@ static void xfer_text(struct gp_xfer *x, gp_sid *name)
     x->load += n;
 }
 
-static void xfer_time(struct gp_xfer *x, int64_t *ns)
+/* No step takes a week. */
+static void check_time(struct gp_xfer *x, int64_t ns)
 {
-    gp_xfer_i64(x, ns);
-    if (*ns >= 0 && *ns <= TIME_MOST) return;
-    x->failed = true; /* no step takes a week */
-    *ns = 0;
+    if (ns < 0 || ns > TIME_MOST) x->failed = true;
 }
 
-static void xfer_kernel(struct gp_xfer *x, struct gp_fleet_kernel_time *t)
+#define AT(member) offsetof(struct gp_digest, member)
+static const struct gp_field message_fields[] = {
+    {.at = AT(run), .keep = GP_KEEP_U64},
+    {.at = AT(seq), .keep = GP_KEEP_U64},
+    {.at = AT(time_ns), .keep = GP_KEEP_I64},
+    {.at = AT(last_step), .keep = GP_KEEP_I64},
+    {.at = AT(dropped), .keep = GP_KEEP_U64},
+    {.at = AT(merged), .keep = GP_KEEP_U64},
+    {.type = GP_CELL_PART, .at = AT(member.key), .rows = &gp_fleet_keys},
+    {.at = AT(member.device), .keep = GP_KEEP_I64},
+};
+static const struct gp_field mean_fields[] = {{.at = AT(member.steps), .keep = GP_KEEP_U64},
+#define X(id, name, text) {.at = AT(member.ns[id]), .keep = GP_KEEP_I64},
+                                              GP_FLEET_METRICS(X)
+#undef X
+};
+#undef AT
+static const struct gp_record message = {
+    .id = "message", .title = "Message", GP_FIELDS(message_fields), .size = sizeof(struct gp_digest)};
+static const struct gp_record means = {
+    .id = "means", .title = "Means of steps", GP_FIELDS(mean_fields), .size = sizeof(struct gp_digest)};
+
+#define AT(member) offsetof(struct gp_fleet_kernel_time, member)
+static const struct gp_field kernel_fields[] = {
+    {.at = AT(calls), .keep = GP_KEEP_U64},
+    {.at = AT(step_ns), .keep = GP_KEEP_I64},
+    {.at = AT(call_ns), .keep = GP_KEEP_I64},
+};
+#undef AT
+static const struct gp_record kernel_times = {.id = "kernels",
+                                              .title = "Kernels",
+                                              GP_FIELDS(kernel_fields),
+                                              .size = sizeof(struct gp_fleet_kernel_time)};
+
+static void xfer_kernel(struct gp_xfer *x, struct gp_fleet_kernel_time *t, int64_t *usual_ns)
 {
     xfer_text(x, &t->name);
-    gp_xfer_u64(x, &t->calls);
-    xfer_time(x, &t->step_ns);
-    xfer_time(x, &t->call_ns);
+    gp_record_xfer(x, &kernel_times, t);
+    gp_xfer_i64(x, usual_ns);
+    check_time(x, t->step_ns);
+    check_time(x, t->call_ns);
+    check_time(x, *usual_ns);
 }
 
 static void xfer(struct gp_xfer *x, struct gp_digest *d, size_t kernels)
 {
     struct gp_fleet_member *m = &d->member;
-    gp_xfer_u64(x, &d->run);
-    gp_xfer_u64(x, &d->seq);
-    gp_xfer_i64(x, &d->time_ns);
+    gp_record_xfer(x, &message, d);
     if (d->time_ns < 0 || d->time_ns > DATE_MOST) x->failed = true;
-    gp_xfer_i64(x, &d->last_step);
-    gp_xfer_u64(x, &d->dropped);
-    gp_xfer_u64(x, &d->merged);
     if (!d->merged || d->merged > GP_DIGEST_MERGED) x->failed = true;
-    gp_fleet_key_xfer(x, &m->key);
-    gp_xfer_i64(x, &m->device);
     xfer_text(x, &m->gpu);
-    gp_xfer_u64(x, &m->steps);
-    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) xfer_time(x, &m->ns[i]);
+    gp_record_xfer(x, &means, d);
+    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) check_time(x, m->ns[i]);
     size_t n = gp_xfer_count(x, kernels, 5);
     if (n > GP_DIGEST_KERNELS) x->failed = true;
     for (size_t i = 0; i < n && !x->failed; i++) {
         if (!x->save) GP_VEC_PUSH(&m->kernels, ((struct gp_fleet_kernel_time){0}));
-        xfer_kernel(x, &m->kernels.at[i]);
-        xfer_time(x, &d->usual_ns[i]);
+        xfer_kernel(x, &m->kernels.at[i], &d->usual_ns[i]);
     }
 }
 
