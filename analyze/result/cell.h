@@ -29,11 +29,13 @@ enum gp_cell_type {
     GP_CELL_CHANGE_PCT,
     GP_CELL_CHANGE_BYTES, /* integer bytes with their sign */
     /* What only JSON has: */
-    GP_CELL_DIST, /* a distribution, an object of its own */
-    GP_CELL_LIST, /* a list of values: of the first field of another record, one by row */
-    GP_CELL_ROWS, /* rows of another record, a list of objects */
-    GP_CELL_ROW,  /* one row of another record, an object */
-    GP_CELL_PART, /* no value: the fields of another record stand here, of a struct within the row */
+    GP_CELL_ANY,   /* a number or a text: the getter sets the cell's type */
+    GP_CELL_DIST,  /* a distribution, an object of its own */
+    GP_CELL_LIST,  /* a list of values: of the first field of another record, one by row */
+    GP_CELL_ROWS,  /* rows of another record, a list of objects */
+    GP_CELL_NAMED, /* rows of another record as members of an object: gp_record_named() in field.h */
+    GP_CELL_ROW,   /* one row of another record, an object */
+    GP_CELL_PART,  /* no value: the fields of another record stand here, of a struct within the row */
 };
 
 struct gp_cell {
@@ -43,7 +45,7 @@ struct gp_cell {
     union {
         int64_t i;        /* ID, COUNT, NS, US, BYTES, CHANGE_BYTES; BOOL: 0 or 1 */
         double d;         /* PCT, GBPS, REAL, NS_REAL */
-        const void *at;   /* DIST, ROW, and LIST and ROWS, of which there are text_len */
+        const void *at;   /* DIST, ROW, and LIST, ROWS and NAMED, of which there are text_len */
         const char *text; /* NAME: the full name; TEXT. NUL-terminated, but may hold NULs */
     };
     const char *label; /* NAME: what is shown; the text itself when no shorter one was given */

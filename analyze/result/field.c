@@ -269,6 +269,15 @@ const struct gp_field *gp_record_field(const struct gp_record *rec, const char *
     return NULL;
 }
 
+struct gp_record gp_record_named(const struct gp_record *rec)
+{
+    struct gp_record left = *rec;
+    while (left.fields->flags & GP_FIELD_TABLES) left.fields++;
+    left.fields++;
+    left.n -= (size_t)(left.fields - rec->fields);
+    return left;
+}
+
 /* ---- columns ---- */
 
 static size_t count_fields(const struct gp_record *rec)

@@ -93,7 +93,7 @@ struct gp_field {
     const char *after; /* tables have the column behind that of this id; NULL: behind the field before it */
     const char *unit;  /* DIST: "_ns", "_bytes" or "" */
     const char *const *words;     /* TEXT: all that it can be, NULL at the end; NULL: anything */
-    const struct gp_record *rows; /* LIST, ROWS, ROW, PART, and kept ROWS: what they are */
+    const struct gp_record *rows; /* LIST, ROWS, NAMED, ROW, PART, and kept ROWS: what they are */
     uint8_t keep, merge;          /* enum gp_keep of the member AT; enum gp_merge */
     uint32_t below;               /* U32: what is saved is less than this; 0: anything */
 };
@@ -140,7 +140,7 @@ void gp_cell_text(struct gp_cell *c, const char *s);
 void gp_cell_word(struct gp_cell *c, const char *word, const struct gp_row_of *x);
 /* The text of B, which is released, in X->mem; unknown where it is empty. */
 void gp_cell_take(struct gp_cell *c, struct gp_buf *b, const struct gp_row_of *x);
-/* LIST, ROWS: the N that begin AT. */
+/* LIST, ROWS, NAMED: the N that begin AT. */
 void gp_cell_list(struct gp_cell *c, const void *at, size_t n);
 /* Bytes of a string with a form that people read instead; the same: LABEL is NULL. Both live as long as the row. */
 void gp_cell_label(struct gp_cell *c, const char *s, size_t n, const char *label, size_t label_n);
@@ -179,6 +179,10 @@ static inline const void *gp_member_at(const void *row, const struct gp_field *f
 
 /* The field ID of a record, in a part that begins at *BASE of the row; NULL if there is none. */
 const struct gp_field *gp_record_field(const struct gp_record *rec, const char *id, size_t *base);
+
+/* Of rows whose first member is the name that each has in an object, the other fields: {"a": 1} where they are one,
+ * otherwise {"a": {"sum": 1, "mean": 1}}. The name's field is the one before them. */
+struct gp_record gp_record_named(const struct gp_record *rec);
 
 /* The value of field F in ROW. */
 static inline struct gp_cell gp_field_cell(const struct gp_field *f, const void *row,

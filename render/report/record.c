@@ -81,8 +81,10 @@ static void put_value(struct gp_doc *d, const struct gp_cell *c)
     case GP_CELL_CHANGE_PCT:
         gp_json_put_double(d->b, c->d);
         break;
+    case GP_CELL_ANY:
     case GP_CELL_DIST:
     case GP_CELL_LIST:
+    case GP_CELL_NAMED:
     case GP_CELL_ROWS:
     case GP_CELL_ROW:
     case GP_CELL_PART:
@@ -100,6 +102,29 @@ static void put_values(struct gp_doc *d, const struct gp_record *rec, const stru
     }
 }
 
+/* Each row by its name. */
+static void put_named(struct gp_doc *d, const struct gp_record *rec, const struct gp_cell *list,
+                      const struct gp_row_of *x)
+{
+    const struct gp_record left = gp_record_named(rec);
+    for (size_t i = 0; i < list->text_len; i++) {
+        const void *row = (const char *)list->at + i * rec->size;
+        const struct gp_cell name = gp_field_cell(left.fields - 1, row, x);
+        gp_doc_next(d);
+        gp_json_put_string(d->b, name.text, name.text_len);
+        gp_buf_puts(d->b, ": ");
+        if (left.n > 1) {
+            gp_doc_begin(d, '{');
+            gp_record_members(d, &left, row, x);
+            gp_doc_end(d, '}');
+            continue;
+        }
+        const struct gp_cell value = gp_field_cell(left.fields, row, x);
+        if (value.none) gp_buf_puts(d->b, "null");
+        else put_value(d, &value);
+    }
+}
+
 void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_cell *c,
                    const struct gp_row_of *x)
 {
@@ -112,6 +137,10 @@ void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_c
         if (f->type == GP_CELL_LIST) put_values(d, f->rows, c, x);
         else gp_record_rows(d, f->rows, c->at, c->text_len, x);
         gp_doc_end(d, ']');
+    } else if (f->type == GP_CELL_NAMED) {
+        gp_doc_object(d, f->id);
+        put_named(d, f->rows, c, x);
+        gp_doc_end(d, '}');
     } else if (f->type == GP_CELL_ROW) {
         gp_doc_object(d, f->id);
         gp_record_members(d, f->rows, c->at, x);

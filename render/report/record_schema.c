@@ -74,6 +74,8 @@ static void put_dist(struct out *o, const char *unit)
     gp_buf_puts(o->b, "]");
 }
 
+static void put_named(struct out *o, const struct gp_record *rec);
+
 static void put_value(struct out *o, const struct gp_field *f)
 {
     const unsigned flags = f->flags;
@@ -109,6 +111,13 @@ static void put_value(struct out *o, const struct gp_field *f)
     case GP_CELL_CHANGE_PCT:
         put_type(o, "number", flags);
         break;
+    case GP_CELL_ANY:
+        gp_buf_puts(o->b, "\"type\": [\"integer\", \"number\", \"string\"]");
+        break;
+    case GP_CELL_NAMED:
+        gp_buf_puts(o->b, "\"type\": \"object\", \"additionalProperties\": ");
+        put_named(o, f->rows);
+        break;
     case GP_CELL_DIST:
         put_dist(o, f->unit);
         break;
@@ -125,6 +134,18 @@ static void put_value(struct out *o, const struct gp_field *f)
     case GP_CELL_PART:
         break;
     }
+}
+
+static void put_named(struct out *o, const struct gp_record *rec)
+{
+    const struct gp_record left = gp_record_named(rec);
+    if (left.n > 1) {
+        put_object(o, &left);
+        return;
+    }
+    gp_buf_putc(o->b, '{');
+    put_value(o, left.fields);
+    gp_buf_putc(o->b, '}');
 }
 
 static bool is_member(const struct gp_field *f)

@@ -83,8 +83,10 @@ static void put_cell(struct gp_buf *b, const struct gp_cell *c)
     case GP_CELL_NS_REAL:
         gp_json_put_double(b, c->d);
         break;
+    case GP_CELL_ANY:
     case GP_CELL_DIST:
     case GP_CELL_LIST:
+    case GP_CELL_NAMED:
     case GP_CELL_ROWS:
     case GP_CELL_ROW:
     case GP_CELL_PART:

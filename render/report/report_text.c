@@ -99,8 +99,10 @@ static bool is_empty(const struct gp_report_table *t, size_t column)
         case GP_CELL_NS_REAL:
             if (c->d != 0) return false;
             break;
+        case GP_CELL_ANY:
         case GP_CELL_DIST:
         case GP_CELL_LIST:
+        case GP_CELL_NAMED:
         case GP_CELL_ROWS:
         case GP_CELL_ROW:
         case GP_CELL_PART:

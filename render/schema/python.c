@@ -38,7 +38,9 @@ static const char *type_of(const struct gp_field *f)
     case GP_CELL_LIST:
     case GP_CELL_ROWS:
         return "list";
+    case GP_CELL_ANY:
     case GP_CELL_DIST:
+    case GP_CELL_NAMED:
     case GP_CELL_ROW:
     case GP_CELL_PART:
         break;
