@@ -208,3 +208,86 @@ double gp_ceiling_attainable(const struct gp_ceiling *c)
         c->source == GP_CEILING_TABLE || c->source == GP_CEILING_DEVICE || c->source == GP_CEILING_COUNTERS;
     return peak ? TABLE_REACHED * c->per_s : c->per_s;
 }
+
+/* ---- fields ---- */
+
+const char *const gp_ceiling_source_words[] = {GP_CEILING_SOURCES(GP_WORD_1) NULL};
+
+GP_GETTER(get_source)
+{
+    gp_cell_text(c, gp_ceiling_source_name((enum gp_ceiling_source)((const struct gp_ceiling *)row)->source));
+}
+
+GP_GETTER(get_gbps)
+{
+    gp_cell_real(c, ((const struct gp_ceiling *)row)->per_s / 1e9);
+}
+
+GP_GETTER(get_tflops)
+{
+    gp_cell_real(c, ((const struct gp_ceiling *)row)->per_s / 1e12);
+}
+
+#define SOURCE                                                                                               \
+    {                                                                                                        \
+        "source", NULL, GP_CELL_TEXT, get_source, 0, .words = gp_ceiling_source_words                        \
+    }
+static const struct gp_field bandwidth_fields[] = {
+    {"gbps", NULL, GP_CELL_GBPS, get_gbps, 0, .help = "10^9 bytes per second"}, SOURCE};
+static const struct gp_field arithmetic_fields[] = {
+    {"tflops", NULL, GP_CELL_REAL, get_tflops, 0, .help = "10^12 operations per second"}, SOURCE};
+static const struct gp_record bandwidth = {"bandwidth", NULL, GP_FIELDS(bandwidth_fields),
+                                           .size = sizeof(struct gp_ceiling)};
+static const struct gp_record arithmetic = {"arithmetic", NULL, GP_FIELDS(arithmetic_fields),
+                                            .size = sizeof(struct gp_ceiling)};
+
+GP_GETTER(get_sheet)
+{
+    const struct gp_ceilings *top = row;
+    c->none = !top->sheet;
+    if (top->sheet) gp_cell_text(c, top->sheet);
+}
+
+GP_GETTER(get_ceiling)
+{
+    const struct gp_ceiling *one = gp_member_at(row, f);
+    c->none = !(one->per_s > 0);
+    c->at = one;
+}
+
+/* Of only reads or only writes: from where that of both is. */
+GP_GETTER(get_one_way)
+{
+    struct gp_ceiling *one = gp_arena_alloc(x->mem, sizeof *one);
+    *one = (struct gp_ceiling){*(const double *)gp_member_at(row, f),
+                               ((const struct gp_ceilings *)row)->memory.source};
+    c->none = !(one->per_s > 0);
+    c->at = one;
+}
+
+GP_GETTER(get_l2_bytes)
+{
+    c->i = (int64_t)((const struct gp_ceilings *)row)->l2_bytes;
+    c->none = c->i <= 0;
+}
+
+#define AT(member) offsetof(struct gp_ceilings, member)
+#define BANDWIDTH  .flags = GP_FIELD_OPTIONAL, .rows = &bandwidth
+static const struct gp_field ceiling_fields[] = {
+    {"data_sheet", NULL, GP_CELL_TEXT, get_sheet, 0, .flags = GP_FIELD_OPTIONAL},
+    {"memory", NULL, GP_CELL_ROW, get_ceiling, AT(memory), BANDWIDTH},
+    {"memory_read", NULL, GP_CELL_ROW, get_one_way, AT(memory_read_per_s), BANDWIDTH},
+    {"memory_write", NULL, GP_CELL_ROW, get_one_way, AT(memory_write_per_s), BANDWIDTH},
+    {"l2", NULL, GP_CELL_ROW, get_ceiling, AT(l2), BANDWIDTH},
+    {"l2_bytes", NULL, GP_CELL_BYTES, get_l2_bytes, 0, .help = "size of the L2 cache",
+     .flags = GP_FIELD_OPTIONAL},
+#define X(id, name)                                                                                          \
+    {name, NULL, GP_CELL_ROW, get_ceiling, AT(flops[id]), .flags = GP_FIELD_OPTIONAL, .rows = &arithmetic},
+    GP_ARITHS(X)
+#undef X
+};
+#undef BANDWIDTH
+#undef AT
+const struct gp_record gp_cost_ceilings = {"ceilings", "Limits", GP_FIELDS(ceiling_fields),
+                                           sizeof(struct gp_ceilings),
+                                           .note = "limits of the device; unknown limits are left out"};

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "analyze/names/element.h"
 #include "analyze/cost/roofline.h"
+#include "analyze/result/field.h"
 #include "formats/base/err.h"
 #include "formats/ceilings_read.h"
 #include "formats/trace.h"
@@ -32,8 +33,11 @@ struct gp_ceilings {
     const char *sheet;     /* name of the device's data sheet in the table, static; NULL: none */
 };
 
+extern const struct gp_record gp_cost_ceilings; /* one: struct gp_ceilings */
+
 const char *gp_ceiling_source_name(enum gp_ceiling_source s); /* "trace" */
 const char *gp_ceiling_source_text(enum gp_ceiling_source s); /* "the best kernels of this trace" */
+extern const char *const gp_ceiling_source_words[];           /* the names of all, NULL at the end */
 
 /* Fill C from the table for a device called NAME (NULL or "" unknown) with properties D (NULL: none). For a
  * name that is not in the table, the ceilings follow from the recorded clocks and multiprocessors, otherwise

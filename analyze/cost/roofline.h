@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 
@@ -58,6 +59,9 @@ struct gp_roofline {
     int64_t unknown_ns;  /* busy time of kernels whose work is unknown: no points */
     int64_t measured_ns; /* of all of these kernels: hardware counters measured what they read and wrote */
 };
+
+/* struct gp_roofline_point, of the struct gp_roofline that gp_row_of.of is; shares are of gp_row_of.whole_ns. */
+extern const struct gp_record gp_roofline_points;
 
 /* FLOP per byte, for the middle of the byte range; 0 without FLOPs or bytes. */
 static inline double gp_roofline_intensity(const struct gp_roofline_point *p)

@@ -266,7 +266,11 @@ struct gp_suggest_shown {
 };
 /* For the getters of the records below; V must outlive it. */
 struct gp_row_of gp_suggest_rows_of(const struct gp_suggest_shown *v, int64_t whole_ns);
+extern const struct gp_record gp_suggest_suggestions,
+    gp_suggest_seen; /* struct gp_suggestion: worth it, or not */
 extern const struct gp_record gp_suggest_kernels, gp_suggest_operators; /* struct gp_suggest_kernel */
+extern const struct gp_record gp_suggest_steps;                         /* one struct gp_suggest_step */
+extern const struct gp_record gp_suggest_regime, gp_suggest_together;   /* one struct gp_suggest */
 
 /* OPTS is copied; may be NULL. */
 void gp_suggest_init(struct gp_suggest *s, const struct gp_suggest_opts *opts);

@@ -6,10 +6,11 @@
 #include "analyze/math/sums.h"
 #include "analyze/view/steps_priv.h"
 
+const char *const gp_step_source_words[] = {"none", "marker", "graph", "period", NULL};
+
 const char *gp_step_source_name(enum gp_step_source s)
 {
-    static const char *const names[] = {"none", "marker", "graph", "period"};
-    return names[s];
+    return gp_step_source_words[s];
 }
 
 /* ---- programs ---- */

@@ -19,6 +19,7 @@
 /* How the steps of a program were found. */
 enum gp_step_source { GP_STEPS_NONE, GP_STEPS_MARKER, GP_STEPS_GRAPH, GP_STEPS_PERIOD };
 const char *gp_step_source_name(enum gp_step_source s); /* "none", "marker", "graph", "period" */
+extern const char *const gp_step_source_words[];        /* all, NULL at the end */
 
 /* More windows than this are not steps. */
 enum { GP_STEPS_MOST = 100000 };

@@ -1,9 +1,6 @@
 #include "render/suggest/roofline_page.h"
 
-#include <math.h>
 #include <string.h>
-#include "analyze/names/classify.h"
-#include "analyze/cost/regime.h"
 #include "formats/base/scale.h"
 #include "render/page/assets.h"
 #include "render/page/chart_roofline.h"
@@ -12,6 +9,7 @@
 #include "render/draw/plot.h"
 #include "render/page/table_html.h"
 #include "render/draw/text.h"
+#include "render/report/record.h"
 
 enum { MARGIN = 24, HEAD = 92, FOOT = 18, COLUMNS = 122, LINE = 18 };
 
@@ -81,85 +79,11 @@ static const char *why_nothing(const struct gp_roofline *r)
            "memory it reads and writes. Operand shapes show it (record_shapes=True in PyTorch's profiler).";
 }
 
-/* ---- the table ---- */
-
-static void put_roof_cell(struct gp_report *rep, struct gp_report_table *t, const struct gp_roofline *r,
-                          const struct gp_strings *names, const struct gp_roofline_point *q)
-{
-    const struct gp_roof *roof = gp_roofline_nearest(r, q);
-    struct gp_buf b = {0};
-    if (roof) {
-        put_name(&b, names, roof->name);
-        gp_report_put_text(rep, t, gp_buf_str(&b));
-        gp_report_put_real(t, gp_roofline_reached_pct(r, q));
-    } else {
-        gp_report_put_none(t);
-        gp_report_put_none(t);
-    }
-    gp_buf_release(&b);
-}
-
-/* What cannot be is not known. */
-static void put_real(struct gp_report_table *t, double v)
-{
-    if (isfinite(v)) gp_report_put_real(t, v);
-    else gp_report_put_none(t);
-}
-
-static void put_row(struct gp_report *rep, struct gp_report_table *t, const struct gp_roofline *r,
-                    const struct gp_strings *names, const struct gp_roofline_point *q)
-{
-    const char *label = gp_string(names, q->label);
-    size_t n = gp_string_len(names, q->label);
-    int64_t all = gp_roofline_total_ns(r);
-    GP_VEC_PUSH(&t->classes, gp_row_of_kind(q->kind, (unsigned)gp_class_of((enum gp_frame_kind)q->kind)));
-    gp_report_put_name(rep, t, label, n, label, n);
-    gp_report_put_text(rep, t, gp_regime_text((enum gp_regime)q->regime));
-    gp_report_put(t, (int64_t)q->count);
-    gp_report_put(t, q->total_ns);
-    gp_report_put_real(t, all > 0 ? 100 * (double)q->total_ns / (double)all : 0);
-    double flops = q->flops > 0 ? q->flops : INFINITY;
-    put_real(t, q->flops > 0 ? gp_roofline_flops_per_s(q) / 1e12 : INFINITY);
-    put_real(t, gp_roofline_bytes_per_s(q) / 1e9);
-    put_real(t, flops / q->bytes_high);
-    put_real(t, flops / q->bytes_low);
-    put_roof_cell(rep, t, r, names, q);
-    if (r->measured_ns <= 0) return;
-    gp_report_put_real(t, q->total_ns > 0 ? 100 * (double)q->measured_ns / (double)q->total_ns : 0);
-    put_real(t, flops / q->l2_bytes);
-    put_real(t, flops / q->l1_bytes);
-}
-
 const struct gp_report_table *gp_roofline_tell(struct gp_report *rep, const struct gp_roofline *r,
                                                const struct gp_strings *names)
 {
-    if (!r->points.n) return NULL;
-    struct gp_report_table *t = gp_report_add(rep, "work", "The chart in figures");
-    gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, NULL);
-    gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, NULL);
-    gp_report_column(t, "count", "Count", GP_CELL_COUNT, GP_COLUMN_WIDE, "runs in all steps");
-    gp_report_column(t, "total_ns", "Total", GP_CELL_NS, GP_COLUMN_WIDE, "sum of durations over all steps");
-    gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the total kernel time");
-    gp_report_column(t, "tflops", "TFLOP/s", GP_CELL_REAL, 0,
-                     "its arithmetic, measured or from the shapes of its operands");
-    gp_report_column(t, "gbps", "Memory", GP_CELL_GBPS, 0,
-                     "what it reads and writes: measured, or the middle of the possible range");
-    gp_report_column(t, "intensity_low", "FLOP/byte", GP_CELL_REAL, 0,
-                     "if it reads and writes as much as possible");
-    gp_report_column(t, "intensity_high", "at most", GP_CELL_REAL, GP_COLUMN_WIDE,
-                     "if it reads and writes as little as possible");
-    gp_report_column(t, "roof", "Nearest roof", GP_CELL_TEXT, 0, "of the roofs that apply to it");
-    gp_report_column(t, "reached_pct", "Reached", GP_CELL_PCT, GP_COLUMN_BAR,
-                     "share of that roof; above 100% it worked in a cache");
-    if (r->measured_ns > 0) {
-        gp_report_column(t, "measured_pct", "Measured", GP_CELL_PCT, 0,
-                         "share of its time with measured bytes");
-        gp_report_column(t, "l2_intensity", "per L2 byte", GP_CELL_REAL, 0, "FLOP per byte of the L2 cache");
-        gp_report_column(t, "l1_intensity", "per L1 byte", GP_CELL_REAL, GP_COLUMN_WIDE,
-                         "FLOP per byte of L1");
-    }
-    for (size_t i = 0; i < r->points.n; i++) put_row(rep, t, r, names, &r->points.at[i]);
-    return t;
+    const struct gp_row_of of = {.of = r, .strings = names, .whole_ns = gp_roofline_total_ns(r)};
+    return gp_record_table(rep, &gp_roofline_points, r->points.at, r->points.n, 0, &of);
 }
 
 /* ---- the section ---- */

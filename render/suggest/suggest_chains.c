@@ -5,6 +5,7 @@
 #include "render/page/graph_svg.h"
 #include "render/page/page_html.h"
 #include "render/page/page_report.h"
+#include "render/report/record.h"
 #include "render/suggest/suggest_dot.h"
 #include "render/page/table_html.h"
 #include "render/draw/text.h"
@@ -33,43 +34,51 @@ static void put_kernels(struct gp_buf *b, const struct gp_suggest *s, const stru
     }
 }
 
-static void put_row(struct gp_report *r, struct gp_report_table *t, const struct gp_suggest *s,
-                    const struct gp_suggest_chain *c)
+GP_GETTER(get_kernels)
 {
     struct gp_buf full = {0}, brief = {0};
-    put_kernels(&full, s, c, true);
-    put_kernels(&brief, s, c, false);
-    gp_report_put_name(r, t, full.data, full.n, brief.data, brief.n);
-    gp_report_put(t, c->n);
-    gp_report_put_real(t, (double)c->count / (s->step.steps ? s->step.steps : 1));
-    gp_report_put(t, c->total_ns);
-    gp_report_put(t, c->saved_low_ns);
-    gp_report_put(t, c->saved_high_ns);
+    put_kernels(&full, x->of, row, true);
+    put_kernels(&brief, x->of, row, false);
+    gp_cell_label(c, gp_arena_strndup(x->mem, full.data, full.n), full.n,
+                  gp_arena_strndup(x->mem, brief.data, brief.n), brief.n);
     gp_buf_release(&full);
     gp_buf_release(&brief);
 }
 
+GP_GETTER(get_times)
+{
+    const struct gp_suggest *s = x->of;
+    gp_cell_real(c,
+                 (double)((const struct gp_suggest_chain *)row)->count / (s->step.steps ? s->step.steps : 1));
+}
+
+#define AT(member) offsetof(struct gp_suggest_chain, member)
+static const struct gp_field chain_fields[] = {
+    {"kernels", "Kernels, in order", GP_CELL_NAME, get_kernels, 0, .help = "full names in the tooltip"},
+    {"n", "Length", GP_CELL_COUNT, gp_member_u32, AT(n), .help = "kernels in a chain"},
+    {"times", "Runs", GP_CELL_REAL, get_times, 0, .help = "per step; in all where there are no steps"},
+    {"total_ns", "Takes", GP_CELL_NS, gp_member_i64, AT(total_ns), .help = "GPU time over all these runs"},
+    {"saved_low_ns", "Saves at least", GP_CELL_NS, gp_member_i64, AT(saved_low_ns),
+     .help = "GPU time that one kernel instead would save for certain"},
+    {"saved_high_ns", "At most", GP_CELL_NS, gp_member_i64, AT(saved_high_ns),
+     .help = "the same, with everything that might be saved"},
+};
+#undef AT
+static const struct gp_record chains = {"chains", "All chains", GP_FIELDS(chain_fields),
+                                        .size = sizeof(struct gp_suggest_chain)};
+
 const struct gp_report_table *gp_suggest_chains_tell(struct gp_report *r, const struct gp_suggest *s)
 {
+    const struct gp_row_of of = {.of = s, .strings = &s->strings};
     struct gp_report_table *t = NULL;
-    bool steps = s->step.found;
+    struct gp_columns columns;
+    gp_columns_find(&columns, &chains);
     for (size_t i = 0; i < s->chains.n; i++) {
         if (!s->chains.at[i].counts) continue;
-        if (!t) {
-            t = gp_report_add(r, "chains", "All chains");
-            gp_report_column(t, "kernels", "Kernels, in order", GP_CELL_NAME, 0, "full names in the tooltip");
-            gp_report_column(t, "n", "Length", GP_CELL_COUNT, 0, "kernels in a chain");
-            gp_report_column(t, "times", steps ? "Per step" : "Times", GP_CELL_REAL, 0,
-                             steps ? "runs per step" : "number of runs");
-            gp_report_column(t, "total_ns", "Takes", GP_CELL_NS, 0,
-                             steps ? "GPU time per step, over all its runs" : "GPU time over all its runs");
-            gp_report_column(t, "saved_low_ns", "Saves at least", GP_CELL_NS, 0,
-                             "GPU time that one kernel instead would save for certain");
-            gp_report_column(t, "saved_high_ns", "At most", GP_CELL_NS, 0,
-                             "the same, with everything that might be saved");
-        }
-        put_row(r, t, s, &s->chains.at[i]);
+        if (!t) t = gp_columns_table(r, &chains, &columns, &of);
+        gp_columns_put(r, t, &columns, &s->chains.at[i], &of);
     }
+    gp_columns_release(&columns);
     return t;
 }
 

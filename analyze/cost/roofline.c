@@ -1,0 +1,91 @@
+#include "analyze/cost/roofline.h"
+
+#include "analyze/cost/regime.h"
+#include "analyze/math/sums.h"
+#include "analyze/names/classify.h"
+
+#define AT(member) offsetof(struct gp_roofline_point, member)
+
+GP_GETTER(get_regime)
+{
+    gp_cell_text(c, gp_regime_text((enum gp_regime)((const struct gp_roofline_point *)row)->regime));
+}
+
+GP_GETTER(get_tflops)
+{
+    const struct gp_roofline_point *q = row;
+    if (q->flops > 0) gp_cell_real(c, gp_roofline_flops_per_s(q) / 1e12);
+    else c->none = true;
+}
+
+GP_GETTER(get_gbps)
+{
+    gp_cell_real(c, gp_roofline_bytes_per_s(row) / 1e9);
+}
+
+/* FLOP by as many bytes. */
+GP_GETTER(get_intensity)
+{
+    const struct gp_roofline_point *q = row;
+    if (q->flops > 0) gp_cell_real(c, q->flops / *(const double *)gp_member_at(row, f));
+    else c->none = true;
+}
+
+GP_GETTER(get_roof)
+{
+    const struct gp_roof *roof = gp_roofline_nearest(x->of, row);
+    c->none = !roof;
+    if (roof)
+        gp_cell_label(c, gp_string(x->strings, roof->name), gp_string_len(x->strings, roof->name), NULL, 0);
+}
+
+GP_GETTER(get_reached)
+{
+    c->none = !gp_roofline_nearest(x->of, row);
+    if (!c->none) gp_cell_real(c, gp_roofline_reached_pct(x->of, row));
+}
+
+GP_GETTER(get_measured)
+{
+    const struct gp_roofline_point *q = row;
+    c->none = ((const struct gp_roofline *)x->of)->measured_ns <= 0;
+    if (!c->none) gp_cell_real(c, gp_pct(q->measured_ns, q->total_ns));
+}
+
+static const struct gp_field point_fields[] = {
+    {"name", "Kernel", GP_CELL_NAME, gp_member_sid, AT(label), .help = "as in flame graphs"},
+    {"regime", "Bound by", GP_CELL_TEXT, get_regime, 0, .help = "what limits it"},
+    {"count", "Count", GP_CELL_COUNT, gp_member_u64, AT(count), .help = "runs in all steps",
+     .flags = GP_COLUMN_WIDE},
+    {"total_ns", "Total", GP_CELL_NS, gp_member_i64, AT(total_ns), .help = "sum of durations over all steps",
+     .flags = GP_COLUMN_WIDE},
+    {"share_pct", "Share", GP_CELL_PCT, gp_member_share, AT(total_ns), .help = "of the total kernel time",
+     .flags = GP_COLUMN_BAR},
+    {"tflops", "TFLOP/s", GP_CELL_REAL, get_tflops, 0,
+     .help = "its arithmetic, measured or from the shapes of its operands"},
+    {"gbps", "Memory", GP_CELL_GBPS, get_gbps, 0,
+     .help = "what it reads and writes: measured, or the middle of the possible range"},
+    {"intensity_low", "FLOP/byte", GP_CELL_REAL, get_intensity, AT(bytes_high),
+     .help = "if it reads and writes as much as possible"},
+    {"intensity_high", "at most", GP_CELL_REAL, get_intensity, AT(bytes_low),
+     .help = "if it reads and writes as little as possible", .flags = GP_COLUMN_WIDE},
+    {"roof", "Nearest roof", GP_CELL_TEXT, get_roof, 0, .help = "of the roofs that apply to it"},
+    {"reached_pct", "Reached", GP_CELL_PCT, get_reached, 0,
+     .help = "share of that roof; above 100% it worked in a cache", .flags = GP_COLUMN_BAR},
+    {"measured_pct", "Measured", GP_CELL_PCT, get_measured, 0,
+     .help = "share of its time with measured bytes"},
+    {"l2_intensity", "per L2 byte", GP_CELL_REAL, get_intensity, AT(l2_bytes),
+     .help = "FLOP per byte of the L2 cache"},
+    {"l1_intensity", "per L1 byte", GP_CELL_REAL, get_intensity, AT(l1_bytes), .help = "FLOP per byte of L1",
+     .flags = GP_COLUMN_WIDE},
+};
+#undef AT
+
+static uint8_t point_colour(const void *row)
+{
+    const uint32_t kind = ((const struct gp_roofline_point *)row)->kind;
+    return gp_row_of_kind(kind, (unsigned)gp_class_of((enum gp_frame_kind)kind));
+}
+
+const struct gp_record gp_roofline_points = {"work", "The chart in figures", GP_FIELDS(point_fields),
+                                             sizeof(struct gp_roofline_point), .colour = point_colour};
