@@ -102,6 +102,14 @@ test_expect_success 'pages of a trace are linked with each other; a snapshot has
     test "$(code /perfetto?trace=$eager)" = 200
 '
 
+test_expect_success 'each page of a trace with counters per kernel says that times between launches mean nothing' '
+    cp "$samples/counters/step.trace" runs/counted.trace && sleep 0.3 && counted=$(id_of counted.trace) &&
+    for page in report timeline flame advice compile; do
+        get /traces/$counted/$page | tr -s " \n" "  " | grep -q "measured kernel by kernel, so times between launches are not meaningful" ||
+            { echo $page; return 1; }
+    done && rm runs/counted.trace
+'
+
 test_expect_success 'for Perfetto: all of it, or a range' '
     get /traces/$eager/perfetto -D head >whole && grep -i "^content-disposition: attachment; filename=\"eager.trace.pftrace\"" head &&
     (cd runs && trace-convert --to perfetto eager.trace) >expect && test_cmp expect whole &&
