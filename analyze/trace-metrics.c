@@ -27,7 +27,7 @@ static const struct gp_option options[] = {
     {0, "join", "FILE", "read times from FILE, a trace of the same program without counters", GP_OPT_STRING,
      offsetof(struct opts, join)},
     {0, "ceilings", "FILE|none",
-     "draw the roofline of the page below these rates, as gpuprof-collect --calibrate measures them "
+     "draw the roofline of the page below these rates, as gpuprof-measure --calibrate measures them "
      "(default: "
      "those kept for the device, then the peaks that the counters report)",
      GP_OPT_STRING, offsetof(struct opts, ceilings)},

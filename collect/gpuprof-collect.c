@@ -1,17 +1,12 @@
 /* gpuprof-collect -- runs a command and writes what it does on the GPU as a binary trace. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
-#include "collect/calibrate/command.h"
 #include "collect/launcher/collect.h"
 #include "collect/launcher/environment.h"
 #include "collect/launcher/metrics_options.h"
 #include "formats/base/cli.h"
-
-/* The options of a recording come first: those of the launcher know nothing of the others. */
-struct opts {
-    struct gp_collect_opts collect;
-    struct gp_calibrate_opts measure;
-};
 
 static const struct gp_option options[] = {
     {'o', "output", "FILE",
@@ -69,34 +64,13 @@ static const struct gp_option options[] = {
      "ends; print the address for " GP_ENV_SOCKET,
      GP_OPT_FLAG, offsetof(struct gp_collect_opts, hub)},
     GP_COLLECT_METRICS_OPTIONS,
-    {0, "calibrate", "quick|full",
-     "measure the limits of the device instead of running a command; write JSON to standard output or FILE, "
-     "and a table to the terminal (default: quick)",
-     GP_OPT_MAYBE, offsetof(struct opts, measure.calibrate)},
-    {0, "compare", "FILE|sheet|siblings",
-     "with --calibrate: exit with 1 if a figure is lower than in FILE, in the data sheet, or on the other "
-     "devices",
-     GP_OPT_STRING, offsetof(struct opts, measure.compare)},
-    {0, "tolerance", "PERCENT", "with --compare: how much lower a figure may be (default: 5%)",
-     GP_OPT_PERCENT, offsetof(struct opts, measure.tolerance)},
-    {0, "device", "LIST", "with --calibrate and --op: only these devices (default: all; --op: 0)",
-     GP_OPT_STRING, offsetof(struct opts, measure.device)},
-    {0, "force", NULL,
-     "with --calibrate and --op: measure even a device that is in use, partitioned or capped", GP_OPT_FLAG,
-     offsetof(struct opts, measure.force)},
-    {0, "op", "NAME[,NAME...]",
-     "measure operations over their sizes: copy, fill, add, exp, cos, sum, softmax, layernorm, transpose, "
-     "matmul",
-     GP_OPT_STRING, offsetof(struct opts, measure.op)},
-    {0, "sizes", "SIZES",
-     "with --op: numbers of elements, FROM:TO:xFACTOR, FROM:TO:+STEP or a list (default: 1K:1G:x2)",
-     GP_OPT_STRING, offsetof(struct opts, measure.sizes)},
-    {0, "dtype", "TYPE", "with --op: fp32, fp16, bf16; matmul also: tf32, fp64, fp8, int8 (default: fp32)",
-     GP_OPT_STRING, offsetof(struct opts, measure.type)},
-    {'f', "format", "text|json|svg|html", "with --op: output format (default: text)", GP_OPT_CHOICE,
-     offsetof(struct opts, measure.format)},
     {0},
 };
+
+/* What was measured here before gpuprof-measure was. */
+static const char *const measuring[] = {"--calibrate", "--op",    "--compare", "--tolerance",
+                                        "--device",    "--force", "--sizes",   "--dtype",
+                                        "--format",    "-f",      NULL};
 
 static const char name[] = "gpuprof-collect";
 
@@ -141,20 +115,20 @@ static void report(const struct gp_about *about)
     gp_buf_release(&b);
 }
 
-/* --calibrate and --op: what the device can do. */
-static int measure(const struct gp_tool *tool, const struct opts *o)
+/* Run gpuprof-measure, which lies beside this program, with the same arguments. Returns only if that fails. */
+static int measure(struct gp_tool *tool, char **argv)
 {
+    static const char other[] = "gpuprof-measure";
+    struct gp_buf path = {0};
     struct gp_err err = {0};
-    struct gp_common_opts common = {.color = "auto"};
-    struct gp_calibrate_io io = {.output = o->collect.output,
-                                 .quiet = o->collect.quiet,
-                                 .color = gp_cli_color(&common, STDOUT_FILENO),
-                                 .width = gp_cli_width(0, STDOUT_FILENO),
-                                 .terminal = isatty(STDOUT_FILENO),
-                                 .say = o->collect.quiet ? stay_silent : say};
-    int status = gp_calibrate_command(&o->measure, &io, &err);
-    if (err.code) gp_cli_error(tool, &err);
-    return status;
+    gp_cli_warn(tool, "%s is an option of %s, which runs instead", tool->alias, other);
+    gp_environment_beside(&path, other);
+    argv[0] = (char *)(uintptr_t)other;
+    execv(gp_buf_str(&path), argv);
+    gp_fail(&err, GP_E_IO, -1, "%s: %s", gp_buf_str(&path), strerror(errno));
+    gp_cli_error(tool, &err);
+    gp_buf_release(&path);
+    return GP_LAUNCH_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -164,35 +138,30 @@ int main(int argc, char **argv)
         .summary = "run a command and write what it does on the GPU as a binary trace to standard output",
         .operands = "[--] CMD [ARG...]",
         .example = "gpuprof-collect ./app | trace2flame > flame.svg\n"
-                   "gpuprof-collect -o train.trace python3 train.py\n"
-                   "gpuprof-collect --calibrate -o ceilings.json\n",
+                   "gpuprof-collect -o train.trace python3 train.py\n",
         .options = options,
         .max_operands = -1,
         .stop_at_operand = true,
         .error_status = GP_LAUNCH_FAILED,
+        .aliases = measuring,
     };
-    struct opts opts = {.collect = {GP_COLLECT_DEFAULTS}, .measure = {.tolerance = 5}};
+    struct gp_collect_opts opts = {GP_COLLECT_DEFAULTS};
     struct gp_about about;
     struct gp_err err = {0};
-    if (gp_cli_parse(&tool, argc, argv, &opts)) return tool.status;
-    if (opts.collect.list_metrics && !gp_collect_list(&opts.collect, &err)) return 0;
-    if (!err.code && gp_calibrate_wanted(&opts.measure)) {
-        if (!tool.nargs) return measure(&tool, &opts);
-        gp_fail(&err, GP_E_USAGE, -1, "%s: no command is run then", opts.measure.op ? "--op" : "--calibrate");
-    } else if (opts.collect.hub && tool.nargs) {
+    if (gp_cli_parse(&tool, argc, argv, &opts)) return tool.alias ? measure(&tool, argv) : tool.status;
+    if (opts.list_metrics && !gp_collect_list(&opts, &err)) return 0;
+    if (!err.code && opts.hub && tool.nargs) {
         gp_fail(&err, GP_E_USAGE, -1, "--hub does not run a command");
-    } else if (!err.code && !tool.nargs && !opts.collect.hub) {
-        gp_fail(&err, GP_E_USAGE, -1, "nothing to run: name a command, or --calibrate");
+    } else if (!err.code && !tool.nargs && !opts.hub) {
+        gp_fail(&err, GP_E_USAGE, -1, "nothing to run: name a command");
     }
-    struct gp_collect c = {.opts = &opts.collect,
-                           .args = tool.args,
-                           .nargs = (size_t)tool.nargs,
-                           .say = opts.collect.quiet ? stay_silent : say};
+    struct gp_collect c = {
+        .opts = &opts, .args = tool.args, .nargs = (size_t)tool.nargs, .say = opts.quiet ? stay_silent : say};
     if (err.code || set_up(&c, &err)) {
         gp_cli_error(&tool, &err);
         return GP_LAUNCH_FAILED;
     }
-    int failed = opts.collect.hub ? gp_collect_serve(&c, &about, &err) : gp_collect_run(&c, &about, &err);
+    int failed = opts.hub ? gp_collect_serve(&c, &about, &err) : gp_collect_run(&c, &about, &err);
     if (about.ended) report(&about);
     if (!failed) return c.launch.status;
     gp_cli_error(&tool, &err);

@@ -34,8 +34,8 @@ struct gp_reader {
     /* Append everything to T, which is initialised. -1 only if nothing at all can be made of the input;
      * otherwise damage is an issue of T. gp_trace_finish() is called by gp_trace_read(), not here. */
     int (*read)(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts, struct gp_err *err);
-    const char
-        *formats[4]; /* what read() sets gp_trace.input.format to, NULL at the end; {NULL}: always the name */
+    /* What read() sets gp_trace.input.format to, NULL at the end; {NULL}: always the name. */
+    const char *formats[4];
 };
 
 /* X(NAME) for each trace format, in the order in which they are tried; its reader is gp_reader_NAME. */

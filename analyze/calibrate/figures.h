@@ -1,4 +1,4 @@
-/* figures.h -- the figures of a device that gpuprof-collect --calibrate measures: their names in the lines of gpuprof-bench,
+/* figures.h -- the figures of a device that gpuprof-measure --calibrate measures: their names in the lines of gpuprof-bench,
  * in documents (gpuprof/ceilings/1) and for people, and which of several results counts. Knows no processes and no files.
  *
  *     struct gp_figures f = {0};

@@ -1,4 +1,4 @@
-/* front_ceilings.h -- the ceilings that a tool judges by: those of a file that was named, or those that gpuprof-collect --calibrate
+/* front_ceilings.h -- the ceilings that a tool judges by: those of a file that was named, or those that gpuprof-measure --calibrate
  * has kept on this machine for a device of that name. Only mains include this.
  *
  *     struct gp_ceilings c;

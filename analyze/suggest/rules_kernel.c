@@ -103,7 +103,7 @@ const struct gp_rule gp_rule_tensor_cores = {
     .threshold = "5% of the busy time",
     .guard = "double precision; names that do not show it",
     .run = ask_tensor_cores,
-    .to_know = "measure the device (gpuprof-collect --calibrate) for its rates in TF32 and 16 bits",
+    .to_know = "measure the device (gpuprof-measure --calibrate) for its rates in TF32 and 16 bits",
     .measured = true,
     .least_pct = 60,
 };
@@ -258,7 +258,7 @@ const struct gp_rule gp_rule_attention = {
     .threshold = "once per step, 2% of the busy time",
     .guard = "the softmax of a loss; normalisation in between",
     .run = ask_attention,
-    .to_know = "measure the device (gpuprof-collect --calibrate) for its rates in 16 bits",
+    .to_know = "measure the device (gpuprof-measure --calibrate) for its rates in 16 bits",
     .measured = true,
     .least_pct = 60,
 };

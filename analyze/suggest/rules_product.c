@@ -130,7 +130,7 @@ const struct gp_rule gp_rule_odd_dimensions = {
     .threshold = "K or N not a multiple of 8, or loads of fewer than 8 elements; 5% of the busy time",
     .guard = "matrices of fewer than 64 columns; the number of rows; products already at the roof",
     .run = ask_odd_dimensions,
-    .to_know = "time the product with padded sizes (gpuprof-collect --op matmul)",
+    .to_know = "time the product with padded sizes (gpuprof-measure --op matmul)",
     .measured = true,
     .least_pct = 50,
 };

@@ -1,4 +1,4 @@
-/* gpuprof-bench -- measures what one GPU can do, and writes a line for each result. gpuprof-collect --calibrate starts it, as
+/* gpuprof-bench -- measures what one GPU can do, and writes a line for each result. gpuprof-measure --calibrate starts it, as
  * a process of its own: a driver that hangs or crashes ends only this. See README.md for the lines. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static int usage(void)
     fputs("usage: gpuprof-bench probe|figures|link|soak|check DEVICE quick|full\n"
           "       gpuprof-bench peers DEVICE,DEVICE... quick|full\n"
           "       gpuprof-bench op DEVICE quick|full NAME TYPE ELEMENTS,...\n"
-          "gpuprof-collect --calibrate starts this; its lines are for programs.\n",
+          "gpuprof-measure --calibrate starts this; its lines are for programs.\n",
           stderr);
     return USAGE;
 }

@@ -1,4 +1,4 @@
-/* calibrate.h -- gpuprof-collect --calibrate and --op: which programs run in which order, and what refuses to be measured.
+/* calibrate.h -- gpuprof-measure: which programs run in which order, and what refuses to be measured.
  * Knows no options of the command line and no output format.
  *
  *     struct gp_calibrate_plan p = {.full = true};

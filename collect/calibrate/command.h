@@ -1,8 +1,7 @@
-/* command.h -- what gpuprof-collect does instead of running a command when it is asked to measure the device: --calibrate,
- * --compare, --op. Writes documents, tables and pictures.
+/* command.h -- what gpuprof-measure does: --calibrate, --compare, --op. Writes documents, tables and pictures.
  *
  *     struct gp_calibrate_opts o = {.calibrate = "", .tolerance = 5};
- *     if (gp_calibrate_wanted(&o)) return gp_calibrate_command(&o, &io, &err);
+ *     return gp_calibrate_command(&o, &io, &err);
  */
 #ifndef GP_COLLECT_CALIBRATE_COMMAND_H
 #define GP_COLLECT_CALIBRATE_COMMAND_H
@@ -13,7 +12,7 @@
 
 /* Options as typed in; NULL where not given. */
 struct gp_calibrate_opts {
-    const char *calibrate; /* "", "quick", "full" */
+    const char *calibrate; /* "", "quick", "full"; the same as "quick" without op */
     const char *compare;   /* a document, "sheet" or "siblings" */
     const char *device;    /* "0,2" */
     const char *op, *type, *sizes;
@@ -30,11 +29,6 @@ struct gp_calibrate_io {
     bool terminal; /* standard output is one */
     void (*say)(const char *message);
 };
-
-static inline bool gp_calibrate_wanted(const struct gp_calibrate_opts *o)
-{
-    return o->calibrate || o->op;
-}
 
 /* 0 done, 1 slower than what it is compared with, 2 with ERR. */
 int gp_calibrate_command(const struct gp_calibrate_opts *o, const struct gp_calibrate_io *io,

@@ -10,17 +10,30 @@
 #include "collect/launcher/clock.h"
 #include "collect/wire.h"
 
+/* The path of this program without its last PARTS. */
+static void find_self(char self[PATH_MAX], int parts)
+{
+    ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
+    self[n > 0 ? n : 0] = 0;
+    for (int i = 0; i < parts; i++) {
+        char *slash = strrchr(self, '/');
+        if (slash) *slash = 0;
+    }
+}
+
+void gp_environment_beside(struct gp_buf *path, const char *program)
+{
+    char folder[PATH_MAX];
+    find_self(folder, 1);
+    gp_buf_printf(path, "%s/%s", folder, program);
+}
+
 int gp_environment_library(struct gp_buf *path, struct gp_err *err)
 {
     static const char *const places[] = {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"};
     const char *chosen = getenv(GP_ENV_INJECT);
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = 0;
-    for (int i = 0; i < 2; i++) { /* off with the name, then with "bin" */
-        char *slash = strrchr(self, '/');
-        if (slash) *slash = 0;
-    }
+    find_self(self, 2); /* its name and "bin" */
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         path->n = 0;
         if (chosen && *chosen) gp_buf_puts(path, chosen);

@@ -314,7 +314,15 @@ static void unknown_option(struct gp_tool *tool, const char *name, size_t n)
     else misuse(tool, "unknown option '--%.*s'", (int)n, name);
 }
 
-/* The option whose long name is, or begins with, N bytes at NAME; NULL after a message. */
+/* Is this an option of another program, as typed? Remembers it. */
+static bool is_alias(struct gp_tool *tool, const char *name, size_t n)
+{
+    for (const char *const *a = tool->aliases; a && *a && n && !tool->alias; a++)
+        if (!strncmp(*a, name, n)) tool->alias = *a;
+    return tool->alias != NULL;
+}
+
+/* The option whose long name is, or begins with, N bytes at NAME; NULL after a message, or with an alias. */
 static const struct gp_option *find_long(struct gp_tool *tool, const char *name, size_t n)
 {
     const struct gp_option *found = NULL, *o;
@@ -331,6 +339,7 @@ static const struct gp_option *find_long(struct gp_tool *tool, const char *name,
         matches++;
         if (all.n < SUGGESTIONS) gp_buf_printf(&all, "%s--%s", all.n ? ", " : "", o->name);
     }
+    if (matches == 0 && is_alias(tool, name - 2, n + 2)) return NULL;
     if (matches == 0 || n == 0) unknown_option(tool, name, n);
     else if (matches > 1) misuse(tool, "option '--%.*s' could be %s", (int)n, name, gp_buf_str(&all));
     gp_buf_release(&all);
@@ -343,6 +352,7 @@ static const struct gp_option *find_letter(struct gp_tool *tool, char letter)
     size_t n_own;
     for (size_t i = 0; (o = next_option(tool, i, &n_own)); i++)
         if (o->letter == letter) return o;
+    if (is_alias(tool, (const char[]){'-', letter, 0}, 3)) return NULL;
     misuse(tool, "unknown option '-%c'", letter);
     return NULL;
 }

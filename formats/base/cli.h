@@ -101,18 +101,21 @@ struct gp_tool {
     const char *inputs_option; /* names inputs, too: where it is given, there may be no operands */
     bool stop_at_operand;      /* options end at the first operand (gpuprof-collect CMD ARG...) */
     int error_status;          /* status of a usage error; 0 means GP_EXIT_ERROR */
+    const char *const
+        *aliases; /* long names, and -x, that only another program has, NULL at the end; NULL: none */
     /* filled by gp_cli_parse */
     const char *const *args; /* the operands */
     int nargs;
-    uint64_t given; /* bit I: the I-th of `options` was given */
-    int status;     /* what main returns when gp_cli_parse says to stop */
+    uint64_t given;    /* bit I: the I-th of `options` was given */
+    int status;        /* what main returns when gp_cli_parse says to stop */
+    const char *alias; /* the one of `aliases` that was met: the other program is to be run instead */
 };
 
 /* Parse ARGV into OPTS (zeroed by the caller, defaults put in by the caller). -h/--help and -V/--version are handled for
  * every tool: printed to standard output; so is "--completion SHELL", a script that completes the options (completion.h).
  * 0: go on. -1: stop and return tool->status. Long options may be cut as long
  * as they are unique; "--name=value" and "--name value" both work; "--" ends options. Misuse prints one line and
- * "Try 'TOOL --help'" to standard error. */
+ * "Try 'TOOL --help'" to standard error. An alias ends parsing: -1 with tool->alias, and nothing is printed. */
 GP_MUST_CHECK int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts);
 
 /* Append " --NAME VALUE" for each of NAMES, separated by spaces, that was given to TOOL, whose options struct is OPTS: for

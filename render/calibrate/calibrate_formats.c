@@ -87,7 +87,7 @@ static void write_sweep_html(void *answer, struct gp_output *to)
                                             .box = "sweeps",
                                             .all = true,
                                             .open = r.tables.n < 3 ? 2 : GP_PAGE_FOLDED};
-    struct gp_page_doc doc = {.tool = "gpuprof-collect --op",
+    struct gp_page_doc doc = {.tool = "gpuprof-measure --op",
                               .parts = &gp_page_sweep,
                               .report = &r,
                               .input = c->devices[0].device,

@@ -27,7 +27,7 @@ static void put_roofline(void *page)
         &p->w, "p", NULL,
         "Each kernel has a circle for device memory, a square for the L2 cache and a triangle for L1, at the "
         "operations per byte of that level. All three are at the rate that the kernel reached; the farther "
-        "apart they are, the more the caches save. The lines are what the device can do: as gpuprof-collect "
+        "apart they are, the more the caches save. The lines are what the device can do: as gpuprof-measure "
         "--calibrate measured it, or else the peaks that the counters report.");
     gp_page_graph(&p->w, &p->roofline, "Roofline of the kernels at three levels of memory");
     if (p->shown == p->all) return;

@@ -6,7 +6,7 @@ import gputrace as gp
 
 from session_work import make_product, make_sum
 
-ceilings = sys.argv[1] if len(sys.argv) > 1 else None  # of gpuprof-collect --calibrate
+ceilings = sys.argv[1] if len(sys.argv) > 1 else None  # of gpuprof-measure --calibrate
 for name, (function, *args) in (("product", make_product()), ("sum", make_sum())):
     result, c = gp.classify(function, *args)
     print(f"{name}: {c}")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The pages that are read from top to bottom, each of an input with something wrong in it: what that is stands before the verdict,
-# and the rest in the order that render/page/README.md gives (check_page.py). The page of gpuprof-collect --op: pipe/calibrate.t.
+# and the rest in the order that render/page/README.md gives (check_page.py). The page of gpuprof-measure --op: pipe/calibrate.t.
 test_description='pages: what stands where'
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
 

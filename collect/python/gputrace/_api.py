@@ -64,7 +64,7 @@ def classify(function: Callable, *args, light: bool = False, iterations: int = 1
         c.regime, c.share_of_ceiling
 
     By default from a trace, by ``trace-suggest``. With ``light``, from CUDA events only, which needs no CUPTI: the least of at
-    least 20 calls or 50 ms, held against the rates in the file CEILINGS (of ``gpuprof-collect --calibrate``) or, without it, of
+    least 20 calls or 50 ms, held against the rates in the file CEILINGS (of ``gpuprof-measure --calibrate``) or, without it, of
     a large product and copy of PyTorch; ``flops`` and ``bytes`` are those of one call, by default what PyTorch's counter and the tensors among arguments and results give.
     """
     if light:
@@ -195,7 +195,7 @@ def _classify_light(function, args, keywords, flops, bytes_, ceilings):
     elif not peaks or not any(rates):
         regime = "unknown"
         warnings.append("the regime needs flops= or bytes= of a call, and without PyTorch ceilings=, a file of "
-                        "gpuprof-collect --calibrate")
+                        "gpuprof-measure --calibrate")
     else:
         shares = [r / p if r and p else 0.0 for r, p in zip(rates, peaks)]
         regime = "neither" if max(shares) < _BOUND else "compute" if shares[0] >= shares[1] else "memory"

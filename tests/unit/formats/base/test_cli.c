@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "formats/base/cli.h"
+#include "formats/base/count.h"
 
 struct opts {
     struct gp_common_opts common;
@@ -198,6 +199,32 @@ static void options_of_a_command_are_not_ours(void **state)
     assert_int_equal(r.tool.status, 125);
     parse_with(collect, "-q");
     assert_int_equal(r.tool.status, 125);
+}
+
+static void an_option_of_another_program_ends_parsing(void **state)
+{
+    (void)state;
+    static const char *const aliases[] = {"--sizes", "--max-width", "-z", NULL};
+    const struct gp_tool tool = {.stop_at_operand = true, .max_operands = -1, .aliases = aliases};
+    static const struct {
+        const char *line, *alias;
+    } cases[] = {
+        {"--sizes 1K", "--sizes"}, {"-d 3 --siz=1K", "--sizes"}, {"-qz", "-z"}, {"--max-w 3", "--max-width"}};
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        parse_with(tool, cases[i].line);
+        assert_int_equal(r.result, -1);
+        assert_string_equal(r.tool.alias, cases[i].alias);
+        assert_string_equal(r.err, "");
+    }
+    static const char *const own[] = {"--max 3 cmd --sizes", "-d 3 -- --sizes", "--weight gpu cmd -z"};
+    for (size_t i = 0; i < GP_COUNT(own); i++) {
+        parse_with(tool, own[i]);
+        assert_int_equal(r.result, 0);
+        assert_null(r.tool.alias);
+    }
+    parse_with(tool, "-y");
+    assert_null(r.tool.alias);
+    assert_non_null(strstr(r.err, "unknown option '-y'"));
 }
 
 static void misuse_is_told_in_one_line(void **state)
@@ -394,6 +421,7 @@ int main(void)
         cmocka_unit_test(operands_keep_their_order_among_options),
         cmocka_unit_test(lists_grow_and_files_go_to_the_list_before_them),
         cmocka_unit_test(options_of_a_command_are_not_ours),
+        cmocka_unit_test(an_option_of_another_program_ends_parsing),
         cmocka_unit_test(misuse_is_told_in_one_line),
         cmocka_unit_test(the_number_of_operands_is_checked),
         cmocka_unit_test(help_tells_every_option_within_80_columns),
