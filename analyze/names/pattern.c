@@ -6,30 +6,41 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Choices (|, ?, * and the like) and places (^, $ and the like) that follow each other without a character between them. */
+struct chain {
+    uint64_t n;
+    uint64_t forks; /* those both of whose ways may match nothing, and places */
+};
+
 /* A part of a pattern. Counts of SIZE and LOOPS never pass GP_PATTERN_LONGEST * GP_PATTERN_REPEATED, the others MANY.
  *
  * From each character the compiler walks to all that may come next, on every way through what matches nothing; it does not
- * walk the same way twice unless an endless repetition of what may be empty lies on it. */
+ * walk the same way twice unless an endless repetition of what may be empty lies on it. What follows a place is copied, and
+ * each fork there takes memory that grows with the square of the chain. */
 struct part {
-    uint64_t size;  /* characters, groups, and repetitions, which are repeated, too */
+    uint64_t size;  /* characters, groups, branches and repetitions, which are repeated, too */
     uint64_t loops; /* endless repetitions of what may be empty: each can double the time of the compiler */
     uint64_t ways;  /* to match nothing */
     uint64_t walk;  /* steps of the compiler from its beginning */
     uint64_t out;   /* ways to its end from the characters in it, of all together */
+    struct chain begin; /* from its beginning */
+    struct chain after; /* from a place in it to its end; none: there is no such place */
 };
 
 /* A pattern while it is measured. */
 struct measure {
     const char *p;
     struct part groups[GP_PATTERN_DEEPEST + 1];   /* the open ones, without LAST; the branch at hand */
-    struct part branches[GP_PATTERN_DEEPEST + 1]; /* WAYS, WALK and OUT of the branches before */
+    struct part branches[GP_PATTERN_DEEPEST + 1]; /* what choose() makes of the branches before */
     struct part last;                             /* what a repetition would repeat */
     uint64_t added;                               /* size, by repetitions */
     uint64_t loops;                               /* of all */
     uint64_t steps;                               /* from all characters */
+    struct chain longest;                         /* behind a place */
     size_t depth;
 };
 
+enum { PLACE_FORKS = 16 }; /* a place behind others is copied once for each set of them */
 static const uint64_t MANY = UINT64_C(1) << 24;
 
 static uint64_t bounded(uint64_t n)
@@ -37,9 +48,31 @@ static uint64_t bounded(uint64_t n)
     return n < MANY ? n : MANY;
 }
 
-/* A and behind it B, as far as the steps of the compiler go. */
+static struct chain joined(struct chain a, struct chain b)
+{
+    return (struct chain){bounded(a.n + b.n), bounded(a.forks + b.forks)};
+}
+
+static void lengthen(struct chain *a, struct chain b)
+{
+    if (a->n < b.n) a->n = b.n;
+    if (a->forks < b.forks) a->forks = b.forks;
+}
+
+/* B comes behind A. */
+static void follow_chain(struct measure *m, struct part *a, const struct part *b)
+{
+    struct chain after = a->after.n ? joined(a->after, b->begin) : (struct chain){0};
+    lengthen(&m->longest, after);
+    if (a->ways) a->begin = joined(a->begin, b->begin);
+    a->after = b->after;
+    if (b->ways) lengthen(&a->after, after);
+}
+
+/* A and behind it B, as far as the work of the compiler goes. */
 static void follow(struct measure *m, struct part *a, const struct part *b)
 {
+    follow_chain(m, a, b);
     m->steps = bounded(m->steps + a->out * b->walk);
     a->walk = bounded(a->walk + a->ways * b->walk);
     a->out = bounded(a->out * b->ways + b->out);
@@ -52,6 +85,15 @@ static void choose(struct part *a, const struct part *b)
     a->walk = bounded(a->walk + b->walk);
     a->out = bounded(a->out + b->out);
     a->ways = bounded(a->ways + b->ways);
+    a->begin = joined(a->begin, b->begin);
+    lengthen(&a->after, b->after);
+}
+
+/* One may choose between A and something else, which may match nothing if EMPTY. */
+static void branch(struct part *a, bool empty)
+{
+    a->walk = bounded(a->walk + 1);
+    a->begin = joined(a->begin, (struct chain){1, a->ways && empty});
 }
 
 /* What comes next begins: the last part belongs to its group. */
@@ -78,7 +120,8 @@ static void add_one(struct measure *m)
 /* A place between characters. */
 static void add_place(struct measure *m)
 {
-    add(m, (struct part){.size = 1, .ways = 1, .walk = 1, .out = 1});
+    add(m,
+        (struct part){.size = 1, .ways = 1, .walk = 1, .out = 1, .begin = {1, PLACE_FORKS}, .after = {1, 1}});
 }
 
 static void open_group(struct measure *m)
@@ -94,7 +137,6 @@ static void close_group(struct measure *m)
     struct part group = m->groups[m->depth];
     choose(&group, &m->branches[m->depth--]);
     group.size++;
-    group.walk++;
     m->last = group;
 }
 
@@ -103,11 +145,22 @@ static void next_branch(struct measure *m)
     settle(m);
     struct part *group = &m->groups[m->depth];
     choose(&m->branches[m->depth], group);
-    group->ways = 1;
-    group->walk = group->out = 0;
+    branch(&m->branches[m->depth], true);
+    *group = (struct part){.size = group->size + 1, .loops = group->loops, .ways = 1};
 }
 
-/* ONE from LEAST times to TIMES times or, if ENDLESS, any number of times, as far as the steps of the compiler go. */
+/* ONE any number of times; each time leads back to the choice. */
+static void repeat_endlessly(struct measure *m, struct part *one)
+{
+    struct part again = *one;
+    branch(&again, true);
+    m->steps = bounded(m->steps + one->out * again.walk);
+    if (one->after.n) lengthen(&m->longest, joined(one->after, again.begin));
+    again.ways = 1;
+    *one = again;
+}
+
+/* ONE from LEAST times to TIMES times or, if ENDLESS, any number of times, as far as the work of the compiler goes. */
 static struct part repeated(struct measure *m, const struct part *one, uint64_t least, uint64_t times,
                             bool endless)
 {
@@ -115,13 +168,13 @@ static struct part repeated(struct measure *m, const struct part *one, uint64_t 
     for (uint64_t i = times; i-- > 0;) {
         struct part next = *one;
         if (endless && i + 1 == times) {
-            m->steps = bounded(m->steps + one->out * (one->walk + 1));
-            next.ways = 0;
-        }
-        follow(m, &next, &all);
-        if (i >= least) {
-            next.ways = bounded(next.ways + 1);
-            next.walk = bounded(next.walk + 1);
+            repeat_endlessly(m, &next);
+        } else {
+            follow(m, &next, &all);
+            if (i >= least) {
+                branch(&next, true);
+                next.ways = bounded(next.ways + 1);
+            }
         }
         all = next;
     }
@@ -142,9 +195,9 @@ static const char *repeat(struct measure *m, uint64_t least, uint64_t times, boo
     m->last.loops += endless && m->last.ways;
     m->loops += m->last.loops - loops;
     struct part all = repeated(m, &m->last, least, times, endless);
-    m->last.ways = all.ways;
-    m->last.walk = all.walk;
-    m->last.out = all.out;
+    all.size = m->last.size;
+    all.loops = m->last.loops;
+    m->last = all;
     return m->loops > GP_PATTERN_LOOPS ? "more than 10 endless repetitions of what may be empty" : NULL;
 }
 
@@ -244,6 +297,8 @@ static const char *too_costly(const char *text)
     settle(&m);
     if (m.loops && m.steps > GP_PATTERN_STEPS)
         return "too many ways to match nothing before an endless repetition of it";
+    if (m.longest.n * m.longest.n > GP_PATTERN_COPIES / (m.longest.forks + 1))
+        return "too many ways to match nothing behind an anchor";
     return NULL;
 }
 

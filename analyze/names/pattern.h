@@ -18,7 +18,9 @@ enum {
     GP_PATTERN_REPEATED = 1000, /* elements that {n,m} and + add */
     GP_PATTERN_LOOPS = 10,      /* endless repetitions of what may be empty, such as (a*)* */
     GP_PATTERN_STEPS = 100000,  /* of the compiler, if there is such a repetition */
-    GP_PATTERN_DEEPEST = 100    /* groups in groups */
+    GP_PATTERN_COPIES =
+        4000000, /* behind an anchor: forks, times the square of the choices; about 30 bytes each */
+    GP_PATTERN_DEEPEST = 100 /* groups in groups */
 };
 
 /* Compile TEXT, a POSIX extended regular expression, into TO, with FLAGS besides REG_EXTENDED and REG_NOSUB. -1 with the reason

@@ -58,6 +58,9 @@ static void what_people_write_is_compiled(void **state)
         {"^(a*|b*){40}$", "abab"},
         {"^(x{0,50}y{0,50}){0,9}(z*)*$", "xyxz"},
         {"^(a*?b){100}(c*)*|d$", "d"},
+        {"^a?{400}$", "aaa"},
+        {"^.*?a.*?b.*?c.*?$", "xaybzc"},
+        {"(^|,)(ab|cd|ef|gh|ij|kl|mn|op|qr|st|uv|wx|yz){1,20}(,|$)", "1,abyz"},
         {"\\(\\\\[(]", "(\\("},
     };
     for (size_t i = 0; i < GP_COUNT(pairs); i++) assert_matches(pairs[i][0], pairs[i][1]);
@@ -83,6 +86,7 @@ static void what_costs_too_much_is_refused(void **state)
                                            "(ab|cd){400}",
                                            "((((((((((a+)+)+)+)+)+)+)+)+)+)+",
                                            "x{,5000}",
+                                           "(||||||||||||||||||||||||||||||||||||||||){30}",
                                            "a" OPTIONS OPTIONS OPTIONS "{14}"};
     for (size_t i = 0; i < GP_COUNT(repeated); i++) assert_refused(repeated[i], repetition);
     static const char loops[] = "more than 10 endless repetitions of what may be empty";
@@ -98,12 +102,21 @@ static void what_costs_too_much_is_refused(void **state)
                                        "(x(a*|b*){10})((a*|b*){10}y|z(c*)*)",
                                        "a{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{9}(c*)*"};
     for (size_t i = 0; i < GP_COUNT(many); i++) assert_refused(many[i], ways);
+    static const char *const anchored[] = {
+        "^;?{,1}?{,1}?{,1}?{,1}{80}", "^(b?{,1}){240}",          "\\b(b?{,1}a?){160}", "^(b*?{,1}c?){140}",
+        "^(a|b||||||){80}",           "(^|a?{,1}){150}",         "(^a?{,1}){150}",     "(\\b\\B^$){30}",
+        "(x|^)((b?{,1}){60}){3}",     "(b?{,1}^(c?{,1}){70}){3}"};
+    for (size_t i = 0; i < GP_COUNT(anchored); i++)
+        assert_refused(anchored[i], "too many ways to match nothing behind an anchor");
     assert_refused("(a*)(a*)(a*)\\1\\2\\3b", "back-references are not supported");
     char *deep = nest("(", "a", ")", 101), *very_deep = nest("(", "a", ")", 2000),
          *longest = nest("ab|", "c", "", 1365), *longer = nest("ab|", "cd", "", 1365);
     assert_refused(deep, "more than 100 nested groups");
     assert_refused(very_deep, "more than 100 nested groups");
+    char *anchors = nest("^ab$|^.*?c$|", "^d", "", 300);
     assert_matches(longest, "ab");
+    assert_matches(anchors, "d");
+    free(anchors);
     assert_refused(longer, "longer than 4,096 bytes");
     free(deep);
     free(very_deep);
