@@ -61,11 +61,15 @@ struct gp_compile_time {
     int64_t logging_ns;     /* that writing the log took */
     int64_t kernel_work_ns; /* sum over kernels, in worker processes: not a part of total */
     int64_t saved_ns;       /* what cache hits saved, by their own account */
+    int64_t outside_ns;     /* of total: of no frame */
     int64_t stall_ns;       /* of total: inside steady steps of the trace; -1: no trace */
     uint32_t stalls;        /* root spans inside steady steps */
     uint32_t open;          /* spans that never ended */
     bool from_spans;
 };
+extern const struct gp_record gp_compile_times; /* one: struct gp_compile_time */
+/* A class of the compile time of all, for tables: int64_t of time.class_ns. */
+extern const struct gp_record gp_compile_class_times;
 
 /* How a compile ended. */
 enum gp_compile_outcome {
@@ -95,6 +99,7 @@ struct gp_compile_frame {
     int64_t class_ns[GP_COMPILE_CLASS_COUNT];
     double calls_per_step; /* of the compiled region, by the trace; -1 */
 };
+extern const struct gp_record gp_compile_frames;
 
 /* ---- breaks ---- */
 
@@ -157,6 +162,7 @@ struct gp_compile_recompile {
     uint32_t stalls;                /* of them inside steady steps */
     bool is_new;
 };
+extern const struct gp_record gp_compile_recompiles;
 
 /* ---- caches, graphs ---- */
 
@@ -165,6 +171,7 @@ struct gp_compile_caches {
     enum gp_compile_warmth warmth;
     GP_VEC(gp_sid) bypass; /* reasons, each once */
 };
+extern const struct gp_record gp_compile_cache_counts; /* one: struct gp_compile_caches */
 
 struct gp_compile_fusion {
     int64_t nodes_before, nodes_after;      /* of the scheduler, all graphs; -1: no text log */
@@ -174,18 +181,21 @@ struct gp_compile_fusion {
     double kernels_eager, kernels_compiled; /* per step, by traces; -1 */
     double triton_per_step;                 /* calls of generated kernels per step, by the trace; -1 */
 };
+extern const struct gp_record gp_compile_fused; /* one: struct gp_compile_fusion */
 
 /* A graph is log->graphs.at[i]; beside it what the trace has of it. */
 struct gp_compile_graph {
     int64_t nodes_before, nodes_after; /* of the scheduler; -1 */
     double calls_per_step;             /* by its key in the trace; -1 */
 };
-/* A kernel is log->kernels.at[i]. */
+extern const struct gp_record gp_compile_graphs[2]; /* with the code: [1] */
 struct gp_compile_kernel {
+    uint32_t index; /* into log->kernels, which has as many in the same order */
     uint32_t graph;
     int64_t gpu_ns; /* per step; -1: no trace, or the name is that of several kernels */
     double count;   /* per step; -1 */
 };
+extern const struct gp_record gp_compile_kernels;
 
 struct gp_compile_skip {
     gp_sid reason, text; /* as logged, and for people */
@@ -201,6 +211,7 @@ struct gp_compile_cudagraphs {
     double launches_per_step; /* by the trace; -1 */
     GP_VEC(struct gp_compile_skip) skips;
 };
+extern const struct gp_record gp_compile_cuda_graphs; /* one: struct gp_compile_cudagraphs */
 
 /* ---- run time ---- */
 
@@ -252,6 +263,7 @@ struct gp_compile_mode {
     bool significant;
     gp_sid refused; /* why it is not compared; 0 */
 };
+extern const struct gp_record gp_compile_modes;
 
 /* ---- what to do ---- */
 
@@ -266,6 +278,7 @@ struct gp_compile_advice {
     uint32_t index;    /* of the break or the recompile; GP_CLOG_NONE */
     uint32_t row;      /* of the table of breaks, whose order it keeps; GP_CLOG_NONE */
 };
+extern const struct gp_record gp_compile_suggestions;
 
 /* ---- all of it ---- */
 
@@ -326,6 +339,7 @@ size_t gp_compile_findings(const struct gp_compile *c, enum gp_compile_finding k
 /* Breaks that are not the consequence of another one. */
 size_t gp_compile_own_breaks(const struct gp_compile *c);
 
+extern const struct gp_record gp_compile_environment; /* one: struct gp_compile */
 /* What getters of all records look at. */
 struct gp_row_of gp_compile_rows_of(const struct gp_compile *c);
 

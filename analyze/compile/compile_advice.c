@@ -210,3 +210,82 @@ void gp_compile_advise(struct gp_compile *c)
     advise_stalls(c);
     if (c->advice.n) qsort(c->advice.at, c->advice.n, sizeof *c->advice.at, by_priority);
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_compile_advice, member)
+
+GP_GETTER(get_rule)
+{
+    gp_cell_text(c, ((const struct gp_compile_advice *)row)->rule);
+}
+
+GP_GETTER(get_type)
+{
+    gp_cell_text(c, *f->words);
+}
+
+GP_GETTER(get_priority)
+{
+    gp_cell_text(c, gp_compile_priority_name(((const struct gp_compile_advice *)row)->priority));
+}
+
+/* The step of the run; -1: there is no trace of it. */
+static int64_t step_of(const struct gp_compile *c)
+{
+    for (size_t i = 0; i < c->modes.n; i++)
+        if (c->traces.at[c->modes.at[i].trace].role == GP_COMPILE_RUN) return c->modes.at[i].step_ns;
+    return -1;
+}
+
+GP_GETTER(get_current)
+{
+    c->i = step_of(x->of);
+    c->none = c->i < 0;
+}
+
+GP_GETTER(get_least)
+{
+    c->i = 0;
+}
+
+GP_GETTER(get_least_speedup)
+{
+    c->d = 1;
+}
+
+GP_GETTER(get_most_speedup)
+{
+    const int64_t step_ns = step_of(x->of),
+                  left = step_ns - ((const struct gp_compile_advice *)row)->saving_ns;
+    c->d = step_ns > 0 && left > 0 ? (double)step_ns / (double)left : 1;
+}
+
+static const struct gp_field evidence_fields[] = {
+    {"index", NULL, GP_CELL_ID, gp_compile_get_index, AT(index), .help = "of the break or the recompile",
+     .flags = GP_FIELD_NULL},
+};
+static const struct gp_record evidence = {"evidence", NULL, GP_FIELDS(evidence_fields),
+                                          sizeof(struct gp_compile_advice), .note = "what it rests on"};
+static const char *const rules[] = {"recompile_limit", "recompiles", "graph_break",      "compile_failure",
+                                    "cudagraph_skip",  "slower",     "compile_in_steps", NULL};
+static const char *const types[] = {"compile", NULL};
+static const struct gp_field advice_fields[] = {
+    {"rule", NULL, GP_CELL_TEXT, get_rule, 0, .words = rules},
+    {"type", NULL, GP_CELL_TEXT, get_type, 0, .words = types},
+    {"priority", NULL, GP_CELL_TEXT, get_priority, 0, .words = gp_compile_priorities},
+    {"operation", NULL, GP_CELL_NAME, gp_member_sid, AT(operation), .help = "the place that it is about"},
+    {"description", NULL, GP_CELL_NAME, gp_member_sid, AT(description), .help = "what was found"},
+    {"evidence", NULL, GP_CELL_ROW, gp_member_row, 0, .rows = &evidence},
+    {"action", NULL, GP_CELL_NAME, gp_member_sid, AT(action), .help = "what to do"},
+    {"current_ns", NULL, GP_CELL_NS, get_current, 0, .help = "the step of the run", .flags = GP_FIELD_NULL},
+    {"saving_low_ns", NULL, GP_CELL_NS, get_least, 0, .help = "per step, at least"},
+    {"saving_high_ns", NULL, GP_CELL_NS, gp_member_i64, AT(saving_ns),
+     .help = "per step, at most; 0: not known"},
+    {"speedup_low", NULL, GP_CELL_REAL, get_least_speedup, 0, .help = "of a step, at least"},
+    {"speedup_high", NULL, GP_CELL_REAL, get_most_speedup, 0, .help = "of a step, at most"},
+};
+#undef AT
+const struct gp_record gp_compile_suggestions = {"suggestions", NULL, GP_FIELDS(advice_fields),
+                                                 sizeof(struct gp_compile_advice),
+                                                 .note = "what to do, most urgent first"};

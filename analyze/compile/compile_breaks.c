@@ -16,7 +16,7 @@ static const struct gp_break_family_row *family_of(const void *row)
 
 GP_GETTER(get_number)
 {
-    c->i = (const struct gp_compile_break *)row - ((const struct gp_compile *)x->of)->breaks.at + 1;
+    c->i = (const struct gp_compile_break *)row - gp_compile_of(x)->breaks.at + 1;
 }
 
 GP_GETTER(get_id)
@@ -64,13 +64,13 @@ GP_GETTER(get_via_line)
 GP_GETTER(get_compile_ids)
 {
     const struct gp_compile_break *b = row;
-    gp_cell_list(c, GP_VEC_FROM(&((const struct gp_compile *)x->of)->ids, b->first_id), b->n_ids);
+    gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ids, b->first_id), b->n_ids);
 }
 
 GP_GETTER(get_ranks)
 {
     const struct gp_compile_break *b = row;
-    gp_cell_list(c, GP_VEC_FROM(&((const struct gp_compile *)x->of)->ranks, b->first_rank), b->n_ranks);
+    gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ranks, b->first_rank), b->n_ranks);
 }
 
 /* People read it in a few words. */
@@ -100,13 +100,6 @@ GP_GETTER(get_effort)
 GP_GETTER(get_rest)
 {
     gp_cell_text(c, ((const struct gp_compile_break *)row)->whole_frame ? "eager" : "split");
-}
-
-/* An index; GP_CLOG_NONE: unknown. */
-GP_GETTER(get_index)
-{
-    gp_member_u32(c, f, row, x);
-    c->none = c->i == GP_CLOG_NONE;
 }
 
 static const char *const source_names[] = {"artifact", "metrics", "text", "restart", NULL};
@@ -170,9 +163,9 @@ static const struct gp_field break_fields[] = {
      .help = "GPU idle time at the break, per step of the trace", .flags = GP_FIELD_NULL},
     {"rest", "Rest", GP_CELL_TEXT, get_rest, 0, .help = "what becomes of the function",
      .flags = GP_COLUMN_SPARE | GP_FIELD_TABLES},
-    {"caused_by", NULL, GP_CELL_ID, get_index, AT(caused_by),
+    {"caused_by", NULL, GP_CELL_ID, gp_compile_get_index, AT(caused_by),
      .help = "index of the break that this one is the consequence of", .flags = GP_FIELD_NULL},
-    {"recompile", NULL, GP_CELL_ID, get_index, AT(recompile),
+    {"recompile", NULL, GP_CELL_ID, gp_compile_get_index, AT(recompile),
      .help = "index of the recompile that is the cause", .flags = GP_FIELD_NULL},
     {"sources", NULL, GP_CELL_LIST, get_sources, 0, .help = "where the log has it", .rows = &sources},
     {"new", NULL, GP_CELL_BOOL, gp_member_bool, AT(is_new), .help = "not in the baseline of --against"},

@@ -1,6 +1,7 @@
 /* The mode that was compiled in, compiles of frames, and what the caches had. */
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
+#include "analyze/compile/compile_text.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 
@@ -188,3 +189,145 @@ void gp_compile_count_caches(struct gp_compile *c)
     }
     k->warmth = warmth_of(k->count[GP_CLOG_FX][GP_CLOG_HIT], k->count[GP_CLOG_FX][GP_CLOG_MISS]);
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_compile_frame, member)
+
+GP_GETTER(get_frame)
+{
+    const struct gp_compile_frame *k = row;
+    struct gp_buf text = {0};
+    gp_buf_printf(&text, "[%s] ", gp_string(x->strings, k->compile_id));
+    gp_compile_put_place(&text, x->of, k->file, k->resumed_line >= 0 ? k->resumed_line : k->line,
+                         k->function);
+    if (k->resumed_line >= 0) gp_buf_puts(&text, ", rest");
+    gp_cell_take(c, &text, x);
+}
+
+/* Of one process, it is nothing that a person needs. */
+GP_GETTER(get_rank)
+{
+    const struct gp_compile_log *log = gp_compile_of(x)->log;
+    c->i = log->processes.at[((const struct gp_compile_frame *)row)->process].rank;
+    c->none = c->i < 0 || (x->labels && log->processes.n < 2);
+}
+
+GP_GETTER(get_cache)
+{
+    gp_cell_text(c, gp_compile_warmths[((const struct gp_compile_frame *)row)->cache]);
+}
+
+GP_GETTER(get_outcome)
+{
+    gp_cell_text(c, gp_compile_outcomes[((const struct gp_compile_frame *)row)->outcome]);
+}
+
+static const struct gp_field frame_fields[] = {
+    {"frame", "Compile", GP_CELL_NAME, get_frame, 0,
+     .help = "compile id and function; rest: what follows a graph break", .flags = GP_FIELD_TABLES},
+    {"share_pct", "Share", GP_CELL_PCT, gp_member_share, AT(total_ns), .help = "of all compile time",
+     .flags = GP_FIELD_TABLES, .after = "total_ns"},
+    {"compile_id", NULL, GP_CELL_NAME, gp_member_sid, AT(compile_id), .help = "as torch.compile prints it"},
+    {"process", NULL, GP_CELL_ID, gp_member_u32, AT(process),
+     .help = "by its place among the processes of the logs"},
+    {"rank", "Rank", GP_CELL_ID, get_rank, 0, .flags = GP_FIELD_NULL},
+    {"name", NULL, GP_CELL_NAME, gp_member_name, AT(name), .flags = GP_FIELD_NULL},
+    {"function", NULL, GP_CELL_NAME, gp_member_name, AT(function),
+     .help = "name, without the words for the rest of a frame after a break", .flags = GP_FIELD_NULL},
+    {"file", NULL, GP_CELL_NAME, gp_compile_get_path, AT(file), .flags = GP_FIELD_NULL},
+    {"line", NULL, GP_CELL_ID, gp_member_known_i32, AT(line), .flags = GP_FIELD_NULL},
+    {"resumed_line", NULL, GP_CELL_ID, gp_member_known_i32, AT(resumed_line),
+     .help = "the frame is what follows a break on that line", .flags = GP_FIELD_NULL},
+    {"attempts", NULL, GP_CELL_COUNT, gp_member_known_i32, AT(attempts),
+     .help = "1 and how often it began again"},
+    {"graph_ops", "Ops", GP_CELL_COUNT, gp_member_known_i64, AT(graph_ops),
+     .help = "operators of the graph that was traced", .flags = GP_FIELD_NULL, .after = "share_pct"},
+    {"guards", "Guards", GP_CELL_COUNT, gp_member_known_i64, AT(guards),
+     .flags = GP_COLUMN_SPARE | GP_FIELD_NULL, .after = "graph_ops"},
+    {"cache_size", NULL, GP_CELL_COUNT, gp_member_known_i64, AT(cache_size),
+     .help = "entries of the frame before this compile", .flags = GP_FIELD_NULL},
+    {"cache", "Cache", GP_CELL_TEXT, get_cache, 0, .words = gp_compile_warmths, .after = "share_pct"},
+    {"outcome", "Ended", GP_CELL_TEXT, get_outcome, 0,
+     .help = "ok, empty (no graph), failed, eager (refused by the limit), cut (the log ends)",
+     .words = gp_compile_outcomes, .after = "guards"},
+    {"fail_kind", NULL, GP_CELL_NAME, gp_member_name, AT(fail_kind), .flags = GP_FIELD_NULL},
+    {"total_ns", "Time", GP_CELL_NS, gp_member_i64, AT(total_ns), .help = "self times of its spans",
+     .flags = GP_FIELD_SIGNED},
+    {"classes", NULL, GP_CELL_ROW, gp_member_row, AT(class_ns), .rows = &gp_compile_classes},
+    {"calls_per_step", "Calls per step", GP_CELL_REAL, gp_member_known_double, AT(calls_per_step),
+     .help = "of the compiled region, by the trace", .flags = GP_COLUMN_WIDE | GP_FIELD_NULL},
+};
+#undef AT
+const struct gp_record gp_compile_frames = {"frames",
+                                            "Compiles",
+                                            GP_FIELDS(frame_fields),
+                                            sizeof(struct gp_compile_frame),
+                                            .note = "one compile of one frame: a compile id of a process",
+                                            .rest = {{0}, {NULL, "total_ns"}}};
+
+#define STATE(name, state, text)                                                                             \
+    {                                                                                                        \
+        name, NULL, GP_CELL_COUNT, gp_member_u32, state * sizeof(uint32_t), .help = text                     \
+    }
+static const struct gp_field state_fields[] = {STATE("misses", GP_CLOG_MISS, "compiled anew"),
+                                               STATE("hits", GP_CLOG_HIT, "loaded"),
+                                               STATE("bypassed", GP_CLOG_BYPASS, "cannot be cached"),
+                                               STATE("disabled", GP_CLOG_DISABLED, "switched off")};
+static const struct gp_record cache_states = {"states", NULL, GP_FIELDS(state_fields),
+                                              GP_CLOG_CACHE_STATES * sizeof(uint32_t), .note = "look-ups"};
+
+GP_GETTER(get_state)
+{
+    gp_cell_text(c, gp_compile_warmth_name(((const struct gp_compile_caches *)row)->warmth));
+}
+
+#define COUNTS(layer)                                                                                        \
+    offsetof(struct gp_compile_caches, count) + (layer) * sizeof(uint32_t[GP_CLOG_CACHE_STATES])
+static const struct gp_field cache_fields[] = {
+    {"state", NULL, GP_CELL_TEXT, get_state, 0, .help = "by the graph cache", .words = gp_compile_warmths},
+    {"fx", NULL, GP_CELL_ROW, gp_member_row, COUNTS(GP_CLOG_FX), .rows = &cache_states},
+    {"aot", NULL, GP_CELL_ROW, gp_member_row, COUNTS(GP_CLOG_AOT), .rows = &cache_states},
+    {"bypass_reasons", NULL, GP_CELL_LIST, gp_member_rows, offsetof(struct gp_compile_caches, bypass),
+     .help = "each once", .rows = &gp_compile_sids},
+};
+const struct gp_record gp_compile_cache_counts = {"caches", NULL, GP_FIELDS(cache_fields),
+                                                  sizeof(struct gp_compile_caches),
+                                                  .note = "look-ups of compiled code"};
+
+/* A string of the first process. */
+GP_GETTER(get_version)
+{
+    const struct gp_compile_log *log = gp_compile_of(x)->log;
+    c->none = !log->processes.n;
+    if (!c->none) gp_member_name(c, f, log->processes.at, x);
+}
+
+GP_GETTER(get_processes)
+{
+    c->i = (int64_t)gp_compile_of(x)->log->processes.n;
+}
+
+#define VERSION(name)                                                                                        \
+    {                                                                                                        \
+#name, NULL, GP_CELL_NAME, get_version, offsetof(struct gp_clog_process, name),                      \
+            .flags = GP_FIELD_NULL                                                                           \
+    }
+#define AT(member) offsetof(struct gp_compile, member)
+static const struct gp_field environment_fields[] = {
+    VERSION(torch),
+    VERSION(cuda),
+    VERSION(triton),
+    VERSION(python),
+    {"mode", NULL, GP_CELL_NAME, gp_member_name, AT(mode),
+     .help = "by the options of the log, otherwise by its events; \"mixed\" where functions differ",
+     .flags = GP_FIELD_NULL},
+    {"mode_from", NULL, GP_CELL_NAME, gp_member_name, AT(mode_from),
+     .help = "\"options\", \"events\" or \"trace name\"", .flags = GP_FIELD_NULL},
+    {"processes", NULL, GP_CELL_COUNT, get_processes, 0, .help = "that wrote a log"},
+    {"cut", NULL, GP_CELL_BOOL, gp_member_bool, AT(cut), .help = "a log ends in the middle of compiling"},
+};
+#undef AT
+const struct gp_record gp_compile_environment = {"environment", NULL, GP_FIELDS(environment_fields),
+                                                 sizeof(struct gp_compile),
+                                                 .note = "what compiled, in which mode"};

@@ -134,3 +134,56 @@ void gp_compile_compare_modes(struct gp_compile *c)
         }
     }
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_compile_mode, member)
+
+GP_GETTER(get_break_even)
+{
+    gp_member_i64(c, f, row, x);
+    c->none = c->i <= 0;
+}
+
+GP_GETTER(get_never)
+{
+    c->i = ((const struct gp_compile_mode *)row)->break_even_steps == 0;
+}
+
+static const struct gp_field mode_fields[] = {
+    {"name", "Mode", GP_CELL_NAME, gp_member_sid, AT(name), .help = "as given, or by the log"},
+    {"baseline", NULL, GP_CELL_BOOL, gp_member_bool, AT(baseline), .help = "the others are compared with it"},
+    {"steps", NULL, GP_CELL_COUNT, gp_member_u32, AT(steps), .help = "that were compared"},
+    {"step_ns", "Step", GP_CELL_NS, gp_member_known_i64, AT(step_ns), .help = "mean of the steady steps",
+     .flags = GP_FIELD_NULL},
+    {"gpu_ns", "GPU", GP_CELL_NS, gp_member_known_i64, AT(gpu_ns), .help = "sum of GPU events per step",
+     .flags = GP_FIELD_NULL},
+    {"kernels", "Kernels", GP_CELL_REAL, gp_member_double, AT(kernels), .help = "GPU events per step"},
+    {"launches", "Launches", GP_CELL_REAL, gp_member_double, AT(launches),
+     .help = "launching calls per step; a graph launch is one", .flags = GP_COLUMN_SPARE},
+    {"graph_launches", "Graphs", GP_CELL_REAL, gp_member_double, AT(graph_launches),
+     .help = "CUDA graph launches per step", .flags = GP_COLUMN_SPARE},
+    {"compile_ns", "Compile", GP_CELL_NS, gp_member_known_i64, AT(compile_ns),
+     .help = "compile time by the log", .flags = GP_FIELD_NULL},
+    {"break_even_steps", "Pays after", GP_CELL_COUNT, get_break_even, AT(break_even_steps),
+     .help = "steps after which compiling has paid back; unknown as well where it never does",
+     .flags = GP_FIELD_NULL},
+    {"never_pays_back", NULL, GP_CELL_BOOL, get_never, 0, .help = "compiled is not faster"},
+    {"speedup", "Speed-up", GP_CELL_REAL, gp_member_positive_double, AT(speedup),
+     .help = "against the first row", .flags = GP_FIELD_NULL, .after = "graph_launches"},
+    {"speedup_low", NULL, GP_CELL_REAL, gp_member_positive_double, AT(low), .help = "of its interval",
+     .flags = GP_FIELD_NULL},
+    {"speedup_high", NULL, GP_CELL_REAL, gp_member_positive_double, AT(high), .flags = GP_FIELD_NULL},
+    {"p_value", "p", GP_CELL_REAL, gp_member_double, AT(p),
+     .help = "probability of such a difference by chance", .flags = GP_COLUMN_WIDE | GP_FIELD_NULL},
+    {"within_run", NULL, GP_CELL_BOOL, gp_member_bool, AT(within_run),
+     .help = "the interval is that of one run per side: other runs are not covered"},
+    {"significant", NULL, GP_CELL_BOOL, gp_member_bool, AT(significant),
+     .help = "the difference is more than chance"},
+    {"refused", NULL, GP_CELL_NAME, gp_member_name, AT(refused), .help = "why it is not compared",
+     .flags = GP_FIELD_NULL},
+};
+#undef AT
+const struct gp_record gp_compile_modes = {"modes", "Modes", GP_FIELDS(mode_fields),
+                                           sizeof(struct gp_compile_mode),
+                                           .note = "a trace against the baseline, by steady steps"};

@@ -17,6 +17,11 @@ void gp_compile_compare_modes(struct gp_compile *c);
 void gp_compile_compare_findings(struct gp_compile *c);
 void gp_compile_advise(struct gp_compile *c);
 
+static inline const struct gp_compile *gp_compile_of(const struct gp_row_of *x)
+{
+    return x->of;
+}
+
 /* The frame of a compile id of a process; NULL. */
 struct gp_compile_frame *gp_compile_frame_of(struct gp_compile *c, uint32_t process, gp_sid compile_id);
 /* Does a steady step hold AT_NS? */
@@ -25,6 +30,11 @@ bool gp_compile_in_steps(const struct gp_compile_trace *t, int64_t at_ns);
 bool gp_compile_in_vain(const struct gp_compile_break *b);
 /* What lists of strings are of. */
 extern const struct gp_record gp_compile_sids;
+/* Self times by class: int64_t[GP_COMPILE_CLASS_COUNT]. */
+extern const struct gp_record gp_compile_classes;
+extern const char *const gp_compile_warmths[], *const gp_compile_outcomes[], *const gp_compile_priorities[];
+/* An index; unknown where it is GP_CLOG_NONE. */
+gp_field_get gp_compile_get_index;
 /* The getter of a file, as gp_compile_short_path() has it; unknown where there is none. */
 gp_field_get gp_compile_get_path;
 /* A printed string in the log's table. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
+#include "analyze/compile/compile_text.h"
 #include "formats/base/str.h"
 
 GP_WORD(gp_recompile_kind_name, enum gp_recompile_kind, GP_RECOMPILE_KINDS, 1)
@@ -215,3 +216,95 @@ void gp_compile_find_recompiles(struct gp_compile *c)
     gp_map_release(&known);
     GP_VEC_FREE(&all);
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_compile_recompile, member)
+
+GP_GETTER(get_number)
+{
+    c->i = (const struct gp_compile_recompile *)row - gp_compile_of(x)->recompiles.at + 1;
+}
+
+GP_GETTER(get_place)
+{
+    const struct gp_compile_recompile *r = row;
+    struct gp_buf text = {0};
+    gp_compile_put_place(&text, x->of, r->file, r->line, r->function);
+    gp_cell_take(c, &text, x);
+}
+
+GP_GETTER(get_kind)
+{
+    gp_cell_text(c, gp_recompile_kind_name(((const struct gp_compile_recompile *)row)->kind));
+}
+
+GP_GETTER(get_values)
+{
+    const struct gp_compile_recompile *r = row;
+    gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->values, r->first_value), r->n_values);
+}
+
+GP_GETTER(get_compile_ids)
+{
+    const struct gp_compile_recompile *r = row;
+    gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ids, r->first_id), r->n_ids);
+}
+
+GP_GETTER(get_reached)
+{
+    c->none = !((const struct gp_compile_recompile *)row)->limit;
+    if (!c->none) gp_cell_text(c, "reached");
+}
+
+/* "a number that is compiled in: n was 0..7" */
+GP_GETTER(get_reason)
+{
+    const struct gp_compile_recompile *r = row;
+    struct gp_buf text = {0};
+    gp_buf_printf(&text, "%s: %s", gp_recompile_kind_text(r->kind), gp_string(x->strings, r->expression));
+    if (r->n_values) {
+        gp_buf_puts(&text, " was ");
+        gp_compile_put_values(&text, x->of, r);
+    }
+    gp_cell_take(c, &text, x);
+}
+
+#define X(id, name, text) name,
+static const char *const kinds[] = {GP_RECOMPILE_KINDS(X) NULL};
+#undef X
+static const struct gp_field recompile_fields[] = {
+    {"number", "#", GP_CELL_ID, get_number, 0, .flags = GP_FIELD_TABLES},
+    {"place", "Function", GP_CELL_NAME, get_place, 0, .flags = GP_FIELD_TABLES},
+    {"frame", NULL, GP_CELL_NAME, gp_member_name, AT(function), .help = "the function",
+     .flags = GP_FIELD_NULL},
+    {"file", NULL, GP_CELL_NAME, gp_compile_get_path, AT(file), .flags = GP_FIELD_NULL},
+    {"line", NULL, GP_CELL_ID, gp_member_known_i32, AT(line), .flags = GP_FIELD_NULL},
+    {"kind", NULL, GP_CELL_TEXT, get_kind, 0, .help = "of the guard", .words = kinds},
+    {"expression", NULL, GP_CELL_NAME, gp_member_name, AT(expression), .help = "what the guard checks",
+     .flags = GP_FIELD_NULL},
+    {"values", NULL, GP_CELL_LIST, get_values, 0, .help = "that it had, in order", .rows = &gp_compile_sids},
+    {"count", "Times", GP_CELL_COUNT, gp_member_u32, AT(count), .help = "compiles"},
+    {"compile_ids", NULL, GP_CELL_LIST, get_compile_ids, 0, .help = "as many as count",
+     .rows = &gp_compile_sids},
+    {"compile_ns", "Time", GP_CELL_NS, gp_member_i64, AT(compile_ns),
+     .help = "compile time of these recompiles"},
+    {"limit", NULL, GP_CELL_BOOL, gp_member_bool, AT(limit),
+     .help = "the limit was reached: the function runs eagerly from then on"},
+    {"stalls", "In steps", GP_CELL_COUNT, gp_member_u32, AT(stalls),
+     .help = "inside steady steps of the trace", .flags = GP_COLUMN_SPARE},
+    {"reached", "Limit", GP_CELL_TEXT, get_reached, 0,
+     .help = "reached: the function runs eagerly from then on", .flags = GP_FIELD_TABLES},
+    {"reason", "Because", GP_CELL_TEXT, get_reason, 0, .flags = GP_FIELD_TABLES},
+    {"guard", "Guard as logged", GP_CELL_NAME, gp_member_name, AT(sample), .help = "of the first of them",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL},
+    {"new", NULL, GP_CELL_BOOL, gp_member_bool, AT(is_new), .help = "not in the baseline of --against"},
+};
+#undef AT
+const struct gp_record gp_compile_recompiles = {"recompiles",
+                                                "Recompiles",
+                                                GP_FIELDS(recompile_fields),
+                                                sizeof(struct gp_compile_recompile),
+                                                .note =
+                                                    "compiles of a function again because of one expression",
+                                                .rest = {{0}, {NULL, "compile_ns"}}};

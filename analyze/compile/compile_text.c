@@ -63,6 +63,13 @@ void gp_compile_get_path(struct gp_cell *c, const struct gp_field *f, const void
     if (!c->none) gp_cell_text(c, gp_compile_short_path(c->text));
 }
 
+void gp_compile_get_index(struct gp_cell *c, const struct gp_field *f, const void *row,
+                          const struct gp_row_of *x)
+{
+    gp_member_u32(c, f, row, x);
+    c->none = c->i == GP_CLOG_NONE;
+}
+
 static const struct gp_field sid_field[] = {{.type = GP_CELL_NAME, .get = gp_member_sid}};
 const struct gp_record gp_compile_sids = {.fields = sid_field, .n = 1, .size = sizeof(gp_sid)};
 

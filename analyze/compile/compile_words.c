@@ -8,22 +8,23 @@
 
 /* ---- words ---- */
 
+const char *const gp_compile_outcomes[] = {"ok", "empty", "failed", "eager", "cut", NULL};
+const char *const gp_compile_warmths[] = {"unknown", "cold", "partly warm", "warm", NULL};
+const char *const gp_compile_priorities[] = {"low", "medium", "high", "critical", NULL};
+
 const char *gp_compile_outcome_name(enum gp_compile_outcome o)
 {
-    static const char *const names[] = {"ok", "empty", "failed", "eager", "cut"};
-    return names[o];
+    return gp_compile_outcomes[o];
 }
 
 const char *gp_compile_warmth_name(enum gp_compile_warmth w)
 {
-    static const char *const names[] = {"unknown", "cold", "partly warm", "warm"};
-    return names[w];
+    return gp_compile_warmths[w];
 }
 
 const char *gp_compile_priority_name(enum gp_compile_priority p)
 {
-    static const char *const names[] = {"low", "medium", "high", "critical"};
-    return names[p];
+    return gp_compile_priorities[p];
 }
 
 /* ---- helpers ---- */

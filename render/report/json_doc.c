@@ -161,25 +161,20 @@ static void put_issues(struct gp_doc *d, const struct gp_issue issues[GP_ISSUE_C
     gp_doc_end(d, ']');
 }
 
-static void put_inputs(struct gp_doc *d, const struct gp_input_quality *inputs, size_t n)
+void gp_doc_input(struct gp_doc *d, const struct gp_input_quality *in)
 {
-    gp_doc_list(d, "inputs");
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_input_quality *in = &inputs[i];
-        gp_doc_element(d);
-        gp_doc_sid(d, "path", in->path);
-        gp_doc_sid(d, "format", in->format);
-        gp_doc_sid(d, "compression", in->compression);
-        gp_doc_known(d, "rank", in->rank);
-        gp_doc_u64(d, "events", in->events);
-        gp_doc_u64(d, "gpu_events", in->gpu_events);
-        gp_doc_sid(d, "verdict", in->verdict);
-        gp_doc_bool(d, "truncated", in->truncated);
-        gp_doc_u64(d, "events_skipped", in->skipped);
-        put_issues(d, in->issues);
-        gp_doc_end(d, '}');
-    }
-    gp_doc_end(d, ']');
+    gp_doc_element(d);
+    gp_doc_sid(d, "path", in->path);
+    gp_doc_sid(d, "format", in->format);
+    gp_doc_sid(d, "compression", in->compression);
+    gp_doc_known(d, "rank", in->rank);
+    gp_doc_u64(d, "events", in->events);
+    gp_doc_u64(d, "gpu_events", in->gpu_events);
+    gp_doc_sid(d, "verdict", in->verdict);
+    gp_doc_bool(d, "truncated", in->truncated);
+    gp_doc_u64(d, "events_skipped", in->skipped);
+    put_issues(d, in->issues);
+    gp_doc_end(d, '}');
 }
 
 static int badness(const char *verdict)
@@ -225,7 +220,9 @@ void gp_doc_head_of(struct gp_doc *d, const struct gp_doc_tool *tool, const stru
     gp_buf_printf(d->b, "\"gpuprof/%s/1\"", tool->document);
     gp_doc_cstr(d, "tool", tool->name);
     gp_doc_cstr(d, "version", tool->version);
-    put_inputs(d, inputs, n);
+    gp_doc_list(d, "inputs");
+    for (size_t i = 0; i < n; i++) gp_doc_input(d, &inputs[i]);
+    gp_doc_end(d, ']');
     put_quality(d, inputs, judged);
 }
 

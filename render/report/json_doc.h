@@ -75,6 +75,9 @@ struct gp_doc_tool {
 void gp_doc_head_of(struct gp_doc *d, const struct gp_doc_tool *tool, const struct gp_input_quality *inputs,
                     size_t n, size_t judged);
 
+/* An element of "inputs". */
+void gp_doc_input(struct gp_doc *d, const struct gp_input_quality *in);
+
 /* "summary": the verdict of R in one string, as a person reads it first; null if there is none. */
 void gp_doc_summary(struct gp_doc *d, const struct gp_report *r);
 

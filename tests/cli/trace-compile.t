@@ -118,6 +118,26 @@ def call(args):
     jq -e ".graphs[0] | .calls == {\"triton\": 1, \"extern\": 1, \"fallback\": 0} and [.kernels[] | [.name, .calls]] == [[\"cpp_fused_0\", 1]]" out
 '
 
+# Compiles of 5, 3, 2 and 1 ms, and half a millisecond of none; the second and the fourth are recompiles.
+span() {
+    record "{\"chromium_event\": {}, \"has_payload\": \"\"}" "{\"name\": \"dynamo\", \"ts\": $2, \"args\": {$1}, \"ph\": \"B\"}" &&
+    record "{\"chromium_event\": {}, \"has_payload\": \"\"}" "{\"name\": \"dynamo\", \"ts\": $3, \"args\": {$1}, \"ph\": \"E\"}"
+}
+again() {
+    record "{\"artifact\": {\"name\": \"recompile_reasons\"}, \"frame_id\": $1, \"frame_compile_id\": 1, \"has_payload\": \"\"}" "[\"$1/0: n$1 == 0\"]"
+}
+
+test_expect_success 'rows that are cut have their sum beside them: with it, they add up' '
+    {
+        span "\"compile_id\": \"0/0\"" 0 5000 && span "\"compile_id\": \"0/1\"" 6000 9000 && again 0 &&
+        span "\"compile_id\": \"1/0\"" 10000 12000 && span "\"compile_id\": \"1/1\"" 13000 14000 && again 1 && span "" 20000 20500
+    } >sums.log &&
+    trace-compile -q -f json sums.log >out && jq -e ".time.total_ns == 11500000 and .time.outside_ns == 500000 and ([.frames[].total_ns] == [5000000, 3000000, 2000000, 1000000])" out &&
+    trace-compile -q -n 1 sums.log >out && grep "^  and 3 more, together 6.00 ms; 500 µs outside any compile$" out && grep "^  and 1 more, 1.00 ms$" out &&
+    trace-compile -q -n 0 sums.log >out && grep "^  and 500 µs outside any compile$" out && ! grep " more" out &&
+    trace-compile -q -n 10 "$runs/cold" >out && grep "^Generated kernels" out && grep "^  and 10 more, together .* s$" out
+'
+
 test_expect_success 'why there is no CUDA graph is one clean line' '
     record "{\"compilation_metrics\": {\"co_name\": \"f\", \"cudagraph_skip_reason\": \"skipping cudagraphs due to mutated inputs (1 instances). Found from : \\\\n   File \\\"m.py\\\", line 3\"}, \"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0}" >skip.log &&
     trace-compile -q skip.log >out && grep "mutated inputs (1 instance)$" out && ! grep -e "␊" -e " : no CUDA" -e "instances" out

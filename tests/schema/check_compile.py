@@ -26,8 +26,10 @@ class Report(Described):
         self.equal('classes sum to the total', sum(time['classes'].values()), time['total_ns'])
         for frame in report['frames']:
             self.equal(frame['compile_id'] + ': classes', sum(frame['classes'].values()), frame['total_ns'])
+        self.equal('frames and the rest sum to the total', sum(f['total_ns'] for f in report['frames']) + time['outside_ns'],
+                   time['total_ns'])
         if time['from'] == 'metrics':
-            self.equal('frames sum to the total', sum(f['total_ns'] for f in report['frames']), time['total_ns'])
+            self.equal('without spans all time is that of frames', time['outside_ns'], 0)
 
     def breaks(self, report):
         seen = set()

@@ -90,6 +90,32 @@ test_expect_success 'what trace-memory compares' '
     columns report csv comparison.holders >out && test "$(cat out)" = "7 columns"
 '
 
+# That of trace-compile has the longest compiles first, and the kernels of all graphs: ID, and the columns that JSON has, too, in
+# the run that knows most.
+cat >compile_tables <<'END'
+breaks 9
+recompiles 4
+frames 5
+kernels 5
+modes 7
+END
+
+test_expect_success 'tables of the page of trace-compile, for every run' '
+    : >compared && : >wrong && runs=$samples/compile/h200 &&
+    for run in "$runs"/* modes; do
+        set -- "$run"/*[ze] && if test "$run" = modes; then set -- --eager "$runs/eager/steps.json.gz" "$runs"/warm/*; fi &&
+        trace-compile -q -f html -n 0 "$@" >page && trace-compile -q -f json "$@" >whole &&
+        jq "{breaks, recompiles, modes: .speedup.modes, frames: .frames | sort_by(-.total_ns),
+             kernels: [.graphs[].kernels[]] | sort_by(-(.gpu_ns // -1), -(.compile_ns // -1))}" whole >report || return 1
+        while read -r table least; do
+            columns report "page#$table" "$table" >out || return 1
+            tail -n 1 out | { read -r n rest && echo "$table $((n >= least))" >>compared; }
+            sed "\$d; s|^|$(basename "$run") $table: |" out >>wrong
+        done <compile_tables
+    done &&
+    head -n 20 wrong && test ! -s wrong && test "$(sort -u compared | grep -c " 1\$")" = 5
+'
+
 test_expect_success 'the comparison finds a value, a null and a number of another kind' '
     echo "{\"rows\": [{\"a_ns\": 1.5, \"b\": null, \"c\": {\"d\": 2}, \"e\": true}]}" >report &&
     printf "a_ns,b,c_d,e\n1.5,,2,true\n" >csv && columns report csv rows >out && test "$(cat out)" = "4 columns" &&
