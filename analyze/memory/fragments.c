@@ -2,14 +2,27 @@
 #include <string.h>
 #include "analyze/memory/fields.h"
 #include "formats/base/buf.h"
+#include "formats/base/hash.h"
 
-static struct gp_memory_pool *pool_of(struct gp_memory_fragmentation *f, const struct gp_snapshot_segment *g)
+struct pools {
+    struct gp_memory_fragmentation *f;
+    struct gp_map of; /* place of what tells pools apart -> index */
+};
+
+static bool is_of(const struct gp_memory_pool *p, const struct gp_snapshot_segment *g)
 {
-    for (size_t i = 0; i < f->pools.n; i++) {
-        struct gp_memory_pool *p = &f->pools.at[i];
-        if (p->id[0] == g->pool[0] && p->id[1] == g->pool[1] && p->stream == g->stream &&
-            p->large == g->large && p->expandable == g->expandable)
-            return p;
+    return p->id[0] == g->pool[0] && p->id[1] == g->pool[1] && p->stream == g->stream &&
+           p->large == g->large && p->expandable == g->expandable;
+}
+
+static struct gp_memory_pool *pool_of(struct pools *p, const struct gp_snapshot_segment *g)
+{
+    struct gp_memory_fragmentation *f = p->f;
+    uint64_t parts[] = {g->pool[0], g->pool[1], g->stream, g->large, g->expandable};
+    for (uint64_t key = gp_hash_place(parts, sizeof parts, gp_hash_seed());; key++) {
+        uint32_t *at = gp_map_put(&p->of, key, (uint32_t)f->pools.n);
+        if (*at == f->pools.n) break;
+        if (is_of(&f->pools.at[*at], g)) return &f->pools.at[*at];
     }
     struct gp_memory_pool fresh = {
         .id = {g->pool[0], g->pool[1]}, .stream = g->stream, .large = g->large, .expandable = g->expandable};
@@ -17,10 +30,10 @@ static struct gp_memory_pool *pool_of(struct gp_memory_fragmentation *f, const s
     return &f->pools.at[f->pools.n - 1];
 }
 
-static void add_segment(struct gp_memory_fragmentation *f, const struct gp_snapshot *s,
-                        const struct gp_snapshot_segment *g)
+static void add_segment(struct pools *pools, const struct gp_snapshot *s, const struct gp_snapshot_segment *g)
 {
-    struct gp_memory_pool *p = pool_of(f, g);
+    struct gp_memory_fragmentation *f = pools->f;
+    struct gp_memory_pool *p = pool_of(pools, g);
     int64_t active = 0, free = 0, largest = 0;
     for (size_t k = g->first_block; k < g->first_block + g->n_blocks; k++) {
         const struct gp_snapshot_block *b = &s->blocks.at[k];
@@ -46,8 +59,11 @@ static void add_segment(struct gp_memory_fragmentation *f, const struct gp_snaps
 void gp_fragments_find(const struct gp_memory *m, struct gp_memory_device *d)
 {
     struct gp_memory_fragmentation *f = &d->fragmentation;
-    for (size_t i = 0; i < d->s->segments.n; i++)
-        if (d->s->segments.at[i].device == d->number) add_segment(f, d->s, &d->s->segments.at[i]);
+    struct pools pools = {.f = f};
+    size_t n;
+    const struct gp_snapshot_segment *segments = gp_snapshot_segments(d->s, d->number, &n);
+    for (size_t i = 0; i < n; i++) add_segment(&pools, d->s, &segments[i]);
+    gp_map_release(&pools.of);
     for (size_t i = 0; i < f->pools.n; i++) {
         struct gp_memory_pool *p = &f->pools.at[i];
         p->device = gp_memory_index(m, d);

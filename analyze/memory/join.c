@@ -1,8 +1,7 @@
-/* A snapshot and a trace of one run: what the trace knows of an allocation goes to the block that the snapshot has of it;
- * and what the driver gave to others than the allocator. */
+/* A snapshot and a trace of one run: what the trace knows of an allocation goes to the block that the snapshot has of it. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/memory/fields.h"
+#include "analyze/memory/memory_priv.h"
 
 #define NEAR_NS ((int64_t)2000000) /* the two clocks and the time between both notes of an allocation */
 
@@ -132,8 +131,7 @@ static bool join(struct gp_memory *m, struct gp_memory_device *to, const struct 
     return same;
 }
 
-/* Leave out the devices that are marked in DROP. */
-static void drop_devices(struct gp_memory *m, const bool *drop)
+void gp_memory_drop_devices(struct gp_memory *m, const bool *drop)
 {
     size_t n = 0;
     for (size_t i = 0; i < m->devices.n; i++) {
@@ -193,102 +191,7 @@ void gp_join(struct gp_memory *m)
             drop[asked.at[k].device] = true;
         }
     }
-    drop_devices(m, drop);
+    gp_memory_drop_devices(m, drop);
     free(drop);
     GP_VEC_FREE(&asked);
 }
-
-/* ---- outside the allocator ---- */
-
-static bool is_segment(const struct gp_memory_device *d, uint64_t addr)
-{
-    for (size_t i = 0; i < d->s->segments.n; i++) {
-        const struct gp_snapshot_segment *g = &d->s->segments.at[i];
-        bool within =
-            addr - g->address < (uint64_t)g->total_size; /* expandable ones are mapped piece by piece */
-        if (g->device == d->number && (g->address == addr || (g->expandable && within))) return true;
-    }
-    return false;
-}
-
-static void add_outside(struct gp_memory *m, const struct gp_memory_device *d, gp_sid who, int64_t bytes)
-{
-    for (size_t i = 0; i < m->outside.n; i++) {
-        struct gp_memory_outside *o = &m->outside.at[i];
-        if (o->number != d->number || o->kind != d->kind || o->who != who || o->input != d->input) continue;
-        o->blocks++;
-        o->bytes += bytes;
-        return;
-    }
-    struct gp_memory_outside fresh = {
-        .input = d->input, .number = d->number, .kind = d->kind, .who = who, .blocks = 1, .bytes = bytes};
-    GP_VEC_PUSH(&m->outside, fresh);
-}
-
-/* Does D, of the driver's records, hold segments of SNAPSHOT? */
-static bool holds_segments(const struct gp_memory_device *d, const struct gp_memory_device *snapshot)
-{
-    if (!d->kind || d->number != snapshot->number || snapshot->kind || snapshot->s->sizes_are_real)
-        return false;
-    for (size_t i = 0; i < d->lives.n; i++)
-        if (is_segment(snapshot, d->lives.at[i].addr)) return true;
-    return false;
-}
-
-/* The same process: one of the kinds of memory of an input holds the segments. */
-static const struct gp_memory_device *snapshot_of(const struct gp_memory *m, const struct gp_memory_device *d)
-{
-    for (size_t i = 0; i < m->devices.n; i++)
-        for (size_t k = 0; k < m->devices.n; k++)
-            if (m->devices.at[k].input == d->input && m->devices.at[k].number == d->number &&
-                holds_segments(&m->devices.at[k], &m->devices.at[i]))
-                return &m->devices.at[i];
-    return NULL;
-}
-
-static int most_first(const void *a, const void *b)
-{
-    const struct gp_memory_outside *x = a, *y = b;
-    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-    return x->who < y->who ? -1 : x->who > y->who;
-}
-
-void gp_outside_find(struct gp_memory *m)
-{
-    bool *told = gp_zalloc(m->devices.n + 1);
-    for (size_t i = 0; i < m->devices.n; i++) {
-        const struct gp_memory_device *d = &m->devices.at[i], *snapshot = d->kind ? snapshot_of(m, d) : NULL;
-        if (!snapshot) continue;
-        told[i] = true;
-        for (size_t k = 0; k < d->lives.n; k++) {
-            const struct gp_memory_life *l = &d->lives.at[k];
-            if (l->end > d->rows && !is_segment(snapshot, l->addr))
-                add_outside(m, d, d->sites.at[l->site].key, l->bytes);
-        }
-    }
-    drop_devices(m, told);
-    free(told);
-    if (m->outside.n) qsort(m->outside.at, m->outside.n, sizeof *m->outside.at, most_first);
-}
-
-/* ---- fields ---- */
-
-#define AT(member) offsetof(struct gp_memory_outside, member)
-static const struct gp_field outside_fields[] = {
-    {"device", "Device", GP_CELL_ID, gp_member_rank, AT(number), .help = "its number"},
-    {"kind", "Memory", GP_CELL_TEXT, gp_member_sid, AT(kind), .help = "Device, Pinned, Managed"},
-    {"who", "Allocated by", GP_CELL_NAME, gp_member_sid, AT(who),
-     .help = "what was running when the driver gave it"},
-    {"blocks", "Blocks", GP_CELL_COUNT, gp_member_u64, AT(blocks), .help = "pieces that the driver gave"},
-    {"bytes", "Bytes", GP_CELL_BYTES, gp_member_i64, AT(bytes), .help = "of them together"},
-};
-#undef AT
-
-const struct gp_record gp_memory_outsiders = {
-    .id = "outside",
-    .title = "Outside the allocator, at the end",
-    GP_FIELDS(outside_fields),
-    .size = sizeof(struct gp_memory_outside),
-    .note = "what the driver gave to others than the allocator, still held at the end of the trace",
-    .rest = {[1] = {.field = "bytes"}},
-};

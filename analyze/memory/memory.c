@@ -30,9 +30,8 @@ void gp_memory_init(struct gp_memory *m, const struct gp_memory_opts *opts)
 
 static bool has_segments(const struct gp_snapshot *s, int32_t device)
 {
-    for (size_t i = 0; i < s->segments.n; i++)
-        if (s->segments.at[i].device == device) return true;
-    return false;
+    size_t n;
+    return gp_snapshot_segments(s, device, &n) != NULL;
 }
 
 void gp_memory_add_snapshot(struct gp_memory *m, struct gp_snapshot *s)

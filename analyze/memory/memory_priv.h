@@ -61,6 +61,11 @@ void gp_site_key(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack);
 
 /* Merge devices of traces into a snapshot's device with the same allocations, and remove them. */
 void gp_join(struct gp_memory *m);
+/* Leave out the devices that are marked in DROP. */
+void gp_memory_drop_devices(struct gp_memory *m, const bool *drop);
+
+/* ---- outside.c ---- */
+
 /* What the driver gave to others than the allocator, into M->outside; the devices that told it go. */
 void gp_outside_find(struct gp_memory *m);
 

@@ -240,9 +240,10 @@ static void settle(struct replay *r)
     bool cut =
         r->s->issues[GP_Q_TRUNCATED].count > 0; /* then the history does not reach to the state at the end */
     bool same = true, any = false;
-    for (size_t i = 0; i < r->s->segments.n; i++) {
-        const struct gp_snapshot_segment *g = &r->s->segments.at[i];
-        if (g->device != d->number) continue;
+    size_t n;
+    const struct gp_snapshot_segment *segments = gp_snapshot_segments(r->s, d->number, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_snapshot_segment *g = &segments[i];
         any = true;
         d->reserved_end += g->total_size;
         for (size_t k = g->first_block; k < g->first_block + g->n_blocks; k++) {

@@ -232,6 +232,49 @@ static void begin(struct gp_builder *b, struct gp_snapshot *s)
     *gp_map_put(&b->stream_ids, 0, 0) = 0;
 }
 
+struct placed {
+    struct gp_snapshot_segment g;
+    size_t index;
+};
+
+static int by_device(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+    if (x->g.device != y->g.device) return x->g.device < y->g.device ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static void sort_segments(struct gp_snapshot *s)
+{
+    size_t n = s->segments.n, sorted = 1;
+    while (sorted < n && s->segments.at[sorted - 1].device <= s->segments.at[sorted].device) sorted++;
+    if (sorted >= n) return;
+    struct placed *all = gp_alloc(n * sizeof *all);
+    for (size_t i = 0; i < n; i++) all[i] = (struct placed){s->segments.at[i], i};
+    qsort(all, n, sizeof *all, by_device);
+    for (size_t i = 0; i < n; i++) s->segments.at[i] = all[i].g;
+    free(all);
+}
+
+/* The first segment of DEVICE or a later one. */
+static size_t first_segment(const struct gp_snapshot *s, int64_t device)
+{
+    size_t lo = 0, hi = s->segments.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (s->segments.at[mid].device < device) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+const struct gp_snapshot_segment *gp_snapshot_segments(const struct gp_snapshot *s, int32_t device, size_t *n)
+{
+    size_t first = first_segment(s, device);
+    *n = first_segment(s, (int64_t)device + 1) - first;
+    return *n ? &s->segments.at[first] : NULL;
+}
+
 /* Blocks follow each other in their segment; old files leave their addresses out. */
 static void place_blocks(struct gp_snapshot *s)
 {
@@ -274,6 +317,7 @@ static int judge(struct gp_builder *b, const struct gp_pickle_end *end, struct g
 {
     if (b->tops) {
         choose(b);
+        sort_segments(b->s);
         place_blocks(b->s);
         take_damage(b, end);
         return 0;

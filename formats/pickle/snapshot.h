@@ -115,8 +115,8 @@ struct gp_snapshot_settings {
 struct gp_snapshot {
     struct gp_strings strings;
     struct gp_snapshot_rows rows;
-    GP_VEC(struct gp_snapshot_trace) traces; /* by device */
-    GP_VEC(struct gp_snapshot_segment) segments;
+    GP_VEC(struct gp_snapshot_trace) traces;     /* by device */
+    GP_VEC(struct gp_snapshot_segment) segments; /* by device, otherwise as in the file */
     GP_VEC(struct gp_snapshot_block) blocks;
     GP_VEC(struct gp_snapshot_mark) marks;
     GP_VEC(struct gp_snapshot_frame) frames;
@@ -140,6 +140,9 @@ GP_MUST_CHECK int gp_snapshot_read(struct gp_snapshot *s, struct gp_input *in,
 GP_MUST_CHECK int gp_snapshot_read_memory(struct gp_snapshot *s, const void *data, size_t n,
                                           struct gp_err *err);
 void gp_snapshot_release(struct gp_snapshot *s);
+/* The segments of DEVICE, N of them. */
+const struct gp_snapshot_segment *gp_snapshot_segments(const struct gp_snapshot *s, int32_t device,
+                                                       size_t *n);
 /* A new entry with nothing in it, for those who make a history of something else: its index. */
 size_t gp_snapshot_add_row(struct gp_snapshot_rows *r);
 

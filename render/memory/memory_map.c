@@ -41,10 +41,10 @@ static void index_lives(struct map *p)
     }
 }
 
-static bool is_in(const struct gp_memory_pool *pool, const struct gp_snapshot_segment *g, int32_t device)
+static bool is_in(const struct gp_memory_pool *pool, const struct gp_snapshot_segment *g)
 {
-    return g->device == device && g->pool[0] == pool->id[0] && g->pool[1] == pool->id[1] &&
-           g->stream == pool->stream && g->large == pool->large && g->expandable == pool->expandable;
+    return g->pool[0] == pool->id[0] && g->pool[1] == pool->id[1] && g->stream == pool->stream &&
+           g->large == pool->large && g->expandable == pool->expandable;
 }
 
 /* ---- one box ---- */
@@ -187,9 +187,11 @@ static void put_pool(struct map *p, const struct gp_memory_pool *pool)
     put_caption(p, pool);
     gp_svg_begin(p->w, WIDTH, p->lines * LINE, "Blocks in the segments of a pool");
     gp_svg_attr(p->w, "class", "segments");
-    for (size_t i = 0; i < s->segments.n; i++) {
-        const struct gp_snapshot_segment *g = &s->segments.at[i];
-        if (!is_in(pool, g, p->d->number)) continue;
+    size_t n;
+    const struct gp_snapshot_segment *segments = gp_snapshot_segments(s, p->d->number, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_snapshot_segment *g = &segments[i];
+        if (!is_in(pool, g)) continue;
         for (size_t k = g->first_block; k < g->first_block + g->n_blocks; k++) add_block(p, &s->blocks.at[k]);
         flush(p);
         if (pool->segments < p->budget / 4 && p->at < p->whole) put_border(p);

@@ -131,6 +131,21 @@ def pickle_devices(n, path):
     snapshot([[alloc(1, i)] for i in range(n)], path)
 
 
+def pickle_segments(n, path):
+    """One on each stream, and beside it the driver's records of as many blocks, of which only the last is a segment."""
+    with open(path, "wb") as f:
+        pickle.dump({"device_traces": [], "segments": [
+            {"device": 0, "address": 1 << 40 | i << 21, "total_size": 1 << 20, "allocated_size": 0, "active_size": 0, "requested_size": 0,
+             "stream": i, "segment_type": "small", "segment_pool_id": (0, 0), "is_expandable": i % 2 == 1, "frames": [],
+             "blocks": [{"address": 1 << 40 | i << 21, "size": 1 << 20, "requested_size": 0, "state": "inactive", "frames": []}]}
+            for i in range(n)]}, f, 4)
+    with open(path + ".json", "w") as f:
+        json.dump({"traceEvents": [
+            {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": i, "args": {
+                "Bytes": 512, "Addr": 1 << 40 | (i << 21) + (0 if i == n - 1 else 1 << 20), "Device Type": 1, "Device Id": 0, "Memory": "Device"}}
+            for i in range(n)]}, f)
+
+
 def hatchet_devices(n, path):
     with open(path, "w") as f:
         json.dump([node("k%d" % i, 5, 1, i) for i in range(n)], f)
@@ -164,10 +179,11 @@ MEMORY = [["trace-memory", "-f", "json"], ["trace-memory", "-f", "html"], ["trac
 SHAPES = {f.__name__: (chrome(f), GPU) for f in (threads, groups, devices, streams, steps, names, processes)}
 SHAPES.update({f.__name__: (f, GPU) for f in (flood_names, flood_nsys, nsys_threads, hatchet_devices, hatchet_counts)})
 SHAPES.update({f.__name__: (f, MEMORY) for f in (flood_addr, pickle_devices)})
+SHAPES["pickle_segments"] = (pickle_segments, [["trace-memory", "-f", f, "@.json"] for f in ("json", "html")])
 
 
 def line_of(command, path):
-    return [os.path.join(os.environ["GP_BIN"], command[0]), "-q", "-o", path + ".out"] + [path if a == "@" else a for a in command[1:]] + [path]
+    return [os.path.join(os.environ["GP_BIN"], command[0]), "-q", "-o", path + ".out"] + [path + a[1:] if a.startswith("@") else a for a in command[1:]] + [path]
 
 
 def blocks(command, path):
