@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/metrics/launch_key.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
@@ -187,6 +188,15 @@ static void add_value(struct gp_metrics_stat *s, double *weights, double v, doub
     if (v > s->max) s->max = v;
 }
 
+/* How long the launch of ROW took; not a number where that is unknown or impossible. */
+static double time_of(const struct find *f, size_t row)
+{
+    uint32_t set = gp_get_set(&f->t->events[GP_METRIC], row);
+    if (f->time_of[set] == UINT32_MAX) return NAN;
+    double ns = gp_metric_values(f->t, row)[f->time_of[set]];
+    return ns > 0 && ns < (double)GP_DURATION_MOST ? ns : NAN;
+}
+
 static void add_row(struct find *f, size_t row, uint32_t group)
 {
     struct gp_metrics *m = f->m;
@@ -195,8 +205,8 @@ static void add_row(struct find *f, size_t row, uint32_t group)
     const struct gp_metric_set *set = &t->metric_sets.at[number];
     const double *v = gp_metric_values(t, row);
     struct gp_metrics_group *g = &m->groups.at[group];
-    double time = f->time_of[number] == UINT32_MAX ? NAN : v[f->time_of[number]];
-    bool timed = time > 0 && time < (double)GP_DURATION_MOST;
+    double time = time_of(f, row);
+    bool timed = !isnan(time);
     size_t n = m->columns.n;
     g->measured++;
     if (timed) g->time_ns = (g->time_ns < 0 ? 0 : g->time_ns) + (int64_t)(time + 0.5);
@@ -265,6 +275,14 @@ static int compare_places(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
+static void leave_out(struct gp_metrics *m, uint64_t count, uint64_t measured, int64_t time_ns)
+{
+    m->rest.rows++;
+    m->rest.count += count;
+    m->rest.measured += measured;
+    if (time_ns > 0) m->rest.time_ns = gp_add_saturated(m->rest.time_ns, time_ns);
+}
+
 /* A group for each of the first launches instead of those of kernels. */
 static void split_launches(struct find *f)
 {
@@ -273,10 +291,13 @@ static void split_launches(struct find *f)
     size_t n = 0;
     for (size_t row = 0; row < e->n; row++)
         if (f->m->group_of[row] != UINT32_MAX) rows[n++] = (struct place){sort_value(f, row), (uint32_t)row};
-    f->m->launches_measured = n;
     qsort(rows, n, sizeof *rows, compare_places);
     size_t kept = f->o->top && f->o->top < n ? f->o->top : n;
-    f->m->left_out = n - kept;
+    for (size_t i = kept; i < n; i++) {
+        double ns = time_of(f, rows[i].at);
+        leave_out(f->m, 1, 1, isnan(ns) ? -1 : (int64_t)(ns + 0.5));
+    }
+    f->m->launches_measured = n - kept; /* and those of the groups */
     f->m->groups.n = 0;
     for (size_t row = 0; row < e->n; row++) f->m->group_of[row] = UINT32_MAX;
     for (size_t i = 0; i < kept; i++) {
@@ -286,7 +307,6 @@ static void split_launches(struct find *f)
         f->m->groups.at[g].ordinal = gp_get_id(e, rows[i].at);
     }
     free(rows);
-    f->m->launches_measured = 0; /* counted again with the groups */
 }
 
 /* ---- order ---- */
@@ -327,10 +347,9 @@ static int sort_groups(struct gp_metrics *m, const struct gp_metrics_opts *o, si
     if (n) memcpy(m->groups.at, groups, n * sizeof *groups);
     free(m->stats);
     m->stats = stats;
-    if (o->top && n > o->top) {
-        m->left_out += n - o->top;
-        m->groups.n = o->top;
-    }
+    for (size_t g = o->top; o->top && g < n; g++)
+        leave_out(m, groups[g].count, groups[g].measured, groups[g].time_ns);
+    if (o->top && n > o->top) m->groups.n = o->top;
     renumber(m, places, n, rows);
     free(groups);
     free(places);
@@ -343,6 +362,20 @@ static void know_figures(struct gp_metrics *m)
     for (size_t i = 0; i < m->columns.n; i++) names[i] = gp_metrics_str(m, m->columns.at[i].name);
     gp_counters_init(&m->counters, names, m->columns.n);
     free(names);
+}
+
+static void read_counters(struct gp_metrics *m)
+{
+    double *v = gp_alloc((m->columns.n + 1) * sizeof *v);
+    for (size_t g = 0; g < m->groups.n; g++) {
+        struct gp_metrics_group *group = &m->groups.at[g];
+        for (size_t i = 0; i < m->columns.n; i++) {
+            bool whole = gp_metrics_stat(m, g, i)->n == group->measured;
+            v[i] = whole || m->columns.at[i].reduce != GP_REDUCE_SUM ? gp_metrics_usual(m, g, i) : NAN;
+        }
+        gp_counters_read(&m->counters, v, &group->counted);
+    }
+    free(v);
 }
 
 static void judge(struct gp_metrics *m, const struct gp_trace *t)
@@ -377,6 +410,7 @@ int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct g
         end_stats(&f);
         know_figures(m);
         failed = sort_groups(m, o, t->events[GP_METRIC].n, err);
+        if (!failed) read_counters(m);
     }
     gp_launch_keys_release(&f.keys);
     free(f.column_of);
@@ -384,17 +418,6 @@ int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct g
     free(f.weights);
     free(f.recorded_ns);
     return failed;
-}
-
-void gp_metrics_counted(const struct gp_metrics *m, size_t group, struct gp_counted *k)
-{
-    double *v = gp_alloc((m->columns.n + 1) * sizeof *v);
-    for (size_t i = 0; i < m->columns.n; i++) {
-        bool whole = gp_metrics_stat(m, group, i)->n == m->groups.at[group].measured;
-        v[i] = whole || m->columns.at[i].reduce != GP_REDUCE_SUM ? gp_metrics_usual(m, group, i) : NAN;
-    }
-    gp_counters_read(&m->counters, v, k);
-    free(v);
 }
 
 void gp_metrics_release(struct gp_metrics *m)

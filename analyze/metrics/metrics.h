@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/cost/counters.h"
+#include "analyze/result/field.h"
 #include "analyze/view/quality.h"
 #include "formats/base/err.h"
 #include "formats/metric.h"
@@ -56,6 +57,14 @@ struct gp_metrics_group {
     int64_t time_ns;         /* of the measured launches; -1 unknown */
     int64_t joined_ns;       /* of as many launches in another trace; -1 not known there */
     bool joined_by_mean;     /* which has another number of them */
+    struct gp_counted
+        counted; /* what the counters say of its measured launches: nothing of what some of them lack */
+};
+
+/* Groups beyond the top, so that they and the others are the whole. */
+struct gp_metrics_rest {
+    uint64_t rows, count, measured;
+    int64_t time_ns; /* where it is known */
 };
 
 struct gp_metrics {
@@ -70,7 +79,7 @@ struct gp_metrics {
     uint32_t passes;             /* the most that a launch was run */
     bool distorted;              /* the time between launches is meaningless */
     uint64_t launches, launches_measured; /* of kernels */
-    size_t left_out;                      /* groups beyond the top */
+    struct gp_metrics_rest rest;
     bool joined;
     GP_VEC(struct gp_loss) losses; /* with what and reason of STRINGS */
 };
@@ -99,7 +108,12 @@ static inline double gp_metrics_usual(const struct gp_metrics *m, size_t group, 
     const struct gp_metrics_stat *s = gp_metrics_stat(m, group, column);
     return m->columns.at[column].reduce == GP_REDUCE_SUM ? s->sum : s->mean;
 }
-/* What the counters of a group say, of its measured launches: nothing of what some of them lack. */
-void gp_metrics_counted(const struct gp_metrics *m, size_t group, struct gp_counted *k);
+
+/* For the getters of the records below. */
+struct gp_row_of gp_metrics_rows_of(const struct gp_metrics *m);
+extern const struct gp_record gp_metrics_columns, gp_metrics_losses; /* struct gp_metrics_column, gp_loss */
+extern const struct gp_record gp_metrics_groups,
+    gp_metrics_values;                          /* struct gp_metrics_group, gp_metrics_stat */
+extern const struct gp_record gp_metrics_rests; /* one struct gp_metrics_rest */
 
 #endif

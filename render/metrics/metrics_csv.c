@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 #include "formats/base/json_write.h"
-#include "render/metrics/metrics_tables.h"
 #include "render/report/report_csv.h"
 
 static const char *const reduces[] = {"sum", "mean", "max", "min"}; /* as in enum gp_metric_reduce */
@@ -25,39 +24,44 @@ static void put_text(struct gp_buf *b, const char *s)
     gp_report_csv_put(b, s, strlen(s));
 }
 
-static void put_group(struct gp_buf *b, const struct gp_metrics *m, size_t g)
+/* Of a group, what is one value in JSON. */
+static bool is_column(const struct gp_field *f)
 {
-    const struct gp_metrics_group *group = &m->groups.at[g];
-    struct gp_buf text = {0};
-    gp_metrics_put_name(&text, m, g);
-    gp_report_csv_put(b, gp_buf_str(&text), text.n);
-    gp_buf_putc(b, ',');
-    text.n = 0;
-    gp_metrics_put_config(&text, group);
-    put_text(b, gp_buf_str(&text));
-    gp_buf_putc(b, ',');
-    if (group->ordinal != GP_NO_ID) gp_buf_put_u64(b, group->ordinal);
-    gp_buf_putc(b, ',');
-    gp_buf_put_u64(b, group->count);
-    gp_buf_putc(b, ',');
-    gp_buf_put_u64(b, group->measured);
-    gp_buf_putc(b, ',');
-    if (group->time_ns >= 0) gp_buf_put_i64(b, group->time_ns);
-    if (m->joined) gp_buf_putc(b, ',');
-    if (m->joined && group->joined_ns >= 0) gp_buf_put_i64(b, group->joined_ns);
-    gp_buf_release(&text);
+    return f->type < GP_CELL_ANY && !(f->flags & GP_FIELD_TABLES);
 }
 
-static void put_head(struct gp_buf *b, const struct gp_metrics *m)
+static void put_group(struct gp_buf *b, const struct gp_metrics *m, size_t g)
 {
-    gp_buf_puts(b, "name,config,ordinal,count,measured,time_ns");
-    if (m->joined) gp_buf_puts(b, ",timing_ns");
+    struct gp_arena mem = {0};
+    struct gp_row_of of = gp_metrics_rows_of(m);
+    of.mem = &mem;
+    bool first = true;
+    for (size_t i = 0; i < gp_metrics_groups.n; i++) {
+        const struct gp_field *f = &gp_metrics_groups.fields[i];
+        if (!is_column(f)) continue;
+        const struct gp_cell c = gp_field_cell(f, &m->groups.at[g], &of);
+        if (!first) gp_buf_putc(b, ',');
+        gp_report_csv_cell(b, &c);
+        first = false;
+    }
+    gp_arena_release(&mem);
+}
+
+static void put_head(struct gp_buf *b)
+{
+    bool first = true;
+    for (size_t i = 0; i < gp_metrics_groups.n; i++) {
+        if (!is_column(&gp_metrics_groups.fields[i])) continue;
+        if (!first) gp_buf_putc(b, ',');
+        gp_buf_puts(b, gp_metrics_groups.fields[i].id);
+        first = false;
+    }
 }
 
 void gp_metrics_csv_long(struct gp_buf *b, const struct gp_metrics *m, int reduce)
 {
     struct gp_buf head = {0};
-    put_head(b, m);
+    put_head(b);
     gp_buf_puts(b, ",metric,unit,reduce,value\r\n");
     for (size_t g = 0; g < m->groups.n; g++) {
         head.n = 0;
@@ -82,7 +86,7 @@ void gp_metrics_csv_long(struct gp_buf *b, const struct gp_metrics *m, int reduc
 void gp_metrics_csv_wide(struct gp_buf *b, const struct gp_metrics *m, int reduce)
 {
     struct gp_buf text = {0};
-    put_head(b, m);
+    put_head(b);
     for (size_t c = 0; c < m->columns.n; c++)
         for (int k = 0; k < 4; k++) {
             if (!is_wanted(m, c, k, reduce)) continue;

@@ -80,8 +80,7 @@ static void collect(struct plot *p, const struct gp_ceilings *measured)
 {
     p->arith = GP_ARITH_NONE;
     for (size_t g = 0; g < p->m->groups.n && p->n < MOST; g++) {
-        struct gp_counted k;
-        gp_metrics_counted(p->m, g, &k);
+        const struct gp_counted k = p->m->groups.at[g].counted;
         const double bytes[LEVELS] = {k.dram_bytes, k.l2_bytes, k.l1_bytes};
         double s = (double)p->m->groups.at[g].time_ns / 1e9;
         struct point at = {.group = g, .flops_per_s = k.flops / s};

@@ -15,8 +15,6 @@
 void gp_metrics_report(struct gp_report *r, const struct gp_metrics *m, bool values);
 /* Append the name of group G as a person reads it: a demangled kernel. */
 void gp_metrics_put_name(struct gp_buf *b, const struct gp_metrics *m, size_t g);
-/* Append its grid and block: "grid 16x16, block 256"; nothing for ranges. */
-void gp_metrics_put_config(struct gp_buf *b, const struct gp_metrics_group *g);
 /* "GH100", or all chips of the trace; "" unknown. Borrowed from B. */
 const char *gp_metrics_chips(struct gp_buf *b, const struct gp_metrics *m);
 

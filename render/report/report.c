@@ -46,6 +46,12 @@ void gp_report_flag(struct gp_report_table *t, const char *id, unsigned flags)
         if (!strcmp(t->columns.at[i].id, id)) t->columns.at[i].flags |= (uint8_t)flags;
 }
 
+void gp_report_head(struct gp_report_table *t, const char *id, const char *heading)
+{
+    for (size_t i = 0; i < t->columns.n; i++)
+        if (!strcmp(t->columns.at[i].id, id)) t->columns.at[i].heading = heading;
+}
+
 /* ---- cells ---- */
 
 static struct gp_cell *next_cell(struct gp_report_table *t)

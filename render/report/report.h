@@ -70,6 +70,9 @@ void gp_report_column(struct gp_report_table *t, const char *id, const char *hea
 /* The column ID of T is shown as FLAGS say, besides its own. */
 void gp_report_flag(struct gp_report_table *t, const char *id, unsigned flags);
 
+/* The column ID of T has another heading than its own. */
+void gp_report_head(struct gp_report_table *t, const char *id, const char *heading);
+
 /* Append the next cell: of the column's type, which must be an integer for put and a real number for put_real. */
 void gp_report_put(struct gp_report_table *t, int64_t v);
 void gp_report_put_real(struct gp_report_table *t, double v);

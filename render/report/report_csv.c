@@ -55,7 +55,7 @@ void gp_report_csv_put(struct gp_buf *b, const char *s, size_t n)
     gp_buf_release(&clean);
 }
 
-static void put_cell(struct gp_buf *b, const struct gp_cell *c)
+void gp_report_csv_cell(struct gp_buf *b, const struct gp_cell *c)
 {
     if (c->none) return;
     switch ((enum gp_cell_type)c->type) {
@@ -128,7 +128,7 @@ void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t, cons
     for (size_t row = 0; row < rows; row++) {
         for (size_t c = 0; c < columns; c++) {
             if (c) gp_buf_putc(b, ',');
-            put_cell(b, gp_report_cell(t, row, c));
+            gp_report_csv_cell(b, gp_report_cell(t, row, c));
         }
         end_line(b, columns, note);
     }

@@ -4,6 +4,7 @@
 #include "analyze/compile/compile.h"
 #include "analyze/hta/hta.h"
 #include "analyze/memory/records.h"
+#include "analyze/metrics/metrics.h"
 #include "analyze/suggest/suggest.h"
 
 static const struct {
@@ -62,6 +63,10 @@ static const struct {
     {"trace-memory", &gp_memory_lifetimes},
     {"trace-memory", &gp_memory_outsiders},
     {"trace-memory", &gp_memory_series},
+    {"trace-metrics", &gp_metrics_columns},
+    {"trace-metrics", &gp_metrics_groups},
+    {"trace-metrics", &gp_metrics_rests},
+    {"trace-metrics", &gp_metrics_losses},
 };
 
 const struct gp_record *gp_schema_record(const char *tool, const char *id, size_t n)

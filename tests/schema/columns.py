@@ -15,6 +15,8 @@ def flat(row):
     for key, value in row.items():
         if isinstance(value, dict):
             out.update(('%s_%s' % (key, k), v) for k, v in flat(value).items())
+            # figures of counters: "dram__bytes.sum mean"
+            out.update(('%s %s' % (name, k), v) for name, f in value.items() if isinstance(f, dict) for k, v in f.items())
         else:
             out[key] = value
     return out

@@ -116,6 +116,16 @@ test_expect_success 'tables of the page of trace-compile, for every run' '
     head -n 20 wrong && test ! -s wrong && test "$(sort -u compared | grep -c " 1\$")" = 5
 '
 
+# Of trace-metrics, eight columns and four or three for each metric; and the page.
+test_expect_success 'tables of trace-metrics, by kernel, launch and range' '
+    for f in "$samples"/counters/step.trace "--per launch $samples/counters/step.trace" "--per range $samples/counters/range.trace" \
+        "--join $samples/counters/timing.trace $samples/counters/step.trace"; do
+        trace-metrics -q -f json -n 0 $f >report && trace-metrics -q -f csv --wide -n 0 $f >csv && trace-metrics -q -f html -n 0 $f >page || return 1
+        jq ".metrics | 8 + 3 * length + (map(select(.reduce == \"sum\")) | length) | \"\(.) columns\"" -r report >expect &&
+        columns report csv groups >out && test_cmp expect out && columns report "page#groups" groups >out && test "$(wc -l <out)" = 1 && cat out || return 1
+    done >counts && test "$(sort -u counts | tr "\n" " ")" = "7 columns 8 columns 9 columns "
+'
+
 test_expect_success 'the comparison finds a value, a null and a number of another kind' '
     echo "{\"rows\": [{\"a_ns\": 1.5, \"b\": null, \"c\": {\"d\": 2}, \"e\": true}]}" >report &&
     printf "a_ns,b,c_d,e\n1.5,,2,true\n" >csv && columns report csv rows >out && test "$(cat out)" = "4 columns" &&

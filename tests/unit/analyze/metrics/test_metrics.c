@@ -49,8 +49,7 @@ static void kernels(void **state)
     assert_int_equal(gp_metrics_stat(&m, 0, MM_READ)->n, 1); /* the other one is missing */
     check(gp_metrics_stat(&m, 0, MM_READ)->sum, 1000);
     check(gp_metrics_stat(&m, 0, MM_PCT)->mean, 25);
-    struct gp_counted k;
-    gp_metrics_counted(&m, 0, &k);
+    const struct gp_counted k = m.groups.at[0].counted;
     check(k.flops, 16e6);
     assert_int_equal(k.arith, GP_ARITH_BF16);
     check(k.peak_flops, 0.5e16); /* the counter is about sparse matrices */
@@ -69,7 +68,9 @@ static void ranges_and_launches(void **state)
     gp_metrics_release(&m);
     of(&m, &(struct gp_metrics_opts){.per = GP_METRICS_PER_LAUNCH, .top = 2, .sort = "dram__bytes_read"});
     assert_int_equal(m.groups.n, 2);
-    assert_int_equal(m.left_out, 3);
+    assert_int_equal(m.rest.rows, 3);
+    assert_int_equal(m.rest.time_ns, 9000); /* the shorter copy and both products */
+    assert_int_equal(m.launches_measured, 5);
     assert_int_equal(m.groups.at[0].ordinal, 2); /* the longer copy */
     assert_int_equal(m.groups.at[1].ordinal, 0);
     check(gp_metrics_stat(&m, 0, MM_READ)->sum, 40000);
