@@ -304,7 +304,7 @@ static const char *const verdicts[] = {
 static const struct gp_field oom_fields[] = {
     GP_MEMORY_DEVICE(AT(device)),
     {"since_begin_ns", "At", GP_CELL_NS, get_since_begin, 0, .help = "since the history begins",
-     .flags = GP_FIELD_TABLES},
+     .flags = GP_FIELD_TABLES | GP_FIELD_TIMED},
     {"time_ns", "Time", GP_CELL_NS, gp_member_i64, AT(time_ns), .help = "clock of the input",
      .flags = GP_COLUMN_RAW | GP_FIELD_SIGNED},
     {"requested_bytes", "Requested", GP_CELL_BYTES, gp_member_i64, AT(requested),

@@ -241,7 +241,7 @@ GP_GETTER(get_since)
         gp_buf_printf(&b, "step %u", (unsigned)h->since_step);
     else if (h->since_step != UINT32_MAX) put_step(&b, x, d->steps.at[h->since_step].name);
     else if (d->steps.n && h->since_ns < d->steps.at[0].begin_ns) gp_buf_puts(&b, "start");
-    else gp_scale_put(&b, GP_UNIT_NS, h->since_ns - d->begin_ns);
+    else if (!x->untimed) gp_scale_put(&b, GP_UNIT_NS, h->since_ns - d->begin_ns);
     gp_cell_take(c, &b, x);
 }
 

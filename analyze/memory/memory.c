@@ -115,6 +115,7 @@ static uint32_t wanted_position(const struct gp_memory *m, const struct gp_memor
 
 int gp_memory_finish(struct gp_memory *m, struct gp_err *err)
 {
+    m->untimed = gp_input_quality_untimed(m->inputs.at, m->inputs.n);
     for (size_t i = 0; i < m->devices.n; i++) replay(m, &m->devices.at[i]);
     for (size_t i = 0; i < m->sources.n; i++) drop_columns(m->sources.at[i]);
     for (size_t i = 0; i < m->devices.n; i++) {

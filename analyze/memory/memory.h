@@ -308,6 +308,7 @@ struct gp_memory {
     gp_memory_holders named;                 /* the same, holders of one name as one: stacks that end alike */
     GP_VEC(uint32_t) at_positions;           /* by device: where the holders are of */
     GP_VEC(struct gp_memory_outside) outside;
+    bool untimed; /* an input was measured kernel by kernel: no time that passed means anything */
     bool compared;
     int64_t base_bytes;                       /* held in the other run */
     GP_VEC(struct gp_memory_changed) changes; /* largest change first */

@@ -26,7 +26,7 @@ extern const struct gp_record gp_memory_fragments;
 
 static inline struct gp_row_of gp_memory_rows_of(const struct gp_memory_of *of)
 {
-    return (struct gp_row_of){.of = of, .strings = &of->m->strings};
+    return (struct gp_row_of){.of = of, .strings = &of->m->strings, .untimed = of->m->untimed};
 }
 
 struct gp_memory_rows {

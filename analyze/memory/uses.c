@@ -82,7 +82,7 @@ static void add_life(struct uses *u, const struct gp_memory_life *l)
         add_free(use_of(u, &u->ranges, &d->ranges, where), l);
         if (site->op) add_free(use_of(u, &u->operators, &d->operators, site->op), l);
     }
-    if (made && freed) add_lifetime(u, l);
+    if (made && freed && !u->m->untimed) add_lifetime(u, l);
 }
 
 static int most_first(const void *a, const void *b)
@@ -260,5 +260,5 @@ const struct gp_record gp_memory_lifetimes = {
     .title = "How long blocks live",
     GP_FIELDS(lifetime_fields),
     .size = sizeof(struct gp_memory_lifetime),
-    .note = "blocks that were allocated and freed, by how long they lived",
+    .note = "blocks that were allocated and freed, by how long they lived; none where times mean nothing",
 };

@@ -1,6 +1,7 @@
 #include "render/memory/memory_csv.h"
 
 #include "formats/base/buf.h"
+#include "formats/base/str.h"
 #include "render/report/report_csv.h"
 
 enum { CHUNK = 1 << 16 };
@@ -16,6 +17,17 @@ static void put_time(struct gp_buf *b, const struct gp_memory_device *d, uint32_
     int64_t ns = position > d->rows ? INT64_MIN : gp_memory_time(d, position);
     gp_buf_putc(b, ',');
     if (ns != INT64_MIN) gp_buf_put_i64(b, ns);
+}
+
+/* What the whole input is: the last column of every line, HEAD of the first. */
+static void end_line(struct gp_buf *b, const struct gp_memory *m, bool head)
+{
+    if (m->untimed) {
+        gp_buf_putc(b, ',');
+        if (head) gp_buf_puts(b, "note");
+        else gp_report_csv_put(b, GP_TEXT(GP_UNTIMED_TEXT));
+    }
+    gp_buf_puts(b, "\r\n");
 }
 
 static void put_life(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
@@ -42,7 +54,7 @@ static void put_life(struct gp_buf *b, const struct gp_memory *m, const struct g
     gp_buf_puts(b, gp_category_name(gp_memory_category(d, l, &recorded)));
     gp_buf_putc(b, ',');
     gp_buf_put_u64(b, l->site);
-    gp_buf_puts(b, "\r\n");
+    end_line(b, m, false);
 }
 
 static void flush(struct gp_output *out, struct gp_buf *b, size_t limit)
@@ -55,8 +67,8 @@ static void flush(struct gp_output *out, struct gp_buf *b, size_t limit)
 void gp_memory_csv_allocations(struct gp_output *out, const struct gp_memory *m)
 {
     struct gp_buf b = {0};
-    gp_buf_puts(&b,
-                "device,addr,bytes,requested_bytes,alloc_ns,free_ns,stream,step,range,op,category,stack\r\n");
+    gp_buf_puts(&b, "device,addr,bytes,requested_bytes,alloc_ns,free_ns,stream,step,range,op,category,stack");
+    end_line(&b, m, true);
     for (size_t i = 0; i < m->devices.n; i++) {
         const struct gp_memory_device *d = &m->devices.at[i];
         if (d->history == GP_HISTORY_SUMS) continue; /* no blocks are known */
@@ -87,7 +99,8 @@ static void put_frames(struct gp_buf *b, struct gp_buf *text, const struct gp_sn
 void gp_memory_csv_stacks(struct gp_output *out, const struct gp_memory *m)
 {
     struct gp_buf b = {0}, text = {0};
-    gp_buf_puts(&b, "device,stack,key,range,op,module,frames\r\n");
+    gp_buf_puts(&b, "device,stack,key,range,op,module,frames");
+    end_line(&b, m, true);
     for (size_t i = 0; i < m->devices.n; i++) {
         const struct gp_memory_device *d = &m->devices.at[i];
         for (size_t k = 0; k < d->sites.n; k++) {
@@ -99,7 +112,7 @@ void gp_memory_csv_stacks(struct gp_output *out, const struct gp_memory *m)
             put_sid(&b, m, site->op);
             put_sid(&b, m, site->module);
             put_frames(&b, &text, d->s, site->stack);
-            gp_buf_puts(&b, "\r\n");
+            end_line(&b, m, false);
             flush(out, &b, CHUNK);
         }
     }

@@ -45,7 +45,7 @@ static void write_csv(void *answer, struct gp_output *to)
     }
     gp_memory_report(&r, a->m, &(struct gp_memory_report_opts){.top = a->top, .verbose = true});
     const struct gp_report_table *t = gp_report_find(&r, a->table);
-    gp_report_csv_write(&b, t, NULL);
+    gp_report_csv_write(&b, t, a->m->untimed ? GP_UNTIMED_TEXT : NULL);
     a->empty = !t;
     gp_report_release(&r);
     gp_answer_put(to, &b);

@@ -178,9 +178,14 @@ static void put_peak_place(struct gp_buf *b, const struct gp_memory *m, const st
         if (d->history == GP_HISTORY_TAIL) gp_buf_puts(b, ", before the history begins");
         return;
     }
-    gp_buf_puts(b, ", ");
-    gp_scale_put(b, GP_UNIT_NS, d->peak_ns - (in_step ? d->steps.at[d->peak_step].begin_ns : d->begin_ns));
-    gp_buf_puts(b, in_step ? " into " : " into the history");
+    if (!m->untimed) {
+        gp_buf_puts(b, ", ");
+        gp_scale_put(b, GP_UNIT_NS,
+                     d->peak_ns - (in_step ? d->steps.at[d->peak_step].begin_ns : d->begin_ns));
+        gp_buf_puts(b, in_step ? " into " : " into the history");
+    } else if (in_step) {
+        gp_buf_puts(b, ", in ");
+    }
     if (in_step) gp_memory_step_put(b, m, d, d->peak_step);
     if (d->peak_span != GP_NO_SPAN &&
         (!in_step || d->spans.at[d->peak_span].name != d->steps.at[d->peak_step].name)) {

@@ -82,6 +82,20 @@ test_expect_success 'trace-compile: no time of a step' '
     test_must_fail grep "292 ms" text
 '
 
+test_expect_success 'trace-memory: what is held stays, and no time that passed is given' '
+    zcat "$samples"/memory/profile.json.gz | sed "1,/{/s/{/{\"metrics.distorted\": true,/" >distorted.json &&
+    trace-memory -f json "$samples"/memory/profile.json.gz | jq "[.devices, .holders, .ranges, .churn]" >expect &&
+    trace-memory -q -f json distorted.json >out && jq "[.devices, .holders, .ranges, .churn]" out >same && test_cmp expect same &&
+    jq -e ".lifetimes == [] and (.quality.issues | map(.kind) == [\"counters\"])" out &&
+    for f in text html; do trace-memory -q -v -f $f distorted.json >$f && says $f || return 1; done &&
+    test_must_fail grep -E "[0-9] [mnµ]?s into|How long blocks live" text && tr -s " \n" "  " <text | grep "reserved, in step 4, in Optimizer" &&
+    test_must_fail grep "How long blocks live" html &&
+    for t in holders ranges allocations stacks; do
+        trace-memory -q -f csv -t $t distorted.json | tr -d "\r" >csv && head -n 1 csv | grep ",note$" &&
+        test "$(grep -c "$said" csv)" -eq $(($(wc -l <csv) - 1)) || return 1
+    done
+'
+
 test_expect_success 'trace-convert keeps it: what it writes is such a trace, too' '
     for f in gpuprof chrome; do
         trace-convert -q --to $f "$counted" >copy && trace-hta -q -f json copy >out && all_null ".devices[].span_ns" || return 1
