@@ -201,6 +201,51 @@ static void test_an_hour_later(void **state)
     gp_watch_free(w);
 }
 
+static void ignore(void *ctx, const struct gp_digest *d, const struct gp_strings *names)
+{
+    (void)ctx, (void)d, (void)names;
+}
+
+/* A digest without steps. */
+static void send(struct gp_watch *w, int32_t rank, uint64_t seq, int64_t second)
+{
+    struct gp_strings names = {0};
+    gp_intern(&names, "", 0);
+    struct gp_digest d = {
+        .run = 1, .seq = seq, .merged = 1, .time_ns = second * SECOND, .member = {.key = {.rank = rank}}};
+    gp_watch_add(w, &d, &names, second * SECOND);
+    gp_strings_release(&names);
+}
+
+/* Where all places are taken, those go that were not heard for a minute; where there is room, nobody goes. Whose place was kept
+ * is seen by a digest that it sent before: it is late. */
+static void test_all_places_are_taken(void **state)
+{
+    (void)state;
+    enum { HALF = GP_WATCH_RANKS / 2 };
+    struct gp_watch *w = gp_watch_new_merging(ignore, NULL);
+    for (int32_t rank = 0; rank < HALF; rank++) send(w, rank, 1, 1);
+    for (int32_t rank = HALF; rank < GP_WATCH_RANKS; rank++) send(w, rank, 1, 50);
+    assert_int_equal(gp_watch_state(w).ranks, GP_WATCH_RANKS);
+    assert_int_equal(gp_watch_state(w).crowded, 0);
+    send(w, GP_WATCH_RANKS, 1, 58);
+    assert_int_equal(gp_watch_state(w).crowded, 1);
+    assert_int_equal(gp_watch_state(w).ranks, GP_WATCH_RANKS);
+    send(w, 0, 2, 59);
+    send(w, GP_WATCH_RANKS, 1, 63); /* the first half but rank 0 has been silent for 62 s */
+    assert_int_equal(gp_watch_state(w).crowded, 1);
+    assert_int_equal(gp_watch_state(w).ranks, HALF + 2);
+    send(w, 0, 2, 64);
+    assert_int_equal(gp_watch_state(w).late, 1);
+    send(w, 1, 1, 64);
+    assert_int_equal(gp_watch_state(w).late, 1);
+    assert_int_equal(gp_watch_state(w).ranks, HALF + 3);
+    send(w, HALF, 1, 200);
+    assert_int_equal(gp_watch_state(w).late, 2);
+    assert_int_equal(gp_watch_state(w).ranks, HALF + 3);
+    gp_watch_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +255,7 @@ int main(void)
         cmocka_unit_test(test_tree),
         cmocka_unit_test(test_node),
         cmocka_unit_test(test_an_hour_later),
+        cmocka_unit_test(test_all_places_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
