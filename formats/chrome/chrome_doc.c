@@ -136,15 +136,22 @@ static void resync(struct doc *d)
     }
 }
 
-/* Something between events that is not an event. */
+/* Something between events that is not an event, such as the rest of one with a brace too many. A bracket that begins in it
+ * does not end the events, unless it only seemed to begin one: an event ends with a brace before the bracket. */
 static void skip_garbage(struct doc *d)
 {
     const char *p = d->p;
+    size_t open = *p == '[';
     issue(d, GP_Q_SYNTAX, p);
     for (p++; p < d->end; p++) {
         const char *q;
         if (*p == '{' && *(q = gp_json_space(p + 1)) == '"' && q < d->end) break;
+        open += *p == '[';
         if (*p != ']') continue;
+        if (open && p[-1] != '}') {
+            open--;
+            continue;
+        }
         q = gp_json_space(p + 1);
         if (q >= d->end ? d->text->last : *q == '}' || *q == ',') break;
     }

@@ -576,6 +576,24 @@ static void chunks_do_not_change_the_result_of_sound_input(void **state)
 }
 
 /* Cut anywhere, the events before the cut are there. */
+/* An event with braces too many: its array "grid" does not end the events, the array after the last one does. */
+static void arrays_of_a_damaged_event_do_not_end_the_events(void **state)
+{
+    (void)state;
+#define SPAN "{\"ph\":\"X\",\"cat\":\"kernel\"," ROW ",\"dur\":9,\"name\":"
+    static const char text[] =
+        "{\"traceEvents\":[" SPAN "\"a\"}," SPAN
+        "\"b\",\"args\":{\"x\":{\"y\":{}}}}},\"grid\":[8,1,1],\"block\":[128,[1],1]}}," SPAN
+        "\"c\"}, garbage [,{}],\"seen\":\"yes\"}";
+    struct gp_trace t;
+    read_text(&t, text, sizeof text - 1, 1, GP_CHROME_CHUNK);
+    assert_int_equal(t.events[GP_GPU].n, 3);
+    assert_string_equal(gp_trace_str(&t, t.events[GP_GPU].name[2]), "c");
+    assert_int_equal(t.meta.n, 1);
+    assert_string_equal(gp_trace_str(&t, t.meta.at[0].key), "seen");
+    gp_trace_release(&t);
+}
+
 static void every_cut_gives_what_came_before(void **state)
 {
     (void)state;
@@ -676,6 +694,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_change_the_result),
         cmocka_unit_test(no_control_character_ends_an_event),
         cmocka_unit_test(chunks_do_not_change_the_result_of_sound_input),
+        cmocka_unit_test(arrays_of_a_damaged_event_do_not_end_the_events),
         cmocka_unit_test(every_cut_gives_what_came_before),
         cmocka_unit_test(hostile_input_takes_linear_time),
     };
