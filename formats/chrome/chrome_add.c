@@ -318,16 +318,16 @@ static void set_ids(const struct gp_chrome_parser *c, struct gp_events *e, size_
     gp_set_bytes(e, row, f->bytes);
 }
 
-/* The phase cell: the character if the table does not imply it, and the scope of an instant above it. */
+/* The phase cell: the character if the table does not imply it, the scope of an instant, and GP_PHASE_OLD_EXT. */
 static uint32_t phase_cell(const struct gp_chrome_fields *f)
 {
-    if (f->phase == 'X' && f->old_ext) return GP_PHASE_OLD_EXT;
+    uint32_t ext = f->old_ext ? GP_PHASE_OLD_EXT : 0;
     if (f->table == GP_MARK || f->table == GP_MEMORY) {
         uint32_t scope = f->scope == 'g' || f->scope == 'p' ? (uint32_t)f->scope << 8 : 0;
-        return (f->phase == 'i' ? 0 : (uint32_t)f->phase) | scope;
+        return ext | (f->phase == 'i' ? 0 : (uint32_t)f->phase) | scope;
     }
-    if (f->table == GP_COUNTER || f->phase == 'X') return 0;
-    return (uint32_t)f->phase;
+    if (f->table == GP_COUNTER) return 0;
+    return ext | (f->phase == 'X' ? 0 : (uint32_t)f->phase);
 }
 
 static size_t add_row(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_sid name)

@@ -48,6 +48,7 @@ static void add_span(struct pairing *p, uint32_t begin, int64_t end_ns, gp_sid e
     gp_set_cat(e, row, gp_get_cat(o, begin));
     gp_set_corr(e, row, gp_get_corr(o, begin));
     gp_set_ext(e, row, gp_get_ext(o, begin));
+    gp_set_phase(e, row, gp_get_phase(o, begin) & GP_PHASE_OLD_EXT);
     gp_set_bytes(e, row, gp_get_bytes(o, begin));
     gp_set_graph(e, row, gp_get_graph(o, begin));
     gp_set_node(e, row, gp_get_node(o, begin));
@@ -112,7 +113,7 @@ void gp_chrome_pair_spans(struct gp_trace *t, const struct gp_events *open, int6
     qsort(order, open->n, sizeof *order, compare);
     for (size_t i = 0; i < open->n; i++) {
         if (i && order[i].track != order[i - 1].track) end_track(&p);
-        if (gp_get_phase(open, order[i].row) == 'B') GP_VEC_PUSH(&p.stack, order[i].row);
+        if ((char)gp_get_phase(open, order[i].row) == 'B') GP_VEC_PUSH(&p.stack, order[i].row);
         else end_span(&p, order[i].row);
     }
     end_track(&p);

@@ -48,6 +48,23 @@ test_expect_success PYTHON 'the old name of External id comes back, beside the n
     trace2flame -q -f folded old.trace | grep "aten::mm;.*k 3000"
 '
 
+test_expect_success 'the old name of External id comes back whatever the phase of the event' '
+    cat >phases.json <<-\END &&
+	{"traceEvents": [
+	{"ph": "B", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "args": {"external id": 5}},
+	{"ph": "B", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "args": {"External id": 6}},
+	{"ph": "E", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 2},
+	{"ph": "E", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 9},
+	{"ph": "b", "cat": "request", "name": "r", "id": 3, "pid": 1, "tid": 1, "ts": 3, "args": {"external id": 7}},
+	{"ph": "i", "s": "g", "name": "here", "pid": 1, "tid": 1, "ts": 4, "args": {"external id": 8}}
+	]}
+	END
+    trace-convert phases.json >phases.trace && trace-convert --to chrome phases.trace >phases_back.json &&
+    jq -e "[.traceEvents[] | select(.args[\"external id\"] or .args[\"External id\"]) | [.name, .ph, .args[\"External id\"], .args[\"external id\"]]] | sort ==
+        [[\"aten::add\", \"X\", 6, null], [\"aten::mm\", \"X\", null, 5], [\"here\", \"i\", null, 8], [\"r\", \"b\", null, 7]]" phases_back.json &&
+    jq -e "[.traceEvents[] | select(.name == \"here\") | .s] == [\"g\"]" phases_back.json
+'
+
 # 20 MB of JSON that is not a trace: an object with one huge value, as other profilers write, and arrays of other things.
 test_expect_success PYTHON 'a large document that is not a trace is refused, however it comes' '
     python3 -c "
