@@ -24,6 +24,7 @@ struct gp_calibration {
     size_t strange; /* lines that were none of ours */
 };
 
+extern const struct gp_record gp_calibrated_devices; /* struct gp_figures of a struct gp_calibration */
 /* Room for N devices. */
 void gp_calibration_devices(struct gp_calibration *c, const int *ids, size_t n);
 /* A line about device I. Lines that cannot be read are counted. */

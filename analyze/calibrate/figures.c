@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/calibrate/calibration.h"
 #include "formats/base/num.h"
 
 const struct gp_figure_facts *gp_figure_facts(enum gp_figure f)
@@ -155,3 +156,184 @@ bool gp_figures_unfit(const struct gp_figures *f, char *why, size_t n)
     else return false;
     return true;
 }
+
+/* ---- fields ---- */
+
+GP_GETTER(get_chars)
+{
+    gp_cell_text(c, gp_member_at(row, f));
+}
+
+GP_GETTER(get_known_chars)
+{
+    get_chars(c, f, row, x);
+    c->none = !c->text_len;
+}
+
+/* Rates in whole bytes and operations per second; times in tenths of a nanosecond. */
+GP_GETTER(get_rate)
+{
+    double v = *(const double *)gp_member_at(row, f);
+    c->none = !(v > 0);
+    c->i = c->none ? 0 : llround(v);
+}
+
+GP_GETTER(get_tenths)
+{
+    double v = *(const double *)gp_member_at(row, f);
+    c->none = !(v > 0);
+    c->d = c->none ? 0 : round(v * 10) / 10;
+}
+
+static const struct gp_field missing_fields[] = {
+    {"name", NULL, GP_CELL_TEXT, get_chars, offsetof(struct gp_missing, name), .help = "of the figure"},
+    {"reason", NULL, GP_CELL_TEXT, get_chars, offsetof(struct gp_missing, why),
+     .help = "why it is not known"},
+};
+const struct gp_record gp_missing_rows = {"missing", NULL, GP_FIELDS(missing_fields),
+                                          sizeof(struct gp_missing), .note = "what could not be measured"};
+
+#define VALUE(id)  offsetof(struct gp_figures, value) + (id) * sizeof(double)
+#define FACT(name) GP_FACT_##name * sizeof(int64_t)
+#define FIELD_BYTES(id, path, words)                                                                         \
+    {                                                                                                        \
+        path, NULL, GP_CELL_COUNT, get_rate, VALUE(id), .help = words, .flags = GP_FIELD_OPTIONAL            \
+    }
+#define FIELD_NS(id, path, words)                                                                            \
+    {                                                                                                        \
+        path, NULL, GP_CELL_NS_REAL, get_tenths, VALUE(id), .help = words, .flags = GP_FIELD_OPTIONAL        \
+    }
+
+static const struct gp_field product_fields[] = {
+#define X(id, name, path, words, unit) FIELD_BYTES(id, name, "of products of that type"),
+    GP_FIGURES_OF_PRODUCTS(X)
+#undef X
+};
+static const struct gp_record products = {"flops_per_s", NULL, GP_FIELDS(product_fields),
+                                          sizeof(struct gp_figures),
+                                          .note = "of large matrix products, by input type"};
+
+GP_GETTER(get_products)
+{
+    const struct gp_figures *k = row;
+    c->none = true;
+    for (int i = 0; i < GP_FIGURE_COUNT; i++)
+        c->none &= !(k->value[i] > 0 && gp_figure_facts((enum gp_figure)i)->unit == GP_FIGURE_FLOPS);
+    c->at = row;
+}
+
+/* Thousandths. */
+GP_GETTER(get_milli)
+{
+    int64_t v = *(const int64_t *)gp_member_at(row, f);
+    c->none = v < 0;
+    c->d = (double)v / 1000;
+}
+
+GP_GETTER(get_yes)
+{
+    gp_member_known_i64(c, f, row, x);
+    c->i = c->i > 0;
+}
+
+static const struct gp_field state_fields[] = {
+    {"sm_mhz", NULL, GP_CELL_COUNT, gp_member_known_i64, FACT(sm_mhz), .flags = GP_FIELD_OPTIONAL},
+    {"memory_mhz", NULL, GP_CELL_COUNT, gp_member_known_i64, FACT(memory_mhz), .flags = GP_FIELD_OPTIONAL},
+    {"power_w", NULL, GP_CELL_REAL, get_milli, FACT(power_mw), .flags = GP_FIELD_OPTIONAL},
+    {"temperature_c", NULL, GP_CELL_COUNT, gp_member_known_i64, FACT(temperature_c),
+     .flags = GP_FIELD_OPTIONAL},
+};
+static const struct gp_record state = {"state", NULL, GP_FIELDS(state_fields), sizeof(int64_t[GP_FACT_COUNT]),
+                                       .note = NULL};
+#define STATE(member)                                                                                        \
+    {                                                                                                        \
+        .type = GP_CELL_PART, .at = offsetof(struct gp_figures, member), .rows = &state                      \
+    }
+
+static const struct gp_field sustained_fields[] = {
+    FIELD_BYTES(GP_FIGURE_SUSTAINED_BF16, "bf16_flops_per_s", "the rate of the last third"),
+    STATE(soaked),
+};
+static const struct gp_record sustained = {"sustained", NULL, GP_FIELDS(sustained_fields),
+                                           sizeof(struct gp_figures),
+                                           .note = "under load for 10 s, and the device's state at its end"};
+
+GP_GETTER(get_sustained)
+{
+    c->none = !(((const struct gp_figures *)row)->value[GP_FIGURE_SUSTAINED_BF16] > 0);
+    c->at = row;
+}
+
+GP_GETTER(get_l2_bytes)
+{
+    c->i = ((const struct gp_figures *)row)->fact[GP_FACT_l2_bytes];
+    c->none = c->i <= 0;
+}
+
+static const struct gp_field figure_fields[] = {
+    {"device", NULL, GP_CELL_TEXT, get_chars, offsetof(struct gp_figures, device), .help = "for people"},
+#define X(id, name, path, words, unit) FIELD_##unit(id, path, words),
+    GP_FIGURES_OF_MEMORY(X) GP_FIGURES_OF_LINKS(X)
+#undef X
+        {"l2_bytes", NULL, GP_CELL_BYTES, get_l2_bytes, 0, .help = "size of the L2 cache",
+         .flags = GP_FIELD_OPTIONAL},
+    {"flops_per_s", NULL, GP_CELL_ROW, get_products, 0, .flags = GP_FIELD_OPTIONAL, .rows = &products},
+    {"sustained", NULL, GP_CELL_ROW, get_sustained, 0, .flags = GP_FIELD_OPTIONAL, .rows = &sustained},
+};
+const struct gp_record gp_figure_members = {"figures", NULL, GP_FIELDS(figure_fields),
+                                            sizeof(struct gp_figures),
+                                            .note = "what a device was measured to do"};
+
+GP_GETTER(get_method)
+{
+    gp_cell_text(c, f->words[((const struct gp_calibration *)x->of)->full]);
+}
+
+GP_GETTER(get_inputs)
+{
+    gp_cell_text(c, f->words[0]);
+}
+
+#define OF_FACT(name) offsetof(struct gp_figures, fact) + FACT(name)
+static const char *const methods[] = {"quick", "full", NULL};
+static const char *const inputs[] = {"random", NULL};
+static const struct gp_field condition_fields[] = {
+    {"method", NULL, GP_CELL_TEXT, get_method, 0, .words = methods},
+    {"inputs", NULL, GP_CELL_TEXT, get_inputs, 0, .help = "of matrix products", .words = inputs},
+    {"driver", NULL, GP_CELL_TEXT, get_known_chars, offsetof(struct gp_figures, driver),
+     .flags = GP_FIELD_OPTIONAL},
+    {"power_limit_w", NULL, GP_CELL_REAL, get_milli, OF_FACT(power_limit_mw), .flags = GP_FIELD_OPTIONAL},
+    {"ecc", NULL, GP_CELL_BOOL, get_yes, OF_FACT(ecc), .flags = GP_FIELD_OPTIONAL},
+    {"mig", NULL, GP_CELL_BOOL, get_yes, OF_FACT(mig), .flags = GP_FIELD_OPTIONAL},
+    {"users", NULL, GP_CELL_COUNT, gp_member_known_i64, OF_FACT(users),
+     .help = "other processes on the device", .flags = GP_FIELD_OPTIONAL},
+    STATE(fact),
+};
+const struct gp_record gp_figure_conditions = {
+    "conditions", NULL, GP_FIELDS(condition_fields), sizeof(struct gp_figures),
+    .note = "how it was measured; clocks, power and temperature at the start"};
+
+/* ---- devices ---- */
+
+GP_GETTER(get_index)
+{
+    const struct gp_calibration *all = x->of;
+    c->i = all->ids[(const struct gp_figures *)row - all->devices];
+}
+
+GP_GETTER(get_missing)
+{
+    gp_member_rows(c, f, row, x);
+    c->none = !c->text_len;
+}
+
+static const struct gp_field device_fields[] = {
+    {"index", NULL, GP_CELL_ID, get_index, 0, .help = "as CUDA counts"},
+    {.type = GP_CELL_PART, .rows = &gp_figure_members},
+    {"conditions", NULL, GP_CELL_ROW, gp_member_row, 0, .rows = &gp_figure_conditions},
+    {"missing", NULL, GP_CELL_ROWS, get_missing, offsetof(struct gp_figures, missing),
+     .flags = GP_FIELD_OPTIONAL, .rows = &gp_missing_rows},
+};
+const struct gp_record gp_calibrated_devices = {
+    "devices", NULL, GP_FIELDS(device_fields), sizeof(struct gp_figures),
+    .note = "one of several devices; the members above are then their medians"};

@@ -13,31 +13,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "analyze/result/field.h"
 #include "formats/base/err.h"
 #include "formats/base/vec.h"
 
 /* X(enum, name in lines, path in documents, words, unit). The best result counts, as whatever disturbs makes them worse: the
- * highest rate, the shortest time. Of what is sustained it is the median. */
-#define GP_FIGURES(X)                                                                                        \
+ * highest rate, the shortest time. Of what is sustained it is the median. Those of matrix products are members of an object,
+ * with their name in lines. */
+#define GP_FIGURES_OF_MEMORY(X)                                                                              \
     X(GP_FIGURE_MEMORY_COPY, "memory_copy", "memory_bytes_per_s", "memory, copy", BYTES)                     \
     X(GP_FIGURE_MEMORY_READ, "memory_read", "memory_read_bytes_per_s", "memory, read", BYTES)                \
     X(GP_FIGURE_MEMORY_WRITE, "memory_write", "memory_write_bytes_per_s", "memory, write", BYTES)            \
-    X(GP_FIGURE_L2, "l2", "l2_bytes_per_s", "L2 cache, read", BYTES)                                         \
+    X(GP_FIGURE_L2, "l2", "l2_bytes_per_s", "L2 cache, read", BYTES)
+#define GP_FIGURES_OF_PRODUCTS(X)                                                                            \
     X(GP_FIGURE_FP64, "fp64", "flops_per_s.fp64", "fp64", FLOPS)                                             \
     X(GP_FIGURE_FP32, "fp32", "flops_per_s.fp32", "fp32", FLOPS)                                             \
     X(GP_FIGURE_TF32, "tf32", "flops_per_s.tf32", "tf32", FLOPS)                                             \
     X(GP_FIGURE_FP16, "fp16", "flops_per_s.fp16", "fp16", FLOPS)                                             \
     X(GP_FIGURE_BF16, "bf16", "flops_per_s.bf16", "bf16", FLOPS)                                             \
     X(GP_FIGURE_FP8, "fp8", "flops_per_s.fp8", "fp8", FLOPS)                                                 \
-    X(GP_FIGURE_INT8, "int8", "flops_per_s.int8", "int8", FLOPS)                                             \
-    X(GP_FIGURE_SUSTAINED_BF16, "sustained_bf16", "sustained.bf16_flops_per_s", "bf16, sustained",           \
-      FLOPS_MEDIAN)                                                                                          \
+    X(GP_FIGURE_INT8, "int8", "flops_per_s.int8", "int8", FLOPS)
+#define GP_FIGURES_OF_LINKS(X)                                                                               \
     X(GP_FIGURE_H2D, "h2d", "h2d_bytes_per_s", "host to device", BYTES)                                      \
     X(GP_FIGURE_D2H, "d2h", "d2h_bytes_per_s", "device to host", BYTES)                                      \
     X(GP_FIGURE_BOTH, "both", "h2d_d2h_bytes_per_s", "both ways at once", BYTES)                             \
     X(GP_FIGURE_LAUNCH, "launch", "launch_ns", "launch, on the host", NS)                                    \
     X(GP_FIGURE_LAUNCH_INTERVAL, "launch_interval", "launch_interval_ns", "launch to launch", NS)            \
     X(GP_FIGURE_GRAPH_KERNEL, "graph_kernel", "graph_kernel_ns", "kernel of a graph", NS)
+#define GP_FIGURES(X)                                                                                        \
+    GP_FIGURES_OF_MEMORY(X)                                                                                  \
+    GP_FIGURES_OF_PRODUCTS(X)                                                                                \
+    X(GP_FIGURE_SUSTAINED_BF16, "sustained_bf16", "sustained.bf16_flops_per_s", "bf16, sustained",           \
+      FLOPS_MEDIAN)                                                                                          \
+    GP_FIGURES_OF_LINKS(X)
 
 enum gp_figure {
 #define X(id, name, path, words, unit) id,
@@ -88,6 +96,7 @@ double gp_samples_quantile(struct gp_samples *s, double part);
 struct gp_missing {
     char name[24], why[200];
 };
+extern const struct gp_record gp_missing_rows;
 
 /* One device; zeroed is empty. */
 struct gp_figures {
@@ -98,6 +107,8 @@ struct gp_figures {
     bool soaking, ended; /* the program reached its soak; its last line */
     struct gp_samples samples[GP_FIGURE_COUNT], facts[GP_FACT_COUNT], soak_facts[GP_FACT_COUNT];
 };
+extern const struct gp_record gp_figure_members;    /* one: what was measured */
+extern const struct gp_record gp_figure_conditions; /* one: how; of a struct gp_calibration */
 
 /* Take in a line that begins with "figure", "fact" or "missing". Names that are not known are left out: a bench program of a
  * later version may know more. -1 with ERR for a line that is none. */

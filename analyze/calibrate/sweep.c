@@ -10,10 +10,11 @@
 
 enum { FLAT = 2 }; /* times of the smallest size: up to there the launch bounds a call */
 
+static const char *const regimes[] = {"launch", "cache", "memory", "compute", "unknown", NULL};
+
 const char *gp_sweep_regime_name(enum gp_sweep_regime r)
 {
-    static const char *const names[] = {"launch", "cache", "memory", "compute", "unknown"};
-    return names[r];
+    return regimes[r];
 }
 
 /* ---- lines ---- */
@@ -230,3 +231,95 @@ int gp_sweep_sizes(const char *text, uint64_t sizes[GP_SWEEP_SIZES], struct gp_e
     }
     return n;
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_sweep_point, member)
+
+/* A time in tenths of a nanosecond. */
+GP_GETTER(get_tenths)
+{
+    gp_cell_real(c, round(*(const double *)gp_member_at(row, f) * 10) / 10);
+}
+
+/* An amount per second. */
+GP_GETTER(get_rate)
+{
+    c->i = llround((double)*(const uint64_t *)gp_member_at(row, f) /
+                   ((const struct gp_sweep_point *)row)->ns * 1e9);
+}
+
+GP_GETTER(get_repeats)
+{
+    c->i = (int64_t)((const struct gp_sweep_point *)row)->repeats;
+}
+
+/* A share of a ceiling, of which four digits count. */
+GP_GETTER(get_part)
+{
+    gp_member_positive_double(c, f, row, x);
+    c->d = round(c->d * 1e4) / 1e4;
+}
+
+GP_GETTER(get_regime)
+{
+    gp_cell_text(c, gp_sweep_regime_name(*(const enum gp_sweep_regime *)gp_member_at(row, f)));
+}
+
+static const struct gp_field point_fields[] = {
+    {"elements", NULL, GP_CELL_COUNT, gp_member_u64, AT(elements),
+     .help = "of the result; softmax and layernorm have rows of 1,024, transpose and matmul are squares"},
+    {"bytes", NULL, GP_CELL_BYTES, gp_member_u64, AT(bytes), .help = "read and written at least"},
+    {"flops", NULL, GP_CELL_COUNT, gp_member_u64, AT(flops), .help = "a function counts as one"},
+    {"ns", NULL, GP_CELL_NS_REAL, get_tenths, AT(ns), .help = "median of a call, launched back to back"},
+    {"low_ns", NULL, GP_CELL_NS_REAL, get_tenths, AT(low_ns), .help = "a quarter of the calls take less"},
+    {"high_ns", NULL, GP_CELL_NS_REAL, get_tenths, AT(high_ns), .help = "three quarters take less"},
+    {"repeats", NULL, GP_CELL_COUNT, get_repeats, 0, .help = "calls that were measured"},
+    {"bytes_per_s", NULL, GP_CELL_COUNT, get_rate, AT(bytes), .help = "by the median"},
+    {"flops_per_s", NULL, GP_CELL_COUNT, get_rate, AT(flops), .help = "by the median"},
+    {"memory_share", NULL, GP_CELL_REAL, get_part, AT(memory_share),
+     .help = "of memory_bytes_per_s; above 1 in the cache", .flags = GP_FIELD_NULL},
+    {"compute_share", NULL, GP_CELL_REAL, get_part, AT(compute_share),
+     .help = "of flops_per_s of its type, fp32 for all but matmul", .flags = GP_FIELD_NULL},
+    {"regime", NULL, GP_CELL_TEXT, get_regime, AT(regime), .help = "what bounds a call", .words = regimes},
+};
+#undef AT
+static const struct gp_record points = {"points", NULL, GP_FIELDS(point_fields),
+                                        sizeof(struct gp_sweep_point), .note = "one size"};
+
+#define AT(member) offsetof(struct gp_sweep_border, member)
+GP_GETTER(get_elements)
+{
+    c->i = llround(*(const double *)gp_member_at(row, f));
+}
+
+static const struct gp_field border_fields[] = {
+    {"below", NULL, GP_CELL_TEXT, get_regime, AT(below), .words = regimes},
+    {"above", NULL, GP_CELL_TEXT, get_regime, AT(above), .words = regimes},
+    {"from", NULL, GP_CELL_COUNT, gp_member_u64, AT(from), .help = "the last measured size below"},
+    {"to", NULL, GP_CELL_COUNT, gp_member_u64, AT(to), .help = "the first one above"},
+    {"elements", NULL, GP_CELL_COUNT, get_elements, AT(elements),
+     .help = "between them: where a call takes twice as long as the smallest, or the middle of both"},
+};
+#undef AT
+static const struct gp_record borders = {"borders", NULL, GP_FIELDS(border_fields),
+                                         sizeof(struct gp_sweep_border),
+                                         .note = "where another thing begins to bound"};
+
+#define AT(member) offsetof(struct gp_sweep_op, member)
+GP_GETTER(get_chars)
+{
+    gp_cell_text(c, gp_member_at(row, f));
+}
+
+static const struct gp_field op_fields[] = {
+    {"op", NULL, GP_CELL_TEXT, get_chars, AT(name),
+     .help = "copy, fill, add, exp, cos, sum, softmax, layernorm, transpose, matmul"},
+    {"type", NULL, GP_CELL_TEXT, get_chars, AT(type), .help = "of the elements: fp32, fp16, bf16, ..."},
+    {"points", NULL, GP_CELL_ROWS, gp_member_rows, AT(points), .help = "by elements", .rows = &points},
+    {"borders", NULL, GP_CELL_ROWS, gp_member_rows, AT(borders), .help = "between points, by elements",
+     .rows = &borders},
+};
+#undef AT
+const struct gp_record gp_sweep_ops = {"sweeps", NULL, GP_FIELDS(op_fields), sizeof(struct gp_sweep_op),
+                                       .note = "an operation over its sizes"};

@@ -49,6 +49,7 @@ struct gp_sweep_op {
     GP_VEC(struct gp_sweep_point) points; /* by elements */
     GP_VEC(struct gp_sweep_border) borders;
 };
+extern const struct gp_record gp_sweep_ops;
 
 struct gp_sweep {
     GP_VEC(struct gp_sweep_op) ops;

@@ -1,6 +1,7 @@
 #include "render/schema/records.h"
 
 #include <string.h>
+#include "analyze/calibrate/calibration.h"
 #include "analyze/compile/compile.h"
 #include "analyze/hta/hta.h"
 #include "analyze/memory/records.h"
@@ -67,6 +68,12 @@ static const struct {
     {"trace-metrics", &gp_metrics_groups},
     {"trace-metrics", &gp_metrics_rests},
     {"trace-metrics", &gp_metrics_losses},
+    {"ceilings", &gp_missing_rows},
+    {"ceilings", &gp_calibrated_devices},
+    {"sweep", &gp_figure_members},
+    {"sweep", &gp_figure_conditions},
+    {"sweep", &gp_sweep_ops},
+    {"sweep", &gp_missing_rows},
 };
 
 const struct gp_record *gp_schema_record(const char *tool, const char *id, size_t n)

@@ -93,6 +93,8 @@ test_expect_success 'two devices: a list, copies between them, siblings' '
     MOCK_DEVICE=two gpuprof-measure -q --calibrate --device 1 -o one.json >table && jq -e "has(\"devices\") | not" one.json
 '
 
+test_expect_success JSONSCHEMA 'its document is as described, too' 'in_schema ceilings.schema.json two.json'
+
 test_expect_success 'what cannot be measured is left out, with the reason' '
     MOCK_DEVICE=no-fp8 gpuprof-measure -q --calibrate -o no.json >table &&
     jq -e "(.flops_per_s | has(\"fp8\") | not) and .flops_per_s.bf16 > 0" no.json &&
