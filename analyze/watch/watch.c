@@ -9,12 +9,6 @@ static const int64_t FORGET_NS = INT64_C(3600000000000), GAP_MOST_NS = INT64_C(6
 /* Sums over the digests between two comparisons: 2^12 times of at most 2^50. */
 _Static_assert(GP_DIGEST_MERGED <= 1 << 12, "sums of times do not overflow");
 
-const char *gp_watch_kind_name(enum gp_watch_kind kind)
-{
-    static const char *const names[] = {"slow", "recovered", "changed", "silent", "back", "all_slower"};
-    return names[kind];
-}
-
 struct gp_watch *gp_watch_new(gp_watch_event_fn *on_event, void *ctx)
 {
     struct gp_watch *w = gp_zalloc(sizeof *w);

@@ -11,6 +11,7 @@
 #define GP_ANALYZE_WATCH_H
 
 #include "analyze/fleet/slow.h"
+#include "analyze/result/field.h"
 #include "analyze/watch/digest.h"
 
 #define GP_WATCH_EVERY_NS INT64_C(5000000000)
@@ -38,6 +39,7 @@ struct gp_watch_event {
     const char *cause; /* a name of gp_slow_cause or, of ALL_SLOWER, of gp_fleet_metric; NULL: none */
     const char *text;
 };
+extern const struct gp_record gp_watch_events; /* what a line of JSON has of one */
 typedef void gp_watch_event_fn(void *ctx, const struct gp_watch_event *e);
 
 /* Ten seconds. */

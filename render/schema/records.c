@@ -5,6 +5,7 @@
 #include "analyze/compile/compile.h"
 #include "analyze/hta/hta.h"
 #include "analyze/memory/records.h"
+#include "analyze/watch/watch.h"
 #include "analyze/metrics/metrics.h"
 #include "analyze/suggest/suggest.h"
 
@@ -51,6 +52,7 @@ static const struct {
     {"trace-suggest", &gp_suggest_regime},
     {"trace-suggest", &gp_suggest_kernels},
     {"trace-suggest", &gp_suggest_operators},
+    {"trace-fleet", &gp_watch_events},
     {"trace-memory", &gp_memory_device_rows},
     {"trace-memory", &gp_memory_holder_rows},
     {"trace-memory", &gp_memory_changes},

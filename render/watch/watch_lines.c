@@ -6,39 +6,29 @@
 #include "formats/base/utf8.h"
 #include "formats/openmetrics.h"
 
-static void put_text(struct gp_buf *b, const char *key, const char *text)
+static void put_value(struct gp_buf *b, const struct gp_cell *c)
 {
-    gp_buf_printf(b, ",\"%s\":", key);
-    if (text) gp_json_put_string(b, text, strlen(text));
-    else gp_buf_puts(b, "null");
-}
-
-static void put_number(struct gp_buf *b, const char *key, int64_t v, bool known)
-{
-    if (known) gp_buf_printf(b, ",\"%s\":%" PRId64, key, v);
-    else gp_buf_printf(b, ",\"%s\":null", key);
+    if (c->none) gp_buf_puts(b, "null");
+    else if (c->type == GP_CELL_NAME || c->type == GP_CELL_TEXT) gp_json_put_string(b, c->text, c->text_len);
+    else gp_buf_put_i64(b, c->i);
 }
 
 void gp_watch_line(struct gp_buf *b, const struct gp_watch_event *e, bool json)
 {
-    const struct gp_slow *s = e->slow;
+    const struct gp_row_of of = {.of = NULL};
     if (!json) {
         gp_buf_printf(b, "+%" PRId64 " s  ", e->time_ns / 1000000000);
         gp_utf8_clean(b, e->text, strlen(e->text));
         gp_buf_putc(b, '\n');
         return;
     }
-    gp_buf_printf(b, "{\"schema\":\"gpuprof/trace-fleet/1\",\"event\":\"%s\",\"time_ns\":%" PRId64,
-                  gp_watch_kind_name(e->kind), e->time_ns);
-    put_number(b, "rank", e->rank, e->rank >= 0);
-    put_number(b, "ranks", e->ranks, true);
-    put_text(b, "what", s ? gp_slow_what_name(s->what) : NULL);
-    put_text(b, "cause", e->cause);
-    put_number(b, "own_ns", s ? s->ns : 0, s != NULL);
-    put_number(b, "usual_ns", s ? s->median_ns : 0, s != NULL);
-    put_number(b, "cause_ns", s ? s->cause_ns : 0, s != NULL);
-    put_text(b, "kernel", e->kernel);
-    put_text(b, "text", e->text);
+    gp_buf_puts(b, "{\"schema\":\"gpuprof/trace-fleet/1\"");
+    for (size_t i = 0; i < gp_watch_events.n; i++) {
+        const struct gp_field *f = &gp_watch_events.fields[i];
+        struct gp_cell c = gp_field_cell(f, e, &of);
+        gp_buf_printf(b, ",\"%s\":", f->id);
+        put_value(b, &c);
+    }
     gp_buf_puts(b, "}\n");
 }
 
