@@ -144,7 +144,7 @@ int gp_inject_attach(bool late);
 /* Call TELL for each device that the driver shows this process; for none if CUDA is not up. */
 void gp_inject_devices(void (*tell)(const struct gp_wire_device *device));
 
-/* ---- tracer.c: everything that calls CUPTI ---- */
+/* ---- tracer*.c: everything that calls CUPTI ---- */
 
 struct gp_tracer_opts {
     enum gp_api_level api;

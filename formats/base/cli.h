@@ -97,12 +97,11 @@ struct gp_tool {
     const struct gp_option *options;
     const char *(*format_name)(size_t i); /* the formats of its output, the default first, then NULL */
     int min_operands, max_operands;       /* max -1: any number */
-    bool stdin_default;        /* no operand means standard input; a terminal there is then a usage error */
-    const char *inputs_option; /* names inputs, too: where it is given, there may be no operands */
-    bool stop_at_operand;      /* options end at the first operand (gpuprof-collect CMD ARG...) */
-    int error_status;          /* status of a usage error; 0 means GP_EXIT_ERROR */
-    const char *const
-        *aliases; /* long names, and -x, that only another program has, NULL at the end; NULL: none */
+    bool stdin_default;         /* no operand means standard input; a terminal there is then a usage error */
+    const char *inputs_option;  /* names inputs, too: where it is given, there may be no operands */
+    bool stop_at_operand;       /* options end at the first operand (gpuprof-collect CMD ARG...) */
+    int error_status;           /* status of a usage error; 0 means GP_EXIT_ERROR */
+    const char *const *aliases; /* "--name", "-x": options of another program, NULL at the end; NULL: none */
     /* filled by gp_cli_parse */
     const char *const *args; /* the operands */
     int nargs;

@@ -1,0 +1,397 @@
+#include "collect/inject/tracer_priv.h"
+
+#include <string.h>
+#include "collect/records.h"
+#include "formats/base/str.h"
+
+enum { MAX_CBID = 2048, MAX_GAP = 200 };
+
+/* Of the runtime and of the driver, by the number of a call. */
+static struct {
+    uint8_t hooks[2][MAX_CBID];   /* enum hook */
+    bool wanted[2][MAX_CBID];     /* calls that are recorded */
+    uint8_t classes[2][MAX_CBID]; /* enum gp_call_class */
+    uint32_t unused[2];           /* a call that programs do not make, 0: unknown */
+    bool called;                  /* the calls have been found and logged */
+    bool primed;                  /* CUPTI takes orders about single calls, even now */
+    _Atomic bool noting;          /* by us, at both ends of each */
+    _Atomic bool counting;        /* launches are counted */
+    _Atomic bool measuring;       /* hardware counters are read of them */
+    _Atomic bool timing;          /* they are timed, to find out what recording costs */
+} calls;
+
+/* Calls at which there is something to do. */
+enum hook {
+    HOOK_NONE,
+    HOOK_RESET,
+    HOOK_PROFILER_START,
+    HOOK_PROFILER_STOP,
+    HOOK_LAUNCH,
+    HOOK_CAPTURE_BEGIN,
+    HOOK_CAPTURE_END,
+    HOOK_WAIT, /* and on: by the entry of waiting[] */
+};
+
+/* The calls that wait, or record what others wait for, by the beginning of their names, and the indices of
+ * stream and event among their parameters, -1 none. */
+static const struct {
+    const char *runtime, *driver;
+    enum gp_wait type;
+    int stream, event;
+} waiting[] = {
+    {"cudaStreamSynchronize", "cuStreamSynchronize", GP_WAIT_STREAM, 0, -1},
+    {"cudaDeviceSynchronize", "cuCtxSynchronize", GP_WAIT_CONTEXT, -1, -1},
+    {"cudaEventSynchronize", "cuEventSynchronize", GP_WAIT_EVENT, -1, 0},
+    {"cudaStreamWaitEvent", "cuStreamWaitEvent", GP_WAIT_STREAM_EVENT, 0, 1},
+    {"cudaEventRecord", "cuEventRecord", GP_WAIT_RECORD, 1, 0},
+};
+
+static CUpti_CallbackDomain domain_of(bool driver)
+{
+    return driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+}
+
+static CUpti_ActivityKind kind_of_calls(bool driver)
+{
+    return driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
+}
+
+/* ---- waits ----
+ * CUPTI's own records of waits would cost every launch a quarter of what the records of kernels cost, whether
+ * anything waits or not; callbacks at these calls cost other calls nothing. */
+
+/* Of this thread: driver calls inside a runtime call count as one, and what is captured does not happen. */
+static _Thread_local struct {
+    unsigned depth, capturing;
+    unsigned period; /* in which the depth was counted: recording may stop inside a call */
+    int64_t start_ns;
+} waits;
+
+static uint32_t stream_number(const CUpti_CallbackData *call, const void *stream)
+{
+    uint32_t number = UINT32_MAX;
+    bool per_thread = strstr(call->functionName ? call->functionName : "", "_ptsz") != NULL;
+    if (!gp_cupti.cuptiGetStreamIdEx || !call->context ||
+        gp_cupti.cuptiGetStreamIdEx(call->context, (CUstream)(uintptr_t)stream, per_thread, &number) !=
+            CUPTI_SUCCESS)
+        return UINT32_MAX;
+    return number;
+}
+
+/* ---- calls ----
+ * Where CUPTI takes no orders about single calls, it records either all calls, of which a program in Python makes ten
+ * for each launch, or none. So the calls that are wanted are noted here, at both of their ends. Of this thread: a
+ * driver call inside a runtime call is part of it. */
+static _Thread_local struct {
+    unsigned depth, period;
+    int64_t start_ns;
+} inside;
+
+static void call_begins(void)
+{
+    unsigned period = atomic_load_explicit(&gp_tracer.period, memory_order_relaxed);
+    if (inside.period != period) inside.depth = 0;
+    inside.period = period;
+    if (!inside.depth++) inside.start_ns = gp_now_ns();
+}
+
+static void call_ends(bool driver, uint32_t cbid, const CUpti_CallbackData *call)
+{
+    if (inside.period != atomic_load_explicit(&gp_tracer.period, memory_order_relaxed)) return;
+    if (!inside.depth || --inside.depth) return;
+    struct gp_note_call c = {
+        .end_ns = gp_now_ns(), .corr = call->correlationId, .cbid = cbid, .driver = driver};
+    if (call->functionReturnValue) memcpy(&c.ret, call->functionReturnValue, sizeof c.ret);
+    gp_nvtx_call(inside.start_ns, &c);
+    uint8_t cls = calls.classes[driver][cbid];
+    if (gp_tracer.opts.budget && cls != GP_CALL_LAUNCH) /* launches have been counted and timed */
+        gp_inject_budget_count(cls == GP_CALL_MEMORY ? GP_INJECT_ALLOCATION
+                               : cls == GP_CALL_SYNC ? GP_INJECT_WAIT
+                                                     : GP_INJECT_CALL);
+}
+
+/* From the beginning of a launch to that of the next one by the same thread: with all that is done for its record before, after and
+ * beside the call. */
+static void time_launch(void)
+{
+    static _Thread_local int64_t last_ns;
+    static _Thread_local unsigned period;
+    int64_t now_ns = gp_now_ns();
+    unsigned now_period = atomic_load_explicit(&gp_tracer.period, memory_order_relaxed);
+    if (last_ns && period == now_period)
+        gp_inject_budget_launch(atomic_load(&gp_tracer.recording), now_ns - last_ns);
+    last_ns = now_ns;
+    period = now_period;
+}
+
+static void on_wait(unsigned which, const CUpti_CallbackData *call)
+{
+    unsigned period = atomic_load_explicit(&gp_tracer.period, memory_order_relaxed);
+    if (waits.period != period) waits.depth = 0;
+    waits.period = period;
+    if (call->callbackSite == CUPTI_API_ENTER) {
+        if (!waits.depth++) waits.start_ns = gp_now_ns();
+        return;
+    }
+    if (!waits.depth || --waits.depth || waits.capturing) return;
+    const void *const *params = call->functionParams;
+    int stream = waiting[which].stream, event = waiting[which].event;
+    struct gp_note_wait w = {
+        .end_ns = gp_now_ns(),
+        .event = event >= 0 && params ? (uint64_t)(uintptr_t)params[event] : 0,
+        .corr = call->correlationId,
+        .context = call->contextUid,
+        .stream = stream >= 0 && params ? stream_number(call, params[stream]) : UINT32_MAX,
+        .type = waiting[which].type,
+    };
+    gp_nvtx_wait(waits.start_ns, &w);
+    if (gp_tracer.opts.budget) gp_inject_budget_count(GP_INJECT_WAIT);
+}
+
+static void on_launch(bool enter, const CUpti_CallbackData *call)
+{
+    int result = 0;
+    if (!enter && call->functionReturnValue) memcpy(&result, call->functionReturnValue, sizeof result);
+    struct gp_launch_call l = {.context = call->context,
+                               .corr = call->correlationId,
+                               .failed = result != 0,
+                               .call = call->functionName ? call->functionName : "",
+                               .kernel = call->symbolName,
+                               .params = call->functionParams};
+    gp_inject_metrics_launch(enter, &l);
+}
+
+/* True if that was everything to do. */
+static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
+{
+    bool enter = call->callbackSite == CUPTI_API_ENTER;
+    if (hook == HOOK_PROFILER_START && !enter) gp_inject_profiler(true);
+    if (hook == HOOK_PROFILER_STOP && enter) gp_inject_profiler(false);
+    if (hook == HOOK_LAUNCH && atomic_load_explicit(&calls.counting, memory_order_relaxed))
+        gp_inject_launch(enter);
+    if (hook == HOOK_LAUNCH && atomic_load_explicit(&calls.measuring, memory_order_relaxed))
+        on_launch(enter, call);
+    if (hook == HOOK_LAUNCH && enter && atomic_load_explicit(&calls.timing, memory_order_relaxed))
+        time_launch();
+    if (hook == HOOK_CAPTURE_BEGIN && enter) waits.capturing = 1;
+    if (hook == HOOK_CAPTURE_END && !enter) waits.capturing = 0;
+    if (hook >= HOOK_WAIT && !gp_tracer_leaves_out(GP_BUDGET_EVENTS)) on_wait(hook - HOOK_WAIT, call);
+    return (hook != HOOK_PROFILER_STOP && hook != HOOK_RESET) || !enter;
+}
+
+/* The call that begins a recording belongs to it, as does the one that ends it. */
+bool gp_tracer_on_call(bool driver, uint32_t cbid, const CUpti_CallbackData *call)
+{
+    bool enter = call->callbackSite == CUPTI_API_ENTER;
+    uint8_t hook = cbid < MAX_CBID ? calls.hooks[driver][cbid] : HOOK_NONE;
+    bool wanted = cbid < MAX_CBID && calls.wanted[driver][cbid];
+    if (wanted && !enter && atomic_load_explicit(&calls.noting, memory_order_relaxed))
+        call_ends(driver, cbid, call);
+    bool done = on_hook(hook, call);
+    if (wanted && enter && atomic_load_explicit(&calls.noting, memory_order_relaxed)) call_begins();
+    return done;
+}
+
+/* ---- which calls ---- */
+
+static unsigned find_hook(bool driver, const char *name)
+{
+    static const struct {
+        const char *name;
+        enum hook hook;
+    } hooks[] = {{"cudaDeviceReset", HOOK_RESET},
+                 {"cuDevicePrimaryCtxReset", HOOK_RESET},
+                 {"cudaProfilerStart", HOOK_PROFILER_START},
+                 {"cuProfilerStart", HOOK_PROFILER_START},
+                 {"cudaProfilerStop", HOOK_PROFILER_STOP},
+                 {"cuProfilerStop", HOOK_PROFILER_STOP},
+                 {"cudaStreamBeginCapture", HOOK_CAPTURE_BEGIN},
+                 {"cuStreamBeginCapture", HOOK_CAPTURE_BEGIN},
+                 {"cudaStreamEndCapture", HOOK_CAPTURE_END},
+                 {"cuStreamEndCapture", HOOK_CAPTURE_END}};
+    for (size_t i = 0; i < GP_COUNT(hooks); i++)
+        if (!strncmp(name, hooks[i].name, strlen(hooks[i].name))) return hooks[i].hook;
+    for (unsigned i = 0; i < GP_COUNT(waiting); i++) {
+        const char *begins = driver ? waiting[i].driver : waiting[i].runtime;
+        if (!strncmp(name, begins, strlen(begins))) return HOOK_WAIT + i;
+    }
+    /* Every launch of the runtime goes through one of the driver. */
+    return driver && gp_call_classify(name) == GP_CALL_LAUNCH ? HOOK_LAUNCH : HOOK_NONE;
+}
+
+static const char *call_name(bool driver, uint32_t cbid)
+{
+    const char *name = NULL;
+    return gp_cupti.cuptiGetCallbackName(domain_of(driver), cbid, &name) == CUPTI_SUCCESS ? name : NULL;
+}
+
+/* Walk the calls that this CUPTI knows, by name, so that those of later versions are included. */
+static void find_calls(bool driver)
+{
+    unsigned gap = 0;
+    for (uint32_t cbid = 1; cbid < MAX_CBID && gap < MAX_GAP; cbid++) {
+        const char *name = call_name(driver, cbid);
+        gap = name ? 0 : gap + 1;
+        if (!name) continue;
+        if (gp_starts(name, driver ? "cuProfilerInitialize" : "cudaProfilerInitialize"))
+            calls.unused[driver] = cbid;
+        calls.hooks[driver][cbid] = (uint8_t)find_hook(driver, name);
+        calls.classes[driver][cbid] = (uint8_t)gp_call_classify(name);
+        calls.wanted[driver][cbid] =
+            gp_call_wanted(gp_call_classify(name), gp_tracer.opts.api, gp_tracer.opts.memory);
+        if (calls.wanted[driver][cbid] && !calls.called)
+            gp_shared_log(gp_tracer.opts.shared, driver ? GP_NAME_DRIVER : GP_NAME_RUNTIME, cbid, name);
+        if (calls.hooks[driver][cbid] != HOOK_NONE && calls.hooks[driver][cbid] < HOOK_LAUNCH)
+            gp_cupti.cuptiEnableCallback(1, gp_cupti.subscriber, domain_of(driver), cbid);
+    }
+}
+
+static __typeof__(&cuptiActivityEnableRuntimeApi) call_switch(bool driver)
+{
+    return driver ? gp_cupti.cuptiActivityEnableDriverApi : gp_cupti.cuptiActivityEnableRuntimeApi;
+}
+
+/* Record one call that programs do not make, and no other one. Once CUDA is up, CUPTI takes no order about a single call if none is
+ * recorded: all are switched on, and off again one by one. */
+static bool prime_domain(bool driver, bool late)
+{
+    __typeof__(&cuptiActivityEnableRuntimeApi) enable = call_switch(driver);
+    unsigned gap = 0;
+    if (!enable || !calls.unused[driver]) return false;
+    if (late && gp_tracer_switch_kind(kind_of_calls(driver), true) != CUPTI_SUCCESS) return false;
+    for (uint32_t cbid = 1; late && cbid < MAX_CBID && gap < MAX_GAP; cbid++) {
+        gap = call_name(driver, cbid) ? 0 : gap + 1;
+        if (!gap && cbid != calls.unused[driver]) enable(cbid, 0);
+    }
+    return enable(calls.unused[driver], 1) == CUPTI_SUCCESS;
+}
+
+/* Let CUPTI take orders about single calls at any time. LATE: CUDA is up, and a call in which another thread is meanwhile may be
+ * recorded, which the launcher leaves out. Seen with CUPTI 13.0. */
+static void prime(bool late)
+{
+    enum { LEAST_VERSION = 130000 };
+    calls.primed = false;
+    if (gp_cupti.version < LEAST_VERSION) return;
+    if (late && (gp_tracer.opts.budget ||
+                 (gp_tracer.opts.api != GP_API_LEVEL_LAUNCH && gp_tracer.opts.api != GP_API_LEVEL_SYNC)))
+        return;
+    calls.primed = prime_domain(false, late) && prime_domain(true, late);
+}
+
+/* Is the call reported to us for another reason than its own record? */
+static bool has_other_use(bool driver, uint32_t cbid)
+{
+    uint8_t hook = calls.hooks[driver][cbid];
+    if (hook == HOOK_LAUNCH)
+        return atomic_load(&calls.counting) || atomic_load(&calls.measuring) || atomic_load(&calls.timing);
+    if (hook >= HOOK_CAPTURE_BEGIN)
+        return atomic_load(&gp_tracer.recording) && gp_tracer.opts.api == GP_API_LEVEL_SYNC &&
+               !gp_tracer_leaves_out(GP_BUDGET_EVENTS);
+    return hook != HOOK_NONE;
+}
+
+/* The part of the recording that the call belongs to. */
+static uint32_t part_of(bool driver, uint32_t cbid)
+{
+    uint8_t cls = calls.classes[driver][cbid];
+    return GP_BUDGET_CALLS | (cls == GP_CALL_MEMORY ? GP_BUDGET_MEMORY : 0) |
+           (cls == GP_CALL_SYNC ? GP_BUDGET_EVENTS : 0);
+}
+
+/* Report the calls that are wanted to us, or only those of them that are hooks. */
+static unsigned note_calls(bool driver, bool on)
+{
+    unsigned n = 0;
+    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++) {
+        if (!calls.wanted[driver][cbid]) continue;
+        bool noted = on && !gp_tracer_leaves_out(part_of(driver, cbid));
+        n += gp_cupti.cuptiEnableCallback(noted || has_other_use(driver, cbid), gp_cupti.subscriber,
+                                          domain_of(driver), cbid) == CUPTI_SUCCESS;
+    }
+    return n;
+}
+
+/* Switch the records of API calls; returns how many calls are switched one by one: by CUPTI, or, where it
+ * accepts that and does nothing, by us. */
+static unsigned switch_domain(bool driver, bool on)
+{
+    __typeof__(&cuptiActivityEnableRuntimeApi) enable = call_switch(driver);
+    unsigned n = 0;
+    if (gp_tracer.opts.api == GP_API_LEVEL_NONE) return 0;
+    if (gp_tracer.opts.api == GP_API_LEVEL_ALL) gp_tracer_switch_kind(kind_of_calls(driver), on);
+    bool by_us = !enable || gp_tracer.opts.budget || (atomic_load(&gp_tracer.up) && !calls.primed);
+    if (on && gp_tracer_leaves_out(GP_BUDGET_CALLS)) return 0;
+    if (gp_tracer.opts.api != GP_API_LEVEL_ALL && by_us && on) atomic_store(&calls.noting, true);
+    if (atomic_load(&calls.noting)) n = note_calls(driver, on);
+    if (!enable || (on && (by_us || gp_tracer.opts.api == GP_API_LEVEL_ALL))) return n;
+    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+        if (calls.wanted[driver][cbid]) n += enable(cbid, on) == CUPTI_SUCCESS;
+    return n;
+}
+
+static void call_back_at_launches(void)
+{
+    bool on = atomic_load(&calls.counting) || atomic_load(&calls.measuring) || atomic_load(&calls.timing) ||
+              atomic_load(&calls.noting);
+    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+        if (calls.hooks[1][cbid] == HOOK_LAUNCH)
+            gp_cupti.cuptiEnableCallback(on, gp_cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+}
+
+void gp_tracer_count_launches(bool on)
+{
+    atomic_store(&calls.counting, on);
+    call_back_at_launches();
+}
+
+void gp_tracer_measure(void)
+{
+    atomic_store(&calls.measuring, true);
+    call_back_at_launches();
+}
+
+void gp_tracer_time_launches(bool on)
+{
+    atomic_store(&calls.timing, on);
+    call_back_at_launches();
+}
+
+/* With --api all, CUPTI records what waits for what, with the times of the GPU. */
+void gp_tracer_switch_waits(bool on)
+{
+    atomic_fetch_add(&gp_tracer.period, 1);
+    for (int driver = 0; gp_tracer.opts.api == GP_API_LEVEL_SYNC && driver < 2; driver++)
+        for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+            if (calls.hooks[driver][cbid] >= HOOK_CAPTURE_BEGIN)
+                gp_cupti.cuptiEnableCallback(on, gp_cupti.subscriber, domain_of(driver), cbid);
+}
+
+void gp_tracer_find_calls(bool late)
+{
+    find_calls(false);
+    find_calls(true);
+    calls.called = true;
+    prime(late);
+}
+
+void gp_tracer_lend_calls(void)
+{
+    for (int driver = 0; calls.primed && driver < 2; driver++)
+        gp_tracer_switch_kind(kind_of_calls(driver), false);
+}
+
+void gp_tracer_switch_calls(bool on)
+{
+    unsigned runtime = switch_domain(false, on), driver = switch_domain(true, on);
+    if (!on) atomic_store(&calls.noting, false);
+    gp_debug("%s: %u runtime calls, %u driver calls", on ? "enabled" : "disabled", runtime, driver);
+}
+
+void gp_tracer_leave_out_calls(uint32_t more)
+{
+    if (more & GP_BUDGET_EVENTS) gp_tracer_switch_waits(false);
+    if (!more || !atomic_load(&calls.noting)) return;
+    atomic_store(&calls.noting, !gp_tracer_leaves_out(GP_BUDGET_CALLS));
+    for (int driver = 0; driver < 2; driver++) note_calls(driver, !gp_tracer_leaves_out(GP_BUDGET_CALLS));
+}
