@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 
 /* With fewer members their deviation says little, and the share must do. */
 enum { MANY = 8, ENOUGH = 4, ROWS_MOST = 16 };
@@ -495,3 +496,95 @@ void gp_slow_put_in_turn(struct gp_buf *b, const struct gp_slow_list *list)
                   " steps one is late, %" PRIu64 " different ones.",
                   list->late, list->columns, list->ranks);
 }
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_slow, member)
+
+GP_GETTER(get_what)
+{
+    gp_cell_text(c, gp_slow_what_name(((const struct gp_slow *)row)->what));
+}
+
+GP_GETTER(get_cause)
+{
+    gp_cell_word(c, gp_slow_cause_name(((const struct gp_slow *)row)->cause), x);
+}
+
+GP_GETTER(get_pattern)
+{
+    gp_cell_text(c, gp_slow_pattern_name(((const struct gp_slow *)row)->pattern));
+}
+
+GP_GETTER(get_more)
+{
+    const struct gp_slow *s = row;
+    gp_cell_share(c, (double)(s->ns - s->median_ns), (double)s->median_ns);
+}
+
+/* Unknown where no kernel explains it. */
+GP_GETTER(get_kernel_ns)
+{
+    gp_member_known_i64(c, f, row, x);
+    c->none |= !((const struct gp_slow *)row)->kernel;
+}
+
+GP_GETTER(get_text)
+{
+    struct gp_buf b = {0};
+    gp_slow_put(&b, x->of, row);
+    gp_cell_take(c, &b, x);
+}
+
+static const char *const whats[] = {"rank", "kernel", "node", "gpu", NULL};
+static const char *const causes[] = {GP_SLOW_CAUSES(GP_WORD_1) NULL};
+static const char *const patterns[] = {"unknown", "always", "sometimes", "once", NULL};
+static const struct gp_field slow_fields[] = {
+    {"what", "What", GP_CELL_TEXT, get_what, 0, .words = whats},
+    {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(key.rank),
+     .help = "for a node, its first rank; none: the GPUs of one number", .flags = GP_FIELD_NULL},
+    {"device", NULL, GP_CELL_ID, gp_member_device, AT(device), .help = "its number on the node",
+     .flags = GP_FIELD_NULL},
+    {"ranks", "Ranks", GP_CELL_COUNT, gp_member_u32, AT(ranks), .flags = GP_COLUMN_WIDE},
+    {"cause", "Cause", GP_CELL_TEXT, get_cause, 0, .words = causes},
+    {"step_ns", "Per step", GP_CELL_NS, gp_member_i64, AT(ns),
+     .help = "own time per step, or the kernel's, or communication's", .flags = GP_FIELD_SIGNED},
+    {"median_ns", "Median rank", GP_CELL_NS, gp_member_i64, AT(median_ns),
+     .help = "the same of the median rank", .flags = GP_FIELD_SIGNED},
+    {"more_pct", "Longer", GP_CELL_PCT, get_more, 0, .help = "step_ns / median_ns - 1",
+     .flags = GP_FIELD_TABLES},
+    {"cause_ns", NULL, GP_CELL_NS, gp_member_i64, AT(cause_ns),
+     .help = "how much longer the cause takes than on the median rank", .flags = GP_FIELD_SIGNED},
+    {"host_ns", NULL, GP_CELL_NS, gp_member_i64, AT(host_ns),
+     .help = "not 0: as much longer it waits for its host, which the recording of operators slows down",
+     .flags = GP_FIELD_SIGNED},
+    {"kernel", "Kernel", GP_CELL_NAME, gp_member_name, AT(kernel),
+     .help = "that explains most of it; none: all alike, or another cause",
+     .flags = GP_COLUMN_BELOW | GP_FIELD_NULL, .after = "pattern"},
+    {"kernel_ns", NULL, GP_CELL_NS, get_kernel_ns, AT(kernel_ns), .help = "per step", .flags = GP_FIELD_NULL},
+    {"kernel_median_ns", NULL, GP_CELL_NS, get_kernel_ns, AT(kernel_median_ns), .help = "of the median rank",
+     .flags = GP_FIELD_NULL},
+    {"more_calls", NULL, GP_CELL_BOOL, gp_member_bool, AT(more_calls),
+     .help = "the kernel is not slower but runs more often"},
+    {"pattern", "When", GP_CELL_TEXT, get_pattern, 0, .help = "of the steps that were compared",
+     .flags = GP_COLUMN_SPARE, .words = patterns},
+    {"slow_steps", NULL, GP_CELL_COUNT, gp_member_u64, AT(slow_columns), .help = "or columns of the map"},
+    {"compared_steps", NULL, GP_CELL_COUNT, gp_member_u64, AT(columns), .help = "or columns of the map"},
+    {"text", NULL, GP_CELL_TEXT, get_text, 0, .help = "one sentence or two"},
+};
+#undef AT
+const struct gp_record gp_slow_rows = {"slow", "Who holds up the others", GP_FIELDS(slow_fields),
+                                       sizeof(struct gp_slow),
+                                       .note = "who holds up the others, the most time first, at most 16"};
+
+#define AT(member) offsetof(struct gp_slow_list, member)
+static const struct gp_field in_turn_fields[] = {
+    {"found", NULL, GP_CELL_BOOL, gp_member_bool, AT(in_turn), .help = "another rank is late in most steps"},
+    {"steps", NULL, GP_CELL_COUNT, gp_member_u64, AT(columns), .help = "that were compared"},
+    {"late_steps", NULL, GP_CELL_COUNT, gp_member_u64, AT(late), .help = "with a rank that is far behind"},
+    {"ranks", NULL, GP_CELL_COUNT, gp_member_u64, AT(ranks), .help = "different ones"},
+};
+#undef AT
+const struct gp_record gp_slow_in_turn = {"in_turn", NULL, GP_FIELDS(in_turn_fields),
+                                          sizeof(struct gp_slow_list),
+                                          .note = "different ranks are late in turn"};

@@ -11,6 +11,7 @@
 #define GP_ANALYZE_FLEET_SLOW_H
 
 #include "analyze/fleet/fleet.h"
+#include "analyze/result/field.h"
 #include "formats/base/buf.h"
 
 /* X(enum, JSON name, what takes longer). */
@@ -61,6 +62,9 @@ struct gp_slow_list {
     uint64_t columns, late, ranks;
     bool in_turn;
 };
+
+extern const struct gp_record gp_slow_rows;    /* rows: struct gp_slow; of: struct gp_fleet */
+extern const struct gp_record gp_slow_in_turn; /* one: struct gp_slow_list */
 
 /* F must be settled. */
 void gp_slow_find(struct gp_slow_list *list, const struct gp_fleet *f);

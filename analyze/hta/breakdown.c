@@ -88,6 +88,18 @@ const struct gp_record gp_hta_window = {"window", NULL, GP_FIELDS(window_fields)
 
 /* ---- devices ---- */
 
+#define AT(member) offsetof(struct gp_hta_place, member)
+static const struct gp_field place_fields[] = {
+    {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL},
+    {"device", "GPU", GP_CELL_ID, gp_member_device, AT(device), .help = "ordinal of the device",
+     .flags = GP_FIELD_NULL},
+    {"process", "Proc.", GP_CELL_ID, gp_member_process, AT(producer),
+     .help = "process in a merged trace; device numbers are per process", .after = "rank"},
+};
+#undef AT
+const struct gp_record gp_hta_places = {"place", NULL, GP_FIELDS(place_fields), sizeof(struct gp_hta_place),
+                                        .note = "a device"};
+
 #define AT(member) offsetof(struct gp_hta_stream, member)
 static const struct gp_field stream_fields[] = {
     {"stream", "Stream", GP_CELL_ID, gp_member_known_i64, AT(stream), .flags = GP_FIELD_NULL,
@@ -166,7 +178,7 @@ const struct gp_record gp_hta_culprits = {
     sizeof(struct gp_idle_culprit),
     .note = "what the host was doing while the device was idle: the innermost of each kind, null: none was "
             "open",
-    .rest = {{NULL}, {"idle_ns", "idle_ns"}}};
+    .rest = {{NULL}, {NULL, "idle_ns"}}};
 
 #define AT(member) offsetof(struct gp_device_kernel, member)
 static const struct gp_field device_kernel_fields[] = {{.at = AT(name), .keep = GP_KEEP_STR},
@@ -177,12 +189,6 @@ static const struct gp_record device_kernels = {"device_kernels", NULL, GP_FIELD
                                                 sizeof(struct gp_device_kernel), .note = NULL};
 
 #define AT(member) offsetof(struct gp_hta_device, member)
-
-GP_GETTER(get_culprits)
-{
-    gp_member_rows(c, f, row, x);
-    if (x->top && c->text_len > x->top) c->text_len = (uint32_t)x->top;
-}
 
 /* Of the idle time, what the list of culprits does not show. */
 GP_GETTER(get_culprits_rest)
@@ -229,7 +235,7 @@ static const struct gp_field device_fields[] = {
     GP_WINDOW(gp_hta_device, b),
     {"idle_gaps", NULL, GP_CELL_DIST, gp_member_dist, AT(gaps), .help = "their lengths", .unit = "_ns",
      .flags = GP_FIELD_TIMED, .keep = GP_KEEP_DIST},
-    {"idle_culprits", NULL, GP_CELL_ROWS, get_culprits, AT(culprits), .rows = &gp_hta_culprits,
+    {"idle_culprits", NULL, GP_CELL_ROWS, gp_member_top_rows, AT(culprits), .rows = &gp_hta_culprits,
      .keep = GP_KEEP_ROWS},
     {"idle_culprits_rest_ns", NULL, GP_CELL_NS, get_culprits_rest, 0,
      .help = "idle_ns that idle_culprits does not list", .flags = GP_FIELD_TIMED},

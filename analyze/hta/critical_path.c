@@ -578,8 +578,15 @@ static const struct gp_record pieces = {"pieces", NULL, GP_FIELDS(piece_fields),
 
 static const struct gp_field time_fields[] = {
 #define X(id, name, text)                                                                                    \
-    {name "_ns",           NULL,         GP_CELL_NS,          gp_member_i64,                                 \
-     id * sizeof(int64_t), .help = text, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    {name "_ns",                                                                                             \
+     NULL,                                                                                                   \
+     GP_CELL_NS,                                                                                             \
+     gp_member_i64,                                                                                          \
+     id * sizeof(int64_t),                                                                                   \
+     .help = text,                                                                                           \
+     .flags = GP_FIELD_TIMED,                                                                                \
+     .keep = GP_KEEP_I64,                                                                                    \
+     .merge = GP_MERGE_SUM},
     GP_PATH_BOUNDS(X)
 #undef X
 };

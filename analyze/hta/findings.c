@@ -25,7 +25,7 @@ GP_GETTER(get_where)
 
 static const struct gp_field fields[] = {
     {"id", "Id", GP_CELL_TEXT, gp_member_sid, AT(id), .help = "stable identifier of the finding",
-     .flags = GP_COLUMN_WIDE, .after = "rank"},
+     .flags = GP_COLUMN_WIDE, .after = "share_pct"},
     {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .help = "none: all", .flags = GP_FIELD_NULL,
      .after = "share_pct"},
     {"time_ns", "Time", GP_CELL_NS, gp_member_i64, AT(time_ns),

@@ -16,6 +16,18 @@
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 
+/* Which device a row is of. */
+struct gp_hta_place {
+    int32_t rank;
+    uint32_t producer;
+    int64_t device;
+};
+extern const struct gp_record gp_hta_places; /* one: struct gp_hta_place */
+#define GP_PLACE(row, member)                                                                                \
+    {                                                                                                        \
+        .type = GP_CELL_PART, .at = offsetof(struct row, member), .rows = &gp_hta_places                     \
+    }
+
 struct gp_hta_stream {
     int64_t stream; /* number, -1 unknown */
     gp_sid name;
@@ -67,6 +79,11 @@ struct gp_hta_device {
 extern const struct gp_record gp_hta_devices;  /* rows: struct gp_hta_device */
 extern const struct gp_record gp_hta_streams;  /* rows: struct gp_hta_stream, in a device */
 extern const struct gp_record gp_hta_culprits; /* rows: struct gp_idle_culprit, in a device */
+
+static inline struct gp_hta_place gp_hta_place_of(const struct gp_hta_device *d)
+{
+    return (struct gp_hta_place){d->rank, d->producer, d->device};
+}
 
 /* Is the number of blocks known for 90% of the device's kernel time? If not, sm_ns is meaningless. */
 static inline bool gp_sm_known(const struct gp_hta_device *d)

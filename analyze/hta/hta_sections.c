@@ -3,12 +3,6 @@
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
 
-const struct gp_hta_section *const gp_hta_sections[] = {
-#define X(name) &gp_hta_##name##_section,
-    GP_HTA_SECTIONS(X)
-#undef X
-        NULL};
-
 #define EACH_LIST(l, s) for (const struct gp_hta_list *l = (s)->lists; l < (s)->lists + (s)->n; l++)
 
 static void *rows_of(const struct gp_hta *h, const struct gp_hta_list *l)

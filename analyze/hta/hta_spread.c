@@ -73,6 +73,122 @@ void gp_hta_step_spreads(const struct gp_hta *h, bool warm_up, gp_step_spreads *
     }
 }
 
+void gp_hta_find_spreads(const struct gp_hta *h, bool each, gp_hta_spreads *out)
+{
+    gp_step_spreads all = {0}, steady = {0};
+    gp_hta_step_spreads(h, true, &all);
+    gp_hta_step_spreads(h, false, &steady);
+    for (size_t i = 0; i < all.n; i++) {
+        const struct gp_hta_step *s = all.at[i].first;
+        GP_VEC_PUSH(
+            out, ((struct gp_hta_spread){{s->rank, s->producer, s->device}, all.at[i], steady.at[i], each}));
+    }
+    GP_VEC_FREE(&all);
+    GP_VEC_FREE(&steady);
+}
+
+/* ---- fields ---- */
+
+static const struct gp_step_spread *all_of(const void *row)
+{
+    return &((const struct gp_hta_spread *)row)->all;
+}
+
+GP_GETTER(get_source)
+{
+    gp_cell_text(c, gp_step_source_name((enum gp_step_source)all_of(row)->first->source));
+}
+
+static const struct gp_step_spread *spread_at(const void *row, const struct gp_field *f)
+{
+    return gp_member_at(row, f);
+}
+
+GP_GETTER(get_min)
+{
+    c->i = spread_at(row, f)->fastest->b.span_ns;
+}
+
+GP_GETTER(get_max)
+{
+    c->i = spread_at(row, f)->slowest->b.span_ns;
+}
+
+GP_GETTER(get_slowest)
+{
+    gp_sid name = spread_at(row, f)->slowest->name;
+    gp_cell_label(c, gp_string(x->strings, name), gp_string_len(x->strings, name), NULL, 0);
+    c->none = !c->text_len;
+}
+
+/* A time of the steps in percent of their sum. */
+GP_GETTER(get_pct)
+{
+    gp_cell_real(c, gp_pct(*(const int64_t *)gp_member_at(row, f), all_of(row)->sum.span_ns));
+}
+
+GP_GETTER(get_steady_idle)
+{
+    const struct gp_breakdown *b = &((const struct gp_hta_spread *)row)->steady.sum;
+    gp_cell_real(c, gp_pct(b->idle_ns, b->span_ns));
+}
+
+GP_GETTER(get_each)
+{
+    const struct gp_step_spread *s = all_of(row);
+    c->none = !((const struct gp_hta_spread *)row)->each;
+    if (!c->none) gp_cell_list(c, s->first, s->count);
+}
+
+static const char *const sources[] = {"none", "marker", "graph", "period", NULL};
+
+#define ALL(member)    offsetof(struct gp_hta_spread, all.member)
+#define STEADY(member) offsetof(struct gp_hta_spread, steady.member)
+#define WHOLE          offsetof(struct gp_hta_spread, all)
+#define TABLES         GP_FIELD_TABLES
+static const struct gp_field fields[] = {
+    GP_PLACE(gp_hta_spread, at),
+    {"source", "Found by", GP_CELL_TEXT, get_source, 0, .help = "marker, graph or period", .words = sources},
+    {"count", "Steps", GP_CELL_COUNT, gp_member_u64, ALL(count), .help = "including cut steps and warm-up"},
+    {"cut", "Cut", GP_CELL_COUNT, gp_member_u64, ALL(cut), .help = "by the edge of the trace",
+     .flags = GP_COLUMN_WIDE | TABLES},
+    {"whole", NULL, GP_CELL_COUNT, gp_member_u64, ALL(used),
+     .help = "steps that the figures are of, unless told otherwise: whole ones, or all if all are cut"},
+    {"warm_up", "Warm-up", GP_CELL_COUNT, gp_member_u64, ALL(warm_up),
+     .help = "first steps that take much longer than later ones", .flags = GP_COLUMN_WIDE},
+    {"timed", NULL, GP_CELL_COUNT, gp_member_u64, STEADY(used),
+     .help = "steps that step_ns is the mean of: whole ones, without warm-up"},
+    {"step_ns", "Step time", GP_CELL_NS, gp_member_i64, STEADY(step_ns),
+     .help = "the step time of all tools: the mean of the timed steps"},
+    {"step_median_ns", "Median", GP_CELL_NS, gp_member_i64, STEADY(median_ns), .help = "of the timed steps"},
+    {"step_stddev_ns", "Std. dev.", GP_CELL_NS_REAL, gp_member_double, STEADY(stddev_ns),
+     .help = "population standard deviation", .flags = TABLES},
+    {"step_min_ns", "Min", GP_CELL_NS, get_min, offsetof(struct gp_hta_spread, steady), .flags = TABLES},
+    {"step_max_ns", "Max", GP_CELL_NS, get_max, offsetof(struct gp_hta_spread, steady), .flags = TABLES},
+    {"step_idle_pct", "Idle", GP_CELL_PCT, get_steady_idle, 0, .help = "of the steps' time", .flags = TABLES},
+    {"step_slowest", "Slowest", GP_CELL_NAME, get_slowest, offsetof(struct gp_hta_spread, steady),
+     .flags = GP_COLUMN_SPARE | TABLES},
+    {"median_ns", NULL, GP_CELL_NS, gp_member_i64, ALL(median_ns), .help = "the lower one of two"},
+    {"mean_ns", NULL, GP_CELL_NS_REAL, gp_member_double, ALL(mean_ns), .help = "of the whole steps"},
+    {"stddev_ns", NULL, GP_CELL_NS_REAL, gp_member_double, ALL(stddev_ns),
+     .help = "population standard deviation"},
+    {"min_ns", NULL, GP_CELL_NS, get_min, WHOLE, .help = "of the whole steps"},
+    {"max_ns", NULL, GP_CELL_NS, get_max, WHOLE, .help = "of the whole steps"},
+    {"slowest", NULL, GP_CELL_NAME, get_slowest, WHOLE, .help = "its name", .flags = GP_FIELD_NULL},
+    {"compute_pct", NULL, GP_CELL_PCT, get_pct, ALL(sum.compute_ns), .help = "of the steps' time"},
+    {"exposed_communication_pct", NULL, GP_CELL_PCT, get_pct, ALL(sum.exposed_communication_ns),
+     .help = "of the steps' time"},
+    {"exposed_memory_pct", NULL, GP_CELL_PCT, get_pct, ALL(sum.exposed_memory_ns),
+     .help = "of the steps' time"},
+    {"idle_pct", NULL, GP_CELL_PCT, get_pct, ALL(sum.idle_ns), .help = "of the steps' time"},
+    {"each", NULL, GP_CELL_ROWS, get_each, 0, .help = "all of its steps, with --steps",
+     .flags = GP_FIELD_OPTIONAL, .rows = &gp_hta_step_list},
+};
+
+const struct gp_record gp_hta_spread_rows = {
+    "steps", "Steps", GP_FIELDS(fields), sizeof(struct gp_hta_spread),
+    .note = "spread over the steps of a device; figures are of whole steps, unless all are cut"};
+
 bool gp_hta_step_time(const struct gp_hta *h, struct gp_step_spread *out)
 {
     gp_step_spreads all = {0};

@@ -25,6 +25,17 @@ struct gp_step_spread {
     struct gp_breakdown sum; /* of the used ones */
 };
 typedef GP_VEC(struct gp_step_spread) gp_step_spreads;
+
+/* Of the same device, with warm-up and without; STEADY is what people see. */
+struct gp_hta_spread {
+    struct gp_hta_place at;
+    struct gp_step_spread all, steady;
+    bool each; /* its steps are wanted, too */
+};
+typedef GP_VEC(struct gp_hta_spread) gp_hta_spreads;
+void gp_hta_find_spreads(const struct gp_hta *h, bool each, gp_hta_spreads *out);
+extern const struct gp_record gp_hta_spread_rows; /* rows: struct gp_hta_spread */
+
 /* Append one for each device that has steps. */
 void gp_hta_step_spreads(const struct gp_hta *h, bool warm_up, gp_step_spreads *out);
 /* The step time that all tools report: that of the device whose steps are the longest, without warm-up. False if there are

@@ -38,31 +38,43 @@ const struct gp_record gp_hta_api = {
 };
 
 #define AT(member) offsetof(struct gp_hta_launches, member)
-#define SUM        .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM
+
+GP_GETTER(get_unlinked)
+{
+    const struct gp_hta_launches *l = row;
+    c->i = (int64_t)(l->gpu_events - l->linked);
+}
+
+#define SUM    .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM
+#define SUM_NS .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM
 static const struct gp_field launch_fields[] = {
     {"gpu_events", NULL, GP_CELL_COUNT, gp_member_u64, AT(gpu_events), .help = "all", SUM},
-    {"linked", NULL, GP_CELL_COUNT, gp_member_u64, AT(linked), .help = "GPU events with a launch record",
-     SUM},
-    {"calls", NULL, GP_CELL_COUNT, gp_member_u64, AT(calls), .help = "launching calls; a graph launch is one",
-     SUM},
-    {"graph_calls", NULL, GP_CELL_COUNT, gp_member_u64, AT(graph_calls), SUM},
-    {"graph_events", NULL, GP_CELL_COUNT, gp_member_u64, AT(graph_events),
-     .help = "GPU events started by graphs", SUM},
-    {"short_kernels", NULL, GP_CELL_COUNT, gp_member_u64, AT(short_kernels),
-     .help = "kernels shorter than the call that launched them", SUM, .flags = GP_FIELD_TIMED},
-    {"short_kernel_ns", NULL, GP_CELL_NS, gp_member_i64, AT(short_kernel_ns), .help = "their GPU time",
-     .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM, .flags = GP_FIELD_TIMED},
-    {"before_launch", NULL, GP_CELL_COUNT, gp_member_u64, AT(before_launch),
-     .help = "GPU events that start before their launch call does: clocks disagree", SUM,
-     .flags = GP_FIELD_TIMED},
-    {"worst_before_launch_ns", NULL, GP_CELL_NS, gp_member_i64, AT(worst_before_ns), .keep = GP_KEEP_I64,
-     .merge = GP_MERGE_MAX, .flags = GP_FIELD_TIMED},
-    {"max_queue", NULL, GP_CELL_COUNT, gp_member_u64, AT(max_queue),
-     .help = "most GPU events launched and not started, on one stream", .keep = GP_KEEP_U64,
-     .merge = GP_MERGE_MAX, .flags = GP_FIELD_TIMED},
-    {"queue_full_ns", NULL, GP_CELL_NS, gp_member_i64, AT(queue_full_ns),
-     .help = "time with 1,000 or more queued on a stream, summed over devices", .keep = GP_KEEP_I64,
-     .merge = GP_MERGE_SUM, .flags = GP_FIELD_TIMED},
+    {"linked", "GPU events with a launch record", GP_CELL_COUNT, gp_member_u64, AT(linked), .after = "calls",
+     .unit = "events", SUM},
+    {"unlinked", "GPU events without a launch record", GP_CELL_COUNT, get_unlinked, 0, .after = "linked",
+     .unit = "events", .flags = GP_FIELD_TABLES | GP_COLUMN_SPARE},
+    {"calls", "launch calls", GP_CELL_COUNT, gp_member_u64, AT(calls),
+     .help = "launching calls; a graph launch is one", .unit = "calls", SUM},
+    {"graph_calls", "graph launches", GP_CELL_COUNT, gp_member_u64, AT(graph_calls), .unit = "calls",
+     .flags = GP_COLUMN_SPARE, SUM},
+    {"graph_events", "GPU events started by graphs", GP_CELL_COUNT, gp_member_u64, AT(graph_events),
+     .unit = "events", .flags = GP_COLUMN_SPARE, SUM},
+    {"short_kernels", "kernels shorter than the call that launched them", GP_CELL_COUNT, gp_member_u64,
+     AT(short_kernels), .unit = "events", .flags = GP_FIELD_TIMED, SUM},
+    {"short_kernel_ns", "their GPU time", GP_CELL_NS, gp_member_i64, AT(short_kernel_ns), .unit = "ns",
+     .flags = GP_FIELD_TIMED | GP_COLUMN_SPARE, SUM_NS},
+    {"before_launch", "GPU events that start before their launch", GP_CELL_COUNT, gp_member_u64,
+     AT(before_launch), .help = "GPU events that start before their launch call does: clocks disagree",
+     .unit = "events", .flags = GP_FIELD_TIMED | GP_COLUMN_SPARE, SUM},
+    {"worst_before_launch_ns", "the earliest of them, early by", GP_CELL_NS, gp_member_i64,
+     AT(worst_before_ns), .unit = "ns", .flags = GP_FIELD_TIMED | GP_COLUMN_SPARE, .keep = GP_KEEP_I64,
+     .merge = GP_MERGE_MAX},
+    {"max_queue", "longest queue of a stream", GP_CELL_COUNT, gp_member_u64, AT(max_queue),
+     .help = "most GPU events launched and not started, on one stream", .unit = "events",
+     .flags = GP_FIELD_TIMED, .keep = GP_KEEP_U64, .merge = GP_MERGE_MAX},
+    {"queue_full_ns", "time with 1,000 or more queued", GP_CELL_NS, gp_member_i64, AT(queue_full_ns),
+     .help = "time with 1,000 or more queued on a stream, summed over devices", .unit = "ns",
+     .flags = GP_FIELD_TIMED | GP_COLUMN_SPARE, SUM_NS},
     {"delay", NULL, GP_CELL_DIST, gp_member_dist, AT(delay),
      .help = "from the end of the call to the GPU event's start, not negative; not those of graphs",
      .unit = "_ns", .keep = GP_KEEP_DIST, .flags = GP_FIELD_TIMED},
@@ -72,6 +84,7 @@ static const struct gp_field launch_fields[] = {
      .help = "GPU events queued on the stream at each launch", .unit = "", .keep = GP_KEEP_DIST,
      .flags = GP_FIELD_TIMED},
 };
+#undef SUM_NS
 #undef SUM
 #undef AT
 

@@ -163,6 +163,13 @@ void gp_cell_owner(struct gp_cell *c, const struct gp_field *f, const void *row,
     c->none &= !x->labels;
 }
 
+GETTER(gp_member_text)
+{
+    const char *text = MEMBER(const char *);
+    c->none = !text;
+    if (text) gp_cell_text(c, text);
+}
+
 GETTER(gp_member_kernel)
 {
     struct gp_buf plain = {0}, label = {0};
@@ -230,6 +237,11 @@ GETTER(gp_member_p50)
     put_quantile(c, gp_member_at(row, f), 0.5);
 }
 
+GETTER(gp_member_p90)
+{
+    put_quantile(c, gp_member_at(row, f), 0.9);
+}
+
 GETTER(gp_member_p99)
 {
     put_quantile(c, gp_member_at(row, f), 0.99);
@@ -247,6 +259,12 @@ GETTER(gp_member_rows)
     const void *vec = gp_member_at(row, f);
     c->at = gp_rows_at(vec);
     c->text_len = (uint32_t)gp_rows_n(vec);
+}
+
+GETTER(gp_member_top_rows)
+{
+    gp_member_rows(c, f, row, x);
+    if (x->top && c->text_len > x->top) c->text_len = (uint32_t)x->top;
 }
 
 GETTER(gp_member_rows_count)

@@ -91,7 +91,7 @@ struct gp_field {
     const char *help;  /* its definition in one line, for schemas and pages; NULL if the heading is enough */
     uint16_t flags;    /* GP_COLUMN_..., GP_FIELD_... */
     const char *after; /* tables have the column behind that of this id; NULL: behind the field before it */
-    const char *unit;  /* DIST: "_ns", "_bytes" or "" */
+    const char *unit;  /* DIST: "_ns", "_bytes" or ""; of a figure (record.h): "calls", "ns" */
     const char *const *words;     /* TEXT: all that it can be, NULL at the end; NULL: anything */
     const struct gp_record *rows; /* LIST, ROWS, NAMED, ROW, PART, and kept ROWS: what they are */
     uint8_t keep, merge;          /* enum gp_keep of the member AT; enum gp_merge */
@@ -121,15 +121,17 @@ gp_field_get gp_member_known_i64, gp_member_known_i32, gp_member_known_double; /
 gp_field_get gp_member_id;                     /* uint64_t: what has all bits set */
 gp_field_get gp_member_positive_double;        /* a rate: what is 0 or less */
 gp_field_get gp_member_sid, gp_member_name;    /* a string: never; where it is empty */
+gp_field_get gp_member_text;                   /* our own text, const char *: where it is NULL */
 gp_field_get gp_member_kernel;                 /* the name of a kernel, with its label: never */
 gp_field_get gp_member_share;                  /* int64_t in percent of the whole; 0 of 0 is 0 */
 gp_field_get gp_member_dist;                   /* the whole distribution */
 gp_field_get gp_member_row, gp_member_rows;    /* one that is a member; all of a GP_VEC */
+gp_field_get gp_member_top_rows;               /* the first X->top of it */
 gp_field_get gp_member_rows_count;             /* how many it has */
 gp_field_get gp_member_count, gp_member_total; /* of a distribution: never */
 /* of a distribution: where it is empty */
 gp_field_get gp_member_min, gp_member_max, gp_member_mean, gp_member_stddev;
-gp_field_get gp_member_p50, gp_member_p99;
+gp_field_get gp_member_p50, gp_member_p90, gp_member_p99;
 gp_field_get gp_member_rank, gp_member_process,
     gp_member_device; /* int32_t, negative; uint32_t, never; int64_t, negative */
 

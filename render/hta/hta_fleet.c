@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "formats/base/scale.h"
+#include "analyze/result/keep.h"
 #include "formats/base/str.h"
 #include "render/draw/plot.h"
 #include "render/hta/hta_tables_priv.h"
@@ -24,185 +24,239 @@ int gp_hta_heat_level(const struct gp_fleet *f, const struct gp_fleet_column *c,
 
 /* ---- JSON ---- */
 
-static void put_slow(struct gp_doc *d, const struct gp_fleet *f, const struct gp_slow *s)
+#define AT(member) offsetof(struct gp_fleet_skip, member)
+static const struct gp_field skip_fields[] = {
+    {"operand", NULL, GP_CELL_NAME, gp_member_sid, AT(operand), .help = NULL},
+    {"reason", NULL, GP_CELL_TEXT, gp_member_sid, AT(reason), .help = NULL},
+};
+#undef AT
+static const struct gp_record skips = {"skipped", NULL, GP_FIELDS(skip_fields), sizeof(struct gp_fleet_skip),
+                                       .note = "an operand that could not be read; at most 64"};
+
+/* A metric of the members. */
+struct metric {
+    const char *name;
+    const struct gp_spread *spread;
+    const struct gp_worst *worst;
+};
+
+static const struct gp_spread *spread_of(const void *row)
 {
-    struct gp_buf text = {0};
-    gp_doc_element(d);
-    gp_doc_cstr(d, "what", gp_slow_what_name(s->what));
-    gp_doc_known(d, "rank", s->key.rank);
-    gp_doc_known(d, "device", s->device);
-    gp_doc_u64(d, "ranks", s->ranks);
-    gp_doc_cstr(d, "cause", gp_slow_cause_name(s->cause));
-    gp_doc_i64(d, "step_ns", s->ns);
-    gp_doc_i64(d, "median_ns", s->median_ns);
-    gp_doc_i64(d, "cause_ns", s->cause_ns);
-    gp_doc_i64(d, "host_ns", s->host_ns);
-    gp_doc_name(d, "kernel", s->kernel);
-    gp_doc_known(d, "kernel_ns", s->kernel ? s->kernel_ns : -1);
-    gp_doc_known(d, "kernel_median_ns", s->kernel ? s->kernel_median_ns : -1);
-    gp_doc_bool(d, "more_calls", s->more_calls);
-    gp_doc_cstr(d, "pattern", gp_slow_pattern_name(s->pattern));
-    gp_doc_u64(d, "slow_steps", s->slow_columns);
-    gp_doc_u64(d, "compared_steps", s->columns);
-    gp_slow_put(&text, f, s);
-    gp_doc_cstr(d, "text", gp_buf_str(&text));
-    gp_doc_end(d, '}');
-    gp_buf_release(&text);
+    return ((const struct metric *)row)->spread;
 }
 
-static void put_metrics(struct gp_doc *d, const struct gp_fleet *f, bool timed)
+GP_GETTER(get_total)
 {
-    gp_doc_list(d, "metrics");
-    for (int m = 0; timed && m < GP_FLEET_METRIC_COUNT; m++) {
-        const struct gp_spread *s = &f->spread[m];
-        int64_t middle = gp_spread_median(s);
-        gp_doc_element(d);
-        gp_doc_cstr(d, "name", gp_fleet_metric_name((enum gp_fleet_metric)m));
-        gp_doc_i64(d, "total_ns", s->sum);
-        gp_doc_i64(d, "median_ns", middle);
-        gp_doc_i64(d, "deviation_ns", gp_spread_deviation(s, middle));
-        gp_doc_list(d, "worst");
-        for (uint32_t i = 0; i < f->worst[m].n; i++) {
-            gp_doc_element(d);
-            gp_doc_known(d, "rank", f->worst[m].at[i].key.rank);
-            gp_doc_i64(d, "step_ns", f->worst[m].at[i].value);
-            gp_doc_end(d, '}');
-        }
-        gp_doc_end(d, ']');
-        gp_doc_end(d, '}');
-    }
-    gp_doc_end(d, ']');
+    c->i = spread_of(row)->sum;
 }
 
-/* A string per block of ranks, with a character per column: "." nothing recorded, otherwise the level. */
-static void put_map(struct gp_doc *d, const struct gp_fleet *f, bool timed)
+GP_GETTER(get_median)
 {
-    gp_doc_object(d, "map");
-    gp_doc_u64(d, "ranks_per_row", UINT64_C(1) << f->row_shift);
-    gp_doc_u64(d, "steps_per_column", UINT64_C(1) << f->column_shift);
-    gp_doc_list(d, "columns");
-    for (size_t i = 0; timed && i < f->columns.n; i++) {
-        const struct gp_fleet_column *c = &f->columns.at[i];
-        gp_doc_element(d);
-        gp_doc_i64(d, "first_step", c->index << f->column_shift);
-        gp_doc_u64(d, "count", c->own.n);
-        gp_doc_i64(d, "median_ns", gp_spread_median(&c->own));
-        gp_doc_known(d, "worst_rank", c->worst.n ? c->worst.at[0].key.rank : -1);
-        gp_doc_i64(d, "worst_ns", c->worst.n ? c->worst.at[0].value : 0);
-        gp_doc_end(d, '}');
-    }
-    gp_doc_end(d, ']');
-    gp_doc_list(d, "rows");
-    for (uint32_t r = 0; timed && r < f->rows; r++) {
+    c->i = gp_spread_median(spread_of(row));
+}
+
+GP_GETTER(get_deviation)
+{
+    c->i = gp_spread_deviation(spread_of(row), gp_spread_median(spread_of(row)));
+}
+
+GP_GETTER(get_worst)
+{
+    const struct gp_worst *w = ((const struct metric *)row)->worst;
+    gp_cell_list(c, w->at, w->n);
+}
+
+#define AT(member) offsetof(struct gp_worst_entry, member)
+static const struct gp_field worst_fields[] = {
+    {"rank", NULL, GP_CELL_ID, gp_member_rank, AT(key.rank), .flags = GP_FIELD_NULL},
+    {"step_ns", NULL, GP_CELL_NS, gp_member_i64, AT(value), .flags = GP_FIELD_SIGNED},
+};
+#undef AT
+static const struct gp_record worst = {"worst", NULL, GP_FIELDS(worst_fields), sizeof(struct gp_worst_entry),
+                                       .note = "the longest"};
+
+static const char *const metric_names[] = {GP_FLEET_METRICS(GP_WORD_1) NULL};
+static const struct gp_field metric_fields[] = {
+    {"name", NULL, GP_CELL_TEXT, gp_member_text, offsetof(struct metric, name), .words = metric_names},
+    {"total_ns", NULL, GP_CELL_NS, get_total, 0, .flags = GP_FIELD_SIGNED},
+    {"median_ns", NULL, GP_CELL_NS, get_median, 0, .help = "within 0.4%", .flags = GP_FIELD_SIGNED},
+    {"deviation_ns", NULL, GP_CELL_NS, get_deviation, 0,
+     .help = "median distance from the median, times 1.4826", .flags = GP_FIELD_SIGNED},
+    {"worst", NULL, GP_CELL_ROWS, get_worst, 0, .rows = &worst},
+};
+static const struct gp_record metrics = {
+    "metrics", NULL, GP_FIELDS(metric_fields), sizeof(struct metric),
+    .note = "times per step over all members: own is the step without what a rank only communicated"};
+
+/* The map; its rows are those of x->of, a struct gp_fleet. */
+
+GP_GETTER(get_shift)
+{
+    c->i = INT64_C(1) << *(const unsigned *)gp_member_at(row, f);
+}
+
+GP_GETTER(get_first_step)
+{
+    const struct gp_fleet *fleet = x->of;
+    c->i = ((const struct gp_fleet_column *)row)->index << fleet->column_shift;
+}
+
+static const struct gp_fleet_column *column(const void *row)
+{
+    return row;
+}
+
+GP_GETTER(get_count)
+{
+    c->i = (int64_t)column(row)->own.n;
+}
+
+GP_GETTER(get_column_median)
+{
+    c->i = gp_spread_median(&column(row)->own);
+}
+
+GP_GETTER(get_worst_rank)
+{
+    const struct gp_worst *w = &column(row)->worst;
+    c->none = !w->n || w->at[0].key.rank < 0;
+    c->i = c->none ? 0 : w->at[0].key.rank;
+}
+
+GP_GETTER(get_worst_ns)
+{
+    const struct gp_worst *w = &column(row)->worst;
+    c->i = w->n ? w->at[0].value : 0;
+}
+
+static const struct gp_field column_fields[] = {
+    {"first_step", NULL, GP_CELL_ID, get_first_step, 0, .flags = GP_FIELD_SIGNED},
+    {"count", NULL, GP_CELL_COUNT, get_count, 0, .help = "steps of all ranks"},
+    {"median_ns", NULL, GP_CELL_NS, get_column_median, 0, .flags = GP_FIELD_SIGNED},
+    {"worst_rank", NULL, GP_CELL_ID, get_worst_rank, 0, .flags = GP_FIELD_NULL},
+    {"worst_ns", NULL, GP_CELL_NS, get_worst_ns, 0, .flags = GP_FIELD_SIGNED},
+};
+static const struct gp_record columns = {"columns", NULL, GP_FIELDS(column_fields),
+                                         sizeof(struct gp_fleet_column), .note = "a step, or some"};
+
+GP_GETTER(get_columns)
+{
+    const struct gp_fleet *fleet = row;
+    if (!x->untimed) gp_cell_list(c, fleet->columns.at, fleet->columns.n);
+}
+
+/* A string per block of ranks, with a character per column. */
+GP_GETTER(get_rows)
+{
+    const struct gp_fleet *fleet = row;
+    uint32_t n = x->untimed ? 0 : fleet->rows;
+    const char **rows = gp_arena_zalloc(x->mem, (n + 1) * sizeof *rows);
+    for (uint32_t r = 0; r < n; r++) {
         char cells[GP_FLEET_COLUMNS + 1] = "";
-        for (size_t i = 0; i < f->columns.n && i < GP_FLEET_COLUMNS; i++) {
-            int level = gp_hta_heat_level(f, &f->columns.at[i], r);
+        size_t i = 0;
+        for (; i < fleet->columns.n && i < GP_FLEET_COLUMNS; i++) {
+            int level = gp_hta_heat_level(fleet, &fleet->columns.at[i], r);
             cells[i] = level < 0 ? '.' : (char)('0' + level);
         }
-        gp_doc_next(d);
-        gp_buf_printf(d->b, "\"%s\"", cells);
+        rows[r] = gp_arena_strndup(x->mem, cells, i);
     }
-    gp_doc_end(d, ']');
-    gp_doc_end(d, '}');
+    gp_cell_list(c, rows, n);
 }
 
-static void put_in_turn(struct gp_doc *d, const struct gp_slow_list *list)
+static const struct gp_field row_fields[] = {{"row", NULL, GP_CELL_TEXT, gp_member_text, 0, .help = NULL}};
+static const struct gp_record map_rows = {"rows", NULL, GP_FIELDS(row_fields), sizeof(const char *),
+                                          .note = NULL};
+
+#define AT(member) offsetof(struct gp_fleet, member)
+static const struct gp_field map_fields[] = {
+    {"ranks_per_row", NULL, GP_CELL_COUNT, get_shift, AT(row_shift), .help = NULL},
+    {"steps_per_column", NULL, GP_CELL_COUNT, get_shift, AT(column_shift), .help = NULL},
+    {"columns", NULL, GP_CELL_ROWS, get_columns, 0, .rows = &columns},
+    {"rows", NULL, GP_CELL_LIST, get_rows, 0,
+     .help = "a character per column: the longest own time is longer than the median by 2, 5, 10, 20, 50% "
+             "(1 to 5), by less (0), or not recorded (.)",
+     .rows = &map_rows},
+};
+#undef AT
+static const struct gp_record map_row = {"map", NULL, GP_FIELDS(map_fields), sizeof(struct gp_fleet),
+                                         .note = "ranks by steps"};
+
+/* All of it is in struct gp_hta. */
+GP_GETTER(get_inputs)
 {
-    gp_doc_object(d, "in_turn");
-    gp_doc_bool(d, "found", list->in_turn);
-    gp_doc_u64(d, "steps", list->columns);
-    gp_doc_u64(d, "late_steps", list->late);
-    gp_doc_u64(d, "ranks", list->ranks);
-    gp_doc_end(d, '}');
+    const struct gp_hta *h = row;
+    c->i = (int64_t)(h->bound.listed + h->bound.inputs);
 }
 
-static void put_skipped(struct gp_doc *d, const struct gp_fleet *f)
+GP_GETTER(get_path_bound)
 {
-    gp_doc_u64(d, "skipped_inputs", f->skipped);
-    gp_doc_list(d, "skipped");
-    for (size_t i = 0; i < f->skips.n; i++) {
-        gp_doc_element(d);
-        gp_doc_sid(d, "operand", f->skips.at[i].operand);
-        gp_doc_sid(d, "reason", f->skips.at[i].reason);
-        gp_doc_end(d, '}');
-    }
-    gp_doc_end(d, ']');
+    const struct gp_hta *h = row;
+    int64_t *sums = gp_arena_zalloc(x->mem, sizeof h->bound.path_bound_ns);
+    gp_record_merge(&gp_hta_path_times, sums, h->bound.path_bound_ns);
+    for (size_t i = 0; i < h->paths.n; i++)
+        gp_record_merge(&gp_hta_path_times, sums, h->paths.at[i].bound_ns);
+    c->at = sums;
 }
 
-/* What is shown, and what there is. */
-static void put_kept(struct gp_doc *d, const struct gp_hta *h)
+GP_GETTER(get_metrics)
 {
-    gp_doc_u64(d, "members", h->fleet.members);
-    gp_doc_u64(d, "shown", h->fleet.kept.n);
-    gp_doc_u64(d, "inputs", h->bound.listed + h->bound.inputs);
-    gp_doc_bool(d, "ranks_are_devices", h->fleet.by_device);
-    gp_doc_u64(d, "devices_not_shown", h->bound.devices);
-    gp_doc_u64(d, "paths_not_shown", h->bound.paths);
-    gp_doc_object(d, "path_bound");
-    for (int b = 0; b < GP_PATH_BOUND_COUNT; b++) {
-        int64_t ns = h->untimed ? -1 : h->bound.path_bound_ns[b];
-        char key[48];
-        for (size_t i = 0; i < h->paths.n; i++) ns = gp_add_saturated(ns, h->paths.at[i].bound_ns[b]);
-        snprintf(key, sizeof key, "%s_ns", gp_path_bound_name((enum gp_path_bound)b));
-        gp_doc_known(d, key, ns);
-    }
-    gp_doc_end(d, '}');
+    const struct gp_fleet *fleet = x->of;
+    struct metric *all = gp_arena_zalloc(x->mem, GP_FLEET_METRIC_COUNT * sizeof *all);
+    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++)
+        all[i] = (struct metric){metric_names[i], &fleet->spread[i], &fleet->worst[i]};
+    gp_cell_list(c, all, x->untimed ? 0 : GP_FLEET_METRIC_COUNT);
+}
+
+#define AT(member) offsetof(struct gp_hta, member)
+static const struct gp_field fields[] = {
+    {"members", NULL, GP_CELL_COUNT, gp_member_u64, AT(fleet.members), .help = "devices of ranks"},
+    {"shown", NULL, GP_CELL_COUNT, gp_member_rows_count, AT(fleet.kept),
+     .help = "members whose figures are kept; all up to 32"},
+    {"inputs", NULL, GP_CELL_COUNT, get_inputs, 0,
+     .help = "that were read; .inputs lists some of more than 32 ranks"},
+    {"ranks_are_devices", NULL, GP_CELL_BOOL, gp_member_bool, AT(fleet.by_device),
+     .help = "no ranks are recorded: they are device numbers"},
+    {"devices_not_shown", NULL, GP_CELL_COUNT, gp_member_u64, AT(bound.devices), .help = NULL},
+    {"paths_not_shown", NULL, GP_CELL_COUNT, gp_member_u64, AT(bound.paths), .help = NULL},
+    {"path_bound", NULL, GP_CELL_ROW, get_path_bound, 0, .help = "of the critical paths of all ranks",
+     .rows = &gp_hta_path_times},
+    {"skipped_inputs", NULL, GP_CELL_COUNT, gp_member_u64, AT(fleet.skipped), .help = NULL},
+    {"skipped", NULL, GP_CELL_ROWS, gp_member_rows, AT(fleet.skips), .rows = &skips},
+    {"slow", NULL, GP_CELL_ROWS, gp_member_rows, AT(slow.at), .rows = &gp_slow_rows},
+    {"in_turn", NULL, GP_CELL_ROW, gp_member_row, AT(slow), .rows = &gp_slow_in_turn},
+    {"metrics", NULL, GP_CELL_ROWS, get_metrics, 0, .rows = &metrics},
+    {"map", NULL, GP_CELL_ROW, gp_member_row, AT(fleet), .rows = &map_row},
+};
+#undef AT
+const struct gp_record gp_hta_fleet_row = {"fleet", NULL, GP_FIELDS(fields), sizeof(struct gp_hta),
+                                           .note = "many ranks together. A member is a device of a rank"};
+
+static struct gp_row_of fleet_of(const struct gp_hta *h)
+{
+    return (struct gp_row_of){.of = &h->fleet, .strings = &h->fleet.strings, .untimed = h->untimed};
 }
 
 void gp_hta_json_fleet(struct gp_doc *d, const struct gp_hta *h)
 {
-    const struct gp_fleet *f = &h->fleet;
-    const struct gp_strings *strings = d->strings;
-    if (f->members < 2 && !f->skipped) {
+    struct gp_arena mem = {0};
+    struct gp_row_of of = fleet_of(h);
+    of.mem = &mem;
+    if (h->fleet.members < 2 && !h->fleet.skipped) {
         gp_doc_null(d, "fleet");
         return;
     }
-    d->strings = &f->strings;
     gp_doc_object(d, "fleet");
-    put_kept(d, h);
-    put_skipped(d, f);
-    gp_doc_list(d, "slow");
-    for (size_t i = 0; i < h->slow.at.n; i++) put_slow(d, f, &h->slow.at.at[i]);
-    gp_doc_end(d, ']');
-    put_in_turn(d, &h->slow);
-    put_metrics(d, f, !h->untimed);
-    put_map(d, f, !h->untimed);
+    gp_record_members(d, &gp_hta_fleet_row, h, &of);
     gp_doc_end(d, '}');
-    d->strings = strings;
+    gp_arena_release(&mem);
 }
 
 /* ---- the table ---- */
 
 void gp_hta_table_slow(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    if (!h->slow.at.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "slow", "Who holds up the others");
-    COLUMN(t, "what", "What", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, "for a node, its first rank");
-    COLUMN(t, "ranks", "Ranks", GP_CELL_COUNT, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "cause", "Cause", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "step_ns", "Per step", GP_CELL_NS, 0, "own time, or the kernel's");
-    COLUMN(t, "median_ns", "Median rank", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "more_pct", "Longer", GP_CELL_PCT, 0, NULL);
-    COLUMN(t, "pattern", "When", GP_CELL_TEXT, GP_COLUMN_SPARE, "of the steps that were compared");
-    COLUMN(t, "kernel", "Kernel", GP_CELL_NAME, GP_COLUMN_BELOW, NULL);
-    size_t n = gp_hta_rows_shown(m, h->slow.at.n);
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_slow *s = &h->slow.at.at[i];
-        const char *kernel = gp_string(&h->fleet.strings, s->kernel);
-        gp_report_put_text(m->r, t, gp_slow_what_name(s->what));
-        gp_hta_put_rank(t, s->key.rank);
-        gp_report_put(t, s->ranks);
-        gp_hta_put_word(m, t, gp_slow_cause_name(s->cause));
-        gp_report_put(t, s->ns);
-        gp_report_put(t, s->median_ns);
-        gp_hta_put_part(t, (double)(s->ns - s->median_ns), s->median_ns);
-        gp_report_put_text(m->r, t, gp_slow_pattern_name(s->pattern));
-        if (s->kernel) gp_report_put_name(m->r, t, kernel, strlen(kernel), NULL, 0);
-        else gp_report_put_none(t);
-    }
-    gp_record_more(m->r, t, h->slow.at.n - n, 0);
+    struct gp_row_of of = fleet_of(m->h);
+    gp_record_table(m->r, &gp_slow_rows, m->h->slow.at.at, m->h->slow.at.n, m->top, &of);
 }
 
 /* ---- the map ---- */

@@ -11,6 +11,7 @@
 #include "render/draw/canvas_svg.h"
 #include "render/report/json_doc.h"
 
+extern const struct gp_record gp_hta_fleet_row; /* one: struct gp_hta; of: its fleet */
 void gp_hta_json_fleet(struct gp_doc *d, const struct gp_hta *h);
 void gp_hta_chart_ranks(struct gp_svg *w, const struct gp_hta *h);
 

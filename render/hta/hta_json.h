@@ -17,6 +17,8 @@ struct gp_hta_json_opts {
     bool whole;          /* findings about everything, not only the steps */
 };
 
+extern const struct gp_record gp_hta_ranks, gp_hta_matching; /* one: struct gp_hta */
+
 /* H must be finished. Appends the object and a newline. */
 void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_json_opts *o);
 

@@ -98,8 +98,7 @@ void gp_hta_path_sums(const struct gp_hta_path *p, gp_path_sums *out)
         const struct gp_path_piece *q = &p->pieces.at[i];
         int64_t ns = q->end_ns - q->begin_ns;
         uint32_t *row = gp_map_put(&rows[q->bound], (uint64_t)q->name << 32 | q->full, (uint32_t)out->n);
-        if (*row == out->n)
-            GP_VEC_PUSH(out, (struct gp_path_sum){.bound = q->bound, .name = q->name, .full = q->full});
+        if (*row == out->n) GP_VEC_PUSH(out, ((struct gp_path_sum){p, q->bound, q->name, q->full, 0, 0, 0}));
         struct gp_path_sum *to = &out->at[*row];
         to->count++;
         to->total_ns += ns;

@@ -25,6 +25,7 @@ void gp_hta_culprit_sums(const struct gp_hta *h, gp_idle_culprits *out);
 
 /* Pieces of a path by bound and name, longest first. */
 struct gp_path_sum {
+    const struct gp_hta_path *path;
     uint32_t bound;
     gp_sid name, full;
     uint64_t count;

@@ -9,52 +9,22 @@
 
 static void add_inputs(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    struct gp_report_table *t = gp_report_add(m->r, "inputs", "Inputs");
-    t->detail = true;
-    COLUMN(t, "path", "File", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "format", "Format", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "compression", "Compression", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "events", "Events", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "gpu_events", "GPU events", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "verdict", "Quality", GP_CELL_TEXT, 0, NULL);
-    for (size_t i = 0; i < h->inputs.n; i++) {
-        const struct gp_input_quality *in = &h->inputs.at[i];
-        gp_hta_put_sid(m, t, in->path);
-        gp_hta_put_sid(m, t, in->format);
-        gp_hta_put_sid(m, t, in->compression);
-        gp_hta_put_rank(t, in->rank);
-        gp_report_put(t, (int64_t)in->events);
-        gp_report_put(t, (int64_t)in->gpu_events);
-        gp_hta_put_sid(m, t, in->verdict);
-    }
+    struct gp_report_table *t = gp_hta_table_all(m, &gp_inputs, m->h->inputs.at, m->h->inputs.n);
+    if (t) t->detail = true;
 }
 
 static void add_quality(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    struct gp_report_table *t = NULL;
-    for (size_t i = 0; i < h->inputs.n; i++) {
-        for (int k = 0; k < GP_ISSUE_COUNT; k++) {
-            const struct gp_issue *q = &h->inputs.at[i].issues[k];
-            if (!q->count) continue;
-            if (!t) {
-                t = gp_report_add(m->r, "quality", "Problems in the input");
-                t->detail = true;
-                COLUMN(t, "path", "File", GP_CELL_NAME, 0, NULL);
-                COLUMN(t, "kind", "Kind", GP_CELL_TEXT, 0, NULL);
-                COLUMN(t, "what", "What", GP_CELL_TEXT, 0, NULL);
-                COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
-                COLUMN(t, "first_offset", "First at byte", GP_CELL_ID, 0, "of the decompressed input");
-            }
-            gp_hta_put_sid(m, t, h->inputs.at[i].path);
-            gp_report_put_text(m->r, t, gp_issue_name((enum gp_issue_kind)k));
-            gp_report_put_text(m->r, t, gp_issue_text((enum gp_issue_kind)k));
-            gp_report_put(t, (int64_t)q->count);
-            gp_hta_put_device(t, q->first_offset);
-        }
+    GP_VEC(struct gp_input_issue) issues = {0};
+    for (size_t i = 0; i < m->h->inputs.n; i++) {
+        const struct gp_input_quality *in = &m->h->inputs.at[i];
+        GP_VEC_RESERVE(&issues, issues.n + GP_ISSUE_COUNT);
+        issues.n += gp_input_issues_of(issues.at + issues.n, in->path, in->issues);
     }
+    struct gp_report_table *t = gp_hta_table_all(m, &gp_input_issues, issues.at, issues.n);
+    if (t) t->id = "quality";
+    if (t) t->detail = true;
+    GP_VEC_FREE(&issues);
 }
 
 /* All tables, in their order. */
@@ -145,6 +115,4 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
     }
     drop_empty(r);
     gp_report_apart(r);
-    gp_buf_release(&m.label);
-    gp_buf_release(&m.plain);
 }

@@ -6,7 +6,7 @@
  *     gp_report_csv_write(&buf, gp_report_find(&r, "kernels"));
  *
  * Empty tables are omitted. The others, in this order (*: only CSV and HTML):
- *   findings            the bottlenecks: time_ns, share_pct, rank, finding, where
+ *   findings            the bottlenecks
  *   slow                ranks, nodes and kernels that hold up the others
  *   breakdown           the exclusive parts of each device's span: a row per device and part
  *   devices             a row per device: all its figures
@@ -16,7 +16,7 @@
  *   culprits            what the host was doing while devices were idle, all devices together
  *   kernels             a row per name and class
  *   operators, operators_by_shape, ranges, modules    GPU time by what launched it
- *   launches            figures: figure, value, unit
+ *   launches            figures, a line for each
  *   launch_times        distributions: launch delay, launch calls, queue length
  *   api                 runtime calls
  *   graphs              CUDA graphs

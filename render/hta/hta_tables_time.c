@@ -1,235 +1,191 @@
 #include "formats/base/scale.h"
 #include "render/hta/hta_tables_priv.h"
 
-#include <string.h>
-#include "render/hta/hta_verdict.h"
-
-/* ---- findings ---- */
-
-static bool is_kernel(const struct gp_hta *h, gp_sid name)
-{
-    for (size_t i = 0; i < h->kernels.n; i++)
-        if (h->kernels.at[i].name == name) return true;
-    return false;
-}
-
 void gp_hta_table_findings(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    if (!h->findings.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "findings", "What to look at first");
-    COLUMN(t, "time_ns", "Time", GP_CELL_NS, 0, "GPU time affected, over all devices");
-    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, 0, "of the span of the affected devices");
-    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "id", "Id", GP_CELL_TEXT, GP_COLUMN_WIDE, "stable identifier of the finding");
-    COLUMN(t, "finding", "Finding", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "where", "Where", GP_CELL_NAME, GP_COLUMN_BELOW, NULL);
-    size_t n = gp_hta_rows_shown(m, h->findings.n);
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_finding *f = &h->findings.at[i];
-        gp_report_put(t, f->time_ns);
-        gp_report_put_real(t, f->share_pct);
-        gp_hta_put_rank(t, f->rank);
-        gp_hta_put_sid(m, t, f->id);
-        gp_hta_put_sid(m, t, f->text);
-        if (is_kernel(h, f->where)) gp_hta_put_kernel(m, t, f->where);
-        else gp_hta_put_sid(m, t, f->where);
-    }
-    gp_record_more(m->r, t, h->findings.n - n, 0);
+    gp_hta_table_of(m, &gp_hta_findings, m->h->findings.at, m->h->findings.n);
 }
 
 /* ---- devices ---- */
 
-enum { PARTS = 4 };
+/* A part of a device's span. */
+struct part_row {
+    struct gp_hta_place at;
+    const char *part;
+    int64_t ns, span_ns;
+    uint8_t colour; /* the classes, and 4: idle */
+};
+
+GP_GETTER(get_part_share)
+{
+    const struct part_row *p = row;
+    gp_cell_real(c, gp_pct(p->ns, p->span_ns));
+}
+
+static uint8_t part_colour(const void *row)
+{
+    return ((const struct part_row *)row)->colour;
+}
+
+#define AT(member) offsetof(struct part_row, member)
+static const struct gp_field part_fields[] = {
+    GP_PLACE(part_row, at),
+    {"part", "Part", GP_CELL_TEXT, gp_member_text, AT(part), .help = NULL},
+    {"time_ns", "Time", GP_CELL_NS, gp_member_i64, AT(ns), .help = NULL},
+    {"share_pct", "Share", GP_CELL_PCT, get_part_share, 0, .help = "of the device's span",
+     .flags = GP_COLUMN_BAR},
+};
+#undef AT
+static const struct gp_record part_rows = {"breakdown", "Where the time went", GP_FIELDS(part_fields),
+                                           sizeof(struct part_row), .colour = part_colour};
 
 void gp_hta_table_breakdown(struct gp_hta_tables *m)
 {
-    static const char *const names[PARTS] = {"compute", "exposed communication", "exposed memory", "idle"};
+    GP_VEC(struct part_row) rows = {0};
     if (m->h->untimed) return;
-    struct gp_report_table *t = gp_report_add(m->r, "breakdown", "Where the time went");
-    t->note = "Every moment counts once: compute before communication before memory. Sums to the span.";
-    t->detail = m->h->devices.n > GP_HTA_FEW_DEVICES;
-    gp_hta_rank_columns(t);
-    COLUMN(t, "part", "Part", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "time_ns", "Time", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the device's span");
     for (size_t i = 0; i < m->h->devices.n; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
-        const bool possible[PARTS] = {true, m->all.b.communication_ns != 0, m->all.b.memory_ns != 0, true};
-        const int64_t ns[PARTS] = {d->b.compute_ns, d->b.exposed_communication_ns, d->b.exposed_memory_ns,
-                                   d->b.idle_ns};
-        for (int p = 0; p < PARTS; p++) {
-            if (!possible[p]) continue;
-            gp_hta_put_place(m, t, d->rank, d->producer, d->device);
-            gp_report_put_text(m->r, t, names[p]);
-            gp_report_put(t, ns[p]);
-            gp_report_put_real(t, gp_pct(ns[p], d->b.span_ns));
-            GP_VEC_PUSH(&t->classes, (uint8_t)(p + 1)); /* the classes, and 4: idle */
-        }
+        struct gp_hta_place at = gp_hta_place_of(d);
+        int64_t span = d->b.span_ns;
+        GP_VEC_PUSH(&rows, (struct part_row){at, "compute", d->b.compute_ns, span, 1});
+        if (m->all.b.communication_ns)
+            GP_VEC_PUSH(&rows, (struct part_row){at, "exposed communication", d->b.exposed_communication_ns,
+                                                 span, 2});
+        if (m->all.b.memory_ns)
+            GP_VEC_PUSH(&rows, (struct part_row){at, "exposed memory", d->b.exposed_memory_ns, span, 3});
+        GP_VEC_PUSH(&rows, (struct part_row){at, "idle", d->b.idle_ns, span, 4});
     }
+    struct gp_report_table *t = gp_hta_table_all(m, &part_rows, rows.at, rows.n);
+    if (t)
+        t->note = "Every moment counts once: compute before communication before memory. Sums to the span.";
+    if (t) t->detail = m->h->devices.n > GP_HTA_FEW_DEVICES;
+    GP_VEC_FREE(&rows);
 }
 
 void gp_hta_table_devices(struct gp_hta_tables *m)
 {
-    if (m->h->untimed) return;
-    struct gp_report_table *t = gp_report_add(m->r, "devices", "Devices");
+    const struct gp_hta *h = m->h;
+    struct gp_report_table *t =
+        h->untimed ? NULL : gp_hta_table_all(m, &gp_hta_devices, h->devices.at, h->devices.n);
+    if (!t) return;
     t->note = "Compute, exposed communication, exposed memory and idle add up to the span.";
-    t->detail = m->h->devices.n < 2;
-    gp_hta_rank_columns(t);
-    COLUMN(t, "name", "Name", GP_CELL_NAME, GP_COLUMN_SPARE, NULL);
-    gp_hta_breakdown_columns(t);
-    COLUMN(t, "sm_efficiency_pct", "SM efficiency", GP_CELL_PCT, GP_COLUMN_WIDE,
-           "estimated: blocks per multiprocessor, at most 1, over the span");
-    COLUMN(t, "occupancy_pct", "Occupancy", GP_CELL_PCT, GP_COLUMN_WIDE,
-           "estimated from registers, shared memory and block size, weighted by kernel time");
-    COLUMN(t, "tensor_core_pct", "Tensor Cores", GP_CELL_PCT, GP_COLUMN_WIDE,
-           "share of kernel time in kernels that use Tensor Cores, by name");
-    for (size_t i = 0; i < m->h->devices.n; i++) {
-        const struct gp_hta_device *d = &m->h->devices.at[i];
-        gp_hta_put_place(m, t, d->rank, d->producer, d->device);
-        gp_hta_put_sid(m, t, d->name);
-        gp_hta_put_breakdown(t, &d->b);
-        gp_hta_put_part(t, d->sm_ns, gp_sm_known(d) ? d->b.span_ns : 0);
-        gp_hta_put_part(t, (double)d->occupancy_ns, d->occupancy_known_ns);
-        gp_hta_put_part(t, (double)d->tensor_core_ns, d->kernel_ns);
-    }
-    if (!m->h->bound.devices) return;
+    t->detail = h->devices.n < 2;
+    if (!h->bound.devices) return;
     struct gp_buf more = {0};
     gp_buf_puts(&more, "and ");
-    gp_scale_put_count(&more, m->h->bound.devices);
+    gp_scale_put_count(&more, h->bound.devices);
     gp_buf_puts(&more, " more, which --all-ranks shows; these are the slowest, the fastest and a sample");
     t->more = gp_report_str(m->r, more.data, more.n);
     gp_buf_release(&more);
 }
 
+struct stream_row {
+    struct gp_hta_place at;
+    struct gp_hta_stream stream;
+};
+
+static const struct gp_field stream_fields[] = {
+    GP_PLACE(stream_row, at),
+    {.type = GP_CELL_PART, .at = offsetof(struct stream_row, stream), .rows = &gp_hta_streams},
+};
+static const struct gp_record stream_rows = {"streams", "Streams", GP_FIELDS(stream_fields),
+                                             sizeof(struct stream_row), .note = NULL};
+
 void gp_hta_table_streams(struct gp_hta_tables *m)
 {
+    GP_VEC(struct stream_row) rows = {0};
     if (m->h->untimed) return;
-    struct gp_report_table *t = gp_report_add(m->r, "streams", "Streams");
-    t->note = "Per stream: each span runs from the stream's first GPU event to its last.";
-    t->detail = true;
-    gp_hta_rank_columns(t);
-    COLUMN(t, "stream", "Stream", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "name", "Name", GP_CELL_NAME, GP_COLUMN_SPARE, NULL);
-    gp_hta_breakdown_columns(t);
     for (size_t i = 0; i < m->h->devices.n; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
-        for (size_t j = 0; j < d->streams.n; j++) {
-            gp_hta_put_place(m, t, d->rank, d->producer, d->device);
-            gp_hta_put_device(t, d->streams.at[j].stream);
-            gp_hta_put_sid(m, t, d->streams.at[j].name);
-            gp_hta_put_breakdown(t, &d->streams.at[j].b);
-        }
+        for (size_t k = 0; k < d->streams.n; k++)
+            GP_VEC_PUSH(&rows, (struct stream_row){gp_hta_place_of(d), d->streams.at[k]});
     }
+    struct gp_report_table *t = gp_hta_table_all(m, &stream_rows, rows.at, rows.n);
+    if (t) t->note = "Per stream: each span runs from the stream's first GPU event to its last.";
+    if (t) t->detail = true;
+    GP_VEC_FREE(&rows);
 }
 
 /* ---- idle ---- */
 
+struct cause_row {
+    struct gp_hta_place at;
+    const char *cause, *why;
+    int64_t ns, all_ns;
+    int place; /* in the list of causes */
+};
+
+GP_GETTER(get_cause_share)
+{
+    const struct cause_row *r = row;
+    gp_cell_real(c, gp_pct(r->ns, r->all_ns));
+}
+
+#define AT(member) offsetof(struct cause_row, member)
+static const struct gp_field cause_fields[] = {
+    {"cause", "Cause", GP_CELL_TEXT, gp_member_text, AT(cause), .flags = GP_COLUMN_RAW},
+    {"why", "Why", GP_CELL_TEXT, gp_member_text, AT(why), .help = NULL},
+    {"idle_ns", "Idle", GP_CELL_NS, gp_member_i64, AT(ns), .help = "the causes sum to the idle time"},
+    {"share_pct", "Share", GP_CELL_PCT, get_cause_share, 0, .help = "of the idle time",
+     .flags = GP_COLUMN_BAR},
+};
+#undef AT
+static const struct gp_record cause_rows = {"idle", "Why devices were idle", GP_FIELDS(cause_fields),
+                                            sizeof(struct cause_row), .note = NULL};
+static const struct gp_field device_cause_fields[] = {
+    GP_PLACE(cause_row, at),
+    {.type = GP_CELL_PART, .rows = &cause_rows},
+};
+static const struct gp_record device_cause_rows = {"idle_list", "Idle time by device and cause",
+                                                   GP_FIELDS(device_cause_fields), sizeof(struct cause_row),
+                                                   .note = NULL};
+
+static int longest_cause_first(const void *a, const void *b)
+{
+    const struct cause_row *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
+    return x->place - y->place;
+}
+
 void gp_hta_table_idle(struct gp_hta_tables *m)
 {
-    if (!m->all.b.idle_ns) return;
-    struct gp_report_table *t = gp_report_add(m->r, "idle", "Why devices were idle");
-    COLUMN(t, "cause", "Cause", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
-    COLUMN(t, "why", "Why", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "idle_ns", "Idle", GP_CELL_NS, 0, "sum over the devices; the causes sum to their idle time");
-    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of all idle time");
-    bool done[GP_IDLE_CAUSE_COUNT] = {false};
-    for (int k = 0; k < GP_IDLE_CAUSE_COUNT; k++) { /* the largest that is left */
-        int c = -1;
-        for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++)
-            if (!done[i] && (c < 0 || m->all.idle_cause_ns[i] > m->all.idle_cause_ns[c])) c = i;
-        done[c] = true;
-        if (!m->all.idle_cause_ns[c]) break;
-        gp_report_put_text(m->r, t, gp_idle_cause_name((enum gp_idle_cause)c));
-        gp_report_put_text(m->r, t, gp_idle_cause_brief((enum gp_idle_cause)c));
-        gp_report_put(t, m->all.idle_cause_ns[c]);
-        gp_report_put_real(t, gp_pct(m->all.idle_cause_ns[c], m->all.b.idle_ns));
-    }
+    struct cause_row rows[GP_IDLE_CAUSE_COUNT];
+    size_t n = 0;
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++)
+        if (m->all.idle_cause_ns[i])
+            rows[n++] = (struct cause_row){.cause = gp_idle_cause_name((enum gp_idle_cause)i),
+                                           .why = gp_idle_cause_brief((enum gp_idle_cause)i),
+                                           .ns = m->all.idle_cause_ns[i],
+                                           .all_ns = m->all.b.idle_ns,
+                                           .place = i};
+    if (n) qsort(rows, n, sizeof *rows, longest_cause_first);
+    gp_hta_table_all(m, &cause_rows, rows, n);
 }
 
 void gp_hta_table_idle_list(struct gp_hta_tables *m)
 {
-    if (!m->all.b.idle_ns) return;
-    struct gp_report_table *t = gp_report_add(m->r, "idle_list", "Idle time by device and cause");
-    t->detail = true;
-    gp_hta_rank_columns(t);
-    COLUMN(t, "cause", "Cause", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
-    COLUMN(t, "why", "Why", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "idle_ns", "Idle", GP_CELL_NS, 0, "sums to the device's idle time");
-    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the device's idle time");
-    for (size_t i = 0; i < m->h->devices.n; i++) {
+    GP_VEC(struct cause_row) rows = {0};
+    for (size_t i = 0; i < m->h->devices.n && m->all.b.idle_ns; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
-        for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
-            gp_hta_put_place(m, t, d->rank, d->producer, d->device);
-            gp_report_put_text(m->r, t, gp_idle_cause_name((enum gp_idle_cause)c));
-            gp_report_put_text(m->r, t, gp_idle_cause_text((enum gp_idle_cause)c));
-            gp_report_put(t, d->idle_cause_ns[c]);
-            gp_report_put_real(t, gp_pct(d->idle_cause_ns[c], d->b.idle_ns));
-        }
+        for (int k = 0; k < GP_IDLE_CAUSE_COUNT; k++)
+            GP_VEC_PUSH(&rows,
+                        ((struct cause_row){gp_hta_place_of(d), gp_idle_cause_name((enum gp_idle_cause)k),
+                                            gp_idle_cause_text((enum gp_idle_cause)k), d->idle_cause_ns[k],
+                                            d->b.idle_ns, k}));
     }
-}
-
-static void put_host(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_idle_culprit *c)
-{
-    struct gp_row_of of = gp_hta_rows_of(m->h, 0);
-    of.mem = &m->r->mem;
-    struct gp_cell cell = gp_field_cell(&gp_hta_culprits.fields[0], c, &of);
-    gp_report_put_cell(t, &cell);
-}
-
-/* What is not known of the rest. */
-static void put_found(struct gp_report_table *t, const struct gp_idle_culprit *c, int64_t v)
-{
-    if (c->rest) gp_report_put_none(t);
-    else gp_report_put(t, v);
-}
-
-static bool has_samples(const gp_idle_culprits *all)
-{
-    for (size_t i = 0; i < all->n; i++)
-        if (all->at[i].samples) return true;
-    return false;
+    struct gp_report_table *t = gp_hta_table_all(m, &device_cause_rows, rows.at, rows.n);
+    if (t) t->detail = true;
+    GP_VEC_FREE(&rows);
 }
 
 void gp_hta_table_culprits(struct gp_hta_tables *m)
 {
     gp_idle_culprits all = {0};
+    bool sampled = false;
     gp_hta_culprit_sums(m->h, &all);
-    if (all.n) {
-        struct gp_report_table *t = gp_report_add(m->r, "culprits", "What the host was doing meanwhile");
-        COLUMN(t, "host", "Host", GP_CELL_NAME, 0, "innermost range, Python frame, operator and call");
-        COLUMN(t, "cause", "Cause", GP_CELL_TEXT, 0, "see Why devices were idle");
-        COLUMN(t, "idle_ns", "Idle", GP_CELL_NS, 0, NULL);
-        COLUMN(t, "gaps", "Gaps", GP_CELL_COUNT, 0, "number of idle gaps");
-        COLUMN(t, "longest_ns", "Longest", GP_CELL_NS, 0, NULL);
-        COLUMN(t, "samples", "Samples", GP_CELL_COUNT, has_samples(&all) ? 0 : GP_COLUMN_WIDE,
-               "samples of the thread's stack in that time");
-        COLUMN(t, "longest_at_ns", "Longest at", GP_CELL_ID, GP_COLUMN_WIDE, "on the clock of the trace, ns");
-        COLUMN(t, "range", "Range", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
-        COLUMN(t, "python", "Python", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
-        COLUMN(t, "operator", "Operator", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
-        COLUMN(t, "api", "Call", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
-        size_t n = gp_hta_rows_shown(m, all.n);
-        int64_t left = 0;
-        for (size_t i = 0; i < all.n; i++) {
-            const struct gp_idle_culprit *c = &all.at[i];
-            if (i >= n) {
-                left += c->idle_ns;
-                continue;
-            }
-            put_host(m, t, c);
-            gp_hta_put_word(m, t, gp_idle_cause_name((enum gp_idle_cause)c->cause));
-            gp_report_put(t, c->idle_ns);
-            put_found(t, c, (int64_t)c->gaps);
-            put_found(t, c, c->longest_ns);
-            put_found(t, c, (int64_t)c->samples);
-            put_found(t, c, c->longest_at_ns);
-            gp_hta_put_sid(m, t, c->range);
-            gp_hta_put_sid(m, t, c->python);
-            gp_hta_put_sid(m, t, c->op);
-            gp_hta_put_sid(m, t, c->api);
-        }
-        gp_record_more(m->r, t, all.n - n, left);
-    }
+    for (size_t i = 0; i < all.n; i++) sampled |= all.at[i].samples != 0;
+    struct gp_report_table *t = gp_hta_table_of(m, &gp_hta_culprits, all.at, all.n);
+    if (t) t->id = "culprits"; /* JSON has those of each device */
+    if (t && !sampled) gp_report_flag(t, "samples", GP_COLUMN_WIDE);
     GP_VEC_FREE(&all);
 }

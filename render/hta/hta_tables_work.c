@@ -47,76 +47,86 @@ void gp_hta_table_modules(struct gp_hta_tables *m)
 
 /* ---- launches ---- */
 
-static void put_figure(struct gp_hta_tables *m, struct gp_report_table *t, const char *figure,
-                       enum gp_cell_type type, int64_t v, const char *unit)
-{
-    gp_report_put_text(m->r, t, figure);
-    gp_report_put_as(t, type, v);
-    gp_report_put_text(m->r, t, unit);
-}
-
 void gp_hta_table_launches(struct gp_hta_tables *m)
 {
-    const struct gp_hta_launches *l = &m->h->launches;
-    if (!l->calls) return;
-    struct gp_report_table *t = gp_report_add(m->r, "launches", "Launches");
-    COLUMN(t, "figure", "Figure", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "value", "Value", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "unit", "Unit", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
-    put_figure(m, t, "launch calls", GP_CELL_COUNT, (int64_t)l->calls, "calls");
-    put_figure(m, t, "GPU events with a launch record", GP_CELL_COUNT, (int64_t)l->linked, "events");
-    if (l->linked < l->gpu_events)
-        put_figure(m, t, "GPU events without a launch record", GP_CELL_COUNT,
-                   (int64_t)(l->gpu_events - l->linked), "events");
-    if (l->graph_calls) {
-        put_figure(m, t, "graph launches", GP_CELL_COUNT, (int64_t)l->graph_calls, "calls");
-        put_figure(m, t, "GPU events started by graphs", GP_CELL_COUNT, (int64_t)l->graph_events, "events");
-    }
-    if (m->h->untimed) return;
-    put_figure(m, t, "kernels shorter than the call that launched them", GP_CELL_COUNT,
-               (int64_t)l->short_kernels, "events");
-    if (l->short_kernels) put_figure(m, t, "their GPU time", GP_CELL_NS, l->short_kernel_ns, "ns");
-    if (l->before_launch) {
-        put_figure(m, t, "GPU events that start before their launch", GP_CELL_COUNT,
-                   (int64_t)l->before_launch, "events");
-        put_figure(m, t, "the earliest of them, early by", GP_CELL_NS, l->worst_before_ns, "ns");
-    }
-    put_figure(m, t, "longest queue of a stream", GP_CELL_COUNT, (int64_t)l->max_queue, "events");
-    if (l->queue_full_ns)
-        put_figure(m, t, "time with 1,000 or more queued", GP_CELL_NS, l->queue_full_ns, "ns");
+    struct gp_row_of of = gp_hta_rows_of(m->h, 0);
+    if (m->h->launches.calls) gp_record_figures(m->r, &gp_hta_launch_sums, &m->h->launches, &of);
 }
 
-static void put_dist(struct gp_hta_tables *m, struct gp_report_table *t, const char *what,
-                     enum gp_cell_type type, const struct gp_dist *d)
+/* A distribution of times, or of numbers of events. */
+struct dist_row {
+    const char *figure, *what; /* as JSON has it, as people read it */
+    bool times;
+    const struct gp_dist *dist;
+};
+
+static const struct dist_row *dist_row(const void *row)
 {
-    static const double quantiles[] = {0.5, 0.9, 0.99};
-    if (!d->n) return;
-    gp_report_put_text(m->r, t, what);
-    gp_report_put(t, (int64_t)d->n);
-    gp_report_put_as(t, type, d->sum / (int64_t)d->n);
-    gp_report_put_as(t, type, d->min);
-    for (int i = 0; i < 3; i++) gp_report_put_as(t, type, gp_dist_quantile(d, quantiles[i]));
-    gp_report_put_as(t, type, d->max);
-    gp_report_put_text(m->r, t, type == GP_CELL_NS ? "ns" : "events");
+    return row;
 }
+
+GP_GETTER(get_what)
+{
+    const struct dist_row *r = row;
+    gp_cell_label(c, r->figure, strlen(r->figure), r->what, strlen(r->what));
+}
+
+GP_GETTER(get_unit)
+{
+    gp_cell_text(c, dist_row(row)->times ? "ns" : "events");
+}
+
+/* Of the distribution what another getter gives. */
+static void put_of(struct gp_cell *c, const struct gp_field *f, const void *row, const struct gp_row_of *x,
+                   gp_field_get *get)
+{
+    const struct dist_row *r = row;
+    if (!r->times) c->type = f->type == GP_CELL_NS ? GP_CELL_COUNT : GP_CELL_REAL;
+    get(c, f, r->dist, x);
+}
+
+#define OF(name)                                                                                             \
+    GP_GETTER(get_##name)                                                                                    \
+    {                                                                                                        \
+        put_of(c, f, row, x, gp_member_##name);                                                              \
+    }
+OF(mean)
+OF(min)
+OF(p50)
+OF(p90)
+OF(p99)
+OF(max)
+
+GP_GETTER(get_count)
+{
+    gp_member_count(c, f, dist_row(row)->dist, x);
+}
+
+static const struct gp_field dist_fields[] = {
+    {"figure", "Of each launch", GP_CELL_TEXT, get_what, 0, .help = NULL},
+    {"count", "Count", GP_CELL_COUNT, get_count, 0, .flags = GP_COLUMN_SPARE},
+    {"mean", "Mean", GP_CELL_NS_REAL, get_mean, 0, .help = NULL},
+    {"min", "Min", GP_CELL_NS, get_min, 0, .flags = GP_COLUMN_WIDE},
+    {"p50", "Median", GP_CELL_NS, get_p50, 0, .help = "within 1/16"},
+    {"p90", "p90", GP_CELL_NS, get_p90, 0, .help = "within 1/16", .flags = GP_COLUMN_SPARE},
+    {"p99", "p99", GP_CELL_NS, get_p99, 0, .help = "within 1/16"},
+    {"max", "Max", GP_CELL_NS, get_max, 0, .help = NULL},
+    {"unit", "Unit", GP_CELL_TEXT, get_unit, 0, .flags = GP_COLUMN_RAW},
+};
+static const struct gp_record dist_rows = {"launch_times", "From the call to the GPU", GP_FIELDS(dist_fields),
+                                           sizeof(struct dist_row), .note = NULL};
 
 void gp_hta_table_launch_times(struct gp_hta_tables *m)
 {
     const struct gp_hta_launches *l = &m->h->launches;
-    if (!l->delay.n && !l->api_dur.n && !l->queue_len.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "launch_times", "From the call to the GPU");
-    COLUMN(t, "figure", "Of each launch", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "count", "Count", GP_CELL_COUNT, GP_COLUMN_SPARE, NULL);
-    COLUMN(t, "mean", "Mean", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "min", "Min", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "p50", "Median", GP_CELL_NS, 0, "within 1/16");
-    COLUMN(t, "p90", "p90", GP_CELL_NS, GP_COLUMN_SPARE, "within 1/16");
-    COLUMN(t, "p99", "p99", GP_CELL_NS, 0, "within 1/16");
-    COLUMN(t, "max", "Max", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "unit", "Unit", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
-    put_dist(m, t, "the call itself", GP_CELL_NS, &l->api_dur);
-    put_dist(m, t, "end of call to start on GPU", GP_CELL_NS, &l->delay);
-    put_dist(m, t, "queued before it", GP_CELL_COUNT, &l->queue_len);
+    const struct dist_row all[] = {{"call", "the call itself", true, &l->api_dur},
+                                   {"delay", "end of call to start on GPU", true, &l->delay},
+                                   {"queue_length", "queued before it", false, &l->queue_len}};
+    struct dist_row rows[GP_COUNT(all)];
+    size_t n = 0;
+    for (size_t i = 0; i < GP_COUNT(all); i++)
+        if (all[i].dist->n) rows[n++] = all[i];
+    gp_hta_table_all(m, &dist_rows, rows, n);
 }
 
 void gp_hta_table_api(struct gp_hta_tables *m)
@@ -154,6 +164,33 @@ void gp_hta_table_range_memory(struct gp_hta_tables *m)
 /* ---- sampled counters ---- */
 
 enum { SAMPLED_COLUMNS = 8 };
+
+/* The means over one thing; a column for each metric comes behind these. */
+struct sampled_row {
+    struct gp_hta_place at;
+    gp_sid name;
+    uint32_t over;
+    int64_t ns;
+};
+
+GP_GETTER(get_over)
+{
+    static const char *const overs[] = {"(all of it)", "(whole steps)", "(no name)"};
+    const struct sampled_row *s = row;
+    gp_member_sid(c, f, row, x);
+    if (!s->name) gp_cell_text(c, overs[s->over]);
+}
+
+#define AT(member) offsetof(struct sampled_row, member)
+static const struct gp_field sampled_fields[] = {
+    GP_PLACE(sampled_row, at),
+    {"name", "Over", GP_CELL_NAME, get_over, AT(name),
+     .help = "the device's time, its whole steps, or the kernels, copies and sets of a range"},
+    {"sampled_ns", "Time", GP_CELL_NS, gp_member_i64, AT(ns), .help = "covered by the averages"},
+};
+#undef AT
+static const struct gp_record sampled_rows = {"sampled", "Hardware counters", GP_FIELDS(sampled_fields),
+                                              sizeof(struct sampled_row), .note = NULL};
 
 /* Metrics that people have no other name for are called by theirs, without rollup. */
 static const char *sampled_title(struct gp_hta_tables *m, gp_sid metric)
@@ -194,14 +231,9 @@ static bool same_row(const struct gp_sampled *a, const struct gp_sampled *b)
     return a->rank == b->rank && a->device == b->device && a->over == b->over && a->name == b->name;
 }
 
-static void put_sampled(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_sampled *rows,
-                        size_t n, const gp_sid *metrics, size_t columns)
+static void put_means(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_sampled *rows,
+                      size_t n, const gp_sid *metrics, size_t columns)
 {
-    static const char *const overs[] = {"(all of it)", "(whole steps)", NULL};
-    gp_hta_put_place(m, t, rows->rank, 0, rows->device);
-    if (rows->name) gp_hta_put_sid(m, t, rows->name);
-    else gp_report_put_text(m->r, t, overs[rows->over]);
-    gp_report_put(t, rows->ns);
     for (size_t c = 0; c < columns; c++) {
         size_t i = 0;
         while (i < n && rows[i].metric != metrics[c]) i++;
@@ -213,18 +245,21 @@ static void put_sampled(struct gp_hta_tables *m, struct gp_report_table *t, cons
 void gp_hta_table_sampled(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
+    struct gp_row_of of = gp_hta_rows_of(h, 0);
+    struct gp_columns fixed;
     gp_sid metrics[SAMPLED_COLUMNS];
     if (!h->sampled.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "sampled", "Hardware counters");
+    gp_columns_find(&fixed, &sampled_rows);
+    struct gp_report_table *t = gp_columns_table(m->r, &sampled_rows, &fixed, &of);
     t->note = "Averages over time of counters sampled during the recording; for ranges, while the work "
               "that they launched was running.";
-    gp_hta_rank_columns(t);
-    COLUMN(t, "name", "Over", GP_CELL_NAME, 0,
-           "the device's time, its whole steps, or the kernels, copies and sets of a range");
-    COLUMN(t, "sampled_ns", "Time", GP_CELL_NS, 0, "covered by the averages");
-    size_t columns = sampled_metrics(m, metrics, t), shown = 0, most = gp_hta_rows_shown(m, h->sampled.n);
-    for (size_t i = 0, end; i < h->sampled.n && shown < most; i = end, shown++) {
-        for (end = i + 1; end < h->sampled.n && same_row(&h->sampled.at[i], &h->sampled.at[end]);) end++;
-        put_sampled(m, t, &h->sampled.at[i], end - i, metrics, columns);
+    size_t columns = sampled_metrics(m, metrics, t), shown = 0;
+    for (size_t i = 0, end; i < h->sampled.n && (!m->top || shown < m->top); i = end, shown++) {
+        const struct gp_sampled *s = &h->sampled.at[i];
+        for (end = i + 1; end < h->sampled.n && same_row(s, &h->sampled.at[end]);) end++;
+        struct sampled_row row = {{.rank = s->rank, .device = s->device}, s->name, s->over, s->ns};
+        gp_columns_put(m->r, t, &fixed, &row, &of);
+        put_means(m, t, s, end - i, metrics, columns);
     }
+    gp_columns_release(&fixed);
 }

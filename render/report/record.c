@@ -301,3 +301,52 @@ struct gp_report_table *gp_record_table(struct gp_report *r, const struct gp_rec
     gp_columns_release(&c);
     return t;
 }
+
+/* ---- figures ---- */
+
+struct figure {
+    const struct gp_field *f;
+    struct gp_cell value;
+};
+
+GP_GETTER(get_figure)
+{
+    const struct figure *g = row;
+    gp_cell_label(c, g->f->id, strlen(g->f->id), g->f->heading, strlen(g->f->heading));
+}
+
+GP_GETTER(get_value)
+{
+    *c = ((const struct figure *)row)->value;
+}
+
+GP_GETTER(get_unit)
+{
+    const char *unit = ((const struct figure *)row)->f->unit;
+    gp_cell_text(c, unit ? unit : "");
+}
+
+static const struct gp_field figure_fields[] = {
+    {"figure", "Figure", GP_CELL_TEXT, get_figure, 0, .help = NULL},
+    {"value", "Value", GP_CELL_COUNT, get_value, 0, .help = NULL},
+    {"unit", "Unit", GP_CELL_TEXT, get_unit, 0, .flags = GP_COLUMN_RAW},
+};
+
+struct gp_report_table *gp_record_figures(struct gp_report *r, const struct gp_record *rec, const void *row,
+                                          const struct gp_row_of *x)
+{
+    const struct gp_record figures = {rec->id, rec->title, GP_FIELDS(figure_fields), sizeof(struct figure),
+                                      .note = NULL};
+    struct gp_columns c;
+    GP_VEC(struct figure) lines = {0};
+    gp_columns_find(&c, rec);
+    for (size_t i = 0; i < c.n; i++) {
+        const struct gp_field *f = c.at[i].f;
+        struct gp_cell v = gp_field_cell(f, (const char *)row + c.at[i].base, x);
+        if (!v.none && (v.i || !(f->flags & GP_COLUMN_SPARE))) GP_VEC_PUSH(&lines, (struct figure){f, v});
+    }
+    struct gp_report_table *t = gp_record_table(r, &figures, lines.at, lines.n, 0, x);
+    GP_VEC_FREE(&lines);
+    gp_columns_release(&c);
+    return t;
+}

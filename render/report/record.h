@@ -41,6 +41,10 @@ struct gp_report_table *gp_columns_table(struct gp_report *r, const struct gp_re
                                          const struct gp_columns *c, const struct gp_row_of *x);
 void gp_columns_put(struct gp_report *r, struct gp_report_table *t, const struct gp_columns *c,
                     const void *row, const struct gp_row_of *x);
+/* A row as a table of figures, a line for each column it would have: name, value and unit. Figures that are not known have no line, nor
+ * those with GP_COLUMN_SPARE that are 0. */
+struct gp_report_table *gp_record_figures(struct gp_report *r, const struct gp_record *rec, const void *row,
+                                          const struct gp_row_of *x);
 /* What N rows add to rec->rest[WHICH]. */
 int64_t gp_record_sum(const struct gp_record *rec, int which, const void *rows, size_t n,
                       const struct gp_row_of *x);
@@ -55,5 +59,7 @@ void gp_record_more(struct gp_report *r, struct gp_report_table *t, size_t left,
 
 /* The JSON Schema of one row; its lines but the first are indented by DEPTH blanks. */
 void gp_record_schema(struct gp_buf *b, const struct gp_record *rec, int depth);
+/* The same of "ID_rest", in one line. */
+void gp_rest_schema(struct gp_buf *b, const struct gp_record *rec);
 
 #endif

@@ -54,19 +54,20 @@ static void put_help(struct out *o, const struct gp_field *f)
     gp_json_put_string(o->b, help, strlen(help));
 }
 
-static void put_object(struct out *o, const struct gp_record *rec);
+/* With the FLAGS of the member that it is, and its HELP if that says more than the note of REC. */
+static void put_object(struct out *o, const struct gp_record *rec, unsigned flags, const char *help);
 
-static void put_dist(struct out *o, const char *unit)
+static void put_dist(struct out *o, const char *unit, unsigned flags)
 {
     static const struct {
         const char *name, *type;
     } parts[] = {{"min", "integer"}, {"max", "integer"}, {"mean", "number"}, {"stddev", "number"},
                  {"p50", "integer"}, {"p90", "integer"}, {"p99", "integer"}};
-    gp_buf_printf(
-        o->b,
-        "\"type\": \"object\", \"properties\": {\"count\": {\"type\": \"integer\", \"minimum\": 0}, "
-        "\"total%s\": {\"type\": \"integer\"}",
-        unit);
+    put_type(o, "object", flags);
+    gp_buf_printf(o->b,
+                  ", \"properties\": {\"count\": {\"type\": \"integer\", \"minimum\": 0}, "
+                  "\"total%s\": {\"type\": \"integer\"}",
+                  unit);
     for (size_t i = 0; i < GP_COUNT(parts); i++)
         gp_buf_printf(o->b, ", \"%s%s\": {\"type\": [\"%s\", \"null\"]}", parts[i].name, unit, parts[i].type);
     gp_buf_printf(o->b, "}, \"required\": [\"count\", \"total%s\"", unit);
@@ -119,7 +120,7 @@ static void put_value(struct out *o, const struct gp_field *f)
         put_named(o, f->rows);
         break;
     case GP_CELL_DIST:
-        put_dist(o, f->unit);
+        put_dist(o, f->unit, flags);
         break;
     case GP_CELL_LIST:
         gp_buf_puts(o->b, "\"type\": \"array\", \"items\": {");
@@ -127,8 +128,9 @@ static void put_value(struct out *o, const struct gp_field *f)
         gp_buf_putc(o->b, '}');
         break;
     case GP_CELL_ROWS:
-        gp_buf_puts(o->b, "\"type\": \"array\", \"items\": ");
-        put_object(o, f->rows);
+        put_type(o, "array", flags);
+        gp_buf_puts(o->b, ", \"items\": ");
+        put_object(o, f->rows, 0, NULL);
         break;
     case GP_CELL_ROW:
     case GP_CELL_PART:
@@ -140,7 +142,7 @@ static void put_named(struct out *o, const struct gp_record *rec)
 {
     const struct gp_record left = gp_record_named(rec);
     if (left.n > 1) {
-        put_object(o, &left);
+        put_object(o, &left, 0, NULL);
         return;
     }
     gp_buf_putc(o->b, '{');
@@ -162,7 +164,7 @@ static void put_properties(struct out *o, const struct gp_record *rec)
         start_line(o);
         gp_buf_printf(o->b, "\"%s\": ", f->id);
         if (f->type == GP_CELL_ROW) {
-            put_object(o, f->rows);
+            put_object(o, f->rows, f->flags, f->help);
             continue;
         }
         gp_buf_putc(o->b, '{');
@@ -183,18 +185,19 @@ static void put_required(struct out *o, const struct gp_record *rec, bool *comma
     }
 }
 
-static void put_object(struct out *o, const struct gp_record *rec)
+static void put_object(struct out *o, const struct gp_record *rec, unsigned flags, const char *help)
 {
     bool comma = false;
+    if (!help) help = rec->note;
     gp_buf_putc(o->b, '{');
     o->depth += 2;
     o->comma = false;
     start_line(o);
-    gp_buf_puts(o->b, "\"type\": \"object\"");
-    if (rec->note) {
+    put_type(o, "object", flags);
+    if (help) {
         start_line(o);
         gp_buf_puts(o->b, "\"description\": ");
-        gp_json_put_string(o->b, rec->note, strlen(rec->note));
+        gp_json_put_string(o->b, help, strlen(help));
     }
     open_line(o, "\"properties\": {");
     put_properties(o, rec);
@@ -210,5 +213,16 @@ static void put_object(struct out *o, const struct gp_record *rec)
 
 void gp_record_schema(struct gp_buf *b, const struct gp_record *rec, int depth)
 {
-    put_object(&(struct out){b, depth, false}, rec);
+    put_object(&(struct out){b, depth, false}, rec, 0, NULL);
+}
+
+void gp_rest_schema(struct gp_buf *b, const struct gp_record *rec)
+{
+    static const char type[] = "{\"type\": \"integer\", \"minimum\": 0}";
+    const char *first = rec->rest[0].id, *second = rec->rest[1].id;
+    gp_buf_printf(b,
+                  "{\"type\": \"object\", \"description\": \"what %s does not list\", \"properties\": "
+                  "{\"rows\": %s, \"%s\": %s, \"%s\": %s}, \"required\": [\"rows\", \"%s\", \"%s\"], "
+                  "\"additionalProperties\": true}",
+                  rec->id, type, first, type, second, type, first, second);
 }

@@ -4,10 +4,14 @@
 #include "analyze/calibrate/calibration.h"
 #include "analyze/compile/compile.h"
 #include "analyze/hta/hta.h"
+#include "analyze/hta/hta_spread.h"
 #include "analyze/memory/records.h"
 #include "analyze/watch/watch.h"
 #include "analyze/metrics/metrics.h"
 #include "analyze/suggest/suggest.h"
+#include "render/hta/hta_fleet.h"
+#include "render/hta/hta_json.h"
+#include "render/hta/hta_paths.h"
 
 static const struct {
     const char *tool;
@@ -15,11 +19,14 @@ static const struct {
 } records[] = {
     {"trace-hta", &gp_hta_kernels},
     {"trace-hta", &gp_hta_launch_sums},
-    {"trace-hta", &gp_hta_breakdown},
-    {"trace-hta", &gp_hta_window},
-    {"trace-hta", &gp_hta_idle_causes},
+    {"trace-hta", &gp_hta_devices},
     {"trace-hta", &gp_hta_parts},
-    {"trace-hta", &gp_hta_step_list},
+    {"trace-hta", &gp_hta_spread_rows},
+    {"trace-hta", &gp_hta_path_rows},
+    {"trace-hta", &gp_hta_ranks},
+    {"trace-hta", &gp_hta_matching},
+    {"trace-hta", &gp_hta_findings},
+    {"trace-hta", &gp_hta_fleet_row},
     {"trace-hta", &gp_hta_collectives},
     {"trace-hta", &gp_hta_stragglers},
     {"trace-hta", &gp_hta_owners[GP_OWNER_OP]},
@@ -28,7 +35,6 @@ static const struct {
     {"trace-hta", &gp_hta_owners[GP_OWNER_MODULE]},
     {"trace-hta", &gp_hta_api},
     {"trace-hta", &gp_hta_graphs},
-    {"trace-hta", &gp_hta_matches},
     {"trace-hta", &gp_hta_offsets},
     {"trace-hta", &gp_hta_copies},
     {"trace-hta", &gp_hta_memory},

@@ -35,13 +35,20 @@ static int put_part(struct maker *m, const char *name, size_t n, struct gp_err *
     return failed;
 }
 
-static int put_record(struct maker *m, bool list, const char *id, size_t n, int indent, struct gp_err *err)
+enum form { ROW, LIST, ROWS };
+
+static int put_record(struct maker *m, enum form form, const char *id, size_t n, int indent,
+                      struct gp_err *err)
 {
     const struct gp_record *rec = gp_schema_record(m->tool, id, n);
     if (!rec) return gp_fail(err, GP_E_SYNTAX, -1, "%s has no record '%.*s'", m->tool, (int)n, id);
-    if (list) gp_buf_puts(m->to, "{\"type\": \"array\", \"items\": ");
+    if (form == ROWS) gp_buf_printf(m->to, "\"%s\": ", rec->id);
+    if (form != ROW) gp_buf_puts(m->to, "{\"type\": \"array\", \"items\": ");
     gp_record_schema(m->to, rec, indent);
-    if (list) gp_buf_putc(m->to, '}');
+    if (form != ROW) gp_buf_putc(m->to, '}');
+    if (form != ROWS || !rec->rest[0].id) return 0;
+    gp_buf_printf(m->to, ",\n%*s\"%s_rest\": ", indent, "", rec->id);
+    gp_rest_schema(m->to, rec);
     return 0;
 }
 
@@ -65,7 +72,7 @@ static void put_formats(struct gp_buf *to, const char *more, size_t n)
     }
 }
 
-/* What stands between two @: "list ID", "row ID", "file NAME" or "formats MORE". */
+/* What stands between two @: "rows ID", "list ID", "row ID", "file NAME" or "formats MORE". */
 static int put_made(struct maker *m, const char *s, size_t n, int indent, struct gp_err *err)
 {
     const char *blank = memchr(s, ' ', n);
@@ -77,9 +84,10 @@ static int put_made(struct maker *m, const char *s, size_t n, int indent, struct
         put_formats(m->to, name, left);
         return 0;
     }
-    bool list = gp_is(s, word, "list");
-    if (list || gp_is(s, word, "row")) return put_record(m, list, name, left, indent, err);
-    return gp_fail(err, GP_E_SYNTAX, -1, "'%.*s' is neither list, row, file nor formats", (int)n, s);
+    if (gp_is(s, word, "row")) return put_record(m, ROW, name, left, indent, err);
+    if (gp_is(s, word, "list")) return put_record(m, LIST, name, left, indent, err);
+    if (gp_is(s, word, "rows")) return put_record(m, ROWS, name, left, indent, err);
+    return gp_fail(err, GP_E_SYNTAX, -1, "'%.*s' is neither rows, list, row, file nor formats", (int)n, s);
 }
 
 /* How far the line of PART that AT is in is indented. */

@@ -1,6 +1,7 @@
 /* schema.h -- makes the JSON Schema of a tool from its part in schemas/parts, in which a value is written as
  *
- *     "kernels": @list kernels@,       a list of the rows of that record
+ *     @rows kernels@,                  the member "kernels", a list of the rows of that record, and "kernels_rest" if it has one
+ *     "kernels": @list kernels@,       that list
  *     "sums": @row kernels@,           one of them
  *     @file head.json@                 another part, line by line, which begins here
  *     [@formats snapshot@]             the formats that gp_readers read, after those named here

@@ -1,7 +1,7 @@
 """columns.py REPORT.json TABLE PATH -- TABLE is a CSV file, or PAGE.html#ID for a table of a page: every column of a table that
 JSON has, too, has JSON's values: null is an empty cell, an object's member is a column with both names, and a list of frames is
-one cell. PATH is where the rows are, as in collective_matching.matches; rows of tables that leave out rows which JSON has are the
-first ones. Prints what differs, and last how many columns were compared."""
+one cell. PATH is where the rows are, as in collective_matching.matches or devices.streams; rows of tables that leave out rows
+which JSON has are the first ones. Prints what differs, and last how many columns were compared."""
 import csv
 import html.parser
 import json
@@ -77,7 +77,7 @@ def same(cell, value):
 def main():
     rows = json.load(open(sys.argv[1]))
     for key in sys.argv[3].split('.'):
-        rows = rows[key]
+        rows = rows[key] if isinstance(rows, dict) else [inner for row in rows for inner in row[key]]
     rows = [flat(row) for row in rows]
     file, hash, table = sys.argv[2].partition('#')
     agree = near if hash else same

@@ -20,12 +20,20 @@ offsets clock_offsets 4
 copies copies 9
 memory memory 9
 range_memory range_memory 9
+findings findings 6
+devices devices 22
+streams devices.streams 17
+steps steps 8
+step_list steps.each 20
+critical_names critical_path.paths.names 5
+inputs inputs 7
+quality inputs.issues 3
 END
 
 test_expect_success 'tables of trace-hta, for every sample' '
     : >compared && : >wrong &&
     for f in "$samples"/h200/*.json.gz "$samples"/h200/*.trace; do
-        trace-hta -q -f json -n 0 --whole "$f" >report 2>/dev/null || continue
+        trace-hta -q -f json -n 0 --steps --whole "$f" >report 2>/dev/null || continue
         while read -r table path least; do
             trace-hta -q -f csv -n 0 --whole -t "$table" "$f" >csv && test -s csv || continue
             columns report csv "$path" >out || return 1
@@ -33,7 +41,7 @@ test_expect_success 'tables of trace-hta, for every sample' '
             sed "\$d; s|^|$(basename "$f") $table: |" out >>wrong
         done <tables
     done &&
-    head -n 20 wrong && test ! -s wrong && ! grep " 0\$" compared && test "$(sort -u compared | wc -l)" -ge 13
+    head -n 20 wrong && test ! -s wrong && ! grep " 0\$" compared && test "$(sort -u compared | wc -l)" -ge 21
 '
 
 test_expect_success 'several ranks' '
@@ -41,6 +49,19 @@ test_expect_success 'several ranks' '
     for t in "collective_list collective_matching.matches" "stragglers stragglers" "offsets clock_offsets"; do
         trace-hta -q -f csv -n 0 --whole -t ${t% *} "$samples"/h200/ddp.rank*.json.gz >csv && test -s csv || continue
         columns report csv ${t#* } >out && test "$(wc -l <out)" = 1 || { cat out; return 1; }
+    done
+'
+
+test_expect_success 'figures of trace-hta have the names and values of JSON' '
+    for f in "$samples"/h200/eager.json.gz "$samples"/h200/graph.trace; do
+        trace-hta -q -f json --whole "$f" >report && trace-hta -q -f csv -t launches "$f" >csv || return 1
+        python3 -c "if True:
+            import csv, json
+            launches, lines = json.load(open(\"report\"))[\"launches\"], list(csv.DictReader(open(\"csv\")))
+            assert len(lines) >= 5
+            for line in lines:
+                if line[\"figure\"] != \"unlinked\":
+                    assert int(line[\"value\"]) == launches[line[\"figure\"]], line" || return 1
     done
 '
 
