@@ -1,8 +1,63 @@
 #include "analyze/cost/roofline.h"
 
+#include <stdlib.h>
 #include "analyze/cost/regime.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/classify.h"
+
+/* ---- roofs and points ---- */
+
+static int compare_roofs(const void *a, const void *b)
+{
+    const struct gp_roof *x = a, *y = b;
+    if (x->memory != y->memory) return x->memory ? -1 : 1;
+    if (x->per_s != y->per_s) return x->per_s > y->per_s ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int compare_points(const void *a, const void *b)
+{
+    const struct gp_roofline_point *x = a, *y = b;
+    if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
+    if (x->label != y->label) return x->label < y->label ? -1 : 1;
+    if (x->roof != y->roof) return x->roof < y->roof ? -1 : 1;
+    return x->flops < y->flops ? -1 : x->flops > y->flops;
+}
+
+static void add_roof(struct gp_roofline *r, gp_sid name, bool memory, const struct gp_ceiling *c)
+{
+    if (c->per_s > 0) GP_VEC_PUSH(&r->roofs, ((struct gp_roof){name, memory, c->per_s, c->source}));
+}
+
+void gp_roofline_add_roofs(struct gp_roofline *r, struct gp_strings *names, const struct gp_ceilings *top,
+                           const bool used[GP_ARITH_COUNT + 1], uint32_t roof_of[GP_ARITH_COUNT + 1])
+{
+    add_roof(r, gp_intern_cstr(names, "L2 cache"), true, &top->l2);
+    add_roof(r, gp_intern_cstr(names, "memory"), true, &top->memory);
+    for (int a = 0; a < GP_ARITH_COUNT; a++)
+        if (used[a])
+            add_roof(r, gp_intern_cstr(names, gp_arith_name((enum gp_arith)a)), false, &top->flops[a]);
+    if (r->roofs.n) qsort(r->roofs.at, r->roofs.n, sizeof *r->roofs.at, compare_roofs);
+    for (int a = 0; a <= GP_ARITH_COUNT; a++) {
+        roof_of[a] = UINT32_MAX;
+        gp_sid name = gp_intern_cstr(names, gp_arith_name((enum gp_arith)a));
+        for (uint32_t i = 0; i < r->roofs.n; i++)
+            if (!r->roofs.at[i].memory && r->roofs.at[i].name == name) roof_of[a] = i;
+    }
+}
+
+void gp_roofline_sort(struct gp_roofline *r)
+{
+    if (r->points.n) qsort(r->points.at, r->points.n, sizeof *r->points.at, compare_points);
+}
+
+void gp_roofline_release(struct gp_roofline *r)
+{
+    GP_VEC_FREE(&r->roofs);
+    GP_VEC_FREE(&r->points);
+}
+
+/* ---- fields ---- */
 
 #define AT(member) offsetof(struct gp_roofline_point, member)
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "analyze/names/element.h"
 #include "analyze/result/field.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
@@ -62,6 +63,15 @@ struct gp_roofline {
 
 /* struct gp_roofline_point, of the struct gp_roofline that gp_row_of.of is; shares are of gp_row_of.whole_ns. */
 extern const struct gp_record gp_roofline_points;
+
+/* Add the ceilings of TOP that are known: of memory, and of the types of arithmetic that are USED. ROOF_OF: which is that of
+ * a type, UINT32_MAX none. */
+struct gp_ceilings;
+void gp_roofline_add_roofs(struct gp_roofline *r, struct gp_strings *names, const struct gp_ceilings *top,
+                           const bool used[GP_ARITH_COUNT + 1], uint32_t roof_of[GP_ARITH_COUNT + 1]);
+/* Put the points in their order. */
+void gp_roofline_sort(struct gp_roofline *r);
+void gp_roofline_release(struct gp_roofline *r);
 
 /* FLOP per byte, for the middle of the byte range; 0 without FLOPs or bytes. */
 static inline double gp_roofline_intensity(const struct gp_roofline_point *p)

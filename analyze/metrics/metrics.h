@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/cost/counters.h"
+#include "analyze/cost/roofline.h"
 #include "analyze/result/field.h"
 #include "analyze/view/quality.h"
 #include "formats/base/err.h"
@@ -108,6 +109,10 @@ static inline double gp_metrics_usual(const struct gp_metrics *m, size_t group, 
     const struct gp_metrics_stat *s = gp_metrics_stat(m, group, column);
     return m->columns.at[column].reduce == GP_REDUCE_SUM ? s->sum : s->mean;
 }
+/* Fill an empty R, whose names are added to NAMES. MEASURED: ceilings of the device, which take the place of the peaks that the
+ * counters state; NULL: none. */
+void gp_metrics_roofline(struct gp_roofline *r, struct gp_strings *names, const struct gp_metrics *m,
+                         const struct gp_ceilings *measured);
 
 /* For the getters of the records below. */
 struct gp_row_of gp_metrics_rows_of(const struct gp_metrics *m);

@@ -66,8 +66,7 @@ void gp_suggest_release(struct gp_suggest *s)
     GP_VEC_FREE(&s->notes);
     GP_VEC_FREE(&s->kernels);
     GP_VEC_FREE(&s->ops);
-    GP_VEC_FREE(&s->roofline.roofs);
-    GP_VEC_FREE(&s->roofline.points);
+    gp_roofline_release(&s->roofline);
     GP_VEC_FREE(&s->chains);
     GP_VEC_FREE(&s->chain_kernels);
     gp_strings_release(&s->strings);

@@ -262,52 +262,6 @@ static void tell_step(struct gp_rule_ctx *c)
 
 /* ---- the plot ---- */
 
-static int compare_roofs(const void *a, const void *b)
-{
-    const struct gp_roof *x = a, *y = b;
-    if (x->memory != y->memory) return x->memory ? -1 : 1;
-    if (x->per_s != y->per_s) return x->per_s > y->per_s ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
-
-static int compare_points(const void *a, const void *b)
-{
-    const struct gp_roofline_point *x = a, *y = b;
-    if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
-    if (x->label != y->label) return x->label < y->label ? -1 : 1;
-    if (x->roof != y->roof) return x->roof < y->roof ? -1 : 1;
-    return x->flops < y->flops ? -1 : x->flops > y->flops;
-}
-
-/* Those that are known: of memory, and of every type that kernels of the trace use. */
-static void tell_roofs(struct gp_rule_ctx *c, uint32_t roof_of[GP_ARITH_COUNT + 1])
-{
-    struct gp_suggest *s = c->s;
-    const struct gp_ceilings *top = &s->ceilings;
-    bool used[GP_ARITH_COUNT + 1] = {false};
-    for (uint32_t i = 0; i < c->p->items.n; i++)
-        if (c->work[i].share.flops > 0) used[c->work[i].share.arith] = true;
-    const struct gp_ceiling *slopes[] = {&top->l2, &top->memory};
-    static const char *const names[] = {"L2 cache", "memory"};
-    for (int i = 0; i < 2; i++)
-        if (slopes[i]->per_s > 0)
-            GP_VEC_PUSH(&s->roofline.roofs, ((struct gp_roof){gp_intern_cstr(&s->strings, names[i]), true,
-                                                              slopes[i]->per_s, slopes[i]->source}));
-    for (int a = 0; a < GP_ARITH_COUNT; a++)
-        if (used[a] && top->flops[a].per_s > 0)
-            GP_VEC_PUSH(&s->roofline.roofs,
-                        ((struct gp_roof){gp_intern_cstr(&s->strings, gp_arith_name((enum gp_arith)a)), false,
-                                          top->flops[a].per_s, top->flops[a].source}));
-    if (s->roofline.roofs.n)
-        qsort(s->roofline.roofs.at, s->roofline.roofs.n, sizeof *s->roofline.roofs.at, compare_roofs);
-    for (int a = 0; a <= GP_ARITH_COUNT; a++) {
-        roof_of[a] = UINT32_MAX;
-        gp_sid name = gp_intern_cstr(&s->strings, gp_arith_name((enum gp_arith)a));
-        for (uint32_t i = 0; i < s->roofline.roofs.n; i++)
-            if (!s->roofline.roofs.at[i].memory && s->roofline.roofs.at[i].name == name) roof_of[a] = i;
-    }
-}
-
 static void add_levels(struct gp_roofline_point *p, const struct gp_item_work *w, int64_t ns,
                        const struct gp_counted *counted)
 {
@@ -331,7 +285,10 @@ static void tell_roofline(struct gp_rule_ctx *c)
     struct gp_roofline *r = &c->s->roofline;
     struct gp_map at = {0};
     uint32_t roof_of[GP_ARITH_COUNT + 1];
-    tell_roofs(c, roof_of);
+    bool used[GP_ARITH_COUNT + 1] = {false};
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        if (c->work[i].share.flops > 0) used[c->work[i].share.arith] = true;
+    gp_roofline_add_roofs(r, &c->s->strings, &c->s->ceilings, used, roof_of);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         const struct gp_item_work *w = &c->work[i];
         enum gp_regime regime = w->bound.regime;
@@ -360,7 +317,7 @@ static void tell_roofline(struct gp_rule_ctx *c)
     }
     gp_map_release(&at);
     for (size_t i = 0; i < r->points.n; i++) settle_levels(&r->points.at[i]);
-    if (r->points.n) qsort(r->points.at, r->points.n, sizeof *r->points.at, compare_points);
+    gp_roofline_sort(r);
 }
 
 void gp_suggest_tell_regime(struct gp_rule_ctx *c)

@@ -2,21 +2,23 @@
 
 #include "formats/base/count.h"
 #include "render/metrics/metrics_json.h"
-#include "render/metrics/metrics_roofline.h"
 #include "render/metrics/metrics_tables.h"
+#include "render/page/chart_roofline.h"
 #include "render/page/page_doc.h"
+#include "render/page/page_html.h"
 #include "render/page/page_report.h"
 
 struct page {
     struct gp_svg w;
-    struct gp_buf roofline;
-    size_t shown, all; /* kernels in the roofline, and in all */
+    struct gp_roofline roofline;
+    struct gp_strings names; /* of it */
+    size_t all;              /* kernels or ranges */
 };
 
 static bool has_roofline(const void *page)
 {
     const struct page *p = page;
-    return p->shown > 0;
+    return p->roofline.points.n > 0;
 }
 
 static void put_roofline(void *page)
@@ -26,15 +28,24 @@ static void put_roofline(void *page)
     gp_page_put(
         &p->w, "p", NULL,
         "Each kernel has a circle for device memory, a square for the L2 cache and a triangle for L1, at the "
-        "operations per byte of that level. All three are at the rate that the kernel reached; the farther "
-        "apart they are, the more the caches save. The lines are what the device can do: as gpuprof-measure "
-        "--calibrate measured it, or else the peaks that the counters report.");
-    gp_page_graph(&p->w, &p->roofline, "Roofline of the kernels at three levels of memory");
-    if (p->shown == p->all) return;
+        "operations per byte of that level; the circle's area is its share of the time. All three are at the "
+        "rate "
+        "that the kernel reached; the farther apart they are, the more the caches save. The lines are what "
+        "the "
+        "device can do: as gpuprof-collect --calibrate measured it, or else the peaks that the counters "
+        "report.");
+    gp_page_open(&p->w, "figure", NULL);
+    gp_chart_roofline(&p->w, &(struct gp_chart_roofline){&p->roofline, &p->names, .counted = true});
+    gp_chart_roofline(&p->w,
+                      &(struct gp_chart_roofline){&p->roofline, &p->names, .counted = true, .narrow = true});
+    gp_svg_close(&p->w);
+    gp_svg_newline(&p->w);
+    size_t points = p->roofline.points.n, shown = points < GP_ROOFLINE_POINTS ? points : GP_ROOFLINE_POINTS;
+    if (shown == p->all) return;
     gp_buf_printf(&text,
                   "%zu of %zu kernels are drawn. The others did no operations that these counters count, or "
                   "took less time.",
-                  p->shown, p->all);
+                  shown, p->all);
     gp_page_take(&p->w, &text, "p", "note");
     gp_buf_release(&text);
 }
@@ -50,7 +61,7 @@ void gp_metrics_html_write(struct gp_buf *b, const struct gp_metrics *m, const s
     struct gp_report r = {0};
     struct gp_buf json = {0};
     struct page p = {.all = m->groups.n};
-    p.shown = gp_metrics_roofline(&p.roofline, m, measured);
+    gp_metrics_roofline(&p.roofline, &p.names, m, measured);
     gp_metrics_report(&r, m, true);
     gp_metrics_json_write(&json, m, GP_VERSION);
     struct gp_page_doc doc = {.tool = "trace-metrics",
@@ -67,5 +78,6 @@ void gp_metrics_html_write(struct gp_buf *b, const struct gp_metrics *m, const s
     gp_page_write(&p.w, b, &doc);
     gp_report_release(&r);
     gp_buf_release(&json);
-    gp_buf_release(&p.roofline);
+    gp_roofline_release(&p.roofline);
+    gp_strings_release(&p.names);
 }

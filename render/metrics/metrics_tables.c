@@ -1,6 +1,5 @@
 #include "render/metrics/metrics_tables.h"
 
-#include "analyze/names/names.h"
 #include "formats/base/scale.h"
 #include "render/report/record.h"
 
@@ -9,15 +8,6 @@ struct tables {
     const struct gp_metrics *m;
     struct gp_buf text, label; /* scratch */
 };
-
-void gp_metrics_put_name(struct gp_buf *b, const struct gp_metrics *m, size_t g)
-{
-    gp_sid name = m->groups.at[g].name;
-    const char *s = gp_metrics_str(m, name);
-    size_t n = gp_string_len(&m->strings, name);
-    if (m->groups.at[g].kernel) gp_name_demangle(b, s, n);
-    else gp_buf_put(b, s, n);
-}
 
 const char *gp_metrics_chips(struct gp_buf *b, const struct gp_metrics *m)
 {

@@ -13,8 +13,6 @@
 
 /* With VALUES, the table of single values is not a detail. */
 void gp_metrics_report(struct gp_report *r, const struct gp_metrics *m, bool values);
-/* Append the name of group G as a person reads it: a demangled kernel. */
-void gp_metrics_put_name(struct gp_buf *b, const struct gp_metrics *m, size_t g);
 /* "GH100", or all chips of the trace; "" unknown. Borrowed from B. */
 const char *gp_metrics_chips(struct gp_buf *b, const struct gp_metrics *m);
 

@@ -116,10 +116,22 @@ static double highest(const struct gp_roofline *r, bool memory)
     return most;
 }
 
-/* Kernels that take almost no time do not affect the range of the axes, unless there are no others. */
+/* Kernels that take almost no time do not affect the range of the axes, unless there are no others, or they were measured. */
 static bool counts(const struct plot *p, size_t i)
 {
-    return !i || (double)p->r->points.at[i].total_ns * 500 >= p->all_ns;
+    return !i || p->c->counted || (double)p->r->points.at[i].total_ns * 500 >= p->all_ns;
+}
+
+/* Only its bytes of caches are known: it has their marks, and no circle. */
+static bool has_no_circle(const struct gp_roofline_point *q)
+{
+    return !(q->bytes_high > 0) && (q->l2_bytes > 0 || q->l1_bytes > 0);
+}
+
+static double intensity_of(const struct gp_roofline_point *q)
+{
+    if (!has_no_circle(q)) return gp_roofline_intensity(q);
+    return q->flops / (q->l2_bytes > 0 ? q->l2_bytes : q->l1_bytes);
 }
 
 /* Both axes reach as far as circles and the bends of the roofs do, within reason. */
@@ -129,8 +141,8 @@ static void find_range(struct plot *p)
     for (size_t i = 0; i < p->points; i++) {
         const struct gp_roofline_point *q = &p->r->points.at[i];
         if (!counts(p, i)) continue;
-        widen(&x0, &x1, gp_roofline_intensity(q) / 1.5);
-        widen(&x0, &x1, gp_roofline_intensity(q) * 1.5);
+        widen(&x0, &x1, intensity_of(q) / 1.5);
+        widen(&x0, &x1, intensity_of(q) * 1.5);
         if (q->flops > 0 && q->l2_bytes > 0) widen(&x0, &x1, q->flops / q->l2_bytes / 1.3);
         if (q->flops > 0 && q->l1_bytes > 0) widen(&x0, &x1, q->flops / q->l1_bytes / 1.3);
         widen(&y0, &y1, gp_roofline_flops_per_s(q));
@@ -172,8 +184,9 @@ static double radius(const struct plot *p, double ns)
 
 static struct spot spot_of(const struct plot *p, const struct gp_roofline_point *q)
 {
-    double x = gp_roofline_intensity(q), y = gp_roofline_flops_per_s(q);
-    struct spot s = {.r = radius(p, (double)q->total_ns)};
+    double x = intensity_of(q), y = gp_roofline_flops_per_s(q);
+    struct spot s = {.r = has_no_circle(q) ? LEVEL : radius(p, (double)q->total_ns)};
+    if (p->c->counted) s.r = fmax(s.r, LEVEL);
     if (!(q->flops > 0)) {
         x = gp_axis_value(&p->f.x, p->f.x.at + NO_FLOP);
         y = gp_roofline_bytes_per_s(q) * x;
@@ -196,9 +209,10 @@ static struct gp_box bar_of(const struct plot *p, const struct gp_roofline_point
 }
 
 /* Is there a mark for the L2 cache, or for L1? */
-static bool has_level(const struct gp_roofline_point *q, struct spot s, bool l1)
+static bool has_level(const struct plot *p, const struct gp_roofline_point *q, struct spot s, bool l1)
 {
-    return q->flops > 0 && !s.beyond && s.r >= LEVELS_LEAST && (l1 ? q->l1_bytes : q->l2_bytes) > 0;
+    bool room = p->c->counted || s.r >= LEVELS_LEAST;
+    return q->flops > 0 && !s.beyond && room && (l1 ? q->l1_bytes : q->l2_bytes) > 0;
 }
 
 static double level_x(const struct plot *p, const struct gp_roofline_point *q, bool l1)
@@ -212,7 +226,7 @@ static struct gp_box levels_of(const struct plot *p, const struct gp_roofline_po
 {
     struct gp_box b = {s.x, s.y, 0, 0};
     for (int l1 = 0; l1 < 2; l1++) {
-        if (!has_level(q, s, l1)) continue;
+        if (!has_level(p, q, s, l1)) continue;
         double x = level_x(p, q, l1), left = fmin(b.x, x - LEVEL), right = fmax(b.x + b.width, x + LEVEL);
         b = (struct gp_box){left, s.y - LEVEL, right - left, 2 * LEVEL};
     }
@@ -306,6 +320,13 @@ static void put_roof(struct plot *p, const struct gp_roof *roof)
     gp_roofline_put_rate(&p->text, roof->per_s, roof->memory ? "B/s" : p->c->narrow ? "" : "FLOP/s");
 }
 
+/* Where that is from, "measured" or "peak"; NULL: names do not say it. */
+static const char *origin_of(const struct plot *p, const struct gp_roof *roof)
+{
+    if (!p->c->counted) return NULL;
+    return roof->source == GP_CEILING_FILE ? "measured" : "peak";
+}
+
 static void take(struct plot *p, struct gp_box b)
 {
     if (p->n_taken < TAKEN) p->taken[p->n_taken++] = b;
@@ -347,13 +368,11 @@ static double room_along(const struct plot *p, const struct along *a)
     return least;
 }
 
-/* The name of a slope along it, where most room is: above the line, or BELOW it. */
-static void label_slope(struct plot *p, const struct gp_roof *roof, struct spot from, struct spot to,
-                        bool below)
+/* The text along a slope, where most room is: above the line, or BELOW it. False where there is none. */
+static bool put_along(struct plot *p, struct spot from, struct spot to, bool below)
 {
     double length = hypot(to.x - from.x, to.y - from.y), best = 0, shift = below ? LINE : -5;
     struct along a = {.dx = (to.x - from.x) / length, .dy = (to.y - from.y) / length}, found = a;
-    put_roof(p, roof);
     a.width = text_width(p);
     for (double t = a.width / 2 + 10; t < length - a.width / 2 - 4; t += 6) {
         a.x = from.x + a.dx * t - a.dy * shift;
@@ -369,6 +388,19 @@ static void label_slope(struct plot *p, const struct gp_roof *roof, struct spot 
                        &p->text);
     }
     p->text.n = 0;
+    return best > 0;
+}
+
+/* The name of a slope, with its origin if there is room for both. */
+static void label_slope(struct plot *p, const struct gp_roof *roof, struct spot from, struct spot to,
+                        bool below)
+{
+    const char *origin = origin_of(p, roof);
+    put_roof(p, roof);
+    if (origin) gp_buf_printf(&p->text, ", %s", origin);
+    if (put_along(p, from, to, below) || !origin) return;
+    put_roof(p, roof);
+    put_along(p, from, to, below);
 }
 
 static void draw_slope(struct plot *p, const struct gp_roof *roof, bool below)
@@ -395,7 +427,7 @@ static bool is_used(const struct plot *p, size_t roof)
     return false;
 }
 
-/* Names stand right of the plot, one below the other. */
+/* Names stand right of the plot, one below the other, and their origin below them. */
 static void draw_flat(struct plot *p, size_t i, double *next)
 {
     const struct gp_roof *roof = &p->r->roofs.at[i];
@@ -409,9 +441,14 @@ static void draw_flat(struct plot *p, size_t i, double *next)
     gp_plot_line(p->w, "lead", right, y, right + 6, label);
     put_roof(p, roof);
     gp_plot_text(p->w, NULL, right + 9, label + 4, &p->text);
+    *next = label + LINE;
+    if (origin_of(p, roof)) {
+        gp_buf_puts(&p->text, origin_of(p, roof));
+        gp_plot_text(p->w, "tick", right + 9, *next + 4, &p->text);
+        *next += LINE;
+    }
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
-    *next = label + LINE;
 }
 
 static void draw_roofs(struct plot *p)
@@ -469,7 +506,8 @@ static void draw_title(struct plot *p, const struct gp_roofline_point *q)
         gp_buf_puts(&p->text, "no known arithmetic");
     }
     gp_buf_putc(&p->text, '\n');
-    gp_roofline_put_rate(&p->text, gp_roofline_bytes_per_s(q), "B/s of memory");
+    if (has_no_circle(q)) gp_buf_puts(&p->text, "bytes of memory unknown");
+    else gp_roofline_put_rate(&p->text, gp_roofline_bytes_per_s(q), "B/s of memory");
     if (q->measured_ns > 0) put_levels(p, q);
     if (q->regime != GP_REGIME_UNKNOWN)
         gp_buf_printf(&p->text, "\nbound by %s", gp_regime_text((enum gp_regime)q->regime));
@@ -508,7 +546,7 @@ static void draw_level(struct plot *p, struct spot s, double x, bool l1)
 static void draw_levels(struct plot *p, const struct gp_roofline_point *q, struct spot s)
 {
     for (int l1 = 0; l1 < 2; l1++)
-        if (has_level(q, s, l1)) draw_level(p, s, level_x(p, q, l1), l1);
+        if (has_level(p, q, s, l1)) draw_level(p, s, level_x(p, q, l1), l1);
 }
 
 static void draw_point(struct plot *p, size_t i)
@@ -518,7 +556,7 @@ static void draw_point(struct plot *p, size_t i)
     gp_page_open(p->w, "g", "point");
     draw_title(p, q);
     gp_buf_printf(&p->text, "k-%s%s", kind_class(q), s.beyond ? " beyond" : "");
-    gp_plot_circle(p->w, gp_buf_str(&p->text), s.x, s.y, s.r, NULL);
+    if (!has_no_circle(q)) gp_plot_circle(p->w, gp_buf_str(&p->text), s.x, s.y, s.r, NULL);
     p->text.n = 0;
     draw_bar(p, i);
     draw_levels(p, q, s);
@@ -592,7 +630,8 @@ static bool label_point(struct plot *p, size_t i)
     struct place l;
     gp_text_fit_name(&p->text, name_of(p, q->label), gp_string_len(p->c->names, q->label),
                      p->c->narrow ? 16 : LABEL_COLUMNS);
-    gp_buf_printf(&p->text, " %.0f%%", 100 * (double)q->total_ns / p->all_ns);
+    double share = 100 * (double)q->total_ns / p->all_ns;
+    if (share >= 1) gp_buf_printf(&p->text, " %.0f%%", share);
     double width = text_width(p) + 4;
     if (!find_place(p, s, width, true, &l) && !find_place(p, s, width, false, &l)) {
         p->text.n = 0;
@@ -613,7 +652,7 @@ static void draw_points(struct plot *p)
     for (size_t i = 0; i < p->points; i++) draw_point(p, i);
     gp_svg_close(p->w);
     for (size_t i = 0; i < p->points && labels < most; i++)
-        if ((double)p->r->points.at[i].total_ns >= p->all_ns * (p->c->narrow ? .03 : .01))
+        if (p->c->counted || (double)p->r->points.at[i].total_ns >= p->all_ns * (p->c->narrow ? .03 : .01))
             labels += label_point(p, i);
 }
 
@@ -681,7 +720,7 @@ static void legend_level(struct plot *p, struct legend *l, bool l1, bool draw)
     bool any = false;
     for (size_t i = 0; i < p->points; i++) {
         const struct gp_roofline_point *q = &p->r->points.at[i];
-        any |= has_level(q, p->spots[i], l1);
+        any |= has_level(p, q, p->spots[i], l1);
     }
     if (!any) return;
     gp_buf_puts(&p->text, l1 ? "per byte of L1" : "per byte of L2");

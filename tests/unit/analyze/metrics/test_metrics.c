@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "analyze/cost/ceilings.h"
 #include "analyze/metrics/metrics.h"
 #include "tests/unit/metrics_make.h"
 
@@ -74,6 +75,36 @@ static void ranges_and_launches(void **state)
     assert_int_equal(m.groups.at[0].ordinal, 2); /* the longer copy */
     assert_int_equal(m.groups.at[1].ordinal, 0);
     check(gp_metrics_stat(&m, 0, MM_READ)->sum, 40000);
+    gp_metrics_release(&m);
+}
+
+/* The product: 16,000,000 operations in 8000 ns, 8000 bytes of L2; one of its two launches lacks those of memory. The copy: no operations. */
+static void points_of_a_roofline(void **state)
+{
+    (void)state;
+    struct gp_metrics m;
+    struct gp_strings names = {0};
+    struct gp_roofline r = {0};
+    of(&m, &(struct gp_metrics_opts){.per = GP_METRICS_PER_KERNEL});
+    gp_metrics_roofline(&r, &names, &m, NULL);
+    assert_int_equal(r.roofs.n, 1);
+    check(r.roofs.at[0].per_s, 0.5e16);
+    assert_int_equal(r.roofs.at[0].source, GP_CEILING_COUNTERS);
+    assert_int_equal(r.points.n, 1);
+    check(gp_roofline_flops_per_s(&r.points.at[0]), 2e12);
+    check(r.points.at[0].l2_bytes, 8000);
+    check(r.points.at[0].bytes_high, 0);
+    assert_int_equal(r.unknown_ns, 4000);
+    gp_roofline_release(&r);
+    struct gp_ceilings measured = {.memory = {3e12, GP_CEILING_FILE}};
+    measured.flops[GP_ARITH_BF16] = (struct gp_ceiling){4e15, GP_CEILING_FILE};
+    gp_metrics_roofline(&r, &names, &m, &measured);
+    assert_int_equal(r.roofs.n, 2);
+    check(r.roofs.at[0].per_s, 3e12);
+    check(r.roofs.at[1].per_s, 4e15);
+    assert_int_equal(r.points.at[0].roof, 1);
+    gp_roofline_release(&r);
+    gp_strings_release(&names);
     gp_metrics_release(&m);
 }
 
@@ -166,9 +197,13 @@ static void parents_and_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels),      cmocka_unit_test(ranges_and_launches),
-        cmocka_unit_test(some_columns), cmocka_unit_test(times_of_another_trace),
-        cmocka_unit_test(reductions),   cmocka_unit_test(parents_and_parts),
+        cmocka_unit_test(kernels),
+        cmocka_unit_test(ranges_and_launches),
+        cmocka_unit_test(points_of_a_roofline),
+        cmocka_unit_test(some_columns),
+        cmocka_unit_test(times_of_another_trace),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(parents_and_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,6 +143,48 @@ static void measured_caches_have_marks_at_their_own_intensity(void **state)
     drop(&m);
 }
 
+static const char *counted_plot(struct sample *m)
+{
+    struct gp_svg w = {.out = &m->b};
+    m->b.n = 0;
+    gp_chart_roofline(&w, &(struct gp_chart_roofline){.r = &m->r, .names = &m->names, .counted = true});
+    return gp_buf_str(&m->b);
+}
+
+static void where_all_was_counted_every_circle_has_its_caches(void **state)
+{
+    (void)state;
+    struct sample m;
+    make(&m);
+    m.r.points.at[0].l2_bytes = 2e9;
+    point(&m, "short", 1000, 1e7, 1e6, 1e6)->l2_bytes =
+        2e6; // a two thousandth of the time: a circle of 2 pixels
+    m.r.roofs.at[1].source = GP_CEILING_FILE;
+    const char *svg = plot(&m, false);
+    assert_int_equal(count(svg, "class=\"level\""), 2); // one, and its legend
+    assert_null(strstr(svg, "measured<"));
+    svg = counted_plot(&m);
+    assert_int_equal(count(svg, "class=\"level\""), 3);
+    assert_non_null(strstr(svg, ">memory 1.00 TB/s, peak<"));
+    assert_non_null(strstr(svg, ">fp32 100 TFLOP/s<"));
+    assert_non_null(strstr(svg, ">measured<"));
+    drop(&m);
+}
+
+static void without_bytes_of_memory_there_are_marks_of_caches_alone(void **state)
+{
+    (void)state;
+    struct sample m;
+    make(&m);
+    m.r.points.at[0].bytes_low = m.r.points.at[0].bytes_high = 0;
+    m.r.points.at[0].l2_bytes = 1e9; // 10 FLOP/B: where the circle of make() is
+    const char *svg = counted_plot(&m);
+    assert_int_equal(count(svg, "class=\"level\""), 2);
+    assert_int_equal(count(svg, "<circle class=\"k-gemm\""), 1); // the legend
+    assert_non_null(strstr(svg, "bytes of memory unknown"));
+    drop(&m);
+}
+
 static void without_arithmetic_it_is_at_the_left_below_the_slope(void **state)
 {
     (void)state;
@@ -302,6 +344,8 @@ int main(void)
         cmocka_unit_test(roofs_bend_where_arithmetic_equals_memory),
         cmocka_unit_test(bars_go_from_the_most_bytes_to_the_least),
         cmocka_unit_test(measured_caches_have_marks_at_their_own_intensity),
+        cmocka_unit_test(where_all_was_counted_every_circle_has_its_caches),
+        cmocka_unit_test(without_bytes_of_memory_there_are_marks_of_caches_alone),
         cmocka_unit_test(without_arithmetic_it_is_at_the_left_below_the_slope),
         cmocka_unit_test(what_is_too_short_is_a_column_of_its_share),
         cmocka_unit_test(names_are_text),
