@@ -10,6 +10,7 @@ static const struct {
     {"Kernel", "trace-hta", "kernels"},
     {"RangeTime", "trace-hta", "ranges"},
     {"Operator", "trace-hta", "operators"},
+    {"Advice", "trace-suggest", "suggestions"},
 };
 
 static const char *type_of(const struct gp_field *f)

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field, fields
 from typing import Optional, Tuple
 
-from ._rows import Kernel, Operator, RangeTime
+from ._rows import Advice, Kernel, Operator, RangeTime
 
 
 @dataclass(frozen=True)
@@ -13,18 +13,6 @@ class Finding:
     text: str
     time_ns: int
     share_pct: Optional[float]
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What to change, and what it saves per step."""
-    rule: str
-    kind: str
-    priority: str  #: "critical", "high", "medium" or "low"
-    text: str
-    action: str
-    saving_low_ns: int
-    saving_high_ns: int
 
 
 @dataclass(frozen=True)
@@ -116,8 +104,7 @@ def findings(hta):
 
 
 def advice(suggest):
-    return tuple(Advice(a["rule"], a["type"], a["priority"], a["description"], a["action"], a["saving_low_ns"],
-                        a["saving_high_ns"]) for a in suggest["suggestions"])
+    return _rows(Advice, suggest["suggestions"])
 
 
 def comparison(diff, memory_change):

@@ -51,3 +51,29 @@ class Operator:
     share_pct: float  #: of the durations of all GPU events
     host_ns: Optional[int]  #: sum of the durations of those calls
     delay: Optional[dict]  #: from the end of the launch to the start
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One of ``suggestions`` of trace-suggest."""
+    rule: str  #: its name
+    type: str
+    priority: str
+    operation: Optional[str]  #: kernel, operator, range or call; null: the step
+    description: str  #: what is there, with its numbers
+    evidence: dict
+    action: str  #: what to do
+    current_ns: int  #: what it takes now per step, on any resource
+    saving_ns: int  #: expected; priorities follow it
+    saving_low_ns: int  #: wall time saved per step, at least
+    saving_high_ns: int  #: wall time saved per step, at most
+    width_pct: float  #: of the interval, in percent of the step without the recorder
+    ceiling_ns: int  #: wall time saved if the resource were free
+    resource_low_ns: int  #: saved on the resource itself, at least
+    resource_high_ns: int  #: saved on the resource itself, at most
+    speedup_low: float  #: of the step; 1 where nothing is claimed
+    speedup_high: float  #: the same, at most
+    formula: str  #: how the saving was worked out, with the numbers filled in
+    assumes: Optional[str]  #: null: nothing beyond what the trace shows
+    check: str  #: how to find out whether it was right
+    to_know: Optional[str]  #: what to record for a narrower interval

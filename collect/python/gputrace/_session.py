@@ -470,7 +470,7 @@ class Session:
             lines += [f"  - {b.text}" for b in self.bottlenecks[:3]]
         if self.advice:
             lines.append("what to do:")
-            lines += [f"  - [{a.priority}] {a.text}: {a.action} (saves {a.saving_low_ns / 1e6:.3f} to "
+            lines += [f"  - [{a.priority}] {a.description}: {a.action} (saves {a.saving_low_ns / 1e6:.3f} to "
                       f"{a.saving_high_ns / 1e6:.3f} ms per {self.suggest['step']['unit']})" for a in self.advice[:3]]
         elif self._trace:
             lines.append("nothing ran on a GPU" if not self.kernels else "no advice: the times of its steps are not known"
