@@ -9,7 +9,6 @@ struct writer {
     struct gp_doc d;
     struct gp_row_of of;
     const struct gp_compile *c;
-    const struct gp_compile_log *log;
 };
 
 /* ---- the head ---- */
@@ -39,12 +38,12 @@ static int32_t rank_of(const struct gp_compile_log *log, uint32_t input)
 
 static void put_log_input(struct writer *w, uint32_t i)
 {
-    const struct gp_clog_input *in = &w->log->inputs.at[i];
+    const struct gp_clog_input *in = &w->c->log->inputs.at[i];
     gp_doc_element(&w->d);
     gp_doc_sid(&w->d, "path", in->path);
     gp_doc_cstr(&w->d, "format", in->records || !in->texts ? "torch_trace" : "torch_logs");
     gp_doc_sid(&w->d, "compression", in->compression);
-    gp_doc_known(&w->d, "rank", rank_of(w->log, i));
+    gp_doc_known(&w->d, "rank", rank_of(w->c->log, i));
     gp_doc_u64(&w->d, "events", in->records + in->texts);
     gp_doc_u64(&w->d, "gpu_events", 0);
     gp_doc_cstr(&w->d, "verdict", is_damaged(in) ? "repaired" : "clean");
@@ -62,14 +61,15 @@ static void put_quality(struct writer *w)
     struct gp_clog_issue sum[GP_CLOG_ISSUE_COUNT] = {{0}};
     uint64_t skipped = 0;
     bool truncated = false, damaged = false;
-    for (size_t i = 0; i < w->log->inputs.n; i++) {
-        const struct gp_clog_input *in = &w->log->inputs.at[i];
+    for (size_t i = 0; i < w->c->log->inputs.n; i++) {
+        const struct gp_clog_input *in = &w->c->log->inputs.at[i];
         skipped += in->damaged;
         truncated |= in->issues[GP_CLOG_TRUNCATED].count > 0;
         damaged |= is_damaged(in);
         for (int k = 0; k < GP_CLOG_ISSUE_COUNT; k++) {
             sum[k].count += in->issues[k].count;
-            sum[k].first_offset = w->log->inputs.n == 1 && !w->c->traces.n ? in->issues[k].first_offset : -1;
+            sum[k].first_offset =
+                w->c->log->inputs.n == 1 && !w->c->traces.n ? in->issues[k].first_offset : -1;
         }
     }
     for (size_t i = 0; i < w->c->traces.n; i++) {
@@ -92,7 +92,7 @@ static void put_head(struct writer *w, const char *version)
     gp_doc_cstr(&w->d, "tool", "trace-compile");
     gp_doc_cstr(&w->d, "version", version);
     gp_doc_list(&w->d, "inputs");
-    for (uint32_t i = 0; i < w->log->inputs.n; i++) put_log_input(w, i);
+    for (uint32_t i = 0; i < w->c->log->inputs.n; i++) put_log_input(w, i);
     for (size_t i = 0; i < w->c->traces.n; i++) gp_doc_input(&w->d, &w->c->traces.at[i].input);
     gp_doc_end(&w->d, ']');
     put_quality(w);
@@ -115,17 +115,18 @@ static void put_list(struct writer *w, const struct gp_record *rec, const void *
 
 static void put_object(struct writer *w, const struct gp_record *rec, const void *row)
 {
+    struct gp_arena mem = {0};
+    struct gp_row_of of = w->of;
+    of.mem = &mem;
     gp_doc_object(&w->d, rec->id);
-    gp_record_members(&w->d, rec, row, &w->of);
+    gp_record_members(&w->d, rec, row, &of);
     gp_doc_end(&w->d, '}');
+    gp_arena_release(&mem);
 }
 
 void gp_compile_json_write(struct gp_buf *b, const struct gp_compile *c, const char *version)
 {
-    struct gp_arena mem = {0};
-    struct writer w = {
-        .d = {.b = b, .strings = &c->log->strings}, .of = gp_compile_rows_of(c), .c = c, .log = c->log};
-    w.of.mem = &mem;
+    struct writer w = {.d = {.b = b, .strings = &c->log->strings}, .of = gp_compile_rows_of(c), .c = c};
     gp_doc_begin(&w.d, '{');
     put_head(&w, version);
     put_summary(&w);
@@ -144,5 +145,4 @@ void gp_compile_json_write(struct gp_buf *b, const struct gp_compile *c, const c
     put_list(&w, &gp_compile_suggestions, c->advice.at, c->advice.n);
     gp_doc_end(&w.d, '}');
     gp_buf_putc(b, '\n');
-    gp_arena_release(&mem);
 }
