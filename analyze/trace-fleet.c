@@ -164,7 +164,7 @@ static int send_digests(const struct fleet *f, struct gp_err *err)
     struct gp_sender s;
     signal(SIGINT, SIG_IGN); /* the recording's end is ours */
     if (gp_sender_open(&s, f->opts->send, &f->in.key, err) && err->code == GP_E_USAGE) return -1;
-    if (s.fd < 0) gp_cli_warn(f->tool, "%s; digests are dropped until it is there", err->msg);
+    if (s.fd < 0) gp_cli_warn(f->tool, "%s; dropping digests until it appears", err->msg);
     *err = (struct gp_err){0};
     int failed = gp_sender_run(&s, STDIN_FILENO, err);
     if (!f->opts->common.quiet && (s.dropped || f->opts->common.verbose))

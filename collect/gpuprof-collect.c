@@ -53,7 +53,7 @@ static const struct gp_option options[] = {
      GP_OPT_STRING, offsetof(struct gp_collect_opts, digest)},
     {0, "digest-secret", "FILE", "with --digest: sign with the secret in FILE", GP_OPT_STRING,
      offsetof(struct gp_collect_opts, digest_secret)},
-    {0, "serve", "SOCKET", "show the last minute of the recording to trace-serve --live while it runs",
+    {0, "serve", "SOCKET", "stream the last minute to trace-serve --live over SOCKET",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, serve)},
     {0, "flush-interval", "TIME", "flush this often; a crash loses at most one interval (default: 100ms)",
      GP_OPT_SECONDS, offsetof(struct gp_collect_opts, flush_ns)},

@@ -2,8 +2,11 @@
  * frames a stack has, their order and their names; knows nothing of pictures or files.
  *
  *     struct gp_stacks *b = gp_stacks_new(&opts, &err);          // NULL: the filter is not a valid regular expression
- *     gp_stacks_add_trace(b, &trace, false);                     // once per trace, which may be freed afterwards struct gp_flame flame; gp_stacks_finish(b, 0, &flame); // frees b
- *     ... gp_string(&flame.strings, flame.tree.nodes.at[i].name) ...; gp_flame_release(&flame);
+ *     gp_stacks_add_trace(b, &trace, false);                     // once per trace, which may be freed afterwards
+ *     struct gp_flame flame;
+ *     gp_stacks_finish(b, 0, &flame);                            // frees b
+ *     ... gp_string(&flame.strings, flame.tree.nodes.at[i].name) ...
+ *     gp_flame_release(&flame);
  *
  * Order of frames, outermost first: rank or file (several traces) > process (several in one trace) > ranges,
  * Python frames, modules and operators nested by time > runtime call (optional) > GPU work. Idle time: rank

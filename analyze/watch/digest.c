@@ -205,7 +205,8 @@ int gp_digest_get(struct gp_digest *d, struct gp_strings *names, const void *dat
     put_u64(tag, tag_of(p + HEAD, n - HEAD, key));
     uint8_t differs = 0;
     for (int i = 0; i < 8; i++) differs |= (uint8_t)(tag[i] ^ p[sizeof magic + (size_t)i]);
-    if (differs) return gp_fail(err, GP_E_FORMAT, 4, "a digest that is damaged, or of another secret");
+    if (differs)
+        return gp_fail(err, GP_E_FORMAT, 4, "invalid digest: corrupted, or signed with another secret");
     struct gp_xfer x = {.load = p + HEAD, .end = p + n, .strings = names};
     xfer(&x, d, 0);
     if (!x.failed && x.load == x.end && d->member.key.rank >= 0) {

@@ -555,7 +555,7 @@ static uint32_t room_mb(void)
     return mb > UINT32_MAX ? 0 : mb ? (uint32_t)mb : 1;
 }
 
-/* Who listens must be who started us, or root: the address is in our environment, but not whose it is now. */
+/* The listener must run as our user or as root: the environment gives its address, not its owner. */
 static bool launcher_is_ours(int fd)
 {
     uint32_t uid;

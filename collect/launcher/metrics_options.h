@@ -23,7 +23,7 @@
     {0, "metrics-count", "N", "measure at most N launches or ranges per process",                            \
         GP_OPT_UINT, offsetof(struct gp_collect_opts, metrics_count)},                                       \
     {0, "sample-metrics", "[NAMES][@RATE]",                                                                  \
-        "sample hardware counters of all GPUs beside the recording (default: how busy units and memory are, @10kHz)", \
+        "sample hardware counters of all GPUs while recording (default: how busy units and memory are, @10kHz)", \
         GP_OPT_MAYBE, offsetof(struct gp_collect_opts, sample_metrics)},                                     \
     {0, "list-metrics", "CHIP", "list sets and metrics of a chip, such as GH100, instead of running a command", \
         GP_OPT_MAYBE, offsetof(struct gp_collect_opts, list_metrics)}

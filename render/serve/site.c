@@ -475,6 +475,6 @@ void gp_site_answer(const struct gp_site *s, const struct gp_request *r, struct 
     int status = t ? t->answer(s, r, reply, &err) : other ? 405 : 404;
     if (!t)
         gp_fail(&err, GP_E_USAGE, -1,
-                other ? "not with this method" : "no such page; /api lists all addresses");
+                other ? "method not allowed" : "no such page; /api lists all addresses");
     if (status) gp_reply_error(reply, status, wants_page(r) && (!t || t->page), err.msg);
 }
