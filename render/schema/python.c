@@ -10,6 +10,7 @@ static const struct {
     {"Kernel", "trace-hta", "kernels"},
     {"RangeTime", "trace-hta", "ranges"},
     {"Operator", "trace-hta", "operators"},
+    {"Finding", "trace-hta", "findings"},
     {"Advice", "trace-suggest", "suggestions"},
 };
 

@@ -3,16 +3,7 @@
 from dataclasses import asdict, dataclass, field, fields
 from typing import Optional, Tuple
 
-from ._rows import Advice, Kernel, Operator, RangeTime
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Where time goes, the largest first."""
-    id: str
-    text: str
-    time_ns: int
-    share_pct: Optional[float]
+from ._rows import Advice, Finding, Kernel, Operator, RangeTime
 
 
 @dataclass(frozen=True)
@@ -100,7 +91,7 @@ def operators(hta):
 
 
 def findings(hta):
-    return tuple(Finding(f["id"], f["text"], f["time_ns"], f["share_pct"]) for f in hta["findings"])
+    return _rows(Finding, hta["findings"])
 
 
 def advice(suggest):

@@ -54,6 +54,17 @@ class Operator:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """One of ``findings`` of trace-hta."""
+    id: str  #: stable identifier of the finding
+    rank: Optional[int]  #: none: all
+    time_ns: int  #: GPU time affected, over all devices
+    share_pct: float  #: of the span of the affected devices
+    text: str  #: one sentence with the numbers
+    where: Optional[str]
+
+
+@dataclass(frozen=True)
 class Advice:
     """One of ``suggestions`` of trace-suggest."""
     rule: str  #: its name
