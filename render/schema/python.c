@@ -7,10 +7,8 @@
 static const struct {
     const char *name, *tool, *record;
 } classes[] = {
-    {"Kernel", "trace-hta", "kernels"},
-    {"RangeTime", "trace-hta", "ranges"},
-    {"Operator", "trace-hta", "operators"},
-    {"Finding", "trace-hta", "findings"},
+    {"Kernel", "trace-hta", "kernels"},         {"RangeTime", "trace-hta", "ranges"},
+    {"Operator", "trace-hta", "operators"},     {"Finding", "trace-hta", "findings"},
     {"Advice", "trace-suggest", "suggestions"},
 };
 
