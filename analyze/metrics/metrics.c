@@ -5,6 +5,7 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/metrics/launch_key.h"
+#include "analyze/names/names.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
@@ -378,6 +379,30 @@ static void read_counters(struct gp_metrics *m)
     free(v);
 }
 
+/* Groups of one kernel have its name read once. */
+static void name_groups(struct gp_metrics *m)
+{
+    struct gp_map seen = {0};
+    struct gp_buf label = {0}, brief = {0};
+    for (uint32_t g = 0; g < m->groups.n; g++) {
+        struct gp_metrics_group *group = &m->groups.at[g];
+        const struct gp_metrics_group *first = &m->groups.at[*gp_map_put(&seen, group->name, g)];
+        group->label = first->label;
+        group->brief = first->brief;
+        if (first != group) continue;
+        group->label = group->brief = group->name;
+        if (!group->kernel) continue;
+        label.n = brief.n = 0;
+        gp_name_demangle(&label, gp_metrics_str(m, group->name), gp_string_len(&m->strings, group->name));
+        gp_name_kernel_label(&brief, gp_buf_str(&label), label.n);
+        group->label = gp_intern(&m->strings, gp_buf_str(&label), label.n);
+        group->brief = gp_intern(&m->strings, gp_buf_str(&brief), brief.n);
+    }
+    gp_map_release(&seen);
+    gp_buf_release(&label);
+    gp_buf_release(&brief);
+}
+
 static void judge(struct gp_metrics *m, const struct gp_trace *t)
 {
     gp_input_quality_read(&m->input, &m->strings, t);
@@ -410,7 +435,10 @@ int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct g
         end_stats(&f);
         know_figures(m);
         failed = sort_groups(m, o, t->events[GP_METRIC].n, err);
-        if (!failed) read_counters(m);
+        if (!failed) {
+            name_groups(m);
+            read_counters(m);
+        }
     }
     gp_launch_keys_release(&f.keys);
     free(f.column_of);

@@ -50,6 +50,7 @@ struct gp_metrics_stat {
 
 struct gp_metrics_group {
     gp_sid name;             /* as recorded: of a kernel or a range */
+    gp_sid label, brief;     /* of a kernel demangled, and as in flame graphs; of a range its name */
     struct gp_config config; /* name, grid and block of a kernel */
     bool kernel;             /* otherwise a range */
     uint64_t count;          /* launches in the trace, or times the range was run; measured or not */

@@ -4,7 +4,6 @@
 #include "analyze/math/sums.h"
 #include "analyze/metrics/metrics.h"
 #include "analyze/names/classify.h"
-#include "analyze/names/names.h"
 
 /* Damaged counters may give any number; the scales are for what a device can do. */
 static bool can_be(double v)
@@ -36,23 +35,10 @@ static void find_ceilings(struct gp_ceilings *c, const struct gp_metrics *m,
     if (measured) gp_ceilings_prefer(c, measured);
 }
 
-static gp_sid label_of(const struct gp_metrics *m, const struct gp_metrics_group *g, struct gp_strings *names,
-                       uint32_t *kind)
+static uint32_t kind_of(const struct gp_metrics *m, const struct gp_metrics_group *g)
 {
-    struct gp_buf name = {0}, label = {0};
-    const char *s = gp_metrics_str(m, g->name);
-    *kind = GP_FRAME_RANGE;
-    if (g->kernel) {
-        gp_name_demangle(&name, s, gp_string_len(&m->strings, g->name));
-        gp_name_kernel_label(&label, gp_buf_str(&name), name.n);
-        *kind = gp_classify(NULL, GP_KERNEL, gp_buf_str(&name), name.n);
-    } else {
-        gp_buf_put(&label, s, gp_string_len(&m->strings, g->name));
-    }
-    gp_sid sid = gp_intern(names, gp_buf_str(&label), label.n);
-    gp_buf_release(&name);
-    gp_buf_release(&label);
-    return sid;
+    if (!g->kernel) return GP_FRAME_RANGE;
+    return gp_classify(NULL, GP_KERNEL, gp_metrics_str(m, g->label), gp_string_len(&m->strings, g->label));
 }
 
 void gp_metrics_roofline(struct gp_roofline *r, struct gp_strings *names, const struct gp_metrics *m,
@@ -73,7 +59,9 @@ void gp_metrics_roofline(struct gp_roofline *r, struct gp_strings *names, const 
             r->unknown_ns = gp_add_saturated(r->unknown_ns, group->time_ns);
             continue;
         }
-        struct gp_roofline_point p = {.regime = GP_REGIME_UNKNOWN,
+        struct gp_roofline_point p = {.label = gp_intern_from(names, &m->strings, group->brief),
+                                      .kind = kind_of(m, group),
+                                      .regime = GP_REGIME_UNKNOWN,
                                       .roof = roof_of[k->arith],
                                       .count = group->measured,
                                       .total_ns = group->time_ns,
@@ -83,7 +71,6 @@ void gp_metrics_roofline(struct gp_roofline *r, struct gp_strings *names, const 
                                       .measured_ns = group->time_ns,
                                       .l2_bytes = l2,
                                       .l1_bytes = l1};
-        p.label = label_of(m, group, names, &p.kind);
         r->measured_ns = gp_add_saturated(r->measured_ns, group->time_ns);
         GP_VEC_PUSH(&r->points, p);
     }

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 #include "analyze/metrics/metrics.h"
-#include "analyze/names/names.h"
 #include "formats/base/str.h"
 
 struct gp_row_of gp_metrics_rows_of(const struct gp_metrics *m)
@@ -125,19 +124,8 @@ static const struct gp_metrics_column *column_of(const struct gp_metrics *m, con
 
 static void put_label(struct gp_cell *c, const struct gp_metrics_group *g, const struct gp_row_of *x)
 {
-    struct gp_buf name = {0}, label = {0};
-    const char *s = gp_string(x->strings, g->name);
-    size_t n = gp_string_len(x->strings, g->name);
-    if (g->kernel) gp_name_demangle(&name, s, n);
-    else gp_buf_put(&name, s, n);
-    const char *full = gp_arena_strndup(x->mem, gp_buf_str(&name), name.n);
-    gp_cell_label(c, full, name.n, NULL, 0);
-    if (g->kernel && x->labels) {
-        gp_name_kernel_label(&label, full, name.n);
-        gp_cell_label(c, full, name.n, gp_arena_strndup(x->mem, gp_buf_str(&label), label.n), label.n);
-    }
-    gp_buf_release(&label);
-    gp_buf_release(&name);
+    gp_cell_label(c, gp_string(x->strings, g->label), gp_string_len(x->strings, g->label),
+                  gp_string(x->strings, g->brief), gp_string_len(x->strings, g->brief));
 }
 
 static void put_dims(struct gp_buf *b, const char *what, const uint32_t v[3])

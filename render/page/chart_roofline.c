@@ -652,7 +652,8 @@ static void draw_points(struct plot *p)
     for (size_t i = 0; i < p->points; i++) draw_point(p, i);
     gp_svg_close(p->w);
     for (size_t i = 0; i < p->points && labels < most; i++)
-        if (p->c->counted || (double)p->r->points.at[i].total_ns >= p->all_ns * (p->c->narrow ? .03 : .01))
+        if (p->c->counted ? i < 2 * most
+                          : (double)p->r->points.at[i].total_ns >= p->all_ns * (p->c->narrow ? .03 : .01))
             labels += label_point(p, i);
 }
 
