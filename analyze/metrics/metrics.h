@@ -59,8 +59,8 @@ struct gp_metrics_group {
     int64_t time_ns;         /* of the measured launches; -1 unknown */
     int64_t joined_ns;       /* of as many launches in another trace; -1 not known there */
     bool joined_by_mean;     /* which has another number of them */
-    struct gp_counted
-        counted; /* what the counters say of its measured launches: nothing of what some of them lack */
+    /* What the counters say of its measured launches: nothing of what some of them lack. */
+    struct gp_counted counted;
 };
 
 /* Groups beyond the top, so that they and the others are the whole. */

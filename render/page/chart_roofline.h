@@ -20,9 +20,8 @@
 struct gp_chart_roofline {
     const struct gp_roofline *r;
     const struct gp_strings *names;
-    bool
-        counted; /* all was measured: marks of the caches at every circle, and roofs say whether they were measured, too */
-    bool narrow; /* for a narrow window: GP_ROOFLINE_NARROW instead of GP_ROOFLINE_WIDTH pixels */
+    bool counted; /* all was measured: each circle has marks of the caches, and roofs say so, too */
+    bool narrow;  /* for a narrow window: GP_ROOFLINE_NARROW instead of GP_ROOFLINE_WIDTH pixels */
 };
 
 enum {

@@ -12,7 +12,7 @@ unbuilt() {
     for layer in formats analyze render collect; do
         for c in $(cd "$layer" && find . -name '*.c' -type f | sed 's|^\./||' | sort); do
             stem=${c%.c}
-            mentioned "$c" "$layer/CMakeLists.txt" || mentioned "gp_tool\($stem" "$layer/CMakeLists.txt" ||
+            mentioned "$c" "$layer/CMakeLists.txt" || mentioned "${c##*/}" "$layer/${c%/*}/CMakeLists.txt" || mentioned "gp_tool\($stem" "$layer/CMakeLists.txt" ||
                 echo "$layer/$c is in no target"
         done
     done
