@@ -30,12 +30,12 @@ struct gp_hta_list {
     } kept;
 };
 
-/* One part of an answer: what is only in one of the functions of hta.c stands there. */
+/* One part of an answer; hta.c does the same with each, in their order. */
 struct gp_hta_section {
     const struct gp_hta_list *lists;
     size_t n;
     void (*add)(struct gp_hta *h, const struct gp_view *v); /* read the view of the only trace that H has */
-    /* Rows of FROM were appended to TO, which has all else of FROM only afterwards. NULL: nothing to do. */
+    /* Its last ROWS came from another result, whose later sections are not merged yet. NULL: nothing to do. */
     void (*merged)(struct gp_hta *to, size_t rows);
     bool (*valid)(const struct gp_hta *h); /* can what was loaded be? NULL: whatever it is */
     void (*sort)(struct gp_hta *h);        /* so that equal results have equal bytes; NULL: no order */
