@@ -18,7 +18,7 @@ schema_lines() {
     for schema in schemas/trace-*.schema.json; do
         part=schemas/parts/$(basename "$schema" .schema.json).json
         if [ -f "$part" ]; then cat "$part"; else cat "$schema"; fi
-    done | cat - schemas/parts/head.json schemas/parts/issues.json | wc -l
+    done | cat - schemas/parts/head.json schemas/parts/summary.json schemas/parts/issues.json | wc -l
 }
 
 figures() {
