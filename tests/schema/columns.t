@@ -105,6 +105,19 @@ test_expect_success 'tables of trace-memory, for every sample' '
     head -n 20 wrong && test ! -s wrong && ! grep " 0\$" compared && test "$(sort -u compared | wc -l)" = 10
 '
 
+test_expect_success 'tables of the page of trace-memory' '
+    m="$samples"/memory && : >pages &&
+    for f in $m/leak.pickle.gz $m/profile.json.gz $m/oom_others.pickle.gz "$m/ddp.rank0.pickle.gz $m/ddp.rank1.pickle.gz"; do
+        trace-memory -q -f json --by range $f >report && trace-memory -q -f html -n 0 --by range $f >page || return 1
+        for t in devices holders growth ooms churn ranges operators lifetimes; do
+            grep -q "<details class=\"table\" id=\"$t\"" page || continue
+            columns report "page#$t" $t >out && test "$(wc -l <out)" = 1 || { echo "$f $t" && cat out; return 1; }
+            echo "$t $(cat out)" >>pages
+        done
+    done &&
+    test "$(cut -d" " -f1 pages | sort -u | wc -l)" = 8 && ! grep " 0 columns" pages
+'
+
 test_expect_success 'what trace-memory compares' '
     set -- --base "$samples"/memory/leak.pickle.gz "$samples"/memory/steady.pickle.gz &&
     trace-memory -q -f json "$@" >report && trace-memory -q -f csv -t comparison "$@" >csv &&
