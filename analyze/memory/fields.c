@@ -34,7 +34,10 @@ void gp_memory_frame_path_put(struct gp_buf *b, const struct gp_snapshot *s, uin
     const char *file = gp_string(&s->strings, f->file), *cut = strstr(file, "site-packages/");
     if (*file && strcmp(file, "??") != 0) {
         gp_buf_puts(b, cut ? cut + strlen("site-packages/") : file);
-        if (f->line > 0) gp_buf_printf(b, ":%d", (int)f->line);
+        if (f->line > 0) {
+            gp_buf_putc(b, ':');
+            gp_buf_put_i64(b, f->line);
+        }
         gp_buf_putc(b, ' ');
     }
     gp_buf_put(b, gp_string(&s->strings, f->name), gp_string_len(&s->strings, f->name));
@@ -76,16 +79,21 @@ void gp_memory_cell_stack(struct gp_cell *c, const struct gp_row_of *x, const st
                           uint32_t stack)
 {
     uint32_t n = s->stacks.at[stack].n;
-    struct gp_cell *frames = gp_arena_zalloc(x->mem, (n + 1) * sizeof *frames);
+    struct gp_cell *frames = gp_arena_alloc(x->mem, (n + 1) * sizeof *frames);
+    struct gp_buf b = {0};
     for (uint32_t i = 0; i < n; i++) {
-        struct gp_buf b = {0};
+        size_t begin = b.n;
         gp_memory_frame_path_put(&b, s, stack, i);
-        frames[i].type = GP_CELL_NAME;
-        gp_cell_text(&frames[i], "");
-        gp_cell_take(&frames[i], &b, x);
-        frames[i].none = false;
+        frames[i] = (struct gp_cell){.type = GP_CELL_NAME, .text_len = (uint32_t)(b.n - begin)};
+        gp_buf_putc(&b, '\0');
+    }
+    const char *text = n ? gp_arena_strndup(x->mem, b.data, b.n) : "";
+    for (uint32_t i = 0; i < n; i++) {
+        gp_cell_label(&frames[i], text, frames[i].text_len, NULL, 0);
+        text += frames[i].text_len + 1;
     }
     gp_cell_list(c, frames, n);
+    gp_buf_release(&b);
 }
 
 void gp_memory_cell_site(struct gp_cell *c, const struct gp_row_of *x, const struct gp_memory_device *d,
