@@ -92,7 +92,7 @@ struct gp_field {
     uint16_t flags;    /* GP_COLUMN_..., GP_FIELD_... */
     const char *after; /* tables have the column behind that of this id; NULL: behind the field before it */
     const char *unit;  /* DIST: "_ns", "_bytes" or ""; of a figure (record.h): "calls", "ns" */
-    const char *const *words;     /* TEXT: all that it can be, NULL at the end; NULL: anything */
+    const char *const *words;     /* TEXT, LIST: all that it can be, NULL at the end; NULL: anything */
     const struct gp_record *rows; /* LIST, ROWS, NAMED, ROW, PART, and kept ROWS: what they are */
     uint8_t keep, merge;          /* enum gp_keep of the member AT; enum gp_merge */
     uint32_t below;               /* U32: what is saved is less than this; 0: anything */
@@ -134,6 +134,9 @@ gp_field_get gp_member_min, gp_member_max, gp_member_mean, gp_member_stddev;
 gp_field_get gp_member_p50, gp_member_p90, gp_member_p99;
 gp_field_get gp_member_rank, gp_member_process,
     gp_member_device; /* int32_t, negative; uint32_t, never; int64_t, negative */
+
+/* Elements of lists: strings, int64_t, and static words (const char *). */
+extern const struct gp_record gp_each_sid, gp_each_i64, gp_each_word;
 
 /* ---- for getters ---- */
 

@@ -124,7 +124,8 @@ static void put_value(struct out *o, const struct gp_field *f)
         break;
     case GP_CELL_LIST:
         gp_buf_puts(o->b, "\"type\": \"array\", \"items\": {");
-        put_value(o, f->rows->fields);
+        if (f->words) put_words(o, f->words, 0);
+        else put_value(o, f->rows->fields);
         gp_buf_putc(o->b, '}');
         break;
     case GP_CELL_ROWS:
