@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/diff/profile.h"
+#include "analyze/result/field.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
@@ -398,6 +399,17 @@ struct gp_diff {
     bool identical;     /* both sides hold the same measurements */
     bool untimed;       /* measured kernel by kernel: no figure of steps, idle, busy and host time */
 };
+
+/* ---- the answer as rows: diff_fields.c ---- */
+
+extern const struct gp_record gp_diff_reason_rows, gp_diff_note_rows, gp_diff_step_rows;
+/* What their getters look at. */
+static inline struct gp_row_of gp_diff_rows_of(const struct gp_diff *d)
+{
+    return (struct gp_row_of){.of = d, .strings = &d->strings, .untimed = d->untimed};
+}
+
+/* ---- how it is made ---- */
 
 /* OPTS is copied; may be NULL. */
 void gp_diff_init(struct gp_diff *d, const struct gp_diff_opts *opts);

@@ -6,6 +6,7 @@
 #include "formats/base/json_write.h"
 #include "render/diff/diff_verdict.h"
 #include "render/report/json_doc.h"
+#include "render/report/record.h"
 
 static const char *const side_names[GP_DIFF_SIDES] = {"baseline", "current"};
 
@@ -345,39 +346,6 @@ static void put_prediction(struct gp_doc *o, const struct gp_diff_expect *e)
     gp_doc_end(o, '}');
 }
 
-static void put_reason(struct gp_doc *o, const struct gp_diff_reason *r)
-{
-    gp_doc_element(o);
-    gp_doc_sid(o, "id", r->id);
-    gp_doc_bool(o, "fatal", r->fatal);
-    gp_doc_list(o, "classes");
-    for (int c = GP_METRIC_KERNEL; c <= GP_METRIC_EXACT; c++) {
-        if (!(r->classes & 1u << c)) continue;
-        gp_doc_next(o);
-        gp_buf_printf(o->b, "\"%s\"", gp_metric_class_name((enum gp_metric_class)c));
-    }
-    gp_doc_end(o, ']');
-    gp_doc_sid(o, "text", r->text);
-    gp_doc_end(o, '}');
-}
-
-static void put_step(struct gp_doc *o, const struct gp_diff *d, const struct gp_diff_step *s)
-{
-    gp_doc_element(o);
-    gp_doc_cstr(o, "side", side_names[s->side == GP_DIFF_BASE ? GP_DIFF_BASE : GP_DIFF_CUR]);
-    gp_doc_u64(o, "run", s->run);
-    gp_doc_u64(o, "device", s->lane);
-    gp_doc_name(o, "name", s->name);
-    if (s->has_window) gp_doc_i64(o, "wall_ns", s->wall_ns);
-    else gp_doc_null(o, "wall_ns");
-    put_timed(o, d, "busy_ns", s->busy_ns);
-    gp_doc_i64(o, "gpu_ns", s->gpu_ns);
-    gp_doc_u64(o, "gpu_events", s->events);
-    gp_doc_bool(o, "used", s->used);
-    gp_doc_name(o, "why", s->why);
-    gp_doc_end(o, '}');
-}
-
 /* The elements of D's vector LIST, each by PUT. */
 #define PUT_LIST(o, key, list, put)                                                                          \
     do {                                                                                                     \
@@ -386,26 +354,15 @@ static void put_step(struct gp_doc *o, const struct gp_diff *d, const struct gp_
         gp_doc_end((o), ']');                                                                                \
     } while (0)
 
-static void put_notes(struct gp_doc *o, const struct gp_diff *d)
-{
-    gp_doc_list(o, "notes");
-    for (size_t i = 0; i < d->notes.n; i++) {
-        gp_doc_element(o);
-        gp_doc_sid(o, "id", d->notes.at[i].id);
-        gp_doc_sid(o, "text", d->notes.at[i].text);
-        gp_doc_end(o, '}');
-    }
-    gp_doc_end(o, ']');
-}
-
 void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct gp_diff_json_opts *opts)
 {
     struct gp_doc o = {.b = b, .strings = &d->strings};
+    const struct gp_row_of of = gp_diff_rows_of(d);
     gp_doc_begin(&o, '{');
     gp_doc_head(&o, "trace-diff", opts->version, d->inputs.at, d->inputs.n);
     gp_doc_bool(&o, "comparable", d->comparable);
     gp_doc_bool(&o, "identical", d->identical);
-    PUT_LIST(&o, "reasons", d->reasons, put_reason(&o, &d->reasons.at[i_]));
+    gp_record_json(&o, &gp_diff_reason_rows, d->reasons.at, d->reasons.n, 0, &of);
     gp_doc_cstr(&o, "unit", gp_diff_unit_name((enum gp_diff_unit)d->unit));
     put_side(&o, d, GP_DIFF_BASE);
     put_side(&o, d, GP_DIFF_CUR);
@@ -413,7 +370,7 @@ void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct 
     put_summary(&o, d);
     PUT_LIST(&o, "gates", d->gates, put_gate(&o, d, &d->gates.at[i_]));
     PUT_LIST(&o, "predictions", d->expects, put_prediction(&o, &d->expects.at[i_]));
-    put_notes(&o, d);
+    gp_record_json(&o, &gp_diff_note_rows, d->notes.at, d->notes.n, 0, &of);
     put_settings(&o, d);
     gp_doc_list(&o, "metrics");
     for (int m = 0; m < GP_METRIC_COUNT; m++) put_metric(&o, &d->metrics[m]);
@@ -422,7 +379,7 @@ void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct 
     PUT_LIST(&o, "attribution", d->causes, put_cause(&o, d, &d->causes.at[i_]));
     gp_doc_i64(&o, "residual_ns", d->residual_ns);
     PUT_LIST(&o, "blocks", d->blocks, put_block(&o, d, &d->blocks.at[i_]));
-    PUT_LIST(&o, "step_list", d->steps, put_step(&o, d, &d->steps.at[i_]));
+    gp_record_json(&o, &gp_diff_step_rows, d->steps.at, d->steps.n, 0, &of);
     gp_doc_end(&o, '}');
     gp_buf_putc(b, '\n');
 }

@@ -9,6 +9,7 @@
 #include "formats/base/str.h"
 #include "render/diff/diff_verdict.h"
 #include "render/report/apart.h"
+#include "render/report/record.h"
 #include "analyze/view/idle_cause.h"
 
 #define COLUMN gp_report_column
@@ -509,34 +510,13 @@ static void add_sides(struct gp_report *r, const struct gp_diff *d)
             put_side_row(r, t, rows[i].what, rows[i].v, rows[i].type);
 }
 
-static void add_steps(struct gp_report *r, const struct gp_diff *d)
+/* All rows of a record, for the page only. */
+static void add_detail(struct gp_report *r, const struct gp_diff *d, const struct gp_record *rec,
+                       const void *rows, size_t n)
 {
-    struct gp_report_table *t = gp_report_add(r, "step_list", "Steps");
-    COLUMN(t, "side", "side", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "name", "step", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "run", "recording", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "device", "device", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "wall_ns", "time", GP_CELL_NS, 0, "from its first GPU event to the first one of the next step");
-    COLUMN(t, "busy_ns", "busy", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "gpu_ns", "GPU time", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "gpu_events", "GPU events", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "used", "used", GP_CELL_TEXT, 0, "or the reason why not");
-    t->detail = true;
-    for (size_t i = 0; i < d->steps.n; i++) {
-        const struct gp_diff_step *s = &d->steps.at[i];
-        gp_report_put_text(r, t, s->side == GP_DIFF_BASE ? "baseline" : "current");
-        put_sid(r, t, d, s->name, 0);
-        gp_report_put(t, s->run);
-        gp_report_put(t, s->lane);
-        if (s->has_window) gp_report_put(t, s->wall_ns);
-        else gp_report_put_none(t);
-        if (d->untimed) gp_report_put_none(t);
-        else gp_report_put(t, s->busy_ns);
-        gp_report_put(t, s->gpu_ns);
-        gp_report_put(t, (int64_t)s->events);
-        gp_report_put_text(r, t, s->used ? "yes" : s->why ? gp_diff_str(d, s->why) : "no");
-    }
-    keep(r, t);
+    const struct gp_row_of of = gp_diff_rows_of(d);
+    struct gp_report_table *t = gp_record_table(r, rec, rows, n, 0, &of);
+    if (t) t->detail = true;
 }
 
 static void put_setting(struct gp_report *r, struct gp_report_table *t, const char *what, double v,
@@ -596,7 +576,7 @@ static void add_tables(struct gp_report *r, const struct gp_diff *d, const struc
     }
     add_all_operations(r, d);
     add_sides(r, d);
-    add_steps(r, d);
+    add_detail(r, d, &gp_diff_step_rows, d->steps.at, d->steps.n);
     add_settings(r, d);
 }
 

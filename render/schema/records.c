@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/calibrate/calibration.h"
 #include "analyze/compile/compile.h"
+#include "analyze/diff/diff.h"
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_spread.h"
 #include "analyze/memory/records.h"
@@ -40,6 +41,9 @@ static const struct {
     {"trace-hta", &gp_hta_memory},
     {"trace-hta", &gp_hta_range_memory},
     {"trace-hta", &gp_hta_sampled},
+    {"trace-diff", &gp_diff_reason_rows},
+    {"trace-diff", &gp_diff_note_rows},
+    {"trace-diff", &gp_diff_step_rows},
     {"trace-compile", &gp_compile_environment},
     {"trace-compile", &gp_compile_times},
     {"trace-compile", &gp_compile_frames},

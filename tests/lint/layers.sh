@@ -81,7 +81,7 @@ violations() {
         row("render/flame", model() " analyze/stacks" below)
         row("render/timeline", model() " formats/writer.h analyze/lanes analyze/hta" below)
         row("render/hta", model() " formats/openmetrics.h analyze/fleet analyze/hta" below)
-        row("render/schema", "render/hta formats/reader.h analyze/calibrate analyze/compile analyze/hta analyze/memory analyze/suggest analyze/metrics analyze/watch" below)
+        row("render/schema", "render/hta formats/reader.h analyze/calibrate analyze/compile analyze/diff analyze/hta analyze/memory analyze/suggest analyze/metrics analyze/watch" below)
         row("render/watch", "formats/openmetrics.h analyze/result analyze/fleet analyze/watch")
         row("render/diff", model() " analyze/diff render/flame" below)
         row("render/compile", model() " analyze/compile formats/compile_log analyze/diff" below)
