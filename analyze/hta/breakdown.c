@@ -7,17 +7,6 @@
 
 /* ---- fields ---- */
 
-static const struct gp_field cause_fields[] = {
-#define X(id, name, text, brief)                                                                             \
-    {name "_ns",           NULL,         GP_CELL_NS,          gp_member_i64,                                 \
-     id * sizeof(int64_t), .help = text, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
-    GP_IDLE_CAUSES(X)
-#undef X
-};
-const struct gp_record gp_hta_idle_causes = {"idle", NULL, GP_FIELDS(cause_fields),
-                                             GP_IDLE_CAUSE_COUNT * sizeof(int64_t),
-                                             .note = "idle time by cause; sums to idle_ns"};
-
 #define AT(member) offsetof(struct gp_breakdown, member)
 
 /* A time in percent of the span. */
@@ -223,8 +212,8 @@ static const struct gp_field device_fields[] = {
      .flags = GP_FIELD_NULL, .keep = GP_KEEP_I64},
     GP_BREAKDOWN(gp_hta_device, b),
     {"idle", NULL, GP_CELL_ROW, gp_member_row, AT(idle_cause_ns), .flags = GP_FIELD_TIMED,
-     .rows = &gp_hta_idle_causes, .keep = GP_KEEP_ROW},
-    {.at = AT(culprit_rest_ns), .keep = GP_KEEP_ROW, .rows = &gp_hta_idle_causes},
+     .rows = &gp_idle_causes, .keep = GP_KEEP_ROW},
+    {.at = AT(culprit_rest_ns), .keep = GP_KEEP_ROW, .rows = &gp_idle_causes},
     {"streams", NULL, GP_CELL_ROWS, gp_member_rows, AT(streams), .rows = &gp_hta_streams,
      .keep = GP_KEEP_ROWS},
     {"process", "Proc.", GP_CELL_ID, gp_member_process, AT(producer),

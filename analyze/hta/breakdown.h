@@ -31,7 +31,6 @@ void gp_breakdown_rows(struct gp_breakdown *b, const struct gp_view *v, const ui
 /* The union of all GPU events of a device, normal. */
 void gp_breakdown_busy(const struct gp_view *v, uint32_t device, struct gp_intervals *out);
 
-extern const struct gp_record gp_hta_idle_causes; /* one: int64_t[GP_IDLE_CAUSE_COUNT] */
 /* Its fields, in two parts: JSON has others in between. */
 extern const struct gp_record gp_hta_breakdown, gp_hta_window;
 #define GP_BREAKDOWN(row, member)                                                                            \

@@ -46,7 +46,7 @@ static void sum_device(struct gp_hta_bound *to, struct gp_hta_device *d)
     to->devices++;
     gp_record_merge(&gp_hta_breakdown, &to->b, &d->b);
     gp_record_merge(&gp_hta_window, &to->b, &d->b);
-    gp_record_merge(&gp_hta_idle_causes, to->idle_cause_ns, d->idle_cause_ns);
+    gp_record_merge(&gp_idle_causes, to->idle_cause_ns, d->idle_cause_ns);
     gp_dist_merge(&to->gaps, &d->gaps);
     to->kernel_ns = gp_add_saturated(to->kernel_ns, d->kernel_ns);
     to->gemm_ns = gp_add_saturated(to->gemm_ns, d->gemm_ns);

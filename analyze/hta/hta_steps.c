@@ -89,7 +89,7 @@ static const struct gp_field part_fields[] = {
      .merge = GP_MERGE_SUM},
     GP_BREAKDOWN(gp_hta_part, b),
     {"idle", NULL, GP_CELL_ROW, get_part_idle, 0, .help = "idle time by cause; only of the steps",
-     .flags = GP_FIELD_OPTIONAL, .rows = &gp_hta_idle_causes},
+     .flags = GP_FIELD_OPTIONAL, .rows = &gp_idle_causes},
     GP_WINDOW(gp_hta_part, b),
 };
 #undef AT

@@ -10,7 +10,7 @@ static const struct gp_field fields[] = {
     {.at = AT(devices), COUNT},
     GP_BREAKDOWN(gp_hta_bound, b),
     GP_WINDOW(gp_hta_bound, b),
-    {.at = AT(idle_cause_ns), .keep = GP_KEEP_ROW, .rows = &gp_hta_idle_causes},
+    {.at = AT(idle_cause_ns), .keep = GP_KEEP_ROW, .rows = &gp_idle_causes},
     {.at = AT(gaps), .keep = GP_KEEP_DIST},
     {.at = AT(kernel_ns), SUM},
     {.at = AT(gemm_ns), SUM},

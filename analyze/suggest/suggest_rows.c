@@ -425,7 +425,7 @@ static const struct gp_field step_fields[] = {
     {"unprofiled_high_ns", NULL, GP_CELL_NS, gp_member_i64, AT(unprofiled_high_ns), .help = "at most"},
     {"busy_ns", NULL, GP_CELL_NS, gp_member_i64, AT(busy_ns), .help = "of the device that works most"},
     {"gpu_ns", NULL, GP_CELL_NS, gp_member_i64, AT(gpu_ns), .help = "sum of durations"},
-    {"idle", NULL, GP_CELL_ROW, gp_member_row, AT(idle_ns), .rows = &gp_hta_idle_causes},
+    {"idle", NULL, GP_CELL_ROW, gp_member_row, AT(idle_ns), .rows = &gp_idle_causes},
     {"gpu_events", NULL, GP_CELL_COUNT, gp_member_u64, AT(kernels), .help = "rounded"},
     {"launches", NULL, GP_CELL_COUNT, gp_member_u64, AT(launches), .help = "rounded"},
     {"queue_p50_ns", NULL, GP_CELL_NS, gp_member_i64, AT(queue_p50_ns),

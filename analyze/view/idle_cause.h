@@ -4,6 +4,7 @@
 #define GP_ANALYZE_IDLE_CAUSE_H
 
 #include <stdint.h>
+#include "analyze/result/field.h"
 
 /* X(enum, JSON name without _ns, what a person reads, the same in at most 30 columns). Every idle ns of a device has exactly one cause. */
 #define GP_IDLE_CAUSES(X)                                                                                    \
@@ -34,6 +35,7 @@ enum gp_idle_cause {
 const char *gp_idle_cause_name(enum gp_idle_cause c);
 const char *gp_idle_cause_text(enum gp_idle_cause c);
 const char *gp_idle_cause_brief(enum gp_idle_cause c);
+extern const struct gp_record gp_idle_causes; /* one: int64_t[GP_IDLE_CAUSE_COUNT] */
 /* Of NS by cause: how long the device waited for the host, whatever that did. At most INT64_MAX. */
 int64_t gp_idle_for_host_ns(const int64_t ns[GP_IDLE_CAUSE_COUNT]);
 

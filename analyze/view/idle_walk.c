@@ -13,6 +13,17 @@ GP_WORD(gp_idle_cause_name, enum gp_idle_cause, GP_IDLE_CAUSES, 1)
 GP_WORD(gp_idle_cause_text, enum gp_idle_cause, GP_IDLE_CAUSES, 2)
 GP_WORD(gp_idle_cause_brief, enum gp_idle_cause, GP_IDLE_CAUSES, 3)
 
+static const struct gp_field cause_fields[] = {
+#define X(id, name, text, brief)                                                                             \
+    {name "_ns",           NULL,         GP_CELL_NS,          gp_member_i64,                                 \
+     id * sizeof(int64_t), .help = text, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    GP_IDLE_CAUSES(X)
+#undef X
+};
+const struct gp_record gp_idle_causes = {"idle", NULL, GP_FIELDS(cause_fields),
+                                         GP_IDLE_CAUSE_COUNT * sizeof(int64_t),
+                                         .note = "idle time by cause; sums to idle_ns"};
+
 /* ---- names ---- */
 
 enum gp_idle_cause gp_idle_call_cause(const char *name)
