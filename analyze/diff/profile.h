@@ -23,6 +23,7 @@
 #include "analyze/names/classify.h"
 #include "analyze/math/sums.h"
 #include "analyze/math/dist.h"
+#include "analyze/result/field.h"
 #include "analyze/view/idle_cause.h"
 #include "analyze/view/quality.h"
 #include "formats/base/buf.h"
@@ -48,7 +49,6 @@ struct gp_profile_kernel {
     gp_sid name;                /* full name, demangled */
     uint32_t kind;              /* enum gp_frame_kind; its class is gp_class_of() */
     uint32_t grid[3], block[3]; /* 0: not recorded */
-                                /* of copies and sets of one size; 0 otherwise */
 };
 
 /* Where an event was launched: a host frame and its parents. Work of a graph is in the ranges of its capture,
@@ -143,6 +143,8 @@ struct gp_profile_env {
     bool record_shapes, profile_memory, with_flops, with_stack; /* how it was recorded */
     bool has_python, has_ops, has_ranges;                       /* such events are there */
 };
+
+extern const struct gp_record gp_profile_env_row;
 
 struct gp_profile {
     struct gp_profile_opts opts;

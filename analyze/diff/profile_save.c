@@ -7,92 +7,123 @@
 
 /* ---- parts ---- */
 
-static void xfer_env(struct gp_xfer *x, struct gp_profile_env *e)
+#define KEEP(member, how)                                                                                    \
+    {                                                                                                        \
+        .at = AT(member), .keep = GP_KEEP_##how                                                              \
+    }
+#define PART(member, record)                                                                                 \
+    {                                                                                                        \
+        .type = GP_CELL_PART, .at = AT(member), .rows = &(record)                                            \
+    }
+#define ROW(name, type)                                                                                      \
+    static const struct gp_record name##_row = {                                                             \
+        .id = #name, .title = NULL, GP_FIELDS(name##_fields), .size = sizeof(type)}
+
+#define AT(member) offsetof(struct gp_profile_env, member)
+
+/* A version; 0 is unknown. */
+GP_GETTER(get_version)
 {
-    gp_xfer_str(x, &e->gpu);
-    gp_xfer_u32(x, &e->devices);
-    gp_xfer_i32(x, &e->sms);
-    gp_xfer_i32(x, &e->cc_major);
-    gp_xfer_i32(x, &e->cc_minor);
-    gp_xfer_i64(x, &e->driver);
-    gp_xfer_i64(x, &e->runtime);
-    gp_xfer_str(x, &e->recorder);
-    gp_xfer_str(x, &e->framework);
-    gp_xfer_str(x, &e->command);
-    gp_xfer_i32(x, &e->world_size);
-    gp_xfer_bool(x, &e->record_shapes);
-    gp_xfer_bool(x, &e->profile_memory);
-    gp_xfer_bool(x, &e->with_flops);
-    gp_xfer_bool(x, &e->with_stack);
-    gp_xfer_bool(x, &e->has_python);
-    gp_xfer_bool(x, &e->has_ops);
-    gp_xfer_bool(x, &e->has_ranges);
+    gp_member_i64(c, f, row, x);
+    c->none = c->i <= 0;
 }
 
-static void xfer_kernel(struct gp_xfer *x, struct gp_profile_kernel *k)
-{
-    gp_xfer_str(x, &k->name);
-    gp_xfer_u32(x, &k->kind);
-    for (int i = 0; i < 3; i++) gp_xfer_u32(x, &k->grid[i]);
-    for (int i = 0; i < 3; i++) gp_xfer_u32(x, &k->block[i]);
-    if (k->kind >= GP_FRAME_KIND_COUNT) x->failed = true;
-}
+#define NAME(member) GP_CELL_TEXT, gp_member_name, AT(member), .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR
+#define BOOL(member) GP_CELL_BOOL, gp_member_bool, AT(member), .keep = GP_KEEP_BOOL
+static const struct gp_field env_fields[] = {
+    {"gpu", "GPU", NAME(gpu)},
+    {"devices", NULL, GP_CELL_COUNT, gp_member_u32, AT(devices), .keep = GP_KEEP_U32},
+    KEEP(sms, I32),
+    KEEP(cc_major, I32),
+    KEEP(cc_minor, I32),
+    {"driver", NULL, GP_CELL_ID, get_version, AT(driver), .help = "13000: CUDA 13.0", .flags = GP_FIELD_NULL,
+     .keep = GP_KEEP_I64},
+    {"runtime", NULL, GP_CELL_ID, get_version, AT(runtime), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I64},
+    {"recorder", "recorded by", NAME(recorder)},
+    {"framework", "framework", NAME(framework)},
+    {"command", "command", NAME(command)},
+    {"world_size", NULL, GP_CELL_COUNT, gp_member_known_i32, AT(world_size), .help = "ranks of the job",
+     .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},
+    {"record_shapes", NULL, BOOL(record_shapes), .help = "recorded: shapes of operators' inputs"},
+    {"profile_memory", NULL, BOOL(profile_memory), .help = "recorded: allocations"},
+    {"with_flops", NULL, BOOL(with_flops)},
+    {"with_stack", NULL, BOOL(with_stack), .help = "recorded: Python's stacks"},
+    KEEP(has_python, BOOL),
+    KEEP(has_ops, BOOL),
+    KEEP(has_ranges, BOOL),
+};
+#undef AT
+#undef NAME
+#undef BOOL
+const struct gp_record gp_profile_env_row = {.id = "environment",
+                                             .title = NULL,
+                                             GP_FIELDS(env_fields),
+                                             .size = sizeof(struct gp_profile_env),
+                                             .note = "how it was recorded"};
 
-static void xfer_place(struct gp_xfer *x, struct gp_profile_place *p)
-{
-    gp_xfer_u32(x, &p->parent);
-    gp_xfer_u32(x, &p->kind);
-    gp_xfer_str(x, &p->label);
-    gp_xfer_str(x, &p->op);
-    gp_xfer_str(x, &p->range);
-}
+#define AT(member) offsetof(struct gp_profile_kernel, member)
+static const struct gp_field kernel_fields[] = {
+    KEEP(name, STR),     {.at = AT(kind), .keep = GP_KEEP_U32, .below = GP_FRAME_KIND_COUNT},
+    KEEP(grid[0], U32),  KEEP(grid[1], U32),
+    KEEP(grid[2], U32),  KEEP(block[0], U32),
+    KEEP(block[1], U32), KEEP(block[2], U32),
+};
+#undef AT
+ROW(kernel, struct gp_profile_kernel);
 
-static void xfer_host(struct gp_xfer *x, struct gp_profile_host *h)
-{
-    gp_xfer_u64(x, &h->launches);
-    gp_xfer_u64(x, &h->graph_launches);
-    gp_xfer_u64(x, &h->syncs);
-    gp_xfer_u64(x, &h->blocking);
-    gp_xfer_i64(x, &h->sync_ns);
-    gp_xfer_u64(x, &h->allocations);
-    gp_xfer_i64(x, &h->allocated_bytes);
-    gp_xfer_i64(x, &h->peak_bytes);
-    gp_xfer_i64(x, &h->peak_reserved_bytes);
-    gp_xfer_i64(x, &h->end_bytes);
-}
+#define AT(member) offsetof(struct gp_profile_place, member)
+static const struct gp_field place_fields[] = {KEEP(parent, U32), KEEP(kind, U32), KEEP(label, STR),
+                                               KEEP(op, STR), KEEP(range, STR)};
+#undef AT
+ROW(place, struct gp_profile_place);
 
-static void xfer_step(struct gp_xfer *x, struct gp_profile_step *s)
-{
-    gp_xfer_u32(x, &s->lane);
-    gp_xfer_str(x, &s->name);
-    gp_xfer_bool(x, &s->cut);
-    gp_xfer_bool(x, &s->warm_up);
-    gp_xfer_bool(x, &s->open);
-    gp_xfer_u32(x, &s->first);
-    gp_xfer_u32(x, &s->n);
-    gp_xfer_u64(x, &s->sequence);
-    gp_xfer_i64(x, &s->host_ns);
-    gp_xfer_i64(x, &s->begin_ns);
-    gp_xfer_i64(x, &s->wall_ns);
-    gp_xfer_i64(x, &s->busy_ns);
-    gp_xfer_i64(x, &s->gpu_ns);
-    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) gp_xfer_i64(x, &s->idle_ns[i]);
-    gp_xfer_i64(x, &s->other_ns);
-    xfer_host(x, &s->host);
-}
+#define AT(member) offsetof(struct gp_profile_host, member)
+static const struct gp_field host_fields[] = {
+    KEEP(launches, U64),        KEEP(graph_launches, U64), KEEP(syncs, U64),
+    KEEP(blocking, U64),        KEEP(sync_ns, I64),        KEEP(allocations, U64),
+    KEEP(allocated_bytes, I64), KEEP(peak_bytes, I64),     KEEP(peak_reserved_bytes, I64),
+    KEEP(end_bytes, I64),
+};
+#undef AT
+ROW(host, struct gp_profile_host);
 
-static void xfer_lane(struct gp_xfer *x, struct gp_profile_lane *l)
-{
-    gp_xfer_i32(x, &l->rank);
-    gp_xfer_u32(x, &l->producer);
-    gp_xfer_i64(x, &l->device);
-    gp_xfer_u32(x, &l->first_event);
-    gp_xfer_u32(x, &l->n_events);
-    gp_xfer_u32(x, &l->first_step);
-    gp_xfer_u32(x, &l->n_steps);
-    xfer_step(x, &l->whole);
-    gp_xfer_u64(x, &l->unlaunched);
-}
+#define AT(member) offsetof(struct gp_profile_step, member)
+static const struct gp_field step_fields[] = {
+    KEEP(lane, U32),     KEEP(name, STR),
+    KEEP(cut, BOOL),     KEEP(warm_up, BOOL),
+    KEEP(open, BOOL),    KEEP(first, U32),
+    KEEP(n, U32),        KEEP(sequence, U64),
+    KEEP(host_ns, I64),  KEEP(begin_ns, I64),
+    KEEP(wall_ns, I64),  KEEP(busy_ns, I64),
+    KEEP(gpu_ns, I64),   PART(idle_ns, gp_idle_causes),
+    KEEP(other_ns, I64), PART(host, host_row),
+};
+#undef AT
+ROW(step, struct gp_profile_step);
+
+#define AT(member) offsetof(struct gp_profile_lane, member)
+static const struct gp_field lane_fields[] = {
+    KEEP(rank, I32),        KEEP(producer, U32),   KEEP(device, I64),
+    KEEP(first_event, U32), KEEP(n_events, U32),   KEEP(first_step, U32),
+    KEEP(n_steps, U32),     PART(whole, step_row), KEEP(unlaunched, U64),
+};
+#undef AT
+ROW(lane, struct gp_profile_lane);
+
+#define AT(member) offsetof(struct gp_profile_spill, member)
+static const struct gp_field spill_fields[] = {KEEP(event, U32), KEEP(step, U32), KEEP(share_ns, I64)};
+#undef AT
+ROW(spill, struct gp_profile_spill);
+
+/* What is not its content. */
+#define AT(member) offsetof(struct gp_profile, member)
+static const struct gp_field profile_fields[] = {
+    PART(input, gp_inputs), PART(env, gp_profile_env_row), KEEP(step_source, U32),
+    KEEP(has_memory, BOOL), KEEP(unlaunched, U64),         KEEP(lost, U64),
+    KEEP(tick_ns, I32),
+};
+#undef AT
+ROW(profile, struct gp_profile);
 
 /* V as its difference to *LAST, which becomes V. */
 static void xfer_near(struct gp_xfer *x, uint32_t *v, uint32_t *last)
@@ -130,33 +161,20 @@ static void xfer_events(struct gp_xfer *x, struct gp_profile *p)
     }
 }
 
-static void xfer_spill(struct gp_xfer *x, struct gp_profile_spill *s)
-{
-    gp_xfer_u32(x, &s->event);
-    gp_xfer_u32(x, &s->step);
-    gp_xfer_i64(x, &s->share_ns);
-}
-
 /* What was measured. */
 static void xfer_content(struct gp_xfer *x, struct gp_profile *p)
 {
-    GP_XFER_VEC(x, &p->kernels, xfer_kernel);
-    GP_XFER_VEC(x, &p->places, xfer_place);
-    GP_XFER_VEC(x, &p->lanes, xfer_lane);
-    GP_XFER_VEC(x, &p->steps, xfer_step);
+    gp_rows_xfer(x, &kernel_row, &p->kernels);
+    gp_rows_xfer(x, &place_row, &p->places);
+    gp_rows_xfer(x, &lane_row, &p->lanes);
+    gp_rows_xfer(x, &step_row, &p->steps);
     xfer_events(x, p);
-    GP_XFER_VEC(x, &p->spills, xfer_spill);
+    gp_rows_xfer(x, &spill_row, &p->spills);
 }
 
 static void xfer_all(struct gp_xfer *x, struct gp_profile *p)
 {
-    gp_record_xfer(x, &gp_inputs, &p->input);
-    xfer_env(x, &p->env);
-    gp_xfer_u32(x, &p->step_source);
-    gp_xfer_bool(x, &p->has_memory);
-    gp_xfer_u64(x, &p->unlaunched);
-    gp_xfer_u64(x, &p->lost);
-    gp_xfer_i32(x, &p->tick_ns);
+    gp_record_xfer(x, &profile_row, p);
     xfer_content(x, p);
 }
 
