@@ -400,9 +400,14 @@ struct gp_diff {
     bool untimed;       /* measured kernel by kernel: no figure of steps, idle, busy and host time */
 };
 
-/* ---- the answer as rows: diff_fields.c ---- */
+/* ---- the answer as rows: diff_fields*.c ---- */
 
-extern const struct gp_record gp_diff_reason_rows, gp_diff_note_rows, gp_diff_step_rows;
+extern const struct gp_record gp_diff_reason_rows, gp_diff_note_rows, gp_diff_step_rows, gp_diff_gate_rows,
+    gp_diff_expect_rows, gp_diff_metric_rows, gp_diff_op_rows, gp_diff_cause_rows, gp_diff_block_rows;
+extern const struct gp_record gp_diff_side_row; /* one: struct gp_diff_side; the next are its steps */
+extern const struct gp_record gp_diff_side_steps;
+extern const struct gp_record gp_diff_total_row, gp_diff_summary_row,
+    gp_diff_setting_row; /* one: struct gp_diff */
 /* What their getters look at. */
 static inline struct gp_row_of gp_diff_rows_of(const struct gp_diff *d)
 {
@@ -425,6 +430,15 @@ int gp_diff_status(const struct gp_diff *d);
 
 /* "+3.2%", "-0.4%", and "0%" for what rounds to that. */
 void gp_diff_put_pct(struct gp_buf *b, double pct);
+
+/* The verdict in one sentence: "REGRESSION: step time 3.50 ms -> 5.60 ms (+60.1%): ...". */
+void gp_diff_put_sentence(struct gp_buf *b, const struct gp_diff *d);
+/* "+1.23 ms", "-45 ns", "0 ns"; with UNIT "count" "+12". */
+void gp_diff_put_change(struct gp_buf *b, const char *unit, int64_t change);
+/* A value or a limit of METRIC (GP_METRIC_COUNT: of a time): "5%", "1.2 ms", "12"; with SIGN "+5%". */
+void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v, bool sign);
+/* Is the outcome of a prediction better than predicted, worse, or as predicted? "met", "better", "worse", "unknown". */
+const char *gp_diff_outcome(const struct gp_diff_expect *e);
 
 static inline const char *gp_diff_str(const struct gp_diff *d, gp_sid sid)
 {

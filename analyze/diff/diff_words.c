@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
+#include "formats/base/scale.h"
 #include "formats/base/str.h"
 
 /* ---- names ---- */
@@ -116,4 +117,78 @@ double gp_diff_change_pct(int64_t base, int64_t cur)
 {
     if (base == cur) return 0;
     return base ? 100.0 * ((double)cur - (double)base) / (double)base : NAN;
+}
+
+static void put_value(struct gp_buf *b, const char *unit, int64_t v)
+{
+    enum gp_unit scale = unit[0] == 'n' ? GP_UNIT_NS : unit[0] == 'b' ? GP_UNIT_BYTES : GP_UNIT_COUNT;
+    if (v < 0) gp_buf_putc(b, '-');
+    gp_scale_put(b, scale, v < 0 ? (v == INT64_MIN ? INT64_MAX : -v) : v);
+}
+
+void gp_diff_put_change(struct gp_buf *b, const char *unit, int64_t change)
+{
+    if (change > 0) gp_buf_putc(b, '+');
+    put_value(b, unit, change);
+}
+
+void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v, bool sign)
+{
+    if (isnan(v)) {
+        gp_buf_puts(b, "unknown");
+        return;
+    }
+    if (percent) {
+        gp_buf_printf(b, sign ? "%+.4g%%" : "%.4g%%", v);
+        return;
+    }
+    const char *unit = metric < GP_METRIC_COUNT ? gp_metric_unit((enum gp_metric_id)metric) : "ns";
+    int64_t i = v > 9e18 ? INT64_MAX : v < -9e18 ? -INT64_MAX : (int64_t)llround(v);
+    if (!sign && i >= 0) { /* a limit without its own sign */
+        struct gp_buf signless = {0};
+        gp_diff_put_change(&signless, unit, i);
+        gp_buf_put(b, signless.data + (i > 0), signless.n - (i > 0));
+        gp_buf_release(&signless);
+        return;
+    }
+    gp_diff_put_change(b, unit, i);
+}
+
+const char *gp_diff_outcome(const struct gp_diff_expect *e)
+{
+    if (isnan(e->value)) return "unknown";
+    return e->holds ? "met" : e->value < e->low ? "better" : "worse";
+}
+
+/* ---- the verdict in one sentence ---- */
+
+/* "step time 4.61 ms, was 4.60 ms (+0.2%)": if the analysis has no headline. */
+static void put_plain_headline(struct gp_buf *b, const struct gp_diff *d)
+{
+    const struct gp_diff_metric *step = &d->metrics[GP_METRIC_STEP];
+    const struct gp_diff_metric *m = step->known ? step : &d->metrics[GP_METRIC_GPU];
+    gp_buf_puts(b, gp_metric_text((enum gp_metric_id)m->id));
+    gp_buf_putc(b, ' ');
+    gp_scale_put(b, GP_UNIT_NS, m->side[GP_DIFF_CUR]);
+    gp_buf_puts(b, ", was ");
+    gp_scale_put(b, GP_UNIT_NS, m->side[GP_DIFF_BASE]);
+    if (isnan(m->change_pct)) return;
+    gp_buf_puts(b, " (");
+    gp_diff_put_pct(b, m->change_pct);
+    gp_buf_putc(b, ')');
+}
+
+void gp_diff_put_sentence(struct gp_buf *b, const struct gp_diff *d)
+{
+    gp_buf_puts(b, gp_diff_str(d, d->summary.word));
+    gp_buf_puts(b, ": ");
+    bool said = false;
+    for (size_t i = 0; !d->comparable && i < d->reasons.n; i++) {
+        if (!d->reasons.at[i].fatal) continue;
+        gp_buf_puts(b, said ? "; " : "");
+        gp_buf_puts(b, gp_diff_str(d, d->reasons.at[i].text));
+        said = true;
+    }
+    if (!said && d->summary.headline) gp_buf_puts(b, gp_diff_str(d, d->summary.headline));
+    else if (!said) put_plain_headline(b, d);
 }

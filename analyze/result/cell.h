@@ -41,6 +41,7 @@ enum gp_cell_type {
 struct gp_cell {
     uint8_t type; /* enum gp_cell_type; the column's unless the table mixes (figures) */
     bool none;    /* unknown or meaningless: "-" in text, empty in CSV */
+    bool absent;  /* unknown, and JSON does not even say so: of fields that are optional and may be null */
     uint32_t label_len, text_len;
     union {
         int64_t i;        /* ID, COUNT, NS, US, BYTES, CHANGE_BYTES; BOOL: 0 or 1 */

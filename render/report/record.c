@@ -129,7 +129,8 @@ void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_c
                    const struct gp_row_of *x)
 {
     if (c->none) {
-        if (!(f->flags & GP_FIELD_OPTIONAL) || f->flags & GP_FIELD_NULL) gp_doc_null(d, f->id);
+        bool told = !(f->flags & GP_FIELD_OPTIONAL) || f->flags & GP_FIELD_NULL;
+        if (told && !c->absent) gp_doc_null(d, f->id);
     } else if (f->type == GP_CELL_DIST) {
         gp_dist_json(d, f->id, c->at, f->unit);
     } else if (f->type == GP_CELL_LIST || f->type == GP_CELL_ROWS) {

@@ -350,6 +350,18 @@ test_expect_success 'a group of traces is of one program' '
     test "$status" -eq 0
 '
 
+# By hand: three kernels of 100 us in a step of 1000 us, then of 130, 120 and 110: 60 us more of them and as much less idle time.
+# One of the slower rows is shown, 30 us; the other two have 20 + 10.
+test_expect_success 'rows that -n cuts off leave their sum; JSON has all' '
+    trace 10 100 100 100 >three.json && trace 10 130 120 110 >longer.json &&
+    status_of trace-diff -n 1 three.json longer.json && test "$status" -eq 1 &&
+    grep "^  gemm  *+30.0 µs" out && grep "^  and 2 more, together +30.0 µs\$" out &&
+    grep "^  idle: .* -60.000 " out && grep "^  3 others that grew  *+60.000 " out && ! grep -w relu out &&
+    status_of trace-diff -n 1 -f json three.json longer.json &&
+    jq -e "[.operations[].change_ns] == [30000, 20000, 10000] and .total.change_ns == 60000
+           and ([.attribution[].change_ns] | add) == 0" out
+'
+
 # ---- groups, baselines, predictions ----
 
 test_expect_success 'groups of traces' '
@@ -379,6 +391,15 @@ test_expect_success 'what fails is not kept, and few are' '
     test "$(ls kept/main | wc -l)" -eq 10 && ls kept/main | head -n 1 | grep "^000004-" &&
     status_of trace-diff --baseline-dir kept --save main cpu.json && test "$status" -eq 2 && grep "no GPU events" err &&
     test "$(ls kept/main | wc -l)" -eq 10
+'
+
+# A baseline of 0.1: magic, version 1, length 3 and the hash of what follows; little endian.
+test_expect_success 'baselines of 0.1 are refused with their version' '
+    mkdir -p old/main &&
+    printf "gpprof\\n\\032\\001\\000\\000\\000\\003\\000\\000\\000\\000\\000\\000\\000--------abc" \
+        >old/main/000001-0123456789abcdef.profile &&
+    status_of trace-diff --baseline-dir old --against main base.json && test "$status" -eq 2 && test_must_be_empty out &&
+    grep "^trace-diff: old/main/000001-0123456789abcdef.profile: profile version 1 is not supported; expected version [0-9]" err
 '
 
 test_expect_success 'names of baselines stay within their folder' '

@@ -59,6 +59,8 @@ def near(cell, value):
     """As same(); a page has six digits of a real number."""
     if isinstance(value, float) and cell != '':
         return abs(float(cell) - value) <= 1e-5 * abs(value)
+    if isinstance(value, bool):
+        return cell == ('yes' if value else 'no')
     return same(cell, value)
 
 
