@@ -45,6 +45,7 @@ const char *gp_priority_name(enum gp_priority p)
 void gp_suggest_init(struct gp_suggest *s, const struct gp_suggest_opts *opts)
 {
     memset(s, 0, sizeof *s);
+    s->regime = GP_REGIME_UNKNOWN;
     if (opts) s->opts = *opts;
 }
 

@@ -259,6 +259,12 @@ struct gp_suggest {
     int64_t joint_low_ns, joint_high_ns;      /* all suggestions together, replayed once */
 };
 
+/* Were steps, or the trace as a whole, replayed? Otherwise nothing of steps, idle or host time is known. */
+static inline bool gp_suggest_is_timed(const struct gp_suggest *s)
+{
+    return !s->untimed && s->step.steps > 0;
+}
+
 /* What rows of it are part of (gp_row_of.of), and how it is shown. */
 struct gp_suggest_shown {
     const struct gp_suggest *s;

@@ -10,7 +10,7 @@
 struct gp_row_of gp_suggest_rows_of(const struct gp_suggest_shown *v, int64_t whole_ns)
 {
     return (struct gp_row_of){
-        .of = v, .strings = &v->s->strings, .whole_ns = whole_ns, .untimed = v->s->untimed};
+        .of = v, .strings = &v->s->strings, .whole_ns = whole_ns, .untimed = !gp_suggest_is_timed(v->s)};
 }
 
 static const char *const regimes[] = {GP_REGIMES(GP_WORD_1) NULL};
@@ -463,6 +463,7 @@ GP_GETTER(get_evidence_of_most)
     int best = GP_WORK_COUNTERS;
     for (int i = GP_WORK_SHAPES; i >= 0; i--)
         if (s->tier_ns[i] > s->tier_ns[best]) best = i;
+    if (!s->tier_ns[best]) best = GP_WORK_UNKNOWN;
     gp_cell_text(c, gp_work_tier_name((enum gp_work_tier)best));
 }
 
@@ -513,7 +514,8 @@ static const struct gp_field regime_fields[] = {
     {"memory_ns", NULL, PART(memory_ns)},
     {"inefficient_ns", NULL, PART(inefficient_ns), .help = "kernels far below both roofs"},
     {"unknown_ns", NULL, PART(unknown_ns)},
-    {"empty_kernel_ns", NULL, NS(empty_ns), .help = "what an empty kernel takes here, at most"},
+    {"empty_kernel_ns", NULL, GP_CELL_NS, get_some_ns, AT(empty_ns),
+     .help = "what an empty kernel takes here, at most", .flags = GP_FIELD_NULL},
     {"empty_kernel_source", NULL, GP_CELL_TEXT, get_empty_source, 0, .flags = GP_FIELD_OPTIONAL,
      .words = gp_ceiling_source_words},
     {"ceilings", NULL, GP_CELL_ROW, gp_member_row, AT(ceilings), .rows = &gp_cost_ceilings},

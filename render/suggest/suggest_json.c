@@ -52,8 +52,8 @@ void gp_suggest_json_write(struct gp_buf *b, const struct gp_suggest *s, const s
     gp_doc_head(&d, "trace-suggest", o->version, in, inputs);
     put_summary(&d, s, o->three_regimes);
     put_suggestions(&d, s, &of);
-    if (s->untimed) gp_doc_null(&d, "step");
-    else put_row(&d, &gp_suggest_steps, &s->step, &of);
+    if (gp_suggest_is_timed(s)) put_row(&d, &gp_suggest_steps, &s->step, &of);
+    else gp_doc_null(&d, "step");
     put_regime(&d, s, o->top, &of);
     gp_doc_sids(&d, "notes", s->notes.at, s->notes.n);
     gp_doc_end(&d, '}');

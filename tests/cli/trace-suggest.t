@@ -313,6 +313,12 @@ awk 'BEGIN {
     }
     print "]"
 }' >many.json
+test_expect_success 'without launches, nothing of steps is known: null, not 0' '
+    grep -v cuda_runtime many.json >kernels.json && trace-suggest -q -f json kernels.json >out &&
+    jq -e ".step == null and .together == {\"saving_low_ns\": null, \"saving_high_ns\": null} and
+        (.regime | .step == \"unknown\" and .evidence == \"kind\" and .whole_ns == null and .empty_kernel_ns == null)" out
+'
+
 test_expect_success 'kernels and operators that are cut carry what is left' '
     trace-suggest -q -f json many.json >out && jq -e ".regime | (.kernels | length == 20 and .[19].total_ns == 11000) and
         .kernels_rest == {\"rows\": 10, \"count\": 10, \"total_ns\": 55000} and .operators_rest == .kernels_rest" out &&

@@ -32,6 +32,10 @@ class Check(Described):
 
     def agrees(self, report):
         step = report['step']
+        if step is None:
+            if report['suggestions'] or report['together']['saving_high_ns'] is not None or report['regime']['whole_ns'] is not None:
+                self.complain('times of steps that were not examined')
+            return
         if not step['unprofiled_low_ns'] <= step['unprofiled_ns'] <= step['unprofiled_high_ns']:
             self.complain('the step without the recorder is no interval')
         if step['unprofiled_low_ns'] > step['step_ns']:
