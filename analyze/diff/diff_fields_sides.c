@@ -71,7 +71,7 @@ static const struct gp_field side_fields[] = {
 #undef COUNT
 #undef NS
 
-const struct gp_record gp_diff_side_row = {.id = "side",
+const struct gp_record gp_diff_side_row = {.id = "sides",
                                            .title = "What was compared",
                                            GP_FIELDS(side_fields),
                                            .size = sizeof(struct gp_diff_side),

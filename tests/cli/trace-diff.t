@@ -471,7 +471,11 @@ test_expect_success 'pictures are well-formed' '
 
 test_expect_success 'the page has the figures, and the object for programs' '
     trace-diff -f html --gate none base.json slow.json >out && head -c 15 out | grep -i "<!doctype html>" &&
-    grep -q "REGRESSION" out && grep -q "gpuprof/trace-diff/1" out
+    grep -q "REGRESSION" out && grep -q "gpuprof/trace-diff/1" out &&
+    for table in waterfall regressions operations metrics step_list sides settings; do
+        grep -q "<details class=\"table\" id=\"$table\"" out || return 1
+    done &&
+    grep -q "<span>steps used</span></td><td class=\"n\" data-v=\"10\">10</td><td class=\"n\" data-v=\"10\">10</td>" out
 '
 
 # Start-up 10.05 ms, a warm-up step of 5 ms, five of 1 ms (four whole), 10.75 ms after them; against a copy 50% longer.
