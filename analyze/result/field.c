@@ -165,7 +165,7 @@ void gp_cell_owner(struct gp_cell *c, const struct gp_field *f, const void *row,
 
 GETTER(gp_member_text)
 {
-    const char *text = MEMBER(const char *);
+    const char *text = MEMBER(char *);
     c->none = !text;
     if (text) gp_cell_text(c, text);
 }
