@@ -9,7 +9,7 @@ static const struct {
 } classes[] = {
     {"Kernel", "trace-hta", "kernels"},         {"RangeTime", "trace-hta", "ranges"},
     {"Operator", "trace-hta", "operators"},     {"Finding", "trace-hta", "findings"},
-    {"Advice", "trace-suggest", "suggestions"},
+    {"Advice", "trace-suggest", "suggestions"}, {"Change", "trace-diff", "operations"},
 };
 
 static const char *type_of(const struct gp_field *f)

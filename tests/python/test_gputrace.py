@@ -176,13 +176,15 @@ class Sessions(unittest.TestCase):
                 for row, o in zip(rows, objects, strict=True):
                     members = {k.rstrip("_"): v for k, v in vars(row).items()}
                     yield from (f"{type(row).__name__}.{k}" for k in members.keys() | o.keys()
-                                if k not in members or k not in o or members[k] != o[k])
+                                if k not in members or members[k] != o.get(k))
+            with gp.session("y") as t: gpu.launch(5)
+            d = s.compare(t)
             pairs = [(s.kernels, s.hta["kernels"]), (s.ranges, s.hta["ranges"]), (s.advice, s.suggest["suggestions"]),
-                     (s.bottlenecks, s.hta["findings"])]
+                     (s.bottlenecks, s.hta["findings"]), (d.kernels, d.document["operations"])]
             out([len(rows) > 0 for rows, _ in pairs], [w for p in pairs for w in wrongs(*p)],
                 [k.class_ for k in s.kernels] == [k["class"] for k in json.loads(s.to_json())["kernels"]])
         """)
-        self.assertEqual((compared, wrong, class_), ([True] * 4, [], True))
+        self.assertEqual((compared, wrong, class_), ([True] * 5, [], True))
 
     def test_compare_measure_and_classify(self):
         verdict, count, value, regime, change = traced("""

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field, fields
 from typing import Optional, Tuple
 
-from ._rows import Advice, Finding, Kernel, Operator, RangeTime
+from ._rows import Advice, Change, Finding, Kernel, Operator, RangeTime
 
 
 @dataclass(frozen=True)
@@ -12,16 +12,6 @@ class Cost:
     begin_ns: int  #: attaching, and starting to record
     end_ns: int  #: until the trace was there
     trace_bytes: int
-
-
-@dataclass(frozen=True)
-class Change:
-    """How one kernel differs between two sessions."""
-    name: str
-    change_type: str
-    change_ns: int
-    change_pct: Optional[float]
-    significant: bool
 
 
 @dataclass(frozen=True)
@@ -107,8 +97,7 @@ def comparison(diff, memory_change):
     for metric in diff.get("metrics") or []:
         if metric.get("name") == "step" and metric.get("ci_low_pct") is not None:
             high, low = 1 / (1 + metric["ci_low_pct"] / 100), 1 / (1 + metric["ci_high_pct"] / 100)
-    rows = tuple(Change(o["name"], o["change_type"], o["change_ns"], o["change_pct"], o["significant"])
-                 for o in diff["operations"])
+    rows = _rows(Change, diff["operations"])
     summary = diff["summary"]
     text = summary.get("sentence") or "; ".join(str(r) for r in diff.get("reasons") or [])
     return Comparison(diff["comparable"], summary["verdict"], text, diff["unit"], before, after,

@@ -88,3 +88,40 @@ class Advice:
     assumes: Optional[str]  #: null: nothing beyond what the trace shows
     check: str  #: how to find out whether it was right
     to_know: Optional[str]  #: what to record for a narrower interval
+
+
+@dataclass(frozen=True)
+class Change:
+    """One of ``operations`` of trace-diff."""
+    name: str  #: full name, from the baseline if present
+    change_type: str
+    baseline: Optional[dict]  #: null: not there
+    current: Optional[dict]  #: null: not there
+    change_ns: int  #: GPU time, current minus baseline total_ns
+    change_pct: Optional[float]  #: change / baseline; null: nothing in the baseline
+    p_value: Optional[float]  #: 0 to 1; null: not tested
+    q_value: Optional[float]  #: p-value, corrected for all tested operations
+    ci_low_pct: Optional[float]  #: interval of the typical change, 1 - alpha; null: unknown
+    ci_high_pct: Optional[float]
+    estimate_pct: Optional[float]  #: the typical change
+    significant: bool  #: not by chance, beyond the noise, and large enough to matter
+    test: str  #: the test
+    baseline_samples: int  #: that the test had
+    current_samples: int
+    within_run: bool  #: from one run per side: the interval does not cover differences between runs
+    samples_needed: Optional[int]  #: steps (of figures of the whole: runs) per side that would decide it; null: not applicable
+    why: Optional[str]  #: reason for the verdict
+    label: str  #: short name
+    key: str  #: key by which both sides were matched
+    class_: Optional[str]  #: --by kernel: the kind of work
+    matched_by: Optional[str]  #: --by kernel: what both sides share
+    count_changed: bool  #: calls per step differ
+    retiled: bool  #: other names for the same key on the sides
+    reshaped: bool  #: other grids on the sides
+    relaunched: bool  #: launched singly on one side, by graphs on the other
+    block: Optional[int]  #: index into blocks
+    count_effect_ns: int  #: part of the change of share_ns that comes from more or fewer calls; the three effects sum to it
+    percall_effect_ns: int  #: effect of longer or shorter calls
+    overlap_effect_ns: Optional[int]  #: effect of less or more overlap
+    baseline_samples_ns: list  #: GPU time in each step used
+    current_samples_ns: list
