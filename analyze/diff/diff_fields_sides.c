@@ -344,9 +344,9 @@ GP_GETTER(get_bound_in)
 static const struct gp_field expect_fields[] = {
     {"subject", "prediction for", GP_CELL_NAME, gp_member_sid, AT(subject), .flags = 0},
     {"outcome", "", GP_CELL_TEXT, get_outcome, 0, .help = "met, or how it was missed", .words = outcomes},
-    {"value", "change", GP_CELL_TEXT, get_bound, AT(value), .flags = GP_FIELD_TABLES},
-    {"low", "at best", GP_CELL_TEXT, get_bound, AT(low), .flags = GP_FIELD_TABLES},
-    {"high", "at worst", GP_CELL_TEXT, get_bound, AT(high), .flags = GP_FIELD_TABLES},
+    {"change", "change", GP_CELL_TEXT, get_bound, AT(value), .flags = GP_FIELD_TABLES},
+    {"best", "at best", GP_CELL_TEXT, get_bound, AT(low), .flags = GP_FIELD_TABLES},
+    {"worst", "at worst", GP_CELL_TEXT, get_bound, AT(high), .flags = GP_FIELD_TABLES},
     BOUND("low", low, 0),
     BOUND("high", high, 0),
     BOUND("value", value, GP_FIELD_NULL),

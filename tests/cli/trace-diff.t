@@ -428,7 +428,10 @@ test_expect_success 'predictions: met, better, worse' '
     grep "prediction for .*gemm does not hold (worse)" out &&
     expect "{\"operation\": \"gemm\", \"low_ns\": -9000, \"high_ns\": -5000}" >less_than.json &&
     status_of trace-diff -f json --expect less_than.json slow.json base.json &&
-    jq -e "[.predictions[].outcome] == [\"better\"]" out
+    jq -e "[.predictions[].outcome] == [\"better\"]" out &&
+    expect "{\"operation\": \"nothing\", \"low_pct\": 1, \"high_pct\": 2}" >unknown.json && # known in no unit, told in its own
+    status_of trace-diff -f json --expect unknown.json slow.json base.json && test "$status" -eq 1 &&
+    jq -e ".predictions[0] | .outcome == \"unknown\" and has(\"value_pct\") and .value_pct == null and (has(\"value\") | not)" out
 '
 
 test_expect_success 'predictions of the step are held against unprofiled times where those are given' '

@@ -71,24 +71,27 @@ operations operations 17
 blocks blocks 6
 metrics metrics 7
 gates gates 3
+predictions predictions 2
 step_list step_list 8
 END
 
 test_expect_success 'tables of trace-diff' '
     : >compared && : >wrong &&
+    echo "{\"schema\": \"gpuprof/expect/1\", \"predictions\": [{\"metric\": \"step\", \"low_ns\": -3, \"high_ns\": 1},
+        {\"idle\": \"host\", \"low_pct\": -80, \"high_pct\": -60}, {\"metric\": \"peak_mem\", \"low\": 1, \"high\": 2}]}" >expected &&
     for pair in "small small_compiled" "decode decode_graph" "mlp_pageable mlp_pinned"; do
         set -- "$samples/pairs/${pair% *}.trace" "$samples/pairs/${pair#* }.trace" &&
-        status_of trace-diff -q --gate op:5% --gate step:1ms -f json "$@" &&
+        status_of trace-diff -q --gate op:5% --gate step:1ms --expect expected -f json "$@" &&
         jq ".metrics |= map(select([.baseline_ns, .baseline_bytes, .baseline, .current_ns, .current_bytes, .current] |
             any(. != null and . != 0)))" out >report && # the page leaves out what is 0
-        status_of trace-diff -q --gate op:5% --gate step:1ms -f html "$@" && mv out page || return 1
+        status_of trace-diff -q --gate op:5% --gate step:1ms --expect expected -f html "$@" && mv out page || return 1
         while read -r table path least; do
             columns report "page#$table" "$path" >out || return 1
             tail -n 1 out | { read -r n rest && { test "$n" = 0 || echo "$table $((n >= least))" >>compared; }; }
             sed "\$d; s|^|$pair $table: |" out >>wrong
         done <diff_tables
     done &&
-    head -n 20 wrong && test ! -s wrong && ! grep " 0\$" compared && test "$(sort -u compared | wc -l)" = 5
+    head -n 20 wrong && test ! -s wrong && ! grep " 0\$" compared && test "$(sort -u compared | wc -l)" = 6
 '
 
 # trace-suggest has no CSV: its page.
