@@ -272,18 +272,13 @@ GETTER(gp_member_rows_count)
     c->i = (int64_t)gp_rows_n(gp_member_at(row, f));
 }
 
-static GETTER(get_word)
-{
-    gp_cell_text(c, MEMBER(const char *));
-}
-
 #define EACH(name, element, cell, getter)                                                                    \
     static const struct gp_field name##_field[] = {                                                          \
         {.id = "", .type = (cell), .get = (getter), .flags = GP_FIELD_SIGNED}};                              \
     const struct gp_record gp_each_##name = {.fields = name##_field, .n = 1, .size = sizeof(element)};
 EACH(sid, gp_sid, GP_CELL_NAME, gp_member_sid)
 EACH(i64, int64_t, GP_CELL_COUNT, gp_member_i64)
-EACH(word, const char *, GP_CELL_TEXT, get_word)
+EACH(word, const char *, GP_CELL_TEXT, gp_member_text)
 #undef EACH
 
 /* ---- fields ---- */
