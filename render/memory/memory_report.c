@@ -35,7 +35,8 @@ static void put_rows(struct tables *t, struct table *to, const void *rows, size_
     size_t shown = t->o->top && t->o->top < n ? t->o->top : n, size = to->rec->size;
     struct gp_row_of of = t->of;
     of.mem = &t->r->mem;
-    if (n && !to->at) {
+    if (!n) return;
+    if (!to->at) {
         to->at = gp_columns_table(t->r, to->rec, &to->columns, &of);
         if (!t->several && to->rec != &gp_memory_device_rows && to->rec != &gp_memory_outsiders)
             gp_report_flag(to->at, "device", GP_COLUMN_RAW);
