@@ -24,10 +24,10 @@ static void put_text(struct gp_buf *b, const char *s)
     gp_report_csv_put(b, s, strlen(s));
 }
 
-/* Of a group, what is one value in JSON. */
+/* Of a group, what is one value in JSON; its name demangled, which is long enough. */
 static bool is_column(const struct gp_field *f)
 {
-    return f->type < GP_CELL_ANY && !(f->flags & GP_FIELD_TABLES);
+    return f->heading && f->type < GP_CELL_ANY && !(f->flags & GP_FIELD_TABLES);
 }
 
 static void put_group(struct gp_buf *b, const struct gp_metrics *m, size_t g)

@@ -179,12 +179,12 @@ test_expect_success 'tables of the page of trace-compile, for every run' '
     head -n 20 wrong && test ! -s wrong && test "$(sort -u compared | grep -c " 1\$")" = 5
 '
 
-# Of trace-metrics, eight columns and four or three for each metric; and the page.
+# Of trace-metrics, seven columns and four or three for each metric; and the page.
 test_expect_success 'tables of trace-metrics, by kernel, launch and range' '
     for f in "$samples"/counters/step.trace "--per launch $samples/counters/step.trace" "--per range $samples/counters/range.trace" \
         "--join $samples/counters/timing.trace $samples/counters/step.trace"; do
         trace-metrics -q -f json -n 0 $f >report && trace-metrics -q -f csv --wide -n 0 $f >csv && trace-metrics -q -f html -n 0 $f >page || return 1
-        jq ".metrics | 8 + 3 * length + (map(select(.reduce == \"sum\")) | length) | \"\(.) columns\"" -r report >expect &&
+        jq ".metrics | 7 + 3 * length + (map(select(.reduce == \"sum\")) | length) | \"\(.) columns\"" -r report >expect &&
         columns report csv groups >out && test_cmp expect out && columns report "page#groups" groups >out && test "$(wc -l <out)" = 1 && cat out || return 1
     done >counts && test "$(sort -u counts | tr "\n" " ")" = "7 columns 8 columns 9 columns "
 '
