@@ -131,6 +131,9 @@ void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_c
     if (c->none) {
         bool told = !(f->flags & GP_FIELD_OPTIONAL) || f->flags & GP_FIELD_NULL;
         if (told && !c->absent) gp_doc_null(d, f->id);
+    } else if (f->type <= GP_CELL_ANY) { /* most are a value */
+        gp_doc_key(d, f->id);
+        put_value(d, c);
     } else if (f->type == GP_CELL_DIST) {
         gp_dist_json(d, f->id, c->at, f->unit);
     } else if (f->type == GP_CELL_LIST || f->type == GP_CELL_ROWS) {
@@ -142,13 +145,10 @@ void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_c
         gp_doc_object(d, f->id);
         put_named(d, f->rows, c, x);
         gp_doc_end(d, '}');
-    } else if (f->type == GP_CELL_ROW) {
+    } else {
         gp_doc_object(d, f->id);
         gp_record_members(d, f->rows, c->at, x);
         gp_doc_end(d, '}');
-    } else {
-        gp_doc_key(d, f->id);
-        put_value(d, c);
     }
 }
 
