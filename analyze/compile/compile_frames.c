@@ -289,7 +289,7 @@ static const struct gp_field cache_fields[] = {
     {"fx", NULL, GP_CELL_ROW, gp_member_row, COUNTS(GP_CLOG_FX), .rows = &cache_states},
     {"aot", NULL, GP_CELL_ROW, gp_member_row, COUNTS(GP_CLOG_AOT), .rows = &cache_states},
     {"bypass_reasons", NULL, GP_CELL_LIST, gp_member_rows, offsetof(struct gp_compile_caches, bypass),
-     .help = "each once", .rows = &gp_compile_sids},
+     .help = "each once", .rows = &gp_each_sid},
 };
 const struct gp_record gp_compile_cache_counts = {"caches", NULL, GP_FIELDS(cache_fields),
                                                   sizeof(struct gp_compile_caches),

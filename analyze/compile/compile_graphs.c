@@ -267,7 +267,7 @@ static const struct gp_field kernel_fields[] = {
      .flags = GP_COLUMN_WIDE | GP_FIELD_TABLES},
     {"category", NULL, GP_CELL_TEXT, get_category, 0, .help = "by its name", .words = categories},
     {"operators", NULL, GP_CELL_LIST, get_operators, 0, .help = "ATen operators in it, before decomposition",
-     .rows = &gp_compile_sids},
+     .rows = &gp_each_sid},
     {"source_nodes", NULL, GP_CELL_COUNT, get_kernel_count, LOG(sources),
      .help = "operators before decomposition that went in"},
     {"calls", "Calls", GP_CELL_COUNT, get_kernel_count, LOG(calls), .help = "in the code of the graph"},

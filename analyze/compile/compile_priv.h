@@ -28,8 +28,6 @@ struct gp_compile_frame *gp_compile_frame_of(struct gp_compile *c, uint32_t proc
 bool gp_compile_in_steps(const struct gp_compile_trace *t, int64_t at_ns);
 /* Is it a failure of the compiler that comes back with each compile of the function? One with a number is an ordinary break. */
 bool gp_compile_in_vain(const struct gp_compile_break *b);
-/* What lists of strings are of. */
-extern const struct gp_record gp_compile_sids;
 /* Self times by class: int64_t[GP_COMPILE_CLASS_COUNT]. */
 extern const struct gp_record gp_compile_classes;
 extern const char *const gp_compile_warmths[], *const gp_compile_outcomes[], *const gp_compile_priorities[];

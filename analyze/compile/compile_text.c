@@ -70,9 +70,6 @@ void gp_compile_get_index(struct gp_cell *c, const struct gp_field *f, const voi
     c->none = c->i == GP_CLOG_NONE;
 }
 
-static const struct gp_field sid_field[] = {{.type = GP_CELL_NAME, .get = gp_member_sid}};
-const struct gp_record gp_compile_sids = {.fields = sid_field, .n = 1, .size = sizeof(gp_sid)};
-
 struct gp_row_of gp_compile_rows_of(const struct gp_compile *c)
 {
     return (struct gp_row_of){.of = c, .strings = &c->log->strings, .whole_ns = c->time.total_ns};
