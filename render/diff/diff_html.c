@@ -174,6 +174,7 @@ void gp_diff_html_write(struct gp_buf *out, const struct gp_diff *d, const struc
                              .json = o->json,
                              .json_n = o->json_n,
                              .max_rows = o->max_rows,
+                             .only_json = true,
                              .swatch = change_swatch}};
     put_facts(&p.doc.facts, d);
     for (size_t i = 0; i < GP_COUNT(shown); i++) put_figure(&p, shown[i]);

@@ -129,7 +129,9 @@ static void put_tables(struct gp_svg *w, const struct gp_page_doc *d, const stru
         if (!t) continue;
         bool open = s->open ? (int)i < s->open : first && !t->detail;
         gp_table_html_write(
-            w, t, &(struct gp_table_html_opts){.open = open, .max_rows = d->max_rows, .swatch = d->swatch});
+            w, t,
+            &(struct gp_table_html_opts){
+                .open = open, .max_rows = d->max_rows, .only_json = d->only_json, .swatch = d->swatch});
         first = false;
     }
 }

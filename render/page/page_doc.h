@@ -52,6 +52,7 @@ struct gp_page_doc {
     const char *json;    /* the same answer for programs; NULL: none */
     size_t json_n;
     size_t max_rows;                  /* of a table; 0: GP_TABLE_HTML_ROWS */
+    bool only_json;                   /* as in gp_table_html_opts */
     const char *(*swatch)(int class); /* as in gp_table_html_opts */
 };
 

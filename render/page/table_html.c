@@ -152,15 +152,16 @@ static void put_definitions(struct gp_svg *w, const struct gp_report_table *t, c
 }
 
 static void put_rest(struct gp_svg *w, struct gp_buf *text, const struct gp_report_table *t, size_t rows,
-                     size_t shown)
+                     size_t shown, bool only_json)
 {
     if (shown < rows) {
         gp_buf_puts(text, "The first ");
         gp_scale_put_count(text, shown);
         gp_buf_puts(text, " of ");
         gp_scale_put_count(text, rows);
-        gp_buf_puts(text, " rows; --format csv --table ");
-        gp_buf_puts(text, t->id);
+        gp_buf_puts(text, " rows; --format ");
+        gp_buf_puts(text, only_json ? "json" : "csv --table ");
+        gp_buf_puts(text, only_json ? "" : t->id);
         gp_buf_puts(text, " has them all.");
         gp_page_element(w, "p", "more", text->data, text->n);
         text->n = 0;
@@ -193,7 +194,7 @@ void gp_table_html_write(struct gp_svg *w, const struct gp_report_table *t,
     gp_svg_close(w);
     gp_svg_close(w);
     gp_svg_close(w);
-    put_rest(w, &text, t, rows, shown);
+    put_rest(w, &text, t, rows, shown, o->only_json);
     put_definitions(w, t, used);
     gp_svg_close(w);
     gp_svg_newline(w);

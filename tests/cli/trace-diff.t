@@ -481,6 +481,12 @@ test_expect_success 'the page has the figures, and the object for programs' '
     grep -q "<span>steps used</span></td><td class=\"n\" data-v=\"10\">10</td><td class=\"n\" data-v=\"10\">10</td>" out
 '
 
+test_expect_success 'a page without all rows says who has them: there is no CSV' '
+    trace 600 100 50 >many.json && trace-diff -q -f html many.json many.json >out &&
+    grep -q "The first 1,000 of 1,200 rows; --format json has them all[.]" out && ! grep -q "format csv" out &&
+    trace-diff -q -f json many.json many.json | jq -e ".step_list | length == 1200"
+'
+
 # Start-up 10.05 ms, a warm-up step of 5 ms, five of 1 ms (four whole), 10.75 ms after them; against a copy 50% longer.
 test_expect_success 'start-up is not compared, and one line says how long it took' '
     sed "s/\"dur\":300/\"dur\":450/" $GP_SOURCE/tests/cli/data/start_up.json >longer.json &&
