@@ -1,6 +1,8 @@
 /* compilation_metrics: one row a compile, whatever version wrote it. */
 #include "formats/compile_log/compile_log_priv.h"
 
+#include <stdlib.h>
+
 enum how { INTEGER, MICROSECONDS, SECONDS, TEXT, LINE, GUARDED };
 
 struct field {
@@ -109,25 +111,33 @@ static int64_t sum_kernel_times(struct gp_clog_reader *rd, const struct gp_json_
     return sum;
 }
 
-/* In the order of their texts: the log writes a set. */
+struct reason {
+    const char *text;
+    gp_sid sid;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const struct reason *)a)->text, ((const struct reason *)b)->text);
+}
+
+/* In the order of their texts: the log writes a set. Of several sets in one row, the last one counts. */
 static void add_restarts(struct gp_clog_reader *rd, struct gp_clog_metrics *m, const struct gp_json_value *v)
 {
     struct gp_compile_log *log = rd->log;
+    GP_VEC(struct reason) reasons = {0};
     struct gp_json_value value;
     const char *p = gp_clog_inside(v, GP_JSON_ARRAY);
-    m->first_restart = (uint32_t)log->restarts.n;
     while (p && gp_json_next(&p, v->p + v->n, NULL, &value)) {
         gp_sid sid = gp_clog_sid(rd, &value);
-        if (!sid) continue;
-        GP_VEC_PUSH(&log->restarts, sid);
-        size_t i = log->restarts.n - 1;
-        for (; i > m->first_restart &&
-               strcmp(gp_clog_str(log, log->restarts.at[i - 1]), gp_clog_str(log, sid)) > 0;
-             i--)
-            log->restarts.at[i] = log->restarts.at[i - 1];
-        log->restarts.at[i] = sid;
-        m->n_restarts++;
+        if (sid) GP_VEC_PUSH(&reasons, ((struct reason){.sid = sid}));
     }
+    for (size_t i = 0; i < reasons.n; i++) reasons.at[i].text = gp_clog_str(log, reasons.at[i].sid);
+    if (reasons.n) qsort(reasons.at, reasons.n, sizeof *reasons.at, by_text);
+    m->first_restart = (uint32_t)log->restarts.n;
+    m->n_restarts = (uint32_t)reasons.n;
+    for (size_t i = 0; i < reasons.n; i++) GP_VEC_PUSH(&log->restarts, reasons.at[i].sid);
+    GP_VEC_FREE(&reasons);
 }
 
 static void read_member(struct gp_clog_reader *rd, struct gp_clog_metrics *m, const struct gp_json_value *key,

@@ -98,7 +98,8 @@ static void metrics_of_all_versions_are_one_row(void **state)
           "\"graph_op_count\": 3,"
           " \"entire_frame_compile_time_s\": 4.276225, \"dynamo_cumulative_compile_time_us\": 4276225, "
           "\"fail_type\": null,"
-          " \"restart_reasons\": [\"b\", \"a\"], \"pytorch_version\": \"2.11.0\", \"gc_time_us\": 1.5e1,"
+          " \"restart_reasons\": [\"x\", \"y\"], \"restart_reasons\": [\"b\", \"a\"], \"pytorch_version\": "
+          "\"2.11.0\", \"gc_time_us\": 1.5e1,"
           " \"triton_kernel_compile_times_us\": \"[[\\\"k\\\", 100], [\\\"l\\\", 50]]\", \"new_field\": "
           "{\"x\": [1]}}, " ID
           "}\n" PREFIX("139872345678912") "{\"compilation_metrics\": {\"entire_frame_compile_time_s\": 2.5, "
