@@ -167,7 +167,7 @@ const struct gp_record gp_hta_culprits = {
     sizeof(struct gp_idle_culprit),
     .note = "what the host was doing while the device was idle: the innermost of each kind, null: none was "
             "open",
-    .rest = {{NULL}, {NULL, "idle_ns"}}};
+    .rest = {{NULL, NULL}, {NULL, "idle_ns"}}};
 
 #define AT(member) offsetof(struct gp_device_kernel, member)
 static const struct gp_field device_kernel_fields[] = {{.at = AT(name), .keep = GP_KEEP_STR},

@@ -292,7 +292,7 @@ static const struct gp_hta_list lists[] = {
      .kept = {GP_HTA_KEPT_STEPS, GP_HTA_KEPT_UNRANKED, offsetof(struct gp_hta_step, name), /* by device */
               offsetof(struct gp_hta_bound, steps)}},
     {&gp_hta_parts, offsetof(struct gp_hta, parts),
-     .kept = {SIZE_MAX, GP_HTA_KEPT_UNRANKED, sizeof(int32_t)}},
+     .kept = {SIZE_MAX, GP_HTA_KEPT_UNRANKED, sizeof(int32_t), 0}},
 };
 const struct gp_hta_section gp_hta_steps_section = {lists, GP_COUNT(lists), .add = add, .sort = sort_steps,
                                                     .timed = true};

@@ -323,7 +323,7 @@ static void sort_rows(struct gp_hta *h)
 }
 
 static const struct gp_hta_list lists[] = {
-    {&gp_hta_sampled, offsetof(struct gp_hta, sampled), .kept = {SIZE_MAX, 0, sizeof(int32_t)}},
+    {&gp_hta_sampled, offsetof(struct gp_hta, sampled), .kept = {SIZE_MAX, 0, sizeof(int32_t), 0}},
 };
 const struct gp_hta_section gp_hta_sampled_section = {lists, GP_COUNT(lists), .add = add_all,
                                                       .sort = sort_rows, .timed = true};

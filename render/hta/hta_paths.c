@@ -146,7 +146,7 @@ static const struct gp_record sum_rows = {"critical_names",
                                           GP_FIELDS(sum_fields),
                                           sizeof(struct gp_path_sum),
                                           .note = "pieces of one name and bound",
-                                          .rest = {{NULL}, {NULL, "total_ns"}}};
+                                          .rest = {{NULL, NULL}, {NULL, "total_ns"}}};
 
 void gp_hta_table_path_names(struct gp_hta_tables *m)
 {
