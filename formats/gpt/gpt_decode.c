@@ -204,7 +204,8 @@ static void map_values(struct gp_block_decoder *d, int type, uint64_t *v, size_t
         uint32_t to = map_get(m, id);
         if (GP_UNLIKELY(to == MISSING)) {
             if (type == GP_GPT_STRING && !id) to = 0;
-            else if (type == GP_GPT_PROCESS_REF && id == UINT32_MAX) to = UINT32_MAX; /* none */
+            else if (type == GP_GPT_PROCESS_REF && id == UINT32_MAX && d->job->header.kind == GP_GPT_LOSS)
+                to = UINT32_MAX;                       /* of no process */
             else if (type == GP_GPT_STACK_REF) to = 0; /* none, or lost: then the sample has no stack */
             else if (d->define) to = lost_entry(d->trace, names, type, id);
             else d->missing = true, to = 0;

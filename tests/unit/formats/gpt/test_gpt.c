@@ -479,6 +479,26 @@ static void kinds_that_nobody_knows_are_kernels(void **state)
     }
 }
 
+/* No process at all is what a loss may have, a track not. */
+static void a_track_of_no_process_has_a_lost_one(void **state)
+{
+    (void)state;
+    struct gp_trace t, back;
+    struct gp_buf file = {0};
+    struct gp_err err = {0};
+    launch_trace(&t, 30);
+    t.tracks.at[1].process = UINT32_MAX;
+    write_trace(&t, &(struct gp_gpt_write_opts){0}, &file, NULL);
+    assert_int_equal(read_trace(&back, file.data, file.n), 0);
+    assert_int_equal(gp_trace_check(&back, &err), 0);
+    assert_int_equal(back.tracks.n, t.tracks.n);
+    const struct gp_process *p = &back.processes.at[back.tracks.at[1].process];
+    assert_string_equal(gp_trace_str(&back, p->name), "[lost process 4294967295]");
+    gp_trace_release(&back);
+    gp_trace_release(&t);
+    gp_buf_release(&file);
+}
+
 static void times_out_of_range_are_located(void **state)
 {
     (void)state;
@@ -625,6 +645,7 @@ int main(void)
         cmocka_unit_test(rows_are_bound_by_bytes),
         cmocka_unit_test(regular_traces_are_padded),
         cmocka_unit_test(kinds_that_nobody_knows_are_kernels),
+        cmocka_unit_test(a_track_of_no_process_has_a_lost_one),
         cmocka_unit_test(times_out_of_range_are_located),
         cmocka_unit_test(several_producers_make_one_trace),
         cmocka_unit_test(patched_blocks_stay_whole),
