@@ -206,7 +206,8 @@ void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *r
     gp_doc_list(d, rec->id);
     gp_record_rows(d, rec, rows, shown, x);
     gp_doc_end(d, ']');
-    if (rec->rest[0].id) put_rest(d, rec, (const char *)rows + shown * rec->size, n - shown, x);
+    if (!rec->rest[0].id) return;
+    put_rest(d, rec, n > shown ? (const char *)rows + shown * rec->size : rows, n - shown, x);
 }
 
 /* ---- tables ---- */
