@@ -1,11 +1,17 @@
-/* What the records of this folder share, and the record of devices. */
+/* What the records of this folder share. */
 #include "analyze/memory/fields.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/str.h"
 
 /* ---- names ---- */
+
+GP_WORD(gp_history_name, enum gp_history, GP_HISTORIES, 1)
+GP_WORD(gp_oom_verdict_name, enum gp_oom_verdict, GP_VERDICTS, 1)
+GP_WORD(gp_oom_verdict_text, enum gp_oom_verdict, GP_VERDICTS, 2)
+GP_WORD(gp_memory_key_name, enum gp_memory_key, GP_MEMORY_KEYS, 1)
 
 /* Devices are in the order of inputs. */
 static bool is_of_several_inputs(const struct gp_memory *m)
@@ -102,7 +108,7 @@ void gp_memory_cell_site(struct gp_cell *c, const struct gp_row_of *x, const str
     gp_memory_cell_stack(c, x, d->s, site == UINT32_MAX ? 0 : d->sites.at[site].stack);
 }
 
-static void put_device(struct gp_cell *c, const struct gp_row_of *x, const struct gp_memory_device *d)
+void gp_memory_cell_device(struct gp_cell *c, const struct gp_row_of *x, const struct gp_memory_device *d)
 {
     const struct gp_memory *m = gp_memory_of(x);
     struct gp_buf b = {0};
@@ -113,167 +119,11 @@ static void put_device(struct gp_cell *c, const struct gp_row_of *x, const struc
 void gp_memory_get_device(struct gp_cell *c, const struct gp_field *f, const void *row,
                           const struct gp_row_of *x)
 {
-    put_device(c, x, gp_memory_device_at(x, *(const uint32_t *)gp_member_at(row, f)));
+    gp_memory_cell_device(c, x, gp_memory_device_at(x, *(const uint32_t *)gp_member_at(row, f)));
 }
 
 void gp_memory_get_ns(struct gp_cell *c, const struct gp_field *f, const void *row,
                       GP_UNUSED const struct gp_row_of *x)
 {
     gp_memory_cell_ns(c, *(const int64_t *)gp_member_at(row, f));
-}
-
-/* ---- devices ---- */
-
-#define AT(member) offsetof(struct gp_memory_device, member)
-
-GP_GETTER(get_device)
-{
-    put_device(c, x, row);
-}
-
-GP_GETTER(get_counted)
-{
-    const struct gp_memory_device *d = row;
-    gp_memory_cell_known(c, d->history != GP_HISTORY_SUMS, *(const uint64_t *)gp_member_at(row, f));
-}
-
-GP_GETTER(get_reserved)
-{
-    gp_memory_cell_known(c, gp_memory_has_segments(row), *(const uint64_t *)gp_member_at(row, f));
-}
-
-GP_GETTER(get_peak_step)
-{
-    const struct gp_memory_device *d = row;
-    gp_sid none = 0, *name = d->peak_step < d->steps.n ? &d->steps.at[d->peak_step].name : &none;
-    gp_member_name(c, f, name, x);
-}
-
-GP_GETTER(get_peak_range)
-{
-    const struct gp_memory_device *d = row;
-    gp_sid none = 0, *name = d->peak_span == GP_NO_SPAN ? &none : &d->spans.at[d->peak_span].name;
-    gp_member_name(c, f, name, x);
-}
-
-GP_GETTER(get_steps)
-{
-    c->i = (int64_t)((const struct gp_memory_device *)row)->steps.n;
-}
-
-GP_GETTER(get_history)
-{
-    gp_cell_text(c, gp_history_name(((const struct gp_memory_device *)row)->history));
-}
-
-GP_GETTER(get_lost)
-{
-    c->none = ((const struct gp_memory_device *)row)->history != GP_HISTORY_WHOLE;
-}
-
-GP_GETTER(get_exact)
-{
-    const struct gp_memory_device *d = row;
-    c->i = d->exact || (d->history == GP_HISTORY_WHOLE && d->s->sizes_are_real);
-}
-
-GP_GETTER(get_whole_row)
-{
-    c->at = row;
-}
-
-static const struct gp_field contradiction_fields[] = {
-    {"lost_frees", NULL, GP_CELL_COUNT, gp_member_u64, AT(lost_frees),
-     .help = "blocks that are allocated again and were never freed"},
-    {"double_frees", NULL, GP_CELL_COUNT, gp_member_u64, AT(double_frees),
-     .help = "of blocks that are free already"},
-    {"size_mismatches", NULL, GP_CELL_COUNT, gp_member_u64, AT(size_mismatches),
-     .help = "frees of another size"},
-    {"unordered", NULL, GP_CELL_COUNT, gp_member_u64, AT(unordered), .help = "entries that go back in time"},
-};
-static const struct gp_record contradictions = {.id = "contradictions",
-                                                .title = "Contradictions",
-                                                GP_FIELDS(contradiction_fields),
-                                                .size = sizeof(struct gp_memory_device),
-                                                .note = "entries of the history that contradict each other"};
-
-static const char *const histories[] = {
-#define X(id, name) name,
-    GP_HISTORIES(X)
-#undef X
-        NULL};
-
-static const struct gp_field device_fields[] = {
-    {"device", "Device", GP_CELL_TEXT, get_device, 0, .help = "cuda:0; cpu for the host"},
-    {"kind", "Kind", GP_CELL_NAME, gp_member_name, AT(kind),
-     .help = "of memory, where a collector recorded it: Device, Pinned, Managed; null: an allocator's",
-     .flags = GP_COLUMN_RAW | GP_FIELD_NULL},
-    {"input", "Input", GP_CELL_ID, gp_member_u32, AT(input), .help = "index into inputs",
-     .flags = GP_COLUMN_RAW},
-    {"base_bytes", "Before", GP_CELL_BYTES, gp_member_i64, AT(base_bytes),
-     .help = "allocated before the history begins"},
-    {"base_blocks", "Blocks before", GP_CELL_COUNT, gp_member_u64, AT(base_blocks), .flags = GP_COLUMN_RAW},
-    {"end_bytes", "End", GP_CELL_BYTES, gp_member_i64, AT(end_bytes),
-     .help = "allocated at the end; of a snapshot, the sum of the sizes of blocks that are allocated in it"},
-    {"end_blocks", "Blocks at the end", GP_CELL_COUNT, gp_member_u64, AT(end_blocks), .flags = GP_COLUMN_RAW},
-    {"peak_bytes", "Peak", GP_CELL_BYTES, gp_member_i64, AT(peak_bytes),
-     .help = "the first maximum of what was allocated, blocks as the allocator rounds them",
-     .after = "device"},
-    {"peak_requested_bytes", "Peak requested", GP_CELL_BYTES, gp_member_i64, AT(peak_requested_bytes),
-     .help = "what the blocks of the peak were asked for", .flags = GP_COLUMN_RAW},
-    {"peak_ns", "Peak at", GP_CELL_NS, gp_memory_get_ns, AT(peak_ns),
-     .help = "null: before the history begins", .flags = GP_COLUMN_RAW | GP_FIELD_NULL | GP_FIELD_SIGNED},
-    {"peak_step", "Step of the peak", GP_CELL_NAME, get_peak_step, 0, .flags = GP_COLUMN_RAW | GP_FIELD_NULL},
-    {"peak_range", "Range of the peak", GP_CELL_NAME, get_peak_range, 0,
-     .flags = GP_COLUMN_RAW | GP_FIELD_NULL},
-    {"reserved_at_peak_bytes", "Reserved at the peak", GP_CELL_BYTES, get_reserved, AT(reserved_at_peak),
-     .help = "null: no segments are recorded", .flags = GP_COLUMN_RAW | GP_FIELD_NULL},
-    {"reserved_peak_bytes", "Reserved", GP_CELL_BYTES, get_reserved, AT(reserved_peak),
-     .help = "most memory reserved on the device", .flags = GP_FIELD_NULL, .after = "peak_bytes"},
-    {"reserved_end_bytes", "Reserved at the end", GP_CELL_BYTES, get_reserved, AT(reserved_end),
-     .flags = GP_COLUMN_RAW | GP_FIELD_NULL},
-    {"allocations", "Allocations", GP_CELL_COUNT, get_counted, AT(allocations),
-     .help = "entries that allocate", .flags = GP_FIELD_NULL},
-    {"frees", "Frees", GP_CELL_COUNT, get_counted, AT(frees),
-     .help = "entries that complete the free of what an entry allocated", .flags = GP_FIELD_NULL},
-    {"steps", "Steps", GP_CELL_COUNT, get_steps, 0, .flags = GP_COLUMN_RAW},
-    {"begin_ns", "Begins", GP_CELL_NS, gp_member_i64, AT(begin_ns),
-     .help = "clock of the input: of a snapshot, Unix time", .flags = GP_COLUMN_RAW | GP_FIELD_SIGNED},
-    {"end_ns", "Ends", GP_CELL_NS, gp_member_i64, AT(end_ns), .flags = GP_COLUMN_RAW | GP_FIELD_SIGNED},
-    {"history", "History", GP_CELL_TEXT, get_history, 0, .help = "whole, tail, sums, state or none",
-     .words = histories},
-    {"lost", "Lost", GP_CELL_COUNT, get_lost, 0, .help = "entries that are known to be lost; null: not known",
-     .flags = GP_COLUMN_RAW | GP_FIELD_NULL},
-    {"sizes_exact", "Exact", GP_CELL_BOOL, get_exact, 0,
-     .help = "sizes of blocks were worked out from the layout of segments and agree with it",
-     .flags = GP_COLUMN_RAW},
-    {"joined_blocks", "Joined", GP_CELL_COUNT, gp_member_u64, AT(joined),
-     .help = "blocks of a snapshot that a trace of the same run says more of", .flags = GP_COLUMN_RAW},
-    {"graph_launches", "Graph launches", GP_CELL_COUNT, gp_member_u64, AT(graph_launches),
-     .help = "of CUDA graphs: what they use was allocated when they were recorded", .flags = GP_COLUMN_RAW},
-    {"contradictions", NULL, GP_CELL_ROW, get_whole_row, 0, .rows = &contradictions},
-};
-#undef AT
-
-const struct gp_record gp_memory_device_rows = {.id = "devices",
-                                                .title = "Devices",
-                                                GP_FIELDS(device_fields),
-                                                .size = sizeof(struct gp_memory_device),
-                                                .note = "memory of a device, or of one kind on it"};
-
-/* ---- rows of devices ---- */
-
-struct gp_memory_rows gp_memory_rows(const struct gp_memory_device *d, const struct gp_record *rec)
-{
-#define ROWS(record, list)                                                                                   \
-    if (rec == &(record)) return (struct gp_memory_rows){(list).at, (list).n}
-    ROWS(gp_memory_growths, d->growth);
-    ROWS(gp_memory_pools, d->fragmentation.pools);
-    ROWS(gp_memory_ooms, d->ooms);
-    ROWS(gp_memory_ranges, d->ranges);
-    ROWS(gp_memory_operators, d->operators);
-    ROWS(gp_memory_lifetimes, d->lifetimes);
-    ROWS(gp_memory_series, d->series);
-#undef ROWS
-    return (struct gp_memory_rows){&d->churn, 1}; /* gp_memory_churns */
 }

@@ -36,6 +36,7 @@ static inline bool gp_memory_has_segments(const struct gp_memory_device *d)
 gp_field_get gp_memory_get_device;
 gp_field_get gp_memory_get_ns; /* int64_t: INT64_MIN is unknown */
 
+void gp_memory_cell_device(struct gp_cell *c, const struct gp_row_of *x, const struct gp_memory_device *d);
 /* TEXT, and for people LABEL, which is released. */
 void gp_memory_cell_label(struct gp_cell *c, const struct gp_row_of *x, const char *text,
                           struct gp_buf *label);

@@ -5,11 +5,6 @@
 #include "analyze/memory/memory_priv.h"
 #include "formats/base/str.h"
 
-GP_WORD(gp_history_name, enum gp_history, GP_HISTORIES, 1)
-GP_WORD(gp_oom_verdict_name, enum gp_oom_verdict, GP_VERDICTS, 1)
-GP_WORD(gp_oom_verdict_text, enum gp_oom_verdict, GP_VERDICTS, 2)
-GP_WORD(gp_memory_key_name, enum gp_memory_key, GP_MEMORY_KEYS, 1)
-
 enum gp_memory_key gp_memory_key_named(const char *word)
 {
     int k = GP_MEMORY_KEY_COUNT;

@@ -4,8 +4,6 @@
 
 enum { ATTR_PER_THREAD_BUFFER = 9, FIRST_REQUESTS = 16 };
 
-struct gp_tracer gp_tracer;
-
 static _Atomic bool forked;
 static _Atomic bool lent;         /* CUPTI is free for others */
 static _Atomic unsigned requests; /* of buffers, the first of them */
@@ -68,7 +66,7 @@ static void on_up(void)
 }
 
 /* Events of CUDA that need action: it is initialized, or records may soon be out of reach. */
-void CUPTIAPI gp_tracer_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
                                  const void *data)
 {
     (void)userdata;
@@ -159,6 +157,11 @@ static bool get_ready(bool late)
     for (size_t i = 0; gp_cupti.cuptiGetGraphNodeId && i < GP_COUNT(nodes); i++)
         gp_cupti.cuptiEnableCallback(1, gp_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, nodes[i]);
     return true;
+}
+
+bool gp_tracer_open(void)
+{
+    return gp_cupti_open(on_callback);
 }
 
 bool gp_tracer_start(const struct gp_tracer_opts *opts)

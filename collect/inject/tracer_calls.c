@@ -258,7 +258,7 @@ static bool prime_domain(bool driver, bool late)
     __typeof__(&cuptiActivityEnableRuntimeApi) enable = call_switch(driver);
     unsigned gap = 0;
     if (!enable || !calls.unused[driver]) return false;
-    if (late && gp_tracer_switch_kind(kind_of_calls(driver), true) != CUPTI_SUCCESS) return false;
+    if (late && gp_cupti_switch(kind_of_calls(driver), true) != CUPTI_SUCCESS) return false;
     for (uint32_t cbid = 1; late && cbid < MAX_CBID && gap < MAX_GAP; cbid++) {
         gap = call_name(driver, cbid) ? 0 : gap + 1;
         if (!gap && cbid != calls.unused[driver]) enable(cbid, 0);
@@ -319,7 +319,7 @@ static unsigned switch_domain(bool driver, bool on)
     __typeof__(&cuptiActivityEnableRuntimeApi) enable = call_switch(driver);
     unsigned n = 0;
     if (gp_tracer.opts.api == GP_API_LEVEL_NONE) return 0;
-    if (gp_tracer.opts.api == GP_API_LEVEL_ALL) gp_tracer_switch_kind(kind_of_calls(driver), on);
+    if (gp_tracer.opts.api == GP_API_LEVEL_ALL) gp_cupti_switch(kind_of_calls(driver), on);
     bool by_us = !enable || gp_tracer.opts.budget || (atomic_load(&gp_tracer.up) && !calls.primed);
     if (on && gp_tracer_leaves_out(GP_BUDGET_CALLS)) return 0;
     if (gp_tracer.opts.api != GP_API_LEVEL_ALL && by_us && on) atomic_store(&calls.noting, true);
@@ -377,8 +377,7 @@ void gp_tracer_find_calls(bool late)
 
 void gp_tracer_lend_calls(void)
 {
-    for (int driver = 0; calls.primed && driver < 2; driver++)
-        gp_tracer_switch_kind(kind_of_calls(driver), false);
+    for (int driver = 0; calls.primed && driver < 2; driver++) gp_cupti_switch(kind_of_calls(driver), false);
 }
 
 void gp_tracer_switch_calls(bool on)

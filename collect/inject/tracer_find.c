@@ -9,7 +9,9 @@
 #include "formats/base/str.h"
 
 struct gp_cupti gp_cupti;
+struct gp_tracer gp_tracer;
 
+static CUpti_CallbackFunc callback;
 static bool is_open;          /* subscribed, for the first time */
 static bool is_held;          /* by another tool */
 static char holder_name[128]; /* that one's */
@@ -27,6 +29,13 @@ const char *gp_cupti_text(CUptiResult rc)
     const char *text = NULL;
     if (gp_cupti.cuptiGetResultString) gp_cupti.cuptiGetResultString(rc, &text);
     return text ? text : "";
+}
+
+CUptiResult gp_cupti_switch(CUpti_ActivityKind kind, bool on)
+{
+    CUptiResult rc = on ? gp_cupti.cuptiActivityEnable(kind) : gp_cupti.cuptiActivityDisable(kind);
+    if (rc != CUPTI_SUCCESS) gp_debug("activity kind %d: %d %s", (int)kind, (int)rc, gp_cupti_text(rc));
+    return rc;
 }
 
 enum { MAX_CANDIDATES = 64 };
@@ -133,12 +142,11 @@ static bool load_symbols(void *lib, const char *path)
 
 static CUptiResult subscribe(char *holder, size_t size)
 {
-    if (!gp_cupti.subscribe_v2)
-        return gp_cupti.cuptiSubscribe(&gp_cupti.subscriber, gp_tracer_callback, NULL);
+    if (!gp_cupti.subscribe_v2) return gp_cupti.cuptiSubscribe(&gp_cupti.subscriber, callback, NULL);
     struct gp_subscriber_params p = {sizeof p, "gpuprof", holder, size};
-    CUptiResult rc = gp_cupti.subscribe_v2(&gp_cupti.subscriber, gp_tracer_callback, NULL, &p);
+    CUptiResult rc = gp_cupti.subscribe_v2(&gp_cupti.subscriber, callback, NULL, &p);
     if (rc == CUPTI_ERROR_INVALID_PARAMETER)
-        rc = gp_cupti.cuptiSubscribe(&gp_cupti.subscriber, gp_tracer_callback, NULL);
+        rc = gp_cupti.cuptiSubscribe(&gp_cupti.subscriber, callback, NULL);
     return rc;
 }
 
@@ -197,8 +205,9 @@ static bool open_cupti(void)
     return rc > 0;
 }
 
-bool gp_tracer_open(void)
+bool gp_cupti_open(CUpti_CallbackFunc call)
 {
+    callback = call;
     if (!is_open) {
         is_held = false;
         is_open = open_cupti();

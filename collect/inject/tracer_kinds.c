@@ -39,13 +39,6 @@ _Static_assert((int)GP_WAIT_CONTEXT == (int)CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_
 
 static _Atomic bool is_unified; /* the counters of unified memory are configured */
 
-CUptiResult gp_tracer_switch_kind(CUpti_ActivityKind kind, bool on)
-{
-    CUptiResult rc = on ? gp_cupti.cuptiActivityEnable(kind) : gp_cupti.cuptiActivityDisable(kind);
-    if (rc != CUPTI_SUCCESS) gp_debug("activity kind %d: %d %s", (int)kind, (int)rc, gp_cupti_text(rc));
-    return rc;
-}
-
 void gp_tracer_configure_unified(void)
 {
     unsigned n = 0;
@@ -65,8 +58,7 @@ void gp_tracer_configure_unified(void)
     }
     if (!n) return;
     atomic_store(&is_unified, true);
-    if (atomic_load(&gp_tracer.recording))
-        gp_tracer_switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, true);
+    if (atomic_load(&gp_tracer.recording)) gp_cupti_switch(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, true);
 }
 
 /* Copies and sets are always recorded with kernels: graphs have all three, and records that were not enabled
@@ -85,27 +77,27 @@ static const CUpti_ActivityKind always[] = {
 
 void gp_tracer_switch_memory(bool on)
 {
-    gp_tracer_switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
+    gp_cupti_switch(CUPTI_ACTIVITY_KIND_MEMORY2, on);
     if (gp_cupti.cuptiActivityEnableAllocationSource && gp_cupti.version >= 130000)
         gp_cupti.cuptiActivityEnableAllocationSource(on);
-    gp_tracer_switch_kind(CUPTI_ACTIVITY_KIND_MEMORY_POOL, on);
+    gp_cupti_switch(CUPTI_ACTIVITY_KIND_MEMORY_POOL, on);
 }
 
 CUptiResult gp_tracer_switch_kinds(bool on)
 {
     /* To record kernels that run side by side CUPTI puts code into them: 8 instructions per warp and a store, which hardware counters
      * count, and times without the beginnings and ends. */
-    CUptiResult rc = gp_tracer_switch_kind(
+    CUptiResult rc = gp_cupti_switch(
         gp_tracer.opts.one_by_one ? CUPTI_ACTIVITY_KIND_KERNEL : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on);
     if (rc != CUPTI_SUCCESS && on) return rc;
-    for (size_t i = 0; i < GP_COUNT(beside_kernels); i++) gp_tracer_switch_kind(beside_kernels[i], on);
+    for (size_t i = 0; i < GP_COUNT(beside_kernels); i++) gp_cupti_switch(beside_kernels[i], on);
     atomic_store(&gp_tracer.recording, on);
-    if (gp_tracer.opts.whole_graphs) gp_tracer_switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
+    if (gp_tracer.opts.whole_graphs) gp_cupti_switch(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
     if (gp_tracer.opts.memory && !(on && gp_tracer_leaves_out(GP_BUDGET_MEMORY))) gp_tracer_switch_memory(on);
-    if (atomic_load(&is_unified)) gp_tracer_switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, on);
+    if (atomic_load(&is_unified)) gp_cupti_switch(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, on);
     if (gp_tracer.opts.api >= GP_API_LEVEL_ALL) {
-        gp_tracer_switch_kind(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
-        gp_tracer_switch_kind(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
+        gp_cupti_switch(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
+        gp_cupti_switch(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
     }
     gp_tracer_switch_waits(on && !gp_tracer_leaves_out(GP_BUDGET_EVENTS));
     return rc;
@@ -113,7 +105,7 @@ CUptiResult gp_tracer_switch_kinds(bool on)
 
 void gp_tracer_switch_references(bool on)
 {
-    for (size_t i = 0; i < GP_COUNT(always); i++) gp_tracer_switch_kind(always[i], on);
+    for (size_t i = 0; i < GP_COUNT(always); i++) gp_cupti_switch(always[i], on);
 }
 
 void gp_tracer_tell_sizes(void)

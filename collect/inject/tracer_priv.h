@@ -1,7 +1,7 @@
 /* tracer_priv.h -- what the parts of the tracer share. Only they call CUPTI, which is found and opened at run time, so that one
  * build serves every version from 12 on:
  *
- *     tracer_find.c     finds libcupti and subscribes
+ *     tracer_find.c     finds libcupti and subscribes; has the state that all share
  *     tracer_kinds.c    kinds of records: which are switched on, how they are laid out
  *     tracer_calls.c    calls of the API: which are recorded, and at which there is something to do
  *     tracer.c          the life of the tracer, CUPTI's buffers, and events of CUDA
@@ -60,10 +60,12 @@ extern struct gp_cupti {
 
 void gp_cupti_load(void *lib, const char *name, void *to);
 const char *gp_cupti_text(CUptiResult rc);
-/* Subscribe once more, after gp_tracer_open(). False after a message. */
+/* Switch records of KIND; a failure is only logged. */
+CUptiResult gp_cupti_switch(CUpti_ActivityKind kind, bool on);
+/* As gp_tracer_open(); CUPTI calls CALL at everything that is asked for. */
+bool gp_cupti_open(CUpti_CallbackFunc call);
+/* Subscribe once more, after gp_cupti_open(). False after a message. */
 bool gp_tracer_resubscribe(void);
-
-/* ---- tracer.c ---- */
 
 /* What all parts look at. */
 extern struct gp_tracer {
@@ -77,13 +79,9 @@ static inline bool gp_tracer_leaves_out(uint32_t parts)
 {
     return atomic_load_explicit(&gp_tracer.left_out, memory_order_relaxed) & parts;
 }
-/* What CUPTI calls at everything that was asked for. */
-void CUPTIAPI gp_tracer_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
-                                 const void *data);
 
 /* ---- tracer_kinds.c ---- */
 
-CUptiResult gp_tracer_switch_kind(CUpti_ActivityKind kind, bool on);
 /* All that are recorded. */
 CUptiResult gp_tracer_switch_kinds(bool on);
 void gp_tracer_switch_memory(bool on);
