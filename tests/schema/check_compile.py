@@ -28,7 +28,7 @@ class Report(Described):
             self.equal(frame['compile_id'] + ': classes', sum(frame['classes'].values()), frame['total_ns'])
         self.equal('frames and the rest sum to the total', sum(f['total_ns'] for f in report['frames']) + time['outside_ns'],
                    time['total_ns'])
-        if time['from'] == 'metrics':
+        if time['from'] == 'metrics' and report['quality']['verdict'] == 'clean':  # damage can name a compile twice
             self.equal('without spans all time is that of frames', time['outside_ns'], 0)
 
     def breaks(self, report):
