@@ -1,4 +1,4 @@
-/* The record of devices, and which rows a device has. */
+/* The record of devices, and the rows of each. */
 #include "analyze/memory/fields.h"
 
 #define AT(member) offsetof(struct gp_memory_device, member)
