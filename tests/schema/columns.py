@@ -1,7 +1,7 @@
-"""columns.py REPORT.json TABLE PATH -- TABLE is a CSV file, or PAGE.html#ID for a table of a page: every column of a table that
+"""columns.py REPORT.json TABLE PATH [TABLE PATH]... -- TABLE is a CSV file, or PAGE.html#ID for a table of a page: every column of a table that
 JSON has, too, has JSON's values: null is an empty cell, an object's member is a column with both names, and a list of frames is
 one cell. PATH is where the rows are, as in collective_matching.matches or devices.streams; rows of tables that leave out rows
-which JSON has are the first ones. Prints what differs, and last how many columns were compared."""
+which JSON has are the first ones. Prints what differs, and last how many columns were compared; of several tables, with their names."""
 import csv
 import html.parser
 import json
@@ -76,22 +76,28 @@ def same(cell, value):
     return cell == value or cell == "'" + value  # what a spreadsheet would take for a formula
 
 
-def main():
-    rows = json.load(open(sys.argv[1]))
-    for key in sys.argv[3].split('.'):
+def compare(rows, name, path, prefix):
+    for key in path.split('.'):
         rows = rows[key] if isinstance(rows, dict) else [inner for row in rows for inner in row[key]]
     rows = [flat(row) for row in rows]
-    file, hash, table = sys.argv[2].partition('#')
+    file, hash, table = name.partition('#')
     agree = near if hash else same
     cells = [row for row in Page(file, table).rows if row] if hash else list(csv.DictReader(open(file, newline='')))
     if len(cells) > len(rows):
-        print('%d rows, of which JSON has %d' % (len(cells), len(rows)))
+        print(prefix + '%d rows, of which JSON has %d' % (len(cells), len(rows)))
     shared = [c for c in (cells[0] if cells else {}) if any(c in row for row in rows)]
     for i, (row, line) in enumerate(zip(rows, cells)):
         for column in shared:
             if not agree(line[column], row.get(column)):
-                print('row %d, %s: %r is %r in JSON' % (i, column, line[column], row.get(column)))
-    print('%d columns' % len(shared))
+                print(prefix + 'row %d, %s: %r is %r in JSON' % (i, column, line[column], row.get(column)))
+    print(prefix + '%d columns' % len(shared))
+
+
+def main():
+    report = json.load(open(sys.argv[1]))
+    tables = list(zip(sys.argv[2::2], sys.argv[3::2]))
+    for name, path in tables:
+        compare(report, name, path, name + ': ' if len(tables) > 1 else '')
 
 
 main()

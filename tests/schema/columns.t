@@ -4,6 +4,16 @@ test_description='a column of a table is what JSON calls by that name: values, n
 
 columns() { python3 "$GP_SOURCE/tests/schema/columns.py" "$@"; }
 
+# sums LIST OF < OUT -- of what columns says of several tables of OF: appends to `compared` each table, and 1 if it has as many columns
+# as its line in LIST says at least; and to `wrong` what differs.
+sums() {
+    awk -v of="$2" '
+        NR == FNR { least[$1] = $NF; next }
+        { name = $1; sub(/:$/, "", name); sub(/^csv\.|^page#/, "", name) }
+        NF == 3 && $3 == "columns" { print name, ($2 >= least[name]) >>"compared"; next }
+        { print of ": " $0 >>"wrong" }' "$1" -
+}
+
 # Those of trace-hta that are lists of JSON: TABLE PATH, and the columns that every one of them shares at least.
 cat >tables <<'END'
 kernels kernels 18
@@ -34,12 +44,11 @@ test_expect_success 'tables of trace-hta, for every sample' '
     : >compared && : >wrong &&
     for f in "$samples"/h200/*.json.gz "$samples"/h200/*.trace; do
         trace-hta -q -f json -n 0 --steps --whole "$f" >report 2>/dev/null || continue
+        set -- &&
         while read -r table path least; do
-            trace-hta -q -f csv -n 0 --whole -t "$table" "$f" >csv && test -s csv || continue
-            columns report csv "$path" >out || return 1
-            tail -n 1 out | { read -r n rest && echo "$table $((n >= least))" >>compared; }
-            sed "\$d; s|^|$(basename "$f") $table: |" out >>wrong
+            trace-hta -q -f csv -n 0 --whole -t "$table" "$f" >csv.$table && test -s csv.$table && set -- "$@" csv.$table "$path"
         done <tables
+        columns report "$@" | sums tables "$(basename "$f")" || return 1
     done &&
     head -n 20 wrong && test ! -s wrong && ! grep " 0\$" compared && test "$(sort -u compared | wc -l)" -ge 21
 '
@@ -124,12 +133,11 @@ test_expect_success 'tables of trace-memory, for every sample' '
         "$samples/memory/ddp.rank0.pickle.gz $samples/memory/ddp.rank1.pickle.gz" \
         "$samples/memory/leak_collected.pickle.gz $samples/memory/leak.trace"; do
         trace-memory -q -f json --by range $f >report || return 1
+        set -- &&
         while read -r table path least; do
-            trace-memory -q -f csv --by range -t "$table" $f >csv 2>/dev/null && test -s csv || continue
-            columns report csv "$path" >out || return 1
-            tail -n 1 out | { read -r n rest && echo "$table $((n >= least))" >>compared; }
-            sed "\$d; s|^|$(basename "$f") $table: |" out >>wrong
+            trace-memory -q -f csv --by range -t "$table" $f >csv.$table 2>/dev/null && test -s csv.$table && set -- "$@" csv.$table "$path"
         done <memory_tables
+        columns report "$@" | sums memory_tables "$(basename "$f")" || return 1
     done &&
     head -n 20 wrong && test ! -s wrong && ! grep " 0\$" compared && test "$(sort -u compared | wc -l)" = 10
 '
@@ -170,11 +178,8 @@ test_expect_success 'tables of the page of trace-compile, for every run' '
         trace-compile -q -f html -n 0 "$@" >page && trace-compile -q -f json "$@" >whole &&
         jq "{breaks, recompiles, modes: .speedup.modes, frames: .frames | sort_by(-.total_ns),
              kernels: [.graphs[].kernels[]] | sort_by(-(.gpu_ns // -1), -(.compile_ns // -1))}" whole >report || return 1
-        while read -r table least; do
-            columns report "page#$table" "$table" >out || return 1
-            tail -n 1 out | { read -r n rest && echo "$table $((n >= least))" >>compared; }
-            sed "\$d; s|^|$(basename "$run") $table: |" out >>wrong
-        done <compile_tables
+        columns report $(while read -r table least; do echo "page#$table $table"; done <compile_tables) |
+            sums compile_tables "$(basename "$run")" || return 1
     done &&
     head -n 20 wrong && test ! -s wrong && test "$(sort -u compared | grep -c " 1\$")" = 5
 '
