@@ -3,15 +3,15 @@
 #include <string.h>
 #include "analyze/compile/compile.h"
 #include "analyze/compile/finding_store.h"
-#include "analyze/front/compile_inputs.h"
-#include "analyze/front/front.h"
-#include "analyze/front/join.h"
+#include "analyze/app/compile_inputs.h"
+#include "analyze/app/app.h"
+#include "analyze/app/app_join.h"
 #include "formats/compile_log/compile_log.h"
 #include "render/compile/compile_formats.h"
 #include "render/compile/compile_verdict.h"
 
 struct opts {
-    struct gp_front_opts front; /* first */
+    struct gp_app_opts app; /* first */
     struct gp_opt_list modes, fail_on;
     const char *eager, *folder, *save, *against;
     bool code;
@@ -41,7 +41,7 @@ static const struct gp_option options[] = {
 };
 
 struct job {
-    struct gp_front *front;
+    struct gp_app *app;
     const struct opts *opts;
     struct gp_compile_inputs in;
     struct gp_finding_lines known;
@@ -77,9 +77,9 @@ static int report_quality(struct job *j, struct gp_err *err)
     struct gp_report r = {0};
     int failed = 0;
     gp_compile_quality(&r, &j->c);
-    if (!j->opts->front.common.quiet && !gp_front_is_terminal(j->front))
-        for (size_t i = 0; i < r.quality.n; i++) gp_cli_warn(j->front->tool, "%s", r.quality.at[i].text);
-    if (j->opts->front.common.strict && r.quality.n)
+    if (!j->opts->app.common.quiet && !gp_app_is_terminal(j->app))
+        for (size_t i = 0; i < r.quality.n; i++) gp_cli_warn(j->app->tool, "%s", r.quality.at[i].text);
+    if (j->opts->app.common.strict && r.quality.n)
         failed = gp_fail(err, GP_E_SYNTAX, -1, "%s", r.quality.at[0].text);
     gp_report_release(&r);
     return failed;
@@ -88,17 +88,17 @@ static int report_quality(struct job *j, struct gp_err *err)
 static int write_answer(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
-    const struct gp_answer_format *format = gp_answer_format(gp_compile_formats, o->front.common.format);
+    const struct gp_answer_format *format = gp_answer_format(gp_compile_formats, o->app.common.format);
     struct gp_buf typed = {0}, inputs = {0};
-    gp_front_put_title(j->front, &inputs);
-    gp_cli_put_given(&typed, j->front->tool, o, "eager mode against code step-marker classes");
+    gp_app_put_title(j->app, &inputs);
+    gp_cli_put_given(&typed, j->app->tool, o, "eager mode against code step-marker classes");
     struct gp_compile_answer a = {.c = &j->c,
                                   .input = gp_buf_str(&inputs),
                                   .options = typed.n ? gp_buf_str(&typed) : NULL,
-                                  .top = gp_answer_rows(format, o->front.top),
-                                  .color = gp_front_color(j->front),
-                                  .width = gp_front_width(j->front)};
-    int failed = gp_front_answer(j->front, format, &a, err);
+                                  .top = gp_answer_rows(format, o->app.top),
+                                  .color = gp_app_color(j->app),
+                                  .width = gp_app_width(j->app)};
+    int failed = gp_app_answer(j->app, format, &a, err);
     gp_buf_release(&typed);
     gp_buf_release(&inputs);
     return failed;
@@ -111,16 +111,16 @@ static int run(struct job *j, int *status, struct gp_err *err)
         return -1;
     j->log.keep_code = o->code;
     gp_compile_init(&j->c, &j->log,
-                    &(struct gp_compile_opts){.step_marker = o->front.step_marker,
-                                              .classes = j->front->classes,
+                    &(struct gp_compile_opts){.step_marker = o->app.step_marker,
+                                              .classes = j->app->classes,
                                               .against = o->against != NULL,
                                               .known = j->known.at.at,
                                               .n_known = j->known.at.n});
-    j->in = (struct gp_compile_inputs){.front = j->front, .log = &j->log, .c = &j->c};
+    j->in = (struct gp_compile_inputs){.app = j->app, .log = &j->log, .c = &j->c};
     if (gp_compile_inputs_read(&j->in, o->eager, o->modes.at, o->modes.n, err)) return -1;
-    gp_front_phase(j->front, "analysing");
+    gp_app_phase(j->app, "analysing");
     gp_compile_finish(&j->c);
-    gp_front_phase(j->front, NULL);
+    gp_app_phase(j->app, NULL);
     if (report_quality(j, err) || write_answer(j, err)) return -1;
     if (o->save && gp_findings_save(&j->c, o->folder, o->save, err)) return -1;
     for (size_t i = 0; i < o->fail_on.n; i++)
@@ -151,19 +151,19 @@ int main(int argc, char **argv)
         .format_name = gp_compile_format_name,
         .max_operands = -1,
         .stdin_default = true};
-    struct opts o = {.front = {GP_FRONT_DEFAULTS}};
-    struct gp_front f = {0};
+    struct opts o = {.app = {GP_APP_DEFAULTS}};
+    struct gp_app f = {0};
     struct gp_err err = {0};
     int status = GP_EXIT_OK, failed = gp_cli_parse(&tool, argc, argv, &o);
-    struct job j = {.front = &f, .opts = &o};
+    struct job j = {.app = &f, .opts = &o};
     if (failed) {
         status = tool.status;
-    } else if (gp_front_open(&f, &tool, &o.front, &err) || run(&j, &status, &err)) {
+    } else if (gp_app_open(&f, &tool, &o.app, &err) || run(&j, &status, &err)) {
         gp_cli_error(&tool, &err);
         status = GP_EXIT_ERROR;
     }
     release(&j);
-    gp_front_close(&f);
+    gp_app_close(&f);
     GP_VEC_FREE(&o.modes);
     GP_VEC_FREE(&o.fail_on);
     return status;

@@ -2,14 +2,14 @@
 #include <string.h>
 #include "analyze/diff/comparison.h"
 #include "analyze/diff/expects.h"
-#include "analyze/front/front.h"
+#include "analyze/app/app.h"
 #include "render/diff/diff_formats.h"
 #include "render/diff/diff_verdict.h"
 
 #define MAX_SAVED ((size_t)1 << 28)
 
 struct opts {
-    struct gp_front_opts front;
+    struct gp_app_opts app;
     struct gp_opt_list base, current, gates;
     struct gp_sides_asked asked;
     const char *by, *mode, *view, *expect;
@@ -62,7 +62,7 @@ static const struct gp_option options[] = {
 
 struct job {
     const struct opts *opts;
-    struct gp_front front;
+    struct gp_app app;
     struct gp_profile_opts profile_opts;
     struct gp_comparison c;
 };
@@ -86,12 +86,12 @@ static int read_part(void *ctx, size_t i, struct gp_err *err)
     struct gp_buf saved = {0};
     gp_profile_init(p, &j->profile_opts);
     int failed =
-        gp_front_trace_or(&j->front, i, GP_PROFILE_NEED, &t, gp_profile_is_saved, MAX_SAVED, &saved, err);
+        gp_app_trace_or(&j->app, i, GP_PROFILE_NEED, &t, gp_profile_is_saved, MAX_SAVED, &saved, err);
     if (!failed && saved.n) {
         failed =
-            gp_profile_load(p, saved.data, saved.n, err) ? gp_err_context(err, "%s", j->front.paths[i]) : 0;
+            gp_profile_load(p, saved.data, saved.n, err) ? gp_err_context(err, "%s", j->app.paths[i]) : 0;
     } else if (!failed) {
-        gp_front_phase(&j->front, "analysing");
+        gp_app_phase(&j->app, "analysing");
         failed = gp_profile_add_trace(p, &t, err);
         gp_trace_release(&t);
     }
@@ -108,43 +108,43 @@ static int read_all(struct job *j, const struct gp_tool *tool, struct gp_err *er
     asked.base = (struct gp_paths){o->base.at, o->base.n};
     asked.current = (struct gp_paths){o->current.at, o->current.n};
     if (gp_comparison_open(&j->c, &asked, &(struct gp_paths){o->gates.at, o->gates.n}, err) ||
-        gp_front_open(&j->front, tool, &o->front, err) ||
-        (o->expect && gp_front_file(o->expect, GP_SMALL_FILE_BYTES, parse_expects, &j->c.expects, err)))
+        gp_app_open(&j->app, tool, &o->app, err) ||
+        (o->expect && gp_app_file(o->expect, GP_SMALL_FILE_BYTES, parse_expects, &j->c.expects, err)))
         return -1;
     j->profile_opts = (struct gp_profile_opts){
-        .step_marker = o->front.step_marker, .no_steps = o->whole, .classes = j->front.classes};
-    gp_front_inputs(&j->front, (const char *const *)j->c.sides.paths, j->c.sides.n);
-    return gp_front_read_all(&j->front, &all, err);
+        .step_marker = o->app.step_marker, .no_steps = o->whole, .classes = j->app.classes};
+    gp_app_inputs(&j->app, (const char *const *)j->c.sides.paths, j->c.sides.n);
+    return gp_app_read_all(&j->app, &all, err);
 }
 
 /* Why the exit status is not 0, unless the text says it; standard output may go where nobody looks. */
 static void warn_verdict(const struct job *j)
 {
-    const struct gp_common_opts *c = &j->opts->front.common;
+    const struct gp_common_opts *c = &j->opts->app.common;
     struct gp_report r = {0};
     if (!gp_diff_status(&j->c.diff) || (c->quiet && j->c.diff.comparable)) return;
     if (!strcmp(c->format, "text") && !c->output) return;
     gp_diff_tell(&r, &j->c.diff);
-    gp_report_lines(r.verdict.at, r.verdict.n, GP_TONE_BAD, gp_cli_say, j->front.tool);
+    gp_report_lines(r.verdict.at, r.verdict.n, GP_TONE_BAD, gp_cli_say, j->app.tool);
     gp_report_release(&r);
 }
 
 static int write_answer(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
-    const struct gp_answer_format *f = gp_answer_format(gp_diff_formats, o->front.common.format);
+    const struct gp_answer_format *f = gp_answer_format(gp_diff_formats, o->app.common.format);
     struct gp_buf typed = {0};
-    gp_cli_put_given(&typed, j->front.tool, o,
+    gp_cli_put_given(&typed, j->app.tool, o,
                      "by mode threshold alpha step-bound gate gate-wall-single require-power cross-gpu "
                      "any-work whole step-marker classes");
     struct gp_diff_answer a = {.d = &j->c.diff,
-                               .top = gp_answer_rows(f, o->front.top),
-                               .color = gp_front_color(&j->front),
-                               .width = gp_front_width(&j->front),
+                               .top = gp_answer_rows(f, o->app.top),
+                               .color = gp_app_color(&j->app),
+                               .width = gp_app_width(&j->app),
                                .view = o->view,
                                .sides = &j->c.sides,
                                .options = gp_buf_str(&typed)};
-    int failed = gp_front_answer(&j->front, f, &a, err);
+    int failed = gp_app_answer(&j->app, f, &a, err);
     gp_buf_release(&typed);
     return failed;
 }
@@ -160,8 +160,8 @@ static int run(struct job *j, const struct gp_tool *tool, int *status, struct gp
     if (gp_sides_compare(&j->c.sides)) {
         gp_comparison_run(&j->c, &opts);
         *status = gp_diff_status(d);
-        gp_front_describe(&j->front, &d->strings, d->inputs.at, d->inputs.n, d->n_base_inputs);
-        gp_front_warn_inputs(&j->front, &d->strings, d->inputs.at, d->inputs.n);
+        gp_app_describe(&j->app, &d->strings, d->inputs.at, d->inputs.n, d->n_base_inputs);
+        gp_app_warn_inputs(&j->app, &d->strings, d->inputs.at, d->inputs.n);
         warn_verdict(j);
         if (write_answer(j, err)) return -1;
     }
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
         .format_name = gp_diff_format_name,
         .max_operands = -1,
     };
-    struct opts o = {.front = {GP_FRONT_DEFAULTS},
+    struct opts o = {.app = {GP_APP_DEFAULTS},
                      .by = "kernel",
                      .mode = "test",
                      .view = "waterfall",
@@ -192,7 +192,7 @@ int main(int argc, char **argv)
     if (gp_cli_parse(&tool, argc, argv, &o)) status = tool.status;
     else failed = run(&j, &tool, &status, &err);
     gp_comparison_release(&j.c);
-    gp_front_close(&j.front);
+    gp_app_close(&j.app);
     GP_VEC_FREE(&o.base);
     GP_VEC_FREE(&o.current);
     GP_VEC_FREE(&o.gates);

@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "analyze/front/front.h"
-#include "analyze/watch/intake.h"
-#include "analyze/watch/net.h"
-#include "analyze/watch/send.h"
-#include "analyze/watch/watch.h"
-#include "formats/listen.h"
-#include "render/watch/watch_lines.h"
+#include "analyze/app/app.h"
+#include "analyze/live/watch.h"
+#include "formats/base/clock.h"
+#include "formats/net/datagram.h"
+#include "formats/net/listen.h"
+#include "render/fleet/fleet_lines.h"
+#include "render/fleet/intake.h"
+#include "render/fleet/send.h"
 
 struct opts {
     struct gp_common_opts common; /* first */
@@ -74,13 +75,13 @@ static int write_metrics(struct fleet *f, struct gp_err *err)
 
 static int serve_until(struct fleet *f, int fd, const sigset_t *stop, struct gp_err *err)
 {
-    int64_t begun_ns = gp_intake_clock_ns(CLOCK_MONOTONIC), now_ns = begun_ns;
+    int64_t begun_ns = gp_clock_ns(CLOCK_MONOTONIC), now_ns = begun_ns;
     const struct timespec none = {0};
     int failed = 0;
     while (!failed && sigtimedwait(stop, NULL, &none) < 0) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        if (poll(&p, 1, 200) > 0) gp_net_receive(fd, gp_intake_message, &f->in);
-        now_ns = gp_intake_clock_ns(CLOCK_MONOTONIC);
+        if (poll(&p, 1, 200) > 0) gp_intake_receive(&f->in, fd);
+        now_ns = gp_clock_ns(CLOCK_MONOTONIC);
         gp_watch_tick(f->in.watch, now_ns);
         if (f->metrics && f->opts->common.output && now_ns - f->written_ns > GP_WATCH_EVERY_NS) {
             f->written_ns = now_ns;
@@ -88,7 +89,7 @@ static int serve_until(struct fleet *f, int fd, const sigset_t *stop, struct gp_
         }
         if (f->opts->duration_ns && now_ns - begun_ns >= f->opts->duration_ns) break;
     }
-    gp_net_receive(fd, gp_intake_message, &f->in); /* what came before the signal */
+    gp_intake_receive(&f->in, fd); /* what came before the signal */
     return failed;
 }
 
@@ -194,7 +195,7 @@ int main(int argc, char **argv)
     f.json = !strcmp(o.common.format, "json");
     f.metrics = !strcmp(o.common.format, "openmetrics");
     signal(SIGPIPE, SIG_IGN);
-    int failed = gp_net_secret(o.secret, &f.in.key, &err);
+    int failed = gp_digest_key_read(o.secret, &f.in.key, &err);
     if (!failed) failed = o.send ? send_digests(&f, &err) : watch(&f, &err);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

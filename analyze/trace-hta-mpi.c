@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "analyze/ranks/ranks_mpi.h"
+#include "render/hta_mpi/hta_mpi.h"
 
 struct opts {
-    struct gp_ranks_opts ranks; /* first */
+    struct gp_hta_main_opts ranks; /* first */
     const char *spill;
 };
 
 static const struct gp_option options[] = {
-    GP_RANKS_OPTIONS,
+    GP_HTA_MAIN_OPTIONS,
     {0, "spill", "DIR", "keep what was read in DIR, and go on from there", GP_OPT_STRING,
      offsetof(struct opts, spill)},
     GP_OPTIONS_COMMON,
@@ -49,31 +49,31 @@ static int parse(struct gp_tool *tool, int argc, char **argv, struct opts *o)
 }
 
 /* Process 0 lists the inputs; the others get them from it. */
-static int open_job(struct gp_ranks_mpi *m, const struct gp_tool *tool, struct opts *o, struct gp_err *err)
+static int open_job(struct gp_hta_mpi *m, const struct gp_tool *tool, struct opts *o, struct gp_err *err)
 {
     if (m->rank) o->ranks.from = NULL;
-    int failed = gp_ranks_open(&m->r, tool, &o->ranks, err);
+    int failed = gp_hta_main_open(&m->r, tool, &o->ranks, err);
     if (!failed && !m->rank && !tool->nargs && !o->ranks.from)
         failed = gp_fail(err, GP_E_USAGE, -1, "no input: name files, or a list with --from");
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (failed) return -1;
-    gp_ranks_mpi_share(m);
-    m->r.keep_going |= m->r.front.n > 1 && !o->ranks.front.common.strict;
+    gp_hta_mpi_share(m);
+    m->r.keep_going |= m->r.app.n > 1 && !o->ranks.app.common.strict;
     return 0;
 }
 
 static int run(const struct gp_tool *tool, struct opts *o)
 {
-    struct gp_ranks_mpi m;
+    struct gp_hta_mpi m;
     struct gp_err err = {0};
     memset(&m, 0, sizeof m);
     MPI_Comm_rank(MPI_COMM_WORLD, &m.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &m.size);
-    int failed = open_job(&m, tool, o, &err) || gp_ranks_mpi_read(&m, o->spill, &err);
-    if (!m.rank && !failed) failed = gp_ranks_end(&m.r, &err);
+    int failed = open_job(&m, tool, o, &err) || gp_hta_mpi_read(&m, o->spill, &err);
+    if (!m.rank && !failed) failed = gp_hta_main_end(&m.r, &err);
     int status = m.rank ? GP_EXIT_OK : gp_cli_end(tool, failed, &err, GP_EXIT_OK);
     MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    gp_ranks_close(&m.r);
+    gp_hta_main_close(&m.r);
     return status;
 }
 
@@ -89,11 +89,11 @@ int main(int argc, char **argv)
         .format_name = gp_hta_format_name,
         .max_operands = -1,
     };
-    struct opts o = {.ranks = {GP_RANKS_DEFAULTS}};
+    struct opts o = {.ranks = {GP_HTA_MAIN_DEFAULTS}};
     struct gp_err err = {0};
     if (parse(&tool, argc, argv, &o)) return tool.status;
     if (o.ranks.table && !strcmp(o.ranks.table, "help"))
-        return is_first() ? gp_cli_end(&tool, gp_ranks_list_tables(&err), &err, GP_EXIT_OK) : GP_EXIT_OK;
+        return is_first() ? gp_cli_end(&tool, gp_hta_main_list_tables(&err), &err, GP_EXIT_OK) : GP_EXIT_OK;
     if (MPI_Init(&argc, &argv)) return GP_EXIT_ERROR;
     int status = run(&tool, &o);
     MPI_Finalize();

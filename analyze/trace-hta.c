@@ -1,9 +1,9 @@
 /* trace-hta -- traces of one GPU or a thousand in; where the time went out. */
 #include <string.h>
-#include "analyze/ranks/ranks.h"
+#include "render/hta_main/hta_main.h"
 
 static const struct gp_option options[] = {
-    GP_RANKS_OPTIONS,
+    GP_HTA_MAIN_OPTIONS,
     GP_OPTIONS_COMMON,
     {0},
 };
@@ -23,13 +23,14 @@ int main(int argc, char **argv)
         .stdin_default = true,
         .inputs_option = "from",
     };
-    struct gp_ranks_opts o = {GP_RANKS_DEFAULTS};
+    struct gp_hta_main_opts o = {GP_HTA_MAIN_DEFAULTS};
     struct gp_err err = {0};
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
     if (o.table && !strcmp(o.table, "help"))
-        return gp_cli_end(&tool, gp_ranks_list_tables(&err), &err, GP_EXIT_OK);
-    struct gp_ranks r;
-    int failed = gp_ranks_open(&r, &tool, &o, &err) || gp_ranks_read_all(&r, &err) || gp_ranks_end(&r, &err);
-    gp_ranks_close(&r);
+        return gp_cli_end(&tool, gp_hta_main_list_tables(&err), &err, GP_EXIT_OK);
+    struct gp_hta_main r;
+    int failed =
+        gp_hta_main_open(&r, &tool, &o, &err) || gp_hta_main_read_all(&r, &err) || gp_hta_main_end(&r, &err);
+    gp_hta_main_close(&r);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

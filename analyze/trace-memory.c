@@ -1,8 +1,8 @@
 /* trace-memory -- snapshots of an allocator and traces in; what filled the GPU, who held it, what leaks, out. */
 #include <string.h>
 #include <unistd.h>
-#include "analyze/front/front.h"
-#include "analyze/front/join.h"
+#include "analyze/app/app.h"
+#include "analyze/app/app_join.h"
 #include "analyze/memory/memory.h"
 #include "formats/base/amount.h"
 #include "formats/base/num.h"
@@ -12,7 +12,7 @@
 #include "render/memory/memory_formats.h"
 
 struct opts {
-    struct gp_front_opts front; /* first */
+    struct gp_app_opts app; /* first */
     const char *at, *by, *steps, *base, *table, *flame, *timeline;
     const char *device;
     uint64_t min_bytes, device_memory;
@@ -46,7 +46,7 @@ static const struct gp_option options[] = {
 
 /* ---- reading ---- */
 
-static int take_snapshot(struct gp_front *f, struct gp_snapshot *s, struct gp_memory *m, struct gp_err *err)
+static int take_snapshot(struct gp_app *f, struct gp_snapshot *s, struct gp_memory *m, struct gp_err *err)
 {
     gp_memory_add_snapshot(m, s);
     const struct gp_input_quality *q = &m->inputs.at[m->inputs.n - 1];
@@ -57,25 +57,25 @@ static int take_snapshot(struct gp_front *f, struct gp_snapshot *s, struct gp_me
     return 0;
 }
 
-static int read_trace(struct gp_front *f, struct gp_input *in, struct gp_memory *m, struct gp_err *err)
+static int read_trace(struct gp_app *f, struct gp_input *in, struct gp_memory *m, struct gp_err *err)
 {
     struct gp_trace t;
-    if (gp_front_trace_input(f, in, GP_MEMORY_NEED, &t, err)) return -1;
+    if (gp_app_trace_input(f, in, GP_MEMORY_NEED, &t, err)) return -1;
     gp_memory_add_trace(m, &t);
     gp_trace_release(&t);
     return 0;
 }
 
 /* Whatever IN is, found from its first bytes. Traces: what is wrong names the file already. */
-static int read_open(struct gp_front *f, struct gp_input *in, struct gp_memory *m, bool *is_trace,
+static int read_open(struct gp_app *f, struct gp_input *in, struct gp_memory *m, bool *is_trace,
                      struct gp_err *err)
 {
     struct gp_snapshot s;
-    struct gp_front_meter meter = {.front = f};
+    struct gp_app_meter meter = {.app = f};
     size_t n;
     const uint8_t *head = gp_input_peek(in, 4096, &n);
     if (gp_pickle_sniff(head, n))
-        return gp_snapshot_read(&s, in, gp_front_bytes, &meter, err) || take_snapshot(f, &s, m, err);
+        return gp_snapshot_read(&s, in, gp_app_bytes, &meter, err) || take_snapshot(f, &s, m, err);
     if (gp_export_sniff(head, n)) return gp_export_read(&s, in, err) || take_snapshot(f, &s, m, err);
     if (gp_snapshot_is_zip(head, n))
         return gp_fail(err, GP_E_FORMAT, 0,
@@ -85,13 +85,13 @@ static int read_open(struct gp_front *f, struct gp_input *in, struct gp_memory *
     return read_trace(f, in, m, err);
 }
 
-static int read_input(struct gp_front *f, const char *path, struct gp_memory *m, struct gp_err *err)
+static int read_input(struct gp_app *f, const char *path, struct gp_memory *m, struct gp_err *err)
 {
     struct gp_input *in = gp_input_open(path, f->threads.each, err);
     if (!in) return -1;
     bool is_trace = false;
     int failed = read_open(f, in, m, &is_trace, err);
-    gp_front_phase(f, NULL);
+    gp_app_phase(f, NULL);
     gp_input_close(in);
     return failed && !is_trace ? gp_err_context(err, "%s", path) : failed;
 }
@@ -116,26 +116,26 @@ static int take_options(const struct opts *o, struct gp_memory_opts *to, struct 
         to->at = GP_AT_TIME;
         if (gp_parse_duration(o->at, &to->at_ns, err)) return gp_err_context(err, "--at");
     }
-    return gp_front_check_pages(&o->front, o->flame, o->timeline, err);
+    return gp_app_check_pages(&o->app, o->flame, o->timeline, err);
 }
 
-static int write_answer(struct gp_front *f, const struct opts *o, const struct gp_answer_format *format,
+static int write_answer(struct gp_app *f, const struct opts *o, const struct gp_answer_format *format,
                         struct gp_memory *m, struct gp_err *err)
 {
     struct gp_buf typed = {0}, title = {0};
-    gp_front_put_title(f, &title);
+    gp_app_put_title(f, &title);
     gp_cli_put_given(&typed, f->tool, o, "at by base device steps min-bytes device-memory top");
     struct gp_memory_answer a = {.m = m,
                                  .input = gp_buf_str(&title),
                                  .options = typed.n ? gp_buf_str(&typed) : NULL,
                                  .flame = o->flame,
                                  .timeline = o->timeline,
-                                 .top = gp_answer_rows(format, o->front.top),
+                                 .top = gp_answer_rows(format, o->app.top),
                                  .table = o->table,
-                                 .color = gp_front_color(f),
-                                 .width = gp_front_width(f),
-                                 .verbose = o->front.common.verbose};
-    int failed = gp_front_answer(f, format, &a, err);
+                                 .color = gp_app_color(f),
+                                 .width = gp_app_width(f),
+                                 .verbose = o->app.common.verbose};
+    int failed = gp_app_answer(f, format, &a, err);
     gp_buf_release(&typed);
     gp_buf_release(&title);
     if (!failed && a.empty)
@@ -144,21 +144,21 @@ static int write_answer(struct gp_front *f, const struct opts *o, const struct g
 }
 
 /* What is held in the file of --base, compared with what is held here. */
-static int compare(struct gp_front *f, const struct opts *o, struct gp_memory *m, struct gp_err *err)
+static int compare(struct gp_app *f, const struct opts *o, struct gp_memory *m, struct gp_err *err)
 {
     struct gp_memory base;
     gp_memory_init(&base, &m->opts);
     int failed = read_input(f, o->base, &base, err);
-    if (!failed) gp_front_warn_inputs(f, &base.strings, base.inputs.at, base.inputs.n);
+    if (!failed) gp_app_warn_inputs(f, &base.strings, base.inputs.at, base.inputs.n);
     failed = failed || gp_memory_finish(&base, err);
     if (!failed) gp_memory_compare(m, &base);
     gp_memory_release(&base);
     return failed;
 }
 
-static int run(struct gp_front *f, const struct opts *o, struct gp_memory *m, struct gp_err *err)
+static int run(struct gp_app *f, const struct opts *o, struct gp_memory *m, struct gp_err *err)
 {
-    const struct gp_answer_format *format = gp_answer_format(gp_memory_formats, o->front.common.format);
+    const struct gp_answer_format *format = gp_answer_format(gp_memory_formats, o->app.common.format);
     const char *link = o->flame ? "--flame" : o->timeline ? "--timeline" : NULL;
     struct gp_memory_opts mo;
     if (take_options(o, &mo, err) ||
@@ -168,8 +168,8 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_memory *m, st
     gp_memory_init(m, &mo);
     for (size_t i = 0; i < f->n; i++)
         if (read_input(f, f->paths[i], m, err)) return -1;
-    gp_front_warn_inputs(f, &m->strings, m->inputs.at, m->inputs.n);
-    gp_front_phase(f, "analysing");
+    gp_app_warn_inputs(f, &m->strings, m->inputs.at, m->inputs.n);
+    gp_app_phase(f, "analysing");
     if (gp_memory_finish(m, err) || (o->base && compare(f, o, m, err))) return -1;
     return write_answer(f, o, format, m, err);
 }
@@ -188,13 +188,13 @@ int main(int argc, char **argv)
                            .format_name = gp_memory_format_name,
                            .max_operands = -1,
                            .stdin_default = true};
-    struct opts o = {.front = {GP_FRONT_DEFAULTS}};
-    struct gp_front f = {0};
+    struct opts o = {.app = {GP_APP_DEFAULTS}};
+    struct gp_app f = {0};
     struct gp_memory m = {0};
     struct gp_err err = {0};
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
-    int failed = gp_front_open(&f, &tool, &o.front, &err) || run(&f, &o, &m, &err);
+    int failed = gp_app_open(&f, &tool, &o.app, &err) || run(&f, &o, &m, &err);
     gp_memory_release(&m);
-    gp_front_close(&f);
+    gp_app_close(&f);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

@@ -1,13 +1,13 @@
 /* trace-metrics -- a trace with hardware counters in; what the hardware did by kernel, range or launch, out. */
 #include <string.h>
-#include "analyze/front/front.h"
-#include "analyze/front/front_ceilings.h"
-#include "analyze/front/join.h"
+#include "analyze/app/app.h"
+#include "analyze/app/app_ceilings.h"
+#include "analyze/app/app_join.h"
 #include "analyze/metrics/metrics.h"
 #include "render/metrics/metrics_formats.h"
 
 struct opts {
-    struct gp_front_opts front; /* first */
+    struct gp_app_opts app; /* first */
     const char *per, *metric, *reduce, *sort, *join, *ceilings;
     bool wide;
 };
@@ -65,19 +65,19 @@ static int check(const struct gp_trace *t, const struct gp_metrics *m, const str
     return 0;
 }
 
-static int join(struct gp_front *f, const char *path, const struct gp_trace *counters, struct gp_metrics *m,
+static int join(struct gp_app *f, const char *path, const struct gp_trace *counters, struct gp_metrics *m,
                 struct gp_err *err)
 {
     struct gp_trace t;
-    gp_front_inputs(f, &path, 1);
-    if (gp_front_trace(f, 0, GP_METRICS_TIMING_NEED, &t, err)) return -1;
-    gp_front_warn_issues(f, &t);
+    gp_app_inputs(f, &path, 1);
+    if (gp_app_trace(f, 0, GP_METRICS_TIMING_NEED, &t, err)) return -1;
+    gp_app_warn_issues(f, &t);
     gp_metrics_join(m, counters, &t);
     gp_trace_release(&t);
     return 0;
 }
 
-static int write_answer(struct gp_front *f, const struct opts *o, const struct gp_answer_format *format,
+static int write_answer(struct gp_app *f, const struct opts *o, const struct gp_answer_format *format,
                         const struct gp_metrics *m, const struct gp_ceilings *measured, const char *title,
                         struct gp_err *err)
 {
@@ -90,43 +90,41 @@ static int write_answer(struct gp_front *f, const struct opts *o, const struct g
                                   .reduce = reduce_of(o->reduce),
                                   .wide = o->wide,
                                   .values = o->metric != NULL,
-                                  .color = gp_front_color(f),
-                                  .width = gp_front_width(f)};
-    int failed = gp_front_answer(f, format, &a, err);
+                                  .color = gp_app_color(f),
+                                  .width = gp_app_width(f)};
+    int failed = gp_app_answer(f, format, &a, err);
     gp_buf_release(&typed);
     return failed;
 }
 
-static int run(struct gp_front *f, const struct opts *o, struct gp_err *err)
+static int run(struct gp_app *f, const struct opts *o, struct gp_err *err)
 {
-    const struct gp_answer_format *format = gp_answer_format(gp_metrics_formats, o->front.common.format);
+    const struct gp_answer_format *format = gp_answer_format(gp_metrics_formats, o->app.common.format);
     const char *input = f->paths[0];
     struct gp_buf title = {0};
     struct gp_metrics m = {0};
     struct gp_ceilings ceilings;
     bool measured = false;
     struct gp_trace t;
-    struct gp_metrics_opts mo = {.per = per_of(o->per),
-                                 .only = o->metric,
-                                 .sort = o->sort,
-                                 .top = gp_answer_rows(format, o->front.top)};
+    struct gp_metrics_opts mo = {
+        .per = per_of(o->per), .only = o->metric, .sort = o->sort, .top = gp_answer_rows(format, o->app.top)};
     if ((o->wide && gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_WIDE, "--wide", err)) ||
         (o->reduce &&
          gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_REDUCE, "--reduce", err)) ||
         (o->ceilings &&
          gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_CEILINGS, "--ceilings", err)))
         return -1;
-    if (gp_front_trace(f, 0, GP_METRICS_NEED, &t, err)) return -1;
-    gp_front_warn_issues(f, &t);
-    gp_front_put_title(f, &title);
-    gp_front_phase(f, "analysing");
+    if (gp_app_trace(f, 0, GP_METRICS_NEED, &t, err)) return -1;
+    gp_app_warn_issues(f, &t);
+    gp_app_put_title(f, &title);
+    gp_app_phase(f, "analysing");
     int failed = t.events[GP_METRIC].n ? gp_metrics_of(&m, &t, &mo, err) : 0;
     failed = failed || check(&t, &m, o, err);
     if (failed) gp_err_context(err, "%s", input);
     if (!failed && o->join) failed = join(f, o->join, &t, &m, err);
     const char *device = t.devices.n ? gp_trace_str(&t, t.devices.at[0].name) : "";
     if (!failed && (format->needs & GP_METRICS_TAKES_CEILINGS))
-        failed = gp_front_ceilings(f, o->ceilings, device, &ceilings, &measured, err);
+        failed = gp_app_ceilings(f, o->ceilings, device, &ceilings, &measured, err);
     gp_trace_release(&t);
     if (!failed)
         failed = write_answer(f, o, format, &m, measured ? &ceilings : NULL, gp_buf_str(&title), err);
@@ -148,11 +146,11 @@ int main(int argc, char **argv)
         .format_name = gp_metrics_format_name,
         .max_operands = 1,
         .stdin_default = true};
-    struct opts o = {.front = {GP_FRONT_DEFAULTS}, .per = "kernel"};
-    struct gp_front f = {0};
+    struct opts o = {.app = {GP_APP_DEFAULTS}, .per = "kernel"};
+    struct gp_app f = {0};
     struct gp_err err = {0};
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
-    int failed = gp_front_open(&f, &tool, &o.front, &err) || run(&f, &o, &err);
-    gp_front_close(&f);
+    int failed = gp_app_open(&f, &tool, &o.app, &err) || run(&f, &o, &err);
+    gp_app_close(&f);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

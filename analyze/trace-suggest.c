@@ -1,17 +1,17 @@
 /* trace-suggest -- a trace in; what to do next, how much it would save, and why to believe it, out. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/front/front.h"
-#include "analyze/front/front_ceilings.h"
-#include "analyze/front/front_counters.h"
-#include "analyze/front/join.h"
+#include "analyze/app/app.h"
+#include "analyze/app/app_ceilings.h"
+#include "analyze/app/app_counters.h"
+#include "analyze/app/app_join.h"
 #include "analyze/suggest/suggest.h"
 #include "render/suggest/roofline_page.h"
 #include "render/suggest/suggest_formats.h"
 #include "render/suggest/suggest_json.h"
 
 struct opts {
-    struct gp_front_opts front;
+    struct gp_app_opts app;
     struct gp_opt_list rules;
     const char *ceilings, *counters, *fail_on, *expect, *roofline;
     int64_t min_saving_ns, step_time_ns;
@@ -55,7 +55,7 @@ static const struct gp_option options[] = {
 struct job {
     const struct opts *opts;
     const struct gp_answer_format *format;
-    struct gp_front front;
+    struct gp_app app;
     struct gp_ceilings ceilings;
     struct gp_suggest suggest;
     struct gp_buf title;
@@ -77,34 +77,34 @@ static int suggest(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     struct gp_trace t, counters = {0};
-    struct gp_front_joined in = {0};
+    struct gp_app_joined in = {0};
     bool measured = false;
-    struct gp_suggest_opts so = {.classes = j->front.classes,
-                                 .step_marker = o->front.step_marker,
+    struct gp_suggest_opts so = {.classes = j->app.classes,
+                                 .step_marker = o->app.step_marker,
                                  .rules = o->rules.at,
                                  .n_rules = o->rules.n,
                                  .min_saving_ns = o->min_saving_ns,
                                  .unprofiled_ns = o->step_time_ns};
-    int failed = gp_front_join(&j->front, GP_SUGGEST_NEED, &t, &in, err);
+    int failed = gp_app_join(&j->app, GP_SUGGEST_NEED, &t, &in, err);
     if (failed) {
-        gp_front_joined_release(&in);
+        gp_app_joined_release(&in);
         return -1;
     }
     if (o->counters) so.counters = &counters;
-    if (o->counters) failed = gp_front_counters(&j->front, o->counters, &counters, err);
+    if (o->counters) failed = gp_app_counters(&j->app, o->counters, &counters, err);
     const char *device = t.devices.n ? gp_trace_str(&t, t.devices.at[0].name) : "";
-    failed = failed || gp_front_ceilings(&j->front, o->ceilings, device, &j->ceilings, &measured, err);
+    failed = failed || gp_app_ceilings(&j->app, o->ceilings, device, &j->ceilings, &measured, err);
     if (measured) so.ceilings = &j->ceilings;
     gp_suggest_init(&j->suggest, &so);
-    gp_front_phase(&j->front, "analysing");
-    failed = failed || gp_front_check_empty(&j->front, t.events[GP_GPU].n, gp_trace_truncated(&t), err) ||
+    gp_app_phase(&j->app, "analysing");
+    failed = failed || gp_app_check_empty(&j->app, t.events[GP_GPU].n, gp_trace_truncated(&t), err) ||
              gp_suggest_run(&j->suggest, &t, err);
-    gp_front_phase(&j->front, NULL);
+    gp_app_phase(&j->app, NULL);
     gp_suggest_set_inputs(&j->suggest, in.inputs.at, in.inputs.n, &in.strings);
     gp_trace_release(&t);
     gp_trace_release(&counters);
-    gp_front_joined_release(&in);
-    gp_front_put_title(&j->front, &j->title);
+    gp_app_joined_release(&in);
+    gp_app_put_title(&j->app, &j->title);
     j->input = gp_buf_str(&j->title);
     return failed;
 }
@@ -115,17 +115,17 @@ static int write_answer(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     struct gp_buf b = {0};
-    gp_cli_put_given(&b, j->front.tool, o,
+    gp_cli_put_given(&b, j->app.tool, o,
                      "rule min-saving step-time step-marker classes ceilings counters three-regimes top");
     struct gp_suggest_answer a = {.s = &j->suggest,
-                                  .top = gp_answer_rows(j->format, o->front.top),
+                                  .top = gp_answer_rows(j->format, o->app.top),
                                   .three_regimes = o->three_regimes,
-                                  .color = gp_front_color(&j->front),
-                                  .width = gp_front_width(&j->front),
-                                  .verbose = o->front.common.verbose,
+                                  .color = gp_app_color(&j->app),
+                                  .width = gp_app_width(&j->app),
+                                  .verbose = o->app.common.verbose,
                                   .input = j->input,
                                   .options = gp_buf_str(&b)};
-    int failed = gp_front_answer(&j->front, j->format, &a, err);
+    int failed = gp_app_answer(&j->app, j->format, &a, err);
     gp_buf_release(&b);
     if (!failed && o->expect) {
         gp_suggest_expect_write(&b, &j->suggest);
@@ -142,7 +142,7 @@ static int list_rules(const struct opts *o, struct gp_err *err)
 {
     struct gp_buf b = {0};
     gp_suggest_rules_write(&b);
-    return gp_answer_file(o->front.common.output, &b, err);
+    return gp_answer_file(o->app.common.output, &b, err);
 }
 
 static enum gp_priority priority_of(const char *name)
@@ -157,11 +157,11 @@ static int run(struct job *j, const struct gp_tool *tool, int *status, struct gp
     const struct opts *o = j->opts;
     const struct gp_suggest *s = &j->suggest;
     if (o->list_rules) return list_rules(o, err);
-    j->format = gp_answer_format(gp_suggest_formats, o->front.common.format);
-    if (check_rules(o, err) || gp_front_open(&j->front, tool, &o->front, err) || suggest(j, err)) return -1;
+    j->format = gp_answer_format(gp_suggest_formats, o->app.common.format);
+    if (check_rules(o, err) || gp_app_open(&j->app, tool, &o->app, err) || suggest(j, err)) return -1;
     size_t inputs;
     const struct gp_input_quality *in = gp_suggest_inputs(s, &inputs);
-    gp_front_warn_inputs(&j->front, &s->strings, in, inputs);
+    gp_app_warn_inputs(&j->app, &s->strings, in, inputs);
     if (write_answer(j, err)) return -1;
     if (o->fail_on && s->suggestions.n && s->suggestions.at[0].priority >= priority_of(o->fail_on))
         *status = GP_EXIT_FINDING;
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
         .max_operands = -1,
         .stdin_default = true,
     };
-    struct opts o = {.front = {GP_FRONT_DEFAULTS}};
+    struct opts o = {.app = {GP_APP_DEFAULTS}};
     struct gp_err err = {0};
     struct job j = {.opts = &o};
     int status = GP_EXIT_OK, failed = 0;
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
     else failed = run(&j, &tool, &status, &err);
     gp_suggest_release(&j.suggest);
     gp_buf_release(&j.title);
-    gp_front_close(&j.front);
+    gp_app_close(&j.app);
     GP_VEC_FREE(&o.rules);
     return gp_cli_end(&tool, failed, &err, status);
 }

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "collect/gate.h"
+#include "collect/wire/gate.h"
 
 struct gp_control {
     struct gp_gate_opts gate;  /* what is sent to the processes; open changes with time */

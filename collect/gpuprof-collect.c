@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "analyze/live/meter.h"
 #include "collect/launcher/collect.h"
 #include "collect/launcher/environment.h"
 #include "collect/launcher/metrics_options.h"
@@ -106,6 +107,16 @@ static int set_up(struct gp_collect *c, struct gp_err *err)
     return failed;
 }
 
+static void add_to_meter(void *ctx, uint32_t producer, int32_t rank, const struct gp_trace *t)
+{
+    gp_meter_add(ctx, producer, rank, t);
+}
+
+static void write_meter(void *ctx, uint64_t lost, struct gp_buf *to)
+{
+    gp_meter_write(ctx, lost, to);
+}
+
 static void report(const struct gp_about *about)
 {
     struct gp_buf b = {0};
@@ -161,7 +172,10 @@ int main(int argc, char **argv)
         gp_cli_error(&tool, &err);
         return GP_LAUNCH_FAILED;
     }
+    struct gp_meter *meter = opts.metrics_file ? gp_meter_new() : NULL;
+    if (meter) c.sums = (struct gp_collect_sums){add_to_meter, write_meter, meter};
     int failed = opts.hub ? gp_collect_serve(&c, &about, &err) : gp_collect_run(&c, &about, &err);
+    gp_meter_free(meter);
     if (about.ended) report(&about);
     if (!failed) return c.launch.status;
     gp_cli_error(&tool, &err);

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "collect/session.h"
-#include "collect/wire.h"
+#include "collect/wire/wire.h"
 
 struct gp_hub;
 

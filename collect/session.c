@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "collect/cut/cuts.h"
-#include "collect/notes.h"
-#include "collect/ranges.h"
-#include "collect/records.h"
-#include "collect/salvage.h"
-#include "collect/shared.h"
+#include "collect/cuts.h"
+#include "collect/records/notes.h"
+#include "collect/records/ranges.h"
+#include "collect/records/records.h"
+#include "collect/records/salvage.h"
+#include "collect/wire/shared.h"
 #include "formats/gpt/gpt_write.h"
 
 enum {

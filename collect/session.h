@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "collect/wire.h"
-#include "formats/trace.h"
+#include "collect/wire/wire.h"
+#include "formats/model/trace.h"
 
 struct gp_session;
 
@@ -25,6 +25,13 @@ struct gp_session;
 typedef void gp_session_block(void *ctx, const void *block, size_t n);
 /* Looks at the new events of a process, which are in T and about to become blocks. */
 typedef void gp_session_events(void *ctx, uint32_t producer, int32_t rank, const struct gp_trace *t);
+
+/* Who gets what is recorded. Either function may be NULL. */
+struct gp_block_sink {
+    gp_session_block *on_block;
+    gp_session_events *on_events;
+    void *ctx;
+};
 
 struct gp_session_opts {
     uint32_t producer;     /* of its blocks */

@@ -5,8 +5,8 @@
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 #include "formats/foreign.h"
-#include "formats/metric.h"
-#include "formats/samples.h"
+#include "formats/model/metric.h"
+#include "formats/model/samples.h"
 
 enum { HEAD = 4096 };
 

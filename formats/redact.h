@@ -12,7 +12,7 @@
 #define GP_FORMATS_REDACT_H
 
 #include "formats/base/buf.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* Append what stands for the name in the N bytes at S; a number at its end stays, since it counts steps or layers. Nothing
  * for an empty name; what a library has named stays. */

@@ -2,15 +2,15 @@
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
-#include "analyze/front/front.h"
-#include "analyze/front/join.h"
+#include "analyze/app/app.h"
+#include "analyze/app/app_join.h"
 #include "analyze/names/names.h"
 #include "analyze/view/repair.h"
 #include "formats/redact.h"
 #include "formats/writer.h"
 
 struct opts {
-    struct gp_front_opts front;
+    struct gp_app_opts app;
     const char *compress;
     bool redact;
 };
@@ -41,7 +41,7 @@ static void describe(const struct gp_tool *tool, const struct gp_trace *t, bool 
 
 static int check_output(const struct gp_writer *w, const struct opts *o, struct gp_err *err)
 {
-    const char *output = o->front.common.output, *why = NULL;
+    const char *output = o->app.common.output, *why = NULL;
     bool binary = w->binary || strcmp(o->compress, "none") != 0;
     if (!gp_writer_accepts(w, o->compress)) why = "this format cannot be compressed that way";
     else if (binary && (!output || !strcmp(output, "-")) && isatty(STDOUT_FILENO))
@@ -50,24 +50,24 @@ static int check_output(const struct gp_writer *w, const struct opts *o, struct 
 }
 
 /* Impossible times are reported as the other tools do, and not stored with the trace: whoever reads it counts them. */
-static int judge(struct gp_front *f, struct gp_trace *t, struct gp_err *err)
+static int judge(struct gp_app *f, struct gp_trace *t, struct gp_err *err)
 {
     struct gp_issue as_read[GP_ISSUE_COUNT];
     memcpy(as_read, t->issues, sizeof as_read);
     gp_repair(t, GP_REPAIR_NONE);
     gp_events_drop(&t->events[GP_GPU], GP_COL_PLACE);
     int failed = f->opts->common.strict ? gp_trace_refuse_damage(t, err) : 0;
-    if (!failed) gp_front_warn_issues(f, t);
+    if (!failed) gp_app_warn_issues(f, t);
     memcpy(t->issues, as_read, sizeof as_read);
     return failed ? gp_err_context(err, "%s", t->input.path) : 0;
 }
 
 /* The same of several inputs, each of which was judged when it was read. */
-static int judge_inputs(struct gp_front *f, const struct gp_front_joined *in, struct gp_trace *t,
+static int judge_inputs(struct gp_app *f, const struct gp_app_joined *in, struct gp_trace *t,
                         struct gp_err *err)
 {
     gp_events_drop(&t->events[GP_GPU], GP_COL_PLACE);
-    gp_front_warn_inputs(f, &in->strings, in->inputs.at, in->inputs.n);
+    gp_app_warn_inputs(f, &in->strings, in->inputs.at, in->inputs.n);
     for (size_t i = 0; i < in->inputs.n && f->opts->common.strict; i++) {
         struct gp_trace as_judged = {0};
         memcpy(as_judged.issues, in->inputs.at[i].issues, sizeof as_judged.issues);
@@ -77,26 +77,26 @@ static int judge_inputs(struct gp_front *f, const struct gp_front_joined *in, st
     return 0;
 }
 
-static int convert(struct gp_front *f, const struct opts *o, const struct gp_writer *w, struct gp_err *err)
+static int convert(struct gp_app *f, const struct opts *o, const struct gp_writer *w, struct gp_err *err)
 {
     struct gp_trace t;
     struct gp_write_opts wo = {
         .compression = o->compress, .plain_name = gp_name_demangle, .threads = f->threads.each};
     /* only our own format has samples; others show what they are worth */
     uint32_t samples = strcmp(w->name, "gpuprof") != 0 ? GP_NEED_RAW_SAMPLES : 0;
-    struct gp_front_joined in = {0};
-    if (gp_front_join(f, (GP_NEED_ALL & ~samples) | GP_NEED_PLACES, &t, &in, err)) {
-        gp_front_joined_release(&in);
+    struct gp_app_joined in = {0};
+    if (gp_app_join(f, (GP_NEED_ALL & ~samples) | GP_NEED_PLACES, &t, &in, err)) {
+        gp_app_joined_release(&in);
         return -1;
     }
-    if (o->front.common.verbose) describe(f->tool, &t, f->n > 1);
+    if (o->app.common.verbose) describe(f->tool, &t, f->n > 1);
     int failed = f->n == 1 ? judge(f, &t, err) : judge_inputs(f, &in, &t, err);
-    gp_front_joined_release(&in);
+    gp_app_joined_release(&in);
     if (o->redact) gp_redact_trace(&t);
-    struct gp_output *out = failed ? NULL : gp_output_open(o->front.common.output, err);
-    if (out) gp_front_phase(f, "writing");
+    struct gp_output *out = failed ? NULL : gp_output_open(o->app.common.output, err);
+    if (out) gp_app_phase(f, "writing");
     if (out) w->write(&t, &wo, out);
-    gp_front_phase(f, NULL);
+    gp_app_phase(f, NULL);
     failed = !out || gp_output_close(out, true, err);
     gp_trace_release(&t);
     return failed;
@@ -118,11 +118,11 @@ int main(int argc, char **argv)
     };
     struct opts o = {.compress = "none"};
     struct gp_err err = {0};
-    struct gp_front f = {0};
+    struct gp_app f = {0};
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
-    const struct gp_writer *w = gp_writer_find(o.front.common.format);
+    const struct gp_writer *w = gp_writer_find(o.app.common.format);
     int failed =
-        check_output(w, &o, &err) || gp_front_open(&f, &tool, &o.front, &err) || convert(&f, &o, w, &err);
-    gp_front_close(&f);
+        check_output(w, &o, &err) || gp_app_open(&f, &tool, &o.app, &err) || convert(&f, &o, w, &err);
+    gp_app_close(&f);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

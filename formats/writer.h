@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include "formats/base/buf.h"
 #include "formats/base/output.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 struct gp_write_opts {
     const char *compression; /* one of the writer's `compression` */

@@ -1,8 +1,8 @@
 /* trace2flame -- any GPU trace, or folded stacks, in; a flame graph out. */
 #include <string.h>
-#include "analyze/front/folded.h"
-#include "analyze/front/front.h"
-#include "analyze/front/join.h"
+#include "analyze/app/folded.h"
+#include "analyze/app/app.h"
+#include "analyze/app/app_join.h"
 #include "analyze/stacks/stacks.h"
 #include "formats/base/input.h"
 #include "formats/folded_read.h"
@@ -11,7 +11,7 @@
 enum { SNIFF = 4096, MOST_FRAMES = 1000000, MIN_WIDTH = 320, MAX_WIDTH = 32768 };
 
 struct opts {
-    struct gp_front_opts front;
+    struct gp_app_opts app;
     const char *weight, *title; /* NULL: not given */
     struct gp_stacks_opts s;    /* what of it has options of its own */
     uint64_t max_depth, max_frames, width;
@@ -53,7 +53,7 @@ static const struct gp_option options[] = {
 struct job {
     const struct opts *opts;
     const struct gp_answer_format *format;
-    struct gp_front front;
+    struct gp_app app;
     struct gp_stacks *stacks[GP_FLAME_WEIGHTS];
     struct gp_flame flames[GP_FLAME_WEIGHTS];
     struct gp_flame_answer answer;
@@ -75,9 +75,9 @@ static int open_stacks(struct job *j, struct gp_err *err)
         so.invert = so.invert && !(needs & GP_FLAME_TURNS);
         so.extra = needs & GP_FLAME_EXTRA && weights[i] == GP_WEIGHT_GPU;
         so.places = needs & GP_FLAME_PLACES;
-        so.classes = j->front.classes;
-        so.steps = needs & GP_FLAME_STEPS && !o->front.whole;
-        so.step_marker = o->front.step_marker;
+        so.classes = j->app.classes;
+        so.steps = needs & GP_FLAME_STEPS && !o->app.whole;
+        so.step_marker = o->app.step_marker;
         j->stacks[i] = gp_stacks_new(&so, err);
         if (!j->stacks[i]) return -1;
     }
@@ -87,13 +87,13 @@ static int open_stacks(struct job *j, struct gp_err *err)
 static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
 {
     struct gp_trace t;
-    if (gp_front_trace_input(&j->front, in, GP_STACKS_NEED, &t, err)) return -1;
-    j->answer.damaged |= gp_front_warn_issues(&j->front, &t);
-    int failed = gp_front_check_usable(&t, err);
+    if (gp_app_trace_input(&j->app, in, GP_STACKS_NEED, &t, err)) return -1;
+    j->answer.damaged |= gp_app_warn_issues(&j->app, &t);
+    int failed = gp_app_check_usable(&t, err);
     bool host = j->opts->weight && !strcmp(j->opts->weight, "cpu");
-    if (!failed && !host) gp_front_warn_empty(&j->front, &t, "; --weight cpu draws the time of the host");
-    if (!failed) gp_front_phase(&j->front, "analysing");
-    if (!failed) failed = gp_stacks_add_trace_to(j->stacks, j->answer.n, &t, j->front.n > 1, err);
+    if (!failed && !host) gp_app_warn_empty(&j->app, &t, "; --weight cpu draws the time of the host");
+    if (!failed) gp_app_phase(&j->app, "analysing");
+    if (!failed) failed = gp_stacks_add_trace_to(j->stacks, j->answer.n, &t, j->app.n > 1, err);
     j->answer.traces = true;
     failed = failed || gp_flame_untimed(&j->answer, j->format, &t, err);
     gp_trace_release(&t);
@@ -108,14 +108,14 @@ static void on_stack(void *ctx, const char *stack, size_t n, int64_t weight)
 static int add_folded(struct job *j, struct gp_input *in, struct gp_err *err)
 {
     j->answer.folded = true;
-    return gp_front_folded(&j->front, in, on_stack, j->stacks[0], &j->answer.damaged, err);
+    return gp_app_folded(&j->app, in, on_stack, j->stacks[0], &j->answer.damaged, err);
 }
 
 /* Inputs are read one by one: their stacks meet in one tree. */
 static int read_input(void *ctx, size_t i, struct gp_err *err)
 {
     struct job *j = ctx;
-    struct gp_input *in = gp_input_open(j->front.paths[i], j->front.threads.each, err);
+    struct gp_input *in = gp_input_open(j->app.paths[i], j->app.threads.each, err);
     size_t n;
     if (!in) return -1;
     const uint8_t *head = gp_input_peek(in, SNIFF, &n);
@@ -137,18 +137,18 @@ static int write_answer(struct job *j, struct gp_err *err)
         j->stacks[i] = NULL;
     }
     gp_flame_put_stats(&stats, &j->flames[0]);
-    if (o->s.filter && j->flames[0].tree.nodes.n < 2 && j->flames[0].stats.filtered && !o->front.common.quiet)
-        gp_cli_warn(j->front.tool, "--filter: no frame matches '%s', so the picture is empty", o->s.filter);
-    if (o->front.common.verbose) gp_cli_say(j->front.tool, gp_buf_str(&stats));
+    if (o->s.filter && j->flames[0].tree.nodes.n < 2 && j->flames[0].stats.filtered && !o->app.common.quiet)
+        gp_cli_warn(j->app.tool, "--filter: no frame matches '%s', so the picture is empty", o->s.filter);
+    if (o->app.common.verbose) gp_cli_say(j->app.tool, gp_buf_str(&stats));
     gp_buf_release(&stats);
-    gp_front_put_title(&j->front, &inputs);
+    gp_app_put_title(&j->app, &inputs);
     a->flames = j->flames;
     a->title = o->title;
     a->inputs = gp_buf_str(&inputs);
     a->invert = o->s.invert;
     a->width = o->width;
     a->max_frames = o->max_frames;
-    int failed = gp_front_answer(&j->front, j->format, a, err);
+    int failed = gp_app_answer(&j->app, j->format, a, err);
     for (size_t i = 0; i < a->n; i++) gp_flame_release(&j->flames[i]);
     gp_buf_release(&inputs);
     return failed;
@@ -168,9 +168,9 @@ static int check_opts(const struct job *j, struct gp_err *err)
 static int run(struct job *j, const struct gp_tool *tool, struct gp_err *err)
 {
     struct gp_read_all all = {.workers = 1, .read = read_input, .ctx = j};
-    j->format = gp_answer_format(gp_flame_formats, j->opts->front.common.format);
-    if (check_opts(j, err) || gp_front_open(&j->front, tool, &j->opts->front, err) || open_stacks(j, err) ||
-        gp_front_read_all(&j->front, &all, err))
+    j->format = gp_answer_format(gp_flame_formats, j->opts->app.common.format);
+    if (check_opts(j, err) || gp_app_open(&j->app, tool, &j->opts->app, err) || open_stacks(j, err) ||
+        gp_app_read_all(&j->app, &all, err))
         return -1;
     return write_answer(j, err);
 }
@@ -189,12 +189,12 @@ int main(int argc, char **argv)
         .max_operands = -1,
         .stdin_default = true,
     };
-    struct opts o = {.front = {GP_FRONT_DEFAULTS}, .max_frames = GP_ROWS_UNSET};
+    struct opts o = {.app = {GP_APP_DEFAULTS}, .max_frames = GP_ROWS_UNSET};
     struct job j = {.opts = &o};
     struct gp_err err = {0};
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
     int failed = run(&j, &tool, &err);
     for (size_t i = 0; i < GP_FLAME_WEIGHTS; i++) gp_stacks_free(j.stacks[i]);
-    gp_front_close(&j.front);
+    gp_app_close(&j.app);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

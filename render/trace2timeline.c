@@ -1,9 +1,9 @@
 /* trace2timeline -- any GPU trace in; a timeline to look at out. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/front/front.h"
-#include "analyze/front/front_memory.h"
-#include "analyze/front/join.h"
+#include "analyze/app/app.h"
+#include "analyze/app/app_memory.h"
+#include "analyze/app/app_join.h"
 #include "analyze/hta/hta.h"
 #include "analyze/lanes/lanes.h"
 #include "render/timeline/timeline_formats.h"
@@ -11,7 +11,7 @@
 enum { MIN_WIDTH = 480, MAX_WIDTH = 32768 };
 
 struct opts {
-    struct gp_front_opts front;
+    struct gp_app_opts app;
     const char *range, *steps, *detail, *title;
     uint64_t max_size, width;
     bool no_args;
@@ -41,7 +41,7 @@ static const struct gp_option options[] = {
 struct job {
     const struct opts *opts;
     const struct gp_answer_format *format;
-    struct gp_front front;
+    struct gp_app app;
     struct gp_trace t;
     struct gp_view v;
     struct gp_hta h;
@@ -56,14 +56,14 @@ static int read_input(struct job *j, struct gp_err *err)
     unsigned needs = j->format->needs;
     uint32_t extra = needs & GP_TIMELINE_ARGS && !j->opts->no_args ? GP_NEED_EXTRA : 0;
     uint32_t need = needs & GP_TIMELINE_ALL ? GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES : GP_LANES_NEED | extra;
-    struct gp_front_joined in = {0};
-    j->front.read = gp_front_trace_or_snapshot;
-    int failed = gp_front_join(&j->front, need, &j->t, &in, err);
-    if (!failed && j->front.n == 1) gp_front_warn_issues(&j->front, &j->t);
-    else if (!failed) gp_front_warn_inputs(&j->front, &in.strings, in.inputs.at, in.inputs.n);
-    gp_front_joined_release(&in);
+    struct gp_app_joined in = {0};
+    j->app.read = gp_app_trace_or_snapshot;
+    int failed = gp_app_join(&j->app, need, &j->t, &in, err);
+    if (!failed && j->app.n == 1) gp_app_warn_issues(&j->app, &j->t);
+    else if (!failed) gp_app_warn_inputs(&j->app, &in.strings, in.inputs.at, in.inputs.n);
+    gp_app_joined_release(&in);
     if (failed) return -1;
-    if (!gp_front_check_usable(&j->t, err)) return 0;
+    if (!gp_app_check_usable(&j->t, err)) return 0;
     gp_trace_release(&j->t);
     return -1;
 }
@@ -78,8 +78,8 @@ static int find_windows(struct job *j, struct gp_err *err)
     if (o->range && (gp_timeline_range(view, "range", o->range, strlen(o->range), origin, err) ||
                      gp_timeline_check_range(view, o->range, &j->t, err)))
         return -1;
-    gp_front_warn_marker(&j->front, j->h.steps.n);
-    bool part = !o->range && !o->steps && !o->front.whole;
+    gp_app_warn_marker(&j->app, j->h.steps.n);
+    bool part = !o->range && !o->steps && !o->app.whole;
     if (part && (j->t.events[GP_GPU].n ? !gp_timeline_all_steps(&j->answer.open, &j->h)
                                        : !gp_timeline_named_steps(&j->answer.open, &j->t)))
         gp_timeline_all_events(&j->answer.open, &j->t);
@@ -92,12 +92,12 @@ static void warn_left_out(const struct job *j)
 {
     const struct gp_timeline_answer *a = &j->answer;
     if (a->overview)
-        gp_cli_warn(j->front.tool,
+        gp_cli_warn(j->app.tool,
                     "%s: %zu of %zu events are in the page, the others only in its overview: see --max-size "
                     "and --detail",
                     a->input, a->shown, j->l.n);
     else if (a->args_left_out)
-        gp_cli_warn(j->front.tool, "%s: recorded args do not fit and are omitted: see --max-size", a->input);
+        gp_cli_warn(j->app.tool, "%s: recorded args do not fit and are omitted: see --max-size", a->input);
 }
 
 static int write_answer(struct job *j, struct gp_err *err)
@@ -109,23 +109,23 @@ static int write_answer(struct job *j, struct gp_err *err)
     a->v = &j->v;
     a->l = &j->l;
     a->windows = &j->windows;
-    gp_front_put_title(&j->front, &j->input);
+    gp_app_put_title(&j->app, &j->input);
     a->input = gp_buf_str(&j->input);
     a->title = o->title;
     a->max_bytes = o->max_size;
     a->args = !o->no_args;
-    a->threads = j->front.threads.each;
+    a->threads = j->app.threads.each;
     a->width = (int)o->width;
     gp_timeline_put_activity(&facts, a);
     gp_timeline_put_stats(&line, &j->l);
-    if (o->front.common.verbose) gp_cli_say(j->front.tool, gp_buf_str(&line));
-    int failed = gp_front_answer(&j->front, j->format, a, err);
-    if (!failed && !j->l.n && o->range && !o->front.common.quiet)
-        gp_cli_warn(j->front.tool, "--range: %s: nothing was recorded there", o->range);
-    if (!failed) gp_front_warn_empty(&j->front, &j->t, NULL);
-    if (!failed && !o->front.common.quiet) {
+    if (o->app.common.verbose) gp_cli_say(j->app.tool, gp_buf_str(&line));
+    int failed = gp_app_answer(&j->app, j->format, a, err);
+    if (!failed && !j->l.n && o->range && !o->app.common.quiet)
+        gp_cli_warn(j->app.tool, "--range: %s: nothing was recorded there", o->range);
+    if (!failed) gp_app_warn_empty(&j->app, &j->t, NULL);
+    if (!failed && !o->app.common.quiet) {
         warn_left_out(j);
-        gp_cli_warn(j->front.tool, "%s: %s", a->input, gp_buf_str(&facts));
+        gp_cli_warn(j->app.tool, "%s: %s", a->input, gp_buf_str(&facts));
     }
     gp_buf_release(&line);
     gp_buf_release(&j->input);
@@ -135,16 +135,16 @@ static int write_answer(struct job *j, struct gp_err *err)
 
 static int draw(struct job *j, struct gp_err *err)
 {
-    struct gp_hta_opts o = {.step_marker = j->opts->front.step_marker,
-                            .classes = j->front.classes,
+    struct gp_hta_opts o = {.step_marker = j->opts->app.step_marker,
+                            .classes = j->app.classes,
                             .per_step = true,
-                            .threads = j->front.threads.each};
+                            .threads = j->app.threads.each};
     if (read_input(j, err)) return -1;
-    gp_front_phase(&j->front, "analysing");
+    gp_app_phase(&j->app, "analysing");
     gp_hta_init(&j->h, &o);
     int failed = gp_hta_add_viewed(&j->h, &j->t, &j->v, err);
     if (!failed) gp_hta_finish(&j->h);
-    gp_front_phase(&j->front, NULL);
+    gp_app_phase(&j->app, NULL);
     if (!failed) failed = find_windows(j, err) || write_answer(j, err);
     gp_lanes_release(&j->l);
     GP_VEC_FREE(&j->windows);
@@ -177,13 +177,12 @@ int main(int argc, char **argv)
         .max_operands = -1,
         .stdin_default = true,
     };
-    struct opts o = {
-        .front = {GP_FRONT_DEFAULTS}, .max_size = (uint64_t)64 << 20, .detail = "steps:20,gaps:200"};
+    struct opts o = {.app = {GP_APP_DEFAULTS}, .max_size = (uint64_t)64 << 20, .detail = "steps:20,gaps:200"};
     struct job j = {.opts = &o};
     struct gp_err err = {0};
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
-    j.format = gp_answer_format(gp_timeline_formats, o.front.common.format);
-    int failed = check_opts(&o, &err) || gp_front_open(&j.front, &tool, &o.front, &err) || draw(&j, &err);
-    gp_front_close(&j.front);
+    j.format = gp_answer_format(gp_timeline_formats, o.app.common.format);
+    int failed = check_opts(&o, &err) || gp_app_open(&j.app, &tool, &o.app, &err) || draw(&j, &err);
+    gp_app_close(&j.app);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

@@ -27,7 +27,7 @@
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
 #include "formats/compile_log/compile_log.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* ---- time ---- */
 

@@ -16,7 +16,7 @@
 #include "analyze/result/field.h"
 #include "formats/base/err.h"
 #include "formats/ceilings_read.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 struct gp_ceiling {
     double per_s;    /* bytes or operations; 0: not known */

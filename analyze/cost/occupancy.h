@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 struct gp_occupancy {
     bool known;           /* achieved */

@@ -30,7 +30,7 @@
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* A zeroed struct is the default. */
 struct gp_profile_opts {

@@ -7,7 +7,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 #include "analyze/result/keep.h"
 
 #define AT(member) offsetof(struct gp_sampled, member)

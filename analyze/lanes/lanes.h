@@ -24,7 +24,7 @@
 #include "analyze/view/view.h"
 #include "formats/base/buf.h"
 #include "formats/base/vec.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 enum { GP_LANES_MOST = 255, GP_LANES_SAMPLES = 32768 };
 

@@ -7,7 +7,7 @@
 #include "analyze/names/metric_title.h"
 #include "analyze/lanes/lanes_priv.h"
 #include "formats/base/str.h"
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 
 enum { BUSY_BUCKETS = 1024 };
 

@@ -24,7 +24,7 @@
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 #include "formats/pickle/snapshot.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* What blocks are grouped by. X(enum, word of --by) */
 #define GP_MEMORY_KEYS(X)                                                                                    \

@@ -10,7 +10,7 @@
 #define GP_ANALYZE_MEMORY_TO_TRACE_H
 
 #include "analyze/memory/memory.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* Append to T, which is initialised and not yet finished: for each device of M an event per block that is allocated or freed
  * and per segment that is given back (0 bytes: only what is reserved changes), with the totals after it; the ranges of

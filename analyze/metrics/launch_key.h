@@ -11,7 +11,7 @@
 
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 struct gp_launch_key {
     uint32_t name, grid[3], block[3]; /* NAME: a number of the caller's, the same for the same name */

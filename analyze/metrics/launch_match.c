@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 #include "analyze/metrics/launch_key.h"
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 
 /* Launches of the timing trace for which one group stands, of one rank. */
 struct run {

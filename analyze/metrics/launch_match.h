@@ -16,7 +16,7 @@
 #define GP_ANALYZE_METRICS_LAUNCH_MATCH_H
 
 #include "formats/base/vec.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* Measured launches of one kernel, grid, block and rank. */
 struct gp_launch_group {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 
 void gp_measured_init(struct gp_measured *m, const struct gp_trace *counters, const struct gp_trace *timing)
 {

@@ -19,8 +19,8 @@
 #include "analyze/result/field.h"
 #include "analyze/view/quality.h"
 #include "formats/base/err.h"
-#include "formats/metric.h"
-#include "formats/trace.h"
+#include "formats/model/metric.h"
+#include "formats/model/trace.h"
 
 /* The tables that are looked at. */
 #define GP_METRICS_NEED (GP_NEED(GP_METRIC) | GP_NEED(GP_GPU))

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/str.h"
-#include "formats/samples.h"
+#include "formats/model/samples.h"
 
 static bool has(const char *name, const char *part)
 {

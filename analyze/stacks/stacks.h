@@ -22,7 +22,7 @@
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* What a stack weighs. X(enum, name on command lines, unit, text for people) */
 #define GP_WEIGHTS(X)                                                                                        \

@@ -9,7 +9,7 @@
 #define GP_ANALYZE_RECORDER_H
 
 #include <stdint.h>
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* From .low_ns to .high_ns per event. */
 struct gp_recorder_cost {

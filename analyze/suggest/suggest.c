@@ -12,7 +12,7 @@
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/suggest_regime_priv.h"
 #include "formats/base/scale.h"
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 #include "formats/base/str.h"
 
 enum {

@@ -27,7 +27,7 @@
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* ---- options ---- */
 

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 #include "analyze/view/host_stack.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* How a GPU event found its host event. */
 enum gp_attributed {

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include "analyze/view/host_stack.h"
 #include "formats/base/map.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 struct gp_backward {
     const struct gp_trace *t; /* borrowed */

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 #define GP_HOST_NONE UINT32_MAX
 

@@ -12,7 +12,7 @@
 
 #include "analyze/result/field.h"
 #include "analyze/view/view.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 struct gp_input_quality {
     gp_sid path, format, compression;

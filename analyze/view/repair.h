@@ -5,7 +5,7 @@
 #ifndef GP_ANALYZE_REPAIR_H
 #define GP_ANALYZE_REPAIR_H
 
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 enum gp_repair {
     GP_REPAIR_CLIP, /* impossible durations end where the next event of the stream begins; wrong times are dropped */

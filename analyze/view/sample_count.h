@@ -9,7 +9,7 @@
 #ifndef GP_ANALYZE_SAMPLE_COUNT_H
 #define GP_ANALYZE_SAMPLE_COUNT_H
 
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 struct gp_sample_count {
     const struct gp_trace *t;

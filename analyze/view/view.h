@@ -18,7 +18,7 @@
 #include "analyze/names/classify.h"
 #include "analyze/view/host_stack.h"
 #include "formats/base/vec.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* The tables that a full analysis of a trace reads through its view. */
 #define GP_VIEW_NEED                                                                                         \

@@ -2,7 +2,7 @@
 
 #include <string.h>
 #include "formats/base/str.h"
-#include "formats/meta_keys.h"
+#include "formats/model/meta_keys.h"
 
 enum { MAX_SETS = 4096, MAX_NAME = 1 << 16 };
 

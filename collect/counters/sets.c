@@ -4,7 +4,7 @@
 #include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/str.h"
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 
 /* Names without anything else have the rollup .sum. %R, %W: device memory read and written, whose names depend on the chip. */
 static const char *const basic[] = {"gpu__time_duration",

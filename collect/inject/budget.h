@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "collect/wire.h"
+#include "collect/wire/wire.h"
 
 /* What recording a thing costs the thread that does it, in ns, where that is not measured in the process: on an H200 with
  * CUPTI 13.0, rounded up (tests/bench/README.md). A launch costs at least so much: steps of real programs lose more than what

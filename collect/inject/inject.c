@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "collect/notes.h"
-#include "collect/rate.h"
-#include "collect/records.h"
+#include "collect/records/notes.h"
+#include "collect/wire/rate.h"
+#include "collect/records/records.h"
 #include "formats/base/buf.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"

@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <time.h>
 #define GPUPROF_TYPES_ONLY
-#include "collect/gate.h"
+#include "collect/wire/gate.h"
 #include "collect/gpuprof.h"
 #include "collect/inject/pool.h"
-#include "collect/ring.h"
-#include "collect/shared.h"
-#include "collect/wire.h"
+#include "collect/wire/ring.h"
+#include "collect/wire/shared.h"
+#include "collect/wire/wire.h"
 
 #define GP_EXPORT __attribute__((visibility("default")))
 

@@ -1,7 +1,7 @@
 /* NVTX injection: one ring of notes per thread, drained by the flush thread. A process that uses NVTX but not
  * CUDA only fills its rings, which is cheap, and stops at the first one that is full. */
 #include "collect/inject/inject.h"
-#include "collect/payload.h"
+#include "collect/wire/payload.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "collect/shared.h"
+#include "collect/wire/shared.h"
 
 struct gp_pool;
 

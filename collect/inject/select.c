@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "collect/filter.h"
+#include "collect/wire/filter.h"
 
 /* Kernels that wait for others, on this device or another: without those they never end. */
 static const char *const waiting[] = {

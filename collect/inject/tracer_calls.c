@@ -1,7 +1,7 @@
 #include "collect/inject/tracer_priv.h"
 
 #include <string.h>
-#include "collect/records.h"
+#include "collect/records/records.h"
 #include "formats/base/str.h"
 
 enum { MAX_CBID = 2048, MAX_GAP = 200 };

@@ -1,7 +1,7 @@
 #include "collect/inject/tracer_priv.h"
 
 #include <stddef.h>
-#include "collect/records.h"
+#include "collect/records/records.h"
 
 /* ---- the offsets in records.h must match the headers ---- */
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "collect/launcher/clock.h"
+#include "formats/base/clock.h"
 #include "collect/launcher/mask.h"
 #include "formats/base/json_write.h"
 #include "formats/gpt/gpt_write.h"

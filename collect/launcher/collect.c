@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "collect/launcher/clock.h"
+#include "formats/base/clock.h"
 #include "collect/launcher/environment.h"
 #include "formats/base/answer.h"
 #include "formats/base/buf.h"
@@ -96,23 +96,50 @@ int gp_collect_open(struct gp_collect *c, struct gp_err *err)
 
 static void to_outputs(void *ctx, const void *data, size_t n)
 {
-    struct gp_collect *c = ctx;
-    gp_outputs_put(&c->outs, data, n);
+    gp_outputs_put(ctx, data, n);
+}
+
+static void to_recorder(void *ctx, const void *data, size_t n)
+{
+    gp_recorder_put(ctx, data, n, gp_clock_ns(CLOCK_MONOTONIC));
+}
+
+static void to_live(void *ctx, const void *data, size_t n)
+{
+    gp_live_put(ctx, data, n, gp_clock_ns(CLOCK_MONOTONIC));
+}
+
+static void to_feed(void *ctx, const void *data, size_t n)
+{
+    gp_feed_put(ctx, data, n);
+}
+
+static void add_sink(struct gp_collect *c, struct gp_block_sink sink)
+{
+    c->sinks[c->nsinks++] = sink;
+}
+
+static void add_sinks(struct gp_collect *c)
+{
+    if (c->live) add_sink(c, (struct gp_block_sink){.on_block = to_live, .ctx = c->live});
+    if (c->feed) add_sink(c, (struct gp_block_sink){.on_block = to_feed, .ctx = c->feed});
+    if (c->recorder) add_sink(c, (struct gp_block_sink){.on_block = to_recorder, .ctx = c->recorder});
+    else add_sink(c, (struct gp_block_sink){.on_block = to_outputs, .ctx = &c->outs});
+    if (c->sums.add) add_sink(c, (struct gp_block_sink){.on_events = c->sums.add, .ctx = c->sums.ctx});
 }
 
 static void on_block(void *ctx, const void *data, size_t n)
 {
-    struct gp_collect *c = ctx;
-    if (c->live) gp_live_put(c->live, data, n, gp_clock_ns(CLOCK_MONOTONIC));
-    gp_feed_put(c->feed, data, n);
-    if (c->recorder) gp_recorder_put(c->recorder, data, n, gp_clock_ns(CLOCK_MONOTONIC));
-    else gp_outputs_put(&c->outs, data, n);
+    const struct gp_collect *c = ctx;
+    for (size_t i = 0; i < c->nsinks; i++)
+        if (c->sinks[i].on_block) c->sinks[i].on_block(c->sinks[i].ctx, data, n);
 }
 
 static void on_events(void *ctx, uint32_t producer, int32_t rank, const struct gp_trace *t)
 {
-    struct gp_collect *c = ctx;
-    gp_meter_add(c->meter, producer, rank, t);
+    const struct gp_collect *c = ctx;
+    for (size_t i = 0; i < c->nsinks; i++)
+        if (c->sinks[i].on_events) c->sinks[i].on_events(c->sinks[i].ctx, producer, rank, t);
 }
 
 static bool is_full(void *ctx)
@@ -162,7 +189,7 @@ static void write_metrics(struct gp_collect *c)
     struct gp_buf text = {0};
     struct gp_err err = {0};
     struct gp_wire_stats stats = gp_hub_totals(c->hub).stats;
-    gp_meter_write(c->meter, stats.dropped + stats.bad_time, &text);
+    c->sums.write(c->sums.ctx, stats.dropped + stats.bad_time, &text);
     int failed = gp_answer_file(c->opts->metrics_file, &text, &err);
     gp_buf_release(&text);
     c->metrics_due_ns = failed ? INT64_MAX : gp_clock_ns(CLOCK_MONOTONIC) + METRICS_NS;
@@ -175,7 +202,7 @@ static void write_metrics(struct gp_collect *c)
 
 static void maybe_write_metrics(struct gp_collect *c)
 {
-    if (c->meter && gp_clock_ns(CLOCK_MONOTONIC) >= c->metrics_due_ns) write_metrics(c);
+    if (c->sums.add && gp_clock_ns(CLOCK_MONOTONIC) >= c->metrics_due_ns) write_metrics(c);
 }
 
 static void sooner(int64_t *due_ns, int64_t other_ns)
@@ -277,10 +304,8 @@ static void serve(struct gp_collect *c)
 
 static struct gp_hub *new_hub(struct gp_collect *c)
 {
-    if (c->opts->metrics_file) {
-        c->meter = gp_meter_new();
-        c->metrics_due_ns = gp_clock_ns(CLOCK_MONOTONIC) + METRICS_NS;
-    }
+    if (c->sums.add) c->metrics_due_ns = gp_clock_ns(CLOCK_MONOTONIC) + METRICS_NS;
+    add_sinks(c);
     struct gp_hub_opts h = {.welcome = {.api = c->plan.api,
                                         .buffer_bytes = (uint32_t)c->opts->buffer_bytes,
                                         .flush_ns = c->opts->flush_ns,
@@ -294,7 +319,7 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                             .kernel = c->plan.filter.kernel,
                             .redact = c->opts->redact,
                             .on_block = on_block,
-                            .on_events = c->meter ? on_events : NULL,
+                            .on_events = c->sums.add ? on_events : NULL,
                             .on_joined = on_joined,
                             .is_full = is_full,
                             .ctx = c};
@@ -379,7 +404,7 @@ static void finish(struct gp_collect *c, struct gp_about *about)
                                .ended = c->launch.ended,
                                .reader_left = c->reader_left};
     gp_hub_stop(c->hub);
-    if (c->meter && c->metrics_due_ns != INT64_MAX) write_metrics(c);
+    if (c->sums.add && c->metrics_due_ns != INT64_MAX) write_metrics(c);
     gp_host_end(c->host);
     end_counters(c, about);
     gp_feed_end(c->feed);
@@ -397,8 +422,8 @@ static void finish(struct gp_collect *c, struct gp_about *about)
 int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *err)
 {
     struct gp_err write_err = {0};
+    if (c->opts->last_ns) c->recorder = gp_recorder_new(c->opts->last_ns, KEPT_BYTES, to_outputs, &c->outs);
     c->hub = new_hub(c);
-    if (c->opts->last_ns) c->recorder = gp_recorder_new(c->opts->last_ns, KEPT_BYTES, to_outputs, c);
     if (!c->plan.pattern) gp_about_begin(c->outs.list.at[0], c->opts, c->args, c->nargs);
     c->began_ns = gp_clock_ns(CLOCK_MONOTONIC);
     int failed = start(c, err);
@@ -410,7 +435,6 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     gp_hub_free(c->hub);
     gp_feed_free(c->feed);
     gp_recorder_free(c->recorder);
-    gp_meter_free(c->meter);
     gp_live_close(c->live);
     bool empty = !about->totals.processes && !about->samples.samples.whole &&
                  !about->samples.samples.partial && !about->counter_samples;
@@ -446,9 +470,8 @@ int gp_collect_serve(struct gp_collect *c, struct gp_about *about, struct gp_err
     while (!c->launch.ended || gp_hub_totals(c->hub).live) turn(c, &fds, &cap, 0);
     free(fds);
     gp_hub_stop(c->hub);
-    if (c->meter && c->metrics_due_ns != INT64_MAX) write_metrics(c);
+    if (c->sums.add && c->metrics_due_ns != INT64_MAX) write_metrics(c);
     gp_hub_free(c->hub);
-    gp_meter_free(c->meter);
     struct gp_err ignored = {0};
     int closed = gp_outputs_close(&c->outs, true, &ignored); /* there are none */
     return closed;

@@ -1,5 +1,5 @@
-/* collect.h -- one run: starts the command, serves its processes until it has ended, and closes the trace. Has the signal
- * handlers of launch.h, so it is not part of a library. Prints nothing.
+/* collect.h -- one run: starts the command, serves its processes until it has ended, and closes the trace. One at
+ * a time, because of the signal handlers of launch.h. Prints nothing.
  *
  *     struct gp_collect c = {.opts = &opts, .plan = plan, .args = args, .nargs = n, .say = print_message};
  *     if (gp_collect_open(&c, &err)) ...
@@ -13,16 +13,25 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "collect/launcher/about.h"
-#include "collect/digest/feed.h"
+#include "collect/launcher/feed.h"
 #include "collect/hub.h"
 #include "collect/launcher/host.h"
 #include "collect/launcher/launch.h"
-#include "collect/live/live.h"
+#include "collect/launcher/live.h"
 #include "collect/output.h"
 #include "collect/launcher/collect_plan.h"
-#include "collect/metrics/meter.h"
 #include "collect/pm/pm_process.h"
 #include "collect/recorder.h"
+
+/* Sums of the recording for --metrics-file, which the caller makes. */
+struct gp_collect_sums {
+    gp_session_events *add; /* NULL: none are wanted */
+    /* Append the sums so far as text; LOST: events known to be lost. */
+    void (*write)(void *ctx, uint64_t lost, struct gp_buf *to);
+    void *ctx;
+};
+
+enum { GP_COLLECT_SINKS = 4 };
 
 struct gp_collect {
     const struct gp_collect_opts *opts;
@@ -30,20 +39,22 @@ struct gp_collect {
     const char *const *args; /* the command */
     size_t nargs;
     void (*say)(const char *message); /* something happened that people want to know of */
+    struct gp_collect_sums sums;
     /* filled by gp_collect_run() */
     struct gp_launch launch;
     /* private */
     struct gp_outputs outs;
     struct gp_hub *hub;
-    struct gp_recorder *recorder; /* NULL without --last */
-    struct gp_meter *meter;       /* NULL without --metrics-file */
-    int64_t metrics_due_ns;       /* when that is written next */
-    struct gp_live *live;         /* NULL without --serve */
-    struct gp_feed *feed;         /* NULL without --digest */
-    struct gp_host *host;         /* NULL without --sample */
-    struct gp_pm *pm;             /* NULL without --sample-metrics */
-    int64_t idle_since_ns;        /* what was dumped for being idle since then */
-    struct gp_err output_err;     /* why one of the traces could not be made */
+    struct gp_recorder *recorder;                 /* NULL without --last */
+    int64_t metrics_due_ns;                       /* when the sums are written next */
+    struct gp_live *live;                         /* NULL without --serve */
+    struct gp_feed *feed;                         /* NULL without --digest */
+    struct gp_host *host;                         /* NULL without --sample */
+    struct gp_pm *pm;                             /* NULL without --sample-metrics */
+    int64_t idle_since_ns;                        /* what was dumped for being idle since then */
+    struct gp_block_sink sinks[GP_COLLECT_SINKS]; /* in the order in which they get each block */
+    size_t nsinks;
+    struct gp_err output_err; /* why one of the traces could not be made */
     int trace_fd, listen_fd, wake[2];
     bool reader_left;
     int64_t began_ns; /* when the command was started */

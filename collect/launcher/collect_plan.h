@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "collect/control.h"
-#include "collect/filter.h"
-#include "collect/wire.h"
+#include "collect/wire/filter.h"
+#include "collect/wire/wire.h"
 #include "formats/base/err.h"
 
 /* The options; strings are borrowed, NULL where not given. */

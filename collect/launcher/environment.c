@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "collect/launcher/clock.h"
-#include "collect/wire.h"
+#include "formats/base/clock.h"
+#include "collect/wire/wire.h"
 
 /* The path of this program without its last PARTS. */
 static void find_self(char self[PATH_MAX], int parts)

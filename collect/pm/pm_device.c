@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/str.h"
-#include "formats/metric.h"
-#include "formats/trace.h"
+#include "formats/model/metric.h"
+#include "formats/model/trace.h"
 
 enum {
     SAMPLE_BYTES = 8 << 10, /* of the hardware's buffer, each */

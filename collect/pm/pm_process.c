@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "formats/base/mem.h"
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 
 enum { PIPE_BYTES = 1 << 20, READ_BYTES = 1 << 18 };
 static const int64_t TURN_NS = 250000000, READY_NS = 20000000000, END_NS = 5000000000;

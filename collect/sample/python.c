@@ -7,7 +7,7 @@
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
 #include "formats/base/vec.h"
-#include "formats/samples.h"
+#include "formats/model/samples.h"
 
 enum { THREADS_MOST = 256, INTERPRETERS_MOST = 16, GLIBC_FIELDS = 1024 };
 /* Where there are more threads than FEW, one whose stack was the same QUIET times is looked at every EVERY times. */

@@ -8,9 +8,9 @@
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
 #include "formats/gpt/gpt_write.h"
-#include "formats/meta_keys.h"
+#include "formats/model/meta_keys.h"
 #include "formats/redact.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 enum { ROWS_MOST = 8192 };
 static const int64_t WAIT_NS = 2000000000;

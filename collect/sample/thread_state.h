@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
-#include "formats/samples.h"
+#include "formats/model/samples.h"
 
 enum gp_thread_does {
     GP_DOES_RUN,

@@ -15,7 +15,7 @@
 #include "formats/base/vec.h"
 #include "formats/chrome/chrome_keys.h"
 #include "formats/base/json_scan.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 enum {
     GP_CHROME_OPEN = GP_TABLE_COUNT, /* index of the table of B and E events in struct gp_chrome_chunk */

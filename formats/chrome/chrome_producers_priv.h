@@ -9,7 +9,7 @@
 
 #include "formats/base/buf.h"
 #include "formats/chrome/chrome_rows.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 #define GP_CHROME_PROCESSES "gpuprofProcesses" /* IDS * 2^32 was added to the ids of the process */
 #define GP_CHROME_DEVICES   "gpuprofDevices"   /* the producer of each of deviceProperties */

@@ -6,7 +6,7 @@
 #ifndef GP_FORMATS_CHROME_READ_H
 #define GP_FORMATS_CHROME_READ_H
 
-#include "formats/reader.h"
+#include "formats/model/format.h"
 
 enum { GP_CHROME_CHUNK = 1 << 19, GP_CHROME_CHUNK_LEAST = 64 };
 

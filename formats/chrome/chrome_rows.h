@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 #define GP_CHROME_ROW_STEP 10000000
 #define GP_CHROME_NO_TRACK UINT32_MAX

@@ -4,7 +4,7 @@
 #ifndef GP_FORMATS_CHROME_SPANS_PRIV_H
 #define GP_FORMATS_CHROME_SPANS_PRIV_H
 
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* Makes spans of the B and E events in OPEN (see struct gp_chrome_chunk) and adds them to T. On each track,
  * an E without a name ends the span that began last, and one with a name the last one of that name. Spans

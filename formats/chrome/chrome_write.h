@@ -21,7 +21,7 @@
 #define GP_FORMATS_CHROME_WRITE_H
 
 #include "formats/base/err.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 struct gp_buf;
 

@@ -7,7 +7,7 @@
 #define GP_FORMATS_GPT_COLUMNS_H
 
 #include <stdint.h>
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 enum gp_gpt_kind {
     GP_GPT_INFO = 1,

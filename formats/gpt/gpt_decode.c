@@ -7,7 +7,7 @@
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt_codec.h"
 #include "formats/gpt/gpt_predict.h"
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 
 enum { LOST_MOST = 10000, WIDE = 9, NARROW = 5, MAX_FIELDS = 32 };
 #define MISSING UINT32_MAX

@@ -8,7 +8,7 @@
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_predict.h"
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 
 /* One side of a block: the GPU events or the API calls of a launch block, or the rows of a table. */
 struct side {

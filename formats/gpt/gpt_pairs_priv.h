@@ -9,7 +9,7 @@
 #ifndef GP_FORMATS_GPT_PAIRS_PRIV_H
 #define GP_FORMATS_GPT_PAIRS_PRIV_H
 
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* All rows of both tables, each sorted by (start, longer first, row). Zeroed is empty; memory is kept between calls. */
 struct gp_pairs {

@@ -11,8 +11,8 @@
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_codec.h"
 #include "formats/gpt/gpt_decode_priv.h"
-#include "formats/nodes.h"
-#include "formats/reader.h"
+#include "formats/model/nodes.h"
+#include "formats/model/format.h"
 
 enum {
     READ_STEP = 1 << 16,

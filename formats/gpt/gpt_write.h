@@ -12,7 +12,7 @@
 #define GP_FORMATS_GPT_WRITE_H
 
 #include "formats/base/err.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* Takes N bytes: the file header or exactly one whole block. Returns 0, or -1 to stop all further writing. */
 typedef int gp_gpt_sink(void *ctx, const void *data, size_t n);

@@ -4,7 +4,7 @@
 #include "formats/base/json_scan.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
-#include "formats/reader.h"
+#include "formats/model/format.h"
 
 enum {
     MOST_BYTES = 1 << 28,

@@ -1,7 +1,7 @@
 /* Kernels, copies, sets, and CUDA graphs that were recorded whole. */
 #include <stdio.h>
 #include <string.h>
-#include "formats/cuda_names.h"
+#include "formats/model/cuda_names.h"
 #include "formats/nsys/nsys_priv.h"
 
 enum { KIND_MANAGED = 5, COPY_UNIFIED = 11, COPY_PTOP = 10 };

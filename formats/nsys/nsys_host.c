@@ -1,7 +1,7 @@
 /* What threads did: calls of CUDA, what the tool itself cost, waits in the operating system. */
 #include <string.h>
 #include "formats/base/str.h"
-#include "formats/cuda_names.h"
+#include "formats/model/cuda_names.h"
 #include "formats/nsys/nsys_priv.h"
 
 enum { START, END, THREAD, NAME, CORR, RETURN };

@@ -1,7 +1,7 @@
 /* Allocations, and page faults of unified memory. */
 #include <stdio.h>
 #include <string.h>
-#include "formats/cuda_names.h"
+#include "formats/model/cuda_names.h"
 #include "formats/nsys/nsys_priv.h"
 
 enum { KIND_PAGEABLE = 1, KIND_PINNED = 2 };

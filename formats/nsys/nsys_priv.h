@@ -11,7 +11,7 @@
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
 #include "formats/sqlite/sqlite_db.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 #define GP_NSYS_NONE UINT32_MAX
 

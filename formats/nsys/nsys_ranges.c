@@ -4,7 +4,7 @@
 #include <string.h>
 #include "formats/base/json_write.h"
 #include "formats/nsys/nsys_priv.h"
-#include "formats/nvtx_op.h"
+#include "formats/model/nvtx_op.h"
 
 enum { START, END, TYPE, TEXT, TEXT_ID, THREAD, DOMAIN, JSON, JSON_ID, VALUES };
 

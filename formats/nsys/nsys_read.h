@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include "formats/sqlite/sqlite_db.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* Does DB have tables of such an export? */
 bool gp_nsys_matches(const struct gp_sqlite *db);

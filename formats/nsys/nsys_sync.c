@@ -1,7 +1,7 @@
 /* CUDA events, and which of their records each wait is for. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "formats/cuda_names.h"
+#include "formats/model/cuda_names.h"
 #include "formats/nsys/nsys_priv.h"
 
 enum { WAIT_EVENT = 1, WAIT_STREAM_EVENT = 2 };

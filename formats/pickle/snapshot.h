@@ -18,7 +18,7 @@
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 /* X(enum, name in the file) */
 #define GP_SNAPSHOT_ACTIONS(X)                                                                               \

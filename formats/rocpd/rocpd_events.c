@@ -2,7 +2,7 @@
 #include <string.h>
 #include "formats/base/json_scan.h"
 #include "formats/base/str.h"
-#include "formats/cuda_names.h"
+#include "formats/model/cuda_names.h"
 #include "formats/rocpd/rocpd_priv.h"
 
 /* What the tables of events have in common; each table's own columns follow. */

@@ -11,7 +11,7 @@
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
 #include "formats/sqlite/sqlite_db.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 struct gp_rocpd_text {
     const char *p;

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "formats/base/err.h"
-#include "formats/reader.h"
+#include "formats/model/format.h"
 
 struct gp_input;
 struct gp_sqlite;

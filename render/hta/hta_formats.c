@@ -1,7 +1,7 @@
 #include "render/hta/hta_formats.h"
 
 #include <string.h>
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 #include "render/hta/hta_html.h"
 #include "render/hta/hta_json.h"
 #include "render/hta/hta_openmetrics.h"

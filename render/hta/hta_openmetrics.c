@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/names/names.h"
-#include "formats/openmetrics.h"
+#include "formats/base/openmetrics.h"
 
 enum {
     SERIES = 200,     /* per process */

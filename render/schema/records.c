@@ -7,7 +7,7 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_spread.h"
 #include "analyze/memory/records.h"
-#include "analyze/watch/watch.h"
+#include "analyze/live/watch.h"
 #include "analyze/metrics/metrics.h"
 #include "analyze/suggest/suggest.h"
 #include "render/hta/hta_fleet.h"

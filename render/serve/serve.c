@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
-#include "formats/listen.h"
+#include "formats/net/listen.h"
 #include "render/serve/live.h"
 #include "render/serve/server.h"
 #include "render/serve/upload.h"

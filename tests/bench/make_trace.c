@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/output.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 #include "formats/writer.h"
 
 enum { DEVICES = 2, STREAMS = 4, OPS = 200, KERNELS = 400, LAYERS = 48 };

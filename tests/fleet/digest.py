@@ -1,4 +1,4 @@
-"""One message of trace-fleet, by its description: analyze/watch/digest.h. digest(rank=3, time=time.time_ns())"""
+"""One message of trace-fleet, by its description: analyze/live/digest.h. digest(rank=3, time=time.time_ns())"""
 import struct
 
 MASK = (1 << 64) - 1

@@ -5,7 +5,7 @@
  * The job began 1000 s after 1970, or just now. */
 #include <string.h>
 #include <time.h>
-#include "analyze/watch/net.h"
+#include "analyze/live/digest.h"
 #include "tests/fleet/sim_member.h"
 
 static void write_digest(const struct sim *s, int32_t rank, int64_t begun_ns, const struct gp_digest_key *key)
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     bad.ranks = (int32_t)strtol(argv[1], NULL, 10);
     bad.seed = strtoull(argv[4], NULL, 10);
     seconds = (int)strtol(argv[2], NULL, 10);
-    if (gp_net_secret(strcmp(argv[5], "-") ? argv[5] : NULL, &key, &err)) {
+    if (gp_digest_key_read(strcmp(argv[5], "-") ? argv[5] : NULL, &key, &err)) {
         fprintf(stderr, "make_digests: %s\n", err.msg);
         return 2;
     }

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/watch/watch.h"
+#include "analyze/live/watch.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"
 

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "collect/hub.h"
-#include "collect/shared.h"
+#include "collect/wire/shared.h"
 #include "formats/base/buf.h"
 #include "formats/gpt/gpt.h"
 #include "formats/reader.h"

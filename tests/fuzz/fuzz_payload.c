@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "collect/payload.h"
+#include "collect/wire/payload.h"
 #include "formats/base/json_write.h"
 #include "tests/fuzz/help/fuzz.h"
 

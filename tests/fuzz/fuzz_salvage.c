@@ -3,8 +3,8 @@
  * with fields that the input changes, and raw bytes behind them. What is taken lies in the time of the process, and what
  * becomes of it is a valid trace. */
 #include <string.h>
-#include "collect/records.h"
-#include "collect/salvage.h"
+#include "collect/records/records.h"
+#include "collect/records/salvage.h"
 #include "formats/base/buf.h"
 #include "formats/gpt/gpt_write.h"
 #include "formats/reader.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collect/session.h"
-#include "collect/shared.h"
+#include "collect/wire/shared.h"
 #include "formats/base/buf.h"
 #include "formats/gpt/gpt.h"
 #include "formats/reader.h"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Who includes whom. Layers: formats/base < formats < analyze < render, and collect beside analyze. A layer has wings,
-# its subfolders, each with a row of its own below. A file named like a tool may include anything and nobody includes it.
+# Who includes whom. Layers: formats/base < formats < analyze < render, and collect beside analyze. A layer has wings, its
+# subfolders, each a library whose gp_wing() says what it may include. A file named like a tool may include anything and nobody
+# includes it.
 # Includes are written from the root; tests may name what lies beside them.
 . "$(dirname "$0")/lib.sh"
 
@@ -11,8 +12,19 @@ includes() {
         sed -E 's/^([^:]*):([0-9]+):[^"]*"([^"]*)".*/\1 \2 \3/'
 }
 
+# WING DEPENDENCY, for each wing and each folder that CMake lets it include; WING - where there is none.
+rows() {
+    cat formats/*/CMakeLists.txt formats/CMakeLists.txt analyze/CMakeLists.txt render/CMakeLists.txt \
+        collect/CMakeLists.txt 2>/dev/null | sed 's/#.*//' | tr '\n' ' ' | grep -oE 'gp_(wing|reader)\([^)]*\)' |
+        sed -E 's/gp_reader\(([a-z_]+)/gp_wing(formats\/\1 formats\/model/; s/^gp_wing\(//; s/\)$//' |
+        awk '$1 !~ /[$]/ {
+            print $1, "-"
+            for (i = 2; i <= NF; i++) if ($i ~ /^(formats|analyze|render|collect)($|\/)/) print $1, $i
+        }'
+}
+
 violations() {
-    includes | awk -v tools="$(tools | tr '\n' ' ')" '
+    { rows; echo --; includes; } | awk -v tools="$(tools | tr '\n' ' ')" '
     # The wing that a file lies in: its folder. Of tests only that they are tests.
     function wing(path) {
         if (path ~ /^tests\//) return "tests"
@@ -21,75 +33,18 @@ violations() {
         return path
     }
     function base_name(path) { sub(/.*\//, "", path); sub(/\.[ch]$/, "", path); return path }
-    # What only mains may include, and analyze/ranks, the body of two mains; of these the front door may include the others.
+    # What only mains may include, and the wings that are their bodies.
     function for_mains(path) {
-        return path ~ /^formats\/base\/(cli|completion|option|progress)\.[ch]$/ || path ~ /^analyze\/front\//
+        return path ~ /^formats\/base\/(cli|completion|option|progress)\.[ch]$/ || path ~ /^analyze\/app\//
     }
+    function is_body(name) { return name ~ /^render\/(fleet|hta_main|hta_mpi|measure)$/ }
     function complain(why) { printf "%s:%s: includes \"%s\": %s\n", $1, $2, $3, why }
-    # What a wing may include besides itself and formats/base; of a layer above it, a single header by its path.
-    function row(name, wings) { known[name] = 1; allowed[name] = " " name " formats/base " wings " " }
-    function model() { return "formats/trace.h" }
     BEGIN {
         n = split(tools, t, " ")
         for (i = 1; i <= n; i++) is_tool[t[i]] = 1
-        row("formats/base", "")
-        row("formats", "formats/chrome formats/gpt formats/perfetto formats/sqlite formats/nsys formats/rocpd")
-        row("formats/chrome", "formats/trace.h formats/nodes.h formats/reader.h")
-        row("formats/gpt", "formats/trace.h formats/metric.h formats/nodes.h formats/reader.h")
-        row("formats/perfetto", "formats/trace.h")
-        row("formats/pickle", "formats/trace.h")
-        row("formats/sqlite", "formats/trace.h formats/reader.h")
-        row("formats/nsys", "formats/trace.h formats/cuda_names.h formats/nvtx_op.h formats/sqlite")
-        row("formats/rocpd", "formats/trace.h formats/cuda_names.h formats/sqlite")
-        row("collect/counters", "formats/trace.h formats/metric.h formats/meta_keys.h")
-        row("collect", "collect/counters collect/cut formats formats/gpt")
-        row("collect/cut", "collect/wire.h formats formats/gpt")
-        row("collect/python", "collect/gpuprof.h")
-        row("collect/inject", "collect collect/counters formats formats/gpt")
-        row("collect/metrics", model() " formats/openmetrics.h analyze/names analyze/view")
-        row("collect/bench", "")
-        row("collect/calibrate", "collect/launcher formats/ceilings_cache.h analyze/calibrate render/calibrate")
-        row("collect/digest", "formats/gpt")
-        row("collect/live", "formats/listen.h formats/gpt")
-        row("collect/pm", "collect/counters formats formats/gpt")
-        row("collect/launcher", "collect/pm collect/metrics collect/digest collect/live collect/sample collect collect/counters formats formats/gpt")
-        row("collect/sample", "formats formats/gpt")
-        row("analyze/math", "")
-        row("analyze/names", model() " formats/samples.h")
-        row("analyze/result", "analyze/math analyze/names")
-        row("analyze/cost", model() " formats/ceilings_read.h analyze/math analyze/names analyze/result")
-        row("analyze/calibrate", "formats/ceilings_read.h analyze/names analyze/cost analyze/result")
-        row("analyze/view", model() " analyze/math analyze/names analyze/result")
-        row("analyze/front", model() " formats/metric.h formats/join.h formats/pickle analyze/memory analyze/hta formats/ceilings_cache.h formats/ceilings_read.h analyze/cost formats/folded_read.h formats/reader.h formats/compile_log analyze/compile analyze/math analyze/names analyze/view")
-        row("analyze/ranks", model() " formats/reader.h analyze/math analyze/result analyze/front analyze/fleet analyze/hta analyze/names analyze/view render/hta render/report")
-        row("analyze/stacks", model() " analyze/math analyze/names analyze/view")
-        row("analyze/fleet", "analyze/math analyze/result")
-        row("analyze/hta", model() " analyze/result formats/meta_keys.h formats/metric.h analyze/math analyze/fleet analyze/names analyze/cost analyze/view")
-        row("analyze/watch", model() " formats/listen.h formats/reader.h formats/gpt analyze/math analyze/result analyze/fleet analyze/hta")
-        row("analyze/lanes", model() " formats/metric.h analyze/math analyze/names analyze/view analyze/hta")
-        row("analyze/diff", model() " formats/expect_read.h analyze/math analyze/result analyze/names analyze/view analyze/stacks")
-        row("formats/compile_log", "")
-        row("analyze/compile", model() " formats/compile_log analyze/result analyze/math analyze/names analyze/cost analyze/view analyze/diff")
-        row("analyze/suggest", model() " formats/metric.h analyze/result analyze/math analyze/names analyze/cost analyze/metrics analyze/view analyze/hta")
-        row("analyze/memory", model() " formats/pickle analyze/result analyze/math analyze/names analyze/view")
-        row("analyze/metrics", model() " formats/metric.h analyze/result analyze/math analyze/names analyze/cost analyze/view")
-        row("render/draw", "analyze/names")
-        row("render/report", "render/draw analyze/math analyze/names analyze/result analyze/view")
-        row("render/page", "render/draw render/report analyze/cost")
-        below = " analyze/math analyze/names analyze/result analyze/view render/draw render/report render/page "
-        row("render/calibrate", "analyze/calibrate" below)
-        row("render/flame", model() " analyze/stacks" below)
-        row("render/timeline", model() " formats/writer.h analyze/lanes analyze/hta" below)
-        row("render/hta", model() " formats/openmetrics.h analyze/fleet analyze/hta" below)
-        row("render/schema", "render/hta formats/reader.h analyze/calibrate analyze/compile analyze/diff analyze/hta analyze/memory analyze/suggest analyze/metrics analyze/watch" below)
-        row("render/watch", "formats/openmetrics.h analyze/result analyze/fleet analyze/watch")
-        row("render/diff", model() " analyze/diff render/flame" below)
-        row("render/compile", model() " analyze/compile formats/compile_log analyze/diff" below)
-        row("render/suggest", model() " analyze/suggest analyze/cost" below)
-        row("render/serve", "formats/reader.h formats/listen.h formats/trace.h formats/pickle formats/compile_log render/page")
-        row("render/metrics", model() " formats/metric.h analyze/metrics analyze/cost" below)
-        row("render/memory", model() " formats/pickle analyze/memory analyze/stacks render/flame" below)
     }
+    $0 == "--" { including = 1; next }
+    !including { known[$1] = allowed[$1, $2] = 1; next }
     {
         from = wing($1); to = wing($3)
         if (to == "?") {
@@ -105,32 +60,74 @@ violations() {
         if ($3 ~ /_(priv|table)\.h$/ && from != to && from != "tests") complain("private to " to)
         if (base_name($1) in is_tool && from != "tests") next
         if (base_name($3) in is_tool) complain("a tool is a leaf")
-        if (for_mains($3) && !for_mains($1) && from != "tests" && from != "analyze/ranks") complain("only mains use it")
-        if (from == "tests") next
-        if (!known[from] && from ~ /^formats\/[^\/]+$/) row(from, "formats/trace.h formats/reader.h") # a reader
-        if (!known[from]) { complain(from " has no row in layers.sh"); next }
-        if (index(allowed[from], " " to " ") || index(allowed[from], " " $3 " ")) next
-        complain(from " does not know " to)
+        if (for_mains($3) && !for_mains($1) && from != "tests" && !is_body(from)) complain("only mains use it")
+        if (from == "tests" || from == to || to == "formats/base" || $3 == "collect/gpuprof.h") next
+        if (!known[from]) { complain(from " has no gp_wing()"); next }
+        used[from, to] = 1
+        if (!allowed[from, to]) complain(from " does not know " to)
+    }
+    END {
+        for (pair in allowed) {
+            split(pair, w, SUBSEP)
+            if (w[2] != "-" && !((w[1], w[2]) in used) && including)
+                print w[1] " depends on " w[2] " and includes nothing of it"
+        }
     }'
+}
+
+# Dependencies that point upwards: formats < analyze and collect < render.
+upwards() {
+    rows | awk '
+    function rank(wing) { return wing ~ /^formats/ ? 1 : wing ~ /^render/ ? 3 : 2 }
+    function layer(wing) { sub(/\/.*/, "", wing); return wing }
+    $2 != "-" && (rank($2) > rank($1) || (rank($2) == rank($1) && layer($1) != layer($2))) { print $1 " depends on " $2 }'
+}
+
+rings() {
+    rows | awk '$2 != "-"' | tsort 2>&1 >/dev/null | sed 's/^tsort: //'
+}
+
+# Layers get their input, the time and the environment from mains: only they and formats/base ask the system, render/serve, which
+# is the body of a main, and formats/net for sockets.
+asking() {
+    find formats analyze render -name '*.[ch]' ! -path 'formats/base/*' ! -path 'analyze/app/*' ! -path 'render/serve/*' \
+        ! -path 'render/fleet/*' ! -path 'render/hta_main/*' ! -path 'render/hta_mpi/*' ! -path 'render/measure/*' -type f | sort |
+        while IFS= read -r f; do
+            [ -f "${f%.c}.1" ] || [ "$f" = render/schema/gp_schema.c ] || case $f in
+            formats/net/*) grep -nE '\<(getenv|fopen|clock_gettime|gp_clock_ns)\(' /dev/null "$f" ;;
+            *) grep -nE '\<(socket|getenv|fopen|clock_gettime|gp_clock_ns)\(' /dev/null "$f" ;;
+            esac
+        done
+    :
 }
 
 plant() {
     rm -rf "$scratch/tree"
-    mkdir -p "$scratch/tree/formats/base" "$scratch/tree/formats/chrome" "$scratch/tree/collect" \
+    mkdir -p "$scratch/tree/formats/base" "$scratch/tree/formats/model" "$scratch/tree/formats/chrome" "$scratch/tree/collect" \
         "$scratch/tree/analyze/math" "$scratch/tree/analyze/hta" "$scratch/tree/analyze/diff" "$scratch/tree/render/hta" \
-        "$scratch/tree/analyze/front"
+        "$scratch/tree/analyze/app"
     cd "$scratch/tree" || exit 1
-    echo 'gp_tool(trace-hta DEPENDS gp_analyze)' >analyze/CMakeLists.txt
-    for h in formats/base/err.h formats/base/cli.h formats/base/x_priv.h analyze/hta/x_table.h formats/trace.h formats/reader.h \
-        formats/chrome/c.h analyze/front/f.h analyze/math/a.h analyze/hta/a.h analyze/hta/a_priv.h render/hta/r.h collect/c.h; do : >$h; done
+    printf 'gp_wing(formats/base)\ngp_wing(formats DEPENDS formats/chrome)\n' >formats/CMakeLists.txt
+    echo 'gp_reader(chrome)' >formats/chrome/CMakeLists.txt
+    printf 'gp_wing(analyze/math)\ngp_wing(analyze/diff DEPENDS m\n    analyze/math)\ngp_wing(analyze/app DEPENDS formats)\n' \
+        >analyze/CMakeLists.txt
+    printf 'gp_wing(analyze/hta DEPENDS analyze/math formats/model)\ngp_tool(trace-hta DEPENDS analyze)\n' >>analyze/CMakeLists.txt
+    printf 'gp_wing(render/hta DEPENDS analyze/hta)\n' >render/CMakeLists.txt
+    printf 'gp_wing(collect)\n' >collect/CMakeLists.txt
+    for h in formats/base/err.h formats/base/cli.h formats/base/x_priv.h analyze/hta/x_table.h formats/model/trace.h formats/reader.h \
+        formats/chrome/c.h analyze/app/f.h analyze/math/a.h analyze/hta/a.h analyze/hta/a_priv.h render/hta/r.h collect/c.h; do : >$h; done
     {
         echo '#include "formats/reader.h"'
         echo '#include "render/hta/r.h"'
         echo '#include "formats/base/cli.h"'
-        echo '#include "analyze/front/f.h"'
+        echo '#include "analyze/app/f.h"'
     } >analyze/trace-hta.c # all of it allowed
-    printf '#include "formats/base/cli.h"\n#include "formats/reader.h"\n' >analyze/front/good.c
-    printf '#include "formats/trace.h"\n#include "formats/base/err.h"\n#include <stdio.h>\n' >analyze/hta/good.c
+    printf '#include "formats/base/cli.h"\n#include "formats/reader.h"\n' >analyze/app/good.c
+    printf '#include "formats/model/trace.h"\n#include "analyze/math/a.h"\n#include <stdio.h>\n' >analyze/hta/good.c
+    printf '#include "formats/model/trace.h"\n' >formats/chrome/good.c
+    printf '#include "formats/chrome/c.h"\n' >formats/good.c
+    printf '#include "analyze/math/a.h"\n' >analyze/diff/good.c
+    printf '#include "analyze/hta/a.h"\n' >render/hta/good.c
     mkdir -p "$(dirname "$1")"
     printf '\n#include "%s"\n' "$2" >"$1"
     violations
@@ -140,21 +137,33 @@ self_test() {
     finds "planted: $1 includes $2" "^$1:2: .*$3" eval "(plant $1 $2)"
 }
 
-clean "includes point downwards" violations
-clean "an allowed tree has no complaints" eval '(plant render/hta/ok.c analyze/hta/a.h)'
-self_test formats/base/bad.c formats/trace.h "formats/base does not know formats"
+# planted FILE LINE CHECK: what CHECK finds when LINE is added to FILE.
+planted() {
+    (plant render/hta/ok.c analyze/hta/a.h; echo "$2" >>"$1"; "$3")
+}
+
+clean "a wing includes what CMake says that it depends on" violations
+clean "dependencies point downwards" upwards
+clean "no wings depend on each other in a ring" rings
+clean "the system is asked in formats/base, formats/net, the collector and the mains" asking
+clean "an allowed tree has no complaints" eval '(plant render/hta/ok.c analyze/hta/a.h; upwards; rings; asking)'
+finds "planted: a dependency that points upwards" "^analyze/math depends on render/hta" planted analyze/CMakeLists.txt 'gp_wing(analyze/math DEPENDS render/hta)' upwards
+finds "planted: two wings in a ring" "analyze/math" planted analyze/CMakeLists.txt 'gp_wing(analyze/math DEPENDS analyze/hta)' rings
+finds "planted: a dependency that nothing needs" "^render/hta depends on analyze/math and" planted render/CMakeLists.txt 'gp_wing(render/hta DEPENDS analyze/math)' violations
+finds "planted: a wing that reads the environment" "^analyze/hta/good.c:4:" planted analyze/hta/good.c 'x = getenv("X");' asking
+self_test formats/base/bad.c formats/model/trace.h "formats/base does not know formats"
 self_test formats/bad.h analyze/math/a.h "formats does not know analyze/math"
 self_test formats/chrome/bad.c collect/c.h "formats/chrome does not know collect"
 self_test analyze/hta/bad.c formats/reader.h "analyze/hta does not know formats"
 self_test analyze/hta/bad.c render/hta/r.h "analyze/hta does not know render/hta"
 self_test analyze/math/bad.c analyze/hta/a.h "analyze/math does not know analyze/hta"
 self_test analyze/diff/bad.c analyze/hta/a.h "analyze/diff does not know analyze/hta"
-self_test analyze/new/bad.c analyze/math/a.h "analyze/new has no row"
+self_test analyze/new/bad.c analyze/math/a.h "analyze/new has no gp_wing"
 self_test render/hta/bad.c formats/reader.h "render/hta does not know formats"
 self_test collect/bad.c analyze/hta/a.h "collect does not know analyze/hta"
 self_test render/hta/bad.c formats/base/cli.h "only mains use it"
-self_test render/hta/bad.c analyze/front/f.h "only mains use it"
-self_test analyze/front/bad.c render/hta/r.h "analyze/front does not know render/hta"
+self_test render/hta/bad.c analyze/app/f.h "only mains use it"
+self_test analyze/app/bad.c render/hta/r.h "analyze/app does not know render/hta"
 self_test render/hta/bad.c analyze/trace-hta.c "a tool is a leaf"
 self_test render/hta/bad.c r.h "not written from the root"
 self_test render/hta/bad.c render/hta/none.h "no such file"

@@ -8,13 +8,14 @@ mentioned() {
     grep -qE -- "(^|[^A-Za-z0-9_.-])$name([^A-Za-z0-9_]|\$)" "$@" 2>/dev/null
 }
 
+# Sources are found by their folders, so what is not built lies in a folder that no gp_wing() or gp_reader() names.
 unbuilt() {
-    for layer in formats analyze render collect; do
-        for c in $(cd "$layer" && find . -name '*.c' -type f | sed 's|^\./||' | sort); do
-            stem=${c%.c}
-            mentioned "$c" "$layer/CMakeLists.txt" || mentioned "${c##*/}" "$layer/${c%/*}/CMakeLists.txt" || mentioned "gp_tool\($stem" "$layer/CMakeLists.txt" ||
-                echo "$layer/$c is in no target"
-        done
+    cat CMakeLists.txt */CMakeLists.txt formats/*/CMakeLists.txt 2>/dev/null >"$scratch/cmake"
+    find formats analyze render collect -name '*.c' -type f | sort | while IFS= read -r c; do
+        folder=${c%/*} stem=${c##*/}
+        mentioned "gp_wing\($folder" "$scratch/cmake" || mentioned "gp_reader\(${folder#formats/}" "$scratch/cmake" ||
+            mentioned "gp_tool\(${stem%.c}" "$scratch/cmake" || mentioned "$stem" "$folder/CMakeLists.txt" ||
+            echo "$c is in no target"
     done
 }
 
@@ -61,12 +62,12 @@ broken_scripts() {
 }
 
 plant() {
-    mkdir -p "$scratch/tree/formats" "$scratch/tree/tests/unit" "$scratch/tree/tests/cli" "$scratch/tree/build/tests"
+    mkdir -p "$scratch/tree/formats/x" "$scratch/tree/tests/unit" "$scratch/tree/tests/cli" "$scratch/tree/build/tests"
     cd "$scratch/tree" || exit 1
-    echo 'gp_layer(gp_formats SOURCES trace.c my_lost.c)' >formats/CMakeLists.txt
+    echo 'gp_wing(formats DEPENDS formats/xy)' >formats/CMakeLists.txt
     echo 'add_test([=[unit.base]=] "prove" "/x/test_base")' >build/tests/CTestTestfile.cmake
     : >formats/trace.c
-    : >formats/lost.c
+    : >formats/x/lost.c
     : >tests/unit/test_base.c
     : >tests/unit/test_lost.c
     : >tests/cli/lost.t
@@ -80,7 +81,7 @@ clean "every source is in a target" unbuilt
 clean "every test is run" unregistered
 clean "scripts can be executed" not_executable
 clean "scripts parse" broken_scripts
-finds "planted: a source in no target" "formats/lost.c is in no target" eval '(plant)'
+finds "planted: a source in a folder of no target" "formats/x/lost.c is in no target" eval '(plant)'
 finds "planted: a unit test that is not run" "test_lost.c is not run" eval '(plant)'
 finds "planted: a script that is not run" "cli/lost.t is not run" eval '(plant)'
 finds "planted: a script that cannot be run" "cli/lost.t is not executable" eval '(plant)'

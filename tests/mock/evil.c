@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "collect/shared.h"
-#include "collect/wire.h"
+#include "collect/wire/shared.h"
+#include "collect/wire/wire.h"
 
 static int memory_of(const char *kind, const struct gp_wire_welcome *w)
 {

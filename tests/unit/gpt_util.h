@@ -8,9 +8,9 @@
 #include "formats/base/buf.h"
 #include "formats/base/input.h"
 #include "formats/gpt/gpt_write.h"
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 #include "formats/reader.h"
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 static inline uint64_t next_random(uint64_t *seed)
 {

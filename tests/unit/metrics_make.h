@@ -5,8 +5,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include "formats/meta_keys.h"
-#include "formats/metric.h"
+#include "formats/model/meta_keys.h"
+#include "formats/model/metric.h"
 #include "tests/unit/trace_make.h"
 
 enum { MM_TIME, MM_READ, MM_WRITE, MM_L2, MM_OPS, MM_PEAK, MM_PCT, MM_COUNT };

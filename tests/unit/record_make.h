@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "collect/records.h"
+#include "collect/records/records.h"
 
 enum { KERNEL_BYTES = 216, CALL_BYTES = 40, SET_BYTES = 88, PID = 100, TID = 101, LAUNCH_CBID = 7 };
 

@@ -4,7 +4,7 @@
 #define GP_TESTS_TRACE_MAKE_H
 
 #include <string.h>
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 static inline gp_sid mk_name(struct gp_trace *t, const char *s)
 {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include "formats/trace.h"
+#include "formats/model/trace.h"
 
 static inline bool same_column(const struct gp_events *a, const struct gp_events *b, int col)
 {

@@ -1,7 +1,7 @@
 #include "tests/fuzz/help/shaped.h"
 
 #include <string.h>
-#include "collect/records.h"
+#include "collect/records/records.h"
 #include "tests/unit/record_make.h"
 
 /* Offsets of 64 bits each; 0: the record has none. */

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "collect/hub.h"
-#include "collect/shared.h"
+#include "collect/wire/shared.h"
 #include "collect/sink.h"
 #include "formats/base/buf.h"
 #include "formats/gpt/gpt.h"

@@ -8,9 +8,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "collect/notes.h"
+#include "collect/records/notes.h"
 #include "collect/session.h"
-#include "collect/shared.h"
+#include "collect/wire/shared.h"
 #include "formats/gpt/gpt.h"
 #include "formats/reader.h"
 #include "tests/unit/record_make.h"

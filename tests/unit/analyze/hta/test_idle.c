@@ -9,7 +9,7 @@
 
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/idle_walk.h"
-#include "formats/samples.h"
+#include "formats/model/samples.h"
 #include "tests/unit/trace_make.h"
 
 struct scene {

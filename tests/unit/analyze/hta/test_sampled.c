@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "analyze/hta/hta_priv.h"
-#include "formats/metric.h"
+#include "formats/model/metric.h"
 #include "tests/unit/trace_make.h"
 
 static void counter(struct gp_trace *t, uint32_t track, int64_t at, const char *metric, const char *unit,

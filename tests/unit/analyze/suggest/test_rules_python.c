@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "formats/samples.h"
+#include "formats/model/samples.h"
 #include "tests/unit/program_make.h"
 
 #define GEMM "sm90_xmma_gemm_f32f32_tn"

@@ -1,0 +1,184 @@
+#include "formats/model/nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making ---- */
+
+static struct gp_node_run *run_at(const struct gp_nodes *nodes, size_t i)
+{
+    return &nodes->trace->node_runs.at[nodes->sorted.at[i]];
+}
+
+/* How many runs begin at or before NODE. Ids usually come in order, so the position of the last one is tried
+ * first. */
+static size_t runs_until(struct gp_nodes *nodes, uint64_t node)
+{
+    size_t lo = 0, hi = nodes->sorted.n, at = nodes->hint;
+    if (at <= hi && (!at || run_at(nodes, at - 1)->first <= node) &&
+        (at == hi || run_at(nodes, at)->first > node))
+        return at;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (run_at(nodes, mid)->first <= node) lo = mid + 1;
+        else hi = mid;
+    }
+    return nodes->hint = lo;
+}
+
+static void add_run(struct gp_nodes *nodes, size_t at, struct gp_node_run run)
+{
+    struct gp_trace *t = nodes->trace;
+    if (t->node_runs.n >= GP_NODES_MAX_RUNS) {
+        nodes->refused += run.count;
+        return;
+    }
+    GP_VEC_PUSH(&nodes->sorted, 0);
+    memmove(&nodes->sorted.at[at + 1], &nodes->sorted.at[at],
+            (nodes->sorted.n - 1 - at) * sizeof *nodes->sorted.at);
+    nodes->sorted.at[at] = (uint32_t)t->node_runs.n;
+    GP_VEC_PUSH(&t->node_runs, run);
+}
+
+/* The rest of a run, from its node OFFSET on. */
+static struct gp_node_run tail_of(struct gp_node_run run, uint64_t offset)
+{
+    run.first += offset;
+    run.count -= offset;
+    if (run.original) run.original += offset;
+    return run;
+}
+
+static bool says(const struct gp_node_run *run, uint64_t offset, gp_sid captured, uint64_t original)
+{
+    return run->captured == captured && (run->original ? run->original + offset : 0) == original;
+}
+
+/* Take a node out of the middle of the run before place AT, whose OFFSET it has. */
+static void cut_run(struct gp_nodes *nodes, size_t at, uint64_t offset, struct gp_node_run node)
+{
+    struct gp_node_run *run = run_at(nodes, at - 1), was = *run;
+    if (offset) run->count = offset;
+    else *run = node;
+    if (offset) add_run(nodes, at++, node);
+    if (was.count - offset > 1) add_run(nodes, at, tail_of(was, offset + 1));
+}
+
+static void put_node(struct gp_nodes *nodes, uint64_t node, gp_sid captured, uint64_t original)
+{
+    size_t at = runs_until(nodes, node);
+    struct gp_node_run *run = at ? run_at(nodes, at - 1) : NULL, one = {node, 1, original, captured, 0};
+    uint64_t offset = run ? node - run->first : 0;
+    bool same = run && says(run, offset, captured, original);
+    if (run && offset < run->count) {
+        if (!same) cut_run(nodes, at, offset, one);
+    } else if (same && offset == run->count) {
+        run->count++;
+    } else {
+        add_run(nodes, at, one);
+    }
+}
+
+void gp_nodes_set(struct gp_nodes *nodes, uint64_t node, gp_sid captured)
+{
+    put_node(nodes, node, captured, 0);
+}
+
+static const struct gp_node_run *run_of(struct gp_nodes *nodes, uint64_t node)
+{
+    size_t at = runs_until(nodes, node);
+    const struct gp_node_run *run = at ? run_at(nodes, at - 1) : NULL;
+    return run && node - run->first < run->count ? run : NULL;
+}
+
+void gp_nodes_clone(struct gp_nodes *nodes, uint64_t node, uint64_t original)
+{
+    const struct gp_node_run *run = run_of(nodes, original);
+    if (run && run->original) original = run->original + (original - run->first); /* fewer hops */
+    put_node(nodes, node, 0, original);
+}
+
+gp_sid gp_nodes_get(struct gp_nodes *nodes, uint64_t node)
+{
+    const struct gp_node_run *run = NULL;
+    for (int hop = 0; hop < GP_NODES_MAX_HOPS; hop++) {
+        run = run_of(nodes, node);
+        if (!run || !run->original) break;
+        node = run->original + (node - run->first);
+    }
+    return run && !run->original ? run->captured : 0;
+}
+
+void gp_nodes_release(struct gp_nodes *nodes)
+{
+    GP_VEC_FREE(&nodes->sorted);
+}
+
+/* ---- reading ---- */
+
+static int compare_runs(const void *a, const void *b)
+{
+    const struct gp_node_run *x = a, *y = b;
+    if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Runs that begin at the same node are damage; the order of the remaining ones is deterministic. */
+static int sort_runs(const void *a, const void *b)
+{
+    const struct gp_node_run *x = a, *y = b;
+    int order = compare_runs(a, b);
+    if (order) return order;
+    if (x->count != y->count) return x->count < y->count ? -1 : 1;
+    if (x->original != y->original) return x->original < y->original ? -1 : 1;
+    return x->captured < y->captured ? -1 : x->captured > y->captured;
+}
+
+/* The last of the N sorted RUNS that begins at or before NODE of PRODUCER; NULL if it does not extend that
+ * far. */
+static const struct gp_node_run *find_run(const struct gp_node_run *runs, size_t n, uint32_t producer,
+                                          uint64_t node)
+{
+    const struct gp_node_run want = {.first = node, .producer = producer};
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (compare_runs(&runs[mid], &want) <= 0) lo = mid + 1;
+        else hi = mid;
+    }
+    const struct gp_node_run *run = lo ? &runs[lo - 1] : NULL;
+    return run && run->producer == producer && node - run->first < run->count ? run : NULL;
+}
+
+/* What the N sorted RUNS record about NODE; *RUN is where the last one was found. */
+static gp_sid captured_of(const struct gp_node_run *runs, size_t n, uint32_t producer, uint64_t node,
+                          const struct gp_node_run **run)
+{
+    const struct gp_node_run *r = *run;
+    if (!r || r->producer != producer || node - r->first >= r->count) r = find_run(runs, n, producer, node);
+    *run = r;
+    for (int hop = 0; r && r->original && hop < GP_NODES_MAX_HOPS; hop++) {
+        node = r->original + (node - r->first);
+        r = find_run(runs, n, producer, node);
+    }
+    return r && !r->original ? r->captured : 0;
+}
+
+void gp_nodes_resolve(struct gp_trace *t)
+{
+    struct gp_events *gpu = &t->events[GP_GPU];
+    struct gp_node_run *runs = t->node_runs.at;
+    const struct gp_node_run *run = NULL;
+    size_t n = t->node_runs.n;
+    if (n && gpu->node) qsort(runs, n, sizeof *runs, sort_runs);
+    for (size_t i = 1; i < n && gpu->node; i++) { /* each extends to the next one */
+        uint64_t room = runs[i].first - runs[i - 1].first;
+        if (runs[i].producer == runs[i - 1].producer && runs[i - 1].count > room) runs[i - 1].count = room;
+    }
+    for (size_t i = 0; n && gpu->node && i < gpu->n; i++) {
+        uint32_t producer = t->processes.at[t->tracks.at[gpu->track[i]].process].producer;
+        if (gpu->node[i] == GP_NO_ID || gp_get_captured(gpu, i)) continue;
+        gp_set_captured(gpu, i, captured_of(runs, n, producer, gpu->node[i], &run));
+    }
+    GP_VEC_FREE(&t->node_runs);
+}

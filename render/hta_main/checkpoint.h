@@ -1,0 +1,40 @@
+/* checkpoint.h -- what was read so far, in files, so that a job that died goes on where it was: each file has the partial
+ * result of some inputs and says of which. An input is known by its name, size and time, the program's version and the
+ * options that change the result; if any of these is another one, it is read again.
+ *
+ *     struct gp_spills s;
+ *     gp_spills_open(&s, &ranks, "spill");
+ *     gp_spills_load(&s, &hta);                          // what is there; s.done says which inputs that was
+ *     if (gp_spills_write(&s, inputs, n, &batch, &err)) ...
+ *     gp_spills_close(&s);
+ */
+#ifndef GP_ANALYZE_RANKS_SPILL_H
+#define GP_ANALYZE_RANKS_SPILL_H
+
+#include "render/hta_main/hta_main.h"
+
+enum { GP_SPILL_INPUTS = 8 }; /* inputs per file: as many are lost at most, per process */
+
+struct gp_spills {
+    const char *dir;
+    const struct gp_hta_main *ranks;
+    uint64_t *keys; /* by input */
+    bool *done;     /* by input */
+};
+
+void gp_spills_open(struct gp_spills *s, const struct gp_hta_main *r, const char *dir);
+void gp_spills_close(struct gp_spills *s);
+/* Merge into TO what the files of the folder have of inputs that are not done. Files that are damaged, or of other inputs,
+ * are left alone. Returns how many inputs that were. */
+size_t gp_spills_load(struct gp_spills *s, struct gp_hta *to);
+/* Write the result BATCH of N inputs. Makes the folder. */
+GP_MUST_CHECK int gp_spills_write(struct gp_spills *s, const size_t *inputs, size_t n, struct gp_hta *batch,
+                                  struct gp_err *err);
+
+/* The bytes of such a file: N keys and a result. */
+void gp_spill_save(struct gp_buf *to, const uint64_t *keys, size_t n, struct gp_hta *h);
+/* KEYS gets *N keys and is to be freed; H is initialised and stays empty on failure. */
+GP_MUST_CHECK int gp_spill_load(const void *data, size_t bytes, uint64_t **keys, size_t *n, struct gp_hta *h,
+                                struct gp_err *err);
+
+#endif

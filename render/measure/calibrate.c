@@ -1,0 +1,193 @@
+#include "render/measure/calibrate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "render/measure/bench_run.h"
+#include "formats/base/mem.h"
+
+#define QUIET_NS INT64_C(60000000000) /* no measurement takes that long */
+enum { ID_BYTES = 12, LIST_BYTES = GP_CALIBRATE_DEVICES * ID_BYTES };
+
+struct work {
+    struct gp_calibration *c;
+    const struct gp_calibrate_plan *plan;
+    const char *program;
+    size_t first;   /* device of the first job */
+    uint64_t count; /* devices that the driver has */
+};
+
+static void take_line(void *context, size_t i, const char *text)
+{
+    struct work *w = context;
+    gp_calibration_line(w->c, w->first + i, text);
+}
+
+/* WHAT on each device, all at once or one after the other. */
+static int on_each(struct work *w, const char *what, bool together, struct gp_err *err)
+{
+    struct gp_calibration *c = w->c;
+    struct gp_bench_job *jobs = gp_zalloc(c->n * sizeof *jobs);
+    char(*ids)[ID_BYTES] = gp_zalloc(c->n * sizeof *ids);
+    int failed = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        snprintf(ids[i], sizeof ids[i], "%d", c->ids[i]);
+        jobs[i] = (struct gp_bench_job){.args = {what, ids[i], w->plan->full ? "full" : "quick"}};
+    }
+    for (size_t i = 0; !failed && i < (together ? 1 : c->n); i++) {
+        w->first = together ? 0 : i;
+        failed = gp_bench_run(w->program, &jobs[w->first], together ? c->n : 1, QUIET_NS, take_line, w, err);
+    }
+    free(jobs);
+    free(ids);
+    return failed;
+}
+
+static int between_all(struct work *w, struct gp_err *err)
+{
+    char list[LIST_BYTES];
+    size_t n = 0;
+    if (w->c->n < 2) return 0;
+    for (size_t i = 0; i < w->c->n; i++)
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%d", i ? "," : "", w->c->ids[i]);
+    struct gp_bench_job job = {.args = {"peers", list, w->plan->full ? "full" : "quick"}};
+    w->first = 0;
+    return gp_bench_run(w->program, &job, 1, QUIET_NS, take_line, w, err);
+}
+
+/* ---- which devices ---- */
+
+static void take_count(void *context, size_t i, const char *text)
+{
+    struct work *w = context;
+    unsigned long long n;
+    if (sscanf(text, "fact devices %llu", &n) == 1) w->count = n;
+    else take_line(context, i, text);
+}
+
+/* How many devices there are; what stands against them is noted of the one that is asked. */
+static int count_devices(struct work *w, struct gp_err *err)
+{
+    struct gp_calibration probe = {0};
+    struct gp_bench_job job = {.args = {"probe", "0", "quick"}};
+    struct work at = {.c = &probe, .program = w->program};
+    gp_calibration_devices(&probe, &(int){0}, 1);
+    int failed = gp_bench_run(w->program, &job, 1, QUIET_NS, take_count, &at, err);
+    if (!failed && !at.count)
+        failed = gp_fail(err, GP_E_IO, -1, "no device can be measured: %s",
+                         probe.devices[0].missing.n ? probe.devices[0].missing.at[0].why
+                                                    : "the driver names none");
+    w->count = at.count;
+    gp_calibration_release(&probe);
+    return failed;
+}
+
+static int choose_devices(struct work *w, struct gp_err *err)
+{
+    int ids[GP_CALIBRATE_DEVICES];
+    size_t n = 0;
+    const char *p = w->plan->devices;
+    for (; !p && n < w->count && n < GP_CALIBRATE_DEVICES; n++) ids[n] = (int)n;
+    while (p && *p) {
+        char *end;
+        unsigned long id = strtoul(p, &end, 10);
+        if (end == p || *p < '0' || *p > '9' || (*end && *end != ',') || n == GP_CALIBRATE_DEVICES)
+            return gp_fail(err, GP_E_USAGE, -1, "--device: '%s' is not a list of numbers, as in 0,2",
+                           w->plan->devices);
+        if (id >= w->count)
+            return gp_fail(err, GP_E_USAGE, -1, "--device: there is no device %lu, only %llu, from number 0",
+                           id, (unsigned long long)w->count);
+        ids[n++] = (int)id;
+        p = *end ? end + 1 : end;
+    }
+    if (w->plan->ops && n) n = 1;
+    gp_calibration_devices(w->c, ids, n);
+    return n ? 0 : gp_fail(err, GP_E_USAGE, -1, "--device: no device is named");
+}
+
+static int refuse_unfit(struct work *w, struct gp_err *err)
+{
+    char why[160];
+    for (size_t i = 0; i < w->c->n; i++) {
+        struct gp_figures *f = &w->c->devices[i];
+        gp_figures_settle(f);
+        if (!gp_figures_unfit(f, why, sizeof why)) continue;
+        if (!w->plan->force)
+            return gp_fail(err, GP_E_IO, -1,
+                           "device %d, %s, is not measured: %s; use --force to measure it anyway",
+                           w->c->ids[i], f->device, why);
+    }
+    return 0;
+}
+
+/* ---- what is measured ---- */
+
+static int measure_ceilings(struct work *w, void (*say)(const char *message), struct gp_err *err)
+{
+    say("measuring launches, memory and arithmetic");
+    if (on_each(w, "figures", true, err)) return -1;
+    if (w->plan->ops) return 0;
+    say("measuring copies between host and device");
+    if (on_each(w, "link", false, err)) return -1;
+    if (w->c->n > 1) say("measuring copies between devices");
+    if (between_all(w, err)) return -1;
+    if (!w->plan->full) return 0;
+    say("measuring products under sustained load, for 10 s");
+    return on_each(w, "soak", true, err);
+}
+
+static int measure_op(struct work *w, const char *name, const char *sizes, void (*say)(const char *message),
+                      struct gp_err *err)
+{
+    char id[ID_BYTES], message[96];
+    struct gp_bench_job job = {.args = {"op", id, w->plan->full ? "full" : "quick", name,
+                                        w->plan->type ? w->plan->type : "fp32", sizes}};
+    snprintf(id, sizeof id, "%d", w->c->ids[0]);
+    snprintf(message, sizeof message, "measuring %s", name);
+    say(message);
+    w->first = 0;
+    return gp_bench_run(w->program, &job, 1, QUIET_NS, take_line, w, err);
+}
+
+static int measure_ops(struct work *w, void (*say)(const char *message), struct gp_err *err)
+{
+    uint64_t sizes[GP_SWEEP_SIZES];
+    struct gp_buf list = {0};
+    const char *text = w->plan->sizes ? w->plan->sizes : "1K:1G:x2";
+    int n = gp_sweep_sizes(text, sizes, err), failed = n < 0;
+    char *names = strdup(w->plan->ops), *rest = NULL;
+    for (int i = 0; i < n; i++) gp_buf_printf(&list, "%s%llu", i ? "," : "", (unsigned long long)sizes[i]);
+    for (char *name = names ? strtok_r(names, ",", &rest) : NULL; !failed && name;
+         name = strtok_r(NULL, ",", &rest))
+        failed = measure_op(w, name, gp_buf_str(&list), say, err);
+    gp_buf_release(&list);
+    free(names);
+    return failed ? -1 : 0;
+}
+
+static int measure(struct work *w, void (*say)(const char *message), struct gp_err *err)
+{
+    if (count_devices(w, err) || choose_devices(w, err) || on_each(w, "probe", true, err) ||
+        refuse_unfit(w, err) || measure_ceilings(w, say, err) || (w->plan->ops && measure_ops(w, say, err)))
+        return -1;
+    gp_calibration_settle(w->c);
+    if (gp_calibration_any(w->c)) return 0;
+    const struct gp_figures *f = &w->c->devices[0];
+    return gp_fail(err, GP_E_IO, -1, "nothing could be measured: %s",
+                   f->missing.n ? f->missing.at[0].why : "no reason is known");
+}
+
+int gp_calibrate(struct gp_calibration *c, const struct gp_calibrate_plan *p,
+                 void (*say)(const char *message), struct gp_err *err)
+{
+    struct gp_buf program = {0};
+    uint64_t sizes[GP_SWEEP_SIZES];
+    struct work w = {.c = c, .plan = p};
+    int failed =
+        (p->ops && p->sizes && gp_sweep_sizes(p->sizes, sizes, err) < 0) || gp_bench_find(&program, err);
+    w.program = gp_buf_str(&program);
+    c->full = p->full;
+    if (!failed) failed = measure(&w, say, err);
+    gp_buf_release(&program);
+    return failed ? -1 : 0;
+}

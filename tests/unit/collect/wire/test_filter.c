@@ -1,0 +1,77 @@
+// --filter: ranks and kernel names, as they are written and as they compare.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "collect/wire/filter.h"
+#include "formats/base/count.h"
+
+static struct gp_filter filter(const char *text)
+{
+    struct gp_filter f;
+    struct gp_err err = {0};
+    assert_int_equal(gp_filter_parse(&f, text, &err), 0);
+    return f;
+}
+
+static void nothing_is_left_out_without_one(void **state)
+{
+    (void)state;
+    struct gp_filter f = filter(NULL);
+    assert_true(gp_filter_rank(&f, -1) && gp_filter_rank(&f, 7));
+    assert_true(gp_filter_name(f.kernel, "anything"));
+    f = filter("");
+    assert_true(gp_filter_rank(&f, -1));
+}
+
+static void ranks_are_numbers_and_ranges(void **state)
+{
+    (void)state;
+    struct gp_filter f = filter("rank:0,2-3,9");
+    static const int32_t in[] = {0, 2, 3, 9}, out[] = {-1, 1, 4, 8, 10};
+    for (size_t i = 0; i < 4; i++) assert_true(gp_filter_rank(&f, in[i]));
+    for (size_t i = 0; i < 5; i++) assert_false(gp_filter_rank(&f, out[i]));
+}
+
+static void names_are_patterns(void **state)
+{
+    (void)state;
+    struct gp_filter f = filter("kernel:*gemm* rank:1");
+    assert_true(gp_filter_name(f.kernel, "_Z4gemmPf"));
+    assert_false(gp_filter_name(f.kernel, "_Z4reluPf"));
+    assert_true(gp_filter_rank(&f, 1));
+    assert_false(gp_filter_rank(&f, 0));
+    assert_true(gp_filter_name("nccl[DK]*", "ncclDevKernel_AllReduce"));
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "rank:",   "rank:x", "rank:1,",       "rank:3-2",          "rank:1-", "rank:99999999999",
+        "kernel:", "gemm",   "rank:1 rank:2", "kernel:a kernel:b", "rank:-1", "rank:1 x"};
+    struct gp_filter f;
+    for (size_t i = 0; i < GP_COUNT(bad); i++) {
+        struct gp_err err = {0};
+        assert_int_equal(gp_filter_parse(&f, bad[i], &err), -1);
+        assert_int_equal(err.code, GP_E_USAGE);
+    }
+    char many[400] = "rank:0"; /* more than there is room for */
+    for (int i = 0; i < 64; i++) strcat(many, ",1");
+    struct gp_err err = {0};
+    assert_int_equal(gp_filter_parse(&f, many, &err), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_left_out_without_one),
+        cmocka_unit_test(ranks_are_numbers_and_ranges),
+        cmocka_unit_test(names_are_patterns),
+        cmocka_unit_test(nonsense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

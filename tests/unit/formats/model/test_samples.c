@@ -1,0 +1,273 @@
+// Samples as time: rows of frames that consecutive samples share, with borders in the middle, by hand.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "formats/model/meta_keys.h"
+#include "formats/model/samples.h"
+#include "tests/unit/gpt_util.h"
+
+static uint32_t add_stack(struct gp_trace *t, uint32_t parent, const char *name, const char *file,
+                          uint32_t line)
+{
+    if (!t->stacks.n) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
+    struct gp_stack s = {parent, gp_intern_cstr(&t->strings, name), gp_intern_cstr(&t->strings, file), line};
+    GP_VEC_PUSH(&t->stacks, s);
+    return (uint32_t)t->stacks.n - 1;
+}
+
+static uint32_t add_thread(struct gp_trace *t, uint32_t producer, int64_t tid)
+{
+    struct gp_process p = gp_process_unknown();
+    struct gp_track k = gp_track_unknown();
+    p.pid = 5;
+    p.producer = producer;
+    k.kind = GP_TRACK_THREAD;
+    k.process = gp_trace_process(t, &p);
+    k.tid = tid;
+    return gp_trace_track(t, &k);
+}
+
+static void add_sample(struct gp_trace *t, uint32_t track, int64_t at, int64_t dur, uint32_t repeats,
+                       uint32_t stack, const char *does)
+{
+    struct gp_events *e = &t->events[GP_SAMPLE];
+    size_t row = gp_events_add(e, at, dur, track, gp_intern_cstr(&t->strings, does));
+    gp_set_id(e, row, stack);
+    gp_set_total(e, row, repeats);
+}
+
+/* main calls load (twice at line 7, once at 8), then log; the period is 100 us. */
+static void make(struct gp_trace *t, uint32_t *track)
+{
+    gp_trace_init(t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
+    gp_trace_set_meta(t, GP_META_SAMPLE_PERIOD, "100000", 6);
+    *track = add_thread(t, 1, 9);
+    uint32_t sampled = add_thread(t, 2, 9);
+    uint32_t main1 = add_stack(t, 0, "main", "/srv/app/train.py", 1),
+             main2 = add_stack(t, 0, "main", "/srv/app/train.py", 2);
+    uint32_t a = add_stack(t, main1, "load", "/opt/x/site-packages/lib/data.py", 7);
+    uint32_t b = add_stack(t, main1, "load", "/opt/x/site-packages/lib/data.py", 8);
+    uint32_t c = add_stack(t, main2, "log", "/usr/lib/python3.11/logging/__init__.py", 3);
+    add_sample(t, sampled, 1000000, 100000, 1, a, "running");
+    add_sample(t, sampled, 1200000, 0, 0, b, "running");
+    add_sample(t, sampled, 1300000, 0, 0, c, "running");
+    add_sample(t, sampled, 1400000, 0, 0, c, "garbage collection");
+    add_sample(t, sampled, 2000000, 0, 0, a, "running"); /* after six periods without samples */
+}
+
+static void check_row(const struct gp_trace *t, size_t i, int64_t start, int64_t end, const char *name,
+                      uint32_t track)
+{
+    const struct gp_events *e = &t->events[GP_PYTHON];
+    assert_true(i < e->n);
+    assert_string_equal(gp_trace_str(t, e->name[i]), name);
+    assert_int_equal(e->start_ns[i], start);
+    assert_int_equal(e->start_ns[i] + e->dur_ns[i], end);
+    assert_int_equal(e->track[i], track);
+    assert_string_equal(gp_trace_str(t, gp_get_cat(e, i)), GP_SAMPLED_CATEGORY);
+}
+
+static void consecutive_samples_are_one_row(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    uint32_t track;
+    make(&t, &track);
+    gp_samples_expand(&t);
+    gp_trace_finish(&t);
+    assert_int_equal(t.events[GP_PYTHON].n, 6);
+    check_row(&t, 0, 950000, 1450000, "train.py(1): main", track);
+    check_row(&t, 1, 950000, 1250000, "lib/data.py(7): load", track);
+    check_row(&t, 2, 1250000, 1450000, "logging/__init__.py(3): log", track);
+    check_row(&t, 3, 1350000, 1450000, "garbage collection", track);
+    check_row(&t, 4, 1950000, 2050000, "train.py(1): main", track);
+    check_row(&t, 5, 1950000, 2050000, "lib/data.py(7): load", track);
+    assert_int_equal(gp_samples_period(&t), 100000);
+    gp_trace_release(&t);
+}
+
+static void samples_go_through_a_file(void **state)
+{
+    (void)state;
+    struct gp_trace t, back;
+    struct gp_buf file = {0};
+    uint32_t track;
+    make(&t, &track);
+    gp_trace_finish(&t);
+    write_trace(&t, NULL, &file, NULL);
+    assert_int_equal(read_trace(&back, file.data, file.n), 0);
+    const struct gp_events *x = &t.events[GP_SAMPLE], *y = &back.events[GP_SAMPLE];
+    assert_int_equal(y->n, 5);
+    assert_int_equal(back.stacks.n, t.stacks.n);
+    for (size_t i = 0; i < x->n; i++) {
+        assert_int_equal(gp_get_total(x, i), gp_get_total(y, i));
+        uint32_t a = gp_sample_stack(x, i), b = gp_sample_stack(y, i);
+        for (; a; a = t.stacks.at[a].parent, b = back.stacks.at[b].parent) {
+            assert_true(b);
+            assert_string_equal(gp_trace_str(&t, t.stacks.at[a].name),
+                                gp_trace_str(&back, back.stacks.at[b].name));
+            assert_string_equal(gp_trace_str(&t, t.stacks.at[a].file),
+                                gp_trace_str(&back, back.stacks.at[b].file));
+            assert_int_equal(t.stacks.at[a].line, back.stacks.at[b].line);
+        }
+        assert_int_equal(b, 0);
+    }
+    gp_trace_release(&t);
+    gp_trace_release(&back);
+    gp_buf_release(&file);
+}
+
+static void add_row(struct gp_trace *t, enum gp_table table, uint32_t track, int64_t start, int64_t end,
+                    const char *name)
+{
+    gp_events_add(&t->events[table], start, end - start, track, gp_intern_cstr(&t->strings, name));
+}
+
+/* A call in which the middle between two samples lies has one stack: the border moves to its nearer end that lies between the
+ * samples, or if it is longer than that, to its end. */
+static void calls_do_not_end_frames(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t begin, end, border;
+    } cases[] = {
+        {1050000, 1050001, 1050000}, /* not in it */
+        {1010000, 1060000, 1060000}, /* its end is nearer */
+        {1045000, 1090000, 1045000}, /* its begin is */
+        {900000, 1070000, 1070000},  /* the first sample is in it */
+        {1020000, 1170000, 1020000}, /* the second is */
+        {900000, 1130000, 1130000},  /* both are */
+    };
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        struct gp_trace t;
+        gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
+        gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
+        uint32_t track = add_thread(&t, 1, 9), root = add_stack(&t, 0, "main", "train.py", 1);
+        uint32_t a = add_stack(&t, root, "step", "train.py", 2),
+                 b = add_stack(&t, root, "load", "data.py", 3);
+        add_sample(&t, track, 1000000, 0, 0, a, "running");
+        add_sample(&t, track, 1100000, 200000, 2, b, "running");
+        add_row(&t, GP_API, track, cases[i].begin, cases[i].end, "cudaLaunchKernel");
+        gp_samples_expand(&t);
+        gp_trace_finish(&t);
+        assert_int_equal(t.events[GP_PYTHON].n, 3);
+        int64_t first =
+            cases[i].begin < 950000 ? cases[i].begin : 950000; /* half a period before, or all of the call */
+        check_row(&t, 0, first, 1350000, "train.py(1): main", track);
+        check_row(&t, 1, first, cases[i].border, "train.py(2): step", track);
+        check_row(&t, 2, cases[i].border, 1350000, "data.py(3): load", track);
+        gp_trace_release(&t);
+    }
+}
+
+/* Of a long call in which one sample was taken, the stack is known from begin to end. */
+static void one_sample_in_a_long_call_is_enough(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
+    gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
+    uint32_t track = add_thread(&t, 1, 9), a = add_stack(&t, 0, "wait", "train.py", 2);
+    add_sample(&t, track, 5000000, 0, 0, a, "running");
+    add_row(&t, GP_API, track, 1000000, 9000000, "cudaStreamSynchronize");
+    gp_samples_expand(&t);
+    gp_trace_finish(&t);
+    assert_int_equal(t.events[GP_PYTHON].n, 1);
+    check_row(&t, 0, 1000000, 9000000, "train.py(2): wait", track);
+    gp_trace_release(&t);
+}
+
+/* What a thread does is known from its third equal stack on, and holds for those before; the collection of garbage is
+ * known at once. */
+static void what_a_thread_does_is_a_row(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
+    gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
+    uint32_t track = add_thread(&t, 1, 9), a = add_stack(&t, 0, "take", "train.py", 2),
+             b = add_stack(&t, 0, "spin", "train.py", 3);
+    add_sample(&t, track, 1000000, 100000, 1, a, "running"); /* twice: not asked yet */
+    add_sample(&t, track, 1200000, 200000, 2, a, GP_SAMPLED_LOCK);
+    add_sample(&t, track, 1500000, 200000, 2, b, "running"); /* three times: asked */
+    add_sample(&t, track, 1800000, 0, 0, b, "sleeping");
+    add_sample(&t, track, 1900000, 0, 0, a, "running");
+    add_sample(&t, track, 2000000, 0, 0, a, GP_SAMPLED_GARBAGE);
+    gp_samples_expand(&t);
+    gp_trace_finish(&t);
+    assert_int_equal(t.events[GP_PYTHON].n, 6);
+    check_row(&t, 0, 950000, 1450000, "train.py(2): take", track);
+    check_row(&t, 1, 950000, 1450000, GP_SAMPLED_LOCK, track);
+    check_row(&t, 2, 1450000, 1850000, "train.py(3): spin", track);
+    check_row(&t, 3, 1750000, 1850000, "sleeping", track);
+    check_row(&t, 4, 1850000, 2050000, "train.py(2): take", track);
+    check_row(&t, 5, 1950000, 2050000, GP_SAMPLED_GARBAGE, track);
+    gp_trace_release(&t);
+}
+
+/* Ranges are exact and borders of samples are not: what crosses is a row on either side. */
+static void frames_are_cut_at_ranges(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
+    gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
+    uint32_t track = add_thread(&t, 1, 9), root = add_stack(&t, 0, "main", "train.py", 1);
+    uint32_t a = add_stack(&t, root, "step", "train.py", 2), b = add_stack(&t, root, "load", "data.py", 3);
+    add_sample(&t, track, 1000000, 0, 0, a, "running");
+    add_sample(&t, track, 1100000, 200000, 2, b, "running");
+    add_row(&t, GP_RANGE, track, 980000, 1070000, "forward"); /* step was opened before, load in it */
+    add_row(&t, GP_OP, track, 1000000, 1060000, "inner");
+    add_row(&t, GP_RANGE, track, 1330000, 1500000, "next"); /* begins in load, ends after it */
+    gp_samples_expand(&t);
+    gp_trace_finish(&t);
+    assert_int_equal(t.events[GP_PYTHON].n, 9);
+    check_row(&t, 0, 950000, 1330000, "train.py(1): main", track);
+    check_row(&t, 1, 950000, 980000, "train.py(2): step", track);
+    check_row(&t, 2, 980000, 1000000, "train.py(2): step", track);
+    check_row(&t, 3, 1000000, 1050000, "train.py(2): step", track);
+    check_row(&t, 4, 1050000, 1060000, "data.py(3): load", track);
+    check_row(&t, 5, 1060000, 1070000, "data.py(3): load", track);
+    check_row(&t, 6, 1070000, 1330000, "data.py(3): load", track);
+    check_row(&t, 7, 1330000, 1350000, "train.py(1): main", track);
+    check_row(&t, 8, 1330000, 1350000, "data.py(3): load", track);
+    gp_trace_release(&t);
+}
+
+/* 100,000 samples of 500 stacks in runs of 10: the aim is 2 bytes for each. */
+static void samples_are_small(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    struct gp_buf file = {0};
+    struct gp_gpt_write_opts opts = {.codec = GP_GPT_PLAIN};
+    uint64_t seed = 3;
+    gp_trace_init(&t, GP_NEED_ALL);
+    uint32_t track = add_thread(&t, 1, 9), root = add_stack(&t, 0, "main", "train.py", 1);
+    for (uint32_t i = 0; i < 500; i++) add_stack(&t, i % 7 ? root + i / 2 : root, "function", "model.py", i);
+    for (int64_t i = 0; i < 10000; i++)
+        add_sample(&t, track, 50000000 * i + (int64_t)pick(&seed, 2500000), 45000000, 9,
+                   1 + (uint32_t)pick(&seed, 500), "running");
+    gp_trace_finish(&t);
+    write_trace(&t, &opts, &file, NULL);
+    assert_true(file.n < 100000 * 2);
+    gp_trace_release(&t);
+    gp_buf_release(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(consecutive_samples_are_one_row),
+        cmocka_unit_test(calls_do_not_end_frames),
+        cmocka_unit_test(one_sample_in_a_long_call_is_enough),
+        cmocka_unit_test(frames_are_cut_at_ranges),
+        cmocka_unit_test(what_a_thread_does_is_a_row),
+        cmocka_unit_test(samples_go_through_a_file),
+        cmocka_unit_test(samples_are_small),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
