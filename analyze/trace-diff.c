@@ -1,4 +1,5 @@
-/* trace-diff -- two traces, or two groups of them, in; what changed, whether it is real, and an exit status out. */
+/* trace-diff -- two traces, or two groups of them, in; what changed, whether it is real, and an exit status
+ * out. */
 #include <string.h>
 #include "analyze/diff/comparison.h"
 #include "analyze/diff/expects.h"

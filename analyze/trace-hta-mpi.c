@@ -19,8 +19,8 @@ static const struct gp_option options[] = {
     {0},
 };
 
-/* Misuse is the same in every process: only the first one prints it. Before MPI is begun, only the launcher's variables say
- * which one this is. */
+/* Misuse is the same in every process: only the first one prints it. Before MPI is begun, only the launcher's
+ * variables say which one this is. */
 static bool is_first(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};

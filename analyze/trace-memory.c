@@ -1,4 +1,5 @@
-/* trace-memory -- snapshots of an allocator and traces in; what filled the GPU, who held it, what leaks, out. */
+/* trace-memory -- snapshots of an allocator and traces in; what filled the GPU, who held it, what leaks,
+ * out. */
 #include <string.h>
 #include <unistd.h>
 #include "analyze/app/app.h"

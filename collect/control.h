@@ -1,5 +1,6 @@
-/* control.h -- the launcher's part in starting and stopping: signals and times, which concern all processes at once. The
- * rest (the profiler API, ranges, launches) happens inside the processes. Does not handle signals itself.
+/* control.h -- the launcher's part in starting and stopping: signals and times, which concern all processes
+ * at once. The rest (the profiler API, ranges, launches) happens inside the processes. Does not handle
+ * signals itself.
  *
  *     gp_control_init(&c, &start, &stop, duration_ns);
  *     launch.kept = gp_control_signals(&c);         // for us, not for the command
@@ -18,8 +19,8 @@ struct gp_control {
     int64_t start_ns, stop_ns; /* the time to do so, 0: never (again) */
 };
 
-/* A trigger that was not given is GP_WHEN_UNSET: recording starts with the command, and stops at the end of what it
- * starts with. */
+/* A trigger that was not given is GP_WHEN_UNSET: recording starts with the command, and stops at the end of
+ * what it starts with. */
 void gp_control_init(struct gp_control *c, const struct gp_trigger *start, const struct gp_trigger *stop,
                      int64_t duration_ns);
 /* The signals that it handles, as bits 1 << signal. */

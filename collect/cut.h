@@ -1,5 +1,6 @@
-/* cut.h -- a trace of what a process does between two moments, written while its session (session.h) writes the whole: the
- * rows that start within it, and everything that they refer to. Does not know where rows come from.
+/* cut.h -- a trace of what a process does between two moments, written while its session (session.h) writes
+ * the whole: the rows that start within it, and everything that they refer to. Does not know where rows come
+ * from.
  *
  *     struct gp_cut *c = gp_cut_new(&frame, producer);
  *     gp_cut_put(c, &trace);                              // before each gp_trace_clear_events()

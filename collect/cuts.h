@@ -1,4 +1,5 @@
-/* cuts.h -- the cuts of a process that are open, in the order in which they began. Checks what the process sends.
+/* cuts.h -- the cuts of a process that are open, in the order in which they began. Checks what the process
+ * sends.
  *
  *     if (!gp_cuts_begin(&cuts, &frame, producer)) ...      // too many, or an id that is in use
  *     gp_cuts_put(&cuts, &trace);

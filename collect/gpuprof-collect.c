@@ -126,7 +126,8 @@ static void report(const struct gp_about *about)
     gp_buf_release(&b);
 }
 
-/* Run gpuprof-measure, which lies beside this program, with the same arguments. Returns only if that fails. */
+/* Run gpuprof-measure, which lies beside this program, with the same arguments. Returns only if that
+ * fails. */
 static int measure(struct gp_tool *tool, char **argv)
 {
     static const char other[] = "gpuprof-measure";

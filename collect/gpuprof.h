@@ -1,7 +1,8 @@
-/* gpuprof.h -- ranges, marks and sessions in a program's own hands. Header only, C11 and C++17 with gcc or clang on Linux;
- * there is nothing to link (glibc before 2.34: -ldl). May be included anywhere, in any number of shared objects. Without a
- * collector each call is a load and a branch. With one, a range is two notes in a ring of its thread. If another tool
- * listens to NVTX, ranges go there as plain NVTX (where <nvtx3/nvToolsExt.h> is found at compile time), and never to both.
+/* gpuprof.h -- ranges, marks and sessions in a program's own hands. Header only, C11 and C++17 with gcc or
+ * clang on Linux; there is nothing to link (glibc before 2.34: -ldl). May be included anywhere, in any number
+ * of shared objects. Without a collector each call is a load and a branch. With one, a range is two notes in
+ * a ring of its thread. If another tool listens to NVTX, ranges go there as plain NVTX (where
+ * <nvtx3/nvToolsExt.h> is found at compile time), and never to both.
  *
  *     void step(void)
  *     {
@@ -13,9 +14,10 @@
  *     step();
  *     if (!gpuprof_end(&cut)) printf("%s\n", cut.path);
  *
- * Times are ns on CLOCK_MONOTONIC. Names are UTF-8, copied, at most 4096 bytes of them are recorded. Functions that return
- * int return 0 or one of enum gpuprof_error. All of it can be called from any thread; a range ends on the thread that began
- * it, unless gpuprof_start() began it. GPUPROF_OFF=1 in the environment switches everything off.
+ * Times are ns on CLOCK_MONOTONIC. Names are UTF-8, copied, at most 4096 bytes of them are recorded.
+ * Functions that return int return 0 or one of enum gpuprof_error. All of it can be called from any thread; a
+ * range ends on the thread that began it, unless gpuprof_start() began it. GPUPROF_OFF=1 in the environment
+ * switches everything off.
  */
 #ifndef GPUPROF_H
 #define GPUPROF_H
@@ -50,14 +52,15 @@ enum gpuprof_error {
     GPUPROF_E_GONE,    /* the recording process has ended */
     GPUPROF_E_OPEN,    /* gpuprof_end() without gpuprof_begin() */
     GPUPROF_E_FILE,    /* the trace could not be written */
-    GPUPROF_E_SHUT /* recording is controlled by --start, --stop or --filter and is over, or not for this process */
+    /* recording is controlled by --start, --stop or --filter and is over, or not for this process */
+    GPUPROF_E_SHUT
 };
 
 /* How values of a metric are combined over the calls of a range. */
 enum gpuprof_rule { GPUPROF_SUM, GPUPROF_MAX, GPUPROF_MEAN };
 
-/* A number of a range, such as {"flops", 2e9, GPUPROF_SUM}. In the trace its name has the rule as a suffix unless it is the
- * sum: "level (max)". */
+/* A number of a range, such as {"flops", 2e9, GPUPROF_SUM}. In the trace its name has the rule as a suffix
+ * unless it is the sum: "level (max)". */
 typedef struct gpuprof_metric {
     const char *name;
     double value;
@@ -237,7 +240,8 @@ static inline const gpuprof_table_t *gpuprof_nvtx_(void)
 }
 #endif
 
-/* Who listens: our library where it is loaded or about to be, otherwise another tool for NVTX, otherwise nobody. */
+/* Who listens: our library where it is loaded or about to be, otherwise another tool for NVTX, otherwise
+ * nobody. */
 static inline const gpuprof_table_t *gpuprof_look_(void)
 {
     const char *nvtx = getenv("NVTX_INJECTION64_PATH"), *cuda = getenv("CUDA_INJECTION64_PATH");
@@ -388,8 +392,9 @@ static inline void gpuprof_mark(gpuprof_name_t name, uint64_t value)
 
 /* ---- recording and sessions ---- */
 
-/* Connect this process: under gpuprof-collect to it, otherwise to a recording process that is started and that ends with
- * the program. Takes CUPTI until the next gpuprof_off() or gpuprof_end(), but records nothing. OPTIONS may be NULL. */
+/* Connect this process: under gpuprof-collect to it, otherwise to a recording process that is started and
+ * that ends with the program. Takes CUPTI until the next gpuprof_off() or gpuprof_end(), but records nothing.
+ * OPTIONS may be NULL. */
 static inline int gpuprof_attach(const gpuprof_options_t *options)
 {
     const gpuprof_table_t *t;
@@ -441,8 +446,9 @@ static inline const char *gpuprof_reason(int error)
     return error >= 0 && (size_t)error < sizeof texts / sizeof *texts ? texts[error] : "unknown error";
 }
 
-/* A session begins: from here to gpuprof_end(), the process has a trace of its own. Attaches and records as need be; what
- * was off before is off again afterwards. Zero *CUT, or set cut->path. Sessions may nest and overlap. */
+/* A session begins: from here to gpuprof_end(), the process has a trace of its own. Attaches and records as
+ * need be; what was off before is off again afterwards. Zero *CUT, or set cut->path. Sessions may nest and
+ * overlap. */
 static inline int gpuprof_begin(gpuprof_cut_t *cut, const char *name, int flags)
 {
     const gpuprof_table_t *t;

@@ -11,7 +11,8 @@
 #include "formats/base/vec.h"
 
 enum { READ_BYTES = 1 << 18, MOST_CUTS = 4096 /* whose names are kept */ };
-/* How long to leave the listener alone when there are no descriptors; how long a connection may say nothing. */
+/* How long to leave the listener alone when there are no descriptors; how long a connection may say
+ * nothing. */
 static const int64_t REST_NS = 100000000, SILENCE_NS = 10000000000;
 
 struct conn {
@@ -145,8 +146,8 @@ static void admit(struct gp_hub *hub, int fd)
     GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd, .since_ns = now_ns()});
 }
 
-/* There are no descriptors left: close the connection of whoever waits, who then runs untraced. False when that does not work
- * either: then the listener must be left alone for a while. */
+/* There are no descriptors left: close the connection of whoever waits, who then runs untraced. False when
+ * that does not work either: then the listener must be left alone for a while. */
 static bool turn_away(struct gp_hub *hub)
 {
     if (!hub->err.code) gp_fail(&hub->err, GP_E_IO, -1, "%s", strerror(errno));

@@ -73,8 +73,8 @@ void gp_hub_record(struct gp_hub *hub, bool open);
  * new ones are accepted after that. */
 void gp_hub_stop(struct gp_hub *hub);
 struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub);
-/* The next process that ended without BYE, of the first 4096 of them (the totals count all); *FROM moves past it (begin
- * with 0). False if there is none left. */
+/* The next process that ended without BYE, of the first 4096 of them (the totals count all); *FROM moves past
+ * it (begin with 0). False if there is none left. */
 bool gp_hub_next_cut(const struct gp_hub *hub, size_t *from, struct gp_hub_cut *cut);
 /* A number for a producer of blocks that is not a process of the hub. */
 uint32_t gp_hub_producer(struct gp_hub *hub);

@@ -96,8 +96,8 @@ static int open_as_it_is(struct gp_sink *s, const char *path, struct gp_err *err
     return s->fd < 0 ? gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno)) : 0;
 }
 
-/* A new file beside PATH, or beside what PATH links to. Anything other than a regular file (/dev/null, a named pipe), and a
- * link to nothing, is opened directly. */
+/* A new file beside PATH, or beside what PATH links to. Anything other than a regular file (/dev/null, a
+ * named pipe), and a link to nothing, is opened directly. */
 static int open_beside(struct gp_sink *s, const char *path, struct gp_err *err)
 {
     struct stat st;
@@ -209,7 +209,8 @@ int gp_sink_close(struct gp_sink *s, bool commit, struct gp_err *err)
     pthread_join(s->thread, NULL);
     int rc = s->failed;
     bool broken = rc && rc != EPIPE, keep = broken && s->partial && commit && s->whole > 0;
-    /* What was written whole can be read; a block that was cut off at the end only makes a reader complain. */
+    /* What was written whole can be read; a block that was cut off at the end only makes a reader
+     * complain. */
     if (keep && ftruncate(s->fd, (off_t)s->whole)) keep = true;
     if (close(s->fd) && !rc) rc = errno;
     bool done = commit && (!rc || keep);

@@ -29,8 +29,8 @@ bool gp_sink_replaces(const struct gp_sink *s);
 /* 0, or the errno that ended the writing; EPIPE means that the reader closed its end. */
 int gp_sink_failed(struct gp_sink *s);
 /* Write what is queued, close, rename; without COMMIT a file is removed instead. 0, or -1 with ERR filled; it
- * is not an error if the reader closed its end. A file that could not be written to the end, because the disk is full, keeps
- * what was put whole, gets its name, and ERR says how much that is. Frees S. */
+ * is not an error if the reader closed its end. A file that could not be written to the end, because the disk
+ * is full, keeps what was put whole, gets its name, and ERR says how much that is. Frees S. */
 int gp_sink_close(struct gp_sink *s, bool commit, struct gp_err *err) GP_MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
-/* ceilings_read.h -- measured ceilings of a device, for trace-suggest --ceilings: a small JSON object, described by
- * schemas/ceilings.schema.json. Does not know how they are used, nor which types exist.
+/* ceilings_read.h -- measured ceilings of a device, for trace-suggest --ceilings: a small JSON object,
+ * described by schemas/ceilings.schema.json. Does not know how they are used, nor which types exist.
  *
  *     struct gp_ceilings_file f;
  *     if (gp_ceilings_read(&f, text, n, &err)) ...

@@ -1,5 +1,5 @@
-/* foreign.h -- files that are not traces, but that people hand to tools by mistake: what each is, and the way on. Recognised
- * by their first bytes. Knows nothing of readers.
+/* foreign.h -- files that are not traces, but that people hand to tools by mistake: what each is, and the way
+ * on. Recognised by their first bytes. Knows nothing of readers.
  *
  *     const char *what = gp_foreign_what(head, n);
  *     if (what) gp_fail(err, GP_E_FORMAT, 0, "%s", what);      // "a program: record it with gpuprof-collect ./app"

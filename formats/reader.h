@@ -21,9 +21,9 @@ GP_READERS(X)
 /* The same as a list that ends with a NULL. */
 extern const struct gp_reader *const gp_readers[];
 
-/* Read PATH ("-" or NULL: standard input) into T, which is overwritten and, on success, finished and to be released by
- * the caller; on failure it is already released. Fails if the input cannot be opened, is empty or has an
- * unknown format, or, with opts->strict, if it has any issue. */
+/* Read PATH ("-" or NULL: standard input) into T, which is overwritten and, on success, finished and to be
+ * released by the caller; on failure it is already released. Fails if the input cannot be opened, is empty or
+ * has an unknown format, or, with opts->strict, if it has any issue. */
 GP_MUST_CHECK int gp_trace_read(struct gp_trace *t, const char *path, const struct gp_read_opts *opts,
                                 struct gp_err *err);
 

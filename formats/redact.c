@@ -9,8 +9,8 @@
 
 /* ---- names ---- */
 
-/* How the names begin that libraries give to ranges and frames; analyses look for some of them. What follows may be the
- * program's own: its known words stay. */
+/* How the names begin that libraries give to ranges and frames; analyses look for some of them. What follows
+ * may be the program's own: its known words stay. */
 static const char *const library_names[] = {
     "ProfilerStep#",
     "NCCL:",

@@ -49,7 +49,8 @@ static int check_output(const struct gp_writer *w, const struct opts *o, struct 
     return why ? gp_fail(err, GP_E_USAGE, -1, "%s, compression %s: %s", w->name, o->compress, why) : 0;
 }
 
-/* Impossible times are reported as the other tools do, and not stored with the trace: whoever reads it counts them. */
+/* Impossible times are reported as the other tools do, and not stored with the trace: whoever reads it counts
+ * them. */
 static int judge(struct gp_app *f, struct gp_trace *t, struct gp_err *err)
 {
     struct gp_issue as_read[GP_ISSUE_COUNT];

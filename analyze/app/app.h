@@ -1,5 +1,6 @@
 /* app.h -- the front door of the tools that read traces: the options they share, their inputs, the files of
- * --classes and the like, progress, and what they report about the inputs on standard error. Only mains include it.
+ * --classes and the like, progress, and what they report about the inputs on standard error. Only mains
+ * include it.
  *
  *     struct opts { struct gp_app_opts app; bool mine; };
  *     struct gp_app f;
@@ -24,8 +25,8 @@
 #include "formats/base/cli.h"
 #include "formats/reader.h"
 
-/* The options of tools that read traces; the first member of a tool's options struct. A tool offers those of which it
- * has the rows below. */
+/* The options of tools that read traces; the first member of a tool's options struct. A tool offers those of
+ * which it has the rows below. */
 struct gp_app_opts {
     struct gp_common_opts common;
     const char *classes, *step_marker; /* NULL: not given */
@@ -71,7 +72,8 @@ struct gp_app {
     const bool *commands; /* by input: its path is a command to read from (operands.h); NULL: none is */
     struct gp_threads threads;
     const struct gp_classes *classes; /* NULL without --classes */
-    /* How gp_app_join() reads input I; NULL: gp_app_trace(). For tools that make traces of other things, too. */
+    /* How gp_app_join() reads input I; NULL: gp_app_trace(). For tools that make traces of other things,
+     * too. */
     int (*read)(struct gp_app *f, size_t i, uint32_t need, struct gp_trace *t, struct gp_err *err);
     /* private */
     struct gp_classes own_classes;
@@ -85,8 +87,8 @@ GP_MUST_CHECK struct gp_input *gp_app_input(struct gp_app *f, size_t i, int *chi
 GP_MUST_CHECK int gp_app_finish(struct gp_app *f, size_t i, struct gp_input *in, int child, int failed,
                                 struct gp_err *err);
 
-/* Make F ready, whatever this returns: its inputs are TOOL's operands, or standard input when there are none. Reads the
- * file of --classes. TOOL and OPTS are borrowed until close. */
+/* Make F ready, whatever this returns: its inputs are TOOL's operands, or standard input when there are none.
+ * Reads the file of --classes. TOOL and OPTS are borrowed until close. */
 GP_MUST_CHECK int gp_app_open(struct gp_app *f, const struct gp_tool *tool, const struct gp_app_opts *opts,
                               struct gp_err *err);
 /* The inputs are these N paths instead, which are borrowed. */
@@ -96,19 +98,20 @@ void gp_app_put_inputs(const struct gp_app *f, struct gp_buf *b);
 /* Accepts a zeroed F. */
 void gp_app_close(struct gp_app *f);
 
-/* Read input I, or IN, which was opened from it, as --strict, --threads and --progress say. The caller releases T; on
- * failure it is released already, and ERR names the input. Safe in several threads. */
+/* Read input I, or IN, which was opened from it, as --strict, --threads and --progress say. The caller
+ * releases T; on failure it is released already, and ERR names the input. Safe in several threads. */
 GP_MUST_CHECK int gp_app_trace(struct gp_app *f, size_t i, uint32_t need, struct gp_trace *t,
                                struct gp_err *err);
 GP_MUST_CHECK int gp_app_trace_input(struct gp_app *f, struct gp_input *in, uint32_t need, struct gp_trace *t,
                                      struct gp_err *err);
-/* The same of input I, which may also hold something else: where IS_OTHER says so of its first bytes, all of it goes to
- * OTHER instead, at most MOST bytes, and T is not touched. */
+/* The same of input I, which may also hold something else: where IS_OTHER says so of its first bytes, all of
+ * it goes to OTHER instead, at most MOST bytes, and T is not touched. */
 GP_MUST_CHECK int gp_app_trace_or(struct gp_app *f, size_t i, uint32_t need, struct gp_trace *t,
                                   bool (*is_other)(const void *head, size_t n), size_t most,
                                   struct gp_buf *other, struct gp_err *err);
-/* Read all inputs as JOB says, whose `n` and `workers` are filled in here, and wipe the progress line. A tool that
- * cannot read several at once sets JOB's `workers` to 1 and has all threads for each; others leave it 0. */
+/* Read all inputs as JOB says, whose `n` and `workers` are filled in here, and wipe the progress line. A
+ * tool that cannot read several at once sets JOB's `workers` to 1 and has all threads for each; others
+ * leave it 0. */
 GP_MUST_CHECK int gp_app_read_all(struct gp_app *f, struct gp_read_all *job, struct gp_err *err);
 
 /* How many bytes one reading has reported; for readers that are called without gp_app_trace(). */
@@ -124,33 +127,34 @@ GP_MUST_CHECK int gp_app_file(const char *path, size_t most,
                               int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err),
                               void *ctx, struct gp_err *err);
 
-/* The same for a file that a tool of ours has saved: one whose first bytes are not what IS_SAVED accepts is not read on, only
- * handed to PARSE, which knows how to call it. */
+/* The same for a file that a tool of ours has saved: one whose first bytes are not what IS_SAVED accepts is
+ * not read on, only handed to PARSE, which knows how to call it. */
 GP_MUST_CHECK int gp_app_saved(const char *path, bool (*is_saved)(const void *head, size_t n), size_t most,
                                int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err),
                                void *ctx, struct gp_err *err);
 
 /* An error if nothing in T can be used. */
 GP_MUST_CHECK int gp_app_check_usable(const struct gp_trace *t, struct gp_err *err);
-/* An error unless the inputs have GPU events, GPU_EVENTS in all, or --allow-empty is given. CUT: one of them ends early,
- * which explains it, as profilers write GPU events last. */
+/* An error unless the inputs have GPU events, GPU_EVENTS in all, or --allow-empty is given. CUT: one of them
+ * ends early, which explains it, as profilers write GPU events last. */
 GP_MUST_CHECK int gp_app_check_empty(const struct gp_app *f, uint64_t gpu_events, bool cut,
                                      struct gp_err *err);
 /* The same of N inputs as they were judged. */
 GP_MUST_CHECK int gp_app_check_inputs(const struct gp_app *f, const struct gp_input_quality *in, size_t n,
                                       struct gp_err *err);
-/* Are the pages there that the answer is to link to, by --flame and --timeline? They are given as paths from the answer; NULL:
- * none is wanted. An address is taken as it is: one with "://", or an absolute one without an extension, such as those of
- * trace-serve. */
+/* Are the pages there that the answer is to link to, by --flame and --timeline? They are given as paths from
+ * the answer; NULL: none is wanted. An address is taken as it is: one with "://", or an absolute one without
+ * an extension, such as those of trace-serve. */
 GP_MUST_CHECK int gp_app_check_pages(const struct gp_app_opts *o, const char *flame, const char *timeline,
                                      struct gp_err *err);
 /* On standard error, unless --quiet: that --step-marker was given, but there are no STEPS. */
 void gp_app_warn_marker(const struct gp_app *f, size_t steps);
-/* The reason why a picture of T is empty, on standard error unless --quiet, where T has no GPU events; with ELSE_DO, which may be
- * NULL, where it has events of the host. */
+/* The reason why a picture of T is empty, on standard error unless --quiet, where T has no GPU events; with
+ * ELSE_DO, which may be NULL, where it has events of the host. */
 void gp_app_warn_empty(const struct gp_app *f, const struct gp_trace *t, const char *else_do);
 
-/* Show on the progress line what is done after reading, such as "analysing"; NULL wipes it, as is due before any message. */
+/* Show on the progress line what is done after reading, such as "analysing"; NULL wipes it, as is due before
+ * any message. */
 void gp_app_phase(struct gp_app *f, const char *phase);
 /* gp_answer_write() to --output, with the phase "writing" where that is a file. */
 GP_MUST_CHECK int gp_app_answer(struct gp_app *f, const struct gp_answer_format *format, void *answer,
@@ -158,14 +162,14 @@ GP_MUST_CHECK int gp_app_answer(struct gp_app *f, const struct gp_answer_format 
 
 /* Is the answer text for a person at a terminal? It then shows itself what is wrong with the inputs. */
 bool gp_app_is_terminal(const struct gp_app *f);
-/* Report what is wrong with the inputs on standard error, one line per input, unless --quiet: of a trace as it was read.
- * True if anything is. */
+/* Report what is wrong with the inputs on standard error, one line per input, unless --quiet: of a trace as
+ * it was read. True if anything is. */
 bool gp_app_warn_issues(const struct gp_app *f, const struct gp_trace *t);
 /* The same of N inputs as they were judged, whose sids are of S; not where the answer shows it itself. */
 void gp_app_warn_inputs(const struct gp_app *f, const struct gp_strings *s, const struct gp_input_quality *in,
                         size_t n);
-/* With --verbose, describe N inputs on standard error. Where N_BASE is not 0, the first N_BASE are the baseline, and the
- * others are compared with it. */
+/* With --verbose, describe N inputs on standard error. Where N_BASE is not 0, the first N_BASE are the
+ * baseline, and the others are compared with it. */
 void gp_app_describe(const struct gp_app *f, const struct gp_strings *s, const struct gp_input_quality *in,
                      size_t n, size_t n_base);
 

@@ -1,5 +1,5 @@
-/* app_ceilings.h -- the ceilings that a tool judges by: those of a file that was named, or those that gpuprof-measure --calibrate
- * has kept on this machine for a device of that name. Only mains include this.
+/* app_ceilings.h -- the ceilings that a tool judges by: those of a file that was named, or those that
+ * gpuprof-measure --calibrate has kept on this machine for a device of that name. Only mains include this.
  *
  *     struct gp_ceilings c;
  *     bool measured = false;
@@ -12,9 +12,10 @@
 #include "analyze/cost/ceilings.h"
 #include "analyze/app/app.h"
 
-/* Fill C and set MEASURED, or leave both as they are if nothing was measured. PATH is what --ceilings names: "none" for
- * nothing; NULL if it was not given: then kept ones are used, if there are any, and a line says so. -1 with ERR if a file that
- * was named cannot be used; a damaged one that nobody named is only reported. */
+/* Fill C and set MEASURED, or leave both as they are if nothing was measured. PATH is what --ceilings
+ * names: "none" for nothing; NULL if it was not given: then kept ones are used, if there are any, and a
+ * line says so. -1 with ERR if a file that was named cannot be used; a damaged one that nobody named is
+ * only reported. */
 GP_MUST_CHECK int gp_app_ceilings(const struct gp_app *f, const char *path, const char *device,
                                   struct gp_ceilings *c, bool *measured, struct gp_err *err);
 

@@ -1,4 +1,5 @@
-/* app_join.h -- all inputs of a tool as one trace, on one clock: ranks beside each other. Only mains include it.
+/* app_join.h -- all inputs of a tool as one trace, on one clock: ranks beside each other. Only mains include
+ * it.
  *
  *     struct gp_app_joined in = {0};
  *     struct gp_trace t;
@@ -16,9 +17,10 @@ struct gp_app_joined {
     GP_VEC(struct gp_input_quality) inputs; /* sids of STRINGS */
 };
 
-/* Read all inputs of F into T. NEED may be less than collectives want: then clocks are aligned by what is there. IN, which
- * starts zeroed, is filled in. With --verbose, report how far each clock was moved; unless --quiet, that the recordings were
- * not made at the same time. The caller releases T; on failure it is released already, and ERR names the input. */
+/* Read all inputs of F into T. NEED may be less than collectives want: then clocks are aligned by what is
+ * there. IN, which starts zeroed, is filled in. With --verbose, report how far each clock was moved; unless
+ * --quiet, that the recordings were not made at the same time. The caller releases T; on failure it is
+ * released already, and ERR names the input. */
 GP_MUST_CHECK int gp_app_join(struct gp_app *f, uint32_t need, struct gp_trace *t, struct gp_app_joined *in,
                               struct gp_err *err);
 void gp_app_joined_release(struct gp_app_joined *in);

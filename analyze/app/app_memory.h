@@ -1,5 +1,5 @@
-/* app_memory.h -- inputs that may be snapshots of an allocator as well as traces: a snapshot becomes memory events and ranges.
- * Only mains include this.
+/* app_memory.h -- inputs that may be snapshots of an allocator as well as traces: a snapshot becomes memory
+ * events and ranges. Only mains include this.
  *
  *     front.read = gp_app_trace_or_snapshot;
  *     if (gp_app_join(&front, need, &t, &in, &err)) ...

@@ -1,5 +1,6 @@
-/* ceilings_cache.h -- where the measured ceilings of a device are kept between runs: $XDG_CACHE_HOME/gpuprof/ceilings, or
- * ~/.cache/gpuprof/ceilings, one document per kind of device. Reads and writes nothing.
+/* ceilings_cache.h -- where the measured ceilings of a device are kept between runs:
+ * $XDG_CACHE_HOME/gpuprof/ceilings, or ~/.cache/gpuprof/ceilings, one document per kind of device. Reads and
+ * writes nothing.
  *
  *     struct gp_buf path = {0};
  *     if (gp_ceilings_cache_path(&path, "NVIDIA H200")) ...        // .../gpuprof/ceilings/nvidia-h200.json

@@ -7,8 +7,8 @@
 
 enum { HEAD = 1 << 16 };
 
-/* A log, or otherwise what gp_app_trace_input() reads. Among others an empty file is the log of a process that compiled
- * nothing. */
+/* A log, or otherwise what gp_app_trace_input() reads. Among others an empty file is the log of a process
+ * that compiled nothing. */
 static int sort_input(struct gp_compile_inputs *j, const char *path, struct gp_err *err)
 {
     size_t n;

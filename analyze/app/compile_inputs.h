@@ -1,5 +1,5 @@
-/* compile_inputs.h -- the inputs of trace-compile: logs, folders of logs and GPU traces, in any order. Logs are read
- * first, because traces join them.
+/* compile_inputs.h -- the inputs of trace-compile: logs, folders of logs and GPU traces, in any order. Logs
+ * are read first, because traces join them.
  *
  *     struct gp_compile_inputs in = {.app = &front, .log = &log, .c = &compile};
  *     int failed = gp_compile_inputs_read(&in, NULL, NULL, 0, &err);
@@ -30,8 +30,8 @@ struct gp_compile_inputs {
     GP_VEC(char *) names; /* of modes */
 };
 
-/* Read all inputs of the front, then the trace EAGER, NULL for none, and those of the N MODES, "NAME=TRACE" each. The
- * rest of J is zero before. On failure, -1, J is to be released as well. */
+/* Read all inputs of the front, then the trace EAGER, NULL for none, and those of the N MODES, "NAME=TRACE"
+ * each. The rest of J is zero before. On failure, -1, J is to be released as well. */
 GP_MUST_CHECK int gp_compile_inputs_read(struct gp_compile_inputs *j, const char *eager,
                                          const char *const *modes, size_t n, struct gp_err *err);
 void gp_compile_inputs_release(struct gp_compile_inputs *j);

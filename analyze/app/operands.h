@@ -1,5 +1,5 @@
-/* operands.h -- inputs from a list, for more of them than a command line holds, and for storage that only a vendor's own
- * tool reads: each line is a path or, after a "|", a command whose output is the input.
+/* operands.h -- inputs from a list, for more of them than a command line holds, and for storage that only a
+ * vendor's own tool reads: each line is a path or, after a "|", a command whose output is the input.
  *
  *     struct gp_operands o;
  *     if (gp_operands_read(&o, "ranks.list", &err)) ...        // "rank0.trace", "|aws s3 cp s3://runs/rank1.trace -"
@@ -7,7 +7,8 @@
  *     front.commands = o.commands;
  *     gp_operands_release(&o);
  *
- * Only such a list can start commands; operands never do. */
+ * Only such a list can start commands; operands never do.
+ */
 #ifndef GP_ANALYZE_APP_OPERANDS_H
 #define GP_ANALYZE_APP_OPERANDS_H
 
@@ -24,8 +25,8 @@ struct gp_operands {
 };
 
 void gp_operands_add(struct gp_operands *o, const char *path, bool command);
-/* Append the operands in the file LIST ("-": standard input). Blank lines and lines that begin with "#" are comments. O is
- * zeroed or filled before. */
+/* Append the operands in the file LIST ("-": standard input). Blank lines and lines that begin with "#" are
+ * comments. O is zeroed or filled before. */
 GP_MUST_CHECK int gp_operands_read(struct gp_operands *o, const char *list, struct gp_err *err);
 void gp_operands_release(struct gp_operands *o);
 

@@ -1,5 +1,5 @@
-/* calibration.h -- all that was measured of a machine: its devices, what lies between them, and operations over their sizes.
- * Takes in lines of gpuprof-bench; starts nothing, writes nothing.
+/* calibration.h -- all that was measured of a machine: its devices, what lies between them, and operations
+ * over their sizes. Takes in lines of gpuprof-bench; starts nothing, writes nothing.
  *
  *     struct gp_calibration c = {0};
  *     gp_calibration_devices(&c, ids, n);

@@ -1,5 +1,5 @@
-/* compare.h -- figures of devices beside those of a document, of a data sheet or of each other: is this GPU as fast as its
- * siblings, or as last month? Knows no files.
+/* compare.h -- figures of devices beside those of a document, of a data sheet or of each other: is this GPU
+ * as fast as its siblings, or as last month? Knows no files.
  *
  *     struct gp_compare c;
  *     gp_compare_begin(&c, figures, n, base, 5);
@@ -25,7 +25,8 @@ struct gp_compare {
 /* BASE has a value for each figure, 0 where it has none. The devices' figures are settled. */
 void gp_compare_begin(struct gp_compare *c, const struct gp_figures *devices, size_t n,
                       const double base[GP_FIGURE_COUNT], double tolerance);
-/* How much better device I is than the base, in percent: 2 for 2% faster, be it a rate or a time. NaN where one is not known. */
+/* How much better device I is than the base, in percent: 2 for 2% faster, be it a rate or a time. NaN where
+ * one is not known. */
 double gp_compare_change(const struct gp_compare *c, enum gp_figure f, size_t i);
 /* Is it worse by more than the tolerance? */
 bool gp_compare_is_worse(const struct gp_compare *c, enum gp_figure f, size_t i);

@@ -1,5 +1,6 @@
-/* figures.h -- the figures of a device that gpuprof-measure --calibrate measures: their names in the lines of gpuprof-bench,
- * in documents (gpuprof/ceilings/1) and for people, and which of several results counts. Knows no processes and no files.
+/* figures.h -- the figures of a device that gpuprof-measure --calibrate measures: their names in the lines of
+ * gpuprof-bench, in documents (gpuprof/ceilings/1) and for people, and which of several results counts. Knows
+ * no processes and no files.
  *
  *     struct gp_figures f = {0};
  *     gp_figures_line(&f, "figure memory_copy 4.31e12", &err);     // each line of the program
@@ -17,9 +18,9 @@
 #include "formats/base/err.h"
 #include "formats/base/vec.h"
 
-/* X(enum, name in lines, path in documents, words, unit). The best result counts, as whatever disturbs makes them worse: the
- * highest rate, the shortest time. Of what is sustained it is the median. Those of matrix products are members of an object,
- * with their name in lines. */
+/* X(enum, name in lines, path in documents, words, unit). The best result counts, as whatever disturbs makes
+ * them worse: the highest rate, the shortest time. Of what is sustained it is the median. Those of matrix
+ * products are members of an object, with their name in lines. */
 #define GP_FIGURES_OF_MEMORY(X)                                                                              \
     X(GP_FIGURE_MEMORY_COPY, "memory_copy", "memory_bytes_per_s", "memory, copy", BYTES)                     \
     X(GP_FIGURE_MEMORY_READ, "memory_read", "memory_read_bytes_per_s", "memory, read", BYTES)                \
@@ -63,8 +64,8 @@ struct gp_figure_facts {
 };
 const struct gp_figure_facts *gp_figure_facts(enum gp_figure f);
 
-/* X(member, name in lines): whole numbers that describe a device or its state, -1 where not known. Of several, the median
- * counts. */
+/* X(member, name in lines): whole numbers that describe a device or its state, -1 where not known. Of
+ * several, the median counts. */
 #define GP_FACTS(X)                                                                                          \
     X(sms, "sms")                                                                                            \
     X(l2_bytes, "l2_bytes")                                                                                  \
@@ -89,7 +90,8 @@ struct gp_samples {
     GP_VEC(double) v;
 };
 
-/* The value that PART (0 to 1) of the samples are not above, between two of them by distance; 0 without samples. Sorts them. */
+/* The value that PART (0 to 1) of the samples are not above, between two of them by distance; 0 without
+ * samples. Sorts them. */
 double gp_samples_quantile(struct gp_samples *s, double part);
 
 /* What could not be measured. */
@@ -110,8 +112,8 @@ struct gp_figures {
 extern const struct gp_record gp_figure_members;    /* one: what was measured */
 extern const struct gp_record gp_figure_conditions; /* one: how; of a struct gp_calibration */
 
-/* Take in a line that begins with "figure", "fact" or "missing". Names that are not known are left out: a bench program of a
- * later version may know more. -1 with ERR for a line that is none. */
+/* Take in a line that begins with "figure", "fact" or "missing". Names that are not known are left out: a
+ * bench program of a later version may know more. -1 with ERR for a line that is none. */
 GP_MUST_CHECK int gp_figures_line(struct gp_figures *f, const char *line, struct gp_err *err);
 /* Decide which results count. */
 void gp_figures_settle(struct gp_figures *f);
@@ -120,8 +122,8 @@ void gp_figures_release(struct gp_figures *f);
 /* Say that NAME is missing, unless that is said already. */
 void gp_figures_lack(struct gp_figures *f, const char *name, const char *why);
 
-/* Why D should not be measured as it is: somebody else uses it, it is divided, its power is capped. False if nothing stands
- * against it. WHY has room for N bytes. */
+/* Why D should not be measured as it is: somebody else uses it, it is divided, its power is capped. False if
+ * nothing stands against it. WHY has room for N bytes. */
 bool gp_figures_unfit(const struct gp_figures *f, char *why, size_t n);
 
 #endif

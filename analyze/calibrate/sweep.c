@@ -95,8 +95,8 @@ double gp_sweep_flops_per_s(const struct gp_sweep *s, const struct gp_sweep_op *
     return strcmp(o->name, "matmul") ? s->flops_per_s[GP_FIGURE_FP32] : 0;
 }
 
-/* Faster than memory can be, and what it moves has room in the cache. The mix of reads and writes alone makes some operations
- * a little faster than the copy that the ceiling comes from. */
+/* Faster than memory can be, and what it moves has room in the cache. The mix of reads and writes alone makes
+ * some operations a little faster than the copy that the ceiling comes from. */
 static bool is_cached(const struct gp_sweep *s, const struct gp_sweep_point *p)
 {
     return p->memory_share > 1 && (s->l2_bytes > 0 ? (double)p->bytes <= s->l2_bytes : p->memory_share > 1.1);

@@ -1,5 +1,5 @@
-/* sweep.h -- one operation measured over many sizes: time, rates, shares of what the device can do, and where what bounds it
- * changes. Knows no processes and no pictures.
+/* sweep.h -- one operation measured over many sizes: time, rates, shares of what the device can do, and where
+ * what bounds it changes. Knows no processes and no pictures.
  *
  *     struct gp_sweep s = {0};
  *     gp_sweep_line(&s, "op copy fp32 1024 8192 0 3100 3200 3150", &err);
@@ -66,8 +66,8 @@ void gp_sweep_release(struct gp_sweep *s);
 double gp_sweep_flops_per_s(const struct gp_sweep *s, const struct gp_sweep_op *o);
 
 enum { GP_SWEEP_SIZES = 64 };
-/* "1K:1G:x2", "1000:10000:+1000", "4096,8192": the sizes in SIZES, rising; how many, or -1 with ERR. K, M, G are powers of
- * 1024. */
+/* "1K:1G:x2", "1000:10000:+1000", "4096,8192": the sizes in SIZES, rising; how many, or -1 with ERR. K, M, G
+ * are powers of 1024. */
 GP_MUST_CHECK int gp_sweep_sizes(const char *text, uint64_t sizes[GP_SWEEP_SIZES], struct gp_err *err);
 
 #endif

@@ -111,8 +111,8 @@ struct words {
     enum gp_break_family family;
 };
 
-/* For kinds without a number in the table, and the prose of versions that had no kinds. The first that occurs counts; all in
- * lower case. */
+/* For kinds without a number in the table, and the prose of versions that had no kinds. The first that occurs
+ * counts; all in lower case. */
 static const struct words by_words[] = {
     {"recompile limit", GP_FAMILY_RECOMPILES},
     {"cache limit", GP_FAMILY_RECOMPILES},

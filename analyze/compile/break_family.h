@@ -1,6 +1,7 @@
-/* break_family.h -- kinds of graph breaks: what we say about each, how much work it takes, and how to check that it is gone.
- * The numbers of the compiler's registry map to them, because a kind's text changes while its number stays; a kind that has
- * no number, or a new one, is recognized by words in its text. Nothing of the registry's texts is kept here.
+/* break_family.h -- kinds of graph breaks: what we say about each, how much work it takes, and how to check
+ * that it is gone. The numbers of the compiler's registry map to them, because a kind's text changes while
+ * its number stays; a kind that has no number, or a new one, is recognized by words in its text. Nothing of
+ * the registry's texts is kept here.
  *
  *     enum gp_break_family f = gp_break_family_of(124, "Unsupported Tensor.item() call", "");
  *     puts(gp_break_families[f].action);
@@ -55,7 +56,8 @@ extern const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT]
 /* NUMBER is that of the registry, -1 for none; KIND and CONTEXT are the log's words, never NULL. */
 enum gp_break_family gp_break_family_of(int32_t number, const char *kind, const char *context);
 
-/* The numbers that are known, in ranges without unused ones: sorted, disjoint. Returns how many; *to is a constant. */
+/* The numbers that are known, in ranges without unused ones: sorted, disjoint. Returns how many; *to is a
+ * constant. */
 struct gp_break_id_range {
     int32_t first, last;
     enum gp_break_family family;

@@ -1,7 +1,7 @@
-/* break_ids_table.h -- private: the ids of the compiler's registry of graph breaks, each with our family. X(first, last, family),
- * sorted, disjoint. A row covers only ids that are in use as of November 2026. An id never changes its meaning, so new ones are
- * only added; one that is missing is classified by the words of its kind. The ids are facts; the families are ours, and no text
- * of the registry is here. */
+/* break_ids_table.h -- private: the ids of the compiler's registry of graph breaks, each with our family.
+ * X(first, last, family), sorted, disjoint. A row covers only ids that are in use as of November 2026. An id
+ * never changes its meaning, so new ones are only added; one that is missing is classified by the words of
+ * its kind. The ids are facts; the families are ours, and no text of the registry is here. */
 #ifndef GP_ANALYZE_BREAK_IDS_TABLE_H
 #define GP_ANALYZE_BREAK_IDS_TABLE_H
 

@@ -1,7 +1,8 @@
-/* compile.h -- what torch.compile did with a program: where compile time went, every graph break once, recompiles by guard,
- * caches, CUDA graphs, what was fused, what it gained at run time, and what to do first. From logs, and from GPU traces of
- * the same program where there are any; either alone gives its half. Knows nothing of files, text layout or pictures. What
- * a figure means stands beside it here; formulas are in README.md.
+/* compile.h -- what torch.compile did with a program: where compile time went, every graph break once,
+ * recompiles by guard, caches, CUDA graphs, what was fused, what it gained at run time, and what to do first.
+ * From logs, and from GPU traces of the same program where there are any; either alone gives its half. Knows
+ * nothing of files, text layout or pictures. What a figure means stands beside it here; formulas are in
+ * README.md.
  *
  *     struct gp_compile c;
  *     gp_compile_init(&c, &log, &opts);
@@ -330,11 +331,12 @@ GP_MUST_CHECK int gp_compile_add_trace(struct gp_compile *c, enum gp_compile_rol
 void gp_compile_finish(struct gp_compile *c);
 void gp_compile_release(struct gp_compile *c);
 
-/* What identifies a finding from run to run, as a line without its end, appended to TO: lines of code move, so that they do
- * not count. INDEX is into breaks, recompiles or cudagraphs.skips. */
+/* What identifies a finding from run to run, as a line without its end, appended to TO: lines of code move,
+ * so that they do not count. INDEX is into breaks, recompiles or cudagraphs.skips. */
 void gp_compile_key(const struct gp_compile *c, enum gp_compile_finding kind, size_t index,
                     struct gp_buf *to);
-/* How many there are of a kind, a break that another one causes not counted; with a baseline those that are new. */
+/* How many there are of a kind, a break that another one causes not counted; with a baseline those that are
+ * new. */
 size_t gp_compile_findings(const struct gp_compile *c, enum gp_compile_finding kind);
 /* Breaks that are not the consequence of another one. */
 size_t gp_compile_own_breaks(const struct gp_compile *c);

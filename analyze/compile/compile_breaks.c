@@ -235,7 +235,8 @@ static uint32_t group_of(struct gp_compile *c, const struct gp_clog_break *b)
     return (uint32_t)c->breaks.n - 1;
 }
 
-/* What the first source that has something says. Sources come in the order of their files: artifacts know most. */
+/* What the first source that has something says. Sources come in the order of their files: artifacts know
+ * most. */
 static void fill(struct gp_compile_break *k, const struct gp_clog_break *b)
 {
     bool better = b->source < (k->sources ? (uint32_t)__builtin_ctz(k->sources) : UINT32_MAX);

@@ -7,7 +7,8 @@
 
 /* ---- the mode ---- */
 
-/* What the options of the repro script say; tuned templates and recorded graphs say it as well, more weakly. */
+/* What the options of the repro script say; tuned templates and recorded graphs say it as well, more
+ * weakly. */
 static const char *mode_of(const struct gp_clog_process *p, bool recorded)
 {
     bool graphs = p->scripts ? p->cudagraphs : recorded, tuned = p->max_autotune || p->templates;

@@ -1,4 +1,5 @@
-/* The log and the trace of one run: what compiling cost in steady steps, what breaks cost, what kernels take. */
+/* The log and the trace of one run: what compiling cost in steady steps, what breaks cost, what kernels
+ * take. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
@@ -106,8 +107,8 @@ static int64_t graph_end(const struct gp_compile_trace *t, uint32_t track, int64
     return last->end_ns;
 }
 
-/* GPU idle time between the graph before a break and the part of the function behind it, which lies in the region of the
- * whole. */
+/* GPU idle time between the graph before a break and the part of the function behind it, which lies in the
+ * region of the whole. */
 static void cost_of(const struct gp_compile *c, const struct gp_compile_trace *t, struct gp_compile_break *b)
 {
     int64_t idle = 0;
@@ -162,8 +163,8 @@ static void find_kernels(struct gp_compile *c, const struct gp_compile_trace *t)
 
 /* ---- order ---- */
 
-/* Breaks that cost most come first; then whole frames, then those of many compiles, then by place. What another one causes
- * comes behind it. */
+/* Breaks that cost most come first; then whole frames, then those of many compiles, then by place. What
+ * another one causes comes behind it. */
 struct order {
     const struct gp_compile *c;
     uint32_t index;

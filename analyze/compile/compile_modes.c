@@ -41,7 +41,8 @@ static double factor(double change_pct)
     return change_pct > -100 ? 100 / (100 + change_pct) : INFINITY;
 }
 
-/* Do both sides multiply matrices, and fewer than half of the shapes of the smaller one are those of the other? */
+/* Do both sides multiply matrices, and fewer than half of the shapes of the smaller one are those of the
+ * other? */
 static bool other_shapes(const struct gp_compile_trace *a, const struct gp_compile_trace *b)
 {
     size_t i = 0, k = 0, both = 0, least = a->products.n < b->products.n ? a->products.n : b->products.n;

@@ -1,5 +1,5 @@
-/* Recompiles by function and guard. Each entry that did not fit says why. Of a recompile the newest entry counts, unless
- * an older one fits better: what that one fails on is the cause. */
+/* Recompiles by function and guard. Each entry that did not fit says why. Of a recompile the newest entry
+ * counts, unless an older one fits better: what that one fails on is the cause. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
@@ -180,7 +180,8 @@ static int by_weight(const void *a, const void *b)
     return (x->first_id > y->first_id) - (x->first_id < y->first_id);
 }
 
-/* The guard of the entry that fits best, of those from FIRST on that the recompile lists; *REASON is it as logged. */
+/* The guard of the entry that fits best, of those from FIRST on that the recompile lists; *REASON is it as
+ * logged. */
 static struct guard closest_guard(struct gp_compile *c, size_t first, gp_sid *reason)
 {
     const struct gp_compile_log *log = c->log;

@@ -1,4 +1,5 @@
-/* compile_text.h -- how places, values and counts of a compilation read in all formats. Knows nothing of layout.
+/* compile_text.h -- how places, values and counts of a compilation read in all formats. Knows nothing of
+ * layout.
  *
  *     gp_compile_put_place(&buf, c, b->file, b->line, b->function);      // "brk.py:16 f_branch"
  */

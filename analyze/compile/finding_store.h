@@ -1,5 +1,6 @@
-/* finding_store.h -- the findings of a run kept by name, so that a later run can be held against them: FOLDER/NAME.findings, a
- * line each (gp_compile_key). The file appears whole or not at all. Knows nothing of comparing.
+/* finding_store.h -- the findings of a run kept by name, so that a later run can be held against them:
+ * FOLDER/NAME.findings, a line each (gp_compile_key). The file appears whole or not at all. Knows nothing of
+ * comparing.
  *
  *     struct gp_finding_lines known = {0};
  *     if (gp_findings_load(&known, "ci", "main", &err)) ...

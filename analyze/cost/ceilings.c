@@ -55,8 +55,9 @@ static void take_sheet(struct gp_ceilings *c, const struct gp_sheet *s)
 
 /* ---- properties ---- */
 
-/* Operations of a multiprocessor per clock, by compute capability: of its FP32 units, and of its matrix units in 16 bits and
- * in TF32. CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions", and the architectures' white papers. */
+/* Operations of a multiprocessor per clock, by compute capability: of its FP32 units, and of its matrix units
+ * in 16 bits and in TF32. CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions", and the
+ * architectures' white papers. */
 static const struct {
     int major, minor;
     double fp32, half, tf32;

@@ -44,15 +44,17 @@ extern const char *const gp_ceiling_source_words[];           /* the names of al
  * from the slowest device of its compute capability. Unknown values are 0. */
 void gp_ceilings_of_device(struct gp_ceilings *c, const char *name, const struct gp_device *d);
 
-/* C as file F has it, which was read; what it lacks is 0. -1 with ERR naming a type of numbers that does not exist. */
+/* C as file F has it, which was read; what it lacks is 0. -1 with ERR naming a type of numbers that does not
+ * exist. */
 GP_MUST_CHECK int gp_ceilings_of_file(struct gp_ceilings *c, const struct gp_ceilings_file *f,
                                       struct gp_err *err);
 
-/* The least time in ns in which memory moves BYTES, of which WRITTEN are written: as many as are both read and written
- * at the rate of a copy, the others at the rate of what they are. WRITTEN < 0: not known, and the fastest of the three
- * rates counts. 0 if the ceiling is not known. */
+/* The least time in ns in which memory moves BYTES, of which WRITTEN are written: as many as are both read
+ * and written at the rate of a copy, the others at the rate of what they are. WRITTEN < 0: not known, and the
+ * fastest of the three rates counts. 0 if the ceiling is not known. */
 double gp_ceilings_memory_ns(const struct gp_ceilings *c, double bytes, double written);
-/* The inverse: the most that memory moves in NS, if WRITTEN of it (at most as many as NS allow) are written. */
+/* The inverse: the most that memory moves in NS, if WRITTEN of it (at most as many as NS allow) are
+ * written. */
 double gp_ceilings_memory_bytes(const struct gp_ceilings *c, double ns, double written);
 /* Bytes per second of the L2 cache; 4 times those of memory if they are not known. */
 double gp_ceilings_cache_per_s(const struct gp_ceilings *c);

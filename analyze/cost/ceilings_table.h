@@ -1,8 +1,9 @@
-/* ceilings_table.h -- private to ceilings.c: figures from data sheets and white papers, dense, at boost clocks; 16-bit rates
- * with FP32 sums. A missing figure is unknown, or the device has no such unit. The first row whose mark occurs in a device's
- * name applies, so longer marks come first.
+/* ceilings_table.h -- private to ceilings.c: figures from data sheets and white papers, dense, at boost
+ * clocks; 16-bit rates with FP32 sums. A missing figure is unknown, or the device has no such unit. The first
+ * row whose mark occurs in a device's name applies, so longer marks come first.
  *
- * Each row names its source. Figures are as the vendor publishes them, not measured, unless the row says otherwise.
+ * Each row names its source. Figures are as the vendor publishes them, not measured, unless the row says
+ * otherwise.
  */
 #ifndef GP_ANALYZE_CEILINGS_TABLE_H
 #define GP_ANALYZE_CEILINGS_TABLE_H
@@ -16,12 +17,13 @@ struct gp_sheet {
 
 /* clang-format off */
 static const struct gp_sheet gp_sheets[] = {
-    /* data sheet "NVIDIA Blackwell", column HGX B200, figures of one GPU, half of those with sparsity, as published in 2024
-     (the architecture's technical brief has 40, 80 and 8000 in place of 37, 75 and 7700); L2: articles that measure it */
+    /* data sheet "NVIDIA Blackwell", column HGX B200, figures of one GPU, half of those with sparsity, as
+     * published in 2024 (the architecture's technical brief has 40, 80 and 8000 in place of 37, 75 and 7700);
+     * L2: articles that measure it */
     {.device = "NVIDIA B200", .mark = "B200", .gbps = 7700, .l2_mib = 126,
      .fp64 = 37, .fp32 = 75, .tf32 = 1100, .fp16 = 2250, .bf16 = 2250, .fp8 = 4500, .int8 = 4500},
-    /* data sheet "NVIDIA GH200 Grace Hopper Superchip", of the version with 96 GB of HBM3, as published for launch year
-     2023 (that with 144 GB of HBM3e moves 4900); L2: that of the H100, the same chip */
+    /* data sheet "NVIDIA GH200 Grace Hopper Superchip", of the version with 96 GB of HBM3, as published for
+     * launch year 2023 (that with 144 GB of HBM3e moves 4900); L2: that of the H100, the same chip */
     {.device = "NVIDIA GH200", .mark = "GH200", .gbps = 4000, .l2_mib = 50,
      .fp64 = 67, .fp32 = 67, .tf32 = 494.7, .fp16 = 989.4, .bf16 = 989.4, .fp8 = 1978.9, .int8 = 1978.9},
     /* data sheet "NVIDIA H200 Tensor Core GPU", as published for launch year 2024 */
@@ -74,8 +76,8 @@ static const struct gp_sheet gp_sheets[] = {
     /* data sheet "NVIDIA A40", as published for launch year 2020 */
     {.device = "NVIDIA A40", .mark = "A40", .gbps = 696, .l2_mib = 6,
      .fp64 = 0.6, .fp32 = 37.4, .tf32 = 74.8, .fp16 = 149.7, .bf16 = 149.7, .int8 = 299.3},
-    /* made for Amazon EC2 G5 (2021) and not in NVIDIA's catalogue: memory as articles that compare it with the A10 list it;
-     rates as listed by sellers, not checked against a data sheet */
+    /* made for Amazon EC2 G5 (2021) and not in NVIDIA's catalogue: memory as articles that compare it with
+     * the A10 list it; rates as listed by sellers, not checked against a data sheet */
     {.device = "NVIDIA A10G", .mark = "A10G", .gbps = 600, .l2_mib = 6,
      .fp64 = 0.5, .fp32 = 35, .tf32 = 35, .fp16 = 70, .bf16 = 70, .int8 = 140},
     /* data sheet "NVIDIA A10 Tensor Core GPU", as published for launch year 2021 */

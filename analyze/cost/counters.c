@@ -122,7 +122,8 @@ static void read_memory(const struct gp_counters *c, const double *v, struct gp_
     k->peak_l2_bps = part(c, v, GP_PART_PEAK_L2);
 }
 
-/* Operations by type, added to BY_TYPE. The counters of half precision count instructions, each of which does two. */
+/* Operations by type, added to BY_TYPE. The counters of half precision count instructions, each of which does
+ * two. */
 static double read_vector(const struct gp_counters *c, const double *v, double by_type[GP_ARITH_COUNT])
 {
     enum { PACKED = 2 };

@@ -1,6 +1,6 @@
-/* counters.h -- what hardware counters say of the work of a launch, a range, or a sum of launches: arithmetic, bytes at
- * each level of memory, the ceilings that the same counters state, and how the units were used. Knows names of metrics, not
- * traces. A figure whose counters are missing is not a number.
+/* counters.h -- what hardware counters say of the work of a launch, a range, or a sum of launches:
+ * arithmetic, bytes at each level of memory, the ceilings that the same counters state, and how the units
+ * were used. Knows names of metrics, not traces. A figure whose counters are missing is not a number.
  *
  *     struct gp_counters c;
  *     gp_counters_init(&c, names, n);              // once per set
@@ -57,7 +57,8 @@ enum gp_counter_part {
         GP_COUNTER_PART_COUNT
 };
 
-/* Why warps do not issue: the word between "stalled_" and "_per_issue_active" in the metric's name. X(enum, word, text) */
+/* Why warps do not issue: the word between "stalled_" and "_per_issue_active" in the metric's name. X(enum,
+ * word, text) */
 #define GP_STALLS(X)                                                                                         \
     X(GP_STALL_LONG_SCOREBOARD, "long_scoreboard", "data from memory or the L2 cache")                       \
     X(GP_STALL_SHORT_SCOREBOARD, "short_scoreboard", "data from shared memory or special functions")         \

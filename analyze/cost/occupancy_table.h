@@ -1,12 +1,12 @@
-/* occupancy_table.h -- private to occupancy.c: device limits, and kernel names that use matrix units or do not.
- */
+/* occupancy_table.h -- private to occupancy.c: device limits, and kernel names that use matrix units or do
+ * not. */
 #ifndef GP_ANALYZE_OCCUPANCY_TABLE_H
 #define GP_ANALYZE_OCCUPANCY_TABLE_H
 
 #include "analyze/cost/occupancy.h"
 
-/* Resident blocks per SM by compute capability, where the limit is not GP_MOST_BLOCKS. CUDA C++ Programming Guide, "Technical
- * Specifications per Compute Capability". */
+/* Resident blocks per SM by compute capability, where the limit is not GP_MOST_BLOCKS. CUDA C++ Programming
+ * Guide, "Technical Specifications per Compute Capability". */
 enum { GP_MOST_BLOCKS = 32 };
 static const struct gp_block_limit {
     int32_t major, minor;

@@ -1,5 +1,6 @@
 // Constants: launch geometry of PyTorch's elementwise kernels as measured with 2.11, whose names
-// contain std::array<char*, operands>; vectorized ones of 2.6 have half as many elements. Earlier releases differ and have at::detail::Array: they are unknown
+// contain std::array<char*, operands>; vectorized ones of 2.6 have half as many elements. Earlier releases
+// differ and have at::detail::Array: they are unknown
 // here.
 #include "analyze/cost/pointwise.h"
 

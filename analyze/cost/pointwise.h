@@ -22,14 +22,14 @@ struct gp_pointwise {
 /* NAME is demangled, BLOCKS the size of the grid. Returns false, with P zeroed, for unknown kernels. */
 bool gp_pointwise_of(struct gp_pointwise *p, const char *name, uint32_t blocks);
 
-/* How many elements a vectorized kernel really has for each that gp_pointwise_of() counts: PyTorch 2.6 gives a block 512, not
- * 1024. A trace decides which it was: see gp_item_work_find(). */
+/* How many elements a vectorized kernel really has for each that gp_pointwise_of() counts: PyTorch 2.6 gives
+ * a block 512, not 1024. A trace decides which it was: see gp_item_work_find(). */
 #define GP_POINTWISE_HALF 0.5
 /* Of a plain name: is it such a kernel? */
 bool gp_pointwise_is_vectorized(const char *name);
 
-/* Of a plain name: does the kernel fill with a value; copy; copy into another type; copy between other orders of
- * elements, or join tensors? */
+/* Of a plain name: does the kernel fill with a value; copy; copy into another type; copy between other orders
+ * of elements, or join tensors? */
 bool gp_pointwise_fills(const char *name);
 bool gp_pointwise_copies(const char *name);
 bool gp_pointwise_casts(const char *name);

@@ -27,8 +27,8 @@ enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof)
 
 /* ---- kernels ---- */
 
-/* The regime from the kind of kernel only, and of a product from its tile: large tiles are chosen where there is much to do
- * with each byte, small ones where one side of the product is small. */
+/* The regime from the kind of kernel only, and of a product from its tile: large tiles are chosen where there
+ * is much to do with each byte, small ones where one side of the product is small. */
 static enum gp_regime regime_of_kind(uint32_t kind, uint32_t tile)
 {
     switch (kind) {
@@ -95,15 +95,16 @@ static enum gp_regime regime_of_work(struct gp_regime_answer *a, const struct gp
     return GP_REGIME_INEFFICIENT;
 }
 
-/* The units were busy, whatever they worked on; by Nsight Compute's rule of thumb, 60% of what they can issue is much. */
+/* The units were busy, whatever they worked on; by Nsight Compute's rule of thumb, 60% of what they can issue
+ * is much. */
 static bool units_busy(const struct gp_counted *k)
 {
     enum { ISSUE_PCT = 60 };
     return k->tensor_pct >= 100 * BOUND || k->issue_pct >= ISSUE_PCT;
 }
 
-/* Bytes are measured, so nothing is impossible. Operations may not be: those of ordinary units only count with all of their
- * counters, and elementwise kernels and reductions do too few of them to matter. */
+/* Bytes are measured, so nothing is impossible. Operations may not be: those of ordinary units only count
+ * with all of their counters, and elementwise kernels and reductions do too few of them to matter. */
 static enum gp_regime regime_of_counters(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
                                          const struct gp_ceilings *c)
 {

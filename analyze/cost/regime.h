@@ -85,14 +85,15 @@ struct gp_regime_answer {
 void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
                          const struct gp_ceilings *c);
 
-/* NVIDIA's matrix units run FP32 as TF32: set W's type to that where a kernel's name shows that it uses them (USE), or it
- * took NS, less than the ceilings FLOPS, by type, allow for FP32. Not for AMD's units, which take FP32 as it is. */
+/* NVIDIA's matrix units run FP32 as TF32: set W's type to that where a kernel's name shows that it uses them
+ * (USE), or it took NS, less than the ceilings FLOPS, by type, allow for FP32. Not for AMD's units, which
+ * take FP32 as it is. */
 void gp_work_settle_arith(struct gp_work *w, enum gp_matrix_use use, const struct gp_ceiling *flops,
                           int64_t ns, bool amd);
 /* Limit W's bytes to what memory delivers in NS, or the L2 cache if they FIT_CACHE. */
 void gp_regime_limit(struct gp_work *w, const struct gp_ceilings *c, bool fit_cache, int64_t ns);
-/* What W takes in ns at the nearer of the ceilings: of its arithmetic, and of memory for the mean of its bytes unless they
- * FIT_CACHE. 0: not known. */
+/* What W takes in ns at the nearer of the ceilings: of its arithmetic, and of memory for the mean of its
+ * bytes unless they FIT_CACHE. 0: not known. */
 double gp_regime_ceiling_ns(const struct gp_work *w, const struct gp_ceilings *c, bool fit_cache);
 
 /* Where the time of a step goes; the parts sum to at most whole_ns. */
@@ -107,8 +108,8 @@ struct gp_regime_step {
     int64_t compute_ns, memory_ns, inefficient_ns, unknown_ns; /* of the other kernels, by their regime */
     int64_t below_memory_ns; /* of inefficient_ns: those whose nearer roof is memory */
 };
-/* What takes half of the step or more: of idle and short kernels together, each kind of kernel, those far below both roofs, and
- * so on; GP_REGIME_MIXED if nothing does. */
+/* What takes half of the step or more: of idle and short kernels together, each kind of kernel, those far
+ * below both roofs, and so on; GP_REGIME_MIXED if nothing does. */
 enum gp_regime gp_regime_of_step(const struct gp_regime_step *s);
 
 #endif

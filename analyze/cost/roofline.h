@@ -61,11 +61,12 @@ struct gp_roofline {
     int64_t measured_ns; /* of all of these kernels: hardware counters measured what they read and wrote */
 };
 
-/* struct gp_roofline_point, of the struct gp_roofline that gp_row_of.of is; shares are of gp_row_of.whole_ns. */
+/* struct gp_roofline_point, of the struct gp_roofline that gp_row_of.of is; shares are of
+ * gp_row_of.whole_ns. */
 extern const struct gp_record gp_roofline_points;
 
-/* Add the ceilings of TOP that are known: of memory, and of the types of arithmetic that are USED. ROOF_OF: which is that of
- * a type, UINT32_MAX none. */
+/* Add the ceilings of TOP that are known: of memory, and of the types of arithmetic that are USED. ROOF_OF:
+ * which is that of a type, UINT32_MAX none. */
 struct gp_ceilings;
 void gp_roofline_add_roofs(struct gp_roofline *r, struct gp_strings *names, const struct gp_ceilings *top,
                            const bool used[GP_ARITH_COUNT + 1], uint32_t roof_of[GP_ARITH_COUNT + 1]);

@@ -1,4 +1,5 @@
-// Sizes stand in "[[64, 32], [], [[8], [8, 4]]]": a list of inputs, each a tensor's sizes, or a list of tensors.
+// Sizes stand in "[[64, 32], [], [[8], [8, 4]]]": a list of inputs, each a tensor's sizes, or a list of
+// tensors.
 #include "analyze/cost/shapes.h"
 
 #include <string.h>
@@ -83,7 +84,8 @@ static bool read_dims(struct gp_shapes *s, struct text text)
     return true;
 }
 
-/* Dimensions of stride 0 are one element in memory. Lists of tensors, and what does not look like the sizes, stay. */
+/* Dimensions of stride 0 are one element in memory. Lists of tensors, and what does not look like the sizes,
+ * stay. */
 static void read_strides(struct gp_shapes *s, struct text text)
 {
     int depth = 0, input = -1, dim = 0;

@@ -59,7 +59,8 @@ bool gp_work_knows_op(const char *op)
 
 /* ---- names of kernels ---- */
 
-/* Bytes of an element of the tensors that a kernel works on, by "OpaqueType<2u>", or the first type of its functor. */
+/* Bytes of an element of the tensors that a kernel works on, by "OpaqueType<2u>", or the first type of its
+ * functor. */
 static uint32_t size_in_name(const char *kernel)
 {
     static const char opaque[] = "OpaqueType<", functor[] = "Functor";
@@ -99,7 +100,8 @@ static long passes_of(const char *name, long *lists)
     return (n == 2 && v[1] >= 0 && v[1] <= *lists ? v[1] : *lists) + 1;
 }
 
-/* Blocks work on 65536 elements each, the last one of each tensor on fewer. So many tensors fit one launch, by lists. */
+/* Blocks work on 65536 elements each, the last one of each tensor on fewer. So many tensors fit one launch,
+ * by lists. */
 static bool of_multi_tensor(struct gp_work *w, const char *name, uint32_t blocks)
 {
     static const uint32_t tensors[] = {110, 64, 48, 36, 30};

@@ -6,8 +6,8 @@
  *     struct gp_work w;
  *     if (gp_shapes_read(&shapes, extra) && gp_work_of_op(&w, "aten::mm", &shapes, NULL)) use(w.flops, w.bytes_low);
  *
- * The work is that of the whole operator: callers that divide it among its kernels must not count it
- * twice. */
+ * The work is that of the whole operator: callers that divide it among its kernels must not count it twice.
+ */
 #ifndef GP_ANALYZE_WORK_H
 #define GP_ANALYZE_WORK_H
 
@@ -51,8 +51,8 @@ bool gp_work_knows_op(const char *op);
  * name of a kernel that it launched, NULL if unknown: only there do lists of tensors have a type. Returns
  * false, with W zeroed, if the work is unknown or impossibly large. */
 bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s, const char *kernel);
-/* Of a kernel by its demangled NAME and the BLOCKS of its grid: PyTorch's elementwise kernels and those that take many
- * tensors at once. */
+/* Of a kernel by its demangled NAME and the BLOCKS of its grid: PyTorch's elementwise kernels and those that
+ * take many tensors at once. */
 bool gp_work_of_kernel(struct gp_work *w, const char *name, uint32_t blocks);
 
 #endif

@@ -155,8 +155,8 @@ static double transposed_output_of(const struct convolution *c)
     return out;
 }
 
-/* Multiplications and additions: each element of the output (of the input, where transposed) meets all weights of its
- * channel. Weights are out x in / groups x kernel, or in x out / groups x kernel. */
+/* Multiplications and additions: each element of the output (of the input, where transposed) meets all
+ * weights of its channel. Weights are out x in / groups x kernel, or in x out / groups x kernel. */
 static double convolution_flops(const struct convolution *c, double positions)
 {
     double taps = c->weight->size[0] > 0 ? c->weight->elements / (double)c->weight->size[0] : 0;
@@ -184,7 +184,8 @@ bool gp_of_convolution(struct gp_work *w, const struct gp_shapes *s, const struc
     return true;
 }
 
-/* grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask */
+/* grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+ * output_mask */
 bool gp_of_convolution_backward(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
     gp_tensor grad = gp_shapes_tensor(s, 0), in = gp_shapes_tensor(s, 1), weight = gp_shapes_tensor(s, 2);

@@ -1,5 +1,5 @@
-/* work_models_priv.h -- private to work.c, work_matrix.c and work_tensor.c: one function per family of operators,
- * and what work_table.h passes to it for each operator.
+/* work_models_priv.h -- private to work.c, work_matrix.c and work_tensor.c: one function per family of
+ * operators, and what work_table.h passes to it for each operator.
  *
  *     struct gp_work_model add = {.op = "add", .run = gp_of_elementwise, .elementwise = {.inputs = 2, .flops = 1}};
  *     if (add.run(&w, &shapes, &add)) ...
@@ -15,8 +15,8 @@ struct gp_work_model;
 /* W is zeroed, with GP_ARITH_NONE. False if the shapes do not match; W is then undefined. */
 typedef bool gp_work_of(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m);
 
-/* Data about an operator: its family, and the parameters of that family. Positions are those of inputs in the schema;
- * -1: none. */
+/* Data about an operator: its family, and the parameters of that family. Positions are those of inputs in the
+ * schema; -1: none. */
 struct gp_work_model {
     const char *op;
     gp_work_of *run;

@@ -1,6 +1,5 @@
-/* work_table.h -- private to work.c: the family of each operator and the positions of its inputs. Positions follow ATen's
- * schemas, whose argument order has not changed since PyTorch 2.0.
- */
+/* work_table.h -- private to work.c: the family of each operator and the positions of its inputs. Positions
+ * follow ATen's schemas, whose argument order has not changed since PyTorch 2.0. */
 #ifndef GP_ANALYZE_WORK_TABLE_H
 #define GP_ANALYZE_WORK_TABLE_H
 

@@ -31,8 +31,8 @@ enum {
     GP_ALIGN_BUDGET = 1 << 22, /* steps of search in all */
 };
 
-/* One kernel. Ids mean the same on both sides; numbers themselves carry no meaning but that 0 is "unknown" for all but
- * `key`. */
+/* One kernel. Ids mean the same on both sides; numbers themselves carry no meaning but that 0 is "unknown"
+ * for all but `key`. */
 struct gp_align_item {
     uint32_t key;    /* the same kernel (kernel_key.h: code) */
     uint32_t family; /* one that can stand for it */
@@ -74,7 +74,8 @@ struct gp_align_block {
     uint32_t group;   /* index into groups */
 };
 
-/* Blocks of one change with the same keys in the same order on both sides; of whole segments, with the same barriers. */
+/* Blocks of one change with the same keys in the same order on both sides; of whole segments, with the same
+ * barriers. */
 struct gp_align_group {
     uint32_t change;
     bool whole;

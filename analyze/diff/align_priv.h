@@ -107,8 +107,8 @@ void gp_align_match_forms(struct gp_align_work *w, uint32_t a, uint32_t end_a, u
 /* Add the result of the latest match, which began at (a, b), with blocks in between, up to (end_a, end_b). */
 void gp_align_put_matched(struct gp_align_work *w, uint32_t a, uint32_t b, uint32_t end_a, uint32_t end_b,
                           bool claims);
-/* Of the blocks from FIRST on, which are those of one segment: what was removed in one place and added in another has
- * moved. Then all find their groups. */
+/* Of the blocks from FIRST on, which are those of one segment: what was removed in one place and added in
+ * another has moved. Then all find their groups. */
 void gp_align_settle(struct gp_align_work *w, size_t first);
 
 #endif

@@ -27,7 +27,8 @@ GP_MUST_CHECK int gp_baseline_load(gp_baseline_profiles *to, const char *folder,
 /* Add P, making both folders where they are missing. */
 GP_MUST_CHECK int gp_baseline_save(const char *folder, const char *name, struct gp_profile *p,
                                    struct gp_err *err);
-/* Add all N of them, or, where one has no GPU events, none: an empty trace would compare well with everything. */
+/* Add all N of them, or, where one has no GPU events, none: an empty trace would compare well with
+ * everything. */
 GP_MUST_CHECK int gp_baseline_save_all(const char *folder, const char *name, struct gp_profile *p, size_t n,
                                        struct gp_err *err);
 void gp_baseline_release(gp_baseline_profiles *all);

@@ -1,5 +1,6 @@
-/* comparison.h -- all that one comparison needs, from the words of a command line to the result: which traces are on which
- * side, saved baselines, gates and predictions. The caller fills in the parts, since reading traces is not done here.
+/* comparison.h -- all that one comparison needs, from the words of a command line to the result: which traces
+ * are on which side, saved baselines, gates and predictions. The caller fills in the parts, since reading
+ * traces is not done here.
  *
  *     struct gp_comparison c = {0};
  *     if (gp_comparison_open(&c, &asked, &err)) ...

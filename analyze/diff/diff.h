@@ -177,7 +177,8 @@ struct gp_diff_opts {
     bool cross_gpu;                   /* other GPU models may be compared */
     bool any_work;                    /* other work may be compared */
     const struct gp_expects *expects; /* NULL: none. Borrowed. */
-    /* step times without a recorder, baseline and current, which predictions of the step are about; 0: as recorded */
+    /* step times without a recorder, baseline and current, which predictions of the step are about; 0: as
+     * recorded */
     int64_t base_step_ns, current_step_ns;
 };
 
@@ -193,8 +194,8 @@ struct gp_diff_side {
     uint32_t steps_cut, steps_open, steps_warm,
         /* reasons for the others: cut off, not ended, not yet steady, ran another program */
         steps_other;
-    /* Of the devices with steps, per device: before the first step, in warm-up steps before the others, after the last
-     * step, and all of the recording. */
+    /* Of the devices with steps, per device: before the first step, in warm-up steps before the others, after
+     * the last step, and all of the recording. */
     int64_t before_ns, warm_up_ns, after_ns, recorded_ns;
     uint32_t stepping;                    /* those devices */
     int64_t step_ns, busy_ns;             /* window, busy part of it; over `windows` */
@@ -282,7 +283,8 @@ struct gp_diff_cause {
     int64_t change_ns; /* the sum of all is step.change_ns, exactly */
 };
 
-/* Consecutive launches that were one thing on each side and are now something else. Equal ones are counted. */
+/* Consecutive launches that were one thing on each side and are now something else. Equal ones are
+ * counted. */
 struct gp_diff_block {
     uint32_t change; /* enum gp_change: fused, defused, retiled, new, removed, no_change (the same kernels) */
     bool segment;    /* a whole segment between anchors, compared by class: replacements inside are unknown */
@@ -437,7 +439,8 @@ void gp_diff_put_sentence(struct gp_buf *b, const struct gp_diff *d);
 void gp_diff_put_change(struct gp_buf *b, const char *unit, int64_t change);
 /* A value or a limit of METRIC (GP_METRIC_COUNT: of a time): "5%", "1.2 ms", "12"; with SIGN "+5%". */
 void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v, bool sign);
-/* Is the outcome of a prediction better than predicted, worse, or as predicted? "met", "better", "worse", "unknown". */
+/* Is the outcome of a prediction better than predicted, worse, or as predicted? "met", "better", "worse",
+ * "unknown". */
 const char *gp_diff_outcome(const struct gp_diff_expect *e);
 
 static inline const char *gp_diff_str(const struct gp_diff *d, gp_sid sid)

@@ -18,8 +18,8 @@ enum {
     LEVELS_MOST = 256, /* that are looked at, from a launch upwards */
 };
 
-/* The texts of keys, and the numbers that stand for them: in the order of bytes, so that they do not depend on which side
- * is the baseline. */
+/* The texts of keys, and the numbers that stand for them: in the order of bytes, so that they do not depend
+ * on which side is the baseline. */
 struct keys {
     struct gp_strings strings;
     uint32_t *rank; /* by sid */
@@ -171,7 +171,8 @@ static int compare_ranked(const void *a, const void *b)
     return strcmp(((const struct ranked *)a)->text, ((const struct ranked *)b)->text);
 }
 
-/* Sids become ranks. Texts hold no NUL bytes that matter: equal C strings share a rank only where names hold such. */
+/* Sids become ranks. Texts hold no NUL bytes that matter: equal C strings share a rank only where names hold
+ * such. */
 static void rank_keys(struct blocks *b)
 {
     size_t n = b->keys.strings.n;
@@ -190,8 +191,8 @@ static void rank_keys(struct blocks *b)
         }
 }
 
-/* The durations of a step are those of all samples with its sequence, place by place: the mean, to the nearest ns. Damaged
- * ones are cut so that sums fit: to hours, for as many kernels as a step has. */
+/* The durations of a step are those of all samples with its sequence, place by place: the mean, to the
+ * nearest ns. Damaged ones are cut so that sums fit: to hours, for as many kernels as a step has. */
 static void average(struct side *s)
 {
     int64_t *sum = gp_zalloc(((size_t)s->n + 1) * sizeof *sum);

@@ -58,7 +58,8 @@ static void check_input(struct gp_diff_work *w, int side)
 
 /* ---- how it was recorded ---- */
 
-/* Kernels that were measured one by one, after caches were flushed or the launch repeated, are not those of a normal run. */
+/* Kernels that were measured one by one, after caches were flushed or the launch repeated, are not those of a
+ * normal run. */
 static void check_counters(struct gp_diff *d)
 {
     size_t n = d->n_base_inputs, all[GP_DIFF_SIDES] = {n, d->inputs.n - n}, some[GP_DIFF_SIDES] = {0};

@@ -1,5 +1,5 @@
-/* What is real: tests, intervals and the guards that keep what is small, or measured once, from being called a change.
- * The rules are in analyze/diff/README.md, "Comparing". */
+/* What is real: tests, intervals and the guards that keep what is small, or measured once, from being called
+ * a change. The rules are in analyze/diff/README.md, "Comparing". */
 #include "analyze/diff/diff_decide_priv.h"
 
 #include <math.h>

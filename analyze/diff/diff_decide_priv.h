@@ -9,8 +9,8 @@
 #include "analyze/math/stat.h"
 #include "formats/base/vec.h"
 
-/* The GPU time of one program differed by 4.5% at most between two recorders, in 70 of 72 pairs; rounded up. The other two copy
- * pageable memory, which the host does. */
+/* The GPU time of one program differed by 4.5% at most between two recorders, in 70 of 72 pairs; rounded up.
+ * The other two copy pageable memory, which the host does. */
 static const double RECORDERS_DIFFER = 0.05;
 
 enum {

@@ -53,8 +53,8 @@ static const struct {
     {"GB", "bytes", 1e9},
 };
 
-/* A number with "%" or a suffix of UNIT. A bare number is a count for counted metrics, and otherwise only 0, which needs
- * no unit. */
+/* A number with "%" or a suffix of UNIT. A bare number is a count for counted metrics, and otherwise only 0,
+ * which needs no unit. */
 static bool read_amount(const char *text, size_t n, const char *unit, double *value, bool *percent)
 {
     if (n && *text == '+') { /* changes may be written with their sign */

@@ -81,8 +81,8 @@ static bool step_moved(const struct gp_diff *d)
            fabs(step->change_pct) > d->opts.threshold_pct;
 }
 
-/* The figure that stands for the whole: the step if it is decided, otherwise the time that the GPU worked. A threshold does
- * not show that a step is the same. */
+/* The figure that stands for the whole: the step if it is decided, otherwise the time that the GPU worked. A
+ * threshold does not show that a step is the same. */
 static enum gp_metric_id decider(const struct gp_diff *d)
 {
     static const enum gp_metric_id worked[] = {GP_METRIC_GPU, GP_METRIC_BUSY};

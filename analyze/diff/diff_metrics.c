@@ -59,8 +59,9 @@ static int64_t relaunched_ns(const struct gp_diff *d)
     return llround(calls * LEAST_RELAUNCHED);
 }
 
-/* By how much the device itself may have differed between the sides: what kernels that both run equally often changed by, twice
- * that and the least noise at least. Where they are less than a tenth of the GPU time: the noise within a side. */
+/* By how much the device itself may have differed between the sides: what kernels that both run equally often
+ * changed by, twice that and the least noise at least. Where they are less than a tenth of the GPU time: the
+ * noise within a side. */
 static double noise_of_device(const struct gp_decider *t)
 {
     const struct gp_diff *d = t->d;
@@ -181,10 +182,10 @@ static bool calls_more(const struct gp_decider *t, enum gp_metric_id id, int slo
     return apart;
 }
 
-/* Is the step longer because the GPU is kept waiting by calls that the other side does not make? All steps of one side are
- * beyond all of the other, the slower one waits for the GPU more often, and what it is slower by is time in which the GPU waits
- * for the host, which it hardly does on the other side: so how fast the host is decides how much the step changed, but not
- * whether it did (README.md, "Waits"). */
+/* Is the step longer because the GPU is kept waiting by calls that the other side does not make? All steps of
+ * one side are beyond all of the other, the slower one waits for the GPU more often, and what it is slower by
+ * is time in which the GPU waits for the host, which it hardly does on the other side: so how fast the host
+ * is decides how much the step changed, but not whether it did (README.md, "Waits"). */
 static bool is_explained_by_waits(const struct gp_decider *t, const struct gp_diff_metric *m,
                                   const int64_t *a, size_t n, const int64_t *b, size_t k)
 {
@@ -199,8 +200,9 @@ static bool is_explained_by_waits(const struct gp_decider *t, const struct gp_di
     return least <= d->side[fast].step_ns / WAITS_PART && most - least >= llabs(m->change) / 2;
 }
 
-/* Do all steps of the slower side launch more, by half of what the step changed by or more, or wait more often? Where both make
- * the same calls, only the host differs, which it also does between runs of one program. */
+/* Do all steps of the slower side launch more, by half of what the step changed by or more, or wait more
+ * often? Where both make the same calls, only the host differs, which it also does between runs of one
+ * program. */
 static bool calls_explain(const struct gp_decider *t, const struct gp_diff_metric *m)
 {
     const struct gp_diff_metric *l = &t->d->metrics[GP_METRIC_LAUNCHES];

@@ -68,7 +68,8 @@ void gp_diff_decide(struct gp_diff_work *w);
 void gp_diff_blocks(struct gp_diff_work *w);
 /* Folded stacks of both sides. */
 void gp_diff_stacks(struct gp_diff_work *w);
-/* Which operations weigh enough, and the verdict with its word: after all that may change verdicts of operations. */
+/* Which operations weigh enough, and the verdict with its word: after all that may change verdicts of
+ * operations. */
 void gp_diff_judge(struct gp_diff *d);
 /* Is it slower or faster, by enough for the verdict? */
 bool gp_diff_op_decides(const struct gp_diff *d, const struct gp_diff_op *op);
@@ -84,9 +85,10 @@ static inline uint32_t gp_diff_op_of(const struct gp_diff_work *w, int side, uin
     return op_of[w->d->opts.by == GP_DIFF_BY_KERNEL ? e->kernel : e->place];
 }
 
-/* diff_share.c: means of parts that sum to the mean of the whole. PARTS[i] are sums over N samples, WHOLE is their sum or
- * more; OUT[i] becomes the floor of PARTS[i] / N, and the ns that are missing to round(WHOLE / N) go to the largest
- * remainders; equal ones in the order of KEYS (bytes). Returns round(WHOLE / N). N > 0. */
+/* diff_share.c: means of parts that sum to the mean of the whole. PARTS[i] are sums over N samples,
+ * WHOLE is their sum or more; OUT[i] becomes the floor of PARTS[i] / N, and the ns that are missing to
+ * round(WHOLE / N) go to the largest remainders; equal ones in the order of KEYS (bytes). Returns
+ * round(WHOLE / N). N > 0. */
 int64_t gp_diff_apportion(const int64_t *parts, const char *const *keys, size_t n_parts, int64_t whole,
                           uint64_t n, int64_t *out);
 /* SUM / N to the nearest, halves up. */

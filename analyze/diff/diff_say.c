@@ -132,8 +132,8 @@ static void put_runs(struct gp_buf *b, const struct gp_diff *d)
     else gp_buf_printf(b, "%u and %u runs", (unsigned)was, (unsigned)is);
 }
 
-/* "step time 35.2 ms -> 39.5 ms (+11.9%), not decided (1 run per side)": a change that is not decided is called so, and a
- * change that is noise does not look like one. */
+/* "step time 35.2 ms -> 39.5 ms (+11.9%), not decided (1 run per side)": a change that is not decided is
+ * called so, and a change that is noise does not look like one. */
 static void say_whole(struct gp_buf *b, const struct gp_diff *d, enum gp_metric_id id)
 {
     const struct gp_diff_metric *m = &d->metrics[id];

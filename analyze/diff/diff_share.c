@@ -188,8 +188,8 @@ static void give_means(struct shares *s)
     free(keys);
 }
 
-/* The three parts sum to the change of the share. Rounded halves go away from zero, so that swapped sides give opposite
- * numbers. */
+/* The three parts sum to the change of the share. Rounded halves go away from zero, so that swapped sides
+ * give opposite numbers. */
 static void split_effect(struct gp_diff_op *op)
 {
     const struct gp_diff_figure *a = &op->side[GP_DIFF_BASE], *b = &op->side[GP_DIFF_CUR];

@@ -1,4 +1,5 @@
-/* Do both sides do the same work? Another algorithm for it is what people compare; another model or batch is not. */
+/* Do both sides do the same work? Another algorithm for it is what people compare; another model or batch is
+ * not. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -60,9 +61,9 @@ struct grid_change {
     double factor, ns;
 };
 
-/* Products and collectives choose their grids by other things than the size of their work, and so do sums and what
- * belongs to convolutions; what an optimizer
- * does to lists of tensors depends on the parameters, not on the batch. */
+/* Products and collectives choose their grids by other things than the size of their work, and so do sums and
+ * what belongs to convolutions; what an optimizer does to lists of tensors depends on the parameters, not on
+ * the batch. */
 static bool tells_size(const char *name, const struct gp_profile_kernel *k)
 {
     if (is_work(k->kind) || gp_class_of((enum gp_frame_kind)k->kind) != GP_CLASS_COMPUTE || !k->grid[0])
@@ -91,8 +92,9 @@ static int compare_changes(const void *a, const void *b)
     return x->factor < y->factor ? -1 : x->factor > y->factor;
 }
 
-/* How the grids of kernels on both sides changed, each with the logarithm of its factor: 0 where they did not. A loop over
- * small grids that became one launch over a large one does the same work, and so do calls of one block. */
+/* How the grids of kernels on both sides changed, each with the logarithm of its factor: 0 where they did
+ * not. A loop over small grids that became one launch over a large one does the same work, and so do calls of
+ * one block. */
 static size_t grid_changes(const struct grids *g, struct grid_change *changes)
 {
     size_t n = 0;
@@ -116,7 +118,8 @@ static size_t grid_changes(const struct grids *g, struct grid_change *changes)
     return n;
 }
 
-/* The factor by which the grids of half of the kernels changed, or of kernels with half of their time; 0: there is none. */
+/* The factor by which the grids of half of the kernels changed, or of kernels with half of their time; 0:
+ * there is none. */
 static double common_factor(const struct grids *g, uint32_t *kernels)
 {
     const struct gp_diff *d = g->w->d;
@@ -162,8 +165,9 @@ static bool check_size(struct gp_diff_work *w)
 
 /* ---- other work ---- */
 
-/* Per step. "Work" is products, attention and collectives: their number does not depend on how a program was compiled.
- * "Common" products run the same kernels over the same grids on both sides; "known" is what has an operation on both. */
+/* Per step. "Work" is products, attention and collectives: their number does not depend on how a program was
+ * compiled. "Common" products run the same kernels over the same grids on both sides; "known" is what has an
+ * operation on both. */
 struct work {
     double calls[GP_DIFF_SIDES], attention[GP_DIFF_SIDES];
     double runs[GP_DIFF_SIDES]; /* calls of another shape than the last few: of a loop, its body once */
@@ -276,8 +280,8 @@ static bool within_twice(double a, double b)
     return a <= 2 * b && b <= 2 * a;
 }
 
-/* Attention kernels of one side stand for products of the other (two each forward, four or five backward, where they have
- * helpers), and all else that it multiplies is the same. */
+/* Attention kernels of one side stand for products of the other (two each forward, four or five backward,
+ * where they have helpers), and all else that it multiplies is the same. */
 static bool is_attention(const struct work *work)
 {
     enum { MOST = 5 };
@@ -289,8 +293,8 @@ static bool is_attention(const struct work *work)
     return work->common[side] * 2 >= work->products[side]; /* its other products are still there */
 }
 
-/* One side calls a few products over and over where the other has as many of another shape, and what is not products is
- * on both sides, or next to nothing. */
+/* One side calls a few products over and over where the other has as many of another shape, and what is not
+ * products is on both sides, or next to nothing. */
 static bool is_loop(const struct work *work)
 {
     enum { TURNS = 4 };
@@ -315,8 +319,8 @@ static bool is_compiled(const struct work *work)
     return most[GP_DIFF_BASE] != most[GP_DIFF_CUR];
 }
 
-/* Products are not the same number, and hardly any operation is on both sides, or those that are run in other numbers; and no
- * compiler explains it. */
+/* Products are not the same number, and hardly any operation is on both sides, or those that are run in other
+ * numbers; and no compiler explains it. */
 static bool is_another_program(const struct gp_diff *d, const struct work *work)
 {
     enum { OPERATIONS_FEW = 8, PART = 4 };
@@ -329,8 +333,8 @@ static bool is_another_program(const struct gp_diff *d, const struct work *work)
     return both * PART <= d->ops.n && !is_most(work->shared, work, 0.2);
 }
 
-/* Compilers and libraries split products and join them, but not to half or double their number, unless they choose another
- * algorithm. */
+/* Compilers and libraries split products and join them, but not to half or double their number, unless they
+ * choose another algorithm. */
 static bool is_other(const struct gp_diff *d, const struct work *work)
 {
     double a = work->calls[GP_DIFF_BASE], b = work->calls[GP_DIFF_CUR];

@@ -13,7 +13,8 @@
  * the window of a step on the GPU runs from its first GPU event to the next step's first (steps.h, hta.h).
  * Every ns of a window is either divided among the GPU events that run in it (in equal integer parts; the
  * remainder goes to the event that started first), or idle time with one cause (idle_walk.h): shares and idle
- * time sum to the window. */
+ * time sum to the window.
+ */
 #ifndef GP_ANALYZE_PROFILE_H
 #define GP_ANALYZE_PROFILE_H
 
@@ -62,8 +63,8 @@ struct gp_profile_place {
     bool by_graph;    /* see gp_profile_place_by_graph() */
 };
 
-/* The event is the first that its host event launched: counting them counts calls. Work of a graph: the first of its range
- * in a replay. */
+/* The event is the first that its host event launched: counting them counts calls. Work of a graph: the first
+ * of its range in a replay. */
 enum { GP_PROFILE_FIRST_OF_OP = 1, GP_PROFILE_FIRST_OF_RANGE = 2 };
 
 /* One GPU event. Events are sorted by lane, then in the order of launches. */
@@ -179,8 +180,8 @@ GP_MUST_CHECK int gp_profile_load(struct gp_profile *p, const void *data, size_t
 /* Do N bytes begin like a saved profile? */
 bool gp_profile_is_saved(const void *data, size_t n);
 
-/* Are events of a place that is such a frame inside AROUND launched by a graph? No other call is a frame, and the ranges of
- * its capture lie inside it. */
+/* Are events of a place that is such a frame inside AROUND launched by a graph? No other call is a frame, and
+ * the ranges of its capture lie inside it. */
 static inline bool gp_profile_place_by_graph(uint32_t kind, const struct gp_profile_place *around)
 {
     return kind == GP_FRAME_API || (kind == GP_FRAME_RANGE && around->by_graph);

@@ -177,7 +177,8 @@ static uint32_t place_of_captured(struct maker *m, uint32_t place, uint32_t node
     return *gp_map_put(&m->place_of_captured, key, NONE) = place;
 }
 
-/* Is this the first work that was captured under those ranges in a replay by NODE? Events come launch by launch. */
+/* Is this the first work that was captured under those ranges in a replay by NODE? Events come launch by
+ * launch. */
 static bool is_first_replay(struct maker *m, gp_sid captured, uint32_t node)
 {
     uint32_t *last = gp_map_put(&m->last_replay, captured, GP_HOST_NONE);
@@ -203,7 +204,8 @@ static uint32_t firsts_of(struct maker *m, uint32_t node)
 
 /* ---- the order of launches ---- */
 
-/* Nodes of a graph start on several streams in an order that changes from launch to launch: their numbers do not. */
+/* Nodes of a graph start on several streams in an order that changes from launch to launch: their numbers do
+ * not. */
 struct node_row {
     uint64_t node;
     uint32_t row;

@@ -1,5 +1,5 @@
-/* A profile as bytes. Numbers that change little from event to event are written as differences, so that an event takes
- * five to eight bytes. */
+/* A profile as bytes. Numbers that change little from event to event are written as differences, so that an
+ * event takes five to eight bytes. */
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/diff/profile_priv.h"
@@ -262,8 +262,8 @@ static bool holds(const struct gp_profile *p)
 
 /* ---- the file ---- */
 
-/* Magic, version of the content, length and hash of what follows; little endian. The version changes with any struct
- * that is saved. */
+/* Magic, version of the content, length and hash of what follows; little endian. The version changes with any
+ * struct that is saved. */
 static const struct gp_xfer_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 5, "profile"};
 
 bool gp_profile_is_saved(const void *data, size_t n)

@@ -163,8 +163,8 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-/* Which names are left out depends only on which there are: a prefix in the order of hashes is kept, and where it was cut
- * is remembered, because a merged fleet must cut there or earlier. */
+/* Which names are left out depends only on which there are: a prefix in the order of hashes is kept, and
+ * where it was cut is remembered, because a merged fleet must cut there or earlier. */
 static void settle_kernels(struct gp_fleet *f)
 {
     size_t n = f->kernels.n, kept = 0;

@@ -1,7 +1,8 @@
-/* fleet.h -- what is kept of the ranks of a job, however many there are: distributions over ranks, the worst and a sample
- * of them in full, kernels and steps compared between ranks, and a map of ranks by steps. A value: merging is exact,
- * commutative and associative, so that every order and grouping of the same ranks gives the same bytes, and its size has
- * a limit that does not depend on their number. Knows nothing of traces.
+/* fleet.h -- what is kept of the ranks of a job, however many there are: distributions over ranks, the worst
+ * and a sample of them in full, kernels and steps compared between ranks, and a map of ranks by steps. A
+ * value: merging is exact, commutative and associative, so that every order and grouping of the same ranks
+ * gives the same bytes, and its size has a limit that does not depend on their number. Knows nothing of
+ * traces.
  *
  *     struct gp_fleet f;
  *     gp_fleet_init(&f);
@@ -10,9 +11,11 @@
  *     ... gp_spread_median(&f.spread[GP_FLEET_OWN]), f.worst[GP_FLEET_OWN].at[0].key.rank ...
  *     gp_fleet_release(&f);
  *
- * All times of a member are means per step, in whole ns; of the whole recording where no steps were found. What a rank
- * does itself ("own") is its step without the time in which it only communicated: that is where ranks wait for each
- * other, so a rank that holds up the others has a long own time and they do not, whatever their clocks say. */
+ * All times of a member are means per step, in whole ns; of the whole recording where no steps were found.
+ * What a rank does itself ("own") is its step without the time in which it only communicated: that is where
+ * ranks wait for each other, so a rank that holds up the others has a long own time and they do not, whatever
+ * their clocks say.
+ */
 #ifndef GP_ANALYZE_FLEET_H
 #define GP_ANALYZE_FLEET_H
 
@@ -140,7 +143,8 @@ void gp_fleet_settle(struct gp_fleet *f);
 
 /* Does the fleet keep this member in full, given all the others? True for any when there are few. */
 bool gp_fleet_keeps(const struct gp_fleet *f, struct gp_fleet_key key);
-/* Is it one of the slowest, or the one nearest to the median (of the sample)? Their critical paths are reported. */
+/* Is it one of the slowest, or the one nearest to the median (of the sample)? Their critical paths are
+ * reported. */
 bool gp_fleet_shows_path(const struct gp_fleet *f, struct gp_fleet_key key);
 /* The kept member, or NULL. */
 const struct gp_fleet_member *gp_fleet_member(const struct gp_fleet *f, struct gp_fleet_key key);

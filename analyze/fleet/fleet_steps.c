@@ -1,6 +1,6 @@
-/* Steps compared between ranks, and the map of ranks by steps. Both axes have a fixed number of places and get coarser by
- * powers of two, aligned to multiples of them: a coarse place is the union of fine ones, so that it does not matter when
- * the axis became coarser. */
+/* Steps compared between ranks, and the map of ranks by steps. Both axes have a fixed number of places and
+ * get coarser by powers of two, aligned to multiples of them: a coarse place is the union of fine ones, so
+ * that it does not matter when the axis became coarser. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/fleet/fleet_priv.h"

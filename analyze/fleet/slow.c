@@ -93,8 +93,8 @@ static void find_kernel(const struct judge *j, const struct gp_fleet_member *m, 
     if (alike || worst_ns < s->cause_ns / 10) s->kernel = 0;
 }
 
-/* Where every operator of the host is recorded, hosts are late by what that costs them, and not by the same on each rank. A
- * rank with more work still computes for longer, and its kernels say so. */
+/* Where every operator of the host is recorded, hosts are late by what that costs them, and not by the same
+ * on each rank. A rank with more work still computes for longer, and its kernels say so. */
 static void look_behind_host(const struct judge *j, const struct gp_fleet_member *m, struct gp_slow *s)
 {
     struct gp_slow compute = *s;

@@ -1,12 +1,14 @@
-/* slow.h -- who is slow in a fleet, and why: ranks whose own time is longer than that of the others by more than these
- * differ among themselves, kernels that are slow on one rank only, and whether it is always the same rank.
+/* slow.h -- who is slow in a fleet, and why: ranks whose own time is longer than that of the others by more
+ * than these differ among themselves, kernels that are slow on one rank only, and whether it is always the
+ * same rank.
  *
  *     struct gp_slow_list slow = {0};
  *     gp_slow_find(&slow, &fleet);
  *     for (size_t i = 0; i < slow.at.n; i++) gp_slow_put(&buf, &fleet, &slow.at.at[i]);
  *     gp_slow_release(&slow);
  *
- * README.md gives the limits. */
+ * README.md gives the limits.
+ */
 #ifndef GP_ANALYZE_FLEET_SLOW_H
 #define GP_ANALYZE_FLEET_SLOW_H
 
@@ -34,8 +36,8 @@ const char *gp_slow_cause_name(enum gp_slow_cause c);
 enum gp_slow_pattern { GP_SLOW_UNKNOWN, GP_SLOW_ALWAYS, GP_SLOW_SOMETIMES, GP_SLOW_ONCE };
 const char *gp_slow_pattern_name(enum gp_slow_pattern p);
 
-/* What is slow: a rank; one kernel of a rank that is not slow as a whole; all ranks of a node; the GPUs of one number on
- * all nodes. */
+/* What is slow: a rank; one kernel of a rank that is not slow as a whole; all ranks of a node; the GPUs of
+ * one number on all nodes. */
 enum gp_slow_what { GP_SLOW_RANK, GP_SLOW_KERNEL, GP_SLOW_NODE, GP_SLOW_ORDINAL };
 const char *gp_slow_what_name(enum gp_slow_what w);
 
@@ -58,7 +60,8 @@ struct gp_slow {
 
 struct gp_slow_list {
     GP_VEC(struct gp_slow) at; /* the most time first */
-    /* Another rank is late in most steps: of COLUMNS, LATE have one that is far behind, RANKS different ones. */
+    /* Another rank is late in most steps: of COLUMNS, LATE have one that is far behind, RANKS different
+     * ones. */
     uint64_t columns, late, ranks;
     bool in_turn;
 };
@@ -75,7 +78,8 @@ void gp_slow_put(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slo
 void gp_slow_put_in_turn(struct gp_buf *b, const struct gp_slow_list *list);
 /* What the others lose while they wait for it, over all steps that were compared. */
 int64_t gp_slow_cost_ns(const struct gp_fleet *f, const struct gp_slow *s);
-/* The least value that is far from a middle: MIDDLE plus the larger of the share PCT of it and TIMES deviations. */
+/* The least value that is far from a middle: MIDDLE plus the larger of the share PCT of it and TIMES
+ * deviations. */
 int64_t gp_slow_limit(const struct gp_spread *s, int64_t middle, double pct, double times);
 
 #endif

@@ -1,5 +1,5 @@
-/* spread.h -- a distribution whose quantiles are at most 0.4% off, as a value: merging is exact, commutative and
- * associative, and its size depends on how many different values there are, not on how many were added.
+/* spread.h -- a distribution whose quantiles are at most 0.4% off, as a value: merging is exact, commutative
+ * and associative, and its size depends on how many different values there are, not on how many were added.
  *
  *     struct gp_spread s = {0};
  *     gp_spread_add(&s, own_ns);

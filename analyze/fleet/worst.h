@@ -1,5 +1,5 @@
-/* worst.h -- the K largest of any number of values, each with whose it is: a value that merges exactly in any order.
- * Of equal values the lower rank comes first.
+/* worst.h -- the K largest of any number of values, each with whose it is: a value that merges exactly in any
+ * order. Of equal values the lower rank comes first.
  *
  *     struct gp_worst w = {.most = 4};
  *     gp_worst_add(&w, own_ns, (struct gp_fleet_key){.rank = 7});

@@ -25,7 +25,8 @@ struct gp_breakdown {
 };
 /* compute_ns + exposed_communication_ns + exposed_memory_ns + idle_ns == span_ns, always. */
 
-/* The breakdown of some GPU events (rows by start), clipped to [BEGIN, END) when END > BEGIN; then span = end - begin. */
+/* The breakdown of some GPU events (rows by start), clipped to [BEGIN, END) when END > BEGIN; then span = end
+ * - begin. */
 void gp_breakdown_rows(struct gp_breakdown *b, const struct gp_view *v, const uint32_t *rows, size_t n,
                        int64_t begin_ns, int64_t end_ns);
 /* The union of all GPU events of a device, normal. */

@@ -8,7 +8,8 @@ enum {
     NO_RANK_FIRST = 1 << 24
 }; /* traces without a rank are numbered from here on, among the collectives only */
 
-/* Readings of the time of day at two moments on one clock differ by what the system has adjusted it between them. */
+/* Readings of the time of day at two moments on one clock differ by what the system has adjusted it between
+ * them. */
 static const int64_t SAME_CLOCK_NS = 1000000000;
 
 static int64_t minus(int64_t a, int64_t b)
@@ -86,7 +87,8 @@ static int by_rank(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* What matching found for the rank of trace I; NULL: nothing. The lowest rank is the one that the others are compared with. */
+/* What matching found for the rank of trace I; NULL: nothing. The lowest rank is the one that the others are
+ * compared with. */
 static const struct gp_rank_offset *offset_of(const struct gp_clocks *c, size_t i)
 {
     for (size_t k = 0; k < c->h.offsets.n; k++) {
@@ -107,7 +109,8 @@ static void shift_by_day(struct gp_clocks *c, size_t i)
     *s = (struct gp_clock_shift){.source = GP_CLOCK_TIME_OF_DAY, .later_ns = later};
 }
 
-/* All ranks that share collectives move together: with the first trace that is one of them, which stays where it is. */
+/* All ranks that share collectives move together: with the first trace that is one of them, which stays where
+ * it is. */
 static void shift_by_collectives(struct gp_clocks *c)
 {
     size_t anchor = 0;

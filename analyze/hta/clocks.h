@@ -1,6 +1,6 @@
-/* clocks.h -- how far the clocks of several traces differ, so that they can be shown on one: by the collectives that they have
- * in common, by the time of day that they recorded, or, where neither is known or the traces were not recorded at the same
- * time, by their first events. Knows nothing of files.
+/* clocks.h -- how far the clocks of several traces differ, so that they can be shown on one: by the
+ * collectives that they have in common, by the time of day that they recorded, or, where neither is known or
+ * the traces were not recorded at the same time, by their first events. Knows nothing of files.
  *
  *     struct gp_clocks c = {0};
  *     for (size_t i = 0; i < n; i++) gp_clocks_add(&c, &views[i]);   // a view per trace; it may be released afterwards

@@ -1,5 +1,5 @@
-/* collective_ops.h -- the operations of communication libraries: what they are called, which bandwidth they reach, and the
- * element types they move. Knows nothing of traces.
+/* collective_ops.h -- the operations of communication libraries: what they are called, which bandwidth they
+ * reach, and the element types they move. Knows nothing of traces.
  *
  *     const char *op = gp_collective_op(GP_TEXT("_allgather_base"));               // "all_gather"
  *     double algbw = gp_collective_bandwidth(bytes, ns);                      // GB/s

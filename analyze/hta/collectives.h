@@ -78,11 +78,14 @@ struct gp_straggler {
     int64_t caused_wait_ns; /* waiting of the others in those where it was last */
 };
 
-/* How well the aligned clocks of H agree: the worst deviation of the ends of collectives; 0 where they are one clock. */
+/* How well the aligned clocks of H agree: the worst deviation of the ends of collectives; 0 where they are
+ * one clock. */
 int64_t gp_hta_clock_residual(const struct gp_hta *h);
-/* Is it late by more than the clocks leave open: by three residuals or more, each time? Nothing else is reported. */
+/* Is it late by more than the clocks leave open: by three residuals or more, each time? Nothing else is
+ * reported. */
 bool gp_hta_is_late(const struct gp_hta *h, const struct gp_straggler *s);
-/* Append the residual as a sentence, " The clocks of the ranks agree to within 126 ns."; nothing where it is 0. */
+/* Append the residual as a sentence, " The clocks of the ranks agree to within 126 ns."; nothing where it is
+ * 0. */
 void gp_hta_put_residual(struct gp_buf *b, const struct gp_hta *h);
 
 #define GP_NO_MATCH UINT32_MAX

@@ -174,8 +174,8 @@ static bool same_key(const struct group_key *x, const struct group_key *y)
            x->high == y->high && x->by_seq == y->by_seq && x->point_to_point == y->point_to_point;
 }
 
-/* The place of C's stream among those on which its rank and device has collectives of no known group. STREAMS holds
- * the (device, stream) pairs of the rank, sorted. */
+/* The place of C's stream among those on which its rank and device has collectives of no known group. STREAMS
+ * holds the (device, stream) pairs of the rank, sorted. */
 struct place {
     int64_t device, stream;
 };

@@ -1,5 +1,7 @@
-// The chain of waiting that made a step as long as it was, found by walking back from its end: at every moment the
-// question is what had to end last before this could begin. Definitions: analyze/hta/README.md, "The critical path".
+// The chain of waiting that made a step as long as it was, found by walking back from its end: at every
+// moment the
+// question is what had to end last before this could begin. Definitions: analyze/hta/README.md, "The critical
+// path".
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
@@ -230,8 +232,9 @@ static void look_at_threads(struct walk *w)
     }
 }
 
-/* The thread of the process with the event that was open just before at_ns and began last; otherwise the thread with the event
- * that ended last. The walk only goes back, so in all of it each thread is looked at once per event. */
+/* The thread of the process with the event that was open just before at_ns and began last; otherwise the
+ * thread with the event that ended last. The walk only goes back, so in all of it each thread is looked at
+ * once per event. */
 static uint32_t busiest_thread(struct walk *w, struct doing *best)
 {
     if (!w->turns.n) look_at_threads(w);
@@ -249,8 +252,8 @@ static uint32_t busiest_thread(struct walk *w, struct doing *best)
     return t->track;
 }
 
-/* Another thread of the process of TRACK, which launched last in [SINCE, AT); NONE: none did, or other processes called more
- * often since. */
+/* Another thread of the process of TRACK, which launched last in [SINCE, AT); NONE: none did, or other
+ * processes called more often since. */
 static uint32_t other_launching_thread(const struct walk *w, uint32_t track, int64_t since_ns, int64_t at_ns)
 {
     const struct gp_events *api = &w->v->t->events[GP_API];
@@ -267,7 +270,8 @@ static uint32_t other_launching_thread(const struct walk *w, uint32_t track, int
     return NONE;
 }
 
-/* Explain what TRACK did just before at_ns: D, and if it waited for the backward pass, by the function that ran that. */
+/* Explain what TRACK did just before at_ns: D, and if it waited for the backward pass, by the function that
+ * ran that. */
 static void explain_doing(struct walk *w, uint32_t track, const struct doing *d)
 {
     const struct gp_host_event *nodes = w->v->hs.nodes, *e = d->node == GP_HOST_NONE ? NULL : &nodes[d->node];
@@ -277,8 +281,8 @@ static void explain_doing(struct walk *w, uint32_t track, const struct doing *d)
     explain_host(w, d->since_ns, track, e ? label_of(w, (enum gp_table)e->table, name) : 0, GP_PATH_HOST);
 }
 
-/* TRACK was in nothing since D->since_ns: another thread may show what the process did. If that one waited for the backward
- * pass, it was not for longer than TRACK did nothing. */
+/* TRACK was in nothing since D->since_ns: another thread may show what the process did. If that one waited
+ * for the backward pass, it was not for longer than TRACK did nothing. */
 static void look_elsewhere(struct walk *w, uint32_t *track, struct doing *d)
 {
     struct doing nothing = *d;

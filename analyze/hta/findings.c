@@ -1,5 +1,7 @@
-// The few things that matter, each with its time and where to look. A rule reads figures that are there already and
-// decides whether they are worth a sentence; it never measures. Definitions: analyze/hta/README.md, "Findings".
+// The few things that matter, each with its time and where to look. A rule reads figures that are there
+// already and
+// decides whether they are worth a sentence; it never measures. Definitions: analyze/hta/README.md,
+// "Findings".
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

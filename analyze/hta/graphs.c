@@ -1,4 +1,5 @@
-/* CUDA graphs: each launch is one call that starts many GPU events; launches of one graph are compared node by node. */
+/* CUDA graphs: each launch is one call that starts many GPU events; launches of one graph are compared node
+ * by node. */
 #include <stdlib.h>
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/known.h"

@@ -87,7 +87,8 @@ static void add_sections(struct gp_hta *h, const struct gp_view *v, bool inside)
     gp_hta_finish_idle(&idle, h);
 }
 
-/* Where something lies outside of the step windows of the trace of V, the only one in H: the same of what lies inside. */
+/* Where something lies outside of the step windows of the trace of V, the only one in H: the same of what
+ * lies inside. */
 static void add_focus(struct gp_hta *h, const struct gp_view *v)
 {
     struct gp_focus f;

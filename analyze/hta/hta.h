@@ -8,8 +8,9 @@
  *     gp_hta_finish(&h);                   // what needs all ranks: matching, stragglers, findings, order
  *     ... h.devices.at[0].b.busy_ns ...; gp_hta_release(&h);
  *
- * Each section has its own header, which defines its rows, and its own module, which describes them and fills them from a
- * gp_view (hta_priv.h); hta.c calls the sections in order. This header includes them all. */
+ * Each section has its own header, which defines its rows, and its own module, which describes them and fills
+ * them from a gp_view (hta_priv.h); hta.c calls the sections in order. This header includes them all.
+ */
 #ifndef GP_ANALYZE_HTA_H
 #define GP_ANALYZE_HTA_H
 
@@ -86,11 +87,12 @@ struct gp_hta {
     struct gp_fleet fleet;     /* what ranks have in common and what not */
     struct gp_slow_list slow;  /* who holds up the others, and why; after finish */
     struct gp_hta_bound bound; /* what has no row */
-    /* After finish: the GPU was measured kernel by kernel. There are no figures of steps, idle, busy and host time. */
+    /* After finish: the GPU was measured kernel by kernel. There are no figures of steps, idle, busy and host
+     * time. */
     bool untimed;
     GP_VEC(struct gp_hta_part) parts; /* of devices with steps; by (rank, producer, device, begin) */
-    /* The step windows only: inputs, devices, kernels, owners, api, launches, copies and findings. NULL: there are no
-     * steps, or nothing lies outside of them. gp_hta_about() chooses. */
+    /* The step windows only: inputs, devices, kernels, owners, api, launches, copies and findings. NULL:
+     * there are no steps, or nothing lies outside of them. gp_hta_about() chooses. */
     struct gp_hta *focus;
     struct gp_hta_work *work; /* private: what is needed while adding */
 };
@@ -106,8 +108,8 @@ GP_MUST_CHECK int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct 
 /* The same, and overwrites V with the view of T that was used; the caller releases it, also on failure. */
 GP_MUST_CHECK int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v,
                                     struct gp_err *err);
-/* Append everything from FROM, which is also unfinished, to TO; FROM is then empty. Every order and grouping gives the
- * same saved bytes and, but for the order of inputs of no rank and equal path, the same answer. */
+/* Append everything from FROM, which is also unfinished, to TO; FROM is then empty. Every order and grouping
+ * gives the same saved bytes and, but for the order of inputs of no rank and equal path, the same answer. */
 void gp_hta_merge(struct gp_hta *to, struct gp_hta *from);
 /* An operand that could not be read is not part of the answer, but counted and named in it. */
 void gp_hta_skip(struct gp_hta *h, const char *operand, const char *reason);

@@ -1,5 +1,6 @@
-/* Which rows stay. Each decision depends only on the set of all ranks, never on the order in which they came, so that it
- * can be made early: a row that a part of the ranks does not keep is not kept by all of them either. */
+/* Which rows stay. Each decision depends only on the set of all ranks, never on the order in which they came,
+ * so that it can be made early: a row that a part of the ranks does not keep is not kept by all of them
+ * either. */
 #include "analyze/hta/hta_bound.h"
 
 #include <stdlib.h>

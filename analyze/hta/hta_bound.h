@@ -1,5 +1,5 @@
-/* hta_bound.h -- what a result of many ranks keeps of each: all of it up to GP_FLEET_FEW ranks; of more, the rows of the
- * ranks that the fleet keeps, windows of their steps and collectives, and the sums of all others.
+/* hta_bound.h -- what a result of many ranks keeps of each: all of it up to GP_FLEET_FEW ranks; of more, the
+ * rows of the ranks that the fleet keeps, windows of their steps and collectives, and the sums of all others.
  *
  *     if (h.bound.bounded) use(h.bound.devices, h.bound.b.busy_ns);   // of the devices without a row
  */

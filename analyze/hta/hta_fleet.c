@@ -1,4 +1,5 @@
-/* What the fleet keeps of a trace: of each device the mean of its steps, its largest kernels, and its steps. */
+/* What the fleet keeps of a trace: of each device the mean of its steps, its largest kernels, and its
+ * steps. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"

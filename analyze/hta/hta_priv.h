@@ -21,8 +21,8 @@ struct gp_hta_list {
     bool made;    /* by finish: neither saved nor merged */
     size_t map;   /* in struct gp_hta_work: key -> index, of rows that have a key */
     size_t limit; /* in struct gp_hta_bound: hash from which on names are GP_HTA_OTHER; 0: all stay */
-    /* What stays of very many ranks, 0: all of it: so many rows of each run, whose first bytes are equal, at most. Rows begin with
-     * their rank; ranks that are left out, and have no row then, add to LEFT. */
+    /* What stays of very many ranks, 0: all of it: so many rows of each run, whose first bytes are equal, at
+     * most. Rows begin with their rank; ranks that are left out, and have no row then, add to LEFT. */
     struct gp_hta_kept {
         size_t most, unranked; /* of a run; of one that is of no rank */
         size_t run;            /* bytes */
@@ -35,7 +35,8 @@ struct gp_hta_section {
     const struct gp_hta_list *lists;
     size_t n;
     void (*add)(struct gp_hta *h, const struct gp_view *v); /* read the view of the only trace that H has */
-    /* Its last ROWS came from another result, whose later sections are not merged yet. NULL: nothing to do. */
+    /* Its last ROWS came from another result, whose later sections are not merged yet. NULL: nothing to
+     * do. */
     void (*merged)(struct gp_hta *to, size_t rows);
     bool (*valid)(const struct gp_hta *h); /* can what was loaded be? NULL: whatever it is */
     void (*sort)(struct gp_hta *h);        /* so that equal results have equal bytes; NULL: no order */
@@ -77,7 +78,8 @@ void gp_hta_section_merge(const struct gp_hta_section *s, struct gp_hta *to, str
 void gp_hta_section_copy(const struct gp_hta_section *s, struct gp_hta *to, const struct gp_hta *from);
 void gp_hta_section_xfer(const struct gp_hta_section *s, struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_section_release(const struct gp_hta_section *s, struct gp_hta *h);
-/* Leave the rows of ranks that KEEPS names, and the names with the lowest hashes, whatever the order they came in. */
+/* Leave the rows of ranks that KEEPS names, and the names with the lowest hashes, whatever the order they
+ * came in. */
 typedef bool gp_hta_keeps_rank(const void *ctx, int32_t rank);
 void gp_hta_section_leave(const struct gp_hta_section *s, struct gp_hta *h, gp_hta_keeps_rank *keeps,
                           const void *ctx);
@@ -87,8 +89,8 @@ void *gp_hta_row(struct gp_hta *h, const struct gp_hta_list *l, const void *row)
 /* ---- what else modules share ---- */
 
 /* idle.c: idle time takes longest of all parts, so a separate thread computes it in parallel with the others
- * if OPTS allow. In between it uses only V. FINISH waits, and hands the result to the devices; the result does not depend on
- * threads. */
+ * if OPTS allow. In between it uses only V. FINISH waits, and hands the result to the devices; the result
+ * does not depend on threads. */
 struct gp_hta_idle_device {
     int64_t cause_ns[GP_IDLE_CAUSE_COUNT], rest_ns[GP_IDLE_CAUSE_COUNT];
     struct gp_dist gaps;
@@ -106,8 +108,8 @@ void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h);
 
 /* hta_untimed.c: leave only what does not depend on when anything began. */
 void gp_hta_forget_times(struct gp_hta *h);
-/* findings.c, last, as it reads all the others: the findings of H, and those of its focus; stragglers and slow steps are those of
- * H. */
+/* findings.c, last, as it reads all the others: the findings of H, and those of its focus; stragglers and
+ * slow steps are those of H. */
 void gp_hta_finish_findings(struct gp_hta *h);
 
 /* hta_fleet.c: add the devices of H, which holds one trace, to its fleet. */
@@ -115,8 +117,9 @@ void gp_hta_add_fleet(struct gp_hta *h);
 struct gp_fleet_key gp_hta_key_of(const struct gp_hta *h, const struct gp_hta_device *d);
 bool gp_hta_devices_are_ranks(const struct gp_hta *h); /* collectives.c */
 
-/* hta_bound.c: where H has more than a few ranks, leave only the rows that its fleet keeps. Settle: always, and sort
- * everything, so that equal results have equal bytes. FLEET is that of the whole, which a focus has not. */
+/* hta_bound.c: where H has more than a few ranks, leave only the rows that its fleet keeps. Settle: always,
+ * and sort everything, so that equal results have equal bytes. FLEET is that of the whole, which a focus has
+ * not. */
 void gp_hta_leave_few(struct gp_hta *h, const struct gp_fleet *fleet);
 void gp_hta_settle(struct gp_hta *h);
 /* The inputs that have no row, as one. */

@@ -1,4 +1,5 @@
-/* What all sections of an answer do alike: their rows are merged, copied, saved, released, and left out, as their lists say. */
+/* What all sections of an answer do alike: their rows are merged, copied, saved, released, and left out, as
+ * their lists say. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
@@ -151,7 +152,8 @@ static void leave_ranks(struct gp_hta *h, const struct gp_hta_list *l, gp_hta_ke
 
 enum { NAMES_MOST = 768, NAME_BYTES_MOST = 96 << 10 };
 
-/* What a name is known by, with the shapes if the key of the rows has these, too; never 0 and never 1: these mean no limit. */
+/* What a name is known by, with the shapes if the key of the rows has these, too; never 0 and never 1: these
+ * mean no limit. */
 struct name_hash {
     uint64_t hash;
     size_t bytes;

@@ -1,5 +1,5 @@
-/* hta_spread.h -- the times of the steps of a device: how long they take and by how much they differ. Reads only a finished
- * gp_hta.
+/* hta_spread.h -- the times of the steps of a device: how long they take and by how much they differ. Reads
+ * only a finished gp_hta.
  *
  *     struct gp_step_spread s;
  *     if (gp_hta_step_time(&h, &s)) printf("a step takes %lld ns, the mean of %zu", (long long)s.step_ns, s.used);
@@ -12,8 +12,8 @@
 /* Add the figures of B to TO, which keeps its begin and end. */
 void gp_hta_add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b);
 
-/* The steps of one device; figures are of the whole steps, which the edge of the trace does not cut, without or with
- * warm-up, or of all steps if there are none of these. */
+/* The steps of one device; figures are of the whole steps, which the edge of the trace does not cut, without
+ * or with warm-up, or of all steps if there are none of these. */
 struct gp_step_spread {
     const struct gp_hta_step *first; /* of COUNT in a row: all steps of the device */
     size_t count, used;              /* all; those that the figures are of */
@@ -38,8 +38,8 @@ extern const struct gp_record gp_hta_spread_rows; /* rows: struct gp_hta_spread 
 
 /* Append one for each device that has steps. */
 void gp_hta_step_spreads(const struct gp_hta *h, bool warm_up, gp_step_spreads *out);
-/* The step time that all tools report: that of the device whose steps are the longest, without warm-up. False if there are
- * no whole steps. */
+/* The step time that all tools report: that of the device whose steps are the longest, without warm-up. False
+ * if there are no whole steps. */
 bool gp_hta_step_time(const struct gp_hta *h, struct gp_step_spread *out);
 
 #endif

@@ -30,8 +30,8 @@ struct gp_hta_step {
     uint64_t launches;
 };
 
-/* A part of a device's time: before its first step, its warm-up steps, its step window, after its last step. The parts
- * of a device follow each other without a gap, and their spans sum to the device's. */
+/* A part of a device's time: before its first step, its warm-up steps, its step window, after its last step.
+ * The parts of a device follow each other without a gap, and their spans sum to the device's. */
 enum gp_hta_part_kind { GP_PART_START_UP, GP_PART_WARM_UP, GP_PART_STEPS, GP_PART_AFTER };
 const char *gp_hta_part_name(enum gp_hta_part_kind kind); /* "start_up", "warm_up", "steps", "after" */
 struct gp_hta_part {

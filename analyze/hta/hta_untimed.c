@@ -1,5 +1,6 @@
-/* What is left of an answer about traces whose GPU was measured kernel by kernel: kernels, copies, who launched them and how often.
- * Launches waited for each other and were repeated, so the moments at which anything began say nothing. */
+/* What is left of an answer about traces whose GPU was measured kernel by kernel: kernels, copies, who
+ * launched them and how often. Launches waited for each other and were repeated, so the moments at which
+ * anything began say nothing. */
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
 

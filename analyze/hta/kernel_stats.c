@@ -534,7 +534,8 @@ static uint32_t owner_of_event(struct owners *o, uint32_t event)
     return *known;
 }
 
-/* The innermost range that work of a graph was captured under, unless that is around the replay as well; NONE. */
+/* The innermost range that work of a graph was captured under, unless that is around the replay as well;
+ * NONE. */
 static uint32_t owner_of_capture(struct owners *o, uint32_t row)
 {
     gp_sid captured = gp_get_captured(&o->v->t->events[GP_GPU], row);

@@ -1,4 +1,5 @@
-/* kernel_stats.h -- rows of trace-hta's answer: kernels, and the operators, ranges and modules that launched them.
+/* kernel_stats.h -- rows of trace-hta's answer: kernels, and the operators, ranges and modules that launched
+ * them.
  *
  *     const struct gp_kernel_stat *k = &h.kernels.at[0];                  // the one with the largest total
  *     use(gp_hta_str(&h, k->name), k->dur.n, k->dur.total);

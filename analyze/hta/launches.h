@@ -1,4 +1,5 @@
-/* launches.h -- rows of trace-hta's answer: the calls that launch GPU work, how long it waits, and the queues.
+/* launches.h -- rows of trace-hta's answer: the calls that launch GPU work, how long it waits, and the
+ * queues.
  *
  *     double linked_pct = 100. * (double)h.launches.linked / (double)h.launches.gpu_events;
  */

@@ -1,5 +1,5 @@
-/* op_shapes.h -- rows of trace-hta's answer: operators by the shapes of their inputs, with what they computed and moved,
- * and how near that comes to what the device can do. Formulas: analyze/cost/README.md, "Work".
+/* op_shapes.h -- rows of trace-hta's answer: operators by the shapes of their inputs, with what they computed
+ * and moved, and how near that comes to what the device can do. Formulas: analyze/cost/README.md, "Work".
  *
  *     const struct gp_op_shape *o = &h.op_shapes.at[0];                   // the one with the most GPU time
  *     if (o->known_ns) use((double)o->flops / (double)o->known_ns);       // GFLOP/s

@@ -1,4 +1,5 @@
-/* Means of sampled hardware counters: each is a step function of time, whose integral is kept at each of its points. */
+/* Means of sampled hardware counters: each is a step function of time, whose integral is kept at each of its
+ * points. */
 #include "analyze/hta/sampled.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* sampled.h -- rows of trace-hta's answer: means of hardware counters that were sampled beside the recording
- * (gpuprof-collect --sample-metrics), over a device's time, over its steps, and over the kernels of each range.
+ * (gpuprof-collect --sample-metrics), over a device's time, over its steps, and over the kernels of each
+ * range.
  *
  *     const struct gp_sampled *s = &h.sampled.at[0];
  *     use(gp_hta_str(&h, s->metric), s->mean, s->ns);

@@ -1,5 +1,5 @@
-/* digest.h -- what a rank reports of its last steps while it runs: a message of at most 3 KB with the figures that a fleet
- * compares, authenticated by a secret that sender and receiver share. Knows no sockets.
+/* digest.h -- what a rank reports of its last steps while it runs: a message of at most 3 KB with the figures
+ * that a fleet compares, authenticated by a secret that sender and receiver share. Knows no sockets.
  *
  *     struct gp_digest d = {.seq = 7, .merged = 1, .time_ns = now, .member = member};
  *     gp_digest_put(&buf, &d, &key);                              // one message
@@ -17,7 +17,8 @@
 
 enum { GP_DIGEST_BYTES = 3072, GP_DIGEST_KERNELS = 16, GP_DIGEST_NAME = 120, GP_DIGEST_MERGED = 1 << 12 };
 
-/* Of the secret; all zero without one. Who knows it can send anything, and who does not nothing; digests can be read. */
+/* Of the secret; all zero without one. Who knows it can send anything, and who does not nothing; digests can
+ * be read. */
 struct gp_digest_key {
     uint64_t k[2];
 };
@@ -42,14 +43,16 @@ void gp_digest_put(struct gp_buf *to, const struct gp_digest *d, const struct gp
                    const struct gp_digest_key *key);
 /* Sign the message that begins at START of B anew; tests change messages. */
 void gp_digest_sign(struct gp_buf *b, size_t start, const struct gp_digest_key *key);
-/* Fill D, whose names go to NAMES, from a message of N bytes. No kernel is in it twice. On failure D is empty. */
+/* Fill D, whose names go to NAMES, from a message of N bytes. No kernel is in it twice. On failure D is
+ * empty. */
 GP_MUST_CHECK int gp_digest_get(struct gp_digest *d, struct gp_strings *names, const void *data, size_t n,
                                 const struct gp_digest_key *key, struct gp_err *err);
 void gp_digest_release(struct gp_digest *d);
 
 typedef void gp_digest_message_fn(void *ctx, const void *data, size_t n);
-/* Read a file of messages, each after two bytes with its length, low byte first, as gp_digest_frame() makes them; "-" is
- * standard input. -1 with ERR filled and the place: the file cannot be read, is empty, or ends within a message. */
+/* Read a file of messages, each after two bytes with its length, low byte first, as gp_digest_frame() makes
+ * them; "-" is standard input. -1 with ERR filled and the place: the file cannot be read, is empty, or ends
+ * within a message. */
 GP_MUST_CHECK int gp_digest_read(const char *path, gp_digest_message_fn *message, void *ctx,
                                  struct gp_err *err);
 /* Append a message of N bytes for such a file. */

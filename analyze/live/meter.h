@@ -1,6 +1,6 @@
-/* meter.h -- sums of what is recorded while it is recorded, as OpenMetrics text: busy time per GPU, time by class, steps,
- * launches, copies, collectives, the kernels with the most time, losses. Memory is bounded, whatever the program does. Knows
- * nothing of sockets and files.
+/* meter.h -- sums of what is recorded while it is recorded, as OpenMetrics text: busy time per GPU, time by
+ * class, steps, launches, copies, collectives, the kernels with the most time, losses. Memory is bounded,
+ * whatever the program does. Knows nothing of sockets and files.
  *
  *     struct gp_meter *m = gp_meter_new();
  *     gp_meter_add(m, producer, rank, &trace);      // the new events of a process, before they are written
@@ -19,10 +19,11 @@ struct gp_meter;
 struct gp_meter *gp_meter_new(void);
 /* Accepts NULL. */
 void gp_meter_free(struct gp_meter *m);
-/* Add all events of T, which holds only those that were not added before. RANK -1: unknown. GPU work that overlaps is counted
- * once in busy time if it arrives within a second of each other. */
+/* Add all events of T, which holds only those that were not added before. RANK -1: unknown. GPU work that
+ * overlaps is counted once in busy time if it arrives within a second of each other. */
 void gp_meter_add(struct gp_meter *m, uint32_t producer, int32_t rank, const struct gp_trace *t);
-/* Append what was added so far; LOST: events that the recorder knows it lost. At most 200 series per process. */
+/* Append what was added so far; LOST: events that the recorder knows it lost. At most 200 series per
+ * process. */
 void gp_meter_write(struct gp_meter *m, uint64_t lost, struct gp_buf *to);
 
 #endif

@@ -76,7 +76,8 @@ static void forget_ranks(struct gp_watch *w)
 
 /* ---- names ---- */
 
-/* Names that never end would fill the memory: later ones are not compared until those that nobody uses are forgotten. */
+/* Names that never end would fill the memory: later ones are not compared until those that nobody uses are
+ * forgotten. */
 static gp_sid name_of(struct gp_watch *w, const struct gp_strings *names, gp_sid name)
 {
     const char *text = gp_string(names, name);
@@ -119,7 +120,8 @@ static void add_kernel(struct gp_watch_rank *r, gp_sid name, const struct gp_fle
     k->call_ns += t->call_ns * merged;
 }
 
-/* Of the run that sends now; what is old, or came before, is refused: it may be a message that was caught on its way. */
+/* Of the run that sends now; what is old, or came before, is refused: it may be a message that was caught on
+ * its way. */
 static bool is_news(const struct gp_watch_rank *r, const struct gp_digest *d)
 {
     return r->run == d->run ? d->seq > r->seq : d->time_ns > r->sent_ns;

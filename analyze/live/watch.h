@@ -1,6 +1,7 @@
-/* watch.h -- digests of many ranks as they arrive: who is slow now, and why. Every GP_WATCH_EVERY_NS the ranks are compared by
- * their means since the last comparison; what two comparisons in a row find is an event. Keeps the last hour of the job in
- * steps of ten seconds, and a few hundred bytes per rank. Knows no sockets and no clock: the caller gives the time.
+/* watch.h -- digests of many ranks as they arrive: who is slow now, and why. Every GP_WATCH_EVERY_NS the
+ * ranks are compared by their means since the last comparison; what two comparisons in a row find is an
+ * event. Keeps the last hour of the job in steps of ten seconds, and a few hundred bytes per rank. Knows no
+ * sockets and no clock: the caller gives the time.
  *
  *     struct gp_watch *w = gp_watch_new(on_event, ctx);
  *     gp_watch_add(w, &digest, &names, now_ns);
@@ -18,8 +19,9 @@
 #define GP_WATCH_MERGE_NS INT64_C(3000000000)
 enum { GP_WATCH_HOUR = 360, GP_WATCH_RANKS = 1 << 17, GP_WATCH_ROWS = 8 };
 
-/* SLOW and RECOVERED are of a rank, a kernel, a node or a GPU number; CHANGED of a kernel that fewer than four ranks run, against
- * its own past; SILENT and BACK of ranks that send nothing; ALL_SLOWER of the whole job against its last hour. */
+/* SLOW and RECOVERED are of a rank, a kernel, a node or a GPU number; CHANGED of a kernel that fewer than
+ * four ranks run, against its own past; SILENT and BACK of ranks that send nothing; ALL_SLOWER of the whole
+ * job against its last hour. */
 enum gp_watch_kind {
     GP_WATCH_SLOW,
     GP_WATCH_RECOVERED,
@@ -64,12 +66,13 @@ struct gp_watch_state {
 
 struct gp_watch;
 struct gp_watch *gp_watch_new(gp_watch_event_fn *on_event, void *ctx);
-/* Compares nothing, but merges the digests of each rank, and gives ON_DIGEST one for all of every GP_WATCH_MERGE_NS: the means
- * of their steps. Its names are of NAMES. */
+/* Compares nothing, but merges the digests of each rank, and gives ON_DIGEST one for all of every
+ * GP_WATCH_MERGE_NS: the means of their steps. Its names are of NAMES. */
 typedef void gp_watch_digest_fn(void *ctx, const struct gp_digest *d, const struct gp_strings *names);
 struct gp_watch *gp_watch_new_merging(gp_watch_digest_fn *on_digest, void *ctx);
 void gp_watch_free(struct gp_watch *w);
-/* Take D, whose names are of NAMES and which stays the caller's. NOW_NS is positive; an earlier time than before counts as that. */
+/* Take D, whose names are of NAMES and which stays the caller's. NOW_NS is positive; an earlier time than
+ * before counts as that. */
 void gp_watch_add(struct gp_watch *w, const struct gp_digest *d, const struct gp_strings *names,
                   int64_t now_ns);
 /* Compare the ranks if it is time to. */

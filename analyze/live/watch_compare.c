@@ -4,7 +4,8 @@
 #include "analyze/live/watch_priv.h"
 #include "formats/base/scale.h"
 
-/* TWICE: comparisons in a row that find something before it is reported, and that miss it before it has recovered. */
+/* TWICE: comparisons in a row that find something before it is reported, and that miss it before it has
+ * recovered. */
 enum { TWICE = 2, PAST_EVERY = 2, PAST_LEAST = 3, SHARED_BY = 4, SILENT_GAPS = 3 };
 static const double ALL_SLOWER_PCT = 10, CHANGED_PM = 100, CHANGED_STEP_PCT = 1;
 
@@ -88,7 +89,8 @@ static void report(struct gp_watch *w, const struct gp_watch_found *f, struct gp
     send_event(w, e, text);
 }
 
-/* Is there something new to judge by? A rank whose steps take long is in several comparisons with the same figures. */
+/* Is there something new to judge by? A rank whose steps take long is in several comparisons with the same
+ * figures. */
 static bool has_news(const struct gp_watch *w, const struct gp_slow *s)
 {
     const struct gp_watch_rank *r = gp_watch_rank(w, s->key);
@@ -261,7 +263,8 @@ static bool is_longer(const struct gp_watch *w, const struct gp_watch_past *now,
     return (double)now->ns[m] > (double)usual_ns(w, m) * (1 + ALL_SLOWER_PCT / 100);
 }
 
-/* What slows all ranks is not seen by comparing them. A step that only waits longer for a slow rank has been explained. */
+/* What slows all ranks is not seen by comparing them. A step that only waits longer for a slow rank has been
+ * explained. */
 static void compare_with_past(struct gp_watch *w, const struct gp_watch_past *now, size_t n_slow,
                               struct gp_buf *text)
 {

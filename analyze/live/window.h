@@ -1,5 +1,5 @@
-/* window.h -- a recording as it is written, cut into short traces: the bytes of the binary format go in, block by block; a
- * trace of the last moments comes out. Names are kept, events are dropped after each cut.
+/* window.h -- a recording as it is written, cut into short traces: the bytes of the binary format go in,
+ * block by block; a trace of the last moments comes out. Names are kept, events are dropped after each cut.
  *
  *     gp_window_put(&w, bytes, n);                   // from a pipe, cut anywhere
  *     if (!gp_window_trace(&w, need, &trace)) ...    // what came since the last gp_window_cut()

@@ -191,7 +191,8 @@ static void match_common(struct gp_lcs *l, struct part p, int depth)
     l->bounded |= p.na && p.nb;
 }
 
-/* P without the symbols that only one side has, into arrays of the caller: of na and nb symbols and places. */
+/* P without the symbols that only one side has, into arrays of the caller: of na and nb symbols and
+ * places. */
 static struct part without_foreign(struct gp_lcs *l, const struct part *p, uint32_t *symbols,
                                    uint32_t *places)
 {

@@ -10,7 +10,8 @@
  * rest is searched as Myers (1986) describes, in time proportional to the differences. With more than `edits`
  * differences, the search is cut into parts: at symbols that occur once on both sides and in the same order,
  * otherwise where it got furthest. The subsequence is then not necessarily a longest one, and `bounded` is
- * set. `bounded` is also set when the budget is spent; from then on only beginnings and ends are matched. */
+ * set. `bounded` is also set when the budget is spent; from then on only beginnings and ends are matched.
+ */
 #ifndef GP_ANALYZE_LCS_H
 #define GP_ANALYZE_LCS_H
 

@@ -64,8 +64,8 @@ static size_t best_lengths(const uint32_t *votes, size_t most, size_t *lengths)
     return n;
 }
 
-/* The stretch that repeats with LENGTH: the piece with the largest sum, where a difference costs as much as 49 equal
- * symbols are worth. */
+/* The stretch that repeats with LENGTH: the piece with the largest sum, where a difference costs as much as
+ * 49 equal symbols are worth. */
 static bool measure(struct gp_period *p, const uint32_t *s, size_t n, size_t length)
 {
     int64_t sum = 0, best = 0;

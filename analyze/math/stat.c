@@ -35,8 +35,8 @@ struct ways {
     uint32_t least;
 };
 
-/* The sums of K of the N ranks, which are in ascending order, N <= GP_STAT_RANKS_EXACT and K <= N / 2. Row k of the table
- * is for sums of k ranks, and begins with the least of them. C(50, 25) fits into 47 bits. */
+/* The sums of K of the N ranks, which are in ascending order, N <= GP_STAT_RANKS_EXACT and K <= N / 2. Row k
+ * of the table is for sums of k ranks, and begins with the least of them. C(50, 25) fits into 47 bits. */
 static struct ways sums_of_k(const uint32_t *rank, size_t n, size_t k)
 {
     uint32_t below[GP_STAT_RANKS_EXACT + 1] = {0}; /* sum of the I smallest */
@@ -393,8 +393,8 @@ static double of_bits(uint64_t u)
     return v;
 }
 
-/* The K-th smallest combination, K from 1: positive doubles are ordered as their bits are, so this is found by halving
- * among all doubles, exactly. */
+/* The K-th smallest combination, K from 1: positive doubles are ordered as their bits are, so this is found
+ * by halving among all doubles, exactly. */
 static double kth(const struct combinations *c, double k)
 {
     double least = c->pairs ? c->b[0] * c->b[0] : c->b[0] / c->a[c->n - 1];
@@ -455,8 +455,8 @@ struct gp_stat_ratio gp_stat_ratio_paired(const int64_t *a, const int64_t *b, si
 
 /* ---- Welch ---- */
 
-/* The continued fraction of the incomplete beta function, from its front: value = product of steps. It converges fast
- * where x < (a + 1) / (a + b + 2). */
+/* The continued fraction of the incomplete beta function, from its front: value = product of steps. It
+ * converges fast where x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x)
 {
     static const double tiny = 1e-300;

@@ -23,8 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Up to these numbers of values p is exact, ties and all; beyond it is a normal approximation with a correction for
- * ties and for continuity, which is then close. */
+/* Up to these numbers of values p is exact, ties and all; beyond it is a normal approximation with a
+ * correction for ties and for continuity, which is then close. */
 enum { GP_STAT_RANKS_EXACT = 50 /* both sides together */, GP_STAT_PAIRS_EXACT = 40 /* that differ */ };
 
 /* ---- tests ---- */
@@ -44,11 +44,11 @@ struct gp_stat_p {
  * O(N log N), and at most about N^4 / 100 steps when exact (0.5 ms for N = 50). */
 struct gp_stat_p gp_stat_mann_whitney(const int64_t *a, size_t n, const int64_t *b, size_t m);
 
-/* Wilcoxon's signed ranks of the N differences b[i] - a[i]; equal pairs are left out. Long calls weigh more than short
- * ones. O(N log N). */
+/* Wilcoxon's signed ranks of the N differences b[i] - a[i]; equal pairs are left out. Long calls weigh more
+ * than short ones. O(N log N). */
 struct gp_stat_p gp_stat_signed_rank(const int64_t *a, const int64_t *b, size_t n);
-/* The same of the N ratios b[i] / a[i]: every pair weighs the same, and the interval of gp_stat_ratio_paired goes with
- * it. Ratios are compared exactly. */
+/* The same of the N ratios b[i] / a[i]: every pair weighs the same, and the interval of gp_stat_ratio_paired
+ * goes with it. Ratios are compared exactly. */
 struct gp_stat_p gp_stat_signed_rank_ratio(const int64_t *a, const int64_t *b, size_t n);
 
 /* Welch's t test of the means of logarithms: for sums of many kernels, which are close enough to normal, and
@@ -72,12 +72,15 @@ struct gp_stat_ratio {
     double confidence;
 };
 
-/* All n * m ratios b[j] / a[i]; the interval is the k-th smallest and the k-th largest, k from the distribution of U
- * (exact up to GP_STAT_RANKS_EXACT values). The ratios are not stored: O((n + m) log(n + m)). 0 < ALPHA < 1. */
+/* All n * m ratios b[j] / a[i]; the interval is the k-th smallest and the k-th largest, k from the
+ * distribution of U (exact up to GP_STAT_RANKS_EXACT values). The ratios are not stored: O((n + m) log(n +
+ * m)). 0 < ALPHA < 1. */
 struct gp_stat_ratio gp_stat_ratio(const int64_t *a, size_t n, const int64_t *b, size_t m, double alpha);
-/* Of the n (n + 1) / 2 geometric means of two of the ratios b[i] / a[i] (each with itself, too). O(n log n). */
+/* Of the n (n + 1) / 2 geometric means of two of the ratios b[i] / a[i] (each with itself, too). O(n log
+ * n). */
 struct gp_stat_ratio gp_stat_ratio_paired(const int64_t *a, const int64_t *b, size_t n, double alpha);
-/* Of geometric means, with the interval that goes with gp_stat_welch; confidence 0 where that has nothing to test. */
+/* Of geometric means, with the interval that goes with gp_stat_welch; confidence 0 where that has nothing to
+ * test. */
 struct gp_stat_ratio gp_stat_ratio_welch(const int64_t *a, size_t n, const int64_t *b, size_t m,
                                          double alpha);
 
@@ -90,8 +93,8 @@ bool gp_stat_apart(const int64_t *a, size_t n, const int64_t *b, size_t m, doubl
 
 /* ---- many tests ---- */
 
-/* Benjamini-Hochberg: q[i] is the least rate of false findings at which test I is one. NaN in P is "not tested": it
- * stays NaN in Q and does not count. P and Q may be the same array. O(n log n). */
+/* Benjamini-Hochberg: q[i] is the least rate of false findings at which test I is one. NaN in P is "not
+ * tested": it stays NaN in Q and does not count. P and Q may be the same array. O(n log n). */
 void gp_stat_adjust(const double *p, double *q, size_t n);
 
 /* The smallest possible p with N and M values, or with N pairs: 2 / C(N + M, N), 2 / 2^N; at most 1. */

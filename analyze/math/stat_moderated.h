@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include "analyze/math/stat.h"
 
-/* Mean and variance (divided by N - 1; 0 for fewer than 2) of the logarithms of N values; smaller ones than 1 count as
- * 1. */
+/* Mean and variance (divided by N - 1; 0 for fewer than 2) of the logarithms of N values; smaller ones than 1
+ * count as 1. */
 struct gp_stat_logs {
     double mean, variance;
     size_t n;

@@ -24,7 +24,8 @@ static inline int64_t gp_mul_saturated(int64_t a, int64_t b)
     return product;
 }
 
-/* A x NUM / DEN, rounded towards zero as if the product could not overflow; saturating. NUM and DEN: 1 to 1,000,000. */
+/* A x NUM / DEN, rounded towards zero as if the product could not overflow; saturating. NUM and DEN: 1 to
+ * 1,000,000. */
 static inline int64_t gp_part(int64_t a, int64_t num, int64_t den)
 {
     return gp_add_saturated(gp_mul_saturated(a / den, num), a % den * num / den);

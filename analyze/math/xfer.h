@@ -20,7 +20,8 @@
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
 
-/* The strings of one table that were transferred so far: each is written once and then referred to by its place. */
+/* The strings of one table that were transferred so far: each is written once and then referred to by its
+ * place. */
 struct gp_xfer_seen {
     GP_VEC(gp_sid) at;
     struct gp_map place_of; /* sid -> index of at */
@@ -44,8 +45,9 @@ void gp_xfer_double(struct gp_xfer *x, double *v); /* by bits */
 /* A string of x->strings, by its bytes, or by its place in x->seen. */
 void gp_xfer_str(struct gp_xfer *x, gp_sid *v);
 void gp_xfer_seen_release(struct gp_xfer_seen *seen);
-/* The number of elements that follow: writes N, or returns what was saved. At least MIN_BYTES must be left for each
- * element, so that a damaged count cannot ask for more memory than the input is long (times the element's size). */
+/* The number of elements that follow: writes N, or returns what was saved. At least MIN_BYTES must be left
+ * for each element, so that a damaged count cannot ask for more memory than the input is long (times the
+ * element's size). */
 size_t gp_xfer_count(struct gp_xfer *x, size_t n, size_t min_bytes);
 
 /* The header of saved bytes in a file: magic, version, length and hash of what follows; little endian. */

@@ -1,4 +1,5 @@
-/* What was allocated, in use and reserved at each position of a history: the peak, and a curve that can be drawn. */
+/* What was allocated, in use and reserved at each position of a history: the peak, and a curve that can be
+ * drawn. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/fields.h"

@@ -87,7 +87,8 @@ static bool is_beyond_devices(int64_t bytes)
     return bytes > ((int64_t)1 << 30) / 10 * sizes_tenths[GP_COUNT(sizes_tenths) - 1];
 }
 
-/* Is HELD about all of such a device? The context of the process and its libraries are missing of it: a twentieth. */
+/* Is HELD about all of such a device? The context of the process and its libraries are missing of it: a
+ * twentieth. */
 static bool is_whole_device(int64_t held)
 {
     const int64_t tenth = ((int64_t)1 << 30) / 10;
@@ -108,7 +109,8 @@ static gp_sid key_of(struct gp_memory *m, const struct gp_snapshot *s, uint32_t 
     return key;
 }
 
-/* Who asked; and of what the device has, how much could this process have had at most: all, unless others hold some. */
+/* Who asked; and of what the device has, how much could this process have had at most: all, unless others
+ * hold some. */
 void gp_ooms_judge(struct gp_memory *m, struct gp_memory_device *d)
 {
     for (size_t i = 0; i < d->ooms.n; i++) {

@@ -4,7 +4,8 @@
 
 enum { RISES_LEAST = 2, RISES_CERTAIN = 4, RISES_STAIRS = 3 };
 
-/* Alive at the ends of steps FIRST to LAST - 1. Sites of one name are one: the same line is called from several. */
+/* Alive at the ends of steps FIRST to LAST - 1. Sites of one name are one: the same line is called from
+ * several. */
 struct across {
     gp_sid key;
     uint32_t site, first, last;

@@ -91,7 +91,8 @@ static void merge_next(struct gp_heap *h, uint32_t b)
     link_blocks(h, b, other->next);
 }
 
-/* The last block before ADDR of a segment whose pieces may be anywhere: few, so that a walk over all blocks will do. */
+/* The last block before ADDR of a segment whose pieces may be anywhere: few, so that a walk over all blocks
+ * will do. */
 static uint32_t ends_at(struct gp_heap *h, uint64_t addr)
 {
     if (h->walked > WALK_MOST) return GP_HEAP_NONE;

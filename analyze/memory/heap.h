@@ -1,5 +1,6 @@
-/* heap.h -- how an allocator of segments lays blocks out, replayed: which block an allocation got and how large it really
- * was, from the addresses in its history and its rules for splitting. Knows nothing of files or stacks.
+/* heap.h -- how an allocator of segments lays blocks out, replayed: which block an allocation got and how
+ * large it really was, from the addresses in its history and its rules for splitting. Knows nothing of files
+ * or stacks.
  *
  *     struct gp_heap h;
  *     gp_heap_init(&h, &settings);

@@ -1,4 +1,5 @@
-/* A snapshot and a trace of one run: what the trace knows of an allocation goes to the block that the snapshot has of it. */
+/* A snapshot and a trace of one run: what the trace knows of an allocation goes to the block that the
+ * snapshot has of it. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"

@@ -1,5 +1,6 @@
-/* memory.h -- what filled a device, who held it, what leaks, why it ran out: from the histories that allocators keep
- * (formats/pickle/snapshot.h) and from the memory events of traces. No input or output here; names are interned.
+/* memory.h -- what filled a device, who held it, what leaks, why it ran out: from the histories that
+ * allocators keep (formats/pickle/snapshot.h) and from the memory events of traces. No input or output here;
+ * names are interned.
  *
  *     struct gp_memory m;
  *     gp_memory_init(&m, &opts);
@@ -9,9 +10,9 @@
  *     for (size_t i = 0; i < m.devices.n; i++) use(m.devices.at[i].peak_bytes);
  *     gp_memory_release(&m);
  *
- * Positions count entries of a device's history: position p is the state after p entries, 0 the state before the first.
- * A block lives at p when begin <= p < end. Sums are sums of integers and close: holders of a position sum to what was
- * allocated at it.
+ * Positions count entries of a device's history: position p is the state after p entries, 0 the state before
+ * the first. A block lives at p when begin <= p < end. Sums are sums of integers and close: holders of a
+ * position sum to what was allocated at it.
  */
 #ifndef GP_ANALYZE_MEMORY_MEMORY_H
 #define GP_ANALYZE_MEMORY_MEMORY_H
@@ -78,8 +79,9 @@ enum gp_history {
 };
 const char *gp_history_name(enum gp_history h);
 
-/* Why an allocation failed: enough was cached, in pieces too small; it asked for more than the device has besides what was
- * in use; it would have fitted if others held less. X(enum, word of JSON, what a person reads) */
+/* Why an allocation failed: enough was cached, in pieces too small; it asked for more than the device has
+ * besides what was in use; it would have fitted if others held less. X(enum, word of JSON, what a person
+ * reads) */
 #define GP_VERDICTS(X)                                                                                       \
     X(GP_OOM_FRAGMENTATION, "fragmentation", "fragmentation")                                                \
     X(GP_OOM_TOO_LARGE, "too_large", "too large for the device")                                             \
@@ -326,14 +328,16 @@ void gp_memory_add_trace(struct gp_memory *m, const struct gp_trace *t);
 GP_MUST_CHECK int gp_memory_finish(struct gp_memory *m, struct gp_err *err);
 void gp_memory_release(struct gp_memory *m);
 
-/* Compare the holders of M with those of BASE, which is finished with the same options; into M's changes. Once. */
+/* Compare the holders of M with those of BASE, which is finished with the same options; into M's changes.
+ * Once. */
 void gp_memory_compare(struct gp_memory *m, const struct gp_memory *base);
 
 #define GP_MEMORY_NEED                                                                                       \
     (GP_NEED(GP_MEMORY) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |        \
      GP_NEED_EXTRA_WORK | GP_NEED_IDS)
 
-/* What was alive on DEVICE at POSITION, by KEY, most bytes first, appended to HOLDERS, an array of its own type. */
+/* What was alive on DEVICE at POSITION, by KEY, most bytes first, appended to HOLDERS, an array of its own
+ * type. */
 void gp_memory_holders_at(struct gp_memory *m, uint32_t device, uint32_t position, enum gp_memory_key key,
                           gp_memory_holders *to);
 /* The category of a block of D, and whether it was recorded. */
@@ -341,7 +345,8 @@ enum gp_category gp_memory_category(const struct gp_memory_device *d, const stru
                                     bool *recorded);
 /* The time of a position: INT64_MIN for 0 where nothing came before. */
 int64_t gp_memory_time(const struct gp_memory_device *d, uint32_t position);
-/* What the entry before POSITION, which is not 0, adds to what is reserved: segments that are given back are negative. */
+/* What the entry before POSITION, which is not 0, adds to what is reserved: segments that are given back are
+ * negative. */
 int64_t gp_memory_mapped(const struct gp_memory_device *d, uint32_t position);
 /* The step that holds POSITION, steps.n: none. */
 uint32_t gp_memory_step_at(const struct gp_memory_device *d, uint32_t position);

@@ -33,7 +33,8 @@ void gp_memory_release_device(struct gp_memory_device *d);
 
 /* ---- ranges.c: annotations to ranges and steps ---- */
 
-/* The ranges of D's annotations, into D->spans, and where the innermost one changes. Labels go to M's strings. */
+/* The ranges of D's annotations, into D->spans, and where the innermost one changes. Labels go to M's
+ * strings. */
 void gp_ranges_build(struct gp_memory *m, struct gp_memory_device *d, gp_breaks *breaks);
 /* The steps among D's ranges. -1 when EXPRESSION is none. */
 GP_MUST_CHECK int gp_ranges_steps(struct gp_memory *m, struct gp_memory_device *d, const char *expression,
@@ -54,7 +55,8 @@ void gp_curve(const struct gp_memory *m, struct gp_memory_device *d);
 uint32_t gp_site_of(struct gp_memory *m, struct gp_memory_device *d, uint32_t stack, uint32_t span);
 /* Name the sites of D. */
 void gp_sites_name(struct gp_memory *m, struct gp_memory_device *d);
-/* Append a stack as a person reads it: the frame that matters, then who called it from the program's own code. */
+/* Append a stack as a person reads it: the frame that matters, then who called it from the program's own
+ * code. */
 void gp_site_key(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack);
 
 /* ---- join.c: a snapshot and a trace of one run ---- */

@@ -1,6 +1,7 @@
-/* moments.h -- what was held over the whole of a history, small enough for a picture: a curve of a limited number of
- * points with the bytes of each category, and a limited number of moments with the bytes and blocks of each site. All
- * sums close: at each point the categories sum to what was allocated, at each moment the sites and the rest do.
+/* moments.h -- what was held over the whole of a history, small enough for a picture: a curve of a limited
+ * number of points with the bytes of each category, and a limited number of moments with the bytes and blocks
+ * of each site. All sums close: at each point the categories sum to what was allocated, at each moment the
+ * sites and the rest do.
  *
  *     struct gp_memory_moments at;
  *     gp_memory_moments_init(&at, &memory, 0, &(struct gp_memory_moments_opts){1500, 600, 200});
@@ -22,8 +23,8 @@ struct gp_memory_moments_opts {
 typedef GP_VEC(struct gp_memory_point) gp_memory_points;
 
 struct gp_memory_moments {
-    /* By position; times never decrease. The curve has the first and last point and the peak; the moments have them, too,
-     * and what was held when memory ran out. */
+    /* By position; times never decrease. The curve has the first and last point and the peak; the moments
+     * have them, too, and what was held when memory ran out. */
     gp_memory_points curve, moments;
     size_t peak, oom;           /* indices of moments; oom is SIZE_MAX without any, otherwise the last one */
     GP_VEC(uint32_t) sites;     /* those that hold most at one of the moments, most first */
@@ -33,7 +34,8 @@ struct gp_memory_moments {
     int64_t *bytes, *blocks;    /* private */
 };
 
-/* Overwrites AT. DEVICE is an index into the devices of M, which is finished. Times count from the start of the history. */
+/* Overwrites AT. DEVICE is an index into the devices of M, which is finished. Times count from the start of
+ * the history. */
 void gp_memory_moments_init(struct gp_memory_moments *at, const struct gp_memory *m, uint32_t device,
                             const struct gp_memory_moments_opts *o);
 void gp_memory_moments_release(struct gp_memory_moments *at);

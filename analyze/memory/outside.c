@@ -1,4 +1,5 @@
-/* What the driver gave to others than the allocator: it is not in the segments of the snapshot of the same process. */
+/* What the driver gave to others than the allocator: it is not in the segments of the snapshot of the same
+ * process. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/fields.h"
@@ -18,7 +19,8 @@ static int by_first(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Where the driver gave the segments of a device: expandable ones are mapped piece by piece, others as one. */
+/* Where the driver gave the segments of a device: expandable ones are mapped piece by piece, others as
+ * one. */
 static void index_segments(const struct gp_memory_device *d, reaches *to)
 {
     size_t n;
@@ -54,7 +56,8 @@ struct held {
     uint64_t addr;
 };
 
-/* Blocks of all kinds of memory of one device of an input, and the snapshot that has one of them as a segment. */
+/* Blocks of all kinds of memory of one device of an input, and the snapshot that has one of them as a
+ * segment. */
 struct process {
     int32_t number;
     uint32_t input;

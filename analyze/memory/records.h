@@ -1,5 +1,5 @@
-/* records.h -- what the answer of trace-memory says, described once (analyze/result/field.h). Their gp_row_of.of is a struct
- * gp_memory_of, and its strings are those of the memory.
+/* records.h -- what the answer of trace-memory says, described once (analyze/result/field.h). Their
+ * gp_row_of.of is a struct gp_memory_of, and its strings are those of the memory.
  *
  *     struct gp_row_of of = gp_memory_rows_of(&(struct gp_memory_of){m});
  *     struct gp_memory_rows r = gp_memory_rows(&m->devices.at[0], &gp_memory_growths);

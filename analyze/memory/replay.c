@@ -90,7 +90,8 @@ static void allocate(struct replay *r, size_t row)
     r->d->allocations++;
 }
 
-/* The block that row frees, where it was there before the history began; GP_HEAP_NONE: it was freed already. */
+/* The block that row frees, where it was there before the history began; GP_HEAP_NONE: it was freed
+ * already. */
 static uint32_t first_seen(struct replay *r, size_t row)
 {
     const struct gp_snapshot_rows *rows = &r->s->rows;
@@ -185,8 +186,8 @@ static void run_row(struct replay *r, size_t row)
 
 /* ---- against the state at the end ---- */
 
-/* The snapshot's block K, which is in use: what the history says of it becomes what it says of itself. False: the
- * layout was worked out wrong. */
+/* The snapshot's block K, which is in use: what the history says of it becomes what it says of itself. False:
+ * the layout was worked out wrong. */
 static bool settle_block(struct replay *r, const struct gp_snapshot_block *k)
 {
     uint32_t b = gp_heap_find(&r->heap, k->address);

@@ -140,7 +140,8 @@ static bool put_autograd_node(struct gp_buf *b, const char *name)
     return true;
 }
 
-/* A stack of C++ only: "aten::mm < AddmmBackward0", the outermost operator and the node of autograd that runs. */
+/* A stack of C++ only: "aten::mm < AddmmBackward0", the outermost operator and the node of autograd that
+ * runs. */
 static bool put_native(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack)
 {
     struct gp_buf op = {0}, node = {0};
@@ -214,7 +215,8 @@ static gp_sid native_operator(struct gp_memory *m, const char *name)
     return sid;
 }
 
-/* The outermost operator that compiled code below the innermost Python frame calls; of a trace the innermost recorded. */
+/* The outermost operator that compiled code below the innermost Python frame calls; of a trace the innermost
+ * recorded. */
 static gp_sid operator_of(struct gp_memory *m, const struct gp_snapshot *s, uint32_t stack)
 {
     gp_sid op = 0;

@@ -1,5 +1,6 @@
-/* launch_key.h -- launches of one kernel with one grid and one block, from whatever table they are: registers and shared
- * memory, which not everything records, do not count. A map from configs to numbers. Private to the wing.
+/* launch_key.h -- launches of one kernel with one grid and one block, from whatever table they are: registers
+ * and shared memory, which not everything records, do not count. A map from configs to numbers. Private to
+ * the wing.
  *
  *     struct gp_launch_keys keys = {0};
  *     *gp_launch_keys_put(&keys, config) = 7;            // UINT32_MAX when it is new

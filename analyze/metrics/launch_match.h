@@ -1,10 +1,10 @@
-/* launch_match.h -- which measured launch a kernel of a trace is: of the trace that has the counters, or of another one of
- * the same program that was recorded without them, so that its times are undisturbed.
+/* launch_match.h -- which measured launch a kernel of a trace is: of the trace that has the counters, or of
+ * another one of the same program that was recorded without them, so that its times are undisturbed.
  *
- * In one trace, a launch is found by its correlation id. Between two, it is the launch at the same position among those of
- * its kernel, grid and block, of the process of the same rank; a program that ran as many steps several times over begins
- * again with the first. Where the numbers of launches do not fit that, and for launches that were not measured, all measured
- * ones of the kernel, grid and block stand for it.
+ * In one trace, a launch is found by its correlation id. Between two, it is the launch at the same position
+ * among those of its kernel, grid and block, of the process of the same rank; a program that ran as many
+ * steps several times over begins again with the first. Where the numbers of launches do not fit that, and
+ * for launches that were not measured, all measured ones of the kernel, grid and block stand for it.
  *
  *     struct gp_launch_match m;
  *     gp_launch_match_find(&m, &counters, &timing);

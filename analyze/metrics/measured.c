@@ -22,7 +22,8 @@ void gp_measured_init(struct gp_measured *m, const struct gp_trace *counters, co
     }
 }
 
-/* Of all launches of the group that have the first one's set: the plain mean of each value that was measured. */
+/* Of all launches of the group that have the first one's set: the plain mean of each value that was
+ * measured. */
 static void find_mean(struct gp_measured *m, uint32_t group)
 {
     const struct gp_launch_group *g = &m->match.groups.at[group];

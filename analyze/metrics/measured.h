@@ -1,5 +1,6 @@
-/* measured.h -- what counters say of each kernel of a trace: of the launch itself, or, where that was not measured, the mean
- * of the measured ones of its kernel, grid and block. The counters may be those of another trace: see launch_match.h.
+/* measured.h -- what counters say of each kernel of a trace: of the launch itself, or, where that was not
+ * measured, the mean of the measured ones of its kernel, grid and block. The counters may be those of another
+ * trace: see launch_match.h.
  *
  *     struct gp_measured m;
  *     struct gp_counted k;

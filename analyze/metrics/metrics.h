@@ -1,6 +1,7 @@
-/* metrics.h -- hardware counters of a trace by kernel, by range or by launch: the answer of trace-metrics as plain
- * structs. Counters are summed; percentages and rates never are: their mean is weighted by the time of each launch. A
- * value that was not measured is left out of every figure. Knows nothing of files, text or pictures.
+/* metrics.h -- hardware counters of a trace by kernel, by range or by launch: the answer of trace-metrics as
+ * plain structs. Counters are summed; percentages and rates never are: their mean is weighted by the time of
+ * each launch. A value that was not measured is left out of every figure. Knows nothing of files, text or
+ * pictures.
  *
  *     struct gp_metrics m;
  *     gp_metrics_of(&m, &trace, &opts, &err);
@@ -86,12 +87,13 @@ struct gp_metrics {
     GP_VEC(struct gp_loss) losses; /* with what and reason of STRINGS */
 };
 
-/* Of the finished trace T. -1 if --metrics names none, or the metric to sort by is not there. M must be released in any
- * case. O(rows x metrics). */
+/* Of the finished trace T. -1 if --metrics names none, or the metric to sort by is not there. M must be
+ * released in any case. O(rows x metrics). */
 GP_MUST_CHECK int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t,
                                 const struct gp_metrics_opts *o, struct gp_err *err);
-/* Times of the groups of kernels from TIMING, a trace of the same program without counters: each measured launch of COUNTERS, of
- * which M is, has the time of the launch at its position (launch_match.h), or the mean of those of its kernel. */
+/* Times of the groups of kernels from TIMING, a trace of the same program without counters: each measured
+ * launch of COUNTERS, of which M is, has the time of the launch at its position (launch_match.h), or the mean
+ * of those of its kernel. */
 void gp_metrics_join(struct gp_metrics *m, const struct gp_trace *counters, const struct gp_trace *timing);
 void gp_metrics_release(struct gp_metrics *m);
 
@@ -110,8 +112,8 @@ static inline double gp_metrics_usual(const struct gp_metrics *m, size_t group, 
     const struct gp_metrics_stat *s = gp_metrics_stat(m, group, column);
     return m->columns.at[column].reduce == GP_REDUCE_SUM ? s->sum : s->mean;
 }
-/* Fill an empty R, whose names are added to NAMES. MEASURED: ceilings of the device, which take the place of the peaks that the
- * counters state; NULL: none. */
+/* Fill an empty R, whose names are added to NAMES. MEASURED: ceilings of the device, which take the place of
+ * the peaks that the counters state; NULL: none. */
 void gp_metrics_roofline(struct gp_roofline *r, struct gp_strings *names, const struct gp_metrics *m,
                          const struct gp_ceilings *measured);
 

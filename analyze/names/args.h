@@ -19,8 +19,8 @@ struct gp_arg {
     bool is_text; /* the value is a string */
 };
 
-/* The next member of the NUL-terminated object at *AT, which begins at its brace and is moved on. False at the end.
- * Values that are arrays or objects are given whole. O(length of the member). */
+/* The next member of the NUL-terminated object at *AT, which begins at its brace and is moved on. False at
+ * the end. Values that are arrays or objects are given whole. O(length of the member). */
 bool gp_args_next(const char **at, struct gp_arg *a);
 
 static inline bool gp_arg_is(const struct gp_arg *a, const char *key)

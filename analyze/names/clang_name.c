@@ -24,7 +24,8 @@ static size_t reference(const char *s)
     return s[n] == '_' ? n + 1 : 0;
 }
 
-/* The length of what begins at S and has no other meaning inside; 0 at the end, and if it cannot be understood. */
+/* The length of what begins at S and has no other meaning inside; 0 at the end, and if it cannot be
+ * understood. */
 static size_t token(const char *s)
 {
     if (isdigit((unsigned char)*s)) return identifier(s);
@@ -104,7 +105,8 @@ bool gp_clang_name_plain(struct gp_buf *to, const char *name, const char *plain)
     gp_buf_put(to, name, (size_t)(s - name));
     for (s += 2; (step = token(s)) && *s != 'X' && *s != 'L'; s += step) {
         if (*s == 'T' && isdigit((unsigned char)s[1])) return false; /* of an argument after the first */
-        /* Named here, since an argument list cannot refer to itself; as a type that later parts can refer to, as to T_. */
+        /* Named here, since an argument list cannot refer to itself; as a type that later parts can refer to,
+         * as to T_. */
         if (*s == 'T' && s[1] == '_') {
             gp_buf_printf(to, "u%zu", n);
             gp_buf_put(to, first, n);

@@ -7,7 +7,8 @@
  *     enum gp_frame_kind kind = gp_classify(&c, gp_gpu_config(&trace, row)->kind, name, n);
  *     if (gp_class_of(kind) == GP_CLASS_COMMUNICATION) ...
  *
- * A call searches the whole table: callers with many events cache the result per config. */
+ * A call searches the whole table: callers with many events cache the result per config.
+ */
 #ifndef GP_ANALYZE_CLASSIFY_H
 #define GP_ANALYZE_CLASSIFY_H
 

@@ -5,9 +5,9 @@
 
 #include "analyze/names/frame_kind.h"
 
-/* Tried from the top, in lower case. A pattern matches anywhere in the function's name; '^' ties it to the beginning. The order
- * matters: compilers name kernels after the operations that they fused, so their prefixes go first; "wgrad" comes before
- * "reduce" because split-k reductions are part of a GEMM. */
+/* Tried from the top, in lower case. A pattern matches anywhere in the function's name; '^' ties it to the
+ * beginning. The order matters: compilers name kernels after the operations that they fused, so their
+ * prefixes go first; "wgrad" comes before "reduce" because split-k reductions are part of a GEMM. */
 static const struct gp_class_pattern {
     const char *text;
     enum gp_frame_kind kind;

@@ -1,5 +1,5 @@
-/* cxx_name.h -- taking plain (demangled) C++ names of kernels apart. Knows nothing of labels, keys or traces; works on
- * bytes that may be anything.
+/* cxx_name.h -- taking plain (demangled) C++ names of kernels apart. Knows nothing of labels, keys or traces;
+ * works on bytes that may be anything.
  *
  *     struct gp_buf function = {0};
  *     struct gp_span args = gp_cxx_function(&function, gp_span_of(name, n)), arg, word;

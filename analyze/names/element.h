@@ -1,5 +1,5 @@
-/* element.h -- the types that elements of tensors have, by the names that profilers and C++ give them, and the types that
- * arithmetic is done in. Knows nothing of shapes, kernels or devices.
+/* element.h -- the types that elements of tensors have, by the names that profilers and C++ give them, and
+ * the types that arithmetic is done in. Knows nothing of shapes, kernels or devices.
  *
  *     struct gp_element e;
  *     if (gp_element_at(&e, GP_TEXT("c10::BFloat16"))) use(e.size, e.arith);     // 2, GP_ARITH_BF16
@@ -37,7 +37,8 @@ struct gp_element {
     enum gp_arith arith; /* what products of it are done in; GP_ARITH_NONE for integers and bool */
 };
 
-/* The type whose name N characters at TEXT begin with: "float", "long int", "c10::Half". False, and E zeroed, for others. */
+/* The type whose name N characters at TEXT begin with: "float", "long int", "c10::Half". False, and E zeroed,
+ * for others. */
 bool gp_element_at(struct gp_element *e, const char *text, size_t n);
 
 #endif

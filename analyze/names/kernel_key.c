@@ -298,8 +298,8 @@ static bool next_identifier(struct gp_span *t, struct gp_span *id, bool *args_be
     return false;
 }
 
-/* The demangler has failed, mostly because the name was cut: what can be read is the function and the first types that
- * are not mere namespaces. */
+/* The demangler has failed, mostly because the name was cut: what can be read is the function and the first
+ * types that are not mere namespaces. */
 static void put_mangled_code(struct gp_buf *to, struct gp_span t)
 {
     struct gp_span id, rest = gp_span_cut(t, 2, t.n);
@@ -340,7 +340,8 @@ static struct gp_span without_specialisation(struct gp_span t)
     return is_one && t.s[i - 2] != '_' ? gp_span_cut(t, 0, i - 1) : t;
 }
 
-/* Did a compiler make this name of what it joined, and a number? Triton in PyTorch, nvFuser, TorchScript, XLA. */
+/* Did a compiler make this name of what it joined, and a number? Triton in PyTorch, nvFuser, TorchScript,
+ * XLA. */
 static bool is_numbered(struct gp_span t)
 {
     struct gp_span word = without_number(t);
@@ -450,8 +451,9 @@ static void put_words(struct gp_buf *to, struct gp_span t, const struct gp_key_l
     }
 }
 
-/* Collectives: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", before NCCL 2.19 "ncclKernel_AllReduce_RING_LL_Sum_float". Those
- * that only move bytes have an operation and a type as well in old names, which are not theirs. */
+/* Collectives: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", before NCCL 2.19
+ * "ncclKernel_AllReduce_RING_LL_Sum_float". Those that only move bytes have an operation and a type as well
+ * in old names, which are not theirs. */
 static void put_collective(struct gp_buf *to, struct gp_span t)
 {
     static const char drop[] =

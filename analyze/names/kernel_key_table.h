@@ -1,15 +1,16 @@
-/* kernel_key_table.h -- private to kernel_key.c: the names that libraries and PyTorch give to variants of one kernel.
- */
+/* kernel_key_table.h -- private to kernel_key.c: the names that libraries and PyTorch give to variants of one
+ * kernel. */
 #ifndef GP_ANALYZE_KERNEL_KEY_TABLE_H
 #define GP_ANALYZE_KERNEL_KEY_TABLE_H
 
 #include <stddef.h>
 
-/* Namespaces to drop: the one that holds all of PyTorch's kernels, and those that differ by the user of a library. */
+/* Namespaces to drop: the one that holds all of PyTorch's kernels, and those that differ by the user of a
+ * library. */
 static const char *const gp_key_homes[] = {"at::native::", "at_cuda_detail::", "pytorch_flash::", "flash::"};
 
-/* What to drop from the names of a library, which consist of words separated by '_': tiles, and these words. '#' stands for
- * any number. */
+/* What to drop from the names of a library, which consist of words separated by '_': tiles, and these words.
+ * '#' stands for any number. */
 struct gp_key_library {
     const char *begin, *inside; /* how its names begin, and what they contain; NULL: anything */
     const char *tiles;          /* words before tiles */

@@ -31,9 +31,11 @@ bool gp_kernel_is_compiled(const char *name);
 bool gp_kernel_is_multi_tensor(const char *name);
 /* Optimizers that do all of their work in one kernel. */
 bool gp_kernel_is_fused_optimizer(const char *name);
-/* The last kernel with which Adam, RMSprop or Adagrad update one tensor in a loop: it divides two tensors and adds. */
+/* The last kernel with which Adam, RMSprop or Adagrad update one tensor in a loop: it divides two tensors and
+ * adds. */
 bool gp_kernel_ends_update(const char *name);
-/* Belongs to what a library does in several kernels, so that nothing of the program's can be joined with it. */
+/* Belongs to what a library does in several kernels, so that nothing of the program's can be joined with
+ * it. */
 bool gp_kernel_is_of_library(const char *name);
 /* PyTorch's elementwise kernels. */
 bool gp_kernel_is_elementwise(const char *name);
@@ -41,9 +43,11 @@ bool gp_kernel_is_elementwise(const char *name);
 bool gp_kernel_is_strided(const char *name);
 bool gp_kernel_is_softmax(const char *name); /* or its logarithm */
 bool gp_kernel_is_log_softmax(const char *name);
-/* The smaller side of the tile in a matrix product's name ("128x64", "MT64x16x128"), 1 of a product with a vector; 0: none. */
+/* The smaller side of the tile in a matrix product's name ("128x64", "MT64x16x128"), 1 of a product with a
+ * vector; 0: none. */
 unsigned gp_kernel_tile(const char *name);
-/* The elements that a product of CUTLASS loads at once, by its name ("..._tn_align1"); 0: it does not show. */
+/* The elements that a product of CUTLASS loads at once, by its name ("..._tn_align1"); 0: it does not
+ * show. */
 unsigned gp_kernel_alignment(const char *name);
 /* A product of CUTLASS of 16-bit elements on matrix units ("cutlass_75_tensorop_bf16_s1688gemm_..."). */
 bool gp_kernel_is_half_tensorop(const char *name);
@@ -52,7 +56,8 @@ bool gp_kernel_is_double(const char *name);
 
 /* ---- operators ---- */
 
-/* Must know on the host how large its result is, which depends on the values: nonzero, unique, masked_select. */
+/* Must know on the host how large its result is, which depends on the values: nonzero, unique,
+ * masked_select. */
 bool gp_op_needs_size(const char *name);
 
 /* ---- ranges ---- */

@@ -32,8 +32,9 @@ void gp_name_kernel_function(struct gp_buf *to, const char *name, size_t n);
  * different labels. */
 void gp_name_kernel_label(struct gp_buf *to, const char *name, size_t n);
 
-/* The label of a range: numbers of steps, iterations, epochs, batches and layers go, and so do lists of numbers in
- * parentheses after them: "ProfilerStep#12" -> "ProfilerStep", "iter_3" -> "iter", "step 17/100" -> "step". */
+/* The label of a range: numbers of steps, iterations, epochs, batches and layers go, and so do lists of
+ * numbers in parentheses after them: "ProfilerStep#12" -> "ProfilerStep", "iter_3" -> "iter", "step 17/100"
+ * -> "step". */
 void gp_name_range_label(struct gp_buf *to, const char *name, size_t n);
 
 /* The label of an operator: the autograd engine's "evaluate_function: MulBackward0" is "MulBackward0". */

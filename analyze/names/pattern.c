@@ -6,17 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Choices (|, ?, * and the like) and places (^, $ and the like) that follow each other without a character between them. */
+/* Choices (|, ?, * and the like) and places (^, $ and the like) that follow each other without a character
+ * between them. */
 struct chain {
     uint64_t n;
     uint64_t forks; /* those both of whose ways may match nothing, and places */
 };
 
-/* A part of a pattern. Counts of SIZE and LOOPS never pass GP_PATTERN_LONGEST * GP_PATTERN_REPEATED, the others MANY.
+/* A part of a pattern. Counts of SIZE and LOOPS never pass GP_PATTERN_LONGEST * GP_PATTERN_REPEATED, the
+ * others MANY.
  *
- * From each character the compiler walks to all that may come next, on every way through what matches nothing; it does not
- * walk the same way twice unless an endless repetition of what may be empty lies on it. What follows a place is copied, and
- * each fork there takes memory that grows with the square of the chain. */
+ * From each character the compiler walks to all that may come next, on every way through what matches
+ * nothing; it does not walk the same way twice unless an endless repetition of what may be empty lies on it.
+ * What follows a place is copied, and each fork there takes memory that grows with the square of the chain.
+ */
 struct part {
     uint64_t size;  /* characters, groups, branches and repetitions, which are repeated, too */
     uint64_t loops; /* endless repetitions of what may be empty: each can double the time of the compiler */
@@ -160,7 +163,8 @@ static void repeat_endlessly(struct measure *m, struct part *one)
     *one = again;
 }
 
-/* ONE from LEAST times to TIMES times or, if ENDLESS, any number of times, as far as the work of the compiler goes. */
+/* ONE from LEAST times to TIMES times or, if ENDLESS, any number of times, as far as the work of the compiler
+ * goes. */
 static struct part repeated(struct measure *m, const struct part *one, uint64_t least, uint64_t times,
                             bool endless)
 {

@@ -1,5 +1,6 @@
-/* pattern.h -- regular expressions that users and files give: compiled only if that takes little time and memory. The C library
- * copies what is repeated ("a{1,30000}" takes 7 GB), recurses into parentheses, and tries all ways to match a back-reference.
+/* pattern.h -- regular expressions that users and files give: compiled only if that takes little time and
+ * memory. The C library copies what is repeated ("a{1,30000}" takes 7 GB), recurses into parentheses, and
+ * tries all ways to match a back-reference.
  *
  *     char why[GP_PATTERN_WHY];
  *     if (gp_pattern_compile(&regex, text, REG_ICASE, why)) ...    // why: "repetition makes it longer than 1,000"
@@ -23,8 +24,8 @@ enum {
     GP_PATTERN_DEEPEST = 100 /* groups in groups */
 };
 
-/* Compile TEXT, a POSIX extended regular expression, into TO, with FLAGS besides REG_EXTENDED and REG_NOSUB. -1 with the reason
- * in WHY, of GP_PATTERN_WHY bytes. */
+/* Compile TEXT, a POSIX extended regular expression, into TO, with FLAGS besides REG_EXTENDED and REG_NOSUB.
+ * -1 with the reason in WHY, of GP_PATTERN_WHY bytes. */
 GP_MUST_CHECK int gp_pattern_compile(regex_t *to, const char *text, int flags, char *why);
 
 #endif

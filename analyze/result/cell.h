@@ -1,5 +1,5 @@
-/* cell.h -- one value of a result with its unit: what a field of a row gives, and what text, pages, CSV and JSON print.
- * Knows nothing of tables or output syntax.
+/* cell.h -- one value of a result with its unit: what a field of a row gives, and what text, pages, CSV and
+ * JSON print. Knows nothing of tables or output syntax.
  *
  *     struct gp_cell c = {.type = GP_CELL_NS, .i = 1234567};
  */

@@ -1,7 +1,7 @@
-/* field.h -- describes a result once. A field is one figure of a row: its name, heading, unit and meaning, how it is read
- * from the row, and how two rows with it merge. A record is the list of fields of one sort of row. Columns of tables,
- * CSV, members of JSON objects, schemas, saved partial results and merging follow from it; render/report/record.h and
- * keep.h say how. Knows nothing of output syntax.
+/* field.h -- describes a result once. A field is one figure of a row: its name, heading, unit and meaning,
+ * how it is read from the row, and how two rows with it merge. A record is the list of fields of one sort of
+ * row. Columns of tables, CSV, members of JSON objects, schemas, saved partial results and merging follow
+ * from it; render/report/record.h and keep.h say how. Knows nothing of output syntax.
  *
  *     #define AT(member) offsetof(struct gp_kernel_stat, member)
  *     static const struct gp_field kernel_fields[] = {
@@ -104,9 +104,9 @@ struct gp_record {
     const struct gp_field *fields;
     size_t n, size;   /* fields; bytes of a row */
     const char *note; /* what a row is, for schemas; NULL if the title is enough */
-    /* What is summed of rows that are left out, so that rows and rest add up: a count and a time. JSON has "ID_rest" with
-     * the number of rows and these, each the sum of an integer field; tables say the last. {NULL}: they do not split anything;
-     * without ids JSON has no rest, because it has all rows. */
+    /* What is summed of rows that are left out, so that rows and rest add up: a count and a time. JSON has
+     * "ID_rest" with the number of rows and these, each the sum of an integer field; tables say the last.
+     * {NULL}: they do not split anything; without ids JSON has no rest, because it has all rows. */
     struct gp_rest {
         const char *id, *field;
     } rest[2];
@@ -147,7 +147,8 @@ void gp_cell_word(struct gp_cell *c, const char *word, const struct gp_row_of *x
 void gp_cell_take(struct gp_cell *c, struct gp_buf *b, const struct gp_row_of *x);
 /* LIST, ROWS, NAMED: the N that begin AT. */
 void gp_cell_list(struct gp_cell *c, const void *at, size_t n);
-/* Bytes of a string with a form that people read instead; the same: LABEL is NULL. Both live as long as the row. */
+/* Bytes of a string with a form that people read instead; the same: LABEL is NULL. Both live as long as the
+ * row. */
 void gp_cell_label(struct gp_cell *c, const char *s, size_t n, const char *label, size_t label_n);
 /* V if it is finite. */
 void gp_cell_real(struct gp_cell *c, double v);
@@ -156,7 +157,8 @@ void gp_cell_owner(struct gp_cell *c, const struct gp_field *f, const void *row,
                    const char *nobody);
 /* PART of WHOLE in percent, unknown if WHOLE is not positive. */
 void gp_cell_share(struct gp_cell *c, double part, double whole);
-/* A GP_VEC of whatever a record describes, and what is in it: at the place of its own type only bytes may be looked at. */
+/* A GP_VEC of whatever a record describes, and what is in it: at the place of its own type only bytes may be
+ * looked at. */
 struct gp_rows {
     void *at;
     size_t n, cap;
@@ -185,8 +187,8 @@ static inline const void *gp_member_at(const void *row, const struct gp_field *f
 /* The field ID of a record, in a part that begins at *BASE of the row; NULL if there is none. */
 const struct gp_field *gp_record_field(const struct gp_record *rec, const char *id, size_t *base);
 
-/* Of rows whose first member is the name that each has in an object, the other fields: {"a": 1} where they are one,
- * otherwise {"a": {"sum": 1, "mean": 1}}. The name's field is the one before them. */
+/* Of rows whose first member is the name that each has in an object, the other fields: {"a": 1} where they
+ * are one, otherwise {"a": {"sum": 1, "mean": 1}}. The name's field is the one before them. */
 struct gp_record gp_record_named(const struct gp_record *rec);
 
 /* The value of field F in ROW. */

@@ -1,5 +1,6 @@
-/* keep.h -- saves, loads, merges, moves, copies and releases rows as their records describe them: each member that a field
- * keeps, in the order of the fields. Of several rows at once, VEC is a GP_VEC of what the record describes.
+/* keep.h -- saves, loads, merges, moves, copies and releases rows as their records describe them: each member
+ * that a field keeps, in the order of the fields. Of several rows at once, VEC is a GP_VEC of what the record
+ * describes.
  *
  *     gp_rows_xfer(x, &gp_hta_kernels, &h->kernels);             // saves or loads all of them
  *     gp_record_merge(&gp_hta_kernels, &to, &from);              // their names are equal
@@ -25,7 +26,8 @@ void gp_record_copy(const struct gp_record *rec, void *to, struct gp_strings *st
                     const struct gp_strings *from_strings);
 /* Free what it owns. */
 void gp_record_release(const struct gp_record *rec, void *row);
-/* By what rows are found that merge: its fields with GP_MERGE_KEY. Strings of other tables have other keys. */
+/* By what rows are found that merge: its fields with GP_MERGE_KEY. Strings of other tables have other
+ * keys. */
 uint64_t gp_record_key(const struct gp_record *rec, const void *row);
 bool gp_record_has_key(const struct gp_record *rec);
 

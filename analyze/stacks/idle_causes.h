@@ -17,7 +17,8 @@ struct gp_idle_share {
     int64_t ns;
 };
 
-/* Fill CAUSES with those of FLAME, the largest first; the same cause on several devices counts once. Returns how many. */
+/* Fill CAUSES with those of FLAME, the largest first; the same cause on several devices counts once. Returns
+ * how many. */
 size_t gp_idle_shares(const struct gp_flame *flame, struct gp_idle_share causes[GP_IDLE_SHARES]);
 
 #endif

@@ -10,7 +10,8 @@
  *
  * Order of frames, outermost first: rank or file (several traces) > process (several in one trace) > ranges,
  * Python frames, modules and operators nested by time > runtime call (optional) > GPU work. Idle time: rank
- * or file > process, device (several) > cause > the host stack that was running. */
+ * or file > process, device (several) > cause > the host stack that was running.
+ */
 #ifndef GP_ANALYZE_STACKS_H
 #define GP_ANALYZE_STACKS_H
 
@@ -120,8 +121,8 @@ struct gp_stacks *gp_stacks_new(const struct gp_stacks_opts *opts, struct gp_err
 void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several);
 
 /* The same for N sets at once that differ, for example, in their weights: nesting and launches are determined
- * only once. All must have the same classes, and the same steps. Returns -1 if the step marker is not a valid regular
- * expression. */
+ * only once. All must have the same classes, and the same steps. Returns -1 if the step marker is not a valid
+ * regular expression. */
 GP_MUST_CHECK int gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t,
                                          bool several, struct gp_err *err);
 

@@ -41,7 +41,8 @@ struct gp_stacks {
     struct gp_stacks_stats stats;
 };
 
-/* The label for N bytes at TEXT. FULL is the name that it was made from: it is kept, and the filter asked about both. */
+/* The label for N bytes at TEXT. FULL is the name that it was made from: it is kept, and the filter asked
+ * about both. */
 gp_sid gp_stacks_label(struct gp_stacks *b, const char *text, size_t n, const char *full, size_t full_n);
 /* The name of a place; -1: not known. The filter is not asked about it. */
 gp_sid gp_stacks_place(struct gp_stacks *b, int32_t rank, int64_t device, int64_t stream);

@@ -33,7 +33,8 @@ static void count_node(struct gp_recorder_events *n, const struct gp_rule_ctx *c
     else n->calls++;
 }
 
-/* The events on the call's thread that begin in its stretch. AT: by track, the next node; calls come in order of time. */
+/* The events on the call's thread that begin in its stretch. AT: by track, the next node; calls come in order
+ * of time. */
 static struct gp_recorder_events events_of(const struct gp_rule_ctx *c, uint32_t k, uint32_t *at)
 {
     const struct gp_events *api = &c->t->events[GP_API];
@@ -112,8 +113,8 @@ static void begin_model(struct gp_bare_model *m, const struct gp_bare *b, const 
     m->replay.items.at = m->items.at;
 }
 
-/* The part of the cost with which a step takes UNPROFILED_NS. If the largest is too little, the host was slower for other
- * reasons as well: all of its time becomes shorter. */
+/* The part of the cost with which a step takes UNPROFILED_NS. If the largest is too little, the host was
+ * slower for other reasons as well: all of its time becomes shorter. */
 static void fit(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t unprofiled_ns)
 {
     double most = b->recorder ? PART_MOST : 1, low = 0, high = 1;

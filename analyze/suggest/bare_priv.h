@@ -1,6 +1,6 @@
-/* bare_priv.h -- private to suggest.c: the steps as they run without the recorder. Two models of them, with the least and with
- * the most that the recorder may have cost taken out of the host's time, and what edits save in both. Knows nothing of rules'
- * reasons, priorities or text.
+/* bare_priv.h -- private to suggest.c: the steps as they run without the recorder. Two models of them, with
+ * the least and with the most that the recorder may have cost taken out of the host's time, and what edits
+ * save in both. Knows nothing of rules' reasons, priorities or text.
  *
  *     struct gp_bare b;
  *     gp_bare_build(&b, c, 0);
@@ -41,21 +41,23 @@ struct gp_bare_saving {
     int64_t hurried_ns;       /* with a likely host before the edits, and the fastest after them */
 };
 
-/* UNPROFILED_NS: how long a step takes without a recorder, 0: unknown. Otherwise both models are the one that takes so long, or
- * as near as the host's time can be made to. Needs c->calls and the view. O(events + calls + items). */
+/* UNPROFILED_NS: how long a step takes without a recorder, 0: unknown. Otherwise both models are the one that
+ * takes so long, or as near as the host's time can be made to. Needs c->calls and the view. O(events + calls
+ * + items). */
 void gp_bare_build(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t unprofiled_ns);
 void gp_bare_release(struct gp_bare *b);
 
-/* GAPS: the edits may take host time that input or one long gap holds (held_ns of the calls); otherwise they leave it. */
+/* GAPS: the edits may take host time that input or one long gap holds (held_ns of the calls); otherwise they
+ * leave it. */
 struct gp_bare_saving gp_bare_saved(const struct gp_bare *b, const struct gp_rule_ctx *c,
                                     const struct gp_edit *edits, size_t n, bool gaps);
 
-/* A step takes at least so long after the change of S, by its edits, whatever the host does: the GPU's busy time if it changes
- * no kernel, otherwise the longest stream's, without the kernels that change and with what goes aside as a stream of its own.
- * ns per step. */
+/* A step takes at least so long after the change of S, by its edits, whatever the host does: the GPU's busy
+ * time if it changes no kernel, otherwise the longest stream's, without the kernels that change and with what
+ * goes aside as a stream of its own. ns per step. */
 int64_t gp_bare_least_ns(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
-/* What would be saved per step if the host took no time but what is held, and waited for nothing: in the model where that is
- * more. */
+/* What would be saved per step if the host took no time but what is held, and waited for nothing: in the
+ * model where that is more. */
 int64_t gp_bare_ideal_ns(const struct gp_bare *b, const struct gp_rule_ctx *c);
 
 #endif

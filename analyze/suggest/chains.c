@@ -99,8 +99,9 @@ static int64_t bytes_read(const struct gp_pointwise *p)
 
 /* ---- chains ---- */
 
-/* Has a kernel that works on rows, of so many elements that a pointwise one next to it has, a whole number of them, and no
- * other size already? Casts next to a normalisation are as often of weights as of what it reads or writes. */
+/* Has a kernel that works on rows, of so many elements that a pointwise one next to it has, a whole number of
+ * them, and no other size already? Casts next to a normalisation are as often of weights as of what it reads
+ * or writes. */
 static bool rows_fit(const struct known *rows, int64_t known_elements, const struct known *pointwise)
 {
     int64_t n = pointwise->size.elements;

@@ -1,14 +1,15 @@
-/* chains_priv.h -- private to suggest.c and rules_*.c: finds kernels that one kernel could replace, from names,
- * order and grids. A chain is a run of kernels that read and write memory more than they compute, launched
- * back to back on one stream, with nothing between them that has to end first. Chains of the same kernels
- * with the same grids are one kind.
+/* chains_priv.h -- private to suggest.c and rules_*.c: finds kernels that one kernel could replace, from
+ * names, order and grids. A chain is a run of kernels that read and write memory more than they compute,
+ * launched back to back on one stream, with nothing between them that has to end first. Chains of the same
+ * kernels with the same grids are one kind.
  *
  *     struct gp_chains chains = {0};
  *     gp_chains_find(&chains, c);
  *     for (size_t i = 0; i < chains.kinds.n; i++) use(chains.kinds.at[i].total_ns);
  *     gp_chains_release(&chains);
  *
- * Method and constants: analyze/suggest/README.md, "Chains". */
+ * Method and constants: analyze/suggest/README.md, "Chains".
+ */
 #ifndef GP_ANALYZE_CHAINS_PRIV_H
 #define GP_ANALYZE_CHAINS_PRIV_H
 

@@ -96,7 +96,8 @@ static bool has_model(struct find *f, uint32_t row)
     return *known;
 }
 
-/* Which kernels each operator launched itself. All kernels of a graph have one launch: they are not the operator's. */
+/* Which kernels each operator launched itself. All kernels of a graph have one launch: they are not the
+ * operator's. */
 static void find_ops(struct find *f)
 {
     const struct gp_rule_ctx *c = f->c;
@@ -219,8 +220,8 @@ static void know_items(struct find *f)
 
 /* ---- counters ---- */
 
-/* The counters of memory take the place of any model; those of operations where the item's operations were counted. Of what
- * was only counted in part, the shapes know more. */
+/* The counters of memory take the place of any model; those of operations where the item's operations were
+ * counted. Of what was only counted in part, the shapes know more. */
 static void measure_item(struct gp_item_work *w, const struct gp_counted *k)
 {
     bool matrices = k->tensor_flops > 0;
@@ -269,7 +270,8 @@ static void measure_items(struct find *f)
     gp_measured_release(&f->measured);
 }
 
-/* At the clock that the launches ran at, weighted by their time. A file with ceilings was measured, and goes first. */
+/* At the clock that the launches ran at, weighted by their time. A file with ceilings was measured, and goes
+ * first. */
 static void take_peaks(struct find *f)
 {
     struct gp_ceilings *top = &f->c->s->ceilings;

@@ -1,6 +1,6 @@
-/* item_work_priv.h -- private to suggest.c and rules_*.c: the work of a plan's kernels, how fast the device could
- * do it, and what bounds them. An operator's work counts once; its kernels share it in proportion to their
- * time.
+/* item_work_priv.h -- private to suggest.c and rules_*.c: the work of a plan's kernels, how fast the device
+ * could do it, and what bounds them. An operator's work counts once; its kernels share it in proportion to
+ * their time.
  *
  *     gp_item_work_find(c);                         // fills c->work and the ceilings of the answer
  *     if (c->work[i].tier == GP_WORK_SHAPES) use(c->work[i].share.flops);
@@ -25,7 +25,8 @@ struct gp_item_work {
     double part;   /* of its operator's work */
     bool alone;    /* no other kernel has a part of it */
     bool shaped;   /* type and size of the operands are known from shapes */
-    /* Of tier GP_WORK_COUNTERS: the bytes are measured; where the operations are not, they are those of the shapes, if any. */
+    /* Of tier GP_WORK_COUNTERS: the bytes are measured; where the operations are not, they are those of the
+     * shapes, if any. */
     bool flops_measured, by_mean; /* the mean of other launches of the kernel, grid and block */
     uint32_t counted;             /* index in the context's counted; UINT32_MAX: not measured */
 };

@@ -263,7 +263,8 @@ static bool comes_before(const struct build *b, uint32_t row)
     return (call == UINT32_MAX ? b->gpu->start_ns[row] : b->api->start_ns[call]) < b->p->begin_ns;
 }
 
-/* Until when streams work on what was there before the first step, on the clock of the trace; INT64_MIN: they do not. */
+/* Until when streams work on what was there before the first step, on the clock of the trace; INT64_MIN: they
+ * do not. */
 static void forget_times(struct build *b)
 {
     for (size_t s = 0; s < b->v->streams.n; s++) b->free_ns[s] = INT64_MIN;
@@ -319,8 +320,8 @@ static void measure_launches(struct build *b)
     GP_VEC_FREE(&launch);
 }
 
-/* What a gap lies between: before single items by whether those before and after it are kernels or copies and sets, which
- * another engine of the device may do; before graphs; inside graphs. */
+/* What a gap lies between: before single items by whether those before and after it are kernels or copies and
+ * sets, which another engine of the device may do; before graphs; inside graphs. */
 enum { AFTER_COPY = 2, BEFORE_COPY = 1, GRAPH_FIRST = 4, GRAPH_GAP, GAP_KINDS };
 
 /* By item. The caller frees the result. */
@@ -368,7 +369,8 @@ static void measure_gaps(struct build *b)
     GP_VEC_FREE(&single);
 }
 
-/* Of the items launched before I on other streams, the one that ended last between AFTER and the start of I. */
+/* Of the items launched before I on other streams, the one that ended last between AFTER and the start
+ * of I. */
 static uint32_t held_up_by(const struct build *b, uint32_t i, int64_t after_ns)
 {
     const struct gp_plan *p = b->p;

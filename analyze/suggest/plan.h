@@ -64,8 +64,8 @@ struct gp_plan {
 bool gp_plan_build(struct gp_plan *p, const struct gp_view *v, const struct gp_steps_program *program);
 void gp_plan_release(struct gp_plan *p);
 
-/* Did call K wait for a result in the recording? A launch may also wait for room in the queue of its stream, until an item that
- * was launched before it has started: that reads nothing. */
+/* Did call K wait for a result in the recording? A launch may also wait for room in the queue of its stream,
+ * until an item that was launched before it has started: that reads nothing. */
 bool gp_plan_waited_for_result(const struct gp_plan *p, uint32_t k);
 /* Length of the unchanged replay, ns. */
 int64_t gp_plan_length(const struct gp_plan *p);

@@ -514,7 +514,8 @@ static bool ends_update(const struct gp_rule_ctx *c, const uint8_t *updates, uin
     return c->items[item].kind == GP_FRAME_ELEMENTWISE && updates[c->items[item].config];
 }
 
-/* Elementwise kernels from BEGIN to END, a run: each update is as long as the one before it, the first as long as the second. */
+/* Elementwise kernels from BEGIN to END, a run: each update is as long as the one before it, the first as
+ * long as the second. */
 static void mark_updates(const struct gp_rule_ctx *c, const uint8_t *updates, uint32_t begin, uint32_t end,
                          uint8_t *pieces)
 {

@@ -12,7 +12,8 @@ static bool is_collective(const struct gp_rule_ctx *c, uint32_t item)
     return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMMUNICATION;
 }
 
-/* Are gradients reduced? A program with a backward pass has them, and one without exchanges parts of its layers. */
+/* Are gradients reduced? A program with a backward pass has them, and one without exchanges parts of its
+ * layers. */
 static bool trains(const struct gp_rule_ctx *c)
 {
     for (uint32_t i = 0; i < c->p->items.n; i++)

@@ -373,8 +373,9 @@ static bool is_batch_norm(const char *name)
            strstr(name, "bn_bw_");
 }
 
-/* Where convolutions turn the order of channels, the norms beside them read theirs in small pieces: with channels last at most
- * what they take beyond their bytes at the bandwidth of the memory, or half where the bytes are unknown. */
+/* Where convolutions turn the order of channels, the norms beside them read theirs in small pieces: with
+ * channels last at most what they take beyond their bytes at the bandwidth of the memory, or half where the
+ * bytes are unknown. */
 static int64_t edit_norms(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     uint8_t *norms = match_items(c, is_batch_norm);
@@ -433,8 +434,8 @@ static bool is_convolution(const char *name)
            strstr(name, "Conv3d") || strstr(name, "conv_transpose2d") || strstr(name, "conv_transpose3d");
 }
 
-/* Are the convolutions, by the operators and functions around kernels that turn channels, those of sequences, for which there is
- * no channels_last? */
+/* Are the convolutions, by the operators and functions around kernels that turn channels, those of sequences,
+ * for which there is no channels_last? */
 static bool only_sequences(const struct gp_rule_ctx *c, const uint8_t *turns)
 {
     struct gp_host_memo flat = {.hs = &c->v->hs}, others = {.hs = &c->v->hs};
@@ -450,8 +451,8 @@ static bool only_sequences(const struct gp_rule_ctx *c, const uint8_t *turns)
     return any_flat && !any_other;
 }
 
-/* Would channels_last help? If most of the time is in kernels that turn channels, and these are of images. Keeps in ITEMS what
- * that would remove, otherwise the rest. */
+/* Would channels_last help? If most of the time is in kernels that turn channels, and these are of images.
+ * Keeps in ITEMS what that would remove, otherwise the rest. */
 static bool keep_what_turns(const struct gp_rule_ctx *c, uint8_t *items)
 {
     uint8_t *turns = match_items(c, turns_channels), *joins = match_items(c, joins_tensors);

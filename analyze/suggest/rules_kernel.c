@@ -24,7 +24,8 @@ static int64_t less(int64_t ns, int64_t pct)
 
 /* ---- products without Tensor Cores ---- */
 
-/* How many times as fast as FP32 the matrix units are in TYPE. 0: they have no such type, or it is unknown. */
+/* How many times as fast as FP32 the matrix units are in TYPE. 0: they have no such type, or it is
+ * unknown. */
 static double factor_of(const struct gp_rule_ctx *c, enum gp_arith type)
 {
     double fp32 = gp_ceiling_attainable(&c->s->ceilings.flops[GP_ARITH_FP32]);
@@ -168,7 +169,8 @@ static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s,
     }
 }
 
-/* A launch that goes for certain takes its usual host time along; what is longer before it is Python's, which may stay. */
+/* A launch that goes for certain takes its usual host time along; what is longer before it is Python's, which
+ * may stay. */
 static void surely_launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call,
                                   int64_t usual_ns)
 {

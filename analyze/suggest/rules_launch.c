@@ -53,8 +53,9 @@ struct chains {
     int64_t members, launches_saved, host_ns, compiled;
 };
 
-/* Can I become part of the kernel that ran before it, for sure? A reduction reads what an elementwise kernel wrote and the
- * other way round; two reductions stay two kernels, and what the backward pass keeps for later is written anyway. */
+/* Can I become part of the kernel that ran before it, for sure? A reduction reads what an elementwise kernel
+ * wrote and the other way round; two reductions stay two kernels, and what the backward pass keeps for later
+ * is written anyway. */
 static bool surely_fused(const struct gp_rule_ctx *c, uint32_t i, uint32_t previous)
 {
     return !c->items[i].backward && !c->items[previous].backward &&
@@ -113,8 +114,8 @@ static uint64_t blocks_of(const struct gp_rule_ctx *c, uint32_t item)
     return (uint64_t)k->grid[0] * k->grid[1] * k->grid[2];
 }
 
-/* Do all steps run the same kernels in the same order, some with grids that only grow, as with a cache that is joined with each
- * new token? */
+/* Do all steps run the same kernels in the same order, some with grids that only grow, as with a cache that
+ * is joined with each new token? */
 static bool grids_grow(const struct gp_rule_ctx *c)
 {
     const struct gp_plan_step *steps = c->p->steps.at;
@@ -192,7 +193,8 @@ const struct gp_rule gp_rule_compile = {
 
 /* ---- one graph for a step ---- */
 
-/* How often per step the host reads a value or two in the middle of it, if it waits for nothing else there; UINT32_MAX: it does. */
+/* How often per step the host reads a value or two in the middle of it, if it waits for nothing else there;
+ * UINT32_MAX: it does. */
 static uint32_t reads_inside(const struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
@@ -219,8 +221,8 @@ static const char *obstacle(const struct gp_rule_ctx *c)
     return reads_inside(c) > 1 ? "the host waits inside a step" : NULL;
 }
 
-/* One launch per step; at least of all but the optimizer, which counts its steps on the host unless it is made capturable.
- * Returns whether there is one. */
+/* One launch per step; at least of all but the optimizer, which counts its steps on the host unless it is
+ * made capturable. Returns whether there is one. */
 static bool edit_graph(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     const struct gp_plan *p = c->p;

@@ -61,8 +61,8 @@ struct gp_rule_ctx {
     int64_t compute_ns, exposed_communication_ns, exposed_memory_ns; /* as in struct gp_breakdown */
     uint8_t *launches_here; /* by track: a thread that launches items */
     uint8_t **beside;       /* by class, results of gp_rule_rows_beside; NULL: not computed yet */
-    /* Elements of a vectorized elementwise kernel, of those that its grid shows: 1 or 0.5, by what the trace shows of its
-     * PyTorch; 0: the device is of another vendor, whose grids show nothing. */
+    /* Elements of a vectorized elementwise kernel, of those that its grid shows: 1 or 0.5, by what the trace
+     * shows of its PyTorch; 0: the device is of another vendor, whose grids show nothing. */
     double grid_part;
     double waits_pct; /* of the time, for another rank that comes later: set by the rule straggler */
     const struct gp_bare *bare; /* the steps without the recorder */
@@ -136,14 +136,14 @@ const uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class cl
 
 /* Does the rule look for events of this name? */
 typedef bool gp_rule_match(const char *name);
-/* The outermost event of one of TABLES (bits GP_NEED(table)), at NODE or around it, whose name matches; GP_HOST_NONE. MEMO is
- * for one TABLES and MATCH, with hs set; the caller releases it. Amortised O(1). */
+/* The outermost event of one of TABLES (bits GP_NEED(table)), at NODE or around it, whose name matches;
+ * GP_HOST_NONE. MEMO is for one TABLES and MATCH, with hs set; the caller releases it. Amortised O(1). */
 uint32_t gp_rule_outermost(const struct gp_rule_ctx *c, struct gp_host_memo *memo, uint32_t node,
                            uint32_t tables, gp_rule_match *match);
 /* By index into trace->configs: does the recorded name match? The caller frees the result. O(configs). */
 uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match);
-/* By item: is it one of the kernels of an optimizer that needs many? Known by its name, or by a range, frame or operator around
- * it. The caller frees the result. O(items). */
+/* By item: is it one of the kernels of an optimizer that needs many? Known by its name, or by a range, frame
+ * or operator around it. The caller frees the result. O(items). */
 uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c);
 
 /* Is ITEM a copy of a value or two to the host? */
@@ -158,17 +158,19 @@ static inline const char *gp_rule_in(const struct gp_rule_ctx *c, const char *to
 const char *gp_rule_compiler(const struct gp_rule_ctx *c);
 /* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of TABLE
  * whose names match, as far as it precedes a call of the plan. Of nested matching events only the outermost
- * counts. *COUNT grows by the number of events but those made of samples, which do not show it. Returns the sum. O(rows of the table). */
+ * counts. *COUNT grows by the number of events but those made of samples, which do not show it. Returns the
+ * sum. O(rows of the table). */
 int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_rule_match *match,
                           int64_t *by_call, int64_t *count);
 /* The same, only for the host time from BEGIN to END. */
 int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns,
                                   int64_t *by_call);
-/* TOTAL of the device's idle time, per step: its share of all idle time, of which there is none before the first step's first
- * event. */
+/* TOTAL of the device's idle time, per step: its share of all idle time, of which there is none before the
+ * first step's first event. */
 int64_t gp_rule_idle_per_step(const struct gp_rule_ctx *c, int64_t total);
-/* How long the device was idle for CAUSE, as idle_walk.h has it. Adds to BY_CALL the part of that which precedes each call; *WHERE
- * becomes the label of the Python function in which most of it passed, 0 if none was recorded. */
+/* How long the device was idle for CAUSE, as idle_walk.h has it. Adds to BY_CALL the part of that which
+ * precedes each call; *WHERE becomes the label of the Python function in which most of it passed, 0 if none
+ * was recorded. */
 int64_t gp_rule_idle_time(struct gp_rule_ctx *c, enum gp_idle_cause cause, int64_t *by_call, gp_sid *where);
 /* Is an idle time of that much per step worth a rule about the host, of which it is the only saving? */
 bool gp_rule_idle_matters(const struct gp_rule_ctx *c, int64_t idle_ns);
@@ -178,16 +180,18 @@ void gp_rule_evidence_idle(const struct gp_rule_ctx *c, struct gp_suggestion *s,
 void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call);
 /* The median host time before the calls that launch something, ns. */
 int64_t gp_rule_usual_gap(const struct gp_rule_ctx *c);
-/* How much longer than the median host time before a launch a gap is that is not spent on launching, and the least. */
+/* How much longer than the median host time before a launch a gap is that is not spent on launching, and the
+ * least. */
 enum { GP_RULE_LONG_TIMES = 20, GP_RULE_LONG_NS = 1000000 };
-/* Is the host time before CALL such a gap, and 5% of a step? Sets held_ns of all calls: the time before them in which data is
- * loaded, or the whole of such a gap but for a usual one; and their sum in C. Needs c->calls. O(events). */
+/* Is the host time before CALL such a gap, and 5% of a step? Sets held_ns of all calls: the time before them
+ * in which data is loaded, or the whole of such a gap but for a usual one; and their sum in C. Needs
+ * c->calls. O(events). */
 void gp_rule_find_held(struct gp_rule_ctx *c);
-/* Add to BY_CALL the host time in Python functions that samples show, in pieces of 1 ms or more that a device waits for. Those of
- * several devices may overlap. O(n log n) for n events. */
+/* Add to BY_CALL the host time in Python functions that samples show, in pieces of 1 ms or more that a device
+ * waits for. Those of several devices may overlap. O(n log n) for n events. */
 void gp_rule_python_held(const struct gp_rule_ctx *c, int64_t *by_call);
-/* Add to BY_CALL the host time in which the launching threads load data, by ranges, operators or Python frames; returns the
- * sum. */
+/* Add to BY_CALL the host time in which the launching threads load data, by ranges, operators or Python
+ * frames; returns the sum. */
 int64_t gp_rule_input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count);
 /* Are Python functions recorded, or samples of them? */
 static inline bool gp_rule_python_is_known(const struct gp_rule_ctx *c)
@@ -222,7 +226,8 @@ void gp_rule_evidence_count(struct gp_suggestion *s, const char *name, int64_t c
 void gp_rule_evidence_bytes(struct gp_suggestion *s, const char *name, int64_t bytes);
 void gp_rule_evidence_pct(struct gp_suggestion *s, const char *name, double pct);
 void gp_rule_evidence_text(struct gp_suggestion *s, const char *name, gp_sid text);
-/* How ITEM used the device, of what was counted: occupancy, issue slots, matrix units, what warps wait for. */
+/* How ITEM used the device, of what was counted: occupancy, issue slots, matrix units, what warps wait
+ * for. */
 void gp_rule_evidence_counted(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item);
 
 /* Label of a kernel, operator or range, as in flame graphs, in the strings of the answer. */

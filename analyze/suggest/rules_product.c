@@ -60,7 +60,8 @@ static bool is_odd(const struct gp_work *w)
     return is_half(w) && p->k >= NARROW && p->n >= NARROW && (p->k % ALIGNED || p->n % ALIGNED);
 }
 
-/* The elements that a 16-bit product loads at once, if its name shows that they are fewer than ALIGNED; 0: it does not. */
+/* The elements that a 16-bit product loads at once, if its name shows that they are fewer than ALIGNED; 0: it
+ * does not. */
 static unsigned few_at_once(const struct gp_rule_ctx *c, uint32_t item)
 {
     const char *name = gp_rule_name(c, item);
@@ -69,8 +70,8 @@ static unsigned few_at_once(const struct gp_rule_ctx *c, uint32_t item)
     return n < ALIGNED ? n : 0;
 }
 
-/* At most all but what the device needs for the work; where that is unknown, all but the loads that are left if each loads
- * ALIGNED elements. */
+/* At most all but what the device needs for the work; where that is unknown, all but the loads that are left
+ * if each loads ALIGNED elements. */
 static int64_t lost_to_odd(const struct gp_rule_ctx *c, uint32_t item)
 {
     unsigned few = few_at_once(c, item);

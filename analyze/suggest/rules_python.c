@@ -1,4 +1,5 @@
-// Host time in Python functions that samples show. The pieces of idle time have it as their cause, so this is the same walk.
+// Host time in Python functions that samples show. The pieces of idle time have it as their cause, so this is
+// the same walk.
 #include <stdlib.h>
 #include "analyze/names/known.h"
 #include "analyze/view/backward.h"

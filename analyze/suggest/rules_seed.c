@@ -373,8 +373,8 @@ static int compare_constants(const void *a, const void *b)
     return x->call < y->call ? -1 : x->call > y->call;
 }
 
-/* A node that autograd itself made for an operator, "SelectBackward0", or the engine around it: its constants are PyTorch's. The
- * backward pass of a function of the program has no digit. */
+/* A node that autograd itself made for an operator, "SelectBackward0", or the engine around it: its constants
+ * are PyTorch's. The backward pass of a function of the program has no digit. */
 static bool is_autograd_node(const char *name)
 {
     const char *part = strstr(name, "Backward"), *next;
@@ -408,7 +408,8 @@ struct constants {
     int64_t *by_call; /* host time in the operators before each call */
 };
 
-/* When the program began to ask for operator OP: after the event before it on its thread, but not longer before than it takes. */
+/* When the program began to ask for operator OP: after the event before it on its thread, but not longer
+ * before than it takes. */
 static int64_t asked_for_at(const struct gp_rule_ctx *c, uint32_t op)
 {
     const struct gp_host_stack *hs = &c->v->hs;
@@ -422,8 +423,8 @@ static int64_t asked_for_at(const struct gp_rule_ctx *c, uint32_t op)
     return begin - (pause < most ? pause : most);
 }
 
-/* N equal constants, by call: all but the first of each step can go. If they are made once per step, RECUR, all can be kept from
- * step to step. */
+/* N equal constants, by call: all but the first of each step can go. If they are made once per step, RECUR,
+ * all can be kept from step to step. */
 static void add_constants(const struct gp_rule_ctx *c, const struct constant *at, size_t n, bool recur,
                           struct constants *sum, struct gp_suggestion *s)
 {

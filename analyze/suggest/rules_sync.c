@@ -93,7 +93,8 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
     return w;
 }
 
-/* An operator, a range, or a function that a person would look for: not one that only calls others, nor what a thread was doing. */
+/* An operator, a range, or a function that a person would look for: not one that only calls others, nor what
+ * a thread was doing. */
 static bool is_place(const struct gp_rule_ctx *c, const struct gp_host_event *e)
 {
     gp_sid name = c->t->events[e->table].name[e->row];
@@ -157,8 +158,8 @@ static bool is_inside(const struct place *a, const struct place *b)
     return !b || a->ns < b->ns || (a->ns == b->ns && a->depth > b->depth);
 }
 
-/* The innermost place in which the calls waited for more than half of the time, since samples may lie beside the waits: its label,
- * or 0 if there is none. */
+/* The innermost place in which the calls waited for more than half of the time, since samples may lie beside
+ * the waits: its label, or 0 if there is none. */
 static gp_sid most_waited_in(struct gp_rule_ctx *c, bool scalars, bool *sampled)
 {
     struct places p = {.c = c};

@@ -89,7 +89,8 @@ const struct gp_input_quality *gp_suggest_inputs(const struct gp_suggest *s, siz
 
 /* ---- facts ---- */
 
-/* The innermost operator at or around a host event, as its row * 2, and 1 more when the autograd engine is around it. */
+/* The innermost operator at or around a host event, as its row * 2, and 1 more when the autograd engine is
+ * around it. */
 static uint32_t operator_in(void *ctx, uint32_t node, uint32_t around)
 {
     const struct gp_view *v = ctx;
@@ -120,8 +121,8 @@ static bool launched_aside(const struct gp_rule_ctx *c, uint32_t item)
     return api->track[p->calls.at[p->items.at[item].call].row] != api->track[p->calls.at[first].row];
 }
 
-/* Do single operations of JAX make up a part of the kernels that no compiled step has? What jax.numpy itself compiled, such as
- * jnp.var, is then a small part of a step. */
+/* Do single operations of JAX make up a part of the kernels that no compiled step has? What jax.numpy itself
+ * compiled, such as jnp.var, is then a small part of a step. */
 static bool runs_single_ops(const struct gp_rule_ctx *c)
 {
     uint8_t *single = gp_rule_match_configs(c, gp_kernel_is_jax_single);
@@ -286,7 +287,8 @@ static int64_t step_length(struct gp_rule_ctx *c)
     return w.mean_ns > 0 ? w.mean_ns : whole_ns;
 }
 
-/* What the launching thread did for most of the host time from BEGIN to END: the innermost event that covers half of it. */
+/* What the launching thread did for most of the host time from BEGIN to END: the innermost event that covers
+ * half of it. */
 static gp_sid busy_with(struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns)
 {
     const struct gp_host_stack *hs = &c->v->hs;
@@ -324,7 +326,8 @@ static void tell_lead(struct gp_rule_ctx *c)
                                            c->s->step.lead ? gp_suggest_str(c->s, c->s->step.lead) : ""));
 }
 
-/* Is the input so damaged that steps may lack events, or have some at wrong times? One that only ends early does not. */
+/* Is the input so damaged that steps may lack events, or have some at wrong times? One that only ends early
+ * does not. */
 static bool is_damaged(const struct gp_trace *t)
 {
     static const enum gp_issue_kind wrong[] = {GP_Q_SYNTAX,        GP_Q_BAD_TIME,         GP_Q_BAD_DURATION,
@@ -438,8 +441,8 @@ static double speedup(int64_t step_ns, int64_t saving_ns)
     return saving_ns > 0 && saving_ns < step_ns ? (double)step_ns / (double)(step_ns - saving_ns) : 1;
 }
 
-/* By the expected saving. Critical is worth doing even at the low end. What may save a percent (MOST_NS, before noise is added)
- * is worth a look in any case. */
+/* By the expected saving. Critical is worth doing even at the low end. What may save a percent (MOST_NS,
+ * before noise is added) is worth a look in any case. */
 static enum gp_priority priority_of(const struct gp_suggest_step *step, const struct gp_suggestion *s,
                                     int64_t most_ns)
 {
@@ -451,7 +454,8 @@ static enum gp_priority priority_of(const struct gp_suggest_step *step, const st
     return expected >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
 }
 
-/* By how much two runs of the program differ: the host more than the GPU, but for what loading data or one long gap holds. */
+/* By how much two runs of the program differ: the host more than the GPU, but for what loading data or one
+ * long gap holds. */
 static int64_t noise_of(const struct gp_rule_ctx *c)
 {
     const struct gp_suggest_step *step = &c->s->step;
@@ -460,8 +464,9 @@ static int64_t noise_of(const struct gp_rule_ctx *c)
     return waits_ns > 0 ? noise_ns + waits_ns / 100 * HOST_NOISE_PCT : noise_ns;
 }
 
-/* The interval of the replays, A to B, plus the error of the model: PCT at the low end, MODEL_PCT at the high end. No end passes
- * what is left above LEAST_NS: the low end if the recorder cost most, the high end if it cost least. */
+/* The interval of the replays, A to B, plus the error of the model: PCT at the low end, MODEL_PCT at the high
+ * end. No end passes what is left above LEAST_NS: the low end if the recorder cost most, the high end if it
+ * cost least. */
 static void widen(const struct gp_rule_ctx *c, int pct, int64_t noise_ns, int64_t a, int64_t b,
                   int64_t least_ns, int64_t *low, int64_t *high)
 {
@@ -487,8 +492,8 @@ static void keep_within(int64_t most_ns, int64_t *low, int64_t *high)
     if (*low > *high) *low = *high;
 }
 
-/* The expected saving: in the middle of LOW and HIGH, the likely savings of the low and the high edits. A rule that was never
- * compared with a measurement gets a quarter of the way. */
+/* The expected saving: in the middle of LOW and HIGH, the likely savings of the low and the high edits. A
+ * rule that was never compared with a measurement gets a quarter of the way. */
 static int64_t expected_of(const struct gp_suggestion *s, int64_t low, int64_t high, int64_t sure)
 {
     int64_t least = s->unsure ? 0 : gp_part(sure, s->rule->least_pct, 100);
@@ -498,9 +503,9 @@ static int64_t expected_of(const struct gp_suggestion *s, int64_t low, int64_t h
     return expected < s->saving_high_ns ? expected : s->saving_high_ns;
 }
 
-/* Wherever this kind of change was measured, it gained a certain part of the high end: the low end is at least that. Two limits
- * hold: what there is to gain, and what the high edits save with a slow host, since a step whose GPU has less to do may
- * wait for the host instead. SURE: of which a part is certain. */
+/* Wherever this kind of change was measured, it gained a certain part of the high end: the low end is at
+ * least that. Two limits hold: what there is to gain, and what the high edits save with a slow host, since a
+ * step whose GPU has less to do may wait for the host instead. SURE: of which a part is certain. */
 static void raise_low(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t least_ns,
                       const struct gp_bare_saving *sure)
 {
@@ -527,7 +532,8 @@ static bool is_of_host(const struct gp_rule_ctx *c, const struct gp_suggestion *
     return s->rule->type == GP_SUGGEST_TRANSFER || least_ns == gp_rule_per_step(c, c->busy_ns);
 }
 
-/* Pageable memory is copied by the host, so that what it takes differs between runs as the host's work does. */
+/* Pageable memory is copied by the host, so that what it takes differs between runs as the host's work
+ * does. */
 static int64_t noise_in(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
 {
     return c->noise_ns +
@@ -541,8 +547,8 @@ static bool sizes_known(const struct gp_rule_ctx *c)
     return of[GP_WORK_SHAPES] > of[GP_WORK_NAMES] + of[GP_WORK_UNKNOWN];
 }
 
-/* What would make a wide interval narrower: the step's time without the recorder, where that makes a third of the difference,
- * otherwise what the rule asks for. */
+/* What would make a wide interval narrower: the step's time without the recorder, where that makes a third of
+ * the difference, otherwise what the rule asks for. */
 static gp_sid to_know_of(struct gp_rule_ctx *c, const struct gp_suggestion *s, int64_t recorder_ns)
 {
     int64_t width = s->saving_high_ns - s->saving_low_ns;
@@ -556,15 +562,16 @@ static gp_sid to_know_of(struct gp_rule_ctx *c, const struct gp_suggestion *s, i
     return gp_intern_cstr(&c->s->strings, s->rule->to_know);
 }
 
-/* The most that waits cost, B in the replays: a host that does not wait works faster than one that does, by twice at most. */
+/* The most that waits cost, B in the replays: a host that does not wait works faster than one that does, by
+ * twice at most. */
 static int64_t unwaited(int64_t b, int64_t hurried_ns)
 {
     if (hurried_ns <= b) return b;
     return hurried_ns < gp_mul_saturated(b, 2) ? hurried_ns : gp_mul_saturated(b, 2);
 }
 
-/* A change of the host's work cannot take what loading data or one long gap holds, whatever the model does not know. B and
- * LEAST_NS as in widen(). */
+/* A change of the host's work cannot take what loading data or one long gap holds, whatever the model does
+ * not know. B and LEAST_NS as in widen(). */
 static void leave_held(const struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t b, int64_t least_ns)
 {
     if (!c->held_ns || s->rule->gaps || least_ns != gp_rule_per_step(c, c->busy_ns)) return;
@@ -612,8 +619,8 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
                     ((struct gp_prediction){"step", 0, -s->saving_high_ns, -s->saving_low_ns}));
 }
 
-/* Changes that make all of the host's work cheaper, and rules that were never measured, count half: a change that removes the
- * cause comes before them if it saves at least half as much. */
+/* Changes that make all of the host's work cheaper, and rules that were never measured, count half: a change
+ * that removes the cause comes before them if it saves at least half as much. */
 static int64_t weight_of(const struct gp_suggestion *s)
 {
     return s->rule->general || !s->rule->measured ? s->saving_ns / 2 : s->saving_ns;

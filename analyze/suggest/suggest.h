@@ -7,10 +7,11 @@
  *     for (size_t i = 0; i < s.suggestions.n; i++) use(s.suggestions.at[i].saving_low_ns);
  *     gp_suggest_release(&s);
  *
- * A saving is wall time of a step without the recorder, from a replay of the steps with the change (replay.h), never a
- * kernel's share times a factor. It is an interval, because a trace does not show everything. The time of the kernel
- * itself, its resource, is reported separately. All times are ns per step unless the name says otherwise;
- * without steps, they cover the whole trace. */
+ * A saving is wall time of a step without the recorder, from a replay of the steps with the change
+ * (replay.h), never a kernel's share times a factor. It is an interval, because a trace does not show
+ * everything. The time of the kernel itself, its resource, is reported separately. All times are ns per step
+ * unless the name says otherwise; without steps, they cover the whole trace.
+ */
 #ifndef GP_ANALYZE_SUGGEST_H
 #define GP_ANALYZE_SUGGEST_H
 
@@ -39,7 +40,8 @@ struct gp_suggest_opts {
     size_t n_rules;
     /* measured ones; values of 0 are determined as without them. NULL: none. Borrowed. */
     const struct gp_ceilings *ceilings;
-    /* Of another run of the program, with hardware counters of its kernels; NULL: those of the trace itself, if any. Borrowed. */
+    /* Of another run of the program, with hardware counters of its kernels; NULL: those of the trace itself,
+     * if any. Borrowed. */
     const struct gp_trace *counters;
     int64_t min_saving_ns; /* suggestions whose saving_high_ns is less are left out */
     int64_t unprofiled_ns; /* how long a step takes without a recorder; 0: estimate it */
@@ -98,7 +100,9 @@ struct gp_rule {
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
     const char *frames;  /* the same of Python frames: what they show; NULL: to_know */
     bool measured;       /* samples/score.py holds its predictions against measurements */
-    int least_pct; /* of the high end: every change that was measured gained more, where the host kept up; 0: none is known */
+    /* of the high end: every change that was measured gained more, where the host kept up; 0: none is
+     * known */
+    int least_pct;
     bool sizes;   /* to_know asks for sizes: nothing to record where they are known */
     bool general; /* it makes all of the host's work cheaper, whatever it is */
 };
@@ -207,8 +211,9 @@ struct gp_suggest_kernel {
     uint32_t roof_arith;
     bool from_cache;
     double roof_pct;
-    /* Of launches whose bytes hardware counters measured: their time, that of those whose operations were measured as well,
-     * and that of launches for which others of the kernel stand. What was not counted is not a number. */
+    /* Of launches whose bytes hardware counters measured: their time, that of those whose operations were
+     * measured as well, and that of launches for which others of the kernel stand. What was not counted is
+     * not a number. */
     int64_t measured_ns, flops_measured_ns, by_mean_ns;
     double l2_bytes, l1_bytes;                   /* of all measured launches */
     double occupancy_pct, issue_pct, tensor_pct; /* weighted by time */
@@ -281,7 +286,8 @@ extern const struct gp_record gp_suggest_regime, gp_suggest_together;   /* one s
 /* OPTS is copied; may be NULL. */
 void gp_suggest_init(struct gp_suggest *s, const struct gp_suggest_opts *opts);
 /* Analyse a finished trace T, once. Removes impossible times from T first. Returns -1 if the step marker is
- * not a valid regular expression, or unprofiled_ns less than the GPU's busy time of a step or more than the step. */
+ * not a valid regular expression, or unprofiled_ns less than the GPU's busy time of a step or more than the
+ * step. */
 GP_MUST_CHECK int gp_suggest_run(struct gp_suggest *s, struct gp_trace *t, struct gp_err *err);
 /* The trace was joined from these N inputs, two or more, whose sids are of STRINGS. */
 void gp_suggest_set_inputs(struct gp_suggest *s, const struct gp_input_quality *in, size_t n,

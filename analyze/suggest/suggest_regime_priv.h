@@ -1,5 +1,5 @@
-/* suggest_regime_priv.h -- private to suggest.c: derives what bounds kernels, operators and the step from what
- * bounds each item of a plan, and the points of a roofline plot. Measures nothing.
+/* suggest_regime_priv.h -- private to suggest.c: derives what bounds kernels, operators and the step from
+ * what bounds each item of a plan, and the points of a roofline plot. Measures nothing.
  *
  *     gp_item_work_find(c);
  *     gp_suggest_tell_regime(c);                    // fills regime, kernels, ops and roofline of c->s

@@ -1,4 +1,5 @@
-/* activity.h -- how much of the time the host worked, a GPU worked, and both did. Knows nothing of tracks and pictures.
+/* activity.h -- how much of the time the host worked, a GPU worked, and both did. Knows nothing of tracks and
+ * pictures.
  *
  *     struct gp_activity a = gp_activity_of(&view, begin_ns, end_ns);
  *     ... a.both_ns of a.span_ns ...

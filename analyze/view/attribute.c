@@ -16,8 +16,8 @@ struct id_row {
     uint32_t producer, row;
 };
 
-/* Sorted by (producer, id, row). Profilers count ids up, so that rows in order of time mostly are, and one id is found
- * near the one that was found before. */
+/* Sorted by (producer, id, row). Profilers count ids up, so that rows in order of time mostly are, and one id
+ * is found near the one that was found before. */
 struct id_index {
     GP_VEC(struct id_row) rows;
     size_t hint;

@@ -31,8 +31,8 @@ void gp_backward_build(struct gp_backward *bw, const struct gp_trace *t, const s
 uint32_t gp_backward_origin(const struct gp_backward *bw, uint32_t node);
 void gp_backward_release(struct gp_backward *bw);
 
-/* Is NODE, the innermost event of its thread, in a function that runs the backward pass, or what samples found the thread
- * to do in it? Then it waits for autograd's thread, whatever lock that takes. */
+/* Is NODE, the innermost event of its thread, in a function that runs the backward pass, or what samples
+ * found the thread to do in it? Then it waits for autograd's thread, whatever lock that takes. */
 bool gp_backward_waits(const struct gp_trace *t, const struct gp_host_stack *hs, uint32_t node);
 
 #endif

@@ -46,8 +46,8 @@ struct gp_captured {
 
 /* HS and its trace outlive C. */
 void gp_captured_init(struct gp_captured *c, const struct gp_host_stack *hs);
-/* The names in CAPTURED, a cell of that column: how many, and *NAMES, valid until the next call with another cell. Each
- * cell is looked at once. */
+/* The names in CAPTURED, a cell of that column: how many, and *NAMES, valid until the next call with another
+ * cell. Each cell is looked at once. */
 size_t gp_captured_names(struct gp_captured *c, gp_sid captured, const struct gp_captured_name **names);
 /* How many of them, from the outermost on, are around host event NODE (GP_HOST_NONE: none is). O(depth). */
 size_t gp_captured_common(struct gp_captured *c, uint32_t node, gp_sid captured);

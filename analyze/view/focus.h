@@ -1,6 +1,6 @@
-/* focus.h -- a trace restricted to the step windows of its devices (steps_device.h): what headlines, first findings,
- * flame graphs and timelines are about. Start-up, warm-up and what comes after the steps are left out. Knows nothing of
- * figures.
+/* focus.h -- a trace restricted to the step windows of its devices (steps_device.h): what headlines, first
+ * findings, flame graphs and timelines are about. Start-up, warm-up and what comes after the steps are left
+ * out. Knows nothing of figures.
  *
  *     struct gp_focus f;
  *     if (gp_focus_make(&f, &view, &steps)) {       // false: there are no steps, or nothing lies outside of them
@@ -8,8 +8,9 @@
  *     }
  *     gp_focus_release(&f);
  *
- * Only GPU events are left out; those that reach over an edge of the window are cut there. Devices without steps keep
- * all of theirs. */
+ * Only GPU events are left out; those that reach over an edge of the window are cut there. Devices without
+ * steps keep all of theirs.
+ */
 #ifndef GP_ANALYZE_FOCUS_H
 #define GP_ANALYZE_FOCUS_H
 
@@ -28,8 +29,8 @@ struct gp_focus {
     uint64_t left_out;              /* GPU events */
 };
 
-/* Restrict the trace of V, which must outlive F. True if F.t differs from it; otherwise F.t must not be used. F is to be
- * released in both cases. O(n log n). */
+/* Restrict the trace of V, which must outlive F. True if F.t differs from it; otherwise F.t must not be used.
+ * F is to be released in both cases. O(n log n). */
 bool gp_focus_make(struct gp_focus *f, const struct gp_view *v, const struct gp_steps *s);
 void gp_focus_release(struct gp_focus *f);
 

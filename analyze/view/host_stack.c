@@ -89,8 +89,8 @@ static int advance(struct cursor *c, int n, int i)
 
 /* The open events of a thread are the innermost one and its parents. Each ends no later than its parent: an
  * event that ends later than open ones closes them, because any later event inside one of those is also
- * inside this one, which began later. But a Python frame that ends in something larger closes frames only: its
- * end is late by what the recorder missed, and what is an operator's stays the operator's. */
+ * inside this one, which began later. But a Python frame that ends in something larger closes frames only:
+ * its end is late by what the recorder missed, and what is an operator's stays the operator's. */
 struct nest {
     struct gp_host_stack *hs;
     uint32_t *open;  /* by track: the innermost open event, GP_HOST_NONE: none */
@@ -197,8 +197,8 @@ static void count_nodes(struct gp_host_stack *hs, const struct gp_trace *t)
     hs->n = hs->first[t->tracks.n];
 }
 
-/* Where events are nested deeply, each has a second way up, so that any event around it is a few steps away (E. W. Myers, An
- * applicative random-access stack, 1983). */
+/* Where events are nested deeply, each has a second way up, so that any event around it is a few steps away
+ * (E. W. Myers, An applicative random-access stack, 1983). */
 static void make_jumps(struct gp_host_stack *hs)
 {
     uint32_t *depth = gp_alloc(hs->n * sizeof *depth);

@@ -61,9 +61,9 @@ static inline uint32_t gp_host_track(const struct gp_host_stack *hs, uint32_t no
 }
 /* The innermost event of TRACK that covers AT_NS; GP_HOST_NONE if there is none. O(log n). */
 uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns);
-/* NODE, or else the innermost event around it, that ends at AT_NS or later; GP_HOST_NONE when there is none. *ENDED, unless
- * it is NULL, becomes the last event on the way there, whose end is the latest of those before AT_NS; GP_HOST_NONE when NODE
- * is it. O(log depth). */
+/* NODE, or else the innermost event around it, that ends at AT_NS or later; GP_HOST_NONE when there is none.
+ * *ENDED, unless it is NULL, becomes the last event on the way there, whose end is the latest of those before
+ * AT_NS; GP_HOST_NONE when NODE is it. O(log depth). */
 uint32_t gp_host_ends_from(const struct gp_host_stack *hs, uint32_t node, int64_t at_ns, uint32_t *ended);
 
 #endif

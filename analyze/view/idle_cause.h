@@ -1,12 +1,13 @@
-/* idle_cause.h -- the causes that idle time of a device is split into. idle_walk.h decides, everybody else adds up.
- */
+/* idle_cause.h -- the causes that idle time of a device is split into. idle_walk.h decides, everybody else
+ * adds up. */
 #ifndef GP_ANALYZE_IDLE_CAUSE_H
 #define GP_ANALYZE_IDLE_CAUSE_H
 
 #include <stdint.h>
 #include "analyze/result/field.h"
 
-/* X(enum, JSON name without _ns, what a person reads, the same in at most 30 columns). Every idle ns of a device has exactly one cause. */
+/* X(enum, JSON name without _ns, what a person reads, the same in at most 30 columns). Every idle ns of a
+ * device has exactly one cause. */
 #define GP_IDLE_CAUSES(X)                                                                                    \
     X(GP_IDLE_HOST, "host", "the host had launched nothing", "the host had launched nothing")                \
     X(GP_IDLE_SYNC, "synchronisation",                                                                       \

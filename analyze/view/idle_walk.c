@@ -228,8 +228,8 @@ static enum gp_idle_cause cause_of_node(struct walk *w, uint32_t id)
     return cause;
 }
 
-/* Index of the first node of TRACK that begins after AT. Gaps come in order of time, so it is mostly near the one that
- * was found before. */
+/* Index of the first node of TRACK that begins after AT. Gaps come in order of time, so it is mostly near the
+ * one that was found before. */
 static uint32_t next_node(struct walk *w, uint32_t track, int64_t at_ns)
 {
     const struct gp_host_stack *hs = &w->v->hs;
@@ -371,8 +371,8 @@ static bool wait_recorded(const struct walk *w, uint32_t row, int64_t from_ns, i
     return false;
 }
 
-/* Did the launching thread order a wait just before the launch, which begins at node ID? Looks back as far as the launch
- * before. */
+/* Did the launching thread order a wait just before the launch, which begins at node ID? Looks back as far as
+ * the launch before. */
 static bool ordered_wait(struct walk *w, uint32_t id)
 {
     const struct gp_host_stack *hs = &w->v->hs;

@@ -18,8 +18,9 @@
 #include "analyze/view/idle_cause.h"
 #include "analyze/view/view.h"
 
-/* A stretch of idle time with one cause and one host stack. The pieces of a gap follow each other without hole or
- * overlap, in order of time; the gaps of a device come in order of time, the devices in the view's order. */
+/* A stretch of idle time with one cause and one host stack. The pieces of a gap follow each other without
+ * hole or overlap, in order of time; the gaps of a device come in order of time, the devices in the view's
+ * order. */
 struct gp_idle_piece {
     uint32_t device;          /* index into view->devices */
     uint32_t row;             /* of GP_GPU: the event that ended the gap */
@@ -36,8 +37,8 @@ typedef void gp_idle_fn(void *ctx, const struct gp_idle_piece *piece);
 /* Call FN with every piece. Times from damaged input are bounded as in host_stack.h. O(n log n). */
 void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx);
 
-/* What a call does to the thread that is in it, by its name: GP_IDLE_SYNC, GP_IDLE_ALLOCATION, or GP_IDLE_HOST for
- * all others. */
+/* What a call does to the thread that is in it, by its name: GP_IDLE_SYNC, GP_IDLE_ALLOCATION, or
+ * GP_IDLE_HOST for all others. */
 enum gp_idle_cause gp_idle_call_cause(const char *name);
 /* Does a host event of that table and name load data? */
 bool gp_idle_loads_data(enum gp_table table, const char *name, size_t n);

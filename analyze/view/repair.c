@@ -65,7 +65,8 @@ static bool is_far(int64_t a, int64_t b)
     return (a > b ? a - b : b - a) > FAR_NS;
 }
 
-/* Events far from the middle of all: their launch decides; where none is known, whether nearly all others are far. */
+/* Events far from the middle of all: their launch decides; where none is known, whether nearly all others are
+ * far. */
 static void find_far_starts(struct repair *r, struct calls *calls)
 {
     const struct gp_events *gpu = r->gpu;

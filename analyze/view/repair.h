@@ -8,7 +8,8 @@
 #include "formats/model/trace.h"
 
 enum gp_repair {
-    GP_REPAIR_CLIP, /* impossible durations end where the next event of the stream begins; wrong times are dropped */
+    /* impossible durations end where the next event of the stream begins; wrong times are dropped */
+    GP_REPAIR_CLIP,
     GP_REPAIR_DROP, /* events with impossible times or durations are left out */
     GP_REPAIR_NONE, /* everything counts as recorded */
 };
@@ -16,8 +17,8 @@ enum gp_repair {
 /* The one called WORD: "clip", "drop" or "none", as every other word. */
 enum gp_repair gp_repair_called(const char *word);
 
-/* Counts GP_Q_OUTLIER_TIME and GP_Q_OUTLIER_DURATION in T's issues and, unless REPAIR is GP_REPAIR_NONE, mends
- * or removes what cannot be. T is finished, before and after. */
+/* Counts GP_Q_OUTLIER_TIME and GP_Q_OUTLIER_DURATION in T's issues and, unless REPAIR is GP_REPAIR_NONE,
+ * mends or removes what cannot be. T is finished, before and after. */
 void gp_repair(struct gp_trace *t, enum gp_repair repair);
 
 #endif

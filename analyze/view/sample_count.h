@@ -1,5 +1,5 @@
-/* sample_count.h -- how many samples of a thread's stack were taken in a stretch of time: what a share that samples found
- * rests on. Knows nothing of stacks or causes.
+/* sample_count.h -- how many samples of a thread's stack were taken in a stretch of time: what a share that
+ * samples found rests on. Knows nothing of stacks or causes.
  *
  *     struct gp_sample_count s;
  *     gp_sample_count_init(&s, &trace);
@@ -20,8 +20,8 @@ struct gp_sample_count {
 /* T must be finished and outlive S. O(n). */
 void gp_sample_count_init(struct gp_sample_count *s, const struct gp_trace *t);
 void gp_sample_count_release(struct gp_sample_count *s);
-/* The samples of TRACK in [BEGIN, END). The samples of a run are taken to be at equal distances. O(log n) and the runs
- * in the stretch. */
+/* The samples of TRACK in [BEGIN, END). The samples of a run are taken to be at equal distances. O(log n) and
+ * the runs in the stretch. */
 uint64_t gp_sample_count(const struct gp_sample_count *s, uint32_t track, int64_t begin_ns, int64_t end_ns);
 
 #endif

@@ -1,5 +1,5 @@
-/* steps.h -- the steps of each program (what one producer wrote), as windows on its host's clock. Knows nothing of
- * figures.
+/* steps.h -- the steps of each program (what one producer wrote), as windows on its host's clock. Knows
+ * nothing of figures.
  *
  *     struct gp_steps s;
  *     int failed = gp_steps_find(&s, &view, NULL, &err);
@@ -51,7 +51,8 @@ struct gp_steps {
     uint32_t *rows, *ranges;   /* of all programs */
 };
 
-/* Find the steps of all programs of a view. MARKER as below, or NULL. On failure, -1, S is to be released as well. */
+/* Find the steps of all programs of a view. MARKER as below, or NULL. On failure, -1, S is to be released as
+ * well. */
 GP_MUST_CHECK int gp_steps_find(struct gp_steps *s, const struct gp_view *v, const char *marker,
                                 struct gp_err *err);
 void gp_steps_release(struct gp_steps *s);

@@ -1,5 +1,5 @@
-/* steps_device.h -- THE definition of when the steps of a program ran on one device, and of the step window: the time
- * that the headlines of all tools are about. Knows nothing of figures.
+/* steps_device.h -- THE definition of when the steps of a program ran on one device, and of the step window:
+ * the time that the headlines of all tools are about. Knows nothing of figures.
  *
  *     struct gp_device_steps s;
  *     struct gp_step_sharing sharing = {0};
@@ -7,12 +7,15 @@
  *     struct gp_step_stretch window = gp_device_steps_window(&s);
  *     ... window.begin_ns, window.mean_ns ...; gp_device_steps_release(&s); gp_step_sharing_release(&sharing);
  *
- * A step's time on a device runs from the first GPU event that it launched there to the first one of the next step;
- * that of the last to the end of its last GPU event. A step is whole unless its window is partial or no step follows
- * it. Whole steps that come first and take much longer than those after them are warm-up (gp_steps_program.steady).
+ * A step's time on a device runs from the first GPU event that it launched there to the first one of the next
+ * step; that of the last to the end of its last GPU event. A step is whole unless its window is partial or no
+ * step follows it. Whole steps that come first and take much longer than those after them are warm-up
+ * (gp_steps_program.steady).
  *
- * The step window runs from the begin of the first step that is not warm-up to the end of the last one. The step time
- * is the mean of the whole steps in it; if none is whole, of all of them. All times are ns on the trace's clock. */
+ * The step window runs from the begin of the first step that is not warm-up to the end of the last one. The
+ * step time is the mean of the whole steps in it; if none is whole, of all of them. All times are ns on the
+ * trace's clock.
+ */
 #ifndef GP_ANALYZE_STEPS_DEVICE_H
 #define GP_ANALYZE_STEPS_DEVICE_H
 

@@ -56,8 +56,8 @@ static const struct {
 /* What is named so is part of a step although it may call itself one. */
 static const char *const parts[] = {"optim", "sched", "zero_grad", "backward", "forward", "dataload"};
 
-/* How vLLM calls a step of its engine: "execute_context_1(888)_generation_0(0)", or with a number after the first word. Its layers
- * may be launched as equal graphs, which must not be taken for steps. */
+/* How vLLM calls a step of its engine: "execute_context_1(888)_generation_0(0)", or with a number after the
+ * first word. Its layers may be launched as equal graphs, which must not be taken for steps. */
 static bool is_engine_step(const char *name, size_t n, const char *lower)
 {
     static const char first[] = "execute_";

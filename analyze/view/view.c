@@ -84,8 +84,8 @@ static struct place place_of(const struct gp_trace *t, uint32_t track)
     return place;
 }
 
-/* The tracks with GPU events, by (rank, producer, device), then stream. All places of a device get the first rank
- * that one of them knows. */
+/* The tracks with GPU events, by (rank, producer, device), then stream. All places of a device get the first
+ * rank that one of them knows. */
 static size_t find_places(const struct gp_trace *t, struct place *places)
 {
     const struct gp_events *gpu = &t->events[GP_GPU];
@@ -118,8 +118,8 @@ static void index_props(struct gp_map *props, const struct gp_trace *t)
         gp_map_put(props, device_key(t->devices.at[i].producer, t->devices.at[i].id), i);
 }
 
-/* The first of PRODUCER's listed devices if all are of one model, otherwise NULL: recorders list only the devices that the
- * program sees, and may number them apart from the rows. */
+/* The first of PRODUCER's listed devices if all are of one model, otherwise NULL: recorders list only the
+ * devices that the program sees, and may number them apart from the rows. */
 static const struct gp_device *one_model(const struct gp_trace *t, uint32_t producer)
 {
     const struct gp_device *first = NULL;
@@ -141,8 +141,8 @@ static const struct gp_device *find_props(const struct gp_map *props, const stru
     return d && d->producer == p->producer && d->id == p->device ? d : one_model(t, p->producer);
 }
 
-/* Two places are one stream when they have its number and do not name two contexts; a place that names none comes
- * first. */
+/* Two places are one stream when they have its number and do not name two contexts; a place that names none
+ * comes first. */
 static bool same_stream(const struct place *x, const struct place *y)
 {
     return !x->no_stream && !y->no_stream && x->stream == y->stream &&

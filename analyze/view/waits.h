@@ -58,9 +58,9 @@ struct gp_waits {
 /* Find the calls of PRODUCER in the window [BEGIN, END). Calls named ...Synchronize waited for the last event
  * that ended inside them and was launched before (on their stream, if recorded). Copies waited if their call
  * ends after them, unless they are asynchronous and within the device or with pinned memory; kernel launches
- * count only if nearly all of them do, or if GP_QUEUE_FULL launches were queued on their stream and the call is
- * ten times as long as the median. Profilers round, so an event may
- * appear to end 2 us after the call that waited. Overwrites W. O(n log n) for the n events of the producer. */
+ * count only if nearly all of them do, or if GP_QUEUE_FULL launches were queued on their stream and the call
+ * is ten times as long as the median. Profilers round, so an event may appear to end 2 us after the call that
+ * waited. Overwrites W. O(n log n) for the n events of the producer. */
 void gp_waits_find(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
                    uint32_t producer, int64_t begin_ns, int64_t end_ns);
 void gp_waits_release(struct gp_waits *w);

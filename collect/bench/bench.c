@@ -1,5 +1,6 @@
-/* gpuprof-bench -- measures what one GPU can do, and writes a line for each result. gpuprof-measure --calibrate starts it, as
- * a process of its own: a driver that hangs or crashes ends only this. See README.md for the lines. */
+/* gpuprof-bench -- measures what one GPU can do, and writes a line for each result. gpuprof-measure
+ * --calibrate starts it, as a process of its own: a driver that hangs or crashes ends only this. See
+ * README.md for the lines. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,8 @@ static uint64_t attribute(struct gp_gpu *g, int which)
     return g->cuda->cuDeviceGetAttribute(&v, which, g->device) || v < 0 ? 0 : (uint64_t)v;
 }
 
-/* Asked for before there is a context of ours. With no room for the processes themselves the call fails, but counts them. */
+/* Asked for before there is a context of ours. With no room for the processes themselves the call fails, but
+ * counts them. */
 static void count_users(struct gp_gpu *g)
 {
     const struct gp_nvml *nvml = &g->driver->nvml;

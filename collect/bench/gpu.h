@@ -1,5 +1,5 @@
-/* gpu.h -- one GPU to measure on: memory with random content, kernels from PTX text, and times of what was queued. Knows
- * nothing of figures.
+/* gpu.h -- one GPU to measure on: memory with random content, kernels from PTX text, and times of what was
+ * queued. Knows nothing of figures.
  *
  *     struct gp_gpu g;
  *     if (gp_gpu_open(&g, &driver, 0, &err)) ...
@@ -18,8 +18,8 @@
 
 enum { GP_GPU_BLOCKS = 24 }; /* allocations at a time, more than any measurement makes */
 
-/* What random content is: numbers of either sign from 1/8 to 2, or any integer. Products of zeros are faster than products
- * of data, as they need less power. */
+/* What random content is: numbers of either sign from 1/8 to 2, or any integer. Products of zeros are faster
+ * than products of data, as they need less power. */
 enum gp_bits { GP_BITS_INT8, GP_BITS_FP8, GP_BITS_FP16, GP_BITS_BF16, GP_BITS_FP32, GP_BITS_FP64 };
 
 struct gp_gpu {
@@ -52,7 +52,8 @@ uint64_t gp_gpu_room(struct gp_gpu *g);
 /* BYTES of its memory with random content, until gp_gpu_free_all(); 0 with g->err. */
 gp_devptr gp_gpu_alloc(struct gp_gpu *g, uint64_t bytes, enum gp_bits bits);
 void gp_gpu_free_all(struct gp_gpu *g);
-/* The module for PTX TEXT, and its function NAME; NULL with g->err. The module stays until the next gp_gpu_load(). */
+/* The module for PTX TEXT, and its function NAME; NULL with g->err. The module stays until the next
+ * gp_gpu_load(). */
 GP_MUST_CHECK int gp_gpu_load(struct gp_gpu *g, const char *text);
 void *gp_gpu_function(struct gp_gpu *g, const char *name);
 /* Queue a kernel: BLOCKS of THREADS. PARAMS are addresses of its parameters. */
@@ -63,8 +64,8 @@ GP_MUST_CHECK int gp_gpu_launch(struct gp_gpu *g, void *function, uint64_t block
 typedef int gp_gpu_work(struct gp_gpu *g, void *context);
 /* The time between two events around N times WORK, in ns; the GPU has nothing else to do. */
 GP_MUST_CHECK int gp_gpu_time(struct gp_gpu *g, gp_gpu_work *work, void *context, uint64_t n, double *ns);
-/* How often WORK is repeated to take at least LEAST_NS, at least once and at most MOST times: it is run to find out, so that it
- * is warm. 0 with g->err. */
+/* How often WORK is repeated to take at least LEAST_NS, at least once and at most MOST times: it is run to
+ * find out, so that it is warm. 0 with g->err. */
 uint64_t gp_gpu_repeats(struct gp_gpu *g, gp_gpu_work *work, void *context, double least_ns, uint64_t most);
 
 #endif

@@ -1,6 +1,6 @@
-/* measure.h -- what can be measured of a GPU; each function writes its figures with say.h, all of its results and not only the
- * best, and what could not be measured with the reason. None of them fails: what is missing is said. Figures are named in
- * analyze/calibrate/figures.h.
+/* measure.h -- what can be measured of a GPU; each function writes its figures with say.h, all of its results
+ * and not only the best, and what could not be measured with the reason. None of them fails: what is missing
+ * is said. Figures are named in analyze/calibrate/figures.h.
  *
  *     gp_measure_memory(&g, &(struct gp_effort){.rounds = 10, .batch_ns = 2e7});
  */

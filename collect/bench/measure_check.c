@@ -7,7 +7,8 @@
 #include "collect/bench/ptx_op.h"
 #include "collect/bench/say.h"
 
-/* Kernels whose results are wrong would be measured, too: so each operation is compared with the same in double precision. */
+/* Kernels whose results are wrong would be measured, too: so each operation is compared with the same in
+ * double precision. */
 
 static double from_half(uint16_t h)
 {

@@ -19,7 +19,8 @@ static int run_empty(struct gp_gpu *g, void *function)
     return gp_gpu_launch(g, function, 1, THREADS, NULL);
 }
 
-/* What a launch costs its thread, and how far apart empty kernels begin. The stream's queue takes 1,000 of them. */
+/* What a launch costs its thread, and how far apart empty kernels begin. The stream's queue takes 1,000 of
+ * them. */
 static int measure_launch(struct gp_gpu *g, void *empty, const struct gp_effort *e)
 {
     for (int i = -1; i < ROUNDS * e->rounds; i++) { /* the first is to get warm */

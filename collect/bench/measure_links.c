@@ -21,7 +21,8 @@ static bool cpu_list(const char *text, cpu_set_t *set)
     return CPU_COUNT(set) > 0;
 }
 
-/* Memory of the host is placed near the processor that first touches it, so this thread moves to one near the device. */
+/* Memory of the host is placed near the processor that first touches it, so this thread moves to one near the
+ * device. */
 static void go_near(const struct gp_gpu *g)
 {
     char path[96], text[512] = "", pci[32];

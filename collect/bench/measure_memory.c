@@ -26,8 +26,8 @@ static int run_pass(struct gp_gpu *g, void *context)
     return GP_GPU(g, cuMemcpyDtoDAsync_v2, p->to, p->from, p->bytes, g->stream);
 }
 
-/* All ways to do one thing to an array: KERNEL with several numbers of vectors and threads, and the driver's own, if it has
- * one. A copy counts what it reads and what it writes. */
+/* All ways to do one thing to an array: KERNEL with several numbers of vectors and threads, and the driver's
+ * own, if it has one. A copy counts what it reads and what it writes. */
 static int ways(struct gp_gpu *g, const char *figure, const char *kernel, struct pass *p, double bytes,
                 bool driver, const struct gp_effort *e)
 {
@@ -99,8 +99,8 @@ static int run_again(struct gp_gpu *g, void *context)
     return gp_gpu_launch(g, a->function, a->blocks, a->threads, params);
 }
 
-/* Half of the cache, a quarter and an eighth, as some caches are two halves that mirror each other, by few threads and by
- * many. */
+/* Half of the cache, a quarter and an eighth, as some caches are two halves that mirror each other, by few
+ * threads and by many. */
 static int measure_parts(struct gp_gpu *g, struct again *a, const struct gp_effort *e)
 {
     static const unsigned sizes[] = {256, 512, 1024};

@@ -4,7 +4,8 @@
 #include "collect/bench/product.h"
 #include "collect/bench/say.h"
 
-/* Sizes that large products are fast with; which is best depends on how they divide among the multiprocessors. */
+/* Sizes that large products are fast with; which is best depends on how they divide among the
+ * multiprocessors. */
 static const uint64_t shapes[][3] = {
     {8192, 8192, 8192}, {16384, 8192, 4096}, {8192, 16384, 8192}, {6144, 11264, 8192}, {4096, 4096, 16384},
 };
@@ -49,7 +50,8 @@ static void close_shape(struct gp_gpu *g, struct gp_product *p)
     gp_gpu_free_all(g);
 }
 
-/* A short look at every way. Algorithms that fail are left out: the library may name some that do not run here. */
+/* A short look at every way. Algorithms that fail are left out: the library may name some that do not run
+ * here. */
 static void look(struct gp_gpu *g, const struct gp_product_type *type, int shape, const struct gp_effort *e,
                  struct way *best, int n)
 {
@@ -65,8 +67,8 @@ static void look(struct gp_gpu *g, const struct gp_product_type *type, int shape
     close_shape(g, &p);
 }
 
-/* The results that count, each after a rest, as the first milliseconds show what the arithmetic can do, and later ones what
- * its power supply can (gp_measure_soak). */
+/* The results that count, each after a rest, as the first milliseconds show what the arithmetic can do, and
+ * later ones what its power supply can (gp_measure_soak). */
 static int measure(struct gp_gpu *g, const struct gp_product_type *type, struct way w,
                    const struct gp_effort *e)
 {

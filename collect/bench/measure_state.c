@@ -104,8 +104,8 @@ static void choose(struct gp_gpu *g, struct gp_product *p)
     p->choice = best;
 }
 
-/* The same product for e->soak_ns, a tenth of a second at a time; of the last third, rates and the state of the device, which
- * is asked for while it works, are reported. The launcher takes their medians. */
+/* The same product for e->soak_ns, a tenth of a second at a time; of the last third, rates and the state of
+ * the device, which is asked for while it works, are reported. The launcher takes their medians. */
 static int soak(struct gp_gpu *g, struct gp_product *p, const struct gp_effort *e)
 {
     choose(g, p);

@@ -16,8 +16,9 @@
 
 enum { GP_PRODUCT_CHOICES = 8 };
 
-/* The types of operands that products exist for: X(name, bits, bytes of an element of a and b, CUDA's type of a and b, of c,
- * bytes of an element of c, compute type, type of the factors). Names are those of analyze/names/element.h. */
+/* The types of operands that products exist for: X(name, bits, bytes of an element of a and b, CUDA's type of
+ * a and b, of c, bytes of an element of c, compute type, type of the factors). Names are those of
+ * analyze/names/element.h. */
 #define GP_PRODUCT_TYPES(X)                                                                                  \
     X("fp64", GP_BITS_FP64, 8, 1, 1, 8, 70, 1)                                                               \
     X("fp32", GP_BITS_FP32, 4, 0, 0, 4, 68, 0)                                                               \
@@ -50,8 +51,8 @@ struct gp_product {
     double operations; /* 2MNK */
 };
 
-/* An M x K by K x N product with random operands; the library's first choices of an algorithm. -1 with g->err: it cannot be had
- * here. The memory lives until gp_gpu_free_all(). */
+/* An M x K by K x N product with random operands; the library's first choices of an algorithm. -1 with
+ * g->err: it cannot be had here. The memory lives until gp_gpu_free_all(). */
 GP_MUST_CHECK int gp_product_open(struct gp_product *p, struct gp_gpu *g, const struct gp_product_type *type,
                                   uint64_t m, uint64_t n, uint64_t k);
 /* Queue one with the CHOICE that is set; a gp_gpu_work, its context the product. */

@@ -55,8 +55,8 @@ void gp_ptx_empty(struct gp_buf *b)
     gp_buf_puts(b, ".visible .entry empty()\n{\n\tret;\n}\n");
 }
 
-/* %rdTO + the place of this thread's first vector, in each address register; %rd4 = bytes to its next one. A block has its
- * vectors side by side. */
+/* %rdTO + the place of this thread's first vector, in each address register; %rd4 = bytes to its next one. A
+ * block has its vectors side by side. */
 static void first_vector(struct gp_buf *b, int unroll)
 {
     thread_number(b);
@@ -108,7 +108,8 @@ void gp_ptx_write(struct gp_buf *b, int unroll)
     gp_buf_puts(b, "\tret;\n}\n");
 }
 
-/* Reads whose results are not used would be removed, so the thread writes if they are what data hardly ever is. */
+/* Reads whose results are not used would be removed, so the thread writes if they are what data hardly ever
+ * is. */
 void gp_ptx_read(struct gp_buf *b, int unroll)
 {
     begin_stream(b, "read", unroll);
@@ -143,8 +144,8 @@ void gp_ptx_again(struct gp_buf *b)
            "\tst.global.u32 [%rd2], %r6;\n\tret;\n}\n");
 }
 
-/* Eight chains, so that each multiply-add need not wait for the one before. Values change sign each time: what stays the same
- * needs less power. */
+/* Eight chains, so that each multiply-add need not wait for the one before. Values change sign each time:
+ * what stays the same needs less power. */
 void gp_ptx_fma(struct gp_buf *b, int bits)
 {
     const char *t = bits == 64 ? "f64" : "f32", *half = bits == 64 ? "0d3FE0000000000000" : "0f3F000000";

@@ -1,5 +1,5 @@
-/* ptx.h -- the kernels that are measured with, as PTX text that the driver compiles for whatever GPU there is: no compiler is
- * needed when gpuprof is built or run. Knows nothing of the driver.
+/* ptx.h -- the kernels that are measured with, as PTX text that the driver compiles for whatever GPU there
+ * is: no compiler is needed when gpuprof is built or run. Knows nothing of the driver.
  *
  *     struct gp_buf b = {0};
  *     gp_ptx_begin(&b);
@@ -18,11 +18,13 @@ void gp_ptx_begin(struct gp_buf *b);
 void gp_ptx_fill(struct gp_buf *b);
 /* empty(): nothing. */
 void gp_ptx_empty(struct gp_buf *b);
-/* copyU(to, from), readU(to, from), writeU(to, from): U vectors a thread. There must be U * threads * blocks vectors. */
+/* copyU(to, from), readU(to, from), writeU(to, from): U vectors a thread. There must be U * threads * blocks
+ * vectors. */
 void gp_ptx_copy(struct gp_buf *b, int unroll);
 void gp_ptx_read(struct gp_buf *b, int unroll);
 void gp_ptx_write(struct gp_buf *b, int unroll);
-/* again(p, rounds, passes): all threads read ROUNDS times GP_PTX_AGAIN vectors each, PASSES times, past the L1 cache. */
+/* again(p, rounds, passes): all threads read ROUNDS times GP_PTX_AGAIN vectors each, PASSES times, past the
+ * L1 cache. */
 enum { GP_PTX_AGAIN = 4 };
 void gp_ptx_again(struct gp_buf *b);
 /* fma32(p, rounds), fma64(p, rounds): ROUNDS times GP_PTX_FMA multiply-adds per thread. */

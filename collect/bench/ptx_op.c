@@ -306,7 +306,8 @@ static void rows(struct gp_buf *b, const struct gp_op *op, enum gp_op_type t)
     gp_buf_puts(b, "\tret;\n}\n");
 }
 
-/* ---- transpose: a block a tile through shared memory, 8 rows at a time; rows of the tile are padded by a word ---- */
+/* ---- transpose: a block a tile through shared memory, 8 rows at a time; rows of the tile are padded by a
+ * word ---- */
 
 static void transpose_half(struct gp_buf *b, enum gp_op_type t, bool in)
 {

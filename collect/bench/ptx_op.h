@@ -1,4 +1,5 @@
-/* ptx_op.h -- operations on tensors as PTX text, for elements of several types. Knows nothing of the driver or of time.
+/* ptx_op.h -- operations on tensors as PTX text, for elements of several types. Knows nothing of the driver
+ * or of time.
  *
  *     const struct gp_op *op = gp_op_called("softmax");
  *     struct gp_op_shape s = gp_op_shape(op, GP_OP_BF16, 1 << 20);
@@ -38,15 +39,16 @@ enum gp_op_type gp_op_type_called(const char *name);
 const char *gp_op_type_name(enum gp_op_type t);
 unsigned gp_op_type_size(enum gp_op_type t);
 
-/* What one call does with about WANTED elements: as many as make whole vectors, rows, or a square of tiles, and not fewer than
- * one of them. */
+/* What one call does with about WANTED elements: as many as make whole vectors, rows, or a square of tiles,
+ * and not fewer than one of them. */
 struct gp_op_shape {
     uint64_t elements, bytes, flops, blocks;
     uint32_t side; /* of a square; 0 for others */
 };
 struct gp_op_shape gp_op_shape(const struct gp_op *op, enum gp_op_type t, uint64_t wanted);
 
-/* Kernel "op"(out, a, b, n): N is the number of vectors, of rows, or the side. The module's header is the caller's. */
+/* Kernel "op"(out, a, b, n): N is the number of vectors, of rows, or the side. The module's header is the
+ * caller's. */
 void gp_ptx_op(struct gp_buf *b, const struct gp_op *op, enum gp_op_type t);
 /* That N. */
 uint64_t gp_op_count(const struct gp_op *op, enum gp_op_type t, const struct gp_op_shape *s);

@@ -1,5 +1,6 @@
-/* say.h -- the lines that gpuprof-bench writes for its launcher: one measurement each, flushed at once, so that a driver that
- * crashes later takes nothing with it. Read by render/measure/calibrate.c, and described in collect/bench/README.md.
+/* say.h -- the lines that gpuprof-bench writes for its launcher: one measurement each, flushed at once, so
+ * that a driver that crashes later takes nothing with it. Read by render/measure/calibrate.c, and described
+ * in collect/bench/README.md.
  *
  *     gp_say_figure("memory_copy", 4.31e12);        // figure memory_copy 4310000000000
  *     gp_say_missing("fp8", "the device has none"); // missing fp8 the device has none

@@ -8,7 +8,8 @@
 #include "collect/counters/perfworks.h"
 #include "formats/base/buf.h"
 
-/* CHIP "": that of the first device; without one, the chips that are known are listed. -1 with ERR for an unknown chip. */
+/* CHIP "": that of the first device; without one, the chips that are known are listed. -1 with ERR for an
+ * unknown chip. */
 GP_MUST_CHECK int gp_metrics_list(struct gp_buf *b, struct gp_perfworks *p, const char *chip,
                                   struct gp_err *err);
 

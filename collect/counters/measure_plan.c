@@ -18,7 +18,8 @@ static void end_host(struct gp_perfworks *p, void *host)
     if (host) p->host_end(&o);
 }
 
-/* Add all N names to HOST at once: two calls would not share passes. Returns the passes and, in CONFIG, the image; 0 with CODE. */
+/* Add all N names to HOST at once: two calls would not share passes. Returns the passes and, in CONFIG, the
+ * image; 0 with CODE. */
 static uint32_t configure(struct gp_perfworks *p, void *host, const char *const *names, size_t n,
                           uint8_t **config, size_t *bytes, int *code)
 {

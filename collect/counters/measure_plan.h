@@ -1,5 +1,6 @@
-/* measure_plan.h -- from a request and a chip to what is measured: names that exist there with units and types, the passes they
- * take, and the configuration for the hardware. Needs no GPU. Cheap to ask, but the first question of a process takes 0.15 s.
+/* measure_plan.h -- from a request and a chip to what is measured: names that exist there with units and
+ * types, the passes they take, and the configuration for the hardware. Needs no GPU. Cheap to ask, but the
+ * first question of a process takes 0.15 s.
  *
  *     struct gp_measure_plan plan;
  *     if (gp_measure_plan_make(&plan, &perfworks, GP_PLAN_RANGES, "GH100", "basic", 1, &err)) ...
@@ -26,13 +27,15 @@ struct gp_measure_plan {
 /* What is read: counters of launches and ranges, or all the time, at equal distances. */
 enum gp_plan_kind { GP_PLAN_RANGES, GP_PLAN_SAMPLES };
 
-/* For TEXT as --metrics or --sample-metrics have it. More than MOST passes (0: any number) are refused, with the largest part of the
- * request that fits. Of the default of samples, what the chip does not count is left out. */
+/* For TEXT as --metrics or --sample-metrics have it. More than MOST passes (0: any number) are refused, with
+ * the largest part of the request that fits. Of the default of samples, what the chip does not count is left
+ * out. */
 GP_MUST_CHECK int gp_measure_plan_make(struct gp_measure_plan *plan, struct gp_perfworks *p,
                                        enum gp_plan_kind kind, const char *chip, const char *text,
                                        uint32_t most, struct gp_err *err);
 void gp_measure_plan_release(struct gp_measure_plan *plan, struct gp_perfworks *p);
-/* The passes that N metrics take together on CHIP; 0: they cannot be measured together, with *CODE of CUPTI. */
+/* The passes that N metrics take together on CHIP; 0: they cannot be measured together, with *CODE of
+ * CUPTI. */
 uint32_t gp_measure_passes(struct gp_perfworks *p, enum gp_plan_kind kind, const char *chip,
                            const char *const *names, size_t n, int *code);
 

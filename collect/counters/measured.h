@@ -1,5 +1,5 @@
-/* measured.h -- counters on their way from a process to its trace: what was asked for, a set of metrics, and rows of values,
- * as the payloads of frames (wire.h). Whatever arrives is checked.
+/* measured.h -- counters on their way from a process to its trace: what was asked for, a set of metrics, and
+ * rows of values, as the payloads of frames (wire.h). Whatever arrives is checked.
  *
  *     gp_measured_put_row(&buf, &row, values, "kernel");         // in the process
  *     if (!gp_measured_take_rows(&taken, payload, n)) ...        // in the launcher: invalid
@@ -36,7 +36,8 @@ struct gp_measured_metric {
     uint32_t type; /* enum gp_metric_type */
 };
 
-/* Rows of one set: this, and then for each row a struct gp_measured_row, the values, the name and padding to a multiple of 8. */
+/* Rows of one set: this, and then for each row a struct gp_measured_row, the values, the name and padding to
+ * a multiple of 8. */
 struct gp_measured_rows {
     uint32_t set, reserved;
 };

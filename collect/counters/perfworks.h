@@ -1,6 +1,6 @@
-/* perfworks.h -- the parts of CUPTI that read hardware counters, found at run time: the Profiler Host API, which knows chips,
- * names and passes and needs no GPU, and the Range Profiler. The structs are declared here, as CUDA 12.6 has them: later ones
- * only grow at their ends, and `size` is what a caller knows.
+/* perfworks.h -- the parts of CUPTI that read hardware counters, found at run time: the Profiler Host API,
+ * which knows chips, names and passes and needs no GPU, and the Range Profiler. The structs are declared
+ * here, as CUDA 12.6 has them: later ones only grow at their ends, and `size` is what a caller knows.
  *
  *     struct gp_perfworks p;
  *     if (gp_perfworks_open(&p, libcupti, &err)) ...
@@ -194,8 +194,8 @@ struct gp_perfworks {
     char host_library[400]; /* that was opened; "" none was beside libcupti */
 };
 
-/* Find the calls in LIBRARY, an open libcupti. CUPTI looks for its host library by bare name: the one beside it is opened
- * first. -1 with ERR when this CUPTI is too old. */
+/* Find the calls in LIBRARY, an open libcupti. CUPTI looks for its host library by bare name: the one beside
+ * it is opened first. -1 with ERR when this CUPTI is too old. */
 GP_MUST_CHECK int gp_perfworks_open(struct gp_perfworks *p, void *library, struct gp_err *err);
 /* Open a libcupti for what needs no GPU: PATH, or, if that is NULL, where a toolkit has it. */
 GP_MUST_CHECK int gp_perfworks_find(struct gp_perfworks *p, const char *path, struct gp_err *err);

@@ -1,5 +1,5 @@
-/* pm_calls.h -- the calls of CUPTI that sample hardware counters all the time (PM sampling), found at run time, with structs as CUDA 12.6
- * has them; see perfworks.h.
+/* pm_calls.h -- the calls of CUPTI that sample hardware counters all the time (PM sampling), found at run
+ * time, with structs as CUDA 12.6 has them; see perfworks.h.
  *
  *     struct gp_pm_calls pm;
  *     if (gp_pm_calls_open(&pm, libcupti, &err)) ...

@@ -6,7 +6,8 @@
 #include "formats/base/str.h"
 #include "formats/model/metric.h"
 
-/* Names without anything else have the rollup .sum. %R, %W: device memory read and written, whose names depend on the chip. */
+/* Names without anything else have the rollup .sum. %R, %W: device memory read and written, whose names
+ * depend on the chip. */
 static const char *const basic[] = {"gpu__time_duration",
                                     "sm__cycles_elapsed.max",
                                     "sm__cycles_active.avg",

@@ -17,8 +17,8 @@ struct gp_metric_names {
     size_t n, cap;
 };
 
-/* TEXT: sets and names with rollup, separated by commas; "" is "basic". -1 with ERR: no such set or type, a name without
- * rollup, too many. */
+/* TEXT: sets and names with rollup, separated by commas; "" is "basic". -1 with ERR: no such set or type, a
+ * name without rollup, too many. */
 GP_MUST_CHECK int gp_metric_names_parse(struct gp_metric_names *to, const char *text, const char *chip,
                                         struct gp_err *err);
 /* TEXT as --sample-metrics has it: names with rollup, or "" for what is sampled by default. */

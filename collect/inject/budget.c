@@ -141,8 +141,8 @@ static int64_t median(const int64_t *value, unsigned n)
     return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
-/* One probe differs from the next by more than a launch costs, since a program does not do the same all the time and is not alone on
- * its machine. */
+/* One probe differs from the next by more than a launch costs, since a program does not do the same all the
+ * time and is not alone on its machine. */
 static void learn(struct gp_budget *b, int64_t longer_ns)
 {
     b->longer_ns[b->probes++ % GP_BUDGET_PROBES] = longer_ns;

@@ -1,13 +1,14 @@
-/* budget.h -- what a recording may cost its process: works out what it costs from what is recorded and from how long launches take
- * with and without it, and decides what is left out so that it stays under a limit. Only computes: knows no CUPTI, no clock and no
- * threads. One caller at a time.
+/* budget.h -- what a recording may cost its process: works out what it costs from what is recorded and from
+ * how long launches take with and without it, and decides what is left out so that it stays under a limit.
+ * Only computes: knows no CUPTI, no clock and no threads. One caller at a time.
  *
  *     gp_budget_init(&b, 20000, GP_BUDGET_EVENTS | GP_BUDGET_CALLS);       // 2%
  *     gp_budget_turn(&b, now_ns, &counts);                                // about ten times a second
  *     pause(b.phase != GP_BUDGET_RECORD); leave_out(b.left_out); time_launches(gp_budget_times_launches(&b, &with));
  *
- * First, what is least needed to understand the rest goes: allocations, then waits and events, then API calls. If kernels and copies
- * cost too much as well, everything is recorded again, but only in windows, so that their share of the time keeps to the limit.
+ * First, what is least needed to understand the rest goes: allocations, then waits and events, then API
+ * calls. If kernels and copies cost too much as well, everything is recorded again, but only in windows, so
+ * that their share of the time keeps to the limit.
  */
 #ifndef GP_COLLECT_INJECT_BUDGET_H
 #define GP_COLLECT_INJECT_BUDGET_H
@@ -16,9 +17,9 @@
 #include <stdint.h>
 #include "collect/wire/wire.h"
 
-/* What recording a thing costs the thread that does it, in ns, where that is not measured in the process: on an H200 with
- * CUPTI 13.0, rounded up (tests/bench/README.md). A launch costs at least so much: steps of real programs lose more than what
- * their launch calls take longer. */
+/* What recording a thing costs the thread that does it, in ns, where that is not measured in the process: on
+ * an H200 with CUPTI 13.0, rounded up (tests/bench/README.md). A launch costs at least so much: steps of real
+ * programs lose more than what their launch calls take longer. */
 enum {
     GP_BUDGET_LAUNCH_NS = 3000,
     GP_BUDGET_NOTE_NS = 200, /* a callback at both ends of a call, and its note */
@@ -28,7 +29,8 @@ enum {
 
 enum { GP_BUDGET_BUCKETS = 1024, GP_BUDGET_BUCKET_NS = 64, GP_BUDGET_PROBES = 9 };
 
-/* How long it took from the beginning of a launch to that of the next one of the same thread: from 65 us on in the last bucket. */
+/* How long it took from the beginning of a launch to that of the next one of the same thread: from 65 us on
+ * in the last bucket. */
 struct gp_budget_times {
     uint64_t n;
     uint32_t bucket[GP_BUDGET_BUCKETS];
@@ -71,7 +73,8 @@ void gp_budget_turn(struct gp_budget *b, int64_t now_ns, const struct gp_budget_
 int64_t gp_budget_launch_ns(const struct gp_budget *b);
 /* Does it matter how long launches take, WITH having been seen already? */
 bool gp_budget_times_launches(const struct gp_budget *b, const struct gp_budget_times *with);
-/* Mean of the shorter half of the times, which neither first launches nor full queues reach; -1 if there are too few. */
+/* Mean of the shorter half of the times, which neither first launches nor full queues reach; -1 if there are
+ * too few. */
 int64_t gp_budget_typical(const struct gp_budget_times *t);
 
 #endif

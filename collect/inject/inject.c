@@ -728,8 +728,8 @@ int gp_inject_attach(bool late)
 
 GP_EXPORT int InitializeInjection(void);
 
-/* Called by libcuda inside cuInit(), or by whoever loads this library later. Always returns success (not 0), so that the
- * program continues in any case. */
+/* Called by libcuda inside cuInit(), or by whoever loads this library later. Always returns success (not 0),
+ * so that the program continues in any case. */
 GP_EXPORT int InitializeInjection(void)
 {
     begin(!is_cuda(__builtin_return_address(0)));

@@ -86,8 +86,8 @@ void gp_inject_gate_forked(void);
 enum gp_inject_cost { GP_INJECT_CALL, GP_INJECT_WAIT, GP_INJECT_ALLOCATION };
 enum { GP_INJECT_COSTS = GP_INJECT_ALLOCATION + 1 };
 
-/* What the records that have been handed over so far show: kernels, copies and sets that calls have launched, and nodes of
- * graphs. */
+/* What the records that have been handed over so far show: kernels, copies and sets that calls have launched,
+ * and nodes of graphs. */
 struct gp_inject_work {
     uint64_t launches, nodes;
 };
@@ -121,8 +121,8 @@ struct gp_inject_flusher {
 
 enum gp_ask { GP_ASK_BEGIN, GP_ASK_END, GP_ASK_RECORD, GP_ASK_STOP };
 
-/* Ask the flush thread, and wait until it has answered. FRAME is of the first two, WHY what a launcher complains of. Returns
- * 0 or an enum gpuprof_error. */
+/* Ask the flush thread, and wait until it has answered. FRAME is of the first two, WHY what a launcher
+ * complains of. Returns 0 or an enum gpuprof_error. */
 int gp_inject_ask(enum gp_ask ask, struct gp_wire_cut *frame, bool memory, struct gp_wire_cut_done *done);
 /* ALONE: nobody else records this process, so CUPTI is lent when nothing is recorded. */
 void gp_inject_cuts_start(bool alone);
@@ -136,7 +136,8 @@ void gp_inject_cuts_forked(void);
 
 enum gp_inject_state { GP_INJECT_NONE, GP_INJECT_RUNS, GP_INJECT_OVER, GP_INJECT_FORKED };
 enum gp_inject_state gp_inject_state(void);
-/* As libcuda does, but quietly, and it may be tried again. 0 or an enum gpuprof_error; GPUPROF_E_LAUNCH: nobody listens. LATE: CUDA is up. */
+/* As libcuda does, but quietly, and it may be tried again. 0 or an enum gpuprof_error; GPUPROF_E_LAUNCH:
+ * nobody listens. LATE: CUDA is up. */
 int gp_inject_attach(bool late);
 
 /* ---- inject_device.c ---- */
@@ -171,11 +172,11 @@ bool gp_tracer_record(bool on);
 void gp_tracer_count_launches(bool on);
 /* Call gp_inject_budget_launch() at the end of each launch, or stop doing so. */
 void gp_tracer_time_launches(bool on);
-/* Record no more of these, enum gp_budget_part as bits; what is no longer among them is recorded from the next
- * gp_tracer_record() on. */
+/* Record no more of these, enum gp_budget_part as bits; what is no longer among them is recorded from the
+ * next gp_tracer_record() on. */
 void gp_tracer_leave_out(uint32_t parts);
-/* Give CUPTI up, so that another tool can have it, until gp_tracer_take(); nothing is being recorded. False if it was not
- * ours. Flush thread only, as the next one. */
+/* Give CUPTI up, so that another tool can have it, until gp_tracer_take(); nothing is being recorded. False
+ * if it was not ours. Flush thread only, as the next one. */
 bool gp_tracer_lend(void);
 /* False, after a message, if it cannot be had. True if it was not lent. */
 bool gp_tracer_take(void);
@@ -219,8 +220,8 @@ struct gp_launch_call {
 typedef void gp_inject_metrics_send(enum gp_wire_type type, const void *data, size_t n);
 typedef void gp_inject_metrics_lose(const char *what, const char *why, uint64_t count);
 
-/* Read counters as OPTS ask, with the CUPTI that is in use. False, after a message unless nothing was asked for, if there will
- * be none. */
+/* Read counters as OPTS ask, with the CUPTI that is in use. False, after a message unless nothing was asked
+ * for, if there will be none. */
 bool gp_inject_metrics_start(const struct gp_measure_opts *opts, void *libcupti);
 void gp_inject_metrics_launch(bool begins, const struct gp_launch_call *l);
 /* A range was pushed on this thread, or popped. */
@@ -243,8 +244,8 @@ void gp_nvtx_node(uint64_t node, uint64_t original);
 void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait);
 /* This thread's call, from START_NS on, has returned. */
 void gp_nvtx_call(int64_t start_ns, const struct gp_note_call *call);
-/* Hand over the notes of all threads, each thread's in order. REFUSED: how many of each enum gp_note_op did not fit
- * since the last call. */
+/* Hand over the notes of all threads, each thread's in order. REFUSED: how many of each enum gp_note_op did
+ * not fit since the last call. */
 void gp_nvtx_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx,
                    uint64_t refused[GP_NOTE_OPS]);
 /* From now on report ranges to gp_inject_range_begins() and its like, or stop doing so. */

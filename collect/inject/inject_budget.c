@@ -1,4 +1,5 @@
-/* What recording costs this process: its threads count and time launches, and the flush thread weighs that against --budget. */
+/* What recording costs this process: its threads count and time launches, and the flush thread weighs that
+ * against --budget. */
 #include "collect/inject/inject.h"
 
 #include <string.h>

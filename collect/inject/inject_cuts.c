@@ -1,5 +1,5 @@
-/* Sessions of the program, and recording that it switches: its threads ask, and the flush thread, which calls CUPTI and
- * speaks with the launcher, answers. */
+/* Sessions of the program, and recording that it switches: its threads ask, and the flush thread, which calls
+ * CUPTI and speaks with the launcher, answers. */
 #include "collect/inject/inject.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* Hardware counters of launches and ranges. A context is measured between Start and Stop; what is launched there gets ranges in
- * the order of its launches, so every launch that is measured is noted, and what must not be measured is launched outside.
- * Whatever fails here switches counters off, and the program runs on. */
+/* Hardware counters of launches and ranges. A context is measured between Start and Stop; what is launched
+ * there gets ranges in the order of its launches, so every launch that is measured is noted, and what must
+ * not be measured is launched outside. Whatever fails here switches counters off, and the program runs on. */
 #include "collect/inject/inject.h"
 
 #include <dlfcn.h>
@@ -231,7 +231,8 @@ static struct context *context_of(void *handle)
 
 /* ---- start, stop, decode; under the context's lock ---- */
 
-/* While any thread captures a graph, what CUPTI does here is not allowed unless this thread says so. Returns the mode before. */
+/* While any thread captures a graph, what CUPTI does here is not allowed unless this thread says so. Returns
+ * the mode before. */
 static int relax(int mode)
 {
     if (self.exchange_capture_mode && self.exchange_capture_mode(&mode)) return 0;
@@ -272,7 +273,8 @@ static void forget(struct context *c)
     c->n = 0;
 }
 
-/* Which of the launches or ranges range I of the image is; SIZE_MAX: none. User ranges come in any order, with our names. */
+/* Which of the launches or ranges range I of the image is; SIZE_MAX: none. User ranges come in any order,
+ * with our names. */
 static size_t place_of(struct context *c, size_t i)
 {
     if (self.opts.per == GP_MEASURE_KERNELS) return i;
@@ -314,8 +316,8 @@ static void hand_over(struct context *c)
     gp_inject_wake(true);
 }
 
-/* Decode what was measured since the last time, and begin anew. Ranges whose number is not that of the launches are left
- * out. */
+/* Decode what was measured since the last time, and begin anew. Ranges whose number is not that of the
+ * launches are left out. */
 static void end_batch(struct context *c)
 {
     if (!c->ready || !c->n) return;

@@ -1,5 +1,5 @@
-/* What gpuprof.h finds in this library: ranges go to nvtx.c, sessions to the flush thread, and a process that nobody has
- * started under gpuprof-collect gets a launcher without a command (gpuprof-collect --hub). */
+/* What gpuprof.h finds in this library: ranges go to nvtx.c, sessions to the flush thread, and a process that
+ * nobody has started under gpuprof-collect gets a launcher without a command (gpuprof-collect --hub). */
 #include "collect/inject/inject.h"
 
 #include <dlfcn.h>
@@ -125,7 +125,8 @@ static int move_up(int fd)
     return high;
 }
 
-/* It ends when the descriptor that is left open here is closed, by the end of this process and of its fork children. */
+/* It ends when the descriptor that is left open here is closed, by the end of this process and of its fork
+ * children. */
 static int start_launcher(void)
 {
     char path[PATH_MAX], address[128];
@@ -206,7 +207,8 @@ static int enabled(void)
     return gp_inject_state() == GP_INJECT_RUNS && gp_inject_gate_is_open();
 }
 
-/* NAME.PID.N.trace where the user wants it, with nothing in NAME that a path or a shell would stumble over. */
+/* NAME.PID.N.trace where the user wants it, with nothing in NAME that a path or a shell would stumble
+ * over. */
 static int name_file(gpuprof_cut_t *cut, uint64_t n)
 {
     char folder[PATH_MAX], name[sizeof cut->name];

@@ -679,9 +679,9 @@ void gp_nvtx_own_mark(uint64_t name, const uint64_t *value, const gpuprof_metric
     put_own(t, &note, false);
 }
 
-/* ---- the payload extension ----
- * NCCL pushes its ranges with the plain calls and pops some with nvtxRangePopPayload: without these entry points such
- * ranges would never end. An event without another message has the name of its payload's schema. */
+/* ---- the payload extension ---- NCCL pushes its ranges with the plain calls and pops some with
+ * nvtxRangePopPayload: without these entry points such ranges would never end. An event without another
+ * message has the name of its payload's schema. */
 
 static uint64_t register_schema(nvtxDomainHandle_t d, const nvtxPayloadSchemaAttr_t *attr)
 {

@@ -30,8 +30,8 @@ static enum gp_selected judge(const struct gp_select *s, const char *name)
     return *s->opts->kernel && !gp_filter_name(s->opts->kernel, name) ? GP_SELECT_SKIP : GP_SELECT_MEASURE;
 }
 
-/* What NAME stands for, found once: names are long, and each launch asks. They lie in modules; when one is unloaded, another
- * name may come to lie there, so the text is compared. */
+/* What NAME stands for, found once: names are long, and each launch asks. They lie in modules; when one is
+ * unloaded, another name may come to lie there, so the text is compared. */
 static enum gp_selected judged(struct gp_select *s, const char *name)
 {
     uint32_t *at = gp_map_put(&s->known_at, (uint64_t)(uintptr_t)name, UINT32_MAX);

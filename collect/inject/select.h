@@ -1,5 +1,5 @@
-/* select.h -- which launches are measured: of a program's kernels those that the request names, every N-th of them, and none
- * whose kernels wait for each other. One caller at a time. Knows no CUPTI.
+/* select.h -- which launches are measured: of a program's kernels those that the request names, every N-th of
+ * them, and none whose kernels wait for each other. One caller at a time. Knows no CUPTI.
  *
  *     struct gp_select s = {.opts = &opts};
  *     switch (gp_select_launch(&s, "gemm", grid)) ...
@@ -28,7 +28,8 @@ struct gp_select {
     GP_VEC(struct gp_select_name) known;
 };
 
-/* Of a kernel NAME, as recorded and possibly mangled, with GRID. Cheap for a name that was asked about at the same address. */
+/* Of a kernel NAME, as recorded and possibly mangled, with GRID. Cheap for a name that was asked about at the
+ * same address. */
 enum gp_selected gp_select_launch(struct gp_select *s, const char *name, const uint32_t grid[3]);
 /* Does the range TEXT of DOMAIN, OPEN ranges deep on its thread, have to be measured? */
 bool gp_select_range(const struct gp_measure_opts *opts, const char *domain, const char *text, unsigned open);

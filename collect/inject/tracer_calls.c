@@ -78,10 +78,9 @@ static uint32_t stream_number(const CUpti_CallbackData *call, const void *stream
     return number;
 }
 
-/* ---- calls ----
- * Where CUPTI takes no orders about single calls, it records either all calls, of which a program in Python makes ten
- * for each launch, or none. So the calls that are wanted are noted here, at both of their ends. Of this thread: a
- * driver call inside a runtime call is part of it. */
+/* ---- calls ---- Where CUPTI takes no orders about single calls, it records either all calls, of which a
+ * program in Python makes ten for each launch, or none. So the calls that are wanted are noted here, at both
+ * of their ends. Of this thread: a driver call inside a runtime call is part of it. */
 static _Thread_local struct {
     unsigned depth, period;
     int64_t start_ns;
@@ -110,8 +109,8 @@ static void call_ends(bool driver, uint32_t cbid, const CUpti_CallbackData *call
                                                      : GP_INJECT_CALL);
 }
 
-/* From the beginning of a launch to that of the next one by the same thread: with all that is done for its record before, after and
- * beside the call. */
+/* From the beginning of a launch to that of the next one by the same thread: with all that is done for its
+ * record before, after and beside the call. */
 static void time_launch(void)
 {
     static _Thread_local int64_t last_ns;
@@ -251,8 +250,8 @@ static __typeof__(&cuptiActivityEnableRuntimeApi) call_switch(bool driver)
     return driver ? gp_cupti.cuptiActivityEnableDriverApi : gp_cupti.cuptiActivityEnableRuntimeApi;
 }
 
-/* Record one call that programs do not make, and no other one. Once CUDA is up, CUPTI takes no order about a single call if none is
- * recorded: all are switched on, and off again one by one. */
+/* Record one call that programs do not make, and no other one. Once CUDA is up, CUPTI takes no order about a
+ * single call if none is recorded: all are switched on, and off again one by one. */
 static bool prime_domain(bool driver, bool late)
 {
     __typeof__(&cuptiActivityEnableRuntimeApi) enable = call_switch(driver);
@@ -266,8 +265,8 @@ static bool prime_domain(bool driver, bool late)
     return enable(calls.unused[driver], 1) == CUPTI_SUCCESS;
 }
 
-/* Let CUPTI take orders about single calls at any time. LATE: CUDA is up, and a call in which another thread is meanwhile may be
- * recorded, which the launcher leaves out. Seen with CUPTI 13.0. */
+/* Let CUPTI take orders about single calls at any time. LATE: CUDA is up, and a call in which another thread
+ * is meanwhile may be recorded, which the launcher leaves out. Seen with CUPTI 13.0. */
 static void prime(bool late)
 {
     enum { LEAST_VERSION = 130000 };

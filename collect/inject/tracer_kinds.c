@@ -85,8 +85,8 @@ void gp_tracer_switch_memory(bool on)
 
 CUptiResult gp_tracer_switch_kinds(bool on)
 {
-    /* To record kernels that run side by side CUPTI puts code into them: 8 instructions per warp and a store, which hardware counters
-     * count, and times without the beginnings and ends. */
+    /* To record kernels that run side by side CUPTI puts code into them: 8 instructions per warp and a store,
+     * which hardware counters count, and times without the beginnings and ends. */
     CUptiResult rc = gp_cupti_switch(
         gp_tracer.opts.one_by_one ? CUPTI_ACTIVITY_KIND_KERNEL : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on);
     if (rc != CUPTI_SUCCESS && on) return rc;

@@ -1,5 +1,5 @@
-/* tracer_priv.h -- what the parts of the tracer share. Only they call CUPTI, which is found and opened at run time, so that one
- * build serves every version from 12 on:
+/* tracer_priv.h -- what the parts of the tracer share. Only they call CUPTI, which is found and opened at run
+ * time, so that one build serves every version from 12 on:
  *
  *     tracer_find.c     finds libcupti and subscribes; has the state that all share
  *     tracer_kinds.c    kinds of records: which are switched on, how they are laid out
@@ -50,7 +50,8 @@ extern struct gp_cupti {
     GP_CUPTI_OPTIONAL(X)
 #undef X
     gp_cupti_subscribe_v2 subscribe_v2;
-    /* cuptiActivityEnableAllSyncRecords and cuptiActivityEnableCudaEventDeviceTimestamps, not in all headers */
+    /* cuptiActivityEnableAllSyncRecords and cuptiActivityEnableCudaEventDeviceTimestamps, not in all
+     * headers */
     CUptiResult(CUPTIAPI *enable_all_syncs)(uint8_t enable);
     CUptiResult(CUPTIAPI *enable_event_times)(uint8_t enable);
     CUpti_SubscriberHandle subscriber;
@@ -87,10 +88,11 @@ CUptiResult gp_tracer_switch_kinds(bool on);
 void gp_tracer_switch_memory(bool on);
 /* What records refer to: on as long as CUPTI is ours. */
 void gp_tracer_switch_references(bool on);
-/* Unified memory is enabled separately, one counter at a time, since devices lack some, and only after CUDA is initialized. */
+/* Unified memory is enabled separately, one counter at a time, since devices lack some, and only after CUDA
+ * is initialized. */
 void gp_tracer_configure_unified(void);
-/* The sizes of records in this build's headers, for buffers that are read before CUPTI has walked any: in the versions that have
- * the same structs. */
+/* The sizes of records in this build's headers, for buffers that are read before CUPTI has walked any: in the
+ * versions that have the same structs. */
 void gp_tracer_tell_sizes(void);
 
 /* ---- tracer_calls.c ---- */

@@ -1,5 +1,5 @@
-/* about.h -- what the launcher itself knows of a run, as the metadata and losses of a trace, and the line that sums the
- * run up. Knows no sockets and no signals.
+/* about.h -- what the launcher itself knows of a run, as the metadata and losses of a trace, and the line
+ * that sums the run up. Knows no sockets and no signals.
  *
  *     gp_about_begin(output, &opts, args, nargs);
  *     gp_about_end(output, &about);
@@ -38,7 +38,8 @@ struct gp_about {
 /* Put what is known before the command starts into O's trace: collector, command, options, clocks. */
 void gp_about_begin(struct gp_output *o, const struct gp_collect_opts *opts, const char *const *args,
                     size_t nargs);
-/* And what is known when all is over: how the command and its processes ended, what was lost. Ends the trace. */
+/* And what is known when all is over: how the command and its processes ended, what was lost. Ends the
+ * trace. */
 void gp_about_end(struct gp_output *o, const struct gp_about *about);
 /* Tell SAY who is not in the trace, and why: one message for each reason. */
 void gp_about_missing(const struct gp_about *about, void (*say)(const char *message));

@@ -54,7 +54,8 @@ static int open_trace(struct gp_collect *c, struct gp_err *err)
     return ok ? 0 : -1;
 }
 
-/* Whoever started us waits for us, and must not have a child that it does not know; nor do we belong to its terminal. */
+/* Whoever started us waits for us, and must not have a child that it does not know; nor do we belong to its
+ * terminal. */
 static int go_to_background(struct gp_err *err)
 {
     pid_t pid = fork();
@@ -373,7 +374,8 @@ static int start(struct gp_collect *c, struct gp_err *err)
     return failed;
 }
 
-/* Each traced process takes a descriptor: as many as we may have. The command has been started, and keeps its own limit. */
+/* Each traced process takes a descriptor: as many as we may have. The command has been started, and keeps its
+ * own limit. */
 static void raise_limit(void)
 {
     struct rlimit l;

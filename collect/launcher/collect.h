@@ -1,5 +1,5 @@
-/* collect.h -- one run: starts the command, serves its processes until it has ended, and closes the trace. One at
- * a time, because of the signal handlers of launch.h. Prints nothing.
+/* collect.h -- one run: starts the command, serves its processes until it has ended, and closes the trace.
+ * One at a time, because of the signal handlers of launch.h. Prints nothing.
  *
  *     struct gp_collect c = {.opts = &opts, .plan = plan, .args = args, .nargs = n, .say = print_message};
  *     if (gp_collect_open(&c, &err)) ...
@@ -60,16 +60,16 @@ struct gp_collect {
     int64_t began_ns; /* when the command was started */
 };
 
-/* Make everything ready that can fail before the command starts: standard output, sockets, the trace. The environment of
- * the command is set by the caller. */
+/* Make everything ready that can fail before the command starts: standard output, sockets, the trace. The
+ * environment of the command is set by the caller. */
 GP_MUST_CHECK int gp_collect_open(struct gp_collect *c, struct gp_err *err);
-/* Run the command to its end. ABOUT is what there is to report then; its `ended` is false when the command could not be
- * started. -1 with ERR filled when that failed, or writing a trace. c->launch.status is the exit status; where only a
- * trace failed it is the command's. */
+/* Run the command to its end. ABOUT is what there is to report then; its `ended` is false when the command
+ * could not be started. -1 with ERR filled when that failed, or writing a trace. c->launch.status is the exit
+ * status; where only a trace failed it is the command's. */
 GP_MUST_CHECK int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *err);
 
-/* Without a command: print the address on standard output, go on in the background, and serve processes that attach
- * themselves until standard input has ended and the last of them is gone. */
+/* Without a command: print the address on standard output, go on in the background, and serve processes that
+ * attach themselves until standard input has ended and the last of them is gone. */
 GP_MUST_CHECK int gp_collect_serve(struct gp_collect *c, struct gp_about *about, struct gp_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* collect_plan.h -- what a command line asks gpuprof-collect to do: options as typed in, checked values out. Knows neither the
- * command line's syntax nor how a plan is carried out.
+/* collect_plan.h -- what a command line asks gpuprof-collect to do: options as typed in, checked values out.
+ * Knows neither the command line's syntax nor how a plan is carried out.
  *
  *     struct gp_collect_opts opts = {GP_COLLECT_DEFAULTS};
  *     struct gp_collect_plan plan;

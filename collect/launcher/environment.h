@@ -1,5 +1,5 @@
-/* environment.h -- how processes of the command find us: the injected library and the socket, in environment variables.
- * Reads and writes the environment, so it is not part of a library.
+/* environment.h -- how processes of the command find us: the injected library and the socket, in environment
+ * variables. Reads and writes the environment, so it is not part of a library.
  *
  *     if (gp_environment_library(&path, &err)) ...
  *     replaced = gp_environment_set("CUDA_INJECTION64_PATH", path);
@@ -11,7 +11,8 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 
-/* The path of the injected library: from the environment, or in a library folder beside the one this program is in. */
+/* The path of the injected library: from the environment, or in a library folder beside the one this program
+ * is in. */
 GP_MUST_CHECK int gp_environment_library(struct gp_buf *path, struct gp_err *err);
 /* The path of another program of the suite, which lies beside this one. */
 void gp_environment_beside(struct gp_buf *path, const char *program);

@@ -1,6 +1,6 @@
-/* feed.h -- a second reader of a recording: trace-fleet --send, a process of its own, which makes digests of it. What it cannot
- * take at once waits in a queue of bounded size; what has no room there is dropped and counted. Never waits for it, but at the
- * end for a moment. Does not know what blocks mean.
+/* feed.h -- a second reader of a recording: trace-fleet --send, a process of its own, which makes digests of
+ * it. What it cannot take at once waits in a queue of bounded size; what has no room there is dropped and
+ * counted. Never waits for it, but at the end for a moment. Does not know what blocks mean.
  *
  *     struct gp_feed *f = gp_feed_open("10.0.0.1:7707", "job.secret", &err);
  *     gp_feed_put(f, block, n);

@@ -1,6 +1,6 @@
-/* live.h -- shows a recording while it runs: keeps the blocks of the last minute besides writing them, and sends those of the
- * last seconds, as a whole trace, to whoever connects to a socket that only its owner can open. Sends nothing to others,
- * never waits for a reader, and does not know what blocks mean.
+/* live.h -- shows a recording while it runs: keeps the blocks of the last minute besides writing them, and
+ * sends those of the last seconds, as a whole trace, to whoever connects to a socket that only its owner can
+ * open. Sends nothing to others, never waits for a reader, and does not know what blocks mean.
  *
  *     struct gp_live *l = gp_live_open("/run/user/1000/train.sock", &err);
  *     gp_live_put(l, block, n, now_ns);
@@ -8,7 +8,8 @@
  *     gp_live_serve(l, fds, n, now_ns);
  *     gp_live_close(l);
  *
- * A reader sends one line, "last NANOSECONDS", and gets a binary trace (schemas/gpt-1.md) until the end of the connection.
+ * A reader sends one line, "last NANOSECONDS", and gets a binary trace (schemas/gpt-1.md) until the end of
+ * the connection.
  */
 #ifndef GP_COLLECT_LAUNCHER_LIVE_H
 #define GP_COLLECT_LAUNCHER_LIVE_H

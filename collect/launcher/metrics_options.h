@@ -1,4 +1,5 @@
-/* metrics_options.h -- the options of gpuprof-collect about hardware counters: their rows, and the one that only lists.
+/* metrics_options.h -- the options of gpuprof-collect about hardware counters: their rows, and the one that
+ * only lists.
  *
  *     static const struct gp_option options[] = { GP_COLLECT_METRICS_OPTIONS, {0} };
  *     if (opts.list_metrics) failed = gp_collect_list(&opts, &err);

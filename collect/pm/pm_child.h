@@ -1,5 +1,6 @@
-/* pm_child.h -- the process that samples the counters of all GPUs: what it is asked, and the frames that it writes into a pipe. It is
- * forked by the launcher, which must not use CUDA itself, and ends when the launcher closes its pipe or is gone.
+/* pm_child.h -- the process that samples the counters of all GPUs: what it is asked, and the frames that it
+ * writes into a pipe. It is forked by the launcher, which must not use CUDA itself, and ends when the
+ * launcher closes its pipe or is gone.
  *
  *     if (!fork()) gp_pm_child_run(&opts, pipe_out, control_in);     // does not return
  */

@@ -1,5 +1,5 @@
-/* pm_device.h -- counters of one GPU, sampled at equal distances whatever runs on it. Lives in a process that has initialized CUDA and
- * records nothing else with CUPTI.
+/* pm_device.h -- counters of one GPU, sampled at equal distances whatever runs on it. Lives in a process that
+ * has initialized CUDA and records nothing else with CUPTI.
  *
  *     struct gp_pm_device d;
  *     if (gp_pm_device_open(&d, &perfworks, &calls, 0, "", 100000, &err)) ...
@@ -28,7 +28,8 @@ struct gp_pm_device {
     uint64_t lost; /* times that the buffer of the hardware was full */
 };
 
-/* VALUES are in the order of the plan's names, NAN where there is none; times are on the clock that was given to CUPTI. */
+/* VALUES are in the order of the plan's names, NAN where there is none; times are on the clock that was given
+ * to CUPTI. */
 typedef void gp_pm_take(void *ctx, int64_t start_ns, int64_t end_ns, const double *values);
 
 enum { GP_PM_ENDED = -1 }; /* beside the results of CUPTI: after a loss, sampling could not begin again */

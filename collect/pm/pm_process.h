@@ -1,5 +1,5 @@
-/* pm_process.h -- samples of the counters of all GPUs beside a recording: starts the process that takes them (pm_child.h), and writes
- * down what it sends. Prints nothing.
+/* pm_process.h -- samples of the counters of all GPUs beside a recording: starts the process that takes them
+ * (pm_child.h), and writes down what it sends. Prints nothing.
  *
  *     struct gp_pm *pm = gp_pm_start(&opts);                         // before there is a thread
  *     bool samples = gp_pm_await(pm, &writer_opts, &why);            // before the command starts
@@ -17,11 +17,11 @@
 
 struct gp_pm;
 
-/* Start the process. It is a fork that goes on in this program: a thread that held a lock meanwhile would never give it back there.
- * NULL: it cannot be started. */
+/* Start the process. It is a fork that goes on in this program: a thread that held a lock meanwhile would
+ * never give it back there. NULL: it cannot be started. */
 struct gp_pm *gp_pm_start(const struct gp_pm_opts *opts);
-/* Wait until it samples. False if nothing can be sampled: PM is only to be freed. Either way WHY gets a line for each GPU that is
- * not. PM may be NULL. */
+/* Wait until it samples. False if nothing can be sampled: PM is only to be freed. Either way WHY gets a line
+ * for each GPU that is not. PM may be NULL. */
 bool gp_pm_await(struct gp_pm *pm, const struct gp_pm_writer_opts *to, struct gp_buf *why);
 /* When to call gp_pm_turn(); 0 if PM is NULL. */
 int64_t gp_pm_due(const struct gp_pm *pm);

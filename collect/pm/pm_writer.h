@@ -1,5 +1,6 @@
-/* pm_writer.h -- samples of counters as blocks of the binary trace: each GPU is a producer of its own, with a row of counters per
- * metric whenever its value changes. Bytes and other counts become rates. Does not know where samples come from, or blocks go.
+/* pm_writer.h -- samples of counters as blocks of the binary trace: each GPU is a producer of its own, with a
+ * row of counters per metric whenever its value changes. Bytes and other counts become rates. Does not know
+ * where samples come from, or blocks go.
  *
  *     struct gp_pm_writer *w = gp_pm_writer_new(&opts);
  *     gp_pm_writer_device(w, 0, metrics, n);

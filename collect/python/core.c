@@ -1,5 +1,6 @@
-/* The fast part of the Python module gputrace: ranges, which go to whoever listens (gpuprof.h) and into sums per name, and
- * the calls that begin and end sessions. Uses Python's stable ABI of 3.10; everything here runs under its lock. */
+/* The fast part of the Python module gputrace: ranges, which go to whoever listens (gpuprof.h) and into sums
+ * per name, and the calls that begin and end sessions. Uses Python's stable ABI of 3.10; everything here runs
+ * under its lock. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -122,8 +123,8 @@ static range_object *new_range(PyObject *name, struct sums *sums)
     return r;
 }
 
-/* The range of NAME without numbers: a new reference to the one that is kept, as ranges have no state of their own. Where
- * there are too many names, one that adds to the sums of the rest. */
+/* The range of NAME without numbers: a new reference to the one that is kept, as ranges have no state of
+ * their own. Where there are too many names, one that adds to the sums of the rest. */
 static range_object *find_range(PyObject *name)
 {
     PyObject *known = PyDict_GetItemWithError(self.by_name, name), *bytes;

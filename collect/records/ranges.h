@@ -1,8 +1,8 @@
 /* ranges.h -- turns the NVTX notes of all threads into rows: push/pop and start/end ranges into GP_RANGE,
  * marks into GP_MARK, on the track of the thread that began them. Ranges that are still open at the end are
  * closed there and marked as such. Names carry their domain unless it is the default one; a range gets the
- * args of the note that began it and of the one that ended it. One caller at a time.
- * Ranges that are operators of PyTorch (see formats/model/nvtx_op.h) become GP_OP, with the shapes of their inputs.
+ * args of the note that began it and of the one that ended it. One caller at a time. Ranges that are
+ * operators of PyTorch (see formats/model/nvtx_op.h) become GP_OP, with the shapes of their inputs.
  *
  *     gp_ranges_note(&ranges, tid, note);       // for every note, each thread's in order
  *     gp_ranges_close(&ranges, now_ns);         // at the end

@@ -556,8 +556,8 @@ static bool call_ready(struct gp_records *r, const struct gp_held_call *c, bool 
 {
     uint32_t age = r->tick - c->tick;
     if (all) return true;
-    /* The runtime call around a driver call may come with one of the next flushes, which follow each other fast where
-     * buffers fill up fast. */
+    /* The runtime call around a driver call may come with one of the next flushes, which follow each other
+     * fast where buffers fill up fast. */
     if (c->driver && r->tick_ns - c->end_ns < SURELY_RETURNED_NS) return false;
     if (age >= GP_HOLD_TICKS) return true;
     uint8_t cls = call_info(r, c->driver, c->cbid).cls;

@@ -72,8 +72,8 @@ struct gp_record_pointer {
 /* False if REC, which starts with its kind, has no pointer. This is the only place that lists the kinds of
  * records with relevant pointers. */
 bool gp_record_points(const void *rec, struct gp_record_pointer *p);
-/* Where the name of the library stands that asked for the memory of REC, 0: it is not known. CUPTI: cuptiGetVersion(); records
- * of those before 13 have no such field. The text is CUPTI's. */
+/* Where the name of the library stands that asked for the memory of REC, 0: it is not known. CUPTI:
+ * cuptiGetVersion(); records of those before 13 have no such field. The text is CUPTI's. */
 uint64_t gp_record_source(const void *rec, uint32_t cupti);
 /* The thread that REC belongs to, 0: none. */
 int64_t gp_record_thread(const void *rec);

@@ -1,5 +1,5 @@
-/* Kernels that were measured. CUPTI hands out a record without times of each, and, where it ran only once, another one with
- * them; otherwise the counters know how long it took. */
+/* Kernels that were measured. CUPTI hands out a record without times of each, and, where it ran only once,
+ * another one with them; otherwise the counters know how long it took. */
 #include "collect/records/records_priv.h"
 
 static const uint32_t TIMED = UINT32_MAX - 1; /* a record with times was there */

@@ -100,7 +100,8 @@ void gp_records_timed(struct gp_records *r, uint32_t corr);
 void gp_records_hold_timeless(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c);
 /* Hold work of KIND, whose config and times are known. */
 void gp_records_hold_known(struct gp_records *r, struct gp_held_work *w, uint32_t kind);
-/* Nothing more comes. How many launches were measured of which CUPTI handed out no kernel at all? Ask before the next one. */
+/* Nothing more comes. How many launches were measured of which CUPTI handed out no kernel at all? Ask before
+ * the next one. */
 uint64_t gp_records_vanished(const struct gp_records *r);
 /* Nothing more comes. Returns how many have no times. */
 uint64_t gp_records_end_timeless(struct gp_records *r);

@@ -10,7 +10,8 @@
 #include "formats/model/samples.h"
 
 enum { THREADS_MOST = 256, INTERPRETERS_MOST = 16, GLIBC_FIELDS = 1024 };
-/* Where there are more threads than FEW, one whose stack was the same QUIET times is looked at every EVERY times. */
+/* Where there are more threads than FEW, one whose stack was the same QUIET times is looked at every EVERY
+ * times. */
 enum { FEW = 8, QUIET = 16, EVERY = 8 };
 enum { NAMED_AGAIN = 3 };
 
@@ -174,7 +175,8 @@ static bool list_stands(struct gp_py *p)
     return !want;
 }
 
-/* Before 3.11 a thread state has no id of the system, but the address of glibc's own struct, which has one. */
+/* Before 3.11 a thread state has no id of the system, but the address of glibc's own struct, which has
+ * one. */
 static int64_t old_tid(struct gp_py *p, struct thread *t, uint64_t pthread)
 {
     uint8_t fields[GLIBC_FIELDS];
@@ -187,8 +189,8 @@ static int64_t old_tid(struct gp_py *p, struct thread *t, uint64_t pthread)
     return p->tid_at && gp_remote_get(&p->remote, pthread + p->tid_at, &tid, sizeof tid) ? tid : 0;
 }
 
-/* A thread state is made by the thread that starts the thread, and has the id of that one until it runs: so the
- * id is read every time. */
+/* A thread state is made by the thread that starts the thread, and has the id of that one until it runs: so
+ * the id is read every time. */
 static bool take_tid(struct gp_py *p, struct thread *t)
 {
     const struct gp_py_layout *o = &p->layout;
@@ -252,7 +254,8 @@ struct interpreter {
     bool collecting, locked;
 };
 
-/* Without the GIL all threads but the one that collects are stopped most of the time: the only one that is active. */
+/* Without the GIL all threads but the one that collects are stopped most of the time: the only one that is
+ * active. */
 static uint64_t only_active(struct gp_py *p, uint64_t interp)
 {
     enum { ACTIVE = 1 << 4 };

@@ -1,5 +1,5 @@
-/* python.h -- the Python threads of one process, sampled from outside. Knows no clock and no file: whoever calls
- * it decides when, and takes what it finds.
+/* python.h -- the Python threads of one process, sampled from outside. Knows no clock and no file: whoever
+ * calls it decides when, and takes what it finds.
  *
  *     struct gp_py *p = gp_py_new(pid, remote, &reader, &stacks);
  *     if (gp_py_attach(p, &place)) gp_py_sample(p, take, ctx);
@@ -34,7 +34,8 @@ struct gp_py_counts {
 /* READER and STACKS are shared with other processes, one at a time. */
 struct gp_py *gp_py_new(pid_t pid, struct gp_remote remote, struct gp_py_reader *reader,
                         struct gp_stacks *stacks);
-/* Find its interpreter. False if there is none (yet), or its version is not known: then *WHY is set, a static text. */
+/* Find its interpreter. False if there is none (yet), or its version is not known: then *WHY is set, a static
+ * text. */
 bool gp_py_attach(struct gp_py *p, const struct gp_py_place *place, const char **why);
 /* Look at each thread once. False if the process can no longer be read. */
 bool gp_py_sample(struct gp_py *p, void (*take)(void *ctx, const struct gp_py_sample *sample), void *ctx);

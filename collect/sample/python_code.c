@@ -38,8 +38,8 @@ static uint32_t char_at(const uint8_t *chars, size_t i, unsigned kind)
     return four > 0x10ffff ? '?' : four;
 }
 
-/* The width of its characters is a field of the state of a text, then come a bit that it is compact, which all names are,
- * and one that it is ASCII. */
+/* The width of its characters is a field of the state of a text, then come a bit that it is compact, which
+ * all names are, and one that it is ASCII. */
 static bool kind_of(const struct gp_py_layout *o, uint32_t state, unsigned *kind, unsigned *ascii)
 {
     *kind = state >> o->str_kind & 7;

@@ -1,6 +1,6 @@
-/* python_code.h -- the code objects of a CPython process, read once each and recognised again: their function,
- * file and lines. A code object may be freed and another one made at its address, so what is known is checked
- * against a few fields of the object before it is used.
+/* python_code.h -- the code objects of a CPython process, read once each and recognised again: their
+ * function, file and lines. A code object may be freed and another one made at its address, so what is known
+ * is checked against a few fields of the object before it is used.
  *
  *     struct gp_py_codes codes = {.layout = &o, .remote = &remote, .strings = &stacks.strings};
  *     const struct gp_py_code *c = gp_py_code(&codes, address);       // NULL: it is none, or cannot be read
@@ -44,7 +44,8 @@ struct gp_py_codes {
 
 /* Valid until gp_py_codes_trim(). */
 const struct gp_py_code *gp_py_code(struct gp_py_codes *codes, uint64_t at);
-/* Are the N code objects still those that they were? What has changed is read again. False if one is none any more. */
+/* Are the N code objects still those that they were? What has changed is read again. False if one is none any
+ * more. */
 bool gp_py_codes_check(struct gp_py_codes *codes, const struct gp_py_code *const *list, size_t n);
 /* The line of the instruction, 0 if it has none. *OK is false if it is not in the code. */
 uint32_t gp_py_code_line(struct gp_py_codes *codes, const struct gp_py_code *c, uint64_t ip, bool *ok);

@@ -89,8 +89,8 @@ bool gp_py_find_elf(const uint8_t *file, size_t n, uint64_t base, struct gp_py_p
 
 /* ---- one process ---- */
 
-/* The file of a mapping at PATH. In another mount namespace that is a path of its own; of a program that only changed its
- * root it is one of ours. */
+/* The file of a mapping at PATH. In another mount namespace that is a path of its own; of a program that only
+ * changed its root it is one of ours. */
 static int open_mapped(pid_t pid, const char *path)
 {
     char full[PATH_MAX + 32];

@@ -1,5 +1,6 @@
-/* python_find.h -- whether a process runs CPython, and where its runtime is: from the files that it has mapped
- * (the program itself, or libpython3), which need no symbols beyond those that other libraries link to.
+/* python_find.h -- whether a process runs CPython, and where its runtime is: from the files that it has
+ * mapped (the program itself, or libpython3), which need no symbols beyond those that other libraries link
+ * to.
  *
  *     struct gp_py_place p;
  *     if (gp_py_find(pid, &p)) attach(p.runtime);

@@ -25,8 +25,9 @@ static bool look_at_part(struct gp_py_reader *r, uint64_t at, uint64_t *previous
     return true;
 }
 
-/* Is the part at AT, which has none before it, the oldest one of a stack whose newest is CHUNK? From 3.14 on a part that was given back
- * and is kept for later has none before it either, but then another one is the newest. */
+/* Is the part at AT, which has none before it, the oldest one of a stack whose newest is CHUNK? From 3.14 on
+ * a part that was given back and is kept for later has none before it either, but then another one is the
+ * newest. */
 static bool is_root(struct gp_py_reader *r, const struct gp_py_thread *t, uint64_t chunk, uint64_t at)
 {
     uint64_t newest = 0;
@@ -35,7 +36,8 @@ static bool is_root(struct gp_py_reader *r, const struct gp_py_thread *t, uint64
             newest == chunk);
 }
 
-/* The older parts of the stack, which change rarely: mostly the newest one is gone, or another one follows it. */
+/* The older parts of the stack, which change rarely: mostly the newest one is gone, or another one follows
+ * it. */
 static void find_parts(struct gp_py_reader *r, struct gp_py_thread *t, uint64_t chunk)
 {
     uint64_t at = chunk, known[GP_PY_PARTS];
@@ -133,7 +135,8 @@ struct walk {
     uint8_t frame[GP_PY_HEAD + GP_PY_FRAME_MOST]; /* one that was not guessed */
 };
 
-/* The bytes of the frame at AT in that copy, or read now. *IN: it lies in the newest part of the stack; *ODD: in none. */
+/* The bytes of the frame at AT in that copy, or read now. *IN: it lies in the newest part of the stack; *ODD:
+ * in none. */
 static const uint8_t *frame_at(struct gp_py_reader *r, const struct gp_py_thread *t, struct walk *w,
                                uint64_t at, bool *in, bool *odd)
 {

@@ -1,7 +1,7 @@
 /* python_thread.h -- the stack of one thread of a CPython process that runs on while it is read. What the
- * thread uses of its stack is guessed from last time and read twice in one call; the stack counts if both copies
- * agree and it reaches the base of the stack. Otherwise it is read again, and in the end the outer frames that
- * both copies share count as a partial one.
+ * thread uses of its stack is guessed from last time and read twice in one call; the stack counts if both
+ * copies agree and it reaches the base of the stack. Otherwise it is read again, and in the end the outer
+ * frames that both copies share count as a partial one.
  *
  *     struct gp_py_thread t = {.at = address_of_its_state};
  *     switch (gp_py_thread_read(&reader, &t)) { case GP_PY_WHOLE: use(reader.stack, reader.n); ... }
@@ -43,7 +43,8 @@ struct gp_py_thread {
     uint32_t last_n;
 };
 
-/* Shared by all threads of a process. The stack of the latest call is STACK[0..N-1], innermost first; STATE is the thread's. */
+/* Shared by all threads of a process. The stack of the latest call is STACK[0..N-1], innermost first; STATE
+ * is the thread's. */
 struct gp_py_reader {
     const struct gp_py_layout *layout;
     const struct gp_remote *remote;

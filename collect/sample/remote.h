@@ -25,7 +25,8 @@ struct gp_remote_range {
     size_t n;
 };
 
-/* Where memory comes from; tests have their own. READ returns how many ranges, from the first on, are whole. */
+/* Where memory comes from; tests have their own. READ returns how many ranges, from the first on, are
+ * whole. */
 struct gp_remote {
     size_t (*read)(void *ctx, const struct gp_remote_range *ranges, size_t n);
     void *ctx;

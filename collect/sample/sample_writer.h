@@ -1,5 +1,5 @@
-/* sample_writer.h -- runs of samples as blocks of the binary trace: each process that was sampled is a producer
- * of its own, with its threads and the stacks that it needs. Does not know where the blocks go.
+/* sample_writer.h -- runs of samples as blocks of the binary trace: each process that was sampled is a
+ * producer of its own, with its threads and the stacks that it needs. Does not know where the blocks go.
  *
  *     struct gp_sample_writer *w = gp_sample_writer_new(&opts);
  *     gp_sampler_take(sampler, gp_sample_writer_put, w);

@@ -1,5 +1,5 @@
-/* thread_state.h -- what a thread of another process is doing, as the kernel says: running, or waiting in which
- * call. One small file of /proc, which is kept open.
+/* thread_state.h -- what a thread of another process is doing, as the kernel says: running, or waiting in
+ * which call. One small file of /proc, which is kept open.
  *
  *     struct gp_thread_file f = {.fd = -1};
  *     enum gp_thread_does does = gp_thread_does(&f, pid, tid);

@@ -1,5 +1,5 @@
-/* gate.h -- when a process is recorded: what opens and closes the recording, and the windows of time in which it was
- * open. Only counts and compares: does not know CUPTI, NVTX, threads or sockets. One caller at a time.
+/* gate.h -- when a process is recorded: what opens and closes the recording, and the windows of time in which
+ * it was open. Only counts and compares: does not know CUPTI, NVTX, threads or sockets. One caller at a time.
  *
  *     gp_gate_init(&g, &opts, now_ns);
  *     if (gp_gate_launch_ends(&g, now_ns)) switch_recording(g.open);

@@ -79,8 +79,8 @@ struct gp_ring {
 
 /* SIZE is a power of two. NULL if there is no memory. */
 struct gp_ring *gp_ring_new(size_t size);
-/* Append NOTE, N bytes of TEXT (unless note->text is set) and note->args_n bytes of ARGS, leaving RESERVE bytes free.
- * False if there is no room. */
+/* Append NOTE, N bytes of TEXT (unless note->text is set) and note->args_n bytes of ARGS, leaving RESERVE
+ * bytes free. False if there is no room. */
 static inline bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n,
                                const char *args, size_t reserve);
 /* Count a note of OP, an enum gp_note_op, that did not fit; called by the writer. */

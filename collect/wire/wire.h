@@ -27,7 +27,8 @@
 
 enum { GP_WIRE_VERSION = 9, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
-/* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and for its answer. */
+/* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and
+ * for its answer. */
 enum {
     GP_WIRE_BUFFER_LEAST = 64 << 10,
     GP_WIRE_BUFFER_MOST = 64 << 20,
@@ -108,7 +109,8 @@ struct gp_wire_fact {
     int64_t value;
 };
 
-/* A device as the driver describes it, where CUPTI makes no record of it; unknown: 0. The units are those of struct gp_device. */
+/* A device as the driver describes it, where CUPTI makes no record of it; unknown: 0. The units are those of
+ * struct gp_device. */
 struct gp_wire_device {
     char name[128];
     int64_t memory_bytes, memory_bandwidth_bps;
@@ -135,8 +137,8 @@ struct gp_wire_window {
     int64_t start_ns, end_ns;
 };
 
-/* NOTES is any number of these, each followed by N bytes: the note with its text and args as in a ring (ring.h), the
- * pointers in it zero, and then the domain, NUL-terminated, and padding to a multiple of 8. */
+/* NOTES is any number of these, each followed by N bytes: the note with its text and args as in a ring
+ * (ring.h), the pointers in it zero, and then the domain, NUL-terminated, and padding to a multiple of 8. */
 struct gp_wire_note {
     int64_t tid;
     uint32_t n, domain_at; /* DOMAIN_AT: where it is in those N bytes */
@@ -167,8 +169,8 @@ struct gp_wire_budget {
     uint32_t reserved;
 };
 
-/* What happens from START_NS on is also written to a trace at PATH, whose producer this is; sent again with END_NS, after the
- * WRITE of a flush, when that is complete. */
+/* What happens from START_NS on is also written to a trace at PATH, whose producer this is; sent again with
+ * END_NS, after the WRITE of a flush, when that is complete. */
 struct gp_wire_cut {
     uint64_t id;
     int64_t start_ns, end_ns; /* END_NS 0: it begins */
@@ -199,7 +201,8 @@ struct gp_wire_stats {
     uint64_t inversions; /* kernels that seem to start before their launch */
     int64_t worst_inversion_ns;
     int64_t cpu_ns; /* of the collector's own thread in it */
-    /* --budget: when each part was first left out (CLOCK_MONOTONIC, 0: never), what is left out now, and the latest costs */
+    /* --budget: when each part was first left out (CLOCK_MONOTONIC, 0: never), what is left out now, and the
+     * latest costs */
     int64_t left_out_ns[GP_BUDGET_PARTS];
     int64_t launch_ns; /* per launch, 0: not measured */
     uint32_t left_out, share_ppm;
@@ -210,8 +213,8 @@ struct gp_wire_stats {
 int gp_wire_listen(const char *name, struct gp_err *err) GP_MUST_CHECK;
 /* A connected socket, close-on-exec and with a high number; -1 with errno set. NAME may be NULL. */
 int gp_wire_connect(const char *name) GP_MUST_CHECK;
-/* Does the other end of FD run as our user or as root? Everybody sees abstract addresses, and who listens at one may change.
- * *UID is whose it is, UINT32_MAX unknown. */
+/* Does the other end of FD run as our user or as root? Everybody sees abstract addresses, and who listens at
+ * one may change. *UID is whose it is, UINT32_MAX unknown. */
 bool gp_wire_peer_is_ours(int fd, uint32_t *uid);
 /* Can our launcher have sent that? */
 bool gp_wire_welcome_fits(const struct gp_wire_welcome *w);

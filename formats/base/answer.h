@@ -1,5 +1,6 @@
-/* answer.h -- the formats that a tool's answer can take, as a table: one row per format, from which the words of
- * --format, the check of it, the rows of its tables and the call of its writer are taken. Knows nothing of any tool.
+/* answer.h -- the formats that a tool's answer can take, as a table: one row per format, from which the words
+ * of --format, the check of it, the rows of its tables and the call of its writer are taken. Knows nothing of
+ * any tool.
  *
  *     const struct gp_answer_format gp_hta_formats[] = {
  *         {"text", 10, GP_HTA_TAKES_TABLE, write_text},
@@ -33,8 +34,8 @@ struct gp_answer_format {
 const struct gp_answer_format *gp_answer_format(const struct gp_answer_format *table, const char *name);
 /* How many rows to write when --top is TOP; 0: all. */
 size_t gp_answer_rows(const struct gp_answer_format *f, uint64_t top);
-/* 0 if OPTION is NULL, so not given, or F, of TABLE, has all of the bits NEEDS; otherwise a usage error that names the formats that do: "--table requires
- * --format text or csv". */
+/* 0 if OPTION is NULL, so not given, or F, of TABLE, has all of the bits NEEDS; otherwise a usage error that
+ * names the formats that do: "--table requires --format text or csv". */
 GP_MUST_CHECK int gp_answer_check(const struct gp_answer_format *table, const struct gp_answer_format *f,
                                   unsigned needs, const char *option, struct gp_err *err);
 /* Write ANSWER to PATH (NULL or "-": standard output); after a failure the file is as it was. */

@@ -1,5 +1,5 @@
-/* buf.h -- a growable byte buffer for building output. A zeroed buffer is empty; the bytes are NOT NUL-terminated
- * unless gp_buf_str() is asked for. Running out of memory ends the program (mem.h).
+/* buf.h -- a growable byte buffer for building output. A zeroed buffer is empty; the bytes are NOT
+ * NUL-terminated unless gp_buf_str() is asked for. Running out of memory ends the program (mem.h).
  *
  *     struct gp_buf b = {0};
  *     gp_buf_printf(&b, "%d kernels", n);

@@ -274,8 +274,8 @@ static const struct gp_option *next_option(const struct gp_tool *tool, size_t i,
     return i < GP_COUNT(always) - 1 ? &always[i] : NULL;
 }
 
-/* How many letters must be put in, left out, changed or swapped with the next one to make A of the N bytes at B; names of
- * options are short, and of longer ones only the beginning counts. */
+/* How many letters must be put in, left out, changed or swapped with the next one to make A of the N bytes at
+ * B; names of options are short, and of longer ones only the beginning counts. */
 static size_t letters_apart(const char *a, const char *b, size_t n)
 {
     enum { MOST = 40 };
@@ -373,8 +373,8 @@ static int needs_value(struct gp_tool *tool, const struct gp_option *o, const ch
     return -1;
 }
 
-/* "--name", "--name=value", "--name value". *I moves past a value that is an argument of its own. *FILES becomes the list
- * that operands go to from here on, NULL for that of the tool. */
+/* "--name", "--name=value", "--name value". *I moves past a value that is an argument of its own. *FILES
+ * becomes the list that operands go to from here on, NULL for that of the tool. */
 static int parse_long(struct gp_tool *tool, int argc, char **argv, int *i, void *opts,
                       struct gp_opt_list **files)
 {
@@ -448,7 +448,8 @@ int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
     char **args = argv + (argc > 0);
     struct gp_opt_list *files = NULL;
     if (argc == 3 && !strcmp(argv[1], "--completion")) return completion(tool, argv[2]);
-    /* A limit on the size of files is a write error. Who runs a command does so itself: it would inherit this. */
+    /* A limit on the size of files is a write error. Who runs a command does so itself: it would inherit
+     * this. */
     if (!tool->stop_at_operand) signal(SIGXFSZ, SIG_IGN);
     set_defaults(tool, opts);
     for (int i = 1; i < argc; i++) {

@@ -1,5 +1,6 @@
-/* cli.h -- what the mains of all tools share: one option table from which parsing, --help and the test against the man
- * page are made, the messages, and the exit status. Only files named like a tool include this.
+/* cli.h -- what the mains of all tools share: one option table from which parsing, --help and the test
+ * against the man page are made, the messages, and the exit status. Only files named like a tool include
+ * this.
  *
  *     static const struct gp_option options[] = {
  *         GP_OPTIONS_COMMON,
@@ -33,13 +34,15 @@ enum gp_opt_kind {
     GP_OPT_PERCENT,     /* double, in percent; "5%" or "5" */
     GP_OPT_PROBABILITY, /* double, between 0 and 1 */
     GP_OPT_CHOICE,      /* const char *, one of the words in `arg`, separated by '|' */
-    GP_OPT_MAYBE, /* const char *, "" for "--name", the word of "--name=word"; if `arg` has '|', one of its words */
+    /* const char *, "" for "--name", the word of "--name=word"; if `arg` has '|', one of its words */
+    GP_OPT_MAYBE,
     GP_OPT_FORMAT, /* const char *, one of the words of the tool's format_name(), the first unless given */
     GP_OPT_LIST,   /* struct gp_opt_list: each time it is given, one more */
     GP_OPT_FILES,  /* struct gp_opt_list: its value and all operands up to the next option */
 };
 
-/* Widths of text in columns: of what is not a terminal, the least that can be asked for, and one at which nothing is cut. */
+/* Widths of text in columns: of what is not a terminal, the least that can be asked for, and one at which
+ * nothing is cut. */
 enum { GP_COLUMNS_PLAIN = 80, GP_COLUMNS_LEAST = 40, GP_COLUMNS_FULL = 1 << 20 };
 
 /* Strings of argv; GP_VEC_FREE() when done. */
@@ -110,15 +113,15 @@ struct gp_tool {
     const char *alias; /* the one of `aliases` that was met: the other program is to be run instead */
 };
 
-/* Parse ARGV into OPTS (zeroed by the caller, defaults put in by the caller). -h/--help and -V/--version are handled for
- * every tool: printed to standard output; so is "--completion SHELL", a script that completes the options (completion.h).
- * 0: go on. -1: stop and return tool->status. Long options may be cut as long
- * as they are unique; "--name=value" and "--name value" both work; "--" ends options. Misuse prints one line and
- * "Try 'TOOL --help'" to standard error. An alias ends parsing: -1 with tool->alias, and nothing is printed. */
+/* Parse ARGV into OPTS (zeroed by the caller, defaults put in by the caller). -h/--help and -V/--version are
+ * handled for every tool: printed to standard output; so is "--completion SHELL", a script that completes the
+ * options (completion.h). 0: go on. -1: stop and return tool->status. Long options may be cut as long as they
+ * are unique; "--name=value" and "--name value" both work; "--" ends options. Misuse prints one line and "Try
+ * 'TOOL --help'" to standard error. An alias ends parsing: -1 with tool->alias, and nothing is printed. */
 GP_MUST_CHECK int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts);
 
-/* Append " --NAME VALUE" for each of NAMES, separated by spaces, that was given to TOOL, whose options struct is OPTS: for
- * reports that show which options their figures depend on. */
+/* Append " --NAME VALUE" for each of NAMES, separated by spaces, that was given to TOOL, whose options struct
+ * is OPTS: for reports that show which options their figures depend on. */
 void gp_cli_put_given(struct gp_buf *b, const struct gp_tool *tool, const void *opts, const char *names);
 
 /* What main returns: STATUS, or, where FAILED, the status of an error, which is printed. */
@@ -130,10 +133,11 @@ void gp_cli_warn(const struct gp_tool *tool, const char *fmt, ...) GP_PRINTF(2, 
 /* The same as a callback for what has lines to print; TOOL is a const struct gp_tool *. */
 void gp_cli_say(const void *tool, const char *text);
 
-/* Should coloured text go to the stream with descriptor FD? Obeys --color, NO_COLOR, TERM=dumb and isatty(). */
+/* Should coloured text go to the stream with descriptor FD? Obeys --color, NO_COLOR, TERM=dumb and
+ * isatty(). */
 bool gp_cli_color(const struct gp_common_opts *c, int fd);
-/* How wide text that goes to the stream with descriptor FD is: ASKED unless that is 0; otherwise a terminal has the columns
- * of COLUMNS or its own, and anything else GP_COLUMNS_PLAIN. */
+/* How wide text that goes to the stream with descriptor FD is: ASKED unless that is 0; otherwise a terminal
+ * has the columns of COLUMNS or its own, and anything else GP_COLUMNS_PLAIN. */
 size_t gp_cli_width(uint64_t asked, int fd);
 /* Set up progress reporting on standard error as --progress and --quiet say. */
 void gp_cli_progress(const struct gp_tool *tool, const struct gp_common_opts *c, struct gp_progress *p);

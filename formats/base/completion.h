@@ -8,7 +8,8 @@
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
 
-/* ALWAYS: the options that every tool has, ended by one without a name. Add the script for SHELL ("bash", "zsh" or "fish") to B. -1, and B untouched, for any other shell. */
+/* ALWAYS: the options that every tool has, ended by one without a name. Add the script for SHELL ("bash",
+ * "zsh" or "fish") to B. -1, and B untouched, for any other shell. */
 GP_MUST_CHECK int gp_completion_put(struct gp_buf *b, const struct gp_tool *tool,
                                     const struct gp_option *always, const char *shell);
 

@@ -41,8 +41,9 @@ struct gp_err {
     char msg[400];
 };
 
-/* Fill ERR (may be NULL) with CODE, OFFSET and a printf-style message; long messages are cut. Always returns -1, so
- * that a function can say `return gp_fail(err, ...)`. The message has no trailing newline and starts lower case. */
+/* Fill ERR (may be NULL) with CODE, OFFSET and a printf-style message; long messages are cut. Always returns
+ * -1, so that a function can say `return gp_fail(err, ...)`. The message has no trailing newline and starts
+ * lower case. */
 int gp_fail(struct gp_err *err, enum gp_err_code code, int64_t offset, const char *fmt, ...) GP_PRINTF(4, 5);
 
 /* Put "PREFIX: " before the message of ERR (may be NULL). Always returns -1. */

@@ -1,6 +1,6 @@
-/* hash.h -- hashes of bytes and numbers (intern.c). One is the same everywhere and may be stored and printed. The others are
- * places in tables: they depend on a random number of the process, so that whoever writes a file cannot choose keys that meet in one
- * place. What is printed must not depend on them.
+/* hash.h -- hashes of bytes and numbers (intern.c). One is the same everywhere and may be stored and printed.
+ * The others are places in tables: they depend on a random number of the process, so that whoever writes a
+ * file cannot choose keys that meet in one place. What is printed must not depend on them.
  *
  *     uint64_t seed = gp_hash_seed();
  *     size_t slot = gp_hash_u64(key, seed) & mask;

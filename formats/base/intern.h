@@ -1,6 +1,6 @@
-/* intern.h -- a string table: the same bytes always get the same small number (a gp_sid), and numbers are handed out
- * in the order of first appearance, so that equal input gives equal output. Strings may hold any byte, NUL included.
- * Sid 0 is the empty string. A zeroed table is ready for use.
+/* intern.h -- a string table: the same bytes always get the same small number (a gp_sid), and numbers are
+ * handed out in the order of first appearance, so that equal input gives equal output. Strings may hold any
+ * byte, NUL included. Sid 0 is the empty string. A zeroed table is ready for use.
  *
  *     struct gp_strings s = {0};
  *     gp_sid a = gp_intern(&s, GP_TEXT("gemm"));

@@ -43,7 +43,8 @@ static inline struct masks load_masks(const char *p)
 }
 #endif
 
-/* The characters that are escaped by the backslashes in BACK; *CARRY: is the first one, and is the next block's. */
+/* The characters that are escaped by the backslashes in BACK; *CARRY: is the first one, and is the next
+ * block's. */
 static uint64_t escaped(uint64_t back, bool *carry)
 {
     uint64_t r = *carry;

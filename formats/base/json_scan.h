@@ -94,9 +94,9 @@ bool gp_json_decode(struct gp_buf *to, const char *p, size_t n);
 
 enum { GP_JSON_CLEANED_TEXT = 1, GP_JSON_CLEANED_WORD = 2 };
 
-/* Appends the value in [P, END) to TO as valid JSON: strings are repaired as above, bare words and malformed numbers
- * become strings, trailing commas go. White space outside strings is kept. 0 with the repairs in *CHANGES
- * (GP_JSON_CLEANED_*), or -1 if brackets, commas or colons are wrong. */
+/* Appends the value in [P, END) to TO as valid JSON: strings are repaired as above, bare words and malformed
+ * numbers become strings, trailing commas go. White space outside strings is kept. 0 with the repairs in
+ * *CHANGES (GP_JSON_CLEANED_*), or -1 if brackets, commas or colons are wrong. */
 int gp_json_clean(struct gp_buf *to, const char *p, const char *end, unsigned *changes);
 
 #endif

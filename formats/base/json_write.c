@@ -19,8 +19,8 @@ static int byte_class(unsigned char c)
     return c < 0x20 || c == '"' || c == '\\' || c == 0x7f ? ESCAPED : PLAIN;
 }
 
-/* The well-formed UTF-8 character at S (N > 0 bytes): its length, or minus the length of the longest piece that could have
- * begun one. *CP becomes the character. */
+/* The well-formed UTF-8 character at S (N > 0 bytes): its length, or minus the length of the longest piece
+ * that could have begun one. *CP becomes the character. */
 static int utf8_length(const char *s, size_t n, uint32_t *cp)
 {
     size_t used;
@@ -79,8 +79,8 @@ static void put_escape(struct gp_buf *b, unsigned char c)
     }
 }
 
-/* Append the N bytes at S, with escapes for what is hostile, U+FFFD for what is not UTF-8 and, in the content of a
- * string, for what JSON does not allow there. */
+/* Append the N bytes at S, with escapes for what is hostile, U+FFFD for what is not UTF-8 and, in the content
+ * of a string, for what JSON does not allow there. */
 static void put_text(struct gp_buf *b, const char *s, size_t n, bool content)
 {
     const unsigned char *p = (const unsigned char *)s;
@@ -196,7 +196,8 @@ static bool take_escape(struct scan *s)
     if (c != 'u') return c && strchr("\"\\/bfnrt", c);
     if (!take_u16(s, &code)) return false;
     if (code < 0xd800 || code > 0xdfff) return true;
-    /* one half of a character, which needs the other: no text in UTF-8 has it, and strict readers refuse the file */
+    /* one half of a character, which needs the other: no text in UTF-8 has it, and strict readers refuse the
+     * file */
     return code < 0xdc00 && take(s, '\\') && take(s, 'u') && take_u16(s, &low) && low >= 0xdc00 &&
            low <= 0xdfff;
 }

@@ -17,10 +17,11 @@
 #include "formats/base/buf.h"
 
 /* N bytes at S as a JSON string, quotes included. Every byte that is not part of well-formed UTF-8 becomes
- * U+FFFD (one for each longest piece that could have begun a character); what gp_utf8_is_hostile() lists is escaped, so
- * that no terminal or editor obeys it. S may be NULL if N is 0. */
+ * U+FFFD (one for each longest piece that could have begun a character); what gp_utf8_is_hostile() lists is
+ * escaped, so that no terminal or editor obeys it. S may be NULL if N is 0. */
 void gp_json_put_string(struct gp_buf *b, const char *s, size_t n);
-/* The N bytes of JSON text at S, which gp_json_is_valid() accepts, or a part of it, with the same escapes in its strings. */
+/* The N bytes of JSON text at S, which gp_json_is_valid() accepts, or a part of it, with the same escapes in
+ * its strings. */
 void gp_json_put_valid(struct gp_buf *b, const char *s, size_t n);
 /* Would gp_json_put_string copy the bytes unchanged? For callers that write the same string repeatedly. */
 bool gp_json_is_clean(const char *s, size_t n);
@@ -29,8 +30,8 @@ void gp_json_put_us(struct gp_buf *b, int64_t ns);
 /* The shortest decimal that reads back as V; whole numbers without a point. `null` for NaN and infinities. */
 void gp_json_put_double(struct gp_buf *b, double v);
 
-/* Is the text one JSON value (with white space around it), nested at most 64 deep, all of it UTF-8, also what is escaped (no
- * single surrogates)? O(n), no memory. */
+/* Is the text one JSON value (with white space around it), nested at most 64 deep, all of it UTF-8, also what
+ * is escaped (no single surrogates)? O(n), no memory. */
 bool gp_json_is_valid(const char *s, size_t n);
 /* The members of the JSON object at S without its braces: "a": 1, "b": 2. *LEN is 0 if there are none. NULL
  * if S is not one valid object. The result points into S. */

@@ -1,5 +1,6 @@
-/* map.h -- a hash map from u64 to u32 with open addressing; a zeroed map is empty. Insertion only. Where
- * keys lie depends on the process (hash.h): nobody can choose keys that meet, and nothing may go through the slots in their order.
+/* map.h -- a hash map from u64 to u32 with open addressing; a zeroed map is empty. Insertion only. Where keys
+ * lie depends on the process (hash.h): nobody can choose keys that meet, and nothing may go through the slots
+ * in their order.
  *
  *     struct gp_map m = {0};
  *     *gp_map_put(&m, corr, UINT32_MAX) = row;

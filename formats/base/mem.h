@@ -25,7 +25,8 @@ void gp_mem_trim(void);
 /* Ends the program because WHAT could not be allocated. */
 _Noreturn void gp_out_of_memory(size_t size);
 
-/* A zeroed arena is ready for use. Memory from it is 16-byte aligned, lives until release and is not zeroed. */
+/* A zeroed arena is ready for use. Memory from it is 16-byte aligned, lives until release and is not
+ * zeroed. */
 struct gp_arena {
     struct gp_arena_block *head; /* newest block */
     size_t used, size;           /* of the newest block */

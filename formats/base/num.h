@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Microseconds in decimal, with or without fraction and exponent ("1.5e3"), to nanoseconds, exactly; more than three
- * decimals are rounded half away from zero. False, and NS untouched, if the text is not a number or does not
- * fit. */
+/* Microseconds in decimal, with or without fraction and exponent ("1.5e3"), to nanoseconds, exactly; more
+ * than three decimals are rounded half away from zero. False, and NS untouched, if the text is not a number
+ * or does not fit. */
 bool gp_ns_from_us(const char *s, size_t n, int64_t *ns);
 
 /* Integers of digits only (and, for the signed one, a minus sign). False, and V untouched, for anything else

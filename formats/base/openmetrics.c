@@ -41,8 +41,8 @@ bool gp_openmetrics_series(struct gp_openmetrics *m, const char *name)
     return true;
 }
 
-/* The value of a label: valid UTF-8, and escaped. What must not be shown is there by its number, as text, since two series may
- * not have the same labels. */
+/* The value of a label: valid UTF-8, and escaped. What must not be shown is there by its number, as text,
+ * since two series may not have the same labels. */
 static void put_value(struct gp_buf *b, const char *text, size_t n)
 {
     for (size_t i = 0, used; i < n; i += used) {

@@ -1,5 +1,5 @@
-/* openmetrics.h -- OpenMetrics text, family by family: what Prometheus and what speaks its language scrape. Bounds the number of
- * series. Knows nothing of traces.
+/* openmetrics.h -- OpenMetrics text, family by family: what Prometheus and what speaks its language scrape.
+ * Bounds the number of series. Knows nothing of traces.
  *
  *     struct gp_openmetrics m = {.b = &buf, .most = 200};
  *     gp_openmetrics_family(&m, "launches", "counter", "", "Calls that launched GPU work.");
@@ -34,8 +34,8 @@ void gp_openmetrics_step(struct gp_openmetrics_steps *s, int64_t ns);
 /* NAME is without "gpuprof_", TYPE as the format has it, UNIT "" or the end of the name. */
 void gp_openmetrics_family(struct gp_openmetrics *m, const char *name, const char *type, const char *unit,
                            const char *help);
-/* Begin the line of a series; false: there is no room for another one, and nothing of it may be written. Then any number of
- * labels, and exactly one value. */
+/* Begin the line of a series; false: there is no room for another one, and nothing of it may be written. Then
+ * any number of labels, and exactly one value. */
 GP_MUST_CHECK bool gp_openmetrics_series(struct gp_openmetrics *m, const char *name);
 void gp_openmetrics_label(struct gp_openmetrics *m, const char *name, const char *text, size_t n);
 void gp_openmetrics_label_int(struct gp_openmetrics *m, const char *name, int64_t v);

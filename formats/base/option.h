@@ -11,8 +11,8 @@
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
 
-/* O itself, or, where it chooses a format of TOOL, the choice between their names that it is, with the default in its
- * help. TEXT, which is empty, then holds its strings. */
+/* O itself, or, where it chooses a format of TOOL, the choice between their names that it is, with the
+ * default in its help. TEXT, which is empty, then holds its strings. */
 struct gp_option gp_option_plain(const struct gp_tool *tool, const struct gp_option *o, struct gp_buf *text);
 
 #endif

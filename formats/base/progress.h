@@ -24,8 +24,8 @@ struct gp_progress {
 void gp_progress_bytes(void *ctx, uint64_t bytes);
 /* What is done now, after reading: shown at once where reading has taken half a second. */
 void gp_progress_phase(struct gp_progress *p, const char *phase);
-/* Append to LINE what gp_progress_bytes shows ELAPSED_NS after the first call: the percentage and the time left where
- * the total is known, the megabytes read otherwise. */
+/* Append to LINE what gp_progress_bytes shows ELAPSED_NS after the first call: the percentage and the time
+ * left where the total is known, the megabytes read otherwise. */
 void gp_progress_put(struct gp_buf *line, const struct gp_progress *p, uint64_t bytes, int64_t elapsed_ns);
 /* Wipe the line. */
 void gp_progress_end(struct gp_progress *p);

@@ -1,4 +1,5 @@
-/* str.h -- texts in quotes, and questions about text. The length of a text in quotes is never counted by hand.
+/* str.h -- texts in quotes, and questions about text. The length of a text in quotes is never counted by
+ * hand.
  *
  *     gp_buf_put(b, GP_TEXT("null"));            // the text and its length: two arguments
  *     if (gp_starts(name, "aten::")) ...
@@ -39,8 +40,8 @@ static inline bool gp_ends(const char *p, size_t n, const char *text)
     return n >= strlen(text) && !memcmp(p + n - strlen(text), text, strlen(text));
 }
 
-/* Define NAME(TYPE), the word at place AT, 1 to 3, behind the enumerator in each row of TABLE, which has a row for each value
- * from 0. */
+/* Define NAME(TYPE), the word at place AT, 1 to 3, behind the enumerator in each row of TABLE, which has a
+ * row for each value from 0. */
 #define GP_WORD(name, type, table, at)                                                                       \
     const char *name(type value)                                                                             \
     {                                                                                                        \

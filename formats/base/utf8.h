@@ -19,15 +19,17 @@ enum { GP_UTF8_BAD = 0xfffd }; /* the replacement character */
  * not valid UTF-8 (overlong forms, surrogates, beyond U+10FFFF, cut sequences) it is GP_UTF8_BAD, and *USED
  * the length of the longest start of a valid sequence, at least 1, as Unicode recommends for replacing. */
 uint32_t gp_utf8_next(const char *s, size_t n, size_t *used);
-/* Must CODE_POINT not reach a screen as it is? True for controls other than ASCII's, noncharacters, line separators,
- * and what is invisible or reorders its neighbours (bidirectional controls). Writers show or escape these, and ASCII's
- * controls in their own way; this is the only list. */
+/* Must CODE_POINT not reach a screen as it is? True for controls other than ASCII's, noncharacters, line
+ * separators, and what is invisible or reorders its neighbours (bidirectional controls). Writers show or
+ * escape these, and ASCII's controls in their own way; this is the only list. */
 bool gp_utf8_is_hostile(uint32_t code_point);
-/* What stands for CODE_POINT where a person looks: an ASCII control is its picture (U+2400 and on), what is hostile U+FFFD. */
+/* What stands for CODE_POINT where a person looks: an ASCII control is its picture (U+2400 and on), what is
+ * hostile U+FFFD. */
 uint32_t gp_utf8_shown(uint32_t code_point);
 /* Append CODE_POINT to TO. */
 void gp_utf8_put(struct gp_buf *to, uint32_t code_point);
-/* Append N bytes at S to TO, each character as gp_utf8_shown() has it: every text of a file or a network that goes to a terminal. */
+/* Append N bytes at S to TO, each character as gp_utf8_shown() has it: every text of a file or a network that
+ * goes to a terminal. */
 void gp_utf8_clean(struct gp_buf *to, const char *s, size_t n);
 /* Is all of it valid? An encoded U+FFFD is valid. */
 bool gp_utf8_valid(const char *s, size_t n);

@@ -36,8 +36,8 @@
         (v)->at[(v)->n++] = (__VA_ARGS__);                                                                   \
     } while (0)
 
-/* The address of element I, to read as many from there as there are: NULL in a vector that never had any, as C lets nothing be
- * added to NULL, not even 0. */
+/* The address of element I, to read as many from there as there are: NULL in a vector that never had any, as
+ * C lets nothing be added to NULL, not even 0. */
 #define GP_VEC_FROM(v, i) ((v)->at ? (v)->at + (i) : NULL)
 
 /* Free the elements and leave the vector empty. */

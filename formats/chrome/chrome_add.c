@@ -318,7 +318,8 @@ static void set_ids(const struct gp_chrome_parser *c, struct gp_events *e, size_
     gp_set_bytes(e, row, f->bytes);
 }
 
-/* The phase cell: the character if the table does not imply it, the scope of an instant, and GP_PHASE_OLD_EXT. */
+/* The phase cell: the character if the table does not imply it, the scope of an instant, and
+ * GP_PHASE_OLD_EXT. */
 static uint32_t phase_cell(const struct gp_chrome_fields *f)
 {
     uint32_t ext = f->old_ext ? GP_PHASE_OLD_EXT : 0;

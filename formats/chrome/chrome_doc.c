@@ -136,8 +136,9 @@ static void resync(struct doc *d)
     }
 }
 
-/* Something between events that is not an event, such as the rest of one with a brace too many. A bracket that begins in it
- * does not end the events, unless it only seemed to begin one: an event ends with a brace before the bracket. */
+/* Something between events that is not an event, such as the rest of one with a brace too many. A bracket
+ * that begins in it does not end the events, unless it only seemed to begin one: an event ends with a brace
+ * before the bracket. */
 static void skip_garbage(struct doc *d)
 {
     const char *p = d->p;

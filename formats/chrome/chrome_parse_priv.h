@@ -181,8 +181,8 @@ struct gp_chrome_text {
 void gp_chrome_parse(struct gp_chrome_parser *c, struct gp_chrome_state *s,
                      const struct gp_chrome_text *text);
 
-/* The first place at or after FROM where an event seems to begin: '}', ',', '{' and a key that begins events. NULL: none
- * whose key ends before END. */
+/* The first place at or after FROM where an event seems to begin: '}', ',', '{' and a key that begins events.
+ * NULL: none whose key ends before END. */
 const char *gp_chrome_find_event(const char *from, const char *end);
 
 #endif

@@ -61,7 +61,8 @@ static bool read_numbers(const char *p, const char *end, int64_t *to, size_t n)
     return i == n;
 }
 
-/* The value of KEY followed by what the JSON scanner may read too far, and removed from T. NULL: there is none. */
+/* The value of KEY followed by what the JSON scanner may read too far, and removed from T. NULL: there is
+ * none. */
 static char *take_meta(struct gp_trace *t, const char *key, size_t *n)
 {
     const char *value = gp_trace_get_meta(t, key);

@@ -1,5 +1,6 @@
-/* chrome_producers_priv.h -- private to formats/chrome: which process of a file is of which producer and rank, and which of them
- * has which ids, as two members of the outer object. A Chrome trace has no place for them.
+/* chrome_producers_priv.h -- private to formats/chrome: which process of a file is of which producer and
+ * rank, and which of them has which ids, as two members of the outer object. A Chrome trace has no place for
+ * them.
  *
  *     gp_chrome_put_producers(&buf, &trace, &rows);        // "gpuprofProcesses":[[PID,IDS,PRODUCER,RANK],...],
  *     gp_chrome_take_producers(&trace);                    // after all events were read: undoes what the writer did to ids

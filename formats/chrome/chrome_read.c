@@ -338,7 +338,8 @@ static int judge(struct gp_trace *t, const struct shared *s, struct gp_err *err)
                        s->bytes ? "not a JSON trace: the text begins neither an object nor an "
                                   "array"
                                 : "empty input");
-    /* what ends early may have had events; what has a huge value where a trace has its properties is something else */
+    /* what ends early may have had events; what has a huge value where a trace has its properties is
+     * something else */
     bool whole = !state->truncated || state->too_long;
     if (!state->bare && !state->saw_events && state->saw_member && whole)
         return gp_fail(err, GP_E_FORMAT, 0, "not a trace: the JSON object has no \"traceEvents\"");

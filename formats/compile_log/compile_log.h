@@ -1,7 +1,8 @@
-/* compile_log.h -- what torch.compile logged, as a model: processes, spans of compile time, compiled frames, graph breaks,
- * recompiles, cache look-ups, generated graphs with their kernels, CUDA graphs. Filled from structured logs (TORCH_TRACE) and
- * text logs (TORCH_LOGS) of any number of processes; what one version writes and another does not is simply absent. Records
- * that are unknown are counted and skipped, damage is counted and located. Measures and judges nothing.
+/* compile_log.h -- what torch.compile logged, as a model: processes, spans of compile time, compiled frames,
+ * graph breaks, recompiles, cache look-ups, generated graphs with their kernels, CUDA graphs. Filled from
+ * structured logs (TORCH_TRACE) and text logs (TORCH_LOGS) of any number of processes; what one version
+ * writes and another does not is simply absent. Records that are unknown are counted and skipped, damage is
+ * counted and located. Measures and judges nothing.
  *
  *     struct gp_compile_log log = {0};
  *     struct gp_input *in = gp_input_open("dedicated_log_torch_trace_x.log", 0, &err);
@@ -9,8 +10,8 @@
  *     for (size_t i = 0; i < log.spans.n; i++) use(log.spans.at[i].name, log.spans.at[i].self_ns);
  *     gp_compile_log_release(&log);
  *
- * Times are Unix time in ns. A sid of 0 and a number of -1 mean "not known". "compile id" is "frame/compile" with "!N/" in
- * front under compiled autograd, as torch.compile prints it, without the attempt.
+ * Times are Unix time in ns. A sid of 0 and a number of -1 mean "not known". "compile id" is "frame/compile"
+ * with "!N/" in front under compiled autograd, as torch.compile prints it, without the attempt.
  */
 #ifndef GP_FORMATS_COMPILE_LOG_H
 #define GP_FORMATS_COMPILE_LOG_H
@@ -57,7 +58,8 @@ struct gp_clog_issue {
     int64_t first_offset; /* -1: no place */
 };
 
-/* One file. used + skipped + damaged = records; records and lines of text logs are all lines with a prefix. */
+/* One file. used + skipped + damaged = records; records and lines of text logs are all lines with a
+ * prefix. */
 struct gp_clog_input {
     gp_sid path, compression;
     uint64_t bytes;                           /* decompressed */
@@ -95,7 +97,8 @@ struct gp_clog_start {
     int32_t line;
 };
 
-/* compilation_metrics and its like. A compile has one of kind FRAME, maybe one BACKWARD, any number of RUNTIME. */
+/* compilation_metrics and its like. A compile has one of kind FRAME, maybe one BACKWARD, any number of
+ * RUNTIME. */
 enum gp_clog_metrics_kind { GP_CLOG_FRAME, GP_CLOG_BACKWARD, GP_CLOG_RUNTIME };
 struct gp_clog_metrics {
     uint32_t process;
@@ -224,8 +227,8 @@ struct gp_compile_log {
 
 /* Is this a log that gp_compile_log_read understands? HEAD has the first N decompressed bytes. */
 bool gp_compile_log_sniff(const uint8_t *head, size_t n);
-/* Append all of IN, which the caller closes; PATH is what to call it. Never fails: an empty log is a process that compiled
- * nothing. */
+/* Append all of IN, which the caller closes; PATH is what to call it. Never fails: an empty log is a process
+ * that compiled nothing. */
 void gp_compile_log_read(struct gp_compile_log *log, struct gp_input *in, const char *path);
 void gp_compile_log_release(struct gp_compile_log *log);
 

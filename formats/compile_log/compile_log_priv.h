@@ -1,5 +1,5 @@
-/* compile_log_priv.h -- what the parts of the reader of compile logs share: the state of one file, fields of JSON, and pieces
- * of text. Private to formats/compile_log. */
+/* compile_log_priv.h -- what the parts of the reader of compile logs share: the state of one file, fields of
+ * JSON, and pieces of text. Private to formats/compile_log. */
 #ifndef GP_FORMATS_COMPILE_LOG_PRIV_H
 #define GP_FORMATS_COMPILE_LOG_PRIV_H
 
@@ -90,7 +90,8 @@ const char *gp_clog_inside(const struct gp_json_value *v, enum gp_json_kind kind
 gp_sid gp_clog_sid(struct gp_clog_reader *rd, const struct gp_json_value *v);
 /* Whole numbers, also written as a float; DFLT for anything else. */
 int64_t gp_clog_int(const struct gp_json_value *v, int64_t dflt);
-/* Microseconds (SHIFT 0), milliseconds (3) or seconds (6), with a fraction, as exact ns; -1 for anything else. */
+/* Microseconds (SHIFT 0), milliseconds (3) or seconds (6), with a fraction, as exact ns; -1 for anything
+ * else. */
 int64_t gp_clog_ns(const struct gp_json_value *v, int shift);
 static inline bool gp_clog_true(const struct gp_json_value *v)
 {

@@ -18,7 +18,8 @@ struct gp_log_files {
 
 /* Is PATH a folder? */
 bool gp_log_is_folder(const char *path);
-/* Append the paths of the dedicated_log_torch_trace_* files in PATH, sorted. -1 when it cannot be read or has none. */
+/* Append the paths of the dedicated_log_torch_trace_* files in PATH, sorted. -1 when it cannot be read or has
+ * none. */
 GP_MUST_CHECK int gp_log_folder(const char *path, struct gp_log_files *files, struct gp_err *err);
 void gp_log_files_release(struct gp_log_files *files);
 

@@ -129,7 +129,8 @@ static bool fill(struct gp_log_lines *l)
     return got > 0;
 }
 
-/* The end of the line that begins FROM bytes behind AT, as such a distance: of its newline, or of the end of the input. */
+/* The end of the line that begins FROM bytes behind AT, as such a distance: of its newline, or of the end of
+ * the input. */
 static size_t line_end(struct gp_log_lines *l, size_t from)
 {
     size_t searched = from;
@@ -164,8 +165,8 @@ static void count_other(struct gp_log_lines *l, const char *s, const char *end, 
     else if (s < end) count(&l->stats.noise, &l->stats.first_noise, offset);
 }
 
-/* The lines behind the first that belong to it: those that begin with a tab, and blank ones between them. FROM is behind the
- * first one's newline. Returns the distance of their end. */
+/* The lines behind the first that belong to it: those that begin with a tab, and blank ones between them.
+ * FROM is behind the first one's newline. Returns the distance of their end. */
 static size_t payload_end(struct gp_log_lines *l, size_t from)
 {
     size_t end = from;

@@ -1,6 +1,7 @@
-/* log_lines.h -- a log of torch.compile as records: a line with the prefix that glog made common (level, date, time, process,
- * place), what follows it on the line, and the lines below that begin with a tab. Streaming: memory is that of the longest
- * record. Damage is counted and located, never an error. Knows nothing of what records mean.
+/* log_lines.h -- a log of torch.compile as records: a line with the prefix that glog made common (level,
+ * date, time, process, place), what follows it on the line, and the lines below that begin with a tab.
+ * Streaming: memory is that of the longest record. Damage is counted and located, never an error. Knows
+ * nothing of what records mean.
  *
  *     struct gp_log_lines l;
  *     struct gp_log_line r;
@@ -65,8 +66,8 @@ void gp_log_lines_init(struct gp_log_lines *l, struct gp_input *in);
 bool gp_log_lines_next(struct gp_log_lines *l, struct gp_log_line *r);
 void gp_log_lines_release(struct gp_log_lines *l);
 
-/* The payload without its tabs, appended to TO, lines joined by newlines. Blank lines between them and carriage returns at
- * their ends are left out. */
+/* The payload without its tabs, appended to TO, lines joined by newlines. Blank lines between them and
+ * carriage returns at their ends are left out. */
 void gp_log_payload(const struct gp_log_line *r, struct gp_buf *to);
 
 /* Does the line at S begin with a prefix? *R gets what it says; its text begins at the result. NULL: no. */

@@ -746,8 +746,8 @@ static void bound_kind(const struct gp_block_job *job, uint32_t *kind, uint32_t 
     gp_trace_issue(t, GP_Q_BAD_VALUE, 1, job->offset);
 }
 
-/* Parents come first, in the file and in the trace. Entry 0 is none. An entry that is written again stays what
- * it was: others build on it. */
+/* Parents come first, in the file and in the trace. Entry 0 is none. An entry that is written again stays
+ * what it was: others build on it. */
 static void add_stack(struct gp_gpt_names *names, uint64_t id, const struct gp_stack *s, struct gp_trace *t)
 {
     struct gp_stack own = *s;

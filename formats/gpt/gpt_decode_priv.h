@@ -1,6 +1,6 @@
-/* gpt_decode_priv.h -- decodes payloads of the binary trace's blocks into rows; private to the reader. Every byte
- * may be hostile. Knows one block at a time and the dictionaries of the process that wrote it; does not know
- * files or threads.
+/* gpt_decode_priv.h -- decodes payloads of the binary trace's blocks into rows; private to the reader. Every
+ * byte may be hostile. Knows one block at a time and the dictionaries of the process that wrote it; does not
+ * know files or threads.
  *
  *     struct gp_block_decoder *d = gp_block_decoder_new();
  *     switch (gp_block_get_events(d, &job, trace)) ...

@@ -145,8 +145,8 @@ static uint64_t default_of(enum gp_column col)
     return gp_column_infos[col].width == 8 ? gp_column_infos[col].dflt : (uint32_t)gp_column_infos[col].dflt;
 }
 
-/* Write V as a dictionary column and leave the local numbers in LOCAL. CONTEXT, as predictor PRED, is what the
- * numbers may depend on; NULL if there is nothing. */
+/* Write V as a dictionary column and leave the local numbers in LOCAL. CONTEXT, as predictor PRED, is what
+ * the numbers may depend on; NULL if there is nothing. */
 static uint32_t put_dict_column(struct gp_block_encoder *e, struct gp_buf *b, uint8_t id, const uint64_t *v,
                                 size_t n, uint32_t *local, enum gp_gpt_predictor pred,
                                 const uint32_t *context)

@@ -1,5 +1,5 @@
-/* gpt_pairs_priv.h -- which GPU event is written to the binary trace together with which API call; private to the
- * writer. Knows rows and correlation ids, but not bytes.
+/* gpt_pairs_priv.h -- which GPU event is written to the binary trace together with which API call; private to
+ * the writer. Knows rows and correlation ids, but not bytes.
  *
  *     struct gp_pairs p = {0};
  *     gp_pairs_find(&p, &t->events[GP_GPU], &t->events[GP_API]);
@@ -11,7 +11,8 @@
 
 #include "formats/model/trace.h"
 
-/* All rows of both tables, each sorted by (start, longer first, row). Zeroed is empty; memory is kept between calls. */
+/* All rows of both tables, each sorted by (start, longer first, row). Zeroed is empty; memory is kept between
+ * calls. */
 struct gp_pairs {
     uint32_t *gpu, *api; /* pairs, in the order of the GPU events */
     size_t n;

@@ -30,15 +30,16 @@ struct gp_pred_rows {
  */
 bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, const uint64_t *v,
                      uint64_t *d);
-/* Back to values V from S, which may be the same array and holds the differences, or, with ZIGZAG, their zigzag. */
+/* Back to values V from S, which may be the same array and holds the differences, or, with ZIGZAG, their
+ * zigzag. */
 void gp_pred_inverse(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, const uint64_t *s, uint64_t *v,
                      bool zigzag);
 
 /* Is the number in the stream the zigzag of the difference (otherwise the difference itself)? */
 bool gp_pred_is_signed(enum gp_gpt_predictor pred);
 
-/* Dictionaries. Number the values of V in order of appearance: LOCAL gets the numbers, DICT the values. SLOTS is scratch
- * of NSLOTS cells, a power of two and at least 2 * n. Returns how many values there are. */
+/* Dictionaries. Number the values of V in order of appearance: LOCAL gets the numbers, DICT the values. SLOTS
+ * is scratch of NSLOTS cells, a power of two and at least 2 * n. Returns how many values there are. */
 uint32_t gp_dict_number(const uint64_t *v, size_t n, uint32_t *local, uint64_t *dict, uint32_t *slots,
                         size_t nslots);
 /* The numbers as codes: 0 is what followed last time, 1 the first number not used yet, otherwise the number +

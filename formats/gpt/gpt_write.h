@@ -1,5 +1,5 @@
-/* gpt_write.h -- writes the suite's binary trace (schemas/gpt-1.md), block by block, to a callback.
- * Works for a whole trace (trace-convert) and for a stream (the collector): every flush writes the dictionary entries
+/* gpt_write.h -- writes the suite's binary trace (schemas/gpt-1.md), block by block, to a callback. Works for
+ * a whole trace (trace-convert) and for a stream (the collector): every flush writes the dictionary entries
  * that are new since the last one, then all events of the trace's tables. Nothing written is ever changed.
  *
  *     struct gp_gpt_writer *w = gp_gpt_writer_new(&opts, sink, ctx);

@@ -9,8 +9,9 @@
 enum {
     MOST_BYTES = 1 << 28,
     MOST_DEPTH = 400, /* of the tree */
-    /* Nodes say how many kernels they stand for, so that a few bytes could stand for any number. All of them become events up to
-     * so many, as a short job has, and one more per BYTES_PER_EVENT of text: memory is in proportion to the text. */
+    /* Nodes say how many kernels they stand for, so that a few bytes could stand for any number. All of them
+     * become events up to so many, as a short job has, and one more per BYTES_PER_EVENT of text: memory is in
+     * proportion to the text. */
     EVENTS = 1 << 16,
     BYTES_PER_EVENT = 16,
 };
@@ -188,7 +189,8 @@ static int64_t events_of(const struct node *n, int64_t most)
     return n->time_ns <= 0 ? 0 : count < most ? count : most;
 }
 
-/* The largest number of events per node with which all nodes keep to the limit: small counts stay what they are. At least 1. */
+/* The largest number of events per node with which all nodes keep to the limit: small counts stay what they
+ * are. At least 1. */
 static int64_t most_per_node(const struct reading *r, size_t bytes)
 {
     int64_t limit = EVENTS + (int64_t)(bytes / BYTES_PER_EVENT), low = 1, high = limit;
@@ -228,8 +230,8 @@ static void add_kernels(struct reading *r, const struct node *n)
     }
 }
 
-/* A node with time and nothing below it is a kernel; what has children is a scope, whose own time is that of a kernel of its
- * name. The list of children is reversed. */
+/* A node with time and nothing below it is a kernel; what has children is a scope, whose own time is that of
+ * a kernel of its name. The list of children is reversed. */
 static void add_node(struct reading *r, uint32_t at, int depth)
 {
     const struct node n = r->nodes.at[at];

@@ -1,4 +1,5 @@
-/* format.h -- what a reader of traces is: recognizes a file by its first bytes, and appends what the file holds to a trace.
+/* format.h -- what a reader of traces is: recognizes a file by its first bytes, and appends what the file
+ * holds to a trace.
  *
  *     const struct gp_reader gp_reader_hatchet = {"hatchet", "Proton's JSON", sniff, read_proton, {NULL}};
  */

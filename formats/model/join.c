@@ -226,7 +226,8 @@ static bool have_one_rank(const struct gp_trace *parts, size_t n)
     return true;
 }
 
-/* The first part as the trace that the others are appended to: its rank is a fact about its processes from now on. */
+/* The first part as the trace that the others are appended to: its rank is a fact about its processes from
+ * now on. */
 static void begin(struct gp_trace *t, bool one_rank, int64_t later_ns)
 {
     for (size_t i = 0; i < t->processes.n; i++)

@@ -1,5 +1,5 @@
-/* join.h -- several traces as one: what each of them holds stays apart, because the writers of each become producers of
- * their own. Knows nothing about files or about how clocks are found to differ.
+/* join.h -- several traces as one: what each of them holds stays apart, because the writers of each become
+ * producers of their own. Knows nothing about files or about how clocks are found to differ.
  *
  *     struct gp_trace t, parts[2];      // read with the same need
  *     int64_t later_ns[] = {0, 394};    // what is added to the times of each
@@ -11,10 +11,10 @@
 
 #include "formats/model/trace.h"
 
-/* Make T the N > 0 finished traces of PARTS, in their order, and release those. LATER_NS, by part: added to all of its times.
- * A process without a rank gets that of its part; T has a rank only if all parts have the same. Facts about the run are those
- * of the first part that has them. T is finished. The memory of all parts is in use, and at most one of them twice.
- * O(n log n) for n events. */
+/* Make T the N > 0 finished traces of PARTS, in their order, and release those. LATER_NS, by part: added to
+ * all of its times. A process without a rank gets that of its part; T has a rank only if all parts have the
+ * same. Facts about the run are those of the first part that has them. T is finished. The memory of all parts
+ * is in use, and at most one of them twice. O(n log n) for n events. */
 void gp_trace_join(struct gp_trace *t, struct gp_trace *parts, size_t n, const int64_t *later_ns);
 
 #endif

@@ -5,13 +5,15 @@
 #ifndef GP_META_KEYS_H
 #define GP_META_KEYS_H
 
-/* Followed by the id of a communicator of NCCL: the value is its number of ranks. For traces that begin after the
- * communicator was created. */
+/* Followed by the id of a communicator of NCCL: the value is its number of ranks. For traces that begin after
+ * the communicator was created. */
 #define GP_META_NCCL_RANKS "nccl_ranks."
 
-/* "true" in a trace that was recorded while counters were read: launches waited for each other, and were repeated. */
+/* "true" in a trace that was recorded while counters were read: launches waited for each other, and were
+ * repeated. */
 #define GP_META_DISTORTED "metrics.distorted"
-/* What was asked for, what the counters were read per ("kernel", "range"), and how often a launch was run for them. */
+/* What was asked for, what the counters were read per ("kernel", "range"), and how often a launch was run for
+ * them. */
 #define GP_META_METRIC_SET    "metrics.set"
 #define GP_META_METRIC_PER    "metrics.per"
 #define GP_META_METRIC_PASSES "metrics.passes"

@@ -96,7 +96,8 @@ static void find_functions(struct functions *f, const struct gp_trace *t)
 
 /* ---- tracks ---- */
 
-/* For each track the one of the same thread that another writer of the trace knows, or itself. Of several the first. */
+/* For each track the one of the same thread that another writer of the trace knows, or itself. Of several the
+ * first. */
 static uint32_t *join_tracks(const struct gp_trace *t)
 {
     uint32_t *to = gp_alloc((t->tracks.n + 1) * sizeof *to);
@@ -151,8 +152,8 @@ static gp_sid frame_name(struct expander *x, uint32_t function)
 
 enum { MOST_CUTS = 16 }; /* per end of a row */
 
-/* Put the borders of ranges that cut [BEGIN, END) into CUTS, in order: the ends of those that are open at its begin, then the
- * begins of those that are open at its end. Returns how many. */
+/* Put the borders of ranges that cut [BEGIN, END) into CUTS, in order: the ends of those that are open at its
+ * begin, then the begins of those that are open at its end. Returns how many. */
 static int find_cuts(const struct expander *x, uint32_t track, int64_t begin_ns, int64_t end_ns,
                      int64_t cuts[2 * MOST_CUTS])
 {
@@ -211,8 +212,8 @@ static void unfold(struct expander *x, size_t row, gp_sid does)
         x->next.at[--n].function = x->functions.of[s];
 }
 
-/* What the thread does in ROW. Of the first samples of a stack the sampler did not ask, so the run after them decides; NEXT is
- * that run, of the same thread. */
+/* What the thread does in ROW. Of the first samples of a stack the sampler did not ask, so the run after them
+ * decides; NEXT is that run, of the same thread. */
 static gp_sid does_in(const struct expander *x, uint32_t row, const uint32_t *next)
 {
     const struct gp_events *e = &x->t->events[GP_SAMPLE];
@@ -235,9 +236,10 @@ static void change(struct expander *x, uint32_t track, size_t row, gp_sid does, 
         GP_VEC_PUSH(&x->open, ((struct open_frame){x->next.at[i].function, begin_ns}));
 }
 
-/* Where the stack changed between samples at FROM and TO: in the middle, or if the thread was in a call then, at the end of the
- * call that is nearer and lies between the samples. If none does, at the begin of the call if the sample at TO is the first of
- * a frame that it OPENS, otherwise at its end. Never before the border before. */
+/* Where the stack changed between samples at FROM and TO: in the middle, or if the thread was in a call then,
+ * at the end of the call that is nearer and lies between the samples. If none does, at the begin of the call
+ * if the sample at TO is the first of a frame that it OPENS, otherwise at its end. Never before the border
+ * before. */
 static int64_t border_between(struct expander *x, uint32_t track, int64_t from_ns, int64_t to_ns, bool opens)
 {
     int64_t at = from_ns + (to_ns - from_ns) / 2;

@@ -6,7 +6,8 @@
  * arrays that events refer to by index. Everything belongs to the trace and is freed by gp_trace_release().
  * The model knows nothing about file formats.
  *
- * Life of a trace: gp_trace_init -> a reader fills it -> gp_trace_finish (sorts, then it is read only) -> release.
+ * Life of a trace: gp_trace_init -> a reader fills it -> gp_trace_finish (sorts, then it is read only) ->
+ * release.
  *
  *     const struct gp_events *gpu = &trace.events[GP_GPU];
  *     for (size_t i = 0; i < gpu->n; i++)
@@ -51,7 +52,8 @@ enum gp_table {
 };
 
 #define GP_NO_ID UINT64_MAX /* the event has no such id (u64 id columns) */
-/* A bit of the column phase, beside the character: ext was written "external id", as old versions of Kineto do. */
+/* A bit of the column phase, beside the character: ext was written "external id", as old versions of Kineto
+ * do. */
 enum { GP_PHASE_OLD_EXT = 1 << 16 };
 
 /* The columns. Every table has the first four; the others are NULL until some event differs from the default.
@@ -108,7 +110,8 @@ enum gp_column {
         GP_COLUMN_COUNT
 };
 
-/* One table. Rows are 0..n-1; after gp_trace_finish they are sorted by start, then longer first, then file order. */
+/* One table. Rows are 0..n-1; after gp_trace_finish they are sorted by start, then longer first, then file
+ * order. */
 struct gp_events {
     size_t n, cap;
     uint32_t shared; /* private to trace.c: one bit per column whose memory is part of the trace's slab */
@@ -122,7 +125,8 @@ enum gp_gpu_kind { GP_KERNEL, GP_MEMCPY, GP_MEMSET };
 /* What was recorded of a launch configuration. */
 enum { GP_HAS_GRID = 1, GP_HAS_BLOCK = 2, GP_HAS_CLUSTER = 4, GP_HAS_REGS = 8, GP_HAS_SHARED = 16 };
 
-/* What a GPU event runs; equal ones are stored once. Zero the struct before filling it: it is compared as bytes. */
+/* What a GPU event runs; equal ones are stored once. Zero the struct before filling it: it is compared as
+ * bytes. */
 struct gp_config {
     gp_sid name;   /* kernel name as recorded (mangled for CUPTI), "Memcpy HtoD (...)" */
     uint32_t kind; /* enum gp_gpu_kind */
@@ -185,10 +189,10 @@ struct gp_device {
     gp_sid extra; /* the properties as written, JSON object text */
 };
 
-/* What later arithmetic relies on, see gp_trace_finish(): no event starts farther than GP_TIME_MOST from 0 (73 years: dates
- * until 2043 as ns since 1970 lie within), none is longer than GP_DURATION_MOST (4.5 years), and the durations of a table
- * are together at most GP_DURATIONS_MOST (9 years). So differences of times, sums of durations and what is added up of both
- * fit into an int64_t. */
+/* What later arithmetic relies on, see gp_trace_finish(): no event starts farther than GP_TIME_MOST from 0
+ * (73 years: dates until 2043 as ns since 1970 lie within), none is longer than GP_DURATION_MOST (4.5 years),
+ * and the durations of a table are together at most GP_DURATIONS_MOST (9 years). So differences of times,
+ * sums of durations and what is added up of both fit into an int64_t. */
 #define GP_TIME_MOST      (INT64_C(1) << 61)
 #define GP_DURATION_MOST  (INT64_C(1) << 57)
 #define GP_DURATIONS_MOST (INT64_C(1) << 58)
@@ -368,7 +372,8 @@ void gp_trace_clear_events(struct gp_trace *t);
 
 /* Append an event; returns its row. Amortised O(1). DUR_NS must not be negative, TRACK must exist. */
 size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint32_t track, gp_sid name);
-/* Make sure that column COL has memory for all rows; fills it with the default. Inline setters below call it. */
+/* Make sure that column COL has memory for all rows; fills it with the default. Inline setters below
+ * call it. */
 void gp_events_materialise(struct gp_events *e, enum gp_column col);
 /* Drop column COL (not one of the first four): every row has the default again. */
 void gp_events_drop(struct gp_events *e, enum gp_column col);
@@ -432,9 +437,9 @@ const char *gp_trace_get_meta(const struct gp_trace *t, const char *key);
 /* Count N more issues of KIND; OFFSET (-1: none) is kept if it is the lowest so far. */
 void gp_trace_issue(struct gp_trace *t, enum gp_issue_kind kind, uint64_t n, int64_t offset);
 
-/* Bound the times, see GP_TIME_MOST: events too far away are removed (GP_Q_BAD_TIME), durations that are too long become 0
- * (GP_Q_BAD_DURATION), the longest first. Then sort every table by (start, longer first, insertion order). Call once, after
- * all events were added. O(n) for sorted tables, O(n log n) otherwise. */
+/* Bound the times, see GP_TIME_MOST: events too far away are removed (GP_Q_BAD_TIME), durations that are too
+ * long become 0 (GP_Q_BAD_DURATION), the longest first. Then sort every table by (start, longer first,
+ * insertion order). Call once, after all events were added. O(n) for sorted tables, O(n log n) otherwise. */
 void gp_trace_finish(struct gp_trace *t);
 /* Bound the times and sort again, after events of a finished trace were added or moved. */
 void gp_trace_sort(struct gp_trace *t);

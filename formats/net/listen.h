@@ -1,4 +1,5 @@
-/* listen.h -- sockets on which a program listens: one on TCP, or one in the file system that only its owner can open.
+/* listen.h -- sockets on which a program listens: one on TCP, or one in the file system that only its owner
+ * can open.
  *
  *     int fd = gp_listen_unix("/run/user/1000/gpuprof.sock", "--socket", &err);
  *     int other = gp_listen_tcp("127.0.0.1", 0, &port, &err);      // 0: any free port; PORT becomes what it is
@@ -10,12 +11,13 @@
 #include <stdint.h>
 #include "formats/base/err.h"
 
-/* A socket of mode 0600 at PATH. One that nobody answers is replaced; whatever is there otherwise stays. For programs that have
- * not started threads yet. -1 with ERR naming OPTION and PATH. */
+/* A socket of mode 0600 at PATH. One that nobody answers is replaced; whatever is there otherwise stays. For
+ * programs that have not started threads yet. -1 with ERR naming OPTION and PATH. */
 GP_MUST_CHECK int gp_listen_unix(const char *path, const char *option, struct gp_err *err);
 /* The same for datagrams. */
 GP_MUST_CHECK int gp_listen_unix_datagrams(const char *path, const char *option, struct gp_err *err);
-/* Close FD, and remove the socket at PATH if then nobody answers: it is not another program's. PATH NULL: there is none. */
+/* Close FD, and remove the socket at PATH if then nobody answers: it is not another program's. PATH NULL:
+ * there is none. */
 void gp_listen_end(int fd, const char *path);
 /* ADDRESS is numeric, IPv4 or IPv6. */
 GP_MUST_CHECK int gp_listen_tcp(const char *address, uint16_t port, uint16_t *got, struct gp_err *err);

@@ -1,4 +1,5 @@
-/* nsys_priv.h -- private to nsys_*.c: strings, processes, threads and streams of the export as those of the trace.
+/* nsys_priv.h -- private to nsys_*.c: strings, processes, threads and streams of the export as those of the
+ * trace.
  *
  *     struct gp_nsys n = {.t = trace, .db = db};
  *     gp_sid name = gp_nsys_string(&n, id);
@@ -24,7 +25,8 @@ enum gp_nsys_event_type {
     GP_NSYS_DOMAIN = 75
 };
 
-/* A global id holds hardware (8 bits), machine (8), process (24) and thread (24). Without the thread it names a process. */
+/* A global id holds hardware (8 bits), machine (8), process (24) and thread (24). Without the thread it names
+ * a process. */
 #define GP_NSYS_PROCESS(global) ((uint64_t)(global) >> 24)
 #define GP_NSYS_THREAD(global)  ((int64_t)((uint64_t)(global)&0xffffff))
 #define GP_NSYS_PID(process)    ((int64_t)((process)&0xffffff))
@@ -91,7 +93,8 @@ uint32_t gp_nsys_stream(struct gp_nsys *n, uint64_t process, int64_t device, int
 uint32_t gp_nsys_track(struct gp_nsys *n, uint64_t process, const char *name);
 /* A key of things that are unique within a process only. */
 uint64_t gp_nsys_key(uint64_t process, uint64_t id);
-/* A span of the row that SCAN is at, by the indices of its columns. False, and counted, if it has no usable time. */
+/* A span of the row that SCAN is at, by the indices of its columns. False, and counted, if it has no usable
+ * time. */
 bool gp_nsys_span(struct gp_nsys *n, struct gp_sqlite_scan *scan, int start, int end, int64_t *start_ns,
                   int64_t *dur_ns);
 /* The correlation id of a column, GP_NO_ID if there is none. */

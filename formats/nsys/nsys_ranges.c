@@ -89,7 +89,8 @@ static gp_sid extra_of(struct reading *r, bool start_end, bool open)
 
 /* ---- events ---- */
 
-/* The name of a range without what PyTorch puts behind it. *EXTRA: the shapes of the inputs of an operator. */
+/* The name of a range without what PyTorch puts behind it. *EXTRA: the shapes of the inputs of an
+ * operator. */
 static gp_sid plain_name(struct reading *r, gp_sid name, struct gp_nvtx_op *op, gp_sid *extra)
 {
     struct gp_trace *t = r->n->t;

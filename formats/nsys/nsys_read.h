@@ -1,5 +1,5 @@
-/* nsys_read.h -- the SQLite export of an Nsight Systems report (nsys export --type sqlite). Its columns are looked for, never
- * concluded from a version; tables that the export lacks are empty.
+/* nsys_read.h -- the SQLite export of an Nsight Systems report (nsys export --type sqlite). Its columns are
+ * looked for, never concluded from a version; tables that the export lacks are empty.
  *
  *     if (gp_nsys_matches(db)) gp_nsys_read(trace, db);
  */

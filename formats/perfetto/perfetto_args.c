@@ -1,7 +1,8 @@
 /* What a person looks for when a slice is selected. */
 #include "formats/perfetto/perfetto_priv.h"
 
-/* One annotation: a key and a number, or an interned text. All of its numbers are short: there are few keys. */
+/* One annotation: a key and a number, or an interned text. All of its numbers are short: there are few
+ * keys. */
 static inline char *put_arg(struct gp_pf *w, char *p, enum gp_pf_key key, uint32_t tag, uint64_t v)
 {
     *p++ = (char)GP_PF_ANNOTATION;

@@ -1,5 +1,5 @@
-/* Events in the order of their tracks. On a thread, spans nest; what does not nest, and work of a stream that overlaps, goes to
- * further tracks, one span at a time, so that no viewer has to drop any. */
+/* Events in the order of their tracks. On a thread, spans nest; what does not nest, and work of a stream that
+ * overlaps, goes to further tracks, one span at a time, so that no viewer has to drop any. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "formats/perfetto/perfetto_priv.h"
@@ -79,8 +79,8 @@ static uint32_t free_lane(struct order *o, int64_t start_ns, int64_t end_ns)
     return lane;
 }
 
-/* Put each event into a lane: 0 if it nests there, or, with FLAT, if nothing is open. As long as there is no other, all are in
- * lane 0, and nothing is copied. */
+/* Put each event into a lane: 0 if it nests there, or, with FLAT, if nothing is open. As long as there is no
+ * other, all are in lane 0, and nothing is copied. */
 static void divide(struct order *o, bool flat)
 {
     for (size_t i = 0; i < o->refs.n; i++) {
@@ -214,7 +214,8 @@ static enum group group_of(enum gp_table table, const struct gp_track *k)
     return table == GP_SYNC ? SYNCS : table == GP_GPU_RANGE ? RANGES : MAIN;
 }
 
-/* The rows of each table in the order of their tracks: those of track K are rows[first[K]] up to first[K + 1]. */
+/* The rows of each table in the order of their tracks: those of track K are rows[first[K]] up to first[K +
+ * 1]. */
 struct by_track {
     uint32_t *rows, *first;
 };

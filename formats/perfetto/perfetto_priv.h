@@ -1,4 +1,5 @@
-/* perfetto_priv.h -- private to perfetto_*.c: events in the order of their tracks, the packets of one sequence, and chunks.
+/* perfetto_priv.h -- private to perfetto_*.c: events in the order of their tracks, the packets of one
+ * sequence, and chunks.
  *
  *     gp_pf_begin(&w, uuid, first_ns);
  *     char *p = gp_pf_prepare(&w, time_ns, 0);                  // room for GP_PF_EVENT_MOST bytes
@@ -152,8 +153,8 @@ static inline uint32_t gp_pf_intern(struct gp_pf *w, enum gp_pf_kind kind, gp_si
 }
 /* A sid of a text of our own. */
 gp_sid gp_pf_text(struct gp_pf *w, const char *text, size_t n);
-/* Where the body of an event goes: there is room for GP_PF_EVENT_MOST + EXTRA bytes. The segment may end before the event,
- * so its texts must be interned after this call. */
+/* Where the body of an event goes: there is room for GP_PF_EVENT_MOST + EXTRA bytes. The segment may end
+ * before the event, so its texts must be interned after this call. */
 char *gp_pf_prepare(struct gp_pf *w, int64_t at_ns, size_t extra);
 /* Write the packet whose body begins where gp_pf_prepare() said and ends before END. */
 void gp_pf_event(struct gp_pf *w, int64_t at_ns, const char *end);

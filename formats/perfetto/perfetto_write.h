@@ -1,5 +1,5 @@
-/* perfetto_write.h -- writes a trace as Perfetto's native protobuf, which loses nothing that overlaps. Knows nothing of files:
- * the bytes go to a callback, and memory stays bounded by the number of events.
+/* perfetto_write.h -- writes a trace as Perfetto's native protobuf, which loses nothing that overlaps. Knows
+ * nothing of files: the bytes go to a callback, and memory stays bounded by the number of events.
  *
  *     if (gp_perfetto_write(&trace, demangle, 4, sink, ctx)) ...     // the sink stopped
  *
@@ -19,8 +19,8 @@ typedef void gp_perfetto_plain_name(struct gp_buf *to, const char *name, size_t 
 /* Takes N bytes. Returns 0, or -1 to stop. */
 typedef int gp_perfetto_sink(void *ctx, const void *data, size_t n);
 
-/* Writes all of T, which is finished. PLAIN_NAME may be NULL: names as recorded. THREADS compress; the bytes are the same
- * for any number. -1 if the sink stopped. */
+/* Writes all of T, which is finished. PLAIN_NAME may be NULL: names as recorded. THREADS compress; the bytes
+ * are the same for any number. -1 if the sink stopped. */
 GP_MUST_CHECK int gp_perfetto_write(const struct gp_trace *t, gp_perfetto_plain_name *plain_name, int threads,
                                     gp_perfetto_sink *sink, void *ctx);
 

@@ -1,4 +1,5 @@
-/* proto_priv.h -- protobuf's wire format, appended to a buffer, and the field numbers of Perfetto that are written.
+/* proto_priv.h -- protobuf's wire format, appended to a buffer, and the field numbers of Perfetto that are
+ * written.
  *
  *     char *p = gp_buf_reserve(&b, 64), *start = p;
  *     p = gp_put_field(p, GP_PF_TIMESTAMP, 17);

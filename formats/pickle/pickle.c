@@ -245,8 +245,8 @@ static void gather(struct machine *m, size_t first, bool pairs)
     fill(m, first + 1, pairs);
 }
 
-/* The input ended, or made no sense: lists keep what they have; a dict that is not complete goes, but for the outermost
- * one. */
+/* The input ended, or made no sense: lists keep what they have; a dict that is not complete goes, but for the
+ * outermost one. */
 static void unwind(struct machine *m)
 {
     struct gp_pickle_end *out = m->out;
@@ -718,8 +718,8 @@ static inline bool hot_empty(struct hot *h, uint32_t kind)
     return true;
 }
 
-/* As run_one() does, as long as there is nothing special: bytes, room, an entry of the memo. What is special is left to
- * that. */
+/* As run_one() does, as long as there is nothing special: bytes, room, an entry of the memo. What is special
+ * is left to that. */
 static void run_hot(struct machine *m)
 {
     struct hot h;

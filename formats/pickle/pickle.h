@@ -1,7 +1,8 @@
-/* pickle.h -- a machine for Python pickles that hold data and nothing else. It has no names to call and nothing to call
- * them with: every opcode that would import, call or build an object is refused with its name and byte offset, so that a
- * hostile file can only be wrong. Protocols 2 to 5; one pass over a file of any size. What lists and dicts mean is the
- * business of a sink, which turns them into values of its own kinds as they are filled.
+/* pickle.h -- a machine for Python pickles that hold data and nothing else. It has no names to call and
+ * nothing to call them with: every opcode that would import, call or build an object is refused with its name
+ * and byte offset, so that a hostile file can only be wrong. Protocols 2 to 5; one pass over a file of any
+ * size. What lists and dicts mean is the business of a sink, which turns them into values of its own kinds as
+ * they are filled.
  *
  *     struct gp_pickle_sink sink = {.ctx = &mine, .pairs = pairs, .items = items, .dicts = 1u << MY_RECORD};
  *     struct gp_pickle_end end;
@@ -80,9 +81,9 @@ struct gp_pickle_end {
 /* Is this the beginning of a pickle of protocol 2 to 5? */
 bool gp_pickle_sniff(const uint8_t *head, size_t n);
 
-/* Run the pickle that IN holds; texts are interned in STRINGS. -1 with the offset of the opcode when it asks for
- * anything but data. Damage ends the run and is not a failure: END reports it. O(bytes); memory for the strings that differ and 4
- * bytes per remembered object. */
+/* Run the pickle that IN holds; texts are interned in STRINGS. -1 with the offset of the opcode when it asks
+ * for anything but data. Damage ends the run and is not a failure: END reports it. O(bytes); memory for the
+ * strings that differ and 4 bytes per remembered object. */
 GP_MUST_CHECK int gp_pickle_read(struct gp_input *in, struct gp_strings *strings,
                                  const struct gp_pickle_sink *sink, struct gp_pickle_end *end,
                                  struct gp_err *err);

@@ -1,6 +1,6 @@
-/* snapshot.h -- what PyTorch's CUDA allocator wrote of itself: its segments with their blocks, and the history of what
- * was allocated and freed, entry by entry, with stacks. Columns, so that millions of entries fit; everything belongs to
- * the snapshot and dies with gp_snapshot_release().
+/* snapshot.h -- what PyTorch's CUDA allocator wrote of itself: its segments with their blocks, and the
+ * history of what was allocated and freed, entry by entry, with stacks. Columns, so that millions of entries
+ * fit; everything belongs to the snapshot and dies with gp_snapshot_release().
  *
  *     struct gp_snapshot s;
  *     if (gp_snapshot_read(&s, in, NULL, NULL, &err)) ...
@@ -131,8 +131,8 @@ struct gp_snapshot {
     struct gp_input_info input; /* path and compression are borrowed from the input */
 };
 
-/* Read the pickle that IN holds into S, which is overwritten; the caller releases it, except on failure. Fails when the
- * pickle asks for anything but data, or holds no snapshot. PROGRESS may be NULL. */
+/* Read the pickle that IN holds into S, which is overwritten; the caller releases it, except on failure.
+ * Fails when the pickle asks for anything but data, or holds no snapshot. PROGRESS may be NULL. */
 GP_MUST_CHECK int gp_snapshot_read(struct gp_snapshot *s, struct gp_input *in,
                                    void (*progress)(void *ctx, uint64_t bytes), void *progress_ctx,
                                    struct gp_err *err);

@@ -1,4 +1,5 @@
-/* snapshot_priv.h -- what the sink of the pickle machine keeps while a snapshot is filled. Private to snapshot*.c. */
+/* snapshot_priv.h -- what the sink of the pickle machine keeps while a snapshot is filled. Private to
+ * snapshot*.c. */
 #ifndef GP_FORMATS_PICKLE_SNAPSHOT_PRIV_H
 #define GP_FORMATS_PICKLE_SNAPSHOT_PRIV_H
 
@@ -59,7 +60,8 @@ enum gp_snapshot_word {
     GP_WORD_ACTIONS,               /* "alloc" and so on, in the order of GP_ACT_* from 1 */
 };
 
-/* Kinds of values of the machine that mean something here: dicts whose payload is an index into a table, lists. */
+/* Kinds of values of the machine that mean something here: dicts whose payload is an index into a table,
+ * lists. */
 enum gp_snapshot_kind {
     GP_KIND_ROW = GP_PICKLE_OWN,
     GP_KIND_FRAME,
@@ -106,7 +108,8 @@ uint32_t gp_builder_frame(struct gp_builder *b, const struct gp_snapshot_frame *
 uint32_t gp_builder_stack(struct gp_builder *b, const uint32_t *frames, size_t n);
 uint16_t gp_builder_stream(struct gp_builder *b, uint64_t stream, uint64_t offset);
 uint16_t gp_builder_context(struct gp_builder *b, const struct gp_snapshot_context *c, uint64_t offset);
-/* Put N pairs into entry, frame, segment ... number INDEX of its table (snapshot_fields.c). A frame gets another index. */
+/* Put N pairs into entry, frame, segment ... number INDEX of its table (snapshot_fields.c). A frame gets
+ * another index. */
 void gp_fields_row(struct gp_builder *b, size_t index, const struct gp_pickle_value *pairs, size_t n,
                    uint64_t offset);
 size_t gp_fields_frame(struct gp_builder *b, size_t index, const struct gp_pickle_value *pairs, size_t n);

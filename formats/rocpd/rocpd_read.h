@@ -1,5 +1,5 @@
-/* rocpd_read.h -- the SQLite files of AMD's rocprofv3 (rocpd). Their tables have a suffix of their own behind views, which are
- * not used. Three layouts of times and places are known; the columns decide which it is.
+/* rocpd_read.h -- the SQLite files of AMD's rocprofv3 (rocpd). Their tables have a suffix of their own behind
+ * views, which are not used. Three layouts of times and places are known; the columns decide which it is.
  *
  *     if (gp_rocpd_matches(db)) gp_rocpd_read(trace, db);
  */

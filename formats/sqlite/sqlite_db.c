@@ -43,7 +43,8 @@ bool gp_sqlite_sniff(const uint8_t *head, size_t n)
 
 /* ---- hardening ---- */
 
-/* Only SELECT of columns by name, and while tables are listed also the list. Nothing from inside a view or trigger. */
+/* Only SELECT of columns by name, and while tables are listed also the list. Nothing from inside a view or
+ * trigger. */
 static int authorize(void *ctx, int action, const char *a, const char *b, const char *schema,
                      const char *inner)
 {

@@ -1,7 +1,7 @@
-/* sqlite_db.h -- an SQLite file that a stranger wrote, read as rows of ordinary tables. No SQL of the file is ever run:
- * views, triggers, virtual tables and generated columns do not exist here, and an authorizer refuses everything but
- * reading columns. The file is opened read-only without locks, and nothing beside it is opened. Knows nothing of traces
- * but their list of issues.
+/* sqlite_db.h -- an SQLite file that a stranger wrote, read as rows of ordinary tables. No SQL of the file is
+ * ever run: views, triggers, virtual tables and generated columns do not exist here, and an authorizer
+ * refuses everything but reading columns. The file is opened read-only without locks, and nothing beside it
+ * is opened. Knows nothing of traces but their list of issues.
  *
  *     static const char *const columns[] = {"id", "value", NULL};
  *     struct gp_sqlite *db = gp_sqlite_open(in, trace, opts, &err);
@@ -38,8 +38,9 @@ struct gp_sqlite_scan {
 /* Is this the beginning of an SQLite file? */
 bool gp_sqlite_sniff(const uint8_t *head, size_t n);
 
-/* Open the content of IN, which must stay open. What is compressed or comes from a pipe goes through a temporary file,
- * which T->input.spooled records. Damage that is found then and later is counted in T's issues. */
+/* Open the content of IN, which must stay open. What is compressed or comes from a pipe goes through a
+ * temporary file, which T->input.spooled records. Damage that is found then and later is counted in T's
+ * issues. */
 struct gp_sqlite *gp_sqlite_open(struct gp_input *in, struct gp_trace *t, const struct gp_read_opts *opts,
                                  struct gp_err *err) GP_MUST_CHECK;
 /* Accepts NULL. */
@@ -51,8 +52,8 @@ bool gp_sqlite_has(const struct gp_sqlite *db, const char *table);
 /* Anything that looked like a table or column and would have run SQL of the file. */
 uint64_t gp_sqlite_refused(const struct gp_sqlite *db);
 
-/* Begin to read TABLE: those of COLUMNS, which a NULL ends, that it has. False if there is no such table. In any case
- * SCAN is to be ended. */
+/* Begin to read TABLE: those of COLUMNS, which a NULL ends, that it has. False if there is no such table. In
+ * any case SCAN is to be ended. */
 bool gp_sqlite_begin(struct gp_sqlite *db, struct gp_sqlite_scan *scan, const char *table,
                      const char *const *columns);
 /* The next row in the order of row ids. Damaged pages are skipped and counted. */

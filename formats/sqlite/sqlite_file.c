@@ -50,7 +50,8 @@ static size_t read_at(struct gp_sqlite_file *file, uint8_t *to, size_t n, uint64
     return done;
 }
 
-/* What is not there reads as zeros, which no page of a table begins with. The file is read as if it had no write-ahead log. */
+/* What is not there reads as zeros, which no page of a table begins with. The file is read as if it had no
+ * write-ahead log. */
 static int vfs_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
     struct gp_sqlite_file *file = ((struct handle *)f)->file;

@@ -1,5 +1,5 @@
-/* sqlite_file_priv.h -- the only file that SQLite can see: bytes of a descriptor or of memory, read-only, without locks, without
- * neighbours. Private to this wing.
+/* sqlite_file_priv.h -- the only file that SQLite can see: bytes of a descriptor or of memory, read-only,
+ * without locks, without neighbours. Private to this wing.
  *
  *     struct gp_sqlite_file file;
  *     if (gp_sqlite_file_open(&file, in, &err)) return NULL;
@@ -32,7 +32,8 @@ struct gp_sqlite_file {
     char name[40]; /* of the vfs */
 };
 
-/* Make FILE the content of IN, which must stay open, and tell SQLite of it. -1 if there is no room for a temporary file. */
+/* Make FILE the content of IN, which must stay open, and tell SQLite of it. -1 if there is no room for a
+ * temporary file. */
 GP_MUST_CHECK int gp_sqlite_file_open(struct gp_sqlite_file *file, struct gp_input *in, struct gp_err *err);
 /* Call it once everything that uses FILE is closed. */
 void gp_sqlite_file_close(struct gp_sqlite_file *file);

@@ -1,5 +1,5 @@
-/* calibrate_formats.h -- the forms that measurements are written in, as tables for the main (formats/base/answer.h): of
- * ceilings, of comparisons, and of operations over sizes.
+/* calibrate_formats.h -- the forms that measurements are written in, as tables for the main
+ * (formats/base/answer.h): of ceilings, of comparisons, and of operations over sizes.
  *
  *     const struct gp_answer_format *f = gp_answer_format(gp_sweep_formats, "svg");
  *     struct gp_calibrate_answer a = {.c = &c, .width = 80};

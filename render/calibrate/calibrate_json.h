@@ -1,5 +1,6 @@
-/* calibrate_json.h -- what was measured as documents: ceilings of devices (gpuprof/ceilings/1, schemas/ceilings.schema.json)
- * and operations over sizes (gpuprof/sweep/1, schemas/sweep.schema.json). Measures nothing.
+/* calibrate_json.h -- what was measured as documents: ceilings of devices (gpuprof/ceilings/1,
+ * schemas/ceilings.schema.json) and operations over sizes (gpuprof/sweep/1, schemas/sweep.schema.json).
+ * Measures nothing.
  *
  *     gp_ceilings_json_write(&b, &c);
  */
@@ -9,7 +10,8 @@
 #include "analyze/calibrate/calibration.h"
 #include "formats/base/buf.h"
 
-/* Of one device its figures; of several, the median of each figure, and the devices in a list. C is settled. */
+/* Of one device its figures; of several, the median of each figure, and the devices in a list. C is
+ * settled. */
 void gp_ceilings_json_write(struct gp_buf *b, const struct gp_calibration *c);
 void gp_sweep_json_write(struct gp_buf *b, const struct gp_calibration *c);
 

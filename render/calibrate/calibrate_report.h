@@ -1,4 +1,5 @@
-/* calibrate_report.h -- what was measured as a report: a verdict, and tables of figures, peers, comparisons and sweeps.
+/* calibrate_report.h -- what was measured as a report: a verdict, and tables of figures, peers, comparisons
+ * and sweeps.
  *
  *     struct gp_report r = {0};
  *     gp_calibrate_report(&r, &c);

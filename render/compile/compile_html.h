@@ -1,5 +1,6 @@
-/* compile_html.h -- the answer of trace-compile as one page: verdict, compile time as a bar and as an icicle of its spans,
- * graph breaks, recompiles, kernels. The model's source is only in it when the log kept it (--code). Measures nothing.
+/* compile_html.h -- the answer of trace-compile as one page: verdict, compile time as a bar and as an icicle
+ * of its spans, graph breaks, recompiles, kernels. The model's source is only in it when the log kept it
+ * (--code). Measures nothing.
  *
  *     gp_compile_html_write(&buf, &c, &(struct gp_compile_html_opts){.input = "logs", .json = json, .json_n = n});
  */

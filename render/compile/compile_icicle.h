@@ -1,5 +1,5 @@
-/* compile_icicle.h -- the spans of compile time as a picture: time from left to right, what is inside a span below it, the
- * spans of all processes one behind the other without the time between them. Measures nothing.
+/* compile_icicle.h -- the spans of compile time as a picture: time from left to right, what is inside a span
+ * below it, the spans of all processes one behind the other without the time between them. Measures nothing.
  *
  *     gp_compile_icicle(&w, &c);
  */

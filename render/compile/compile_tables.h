@@ -1,4 +1,5 @@
-/* compile_tables.h -- the answer of trace-compile as a report: what to do first, and the tables. Knows no output syntax.
+/* compile_tables.h -- the answer of trace-compile as a report: what to do first, and the tables. Knows no
+ * output syntax.
  *
  *     struct gp_report r = {0};
  *     gp_compile_report(&r, &c, 0);

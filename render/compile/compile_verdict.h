@@ -1,5 +1,5 @@
-/* compile_verdict.h -- the first lines of trace-compile's answer: what to do first, then what there is; and what was wrong
- * with the inputs. Knows no output syntax.
+/* compile_verdict.h -- the first lines of trace-compile's answer: what to do first, then what there is; and
+ * what was wrong with the inputs. Knows no output syntax.
  *
  *     gp_compile_verdict(&report, &c);
  */

@@ -40,8 +40,8 @@ static uint32_t node_of(struct both *b, const char *stack, size_t n, enum gp_fra
     return node;
 }
 
-/* The change of a stack without what is noise: on both sides, an operation that is not decided. A stack of one side only is a
- * change, whatever its operation did. */
+/* The change of a stack without what is noise: on both sides, an operation that is not decided. A stack of
+ * one side only is a change, whatever its operation did. */
 static int64_t counted(const struct gp_diff *d, const struct gp_diff_stack *s)
 {
     int64_t was = s->side_ns[GP_DIFF_BASE], is = s->side_ns[GP_DIFF_CUR], change = is - was;

@@ -1,5 +1,6 @@
-/* diff_folded.h -- both sides of a comparison as folded stacks with two columns, "frame;frame;kernel BASELINE CURRENT", ns
- * per step: what other tools for differential flame graphs read. Each column sums to its side's GPU time.
+/* diff_folded.h -- both sides of a comparison as folded stacks with two columns, "frame;frame;kernel BASELINE
+ * CURRENT", ns per step: what other tools for differential flame graphs read. Each column sums to its side's
+ * GPU time.
  *
  *     gp_diff_folded_write(&buf, &diff);
  */

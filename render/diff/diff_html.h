@@ -1,6 +1,6 @@
-/* diff_html.h -- the answer of trace-diff as one HTML page: what to know before trusting it, the
- * verdict, the key figures, and by theme: why the time changed, which operations changed, where they are
- * called, what replaced what. Self-contained, readable without its script, printable. Measures nothing.
+/* diff_html.h -- the answer of trace-diff as one HTML page: what to know before trusting it, the verdict, the
+ * key figures, and by theme: why the time changed, which operations changed, where they are called, what
+ * replaced what. Self-contained, readable without its script, printable. Measures nothing.
  *
  *     gp_diff_html_write(&buf, &diff, &report, &(struct gp_diff_html_opts){.json = json.data, .json_n = json.n});
  */

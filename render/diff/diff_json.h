@@ -1,6 +1,6 @@
-/* diff_json.h -- the answer of trace-diff as one JSON object, as schemas/trace-diff.schema.json describes it: every figure,
- * and everything that decided a verdict. Integers stay integers, unknown figures are null, every field's name ends in its
- * unit. Measures nothing.
+/* diff_json.h -- the answer of trace-diff as one JSON object, as schemas/trace-diff.schema.json describes it:
+ * every figure, and everything that decided a verdict. Integers stay integers, unknown figures are null,
+ * every field's name ends in its unit. Measures nothing.
  *
  *     gp_diff_json_write(&buf, &diff, &(struct gp_diff_json_opts){.version = "1.0"});
  */

@@ -26,8 +26,8 @@ struct gp_svg {
     bool html;   /* within an HTML page: empty elements also have an end tag. Not for void elements */
 };
 
-/* XML declaration (not within HTML) and the root element of WIDTH x HEIGHT pixels with role="img", labelled LABEL. Attributes
- * may follow. */
+/* XML declaration (not within HTML) and the root element of WIDTH x HEIGHT pixels with role="img", labelled
+ * LABEL. Attributes may follow. */
 void gp_svg_begin(struct gp_svg *s, int width, int height, const char *label);
 /* Closes what is open. */
 void gp_svg_end(struct gp_svg *s);

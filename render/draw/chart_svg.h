@@ -1,6 +1,6 @@
-/* chart_svg.h -- small charts as one SVG element each: stacked bars in rows or columns, bars side by side, dots with
- * whiskers. Drawn for a page (render/page_html.h) whose style names the colour classes. Every mark has its figures in a
- * tooltip. Knows nothing about traces.
+/* chart_svg.h -- small charts as one SVG element each: stacked bars in rows or columns, bars side by side,
+ * dots with whiskers. Drawn for a page (render/page_html.h) whose style names the colour classes. Every mark
+ * has its figures in a tooltip. Knows nothing about traces.
  *
  *     struct gp_chart_series parts[] = {{"compute", "gemm"}, {"idle", "idle"}};
  *     int64_t v[] = {300, 100};
@@ -54,7 +54,8 @@ void gp_chart_rows(struct gp_svg *w, const struct gp_chart *c);
 void gp_chart_columns(struct gp_svg *w, const struct gp_chart *c);
 /* Standing bars with an axis, the series side by side. */
 void gp_chart_grouped(struct gp_svg *w, const struct gp_chart *c);
-/* A dot for the middle of the three values of each row, and a line from the first to the last: least, median, most. */
+/* A dot for the middle of the three values of each row, and a line from the first to the last: least, median,
+ * most. */
 void gp_chart_dots(struct gp_svg *w, const struct gp_chart *c);
 
 #endif

@@ -15,8 +15,8 @@
 /* Graphviz refuses texts of 16,384 bytes; two names never share a text. */
 enum { GP_DOT_LONGEST = 16000 };
 
-/* Append the N bytes at S, cleaned, for inside a quoted string. Behind GP_DOT_LONGEST bytes an ellipsis stands for the
- * rest. */
+/* Append the N bytes at S, cleaned, for inside a quoted string. Behind GP_DOT_LONGEST bytes an ellipsis
+ * stands for the rest. */
 void gp_dot_text(struct gp_buf *b, const char *s, size_t n);
 /* Append a colour, quoted. */
 void gp_dot_color(struct gp_buf *b, struct gp_color c);

@@ -30,8 +30,8 @@ enum gp_frame_kind gp_palette_legend(int position);
 /* 0..GP_PALETTE_SHADES-1 from the N bytes at NAME. */
 int gp_palette_shade(const char *name, size_t n);
 struct gp_color gp_palette_fill(enum gp_frame_kind kind, int shade, enum gp_theme theme);
-/* What became of something: LEVEL GP_PALETTE_CHANGES is much slower (orange), 0 the same (near grey), -GP_PALETTE_CHANGES
- * much faster (blue). Both ends stay apart for colour-blind eyes. */
+/* What became of something: LEVEL GP_PALETTE_CHANGES is much slower (orange), 0 the same (near grey),
+ * -GP_PALETTE_CHANGES much faster (blue). Both ends stay apart for colour-blind eyes. */
 enum { GP_PALETTE_CHANGES = 5 };
 struct gp_color gp_palette_change(int level, enum gp_theme theme);
 /* Black or white, whichever has the higher contrast on FILL. */

@@ -1,6 +1,7 @@
-/* plot.h -- what all charts are drawn with: linear and logarithmic axes, ticks with their grid lines, lines, texts, boxes
- * and circles, and places for names that are still free. Coordinates are pixels, written in hundredths, so that equal
- * input gives equal bytes. A text is taken from a scratch buffer, which is empty after. Knows nothing about traces.
+/* plot.h -- what all charts are drawn with: linear and logarithmic axes, ticks with their grid lines, lines,
+ * texts, boxes and circles, and places for names that are still free. Coordinates are pixels, written in
+ * hundredths, so that equal input gives equal bytes. A text is taken from a scratch buffer, which is empty
+ * after. Knows nothing about traces.
  *
  *     struct gp_frame f = {.x = {.log = true, .from = -1, .to = 3, .at = 52, .end = 736}, .y = {.to = 8, .at = 440, .end = 20}};
  *     gp_buf_puts(&text, "100");

@@ -82,7 +82,8 @@ void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns)
     gp_text_fit(b, s + skip, n - skip, columns);
 }
 
-/* Where "file.py(12): function" begins in S, without the folders of the file; N: there is no such place in it. */
+/* Where "file.py(12): function" begins in S, without the folders of the file; N: there is no such place in
+ * it. */
 static size_t place_in(const char *s, size_t n)
 {
     size_t found = n, word = 0;

@@ -34,18 +34,19 @@ size_t gp_text_width(const char *s, size_t n);
  * if fewer than 12 columns are left, where a cut in the middle shows less). Appends nothing if not even two
  * characters and the ellipsis fit. */
 void gp_text_fit(struct gp_buf *b, const char *s, size_t n, size_t columns);
-/* The same for the name of a frame: where it is too long, what leads to its last part goes first, so that
- * "aten::linear" and "torch/nn/linear.py(12): forward" become "linear" and "forward" before anything is cut. */
+/* The same for the name of a frame: where it is too long, what leads to its last part goes first, so
+ * that "aten::linear" and "torch/nn/linear.py(12): forward" become "linear" and "forward" before
+ * anything is cut. */
 void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns);
-/* The same, but a Python function keeps the file and line that it is at, as far as there is room: "linear.py(12): forward"
- * of "torch/nn/linear.py(12): forward". */
+/* The same, but a Python function keeps the file and line that it is at, as far as there is room:
+ * "linear.py(12): forward" of "torch/nn/linear.py(12): forward". */
 void gp_text_fit_place(struct gp_buf *b, const char *s, size_t n, size_t columns);
-/* The same, but what begins at byte FROM is seen, in the middle or at the end: two names that differ there then read
- * differently. */
+/* The same, but what begins at byte FROM is seen, in the middle or at the end: two names that differ there
+ * then read differently. */
 void gp_text_fit_at(struct gp_buf *b, const char *s, size_t n, size_t columns, size_t from);
-/* Append the words of S in lines that end before column WIDTH (or have room for 16 columns), each but the first after
- * INDENT spaces; the cursor is at column INDENT already. A number and its unit stay together; a word that is longer than
- * a line is cut. */
+/* Append the words of S in lines that end before column WIDTH (or have room for 16 columns), each but the
+ * first after INDENT spaces; the cursor is at column INDENT already. A number and its unit stay together; a
+ * word that is longer than a line is cut. */
 void gp_text_wrap(struct gp_buf *b, const char *s, size_t n, size_t indent, size_t width);
 
 #endif

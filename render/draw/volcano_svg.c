@@ -89,8 +89,8 @@ static struct spot spot_of(const struct plot *p, const struct gp_volcano_dot *d)
     return s;
 }
 
-/* Dots that are certain share the top line: those that would hide each other go below, as far as there is room.
- * The first dots are the ones that changed most. */
+/* Dots that are certain share the top line: those that would hide each other go below, as far as there is
+ * room. The first dots are the ones that changed most. */
 static void place_dots(struct plot *p)
 {
     int lowest = TOP + PLOT_HEIGHT / 2;

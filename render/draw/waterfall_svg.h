@@ -36,7 +36,8 @@ struct gp_waterfall {
 enum { GP_WATERFALL_WIDTH = 960 };
 int gp_waterfall_height(const struct gp_waterfall *f);
 
-/* An element <svg class="chart waterfall"> at the top left of what is open; its style is assets/change.css. */
+/* An element <svg class="chart waterfall"> at the top left of what is open; its style is
+ * assets/change.css. */
 void gp_waterfall_svg(struct gp_svg *w, const struct gp_waterfall *f);
 
 #endif

@@ -63,8 +63,8 @@ static void put_causes(struct gp_buf *b, const struct gp_flame *flame)
     }
 }
 
-/* "in 5 steps, 4.30 ms of 30.1 ms (--whole: all); a step takes 860 us (mean of 4 whole steps; median 850 us)": the first two
- * times are sums over devices. */
+/* "in 5 steps, 4.30 ms of 30.1 ms (--whole: all); a step takes 860 us (mean of 4 whole steps; median 850
+ * us)": the first two times are sums over devices. */
 static void put_steps(struct gp_buf *note, const struct gp_stacks_stats *st, bool untimed)
 {
     const struct gp_step_stretch *s = &st->slowest;

@@ -1,4 +1,5 @@
-/* flame_formats.h -- the formats of trace2flame's answer: svg, html, folded, speedscope and pprof, each a row of a table.
+/* flame_formats.h -- the formats of trace2flame's answer: svg, html, folded, speedscope and pprof, each a row
+ * of a table.
  *
  *     const struct gp_answer_format *f = gp_answer_format(gp_flame_formats, "svg");
  *     n = gp_flame_weights(f, NULL, weights);                 // which trees to build
@@ -49,12 +50,13 @@ extern const struct gp_answer_format gp_flame_formats[];
 /* Their names, for struct gp_tool. */
 const char *gp_flame_format_name(size_t i);
 
-/* The weights of the trees that F shows when a weight called ASKED (NULL: none) was asked for. Returns how many. */
+/* The weights of the trees that F shows when a weight called ASKED (NULL: none) was asked for. Returns how
+ * many. */
 size_t gp_flame_weights(const struct gp_answer_format *f, const char *asked,
                         enum gp_weight weights[GP_FLAME_WEIGHTS]);
 
-/* T is one of the traces of A. If it was measured kernel by kernel, the trees of CPU and idle time are left out of those that F
- * shows; fails where one of them was asked for. */
+/* T is one of the traces of A. If it was measured kernel by kernel, the trees of CPU and idle time are left
+ * out of those that F shows; fails where one of them was asked for. */
 GP_MUST_CHECK int gp_flame_untimed(struct gp_flame_answer *a, const struct gp_answer_format *f,
                                    const struct gp_trace *t, struct gp_err *err);
 

@@ -15,8 +15,8 @@
 #include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
 
-/* A zeroed struct is the default. Strings are borrowed during the call, may come from a trace or a person, and are
- * escaped. */
+/* A zeroed struct is the default. Strings are borrowed during the call, may come from a trace or a person,
+ * and are escaped. */
 struct gp_flame_html_opts {
     const char *title;     /* heading; NULL: the input */
     const char *input;     /* where it came from, as given by the user; NULL: omitted */

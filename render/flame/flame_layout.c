@@ -313,8 +313,8 @@ static void sum_events(struct gp_flame_layout *l, struct work *w)
     l->events = w->counts[0];
 }
 
-/* What the weight is for: below the first frame of GPU work on the way from the root all of it is for that, whichever
- * end of the stacks the root is. */
+/* What the weight is for: below the first frame of GPU work on the way from the root all of it is for that,
+ * whichever end of the stacks the root is. */
 static void sum_kinds(struct gp_flame_layout *l, const struct work *w)
 {
     size_t n = w->tree->nodes.n;

@@ -181,7 +181,8 @@ static struct change_class class_of_level(int level)
     return (struct change_class){{'d', level < 0 ? 'm' : 'p', (char)('0' + (level < 0 ? -level : level))}};
 }
 
-/* Pages choose their theme, so both colours stand in one rule; the first is for programs that know no such rule. */
+/* Pages choose their theme, so both colours stand in one rule; the first is for programs that know no such
+ * rule. */
 static void put_change_rules(struct gp_buf *css)
 {
     for (int level = -GP_PALETTE_CHANGES; level <= GP_PALETTE_CHANGES; level++) {

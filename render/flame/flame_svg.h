@@ -15,8 +15,8 @@
 #include "formats/base/scale.h"
 
 /* The other side of a comparison: colours then show the change of each frame (blue: less, orange: more, grey:
- * none that counts, patterns: absent on the other side) instead of its kind. Frames that only the other side has are not drawn:
- * draw both directions to see all. */
+ * none that counts, patterns: absent on the other side) instead of its kind. Frames that only the other side
+ * has are not drawn: draw both directions to see all. */
 struct gp_flame_svg_diff {
     const int64_t *other;  /* by node of the tree: the subtree's weight on the other side; 0: absent */
     const int64_t *counts; /* by node: current minus baseline without what is noise; it makes the colour */

@@ -70,8 +70,8 @@ struct writer {
     struct gp_map by_name;             /* name << 8 | kind -> number of the function */
     GP_VEC(struct function) functions; /* number - 1 is the index */
     int column[TYPES];                 /* by type: its place among the values; -1: not there */
-    /* of the tree that is written, by node: its function, 0 until it is asked for; its depth, 0 for the root; its ancestor
-     * of depth ENDS, itself if it is not deeper */
+    /* of the tree that is written, by node: its function, 0 until it is asked for; its depth, 0 for the root;
+     * its ancestor of depth ENDS, itself if it is not deeper */
     uint32_t *function, *depth, *outer;
     int columns;
 };
@@ -243,8 +243,8 @@ static void measure_depths(struct writer *w, const struct gp_flame *f)
     }
 }
 
-/* The frames from NODE outwards, COUNT at most, into the location ids; the place among them, if any, to PLACE. Returns what
- * is next. */
+/* The frames from NODE outwards, COUNT at most, into the location ids; the place among them, if any, to
+ * PLACE. Returns what is next. */
 static uint32_t put_frames(struct writer *w, const struct gp_flame *f, const struct gp_map *places,
                            uint32_t node, uint32_t count, const struct gp_flame_place **place)
 {

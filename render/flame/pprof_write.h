@@ -7,7 +7,8 @@
  *     gp_pprof_write(out, flames, 2, &(struct gp_pprof_opts){.comment = "trace.json"});
  *
  * Function: name is the label, system_name the full name if it differs. There are no mappings and no
- * addresses. */
+ * addresses.
+ */
 #ifndef GP_RENDER_PPROF_WRITE_H
 #define GP_RENDER_PPROF_WRITE_H
 

@@ -18,7 +18,8 @@ static void record(const struct gp_intake *in, const void *data, size_t n)
     gp_buf_release(&framed);
 }
 
-/* What was caught on its way and is sent again much later, and a sender whose next messages would seem old. */
+/* What was caught on its way and is sent again much later, and a sender whose next messages would seem
+ * old. */
 static bool is_off(const struct gp_digest *d)
 {
     int64_t off_s = (d->time_ns - gp_clock_ns(CLOCK_REALTIME)) / 1000000000;

@@ -82,7 +82,8 @@ static bool send_window(struct gp_sender *s, int64_t real_ns, bool anyway)
     return stepped;
 }
 
-/* Steps that take longer than a second are waited for, ever longer, so that a recording without steps costs little. */
+/* Steps that take longer than a second are waited for, ever longer, so that a recording without steps costs
+ * little. */
 static void maybe_send(struct gp_sender *s, int64_t now_ns, int64_t real_ns)
 {
     if (!s->due_ns) {

@@ -1,4 +1,5 @@
-/* send.h -- digests of a recording while it is written: about once per second, the means of the steps that have come.
+/* send.h -- digests of a recording while it is written: about once per second, the means of the steps that
+ * have come.
  *
  *     if (gp_sender_open(&s, "10.0.0.1:7707", &key, &err)) ...
  *     gp_sender_put(&s, bytes, n, now_ns, real_ns);         // what gpuprof-collect writes
@@ -31,10 +32,12 @@ struct gp_sender {
     int64_t begun_ns, due_ns, wait_ns;
 };
 
-/* Overwrite S. -1 with ERR when nobody listens at ADDRESS, which is tried again, or, GP_E_USAGE, when it is not an address. */
+/* Overwrite S. -1 with ERR when nobody listens at ADDRESS, which is tried again, or, GP_E_USAGE, when it is
+ * not an address. */
 GP_MUST_CHECK int gp_sender_open(struct gp_sender *s, const char *address, const struct gp_digest_key *key,
                                  struct gp_err *err);
-/* Send digests of the recording that IN is read from, to its end. -1 with ERR: it is not one of gpuprof-collect. */
+/* Send digests of the recording that IN is read from, to its end. -1 with ERR: it is not one of
+ * gpuprof-collect. */
 GP_MUST_CHECK int gp_sender_run(struct gp_sender *s, int in, struct gp_err *err);
 
 /* False: these are not bytes of a recording. */

@@ -295,8 +295,8 @@ static void put_px(struct gp_buf *b, int64_t centi)
     gp_buf_printf(b, centi % 100 ? "%" PRId64 ".%02" PRId64 : "%" PRId64, centi / 100, centi % 100);
 }
 
-/* One path for all cells of a level: runs of neighbouring steps are one box. Rows of less than two pixels are drawn two
- * pixels high, so that a single rank of ten thousand can be seen. */
+/* One path for all cells of a level: runs of neighbouring steps are one box. Rows of less than two pixels are
+ * drawn two pixels high, so that a single rank of ten thousand can be seen. */
 static void put_level(struct map *m, int level)
 {
     static const char *const fills[GP_HEAT_LEVELS] = {

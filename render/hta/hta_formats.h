@@ -1,4 +1,5 @@
-/* hta_formats.h -- the formats of trace-hta's answer: text, json, csv, html, dot and openmetrics, each a row of a table.
+/* hta_formats.h -- the formats of trace-hta's answer: text, json, csv, html, dot and openmetrics, each a row
+ * of a table.
  *
  *     const struct gp_answer_format *f = gp_answer_format(gp_hta_formats, "csv");
  *     struct gp_hta_answer a = {.h = &hta, .top = gp_answer_rows(f, GP_ROWS_UNSET)};

@@ -377,7 +377,8 @@ static void put_label(struct page *p, const char *name, size_t n)
     gp_buf_release(&label);
 }
 
-/* The name that a finding is about; where a table of its section has rows with it, a link that leaves these. */
+/* The name that a finding is about; where a table of its section has rows with it, a link that leaves
+ * these. */
 static void put_where(struct page *p, const struct gp_page_section *t, const char *name, size_t n)
 {
     const char *table = NULL;

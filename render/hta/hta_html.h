@@ -22,7 +22,8 @@ struct gp_hta_html_opts {
     bool whole;      /* about everything, not only the steps */
 };
 
-/* Append the page to OUT. H is finished, R was made from it (gp_hta_report). Equal input gives equal bytes. */
+/* Append the page to OUT. H is finished, R was made from it (gp_hta_report). Equal input gives equal
+ * bytes. */
 void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct gp_report *r,
                        const struct gp_hta_html_opts *o);
 

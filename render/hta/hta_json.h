@@ -1,5 +1,5 @@
-/* hta_json.h -- the answer of trace-hta as one JSON object, as schemas/trace-hta.schema.json describes it. Integers stay
- * integers, unknown figures are null, every field's name ends in its unit.
+/* hta_json.h -- the answer of trace-hta as one JSON object, as schemas/trace-hta.schema.json describes it.
+ * Integers stay integers, unknown figures are null, every field's name ends in its unit.
  *
  *     gp_hta_json_write(&buf, &hta, &(struct gp_hta_json_opts){.version = "1.0", .top = 10});
  */

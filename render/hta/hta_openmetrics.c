@@ -149,7 +149,8 @@ static void put_collectives(struct gp_openmetrics *m, const struct gp_hta *h)
     }
 }
 
-/* Names are long, and a label must stay what it is from scrape to scrape: a hash of the name, whatever its rank. */
+/* Names are long, and a label must stay what it is from scrape to scrape: a hash of the name, whatever its
+ * rank. */
 static void put_kernel(struct gp_openmetrics *m, const struct gp_hta *h, const struct gp_kernel_stat *k)
 {
     char text[24];

@@ -1,5 +1,6 @@
-/* hta_openmetrics.h -- the answer of trace-hta as OpenMetrics text, which Prometheus and what speaks its language scrape: at most
- * 200 series per process, seconds and bytes, kernels by a hash whose info series has the name.
+/* hta_openmetrics.h -- the answer of trace-hta as OpenMetrics text, which Prometheus and what speaks its
+ * language scrape: at most 200 series per process, seconds and bytes, kernels by a hash whose info series has
+ * the name.
  *
  *     gp_hta_openmetrics(&buf, &hta);
  */

@@ -18,8 +18,8 @@ struct gp_hta_totals {
 };
 struct gp_hta_totals gp_hta_totals(const struct gp_hta *h);
 
-/* Culprits of all devices together, most idle time first; last, by cause, what has no row of its own, so that they sum to the
- * idle time. */
+/* Culprits of all devices together, most idle time first; last, by cause, what has no row of its own, so that
+ * they sum to the idle time. */
 typedef GP_VEC(struct gp_idle_culprit) gp_idle_culprits;
 void gp_hta_culprit_sums(const struct gp_hta *h, gp_idle_culprits *out);
 

@@ -16,7 +16,8 @@ void gp_hta_table_steps(struct gp_hta_tables *m)
     GP_VEC_FREE(&all);
 }
 
-/* A row for each part of the devices' time, all devices together; shown where there is more than the steps. */
+/* A row for each part of the devices' time, all devices together; shown where there is more than the
+ * steps. */
 void gp_hta_table_parts(struct gp_hta_tables *m)
 {
     struct gp_hta_part sums[GP_PART_AFTER + 1];

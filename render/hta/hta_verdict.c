@@ -158,7 +158,8 @@ static void say_shares(struct gp_report *r, const struct gp_hta *h, uint64_t ste
     put_verdict(r, idle < 10 ? GP_TONE_GOOD : idle < 30 ? GP_TONE_WARN : GP_TONE_BAD, b);
 }
 
-/* Of traces that were measured kernel by kernel; why there is no more is said with the quality of the inputs. */
+/* Of traces that were measured kernel by kernel; why there is no more is said with the quality of the
+ * inputs. */
 static void say_untimed(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
                         struct gp_buf *b)
 {

@@ -1,5 +1,6 @@
-/* path_dot.h -- the critical paths of trace-hta as a graph for Graphviz: `dot -Tsvg`. Pieces stand below each other in
- * order of time, those of one thread or stream in one column; runs of short pieces are folded into one node.
+/* path_dot.h -- the critical paths of trace-hta as a graph for Graphviz: `dot -Tsvg`. Pieces stand below each
+ * other in order of time, those of one thread or stream in one column; runs of short pieces are folded into
+ * one node.
  *
  *     gp_path_dot(&buf, &hta, &(struct gp_path_dot_opts){.max_nodes = 120});
  */

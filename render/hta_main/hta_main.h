@@ -1,5 +1,6 @@
-/* hta_main.h -- what trace-hta and trace-hta-mpi have in common: their options, reading one input or partial result into a
- * gp_hta, leaving out those that cannot be read, and writing the answer. Only the mains of the two include it.
+/* hta_main.h -- what trace-hta and trace-hta-mpi have in common: their options, reading one input or partial
+ * result into a gp_hta, leaving out those that cannot be read, and writing the answer. Only the mains of the
+ * two include it.
  *
  *     struct gp_hta_main r;
  *     if (gp_hta_main_open(&r, &tool, &opts, &err) || gp_hta_main_read_all(&r, &err) || gp_hta_main_end(&r, &err)) ...

@@ -25,8 +25,8 @@ struct gp_calibrate_plan {
     const char *sizes;   /* see gp_sweep_sizes() */
 };
 
-/* Measure. SAY gets a line for each phase. -1 with ERR: a wrong option, no device, none that may be measured, or nothing that
- * could be. C is to be released in any case. */
+/* Measure. SAY gets a line for each phase. -1 with ERR: a wrong option, no device, none that may be measured,
+ * or nothing that could be. C is to be released in any case. */
 GP_MUST_CHECK int gp_calibrate(struct gp_calibration *c, const struct gp_calibrate_plan *p,
                                void (*say)(const char *message), struct gp_err *err);
 

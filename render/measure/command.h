@@ -1,4 +1,5 @@
-/* command.h -- what gpuprof-measure does: --calibrate, --compare, --op. Writes documents, tables and pictures.
+/* command.h -- what gpuprof-measure does: --calibrate, --compare, --op. Writes documents, tables and
+ * pictures.
  *
  *     struct gp_calibrate_opts o = {.calibrate = "", .tolerance = 5};
  *     return gp_calibrate_command(&o, &io, &err);

@@ -1,6 +1,7 @@
-/* memory_curve.h -- what a device had reserved and allocated over time, as one SVG element: categories stacked, what was
- * reserved only above them, steps and ranges below, the peak and where memory ran out marked. For paper and for browsers
- * without scripts; assets/memory.js draws the same from packed data (memory_pack.h). Measures nothing.
+/* memory_curve.h -- what a device had reserved and allocated over time, as one SVG element: categories
+ * stacked, what was reserved only above them, steps and ranges below, the peak and where memory ran out
+ * marked. For paper and for browsers without scripts; assets/memory.js draws the same from packed data
+ * (memory_pack.h). Measures nothing.
  *
  *     gp_memory_moments_init(&at, m, i, &opts);
  *     gp_memory_curve(&w, m, i, &at);

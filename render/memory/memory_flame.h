@@ -1,5 +1,5 @@
-/* memory_flame.h -- what is held at a time as a tree of stacks whose weights are bytes: for flame graphs and folded
- * stacks. Measures nothing.
+/* memory_flame.h -- what is held at a time as a tree of stacks whose weights are bytes: for flame graphs and
+ * folded stacks. Measures nothing.
  *
  *     struct gp_flame flame;
  *     gp_memory_flame(&flame, &memory, 0, position);          // of the first device
@@ -12,7 +12,8 @@
 #include "formats/base/buf.h"
 #include "formats/base/output.h"
 
-/* The blocks of DEVICE that live at POSITION. Their sum is what was allocated there. The caller releases FLAME. */
+/* The blocks of DEVICE that live at POSITION. Their sum is what was allocated there. The caller releases
+ * FLAME. */
 void gp_memory_flame(struct gp_flame *flame, const struct gp_memory *m, uint32_t device, uint32_t position);
 /* The blocks of all devices at the positions that were asked for, as folded stacks. */
 void gp_memory_folded(struct gp_output *out, const struct gp_memory *m);

@@ -1,4 +1,5 @@
-/* memory_formats.h -- the formats of trace-memory's answer: text, json, csv, html and folded, each a row of a table.
+/* memory_formats.h -- the formats of trace-memory's answer: text, json, csv, html and folded, each a row of a
+ * table.
  *
  *     const struct gp_answer_format *f = gp_answer_format(gp_memory_formats, "json");
  *     struct gp_memory_answer a = {.m = &memory, .top = gp_answer_rows(f, GP_ROWS_UNSET)};

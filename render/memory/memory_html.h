@@ -1,6 +1,6 @@
-/* memory_html.h -- the memory analysis as one self-contained page: the verdict, what was allocated over time, who held it at
- * any moment, how segments lie, tables. At most GP_MEMORY_PAGE_BYTES long, whatever the input: what is drawn, then how many
- * rows tables have, gives way. Measures nothing.
+/* memory_html.h -- the memory analysis as one self-contained page: the verdict, what was allocated over time,
+ * who held it at any moment, how segments lie, tables. At most GP_MEMORY_PAGE_BYTES long, whatever the input:
+ * what is drawn, then how many rows tables have, gives way. Measures nothing.
  *
  *     gp_memory_html_write(&buf, &memory, &(struct gp_memory_html_opts){.input = "snapshot.pickle", .top = 200});
  */

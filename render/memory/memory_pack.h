@@ -1,5 +1,5 @@
-/* memory_pack.h -- the history of a device as a sequence of numbers inside a page (render/page/page_pack.h), from which
- * assets/memory.js draws the curve, and who held what at a moment. Measures nothing.
+/* memory_pack.h -- the history of a device as a sequence of numbers inside a page (render/page/page_pack.h),
+ * from which assets/memory.js draws the curve, and who held what at a moment. Measures nothing.
  *
  *     gp_memory_pack(&b, m, i, &at);
  *     gp_page_pack(&w, "memory-0", b.data, b.n);

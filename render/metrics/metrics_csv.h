@@ -1,5 +1,5 @@
-/* metrics_csv.h -- counters as RFC 4180: a line per value, or a line per group with a column for each metric and figure.
- * What was not measured is an empty field.
+/* metrics_csv.h -- counters as RFC 4180: a line per value, or a line per group with a column for each metric
+ * and figure. What was not measured is an empty field.
  *
  *     gp_metrics_csv_long(&b, &m, -1);
  *     gp_metrics_csv_wide(&b, &m, GP_REDUCE_SUM);

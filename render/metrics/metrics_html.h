@@ -9,7 +9,8 @@
 #include "analyze/metrics/metrics.h"
 #include "formats/base/buf.h"
 
-/* MEASURED: ceilings of the device, NULL none. INPUT is what the heading says, NULL: standard input; OPTIONS as typed, NULL: none. */
+/* MEASURED: ceilings of the device, NULL none. INPUT is what the heading says, NULL: standard input; OPTIONS
+ * as typed, NULL: none. */
 void gp_metrics_html_write(struct gp_buf *b, const struct gp_metrics *m, const struct gp_ceilings *measured,
                            const char *input, const char *options);
 

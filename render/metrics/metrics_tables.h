@@ -1,5 +1,5 @@
-/* metrics_tables.h -- hardware counters as a report: a verdict, what the counters say of each kernel, range or launch, and
- * their values one by one.
+/* metrics_tables.h -- hardware counters as a report: a verdict, what the counters say of each kernel, range
+ * or launch, and their values one by one.
  *
  *     struct gp_report r = {0};
  *     gp_metrics_report(&r, &m, false);

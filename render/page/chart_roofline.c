@@ -116,7 +116,8 @@ static double highest(const struct gp_roofline *r, bool memory)
     return most;
 }
 
-/* Kernels that take almost no time do not affect the range of the axes, unless there are no others, or they were measured. */
+/* Kernels that take almost no time do not affect the range of the axes, unless there are no others, or they
+ * were measured. */
 static bool counts(const struct plot *p, size_t i)
 {
     return !i || p->c->counted || (double)p->r->points.at[i].total_ns * 500 >= p->all_ns;
@@ -530,8 +531,8 @@ static void draw_bar(struct plot *p, size_t i)
     gp_svg_close(p->w);
 }
 
-/* Its operations per byte of the L2 cache and of L1, where those bytes were measured: a square and a triangle on a line
- * to the circle, at the same rate. */
+/* Its operations per byte of the L2 cache and of L1, where those bytes were measured: a square and a triangle
+ * on a line to the circle, at the same rate. */
 static void draw_level(struct plot *p, struct spot s, double x, bool l1)
 {
     if (x < s.x - s.r) gp_plot_line(p->w, "lead", x, s.y, s.x - s.r, s.y);

@@ -153,7 +153,8 @@ static bool is_quick(Agraph_t *g)
     return done == n && span <= MAX_SPAN;
 }
 
-/* Take the labels away and leave what is as large, in a font whose letters Graphviz knows to be of one width. */
+/* Take the labels away and leave what is as large, in a font whose letters Graphviz knows to be of one
+ * width. */
 static void shape(struct graph *a, void *of, char **keep)
 {
     *keep = agstrdup(a->g, (char *)value(of, "label"));
@@ -323,7 +324,8 @@ static void draw_edge(struct gp_svg *w, struct graph *a, Agedge_t *e, const char
     gp_svg_newline(w);
 }
 
-/* Whether the clusters of the graph are one below the other, so that they can be drawn as wide as all of it. */
+/* Whether the clusters of the graph are one below the other, so that they can be drawn as wide as all of
+ * it. */
 static bool are_stacked(const struct graph *a)
 {
     for (Agraph_t *s = agfstsubg(a->g); s; s = agnxtsubg(s))

@@ -1,6 +1,6 @@
-/* page_doc.h -- a page that is read from top to bottom, as what is on it: facts, figures, sections of charts and
- * tables. Each tool fills one in; what stands where, the contents and the end are the same on all pages. Knows
- * nothing about the content.
+/* page_doc.h -- a page that is read from top to bottom, as what is on it: facts, figures, sections of charts
+ * and tables. Each tool fills one in; what stands where, the contents and the end are the same on all pages.
+ * Knows nothing about the content.
  *
  *     struct gp_page_doc doc = {.tool = "trace-hta", .parts = &gp_page_report, .report = &r, .input = "a.json",
  *                               .sections = sections, .sections_n = GP_COUNT(sections), .page = &p};
@@ -21,7 +21,8 @@ struct gp_page_figure {
     double pct;                 /* length of a bar below the number; NAN: none */
 };
 
-/* Charts and tables that belong together. It is on the page if it has a table with rows, or no tables at all. */
+/* Charts and tables that belong together. It is on the page if it has a table with rows, or no tables at
+ * all. */
 enum { GP_PAGE_TABLES = 5, GP_PAGE_FOLDED = -1 };
 struct gp_page_section {
     const char *id, *title;             /* its anchor and its heading */

@@ -188,7 +188,8 @@ void gp_page_json(struct gp_svg *w, const char *id, const char *json, size_t n)
     gp_svg_newline(w);
 }
 
-/* [["gemm", [[light shades], ink], [[dark shades], ink], "label"], ...]; hatched ones have their ground as fill. */
+/* [["gemm", [[light shades], ink], [[dark shades], ink], "label"], ...]; hatched ones have their ground as
+ * fill. */
 void gp_page_palette(struct gp_svg *w)
 {
     struct gp_buf json = {0};

@@ -30,9 +30,9 @@ extern const struct gp_page_parts gp_page_metrics; /* such a page with a rooflin
 extern const struct gp_page_parts gp_page_suggest; /* such a page with cards of suggestions */
 extern const struct gp_page_parts gp_page_memory;  /* such a page with memory over time */
 
-/* Set up W to append to OUT and write the head, with the style, and the start of the body. TITLE is escaped. Classes of the
- * palette ("gemm", gp_palette_class) are the variables --k-gemm and --k-gemm-ink (text on it); shapes of class "k-gemm" are
- * filled with it, those of class "k-idle" are hatched. */
+/* Set up W to append to OUT and write the head, with the style, and the start of the body. TITLE is escaped.
+ * Classes of the palette ("gemm", gp_palette_class) are the variables --k-gemm and --k-gemm-ink (text on it);
+ * shapes of class "k-gemm" are filled with it, those of class "k-idle" are hatched. */
 void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title,
                    const struct gp_page_parts *parts);
 /* Close what is open and write the scripts. PARTS must be those given to begin: the policy of the page allows
@@ -51,8 +51,8 @@ void gp_page_text(struct gp_svg *w, const char *text);
 void gp_page_close(struct gp_svg *w);
 /* A small square of the colour class K ("gemm", "idle"), for legends. */
 void gp_page_swatch(struct gp_svg *w, const char *k);
-/* N bytes of JSON for programs that read the page: a script element of type application/json. JSON keeps its meaning,
- * and can neither end the element nor begin a comment. */
+/* N bytes of JSON for programs that read the page: a script element of type application/json. JSON keeps its
+ * meaning, and can neither end the element nor begin a comment. */
 void gp_page_json(struct gp_svg *w, const char *id, const char *json, size_t n);
 /* The palette with all shades in both themes, for pages that draw on a canvas: gp.palette() reads it. */
 void gp_page_palette(struct gp_svg *w);

@@ -27,11 +27,11 @@ static inline void gp_pack_i64(struct gp_buf *b, int64_t v)
 /* The number of bytes, then the N bytes at S as valid UTF-8 without anything invisible (render/text.h). */
 void gp_pack_text(struct gp_buf *b, const char *s, size_t n);
 
-/* A script element (of a type that no browser runs) with the N bytes at DATA; further elements ID.1, ID.2 ... where one
- * would be longer than browsers can read. Equal data gives equal text. */
+/* A script element (of a type that no browser runs) with the N bytes at DATA; further elements ID.1, ID.2 ...
+ * where one would be longer than browsers can read. Equal data gives equal text. */
 void gp_page_pack(struct gp_svg *w, const char *id, const void *data, size_t n);
-/* The same in two steps, for those who deflate in several threads: append the N bytes at DATA, deflated with zlib's LEVEL, to TO;
- * write what was deflated. */
+/* The same in two steps, for those who deflate in several threads: append the N bytes at DATA, deflated with
+ * zlib's LEVEL, to TO; write what was deflated. */
 void gp_page_deflate(struct gp_buf *to, const void *data, size_t n, int level);
 void gp_page_packed(struct gp_svg *w, const char *id, const void *deflated, size_t n);
 

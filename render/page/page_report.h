@@ -1,5 +1,5 @@
-/* page_report.h -- small parts of pages that are read from top to bottom: links within the page and to others, pictures.
- * Knows nothing about their content.
+/* page_report.h -- small parts of pages that are read from top to bottom: links within the page and to
+ * others, pictures. Knows nothing about their content.
  *
  *     gp_page_link(&w, "kernels", "What the GPUs did");
  */
@@ -17,8 +17,8 @@ void gp_page_href(struct gp_svg *w, const char *file, const char *text);
 void gp_page_address_put(struct gp_buf *b, const char *s, size_t n, const char *safe);
 /* Append the address of a page, a file as a user named it. */
 void gp_page_file_put(struct gp_buf *b, const char *file);
-/* A figure that is scrolled sideways where DRAWN, one SVG element, is wider than the page; LABEL is for those who do not see
- * it. */
+/* A figure that is scrolled sideways where DRAWN, one SVG element, is wider than the page; LABEL is for those
+ * who do not see it. */
 void gp_page_graph(struct gp_svg *w, const struct gp_buf *drawn, const char *label);
 
 #endif

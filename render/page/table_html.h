@@ -18,7 +18,8 @@ struct gp_table_html_opts {
     bool open;       /* not folded */
     size_t max_rows; /* further rows are left out, with a note; 0: GP_TABLE_HTML_ROWS */
     bool only_json;  /* which has them; there is no CSV */
-    /* Colour class of a row that has one (gp_page_swatch), from its number in the report (1 ...); NULL: no colours. */
+    /* Colour class of a row that has one (gp_page_swatch), from its number in the report (1 ...); NULL: no
+     * colours. */
     const char *(*swatch)(int class);
 };
 

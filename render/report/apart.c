@@ -5,8 +5,8 @@
 #include <string.h>
 #include "analyze/names/names.h"
 
-/* Words of a name that are looked at; those that tell apart; bytes of one that are shown; how many bytes longer a number
- * may be than it is before it is preferred to a word. */
+/* Words of a name that are looked at; those that tell apart; bytes of one that are shown; how many bytes
+ * longer a number may be than it is before it is preferred to a word. */
 enum { WORDS = 160, ROUNDS = 3, SHOWN = 40, NUMBER_COSTS = 8 };
 
 struct word {
@@ -82,8 +82,8 @@ static size_t sort_by(struct item **items, size_t n, size_t at, size_t *cost)
     return kinds;
 }
 
-/* The place of the word that tells most of the items apart, the shortest of these, rather a word than a number; WORDS if
- * none does. Names of different forms are compared as far as they are the same only. */
+/* The place of the word that tells most of the items apart, the shortest of these, rather a word than a
+ * number; WORDS if none does. Names of different forms are compared as far as they are the same only. */
 static size_t best_word(struct item **items, size_t n)
 {
     size_t most = 1, least = 0, best = WORDS, end = items[0]->words;

@@ -59,7 +59,8 @@ void gp_doc_name(struct gp_doc *d, const char *k, gp_sid sid);
 void gp_doc_sids(struct gp_doc *d, const char *k, const gp_sid *at, size_t n);
 /* A number that is null where it is negative. */
 void gp_doc_known(struct gp_doc *d, const char *k, int64_t v);
-/* An element of a list of issues: COUNT of that KIND, the first one at byte OFFSET, negative if unknown. Nothing if COUNT is 0. */
+/* An element of a list of issues: COUNT of that KIND, the first one at byte OFFSET, negative if unknown.
+ * Nothing if COUNT is 0. */
 void gp_doc_issue(struct gp_doc *d, const char *kind, uint64_t count, int64_t offset);
 
 /* ---- what all documents begin with ---- */

@@ -8,8 +8,8 @@
 #include "analyze/view/quality.h"
 #include "render/report/report.h"
 
-/* What was wrong with N inputs, whose sids are of S, line by line into R's quality. With DAMAGE only those that could
- * not be read as they are, without what was never recorded, such as launches. */
+/* What was wrong with N inputs, whose sids are of S, line by line into R's quality. With DAMAGE only those
+ * that could not be read as they are, without what was never recorded, such as launches. */
 void gp_inputs_say(struct gp_report *r, const struct gp_strings *s, const struct gp_input_quality *inputs,
                    size_t n, bool damage);
 

@@ -73,7 +73,8 @@ void gp_report_flag(struct gp_report_table *t, const char *id, unsigned flags);
 /* The column ID of T has another heading than its own. */
 void gp_report_head(struct gp_report_table *t, const char *id, const char *heading);
 
-/* Append the next cell: of the column's type, which must be an integer for put and a real number for put_real. */
+/* Append the next cell: of the column's type, which must be an integer for put and a real number for
+ * put_real. */
 void gp_report_put(struct gp_report_table *t, int64_t v);
 void gp_report_put_real(struct gp_report_table *t, double v);
 void gp_report_put_none(struct gp_report_table *t);
@@ -108,7 +109,8 @@ static inline const struct gp_cell *gp_report_cell(const struct gp_report_table 
 /* The table with that id; NULL if there is none. */
 const struct gp_report_table *gp_report_find(const struct gp_report *r, const char *id);
 
-/* Append a cell as a person reads it: "1.23 ms", "1,234", "40.5%", "-"; a NAME's label, cleaned but not cut. */
+/* Append a cell as a person reads it: "1.23 ms", "1,234", "40.5%", "-"; a NAME's label, cleaned but not
+ * cut. */
 void gp_cell_put(struct gp_buf *b, const struct gp_cell *c);
 /* Is it a number, and so aligned to the right? */
 static inline bool gp_cell_is_number(enum gp_cell_type type)

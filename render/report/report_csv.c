@@ -6,7 +6,8 @@
 #include "formats/base/str.h"
 #include "render/draw/text.h"
 
-/* A spreadsheet reads a cell that begins like this as a formula; some take the full-width forms for the same. */
+/* A spreadsheet reads a cell that begins like this as a formula; some take the full-width forms for the
+ * same. */
 static bool is_formula(const char *s, size_t n)
 {
     static const char *const wide[] = {"\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};

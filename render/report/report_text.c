@@ -260,7 +260,8 @@ static void end_line(struct pen *p, size_t line)
     gp_buf_putc(p->b, '\n');
 }
 
-/* The first cells of a row that repeat those of the row above are left blank where a bar makes groups of rows. */
+/* The first cells of a row that repeat those of the row above are left blank where a bar makes groups of
+ * rows. */
 static bool repeats(const struct gp_report_table *t, const struct layout *l, size_t row, size_t i)
 {
     if (l->bar < 0 || !row) return false;

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include "formats/base/buf.h"
 
-/* Append the time of TIMED steps, at least one, WHOLE or cut by the edge of the trace. The parenthesis stays open for what a
- * caller adds. */
+/* Append the time of TIMED steps, at least one, WHOLE or cut by the edge of the trace. The parenthesis stays
+ * open for what a caller adds. */
 void gp_step_time_put(struct gp_buf *b, int64_t mean_ns, int64_t median_ns, uint64_t timed, bool whole);
 
 #endif

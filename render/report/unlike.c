@@ -176,8 +176,8 @@ static bool cut_again(struct gp_unlike *u, struct item *items, size_t width)
     return any;
 }
 
-/* Number what still reads the same, as there is no room to show where it differs. No two rows get the same number: what
- * is left of other names may be the same, too. */
+/* Number what still reads the same, as there is no room to show where it differs. No two rows get the same
+ * number: what is left of other names may be the same, too. */
 static void number_rest(struct gp_unlike *u, struct item *items, size_t width)
 {
     for (size_t i = 0; i < u->rows; i++)

@@ -1,6 +1,6 @@
-/* unlike_priv.h -- the names of a table as a line of text has room for them, cut so that no two rows read the same where
- * they are not: the cut moves to where the names differ, and what is alike in full gets a number, "#2". Private to
- * report_text.
+/* unlike_priv.h -- the names of a table as a line of text has room for them, cut so that no two rows read the
+ * same where they are not: the cut moves to where the names differ, and what is alike in full gets a number,
+ * "#2". Private to report_text.
  *
  *     struct gp_unlike u;
  *     gp_unlike_init(&u, table, column, others, n_others);   // numbers what is the same in full
@@ -33,8 +33,8 @@ struct gp_unlike_text {
     size_t n;
 };
 
-/* Of the names in COLUMN of TABLE, which is borrowed. OTHERS are the N_OTHERS columns that are shown as well: two rows
- * are alike if their names and the words and ids there are. O(n log n). */
+/* Of the names in COLUMN of TABLE, which is borrowed. OTHERS are the N_OTHERS columns that are shown as well:
+ * two rows are alike if their names and the words and ids there are. O(n log n). */
 void gp_unlike_init(struct gp_unlike *u, const struct gp_report_table *table, size_t column,
                     const size_t *others, size_t n_others);
 /* Columns of the widest name with its number. */

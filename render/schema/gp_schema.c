@@ -1,5 +1,6 @@
-/* gp_schema FOLDER TOOL -- prints the JSON Schema of TOOL, made from FOLDER/TOOL.json and the records of its answer.
- * gp_schema --python -- prints the classes of gputrace's results. The build makes this program for the tests; it is not installed. */
+/* gp_schema FOLDER TOOL -- prints the JSON Schema of TOOL, made from FOLDER/TOOL.json and the records of its
+ * answer. gp_schema --python -- prints the classes of gputrace's results. The build makes this program for
+ * the tests; it is not installed. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

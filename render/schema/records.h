@@ -1,5 +1,5 @@
-/* records.h -- all records, by the tool whose answer has them: what schemas are made from. A record is known here and in the
- * part of the tool that fills and shows it.
+/* records.h -- all records, by the tool whose answer has them: what schemas are made from. A record is known
+ * here and in the part of the tool that fills and shows it.
  *
  *     const struct gp_record *rec = gp_schema_record("trace-hta", GP_TEXT("kernels"));
  */

@@ -17,7 +17,8 @@
 /* Appends the bytes of the part NAME; -1 if there is none. */
 typedef int gp_schema_read(void *ctx, const char *name, struct gp_buf *to, struct gp_err *err);
 
-/* Append the schema of TOOL, made from the N bytes of PART. -1 with ERR: a record or part that does not exist. */
+/* Append the schema of TOOL, made from the N bytes of PART. -1 with ERR: a record or part that does not
+ * exist. */
 GP_MUST_CHECK int gp_schema_make(struct gp_buf *to, const char *tool, const char *part, size_t n,
                                  gp_schema_read *read, void *ctx, struct gp_err *err);
 

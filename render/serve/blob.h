@@ -1,5 +1,5 @@
-/* blob.h -- bytes that never change and that several answers may share, in memory that is a file for the system: a child can
- * write it, and a client can be sent it, without a copy of ours. Safe in several threads.
+/* blob.h -- bytes that never change and that several answers may share, in memory that is a file for the
+ * system: a child can write it, and a client can be sent it, without a copy of ours. Safe in several threads.
  *
  *     struct gp_blob *b = gp_blob_take(fd);                 // FD is then its own
  *     const struct gp_blob_part *whole = gp_blob_whole(b), *small = gp_blob_packed(b);
@@ -29,7 +29,8 @@ struct gp_blob *gp_blob_of(const struct gp_buf *b);
 struct gp_blob *gp_blob_keep(struct gp_blob *b);
 void gp_blob_drop(struct gp_blob *b);
 const struct gp_blob_part *gp_blob_whole(const struct gp_blob *b);
-/* The same as gzip, made at the first call; NULL where that is not worth it: small, very large, or no shorter. */
+/* The same as gzip, made at the first call; NULL where that is not worth it: small, very large, or no
+ * shorter. */
 const struct gp_blob_part *gp_blob_packed(struct gp_blob *b);
 /* Bytes that it takes. */
 uint64_t gp_blob_bytes(struct gp_blob *b);

@@ -1,6 +1,6 @@
-/* child.h -- runs a tool of the suite on open files and takes what it writes. The child has limits of time, memory, output
- * and number of files, cannot gain privileges, does not outlive us, and has none of our descriptors but those files. Safe in
- * several threads; GP_CHILD_WAITING at most wait while others run.
+/* child.h -- runs a tool of the suite on open files and takes what it writes. The child has limits of time,
+ * memory, output and number of files, cannot gain privileges, does not outlive us, and has none of our
+ * descriptors but those files. Safe in several threads; GP_CHILD_WAITING at most wait while others run.
  *
  *     struct gp_crew *crew = gp_crew_new(&opts, &err);
  *     struct gp_job job = {.tool = "trace-hta", .options = options, .noptions = 2, .files = files, .nfiles = 1};
@@ -49,8 +49,8 @@ struct gp_crew;
 
 /* OPTS' strings are borrowed. NULL with ERR filled. */
 struct gp_crew *gp_crew_new(const struct gp_crew_opts *opts, struct gp_err *err) GP_MUST_CHECK;
-/* 0, or an HTTP status with ERR filled: 422 if the tool refused the files, with its message; 502 if it was ended by a signal,
- * 504 by its time; 503 if too many wait already, or the system has no room. */
+/* 0, or an HTTP status with ERR filled: 422 if the tool refused the files, with its message; 502 if it was
+ * ended by a signal, 504 by its time; 503 if too many wait already, or the system has no room. */
 GP_MUST_CHECK int gp_crew_run(struct gp_crew *c, struct gp_job *job, struct gp_err *err);
 /* Is TOOL there? */
 bool gp_crew_has(const struct gp_crew *c, const char *tool);

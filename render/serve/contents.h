@@ -1,5 +1,5 @@
-/* contents.h -- what identifies the content of an open file, remembered as long as the file does not change. Safe in several
- * threads.
+/* contents.h -- what identifies the content of an open file, remembered as long as the file does not change.
+ * Safe in several threads.
  *
  *     struct gp_contents c = {0};
  *     char tag[GP_CONTENT_TAG];
@@ -34,7 +34,8 @@ void gp_contents_init(struct gp_contents *c);
 /* The state of FD; -1 with ERR filled. */
 GP_MUST_CHECK int gp_content_state(int fd, struct gp_content_state *s, struct gp_err *err);
 bool gp_content_same(const struct gp_content_state *a, const struct gp_content_state *b);
-/* TAG becomes the hash of what FD holds: the same for the same bytes. Of files over 256 MiB it is the hash of their state. */
+/* TAG becomes the hash of what FD holds: the same for the same bytes. Of files over 256 MiB it is the hash of
+ * their state. */
 GP_MUST_CHECK int gp_contents_tag(struct gp_contents *c, int fd, char tag[GP_CONTENT_TAG],
                                   struct gp_err *err);
 void gp_contents_release(struct gp_contents *c);

@@ -1,6 +1,6 @@
-/* decorate.h -- gives a page of a tool its place among the others: a bar with links to the other pages of the same trace, to
- * comparisons and to the list. The page's own content policy gives way to the server's, which is as strict, because it would
- * not allow the script of the bar.
+/* decorate.h -- gives a page of a tool its place among the others: a bar with links to the other pages of the
+ * same trace, to comparisons and to the list. The page's own content policy gives way to the server's, which
+ * is as strict, because it would not allow the script of the bar.
  *
  *     struct gp_decoration d = {.question = question, .files = files, .nfiles = 1, .crew = crew};
  *     blob = gp_decorate(&d, blob);
@@ -23,7 +23,8 @@ struct gp_decoration {
 
 /* PAGE with the bar; PAGE is dropped, or returned as it is where it does not look like a page of ours. */
 struct gp_blob *gp_decorate(const struct gp_decoration *d, struct gp_blob *page);
-/* Append the content policy of decorated pages: our scripts, known by their hashes, and nothing that is loaded. */
+/* Append the content policy of decorated pages: our scripts, known by their hashes, and nothing that is
+ * loaded. */
 void gp_decorate_put_policy(struct gp_buf *b);
 /* Append N bytes at S with what HTML would take for its own escaped. */
 void gp_html_put(struct gp_buf *b, const char *s, size_t n);

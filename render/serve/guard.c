@@ -89,7 +89,8 @@ static int foreign(struct gp_err *err)
     return 403;
 }
 
-/* Anybody may link to us: such a link is followed by a GET that shows a page. Nothing that a page of others fetches is. */
+/* Anybody may link to us: such a link is followed by a GET that shows a page. Nothing that a page of others
+ * fetches is. */
 static int check_site(const struct gp_guard *g, const struct gp_request *r, struct gp_err *err)
 {
     bool reads = r->method == GP_METHOD_GET || r->method == GP_METHOD_HEAD;

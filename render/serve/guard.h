@@ -1,5 +1,5 @@
-/* guard.h -- who may ask: the list of hosts, the token and the cookie that it is exchanged for, and where a request that
- * changes something may come from. Knows requests, not sockets.
+/* guard.h -- who may ask: the list of hosts, the token and the cookie that it is exchanged for, and where a
+ * request that changes something may come from. Knows requests, not sockets.
  *
  *     struct gp_guard g = {.port = 8080, .wants_token = true};
  *     if (gp_guard_init(&g, &err)) ...
@@ -38,8 +38,9 @@ struct gp_guard {
 GP_MUST_CHECK int gp_guard_init(struct gp_guard *g, struct gp_err *err);
 /* TO gets GP_TOKEN_TEXT bytes of random text. */
 GP_MUST_CHECK int gp_guard_random(char *to, struct gp_err *err);
-/* May R be answered? OPEN: what it asks for is not secret (the page that takes the token). Returns 0, or the status of the
- * refusal with ERR filled: 421 for a foreign host, 403 for a foreign origin, 401 without token and cookie. */
+/* May R be answered? OPEN: what it asks for is not secret (the page that takes the token). Returns 0, or the
+ * status of the refusal with ERR filled: 421 for a foreign host, 403 for a foreign origin, 401 without token
+ * and cookie. */
 GP_MUST_CHECK int gp_guard_check(const struct gp_guard *g, const struct gp_request *r, bool open,
                                  struct gp_err *err);
 /* Does R carry the token itself, as "Authorization: Bearer TOKEN"? */

@@ -1,6 +1,6 @@
-/* keep.h -- answers that were given before, by a key that names content, arguments and version. The first who asks makes the
- * answer, others who ask meanwhile wait for it, and what was not asked for longest goes when there is too much. Safe in
- * several threads.
+/* keep.h -- answers that were given before, by a key that names content, arguments and version. The first who
+ * asks makes the answer, others who ask meanwhile wait for it, and what was not asked for longest goes when
+ * there is too much. Safe in several threads.
  *
  *     struct gp_keep *k = gp_keep_new(512 << 20, 2000);
  *     struct gp_kept *e = gp_keep_get(k, key, &mine);
@@ -24,10 +24,11 @@ struct gp_kept;
 struct gp_keep *gp_keep_new(uint64_t most_bytes, size_t most_entries);
 /* Let go of half of the answers, those that were asked for longest ago. False if there was none to let go. */
 bool gp_keep_shed(struct gp_keep *k);
-/* The answer of KEY. *MINE: it is not there, and the caller has to set it. Otherwise it is ready, perhaps after a wait. */
+/* The answer of KEY. *MINE: it is not there, and the caller has to set it. Otherwise it is ready, perhaps
+ * after a wait. */
 struct gp_kept *gp_keep_get(struct gp_keep *k, const char *key, bool *mine);
-/* E's answer is BLOB, which is then its own, or, where STATUS is not 0, that failure. Only what is LASTING is kept for
- * others than those who wait. */
+/* E's answer is BLOB, which is then its own, or, where STATUS is not 0, that failure. Only what is LASTING is
+ * kept for others than those who wait. */
 void gp_keep_set(struct gp_keep *k, struct gp_kept *e, int status, struct gp_blob *blob,
                  const struct gp_err *err, bool lasting);
 /* 0, or the status of a failure with ERR filled. */

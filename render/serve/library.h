@@ -1,6 +1,6 @@
-/* library.h -- answers questions about traces: finds the files, runs the tool that answers, and keeps what it wrote by the
- * content of the files, the arguments and the version. A file that changes while it is read is read again. Safe in several
- * threads.
+/* library.h -- answers questions about traces: finds the files, runs the tool that answers, and keeps what it
+ * wrote by the content of the files, the arguments and the version. A file that changes while it is read is
+ * read again. Safe in several threads.
  *
  *     struct gp_library lib = {.shelf = shelf, .crew = crew, .keep = keep};
  *     struct gp_ask ask = {.question = gp_question_named("flame"), .request = &request};

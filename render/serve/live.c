@@ -113,7 +113,8 @@ int gp_live_fetch(const struct gp_live_view *v, int64_t last_ns, struct gp_err *
 
 /* ---- events ---- */
 
-/* Bytes of an event's data, in which ends of lines would end the data: JSON has them only between its words. */
+/* Bytes of an event's data, in which ends of lines would end the data: JSON has them only between its
+ * words. */
 static void put_line(struct gp_buf *b, const char *json, size_t n)
 {
     for (size_t i = 0; i < n; i++) gp_buf_putc(b, json[i] == '\n' || json[i] == '\r' ? ' ' : json[i]);

@@ -1,5 +1,6 @@
-/* pages.h -- our own pages: the list, comparisons, the live view, the way to Perfetto, and errors. They get what they show
- * from the API, and look like the pages of the tools. Scripts and styles carry the nonce of the answer.
+/* pages.h -- our own pages: the list, comparisons, the live view, the way to Perfetto, and errors. They get
+ * what they show from the API, and look like the pages of the tools. Scripts and styles carry the nonce of
+ * the answer.
  *
  *     struct gp_page_shell s = {.title = "Traces", .id = "list", .nonce = nonce};
  *     gp_pages_put(&b, &s);

@@ -120,7 +120,8 @@ static int quality_of(const char *p, const char *end)
     return 1000;
 }
 
-/* 2: the N bytes at S are TYPE; 1: its group, such as "text" and a star; 0: anything; -1: something different. */
+/* 2: the N bytes at S are TYPE; 1: its group, such as "text" and a star; 0: anything; -1: something
+ * different. */
 static int match_type(const char *s, size_t n, const char *type)
 {
     if (n == strlen(type) && !strncasecmp(s, type, n)) return 2;

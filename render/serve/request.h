@@ -1,5 +1,5 @@
-/* request.h -- what a client asks for, taken apart: the target's path and arguments, and the headers that matter. All of it
- * comes from outside; nothing here opens, allocates or prints.
+/* request.h -- what a client asks for, taken apart: the target's path and arguments, and the headers that
+ * matter. All of it comes from outside; nothing here opens, allocates or prints.
  *
  *     struct gp_request r = {.method = GP_METHOD_GET, .host = "localhost:8080"};
  *     int status = gp_request_target(&r, "/api/advice?trace=0123456789abcdef", &err);    // 0, or 400, or 414
@@ -37,13 +37,15 @@ struct gp_request {
     char bytes[GP_TARGET_BYTES];
 };
 
-/* Take TARGET apart: a path of at most GP_TARGET_PARTS parts and a query, percent-encoded. Returns 0, or the HTTP status of
- * what is wrong with it, with ERR filled: control characters and bytes that are not UTF-8 are never accepted. */
+/* Take TARGET apart: a path of at most GP_TARGET_PARTS parts and a query, percent-encoded. Returns 0, or the
+ * HTTP status of what is wrong with it, with ERR filled: control characters and bytes that are not UTF-8 are
+ * never accepted. */
 GP_MUST_CHECK int gp_request_target(struct gp_request *r, const char *target, struct gp_err *err);
 /* The first argument called NAME, NULL if there is none. */
 const char *gp_request_arg(const struct gp_request *r, const char *name);
 
-/* How much TYPE is wanted by a header such as "text/html, text/plain;q=0.8": 0 to 1000, and 1000 where HEADER is NULL. */
+/* How much TYPE is wanted by a header such as "text/html, text/plain;q=0.8": 0 to 1000, and 1000 where HEADER
+ * is NULL. */
 int gp_header_quality(const char *header, const char *type);
 /* Does the list of tags in HEADER, of If-None-Match, have TAG, which is without quotes? "*" has all. */
 bool gp_header_has_tag(const char *header, const char *tag);
@@ -53,8 +55,8 @@ const char *gp_header_cookie(const char *header, const char *name, size_t *n);
 struct gp_header_range {
     uint64_t from, n;
 };
-/* The one range of bytes that HEADER asks of SIZE bytes: 0 and *RANGE, -1 if it cannot be satisfied, 1 if the whole is to be
- * sent: no range, several, or nothing that can be read. */
+/* The one range of bytes that HEADER asks of SIZE bytes: 0 and *RANGE, -1 if it cannot be satisfied, 1 if the
+ * whole is to be sent: no range, several, or nothing that can be read. */
 int gp_header_range(const char *header, uint64_t size, struct gp_header_range *range);
 
 #endif

@@ -1,5 +1,5 @@
-/* serve.h -- all of the server, from options to its end: shelf, tools, sockets, until a signal or silence. Blocks the signals
- * that end it, so it is for programs that do nothing besides.
+/* serve.h -- all of the server, from options to its end: shelf, tools, sockets, until a signal or silence.
+ * Blocks the signals that end it, so it is for programs that do nothing besides.
  *
  *     struct gp_serve_opts o = {GP_SERVE_DEFAULTS, .paths = paths, .npaths = 1, .tools = "/usr/bin", .scratch = "/tmp"};
  *     if (gp_serve_run(&o, &err)) ...

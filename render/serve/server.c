@@ -169,7 +169,8 @@ static enum gp_method method_of(const char *m)
     return !strcmp(m, "POST") ? GP_METHOD_POST : GP_METHOD_OTHER;
 }
 
-/* A header that comes twice is taken for two requests by somebody: such a one counts as one that nobody may send. */
+/* A header that comes twice is taken for two requests by somebody: such a one counts as one that nobody may
+ * send. */
 struct header {
     const char *name, *value;
     unsigned count;
@@ -250,7 +251,8 @@ static void put_tag(struct MHD_Response *m, const char *tag)
     MHD_add_response_header(m, "ETag", text);
 }
 
-/* An answer of a tool: nothing if the client has it, a range of it, or all of it, packed where that is accepted. */
+/* An answer of a tool: nothing if the client has it, a range of it, or all of it, packed where that is
+ * accepted. */
 static struct MHD_Response *of_blob(const struct gp_request *q, struct gp_reply *r, unsigned *status)
 {
     const struct gp_blob_part *whole = gp_blob_whole(r->blob), *part = whole;

@@ -1,5 +1,5 @@
-/* server.h -- the site behind a socket, by libmicrohttpd: a thread per connection, limits of connections, headers and time,
- * and the headers that every answer has. The only module that knows that library.
+/* server.h -- the site behind a socket, by libmicrohttpd: a thread per connection, limits of connections,
+ * headers and time, and the headers that every answer has. The only module that knows that library.
  *
  *     struct gp_server_opts opts = {.listen_fd = fd, .connections = 64, .head_ns = 10000000000, .idle_ns = 30000000000};
  *     struct gp_server *server = gp_server_start(&site, &opts, &err);

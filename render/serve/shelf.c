@@ -88,7 +88,8 @@ void gp_shelf_add_fd(struct gp_shelf *s, int fd, const char *name)
     GP_VEC_PUSH(&s->folders, f);
 }
 
-/* The folder of file PATH, in which only that file counts. A link that the user names is followed, once, here. */
+/* The folder of file PATH, in which only that file counts. A link that the user names is followed, once,
+ * here. */
 static int add_file(struct gp_shelf *s, const char *path, struct gp_err *err)
 {
     char *whole = realpath(path, NULL);

@@ -1,6 +1,7 @@
-/* shelf.h -- the traces in the folders that were given: found again whenever they are listed, and opened by an id that is
- * not a path. Files are reached only by handles of these folders, one part of a name after the other and through no links, so
- * that nothing leads outside. Safe in several threads. Reads no more of a file than its first bytes.
+/* shelf.h -- the traces in the folders that were given: found again whenever they are listed, and opened by
+ * an id that is not a path. Files are reached only by handles of these folders, one part of a name after the
+ * other and through no links, so that nothing leads outside. Safe in several threads. Reads no more of a file
+ * than its first bytes.
  *
  *     struct gp_shelf *shelf = gp_shelf_new();
  *     if (gp_shelf_add(shelf, "runs", &err)) ...
@@ -53,8 +54,8 @@ void gp_shelf_drop(struct gp_shelf_list *l);
 const struct gp_shelf_file *gp_shelf_find(const struct gp_shelf_list *l, const char *id);
 /* A descriptor for reading; -1 with ERR filled if it is not there any more or is not a plain file. */
 GP_MUST_CHECK int gp_shelf_open(struct gp_shelf *s, const struct gp_shelf_file *f, struct gp_err *err);
-/* Append to S the folder with descriptor FD, which is then its own, unless it is there; NAME is put before the
- * names of its files. */
+/* Append to S the folder with descriptor FD, which is then its own, unless it is there; NAME is put before
+ * the names of its files. */
 void gp_shelf_add_fd(struct gp_shelf *s, int fd, const char *name);
 void gp_shelf_free(struct gp_shelf *s);
 

@@ -41,8 +41,8 @@ extern const struct gp_route gp_routes[];
 const struct gp_route *gp_site_route(const struct gp_request *r, bool *other_method);
 /* May R be answered? False with the refusal in REPLY. Filled without looking at a body. */
 bool gp_site_admits(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply);
-/* Where the route of R, which has been admitted, takes a body: get ready for it, and take N bytes of it. False with the
- * refusal in REPLY. */
+/* Where the route of R, which has been admitted, takes a body: get ready for it, and take N bytes of it.
+ * False with the refusal in REPLY. */
 bool gp_site_begin(const struct gp_site *s, struct gp_request *r, struct gp_reply *reply);
 bool gp_site_take(struct gp_request *r, const void *data, size_t n, struct gp_reply *reply);
 /* Fill REPLY, which is zeroed. R has been admitted. */

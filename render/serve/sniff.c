@@ -14,7 +14,8 @@
 
 enum { HEAD_BYTES = 64 << 10 };
 
-/* Any JSON looks like the start of a Chrome trace; one has its events within reach, or at least one key of them. */
+/* Any JSON looks like the start of a Chrome trace; one has its events within reach, or at least one key of
+ * them. */
 static bool has_events(const uint8_t *head, size_t n)
 {
     return memmem(head, n, GP_TEXT("traceEvents")) || memmem(head, n, GP_TEXT("\"ph\"")) ||

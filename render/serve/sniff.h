@@ -1,5 +1,5 @@
-/* sniff.h -- what a file holds, by its first bytes: a trace of any format that the readers know, a snapshot of an
- * allocator, a log of a compiler. Reads at most 64 KiB of it.
+/* sniff.h -- what a file holds, by its first bytes: a trace of any format that the readers know, a snapshot
+ * of an allocator, a log of a compiler. Reads at most 64 KiB of it.
  *
  *     struct gp_sniffed found;
  *     if (gp_sniff_fd(fd, &found)) printf("%s, %s\n", found.format, found.compression);

@@ -1,5 +1,6 @@
-/* upload.h -- takes files from clients into one folder: written aside, checked, and given a name only when they are whole and
- * hold something for us. Bounded in size, number, expansion and free space. Safe in several threads.
+/* upload.h -- takes files from clients into one folder: written aside, checked, and given a name only when
+ * they are whole and hold something for us. Bounded in size, number, expansion and free space. Safe in
+ * several threads.
  *
  *     struct gp_upload *u = gp_upload_new("incoming", &limits, &err);
  *     int status = gp_upload_begin(u, "run.json.gz", n, &job, &err);          // 0, or 4xx or 5xx
@@ -31,7 +32,8 @@ struct gp_upload *gp_upload_new(const char *dir, const struct gp_upload_limits *
                                 struct gp_err *err) GP_MUST_CHECK;
 /* The folder: a new descriptor; -1 with errno. */
 int gp_upload_folder(const struct gp_upload *u);
-/* A file of SIZE bytes comes (UINT64_MAX: unknown), which its sender calls NAME (may be NULL). 0 and *JOB, or a status. */
+/* A file of SIZE bytes comes (UINT64_MAX: unknown), which its sender calls NAME (may be NULL). 0 and *JOB, or
+ * a status. */
 GP_MUST_CHECK int gp_upload_begin(struct gp_upload *u, const char *name, uint64_t size,
                                   struct gp_upload_job **job, struct gp_err *err);
 GP_MUST_CHECK int gp_upload_put(struct gp_upload_job *job, const void *data, size_t n, struct gp_err *err);

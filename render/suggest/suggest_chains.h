@@ -14,7 +14,8 @@
 
 /* The relevant chains of S as a new table of R; NULL if there are none. */
 const struct gp_report_table *gp_suggest_chains_tell(struct gp_report *r, const struct gp_suggest *s);
-/* The graph and table T. Where no graph can be drawn, its text in the language of Graphviz takes its place. */
+/* The graph and table T. Where no graph can be drawn, its text in the language of Graphviz takes its
+ * place. */
 void gp_suggest_chains_write(struct gp_svg *w, const struct gp_suggest *s, const struct gp_report_table *t);
 
 #endif

@@ -1,4 +1,5 @@
-/* suggest_formats.h -- the formats of trace-suggest's answer: text, json, html and dot, each a row of a table.
+/* suggest_formats.h -- the formats of trace-suggest's answer: text, json, html and dot, each a row of a
+ * table.
  *
  *     const struct gp_answer_format *f = gp_answer_format(gp_suggest_formats, "html");
  *     struct gp_suggest_answer a = {.s = &suggest, .top = 20};

@@ -1,7 +1,7 @@
-/* suggest_html.h -- the answer of trace-suggest as one HTML page: problems of the input, the verdict, where the
- * time of a step goes, a card per suggestion with its saving and the reasons for it, suggestions that would not
- * shorten the step, and the kernels with what bounds them. Self-contained, readable without its script,
- * printable. Measures nothing.
+/* suggest_html.h -- the answer of trace-suggest as one HTML page: problems of the input, the verdict, where
+ * the time of a step goes, a card per suggestion with its saving and the reasons for it, suggestions that
+ * would not shorten the step, and the kernels with what bounds them. Self-contained, readable without its
+ * script, printable. Measures nothing.
  *
  *     gp_suggest_html_write(&buf, &suggest, &(struct gp_suggest_html_opts){.input = "app.trace", .json = json.data,
  *                                                                          .json_n = json.n});

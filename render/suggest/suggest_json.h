@@ -1,5 +1,5 @@
-/* suggest_json.h -- the answer of trace-suggest as JSON, as schemas/trace-suggest.schema.json describes it; and its
- * predictions as schemas/expect.schema.json does. Measures nothing.
+/* suggest_json.h -- the answer of trace-suggest as JSON, as schemas/trace-suggest.schema.json describes it;
+ * and its predictions as schemas/expect.schema.json does. Measures nothing.
  *
  *     gp_suggest_json_write(&buf, &suggest, &(struct gp_suggest_json_opts){.version = "0.1.0", .top = 20});
  */

@@ -110,7 +110,8 @@ static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
     }
 }
 
-/* Does a run without the recorder take another time than this one, as far as can be known, or as was given? */
+/* Does a run without the recorder take another time than this one, as far as can be known, or as was
+ * given? */
 static bool differs_unprofiled(const struct gp_suggest_step *s)
 {
     int64_t little = s->step_ns / 20;
@@ -154,7 +155,8 @@ size_t gp_suggest_worth(const struct gp_suggest *s)
     return n;
 }
 
-/* The first thing that an action names: "capture the step as a CUDA graph". Only where it begins with what saves. */
+/* The first thing that an action names: "capture the step as a CUDA graph". Only where it begins with what
+ * saves. */
 static size_t first_clause(const char *action)
 {
     int depth = 0;

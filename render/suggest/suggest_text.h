@@ -1,5 +1,5 @@
-/* suggest_text.h -- the answer of trace-suggest for a terminal: what bounds the step, then what to do, most valuable first,
- * a few lines each. Measures nothing.
+/* suggest_text.h -- the answer of trace-suggest for a terminal: what bounds the step, then what to do, most
+ * valuable first, a few lines each. Measures nothing.
  *
  *     gp_suggest_text_write(&buf, &suggest, &(struct gp_suggest_text_opts){.color = true});
  */

@@ -24,7 +24,8 @@ static bool has_activity(const struct gp_trace *t)
     return t->events[GP_GPU].n || t->events[GP_API].n || t->events[GP_OP].n;
 }
 
-/* The time that trace-hta reports on: from the first GPU event of a device, or of its steps, to the last one. */
+/* The time that trace-hta reports on: from the first GPU event of a device, or of its steps, to the last
+ * one. */
 struct scope {
     int64_t begin_ns, end_ns; /* of all devices */
     int64_t span_ns, busy_ns; /* sums over them */

@@ -44,8 +44,9 @@ extern const struct gp_answer_format gp_timeline_formats[];
 /* Their names, for struct gp_tool. */
 const char *gp_timeline_format_name(size_t i);
 
-/* "a step takes 119 ms (mean of 5 whole steps; median 120 ms); 6 steps, 621 ms of 13.4 s recorded: GPU busy 14.3%, CPU active 4.2%,
- * both 3.0%": of the time that trace-hta reports on, with its share; of a part that was asked for only its time and shares. */
+/* "a step takes 119 ms (mean of 5 whole steps; median 120 ms); 6 steps, 621 ms of 13.4 s recorded: GPU busy
+ * 14.3%, CPU active 4.2%, both 3.0%": of the time that trace-hta reports on, with its share; of a part that
+ * was asked for only its time and shares. */
 void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer *a);
 /* Append what the lanes hold and what did not fit into them, in one line. */
 void gp_timeline_put_stats(struct gp_buf *b, const struct gp_lanes *l);

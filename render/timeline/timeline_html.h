@@ -9,7 +9,8 @@
 #include "formats/base/output.h"
 #include "render/timeline/timeline_pack.h"
 
-/* Write the page to OUT, piece by piece. TITLE and FACTS, a line below it, are escaped. Same timeline, same bytes. */
+/* Write the page to OUT, piece by piece. TITLE and FACTS, a line below it, are escaped. Same timeline, same
+ * bytes. */
 void gp_timeline_html_write(const struct gp_timeline *tl, const char *title, const char *facts,
                             struct gp_output *out);
 

@@ -159,8 +159,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Add the sections of a sort. False, and nothing added, when they take more than ROOM bytes: whether they do does not
- * depend on who packs them. */
+/* Add the sections of a sort. False, and nothing added, when they take more than ROOM bytes: whether they do
+ * does not depend on who packs them. */
 static bool pack_sort(struct gp_timeline *tl, enum what what, uint64_t room)
 {
     enum { MOST_THREADS = 16 };
@@ -254,7 +254,8 @@ static void add_head(struct gp_timeline *tl)
     gp_buf_release(&head);
 }
 
-/* What the page takes besides its events: script, style, still picture, and the head, which is made twice for this. */
+/* What the page takes besides its events: script, style, still picture, and the head, which is made twice for
+ * this. */
 static void reserve(struct gp_timeline *tl)
 {
     enum { PAGE = 400000 };
