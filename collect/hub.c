@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+#include "formats/base/clock.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 
@@ -56,13 +56,6 @@ struct gp_hub *gp_hub_new(int listen_fd, const struct gp_hub_opts *opts)
     return hub;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static bool is_full(const struct gp_hub *hub)
 {
     return hub->opts.is_full && hub->opts.is_full(hub->opts.ctx);
@@ -95,7 +88,7 @@ static void end_session(struct gp_hub *hub, struct conn *c, enum gp_session_end 
 {
     struct gp_hub_cut cut = {.pid = c->pid};
     if (c->session) {
-        gp_session_end(c->session, how, now_ns());
+        gp_session_end(c->session, how, gp_now_ns());
         add_stats(&hub->ended.stats, gp_session_stats(c->session));
         cut.salvaged = gp_session_stats(c->session)->salvaged;
         gp_session_free(c->session);
@@ -143,7 +136,7 @@ static void admit(struct gp_hub *hub, int fd)
         close(fd);
         return;
     }
-    GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd, .since_ns = now_ns()});
+    GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd, .since_ns = gp_now_ns()});
 }
 
 /* There are no descriptors left: close the connection of whoever waits, who then runs untraced. False when
@@ -168,7 +161,7 @@ static void accept_all(struct gp_hub *hub)
             admit(hub, fd);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             if (turn_away(hub)) continue;
-            hub->rest_until_ns = now_ns() + REST_NS;
+            hub->rest_until_ns = gp_now_ns() + REST_NS;
             return;
         } else if (errno != EINTR && errno != ECONNABORTED) {
             return;
@@ -179,7 +172,7 @@ static void accept_all(struct gp_hub *hub)
 /* Whoever connects and does not say who it is must not hold a descriptor for ever. */
 static void drop_silent(struct gp_hub *hub)
 {
-    int64_t since_ns = now_ns() - SILENCE_NS;
+    int64_t since_ns = gp_now_ns() - SILENCE_NS;
     for (size_t i = 0; i < hub->conns.n; i++) {
         struct conn *c = &hub->conns.at[i];
         if (c->fd >= 0 && !c->greeted && c->since_ns <= since_ns) lose_conn(hub, c);
@@ -201,7 +194,7 @@ static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_proc
                                 .room_mb = room_mb,
                                 .kernel = hub->opts.kernel,
                                 .redact = hub->opts.redact,
-                                .now_ns = now_ns(),
+                                .now_ns = gp_now_ns(),
                                 .on_block = hub->opts.on_block,
                                 .on_events = hub->opts.on_events,
                                 .ctx = hub->opts.ctx};
@@ -287,7 +280,7 @@ size_t gp_hub_poll_size(const struct gp_hub *hub)
 size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool reading)
 {
     size_t n = 0;
-    bool rests = hub->rest_until_ns && now_ns() < hub->rest_until_ns;
+    bool rests = hub->rest_until_ns && gp_now_ns() < hub->rest_until_ns;
     fds[n++] = (struct pollfd){.fd = rests ? -1 : hub->listen_fd, .events = POLLIN};
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
@@ -327,7 +320,7 @@ void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n)
         struct conn *c = find_conn(hub, fds[i].fd, &from);
         if (c && fds[i].revents) read_conn(hub, c);
     }
-    if (hub->rest_until_ns && now_ns() >= hub->rest_until_ns) hub->rest_until_ns = 0;
+    if (hub->rest_until_ns && gp_now_ns() >= hub->rest_until_ns) hub->rest_until_ns = 0;
     drop_silent(hub);
     forget_closed(hub);
     if (n && fds[0].revents) accept_all(hub);

@@ -4,13 +4,9 @@
 #include <string.h>
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
+#include "formats/base/str.h"
 
 /* ---- one line ---- */
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* Digits, with or without a fraction, rounded to the nearest integer. False for anything else and beyond 2^63
  * - 1. */
@@ -18,14 +14,14 @@ static bool parse_weight(const char *s, size_t n, int64_t *weight)
 {
     uint64_t v = 0;
     size_t i = 0;
-    for (; i < n && is_digit(s[i]); i++) {
+    for (; i < n && gp_is_digit(s[i]); i++) {
         uint64_t digit = (uint64_t)(s[i] - '0');
         if (v > (INT64_MAX - digit) / 10) return false;
         v = v * 10 + digit;
     }
     size_t whole = i;
     if (i < n && s[i] == '.') {
-        for (i++; i < n && is_digit(s[i]); i++) {
+        for (i++; i < n && gp_is_digit(s[i]); i++) {
         }
         if (i == whole + 1 && !whole) return false;
         if (i > whole + 1 && s[whole + 1] >= '5' && v < INT64_MAX) v++;

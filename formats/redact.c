@@ -40,11 +40,6 @@ static bool starts(const char *s, size_t n, const char *with)
     return n >= len && !memcmp(s, with, len);
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static void put_hash(struct gp_buf *to, const char *s, size_t n)
 {
     gp_buf_printf(to, "r-%012" PRIx64, gp_hash_bytes(s, n) >> 16);
@@ -67,7 +62,7 @@ static size_t span(const char *s, size_t n, const char *more)
 {
     size_t i = 0;
     while (i < n && s[i] &&
-           (is_digit(s[i]) || strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", s[i]) ||
+           (gp_is_digit(s[i]) || strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", s[i]) ||
             strchr(more, s[i])))
         i++;
     return i;
@@ -78,7 +73,7 @@ static bool is_torch_frame(const char *s, size_t n)
 {
     size_t i = span(s, n, "/."), from = i + 1;
     if (!starts(s, n, "torch/") || !gp_ends(s, i, ".py") || i == n || s[i] != '(') return false;
-    for (i++; i < n && is_digit(s[i]);) i++;
+    for (i++; i < n && gp_is_digit(s[i]);) i++;
     return i > from && starts(s + i, n - i, "): ") && i + 3 + span(s + i + 3, n - i - 3, "<>.") == n;
 }
 
@@ -110,7 +105,7 @@ void gp_redact_name(struct gp_buf *to, const char *s, size_t n)
         n -= sizeof module - 1;
     }
     size_t digits = n, text;
-    while (digits && is_digit(s[digits - 1])) digits--;
+    while (digits && gp_is_digit(s[digits - 1])) digits--;
     text = digits;
     while (text && text < n && strchr(" #_:=-.", s[text - 1])) text--;
     if (digits && text == digits) digits = text = n; /* "conv1" is one word */
@@ -132,7 +127,7 @@ static size_t string_end(const char *s, size_t n)
 static bool is_numbers(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!is_digit(s[i]) && !strchr(" .,:[]+-x", s[i])) return false;
+        if (!gp_is_digit(s[i]) && !strchr(" .,:[]+-x", s[i])) return false;
     return true;
 }
 

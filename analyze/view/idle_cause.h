@@ -1,5 +1,5 @@
-/* idle_cause.h -- the causes that idle time of a device is split into. idle_walk.h decides, everybody else
- * adds up. */
+/* idle_cause.h -- the causes that idle time of a device is split into. idle_walk.h decides, all others
+ * add up. */
 #ifndef GP_ANALYZE_IDLE_CAUSE_H
 #define GP_ANALYZE_IDLE_CAUSE_H
 

@@ -1,18 +1,11 @@
-#include <time.h>
 #include "collect/bench/measure.h"
 #include "collect/bench/ptx.h"
 #include "collect/bench/say.h"
 #include "formats/base/buf.h"
+#include "formats/base/clock.h"
 
 /* Processors change their clock, so there are many rounds. */
 enum { LAUNCHES = 1000, THREADS = 32, ROUNDS = 8 };
-
-static double host_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static int run_empty(struct gp_gpu *g, void *function)
 {
@@ -24,10 +17,11 @@ static int run_empty(struct gp_gpu *g, void *function)
 static int measure_launch(struct gp_gpu *g, void *empty, const struct gp_effort *e)
 {
     for (int i = -1; i < ROUNDS * e->rounds; i++) { /* the first is to get warm */
-        double interval, begin = host_ns();
+        int64_t begin_ns = gp_now_ns();
+        double interval;
         for (int k = 0; k < LAUNCHES; k++)
             if (run_empty(g, empty)) return -1;
-        double host = host_ns() - begin;
+        double host = (double)(gp_now_ns() - begin_ns);
         if (GP_GPU(g, cuStreamSynchronize, g->stream) ||
             gp_gpu_time(g, run_empty, empty, LAUNCHES, &interval))
             return -1;

@@ -1,9 +1,9 @@
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 #include "collect/bench/measure.h"
 #include "collect/bench/product.h"
 #include "collect/bench/say.h"
+#include "formats/base/clock.h"
 
 /* RC is of a call of NVML's that wrote VALUE: not every device and not every user may have it. */
 static void say_value(const char *name, int rc, unsigned value)
@@ -74,13 +74,6 @@ void gp_measure_conditions(struct gp_gpu *g)
 
 enum { SIDE = 8192 };
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 /* N products that are queued, and not waited for. */
 static int queue(struct gp_gpu *g, struct gp_product *p, uint64_t n)
 {
@@ -110,17 +103,18 @@ static int soak(struct gp_gpu *g, struct gp_product *p, const struct gp_effort *
 {
     choose(g, p);
     uint64_t n = gp_gpu_repeats(g, gp_product_run, p, 1e8, 10000);
-    double begin = now_ns(), passed = 0;
+    int64_t begin_ns = gp_now_ns();
+    double passed = 0;
     if (!n) return -1;
     do {
-        passed = now_ns() - begin;
+        passed = (double)(gp_now_ns() - begin_ns);
         bool late = passed >= 2 * e->soak_ns / 3;
         double ns;
         if (queue(g, p, n)) return -1;
         if (late) say_state(g);
         if (gp_gpu_time(g, gp_product_run, p, n, &ns)) return -1;
         if (late) gp_say_figure("sustained_bf16", p->operations * (double)n / ns * 1e9);
-    } while (now_ns() - begin < e->soak_ns);
+    } while ((double)(gp_now_ns() - begin_ns) < e->soak_ns);
     return 0;
 }
 

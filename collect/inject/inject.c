@@ -66,12 +66,6 @@ static struct {
     bool gone;   /* because it is gone */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec t;
-    return clock_gettime(id, &t) ? 0 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* ---- frames ---- */
 
 static bool socket_is_ours(void)
@@ -131,7 +125,7 @@ static void send_tick(bool clock)
 {
     struct gp_wire_tick t = {gp_now_ns(), 0};
     if (clock || t.now_ns - self.last_clock_ns >= CLOCK_NS) {
-        t.realtime_ns = clock_ns(CLOCK_REALTIME);
+        t.realtime_ns = gp_clock_ns(CLOCK_REALTIME);
         self.last_clock_ns = t.now_ns;
     }
     send_frame(GP_WIRE_TICK, &t, sizeof t);
@@ -139,7 +133,7 @@ static void send_tick(bool clock)
 
 static void send_write(void)
 {
-    struct gp_wire_write w = {clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+    struct gp_wire_write w = {gp_clock_ns(CLOCK_THREAD_CPUTIME_ID)};
     send_frame(GP_WIRE_WRITE, &w, sizeof w);
 }
 

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 #define GPUPROF_TYPES_ONLY
 #include "collect/wire/gate.h"
 #include "collect/gpuprof.h"
@@ -16,6 +15,7 @@
 #include "collect/wire/ring.h"
 #include "collect/wire/shared.h"
 #include "collect/wire/wire.h"
+#include "formats/base/clock.h"
 
 #define GP_EXPORT __attribute__((visibility("default")))
 
@@ -24,14 +24,6 @@
 /* "gpuprof-collect: pid N: MESSAGE" on standard error. gp_debug() only with GPUPROF_DEBUG. */
 void gp_say(const char *fmt, ...) GP_PRINTF(1, 2);
 void gp_debug(const char *fmt, ...) GP_PRINTF(1, 2);
-/* CLOCK_MONOTONIC. */
-static inline int64_t gp_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Print nothing from now on, or print again: somebody asks for reasons instead. */
 void gp_say_quiet(bool quiet);
 

@@ -538,9 +538,7 @@ void gp_inject_metrics_range(bool begins, const char *domain, const char *text)
 
 static bool lock_soon(struct context *c)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 1;
+    struct timespec until = gp_clock_after(1);
     return !pthread_mutex_timedlock(&c->lock, &until);
 }
 

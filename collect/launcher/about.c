@@ -65,7 +65,7 @@ static void set_command(struct gp_trace *t, const char *const *args, size_t narg
 
 static void note_clock(struct gp_trace *t)
 {
-    struct gp_clock c = {gp_clock_ns(CLOCK_MONOTONIC), gp_clock_ns(CLOCK_REALTIME), 0};
+    struct gp_clock c = {gp_now_ns(), gp_clock_ns(CLOCK_REALTIME), 0};
     GP_VEC_PUSH(&t->clocks, c);
 }
 

@@ -102,12 +102,12 @@ static void to_outputs(void *ctx, const void *data, size_t n)
 
 static void to_recorder(void *ctx, const void *data, size_t n)
 {
-    gp_recorder_put(ctx, data, n, gp_clock_ns(CLOCK_MONOTONIC));
+    gp_recorder_put(ctx, data, n, gp_now_ns());
 }
 
 static void to_live(void *ctx, const void *data, size_t n)
 {
-    gp_live_put(ctx, data, n, gp_clock_ns(CLOCK_MONOTONIC));
+    gp_live_put(ctx, data, n, gp_now_ns());
 }
 
 static void to_feed(void *ctx, const void *data, size_t n)
@@ -175,8 +175,7 @@ static int64_t idle_due(const struct gp_collect *c)
 static void maybe_dump(struct gp_collect *c)
 {
     int64_t due_ns = idle_due(c);
-    bool idle = due_ns && gp_clock_ns(CLOCK_MONOTONIC) >= due_ns,
-         asked = c->launch.arrived & c->plan.dump_signal;
+    bool idle = due_ns && gp_now_ns() >= due_ns, asked = c->launch.arrived & c->plan.dump_signal;
     if (!idle && !asked) return;
     gp_recorder_dump(c->recorder);
     if (idle) c->idle_since_ns = gp_recorder_gpu_ns(c->recorder);
@@ -193,7 +192,7 @@ static void write_metrics(struct gp_collect *c)
     c->sums.write(c->sums.ctx, stats.dropped + stats.bad_time, &text);
     int failed = gp_answer_file(c->opts->metrics_file, &text, &err);
     gp_buf_release(&text);
-    c->metrics_due_ns = failed ? INT64_MAX : gp_clock_ns(CLOCK_MONOTONIC) + METRICS_NS;
+    c->metrics_due_ns = failed ? INT64_MAX : gp_now_ns() + METRICS_NS;
     if (!failed) return;
     struct gp_buf words = {0};
     gp_buf_printf(&words, "--metrics-file: %s", err.msg);
@@ -203,7 +202,7 @@ static void write_metrics(struct gp_collect *c)
 
 static void maybe_write_metrics(struct gp_collect *c)
 {
-    if (c->sums.add && gp_clock_ns(CLOCK_MONOTONIC) >= c->metrics_due_ns) write_metrics(c);
+    if (c->sums.add && gp_now_ns() >= c->metrics_due_ns) write_metrics(c);
 }
 
 static void sooner(int64_t *due_ns, int64_t other_ns)
@@ -234,7 +233,7 @@ static int timeout_ms(const struct gp_collect *c, int64_t due_ns)
     sooner(&due_ns, gp_host_due(c->host));
     sooner(&due_ns, gp_pm_due(c->pm));
     if (!due_ns) return -1;
-    int64_t left = due_ns - gp_clock_ns(CLOCK_MONOTONIC);
+    int64_t left = due_ns - gp_now_ns();
     return left > 0 ? (int)(left / 1000000 + 1) : 0;
 }
 
@@ -269,19 +268,19 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
         return; /* a signal; what it is about comes through events_fd */
     if (p[ENDED].revents && c->opts->hub) hear_owner(c);
     else if (p[ENDED].revents) gp_launch_events(&c->launch);
-    if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_clock_ns(CLOCK_MONOTONIC)))
+    if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_now_ns()))
         gp_hub_record(c->hub, c->plan.control.gate.open);
     maybe_dump(c);
     maybe_write_metrics(c);
-    gp_host_turn(c->host, gp_clock_ns(CLOCK_MONOTONIC));
-    gp_pm_turn(c->pm, gp_clock_ns(CLOCK_MONOTONIC));
+    gp_host_turn(c->host, gp_now_ns());
+    gp_pm_turn(c->pm, gp_now_ns());
     c->launch.arrived = 0;
     if (p[FEED].revents) gp_feed_turn(c->feed);
     if (p[WAKE].revents) drain(c->wake[0]);
     if (p[READER].revents & POLLERR || gp_outputs_failed(&c->outs) == EPIPE) c->reader_left = true;
     if (c->reader_left || gp_outputs_failed(&c->outs)) gp_hub_stop(c->hub);
     gp_hub_serve(c->hub, p + OURS, n);
-    gp_live_serve(c->live, p + OURS + n, live, gp_clock_ns(CLOCK_MONOTONIC));
+    gp_live_serve(c->live, p + OURS + n, live, gp_now_ns());
 }
 
 static void serve(struct gp_collect *c)
@@ -290,12 +289,11 @@ static void serve(struct gp_collect *c)
     size_t cap = 0;
     while (!c->launch.ended) turn(c, &fds, &cap, 0);
     /* What the command left in the sockets, and processes that it left behind. */
-    int64_t due_ns = gp_clock_ns(CLOCK_MONOTONIC) + ORPHANS_NS;
+    int64_t due_ns = gp_now_ns() + ORPHANS_NS;
     turn(c, &fds, &cap, 1); /* lets in those that connected and ended at once */
     while (gp_hub_totals(c->hub).live && !c->launch.nudges) {
-        if (gp_outputs_full(&c->outs))
-            due_ns = gp_clock_ns(CLOCK_MONOTONIC) + ORPHANS_NS; /* the reader is what is slow */
-        if (gp_clock_ns(CLOCK_MONOTONIC) > due_ns) break;
+        if (gp_outputs_full(&c->outs)) due_ns = gp_now_ns() + ORPHANS_NS; /* the reader is what is slow */
+        if (gp_now_ns() > due_ns) break;
         turn(c, &fds, &cap, due_ns);
     }
     free(fds);
@@ -305,7 +303,7 @@ static void serve(struct gp_collect *c)
 
 static struct gp_hub *new_hub(struct gp_collect *c)
 {
-    if (c->sums.add) c->metrics_due_ns = gp_clock_ns(CLOCK_MONOTONIC) + METRICS_NS;
+    if (c->sums.add) c->metrics_due_ns = gp_now_ns() + METRICS_NS;
     add_sinks(c);
     struct gp_hub_opts h = {.welcome = {.api = c->plan.api,
                                         .buffer_bytes = (uint32_t)c->opts->buffer_bytes,
@@ -368,7 +366,7 @@ static int start(struct gp_collect *c, struct gp_err *err)
     await_counters(c);
     int failed = gp_launch_start(&c->launch, argv, !c->plan.output, err);
     free(argv);
-    gp_control_begin(&c->plan.control, gp_clock_ns(CLOCK_MONOTONIC));
+    gp_control_begin(&c->plan.control, gp_now_ns());
     struct gp_err no_samples = {0};
     if (!failed && start_host(c, &no_samples)) c->say(no_samples.msg);
     return failed;
@@ -427,7 +425,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     if (c->opts->last_ns) c->recorder = gp_recorder_new(c->opts->last_ns, KEPT_BYTES, to_outputs, &c->outs);
     c->hub = new_hub(c);
     if (!c->plan.pattern) gp_about_begin(c->outs.list.at[0], c->opts, c->args, c->nargs);
-    c->began_ns = gp_clock_ns(CLOCK_MONOTONIC);
+    c->began_ns = gp_now_ns();
     int failed = start(c, err);
     if (!failed) raise_limit();
     if (!failed) serve(c);

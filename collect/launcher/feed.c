@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
+#include "formats/base/clock.h"
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_columns.h"
@@ -137,19 +137,12 @@ void gp_feed_poll_fd(const struct gp_feed *f, struct pollfd *fd)
     *fd = (struct pollfd){.fd = waits ? f->fd : -1, .events = POLLOUT};
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void gp_feed_end(struct gp_feed *f)
 {
     if (!f || !f->pid) return;
-    int64_t until_ms = now_ms() + SENDER_MS, left;
+    int64_t until_ms = gp_now_ns() / 1000000 + SENDER_MS, left;
     bool all = false, over = f->fd < 0;
-    while (!over && (left = until_ms - now_ms()) > 0) {
+    while (!over && (left = until_ms - gp_now_ns() / 1000000) > 0) {
         gp_feed_turn(f);
         if (!all && f->fd >= 0 && f->sent == f->queue.n) all = !shutdown(f->fd, SHUT_WR);
         struct pollfd p = {.fd = f->fd, .events = all ? POLLIN : POLLOUT};

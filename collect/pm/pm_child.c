@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 #include "collect/counters/measured.h"
 #include "collect/pm/pm_device.h"
 #include "formats/base/buf.h"
+#include "formats/base/clock.h"
 #include "formats/base/str.h"
 
 enum { TURN_MS = 50, SEVERAL_GPUS_SINCE = 26 /* cuptiGetVersion() of CUDA 12.8 */ };
@@ -32,9 +32,7 @@ struct child {
 
 static uint64_t monotonic(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    return (uint64_t)gp_now_ns();
 }
 
 static void put(struct child *c, const void *data, size_t n)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include "formats/base/clock.h"
 #include "formats/base/mem.h"
 #include "formats/model/metric.h"
 
@@ -24,13 +24,6 @@ struct gp_pm {
     struct gp_pm_writer *writer;
     int64_t due_ns;
 };
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void close_fd(int *fd)
 {
@@ -110,7 +103,7 @@ enum heard { HEARD, SILENT, GONE };
 static enum heard hear(struct gp_pm *pm, int64_t due_ns)
 {
     struct pollfd p = {.fd = pm->in, .events = POLLIN};
-    int64_t left_ms = (due_ns - now()) / 1000000;
+    int64_t left_ms = (due_ns - gp_now_ns()) / 1000000;
     if (pm->in < 0) return GONE;
     if (poll(&p, 1, left_ms > 0 ? (int)left_ms + 1 : 0) <= 0) return SILENT;
     gp_buf_reserve(&pm->bytes, READ_BYTES);
@@ -162,10 +155,10 @@ struct gp_pm *gp_pm_start(const struct gp_pm_opts *opts)
 
 bool gp_pm_await(struct gp_pm *pm, const struct gp_pm_writer_opts *to, struct gp_buf *why)
 {
-    int64_t until_ns = now() + READY_NS;
+    int64_t until_ns = gp_now_ns() + READY_NS;
     if (pm) {
         pm->writer = gp_pm_writer_new(to);
-        while (!pm->ready && now() < until_ns && hear(pm, until_ns) != GONE) continue;
+        while (!pm->ready && gp_now_ns() < until_ns && hear(pm, until_ns) != GONE) continue;
         gp_buf_put(why, pm->said.data, pm->said.n);
     }
     if (pm && pm->ready) {
@@ -196,9 +189,9 @@ void gp_pm_turn(struct gp_pm *pm, int64_t now_ns)
 void gp_pm_end(struct gp_pm *pm)
 {
     if (!pm) return;
-    int64_t until_ns = now() + (pm->ready ? END_NS : 0);
+    int64_t until_ns = gp_now_ns() + (pm->ready ? END_NS : 0);
     close_fd(&pm->control);
-    while (now() < until_ns && hear(pm, until_ns) != GONE) continue;
+    while (gp_now_ns() < until_ns && hear(pm, until_ns) != GONE) continue;
     if (pm->pid > 0 && pm->in >= 0) kill(pm->pid, SIGKILL);
     close_fd(&pm->in);
     while (pm->pid > 0 && waitpid(pm->pid, NULL, 0) < 0 && errno == EINTR) continue;

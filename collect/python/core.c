@@ -6,8 +6,8 @@
 #include <Python.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <time.h>
 #include "collect/gpuprof.h"
+#include "formats/base/clock.h"
 
 enum { MAX_METRICS = 16, MAX_NAMES = 4096 };
 
@@ -70,13 +70,6 @@ static struct {
     freefunc release;
     pthread_key_t key;
 } self = {.summing = 1};
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- names ---- */
 
@@ -251,7 +244,7 @@ static PyObject *enter(range_object *r)
         else t->push(id, r->metrics, r->n);
         f->pushed = !in_task;
     }
-    f->start_ns = self.summing ? now_ns() : 0;
+    f->start_ns = self.summing ? gp_now_ns() : 0;
     Py_INCREF(r);
     return (PyObject *)r;
 }
@@ -271,7 +264,7 @@ static size_t find_frame(const range_object *r)
 
 static PyObject *leave(range_object *r)
 {
-    int64_t end_ns = self.summing ? now_ns() : 0;
+    int64_t end_ns = self.summing ? gp_now_ns() : 0;
     size_t i = find_frame(r);
     if (i == SIZE_MAX)
         return PyErr_Format(PyExc_RuntimeError, "range %R ends on a thread or task that it did not begin on",

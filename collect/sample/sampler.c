@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "collect/sample/family.h"
 #include "collect/sample/remote.h"
+#include "formats/base/clock.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
@@ -49,12 +50,6 @@ struct gp_sampler {
     pid_t now_pid;             /* of the sample that is taken */
     int64_t now_ns;
 };
-
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec t;
-    return clock_gettime(id, &t) ? 0 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- runs ---- */
 
@@ -194,7 +189,7 @@ static void look(struct gp_sampler *s)
 {
     for (size_t i = 0; i < s->processes.n; i++) {
         struct process *p = s->processes.at[i];
-        int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+        int64_t now_ns = gp_now_ns();
         if (!p->attached) attach(s, p, now_ns);
         if (!p->attached) continue;
         s->now_pid = p->pid;
@@ -226,21 +221,21 @@ static void sleep_until(int64_t ns)
 static void *run(void *arg)
 {
     struct gp_sampler *s = arg;
-    int64_t begin_ns = clock_ns(CLOCK_MONOTONIC), due_ns = begin_ns, family_ns = 0;
+    int64_t begin_ns = gp_now_ns(), due_ns = begin_ns, family_ns = 0;
     uint64_t random = 88172645463325252u;
     prctl(PR_SET_TIMERSLACK, 1UL);
     while (!atomic_load(&s->stop)) {
-        int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+        int64_t now_ns = gp_now_ns();
         pthread_mutex_lock(&s->lock);
         if (now_ns >= family_ns) {
             look_for_processes(s);
             family_ns = now_ns + (now_ns - begin_ns < EARLY_NS ? FAMILY_NS : FAMILY_LATER_NS);
         }
         look(s);
-        s->counts.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        s->counts.cpu_ns = gp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         pthread_mutex_unlock(&s->lock);
         due_ns += s->period_ns;
-        now_ns = clock_ns(CLOCK_MONOTONIC);
+        now_ns = gp_now_ns();
         if (now_ns > due_ns + s->period_ns) { /* what was missed is not made up for */
             s->counts.late += (uint64_t)((now_ns - due_ns) / s->period_ns);
             due_ns = now_ns;

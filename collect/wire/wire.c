@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "collect/wire/shared.h"
+#include "formats/base/clock.h"
 
 /* High enough to be out of the way of programs that expect small descriptors or close the first few. */
 enum { LOWEST_FD = 200 };
@@ -153,19 +154,12 @@ static int attached_fd(struct msghdr *msg)
     return fd;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* PASSED, if not NULL, is set if a descriptor comes with them. */
 static int receive_bytes(int fd, void *to, size_t n, int64_t until_ms, int *passed)
 {
     for (size_t got = 0; got < n;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        int64_t left_ms = until_ms - now_ms();
+        int64_t left_ms = until_ms - gp_now_ns() / 1000000;
         int ready = poll(&p, 1, left_ms > 0 ? (int)left_ms : 0);
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) return -1;
@@ -194,8 +188,8 @@ bool gp_wire_readable(int fd)
 uint32_t gp_wire_next(int fd, int timeout_ms)
 {
     struct gp_wire_head head = {0, 0};
-    int64_t until_ms = now_ms() + timeout_ms;
-    for (int64_t left_ms = timeout_ms; left_ms >= 0; left_ms = until_ms - now_ms()) {
+    int64_t until_ms = gp_now_ns() / 1000000 + timeout_ms;
+    for (int64_t left_ms = timeout_ms; left_ms >= 0; left_ms = until_ms - gp_now_ns() / 1000000) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         if (poll(&p, 1, (int)left_ms) <= 0) continue;
         ssize_t n = recv(fd, &head, sizeof head, MSG_PEEK);
@@ -208,7 +202,7 @@ uint32_t gp_wire_next(int fd, int timeout_ms)
 static int receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms, int *passed)
 {
     struct gp_wire_head head;
-    int64_t until_ms = now_ms() + timeout_ms;
+    int64_t until_ms = gp_now_ns() / 1000000 + timeout_ms;
     if (receive_bytes(fd, &head, sizeof head, until_ms, passed)) return -1;
     if (head.type != (uint32_t)type || head.len != n) return -1;
     return receive_bytes(fd, to, n, until_ms, passed);

@@ -5,11 +5,7 @@
 #include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/num.h"
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+#include "formats/base/str.h"
 
 static int not_a(struct gp_err *err, const char *s, const char *what, const char *like)
 {
@@ -27,7 +23,7 @@ static bool digits(const char **s, uint64_t *v)
 {
     const char *p = *s;
     uint64_t sum = 0;
-    for (; is_digit(*p); p++) {
+    for (; gp_is_digit(*p); p++) {
         unsigned d = (unsigned)(*p - '0');
         if (sum > (UINT64_MAX - d) / 10) return false;
         sum = sum * 10 + d;
@@ -53,13 +49,13 @@ static int read_duration(const char *s, uint64_t bare_ns, int64_t *ns, struct gp
                  {"h", UINT64_C(3600000000000)}};
     const char *p = s, *like = "10us, 1.5ms or 2s";
     uint64_t whole;
-    if (!is_digit(*p)) return not_a(err, s, "duration", like);
+    if (!gp_is_digit(*p)) return not_a(err, s, "duration", like);
     if (!digits(&p, &whole)) return too_large(err, s);
     const char *fraction = NULL;
     if (*p == '.') {
         fraction = ++p;
-        if (!is_digit(*p)) return not_a(err, s, "duration", like);
-        while (is_digit(*p)) p++;
+        if (!gp_is_digit(*p)) return not_a(err, s, "duration", like);
+        while (gp_is_digit(*p)) p++;
     }
     uint64_t unit = *p ? 0 : bare_ns;
     if (!*p && !bare_ns) {
@@ -71,7 +67,7 @@ static int read_duration(const char *s, uint64_t bare_ns, int64_t *ns, struct gp
     if (unit == 0) return not_a(err, s, "duration", like);
     if (whole > (uint64_t)INT64_MAX / unit) return too_large(err, s);
     uint64_t sum = whole * unit;
-    for (uint64_t place = unit / 10; fraction && is_digit(*fraction); fraction++, place /= 10)
+    for (uint64_t place = unit / 10; fraction && gp_is_digit(*fraction); fraction++, place /= 10)
         sum += (uint64_t)(*fraction - '0') * place; /* fractions of a nanosecond are dropped */
     if (sum > INT64_MAX) return too_large(err, s);
     *ns = (int64_t)sum;
@@ -93,7 +89,7 @@ int gp_parse_size(const char *s, uint64_t *bytes, struct gp_err *err)
     static const char letters[] = "KMGT";
     const char *p = s;
     uint64_t v;
-    if (!is_digit(*p)) return not_a(err, s, "number", "10, 64K or 2M");
+    if (!gp_is_digit(*p)) return not_a(err, s, "number", "10, 64K or 2M");
     if (!digits(&p, &v)) return too_large(err, s);
     int shift = 0;
     if (*p) {
@@ -112,13 +108,13 @@ int gp_parse_percent(const char *s, double *pct, struct gp_err *err)
     /* strtod() obeys the locale and takes "nan" and "0x1p3", so the digits are read here. */
     const char *p = s;
     double v = 0;
-    if (!is_digit(*p)) return not_a(err, s, "percentage", "5% or 0.5%");
-    for (; is_digit(*p); p++) v = v * 10 + (*p - '0');
+    if (!gp_is_digit(*p)) return not_a(err, s, "percentage", "5% or 0.5%");
+    for (; gp_is_digit(*p); p++) v = v * 10 + (*p - '0');
     if (*p == '.') {
-        if (!is_digit(*++p)) return not_a(err, s, "percentage", "5% or 0.5%");
+        if (!gp_is_digit(*++p)) return not_a(err, s, "percentage", "5% or 0.5%");
         double part = 0, scale = 1;
-        for (; is_digit(*p) && scale < 1e15; p++, scale *= 10) part = part * 10 + (*p - '0');
-        while (is_digit(*p)) p++;
+        for (; gp_is_digit(*p) && scale < 1e15; p++, scale *= 10) part = part * 10 + (*p - '0');
+        while (gp_is_digit(*p)) p++;
         v += part / scale;
     }
     if (*p == '%') p++;

@@ -163,9 +163,9 @@ static void skip_space(struct scan *s)
     while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\t' || *s->p == '\r')) s->p++;
 }
 
-static bool is_digit(const struct scan *s)
+static bool at_digit(const struct scan *s)
 {
-    return s->p < s->end && *s->p >= '0' && *s->p <= '9';
+    return s->p < s->end && gp_is_digit(*s->p);
 }
 
 static bool take(struct scan *s, char c)
@@ -220,8 +220,8 @@ static bool take_string(struct scan *s)
 
 static bool take_digits(struct scan *s)
 {
-    if (!is_digit(s)) return false;
-    while (is_digit(s)) s->p++;
+    if (!at_digit(s)) return false;
+    while (at_digit(s)) s->p++;
     return true;
 }
 

@@ -1,4 +1,5 @@
 #include "formats/base/num.h"
+#include "formats/base/str.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,6 @@ struct decimal {
     bool negative;
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* The exponent part: what follows 'e' or 'E'. */
 static bool read_exponent(const char *s, size_t n, int64_t *out)
 {
@@ -29,7 +25,7 @@ static bool read_exponent(const char *s, size_t n, int64_t *out)
     if (i == n) return false;
     int64_t e = 0;
     for (; i < n; i++) {
-        if (!is_digit(s[i])) return false;
+        if (!gp_is_digit(s[i])) return false;
         if (e < EXPONENT_LIMIT) e = e * 10 + (s[i] - '0');
     }
     *out = negative ? -e : e;
@@ -50,7 +46,7 @@ static bool split(const char *s, size_t n, struct decimal *d)
             if (point) return false;
             point = true;
         } else {
-            if (!is_digit(s[i])) return false;
+            if (!gp_is_digit(s[i])) return false;
             digits++;
             d->before += !point;
         }
@@ -103,7 +99,7 @@ bool gp_u64_from_text(const char *s, size_t n, uint64_t *v)
     uint64_t r = 0;
     if (!n) return false;
     for (size_t i = 0; i < n; i++) {
-        if (!is_digit(s[i])) return false;
+        if (!gp_is_digit(s[i])) return false;
         unsigned digit = (unsigned)(s[i] - '0');
         if (r > (UINT64_MAX - digit) / 10) return false;
         r = r * 10 + digit;

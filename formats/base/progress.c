@@ -1,16 +1,9 @@
 #include "formats/base/progress.h"
+#include "formats/base/clock.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum { FIRST_MS = 500, EVERY_MS = 100, MINUTE = 60, HOUR = 3600 };
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static bool is_due(struct gp_progress *p, int64_t now)
 {
@@ -52,7 +45,7 @@ void gp_progress_bytes(void *ctx, uint64_t bytes)
     struct gp_progress *p = ctx;
     struct gp_buf line = {0};
     if (!p || !p->enabled) return;
-    int64_t now = now_ns();
+    int64_t now = gp_now_ns();
     if (!is_due(p, now)) return;
     gp_progress_put(&line, p, bytes, now - p->began_ns);
     show(p, gp_buf_str(&line), now);
@@ -62,7 +55,7 @@ void gp_progress_bytes(void *ctx, uint64_t bytes)
 void gp_progress_phase(struct gp_progress *p, const char *phase)
 {
     if (!p->enabled) return;
-    int64_t now = now_ns();
+    int64_t now = gp_now_ns();
     if (p->began_ns && now - p->began_ns >= FIRST_MS * INT64_C(1000000)) show(p, phase, now);
 }
 

@@ -16,6 +16,12 @@
 /* A text in quotes and the number of its bytes, as two arguments of a function or two members of a struct. */
 #define GP_TEXT(text) text, (sizeof(text) - 1)
 
+/* Decimal, in any locale. */
+static inline bool gp_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* Does S begin with WITH? */
 static inline bool gp_starts(const char *s, const char *with)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 
 enum { MOST_FILES = 100000 };
 static const char prefix[] = "dedicated_log_torch_trace_";
@@ -14,11 +15,6 @@ bool gp_log_is_folder(const char *path)
 {
     struct stat st;
     return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 int gp_log_folder(const char *path, struct gp_log_files *files, struct gp_err *err)
@@ -36,7 +32,7 @@ int gp_log_folder(const char *path, struct gp_log_files *files, struct gp_err *e
     closedir(dir);
     if (files->at.n == from)
         return gp_fail(err, GP_E_FORMAT, -1, "%s: is a directory without %s* files", path, prefix);
-    qsort(files->at.at + from, files->at.n - from, sizeof *files->at.at, by_name);
+    qsort(files->at.at + from, files->at.n - from, sizeof *files->at.at, gp_order_text);
     return 0;
 }
 

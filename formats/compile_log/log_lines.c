@@ -11,11 +11,6 @@ enum { WINDOW = 1 << 20, SNIFFED_LINES = 64, MOST_DIGITS = 20 };
 
 /* ---- the prefix ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Terminal colours ("\033[32m") and the word that torchrun puts in front ("[rank0]: "). */
 static const char *skip_decoration(const char *s, const char *end)
 {
@@ -24,7 +19,7 @@ static const char *skip_decoration(const char *s, const char *end)
         if (s < end && *s == '\033') {
             while (s < end && *s != 'm') s++;
             s += s < end;
-        } else if (gp_begin(s, (size_t)(end - s), "[rank") && end - s > 5 && is_digit(s[5])) {
+        } else if (gp_begin(s, (size_t)(end - s), "[rank") && end - s > 5 && gp_is_digit(s[5])) {
             while (s < end && *s != ']') s++;
             s += s < end;
             s += s < end && *s == ':';
@@ -40,7 +35,7 @@ static int64_t digits(const char *s, const char *end, int n)
     int64_t v = 0;
     if (end - s < n) return -1;
     for (int i = 0; i < n; i++) {
-        if (!is_digit(s[i])) return -1;
+        if (!gp_is_digit(s[i])) return -1;
         v = v * 10 + (s[i] - '0');
     }
     return v;
@@ -68,7 +63,7 @@ const char *gp_log_prefix(const char *s, const char *end, struct gp_log_line *r)
     for (s += 6 + CLOCK; s < end && *s == ' ';) s++;
     r->process = 0;
     int n = 0;
-    for (; s < end && is_digit(*s) && n < MOST_DIGITS; s++, n++)
+    for (; s < end && gp_is_digit(*s) && n < MOST_DIGITS; s++, n++)
         r->process = r->process * 10 + (uint64_t)(*s - '0');
     if (!n || s >= end || *s != ' ') return NULL;
     r->place = ++s;

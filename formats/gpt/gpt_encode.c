@@ -1,3 +1,4 @@
+#include "formats/base/order.h"
 #include "formats/gpt/gpt_encode_priv.h"
 
 #include <math.h>
@@ -294,17 +295,11 @@ static void put_dur(struct gp_block_encoder *e, struct gp_buf *b, struct side *s
     put_chosen(e, b, (uint8_t)(2 + s->add), &best, GP_PRED_PLAIN);
 }
 
-static int compare_signed(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The number at PART of the N sorted numbers at V; 0 if there are none. */
 static int64_t quantile(int64_t *v, size_t n, double part)
 {
     if (!n) return 0;
-    qsort(v, n, sizeof *v, compare_signed);
+    qsort(v, n, sizeof *v, gp_order_i64);
     return v[(size_t)((double)(n - 1) * part)];
 }
 

@@ -1,6 +1,7 @@
 /* Counters: those of the trace, allocated memory, and work that was launched and has not ended. */
 #include <math.h>
 #include <stdlib.h>
+#include "formats/base/order.h"
 #include "formats/perfetto/perfetto_priv.h"
 
 static void put_count(struct gp_pf *w, int64_t at_ns, int64_t v)
@@ -93,18 +94,12 @@ struct times {
     GP_VEC(int64_t) at;
 };
 
-static int by_time(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* Times of one stream come in order. */
 static void sort(struct times *t)
 {
     size_t i = 1;
     while (i < t->at.n && t->at.at[i - 1] <= t->at.at[i]) i++;
-    if (i < t->at.n) qsort(t->at.at, t->at.n, sizeof *t->at.at, by_time);
+    if (i < t->at.n) qsort(t->at.at, t->at.n, sizeof *t->at.at, gp_order_i64);
 }
 
 /* When work of PROCESS was launched, and when it ended. */

@@ -94,8 +94,8 @@ asking() {
         ! -path 'render/fleet/*' ! -path 'render/hta_main/*' ! -path 'render/hta_mpi/*' ! -path 'render/measure/*' -type f | sort |
         while IFS= read -r f; do
             [ -f "${f%.c}.1" ] || [ "$f" = render/schema/gp_schema.c ] || case $f in
-            formats/net/*) grep -nE '\<(getenv|fopen|clock_gettime|gp_clock_ns)\(' /dev/null "$f" ;;
-            *) grep -nE '\<(socket|getenv|fopen|clock_gettime|gp_clock_ns)\(' /dev/null "$f" ;;
+            formats/net/*) grep -nE '\<(getenv|fopen|clock_gettime|gp_clock_ns|gp_now_ns)\(' /dev/null "$f" ;;
+            *) grep -nE '\<(socket|getenv|fopen|clock_gettime|gp_clock_ns|gp_now_ns)\(' /dev/null "$f" ;;
             esac
         done
     :

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 #include "formats/base/buf.h"
@@ -11,6 +12,8 @@
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
+#include "formats/base/order.h"
+#include "formats/base/str.h"
 #include "formats/base/vec.h"
 
 static void fail_fills_the_error_and_context_goes_before_it(void **state)
@@ -179,6 +182,34 @@ static void names_cannot_be_chosen_to_meet_in_a_table(void **state)
     gp_strings_release(&s);
 }
 
+static void values_are_sorted_up_and_down(void **state)
+{
+    (void)state;
+    int64_t a[] = {3, INT64_MIN, INT64_MAX, -1};
+    qsort(a, 4, sizeof *a, gp_order_i64);
+    assert_true(a[0] == INT64_MIN && a[1] == -1 && a[2] == 3 && a[3] == INT64_MAX);
+    qsort(a, 4, sizeof *a, gp_order_i64_down);
+    assert_true(a[0] == INT64_MAX && a[1] == 3 && a[2] == -1 && a[3] == INT64_MIN);
+    uint64_t b[] = {UINT64_MAX, 0, INT64_MAX};
+    qsort(b, 3, sizeof *b, gp_order_u64);
+    assert_true(b[0] == 0 && b[1] == INT64_MAX && b[2] == UINT64_MAX);
+    const char *texts[] = {"b", "", "a"};
+    qsort(texts, 3, sizeof *texts, gp_order_text);
+    assert_string_equal(texts[0], "");
+    assert_string_equal(texts[2], "b");
+    assert_int_equal(GP_ORDER(1, 2), -1);
+    assert_int_equal(GP_ORDER(2, 2), 0);
+}
+
+static void only_ascii_digits_are_digits(void **state)
+{
+    (void)state;
+    int n = 0;
+    for (int c = 0; c < 256; c++) n += gp_is_digit((char)c);
+    assert_int_equal(n, 10);
+    assert_true(gp_is_digit('0') && gp_is_digit('9'));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +223,8 @@ int main(void)
         cmocka_unit_test(a_map_finds_every_key_it_was_given),
         cmocka_unit_test(keys_cannot_be_chosen_to_meet_in_a_map),
         cmocka_unit_test(names_cannot_be_chosen_to_meet_in_a_table),
+        cmocka_unit_test(values_are_sorted_up_and_down),
+        cmocka_unit_test(only_ascii_digits_are_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
