@@ -148,7 +148,7 @@ int main(int argc, char **argv)
                    "trace-compile -f html -o compile.html logs text.log\n"
                    "trace-compile -q --baseline-dir ci --against main --fail-on break logs\n",
         .options = options,
-        .format_name = gp_compile_format_name,
+        .formats = gp_compile_formats,
         .max_operands = -1,
         .stdin_default = true};
     struct opts o = {.app = {GP_APP_DEFAULTS}};

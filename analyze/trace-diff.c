@@ -179,7 +179,7 @@ int main(int argc, char **argv)
                    "trace-diff --gate op:5% --gate launches:0 main.trace branch.trace\n"
                    "trace-diff -f html -o diff.html --base a?.trace --current b?.trace\n",
         .options = options,
-        .format_name = gp_diff_format_name,
+        .formats = gp_diff_formats,
         .max_operands = -1,
     };
     struct opts o = {.app = {GP_APP_DEFAULTS},

@@ -38,11 +38,8 @@ static const struct gp_option options[] = {
     {0},
 };
 
-static const char *format_name(size_t i)
-{
-    static const char *const names[] = {"text", "json", "openmetrics", NULL};
-    return names[i];
-}
+static const struct gp_answer_format formats[] = {
+    {.name = "text"}, {.name = "json"}, {.name = "openmetrics"}, {0}};
 
 struct fleet {
     const struct gp_tool *tool;
@@ -185,7 +182,7 @@ int main(int argc, char **argv)
         .example = "trace-fleet --listen 10.0.0.1:7707 --secret job.secret\n"
                    "gpuprof-collect --digest 10.0.0.1:7707 -o app.trace ./app\n",
         .options = options,
-        .format_name = format_name,
+        .formats = formats,
         .max_operands = -1,
     };
     struct opts o = {0};

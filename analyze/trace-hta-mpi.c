@@ -86,7 +86,7 @@ int main(int argc, char **argv)
         .example = "mpirun -n 16 trace-hta-mpi rank*.trace\n"
                    "srun -n 256 trace-hta-mpi --from ranks --spill spill -f json -o job.json\n",
         .options = options,
-        .format_name = gp_hta_format_name,
+        .formats = gp_hta_formats,
         .max_operands = -1,
     };
     struct opts o = {.ranks = {GP_HTA_MAIN_DEFAULTS}};

@@ -18,7 +18,7 @@ int main(int argc, char **argv)
                    "trace-hta rank*.json.gz\n"
                    "trace-hta -f csv --table kernels kineto.json.gz > kernels.csv\n",
         .options = options,
-        .format_name = gp_hta_format_name,
+        .formats = gp_hta_formats,
         .max_operands = -1,
         .stdin_default = true,
         .inputs_option = "from",

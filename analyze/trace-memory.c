@@ -186,7 +186,7 @@ int main(int argc, char **argv)
                                "trace-memory -f folded --at peak snapshot.pickle | trace2flame > peak.svg\n"
                                "gpuprof-collect --memory ./app | trace-memory --by range\n",
                            .options = options,
-                           .format_name = gp_memory_format_name,
+                           .formats = gp_memory_formats,
                            .max_operands = -1,
                            .stdin_default = true};
     struct opts o = {.app = {GP_APP_DEFAULTS}};

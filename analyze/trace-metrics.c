@@ -144,7 +144,7 @@ int main(int argc, char **argv)
                    "trace-metrics --per range --top 0 app.trace\n"
                    "trace-metrics -f csv --wide --join timing.trace app.trace > app.csv\n",
         .options = options,
-        .format_name = gp_metrics_format_name,
+        .formats = gp_metrics_formats,
         .max_operands = 1,
         .stdin_default = true};
     struct opts o = {.app = {GP_APP_DEFAULTS}, .per = "kernel"};

@@ -181,7 +181,7 @@ int main(int argc, char **argv)
                    "trace-suggest -f dot trace.json.gz | dot -Tsvg -o chains.svg\n"
                    "trace-suggest --rule cuda_graph --expect graph.json before.trace\n",
         .options = options,
-        .format_name = gp_suggest_format_name,
+        .formats = gp_suggest_formats,
         .max_operands = -1,
         .stdin_default = true,
     };

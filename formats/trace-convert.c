@@ -105,6 +105,8 @@ static int convert(struct gp_app *f, const struct opts *o, const struct gp_write
 
 int main(int argc, char **argv)
 {
+    struct gp_answer_format formats[16] = {0};
+    for (size_t i = 0; gp_writers[i] && i + 1 < GP_COUNT(formats); i++) formats[i].name = gp_writers[i]->name;
     struct gp_tool tool = {
         .name = "trace-convert",
         .summary = "convert GPU traces between formats",
@@ -113,7 +115,7 @@ int main(int argc, char **argv)
                    "gpuprof-collect ./app | trace-convert --to chrome > app.json\n"
                    "trace-convert --to perfetto -o ranks.pftrace rank*.json.gz\n",
         .options = options,
-        .format_name = gp_writer_name,
+        .formats = formats,
         .max_operands = -1,
         .stdin_default = true,
     };

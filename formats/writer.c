@@ -48,11 +48,6 @@ static const struct gp_writer perfetto = {"perfetto", "none", true, write_perfet
 
 const struct gp_writer *const gp_writers[] = {&gpuprof, &chrome, &perfetto, NULL};
 
-const char *gp_writer_name(size_t i)
-{
-    return gp_writers[i] ? gp_writers[i]->name : NULL;
-}
-
 const struct gp_writer *gp_writer_find(const char *name)
 {
     for (const struct gp_writer *const *w = gp_writers; *w; w++)

@@ -36,8 +36,6 @@ struct gp_writer {
 /* All formats; ends with a NULL. */
 extern const struct gp_writer *const gp_writers[];
 
-/* The name of the I-th format; NULL after the last. */
-const char *gp_writer_name(size_t i);
 /* NULL if there is no such format. */
 const struct gp_writer *gp_writer_find(const char *name);
 /* Does W support this compression? */

@@ -185,7 +185,7 @@ int main(int argc, char **argv)
                    "trace2flame --weight count -o launches.svg kineto.json.gz\n"
                    "trace2flame -f folded rank0.trace rank1.trace > stacks.folded\n",
         .options = options,
-        .format_name = gp_flame_format_name,
+        .formats = gp_flame_formats,
         .max_operands = -1,
         .stdin_default = true,
     };

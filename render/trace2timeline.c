@@ -173,7 +173,7 @@ int main(int argc, char **argv)
                    "trace2timeline --steps 3-5 -o steps.html kineto.json.gz\n"
                    "trace2timeline -f svg --range 12ms-14ms app.trace > range.svg\n",
         .options = options,
-        .format_name = gp_timeline_format_name,
+        .formats = gp_timeline_formats,
         .max_operands = -1,
         .stdin_default = true,
     };

@@ -41,15 +41,13 @@ int gp_answer_check(const struct gp_answer_format *table, const struct gp_answer
 int gp_answer_write(const struct gp_answer_format *f, void *answer, const char *path, struct gp_err *err)
 {
     struct gp_output *out = gp_output_open(path, err);
+    struct gp_buf b = {0};
     if (!out) return -1;
-    f->write(answer, out);
+    if (f->put) f->put(answer, &b);
+    else f->write(answer, out);
+    gp_output_write(out, b.data, b.n);
+    gp_buf_release(&b);
     return gp_output_close(out, true, err);
-}
-
-void gp_answer_put(struct gp_output *to, struct gp_buf *b)
-{
-    gp_output_write(to, b->data, b->n);
-    gp_buf_release(b);
 }
 
 int gp_answer_file(const char *path, struct gp_buf *b, struct gp_err *err)

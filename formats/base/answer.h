@@ -3,8 +3,8 @@
  * any tool.
  *
  *     const struct gp_answer_format gp_hta_formats[] = {
- *         {"text", 10, GP_HTA_TAKES_TABLE, write_text},
- *         {"json", 10, 0, write_json},
+ *         {"text", 10, GP_HTA_TAKES_TABLE, .put = put_text},
+ *         {"folded", 0, 0, .write = write_folded},
  *         {0},
  *     };
  *     const struct gp_answer_format *f = gp_answer_format(gp_hta_formats, opts.common.format);
@@ -24,7 +24,9 @@ struct gp_answer_format {
     const char *name; /* "html", as --format calls it; the first of a table is the default */
     size_t rows;      /* of long tables where --top is not given; 0: all */
     unsigned needs;   /* bits of the tool: what it must prepare, or which options apply */
-    /* Append ANSWER, a struct of the tool, to TO. Failed writes are remembered by TO. */
+    /* Append ANSWER, a struct of the tool, to B. */
+    void (*put)(void *answer, struct gp_buf *b);
+    /* Or, where it is too large for memory, write it to TO, which remembers failed writes. */
     void (*write)(void *answer, struct gp_output *to);
 };
 
@@ -41,8 +43,6 @@ GP_MUST_CHECK int gp_answer_check(const struct gp_answer_format *table, const st
 /* Write ANSWER to PATH (NULL or "-": standard output); after a failure the file is as it was. */
 GP_MUST_CHECK int gp_answer_write(const struct gp_answer_format *f, void *answer, const char *path,
                                   struct gp_err *err);
-/* Append B to TO and release it. */
-void gp_answer_put(struct gp_output *to, struct gp_buf *b);
 /* Write B to PATH, as gp_answer_write() does, and release it. */
 GP_MUST_CHECK int gp_answer_file(const char *path, struct gp_buf *b, struct gp_err *err);
 

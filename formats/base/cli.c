@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "formats/base/amount.h"
+#include "formats/base/answer.h"
 #include "formats/base/buf.h"
 #include "formats/base/completion.h"
 #include "formats/base/option.h"
@@ -438,7 +439,7 @@ static void set_defaults(const struct gp_tool *tool, void *opts)
 {
     for (const struct gp_option *o = tool->options; o->name; o++)
         if (o->kind == GP_OPT_FORMAT)
-            *(const char **)(void *)((char *)opts + o->offset) = tool->format_name(0);
+            *(const char **)(void *)((char *)opts + o->offset) = tool->formats->name;
 }
 
 int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)

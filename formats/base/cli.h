@@ -21,6 +21,8 @@
 #include "formats/base/progress.h"
 #include "formats/base/vec.h"
 
+struct gp_answer_format;
+
 enum { GP_EXIT_OK = 0, GP_EXIT_FINDING = 1, GP_EXIT_ERROR = 2, GP_EXIT_INCOMPARABLE = 3 };
 
 enum gp_opt_kind {
@@ -36,7 +38,7 @@ enum gp_opt_kind {
     GP_OPT_CHOICE,      /* const char *, one of the words in `arg`, separated by '|' */
     /* const char *, "" for "--name", the word of "--name=word"; if `arg` has '|', one of its words */
     GP_OPT_MAYBE,
-    GP_OPT_FORMAT, /* const char *, one of the words of the tool's format_name(), the first unless given */
+    GP_OPT_FORMAT, /* const char *, the name of one of the tool's formats, the first unless given */
     GP_OPT_LIST,   /* struct gp_opt_list: each time it is given, one more */
     GP_OPT_FILES,  /* struct gp_opt_list: its value and all operands up to the next option */
 };
@@ -98,8 +100,8 @@ struct gp_tool {
     const char *operands; /* "[FILE...]" */
     const char *example;  /* one or more command lines for --help, each ending in a newline */
     const struct gp_option *options;
-    const char *(*format_name)(size_t i); /* the formats of its output, the default first, then NULL */
-    int min_operands, max_operands;       /* max -1: any number */
+    const struct gp_answer_format *formats; /* of its output, the default first, then {0}; NULL: none */
+    int min_operands, max_operands;         /* max -1: any number */
     bool stdin_default;         /* no operand means standard input; a terminal there is then a usage error */
     const char *inputs_option;  /* names inputs, too: where it is given, there may be no operands */
     bool stop_at_operand;       /* options end at the first operand (gpuprof-collect CMD ARG...) */

@@ -21,45 +21,35 @@ void gp_ceilings_text(struct gp_buf *b, const struct gp_calibrate_answer *a)
     put_report(b, &r, a);
 }
 
-static void write_ceilings_text(void *answer, struct gp_output *to)
+static void put_ceilings_text(void *answer, struct gp_buf *b)
 {
-    struct gp_buf b = {0};
-    gp_ceilings_text(&b, answer);
-    gp_answer_put(to, &b);
+    gp_ceilings_text(b, answer);
 }
 
-static void write_ceilings_json(void *answer, struct gp_output *to)
+static void put_ceilings_json(void *answer, struct gp_buf *b)
 {
     const struct gp_calibrate_answer *a = answer;
-    struct gp_buf b = {0};
-    gp_ceilings_json_write(&b, a->c);
-    gp_answer_put(to, &b);
+    gp_ceilings_json_write(b, a->c);
 }
 
-static void write_sweep_text(void *answer, struct gp_output *to)
+static void put_sweep_text(void *answer, struct gp_buf *b)
 {
     const struct gp_calibrate_answer *a = answer;
     struct gp_report r = {0};
-    struct gp_buf b = {0};
     gp_sweep_report(&r, a->c);
-    put_report(&b, &r, a);
-    gp_answer_put(to, &b);
+    put_report(b, &r, a);
 }
 
-static void write_sweep_json(void *answer, struct gp_output *to)
+static void put_sweep_json(void *answer, struct gp_buf *b)
 {
     const struct gp_calibrate_answer *a = answer;
-    struct gp_buf b = {0};
-    gp_sweep_json_write(&b, a->c);
-    gp_answer_put(to, &b);
+    gp_sweep_json_write(b, a->c);
 }
 
-static void write_sweep_svg(void *answer, struct gp_output *to)
+static void put_sweep_svg(void *answer, struct gp_buf *b)
 {
     const struct gp_calibrate_answer *a = answer;
-    struct gp_buf b = {0};
-    gp_sweep_svg(&b, a->c);
-    gp_answer_put(to, &b);
+    gp_sweep_svg(b, a->c);
 }
 
 struct page {
@@ -73,10 +63,10 @@ static void put_panels(void *page)
     for (int i = 0; i < GP_SWEEP_PANELS; i++) gp_sweep_panel(&p->w, p->sweep, (enum gp_sweep_panel)i);
 }
 
-static void write_sweep_html(void *answer, struct gp_output *to)
+static void put_sweep_html(void *answer, struct gp_buf *b)
 {
     const struct gp_calibration *c = ((const struct gp_calibrate_answer *)answer)->c;
-    struct gp_buf b = {0}, json = {0};
+    struct gp_buf json = {0};
     struct gp_report r = {0};
     struct page p = {.sweep = &c->sweep};
     gp_sweep_report(&r, c);
@@ -96,22 +86,21 @@ static void write_sweep_html(void *answer, struct gp_output *to)
                               .page = &p,
                               .json = json.data,
                               .json_n = json.n};
-    gp_page_write(&p.w, &b, &doc);
+    gp_page_write(&p.w, b, &doc);
     gp_buf_release(&json);
     gp_report_release(&r);
-    gp_answer_put(to, &b);
 }
 
 const struct gp_answer_format gp_ceilings_formats[] = {
-    {"json", 0, 0, write_ceilings_json},
-    {"text", 0, 0, write_ceilings_text},
+    {"json", 0, 0, .put = put_ceilings_json},
+    {"text", 0, 0, .put = put_ceilings_text},
     {0},
 };
 
 const struct gp_answer_format gp_sweep_formats[] = {
-    {"text", 0, 0, write_sweep_text},
-    {"json", 0, 0, write_sweep_json},
-    {"svg", 0, 0, write_sweep_svg},
-    {"html", 0, 0, write_sweep_html},
+    {"text", 0, 0, .put = put_sweep_text},
+    {"json", 0, 0, .put = put_sweep_json},
+    {"svg", 0, 0, .put = put_sweep_svg},
+    {"html", 0, 0, .put = put_sweep_html},
     {0},
 };

@@ -19,6 +19,5 @@ struct gp_compile_answer {
 };
 
 extern const struct gp_answer_format gp_compile_formats[];
-const char *gp_compile_format_name(size_t i);
 
 #endif

@@ -26,7 +26,5 @@ struct gp_diff_answer {
 };
 
 extern const struct gp_answer_format gp_diff_formats[];
-/* Their names, for struct gp_tool. */
-const char *gp_diff_format_name(size_t i);
 
 #endif

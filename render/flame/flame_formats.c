@@ -134,11 +134,11 @@ static const char *called(const struct gp_flame_answer *a, struct gp_buf *b)
 
 /* ---- writers ---- */
 
-static void write_svg(void *answer, struct gp_output *to)
+static void put_svg(void *answer, struct gp_buf *b)
 {
     const struct gp_flame_answer *a = answer;
     const struct gp_flame *flame = &a->flames[0];
-    struct gp_buf svg = {0}, note = {0};
+    struct gp_buf note = {0};
     bool hint = !flame->stats.filtered && !is_folded(a) && flame->weight == GP_WEIGHT_GPU;
     struct gp_flame_svg_opts o = {
         .title = a->title,
@@ -152,15 +152,14 @@ static void write_svg(void *answer, struct gp_output *to)
         .width = (int)a->width,
         .max_frames = (uint32_t)gp_answer_rows(gp_answer_format(gp_flame_formats, "svg"), a->max_frames),
     };
-    gp_flame_svg_write(&svg, flame, &o);
+    gp_flame_svg_write(b, flame, &o);
     gp_buf_release(&note);
-    gp_answer_put(to, &svg);
 }
 
-static void write_html(void *answer, struct gp_output *to)
+static void put_html(void *answer, struct gp_buf *b)
 {
     struct gp_flame_answer *a = answer;
-    struct gp_buf html = {0}, note = {0};
+    struct gp_buf note = {0};
     struct gp_flame_html_opts o = {
         .title = a->title,
         .input = a->inputs,
@@ -173,9 +172,8 @@ static void write_html(void *answer, struct gp_output *to)
         .still_frames = a->max_frames == GP_ROWS_UNSET ? 0 : (uint32_t)a->max_frames,
     };
     size_t n = name_folded(a);
-    gp_flame_html_write(&html, a->flames, n, &o);
+    gp_flame_html_write(b, a->flames, n, &o);
     gp_buf_release(&note);
-    gp_answer_put(to, &html);
 }
 
 static void write_folded(void *answer, struct gp_output *to)
@@ -184,12 +182,10 @@ static void write_folded(void *answer, struct gp_output *to)
     gp_folded_write(to, &a->flames[0].tree, &a->flames[0].strings);
 }
 
-static void write_hatchet(void *answer, struct gp_output *to)
+static void put_hatchet(void *answer, struct gp_buf *b)
 {
     const struct gp_flame_answer *a = answer;
-    struct gp_buf b = {0};
-    gp_hatchet_write(&b, &a->flames[0].tree, &a->flames[0].strings);
-    gp_answer_put(to, &b);
+    gp_hatchet_write(b, &a->flames[0].tree, &a->flames[0].strings);
 }
 
 static void write_speedscope(void *answer, struct gp_output *to)
@@ -222,20 +218,15 @@ static void write_pprof(void *answer, struct gp_output *to)
 /* ---- the table ---- */
 
 const struct gp_answer_format gp_flame_formats[] = {
-    {"svg", 5000, GP_FLAME_LIMITED | GP_FLAME_TAKES_GROUPS | GP_FLAME_STEPS, write_svg},
+    {"svg", 5000, GP_FLAME_LIMITED | GP_FLAME_TAKES_GROUPS | GP_FLAME_STEPS, .put = put_svg},
     {"html", 0, GP_FLAME_TIMES | GP_FLAME_EXTRA | GP_FLAME_TURNS | GP_FLAME_TAKES_GROUPS | GP_FLAME_STEPS,
-     write_html},
-    {"folded", 0, GP_FLAME_TAKES_GROUPS, write_folded},
-    {"speedscope", 0, GP_FLAME_FIGURES | GP_FLAME_TAKES_GROUPS, write_speedscope},
-    {"pprof", 0, GP_FLAME_PAIR | GP_FLAME_EXTRA | GP_FLAME_PLACES, write_pprof},
-    {"hatchet", 0, GP_FLAME_TAKES_GROUPS, write_hatchet},
+     .put = put_html},
+    {"folded", 0, GP_FLAME_TAKES_GROUPS, .write = write_folded},
+    {"speedscope", 0, GP_FLAME_FIGURES | GP_FLAME_TAKES_GROUPS, .write = write_speedscope},
+    {"pprof", 0, GP_FLAME_PAIR | GP_FLAME_EXTRA | GP_FLAME_PLACES, .write = write_pprof},
+    {"hatchet", 0, GP_FLAME_TAKES_GROUPS, .put = put_hatchet},
     {0},
 };
-
-const char *gp_flame_format_name(size_t i)
-{
-    return gp_flame_formats[i].name;
-}
 
 int gp_flame_untimed(struct gp_flame_answer *a, const struct gp_answer_format *f, const struct gp_trace *t,
                      struct gp_err *err)

@@ -47,8 +47,6 @@ struct gp_flame_answer {
 };
 
 extern const struct gp_answer_format gp_flame_formats[];
-/* Their names, for struct gp_tool. */
-const char *gp_flame_format_name(size_t i);
 
 /* The weights of the trees that F shows when a weight called ASKED (NULL: none) was asked for. Returns how
  * many. */

@@ -20,60 +20,50 @@ static void make_report(struct gp_report *r, const struct gp_hta_answer *a, cons
     gp_hta_report(r, a->h, &o);
 }
 
-static void write_text(void *answer, struct gp_output *to)
+static void put_text(void *answer, struct gp_buf *b)
 {
     struct gp_hta_answer *a = answer;
     struct gp_report r = {0};
-    struct gp_buf b = {0};
     struct gp_report_text_opts o = {.color = a->color, .width = a->width};
     make_report(&r, a, a->table, a->whole);
     const struct gp_report_table *t = a->table ? gp_report_find(&r, a->table) : NULL;
-    if (t) gp_report_text_table(&b, t, &o);
-    else if (!a->table) gp_report_text_write(&b, &r, &o);
+    if (t) gp_report_text_table(b, t, &o);
+    else if (!a->table) gp_report_text_write(b, &r, &o);
     a->empty = a->table && !t;
     gp_report_release(&r);
-    gp_answer_put(to, &b);
 }
 
-static void write_csv(void *answer, struct gp_output *to)
+static void put_csv(void *answer, struct gp_buf *b)
 {
     struct gp_hta_answer *a = answer;
     const char *table = a->table ? a->table : "kernels";
     struct gp_report r = {0};
-    struct gp_buf b = {0};
     make_report(&r, a, table, true); /* as JSON has it */
     const struct gp_report_table *t = gp_report_find(&r, table);
-    gp_report_csv_write(&b, t, a->h->untimed ? GP_UNTIMED_TEXT : NULL);
+    gp_report_csv_write(b, t, a->h->untimed ? GP_UNTIMED_TEXT : NULL);
     a->empty = !t;
     gp_report_release(&r);
-    gp_answer_put(to, &b);
 }
 
-static void put_json(struct gp_buf *b, const struct gp_hta_answer *a)
+static void put_json(void *answer, struct gp_buf *b)
 {
+    const struct gp_hta_answer *a = answer;
     gp_hta_json_write(
         b, a->h,
         &(struct gp_hta_json_opts){
             .version = GP_VERSION, .tool = a->tool, .top = a->top, .steps = a->steps, .whole = a->whole});
 }
 
-static void write_json(void *answer, struct gp_output *to)
-{
-    struct gp_buf b = {0};
-    put_json(&b, answer);
-    gp_answer_put(to, &b);
-}
-
-static void write_html(void *answer, struct gp_output *to)
+static void put_html(void *answer, struct gp_buf *b)
 {
     const struct gp_hta_answer *a = answer;
     struct gp_report r = {0};
-    struct gp_buf json = {0}, b = {0};
+    struct gp_buf json = {0};
     gp_hta_report(&r, a->h,
                   &(struct gp_hta_report_opts){
                       .top = a->top, .steps = true, .whole = a->whole, .step_rows = a->steps ? 0 : a->top});
-    put_json(&json, a);
-    gp_hta_html_write(&b, a->h, &r,
+    put_json(answer, &json);
+    gp_hta_html_write(b, a->h, &r,
                       &(struct gp_hta_html_opts){.json = json.data,
                                                  .json_n = json.n,
                                                  .options = a->options,
@@ -82,36 +72,26 @@ static void write_html(void *answer, struct gp_output *to)
                                                  .timeline = a->timeline});
     gp_buf_release(&json);
     gp_report_release(&r);
-    gp_answer_put(to, &b);
 }
 
-static void write_dot(void *answer, struct gp_output *to)
+static void put_dot(void *answer, struct gp_buf *b)
 {
     const struct gp_hta_answer *a = answer;
-    struct gp_buf b = {0};
-    gp_path_dot(&b, a->h, NULL);
-    gp_answer_put(to, &b);
+    gp_path_dot(b, a->h, NULL);
 }
 
-static void write_openmetrics(void *answer, struct gp_output *to)
+static void put_openmetrics(void *answer, struct gp_buf *b)
 {
     const struct gp_hta_answer *a = answer;
-    struct gp_buf b = {0};
-    gp_hta_openmetrics(&b, a->h);
-    gp_answer_put(to, &b);
+    gp_hta_openmetrics(b, a->h);
 }
 
 const struct gp_answer_format gp_hta_formats[] = {
-    {"text", 10, GP_HTA_TAKES_TABLE, write_text},
-    {"json", 10, 0, write_json},
-    {"csv", 0, GP_HTA_TAKES_TABLE, write_csv},
-    {"html", 100, GP_HTA_TAKES_LINKS, write_html},
-    {"dot", 0, 0, write_dot},
-    {"openmetrics", 0, 0, write_openmetrics},
+    {"text", 10, GP_HTA_TAKES_TABLE, .put = put_text},
+    {"json", 10, 0, .put = put_json},
+    {"csv", 0, GP_HTA_TAKES_TABLE, .put = put_csv},
+    {"html", 100, GP_HTA_TAKES_LINKS, .put = put_html},
+    {"dot", 0, 0, .put = put_dot},
+    {"openmetrics", 0, 0, .put = put_openmetrics},
     {0},
 };
-
-const char *gp_hta_format_name(size_t i)
-{
-    return gp_hta_formats[i].name;
-}

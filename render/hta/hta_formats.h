@@ -32,7 +32,5 @@ struct gp_hta_answer {
 };
 
 extern const struct gp_answer_format gp_hta_formats[];
-/* Their names, for struct gp_tool. */
-const char *gp_hta_format_name(size_t i);
 
 #endif

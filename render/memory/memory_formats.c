@@ -9,19 +9,17 @@
 #include "render/report/report_csv.h"
 #include "render/report/report_text.h"
 
-static void write_text(void *answer, struct gp_output *to)
+static void put_text(void *answer, struct gp_buf *b)
 {
     struct gp_memory_answer *a = answer;
     struct gp_report r = {0};
-    struct gp_buf b = {0};
     struct gp_report_text_opts o = {.color = a->color, .width = a->width};
     gp_memory_report(&r, a->m, &(struct gp_memory_report_opts){.top = a->top, .verbose = a->verbose});
     const struct gp_report_table *t = a->table ? gp_report_find(&r, a->table) : NULL;
-    if (t) gp_report_text_table(&b, t, &o);
-    else if (!a->table) gp_report_text_write(&b, &r, &o);
+    if (t) gp_report_text_table(b, t, &o);
+    else if (!a->table) gp_report_text_write(b, &r, &o);
     a->empty = a->table && !t;
     gp_report_release(&r);
-    gp_answer_put(to, &b);
 }
 
 static void write_json(void *answer, struct gp_output *to)
@@ -48,7 +46,8 @@ static void write_csv(void *answer, struct gp_output *to)
     gp_report_csv_write(&b, t, a->m->untimed ? GP_UNTIMED_TEXT : NULL);
     a->empty = !t;
     gp_report_release(&r);
-    gp_answer_put(to, &b);
+    gp_output_write(to, b.data, b.n);
+    gp_buf_release(&b);
 }
 
 static void write_folded(void *answer, struct gp_output *to)
@@ -57,29 +56,22 @@ static void write_folded(void *answer, struct gp_output *to)
     gp_memory_folded(to, a->m);
 }
 
-static void write_html(void *answer, struct gp_output *to)
+static void put_html(void *answer, struct gp_buf *b)
 {
     const struct gp_memory_answer *a = answer;
-    struct gp_buf b = {0};
-    gp_memory_html_write(&b, a->m,
+    gp_memory_html_write(b, a->m,
                          &(struct gp_memory_html_opts){.input = a->input,
                                                        .options = a->options,
                                                        .flame = a->flame,
                                                        .timeline = a->timeline,
                                                        .top = a->top});
-    gp_answer_put(to, &b);
 }
 
 const struct gp_answer_format gp_memory_formats[] = {
-    {"text", 10, GP_MEMORY_TAKES_TABLE, write_text},
-    {"json", 0, 0, write_json},
-    {"csv", 0, GP_MEMORY_TAKES_TABLE, write_csv},
-    {"html", 200, GP_MEMORY_TAKES_PAGES, write_html},
-    {"folded", 0, 0, write_folded},
+    {"text", 10, GP_MEMORY_TAKES_TABLE, .put = put_text},
+    {"json", 0, 0, .write = write_json},
+    {"csv", 0, GP_MEMORY_TAKES_TABLE, .write = write_csv},
+    {"html", 200, GP_MEMORY_TAKES_PAGES, .put = put_html},
+    {"folded", 0, 0, .write = write_folded},
     {0},
 };
-
-const char *gp_memory_format_name(size_t i)
-{
-    return gp_memory_formats[i].name;
-}

@@ -31,6 +31,5 @@ struct gp_memory_answer {
 
 /* Ends with {0}; the first is the default. */
 extern const struct gp_answer_format gp_memory_formats[];
-const char *gp_memory_format_name(size_t i);
 
 #endif

@@ -25,6 +25,5 @@ struct gp_metrics_answer {
 };
 
 extern const struct gp_answer_format gp_metrics_formats[];
-const char *gp_metrics_format_name(size_t i);
 
 #endif

@@ -9,66 +9,50 @@
 
 enum { TOP = 20, FACT_INDENT = 13, RULES_COLUMNS = 80 };
 
-static void put_json(struct gp_buf *b, const struct gp_suggest_answer *a)
+static void put_json(void *answer, struct gp_buf *b)
 {
+    const struct gp_suggest_answer *a = answer;
     gp_suggest_json_write(b, a->s,
                           &(struct gp_suggest_json_opts){
                               .version = GP_VERSION, .top = a->top, .three_regimes = a->three_regimes});
 }
 
-static void write_text(void *answer, struct gp_output *to)
+static void put_text(void *answer, struct gp_buf *b)
 {
     const struct gp_suggest_answer *a = answer;
-    struct gp_buf b = {0};
     gp_suggest_text_write(
-        &b, a->s,
+        b, a->s,
         &(struct gp_suggest_text_opts){
             .color = a->color, .width = a->width, .verbose = a->verbose, .three_regimes = a->three_regimes});
-    gp_answer_put(to, &b);
 }
 
-static void write_json(void *answer, struct gp_output *to)
-{
-    struct gp_buf b = {0};
-    put_json(&b, answer);
-    gp_answer_put(to, &b);
-}
-
-static void write_html(void *answer, struct gp_output *to)
+static void put_html(void *answer, struct gp_buf *b)
 {
     const struct gp_suggest_answer *a = answer;
-    struct gp_buf json = {0}, b = {0};
-    put_json(&json, a);
-    gp_suggest_html_write(&b, a->s,
+    struct gp_buf json = {0};
+    put_json(answer, &json);
+    gp_suggest_html_write(b, a->s,
                           &(struct gp_suggest_html_opts){.input = a->input,
                                                          .options = a->options,
                                                          .three_regimes = a->three_regimes,
                                                          .json = json.data,
                                                          .json_n = json.n});
     gp_buf_release(&json);
-    gp_answer_put(to, &b);
 }
 
-static void write_dot(void *answer, struct gp_output *to)
+static void put_dot(void *answer, struct gp_buf *b)
 {
     const struct gp_suggest_answer *a = answer;
-    struct gp_buf b = {0};
-    gp_suggest_dot_write(&b, a->s, NULL);
-    gp_answer_put(to, &b);
+    gp_suggest_dot_write(b, a->s, NULL);
 }
 
 const struct gp_answer_format gp_suggest_formats[] = {
-    {"text", 0, 0, write_text},
-    {"json", TOP, 0, write_json},
-    {"html", TOP, 0, write_html},
-    {"dot", 0, 0, write_dot},
+    {"text", 0, 0, .put = put_text},
+    {"json", TOP, 0, .put = put_json},
+    {"html", TOP, 0, .put = put_html},
+    {"dot", 0, 0, .put = put_dot},
     {0},
 };
-
-const char *gp_suggest_format_name(size_t i)
-{
-    return gp_suggest_formats[i].name;
-}
 
 /* A line of a rule, wrapped behind its name. */
 static void put_fact(struct gp_buf *b, const char *name, const char *text)

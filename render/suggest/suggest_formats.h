@@ -25,8 +25,6 @@ struct gp_suggest_answer {
 };
 
 extern const struct gp_answer_format gp_suggest_formats[];
-/* Their names, for struct gp_tool. */
-const char *gp_suggest_format_name(size_t i);
 
 /* Append all rules: what each looks for and needs, its threshold and its exceptions. */
 void gp_suggest_rules_write(struct gp_buf *b);

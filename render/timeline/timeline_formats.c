@@ -164,10 +164,10 @@ static void write_html(void *answer, struct gp_output *to)
     gp_buf_release(&facts);
 }
 
-static void write_svg(void *answer, struct gp_output *to)
+static void put_svg(void *answer, struct gp_buf *b)
 {
     const struct gp_timeline_answer *a = answer;
-    struct gp_buf svg = {0}, facts = {0};
+    struct gp_buf facts = {0};
     gp_timeline_put_activity(&facts, a);
     const struct gp_timeline_window *w = a->open.begin_ns < a->open.end_ns ? &a->open : &a->view;
     struct gp_timeline_svg_opts o = {.title = title_of(a),
@@ -175,9 +175,8 @@ static void write_svg(void *answer, struct gp_output *to)
                                      .begin_ns = w->begin_ns,
                                      .end_ns = w->end_ns < a->l->end_ns ? w->end_ns : a->l->end_ns,
                                      .width = a->width};
-    gp_timeline_svg_write(&svg, a->l, &o);
+    gp_timeline_svg_write(b, a->l, &o);
     gp_buf_release(&facts);
-    gp_answer_put(to, &svg);
 }
 
 static void write_chrome(void *answer, struct gp_output *to)
@@ -189,13 +188,8 @@ static void write_chrome(void *answer, struct gp_output *to)
 }
 
 const struct gp_answer_format gp_timeline_formats[] = {
-    {"html", 0, GP_TIMELINE_ARGS | GP_TIMELINE_DETAIL, write_html},
-    {"svg", 0, 0, write_svg},
-    {"chrome", 0, GP_TIMELINE_ALL, write_chrome},
+    {"html", 0, GP_TIMELINE_ARGS | GP_TIMELINE_DETAIL, .write = write_html},
+    {"svg", 0, 0, .put = put_svg},
+    {"chrome", 0, GP_TIMELINE_ALL, .write = write_chrome},
     {0},
 };
-
-const char *gp_timeline_format_name(size_t i)
-{
-    return gp_timeline_formats[i].name;
-}

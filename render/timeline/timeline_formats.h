@@ -41,8 +41,6 @@ struct gp_timeline_answer {
 };
 
 extern const struct gp_answer_format gp_timeline_formats[];
-/* Their names, for struct gp_tool. */
-const char *gp_timeline_format_name(size_t i);
 
 /* "a step takes 119 ms (mean of 5 whole steps; median 120 ms); 6 steps, 621 ms of 13.4 s recorded: GPU busy
  * 14.3%, CPU active 4.2%, both 3.0%": of the time that trace-hta reports on, with its share; of a part that

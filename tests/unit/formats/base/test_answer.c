@@ -11,18 +11,23 @@
 
 enum { TABLES = 1, LINKS = 2 };
 
+static void put_it(void *answer, struct gp_buf *b)
+{
+    gp_buf_printf(b, "answer %d\n", *(int *)answer);
+}
+
 static void write_it(void *answer, struct gp_output *to)
 {
-    struct gp_buf b = {0};
-    gp_buf_printf(&b, "answer %d\n", *(int *)answer);
-    gp_answer_put(to, &b);
+    char text[20];
+    gp_output_write(to, "written ", 8);
+    gp_output_write(to, text, (size_t)snprintf(text, sizeof text, "answer %d\n", *(int *)answer));
 }
 
 static const struct gp_answer_format formats[] = {
-    {"text", 10, TABLES, write_it},
-    {"json", 0, 0, write_it},
-    {"csv", 0, TABLES, write_it},
-    {"html", 100, TABLES | LINKS, write_it},
+    {"text", 10, TABLES, .put = put_it},
+    {"json", 0, 0, .put = put_it},
+    {"csv", 0, TABLES, .write = write_it},
+    {"html", 100, TABLES | LINKS, .put = put_it},
     {0},
 };
 
@@ -75,6 +80,8 @@ static void an_answer_is_written_to_a_file(void **state)
     snprintf(path, sizeof path, "%s/a", folder);
     assert_int_equal(gp_answer_write(&formats[0], &n, path, &err), 0);
     assert_file(path, "answer 42\n");
+    assert_int_equal(gp_answer_write(&formats[2], &n, path, &err), 0);
+    assert_file(path, "written answer 42\n");
     gp_buf_puts(&b, "bytes");
     assert_int_equal(gp_answer_file(path, &b, &err), 0);
     assert_null(b.data);

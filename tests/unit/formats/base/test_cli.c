@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "formats/base/answer.h"
 #include "formats/base/cli.h"
 #include "formats/base/count.h"
 
@@ -18,11 +19,7 @@ struct opts {
     const char *weight;
 };
 
-static const char *format_name(size_t i)
-{
-    static const char *const names[] = {"svg", "folded", NULL};
-    return names[i];
-}
+static const struct gp_answer_format formats[] = {{.name = "svg"}, {.name = "folded"}, {0}};
 
 static const struct gp_option options[] = {
     GP_OPTIONS_COMMON,
@@ -75,7 +72,7 @@ static void parse_with(struct gp_tool base, const char *line)
     memset(&r, 0, sizeof r);
     base.name = "trace2flame";
     base.options = options;
-    base.format_name = format_name;
+    base.formats = formats;
     if (!base.operands) base.operands = "[FILE...]";
     r.tool = base;
     FILE *out = begin_capture(stdout, &saved_out), *err = begin_capture(stderr, &saved_err);
