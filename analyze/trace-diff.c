@@ -4,6 +4,8 @@
 #include "analyze/diff/comparison.h"
 #include "analyze/diff/expects.h"
 #include "analyze/app/app.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "render/diff/diff_formats.h"
 #include "render/diff/diff_verdict.h"
 

@@ -8,6 +8,7 @@
 #include "analyze/app/app.h"
 #include "analyze/live/watch.h"
 #include "formats/base/clock.h"
+#include "formats/base/err.h"
 #include "formats/net/datagram.h"
 #include "formats/net/listen.h"
 #include "render/fleet/fleet_lines.h"

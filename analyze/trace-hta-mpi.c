@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 #include "render/hta_mpi/hta_mpi.h"
 
 struct opts {

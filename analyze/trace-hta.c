@@ -1,5 +1,6 @@
 /* trace-hta -- traces of one GPU or a thousand in; where the time went out. */
 #include <string.h>
+#include "formats/base/err.h"
 #include "render/hta_main/hta_main.h"
 
 static const struct gp_option options[] = {

@@ -6,6 +6,8 @@
 #include "analyze/app/app_join.h"
 #include "analyze/memory/memory.h"
 #include "formats/base/amount.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/pickle/export_read.h"
 #include "formats/pickle/pickle.h"

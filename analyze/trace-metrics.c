@@ -5,6 +5,8 @@
 #include "analyze/app/app_ceilings.h"
 #include "analyze/app/app_join.h"
 #include "analyze/metrics/metrics.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "render/metrics/metrics_formats.h"
 
 struct opts {

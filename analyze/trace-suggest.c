@@ -6,6 +6,8 @@
 #include "analyze/app/app_counters.h"
 #include "analyze/app/app_join.h"
 #include "analyze/suggest/suggest.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "render/suggest/roofline_page.h"
 #include "render/suggest/suggest_formats.h"
 #include "render/suggest/suggest_json.h"

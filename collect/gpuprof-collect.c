@@ -7,7 +7,9 @@
 #include "collect/launcher/collect.h"
 #include "collect/launcher/environment.h"
 #include "collect/launcher/metrics_options.h"
+#include "formats/base/buf.h"
 #include "formats/base/cli.h"
+#include "formats/base/err.h"
 
 static const struct gp_option options[] = {
     {'o', "output", "FILE",

@@ -1,5 +1,6 @@
 /* gpuprof-measure -- measures what a GPU can do: its ceilings, or operations over their sizes. */
 #include <unistd.h>
+#include "formats/base/err.h"
 #include "render/measure/command.h"
 #include "formats/base/cli.h"
 

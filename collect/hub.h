@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include "collect/session.h"
 #include "collect/wire/wire.h"
+#include "formats/base/err.h"
 
 struct gp_hub;
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt.h"
 

@@ -12,7 +12,7 @@
 
 #include "collect/hub.h"
 #include "collect/sink.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/vec.h"
 #include "formats/gpt/gpt_write.h"
 

@@ -11,6 +11,7 @@
 #include "collect/records/records.h"
 #include "collect/records/salvage.h"
 #include "collect/wire/shared.h"
+#include "formats/base/err.h"
 #include "formats/gpt/gpt_write.h"
 
 enum {

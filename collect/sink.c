@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 
 enum { FULL_BYTES = 64 << 20 };

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/base/json_scan.h"
 

@@ -9,7 +9,7 @@
 #define GP_FORMATS_CEILINGS_READ_H
 
 #include <stddef.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum {
     GP_CEILINGS_TYPES = 16,     /* maximum number of types */

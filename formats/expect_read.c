@@ -2,6 +2,8 @@
 
 #include <math.h>
 #include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/base/json_scan.h"
 #include "formats/base/str.h"

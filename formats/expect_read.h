@@ -11,8 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/buf.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 #include "formats/foreign.h"

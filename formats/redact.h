@@ -12,7 +12,7 @@
 #ifndef GP_FORMATS_REDACT_H
 #define GP_FORMATS_REDACT_H
 
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/model/trace.h"
 
 /* Append what stands for the name in the N bytes at S; a number at its end stays, since it counts steps or

@@ -6,6 +6,7 @@
 #include "analyze/app/app_join.h"
 #include "analyze/names/names.h"
 #include "analyze/view/repair.h"
+#include "formats/base/err.h"
 #include "formats/redact.h"
 #include "formats/writer.h"
 

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/output.h"
 #include "formats/model/trace.h"
 

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "formats/base/buf.h"
 #include "formats/base/cli.h"
+#include "formats/base/err.h"
 #include "render/serve/browser.h"
 #include "render/serve/serve.h"
 

@@ -4,6 +4,8 @@
 #include "analyze/app/app.h"
 #include "analyze/app/app_join.h"
 #include "analyze/stacks/stacks.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/folded_read.h"
 #include "render/flame/flame_formats.h"

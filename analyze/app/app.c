@@ -8,7 +8,9 @@
 #include "analyze/app/operands.h"
 #include "analyze/view/quality_line.h"
 #include "formats/base/answer.h"
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 
 /* ---- opening ---- */

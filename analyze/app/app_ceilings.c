@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "analyze/app/ceilings_cache.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/ceilings_read.h"
 
 static int parse(void *ctx, const char *text, size_t n, struct gp_err *err)

@@ -1,4 +1,5 @@
 #include "analyze/app/app_counters.h"
+#include "formats/base/err.h"
 
 int gp_app_counters(struct gp_app *f, const char *path, struct gp_trace *t, struct gp_err *err)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/hta/clocks.h"
 #include "analyze/view/repair.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "formats/model/join.h"

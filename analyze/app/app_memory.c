@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/memory/memory.h"
 #include "analyze/memory/to_trace.h"
+#include "formats/base/err.h"
 #include "formats/pickle/pickle.h"
 #include "formats/pickle/snapshot.h"
 

@@ -1,6 +1,7 @@
 #include "analyze/app/ceilings_cache.h"
 
 #include <stdlib.h>
+#include "formats/base/buf.h"
 
 static bool is_kept(char c)
 {

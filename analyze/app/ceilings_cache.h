@@ -9,7 +9,7 @@
 #define GP_ANALYZE_APP_CEILINGS_CACHE_H
 
 #include <stdbool.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Append the path for a device called NAME. False, and nothing, if there is no home or no name. */
 bool gp_ceilings_cache_path(struct gp_buf *path, const char *name);

@@ -1,6 +1,7 @@
 #include "analyze/app/folded.h"
 
 #include <inttypes.h>
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 
 int gp_app_folded(struct gp_app *f, struct gp_input *in, gp_folded_sink *sink, void *ctx, bool *damaged,

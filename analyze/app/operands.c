@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 
 extern char **environ;

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/mem.h"
 
 struct gp_operands {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/app/threads.h"
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 
 /* Parts per worker that may be read and not merged, so that a slow one does not pile up others. */

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 struct gp_read_all {
     size_t n, workers;

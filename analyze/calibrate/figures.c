@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/calibrate/calibration.h"
+#include "formats/base/err.h"
 #include "formats/base/num.h"
 
 const struct gp_figure_facts *gp_figure_facts(enum gp_figure f)

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/result/field.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/vec.h"
 
 /* X(enum, name in lines, path in documents, words, unit). The best result counts, as whatever disturbs makes

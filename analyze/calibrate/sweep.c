@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/amount.h"
+#include "formats/base/err.h"
 #include "formats/base/num.h"
 
 enum { FLAT = 2 }; /* times of the smallest size: up to there the launch bounds a call */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/calibrate/figures.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/vec.h"
 
 /* What bounds one call. */

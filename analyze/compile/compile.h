@@ -23,7 +23,7 @@
 #include "analyze/diff/profile.h"
 #include "analyze/result/field.h"
 #include "analyze/view/quality.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"

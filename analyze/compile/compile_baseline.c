@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
+#include "formats/base/buf.h"
 
 static const char *base_name(const char *path)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
 #include "analyze/compile/compile_text.h"
+#include "formats/base/buf.h"
 
 /* ---- fields ---- */
 

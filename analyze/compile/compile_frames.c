@@ -2,6 +2,7 @@
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
 #include "analyze/compile/compile_text.h"
+#include "formats/base/buf.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 

@@ -1,6 +1,7 @@
 /* Generated graphs: fusion as numbers that are kept apart, kernels, and CUDA graphs. */
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 
 /* ---- the scheduler ---- */

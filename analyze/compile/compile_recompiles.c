@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
 #include "analyze/compile/compile_text.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 
 GP_WORD(gp_recompile_kind_name, enum gp_recompile_kind, GP_RECOMPILE_KINDS, 1)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
+#include "formats/base/buf.h"
 #include "formats/base/num.h"
 #include "formats/base/scale.h"
 

@@ -7,7 +7,7 @@
 #define GP_ANALYZE_COMPILE_TEXT_H
 
 #include "analyze/compile/compile.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* The path from the folder of installed packages on; other paths as they are. */
 const char *gp_compile_short_path(const char *path);

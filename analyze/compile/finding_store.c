@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "analyze/diff/baseline.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 

@@ -12,7 +12,6 @@
 
 #include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
-#include "formats/base/err.h"
 #include "formats/base/vec.h"
 
 struct gp_finding_lines {

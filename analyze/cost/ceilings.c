@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/cost/ceilings_table.h"
+#include "formats/base/err.h"
 #include "formats/base/str.h"
 
 static const double TABLE_REACHED = 0.8, /* of the data sheet */

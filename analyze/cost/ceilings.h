@@ -14,7 +14,7 @@
 #include "analyze/names/element.h"
 #include "analyze/cost/roofline.h"
 #include "analyze/result/field.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/ceilings_read.h"
 #include "formats/model/trace.h"
 

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 

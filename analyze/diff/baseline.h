@@ -11,7 +11,7 @@
 #define GP_ANALYZE_BASELINE_H
 
 #include "analyze/diff/profile.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/vec.h"
 
 enum { GP_BASELINE_KEEP = 10, GP_BASELINE_NAME_MAX = 80 };

@@ -25,8 +25,7 @@
 #include <stdint.h>
 #include "analyze/diff/profile.h"
 #include "analyze/result/field.h"
-#include "formats/base/buf.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 

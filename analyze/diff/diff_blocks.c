@@ -7,6 +7,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/kernel_key.h"
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/str.h"
 

@@ -6,6 +6,7 @@
 #include "analyze/diff/diff_priv.h"
 #include "analyze/math/sums.h"
 #include "analyze/view/steps.h"
+#include "formats/base/buf.h"
 
 static const char *side_name(int side)
 {

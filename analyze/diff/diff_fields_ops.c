@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/diff/diff.h"
+#include "formats/base/buf.h"
 
 /* ---- words ---- */
 

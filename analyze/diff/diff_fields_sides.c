@@ -5,6 +5,7 @@
 #include "analyze/diff/diff.h"
 #include "analyze/view/idle_cause.h"
 #include "analyze/view/steps.h"
+#include "formats/base/buf.h"
 
 /* ---- sides ---- */
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 

@@ -6,6 +6,7 @@
 #include "analyze/diff/diff_priv.h"
 #include "analyze/names/kernel_key.h"
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 #include "formats/base/map.h"
 
 #define NONE GP_PROFILE_NONE

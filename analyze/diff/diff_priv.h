@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/diff/diff.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* A step that is used: all compared figures are means over samples. */
 struct gp_diff_sample {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
 #include "analyze/math/sums.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 
 /* ---- numbers ---- */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 

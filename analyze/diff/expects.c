@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 /* What a prediction is about, as gp_expect has it; UINT32_MAX: there is no such thing. */
 static uint32_t subject_of(const struct gp_expect_item *item, struct gp_buf *subject)

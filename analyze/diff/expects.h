@@ -9,7 +9,7 @@
 #define GP_ANALYZE_EXPECTS_H
 
 #include "analyze/diff/diff.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/expect_read.h"
 
 /* Append what F predicts to E. -1 with ERR naming the prediction of something that does not exist. */

@@ -7,6 +7,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/diff/profile_priv.h"
+#include "formats/base/buf.h"
 #include "formats/base/map.h"
 
 #define NONE GP_PROFILE_NONE

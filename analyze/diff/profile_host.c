@@ -5,6 +5,7 @@
 #include "analyze/names/args.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/diff/profile_priv.h"
+#include "formats/base/buf.h"
 #include "formats/base/map.h"
 
 #define NONE GP_PROFILE_NONE

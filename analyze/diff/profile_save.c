@@ -4,6 +4,8 @@
 #include "analyze/math/sums.h"
 #include "analyze/diff/profile_priv.h"
 #include "analyze/result/keep.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 /* ---- parts ---- */
 

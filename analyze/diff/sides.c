@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/baseline.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 
 static int usage(struct gp_err *err, const char *message)

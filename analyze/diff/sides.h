@@ -11,8 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/buf.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 struct gp_paths {
     const char *const *at;

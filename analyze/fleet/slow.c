@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 

@@ -14,7 +14,7 @@
 
 #include "analyze/fleet/fleet.h"
 #include "analyze/result/field.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* X(enum, JSON name, what takes longer). */
 #define GP_SLOW_CAUSES(X)                                                                                    \

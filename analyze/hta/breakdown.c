@@ -3,6 +3,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/result/keep.h"
 #include "analyze/math/sums.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 
 /* ---- fields ---- */

@@ -7,6 +7,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/names.h"
 #include "analyze/hta/nccl.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "analyze/result/keep.h"
 #include "analyze/math/sums.h"

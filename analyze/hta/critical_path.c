@@ -10,6 +10,7 @@
 #include "analyze/names/names.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/waits.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 
 GP_WORD(gp_path_bound_name, enum gp_path_bound, GP_PATH_BOUNDS, 1)

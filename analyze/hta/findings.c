@@ -8,6 +8,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 
 /* ---- fields ---- */

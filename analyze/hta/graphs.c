@@ -5,6 +5,7 @@
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/result/keep.h"
+#include "formats/base/buf.h"
 
 GP_GETTER(get_worst_name)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/focus.h"
+#include "formats/base/err.h"
 
 #define EACH_SECTION(s) for (const struct gp_hta_section *const *s = gp_hta_sections; *s; s++)
 

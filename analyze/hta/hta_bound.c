@@ -7,6 +7,7 @@
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/sums.h"
+#include "formats/base/buf.h"
 
 /* ---- ranks ---- */
 

@@ -4,6 +4,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/steps_device.h"
 #include "analyze/result/keep.h"
+#include "formats/base/buf.h"
 
 /* ---- fields ---- */
 

@@ -6,6 +6,7 @@
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/view/sample_count.h"
+#include "formats/base/buf.h"
 
 /* ---- the innermost frames of each sort ---- */
 

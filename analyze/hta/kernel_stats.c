@@ -8,6 +8,7 @@
 #include "analyze/result/keep.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
+#include "formats/base/buf.h"
 
 #define NONE UINT32_MAX
 

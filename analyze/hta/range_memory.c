@@ -6,6 +6,7 @@
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"
 #include "analyze/result/keep.h"
+#include "formats/base/buf.h"
 
 #define AT(member) offsetof(struct gp_range_memory, member)
 

@@ -8,6 +8,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"
+#include "formats/base/buf.h"
 #include "formats/model/metric.h"
 #include "analyze/result/keep.h"
 

@@ -6,6 +6,7 @@
 #include "analyze/view/idle_walk.h"
 #include "analyze/lanes/lanes_priv.h"
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 
 /* Events that nest on a track; of events with the same times, the one from the earlier table contains the

@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include "analyze/hta/hta.h"
 #include "analyze/view/view.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/vec.h"
 #include "formats/model/trace.h"
 

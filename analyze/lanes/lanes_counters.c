@@ -6,6 +6,7 @@
 #include "analyze/names/args.h"
 #include "analyze/names/metric_title.h"
 #include "analyze/lanes/lanes_priv.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/model/metric.h"
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 #include "analyze/result/keep.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 enum { HEAD = 12 };
 static const int64_t TIME_MOST = (INT64_C(1) << 50) - 1,

@@ -12,8 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/fleet/fleet.h"
-#include "formats/base/buf.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum { GP_DIGEST_BYTES = 3072, GP_DIGEST_KERNELS = 16, GP_DIGEST_NAME = 120, GP_DIGEST_MERGED = 1 << 12 };
 

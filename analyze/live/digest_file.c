@@ -2,6 +2,8 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 
 enum { SECRET_MOST = 4096, SECRET_LEAST = 16 };

@@ -8,6 +8,7 @@
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/view/steps.h"
+#include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/base/openmetrics.h"

@@ -11,7 +11,7 @@
 #define GP_COLLECT_METER_H
 
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/model/trace.h"
 
 struct gp_meter;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/live/watch_priv.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 
 /* TWICE: comparisons in a row that find something before it is reported, and that miss it before it has

@@ -1,6 +1,8 @@
 #include "analyze/math/xfer.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 static void put_varint(struct gp_buf *b, uint64_t v)
 {

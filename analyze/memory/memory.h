@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/view/quality.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 #include "formats/pickle/snapshot.h"

@@ -7,6 +7,7 @@
 #include "analyze/names/pattern.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/str.h"
 
 enum { DEPTH_MOST = 256, SPANS_MOST = 1 << 24 };

@@ -6,6 +6,8 @@
 #include "analyze/math/sums.h"
 #include "analyze/metrics/launch_key.h"
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"

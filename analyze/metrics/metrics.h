@@ -19,7 +19,7 @@
 #include "analyze/cost/roofline.h"
 #include "analyze/result/field.h"
 #include "analyze/view/quality.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/model/metric.h"
 #include "formats/model/trace.h"
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "analyze/metrics/metrics.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 
 struct gp_row_of gp_metrics_rows_of(const struct gp_metrics *m)

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Does the mangled NAME have a template argument with its type, and only one? */
 bool gp_clang_name_find(const char *name);

@@ -9,6 +9,7 @@
 #include "analyze/names/names.h"
 #include "analyze/names/pattern.h"
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/str.h"
 
 /* ---- the table ---- */

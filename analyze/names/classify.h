@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/names/frame_kind.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/model/trace.h"
 
 enum gp_class { GP_CLASS_COMPUTE, GP_CLASS_COMMUNICATION, GP_CLASS_MEMORY, GP_CLASS_COUNT };

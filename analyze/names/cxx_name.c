@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include "analyze/names/cxx_name_table.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/base/vec.h"
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* ---- parts of a text ---- */
 

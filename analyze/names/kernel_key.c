@@ -7,6 +7,7 @@
 #include "analyze/names/kernel_key_table.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 
 static struct gp_span text(const char *s)
 {

@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "analyze/names/frame_kind.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Return type, parameters, anonymous namespaces, addresses, numbers in template arguments and the numbers
  * that Triton's compiler assigns are dropped; the functors and the data type stay. */

@@ -7,6 +7,7 @@
 #include <libiberty/demangle.h>
 #include "analyze/names/clang_name.h"
 #include "analyze/names/cxx_name.h"
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 
 /* ---- demangling ---- */

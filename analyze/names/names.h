@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Longer mangled names stay mangled, and so do those whose plain form would pass the second limit: a few
  * hundred mangled bytes can stand for gigabytes. */

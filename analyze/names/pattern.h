@@ -11,7 +11,7 @@
 #define GP_ANALYZE_PATTERN_H
 
 #include <regex.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum {
     GP_PATTERN_WHY = 128,

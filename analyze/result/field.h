@@ -20,9 +20,8 @@
 #include <stddef.h>
 #include <string.h>
 #include "analyze/result/cell.h"
-#include "formats/base/buf.h"
 #include "formats/base/count.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/mem.h"
 

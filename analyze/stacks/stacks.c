@@ -7,6 +7,7 @@
 #include "analyze/names/pattern.h"
 #include "analyze/stacks/calltree_shape.h"
 #include "analyze/stacks/stacks_priv.h"
+#include "formats/base/err.h"
 #include "formats/base/str.h"
 
 GP_WORD(gp_weight_name, enum gp_weight, GP_WEIGHTS, 1)

@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include "analyze/stacks/calltree.h"
 #include "analyze/view/steps_device.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 #include "formats/model/trace.h"

@@ -7,6 +7,7 @@
 #include "analyze/names/names.h"
 #include "analyze/cost/pointwise.h"
 #include "analyze/suggest/rules_priv.h"
+#include "formats/base/buf.h"
 #include "formats/base/map.h"
 
 enum {

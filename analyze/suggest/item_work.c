@@ -10,6 +10,7 @@
 #include "analyze/cost/occupancy.h"
 #include "analyze/metrics/measured.h"
 #include "analyze/suggest/rules_priv.h"
+#include "formats/base/buf.h"
 #include "formats/base/map.h"
 
 enum {

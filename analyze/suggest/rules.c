@@ -9,6 +9,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/view/idle_walk.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 

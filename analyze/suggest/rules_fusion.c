@@ -9,6 +9,7 @@
 #include "analyze/cost/pointwise.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "formats/base/buf.h"
 
 static const double HOST_BOUND_PCT = 20, FUSION_PCT = 1, EPILOGUE_PCT = 1, CAST_PCT = 5, LAYOUT_PCT = 3,
                     FILL_PCT = 0.5;

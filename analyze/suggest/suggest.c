@@ -11,6 +11,8 @@
 #include "analyze/math/nth.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/suggest_regime_priv.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/scale.h"
 #include "formats/model/metric.h"
 #include "formats/base/str.h"

@@ -25,7 +25,7 @@
 #include "analyze/result/field.h"
 #include "analyze/suggest/replay.h"
 #include "analyze/cost/roofline.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 #include "formats/model/trace.h"

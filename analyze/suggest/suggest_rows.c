@@ -5,6 +5,7 @@
 #include "analyze/names/classify.h"
 #include "analyze/suggest/suggest.h"
 #include "analyze/view/steps.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 
 struct gp_row_of gp_suggest_rows_of(const struct gp_suggest_shown *v, int64_t whole_ns)

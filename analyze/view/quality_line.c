@@ -1,6 +1,7 @@
 #include "analyze/view/quality_line.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 
 enum { MOST_LINES = 8 };

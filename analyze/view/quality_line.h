@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include "analyze/view/quality.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Append the kinds of ISSUES that occur, each with its count and first place. False if there are none. */
 bool gp_quality_line(struct gp_buf *b, const struct gp_issue issues[GP_ISSUE_COUNT]);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/view/view.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/map.h"
 
 /* How the steps of a program were found. */

@@ -4,6 +4,7 @@
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/math/period.h"
+#include "formats/base/buf.h"
 #include "formats/base/map.h"
 
 bool gp_steps_launch_time(const struct gp_view *v, uint32_t row, bool by_gpu_time, int64_t *begin_ns,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/pattern.h"
+#include "formats/base/err.h"
 #include "formats/base/map.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"

@@ -1,6 +1,7 @@
 #include "collect/bench/ptx.h"
 
 #include <stdbool.h>
+#include "formats/base/buf.h"
 
 /* ISA 6.4 of CUDA 10.1, for Volta and later; the driver compiles it for what is there. */
 void gp_ptx_begin(struct gp_buf *b)

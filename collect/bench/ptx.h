@@ -9,7 +9,7 @@
 #ifndef GP_COLLECT_BENCH_PTX_H
 #define GP_COLLECT_BENCH_PTX_H
 
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 enum { GP_PTX_VECTOR = 16 }; /* bytes that a thread reads or writes at once */
 

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "collect/bench/ptx.h"
+#include "formats/base/buf.h"
 
 enum { UNROLL = 4 }; /* vectors of a thread of an elementwise operation */
 

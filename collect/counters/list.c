@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "collect/counters/measure_plan.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 static void put_sets(struct gp_buf *b, struct gp_perfworks *p, const char *chip)
 {

@@ -6,7 +6,7 @@
 #define GP_COLLECT_COUNTERS_LIST_H
 
 #include "collect/counters/perfworks.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* CHIP "": that of the first device; without one, the chips that are known are listed. -1 with ERR for an
  * unknown chip. */

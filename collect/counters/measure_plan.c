@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 
 static void *host_of(struct gp_perfworks *p, enum gp_plan_kind kind, const char *chip, int *code)

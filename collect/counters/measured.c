@@ -1,6 +1,7 @@
 #include "collect/counters/measured.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/model/meta_keys.h"
 

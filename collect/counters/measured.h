@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/model/metric.h"
 
 enum gp_measure_per { GP_MEASURE_OFF, GP_MEASURE_KERNELS, GP_MEASURE_RANGES };

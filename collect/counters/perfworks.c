@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 
 /* Of CUptiResult, those that say why there are no counters. */
 static const struct {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 /* The size of a struct up to the last member of CUDA 12.6. */
 #define GP_PW_SIZE(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include "formats/base/err.h"
 
 int gp_pm_calls_open(struct gp_pm_calls *p, void *library, struct gp_err *err)
 {

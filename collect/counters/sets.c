@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 #include "formats/base/str.h"
 #include "formats/model/metric.h"
 

@@ -9,7 +9,7 @@
 #define GP_COLLECT_METRIC_SETS_H
 
 #include <stddef.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/vec.h"
 
 struct gp_metric_names {

@@ -14,6 +14,7 @@
 #include "collect/counters/measure_plan.h"
 #include "collect/inject/select.h"
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 

@@ -12,6 +12,7 @@
 #include <wchar.h>
 
 #define NVTX_NO_IMPL
+#include "formats/base/buf.h"
 #include "nvtx3/nvToolsExt.h"
 #include "nvtx3/nvToolsExtPayload.h"
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/clock.h"
 #include "collect/launcher/mask.h"
 #include "formats/base/json_write.h"

@@ -16,7 +16,7 @@
 #include "collect/output.h"
 #include "collect/launcher/collect_plan.h"
 #include "collect/sample/sampler.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* A run that is over. */
 struct gp_about {

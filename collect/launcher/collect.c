@@ -13,6 +13,7 @@
 #include "collect/launcher/environment.h"
 #include "formats/base/answer.h"
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 
 enum { LOWEST_FD = 100, KEPT_BYTES = 256 << 20 };

@@ -22,6 +22,7 @@
 #include "collect/launcher/collect_plan.h"
 #include "collect/pm/pm_process.h"
 #include "collect/recorder.h"
+#include "formats/base/err.h"
 
 /* Sums of the recording for --metrics-file, which the caller makes. */
 struct gp_collect_sums {

@@ -14,7 +14,7 @@
 #include "collect/control.h"
 #include "collect/wire/filter.h"
 #include "collect/wire/wire.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 /* The options; strings are borrowed, NULL where not given. */
 struct gp_collect_opts {

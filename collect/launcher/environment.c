@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "formats/base/buf.h"
 #include "formats/base/clock.h"
 #include "collect/wire/wire.h"
+#include "formats/base/err.h"
 
 /* The path of this program without its last PARTS. */
 static void find_self(char self[PATH_MAX], int parts)

@@ -8,8 +8,7 @@
 #ifndef GP_COLLECT_ENVIRONMENT_H
 #define GP_COLLECT_ENVIRONMENT_H
 
-#include "formats/base/buf.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 /* The path of the injected library: from the environment, or in a library folder beside the one this program
  * is in. */

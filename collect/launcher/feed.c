@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "formats/base/buf.h"
 #include "formats/base/clock.h"
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_columns.h"

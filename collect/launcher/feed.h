@@ -15,7 +15,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 struct gp_feed;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 
 /* Handlers can reach the child and the pipe only through these; see launch.h about "one at a time". */
 static volatile sig_atomic_t child_pid;

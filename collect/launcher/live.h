@@ -17,7 +17,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum { GP_LIVE_READERS = 4, GP_LIVE_FDS = GP_LIVE_READERS + 1 };
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/str.h"
 

@@ -7,7 +7,7 @@
 #ifndef GP_COLLECT_MASK_H
 #define GP_COLLECT_MASK_H
 
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Append ARG of a command line, behind PREVIOUS (NULL: it is the first), to TO. From where a secret begins,
  * the rest of the argument is "***". Only these forms are known:

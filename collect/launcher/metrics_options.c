@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "collect/counters/list.h"
 #include "formats/base/answer.h"
+#include "formats/base/buf.h"
 
 int gp_collect_list(const struct gp_collect_opts *o, struct gp_err *err)
 {

@@ -14,6 +14,7 @@
 #include "collect/pm/pm_device.h"
 #include "formats/base/buf.h"
 #include "formats/base/clock.h"
+#include "formats/base/err.h"
 #include "formats/base/str.h"
 
 enum { TURN_MS = 50, SEVERAL_GPUS_SINCE = 26 /* cuptiGetVersion() of CUDA 12.8 */ };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "formats/base/buf.h"
 #include "formats/base/clock.h"
 #include "formats/base/mem.h"
 #include "formats/model/metric.h"

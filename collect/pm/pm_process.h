@@ -13,7 +13,7 @@
 
 #include "collect/pm/pm_child.h"
 #include "collect/pm/pm_writer.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 struct gp_pm;
 

@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include "collect/wire/ring.h"
 #include "collect/wire/wire.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/map.h"
 #include "formats/model/trace.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collect/records/records_priv.h"
+#include "formats/base/buf.h"
 #include "formats/redact.h"
 
 /* ---- tracks ---- */

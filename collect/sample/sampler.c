@@ -14,6 +14,7 @@
 #include "collect/sample/family.h"
 #include "collect/sample/remote.h"
 #include "formats/base/clock.h"
+#include "formats/base/err.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"

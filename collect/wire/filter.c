@@ -1,4 +1,5 @@
 #include "collect/wire/filter.h"
+#include "formats/base/err.h"
 #include "formats/base/str.h"
 
 #include <fnmatch.h>

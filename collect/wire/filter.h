@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum { GP_FILTER_RANKS = 64, GP_FILTER_NAME = 128 };
 

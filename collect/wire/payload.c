@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/json_write.h"
 #include "formats/base/utf8.h"

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Types of entries, as NVTX numbers them; from GP_PAYLOAD_FIRST_ID on they are registered ones. */
 enum gp_payload_type {

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum gp_note_op {
     GP_NOTE_PAD,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 
 enum {
     PAGE = 4096,

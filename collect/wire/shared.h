@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum {
     GP_SHARED_KINDS = 128,

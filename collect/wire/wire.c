@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "collect/wire/shared.h"
 #include "formats/base/clock.h"
+#include "formats/base/err.h"
 
 /* High enough to be out of the way of programs that expect small descriptors or close the first few. */
 enum { LOWEST_FD = 200 };

@@ -18,7 +18,7 @@
 #include "collect/wire/filter.h"
 #include "collect/wire/gate.h"
 #include "collect/counters/measured.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 #define GP_ENV_SOCKET   "GPUPROF_SOCKET" /* set by the launcher: its address; "@name" is an abstract address */
 #define GP_ENV_DEBUG    "GPUPROF_DEBUG"  /* not empty and not 0: report on standard error what happens */

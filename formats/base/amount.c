@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 

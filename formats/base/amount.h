@@ -7,7 +7,7 @@
 #define GP_BASE_AMOUNT_H
 
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 /* All return 0, or -1 with ERR filled; its message quotes S and gives an example of a valid form. */
 /* "10us", "1.5ms", "2s", "1h", "0"; a number without a unit is an error. */

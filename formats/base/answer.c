@@ -1,6 +1,8 @@
 #include "formats/base/answer.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 const struct gp_answer_format *gp_answer_format(const struct gp_answer_format *table, const char *name)
 {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 struct gp_buf {
     char *data;

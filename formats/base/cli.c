@@ -12,6 +12,7 @@
 #include "formats/base/answer.h"
 #include "formats/base/buf.h"
 #include "formats/base/completion.h"
+#include "formats/base/err.h"
 #include "formats/base/option.h"
 #include "formats/base/utf8.h"
 

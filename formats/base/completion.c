@@ -1,6 +1,7 @@
 #include "formats/base/completion.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/option.h"
 
 typedef void put_option(struct gp_buf *b, const struct gp_option *o);

@@ -5,8 +5,8 @@
 #ifndef GP_BASE_COMPLETION_H
 #define GP_BASE_COMPLETION_H
 
-#include "formats/base/buf.h"
 #include "formats/base/cli.h"
+#include "formats/base/declare.h"
 
 /* ALWAYS: the options that every tool has, ended by one without a name. Add the script for SHELL ("bash",
  * "zsh" or "fish") to B. -1, and B untouched, for any other shell. */

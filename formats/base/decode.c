@@ -1,3 +1,4 @@
+#include "formats/base/err.h"
 #include "formats/base/input_priv.h"
 
 #include <stdlib.h>

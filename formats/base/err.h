@@ -8,20 +8,8 @@
 #define GP_BASE_ERR_H
 
 #include <stdint.h>
-
-#if defined(__GNUC__)
-#define GP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define GP_MUST_CHECK        __attribute__((warn_unused_result))
-#define GP_UNUSED            __attribute__((unused))
-#define GP_LIKELY(x)         __builtin_expect(!!(x), 1)
-#define GP_UNLIKELY(x)       __builtin_expect(!!(x), 0)
-#else
-#define GP_PRINTF(fmt, args)
-#define GP_MUST_CHECK
-#define GP_UNUSED
-#define GP_LIKELY(x)   (x)
-#define GP_UNLIKELY(x) (x)
-#endif
+#include "formats/base/declare.h"
+#include "formats/base/err.h"
 
 /* The kind of error; tests match on it, people read the message. */
 enum gp_err_code {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input_priv.h"
 #include "formats/base/mem.h"
 

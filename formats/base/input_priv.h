@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 /* Compressed (or plain) bytes, from a descriptor through a buffer, or from memory. */
 struct gp_raw {

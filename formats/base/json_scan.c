@@ -1,6 +1,7 @@
 #include "formats/base/json_scan.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/base/utf8.h"
 

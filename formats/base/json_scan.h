@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif

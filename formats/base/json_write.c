@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/base/utf8.h"
 

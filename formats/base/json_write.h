@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* N bytes at S as a JSON string, quotes included. Every byte that is not part of well-formed UTF-8 becomes
  * U+FFFD (one for each longest piece that could have begun a character); what gp_utf8_is_hostile() lists is

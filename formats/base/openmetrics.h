@@ -12,8 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 struct gp_openmetrics {
     struct gp_buf *b;

@@ -1,6 +1,7 @@
 #include "formats/base/option.h"
 
 #include "formats/base/answer.h"
+#include "formats/base/buf.h"
 
 struct gp_option gp_option_plain(const struct gp_tool *tool, const struct gp_option *o, struct gp_buf *text)
 {

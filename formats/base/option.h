@@ -8,8 +8,8 @@
 #ifndef GP_BASE_OPTION_H
 #define GP_BASE_OPTION_H
 
-#include "formats/base/buf.h"
 #include "formats/base/cli.h"
+#include "formats/base/declare.h"
 
 /* O itself, or, where it chooses a format of TOOL, the choice between their names that it is, with the
  * default in its help. TEXT, which is empty, then holds its strings. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 
 enum { BUFFER_BYTES = 256 << 10, TEMP_NAMES = 10000 };

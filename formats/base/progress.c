@@ -1,4 +1,5 @@
 #include "formats/base/progress.h"
+#include "formats/base/buf.h"
 #include "formats/base/clock.h"
 
 #include <stdio.h>

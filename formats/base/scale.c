@@ -1,6 +1,7 @@
 #include "formats/base/scale.h"
 
 #include <stdbool.h>
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 
 struct step {

@@ -8,7 +8,7 @@
 #define GP_BASE_SCALE_H
 
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 enum gp_unit {
     GP_UNIT_NS,    /* "999 ns", "1.23 ms", "12.3 s" */

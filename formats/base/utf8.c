@@ -1,4 +1,5 @@
 #include "formats/base/utf8.h"
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/str.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 enum { GP_UTF8_BAD = 0xfffd }; /* the replacement character */
 

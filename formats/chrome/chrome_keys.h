@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "formats/base/declare.h"
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
-#include "formats/base/err.h"
 #include "formats/base/json_scan.h"
 
 /* Known keys. X(enum, text) */

@@ -1,3 +1,4 @@
+#include "formats/base/buf.h"
 #include "formats/chrome/chrome_producers_priv.h"
 
 #include <inttypes.h>

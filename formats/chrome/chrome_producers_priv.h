@@ -8,7 +8,7 @@
 #ifndef GP_FORMATS_CHROME_PRODUCERS_PRIV_H
 #define GP_FORMATS_CHROME_PRODUCERS_PRIV_H
 
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/chrome/chrome_rows.h"
 #include "formats/model/trace.h"
 

@@ -13,6 +13,7 @@
  * an empty text means a number.
  */
 #include "formats/chrome/chrome_read.h"
+#include "formats/base/err.h"
 #include "formats/chrome/chrome_producers_priv.h"
 
 #include <errno.h>

@@ -20,7 +20,7 @@
 #ifndef GP_FORMATS_CHROME_WRITE_H
 #define GP_FORMATS_CHROME_WRITE_H
 
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/model/trace.h"
 
 struct gp_buf;

@@ -1,6 +1,7 @@
 #include "formats/compile_log/compile_log.h"
 
 #include <stdlib.h>
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/num.h"
 #include "formats/compile_log/compile_log_priv.h"

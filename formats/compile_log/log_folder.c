@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/order.h"
 
 enum { MOST_FILES = 100000 };

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/vec.h"
 
 struct gp_log_files {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* First byte of a stream. */
 enum gp_stream_kind {

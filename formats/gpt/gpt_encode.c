@@ -1,3 +1,4 @@
+#include "formats/base/buf.h"
 #include "formats/base/order.h"
 #include "formats/gpt/gpt_encode_priv.h"
 

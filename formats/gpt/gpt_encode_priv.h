@@ -9,7 +9,7 @@
 #ifndef GP_FORMATS_GPT_ENCODE_PRIV_H
 #define GP_FORMATS_GPT_ENCODE_PRIV_H
 
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/gpt/gpt_codec.h"
 #include "formats/gpt/gpt_columns.h"
 #include "formats/gpt/gpt_write.h"

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"

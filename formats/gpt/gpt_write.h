@@ -11,7 +11,6 @@
 #ifndef GP_FORMATS_GPT_WRITE_H
 #define GP_FORMATS_GPT_WRITE_H
 
-#include "formats/base/err.h"
 #include "formats/model/trace.h"
 
 /* Takes N bytes: the file header or exactly one whole block. Returns 0, or -1 to stop all further writing. */

@@ -1,5 +1,6 @@
 /* Proton's JSON: a tree of frames with metrics, and a table of devices. */
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/input.h"
 #include "formats/base/json_scan.h"
 #include "formats/base/num.h"

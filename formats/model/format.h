@@ -6,7 +6,7 @@
 #ifndef GP_FORMATS_MODEL_FORMAT_H
 #define GP_FORMATS_MODEL_FORMAT_H
 
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/model/trace.h"
 
 struct gp_input; /* formats/base/input.h */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/err.h"
 #include "formats/base/map.h"
 #include "formats/base/str.h"
 

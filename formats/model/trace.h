@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 

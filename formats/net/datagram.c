@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 #include "formats/net/listen.h"
 
 enum { ROOM = 8 << 20 };

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 /* A descriptor that datagrams to ADDRESS arrive at; -1 with ERR filled. A Unix socket is made, only for its
  * owner; one that nobody listens to any more is replaced. */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 
 enum { BACKLOG = 128 };
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 /* A socket of mode 0600 at PATH. One that nobody answers is replaced; whatever is there otherwise stays. For
  * programs that have not started threads yet. -1 with ERR naming OPTION and PATH. */

@@ -1,5 +1,6 @@
 /* Under which ranges the nodes of CUDA graphs were captured. */
 #include <stdlib.h>
+#include "formats/base/buf.h"
 #include "formats/nsys/nsys_priv.h"
 
 enum { MOST_DEPTH = 128, MOST_HOPS = 16 };

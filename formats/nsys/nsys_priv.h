@@ -8,7 +8,6 @@
 #ifndef GP_FORMATS_NSYS_PRIV_H
 #define GP_FORMATS_NSYS_PRIV_H
 
-#include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
 #include "formats/sqlite/sqlite_db.h"

@@ -1,5 +1,6 @@
 /* The machine and the recording: devices, ranks, clocks, and what the recorder itself warned of. */
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/str.h"
 #include "formats/nsys/nsys_priv.h"

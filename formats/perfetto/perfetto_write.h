@@ -8,7 +8,7 @@
 #ifndef GP_FORMATS_PERFETTO_WRITE_H
 #define GP_FORMATS_PERFETTO_WRITE_H
 
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/model/trace.h"
 
 struct gp_buf;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/err.h"
 
 enum { CHUNK = 1 << 16, COLUMNS = 9, CATEGORIES = 8, DEPTH_MOST = 3 };
 #define SIZE_MOST  ((int64_t)1 << 48)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/err.h"
 #include "formats/base/vec.h"
 
 enum { CHUNK = 1 << 18, NEAR = 16, MEMO_BITS = 27, MEMO_SLACK = 1 << 16, HOT_BYTES = 16 };

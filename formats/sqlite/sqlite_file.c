@@ -1,3 +1,4 @@
+#include "formats/base/err.h"
 #include "formats/sqlite/sqlite_file_priv.h"
 
 #include <errno.h>

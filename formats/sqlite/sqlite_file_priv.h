@@ -15,7 +15,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "formats/base/buf.h"
-#include "formats/base/err.h"
 
 struct gp_input;
 

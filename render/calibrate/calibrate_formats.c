@@ -1,5 +1,6 @@
 #include "render/calibrate/calibrate_formats.h"
 
+#include "formats/base/buf.h"
 #include "render/calibrate/calibrate_json.h"
 #include "render/calibrate/calibrate_report.h"
 #include "render/calibrate/sweep_svg.h"

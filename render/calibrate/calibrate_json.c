@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include "analyze/calibrate/compare.h"
+#include "formats/base/buf.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"
 

@@ -8,7 +8,7 @@
 #define GP_RENDER_CALIBRATE_JSON_H
 
 #include "analyze/calibrate/calibration.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Of one device its figures; of several, the median of each figure, and the devices in a list. C is
  * settled. */

@@ -8,7 +8,7 @@
 #define GP_RENDER_SWEEP_SVG_H
 
 #include "analyze/calibrate/calibration.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/draw/canvas_svg.h"
 
 enum gp_sweep_panel {

@@ -1,5 +1,6 @@
 #include "render/compile/compile_formats.h"
 
+#include "formats/base/buf.h"
 #include "render/compile/compile_html.h"
 #include "render/compile/compile_json.h"
 #include "render/compile/compile_tables.h"

@@ -1,6 +1,7 @@
 #include "render/compile/compile_html.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/compile/compile_icicle.h"

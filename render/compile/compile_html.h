@@ -8,7 +8,7 @@
 #define GP_RENDER_COMPILE_HTML_H
 
 #include "analyze/compile/compile.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 struct gp_compile_html_opts {
     const char *input;   /* what the heading says */

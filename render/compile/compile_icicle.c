@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "analyze/compile/compile_text.h"
 #include "render/draw/text.h"

@@ -1,6 +1,7 @@
 #include "render/compile/compile_json.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"
 #include "render/compile/compile_verdict.h"

@@ -6,7 +6,7 @@
 #define GP_RENDER_COMPILE_JSON_H
 
 #include "analyze/compile/compile.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 void gp_compile_json_write(struct gp_buf *b, const struct gp_compile *c, const char *version);
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/page/assets.h"
 #include "render/diff/diff_tables.h"

@@ -8,7 +8,7 @@
 #define GP_RENDER_DIFF_CHARTS_H
 
 #include "analyze/diff/diff.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/draw/canvas_svg.h"
 
 /* Elements <figure>; nothing if there is nothing to show. At most TOP terms and two sums (0: as many as

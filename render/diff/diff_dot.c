@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/dot.h"
 #include "render/draw/palette.h"

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 #include "analyze/diff/diff.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* At most MOST blocks (0: 40), those with the largest change; the label counts the rest. */
 void gp_diff_dot(struct gp_buf *b, const struct gp_diff *d, size_t most);

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include "analyze/diff/diff.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 struct gp_diff_flame_opts {
     int side;            /* GP_DIFF_BASE, GP_DIFF_CUR: whose widths */

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/flame/folded_write.h"
 
 void gp_diff_folded_write(struct gp_buf *b, const struct gp_diff *d)

@@ -8,7 +8,7 @@
 #define GP_RENDER_DIFF_FOLDED_H
 
 #include "analyze/diff/diff.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 void gp_diff_folded_write(struct gp_buf *b, const struct gp_diff *d);
 

@@ -1,6 +1,7 @@
 #include "render/diff/diff_formats.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/diff/diff_charts.h"
 #include "render/diff/diff_dot.h"
 #include "render/diff/diff_flame.h"

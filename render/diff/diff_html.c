@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/diff/diff_charts.h"

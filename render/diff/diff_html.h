@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 #include "analyze/diff/diff.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/report/report.h"
 
 /* A zeroed struct is the default. Strings are borrowed during the call. */

@@ -1,5 +1,6 @@
 #include "render/diff/diff_json.h"
 
+#include "formats/base/buf.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"
 

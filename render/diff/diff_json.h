@@ -8,7 +8,7 @@
 #define GP_RENDER_DIFF_JSON_H
 
 #include "analyze/diff/diff.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 struct gp_diff_json_opts {
     const char *version; /* of the suite */

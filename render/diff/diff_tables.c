@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/view/idle_cause.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "render/diff/diff_verdict.h"
 #include "render/report/apart.h"

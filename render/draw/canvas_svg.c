@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
+#include "formats/base/buf.h"
 #include "render/draw/text.h"
 
 static void escape(struct gp_buf *b, const char *s, size_t n)

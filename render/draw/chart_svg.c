@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/draw/plot.h"
 #include "render/draw/text.h"
 

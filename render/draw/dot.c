@@ -1,5 +1,6 @@
 #include "render/draw/dot.h"
 
+#include "formats/base/buf.h"
 #include "render/draw/text.h"
 
 void gp_dot_text(struct gp_buf *b, const char *s, size_t n)

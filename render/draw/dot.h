@@ -9,7 +9,7 @@
 #define GP_RENDER_DOT_H
 
 #include <stddef.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/draw/palette.h"
 
 /* Graphviz refuses texts of 16,384 bytes; two names never share a text. */

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/draw/canvas_svg.h"
 
 /* ---- axes ---- */

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* One character of the input: LEN bytes (at least 1) that are shown as the code point CP. */
 struct gp_char {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/mem.h"
 #include "render/draw/plot.h"

@@ -1,6 +1,7 @@
 #include "render/draw/waterfall_svg.h"
 
 #include <math.h>
+#include "formats/base/buf.h"
 #include "render/draw/plot.h"
 
 /* The grid, in pixels. */

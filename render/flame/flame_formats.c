@@ -4,7 +4,9 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/stacks/idle_causes.h"
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 #include "formats/base/scale.h"
 #include "render/flame/flame_html.h"
 #include "render/flame/flame_svg.h"

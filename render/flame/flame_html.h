@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/stacks/stacks.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* A zeroed struct is the default. Strings are borrowed during the call, may come from a trace or a person,
  * and are escaped. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "render/page/assets.h"
 #include "render/draw/canvas_svg.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "analyze/stacks/stacks.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/scale.h"
 
 /* The other side of a comparison: colours then show the change of each frame (blue: less, orange: more, grey:

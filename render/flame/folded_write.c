@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/output.h"
 #include "formats/base/utf8.h"
 #include "formats/base/vec.h"

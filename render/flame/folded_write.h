@@ -12,7 +12,7 @@
 #define GP_RENDER_FOLDED_WRITE_H
 
 #include "analyze/stacks/calltree.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 
 struct gp_output; /* formats/base/output.h */

@@ -1,6 +1,7 @@
 #include "render/flame/hatchet_write.h"
 
 #include <inttypes.h>
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 
 static void begin_node(struct gp_buf *b, const struct gp_calltree *tree, const struct gp_strings *strings,

@@ -6,7 +6,7 @@
 #define GP_RENDER_HATCHET_WRITE_H
 
 #include "analyze/stacks/calltree.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Times in ns and counts at the frames in which they end, as Proton has them. */
 void gp_hatchet_write(struct gp_buf *b, const struct gp_calltree *tree, const struct gp_strings *strings);

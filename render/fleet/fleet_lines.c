@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/utf8.h"
 #include "formats/base/openmetrics.h"

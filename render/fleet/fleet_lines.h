@@ -7,7 +7,7 @@
 #define GP_RENDER_WATCH_LINES_H
 
 #include "analyze/live/watch.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* One line, described by schemas/trace-fleet.schema.json where JSON. */
 void gp_watch_line(struct gp_buf *b, const struct gp_watch_event *e, bool json);

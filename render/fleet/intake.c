@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/clock.h"
+#include "formats/base/err.h"
 #include "formats/net/datagram.h"
 
 static void record(const struct gp_intake *in, const void *data, size_t n)

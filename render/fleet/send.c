@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "analyze/hta/hta.h"
 #include "formats/base/clock.h"
+#include "formats/base/err.h"
 #include "formats/net/datagram.h"
 
 static const int64_t EVERY_NS = 1000000000, LONGEST_NS = 30000000000;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 #include "formats/base/mem.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/result/keep.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "render/draw/plot.h"
 #include "render/hta/hta_tables_priv.h"

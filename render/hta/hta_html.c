@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/names/classify.h"
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/hta/hta_charts.h"

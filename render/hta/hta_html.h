@@ -8,7 +8,7 @@
 #define GP_RENDER_HTA_HTML_H
 
 #include "analyze/hta/hta.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/report/report.h"
 
 /* A zeroed struct is the default. Strings are borrowed during the call. */

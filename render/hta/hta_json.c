@@ -1,5 +1,6 @@
 #include "render/hta/hta_json.h"
 
+#include "formats/base/buf.h"
 #include "render/hta/hta_fleet.h"
 #include "render/hta/hta_paths.h"
 #include "render/hta/hta_verdict.h"

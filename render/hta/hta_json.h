@@ -7,7 +7,7 @@
 #define GP_RENDER_HTA_JSON_H
 
 #include "analyze/hta/hta.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 struct gp_hta_json_opts {
     const char *version; /* of the suite */

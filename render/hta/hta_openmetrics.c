@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 #include "formats/base/openmetrics.h"
 
 enum {

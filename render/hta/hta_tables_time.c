@@ -1,3 +1,4 @@
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/hta/hta_tables_priv.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 #include "analyze/hta/hta.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 struct gp_path_dot_opts {
     uint32_t max_nodes; /* a path; at least 3; 0: 120 */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "analyze/result/keep.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 
 enum { MOST_SPILL = 1 << 28 };

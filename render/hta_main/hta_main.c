@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "render/hta/hta_tables.h"
 #include "render/hta/hta_verdict.h"

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 enum { TAG_ASK = 1, TAG_DEAL, TAG_SIZE, TAG_BYTES, MOST_BYTES = 1 << 30 };
 

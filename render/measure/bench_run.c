@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 
 enum { TICK_MS = 500, LINE_MOST = 1 << 16 };

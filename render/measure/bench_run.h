@@ -13,7 +13,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "formats/base/buf.h"
-#include "formats/base/err.h"
 
 struct gp_bench_job {
     const char *args[8]; /* after the program's name; NULL ends them */

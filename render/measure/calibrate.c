@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/err.h"
 #include "render/measure/bench_run.h"
 #include "formats/base/mem.h"
 

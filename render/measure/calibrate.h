@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "analyze/calibrate/calibration.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum { GP_CALIBRATE_DEVICES = 64 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "render/measure/calibrate.h"
 #include "formats/base/input.h"
 #include "analyze/app/ceilings_cache.h"

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 /* Options as typed in; NULL where not given. */
 struct gp_calibrate_opts {

@@ -1,6 +1,7 @@
 #include "render/memory/memory_curve.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/plot.h"
 #include "render/draw/text.h"

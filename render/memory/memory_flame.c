@@ -1,6 +1,7 @@
 #include "render/memory/memory_flame.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/flame/folded_write.h"
 
 void gp_memory_frame_put(struct gp_buf *b, const struct gp_snapshot *s, const struct gp_snapshot_frame *f)

@@ -9,7 +9,7 @@
 
 #include "analyze/memory/memory.h"
 #include "analyze/stacks/stacks.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/output.h"
 
 /* The blocks of DEVICE that live at POSITION. Their sum is what was allocated there. The caller releases

@@ -1,6 +1,7 @@
 #include "render/memory/memory_formats.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/memory/memory_csv.h"
 #include "render/memory/memory_flame.h"
 #include "render/memory/memory_html.h"

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 #include "analyze/memory/memory.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 enum { GP_MEMORY_PAGE_BYTES = 3000000 };
 

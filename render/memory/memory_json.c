@@ -1,6 +1,7 @@
 #include "render/memory/memory_json.h"
 
 #include "analyze/memory/records.h"
+#include "formats/base/buf.h"
 #include "render/memory/memory_report.h"
 #include "render/report/record.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "analyze/memory/memory.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/output.h"
 
 /* Write the object and a new line to TO, piece by piece. Failed writes are remembered by TO. */

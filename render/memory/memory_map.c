@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/scale.h"
 #include "render/draw/plot.h"

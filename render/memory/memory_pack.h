@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include "analyze/memory/memory.h"
 #include "analyze/memory/moments.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Append the data of DEVICE to B, with RANGES steps and ranges at most: the longest. */
 void gp_memory_pack(struct gp_buf *b, const struct gp_memory *m, uint32_t device,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "analyze/memory/records.h"
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "render/draw/text.h"
 #include "render/report/record.h"

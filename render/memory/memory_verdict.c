@@ -1,6 +1,7 @@
 /* The sentences of the answer: what a person who knows the program would say first. */
 #include <string.h>
 #include "analyze/memory/records.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/text.h"
 #include "render/memory/memory_report.h"

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "render/report/report_csv.h"
 

@@ -8,7 +8,7 @@
 #define GP_RENDER_METRICS_CSV_H
 
 #include "analyze/metrics/metrics.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* REDUCE: enum gp_metric_reduce, only this figure; -1: all. */
 void gp_metrics_csv_long(struct gp_buf *b, const struct gp_metrics *m, int reduce);

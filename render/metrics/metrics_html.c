@@ -1,5 +1,6 @@
 #include "render/metrics/metrics_html.h"
 
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "render/metrics/metrics_json.h"
 #include "render/metrics/metrics_tables.h"

@@ -7,7 +7,7 @@
 
 #include "analyze/cost/ceilings.h"
 #include "analyze/metrics/metrics.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* MEASURED: ceilings of the device, NULL none. INPUT is what the heading says, NULL: standard input; OPTIONS
  * as typed, NULL: none. */

@@ -1,5 +1,6 @@
 #include "render/metrics/metrics_json.h"
 
+#include "formats/base/buf.h"
 #include "render/metrics/metrics_tables.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"

@@ -6,7 +6,7 @@
 #define GP_RENDER_METRICS_JSON_H
 
 #include "analyze/metrics/metrics.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 void gp_metrics_json_write(struct gp_buf *b, const struct gp_metrics *m, const char *version);
 

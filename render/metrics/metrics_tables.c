@@ -1,5 +1,6 @@
 #include "render/metrics/metrics_tables.h"
 
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/report/record.h"
 

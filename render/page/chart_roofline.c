@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "analyze/cost/regime.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/page/page_html.h"
 #include "render/draw/palette.h"

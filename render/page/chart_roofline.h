@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "analyze/cost/roofline.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "render/draw/canvas_svg.h"
 

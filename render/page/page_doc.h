@@ -11,6 +11,7 @@
 #ifndef GP_RENDER_PAGE_DOC_H
 #define GP_RENDER_PAGE_DOC_H
 
+#include "formats/base/buf.h"
 #include "render/page/page_html.h"
 #include "render/report/report.h"
 

@@ -1,6 +1,7 @@
 #include "render/page/page_html.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/page/assets.h"
 #include "render/draw/palette.h"
 

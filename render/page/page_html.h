@@ -13,7 +13,7 @@
 #define GP_RENDER_PAGE_HTML_H
 
 #include <stddef.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/page/assets.h"
 #include "render/draw/canvas_svg.h"
 

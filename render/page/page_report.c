@@ -1,6 +1,7 @@
 #include "render/page/page_report.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/page/page_html.h"
 
 void gp_page_link(struct gp_svg *w, const char *id, const char *title)

@@ -6,7 +6,7 @@
 #ifndef GP_RENDER_PAGE_REPORT_H
 #define GP_RENDER_PAGE_REPORT_H
 
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/draw/canvas_svg.h"
 
 /* A link to the element ID of the same page. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 
 /* Words of a name that are looked at; those that tell apart; bytes of one that are shown; how many bytes
  * longer a number may be than it is before it is preferred to a word. */

@@ -1,5 +1,6 @@
 /* What the JSON documents of all tools begin with. */
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/report/record.h"
 
 /* ---- inputs and quality ---- */

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/view/quality.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/output.h"
 #include "render/report/report.h"

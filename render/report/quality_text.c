@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "analyze/view/quality_line.h"
+#include "formats/base/buf.h"
 #include "render/draw/text.h"
 
 static void say_line(void *ctx, const char *line, bool usable)

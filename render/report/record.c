@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/math/dist.h"
 #include "analyze/math/sums.h"
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"
 

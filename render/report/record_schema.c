@@ -1,5 +1,6 @@
 /* record_schema.c -- the JSON Schema of what record.c writes. */
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "render/report/record.h"
 

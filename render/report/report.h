@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/result/cell.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 

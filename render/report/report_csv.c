@@ -1,6 +1,7 @@
 #include "render/report/report_csv.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/json_write.h"
 #include "formats/base/str.h"

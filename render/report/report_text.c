@@ -1,6 +1,7 @@
 #include "render/report/report_text.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/utf8.h"
 #include "render/draw/text.h"
 #include "render/report/unlike_priv.h"

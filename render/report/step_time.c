@@ -1,5 +1,6 @@
 #include "render/report/step_time.h"
 
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 
 void gp_step_time_put(struct gp_buf *b, int64_t mean_ns, int64_t median_ns, uint64_t timed, bool whole)

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* Append the time of TIMED steps, at least one, WHOLE or cut by the edge of the trace. The parenthesis stays
  * open for what a caller adds. */

@@ -1,3 +1,4 @@
+#include "formats/base/buf.h"
 #include "render/report/unlike_priv.h"
 
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #ifndef GP_RENDER_UNLIKE_PRIV_H
 #define GP_RENDER_UNLIKE_PRIV_H
 
+#include "formats/base/buf.h"
 #include "render/report/report.h"
 
 struct gp_unlike_row {

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "render/schema/python.h"
 #include "render/schema/schema.h"
 

@@ -1,6 +1,7 @@
 #include "render/schema/python.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "render/schema/records.h"
 

@@ -4,7 +4,7 @@
 #ifndef GP_RENDER_PYTHON_H
 #define GP_RENDER_PYTHON_H
 
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 void gp_schema_python(struct gp_buf *to);
 

@@ -1,6 +1,8 @@
 #include "render/schema/schema.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/str.h"
 #include "formats/reader.h"
 #include "render/report/record.h"

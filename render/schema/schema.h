@@ -11,8 +11,8 @@
 #ifndef GP_RENDER_SCHEMA_H
 #define GP_RENDER_SCHEMA_H
 
-#include "formats/base/buf.h"
-#include "formats/base/err.h"
+#include <stddef.h>
+#include "formats/base/declare.h"
 
 /* Appends the bytes of the part NAME; -1 if there is none. */
 typedef int gp_schema_read(void *ctx, const char *name, struct gp_buf *to, struct gp_err *err);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include "formats/base/buf.h"
 #include "formats/base/mem.h"
 #include "formats/base/pack.h"
 

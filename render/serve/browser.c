@@ -1,6 +1,7 @@
 #include "render/serve/browser.h"
 
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/str.h"
 #include "render/serve/blob.h"
 #include <errno.h>

@@ -8,7 +8,7 @@
 #ifndef GP_RENDER_SERVE_BROWSER_H
 #define GP_RENDER_SERVE_BROWSER_H
 
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 /* Start xdg-open for a file in FOLDER that leads to LINK. It is not waited for;
  * should it fail, MESSAGE, a line, goes to standard error. The name of the file

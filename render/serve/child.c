@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
 #include "formats/base/utf8.h"

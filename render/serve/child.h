@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "render/serve/blob.h"
 
 enum { GP_CHILD_FILES = 64, GP_CHILD_WAITING = 64, GP_CHILD_WORDS = 160 };

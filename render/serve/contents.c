@@ -9,6 +9,7 @@
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 
 enum { CHUNK = 1 << 20 };

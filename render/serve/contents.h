@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum { GP_CONTENT_TAG = 64, GP_CONTENTS_KNOWN = 1024 };
 

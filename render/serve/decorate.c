@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <unistd.h>
+#include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/base/utf8.h"
 #include "render/page/assets.h"

@@ -8,7 +8,7 @@
 #ifndef GP_RENDER_SERVE_DECORATE_H
 #define GP_RENDER_SERVE_DECORATE_H
 
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/serve/blob.h"
 #include "render/serve/child.h"
 #include "render/serve/questions.h"

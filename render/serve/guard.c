@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 

@@ -11,8 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "render/serve/request.h"
 
 enum { GP_TOKEN_TEXT = 33 }; /* 128 bits in hexadecimal, and the NUL */

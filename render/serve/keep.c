@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 

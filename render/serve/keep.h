@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "render/serve/blob.h"
 
 struct gp_keep;

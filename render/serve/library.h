@@ -11,7 +11,7 @@
 #define GP_RENDER_SERVE_LIBRARY_H
 
 #include <stdbool.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "render/serve/blob.h"
 #include "render/serve/child.h"
 #include "render/serve/contents.h"

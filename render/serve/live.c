@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/json_write.h"
 #include "formats/base/mem.h"
 

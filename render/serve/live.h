@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "render/serve/child.h"
 
 enum { GP_LIVE_STREAMS = 16 };

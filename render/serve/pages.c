@@ -1,6 +1,7 @@
 #include "render/serve/pages.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/utf8.h"
 #include "render/page/assets.h"
 #include "render/serve/decorate.h"

@@ -8,7 +8,7 @@
 #ifndef GP_RENDER_SERVE_PAGES_H
 #define GP_RENDER_SERVE_PAGES_H
 
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/serve/shelf.h"
 
 struct gp_page_shell {

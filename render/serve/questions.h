@@ -8,7 +8,6 @@
 #define GP_RENDER_SERVE_QUESTIONS_H
 
 #include <stddef.h>
-#include "formats/base/err.h"
 
 enum { GP_QUESTION_FORMS = 8, GP_QUESTION_ARGS = 8 };
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 #include "formats/base/utf8.h"

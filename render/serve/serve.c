@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
 #include "formats/net/listen.h"

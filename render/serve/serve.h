@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 /* Strings are borrowed, and NULL where not given. */
 struct gp_serve_opts {

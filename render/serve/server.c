@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "render/serve/decorate.h"
 #include "render/serve/live.h"

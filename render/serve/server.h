@@ -9,7 +9,7 @@
 #define GP_RENDER_SERVE_SERVER_H
 
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "render/serve/site.h"
 
 enum { GP_SERVER_ENDING = 32 }; /* connections that are being closed, besides those that are open */

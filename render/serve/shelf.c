@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
 #include "formats/base/str.h"

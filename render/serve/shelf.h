@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum { GP_SHELF_ID = 16, GP_SHELF_FILES = 5000 }; /* digits of an id; files in all folders */
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "formats/base/amount.h"
+#include "formats/base/err.h"
 #include "formats/base/json_write.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 #include "render/serve/blob.h"

@@ -1,6 +1,7 @@
 #include "render/suggest/roofline_page.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/page/assets.h"
 #include "render/page/chart_roofline.h"

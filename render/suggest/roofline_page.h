@@ -9,7 +9,7 @@
 #define GP_RENDER_ROOFLINE_PAGE_H
 
 #include "analyze/cost/roofline.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "render/draw/canvas_svg.h"
 #include "render/report/report.h"

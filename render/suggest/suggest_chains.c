@@ -1,6 +1,7 @@
 #include "render/suggest/suggest_chains.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/page/graph_svg.h"
 #include "render/page/page_html.h"

@@ -1,6 +1,7 @@
 #include "render/suggest/suggest_charts.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/plot.h"
 #include "analyze/view/idle_cause.h"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/suggest/suggest.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 struct gp_suggest_dot_opts {
     uint32_t max_nodes; /* of all chains together; 0: 240 */

@@ -1,6 +1,7 @@
 #include "render/suggest/suggest_formats.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/draw/text.h"
 #include "render/suggest/suggest_dot.h"
 #include "render/suggest/suggest_html.h"

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/palette.h"

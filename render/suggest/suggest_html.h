@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "analyze/suggest/suggest.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* A zeroed struct is the default. Strings are borrowed during the call. */
 struct gp_suggest_html_opts {

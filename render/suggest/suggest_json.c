@@ -1,6 +1,7 @@
 #include "render/suggest/suggest_json.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 #include "analyze/suggest/suggest.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 struct gp_suggest_json_opts {
     const char *version;

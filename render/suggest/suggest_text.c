@@ -1,6 +1,7 @@
 #include "render/suggest/suggest_text.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/report/quality_text.h"
 #include "render/report/report_text.h"

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include "analyze/suggest/suggest.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/report/report.h"
 
 struct gp_suggest_text_opts {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/canvas_svg.h"
 #include "render/draw/palette.h"

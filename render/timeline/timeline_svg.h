@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/lanes/lanes.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* A zeroed struct is the default. */
 struct gp_timeline_svg_opts {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "analyze/view/steps.h"
 #include "formats/base/amount.h"
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/scale.h"
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include "analyze/hta/hta.h"
 #include "analyze/lanes/lanes.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "render/timeline/timeline_pack.h"
 
 /* The dearest first. GP_VEC_FREE() when done. */

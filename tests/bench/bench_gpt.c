@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_codec.h"
 #include "formats/gpt/gpt_columns.h"

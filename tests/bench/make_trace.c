@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/err.h"
 #include "formats/base/output.h"
 #include "formats/model/trace.h"
 #include "formats/writer.h"

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 #include "analyze/live/digest.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "tests/fleet/sim_member.h"
 
 static void write_digest(const struct sim *s, int32_t rank, int64_t begun_ns, const struct gp_digest_key *key)

@@ -4,6 +4,7 @@
  * The list of the files is DIR/list. */
 #include <string.h>
 #include "analyze/hta/hta.h"
+#include "formats/base/buf.h"
 #include "tests/fleet/sim.h"
 
 static int plant(struct sim *s, const char *text)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "analyze/diff/baseline.h"
+#include "formats/base/err.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mend.h"
 #include "tests/fuzz/help/take.h"

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/chrome/chrome_read.h"
 #include "tests/unit/trace_same.h"

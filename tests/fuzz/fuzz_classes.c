@@ -1,6 +1,7 @@
 /* fuzz_classes.c -- hostile rules for classes of kernels: any pattern is compiled in proportion to its length, or refused. */
 #include <string.h>
 #include "analyze/names/classify.h"
+#include "formats/base/err.h"
 #include "tests/fuzz/help/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

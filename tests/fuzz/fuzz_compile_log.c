@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "analyze/compile/compile.h"
+#include "formats/base/buf.h"
 #include "formats/base/input.h"
 #include "formats/base/json_write.h"
 #include "formats/compile_log/compile_log.h"

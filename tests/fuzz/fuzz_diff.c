@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/diff.h"
+#include "formats/base/buf.h"
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"

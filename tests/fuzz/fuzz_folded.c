@@ -1,5 +1,6 @@
 /* fuzz_folded.c -- hostile folded stacks. Each line is a stack or is counted, and no stack holds an end of line. */
 #include <string.h>
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/folded_read.h"
 #include "tests/fuzz/help/fuzz.h"

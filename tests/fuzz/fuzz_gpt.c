@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_write.h"
 #include "formats/reader.h"

@@ -4,6 +4,7 @@
 #include "analyze/names/classify.h"
 #include "analyze/names/kernel_key.h"
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 #include "tests/fuzz/help/fuzz.h"
 
 typedef void name_function(struct gp_buf *to, const char *name, size_t n);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collect/wire/payload.h"
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "tests/fuzz/help/fuzz.h"
 

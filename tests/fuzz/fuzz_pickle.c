@@ -2,6 +2,7 @@
  * holders sum to what is allocated, the peak is the highest point, segments are in use or free, and nothing is executed,
  * because there is nothing to execute. The first byte chooses what holders are grouped by, and when. */
 #include "analyze/memory/memory.h"
+#include "formats/base/buf.h"
 #include "formats/pickle/snapshot.h"
 #include "render/memory/memory_json.h"
 #include "tests/fuzz/help/fuzz.h"

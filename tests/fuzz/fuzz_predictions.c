@@ -2,6 +2,7 @@
  * --ceilings), which are both small JSON objects; each input is read as both. */
 #include <math.h>
 #include <string.h>
+#include "formats/base/err.h"
 #include "formats/ceilings_read.h"
 #include "formats/expect_read.h"
 #include "tests/fuzz/help/fuzz.h"

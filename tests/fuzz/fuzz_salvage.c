@@ -6,6 +6,7 @@
 #include "collect/records/records.h"
 #include "collect/records/salvage.h"
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/gpt/gpt_write.h"
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"

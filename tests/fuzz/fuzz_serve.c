@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "formats/base/err.h"
 #include "formats/base/utf8.h"
 #include "render/serve/site.h"
 #include "tests/fuzz/help/fuzz.h"

@@ -6,6 +6,7 @@
 #include "collect/session.h"
 #include "collect/wire/shared.h"
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/gpt/gpt.h"
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"

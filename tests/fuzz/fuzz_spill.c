@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/xfer.h"
+#include "formats/base/buf.h"
 #include "render/hta_main/checkpoint.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"

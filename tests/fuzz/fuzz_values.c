@@ -5,6 +5,8 @@
 #include "analyze/cost/shapes.h"
 #include "analyze/names/args.h"
 #include "formats/base/amount.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/json_scan.h"
 #include "formats/base/json_write.h"
 #include "formats/base/num.h"

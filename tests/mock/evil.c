@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "collect/wire/shared.h"
 #include "collect/wire/wire.h"
+#include "formats/base/err.h"
 
 static int memory_of(const char *kind, const struct gp_wire_welcome *w)
 {

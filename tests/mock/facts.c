@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "formats/base/err.h"
 #include "formats/base/map.h"
 #include "formats/reader.h"
 

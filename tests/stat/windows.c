@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/diff.h"
+#include "formats/base/err.h"
 #include "formats/reader.h"
 
 static uint64_t state;

@@ -3,6 +3,7 @@
  * all columns, and of a program with launches. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include "formats/base/err.h"
 #include "tests/unit/gpt_util.h"
 
 static void print_text(const struct gp_trace *t, gp_sid sid)

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "analyze/suggest/suggest.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 /* A program that is written call by call: the host's clock moves on, a kernel starts 7 us after its call or when the one

@@ -1,6 +1,7 @@
 #include "tests/fuzz/help/mutate.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "tests/fuzz/help/fuzz.h"
 
 /* Where the second trace begins in N bytes; N when there is none. */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "tests/fuzz/help/dice.h"
 
 /* Change an input of HEAD bytes and a trace, in place. With HEAD 3, the last two say in parts of 65536 where a second

@@ -2,6 +2,7 @@
  * traces, what stands in them, and how they are written. */
 #include <inttypes.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/vec.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"

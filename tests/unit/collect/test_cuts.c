@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "collect/cuts.h"
+#include "formats/base/err.h"
 #include "formats/reader.h"
 
 struct fixture {

@@ -17,6 +17,7 @@
 #include "collect/wire/shared.h"
 #include "collect/sink.h"
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/gpt/gpt.h"
 
 struct fixture {

@@ -8,6 +8,7 @@
 
 #include "collect/recorder.h"
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_columns.h"
 #include "formats/gpt/gpt_write.h"

@@ -11,6 +11,7 @@
 #include "collect/records/notes.h"
 #include "collect/session.h"
 #include "collect/wire/shared.h"
+#include "formats/base/err.h"
 #include "formats/gpt/gpt.h"
 #include "formats/reader.h"
 #include "tests/unit/record_make.h"

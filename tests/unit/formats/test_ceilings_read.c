@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 #include "formats/ceilings_read.h"
 
 #define FILE_OF(members) "{\"schema\": \"gpuprof/ceilings/1\", " members "}"

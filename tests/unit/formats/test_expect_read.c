@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/err.h"
 #include "formats/expect_read.h"
 
 #define FILE_OF(items) "{\"schema\": \"gpuprof/expect/1\", \"predictions\": [" items "]}"

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/folded_read.h"
 

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/redact.h"
 
 static const char *redacted(struct gp_buf *b, void (*redact)(struct gp_buf *to, const char *s, size_t n),

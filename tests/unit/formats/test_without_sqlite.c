@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
+#include "formats/base/err.h"
 #include "formats/reader.h"
 
 static int read_text(const char *text, size_t n, struct gp_trace *t, struct gp_err *err)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "analyze/app/app.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 
 /* ---- sharing of threads ---- */

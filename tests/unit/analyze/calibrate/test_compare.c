@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyze/calibrate/compare.h"
+#include "formats/base/err.h"
 
 static void more_is_better_of_rates_and_less_of_times(void **state)
 {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyze/calibrate/sweep.h"
+#include "formats/base/err.h"
 
 static struct gp_figures h200(void)
 {

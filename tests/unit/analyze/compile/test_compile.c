@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "analyze/compile/compile.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/reader.h"
 

@@ -11,6 +11,8 @@
 
 #include "analyze/diff/diff.h"
 #include "analyze/diff/diff_priv.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 /* ---- traces ---- */

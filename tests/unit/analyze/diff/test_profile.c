@@ -10,6 +10,8 @@
 
 #include "analyze/diff/profile.h"
 #include "analyze/view/steps.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 #define NONE GP_PROFILE_NONE

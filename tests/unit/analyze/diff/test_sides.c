@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "analyze/diff/sides.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 static const char *const files[] = {"x/a.json", "x/b.json", "c.json", "d.json"};
 static const char *const dashes[] = {"-", "-"};

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "analyze/hta/hta.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "tests/fleet/sim_member.h"
 
 static void test_spread(void **state)

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/fleet/slow.h"
+#include "formats/base/buf.h"
 #include "tests/fleet/sim_member.h"
 
 static void judge(const struct sim *s, struct gp_fleet *f, struct gp_slow_list *slow)

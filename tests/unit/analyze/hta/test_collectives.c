@@ -10,6 +10,7 @@
 #include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
 #include "analyze/hta/hta_priv.h"
+#include "formats/base/buf.h"
 #include "tests/unit/trace_make.h"
 
 #define US 1000

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "analyze/hta/hta_priv.h"
+#include "formats/base/buf.h"
 #include "tests/unit/trace_make.h"
 
 static struct gp_trace begin(void)

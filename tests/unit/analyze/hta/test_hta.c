@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "analyze/hta/hta.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 static uint32_t next_random(uint32_t *state)

@@ -9,6 +9,8 @@
 
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/steps.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 /* A process with a main thread, an autograd thread and a stream; every launch gets the next correlation id. */

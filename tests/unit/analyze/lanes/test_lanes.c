@@ -9,6 +9,8 @@
 
 #include "analyze/view/activity.h"
 #include "analyze/lanes/lanes.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 struct scene {

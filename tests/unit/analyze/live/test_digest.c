@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "analyze/live/digest.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 static const struct gp_digest_key key = {{5, 6}};
 

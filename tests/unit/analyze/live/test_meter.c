@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include "analyze/live/meter.h"
+#include "formats/base/buf.h"
 #include "tests/unit/trace_make.h"
 
 #define US 1000

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/live/watch.h"
+#include "formats/base/buf.h"
 #include "tests/fleet/sim_member.h"
 
 static const int64_t SECOND = 1000000000;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "analyze/math/xfer.h"
+#include "formats/base/buf.h"
 
 struct thing {
     uint64_t u64;

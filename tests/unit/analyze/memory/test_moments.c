@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/memory/moments.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 static const char DEVICE[] = "{\"Device Type\":1,\"Device Id\":0}";

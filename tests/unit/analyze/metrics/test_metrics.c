@@ -8,6 +8,7 @@
 
 #include "analyze/cost/ceilings.h"
 #include "analyze/metrics/metrics.h"
+#include "formats/base/err.h"
 #include "tests/unit/metrics_make.h"
 
 static void of(struct gp_metrics *m, const struct gp_metrics_opts *o)

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/names/classify.h"
+#include "formats/base/err.h"
 
 static enum gp_frame_kind kind_of(const char *name)
 {

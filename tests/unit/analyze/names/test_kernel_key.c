@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyze/names/kernel_key.h"
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 
 typedef void key(struct gp_buf *to, const char *name, size_t n);

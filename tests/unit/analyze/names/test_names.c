@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/names/names.h"
+#include "formats/base/buf.h"
 
 typedef void convert(struct gp_buf *to, const char *name, size_t n);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "analyze/math/dist.h"
 #include "analyze/result/keep.h"
+#include "formats/base/buf.h"
 
 struct leaf {
     gp_sid name;

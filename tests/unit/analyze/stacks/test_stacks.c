@@ -11,6 +11,7 @@
 #include "analyze/names/classify.h"
 #include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 /* The tree as text, "a;b;c weight" a line in the order of the tree. */

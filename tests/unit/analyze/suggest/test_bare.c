@@ -1,5 +1,6 @@
 // What a recorder added is taken out of the host's time, and no saving passes what there is to gain. Figures by hand.
 #include "analyze/suggest/recorder.h"
+#include "formats/base/err.h"
 #include "tests/unit/program_make.h"
 
 #define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, F, std::array<char*, 2ul> >(int, F)"

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "analyze/suggest/plan.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 struct fixture {

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/suggest/suggest.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 enum { US = 1000, STEPS = 10, RANKS = 2 };

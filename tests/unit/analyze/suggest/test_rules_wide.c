@@ -1,4 +1,5 @@
 // Advice that programs of other people brought up: each rule fires on one trace, and not on its near miss.
+#include "formats/base/err.h"
 #include "tests/unit/program_make.h"
 
 #define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, F, std::array<char*, 2ul> >(int, F)"

@@ -9,6 +9,7 @@
 
 #include "analyze/view/focus.h"
 #include "analyze/view/steps_device.h"
+#include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 
 struct scene {

@@ -9,6 +9,7 @@
 
 #include "analyze/view/quality.h"
 #include "analyze/view/repair.h"
+#include "formats/base/err.h"
 #include "formats/reader.h"
 #include "tests/unit/trace_make.h"
 

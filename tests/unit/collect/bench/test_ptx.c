@@ -11,6 +11,7 @@
 
 #include "collect/bench/ptx.h"
 #include "collect/bench/ptx_op.h"
+#include "formats/base/buf.h"
 #include "tests/unit/lacks.h"
 
 static const char *assembler(void)

@@ -16,6 +16,7 @@
 #include "collect/inject/pool.h"
 #include "collect/wire/shared.h"
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 
 enum { BUFFER = 1 << 18 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "collect/launcher/about.h"
+#include "formats/base/buf.h"
 
 /* WANT is the line up to the CPU times, which differ from run to run and stand only in the verbose one. */
 static void assert_sum(const struct gp_about *a, const char *want)

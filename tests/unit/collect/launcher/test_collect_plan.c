@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "collect/launcher/collect_plan.h"
+#include "formats/base/err.h"
 
 static struct gp_collect_plan plan_of(struct gp_collect_opts o)
 {

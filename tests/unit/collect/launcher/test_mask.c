@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "collect/launcher/mask.h"
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 
 struct example {

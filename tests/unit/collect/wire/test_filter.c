@@ -8,6 +8,7 @@
 
 #include "collect/wire/filter.h"
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 
 static struct gp_filter filter(const char *text)
 {

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "collect/wire/payload.h"
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 
 enum { FIRST = GP_PAYLOAD_FIRST_ID };

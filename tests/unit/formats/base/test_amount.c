@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include "formats/base/amount.h"
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 
 static void durations_are_exact(void **state)
 {

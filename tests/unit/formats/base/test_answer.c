@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "formats/base/answer.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 enum { TABLES = 1, LINKS = 2 };
 

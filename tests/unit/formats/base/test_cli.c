@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "formats/base/answer.h"
+#include "formats/base/buf.h"
 #include "formats/base/cli.h"
 #include "formats/base/count.h"
 

@@ -14,6 +14,7 @@
 #include <zstd.h>
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 #include "tests/unit/lacks.h"

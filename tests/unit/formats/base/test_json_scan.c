@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/json_scan.h"
 

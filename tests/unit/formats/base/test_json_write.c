@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/json_write.h"
 

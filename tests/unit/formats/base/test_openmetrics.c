@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/openmetrics.h"
 
 static size_t count_of(const char *text, const char *what)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/output.h"
 

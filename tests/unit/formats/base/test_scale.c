@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 
 static void expect(enum gp_unit unit, int64_t v, const char *text)

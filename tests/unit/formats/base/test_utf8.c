@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/utf8.h"
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/chrome/chrome_read.h"
 #include "formats/reader.h"

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include "formats/base/err.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_codec.h"
 #include "tests/unit/gpt_util.h"

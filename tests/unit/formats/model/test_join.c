@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
+#include "formats/base/err.h"
 #include "formats/model/join.h"
 #include "tests/unit/trace_make.h"
 

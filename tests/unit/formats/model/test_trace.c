@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "formats/base/err.h"
 #include "formats/model/trace.h"
 
 static struct gp_trace new_trace(void)

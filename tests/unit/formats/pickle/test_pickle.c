@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/pickle/pickle.h"
 
 /* What the sink saw, as text: "[a,b]" for each filling of a list, "{a:b}" of a dict, "(a,b)" of a tuple. */

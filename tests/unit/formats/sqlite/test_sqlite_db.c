@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <sqlite3.h>
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/sqlite/sqlite_db.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "render/draw/volcano_svg.h"
 #include "render/draw/waterfall_svg.h"
 

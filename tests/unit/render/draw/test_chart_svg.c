@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "render/draw/chart_svg.h"
 
 static const struct gp_chart_series two[] = {{"compute", "gemm"}, {"idle", "idle"}};

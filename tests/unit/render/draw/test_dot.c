@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "formats/base/buf.h"
 #include "render/draw/dot.h"
 
 static void quotes_and_backslashes_are_escaped(void **state)

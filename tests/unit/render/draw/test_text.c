@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "render/draw/text.h"
 
 static void expect_clean(const char *s, const char *shown)

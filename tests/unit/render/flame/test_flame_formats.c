@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "formats/base/buf.h"
 #include "render/flame/flame_formats.h"
 
 static void assert_weights(const char *format, const char *asked, size_t n, const enum gp_weight *want)

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "analyze/stacks/stacks.h"
+#include "formats/base/buf.h"
 #include "render/flame/flame_html.h"
 
 #define HOSTILE "</script><script>alert(1)</script><!--"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "render/draw/canvas_svg.h"
 #include "render/flame/flame_svg.h"
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "formats/base/output.h"
 #include "render/flame/folded_write.h"
 

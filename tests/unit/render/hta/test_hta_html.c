@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "render/page/page_html.h"
 #include "render/hta/hta_html.h"
 #include "render/page/table_html.h"

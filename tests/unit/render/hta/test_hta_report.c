@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "render/hta/hta_json.h"
 #include "render/hta/hta_sums.h"

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "analyze/hta/hta_priv.h"
+#include "formats/base/buf.h"
 #include "render/hta/path_dot.h"
 
 /* A path of N pieces, piece I of LENGTH[I % 8] ns. */

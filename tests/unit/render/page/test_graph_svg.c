@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "render/draw/dot.h"
 #include "render/page/graph_svg.h"
 #include "tests/unit/lacks.h"

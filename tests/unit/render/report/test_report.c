@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/utf8.h"
 #include "render/report/apart.h"

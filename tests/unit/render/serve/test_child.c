@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "formats/base/err.h"
 #include "formats/base/str.h"
 #include "render/serve/child.h"
 

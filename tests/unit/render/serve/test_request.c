@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "formats/base/err.h"
 #include "render/serve/guard.h"
 #include "render/serve/questions.h"
 #include "render/serve/request.h"

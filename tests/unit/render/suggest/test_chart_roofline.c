@@ -8,6 +8,7 @@
 
 #include "analyze/stacks/calltree.h"
 #include "analyze/cost/regime.h"
+#include "formats/base/buf.h"
 #include "render/page/chart_roofline.h"
 #include "render/page/page_html.h"
 #include "render/suggest/roofline_page.h"

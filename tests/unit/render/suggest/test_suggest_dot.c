@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/buf.h"
 #include "render/suggest/suggest_dot.h"
 
 static gp_sid name(struct gp_suggest *s, const char *text)

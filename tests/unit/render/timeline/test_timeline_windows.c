@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "formats/base/err.h"
 #include "render/timeline/timeline_windows.h"
 
 static void assert_range(const char *text, int64_t origin, int64_t begin, int64_t end)
