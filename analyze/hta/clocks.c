@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/collectives.h"
 #include "formats/base/num.h"
 
 enum {

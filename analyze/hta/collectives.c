@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/names/args.h"
 #include "analyze/hta/collective_ops.h"
 #include "analyze/hta/hta_priv.h"

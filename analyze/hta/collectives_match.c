@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/math/sums.h"
 #include "formats/base/num.h"
 
 enum {

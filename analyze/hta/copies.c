@@ -1,5 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/copies.h"
+#include "analyze/hta/hta.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/known.h"

@@ -4,8 +4,11 @@
 // path".
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/hta_steps.h"
 #include "analyze/math/end_heap.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/view/backward.h"

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/hta_rows.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"

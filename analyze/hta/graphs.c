@@ -1,7 +1,10 @@
 /* CUDA graphs: each launch is one call that starts many GPU events; launches of one graph are compared node
  * by node. */
 #include <stdlib.h>
+#include "analyze/hta/graphs.h"
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/result/keep.h"

@@ -8,9 +8,8 @@
  *     gp_hta_finish(&h);                   // what needs all ranks: matching, stragglers, findings, order
  *     ... h.devices.at[0].b.busy_ns ...; gp_hta_release(&h);
  *
- * Each section has its own header, which defines its rows, and its own module, which describes them and fills
- * them from a gp_view (hta_priv.h); hta.c calls the sections in order. This header includes them all.
- */
+ * Each section has its own header, which defines its rows, and its own module, which describes them and fills them from a
+ * gp_view (hta_priv.h); hta.c calls the sections in order. Who looks into rows includes theirs, or hta_rows.h: all. */
 #ifndef GP_ANALYZE_HTA_H
 #define GP_ANALYZE_HTA_H
 
@@ -19,32 +18,16 @@
 #include <stdint.h>
 #include "analyze/fleet/fleet.h"
 #include "analyze/fleet/slow.h"
-#include "analyze/hta/breakdown.h"
-#include "analyze/hta/collectives.h"
-#include "analyze/hta/copies.h"
-#include "analyze/hta/critical_path.h"
-#include "analyze/hta/findings.h"
-#include "analyze/hta/graphs.h"
 #include "analyze/hta/hta_bound.h"
-#include "analyze/hta/hta_device.h"
-#include "analyze/hta/hta_steps.h"
-#include "analyze/hta/kernel_stats.h"
 #include "analyze/hta/launches.h"
-#include "analyze/hta/op_shapes.h"
-#include "analyze/hta/range_memory.h"
-#include "analyze/hta/sampled.h"
-#include "analyze/math/dist.h"
-#include "analyze/math/sums.h"
-#include "analyze/names/classify.h"
-#include "analyze/view/idle_cause.h"
-#include "analyze/view/quality.h"
 #include "analyze/view/repair.h"
-#include "analyze/view/steps.h"
 #include "analyze/view/view.h"
 #include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 #include "formats/model/trace.h"
+
+struct gp_classes;
 
 /* A zeroed struct is the default. */
 struct gp_hta_opts {

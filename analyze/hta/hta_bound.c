@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_device.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"

@@ -2,7 +2,9 @@
  * steps. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/hta_steps.h"
 #include "analyze/math/sums.h"
 
 /* The tag distinguishes devices of one rank, and traces of no rank. */

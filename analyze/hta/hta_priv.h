@@ -3,13 +3,19 @@
 #define GP_ANALYZE_HTA_PRIV_H
 
 #include <pthread.h>
+#include "analyze/fleet/worst.h"
 #include "analyze/hta/breakdown.h"
 #include "analyze/hta/collectives.h"
-#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_device.h"
 #include "analyze/math/intervals.h"
 #include "analyze/result/keep.h"
+#include "analyze/view/steps.h"
 #include "analyze/view/view.h"
 #include "formats/base/map.h"
+
+struct gp_fleet;
+struct gp_hta;
+struct gp_hta_opts;
 
 /* ---- sections: the parts of an answer ---- */
 

@@ -2,6 +2,7 @@
  * their lists say. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 
 #define EACH_LIST(l, s) for (const struct gp_hta_list *l = (s)->lists; l < (s)->lists + (s)->n; l++)

@@ -2,6 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
+#include "analyze/math/sums.h"
+#include "analyze/view/steps.h"
 
 void gp_hta_add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b)
 {

@@ -7,7 +7,9 @@
 #ifndef GP_ANALYZE_HTA_SPREAD_H
 #define GP_ANALYZE_HTA_SPREAD_H
 
-#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
+
+struct gp_hta;
 
 /* Add the figures of B to TO, which keeps its begin and end. */
 void gp_hta_add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b);

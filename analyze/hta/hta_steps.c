@@ -1,7 +1,9 @@
 /* The steps that steps.h finds, measured on each device. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/hta_steps.h"
 #include "analyze/view/steps_device.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"

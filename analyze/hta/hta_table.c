@@ -1,5 +1,7 @@
 /* The table of sections, and the one that has what is of all of them. */
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/hta_rows.h"
 
 #define AT(member) offsetof(struct gp_hta_bound, member)
 #define COUNT      .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM

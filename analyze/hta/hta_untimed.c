@@ -2,7 +2,10 @@
  * launched them and how often. Launches waited for each other and were repeated, so the moments at which
  * anything began say nothing. */
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/kernel_stats.h"
+#include "analyze/hta/launches.h"
 
 static void forget_dist(struct gp_dist *d)
 {

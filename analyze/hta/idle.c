@@ -1,6 +1,8 @@
 /* Adds up the pieces of gp_idle_walk() for each device: by cause, and by what the host was doing. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_device.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/names/known.h"

@@ -1,5 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
+#include "analyze/math/sums.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/captured.h"
 #include "analyze/view/host_memo.h"

@@ -1,6 +1,7 @@
 /* Launches: durations of calls, delays of their work, and queue lengths per stream. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/known.h"

@@ -1,7 +1,10 @@
 /* What is allocated, freed and copied inside each range. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/range_memory.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"

@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/hta_steps.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"

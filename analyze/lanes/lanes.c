@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_steps.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/lanes/lanes_priv.h"
 #include "analyze/names/names.h"

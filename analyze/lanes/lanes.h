@@ -20,11 +20,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analyze/hta/hta.h"
 #include "analyze/view/view.h"
 #include "formats/base/declare.h"
 #include "formats/base/vec.h"
 #include "formats/model/trace.h"
+
+struct gp_hta;
 
 enum { GP_LANES_MOST = 255, GP_LANES_SAMPLES = 32768 };
 

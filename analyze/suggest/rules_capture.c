@@ -1,5 +1,6 @@
 // What the recording itself shows of the device: clocks that fall while it runs.
 #include <stdlib.h>
+#include "analyze/math/sums.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 

@@ -1,6 +1,7 @@
 // Copies between host and device: pageable memory, copies that the host waits for, copies that delay kernels,
 // many small copies.
 #include <stdlib.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"

@@ -1,10 +1,12 @@
 // The host is late: the GPU waits for launches. Graphs, compilation, and what Python does between them.
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "analyze/view/idle_cause.h"
 #include "formats/base/str.h"
 
 static const double HOST_BOUND_PCT = 20; /* of the window, idle because the host was late */

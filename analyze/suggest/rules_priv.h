@@ -19,6 +19,7 @@
 #include "analyze/suggest/plan.h"
 #include "analyze/suggest/suggest.h"
 #include "analyze/view/host_memo.h"
+#include "analyze/view/idle_cause.h"
 
 /* Facts about a GPU event of the plan. */
 struct gp_rule_item {

@@ -1,6 +1,7 @@
 // Matrix products of known sizes: those far below what the device can do, and those of inefficient sizes.
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"

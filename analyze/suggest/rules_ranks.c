@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
+#include "analyze/hta/hta.h"
 #include "analyze/math/sums.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"

@@ -2,11 +2,13 @@
 // memory, one process for several devices.
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "analyze/view/idle_cause.h"
 
 static const double BUSY_PCT = 75;      /* of the time, below which the device counts as idle */
 static const double EXPLAINED_PCT = 10; /* of the step, saved by other suggestions */

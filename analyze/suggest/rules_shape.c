@@ -1,5 +1,6 @@
 // Kernels whose launch shape wastes multiprocessors, and kernels that share the device with communication.
 #include <stdlib.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/suggest/rules_priv.h"

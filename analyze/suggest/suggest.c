@@ -1,4 +1,5 @@
 // Builds the facts, runs the rules, and replays their suggestions. The rules themselves are in rules_*.c.
+#include "analyze/hta/breakdown.h"
 #include "analyze/names/known.h"
 #include "analyze/suggest/suggest.h"
 
@@ -6,6 +7,8 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/view/idle_walk.h"
+#include "analyze/view/quality.h"
+#include "analyze/view/repair.h"
 #include "analyze/view/steps_device.h"
 #include "analyze/names/names.h"
 #include "analyze/math/nth.h"

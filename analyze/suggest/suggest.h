@@ -20,11 +20,12 @@
 #include <stdint.h>
 #include "analyze/cost/ceilings.h"
 #include "analyze/names/classify.h"
-#include "analyze/hta/hta.h"
 #include "analyze/cost/regime.h"
 #include "analyze/result/field.h"
 #include "analyze/suggest/replay.h"
 #include "analyze/cost/roofline.h"
+#include "analyze/view/idle_cause.h"
+#include "analyze/view/quality.h"
 #include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "analyze/math/sums.h"
 #include "analyze/suggest/rules_priv.h"
+#include "analyze/view/idle_cause.h"
 #include "formats/base/map.h"
 
 /* ---- kernels and operators: sums over launches with one key ---- */

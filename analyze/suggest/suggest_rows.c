@@ -4,6 +4,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/classify.h"
 #include "analyze/suggest/suggest.h"
+#include "analyze/view/idle_cause.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"

@@ -1,4 +1,5 @@
 /* Tables of records, as trace-hta has them. */
+#include "analyze/hta/hta.h"
 #include "render/hta/hta_tables_priv.h"
 
 static struct gp_report_table *table(struct gp_hta_tables *m, const struct gp_record *rec, const void *rows,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"

@@ -7,8 +7,9 @@
 #ifndef GP_RENDER_HTA_CHARTS_H
 #define GP_RENDER_HTA_CHARTS_H
 
-#include "analyze/hta/hta.h"
 #include "render/draw/canvas_svg.h"
+
+struct gp_hta;
 
 /* The exclusive parts of each device's span: computing, exposed communication, exposed memory, idle. */
 void gp_hta_chart_devices(struct gp_svg *w, const struct gp_hta *h);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"

@@ -7,9 +7,12 @@
 #ifndef GP_RENDER_HTA_FLEET_H
 #define GP_RENDER_HTA_FLEET_H
 
-#include "analyze/hta/hta.h"
 #include "render/draw/canvas_svg.h"
 #include "render/report/json_doc.h"
+
+struct gp_fleet;
+struct gp_fleet_column;
+struct gp_hta;
 
 extern const struct gp_record gp_hta_fleet_row; /* one: struct gp_hta; of: its fleet */
 void gp_hta_json_fleet(struct gp_doc *d, const struct gp_hta *h);

@@ -1,6 +1,7 @@
 #include "render/hta/hta_formats.h"
 
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "formats/base/buf.h"
 #include "formats/model/trace.h"
 #include "render/hta/hta_html.h"

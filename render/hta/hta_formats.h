@@ -10,8 +10,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "analyze/hta/hta.h"
 #include "formats/base/answer.h"
+
+struct gp_hta;
 
 /* Which options apply to a format. */
 enum { GP_HTA_TAKES_TABLE = 1, GP_HTA_TAKES_LINKS = 2 };

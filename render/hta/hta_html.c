@@ -1,6 +1,8 @@
 #include "render/hta/hta_html.h"
 
 #include <string.h>
+#include "analyze/hta/hta.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/classify.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"

@@ -7,9 +7,10 @@
 #ifndef GP_RENDER_HTA_HTML_H
 #define GP_RENDER_HTA_HTML_H
 
-#include "analyze/hta/hta.h"
 #include "formats/base/declare.h"
 #include "render/report/report.h"
+
+struct gp_hta;
 
 /* A zeroed struct is the default. Strings are borrowed during the call. */
 struct gp_hta_html_opts {

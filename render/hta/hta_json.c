@@ -1,5 +1,7 @@
 #include "render/hta/hta_json.h"
 
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
 #include "formats/base/buf.h"
 #include "render/hta/hta_fleet.h"
 #include "render/hta/hta_paths.h"

@@ -6,8 +6,10 @@
 #ifndef GP_RENDER_HTA_JSON_H
 #define GP_RENDER_HTA_JSON_H
 
-#include "analyze/hta/hta.h"
+#include "analyze/result/field.h"
 #include "formats/base/declare.h"
+
+struct gp_hta;
 
 struct gp_hta_json_opts {
     const char *version; /* of the suite */

@@ -7,8 +7,9 @@
 #ifndef GP_RENDER_HTA_OPENMETRICS_H
 #define GP_RENDER_HTA_OPENMETRICS_H
 
-#include "analyze/hta/hta.h"
 #include "formats/base/declare.h"
+
+struct gp_hta;
 
 /* H must be finished. Appends all metric families and the end mark. */
 void gp_hta_openmetrics(struct gp_buf *b, const struct gp_hta *h);

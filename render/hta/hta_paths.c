@@ -1,6 +1,8 @@
 /* The critical paths, for JSON and as tables. */
 #include "render/hta/hta_paths.h"
 
+#include "analyze/hta/hta.h"
+#include "analyze/math/sums.h"
 #include "formats/base/str.h"
 #include "render/hta/hta_tables_priv.h"
 

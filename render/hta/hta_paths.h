@@ -5,8 +5,9 @@
 #ifndef GP_RENDER_HTA_PATHS_H
 #define GP_RENDER_HTA_PATHS_H
 
-#include "analyze/hta/hta.h"
 #include "render/report/json_doc.h"
+
+struct gp_hta;
 
 /* With the first TOP names of each path; 0: all. */
 void gp_hta_json_paths(struct gp_doc *d, const struct gp_hta *h, size_t top);

@@ -1,6 +1,8 @@
 #include "render/hta/hta_sums.h"
 
 #include <stdlib.h>
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
 #include "formats/base/map.h"
 
 struct gp_hta_totals gp_hta_totals(const struct gp_hta *h)

@@ -7,8 +7,10 @@
 #ifndef GP_RENDER_HTA_SUMS_H
 #define GP_RENDER_HTA_SUMS_H
 
-#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_spread.h"
+
+struct gp_hta;
 
 /* All devices together; times are sums over the devices. */
 struct gp_hta_totals {

@@ -1,6 +1,7 @@
 #include "render/hta/hta_tables.h"
 
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "render/hta/hta_tables_priv.h"
 #include "render/hta/hta_verdict.h"
 #include "render/report/apart.h"

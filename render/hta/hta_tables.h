@@ -25,8 +25,9 @@
 #ifndef GP_RENDER_HTA_TABLES_H
 #define GP_RENDER_HTA_TABLES_H
 
-#include "analyze/hta/hta.h"
 #include "render/report/report.h"
+
+struct gp_hta;
 
 /* A zeroed struct shows everything. */
 struct gp_hta_report_opts {

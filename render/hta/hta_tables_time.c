@@ -1,3 +1,6 @@
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
+#include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/hta/hta_tables_priv.h"

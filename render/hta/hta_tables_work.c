@@ -1,3 +1,5 @@
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
 #include "render/hta/hta_tables_priv.h"
 #include "analyze/names/metric_title.h"
 #include "formats/base/str.h"

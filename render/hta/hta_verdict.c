@@ -2,6 +2,9 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
+#include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/text.h"

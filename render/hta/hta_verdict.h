@@ -5,9 +5,10 @@
 #ifndef GP_RENDER_HTA_VERDICT_H
 #define GP_RENDER_HTA_VERDICT_H
 
-#include "analyze/hta/hta.h"
 #include "render/hta/hta_sums.h"
 #include "render/report/report.h"
+
+struct gp_hta;
 
 /* Add the problems of the inputs to R's quality, line by line. With DAMAGE, only inputs that needed repair,
  * without facts that were never recorded, such as launches. */

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include "analyze/hta/hta.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/dot.h"

@@ -8,8 +8,9 @@
 #define GP_RENDER_PATH_DOT_H
 
 #include <stdint.h>
-#include "analyze/hta/hta.h"
 #include "formats/base/declare.h"
+
+struct gp_hta;
 
 struct gp_path_dot_opts {
     uint32_t max_nodes; /* a path; at least 3; 0: 120 */

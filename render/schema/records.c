@@ -5,6 +5,7 @@
 #include "analyze/compile/compile.h"
 #include "analyze/diff/diff.h"
 #include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_spread.h"
 #include "analyze/memory/records.h"
 #include "analyze/live/watch.h"

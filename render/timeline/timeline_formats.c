@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_spread.h"
+#include "analyze/hta/hta_steps.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/view/activity.h"

@@ -1,5 +1,9 @@
 #include <inttypes.h>
 #include <string.h>
+#include "analyze/hta/findings.h"
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_device.h"
+#include "analyze/hta/hta_steps.h"
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_steps.h"
 #include "analyze/view/steps.h"
 #include "formats/base/amount.h"
 #include "formats/base/err.h"

@@ -13,10 +13,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analyze/hta/hta.h"
 #include "analyze/lanes/lanes.h"
 #include "formats/base/declare.h"
 #include "render/timeline/timeline_pack.h"
+
+struct gp_hta;
 
 /* The dearest first. GP_VEC_FREE() when done. */
 struct gp_timeline_windows {

@@ -9,6 +9,8 @@
 
 #include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_device.h"
 #include "analyze/hta/hta_priv.h"
 #include "formats/base/buf.h"
 #include "tests/unit/trace_make.h"

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/hta_rows.h"
 
 /* One device with a span of 1 ms, all of it busy computing. */
 static struct gp_hta_device *begin(struct gp_hta *h)

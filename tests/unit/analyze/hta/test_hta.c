@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "analyze/hta/hta.h"
+#include "analyze/hta/hta_device.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/hta_steps.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"

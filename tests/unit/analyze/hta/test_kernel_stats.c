@@ -9,6 +9,7 @@
 #include <math.h>
 #include "analyze/hta/hta.h"
 #include "analyze/cost/occupancy.h"
+#include "analyze/hta/hta_rows.h"
 #include "tests/unit/trace_make.h"
 
 struct made {

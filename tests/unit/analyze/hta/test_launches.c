@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "analyze/hta/graphs.h"
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "formats/base/buf.h"
 #include "tests/unit/trace_make.h"

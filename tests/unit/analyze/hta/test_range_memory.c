@@ -6,7 +6,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/range_memory.h"
 #include "tests/unit/trace_make.h"
 
 static const char DEVICE[] = "{\"Device Type\":1,\"Device Id\":0}",

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/sampled.h"
 #include "formats/model/metric.h"
 #include "tests/unit/trace_make.h"
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "analyze/hta/hta.h"
 #include "analyze/view/activity.h"
 #include "analyze/lanes/lanes.h"
 #include "formats/base/buf.h"

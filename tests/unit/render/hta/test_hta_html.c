@@ -9,6 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
 #include "formats/base/buf.h"
 #include "render/page/page_html.h"
 #include "render/hta/hta_html.h"

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
+#include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "render/hta/hta_json.h"

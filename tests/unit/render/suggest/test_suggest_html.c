@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "analyze/view/idle_cause.h"
 #include "formats/base/buf.h"
 #include "render/suggest/suggest_charts.h"
 #include "render/suggest/suggest_html.h"

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_steps.h"
 #include "formats/base/err.h"
 #include "render/timeline/timeline_windows.h"
 
