@@ -7,7 +7,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
 #include "formats/base/err.h"
-#include "render/serve/browser.h"
 #include "render/serve/serve.h"
 
 struct opts {

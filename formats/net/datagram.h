@@ -1,7 +1,7 @@
 /* datagram.h -- digests over datagrams: a Unix socket (a path with a "/"), or UDP ("HOST:PORT"). A message
  * that cannot be sent at once is dropped by its sender: nothing waits.
  *
- *     int fd = gp_net_listen("127.0.0.1:7707", &remote, &err);     // remote: others than this machine reach it
+ *     int fd = gp_net_listen("127.0.0.1:7707", &remote, &err);     // remote: other machines reach it
  *     int to = gp_net_connect("node0:7707", &err);
  */
 #ifndef GP_FORMATS_NET_DATAGRAM_H

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include "formats/base/err.h"
@@ -102,4 +103,39 @@ int gp_listen_tcp(const char *address, uint16_t port, uint16_t *got, struct gp_e
     freeaddrinfo(a);
     if (fd >= 0) *got = port_of(fd);
     return fd;
+}
+
+int gp_listen_reserve(const char *address, uint16_t port)
+{
+    struct addrinfo *a;
+    if (resolve(address, port, &a, NULL)) return -2;
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), why = 0;
+    if (fd < 0) why = errno;
+    else if (bind(fd, a->ai_addr, a->ai_addrlen)) {
+        why = errno;
+        close(fd);
+    }
+    freeaddrinfo(a);
+    if (!why) return fd;
+    return why == EAFNOSUPPORT || why == EADDRNOTAVAIL ? -2 : -1;
+}
+
+int gp_connect_unix(const char *path, int wait_s)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    const struct timeval wait = {.tv_sec = wait_s};
+    if (strlen(path) >= sizeof a.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(a.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
+    if (!connect(fd, (const struct sockaddr *)&a, sizeof a)) return fd;
+    int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
 }

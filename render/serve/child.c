@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
+#include "formats/base/clock.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
@@ -157,13 +157,6 @@ static int open_folder(struct gp_crew *c, struct gp_job *job, const char *name, 
     return fd;
 }
 
-static void close_folder(struct gp_crew *c, const struct gp_job *job, const char *name, int fd)
-{
-    for (size_t i = 0; fd >= 0 && i < job->nfiles; i++) remove_link(fd, job->files[i].name);
-    if (fd >= 0) close(fd);
-    unlinkat(c->scratch_fd, name, AT_REMOVEDIR);
-}
-
 /* ---- the child ---- */
 
 struct start {
@@ -236,7 +229,7 @@ static void fill_words(struct start *s)
 
 static pid_t start(struct gp_crew *c, struct start *s, unsigned place)
 {
-    pthread_mutex_lock(&c->lock); /* stopping ends what has been started, and lets nothing more be */
+    pthread_mutex_lock(&c->lock); /* after a stop nothing is started */
     pid_t pid = c->stopped ? -1 : fork();
     if (!pid) become(s);
     c->running[place] = pid > 0 ? pid : -1;
@@ -244,22 +237,15 @@ static pid_t start(struct gp_crew *c, struct start *s, unsigned place)
     return pid;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Wait for the child; true if it had to be ended because its time is over. */
 static bool wait_for(struct gp_crew *c, pid_t pid, unsigned place, int *status)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    int64_t end_ns = now_ns() + c->limits.time_ns, left = c->limits.time_ns;
+    int64_t end_ns = gp_now_ns() + c->limits.time_ns, left = c->limits.time_ns;
     bool late = false;
     struct pollfd p = {.fd = pidfd, .events = POLLIN};
     while (pidfd >= 0 && left > 0 && poll(&p, 1, (int)(left / 1000000 + 1)) < 0 && errno == EINTR)
-        left = end_ns - now_ns();
+        left = end_ns - gp_now_ns();
     if (pidfd >= 0 && !(p.revents & POLLIN)) {
         late = true;
         kill(pid, SIGKILL);
@@ -276,7 +262,7 @@ static bool wait_for(struct gp_crew *c, pid_t pid, unsigned place, int *status)
     return late;
 }
 
-/* The first line of what the child said, without its name. */
+/* The first line of the child's standard error, without its name. */
 static void message_of(int fd, const char *tool, char *to, size_t most)
 {
     ssize_t n = pread(fd, to, most - 1, 0);
@@ -367,7 +353,9 @@ static int run_in(struct gp_crew *c, struct gp_job *job, int place, const char *
             result = judge(job, &s, status, late, stopped, err);
         }
     }
-    close_folder(c, job, name, s.folder);
+    for (size_t i = 0; s.folder >= 0 && i < job->nfiles; i++) remove_link(s.folder, job->files[i].name);
+    if (s.folder >= 0) close(s.folder);
+    unlinkat(c->scratch_fd, name, AT_REMOVEDIR);
     if (!result) job->answer = gp_blob_take(s.out);
     else if (s.out >= 0) close(s.out);
     if (s.null >= 0) close(s.null);

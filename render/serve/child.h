@@ -1,9 +1,9 @@
-/* child.h -- runs a tool of the suite on open files and takes what it writes. The child has limits of time,
+/* child.h -- runs a tool of the suite on open files and captures its output. The child has limits of time,
  * memory, output and number of files, cannot gain privileges, does not outlive us, and has none of our
  * descriptors but those files. Safe in several threads; GP_CHILD_WAITING at most wait while others run.
  *
  *     struct gp_crew *crew = gp_crew_new(&opts, &err);
- *     struct gp_job job = {.tool = "trace-hta", .options = options, .noptions = 2, .files = files, .nfiles = 1};
+ *     struct gp_job job = {.tool = "trace-hta", .options = options, .noptions = 2, .files = &f, .nfiles = 1};
  *     int status = gp_crew_run(crew, &job, &err);         // 0: job.answer; otherwise an HTTP status
  */
 #ifndef GP_RENDER_SERVE_CHILD_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "formats/base/declare.h"
-#include "render/serve/blob.h"
+#include "render/serve/cache.h"
 
 enum { GP_CHILD_FILES = 64, GP_CHILD_WAITING = 64, GP_CHILD_WORDS = 160 };
 
@@ -54,7 +54,7 @@ struct gp_crew *gp_crew_new(const struct gp_crew_opts *opts, struct gp_err *err)
 GP_MUST_CHECK int gp_crew_run(struct gp_crew *c, struct gp_job *job, struct gp_err *err);
 /* Is TOOL there? */
 bool gp_crew_has(const struct gp_crew *c, const char *tool);
-/* End all children; those who wait for them get 503, and so do all that follow. */
+/* End all children; their callers get 503, and so do all later ones. */
 void gp_crew_stop(struct gp_crew *c);
 void gp_crew_free(struct gp_crew *c);
 

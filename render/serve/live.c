@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
+#include "formats/base/clock.h"
 #include "formats/base/err.h"
 #include "formats/base/json_write.h"
 #include "formats/base/mem.h"
+#include "formats/net/listen.h"
 
 enum { CHUNK = 256 << 10, WAIT_S = 5 };
 static const uint64_t MOST_BYTES = (uint64_t)512 << 20;
@@ -45,13 +44,6 @@ struct gp_live_stream {
     uint64_t number; /* of the last one that was begun */
 };
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 struct gp_live_view *gp_live_view_new(const char *socket, struct gp_crew *crew)
 {
     struct gp_live_view *v = gp_zalloc(sizeof *v);
@@ -67,26 +59,6 @@ struct gp_live_view *gp_live_view_new(const char *socket, struct gp_crew *crew)
 }
 
 /* ---- the recording ---- */
-
-static int connect_to(const char *path)
-{
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = WAIT_S};
-    if (strlen(path) >= sizeof a.sun_path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    strcpy(a.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return -1;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (!connect(fd, (const struct sockaddr *)&a, sizeof a)) return fd;
-    int why = errno;
-    close(fd);
-    errno = why;
-    return -1;
-}
 
 static int copy_all(int from, int to)
 {
@@ -104,7 +76,8 @@ static int copy_all(int from, int to)
 int gp_live_fetch(const struct gp_live_view *v, int64_t last_ns, struct gp_err *err)
 {
     char ask[40];
-    int n = snprintf(ask, sizeof ask, "last %lld\n", (long long)last_ns), fd = connect_to(v->socket), to = -1;
+    int n = snprintf(ask, sizeof ask, "last %lld\n", (long long)last_ns),
+        fd = gp_connect_unix(v->socket, WAIT_S), to = -1;
     bool failed =
         fd < 0 || send(fd, ask, (size_t)n, MSG_NOSIGNAL) != n || (to = gp_blob_fd()) < 0 || copy_all(fd, to);
     if (failed) gp_fail(err, GP_E_IO, -1, "the recording does not answer: %s", strerror(errno));
@@ -158,7 +131,7 @@ static void make_locked(struct gp_live_view *v)
 {
     struct event *e = gp_zalloc(sizeof *e);
     v->making = true;
-    v->made_ns = now_ns();
+    v->made_ns = gp_now_ns();
     pthread_mutex_unlock(&v->lock);
     report(v, &e->text);
     pthread_mutex_lock(&v->lock);
@@ -177,7 +150,7 @@ static struct event *next_event(struct gp_live_view *v, uint64_t after)
     while (!v->stopped && (!v->last || v->last->number <= after)) {
         int64_t due = v->made_ns ? v->made_ns + EVERY_NS : 0;
         if (v->making) pthread_cond_wait(&v->changed, &v->lock);
-        else if (now_ns() >= due) make_locked(v);
+        else if (gp_now_ns() >= due) make_locked(v);
         else {
             struct timespec t = {(time_t)(due / 1000000000), (long)(due % 1000000000)};
             pthread_cond_timedwait(&v->changed, &v->lock, &t);

@@ -1,18 +1,22 @@
 #include "render/serve/serve.h"
 
 #include <errno.h>
-#include <netinet/in.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "formats/base/buf.h"
+#include "formats/base/clock.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
 #include "formats/net/listen.h"
+#include "render/serve/cache.h"
 #include "render/serve/live.h"
 #include "render/serve/server.h"
 #include "render/serve/upload.h"
@@ -38,14 +42,14 @@ static uint64_t raise_descriptors(void)
     return setrlimit(RLIMIT_NOFILE, &l) ? soft : l.rlim_cur;
 }
 
-/* A connection may have two, its socket and what is sent. */
+/* A connection may have two, its socket and its answer. */
 static unsigned connections_within(uint64_t descriptors, uint64_t asked)
 {
     uint64_t most = descriptors / 4;
     return (unsigned)(asked < most ? asked : most ? most : 1);
 }
 
-/* A kept answer may have two, as it is and packed. */
+/* A cached answer may have two, as it is and packed. */
 static size_t kept_within(uint64_t descriptors, unsigned connections)
 {
     uint64_t taken = 2 * ((uint64_t)connections + GP_SERVER_ENDING) + OTHER_DESCRIPTORS;
@@ -76,27 +80,8 @@ static bool is_any(const char *address)
     return address && (!strcmp(address, "0.0.0.0") || !strcmp(address, "::"));
 }
 
-/* Names below localhost lead to 127.0.0.1 and to ::1. Whichever of them we do
- * not listen on must not be another user's, who would get the token: hold it,
- * without listening. -1: it is taken; -2: there is no such address here. */
-static int hold_other_loopback(const struct gp_serve_opts *o, uint16_t port)
-{
-    struct sockaddr_in v4 = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct sockaddr_in6 v6 = {
-        .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    bool listens6 = o->listen && !strcmp(o->listen, "::1");
-    const struct sockaddr *a = listens6 ? (const void *)&v4 : (const void *)&v6;
-    int fd = socket(a->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return errno == EAFNOSUPPORT ? -2 : -1;
-    if (!bind(fd, a, listens6 ? sizeof v4 : sizeof v6)) return fd;
-    int why = errno;
-    close(fd);
-    return why == EADDRNOTAVAIL ? -2 : -1;
-}
-
-/* Under what a browser finds us: on loopback by a name that only we know;
- * elsewhere by the address, or a name that was given. */
+/* The host of our link: on loopback a name that only we know; elsewhere the address, or a name from
+ * --host. */
 static const char *name_of(const struct gp_serve_opts *o, const struct gp_guard *g, bool named)
 {
     if (is_any(o->listen)) return o->nhosts ? o->hosts[0] : strchr(o->listen, ':') ? "::1" : "127.0.0.1";
@@ -128,15 +113,12 @@ static int announce(const struct gp_serve_opts *o, const struct gp_guard *g, boo
 /* Until a signal asks for the end, or nobody has asked for anything for so long. */
 static void wait_for_end(const struct gp_serve_opts *o, struct gp_server *s, const sigset_t *ends)
 {
-    struct timespec second = {.tv_sec = 1}, now;
-    while (sigtimedwait(ends, NULL, &second) < 0) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        int64_t quiet_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - gp_server_last_ns(s);
-        if (o->idle_ns && quiet_ns > o->idle_ns) return;
-    }
+    const struct timespec second = {.tv_sec = 1};
+    while (sigtimedwait(ends, NULL, &second) < 0)
+        if (o->idle_ns && gp_now_ns() - gp_server_last_ns(s) > o->idle_ns) return;
 }
 
-static int serve(const struct gp_serve_opts *o, struct gp_site *site, struct gp_guard *guard,
+static int serve(const struct gp_serve_opts *o, struct gp_backend *backend, struct gp_guard *guard,
                  unsigned connections, struct gp_err *err)
 {
     struct gp_server_opts so = {.connections = connections, .head_ns = o->request_ns, .idle_ns = 30000000000};
@@ -152,12 +134,15 @@ static int serve(const struct gp_serve_opts *o, struct gp_site *site, struct gp_
     if (so.listen_fd < 0) return -1;
     bool may_name = !o->socket && is_loopback(o->listen) &&
                     (!o->listen || !gp_starts(o->listen, "127.") || !strcmp(o->listen, "127.0.0.1"));
-    int held = may_name ? hold_other_loopback(o, guard->port) : -1;
-    struct gp_server *s = gp_server_start(site, &so, err);
+    /* Names below localhost lead to 127.0.0.1 and to ::1. The one that we do not listen on must not be
+     * another user's, who would get the token. */
+    bool listens6 = o->listen && !strcmp(o->listen, "::1");
+    int held = may_name ? gp_listen_reserve(listens6 ? "127.0.0.1" : "::1", guard->port) : -1;
+    struct gp_server *s = gp_server_start(backend, &so, err);
     int failed = !s || announce(o, guard, held != -1, err);
     if (!failed) wait_for_end(o, s, &ends);
-    gp_live_view_stop(site->live);
-    gp_crew_stop(site->library->crew);
+    gp_live_view_stop(backend->live);
+    gp_crew_stop(backend->library->crew);
     gp_server_stop(s);
     if (held >= 0) close(held);
     if (o->socket) unlink(o->socket);
@@ -165,17 +150,17 @@ static int serve(const struct gp_serve_opts *o, struct gp_site *site, struct gp_
 }
 
 /* Where files may be sent, which is served as well. */
-static int open_upload(const struct gp_serve_opts *o, struct gp_site *site, struct gp_err *err)
+static int open_upload(const struct gp_serve_opts *o, struct gp_backend *backend, struct gp_err *err)
 {
     struct gp_upload_limits limits = {.bytes = o->upload_bytes,
                                       .files = o->upload_files,
                                       .at_once = UPLOADS_AT_ONCE,
                                       .expansion = EXPANSION};
-    site->upload = gp_upload_new(o->upload, &limits, err);
-    if (!site->upload) return gp_err_context(err, "--upload");
-    int fd = gp_upload_folder(site->upload);
+    backend->upload = gp_upload_new(o->upload, &limits, err);
+    if (!backend->upload) return gp_err_context(err, "--upload");
+    int fd = gp_upload_folder(backend->upload);
     if (fd < 0) return gp_fail(err, GP_E_IO, -1, "--upload: %s: %s", o->upload, strerror(errno));
-    gp_shelf_add_fd(site->library->shelf, fd, "uploads");
+    gp_catalog_add_fd(backend->library->catalog, fd, "uploads");
     return 0;
 }
 
@@ -190,24 +175,87 @@ int gp_serve_run(const struct gp_serve_opts *o, struct gp_err *err)
                                 .scratch = o->scratch,
                                 .env = o->env};
     struct gp_library *lib = gp_zalloc(sizeof *lib);
-    struct gp_site site = {.guard = &guard, .library = lib, .perfetto = o->perfetto};
-    lib->shelf = gp_shelf_new();
+    struct gp_backend backend = {.guard = &guard, .library = lib, .perfetto = o->perfetto};
+    lib->catalog = gp_catalog_new();
     uint64_t descriptors = raise_descriptors();
     unsigned connections = connections_within(descriptors, o->connections);
-    lib->keep = gp_keep_new(o->keep_bytes, kept_within(descriptors, connections));
+    lib->cache = gp_cache_new(o->keep_bytes, kept_within(descriptors, connections));
     gp_contents_init(&lib->contents);
     int failed = gp_guard_init(&guard, err);
-    for (size_t i = 0; !failed && i < o->npaths; i++) failed = gp_shelf_add(lib->shelf, o->paths[i], err);
-    if (!failed && o->upload) failed = open_upload(o, &site, err);
+    for (size_t i = 0; !failed && i < o->npaths; i++) failed = gp_catalog_add(lib->catalog, o->paths[i], err);
+    if (!failed && o->upload) failed = open_upload(o, &backend, err);
     if (!failed) failed = !(lib->crew = gp_crew_new(&crew, err));
-    if (!failed && o->live) site.live = gp_live_view_new(o->live, lib->crew);
-    if (!failed) failed = serve(o, &site, &guard, connections, err);
-    gp_live_view_free(site.live);
-    gp_upload_free(site.upload);
+    if (!failed && o->live) backend.live = gp_live_view_new(o->live, lib->crew);
+    if (!failed) failed = serve(o, &backend, &guard, connections, err);
+    gp_live_view_free(backend.live);
+    gp_upload_free(backend.upload);
     gp_crew_free(lib->crew);
-    gp_keep_free(lib->keep);
-    gp_shelf_free(lib->shelf);
+    gp_cache_free(lib->cache);
+    gp_catalog_free(lib->catalog);
     gp_contents_release(&lib->contents);
     free(lib);
     return failed ? -1 : 0;
+}
+
+/* ---- the browser ---- */
+
+static const char head[] = "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" "
+                           "content=\"no-referrer\">\n"
+                           "<title>gpuprof</title>\n<meta http-equiv=\"refresh\" content=\"0; url=";
+
+/* A page that leads to LINK, which has no characters that would have to be
+ * escaped. */
+static char *write_page(const char *folder, const char *link, struct gp_err *err)
+{
+    struct gp_buf name = {0}, page = {0};
+    gp_buf_printf(&name, "%s/gpuprof-open-XXXXXX.html", folder);
+    gp_buf_putc(&name, 0);
+    gp_buf_printf(&page, "%s%s\">\n<p><a href=\"%s\">Open the traces</a></p>\n", head, link, link);
+    int fd = mkostemps(name.data, (int)strlen(".html"), O_CLOEXEC); /* of mode 0600 */
+    int failed = fd < 0 || gp_blob_write(fd, page.data, page.n), why = errno;
+    if (fd >= 0) close(fd);
+    if (failed && fd >= 0) unlink(name.data);
+    gp_buf_release(&page);
+    if (!failed) return name.data;
+    gp_fail(err, GP_E_IO, -1, "--open: %s: %s", name.data, strerror(why));
+    gp_buf_release(&name);
+    return NULL;
+}
+
+/* After fork() in a process with threads: only system calls. */
+static _Noreturn void watch_browser(char *file, const char *message)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (!pid) {
+        int null = open("/dev/null", O_RDWR);
+        for (int fd = 0; null >= 0 && fd < 3; fd++) dup2(null, fd);
+        syscall(SYS_close_range, 3, ~0U, 0);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL);
+        signal(SIGXFSZ, SIG_DFL);
+        char *const argv[] = {(char *)(uintptr_t) "xdg-open", file, NULL};
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    syscall(SYS_close_range, 3, ~0U, 0); /* it may outlive the server */
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (pid < 0 || status) gp_blob_write(STDERR_FILENO, message, strlen(message));
+    _exit(0);
+}
+
+char *gp_browser_open(const char *folder, const char *link, const char *message, struct gp_err *err)
+{
+    char *file = write_page(folder, link, err);
+    if (!file) return NULL;
+    pid_t pid = fork();
+    if (!pid) watch_browser(file, message);
+    if (pid > 0) return file;
+    gp_fail(err, GP_E_IO, -1, "--open: %s", strerror(errno));
+    unlink(file);
+    free(file);
+    return NULL;
 }

@@ -1,7 +1,7 @@
-/* serve.h -- all of the server, from options to its end: shelf, tools, sockets, until a signal or silence.
+/* serve.h -- all of the server, from options to its end: catalog, tools, sockets, until a signal or silence.
  * Blocks the signals that end it, so it is for programs that do nothing besides.
  *
- *     struct gp_serve_opts o = {GP_SERVE_DEFAULTS, .paths = paths, .npaths = 1, .tools = "/usr/bin", .scratch = "/tmp"};
+ *     struct gp_serve_opts o = {GP_SERVE_DEFAULTS, .paths = paths, .npaths = 1, .tools = "/usr/bin"};
  *     if (gp_serve_run(&o, &err)) ...
  */
 #ifndef GP_RENDER_SERVE_SERVE_H
@@ -25,9 +25,9 @@ struct gp_serve_opts {
     const char *tools;                    /* the folder of the suite's programs */
     const char *scratch;                  /* a folder for temporary files */
     const char *const *env;               /* NAME=VALUE of the tools, NULL at the end */
-    /* The server listens: LINK is what to open. -1 with ERR filled to stop. */
+    /* The server listens, and LINK opens it. -1 with ERR filled to stop. */
     int (*ready)(void *ctx, const char *link, struct gp_err *err);
-    /* What whoever started it should know, in one line. */
+    /* A warning, in one line. */
     void (*warn)(void *ctx, const char *message);
     void *ctx;
 };
@@ -39,5 +39,12 @@ struct gp_serve_opts {
 
 /* 0 after a signal or silence; -1 with ERR filled if it cannot be started. */
 GP_MUST_CHECK int gp_serve_run(const struct gp_serve_opts *o, struct gp_err *err);
+
+/* Start xdg-open for a file in FOLDER that only its owner can read and that leads to LINK: the link has a
+ * secret, which no argument of a process shows. It is not waited for; should it fail, MESSAGE, a line, goes
+ * to standard error. The caller unlinks the file and frees its name; NULL with ERR filled if it could not be
+ * written. */
+GP_MUST_CHECK char *gp_browser_open(const char *folder, const char *link, const char *message,
+                                    struct gp_err *err);
 
 #endif

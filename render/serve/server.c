@@ -8,12 +8,13 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+#include "formats/base/buf.h"
+#include "formats/base/clock.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
-#include "render/serve/decorate.h"
 #include "render/serve/live.h"
+#include "render/serve/pages.h"
 #include "render/serve/upload.h"
 
 enum {
@@ -30,15 +31,15 @@ static const int64_t ANSWER_NS = INT64_C(900000000000); /* in which an answer mu
 /* A connection that is open. */
 struct client {
     int fd;          /* -1: this place is free */
-    int64_t due_ns;  /* when what is under way must be done; 0: never */
+    int64_t due_ns;  /* deadline of the current step; 0: none */
     uint64_t number; /* of the connection */
     bool busy;       /* an answer is being made or sent */
-    bool let_in;     /* it has shown that it may ask */
+    bool let_in;     /* it is authenticated */
     bool ending;     /* we have closed it */
 };
 
 struct gp_server {
-    const struct gp_site *site;
+    const struct gp_backend *backend;
     struct gp_server_opts opts;
     struct MHD_Daemon *daemon;
     pthread_t watch;
@@ -59,13 +60,6 @@ struct exchange {
     struct gp_err err;
 };
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* ---- time of requests: a client that sends a byte now and then does not hold a connection ---- */
 
 static void end_client(struct client *c)
@@ -74,9 +68,8 @@ static void end_client(struct client *c)
     c->ending = true;
 }
 
-/* When all connections are taken, the oldest goes that has not shown that it is
- * let in: whoever can connect cannot keep out who is. If all are let in, the
- * new one, NEWEST, goes. */
+/* When all connections are taken, the oldest that is not authenticated goes, so that strangers cannot
+ * keep out users; if all are, NEWEST. */
 static void make_place(struct gp_server *s, struct client *newest)
 {
     struct client *oldest = newest;
@@ -99,8 +92,9 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **place,
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
         for (size_t i = 0; info && !*place && i < PLACES; i++)
             if (s->clients[i].fd < 0) {
-                s->clients[i] = (struct client){
-                    .fd = info->connect_fd, .due_ns = now_ns() + s->opts.head_ns, .number = s->connected++};
+                s->clients[i] = (struct client){.fd = info->connect_fd,
+                                                .due_ns = gp_now_ns() + s->opts.head_ns,
+                                                .number = s->connected++};
                 *place = &s->clients[i];
             }
         if (*place) make_place(s, *place);
@@ -127,7 +121,7 @@ static void note(struct gp_server *s, struct MHD_Connection *c, bool answering)
 {
     struct client *client = client_of(c);
     pthread_mutex_lock(&s->lock);
-    s->last_ns = now_ns();
+    s->last_ns = gp_now_ns();
     if (client) {
         client->due_ns = s->last_ns + (answering ? ANSWER_NS : s->opts.head_ns);
         client->busy = answering;
@@ -140,7 +134,7 @@ static void *watch(void *ctx)
     struct gp_server *s = ctx;
     pthread_mutex_lock(&s->lock);
     while (!s->ending) {
-        int64_t now = now_ns(), next = now + 1000000000;
+        int64_t now = gp_now_ns(), next = now + 1000000000;
         for (size_t i = 0; i < PLACES; i++) {
             struct client *c = &s->clients[i];
             if (c->fd >= 0 && c->due_ns && now >= c->due_ns) end_client(c);
@@ -170,8 +164,8 @@ static enum gp_method method_of(const char *m)
     return !strcmp(m, "POST") ? GP_METHOD_POST : GP_METHOD_OTHER;
 }
 
-/* A header that comes twice is taken for two requests by somebody: such a one counts as one that nobody may
- * send. */
+/* Proxies differ on which of two equal headers counts: such a header is read as "", which is never
+ * accepted. */
 struct header {
     const char *name, *value;
     unsigned count;
@@ -215,7 +209,7 @@ static void take_headers(struct gp_request *r, struct MHD_Connection *c)
 static void put_common(struct MHD_Response *m, const struct gp_reply *r)
 {
     struct gp_buf csp = {0};
-    if (r->policy == GP_POLICY_TOOLS) gp_decorate_put_policy(&csp);
+    if (r->policy == GP_POLICY_TOOLS) gp_navbar_put_policy(&csp);
     else if (r->policy == GP_POLICY_OWN)
         gp_buf_printf(&csp,
                       "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; connect-src 'self'; "
@@ -243,13 +237,6 @@ static struct MHD_Response *of_file(const struct gp_blob_part *part, uint64_t fr
     struct MHD_Response *m = fd < 0 ? NULL : MHD_create_response_from_fd_at_offset64(n, fd, from);
     if (!m && fd >= 0) close(fd);
     return m;
-}
-
-static void put_tag(struct MHD_Response *m, const char *tag)
-{
-    char text[32];
-    snprintf(text, sizeof text, "\"%s\"", tag);
-    MHD_add_response_header(m, "ETag", text);
 }
 
 /* An answer of a tool: nothing if the client has it, a range of it, or all of it, packed where that is
@@ -282,7 +269,9 @@ static struct MHD_Response *of_blob(const struct gp_request *q, struct gp_reply 
         if (m) MHD_add_response_header(m, "Content-Range", limits);
     } else m = of_file(part, 0, part->n);
     if (!m) return NULL;
-    put_tag(m, part->tag);
+    char text[32];
+    snprintf(text, sizeof text, "\"%s\"", part->tag);
+    MHD_add_response_header(m, "ETag", text);
     MHD_add_response_header(m, "Accept-Ranges", "bytes");
     if (part != whole) MHD_add_response_header(m, "Content-Encoding", "gzip");
     return m;
@@ -341,18 +330,18 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
         e->request.method = method_of(method);
         take_headers(&e->request, c);
         if (e->bad_target) gp_reply_error(&e->reply, e->bad_target, false, e->err.msg);
-        else if (gp_site_admits(s->site, &e->request, &e->reply)) e->admitted = true;
+        else if (gp_routes_admit(s->backend, &e->request, &e->reply)) e->admitted = true;
         if (!e->admitted) return send_reply(c, e);
-        if (gp_guard_lets_in(s->site->guard, &e->request)) note_let_in(s, c);
+        if (gp_guard_lets_in(s->backend->guard, &e->request)) note_let_in(s, c);
         /* A client that is still sending may not see an answer before all of its body has been taken. */
-        e->failed = !gp_site_begin(s->site, &e->request, &e->reply);
+        e->failed = !gp_routes_begin(s->backend, &e->request, &e->reply);
         if (e->request.upload) note(s, c, true); /* which may take its time */
         return MHD_YES;                          /* its body comes next, if it has one */
     }
     if (*n) {
         size_t size = *n;
         *n = 0;
-        if (!e->failed && !gp_site_take(&e->request, data, size, &e->reply)) {
+        if (!e->failed && !gp_routes_take(&e->request, data, size, &e->reply)) {
             e->failed = true; /* which can be answered only when all of it has come */
             gp_upload_abort(e->request.upload);
             e->request.upload = NULL;
@@ -360,7 +349,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
         return MHD_YES;
     }
     note(s, c, true);
-    if (!e->failed) gp_site_answer(s->site, &e->request, &e->reply);
+    if (!e->failed) gp_routes_answer(s->backend, &e->request, &e->reply);
     e->request.upload = NULL; /* the answer has used it */
     return send_reply(c, e);
 }
@@ -382,7 +371,7 @@ static void on_log(void *ctx, const char *fmt, va_list ap)
 {
     (void)ctx;
     (void)fmt;
-    (void)ap; /* what a client did wrong is answered, not printed */
+    (void)ap; /* errors of clients are answered, not printed */
 }
 
 /* ---- start and stop ---- */
@@ -401,14 +390,14 @@ static struct MHD_Daemon *start_daemon(struct gp_server *s)
                             MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
-struct gp_server *gp_server_start(const struct gp_site *site, const struct gp_server_opts *opts,
+struct gp_server *gp_server_start(const struct gp_backend *backend, const struct gp_server_opts *opts,
                                   struct gp_err *err)
 {
     struct gp_server *s = gp_zalloc(sizeof *s);
     pthread_condattr_t attr;
-    s->site = site;
+    s->backend = backend;
     s->opts = *opts;
-    s->last_ns = now_ns();
+    s->last_ns = gp_now_ns();
     if (s->opts.connections > MOST_CONNECTIONS) s->opts.connections = MOST_CONNECTIONS;
     for (size_t i = 0; i < PLACES; i++) s->clients[i].fd = -1;
     pthread_mutex_init(&s->lock, NULL);
@@ -433,7 +422,7 @@ int64_t gp_server_last_ns(struct gp_server *s)
 {
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < PLACES; i++)
-        if (s->clients[i].fd >= 0 && s->clients[i].busy) s->last_ns = now_ns();
+        if (s->clients[i].fd >= 0 && s->clients[i].busy) s->last_ns = gp_now_ns();
     int64_t ns = s->last_ns;
     pthread_mutex_unlock(&s->lock);
     return ns;

@@ -14,9 +14,9 @@
 #include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
-#include "render/serve/blob.h"
-#include "render/serve/guard.h"
-#include "render/serve/sniff.h"
+#include "render/serve/cache.h"
+#include "render/serve/request.h"
+#include "render/serve/catalog.h"
 
 enum { TRIES = 1000, CHUNK = 256 << 10, HIDDEN_NAME = 64, FREE_PCT = 5 };
 static const uint64_t EXPANSION_FREE = 64 << 20;
@@ -88,7 +88,7 @@ static bool has_room(const struct gp_upload *u, uint64_t n)
     return n <= left && left - n >= all / 100 * FREE_PCT;
 }
 
-/* What is left of a sender's name: no folders, nothing hidden, only what every file system takes. */
+/* A sender's name without folders or a leading dot, and only characters that every file system takes. */
 static void clean_name(const char *name, char *to)
 {
     const char *slash = name ? strrchr(name, '/') : NULL, *back = name ? strrchr(name, '\\') : NULL;

@@ -37,7 +37,7 @@ int gp_upload_folder(const struct gp_upload *u);
 GP_MUST_CHECK int gp_upload_begin(struct gp_upload *u, const char *name, uint64_t size,
                                   struct gp_upload_job **job, struct gp_err *err);
 GP_MUST_CHECK int gp_upload_put(struct gp_upload_job *job, const void *data, size_t n, struct gp_err *err);
-/* It is complete: NAME gets what it is called in the folder. Frees JOB in any case. */
+/* It is complete: NAME gets its name in the folder. Frees JOB in any case. */
 GP_MUST_CHECK int gp_upload_end(struct gp_upload_job *job, char name[GP_UPLOAD_NAME], struct gp_err *err);
 /* It is not; accepts NULL. */
 void gp_upload_abort(struct gp_upload_job *job);

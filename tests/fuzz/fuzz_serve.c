@@ -7,7 +7,7 @@
 #include <strings.h>
 #include "formats/base/err.h"
 #include "formats/base/utf8.h"
-#include "render/serve/site.h"
+#include "render/serve/routes.h"
 #include "tests/fuzz/help/fuzz.h"
 
 static const struct {
@@ -57,12 +57,12 @@ static void use(struct gp_request *r)
         check_text(r, r->args[i].name);
         check_text(r, r->args[i].value);
     }
-    const struct gp_route *t = gp_site_route(r, &other);
+    const struct gp_route *t = gp_routes_find(r, &other);
     int status = gp_guard_check(&guard, r, t && t->open, &err);
     FUZZ_CHECK(status == 0 || status == 401 || status == 403 || status == 421);
     if (!status && !(t && t->open)) FUZZ_CHECK(r->authorization || r->cookie);
-    for (const struct gp_question *q = gp_questions; q->name; q++)
-        (void)gp_question_form(q, gp_request_arg(r, "format"), r->accept);
+    for (const struct gp_query *q = gp_queries; q->name; q++)
+        (void)gp_query_form(q, gp_request_arg(r, "format"), r->accept);
     struct gp_header_range range;
     if (r->range && !gp_header_range(r->range, 1000, &range))
         FUZZ_CHECK(range.n && range.from + range.n <= 1000);

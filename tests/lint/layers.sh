@@ -87,17 +87,16 @@ rings() {
     rows | awk '$2 != "-"' | tsort 2>&1 >/dev/null | sed 's/^tsort: //'
 }
 
-# Layers get their input, the time and the environment from mains: only they and formats/base ask the system, render/serve, which
-# is the body of a main, and formats/net for sockets.
+# Layers get their input, the time and the environment from mains: only they, their bodies and formats/base ask the system, and
+# only formats/net makes sockets.
 asking() {
     find formats analyze render -name '*.[ch]' ! -path 'formats/base/*' ! -path 'analyze/app/*' ! -path 'render/serve/*' \
         ! -path 'render/fleet/*' ! -path 'render/hta_main/*' ! -path 'render/hta_mpi/*' ! -path 'render/measure/*' -type f | sort |
         while IFS= read -r f; do
-            [ -f "${f%.c}.1" ] || [ "$f" = render/schema/gp_schema.c ] || case $f in
-            formats/net/*) grep -nE '\<(getenv|fopen|clock_gettime|gp_clock_ns|gp_now_ns)\(' /dev/null "$f" ;;
-            *) grep -nE '\<(socket|getenv|fopen|clock_gettime|gp_clock_ns|gp_now_ns)\(' /dev/null "$f" ;;
-            esac
+            [ -f "${f%.c}.1" ] || [ "$f" = render/schema/gp_schema.c ] ||
+                grep -nE '\<(getenv|fopen|clock_gettime|gp_clock_ns|gp_now_ns)\(' /dev/null "$f"
         done
+    find formats analyze render -name '*.[ch]' ! -path 'formats/net/*' -exec grep -nE '\<socket\(' /dev/null {} +
     :
 }
 

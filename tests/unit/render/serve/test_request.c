@@ -8,9 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "formats/base/err.h"
-#include "render/serve/guard.h"
-#include "render/serve/questions.h"
 #include "render/serve/request.h"
+#include "render/serve/queries.h"
 
 static struct gp_request *parsed(const char *target, int status)
 {
@@ -79,12 +78,12 @@ static void test_accept(void **state)
     assert_int_equal(gp_header_quality("TEXT/HTML ; q=0.5", "text/html"), 500);
     assert_int_equal(gp_header_quality("", "text/html"), 0);
     assert_int_equal(gp_header_quality(",;q=,/,", "text/html"), 0);
-    const struct gp_question *q = gp_question_named("hta");
-    assert_string_equal(gp_question_form(q, NULL, "*/*")->name, "json");
-    assert_string_equal(gp_question_form(q, NULL, "text/html,application/xml;q=0.9,*/*;q=0.8")->name, "html");
-    assert_string_equal(gp_question_form(q, "csv", "text/html")->name, "csv");
-    assert_null(gp_question_form(q, "exe", NULL));
-    assert_null(gp_question_form(q, NULL, "video/mp4"));
+    const struct gp_query *q = gp_query_named("hta");
+    assert_string_equal(gp_query_form(q, NULL, "*/*")->name, "json");
+    assert_string_equal(gp_query_form(q, NULL, "text/html,application/xml;q=0.9,*/*;q=0.8")->name, "html");
+    assert_string_equal(gp_query_form(q, "csv", "text/html")->name, "csv");
+    assert_null(gp_query_form(q, "exe", NULL));
+    assert_null(gp_query_form(q, NULL, "video/mp4"));
 }
 
 static void test_tags(void **state)

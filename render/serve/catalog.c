@@ -1,24 +1,36 @@
-#include "render/serve/shelf.h"
+#include "render/serve/catalog.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 #include "formats/base/buf.h"
+#include "formats/base/clock.h"
 #include "formats/base/err.h"
+#include "formats/base/input.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
+#include "formats/base/mem.h"
 #include "formats/base/str.h"
 #include "formats/base/vec.h"
-#include "render/serve/sniff.h"
+#include "formats/compile_log/log_lines.h"
+#include "formats/pickle/export_read.h"
+#include "formats/pickle/pickle.h"
+#include "formats/reader.h"
 
-enum { DEPTH = 8, ENTRIES = 100000, KEEP_MS = 200 };
+enum { DEPTH = 8, ENTRIES = 100000, HEAD_BYTES = 64 << 10, CHUNK = 1 << 20 };
+static const uint64_t MOST_READ = 256 << 20;
+static const int64_t LIST_NS = 200000000; /* as long as a list is served again */
+/* A file that was changed a moment ago may change again without another time. */
+static const int64_t SETTLED_NS = 50000000;
 
 struct folder {
     int fd;
@@ -28,30 +40,28 @@ struct folder {
 
 /* The public list comes first. */
 struct list {
-    struct gp_shelf_list public;
-    GP_VEC(struct gp_shelf_file) files, others; /* OTHERS hold nothing for us: to be read only once */
+    struct gp_catalog_list public;
+    GP_VEC(struct gp_catalog_file) files, others; /* OTHERS hold nothing for us: to be read only once */
     struct gp_arena texts;
-    unsigned users; /* guarded by the shelf's lock */
-    struct gp_shelf *shelf;
+    unsigned users; /* guarded by the catalog's lock */
+    struct gp_catalog *catalog;
 };
 
-struct gp_shelf {
+struct gp_catalog {
     pthread_mutex_t lock;
     GP_VEC(struct folder) folders;
     struct list *last; /* the newest state, NULL: none yet */
-    int64_t looked_ms;
+    int64_t looked_ns;
 };
 
-static int64_t now_ms(void)
+static int64_t time_of(struct timespec t)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-struct gp_shelf *gp_shelf_new(void)
+struct gp_catalog *gp_catalog_new(void)
 {
-    struct gp_shelf *s = gp_zalloc(sizeof *s);
+    struct gp_catalog *s = gp_zalloc(sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
     return s;
 }
@@ -76,7 +86,7 @@ static const char *last_part(const char *path, size_t *n)
     return path + from;
 }
 
-void gp_shelf_add_fd(struct gp_shelf *s, int fd, const char *name)
+void gp_catalog_add_fd(struct gp_catalog *s, int fd, const char *name)
 {
     struct stat a, b;
     for (size_t i = 0; i < s->folders.n; i++)
@@ -91,7 +101,7 @@ void gp_shelf_add_fd(struct gp_shelf *s, int fd, const char *name)
 
 /* The folder of file PATH, in which only that file counts. A link that the user names is followed, once,
  * here. */
-static int add_file(struct gp_shelf *s, const char *path, struct gp_err *err)
+static int add_file(struct gp_catalog *s, const char *path, struct gp_err *err)
 {
     char *whole = realpath(path, NULL);
     if (!whole) return gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno));
@@ -111,7 +121,7 @@ static int add_file(struct gp_shelf *s, const char *path, struct gp_err *err)
     return fd < 0 ? -1 : 0;
 }
 
-int gp_shelf_add(struct gp_shelf *s, const char *path, struct gp_err *err)
+int gp_catalog_add(struct gp_catalog *s, const char *path, struct gp_err *err)
 {
     struct stat st;
     if (stat(path, &st)) return gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno));
@@ -129,7 +139,7 @@ int gp_shelf_add(struct gp_shelf *s, const char *path, struct gp_err *err)
     return 0;
 }
 
-/* ---- what is in them ---- */
+/* ---- their files ---- */
 
 struct scan {
     struct list *to;
@@ -140,27 +150,14 @@ struct scan {
     const char *prefix;
 };
 
-static int64_t time_of(const struct stat *st)
-{
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
-
-static void make_id(char *to, const char *prefix, const char *path, size_t folder)
-{
-    uint64_t h = gp_hash_bytes(path, strlen(path)) ^ gp_hash_bytes(prefix, strlen(prefix)) * 3 ^ folder * 7;
-    h = gp_hash_bytes(&h, sizeof h);
-    for (int i = 0; i < GP_SHELF_ID; i++, h >>= 4) to[i] = "0123456789abcdef"[h & 15];
-    to[GP_SHELF_ID] = 0;
-}
-
 /* What F holds, as it was found last time or by its first bytes. False: nothing for us. */
-static bool know(struct scan *sc, struct gp_shelf_file *f, int folder_fd, const char *name,
+static bool know(struct scan *sc, struct gp_catalog_file *f, int folder_fd, const char *name,
                  const struct stat *st)
 {
     const uint32_t *place = gp_map_get(&sc->old, f->inode);
     if (place) {
         size_t n = sc->before->files.n;
-        const struct gp_shelf_file *b =
+        const struct gp_catalog_file *b =
             *place < n ? &sc->before->files.at[*place] : &sc->before->others.at[*place - n];
         if (b->device == f->device && b->size_bytes == f->size_bytes && b->modified_ns == f->modified_ns) {
             f->kind = b->kind;
@@ -176,7 +173,7 @@ static bool know(struct scan *sc, struct gp_shelf_file *f, int folder_fd, const 
     bool is = !fstat(fd, &now) && S_ISREG(now.st_mode) && now.st_ino == st->st_ino && gp_sniff_fd(fd, &found);
     close(fd);
     if (!is) return false;
-    f->kind = (enum gp_shelf_kind)found.kind;
+    f->kind = (enum gp_catalog_kind)found.kind;
     f->format = found.format;
     f->compression = found.compression;
     return true;
@@ -186,24 +183,28 @@ static void take_file(struct scan *sc, int folder_fd, const char *name, const ch
                       const struct stat *st)
 {
     struct list *l = sc->to;
-    struct gp_shelf_file f = {.size_bytes = (uint64_t)st->st_size,
-                              .modified_ns = time_of(st),
-                              .device = st->st_dev,
-                              .inode = st->st_ino,
-                              .folder = sc->folder};
+    struct gp_catalog_file f = {.size_bytes = (uint64_t)st->st_size,
+                                .modified_ns = time_of(st->st_mtim),
+                                .device = st->st_dev,
+                                .inode = st->st_ino,
+                                .folder = sc->folder};
     if (!st->st_size) return;
     if (!know(sc, &f, folder_fd, name, st)) {
-        f.kind = (enum gp_shelf_kind)0;
+        f.kind = (enum gp_catalog_kind)0;
         GP_VEC_PUSH(&l->others, f);
         return;
     }
-    if (l->files.n == GP_SHELF_FILES) {
+    if (l->files.n == GP_CATALOG_FILES) {
         l->public.left_out++;
         return;
     }
-    make_id(f.id, sc->prefix, path, sc->folder);
-    if (gp_intern_find(&sc->seen, f.id, GP_SHELF_ID) != UINT32_MAX) return;
-    gp_intern(&sc->seen, f.id, GP_SHELF_ID);
+    uint64_t h = gp_hash_bytes(path, strlen(path)) ^ gp_hash_bytes(sc->prefix, strlen(sc->prefix)) * 3 ^
+                 sc->folder * 7;
+    h = gp_hash_bytes(&h, sizeof h);
+    for (int i = 0; i < GP_CATALOG_ID; i++, h >>= 4) f.id[i] = "0123456789abcdef"[h & 15];
+    f.id[GP_CATALOG_ID] = 0;
+    if (gp_intern_find(&sc->seen, f.id, GP_CATALOG_ID) != UINT32_MAX) return;
+    gp_intern(&sc->seen, f.id, GP_CATALOG_ID);
     f.path = gp_arena_strndup(&l->texts, path, strlen(path));
     f.name = f.path;
     if (*sc->prefix) {
@@ -241,12 +242,12 @@ static void scan_folder(struct scan *sc, int fd, const char *below, const char *
 
 static int newest_first(const void *a, const void *b)
 {
-    const struct gp_shelf_file *x = a, *y = b;
+    const struct gp_catalog_file *x = a, *y = b;
     if (x->modified_ns != y->modified_ns) return x->modified_ns > y->modified_ns ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
-static struct list *scan_all(struct gp_shelf *s, const struct list *before)
+static struct list *scan_all(struct gp_catalog *s, const struct list *before)
 {
     struct scan sc = {.to = gp_zalloc(sizeof *sc.to), .before = before};
     size_t n = before ? before->files.n : 0;
@@ -264,7 +265,7 @@ static struct list *scan_all(struct gp_shelf *s, const struct list *before)
     if (l->files.n) qsort(l->files.at, l->files.n, sizeof *l->files.at, newest_first);
     l->public.at = l->files.at;
     l->public.n = l->files.n;
-    l->shelf = s;
+    l->catalog = s;
     gp_map_release(&sc.old);
     gp_strings_release(&sc.seen);
     return l;
@@ -279,34 +280,34 @@ static void drop_locked(struct list *l)
     free(l);
 }
 
-struct gp_shelf_list *gp_shelf_list(struct gp_shelf *s, bool fresh)
+struct gp_catalog_list *gp_catalog_list(struct gp_catalog *s, bool fresh)
 {
     pthread_mutex_lock(&s->lock); /* so that only one of many clients looks */
-    int64_t now = now_ms();
-    if (!s->last || fresh || now - s->looked_ms >= KEEP_MS) {
+    int64_t now = gp_now_ns();
+    if (!s->last || fresh || now - s->looked_ns >= LIST_NS) {
         struct list *l = scan_all(s, s->last);
         l->users = 1;
         drop_locked(s->last);
         s->last = l;
-        s->looked_ms = now;
+        s->looked_ns = now;
     }
     s->last->users++;
-    struct gp_shelf_list *l = &s->last->public;
+    struct gp_catalog_list *l = &s->last->public;
     pthread_mutex_unlock(&s->lock);
     return l;
 }
 
-void gp_shelf_drop(struct gp_shelf_list *l)
+void gp_catalog_drop(struct gp_catalog_list *l)
 {
     if (!l) return;
     struct list *own = (struct list *)(void *)l;
-    struct gp_shelf *s = own->shelf;
+    struct gp_catalog *s = own->catalog;
     pthread_mutex_lock(&s->lock);
     drop_locked(own);
     pthread_mutex_unlock(&s->lock);
 }
 
-const struct gp_shelf_file *gp_shelf_find(const struct gp_shelf_list *l, const char *id)
+const struct gp_catalog_file *gp_catalog_find(const struct gp_catalog_list *l, const char *id)
 {
     for (size_t i = 0; i < l->n; i++)
         if (!strcmp(l->at[i].id, id)) return &l->at[i];
@@ -342,7 +343,7 @@ static int open_below(int fd, const char *path)
     return at;
 }
 
-int gp_shelf_open(struct gp_shelf *s, const struct gp_shelf_file *f, struct gp_err *err)
+int gp_catalog_open(struct gp_catalog *s, const struct gp_catalog_file *f, struct gp_err *err)
 {
     struct stat st;
     int fd = open_below(s->folders.at[f->folder].fd, f->path);
@@ -352,7 +353,7 @@ int gp_shelf_open(struct gp_shelf *s, const struct gp_shelf_file *f, struct gp_e
     return gp_fail(err, GP_E_IO, -1, "%s: not a plain file", f->name);
 }
 
-void gp_shelf_free(struct gp_shelf *s)
+void gp_catalog_free(struct gp_catalog *s)
 {
     if (!s) return;
     drop_locked(s->last);
@@ -364,4 +365,134 @@ void gp_shelf_free(struct gp_shelf *s)
     GP_VEC_FREE(&s->folders);
     pthread_mutex_destroy(&s->lock);
     free(s);
+}
+
+/* ---- kinds of files ---- */
+
+/* Any JSON looks like the start of a Chrome trace; one has its events within reach, or at least one key of
+ * them. */
+static bool has_events(const uint8_t *head, size_t n)
+{
+    return memmem(head, n, GP_TEXT("traceEvents")) || memmem(head, n, GP_TEXT("\"ph\"")) ||
+           memmem(head, n, GP_TEXT("\"schemaVersion\""));
+}
+
+static bool sniff_trace(const uint8_t *head, size_t n, struct gp_sniffed *found)
+{
+    for (size_t i = 0; gp_readers[i]; i++) {
+        const struct gp_reader *r = gp_readers[i];
+        if (!r->sniff(head, n)) continue;
+        if (!strcmp(r->name, "chrome") && !has_events(head, n)) return false;
+        found->kind = GP_CATALOG_TRACE;
+        found->format = r->name;
+        return true;
+    }
+    return false;
+}
+
+bool gp_sniff(const void *data, size_t size, struct gp_sniffed *found)
+{
+    struct gp_input *in = gp_input_memory(data, size, 1);
+    size_t n = 0;
+    const uint8_t *head = gp_input_peek(in, HEAD_BYTES, &n);
+    bool is = true;
+    if (!n) is = false;
+    else if (gp_pickle_sniff(head, n) || gp_export_sniff(head, n)) {
+        found->kind = GP_CATALOG_SNAPSHOT;
+        found->format = gp_pickle_sniff(head, n) ? "pickle" : "memory export";
+    } else if (gp_log_sniff(head, n)) {
+        found->kind = GP_CATALOG_COMPILE_LOG;
+        found->format = "compile log";
+    } else is = sniff_trace(head, n, found);
+    found->compression = gp_input_compression(in); /* static words */
+    gp_input_close(in);
+    return is;
+}
+
+bool gp_sniff_fd(int fd, struct gp_sniffed *found)
+{
+    char *head = gp_alloc(HEAD_BYTES);
+    ssize_t n = pread(fd, head, HEAD_BYTES, 0);
+    bool is = n > 0 && gp_sniff(head, (size_t)n, found);
+    free(head);
+    return is;
+}
+
+/* ---- the content of a file ---- */
+
+void gp_contents_init(struct gp_contents *c)
+{
+    memset(c, 0, sizeof *c);
+    pthread_mutex_init(&c->lock, NULL);
+}
+
+int gp_content_state(int fd, struct gp_content_state *s, struct gp_err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st)) return gp_fail(err, GP_E_IO, -1, "%s", strerror(errno));
+    memset(s, 0, sizeof *s);
+    s->device = st.st_dev;
+    s->inode = st.st_ino;
+    s->size_bytes = (uint64_t)st.st_size;
+    s->modified_ns = time_of(st.st_mtim);
+    s->changed_ns = time_of(st.st_ctim);
+    return 0;
+}
+
+bool gp_content_same(const struct gp_content_state *a, const struct gp_content_state *b)
+{
+    return !memcmp(a, b, sizeof *a);
+}
+
+static void put_tag(char *tag, XXH128_hash_t h, uint64_t n)
+{
+    snprintf(tag, GP_CONTENT_TAG, "%016llx%016llx.%llx", (unsigned long long)h.high64,
+             (unsigned long long)h.low64, (unsigned long long)n);
+}
+
+static int hash_all(int fd, char *tag, struct gp_err *err)
+{
+    XXH3_state_t *x = XXH3_createState();
+    char *chunk = gp_alloc(CHUNK);
+    uint64_t n = 0;
+    ssize_t got = 0;
+    if (!x) gp_out_of_memory(sizeof x);
+    XXH3_128bits_reset(x);
+    while ((got = pread(fd, chunk, CHUNK, (off_t)n)) > 0 && n < 2 * MOST_READ) {
+        XXH3_128bits_update(x, chunk, (size_t)got);
+        n += (uint64_t)got;
+    }
+    if (got < 0) gp_fail(err, GP_E_IO, -1, "%s", strerror(errno));
+    put_tag(tag, XXH3_128bits_digest(x), n);
+    XXH3_freeState(x);
+    free(chunk);
+    return got < 0 ? -1 : 0;
+}
+
+int gp_contents_tag(struct gp_contents *c, int fd, char tag[GP_CONTENT_TAG], struct gp_err *err)
+{
+    struct gp_content_state s;
+    if (gp_content_state(fd, &s, err)) return -1;
+    if (s.size_bytes > MOST_READ) {
+        put_tag(tag, XXH3_128bits(&s, sizeof s), s.size_bytes);
+        return 0;
+    }
+    size_t place = XXH3_64bits(&s, sizeof s) % GP_CONTENTS_KNOWN;
+    pthread_mutex_lock(&c->lock);
+    bool known = *c->known[place].tag && gp_content_same(&c->known[place].state, &s);
+    if (known) memcpy(tag, c->known[place].tag, GP_CONTENT_TAG);
+    pthread_mutex_unlock(&c->lock);
+    if (known) return 0;
+    if (hash_all(fd, tag, err)) return -1;
+    if (gp_clock_ns(CLOCK_REALTIME) - s.changed_ns < SETTLED_NS) return 0;
+    pthread_mutex_lock(&c->lock);
+    c->known[place].state = s;
+    memcpy(c->known[place].tag, tag, GP_CONTENT_TAG);
+    pthread_mutex_unlock(&c->lock);
+    return 0;
+}
+
+void gp_contents_release(struct gp_contents *c)
+{
+    pthread_mutex_destroy(&c->lock);
 }

@@ -1,9 +1,12 @@
-#include "render/serve/site.h"
+#include "render/serve/routes.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "formats/base/amount.h"
+#include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/json_write.h"
+#include "formats/base/mem.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 #include "render/page/assets.h"
@@ -13,27 +16,25 @@
 
 /* ---- the API ---- */
 
-static const char *kind_word(enum gp_shelf_kind kind)
-{
-    return kind == GP_SHELF_TRACE ? "trace" : kind == GP_SHELF_SNAPSHOT ? "memory" : "compile";
-}
-
 static void put_string(struct gp_buf *b, const char *key, const char *text)
 {
     gp_buf_printf(b, "\"%s\": ", key);
     gp_json_put_string(b, text, strlen(text));
 }
 
-static void put_file(const struct gp_site *s, struct gp_buf *b, const struct gp_shelf_file *f)
+static void put_file(const struct gp_backend *s, struct gp_buf *b, const struct gp_catalog_file *f)
 {
     gp_buf_printf(b, "{\"id\": \"%s\", ", f->id);
     put_string(b, "name", f->name);
     gp_buf_printf(b,
                   ", \"kind\": \"%s\", \"format\": \"%s\", \"compression\": \"%s\", \"size_bytes\": %llu, ",
-                  kind_word(f->kind), f->format, f->compression, (unsigned long long)f->size_bytes);
+                  f->kind == GP_CATALOG_TRACE      ? "trace"
+                  : f->kind == GP_CATALOG_SNAPSHOT ? "memory"
+                                                   : "compile",
+                  f->format, f->compression, (unsigned long long)f->size_bytes);
     gp_buf_printf(b, "\"modified_ns\": %lld, \"pages\": [", (long long)f->modified_ns);
     const char *sep = "";
-    for (const struct gp_question *q = gp_questions; q->name; q++)
+    for (const struct gp_query *q = gp_queries; q->name; q++)
         if (q->page && q->kinds & f->kind && gp_crew_has(s->library->crew, q->tool)) {
             gp_buf_printf(b, "%s\"%s\"", sep, q->page);
             sep = ", ";
@@ -41,19 +42,19 @@ static void put_file(const struct gp_site *s, struct gp_buf *b, const struct gp_
     gp_buf_puts(b, "]}");
 }
 
-static int get_traces(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_traces(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                       struct gp_err *err)
 {
     (void)r;
     (void)err;
-    struct gp_shelf_list *l = gp_shelf_list(s->library->shelf, false);
+    struct gp_catalog_list *l = gp_catalog_list(s->library->catalog, false);
     gp_buf_puts(&reply->body, "[");
     for (size_t i = 0; i < l->n; i++) {
         gp_buf_puts(&reply->body, i ? ",\n" : "");
         put_file(s, &reply->body, &l->at[i]);
     }
     gp_buf_puts(&reply->body, "]\n");
-    gp_shelf_drop(l);
+    gp_catalog_drop(l);
     return 0;
 }
 
@@ -63,30 +64,30 @@ static int no_trace(struct gp_err *err)
     return 404;
 }
 
-static int get_trace(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_trace(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                      struct gp_err *err)
 {
-    struct gp_shelf_list *l = gp_shelf_list(s->library->shelf, false);
-    const struct gp_shelf_file *f = gp_shelf_find(l, r->parts[2]);
+    struct gp_catalog_list *l = gp_catalog_list(s->library->catalog, false);
+    const struct gp_catalog_file *f = gp_catalog_find(l, r->parts[2]);
     if (f) put_file(s, &reply->body, f);
     gp_buf_puts(&reply->body, "\n");
-    gp_shelf_drop(l);
+    gp_catalog_drop(l);
     return f ? 0 : no_trace(err);
 }
 
-static void put_question(struct gp_buf *b, const struct gp_question *q, bool installed)
+static void put_question(struct gp_buf *b, const struct gp_query *q, bool installed)
 {
     gp_buf_printf(b, "{\"name\": \"%s\", \"tool\": \"%s\", \"installed\": %s, \"formats\": [", q->name,
                   q->tool, installed ? "true" : "false");
-    for (const struct gp_form *f = q->forms; f < q->forms + GP_QUESTION_FORMS && f->name; f++)
+    for (const struct gp_form *f = q->forms; f < q->forms + GP_QUERY_FORMS && f->name; f++)
         gp_buf_printf(b, "%s\"%s\"", f == q->forms ? "" : ", ", f->name);
     gp_buf_puts(b, "], \"args\": [");
-    for (size_t i = 0; i < GP_QUESTION_ARGS && q->args[i]; i++)
+    for (size_t i = 0; i < GP_QUERY_ARGS && q->args[i]; i++)
         gp_buf_printf(b, "%s\"%s\"", i ? ", " : "", q->args[i] + (*q->args[i] == '!'));
     gp_buf_puts(b, "]}");
 }
 
-static int get_api(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_api(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                    struct gp_err *err)
 {
     struct gp_buf *b = &reply->body;
@@ -102,17 +103,17 @@ static int get_api(const struct gp_site *s, const struct gp_request *r, struct g
         gp_buf_puts(b, "}");
     }
     gp_buf_puts(b, "],\n\"questions\": [");
-    for (const struct gp_question *q = gp_questions; q->name; q++) {
-        gp_buf_puts(b, q == gp_questions ? "\n" : ",\n");
+    for (const struct gp_query *q = gp_queries; q->name; q++) {
+        gp_buf_puts(b, q == gp_queries ? "\n" : ",\n");
         put_question(b, q, gp_crew_has(s->library->crew, q->tool));
     }
     gp_buf_puts(b, "]}\n");
     return 0;
 }
 
-/* ---- what the tools answer ---- */
+/* ---- answers of the tools ---- */
 
-static int send_answer(struct gp_reply *reply, struct gp_ask *ask)
+static int send_answer(struct gp_reply *reply, struct gp_query_call *ask)
 {
     reply->blob = ask->blob;
     reply->type = ask->form->type;
@@ -121,19 +122,19 @@ static int send_answer(struct gp_reply *reply, struct gp_ask *ask)
     return 0;
 }
 
-static int ask(const struct gp_site *s, const struct gp_request *r, const char *question,
+static int ask(const struct gp_backend *s, const struct gp_request *r, const char *question,
                struct gp_reply *reply, struct gp_err *err)
 {
-    struct gp_ask a = {.question = gp_question_named(question), .request = r};
-    if (!a.question) {
+    struct gp_query_call a = {.query = gp_query_named(question), .request = r};
+    if (!a.query) {
         gp_fail(err, GP_E_USAGE, -1, "no such query; /api lists all queries");
         return 404;
     }
-    int status = gp_library_ask(s->library, &a, err);
+    int status = gp_query_run(s->library, &a, err);
     return status ? status : send_answer(reply, &a);
 }
 
-static int get_profiler(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_profiler(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                         struct gp_err *err)
 {
     const char *q = r->parts[2];
@@ -141,53 +142,48 @@ static int get_profiler(const struct gp_site *s, const struct gp_request *r, str
     return ask(s, r, elsewhere ? "" : q, reply, err);
 }
 
-static int get_advice(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_advice(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                       struct gp_err *err)
 {
     return ask(s, r, "advice", reply, err);
 }
 
-static int get_compare(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_compare(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                        struct gp_err *err)
 {
     return ask(s, r, "compare", reply, err);
 }
 
-static int get_trace_page(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_trace_page(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                           struct gp_err *err)
 {
-    struct gp_ask a = {
-        .question = gp_question_of_page(r->parts[2]), .request = r, .id = r->parts[1], .format = "html"};
-    if (!a.question) {
+    struct gp_query_call a = {
+        .query = gp_query_of_page(r->parts[2]), .request = r, .id = r->parts[1], .format = "html"};
+    if (!a.query) {
         gp_fail(err, GP_E_USAGE, -1, "traces have no page of that name");
         return 404;
     }
-    int status = gp_library_ask(s->library, &a, err);
+    int status = gp_query_run(s->library, &a, err);
     return status ? status : send_answer(reply, &a);
 }
 
-/* The name of a file without what a header or a file system would not like. */
-static void put_file_name(struct gp_buf *b, const char *name)
-{
-    for (const char *p = name; *p; p++)
-        gp_buf_putc(b, strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *p) ? *p
-                                                                                                       : '_');
-}
-
 /* All of a trace as Perfetto reads it best, or a range of it. */
-static int get_perfetto(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_perfetto(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                         struct gp_err *err)
 {
     bool part = gp_request_arg(r, "range") || gp_request_arg(r, "steps");
-    struct gp_ask a = {.question = gp_question_named(part ? "timeline" : "perfetto"),
-                       .request = r,
-                       .id = r->parts[1],
-                       .format = part ? "json" : "perfetto"};
+    struct gp_query_call a = {.query = gp_query_named(part ? "timeline" : "perfetto"),
+                              .request = r,
+                              .id = r->parts[1],
+                              .format = part ? "json" : "perfetto"};
     struct gp_buf b = {0};
-    int status = gp_library_ask(s->library, &a, err);
+    int status = gp_query_run(s->library, &a, err);
     if (status) return status;
     gp_buf_puts(&b, "attachment; filename=\"");
-    put_file_name(&b, a.name);
+    /* Only characters that headers and file systems take. */
+    for (const char *p = a.name; *p; p++)
+        gp_buf_putc(
+            (&b), strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *p) ? *p : '_');
     gp_buf_puts(&b, part ? ".json\"" : ".pftrace\"");
     gp_reply_header(reply, "Content-Disposition", gp_buf_str(&b));
     gp_buf_release(&b);
@@ -206,55 +202,50 @@ static int own_page(struct gp_reply *reply, struct gp_page_shell *shell, struct 
     return 0;
 }
 
-static void put_settings(const struct gp_site *s, struct gp_buf *b)
-{
-    gp_buf_printf(b, "{\"upload\": %s, \"live\": %s", s->upload ? "true" : "false",
-                  s->live ? "true" : "false");
-    if (s->perfetto) {
-        gp_buf_puts(b, ", ");
-        put_string(b, "perfetto", s->perfetto);
-    }
-    gp_buf_puts(b, "}");
-}
-
-static int page_of(const struct gp_site *s, const char *id, const char *title, struct gp_reply *reply,
+static int page_of(const struct gp_backend *s, const char *id, const char *title, struct gp_reply *reply,
                    struct gp_err *err)
 {
     struct gp_buf settings = {0};
-    struct gp_shelf_list *l = strcmp(id, "list") ? NULL : gp_shelf_list(s->library->shelf, false);
-    put_settings(s, &settings);
+    struct gp_catalog_list *l = strcmp(id, "list") ? NULL : gp_catalog_list(s->library->catalog, false);
+    gp_buf_printf((&settings), "{\"upload\": %s, \"live\": %s", s->upload ? "true" : "false",
+                  s->live ? "true" : "false");
+    if (s->perfetto) {
+        gp_buf_puts((&settings), ", ");
+        put_string((&settings), "perfetto", s->perfetto);
+    }
+    gp_buf_puts((&settings), "}");
     struct gp_page_shell shell = {.title = title, .id = id, .settings = gp_buf_str(&settings), .plain = l};
     int status = own_page(reply, &shell, err);
-    gp_shelf_drop(l);
+    gp_catalog_drop(l);
     gp_buf_release(&settings);
     return status;
 }
 
-static int get_list(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_list(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                     struct gp_err *err)
 {
     (void)r;
     return page_of(s, "list", "Traces", reply, err);
 }
 
-static int get_compare_page(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_compare_page(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                             struct gp_err *err)
 {
     if (!gp_request_arg(r, "a") || !gp_request_arg(r, "b"))
         return page_of(s, "compare", "Compare", reply, err);
-    struct gp_ask a = {.question = gp_question_named("compare"), .request = r, .format = "html"};
-    int status = gp_library_ask(s->library, &a, err);
+    struct gp_query_call a = {.query = gp_query_named("compare"), .request = r, .format = "html"};
+    int status = gp_query_run(s->library, &a, err);
     return status ? status : send_answer(reply, &a);
 }
 
-static int get_hand_over(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_hand_over(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                          struct gp_err *err)
 {
     (void)r;
     return page_of(s, "perfetto", "Open in Perfetto", reply, err);
 }
 
-static int post_session(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int post_session(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                         struct gp_err *err)
 {
     struct gp_buf b = {0};
@@ -269,7 +260,7 @@ static int post_session(const struct gp_site *s, const struct gp_request *r, str
     return 0;
 }
 
-static int get_openapi(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_openapi(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                        struct gp_err *err)
 {
     (void)s;
@@ -280,10 +271,10 @@ static int get_openapi(const struct gp_site *s, const struct gp_request *r, stru
 }
 
 /* A file that has just come. */
-static int send_new(const struct gp_site *s, const char *name, struct gp_reply *reply)
+static int send_new(const struct gp_backend *s, const char *name, struct gp_reply *reply)
 {
-    struct gp_shelf_list *l = gp_shelf_list(s->library->shelf, true);
-    const struct gp_shelf_file *newest = NULL;
+    struct gp_catalog_list *l = gp_catalog_list(s->library->catalog, true);
+    const struct gp_catalog_file *newest = NULL;
     reply->status = 201;
     for (size_t i = 0; i < l->n && !newest; i++) {
         const char *slash = strrchr(l->at[i].name, '/');
@@ -292,7 +283,7 @@ static int send_new(const struct gp_site *s, const char *name, struct gp_reply *
     if (newest) put_file(s, &reply->body, newest);
     else gp_buf_puts(&reply->body, "{}");
     gp_buf_puts(&reply->body, "\n");
-    gp_shelf_drop(l);
+    gp_catalog_drop(l);
     return 0;
 }
 
@@ -305,14 +296,14 @@ static int no_live(struct gp_err *err)
     return 404;
 }
 
-static int get_live_page(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_live_page(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                          struct gp_err *err)
 {
     (void)r;
     return s->live ? page_of(s, "live", "Running now", reply, err) : no_live(err);
 }
 
-static int get_live(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int get_live(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                     struct gp_err *err)
 {
     (void)r;
@@ -323,7 +314,7 @@ static int get_live(const struct gp_site *s, const struct gp_request *r, struct 
 }
 
 /* All of FD into the folder of uploads. */
-static int store(const struct gp_site *s, int fd, char *name, struct gp_err *err)
+static int store(const struct gp_backend *s, int fd, char *name, struct gp_err *err)
 {
     struct gp_upload_job *job;
     struct gp_blob *blob = gp_blob_take(fd);
@@ -338,7 +329,7 @@ static int store(const struct gp_site *s, int fd, char *name, struct gp_err *err
     return status;
 }
 
-static int post_keep(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int post_keep(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                      struct gp_err *err)
 {
     char name[GP_UPLOAD_NAME];
@@ -357,7 +348,7 @@ static int post_keep(const struct gp_site *s, const struct gp_request *r, struct
     return status ? status : send_new(s, name, reply);
 }
 
-static int post_upload(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+static int post_upload(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                        struct gp_err *err)
 {
     char name[GP_UPLOAD_NAME];
@@ -412,7 +403,7 @@ static bool has_method(const struct gp_route *t, enum gp_method m)
     return *t->method == 'P' ? m == GP_METHOD_POST : m == GP_METHOD_GET || m == GP_METHOD_HEAD;
 }
 
-const struct gp_route *gp_site_route(const struct gp_request *r, bool *other_method)
+const struct gp_route *gp_routes_find(const struct gp_request *r, bool *other_method)
 {
     *other_method = false;
     for (const struct gp_route *t = gp_routes; t->method; t++) {
@@ -423,28 +414,28 @@ const struct gp_route *gp_site_route(const struct gp_request *r, bool *other_met
     return NULL;
 }
 
-/* Is R of a browser that shows what it gets? */
+/* Is R a browser's request for a page? */
 static bool wants_page(const struct gp_request *r)
 {
     return r->accept &&
            gp_header_quality(r->accept, "text/html") > gp_header_quality(r->accept, "application/json");
 }
 
-bool gp_site_admits(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply)
+bool gp_routes_admit(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply)
 {
     struct gp_err err = {0};
     bool other;
-    const struct gp_route *t = gp_site_route(r, &other);
+    const struct gp_route *t = gp_routes_find(r, &other);
     int status = gp_guard_check(s->guard, r, t && t->open, &err);
     if (status) gp_reply_error(reply, status, wants_page(r) && (!t || t->page), err.msg);
     return !status;
 }
 
-bool gp_site_begin(const struct gp_site *s, struct gp_request *r, struct gp_reply *reply)
+bool gp_routes_begin(const struct gp_backend *s, struct gp_request *r, struct gp_reply *reply)
 {
     struct gp_err err = {0};
     bool other;
-    const struct gp_route *t = gp_site_route(r, &other);
+    const struct gp_route *t = gp_routes_find(r, &other);
     uint64_t size;
     if (!t || !t->body) return true;
     if (!s->upload) {
@@ -458,7 +449,7 @@ bool gp_site_begin(const struct gp_site *s, struct gp_request *r, struct gp_repl
     return !status;
 }
 
-bool gp_site_take(struct gp_request *r, const void *data, size_t n, struct gp_reply *reply)
+bool gp_routes_take(struct gp_request *r, const void *data, size_t n, struct gp_reply *reply)
 {
     struct gp_err err = {0};
     int status = r->upload ? gp_upload_put(r->upload, data, n, &err) : 0;
@@ -466,11 +457,11 @@ bool gp_site_take(struct gp_request *r, const void *data, size_t n, struct gp_re
     return !status;
 }
 
-void gp_site_answer(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply)
+void gp_routes_answer(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply)
 {
     struct gp_err err = {0};
     bool other;
-    const struct gp_route *t = gp_site_route(r, &other);
+    const struct gp_route *t = gp_routes_find(r, &other);
     reply->status = 200;
     reply->type = "application/json";
     int status = t ? t->answer(s, r, reply, &err) : other ? 405 : 404;
@@ -478,4 +469,74 @@ void gp_site_answer(const struct gp_site *s, const struct gp_request *r, struct 
         gp_fail(&err, GP_E_USAGE, -1,
                 other ? "method not allowed" : "no such page; /api lists all addresses");
     if (status) gp_reply_error(reply, status, wants_page(r) && (!t || t->page), err.msg);
+}
+
+/* ---- replies ---- */
+
+void gp_reply_header(struct gp_reply *r, const char *name, const char *value)
+{
+    if (r->nheaders == GP_REPLY_HEADERS) return;
+    size_t n = strlen(value), to = 0;
+    char *copy = gp_alloc(n + 1);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)value[i] >= 0x20 && value[i] != 0x7f) copy[to++] = value[i];
+    copy[to] = 0;
+    r->headers[r->nheaders].name = name;
+    r->headers[r->nheaders++].value = copy;
+}
+
+static const char *title_of(int status)
+{
+    switch (status) {
+    case 401:
+        return "This server needs a token";
+    case 403:
+    case 421:
+        return "Refused";
+    case 404:
+        return "Not found";
+    case 422:
+        return "This file cannot be read";
+    case 503:
+        return "Busy";
+    case 504:
+        return "This takes too long";
+    default:
+        return "This did not work";
+    }
+}
+
+void gp_reply_error(struct gp_reply *r, int status, bool page, const char *why)
+{
+    r->status = status;
+    r->body.n = 0;
+    gp_blob_drop(r->blob);
+    r->blob = NULL;
+    if (status == 503) gp_reply_header(r, "Retry-After", "2");
+    if (status == 401) gp_reply_header(r, "WWW-Authenticate", "Bearer realm=\"trace-serve\"");
+    if (page && !*r->nonce && gp_guard_random(r->nonce, NULL)) page = false;
+    if (page) {
+        struct gp_page_shell s = {.title = title_of(status),
+                                  .id = status == 401 ? "enter" : "error",
+                                  .nonce = r->nonce,
+                                  .text = why};
+        r->type = "text/html; charset=utf-8";
+        r->policy = GP_POLICY_OWN;
+        gp_pages_put(&r->body, &s);
+        return;
+    }
+    r->type = "application/json";
+    r->policy = GP_POLICY_NOTHING;
+    gp_buf_printf(&r->body, "{\"status\": %d, \"error\": ", status);
+    gp_json_put_string(&r->body, why, strlen(why));
+    gp_buf_puts(&r->body, "}\n");
+}
+
+void gp_reply_release(struct gp_reply *r)
+{
+    for (size_t i = 0; i < r->nheaders; i++) free(r->headers[i].value);
+    gp_buf_release(&r->body);
+    gp_blob_drop(r->blob);
+    gp_live_stream_close(r->stream);
+    memset(r, 0, sizeof *r);
 }
