@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "tests/unit/unit.h"
+
 static inline bool gp_lacks(bool lacks, const char *what)
 {
     if (lacks) printf("# skipped: there is no %s\n", what);

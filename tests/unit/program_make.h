@@ -7,17 +7,13 @@
 #ifndef GP_TESTS_PROGRAM_MAKE_H
 #define GP_TESTS_PROGRAM_MAKE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/suggest/suggest.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 /* A program that is written call by call: the host's clock moves on, a kernel starts 7 us after its call or when the one
  * before it is over. */

@@ -1,17 +1,13 @@
 // Parts of a process as traces of their own: which rows belong to a cut, and what happens to its file.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "collect/cuts.h"
 #include "formats/base/err.h"
 #include "formats/reader.h"
+#include "tests/unit/unit.h"
 
 struct fixture {
     char folder[64], path[2][100];
@@ -96,7 +92,7 @@ static void expect(struct fixture *f, int i, size_t n, int64_t first, int64_t la
     gp_trace_release(&t);
 }
 
-static void rows_belong_to_a_cut_by_their_start(void **state)
+TEST_WITH(set_up, tear_down, rows_belong_to_a_cut_by_their_start)
 {
     struct fixture *f = *state;
     rows(f, 0, 5);
@@ -111,7 +107,7 @@ static void rows_belong_to_a_cut_by_their_start(void **state)
     expect(f, 0, 18, 70, 240);
 }
 
-static void cuts_overlap(void **state)
+TEST_WITH(set_up, tear_down, cuts_overlap)
 {
     struct fixture *f = *state;
     assert_true(begin(f, 1, 0));
@@ -127,7 +123,7 @@ static void cuts_overlap(void **state)
     expect(f, 1, 10, 40, 130);
 }
 
-static void an_id_is_open_once_and_only_so_many(void **state)
+TEST_WITH(set_up, tear_down, an_id_is_open_once_and_only_so_many)
 {
     struct fixture *f = *state;
     assert_true(begin(f, 1, 0));
@@ -138,7 +134,7 @@ static void an_id_is_open_once_and_only_so_many(void **state)
     assert_false(begin(f, 2, 0));
 }
 
-static void what_cannot_be_written_is_named(void **state)
+TEST_WITH(set_up, tear_down, what_cannot_be_written_is_named)
 {
     struct fixture *f = *state;
     struct gp_wire_cut c = {.id = 1, .path = "/no/such/folder/x.trace"}, bare = {.id = 2, .path = "x.trace"};
@@ -149,7 +145,7 @@ static void what_cannot_be_written_is_named(void **state)
     assert_string_equal(end(f, 2).why, "x.trace: Invalid argument");
 }
 
-static void a_process_that_ends_keeps_what_there_was(void **state)
+TEST_WITH(set_up, tear_down, a_process_that_ends_keeps_what_there_was)
 {
     struct fixture *f = *state;
     assert_true(begin(f, 1, 0));
@@ -158,16 +154,4 @@ static void a_process_that_ends_keeps_what_there_was(void **state)
     gp_cuts_finish(&f->cuts, &f->trace);
     expect(f, 0, 4, 0, 30);
     expect(f, 1, 2, 20, 30);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_belong_to_a_cut_by_their_start, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(cuts_overlap, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_id_is_open_once_and_only_so_many, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_written_is_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_process_that_ends_keeps_what_there_was, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

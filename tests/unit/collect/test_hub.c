@@ -1,8 +1,4 @@
 // The launcher's end: frames from processes that behave, break off or make no sense; the sink behind it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <fcntl.h>
@@ -11,7 +7,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "collect/hub.h"
 #include "collect/wire/shared.h"
@@ -19,6 +14,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/gpt/gpt.h"
+#include "tests/unit/unit.h"
 
 struct fixture {
     char name[64];
@@ -106,9 +102,8 @@ static void send_flush(int fd)
 }
 
 /* What a process says of itself is added up for all of them. */
-static void processor_time_that_cannot_be_is_not_believed(void **state)
+TEST(processor_time_that_cannot_be_is_not_believed)
 {
-    (void)state;
     struct fixture f;
     struct gp_wire_welcome w;
     begin(&f);
@@ -132,9 +127,8 @@ static void send_bye(int fd)
     assert_int_equal(gp_wire_send(fd, GP_WIRE_BYE, &b, sizeof b), 0);
 }
 
-static void processes_are_numbered_and_their_blocks_marked(void **state)
+TEST(processes_are_numbered_and_their_blocks_marked)
 {
-    (void)state;
     struct fixture f;
     struct gp_wire_welcome a, b;
     begin(&f);
@@ -166,9 +160,8 @@ static void processes_are_numbered_and_their_blocks_marked(void **state)
 }
 
 /* What is gone through at every turn is as long as the list of those that are connected. */
-static void of_processes_that_are_gone_only_sums_stay(void **state)
+TEST(of_processes_that_are_gone_only_sums_stay)
 {
-    (void)state;
     struct fixture f;
     struct gp_wire_welcome w;
     begin(&f);
@@ -196,9 +189,8 @@ static void of_processes_that_are_gone_only_sums_stay(void **state)
     end(&f);
 }
 
-static void a_process_that_says_bye_is_not_cut_and_its_sums_count(void **state)
+TEST(a_process_that_says_bye_is_not_cut_and_its_sums_count)
 {
-    (void)state;
     struct fixture f;
     struct gp_wire_welcome w;
     begin(&f);
@@ -219,9 +211,8 @@ static void a_process_that_says_bye_is_not_cut_and_its_sums_count(void **state)
 }
 
 /* While what comes out is not wanted, frames wait; those that are here already as well as later ones. */
-static void nothing_is_taken_while_the_outputs_are_full(void **state)
+TEST(nothing_is_taken_while_the_outputs_are_full)
 {
-    (void)state;
     struct fixture f;
     struct gp_wire_welcome w;
     begin(&f);
@@ -241,9 +232,8 @@ static void nothing_is_taken_while_the_outputs_are_full(void **state)
     end(&f);
 }
 
-static void a_process_that_is_not_wanted_is_turned_away(void **state)
+TEST(a_process_that_is_not_wanted_is_turned_away)
 {
-    (void)state;
     struct fixture f;
     struct gp_wire_welcome w;
     struct gp_wire_hello even = {GP_WIRE_VERSION, 1, 4, 0}, odd = {GP_WIRE_VERSION, 1, 5, 0};
@@ -262,9 +252,8 @@ static void a_process_that_is_not_wanted_is_turned_away(void **state)
     end(&f);
 }
 
-static void half_a_frame_is_dropped_the_whole_ones_stay(void **state)
+TEST(half_a_frame_is_dropped_the_whole_ones_stay)
 {
-    (void)state;
     struct fixture f;
     struct gp_wire_welcome w;
     struct gp_wire_head half = {GP_WIRE_NOTES, 1000};
@@ -282,9 +271,8 @@ static void half_a_frame_is_dropped_the_whole_ones_stay(void **state)
     end(&f);
 }
 
-static void nonsense_is_turned_away(void **state)
+TEST(nonsense_is_turned_away)
 {
-    (void)state;
     static const struct gp_wire_head heads[] = {
         {99, 0}, {GP_WIRE_WRITE, 0}, {GP_WIRE_HELLO, 0xffffffffu}, {0, 0}};
     struct fixture f;
@@ -303,9 +291,8 @@ static void nonsense_is_turned_away(void **state)
     end(&f);
 }
 
-static void a_stopped_hub_closes_and_lets_nobody_in(void **state)
+TEST(a_stopped_hub_closes_and_lets_nobody_in)
 {
-    (void)state;
     struct fixture f;
     struct gp_wire_welcome w;
     char c;
@@ -322,9 +309,8 @@ static void a_stopped_hub_closes_and_lets_nobody_in(void **state)
     end(&f);
 }
 
-static void the_sink_writes_beside_and_renames(void **state)
+TEST(the_sink_writes_beside_and_renames)
 {
-    (void)state;
     char path[64];
     struct gp_err err = {0};
     int wake[2];
@@ -351,9 +337,8 @@ static void the_sink_writes_beside_and_renames(void **state)
 }
 
 /* A limit on the size of files is a disk that is full. */
-static void a_full_disk_keeps_what_was_put_whole(void **state)
+TEST(a_full_disk_keeps_what_was_put_whole)
 {
-    (void)state;
     char path[64], chunk[1000] = "", told[64];
     struct gp_err err = {0};
     struct rlimit before, small;
@@ -380,9 +365,8 @@ static void a_full_disk_keeps_what_was_put_whole(void **state)
     close(wake[1]);
 }
 
-static void a_welcome_that_cannot_be_does_not_fit(void **state)
+TEST(a_welcome_that_cannot_be_does_not_fit)
 {
-    (void)state;
     struct gp_wire_welcome good = {.version = GP_WIRE_VERSION,
                                    .buffer_bytes = 8 << 20,
                                    .flush_ns = 100000000,
@@ -415,9 +399,8 @@ static void a_welcome_that_cannot_be_does_not_fit(void **state)
 }
 
 /* Descriptors that are used up: whoever connects is closed at once, is counted, and the listener is empty. */
-static void without_descriptors_processes_are_turned_away(void **state)
+TEST(without_descriptors_processes_are_turned_away)
 {
-    (void)state;
     struct fixture f;
     struct rlimit before, small;
     int clients[5];
@@ -441,24 +424,4 @@ static void without_descriptors_processes_are_turned_away(void **state)
         close(clients[i]);
     }
     end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processor_time_that_cannot_be_is_not_believed),
-        cmocka_unit_test(processes_are_numbered_and_their_blocks_marked),
-        cmocka_unit_test(of_processes_that_are_gone_only_sums_stay),
-        cmocka_unit_test(a_process_that_says_bye_is_not_cut_and_its_sums_count),
-        cmocka_unit_test(nothing_is_taken_while_the_outputs_are_full),
-        cmocka_unit_test(a_process_that_is_not_wanted_is_turned_away),
-        cmocka_unit_test(half_a_frame_is_dropped_the_whole_ones_stay),
-        cmocka_unit_test(nonsense_is_turned_away),
-        cmocka_unit_test(a_stopped_hub_closes_and_lets_nobody_in),
-        cmocka_unit_test(the_sink_writes_beside_and_renames),
-        cmocka_unit_test(a_full_disk_keeps_what_was_put_whole),
-        cmocka_unit_test(a_welcome_that_cannot_be_does_not_fit),
-        cmocka_unit_test(without_descriptors_processes_are_turned_away),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

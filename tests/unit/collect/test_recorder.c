@@ -1,10 +1,5 @@
 // The flight recorder: what goes straight on, what is kept, what is forgotten, and that the result is a whole trace.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/recorder.h"
 #include "formats/base/buf.h"
@@ -13,6 +8,7 @@
 #include "formats/gpt/gpt_columns.h"
 #include "formats/gpt/gpt_write.h"
 #include "formats/reader.h"
+#include "tests/unit/unit.h"
 
 struct fixture {
     struct gp_recorder *r;
@@ -101,9 +97,8 @@ static void read_back(struct fixture *f, struct gp_trace *t)
     assert_int_equal(gp_trace_read_memory(t, f->got.data, f->got.n, &opts, &err), 0);
 }
 
-static void names_go_on_and_events_wait(void **state)
+TEST(names_go_on_and_events_wait)
 {
-    (void)state;
     struct fixture f;
     struct source s;
     begin(&f, 100, 1 << 20);
@@ -119,9 +114,8 @@ static void names_go_on_and_events_wait(void **state)
     end(&f);
 }
 
-static void the_last_ones_are_a_whole_trace(void **state)
+TEST(the_last_ones_are_a_whole_trace)
 {
-    (void)state;
     struct fixture f;
     struct source s;
     struct gp_trace t;
@@ -142,9 +136,8 @@ static void the_last_ones_are_a_whole_trace(void **state)
     end(&f);
 }
 
-static void a_process_that_did_not_end_has_no_end(void **state)
+TEST(a_process_that_did_not_end_has_no_end)
 {
-    (void)state;
     struct fixture f;
     struct source a, b;
     struct gp_trace t;
@@ -163,9 +156,8 @@ static void a_process_that_did_not_end_has_no_end(void **state)
     end(&f);
 }
 
-static void memory_is_bounded_and_what_that_costs_is_counted(void **state)
+TEST(memory_is_bounded_and_what_that_costs_is_counted)
 {
-    (void)state;
     struct fixture f;
     struct source s;
     begin(&f, 1000000, 300);
@@ -178,9 +170,8 @@ static void memory_is_bounded_and_what_that_costs_is_counted(void **state)
     end(&f);
 }
 
-static void the_last_gpu_work_is_known(void **state)
+TEST(the_last_gpu_work_is_known)
 {
-    (void)state;
     struct fixture f;
     struct source s;
     struct gp_config c;
@@ -200,26 +191,12 @@ static void the_last_gpu_work_is_known(void **state)
     end(&f);
 }
 
-static void what_is_no_block_is_dropped(void **state)
+TEST(what_is_no_block_is_dropped)
 {
-    (void)state;
     struct fixture f;
     begin(&f, 1000, 1 << 20);
     gp_recorder_put(f.r, "GPBK", 4, 1);
     gp_recorder_end(f.r);
     assert_int_equal(f.events + f.others, 0);
     end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_go_on_and_events_wait),
-        cmocka_unit_test(the_last_ones_are_a_whole_trace),
-        cmocka_unit_test(a_process_that_did_not_end_has_no_end),
-        cmocka_unit_test(memory_is_bounded_and_what_that_costs_is_counted),
-        cmocka_unit_test(the_last_gpu_work_is_known),
-        cmocka_unit_test(what_is_no_block_is_dropped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

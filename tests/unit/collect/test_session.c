@@ -1,12 +1,7 @@
 // One process as the launcher sees it: buffers, names, notes and windows become a trace; what it leaves behind is salvaged.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "collect/records/notes.h"
 #include "collect/session.h"
@@ -15,6 +10,7 @@
 #include "formats/gpt/gpt.h"
 #include "formats/reader.h"
 #include "tests/unit/record_make.h"
+#include "tests/unit/unit.h"
 
 enum { BUFFER = 65536, NAME = 0x5000, NOW = 1000000 };
 
@@ -127,9 +123,8 @@ static const char *kernel_name(const struct gp_trace *t, size_t row)
     return gp_trace_str(t, t->events[GP_GPU].name[row]);
 }
 
-static void buffers_become_events_with_the_names_of_their_time(void **state)
+TEST(buffers_become_events_with_the_names_of_their_time)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     gp_shared_log(&f.shared, GP_NAME_TEXT, NAME, "gemm");
@@ -155,9 +150,8 @@ static void buffers_become_events_with_the_names_of_their_time(void **state)
     gp_trace_release(&t);
 }
 
-static void what_was_handed_over_or_not_is_taken_once(void **state)
+TEST(what_was_handed_over_or_not_is_taken_once)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     gp_shared_log(&f.shared, GP_NAME_TEXT, NAME, "gemm");
@@ -181,9 +175,8 @@ static void what_was_handed_over_or_not_is_taken_once(void **state)
     gp_trace_release(&t);
 }
 
-static void a_process_that_lives_on_gives_what_it_had_handed_over(void **state)
+TEST(a_process_that_lives_on_gives_what_it_had_handed_over)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mark_slot(&f, 0, GP_SLOT_FILLED, put_launch(take_slot(&f, 0), 1), 2);
@@ -195,9 +188,8 @@ static void a_process_that_lives_on_gives_what_it_had_handed_over(void **state)
     gp_trace_release(&t);
 }
 
-static void open_ranges_end_with_the_last_that_was_seen(void **state)
+TEST(open_ranges_end_with_the_last_that_was_seen)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     struct gp_wire_window w = {0, INT64_MIN, INT64_MAX};
@@ -214,9 +206,8 @@ static void open_ranges_end_with_the_last_that_was_seen(void **state)
     gp_trace_release(&t);
 }
 
-static void windows_cut_ranges_and_are_marked(void **state)
+TEST(windows_cut_ranges_and_are_marked)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     struct gp_wire_window frames[] = {
@@ -238,9 +229,8 @@ static void windows_cut_ranges_and_are_marked(void **state)
     gp_trace_release(&t);
 }
 
-static void a_process_that_never_got_far_leaves_nothing(void **state)
+TEST(a_process_that_never_got_far_leaves_nothing)
 {
-    (void)state;
     struct fixture f;
     size_t none = GP_GPT_HEADER_SIZE;
     begin(&f);
@@ -257,9 +247,8 @@ static void a_process_that_never_got_far_leaves_nothing(void **state)
     gp_buf_release(&f.file);
 }
 
-static void a_device_is_stored_once_as_the_driver_describes_it(void **state)
+TEST(a_device_is_stored_once_as_the_driver_describes_it)
 {
-    (void)state;
     struct fixture f;
     struct gp_wire_device d = {
         .id = 1, .sms = 132, .memory_bytes = 151397597184, .memory_bandwidth_bps = 4916736000000};
@@ -286,9 +275,8 @@ static void a_device_is_stored_once_as_the_driver_describes_it(void **state)
 }
 
 /* The time it began at is what it wrote there. */
-static void a_process_that_began_at_the_end_of_time_is_salvaged(void **state)
+TEST(a_process_that_began_at_the_end_of_time_is_salvaged)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     gp_shared_log(&f.shared, GP_NAME_TEXT, NAME, "gemm");
@@ -303,9 +291,8 @@ static void a_process_that_began_at_the_end_of_time_is_salvaged(void **state)
 }
 
 /* Frames of all types and lengths full of all kinds of bytes, over memory that is full of them, too. */
-static void nothing_that_a_process_does_harms_us(void **state)
+TEST(nothing_that_a_process_does_harms_us)
 {
-    (void)state;
     uint64_t seed = 7;
     for (int round = 0; round < 20; round++) {
         struct fixture f;
@@ -339,9 +326,8 @@ static void nothing_that_a_process_does_harms_us(void **state)
 
 /* ---- notes on their way ---- */
 
-static void notes_arrive_as_they_were(void **state)
+TEST(notes_arrive_as_they_were)
 {
-    (void)state;
     struct gp_ring *r = gp_ring_new(1 << 16);
     struct gp_note a = {.op = GP_NOTE_PUSH, .time_ns = 5, .domain = "lib", .id = 7, .other = 9, .args_n = 4};
     struct gp_note b = {.op = GP_NOTE_MARK, .time_ns = 6, .domain = "", .text = "registered"};
@@ -390,21 +376,4 @@ static void notes_arrive_as_they_were(void **state)
         }
     gp_notes_release(&notes);
     gp_buf_release(&bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buffers_become_events_with_the_names_of_their_time),
-        cmocka_unit_test(what_was_handed_over_or_not_is_taken_once),
-        cmocka_unit_test(a_process_that_lives_on_gives_what_it_had_handed_over),
-        cmocka_unit_test(open_ranges_end_with_the_last_that_was_seen),
-        cmocka_unit_test(windows_cut_ranges_and_are_marked),
-        cmocka_unit_test(a_process_that_never_got_far_leaves_nothing),
-        cmocka_unit_test(a_device_is_stored_once_as_the_driver_describes_it),
-        cmocka_unit_test(a_process_that_began_at_the_end_of_time_is_salvaged),
-        cmocka_unit_test(nothing_that_a_process_does_harms_us),
-        cmocka_unit_test(notes_arrive_as_they_were),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,15 @@
 // Files of ceilings: what is read of them, and the messages for invalid ones.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/count.h"
 #include "formats/base/err.h"
 #include "formats/ceilings_read.h"
+#include "tests/unit/unit.h"
 
 #define FILE_OF(members) "{\"schema\": \"gpuprof/ceilings/1\", " members "}"
 
-static void all_members(void **state)
+TEST(all_members)
 {
-    (void)state;
     struct gp_ceilings_file f;
     struct gp_err err = {0};
     static const char text[] =
@@ -30,9 +25,8 @@ static void all_members(void **state)
     assert_true(f.flops[0].per_s == 7.9e14 && f.flops[1].per_s == 4e14);
 }
 
-static void what_is_wrong_is_named(void **state)
+TEST(what_is_wrong_is_named)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } wrong[] = {
@@ -63,13 +57,4 @@ static void what_is_wrong_is_named(void **state)
         if (!strstr(err.msg, wrong[i].message)) print_error("%s\n", err.msg);
         assert_non_null(strstr(err.msg, wrong[i].message));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_members),
-        cmocka_unit_test(what_is_wrong_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // Predictions: what is read of them, and that nothing else is.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/err.h"
 #include "formats/expect_read.h"
+#include "tests/unit/unit.h"
 
 #define FILE_OF(items) "{\"schema\": \"gpuprof/expect/1\", \"predictions\": [" items "]}"
 
@@ -17,9 +13,8 @@ static int read(struct gp_expect_file *f, const char *text, struct gp_err *err)
     return gp_expect_read(f, text, strlen(text), err);
 }
 
-static void subjects_and_units(void **state)
+TEST(subjects_and_units)
 {
-    (void)state;
     struct gp_expect_file f;
     struct gp_err err = {0};
     assert_int_equal(
@@ -41,9 +36,8 @@ static void subjects_and_units(void **state)
     gp_expect_file_release(&f);
 }
 
-static void what_is_no_prediction_is_told_and_nothing_is_kept(void **state)
+TEST(what_is_no_prediction_is_told_and_nothing_is_kept)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } wrong[] = {
@@ -74,22 +68,11 @@ static void what_is_no_prediction_is_told_and_nothing_is_kept(void **state)
     }
 }
 
-static void every_beginning_of_a_file_is_read_without_harm(void **state)
+TEST(every_beginning_of_a_file_is_read_without_harm)
 {
-    (void)state;
     static const char whole[] = FILE_OF("{\"operation\": \"gemm\\u0041\", \"low_ns\": -1.5, \"high_ns\": 2}");
     for (size_t n = 0; n < sizeof whole - 1; n++) {
         struct gp_expect_file f = {0};
         assert_int_equal(gp_expect_read(&f, whole, n, NULL), -1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(subjects_and_units),
-        cmocka_unit_test(what_is_no_prediction_is_told_and_nothing_is_kept),
-        cmocka_unit_test(every_beginning_of_a_file_is_read_without_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 // Folded stacks: which lines count, what they weigh, and where the bad ones are.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/folded_read.h"
+#include "tests/unit/unit.h"
 
 static struct gp_buf seen;
 
@@ -42,37 +38,32 @@ static void expect(const char *text, const char *want, uint64_t bad, int64_t fir
     gp_buf_release(&seen);
 }
 
-static void the_last_space_comes_before_the_weight(void **state)
+TEST(the_last_space_comes_before_the_weight)
 {
-    (void)state;
     expect("main;a b;c 12\nmain 3", "main;a b;c=12|main=3|", 0, -1);
     expect("main 3\r\n\n  \nmain;x\t0\n", "main=3|main;x=0|", 0, -1);
 }
 
-static void fractions_are_rounded(void **state)
+TEST(fractions_are_rounded)
 {
-    (void)state;
     expect("a 1.5\na 1.49\na 2.\na .7\n", "a=2|a=1|a=2|a=1|", 0, -1);
 }
 
-static void of_two_columns_the_last_counts(void **state)
+TEST(of_two_columns_the_last_counts)
 {
-    (void)state;
     expect("a;b 10 12\n", "a;b=12|", 0, -1);
     expect("10 12\n", "10=12|", 0, -1);
 }
 
-static void bad_lines_are_counted_and_located(void **state)
+TEST(bad_lines_are_counted_and_located)
 {
-    (void)state;
     /* "a 1\n" is 4 bytes */
     expect("a 1\nb\nc x\nd -1\ne 1e3\n7\n.\nf .\ng 2\n", "a=1|g=2|", 7, 4);
     expect("a 9223372036854775807\na 9223372036854775808\n", "a=9223372036854775807|", 1, 22);
 }
 
-static void input_without_a_good_line_is_refused(void **state)
+TEST(input_without_a_good_line_is_refused)
 {
-    (void)state;
     struct gp_folded_stats st;
     struct gp_err err = {0};
     assert_int_equal(read_bytes("", 0, &st, &err), -1);
@@ -81,9 +72,8 @@ static void input_without_a_good_line_is_refused(void **state)
     assert_int_equal(err.offset, 1);
 }
 
-static void lines_longer_than_the_limit_are_bad(void **state)
+TEST(lines_longer_than_the_limit_are_bad)
 {
-    (void)state;
     struct gp_buf text = {0};
     gp_buf_puts(&text, "a 1\n");
     for (size_t i = 0; i < GP_FOLDED_LINE_MAX + (3 << 18); i++) gp_buf_putc(&text, 'x');
@@ -98,9 +88,8 @@ static void lines_longer_than_the_limit_are_bad(void **state)
     gp_buf_release(&text);
 }
 
-static void lines_may_cross_chunks(void **state)
+TEST(lines_may_cross_chunks)
 {
-    (void)state;
     struct gp_buf text = {0}, want = {0};
     /* 40,000 lines of 9 to 14 bytes: more than one chunk of any size up to 360,000 */
     for (int i = 0; i < 40000; i++) {
@@ -121,9 +110,8 @@ static bool sniff(const char *s)
     return gp_folded_sniff((const uint8_t *)s, strlen(s));
 }
 
-static void folded_text_is_told_from_everything_else(void **state)
+TEST(folded_text_is_told_from_everything_else)
 {
-    (void)state;
     assert_true(sniff("main;a;b 12\n"));
     assert_true(sniff("main;a;b 12"));
     assert_true(sniff("[unknown];main 7\nmain 3\n"));
@@ -136,19 +124,4 @@ static void folded_text_is_told_from_everything_else(void **state)
     assert_false(sniff("[\n 5\n 6\n"));
     assert_false(gp_folded_sniff((const uint8_t *)"a\0b 1\n", 6));
     assert_false(sniff("one\ntwo\nthree 3\n"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_space_comes_before_the_weight),
-        cmocka_unit_test(fractions_are_rounded),
-        cmocka_unit_test(of_two_columns_the_last_counts),
-        cmocka_unit_test(bad_lines_are_counted_and_located),
-        cmocka_unit_test(input_without_a_good_line_is_refused),
-        cmocka_unit_test(lines_longer_than_the_limit_are_bad),
-        cmocka_unit_test(lines_may_cross_chunks),
-        cmocka_unit_test(folded_text_is_told_from_everything_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // The program's own texts leave a trace, and what an analysis needs stays.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <stdbool.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/redact.h"
+#include "tests/unit/unit.h"
 
 static const char *redacted(struct gp_buf *b, void (*redact)(struct gp_buf *to, const char *s, size_t n),
                             const char *text)
@@ -26,9 +22,8 @@ static bool is_hash(const char *text)
     return !strncmp(text, "r-", 2) && strspn(strchr(text, '-') + 1, "0123456789abcdef") == 12;
 }
 
-static void a_name_becomes_a_hash_and_keeps_its_number(void **state)
+TEST(a_name_becomes_a_hash_and_keeps_its_number)
 {
-    (void)state;
     struct gp_buf a = {0}, b = {0};
     redacted(&a, gp_redact_name, "encrypt layer 12");
     assert_true(is_hash(gp_buf_str(&a)));
@@ -48,9 +43,8 @@ static void a_name_becomes_a_hash_and_keeps_its_number(void **state)
     gp_buf_release(&b);
 }
 
-static void names_of_libraries_stay(void **state)
+TEST(names_of_libraries_stay)
 {
-    (void)state;
     struct gp_buf b = {0};
     static const char *const names[] = {"ProfilerStep#7", "NCCL:ncclAllReduce", "aten::mm",
                                         "Optimizer.step#SGD.step"};
@@ -59,9 +53,8 @@ static void names_of_libraries_stay(void **state)
     gp_buf_release(&b);
 }
 
-static void what_follows_the_name_of_a_library_stays_if_it_is_known(void **state)
+TEST(what_follows_the_name_of_a_library_stays_if_it_is_known)
 {
-    (void)state;
     struct gp_buf b = {0};
     static const char *const known[] = {
         "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
@@ -97,9 +90,8 @@ static void what_follows_the_name_of_a_library_stays_if_it_is_known(void **state
     gp_buf_release(&b);
 }
 
-static void values_of_known_keys_stay_if_they_are_known(void **state)
+TEST(values_of_known_keys_stay_if_they_are_known)
 {
-    (void)state;
     struct gp_buf b = {0};
     static const char known[] =
         "{\"Input type\":[\"c10::BFloat16\",\"long int\",\"\",\"TensorList\"],\"dtype\":\"Float\","
@@ -112,9 +104,8 @@ static void values_of_known_keys_stay_if_they_are_known(void **state)
     gp_buf_release(&b);
 }
 
-static void texts_among_args_become_hashes(void **state)
+TEST(texts_among_args_become_hashes)
 {
-    (void)state;
     struct gp_buf b = {0};
     const char *s =
         redacted(&b, gp_redact_args,
@@ -135,9 +126,8 @@ static gp_sid text(struct gp_trace *t, const char *s)
     return gp_trace_intern(t, s, strlen(s));
 }
 
-static void no_text_that_was_removed_stays(void **state)
+TEST(no_text_that_was_removed_stays)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_process p = gp_process_unknown();
@@ -165,17 +155,4 @@ static void no_text_that_was_removed_stays(void **state)
     assert_null(gp_trace_get_meta(&t, "command"));
     assert_string_equal(gp_trace_get_meta(&t, "collector"), "\"gpuprof-collect\"");
     gp_trace_release(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_becomes_a_hash_and_keeps_its_number),
-        cmocka_unit_test(names_of_libraries_stay),
-        cmocka_unit_test(what_follows_the_name_of_a_library_stays_if_it_is_known),
-        cmocka_unit_test(values_of_known_keys_stay_if_they_are_known),
-        cmocka_unit_test(texts_among_args_become_hashes),
-        cmocka_unit_test(no_text_that_was_removed_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

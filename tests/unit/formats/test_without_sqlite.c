@@ -1,12 +1,8 @@
 // A build without SQLite: what is such a database is named, with the way on, and everything else is read.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 #include "formats/base/err.h"
 #include "formats/reader.h"
+#include "tests/unit/unit.h"
 
 static int read_text(const char *text, size_t n, struct gp_trace *t, struct gp_err *err)
 {
@@ -14,9 +10,8 @@ static int read_text(const char *text, size_t n, struct gp_trace *t, struct gp_e
     return gp_trace_read_memory(t, text, n, &o, err);
 }
 
-static void a_database_is_named_with_the_way_on(void **state)
+TEST(a_database_is_named_with_the_way_on)
 {
-    (void)state;
     static const char database[100] = "SQLite format 3";
     struct gp_trace t;
     struct gp_err err = {0};
@@ -25,9 +20,8 @@ static void a_database_is_named_with_the_way_on(void **state)
     assert_non_null(strstr(err.msg, "libsqlite3-dev"));
 }
 
-static void other_traces_are_read(void **state)
+TEST(other_traces_are_read)
 {
-    (void)state;
     static const char json[] =
         "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"pid\":0,\"tid\":7,\"ts\":0,\"dur\":2}]";
     struct gp_trace t;
@@ -35,13 +29,4 @@ static void other_traces_are_read(void **state)
     assert_int_equal(read_text(json, sizeof json - 1, &t, &err), 0);
     assert_int_equal(t.events[GP_GPU].n, 1);
     gp_trace_release(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_database_is_named_with_the_way_on),
-        cmocka_unit_test(other_traces_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +6,7 @@
 #include "analyze/app/app.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
+#include "tests/unit/unit.h"
 
 /* ---- sharing of threads ---- */
 
@@ -21,9 +17,8 @@ static void assert_shared(uint64_t asked, size_t inputs, size_t workers, int eac
     assert_int_equal(t.each, each);
 }
 
-static void threads_go_to_inputs_first_and_then_into_them(void **state)
+TEST(threads_go_to_inputs_first_and_then_into_them)
 {
-    (void)state;
     assert_shared(8, 1, 1, 8);
     assert_shared(8, 3, 3, 2); /* 2 are left over */
     assert_shared(8, 8, 8, 1);
@@ -37,9 +32,8 @@ static void threads_go_to_inputs_first_and_then_into_them(void **state)
     assert_shared(5, 0, 1, 5);
 }
 
-static void by_default_there_is_a_thread_per_processor(void **state)
+TEST(by_default_there_is_a_thread_per_processor)
 {
-    (void)state;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     assert_shared(0, 1, 1, online < 1 ? 1 : online > 8 ? 8 : (int)online);
 }
@@ -92,9 +86,8 @@ static int read_parts(struct parts *p, size_t workers, size_t fails, struct gp_e
     return gp_read_all(&job, err);
 }
 
-static void parts_are_merged_in_their_order(void **state)
+TEST(parts_are_merged_in_their_order)
 {
-    (void)state;
     for (size_t workers = 0; workers <= 20; workers += 4) {
         struct parts p;
         assert_int_equal(read_parts(&p, workers, NOBODY, NULL), 0);
@@ -106,9 +99,8 @@ static void parts_are_merged_in_their_order(void **state)
 }
 
 /* Whoever fails first in time, the error is that of the first part that failed in their order. */
-static void the_first_failure_is_reported_and_the_rest_dropped(void **state)
+TEST(the_first_failure_is_reported_and_the_rest_dropped)
 {
-    (void)state;
     for (size_t workers = 1; workers <= 8; workers++) {
         struct parts p;
         struct gp_err err = {0};
@@ -121,9 +113,8 @@ static void the_first_failure_is_reported_and_the_rest_dropped(void **state)
     }
 }
 
-static void no_parts_are_no_work(void **state)
+TEST(no_parts_are_no_work)
 {
-    (void)state;
     struct gp_read_all none = {.workers = 4, .read = read_part, .ctx = NULL};
     assert_int_equal(gp_read_all(&none, NULL), 0);
 }
@@ -199,9 +190,8 @@ static const char *printed(const struct gp_app *f, const struct gp_trace *t,
     return text;
 }
 
-static void operands_are_the_inputs(void **state)
+TEST(operands_are_the_inputs)
 {
-    (void)state;
     static const char *const args[] = {"a", "b", "c"};
     struct gp_tool three = tool;
     struct gp_app_opts o = {.common = {.threads = 6, .progress = "never"}};
@@ -222,7 +212,7 @@ static void operands_are_the_inputs(void **state)
     gp_app_close(&f);
 }
 
-static void a_damaged_input_is_read_and_reported_in_one_line(void **state)
+TEST_WITH(make_folder, remove_folder, a_damaged_input_is_read_and_reported_in_one_line)
 {
     const struct folder *d = *state;
     const char *paths[] = {d->good, d->cut, d->missing};
@@ -274,7 +264,7 @@ static void merge_trace(void *ctx, size_t i)
     gp_trace_release(&r->t[i]);
 }
 
-static void many_inputs_are_read_in_order_and_a_missing_one_is_named(void **state)
+TEST_WITH(make_folder, remove_folder, many_inputs_are_read_in_order_and_a_missing_one_is_named)
 {
     const struct folder *d = *state;
     const char *paths[] = {d->good, d->cut, d->good, d->missing};
@@ -296,7 +286,7 @@ static void many_inputs_are_read_in_order_and_a_missing_one_is_named(void **stat
     }
 }
 
-static void classes_come_from_a_file_that_errors_name(void **state)
+TEST_WITH(make_folder, remove_folder, classes_come_from_a_file_that_errors_name)
 {
     const struct folder *d = *state;
     struct gp_app_opts o = {.common = {.progress = "never"}, .classes = d->classes};
@@ -316,9 +306,8 @@ static void classes_come_from_a_file_that_errors_name(void **state)
     gp_app_close(&f);
 }
 
-static void nothing_on_the_gpu_is_an_error_unless_allowed(void **state)
+TEST(nothing_on_the_gpu_is_an_error_unless_allowed)
 {
-    (void)state;
     static const char *const paths[] = {"a", "b"};
     struct gp_app_opts o = {.common = {.progress = "never"}};
     struct gp_app f;
@@ -335,9 +324,8 @@ static void nothing_on_the_gpu_is_an_error_unless_allowed(void **state)
     gp_app_close(&f);
 }
 
-static void a_judged_input_is_reported_when_it_is_damaged(void **state)
+TEST(a_judged_input_is_reported_when_it_is_damaged)
 {
-    (void)state;
     struct gp_app_opts o = {.common = {.progress = "never"}};
     struct gp_app f;
     struct gp_strings s = {0};
@@ -354,25 +342,4 @@ static void a_judged_input_is_reported_when_it_is_damaged(void **state)
     assert_string_equal(printed(&f, NULL, &in, &s), "");
     gp_app_close(&f);
     gp_strings_release(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_go_to_inputs_first_and_then_into_them),
-        cmocka_unit_test(by_default_there_is_a_thread_per_processor),
-        cmocka_unit_test(parts_are_merged_in_their_order),
-        cmocka_unit_test(the_first_failure_is_reported_and_the_rest_dropped),
-        cmocka_unit_test(no_parts_are_no_work),
-        cmocka_unit_test(operands_are_the_inputs),
-        cmocka_unit_test_setup_teardown(a_damaged_input_is_read_and_reported_in_one_line, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(many_inputs_are_read_in_order_and_a_missing_one_is_named, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(classes_come_from_a_file_that_errors_name, make_folder,
-                                        remove_folder),
-        cmocka_unit_test(nothing_on_the_gpu_is_an_error_unless_allowed),
-        cmocka_unit_test(a_judged_input_is_reported_when_it_is_damaged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,19 @@
 // Lines of gpuprof-bench to figures: which result counts, what is left out, what stands against measuring.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
-#include <cmocka.h>
 
 #include "analyze/calibrate/calibration.h"
+#include "tests/unit/unit.h"
 
 static void take(struct gp_calibration *c, const char *const *lines)
 {
     for (; *lines; lines++) gp_calibration_line(c, 0, *lines);
 }
 
-static void the_best_counts_but_of_what_is_sustained_the_median(void **state)
+TEST(the_best_counts_but_of_what_is_sustained_the_median)
 {
-    (void)state;
     static const char *const lines[] = {"figure memory_copy 4.1e12",    "figure memory_copy 4.3e12",
                                         "figure memory_copy 4.2e12",    "figure launch 3100",
                                         "figure launch 2700",           "figure launch 2900",
@@ -37,9 +32,8 @@ static void the_best_counts_but_of_what_is_sustained_the_median(void **state)
     gp_calibration_release(&c);
 }
 
-static void facts_are_of_the_start_or_of_the_soak(void **state)
+TEST(facts_are_of_the_start_or_of_the_soak)
 {
-    (void)state;
     static const char *const lines[] = {"fact device NVIDIA H200", "fact sm_mhz 1980", "fact power_mw 120000",
                                         "fact phase soak",         "fact sm_mhz 1400", "fact sm_mhz 1500",
                                         "fact sm_mhz 1460",        "fact end ",        NULL};
@@ -59,9 +53,8 @@ static void facts_are_of_the_start_or_of_the_soak(void **state)
     gp_calibration_release(&c);
 }
 
-static void lines_that_are_none_are_counted(void **state)
+TEST(lines_that_are_none_are_counted)
 {
-    (void)state;
     static const char *const lines[] = {"",
                                         "figure",
                                         "figure bf16",
@@ -91,9 +84,8 @@ static void lines_that_are_none_are_counted(void **state)
     gp_calibration_release(&c);
 }
 
-static void copies_between_devices_are_a_matrix(void **state)
+TEST(copies_between_devices_are_a_matrix)
 {
-    (void)state;
     struct gp_calibration c = {0};
     gp_calibration_devices(&c, (int[]){2, 5}, 2);
     gp_calibration_line(&c, 0, "figure peer_2_5 3e11");
@@ -105,9 +97,8 @@ static void copies_between_devices_are_a_matrix(void **state)
     gp_calibration_release(&c);
 }
 
-static void what_stands_against_it(void **state)
+TEST(what_stands_against_it)
 {
-    (void)state;
     static const struct {
         const char *line, *why;
     } cases[] = {{"fact users 1", "1 other process runs on it"},
@@ -129,9 +120,8 @@ static void what_stands_against_it(void **state)
     }
 }
 
-static void quantiles_lie_between(void **state)
+TEST(quantiles_lie_between)
 {
-    (void)state;
     struct gp_samples s = {0};
     assert_true(gp_samples_quantile(&s, 0.5) == 0);
     static const double v[] = {5, 1, 4, 2};
@@ -141,17 +131,4 @@ static void quantiles_lie_between(void **state)
     assert_true(gp_samples_quantile(&s, 0.25) == 1.75);
     assert_true(gp_samples_quantile(&s, 1) == 5);
     GP_VEC_FREE(&s.v);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_counts_but_of_what_is_sustained_the_median),
-        cmocka_unit_test(facts_are_of_the_start_or_of_the_soak),
-        cmocka_unit_test(lines_that_are_none_are_counted),
-        cmocka_unit_test(copies_between_devices_are_a_matrix),
-        cmocka_unit_test(what_stands_against_it),
-        cmocka_unit_test(quantiles_lie_between),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

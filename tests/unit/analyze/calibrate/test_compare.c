@@ -1,20 +1,15 @@
 // Figures beside a base: rates and times, what is not known, the three kinds of base.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
-#include <cmocka.h>
 
 #include "analyze/calibrate/compare.h"
 #include "formats/base/err.h"
+#include "tests/unit/unit.h"
 
-static void more_is_better_of_rates_and_less_of_times(void **state)
+TEST(more_is_better_of_rates_and_less_of_times)
 {
-    (void)state;
     struct gp_figures f[2] = {{.value = {0}}, {.value = {0}}};
     double base[GP_FIGURE_COUNT] = {[GP_FIGURE_BF16] = 100, [GP_FIGURE_LAUNCH] = 100, [GP_FIGURE_L2] = 100};
     struct gp_compare c;
@@ -36,9 +31,8 @@ static void more_is_better_of_rates_and_less_of_times(void **state)
     assert_false(gp_compare_is_worse(&c, GP_FIGURE_FP8, 1));
 }
 
-static void a_document_gives_what_it_has(void **state)
+TEST(a_document_gives_what_it_has)
 {
-    (void)state;
     static const char text[] =
         "{\"schema\": \"gpuprof/ceilings/1\", \"memory_bytes_per_s\": 4.3e12, \"launch_ns\": 2700,"
         " \"flops_per_s\": {\"bf16\": 8e14}, \"sustained\": {\"bf16_flops_per_s\": 6.6e14, \"sm_mhz\": 1455},"
@@ -54,9 +48,8 @@ static void a_document_gives_what_it_has(void **state)
     assert_int_equal(gp_compare_document(base, "[]", 2, &err), -1);
 }
 
-static void a_sheet_is_four_fifths_and_siblings_are_their_median(void **state)
+TEST(a_sheet_is_four_fifths_and_siblings_are_their_median)
 {
-    (void)state;
     double base[GP_FIGURE_COUNT];
     struct gp_figures f[3] = {{.value = {0}}, {.value = {0}}, {.value = {0}}};
     assert_true(gp_compare_sheet(base, "NVIDIA H200"));
@@ -69,14 +62,4 @@ static void a_sheet_is_four_fifths_and_siblings_are_their_median(void **state)
     f[2].value[GP_FIGURE_FP8] = 7;
     gp_compare_siblings(base, f, 3);
     assert_true(base[GP_FIGURE_BF16] == 2 && base[GP_FIGURE_FP8] == 7 && base[GP_FIGURE_L2] == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(more_is_better_of_rates_and_less_of_times),
-        cmocka_unit_test(a_document_gives_what_it_has),
-        cmocka_unit_test(a_sheet_is_four_fifths_and_siblings_are_their_median),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // An operation over its sizes: medians, shares, regimes and their borders, by hand; sizes as people write them.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
-#include <cmocka.h>
 
 #include "analyze/calibrate/sweep.h"
 #include "formats/base/err.h"
+#include "tests/unit/unit.h"
 
 static struct gp_figures h200(void)
 {
@@ -28,9 +24,8 @@ static void take(struct gp_sweep *s, const char *line)
     assert_int_equal(gp_sweep_line(s, line, &err), 0);
 }
 
-static void a_copy_by_hand(void **state)
+TEST(a_copy_by_hand)
 {
-    (void)state;
     struct gp_figures f = h200();
     struct gp_sweep s = {0};
     take(&s, "op copy fp32 100000000 800000000 0 250000 250000");  // 3.2 TB/s
@@ -60,9 +55,8 @@ static void a_copy_by_hand(void **state)
     gp_sweep_release(&s);
 }
 
-static void faster_than_a_copy_is_the_cache_only_where_it_has_room(void **state)
+TEST(faster_than_a_copy_is_the_cache_only_where_it_has_room)
 {
-    (void)state;
     struct gp_figures f = h200();
     struct gp_sweep s = {0};
     take(&s, "op add fp32 1000 12000 1000 3000");
@@ -73,9 +67,8 @@ static void faster_than_a_copy_is_the_cache_only_where_it_has_room(void **state)
     gp_sweep_release(&s);
 }
 
-static void products_are_held_against_their_type(void **state)
+TEST(products_are_held_against_their_type)
 {
-    (void)state;
     struct gp_figures f = h200();
     struct gp_sweep s = {0};
     take(&s, "op matmul bf16 256 1536 8192 8000");
@@ -91,9 +84,8 @@ static void products_are_held_against_their_type(void **state)
     gp_sweep_release(&s);
 }
 
-static void sizes_as_people_write_them(void **state)
+TEST(sizes_as_people_write_them)
 {
-    (void)state;
     uint64_t v[GP_SWEEP_SIZES];
     struct gp_err err = {0};
     static const char *const wrong[] = {"",       "x",          "1K:",    "1K:2K",     "1K:2K:2", "2K:1K:x2",
@@ -108,15 +100,4 @@ static void sizes_as_people_write_them(void **state)
     assert_int_equal(gp_sweep_sizes("8:8:x2", v, &err), 1);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(gp_sweep_sizes(wrong[i], v, &err), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_copy_by_hand),
-        cmocka_unit_test(faster_than_a_copy_is_the_cache_only_where_it_has_room),
-        cmocka_unit_test(products_are_held_against_their_type),
-        cmocka_unit_test(sizes_as_people_write_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

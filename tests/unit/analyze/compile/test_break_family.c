@@ -1,18 +1,13 @@
 // Kinds of graph breaks to what we say about them.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/compile/break_family.h"
+#include "tests/unit/unit.h"
 
-static void numbers_count_before_words(void **state)
+TEST(numbers_count_before_words)
 {
-    (void)state;
     assert_int_equal(gp_break_family_of(124, "a new text", ""), GP_FAMILY_SCALAR);
     assert_int_equal(gp_break_family_of(39, "cache limit", ""), GP_FAMILY_RECOMPILES);
     assert_int_equal(gp_break_family_of(39, "recompile limit", ""), GP_FAMILY_RECOMPILES);
@@ -21,7 +16,7 @@ static void numbers_count_before_words(void **state)
 }
 
 /* One or more of each family, as the registry has them. */
-static void the_registry_maps_to_families(void **state)
+TEST(the_registry_maps_to_families)
 {
     static const struct {
         int32_t number;
@@ -43,7 +38,6 @@ static void the_registry_maps_to_families(void **state)
         {149, GP_FAMILY_OTHER},        {9840, GP_FAMILY_OTHER},        {0, GP_FAMILY_EXCEPTION},
     };
     unsigned seen = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(gp_break_family_of(rows[i].number, "numpy", ""), rows[i].family);
         seen |= 1u << rows[i].family;
@@ -51,12 +45,11 @@ static void the_registry_maps_to_families(void **state)
     assert_int_equal(seen, (1u << GP_BREAK_FAMILY_COUNT) - 1);
 }
 
-static void ids_are_sorted_and_none_is_there_twice(void **state)
+TEST(ids_are_sorted_and_none_is_there_twice)
 {
     const struct gp_break_id_range *rows;
     size_t n = gp_break_ids(&rows);
     int32_t last = -1, ids = 0;
-    (void)state;
     for (size_t i = 0; i < n; i++) {
         assert_true(rows[i].first > last && rows[i].last >= rows[i].first);
         assert_true(rows[i].family < GP_BREAK_FAMILY_COUNT);
@@ -70,26 +63,24 @@ static void ids_are_sorted_and_none_is_there_twice(void **state)
     assert_int_equal(last, 9958);
 }
 
-static void an_unknown_number_falls_back_to_the_words(void **state)
+TEST(an_unknown_number_falls_back_to_the_words)
 {
     static const int32_t unknown[] = {-1, 378, 400, 6000, 9957, 9959, 9999, 10000, INT32_MAX, INT32_MIN};
-    (void)state;
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         assert_int_equal(gp_break_family_of(unknown[i], "Unsupported NumPy thing", ""), GP_FAMILY_NUMPY);
         assert_int_equal(gp_break_family_of(unknown[i], "something never seen", ""), GP_FAMILY_OTHER);
     }
 }
 
-static void a_number_that_stands_for_several_is_told_by_its_context(void **state)
+TEST(a_number_that_stands_for_several_is_told_by_its_context)
 {
-    (void)state;
     assert_int_equal(gp_break_family_of(59, "Failed to trace builtin operator", "builtin print [] True"),
                      GP_FAMILY_OUTPUT);
     assert_int_equal(gp_break_family_of(59, "Failed to trace builtin operator", "builtin open []"),
                      GP_FAMILY_FOREIGN);
 }
 
-static void the_prose_of_old_versions_is_known(void **state)
+TEST(the_prose_of_old_versions_is_known)
 {
     static const struct {
         const char *text;
@@ -106,14 +97,12 @@ static void the_prose_of_old_versions_is_known(void **state)
         {"Tensor.backward", GP_FAMILY_AUTOGRAD},
         {"something never seen", GP_FAMILY_OTHER},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(gp_break_family_of(-1, rows[i].text, ""), rows[i].family);
 }
 
-static void every_family_says_what_to_do(void **state)
+TEST(every_family_says_what_to_do)
 {
-    (void)state;
     for (int i = 0; i < GP_BREAK_FAMILY_COUNT; i++) {
         const struct gp_break_family_row *f = &gp_break_families[i];
         assert_non_null(f->name);
@@ -123,18 +112,4 @@ static void every_family_says_what_to_do(void **state)
         assert_true(!strcmp(f->effort, "small") || !strcmp(f->effort, "medium") ||
                     !strcmp(f->effort, "large"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_count_before_words),
-        cmocka_unit_test(the_registry_maps_to_families),
-        cmocka_unit_test(ids_are_sorted_and_none_is_there_twice),
-        cmocka_unit_test(an_unknown_number_falls_back_to_the_words),
-        cmocka_unit_test(a_number_that_stands_for_several_is_told_by_its_context),
-        cmocka_unit_test(the_prose_of_old_versions_is_known),
-        cmocka_unit_test(every_family_says_what_to_do),
-    };
-    return cmocka_run_group_tests_name("break_family", tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 // From a log's model to the answer: time by class, breaks each once, recompiles, fusion; with a trace what breaks cost.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/reader.h"
+#include "tests/unit/unit.h"
 
 #define P "V1122 12:05:49.468000 456 t.py:1] "
 #define EVENT(id, name, ph, ts)                                                                              \
@@ -57,7 +53,7 @@ static void is(const struct gp_compile *c, gp_sid sid, const char *want)
     assert_string_equal(gp_compile_str(c, sid), want);
 }
 
-static void names_have_classes(void **state)
+TEST(names_have_classes)
 {
     static const struct {
         const char *name;
@@ -76,14 +72,12 @@ static void names_have_classes(void **state)
                 {"CUDAGraphNode.record", GP_COMPILE_CUDAGRAPHS},
                 {"cudagraphify.get_container", GP_COMPILE_CUDAGRAPHS},
                 {"gc", GP_COMPILE_OTHER}};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(gp_compile_class_of(rows[i].name), rows[i].class);
 }
 
-static void classes_and_frames_sum_to_the_total(void **state)
+TEST(classes_and_frames_sum_to_the_total)
 {
-    (void)state;
     struct gp_compile c;
     struct gp_compile_log log =
         log_of(EVENT("0/0", "dynamo", "B", "1000") EVENT("0/0", "backend_compile", "B", "1100")
@@ -108,9 +102,8 @@ static void classes_and_frames_sum_to_the_total(void **state)
     release(&c, &log);
 }
 
-static void old_logs_are_split_by_their_nested_fields(void **state)
+TEST(old_logs_are_split_by_their_nested_fields)
 {
-    (void)state;
     struct gp_compile c;
     struct gp_compile_log log = log_of(METRICS(
         "0", "0",
@@ -126,9 +119,8 @@ static void old_logs_are_split_by_their_nested_fields(void **state)
     release(&c, &log);
 }
 
-static void a_break_is_listed_once_per_kind_and_place(void **state)
+TEST(a_break_is_listed_once_per_kind_and_place)
 {
-    (void)state;
     struct gp_compile c;
     struct gp_compile_log log = log_of(
         BREAK("0", "0", "0124", "5") BREAK("0", "0", "0124", "5") BREAK("0", "1", "0124", "5")
@@ -161,9 +153,8 @@ static void a_break_is_listed_once_per_kind_and_place(void **state)
     release(&c, &log);
 }
 
-static void recompiles_are_grouped_by_guard_and_the_limit_is_critical(void **state)
+TEST(recompiles_are_grouped_by_guard_and_the_limit_is_critical)
 {
-    (void)state;
     struct gp_compile c;
     struct gp_compile_log log = log_of(
         METRICS("0", "0",
@@ -198,9 +189,8 @@ static void recompiles_are_grouped_by_guard_and_the_limit_is_critical(void **sta
     release(&c, &log);
 }
 
-static void a_gap_in_the_compiles_of_a_frame_is_seen(void **state)
+TEST(a_gap_in_the_compiles_of_a_frame_is_seen)
 {
-    (void)state;
     struct gp_compile c;
     struct gp_compile_log log =
         log_of(METRICS("0", "0", "\"co_name\": \"f\"") METRICS("0", "2", "\"co_name\": \"f\""));
@@ -209,9 +199,8 @@ static void a_gap_in_the_compiles_of_a_frame_is_seen(void **state)
     release(&c, &log);
 }
 
-static void only_new_findings_count_against_a_baseline(void **state)
+TEST(only_new_findings_count_against_a_baseline)
 {
-    (void)state;
     struct gp_compile c;
     struct gp_buf key = {0};
     struct gp_compile_log log = log_of(BREAK("0", "0", "0124", "5"));
@@ -234,7 +223,7 @@ static void only_new_findings_count_against_a_baseline(void **state)
 
 /* Steps of 1000 us. In each the region of f holds a graph that ends at 300, the resumed region begins at 500, and the GPU is
  * busy until 350: it is idle for 150 us at the break. */
-static void a_break_costs_the_idle_time_before_the_rest(void **state)
+TEST(a_break_costs_the_idle_time_before_the_rest)
 {
     struct gp_buf json = {0};
     struct gp_trace t;
@@ -248,7 +237,6 @@ static void a_break_costs_the_idle_time_before_the_rest(void **state)
                            "\"co_name\": \"torch_dynamo_resume_in_f_at_5\", \"co_filename\": \"a.py\", "
                            "\"co_firstlineno\": 5, \"graph_op_count\": 1") EVENT("2/0", "dynamo", "B", "3100")
                        EVENT("2/0", "dynamo", "E", "3140"));
-    (void)state;
     gp_buf_puts(&json, "{\"baseTimeNanoseconds\": 0, \"traceEvents\": [");
     for (int i = 0; i < 6; i++) {
         int at = 1000 * i;
@@ -303,19 +291,4 @@ static void a_break_costs_the_idle_time_before_the_rest(void **state)
     assert_int_equal(c.advice.at[0].saving_ns, 150000);
     release(&c, &log);
     gp_buf_release(&json);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_have_classes),
-        cmocka_unit_test(classes_and_frames_sum_to_the_total),
-        cmocka_unit_test(old_logs_are_split_by_their_nested_fields),
-        cmocka_unit_test(a_break_is_listed_once_per_kind_and_place),
-        cmocka_unit_test(recompiles_are_grouped_by_guard_and_the_limit_is_critical),
-        cmocka_unit_test(a_gap_in_the_compiles_of_a_frame_is_seen),
-        cmocka_unit_test(only_new_findings_count_against_a_baseline),
-        cmocka_unit_test(a_break_costs_the_idle_time_before_the_rest),
-    };
-    return cmocka_run_group_tests_name("compile", tests, NULL, NULL);
 }

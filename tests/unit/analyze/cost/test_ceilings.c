@@ -1,12 +1,8 @@
 // What a device can do: by its name, by its properties, by what a trace reached, and by a file.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/cost/ceilings.h"
+#include "tests/unit/unit.h"
 
 static void is_sheet(const char *name, const char *sheet, double memory, double half)
 {
@@ -21,9 +17,8 @@ static void is_sheet(const char *name, const char *sheet, double memory, double 
 }
 
 /* Names as drivers give them. */
-static void devices_by_name(void **state)
+TEST(devices_by_name)
 {
-    (void)state;
     is_sheet("NVIDIA H200", "NVIDIA H200", 4.8e12, 989.4e12);
     is_sheet("NVIDIA H100 80GB HBM3", "NVIDIA H100 SXM", 3.35e12, 989.4e12);
     is_sheet("NVIDIA H100 PCIe", "NVIDIA H100 PCIe", 2e12, 756e12);
@@ -53,9 +48,8 @@ static void devices_by_name(void **state)
     }
 }
 
-static void a_device_that_nobody_knows_by_its_properties(void **state)
+TEST(a_device_that_nobody_knows_by_its_properties)
 {
-    (void)state;
     struct gp_ceilings c;
     struct gp_device d = gp_device_unknown();
     d.cc_major = 8, d.cc_minor = 9, d.sms = 60, d.core_clock_khz = 2000000, d.l2_bytes = 50000000;
@@ -90,9 +84,8 @@ static void measure(struct gp_ceiling *top, size_t n, double rest, double best)
     gp_ceiling_measure(top, rates, n);
 }
 
-static void what_a_trace_reaches(void **state)
+TEST(what_a_trace_reaches)
 {
-    (void)state;
     struct gp_ceiling c = {4.8e12, GP_CEILING_TABLE};
     measure(&c, 19, 4e12, 4e12); // too few
     assert_true(c.per_s == 4.8e12 && c.source == GP_CEILING_TABLE);
@@ -117,9 +110,8 @@ static void what_a_trace_reaches(void **state)
     assert_true(c.per_s == 4.3e12 && c.source == GP_CEILING_FILE);
 }
 
-static void a_file_goes_first(void **state)
+TEST(a_file_goes_first)
 {
-    (void)state;
     struct gp_ceilings c, file = {.memory = {4.3e12, GP_CEILING_FILE}, .empty_ns = 1500};
     file.empty_source = GP_CEILING_FILE;
     file.flops[GP_ARITH_BF16] = (struct gp_ceiling){7.9e14, GP_CEILING_FILE};
@@ -150,9 +142,8 @@ static bool near(double a, double b)
     return a > b * (1 - 1e-12) - 1e-12 && a < b * (1 + 1e-12) + 1e-12;
 }
 
-static void memory_is_as_fast_as_the_mix_of_reads_and_writes(void **state)
+TEST(memory_is_as_fast_as_the_mix_of_reads_and_writes)
 {
-    (void)state;
     struct gp_ceilings c = mixed();
     static const struct {
         double mb, written_mb, ns;
@@ -180,9 +171,8 @@ static void memory_is_as_fast_as_the_mix_of_reads_and_writes(void **state)
     assert_true(gp_ceilings_memory_ns(&c, 90e6, 30e6) == 0 && gp_ceilings_cached_ns(&c, 90e6, 30e6) == 0);
 }
 
-static void the_cache_gives_as_much_as_it_holds(void **state)
+TEST(the_cache_gives_as_much_as_it_holds)
 {
-    (void)state;
     struct gp_ceilings c = mixed();
     assert_true(near(gp_ceilings_cached_ns(&c, 8e6, 4e6), 800));
     // 10 of 40 MB from the cache, 1 us; of the other 30, 15 are written: a copy, 7.5 us
@@ -191,17 +181,4 @@ static void the_cache_gives_as_much_as_it_holds(void **state)
     assert_true(near(gp_ceilings_cached_ns(&c, 40e6, -1), 4750));
     c.l2.per_s = 0; // four times the copy: 10 MB in 625 ns
     assert_true(near(gp_ceilings_cached_ns(&c, 40e6, 20e6), 8125));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices_by_name),
-        cmocka_unit_test(a_device_that_nobody_knows_by_its_properties),
-        cmocka_unit_test(what_a_trace_reaches),
-        cmocka_unit_test(a_file_goes_first),
-        cmocka_unit_test(memory_is_as_fast_as_the_mix_of_reads_and_writes),
-        cmocka_unit_test(the_cache_gives_as_much_as_it_holds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 // What counters say, from values that are worked out by hand.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "analyze/cost/counters.h"
 #include "formats/base/count.h"
+#include "tests/unit/unit.h"
 
 #define STALLED(x) "smsp__average_warps_issue_stalled_" x "_per_issue_active.ratio"
 
-static void memory_and_what_of_it_is_written(void **state)
+TEST(memory_and_what_of_it_is_written)
 {
-    (void)state;
     static const char *const names[] = {"dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_bytes.sum",
                                         "l1tex__t_bytes.sum"};
     static const char *const blackwell[] = {"dram__bytes_op_read.sum", "dram__bytes_op_write.sum"};
@@ -32,9 +27,8 @@ static void memory_and_what_of_it_is_written(void **state)
     assert_true(k.dram_bytes == 1e9 && isnan(k.dram_written));
 }
 
-static void the_largest_stall(void **state)
+TEST(the_largest_stall)
 {
-    (void)state;
     static const char *const names[] = {STALLED("long_scoreboard"), STALLED("barrier"), STALLED("gmma"),
                                         STALLED("selected")};
     struct gp_counters c;
@@ -49,11 +43,4 @@ static void the_largest_stall(void **state)
     gp_counters_read(&c, (double[]){NAN, NAN, NAN, NAN}, &k);
     assert_int_equal(k.stall, GP_STALL_COUNT);
     assert_true(isnan(k.stall_warps));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_and_what_of_it_is_written),
-                                       cmocka_unit_test(the_largest_stall)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // What names and grids of PyTorch's elementwise kernels tell. The numbers follow from the sizes of the tensors that the
 // kernels of recorded training steps worked on: rows times columns of a linear layer or of the logits.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "analyze/cost/pointwise.h"
+#include "tests/unit/unit.h"
 
 static void is(const char *name, uint32_t blocks, int64_t elements, uint32_t inputs, uint32_t in,
                uint32_t out)
@@ -49,9 +44,8 @@ static void is_unknown(const char *name, uint32_t blocks)
 #define CAT                                                                                                  \
     "void at::native::(anonymous namespace)::CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4, 64, 64>()"
 
-static void sizes_are_told_by_name_and_grid(void **state)
+TEST(sizes_are_told_by_name_and_grid)
 {
-    (void)state;
     is(ADD, 32768, 65536 * 512, 2, 2, 2);                     // 65,536 tokens of 512 channels
     is(FILL, 262144, INT64_C(65536) * 4096, 0, 4, 4);         // and of 4,096 words
     is(TO_BF16, 262144, INT64_C(65536) * 4096, 1, 4, 2);      // their gradient
@@ -59,9 +53,8 @@ static void sizes_are_told_by_name_and_grid(void **state)
     is(STRIDED_COPY, 196608, INT64_C(65536) * 1536, 1, 2, 2); // queries, keys and values
 }
 
-static void what_is_not_known_is_not_said(void **state)
+TEST(what_is_not_known_is_not_said)
 {
-    (void)state;
     is_unknown(ADD, 0);
     is_unknown("vector_add(float const*, float const*, float*)", 1024);
     is_unknown(CAT, 264);
@@ -74,23 +67,12 @@ static void what_is_not_known_is_not_said(void **state)
     is_unknown("void at::native::elementwise_kernel<128, 999999999999, f<float>", 1024);
 }
 
-static void copies_are_told_apart(void **state)
+TEST(copies_are_told_apart)
 {
-    (void)state;
     assert_true(gp_pointwise_casts(TO_BF16) && gp_pointwise_casts(TO_FLOAT));
     assert_false(gp_pointwise_casts(STRIDED_COPY) || gp_pointwise_casts(ADD));
     assert_true(gp_pointwise_reorders(STRIDED_COPY) && gp_pointwise_reorders(CAT));
     assert_false(gp_pointwise_reorders(TO_FLOAT) || gp_pointwise_reorders(ADD));
     assert_true(gp_pointwise_copies(STRIDED_COPY) && !gp_pointwise_copies(ADD));
     assert_true(gp_pointwise_fills(FILL) && !gp_pointwise_fills(ADD));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_told_by_name_and_grid),
-        cmocka_unit_test(what_is_not_known_is_not_said),
-        cmocka_unit_test(copies_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

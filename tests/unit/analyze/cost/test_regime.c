@@ -1,14 +1,10 @@
 // What bounds a kernel, on both sides of each threshold, on a device of round numbers: 1 TB/s, 100 TFLOP/s in 16 bits, 10 in
 // FP32, a cache of 10 MB, and 1 us for an empty kernel. So 1 MB takes 1 us, and 100 MFLOP in 16 bits do.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/cost/regime.h"
+#include "tests/unit/unit.h"
 
 static struct gp_ceilings device(void)
 {
@@ -48,9 +44,8 @@ static enum gp_regime regime(struct kernel k)
     return of(k).regime;
 }
 
-static void nothing_is_told_of_what_is_not_known(void **state)
+TEST(nothing_is_told_of_what_is_not_known)
 {
-    (void)state;
     struct gp_ceilings c = device(), none = {.empty_ns = 1000};
     struct gp_work w = {.bytes_low = 50e6, .bytes_high = 50e6, .arith = GP_ARITH_FP32};
     struct gp_regime_answer a;
@@ -78,9 +73,8 @@ static void nothing_is_told_of_what_is_not_known(void **state)
     assert_true(a.compute_ns == 0);
 }
 
-static void a_tile_tells_what_bounds_a_product(void **state)
+TEST(a_tile_tells_what_bounds_a_product)
 {
-    (void)state;
     static const struct {
         uint32_t tile;
         enum gp_regime regime;
@@ -98,17 +92,15 @@ static void a_tile_tells_what_bounds_a_product(void **state)
     }
 }
 
-static void short_kernels_are_overhead(void **state)
+TEST(short_kernels_are_overhead)
 {
-    (void)state;
     // 2 x 1 us and 1 us more
     assert_int_equal(regime((struct kernel){.us = 3, .low_us = 2, .high_us = 2}), GP_REGIME_OVERHEAD);
     assert_int_equal(regime((struct kernel){.us = 3.001, .low_us = 2, .high_us = 2}), GP_REGIME_MEMORY);
 }
 
-static void what_cannot_be_is_unknown(void **state)
+TEST(what_cannot_be_is_unknown)
 {
-    (void)state;
     // 101 us: 1 us and 115.15 us are what 1.15 x 101 allows for 116.15; of it 10 MB come from the cache at 4 TB/s, 2.5 us
     // instead of 10: so 122.65 us of bytes are just possible
     assert_int_equal(regime((struct kernel){.us = 101, .low_us = 122.6, .high_us = 122.6}), GP_REGIME_MEMORY);
@@ -126,9 +118,8 @@ static void what_cannot_be_is_unknown(void **state)
         GP_REGIME_UNKNOWN);
 }
 
-static void what_fits_the_cache_may_be_faster_than_memory(void **state)
+TEST(what_fits_the_cache_may_be_faster_than_memory)
 {
-    (void)state;
     // 9 MB in 4 us: 2.25 TB/s
     struct gp_regime_answer a = of((struct kernel){.us = 4, .low_us = 9, .high_us = 9});
     assert_int_equal(a.regime, GP_REGIME_MEMORY);
@@ -136,9 +127,8 @@ static void what_fits_the_cache_may_be_faster_than_memory(void **state)
     assert_false(of((struct kernel){.us = 20, .low_us = 10, .high_us = 10}).fits_cache);
 }
 
-static void a_roof_explains_from_40_percent_on(void **state)
+TEST(a_roof_explains_from_40_percent_on)
 {
-    (void)state;
     // of 100 us beside the 1 us of an empty kernel
     assert_int_equal(regime((struct kernel){.us = 101, .low_us = 40, .high_us = 40}), GP_REGIME_MEMORY);
     assert_int_equal(regime((struct kernel){.us = 101, .low_us = 39.9, .high_us = 39.9}),
@@ -160,9 +150,8 @@ static void a_roof_explains_from_40_percent_on(void **state)
         GP_REGIME_MEMORY);
 }
 
-static void small_grids_of_little_work_only_wait(void **state)
+TEST(small_grids_of_little_work_only_wait)
 {
-    (void)state;
     // 2 us of 8, on less than one wave
     assert_int_equal(regime((struct kernel){.us = 9, .low_us = 1.99, .high_us = 1.99, .waves = 0.9}),
                      GP_REGIME_OVERHEAD);
@@ -179,9 +168,8 @@ static void small_grids_of_little_work_only_wait(void **state)
                      GP_REGIME_INEFFICIENT);
 }
 
-static void inefficient_kernels_have_a_reason(void **state)
+TEST(inefficient_kernels_have_a_reason)
 {
-    (void)state;
     struct gp_regime_answer a = of((struct kernel){.us = 101, .low_us = 30, .high_us = 30, .waves = 0.5});
     assert_int_equal(a.reason, GP_INEFFICIENT_BLOCKS);
     assert_int_equal(a.roof, GP_REGIME_MEMORY);
@@ -198,9 +186,8 @@ static void inefficient_kernels_have_a_reason(void **state)
 }
 
 /* 30 us of work by time; with all of the operator's work it would be 60. */
-static void a_part_of_an_operator_is_not_blamed_for_the_others(void **state)
+TEST(a_part_of_an_operator_is_not_blamed_for_the_others)
 {
-    (void)state;
     assert_int_equal(regime((struct kernel){.us = 101, .low_us = 30, .high_us = 30, .part = 0.5}),
                      GP_REGIME_MEMORY);
     assert_int_equal(regime((struct kernel){.us = 101, .low_us = 30, .high_us = 30, .part = 0.8}),
@@ -209,9 +196,8 @@ static void a_part_of_an_operator_is_not_blamed_for_the_others(void **state)
                      GP_REGIME_INEFFICIENT);
 }
 
-static void three_regimes(void **state)
+TEST(three_regimes)
 {
-    (void)state;
     static const enum gp_regime folds[][3] = {
         {GP_REGIME_OVERHEAD, GP_REGIME_UNKNOWN, GP_REGIME_OVERHEAD},
         {GP_REGIME_MEMORY, GP_REGIME_MEMORY, GP_REGIME_MEMORY},
@@ -233,9 +219,8 @@ static enum gp_regime step(struct gp_regime_step s)
     return gp_regime_of_step(&s);
 }
 
-static void a_step_is_bound_by_what_makes_up_half_of_it(void **state)
+TEST(a_step_is_bound_by_what_makes_up_half_of_it)
 {
-    (void)state;
     static const struct {
         struct gp_regime_step step;
         enum gp_regime want;
@@ -278,9 +263,8 @@ static struct gp_regime_answer measured(struct gp_work w, struct gp_counted k, d
     return a;
 }
 
-static void counters_decide_by_what_was_measured(void **state)
+TEST(counters_decide_by_what_was_measured)
 {
-    (void)state;
     const struct gp_counted plain = {.l2_bytes = NAN, .issue_pct = NAN, .tensor_pct = NAN};
     struct gp_counted cached = plain, issuing = plain;
     cached.l2_bytes = 300e6; // 75 us
@@ -306,23 +290,4 @@ static void counters_decide_by_what_was_measured(void **state)
     assert_int_equal(measured(partly, plain, 101, other).regime, GP_REGIME_UNKNOWN);
     assert_int_equal(measured(partly, plain, 101, gemm).regime, GP_REGIME_UNKNOWN);
     assert_int_equal(measured(partly, plain, 101, GP_FRAME_ELEMENTWISE).regime, GP_REGIME_INEFFICIENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_told_of_what_is_not_known),
-        cmocka_unit_test(a_tile_tells_what_bounds_a_product),
-        cmocka_unit_test(short_kernels_are_overhead),
-        cmocka_unit_test(what_cannot_be_is_unknown),
-        cmocka_unit_test(what_fits_the_cache_may_be_faster_than_memory),
-        cmocka_unit_test(a_roof_explains_from_40_percent_on),
-        cmocka_unit_test(small_grids_of_little_work_only_wait),
-        cmocka_unit_test(inefficient_kernels_have_a_reason),
-        cmocka_unit_test(a_part_of_an_operator_is_not_blamed_for_the_others),
-        cmocka_unit_test(counters_decide_by_what_was_measured),
-        cmocka_unit_test(three_regimes),
-        cmocka_unit_test(a_step_is_bound_by_what_makes_up_half_of_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 // What an operator's inputs are, from the text that a profiler wrote beside it, and from text that no profiler writes.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/cost/shapes.h"
 #include "formats/base/count.h"
+#include "tests/unit/unit.h"
 
-static void tensors_lists_and_values_are_told_apart(void **state)
+TEST(tensors_lists_and_values_are_told_apart)
 {
-    (void)state;
     struct gp_shapes s;
     assert_true(gp_shapes_read(
         &s, "{\"Ev Idx\": 7, \"Input Dims\": [[2, 3], [], [], [[4, 5], [6], []], []], "
@@ -32,9 +27,8 @@ static void tensors_lists_and_values_are_told_apart(void **state)
     assert_null(gp_shapes_tensor(&s, -1));
 }
 
-static void lists_may_go_over_several_lines(void **state)
+TEST(lists_may_go_over_several_lines)
 {
-    (void)state;
     struct gp_shapes s;
     int64_t v[2];
     // as jq and json.tool indent it: with spaces, tabs, and the line ends of another system
@@ -50,9 +44,8 @@ static void lists_may_go_over_several_lines(void **state)
     assert_int_equal(gp_shapes_ints(&s, 1, v, 2), 0); // an escape within a value does not count as space
 }
 
-static void what_is_broadcast_lies_in_memory_once(void **state)
+TEST(what_is_broadcast_lies_in_memory_once)
 {
-    (void)state;
     struct gp_shapes s;
     // 4 x 5 x 6 with stride 0 along the 5: 24 elements; strides come before the sizes in some files
     assert_true(gp_shapes_read(&s, "{\"Input Strides\": [[6, 0, 1], [1]], \"Input Dims\": [[4, 5, 6], [8]], "
@@ -61,9 +54,8 @@ static void what_is_broadcast_lies_in_memory_once(void **state)
     assert_true(s.in[1].distinct == 8);
 }
 
-static void values_are_read_by_place(void **state)
+TEST(values_are_read_by_place)
 {
-    (void)state;
     struct gp_shapes s;
     int64_t v[3];
     bool b;
@@ -84,9 +76,8 @@ static void values_are_read_by_place(void **state)
     assert_false(gp_shapes_int(&s, -1, v));
 }
 
-static void nonsense_is_refused(void **state)
+TEST(nonsense_is_refused)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "{}",
@@ -103,9 +94,8 @@ static void nonsense_is_refused(void **state)
     for (size_t i = 0; i < GP_COUNT(texts); i++) assert_false(gp_shapes_read(&s, texts[i]));
 }
 
-static void what_is_too_large_overflows_nothing(void **state)
+TEST(what_is_too_large_overflows_nothing)
 {
-    (void)state;
     struct gp_shapes s;
     char text[4096] = "{\"Input Dims\": [";
     // more inputs, more dimensions and larger numbers than anybody has
@@ -117,17 +107,4 @@ static void what_is_too_large_overflows_nothing(void **state)
     assert_int_equal(s.in[0].n, -1);
     assert_true(s.in[0].elements == 362880); // 9!
     assert_true(s.in[1].size[0] > 0 && s.in[1].elements > 1e35 && s.in[1].elements < 1e37);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tensors_lists_and_values_are_told_apart),
-        cmocka_unit_test(lists_may_go_over_several_lines),
-        cmocka_unit_test(what_is_broadcast_lies_in_memory_once),
-        cmocka_unit_test(values_are_read_by_place),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(what_is_too_large_overflows_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // FLOPs and bytes of every family of operators, worked out by hand from shapes as PyTorch's profiler writes them.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/cost/work.h"
 #include "formats/base/count.h"
+#include "tests/unit/unit.h"
 
 #define HALF  "c10::BFloat16"
 #define FLOAT "float"
@@ -35,9 +31,8 @@ static void has(const struct gp_work *w, double flops, double low, double high)
     assert_true(w->bytes_high == high);
 }
 
-static void products(void **state)
+TEST(products)
 {
-    (void)state;
     struct gp_work w;
     // 2 * 64 * 32 * 128 = 524288; (64*128 + 128*32 + 64*32) * 2 = (8192 + 4096 + 2048) * 2 = 28672
     assert_true(
@@ -81,9 +76,8 @@ static void products(void **state)
     assert_int_equal(w.arith, GP_ARITH_FP8);
 }
 
-static void products_that_do_not_fit(void **state)
+TEST(products_that_do_not_fit)
 {
-    (void)state;
     struct gp_work w;
     assert_false(work_of(&w, "aten::mm", "[64, 128], [127, 32]", "\"float\", \"float\"", "", NULL));
     assert_false(work_of(&w, "aten::mm", "[64, 128], [128]", "\"float\", \"float\"", "", NULL));
@@ -98,9 +92,8 @@ static void products_that_do_not_fit(void **state)
 #define IMAGE_G "[2, 6, 10, 12], [8, 3, 3, 5], []"
 #define TYPES3  "\"float\", \"float\", \"\""
 
-static void convolutions(void **state)
+TEST(convolutions)
 {
-    (void)state;
     struct gp_work w;
     // stride 2, padding 1 and 2, dilation 1: (10 + 2 - 3)/2 + 1 = 5 high, (12 + 4 - 5)/2 + 1 = 6 wide; output 2*8*5*6 = 480
     // 2 * 480 * 6 * 15 = 86400; (1440 + 720 + 480) * 4 = 10560
@@ -140,9 +133,8 @@ static void convolutions(void **state)
     has(&w, 21600, 5936, 5936);
 }
 
-static void convolutions_backward(void **state)
+TEST(convolutions_backward)
 {
-    (void)state;
     struct gp_work w;
     static const char dims[] = "[2, 8, 5, 6], [2, 6, 10, 12], [8, 6, 3, 5], [], [], [], [], [], [], [], []";
     static const char types[] = "\"float\", \"float\", \"float\"";
@@ -161,9 +153,8 @@ static void convolutions_backward(void **state)
     assert_false(work_of(&w, "aten::convolution_backward", dims, types, values, NULL));
 }
 
-static void convolutions_that_do_not_fit(void **state)
+TEST(convolutions_that_do_not_fit)
 {
-    (void)state;
     struct gp_work w;
     // a kernel larger than its image, a stride of 0, no stride at all, a negative padding, no groups
     assert_false(work_of(&w, "aten::conv2d", "[1, 1, 2, 2], [1, 1, 3, 3], []", TYPES3,
@@ -177,9 +168,8 @@ static void convolutions_that_do_not_fit(void **state)
         work_of(&w, "aten::conv2d", IMAGE, TYPES3, "\"\", \"\", \"\", \"1\", \"0\", \"1\", \"0\"", NULL));
 }
 
-static void attention(void **state)
+TEST(attention)
 {
-    (void)state;
     struct gp_work w;
     static const char types[] = "\"c10::Half\", \"c10::Half\", \"c10::Half\"";
     // 2 sequences, 3 heads, 16 rows, 8 wide: 4 * 2 * 3 * 16^2 * 8 = 49152; q, k, v and out of 768 elements each:
@@ -221,9 +211,8 @@ static void attention(void **state)
                          "\"\", \"\", \"\", \"\", \"\", \"16\", \"16\", \"0.\", \"True\"", NULL));
 }
 
-static void normalisations(void **state)
+TEST(normalisations)
 {
-    (void)state;
     struct gp_work w;
     static const char types[] = "\"" HALF "\", \"" HALF "\"";
     // 64 * 32 elements of 2 bytes, read and written: 8192; read twice at most: 12288; 8 FLOPs each
@@ -250,9 +239,8 @@ static void normalisations(void **state)
     has(&w, 32768, 12288, 20480);
 }
 
-static void softmax(void **state)
+TEST(softmax)
 {
-    (void)state;
     struct gp_work w;
     // 10 * 100 elements of 4 bytes: read and written, read three times at most; 5 FLOPs each
     assert_true(work_of(&w, "aten::_softmax", "[10, 100], [], []", "\"float\", \"Scalar\", \"Scalar\"",
@@ -268,9 +256,8 @@ static void softmax(void **state)
     has(&w, 5000, 12000, 20000);
 }
 
-static void elementwise(void **state)
+TEST(elementwise)
 {
-    (void)state;
     struct gp_work w;
     // 2 * 600 in and 600 out of 4 bytes
     assert_true(
@@ -309,9 +296,8 @@ static void elementwise(void **state)
     has(&w, 4800, 2400, 2400);
 }
 
-static void copies_and_fills(void **state)
+TEST(copies_and_fills)
 {
-    (void)state;
     struct gp_work w;
     // into FP32 from 16 bits: 2400 out, 1200 in; no arithmetic
     assert_true(work_of(&w, "aten::copy_", "[20, 30], [20, 30], []", "\"float\", \"" HALF "\", \"Scalar\"",
@@ -337,9 +323,8 @@ static void copies_and_fills(void **state)
         work_of(&w, "aten::cat", "[[20, 30], [10, 30]], []", "\"TensorList\", \"Scalar\"", "", NULL));
 }
 
-static void reductions(void **state)
+TEST(reductions)
 {
-    (void)state;
     struct gp_work w;
     // 600 in; over the first dimension 30 come out, over the last 20, over all one
     assert_true(work_of(&w, "aten::sum", "[20, 30], []", "\"float\", \"ScalarList\"", "\"\", \"[0]\"", NULL));
@@ -359,9 +344,8 @@ static void reductions(void **state)
     has(&w, 600, 4800, 7200);
 }
 
-static void gathers_touch_what_they_need(void **state)
+TEST(gathers_touch_what_they_need)
 {
-    (void)state;
     struct gp_work w;
     // 16 rows of 64 FP32 of a table of a million: 4096 written, 128 of indices; as much read at most
     assert_true(work_of(&w, "aten::embedding", "[1000000, 64], [16]", "\"float\", \"long int\"", "", NULL));
@@ -392,9 +376,8 @@ static void gathers_touch_what_they_need(void **state)
     "namespace)::TensorListMetadata<2>, at::native::(anonymous namespace)::UnaryOpFunctor<float, 2, 1, 1>, " \
     "at::native::Sqrt<float> >(...)"
 
-static void optimizers(void **state)
+TEST(optimizers)
 {
-    (void)state;
     struct gp_work w;
     // 1000 parameters: parameter, gradient and two moments are read, all but the gradient written: 28 bytes each
     static const char four[] =
@@ -419,9 +402,8 @@ static void optimizers(void **state)
         work_of(&w, "aten::_foreach_mul_", "[[600]], []", "\"TensorList\", \"Scalar\"", "", "triton_"));
 }
 
-static void kernels_without_shapes(void **state)
+TEST(kernels_without_shapes)
 {
-    (void)state;
     struct gp_work w;
     // 320 blocks of 65536 elements, of which those of up to 64 tensors may be nearly empty; read once, written once
     assert_true(gp_work_of_kernel(&w, SQRT, 320));
@@ -448,9 +430,8 @@ static void kernels_without_shapes(void **state)
     assert_false(gp_work_of_kernel(&w, "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", 132));
 }
 
-static void compilers_kernels(void **state)
+TEST(compilers_kernels)
 {
-    (void)state;
     struct gp_work w;
     // two in, one out: each is touched once, and at most one of them twice
     static const char types[] = "\"float\", \"float\", \"" HALF "\", \"Scalar\"";
@@ -462,9 +443,8 @@ static void compilers_kernels(void **state)
 }
 
 /* Of the bytes above; the others are read. */
-static void what_is_written(void **state)
+TEST(what_is_written)
 {
-    (void)state;
     static const char two[] = "\"float\", \"float\"", three[] = "\"float\", \"float\", \"float\"";
     static const struct {
         const char *op, *dims, *types, *values, *kernel;
@@ -495,9 +475,8 @@ static void what_is_written(void **state)
     }
 }
 
-static void hostile_sizes(void **state)
+TEST(hostile_sizes)
 {
-    (void)state;
     struct gp_work w;
     static const char large[] = "[1000000000000000000, 1000000000000000000]";
     static const char *const ops[] = {"aten::mm",     "aten::matmul",   "aten::linear", "aten::conv2d",
@@ -522,9 +501,8 @@ static void hostile_sizes(void **state)
 }
 
 /* The table is looked through by halves: every name of it must be found. */
-static void every_operator_is_found(void **state)
+TEST(every_operator_is_found)
 {
-    (void)state;
     static const char *const names[] = {"_amp_foreach_non_finite_check_and_unscale_",
                                         "_convolution",
                                         "_cudnn_attention_forward",
@@ -605,29 +583,4 @@ static void every_operator_is_found(void **state)
     assert_false(gp_work_knows_op("aten::ad"));
     assert_false(gp_work_knows_op("aten::addm"));
     assert_false(gp_work_knows_op(""));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(products_that_do_not_fit),
-        cmocka_unit_test(convolutions),
-        cmocka_unit_test(convolutions_backward),
-        cmocka_unit_test(convolutions_that_do_not_fit),
-        cmocka_unit_test(attention),
-        cmocka_unit_test(normalisations),
-        cmocka_unit_test(softmax),
-        cmocka_unit_test(elementwise),
-        cmocka_unit_test(copies_and_fills),
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(gathers_touch_what_they_need),
-        cmocka_unit_test(optimizers),
-        cmocka_unit_test(kernels_without_shapes),
-        cmocka_unit_test(compilers_kernels),
-        cmocka_unit_test(what_is_written),
-        cmocka_unit_test(hostile_sizes),
-        cmocka_unit_test(every_operator_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

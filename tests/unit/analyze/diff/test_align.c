@@ -1,17 +1,13 @@
 // Sequences of kernels laid against each other: cases by hand, and what must hold for any two.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/diff/align.h"
 #include "analyze/stacks/calltree.h"
 #include "formats/base/buf.h"
+#include "tests/unit/unit.h"
 
 /* A letter is a kernel: A, a are attention, G, g, K, k matrix products, N, n communication, each capital of the same family
  * as its small letter; digits are fused by a compiler; u, v, w have the same role; all else is elementwise. */
@@ -74,26 +70,23 @@ static void expect(const char *a, const char *b, const char *want)
     gp_align_release(&al);
 }
 
-static void equal_sequences_are_pairs(void **state)
+TEST(equal_sequences_are_pairs)
 {
-    (void)state;
     expect("", "", "");
     expect("pqr", "pqr", "===");
     expect("pGqApGqA", "pGqApGqA", "========");
 }
 
-static void one_side_alone_is_added_or_removed(void **state)
+TEST(one_side_alone_is_added_or_removed)
 {
-    (void)state;
     expect("", "pq", "(|pq added)");
     expect("pq", "", "(pq| removed)");
     expect("GpqG", "GpqsG", "===(|s added)=");
     expect("GpsqG", "GpqG", "==(s| removed)==");
 }
 
-static void several_became_one_between_the_same_barriers(void **state)
+TEST(several_became_one_between_the_same_barriers)
 {
-    (void)state;
     expect("GpqrG", "G1G", "=(pqr|1 fused)=");
     expect("G1G", "GpqrG", "=(1|pqr defused)=");
     expect("GpqrG", "G12G", "=(pqr|12 fused)=");
@@ -102,9 +95,8 @@ static void several_became_one_between_the_same_barriers(void **state)
     expect("GpqG", "G12G", "=(pq|12 changed)=");   // as many as before
 }
 
-static void variants_of_one_kernel_are_retiled(void **state)
+TEST(variants_of_one_kernel_are_retiled)
 {
-    (void)state;
     expect("pGq", "pgq", "=(G|g retiled)=");
     expect("pGqKr", "pgqkr", "=(G|g retiled)=(K|k retiled)=");
     expect("GuG", "GvG", "=(u|v retiled)=");
@@ -112,9 +104,8 @@ static void variants_of_one_kernel_are_retiled(void **state)
     expect("GPQG", "GpqG", "=(P|p retiled)(Q|q retiled)=");
 }
 
-static void what_moved_within_a_segment_is_reordered(void **state)
+TEST(what_moved_within_a_segment_is_reordered)
 {
-    (void)state;
     // q goes from before p to behind it: one of the two is paired, the other moved.
     struct gp_align_item x[8], y[8];
     struct gp_align al = {0};
@@ -135,18 +126,16 @@ static void what_moved_within_a_segment_is_reordered(void **state)
 
 /* The compiler computes the two products of the backward pass the other way round: what stands between them is not worked
  * out by their order. */
-static void other_orders_of_barriers_make_no_claims(void **state)
+TEST(other_orders_of_barriers_make_no_claims)
 {
-    (void)state;
     expect("AGpqrKstxA", "AKpqrGstxA", "=(G|K changed)===(K|G changed)====");
     expect("AGpqrsKA", "AKpqrsGA", "=(G|K changed)====(K|G changed)=");
     expect("AGpqrsKxA", "AK1G2rsxA", "=(|K1 added)=(pq|2 changed)==(K| removed)==");
 }
 
 /* The same names, but the first product is of another shape: other work, of which it is not known what was fused. */
-static void other_shapes_of_barriers_make_no_claims(void **state)
+TEST(other_shapes_of_barriers_make_no_claims)
 {
-    (void)state;
     struct gp_align_item x[8], y[8];
     struct gp_align al = {0};
     size_t n = items_of(x, "GpqrGs", 100), m = items_of(y, "G1Gs", 200);
@@ -161,17 +150,15 @@ static void other_shapes_of_barriers_make_no_claims(void **state)
 }
 
 /* Half of a segment is the same: the rest is reported piece by piece; less than half: as a whole. */
-static void segments_with_little_in_common_stay_whole(void **state)
+TEST(segments_with_little_in_common_stay_whole)
 {
-    (void)state;
     expect("ApqrsGtA", "Apq1G2G3A", "===(rs|1 changed)=(t|2G3 changed)=");
     expect("ApqrstGKA", "A123GGG4A", "=*(pqrstGK|123GGG4 changed)=");
 }
 
 /* Another type of data: no kernel is the same, but nothing says that their order is another. */
-static void what_is_all_foreign_goes_by_kinds(void **state)
+TEST(what_is_all_foreign_goes_by_kinds)
 {
-    (void)state;
     struct gp_align_item x[8], y[8];
     struct gp_align al = {0};
     struct gp_buf got = {0};
@@ -192,18 +179,16 @@ static void what_is_all_foreign_goes_by_kinds(void **state)
 }
 
 /* With attention in one kernel there are other barriers on the sides, but it is known what it consists of. */
-static void attention_is_fused_of_products(void **state)
+TEST(attention_is_fused_of_products)
 {
-    (void)state;
     expect("pKqGrsGtK", "pKqAtK", "===(GrsG|A fused)==");
     expect("pKqAtK", "pKqGrsGtK", "===(A|GrsG defused)==");
 }
 
 /* Other products stand where products stood, though there is one more elsewhere: they have not moved, as of their family
  * the other side has none left over. */
-static void foreign_products_replace_each_other(void **state)
+TEST(foreign_products_replace_each_other)
 {
-    (void)state;
     struct gp_align_item x[16], y[16];
     struct gp_align al = {0};
     struct gp_buf got = {0};
@@ -220,9 +205,8 @@ static void foreign_products_replace_each_other(void **state)
 }
 
 /* Kernels of one family, in order, are reported one by one, even if none is the same. */
-static void families_divide_what_is_left(void **state)
+TEST(families_divide_what_is_left)
 {
-    (void)state;
     expect("GPxQG", "GpyqG", "=(P|p retiled)(x|y retiled)(Q|q retiled)=");
     expect("GPxQG", "GpyzqG", "=(PxQ|pyzq changed)="); // half of the larger side is not enough
     expect("GPxQyzG", "Gp1G", "=(PxQyz|p1 fused)=");
@@ -230,9 +214,8 @@ static void families_divide_what_is_left(void **state)
            "=(G|K changed)(P|p retiled)(Q|q retiled)(R|r retiled)(K|g changed)(S|s retiled)=");
 }
 
-static void segments_begin_at_barriers_of_both(void **state)
+TEST(segments_begin_at_barriers_of_both)
 {
-    (void)state;
     struct gp_align_item x[32], y[32];
     struct gp_align al = {0};
     size_t n = items_of(x, "sGApGqApGqApGt", 100), m = items_of(y, "sGA1GqA1GqA1Gtt", 200);
@@ -256,9 +239,8 @@ static void segments_begin_at_barriers_of_both(void **state)
 }
 
 /* Attention is another kernel on the other side, but of one family: it is still where segments begin. */
-static void retiled_barriers_cut_too(void **state)
+TEST(retiled_barriers_cut_too)
 {
-    (void)state;
     expect("pAqrApA", "paqrapa", "=(A|a retiled)==(A|a retiled)=(A|a retiled)");
     expect("pNqrNpN", "pnq1npn", "=(N|n retiled)=(r|1 retiled)(N|n retiled)=(N|n retiled)");
 }
@@ -394,9 +376,8 @@ static void assert_mirrors(const struct gp_align *al, const struct gp_align *bac
     }
 }
 
-static void any_two_sequences_close_and_mirror(void **state)
+TEST(any_two_sequences_close_and_mirror)
 {
-    (void)state;
     static struct gp_align_item a[MOST], b[MOST];
     uint64_t seed = 1;
     size_t seen[GP_ALIGN_CHANGED + 1] = {0}, whole = 0;
@@ -423,9 +404,8 @@ static void any_two_sequences_close_and_mirror(void **state)
 }
 
 /* What makes comparisons quadratic: nothing in order, few symbols, all unique. */
-static void hostile_sequences_are_bounded(void **state)
+TEST(hostile_sequences_are_bounded)
 {
-    (void)state;
     enum { N = 40000 };
     struct gp_align_item *a = calloc(N, sizeof *a), *b = calloc(N, sizeof *b);
     for (int kind = 0; kind < 5; kind++) {
@@ -447,27 +427,4 @@ static void hostile_sequences_are_bounded(void **state)
     }
     free(a);
     free(b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_sequences_are_pairs),
-        cmocka_unit_test(one_side_alone_is_added_or_removed),
-        cmocka_unit_test(several_became_one_between_the_same_barriers),
-        cmocka_unit_test(variants_of_one_kernel_are_retiled),
-        cmocka_unit_test(what_moved_within_a_segment_is_reordered),
-        cmocka_unit_test(other_orders_of_barriers_make_no_claims),
-        cmocka_unit_test(other_shapes_of_barriers_make_no_claims),
-        cmocka_unit_test(segments_with_little_in_common_stay_whole),
-        cmocka_unit_test(what_is_all_foreign_goes_by_kinds),
-        cmocka_unit_test(families_divide_what_is_left),
-        cmocka_unit_test(attention_is_fused_of_products),
-        cmocka_unit_test(foreign_products_replace_each_other),
-        cmocka_unit_test(segments_begin_at_barriers_of_both),
-        cmocka_unit_test(retiled_barriers_cut_too),
-        cmocka_unit_test(any_two_sequences_close_and_mirror),
-        cmocka_unit_test(hostile_sequences_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

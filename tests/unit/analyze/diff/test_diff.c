@@ -1,19 +1,15 @@
 // Comparing: rounding that sums, attribution, matching, verdicts, what is refused, gates and predictions.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/diff/diff.h"
 #include "analyze/diff/diff_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 /* ---- traces ---- */
 
@@ -136,9 +132,8 @@ static void assert_sums(const struct gp_diff *d)
 
 /* ---- rounding ---- */
 
-static void test_means(void **state)
+TEST(test_means)
 {
-    (void)state;
     assert_int_equal(gp_diff_mean(3, 2), 2); /* halves go up */
     assert_int_equal(gp_diff_mean(-3, 2), -1);
     assert_int_equal(gp_diff_mean(4, 3), 1);
@@ -146,9 +141,8 @@ static void test_means(void **state)
     assert_int_equal(gp_diff_mean(INT64_MAX, 1), INT64_MAX);
 }
 
-static void test_largest_remainders(void **state)
+TEST(test_largest_remainders)
 {
-    (void)state;
     int64_t out[3];
     /* 1.5 + 1.5 + 2.5 = 5.5, which rounds to 6: two of the three halves go up, the first keys' */
     assert_int_equal(gp_diff_apportion((int64_t[]){3, 3, 5}, (const char *[]){"c", "b", "a"}, 3, 11, 2, out),
@@ -165,9 +159,8 @@ static void test_largest_remainders(void **state)
 static const struct program plain = {
     .steps = 4, .gap = 500, .kernels = {{"gemm", 2, 10000, {0}}, {"add", 3, 1000, {0}}}};
 
-static void test_a_trace_against_itself(void **state)
+TEST(test_a_trace_against_itself)
 {
-    (void)state;
     struct gp_diff d = compare(&plain, &plain, NULL);
     assert_true(d.identical && d.comparable && gp_diff_status(&d) == 0);
     assert_int_equal(d.summary.verdict, GP_CHANGE_NONE);
@@ -182,9 +175,8 @@ static void test_a_trace_against_itself(void **state)
 
 /* One gemm more a step, of 12000 instead of 10000 each: (3 - 2) x (10000 + 12000) / 2 = 11000 for the count, and
  * (12000 - 10000) x (2 + 3) / 2 = 5000 for the length of a call. Idle time grows from 500 to 700. */
-static void test_attribution(void **state)
+TEST(test_attribution)
 {
-    (void)state;
     struct program more = plain;
     more.gap = 700;
     more.kernels[0].count = 3;
@@ -221,9 +213,8 @@ static void assert_mirrored(const struct gp_diff *d, const struct gp_diff *e)
     for (int m = 0; m < GP_METRIC_COUNT; m++) assert_int_equal(d->metrics[m].change, -e->metrics[m].change);
 }
 
-static void test_swapped_sides(void **state)
+TEST(test_swapped_sides)
 {
-    (void)state;
     struct program other = {
         .steps = 3,
         .gap = 800,
@@ -240,9 +231,8 @@ static void test_swapped_sides(void **state)
 
 /* ---- matching ---- */
 
-static void test_other_tiles_of_one_product(void **state)
+TEST(test_other_tiles_of_one_product)
 {
-    (void)state;
     struct program base = {
         .steps = 4, .gap = 500, .kernels = {{"ampere_sgemm_32x128_nn", 4, 10000, {0}}, {"add", 1, 900, {0}}}};
     struct program cur = base;
@@ -271,9 +261,8 @@ static const struct program noisy = {.steps = 4,
                                                  {"mul", 1, 50000, {0, 250, -250, 100}},
                                                  {"sum", 1, 60000, {300, 0, -300, 100}}}};
 
-static void test_few_steps(void **state)
+TEST(test_few_steps)
 {
-    (void)state;
     struct program cur = noisy;
     for (int i = 0; i < 4; i++) cur.kernels[i].wobble[1] += 130; /* other chance */
     struct gp_diff d = compare(&noisy, &cur, NULL);
@@ -308,9 +297,8 @@ static void assert_verdict(const struct program *base, const struct program *cur
 }
 
 /* The step becomes three times faster, a kernel slower by 1800 ns: 0.24% of the step must not fail a build. */
-static void test_the_whole_decides_before_a_part(void **state)
+TEST(test_the_whole_decides_before_a_part)
 {
-    (void)state;
     struct program cur = waiting;
     cur.waits = 0;
     cur.gap = 10000;
@@ -333,9 +321,8 @@ static void test_the_whole_decides_before_a_part(void **state)
 }
 
 /* The step is 20% longer in one run per side: less than what --step-bound asks for by default. */
-static void test_few_runs_decide_what_is_far_apart(void **state)
+TEST(test_few_runs_decide_what_is_far_apart)
 {
-    (void)state;
     struct program cur = waiting;
     struct gp_diff_opts opts = {.step_bound_pct = 15};
     cur.waits = 2;
@@ -364,9 +351,8 @@ static void test_few_runs_decide_what_is_far_apart(void **state)
 }
 
 /* The step is three times as long, but both runs make the same calls: only the host differs, as it does between runs. */
-static void test_one_run_decides_no_step_of_the_same_calls(void **state)
+TEST(test_one_run_decides_no_step_of_the_same_calls)
 {
-    (void)state;
     struct program cur = waiting;
     cur.gap = 2000000;
     assert_verdict(&waiting, &cur, "INCONCLUSIVE", 0);
@@ -383,9 +369,8 @@ static void test_one_run_decides_no_step_of_the_same_calls(void **state)
 }
 
 /* "NO CHANGE" is not written above rows that changed. */
-static void test_no_change_means_no_row(void **state)
+TEST(test_no_change_means_no_row)
 {
-    (void)state;
     struct program base = noisy;
     base.steps = 8;
     struct program cur = base;
@@ -401,9 +386,8 @@ static void test_no_change_means_no_row(void **state)
 }
 
 /* The GPU works less, and the step does not notice: the headline must not hide that. */
-static void test_the_step_is_always_named(void **state)
+TEST(test_the_step_is_always_named)
 {
-    (void)state;
     struct program base = waiting;
     base.kernels[0].wobble[1] = 300;
     struct program cur = base;
@@ -419,18 +403,16 @@ static void test_the_step_is_always_named(void **state)
 }
 
 /* One part faster and one slower, while their sum is the same. */
-static void test_parts_that_disagree(void **state)
+TEST(test_parts_that_disagree)
 {
-    (void)state;
     struct program cur = waiting;
     cur.kernels[0].dur = 115000;
     cur.kernels[1].dur = 10000;
     assert_verdict(&waiting, &cur, "MIXED, 1 kernel slower, 1 faster", 1);
 }
 
-static void test_percentages(void **state)
+TEST(test_percentages)
 {
-    (void)state;
     const struct {
         double pct;
         const char *text;
@@ -443,9 +425,8 @@ static void test_percentages(void **state)
     }
 }
 
-static void test_calls_are_paired_where_there_are_many(void **state)
+TEST(test_calls_are_paired_where_there_are_many)
 {
-    (void)state;
     struct program base = {.steps = 2, .gap = 500, .kernels = {{"gemm", 16, 20000, {0, 90, 0, 90}}}},
                    cur = base;
     cur.kernels[0].dur = 20600;
@@ -457,9 +438,8 @@ static void test_calls_are_paired_where_there_are_many(void **state)
     gp_diff_release(&d);
 }
 
-static void test_many_steps_are_ranked(void **state)
+TEST(test_many_steps_are_ranked)
 {
-    (void)state;
     struct program base = noisy, cur = noisy;
     base.steps = cur.steps = 8;
     cur.kernels[0].dur -= 10000;
@@ -476,9 +456,8 @@ static void test_many_steps_are_ranked(void **state)
 }
 
 /* 150 ns of 1000 are much, but clocks and neighbours do that to a short kernel. */
-static void test_little_a_call_is_not_real(void **state)
+TEST(test_little_a_call_is_not_real)
 {
-    (void)state;
     struct program base = {.steps = 8,
                            .gap = 500,
                            .kernels = {{"gemm", 2, 100000, {0}}, {"add", 8, 1000, {0}}}},
@@ -490,9 +469,8 @@ static void test_little_a_call_is_not_real(void **state)
     gp_diff_release(&d);
 }
 
-static void test_one_step_a_side_decides_nothing(void **state)
+TEST(test_one_step_a_side_decides_nothing)
 {
-    (void)state;
     struct program base = noisy, cur = noisy;
     base.steps = cur.steps = 1;
     cur.kernels[0].dur += 20000;
@@ -504,9 +482,8 @@ static void test_one_step_a_side_decides_nothing(void **state)
 }
 
 /* What a collective takes says what the other ranks did. */
-static void test_communication_is_not_decided(void **state)
+TEST(test_communication_is_not_decided)
 {
-    (void)state;
     struct program base = noisy, cur = noisy;
     base.steps = cur.steps = 8;
     base.kernels[4] = (struct kernel){"ncclDevKernel_AllReduce_Sum_f32_RING_LL", 1, 50000, {0}, 0};
@@ -520,9 +497,8 @@ static void test_communication_is_not_decided(void **state)
     gp_diff_release(&d);
 }
 
-static void test_simple_mode(void **state)
+TEST(test_simple_mode)
 {
-    (void)state;
     struct program base = noisy, cur = noisy;
     base.steps = cur.steps = 1;
     cur.kernels[0].dur += 20000;
@@ -539,9 +515,8 @@ static void test_simple_mode(void **state)
     gp_diff_release(&d);
 }
 
-static void test_other_steps_are_left_out(void **state)
+TEST(test_other_steps_are_left_out)
 {
-    (void)state;
     struct gp_profile p = record(&plain);
     p.steps.at[1].sequence++; /* ran something else */
     const struct gp_profile *side = &p;
@@ -557,9 +532,8 @@ static void test_other_steps_are_left_out(void **state)
 }
 
 /* The first of eight steps is twice as long as the others, the second is not. */
-static void test_warm_up_is_left_out(void **state)
+TEST(test_warm_up_is_left_out)
 {
-    (void)state;
     struct program p = plain;
     p.steps = 8;
     struct gp_profile a = record(&p);
@@ -575,9 +549,8 @@ static void test_warm_up_is_left_out(void **state)
     gp_profile_release(&a);
 }
 
-static void test_cut_steps_are_left_out(void **state)
+TEST(test_cut_steps_are_left_out)
 {
-    (void)state;
     struct gp_profile a = record(&plain);
     const struct gp_profile *side = &a;
     struct gp_diff d;
@@ -591,9 +564,8 @@ static void test_cut_steps_are_left_out(void **state)
 }
 
 /* A side without steps: both are taken whole, 4 steps of 23000 and the idle time between them. */
-static void test_whole_traces(void **state)
+TEST(test_whole_traces)
 {
-    (void)state;
     struct gp_profile a = record(&plain), b = record(&plain);
     const struct gp_profile *pa = &a, *pb = &b;
     struct gp_diff d;
@@ -615,9 +587,8 @@ static void test_whole_traces(void **state)
 }
 
 /* By operator and by range: nothing is known of either here. */
-static void test_by_op(void **state)
+TEST(test_by_op)
 {
-    (void)state;
     struct gp_diff_opts opts = {.by = GP_DIFF_BY_OP};
     struct program more = plain;
     more.kernels[0].dur = 12000;
@@ -637,9 +608,8 @@ static void test_by_op(void **state)
 
 /* ---- runs ---- */
 
-static void test_wall_needs_runs(void **state)
+TEST(test_wall_needs_runs)
 {
-    (void)state;
     enum { RUNS = 5 };
     struct gp_profile profiles[2 * RUNS];
     const struct gp_profile *base[RUNS], *cur[RUNS];
@@ -671,9 +641,8 @@ static void test_wall_needs_runs(void **state)
 }
 
 /* A step that five runs show to be the same, in which other kernels run. */
-static void test_the_same_step_of_other_kernels(void **state)
+TEST(test_the_same_step_of_other_kernels)
 {
-    (void)state;
     enum { RUNS = 5 };
     struct gp_profile profiles[2 * RUNS];
     const struct gp_profile *sides[2][RUNS];
@@ -695,9 +664,8 @@ static void test_the_same_step_of_other_kernels(void **state)
     for (int i = 0; i < 2 * RUNS; i++) gp_profile_release(&profiles[i]);
 }
 
-static void test_ranks_are_one_run(void **state)
+TEST(test_ranks_are_one_run)
 {
-    (void)state;
     struct program p = plain;
     p.rank = 1;
     struct gp_profile a = record(&plain), b = record(&p);
@@ -723,9 +691,8 @@ static void assert_refused(const struct program *base, const struct program *cur
     gp_diff_release(&d);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     struct program other = plain, empty = plain;
     other.gpu = "another GPU";
     assert_refused(&plain, &other, "gpu_model");
@@ -761,9 +728,8 @@ static void assert_algorithm(const struct program *base, const struct program *c
 }
 
 /* A loop over heads against a batch of them; attention as products and a softmax against one kernel forward, three backward. */
-static void test_another_algorithm_is_compared(void **state)
+TEST(test_another_algorithm_is_compared)
 {
-    (void)state;
     struct program loop = {.steps = 5, .gap = 500, .kernels = {{"nvjet_tst_128x64_NNT", 64, 5000, {0}, 128}}};
     struct program batch = {
         .steps = 5, .gap = 500, .kernels = {{"nvjet_tst_256x128_coopA_NNT", 1, 90000, {0}, 132}}};
@@ -785,9 +751,8 @@ static void test_another_algorithm_is_compared(void **state)
 
 /* A loop that another loop of other products replaces is another program; so are attention kernels next to products that the
  * other side does not have. */
-static void test_other_products_are_another_model(void **state)
+TEST(test_other_products_are_another_model)
 {
-    (void)state;
     struct program ten = {.steps = 5, .gap = 500, .kernels = {{"nvjet_tst_128x64_NNT", 10, 5000, {0}, 128}}};
     struct program more = {
         .steps = 5, .gap = 500, .kernels = {{"nvjet_tst_256x128_coopA_NNT", 21, 9000, {0}, 132}}};
@@ -802,9 +767,8 @@ static void test_other_products_are_another_model(void **state)
     assert_refused(&ten, &attends, "work");
 }
 
-static void test_another_batch(void **state)
+TEST(test_another_batch)
 {
-    (void)state;
     struct program base = {.steps = 5,
                            .gap = 500,
                            .kernels = {{"ampere_sgemm_32x128_nn", 4, 20000, {0}, 64},
@@ -833,9 +797,8 @@ static void test_another_batch(void **state)
 }
 
 /* Five kernels, of which the other side has one. */
-static void test_most_kernels_on_one_side(void **state)
+TEST(test_most_kernels_on_one_side)
 {
-    (void)state;
     struct program base = {.steps = 5,
                            .gap = 500,
                            .kernels = {{"norm", 2, 9000, {0}},
@@ -858,9 +821,8 @@ static void test_most_kernels_on_one_side(void **state)
     gp_diff_release(&d);
 }
 
-static void test_other_settings_keep_host_times_out(void **state)
+TEST(test_other_settings_keep_host_times_out)
 {
-    (void)state;
     struct program cur = plain;
     cur.settings = "with_stack";
     cur.gap = 5000;
@@ -876,9 +838,8 @@ static void test_other_settings_keep_host_times_out(void **state)
     gp_diff_release(&d);
 }
 
-static void test_lost_records(void **state)
+TEST(test_lost_records)
 {
-    (void)state;
     struct gp_profile a = record(&plain), b = record(&plain);
     const struct gp_profile *pa = &a, *pb = &b;
     struct gp_diff d;
@@ -893,9 +854,8 @@ static void test_lost_records(void **state)
 
 /* ---- gates and predictions ---- */
 
-static void test_gates_are_read(void **state)
+TEST(test_gates_are_read)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint32_t metric;
@@ -945,9 +905,8 @@ static void assert_gate(const struct program *base, const struct program *cur, c
     gp_diff_release(&d);
 }
 
-static void test_gates(void **state)
+TEST(test_gates)
 {
-    (void)state;
     struct program base = noisy, cur = noisy, gap = noisy, more = noisy;
     base.steps = cur.steps = gap.steps = more.steps = 8;
     cur.kernels[0].dur += 10000; /* +10% of gemm, 20000 of 370000 in all: +5.4% */
@@ -970,9 +929,8 @@ static void test_gates(void **state)
     assert_gate(&base, &more, "peak_mem:1%", true); /* not recorded: did not pass */
 }
 
-static void test_predictions(void **state)
+TEST(test_predictions)
 {
-    (void)state;
     struct gp_expects e = {0};
     gp_sid gemm = gp_intern_cstr(&e.strings, "gemm"), none = gp_intern_cstr(&e.strings, "conv");
     uint32_t idle_host = GP_METRIC_COUNT + 1 + GP_IDLE_HOST;
@@ -994,49 +952,4 @@ static void test_predictions(void **state)
     assert_string_equal(gp_diff_str(&d, d.expects.at[4].why), "more than predicted");
     gp_diff_release(&d);
     gp_expects_release(&e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_means),
-        cmocka_unit_test(test_largest_remainders),
-        cmocka_unit_test(test_a_trace_against_itself),
-        cmocka_unit_test(test_attribution),
-        cmocka_unit_test(test_swapped_sides),
-        cmocka_unit_test(test_other_tiles_of_one_product),
-        cmocka_unit_test(test_few_steps),
-        cmocka_unit_test(test_the_whole_decides_before_a_part),
-        cmocka_unit_test(test_few_runs_decide_what_is_far_apart),
-        cmocka_unit_test(test_one_run_decides_no_step_of_the_same_calls),
-        cmocka_unit_test(test_no_change_means_no_row),
-        cmocka_unit_test(test_the_step_is_always_named),
-        cmocka_unit_test(test_parts_that_disagree),
-        cmocka_unit_test(test_percentages),
-        cmocka_unit_test(test_calls_are_paired_where_there_are_many),
-        cmocka_unit_test(test_many_steps_are_ranked),
-        cmocka_unit_test(test_little_a_call_is_not_real),
-        cmocka_unit_test(test_one_step_a_side_decides_nothing),
-        cmocka_unit_test(test_communication_is_not_decided),
-        cmocka_unit_test(test_simple_mode),
-        cmocka_unit_test(test_other_steps_are_left_out),
-        cmocka_unit_test(test_warm_up_is_left_out),
-        cmocka_unit_test(test_cut_steps_are_left_out),
-        cmocka_unit_test(test_whole_traces),
-        cmocka_unit_test(test_by_op),
-        cmocka_unit_test(test_wall_needs_runs),
-        cmocka_unit_test(test_the_same_step_of_other_kernels),
-        cmocka_unit_test(test_ranks_are_one_run),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_another_algorithm_is_compared),
-        cmocka_unit_test(test_other_products_are_another_model),
-        cmocka_unit_test(test_another_batch),
-        cmocka_unit_test(test_most_kernels_on_one_side),
-        cmocka_unit_test(test_other_settings_keep_host_times_out),
-        cmocka_unit_test(test_lost_records),
-        cmocka_unit_test(test_gates_are_read),
-        cmocka_unit_test(test_gates),
-        cmocka_unit_test(test_predictions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 // What became of what, in profiles made by hand: names, sums and swapped sides.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/diff/diff.h"
+#include "tests/unit/unit.h"
 
 /* A launch: the kernel's name, its kind, how long it takes in step 0; in each step after that it takes 2 ns more. */
 struct launch {
@@ -109,9 +105,8 @@ static const struct launch compiled[] = {
 
 /* The mean over steps is that of step 1: 2 ns more a launch than above. Fused: (100 + 110 + 120) + (102 + 112 + 122) + 6 * 2
  * = 678 to 2 * 152; retiled: 500 + 502 + 4 = 1006 to 804. */
-static void blocks_are_counted_and_sum(void **state)
+TEST(blocks_are_counted_and_sum)
 {
-    (void)state;
     struct pair x = {0};
     compare(&x, eager, COUNT(eager), compiled, COUNT(compiled));
     assert_int_equal(x.d.blocks.n, 2);
@@ -133,9 +128,8 @@ static void blocks_are_counted_and_sum(void **state)
     release(&x);
 }
 
-static void operations_of_one_side_are_explained(void **state)
+TEST(operations_of_one_side_are_explained)
 {
-    (void)state;
     struct pair x = {0};
     compare(&x, eager, COUNT(eager), compiled, COUNT(compiled));
     static const char *const labels[] = {"ns::mul_kernel", "ns::norm_kernel", FUSED};
@@ -148,9 +142,8 @@ static void operations_of_one_side_are_explained(void **state)
     release(&x);
 }
 
-static void swapped_sides_mirror_blocks(void **state)
+TEST(swapped_sides_mirror_blocks)
 {
-    (void)state;
     struct pair x = {0};
     compare(&x, eager, COUNT(eager), compiled, COUNT(compiled));
     assert_int_equal(x.d.blocks.n, x.back.blocks.n);
@@ -165,9 +158,8 @@ static void swapped_sides_mirror_blocks(void **state)
     release(&x);
 }
 
-static void what_only_one_side_has_is_new_or_removed(void **state)
+TEST(what_only_one_side_has_is_new_or_removed)
 {
-    (void)state;
     static const struct launch more[] = {
         {FLASH, GP_FRAME_ATTENTION, 900}, {GEMM_A, GP_FRAME_GEMM, 500},
         {ADD, GP_FRAME_ELEMENTWISE, 100}, {"Memcpy DtoD (Device -> Device)", GP_FRAME_MEMCPY, 50},
@@ -191,9 +183,8 @@ static void what_only_one_side_has_is_new_or_removed(void **state)
     release(&x);
 }
 
-static void equal_steps_have_no_blocks(void **state)
+TEST(equal_steps_have_no_blocks)
 {
-    (void)state;
     struct pair x = {0};
     compare(&x, eager, COUNT(eager), eager, COUNT(eager));
     assert_int_equal(x.d.blocks.n, 0);
@@ -204,9 +195,8 @@ static void equal_steps_have_no_blocks(void **state)
 }
 
 /* Durations of years: sums of blocks stay sums, of durations that were cut. */
-static void damaged_durations_do_no_harm(void **state)
+TEST(damaged_durations_do_no_harm)
 {
-    (void)state;
     static const struct launch years[] = {
         {FLASH, GP_FRAME_ATTENTION, 900},
         {ADD, GP_FRAME_ELEMENTWISE, INT64_MAX / 8},
@@ -220,17 +210,4 @@ static void damaged_durations_do_no_harm(void **state)
     assert_int_equal(x.d.blocks.at[0].change, GP_CHANGE_FUSED);
     assert_int_equal(x.d.blocks.at[0].side_ns[GP_DIFF_BASE], 2 * (INT64_MAX / 4 / 4));
     release(&x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_are_counted_and_sum),
-        cmocka_unit_test(operations_of_one_side_are_explained),
-        cmocka_unit_test(swapped_sides_mirror_blocks),
-        cmocka_unit_test(what_only_one_side_has_is_new_or_removed),
-        cmocka_unit_test(equal_steps_have_no_blocks),
-        cmocka_unit_test(damaged_durations_do_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

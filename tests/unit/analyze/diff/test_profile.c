@@ -1,18 +1,14 @@
 // Profiles: steps and their windows, shares of events that overlap, idle time, memory, places, saving.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/diff/profile.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -93,9 +89,8 @@ static void assert_sums(const struct gp_profile *p)
 /* a |--------|                 100..180
  * b     |-------|              140..210: 40 ns beside a
  * c                |---|       230..260 */
-static void test_overlap_is_shared(void **state)
+TEST(test_overlap_is_shared)
 {
-    (void)state;
     struct maker m = begin();
     launch(&m, 0, 10, 100, 180, "a");
     launch(&m, 1, 20, 140, 210, "b");
@@ -114,9 +109,8 @@ static void test_overlap_is_shared(void **state)
 }
 
 /* Three run for 10 ns: 3 each, and the ns that is left over is the first one's. */
-static void test_remainders(void **state)
+TEST(test_remainders)
 {
-    (void)state;
     struct maker m = begin();
     uint32_t third = mk_stream(&m.t, m.process, 0, 9);
     launch(&m, 0, 10, 100, 110, "a");
@@ -136,9 +130,8 @@ static void test_remainders(void **state)
  * a  |---|                100..130
  * b        |---------|    150..210
  * c             |--------|     180..240 */
-static void test_work_that_runs_into_the_next_step(void **state)
+TEST(test_work_that_runs_into_the_next_step)
 {
-    (void)state;
     struct maker m = begin();
     step(&m, 0, 50, "ProfilerStep#1");
     launch(&m, 0, 10, 100, 130, "a");
@@ -165,9 +158,8 @@ static void test_work_that_runs_into_the_next_step(void **state)
 }
 
 /* What is launched outside all steps takes time from their windows, too. */
-static void test_work_of_no_step(void **state)
+TEST(test_work_of_no_step)
 {
-    (void)state;
     struct maker m = begin();
     step(&m, 0, 50, "ProfilerStep#1");
     launch(&m, 0, 10, 100, 130, "a");
@@ -193,9 +185,8 @@ static void test_work_of_no_step(void **state)
     gp_profile_release(&p);
 }
 
-static void test_equal_steps_have_equal_sequences(void **state)
+TEST(test_equal_steps_have_equal_sequences)
 {
-    (void)state;
     struct maker m = begin();
     for (int i = 0; i < 3; i++) {
         char name[32];
@@ -211,9 +202,8 @@ static void test_equal_steps_have_equal_sequences(void **state)
     gp_profile_release(&p);
 }
 
-static void test_places_and_calls(void **state)
+TEST(test_places_and_calls)
 {
-    (void)state;
     struct maker m = begin();
     mk_host(&m.t, GP_RANGE, m.thread, 0, 500, "train");
     mk_host(&m.t, GP_OP, m.thread, 5, 100, "aten::linear");
@@ -249,9 +239,8 @@ static void allocate(struct maker *m, int64_t at, int64_t bytes, int64_t total)
     gp_set_extra(e, row, mk_name(&m->t, "{\"Device Type\":1,\"Device Id\":0}"));
 }
 
-static void test_memory_and_waits(void **state)
+TEST(test_memory_and_waits)
 {
-    (void)state;
     struct maker m = begin();
     allocate(&m, 1, 1000, 1000);
     step(&m, 10, 100, "ProfilerStep#1");
@@ -275,9 +264,8 @@ static void test_memory_and_waits(void **state)
 }
 
 /* Nodes of a graph start in another order each time; their numbers put them in order. */
-static void test_graph_nodes_are_ordered_by_number(void **state)
+TEST(test_graph_nodes_are_ordered_by_number)
 {
-    (void)state;
     struct maker m = begin();
     static const int64_t starts[2][2] = {{100, 120}, {320, 300}};
     for (int i = 0; i < 2; i++) {
@@ -298,9 +286,8 @@ static void test_graph_nodes_are_ordered_by_number(void **state)
 }
 
 /* Replayed twice: what was captured in a range is of that range, which each replay calls; the rest is of the step. */
-static void test_captured_work_is_in_the_ranges_of_its_capture(void **state)
+TEST(test_captured_work_is_in_the_ranges_of_its_capture)
 {
-    (void)state;
     static const char *const captured[] = {"train\x1flayer 0", "train\x1flayer 0", "train\x1flayer 1",
                                            "train"};
     struct maker m = begin();
@@ -335,9 +322,8 @@ static void test_captured_work_is_in_the_ranges_of_its_capture(void **state)
     gp_profile_release(&p);
 }
 
-static void test_launches_without_kernels_are_lost(void **state)
+TEST(test_launches_without_kernels_are_lost)
 {
-    (void)state;
     struct maker m = begin();
     launch(&m, 0, 10, 100, 180, "a");
     mk_call(&m.t, m.thread, 20, 21, "cudaLaunchKernel", ++m.corr);
@@ -359,9 +345,8 @@ static struct gp_profile some_profile(void)
     return finish(&m, NULL);
 }
 
-static void test_saving(void **state)
+TEST(test_saving)
 {
-    (void)state;
     struct gp_profile p = some_profile(), q;
     struct gp_buf bytes = {0}, again = {0};
     struct gp_err err = {0};
@@ -390,9 +375,8 @@ static void test_saving(void **state)
 }
 
 /* Bytes that pass the hash but make no sense are refused as well. */
-static void test_saved_nonsense(void **state)
+TEST(test_saved_nonsense)
 {
-    (void)state;
     for (int what = 0; what < 6; what++) {
         struct gp_profile p = some_profile(), q;
         struct gp_buf bytes = {0};
@@ -412,9 +396,8 @@ static void test_saved_nonsense(void **state)
 }
 
 /* Whatever overlaps whatever: sums are sums. */
-static void test_random_intervals(void **state)
+TEST(test_random_intervals)
 {
-    (void)state;
     uint32_t seed = 1;
     for (int round = 0; round < 200; round++) {
         struct maker m = begin();
@@ -436,24 +419,4 @@ static void test_random_intervals(void **state)
         assert_sums(&p);
         gp_profile_release(&p);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overlap_is_shared),
-        cmocka_unit_test(test_remainders),
-        cmocka_unit_test(test_work_that_runs_into_the_next_step),
-        cmocka_unit_test(test_work_of_no_step),
-        cmocka_unit_test(test_equal_steps_have_equal_sequences),
-        cmocka_unit_test(test_places_and_calls),
-        cmocka_unit_test(test_memory_and_waits),
-        cmocka_unit_test(test_graph_nodes_are_ordered_by_number),
-        cmocka_unit_test(test_captured_work_is_in_the_ranges_of_its_capture),
-        cmocka_unit_test(test_launches_without_kernels_are_lost),
-        cmocka_unit_test(test_saving),
-        cmocka_unit_test(test_saved_nonsense),
-        cmocka_unit_test(test_random_intervals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

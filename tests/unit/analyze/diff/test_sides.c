@@ -1,12 +1,8 @@
 // Which traces a command line compares, and what it must not ask for.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "analyze/diff/sides.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "tests/unit/unit.h"
 
 static const char *const files[] = {"x/a.json", "x/b.json", "c.json", "d.json"};
 static const char *const dashes[] = {"-", "-"};
@@ -35,33 +31,29 @@ static void assert_names(struct gp_sides_asked asked, size_t n, size_t n_base, b
     gp_sides_release(&s);
 }
 
-static void the_first_of_two_operands_is_the_baseline(void **state)
+TEST(the_first_of_two_operands_is_the_baseline)
 {
-    (void)state;
     assert_names((struct gp_sides_asked){.args = {files, 2}}, 2, 1, true, "a.json \xE2\x86\x92 b.json");
     assert_names((struct gp_sides_asked){.args = {files, 2}, .save = "main", .folder = "f"}, 2, 1, true,
                  "a.json \xE2\x86\x92 b.json");
 }
 
-static void groups_are_listed_by_options(void **state)
+TEST(groups_are_listed_by_options)
 {
-    (void)state;
     assert_names((struct gp_sides_asked){.base = {files, 3}, .current = {files + 3, 1}}, 4, 3, true,
                  "a.json and 2 more \xE2\x86\x92 d.json");
 }
 
-static void a_saved_baseline_is_compared_with_all_operands(void **state)
+TEST(a_saved_baseline_is_compared_with_all_operands)
 {
-    (void)state;
     struct gp_sides_asked asked = {.args = {files, 2}, .against = "main", .folder = "f"};
     assert_names(asked, 2, 0, true, "main \xE2\x86\x92 a.json and 1 more");
     assert_names((struct gp_sides_asked){.args = {files, 1}, .save = "main", .folder = "f"}, 1, 0, false,
                  " \xE2\x86\x92 a.json");
 }
 
-static void what_makes_no_comparison_is_refused(void **state)
+TEST(what_makes_no_comparison_is_refused)
 {
-    (void)state;
     const char *two = "two traces are required, BASE and CUR; to compare several, use --base and --current";
     assert_refused((struct gp_sides_asked){.args = {files, 1}}, two);
     assert_refused((struct gp_sides_asked){.args = {files, 3}}, two);
@@ -77,15 +69,4 @@ static void what_makes_no_comparison_is_refused(void **state)
                    "--save requires --baseline-dir");
     assert_refused((struct gp_sides_asked){.base = {files, 1}, .against = "main", .folder = "f"},
                    "--against and --base both name the baseline: use one of them");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_of_two_operands_is_the_baseline),
-        cmocka_unit_test(groups_are_listed_by_options),
-        cmocka_unit_test(a_saved_baseline_is_compared_with_all_operands),
-        cmocka_unit_test(what_makes_no_comparison_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 // A fleet as a value: spreads, worst lists, axes that get coarser, and the same bytes for every order and grouping.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_device.h"
@@ -12,10 +7,10 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/fleet/sim_member.h"
+#include "tests/unit/unit.h"
 
-static void test_spread(void **state)
+TEST(test_spread)
 {
-    (void)state;
     struct gp_spread s = {0}, other = {0};
     for (int64_t v = 1; v <= 100; v++) gp_spread_add(&s, v);
     assert_int_equal(gp_spread_median(&s), 50); /* below 128 exact */
@@ -35,9 +30,8 @@ static void test_spread(void **state)
     gp_spread_release(&other);
 }
 
-static void test_worst(void **state)
+TEST(test_worst)
 {
-    (void)state;
     struct gp_worst w = {.most = 3};
     const int64_t values[] = {5, 9, 9, 1, 7};
     for (int32_t i = 0; i < 5; i++) gp_worst_add(&w, values[i], (struct gp_fleet_key){10 - i, 0});
@@ -49,9 +43,8 @@ static void test_worst(void **state)
     assert_int_equal(w.at[2].value, 7);
 }
 
-static void test_axes_get_coarser(void **state)
+TEST(test_axes_get_coarser)
 {
-    (void)state;
     struct gp_fleet f;
     struct gp_strings none = {0};
     struct gp_fleet_member m = {.device = -1};
@@ -89,9 +82,8 @@ static const struct sim job = {.ranks = RANKS,
 
 static struct gp_buf parts[RANKS];
 
-static int make_parts(void **state)
+static int make_parts(GP_UNUSED void **state)
 {
-    (void)state;
     for (int32_t rank = 0; rank < RANKS; rank++) {
         struct gp_hta h;
         struct gp_trace t;
@@ -105,12 +97,13 @@ static int make_parts(void **state)
     return 0;
 }
 
-static int drop_parts(void **state)
+static int drop_parts(GP_UNUSED void **state)
 {
-    (void)state;
     for (int32_t rank = 0; rank < RANKS; rank++) gp_buf_release(&parts[rank]);
     return 0;
 }
+
+TESTS_BETWEEN(make_parts, drop_parts);
 
 static void load(struct gp_hta *h, const struct gp_buf *b)
 {
@@ -142,9 +135,8 @@ static struct gp_buf merge_all(const struct gp_buf *at, const uint32_t *order, s
     return all;
 }
 
-static void test_every_order_and_fan_in(void **state)
+TEST(test_every_order_and_fan_in)
 {
-    (void)state;
     uint32_t order[RANKS];
     for (uint32_t i = 0; i < RANKS; i++) order[i] = i;
     struct gp_buf expect = merge_all(parts, order, RANKS, 1000);
@@ -165,9 +157,8 @@ static void test_every_order_and_fan_in(void **state)
 }
 
 /* What is left out is in the sums. */
-static void test_sums_are_whole(void **state)
+TEST(test_sums_are_whole)
 {
-    (void)state;
     struct gp_hta h, all, one;
     struct gp_buf merged = merge_all(parts, NULL, RANKS, 32);
     load(&h, &merged);
@@ -200,9 +191,8 @@ static void test_sums_are_whole(void **state)
 }
 
 /* More names than are kept: which of them are does not depend on the order, and nothing is lost. */
-static void test_too_many_names(void **state)
+TEST(test_too_many_names)
 {
-    (void)state;
     struct gp_buf bytes[2] = {{0}, {0}};
     for (int turn = 0; turn < 2; turn++) {
         struct gp_fleet f;
@@ -235,14 +225,4 @@ static void test_too_many_names(void **state)
     assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].n);
     gp_buf_release(&bytes[0]);
     gp_buf_release(&bytes[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spread),           cmocka_unit_test(test_worst),
-        cmocka_unit_test(test_axes_get_coarser), cmocka_unit_test(test_every_order_and_fan_in),
-        cmocka_unit_test(test_sums_are_whole),   cmocka_unit_test(test_too_many_names),
-    };
-    return cmocka_run_group_tests(tests, make_parts, drop_parts);
 }

@@ -1,15 +1,12 @@
 // Who is slow, and why: planted faults are named with their causes, and clean jobs raise no alarm.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#define UNIT_OWN_MAIN
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/fleet/slow.h"
 #include "formats/base/buf.h"
 #include "tests/fleet/sim_member.h"
+#include "tests/unit/unit.h"
 
 static void judge(const struct sim *s, struct gp_fleet *f, struct gp_slow_list *slow)
 {
@@ -33,9 +30,8 @@ static void release(struct gp_fleet *f, struct gp_slow_list *slow)
     gp_fleet_release(f);
 }
 
-static void test_clean_jobs(void **state)
+TEST(test_clean_jobs)
 {
-    (void)state;
     static const int32_t sizes[] = {2, 3, 4, 8, 16, 64, 512};
     for (uint64_t run = 0; run < 100; run++) {
         struct sim s = {.ranks = sizes[run % 7], .steps = 8, .per_node = 8, .seed = run + 1};
@@ -48,9 +44,8 @@ static void test_clean_jobs(void **state)
     }
 }
 
-static void test_three_ranks_and_a_kernel(void **state)
+TEST(test_three_ranks_and_a_kernel)
 {
-    (void)state;
     struct sim s = {.ranks = 1000,
                     .steps = 8,
                     .per_node = 8,
@@ -79,9 +74,8 @@ static void test_three_ranks_and_a_kernel(void **state)
     release(&f, &slow);
 }
 
-static void test_causes(void **state)
+TEST(test_causes)
 {
-    (void)state;
     struct sim s = {.ranks = 256,
                     .steps = 8,
                     .per_node = 8,
@@ -105,9 +99,8 @@ static void test_causes(void **state)
     release(&f, &slow);
 }
 
-static void test_node_and_gpu(void **state)
+TEST(test_node_and_gpu)
 {
-    (void)state;
     struct sim s = {.ranks = 128, .steps = 8, .per_node = 8, .seed = 2};
     struct gp_fleet f;
     struct gp_slow_list slow;
@@ -128,9 +121,8 @@ static void test_node_and_gpu(void **state)
     release(&f, &slow);
 }
 
-static void test_in_turn(void **state)
+TEST(test_in_turn)
 {
-    (void)state;
     struct sim s = {
         .ranks = 64, .steps = 32, .per_node = 8, .seed = 5, .n_faults = 1, .faults = {{SIM_TURN, -1, 40, 0}}};
     struct gp_fleet f;
@@ -149,9 +141,8 @@ static void test_in_turn(void **state)
 }
 
 /* Two ranks of one job, one with a quarter more work, as little as there can be to compare. */
-static void test_two_ranks(void **state)
+TEST(test_two_ranks)
 {
-    (void)state;
     struct sim s = {
         .ranks = 2, .steps = 8, .per_node = 8, .seed = 6, .n_faults = 1, .faults = {{SIM_COMPUTE, 1, 25, 0}}};
     struct gp_fleet f;
@@ -168,9 +159,8 @@ static void test_two_ranks(void **state)
 }
 
 /* Two ranks, of which one computes 1% or 5% longer, and waits for its host by 20% of a step. */
-static void test_slowed_host(void **state)
+TEST(test_slowed_host)
 {
-    (void)state;
     for (int run = 0; run < 4; run++) {
         bool recorded = run & 1, more = run & 2;
         struct sim s = {.ranks = 2, .steps = 8, .per_node = 8, .seed = 5, .n_faults = 2};
@@ -215,11 +205,5 @@ int main(int argc, char **argv)
         printf("%lu false alarms\n", (unsigned long)alarms);
         return alarms != 0;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clean_jobs),  cmocka_unit_test(test_three_ranks_and_a_kernel),
-        cmocka_unit_test(test_causes),      cmocka_unit_test(test_node_and_gpu),
-        cmocka_unit_test(test_in_turn),     cmocka_unit_test(test_two_ranks),
-        cmocka_unit_test(test_slowed_host),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run();
 }

@@ -1,14 +1,10 @@
 // Where the time of a device went. Every expected figure is worked out by hand beside its events.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 #define NCCL "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
 
@@ -47,9 +43,8 @@ static void end(struct made *m)
     gp_trace_release(&m->t);
 }
 
-static void test_three_classes_on_two_streams(void **state)
+TEST(test_three_classes_on_two_streams)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_kernel(&m.t, m.s7, 100, 200, "a", 1);  /* compute  100..200 */
@@ -85,9 +80,8 @@ static void test_three_classes_on_two_streams(void **state)
 
 /* Holistic Trace Analysis rounds starts up and ends down to microseconds, and loses half of the time of kernels of
  * 1.9 us. Here: 1000 kernels of 1900 ns, one every 2600 ns. Busy 1000 x 1900; span 999 x 2600 + 1900 = 2599300. */
-static void test_short_kernels_count_in_full(void **state)
+TEST(test_short_kernels_count_in_full)
 {
-    (void)state;
     struct made m;
     begin(&m);
     for (int i = 0; i < 1000; i++) mk_kernel(&m.t, m.s7, 137 + i * 2600, 137 + i * 2600 + 1900, "k", 1);
@@ -99,9 +93,8 @@ static void test_short_kernels_count_in_full(void **state)
 }
 
 /* With the same rounding kernels below 1 us get a duration of -1. Here: 400 ns, 900 ns, 1 ns. */
-static void test_kernels_below_a_microsecond(void **state)
+TEST(test_kernels_below_a_microsecond)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_kernel(&m.t, m.s7, 10300, 10700, "k", 1);
@@ -116,9 +109,8 @@ static void test_kernels_below_a_microsecond(void **state)
 /* Kernels of one stream overlap under programmatic dependent launch, and a long one may end after the next has begun
  * and ended: what came before is a running maximum, not the last one, or the idle time gets negative. Union 0..200 and
  * 210..220. */
-static void test_overlap_on_one_stream(void **state)
+TEST(test_overlap_on_one_stream)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_kernel(&m.t, m.s7, 0, 200, "long", 1);
@@ -135,9 +127,8 @@ static void test_overlap_on_one_stream(void **state)
 
 /* A synchronisation record has a stream, but nothing runs: 130 ns between two kernels stay idle although a record
  * covers 100 of them. */
-static void test_synchronisation_is_not_work(void **state)
+TEST(test_synchronisation_is_not_work)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_kernel(&m.t, m.s7, 0, 20, "a", 1);
@@ -153,9 +144,8 @@ static void test_synchronisation_is_not_work(void **state)
 }
 
 /* Without communication the overlap is 0 of 0: both figures say so, and nothing is divided. */
-static void test_no_communication(void **state)
+TEST(test_no_communication)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_kernel(&m.t, m.s7, 0, 20, "a", 1);
@@ -167,9 +157,8 @@ static void test_no_communication(void **state)
     end(&m);
 }
 
-static void test_events_without_duration(void **state)
+TEST(test_events_without_duration)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_kernel(&m.t, m.s7, 5, 5, "zero", 1); /* begins the span */
@@ -186,9 +175,8 @@ static void test_events_without_duration(void **state)
 }
 
 /* All kernels of a graph have the correlation id of its launch: each is an event like any other. */
-static void test_kernels_of_a_graph(void **state)
+TEST(test_kernels_of_a_graph)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_call(&m.t, mk_thread(&m.t, m.process, 1), 0, 10, "cudaGraphLaunch", 42);
@@ -201,9 +189,8 @@ static void test_kernels_of_a_graph(void **state)
     end(&m);
 }
 
-static void test_inside_a_window(void **state)
+TEST(test_inside_a_window)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_kernel(&m.t, m.s7, 0, 10, "before", 1);
@@ -237,9 +224,8 @@ static void test_inside_a_window(void **state)
     end(&m);
 }
 
-static void test_properties_of_the_device(void **state)
+TEST(test_properties_of_the_device)
 {
-    (void)state;
     struct made m;
     begin(&m);
     struct gp_device d = gp_device_unknown();
@@ -252,21 +238,4 @@ static void test_properties_of_the_device(void **state)
     assert_string_equal(gp_hta_str(&m.h, m.h.devices.at[0].name), "NVIDIA H200");
     assert_int_equal(m.h.devices.at[0].sms, 132);
     end(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_three_classes_on_two_streams),
-        cmocka_unit_test(test_short_kernels_count_in_full),
-        cmocka_unit_test(test_kernels_below_a_microsecond),
-        cmocka_unit_test(test_overlap_on_one_stream),
-        cmocka_unit_test(test_synchronisation_is_not_work),
-        cmocka_unit_test(test_no_communication),
-        cmocka_unit_test(test_events_without_duration),
-        cmocka_unit_test(test_kernels_of_a_graph),
-        cmocka_unit_test(test_inside_a_window),
-        cmocka_unit_test(test_properties_of_the_device),
-    };
-    return cmocka_run_group_tests_name("breakdown", tests, NULL, NULL);
 }

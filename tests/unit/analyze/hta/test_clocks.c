@@ -1,12 +1,8 @@
 // How far the clocks of several traces differ: by collectives, by the time of day, by their first events.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 #include "analyze/hta/clocks.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 #define US 1000
 #define MS 1000000
@@ -65,9 +61,8 @@ static void assert_shift(const struct gp_clocks *c, size_t i, enum gp_clock_sour
     assert_int_equal(c->shifts.at[i].later_ns, later_ns);
 }
 
-static void collectives_align_ranks_with_the_first_trace(void **state)
+TEST(collectives_align_ranks_with_the_first_trace)
 {
-    (void)state;
     /* the first file is rank 1, whose clock is 5 s ahead of rank 0's and 3 s behind that of rank 2 */
     struct gp_trace t[] = {make(1, 5 * S, 4), make(0, 0, 4), make(2, 8 * S, 4)};
     struct gp_clocks c = align(t, 3);
@@ -79,18 +74,16 @@ static void collectives_align_ranks_with_the_first_trace(void **state)
     gp_clocks_release(&c);
 }
 
-static void files_that_know_no_rank_are_aligned_too(void **state)
+TEST(files_that_know_no_rank_are_aligned_too)
 {
-    (void)state;
     struct gp_trace t[] = {make(-1, 0, 3), make(-1, 2 * MS, 3)};
     struct gp_clocks c = align(t, 2);
     assert_shift(&c, 1, GP_CLOCK_COLLECTIVES, -2 * MS);
     gp_clocks_release(&c);
 }
 
-static void the_time_of_day_aligns_what_has_no_collectives(void **state)
+TEST(the_time_of_day_aligns_what_has_no_collectives)
 {
-    (void)state;
     /* as Kineto writes it, to the digit; as two machines have it; and one machine, adjusted by 3 ms between two readings */
     struct gp_trace kineto[] = {make(0, 0, 0), make(1, -S, 0)};
     set_base(&kineto[0], "1790000000000000000");
@@ -112,33 +105,19 @@ static void the_time_of_day_aligns_what_has_no_collectives(void **state)
     gp_clocks_release(&c);
 }
 
-static void two_recordings_of_one_rank_stand_side_by_side(void **state)
+TEST(two_recordings_of_one_rank_stand_side_by_side)
 {
-    (void)state;
     struct gp_trace t[] = {make(0, 3 * S, 4), make(0, 9 * S, 4)};
     struct gp_clocks c = align(t, 2);
     assert_shift(&c, 1, GP_CLOCK_FIRST_EVENT, -6 * S);
     gp_clocks_release(&c);
 }
 
-static void a_trace_without_events_stays_where_it_is(void **state)
+TEST(a_trace_without_events_stays_where_it_is)
 {
-    (void)state;
     struct gp_trace t[] = {make(0, S, 0), make(1, S, 0)};
     t[0].events[GP_GPU].n = 0;
     struct gp_clocks c = align(t, 2);
     assert_shift(&c, 1, GP_CLOCK_AS_RECORDED, 0);
     gp_clocks_release(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(collectives_align_ranks_with_the_first_trace),
-        cmocka_unit_test(files_that_know_no_rank_are_aligned_too),
-        cmocka_unit_test(the_time_of_day_aligns_what_has_no_collectives),
-        cmocka_unit_test(two_recordings_of_one_rank_stand_side_by_side),
-        cmocka_unit_test(a_trace_without_events_stays_where_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

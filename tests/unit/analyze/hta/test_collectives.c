@@ -1,11 +1,6 @@
 // Collectives: what their names and args say, which ones of several ranks are the same, clocks and stragglers.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
@@ -14,6 +9,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "formats/base/buf.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 #define US 1000
 #define MS 1000000
@@ -88,9 +84,8 @@ static void assert_op(const char *name, const char *op)
     assert_string_equal(gp_collective_op(name, strlen(name)), op);
 }
 
-static void test_names_of_operations(void **state)
+TEST(test_names_of_operations)
 {
-    (void)state;
     assert_op("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "all_reduce");
     assert_op("ncclKernel_AllReduce_RING_LL_Sum_float", "all_reduce");
     assert_op("_allgather_base", "all_gather");
@@ -107,9 +102,8 @@ static void test_names_of_operations(void **state)
     assert_op("", "other");
 }
 
-static void test_types_and_factors(void **state)
+TEST(test_types_and_factors)
 {
-    (void)state;
     assert_int_equal(gp_dtype_bytes("Float8_e4m3fn", 13), 1);
     assert_int_equal(gp_dtype_bytes("f8e5m2", 6), 1);
     assert_int_equal(gp_dtype_bytes("BFloat16", 8), 2);
@@ -125,9 +119,8 @@ static void test_types_and_factors(void **state)
 }
 
 /* The full message is what leaves an all_gather, and what goes into a reduce_scatter. */
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
-    (void)state;
     struct maker m = begin(0);
     put(&m, 0, 100, "ncclDevKernel_AllGather_RING_LL(x)",
         "{\"Collective name\":\"_allgather_base\",\"In msg nelems\":25,\"Out msg nelems\":200,\"Group "
@@ -175,9 +168,8 @@ static void assert_fifty_us(const struct gp_hta *h, size_t n)
 
 /* Six collectives a ms apart; rank 1 comes 50 us late and all end together. Its clock is 5 ms ahead, and its window
  * begins one collective later. */
-static void test_window_begins_later_and_clock_is_ahead(void **state)
+TEST(test_window_begins_later_and_clock_is_ahead)
 {
-    (void)state;
     struct maker a = begin(0), b = begin(1);
     b.clock_ns = 5 * MS;
     for (int i = 0; i < 6; i++) {
@@ -215,9 +207,8 @@ static void test_window_begins_later_and_clock_is_ahead(void **state)
 }
 
 /* The same without sequence numbers: sizes tell. */
-static void test_order_by_sizes(void **state)
+TEST(test_order_by_sizes)
 {
-    (void)state;
     static const int elements[] = {100, 200, 300, 100, 200, 300};
     struct maker a = begin(0), b = begin(1);
     b.clock_ns = 5 * MS;
@@ -236,9 +227,8 @@ static void test_order_by_sizes(void **state)
 }
 
 /* The same without sequence numbers and sizes: the times between them tell. */
-static void test_order_by_times(void **state)
+TEST(test_order_by_times)
 {
-    (void)state;
     static const int64_t at[] = {0, 3 * MS, 4 * MS, 9 * MS, 11 * MS, 18 * MS};
     struct maker a = begin(0), b = begin(1);
     b.clock_ns = 5 * MS;
@@ -254,9 +244,8 @@ static void test_order_by_times(void **state)
 }
 
 /* Nothing tells: all are equal and a ms apart. Nothing is paired, and that is reported. */
-static void test_order_unknown(void **state)
+TEST(test_order_unknown)
 {
-    (void)state;
     struct maker a = begin(0), b = begin(1);
     for (int i = 0; i < 6; i++) {
         put_reduce(&a, i * MS, i * MS + 200 * US, 100, -1);
@@ -270,9 +259,8 @@ static void test_order_unknown(void **state)
 }
 
 /* A record of rank 1 is lost in the middle: what comes after it must not be paired with its neighbour. */
-static void test_lost_record(void **state)
+TEST(test_lost_record)
 {
-    (void)state;
     struct maker a = begin(0), b = begin(1);
     int64_t at = 0;
     for (int i = 0; i < 12; i++) {
@@ -288,9 +276,8 @@ static void test_lost_record(void **state)
 }
 
 /* The same number, another operation or size: paired never. */
-static void test_numbers_that_contradict(void **state)
+TEST(test_numbers_that_contradict)
 {
-    (void)state;
     struct maker a = begin(0), b = begin(1);
     put_reduce(&a, 0, 100, 100, 1);
     put_reduce(&b, 0, 100, 101, 1);
@@ -303,9 +290,8 @@ static void test_numbers_that_contradict(void **state)
 }
 
 /* The kernel names of NCCL 2.19 and later, no args at all: rank 0 is 30 us late twice, rank 1 10 us once. */
-static void test_stragglers_by_name_alone(void **state)
+TEST(test_stragglers_by_name_alone)
 {
-    (void)state;
     struct maker a = begin(0), b = begin(1);
     put(&a, 30 * US, 100 * US, all_reduce, NULL);
     put(&b, 0, 100 * US, all_reduce, NULL);
@@ -326,9 +312,8 @@ static void test_stragglers_by_name_alone(void **state)
 }
 
 /* The root of a broadcast is done after 10 us and waits for nobody; rank 1, which comes 100 us later, is last. */
-static void test_the_root_does_not_wait(void **state)
+TEST(test_the_root_does_not_wait)
 {
-    (void)state;
     static const char args[] =
         "{\"Collective name\":\"broadcast\",\"In msg nelems\":10,\"dtype\":\"Float\",\"Seq\":1,"
         "\"Process Group Name\":\"0\",\"Process Group Ranks\":\"[0, 1]\"}";
@@ -347,9 +332,8 @@ static void test_the_root_does_not_wait(void **state)
 }
 
 /* Ranks 0 and 1 share one group, 1 and 2 another: the clock of 2 is known by way of 1. */
-static void test_clocks_by_way_of_others(void **state)
+TEST(test_clocks_by_way_of_others)
 {
-    (void)state;
     struct gp_hta h;
     gp_hta_init(&h, NULL);
     for (int32_t rank = 0; rank < 3; rank++) {
@@ -375,9 +359,8 @@ static void test_clocks_by_way_of_others(void **state)
 }
 
 /* Two processes in one trace that do not know their ranks: their devices tell them apart. */
-static void test_devices_for_ranks(void **state)
+TEST(test_devices_for_ranks)
 {
-    (void)state;
     struct gp_hta h;
     gp_hta_init(&h, NULL);
     for (int device = 0; device < 2; device++) {
@@ -395,9 +378,8 @@ static void test_devices_for_ranks(void **state)
     release(&h);
 }
 
-static void test_no_communication(void **state)
+TEST(test_no_communication)
 {
-    (void)state;
     struct maker m = begin(0), other = begin(1);
     put(&m, 0, 100, "gemm", NULL);
     put(&other, 0, 100, "gemm", NULL);
@@ -425,9 +407,8 @@ static void save(struct gp_hta *h, struct gp_buf *to)
     gp_hta_section_xfer(&gp_hta_collectives_section, &x, h);
 }
 
-static void test_merging_is_adding(void **state)
+TEST(test_merging_is_adding)
 {
-    (void)state;
     struct gp_hta one, two, three, loaded;
     struct gp_hta *all[] = {&one, &two, &three, &loaded};
     for (int i = 0; i < 4; i++) gp_hta_init(all[i], NULL);
@@ -462,9 +443,8 @@ static void test_merging_is_adding(void **state)
 }
 
 /* What NCCL's ranges say is as good as args: two ranks, each with a call that launches a kernel, and one for a group. */
-static void test_ranges_of_nccl(void **state)
+TEST(test_ranges_of_nccl)
 {
-    (void)state;
     struct maker m[2];
     for (int rank = 0; rank < 2; rank++) {
         m[rank] = begin(rank);
@@ -496,27 +476,4 @@ static void test_ranges_of_nccl(void **state)
     assert_true(h.matches.at[1].busbw_gbps == 1000.0 / 9000 / 2);
     assert_int_equal(h.collectives.at[0].calls, 1);
     release(&h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_of_operations),
-        cmocka_unit_test(test_types_and_factors),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_ranges_of_nccl),
-        cmocka_unit_test(test_window_begins_later_and_clock_is_ahead),
-        cmocka_unit_test(test_order_by_sizes),
-        cmocka_unit_test(test_order_by_times),
-        cmocka_unit_test(test_order_unknown),
-        cmocka_unit_test(test_lost_record),
-        cmocka_unit_test(test_numbers_that_contradict),
-        cmocka_unit_test(test_stragglers_by_name_alone),
-        cmocka_unit_test(test_the_root_does_not_wait),
-        cmocka_unit_test(test_clocks_by_way_of_others),
-        cmocka_unit_test(test_devices_for_ranks),
-        cmocka_unit_test(test_no_communication),
-        cmocka_unit_test(test_merging_is_adding),
-    };
-    return cmocka_run_group_tests_name("collectives", tests, NULL, NULL);
 }

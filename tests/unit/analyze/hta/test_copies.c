@@ -1,16 +1,12 @@
 // Copies and sets by name, and the peak of memory.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/hta/copies.h"
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "formats/base/buf.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 static struct gp_trace begin(void)
 {
@@ -72,9 +68,8 @@ static void make_copies(struct gp_trace *t)
 }
 
 /* 10 + 30 ns for 1000 + 3000 bytes: 100 bytes a ns. */
-static void test_copies_by_name(void **state)
+TEST(test_copies_by_name)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_hta h;
     make_copies(&t);
@@ -120,9 +115,8 @@ static void make_memory(struct gp_trace *t)
     allocate(t, thread, 70, -20, 0, 0, on_host);
 }
 
-static void test_peak_of_memory(void **state)
+TEST(test_peak_of_memory)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_hta h;
     make_memory(&t);
@@ -157,9 +151,8 @@ static void save(struct gp_hta *h, struct gp_buf *to)
 }
 
 /* Adding to one, merging two, and merging two that were saved and loaded. */
-static void test_merging_is_adding(void **state)
+TEST(test_merging_is_adding)
 {
-    (void)state;
     struct gp_trace a, b, c;
     struct gp_hta one, two, three, loaded;
     make_copies(&a);
@@ -202,14 +195,4 @@ static void test_merging_is_adding(void **state)
     gp_trace_release(&a);
     gp_trace_release(&b);
     gp_trace_release(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies_by_name),
-        cmocka_unit_test(test_peak_of_memory),
-        cmocka_unit_test(test_merging_is_adding),
-    };
-    return cmocka_run_group_tests_name("copies", tests, NULL, NULL);
 }

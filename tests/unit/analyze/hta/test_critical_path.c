@@ -1,14 +1,9 @@
 // The critical path of small traces whose answer can be seen on paper.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/hta/hta_rows.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 struct fixture {
     struct gp_trace t;
@@ -57,9 +52,8 @@ static void end(struct fixture *f)
     gp_trace_release(&f->t);
 }
 
-static void a_kernel_that_the_host_was_late_for_leads_to_the_host(void **state)
+TEST(a_kernel_that_the_host_was_late_for_leads_to_the_host)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_host(&f.t, GP_OP, f.main, 0, 100, "aten::add");
@@ -80,9 +74,8 @@ static void a_kernel_that_the_host_was_late_for_leads_to_the_host(void **state)
     end(&f);
 }
 
-static void queued_kernels_lead_to_each_other(void **state)
+TEST(queued_kernels_lead_to_each_other)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_call(&f.t, f.main, 0, 2, "cudaLaunchKernel", 1);
@@ -97,9 +90,8 @@ static void queued_kernels_lead_to_each_other(void **state)
 }
 
 // Another tool knows no graph launches. The call leads to the first node, each node to the next.
-static void a_graph_launch_leads_to_its_nodes(void **state)
+TEST(a_graph_launch_leads_to_its_nodes)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_kernel(&f.t, f.stream, 0, 5, "before", GP_NO_ID);
@@ -118,9 +110,8 @@ static void a_graph_launch_leads_to_its_nodes(void **state)
 }
 
 // The call of the second kernel begins while the first runs, but ends after it: nothing was queued.
-static void a_kernel_whose_call_ends_late_was_not_queued(void **state)
+TEST(a_kernel_whose_call_ends_late_was_not_queued)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_call(&f.t, f.main, 0, 10, "cudaLaunchKernel", 1);
@@ -136,9 +127,8 @@ static void a_kernel_whose_call_ends_late_was_not_queued(void **state)
 }
 
 // A call that loads a module first, say: only its last 10 us are launching.
-static void most_of_a_long_launching_call_is_host_time(void **state)
+TEST(most_of_a_long_launching_call_is_host_time)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_kernel(&f.t, f.stream, 0, 1000, "before", GP_NO_ID);
@@ -152,9 +142,8 @@ static void most_of_a_long_launching_call_is_host_time(void **state)
     end(&f);
 }
 
-static void overlapping_kernels_of_one_stream_count_once(void **state)
+TEST(overlapping_kernels_of_one_stream_count_once)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_call(&f.t, f.main, 0, 1, "cudaLaunchKernel", 1);
@@ -168,9 +157,8 @@ static void overlapping_kernels_of_one_stream_count_once(void **state)
     end(&f);
 }
 
-static void a_synchronising_call_leads_to_what_it_waited_for(void **state)
+TEST(a_synchronising_call_leads_to_what_it_waited_for)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_call(&f.t, f.main, 0, 10, "cudaLaunchKernel", 1);
@@ -187,9 +175,8 @@ static void a_synchronising_call_leads_to_what_it_waited_for(void **state)
     end(&f);
 }
 
-static void a_synchronising_call_that_did_not_wait_is_host_time(void **state)
+TEST(a_synchronising_call_that_did_not_wait_is_host_time)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_call(&f.t, f.main, 0, 5, "cudaLaunchKernel", 1);
@@ -204,9 +191,8 @@ static void a_synchronising_call_that_did_not_wait_is_host_time(void **state)
     end(&f);
 }
 
-static void a_copy_that_blocks_the_host_is_waited_for(void **state)
+TEST(a_copy_that_blocks_the_host_is_waited_for)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_call(&f.t, f.main, 0, 60, "cudaMemcpy", 1);
@@ -221,9 +207,8 @@ static void a_copy_that_blocks_the_host_is_waited_for(void **state)
     end(&f);
 }
 
-static void a_long_wait_of_a_queued_kernel_leads_to_the_other_stream(void **state)
+TEST(a_long_wait_of_a_queued_kernel_leads_to_the_other_stream)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_call(&f.t, f.main, 1000, 2000, "cudaLaunchKernel", 1);
@@ -237,9 +222,8 @@ static void a_long_wait_of_a_queued_kernel_leads_to_the_other_stream(void **stat
     end(&f);
 }
 
-static void host_time_goes_to_the_thread_that_was_at_work(void **state)
+TEST(host_time_goes_to_the_thread_that_was_at_work)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     uint32_t worker = mk_thread(&f.t, 0, 200);
@@ -262,9 +246,8 @@ static void host_time_goes_to_the_thread_that_was_at_work(void **state)
 }
 
 /* The main thread waits in backward() from 40 to 100 while autograd's launches. */
-static void a_thread_that_waits_for_the_backward_pass_leads_to_the_one_that_launches_it(void **state)
+TEST(a_thread_that_waits_for_the_backward_pass_leads_to_the_one_that_launches_it)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     uint32_t autograd = mk_thread(&f.t, mk_process(&f.t, 1, 0), 200);
@@ -299,9 +282,8 @@ static void a_thread_that_waits_for_the_backward_pass_leads_to_the_one_that_laun
     end(&f);
 }
 
-static void without_launch_records_the_stream_still_explains(void **state)
+TEST(without_launch_records_the_stream_still_explains)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_kernel(&f.t, f.stream, 0, 10, "a", GP_NO_ID);
@@ -312,9 +294,8 @@ static void without_launch_records_the_stream_still_explains(void **state)
     end(&f);
 }
 
-static void events_without_duration_do_not_hold_up_the_walk(void **state)
+TEST(events_without_duration_do_not_hold_up_the_walk)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     for (int i = 0; i < 50; i++) {
@@ -327,9 +308,8 @@ static void events_without_duration_do_not_hold_up_the_walk(void **state)
     end(&f);
 }
 
-static void the_median_step_is_the_window(void **state)
+TEST(the_median_step_is_the_window)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     const int64_t at[] = {0, 100, 300, 700}; // lengths 100, 200, 400: the median is 100..300
@@ -344,26 +324,4 @@ static void the_median_step_is_the_window(void **state)
     assert_int_equal(p->bound_ns[GP_PATH_COMPUTE], 50);
     assert_int_equal(p->bound_ns[GP_PATH_KERNEL_GAP], 150);
     end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_that_the_host_was_late_for_leads_to_the_host),
-        cmocka_unit_test(queued_kernels_lead_to_each_other),
-        cmocka_unit_test(a_graph_launch_leads_to_its_nodes),
-        cmocka_unit_test(a_kernel_whose_call_ends_late_was_not_queued),
-        cmocka_unit_test(most_of_a_long_launching_call_is_host_time),
-        cmocka_unit_test(overlapping_kernels_of_one_stream_count_once),
-        cmocka_unit_test(a_synchronising_call_leads_to_what_it_waited_for),
-        cmocka_unit_test(a_synchronising_call_that_did_not_wait_is_host_time),
-        cmocka_unit_test(a_copy_that_blocks_the_host_is_waited_for),
-        cmocka_unit_test(a_long_wait_of_a_queued_kernel_leads_to_the_other_stream),
-        cmocka_unit_test(host_time_goes_to_the_thread_that_was_at_work),
-        cmocka_unit_test(a_thread_that_waits_for_the_backward_pass_leads_to_the_one_that_launches_it),
-        cmocka_unit_test(without_launch_records_the_stream_still_explains),
-        cmocka_unit_test(events_without_duration_do_not_hold_up_the_walk),
-        cmocka_unit_test(the_median_step_is_the_window),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // Findings: what is worth a sentence, what is not, and that the sentence's numbers are those of the figures.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/hta/hta_rows.h"
+#include "tests/unit/unit.h"
 
 /* One device with a span of 1 ms, all of it busy computing. */
 static struct gp_hta_device *begin(struct gp_hta *h)
@@ -28,9 +24,8 @@ static const struct gp_finding *find(const struct gp_hta *h, const char *id)
     return NULL;
 }
 
-static void a_busy_device_has_no_findings(void **state)
+TEST(a_busy_device_has_no_findings)
 {
-    (void)state;
     struct gp_hta h;
     begin(&h);
     gp_hta_finish_findings(&h);
@@ -38,9 +33,8 @@ static void a_busy_device_has_no_findings(void **state)
     gp_hta_release(&h);
 }
 
-static void nothing_at_all_has_no_findings(void **state)
+TEST(nothing_at_all_has_no_findings)
 {
-    (void)state;
     struct gp_hta h;
     gp_hta_init(&h, NULL);
     gp_hta_finish_findings(&h);
@@ -48,9 +42,8 @@ static void nothing_at_all_has_no_findings(void **state)
     gp_hta_release(&h);
 }
 
-static void idle_time_is_told_by_cause_largest_first(void **state)
+TEST(idle_time_is_told_by_cause_largest_first)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_hta_device *d = begin(&h);
     d->idle_cause_ns[GP_IDLE_SYNC] = 100000;
@@ -76,9 +69,8 @@ static void idle_time_is_told_by_cause_largest_first(void **state)
 
 // 700 of 1000 us idle, of which 400 in one gap: of which nothing is recorded, or in aten::mm; the sentence says it where
 // the line below leads elsewhere, to forward.
-static void one_long_gap_is_named(void **state)
+TEST(one_long_gap_is_named)
 {
-    (void)state;
     static const struct {
         const char *op, *said, *where;
         int64_t forward_ns;
@@ -112,9 +104,8 @@ static void one_long_gap_is_named(void **state)
     }
 }
 
-static void hidden_communication_is_no_finding_and_exposed_is(void **state)
+TEST(hidden_communication_is_no_finding_and_exposed_is)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_hta_device *d = begin(&h);
     d->b.communication_ns = d->b.overlap_ns = 500000;
@@ -130,9 +121,8 @@ static void hidden_communication_is_no_finding_and_exposed_is(void **state)
     gp_hta_release(&h);
 }
 
-static void short_kernels_matter_only_where_the_gpu_waits(void **state)
+TEST(short_kernels_matter_only_where_the_gpu_waits)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_hta_device *d = begin(&h);
     h.launches.linked = 1000;
@@ -158,9 +148,8 @@ static void short_kernels_matter_only_where_the_gpu_waits(void **state)
 }
 
 // A quarter of the blocks that the device could hold, of all kernel time or of half of it.
-static void small_grids_are_told_where_blocks_are_known(void **state)
+TEST(small_grids_are_told_where_blocks_are_known)
 {
-    (void)state;
     for (int known = 0; known <= 2; known++) {
         struct gp_hta h;
         struct gp_hta_device *d = begin(&h);
@@ -177,9 +166,8 @@ static void small_grids_are_told_where_blocks_are_known(void **state)
 }
 
 // NCCL's kernels are small on purpose: of 1 ms of computing and 1 ms of communication nobody can tell.
-static void small_grids_are_not_told_of_communication(void **state)
+TEST(small_grids_are_not_told_of_communication)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_hta_device *d = begin(&h);
     d->b.span_ns = 2000000;
@@ -191,9 +179,8 @@ static void small_grids_are_not_told_of_communication(void **state)
     gp_hta_release(&h);
 }
 
-static void a_rank_that_is_often_last_is_named(void **state)
+TEST(a_rank_that_is_often_last_is_named)
 {
-    (void)state;
     struct gp_hta h;
     begin(&h);
     struct gp_straggler s = {.rank = 3, .matched = 10, .times_last = 9, .caused_wait_ns = 400000};
@@ -222,9 +209,8 @@ static void a_rank_that_is_often_last_is_named(void **state)
     gp_hta_release(&h);
 }
 
-static void one_slow_step_of_a_device_is_named(void **state)
+TEST(one_slow_step_of_a_device_is_named)
 {
-    (void)state;
     struct gp_hta h;
     begin(&h);
     const int64_t length[] = {100000, 100000, 400000, 100000, 100000};
@@ -245,21 +231,4 @@ static void one_slow_step_of_a_device_is_named(void **state)
     assert_null(find(&h, "slow_step"));
     GP_VEC_FREE(&h.steps);
     gp_hta_release(&h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_busy_device_has_no_findings),
-        cmocka_unit_test(nothing_at_all_has_no_findings),
-        cmocka_unit_test(idle_time_is_told_by_cause_largest_first),
-        cmocka_unit_test(one_long_gap_is_named),
-        cmocka_unit_test(hidden_communication_is_no_finding_and_exposed_is),
-        cmocka_unit_test(short_kernels_matter_only_where_the_gpu_waits),
-        cmocka_unit_test(small_grids_are_told_where_blocks_are_known),
-        cmocka_unit_test(small_grids_are_not_told_of_communication),
-        cmocka_unit_test(a_rank_that_is_often_last_is_named),
-        cmocka_unit_test(one_slow_step_of_a_device_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // The whole analysis: inputs and ranks, merging that does not show, saving, and bytes that are damaged.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_device.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 static uint32_t next_random(uint32_t *state)
 {
@@ -81,9 +77,8 @@ static void expect_same_bytes(struct gp_hta *a, struct gp_hta *b)
     gp_buf_release(&y);
 }
 
-static void test_merging_does_not_show(void **state)
+TEST(test_merging_does_not_show)
 {
-    (void)state;
     struct gp_hta one, left, right, third;
     init(&one);
     init(&left);
@@ -109,9 +104,8 @@ static void test_merging_does_not_show(void **state)
     gp_hta_release(&third);
 }
 
-static void test_saving_does_not_show(void **state)
+TEST(test_saving_does_not_show)
 {
-    (void)state;
     struct gp_hta one, first, second;
     struct gp_err err = {0};
     init(&one);
@@ -154,9 +148,8 @@ static void expect_failure(const uint8_t *data, size_t n, enum gp_err_code code,
 
 enum { HEAD = 28, HASH_AT = 20 };
 
-static void test_what_is_no_partial_result(void **state)
+TEST(test_what_is_no_partial_result)
 {
-    (void)state;
     struct gp_hta h;
     init(&h);
     add(&h, 0, 7);
@@ -193,9 +186,8 @@ static void put_hash(uint8_t *p, size_t n)
 }
 
 /* Any byte changed fails. With a hash that fits again it may load, and then everything else must work. */
-static void test_any_byte_changed(void **state)
+TEST(test_any_byte_changed)
 {
-    (void)state;
     struct gp_hta h;
     init(&h);
     add(&h, 0, 7);
@@ -228,9 +220,8 @@ static void test_any_byte_changed(void **state)
     gp_buf_release(&b);
 }
 
-static void test_ranks(void **state)
+TEST(test_ranks)
 {
-    (void)state;
     struct gp_hta h;
     init(&h);
     add(&h, 5, 1);
@@ -253,9 +244,8 @@ static void test_ranks(void **state)
     gp_hta_release(&h);
 }
 
-static void test_nobody_says_a_rank(void **state)
+TEST(test_nobody_says_a_rank)
 {
-    (void)state;
     struct gp_hta h;
     init(&h);
     add(&h, -1, 1);
@@ -273,9 +263,8 @@ static void test_nobody_says_a_rank(void **state)
 }
 
 /* Several processes with ranks of their own in one trace. */
-static void test_ranks_of_processes(void **state)
+TEST(test_ranks_of_processes)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     for (int32_t i = 0; i < 3; i++) {
@@ -312,9 +301,8 @@ static void expect_verdict(int32_t rank, const char *verdict, uint64_t skipped)
     gp_hta_release(&h);
 }
 
-static void test_inputs(void **state)
+TEST(test_inputs)
 {
-    (void)state;
     expect_verdict(1, "clean", 0);
     expect_verdict(2, "repaired", 1); /* rank 2 comes with an event that could not be read */
     struct gp_trace t;
@@ -329,19 +317,4 @@ static void test_inputs(void **state)
     assert_int_equal(h.devices.n + h.kernels.n, 0);
     gp_hta_release(&h);
     gp_trace_release(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merging_does_not_show),
-        cmocka_unit_test(test_saving_does_not_show),
-        cmocka_unit_test(test_what_is_no_partial_result),
-        cmocka_unit_test(test_any_byte_changed),
-        cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_nobody_says_a_rank),
-        cmocka_unit_test(test_ranks_of_processes),
-        cmocka_unit_test(test_inputs),
-    };
-    return cmocka_run_group_tests_name("hta", tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 // Steps: from ranges, from graphs, from what repeats; what belongs to which; windows and their figures.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
@@ -14,6 +9,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 /* A process with a main thread, an autograd thread and a stream; every launch gets the next correlation id. */
 struct maker {
@@ -112,9 +108,8 @@ static void assert_step(const struct gp_hta *h, size_t i, const char *name, int6
 
 /* The GPU lags: what step 1 launches runs while step 2 is on the host. A kernel of step 2 is launched by the autograd
  * thread. What is launched between the steps is in none, but lies in a window. */
-static void test_launched_in_a_step(void **state)
+TEST(test_launched_in_a_step)
 {
-    (void)state;
     struct maker m = begin();
     range(&m, 0, 100, "ProfilerStep#1");
     launch(&m, 10, 150, 200, "a");
@@ -137,9 +132,8 @@ static void test_launched_in_a_step(void **state)
 }
 
 /* What still runs where a step ends counts on both sides, each with its part. */
-static void test_kernel_across_the_end(void **state)
+TEST(test_kernel_across_the_end)
 {
-    (void)state;
     struct maker m = begin();
     uint32_t copies = mk_stream(&m.t, m.process, 0, 8);
     for (int i = 0; i < 3; i++) {
@@ -170,9 +164,8 @@ static void assert_rank(const char *name, int rank, int64_t number)
     assert_true(n == (number < 0 ? GP_NO_ID : (uint64_t)number));
 }
 
-static void test_names_of_steps(void **state)
+TEST(test_names_of_steps)
 {
-    (void)state;
     assert_rank("ProfilerStep#12", 0, 12);
     assert_rank("execute_context_1(888_788544)_generation_0(0)", 0, -1);
     assert_rank("execute_32_context_0(sq0sk0)_generation_32(sq32sk55086)", 0, -1);
@@ -192,9 +185,8 @@ static void test_names_of_steps(void **state)
 }
 
 /* Layers repeat inside of steps, epochs hold them: steps are what counts. */
-static void test_steps_among_other_ranges(void **state)
+TEST(test_steps_among_other_ranges)
 {
-    (void)state;
     struct maker m = begin();
     range(&m, 0, 1000, "epoch 0");
     for (int i = 0; i < 4; i++) {
@@ -214,9 +206,8 @@ static void test_steps_among_other_ranges(void **state)
 }
 
 /* The launches of 300 equal layers repeat as those of steps do. */
-static void test_layers_of_an_engine_are_one_step(void **state)
+TEST(test_layers_of_an_engine_are_one_step)
 {
-    (void)state;
     struct maker m = begin();
     range(&m, 0, 6050, "execute_context_1(888_788544)_generation_0(0)");
     for (int i = 0; i < 300; i++) {
@@ -230,9 +221,8 @@ static void test_layers_of_an_engine_are_one_step(void **state)
 }
 
 /* Ranges with numbers that say nothing and hold little are not steps. */
-static void test_numbers_alone_are_no_steps(void **state)
+TEST(test_numbers_alone_are_no_steps)
 {
-    (void)state;
     struct maker m = begin();
     for (int i = 0; i < 5; i++) {
         char name[30], kernel[30];
@@ -249,9 +239,8 @@ static void test_numbers_alone_are_no_steps(void **state)
     release(&h);
 }
 
-static void test_marker_of_the_user(void **state)
+TEST(test_marker_of_the_user)
 {
-    (void)state;
     struct maker m = begin();
     range(&m, 0, 100, "ProfilerStep#0");
     range(&m, 10, 40, "my work: a");
@@ -266,9 +255,8 @@ static void test_marker_of_the_user(void **state)
     release(&h);
 }
 
-static void test_marker_that_fits_nothing_or_is_wrong(void **state)
+TEST(test_marker_that_fits_nothing_or_is_wrong)
 {
-    (void)state;
     struct maker m = begin();
     range(&m, 0, 100, "ProfilerStep#0");
     launch(&m, 20, 25, 30, "a");
@@ -288,9 +276,8 @@ static void test_marker_that_fits_nothing_or_is_wrong(void **state)
 }
 
 /* Four replays of one graph, each with a sampling kernel behind it. */
-static void test_graph_replays(void **state)
+TEST(test_graph_replays)
 {
-    (void)state;
     struct maker m = begin();
     for (int i = 0; i < 4; i++) {
         replay(&m, i * 100, i * 100 + 5, 5, 77);
@@ -307,9 +294,8 @@ static void test_graph_replays(void **state)
 }
 
 /* Three graphs in turn are one step, with and without ids: then their size tells them apart. */
-static void test_graphs_in_turn(void **state)
+TEST(test_graphs_in_turn)
 {
-    (void)state;
     for (int ids = 0; ids < 2; ids++) {
         struct maker m = begin();
         for (int i = 0; i < 12; i++)
@@ -322,9 +308,8 @@ static void test_graphs_in_turn(void **state)
 }
 
 /* Initialisation, then five steps of a, b, c, d; the host waits before each c, so that this is where they begin. */
-static void test_periodic_launches(void **state)
+TEST(test_periodic_launches)
 {
-    (void)state;
     static const char *const kernels[] = {"a", "b", "c", "d"};
     struct maker m = begin();
     launch(&m, 0, 5, 8, "init1");
@@ -349,9 +334,8 @@ static void test_periodic_launches(void **state)
 }
 
 /* The same calls without a pause anywhere may as well be the layers of one step. */
-static void test_layers_are_no_steps(void **state)
+TEST(test_layers_are_no_steps)
 {
-    (void)state;
     static const char *const kernels[] = {"a", "b", "c", "d"};
     struct maker m = begin();
     for (int i = 0; i < 48; i++) launch(&m, i * 10, i * 10 + 5, i * 10 + 9, kernels[i % 4]);
@@ -361,9 +345,8 @@ static void test_layers_are_no_steps(void **state)
 }
 
 /* Two devices of one process have the same steps, each with its own work; where a device has none it has no step. */
-static void test_devices(void **state)
+TEST(test_devices)
 {
-    (void)state;
     struct maker m = begin();
     uint32_t second = mk_stream(&m.t, m.process, 1, 7);
     range(&m, 0, 100, "ProfilerStep#0");
@@ -381,9 +364,8 @@ static void test_devices(void **state)
 }
 
 /* No launch is recorded: time on the GPU must do. */
-static void test_no_launch_records(void **state)
+TEST(test_no_launch_records)
 {
-    (void)state;
     static const char *const kernels[] = {"a", "b", "c"};
     struct maker m = begin();
     for (int i = 0; i < 12; i++) {
@@ -396,9 +378,8 @@ static void test_no_launch_records(void **state)
     release(&h);
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
-    (void)state;
     struct maker m = begin();
     range(&m, 0, 10, "ProfilerStep#0");
     struct gp_hta h = finish(&m, NULL);
@@ -426,9 +407,8 @@ static void save(struct gp_hta *h, struct gp_buf *to)
     gp_hta_section_xfer(&gp_hta_steps_section, &x, h);
 }
 
-static void test_merging_is_adding(void **state)
+TEST(test_merging_is_adding)
 {
-    (void)state;
     struct gp_hta one, two, three, loaded;
     struct gp_hta *all[] = {&one, &two, &three, &loaded};
     for (int i = 0; i < 4; i++) gp_hta_init(all[i], NULL);
@@ -456,27 +436,4 @@ static void test_merging_is_adding(void **state)
     for (int i = 0; i < 4; i++) release(all[i]);
     gp_buf_release(&x);
     gp_buf_release(&y);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_launched_in_a_step),
-        cmocka_unit_test(test_kernel_across_the_end),
-        cmocka_unit_test(test_names_of_steps),
-        cmocka_unit_test(test_steps_among_other_ranges),
-        cmocka_unit_test(test_layers_of_an_engine_are_one_step),
-        cmocka_unit_test(test_numbers_alone_are_no_steps),
-        cmocka_unit_test(test_marker_of_the_user),
-        cmocka_unit_test(test_marker_that_fits_nothing_or_is_wrong),
-        cmocka_unit_test(test_graph_replays),
-        cmocka_unit_test(test_graphs_in_turn),
-        cmocka_unit_test(test_periodic_launches),
-        cmocka_unit_test(test_layers_are_no_steps),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_no_launch_records),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_merging_is_adding),
-    };
-    return cmocka_run_group_tests_name("steps", tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* Why a device was idle. All expected values are worked out by hand from the times in the test; the limits that a
  * single launch has are in analyze/view/README.md: B = 10 us and K = 10 us where the medians are small. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/idle_walk.h"
 #include "formats/model/samples.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 struct scene {
     struct gp_trace t;
@@ -98,7 +94,9 @@ static void launch(struct scene *s, uint32_t thread, int64_t at, uint32_t stream
     mk_kernel(&s->t, stream, start, start + 10000, "b", corr);
 }
 
-static void test_host_then_launch(void **state)
+#define SCENE(name) TEST_WITH(begin, end, name)
+
+SCENE(test_host_then_launch)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -112,7 +110,7 @@ static void test_host_then_launch(void **state)
     assert_int_equal(culprit(s, 0)->api, 0);
 }
 
-static void test_sync_pseudo_events_are_idle_time(void **state) /* not busy: 100 of 130 us in another tool */
+SCENE(test_sync_pseudo_events_are_idle_time) /* not busy: 100 of 130 us in another tool */
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -128,7 +126,7 @@ static void test_sync_pseudo_events_are_idle_time(void **state) /* not busy: 100
     assert_string_equal(label(s, culprit(s, 0)->api), "cudaDeviceSynchronize");
 }
 
-static void test_item_is_an_operator_around_a_sync(void **state)
+SCENE(test_item_is_an_operator_around_a_sync)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -141,7 +139,7 @@ static void test_item_is_an_operator_around_a_sync(void **state)
     assert_string_equal(label(s, culprit(s, 0)->op), "aten::item");
 }
 
-static void test_queued_kernels_20us_apart(void **state) /* 30 "ns" is 30 us in another tool */
+SCENE(test_queued_kernels_20us_apart) /* 30 "ns" is 30 us in another tool */
 {
     struct scene *s = *state;
     for (int i = 0; i < 5; i++) { /* launched at once, far ahead; 20 us between */
@@ -153,7 +151,7 @@ static void test_queued_kernels_20us_apart(void **state) /* 30 "ns" is 30 us in 
     assert_int_equal(s->h.devices.at[0].b.idle_ns, 80000);
 }
 
-static void test_one_stall_among_queued_kernels_is_unknown(void **state)
+SCENE(test_one_stall_among_queued_kernels_is_unknown)
 {
     struct scene *s = *state;
     int64_t at = 0;
@@ -169,7 +167,7 @@ static void test_one_stall_among_queued_kernels_is_unknown(void **state)
 
 /* Kernels follow each other after 1 us, but one after 20: at most 10 of these are what queued kernels cost. A fixed
  * limit of 30 us, as another tool has it, would call all of them so. */
-static void test_a_gap_of_20_us_is_no_gap_between_queued_kernels(void **state)
+SCENE(test_a_gap_of_20_us_is_no_gap_between_queued_kernels)
 {
     struct scene *s = *state;
     int64_t at = 0;
@@ -183,7 +181,7 @@ static void test_a_gap_of_20_us_is_no_gap_between_queued_kernels(void **state)
     assert_int_equal(cause(s, GP_IDLE_UNKNOWN), 10000);
 }
 
-static void test_queued_behind_another_stream(void **state)
+SCENE(test_queued_behind_another_stream)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -193,7 +191,7 @@ static void test_queued_behind_another_stream(void **state)
     assert_int_equal(cause(s, GP_IDLE_DEPENDENCY), 3000);
 }
 
-static void test_ordered_wait_explains_a_long_stall(void **state)
+SCENE(test_ordered_wait_explains_a_long_stall)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -205,7 +203,7 @@ static void test_ordered_wait_explains_a_long_stall(void **state)
     assert_int_equal(cause(s, GP_IDLE_QUEUED), 50000); /* K: 4 x 1 ms is bounded */
 }
 
-static void test_a_wait_record_of_the_stream_tells_too(void **state)
+SCENE(test_a_wait_record_of_the_stream_tells_too)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -216,7 +214,7 @@ static void test_a_wait_record_of_the_stream_tells_too(void **state)
     assert_int_equal(cause(s, GP_IDLE_DEPENDENCY), 100000);
 }
 
-static void test_wait_record_of_another_stream_tells_nothing(void **state)
+SCENE(test_wait_record_of_another_stream_tells_nothing)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -228,7 +226,7 @@ static void test_wait_record_of_another_stream_tells_nothing(void **state)
     assert_int_equal(cause(s, GP_IDLE_UNKNOWN), 90000);
 }
 
-static void test_launch_on_its_way_when_the_gap_begins(void **state)
+SCENE(test_launch_on_its_way_when_the_gap_begins)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -241,7 +239,7 @@ static void test_launch_on_its_way_when_the_gap_begins(void **state)
     assert_int_equal(cause(s, GP_IDLE_LAUNCH), 13000);
 }
 
-static void test_autograd_thread_launches_while_main_waits(void **state)
+SCENE(test_autograd_thread_launches_while_main_waits)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -265,7 +263,7 @@ static void test_autograd_thread_launches_while_main_waits(void **state)
 }
 
 /* After the last launch of the backward pass the main thread still waits for it, then launches. */
-static void test_main_waits_for_the_backward_pass_and_no_lock(void **state)
+SCENE(test_main_waits_for_the_backward_pass_and_no_lock)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -279,7 +277,7 @@ static void test_main_waits_for_the_backward_pass_and_no_lock(void **state)
     assert_int_equal(cause(s, GP_IDLE_HOST), 80000 - 18000); /* the rest of 10000..90000 */
 }
 
-static void test_a_thread_that_merely_waits_is_not_asked(void **state)
+SCENE(test_a_thread_that_merely_waits_is_not_asked)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -290,7 +288,7 @@ static void test_a_thread_that_merely_waits_is_not_asked(void **state)
     assert_int_equal(cause(s, GP_IDLE_SYNC), 0);
 }
 
-static void test_stack_changes_split_the_gap(void **state)
+SCENE(test_stack_changes_split_the_gap)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -310,7 +308,7 @@ static void test_stack_changes_split_the_gap(void **state)
 }
 
 /* The gap from 10000 to 85000 lies in two steps, which have one label: it is one gap, and its longest is all of both. */
-static void test_names_with_one_label_are_one(void **state)
+SCENE(test_names_with_one_label_are_one)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -324,7 +322,7 @@ static void test_names_with_one_label_are_one(void **state)
     assert_int_equal(culprit(s, 0)->gaps, 1);
 }
 
-static void test_data_loading(void **state)
+SCENE(test_data_loading)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -340,7 +338,7 @@ static void test_data_loading(void **state)
 
 /* What samples show of a frame is its cause, and the function is the culprit; samples of the time are counted. Around 20000 to
  * 30000 data is loaded, and garbage is collected in it all the same. */
-static void test_work_of_frames(void **state)
+SCENE(test_work_of_frames)
 {
     struct scene *s = *state;
     struct gp_events *e = &s->t.events[GP_SAMPLE];
@@ -382,7 +380,7 @@ static void sampled(struct scene *s, int64_t begin_ns, int64_t end_ns, const cha
 
 /* Python runs for 2.99 ms, waits for 1.2 ms, and runs for 0.8 ms, which is too short to know; a frame that a profiler recorded is
  * no sample. */
-static void test_python_that_runs_for_long(void **state)
+SCENE(test_python_that_runs_for_long)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -400,7 +398,7 @@ static void test_python_that_runs_for_long(void **state)
 }
 
 /* What a function does between a wait and its next call belongs to the wait, if it is short: B is 20 us here. */
-static void test_a_function_that_waits_and_launches_again(void **state)
+SCENE(test_a_function_that_waits_and_launches_again)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -422,7 +420,7 @@ static void test_a_function_that_waits_and_launches_again(void **state)
     }
 }
 
-static void test_graph_launch(void **state)
+SCENE(test_graph_launch)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -438,7 +436,7 @@ static void test_graph_launch(void **state)
     assert_int_equal(cause(s, GP_IDLE_DEPENDENCY), 1000); /* n2 waited for n1 */
 }
 
-static void test_slow_launch_call_is_the_hosts(void **state)
+SCENE(test_slow_launch_call_is_the_hosts)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -452,7 +450,7 @@ static void test_slow_launch_call_is_the_hosts(void **state)
     assert_string_equal(label(s, culprit(s, 0)->api), "cudaLaunchKernel");
 }
 
-static void test_a_blocking_copy_is_no_launch_on_its_way(void **state)
+SCENE(test_a_blocking_copy_is_no_launch_on_its_way)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -475,7 +473,7 @@ static void note(void *ctx, const struct gp_idle_piece *p)
     t->at[t->n++] = *p;
 }
 
-static void test_pieces_follow_each_other_and_differ(void **state)
+SCENE(test_pieces_follow_each_other_and_differ)
 {
     struct scene *s = *state;
     struct told told = {.n = 0};
@@ -497,7 +495,7 @@ static void test_pieces_follow_each_other_and_differ(void **state)
     assert_int_equal(told.at[4].cause, GP_IDLE_LAUNCH);
 }
 
-static void test_long_after_a_launch_on_an_idle_device(void **state)
+SCENE(test_long_after_a_launch_on_an_idle_device)
 {
     struct scene *s = *state;
     int64_t at = 0;
@@ -513,7 +511,7 @@ static void test_long_after_a_launch_on_an_idle_device(void **state)
     assert_int_equal(cause(s, GP_IDLE_DEPENDENCY), 0);
 }
 
-static void test_no_launch_record(void **state)
+SCENE(test_no_launch_record)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -524,7 +522,7 @@ static void test_no_launch_record(void **state)
     assert_int_equal(cause(s, GP_IDLE_UNKNOWN), 60000);
 }
 
-static void test_launch_after_its_kernel_tells_nothing(void **state)
+SCENE(test_launch_after_its_kernel_tells_nothing)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -533,7 +531,7 @@ static void test_launch_after_its_kernel_tells_nothing(void **state)
     assert_int_equal(cause(s, GP_IDLE_UNKNOWN), 50000);
 }
 
-static void test_two_devices(void **state)
+SCENE(test_two_devices)
 {
     struct scene *s = *state;
     uint32_t d1 = mk_stream(&s->t, s->process, 1, 7);
@@ -549,7 +547,7 @@ static void test_two_devices(void **state)
     assert_int_equal(s->h.devices.at[1].idle_cause_ns[GP_IDLE_LAUNCH], 5000);
 }
 
-static void test_of_events_that_start_together_the_first_stream_tells(void **state)
+SCENE(test_of_events_that_start_together_the_first_stream_tells)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -560,7 +558,7 @@ static void test_of_events_that_start_together_the_first_stream_tells(void **sta
     assert_int_equal(cause(s, GP_IDLE_HOST), 45000);
 }
 
-static void test_overlap_on_a_stream_is_no_gap(void **state)
+SCENE(test_overlap_on_a_stream_is_no_gap)
 {
     struct scene *s = *state;
     first_kernel(s);
@@ -573,9 +571,8 @@ static void test_overlap_on_a_stream_is_no_gap(void **state)
     assert_int_equal(cause(s, GP_IDLE_QUEUED), 1000);
 }
 
-static void test_names_of_calls(void **state)
+TEST(test_names_of_calls)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum gp_idle_cause cause;
@@ -594,9 +591,8 @@ static void test_names_of_calls(void **state)
                             gp_idle_cause_name(calls[i].cause));
 }
 
-static void test_names_of_data_loading(void **state)
+TEST(test_names_of_data_loading)
 {
-    (void)state;
     static const struct {
         enum gp_table table;
         const char *name;
@@ -627,7 +623,7 @@ static void check_node(void *ctx, const struct gp_idle_piece *p)
 }
 
 /* Gaps of 0.3 to 90 us over operators that nest four deep, found one by one by another way. */
-static void test_each_piece_is_told_by_what_was_open(void **state)
+SCENE(test_each_piece_is_told_by_what_was_open)
 {
     struct scene *s = *state;
     int64_t at = 0;
@@ -652,7 +648,7 @@ static void count(void *ctx, const struct gp_idle_piece *p)
 }
 
 /* A damaged file can name any number of devices, whose gaps all span the whole file. */
-static void test_many_devices_take_bounded_time(void **state)
+SCENE(test_many_devices_take_bounded_time)
 {
     struct scene *s = *state;
     for (int i = 0; i < 20000; i++) mk_host(&s->t, GP_OP, s->main, i * 100, i * 100 + 50, "op");
@@ -671,12 +667,9 @@ static void test_many_devices_take_bounded_time(void **state)
     assert_int_equal(s->h.devices.at[4999].b.idle_ns, 2099990);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
 /* Bit by bit: the host waits or works in these, whatever it does; other streams, the queue and what is unknown are not its. */
-static void what_waits_for_the_host(void **state)
+TEST(what_waits_for_the_host)
 {
-    (void)state;
     int64_t ns[GP_IDLE_CAUSE_COUNT];
     for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) ns[c] = INT64_C(1) << c;
     assert_int_equal(gp_idle_for_host_ns(ns),
@@ -684,46 +677,4 @@ static void what_waits_for_the_host(void **state)
                          (INT64_C(1) << GP_IDLE_QUEUED) - (INT64_C(1) << GP_IDLE_UNKNOWN));
     ns[GP_IDLE_LOGGING] = ns[GP_IDLE_LOCK] = INT64_MAX;
     assert_true(gp_idle_for_host_ns(ns) == INT64_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(test_host_then_launch),
-        T(test_sync_pseudo_events_are_idle_time),
-        T(test_item_is_an_operator_around_a_sync),
-        T(test_queued_kernels_20us_apart),
-        T(test_one_stall_among_queued_kernels_is_unknown),
-        T(test_a_gap_of_20_us_is_no_gap_between_queued_kernels),
-        T(test_queued_behind_another_stream),
-        T(test_ordered_wait_explains_a_long_stall),
-        T(test_a_wait_record_of_the_stream_tells_too),
-        T(test_wait_record_of_another_stream_tells_nothing),
-        T(test_launch_on_its_way_when_the_gap_begins),
-        T(test_autograd_thread_launches_while_main_waits),
-        T(test_main_waits_for_the_backward_pass_and_no_lock),
-        T(test_a_thread_that_merely_waits_is_not_asked),
-        T(test_stack_changes_split_the_gap),
-        T(test_names_with_one_label_are_one),
-        T(test_data_loading),
-        T(test_work_of_frames),
-        T(test_python_that_runs_for_long),
-        T(test_a_function_that_waits_and_launches_again),
-        T(test_graph_launch),
-        T(test_slow_launch_call_is_the_hosts),
-        T(test_a_blocking_copy_is_no_launch_on_its_way),
-        T(test_pieces_follow_each_other_and_differ),
-        T(test_long_after_a_launch_on_an_idle_device),
-        T(test_no_launch_record),
-        T(test_launch_after_its_kernel_tells_nothing),
-        T(test_two_devices),
-        T(test_of_events_that_start_together_the_first_stream_tells),
-        T(test_overlap_on_a_stream_is_no_gap),
-        T(test_each_piece_is_told_by_what_was_open),
-        T(test_many_devices_take_bounded_time),
-        cmocka_unit_test(what_waits_for_the_host),
-        cmocka_unit_test(test_names_of_calls),
-        cmocka_unit_test(test_names_of_data_loading),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // Kernels and what launched them, occupancy, Tensor Cores, SM efficiency. Expected figures are worked out by hand.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <math.h>
 #include "analyze/hta/hta.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/hta/hta_rows.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 struct made {
     struct gp_trace t;
@@ -95,9 +91,8 @@ static size_t launch(struct made *m, uint32_t track, int64_t start, int64_t stop
     return row;
 }
 
-static void test_names_of_other_profilers_stay(void **state)
+TEST(test_names_of_other_profilers_stay)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_kernel(&m.t, m.s7, 0, 10, "_Z1av", 0);
@@ -108,9 +103,8 @@ static void test_names_of_other_profilers_stay(void **state)
     end(&m);
 }
 
-static void test_by_name_and_kind(void **state)
+TEST(test_by_name_and_kind)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_kernel(&m.t, m.s7, 0, 10, "b", 0);
@@ -140,9 +134,8 @@ static void test_by_name_and_kind(void **state)
 
 /* step > model > layer > aten::linear > aten::mm, launches at 110 and 210 in the same aten::mm, at 310 in aten::add
  * outside of any module, and at 510 outside of everything. */
-static void test_innermost_owners(void **state)
+TEST(test_innermost_owners)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_host(&m.t, GP_RANGE, m.thread, 0, 400, "step 17/100");
@@ -181,9 +174,8 @@ static void test_innermost_owners(void **state)
 }
 
 /* The backward pass runs on a thread without modules; the sequence number leads to the forward operator. */
-static void test_module_of_the_backward_pass(void **state)
+TEST(test_module_of_the_backward_pass)
 {
-    (void)state;
     struct made m;
     begin(&m);
     uint32_t engine = mk_thread(&m.t, m.process, 2);
@@ -214,9 +206,8 @@ static void expect_fits(uint32_t threads, uint32_t registers, uint32_t shared, u
     assert_int_equal(gp_occupancy_fits(&c, &d), fits);
 }
 
-static void test_what_limits_occupancy(void **state)
+TEST(test_what_limits_occupancy)
 {
-    (void)state;
     expect_fits(256, 16, 0, 8);  /* threads: 2048 / 256 */
     expect_fits(32, 16, 0, 32);  /* blocks: 64 would fit */
     expect_fits(129, 16, 0, 12); /* whole warps: 64 / 5 */
@@ -230,9 +221,8 @@ static void test_what_limits_occupancy(void **state)
 }
 
 /* 264 blocks of 256 threads on 132 SMs: 2 blocks an SM, 512 of 2048 threads. 8 fit, so that is a quarter of a wave. */
-static void test_occupancy_of_kernels(void **state)
+TEST(test_occupancy_of_kernels)
 {
-    (void)state;
     struct made m;
     begin(&m);
     struct gp_device d = hopper();
@@ -252,9 +242,8 @@ static void test_occupancy_of_kernels(void **state)
     end(&m);
 }
 
-static void test_what_the_profiler_worked_out(void **state)
+TEST(test_what_the_profiler_worked_out)
 {
-    (void)state;
     struct made m;
     begin(&m); /* no properties */
     launch(&m, m.s7, 0, 100, "k", 10, 256, "{\"blocks per SM\":0.25,\"est. achieved occupancy %\":63}");
@@ -269,9 +258,8 @@ static void test_what_the_profiler_worked_out(void **state)
 
 /* Blocks per SM of what runs at once are added and count as 1 at most: 0..100 a half, 100..150 a half and three
  * quarters are 1, 150..200 three quarters, and 300..400 ten count as 1. */
-static void test_sm_efficiency(void **state)
+TEST(test_sm_efficiency)
 {
-    (void)state;
     struct made m;
     begin(&m);
     struct gp_device d = hopper();
@@ -287,9 +275,8 @@ static void test_sm_efficiency(void **state)
 }
 
 /* 100 of 110 ns are known: that will do. 100 of 200 will not. */
-static void test_too_little_is_known_of_blocks(void **state)
+TEST(test_too_little_is_known_of_blocks)
 {
-    (void)state;
     for (int64_t other = 10; other <= 100; other += 90) {
         struct made m;
         begin(&m); /* no properties: what the profiler wrote */
@@ -306,9 +293,8 @@ static void expect_matrix(const char *name, enum gp_matrix_use use)
     if (gp_matrix_use_of(name, strlen(name)) != use) fail_msg("%s is not %d", name, (int)use);
 }
 
-static void test_tensor_core_names(void **state)
+TEST(test_tensor_core_names)
 {
-    (void)state;
     static const char *const yes[] = {
         "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn",
         "turing_fp16_s1688gemm_fp16_128x128_ldg8_f2f_tn",
@@ -350,9 +336,8 @@ static void test_tensor_core_names(void **state)
     for (size_t i = 0; i < GP_COUNT(unknown); i++) expect_matrix(unknown[i], GP_MATRIX_UNKNOWN);
 }
 
-static void test_tensor_core_time(void **state)
+TEST(test_tensor_core_time)
 {
-    (void)state;
     struct made m;
     begin(&m);
     mk_kernel(&m.t, m.s7, 0, 10, "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_TNT", 0);
@@ -368,22 +353,4 @@ static void test_tensor_core_time(void **state)
     assert_int_equal(kernel(&m, "matmul_kernel")->tensor_core, -1);
     assert_int_equal(kernel(&m, "void at::native::vectorized_elementwise_kernel<4>()")->tensor_core, 0);
     end(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_of_other_profilers_stay),
-        cmocka_unit_test(test_by_name_and_kind),
-        cmocka_unit_test(test_innermost_owners),
-        cmocka_unit_test(test_module_of_the_backward_pass),
-        cmocka_unit_test(test_what_limits_occupancy),
-        cmocka_unit_test(test_occupancy_of_kernels),
-        cmocka_unit_test(test_what_the_profiler_worked_out),
-        cmocka_unit_test(test_sm_efficiency),
-        cmocka_unit_test(test_too_little_is_known_of_blocks),
-        cmocka_unit_test(test_tensor_core_names),
-        cmocka_unit_test(test_tensor_core_time),
-    };
-    return cmocka_run_group_tests_name("kernel_stats", tests, NULL, NULL);
 }

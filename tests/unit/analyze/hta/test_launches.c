@@ -1,16 +1,12 @@
 /* Launches, queues and graphs. All expected values are worked out by hand from the times in the test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/hta/graphs.h"
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "formats/base/buf.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 struct scene {
     struct gp_trace t;
@@ -77,7 +73,9 @@ static const struct gp_api_stat *api(const struct scene *s, const char *name)
     return NULL;
 }
 
-static void test_delay_and_short_kernels(void **state)
+#define SCENE(name) TEST_WITH(begin, end, name)
+
+SCENE(test_delay_and_short_kernels)
 {
     struct scene *s = *state;
     launch(s, 0, 4000, s->s7, 6000, 1000, 1);        /* delay 2000; kernel shorter than its call */
@@ -100,7 +98,7 @@ static void test_delay_and_short_kernels(void **state)
     assert_int_equal(l->max_queue, 1);
 }
 
-static void test_other_launching_calls(void **state) /* which another tool does not know */
+SCENE(test_other_launching_calls) /* which another tool does not know */
 {
     struct scene *s = *state;
     static const char *const names[] = {"cuLaunchKernelEx", "hipExtModuleLaunchKernel", "cudaLaunchKernelExC",
@@ -115,7 +113,7 @@ static void test_other_launching_calls(void **state) /* which another tool does 
     assert_int_equal(api(s, "hipExtModuleLaunchKernel")->launches, 1);
 }
 
-static void test_outliers(void **state)
+SCENE(test_outliers)
 {
     struct scene *s = *state;
     for (int i = 0; i < 20; i++) {
@@ -133,7 +131,7 @@ static void test_outliers(void **state)
     assert_int_equal(s->h.launches.calls, 0);
 }
 
-static void test_correlation_0_joins_nothing(void **state) /* 4000 x 4000 rows in another tool */
+SCENE(test_correlation_0_joins_nothing) /* 4000 x 4000 rows in another tool */
 {
     struct scene *s = *state;
     for (int i = 0; i < 4000; i++) {
@@ -149,7 +147,7 @@ static void test_correlation_0_joins_nothing(void **state) /* 4000 x 4000 rows i
     assert_int_equal(api(s, "cudaLaunchKernel")->launches, 0);
 }
 
-static void test_queue_of_each_stream(void **state)
+SCENE(test_queue_of_each_stream)
 {
     struct scene *s = *state;
     launch(s, 0, 5, s->s7, 100, 50, 1);
@@ -165,7 +163,7 @@ static void test_queue_of_each_stream(void **state)
     assert_int_equal(s->h.launches.queue_full_ns, 0);
 }
 
-static void test_queue_of_launches_that_overtake(void **state)
+SCENE(test_queue_of_launches_that_overtake)
 {
     struct scene *s = *state;
     launch(s, 0, 5, s->s7, 200, 50, 1);  /* nobody before it */
@@ -182,7 +180,7 @@ static void fill(struct scene *s, uint32_t stream, int64_t from, int64_t start, 
     for (int i = 0; i < n; i++) launch(s, from + i, 1, stream, start + i * 10, 10, corr + (uint64_t)i);
 }
 
-static void test_time_on_a_full_queue_of_any_stream(void **state) /* the last stream alone in another tool */
+SCENE(test_time_on_a_full_queue_of_any_stream) /* the last stream alone in another tool */
 {
     struct scene *s = *state;
     fill(s, s->s9, 0, 5000, 1030, 1);        /* 1000 at 999; 999 left when the 31st starts, at 5300 */
@@ -192,7 +190,7 @@ static void test_time_on_a_full_queue_of_any_stream(void **state) /* the last st
     assert_int_equal(s->h.launches.queue_full_ns, 5300 - 999); /* together, not twice */
 }
 
-static void test_a_graph_is_one_entry_of_a_full_queue(void **state)
+SCENE(test_a_graph_is_one_entry_of_a_full_queue)
 {
     struct scene *s = *state;
     mk_call(&s->t, s->main, 0, 50, "cudaGraphLaunch", 1);
@@ -215,7 +213,7 @@ static void graph_launch(struct scene *s, int64_t at, uint64_t corr, uint64_t gr
     gp_set_node(gpu, b, graph * 100 + 2);
 }
 
-static void test_graph_launches(void **state) /* 0 rows in another tool */
+SCENE(test_graph_launches) /* 0 rows in another tool */
 {
     struct scene *s = *state;
     graph_launch(s, 0, 1, 5, 20);
@@ -252,7 +250,7 @@ static void test_graph_launches(void **state) /* 0 rows in another tool */
     assert_int_equal(s->h.graphs.at[1].graph, 6);
 }
 
-static void test_graph_without_ids(void **state)
+SCENE(test_graph_without_ids)
 {
     struct scene *s = *state;
     graph_launch(s, 0, 1, GP_NO_ID, 20);
@@ -273,7 +271,7 @@ static void test_graph_without_ids(void **state)
     assert_string_equal(gp_hta_str(&s->h, g->api), "cudaGraphLaunch");
 }
 
-static void test_graph_without_launch_record(void **state)
+SCENE(test_graph_without_launch_record)
 {
     struct scene *s = *state;
     graph_launch(s, 0, 1, 5, 20);
@@ -286,7 +284,7 @@ static void test_graph_without_launch_record(void **state)
     assert_int_equal(s->h.graphs.at[0].api, 0);
 }
 
-static void test_merging_and_saving_change_nothing(void **state)
+SCENE(test_merging_and_saving_change_nothing)
 {
     struct scene *s = *state;
     launch(s, 0, 4000, s->s7, 6000, 1000, 1);
@@ -332,22 +330,3 @@ static void test_merging_and_saving_change_nothing(void **state)
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(test_delay_and_short_kernels),
-        T(test_other_launching_calls),
-        T(test_outliers),
-        T(test_correlation_0_joins_nothing),
-        T(test_queue_of_each_stream),
-        T(test_queue_of_launches_that_overtake),
-        T(test_time_on_a_full_queue_of_any_stream),
-        T(test_a_graph_is_one_entry_of_a_full_queue),
-        T(test_graph_launches),
-        T(test_graph_without_ids),
-        T(test_graph_without_launch_record),
-        T(test_merging_and_saving_change_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

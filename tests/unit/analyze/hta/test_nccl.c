@@ -1,13 +1,9 @@
 // What NCCL's ranges say of its kernels. Sizes are worked out by hand from what NCCL is asked for.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "analyze/hta/nccl.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 /* A process with one thread that calls NCCL, and streams of two devices. */
 struct maker {
@@ -122,9 +118,8 @@ static void check(struct maker *m, uint32_t kernel, const char *op, const char *
     assert_int_equal(w->bytes, bytes);
 }
 
-static void each_operation_and_its_full_message(void **state)
+TEST(each_operation_and_its_full_message)
 {
-    (void)state;
     struct maker m;
     begin(&m);
     make_comm(&m, 77, 4, 1);
@@ -157,9 +152,8 @@ static void each_operation_and_its_full_message(void **state)
     end(&m);
 }
 
-static void a_kernel_serves_all_calls_of_a_group(void **state)
+TEST(a_kernel_serves_all_calls_of_a_group)
 {
-    (void)state;
     struct maker m;
     begin(&m);
     make_comm(&m, 5, 2, 0);
@@ -201,9 +195,8 @@ static void a_kernel_serves_all_calls_of_a_group(void **state)
 }
 
 /* NCCL before 2.25 names no communicator, and puts a group around each send. */
-static void older_versions_say_less(void **state)
+TEST(older_versions_say_less)
 {
-    (void)state;
     struct maker m;
     begin(&m);
     call(&m, "NCCL:ncclCommInitRank", "{\"Rank\":1,\"No. of ranks\":8,\"CUDA device\":1}");
@@ -221,9 +214,8 @@ static void older_versions_say_less(void **state)
     end(&m);
 }
 
-static void what_cannot_be_told_is_unknown(void **state)
+TEST(what_cannot_be_told_is_unknown)
 {
-    (void)state;
     struct maker m;
     begin(&m);
     put_op(&m, "NCCL:ncclAllGather", 5, 100); /* of how many ranks? */
@@ -257,9 +249,8 @@ static void what_cannot_be_told_is_unknown(void **state)
     end(&m);
 }
 
-static void kernels_of_a_group_share_its_calls(void **state)
+TEST(kernels_of_a_group_share_its_calls)
 {
-    (void)state;
     struct maker m;
     begin(&m);
     make_comm(&m, 5, 2, 0);
@@ -294,9 +285,8 @@ static void kernels_of_a_group_share_its_calls(void **state)
     end(&m);
 }
 
-static void what_the_collector_kept_of_communicators(void **state)
+TEST(what_the_collector_kept_of_communicators)
 {
-    (void)state;
     struct maker m;
     begin(&m);
     gp_trace_set_meta(&m.t, "nccl_ranks.5", "4", 1);
@@ -311,9 +301,8 @@ static void what_the_collector_kept_of_communicators(void **state)
     end(&m);
 }
 
-static void without_its_ranges_there_is_nothing(void **state)
+TEST(without_its_ranges_there_is_nothing)
 {
-    (void)state;
     struct maker m;
     begin(&m);
     call(&m, "ncclAllReduce", NULL); /* somebody else's */
@@ -321,18 +310,4 @@ static void without_its_ranges_there_is_nothing(void **state)
     find(&m);
     assert_null(work(&m, 0));
     end(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_operation_and_its_full_message),
-        cmocka_unit_test(a_kernel_serves_all_calls_of_a_group),
-        cmocka_unit_test(older_versions_say_less),
-        cmocka_unit_test(what_cannot_be_told_is_unknown),
-        cmocka_unit_test(kernels_of_a_group_share_its_calls),
-        cmocka_unit_test(what_the_collector_kept_of_communicators),
-        cmocka_unit_test(without_its_ranges_there_is_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

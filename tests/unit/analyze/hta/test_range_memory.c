@@ -1,15 +1,11 @@
 // Allocations, frees and copies by the innermost range around them.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/hta/range_memory.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 static const char DEVICE[] = "{\"Device Type\":1,\"Device Id\":0}",
                   OTHER[] = "{\"Device Type\":1,\"Device Id\":1}";
@@ -90,9 +86,8 @@ static void assert_row(const struct gp_range_memory *m, const int64_t want[9])
     for (size_t i = 0; i < 9; i++) assert_int_equal(have[i], want[i]);
 }
 
-static void the_innermost_range_counts(void **state)
+TEST(the_innermost_range_counts)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_hta h;
     make(&t);
@@ -111,9 +106,8 @@ static void the_innermost_range_counts(void **state)
     gp_trace_release(&t);
 }
 
-static void ranks_add_up_and_the_highest_peak_stays(void **state)
+TEST(ranks_add_up_and_the_highest_peak_stays)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_hta h, other;
     make(&t);
@@ -132,9 +126,8 @@ static void ranks_add_up_and_the_highest_peak_stays(void **state)
 }
 
 /* An allocator that tells its totals had 5000 before the trace began. */
-static void totals_that_are_recorded_go_before_sums(void **state)
+TEST(totals_that_are_recorded_go_before_sums)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_hta h;
     gp_trace_init(&t, GP_NEED_ALL);
@@ -149,14 +142,4 @@ static void totals_that_are_recorded_go_before_sums(void **state)
     assert_row(find(&h, "step"), (const int64_t[]){2, 1, 300, 400, 5100, 0, 0, 0, 0});
     gp_hta_release(&h);
     gp_trace_release(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_innermost_range_counts),
-        cmocka_unit_test(ranks_add_up_and_the_highest_peak_stays),
-        cmocka_unit_test(totals_that_are_recorded_go_before_sums),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // Means of sampled hardware counters, worked out by hand: two counters of a GPU, three kernels in three ranges.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/hta/sampled.h"
 #include "formats/model/metric.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 static void counter(struct gp_trace *t, uint32_t track, int64_t at, const char *metric, const char *unit,
                     double value)
@@ -76,9 +72,8 @@ static void assert_row(const struct gp_hta *h, size_t i, enum gp_sampled_over ov
     assert_true(s->mean == mean);
 }
 
-static void a_mean_is_the_integral_over_the_time_of_what_ran(void **state)
+TEST(a_mean_is_the_integral_over_the_time_of_what_ran)
 {
-    (void)state;
     struct gp_hta h;
     gp_hta_init(&h, NULL);
     add(&h, 0);
@@ -95,9 +90,8 @@ static void a_mean_is_the_integral_over_the_time_of_what_ran(void **state)
     gp_hta_release(&h);
 }
 
-static void each_rank_has_its_own_rows_in_any_order_of_merging(void **state)
+TEST(each_rank_has_its_own_rows_in_any_order_of_merging)
 {
-    (void)state;
     struct gp_hta h, other;
     gp_hta_init(&h, NULL);
     gp_hta_init(&other, NULL);
@@ -110,13 +104,4 @@ static void each_rank_has_its_own_rows_in_any_order_of_merging(void **state)
     assert_row(&h, 10, GP_SAMPLED_RANGE, "step", "busy", 80, 70);
     gp_hta_release(&h);
     gp_hta_release(&other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mean_is_the_integral_over_the_time_of_what_ran),
-        cmocka_unit_test(each_rank_has_its_own_rows_in_any_order_of_merging),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

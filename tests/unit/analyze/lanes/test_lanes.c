@@ -1,11 +1,6 @@
 /* The layout of timelines. All expected lanes, sums and samples are worked out by hand from the times in the test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/view/activity.h"
@@ -13,6 +8,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 struct scene {
     struct gp_trace t;
@@ -90,7 +86,9 @@ static const char *lanes_of(const struct scene *s, const struct gp_lanes_track *
     return text;
 }
 
-static void test_nesting(void **state)
+#define SCENE(name) TEST_WITH(begin, end, name)
+
+SCENE(test_nesting)
 {
     struct scene *s = *state;
     op(s, 0, 100000, "a");
@@ -109,7 +107,7 @@ static void test_nesting(void **state)
 }
 
 /* x ends after a, in which it began, and after d, which is open, too: no lane of theirs is free. y is held only by x. */
-static void test_crossing(void **state)
+SCENE(test_crossing)
 {
     struct scene *s = *state;
     op(s, 0, 100000, "a");
@@ -126,7 +124,7 @@ static void test_crossing(void **state)
 }
 
 /* b ends 900 ns after a: rounded. f begins where a ends, and what lies in f finds b's lane free. Durations stay. */
-static void test_rounding(void **state)
+SCENE(test_rounding)
 {
     struct scene *s = *state;
     op(s, 0, 100000, "a");
@@ -143,7 +141,7 @@ static void test_rounding(void **state)
 }
 
 /* Kernels that overlap on a stream truly do, however little. */
-static void test_overlapping_kernels(void **state)
+SCENE(test_overlapping_kernels)
 {
     struct scene *s = *state;
     mk_kernel(&s->t, s->s7, 0, 1000, "k", 1);
@@ -156,7 +154,7 @@ static void test_overlapping_kernels(void **state)
     assert_true(k->gpu);
 }
 
-static void test_too_many_at_once(void **state)
+SCENE(test_too_many_at_once)
 {
     struct scene *s = *state;
     for (int i = 0; i < 300; i++) op(s, i, 100000 + 2000 * i, "n"); /* each crosses the ones before */
@@ -170,7 +168,7 @@ static void test_too_many_at_once(void **state)
 }
 
 /* Every event is there once, its position is known, and lanes are in order. */
-static void test_nothing_is_lost(void **state)
+SCENE(test_nothing_is_lost)
 {
     struct scene *s = *state;
     uint64_t dice = 1;
@@ -204,7 +202,7 @@ static void test_nothing_is_lost(void **state)
     free(seen);
 }
 
-static void test_window(void **state)
+SCENE(test_window)
 {
     struct scene *s = *state;
     op(s, 0, 1000, "before");
@@ -220,7 +218,7 @@ static void test_window(void **state)
 }
 
 /* Launches at 0, 10000, 20000; starts at 15000, 30000, 40000. */
-static void test_queue_and_cause(void **state)
+SCENE(test_queue_and_cause)
 {
     struct scene *s = *state;
     for (uint64_t i = 0; i < 3; i++) {
@@ -245,7 +243,7 @@ static void test_queue_and_cause(void **state)
 }
 
 /* Each device adds counters while those of the ones before it are there. */
-static void test_counters_of_many_devices(void **state)
+SCENE(test_counters_of_many_devices)
 {
     struct scene *s = *state;
     for (uint64_t d = 0; d < 16; d++) {
@@ -273,7 +271,7 @@ static void test_counters_of_many_devices(void **state)
     }
 }
 
-static void test_long_counters(void **state)
+SCENE(test_long_counters)
 {
     struct scene *s = *state;
     for (int i = 0; i < 100000; i++) {
@@ -293,7 +291,7 @@ static void test_long_counters(void **state)
     assert_true(most == 1000); /* peaks stay */
 }
 
-static void test_ids_differ(void **state)
+SCENE(test_ids_differ)
 {
     struct scene *s = *state;
     /* three threads that a file calls the same, of processes that have one number */
@@ -311,7 +309,7 @@ static void test_ids_differ(void **state)
 }
 
 /* Two processes that use a device each know it as number 0: it may be one, and their work lies apart. */
-static void test_one_device_of_two_processes(void **state)
+SCENE(test_one_device_of_two_processes)
 {
     struct scene *s = *state;
     uint32_t other = mk_process(&s->t, 2, 1);
@@ -323,7 +321,7 @@ static void test_one_device_of_two_processes(void **state)
 }
 
 /* Host 0..30000 (an operator) and 50000..60000; GPU 20000..55000. */
-static void test_activity(void **state)
+SCENE(test_activity)
 {
     struct scene *s = *state;
     op(s, 0, 30000, "o");
@@ -343,7 +341,7 @@ static void test_activity(void **state)
 }
 
 /* What happens before time 0 of the file counts as well: 5 us at -50 us and 5 us at 40 us. */
-static void test_activity_before_zero(void **state)
+SCENE(test_activity_before_zero)
 {
     struct scene *s = *state;
     mk_kernel(&s->t, s->s7, -50000, -45000, "a", 1);
@@ -355,7 +353,7 @@ static void test_activity_before_zero(void **state)
 }
 
 /* A device has one heading, above all processes: its waits for a whole context and the memory on it are there, too. */
-static void test_one_heading_per_group(void **state)
+SCENE(test_one_heading_per_group)
 {
     struct scene *s = *state;
     struct gp_track none = gp_track_unknown();
@@ -378,7 +376,7 @@ static void test_one_heading_per_group(void **state)
 }
 
 /* Rows that profilers write for themselves, without a process. */
-static void test_names_of_profilers(void **state)
+SCENE(test_names_of_profilers)
 {
     struct scene *s = *state;
     static const char *const pids[] = {" ", "Spans"}, *const names[] = {"profiler", "profiler: Spans"};
@@ -400,36 +398,11 @@ static void test_names_of_profilers(void **state)
     }
 }
 
-static void test_empty(void **state)
+SCENE(test_empty)
 {
     struct scene *s = *state;
     run(s);
     assert_int_equal(s->l.n, 0);
     assert_int_equal(s->l.tracks.n, 0);
     assert_int_equal(s->l.begin_ns, s->l.end_ns);
-}
-
-int main(void)
-{
-#define SCENE(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        SCENE(test_nesting),
-        SCENE(test_crossing),
-        SCENE(test_rounding),
-        SCENE(test_overlapping_kernels),
-        SCENE(test_too_many_at_once),
-        SCENE(test_nothing_is_lost),
-        SCENE(test_window),
-        SCENE(test_queue_and_cause),
-        SCENE(test_counters_of_many_devices),
-        SCENE(test_long_counters),
-        SCENE(test_ids_differ),
-        SCENE(test_one_device_of_two_processes),
-        SCENE(test_activity),
-        SCENE(test_activity_before_zero),
-        SCENE(test_one_heading_per_group),
-        SCENE(test_names_of_profilers),
-        SCENE(test_empty),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 // A digest: what is put in comes out, the tag is SipHash-2-4, and whatever is changed on the way is refused.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/live/digest.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "tests/unit/unit.h"
 
 static const struct gp_digest_key key = {{5, 6}};
 
@@ -30,9 +26,8 @@ static struct gp_digest make(struct gp_strings *names, size_t kernels, size_t na
     return d;
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-    (void)state;
     struct gp_strings names = {0}, others = {0};
     struct gp_buf b = {0};
     struct gp_digest d = make(&names, 5, 20), got;
@@ -56,9 +51,8 @@ static void test_round_trip(void **state)
 }
 
 /* However many kernels, and however long their names. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     static const size_t lengths[] = {1, 119, 120, 121, 399};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         struct gp_strings names = {0}, others = {0};
@@ -79,9 +73,8 @@ static void test_limits(void **state)
 }
 
 /* 16 names that are cut to two: each is one kernel, with the sums per step and the mean per call. */
-static void test_a_kernel_is_there_once(void **state)
+TEST(test_a_kernel_is_there_once)
 {
-    (void)state;
     struct gp_strings names = {0}, others = {0};
     struct gp_buf b = {0};
     struct gp_digest d = make(&names, 0, 0), got;
@@ -110,9 +103,8 @@ static void test_a_kernel_is_there_once(void **state)
 }
 
 /* The test vector of its authors: the bytes 0 to 14 with the key 0 to 15. */
-static void test_tag_is_siphash(void **state)
+TEST(test_tag_is_siphash)
 {
-    (void)state;
     static const uint8_t expected[8] = {0xe5, 0x45, 0xbe, 0x49, 0x61, 0xca, 0x29, 0xa1};
     const struct gp_digest_key vector = {{0x0706050403020100, 0x0f0e0d0c0b0a0908}};
     struct gp_buf b = {0};
@@ -123,9 +115,8 @@ static void test_tag_is_siphash(void **state)
     gp_buf_release(&b);
 }
 
-static void test_changes_are_refused(void **state)
+TEST(test_changes_are_refused)
 {
-    (void)state;
     struct gp_strings names = {0}, others = {0};
     struct gp_buf b = {0};
     struct gp_digest d = make(&names, 3, 9), got;
@@ -147,16 +138,4 @@ static void test_changes_are_refused(void **state)
     gp_buf_release(&b);
     gp_strings_release(&names);
     gp_strings_release(&others);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_a_kernel_is_there_once),
-        cmocka_unit_test(test_tag_is_siphash),
-        cmocka_unit_test(test_changes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // The sums of a running collection: busy time once, steps, launches, bounded text.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include "analyze/live/meter.h"
 #include "formats/base/buf.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 #define US 1000
 #define S  INT64_C(1000000000)
@@ -29,9 +25,8 @@ static void assert_has(const char *text, const char *line)
 
 /* Two streams: 10 us and 10 us that overlap by 5; in a second flush, a kernel between the two that came late, and a collective
  * of 3 s. */
-static void busy_time_counts_what_overlaps_once(void **state)
+TEST(busy_time_counts_what_overlaps_once)
 {
-    (void)state;
     struct gp_meter *m = gp_meter_new();
     struct gp_buf b = {0};
     struct gp_trace t;
@@ -65,9 +60,8 @@ static void busy_time_counts_what_overlaps_once(void **state)
     gp_meter_free(m);
 }
 
-static void many_kernels_and_devices_stay_within_200_series(void **state)
+TEST(many_kernels_and_devices_stay_within_200_series)
 {
-    (void)state;
     struct gp_meter *m = gp_meter_new();
     struct gp_buf b = {0};
     struct gp_trace t;
@@ -88,23 +82,12 @@ static void many_kernels_and_devices_stay_within_200_series(void **state)
     gp_meter_free(m);
 }
 
-static void nothing_recorded_is_valid(void **state)
+TEST(nothing_recorded_is_valid)
 {
-    (void)state;
     struct gp_meter *m = gp_meter_new();
     struct gp_buf b = {0};
     assert_has(text_of(m, &b), "gpuprof_processes_total 0\n");
     assert_has(gp_buf_str(&b), "# EOF\n");
     gp_buf_release(&b);
     gp_meter_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(busy_time_counts_what_overlaps_once),
-        cmocka_unit_test(many_kernels_and_devices_stay_within_200_series),
-        cmocka_unit_test(nothing_recorded_is_valid),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

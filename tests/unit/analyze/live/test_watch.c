@@ -1,15 +1,11 @@
 // What digests of simulated ranks lead to: events once, at their time, and only of what lasts.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/live/watch.h"
 #include "formats/base/buf.h"
 #include "tests/fleet/sim_member.h"
+#include "tests/unit/unit.h"
 
 static const int64_t SECOND = 1000000000;
 
@@ -50,9 +46,8 @@ static void run(struct gp_watch *w, struct sim *s, int32_t from, int32_t to)
         for (int32_t rank = 0; rank < s->ranks; rank++) add(w, s, rank, second, 1, (second + 1) * SECOND);
 }
 
-static void test_a_moment_is_not_reported(void **state)
+TEST(test_a_moment_is_not_reported)
 {
-    (void)state;
     struct seen seen = {0};
     struct gp_watch *w = gp_watch_new(on_event, &seen);
     struct sim s = {.ranks = 16, .steps = 1, .per_node = 8, .seed = 3};
@@ -66,9 +61,8 @@ static void test_a_moment_is_not_reported(void **state)
     gp_watch_free(w);
 }
 
-static void test_old_and_repeated_digests(void **state)
+TEST(test_old_and_repeated_digests)
 {
-    (void)state;
     struct seen seen = {0};
     struct gp_watch *w = gp_watch_new(on_event, &seen);
     struct sim s = {.ranks = 4, .steps = 1, .per_node = 8, .seed = 3};
@@ -86,9 +80,8 @@ static void test_old_and_repeated_digests(void **state)
 }
 
 /* Steps of 20 seconds: the rank is not silent between them, and one slow step is not taken for two. */
-static void test_long_steps(void **state)
+TEST(test_long_steps)
 {
-    (void)state;
     struct seen seen = {0};
     struct gp_watch *w = gp_watch_new(on_event, &seen);
     struct sim s = {.ranks = 8, .steps = 1, .per_node = 8, .seed = 3};
@@ -139,9 +132,8 @@ static void to_root(void *ctx, const struct gp_digest *d, const struct gp_string
 }
 
 /* Ranks below two that merge: a third of the messages, and the root finds the same. */
-static void test_tree(void **state)
+TEST(test_tree)
 {
-    (void)state;
     enum { RANKS = 64, SECONDS = 45, FROM = 20 };
     struct seen seen = {0};
     struct tree t = {.root = gp_watch_new(on_event, &seen)};
@@ -168,9 +160,8 @@ static void test_tree(void **state)
     gp_watch_free(t.root);
 }
 
-static void test_node(void **state)
+TEST(test_node)
 {
-    (void)state;
     struct seen seen = {0};
     struct gp_watch *w = gp_watch_new(on_event, &seen);
     struct sim s = {.ranks = 64, .steps = 1, .per_node = 8, .seed = 3};
@@ -185,9 +176,8 @@ static void test_node(void **state)
 }
 
 /* A kernel that all run, and an hour: the state has its limits, and ranks that are gone are forgotten. */
-static void test_an_hour_later(void **state)
+TEST(test_an_hour_later)
 {
-    (void)state;
     struct seen seen = {0};
     struct gp_watch *w = gp_watch_new(on_event, &seen);
     struct sim s = {.ranks = 2, .steps = 1, .per_node = 8, .seed = 3};
@@ -220,9 +210,8 @@ static void send(struct gp_watch *w, int32_t rank, uint64_t seq, int64_t second)
 
 /* Where all places are taken, those go that were not heard for a minute; where there is room, nobody goes. Whose place was kept
  * is seen by a digest that it sent before: it is late. */
-static void test_all_places_are_taken(void **state)
+TEST(test_all_places_are_taken)
 {
-    (void)state;
     enum { HALF = GP_WATCH_RANKS / 2 };
     struct gp_watch *w = gp_watch_new_merging(ignore, NULL);
     for (int32_t rank = 0; rank < HALF; rank++) send(w, rank, 1, 1);
@@ -245,18 +234,4 @@ static void test_all_places_are_taken(void **state)
     assert_int_equal(gp_watch_state(w).late, 2);
     assert_int_equal(gp_watch_state(w).ranks, HALF + 3);
     gp_watch_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_moment_is_not_reported),
-        cmocka_unit_test(test_old_and_repeated_digests),
-        cmocka_unit_test(test_long_steps),
-        cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_node),
-        cmocka_unit_test(test_an_hour_later),
-        cmocka_unit_test(test_all_places_are_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // Distributions: exact sums and deviations, quantiles within their bound, and merging that does not show.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <math.h>
 #include "analyze/hta/hta.h"
+#include "tests/unit/unit.h"
 
 static struct gp_dist dist_of(const int64_t *v, size_t n)
 {
@@ -21,9 +17,8 @@ static void expect_near(double got, double want, double relative)
     if (fabs(got - want) > relative * fabs(want)) fail_msg("%.17g is not %.17g", got, want);
 }
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
-    (void)state;
     const int64_t v[] = {2, 4, 4, 4, 5, 5, 7, 9}; /* mean 5, squared deviations 32, 32 / 8 = 4, root 2 */
     struct gp_dist d = dist_of(v, 8);
     assert_int_equal(d.n, 8);
@@ -38,9 +33,8 @@ static void test_by_hand(void **state)
     gp_dist_release(&d);
 }
 
-static void test_few_values(void **state)
+TEST(test_few_values)
 {
-    (void)state;
     struct gp_dist d = {0};
     assert_int_equal(gp_dist_quantile(&d, 0.5), 0);
     assert_true(gp_dist_stddev(&d) == 0);
@@ -55,9 +49,8 @@ static void test_few_values(void **state)
 
 /* Large values that differ little: what sums of squares in floating point get wrong. Deviations 0, 1, 2 around the
  * mean: variance 2/3. */
-static void test_nothing_cancels(void **state)
+TEST(test_nothing_cancels)
 {
-    (void)state;
     const int64_t far = INT64_C(900000000000000);
     const int64_t v[] = {far, far + 1, far + 2};
     struct gp_dist d = dist_of(v, 3);
@@ -79,9 +72,8 @@ static int compare(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-static void test_quantiles_are_close(void **state)
+TEST(test_quantiles_are_close)
 {
-    (void)state;
     enum { N = 999 };
     static int64_t v[N];
     uint64_t seed = 1;
@@ -109,9 +101,8 @@ static void expect_same(const struct gp_dist *a, const struct gp_dist *b)
         assert_int_equal(gp_dist_quantile(a, q / 100.0), gp_dist_quantile(b, q / 100.0));
 }
 
-static void test_merging_does_not_show(void **state)
+TEST(test_merging_does_not_show)
 {
-    (void)state;
     const int64_t v[] = {5, 5, 5, 70000, 123456789, 0, 17, 17, INT64_C(3400000000)};
     struct gp_dist all = dist_of(v, 9);
     for (size_t cut = 0; cut <= 9; cut++) {
@@ -124,26 +115,12 @@ static void test_merging_does_not_show(void **state)
     gp_dist_release(&all);
 }
 
-static void test_sums_stay_at_the_limit(void **state)
+TEST(test_sums_stay_at_the_limit)
 {
-    (void)state;
     struct gp_dist d = {0};
     for (int i = 0; i < 20; i++) gp_dist_add(&d, i % 2 ? INT64_MAX : 1);
     assert_int_equal(d.sum, INT64_MAX);
     assert_true(gp_dist_stddev(&d) <= 0x1p62 && gp_dist_stddev(&d) > 0);
     assert_int_equal(gp_dist_quantile(&d, 0.25), 1);
     gp_dist_release(&d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_few_values),
-        cmocka_unit_test(test_nothing_cancels),
-        cmocka_unit_test(test_quantiles_are_close),
-        cmocka_unit_test(test_merging_does_not_show),
-        cmocka_unit_test(test_sums_stay_at_the_limit),
-    };
-    return cmocka_run_group_tests_name("dist", tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 // Arithmetic on intervals. The oracle is a row of 64 marks, one a nanosecond.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/math/intervals.h"
+#include "tests/unit/unit.h"
 
 static uint64_t bits(int64_t begin, int64_t end)
 {
@@ -59,9 +55,8 @@ static uint64_t fill(struct gp_intervals *s, uint32_t *state)
     return m;
 }
 
-static void test_against_marks(void **state)
+TEST(test_against_marks)
 {
-    (void)state;
     struct gp_intervals a = {0}, b = {0};
     uint32_t seed = 7;
     for (int round = 0; round < 3000; round++) {
@@ -75,9 +70,8 @@ static void test_against_marks(void **state)
     gp_intervals_release(&b);
 }
 
-static void test_in_order_stays_normal(void **state)
+TEST(test_in_order_stays_normal)
 {
-    (void)state;
     struct gp_intervals s = {0};
     for (int64_t i = 0; i < 1000; i++) gp_intervals_add(&s, i * 10, i * 10 + 10); /* each touches the last */
     assert_int_equal(s.v.n, 1);
@@ -89,22 +83,11 @@ static void test_in_order_stays_normal(void **state)
     gp_intervals_release(&s);
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
-    (void)state;
     struct gp_intervals none = {0};
     gp_intervals_normalise(&none);
     assert_int_equal(gp_intervals_overlap(&none, &none), 0);
     assert_int_equal(gp_intervals_length(&none), 0);
     assert_int_equal(gp_intervals_within(&none, 0, 100), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_marks),
-        cmocka_unit_test(test_in_order_stays_normal),
-        cmocka_unit_test(test_empty),
-    };
-    return cmocka_run_group_tests_name("intervals", tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // Longest common subsequences against the quadratic table, and bounded on any input.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/math/lcs.h"
+#include "tests/unit/unit.h"
 
 static uint64_t random_below(uint64_t *state, uint64_t n)
 {
@@ -38,9 +34,8 @@ static size_t length_by_table(const uint32_t *a, size_t na, const uint32_t *b, s
     return t[na][nb];
 }
 
-static void small_sequences_have_a_longest_one(void **state)
+TEST(small_sequences_have_a_longest_one)
 {
-    (void)state;
     uint64_t seed = 1;
     struct gp_lcs l = {.edits = 512};
     uint32_t a[100], b[100];
@@ -61,9 +56,8 @@ static void small_sequences_have_a_longest_one(void **state)
 }
 
 /* With few differences at a time, or a small budget, pairs are still pairs, there are fewer of them, and it is said. */
-static void cut_searches_stay_right(void **state)
+TEST(cut_searches_stay_right)
 {
-    (void)state;
     uint64_t seed = 2;
     uint32_t a[100], b[100];
     int bounded = 0, shorter = 0;
@@ -86,9 +80,8 @@ static void cut_searches_stay_right(void **state)
 }
 
 /* A kernel that moved from the beginning to the end is not a place to cut. */
-static void a_moved_symbol_does_not_hide_the_rest(void **state)
+TEST(a_moved_symbol_does_not_hide_the_rest)
 {
-    (void)state;
     enum { N = 3000 };
     static uint32_t a[N], b[N];
     a[0] = 9, b[N - 1] = 9;
@@ -102,9 +95,8 @@ static void a_moved_symbol_does_not_hide_the_rest(void **state)
 
 /* Nor where there are more differences than are searched through at a time: of the symbols that occur once most have changed
  * places, so that they are not places to cut at. */
-static void moved_symbols_are_no_places_to_cut(void **state)
+TEST(moved_symbols_are_no_places_to_cut)
 {
-    (void)state;
     enum { N = 4000, MOVED = 3 };
     static uint32_t a[N], b[N];
     uint64_t seed = 4;
@@ -119,9 +111,8 @@ static void moved_symbols_are_no_places_to_cut(void **state)
 }
 
 /* More differences than are searched through at a time, between symbols that occur once. */
-static void single_symbols_cut_long_sequences(void **state)
+TEST(single_symbols_cut_long_sequences)
 {
-    (void)state;
     enum { N = 20000 };
     uint32_t *a = malloc(N * sizeof *a), *b = malloc(N * sizeof *b);
     for (uint32_t i = 0; i < N; i++) {
@@ -140,9 +131,8 @@ static void single_symbols_cut_long_sequences(void **state)
 }
 
 /* Nothing in common in any order, or everything: what makes a quadratic search slow. */
-static void no_input_costs_more_than_the_budget(void **state)
+TEST(no_input_costs_more_than_the_budget)
 {
-    (void)state;
     enum { N = 100000 };
     uint32_t *a = malloc(N * sizeof *a), *b = malloc(N * sizeof *b);
     for (int kind = 0; kind < 6; kind++) {
@@ -171,9 +161,8 @@ static void no_input_costs_more_than_the_budget(void **state)
     free(b);
 }
 
-static void empty_sides_have_nothing_in_common(void **state)
+TEST(empty_sides_have_nothing_in_common)
 {
-    (void)state;
     struct gp_lcs l = {.edits = 512, .budget = 100};
     uint32_t a[] = {1, 2, 3};
     gp_lcs_match(&l, NULL, 0, NULL, 0);
@@ -184,18 +173,4 @@ static void empty_sides_have_nothing_in_common(void **state)
     assert_int_equal(l.pairs.n, 3);
     assert_false(l.bounded);
     gp_lcs_release(&l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_sequences_have_a_longest_one),
-        cmocka_unit_test(cut_searches_stay_right),
-        cmocka_unit_test(a_moved_symbol_does_not_hide_the_rest),
-        cmocka_unit_test(moved_symbols_are_no_places_to_cut),
-        cmocka_unit_test(single_symbols_cut_long_sequences),
-        cmocka_unit_test(no_input_costs_more_than_the_budget),
-        cmocka_unit_test(empty_sides_have_nothing_in_common),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

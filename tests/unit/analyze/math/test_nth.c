@@ -1,14 +1,10 @@
 // The k-th smallest against sorting, for lists of every shape that such algorithms dislike.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/math/nth.h"
 #include "formats/base/count.h"
+#include "tests/unit/unit.h"
 
 enum { MOST = 300 };
 
@@ -32,9 +28,8 @@ static void check(const int64_t *v, size_t n)
     }
 }
 
-static void lists_of_every_shape(void **state)
+TEST(lists_of_every_shape)
 {
-    (void)state;
     int64_t up[MOST], down[MOST], equal[MOST], two[MOST], pipe[MOST], noise[MOST];
     uint64_t x = 88172645463325252u;
     for (int i = 0; i < MOST; i++) {
@@ -51,10 +46,4 @@ static void lists_of_every_shape(void **state)
     const int64_t *const all[] = {up, down, equal, two, pipe, noise};
     for (size_t i = 0; i < GP_COUNT(all); i++)
         for (size_t n = 1; n <= MOST; n = n < 20 ? n + 1 : n * 3 - 1) check(all[i], n);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lists_of_every_shape)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

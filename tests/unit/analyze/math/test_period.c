@@ -1,13 +1,9 @@
 // The repeating part of sequences: exact, with noise, inside other things, nested, and where there is none.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/math/period.h"
 #include "formats/base/vec.h"
+#include "tests/unit/unit.h"
 
 typedef GP_VEC(uint32_t) symbols;
 
@@ -35,9 +31,8 @@ static size_t period_of(symbols *s, size_t least, struct gp_period *p)
     return found ? p->length : 0;
 }
 
-static void test_plain(void **state)
+TEST(test_plain)
 {
-    (void)state;
     symbols s = {0};
     struct gp_period p;
     for (int i = 0; i < 5; i++) push(&s, "AABAB"); /* no symbol is five places from the next like it */
@@ -47,9 +42,8 @@ static void test_plain(void **state)
     assert_int_equal(p.differences, 0);
 }
 
-static void test_three_times_and_no_less(void **state)
+TEST(test_three_times_and_no_less)
 {
-    (void)state;
     symbols s = {0};
     struct gp_period p;
     push(&s, "abcdefghabcdefghabcdefgh");
@@ -58,9 +52,8 @@ static void test_three_times_and_no_less(void **state)
     assert_int_equal(period_of(&s, 2, &p), 0);
 }
 
-static void test_a_symbol_again_and_again_is_no_step(void **state)
+TEST(test_a_symbol_again_and_again_is_no_step)
 {
-    (void)state;
     symbols s = {0};
     struct gp_period p;
     push(&s, "aaaaaaaaaaaaaaaaaaaaaaaa");
@@ -70,9 +63,8 @@ static void test_a_symbol_again_and_again_is_no_step(void **state)
 }
 
 /* 80 layers and a head of 6: 98 of 100 symbols come again after a layer, but all after a step. */
-static void test_steps_not_layers(void **state)
+TEST(test_steps_not_layers)
 {
-    (void)state;
     symbols s = {0};
     struct gp_period p;
     for (int i = 0; i < 6; i++) push_step(&s, 80, 6);
@@ -80,9 +72,8 @@ static void test_steps_not_layers(void **state)
 }
 
 /* Four passes and an update: the period is all of that. */
-static void test_accumulation(void **state)
+TEST(test_accumulation)
 {
-    (void)state;
     symbols s = {0};
     struct gp_period p;
     for (int step = 0; step < 4; step++) {
@@ -92,9 +83,8 @@ static void test_accumulation(void **state)
     assert_int_equal(period_of(&s, 2, &p), 4 * 41 + 20);
 }
 
-static void test_a_beginning_and_an_end_that_differ(void **state)
+TEST(test_a_beginning_and_an_end_that_differ)
 {
-    (void)state;
     symbols s = {0};
     struct gp_period p;
     uint32_t random = 1;
@@ -106,9 +96,8 @@ static void test_a_beginning_and_an_end_that_differ(void **state)
     assert_int_equal(p.end, 500 + 7 * 150);
 }
 
-static void test_noise(void **state)
+TEST(test_noise)
 {
-    (void)state;
     symbols s = {0};
     struct gp_period p;
     uint32_t random = 7;
@@ -118,9 +107,8 @@ static void test_noise(void **state)
     assert_in_range(p.differences, 1, 30);
 }
 
-static void test_no_period(void **state)
+TEST(test_no_period)
 {
-    (void)state;
     symbols s = {0};
     struct gp_period p;
     uint32_t random = 3;
@@ -131,19 +119,4 @@ static void test_no_period(void **state)
     push(&s, "ab");
     assert_int_equal(period_of(&s, 1, &p), 0);
     assert_int_equal(period_of(&s, 1, &p), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_three_times_and_no_less),
-        cmocka_unit_test(test_a_symbol_again_and_again_is_no_step),
-        cmocka_unit_test(test_steps_not_layers),
-        cmocka_unit_test(test_accumulation),
-        cmocka_unit_test(test_a_beginning_and_an_end_that_differ),
-        cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_no_period),
-    };
-    return cmocka_run_group_tests_name("period", tests, NULL, NULL);
 }

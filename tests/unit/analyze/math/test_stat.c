@@ -1,16 +1,12 @@
 // Rank tests against published tables, against counting all cases, and against figures of another implementation.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/math/stat.h"
 #include "formats/base/count.h"
+#include "tests/unit/unit.h"
 
 static void close_to(double got, double want, double part)
 {
@@ -41,9 +37,8 @@ static struct gp_stat_p with_u(size_t n, size_t m, size_t u)
 
 /* The largest U that is significant, two-sided, as printed in the tables of textbooks (after Mann and Whitney, Auble,
  * Milton). */
-static void critical_values_of_u_are_those_published(void **state)
+TEST(critical_values_of_u_are_those_published)
 {
-    (void)state;
     static const struct {
         size_t n, m, u5, u1; // at 0.05 and 0.01; 999: never
     } table[] = {
@@ -68,9 +63,8 @@ static void critical_values_of_u_are_those_published(void **state)
 }
 
 /* 2 / C(2n, n). */
-static void the_smallest_p_is_known(void **state)
+TEST(the_smallest_p_is_known)
 {
-    (void)state;
     static const double p[] = {1,        2 / 6.,    2 / 20.,    2 / 70.,    2 / 252.,
                                2 / 924., 2 / 3432., 2 / 12870., 2 / 48620., 2 / 184756.};
     static const double printed[] = {0.1,       0.028571,  0.0079365, 0.0021645,
@@ -88,9 +82,8 @@ static void the_smallest_p_is_known(void **state)
 }
 
 /* Hollander and Wolfe 1973, p. 69: permeability of membranes; one-sided p 0.1272, printed in R's manual, too. */
-static void the_example_of_a_textbook(void **state)
+TEST(the_example_of_a_textbook)
 {
-    (void)state;
     static const int64_t x[] = {80, 83, 189, 104, 145, 138, 191, 164, 73, 146}, y[] = {115, 88, 90, 74, 121};
     struct gp_stat_p t = gp_stat_mann_whitney(x, 10, y, 5);
     close_to(t.p_less, 0.1272, 1e-3);
@@ -120,9 +113,8 @@ static void enumerate_ranks(const int64_t *v, size_t n, size_t m, double *less, 
     *more = (double)at_least / (double)total;
 }
 
-static void ranks_with_ties_equal_counting_all_cases(void **state)
+TEST(ranks_with_ties_equal_counting_all_cases)
 {
-    (void)state;
     uint64_t seed = 1;
     for (int round = 0; round < 400; round++) {
         size_t n = 1 + random_below(&seed, 5), m = 1 + random_below(&seed, 5);
@@ -139,9 +131,8 @@ static void ranks_with_ties_equal_counting_all_cases(void **state)
 }
 
 /* scipy.stats.mannwhitneyu, "asymptotic" with continuity correction, and "exact". */
-static void large_samples_equal_another_implementation(void **state)
+TEST(large_samples_equal_another_implementation)
 {
-    (void)state;
     int64_t a[40], b[35], c[20], d[25];
     for (int i = 0; i < 40; i++) a[i] = 1000 + (i * i * 7 + i * 3) % 17;
     for (int i = 0; i < 35; i++) b[i] = 1002 + (i * i * 5 + i * 11) % 19;
@@ -157,9 +148,8 @@ static void large_samples_equal_another_implementation(void **state)
 
 /* z = (312.5 - 200 - 0.5) / 51.54 = 2.173 and (325 - 209 - 0.5) / 53.07 = 2.176: p = 0.0298 and 0.0295. Scipy has
  * 0.02888 for the first when exact. */
-static void exact_and_normal_meet(void **state)
+TEST(exact_and_normal_meet)
 {
-    (void)state;
     struct gp_stat_p exact = with_u(25, 25, 200), normal = with_u(25, 26, 209);
     assert_int_equal(exact.how, GP_STAT_EXACT);
     assert_int_equal(normal.how, GP_STAT_NORMAL);
@@ -167,9 +157,8 @@ static void exact_and_normal_meet(void **state)
     close_to(exact.p, 0.02888127183114, 1e-12);
 }
 
-static void where_there_is_nothing_to_test_p_is_1(void **state)
+TEST(where_there_is_nothing_to_test_p_is_1)
 {
-    (void)state;
     static const int64_t same[60] = {0};
     struct gp_stat_p t[] = {
         gp_stat_mann_whitney(NULL, 0, same, 5),    gp_stat_mann_whitney(same, 5, NULL, 0),
@@ -183,9 +172,8 @@ static void where_there_is_nothing_to_test_p_is_1(void **state)
     }
 }
 
-static void swapped_sides_swap_tails(void **state)
+TEST(swapped_sides_swap_tails)
 {
-    (void)state;
     uint64_t seed = 7;
     for (int round = 0; round < 200; round++) {
         size_t n = 1 + random_below(&seed, 40), m = 1 + random_below(&seed, 40);
@@ -202,9 +190,8 @@ static void swapped_sides_swap_tails(void **state)
     }
 }
 
-static void the_largest_values_do_no_harm(void **state)
+TEST(the_largest_values_do_no_harm)
 {
-    (void)state;
     static const int64_t a[] = {INT64_MIN, INT64_MIN, INT64_MIN}, b[] = {INT64_MAX, INT64_MAX, INT64_MAX - 1};
     close_to(gp_stat_mann_whitney(a, 3, b, 3).p, 0.1, 1e-15);
     close_to(gp_stat_signed_rank(a, b, 3).p, 0.25, 1e-15);
@@ -232,9 +219,8 @@ static struct gp_stat_p with_t(size_t n, size_t t)
 }
 
 /* The largest smaller sum of ranks that is significant, two-sided (McCornack 1965; the tables of textbooks). */
-static void critical_values_of_signed_ranks_are_those_published(void **state)
+TEST(critical_values_of_signed_ranks_are_those_published)
 {
-    (void)state;
     static const struct {
         size_t n, t5, t1;
     } table[] = {
@@ -257,9 +243,8 @@ static void critical_values_of_signed_ranks_are_those_published(void **state)
 }
 
 /* Hollander and Wolfe 1973, p. 29: depression scale; V = 40, one-sided p 0.01953. */
-static void the_paired_example_of_a_textbook(void **state)
+TEST(the_paired_example_of_a_textbook)
 {
-    (void)state;
     static const int64_t x[] = {1830, 500, 1620, 2480, 1680, 1880, 1550, 3060, 1300};
     static const int64_t y[] = {878, 647, 598, 2050, 1060, 1290, 1060, 3140, 1290};
     struct gp_stat_p t = gp_stat_signed_rank(x, y, 9);
@@ -267,9 +252,8 @@ static void the_paired_example_of_a_textbook(void **state)
     close_to(t.p, 20 / 512., 1e-14);
 }
 
-static void signed_ranks_with_ties_and_zeros_equal_counting_all_cases(void **state)
+TEST(signed_ranks_with_ties_and_zeros_equal_counting_all_cases)
 {
-    (void)state;
     uint64_t seed = 3;
     for (int round = 0; round < 400; round++) {
         size_t n = 1 + random_below(&seed, 10), used = 0;
@@ -304,9 +288,8 @@ static void signed_ranks_with_ties_and_zeros_equal_counting_all_cases(void **sta
 }
 
 /* scipy.stats.wilcoxon, "approx" with continuity correction. */
-static void many_pairs_equal_another_implementation(void **state)
+TEST(many_pairs_equal_another_implementation)
 {
-    (void)state;
     int64_t x[60], y[60];
     for (int i = 0; i < 60; i++) x[i] = 1000 + i * 37 % 101, y[i] = 1003 + i * 53 % 97;
     struct gp_stat_p t = gp_stat_signed_rank(x, y, 60);
@@ -319,9 +302,8 @@ static void many_pairs_equal_another_implementation(void **state)
 /* Ratios 3/2, 5/4, 2/3 (which is as far from 1 as 3/2), 7/8 and, too large for products, 1 + 2^-62 and less than that.
  * In order of size: 1 + 1/(2^62+1), 1 + 2^-62, 8/7 (less), 5/4, then 3/2 and 2/3 (less) tied at 5.5.
  * The sum of those that are more: 1 + 2 + 4 + 5.5. */
-static void ratios_are_compared_exactly(void **state)
+TEST(ratios_are_compared_exactly)
 {
-    (void)state;
     int64_t big = INT64_C(1) << 62;
     int64_t a[] = {2000, 4000, 3000, 8000, big, big + 1}, b[] = {3000, 5000, 2000, 7000, big + 1, big + 2};
     struct gp_stat_p t = gp_stat_signed_rank_ratio(a, b, 6);
@@ -352,9 +334,8 @@ static double median_of(double *v, size_t n)
 }
 
 /* Tables of K for 95% (Campbell and Gardner 1988): the K-th smallest and largest difference. */
-static void intervals_begin_where_the_tables_say(void **state)
+TEST(intervals_begin_where_the_tables_say)
 {
-    (void)state;
     static const struct {
         size_t n, k;
     } sides[] = {{5, 3}, {6, 6}, {7, 9}, {8, 14}, {9, 18}, {10, 24}, {12, 38}, {15, 65}, {20, 128}},
@@ -386,9 +367,8 @@ static void intervals_begin_where_the_tables_say(void **state)
     }
 }
 
-static void random_ratios_equal_sorting_them_all(void **state)
+TEST(random_ratios_equal_sorting_them_all)
 {
-    (void)state;
     static double all[4000];
     int64_t a[60], b[60];
     uint64_t seed = 11;
@@ -415,9 +395,8 @@ static void random_ratios_equal_sorting_them_all(void **state)
 }
 
 /* 3 and 3: of C(6, 3) = 20 orders one lies beyond the whole range on each side. */
-static void too_few_values_get_the_widest_interval_and_what_it_is_worth(void **state)
+TEST(too_few_values_get_the_widest_interval_and_what_it_is_worth)
 {
-    (void)state;
     static const int64_t a[] = {100, 101, 102}, b[] = {110, 111, 112};
     struct gp_stat_ratio r = gp_stat_ratio(a, 3, b, 3, 0.05);
     close_to(r.confidence, 0.9, 1e-15);
@@ -435,9 +414,8 @@ static void too_few_values_get_the_widest_interval_and_what_it_is_worth(void **s
     close_to(gp_stat_ratio(a, 1, many, 60, 0.01).confidence, 1 - 2 / 61., 1e-14);
 }
 
-static void many_values_get_a_narrow_interval_soon(void **state)
+TEST(many_values_get_a_narrow_interval_soon)
 {
-    (void)state;
     enum { N = 20000 };
     int64_t *a = malloc(N * sizeof *a), *b = malloc(N * sizeof *b);
     for (int i = 0; i < N; i++) a[i] = 10000 + (int64_t)i * 7919 % 1000;
@@ -454,9 +432,8 @@ static void many_values_get_a_narrow_interval_soon(void **state)
 }
 
 /* An interval covers what is true as often as it says: here the ratio is 1, and an interval that leaves it out is wrong. */
-static void intervals_cover_the_truth(void **state)
+TEST(intervals_cover_the_truth)
 {
-    (void)state;
     enum { ROUNDS = 2000 };
     uint64_t seed = 5;
     int wrong = 0, wrong_pairs = 0;
@@ -475,9 +452,8 @@ static void intervals_cover_the_truth(void **state)
     assert_true(wrong_pairs > ROUNDS * 29 / 1000 && wrong_pairs < ROUNDS * 68 / 1000);
 }
 
-static void medians_and_deviations(void **state)
+TEST(medians_and_deviations)
 {
-    (void)state;
     static const int64_t v[] = {9, 1, 1, 6, 2, 2, 4}; // median 2, distances 7 1 1 4 0 0 2
     assert_true(gp_stat_median(v, 7) == 2);
     assert_true(gp_stat_mad(v, 7) == 1);
@@ -489,9 +465,8 @@ static void medians_and_deviations(void **state)
 // ---- Welch ----
 
 /* scipy.stats.ttest_ind(log b, log a, equal_var=False); the interval from its quantile at 4.357890608681024 degrees. */
-static void the_t_test_equals_another_implementation(void **state)
+TEST(the_t_test_equals_another_implementation)
 {
-    (void)state;
     static const int64_t a[] = {100000, 101000, 99500}, b[] = {104000, 105500, 103800, 104700};
     struct gp_stat_p t = gp_stat_welch(a, 3, b, 4);
     assert_int_equal(t.how, GP_STAT_T);
@@ -513,9 +488,8 @@ static void the_t_test_equals_another_implementation(void **state)
 
 /* Student's table: of 2 against 2 with equal variances, df = 2, t = 4.3027 is 0.05. Logarithms 0, 2h against d, d + 2h have
  * the variance h * h of their means each: t = d / (sqrt(2) h). */
-static void the_t_test_equals_the_table(void **state)
+TEST(the_t_test_equals_the_table)
 {
-    (void)state;
     const double big = 1e12, h = 0.01, d = 4.302653 * sqrt(2) * h;
     int64_t a[] = {(int64_t)big, (int64_t)(big * exp(2 * h))};
     int64_t b[] = {(int64_t)(big * exp(d)), (int64_t)(big * exp(d + 2 * h))};
@@ -523,9 +497,8 @@ static void the_t_test_equals_the_table(void **state)
     close_to(gp_stat_ratio_welch(a, 2, b, 2, 0.05).low, 1, 1e-7);
 }
 
-static void the_t_test_needs_two_values_that_differ(void **state)
+TEST(the_t_test_needs_two_values_that_differ)
 {
-    (void)state;
     static const int64_t same[] = {777, 777, 777}, other[] = {800, 800, 800};
     assert_int_equal(gp_stat_welch(same, 3, other, 3).how, GP_STAT_NONE);
     assert_int_equal(gp_stat_welch(same, 1, other, 3).how, GP_STAT_NONE);
@@ -539,9 +512,8 @@ static void the_t_test_needs_two_values_that_differ(void **state)
 // ---- many tests ----
 
 /* Benjamini and Hochberg 1995, section 5: of these 15 the first 4 are found at 0.05. */
-static void many_tests_are_adjusted_as_published(void **state)
+TEST(many_tests_are_adjusted_as_published)
 {
-    (void)state;
     double p[] = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
                   0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
     double want[] = {0.0015,           0.003,           0.0095,           0.035625,        0.0603,
@@ -563,9 +535,8 @@ static void many_tests_are_adjusted_as_published(void **state)
     gp_stat_adjust(NULL, NULL, 0);
 }
 
-static void how_many_steps_it_takes(void **state)
+TEST(how_many_steps_it_takes)
 {
-    (void)state;
     assert_int_equal(gp_stat_least_n(0.05, 0), 4);
     assert_int_equal(gp_stat_least_n(0.05, 13), 6);
     assert_int_equal(gp_stat_least_n(0.05, 60), 7);
@@ -584,9 +555,8 @@ static void how_many_steps_it_takes(void **state)
 
 // ---- the clock, the bootstrap ----
 
-static void ticks_of_clocks_are_found(void **state)
+TEST(ticks_of_clocks_are_found)
 {
-    (void)state;
     static const int64_t ticks[] = {1, 10, 32, 64, 100, 1000};
     int64_t v[200];
     uint64_t seed = 9;
@@ -604,9 +574,8 @@ static void ticks_of_clocks_are_found(void **state)
     assert_int_equal(gp_stat_tick(NULL, 0), 1);
 }
 
-static void the_bootstrap_is_reproducible_and_covers(void **state)
+TEST(the_bootstrap_is_reproducible_and_covers)
 {
-    (void)state;
     int64_t a[50], b[50];
     uint64_t seed = 21;
     for (int i = 0; i < 50; i++)
@@ -628,47 +597,11 @@ static void the_bootstrap_is_reproducible_and_covers(void **state)
 }
 
 /* Steps that stay slow or fast for 10 at a time vary more in their mean than their number suggests: blocks keep that. */
-static void the_bootstrap_knows_neighbours(void **state)
+TEST(the_bootstrap_knows_neighbours)
 {
-    (void)state;
     int64_t runs[100], mixed[100];
     for (int i = 0; i < 100; i++) runs[i] = i / 10 % 2 ? 1100 : 1000, mixed[i] = i % 2 ? 1100 : 1000;
     struct gp_stat_ratio r = gp_stat_ratio_of_means(runs, 100, runs, 100, 0.05, 3);
     struct gp_stat_ratio m = gp_stat_ratio_of_means(mixed, 100, mixed, 100, 0.05, 3);
     assert_true(r.high - r.low > 4 * (m.high - m.low));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(critical_values_of_u_are_those_published),
-        cmocka_unit_test(the_smallest_p_is_known),
-        cmocka_unit_test(the_example_of_a_textbook),
-        cmocka_unit_test(ranks_with_ties_equal_counting_all_cases),
-        cmocka_unit_test(large_samples_equal_another_implementation),
-        cmocka_unit_test(exact_and_normal_meet),
-        cmocka_unit_test(where_there_is_nothing_to_test_p_is_1),
-        cmocka_unit_test(swapped_sides_swap_tails),
-        cmocka_unit_test(the_largest_values_do_no_harm),
-        cmocka_unit_test(critical_values_of_signed_ranks_are_those_published),
-        cmocka_unit_test(the_paired_example_of_a_textbook),
-        cmocka_unit_test(signed_ranks_with_ties_and_zeros_equal_counting_all_cases),
-        cmocka_unit_test(many_pairs_equal_another_implementation),
-        cmocka_unit_test(ratios_are_compared_exactly),
-        cmocka_unit_test(intervals_begin_where_the_tables_say),
-        cmocka_unit_test(random_ratios_equal_sorting_them_all),
-        cmocka_unit_test(too_few_values_get_the_widest_interval_and_what_it_is_worth),
-        cmocka_unit_test(many_values_get_a_narrow_interval_soon),
-        cmocka_unit_test(intervals_cover_the_truth),
-        cmocka_unit_test(medians_and_deviations),
-        cmocka_unit_test(the_t_test_equals_another_implementation),
-        cmocka_unit_test(the_t_test_equals_the_table),
-        cmocka_unit_test(the_t_test_needs_two_values_that_differ),
-        cmocka_unit_test(many_tests_are_adjusted_as_published),
-        cmocka_unit_test(how_many_steps_it_takes),
-        cmocka_unit_test(ticks_of_clocks_are_found),
-        cmocka_unit_test(the_bootstrap_is_reproducible_and_covers),
-        cmocka_unit_test(the_bootstrap_knows_neighbours),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,17 @@
 // The moderated t test: variances that agree and disagree, and the test between them.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/math/stat_moderated.h"
+#include "tests/unit/unit.h"
 
 static void assert_near(double value, double expected, double part)
 {
     if (!(fabs(value - expected) <= part * fabs(expected))) fail_msg("%.12g is not %.12g", value, expected);
 }
 
-static void test_logs(void **state)
+TEST(test_logs)
 {
-    (void)state;
     /* log 100, log 200, log 400: mean log 200, each log 2 from it; variance 2 (log 2)^2 / 2 */
     struct gp_stat_logs l = gp_stat_logs_of((int64_t[]){100, 400, 200}, 3);
     assert_near(l.mean, log(200), 1e-14);
@@ -27,9 +22,8 @@ static void test_logs(void **state)
     assert_true(l.mean == 0 && l.variance == 0 && l.n == 0);
 }
 
-static void test_variances_that_agree(void **state)
+TEST(test_variances_that_agree)
 {
-    (void)state;
     /* They spread less than chance would make them: all the knowledge there may be. With d0 = 20 and df = 4 the usual one is
      * exp(log 0.01 - digamma(2) + log 2 + digamma(10) - log 10); digamma(2) = 0.4227843351, digamma(10) = 2.2517525891. */
     double same[] = {0.01, 0.01, 0.01, 0.01};
@@ -39,9 +33,8 @@ static void test_variances_that_agree(void **state)
     assert_near(s.variance, 0.01 * exp(2.2517525890667211 - 0.4227843350984671) / 5, 1e-9);
 }
 
-static void test_variances_that_disagree(void **state)
+TEST(test_variances_that_disagree)
 {
-    (void)state;
     /* log variances -2, 0, 2: variance 4. With df = 2 chance makes trigamma(1) = pi^2 / 6 = 1.6449 of it; d0 is twice the x
      * with trigamma(x) = 2.3551. */
     double v[] = {exp(-2), 1, exp(2)};
@@ -54,9 +47,8 @@ static void test_variances_that_disagree(void **state)
     assert_true(s.df > 1 && s.df < 2);
 }
 
-static void test_too_few_variances(void **state)
+TEST(test_too_few_variances)
 {
-    (void)state;
     struct gp_stat_spread s;
     gp_stat_spread_fit(&s, (double[]){1, 2}, 2, 4);
     assert_true(s.df == 0 && s.variance == 0);
@@ -64,9 +56,8 @@ static void test_too_few_variances(void **state)
     assert_true(s.df == 0);
 }
 
-static void test_without_prior_it_is_students(void **state)
+TEST(test_without_prior_it_is_students)
 {
-    (void)state;
     /* Logs 0, 1, 2 and 3, 4, 5: variances 1, difference 3, error sqrt(2 / 3), t = 3.6742 with 4 degrees of freedom:
      * p = 0.021311641128756837. The 95% limit is 2.7764451052. */
     struct gp_stat_spread none = {0, 0};
@@ -79,9 +70,8 @@ static void test_without_prior_it_is_students(void **state)
     assert_near(r.confidence, 0.95, 1e-12);
 }
 
-static void test_prior_moves_the_variance(void **state)
+TEST(test_prior_moves_the_variance)
 {
-    (void)state;
     /* (6 x 4 + 4 x 1) / 10 = 2.8, error sqrt(2.8 x 2 / 3), 10 degrees of freedom: as Student's with these. */
     struct gp_stat_spread prior = {6, 4};
     struct gp_stat_logs a = {1, 1, 3}, b = {4, 1, 3};
@@ -93,26 +83,11 @@ static void test_prior_moves_the_variance(void **state)
     assert_near(swapped.estimate * r.estimate, 1, 1e-12);
 }
 
-static void test_nothing_to_test(void **state)
+TEST(test_nothing_to_test)
 {
-    (void)state;
     struct gp_stat_spread none = {0, 0};
     struct gp_stat_logs a = {1, 0, 1}, empty = {0, 0, 0};
     struct gp_stat_ratio r;
     assert_true(gp_stat_moderated(&r, &none, &a, &a, 0, 0, 0.05) == 1 && r.confidence == 0);
     assert_true(gp_stat_moderated(&r, &none, &a, &empty, 1, 4, 0.05) == 1 && r.confidence == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logs),
-        cmocka_unit_test(test_variances_that_agree),
-        cmocka_unit_test(test_variances_that_disagree),
-        cmocka_unit_test(test_too_few_variances),
-        cmocka_unit_test(test_without_prior_it_is_students),
-        cmocka_unit_test(test_prior_moves_the_variance),
-        cmocka_unit_test(test_nothing_to_test),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

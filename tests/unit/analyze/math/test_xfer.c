@@ -1,14 +1,10 @@
 // Saving and loading of numbers, strings and vectors; bytes that make no sense.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <string.h>
 #include "analyze/math/xfer.h"
 #include "formats/base/buf.h"
+#include "tests/unit/unit.h"
 
 struct thing {
     uint64_t u64;
@@ -68,9 +64,8 @@ static bool load(struct box *b, const void *data, size_t n)
     return !x.failed && x.load == x.end;
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-    (void)state;
     struct box from = {0}, to;
     struct gp_buf bytes = save_three(&from);
     assert_true(load(&to, bytes.data, bytes.n));
@@ -87,9 +82,8 @@ static void test_round_trip(void **state)
     gp_buf_release(&bytes);
 }
 
-static void test_cut_anywhere_fails(void **state)
+TEST(test_cut_anywhere_fails)
 {
-    (void)state;
     struct box from = {0}, to;
     struct gp_buf bytes = save_three(&from);
     for (size_t n = 0; n < bytes.n; n++) {
@@ -149,9 +143,8 @@ static void a_count(struct gp_xfer *x)
     assert_int_equal(gp_xfer_count(x, 0, 4), 0);
 }
 
-static void test_what_does_not_fit_fails(void **state)
+TEST(test_what_does_not_fit_fails)
 {
-    (void)state;
     expect_zero(a_u32, "\x80\x80\x80\x80\x10", 5);                      /* 2^32 */
     expect_zero(an_i32, "\x80\x80\x80\x80\x10", 5);                     /* 2^31, zigzag */
     expect_zero(a_u32, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10); /* 65 bits */
@@ -164,14 +157,4 @@ static void test_what_does_not_fit_fails(void **state)
                 "\x02"
                 "1234567",
                 8); /* two of four bytes each, and seven are left */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_cut_anywhere_fails),
-        cmocka_unit_test(test_what_does_not_fit_fails),
-    };
-    return cmocka_run_group_tests_name("xfer", tests, NULL, NULL);
 }

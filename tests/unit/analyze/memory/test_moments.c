@@ -1,15 +1,11 @@
 /* A history as a curve and as moments: sums worked out by hand, and that they close where points are left out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/memory/moments.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 static const char DEVICE[] = "{\"Device Type\":1,\"Device Id\":0}";
 
@@ -71,9 +67,8 @@ static void check_sums(const struct gp_memory_moments *at)
 }
 
 /* aten::a allocates 1000 and 500, aten::b 300; the first goes when 1800 are there: 1000, 1500, 1800, 800. */
-static void test_small(void **state)
+TEST(test_small)
 {
-    (void)state;
     struct making k;
     struct gp_memory m;
     struct gp_memory_moments at;
@@ -108,9 +103,8 @@ static void test_small(void **state)
 }
 
 /* Fifty operators; 6,000 changes, the peak a lone one in the middle: few points, few sites, and still the peak. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     struct making k;
     struct gp_memory m;
     struct gp_memory_moments at;
@@ -136,10 +130,4 @@ static void test_limits(void **state)
     assert_string_equal(gp_memory_str(&m, m.devices.at[0].sites.at[at.sites.at[0]].key), "aten::op0");
     gp_memory_moments_release(&at);
     gp_memory_release(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small), cmocka_unit_test(test_limits)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // Which measured launch a kernel is: by its id in one trace, by its position in another, and when only means are left.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "analyze/metrics/measured.h"
 #include "tests/unit/metrics_make.h"
+#include "tests/unit/unit.h"
 
 /* Kernels called NAMES, one letter each, 10 us apart, on a device of rank RANK. */
 struct timing {
@@ -59,9 +55,8 @@ static void bytes_of(const struct gp_trace *counters, const struct gp_trace *tim
     gp_measured_release(&m);
 }
 
-static void in_one_trace_by_id(void **state)
+TEST(in_one_trace_by_id)
 {
-    (void)state;
     struct gp_trace t;
     double bytes[6];
     enum gp_measured_as as[6];
@@ -76,9 +71,8 @@ static void in_one_trace_by_id(void **state)
     gp_trace_release(&t);
 }
 
-static void in_two_traces_by_position(void **state)
+TEST(in_two_traces_by_position)
 {
-    (void)state;
     static const struct {
         int n;
         enum gp_measured_as as;
@@ -108,9 +102,8 @@ static void in_two_traces_by_position(void **state)
 }
 
 /* Two streams: the third launch begins first. */
-static void positions_are_those_of_launches(void **state)
+TEST(positions_are_those_of_launches)
 {
-    (void)state;
     struct gp_trace counters;
     struct timing k;
     double bytes[4];
@@ -130,9 +123,8 @@ static void positions_are_those_of_launches(void **state)
 }
 
 /* What one rank measured stands for every rank; what several measured, only for themselves. */
-static void ranks(void **state)
+TEST(ranks)
 {
-    (void)state;
     struct gp_trace counters;
     struct timing k;
     double bytes[3];
@@ -155,9 +147,8 @@ static void ranks(void **state)
     gp_trace_release(&counters);
 }
 
-static void nothing_measured(void **state)
+TEST(nothing_measured)
 {
-    (void)state;
     struct timing k, none;
     double bytes[2];
     enum gp_measured_as as[2];
@@ -168,16 +159,4 @@ static void nothing_measured(void **state)
     bytes_of(&k.t, &none.t, bytes, as);
     gp_trace_release(&k.t);
     gp_trace_release(&none.t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_one_trace_by_id),
-        cmocka_unit_test(in_two_traces_by_position),
-        cmocka_unit_test(positions_are_those_of_launches),
-        cmocka_unit_test(ranks),
-        cmocka_unit_test(nothing_measured),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

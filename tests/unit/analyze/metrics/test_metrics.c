@@ -1,15 +1,11 @@
 /* Counters by kernel, range and launch: sums and weighted means worked out by hand, and what is missing stays missing. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "analyze/cost/ceilings.h"
 #include "analyze/metrics/metrics.h"
 #include "formats/base/err.h"
 #include "tests/unit/metrics_make.h"
+#include "tests/unit/unit.h"
 
 static void of(struct gp_metrics *m, const struct gp_metrics_opts *o)
 {
@@ -26,9 +22,8 @@ static void check(double v, double expected)
     assert_true(fabs(v - expected) <= fabs(expected) * 1e-12);
 }
 
-static void kernels(void **state)
+TEST(kernels)
 {
-    (void)state;
     struct gp_metrics m;
     of(&m, &(struct gp_metrics_opts){.per = GP_METRICS_PER_KERNEL});
     assert_int_equal(m.groups.n, 2);
@@ -58,9 +53,8 @@ static void kernels(void **state)
     gp_metrics_release(&m);
 }
 
-static void ranges_and_launches(void **state)
+TEST(ranges_and_launches)
 {
-    (void)state;
     struct gp_metrics m;
     of(&m, &(struct gp_metrics_opts){.per = GP_METRICS_PER_RANGE});
     assert_int_equal(m.groups.n, 1);
@@ -80,9 +74,8 @@ static void ranges_and_launches(void **state)
 }
 
 /* The product: 16,000,000 operations in 8000 ns, 8000 bytes of L2; one of its two launches lacks those of memory. The copy: no operations. */
-static void points_of_a_roofline(void **state)
+TEST(points_of_a_roofline)
 {
-    (void)state;
     struct gp_metrics m;
     struct gp_strings names = {0};
     struct gp_roofline r = {0};
@@ -109,9 +102,8 @@ static void points_of_a_roofline(void **state)
     gp_metrics_release(&m);
 }
 
-static void some_columns(void **state)
+TEST(some_columns)
 {
-    (void)state;
     struct gp_metrics m;
     of(&m,
        &(struct gp_metrics_opts){.only = "lts__t_bytes,dram__bytes_write.sum", .sort = "lts__t_bytes.sum"});
@@ -129,9 +121,8 @@ static void some_columns(void **state)
 }
 
 /* The other trace has the copy three times, as here, and the product four times for 1000 ns each: two of them are 2000. */
-static void times_of_another_trace(void **state)
+TEST(times_of_another_trace)
 {
-    (void)state;
     struct gp_metrics m;
     struct gp_trace t, counters;
     struct mm k;
@@ -164,9 +155,8 @@ static void times_of_another_trace(void **state)
     gp_trace_release(&counters);
 }
 
-static void reductions(void **state)
+TEST(reductions)
 {
-    (void)state;
     assert_int_equal(gp_metric_reduce_of("dram__bytes.sum"), GP_REDUCE_SUM);
     assert_int_equal(gp_metric_reduce_of("sm__cycles_active.avg"), GP_REDUCE_SUM);
     assert_int_equal(gp_metric_reduce_of("sm__cycles_elapsed.avg.per_second"), GP_REDUCE_MEAN);
@@ -176,9 +166,8 @@ static void reductions(void **state)
 }
 
 /* A counter of all instructions contains those of single ones: 100 are not 160. Integers do not count. */
-static void parents_and_parts(void **state)
+TEST(parents_and_parts)
 {
-    (void)state;
     const char *const names[] = {"sm__ops_path_tensor_src_fp16.sum",
                                  "sm__ops_path_tensor_op_hgmma_src_fp16.sum",
                                  "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum",
@@ -193,18 +182,4 @@ static void parents_and_parts(void **state)
     gp_counters_read(&c, (double[]){0, 0, 0, 0, 3}, &k);
     assert_true(k.tensor_unknown);
     assert_true(isnan(k.dram_bytes) && isnan(k.vector_flops));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels),
-        cmocka_unit_test(ranges_and_launches),
-        cmocka_unit_test(points_of_a_roofline),
-        cmocka_unit_test(some_columns),
-        cmocka_unit_test(times_of_another_trace),
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(parents_and_parts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

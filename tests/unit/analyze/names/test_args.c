@@ -1,12 +1,8 @@
 // The members of extra text: every kind of value, and text that ends too early.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/names/args.h"
+#include "tests/unit/unit.h"
 
 static bool has(const char **at, const char *key, const char *value, bool is_text)
 {
@@ -15,9 +11,8 @@ static bool has(const char **at, const char *key, const char *value, bool is_tex
            !memcmp(a.value, value, a.n) && a.is_text == is_text;
 }
 
-static void test_every_kind_of_value(void **state)
+TEST(test_every_kind_of_value)
 {
-    (void)state;
     const char *at = "{\"a\": 12 ,\"b\":\"x, \\\"y\\\"\", \"c\":[1,[\"]\",2]],\"d\":{\"e\":1}, \"f\":true}";
     struct gp_arg a;
     assert_true(has(&at, "a", "12", false));
@@ -28,9 +23,8 @@ static void test_every_kind_of_value(void **state)
     assert_false(gp_args_next(&at, &a));
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-    (void)state;
     const char *at = "{\"a\":18446744073709551615,\"b\":\"7\",\"c\":-1,\"d\":\"\"}";
     struct gp_arg a;
     uint64_t v = 3;
@@ -45,9 +39,8 @@ static void test_numbers(void **state)
     assert_int_equal(v, 7);
 }
 
-static void test_text_that_ends_early(void **state)
+TEST(test_text_that_ends_early)
 {
-    (void)state;
     static const char whole[] = "{\"a\":\"b\\\"\",\"c\":[\"d\",{\"e\":1}],\"f\":2}";
     for (size_t n = 0; n < sizeof whole; n++) {
         char *text = malloc(n + 1); /* exactly as long, so that reading on is seen */
@@ -61,14 +54,4 @@ static void test_text_that_ends_early(void **state)
         assert_true(at <= text + n);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind_of_value),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_text_that_ends_early),
-    };
-    return cmocka_run_group_tests_name("args", tests, NULL, NULL);
 }

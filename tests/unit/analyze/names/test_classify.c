@@ -1,14 +1,10 @@
 // The class table on names of real kernels; what each is was decided by a person who knows the libraries.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/names/classify.h"
 #include "formats/base/err.h"
+#include "tests/unit/unit.h"
 
 static enum gp_frame_kind kind_of(const char *name)
 {
@@ -21,9 +17,8 @@ static enum gp_frame_kind kind_of(const char *name)
             fail_msg("%s is %s, not %s", name, gp_frame_kind_word(kind_of(name)), gp_frame_kind_word(kind)); \
     } while (0)
 
-static void collectives_of_every_library_are_communication(void **state)
+TEST(collectives_of_every_library_are_communication)
 {
-    (void)state;
     static const char *const names[] = {
         "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
         "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)",
@@ -50,9 +45,8 @@ static void collectives_of_every_library_are_communication(void **state)
     }
 }
 
-static void names_that_only_look_like_communication_are_not(void **state)
+TEST(names_that_only_look_like_communication_are_not)
 {
-    (void)state;
     EXPECT(GP_FRAME_ELEMENTWISE, "triton_poi_fused__all_reduce_add_0");
     EXPECT(GP_FRAME_ELEMENTWISE, "copy_tile_with_shmem"); /* shared memory */
     EXPECT(GP_FRAME_REDUCTION, "void blockAllReduceSum<float>(float*)");
@@ -66,9 +60,8 @@ static void names_that_only_look_like_communication_are_not(void **state)
     EXPECT(GP_FRAME_GEMM, "hipblas_gemm_dma_kernel");
 }
 
-static void matrix_products_and_convolutions(void **state)
+TEST(matrix_products_and_convolutions)
 {
-    (void)state;
     static const char *const names[] = {
         "nvjet_sm90_tst_128x128_64x6_2x4_h_bz_NTT",
         "volta_sgemm_32x32_sliced1x4_tn",
@@ -89,9 +82,8 @@ static void matrix_products_and_convolutions(void **state)
            "void fbgemm_gpu::_offsets_range_cuda_kernel<long>(long, long, long const*, long*)");
 }
 
-static void attention_of_every_library(void **state)
+TEST(attention_of_every_library)
 {
-    (void)state;
     static const char *const names[] = {
         "void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4> >(Flash_fwd_params)",
         "void cutlass::device_kernel<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2> > >(x)",
@@ -106,9 +98,8 @@ static void attention_of_every_library(void **state)
     EXPECT(GP_FRAME_REDUCTION, "void flashinfer::norm::RMSNormKernel<8u, __nv_bfloat16>(__nv_bfloat16*)");
 }
 
-static void reductions_and_normalisations(void **state)
+TEST(reductions_and_normalisations)
 {
-    (void)state;
     static const char *const names[] = {
         "void at::native::reduce_kernel<512, 1, ReduceOp<float, at::native::MeanOps<float> > >(x)",
         "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float, false>(int)",
@@ -124,9 +115,8 @@ static void reductions_and_normalisations(void **state)
     for (size_t i = 0; i < GP_COUNT(names); i++) EXPECT(GP_FRAME_REDUCTION, names[i]);
 }
 
-static void elementwise_whatever_the_arguments_say(void **state)
+TEST(elementwise_whatever_the_arguments_say)
 {
-    (void)state;
     static const char *const names[] = {
         "void at::native::vectorized_elementwise_kernel<4, at::native::ReduceAdd, Array<char*, 3> >(int)",
         "void at::native::vectorized_elementwise_kernel<4, batch_norm_calc_invstd, x>(int)",
@@ -141,9 +131,8 @@ static void elementwise_whatever_the_arguments_say(void **state)
     for (size_t i = 0; i < GP_COUNT(names); i++) EXPECT(GP_FRAME_ELEMENTWISE, names[i]);
 }
 
-static void all_else_is_compute(void **state)
+TEST(all_else_is_compute)
 {
-    (void)state;
     EXPECT(GP_FRAME_COMPUTE, "");
     EXPECT(GP_FRAME_COMPUTE, "my_kernel");
     EXPECT(GP_FRAME_COMPUTE, "Memset (Device)"); /* recorded as a kernel */
@@ -151,9 +140,8 @@ static void all_else_is_compute(void **state)
     EXPECT(GP_FRAME_COMPUTE, "void cub::DeviceRadixSortOnesweepKernel<x, false>(int)");
 }
 
-static void copies_and_sets_are_memory_whatever_their_name(void **state)
+TEST(copies_and_sets_are_memory_whatever_their_name)
 {
-    (void)state;
     enum gp_frame_kind copy = gp_classify(NULL, GP_MEMCPY, "nccl gemm", 9),
                        set = gp_classify(NULL, GP_MEMSET, "k", 1);
     assert_int_equal(copy, GP_FRAME_MEMCPY);
@@ -163,9 +151,8 @@ static void copies_and_sets_are_memory_whatever_their_name(void **state)
     assert_int_equal(gp_class_of(GP_FRAME_GEMM), GP_CLASS_COMPUTE);
 }
 
-static void the_user_goes_first(void **state)
+TEST(the_user_goes_first)
 {
-    (void)state;
     struct gp_classes c = {0};
     static const char text[] =
         "# mine\n\n  my .*kernel$\tcommunication \r\nGEMM reduction\nMemcpy PtoP communication\n"
@@ -192,28 +179,10 @@ static void expect_bad(const char *text, size_t n, const char *message, int64_t 
     gp_classes_release(&c);
 }
 
-static void bad_rules_are_told_by_line(void **state)
+TEST(bad_rules_are_told_by_line)
 {
-    (void)state;
     expect_bad("a compute\nb fast\n", 17, "line 2: unknown class 'fast'", 12);
     expect_bad("a compute\n\ncompute\n", 19, "line 3: expected a pattern and a class", 11);
     expect_bad("( compute", 9, "line 1: bad pattern", 0);
     expect_bad("a\0b compute", 11, "line 1: contains a NUL byte", 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(collectives_of_every_library_are_communication),
-        cmocka_unit_test(names_that_only_look_like_communication_are_not),
-        cmocka_unit_test(matrix_products_and_convolutions),
-        cmocka_unit_test(attention_of_every_library),
-        cmocka_unit_test(reductions_and_normalisations),
-        cmocka_unit_test(elementwise_whatever_the_arguments_say),
-        cmocka_unit_test(all_else_is_compute),
-        cmocka_unit_test(copies_and_sets_are_memory_whatever_their_name),
-        cmocka_unit_test(the_user_goes_first),
-        cmocka_unit_test(bad_rules_are_told_by_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

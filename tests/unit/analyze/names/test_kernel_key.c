@@ -1,17 +1,13 @@
 // Keys of kernels: a list of names that were recorded, and what must hold for any name.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/names/kernel_key.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
+#include "tests/unit/unit.h"
 
 typedef void key(struct gp_buf *to, const char *name, size_t n);
 
@@ -35,9 +31,8 @@ static bool same(key *f, const char *a, const char *b)
 }
 
 /* kernel_keys.tsv: name, code, family ("=": as the code). */
-static void names_that_were_recorded_have_the_keys_that_were_reviewed(void **state)
+TEST(names_that_were_recorded_have_the_keys_that_were_reviewed)
 {
-    (void)state;
     const char *source = getenv("GP_SOURCE");
     char path[4096], line[8192];
     snprintf(path, sizeof path, "%s/tests/unit/kernel_keys.tsv", source ? source : ".");
@@ -56,9 +51,8 @@ static void names_that_were_recorded_have_the_keys_that_were_reviewed(void **sta
     assert_true(names >= 300);
 }
 
-static void mangled_names_have_the_key_of_plain_ones(void **state)
+TEST(mangled_names_have_the_key_of_plain_ones)
 {
-    (void)state;
     // void axpy<float>(int, float, float*)
     expect(gp_kernel_code, "_Z4axpyIfEviT_PS0_", "axpy<f32>");
     expect(gp_kernel_code, "void axpy<float>(int, float, float*)", "axpy<f32>");
@@ -66,9 +60,8 @@ static void mangled_names_have_the_key_of_plain_ones(void **state)
 }
 
 /* A name that was cut when it was recorded cannot be demangled. */
-static void cut_mangled_names_keep_what_can_be_read(void **state)
+TEST(cut_mangled_names_keep_what_can_be_read)
 {
-    (void)state;
     expect(gp_kernel_code,
            "_ZN7cutlass6KernelINS_4conv6kernel23ImplicitGemmConvolutionINS1_11threadblock22ImplicitGemmMul",
            "cutlass::Kernel<ImplicitGemmConvolution>");
@@ -77,9 +70,8 @@ static void cut_mangled_names_keep_what_can_be_read(void **state)
     expect(gp_kernel_code, "_Z999999999999999999999999x", "_Z999999999999999999999999x");
 }
 
-static void tiles_and_stages_are_one_family(void **state)
+TEST(tiles_and_stages_are_one_family)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN", "nvjet_sm90_tst_64x128_64x8_2x1_v_bz_NTN"},
         {"nvjet_sm90_tst_192x192_64x3_2x1_v_bz_coopB_splitK_NNN", "nvjet_sm90_tst_96x128_64x6_2x1_v_bz_NNN"},
@@ -102,9 +94,8 @@ static void tiles_and_stages_are_one_family(void **state)
     }
 }
 
-static void other_work_is_another_family(void **state)
+TEST(other_work_is_another_family)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"nvjet_sm90_tst_128x128_64x6_2x1_v_bz_bias_TNT", "nvjet_sm90_tst_128x128_64x6_2x1_v_bz_TNT"},
         {"nvjet_sm90_tst_128x128_64x6_2x1_v_bz_NNT", "nvjet_sm90_tst_128x128_64x6_2x1_v_bz_NTN"},
@@ -124,9 +115,8 @@ static void other_work_is_another_family(void **state)
         assert_false(same(gp_kernel_family, pairs[i][0], pairs[i][1]));
 }
 
-static void other_types_of_data_are_one_form(void **state)
+TEST(other_types_of_data_are_one_form)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
          "std::array<char*, 3ul> >(int)",
@@ -148,9 +138,8 @@ static void other_types_of_data_are_one_form(void **state)
     expect(gp_kernel_form, "", "");
 }
 
-static void helpers_of_products_are_known(void **state)
+TEST(helpers_of_products_are_known)
 {
-    (void)state;
     static const char *const names[] = {"void splitKreduce_kernel<32, 16, int, float>(int)",
                                         "void cutlass::Kernel<cutlass::reduction::ReduceSplitK<int>>(int)",
                                         "cask_cudnn_train::computeWgradSplitKOffsetsKernel(int)"};
@@ -159,9 +148,8 @@ static void helpers_of_products_are_known(void **state)
     assert_false(gp_kernel_is_helper("", 0));
 }
 
-static void numbers_that_compilers_give_go(void **state)
+TEST(numbers_that_compilers_give_go)
 {
-    (void)state;
     expect(gp_kernel_code, "triton_poi_fused_add_mul_12", "triton_poi_fused_add_mul");
     expect(gp_kernel_code, "triton_poi_fused_add_mul_12.kd", "triton_poi_fused_add_mul");
     expect(gp_kernel_code, "triton__3", "triton__3"); // nothing else would be left
@@ -174,9 +162,8 @@ static void numbers_that_compilers_give_go(void **state)
     expect(gp_kernel_code, "run_0x40", "run_0x40");
 }
 
-static void roles_join_a_class_an_operator_and_a_phase(void **state)
+TEST(roles_join_a_class_an_operator_and_a_phase)
 {
-    (void)state;
     static const struct {
         enum gp_frame_kind kind;
         const char *op;
@@ -201,9 +188,8 @@ static void roles_join_a_class_an_operator_and_a_phase(void **state)
     }
 }
 
-static void kernels_of_several_operations_are_known(void **state)
+TEST(kernels_of_several_operations_are_known)
 {
-    (void)state;
     static const char *const fused[] = {"triton_poi_fused_add_1",       "triton_red_fused_sum_view_3",
                                         "fused_sigmoid_mul_4013242838", "loop_add_fusion_12",
                                         "input_reduce_fusion",          "nvfuser_pointwise_f0_c1_r0_g0"};
@@ -215,9 +201,8 @@ static void kernels_of_several_operations_are_known(void **state)
 
 /* Whatever bytes are in a trace: no key is empty where the name is not, keys are not much longer than names, and names of
  * one code have one family (which is made only of the code, so that is true of the code itself). */
-static void any_bytes_have_keys(void **state)
+TEST(any_bytes_have_keys)
 {
-    (void)state;
     static const char *const pieces[] = {"nvjet_",
                                          "128x64",
                                          "_",
@@ -281,9 +266,8 @@ static void any_bytes_have_keys(void **state)
     gp_buf_release(&b);
 }
 
-static void long_names_take_no_long_time(void **state)
+TEST(long_names_take_no_long_time)
 {
-    (void)state;
     static char name[200000];
     static const char *const fills[] = {"<", "a<", "(", "_1x1", "lambda(", "AUnaryFunctor<", "x,", "::a"};
     for (size_t k = 0; k < GP_COUNT(fills); k++) {
@@ -295,23 +279,4 @@ static void long_names_take_no_long_time(void **state)
         assert_true(b.n > 0);
         gp_buf_release(&b);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_were_recorded_have_the_keys_that_were_reviewed),
-        cmocka_unit_test(mangled_names_have_the_key_of_plain_ones),
-        cmocka_unit_test(cut_mangled_names_keep_what_can_be_read),
-        cmocka_unit_test(tiles_and_stages_are_one_family),
-        cmocka_unit_test(other_work_is_another_family),
-        cmocka_unit_test(other_types_of_data_are_one_form),
-        cmocka_unit_test(helpers_of_products_are_known),
-        cmocka_unit_test(numbers_that_compilers_give_go),
-        cmocka_unit_test(roles_join_a_class_an_operator_and_a_phase),
-        cmocka_unit_test(kernels_of_several_operations_are_known),
-        cmocka_unit_test(any_bytes_have_keys),
-        cmocka_unit_test(long_names_take_no_long_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

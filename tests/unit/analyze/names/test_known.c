@@ -1,13 +1,9 @@
 /* What names tell: each question with names that recorders really write, and those that come close. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include "analyze/names/known.h"
+#include "tests/unit/unit.h"
 
-static void test_kernels(void **state)
+TEST(test_kernels)
 {
-    (void)state;
     const char *foreach = "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<"
                           "at::native::(anonymous namespace)::TensorListMetadata<2>, AddFunctor>";
     const char *strided =
@@ -45,9 +41,8 @@ static void test_kernels(void **state)
     assert_false(gp_kernel_is_double("ampere_sgemm_64x64_nn"));
 }
 
-static void test_copies(void **state)
+TEST(test_copies)
 {
-    (void)state;
     assert_true(gp_copy_to_device("Memcpy HtoD (Pageable -> Device)"));
     assert_true(gp_copy_is_pageable("Memcpy HtoD (Pageable -> Device)"));
     assert_false(gp_copy_is_pinned("Memcpy HtoD (Pageable -> Device)"));
@@ -58,9 +53,8 @@ static void test_copies(void **state)
     assert_false(gp_copy_to_host("Memcpy DtoD (Device -> Device)"));
 }
 
-static void test_launches(void **state)
+TEST(test_launches)
 {
-    (void)state;
     assert_true(gp_call_launches_graph("cudaGraphLaunch_v10000"));
     assert_false(gp_call_launches_kernel("cudaGraphLaunch_v10000"));
     assert_true(gp_call_launches_kernel("cuLaunchKernelEx"));
@@ -75,9 +69,8 @@ static void test_launches(void **state)
     assert_false(gp_call_is_hip("cudaLaunchKernel"));
 }
 
-static void test_waits(void **state)
+TEST(test_waits)
 {
-    (void)state;
     assert_true(gp_call_synchronizes("cudaStreamSynchronize"));
     assert_false(gp_call_synchronizes_device("cudaStreamSynchronize"));
     assert_true(gp_call_synchronizes_device("cuCtxSynchronize"));
@@ -95,9 +88,8 @@ static void test_waits(void **state)
     assert_false(gp_call_compiles("cuModuleLoadDataEx"));
 }
 
-static void the_tile_of_a_product_is_in_its_name(void **state)
+TEST(the_tile_of_a_product_is_in_its_name)
 {
-    (void)state;
     assert_int_equal(gp_kernel_tile("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"), 128);
     assert_int_equal(gp_kernel_tile("nvjet_sm90_tst_64x8_64x16_1x2_h_bz_TNT"), 8);
     assert_int_equal(gp_kernel_tile("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_ffma"),
@@ -109,9 +101,8 @@ static void the_tile_of_a_product_is_in_its_name(void **state)
     assert_int_equal(gp_kernel_tile(""), 0);
 }
 
-static void what_a_product_loads_at_once_is_in_its_name(void **state)
+TEST(what_a_product_loads_at_once_is_in_its_name)
 {
-    (void)state;
     const char *half = "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1>(P)";
     assert_int_equal(gp_kernel_alignment(half), 1);
     assert_true(gp_kernel_is_half_tensorop(half));
@@ -121,17 +112,4 @@ static void what_a_product_loads_at_once_is_in_its_name(void **state)
     assert_int_equal(gp_kernel_alignment("sm80_xmma_gemm_f32f32_f32f32_ffma_aligna4_alignc4"), 0);
     assert_int_equal(gp_kernel_alignment("CatArrayBatchedCopy_alignedK_contig"), 0);
     assert_false(gp_kernel_is_half_tensorop("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_product_loads_at_once_is_in_its_name),
-        cmocka_unit_test(the_tile_of_a_product_is_in_its_name),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_waits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

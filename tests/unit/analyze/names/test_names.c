@@ -1,14 +1,10 @@
 // Names as recorded to names as shown. The pairs are by judgement: what a person needs to tell the code apart.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
+#include "tests/unit/unit.h"
 
 typedef void convert(struct gp_buf *to, const char *name, size_t n);
 
@@ -20,9 +16,8 @@ static void expect(convert *f, const char *name, const char *want)
     gp_buf_release(&b);
 }
 
-static void mangled_names_become_plain(void **state)
+TEST(mangled_names_become_plain)
 {
-    (void)state;
     expect(gp_name_demangle, "_Z4axpyfPfS_", "axpy(float, float*, float*)");
     expect(gp_name_demangle, "_ZN2ns1kIfEEvPT_", "void ns::k<float>(float*)");
     expect(gp_name_demangle, "axpy", "axpy");
@@ -44,9 +39,8 @@ static void mangled_names_become_plain(void **state)
 }
 
 /* f<A>, where each A is a pair of the one before: the plain name doubles with every 6 bytes. */
-static void a_name_that_would_explode_stays_mangled(void **state)
+TEST(a_name_that_would_explode_stays_mangled)
 {
-    (void)state;
     struct gp_buf b = {0}, out = {0};
     gp_buf_puts(&b, "_Z1f1PIiiE");
     static const char ids[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -59,9 +53,8 @@ static void a_name_that_would_explode_stays_mangled(void **state)
     gp_buf_release(&out);
 }
 
-static void deep_and_long_mangled_names_do_no_harm(void **state)
+TEST(deep_and_long_mangled_names_do_no_harm)
 {
-    (void)state;
     for (size_t n = GP_NAME_MANGLED_MAX - 8; n < GP_NAME_MANGLED_MAX + 8; n += 4) {
         struct gp_buf b = {0}, out = {0};
         gp_buf_puts(&b, "_Z1f");
@@ -74,9 +67,8 @@ static void deep_and_long_mangled_names_do_no_harm(void **state)
     }
 }
 
-static void kernels_lose_types_and_parameters(void **state)
+TEST(kernels_lose_types_and_parameters)
 {
-    (void)state;
     convert *f = gp_name_kernel_label;
     expect(f, "sgemm", "sgemm");
     expect(f, "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_Generic");
@@ -91,9 +83,8 @@ static void kernels_lose_types_and_parameters(void **state)
            "layer_norm_grad_input_kernel_vectorized");
 }
 
-static void wrapper_kernels_keep_what_they_run(void **state)
+TEST(wrapper_kernels_keep_what_they_run)
 {
-    (void)state;
     convert *f = gp_name_kernel_label;
     expect(f,
            "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, "
@@ -126,9 +117,8 @@ static void wrapper_kernels_keep_what_they_run(void **state)
            "cutlass_80_tensorop_s1688gemm_128x64_16x6_tn_align4");
 }
 
-static void return_types_of_any_shape_go(void **state)
+TEST(return_types_of_any_shape_go)
 {
-    (void)state;
     convert *f = gp_name_kernel_label;
     expect(f, "unsigned int foo(int)", "foo");
     expect(f, "ns::T<int>* ns::foo<3>(int)", "ns::foo");
@@ -139,16 +129,14 @@ static void return_types_of_any_shape_go(void **state)
     expect(f, "void foo<(anonymous namespace)::Op>(int)", "foo<Op>");
 }
 
-static void functions_of_the_same_name_in_two_namespaces_stay_apart(void **state)
+TEST(functions_of_the_same_name_in_two_namespaces_stay_apart)
 {
-    (void)state;
     expect(gp_name_kernel_label, "void a::k<int>(int)", "a::k");
     expect(gp_name_kernel_label, "void b::k<int>(int)", "b::k");
 }
 
-static void names_that_are_no_names_are_kept(void **state)
+TEST(names_that_are_no_names_are_kept)
 {
-    (void)state;
     convert *f = gp_name_kernel_label;
     expect(f, "", "");
     expect(f, "<<<>>>", "<<<>>>");
@@ -166,17 +154,15 @@ static void names_that_are_no_names_are_kept(void **state)
     gp_buf_release(&out);
 }
 
-static void the_function_is_without_any_template_argument(void **state)
+TEST(the_function_is_without_any_template_argument)
 {
-    (void)state;
     expect(gp_name_kernel_function, "void at::native::vectorized_elementwise_kernel<4, X<ReduceOp> >(int)",
            "at::native::vectorized_elementwise_kernel");
     expect(gp_name_kernel_function, "nvjet_sm90_tst", "nvjet_sm90_tst");
 }
 
-static void step_numbers_of_ranges_go(void **state)
+TEST(step_numbers_of_ranges_go)
 {
-    (void)state;
     convert *f = gp_name_range_label;
     expect(f, "ProfilerStep#123", "ProfilerStep");
     expect(f, "step 17", "step");
@@ -190,9 +176,8 @@ static void step_numbers_of_ranges_go(void **state)
     expect(f, "execute_context_1(888_788544)_generation_0(0)", "execute_context_generation");
 }
 
-static void other_numbers_of_ranges_stay(void **state)
+TEST(other_numbers_of_ranges_stay)
 {
-    (void)state;
     convert *f = gp_name_range_label;
     expect(f, "fp8", "fp8");
     expect(f, "encoder fp8 None", "encoder fp8 None");
@@ -205,9 +190,8 @@ static void other_numbers_of_ranges_stay(void **state)
     expect(f, "", "");
 }
 
-static void operators_of_the_backward_pass_lose_the_engine(void **state)
+TEST(operators_of_the_backward_pass_lose_the_engine)
 {
-    (void)state;
     expect(gp_name_op_label, "autograd::engine::evaluate_function: MulBackward0", "MulBackward0");
     expect(gp_name_op_label, "aten::mul", "aten::mul");
     assert_true(gp_name_is_backward("autograd::engine::evaluate_function: A", 39));
@@ -215,9 +199,8 @@ static void operators_of_the_backward_pass_lose_the_engine(void **state)
     assert_false(gp_name_is_backward("aten::mul", 9));
 }
 
-static void python_frames_lose_addresses_instances_and_paths(void **state)
+TEST(python_frames_lose_addresses_instances_and_paths)
 {
-    (void)state;
     convert *f = gp_name_python_label;
     expect(f, "nn.Module: Linear_12", "nn.Module: Linear");
     expect(f, "nn.Module: Linear", "nn.Module: Linear");
@@ -235,34 +218,12 @@ static bool glue(const char *name)
     return gp_name_is_glue(name, strlen(name));
 }
 
-static void glue_is_told_from_the_program(void **state)
+TEST(glue_is_told_from_the_program)
 {
-    (void)state;
     assert_true(glue("torch/nn/modules/module.py(1779): _call_impl"));
     assert_true(glue("<built-in function linear>"));
     assert_true(glue("threading.py(982): run"));
     assert_false(glue("nn.Module: Linear_3"));
     assert_false(glue("train.py(180): main"));
     assert_false(glue("torch/nn/functional.py(12): relu"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mangled_names_become_plain),
-        cmocka_unit_test(a_name_that_would_explode_stays_mangled),
-        cmocka_unit_test(deep_and_long_mangled_names_do_no_harm),
-        cmocka_unit_test(kernels_lose_types_and_parameters),
-        cmocka_unit_test(wrapper_kernels_keep_what_they_run),
-        cmocka_unit_test(return_types_of_any_shape_go),
-        cmocka_unit_test(functions_of_the_same_name_in_two_namespaces_stay_apart),
-        cmocka_unit_test(names_that_are_no_names_are_kept),
-        cmocka_unit_test(the_function_is_without_any_template_argument),
-        cmocka_unit_test(step_numbers_of_ranges_go),
-        cmocka_unit_test(other_numbers_of_ranges_stay),
-        cmocka_unit_test(operators_of_the_backward_pass_lose_the_engine),
-        cmocka_unit_test(python_frames_lose_addresses_instances_and_paths),
-        cmocka_unit_test(glue_is_told_from_the_program),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

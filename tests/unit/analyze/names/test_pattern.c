@@ -1,14 +1,10 @@
 // Regular expressions from outside: what they match, and which ones are refused for what they would cost.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "analyze/names/pattern.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
+#include "tests/unit/unit.h"
 
 static void assert_matches(const char *pattern, const char *text)
 {
@@ -38,9 +34,8 @@ static char *nest(const char *first, const char *middle, const char *last, size_
     return b.data;
 }
 
-static void what_people_write_is_compiled(void **state)
+TEST(what_people_write_is_compiled)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"my_(all|reduce).*kernel", "my_reduce_f32_kernel"},
         {"^step [0-9]+$", "step 12"},
@@ -69,9 +64,8 @@ static void what_people_write_is_compiled(void **state)
     free(deep);
 }
 
-static void what_costs_too_much_is_refused(void **state)
+TEST(what_costs_too_much_is_refused)
 {
-    (void)state;
     static const char repetition[] = "repetition makes it longer than 1,000";
 #define OPTIONS "??????????????????????????????"
     static const char *const repeated[] = {"((((a{1,255}){1,255}){1,255}){1,255})",
@@ -124,9 +118,8 @@ static void what_costs_too_much_is_refused(void **state)
     free(longer);
 }
 
-static void what_is_wrong_is_named(void **state)
+TEST(what_is_wrong_is_named)
 {
-    (void)state;
     static const char *const wrong[] = {"[", "(", "a{2,1}", "[z-a]", "\\", "[[:nothing:]]", "[[.", "[[:"};
     for (size_t i = 0; i < GP_COUNT(wrong); i++) {
         regex_t r;
@@ -134,12 +127,4 @@ static void what_is_wrong_is_named(void **state)
         assert_int_equal(gp_pattern_compile(&r, wrong[i], 0, why), -1);
         assert_true(*why);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_people_write_is_compiled),
-                                       cmocka_unit_test(what_costs_too_much_is_refused),
-                                       cmocka_unit_test(what_is_wrong_is_named)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

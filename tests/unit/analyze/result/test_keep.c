@@ -1,15 +1,11 @@
 // Rows that are saved, merged, moved and copied as their record says, rows within rows included.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <string.h>
 #include "analyze/math/dist.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"
+#include "tests/unit/unit.h"
 
 struct leaf {
     gp_sid name;
@@ -102,9 +98,8 @@ static void assert_gemm(const struct box *b, size_t at)
     assert_int_equal(r->inner[1], 20);
 }
 
-static void test_merge(void **state)
+TEST(test_merge)
 {
-    (void)state;
     struct box a = make(), b = make();
     struct row *to = &a.rows.at[0], *from = &b.rows.at[0];
     from->least = 4;
@@ -133,9 +128,8 @@ static void test_merge(void **state)
     release(&b);
 }
 
-static void test_keys(void **state)
+TEST(test_keys)
 {
-    (void)state;
     struct row r = {.name = 5, .kind = 2, .count = 1}, other = {.name = 5, .kind = 2, .count = 9};
     assert_true(gp_record_has_key(&rows));
     assert_false(gp_record_has_key(&leaves));
@@ -147,9 +141,8 @@ static void test_keys(void **state)
 }
 
 /* A copy has nothing in common with what it is of; what was moved is gone. */
-static void test_copying_and_moving(void **state)
+TEST(test_copying_and_moving)
 {
-    (void)state;
     struct box from = make(), copy = {0}, moved = {0};
     gp_rows_copy(&rows, &copy.rows, &copy.strings, &from.rows, &from.strings);
     assert_gemm(&from, 0);
@@ -176,9 +169,8 @@ static bool load(struct box *b, const struct gp_buf *bytes, size_t n)
     return !x.failed && x.load == x.end;
 }
 
-static void test_saving(void **state)
+TEST(test_saving)
 {
-    (void)state;
     struct box from = make(), to;
     struct gp_buf bytes = {0}, wrong = {0};
     struct gp_xfer x = {.save = &bytes, .strings = &from.strings};
@@ -199,15 +191,4 @@ static void test_saving(void **state)
     gp_buf_release(&bytes);
     gp_buf_release(&wrong);
     release(&from);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_copying_and_moving),
-        cmocka_unit_test(test_saving),
-    };
-    return cmocka_run_group_tests_name("keep", tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // The weighted tree: sums, order, and what is done to whole trees.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/stacks/calltree.h"
 #include "analyze/stacks/calltree_shape.h"
+#include "tests/unit/unit.h"
 
 struct made {
     struct gp_calltree ct;
@@ -31,9 +27,8 @@ static const char *name_of(const struct made *m, uint32_t node)
     return gp_string(&m->s, m->ct.nodes.at[node].name);
 }
 
-static void equal_children_are_one_node(void **state)
+TEST(equal_children_are_one_node)
 {
-    (void)state;
     struct made m = {0};
     uint32_t a = child(&m, GP_CALLTREE_ROOT, "a", GP_FRAME_OP);
     assert_int_equal(child(&m, GP_CALLTREE_ROOT, "a", GP_FRAME_OP), a);
@@ -42,9 +37,8 @@ static void equal_children_are_one_node(void **state)
     done(&m);
 }
 
-static void totals_hold_what_is_below(void **state)
+TEST(totals_hold_what_is_below)
 {
-    (void)state;
     struct made m = {0};
     uint32_t a = child(&m, GP_CALLTREE_ROOT, "a", GP_FRAME_OP), b = child(&m, a, "b", GP_FRAME_OP);
     gp_calltree_add(&m.ct, a, 5);
@@ -59,9 +53,8 @@ static void totals_hold_what_is_below(void **state)
     done(&m);
 }
 
-static void siblings_are_in_bytewise_order_and_the_rest_is_last(void **state)
+TEST(siblings_are_in_bytewise_order_and_the_rest_is_last)
 {
-    (void)state;
     static const char *const names[] = {"b", "ab", "\xc3\xa9", "a", "B"}, *const want[] = {"B", "a", "ab",
                                                                                            "b", "\xc3\xa9"};
     struct made m = {0};
@@ -76,9 +69,8 @@ static void siblings_are_in_bytewise_order_and_the_rest_is_last(void **state)
     done(&m);
 }
 
-static void a_hundred_thousand_children_are_found_again(void **state)
+TEST(a_hundred_thousand_children_are_found_again)
 {
-    (void)state;
     struct made m = {0};
     for (int round = 0; round < 2; round++)
         for (uint32_t i = 0; i < 100000; i++)
@@ -90,9 +82,8 @@ static void a_hundred_thousand_children_are_found_again(void **state)
     done(&m);
 }
 
-static void a_tree_without_anything_has_a_root(void **state)
+TEST(a_tree_without_anything_has_a_root)
 {
-    (void)state;
     struct made m = {0};
     gp_calltree_finish(&m.ct, &m.s);
     assert_int_equal(m.ct.nodes.n, 1);
@@ -100,9 +91,8 @@ static void a_tree_without_anything_has_a_root(void **state)
     done(&m);
 }
 
-static void counts_and_sums_stop_at_the_largest_number(void **state)
+TEST(counts_and_sums_stop_at_the_largest_number)
 {
-    (void)state;
     struct made m = {0};
     gp_calltree_add_many(&m.ct, GP_CALLTREE_ROOT, INT64_MAX - 1, UINT64_MAX);
     gp_calltree_add(&m.ct, GP_CALLTREE_ROOT, 2);
@@ -111,9 +101,8 @@ static void counts_and_sums_stop_at_the_largest_number(void **state)
     done(&m);
 }
 
-static void grouping_keeps_sums_and_tells_how_many(void **state)
+TEST(grouping_keeps_sums_and_tells_how_many)
 {
-    (void)state;
     struct made m = {0}, to = {0};
     uint32_t a = child(&m, GP_CALLTREE_ROOT, "a", GP_FRAME_OP);
     gp_calltree_add(&m.ct, child(&m, a, "x", GP_FRAME_OP), 90);
@@ -133,18 +122,4 @@ static void grouping_keeps_sums_and_tells_how_many(void **state)
     assert_int_equal(found, 1);
     done(&to);
     done(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_children_are_one_node),
-        cmocka_unit_test(totals_hold_what_is_below),
-        cmocka_unit_test(siblings_are_in_bytewise_order_and_the_rest_is_last),
-        cmocka_unit_test(a_hundred_thousand_children_are_found_again),
-        cmocka_unit_test(a_tree_without_anything_has_a_root),
-        cmocka_unit_test(counts_and_sums_stop_at_the_largest_number),
-        cmocka_unit_test(grouping_keeps_sums_and_tells_how_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 // The causes of idle time and what each weighs.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "analyze/stacks/idle_causes.h"
+#include "tests/unit/unit.h"
 
 static void add(struct gp_flame *f, uint32_t device, const char *name, int64_t ns)
 {
@@ -18,9 +14,8 @@ static uint32_t device(struct gp_flame *f, const char *name)
     return gp_calltree_child(&f->tree, GP_CALLTREE_ROOT, sid, GP_FRAME_ROOT);
 }
 
-static void a_cause_counts_once_over_all_devices_and_the_largest_comes_first(void **state)
+TEST(a_cause_counts_once_over_all_devices_and_the_largest_comes_first)
 {
-    (void)state;
     struct gp_flame f = {.weight = GP_WEIGHT_IDLE};
     struct gp_idle_share causes[GP_IDLE_SHARES];
     uint32_t first = device(&f, "GPU 0"), second = device(&f, "GPU 1");
@@ -37,19 +32,9 @@ static void a_cause_counts_once_over_all_devices_and_the_largest_comes_first(voi
     gp_flame_release(&f);
 }
 
-static void a_tree_without_nodes_has_no_causes(void **state)
+TEST(a_tree_without_nodes_has_no_causes)
 {
-    (void)state;
     struct gp_flame f = {.weight = GP_WEIGHT_IDLE};
     struct gp_idle_share causes[GP_IDLE_SHARES];
     assert_int_equal(gp_idle_shares(&f, causes), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cause_counts_once_over_all_devices_and_the_largest_comes_first),
-        cmocka_unit_test(a_tree_without_nodes_has_no_causes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 // From traces to the tree of a flame graph. Every expected line is worked out by hand from the times above
 // it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/names/classify.h"
 #include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 /* The tree as text, "a;b;c weight" a line in the order of the tree. */
 static char text[1 << 20];
@@ -85,9 +81,8 @@ static struct made make(void)
     return m;
 }
 
-static void a_kernel_lies_below_everything_around_its_launch(void **state)
+TEST(a_kernel_lies_below_everything_around_its_launch)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 0, 100000, "train");
     mk_host(&m.t, GP_PYTHON, m.thread, 10, 90000, "model.py(3): forward");
@@ -99,9 +94,8 @@ static void a_kernel_lies_below_everything_around_its_launch(void **state)
     expect(&m.t, PLAIN, "train;model.py(3): forward;nn.Module: Linear;aten::linear;aten::addmm;sgemm 345\n");
 }
 
-static void threads_and_streams_do_not_mix(void **state)
+TEST(threads_and_streams_do_not_mix)
 {
-    (void)state;
     struct made m = make();
     uint32_t second = mk_thread(&m.t, m.process, 101), other = mk_stream(&m.t, m.process, 0, 13);
     mk_host(&m.t, GP_OP, m.thread, 0, 1000000, "a");
@@ -116,9 +110,8 @@ static void threads_and_streams_do_not_mix(void **state)
     expect(&m.t, PLAIN, "a;k 3\nb;k 25\n");
 }
 
-static void work_without_a_launch_is_told_by_stream(void **state)
+TEST(work_without_a_launch_is_told_by_stream)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 0, 1000000, "a");
     mk_call(&m.t, m.thread, 20, 30, "cudaLaunchKernel", 1);
@@ -135,9 +128,8 @@ static void work_without_a_launch_is_told_by_stream(void **state)
     gp_trace_release(&m.t);
 }
 
-static void all_kernels_of_a_graph_lie_below_its_launch(void **state)
+TEST(all_kernels_of_a_graph_lie_below_its_launch)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 0, 1000000, "decode");
     mk_call(&m.t, m.thread, 20, 30, "cudaGraphLaunch", 8);
@@ -158,9 +150,8 @@ static void replayed(struct made *m, int64_t start, int64_t end, const char *nam
     gp_set_captured(&m->t.events[GP_GPU], row, mk_name(&m->t, path));
 }
 
-static void the_ranges_of_its_capture_lie_between_a_graph_and_its_kernels(void **state)
+TEST(the_ranges_of_its_capture_lie_between_a_graph_and_its_kernels)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 0, 1000000, "decode");
     mk_call(&m.t, m.thread, 20, 30, "cudaGraphLaunch", 8);
@@ -175,9 +166,8 @@ static void the_ranges_of_its_capture_lie_between_a_graph_and_its_kernels(void *
            "decode;cudaGraphLaunch;layer b;attention;k1 1\n");
 }
 
-static void ranges_around_both_the_capture_and_the_replay_are_there_once(void **state)
+TEST(ranges_around_both_the_capture_and_the_replay_are_there_once)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 0, 1000000, "main");
     mk_host(&m.t, GP_RANGE, m.thread, 10, 900000, "epoch 2");
@@ -200,17 +190,15 @@ static void ranges_around_both_the_capture_and_the_replay_are_there_once(void **
            "main;epoch;aten::op;step;cudaGraphLaunch;warm-up;step;layer;k3 4\n");
 }
 
-static void without_a_launch_the_capture_is_told_all_the_same(void **state)
+TEST(without_a_launch_the_capture_is_told_all_the_same)
 {
-    (void)state;
     struct made m = make();
     replayed(&m, 100, 110, "k1", "main>layer");
     expect(&m.t, PLAIN, "[unattributed];stream 7;main;layer;k1 10\n");
 }
 
-static void runtime_calls_are_frames_when_asked_for(void **state)
+TEST(runtime_calls_are_frames_when_asked_for)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 0, 1000000, "op");
     mk_call(&m.t, m.thread, 20, 30, "cudaLaunchKernel", 8);
@@ -218,9 +206,8 @@ static void runtime_calls_are_frames_when_asked_for(void **state)
     expect(&m.t, (struct gp_stacks_opts){.show_api = true}, "op;cudaLaunchKernel;k 10\n");
 }
 
-static void equal_ids_of_two_producers_are_two_launches(void **state)
+TEST(equal_ids_of_two_producers_are_two_launches)
 {
-    (void)state;
     struct made m = make();
     uint32_t other = mk_process(&m.t, 200, 1), thread = mk_thread(&m.t, other, 200),
              stream = mk_stream(&m.t, other, 0, 7);
@@ -245,18 +232,16 @@ static struct made two_ops(void)
     return m;
 }
 
-static void a_process_that_launches_nothing_makes_no_difference(void **state)
+TEST(a_process_that_launches_nothing_makes_no_difference)
 {
-    (void)state;
     struct made m = two_ops();
     uint32_t other = mk_thread(&m.t, mk_process(&m.t, 200, 0), 200);
     mk_host(&m.t, GP_OP, other, 0, 1000, "c");
     expect(&m.t, PLAIN, "a;ns::k 990\nb;other 10\n");
 }
 
-static void of_several_calls_with_one_id_the_last_before_the_kernel_counts(void **state)
+TEST(of_several_calls_with_one_id_the_last_before_the_kernel_counts)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 0, 100, "a");
     mk_call(&m.t, m.thread, 20, 30, "cudaLaunchKernel", 1);
@@ -272,9 +257,8 @@ static void of_several_calls_with_one_id_the_last_before_the_kernel_counts(void 
     gp_trace_release(&m.t);
 }
 
-static void without_a_call_the_operator_with_the_external_id_counts(void **state)
+TEST(without_a_call_the_operator_with_the_external_id_counts)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 0, 100000, "r");
     size_t op = mk_host(&m.t, GP_OP, m.thread, 10, 100, "op");
@@ -284,9 +268,8 @@ static void without_a_call_the_operator_with_the_external_id_counts(void **state
     expect(&m.t, PLAIN, "r;op;k 6\n");
 }
 
-static void without_either_an_arrow_counts(void **state)
+TEST(without_either_an_arrow_counts)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 0, 100000, "r");
     mk_host(&m.t, GP_OP, m.thread, 10, 100, "op");
@@ -302,9 +285,8 @@ static void without_either_an_arrow_counts(void **state)
     expect(&m.t, PLAIN, "r;op;k 6\n");
 }
 
-static void cpu_weight_is_the_time_in_a_frame_itself(void **state)
+TEST(cpu_weight_is_the_time_in_a_frame_itself)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 1000, 9000, "r");
     mk_host(&m.t, GP_OP, m.thread, 2000, 5000, "op");
@@ -316,9 +298,8 @@ static void cpu_weight_is_the_time_in_a_frame_itself(void **state)
            "r 4900\nr;op 2600\nr;op;cudaLaunchKernel 500\n");
 }
 
-static void short_host_frames_give_their_time_to_the_frame_around(void **state)
+TEST(short_host_frames_give_their_time_to_the_frame_around)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 1000, 9000, "r");
     mk_host(&m.t, GP_OP, m.thread, 2000, 5000, "op");
@@ -327,9 +308,8 @@ static void short_host_frames_give_their_time_to_the_frame_around(void **state)
            "r 5000\nr;op 3000\n");
 }
 
-static void time_of_hidden_frames_is_never_lost(void **state)
+TEST(time_of_hidden_frames_is_never_lost)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_PYTHON, m.thread, 0, 100, "<built-in function len>");
     mk_host(&m.t, GP_PYTHON, m.thread, 200, 1000, "train.py(3): main");
@@ -338,9 +318,8 @@ static void time_of_hidden_frames_is_never_lost(void **state)
            "[not shown] 100\ntrain.py(3): main 800\n");
 }
 
-static void count_and_bytes_weigh_events_and_copies(void **state)
+TEST(count_and_bytes_weigh_events_and_copies)
 {
-    (void)state;
     for (int bytes = 0; bytes < 2; bytes++) {
         struct made m = make();
         mk_call(&m.t, m.thread, 20, 30, "cudaMemcpyAsync", 1);
@@ -390,9 +369,8 @@ static void expect_extra(struct gp_stacks_opts opts, const char *lines)
     gp_trace_release(&m.t);
 }
 
-static void events_and_bytes_are_counted_beside_the_time_whatever_is_done_to_the_tree(void **state)
+TEST(events_and_bytes_are_counted_beside_the_time_whatever_is_done_to_the_tree)
 {
-    (void)state;
     expect_extra(PLAIN, "op;Memcpy HtoD (Pageable -> Device) 1 4096\nop;k 2 0\nop;l 1 0\n");
     expect_extra((struct gp_stacks_opts){.invert = true},
                  "Memcpy HtoD (Pageable -> Device);op 1 4096\nk;op 2 0\nl;op 1 0\n");
@@ -402,9 +380,8 @@ static void events_and_bytes_are_counted_beside_the_time_whatever_is_done_to_the
                  "op;Memcpy HtoD (Pageable -> Device) 1 4096\nop;2 more 3 0\n");
 }
 
-static void places_say_where_work_ran_as_the_last_node_of_a_stack(void **state)
+TEST(places_say_where_work_ran_as_the_last_node_of_a_stack)
 {
-    (void)state;
     struct made m = make();
     m.t.rank = 3;
     mk_host(&m.t, GP_OP, m.thread, 10, 60, "op");
@@ -425,9 +402,8 @@ static void places_say_where_work_ran_as_the_last_node_of_a_stack(void **state)
     gp_trace_release(&m.t);
 }
 
-static void several_sets_from_one_look_at_a_trace_are_those_of_many(void **state)
+TEST(several_sets_from_one_look_at_a_trace_are_those_of_many)
 {
-    (void)state;
     static const enum gp_weight weights[] = {GP_WEIGHT_GPU, GP_WEIGHT_CPU, GP_WEIGHT_IDLE};
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 10, 250, "op");
@@ -456,9 +432,8 @@ static void several_sets_from_one_look_at_a_trace_are_those_of_many(void **state
     gp_trace_release(&m.t);
 }
 
-static void short_gpu_events_are_told_together_and_sums_close(void **state)
+TEST(short_gpu_events_are_told_together_and_sums_close)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 0, 1000000, "op");
     for (uint64_t i = 1; i < 5; i++)
@@ -471,9 +446,8 @@ static void short_gpu_events_are_told_together_and_sums_close(void **state)
            "op;[shorter than 10 us] 10006\nop;[shorter than 10 us] 100\nop;a 10000\n");
 }
 
-static void a_depth_limit_counts_deeper_frames_for_their_ancestor(void **state)
+TEST(a_depth_limit_counts_deeper_frames_for_their_ancestor)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 0, 1000000, "a");
     mk_host(&m.t, GP_OP, m.thread, 10, 900000, "b");
@@ -482,9 +456,8 @@ static void a_depth_limit_counts_deeper_frames_for_their_ancestor(void **state)
     expect(&m.t, (struct gp_stacks_opts){.max_depth = 2}, "a;b 7\n");
 }
 
-static void a_filter_keeps_stacks_with_a_matching_frame(void **state)
+TEST(a_filter_keeps_stacks_with_a_matching_frame)
 {
-    (void)state;
     struct made m = two_ops();
     expect(&m.t, (struct gp_stacks_opts){.filter = "^oth"}, "b;other 10\n");
     m = two_ops();
@@ -498,24 +471,21 @@ static void a_filter_keeps_stacks_with_a_matching_frame(void **state)
     gp_trace_release(&m.t);
 }
 
-static void a_filter_that_is_no_regular_expression_is_refused(void **state)
+TEST(a_filter_that_is_no_regular_expression_is_refused)
 {
-    (void)state;
     struct gp_err err = {0};
     assert_null(gp_stacks_new(&(struct gp_stacks_opts){.filter = "("}, &err));
     assert_int_equal(err.code, GP_E_USAGE);
 }
 
-static void inverted_stacks_begin_with_the_kernel(void **state)
+TEST(inverted_stacks_begin_with_the_kernel)
 {
-    (void)state;
     struct made m = two_ops();
     expect(&m.t, (struct gp_stacks_opts){.invert = true}, "ns::k;a 990\nother;b 10\n");
 }
 
-static void small_siblings_become_one(void **state)
+TEST(small_siblings_become_one)
 {
-    (void)state;
     struct made m = two_ops();
     /* b has 10 of 1000: exactly 1 % */
     expect(&m.t, (struct gp_stacks_opts){.group_small_pct = 1.5}, "a;ns::k 990\n1 more 10\n");
@@ -523,9 +493,8 @@ static void small_siblings_become_one(void **state)
     expect(&m.t, (struct gp_stacks_opts){.group_small_pct = 1.0}, "a;ns::k 990\nb;other 10\n");
 }
 
-static void raw_names_are_as_recorded(void **state)
+TEST(raw_names_are_as_recorded)
 {
-    (void)state;
     struct made m = two_ops();
     mk_host(&m.t, GP_RANGE, m.thread, 400, 500, "ProfilerStep#3");
     mk_host(&m.t, GP_PYTHON, m.thread, 401, 490, "<built-in function len>");
@@ -535,9 +504,8 @@ static void raw_names_are_as_recorded(void **state)
            "ProfilerStep#3;<built-in function len>;foo(int) 1\na;void ns::k<int>(int*) 990\nb;other 10\n");
 }
 
-static void labels_keep_their_full_names(void **state)
+TEST(labels_keep_their_full_names)
 {
-    (void)state;
     struct made m = two_ops();
     mk_call(&m.t, m.thread, 420, 430, "cudaLaunchKernel", 3);
     mk_kernel(&m.t, m.stream, 3000, 3001, "void ns::k<float>(float*)", 3);
@@ -550,9 +518,8 @@ static void labels_keep_their_full_names(void **state)
     gp_trace_release(&m.t);
 }
 
-static void two_traces_add_up_below_their_ranks(void **state)
+TEST(two_traces_add_up_below_their_ranks)
 {
-    (void)state;
     struct gp_stacks *b = gp_stacks_new(&PLAIN, NULL);
     for (int rank = 0; rank < 2; rank++) {
         struct made m = two_ops();
@@ -569,9 +536,8 @@ static void two_traces_add_up_below_their_ranks(void **state)
     gp_flame_release(&f);
 }
 
-static void several_devices_of_one_process_have_frames(void **state)
+TEST(several_devices_of_one_process_have_frames)
 {
-    (void)state;
     struct made m = make();
     uint32_t second = mk_stream(&m.t, m.process, 1, 7);
     mk_host(&m.t, GP_OP, m.thread, 0, 1000, "op");
@@ -583,9 +549,8 @@ static void several_devices_of_one_process_have_frames(void **state)
     expect(&m.t, PLAIN, "GPU 0;op;k 3\nGPU 1;[unattributed];stream 7;k 5\nGPU 1;op;k 4\n");
 }
 
-static void glue_between_python_frames_is_left_out(void **state)
+TEST(glue_between_python_frames_is_left_out)
 {
-    (void)state;
     for (int show = 0; show < 2; show++) {
         struct made m = make();
         mk_host(&m.t, GP_PYTHON, m.thread, 0, 100000, "train.py(7): step");
@@ -599,9 +564,8 @@ static void glue_between_python_frames_is_left_out(void **state)
     }
 }
 
-static void the_backward_pass_is_told_as_such(void **state)
+TEST(the_backward_pass_is_told_as_such)
 {
-    (void)state;
     for (int raw = 0; raw < 2; raw++) {
         struct made m = make();
         mk_host(&m.t, GP_OP, m.thread, 0, 1000, "autograd::engine::evaluate_function: MulBackward0");
@@ -615,9 +579,8 @@ static void the_backward_pass_is_told_as_such(void **state)
     }
 }
 
-static void the_backward_pass_lies_below_the_modules_of_the_forward_pass(void **state)
+TEST(the_backward_pass_lies_below_the_modules_of_the_forward_pass)
 {
-    (void)state;
     for (int clash = 0; clash < 2; clash++) {
         struct made m = make();
         uint32_t engine = mk_thread(&m.t, m.process, 200), other = mk_thread(&m.t, m.process, 300);
@@ -641,9 +604,8 @@ static void the_backward_pass_lies_below_the_modules_of_the_forward_pass(void **
     }
 }
 
-static void frames_that_hold_themselves_are_one(void **state)
+TEST(frames_that_hold_themselves_are_one)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 0, 1000, "step 1");
     mk_host(&m.t, GP_RANGE, m.thread, 1, 999, "step 2");
@@ -653,9 +615,8 @@ static void frames_that_hold_themselves_are_one(void **state)
     expect(&m.t, PLAIN, "step;step;k 5\n");
 }
 
-static void a_user_decides_what_a_kernel_is(void **state)
+TEST(a_user_decides_what_a_kernel_is)
 {
-    (void)state;
     struct gp_classes classes = {0};
     const char *rules = "^other$ communication\n";
     assert_int_equal(gp_classes_parse(&classes, rules, strlen(rules), NULL), 0);
@@ -671,9 +632,8 @@ static void a_user_decides_what_a_kernel_is(void **state)
     gp_classes_release(&classes);
 }
 
-static void ten_thousand_events_with_one_id_take_no_time(void **state)
+TEST(ten_thousand_events_with_one_id_take_no_time)
 {
-    (void)state;
     struct made m = make();
     enum { N = 100000 };
     mk_host(&m.t, GP_OP, m.thread, 0, 10 * N, "op");
@@ -709,9 +669,8 @@ static void add_random_host(struct made *m, const uint32_t *threads, bool (*cove
     }
 }
 
-static void sums_close_whatever_the_events(void **state)
+TEST(sums_close_whatever_the_events)
 {
-    (void)state;
     for (int round = 0; round < 100; round++) {
         bool covered[3][TICKS] = {{false}};
         struct made m = make();
@@ -736,9 +695,8 @@ static void sums_close_whatever_the_events(void **state)
     }
 }
 
-static void folded_text_is_drawn_as_it_is(void **state)
+TEST(folded_text_is_drawn_as_it_is)
 {
-    (void)state;
     struct gp_stacks *b = gp_stacks_new(&PLAIN, NULL);
     gp_stacks_add_folded(b, "main;a;b", 8, 5);
     gp_stacks_add_folded(b, "main;a", 6, 1);
@@ -768,9 +726,8 @@ static const char *folded_cut(struct gp_stacks_opts opts, size_t max_nodes)
     return text;
 }
 
-static void of_many_folded_stacks_the_heaviest_frames_are_kept(void **state)
+TEST(of_many_folded_stacks_the_heaviest_frames_are_kept)
 {
-    (void)state;
     /* By weight: m 99, a 43, x 40, b 30, y 30, c 20, ... Four nodes: m, a, x, b (b was met before y). */
     assert_string_equal(folded_cut(PLAIN, 4),
                         "m;a;x 40\nm;a;1 more 3\nm;b;1 more 30\nm;2 more 26\n1 more 1\n");
@@ -781,9 +738,8 @@ static void of_many_folded_stacks_the_heaviest_frames_are_kept(void **state)
                         "x 40\ny 30\nz 20\n3 more 10\n");
 }
 
-static void folded_text_can_be_filtered_cut_and_turned(void **state)
+TEST(folded_text_can_be_filtered_cut_and_turned)
 {
-    (void)state;
     struct gp_stacks *b =
         gp_stacks_new(&(struct gp_stacks_opts){.filter = "^b$", .invert = true, .max_depth = 2}, NULL);
     gp_stacks_add_folded(b, "main;b;c", 8, 5);
@@ -795,9 +751,8 @@ static void folded_text_can_be_filtered_cut_and_turned(void **state)
     gp_flame_release(&f);
 }
 
-static void weights_beyond_the_largest_number_stop_there(void **state)
+TEST(weights_beyond_the_largest_number_stop_there)
 {
-    (void)state;
     struct gp_stacks *b = gp_stacks_new(&PLAIN, NULL);
     gp_stacks_add_folded(b, "a", 1, INT64_MAX);
     gp_stacks_add_folded(b, "a;b", 3, INT64_MAX);
@@ -807,62 +762,12 @@ static void weights_beyond_the_largest_number_stop_there(void **state)
     gp_flame_release(&f);
 }
 
-static void nothing_gives_an_empty_tree(void **state)
+TEST(nothing_gives_an_empty_tree)
 {
-    (void)state;
     struct gp_stacks *b = gp_stacks_new(&PLAIN, NULL);
     struct gp_flame f;
     gp_stacks_finish(b, 5, &f);
     assert_int_equal(f.tree.nodes.n, 1);
     assert_int_equal(f.tree.total[GP_CALLTREE_ROOT], 0);
     gp_flame_release(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_lies_below_everything_around_its_launch),
-        cmocka_unit_test(threads_and_streams_do_not_mix),
-        cmocka_unit_test(work_without_a_launch_is_told_by_stream),
-        cmocka_unit_test(all_kernels_of_a_graph_lie_below_its_launch),
-        cmocka_unit_test(the_ranges_of_its_capture_lie_between_a_graph_and_its_kernels),
-        cmocka_unit_test(ranges_around_both_the_capture_and_the_replay_are_there_once),
-        cmocka_unit_test(without_a_launch_the_capture_is_told_all_the_same),
-        cmocka_unit_test(runtime_calls_are_frames_when_asked_for),
-        cmocka_unit_test(equal_ids_of_two_producers_are_two_launches),
-        cmocka_unit_test(a_process_that_launches_nothing_makes_no_difference),
-        cmocka_unit_test(of_several_calls_with_one_id_the_last_before_the_kernel_counts),
-        cmocka_unit_test(without_a_call_the_operator_with_the_external_id_counts),
-        cmocka_unit_test(without_either_an_arrow_counts),
-        cmocka_unit_test(cpu_weight_is_the_time_in_a_frame_itself),
-        cmocka_unit_test(short_host_frames_give_their_time_to_the_frame_around),
-        cmocka_unit_test(time_of_hidden_frames_is_never_lost),
-        cmocka_unit_test(count_and_bytes_weigh_events_and_copies),
-        cmocka_unit_test(events_and_bytes_are_counted_beside_the_time_whatever_is_done_to_the_tree),
-        cmocka_unit_test(places_say_where_work_ran_as_the_last_node_of_a_stack),
-        cmocka_unit_test(several_sets_from_one_look_at_a_trace_are_those_of_many),
-        cmocka_unit_test(short_gpu_events_are_told_together_and_sums_close),
-        cmocka_unit_test(a_depth_limit_counts_deeper_frames_for_their_ancestor),
-        cmocka_unit_test(a_filter_keeps_stacks_with_a_matching_frame),
-        cmocka_unit_test(a_filter_that_is_no_regular_expression_is_refused),
-        cmocka_unit_test(inverted_stacks_begin_with_the_kernel),
-        cmocka_unit_test(small_siblings_become_one),
-        cmocka_unit_test(raw_names_are_as_recorded),
-        cmocka_unit_test(labels_keep_their_full_names),
-        cmocka_unit_test(two_traces_add_up_below_their_ranks),
-        cmocka_unit_test(several_devices_of_one_process_have_frames),
-        cmocka_unit_test(glue_between_python_frames_is_left_out),
-        cmocka_unit_test(the_backward_pass_is_told_as_such),
-        cmocka_unit_test(the_backward_pass_lies_below_the_modules_of_the_forward_pass),
-        cmocka_unit_test(frames_that_hold_themselves_are_one),
-        cmocka_unit_test(a_user_decides_what_a_kernel_is),
-        cmocka_unit_test(ten_thousand_events_with_one_id_take_no_time),
-        cmocka_unit_test(sums_close_whatever_the_events),
-        cmocka_unit_test(folded_text_is_drawn_as_it_is),
-        cmocka_unit_test(of_many_folded_stacks_the_heaviest_frames_are_kept),
-        cmocka_unit_test(folded_text_can_be_filtered_cut_and_turned),
-        cmocka_unit_test(weights_beyond_the_largest_number_stop_there),
-        cmocka_unit_test(nothing_gives_an_empty_tree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,14 @@
 #include "analyze/suggest/recorder.h"
 #include "formats/base/err.h"
 #include "tests/unit/program_make.h"
+#include "tests/unit/unit.h"
 
 #define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, F, std::array<char*, 2ul> >(int, F)"
 #define GEMM        "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
 #define OURS        "\"gpuprof-collect 0.2.0\""
 
-static void costs_are_per_event_and_part_of_a_gap(void **state)
+TEST(costs_are_per_event_and_part_of_a_gap)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     assert_null(gp_recorder_of(&t));
@@ -48,9 +48,8 @@ static void same_step(struct program *p)
     for (int i = 0; i < 10; i++) host(p, 30 * US), kernel(p, ELEMENTWISE, 2 * US);
 }
 
-static void the_step_without_the_recorder(void **state)
+TEST(the_step_without_the_recorder)
 {
-    (void)state;
     struct program p;
     run_with(&p, same_step, NULL, OURS);
     const struct gp_suggest_step *s = &p.s.step;
@@ -72,9 +71,8 @@ static void the_step_without_the_recorder(void **state)
 }
 
 /* The only step has a hole of 43 ms between two kernels of its optimizer: no rule but those that look for holes takes it. */
-static void one_long_gap_is_left_alone(void **state)
+TEST(one_long_gap_is_left_alone)
 {
-    (void)state;
     struct program p;
     struct gp_err err;
     begin(&p);
@@ -93,9 +91,8 @@ static void one_long_gap_is_left_alone(void **state)
     end(&p);
 }
 
-static void a_measured_step_time_decides(void **state)
+TEST(a_measured_step_time_decides)
 {
-    (void)state;
     struct program p;
     run_with(&p, same_step, &(struct gp_suggest_opts){.unprofiled_ns = 280 * US}, OURS);
     assert_int_equal(p.s.step.unprofiled_ns, 280 * US);
@@ -114,9 +111,8 @@ static void a_measured_step_time_decides(void **state)
     end(&p);
 }
 
-static void a_step_time_that_cannot_be_is_refused(void **state)
+TEST(a_step_time_that_cannot_be_is_refused)
 {
-    (void)state;
     static const struct {
         int64_t given_ns;
         const char *why;
@@ -135,9 +131,8 @@ static void a_step_time_that_cannot_be_is_refused(void **state)
     }
 }
 
-static void a_damaged_trace_is_not_trusted(void **state)
+TEST(a_damaged_trace_is_not_trusted)
 {
-    (void)state;
     struct program p;
     struct gp_err err;
     for (uint64_t lost = 0; lost < 2; lost++) {
@@ -155,9 +150,8 @@ static void a_damaged_trace_is_not_trusted(void **state)
     }
 }
 
-static void unknown_recorders_cost_nothing(void **state)
+TEST(unknown_recorders_cost_nothing)
 {
-    (void)state;
     struct program p;
     run(&p, same_step);
     assert_null(p.s.step.recorder);
@@ -174,9 +168,8 @@ static void mostly_copies(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void a_copy_beside_kernels_saves_the_shorter_of_them(void **state)
+TEST(a_copy_beside_kernels_saves_the_shorter_of_them)
 {
-    (void)state;
     struct program p;
     run(&p, mostly_copies);
     const struct gp_suggestion *s = said(&p, "copy_overlap");
@@ -193,9 +186,8 @@ static void one_long_gap(struct program *p)
     same_step(p);
 }
 
-static void launches_do_not_take_what_one_long_gap_holds(void **state)
+TEST(launches_do_not_take_what_one_long_gap_holds)
 {
-    (void)state;
     static const char *const rules[] = {"cuda_graph", "compile"};
     struct program p;
     run(&p, one_long_gap);
@@ -207,20 +199,4 @@ static void launches_do_not_take_what_one_long_gap_holds(void **state)
         assert_in_range(s->saving_high_ns, 240 * US, 340 * US);
     }
     end(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(costs_are_per_event_and_part_of_a_gap),
-        cmocka_unit_test(the_step_without_the_recorder),
-        cmocka_unit_test(a_measured_step_time_decides),
-        cmocka_unit_test(a_step_time_that_cannot_be_is_refused),
-        cmocka_unit_test(a_damaged_trace_is_not_trusted),
-        cmocka_unit_test(one_long_gap_is_left_alone),
-        cmocka_unit_test(unknown_recorders_cost_nothing),
-        cmocka_unit_test(a_copy_beside_kernels_saves_the_shorter_of_them),
-        cmocka_unit_test(launches_do_not_take_what_one_long_gap_holds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

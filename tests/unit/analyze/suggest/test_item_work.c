@@ -1,6 +1,7 @@
 // Whose work it is: what an operator does is charged once, to the kernels that it launched, and held against the device.
 #include "tests/unit/metrics_make.h"
 #include "tests/unit/program_make.h"
+#include "tests/unit/unit.h"
 
 #define GEMM   "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
 #define SIMT   "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4"
@@ -59,9 +60,8 @@ static void split_product(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void an_operator_is_charged_once(void **state)
+TEST(an_operator_is_charged_once)
 {
-    (void)state;
     struct program p;
     run(&p, split_product);
     const struct gp_suggest_kernel *gemm = find(&p, "nvjet", false), *reduce = find(&p, "splitK", false);
@@ -91,9 +91,8 @@ static void long_and_short(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void the_shorter_kernel_is_not_blamed(void **state)
+TEST(the_shorter_kernel_is_not_blamed)
 {
-    (void)state;
     struct program p;
     run(&p, long_and_short);
     // all of the work would be 21 % of the long one's time, and more than the short one's
@@ -117,9 +116,8 @@ static void graph_in_operator(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void a_graph_is_not_its_operators(void **state)
+TEST(a_graph_is_not_its_operators)
 {
-    (void)state;
     struct program p;
     run(&p, graph_in_operator);
     const struct gp_suggest_kernel *gemm = find(&p, "nvjet", false);
@@ -155,9 +153,8 @@ static void without_shapes(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void types_are_those_that_are_used(void **state)
+TEST(types_are_those_that_are_used)
 {
-    (void)state;
     struct program p;
     run(&p, on_tensor_cores);
     assert_int_equal(find(&p, "nvjet", false)->arith, GP_ARITH_TF32);
@@ -170,9 +167,8 @@ static void types_are_those_that_are_used(void **state)
     end(&p);
 }
 
-static void names_tell_bytes_without_shapes(void **state)
+TEST(names_tell_bytes_without_shapes)
 {
-    (void)state;
     struct program p;
     run(&p, without_shapes);
     const struct gp_suggest_kernel *k = find(&p, "CUDAFunctor_add", false);
@@ -208,9 +204,8 @@ static void sums_in_25us(struct program *p)
     sums_in(p, 25 * US);
 }
 
-static void a_roof_follows_reads_writes_and_the_cache(void **state)
+TEST(a_roof_follows_reads_writes_and_the_cache)
 {
-    (void)state;
     static const struct gp_ceilings measured = {.memory = {4e12, GP_CEILING_FILE},
                                                 .memory_read_per_s = 5e12,
                                                 .memory_write_per_s = 8e12,
@@ -268,9 +263,8 @@ static void on_another_vendors(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void the_trace_decides_what_a_block_stands_for(void **state)
+TEST(the_trace_decides_what_a_block_stands_for)
 {
-    (void)state;
     struct program p;
     run(&p, half_by_shapes);
     const struct gp_suggest_kernel *k = find(&p, "CUDAFunctor_add", false);
@@ -306,9 +300,8 @@ static void turned_convolution(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void a_transpose_has_no_operations(void **state)
+TEST(a_transpose_has_no_operations)
 {
-    (void)state;
     struct program p;
     run(&p, turned_convolution);
     const struct gp_suggest_kernel *turn = find(&p, "nchwToNhwc", false), *product = find(&p, "nvjet", false);
@@ -326,9 +319,8 @@ static void one_of_each(struct program *p)
     kernel(p, "short_kernel", 2 * US);
 }
 
-static void the_plot_has_every_kernel_once(void **state)
+TEST(the_plot_has_every_kernel_once)
 {
-    (void)state;
     struct program p;
     run(&p, one_of_each);
     const struct gp_roofline *r = &p.s.roofline;
@@ -380,9 +372,8 @@ static void counters_of_product(struct gp_trace *t)
     gp_trace_finish(t);
 }
 
-static void counters_go_before_models(void **state)
+TEST(counters_go_before_models)
 {
-    (void)state;
     struct program p;
     struct gp_trace counters;
     counters_of_product(&counters);
@@ -416,21 +407,4 @@ static void counters_go_before_models(void **state)
     assert_true(gemm->roof_arith == GP_ARITH_BF16 && near(gemm->roof_pct, 100 * 1.5 / 1.6));
     end(&p);
     gp_trace_release(&counters);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_operator_is_charged_once),
-        cmocka_unit_test(the_shorter_kernel_is_not_blamed),
-        cmocka_unit_test(a_graph_is_not_its_operators),
-        cmocka_unit_test(types_are_those_that_are_used),
-        cmocka_unit_test(names_tell_bytes_without_shapes),
-        cmocka_unit_test(the_plot_has_every_kernel_once),
-        cmocka_unit_test(a_roof_follows_reads_writes_and_the_cache),
-        cmocka_unit_test(the_trace_decides_what_a_block_stands_for),
-        cmocka_unit_test(a_transpose_has_no_operations),
-        cmocka_unit_test(counters_go_before_models),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // From small traces to their replays: what is launched when, and what waits for what.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "analyze/suggest/plan.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 struct fixture {
     struct gp_trace t;
@@ -64,9 +60,8 @@ static void make_steps(struct fixture *f, int n, int64_t first_ns)
     }
 }
 
-static void the_replay_of_no_change_is_what_was_recorded(void **state)
+TEST(the_replay_of_no_change_is_what_was_recorded)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     make_steps(&f, 4, 100000);
@@ -96,9 +91,8 @@ static void the_replay_of_no_change_is_what_was_recorded(void **state)
     end(&f);
 }
 
-static void a_wait_that_is_left_out_lets_the_host_go_on(void **state)
+TEST(a_wait_that_is_left_out_lets_the_host_go_on)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     make_steps(&f, 4, 100000);
@@ -110,9 +104,8 @@ static void a_wait_that_is_left_out_lets_the_host_go_on(void **state)
     end(&f);
 }
 
-static void the_first_step_warms_up(void **state)
+TEST(the_first_step_warms_up)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     make_steps(&f, 5, 900000);
@@ -124,9 +117,8 @@ static void the_first_step_warms_up(void **state)
     end(&f);
 }
 
-static void a_kernel_waits_for_another_stream(void **state)
+TEST(a_kernel_waits_for_another_stream)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_call(&f.t, f.main, 0, 2000, "cudaLaunchKernel", 1);
@@ -148,9 +140,8 @@ static void a_kernel_waits_for_another_stream(void **state)
     end(&f);
 }
 
-static void a_copy_that_blocks_is_waited_for_by_its_own_call(void **state)
+TEST(a_copy_that_blocks_is_waited_for_by_its_own_call)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_call(&f.t, f.main, 0, 50000, "cudaMemcpy", 1);
@@ -202,9 +193,8 @@ static bool waits_for_copy(const char *call, const char *copy)
     return waits;
 }
 
-static void an_asynchronous_copy_does_not_wait(void **state)
+TEST(an_asynchronous_copy_does_not_wait)
 {
-    (void)state;
     assert_false(waits_for_copy("cudaMemcpyAsync", "Memcpy DtoD (Device -> Device)"));
     assert_false(waits_for_copy("cudaMemcpyAsync", "Memcpy HtoD (Pinned -> Device)"));
     /* through a driver buffer */
@@ -234,9 +224,8 @@ static uint32_t waits_with_queue(int queued, int64_t long_ns, int64_t *own_ns)
     return item;
 }
 
-static void a_launch_into_a_full_queue_waits(void **state)
+TEST(a_launch_into_a_full_queue_waits)
 {
-    (void)state;
     int64_t own;
     assert_int_equal(waits_with_queue(1005, 30000, &own), GP_REPLAY_NONE); // less than 50 us
     // from 1,005 to 1,065 us: those that end at 1,010, 1,020 ... 1,060 are over
@@ -246,9 +235,8 @@ static void a_launch_into_a_full_queue_waits(void **state)
     assert_int_equal(own, 200000);
 }
 
-static void calls_that_wait_for_a_device_wait_for_all_of_it(void **state)
+TEST(calls_that_wait_for_a_device_wait_for_all_of_it)
 {
-    (void)state;
     assert_true(waits_for_all("cudaDeviceSynchronize", 43000));
     assert_true(waits_for_all("hipDeviceSynchronize", 43000));
     assert_true(waits_for_all("cuCtxSynchronize", 43000));
@@ -258,9 +246,8 @@ static void calls_that_wait_for_a_device_wait_for_all_of_it(void **state)
     assert_false(waits_for_all("cudaDeviceSynchronize", 33000));
 }
 
-static void kernels_of_a_graph_follow_each_other(void **state)
+TEST(kernels_of_a_graph_follow_each_other)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_call(&f.t, f.main, 0, 9000, "cudaGraphLaunch", 1);
@@ -276,9 +263,8 @@ static void kernels_of_a_graph_follow_each_other(void **state)
 }
 
 /* Ten times a kernel, a copy, and a kernel, all launched before any of them runs: 1 us before a copy, 3 us after it. */
-static void gaps_beside_copies_are_their_own(void **state)
+TEST(gaps_beside_copies_are_their_own)
 {
-    (void)state;
     struct fixture f;
     uint64_t corr = 1;
     begin(&f);
@@ -302,9 +288,8 @@ static void gaps_beside_copies_are_their_own(void **state)
 }
 
 /* The host is far ahead: at the begin of the first step nothing runs, but half a millisecond of work is queued. */
-static void what_was_queued_before_the_steps_is_no_latency(void **state)
+TEST(what_was_queued_before_the_steps_is_no_latency)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     make_steps(&f, 1, 900000);
@@ -326,32 +311,12 @@ static void what_was_queued_before_the_steps_is_no_latency(void **state)
     end(&f);
 }
 
-static void without_launches_there_is_no_plan(void **state)
+TEST(without_launches_there_is_no_plan)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     mk_kernel(&f.t, f.stream, 20000, 21000, "a", GP_NO_ID);
     mk_kernel(&f.t, f.stream, 22000, 23000, "b", GP_NO_ID);
     assert_false(planned(&f));
     end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_replay_of_no_change_is_what_was_recorded),
-        cmocka_unit_test(a_wait_that_is_left_out_lets_the_host_go_on),
-        cmocka_unit_test(the_first_step_warms_up),
-        cmocka_unit_test(a_kernel_waits_for_another_stream),
-        cmocka_unit_test(a_copy_that_blocks_is_waited_for_by_its_own_call),
-        cmocka_unit_test(an_asynchronous_copy_does_not_wait),
-        cmocka_unit_test(a_launch_into_a_full_queue_waits),
-        cmocka_unit_test(calls_that_wait_for_a_device_wait_for_all_of_it),
-        cmocka_unit_test(kernels_of_a_graph_follow_each_other),
-        cmocka_unit_test(gaps_beside_copies_are_their_own),
-        cmocka_unit_test(what_was_queued_before_the_steps_is_no_latency),
-        cmocka_unit_test(without_launches_there_is_no_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

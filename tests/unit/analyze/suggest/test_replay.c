@@ -1,12 +1,8 @@
 // Replays of programs that fit on a piece of paper, and what changes in them.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/suggest/replay.h"
+#include "tests/unit/unit.h"
 
 #define NONE GP_REPLAY_NONE /* too large for an enumerator */
 
@@ -30,9 +26,8 @@ static int64_t with(const struct gp_replay *r, enum gp_edit_kind kind, uint32_t 
     return gp_replay_run(r, &e, 1, NULL);
 }
 
-static void a_late_host_hides_what_kernels_take(void **state)
+TEST(a_late_host_hides_what_kernels_take)
 {
-    (void)state;
     struct gp_replay r;
     late_host(&r);
     // calls 30..50 and 80..100; kernels 35..45 and 85..95; the host ends last
@@ -46,9 +41,8 @@ static void a_late_host_hides_what_kernels_take(void **state)
     gp_replay_release(&r);
 }
 
-static void a_busy_gpu_hides_what_the_host_takes(void **state)
+TEST(a_busy_gpu_hides_what_the_host_takes)
 {
-    (void)state;
     struct gp_replay r;
     late_host(&r);
     r.items.at[0].dur_ns = r.items.at[1].dur_ns = 100;
@@ -65,9 +59,8 @@ static void a_busy_gpu_hides_what_the_host_takes(void **state)
     gp_replay_release(&r);
 }
 
-static void a_call_that_waits_holds_up_the_host(void **state)
+TEST(a_call_that_waits_holds_up_the_host)
 {
-    (void)state;
     struct gp_replay r;
     late_host(&r);
     r.items.at[0].dur_ns = 100;
@@ -83,9 +76,8 @@ static void a_call_that_waits_holds_up_the_host(void **state)
     gp_replay_release(&r);
 }
 
-static void a_wait_for_a_device_is_for_whatever_is_last_on_it(void **state)
+TEST(a_wait_for_a_device_is_for_whatever_is_last_on_it)
 {
-    (void)state;
     struct gp_replay r;
     late_host(&r);
     GP_VEC_PUSH(&r.free_ns, 0);
@@ -110,9 +102,8 @@ static void a_wait_for_a_device_is_for_whatever_is_last_on_it(void **state)
     gp_replay_release(&r);
 }
 
-static void streams_wait_for_each_other_where_something_says_so(void **state)
+TEST(streams_wait_for_each_other_where_something_says_so)
 {
-    (void)state;
     struct gp_replay r;
     late_host(&r);
     GP_VEC_PUSH(&r.free_ns, 0);
@@ -130,9 +121,8 @@ static void streams_wait_for_each_other_where_something_says_so(void **state)
     gp_replay_release(&r);
 }
 
-static void an_item_aside_holds_nothing_up(void **state)
+TEST(an_item_aside_holds_nothing_up)
 {
-    (void)state;
     struct gp_replay r;
     late_host(&r);
     r.items.at[0].dur_ns = 100;
@@ -142,9 +132,8 @@ static void an_item_aside_holds_nothing_up(void **state)
     gp_replay_release(&r);
 }
 
-static void of_several_edits_the_smallest_counts(void **state)
+TEST(of_several_edits_the_smallest_counts)
 {
-    (void)state;
     struct gp_replay r;
     late_host(&r);
     struct gp_edit edits[] = {{GP_EDIT_DUR, 0, 300}, {GP_EDIT_DUR, 0, 200}, {GP_EDIT_DUR, 0, 250}};
@@ -154,28 +143,12 @@ static void of_several_edits_the_smallest_counts(void **state)
     gp_replay_release(&r);
 }
 
-static void another_thread_may_begin_before_the_last_call_is_over(void **state)
+TEST(another_thread_may_begin_before_the_last_call_is_over)
 {
-    (void)state;
     struct gp_replay r;
     late_host(&r);
     r.calls.at[1].before_ns = -10;
     // 30..50 and 40..60; kernels 35..45, 46..56
     assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 60);
     gp_replay_release(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_late_host_hides_what_kernels_take),
-        cmocka_unit_test(a_busy_gpu_hides_what_the_host_takes),
-        cmocka_unit_test(a_call_that_waits_holds_up_the_host),
-        cmocka_unit_test(a_wait_for_a_device_is_for_whatever_is_last_on_it),
-        cmocka_unit_test(streams_wait_for_each_other_where_something_says_so),
-        cmocka_unit_test(an_item_aside_holds_nothing_up),
-        cmocka_unit_test(of_several_edits_the_smallest_counts),
-        cmocka_unit_test(another_thread_may_begin_before_the_last_call_is_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "formats/base/err.h"
 #include "tests/unit/program_make.h"
+#include "tests/unit/unit.h"
 
 #define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>()"
 #define GEMM        "sm90_xmma_gemm_f32f32_tn"
@@ -33,9 +34,8 @@ static void chain_of_a_compiler(struct program *p)
     host(p, 30 * US), kernel(p, "triton_poi_fused_add_0", 2 * US);
 }
 
-static void a_chain_that_the_host_is_late_for_is_compiled(void **state)
+TEST(a_chain_that_the_host_is_late_for_is_compiled)
 {
-    (void)state;
     // Of the four, three join the first. Before each the stream is idle from the end of the one before it, 2 us after its
     // start, to the own start: a launch every 34 us leaves 32 us. The host has 30 us before it: low and high take all of
     // that, high the call's 4 us as well, and half of the host's time before the first of the four and the two products.
@@ -66,9 +66,8 @@ static void step_that_waits_inside(struct program *p)
     }
 }
 
-static void equal_steps_become_a_graph(void **state)
+TEST(equal_steps_become_a_graph)
 {
-    (void)state;
     // A step takes 340 us. At best the host has 30 + 4 us left for its one launch, and the GPU needs 10 * 2 us: 306 us
     // less. At worst the launch takes 10 us, and its first kernel starts 60 us later than others: 7 + 60 + 10 * 2 + 9 * 1.5
     // = 100.5 us, but the next launch comes 30 us after this one returned, so that the GPU is the slower one:
@@ -102,9 +101,8 @@ static void read_of_much(struct program *p)
     copy(p, "Memcpy DtoH (Device -> Pageable)", 1 * US, 4096, true);
 }
 
-static void a_value_that_is_read_each_step_holds_the_host_up(void **state)
+TEST(a_value_that_is_read_each_step_holds_the_host_up)
 {
-    (void)state;
     // A step: 100 us of the host, then the kernel from +107 to +607, the copy from 608 to 609, back at 612. Without the waits
     // nothing but 1 us lies between what runs: 500 + 1 + 1 + 1 = 503 us.
     speaks(read_each_step, "scalar_read", 109 * US, 109 * US);
@@ -131,9 +129,8 @@ static int64_t most_read_saves(int64_t unprofiled_ns, struct gp_suggest_step *st
 }
 
 /* It is slow before the change and fast after it: that saves more than in either model, in which it is as fast before as after. */
-static void a_host_that_does_not_wait_works_faster(void **state)
+TEST(a_host_that_does_not_wait_works_faster)
 {
-    (void)state;
     struct gp_suggest_step step, same;
     int64_t most = most_read_saves(0, &step);
     int64_t slow = most_read_saves(step.step_ns, &same),
@@ -151,9 +148,8 @@ static void kernels_and_copies(struct program *p)
         host(p, 30 * US), copy(p, "Memcpy DtoD (Device -> Device)", 1 * US, 4096, false);
 }
 
-static void copies_are_not_called_kernels(void **state)
+TEST(copies_are_not_called_kernels)
 {
-    (void)state;
     struct program p;
     run(&p, kernels_and_copies);
     const char *graph = gp_suggest_str(&p.s, said(&p, "cuda_graph")->description);
@@ -173,9 +169,8 @@ static void nonzero_each_step(struct program *p)
     mk_host(&p->t, GP_OP, p->main, from, p->now, "aten::nonzero");
 }
 
-static void an_operator_that_must_know_its_size_gets_other_advice(void **state)
+TEST(an_operator_that_must_know_its_size_gets_other_advice)
 {
-    (void)state;
     struct program p;
     run(&p, nonzero_each_step);
     const struct gp_suggestion *one = said(&p, "scalar_read");
@@ -202,9 +197,8 @@ static void wait_for_little(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void a_wait_each_step_holds_the_host_up(void **state)
+TEST(a_wait_each_step_holds_the_host_up)
 {
-    (void)state;
     // A step: kernel from +107 to +607, back at 610. Without: 500 + 1 us.
     speaks(wait_each_step, "blocking_sync", 109 * US, 109 * US);
     // 9 us of 513 are waited, of which 2 us are the call itself: less than 2 %
@@ -234,9 +228,8 @@ static void pinned_step(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void pageable_memory_is_pinned(void **state)
+TEST(pageable_memory_is_pinned)
 {
-    (void)state;
     // A step: the copy from +7 to +1007, back at 1010; the kernel from 1017 to 1517; back at 1520. Pinned, 10 MB take
     // 500 us at 20 GB/s and 181.8 at 55, the host goes on after 2 us, and the kernel follows 1 us after the copy:
     // 7 + 500 + 1 + 500 + 3 = 1011 us, or 692.8.
@@ -289,9 +282,8 @@ static void copy_in_every_third_step(struct program *p)
     else copy_beside_the_host(p);
 }
 
-static void copies_that_the_host_waits_for(void **state)
+TEST(copies_that_the_host_waits_for)
 {
-    (void)state;
     // A step: the copy begins 1 us after the kernel before, takes 200 us, 3 us to come back, 100 us of the host, and 7 us to
     // the kernel of 500 us: 811. Without the wait: 500 + 1 + 200 + 1.
     speaks(waited_copy, "synchronous_copy", (811 - 702) * US, (811 - 702) * US);
@@ -313,9 +305,8 @@ static void pinned_and_pageable_step(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void copies_run_beside_kernels(void **state)
+TEST(copies_run_beside_kernels)
 {
-    (void)state;
     // A step: copy from +7 to +1007, kernel from 1008 to 1508, back at 1511. With half of the copy hidden 500 us less; with
     // all of it the kernel runs from its own launch on, 5 + 7 us to 512, and the host waits for the copy, until 1010.
     speaks(pinned_step, "copy_overlap", 500 * US, (1511 - 1010) * US);
@@ -364,9 +355,8 @@ static void copies_without_steps_are_not_packed(void)
     end(&p);
 }
 
-static void many_small_copies_become_one(void **state)
+TEST(many_small_copies_become_one)
 {
-    (void)state;
     // A copy every 6 us, 66 us until the kernel's call, which starts it 7 us later. Without ten of the copies nothing comes
     // earlier; without their calls' 5 us and the 1 us before each, too, the call comes 60 us earlier.
     struct program p;
@@ -404,9 +394,8 @@ static void four_graphs_of_20(struct program *p)
     graphs_of(p, 4, 20);
 }
 
-static void small_graphs_become_one(void **state)
+TEST(small_graphs_become_one)
 {
-    (void)state;
     // Three of the four launches of a step take no time, 8 us each; or with the 20 us of the host before them.
     speaks(four_small_graphs, "small_graphs", 3 * 8 * US, 3 * 28 * US);
     is_silent(four_graphs_of_20, "small_graphs");
@@ -433,9 +422,8 @@ static void one_region(struct program *p)
     region(p, "Torch-Compiled Region: 0/0", 120 * US);
 }
 
-static void a_step_in_two_regions_has_a_break(void **state)
+TEST(a_step_in_two_regions_has_a_break)
 {
-    (void)state;
     // Between the launches lie 100 us, and 10 inside the second region: half of that, or all.
     speaks(two_regions, "graph_breaks", 55 * US, 110 * US);
     is_silent(one_region, "graph_breaks");
@@ -469,9 +457,8 @@ static void unseen_by_turns(struct program *p)
     op(p, p->steps % 2 ? 5 * US : 50 * US);
 }
 
-static void time_that_nobody_saw_is_told(void **state)
+TEST(time_that_nobody_saw_is_told)
 {
-    (void)state;
     speaks(unseen_each_step, "python_gap", 0, 50 * US);
     // From the first step's first kernel to the last one's: five steps of 60 us, four of 50.
     speaks(unseen_now_and_then, "python_gap", 0, 500 * US / 9);
@@ -540,9 +527,8 @@ static void other_python_step(struct program *p)
     in_python(p, "train.py(12): step");
 }
 
-static void host_work_inside_steps_is_saved(void **state)
+TEST(host_work_inside_steps_is_saved)
 {
-    (void)state;
     speaks(allocating_step, "allocation", 100 * US, 100 * US);
     is_silent(allocating_in_order, "allocation");
     speaks(loading_step, "module_load", 400 * US / 9, 400 * US / 9); // once from the first step to the tenth
@@ -593,9 +579,8 @@ static void plain_products_nowhere(struct program *p)
     kernel(p, PLAIN, 1000 * US), kernel(p, ELEMENTWISE, 100 * US);
 }
 
-static void products_go_to_tensor_cores(void **state)
+TEST(products_go_to_tensor_cores)
 {
-    (void)state;
     // 494.7 TF32 to 67 FP32 TFLOP/s are 7.384; half of that leaves 270.9 us of 1000, all of it 135.4
     speaks(plain_products, "tensor_cores", 729137, 864568);
     is_silent(products_on_tensor_cores, "tensor_cores");
@@ -628,9 +613,8 @@ static void late_attention_step(struct program *p)
 }
 
 /* Three launches go, with 34 us of the host each: the low end is no more than that and the kernels themselves. */
-static void the_low_end_of_attention_has_the_host_time_of_its_launches_only(void **state)
+TEST(the_low_end_of_attention_has_the_host_time_of_its_launches_only)
 {
-    (void)state;
     struct program p;
     run(&p, late_attention_step);
     const struct gp_suggestion *s = said(&p, "attention");
@@ -640,9 +624,8 @@ static void the_low_end_of_attention_has_the_host_time_of_its_launches_only(void
     end(&p);
 }
 
-static void attention_in_pieces_is_one_kernel(void **state)
+TEST(attention_in_pieces_is_one_kernel)
 {
-    (void)state;
     // The two kernels between, and the gap of 1 us that each brings; or nine tenths of the products, too.
     speaks(attention_step, "attention", 102 * US, 102 * US + 180 * US);
     is_silent(loss_step, "attention");
@@ -685,9 +668,8 @@ static void two_updates(struct program *p)
     updates(p, 2);
 }
 
-static void an_optimizer_in_pieces_is_fused(void **state)
+TEST(an_optimizer_in_pieces_is_fused)
 {
-    (void)state;
     // The GPU is the slower one: 40 % of 500 us, or 75 %.
     speaks(foreach_step, "optimizer", 200 * US, 375 * US);
     is_silent(fused_step, "optimizer");
@@ -727,40 +709,12 @@ static void ten_collectives(struct program *p)
     for (int i = 0; i < 10; i++) kernel(p, "ncclDevKernel_AllReduce_Sum_f32_RING_LL()", 20 * US);
 }
 
-static void communication_may_be_hidden(void **state)
+TEST(communication_may_be_hidden)
 {
-    (void)state;
     speaks(exposed_step, "exposed_communication", 0, 101 * US); // and the gap before it
     is_silent(hardly_exposed_step, "exposed_communication");
     speaks(eleven_collectives, "small_collectives", 0, 200 * US); // all but one take nothing
     // The host calls for one instead of eleven; once of nine times the ten gaps hold the next step up, by 8 us.
     speaks(late_collectives, "small_collectives", 0, 10 * 34 * US - 8 * US / 9);
     is_silent(ten_collectives, "small_collectives");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_that_the_host_is_late_for_is_compiled),
-        cmocka_unit_test(equal_steps_become_a_graph),
-        cmocka_unit_test(a_value_that_is_read_each_step_holds_the_host_up),
-        cmocka_unit_test(a_host_that_does_not_wait_works_faster),
-        cmocka_unit_test(copies_are_not_called_kernels),
-        cmocka_unit_test(an_operator_that_must_know_its_size_gets_other_advice),
-        cmocka_unit_test(a_wait_each_step_holds_the_host_up),
-        cmocka_unit_test(pageable_memory_is_pinned),
-        cmocka_unit_test(copies_that_the_host_waits_for),
-        cmocka_unit_test(copies_run_beside_kernels),
-        cmocka_unit_test(many_small_copies_become_one),
-        cmocka_unit_test(small_graphs_become_one),
-        cmocka_unit_test(a_step_in_two_regions_has_a_break),
-        cmocka_unit_test(time_that_nobody_saw_is_told),
-        cmocka_unit_test(host_work_inside_steps_is_saved),
-        cmocka_unit_test(products_go_to_tensor_cores),
-        cmocka_unit_test(attention_in_pieces_is_one_kernel),
-        cmocka_unit_test(the_low_end_of_attention_has_the_host_time_of_its_launches_only),
-        cmocka_unit_test(an_optimizer_in_pieces_is_fused),
-        cmocka_unit_test(communication_may_be_hidden),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // Programs in which what a rule advises was done already, or cannot be done as it says.
 #include "tests/unit/program_make.h"
+#include "tests/unit/unit.h"
 
 #define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, F, std::array<char*, 2ul> >(int, F)"
 #define GEMM        "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
@@ -23,9 +24,8 @@ static void joined_as_a_gradient(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void gradients_of_splits_are_no_joins_of_the_program(void **state)
+TEST(gradients_of_splits_are_no_joins_of_the_program)
 {
-    (void)state;
     speaks(joined, "layout_churn", 0, 101 * US);
     is_silent(joined_as_a_gradient, "layout_churn");
 }
@@ -48,9 +48,8 @@ static void with_optimizer(struct program *p)
     step_of(p, FOREACH);
 }
 
-static void a_graph_has_at_least_all_but_the_optimizer(void **state)
+TEST(a_graph_has_at_least_all_but_the_optimizer)
 {
-    (void)state;
     struct program p;
     // A step takes 14 * 34 = 476 us. In one graph the GPU needs 14 * 2 us, 13 gaps of 1.5 us and 60 us to start: 107.5 us, so
     // 368.5 us less. Its optimizer outside, the host takes 30 us and 10 for the launch, and 4 * 34 us for the optimizer: 176
@@ -79,9 +78,8 @@ static void unseen(struct program *p)
     }
 }
 
-static void advice_to_look_promises_nothing(void **state)
+TEST(advice_to_look_promises_nothing)
 {
-    (void)state;
     struct program p;
     run(&p, unseen);
     const struct gp_suggestion *s = said(&p, "python_gap");
@@ -89,14 +87,4 @@ static void advice_to_look_promises_nothing(void **state)
     assert_true(s->saving_ns * 20 > p.s.step.step_ns); // of a change that would be high
     assert_int_equal(s->priority, GP_PRIORITY_LOW);
     end(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_of_splits_are_no_joins_of_the_program),
-        cmocka_unit_test(a_graph_has_at_least_all_but_the_optimizer),
-        cmocka_unit_test(advice_to_look_promises_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // Every rule of rules_fusion.c on a step that makes it speak, and on one that nearly does. The GPU is the slower one, so
 // that its time is the step's: a kernel that is gone takes its time and the 1 us before it with it.
 #include "tests/unit/program_make.h"
+#include "tests/unit/unit.h"
 
 #define GEMM "sm90_xmma_gemm_f32f32_tn"
 #define ADD                                                                                                  \
@@ -85,9 +86,8 @@ static void chain_that_the_host_is_late_for(struct program *p)
     host(p, 100 * US);
 }
 
-static void chains_are_one_kernel(void **state)
+TEST(chains_are_one_kernel)
 {
-    (void)state;
     // ADD reads two tensors and writes one, 201,326,592 bytes in 100 us: 2,013 bytes a ns is the best that is seen. GELU
     // need not read 67,108,864 bytes again, 33,333 ns. At most it goes: one kernel moves as much as ADD does.
     speaks(chain, "fusion", 33333, 81 * US);
@@ -99,9 +99,8 @@ static void chains_are_one_kernel(void **state)
     is_silent(chain_of_a_compiled_model, "fusion");
 }
 
-static void sets_do_not_end_a_chain(void **state)
+TEST(sets_do_not_end_a_chain)
 {
-    (void)state;
     // 4,096 rows of 4,096 elements: the norm reads what ADD wrote, 33,333 ns, and is gone at most.
     struct program p;
     run(&p, chain_into_rows);
@@ -134,17 +133,15 @@ static int64_t not_read_again(void (*step)(struct program *))
     return ns;
 }
 
-static void only_what_is_sure_is_not_read_again(void **state)
+TEST(only_what_is_sure_is_not_read_again)
 {
-    (void)state;
     assert_int_equal(not_read_again(chain_of_a_cast_and_rows), 0); // it may cast weights
     // ADD gave the norm its size, so that GELU works on something else: 33,333 ns of ADD only to the norm
     assert_in_range(not_read_again(chain_into_rows_of_another_size), 33332, 33334);
 }
 
-static void a_late_host_is_not_what_fusion_speaks_of(void **state)
+TEST(a_late_host_is_not_what_fusion_speaks_of)
 {
-    (void)state;
     struct program p;
     run(&p, chain_that_the_host_is_late_for);
     const struct gp_suggestion *s = said(&p, "fusion");
@@ -174,9 +171,8 @@ static void product_and_fill(struct program *p)
     kernel(p, GEMM, 500 * US), kernel_of(p, FILL, BLOCKS, 80 * US), kernel(p, GEMM, 500 * US);
 }
 
-static void what_follows_a_product_becomes_its_end(void **state)
+TEST(what_follows_a_product_becomes_its_end)
 {
-    (void)state;
     speaks(product_and_more, "epilogue", 24 * US, 72 * US); // three and nine tenths of 80 us
     is_silent(product_and_chain, "epilogue");
     is_silent(product_and_fill, "epilogue");
@@ -248,9 +244,8 @@ static void advises(void (*step)(struct program *), const char *what, int64_t cu
 }
 
 /* channels_last is for images, and not for transposes; each advice counts the kernels that it would remove. */
-static void channels_last_is_for_images(void **state)
+TEST(channels_last_is_for_images)
 {
-    (void)state;
     advises(turning_images, "channels_last", 60 * US);
     is_silent(turning_sequences, "layout_churn");
     advises(transposing, ".contiguous()", 90 * US);
@@ -261,9 +256,8 @@ static void joining_little(struct program *p)
     kernel(p, GEMM, 500 * US), kernel(p, CAT, 10 * US); // 1.96 %
 }
 
-static void copies_may_go(void **state)
+TEST(copies_may_go)
 {
-    (void)state;
     speaks(casting, "cast_churn", 0, 61 * US);
     is_silent(casting_little, "cast_churn");
     is_silent(joining, "cast_churn");
@@ -316,9 +310,8 @@ static void fill_and_sum(struct program *p)
     p->main = main;
 }
 
-static void gradients_need_no_zeros(void **state)
+TEST(gradients_need_no_zeros)
 {
-    (void)state;
     speaks(four_fills, "zero_fill", 24 * US, 24 * US);
     speaks(three_fills_by_name, "zero_fill", 18 * US, 18 * US);
     speaks(one_fill_of_all, "zero_fill", 21 * US, 21 * US);
@@ -326,19 +319,4 @@ static void gradients_need_no_zeros(void **state)
     speaks(fill_and_sum, "zero_fill", 21 * US, 81 * US);
     is_silent(three_fills, "zero_fill");
     is_silent(one_short_fill_of_all, "zero_fill");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_are_one_kernel),
-        cmocka_unit_test(sets_do_not_end_a_chain),
-        cmocka_unit_test(only_what_is_sure_is_not_read_again),
-        cmocka_unit_test(a_late_host_is_not_what_fusion_speaks_of),
-        cmocka_unit_test(what_follows_a_product_becomes_its_end),
-        cmocka_unit_test(copies_may_go),
-        cmocka_unit_test(channels_last_is_for_images),
-        cmocka_unit_test(gradients_need_no_zeros),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

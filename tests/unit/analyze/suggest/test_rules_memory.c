@@ -1,5 +1,6 @@
 // The rules of kernels that memory bounds, each on a step that makes it speak and on one that nearly does.
 #include "tests/unit/program_make.h"
+#include "tests/unit/unit.h"
 
 #define COPY "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<copy>>(int)"
 #define GEMM "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
@@ -58,9 +59,8 @@ static void slow_copy_in_a_long_step(struct program *p)
     operator_of(p, "aten::mm", "{}", GEMM, 19 * MS);
 }
 
-static void memory_that_is_moved_slowly(void **state)
+TEST(memory_that_is_moved_slowly)
 {
-    (void)state;
     // 536.87 MB read and written take 111.85 us at 4.8 TB/s, 22 % of 500; at 80 % of that 139.81 us, so that 360.19 go
     speaks(slow_copy, "memory_access", 0, 360190);
     is_silent(fast_copy, "memory_access");  // 111.85 of 268 us beside the 2 of an empty kernel: 42 %
@@ -97,20 +97,10 @@ static void states_of_an_optimizer(struct program *p)
     additions(p, DIMS FLOATS, "void multi_tensor_apply_kernel<float>()", 190 * US);
 }
 
-static void what_is_stored_may_be_smaller(void **state)
+TEST(what_is_stored_may_be_smaller)
 {
-    (void)state;
     speaks(words_in_memory, "low_precision", 60 * US, 100 * US); // 30 to 50 % of 200 us
     is_silent(words_beside_long_products, "low_precision");      // 49 % of the busy time
     is_silent(halves_in_memory, "low_precision");
     is_silent(states_of_an_optimizer, "low_precision");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_that_is_moved_slowly),
-        cmocka_unit_test(what_is_stored_may_be_smaller),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "formats/model/samples.h"
 #include "tests/unit/program_make.h"
+#include "tests/unit/unit.h"
 
 #define GEMM "sm90_xmma_gemm_f32f32_tn"
 
@@ -66,9 +67,8 @@ static void says(const struct program *p, const char *what, const char *action)
 
 /* Idle time begins with the first kernel: 5,328 us of each of nine steps of 5,348 us, and 288 us of the last one. Of those 48,240 us
  * 9 times 5 ms pass in Python. */
-static void long_python_code_is_named(void **state)
+TEST(long_python_code_is_named)
 {
-    (void)state;
     struct program p;
     speaks(python_step, "python_overhead", 5 * MS / 2, 5 * MS);
     speaks(waiting_step, "python_overhead", 5 * MS / 2, 5 * MS);
@@ -102,9 +102,8 @@ static void paused_step(struct program *p)
 }
 
 /* Of a step of 348 us and the pause, 17 us are less than 5%, and 40 us are more. */
-static void a_pause_that_the_gpu_waits_for_matters_from_5_percent_on(void **state)
+TEST(a_pause_that_the_gpu_waits_for_matters_from_5_percent_on)
 {
-    (void)state;
     static const struct pause pauses[] = {
         {"train.py(9): step", "garbage collection", "garbage_collection", 0},
         {"queue.py(180): get", "waiting for a lock", "lock_wait", 0},
@@ -144,9 +143,8 @@ static void backward_step(struct program *p)
     ten_kernels(p);
 }
 
-static void waiting_for_the_backward_pass_is_not_waiting_for_a_lock(void **state)
+TEST(waiting_for_the_backward_pass_is_not_waiting_for_a_lock)
 {
-    (void)state;
     static const char *const states[] = {"waiting for a lock", "waiting for the GIL", "sleeping"};
     for (size_t i = 0; i < GP_COUNT(states); i++) {
         pause.state = states[i];
@@ -180,9 +178,8 @@ static void reading_step(struct program *p)
                gp_intern_cstr(&p->t.strings, GP_SAMPLED_CATEGORY));
 }
 
-static void all_reads_count_and_are_placed_where_most_of_the_waiting_is(void **state)
+TEST(all_reads_count_and_are_placed_where_most_of_the_waiting_is)
 {
-    (void)state;
     struct program p;
     run(&p, reading_step);
     const struct gp_suggestion *s = said(&p, "scalar_read");
@@ -196,9 +193,8 @@ static void all_reads_count_and_are_placed_where_most_of_the_waiting_is(void **s
 }
 
 /* A compiler saves the time between launches, which is 30 us before each of ten kernels, not the 5 ms of Python before them. */
-static void launch_rules_leave_that_time_alone(void **state)
+TEST(launch_rules_leave_that_time_alone)
 {
-    (void)state;
     struct program p;
     run(&p, python_step);
     for (size_t i = 0; i < p.s.suggestions.n; i++) {
@@ -206,16 +202,4 @@ static void launch_rules_leave_that_time_alone(void **state)
         if (strcmp(s->rule->name, "python_overhead") != 0) assert_true(s->saving_high_ns < MS);
     }
     end(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_python_code_is_named),
-        cmocka_unit_test(a_pause_that_the_gpu_waits_for_matters_from_5_percent_on),
-        cmocka_unit_test(waiting_for_the_backward_pass_is_not_waiting_for_a_lock),
-        cmocka_unit_test(all_reads_count_and_are_placed_where_most_of_the_waiting_is),
-        cmocka_unit_test(launch_rules_leave_that_time_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

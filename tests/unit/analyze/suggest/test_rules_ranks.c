@@ -1,15 +1,11 @@
 // The rules about several ranks: two processes in one trace, each with a GPU, that meet in a collective each step.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/suggest/suggest.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 enum { US = 1000, STEPS = 10, RANKS = 2 };
 
@@ -101,9 +97,8 @@ static void is_silent(const int64_t compute[2][RANKS], const char *name)
     end(&p);
 }
 
-static void one_rank_is_waited_for(void **state)
+TEST(one_rank_is_waited_for)
 {
-    (void)state;
     // A step: 800 us to the last one's start, 100 us of the collective, gaps of 1 us. The other rank waits 300 us: at least
     // half of that goes, when both compute 650 us, at most all of it.
     const int64_t second[2][RANKS] = {{500, 800}, {500, 800}}, first[2][RANKS] = {{800, 500}, {800, 500}};
@@ -114,9 +109,8 @@ static void one_rank_is_waited_for(void **state)
     speaks(second, 5000 * US, "the process on GPU 1", 150, 300);
 }
 
-static void ranks_that_wait_for_no_one_rank(void **state)
+TEST(ranks_that_wait_for_no_one_rank)
 {
-    (void)state;
     const int64_t even[2][RANKS] = {{800, 800}, {800, 800}}, little[2][RANKS] = {{760, 800}, {760, 800}},
                   turns[2][RANKS] = {{500, 800}, {800, 500}}, late[2][RANKS] = {{500, 800}, {500, 800}};
     is_silent(even, NCCL);
@@ -145,9 +139,8 @@ static void host_collectives(struct gp_trace *t, struct gp_suggest *s, int count
     assert_int_equal(gp_suggest_run(s, t, &err), 0);
 }
 
-static void collectives_by_way_of_the_host(void **state)
+TEST(collectives_by_way_of_the_host)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_suggest s;
     host_collectives(&t, &s, STEPS);
@@ -159,14 +152,4 @@ static void collectives_by_way_of_the_host(void **state)
     assert_int_equal(s.suggestions.n, 0);
     gp_suggest_release(&s);
     gp_trace_release(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rank_is_waited_for),
-        cmocka_unit_test(ranks_that_wait_for_no_one_rank),
-        cmocka_unit_test(collectives_by_way_of_the_host),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

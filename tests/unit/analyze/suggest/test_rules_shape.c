@@ -1,16 +1,12 @@
 // The rules that look at launch shapes and at what runs beside a kernel: each on a trace that makes it speak, and on one
 // that nearly does.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/suggest/suggest.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 /* A program that is written call by call: the host's clock moves on, a kernel starts 7 us after its call or 1 us after the
  * one before it on its stream. */
@@ -192,9 +188,8 @@ static void quarter_grid_behind_a_late_host(struct program *p)
     host(p, 900 * US), kernel(p, GEMM, 33, 500 * US);
 }
 
-static void a_grid_below_the_device_leaves_it_idle(void **state)
+TEST(a_grid_below_the_device_leaves_it_idle)
 {
-    (void)state;
     // 33 of 132: three quarters of 500 us at most
     speaks(quarter_grid, "small_grid", 375 * US);
     speaks(quarter_grid_behind_a_late_host, "small_grid", 0);
@@ -230,9 +225,8 @@ static void elementwise_wave_and_a_bit(struct program *p)
     kernel(p, ELEMENTWISE, 290, 1000 * US), kernel(p, ELEMENTWISE, 100000, 500 * US);
 }
 
-static void a_last_wave_is_nearly_empty(void **state)
+TEST(a_last_wave_is_nearly_empty)
 {
-    (void)state;
     // 256 threads of 128 registers: 8 warps of 4096 registers a block, 65536 a multiprocessor: 2 blocks on each, 264 in a
     // wave. 290 are 1.09848 waves, which take as long as 2: at most 1000 - 549.242 us are saved.
     speaks(one_wave_and_a_bit, "wave_quantisation", 450758);
@@ -300,9 +294,8 @@ static void other_sizes_beside(struct program *p)
     }
 }
 
-static void communication_slows_kernels_down(void **state)
+TEST(communication_slows_kernels_down)
 {
-    (void)state;
     speaks(slower_beside, "contention", 90 * US);
     speaks(long_communication, "contention", 0); // which is waited for all the same
     is_silent(hardly_slower_beside, "contention");
@@ -342,9 +335,8 @@ static void twelve_that_fill_the_device(struct program *p)
     row_of(p, 12, 264, false);
 }
 
-static void equal_kernels_in_a_row_are_one_launch(void **state)
+TEST(equal_kernels_in_a_row_are_one_launch)
 {
-    (void)state;
     // 264 blocks fill the device (see above): a launch of 33 takes an eighth of it, and the 600 us of twelve, of which each
     // begins and ends for 2 us, 72 us together. Eleven gaps of 1 us go as well.
     speaks(twelve_in_a_row, "batching", 528 * US + 11 * US);
@@ -399,9 +391,8 @@ static void short_kernels(struct program *p)
     }
 }
 
-static void long_work_of_the_cpu_may_move(void **state)
+TEST(long_work_of_the_cpu_may_move)
 {
-    (void)state;
     speaks(long_operator, "routing", 12 * MS);
     is_silent(shorter_operator, "routing");
     is_silent(operator_that_calls, "routing");
@@ -484,9 +475,8 @@ static void constants_of_a_function(struct program *p)
     constants_in(p, "MyRoutingBackward");
 }
 
-static void constants_are_made_once(void **state)
+TEST(constants_are_made_once)
 {
-    (void)state;
     speaks(many_constants, "caching", 119 * 14 * US); // the host's time for all but one; the GPU waits for it
     speaks(same_in_each_step, "caching", 120 * 14 * US); // all are kept from the step before
     // what lies between two operators goes along, but not before the first one of a step, after a wait of another kind
@@ -529,9 +519,8 @@ static void full_of_the_host(struct program *p)
     allocate(p, 999000000, "{\"Device Type\": 0}");
 }
 
-static void a_full_memory_is_told_without_a_time(void **state)
+TEST(a_full_memory_is_told_without_a_time)
 {
-    (void)state;
     speaks(nearly_full, "memory_peak", 0); // of 1 GB
     is_silent(not_so_full, "memory_peak");
     is_silent(full_of_the_host, "memory_peak");
@@ -556,9 +545,8 @@ static void many_processes(struct program *p)
     forward(p, "DistributedDataParallel.forward");
 }
 
-static void one_process_for_all_devices_is_told(void **state)
+TEST(one_process_for_all_devices_is_told)
 {
-    (void)state;
     speaks(one_process, "data_parallel", 0);
     is_silent(many_processes, "data_parallel");
 }
@@ -587,9 +575,8 @@ static void hardly_busy_for_a_known_reason(struct program *p)
     host(p, 900 * US), kernel(p, GEMM, 100000, 100 * US);
 }
 
-static void an_idle_device_is_told_with_its_largest_cause(void **state)
+TEST(an_idle_device_is_told_with_its_largest_cause)
 {
-    (void)state;
     // A step takes 904 us of the host: half of 900 us less, at most.
     speaks(hardly_busy, "low_utilisation", 450 * US);
     is_silent(busy_enough, "low_utilisation");
@@ -630,9 +617,8 @@ static void few_tiny(struct program *p)
     for (int i = 0; i < 30; i++) kernel(p, ELEMENTWISE, 100000, 6 * US);
 }
 
-static void tiny_kernels_have_gaps(void **state)
+TEST(tiny_kernels_have_gaps)
 {
-    (void)state;
     speaks(forty_tiny, "tiny_kernels", 39 * US); // all but the first are 1 us behind another
     is_silent(forty_longer, "tiny_kernels");
     is_silent(forty_that_are_late, "tiny_kernels");
@@ -763,9 +749,8 @@ static void product_of_unknown_sizes(struct program *p)
                                     400 * US, false});
 }
 
-static void products_of_odd_sizes_are_padded(void **state)
+TEST(products_of_odd_sizes_are_padded)
 {
-    (void)state;
     // Of 1000 us. The roof: 2 * 4096 * 1024 * 50257 = 421.59 GFLOP at 0.8 * 989 TFLOP/s are 532.8 us.
     speaks(odd_vocabulary, "odd_dimensions", 467150);
     is_silent(odd_vocabulary_at_the_roof, "odd_dimensions");
@@ -777,9 +762,8 @@ static void products_of_odd_sizes_are_padded(void **state)
     is_silent(of_words, "odd_dimensions");
 }
 
-static void products_are_below_the_roof(void **state)
+TEST(products_are_below_the_roof)
 {
-    (void)state;
     // 2 * 4096^3 = 137.439 GFLOP at 0.8 * 989.4 TFLOP/s are 173.64 us: 60 % of 289.4 us.
     speaks(slow_product, "gemm_roof", 226361);
     speaks(slow_product_with_a_set, "gemm_roof", 226361);
@@ -817,32 +801,11 @@ static void one_slower(struct program *p)
     slowing_down(p, 100, 0);
 }
 
-static void a_device_that_slows_down_is_told(void **state)
+TEST(a_device_that_slows_down_is_told)
 {
-    (void)state;
     // From the first step's begin to the tenth one's lie nine steps, of which four take 40 us longer.
     speaks(all_slower, "throttling", 4 * 40 * US / 9);
     is_silent(all_hardly_slower, "throttling");
     // 6 % in all, but five eighths of the time when nothing runs beside it
     is_silent(one_slower, "throttling");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_grid_below_the_device_leaves_it_idle),
-        cmocka_unit_test(a_last_wave_is_nearly_empty),
-        cmocka_unit_test(communication_slows_kernels_down),
-        cmocka_unit_test(equal_kernels_in_a_row_are_one_launch),
-        cmocka_unit_test(long_work_of_the_cpu_may_move),
-        cmocka_unit_test(constants_are_made_once),
-        cmocka_unit_test(a_full_memory_is_told_without_a_time),
-        cmocka_unit_test(one_process_for_all_devices_is_told),
-        cmocka_unit_test(an_idle_device_is_told_with_its_largest_cause),
-        cmocka_unit_test(tiny_kernels_have_gaps),
-        cmocka_unit_test(products_of_odd_sizes_are_padded),
-        cmocka_unit_test(products_are_below_the_roof),
-        cmocka_unit_test(a_device_that_slows_down_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

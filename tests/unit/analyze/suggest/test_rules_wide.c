@@ -1,6 +1,7 @@
 // Advice that programs of other people brought up: each rule fires on one trace, and not on its near miss.
 #include "formats/base/err.h"
 #include "tests/unit/program_make.h"
+#include "tests/unit/unit.h"
 
 #define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, F, std::array<char*, 2ul> >(int, F)"
 #define GEMM        "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
@@ -55,9 +56,8 @@ static void launching(struct program *p)
     in_python(p, "triton/compiler/compiler.py(487): launch_metadata");
 }
 
-static void what_helps_a_launch_does_not_compile(void **state)
+TEST(what_helps_a_launch_does_not_compile)
 {
-    (void)state;
     speaks(compiling, "recompilation", 200 * US, 200 * US);
     speaks(making_code, "recompilation", 200 * US, 200 * US);
     is_silent(launching, "recompilation");
@@ -79,9 +79,8 @@ static void collectives_of_gradients(struct program *p)
     collectives(p);
 }
 
-static void buckets_are_for_gradients(void **state)
+TEST(buckets_are_for_gradients)
 {
-    (void)state;
     advises(collectives_of_gradients, "small_collectives", "bucket_cap_mb", true);
     advises(collectives, "small_collectives", "bucket_cap_mb", false);
     advises(collectives_of_gradients, "exposed_communication", "bucket_cap_mb", true);
@@ -106,9 +105,8 @@ static void many_small_copies(struct program *p)
     copies_of(p, 400);
 }
 
-static void values_are_not_copies_to_pack(void **state)
+TEST(values_are_not_copies_to_pack)
 {
-    (void)state;
     struct program p;
     run(&p, many_small_copies);
     assert_non_null(said(&p, "small_copies"));
@@ -139,9 +137,8 @@ static void gap_before_a_value(struct program *p)
     for (int i = 0; i < 10; i++) host(p, 10 * US), kernel(p, GEMM, 100 * US);
 }
 
-static void a_long_gap_that_ends_in_a_copy_is_input(void **state)
+TEST(a_long_gap_that_ends_in_a_copy_is_input)
 {
-    (void)state;
     struct program p;
     run(&p, gap_before_a_copy);
     const struct gp_suggestion *s = said(&p, "input_stall");
@@ -168,9 +165,8 @@ static void plain_on_hopper(struct program *p)
     kernel(p, PLAIN, 1000 * US), kernel(p, ELEMENTWISE, 100 * US);
 }
 
-static void half_precision_where_there_is_no_tf32(void **state)
+TEST(half_precision_where_there_is_no_tf32)
 {
-    (void)state;
     advises(plain_on_volta, "tensor_cores", "torch.float16", true);
     advises(plain_on_hopper, "tensor_cores", "torch.float16", false);
     advises(plain_on_hopper, "tensor_cores", "TF32", true);
@@ -194,9 +190,8 @@ static void idle_eager(struct program *p)
     idle_between(p, ELEMENTWISE);
 }
 
-static void compiled_regions_become_graphs(void **state)
+TEST(compiled_regions_become_graphs)
 {
-    (void)state;
     advises(idle_compiled, "low_utilisation", "reduce-overhead", true);
     advises(idle_eager, "low_utilisation", "reduce-overhead", false);
 }
@@ -222,9 +217,8 @@ static void up_and_down(struct program *p)
     token(p, 10 + p->steps % 2);
 }
 
-static void a_cache_that_grows_should_be_static(void **state)
+TEST(a_cache_that_grows_should_be_static)
 {
-    (void)state;
     advises(growing, "compile", "static cache", true);
     advises(up_and_down, "compile", "static cache", false);
 }
@@ -247,9 +241,8 @@ static void compiled_operations(struct program *p)
     launches(p, "wrapped_add", 1), launches(p, "loop_divide_fusion", 12);
 }
 
-static void single_operations_of_jax_are_compiled(void **state)
+TEST(single_operations_of_jax_are_compiled)
 {
-    (void)state;
     advises(single_operations, "compile", "jax.jit", true);
     is_silent(compiled_operations, "compile");
 }
@@ -275,9 +268,8 @@ static void two_reads(struct program *p)
     reads(p, 2);
 }
 
-static void a_graph_once_a_value_is_not_read(void **state)
+TEST(a_graph_once_a_value_is_not_read)
 {
-    (void)state;
     struct program p;
     run(&p, one_read);
     const struct gp_suggestion *s = said(&p, "cuda_graph");
@@ -315,9 +307,8 @@ static void turned_around_group_norms(struct program *p)
 }
 
 /* Whose convolutions want channels last and whose norms do not: a look at most, and the low end is nothing. */
-static void group_norms_are_slower_with_channels_last(void **state)
+TEST(group_norms_are_slower_with_channels_last)
 {
-    (void)state;
     struct program p;
     run(&p, turned_around_group_norms);
     const struct gp_suggestion *s = said(&p, "layout_churn");
@@ -334,9 +325,8 @@ static void group_norms_are_slower_with_channels_last(void **state)
     end(&p);
 }
 
-static void channels_last_counts_the_norms(void **state)
+TEST(channels_last_counts_the_norms)
 {
-    (void)state;
     // all of the transpose with the gap after it, and half of the norm, of which no bytes are known
     speaks(turned_channels, "layout_churn", 0, 201 * US);
     speaks(joined_tensors, "layout_churn", 0, 101 * US);
@@ -360,9 +350,8 @@ static void one_step(struct program *p, int64_t before)
     assert_int_equal(gp_suggest_run(&p->s, &p->t, &err), 0);
 }
 
-static void what_comes_before_the_first_kernel_counts(void **state)
+TEST(what_comes_before_the_first_kernel_counts)
 {
-    (void)state;
     struct program p;
     one_step(&p, 2 * MS);
     assert_int_equal(p.s.step.lead_ns, 2 * MS + 7 * US);
@@ -383,9 +372,8 @@ static void ends_without_work(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void an_empty_last_step_is_none(void **state)
+TEST(an_empty_last_step_is_none)
 {
-    (void)state;
     struct program p;
     run(&p, ends_without_work);
     assert_int_equal(p.s.step.steps, 9);
@@ -433,30 +421,8 @@ static void names_no_torch(void (*step)(struct program *), size_t least)
     end(&p);
 }
 
-static void programs_of_jax_get_no_advice_about_pytorch(void **state)
+TEST(programs_of_jax_get_no_advice_about_pytorch)
 {
-    (void)state;
     names_no_torch(xla_step, 4);
     names_no_torch(equal_xla_step, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_helps_a_launch_does_not_compile),
-        cmocka_unit_test(buckets_are_for_gradients),
-        cmocka_unit_test(values_are_not_copies_to_pack),
-        cmocka_unit_test(a_long_gap_that_ends_in_a_copy_is_input),
-        cmocka_unit_test(half_precision_where_there_is_no_tf32),
-        cmocka_unit_test(compiled_regions_become_graphs),
-        cmocka_unit_test(a_cache_that_grows_should_be_static),
-        cmocka_unit_test(channels_last_counts_the_norms),
-        cmocka_unit_test(group_norms_are_slower_with_channels_last),
-        cmocka_unit_test(an_empty_last_step_is_none),
-        cmocka_unit_test(single_operations_of_jax_are_compiled),
-        cmocka_unit_test(a_graph_once_a_value_is_not_read),
-        cmocka_unit_test(what_comes_before_the_first_kernel_counts),
-        cmocka_unit_test(programs_of_jax_get_no_advice_about_pytorch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* The step window, the warm-up and what a trace is restricted to. All expected times are worked out by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/view/focus.h"
 #include "analyze/view/steps_device.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 struct scene {
     struct gp_trace t;
@@ -83,8 +79,10 @@ static struct gp_step_stretch window(struct scene *s)
     return w;
 }
 
+#define SCENE(name) TEST_WITH(begin, end, name)
+
 /* Warm-up of 900 and 300; then 100, 110, 90, 100, 100 and the last: the window begins at 2220. */
-static void test_window(void **state)
+SCENE(test_window)
 {
     struct scene *s = *state;
     static const int64_t lengths[] = {900, 300, 100, 110, 90, 100, 100, 100};
@@ -111,7 +109,7 @@ static void test_window(void **state)
 }
 
 /* A kernel of the warm-up that reaches into the window counts from its begin on. */
-static void test_edges_are_cut(void **state)
+SCENE(test_edges_are_cut)
 {
     struct scene *s = *state;
     static const int64_t lengths[] = {900, 100, 100, 100, 100};
@@ -128,7 +126,7 @@ static void test_edges_are_cut(void **state)
 }
 
 /* Two steps: the first is warm-up only if it takes more than twice as long. */
-static void test_few_steps(void **state)
+SCENE(test_few_steps)
 {
     struct scene *s = *state;
     static const int64_t lengths[] = {210, 100, 50};
@@ -140,7 +138,7 @@ static void test_few_steps(void **state)
     assert_int_equal(w.mean_ns, 100);
 }
 
-static void test_nothing_outside(void **state)
+SCENE(test_nothing_outside)
 {
     struct scene *s = *state;
     static const int64_t lengths[] = {190, 100, 50};
@@ -150,21 +148,11 @@ static void test_nothing_outside(void **state)
     assert_int_equal(window(s).mean_ns, 145);
 }
 
-static void test_no_steps(void **state)
+SCENE(test_no_steps)
 {
     struct scene *s = *state;
     work(s, 0, 10, 20);
     assert_false(run(s));
     assert_int_equal(s->focus.windows, 0);
     assert_int_equal(window(s).timed, 0);
-}
-
-int main(void)
-{
-#define SCENE(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        SCENE(test_window),          SCENE(test_edges_are_cut), SCENE(test_few_steps),
-        SCENE(test_nothing_outside), SCENE(test_no_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

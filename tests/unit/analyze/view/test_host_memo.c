@@ -1,12 +1,7 @@
 /* Answers about host events and those around them: the same as walking up, each event asked once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "analyze/view/host_memo.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 static uint32_t count_up(void *ctx, uint32_t node, uint32_t around)
 {
@@ -28,9 +23,8 @@ static void make(struct gp_trace *t, struct gp_host_stack *hs, int64_t n)
     gp_host_stack_build(hs, t);
 }
 
-static void depths_are_counted_and_every_event_is_asked_once(void **state)
+TEST(depths_are_counted_and_every_event_is_asked_once)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_host_stack hs;
     make(&t, &hs, 1000);
@@ -49,9 +43,8 @@ static void depths_are_counted_and_every_event_is_asked_once(void **state)
     gp_trace_release(&t);
 }
 
-static void the_innermost_of_a_table_is_what_walking_up_finds(void **state)
+TEST(the_innermost_of_a_table_is_what_walking_up_finds)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_host_stack hs;
     make(&t, &hs, 100);
@@ -66,13 +59,4 @@ static void the_innermost_of_a_table_is_what_walking_up_finds(void **state)
     gp_host_memo_release(&python);
     gp_host_stack_release(&hs);
     gp_trace_release(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(depths_are_counted_and_every_event_is_asked_once),
-        cmocka_unit_test(the_innermost_of_a_table_is_what_walking_up_finds),
-    };
-    return cmocka_run_group_tests_name("host_memo", tests, NULL, NULL);
 }

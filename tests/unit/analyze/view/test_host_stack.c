@@ -1,13 +1,9 @@
 // Nesting of host events by time. Expected parents and self times are worked out by hand.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/view/host_stack.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 struct made {
     struct gp_trace t;
@@ -58,9 +54,8 @@ static int64_t self_of(const struct made *m, const char *name)
     return m->hs.self_ns[node_of(m, name)];
 }
 
-static void events_lie_in_the_innermost_one_around_them(void **state)
+TEST(events_lie_in_the_innermost_one_around_them)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 0, 1000, "a");
     mk_host(&m.t, GP_OP, m.thread, 100, 400, "b");
@@ -79,9 +74,8 @@ static void events_lie_in_the_innermost_one_around_them(void **state)
     done(&m);
 }
 
-static void of_equal_times_the_outer_table_holds_the_other(void **state)
+TEST(of_equal_times_the_outer_table_holds_the_other)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_API, m.thread, 10, 20, "api");
     mk_host(&m.t, GP_OP, m.thread, 10, 20, "op");
@@ -97,9 +91,8 @@ static void of_equal_times_the_outer_table_holds_the_other(void **state)
     done(&m);
 }
 
-static void a_child_that_ends_a_microsecond_late_is_a_child(void **state)
+TEST(a_child_that_ends_a_microsecond_late_is_a_child)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_PYTHON, m.thread, 0, 10000, "parent");
     mk_host(&m.t, GP_PYTHON, m.thread, 5000, 11000, "child"); /* late by 1,000 */
@@ -114,9 +107,8 @@ static void a_child_that_ends_a_microsecond_late_is_a_child(void **state)
     done(&m);
 }
 
-static void a_child_that_ends_one_nanosecond_late_is_a_child(void **state)
+TEST(a_child_that_ends_one_nanosecond_late_is_a_child)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 0, 100, "parent");
     mk_host(&m.t, GP_OP, m.thread, 50, 101, "child");
@@ -125,9 +117,8 @@ static void a_child_that_ends_one_nanosecond_late_is_a_child(void **state)
     done(&m);
 }
 
-static void events_that_truly_cross_lie_beside_each_other(void **state)
+TEST(events_that_truly_cross_lie_beside_each_other)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 0, 100000, "outer");
     mk_host(&m.t, GP_RANGE, m.thread, 10000, 20000, "a");
@@ -147,9 +138,8 @@ static void events_that_truly_cross_lie_beside_each_other(void **state)
     done(&m);
 }
 
-static void a_python_frame_that_crosses_closes_frames_only(void **state)
+TEST(a_python_frame_that_crosses_closes_frames_only)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_RANGE, m.thread, 0, 100000, "step"); /* has what the frame loses */
     mk_host(&m.t, GP_OP, m.thread, 0, 50000, "region");
@@ -173,9 +163,8 @@ static void a_python_frame_that_crosses_closes_frames_only(void **state)
     done(&m);
 }
 
-static void the_tolerance_is_just_a_microsecond(void **state)
+TEST(the_tolerance_is_just_a_microsecond)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 0, 10000, "a");
     mk_host(&m.t, GP_OP, m.thread, 5000, 11001, "b");
@@ -185,9 +174,8 @@ static void the_tolerance_is_just_a_microsecond(void **state)
     done(&m);
 }
 
-static void events_without_duration_are_children_and_hold_nothing(void **state)
+TEST(events_without_duration_are_children_and_hold_nothing)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 0, 100, "a");
     mk_host(&m.t, GP_OP, m.thread, 50, 50, "zero");
@@ -201,9 +189,8 @@ static void events_without_duration_are_children_and_hold_nothing(void **state)
     done(&m);
 }
 
-static void threads_are_nested_on_their_own(void **state)
+TEST(threads_are_nested_on_their_own)
 {
-    (void)state;
     struct made m = make();
     uint32_t second = mk_thread(&m.t, m.process, 2), stream = mk_stream(&m.t, m.process, 0, 7);
     mk_host(&m.t, GP_OP, m.thread, 0, 100, "a");
@@ -218,9 +205,8 @@ static void threads_are_nested_on_their_own(void **state)
 }
 
 /* All of one time: tables are ordered by what holds what, rows of one table by their order. */
-static void rows_of_equal_times_have_their_own_nodes(void **state)
+TEST(rows_of_equal_times_have_their_own_nodes)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 0, 100, "op 0");
     mk_host(&m.t, GP_OP, m.thread, 0, 100, "op 1");
@@ -240,9 +226,8 @@ static void rows_of_equal_times_have_their_own_nodes(void **state)
     done(&m);
 }
 
-static void the_innermost_event_at_a_time_is_found(void **state)
+TEST(the_innermost_event_at_a_time_is_found)
 {
-    (void)state;
     struct made m = make();
     mk_host(&m.t, GP_OP, m.thread, 100, 1000, "a");
     mk_host(&m.t, GP_OP, m.thread, 200, 300, "b");
@@ -257,9 +242,8 @@ static void the_innermost_event_at_a_time_is_found(void **state)
     done(&m);
 }
 
-static void a_hundred_thousand_levels_are_no_problem(void **state)
+TEST(a_hundred_thousand_levels_are_no_problem)
 {
-    (void)state;
     enum { N = 100000 };
     struct made m = make();
     for (int i = 0; i < N; i++) mk_host(&m.t, GP_PYTHON, m.thread, i, 3 * N - i, "f");
@@ -269,9 +253,8 @@ static void a_hundred_thousand_levels_are_no_problem(void **state)
     done(&m);
 }
 
-static void a_hundred_thousand_crossings_take_no_time(void **state)
+TEST(a_hundred_thousand_crossings_take_no_time)
 {
-    (void)state;
     enum { N = 100000 };
     struct made m = make();
     /* each begins before all earlier ones have ended, and ends 5 us after the one before */
@@ -284,9 +267,8 @@ static void a_hundred_thousand_crossings_take_no_time(void **state)
     done(&m);
 }
 
-static void times_at_the_edge_of_the_clock_do_no_harm(void **state)
+TEST(times_at_the_edge_of_the_clock_do_no_harm)
 {
-    (void)state;
     struct made m = make();
     struct gp_events *op = &m.t.events[GP_OP];
     gp_events_add(op, -GP_TIME_MOST, GP_DURATION_MOST, m.thread, mk_name(&m.t, "a"));
@@ -298,9 +280,8 @@ static void times_at_the_edge_of_the_clock_do_no_harm(void **state)
 }
 
 /* Walking up, step by step, is what gp_host_ends_from() must agree with, at any depth and place. */
-static void long_ways_up_end_where_short_steps_do(void **state)
+TEST(long_ways_up_end_where_short_steps_do)
 {
-    (void)state;
     static const int64_t depths[] = {10, 63, 65, 66, 1000};
     for (size_t d = 0; d < sizeof depths / sizeof *depths; d++) {
         struct made m = make();
@@ -327,35 +308,11 @@ static void long_ways_up_end_where_short_steps_do(void **state)
     }
 }
 
-static void an_empty_trace_has_no_events(void **state)
+TEST(an_empty_trace_has_no_events)
 {
-    (void)state;
     struct made m = make();
     build(&m);
     assert_int_equal(m.hs.n, 0);
     assert_int_equal(gp_host_at(&m.hs, m.thread, 5), GP_HOST_NONE);
     done(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_lie_in_the_innermost_one_around_them),
-        cmocka_unit_test(of_equal_times_the_outer_table_holds_the_other),
-        cmocka_unit_test(a_child_that_ends_a_microsecond_late_is_a_child),
-        cmocka_unit_test(a_child_that_ends_one_nanosecond_late_is_a_child),
-        cmocka_unit_test(events_that_truly_cross_lie_beside_each_other),
-        cmocka_unit_test(a_python_frame_that_crosses_closes_frames_only),
-        cmocka_unit_test(the_tolerance_is_just_a_microsecond),
-        cmocka_unit_test(events_without_duration_are_children_and_hold_nothing),
-        cmocka_unit_test(threads_are_nested_on_their_own),
-        cmocka_unit_test(rows_of_equal_times_have_their_own_nodes),
-        cmocka_unit_test(the_innermost_event_at_a_time_is_found),
-        cmocka_unit_test(a_hundred_thousand_levels_are_no_problem),
-        cmocka_unit_test(a_hundred_thousand_crossings_take_no_time),
-        cmocka_unit_test(times_at_the_edge_of_the_clock_do_no_harm),
-        cmocka_unit_test(long_ways_up_end_where_short_steps_do),
-        cmocka_unit_test(an_empty_trace_has_no_events),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 // What cannot be true of GPU events is found, what merely looks strange is left alone.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/view/quality.h"
 #include "analyze/view/repair.h"
 #include "formats/base/err.h"
 #include "formats/reader.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 static const int64_t BASE = INT64_C(4368637478100000);
 
@@ -63,9 +59,8 @@ static struct made corrupt_duration(void)
     return m;
 }
 
-static void test_duration_over_following_events(void **state)
+TEST(test_duration_over_following_events)
 {
-    (void)state;
     struct made m = corrupt_duration();
     expect(&m, GP_REPAIR_NONE, 0, 1);
     assert_int_equal(gpu_ns(&m), 99 * 10000 + INT64_C(3400000000)); /* told, nothing changed */
@@ -87,9 +82,8 @@ static void test_duration_over_following_events(void **state)
     gp_trace_release(&m.t);
 }
 
-static void test_two_in_a_row(void **state)
+TEST(test_two_in_a_row)
 {
-    (void)state;
     struct made m = begin();
     launched(&m, m.s7, BASE, BASE + INT64_C(3000000000), 1);
     launched(&m, m.s7, BASE + 12000, BASE + INT64_C(5000000000), 2);
@@ -100,9 +94,8 @@ static void test_two_in_a_row(void **state)
 }
 
 /* Clipped to nothing, an event comes behind the longer ones that start with it. */
-static void test_clipping_keeps_the_order(void **state)
+TEST(test_clipping_keeps_the_order)
 {
-    (void)state;
     struct made m = begin();
     launched(&m, m.s7, BASE, BASE + INT64_C(3000000000), 1);
     launched(&m, m.s7, BASE, BASE + 10, 2);
@@ -113,9 +106,8 @@ static void test_clipping_keeps_the_order(void **state)
     gp_trace_release(&m.t);
 }
 
-static void test_long_kernels_are_left_alone(void **state)
+TEST(test_long_kernels_are_left_alone)
 {
-    (void)state;
     struct made m = begin();
     launched(&m, m.s9, BASE, BASE + INT64_C(3400000000), 1); /* alone on its stream */
     for (uint64_t i = 0; i < 50; i++) /* on the other; the last lasts 2 s, and nothing comes after it */
@@ -127,9 +119,8 @@ static void test_long_kernels_are_left_alone(void **state)
 }
 
 /* Programmatic dependent launch: each kernel begins before the last one ends, and short ones may end there, too. */
-static void test_dependent_launches_are_left_alone(void **state)
+TEST(test_dependent_launches_are_left_alone)
 {
-    (void)state;
     struct made m = begin();
     for (uint64_t i = 0; i < 50; i++) {
         int64_t at = BASE + (int64_t)i * 3000000;
@@ -141,9 +132,8 @@ static void test_dependent_launches_are_left_alone(void **state)
 }
 
 /* A row into which all streams were put: a transfer of 30 ms over hundreds of kernels. */
-static void test_a_row_of_several_streams(void **state)
+TEST(test_a_row_of_several_streams)
 {
-    (void)state;
     struct made m = begin();
     for (uint64_t i = 0; i < 20; i++) {
         int64_t at = BASE + (int64_t)i * 40000000;
@@ -157,9 +147,8 @@ static void test_a_row_of_several_streams(void **state)
 }
 
 /* Branches of a graph share a stream's number; but 3.4 s among a hundred of 10 us by the same name is too much. */
-static void test_graphs(void **state)
+TEST(test_graphs)
 {
-    (void)state;
     for (int corrupt = 0; corrupt < 2; corrupt++) {
         struct made m = begin();
         mk_call(&m.t, m.thread, BASE - 10, BASE - 5, "cudaGraphLaunch", 1);
@@ -176,9 +165,8 @@ static void test_graphs(void **state)
     }
 }
 
-static void test_starts_far_from_all_others(void **state)
+TEST(test_starts_far_from_all_others)
 {
-    (void)state;
     struct made m = begin();
     for (uint64_t i = 1; i <= 300; i++) {
         int64_t at = BASE + (int64_t)i * 12000;
@@ -192,9 +180,8 @@ static void test_starts_far_from_all_others(void **state)
 }
 
 /* Half an hour between two phases of a job: launches say that it was so. */
-static void test_long_pauses_are_left_alone(void **state)
+TEST(test_long_pauses_are_left_alone)
 {
-    (void)state;
     struct made m = begin();
     for (uint64_t i = 1; i <= 300; i++)
         launched(&m, m.s7, BASE + (int64_t)i * 12000 + (i > 2 ? INT64_C(1800000000000) : 0),
@@ -204,9 +191,8 @@ static void test_long_pauses_are_left_alone(void **state)
 }
 
 /* Without launches: a third of the events before the pause is not an outlier, 1 of 300 is. */
-static void test_pauses_without_launches(void **state)
+TEST(test_pauses_without_launches)
 {
-    (void)state;
     for (int early = 1; early <= 100; early += 99) {
         struct made m = begin();
         for (int i = 0; i < 300; i++) {
@@ -218,9 +204,8 @@ static void test_pauses_without_launches(void **state)
     }
 }
 
-static void test_start_of_zero(void **state)
+TEST(test_start_of_zero)
 {
-    (void)state;
     struct made m = begin(); /* launched at 90, recorded at 0 */
     mk_call(&m.t, m.thread, 90, 95, "cudaLaunchKernel", 5);
     mk_kernel(&m.t, m.s7, 0, 10, "k", 5);
@@ -241,9 +226,8 @@ static void test_start_of_zero(void **state)
     gp_trace_release(&m.t);
 }
 
-static void test_launches_are_counted(void **state)
+TEST(test_launches_are_counted)
 {
-    (void)state;
     struct made m = begin();
     mk_call(&m.t, m.thread, 100, 110, "cudaLaunchKernel", 1);
     mk_call(&m.t, m.thread, 200, 210, "cudaLaunchKernel", 2);
@@ -277,31 +261,10 @@ static void expect_sample(const char *name, uint64_t times, uint64_t durations)
     gp_trace_release(&m.t);
 }
 
-static void test_samples(void **state)
+TEST(test_samples)
 {
-    (void)state;
     expect_sample("corrupt_duration.json", 0, 1);
     expect_sample("early_ts.json", 1, 0);
     expect_sample("zero_ts.json", 1, 0);
     expect_sample("window_end.json", 0, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_duration_over_following_events),
-        cmocka_unit_test(test_two_in_a_row),
-        cmocka_unit_test(test_clipping_keeps_the_order),
-        cmocka_unit_test(test_long_kernels_are_left_alone),
-        cmocka_unit_test(test_dependent_launches_are_left_alone),
-        cmocka_unit_test(test_a_row_of_several_streams),
-        cmocka_unit_test(test_graphs),
-        cmocka_unit_test(test_starts_far_from_all_others),
-        cmocka_unit_test(test_long_pauses_are_left_alone),
-        cmocka_unit_test(test_pauses_without_launches),
-        cmocka_unit_test(test_start_of_zero),
-        cmocka_unit_test(test_launches_are_counted),
-        cmocka_unit_test(test_samples),
-    };
-    return cmocka_run_group_tests_name("repair", tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // The view of a trace: which devices and streams there are, and their GPU events in order of time.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/view/view.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 static struct gp_trace begin(void)
 {
@@ -33,9 +29,8 @@ static const char *name_at(const struct gp_view *v, const uint32_t *rows, size_t
     return gp_trace_str(v->t, v->t->events[GP_GPU].name[rows[i]]);
 }
 
-static void test_devices_and_streams_in_order(void **state)
+TEST(test_devices_and_streams_in_order)
 {
-    (void)state;
     struct gp_trace t = begin();
     uint32_t p = mk_process(&t, 1, 0);
     uint32_t d1 = mk_stream(&t, p, 1, 7), d0s9 = mk_stream(&t, p, 0, 9), d0s7 = mk_stream(&t, p, 0, 7);
@@ -64,9 +59,8 @@ static void test_devices_and_streams_in_order(void **state)
     end(&v, &t);
 }
 
-static void test_ordinals_are_of_a_producer(void **state)
+TEST(test_ordinals_are_of_a_producer)
 {
-    (void)state;
     struct gp_trace t = begin();
     uint32_t a = mk_process(&t, 1, 0), b = mk_process(&t, 2, 1), c = mk_process(&t, 3, 0);
     t.processes.at[a].rank = 4;
@@ -93,9 +87,8 @@ static void test_ordinals_are_of_a_producer(void **state)
     end(&v, &t);
 }
 
-static void test_devices_of_one_model_are_described_by_any_of_them(void **state)
+TEST(test_devices_of_one_model_are_described_by_any_of_them)
 {
-    (void)state;
     struct gp_trace t = begin();
     uint32_t p = mk_process(&t, 2, 0);
     mk_kernel(&t, mk_stream(&t, p, 2, 7), 1, 2, "a", 1); /* only device 0 is listed */
@@ -110,9 +103,8 @@ static void test_devices_of_one_model_are_described_by_any_of_them(void **state)
     end(&v, &t);
 }
 
-static void test_devices_of_two_models_are_not(void **state)
+TEST(test_devices_of_two_models_are_not)
 {
-    (void)state;
     struct gp_trace t = begin();
     uint32_t p = mk_process(&t, 2, 0);
     mk_kernel(&t, mk_stream(&t, p, 2, 7), 1, 2, "a", 1);
@@ -129,9 +121,8 @@ static void test_devices_of_two_models_are_not(void **state)
     end(&v, &t);
 }
 
-static void test_a_row_group_stands_for_its_device(void **state)
+TEST(test_a_row_group_stands_for_its_device)
 {
-    (void)state;
     struct gp_trace t = begin();
     t.rank = 5;
     uint32_t p3 = mk_process(&t, 3, 0), p0 = mk_process(&t, 0, 0);
@@ -151,9 +142,8 @@ static void test_a_row_group_stands_for_its_device(void **state)
     end(&v, &t);
 }
 
-static void test_a_stream_number_is_of_a_context(void **state)
+TEST(test_a_stream_number_is_of_a_context)
 {
-    (void)state;
     struct gp_trace t = begin();
     uint32_t p = mk_process(&t, 1, 0), track[3];
     for (int64_t context = -1; context <= 1; context++) { /* unknown, 0, 1 */
@@ -177,9 +167,8 @@ static void test_a_stream_number_is_of_a_context(void **state)
     end(&v, &t);
 }
 
-static void test_classes_and_launches(void **state)
+TEST(test_classes_and_launches)
 {
-    (void)state;
     struct gp_trace t = begin();
     uint32_t p = mk_process(&t, 1, 0), thread = mk_thread(&t, p, 1), s = mk_stream(&t, p, 0, 7);
     mk_call(&t, thread, 0, 5, "cudaLaunchKernel", 11);
@@ -197,9 +186,8 @@ static void test_classes_and_launches(void **state)
 }
 
 /* All events have the first configuration, so that the table has no column for it. */
-static void test_one_configuration_and_none(void **state)
+TEST(test_one_configuration_and_none)
 {
-    (void)state;
     struct gp_trace t = begin();
     mk_kernel(&t, mk_stream(&t, mk_process(&t, 1, 0), 0, 7), 1, 2, "gemm", 0);
     struct gp_view v;
@@ -211,19 +199,4 @@ static void test_one_configuration_and_none(void **state)
     view(&v, &t);
     assert_int_equal(v.devices.n, 0);
     end(&v, &t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_devices_and_streams_in_order),
-        cmocka_unit_test(test_ordinals_are_of_a_producer),
-        cmocka_unit_test(test_devices_of_one_model_are_described_by_any_of_them),
-        cmocka_unit_test(test_devices_of_two_models_are_not),
-        cmocka_unit_test(test_a_row_group_stands_for_its_device),
-        cmocka_unit_test(test_a_stream_number_is_of_a_context),
-        cmocka_unit_test(test_classes_and_launches),
-        cmocka_unit_test(test_one_configuration_and_none),
-    };
-    return cmocka_run_group_tests_name("view", tests, NULL, NULL);
 }

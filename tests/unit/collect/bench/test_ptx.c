@@ -1,18 +1,14 @@
 // The PTX text of all kernels: the assembler of the CUDA Toolkit takes it, where there is one; shapes of operations.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
-#include <cmocka.h>
 
 #include "collect/bench/ptx.h"
 #include "collect/bench/ptx_op.h"
 #include "formats/base/buf.h"
 #include "tests/unit/lacks.h"
+#include "tests/unit/unit.h"
 
 static const char *assembler(void)
 {
@@ -37,9 +33,8 @@ static void assemble(const char *as, struct gp_buf *b)
     b->n = 0;
 }
 
-static void kernels_assemble(void **state)
+TEST(kernels_assemble)
 {
-    (void)state;
     const char *as = assembler();
     struct gp_buf b = {0};
     const struct gp_op *op;
@@ -65,9 +60,8 @@ static void kernels_assemble(void **state)
     gp_buf_release(&b);
 }
 
-static void shapes_are_whole(void **state)
+TEST(shapes_are_whole)
 {
-    (void)state;
     struct gp_op_shape s = gp_op_shape(gp_op_called("add"), GP_OP_BF16, 1001); // vectors of 8
     assert_true(s.elements == 1000 && s.bytes == 6000 && s.flops == 1000 && s.blocks == 1);
     s = gp_op_shape(gp_op_called("copy"), GP_OP_FP32, 1); // never less than one vector
@@ -82,11 +76,4 @@ static void shapes_are_whole(void **state)
     assert_true(s.blocks == 256 && s.bytes == 4 << 20);
     assert_null(gp_op_called("divide"));
     assert_int_equal(gp_op_type_called("fp7"), GP_OP_TYPES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_assemble),
-                                       cmocka_unit_test(shapes_are_whole)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 // What recording costs is worked out and kept under a limit: by hand, second by second.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/inject/budget.h"
+#include "tests/unit/unit.h"
 
 static const int64_t MS = 1000000, SECOND = 1000000000;
 
@@ -59,9 +55,8 @@ static void begin(struct program *p, uint32_t limit_ppm)
     p->now_ns = SECOND;
 }
 
-static void the_shorter_half_is_what_a_launch_takes(void **state)
+TEST(the_shorter_half_is_what_a_launch_takes)
 {
-    (void)state;
     struct gp_budget_times t = {.n = 0};
     assert_int_equal(gp_budget_typical(&t), -1);
     add(&t, 320, 60); /* in a bucket from 320 to 383 */
@@ -70,9 +65,8 @@ static void the_shorter_half_is_what_a_launch_takes(void **state)
     assert_int_equal(gp_budget_typical(&t), (60 * 352 + 40 * 672) / 100);
 }
 
-static void a_launch_costs_what_it_takes_longer_when_it_is_recorded(void **state)
+TEST(a_launch_costs_what_it_takes_longer_when_it_is_recorded)
 {
-    (void)state;
     struct program p = {.rate = 20000, .bare_ns = 3200, .recorded_ns = 8000};
     begin(&p, 500000);
     assert_int_equal(p.b.launch_ns, GP_BUDGET_LAUNCH_NS);
@@ -85,9 +79,8 @@ static void a_launch_costs_what_it_takes_longer_when_it_is_recorded(void **state
     assert_true(p.probed_for_ns <= 360 * MS);      /* of 4 s */
 }
 
-static void parts_go_in_their_order_as_far_as_needed(void **state)
+TEST(parts_go_in_their_order_as_far_as_needed)
 {
-    (void)state;
     /* allocations 1%, waits 0.4%, calls 0.2% and those of launches 0.04%, launches 0.96% */
     struct program p = {.rate = 2000,
                         .allocations = 10000,
@@ -111,9 +104,8 @@ static void parts_go_in_their_order_as_far_as_needed(void **state)
     assert_in_range(s.b.share_ppm, 9500, 9700);
 }
 
-static void what_cannot_be_left_out_is_not(void **state)
+TEST(what_cannot_be_left_out_is_not)
 {
-    (void)state;
     struct program p = {.rate = 2000, .waits = 20000, .calls = 10000, .bare_ns = 3200, .recorded_ns = 8000};
     gp_budget_init(&p.b, 12000, GP_BUDGET_CALLS);
     p.now_ns = SECOND;
@@ -121,9 +113,8 @@ static void what_cannot_be_left_out_is_not(void **state)
     assert_int_equal(p.b.left_out, GP_BUDGET_WINDOWS);
 }
 
-static void at_last_everything_is_recorded_in_windows(void **state)
+TEST(at_last_everything_is_recorded_in_windows)
 {
-    (void)state;
     struct program p = {.rate = 20000, .waits = 130000, .bare_ns = 3200, .recorded_ns = 8000}; /* 12.6% */
     begin(&p, 20000);
     run(&p, 3 * SECOND);
@@ -136,9 +127,8 @@ static void at_last_everything_is_recorded_in_windows(void **state)
 }
 
 /* What other programs do to a machine lengthens every second probe. */
-static void the_median_of_the_latest_probes_counts(void **state)
+TEST(the_median_of_the_latest_probes_counts)
 {
-    (void)state;
     struct program p = {.rate = 20000, .bare_ns = 9600, .recorded_ns = 14400};
     begin(&p, 20000);
     run(&p, 3 * SECOND);
@@ -156,9 +146,8 @@ static void the_median_of_the_latest_probes_counts(void **state)
     assert_false(p.b.measured);
 }
 
-static void no_launch_is_taken_to_be_cheap(void **state)
+TEST(no_launch_is_taken_to_be_cheap)
 {
-    (void)state;
     struct program p = {.rate = 10000, .bare_ns = 3200, .recorded_ns = 3200};
     begin(&p, 20000);
     run(&p, 5 * SECOND);
@@ -166,9 +155,8 @@ static void no_launch_is_taken_to_be_cheap(void **state)
     assert_int_equal(p.b.left_out, GP_BUDGET_WINDOWS); /* 3% and more */
 }
 
-static void a_program_that_hardly_launches_is_not_paused(void **state)
+TEST(a_program_that_hardly_launches_is_not_paused)
 {
-    (void)state;
     struct program p = {.rate = 20, .waits = 200000, .bare_ns = 3200, .recorded_ns = 4160};
     begin(&p, 20000);
     run(&p, 20 * SECOND);
@@ -177,9 +165,8 @@ static void a_program_that_hardly_launches_is_not_paused(void **state)
     assert_false(p.b.measured);
 }
 
-static void graphs_cost_by_their_nodes(void **state)
+TEST(graphs_cost_by_their_nodes)
 {
-    (void)state;
     struct program p = {.rate = 100, .nodes = 100000, .bare_ns = 3200, .recorded_ns = 3200};
     begin(&p, 40000);
     run(&p, 3 * SECOND);
@@ -187,20 +174,4 @@ static void graphs_cost_by_their_nodes(void **state)
     begin(&p, 50000);
     run(&p, 3 * SECOND);
     assert_int_equal(p.b.left_out, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_shorter_half_is_what_a_launch_takes),
-        cmocka_unit_test(a_launch_costs_what_it_takes_longer_when_it_is_recorded),
-        cmocka_unit_test(parts_go_in_their_order_as_far_as_needed),
-        cmocka_unit_test(what_cannot_be_left_out_is_not),
-        cmocka_unit_test(at_last_everything_is_recorded_in_windows),
-        cmocka_unit_test(the_median_of_the_latest_probes_counts),
-        cmocka_unit_test(no_launch_is_taken_to_be_cheap),
-        cmocka_unit_test(a_program_that_hardly_launches_is_not_paused),
-        cmocka_unit_test(graphs_cost_by_their_nodes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

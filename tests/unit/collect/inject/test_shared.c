@@ -1,22 +1,18 @@
 // The memory that a process and the launcher share: its log, its slots, what it refuses, and the pool that hands out slots.
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "collect/inject/pool.h"
 #include "collect/wire/shared.h"
 #include "formats/base/count.h"
 #include "formats/base/err.h"
+#include "tests/unit/unit.h"
 
 enum { BUFFER = 1 << 18 };
 
@@ -43,9 +39,8 @@ static void end(struct both *b)
     gp_shared_unmap(&b->launcher);
 }
 
-static void names_come_in_the_order_in_which_they_were_logged(void **state)
+TEST(names_come_in_the_order_in_which_they_were_logged)
 {
-    (void)state;
     struct both b;
     struct gp_name name;
     begin(&b, 2);
@@ -68,9 +63,8 @@ static void names_come_in_the_order_in_which_they_were_logged(void **state)
 }
 
 /* More than it has room for, many times over: texts of all lengths, none of which wraps round or is lost. */
-static void the_log_goes_round_and_never_overtakes_its_reader(void **state)
+TEST(the_log_goes_round_and_never_overtakes_its_reader)
 {
-    (void)state;
     struct both b;
     struct gp_name name;
     static char text[GP_SHARED_TEXT + 100];
@@ -100,9 +94,8 @@ static void the_log_goes_round_and_never_overtakes_its_reader(void **state)
 }
 
 /* Whatever a process has written over the log: names that lie inside it come out, or none. */
-static void a_log_that_makes_no_sense_ends(void **state)
+TEST(a_log_that_makes_no_sense_ends)
 {
-    (void)state;
     static const uint32_t sizes[] = {0, 4, 7, 8, 12, 24, 1 << 20, 0x80000000u, UINT32_MAX};
     for (size_t i = 0; i < GP_COUNT(sizes); i++) {
         struct both b;
@@ -121,9 +114,8 @@ static void a_log_that_makes_no_sense_ends(void **state)
     }
 }
 
-static void sizes_of_records_are_told_and_checked(void **state)
+TEST(sizes_of_records_are_told_and_checked)
 {
-    (void)state;
     struct both b;
     begin(&b, 2);
     assert_int_equal(gp_shared_record_bytes(&b.launcher, 10), 0);
@@ -140,9 +132,8 @@ static void sizes_of_records_are_told_and_checked(void **state)
     end(&b);
 }
 
-static void what_a_process_wrote_outlives_it(void **state)
+TEST(what_a_process_wrote_outlives_it)
 {
-    (void)state;
     struct gp_shared_opts o = {4, BUFFER};
     struct gp_shared s;
     struct gp_err err = {0};
@@ -167,9 +158,8 @@ static void what_a_process_wrote_outlives_it(void **state)
     gp_shared_unmap(&s);
 }
 
-static void a_fork_child_that_forgets_writes_to_its_own(void **state)
+TEST(a_fork_child_that_forgets_writes_to_its_own)
 {
-    (void)state;
     struct both b;
     int status;
     begin(&b, 2);
@@ -189,9 +179,8 @@ static void a_fork_child_that_forgets_writes_to_its_own(void **state)
 }
 
 /* Whoever could take the memory away could end us with it. */
-static void memory_that_can_shrink_is_not_mapped(void **state)
+TEST(memory_that_can_shrink_is_not_mapped)
 {
-    (void)state;
     struct gp_shared_opts o = {4, 65536};
     struct gp_shared s;
     int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -207,9 +196,8 @@ static void memory_that_can_shrink_is_not_mapped(void **state)
     close(fd);
 }
 
-static void memory_of_another_shape_is_not_mapped(void **state)
+TEST(memory_of_another_shape_is_not_mapped)
 {
-    (void)state;
     struct gp_shared_opts small = {2, BUFFER}, large = {3, BUFFER};
     struct gp_shared s;
     struct gp_err err = {0};
@@ -219,9 +207,8 @@ static void memory_of_another_shape_is_not_mapped(void **state)
     close(fd);
 }
 
-static void there_are_slots_for_any_size_of_buffer(void **state)
+TEST(there_are_slots_for_any_size_of_buffer)
 {
-    (void)state;
     for (uint32_t bytes = 64 << 10; bytes <= 64 << 20; bytes *= 2) {
         struct gp_shared_opts o = gp_shared_size(bytes);
         assert_true(o.slots > GP_SHARED_WAITING / bytes + 200);
@@ -251,9 +238,8 @@ static void read_slot(struct both *b, uint32_t i)
     atomic_store(&slot->state, GP_SLOT_DONE);
 }
 
-static void the_pool_hands_out_zeroed_buffers_and_bounds_what_waits(void **state)
+TEST(the_pool_hands_out_zeroed_buffers_and_bounds_what_waits)
 {
-    (void)state;
     struct both b;
     begin(&b, 16);
     struct gp_pool *p = make_pool(&b, 2000);
@@ -296,9 +282,8 @@ static void the_pool_hands_out_zeroed_buffers_and_bounds_what_waits(void **state
 }
 
 /* A flush hands back a buffer of each thread, however little is in it. */
-static void what_waits_is_bounded_by_what_is_in_it(void **state)
+TEST(what_waits_is_bounded_by_what_is_in_it)
 {
-    (void)state;
     struct both b;
     begin(&b, 64);
     struct gp_pool *p = make_pool(&b, 40 * 100);
@@ -309,9 +294,8 @@ static void what_waits_is_bounded_by_what_is_in_it(void **state)
     end(&b);
 }
 
-static void more_buffers_than_slots_are_lost_but_counted(void **state)
+TEST(more_buffers_than_slots_are_lost_but_counted)
 {
-    (void)state;
     struct both b;
     begin(&b, 3);
     struct gp_pool *p = make_pool(&b, 1000);
@@ -330,9 +314,8 @@ static void more_buffers_than_slots_are_lost_but_counted(void **state)
     end(&b);
 }
 
-static void what_a_burst_made_is_given_back(void **state)
+TEST(what_a_burst_made_is_given_back)
 {
-    (void)state;
     struct both b;
     begin(&b, 16);
     struct gp_pool *p = make_pool(&b, 1 << 20);
@@ -355,9 +338,8 @@ static void what_a_burst_made_is_given_back(void **state)
     end(&b);
 }
 
-static void what_nobody_will_read_is_given_back(void **state)
+TEST(what_nobody_will_read_is_given_back)
 {
-    (void)state;
     struct both b;
     begin(&b, 8);
     struct gp_pool *p = make_pool(&b, 1 << 20);
@@ -372,25 +354,4 @@ static void what_nobody_will_read_is_given_back(void **state)
     gp_pool_give(p, out, 100); /* one that CUPTI still had */
     gp_pool_free(p);
     end(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_come_in_the_order_in_which_they_were_logged),
-        cmocka_unit_test(the_log_goes_round_and_never_overtakes_its_reader),
-        cmocka_unit_test(a_log_that_makes_no_sense_ends),
-        cmocka_unit_test(sizes_of_records_are_told_and_checked),
-        cmocka_unit_test(what_a_process_wrote_outlives_it),
-        cmocka_unit_test(a_fork_child_that_forgets_writes_to_its_own),
-        cmocka_unit_test(memory_that_can_shrink_is_not_mapped),
-        cmocka_unit_test(memory_of_another_shape_is_not_mapped),
-        cmocka_unit_test(there_are_slots_for_any_size_of_buffer),
-        cmocka_unit_test(the_pool_hands_out_zeroed_buffers_and_bounds_what_waits),
-        cmocka_unit_test(what_waits_is_bounded_by_what_is_in_it),
-        cmocka_unit_test(more_buffers_than_slots_are_lost_but_counted),
-        cmocka_unit_test(what_a_burst_made_is_given_back),
-        cmocka_unit_test(what_nobody_will_read_is_given_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 // The line that sums a run up.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 #include "collect/launcher/about.h"
 #include "formats/base/buf.h"
+#include "tests/unit/unit.h"
 
 /* WANT is the line up to the CPU times, which differ from run to run and stand only in the verbose one. */
 static void assert_sum(const struct gp_about *a, const char *want)
@@ -20,9 +16,8 @@ static void assert_sum(const struct gp_about *a, const char *want)
     gp_buf_release(&b);
 }
 
-static void the_sum_says_what_was_collected_and_what_was_lost(void **state)
+TEST(the_sum_says_what_was_collected_and_what_was_lost)
 {
-    (void)state;
     struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
     struct gp_about a = {
         .opts = &o,
@@ -39,9 +34,8 @@ static void the_sum_says_what_was_collected_and_what_was_lost(void **state)
                    "stopped because the reader exited, 1 clock inversion (max 500 ns)");
 }
 
-static void a_run_without_cuda_is_named(void **state)
+TEST(a_run_without_cuda_is_named)
 {
-    (void)state;
     struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
     struct gp_about a = {.opts = &o};
     assert_sum(&a, "no process used CUDA, or none could reach the launcher: nothing was recorded");
@@ -52,9 +46,8 @@ static void a_run_without_cuda_is_named(void **state)
     assert_sum(&a, "no rank of --filter used CUDA: nothing was recorded");
 }
 
-static void samples_are_named_where_there_is_nothing_else(void **state)
+TEST(samples_are_named_where_there_is_nothing_else)
 {
-    (void)state;
     struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
     struct gp_about a = {.opts = &o, .sampled = true, .samples = {.samples = {.whole = 390, .partial = 10}}};
     assert_sum(
@@ -71,9 +64,8 @@ static void samples_are_named_where_there_is_nothing_else(void **state)
     assert_sum(&a, "no process used CUDA, or none could reach the launcher: nothing was recorded");
 }
 
-static void a_command_that_fails_is_named_with_how_it_ended(void **state)
+TEST(a_command_that_fails_is_named_with_how_it_ended)
 {
-    (void)state;
     struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
     struct gp_about a = {.opts = &o, .status = 3, .totals = {.processes = 1}};
     assert_sum(&a, "0 kernels, 0 copies, 0 sets, 1 process, 0 lost, the command exited with status 3");
@@ -87,9 +79,8 @@ static void a_command_that_fails_is_named_with_how_it_ended(void **state)
                    "signal 9 (Killed)");
 }
 
-static void verbose_and_options_add_their_figures(void **state)
+TEST(verbose_and_options_add_their_figures)
 {
-    (void)state;
     struct gp_collect_opts o = {GP_COLLECT_DEFAULTS, .verbose = true, .memory = true, .last_ns = 1500000000};
     struct gp_about a = {
         .opts = &o,
@@ -103,16 +94,4 @@ static void verbose_and_options_add_their_figures(void **state)
         &a,
         "0 kernels, 0 copies, 0 sets, 1 process, 4 lost (3 dropped, 1 without a time), 9 calls, 5 ranges, "
         "the last 1.5 s kept, 7 allocations, 1 ended early (6 records salvaged), 0 clock inversions");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_sum_says_what_was_collected_and_what_was_lost),
-        cmocka_unit_test(a_run_without_cuda_is_named),
-        cmocka_unit_test(samples_are_named_where_there_is_nothing_else),
-        cmocka_unit_test(a_command_that_fails_is_named_with_how_it_ended),
-        cmocka_unit_test(verbose_and_options_add_their_figures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // What command lines of gpuprof-collect ask for, and which of them cannot be had.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <signal.h>
 #include <string.h>
-#include <cmocka.h>
 #include "collect/launcher/collect_plan.h"
 #include "formats/base/err.h"
+#include "tests/unit/unit.h"
 
 static struct gp_collect_plan plan_of(struct gp_collect_opts o)
 {
@@ -34,9 +30,8 @@ static void assert_refused(struct gp_collect_opts o, const char *message)
     assert_int_equal(err.code, GP_E_USAGE);
 }
 
-static void defaults_record_everything_from_the_start(void **state)
+TEST(defaults_record_everything_from_the_start)
 {
-    (void)state;
     struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
     struct gp_collect_plan p = plan_of(o);
     assert_int_equal(p.api, GP_API_LEVEL_SYNC);
@@ -48,9 +43,8 @@ static void defaults_record_everything_from_the_start(void **state)
     assert_false(p.pattern);
 }
 
-static void words_become_values(void **state)
+TEST(words_become_values)
 {
-    (void)state;
     assert_int_equal(plan_of((struct gp_collect_opts){.api = "none"}).api, GP_API_LEVEL_NONE);
     assert_int_equal(plan_of((struct gp_collect_opts){.api = "all"}).api, GP_API_LEVEL_ALL);
     assert_int_equal(plan_of((struct gp_collect_opts){.graphs = "node"}).graphs, GP_GRAPHS_NODE);
@@ -60,9 +54,8 @@ static void words_become_values(void **state)
     assert_int_equal(p.graph_rate, 5000);
 }
 
-static void outputs_may_be_one_per_process(void **state)
+TEST(outputs_may_be_one_per_process)
 {
-    (void)state;
     struct gp_collect_plan p = plan_of((struct gp_collect_opts){.output = "a.trace"});
     assert_string_equal(p.output, "a.trace");
     assert_false(p.pattern);
@@ -71,9 +64,8 @@ static void outputs_may_be_one_per_process(void **state)
     assert_null(plan_of((struct gp_collect_opts){.output = "-"}).output);
 }
 
-static void signals_start_stop_and_dump(void **state)
+TEST(signals_start_stop_and_dump)
 {
-    (void)state;
     uint64_t one = UINT64_C(1) << SIGUSR1, two = UINT64_C(1) << SIGUSR2;
     struct gp_collect_plan p =
         plan_of((struct gp_collect_opts){.start = "SIGUSR1", .dump = "SIGUSR2", .last_ns = 5});
@@ -83,9 +75,8 @@ static void signals_start_stop_and_dump(void **state)
     assert_int_equal(plan_of((struct gp_collect_opts){.dump = "idle:2s", .last_ns = 5}).idle_ns, 2000000000);
 }
 
-static void what_cannot_be_had_is_refused_with_a_reason(void **state)
+TEST(what_cannot_be_had_is_refused_with_a_reason)
 {
-    (void)state;
     assert_refused((struct gp_collect_opts){.graphs = "auto:"},
                    "--graphs: 'auto:' is not one of node, graph, auto, auto:RATE");
     assert_refused((struct gp_collect_opts){.graphs = "auto:0"},
@@ -104,16 +95,4 @@ static void what_cannot_be_had_is_refused_with_a_reason(void **state)
                    "--dump: 'idle:x' is not one of SIGUSR1, SIGUSR2, idle:TIME");
     assert_refused((struct gp_collect_opts){.stop = "range:a", .no_nvtx = true},
                    "--no-nvtx: without ranges, a range cannot start or stop the recording");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_record_everything_from_the_start),
-        cmocka_unit_test(words_become_values),
-        cmocka_unit_test(outputs_may_be_one_per_process),
-        cmocka_unit_test(signals_start_stop_and_dump),
-        cmocka_unit_test(what_cannot_be_had_is_refused_with_a_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

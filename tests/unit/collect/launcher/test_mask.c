@@ -1,13 +1,9 @@
 // Command lines without secrets: each known form, and arguments that are none.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 #include "collect/launcher/mask.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
+#include "tests/unit/unit.h"
 
 struct example {
     const char *previous, *arg, *want;
@@ -23,9 +19,8 @@ static void assert_examples(const struct example *at, size_t n)
     }
 }
 
-static void each_known_form_is_masked(void **state)
+TEST(each_known_form_is_masked)
 {
-    (void)state;
     static const struct example all[] = {
         {"--api-key", "LEAKED", "***"},
         {"run", "--api-key=LEAKED", "--api-key=***"},
@@ -65,9 +60,8 @@ static void each_known_form_is_masked(void **state)
     assert_examples(all, GP_COUNT(all));
 }
 
-static void ordinary_arguments_are_kept(void **state)
+TEST(ordinary_arguments_are_kept)
 {
-    (void)state;
     static const char *const all[] = {"train.py",
                                       "--lr=0.1",
                                       "-",
@@ -89,11 +83,4 @@ static void ordinary_arguments_are_kept(void **state)
     assert_examples(&(struct example){"-k", "-L", "-L"}, 1);
     assert_examples(&(struct example){"--key", "", ""}, 1);
     assert_examples(&(struct example){"app", "--key=", "--key="}, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_known_form_is_masked),
-                                       cmocka_unit_test(ordinary_arguments_are_kept)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

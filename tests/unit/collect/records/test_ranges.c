@@ -1,23 +1,18 @@
 // NVTX notes: the ring that carries them from thread to thread, and the rows they become.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <pthread.h>
-#include <cmocka.h>
 
 #include "collect/records/ranges.h"
+#include "tests/unit/unit.h"
 
 static struct gp_note note(enum gp_note_op op, int64_t time_ns, const char *text)
 {
     return (struct gp_note){.op = op, .time_ns = time_ns, .domain = "", .text = text};
 }
 
-static void what_goes_in_comes_out_in_order(void **state)
+TEST(what_goes_in_comes_out_in_order)
 {
-    (void)state;
     struct gp_ring *r = gp_ring_new(4096);
     unsigned in = 0, out = 0;
     char text[64];
@@ -38,9 +33,8 @@ static void what_goes_in_comes_out_in_order(void **state)
     gp_ring_free(r);
 }
 
-static void a_full_ring_refuses_and_counts_but_keeps_its_reserve(void **state)
+TEST(a_full_ring_refuses_and_counts_but_keeps_its_reserve)
 {
-    (void)state;
     struct gp_ring *r = gp_ring_new(4096);
     struct gp_note push = note(GP_NOTE_PUSH, 1, "x"), pop = note(GP_NOTE_POP, 2, "");
     unsigned pushed = 0, popped = 0;
@@ -70,9 +64,8 @@ static void *write_notes(void *ctx)
     return NULL;
 }
 
-static void two_threads_agree(void **state)
+TEST(two_threads_agree)
 {
-    (void)state;
     struct gp_ring *r = gp_ring_new(8192);
     pthread_t t;
     assert_int_equal(pthread_create(&t, NULL, write_notes, r), 0);
@@ -123,9 +116,8 @@ static void check_range(struct fixture *f, size_t row, const char *name, int64_t
     assert_int_equal(e->dur_ns[row], dur);
 }
 
-static void ranges_nest_on_their_own_thread(void **state)
+TEST(ranges_nest_on_their_own_thread)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     say(&f, 1, GP_NOTE_PUSH, 10, "outer", 0);
@@ -142,9 +134,8 @@ static void ranges_nest_on_their_own_thread(void **state)
     end(&f);
 }
 
-static void each_domain_has_its_own_stack(void **state)
+TEST(each_domain_has_its_own_stack)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     struct gp_note lib = note(GP_NOTE_PUSH, 10, "a"), lib_pop = note(GP_NOTE_POP, 30, "");
@@ -158,9 +149,8 @@ static void each_domain_has_its_own_stack(void **state)
     end(&f);
 }
 
-static void a_range_may_end_on_another_thread_that_is_read_first(void **state)
+TEST(a_range_may_end_on_another_thread_that_is_read_first)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     say(&f, 2, GP_NOTE_STOP, 90, "", 7);
@@ -174,9 +164,8 @@ static void a_range_may_end_on_another_thread_that_is_read_first(void **state)
     end(&f);
 }
 
-static void open_ranges_end_with_the_trace_and_say_so(void **state)
+TEST(open_ranges_end_with_the_trace_and_say_so)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     say(&f, 1, GP_NOTE_PUSH, 10, "outer", 0);
@@ -211,9 +200,8 @@ static void check_args(struct fixture *f, enum gp_table table, size_t row, const
     assert_string_equal(gp_trace_str(&f->records.trace, gp_get_extra(e, row)), args);
 }
 
-static void args_of_both_ends_are_the_ranges(void **state)
+TEST(args_of_both_ends_are_the_ranges)
 {
-    (void)state;
     struct fixture f;
     struct gp_ring *r = gp_ring_new(4096);
     begin(&f);
@@ -258,9 +246,8 @@ static void check_node(struct fixture *f, uint64_t id, const char *want)
     assert_string_equal(text, want);
 }
 
-static void nodes_have_the_ranges_that_their_thread_was_in(void **state)
+TEST(nodes_have_the_ranges_that_their_thread_was_in)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     node(&f, 1, 5, 9, 0);
@@ -284,9 +271,8 @@ static void nodes_have_the_ranges_that_their_thread_was_in(void **state)
     end(&f);
 }
 
-static void ranges_of_domains_are_on_one_stack(void **state)
+TEST(ranges_of_domains_are_on_one_stack)
 {
-    (void)state;
     struct fixture f;
     struct gp_note lib = note(GP_NOTE_PUSH, 10, "a"), lib_pop = note(GP_NOTE_POP, 30, "");
     lib.domain = lib_pop.domain = "lib";
@@ -303,9 +289,8 @@ static void ranges_of_domains_are_on_one_stack(void **state)
 }
 
 /* As CUDA reports an instantiation: the clone is created, under the ranges around that, and then called a clone. */
-static void clones_have_the_ranges_of_their_originals(void **state)
+TEST(clones_have_the_ranges_of_their_originals)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     say(&f, 1, GP_NOTE_PUSH, 10, "layer", 0);
@@ -330,9 +315,8 @@ static void clones_have_the_ranges_of_their_originals(void **state)
 }
 
 /* The ring of the thread that clones may be gone through before that of the thread that captured. */
-static void a_clone_may_be_read_before_its_original(void **state)
+TEST(a_clone_may_be_read_before_its_original)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     node(&f, 3, 300, 30, 20);
@@ -351,9 +335,8 @@ static void a_clone_may_be_read_before_its_original(void **state)
 }
 
 /* A node that is created last of all is noted at once, but for the moment in which it may be called a clone. */
-static void what_is_created_last_is_not_forgotten(void **state)
+TEST(what_is_created_last_is_not_forgotten)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     say(&f, 1, GP_NOTE_PUSH, 10, "a", 0);
@@ -369,9 +352,8 @@ static void what_is_created_last_is_not_forgotten(void **state)
     end(&f);
 }
 
-static void a_graph_that_is_instantiated_again_takes_one_run(void **state)
+TEST(a_graph_that_is_instantiated_again_takes_one_run)
 {
-    (void)state;
     struct fixture f;
     char name[20];
     begin(&f);
@@ -394,9 +376,8 @@ static void a_graph_that_is_instantiated_again_takes_one_run(void **state)
     end(&f);
 }
 
-static void of_ranges_that_never_end_the_innermost_count(void **state)
+TEST(of_ranges_that_never_end_the_innermost_count)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     for (int i = 0; i < 1000; i++) say(&f, 1, GP_NOTE_PUSH, 10 + i, i < 872 ? "leak" : "x", 0);
@@ -410,9 +391,8 @@ static void of_ranges_that_never_end_the_innermost_count(void **state)
 }
 
 /* PyTorch puts what it knows of an operator into the name of its range. */
-static void operators_are_rows_of_their_own(void **state)
+TEST(operators_are_rows_of_their_own)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     say(&f, 1, GP_NOTE_PUSH, 10, "step, op_id = 1", 0);
@@ -434,27 +414,4 @@ static void operators_are_rows_of_their_own(void **state)
     assert_int_equal(range->n, 1);
     assert_string_equal(gp_trace_str(t, range->name[0]), "step");
     end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_goes_in_comes_out_in_order),
-        cmocka_unit_test(a_full_ring_refuses_and_counts_but_keeps_its_reserve),
-        cmocka_unit_test(two_threads_agree),
-        cmocka_unit_test(ranges_nest_on_their_own_thread),
-        cmocka_unit_test(each_domain_has_its_own_stack),
-        cmocka_unit_test(a_range_may_end_on_another_thread_that_is_read_first),
-        cmocka_unit_test(open_ranges_end_with_the_trace_and_say_so),
-        cmocka_unit_test(args_of_both_ends_are_the_ranges),
-        cmocka_unit_test(nodes_have_the_ranges_that_their_thread_was_in),
-        cmocka_unit_test(ranges_of_domains_are_on_one_stack),
-        cmocka_unit_test(clones_have_the_ranges_of_their_originals),
-        cmocka_unit_test(a_clone_may_be_read_before_its_original),
-        cmocka_unit_test(what_is_created_last_is_not_forgotten),
-        cmocka_unit_test(a_graph_that_is_instantiated_again_takes_one_run),
-        cmocka_unit_test(of_ranges_that_never_end_the_innermost_count),
-        cmocka_unit_test(operators_are_rows_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

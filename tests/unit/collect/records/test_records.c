@@ -1,13 +1,9 @@
 // Activity records become rows: names, joins of calls and their work, what is held back and for how long.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/records/records.h"
 #include "formats/model/cuda_names.h"
+#include "tests/unit/unit.h"
 
 static const char *call_name(void *ctx, bool driver, uint32_t cbid)
 {
@@ -93,9 +89,8 @@ static void add_memory(struct gp_records *r, uint32_t operation, uint32_t corr, 
     gp_records_add(r, rec);
 }
 
-static void names_lose_the_version_of_runtime_calls_alone(void **state)
+TEST(names_lose_the_version_of_runtime_calls_alone)
 {
-    (void)state;
     assert_int_equal(gp_call_name_length("cudaLaunchKernel_v7000"), strlen("cudaLaunchKernel"));
     assert_int_equal(gp_call_name_length("cudaGraphLaunch_v10000"), strlen("cudaGraphLaunch"));
     assert_int_equal(gp_call_name_length("cuMemcpyHtoD_v2"), strlen("cuMemcpyHtoD_v2"));
@@ -104,9 +99,8 @@ static void names_lose_the_version_of_runtime_calls_alone(void **state)
     assert_int_equal(gp_call_name_length(""), 0);
 }
 
-static void calls_are_told_apart_by_name(void **state)
+TEST(calls_are_told_apart_by_name)
 {
-    (void)state;
     assert_int_equal(gp_call_classify("__cudaLaunchKernel_v13000"), GP_CALL_LAUNCH);
     assert_int_equal(gp_call_classify("cuLaunchKernelEx_ptsz"), GP_CALL_LAUNCH);
     assert_int_equal(gp_call_classify("cudaGraphLaunch_v10000"), GP_CALL_LAUNCH);
@@ -133,9 +127,8 @@ static void calls_are_told_apart_by_name(void **state)
     assert_false(gp_call_wanted(GP_CALL_MEMORY, GP_API_LEVEL_NONE, true));
 }
 
-static void an_allocation_is_on_the_thread_of_its_call(void **state)
+TEST(an_allocation_is_on_the_thread_of_its_call)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_SYNC);
     r.opts.memory = true;
     add_memory(&r, 1, 5, 0xa000, 64, 1500); /* its call comes with the next flush */
@@ -159,9 +152,8 @@ static void an_allocation_is_on_the_thread_of_its_call(void **state)
     gp_records_release(&r);
 }
 
-static void a_free_has_the_size_of_what_was_there(void **state)
+TEST(a_free_has_the_size_of_what_was_there)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_NONE);
     r.opts.memory = true;
     add_memory(&r, 1, 1, 0xa000, 64, 10);
@@ -179,9 +171,8 @@ static void a_free_has_the_size_of_what_was_there(void **state)
     gp_records_release(&r);
 }
 
-static void a_kernel_and_its_call_come_out_together(void **state)
+TEST(a_kernel_and_its_call_come_out_together)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_SYNC);
     add_kernel(&r, "k", 5, 2000, 3000);
     gp_records_commit(&r, false);
@@ -202,9 +193,8 @@ static void a_kernel_and_its_call_come_out_together(void **state)
     gp_records_release(&r);
 }
 
-static void nothing_is_held_back_for_more_than_a_tick(void **state)
+TEST(nothing_is_held_back_for_more_than_a_tick)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_SYNC);
     add_kernel(&r, "k", 5, 2000, 3000);
     add_call(&r, false, 7, 6, 1000, 1500);
@@ -217,9 +207,8 @@ static void nothing_is_held_back_for_more_than_a_tick(void **state)
     gp_records_release(&r);
 }
 
-static void kernels_do_not_wait_where_no_calls_are_recorded(void **state)
+TEST(kernels_do_not_wait_where_no_calls_are_recorded)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_NONE);
     add_kernel(&r, "k", 5, 2000, 3000);
     gp_records_commit(&r, false);
@@ -228,9 +217,8 @@ static void kernels_do_not_wait_where_no_calls_are_recorded(void **state)
 }
 
 /* The driver call comes first, because it ends first; the runtime call may come some flushes later. */
-static void a_driver_call_inside_a_runtime_call_is_left_out(void **state)
+TEST(a_driver_call_inside_a_runtime_call_is_left_out)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_SYNC);
     gp_records_tick(&r, 10000);
     add_call(&r, true, 7, 5, 9100, 9900);
@@ -248,9 +236,8 @@ static void a_driver_call_inside_a_runtime_call_is_left_out(void **state)
     gp_records_release(&r);
 }
 
-static void a_driver_call_by_itself_stays(void **state)
+TEST(a_driver_call_by_itself_stays)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_SYNC);
     /* 110 ms: no runtime call around a call that ended at 2 us can be missing */
     gp_records_tick(&r, 110000000);
@@ -262,9 +249,8 @@ static void a_driver_call_by_itself_stays(void **state)
     gp_records_release(&r);
 }
 
-static void calls_below_the_level_are_dropped(void **state)
+TEST(calls_below_the_level_are_dropped)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_LAUNCH);
     add_call(&r, false, 8, 1, 10, 20);
     add_call(&r, false, 9, 2, 30, 40);
@@ -275,9 +261,8 @@ static void calls_below_the_level_are_dropped(void **state)
     gp_records_release(&r);
 }
 
-static void kernels_without_times_are_counted_not_written(void **state)
+TEST(kernels_without_times_are_counted_not_written)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_NONE);
     add_kernel(&r, "k", 1, 0, 0);
     add_kernel(&r, "k", 2, 2000, 1000);
@@ -288,9 +273,8 @@ static void kernels_without_times_are_counted_not_written(void **state)
     gp_records_release(&r);
 }
 
-static void a_kernel_before_its_launch_is_told(void **state)
+TEST(a_kernel_before_its_launch_is_told)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_SYNC);
     add_call(&r, false, 7, 5, 1000, 1500);
     add_kernel(&r, "k", 5, 590, 3000);
@@ -300,9 +284,8 @@ static void a_kernel_before_its_launch_is_told(void **state)
     gp_records_release(&r);
 }
 
-static void another_name_at_the_same_address_is_another_kernel(void **state)
+TEST(another_name_at_the_same_address_is_another_kernel)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_NONE);
     char name[16] = "first";
     add_kernel(&r, name, 1, 10, 20);
@@ -321,9 +304,8 @@ static const char *knows_nothing(void *ctx, uint64_t address)
     return NULL;
 }
 
-static void a_kernel_whose_name_is_not_known_is_unnamed(void **state)
+TEST(a_kernel_whose_name_is_not_known_is_unnamed)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_NONE);
     add_kernel(&r, NULL, 1, 10, 20);
     r.opts.text = knows_nothing;
@@ -336,9 +318,8 @@ static void a_kernel_whose_name_is_not_known_is_unnamed(void **state)
     gp_records_release(&r);
 }
 
-static void what_records_point_at_is_told(void **state)
+TEST(what_records_point_at_is_told)
 {
-    (void)state;
     struct gp_record_pointer p;
     uint8_t rec[216] = {0};
     PUT(rec, 0, uint32_t, GP_ACTIVITY_CONCURRENT_KERNEL);
@@ -363,9 +344,8 @@ static void what_records_point_at_is_told(void **state)
     assert_false(gp_record_points(rec, &p));
 }
 
-static void copies_are_named_by_direction_and_memory(void **state)
+TEST(copies_are_named_by_direction_and_memory)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_NONE);
     add_copy(&r, 1, 2, 3, 4096);
     add_copy(&r, 2, 3, 1, 8);
@@ -382,9 +362,8 @@ static void copies_are_named_by_direction_and_memory(void **state)
     gp_records_release(&r);
 }
 
-static void a_device_beyond_belief_has_unknown_figures(void **state)
+TEST(a_device_beyond_belief_has_unknown_figures)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_NONE);
     uint8_t rec[152] = {0};
     PUT(rec, 0, uint32_t, GP_ACTIVITY_DEVICE);
@@ -404,37 +383,11 @@ static void a_device_beyond_belief_has_unknown_figures(void **state)
     gp_records_release(&r);
 }
 
-static void unknown_records_are_counted(void **state)
+TEST(unknown_records_are_counted)
 {
-    (void)state;
     struct gp_records r = records(GP_API_LEVEL_NONE);
     uint32_t rec[64] = {60};
     gp_records_add(&r, rec);
     assert_int_equal(r.unknown, 1);
     gp_records_release(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_lose_the_version_of_runtime_calls_alone),
-        cmocka_unit_test(calls_are_told_apart_by_name),
-        cmocka_unit_test(a_kernel_and_its_call_come_out_together),
-        cmocka_unit_test(nothing_is_held_back_for_more_than_a_tick),
-        cmocka_unit_test(kernels_do_not_wait_where_no_calls_are_recorded),
-        cmocka_unit_test(a_driver_call_inside_a_runtime_call_is_left_out),
-        cmocka_unit_test(a_driver_call_by_itself_stays),
-        cmocka_unit_test(calls_below_the_level_are_dropped),
-        cmocka_unit_test(kernels_without_times_are_counted_not_written),
-        cmocka_unit_test(a_kernel_before_its_launch_is_told),
-        cmocka_unit_test(another_name_at_the_same_address_is_another_kernel),
-        cmocka_unit_test(a_kernel_whose_name_is_not_known_is_unnamed),
-        cmocka_unit_test(what_records_point_at_is_told),
-        cmocka_unit_test(copies_are_named_by_direction_and_memory),
-        cmocka_unit_test(an_allocation_is_on_the_thread_of_its_call),
-        cmocka_unit_test(a_free_has_the_size_of_what_was_there),
-        cmocka_unit_test(a_device_beyond_belief_has_unknown_figures),
-        cmocka_unit_test(unknown_records_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

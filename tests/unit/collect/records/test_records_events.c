@@ -1,12 +1,8 @@
 // CUDA events: where their records come to lie, and which record a wait is for.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/records/records.h"
+#include "tests/unit/unit.h"
 
 static const char *call_name(void *ctx, bool driver, uint32_t cbid)
 {
@@ -90,9 +86,8 @@ static size_t row_of(const struct gp_records *r, uint32_t corr)
     return 0;
 }
 
-static void a_wait_names_the_record_that_its_number_tells(void **state)
+TEST(a_wait_names_the_record_that_its_number_tells)
 {
-    (void)state;
     struct gp_records r = records(130001);
     const struct gp_events *e = &r.trace.events[GP_SYNC];
     add_context(&r);
@@ -111,9 +106,8 @@ static void a_wait_names_the_record_that_its_number_tells(void **state)
     gp_records_release(&r);
 }
 
-static void a_record_may_come_after_the_wait_for_it(void **state)
+TEST(a_record_may_come_after_the_wait_for_it)
 {
-    (void)state;
     struct gp_records r = records(130001);
     const struct gp_events *e = &r.trace.events[GP_SYNC];
     add_wait(&r, 8, 3, 1001, 7);
@@ -133,9 +127,8 @@ static void a_record_may_come_after_the_wait_for_it(void **state)
     gp_records_release(&r);
 }
 
-static void without_numbers_the_latest_record_before_the_wait_counts(void **state)
+TEST(without_numbers_the_latest_record_before_the_wait_counts)
 {
-    (void)state;
     struct gp_records r = records(24);
     const struct gp_events *e = &r.trace.events[GP_SYNC];
     add_context(&r);
@@ -152,9 +145,8 @@ static void without_numbers_the_latest_record_before_the_wait_counts(void **stat
     gp_records_release(&r);
 }
 
-static void an_event_is_where_the_gpu_came_to_it_or_its_call_ended(void **state)
+TEST(an_event_is_where_the_gpu_came_to_it_or_its_call_ended)
 {
-    (void)state;
     struct gp_records r = records(130001);
     const struct gp_events *e = &r.trace.events[GP_SYNC];
     int64_t hour = INT64_C(3600000000000), base = 5 * hour;
@@ -177,9 +169,8 @@ static void an_event_is_where_the_gpu_came_to_it_or_its_call_ended(void **state)
     gp_records_release(&r);
 }
 
-static void the_call_that_records_an_event_waits_for_its_record(void **state)
+TEST(the_call_that_records_an_event_waits_for_its_record)
 {
-    (void)state;
     struct gp_records r = records(130001);
     add_call(&r, 5, 1000, 1300);
     gp_records_commit(&r, false);
@@ -200,9 +191,8 @@ static struct gp_note_wait wait_of(enum gp_wait type, uint32_t stream, uint64_t 
         .end_ns = end_ns, .event = event, .corr = corr, .context = 1, .stream = stream, .type = type};
 }
 
-static void calls_tell_who_waits_for_what(void **state)
+TEST(calls_tell_who_waits_for_what)
 {
-    (void)state;
     struct gp_records r = records(130001);
     const struct gp_events *e = &r.trace.events[GP_SYNC];
     struct gp_note_wait unused = wait_of(GP_WAIT_RECORD, 6, 0xa0, 3, 100);
@@ -232,9 +222,8 @@ static void calls_tell_who_waits_for_what(void **state)
     gp_records_release(&r);
 }
 
-static void what_threads_tell_is_taken_in_the_order_of_the_calls(void **state)
+TEST(what_threads_tell_is_taken_in_the_order_of_the_calls)
 {
-    (void)state;
     struct gp_records r = records(130001);
     const struct gp_events *e = &r.trace.events[GP_SYNC];
     struct gp_note_wait first = wait_of(GP_WAIT_RECORD, 7, 0xb0, 5, 250);
@@ -254,9 +243,8 @@ static void what_threads_tell_is_taken_in_the_order_of_the_calls(void **state)
     gp_records_release(&r);
 }
 
-static void what_cannot_be_a_wait_is_none(void **state)
+TEST(what_cannot_be_a_wait_is_none)
 {
-    (void)state;
     struct gp_records r = records(130001);
     add_context(&r);
     struct gp_note_wait backwards = wait_of(GP_WAIT_STREAM, 7, 0, 1, 99), strange = wait_of(17, 7, 0, 2, 300);
@@ -266,19 +254,4 @@ static void what_cannot_be_a_wait_is_none(void **state)
     gp_records_commit(&r, true);
     assert_int_equal(r.trace.events[GP_SYNC].n, 0);
     gp_records_release(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_names_the_record_that_its_number_tells),
-        cmocka_unit_test(a_record_may_come_after_the_wait_for_it),
-        cmocka_unit_test(without_numbers_the_latest_record_before_the_wait_counts),
-        cmocka_unit_test(an_event_is_where_the_gpu_came_to_it_or_its_call_ended),
-        cmocka_unit_test(the_call_that_records_an_event_waits_for_its_record),
-        cmocka_unit_test(calls_tell_who_waits_for_what),
-        cmocka_unit_test(what_threads_tell_is_taken_in_the_order_of_the_calls),
-        cmocka_unit_test(what_cannot_be_a_wait_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // CUDA graphs as wholes: their rows, and the nodes that are counted as not seen.
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/records/records.h"
+#include "tests/unit/unit.h"
 
 static struct gp_records records(void)
 {
@@ -51,9 +47,8 @@ static void add_graph(struct gp_records *r, uint32_t graph, uint32_t device, uin
     gp_records_add(r, rec);
 }
 
-static void a_launch_is_one_kernel(void **state)
+TEST(a_launch_is_one_kernel)
 {
-    (void)state;
     struct gp_records r = records();
     add_graph(&r, 12, 3, 5);
     add_graph(&r, 12, INT_MAX, 6); /* its first node runs on the host */
@@ -74,9 +69,8 @@ static void a_launch_is_one_kernel(void **state)
     gp_records_release(&r);
 }
 
-static void from_then_on_the_nodes_of_a_launch_become_one_row(void **state)
+TEST(from_then_on_the_nodes_of_a_launch_become_one_row)
 {
-    (void)state;
     struct gp_records r = records();
     const struct gp_events *e = &r.trace.events[GP_GPU];
     for (uint32_t node = 1; node <= 4; node++) add_node(&r, 12, node, 5);
@@ -112,9 +106,8 @@ static void from_then_on_the_nodes_of_a_launch_become_one_row(void **state)
     gp_records_release(&r);
 }
 
-static void a_launch_of_which_nothing_more_comes_is_over(void **state)
+TEST(a_launch_of_which_nothing_more_comes_is_over)
 {
-    (void)state;
     struct gp_records r = records();
     gp_records_whole_graphs(&r, 0);
     add_node(&r, 12, 1, 5);
@@ -127,14 +120,4 @@ static void a_launch_of_which_nothing_more_comes_is_over(void **state)
     gp_records_commit(&r, false);
     assert_int_equal(r.trace.events[GP_GPU].n, 1);
     gp_records_release(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_launch_is_one_kernel),
-        cmocka_unit_test(from_then_on_the_nodes_of_a_launch_become_one_row),
-        cmocka_unit_test(a_launch_of_which_nothing_more_comes_is_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 // Unified memory and pools: what becomes a copy, what an instant, and what is lost.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/records/records.h"
+#include "tests/unit/unit.h"
 
 static struct gp_records records(void)
 {
@@ -56,9 +52,8 @@ static void add_pool(struct gp_records *r, uint32_t operation, int64_t at)
 
 enum { HOST = -1 };
 
-static void a_migration_is_a_copy_on_its_device(void **state)
+TEST(a_migration_is_a_copy_on_its_device)
 {
-    (void)state;
     struct gp_records r = records();
     add_unified(&r, 1, 4096, 1000, 1500, (uint32_t)HOST, 1, 3); /* to the device, prefetch */
     add_unified(&r, 2, 512, 2000, 2100, 1, (uint32_t)HOST, 4);  /* back, eviction */
@@ -91,9 +86,8 @@ static void a_migration_is_a_copy_on_its_device(void **state)
     gp_records_release(&r);
 }
 
-static void faults_are_spans_or_instants_and_no_work(void **state)
+TEST(faults_are_spans_or_instants_and_no_work)
 {
-    (void)state;
     struct gp_records r = records();
     add_unified(&r, 3, 0x401000, 1000, 0, 0, 0, 1); /* by the CPU: its end means nothing */
     add_unified(&r, 4, 3, 2000, 2500, 1, 0, 2);     /* by device 1, a write */
@@ -116,9 +110,8 @@ static void faults_are_spans_or_instants_and_no_work(void **state)
     gp_records_release(&r);
 }
 
-static void what_is_done_to_pools_is_marked(void **state)
+TEST(what_is_done_to_pools_is_marked)
 {
-    (void)state;
     struct gp_records r = records();
     add_pool(&r, 1, 10);
     add_pool(&r, 3, 20);
@@ -135,14 +128,4 @@ static void what_is_done_to_pools_is_marked(void **state)
     assert_int_equal(r.trace.losses.n, 2);
     assert_int_equal(r.stats.allocations, 0);
     gp_records_release(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_migration_is_a_copy_on_its_device),
-        cmocka_unit_test(faults_are_spans_or_instants_and_no_work),
-        cmocka_unit_test(what_is_done_to_pools_is_marked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

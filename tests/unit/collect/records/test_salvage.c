@@ -1,15 +1,11 @@
 // Buffers that nobody vouches for: whole records come out, torn and impossible ones do not, hostile bytes do no harm.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/records/salvage.h"
 #include "tests/unit/record_make.h"
+#include "tests/unit/unit.h"
 
 enum { EARLIEST = 1000, LATEST = 1000000, ROUNDS = 5, PER_ROUND = 4 };
 
@@ -84,9 +80,8 @@ static size_t fill(uint8_t *data, size_t ends[ROUNDS * PER_ROUND])
     return (size_t)(p - data);
 }
 
-static void whole_records_come_out_up_to_the_zeros(void **state)
+TEST(whole_records_come_out_up_to_the_zeros)
 {
-    (void)state;
     static uint8_t data[8192];
     size_t ends[ROUNDS * PER_ROUND];
     struct got g;
@@ -103,9 +98,8 @@ static void whole_records_come_out_up_to_the_zeros(void **state)
 }
 
 /* In a block of its own size, so that reading beyond it is noticed. */
-static void a_buffer_may_end_anywhere(void **state)
+TEST(a_buffer_may_end_anywhere)
 {
-    (void)state;
     static uint8_t data[8192];
     size_t ends[ROUNDS * PER_ROUND], n = fill(data, ends);
     for (size_t cut = 0; cut <= n; cut++) {
@@ -128,9 +122,8 @@ static void a_buffer_may_end_anywhere(void **state)
 }
 
 /* Whatever one byte becomes: what comes out lies in time, and is no more than there is room for. */
-static void any_byte_may_be_any_other(void **state)
+TEST(any_byte_may_be_any_other)
 {
-    (void)state;
     static uint8_t data[4096];
     size_t ends[ROUNDS * PER_ROUND], n = fill(data, ends);
     static const uint8_t masks[] = {0x01, 0x80, 0xff};
@@ -145,9 +138,8 @@ static void any_byte_may_be_any_other(void **state)
         }
 }
 
-static void noise_is_not_taken_for_records(void **state)
+TEST(noise_is_not_taken_for_records)
 {
-    (void)state;
     static uint8_t data[65536];
     uint64_t seed = 1;
     struct got g;
@@ -164,9 +156,8 @@ static void noise_is_not_taken_for_records(void **state)
     assert_true(s.refused > 1000);
 }
 
-static void work_that_has_not_ended_is_counted(void **state)
+TEST(work_that_has_not_ended_is_counted)
 {
-    (void)state;
     uint8_t data[4096] = {0};
     uint8_t *p = make_kernel(data, 1, 1, 2000, 0);
     p = make_kernel(p, 1, 2, 0, 0);
@@ -180,9 +171,8 @@ static void work_that_has_not_ended_is_counted(void **state)
     assert_int_equal(s.refused, 0);
 }
 
-static void what_cannot_be_true_is_refused(void **state)
+TEST(what_cannot_be_true_is_refused)
 {
-    (void)state;
     static const struct {
         size_t at;
         uint64_t value;
@@ -220,9 +210,8 @@ static void what_cannot_be_true_is_refused(void **state)
     assert_int_equal(s.refused, 1);
 }
 
-static void times_are_not_compared_with_another_clock(void **state)
+TEST(times_are_not_compared_with_another_clock)
 {
-    (void)state;
     uint8_t data[4096] = {0};
     struct got g;
     struct gp_salvage s = salvage(&g);
@@ -233,9 +222,8 @@ static void times_are_not_compared_with_another_clock(void **state)
     assert_int_equal(g.n, 1);
 }
 
-static void a_returned_buffer_is_read_to_its_last_record(void **state)
+TEST(a_returned_buffer_is_read_to_its_last_record)
 {
-    (void)state;
     uint8_t data[4096] = {0};
     uint8_t *p = make_call(data, 1, 2000, 3000),
             *end = make_kernel(p, 1, 1, 0, 0); /* without a time, but vouched for */
@@ -246,19 +234,4 @@ static void a_returned_buffer_is_read_to_its_last_record(void **state)
     PUT(p, GP_AT_MEMSET_end, int64_t, 2000);
     gp_salvage_returned(&s, data, (size_t)(end - data), 5);
     assert_int_equal(g.n, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_records_come_out_up_to_the_zeros),
-        cmocka_unit_test(a_buffer_may_end_anywhere),
-        cmocka_unit_test(any_byte_may_be_any_other),
-        cmocka_unit_test(noise_is_not_taken_for_records),
-        cmocka_unit_test(work_that_has_not_ended_is_counted),
-        cmocka_unit_test(what_cannot_be_true_is_refused),
-        cmocka_unit_test(times_are_not_compared_with_another_clock),
-        cmocka_unit_test(a_returned_buffer_is_read_to_its_last_record),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

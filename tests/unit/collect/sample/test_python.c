@@ -1,14 +1,10 @@
 // Attaching to interpreters in memory that is made up.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/sample/python.h"
 #include "tests/unit/python_table.h"
+#include "tests/unit/unit.h"
 
 enum { RUNTIME = 0x100000, BYTES = 0x8000 };
 
@@ -32,9 +28,8 @@ static void make_runtime(uint64_t *m, uint64_t free_threaded)
 }
 
 /* With the GIL and without; a version that is not known is refused with the reason. */
-static void interpreters_are_attached_to(void **state)
+TEST(interpreters_are_attached_to)
 {
-    (void)state;
     for (uint64_t how = 0; how < 3; how++) {
         uint64_t *m = calloc(1, BYTES);
         struct gp_py_reader *reader = calloc(1, sizeof *reader);
@@ -53,12 +48,4 @@ static void interpreters_are_attached_to(void **state)
         free(reader);
         free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interpreters_are_attached_to),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // Code objects in memory that is made up, as builds of CPython without the GIL lay them out: names with rubbish beside the bits
 // that count, and instructions that threads have copies of.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/sample/python_code.h"
+#include "tests/unit/unit.h"
 
 enum {
     BASE = 0x100000,
@@ -77,9 +73,8 @@ static void make_code(uint8_t *m, const struct gp_py_layout *o)
     put(m, LIST + 24, COPY);
 }
 
-static void each_copy_of_the_instructions_has_the_lines(void **state)
+TEST(each_copy_of_the_instructions_has_the_lines)
 {
-    (void)state;
     uint8_t *m = calloc(1, BYTES);
     struct gp_py_layout o = without_lock();
     struct gp_remote remote = {read_memory, m};
@@ -107,12 +102,4 @@ static void each_copy_of_the_instructions_has_the_lines(void **state)
     gp_py_codes_release(&codes);
     gp_strings_release(&strings);
     free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_copy_of_the_instructions_has_the_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

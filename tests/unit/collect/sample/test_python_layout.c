@@ -1,18 +1,13 @@
 // Where things lie in the interpreters: the versions, and the table that 3.13 to 3.15 have of themselves, with the GIL and without.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/sample/python_layout.h"
 #include "collect/sample/thread_state.h"
 #include "tests/unit/python_table.h"
+#include "tests/unit/unit.h"
 
-static void versions_before_3_13_are_known(void **state)
+TEST(versions_before_3_13_are_known)
 {
-    (void)state;
     struct gp_py_layout o;
     assert_true(gp_py_layout(&o, 0x030b02f0, NULL, 0));
     assert_int_equal(o.minor, 11);
@@ -26,9 +21,8 @@ static void versions_before_3_13_are_known(void **state)
     assert_false(gp_py_layout(&o, 0x020b0000, NULL, 0));
 }
 
-static void later_versions_say_it_themselves(void **state)
+TEST(later_versions_say_it_themselves)
 {
-    (void)state;
     for (unsigned i = 0; i < 6; i++) {
         unsigned minor = 13 + i / 2, more = i % 2 ? 16 : 0;
         uint64_t t[GP_PY_TABLE_BYTES / 8];
@@ -68,9 +62,8 @@ static void later_versions_say_it_themselves(void **state)
     }
 }
 
-static void what_a_thread_waits_for_is_read_off_its_call(void **state)
+TEST(what_a_thread_waits_for_is_read_off_its_call)
 {
-    (void)state;
     int fd;
     assert_int_equal(gp_thread_does_parse("running\n", &fd), GP_DOES_RUN);
     assert_int_equal(gp_thread_does_parse("", &fd), GP_DOES_RUN);
@@ -83,14 +76,4 @@ static void what_a_thread_waits_for_is_read_off_its_call(void **state)
     assert_int_equal(fd, 31);
 #endif
     assert_int_equal(gp_thread_does_parse("99999 0x1f\n", &fd), GP_DOES_OTHER);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_before_3_13_are_known),
-        cmocka_unit_test(later_versions_say_it_themselves),
-        cmocka_unit_test(what_a_thread_waits_for_is_read_off_its_call),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

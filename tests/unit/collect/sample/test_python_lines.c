@@ -1,12 +1,7 @@
 // Lines of instructions: the three encodings, against a table that CPython 3.11 made and against ones by hand.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "collect/sample/python_lines.h"
 #include "formats/base/count.h"
+#include "tests/unit/unit.h"
 
 /* Of a function with a list over three lines, a loop and a call over two lines, from line 1 on. */
 static const uint8_t table_311[] = {
@@ -17,18 +12,16 @@ static const uint8_t table_311[] = {
 static const int64_t lines_311[] = {1, 2, 2, 2, 2, 2, 5, 6, 4, 4, 7, 7, 7, 7, 8,  8, 8,
                                     8, 8, 8, 8, 9, 8, 8, 8, 8, 8, 8, 8, 8, 8, 10, 10};
 
-static void a_table_of_3_11_gives_the_lines_of_its_function(void **state)
+TEST(a_table_of_3_11_gives_the_lines_of_its_function)
 {
-    (void)state;
     for (uint32_t unit = 0; unit < GP_COUNT(lines_311); unit++)
         assert_int_equal(gp_py_line(11, table_311, sizeof table_311, 1, unit), lines_311[unit]);
     assert_int_equal(gp_py_line(11, table_311, sizeof table_311, 1, 5000), 1);
 }
 
 /* 3.10: 4 bytes at line 11, 2 bytes without one, 6 bytes at line 9. */
-static void pairs_of_3_10_have_their_lines_in_front(void **state)
+TEST(pairs_of_3_10_have_their_lines_in_front)
 {
-    (void)state;
     const uint8_t table[] = {4, 1, 2, 0x80, 6, 0xfe};
     const int64_t want[] = {11, 11, -1, 9, 9, 9, 10};
     for (uint32_t unit = 0; unit < GP_COUNT(want); unit++)
@@ -36,31 +29,18 @@ static void pairs_of_3_10_have_their_lines_in_front(void **state)
 }
 
 /* 3.9: after 4 bytes one line more, after 2 more bytes two lines less, to the end. */
-static void pairs_of_3_9_have_their_lines_behind(void **state)
+TEST(pairs_of_3_9_have_their_lines_behind)
 {
-    (void)state;
     const uint8_t table[] = {4, 1, 2, 0xfe};
     const int64_t want[] = {10, 10, 11, 9, 9};
     for (uint32_t unit = 0; unit < GP_COUNT(want); unit++)
         assert_int_equal(gp_py_line(9, table, sizeof table, 10, unit), want[unit]);
 }
 
-static void tables_that_are_cut_or_empty_are_read_to_their_end(void **state)
+TEST(tables_that_are_cut_or_empty_are_read_to_their_end)
 {
-    (void)state;
     for (unsigned minor = 9; minor <= 14; minor++) {
         assert_int_equal(gp_py_line(minor, NULL, 0, 7, 3), 7);
         for (size_t n = 0; n < sizeof table_311; n++) gp_py_line(minor, table_311, n, 7, 1000);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_of_3_11_gives_the_lines_of_its_function),
-        cmocka_unit_test(pairs_of_3_10_have_their_lines_in_front),
-        cmocka_unit_test(pairs_of_3_9_have_their_lines_behind),
-        cmocka_unit_test(tables_that_are_cut_or_empty_are_read_to_their_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

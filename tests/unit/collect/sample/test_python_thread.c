@@ -1,14 +1,10 @@
 // Stacks out of memory that is made up, as CPython 3.11, 3.13 and 3.15 lay it out: whole ones, generators, stacks that
 // change while they are read, and memory that leads nowhere.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/sample/python_thread.h"
+#include "tests/unit/unit.h"
 
 enum {
     BASE = 0x100000,
@@ -110,9 +106,8 @@ static void check_stack(const struct fixture *f, unsigned n)
     }
 }
 
-static void a_stack_that_stands_still_is_read_whole(void **state)
+TEST(a_stack_that_stands_still_is_read_whole)
 {
-    (void)state;
     for (unsigned minor = 11; minor <= 13; minor++) {
         struct fixture *f = begin(minor, 20);
         assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
@@ -127,9 +122,8 @@ static void a_stack_that_stands_still_is_read_whole(void **state)
     }
 }
 
-static void a_thread_without_python_code_is_empty(void **state)
+TEST(a_thread_without_python_code_is_empty)
 {
-    (void)state;
     struct fixture *f = begin(13, 3);
     set_top(f, 0);
     assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_EMPTY);
@@ -140,9 +134,8 @@ static void a_thread_without_python_code_is_empty(void **state)
 
 /* From 3.14 on, two low bits of the pointer to the code say how it is counted; from 3.15 on, the outermost frame stands for C and
  * is part of the thread, also of one that runs no Python code. */
-static void frames_with_marks_and_a_base_are_read(void **state)
+TEST(frames_with_marks_and_a_base_are_read)
 {
-    (void)state;
     struct fixture *f = begin(15, 20);
     put_frame(f, ODD, 0, 0x8000, 0);
     f->m.bytes[ODD - BASE + f->o.frame_owner] = 3;
@@ -159,9 +152,8 @@ static void frames_with_marks_and_a_base_are_read(void **state)
 }
 
 /* The frame of a generator lies elsewhere; 3.12 has frames that stand for a call from C. */
-static void frames_of_generators_and_of_c_are_followed(void **state)
+TEST(frames_of_generators_and_of_c_are_followed)
 {
-    (void)state;
     struct fixture *f = begin(12, 3);
     put_frame(f, ODD, frame_address(1), 0x9000, 0x77);
     f->m.bytes[ODD - BASE + f->o.frame_owner] = 1;
@@ -185,9 +177,8 @@ static void flutter(struct memory *m, unsigned nth)
     memcpy(m->bytes + (frame_address(4) + 32 - BASE), &code, sizeof code); /* 3.11 */
 }
 
-static void what_changes_too_fast_keeps_the_outer_frames(void **state)
+TEST(what_changes_too_fast_keeps_the_outer_frames)
 {
-    (void)state;
     struct fixture *f = begin(11, 5);
     assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
     gp_py_thread_keep(&f->reader, &f->thread);
@@ -206,9 +197,8 @@ static void check_outermost(struct fixture *f)
     assert_int_equal(f->reader.stack[0].code, 0x1000);
 }
 
-static void a_chain_that_misses_the_base_keeps_the_outermost_frame(void **state)
+TEST(a_chain_that_misses_the_base_keeps_the_outermost_frame)
 {
-    (void)state;
     struct fixture *f = begin(11, 5);
     put(&f->m, frame_address(2) + f->o.frame_previous, 0);
     check_outermost(f);
@@ -220,9 +210,8 @@ static void a_chain_that_misses_the_base_keeps_the_outermost_frame(void **state)
 }
 
 /* What a generator does stands in front of its frame: one that does not run is left over from before. */
-static void a_generator_that_has_ended_is_in_no_stack(void **state)
+TEST(a_generator_that_has_ended_is_in_no_stack)
 {
-    (void)state;
     for (unsigned minor = 11; minor <= 15; minor++) {
         struct fixture *f = begin(minor, 3);
         put_frame(f, ODD, frame_address(1), 0x9000, 0x77);
@@ -259,9 +248,8 @@ static void set_depth(struct fixture *f, unsigned n)
     put(&f->m, THREAD + f->o.thread_chunk, part_address((n - 1) / IN_PART));
 }
 
-static void deep_stacks_that_grow_and_shrink_are_read_in_few_calls(void **state)
+TEST(deep_stacks_that_grow_and_shrink_are_read_in_few_calls)
 {
-    (void)state;
     static const unsigned depths[] = {PARTS * IN_PART, 10, 13, 1, 30};
     struct fixture *f = begin(13, 1);
     for (unsigned i = 0; i < 5; i++) {
@@ -287,9 +275,8 @@ static size_t read_with_hole(void *ctx, const struct gp_remote_range *r, size_t 
     return read_memory(ctx, r, n);
 }
 
-static void the_oldest_part_stands_when_the_newest_is_gone(void **state)
+TEST(the_oldest_part_stands_when_the_newest_is_gone)
 {
-    (void)state;
     struct fixture *f = begin(13, 1);
     set_depth(f, PARTS * IN_PART);
     assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
@@ -316,9 +303,8 @@ static size_t read_before_it_is_given_back(void *ctx, const struct gp_remote_ran
 }
 
 /* From 3.14 on, a part that was given back is kept, and has none before it, as the oldest one has. */
-static void a_part_that_was_given_back_is_not_the_oldest(void **state)
+TEST(a_part_that_was_given_back_is_not_the_oldest)
 {
-    (void)state;
     struct fixture *f = begin(14, 5);
     assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
     gp_py_thread_keep(&f->reader, &f->thread);
@@ -328,21 +314,4 @@ static void a_part_that_was_given_back_is_not_the_oldest(void **state)
     assert_true(f->reader.n >= 1);
     assert_int_equal(f->reader.stack[f->reader.n - 1].code, 0x1000);
     end(f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stack_that_stands_still_is_read_whole),
-        cmocka_unit_test(a_thread_without_python_code_is_empty),
-        cmocka_unit_test(frames_with_marks_and_a_base_are_read),
-        cmocka_unit_test(frames_of_generators_and_of_c_are_followed),
-        cmocka_unit_test(what_changes_too_fast_keeps_the_outer_frames),
-        cmocka_unit_test(a_chain_that_misses_the_base_keeps_the_outermost_frame),
-        cmocka_unit_test(a_generator_that_has_ended_is_in_no_stack),
-        cmocka_unit_test(deep_stacks_that_grow_and_shrink_are_read_in_few_calls),
-        cmocka_unit_test(the_oldest_part_stands_when_the_newest_is_gone),
-        cmocka_unit_test(a_part_that_was_given_back_is_not_the_oldest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // --filter: ranks and kernel names, as they are written and as they compare.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/wire/filter.h"
 #include "formats/base/count.h"
 #include "formats/base/err.h"
+#include "tests/unit/unit.h"
 
 static struct gp_filter filter(const char *text)
 {
@@ -18,9 +14,8 @@ static struct gp_filter filter(const char *text)
     return f;
 }
 
-static void nothing_is_left_out_without_one(void **state)
+TEST(nothing_is_left_out_without_one)
 {
-    (void)state;
     struct gp_filter f = filter(NULL);
     assert_true(gp_filter_rank(&f, -1) && gp_filter_rank(&f, 7));
     assert_true(gp_filter_name(f.kernel, "anything"));
@@ -28,18 +23,16 @@ static void nothing_is_left_out_without_one(void **state)
     assert_true(gp_filter_rank(&f, -1));
 }
 
-static void ranks_are_numbers_and_ranges(void **state)
+TEST(ranks_are_numbers_and_ranges)
 {
-    (void)state;
     struct gp_filter f = filter("rank:0,2-3,9");
     static const int32_t in[] = {0, 2, 3, 9}, out[] = {-1, 1, 4, 8, 10};
     for (size_t i = 0; i < 4; i++) assert_true(gp_filter_rank(&f, in[i]));
     for (size_t i = 0; i < 5; i++) assert_false(gp_filter_rank(&f, out[i]));
 }
 
-static void names_are_patterns(void **state)
+TEST(names_are_patterns)
 {
-    (void)state;
     struct gp_filter f = filter("kernel:*gemm* rank:1");
     assert_true(gp_filter_name(f.kernel, "_Z4gemmPf"));
     assert_false(gp_filter_name(f.kernel, "_Z4reluPf"));
@@ -48,9 +41,8 @@ static void names_are_patterns(void **state)
     assert_true(gp_filter_name("nccl[DK]*", "ncclDevKernel_AllReduce"));
 }
 
-static void nonsense_is_refused(void **state)
+TEST(nonsense_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {
         "rank:",   "rank:x", "rank:1,",       "rank:3-2",          "rank:1-", "rank:99999999999",
         "kernel:", "gemm",   "rank:1 rank:2", "kernel:a kernel:b", "rank:-1", "rank:1 x"};
@@ -64,15 +56,4 @@ static void nonsense_is_refused(void **state)
     for (int i = 0; i < 64; i++) strcat(many, ",1");
     struct gp_err err = {0};
     assert_int_equal(gp_filter_parse(&f, many, &err), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_left_out_without_one),
-        cmocka_unit_test(ranks_are_numbers_and_ranges),
-        cmocka_unit_test(names_are_patterns),
-        cmocka_unit_test(nonsense_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

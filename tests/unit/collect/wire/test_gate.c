@@ -1,14 +1,10 @@
 // When a process is recorded: triggers as they are written, windows, and what the launcher adds to them.
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/control.h"
 #include "collect/wire/gate.h"
+#include "tests/unit/unit.h"
 
 static struct gp_trigger trigger(const char *text)
 {
@@ -31,9 +27,8 @@ static struct gp_gate gate(const char *start, const char *stop, int64_t duration
     return g;
 }
 
-static void triggers_are_read(void **state)
+TEST(triggers_are_read)
 {
-    (void)state;
     struct gp_trigger t = trigger("range:lib:step@12");
     assert_int_equal(t.when, GP_WHEN_RANGE);
     assert_string_equal(t.name, "lib:step");
@@ -53,9 +48,8 @@ static void triggers_are_read(void **state)
     assert_false(gp_trigger_parse(name, &t));
 }
 
-static void an_open_gate_cuts_nothing(void **state)
+TEST(an_open_gate_cuts_nothing)
 {
-    (void)state;
     struct gp_gate g = gate("", "", 0);
     int64_t a = -5, b = INT64_C(1) << 60;
     assert_true(g.open);
@@ -65,9 +59,8 @@ static void an_open_gate_cuts_nothing(void **state)
     gp_gate_release(&g);
 }
 
-static void ranges_are_cut_to_the_windows_they_touch(void **state)
+TEST(ranges_are_cut_to_the_windows_they_touch)
 {
-    (void)state;
     struct gp_gate g = gate("profiler", "profiler", 0);
     static const int64_t edges[][2] = {{200, 300}, {400, 500}, {600, 700}};
     for (size_t i = 0; i < 3; i++) {
@@ -91,9 +84,8 @@ static void ranges_are_cut_to_the_windows_they_touch(void **state)
     gp_gate_release(&g);
 }
 
-static void launches_are_counted(void **state)
+TEST(launches_are_counted)
 {
-    (void)state;
     struct gp_gate g = gate("launch:3", "launch:5", 0);
     bool was_open[8];
     for (int i = 0; i < 8; i++) {
@@ -107,9 +99,8 @@ static void launches_are_counted(void **state)
     gp_gate_release(&g);
 }
 
-static void ranges_open_and_close_it_by_name_and_number(void **state)
+TEST(ranges_open_and_close_it_by_name_and_number)
 {
-    (void)state;
     bool changed;
     struct gp_gate g = gate("range:step@2", "range:step@2", 0);
     assert_false(gp_gate_range_begins(&g, GP_GATE_START, "", "other", 1, &changed));
@@ -127,9 +118,8 @@ static void ranges_open_and_close_it_by_name_and_number(void **state)
     gp_gate_release(&g);
 }
 
-static void a_duration_closes_it_for_good(void **state)
+TEST(a_duration_closes_it_for_good)
 {
-    (void)state;
     struct gp_gate g = gate("profiler", "profiler", 50);
     assert_int_equal(g.due_ns, 0);
     gp_gate_profiler(&g, true, 200);
@@ -155,9 +145,8 @@ static struct gp_control control(const char *start, const char *stop)
     return c;
 }
 
-static void what_starts_ends_itself(void **state)
+TEST(what_starts_ends_itself)
 {
-    (void)state;
     struct gp_control c = control("range:x@4", "");
     assert_false(c.gate.open);
     assert_int_equal(c.gate.stop.when, GP_WHEN_RANGE);
@@ -169,9 +158,8 @@ static void what_starts_ends_itself(void **state)
     assert_true(c.gate.open);
 }
 
-static void signals_go_back_and_forth_or_one_way_each(void **state)
+TEST(signals_go_back_and_forth_or_one_way_each)
 {
-    (void)state;
     uint64_t one = UINT64_C(1) << SIGUSR1, two = UINT64_C(1) << SIGUSR2;
     struct gp_control c = control("SIGUSR1", "SIGUSR1");
     assert_true(gp_control_signals(&c) == one);
@@ -187,9 +175,8 @@ static void signals_go_back_and_forth_or_one_way_each(void **state)
     assert_true(gp_control_turn(&c, two, 1) && !c.gate.open);
 }
 
-static void times_come_once(void **state)
+TEST(times_come_once)
 {
-    (void)state;
     struct gp_control c;
     struct gp_trigger a = {.when = GP_WHEN_TIME, .time_ns = 100}, b = {.when = GP_WHEN_TIME, .time_ns = 300};
     gp_control_init(&c, &a, &b, 0);
@@ -202,20 +189,4 @@ static void times_come_once(void **state)
     assert_false(gp_control_turn(&c, 0, 1200));
     assert_true(gp_control_turn(&c, 0, 1400) && !c.gate.open);
     assert_int_equal(gp_control_due(&c), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(triggers_are_read),
-        cmocka_unit_test(an_open_gate_cuts_nothing),
-        cmocka_unit_test(ranges_are_cut_to_the_windows_they_touch),
-        cmocka_unit_test(launches_are_counted),
-        cmocka_unit_test(ranges_open_and_close_it_by_name_and_number),
-        cmocka_unit_test(a_duration_closes_it_for_good),
-        cmocka_unit_test(what_starts_ends_itself),
-        cmocka_unit_test(signals_go_back_and_forth_or_one_way_each),
-        cmocka_unit_test(times_come_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

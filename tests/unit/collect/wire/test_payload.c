@@ -1,16 +1,12 @@
 // NVTX payloads: what is registered, and what the bytes of a payload become.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "collect/wire/payload.h"
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
+#include "tests/unit/unit.h"
 
 enum { FIRST = GP_PAYLOAD_FIRST_ID };
 
@@ -53,9 +49,8 @@ static const char *one(uint64_t type, const void *data, size_t n)
         assert_string_equal(one(type, &v, sizeof v), "{\"v\":" text "}");                                    \
     } while (0)
 
-static void scalars_of_every_kind(void **state)
+TEST(scalars_of_every_kind)
 {
-    (void)state;
     ONE(GP_PAYLOAD_CHAR, char, 'x', "\"x\"");
     ONE(GP_PAYLOAD_UCHAR, unsigned char, 200, "200");
     ONE(GP_PAYLOAD_SHORT, short, -5, "-5");
@@ -91,9 +86,8 @@ static void scalars_of_every_kind(void **state)
 }
 
 /* The payload of an all-reduce in NCCL since 2.25: hash of the communicator, bytes, and a reduction that is named. */
-static void as_nccl_does_it(void **state)
+TEST(as_nccl_does_it)
 {
-    (void)state;
     struct gp_payloads p = {0};
     int domain = 0;
     struct {
@@ -125,9 +119,8 @@ static void as_nccl_does_it(void **state)
     gp_payloads_release(&p);
 }
 
-static void what_lies_outside_the_payload_is_left_out(void **state)
+TEST(what_lies_outside_the_payload_is_left_out)
 {
-    (void)state;
     struct gp_payloads p = {0};
     const struct gp_payload_entry entries[] = {
         {.type = GP_PAYLOAD_INT, .name = "a"},
@@ -152,9 +145,8 @@ static void what_lies_outside_the_payload_is_left_out(void **state)
     gp_payloads_release(&p);
 }
 
-static void offsets_follow_from_alignment(void **state)
+TEST(offsets_follow_from_alignment)
 {
-    (void)state;
     struct gp_payloads p = {0};
     const struct {
         char c;
@@ -183,9 +175,8 @@ static void offsets_follow_from_alignment(void **state)
     gp_payloads_release(&p);
 }
 
-static void pointers_are_not_followed(void **state)
+TEST(pointers_are_not_followed)
 {
-    (void)state;
     struct gp_payloads p = {0};
     const struct {
         const void *p, *q, *r;
@@ -201,9 +192,8 @@ static void pointers_are_not_followed(void **state)
     gp_payloads_release(&p);
 }
 
-static void schemas_in_schemas(void **state)
+TEST(schemas_in_schemas)
 {
-    (void)state;
     struct gp_payloads p = {0};
     const struct {
         int a;
@@ -233,9 +223,8 @@ static void schemas_in_schemas(void **state)
     gp_payloads_release(&p);
 }
 
-static void enumerations_and_sets_of_bits(void **state)
+TEST(enumerations_and_sets_of_bits)
 {
-    (void)state;
     struct gp_payloads p = {0};
     const struct gp_payload_value values[] = {{"minus", UINT64_MAX, false},
                                               {"read", 1, true},
@@ -256,9 +245,8 @@ static void enumerations_and_sets_of_bits(void **state)
     gp_payloads_release(&p);
 }
 
-static void one_value_needs_no_schema(void **state)
+TEST(one_value_needs_no_schema)
 {
-    (void)state;
     struct gp_payloads p = {0};
     assert_string_equal(written(&p, NULL, GP_PAYLOAD_INT, (const int[]){5}, sizeof(int)), "{\"Payload\":5}");
     assert_string_equal(written(&p, NULL, GP_PAYLOAD_INT, (const int[]){5}, SIZE_MAX), "{\"Payload\":5}");
@@ -273,9 +261,8 @@ static void one_value_needs_no_schema(void **state)
 }
 
 /* The most that can come of one payload: long names of control characters, arrays of sets of bits with long names. */
-static void args_never_outgrow_their_room(void **state)
+TEST(args_never_outgrow_their_room)
 {
-    (void)state;
     struct gp_payloads p = {0};
     char name[512];
     memset(name, 1, sizeof name - 1);
@@ -300,9 +287,8 @@ static void args_never_outgrow_their_room(void **state)
     gp_payloads_release(&p);
 }
 
-static void long_text_is_cut_between_characters(void **state)
+TEST(long_text_is_cut_between_characters)
 {
-    (void)state;
     struct gp_payloads p = {0};
     char text[300];
     for (unsigned i = 0; i < sizeof text; i += 3) memcpy(text + i, "\xe2\x82\xac", 3); /* 100 euro signs */
@@ -316,29 +302,10 @@ static void long_text_is_cut_between_characters(void **state)
     gp_payloads_release(&p);
 }
 
-static void there_is_an_end_to_registering(void **state)
+TEST(there_is_an_end_to_registering)
 {
-    (void)state;
     struct gp_payloads p = {0};
     for (int i = 0; i < GP_PAYLOAD_MAX_REGISTERED; i++) assert_true(schema(&p, NULL, 0) != 0);
     assert_int_equal(schema(&p, NULL, 0), 0);
     gp_payloads_release(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalars_of_every_kind),
-        cmocka_unit_test(as_nccl_does_it),
-        cmocka_unit_test(what_lies_outside_the_payload_is_left_out),
-        cmocka_unit_test(offsets_follow_from_alignment),
-        cmocka_unit_test(pointers_are_not_followed),
-        cmocka_unit_test(schemas_in_schemas),
-        cmocka_unit_test(enumerations_and_sets_of_bits),
-        cmocka_unit_test(one_value_needs_no_schema),
-        cmocka_unit_test(args_never_outgrow_their_room),
-        cmocka_unit_test(long_text_is_cut_between_characters),
-        cmocka_unit_test(there_is_an_end_to_registering),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 // More than so many within a second.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "collect/wire/rate.h"
+#include "tests/unit/unit.h"
 
 static const int64_t MS = 1000000;
 
-static void a_burst_and_a_stream_trip_alike(void **state)
+TEST(a_burst_and_a_stream_trip_alike)
 {
-    (void)state;
     struct gp_rate r;
     gp_rate_init(&r, 1000);
     assert_false(gp_rate_add(&r, 5000 * MS, 1000)); /* no more than the limit */
@@ -21,9 +15,8 @@ static void a_burst_and_a_stream_trip_alike(void **state)
     assert_true(gp_rate_add(&r, 900 * MS, 2));
 }
 
-static void what_is_over_a_second_ago_counts_no_more(void **state)
+TEST(what_is_over_a_second_ago_counts_no_more)
 {
-    (void)state;
     struct gp_rate r;
     gp_rate_init(&r, 1000);
     /* 100 every 100 ms is 1000 a second, for ever */
@@ -33,23 +26,12 @@ static void what_is_over_a_second_ago_counts_no_more(void **state)
     assert_false(gp_rate_add(&r, 11900 * MS, 999));
 }
 
-static void a_clock_that_goes_back_or_far_ahead_does_no_harm(void **state)
+TEST(a_clock_that_goes_back_or_far_ahead_does_no_harm)
 {
-    (void)state;
     struct gp_rate r;
     gp_rate_init(&r, 10);
     assert_false(gp_rate_add(&r, 900000 * MS, 10));
     assert_true(gp_rate_add(&r, 100 * MS, 1)); /* as if now */
     assert_false(gp_rate_add(&r, INT64_MAX, 10));
     assert_false(gp_rate_add(&r, INT64_MAX, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_burst_and_a_stream_trip_alike),
-        cmocka_unit_test(what_is_over_a_second_ago_counts_no_more),
-        cmocka_unit_test(a_clock_that_goes_back_or_far_ahead_does_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

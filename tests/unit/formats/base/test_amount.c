@@ -1,15 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "formats/base/amount.h"
 #include "formats/base/count.h"
 #include "formats/base/err.h"
+#include "tests/unit/unit.h"
 
-static void durations_are_exact(void **state)
+TEST(durations_are_exact)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t ns;
@@ -62,9 +57,8 @@ static void durations_are_exact(void **state)
     }
 }
 
-static void a_bare_number_is_seconds_only_where_people_wait(void **state)
+TEST(a_bare_number_is_seconds_only_where_people_wait)
 {
-    (void)state;
     int64_t ns = 0;
     struct gp_err err = {0};
     assert_int_equal(gp_parse_seconds("10", &ns, &err), 0);
@@ -78,9 +72,8 @@ static void a_bare_number_is_seconds_only_where_people_wait(void **state)
     assert_string_equal(err.msg, "'10' has no unit: write 10us, 10ms or 10s");
 }
 
-static void sizes_are_exact(void **state)
+TEST(sizes_are_exact)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t bytes;
@@ -106,9 +99,8 @@ static void sizes_are_exact(void **state)
     }
 }
 
-static void percentages_are_plain_decimals(void **state)
+TEST(percentages_are_plain_decimals)
 {
-    (void)state;
     static const struct {
         const char *text;
         double pct;
@@ -127,9 +119,8 @@ static void percentages_are_plain_decimals(void **state)
     }
 }
 
-static void probabilities_are_between_0_and_1(void **state)
+TEST(probabilities_are_between_0_and_1)
 {
-    (void)state;
     double v = 77;
     struct gp_err err = {0};
     assert_int_equal(gp_parse_probability("0.05", &v, NULL), 0);
@@ -141,16 +132,4 @@ static void probabilities_are_between_0_and_1(void **state)
         assert_true(v == 77);
     }
     assert_string_equal(err.msg, "'0,05' is not a probability, such as 0.05");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_are_exact),
-        cmocka_unit_test(a_bare_number_is_seconds_only_where_people_wait),
-        cmocka_unit_test(sizes_are_exact),
-        cmocka_unit_test(probabilities_are_between_0_and_1),
-        cmocka_unit_test(percentages_are_plain_decimals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +5,7 @@
 #include "formats/base/answer.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "tests/unit/unit.h"
 
 enum { TABLES = 1, LINKS = 2 };
 
@@ -33,25 +29,22 @@ static const struct gp_answer_format formats[] = {
     {0},
 };
 
-static void a_format_is_found_by_its_name(void **state)
+TEST(a_format_is_found_by_its_name)
 {
-    (void)state;
     assert_ptr_equal(gp_answer_format(formats, "csv"), &formats[2]);
     assert_null(gp_answer_format(formats, "cs"));
     assert_null(gp_answer_format(formats, ""));
 }
 
-static void top_overrides_the_rows_of_the_format(void **state)
+TEST(top_overrides_the_rows_of_the_format)
 {
-    (void)state;
     assert_int_equal(gp_answer_rows(&formats[3], GP_ROWS_UNSET), 100);
     assert_int_equal(gp_answer_rows(&formats[3], 7), 7);
     assert_int_equal(gp_answer_rows(&formats[3], 0), 0); /* all */
 }
 
-static void an_option_names_the_formats_that_it_applies_to(void **state)
+TEST(an_option_names_the_formats_that_it_applies_to)
 {
-    (void)state;
     struct gp_err err = {0};
     assert_int_equal(gp_answer_check(formats, &formats[2], TABLES, "--table", &err), 0);
     assert_int_equal(gp_answer_check(formats, &formats[1], TABLES, "--table", &err), -1);
@@ -71,9 +64,8 @@ static void assert_file(const char *path, const char *want)
     assert_string_equal(text, want);
 }
 
-static void an_answer_is_written_to_a_file(void **state)
+TEST(an_answer_is_written_to_a_file)
 {
-    (void)state;
     char folder[] = "/tmp/gpuprof-answer-XXXXXX", path[80];
     int n = 42;
     struct gp_buf b = {0};
@@ -95,15 +87,4 @@ static void an_answer_is_written_to_a_file(void **state)
     gp_buf_puts(&b, "bytes");
     assert_int_equal(gp_answer_file(path, &b, &err), -1);
     assert_null(b.data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_format_is_found_by_its_name),
-        cmocka_unit_test(top_overrides_the_rows_of_the_format),
-        cmocka_unit_test(an_option_names_the_formats_that_it_applies_to),
-        cmocka_unit_test(an_answer_is_written_to_a_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

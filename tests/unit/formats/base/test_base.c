@@ -1,11 +1,6 @@
 // The base modules that have no test of their own: err, mem, vec, buf, intern, map.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
@@ -15,10 +10,10 @@
 #include "formats/base/order.h"
 #include "formats/base/str.h"
 #include "formats/base/vec.h"
+#include "tests/unit/unit.h"
 
-static void fail_fills_the_error_and_context_goes_before_it(void **state)
+TEST(fail_fills_the_error_and_context_goes_before_it)
 {
-    (void)state;
     struct gp_err err = {0};
     assert_int_equal(gp_fail(&err, GP_E_SYNTAX, 17, "bad %s", "digit"), -1);
     assert_int_equal(gp_err_context(&err, "%s", "a.json"), -1);
@@ -28,9 +23,8 @@ static void fail_fills_the_error_and_context_goes_before_it(void **state)
     assert_int_equal(gp_fail(NULL, GP_E_IO, -1, "nobody listens"), -1);
 }
 
-static void a_long_message_is_cut_and_stays_a_string(void **state)
+TEST(a_long_message_is_cut_and_stays_a_string)
 {
-    (void)state;
     struct gp_err err = {0};
     gp_fail(&err, GP_E_IO, -1, "%0500d", 1);
     assert_int_equal(strlen(err.msg), sizeof err.msg - 1);
@@ -40,9 +34,8 @@ static void a_long_message_is_cut_and_stays_a_string(void **state)
     assert_int_equal(err.msg[299], '2');
 }
 
-static void arena_memory_is_aligned_and_survives_growth(void **state)
+TEST(arena_memory_is_aligned_and_survives_growth)
 {
-    (void)state;
     struct gp_arena a = {0};
     char *first = gp_arena_strndup(&a, "abc\0def", 7);
     for (int i = 0; i < 1000; i++) assert_int_equal((uintptr_t)gp_arena_alloc(&a, (size_t)i * 7) % 16, 0);
@@ -53,9 +46,8 @@ static void arena_memory_is_aligned_and_survives_growth(void **state)
     assert_null(a.head);
 }
 
-static void vectors_grow_and_keep_what_they_hold(void **state)
+TEST(vectors_grow_and_keep_what_they_hold)
 {
-    (void)state;
     GP_VEC(int) v = {0};
     for (int i = 0; i < 1000; i++) GP_VEC_PUSH(&v, i);
     assert_int_equal(v.n, 1000);
@@ -66,9 +58,8 @@ static void vectors_grow_and_keep_what_they_hold(void **state)
     assert_int_equal(v.cap, 0);
 }
 
-static void buffers_print_every_integer(void **state)
+TEST(buffers_print_every_integer)
 {
-    (void)state;
     struct gp_buf b = {0};
     gp_buf_put_i64(&b, INT64_MIN);
     gp_buf_putc(&b, ' ');
@@ -79,9 +70,8 @@ static void buffers_print_every_integer(void **state)
     gp_buf_release(&b);
 }
 
-static void printf_grows_the_buffer(void **state)
+TEST(printf_grows_the_buffer)
 {
-    (void)state;
     struct gp_buf b = {0};
     gp_buf_puts(&b, "x");
     gp_buf_printf(&b, "%05000d", 7);
@@ -90,9 +80,8 @@ static void printf_grows_the_buffer(void **state)
     gp_buf_release(&b);
 }
 
-static void equal_bytes_get_one_number_in_order_of_appearance(void **state)
+TEST(equal_bytes_get_one_number_in_order_of_appearance)
 {
-    (void)state;
     struct gp_strings s = {0};
     assert_int_equal(gp_intern_find(&s, "x", 1), UINT32_MAX);
     assert_int_equal(gp_intern(&s, "a", 1), 1); // 0 is the empty string
@@ -111,9 +100,8 @@ static void equal_bytes_get_one_number_in_order_of_appearance(void **state)
     gp_strings_release(&s);
 }
 
-static void a_map_finds_every_key_it_was_given(void **state)
+TEST(a_map_finds_every_key_it_was_given)
 {
-    (void)state;
     struct gp_map m = {0};
     assert_null(gp_map_get(&m, 0));
     for (uint32_t i = 0; i < 10000; i++) *gp_map_put(&m, (uint64_t)i << 40, UINT32_MAX) = i; // equal low bits
@@ -146,9 +134,8 @@ static size_t steps_of_strings(const struct gp_strings *s)
 }
 
 /* A table that is half full takes half a step per key on average; a quarter of a million would be one slot for all. */
-static void keys_cannot_be_chosen_to_meet_in_a_map(void **state)
+TEST(keys_cannot_be_chosen_to_meet_in_a_map)
 {
-    (void)state;
     const uint64_t inverse =
         0xf1de83e19937733d; /* of 0x9e3779b97f4a7c15, which an unseeded hash multiplies with */
     assert_true(inverse * 0x9e3779b97f4a7c15 == 1);
@@ -166,9 +153,8 @@ static void keys_cannot_be_chosen_to_meet_in_a_map(void **state)
 
 /* Two of their three words are what the hash's secret cancels, so that the third one does not count: the stored hash, which has
  * no seed, is the same for all. */
-static void names_cannot_be_chosen_to_meet_in_a_table(void **state)
+TEST(names_cannot_be_chosen_to_meet_in_a_table)
 {
-    (void)state;
     const uint64_t first = 0xbe4ba423396cfeb8, last = 0x1f67b3b7a4a44072;
     struct gp_strings s = {0};
     for (uint64_t i = 0; i < FLOOD; i++) {
@@ -182,9 +168,8 @@ static void names_cannot_be_chosen_to_meet_in_a_table(void **state)
     gp_strings_release(&s);
 }
 
-static void values_are_sorted_up_and_down(void **state)
+TEST(values_are_sorted_up_and_down)
 {
-    (void)state;
     int64_t a[] = {3, INT64_MIN, INT64_MAX, -1};
     qsort(a, 4, sizeof *a, gp_order_i64);
     assert_true(a[0] == INT64_MIN && a[1] == -1 && a[2] == 3 && a[3] == INT64_MAX);
@@ -201,30 +186,10 @@ static void values_are_sorted_up_and_down(void **state)
     assert_int_equal(GP_ORDER(2, 2), 0);
 }
 
-static void only_ascii_digits_are_digits(void **state)
+TEST(only_ascii_digits_are_digits)
 {
-    (void)state;
     int n = 0;
     for (int c = 0; c < 256; c++) n += gp_is_digit((char)c);
     assert_int_equal(n, 10);
     assert_true(gp_is_digit('0') && gp_is_digit('9'));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fail_fills_the_error_and_context_goes_before_it),
-        cmocka_unit_test(a_long_message_is_cut_and_stays_a_string),
-        cmocka_unit_test(arena_memory_is_aligned_and_survives_growth),
-        cmocka_unit_test(vectors_grow_and_keep_what_they_hold),
-        cmocka_unit_test(buffers_print_every_integer),
-        cmocka_unit_test(printf_grows_the_buffer),
-        cmocka_unit_test(equal_bytes_get_one_number_in_order_of_appearance),
-        cmocka_unit_test(a_map_finds_every_key_it_was_given),
-        cmocka_unit_test(keys_cannot_be_chosen_to_meet_in_a_map),
-        cmocka_unit_test(names_cannot_be_chosen_to_meet_in_a_table),
-        cmocka_unit_test(values_are_sorted_up_and_down),
-        cmocka_unit_test(only_ascii_digits_are_digits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

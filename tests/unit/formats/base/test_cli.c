@@ -1,8 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +6,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
 #include "formats/base/count.h"
+#include "tests/unit/unit.h"
 
 struct opts {
     struct gp_common_opts common;
@@ -99,9 +95,8 @@ static void assert_misuse(const char *line, const char *message)
     assert_int_equal(r.tool.status, 2);
 }
 
-static void all_spellings_of_an_option_are_one(void **state)
+TEST(all_spellings_of_an_option_are_one)
 {
-    (void)state;
     static const char *const spellings[] = {"-f folded",       "-ffolded",           "--format folded",
                                             "--format=folded", "--form folded",      "--fo=folded",
                                             "-qvffolded",      "-q -f svg -f folded"};
@@ -113,9 +108,8 @@ static void all_spellings_of_an_option_are_one(void **state)
     }
 }
 
-static void flags_are_bundled(void **state)
+TEST(flags_are_bundled)
 {
-    (void)state;
     parse("-qv --strict");
     assert_int_equal(r.result, 0);
     assert_true(r.opts.common.quiet && r.opts.common.verbose && r.opts.common.strict);
@@ -123,9 +117,8 @@ static void flags_are_bundled(void **state)
     assert_false(r.opts.common.quiet || r.opts.common.verbose || r.opts.common.strict);
 }
 
-static void values_of_every_kind_are_stored(void **state)
+TEST(values_of_every_kind_are_stored)
 {
-    (void)state;
     parse("-o - --max-depth 2k --min-duration=1.5ms --min-share 2.5% --weight cpu");
     assert_int_equal(r.result, 0);
     assert_string_equal(r.opts.common.output, "-");
@@ -135,9 +128,8 @@ static void values_of_every_kind_are_stored(void **state)
     assert_string_equal(r.opts.weight, "cpu");
 }
 
-static void operands_keep_their_order_among_options(void **state)
+TEST(operands_keep_their_order_among_options)
 {
-    (void)state;
     parse("a -q b - --weight gpu c -- -v d");
     assert_int_equal(r.result, 0);
     static const char *const want[] = {"a", "b", "-", "c", "-v", "d"};
@@ -146,9 +138,8 @@ static void operands_keep_their_order_among_options(void **state)
     assert_false(r.opts.common.verbose);
 }
 
-static void lists_grow_and_files_go_to_the_list_before_them(void **state)
+TEST(lists_grow_and_files_go_to_the_list_before_them)
 {
-    (void)state;
     static const struct gp_option lists[] = {
         {0, "gate", "G", "a gate", GP_OPT_LIST, 0},
         {0, "base", "FILE...", "files", GP_OPT_FILES, sizeof(struct gp_opt_list)},
@@ -178,9 +169,8 @@ static void lists_grow_and_files_go_to_the_list_before_them(void **state)
     GP_VEC_FREE(&o.gates);
 }
 
-static void options_of_a_command_are_not_ours(void **state)
+TEST(options_of_a_command_are_not_ours)
 {
-    (void)state;
     struct gp_tool collect = {
         .max_operands = -1, .min_operands = 1, .stop_at_operand = true, .error_status = 125};
     parse_with(collect, "-q python3 -v --weight x");
@@ -199,9 +189,8 @@ static void options_of_a_command_are_not_ours(void **state)
     assert_int_equal(r.tool.status, 125);
 }
 
-static void an_option_of_another_program_ends_parsing(void **state)
+TEST(an_option_of_another_program_ends_parsing)
 {
-    (void)state;
     static const char *const aliases[] = {"--sizes", "--max-width", "-z", NULL};
     const struct gp_tool tool = {.stop_at_operand = true, .max_operands = -1, .aliases = aliases};
     static const struct {
@@ -225,9 +214,8 @@ static void an_option_of_another_program_ends_parsing(void **state)
     assert_non_null(strstr(r.err, "unknown option '-y'"));
 }
 
-static void misuse_is_told_in_one_line(void **state)
+TEST(misuse_is_told_in_one_line)
 {
-    (void)state;
     assert_misuse("--nonsense=3", "unknown option '--nonsense'");
     assert_misuse("-qx", "unknown option '-x'");
     assert_misuse("--max-depth", "option '--max-depth' needs a value (N)");
@@ -244,9 +232,8 @@ static void misuse_is_told_in_one_line(void **state)
     assert_misuse("--min-share x", "--min-share: 'x' is not a percentage, such as 5% or 0.5%");
 }
 
-static void the_number_of_operands_is_checked(void **state)
+TEST(the_number_of_operands_is_checked)
 {
-    (void)state;
     struct gp_tool two = {.min_operands = 2, .max_operands = 2, .operands = "BASE CUR"};
     parse_with(two, "a b");
     assert_int_equal(r.result, 0);
@@ -259,9 +246,8 @@ static void the_number_of_operands_is_checked(void **state)
     assert_non_null(strstr(r.err, "nothing to work on: expected BASE CUR\n"));
 }
 
-static void help_tells_every_option_within_80_columns(void **state)
+TEST(help_tells_every_option_within_80_columns)
 {
-    (void)state;
     static const char *const ways[] = {"-h", "--help", "--h", "-q --help --nonsense"};
     for (size_t i = 0; i < GP_COUNT(ways); i++) {
         parse(ways[i]);
@@ -280,18 +266,16 @@ static void help_tells_every_option_within_80_columns(void **state)
     }
 }
 
-static void version_names_the_tool_and_the_suite(void **state)
+TEST(version_names_the_tool_and_the_suite)
 {
-    (void)state;
     parse("-V");
     assert_string_equal(r.out, "trace2flame (gpuprof) " GP_VERSION "\n");
     assert_int_equal(r.result, -1);
     assert_int_equal(r.tool.status, 0);
 }
 
-static void options_are_put_as_they_were_given(void **state)
+TEST(options_are_put_as_they_were_given)
 {
-    (void)state;
     struct gp_buf b = {0};
     parse("--max-depth 2k -q --min-duration=1.5ms --min-share 0.5% --weight cpu");
     assert_int_equal(r.result, 0);
@@ -305,9 +289,8 @@ static void options_are_put_as_they_were_given(void **state)
     gp_buf_release(&b);
 }
 
-static void a_format_is_one_of_the_tools_and_the_first_by_default(void **state)
+TEST(a_format_is_one_of_the_tools_and_the_first_by_default)
 {
-    (void)state;
     parse("a");
     assert_string_equal(r.opts.common.format, "svg");
     parse("-f folded");
@@ -316,9 +299,8 @@ static void a_format_is_one_of_the_tools_and_the_first_by_default(void **state)
     assert_misuse("--format", "option '--format' needs a value (svg|folded)");
 }
 
-static void messages_are_one_line_whatever_is_in_them(void **state)
+TEST(messages_are_one_line_whatever_is_in_them)
 {
-    (void)state;
     int saved;
     char text[200];
     FILE *f = begin_capture(stderr, &saved);
@@ -328,9 +310,8 @@ static void messages_are_one_line_whatever_is_in_them(void **state)
     assert_string_equal(text, "trace2flame: a\u240ab\u241b[31m\u2409\ufffd\ufffd\ufffd: odd\n");
 }
 
-static void colour_obeys_the_option_then_the_environment(void **state)
+TEST(colour_obeys_the_option_then_the_environment)
 {
-    (void)state;
     setenv("NO_COLOR", "1", 1);
     assert_true(gp_cli_color(&(struct gp_common_opts){.color = "always"}, -1));
     assert_false(gp_cli_color(&(struct gp_common_opts){.color = "never"}, -1));
@@ -338,9 +319,8 @@ static void colour_obeys_the_option_then_the_environment(void **state)
     assert_false(gp_cli_color(&(struct gp_common_opts){0}, -1));
 }
 
-static void progress_waits_and_wipes_itself(void **state)
+TEST(progress_waits_and_wipes_itself)
 {
-    (void)state;
     int saved;
     char text[400];
     struct gp_progress p;
@@ -374,9 +354,8 @@ static void check_progress(uint64_t total, uint64_t bytes, int64_t elapsed_ns, c
     gp_buf_release(&line);
 }
 
-static void progress_has_percent_and_time_left(void **state)
+TEST(progress_has_percent_and_time_left)
 {
-    (void)state;
     const int64_t s = 1000000000;
     check_progress(0, 1656000000, 14 * s, "reading, 1656 MB, 118 MB/s");
     check_progress(2000000000, 840000000, 7 * s, "reading, 42%, 120 MB/s, 10 s left"); /* 9.67 */
@@ -390,9 +369,8 @@ static void progress_has_percent_and_time_left(void **state)
     check_progress(UINT64_C(1) << 60, 1, 1 * s, "reading, 0%, 0 MB/s"); /* no honest time left */
 }
 
-static void progress_has_phases(void **state)
+TEST(progress_has_phases)
 {
-    (void)state;
     int saved;
     char text[400];
     struct gp_progress p = {.enabled = true, .tool = "trace-hta"};
@@ -408,29 +386,4 @@ static void progress_has_phases(void **state)
     gp_progress_end(&p);
     end_capture(stderr, f, saved, text, sizeof text);
     assert_string_equal(text, "\rtrace-hta: analysing\033[K\rtrace-hta: writing\033[K\r\033[K");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_spellings_of_an_option_are_one),
-        cmocka_unit_test(flags_are_bundled),
-        cmocka_unit_test(values_of_every_kind_are_stored),
-        cmocka_unit_test(operands_keep_their_order_among_options),
-        cmocka_unit_test(lists_grow_and_files_go_to_the_list_before_them),
-        cmocka_unit_test(options_of_a_command_are_not_ours),
-        cmocka_unit_test(an_option_of_another_program_ends_parsing),
-        cmocka_unit_test(misuse_is_told_in_one_line),
-        cmocka_unit_test(the_number_of_operands_is_checked),
-        cmocka_unit_test(help_tells_every_option_within_80_columns),
-        cmocka_unit_test(version_names_the_tool_and_the_suite),
-        cmocka_unit_test(options_are_put_as_they_were_given),
-        cmocka_unit_test(a_format_is_one_of_the_tools_and_the_first_by_default),
-        cmocka_unit_test(messages_are_one_line_whatever_is_in_them),
-        cmocka_unit_test(colour_obeys_the_option_then_the_environment),
-        cmocka_unit_test(progress_waits_and_wipes_itself),
-        cmocka_unit_test(progress_has_percent_and_time_left),
-        cmocka_unit_test(progress_has_phases),
-    };
-    return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

@@ -1,8 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +13,7 @@
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 #include "tests/unit/lacks.h"
+#include "tests/unit/unit.h"
 
 /* The tests compress with zlib and zstd and read with whatever input.c was built with; test_input_zlib is
  * this file with the reading side made of zlib, too. */
@@ -135,21 +131,21 @@ static void assert_reads_as(const struct gp_buf *file, const void *want, size_t 
 static char folder[] = "/tmp/gp_input_XXXXXX";
 static char path[64];
 
-static int make_folder(void **state)
+static int make_folder(GP_UNUSED void **state)
 {
-    (void)state;
     alarm(HANG_SECONDS);
     if (!mkdtemp(folder)) return -1;
     snprintf(path, sizeof path, "%s/file", folder);
     return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(GP_UNUSED void **state)
 {
-    (void)state;
     unlink(path);
     return rmdir(folder);
 }
+
+TESTS_BETWEEN(make_folder, remove_folder);
 
 static void write_file(const void *data, size_t n)
 {
@@ -159,9 +155,8 @@ static void write_file(const void *data, size_t n)
     assert_int_equal(fclose(f), 0);
 }
 
-static void sizes_around_the_buffers_come_back_whole(void **state)
+TEST(sizes_around_the_buffers_come_back_whole)
 {
-    (void)state;
     static const size_t sizes[] = {0,     1,      2,      7,       8,       65535,  65536,
                                    65537, 262143, 262145, 1048576, 1048577, 5000000};
     for (size_t i = 0; i < GP_COUNT(sizes); i++) {
@@ -177,9 +172,8 @@ static void sizes_around_the_buffers_come_back_whole(void **state)
     }
 }
 
-static void stored_blocks_and_the_best_compression_are_read(void **state)
+TEST(stored_blocks_and_the_best_compression_are_read)
 {
-    (void)state;
     struct gp_buf text = make_text(300000), packed = {0};
     put_gzip(&packed, text.data, text.n, 0);
     assert_reads_as(&packed, text.data, text.n, "gzip");
@@ -193,9 +187,8 @@ static void stored_blocks_and_the_best_compression_are_read(void **state)
     gp_buf_release(&text);
 }
 
-static void members_follow_one_another(void **state)
+TEST(members_follow_one_another)
 {
-    (void)state;
     struct gp_buf text = make_text(200000);
     static const size_t parts[] = {0, 1, 70000, 3, 0, 129996};
     for (size_t k = 0; k < 2; k++) {
@@ -210,9 +203,8 @@ static void members_follow_one_another(void **state)
     gp_buf_release(&text);
 }
 
-static void skippable_zstd_frames_are_skipped(void **state)
+TEST(skippable_zstd_frames_are_skipped)
 {
-    (void)state;
     struct gp_buf packed = {0};
     gp_buf_put(&packed, "\x50\x2a\x4d\x18\x03\x00\x00\x00xyz", 11);
     put_zstd(&packed, "hello", 5, 1);
@@ -221,9 +213,8 @@ static void skippable_zstd_frames_are_skipped(void **state)
     gp_buf_release(&packed);
 }
 
-static void zero_padding_is_no_damage_and_anything_else_is_told(void **state)
+TEST(zero_padding_is_no_damage_and_anything_else_is_told)
 {
-    (void)state;
     struct gp_buf zeros = {0};
     memset(gp_buf_reserve(&zeros, 300000), 0, 300000);
     zeros.n = 300000;
@@ -266,9 +257,8 @@ static size_t decodable(const struct gp_buf *packed, size_t cut)
     return n;
 }
 
-static void a_cut_gzip_file_gives_all_that_can_be_decoded(void **state)
+TEST(a_cut_gzip_file_gives_all_that_can_be_decoded)
 {
-    (void)state;
     struct gp_buf text = make_text(3000), packed = {0};
     put_gzip(&packed, text.data, text.n, 6);
     for (size_t cut = 3; cut < packed.n; cut++) {
@@ -307,9 +297,8 @@ static struct gp_buf decode_after(char pattern, const uint8_t *packed, size_t n)
 }
 
 /* Found by the fuzzer: "main;f;k", and a distance that reaches before the first byte. */
-static void what_lies_before_the_data_does_not_come_out(void **state)
+TEST(what_lies_before_the_data_does_not_come_out)
 {
-    (void)state;
     static const uint8_t packed[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03,
                                      0xcb, 0x4d, 0x34, 0xe2, 0xca, 0x1d, 0x65, 0x0f, 0x56, 0x30,
                                      0x00, 0x00, 0x60, 0x6d, 0x61, 0x69, 0x6e, 0x3b, 0x66, 0x3b,
@@ -321,9 +310,8 @@ static void what_lies_before_the_data_does_not_come_out(void **state)
     gp_buf_release(&b);
 }
 
-static void a_cut_zstd_file_gives_the_frames_before_the_cut(void **state)
+TEST(a_cut_zstd_file_gives_the_frames_before_the_cut)
 {
-    (void)state;
     struct gp_buf text = make_text(3000), packed = {0};
     size_t ends[3];
     for (size_t i = 0; i < 3; i++) {
@@ -347,9 +335,8 @@ static void a_cut_zstd_file_gives_the_frames_before_the_cut(void **state)
 
 /* Whatever bit is wrong, either the data is right all the same (a bit of the time stamp, say) or it is reported.
  */
-static void no_flipped_bit_goes_unnoticed(void **state)
+TEST(no_flipped_bit_goes_unnoticed)
 {
-    (void)state;
     struct gp_buf text = make_text(600);
     for (size_t k = 0; k < 2; k++) {
         struct gp_buf packed = {0};
@@ -371,9 +358,8 @@ static void no_flipped_bit_goes_unnoticed(void **state)
     gp_buf_release(&text);
 }
 
-static void damage_deep_inside_gives_what_is_before_it(void **state)
+TEST(damage_deep_inside_gives_what_is_before_it)
 {
-    (void)state;
     struct gp_buf text = make_text(3000000);
     for (size_t k = 0; k < 2; k++) {
         struct gp_buf packed = {0};
@@ -395,9 +381,8 @@ static void damage_deep_inside_gives_what_is_before_it(void **state)
     gp_buf_release(&text);
 }
 
-static void peeking_shows_what_reading_then_gives(void **state)
+TEST(peeking_shows_what_reading_then_gives)
 {
-    (void)state;
     struct gp_buf text = make_text(3000000);
     for (int k = -1; k < 2; k++) {
         struct gp_buf packed = {0};
@@ -462,9 +447,8 @@ static void restore_stdin(int saved)
     close(saved);
 }
 
-static void a_pipe_with_short_reads_gives_the_same(void **state)
+TEST(a_pipe_with_short_reads_gives_the_same)
 {
-    (void)state;
     struct gp_buf text = make_text(40000);
     for (int k = -1; k < 2; k++) {
         for (size_t most = 1; most < 4000; most = most * 7 + 3) {
@@ -499,9 +483,8 @@ static void a_pipe_with_short_reads_gives_the_same(void **state)
     gp_buf_release(&text);
 }
 
-static void a_fifo_is_read_like_a_pipe(void **state)
+TEST(a_fifo_is_read_like_a_pipe)
 {
-    (void)state;
     struct gp_buf text = make_text(300000), packed = {0};
     put_gzip(&packed, text.data, text.n, 6);
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -521,9 +504,8 @@ static void a_fifo_is_read_like_a_pipe(void **state)
     unlink(path);
 }
 
-static void closing_early_ends_a_thread_that_waits_for_input(void **state)
+TEST(closing_early_ends_a_thread_that_waits_for_input)
 {
-    (void)state;
     struct gp_buf text = make_text(100000), packed = {0};
     put_gzip(&packed, text.data, text.n, 1);
     int fds[2], saved;
@@ -541,9 +523,8 @@ static void closing_early_ends_a_thread_that_waits_for_input(void **state)
     gp_buf_release(&text);
 }
 
-static void closing_early_ends_a_thread_that_is_far_ahead(void **state)
+TEST(closing_early_ends_a_thread_that_is_far_ahead)
 {
-    (void)state;
     struct gp_buf text = make_text(12000000), packed = {0};
     put_zstd(&packed, text.data, text.n, 1);
     for (int i = 0; i < 20; i++) {
@@ -557,9 +538,8 @@ static void closing_early_ends_a_thread_that_is_far_ahead(void **state)
     gp_buf_release(&text);
 }
 
-static void headers_with_everything_in_them_are_skipped(void **state)
+TEST(headers_with_everything_in_them_are_skipped)
 {
-    (void)state;
     struct gp_buf packed = {0};
     put_gzip_with_header(&packed, "hello", 5);
     put_gzip_with_header(&packed, " again", 6);
@@ -587,9 +567,8 @@ static void headers_with_everything_in_them_are_skipped(void **state)
 
 /* ---- files and what is none ---- */
 
-static void a_plain_file_lends_its_descriptor(void **state)
+TEST(a_plain_file_lends_its_descriptor)
 {
-    (void)state;
     write_file("0123456789", 10);
     struct gp_err err = {0};
     struct gp_input *in = gp_input_open(path, 0, &err);
@@ -615,9 +594,8 @@ static void a_plain_file_lends_its_descriptor(void **state)
     gp_buf_release(&packed);
 }
 
-static void sizes_are_known_of_files(void **state)
+TEST(sizes_are_known_of_files)
 {
-    (void)state;
     write_file("0123456789", 10);
     assert_int_equal(gp_input_total(path), 10);
     assert_int_equal(gp_input_total("-"), 0);
@@ -626,9 +604,8 @@ static void sizes_are_known_of_files(void **state)
 }
 
 /* Progress counts compressed bytes: it never goes back, and ends with the size of the file. */
-static void how_much_is_read_is_known_of_compressed_files(void **state)
+TEST(how_much_is_read_is_known_of_compressed_files)
 {
-    (void)state;
     enum { TEXT = 6 << 20, STEP = 100000 };
     static char text[TEXT], got[STEP];
     struct gp_buf packed = {0};
@@ -657,9 +634,8 @@ static void how_much_is_read_is_known_of_compressed_files(void **state)
     gp_buf_release(&packed);
 }
 
-static void standard_input_that_was_read_from_is_not_lent(void **state)
+TEST(standard_input_that_was_read_from_is_not_lent)
 {
-    (void)state;
     write_file("0123456789", 10);
     int fd = open(path, O_RDONLY), saved;
     assert_true(fd >= 0);
@@ -682,9 +658,8 @@ static void standard_input_that_was_read_from_is_not_lent(void **state)
     close(fd);
 }
 
-static void what_cannot_be_read_is_told_with_its_name(void **state)
+TEST(what_cannot_be_read_is_told_with_its_name)
 {
-    (void)state;
     struct gp_err err = {0};
     assert_null(gp_input_open("/nonexistent/a.json", 0, &err));
     assert_int_equal(err.code, GP_E_IO);
@@ -696,9 +671,8 @@ static void what_cannot_be_read_is_told_with_its_name(void **state)
     assert_null(gp_input_open("/nonexistent", 0, NULL));
 }
 
-static void a_read_error_is_told_after_the_end(void **state)
+TEST(a_read_error_is_told_after_the_end)
 {
-    (void)state;
     struct gp_err err = {0};
     struct gp_input *in = gp_input_open("/proc/self/mem", 0, &err); /* nothing is mapped at 0 */
     if (gp_lacks(!in, "/proc/self/mem")) return;
@@ -707,33 +681,4 @@ static void a_read_error_is_told_after_the_end(void **state)
     assert_int_equal(gp_input_status(in, &err), -1);
     assert_int_equal(err.code, GP_E_IO);
     gp_input_close(in);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_around_the_buffers_come_back_whole),
-        cmocka_unit_test(stored_blocks_and_the_best_compression_are_read),
-        cmocka_unit_test(members_follow_one_another),
-        cmocka_unit_test(skippable_zstd_frames_are_skipped),
-        cmocka_unit_test(zero_padding_is_no_damage_and_anything_else_is_told),
-        cmocka_unit_test(a_cut_gzip_file_gives_all_that_can_be_decoded),
-        cmocka_unit_test(what_lies_before_the_data_does_not_come_out),
-        cmocka_unit_test(a_cut_zstd_file_gives_the_frames_before_the_cut),
-        cmocka_unit_test(no_flipped_bit_goes_unnoticed),
-        cmocka_unit_test(damage_deep_inside_gives_what_is_before_it),
-        cmocka_unit_test(peeking_shows_what_reading_then_gives),
-        cmocka_unit_test(a_pipe_with_short_reads_gives_the_same),
-        cmocka_unit_test(headers_with_everything_in_them_are_skipped),
-        cmocka_unit_test(a_fifo_is_read_like_a_pipe),
-        cmocka_unit_test(closing_early_ends_a_thread_that_waits_for_input),
-        cmocka_unit_test(closing_early_ends_a_thread_that_is_far_ahead),
-        cmocka_unit_test(a_plain_file_lends_its_descriptor),
-        cmocka_unit_test(sizes_are_known_of_files),
-        cmocka_unit_test(how_much_is_read_is_known_of_compressed_files),
-        cmocka_unit_test(standard_input_that_was_read_from_is_not_lent),
-        cmocka_unit_test(what_cannot_be_read_is_told_with_its_name),
-        cmocka_unit_test(a_read_error_is_told_after_the_end),
-    };
-    return cmocka_run_group_tests_name("input", tests, make_folder, remove_folder);
 }

@@ -1,15 +1,11 @@
 // JSON text: where values end, what strings say, and the repair of what is not quite JSON.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/json_scan.h"
+#include "tests/unit/unit.h"
 
 /* The text with the zero bytes that the scanner wants, at an odd address. */
 static char room[4096];
@@ -35,9 +31,8 @@ static void value_is(const char *text, enum gp_json_kind kind, const char *want,
     assert_int_equal(q - p, used);
 }
 
-static void values_end_where_they_end(void **state)
+TEST(values_end_where_they_end)
 {
-    (void)state;
     value_is("\"abc\",", GP_JSON_STRING, "abc", 5);
     value_is(" \"a\\\"b\" ", GP_JSON_ODD_STRING, "a\\\"b", 7);
     value_is("-12.5e3}", GP_JSON_NUMBER, "-12.5e3", 7);
@@ -56,9 +51,8 @@ static void fails_at(const char *text, size_t want)
     assert_int_equal(at - p, want);
 }
 
-static void a_value_that_is_cut_fails_at_the_end(void **state)
+TEST(a_value_that_is_cut_fails_at_the_end)
 {
-    (void)state;
     fails_at("\"abc", 4);
     fails_at("\"abc\\", 5);
     fails_at("\"abc\\\"", 6);
@@ -71,9 +65,8 @@ static void a_value_that_is_cut_fails_at_the_end(void **state)
 }
 
 /* A bracket or quote at every place around the borders of the blocks that are looked at together. */
-static void containers_of_every_length_are_found(void **state)
+TEST(containers_of_every_length_are_found)
 {
-    (void)state;
     char text[512];
     for (int n = 0; n < 300; n++) {
         int len = snprintf(text, sizeof text, "[\"%*s\\\\\\\"]\",{}]x", n, "");
@@ -85,12 +78,11 @@ static void containers_of_every_length_are_found(void **state)
 }
 
 /* Backslashes in runs of any length, across the blocks that are searched at once, against a walk byte by byte. */
-static void strings_with_escapes_end_at_the_quote(void **state)
+TEST(strings_with_escapes_end_at_the_quote)
 {
     enum { LENGTH = 200, TRIES = 20000 };
     static const char letters[] = "\\\\\"ab\\a{]aaaaaaa";
     uint32_t seed = 1;
-    (void)state;
     for (int i = 0; i < TRIES; i++) {
         char text[LENGTH + 1];
         size_t n = 0, want = 0;
@@ -103,9 +95,8 @@ static void strings_with_escapes_end_at_the_quote(void **state)
     }
 }
 
-static void nesting_has_a_limit(void **state)
+TEST(nesting_has_a_limit)
 {
-    (void)state;
     char text[GP_JSON_DEPTH * 2 + 8];
     const char *end, *at;
     for (int depth = GP_JSON_DEPTH; depth <= GP_JSON_DEPTH + 1; depth++) {
@@ -128,18 +119,16 @@ static void decodes_to(const char *text, const char *want, bool repaired)
     gp_buf_release(&b);
 }
 
-static void strings_are_decoded(void **state)
+TEST(strings_are_decoded)
 {
-    (void)state;
     decodes_to("a\\n\\t\\\"\\\\\\/\\b\\f\\r", "a\n\t\"\\/\b\f\r", false);
     decodes_to("\\u0041\\u00e9\\u20AC", "A\xc3\xa9\xe2\x82\xac", false);
     decodes_to("\\ud83d\\ude00", "\xf0\x9f\x98\x80", false);
     decodes_to("caf\xc3\xa9 \xef\xbf\xbd", "caf\xc3\xa9 \xef\xbf\xbd", false);
 }
 
-static void strings_are_repaired(void **state)
+TEST(strings_are_repaired)
 {
-    (void)state;
     decodes_to("a\nb", "a\nb", true);
     decodes_to("a\\pb", "a\\pb", true);
     decodes_to("\\u12", "\\u12", true);
@@ -160,17 +149,15 @@ static void cleans_to(const char *text, const char *want, unsigned changes)
     gp_buf_release(&b);
 }
 
-static void sound_text_stays_as_it_is(void **state)
+TEST(sound_text_stays_as_it_is)
 {
-    (void)state;
     const char *good[] = {
         "{}", "[]", "1", "{\"a\":[1, 2.5e-3,\n true],\"b\":{\"c\":null}}", "\"\\u00e9\\\\\"", "[[],[[]]]"};
     for (size_t i = 0; i < GP_COUNT(good); i++) cleans_to(good[i], good[i], 0);
 }
 
-static void what_can_be_repaired_is(void **state)
+TEST(what_can_be_repaired_is)
 {
-    (void)state;
     cleans_to("{\"a\":inf,\"b\":N/A}", "{\"a\":\"inf\",\"b\":\"N/A\"}", GP_JSON_CLEANED_WORD);
     cleans_to("[01,1.,.5]", "[\"01\",\"1.\",\".5\"]", GP_JSON_CLEANED_WORD);
     cleans_to("[\"a\nb\"]", "[\"a\\u000ab\"]", GP_JSON_CLEANED_TEXT);
@@ -179,9 +166,8 @@ static void what_can_be_repaired_is(void **state)
     cleans_to("{\"a\":1,}", "{\"a\":1 }", 0);
 }
 
-static void what_cannot_be_repaired_is_refused(void **state)
+TEST(what_cannot_be_repaired_is_refused)
 {
-    (void)state;
     const char *bad[] = {"",    "[1",       "1]",    "[1}",   "{\"a\"}",           "{\"a\":}",
                          "[,]", "[1 2]",    "{1:2}", "[\"a]", "{\"a\":1 \"b\":2}", "[1,,2]",
                          "1 2", "{\"a\",1}"};
@@ -194,9 +180,8 @@ static void what_cannot_be_repaired_is_refused(void **state)
     }
 }
 
-static void members_and_elements_are_stepped_through(void **state)
+TEST(members_and_elements_are_stepped_through)
 {
-    (void)state;
     const char *end, *p = pad("{\"a\": 1, \"b\": [2], }", &end) + 1;
     struct gp_json_value key, v;
     assert_true(gp_json_next(&p, end, &key, &v));
@@ -204,22 +189,4 @@ static void members_and_elements_are_stepped_through(void **state)
     assert_true(gp_json_next(&p, end, &key, &v));
     assert_true(key.n == 1 && *key.p == 'b' && v.kind == GP_JSON_ARRAY);
     assert_false(gp_json_next(&p, end, &key, &v));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_end_where_they_end),
-        cmocka_unit_test(a_value_that_is_cut_fails_at_the_end),
-        cmocka_unit_test(containers_of_every_length_are_found),
-        cmocka_unit_test(strings_with_escapes_end_at_the_quote),
-        cmocka_unit_test(nesting_has_a_limit),
-        cmocka_unit_test(strings_are_decoded),
-        cmocka_unit_test(strings_are_repaired),
-        cmocka_unit_test(sound_text_stays_as_it_is),
-        cmocka_unit_test(what_can_be_repaired_is),
-        cmocka_unit_test(what_cannot_be_repaired_is_refused),
-        cmocka_unit_test(members_and_elements_are_stepped_through),
-    };
-    return cmocka_run_group_tests_name("json_scan", tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // JSON text: escaping, UTF-8 repair, exact times, numbers, the check of foreign text.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <math.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/json_write.h"
+#include "tests/unit/unit.h"
 
 static void check_string(const char *bytes, size_t n, const char *want)
 {
@@ -23,9 +19,8 @@ static void check_string(const char *bytes, size_t n, const char *want)
 
 #define CHECK_STRING(bytes, want) check_string(bytes, sizeof(bytes) - 1, want)
 
-static void strings_are_escaped_where_json_demands_it(void **state)
+TEST(strings_are_escaped_where_json_demands_it)
 {
-    (void)state;
     CHECK_STRING("", "\"\"");
     CHECK_STRING("plain </script>", "\"plain </script>\"");
     CHECK_STRING("a\"b\\c", "\"a\\\"b\\\\c\"");
@@ -35,9 +30,8 @@ static void strings_are_escaped_where_json_demands_it(void **state)
 }
 
 /* The examples of the Unicode standard, 3.9 (table 3-8 to 3-11): one replacement for each maximal subpart. */
-static void bytes_that_are_no_utf8_are_replaced(void **state)
+TEST(bytes_that_are_no_utf8_are_replaced)
 {
-    (void)state;
     CHECK_STRING("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
 #define R "\xef\xbf\xbd"
     CHECK_STRING("\x61\xf1\x80\x80\xe1\x80\xc2\x62\x80\x63\x80\xbf\x64", "\"a" R R R "b" R "c" R R "d\"");
@@ -49,9 +43,8 @@ static void bytes_that_are_no_utf8_are_replaced(void **state)
 }
 
 /* A terminal obeys U+009B, an editor shows what follows U+202E from right to left. */
-static void what_is_hostile_to_a_reader_is_escaped(void **state)
+TEST(what_is_hostile_to_a_reader_is_escaped)
 {
-    (void)state;
     CHECK_STRING("a\xc2\x9b"
                  "31m",
                  "\"a\\u009b31m\"");
@@ -77,9 +70,8 @@ static void check_us(int64_t ns, const char *want)
     gp_buf_release(&b);
 }
 
-static void times_are_exact_decimals(void **state)
+TEST(times_are_exact_decimals)
 {
-    (void)state;
     check_us(0, "0");
     check_us(123456, "123.456");
     check_us(5000, "5");
@@ -99,9 +91,8 @@ static void check_double(double v, const char *want)
     gp_buf_release(&b);
 }
 
-static void doubles_read_back_as_they_were(void **state)
+TEST(doubles_read_back_as_they_were)
 {
-    (void)state;
     check_double(0, "0");
     check_double(-0.0, "-0.0");
     check_double(12, "12");
@@ -113,9 +104,8 @@ static void doubles_read_back_as_they_were(void **state)
     check_double(-INFINITY, "null");
 }
 
-static void valid_json_is_told_from_the_rest(void **state)
+TEST(valid_json_is_told_from_the_rest)
 {
-    (void)state;
     static const char *const good[] = {"{}", " [1, -0.5e+3, true, false, null] ", "\"\\u00e4\\n\"",
                                        "0",  "{\"a\": {\"b\": [[], {}]}}",        "\"\xc3\xa4\""};
     static const char *const bad[] = {"",    "{",     "{\"a\"}",  "[1,]",      "{\"a\":1,}", "01",     "1.",
@@ -125,9 +115,8 @@ static void valid_json_is_told_from_the_rest(void **state)
     for (size_t i = 0; i < GP_COUNT(bad); i++) assert_false(gp_json_is_valid(bad[i], strlen(bad[i])));
 }
 
-static void half_a_character_is_no_valid_json(void **state)
+TEST(half_a_character_is_no_valid_json)
 {
-    (void)state;
     static const char *const good[] = {"\"\\ud83d\\ude00\"", "\"\\uDBFF\\uDFFF\"", "\"\\ud7ff\\ue000\""};
     static const char *const bad[] = {"\"\\ud800\"",       "\"\\udc00\"",        "\"\\ud83dx\"",
                                       "\"\\ud83d\\n\"",    "\"\\ud83d\\ud83d\"", "\"\\ud83d\\u0041\"",
@@ -136,9 +125,8 @@ static void half_a_character_is_no_valid_json(void **state)
     for (size_t i = 0; i < GP_COUNT(bad); i++) assert_false(gp_json_is_valid(bad[i], strlen(bad[i])));
 }
 
-static void nesting_without_end_is_no_valid_json(void **state)
+TEST(nesting_without_end_is_no_valid_json)
 {
-    (void)state;
     char text[200];
     memset(text, '[', 64);
     memset(text + 64, ']', 64);
@@ -161,9 +149,8 @@ static void check_members(const char *text, const char *want)
     assert_memory_equal(p, want, n);
 }
 
-static void the_members_of_an_object_are_found(void **state)
+TEST(the_members_of_an_object_are_found)
 {
-    (void)state;
     check_members("{\"a\": 1}", "\"a\": 1");
     check_members(" { \"a\": {\"b\": 2} } ", "\"a\": {\"b\": 2}");
     check_members("{}", "");
@@ -171,20 +158,4 @@ static void the_members_of_an_object_are_found(void **state)
     check_members("[1]", NULL);
     check_members("{\"a\": }", NULL);
     check_members("", NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings_are_escaped_where_json_demands_it),
-        cmocka_unit_test(what_is_hostile_to_a_reader_is_escaped),
-        cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
-        cmocka_unit_test(times_are_exact_decimals),
-        cmocka_unit_test(doubles_read_back_as_they_were),
-        cmocka_unit_test(valid_json_is_told_from_the_rest),
-        cmocka_unit_test(half_a_character_is_no_valid_json),
-        cmocka_unit_test(nesting_without_end_is_no_valid_json),
-        cmocka_unit_test(the_members_of_an_object_are_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // Decimal text to integers, exactly.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/count.h"
 #include "formats/base/num.h"
+#include "tests/unit/unit.h"
 
 static void us_is(const char *text, int64_t want)
 {
@@ -23,9 +19,8 @@ static void us_is_not(const char *text)
     assert_int_equal(ns, 77);
 }
 
-static void microseconds_are_exact(void **state)
+TEST(microseconds_are_exact)
 {
-    (void)state;
     us_is("123.456", 123456);
     us_is("4368637478229.227", 4368637478229227);
     us_is("0.1", 100);
@@ -35,9 +30,8 @@ static void microseconds_are_exact(void **state)
     us_is("9223372036854775.807", INT64_MAX);
 }
 
-static void exponents_are_exact(void **state)
+TEST(exponents_are_exact)
 {
-    (void)state;
     us_is("1e2", 100000);
     us_is("1.05E1", 10500);
     us_is("1250e-3", 1250);
@@ -47,9 +41,8 @@ static void exponents_are_exact(void **state)
     us_is("5e-99999999999999999999", 0);
 }
 
-static void further_decimals_are_rounded_half_away_from_zero(void **state)
+TEST(further_decimals_are_rounded_half_away_from_zero)
 {
-    (void)state;
     us_is("0.0004", 0);
     us_is("0.0005", 1);
     us_is("-0.0005", -1);
@@ -59,17 +52,15 @@ static void further_decimals_are_rounded_half_away_from_zero(void **state)
     us_is("5e-5", 0);
 }
 
-static void what_is_no_number_or_does_not_fit_is_refused(void **state)
+TEST(what_is_no_number_or_does_not_fit_is_refused)
 {
-    (void)state;
     const char *bad[] = {"",    "-",   ".",     "1.2.3", "1e",  "1e+",   "NaN",
                          "0x1", "+1 ", "1e300", "1 ",    "--1", "1e2e3", "9223372036854775.8075"};
     for (size_t i = 0; i < GP_COUNT(bad); i++) us_is_not(bad[i]);
 }
 
-static void integers_stop_where_64_bits_do(void **state)
+TEST(integers_stop_where_64_bits_do)
 {
-    (void)state;
     uint64_t u = 0;
     int64_t i = 0;
     assert_true(gp_u64_from_text("18446744073709551615", 20, &u) && u == UINT64_MAX);
@@ -82,25 +73,11 @@ static void integers_stop_where_64_bits_do(void **state)
     assert_false(gp_u64_from_hex("0x11111111111111111", 19, &u));
 }
 
-static void doubles_are_the_nearest(void **state)
+TEST(doubles_are_the_nearest)
 {
-    (void)state;
     double v = 0;
     assert_true(gp_double_from_text("0.1", 3, &v) && v == 0.1);
     assert_true(gp_double_from_text("-2.5e3", 6, &v) && v == -2500.0);
     assert_true(gp_double_from_text("1.7976931348623157e308", 22, &v) && v == 1.7976931348623157e308);
     assert_false(gp_double_from_text("nan", 3, &v));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(microseconds_are_exact),
-        cmocka_unit_test(exponents_are_exact),
-        cmocka_unit_test(further_decimals_are_rounded_half_away_from_zero),
-        cmocka_unit_test(what_is_no_number_or_does_not_fit_is_refused),
-        cmocka_unit_test(integers_stop_where_64_bits_do),
-        cmocka_unit_test(doubles_are_the_nearest),
-    };
-    return cmocka_run_group_tests_name("num", tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // OpenMetrics text: exact seconds, escaped labels, a bounded number of series.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/openmetrics.h"
+#include "tests/unit/unit.h"
 
 static size_t count_of(const char *text, const char *what)
 {
@@ -16,9 +12,8 @@ static size_t count_of(const char *text, const char *what)
     return n;
 }
 
-static void seconds_are_exact_and_labels_escaped(void **state)
+TEST(seconds_are_exact_and_labels_escaped)
 {
-    (void)state;
     struct gp_buf b = {0};
     struct gp_openmetrics m = {.b = &b, .most = 10};
     gp_openmetrics_family(&m, "busy_seconds", "counter", "seconds", "Busy.");
@@ -41,9 +36,8 @@ static void seconds_are_exact_and_labels_escaped(void **state)
     gp_buf_release(&b);
 }
 
-static void there_are_never_more_series_than_asked_for(void **state)
+TEST(there_are_never_more_series_than_asked_for)
 {
-    (void)state;
     struct gp_buf b = {0};
     struct gp_openmetrics m = {.b = &b, .most = 200};
     struct gp_openmetrics_steps steps = {0};
@@ -64,9 +58,8 @@ static void there_are_never_more_series_than_asked_for(void **state)
     gp_buf_release(&b);
 }
 
-static void steps_are_in_the_bucket_of_their_upper_bound(void **state)
+TEST(steps_are_in_the_bucket_of_their_upper_bound)
 {
-    (void)state;
     struct gp_buf b = {0};
     struct gp_openmetrics m = {.b = &b, .most = 200};
     struct gp_openmetrics_steps s = {0};
@@ -81,14 +74,4 @@ static void steps_are_in_the_bucket_of_their_upper_bound(void **state)
     assert_non_null(strstr(text, "le=\"+Inf\"} 3\n"));
     assert_non_null(strstr(text, "_sum 20.002000001\ngpuprof_step_seconds_count 3\n"));
     gp_buf_release(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seconds_are_exact_and_labels_escaped),
-        cmocka_unit_test(there_are_never_more_series_than_asked_for),
-        cmocka_unit_test(steps_are_in_the_bucket_of_their_upper_bound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

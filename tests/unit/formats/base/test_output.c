@@ -1,8 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,13 +9,13 @@
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/output.h"
+#include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/gp_output_XXXXXX";
 static char path[64], other[64];
 
-static int make_folder(void **state)
+static int make_folder(GP_UNUSED void **state)
 {
-    (void)state;
     alarm(60);
     umask(022);
     if (!mkdtemp(folder)) return -1;
@@ -29,15 +24,15 @@ static int make_folder(void **state)
     return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(GP_UNUSED void **state)
 {
-    (void)state;
     return rmdir(folder); /* fails when a test left something behind */
 }
 
-static int clean(void **state)
+TESTS_BETWEEN(make_folder, remove_folder);
+
+static int clean(GP_UNUSED void **state)
 {
-    (void)state;
     unlink(path);
     unlink(other);
     return 0;
@@ -89,9 +84,8 @@ static void put(const char *name, const char *text, bool commit)
     assert_int_equal(gp_output_close(out, commit, &err), 0);
 }
 
-static void the_file_appears_only_on_commit(void **state)
+TEST_WITH(NULL, clean, the_file_appears_only_on_commit)
 {
-    (void)state;
     struct gp_err err = {0};
     struct gp_output *out = gp_output_open(path, &err);
     assert_non_null(out);
@@ -103,18 +97,16 @@ static void the_file_appears_only_on_commit(void **state)
     assert_int_equal(mode_of(path) & 0777, 0644);
 }
 
-static void without_commit_an_old_file_stays_as_it_was(void **state)
+TEST_WITH(NULL, clean, without_commit_an_old_file_stays_as_it_was)
 {
-    (void)state;
     write_file(path, "old");
     put(path, "new", false);
     assert_file_holds(path, "old");
     assert_int_equal(files_in_folder(), 1);
 }
 
-static void an_existing_file_keeps_its_mode(void **state)
+TEST_WITH(NULL, clean, an_existing_file_keeps_its_mode)
 {
-    (void)state;
     write_file(path, "old");
     assert_int_equal(chmod(path, 0600), 0);
     put(path, "new", true);
@@ -122,9 +114,8 @@ static void an_existing_file_keeps_its_mode(void **state)
     assert_int_equal(mode_of(path) & 0777, 0600);
 }
 
-static void a_symbolic_link_is_followed_and_stays(void **state)
+TEST_WITH(NULL, clean, a_symbolic_link_is_followed_and_stays)
 {
-    (void)state;
     write_file(other, "old and long");
     assert_int_equal(symlink("other", path), 0);
     put(path, "new", true);
@@ -132,9 +123,8 @@ static void a_symbolic_link_is_followed_and_stays(void **state)
     assert_file_holds(other, "new");
 }
 
-static void without_commit_the_file_behind_a_link_stays_as_it_was(void **state)
+TEST_WITH(NULL, clean, without_commit_the_file_behind_a_link_stays_as_it_was)
 {
-    (void)state;
     write_file(other, "old and long");
     assert_int_equal(symlink("other", path), 0);
     put(path, "new", false);
@@ -143,9 +133,8 @@ static void without_commit_the_file_behind_a_link_stays_as_it_was(void **state)
     assert_int_equal(files_in_folder(), 2);
 }
 
-static void large_and_small_writes_keep_their_order(void **state)
+TEST_WITH(NULL, clean, large_and_small_writes_keep_their_order)
 {
-    (void)state;
     struct gp_err err = {0};
     struct gp_output *out = gp_output_open(path, &err);
     assert_non_null(out);
@@ -166,17 +155,15 @@ static void large_and_small_writes_keep_their_order(void **state)
     free(block);
 }
 
-static void a_device_is_written_where_it_is(void **state)
+TEST(a_device_is_written_where_it_is)
 {
-    (void)state;
     mode_t before = mode_of("/dev/null");
     put("/dev/null", "gone", true);
     assert_int_equal(mode_of("/dev/null"), before);
 }
 
-static void a_full_disk_is_an_error(void **state)
+TEST(a_full_disk_is_an_error)
 {
-    (void)state;
     struct gp_err err = {0};
     struct gp_output *out = gp_output_open("/dev/full", &err);
     assert_non_null(out);
@@ -206,9 +193,8 @@ static void *drain(void *arg)
     return text;
 }
 
-static void a_fifo_is_written_to_and_stays(void **state)
+TEST_WITH(NULL, clean, a_fifo_is_written_to_and_stays)
 {
-    (void)state;
     assert_int_equal(mkfifo(path, 0600), 0);
     pthread_t t;
     assert_int_equal(pthread_create(&t, NULL, drain, NULL), 0);
@@ -219,9 +205,8 @@ static void a_fifo_is_written_to_and_stays(void **state)
     assert_true(S_ISFIFO(mode_of(path)));
 }
 
-static void names_that_cannot_be_written_are_told(void **state)
+TEST(names_that_cannot_be_written_are_told)
 {
-    (void)state;
     struct gp_err err = {0};
     assert_null(gp_output_open("/nonexistent/out", &err));
     assert_string_equal(err.msg, "/nonexistent/out: cannot write: No such file or directory");
@@ -230,9 +215,8 @@ static void names_that_cannot_be_written_are_told(void **state)
     assert_null(gp_output_open("", &err));
 }
 
-static void a_rename_that_fails_leaves_nothing_behind(void **state)
+TEST(a_rename_that_fails_leaves_nothing_behind)
 {
-    (void)state;
     struct gp_err err = {0};
     struct gp_output *out = gp_output_open(path, &err);
     assert_non_null(out);
@@ -244,9 +228,8 @@ static void a_rename_that_fails_leaves_nothing_behind(void **state)
     assert_int_equal(files_in_folder(), 0);
 }
 
-static void standard_output_is_the_default(void **state)
+TEST_WITH(NULL, clean, standard_output_is_the_default)
 {
-    (void)state;
     int saved = dup(STDOUT_FILENO), fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     fflush(stdout);
     dup2(fd, STDOUT_FILENO);
@@ -257,23 +240,4 @@ static void standard_output_is_the_default(void **state)
     close(saved);
     close(fd);
     assert_file_holds(path, "ab");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(the_file_appears_only_on_commit, clean),
-        cmocka_unit_test_teardown(without_commit_an_old_file_stays_as_it_was, clean),
-        cmocka_unit_test_teardown(an_existing_file_keeps_its_mode, clean),
-        cmocka_unit_test_teardown(a_symbolic_link_is_followed_and_stays, clean),
-        cmocka_unit_test_teardown(without_commit_the_file_behind_a_link_stays_as_it_was, clean),
-        cmocka_unit_test_teardown(large_and_small_writes_keep_their_order, clean),
-        cmocka_unit_test(a_device_is_written_where_it_is),
-        cmocka_unit_test(a_full_disk_is_an_error),
-        cmocka_unit_test_teardown(a_fifo_is_written_to_and_stays, clean),
-        cmocka_unit_test(names_that_cannot_be_written_are_told),
-        cmocka_unit_test(a_rename_that_fails_leaves_nothing_behind),
-        cmocka_unit_test_teardown(standard_output_is_the_default, clean),
-    };
-    return cmocka_run_group_tests_name("output", tests, make_folder, remove_folder);
 }

@@ -1,14 +1,10 @@
 // Compressing on the way out: what the input side unpacks is what went in, however it was cut.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/input.h"
 #include "formats/base/pack.h"
+#include "tests/unit/unit.h"
 
 static int to_buf(void *ctx, const void *data, size_t n)
 {
@@ -61,21 +57,18 @@ static void check(enum gp_packing packing, const char *compression)
     gp_buf_release(&cut);
 }
 
-static void plain_text_passes_through(void **state)
+TEST(plain_text_passes_through)
 {
-    (void)state;
     check(GP_PACK_NONE, "none");
 }
 
-static void gzip_is_read_back(void **state)
+TEST(gzip_is_read_back)
 {
-    (void)state;
     check(GP_PACK_GZIP, "gzip");
 }
 
-static void zstd_is_read_back(void **state)
+TEST(zstd_is_read_back)
 {
-    (void)state;
     check(GP_PACK_ZSTD, "zstd");
 }
 
@@ -87,9 +80,8 @@ static int refuse(void *ctx, const void *data, size_t n)
     return -1;
 }
 
-static void a_sink_that_refuses_is_asked_once(void **state)
+TEST(a_sink_that_refuses_is_asked_once)
 {
-    (void)state;
     struct gp_buf text = sample();
     for (int packing = GP_PACK_NONE; packing <= GP_PACK_ZSTD; packing++) {
         int calls = 0, failed = 0;
@@ -101,15 +93,4 @@ static void a_sink_that_refuses_is_asked_once(void **state)
         gp_pack_free(p);
     }
     gp_buf_release(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_text_passes_through),
-        cmocka_unit_test(gzip_is_read_back),
-        cmocka_unit_test(zstd_is_read_back),
-        cmocka_unit_test(a_sink_that_refuses_is_asked_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

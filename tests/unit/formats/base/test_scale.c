@@ -1,13 +1,9 @@
 // Numbers as a person reads them; every expectation is rounded by hand.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
+#include "tests/unit/unit.h"
 
 static void expect(enum gp_unit unit, int64_t v, const char *text)
 {
@@ -25,9 +21,8 @@ static void expect_share(int64_t part, int64_t whole, const char *text)
     gp_buf_release(&b);
 }
 
-static void times_have_three_digits_and_the_largest_unit_that_fits(void **state)
+TEST(times_have_three_digits_and_the_largest_unit_that_fits)
 {
-    (void)state;
     expect(GP_UNIT_NS, 0, "0 ns");
     expect(GP_UNIT_NS, 999, "999 ns");
     expect(GP_UNIT_NS, 1000, "1.00 \xC2\xB5s");
@@ -38,9 +33,8 @@ static void times_have_three_digits_and_the_largest_unit_that_fits(void **state)
     expect(GP_UNIT_NS, 1234567890123, "1,235 s");
 }
 
-static void rounding_up_may_change_the_digits_or_the_unit(void **state)
+TEST(rounding_up_may_change_the_digits_or_the_unit)
 {
-    (void)state;
     expect(GP_UNIT_NS, 1235000, "1.24 ms"); // a half goes up
     expect(GP_UNIT_NS, 1234999, "1.23 ms");
     expect(GP_UNIT_NS, 9995000, "10.0 ms"); // not "10.00"
@@ -52,9 +46,8 @@ static void rounding_up_may_change_the_digits_or_the_unit(void **state)
     expect(GP_UNIT_NS, INT64_MAX, "9,223,372,037 s");
 }
 
-static void bytes_are_in_powers_of_1000_and_counts_exact(void **state)
+TEST(bytes_are_in_powers_of_1000_and_counts_exact)
 {
-    (void)state;
     expect(GP_UNIT_BYTES, 512, "512 B");
     expect(GP_UNIT_BYTES, 1048576, "1.05 MB");
     expect(GP_UNIT_BYTES, 80000000000, "80.0 GB");
@@ -63,9 +56,8 @@ static void bytes_are_in_powers_of_1000_and_counts_exact(void **state)
     expect(GP_UNIT_COUNT, 1234567, "1,234,567");
 }
 
-static void shares_say_what_they_are_small_or_whole(void **state)
+TEST(shares_say_what_they_are_small_or_whole)
 {
-    (void)state;
     expect_share(0, 10, "0%");
     expect_share(5, 0, "0%");
     expect_share(10, 10, "100%");
@@ -79,15 +71,4 @@ static void shares_say_what_they_are_small_or_whole(void **state)
     expect_share(1, 30000, "<0.01%");
     expect_share(99999, 100000, "99.9%"); // only the whole is 100%
     expect_share(INT64_MAX / 4, INT64_MAX / 2, "50.0%");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_have_three_digits_and_the_largest_unit_that_fits),
-        cmocka_unit_test(rounding_up_may_change_the_digits_or_the_unit),
-        cmocka_unit_test(bytes_are_in_powers_of_1000_and_counts_exact),
-        cmocka_unit_test(shares_say_what_they_are_small_or_whole),
-    };
-    return cmocka_run_group_tests_name("scale", tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/utf8.h"
+#include "tests/unit/unit.h"
 
 static uint32_t next(const char *s, size_t *used)
 {
     return gp_utf8_next(s, strlen(s), used);
 }
 
-static void the_first_and_last_code_point_of_every_length_decode(void **state)
+TEST(the_first_and_last_code_point_of_every_length_decode)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         uint32_t c;
@@ -40,9 +35,8 @@ static void the_first_and_last_code_point_of_every_length_decode(void **state)
     }
 }
 
-static void every_four_bytes_of_one_code_point_agree_with_the_definition(void **state)
+TEST(every_four_bytes_of_one_code_point_agree_with_the_definition)
 {
-    (void)state;
     for (uint32_t c = 1; c <= 0x10ffff; c += c < 0x3000 ? 1 : 97) {
         char s[5] = {0};
         size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
@@ -57,9 +51,8 @@ static void every_four_bytes_of_one_code_point_agree_with_the_definition(void **
     }
 }
 
-static void what_is_not_utf8_becomes_the_replacement_character(void **state)
+TEST(what_is_not_utf8_becomes_the_replacement_character)
 {
-    (void)state;
     static const struct {
         const char *in, *out;
     } cases[] = {
@@ -87,17 +80,15 @@ static void what_is_not_utf8_becomes_the_replacement_character(void **state)
     }
 }
 
-static void a_nul_byte_is_a_character_like_others(void **state)
+TEST(a_nul_byte_is_a_character_like_others)
 {
-    (void)state;
     assert_true(gp_utf8_valid("a\0b", 3));
     assert_int_equal(gp_utf8_width("a\0b", 3), 2);
     assert_true(gp_utf8_valid("", 0));
 }
 
-static void widths_are_those_of_a_terminal(void **state)
+TEST(widths_are_those_of_a_terminal)
 {
-    (void)state;
     assert_int_equal(gp_utf8_width("gemm", 4), 4);
     assert_int_equal(gp_utf8_width("\xc3\xa9", 2), 1);         /* e with acute */
     assert_int_equal(gp_utf8_width("e\xcc\x81", 3), 1);        /* e and a combining acute */
@@ -106,9 +97,8 @@ static void widths_are_those_of_a_terminal(void **state)
     assert_int_equal(gp_utf8_width("\xff", 1), 1);
 }
 
-static void fitting_never_cuts_a_character_nor_parts_it_from_its_marks(void **state)
+TEST(fitting_never_cuts_a_character_nor_parts_it_from_its_marks)
 {
-    (void)state;
     size_t columns;
     assert_int_equal(gp_utf8_fit("abc", 3, 2, &columns), 2);
     assert_int_equal(columns, 2);
@@ -124,17 +114,4 @@ static void fitting_never_cuts_a_character_nor_parts_it_from_its_marks(void **st
                      4);
     assert_int_equal(gp_utf8_fit_bytes("\x80\x80\x80\x80\x80\x80", 6, 4), 4);
     assert_int_equal(gp_utf8_fit_bytes("abc", 3, 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_and_last_code_point_of_every_length_decode),
-        cmocka_unit_test(every_four_bytes_of_one_code_point_agree_with_the_definition),
-        cmocka_unit_test(what_is_not_utf8_becomes_the_replacement_character),
-        cmocka_unit_test(a_nul_byte_is_a_character_like_others),
-        cmocka_unit_test(widths_are_those_of_a_terminal),
-        cmocka_unit_test(fitting_never_cuts_a_character_nor_parts_it_from_its_marks),
-    };
-    return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
 }

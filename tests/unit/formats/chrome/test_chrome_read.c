@@ -1,13 +1,8 @@
 // The Chrome trace reader: every defect of samples/broken, what becomes of every kind of event, threads, hostile input.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
@@ -15,6 +10,7 @@
 #include "formats/chrome/chrome_read.h"
 #include "formats/reader.h"
 #include "tests/unit/trace_same.h"
+#include "tests/unit/unit.h"
 
 /* ---- samples/broken ---- */
 
@@ -90,9 +86,8 @@ static uint64_t wanted_count(const struct broken *b, int kind)
     return n;
 }
 
-static void each_broken_sample_gives_what_is_there(void **state)
+TEST(each_broken_sample_gives_what_is_there)
 {
-    (void)state;
     for (size_t i = 0; i < GP_COUNT(broken); i++) {
         const struct broken *b = &broken[i];
         struct gp_trace t;
@@ -114,9 +109,8 @@ static void each_broken_sample_gives_what_is_there(void **state)
     }
 }
 
-static void names_are_repaired_not_lost(void **state)
+TEST(names_are_repaired_not_lost)
 {
-    (void)state;
     const char *const want[][2] = {{"control_character.json", "line\none\ttab"},
                                    {"invalid_escape.json", "C:\\ok \\path"},
                                    {"invalid_utf8.json", "caf\xef\xbf\xbd"}};
@@ -162,9 +156,8 @@ static uint64_t issues_of(const struct gp_trace *t)
     ",\"dur\":1,\"args\":{" args "}}"
 #define ROW "\"pid\":1,\"tid\":2,\"ts\":5"
 
-static void a_kernel_keeps_its_launch_configuration(void **state)
+TEST(a_kernel_keeps_its_launch_configuration)
 {
-    (void)state;
     struct gp_trace t;
     read_events(
         &t,
@@ -193,9 +186,8 @@ static void a_kernel_keeps_its_launch_configuration(void **state)
     gp_trace_release(&t);
 }
 
-static void ranges_of_a_capture_are_read_when_they_are_names(void **state)
+TEST(ranges_of_a_capture_are_read_when_they_are_names)
 {
-    (void)state;
     static const struct {
         const char *arg, *captured, *extra;
     } cases[] = {
@@ -239,9 +231,8 @@ static void ranges_of_a_capture_are_read_when_they_are_names(void **state)
     gp_trace_release(&t);
 }
 
-static void categories_choose_the_table(void **state)
+TEST(categories_choose_the_table)
 {
-    (void)state;
     static const struct {
         const char *cat;
         enum gp_table table;
@@ -276,9 +267,8 @@ static void categories_choose_the_table(void **state)
     }
 }
 
-static void space_is_free(void **state)
+TEST(space_is_free)
 {
-    (void)state;
     struct gp_trace t;
     read_events(&t, KERNEL("7", "1", "\"device\":0,\"stream\":7") "," //
                 KERNEL("7", " 2", "\"device\": 0 ,\n\"stream\" : 7 ") "," KERNEL(
@@ -289,9 +279,8 @@ static void space_is_free(void **state)
     gp_trace_release(&t);
 }
 
-static void an_operator_keeps_its_shapes_as_written(void **state)
+TEST(an_operator_keeps_its_shapes_as_written)
 {
-    (void)state;
     struct gp_trace t;
     read_events(
         &t, "{\"args\":{\"Input Dims\":[[4096, 32000], []],\"Record function id\":3,\"Sequence number\":8,"
@@ -303,9 +292,8 @@ static void an_operator_keeps_its_shapes_as_written(void **state)
     gp_trace_release(&t);
 }
 
-static void instants_counters_flows_and_memory(void **state)
+TEST(instants_counters_flows_and_memory)
 {
-    (void)state;
     struct gp_trace t;
     read_events(&t,
                 "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"mark\"," ROW "},"
@@ -335,9 +323,8 @@ static void instants_counters_flows_and_memory(void **state)
     gp_trace_release(&t);
 }
 
-static void ids_that_fit_are_numbers_and_others_text(void **state)
+TEST(ids_that_fit_are_numbers_and_others_text)
 {
-    (void)state;
     struct gp_trace t;
     read_sample(&t, "big_ids.json");
     const struct gp_events *flow = &t.events[GP_FLOW], *other = &t.events[GP_OTHER];
@@ -352,9 +339,8 @@ static void ids_that_fit_are_numbers_and_others_text(void **state)
     gp_trace_release(&t);
 }
 
-static void begins_and_ends_are_matched_by_nesting(void **state)
+TEST(begins_and_ends_are_matched_by_nesting)
 {
-    (void)state;
     struct gp_trace t;
     read_sample(&t, "unmatched_begin.json");
     const struct gp_events *e = &t.events[GP_RANGE];
@@ -367,9 +353,8 @@ static void begins_and_ends_are_matched_by_nesting(void **state)
     gp_trace_release(&t);
 }
 
-static void rows_of_one_pair_share_the_stream(void **state)
+TEST(rows_of_one_pair_share_the_stream)
 {
-    (void)state;
     struct gp_trace t;
     read_events(&t,
                 "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"a\",\"pid\":0,\"tid\":7,\"ts\":1,"
@@ -392,9 +377,8 @@ static void rows_of_one_pair_share_the_stream(void **state)
     gp_trace_release(&t);
 }
 
-static void the_outer_object_is_kept(void **state)
+TEST(the_outer_object_is_kept)
 {
-    (void)state;
     static const char text[] =
         "{\"displayTimeUnit\":\"ms\",\"deviceProperties\":[{\"id\":1,\"name\":\"H200\",\"numSms\":132,"
         "\"computeMajor\":9,\"totalGlobalMem\":150109880320}],\"traceEvents\":[],"
@@ -413,9 +397,8 @@ static void the_outer_object_is_kept(void **state)
     gp_trace_release(&t);
 }
 
-static void what_is_not_needed_is_not_kept(void **state)
+TEST(what_is_not_needed_is_not_kept)
 {
-    (void)state;
     static const char text[] =
         "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"o\"," ROW ",\"dur\":1,\"args\":{\"a\":1}},"
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\"," ROW ",\"dur\":1,\"args\":{\"a\":1}}]";
@@ -437,9 +420,8 @@ static void refused(const char *text, const char *message)
     if (!strstr(err.msg, message)) fail_msg("%s", err.msg);
 }
 
-static void links_are_kept_where_ids_do_not_tell(void **state)
+TEST(links_are_kept_where_ids_do_not_tell)
 {
-    (void)state;
     static const char format[] =
         "[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"launch\",\"pid\":1,\"tid\":1,\"ts\":1,"
         "\"dur\":2,\"args\":{\"correlation\":7,\"cbid\":211}},"
@@ -464,9 +446,8 @@ static void links_are_kept_where_ids_do_not_tell(void **state)
     }
 }
 
-static void what_is_no_trace_is_refused(void **state)
+TEST(what_is_no_trace_is_refused)
 {
-    (void)state;
     refused("", "empty input");
     refused("hello", "not a trace");
     refused("{\"name\":\"left-pad\",\"version\":1}", "no \"traceEvents\"");
@@ -502,9 +483,8 @@ static void make_events(struct gp_buf *b, int n, bool damage, bool nested)
     gp_buf_puts(b, "\n],\n\"traceName\": \"x\"}\n");
 }
 
-static void threads_do_not_change_the_result(void **state)
+TEST(threads_do_not_change_the_result)
 {
-    (void)state;
     static const size_t chunks[] = {64, 100, 333, 1000, 20000};
     for (int damage = 0; damage < 2; damage++) {
         struct gp_buf b = {0};
@@ -522,9 +502,8 @@ static void threads_do_not_change_the_result(void **state)
 }
 
 /* Whatever was learned from the events before. */
-static void no_control_character_ends_an_event(void **state)
+TEST(no_control_character_ends_an_event)
 {
-    (void)state;
 #define OP "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," ROW ",\"dur\":1"
     for (int byte = 1; byte < ' '; byte++) {
         struct gp_trace t;
@@ -554,9 +533,8 @@ static void rows_as_text(const struct gp_trace *t, struct gp_buf *b)
         gp_buf_printf(b, "%llu\n", (unsigned long long)t->issues[i].count);
 }
 
-static void chunks_do_not_change_the_result_of_sound_input(void **state)
+TEST(chunks_do_not_change_the_result_of_sound_input)
 {
-    (void)state;
     struct gp_buf b = {0}, whole = {0};
     struct gp_trace t;
     make_events(&b, 500, false, true);
@@ -578,9 +556,8 @@ static void chunks_do_not_change_the_result_of_sound_input(void **state)
 
 /* Cut anywhere, the events before the cut are there. */
 /* An event with braces too many: its array "grid" does not end the events, the array after the last one does. */
-static void arrays_of_a_damaged_event_do_not_end_the_events(void **state)
+TEST(arrays_of_a_damaged_event_do_not_end_the_events)
 {
-    (void)state;
 #define SPAN "{\"ph\":\"X\",\"cat\":\"kernel\"," ROW ",\"dur\":9,\"name\":"
     static const char text[] =
         "{\"traceEvents\":[" SPAN "\"a\"}," SPAN
@@ -595,9 +572,8 @@ static void arrays_of_a_damaged_event_do_not_end_the_events(void **state)
     gp_trace_release(&t);
 }
 
-static void every_cut_gives_what_came_before(void **state)
+TEST(every_cut_gives_what_came_before)
 {
-    (void)state;
     struct gp_buf b = {0};
     make_events(&b, 12, false, false);
     for (size_t n = 40; n < b.n; n++) {
@@ -651,9 +627,8 @@ static void grows_linearly(const char *begin, const char *unit, int count)
         fail_msg("%.40s %.40s: %.2f s, and %.2f s for an eighth", begin, unit, whole, part);
 }
 
-static void hostile_input_takes_linear_time(void **state)
+TEST(hostile_input_takes_linear_time)
 {
-    (void)state;
     grows_linearly("[", "[", 1000000);
     grows_linearly("[", "{\"a\":", 500000);
     grows_linearly("[{\"args\":", "[", 1000000);
@@ -672,32 +647,4 @@ static void hostile_input_takes_linear_time(void **state)
     grows_linearly("[", "garbage { } ] , ", 200000);
     grows_linearly("{\"a\":{", "\"traceEvents\":", 200000);
     grows_linearly("{", "                    ", 200000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_broken_sample_gives_what_is_there),
-        cmocka_unit_test(names_are_repaired_not_lost),
-        cmocka_unit_test(a_kernel_keeps_its_launch_configuration),
-        cmocka_unit_test(ranges_of_a_capture_are_read_when_they_are_names),
-        cmocka_unit_test(categories_choose_the_table),
-        cmocka_unit_test(space_is_free),
-        cmocka_unit_test(an_operator_keeps_its_shapes_as_written),
-        cmocka_unit_test(instants_counters_flows_and_memory),
-        cmocka_unit_test(ids_that_fit_are_numbers_and_others_text),
-        cmocka_unit_test(begins_and_ends_are_matched_by_nesting),
-        cmocka_unit_test(rows_of_one_pair_share_the_stream),
-        cmocka_unit_test(the_outer_object_is_kept),
-        cmocka_unit_test(what_is_not_needed_is_not_kept),
-        cmocka_unit_test(links_are_kept_where_ids_do_not_tell),
-        cmocka_unit_test(what_is_no_trace_is_refused),
-        cmocka_unit_test(threads_do_not_change_the_result),
-        cmocka_unit_test(no_control_character_ends_an_event),
-        cmocka_unit_test(chunks_do_not_change_the_result_of_sound_input),
-        cmocka_unit_test(arrays_of_a_damaged_event_do_not_end_the_events),
-        cmocka_unit_test(every_cut_gives_what_came_before),
-        cmocka_unit_test(hostile_input_takes_linear_time),
-    };
-    return cmocka_run_group_tests_name("chrome_read", tests, NULL, NULL);
 }

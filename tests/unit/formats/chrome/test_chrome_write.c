@@ -1,15 +1,11 @@
 // Chrome JSON out of traces built by hand; the expected text is written by hand from the format's rules.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/chrome/chrome_rows.h"
 #include "formats/chrome/chrome_write.h"
+#include "tests/unit/unit.h"
 
 static int to_buf(void *ctx, const void *data, size_t n)
 {
@@ -108,17 +104,15 @@ static size_t kernel(struct gp_trace *t, uint32_t track, int64_t start, int64_t 
     return row;
 }
 
-static void an_empty_trace_is_a_valid_file(void **state)
+TEST(an_empty_trace_is_a_valid_file)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     expect_text(&t, "{\"schemaVersion\":1,\n\"traceEvents\":[\n]}\n");
 }
 
-static void a_span_has_its_name_row_and_exact_times(void **state)
+TEST(a_span_has_its_name_row_and_exact_times)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     gp_trace_set_meta(&t, "schemaVersion", "1", 1);
@@ -133,9 +127,8 @@ static void a_span_has_its_name_row_and_exact_times(void **state)
         "\"dur\":2,\"args\":{\"External id\":5,\"Sequence number\":0,\"Input Dims\": [[2, 3]]}}\n]}\n");
 }
 
-static void a_kernel_has_the_args_of_its_track_and_config(void **state)
+TEST(a_kernel_has_the_args_of_its_track_and_config)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_config c;
@@ -162,9 +155,8 @@ static void a_kernel_has_the_args_of_its_track_and_config(void **state)
            "0}}\n");
 }
 
-static void a_copy_has_its_bytes_and_its_own_category(void **state)
+TEST(a_copy_has_its_bytes_and_its_own_category)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_config c;
@@ -180,9 +172,8 @@ static void a_copy_has_its_bytes_and_its_own_category(void **state)
     EXPECT(&t, "\"cat\":\"gpu_memcpy\",", "\"bytes\":4096}", "\"cat\":\"Memcpy\",");
 }
 
-static void text_pids_and_tids_stay_text(void **state)
+TEST(text_pids_and_tids_stay_text)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_process p = gp_process_unknown();
@@ -198,9 +189,8 @@ static void text_pids_and_tids_stay_text(void **state)
                "\"tid\":\"PyTorch Profiler\",\"ts\":0,\"dur\":9}");
 }
 
-static void flows_keep_phase_id_and_binding(void **state)
+TEST(flows_keep_phase_id_and_binding)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_events *e = &t.events[GP_FLOW];
@@ -217,9 +207,8 @@ static void flows_keep_phase_id_and_binding(void **state)
            "\"0x1f\",\"bp\":\"e\"}\n");
 }
 
-static void instants_keep_their_scope(void **state)
+TEST(instants_keep_their_scope)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_events *e = &t.events[GP_MARK];
@@ -230,9 +219,8 @@ static void instants_keep_their_scope(void **state)
            "{\"ph\":\"i\",\"name\":\"b\",\"pid\":1,\"tid\":2,\"ts\":2,\"s\":\"g\"}");
 }
 
-static void allocations_are_memory_instants(void **state)
+TEST(allocations_are_memory_instants)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_events *e = &t.events[GP_MEMORY];
@@ -255,9 +243,8 @@ static void add_sample(struct gp_trace *t, int64_t ts, const char *counter, cons
     gp_set_value(e, row, v);
 }
 
-static void the_rows_of_a_sample_are_one_counter_event(void **state)
+TEST(the_rows_of_a_sample_are_one_counter_event)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     add_sample(&t, 1000, "clock", "sm", 1980);
@@ -272,9 +259,8 @@ static void the_rows_of_a_sample_are_one_counter_event(void **state)
                "{\"ph\":\"C\",\"name\":\"power\",\"pid\":1,\"tid\":0,\"ts\":2,\"args\":{\"sm\":3}}\n");
 }
 
-static void async_events_keep_phase_and_id(void **state)
+TEST(async_events_keep_phase_and_id)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_events *e = &t.events[GP_OTHER];
@@ -287,9 +273,8 @@ static void async_events_keep_phase_and_id(void **state)
            "{\"ph\":\"X\",\"name\":\"odd\",\"pid\":1,\"tid\":2,\"ts\":2,\"dur\":0}");
 }
 
-static void extra_that_is_no_object_becomes_a_string(void **state)
+TEST(extra_that_is_no_object_becomes_a_string)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_events *e = &t.events[GP_OP];
@@ -303,9 +288,8 @@ static void extra_that_is_no_object_becomes_a_string(void **state)
            "\"ts\":3,\"dur\":0,\"args\":{\"extra\":\"\xef\xbf\xbd\"}}");
 }
 
-static void rows_have_their_recorded_names_once(void **state)
+TEST(rows_have_their_recorded_names_once)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     uint32_t a = thread(&t, 5, 7), b = stream(&t, 0, 5, 7, 0, 7);
@@ -325,9 +309,8 @@ static void rows_have_their_recorded_names_once(void **state)
     gp_buf_release(&text);
 }
 
-static void a_collected_stream_gets_the_row_of_its_device(void **state)
+TEST(a_collected_stream_gets_the_row_of_its_device)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     collected(&t);
@@ -358,9 +341,8 @@ static void a_collected_stream_gets_the_row_of_its_device(void **state)
     gp_buf_release(&b);
 }
 
-static void processes_that_share_numbers_do_not_collide(void **state)
+TEST(processes_that_share_numbers_do_not_collide)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     collected(&t);
@@ -379,9 +361,8 @@ static void processes_that_share_numbers_do_not_collide(void **state)
            "\"pid\":10000000,\"tid\":0,\"args\":{\"name\":\"GPU 0 (process 10000001)\"}");
 }
 
-static void a_device_gives_way_to_a_process_with_its_number(void **state)
+TEST(a_device_gives_way_to_a_process_with_its_number)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     collected(&t);
@@ -401,9 +382,8 @@ static void a_device_gives_way_to_a_process_with_its_number(void **state)
     gp_trace_release(&t);
 }
 
-static void what_was_read_from_a_chrome_trace_keeps_its_row(void **state)
+TEST(what_was_read_from_a_chrome_trace_keeps_its_row)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     thread(&t, 30, 31);
@@ -417,9 +397,8 @@ static void what_was_read_from_a_chrome_trace_keeps_its_row(void **state)
     gp_buf_release(&b);
 }
 
-static void mangled_kernel_names_are_made_plain_where_we_recorded_them(void **state)
+TEST(mangled_kernel_names_are_made_plain_where_we_recorded_them)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     collected(&t);
@@ -433,9 +412,8 @@ static void mangled_kernel_names_are_made_plain_where_we_recorded_them(void **st
     EXPECT(&t, "\"name\":\"_Z1k\",");
 }
 
-static void metadata_devices_and_losses_are_told(void **state)
+TEST(metadata_devices_and_losses_are_told)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     gp_trace_set_meta(&t, "trace_id", "\"AB\"", 4);
@@ -477,9 +455,8 @@ static int stop(void *ctx, const void *data, size_t n)
     return -1;
 }
 
-static void a_sink_that_says_stop_is_not_called_again(void **state)
+TEST(a_sink_that_says_stop_is_not_called_again)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     for (int i = 0; i < 10000; i++) kernel(&t, stream(&t, 0, 0, 7, 0, 7), i, 1, "k");
@@ -488,30 +465,4 @@ static void a_sink_that_says_stop_is_not_called_again(void **state)
     assert_int_equal(gp_chrome_write(&t, NULL, stop, &s), -1);
     assert_int_equal(s.calls, 1);
     gp_trace_release(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_trace_is_a_valid_file),
-        cmocka_unit_test(a_span_has_its_name_row_and_exact_times),
-        cmocka_unit_test(a_kernel_has_the_args_of_its_track_and_config),
-        cmocka_unit_test(a_copy_has_its_bytes_and_its_own_category),
-        cmocka_unit_test(text_pids_and_tids_stay_text),
-        cmocka_unit_test(flows_keep_phase_id_and_binding),
-        cmocka_unit_test(instants_keep_their_scope),
-        cmocka_unit_test(allocations_are_memory_instants),
-        cmocka_unit_test(the_rows_of_a_sample_are_one_counter_event),
-        cmocka_unit_test(async_events_keep_phase_and_id),
-        cmocka_unit_test(extra_that_is_no_object_becomes_a_string),
-        cmocka_unit_test(rows_have_their_recorded_names_once),
-        cmocka_unit_test(a_collected_stream_gets_the_row_of_its_device),
-        cmocka_unit_test(processes_that_share_numbers_do_not_collide),
-        cmocka_unit_test(a_device_gives_way_to_a_process_with_its_number),
-        cmocka_unit_test(what_was_read_from_a_chrome_trace_keeps_its_row),
-        cmocka_unit_test(mangled_kernel_names_are_made_plain_where_we_recorded_them),
-        cmocka_unit_test(metadata_devices_and_losses_are_told),
-        cmocka_unit_test(a_sink_that_says_stop_is_not_called_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

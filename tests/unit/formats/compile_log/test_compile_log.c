@@ -1,16 +1,12 @@
 // The model of a log: each kind of record, damage of every sort, and a cut at every byte.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/input.h"
 #include "formats/compile_log/compile_log.h"
+#include "tests/unit/unit.h"
 
 #define PREFIX(pid) "V1122 12:05:49.468000 " pid " torch/_dynamo/utils.py:2126] "
 #define P           PREFIX("456")
@@ -46,9 +42,8 @@ static void is(const struct gp_compile_log *log, gp_sid sid, const char *want)
     assert_string_equal(gp_clog_str(log, sid), want);
 }
 
-static void spans_nest_and_self_times_sum_to_the_roots(void **state)
+TEST(spans_nest_and_self_times_sum_to_the_roots)
 {
-    (void)state;
     struct gp_compile_log log = read_text(EVENT("dynamo", "B", "1000.5") EVENT(
         "backend_compile", "B", "1100") EVENT("backend_compile", "E", "1400") EVENT("dynamo", "E", "1500.5"));
     assert_int_equal(log.spans.n, 2);
@@ -65,9 +60,8 @@ static void spans_nest_and_self_times_sum_to_the_roots(void **state)
     gp_compile_log_release(&log);
 }
 
-static void spans_that_do_not_end_are_closed_and_counted(void **state)
+TEST(spans_that_do_not_end_are_closed_and_counted)
 {
-    (void)state;
     struct gp_compile_log log =
         read_text(EVENT("dynamo", "B", "1000") EVENT("gc", "B", "1100") EVENT("x", "E", "1250"));
     assert_int_equal(log.spans.n, 2);
@@ -80,9 +74,8 @@ static void spans_that_do_not_end_are_closed_and_counted(void **state)
     gp_compile_log_release(&log);
 }
 
-static void a_clock_that_steps_back_makes_no_negative_span(void **state)
+TEST(a_clock_that_steps_back_makes_no_negative_span)
 {
-    (void)state;
     struct gp_compile_log log = read_text(EVENT("dynamo", "B", "1000") EVENT("gc", "B", "1100")
                                               EVENT("gc", "E", "1050") EVENT("dynamo", "E", "1200"));
     assert_int_equal(log.spans.at[1].dur_ns, 0);
@@ -90,9 +83,8 @@ static void a_clock_that_steps_back_makes_no_negative_span(void **state)
     gp_compile_log_release(&log);
 }
 
-static void metrics_of_all_versions_are_one_row(void **state)
+TEST(metrics_of_all_versions_are_one_row)
 {
-    (void)state;
     struct gp_compile_log log = read_text(
         P "{\"compilation_metrics\": {\"co_name\": \"f\", \"co_filename\": \"a.py\", \"co_firstlineno\": 7, "
           "\"graph_op_count\": 3,"
@@ -124,9 +116,8 @@ static void metrics_of_all_versions_are_one_row(void **state)
     gp_compile_log_release(&log);
 }
 
-static void a_break_has_kind_number_place_and_hint(void **state)
+TEST(a_break_has_kind_number_place_and_hint)
 {
-    (void)state;
     struct gp_compile_log log = read_text(
         ARTIFACT("dynamo_graph_break_reason") "\tGraph break in user code at /p/site-packages/x.py:9\n"
                                               "\tGraph Break Reason: Encountered graph break when attempting "
@@ -157,9 +148,8 @@ static void a_break_has_kind_number_place_and_hint(void **state)
     gp_compile_log_release(&log);
 }
 
-static void a_break_while_handling_another_is_its_consequence(void **state)
+TEST(a_break_while_handling_another_is_its_consequence)
 {
-    (void)state;
     struct gp_compile_log log = read_text(ARTIFACT(
         "dynamo_graph_break_reason") "\tGraph break in user code at a.py:9\n"
                                      "\tGraph Break Reason: Failed to handle graph break gracefully. "
@@ -178,9 +168,8 @@ static void a_break_while_handling_another_is_its_consequence(void **state)
     gp_compile_log_release(&log);
 }
 
-static void old_prose_is_a_kind(void **state)
+TEST(old_prose_is_a_kind)
 {
-    (void)state;
     struct gp_compile_log log =
         read_text(ARTIFACT("dynamo_graph_break_reason") "\tGraph break in user code at /a/m.py:3\n"
                                                         "\tReason: Unsupported: generic_jump "
@@ -193,9 +182,8 @@ static void old_prose_is_a_kind(void **state)
     gp_compile_log_release(&log);
 }
 
-static void one_reason_is_a_bare_string_and_several_are_a_list(void **state)
+TEST(one_reason_is_a_bare_string_and_several_are_a_list)
 {
-    (void)state;
     struct gp_compile_log log = read_text(
         ARTIFACT("recompile_reasons") "\t0/0: n == 0      # return x * n  # ork/brk.py:32 in "
                                       "f_lim\n" ARTIFACT(
@@ -215,9 +203,8 @@ static void one_reason_is_a_bare_string_and_several_are_a_list(void **state)
     gp_compile_log_release(&log);
 }
 
-static void calls_are_counted_in_the_body_of_call_only(void **state)
+TEST(calls_are_counted_in_the_body_of_call_only)
 {
-    (void)state;
     struct gp_compile_log log = read_text(
         ARTIFACT("inductor_post_grad_graph") "\ta = torch.ops.aten.add.Tensor(x, 1)\n\tb = "
                                              "torch.ops.aten.view.default(a, [4])\n\t# c = "
@@ -270,9 +257,8 @@ static void calls_are_counted_in_the_body_of_call_only(void **state)
     gp_compile_log_release(&log);
 }
 
-static void a_text_log_belongs_to_its_process(void **state)
+TEST(a_text_log_belongs_to_its_process)
 {
-    (void)state;
     struct gp_compile_log log = {0};
     static const char structured[] = P "{\"compilation_metrics\": {\"co_name\": \"f\"}, " ID "}\n";
     static const char text[] =
@@ -289,7 +275,6 @@ static void a_text_log_belongs_to_its_process(void **state)
           "[0/1] [__recompiles]     triggered by the following guard failure(s):\n" P
           "[0/1] [__recompiles]     - 0/0: n == 0\n";
     const char *const both[] = {text, structured}; /* whichever comes first */
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct gp_input *in = gp_input_memory(both[i], strlen(both[i]), 1);
         gp_compile_log_read(&log, in, "log");
@@ -312,9 +297,8 @@ static void a_text_log_belongs_to_its_process(void **state)
     gp_compile_log_release(&log);
 }
 
-static void processes_in_one_file_are_told_apart(void **state)
+TEST(processes_in_one_file_are_told_apart)
 {
-    (void)state;
     struct gp_compile_log log = read_text(
         PREFIX("1") "{\"chromium_event\": {}, \"rank\": 3, " ID
                     ", \"has_payload\": \"\"}\n\t{\"name\": \"dynamo\", \"ts\": 10, \"ph\": \"B\"}\n" PREFIX(
@@ -335,9 +319,8 @@ static void processes_in_one_file_are_told_apart(void **state)
     gp_compile_log_release(&log);
 }
 
-static void damage_is_counted_where_it_is(void **state)
+TEST(damage_is_counted_where_it_is)
 {
-    (void)state;
     struct gp_compile_log log = read_text(
         P "{\"str\": [\"a.py\", 1]}\n" P "{\"broken\": \n" P "{\"new_record\": {}, " ID "}\n" P
           "{\"chromium_event\": {}, " ID
@@ -361,9 +344,8 @@ static void damage_is_counted_where_it_is(void **state)
 }
 
 /* A record names a payload that is not there, unless the digest is that of nothing. */
-static void only_the_whole_digest_of_nothing_needs_no_payload(void **state)
+TEST(only_the_whole_digest_of_nothing_needs_no_payload)
 {
-    (void)state;
 #define NOTHING "d41d8cd98f00b204e9800998ecf8427e"
 #define BREAK(digest)                                                                                        \
     P "{\"artifact\": {\"name\": \"dynamo_graph_break_reason\"}, " ID ", \"has_payload\": \"" digest "\"}\n"
@@ -380,9 +362,8 @@ static void only_the_whole_digest_of_nothing_needs_no_payload(void **state)
     }
 }
 
-static void odd_values_are_survived(void **state)
+TEST(odd_values_are_survived)
 {
-    (void)state;
     struct gp_compile_log log =
         read_text(P "{\"compilation_metrics\": {\"co_name\": 7, \"co_firstlineno\": \"x\", "
                     "\"start_time_us\": NaN, \"cache_size\": {}, \"restart_reasons\": 3},"
@@ -406,7 +387,7 @@ static void odd_values_are_survived(void **state)
 }
 
 /* Whatever is cut off, each record counts once, and what is left says so. */
-static void a_cut_at_every_byte_is_survived(void **state)
+TEST(a_cut_at_every_byte_is_survived)
 {
     static const char text[] = EVENT("dynamo", "B", "1000.5")
         ARTIFACT("recompile_reasons") "\t0/0: n == 0\n" P
@@ -414,7 +395,6 @@ static void a_cut_at_every_byte_is_survived(void **state)
                                       "\"Unsupported\", \"fail_reason\": \"k\\n  Explanation: x\"}, " ID
                                       "}\n" P "[0/0] [__fusion] completed fusion round (1/10): fused 43 "
                                       "nodes into 28 nodes\n" EVENT("dynamo", "E", "1500.5");
-    (void)state;
     for (size_t n = 0; n < sizeof text - 1; n++) {
         struct gp_compile_log log = log_of(text, n);
         const struct gp_clog_input *in = &log.inputs.at[0];
@@ -425,26 +405,4 @@ static void a_cut_at_every_byte_is_survived(void **state)
         assert_true(told || !n || text[n - 1] == '\n');
         gp_compile_log_release(&log);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spans_nest_and_self_times_sum_to_the_roots),
-        cmocka_unit_test(spans_that_do_not_end_are_closed_and_counted),
-        cmocka_unit_test(a_clock_that_steps_back_makes_no_negative_span),
-        cmocka_unit_test(metrics_of_all_versions_are_one_row),
-        cmocka_unit_test(a_break_has_kind_number_place_and_hint),
-        cmocka_unit_test(a_break_while_handling_another_is_its_consequence),
-        cmocka_unit_test(old_prose_is_a_kind),
-        cmocka_unit_test(one_reason_is_a_bare_string_and_several_are_a_list),
-        cmocka_unit_test(calls_are_counted_in_the_body_of_call_only),
-        cmocka_unit_test(a_text_log_belongs_to_its_process),
-        cmocka_unit_test(processes_in_one_file_are_told_apart),
-        cmocka_unit_test(damage_is_counted_where_it_is),
-        cmocka_unit_test(only_the_whole_digest_of_nothing_needs_no_payload),
-        cmocka_unit_test(odd_values_are_survived),
-        cmocka_unit_test(a_cut_at_every_byte_is_survived),
-    };
-    return cmocka_run_group_tests_name("compile_log", tests, NULL, NULL);
 }

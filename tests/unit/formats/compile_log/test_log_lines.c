@@ -1,17 +1,13 @@
 // Logs as records: prefixes of all versions, payloads, damage, and digests.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/input.h"
 #include "formats/compile_log/log_lines.h"
 #include "formats/compile_log/md5.h"
+#include "tests/unit/unit.h"
 
 #define P "V1122 12:05:49.468000 456 torch/_dynamo/utils.py:2126] "
 
@@ -48,27 +44,24 @@ static void expect(const char *text, const char *want)
     gp_buf_release(&seen);
 }
 
-static void records_have_payloads_without_tabs(void **state)
+TEST(records_have_payloads_without_tabs)
 {
-    (void)state;
     expect(P "{\"a\": 1}\n\t{\n\t\"b\"\n\t\n\t}\n" P "{}\n", "456/0:{\"a\": 1}({\n\"b\"\n\n});456/77:{};");
     expect(P "{}\n\tx\n\n\ty\n\n", "456/0:{}(x\ny);");   /* blank lines are noise of log shippers */
     expect(P "{}\r\n\tx\r\n\ty\r\n", "456/0:{}(x\ny);"); /* CRLF */
     expect(P "{}\n\t\n", "456/0:{}();");                 /* one empty line */
 }
 
-static void decorated_prefixes_are_recognized(void **state)
+TEST(decorated_prefixes_are_recognized)
 {
-    (void)state;
     expect("[rank0]:" P "{}\n", "456/0:{};");
     expect("[rank12]: \033[32m" P "\033[0m{}\n", "456/0:{};");
     expect("W0101 00:00:00.000000 139872345678912 a.py:1] [0/0] [__x] y\n",
            "139872345678912/0:[0/0] [__x] y;");
 }
 
-static void what_is_no_record_is_counted(void **state)
+TEST(what_is_no_record_is_counted)
 {
-    (void)state;
     expect("hello\n\torphan\n" P "{}\nV1122 12:05 nothing\n", "456/14:{};");
     assert_int_equal(stats.noise, 2);
     assert_int_equal(stats.first_noise, 0);
@@ -80,19 +73,17 @@ static void what_is_no_record_is_counted(void **state)
     assert_int_equal(stats.noise, 0);
 }
 
-static void a_cut_is_seen(void **state)
+TEST(a_cut_is_seen)
 {
-    (void)state;
     expect(P "{\"a", "456/0:{\"a?");
     expect(P "{}\n\tx", "456/0:{}(x)?");
     expect(P "{}\n\tx\n", "456/0:{}(x);");
 }
 
-static void any_prefix_of_a_log_is_read(void **state)
+TEST(any_prefix_of_a_log_is_read)
 {
     static const char log[] =
         "noise\n" P "{\"str\": [\"a\", 1]}\n" P "{}\n\t{\n\t\"b\": 2\n\t}\n[rank0]:" P "{}\n\tz\n";
-    (void)state;
     for (size_t n = 0; n < sizeof log; n++) {
         read_bytes(log, n);
         assert_true(stats.lines <= 3);
@@ -101,11 +92,10 @@ static void any_prefix_of_a_log_is_read(void **state)
     }
 }
 
-static void long_records_grow_the_window(void **state)
+TEST(long_records_grow_the_window)
 {
     struct gp_buf text = {0};
     enum { LINES = 200000 };
-    (void)state;
     for (int i = 0; i < 3; i++) {
         gp_buf_puts(&text, P "{}\n");
         for (int k = 0; k < LINES; k++) gp_buf_puts(&text, "\t\"key\": 1,\n");
@@ -125,9 +115,8 @@ static void long_records_grow_the_window(void **state)
     gp_buf_release(&text);
 }
 
-static void logs_are_told_from_other_text(void **state)
+TEST(logs_are_told_from_other_text)
 {
-    (void)state;
     assert_true(gp_log_sniff((const uint8_t *)"x\n" P "{}", strlen("x\n" P "{}")));
     assert_false(gp_log_sniff((const uint8_t *)"{\"traceEvents\": []}", 19));
     assert_false(gp_log_sniff((const uint8_t *)"a;b 12\n", 7));
@@ -144,9 +133,8 @@ static void digest(const char *text, const char *want)
 }
 
 /* The suite of RFC 1321, and the lengths around a block. */
-static void digests_are_md5(void **state)
+TEST(digests_are_md5)
 {
-    (void)state;
     digest("", "d41d8cd98f00b204e9800998ecf8427e");
     digest("a", "0cc175b9c0f1b6a831c399e269772661");
     digest("abc", "900150983cd24fb0d6963f7d28e17f72");
@@ -156,19 +144,4 @@ static void digests_are_md5(void **state)
            "d174ab98d277d9f5a5611c2c9f419d9f");
     digest("12345678901234567890123456789012345678901234567890123456789012345678901234567890",
            "57edf4a22be3c955ac49da2e2107b67a");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_have_payloads_without_tabs),
-        cmocka_unit_test(decorated_prefixes_are_recognized),
-        cmocka_unit_test(what_is_no_record_is_counted),
-        cmocka_unit_test(a_cut_is_seen),
-        cmocka_unit_test(any_prefix_of_a_log_is_read),
-        cmocka_unit_test(long_records_grow_the_window),
-        cmocka_unit_test(logs_are_told_from_other_text),
-        cmocka_unit_test(digests_are_md5),
-    };
-    return cmocka_run_group_tests_name("log_lines", tests, NULL, NULL);
 }

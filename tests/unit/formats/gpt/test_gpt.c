@@ -1,13 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 #include "formats/base/err.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_codec.h"
 #include "tests/unit/gpt_util.h"
+#include "tests/unit/unit.h"
 
 static uint64_t issues_of(const struct gp_trace *t)
 {
@@ -28,9 +24,8 @@ static void assert_same(const struct gp_trace *a, const struct gp_trace *b)
 
 /* ---- round trips ---- */
 
-static void all_columns_survive(void **state)
+TEST(all_columns_survive)
 {
-    (void)state;
     static const size_t rows[] = {0, 1, 2, 15, 300, 5000};
     for (uint64_t i = 0; i < GP_COUNT(rows); i++) {
         struct gp_trace t, back;
@@ -47,9 +42,8 @@ static void all_columns_survive(void **state)
     }
 }
 
-static void flushes_add_up(void **state)
+TEST(flushes_add_up)
 {
-    (void)state;
     struct gp_trace whole, part, back;
     struct gp_buf file = {0};
     launch_trace(&whole, 500);
@@ -89,9 +83,8 @@ static void flushes_add_up(void **state)
     gp_buf_release(&file);
 }
 
-static void compressed_blocks_survive(void **state)
+TEST(compressed_blocks_survive)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_buf plain = {0};
     launch_trace(&t, 3000);
@@ -111,9 +104,8 @@ static void compressed_blocks_survive(void **state)
     gp_buf_release(&plain);
 }
 
-static void threads_change_nothing(void **state)
+TEST(threads_change_nothing)
 {
-    (void)state;
     struct gp_trace t, one, four;
     struct gp_buf file = {0};
     random_trace(&t, 9, 20000);
@@ -133,9 +125,8 @@ static void threads_change_nothing(void **state)
     gp_buf_release(&file);
 }
 
-static void only_what_is_needed_is_read(void **state)
+TEST(only_what_is_needed_is_read)
 {
-    (void)state;
     struct gp_trace t, back;
     struct gp_buf file = {0};
     random_trace(&t, 3, 200);
@@ -235,9 +226,8 @@ static void write_arrow(struct gp_buf *file, uint64_t corr)
     gp_trace_release(&t);
 }
 
-static void links_are_read_where_ids_do_not_tell(void **state)
+TEST(links_are_read_where_ids_do_not_tell)
 {
-    (void)state;
     static const uint64_t corr[] = {7, 8, 0, GP_NO_ID};
     for (int i = 0; i < 4; i++) {
         struct gp_buf file = {0};
@@ -264,9 +254,8 @@ static void links_are_read_where_ids_do_not_tell(void **state)
     }
 }
 
-static void a_cut_file_gives_what_is_before_the_cut(void **state)
+TEST(a_cut_file_gives_what_is_before_the_cut)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_buf file = {0};
     struct gp_gpt_block_header h[BLOCKS];
@@ -305,9 +294,8 @@ static void assert_no_wrong_names(const struct gp_trace *t, const struct gp_trac
     }
 }
 
-static void a_flipped_bit_loses_one_block(void **state)
+TEST(a_flipped_bit_loses_one_block)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_buf file = {0};
     struct gp_gpt_block_header h[BLOCKS];
@@ -333,9 +321,8 @@ static void a_flipped_bit_loses_one_block(void **state)
     gp_buf_release(&file);
 }
 
-static void a_block_that_is_not_there_is_missed(void **state)
+TEST(a_block_that_is_not_there_is_missed)
 {
-    (void)state;
     struct gp_trace t, back;
     struct gp_buf file = {0}, less = {0};
     struct gp_gpt_block_header h[BLOCKS];
@@ -368,9 +355,8 @@ static void put_strange_block(struct gp_buf *file, uint16_t kind, uint8_t flags,
     gp_buf_put(file, block, sizeof block);
 }
 
-static void strangers_are_skipped_unless_critical(void **state)
+TEST(strangers_are_skipped_unless_critical)
 {
-    (void)state;
     struct gp_trace t, back;
     struct gp_buf file = {0};
     struct gp_gpt_block_header h[BLOCKS];
@@ -393,9 +379,8 @@ static void strangers_are_skipped_unless_critical(void **state)
     gp_buf_release(&file);
 }
 
-static void a_newer_major_version_is_refused(void **state)
+TEST(a_newer_major_version_is_refused)
 {
-    (void)state;
     struct gp_trace t, back;
     struct gp_buf file = {0};
     struct gp_err err = {0};
@@ -413,9 +398,8 @@ static void a_newer_major_version_is_refused(void **state)
 }
 
 /* Rows out of nothing: a block whose columns are constant may not claim more rows than its bytes allow. */
-static void rows_are_bound_by_bytes(void **state)
+TEST(rows_are_bound_by_bytes)
 {
-    (void)state;
     struct gp_trace back;
     struct gp_buf file = {0};
     uint8_t header[GP_GPT_HEADER_SIZE], block[GP_GPT_BLOCK_HEADER_SIZE + 6] = {0};
@@ -438,9 +422,8 @@ static void rows_are_bound_by_bytes(void **state)
 }
 
 /* A trace whose rows cost next to nothing is written so that readers accept it. */
-static void regular_traces_are_padded(void **state)
+TEST(regular_traces_are_padded)
 {
-    (void)state;
     struct gp_trace t, back;
     struct gp_buf file = {0};
     gp_trace_init(&t, GP_NEED_ALL);
@@ -460,9 +443,8 @@ static void regular_traces_are_padded(void **state)
 }
 
 /* Numbers that a later version, or somebody, has written: bounded where they are decoded, counted, and located. */
-static void kinds_that_nobody_knows_are_kernels(void **state)
+TEST(kinds_that_nobody_knows_are_kernels)
 {
-    (void)state;
     static const uint32_t kinds[] = {3, 4, 1000, UINT32_MAX};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct gp_trace t, back;
@@ -481,9 +463,8 @@ static void kinds_that_nobody_knows_are_kernels(void **state)
 }
 
 /* No process at all is what a loss may have, a track not. */
-static void a_track_of_no_process_has_a_lost_one(void **state)
+TEST(a_track_of_no_process_has_a_lost_one)
 {
-    (void)state;
     struct gp_trace t, back;
     struct gp_buf file = {0};
     struct gp_err err = {0};
@@ -500,9 +481,8 @@ static void a_track_of_no_process_has_a_lost_one(void **state)
     gp_buf_release(&file);
 }
 
-static void times_out_of_range_are_located(void **state)
+TEST(times_out_of_range_are_located)
 {
-    (void)state;
     struct gp_trace t, back;
     struct gp_buf file = {0};
     gp_trace_init(&t, GP_NEED_ALL);
@@ -525,9 +505,8 @@ static void times_out_of_range_are_located(void **state)
     gp_buf_release(&file);
 }
 
-static void several_producers_make_one_trace(void **state)
+TEST(several_producers_make_one_trace)
 {
-    (void)state;
     struct gp_trace a, b, back;
     struct gp_buf file = {0};
     launch_trace(&a, 30);
@@ -567,9 +546,8 @@ static void several_producers_make_one_trace(void **state)
     gp_buf_release(&file);
 }
 
-static void patched_blocks_stay_whole(void **state)
+TEST(patched_blocks_stay_whole)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_buf file = {0};
     struct gp_gpt_block_header h[BLOCKS], now;
@@ -593,9 +571,8 @@ static int stop_after(void *ctx, const void *data, size_t n)
     return --*(int *)ctx < 0 ? -1 : 0;
 }
 
-static void a_sink_that_stops_ends_the_writing(void **state)
+TEST(a_sink_that_stops_ends_the_writing)
 {
-    (void)state;
     struct gp_trace t;
     launch_trace(&t, 100);
     for (int left = 0; left < 8; left++) {
@@ -611,9 +588,8 @@ static void a_sink_that_stops_ends_the_writing(void **state)
     gp_trace_release(&t);
 }
 
-static void damage_of_the_source_is_handed_on(void **state)
+TEST(damage_of_the_source_is_handed_on)
 {
-    (void)state;
     struct gp_trace t, back;
     struct gp_buf file = {0};
     launch_trace(&t, 3);
@@ -627,31 +603,4 @@ static void damage_of_the_source_is_handed_on(void **state)
     gp_trace_release(&t);
     gp_trace_release(&back);
     gp_buf_release(&file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_columns_survive),
-        cmocka_unit_test(flushes_add_up),
-        cmocka_unit_test(compressed_blocks_survive),
-        cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(only_what_is_needed_is_read),
-        cmocka_unit_test(links_are_read_where_ids_do_not_tell),
-        cmocka_unit_test(a_cut_file_gives_what_is_before_the_cut),
-        cmocka_unit_test(a_flipped_bit_loses_one_block),
-        cmocka_unit_test(a_block_that_is_not_there_is_missed),
-        cmocka_unit_test(strangers_are_skipped_unless_critical),
-        cmocka_unit_test(a_newer_major_version_is_refused),
-        cmocka_unit_test(rows_are_bound_by_bytes),
-        cmocka_unit_test(regular_traces_are_padded),
-        cmocka_unit_test(kinds_that_nobody_knows_are_kernels),
-        cmocka_unit_test(a_track_of_no_process_has_a_lost_one),
-        cmocka_unit_test(times_out_of_range_are_located),
-        cmocka_unit_test(several_producers_make_one_trace),
-        cmocka_unit_test(patched_blocks_stay_whole),
-        cmocka_unit_test(a_sink_that_stops_ends_the_writing),
-        cmocka_unit_test(damage_of_the_source_is_handed_on),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_codec.h"
 #include "formats/gpt/gpt_predict.h"
+#include "tests/unit/unit.h"
 
 enum { MOST = 5000 };
 
@@ -39,17 +35,15 @@ static void assert_refused(const uint8_t *bytes, size_t len, size_t n)
     assert_int_equal(decode(out, n, bytes, len), -1);
 }
 
-static void crc_is_castagnoli(void **state)
+TEST(crc_is_castagnoli)
 {
-    (void)state;
     assert_int_equal(gp_crc32c(0, "123456789", 9), 0xe3069283); /* the check value of the polynomial */
     assert_int_equal(gp_crc32c(0, "", 0), 0);
     assert_int_equal(gp_crc32c(gp_crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
 }
 
-static void zigzag_is_its_own_way_back(void **state)
+TEST(zigzag_is_its_own_way_back)
 {
-    (void)state;
     static const int64_t v[] = {0, -1, 1, -2, INT64_MAX, INT64_MIN};
     static const uint64_t z[] = {0, 1, 2, 3, UINT64_MAX - 1, UINT64_MAX};
     for (int i = 0; i < 6; i++) {
@@ -58,9 +52,8 @@ static void zigzag_is_its_own_way_back(void **state)
     }
 }
 
-static void streams_by_hand(void **state)
+TEST(streams_by_hand)
 {
-    (void)state;
     assert_decodes(BYTES(0), (const uint64_t[]){0, 0, 0}, 3);
     assert_decodes(BYTES(1, 0xac, 2), (const uint64_t[]){300, 300}, 2); /* 300 = 2 * 128 + 44 */
     assert_decodes(BYTES(2, 5, 0x80, 1), (const uint64_t[]){5, 128}, 2);
@@ -77,9 +70,8 @@ static void streams_by_hand(void **state)
                    (const uint64_t[]){UINT64_MAX}, 1);
 }
 
-static void damaged_streams_are_refused(void **state)
+TEST(damaged_streams_are_refused)
 {
-    (void)state;
     uint64_t none;
     assert_int_equal(decode(&none, 0, "", 0), -1);
     assert_refused(BYTES(0, 0), 3);    /* a byte too many */
@@ -115,9 +107,8 @@ static void fill(uint64_t *v, size_t n, unsigned bits, uint64_t *seed)
     }
 }
 
-static void every_encoding_gives_the_values_back(void **state)
+TEST(every_encoding_gives_the_values_back)
 {
-    (void)state;
     static const size_t sizes[] = {1, 2, 7, 8, 9, 63, 64, 65, 1000, 4096, MOST};
     uint64_t v[MOST], out[MOST], seed = 1;
     for (size_t s = 0; s < GP_COUNT(sizes); s++)
@@ -139,9 +130,8 @@ static void every_encoding_gives_the_values_back(void **state)
             }
 }
 
-static void encodings_refuse_what_they_cannot_hold(void **state)
+TEST(encodings_refuse_what_they_cannot_hold)
 {
-    (void)state;
     static const uint64_t v[] = {1, 2};
     struct gp_buf b = {0};
     assert_false(gp_stream_encode_as(&b, GP_STREAM_ZERO, v, 2));
@@ -156,9 +146,8 @@ struct rows {
     uint32_t track[MOST], key[MOST];
 };
 
-static void predictors_are_inverse(void **state)
+TEST(predictors_are_inverse)
 {
-    (void)state;
     uint64_t seed = 2, v[MOST], d[MOST];
     static struct rows x;
     x.r = (struct gp_pred_rows){.n = 3000,
@@ -198,9 +187,8 @@ static void predictors_are_inverse(void **state)
     }
 }
 
-static void doubles_that_are_integers(void **state)
+TEST(doubles_that_are_integers)
 {
-    (void)state;
     uint64_t v[4], d[4], cells[1];
     static const uint32_t key[4] = {0};
     struct gp_pred_rows r = {.n = 4, .key = key, .state = cells, .nstate = 1};
@@ -216,9 +204,8 @@ static void doubles_that_are_integers(void **state)
     }
 }
 
-static void dictionary_codes_by_hand(void **state)
+TEST(dictionary_codes_by_hand)
 {
-    (void)state;
     /* a b a b a c: a and b are new, a is not (b was followed by nothing yet), then b follows a, a follows b, c is new */
     static const uint64_t v[] = {70, 80, 70, 80, 70, 90}, want[] = {1, 1, 0, 0, 0, 1};
     uint64_t codes[6], dict[7];
@@ -239,20 +226,4 @@ static void dictionary_codes_by_hand(void **state)
     assert_int_equal(gp_dict_inverse(codes, 6, 3, NULL, back, next, 7), -1);
     codes[3] = 1; /* a fourth new one */
     assert_int_equal(gp_dict_inverse(codes, 6, 3, NULL, back, next, 7), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(crc_is_castagnoli),
-        cmocka_unit_test(zigzag_is_its_own_way_back),
-        cmocka_unit_test(streams_by_hand),
-        cmocka_unit_test(damaged_streams_are_refused),
-        cmocka_unit_test(every_encoding_gives_the_values_back),
-        cmocka_unit_test(encodings_refuse_what_they_cannot_hold),
-        cmocka_unit_test(predictors_are_inverse),
-        cmocka_unit_test(doubles_that_are_integers),
-        cmocka_unit_test(dictionary_codes_by_hand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // Several traces as one: producers, ranks, clocks, and that everything refers to what it referred to before.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 #include "formats/base/err.h"
 #include "formats/model/join.h"
 #include "tests/unit/trace_make.h"
+#include "tests/unit/unit.h"
 
 /* A launch and its kernel, with correlation id 7 in every trace, in a process whose pid is 100 in every trace. */
 static struct gp_trace make(int32_t rank, const char *kernel, int64_t start)
@@ -40,9 +36,8 @@ static void assert_sound(const struct gp_trace *t)
     assert_int_equal(gp_trace_check(t, &err), 0);
 }
 
-static void ranks_stay_apart_on_one_clock(void **state)
+TEST(ranks_stay_apart_on_one_clock)
 {
-    (void)state;
     struct gp_trace t, parts[2] = {make(0, "first", 1000), make(1, "second", 500)};
     int64_t later_ns[] = {0, 505};
     gp_trace_join(&t, parts, 2, later_ns);
@@ -69,9 +64,8 @@ static void ranks_stay_apart_on_one_clock(void **state)
     gp_trace_release(&t);
 }
 
-static void columns_of_one_part_are_defaults_in_the_others(void **state)
+TEST(columns_of_one_part_are_defaults_in_the_others)
 {
-    (void)state;
     struct gp_trace t, parts[3] = {make(0, "a", 0), make(1, "b", 100), make(2, "c", 200)};
     gp_set_graph(&parts[1].events[GP_GPU], 0, 42);
     gp_set_captured(&parts[1].events[GP_GPU], 0, mk_name(&parts[1], "layer"));
@@ -87,9 +81,8 @@ static void columns_of_one_part_are_defaults_in_the_others(void **state)
     gp_trace_release(&t);
 }
 
-static void losses_and_issues_add_up_once(void **state)
+TEST(losses_and_issues_add_up_once)
 {
-    (void)state;
     struct gp_trace t, parts[2];
     for (int i = 0; i < 2; i++) {
         gp_trace_init(&parts[i], GP_NEED_ALL);
@@ -108,9 +101,8 @@ static void losses_and_issues_add_up_once(void **state)
     gp_trace_release(&t);
 }
 
-static void one_rank_in_two_files_stays_the_rank(void **state)
+TEST(one_rank_in_two_files_stays_the_rank)
 {
-    (void)state;
     struct gp_trace t, parts[2] = {make(3, "a", 0), make(3, "b", 0)};
     gp_trace_join(&t, parts, 2, (const int64_t[]){0, 0});
     assert_int_equal(t.rank, 3);
@@ -118,25 +110,12 @@ static void one_rank_in_two_files_stays_the_rank(void **state)
     gp_trace_release(&t);
 }
 
-static void times_that_do_not_fit_are_removed_and_counted(void **state)
+TEST(times_that_do_not_fit_are_removed_and_counted)
 {
-    (void)state;
     struct gp_trace t, parts[2] = {make(0, "a", 0), make(1, "b", 0)};
     gp_trace_join(&t, parts, 2, (const int64_t[]){0, INT64_MAX});
     assert_sound(&t);
     assert_int_equal(t.events[GP_GPU].n, 1);
     assert_int_equal(t.issues[GP_Q_BAD_TIME].count, 2);
     gp_trace_release(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_stay_apart_on_one_clock),
-        cmocka_unit_test(columns_of_one_part_are_defaults_in_the_others),
-        cmocka_unit_test(losses_and_issues_add_up_once),
-        cmocka_unit_test(one_rank_in_two_files_stays_the_rank),
-        cmocka_unit_test(times_that_do_not_fit_are_removed_and_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

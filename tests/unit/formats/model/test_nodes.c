@@ -1,13 +1,9 @@
 // Which ranges the nodes of graphs were captured under: while a trace is made, and when it is read.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "formats/model/nodes.h"
 #include "tests/unit/gpt_util.h"
+#include "tests/unit/unit.h"
 
 static void check_run(const struct gp_trace *t, size_t i, uint64_t first, uint64_t count, gp_sid captured)
 {
@@ -17,9 +13,8 @@ static void check_run(const struct gp_trace *t, size_t i, uint64_t first, uint64
     assert_int_equal(t->node_runs.at[i].captured, captured);
 }
 
-static void neighbours_that_are_alike_are_one_run(void **state)
+TEST(neighbours_that_are_alike_are_one_run)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_nodes nodes = {.trace = &t};
@@ -40,9 +35,8 @@ static void neighbours_that_are_alike_are_one_run(void **state)
     gp_trace_release(&t);
 }
 
-static void what_is_said_later_counts_and_first_nodes_stay(void **state)
+TEST(what_is_said_later_counts_and_first_nodes_stay)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_nodes nodes = {.trace = &t};
@@ -64,9 +58,8 @@ static void what_is_said_later_counts_and_first_nodes_stay(void **state)
 }
 
 /* Against a table of all nodes. */
-static void any_order_gives_the_same_answers(void **state)
+TEST(any_order_gives_the_same_answers)
 {
-    (void)state;
     enum { NODES = 300 };
     struct gp_trace t;
     gp_sid said[NODES] = {0};
@@ -99,9 +92,8 @@ static size_t add_gpu(struct gp_trace *t, uint32_t producer, uint64_t node)
     return row;
 }
 
-static void runs_go_to_the_events_of_their_producer(void **state)
+TEST(runs_go_to_the_events_of_their_producer)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_events *gpu = &t.events[GP_GPU];
@@ -124,9 +116,8 @@ static void runs_go_to_the_events_of_their_producer(void **state)
     gp_trace_release(&t);
 }
 
-static void clones_are_found_through_their_originals(void **state)
+TEST(clones_are_found_through_their_originals)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_nodes nodes = {.trace = &t};
@@ -154,9 +145,8 @@ static void clones_are_found_through_their_originals(void **state)
     gp_trace_release(&t);
 }
 
-static void clones_of_themselves_end(void **state)
+TEST(clones_of_themselves_end)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     const struct gp_node_run runs[] = {
@@ -171,9 +161,8 @@ static void clones_of_themselves_end(void **state)
 }
 
 /* As the collector does it: events first, what is known of their nodes much later, and another process in between. */
-static void a_stream_of_blocks_tells_it_in_any_order(void **state)
+TEST(a_stream_of_blocks_tells_it_in_any_order)
 {
-    (void)state;
     struct gp_trace t, back;
     struct gp_buf b = {0};
     gp_trace_init(&t, GP_NEED_ALL);
@@ -216,9 +205,8 @@ static void a_stream_of_blocks_tells_it_in_any_order(void **state)
     gp_trace_release(&back);
 }
 
-static void too_many_runs_are_refused_and_counted(void **state)
+TEST(too_many_runs_are_refused_and_counted)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_nodes nodes = {.trace = &t};
@@ -227,19 +215,4 @@ static void too_many_runs_are_refused_and_counted(void **state)
     assert_int_equal(nodes.refused, 3);
     gp_nodes_release(&nodes);
     gp_trace_release(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_that_are_alike_are_one_run),
-        cmocka_unit_test(what_is_said_later_counts_and_first_nodes_stay),
-        cmocka_unit_test(any_order_gives_the_same_answers),
-        cmocka_unit_test(runs_go_to_the_events_of_their_producer),
-        cmocka_unit_test(clones_are_found_through_their_originals),
-        cmocka_unit_test(clones_of_themselves_end),
-        cmocka_unit_test(a_stream_of_blocks_tells_it_in_any_order),
-        cmocka_unit_test(too_many_runs_are_refused_and_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // Names of NVTX ranges as PyTorch's emit_nvtx() makes them, and names that only look like it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/model/nvtx_op.h"
 #include "formats/model/trace.h"
+#include "tests/unit/unit.h"
 
 static void check(const char *text, const char *name, bool is_op, uint64_t seq, const char *sizes)
 {
@@ -23,9 +19,8 @@ static void check(const char *text, const char *name, bool is_op, uint64_t seq, 
     assert_memory_equal(o.sizes, sizes, o.sizes_n);
 }
 
-static void operators_have_a_number_and_shapes(void **state)
+TEST(operators_have_a_number_and_shapes)
 {
-    (void)state;
     check("aten::mm, seq = 12, op_id = 3, sizes = [[8, 4], [4, 2]]", "aten::mm", true, 12,
           "[[8, 4], [4, 2]]");
     check("aten::empty, op_id = 7, sizes = [[], [], []]", "aten::empty", true, GP_NO_ID, "[[], [], []]");
@@ -40,9 +35,8 @@ static void operators_have_a_number_and_shapes(void **state)
 }
 
 /* record_function() of the program goes the same way. */
-static void ranges_of_the_program_only_lose_the_number(void **state)
+TEST(ranges_of_the_program_only_lose_the_number)
 {
-    (void)state;
     check("forward, op_id = 5", "forward", false, GP_NO_ID, NULL);
     check("step 3, seq = x, op_id = 5", "step 3, seq = x", false, GP_NO_ID, NULL);
     check("Optimizer.step#SGD.step, op_id = 18446744073709551605", "Optimizer.step#SGD.step", false, GP_NO_ID,
@@ -50,9 +44,8 @@ static void ranges_of_the_program_only_lose_the_number(void **state)
     check("see: a::b, op_id = 5", "see: a::b", false, GP_NO_ID, NULL);
 }
 
-static void other_names_are_left_alone(void **state)
+TEST(other_names_are_left_alone)
 {
-    (void)state;
     static const char *const names[] = {
         "",
         "forward",
@@ -69,14 +62,4 @@ static void other_names_are_left_alone(void **state)
     struct gp_nvtx_op o;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_false(gp_nvtx_op(&o, names[i], strlen(names[i])));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators_have_a_number_and_shapes),
-        cmocka_unit_test(ranges_of_the_program_only_lose_the_number),
-        cmocka_unit_test(other_names_are_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

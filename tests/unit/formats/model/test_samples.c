@@ -1,13 +1,8 @@
 // Samples as time: rows of frames that consecutive samples share, with borders in the middle, by hand.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "formats/model/meta_keys.h"
 #include "formats/model/samples.h"
 #include "tests/unit/gpt_util.h"
+#include "tests/unit/unit.h"
 
 static uint32_t add_stack(struct gp_trace *t, uint32_t parent, const char *name, const char *file,
                           uint32_t line)
@@ -70,9 +65,8 @@ static void check_row(const struct gp_trace *t, size_t i, int64_t start, int64_t
     assert_string_equal(gp_trace_str(t, gp_get_cat(e, i)), GP_SAMPLED_CATEGORY);
 }
 
-static void consecutive_samples_are_one_row(void **state)
+TEST(consecutive_samples_are_one_row)
 {
-    (void)state;
     struct gp_trace t;
     uint32_t track;
     make(&t, &track);
@@ -89,9 +83,8 @@ static void consecutive_samples_are_one_row(void **state)
     gp_trace_release(&t);
 }
 
-static void samples_go_through_a_file(void **state)
+TEST(samples_go_through_a_file)
 {
-    (void)state;
     struct gp_trace t, back;
     struct gp_buf file = {0};
     uint32_t track;
@@ -128,9 +121,8 @@ static void add_row(struct gp_trace *t, enum gp_table table, uint32_t track, int
 
 /* A call in which the middle between two samples lies has one stack: the border moves to its nearer end that lies between the
  * samples, or if it is longer than that, to its end. */
-static void calls_do_not_end_frames(void **state)
+TEST(calls_do_not_end_frames)
 {
-    (void)state;
     static const struct {
         int64_t begin, end, border;
     } cases[] = {
@@ -164,9 +156,8 @@ static void calls_do_not_end_frames(void **state)
 }
 
 /* Of a long call in which one sample was taken, the stack is known from begin to end. */
-static void one_sample_in_a_long_call_is_enough(void **state)
+TEST(one_sample_in_a_long_call_is_enough)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
     gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
@@ -182,9 +173,8 @@ static void one_sample_in_a_long_call_is_enough(void **state)
 
 /* What a thread does is known from its third equal stack on, and holds for those before; the collection of garbage is
  * known at once. */
-static void what_a_thread_does_is_a_row(void **state)
+TEST(what_a_thread_does_is_a_row)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
     gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
@@ -209,9 +199,8 @@ static void what_a_thread_does_is_a_row(void **state)
 }
 
 /* Ranges are exact and borders of samples are not: what crosses is a row on either side. */
-static void frames_are_cut_at_ranges(void **state)
+TEST(frames_are_cut_at_ranges)
 {
-    (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
     gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
@@ -238,9 +227,8 @@ static void frames_are_cut_at_ranges(void **state)
 }
 
 /* 100,000 samples of 500 stacks in runs of 10: the aim is 2 bytes for each. */
-static void samples_are_small(void **state)
+TEST(samples_are_small)
 {
-    (void)state;
     struct gp_trace t;
     struct gp_buf file = {0};
     struct gp_gpt_write_opts opts = {.codec = GP_GPT_PLAIN};
@@ -256,18 +244,4 @@ static void samples_are_small(void **state)
     assert_true(file.n < 100000 * 2);
     gp_trace_release(&t);
     gp_buf_release(&file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(consecutive_samples_are_one_row),
-        cmocka_unit_test(calls_do_not_end_frames),
-        cmocka_unit_test(one_sample_in_a_long_call_is_enough),
-        cmocka_unit_test(frames_are_cut_at_ranges),
-        cmocka_unit_test(what_a_thread_does_is_a_row),
-        cmocka_unit_test(samples_go_through_a_file),
-        cmocka_unit_test(samples_are_small),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

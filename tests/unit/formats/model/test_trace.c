@@ -1,13 +1,9 @@
 // The trace model: tables, lazily made columns, dictionaries, sorting, issues, the checker.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "formats/base/err.h"
 #include "formats/model/trace.h"
+#include "tests/unit/unit.h"
 
 static struct gp_trace new_trace(void)
 {
@@ -20,9 +16,8 @@ static struct gp_trace new_trace(void)
     return t;
 }
 
-static void a_column_costs_nothing_until_a_row_needs_it(void **state)
+TEST(a_column_costs_nothing_until_a_row_needs_it)
 {
-    (void)state;
     struct gp_events e = {0};
     gp_events_add(&e, 10, 1, 0, 0);
     gp_set_corr(&e, 0, GP_NO_ID);
@@ -37,9 +32,8 @@ static void a_column_costs_nothing_until_a_row_needs_it(void **state)
     gp_events_release(&e);
 }
 
-static void columns_made_before_the_first_row_grow_with_the_table(void **state)
+TEST(columns_made_before_the_first_row_grow_with_the_table)
 {
-    (void)state;
     struct gp_events e = {0};
     gp_events_materialise(&e, GP_COL_EXT);
     for (int i = 0; i < 1000; i++) {
@@ -50,9 +44,8 @@ static void columns_made_before_the_first_row_grow_with_the_table(void **state)
     gp_events_release(&e);
 }
 
-static void equal_configs_tracks_and_processes_are_stored_once(void **state)
+TEST(equal_configs_tracks_and_processes_are_stored_once)
 {
-    (void)state;
     struct gp_trace t = new_trace();
     struct gp_config c;
     memset(&c, 0, sizeof c);
@@ -77,9 +70,8 @@ static void equal_configs_tracks_and_processes_are_stored_once(void **state)
     gp_trace_release(&t);
 }
 
-static void finish_sorts_by_start_then_longer_first_then_input_order(void **state)
+TEST(finish_sorts_by_start_then_longer_first_then_input_order)
 {
-    (void)state;
     struct gp_trace t = new_trace();
     struct gp_events *e = &t.events[GP_OP];
     const int64_t in[][2] = {{50, 1}, {10, 5}, {10, 9}, {10, 5}, {-3, 0}, {50, 1}};
@@ -95,9 +87,8 @@ static void finish_sorts_by_start_then_longer_first_then_input_order(void **stat
 }
 
 // Against a quadratic insertion sort, on many short random tables with many ties.
-static void finish_removes_what_is_too_far_away(void **state)
+TEST(finish_removes_what_is_too_far_away)
 {
-    (void)state;
     struct gp_trace t = new_trace();
     const int64_t starts[] = {INT64_MIN,    -GP_TIME_MOST - 1, -GP_TIME_MOST, 0,
                               GP_TIME_MOST, GP_TIME_MOST + 1,  INT64_MAX};
@@ -115,9 +106,8 @@ static void finish_removes_what_is_too_far_away(void **state)
 }
 
 /* Of durations that are too much together the longest become 0: GP_DURATION_MOST is 2^57, and all may be 2^58. */
-static void finish_bounds_durations_and_their_sum(void **state)
+TEST(finish_bounds_durations_and_their_sum)
 {
-    (void)state;
     static const struct {
         int64_t dur_ns[6], expected_ns[6];
         uint64_t cut;
@@ -138,9 +128,8 @@ static void finish_bounds_durations_and_their_sum(void **state)
 }
 
 /* A year that is in many rows: none of them can stay, and the short ones do. */
-static void finish_bounds_the_sum_of_many(void **state)
+TEST(finish_bounds_the_sum_of_many)
 {
-    (void)state;
     struct gp_trace t = new_trace();
     struct gp_events *e = &t.events[GP_GPU];
     const int64_t year_ns = INT64_C(31536000000000000);
@@ -153,9 +142,8 @@ static void finish_bounds_the_sum_of_many(void **state)
     gp_trace_release(&t);
 }
 
-static void sorting_agrees_with_a_simple_sort(void **state)
+TEST(sorting_agrees_with_a_simple_sort)
 {
-    (void)state;
     srand(1);
     for (int round = 0; round < 200; round++) {
         struct gp_trace t = new_trace();
@@ -178,9 +166,8 @@ static void sorting_agrees_with_a_simple_sort(void **state)
     }
 }
 
-static void issues_keep_the_first_offset_and_decide_the_verdict(void **state)
+TEST(issues_keep_the_first_offset_and_decide_the_verdict)
 {
-    (void)state;
     struct gp_trace t = new_trace();
     assert_string_equal(gp_trace_verdict(&t), "clean");
     gp_trace_issue(&t, GP_Q_BAD_TIME, 1, 900);
@@ -198,9 +185,8 @@ static void issues_keep_the_first_offset_and_decide_the_verdict(void **state)
     gp_trace_release(&t);
 }
 
-static void metadata_is_replaced_not_repeated(void **state)
+TEST(metadata_is_replaced_not_repeated)
 {
-    (void)state;
     struct gp_trace t = new_trace();
     assert_null(gp_trace_get_meta(&t, "rank"));
     gp_trace_set_meta(&t, "rank", "3", 1);
@@ -210,9 +196,8 @@ static void metadata_is_replaced_not_repeated(void **state)
     gp_trace_release(&t);
 }
 
-static void the_checker_finds_each_broken_invariant(void **state)
+TEST(the_checker_finds_each_broken_invariant)
 {
-    (void)state;
     struct gp_err err = {0};
     struct gp_trace t = new_trace();
     struct gp_events *e = &t.events[GP_GPU];
@@ -239,9 +224,8 @@ static void the_checker_finds_each_broken_invariant(void **state)
     gp_trace_release(&t);
 }
 
-static void cleared_events_leave_the_dictionaries(void **state)
+TEST(cleared_events_leave_the_dictionaries)
 {
-    (void)state;
     struct gp_trace t = new_trace();
     gp_sid name = gp_trace_intern(&t, "gemm", 4);
     gp_events_add(&t.events[GP_OP], 1, 1, 0, name);
@@ -252,23 +236,4 @@ static void cleared_events_leave_the_dictionaries(void **state)
     gp_events_add(&t.events[GP_OP], 2, 1, 0, name); // the old correlation must not shine through
     assert_true(gp_get_corr(&t.events[GP_OP], 0) == GP_NO_ID);
     gp_trace_release(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_column_costs_nothing_until_a_row_needs_it),
-        cmocka_unit_test(columns_made_before_the_first_row_grow_with_the_table),
-        cmocka_unit_test(equal_configs_tracks_and_processes_are_stored_once),
-        cmocka_unit_test(finish_sorts_by_start_then_longer_first_then_input_order),
-        cmocka_unit_test(finish_removes_what_is_too_far_away),
-        cmocka_unit_test(finish_bounds_durations_and_their_sum),
-        cmocka_unit_test(finish_bounds_the_sum_of_many),
-        cmocka_unit_test(sorting_agrees_with_a_simple_sort),
-        cmocka_unit_test(issues_keep_the_first_offset_and_decide_the_verdict),
-        cmocka_unit_test(metadata_is_replaced_not_repeated),
-        cmocka_unit_test(the_checker_finds_each_broken_invariant),
-        cmocka_unit_test(cleared_events_leave_the_dictionaries),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

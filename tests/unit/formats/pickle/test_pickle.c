@@ -1,15 +1,11 @@
 /* test_pickle.c -- the data-only machine: values, containers, every refused opcode, bounds, cuts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/pickle/pickle.h"
+#include "tests/unit/unit.h"
 
 /* What the sink saw, as text: "[a,b]" for each filling of a list, "{a:b}" of a dict, "(a,b)" of a tuple. */
 struct log {
@@ -141,9 +137,8 @@ static void check(struct outcome o, const char *expect)
     assert_string_equal(o.text, expect);
 }
 
-static void constants(void **state)
+TEST(constants)
 {
-    (void)state;
     check(RUN("\x80\x04N."), "=None");
     check(RUN("\x80\x02\x88."), "=True");
     check(RUN("\x80\x02K\xff."), "=255");
@@ -165,9 +160,8 @@ static void constants(void **state)
     check(RUN("\x80\x05\x96\x02\x00\x00\x00\x00\x00\x00\x00xy."), "=other");
 }
 
-static void long_integers_saturate_and_are_counted(void **state)
+TEST(long_integers_saturate_and_are_counted)
 {
-    (void)state;
     struct outcome o = RUN("\x80\x02\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x01.");
     assert_string_equal(o.text, "=+18446744073709551615");
     assert_int_equal(o.end.saturated, 1);
@@ -180,9 +174,8 @@ static void long_integers_saturate_and_are_counted(void **state)
     assert_int_equal(o.end.saturated, 1);
 }
 
-static void containers(void **state)
+TEST(containers)
 {
-    (void)state;
     check(RUN("\x80\x02]."), "=list");
     check(RUN("\x80\x02]K\x01"
               "a."),
@@ -216,9 +209,8 @@ static void containers(void **state)
           "(5,5)[tuple]=own10:1");
 }
 
-static void what_is_remembered_follows_its_container(void **state)
+TEST(what_is_remembered_follows_its_container)
 {
-    (void)state;
     check(RUN("\x80\x04]\x94](h\x00h\x00"
               "e."),
           "[list,list]=own10:2");
@@ -233,16 +225,14 @@ static void what_is_remembered_follows_its_container(void **state)
     check(RUN("\x80\x02K\x63q\x01h\x01\x86."), "(99,99)=tuple");
 }
 
-static void frames_are_advice(void **state)
+TEST(frames_are_advice)
 {
-    (void)state;
     check(RUN("\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7fK\x01."), "=1");
     check(RUN("\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00K\x01."), "=1");
 }
 
-static void what_follows_the_end(void **state)
+TEST(what_follows_the_end)
 {
-    (void)state;
     check(RUN("\x80\x04K\x01.."), "=1");
     check(RUN("\x80\x04K\x01.\x00\x00\x00"), "=1");
     struct outcome o = RUN("\x80\x04K\x01.\x00more");
@@ -251,7 +241,7 @@ static void what_follows_the_end(void **state)
     assert_string_equal(o.text, "=1");
 }
 
-static void every_opcode_that_could_call_is_refused_by_name(void **state)
+TEST(every_opcode_that_could_call_is_refused_by_name)
 {
     static const struct {
         uint8_t opcode;
@@ -261,7 +251,6 @@ static void every_opcode_that_could_call_is_refused_by_name(void **state)
                {'R', "REDUCE"},    {'b', "BUILD"},         {0x82, "EXT1"},
                {0x83, "EXT2"},     {0x84, "EXT4"},         {'P', "PERSID"},
                {'Q', "BINPERSID"}, {0x97, "NEXT_BUFFER"},  {0x98, "READONLY_BUFFER"}};
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         uint8_t bytes[] = {0x80, 4, 'K', 1, 'K', 2, all[i].opcode, '.'};
         struct outcome o = run(bytes, sizeof bytes);
@@ -275,9 +264,8 @@ static void every_opcode_that_could_call_is_refused_by_name(void **state)
     assert_null(gp_pickle_refused('K'));
 }
 
-static void a_pickle_that_calls_a_shell_is_refused(void **state)
+TEST(a_pickle_that_calls_a_shell_is_refused)
 {
-    (void)state;
     struct outcome o = RUN("\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x04true\x85R.");
     assert_int_equal(o.failed, -1);
     assert_non_null(strstr(o.err.msg, "STACK_GLOBAL"));
@@ -294,9 +282,8 @@ static void damaged(const char *what, int64_t offset, struct outcome o)
     assert_int_equal(o.end.damage_offset, offset);
 }
 
-static void damage_ends_the_run(void **state)
+TEST(damage_ends_the_run)
 {
-    (void)state;
     damaged("a memo entry that was never written", 2, RUN("\x80\x04h\x00."));
     damaged("a memo index beyond what the input can hold", 3, RUN("\x80\x04Nr\xff\xff\xff\x7f."));
     damaged("an opcode asks for a mark that was never set", 2,
@@ -313,10 +300,9 @@ static void damage_ends_the_run(void **state)
     damaged("an opcode asks for more values than there are", 5, RUN("\x80\x04NN(\x86."));
 }
 
-static void nesting_and_waiting_values_are_bounded(void **state)
+TEST(nesting_and_waiting_values_are_bounded)
 {
     struct gp_buf b = {0};
-    (void)state;
     gp_buf_put(&b, "\x80\x04", 2);
     for (int i = 0; i < 65; i++) gp_buf_put(&b, "](", 2);
     struct outcome o = run(b.data, b.n);
@@ -328,10 +314,9 @@ static void nesting_and_waiting_values_are_bounded(void **state)
     gp_buf_release(&b);
 }
 
-static void long_strings_are_cut(void **state)
+TEST(long_strings_are_cut)
 {
     struct gp_buf b = {0};
-    (void)state;
     gp_buf_put(&b, "\x80\x04X\x00\x00\x02\x00", 7);
     for (int i = 0; i < 0x20000; i++) gp_buf_putc(&b, 'x');
     gp_buf_puts(&b, "0K\x07.");
@@ -341,9 +326,8 @@ static void long_strings_are_cut(void **state)
     gp_buf_release(&b);
 }
 
-static void a_length_beyond_the_input_costs_nothing(void **state)
+TEST(a_length_beyond_the_input_costs_nothing)
 {
-    (void)state;
     struct outcome o = RUN("\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\xffxy");
     assert_int_equal(o.failed, 0);
     assert_true(o.end.truncated);
@@ -353,14 +337,13 @@ static void a_length_beyond_the_input_costs_nothing(void **state)
     assert_true(o.end.truncated);
 }
 
-static void a_cut_pickle_keeps_what_was_there(void **state)
+TEST(a_cut_pickle_keeps_what_was_there)
 {
     static const char whole[] = "\x80\x04}(\x8c\x01"
                                 "a](K\x01K\x02"
                                 "e\x8c\x01"
                                 "b](}(K\x09K\x08u}(K\x07K\x06ueu.";
     size_t n = sizeof whole - 1;
-    (void)state;
     check(run(whole, n), "[1,2]{9:8}{7:6}[own11:1,own11:1]{'a':own10:2,'b':own10:2}=own11:2");
     for (size_t i = 0; i < n; i++) {
         struct outcome o = run(whole, i);
@@ -374,9 +357,8 @@ static void a_cut_pickle_keeps_what_was_there(void **state)
 
 /* The last 16 bytes of an input are read opcode by opcode, what is before them in one loop: zero bytes behind the end, which
  * change nothing, move an opcode from the one to the other. */
-static void both_ways_to_read_an_opcode_agree(void **state)
+TEST(both_ways_to_read_an_opcode_agree)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t n;
@@ -432,35 +414,12 @@ static void both_ways_to_read_an_opcode_agree(void **state)
     }
 }
 
-static void sniffing(void **state)
+TEST(sniffing)
 {
-    (void)state;
     assert_true(gp_pickle_sniff((const uint8_t *)"\x80\x02", 2));
     assert_true(gp_pickle_sniff((const uint8_t *)"\x80\x05x", 3));
     assert_false(gp_pickle_sniff((const uint8_t *)"\x80\x06", 2));
     assert_false(gp_pickle_sniff((const uint8_t *)"\x80\x01", 2));
     assert_false(gp_pickle_sniff((const uint8_t *)"{\"", 2));
     assert_false(gp_pickle_sniff((const uint8_t *)"\x80", 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constants),
-        cmocka_unit_test(long_integers_saturate_and_are_counted),
-        cmocka_unit_test(containers),
-        cmocka_unit_test(what_is_remembered_follows_its_container),
-        cmocka_unit_test(frames_are_advice),
-        cmocka_unit_test(what_follows_the_end),
-        cmocka_unit_test(every_opcode_that_could_call_is_refused_by_name),
-        cmocka_unit_test(a_pickle_that_calls_a_shell_is_refused),
-        cmocka_unit_test(damage_ends_the_run),
-        cmocka_unit_test(nesting_and_waiting_values_are_bounded),
-        cmocka_unit_test(long_strings_are_cut),
-        cmocka_unit_test(a_length_beyond_the_input_costs_nothing),
-        cmocka_unit_test(a_cut_pickle_keeps_what_was_there),
-        cmocka_unit_test(both_ways_to_read_an_opcode_agree),
-        cmocka_unit_test(sniffing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 // SQLite files of strangers: rows of ordinary tables, values of the wrong type, and nothing of what could run.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <sqlite3.h>
 #include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/sqlite/sqlite_db.h"
+#include "tests/unit/unit.h"
 
 static const char *const columns[] = {"id", "value", "absent", NULL};
 enum { ID, VALUE, ABSENT };
@@ -47,9 +43,8 @@ static void close_made(struct fixture *f)
     sqlite3_free(f->bytes);
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     struct fixture f;
     struct gp_sqlite_scan scan;
     size_t n;
@@ -88,9 +83,8 @@ static void test_rows(void **state)
     close_made(&f);
 }
 
-static void test_nothing_runs(void **state)
+TEST(test_nothing_runs)
 {
-    (void)state;
     struct fixture f;
     struct gp_sqlite_scan scan;
     open_made(&f, "CREATE TABLE t (id, value AS (id + 1)); INSERT INTO t (id) VALUES (1);"
@@ -112,9 +106,8 @@ static void test_nothing_runs(void **state)
     close_made(&f);
 }
 
-static void test_a_name_is_no_sql(void **state)
+TEST(test_a_name_is_no_sql)
 {
-    (void)state;
     struct fixture f;
     struct gp_sqlite_scan scan;
     const char *name = "a\"; DROP TABLE b; --";
@@ -126,14 +119,4 @@ static void test_a_name_is_no_sql(void **state)
     assert_int_equal(gp_sqlite_int(&scan, ID, 0), 5);
     gp_sqlite_end(&scan);
     close_made(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_nothing_runs),
-        cmocka_unit_test(test_a_name_is_no_sql),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

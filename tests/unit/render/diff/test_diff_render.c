@@ -1,11 +1,6 @@
 // What is written of a comparison that is made by hand, so that nothing but the writing is tested.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
@@ -17,6 +12,7 @@
 #include "render/diff/diff_tables.h"
 #include "render/diff/diff_verdict.h"
 #include "render/report/report_text.h"
+#include "tests/unit/unit.h"
 
 static gp_sid name(struct gp_diff *d, const char *s)
 {
@@ -56,9 +52,8 @@ static void make(struct gp_diff *d)
                                                        .side_ns = {stacks[i].base, stacks[i].cur}});
 }
 
-static void terms_sum_whatever_is_shown_alone(void **state)
+TEST(terms_sum_whatever_is_shown_alone)
 {
-    (void)state;
     struct gp_diff d;
     struct gp_diff_term t[GP_DIFF_TERMS];
     make(&d);
@@ -80,9 +75,8 @@ static void terms_sum_whatever_is_shown_alone(void **state)
     gp_diff_release(&d);
 }
 
-static void the_waterfall_of_the_text_adds_up_line_by_line(void **state)
+TEST(the_waterfall_of_the_text_adds_up_line_by_line)
 {
-    (void)state;
     struct gp_diff d;
     struct gp_report r = {0};
     struct gp_buf b = {0};
@@ -101,9 +95,8 @@ static void the_waterfall_of_the_text_adds_up_line_by_line(void **state)
     gp_diff_release(&d);
 }
 
-static void folded_stacks_have_both_columns_and_no_stray_numbers(void **state)
+TEST(folded_stacks_have_both_columns_and_no_stray_numbers)
 {
-    (void)state;
     struct gp_diff d;
     struct gp_buf b = {0};
     make(&d);
@@ -113,9 +106,8 @@ static void folded_stacks_have_both_columns_and_no_stray_numbers(void **state)
     gp_diff_release(&d);
 }
 
-static void flames_mark_what_is_new_in_one_direction_and_gone_in_the_other(void **state)
+TEST(flames_mark_what_is_new_in_one_direction_and_gone_in_the_other)
 {
-    (void)state;
     struct gp_diff d;
     struct gp_buf cur = {0}, base = {0};
     make(&d);
@@ -138,9 +130,8 @@ static void flames_mark_what_is_new_in_one_direction_and_gone_in_the_other(void 
 }
 
 // gemm grew by 150 but is undecided, and so is what contains nothing but it: grey; what is new and gone still counts.
-static void flames_are_grey_where_nothing_is_decided(void **state)
+TEST(flames_are_grey_where_nothing_is_decided)
 {
-    (void)state;
     struct gp_diff d;
     struct gp_buf b = {0};
     make(&d);
@@ -159,9 +150,8 @@ static void flames_are_grey_where_nothing_is_decided(void **state)
 }
 
 // Every operation that is decided has a dot: tested, counted, new and gone; what is not decided and not tested has none.
-static void the_volcano_has_every_decided_operation(void **state)
+TEST(the_volcano_has_every_decided_operation)
 {
-    (void)state;
     struct gp_diff d;
     struct gp_buf b = {0};
     struct gp_svg w = {.out = &b, .html = true};
@@ -201,9 +191,8 @@ static void the_volcano_has_every_decided_operation(void **state)
     gp_diff_release(&d);
 }
 
-static void json_is_json_even_when_nothing_is_known(void **state)
+TEST(json_is_json_even_when_nothing_is_known)
 {
-    (void)state;
     struct gp_diff d;
     struct gp_buf b = {0};
     make(&d);
@@ -218,9 +207,8 @@ static void json_is_json_even_when_nothing_is_known(void **state)
     gp_diff_release(&d);
 }
 
-static void blocks_are_drawn_escaped_and_the_rest_is_told(void **state)
+TEST(blocks_are_drawn_escaped_and_the_rest_is_told)
 {
-    (void)state;
     struct gp_diff d;
     struct gp_buf b = {0};
     make(&d);
@@ -245,9 +233,8 @@ static void blocks_are_drawn_escaped_and_the_rest_is_told(void **state)
     gp_diff_release(&d);
 }
 
-static void outcomes_of_predictions(void **state)
+TEST(outcomes_of_predictions)
 {
-    (void)state;
     struct gp_diff_expect e = {.low = -10, .high = -5};
     static const struct {
         double value;
@@ -259,20 +246,4 @@ static void outcomes_of_predictions(void **state)
         e.holds = cases[i].holds;
         assert_string_equal(gp_diff_outcome(&e), cases[i].word);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(terms_sum_whatever_is_shown_alone),
-        cmocka_unit_test(the_waterfall_of_the_text_adds_up_line_by_line),
-        cmocka_unit_test(folded_stacks_have_both_columns_and_no_stray_numbers),
-        cmocka_unit_test(flames_mark_what_is_new_in_one_direction_and_gone_in_the_other),
-        cmocka_unit_test(flames_are_grey_where_nothing_is_decided),
-        cmocka_unit_test(the_volcano_has_every_decided_operation),
-        cmocka_unit_test(json_is_json_even_when_nothing_is_known),
-        cmocka_unit_test(blocks_are_drawn_escaped_and_the_rest_is_told),
-        cmocka_unit_test(outcomes_of_predictions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

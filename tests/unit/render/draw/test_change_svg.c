@@ -1,16 +1,12 @@
 // Charts of what changed: places by hand, from the grid that is in waterfall_svg.c: labels take 320 of 960, values 158, so
 // that 482 are left for the bars.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "render/draw/volcano_svg.h"
 #include "render/draw/waterfall_svg.h"
+#include "tests/unit/unit.h"
 
 static const char *fall(struct gp_buf *b, const struct gp_waterfall *f)
 {
@@ -26,9 +22,8 @@ static unsigned count(const char *text, const char *what)
     return n;
 }
 
-static void each_bar_begins_where_the_one_before_ended(void **state)
+TEST(each_bar_begins_where_the_one_before_ended)
 {
-    (void)state;
     struct gp_buf b = {0};
     // 1000 -> 600 -> 800: all 482 pixels are 1000, so 600 are 289.2 and 800 are 385.6
     const struct gp_waterfall_bar bars[] = {{.label = "a", .change = -400}, {.label = "b", .change = 200}};
@@ -52,9 +47,8 @@ static void each_bar_begins_where_the_one_before_ended(void **state)
     gp_buf_release(&b);
 }
 
-static void small_changes_are_seen_beside_a_large_whole_which_is_then_torn(void **state)
+TEST(small_changes_are_seen_beside_a_large_whole_which_is_then_torn)
 {
-    (void)state;
     struct gp_buf b = {0};
     const struct gp_waterfall_bar bars[] = {{.label = "a", .change = 300}};
     // the plot begins at 100000 - 300 / 3 and is 400 wide: the change has three quarters of it, 361.5 pixels
@@ -71,9 +65,8 @@ static void small_changes_are_seen_beside_a_large_whole_which_is_then_torn(void 
     gp_buf_release(&b);
 }
 
-static void nothing_changed_or_nothing_was_there(void **state)
+TEST(nothing_changed_or_nothing_was_there)
 {
-    (void)state;
     struct gp_buf b = {0};
     const struct gp_waterfall_bar grown[] = {{.label = "a", .change = 5}};
     fall(&b, &(struct gp_waterfall){.label = "l", .from_name = "was", .to_name = "is", .from = 7, .to = 7});
@@ -86,9 +79,8 @@ static void nothing_changed_or_nothing_was_there(void **state)
     gp_buf_release(&b);
 }
 
-static void the_largest_values_do_not_overflow(void **state)
+TEST(the_largest_values_do_not_overflow)
 {
-    (void)state;
     struct gp_buf b = {0};
     const struct gp_waterfall_bar bars[] = {{.label = "a", .change = -(INT64_MAX - 1)},
                                             {.label = "b", .change = INT64_MAX - 1}};
@@ -104,9 +96,8 @@ static void the_largest_values_do_not_overflow(void **state)
     gp_buf_release(&b);
 }
 
-static void names_of_changes_are_escaped(void **state)
+TEST(names_of_changes_are_escaped)
 {
-    (void)state;
     struct gp_buf b = {0};
     const struct gp_waterfall_bar bars[] = {
         {.label = "<b>", .full = "</title><script>", .note = "<i>", .change = 1}};
@@ -129,9 +120,8 @@ static void names_of_changes_are_escaped(void **state)
     gp_buf_release(&b);
 }
 
-static void dots_beyond_the_picture_stand_at_its_edge(void **state)
+TEST(dots_beyond_the_picture_stand_at_its_edge)
 {
-    (void)state;
     struct gp_buf b = {0};
     const struct gp_volcano_dot dots[] = {
         {.label = "much", .change_pct = 1e9, .q = 0, .weight = 1, .k = "worse"},
@@ -150,17 +140,4 @@ static void dots_beyond_the_picture_stand_at_its_edge(void **state)
     assert_non_null(strstr(s, "class=\"v-worse beyond\" cx=\"942\" cy=\"14\""));
     assert_non_null(strstr(s, "class=\"v-better beyond\" cx=\"46\" cy=\"14\""));
     gp_buf_release(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_bar_begins_where_the_one_before_ended),
-        cmocka_unit_test(small_changes_are_seen_beside_a_large_whole_which_is_then_torn),
-        cmocka_unit_test(nothing_changed_or_nothing_was_there),
-        cmocka_unit_test(the_largest_values_do_not_overflow),
-        cmocka_unit_test(names_of_changes_are_escaped),
-        cmocka_unit_test(dots_beyond_the_picture_stand_at_its_edge),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // Charts: lengths by hand, from the grid of 640 pixels that chart_svg.h's users see.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "render/draw/chart_svg.h"
+#include "tests/unit/unit.h"
 
 static const struct gp_chart_series two[] = {{"compute", "gemm"}, {"idle", "idle"}};
 
@@ -28,9 +24,8 @@ static unsigned count(const char *text, const char *what)
     return n;
 }
 
-static void parts_of_a_row_lie_behind_each_other_and_their_lengths_are_their_shares(void **state)
+TEST(parts_of_a_row_lie_behind_each_other_and_their_lengths_are_their_shares)
 {
-    (void)state;
     struct gp_buf b = {0};
     const int64_t v[] = {300, 100};
     const struct gp_chart_row row = {.label = "a", .values = v};
@@ -44,9 +39,8 @@ static void parts_of_a_row_lie_behind_each_other_and_their_lengths_are_their_sha
     gp_buf_release(&b);
 }
 
-static void rows_share_one_scale_unless_each_has_its_own(void **state)
+TEST(rows_share_one_scale_unless_each_has_its_own)
 {
-    (void)state;
     struct gp_buf b = {0};
     const int64_t v[] = {400, 0}, w[] = {100, 0};
     const struct gp_chart_row rows[] = {{.label = "a", .values = v}, {.label = "b", .values = w}};
@@ -60,9 +54,8 @@ static void rows_share_one_scale_unless_each_has_its_own(void **state)
     gp_buf_release(&b);
 }
 
-static void what_is_there_is_seen_and_what_is_not_there_is_not(void **state)
+TEST(what_is_there_is_seen_and_what_is_not_there_is_not)
 {
-    (void)state;
     struct gp_buf b = {0};
     const int64_t v[] = {1000000, 1}, w[] = {0, 0};
     const struct gp_chart_row rows[] = {{.label = "a", .values = v}, {.label = "b", .values = w}};
@@ -74,9 +67,8 @@ static void what_is_there_is_seen_and_what_is_not_there_is_not(void **state)
     gp_buf_release(&b);
 }
 
-static void columns_have_an_axis_with_round_steps(void **state)
+TEST(columns_have_an_axis_with_round_steps)
 {
-    (void)state;
     struct gp_buf b = {0};
     const int64_t v[] = {300, 130}, w[] = {50, 0};
     const struct gp_chart_row rows[] = {{.label = "a", .values = v}, {.label = "b", .values = w}};
@@ -96,9 +88,8 @@ static void columns_have_an_axis_with_round_steps(void **state)
     gp_buf_release(&b);
 }
 
-static void the_largest_values_do_not_overflow(void **state)
+TEST(the_largest_values_do_not_overflow)
 {
-    (void)state;
     const int64_t v[] = {INT64_MAX, INT64_MAX}, w[] = {1, 0};
     const int64_t x[] = {1, INT64_MAX / 2, INT64_MAX};
     const struct gp_chart_series three[] = {{"a", "gemm"}, {"b", "gemm"}, {"c", "gemm"}};
@@ -115,9 +106,8 @@ static void the_largest_values_do_not_overflow(void **state)
     gp_buf_release(&b);
 }
 
-static void names_are_escaped_wherever_they_stand(void **state)
+TEST(names_are_escaped_wherever_they_stand)
 {
-    (void)state;
     struct gp_buf b = {0};
     const int64_t v[] = {1, 1};
     const struct gp_chart_row row = {
@@ -131,17 +121,4 @@ static void names_are_escaped_wherever_they_stand(void **state)
     assert_null(strstr(s, "<script"));
     assert_non_null(strstr(s, "&lt;b&gt;&quot;&#39;&amp;"));
     gp_buf_release(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_a_row_lie_behind_each_other_and_their_lengths_are_their_shares),
-        cmocka_unit_test(rows_share_one_scale_unless_each_has_its_own),
-        cmocka_unit_test(what_is_there_is_seen_and_what_is_not_there_is_not),
-        cmocka_unit_test(columns_have_an_axis_with_round_steps),
-        cmocka_unit_test(the_largest_values_do_not_overflow),
-        cmocka_unit_test(names_are_escaped_wherever_they_stand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 // Texts of graphs for Graphviz: they stay within their quotes, and are short enough for it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 #include "formats/base/buf.h"
 #include "render/draw/dot.h"
+#include "tests/unit/unit.h"
 
-static void quotes_and_backslashes_are_escaped(void **state)
+TEST(quotes_and_backslashes_are_escaped)
 {
-    (void)state;
     struct gp_buf b = {0};
     gp_dot_text(&b, "a\"b\\c", strlen("a\"b\\c"));
     assert_string_equal(gp_buf_str(&b), "a\\\"b\\\\c");
@@ -35,19 +30,11 @@ static void expect(const char *what, size_t n, size_t bytes, bool cut)
     gp_buf_release(&out);
 }
 
-static void a_long_text_is_cut_at_a_character(void **state)
+TEST(a_long_text_is_cut_at_a_character)
 {
-    (void)state;
     expect("a", 16000, 16000, false);
     expect("a", 16001, 16000, true);
     expect("a", 100000, 16000, true);
     expect("\u65e5", 5333, 15999, false);
     expect("\u65e5", 5335, 16002, true); /* the character that passes the limit is whole */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(quotes_and_backslashes_are_escaped),
-                                       cmocka_unit_test(a_long_text_is_cut_at_a_character)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 // Colours are distinct and text on them is legible; the contrast is computed here a second time, from WCAG 2's table of
 // steps.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "render/draw/palette.h"
+#include "tests/unit/unit.h"
 
 static double channel(int v)
 {
@@ -23,9 +19,8 @@ static double contrast(struct gp_color a, struct gp_color b)
     return x > y ? x / y : y / x;
 }
 
-static void text_is_readable_on_every_shade_of_every_kind_in_both_themes(void **state)
+TEST(text_is_readable_on_every_shade_of_every_kind_in_both_themes)
 {
-    (void)state;
     for (int kind = 0; kind < GP_FRAME_KIND_COUNT; kind++)
         for (int shade = 0; shade < GP_PALETTE_SHADES; shade++)
             for (int theme = GP_THEME_LIGHT; theme <= GP_THEME_DARK; theme++) {
@@ -36,9 +31,8 @@ static void text_is_readable_on_every_shade_of_every_kind_in_both_themes(void **
             }
 }
 
-static void the_library_computes_the_same_contrast(void **state)
+TEST(the_library_computes_the_same_contrast)
 {
-    (void)state;
     struct gp_color blue = {0x00, 0x72, 0xB2}, white = {255, 255, 255}, black = {0, 0, 0};
     assert_true(fabs(gp_palette_contrast(white, black) - 21) < 1e-9);
     assert_true(fabs(gp_palette_contrast(blue, white) - contrast(blue, white)) < 1e-9);
@@ -46,9 +40,8 @@ static void the_library_computes_the_same_contrast(void **state)
     assert_int_equal(gp_palette_text((struct gp_color){0xD5, 0x5E, 0x00}).r, 0); // vermillion
 }
 
-static void classes_differ_and_all_kinds_have_names(void **state)
+TEST(classes_differ_and_all_kinds_have_names)
 {
-    (void)state;
     for (int a = 0; a < GP_FRAME_KIND_COUNT; a++) {
         assert_true(strlen(gp_palette_class((enum gp_frame_kind)a)) > 0);
         assert_true(strlen(gp_palette_label((enum gp_frame_kind)a)) > 0);
@@ -58,17 +51,15 @@ static void classes_differ_and_all_kinds_have_names(void **state)
     }
 }
 
-static void the_legend_has_every_kind_once(void **state)
+TEST(the_legend_has_every_kind_once)
 {
-    (void)state;
     int seen[GP_FRAME_KIND_COUNT] = {0};
     for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) seen[gp_palette_legend(i)]++;
     for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) assert_int_equal(seen[i], 1);
 }
 
-static void shades_depend_on_the_name_and_are_all_used(void **state)
+TEST(shades_depend_on_the_name_and_are_all_used)
 {
-    (void)state;
     int used[GP_PALETTE_SHADES] = {0};
     char name[8];
     for (int i = 0; i < 100; i++) {
@@ -77,16 +68,4 @@ static void shades_depend_on_the_name_and_are_all_used(void **state)
     }
     for (int i = 0; i < GP_PALETTE_SHADES; i++) assert_true(used[i] >= 5);
     assert_int_equal(gp_palette_shade("gemm", 4), gp_palette_shade("gemm!", 4));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_readable_on_every_shade_of_every_kind_in_both_themes),
-        cmocka_unit_test(the_library_computes_the_same_contrast),
-        cmocka_unit_test(classes_differ_and_all_kinds_have_names),
-        cmocka_unit_test(the_legend_has_every_kind_once),
-        cmocka_unit_test(shades_depend_on_the_name_and_are_all_used),
-    };
-    return cmocka_run_group_tests_name("palette", tests, NULL, NULL);
 }

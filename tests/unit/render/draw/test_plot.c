@@ -1,23 +1,18 @@
 // The kit of all charts: where values stand on an axis, what a tick draws, and which places are free. Positions by hand.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "render/draw/plot.h"
+#include "tests/unit/unit.h"
 
 static long milli(double v)
 {
     return lround(v * 1000);
 }
 
-static void values_stand_in_proportion_or_by_their_powers(void **state)
+TEST(values_stand_in_proportion_or_by_their_powers)
 {
-    (void)state;
     struct gp_axis line = {.from = 10, .to = 20, .at = 100, .end = 50}; // upwards
     assert_int_equal(milli(gp_axis_at(&line, 10)), milli(100));
     assert_int_equal(milli(gp_axis_at(&line, 15)), milli(75));
@@ -29,9 +24,8 @@ static void values_stand_in_proportion_or_by_their_powers(void **state)
     assert_int_equal(milli(gp_axis_value(&powers, 300)), milli(100));
 }
 
-static void steps_are_round_and_at_most_five(void **state)
+TEST(steps_are_round_and_at_most_five)
 {
-    (void)state;
     const int64_t most[] = {1, 4, 5, 10, 24, 25, 99, 100}, step[] = {1, 1, 2, 5, 5, 10, 20, 50};
     for (int i = 0; i < 8; i++) assert_int_equal(gp_plot_step(most[i]), step[i]);
     assert_true(gp_plot_step(INT64_MAX) > INT64_MAX / 10);
@@ -39,9 +33,8 @@ static void steps_are_round_and_at_most_five(void **state)
     assert_int_equal(gp_plot_scaled(1, 0, 1000), 0);
 }
 
-static void a_tick_is_a_line_through_the_plot_and_a_text_beside_it(void **state)
+TEST(a_tick_is_a_line_through_the_plot_and_a_text_beside_it)
 {
-    (void)state;
     struct gp_frame f = {.x = {.to = 4, .at = 50, .end = 250},
                          .y = {.log = true, .to = 2, .at = 120, .end = 20}};
     struct gp_buf b = {0}, text = {0};
@@ -58,9 +51,8 @@ static void a_tick_is_a_line_through_the_plot_and_a_text_beside_it(void **state)
     gp_buf_release(&text);
 }
 
-static void tooltips_have_lines_and_nothing_else_that_is_markup(void **state)
+TEST(tooltips_have_lines_and_nothing_else_that_is_markup)
 {
-    (void)state;
     struct gp_buf b = {0}, text = {0};
     struct gp_svg w = {.out = &b};
     gp_buf_puts(&text, "a<b\nc\rd");
@@ -72,9 +64,8 @@ static void tooltips_have_lines_and_nothing_else_that_is_markup(void **state)
     gp_buf_release(&text);
 }
 
-static void boxes_that_only_touch_leave_each_other_free(void **state)
+TEST(boxes_that_only_touch_leave_each_other_free)
 {
-    (void)state;
     struct gp_box taken[] = {{0, 0, 10, 10}, {20, 0, 10, 10}};
     assert_false(gp_box_taken(taken, 2, (struct gp_box){10, 0, 10, 10}));
     assert_true(gp_box_taken(taken, 2, (struct gp_box){10, 0, 11, 10}));
@@ -82,26 +73,12 @@ static void boxes_that_only_touch_leave_each_other_free(void **state)
     assert_true(gp_box_meets((struct gp_box){2, 2, 1, 1}, taken[0]));
 }
 
-static void names_are_cut_to_their_room(void **state)
+TEST(names_are_cut_to_their_room)
 {
-    (void)state;
     struct gp_buf text = {0};
     gp_buf_puts(&text, "aten::linear");
     assert_int_equal(milli(gp_plot_width(&text, 6.8)), milli(12 * 6.8));
     gp_plot_fit(&text, 49, 700); // room for seven letters
     assert_string_equal(gp_buf_str(&text), "linear");
     gp_buf_release(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_stand_in_proportion_or_by_their_powers),
-        cmocka_unit_test(steps_are_round_and_at_most_five),
-        cmocka_unit_test(a_tick_is_a_line_through_the_plot_and_a_text_beside_it),
-        cmocka_unit_test(tooltips_have_lines_and_nothing_else_that_is_markup),
-        cmocka_unit_test(boxes_that_only_touch_leave_each_other_free),
-        cmocka_unit_test(names_are_cut_to_their_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

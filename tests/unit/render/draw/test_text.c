@@ -1,14 +1,10 @@
 // Names made fit for a reader.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "render/draw/text.h"
+#include "tests/unit/unit.h"
 
 static void expect_clean(const char *s, const char *shown)
 {
@@ -28,9 +24,8 @@ static void expect_fit(const char *s, size_t columns, const char *shown)
 
 #define BAD "\xEF\xBF\xBD"
 
-static void control_characters_become_pictures(void **state)
+TEST(control_characters_become_pictures)
 {
-    (void)state;
     expect_clean("a\tb\nc\x7F", "a\xE2\x90\x89"
                                 "b\xE2\x90\x8A"
                                 "c\xE2\x90\xA1");
@@ -38,9 +33,8 @@ static void control_characters_become_pictures(void **state)
     expect_clean("\xC2\x85", BAD); // a C1 control
 }
 
-static void what_is_not_utf8_or_reorders_text_is_replaced(void **state)
+TEST(what_is_not_utf8_or_reorders_text_is_replaced)
 {
-    (void)state;
     expect_clean("a\xFFz", "a" BAD "z");
     expect_clean("\xC0\xAF", BAD BAD);           // an overlong slash
     expect_clean("x\xE2\x80\xAEy", "x" BAD "y"); // U+202E right-to-left override
@@ -52,9 +46,8 @@ static void what_is_not_utf8_or_reorders_text_is_replaced(void **state)
     expect_clean("\xC3\xA9\xE2\x86\x92\xF0\x9F\x94\xA5", "\xC3\xA9\xE2\x86\x92\xF0\x9F\x94\xA5");
 }
 
-static void long_names_are_cut_in_the_middle(void **state)
+TEST(long_names_are_cut_in_the_middle)
 {
-    (void)state;
     expect_fit("abcdefghijklmnop", 16, "abcdefghijklmnop");
     // 13 columns: (13 - 1) / 3 = 4 at the end, the ellipsis, 8 in front
     expect_fit("abcdefghijklmnop", 13, "abcdefgh\xE2\x80\xA6mnop");
@@ -63,9 +56,8 @@ static void long_names_are_cut_in_the_middle(void **state)
     expect_fit("", 0, "");
 }
 
-static void wide_characters_take_two_columns(void **state)
+TEST(wide_characters_take_two_columns)
 {
-    (void)state;
     assert_int_equal(gp_text_width("\xE6\xB7\xB1\xE5\xBA\xA6", 6), 4);
     // 4 columns, the ellipsis takes one: one wide character fits in the other three
     expect_fit("\xE6\xB7\xB1\xE5\xBA\xA6\xE5\xAD\xA6", 4, "\xE6\xB7\xB1\xE2\x80\xA6");
@@ -87,9 +79,8 @@ static void expect_fit_name(const char *s, size_t columns, const char *shown)
     gp_buf_release(&b);
 }
 
-static void names_lose_what_leads_to_their_last_part_first(void **state)
+TEST(names_lose_what_leads_to_their_last_part_first)
 {
-    (void)state;
     expect_fit_name("aten::linear", 12, "aten::linear");
     expect_fit_name("aten::linear", 11, "linear");
     expect_fit_name("aten::linear", 5, "line\xE2\x80\xA6");
@@ -103,16 +94,4 @@ static void names_lose_what_leads_to_their_last_part_first(void **state)
     // 13 = 8 + 1 + 4; nothing is dropped inside brackets
     expect_fit_name("a::reduce<b::Sum>", 13, "reduce<b\xE2\x80\xA6Sum>");
     expect_fit_name("a::", 3, "a::");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(control_characters_become_pictures),
-        cmocka_unit_test(what_is_not_utf8_or_reorders_text_is_replaced),
-        cmocka_unit_test(long_names_are_cut_in_the_middle),
-        cmocka_unit_test(names_lose_what_leads_to_their_last_part_first),
-        cmocka_unit_test(wide_characters_take_two_columns),
-    };
-    return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 // Which trees each format shows, and what it says where there are none.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "formats/base/buf.h"
 #include "render/flame/flame_formats.h"
+#include "tests/unit/unit.h"
 
 static void assert_weights(const char *format, const char *asked, size_t n, const enum gp_weight *want)
 {
@@ -14,9 +10,8 @@ static void assert_weights(const char *format, const char *asked, size_t n, cons
     for (size_t i = 0; i < n; i++) assert_int_equal(got[i], want[i]);
 }
 
-static void formats_show_the_weight_that_was_asked_for_and_those_they_have_room_for(void **state)
+TEST(formats_show_the_weight_that_was_asked_for_and_those_they_have_room_for)
 {
-    (void)state;
     static const enum gp_weight gpu[] = {GP_WEIGHT_GPU}, bytes[] = {GP_WEIGHT_BYTES},
                                 idle[] = {GP_WEIGHT_IDLE};
     static const enum gp_weight times[] = {GP_WEIGHT_GPU, GP_WEIGHT_CPU, GP_WEIGHT_IDLE};
@@ -32,9 +27,8 @@ static void formats_show_the_weight_that_was_asked_for_and_those_they_have_room_
     assert_weights("speedscope", "gpu", 1, gpu);
 }
 
-static void stats_are_one_line(void **state)
+TEST(stats_are_one_line)
 {
-    (void)state;
     struct gp_flame f = {.stats = {.gpu_events = 7, .unattributed = 2, .filtered = 1}};
     struct gp_buf b = {0};
     gp_flame_put_stats(&b, &f);
@@ -42,13 +36,4 @@ static void stats_are_one_line(void **state)
                         "GPU events: 7, without a launch record: 2, filtered out: 1, host events "
                         "that cross others: 0, duplicate launch records: 0, frames: 0");
     gp_buf_release(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_show_the_weight_that_was_asked_for_and_those_they_have_room_for),
-        cmocka_unit_test(stats_are_one_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 // The page of a flame graph: what is packed in it, taken apart by the test's own base64 and zlib's inflate.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <zlib.h>
 
 #include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
 #include "render/flame/flame_html.h"
+#include "tests/unit/unit.h"
 
 #define HOSTILE "</script><script>alert(1)</script><!--"
 
@@ -53,9 +49,8 @@ static uint8_t *unpack(const char *page, const char *id, size_t *n)
     return data;
 }
 
-static void trees_are_columns_in_the_order_of_the_input(void **state)
+TEST(trees_are_columns_in_the_order_of_the_input)
 {
-    (void)state;
     // root(0) > b > c(300), a(5) > c(7): depth first in the order in which they were met, b before a
     static const char *const stacks[] = {"b;c", "a;c", "a"};
     static const int64_t weights[] = {300, 7, 5};
@@ -80,9 +75,8 @@ static void trees_are_columns_in_the_order_of_the_input(void **state)
     gp_flame_release(&f);
 }
 
-static void names_and_words_are_never_markup(void **state)
+TEST(names_and_words_are_never_markup)
 {
-    (void)state;
     static const char *const stacks[] = {HOSTILE ";b"};
     static const int64_t weights[] = {1};
     struct gp_flame f = folded(stacks, weights, 1);
@@ -98,9 +92,8 @@ static void names_and_words_are_never_markup(void **state)
     gp_flame_release(&f);
 }
 
-static void nothing_is_a_page_too(void **state)
+TEST(nothing_is_a_page_too)
 {
-    (void)state;
     struct gp_flame f = folded(NULL, NULL, 0);
     struct gp_buf page = {0};
     gp_flame_html_write(&page, &f, 1, &(struct gp_flame_html_opts){.empty = "Nothing here"});
@@ -108,14 +101,4 @@ static void nothing_is_a_page_too(void **state)
     assert_non_null(strstr(gp_buf_str(&page), "</html>"));
     gp_buf_release(&page);
     gp_flame_release(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trees_are_columns_in_the_order_of_the_input),
-        cmocka_unit_test(names_and_words_are_never_markup),
-        cmocka_unit_test(nothing_is_a_page_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // Which frames are shown, where, and that sums close.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "render/flame/flame_layout.h"
+#include "tests/unit/unit.h"
 
 struct fixture {
     struct gp_strings strings;
@@ -78,9 +74,8 @@ static void assert_sums_close(const struct fixture *x)
     }
 }
 
-static void siblings_are_drawn_heaviest_first_and_equal_ones_by_name(void **state)
+TEST(siblings_are_drawn_heaviest_first_and_equal_ones_by_name)
 {
-    (void)state;
     struct fixture x = {0};
     char text[500];
     add(&x, "a;light", 10, GP_FRAME_OP);
@@ -99,9 +94,8 @@ static void siblings_are_drawn_heaviest_first_and_equal_ones_by_name(void **stat
     release(&x);
 }
 
-static void ranks_come_in_the_order_of_their_numbers(void **state)
+TEST(ranks_come_in_the_order_of_their_numbers)
 {
-    (void)state;
     struct fixture x = {0};
     char text[500];
     add(&x, "rank 10", 30, GP_FRAME_ROOT);
@@ -121,9 +115,8 @@ static void add_kinds(struct fixture *x, const enum gp_frame_kind *kinds, size_t
     gp_calltree_add(&x->tree, node, weight);
 }
 
-static void the_legend_counts_gpu_work_from_either_end(void **state)
+TEST(the_legend_counts_gpu_work_from_either_end)
 {
-    (void)state;
     struct fixture x = {0};
     add_kinds(&x, (enum gp_frame_kind[]){GP_FRAME_OP, GP_FRAME_GEMM}, 2, 10);
     add_kinds(&x, (enum gp_frame_kind[]){GP_FRAME_MEMCPY, GP_FRAME_OP, GP_FRAME_RANGE}, 3, 7); // turned over
@@ -136,9 +129,8 @@ static void the_legend_counts_gpu_work_from_either_end(void **state)
     release(&x);
 }
 
-static void what_does_not_fit_is_one_frame_that_says_how_many(void **state)
+TEST(what_does_not_fit_is_one_frame_that_says_how_many)
 {
-    (void)state;
     struct fixture x = {0};
     char text[500];
     add(&x, "a", 50, GP_FRAME_OP);
@@ -154,9 +146,8 @@ static void what_does_not_fit_is_one_frame_that_says_how_many(void **state)
     release(&x);
 }
 
-static void what_was_grouped_before_is_counted_with_what_does_not_fit(void **state)
+TEST(what_was_grouped_before_is_counted_with_what_does_not_fit)
 {
-    (void)state;
     struct fixture x = {0};
     char text[500];
     add(&x, "a", 50, GP_FRAME_OP);
@@ -174,9 +165,8 @@ static void what_was_grouped_before_is_counted_with_what_does_not_fit(void **sta
     release(&x);
 }
 
-static void the_number_of_frames_is_never_above_the_limit(void **state)
+TEST(the_number_of_frames_is_never_above_the_limit)
 {
-    (void)state;
     for (uint32_t max = 2; max < 60; max += 3) {
         struct fixture x = {0};
         char stack[64];
@@ -192,9 +182,8 @@ static void the_number_of_frames_is_never_above_the_limit(void **state)
     }
 }
 
-static void a_tree_that_weighs_nothing_has_no_frames(void **state)
+TEST(a_tree_that_weighs_nothing_has_no_frames)
 {
-    (void)state;
     struct fixture x = {0};
     add(&x, "a;b", 0, GP_FRAME_OP);
     lay_out(&x, 0);
@@ -203,9 +192,8 @@ static void a_tree_that_weighs_nothing_has_no_frames(void **state)
     release(&x);
 }
 
-static void weights_that_pass_the_largest_number_stay_inside(void **state)
+TEST(weights_that_pass_the_largest_number_stay_inside)
 {
-    (void)state;
     struct fixture x = {0};
     add(&x, "a", INT64_MAX, GP_FRAME_OP);
     add(&x, "b", INT64_MAX, GP_FRAME_OP);
@@ -216,28 +204,11 @@ static void weights_that_pass_the_largest_number_stay_inside(void **state)
     release(&x);
 }
 
-static void names_compare_with_numbers_as_numbers(void **state)
+TEST(names_compare_with_numbers_as_numbers)
 {
-    (void)state;
     assert_true(gp_flame_name_compare("r2", 2, "r10", 3) < 0);
     assert_true(gp_flame_name_compare("r10", 3, "r9x", 3) > 0);
     assert_true(gp_flame_name_compare("r", 1, "r0", 2) < 0);
     assert_true(gp_flame_name_compare("7", 1, "a", 1) < 0);
     assert_int_equal(gp_flame_name_compare("r2", 2, "r2", 2), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(siblings_are_drawn_heaviest_first_and_equal_ones_by_name),
-        cmocka_unit_test(ranks_come_in_the_order_of_their_numbers),
-        cmocka_unit_test(the_legend_counts_gpu_work_from_either_end),
-        cmocka_unit_test(what_does_not_fit_is_one_frame_that_says_how_many),
-        cmocka_unit_test(what_was_grouped_before_is_counted_with_what_does_not_fit),
-        cmocka_unit_test(the_number_of_frames_is_never_above_the_limit),
-        cmocka_unit_test(a_tree_that_weighs_nothing_has_no_frames),
-        cmocka_unit_test(weights_that_pass_the_largest_number_stay_inside),
-        cmocka_unit_test(names_compare_with_numbers_as_numbers),
-    };
-    return cmocka_run_group_tests_name("flame_layout", tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // The picture as text: what a reader without a script gets, and that no name can break out of its place.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "render/draw/canvas_svg.h"
 #include "render/flame/flame_svg.h"
+#include "tests/unit/unit.h"
 
 static void add(struct gp_flame *f, const char *op, const char *kernel, enum gp_frame_kind kind,
                 int64_t weight)
@@ -44,9 +40,8 @@ static char *frames_of(char *svg)
     return frames;
 }
 
-static void a_reader_without_a_script_gets_all_figures(void **state)
+TEST(a_reader_without_a_script_gets_all_figures)
 {
-    (void)state;
     struct gp_flame f = {0};
     add(&f, "aten::mm", "gemm_kernel", GP_FRAME_GEMM, 3000000);
     add(&f, "aten::copy_", "Memcpy HtoD", GP_FRAME_MEMCPY, 1000000);
@@ -64,9 +59,8 @@ static void a_reader_without_a_script_gets_all_figures(void **state)
     free(svg);
 }
 
-static void boxes_are_as_wide_as_their_weight(void **state)
+TEST(boxes_are_as_wide_as_their_weight)
 {
-    (void)state;
     struct gp_flame f = {0};
     add(&f, "a", "k", GP_FRAME_GEMM, 3);
     add(&f, "b", "k", GP_FRAME_GEMM, 1);
@@ -78,9 +72,8 @@ static void boxes_are_as_wide_as_their_weight(void **state)
     free(svg);
 }
 
-static void names_cannot_break_out(void **state)
+TEST(names_cannot_break_out)
 {
-    (void)state;
     static const char evil[] = "</title></script><script>alert(1)</script>]]>\"'&amp;\x01\xFF\xE2\x80\xAE";
     struct gp_flame f = {0};
     add(&f, "op", evil, GP_FRAME_COMPUTE, 5);
@@ -99,9 +92,8 @@ static void names_cannot_break_out(void **state)
     free(svg);
 }
 
-static void labels_are_short_and_tooltips_full(void **state)
+TEST(labels_are_short_and_tooltips_full)
 {
-    (void)state;
     struct gp_flame f = {0};
     add(&f, "op", "reduce_kernel", GP_FRAME_REDUCTION, 5);
     gp_sid full = gp_intern_cstr(&f.strings, "void reduce_kernel<512, 1>(float*)");
@@ -121,9 +113,8 @@ static void labels_are_short_and_tooltips_full(void **state)
     free(f.full_count);
 }
 
-static void frames_that_do_not_fit_are_told(void **state)
+TEST(frames_that_do_not_fit_are_told)
 {
-    (void)state;
     struct gp_flame f = {0};
     char name[16];
     for (int i = 0; i < 20; i++) {
@@ -140,9 +131,8 @@ static void frames_that_do_not_fit_are_told(void **state)
     free(svg);
 }
 
-static void nothing_to_draw_is_a_friendly_page(void **state)
+TEST(nothing_to_draw_is_a_friendly_page)
 {
-    (void)state;
     struct gp_flame f = {0};
     char *svg = picture(&f, &(struct gp_flame_svg_opts){.hint = "--weight cpu shows the host's time"});
     assert_non_null(strstr(svg, ">No GPU events in this trace</text>"));
@@ -151,9 +141,8 @@ static void nothing_to_draw_is_a_friendly_page(void **state)
     free(svg);
 }
 
-static void equal_input_gives_equal_bytes(void **state)
+TEST(equal_input_gives_equal_bytes)
 {
-    (void)state;
     char *svg[2];
     for (int i = 0; i < 2; i++) {
         struct gp_flame f = {0};
@@ -170,9 +159,8 @@ static void equal_input_gives_equal_bytes(void **state)
     free(svg[1]);
 }
 
-static void coordinates_are_printed_exactly(void **state)
+TEST(coordinates_are_printed_exactly)
 {
-    (void)state;
     struct gp_buf b = {0};
     struct gp_svg s = {.out = &b};
     gp_svg_open(&s, "rect");
@@ -183,19 +171,4 @@ static void coordinates_are_printed_exactly(void **state)
     gp_svg_close(&s);
     assert_string_equal(gp_buf_str(&b), "<rect x=\"12.5\" y=\"-0.05\" z=\"3\" v=\"9223372036854775807\"/>");
     gp_buf_release(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reader_without_a_script_gets_all_figures),
-        cmocka_unit_test(boxes_are_as_wide_as_their_weight),
-        cmocka_unit_test(names_cannot_break_out),
-        cmocka_unit_test(labels_are_short_and_tooltips_full),
-        cmocka_unit_test(frames_that_do_not_fit_are_told),
-        cmocka_unit_test(nothing_to_draw_is_a_friendly_page),
-        cmocka_unit_test(equal_input_gives_equal_bytes),
-        cmocka_unit_test(coordinates_are_printed_exactly),
-    };
-    return cmocka_run_group_tests_name("flame_svg", tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 // Folded stacks that every reader of the format reads the same.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/output.h"
 #include "render/flame/folded_write.h"
+#include "tests/unit/unit.h"
 
 static void expect_frame(const char *name, size_t n, const char *frame)
 {
@@ -23,9 +19,8 @@ static void expect_frame(const char *name, size_t n, const char *frame)
 }
 #define FRAME(name, frame) expect_frame(name, sizeof name - 1, frame)
 
-static void frames_have_no_separator_and_no_control_character(void **state)
+TEST(frames_have_no_separator_and_no_control_character)
 {
-    (void)state;
     FRAME("plain<int, 4>(float*)", "plain<int, 4>(float*)");
     FRAME("[with T = int; U = float]", "[with T = int: U = float]");
     FRAME("a\nb\tc\x7F", "a_b_c_");
@@ -35,9 +30,8 @@ static void frames_have_no_separator_and_no_control_character(void **state)
     FRAME("\xE6\xB7\xB1", "\xE6\xB7\xB1");
 }
 
-static void no_frame_is_empty_or_ends_like_a_number_of_its_own(void **state)
+TEST(no_frame_is_empty_or_ends_like_a_number_of_its_own)
 {
-    (void)state;
     FRAME("", "[no name]");
     FRAME("  ", "[no name]");
     FRAME("stream 7", "stream_7");
@@ -75,9 +69,8 @@ static char *folded(struct gp_calltree *tree, struct gp_strings *strings)
     return text;
 }
 
-static void every_stack_that_weighs_something_is_a_line(void **state)
+TEST(every_stack_that_weighs_something_is_a_line)
 {
-    (void)state;
     struct gp_strings s = {0};
     struct gp_calltree t = {0};
     uint32_t a = child(&t, &s, GP_CALLTREE_ROOT, "a"), b = child(&t, &s, GP_CALLTREE_ROOT, "b");
@@ -94,9 +87,8 @@ static void every_stack_that_weighs_something_is_a_line(void **state)
     gp_strings_release(&s);
 }
 
-static void weight_of_no_stack_is_not_lost(void **state)
+TEST(weight_of_no_stack_is_not_lost)
 {
-    (void)state;
     struct gp_strings s = {0};
     struct gp_calltree t = {0};
     gp_calltree_add(&t, GP_CALLTREE_ROOT, 3);
@@ -105,15 +97,4 @@ static void weight_of_no_stack_is_not_lost(void **state)
     free(text);
     gp_calltree_release(&t);
     gp_strings_release(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_have_no_separator_and_no_control_character),
-        cmocka_unit_test(no_frame_is_empty_or_ends_like_a_number_of_its_own),
-        cmocka_unit_test(every_stack_that_weighs_something_is_a_line),
-        cmocka_unit_test(weight_of_no_stack_is_not_lost),
-    };
-    return cmocka_run_group_tests_name("folded_write", tests, NULL, NULL);
 }

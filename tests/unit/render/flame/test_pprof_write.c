@@ -1,20 +1,16 @@
 // A small profile to the byte, written out by hand from the field numbers of profile.proto: tag = field << 3 | wire type,
 // where 0 is a number and 2 are bytes with their length.
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 #include <zlib.h>
 
 #include "analyze/stacks/stacks.h"
 #include "formats/base/output.h"
 #include "render/flame/pprof_write.h"
+#include "tests/unit/unit.h"
 
 static size_t profile_of(const struct gp_flame *f, const struct gp_pprof_opts *o, uint8_t *to, size_t room)
 {
@@ -36,9 +32,8 @@ static size_t profile_of(const struct gp_flame *f, const struct gp_pprof_opts *o
     return (size_t)n;
 }
 
-static void a_profile_is_what_the_schema_says(void **state)
+TEST(a_profile_is_what_the_schema_says)
 {
-    (void)state;
     struct gp_stacks *b = gp_stacks_new(&(struct gp_stacks_opts){0}, NULL);
     gp_stacks_add_folded(b, "a;b", 3, 300);
     struct gp_flame f;
@@ -64,9 +59,8 @@ static void a_profile_is_what_the_schema_says(void **state)
     gp_flame_release(&f);
 }
 
-static void nothing_is_a_profile_too(void **state)
+TEST(nothing_is_a_profile_too)
 {
-    (void)state;
     struct gp_stacks *b = gp_stacks_new(&(struct gp_stacks_opts){0}, NULL);
     struct gp_flame f;
     gp_stacks_finish(b, 0, &f);
@@ -77,13 +71,4 @@ static void nothing_is_a_profile_too(void **state)
     assert_int_equal(n, sizeof expected);
     assert_memory_equal(got, expected, n);
     gp_flame_release(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_profile_is_what_the_schema_says),
-        cmocka_unit_test(nothing_is_a_profile_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // The page of trace-hta from an answer made by hand: what stands where, that nothing of a trace becomes markup, and that
 // every element is closed.
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
@@ -15,6 +10,7 @@
 #include "render/page/page_html.h"
 #include "render/hta/hta_html.h"
 #include "render/page/table_html.h"
+#include "tests/unit/unit.h"
 
 #define HOSTILE "</script><script>alert(1)</script>\"'&--><img src=x onerror=alert(2)>"
 
@@ -122,9 +118,8 @@ static void check_nesting(const char *s)
     assert_int_equal(depth, 0);
 }
 
-static void every_element_is_closed_whatever_the_names(void **state)
+TEST(every_element_is_closed_whatever_the_names)
 {
-    (void)state;
     struct sample s;
     struct gp_buf b = {0};
     make(&s);
@@ -133,9 +128,8 @@ static void every_element_is_closed_whatever_the_names(void **state)
     drop(&s);
 }
 
-static void nothing_from_a_trace_becomes_markup(void **state)
+TEST(nothing_from_a_trace_becomes_markup)
 {
-    (void)state;
     struct sample s;
     struct gp_buf b = {0};
     make(&s);
@@ -154,9 +148,8 @@ static void nothing_from_a_trace_becomes_markup(void **state)
     drop(&s);
 }
 
-static void quality_comes_before_the_verdict_and_the_verdict_before_all_numbers(void **state)
+TEST(quality_comes_before_the_verdict_and_the_verdict_before_all_numbers)
 {
-    (void)state;
     struct sample s;
     struct gp_buf b = {0};
     make(&s);
@@ -169,9 +162,8 @@ static void quality_comes_before_the_verdict_and_the_verdict_before_all_numbers(
     drop(&s);
 }
 
-static void figures_have_their_unit_and_what_they_are_a_share_of(void **state)
+TEST(figures_have_their_unit_and_what_they_are_a_share_of)
 {
-    (void)state;
     struct sample s;
     struct gp_buf b = {0};
     make(&s);
@@ -186,9 +178,8 @@ static void figures_have_their_unit_and_what_they_are_a_share_of(void **state)
     drop(&s);
 }
 
-static void numbers_are_exact_behind_what_is_shown(void **state)
+TEST(numbers_are_exact_behind_what_is_shown)
 {
-    (void)state;
     struct sample s;
     struct gp_buf b = {0};
     make(&s);
@@ -199,9 +190,8 @@ static void numbers_are_exact_behind_what_is_shown(void **state)
     drop(&s);
 }
 
-static void rows_that_are_left_out_are_told_and_columns_that_know_nothing_are_not_there(void **state)
+TEST(rows_that_are_left_out_are_told_and_columns_that_know_nothing_are_not_there)
 {
-    (void)state;
     struct sample s;
     struct gp_buf b = {0};
     make(&s);
@@ -214,9 +204,8 @@ static void rows_that_are_left_out_are_told_and_columns_that_know_nothing_are_no
     drop(&s);
 }
 
-static void nothing_is_loaded_and_the_shell_is_small(void **state)
+TEST(nothing_is_loaded_and_the_shell_is_small)
 {
-    (void)state;
     struct sample s;
     struct gp_buf b = {0};
     make(&s);
@@ -232,9 +221,8 @@ static void nothing_is_loaded_and_the_shell_is_small(void **state)
     drop(&s);
 }
 
-static void the_same_answer_is_the_same_page(void **state)
+TEST(the_same_answer_is_the_same_page)
 {
-    (void)state;
     struct sample s, again;
     struct gp_buf a = {0}, b = {0};
     make(&s);
@@ -249,29 +237,12 @@ static void the_same_answer_is_the_same_page(void **state)
     drop(&again);
 }
 
-static void an_empty_answer_is_a_page_too(void **state)
+TEST(an_empty_answer_is_a_page_too)
 {
-    (void)state;
     struct gp_hta h = {0};
     struct gp_report r = {0};
     struct gp_buf b = {0};
     gp_hta_html_write(&b, &h, &r, &(struct gp_hta_html_opts){0});
     check_nesting(gp_buf_str(&b));
     gp_buf_release(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_element_is_closed_whatever_the_names),
-        cmocka_unit_test(nothing_from_a_trace_becomes_markup),
-        cmocka_unit_test(quality_comes_before_the_verdict_and_the_verdict_before_all_numbers),
-        cmocka_unit_test(figures_have_their_unit_and_what_they_are_a_share_of),
-        cmocka_unit_test(numbers_are_exact_behind_what_is_shown),
-        cmocka_unit_test(rows_that_are_left_out_are_told_and_columns_that_know_nothing_are_not_there),
-        cmocka_unit_test(nothing_is_loaded_and_the_shell_is_small),
-        cmocka_unit_test(the_same_answer_is_the_same_page),
-        cmocka_unit_test(an_empty_answer_is_a_page_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

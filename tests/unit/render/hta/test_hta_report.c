@@ -1,11 +1,6 @@
 // The answer of trace-hta as tables, sentences and JSON, from an answer made by hand.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
@@ -16,6 +11,7 @@
 #include "render/hta/hta_sums.h"
 #include "render/hta/hta_tables.h"
 #include "render/hta/hta_verdict.h"
+#include "tests/unit/unit.h"
 
 static gp_sid name_of(struct gp_hta *h, const char *s)
 {
@@ -110,9 +106,8 @@ static void expect_quality(const struct gp_hta *h, const char *text)
     gp_report_release(&r);
 }
 
-static void every_table_is_complete_and_known(void **state)
+TEST(every_table_is_complete_and_known)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_report r = {0};
     make(&h, 0);
@@ -130,9 +125,8 @@ static void every_table_is_complete_and_known(void **state)
     gp_hta_release(&h);
 }
 
-static void the_verdict_tells_the_shares(void **state)
+TEST(the_verdict_tells_the_shares)
 {
-    (void)state;
     struct gp_hta h;
     make(&h, -1);
     expect_verdict(&h, 0,
@@ -145,9 +139,8 @@ static void the_verdict_tells_the_shares(void **state)
     gp_hta_release(&h);
 }
 
-static void devices_that_differ_are_named(void **state)
+TEST(devices_that_differ_are_named)
 {
-    (void)state;
     struct gp_hta h;
     make(&h, 0);
     add_device(&h, 5);
@@ -157,9 +150,8 @@ static void devices_that_differ_are_named(void **state)
     gp_hta_release(&h);
 }
 
-static void one_device_of_two_processes_is_not_two_devices(void **state)
+TEST(one_device_of_two_processes_is_not_two_devices)
 {
-    (void)state;
     struct gp_hta h;
     make(&h, -1);
     add_device(&h, -1);
@@ -170,9 +162,8 @@ static void one_device_of_two_processes_is_not_two_devices(void **state)
     gp_hta_release(&h);
 }
 
-static void damage_is_told_with_its_place(void **state)
+TEST(damage_is_told_with_its_place)
 {
-    (void)state;
     struct gp_hta h;
     make(&h, 0);
     h.inputs.at[0].issues[GP_Q_TRUNCATED] = (struct gp_issue){1, 1234567};
@@ -183,9 +174,8 @@ static void damage_is_told_with_its_place(void **state)
     gp_hta_release(&h);
 }
 
-static void missing_ranks_are_told_in_runs(void **state)
+TEST(missing_ranks_are_told_in_runs)
 {
-    (void)state;
     struct gp_hta h;
     make(&h, 0);
     static const int32_t missing[] = {1, 3, 4, 5, 9};
@@ -196,9 +186,8 @@ static void missing_ranks_are_told_in_runs(void **state)
     gp_hta_release(&h);
 }
 
-static void the_rest_of_a_long_table_is_counted(void **state)
+TEST(the_rest_of_a_long_table_is_counted)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_report r = {0};
     make(&h, 0);
@@ -214,9 +203,8 @@ static void the_rest_of_a_long_table_is_counted(void **state)
 }
 
 /* As in the chart above the table, and as classes where a terminal shows it. */
-static void rows_of_kernels_have_the_colour_of_their_kind(void **state)
+TEST(rows_of_kernels_have_the_colour_of_their_kind)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_report r = {0};
     gp_hta_init(&h, NULL);
@@ -236,9 +224,8 @@ static void rows_of_kernels_have_the_colour_of_their_kind(void **state)
 }
 
 /* 1000 pieces of 1 ns, and 3 of 100 among them: these stand alone, the others between them together. */
-static void a_long_path_is_folded_and_sums_stay(void **state)
+TEST(a_long_path_is_folded_and_sums_stay)
 {
-    (void)state;
     struct gp_hta_path p = {.rank = 0};
     int64_t at = 0;
     for (int i = 0; i < 1003; i++) {
@@ -262,9 +249,8 @@ static void a_long_path_is_folded_and_sums_stay(void **state)
 }
 
 /* Steps of 10, 20, ... 50 ns: the two longest are listed, in order of time, the others counted. */
-static void the_longest_steps_are_listed(void **state)
+TEST(the_longest_steps_are_listed)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_report r = {0};
     gp_hta_init(&h, NULL);
@@ -282,9 +268,8 @@ static void the_longest_steps_are_listed(void **state)
     gp_hta_release(&h);
 }
 
-static void cut_steps_do_not_count_for_the_spread(void **state)
+TEST(cut_steps_do_not_count_for_the_spread)
 {
-    (void)state;
     struct gp_hta h;
     gp_step_spreads all = {0};
     make(&h, 0);
@@ -302,9 +287,8 @@ static void cut_steps_do_not_count_for_the_spread(void **state)
     gp_hta_release(&h);
 }
 
-static void culprits_of_all_devices_are_summed(void **state)
+TEST(culprits_of_all_devices_are_summed)
 {
-    (void)state;
     struct gp_hta h;
     gp_idle_culprits all = {0};
     make(&h, 0);
@@ -321,9 +305,8 @@ static void culprits_of_all_devices_are_summed(void **state)
     gp_hta_release(&h);
 }
 
-static void json_begins_as_the_contract_says(void **state)
+TEST(json_begins_as_the_contract_says)
 {
-    (void)state;
     static const char expect[] =
         "{\n  \"schema\": \"gpuprof/trace-hta/1\",\n  \"tool\": \"trace-hta\",\n  \"version\": \"1.2\",\n"
         "  \"inputs\": [\n"
@@ -345,9 +328,8 @@ static void json_begins_as_the_contract_says(void **state)
     gp_hta_release(&h);
 }
 
-static void json_holds_whatever_names_there_are(void **state)
+TEST(json_holds_whatever_names_there_are)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_buf b = {0};
     make(&h, 0);
@@ -358,9 +340,8 @@ static void json_holds_whatever_names_there_are(void **state)
     gp_hta_release(&h);
 }
 
-static void one_unusable_input_of_several_does_not_condemn_all(void **state)
+TEST(one_unusable_input_of_several_does_not_condemn_all)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_buf b = {0};
     make(&h, 0);
@@ -370,26 +351,4 @@ static void one_unusable_input_of_several_does_not_condemn_all(void **state)
     assert_non_null(strstr(gp_buf_str(&b), "\"quality\": {\n    \"verdict\": \"repaired\""));
     gp_buf_release(&b);
     gp_hta_release(&h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_table_is_complete_and_known),
-        cmocka_unit_test(the_verdict_tells_the_shares),
-        cmocka_unit_test(devices_that_differ_are_named),
-        cmocka_unit_test(one_device_of_two_processes_is_not_two_devices),
-        cmocka_unit_test(damage_is_told_with_its_place),
-        cmocka_unit_test(missing_ranks_are_told_in_runs),
-        cmocka_unit_test(the_rest_of_a_long_table_is_counted),
-        cmocka_unit_test(rows_of_kernels_have_the_colour_of_their_kind),
-        cmocka_unit_test(a_long_path_is_folded_and_sums_stay),
-        cmocka_unit_test(the_longest_steps_are_listed),
-        cmocka_unit_test(cut_steps_do_not_count_for_the_spread),
-        cmocka_unit_test(culprits_of_all_devices_are_summed),
-        cmocka_unit_test(json_begins_as_the_contract_says),
-        cmocka_unit_test(json_holds_whatever_names_there_are),
-        cmocka_unit_test(one_unusable_input_of_several_does_not_condemn_all),
-    };
-    return cmocka_run_group_tests_name("hta_report", tests, NULL, NULL);
 }

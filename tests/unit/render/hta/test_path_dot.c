@@ -1,15 +1,11 @@
 // The critical path as a graph: folded to a size that a person can look at, and safe whatever the names are.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "formats/base/buf.h"
 #include "render/hta/path_dot.h"
+#include "tests/unit/unit.h"
 
 /* A path of N pieces, piece I of LENGTH[I % 8] ns. */
 static struct gp_hta_path *begin(struct gp_hta *h, size_t n, const int64_t *length)
@@ -39,9 +35,8 @@ static size_t count(const char *text, const char *what)
     return n;
 }
 
-static void a_short_path_is_drawn_piece_by_piece(void **state)
+TEST(a_short_path_is_drawn_piece_by_piece)
 {
-    (void)state;
     const int64_t length[8] = {10, 20, 30, 40, 50, 60, 70, 80};
     struct gp_hta h;
     struct gp_buf b = {0};
@@ -56,9 +51,8 @@ static void a_short_path_is_drawn_piece_by_piece(void **state)
     gp_hta_release(&h);
 }
 
-static void a_long_path_is_folded_and_its_longest_pieces_stay(void **state)
+TEST(a_long_path_is_folded_and_its_longest_pieces_stay)
 {
-    (void)state;
     const int64_t length[8] = {1, 1, 1, 1000, 1, 1, 1, 1};
     struct gp_hta h;
     struct gp_buf b = {0};
@@ -73,9 +67,8 @@ static void a_long_path_is_folded_and_its_longest_pieces_stay(void **state)
     gp_hta_release(&h);
 }
 
-static void there_are_never_more_nodes_than_asked_for(void **state)
+TEST(there_are_never_more_nodes_than_asked_for)
 {
-    (void)state;
     const int64_t lengths[][8] = {
         {5, 5, 5, 5, 5, 5, 5, 5}, {1, 9, 1, 9, 1, 9, 1, 9}, {1, 2, 3, 4, 5, 6, 7, 8}};
     for (size_t k = 0; k < 3; k++)
@@ -90,9 +83,8 @@ static void there_are_never_more_nodes_than_asked_for(void **state)
         }
 }
 
-static void names_cannot_leave_their_string(void **state)
+TEST(names_cannot_leave_their_string)
 {
-    (void)state;
     const int64_t length[8] = {10, 10, 10, 10, 10, 10, 10, 10};
     struct gp_hta h;
     struct gp_buf b = {0};
@@ -105,9 +97,8 @@ static void names_cannot_leave_their_string(void **state)
     gp_hta_release(&h);
 }
 
-static void nothing_to_draw_says_so(void **state)
+TEST(nothing_to_draw_says_so)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_buf b = {0};
     gp_hta_init(&h, NULL);
@@ -115,16 +106,4 @@ static void nothing_to_draw_says_so(void **state)
     assert_non_null(strstr(gp_buf_str(&b), "no critical path"));
     gp_buf_release(&b);
     gp_hta_release(&h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_short_path_is_drawn_piece_by_piece),
-        cmocka_unit_test(a_long_path_is_folded_and_its_longest_pieces_stay),
-        cmocka_unit_test(there_are_never_more_nodes_than_asked_for),
-        cmocka_unit_test(names_cannot_leave_their_string),
-        cmocka_unit_test(nothing_to_draw_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

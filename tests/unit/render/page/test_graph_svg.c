@@ -1,15 +1,11 @@
 // Graphs as pictures: where boxes stand, what becomes of names and classes, and what is not drawn at all.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "render/draw/dot.h"
 #include "render/page/graph_svg.h"
 #include "tests/unit/lacks.h"
+#include "tests/unit/unit.h"
 
 static bool draw(struct gp_buf *b, const char *dot, const struct gp_graph_opts *o)
 {
@@ -28,9 +24,8 @@ static int count(const char *text, const char *word)
     return n;
 }
 
-static void a_box_has_the_least_size_of_graphviz(void **state)
+TEST(a_box_has_the_least_size_of_graphviz)
 {
-    (void)state;
     struct gp_buf b = {0};
     if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     assert_true(draw(&b, "digraph { a [label=\"ab\"] }", &(struct gp_graph_opts){.label = "one <box>"}));
@@ -43,9 +38,8 @@ static void a_box_has_the_least_size_of_graphviz(void **state)
     gp_buf_release(&b);
 }
 
-static void boxes_are_as_wide_as_their_longest_line(void **state)
+TEST(boxes_are_as_wide_as_their_longest_line)
 {
-    (void)state;
     struct gp_buf b = {0};
     if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     // 20 columns of 7.2, of which Graphviz says 7.1988, and 8 whole points for 0.11 inches at both ends
@@ -55,9 +49,8 @@ static void boxes_are_as_wide_as_their_longest_line(void **state)
     gp_buf_release(&b);
 }
 
-static void lines_that_begin_at_the_left_do(void **state)
+TEST(lines_that_begin_at_the_left_do)
 {
-    (void)state;
     struct gp_buf b = {0};
     if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     assert_true(draw(&b, "digraph { a [label=\"ab\\lcd\\l\"] }", NULL));
@@ -67,9 +60,8 @@ static void lines_that_begin_at_the_left_do(void **state)
     gp_buf_release(&b);
 }
 
-static void edges_clusters_tooltips_and_classes(void **state)
+TEST(edges_clusters_tooltips_and_classes)
 {
-    (void)state;
     struct gp_buf b = {0};
     if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     assert_true(draw(
@@ -97,9 +89,8 @@ static void edges_clusters_tooltips_and_classes(void **state)
     gp_buf_release(&b);
 }
 
-static void names_are_text(void **state)
+TEST(names_are_text)
 {
-    (void)state;
     static const char evil[] = "</svg><script>alert(1)</script>\"];evil->x[\\\\N\\n&lt;&#65;<B>\x01\xff%s";
     struct gp_buf b = {0}, dot = {0};
     if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
@@ -122,9 +113,8 @@ static void names_are_text(void **state)
     gp_buf_release(&dot);
 }
 
-static void the_same_graph_is_the_same_picture(void **state)
+TEST(the_same_graph_is_the_same_picture)
 {
-    (void)state;
     static const char dot[] = "digraph { a -> b -> c; a -> c [label=\"x\"]; b -> d }";
     struct gp_buf one = {0}, two = {0};
     if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
@@ -145,9 +135,8 @@ static void chain(struct gp_buf *dot, int nodes, bool back)
     gp_buf_puts(dot, " }");
 }
 
-static void what_would_take_long_is_not_drawn(void **state)
+TEST(what_would_take_long_is_not_drawn)
 {
-    (void)state;
     struct gp_buf b = {0}, dot = {0};
     if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     chain(&dot, GP_GRAPH_NODES, false);
@@ -171,9 +160,8 @@ static void what_would_take_long_is_not_drawn(void **state)
     gp_buf_release(&dot);
 }
 
-static void what_is_no_graph_is_not_drawn(void **state)
+TEST(what_is_no_graph_is_not_drawn)
 {
-    (void)state;
     struct gp_buf b = {0};
     assert_false(draw(&b, "", NULL));
     assert_false(draw(&b, "digraph {", NULL));
@@ -191,19 +179,4 @@ static void what_is_no_graph_is_not_drawn(void **state)
     struct gp_svg w = {.out = &b};
     assert_false(gp_graph_svg(&w, "digraph { a \0 }", 15, NULL));
     gp_buf_release(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_box_has_the_least_size_of_graphviz),
-        cmocka_unit_test(boxes_are_as_wide_as_their_longest_line),
-        cmocka_unit_test(lines_that_begin_at_the_left_do),
-        cmocka_unit_test(edges_clusters_tooltips_and_classes),
-        cmocka_unit_test(names_are_text),
-        cmocka_unit_test(the_same_graph_is_the_same_picture),
-        cmocka_unit_test(what_would_take_long_is_not_drawn),
-        cmocka_unit_test(what_is_no_graph_is_not_drawn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

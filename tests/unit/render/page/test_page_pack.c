@@ -1,16 +1,12 @@
 // Packed data in a page: base64 and deflate undone by decoders of another hand (the test's own base64, zlib's inflate).
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <zlib.h>
 
 #include "formats/base/count.h"
 #include "render/page/page_pack.h"
+#include "tests/unit/unit.h"
 
 static int value_of(char c)
 {
@@ -47,9 +43,8 @@ static uint8_t *unpack(const char *page, const char *id, size_t *n)
     return data;
 }
 
-static void what_goes_in_comes_out(void **state)
+TEST(what_goes_in_comes_out)
 {
-    (void)state;
     // 0 and 1 bytes, one and two bytes beyond whole groups of three, more than one piece of output
     static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 1000, 300000};
     for (size_t k = 0; k < GP_COUNT(sizes); k++) {
@@ -70,9 +65,8 @@ static void what_goes_in_comes_out(void **state)
     }
 }
 
-static void numbers_are_leb128(void **state)
+TEST(numbers_are_leb128)
 {
-    (void)state;
     struct gp_buf b = {0};
     gp_pack_u64(&b, 0);
     gp_pack_u64(&b, 127);
@@ -87,23 +81,12 @@ static void numbers_are_leb128(void **state)
     gp_buf_release(&b);
 }
 
-static void text_is_made_fit_to_read(void **state)
+TEST(text_is_made_fit_to_read)
 {
-    (void)state;
     struct gp_buf b = {0};
     gp_pack_text(&b, "a\xff\n", 3); // a byte that is not UTF-8, and a control character as its picture
     static const char expected[] = "\7a\xEF\xBF\xBD\xE2\x90\x8A";
     assert_int_equal(b.n, 8);
     assert_memory_equal(b.data, expected, 8);
     gp_buf_release(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_goes_in_comes_out),
-        cmocka_unit_test(numbers_are_leb128),
-        cmocka_unit_test(text_is_made_fit_to_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

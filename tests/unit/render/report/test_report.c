@@ -1,12 +1,7 @@
 // A report as text, as CSV, and cell by cell.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
@@ -15,6 +10,7 @@
 #include "render/report/report.h"
 #include "render/report/report_csv.h"
 #include "render/report/report_text.h"
+#include "tests/unit/unit.h"
 
 #define MICRO "\xC2\xB5"
 
@@ -47,9 +43,8 @@ static void expect_csv(const struct gp_report_table *t, const char *text)
     gp_buf_release(&b);
 }
 
-static void a_cell_is_shown_by_its_type(void **state)
+TEST(a_cell_is_shown_by_its_type)
 {
-    (void)state;
     struct gp_report r = {0};
     struct gp_report_table *t = gp_report_add(&r, "t", "T");
     static const enum gp_cell_type types[] = {
@@ -76,9 +71,8 @@ static void a_cell_is_shown_by_its_type(void **state)
     gp_report_release(&r);
 }
 
-static void csv_quotes_what_must_be_and_keeps_numbers_raw(void **state)
+TEST(csv_quotes_what_must_be_and_keeps_numbers_raw)
 {
-    (void)state;
     struct gp_report r = {0};
     struct gp_report_table *t = gp_report_add(&r, "t", "T");
     gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
@@ -101,9 +95,8 @@ static void csv_quotes_what_must_be_and_keeps_numbers_raw(void **state)
     gp_report_release(&r);
 }
 
-static void csv_is_utf8_whatever_the_names_are(void **state)
+TEST(csv_is_utf8_whatever_the_names_are)
 {
-    (void)state;
     struct gp_report r = {0};
     struct gp_report_table *t = gp_report_add(&r, "t", "T");
     gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
@@ -114,9 +107,8 @@ static void csv_is_utf8_whatever_the_names_are(void **state)
 
 /* What a spreadsheet would run, and what a terminal would obey. */
 /* U+FF1D, U+FF0B, U+FF0D and U+FF20; U+FF1E and a cut one begin no formula. */
-static void csv_full_width_formulas_are_quoted(void **state)
+TEST(csv_full_width_formulas_are_quoted)
 {
-    (void)state;
     static const char *const cells[][2] = {{"\xEF\xBC\x9D"
                                             "1",
                                             "'\xEF\xBC\x9D"
@@ -141,9 +133,8 @@ static void csv_full_width_formulas_are_quoted(void **state)
     }
 }
 
-static void csv_is_safe_to_open_and_to_print(void **state)
+TEST(csv_is_safe_to_open_and_to_print)
 {
-    (void)state;
     static const char *const names[] = {"=cmd|' /C calc'!A0",
                                         "@SUM(1)",
                                         "+1+1",
@@ -184,9 +175,8 @@ static struct gp_report_table *kernels(struct gp_report *r, const char *name)
     return t;
 }
 
-static void numbers_stand_under_each_other(void **state)
+TEST(numbers_stand_under_each_other)
 {
-    (void)state;
     struct gp_report r = {0};
     kernels(&r, "gemm")->more = "and 3 more";
     expect_text(&r, 0,
@@ -198,9 +188,8 @@ static void numbers_stand_under_each_other(void **state)
     gp_report_release(&r);
 }
 
-static void long_names_are_cut_so_that_lines_fit(void **state)
+TEST(long_names_are_cut_so_that_lines_fit)
 {
-    (void)state;
     struct gp_report r = {0};
     struct gp_buf b = {0};
     char name[300];
@@ -216,9 +205,8 @@ static void long_names_are_cut_so_that_lines_fit(void **state)
     gp_report_release(&r);
 }
 
-static void columns_and_tables_that_say_nothing_are_left_out(void **state)
+TEST(columns_and_tables_that_say_nothing_are_left_out)
 {
-    (void)state;
     struct gp_report r = {0};
     gp_report_column(gp_report_add(&r, "none", "Nothing"), "a", "A", GP_CELL_NS, 0, NULL);
     struct gp_report_table *t = gp_report_add(&r, "some", "Some");
@@ -236,9 +224,8 @@ static void columns_and_tables_that_say_nothing_are_left_out(void **state)
     gp_report_release(&r);
 }
 
-static void what_is_wrong_stands_before_the_verdict(void **state)
+TEST(what_is_wrong_stands_before_the_verdict)
 {
-    (void)state;
     struct gp_report r = {0};
     gp_report_verdict(&r, GP_TONE_BAD, "Idle %d%% of the time.", 99);
     gp_report_note(&r, GP_TONE_WARN, "a.json: the input ends early");
@@ -246,9 +233,8 @@ static void what_is_wrong_stands_before_the_verdict(void **state)
     gp_report_release(&r);
 }
 
-static void sentences_wrap_but_not_before_a_unit(void **state)
+TEST(sentences_wrap_but_not_before_a_unit)
 {
-    (void)state;
     struct gp_report r = {0};
     // 30 columns: "ms)." would fit no more on the first line, and does not stand alone on the second
     gp_report_verdict(&r, GP_TONE_PLAIN, "The device was idle (for 86.7 ms).");
@@ -256,9 +242,8 @@ static void sentences_wrap_but_not_before_a_unit(void **state)
     gp_report_release(&r);
 }
 
-static void shares_are_drawn_as_bars_and_groups_named_once(void **state)
+TEST(shares_are_drawn_as_bars_and_groups_named_once)
 {
-    (void)state;
     struct gp_report r = {0};
     struct gp_report_table *t = gp_report_add(&r, "b", "Parts");
     gp_report_column(t, "device", "GPU", GP_CELL_ID, 0, NULL);
@@ -279,9 +264,8 @@ static void shares_are_drawn_as_bars_and_groups_named_once(void **state)
     gp_report_release(&r);
 }
 
-static void a_finding_is_followed_by_where_to_look(void **state)
+TEST(a_finding_is_followed_by_where_to_look)
 {
-    (void)state;
     struct gp_report r = {0};
     struct gp_report_table *t = gp_report_add(&r, "f", "Findings");
     gp_report_column(t, "time_ns", "Time", GP_CELL_NS, 0, NULL);
@@ -298,9 +282,8 @@ static void a_finding_is_followed_by_where_to_look(void **state)
     gp_report_release(&r);
 }
 
-static void names_cannot_speak_to_the_terminal(void **state)
+TEST(names_cannot_speak_to_the_terminal)
 {
-    (void)state;
     struct gp_report r = {0};
     struct gp_buf b = {0};
     kernels(&r, "evil\033[2J\n");
@@ -326,9 +309,8 @@ static void expect_names(const char *const *names, const char *const *labels, si
     gp_report_release(&r);
 }
 
-static void no_two_rows_read_the_same(void **state)
+TEST(no_two_rows_read_the_same)
 {
-    (void)state;
     static const char *const twins[] = {"f<int>", "f<float>", "g"}, *const same[] = {"f", "f", "g"};
     expect_names(twins, same, 3, 80, "\nT\n  Name  N\n  f     1\n  f #2  2\n  g     3\n");
     static const char *const gemm[] = {"gemm_128x128_aaaaaaaaaaaa_nn_tail",
@@ -339,9 +321,8 @@ static void no_two_rows_read_the_same(void **state)
 }
 
 /* Names may come again in rows that something else sets apart, and rows without a name have nothing to number. */
-static void names_that_other_cells_set_apart_have_no_number(void **state)
+TEST(names_that_other_cells_set_apart_have_no_number)
 {
-    (void)state;
     struct gp_report r = {0};
     struct gp_report_table *t = gp_report_add(&r, "t", "T");
     gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
@@ -368,9 +349,8 @@ static void expect_tags(const char *const *names, const char *const *tags, size_
     for (size_t i = 0; i < n; i++) assert_string_equal(a[i].tag, tags[i]);
 }
 
-static void names_with_one_label_show_the_argument_that_differs(void **state)
+TEST(names_with_one_label_show_the_argument_that_differs)
 {
-    (void)state;
     static const char *const types[] = {"void at::f<8, c10::BFloat16>(int)", "void at::f<4, float>(int)"};
     expect_tags(types, (const char *const[]){" [BFloat16]", " [float]"}, 2); // rather a word than a number
     static const char *const numbers[] = {"f<128, 2, g>()", "f<128, 4, g>()", "f<128, 2, g>()"};
@@ -386,9 +366,8 @@ static void names_with_one_label_show_the_argument_that_differs(void **state)
     expect_tags(same, (const char *const[]){"", "", ""}, 3);
 }
 
-static void tags_are_in_the_labels_of_a_report(void **state)
+TEST(tags_are_in_the_labels_of_a_report)
 {
-    (void)state;
     struct gp_report r = {0};
     struct gp_report_table *t = gp_report_add(&r, "t", "T");
     gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
@@ -402,9 +381,8 @@ static void tags_are_in_the_labels_of_a_report(void **state)
     gp_report_release(&r);
 }
 
-static void full_width_cuts_and_wraps_nothing(void **state)
+TEST(full_width_cuts_and_wraps_nothing)
 {
-    (void)state;
     struct gp_report r = {0};
     char name[3001];
     memset(name, 'x', 3000);
@@ -422,29 +400,4 @@ static void full_width_cuts_and_wraps_nothing(void **state)
     assert_int_equal(gp_report_prose_width(200), 100); // longer lines are hard to read
     gp_buf_release(&b);
     gp_report_release(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cell_is_shown_by_its_type),
-        cmocka_unit_test(csv_quotes_what_must_be_and_keeps_numbers_raw),
-        cmocka_unit_test(csv_full_width_formulas_are_quoted),
-        cmocka_unit_test(csv_is_safe_to_open_and_to_print),
-        cmocka_unit_test(csv_is_utf8_whatever_the_names_are),
-        cmocka_unit_test(numbers_stand_under_each_other),
-        cmocka_unit_test(long_names_are_cut_so_that_lines_fit),
-        cmocka_unit_test(columns_and_tables_that_say_nothing_are_left_out),
-        cmocka_unit_test(what_is_wrong_stands_before_the_verdict),
-        cmocka_unit_test(sentences_wrap_but_not_before_a_unit),
-        cmocka_unit_test(shares_are_drawn_as_bars_and_groups_named_once),
-        cmocka_unit_test(a_finding_is_followed_by_where_to_look),
-        cmocka_unit_test(names_cannot_speak_to_the_terminal),
-        cmocka_unit_test(no_two_rows_read_the_same),
-        cmocka_unit_test(names_that_other_cells_set_apart_have_no_number),
-        cmocka_unit_test(names_with_one_label_show_the_argument_that_differs),
-        cmocka_unit_test(tags_are_in_the_labels_of_a_report),
-        cmocka_unit_test(full_width_cuts_and_wraps_nothing),
-    };
-    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

@@ -1,19 +1,16 @@
 /* Children of the server: this program is also the tool that they run, which does what its option names. */
+#define UNIT_OWN_MAIN
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 #include "formats/base/err.h"
 #include "formats/base/str.h"
 #include "render/serve/child.h"
+#include "tests/unit/unit.h"
 
 /* ---- the tool ---- */
 
@@ -101,9 +98,8 @@ static int ask(struct gp_crew *c, const char *what, int fd, char *text, size_t s
     return status;
 }
 
-static void test_answers(void **state)
+TEST(test_answers)
 {
-    (void)state;
     struct gp_crew *c = crew(INT64_C(60000000000), 0);
     struct gp_err err = {0};
     char text[512], path[] = "/tmp/gpuprof-test-XXXXXX";
@@ -127,9 +123,8 @@ static void test_answers(void **state)
     gp_crew_free(c);
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
-    (void)state;
     struct gp_crew *c = crew(INT64_C(60000000000), 0);
     struct gp_err err = {0};
     char text[64];
@@ -144,9 +139,8 @@ static void test_failures(void **state)
     gp_crew_free(c);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     struct gp_crew *c = crew(200000000, 0);
     struct gp_err err = {0};
     char text[64];
@@ -165,10 +159,5 @@ static void test_limits(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 1 && gp_starts(argv[1], "--act=")) return act(strchr(argv[1], '=') + 1, argv, argc);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_limits),
-    };
-    return cmocka_run_group_tests_name("child", tests, NULL, NULL);
+    return unit_run();
 }

@@ -1,15 +1,11 @@
 /* What clients send, taken apart, and who may ask. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "formats/base/err.h"
 #include "render/serve/request.h"
 #include "render/serve/queries.h"
+#include "tests/unit/unit.h"
 
 static struct gp_request *parsed(const char *target, int status)
 {
@@ -21,9 +17,8 @@ static struct gp_request *parsed(const char *target, int status)
     return r;
 }
 
-static void test_target(void **state)
+TEST(test_target)
 {
-    (void)state;
     struct gp_request *r = parsed("/api/profiler/hta?trace=ab%2Fc&x=a+b%20c&flag&=v&trace=second", 0);
     assert_int_equal(r->nparts, 3);
     assert_string_equal(r->parts[2], "hta");
@@ -44,9 +39,8 @@ static void test_target(void **state)
     free(r);
 }
 
-static void test_target_refused(void **state)
+TEST(test_target_refused)
 {
-    (void)state;
     static const char *const bad[] = {
         "",      "x",     "*",       "/%",      "/%4",        "/%zz",         "/%00",
         "/a%0a", "/a\tb", "/?a=%ff", "/%c3%28", "/?%0d%0a=1", "/a/b/c/d/e/f", "/?a=%e2%82"};
@@ -68,9 +62,8 @@ static void test_target_refused(void **state)
     free(longest);
 }
 
-static void test_accept(void **state)
+TEST(test_accept)
 {
-    (void)state;
     assert_int_equal(gp_header_quality(NULL, "text/html"), 1000);
     assert_int_equal(gp_header_quality("text/html,*/*;q=0.8", "application/json"), 800);
     assert_int_equal(gp_header_quality("text/*;q=0.25, */*;q=0.1", "text/html"), 250);
@@ -86,9 +79,8 @@ static void test_accept(void **state)
     assert_null(gp_query_form(q, NULL, "video/mp4"));
 }
 
-static void test_tags(void **state)
+TEST(test_tags)
 {
-    (void)state;
     assert_true(gp_header_has_tag("\"a\", W/\"b\"", "b"));
     assert_true(gp_header_has_tag("*", "b"));
     assert_false(gp_header_has_tag("\"a\"", "b"));
@@ -97,9 +89,8 @@ static void test_tags(void **state)
     assert_false(gp_header_has_tag(NULL, "b"));
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
-    (void)state;
     static const struct {
         const char *header;
         int result;
@@ -130,9 +121,8 @@ static void test_ranges(void **state)
     assert_int_equal(gp_header_range("bytes=-1", 0, &r), -1);
 }
 
-static void test_cookies(void **state)
+TEST(test_cookies)
 {
-    (void)state;
     size_t n;
     const char *c = gp_header_cookie("a=1; gpuprof-80=xyz; b=2", "gpuprof-80", &n);
     assert_non_null(c);
@@ -149,9 +139,8 @@ static int asked(const struct gp_guard *g, struct gp_request *r, bool open)
     return gp_guard_check(g, r, open, &err);
 }
 
-static void test_guard(void **state)
+TEST(test_guard)
 {
-    (void)state;
     static const char *const hosts[] = {"proxy.example"};
     struct gp_guard g = {.wants_token = true, .port = 8080, .hosts = hosts, .nhosts = 1};
     struct gp_request r = {.method = GP_METHOD_GET, .host = "localhost:8080"};
@@ -191,14 +180,4 @@ static void test_guard(void **state)
     assert_int_equal(asked(&g, &r, false), 0);
     r.origin = "http://localhost:8080"; /* ours, but not where this request was sent */
     assert_int_equal(asked(&g, &r, false), 403);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_target), cmocka_unit_test(test_target_refused), cmocka_unit_test(test_accept),
-        cmocka_unit_test(test_tags),   cmocka_unit_test(test_ranges),         cmocka_unit_test(test_cookies),
-        cmocka_unit_test(test_guard),
-    };
-    return cmocka_run_group_tests_name("request", tests, NULL, NULL);
 }

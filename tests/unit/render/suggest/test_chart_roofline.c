@@ -1,10 +1,5 @@
 // The roofline plot: where circles, roofs and the rug stand, what is reported, and names that would be markup.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/stacks/calltree.h"
 #include "analyze/cost/regime.h"
@@ -12,6 +7,7 @@
 #include "render/page/chart_roofline.h"
 #include "render/page/page_html.h"
 #include "render/suggest/roofline_page.h"
+#include "tests/unit/unit.h"
 
 struct sample {
     struct gp_strings names;
@@ -80,9 +76,8 @@ static void make(struct sample *m)
     m->r.unknown_ns = 1000000;
 }
 
-static void a_circle_stands_where_its_figures_are(void **state)
+TEST(a_circle_stands_where_its_figures_are)
 {
-    (void)state;
     struct sample m;
     make(&m);
     const char *svg = plot(&m, false);
@@ -95,9 +90,8 @@ static void a_circle_stands_where_its_figures_are(void **state)
     drop(&m);
 }
 
-static void roofs_bend_where_arithmetic_equals_memory(void **state)
+TEST(roofs_bend_where_arithmetic_equals_memory)
 {
-    (void)state;
     struct sample m;
     make(&m);
     const char *svg = plot(&m, false);
@@ -110,9 +104,8 @@ static void roofs_bend_where_arithmetic_equals_memory(void **state)
     drop(&m);
 }
 
-static void bars_go_from_the_most_bytes_to_the_least(void **state)
+TEST(bars_go_from_the_most_bytes_to_the_least)
 {
-    (void)state;
     struct sample m;
     make(&m);
     m.r.points.at[0].bytes_low = 8e8;
@@ -125,9 +118,8 @@ static void bars_go_from_the_most_bytes_to_the_least(void **state)
     drop(&m);
 }
 
-static void measured_caches_have_marks_at_their_own_intensity(void **state)
+TEST(measured_caches_have_marks_at_their_own_intensity)
 {
-    (void)state;
     struct sample m;
     make(&m);
     m.r.points.at[0].measured_ns = m.r.points.at[0].total_ns;
@@ -152,9 +144,8 @@ static const char *counted_plot(struct sample *m)
     return gp_buf_str(&m->b);
 }
 
-static void where_all_was_counted_every_circle_has_its_caches(void **state)
+TEST(where_all_was_counted_every_circle_has_its_caches)
 {
-    (void)state;
     struct sample m;
     make(&m);
     m.r.points.at[0].l2_bytes = 2e9;
@@ -172,9 +163,8 @@ static void where_all_was_counted_every_circle_has_its_caches(void **state)
     drop(&m);
 }
 
-static void without_bytes_of_memory_there_are_marks_of_caches_alone(void **state)
+TEST(without_bytes_of_memory_there_are_marks_of_caches_alone)
 {
-    (void)state;
     struct sample m;
     make(&m);
     m.r.points.at[0].bytes_low = m.r.points.at[0].bytes_high = 0;
@@ -186,9 +176,8 @@ static void without_bytes_of_memory_there_are_marks_of_caches_alone(void **state
     drop(&m);
 }
 
-static void without_arithmetic_it_is_at_the_left_below_the_slope(void **state)
+TEST(without_arithmetic_it_is_at_the_left_below_the_slope)
 {
-    (void)state;
     struct sample m;
     make(&m);
     point(&m, "copy", 1000000, 0, 5e8, 5e8); // half of what memory can do
@@ -202,9 +191,8 @@ static void without_arithmetic_it_is_at_the_left_below_the_slope(void **state)
     drop(&m);
 }
 
-static void what_is_too_short_is_a_column_of_its_share(void **state)
+TEST(what_is_too_short_is_a_column_of_its_share)
 {
-    (void)state;
     struct sample m;
     make(&m);
     m.r.latency_ns = 2000000; // half of all
@@ -214,9 +202,8 @@ static void what_is_too_short_is_a_column_of_its_share(void **state)
     drop(&m);
 }
 
-static void names_are_text(void **state)
+TEST(names_are_text)
 {
-    (void)state;
     static const char evil[] = "</svg><script>alert(1)</script>\"'&\x01\xff";
     struct sample m;
     struct gp_buf out = {0};
@@ -236,9 +223,8 @@ static void names_are_text(void **state)
     drop(&m);
 }
 
-static void figures_beyond_all_bounds_stay_in_the_picture(void **state)
+TEST(figures_beyond_all_bounds_stay_in_the_picture)
 {
-    (void)state;
     struct sample m;
     make(&m);
     point(&m, "all", 1, 1e300, 1e-300, 1e300);
@@ -258,9 +244,8 @@ static void figures_beyond_all_bounds_stay_in_the_picture(void **state)
     drop(&m);
 }
 
-static void without_roofs_there_are_circles_alone(void **state)
+TEST(without_roofs_there_are_circles_alone)
 {
-    (void)state;
     struct sample m;
     make(&m);
     m.r.roofs.n = 0;
@@ -272,9 +257,8 @@ static void without_roofs_there_are_circles_alone(void **state)
     drop(&m);
 }
 
-static void circles_have_their_most(void **state)
+TEST(circles_have_their_most)
 {
-    (void)state;
     struct sample m;
     make(&m);
     for (int i = 0; i < 1000; i++) point(&m, "many", 1000, 1e6 * (i + 1), 1e6, 2e6);
@@ -289,9 +273,8 @@ static void circles_have_their_most(void **state)
     drop(&m);
 }
 
-static void nothing_is_no_axes_but_a_reason(void **state)
+TEST(nothing_is_no_axes_but_a_reason)
 {
-    (void)state;
     struct sample m = {0};
     struct gp_report rep = {0};
     roof(&m, "memory", true, 1e12);
@@ -311,9 +294,8 @@ static void nothing_is_no_axes_but_a_reason(void **state)
     drop(&m);
 }
 
-static void numbers_have_three_digits(void **state)
+TEST(numbers_have_three_digits)
 {
-    (void)state;
     static const struct {
         double v;
         const char *text;
@@ -336,25 +318,4 @@ static void numbers_have_three_digits(void **state)
         assert_string_equal(gp_buf_str(&b), intensities[i].text);
     }
     gp_buf_release(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_circle_stands_where_its_figures_are),
-        cmocka_unit_test(roofs_bend_where_arithmetic_equals_memory),
-        cmocka_unit_test(bars_go_from_the_most_bytes_to_the_least),
-        cmocka_unit_test(measured_caches_have_marks_at_their_own_intensity),
-        cmocka_unit_test(where_all_was_counted_every_circle_has_its_caches),
-        cmocka_unit_test(without_bytes_of_memory_there_are_marks_of_caches_alone),
-        cmocka_unit_test(without_arithmetic_it_is_at_the_left_below_the_slope),
-        cmocka_unit_test(what_is_too_short_is_a_column_of_its_share),
-        cmocka_unit_test(names_are_text),
-        cmocka_unit_test(figures_beyond_all_bounds_stay_in_the_picture),
-        cmocka_unit_test(without_roofs_there_are_circles_alone),
-        cmocka_unit_test(circles_have_their_most),
-        cmocka_unit_test(nothing_is_no_axes_but_a_reason),
-        cmocka_unit_test(numbers_have_three_digits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

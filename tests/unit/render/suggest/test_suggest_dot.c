@@ -1,13 +1,9 @@
 // The graph of chains: its nodes and edges, what is folded, what has no room, names that would break out of their quotes.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "formats/base/buf.h"
 #include "render/suggest/suggest_dot.h"
+#include "tests/unit/unit.h"
 
 static gp_sid name(struct gp_suggest *s, const char *text)
 {
@@ -45,9 +41,8 @@ static int count(const char *text, const char *word)
     return n;
 }
 
-static void sure_edges_have_their_bytes(void **state)
+TEST(sure_edges_have_their_bytes)
 {
-    (void)state;
     struct gp_suggest s;
     struct gp_buf b = {0};
     begin(&s);
@@ -67,9 +62,8 @@ static void sure_edges_have_their_bytes(void **state)
     gp_suggest_release(&s);
 }
 
-static void long_chains_are_folded(void **state)
+TEST(long_chains_are_folded)
 {
-    (void)state;
     struct gp_suggest s;
     struct gp_buf b = {0};
     begin(&s);
@@ -86,9 +80,8 @@ static void long_chains_are_folded(void **state)
     gp_suggest_release(&s);
 }
 
-static void what_has_no_room_is_told(void **state)
+TEST(what_has_no_room_is_told)
 {
-    (void)state;
     struct gp_suggest s;
     struct gp_buf b = {0};
     begin(&s);
@@ -103,9 +96,8 @@ static void what_has_no_room_is_told(void **state)
     gp_suggest_release(&s);
 }
 
-static void names_stay_inside_their_quotes(void **state)
+TEST(names_stay_inside_their_quotes)
 {
-    (void)state;
     struct gp_suggest s;
     struct gp_buf b = {0};
     begin(&s);
@@ -119,9 +111,8 @@ static void names_stay_inside_their_quotes(void **state)
     gp_suggest_release(&s);
 }
 
-static void no_chains_are_told(void **state)
+TEST(no_chains_are_told)
 {
-    (void)state;
     struct gp_suggest s;
     struct gp_buf b = {0};
     begin(&s);
@@ -129,14 +120,4 @@ static void no_chains_are_told(void **state)
     assert_non_null(strstr(gp_buf_str(&b), "no chains of kernels that a single kernel could replace"));
     gp_buf_release(&b);
     gp_suggest_release(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sure_edges_have_their_bytes), cmocka_unit_test(long_chains_are_folded),
-        cmocka_unit_test(what_has_no_room_is_told),    cmocka_unit_test(names_stay_inside_their_quotes),
-        cmocka_unit_test(no_chains_are_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // The page of trace-suggest from an answer made by hand: what stands where, what is drawn how long, and that nothing of a
 // trace becomes markup.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/view/idle_cause.h"
 #include "formats/base/buf.h"
 #include "render/suggest/suggest_charts.h"
 #include "render/suggest/suggest_html.h"
+#include "tests/unit/unit.h"
 
 #define HOSTILE "</script><script>alert(1)</script>\"'&--><img src=x onerror=alert(2)>"
 
@@ -121,9 +117,8 @@ static unsigned count(const char *text, const char *what)
     return n;
 }
 
-static void names_and_words_are_never_markup(void **state)
+TEST(names_and_words_are_never_markup)
 {
-    (void)state;
     struct sample m;
     struct gp_buf b = {0};
     static const char json[] = "{\"name\":\""
@@ -144,9 +139,8 @@ static void names_and_words_are_never_markup(void **state)
     drop(&m);
 }
 
-static void the_worth_doing_are_cards_and_the_others_are_not(void **state)
+TEST(the_worth_doing_are_cards_and_the_others_are_not)
 {
-    (void)state;
     struct sample m;
     struct gp_buf b = {0};
     make(&m);
@@ -168,9 +162,8 @@ static void the_worth_doing_are_cards_and_the_others_are_not(void **state)
     drop(&m);
 }
 
-static void what_is_not_trusted_is_only_seen(void **state)
+TEST(what_is_not_trusted_is_only_seen)
 {
-    (void)state;
     struct sample m;
     struct gp_buf b = {0};
     make(&m);
@@ -187,9 +180,8 @@ static void what_is_not_trusted_is_only_seen(void **state)
     drop(&m);
 }
 
-static void bars_are_as_long_as_the_times(void **state)
+TEST(bars_are_as_long_as_the_times)
 {
-    (void)state;
     struct sample m;
     struct gp_buf b = {0};
     make(&m);
@@ -217,9 +209,8 @@ static void bars_are_as_long_as_the_times(void **state)
     drop(&m);
 }
 
-static void times_beyond_all_bounds_fit(void **state)
+TEST(times_beyond_all_bounds_fit)
 {
-    (void)state;
     struct sample m;
     struct gp_buf b = {0};
     make(&m);
@@ -240,9 +231,8 @@ static void times_beyond_all_bounds_fit(void **state)
     drop(&m);
 }
 
-static void kernels_that_are_left_out_are_told_of(void **state)
+TEST(kernels_that_are_left_out_are_told_of)
 {
-    (void)state;
     struct sample m;
     struct gp_buf b = {0};
     make(&m);
@@ -260,9 +250,8 @@ static void kernels_that_are_left_out_are_told_of(void **state)
     drop(&m);
 }
 
-static void nothing_is_a_page_too(void **state)
+TEST(nothing_is_a_page_too)
 {
-    (void)state;
     struct gp_suggest s = {.step = {.rank = -1}};
     struct gp_buf b = {0};
     gp_suggest_html_write(&b, &s, &(struct gp_suggest_html_opts){0});
@@ -270,18 +259,4 @@ static void nothing_is_a_page_too(void **state)
     assert_non_null(strstr(gp_buf_str(&b), "</html>"));
     assert_null(strstr(gp_buf_str(&b), "<nav"));
     gp_buf_release(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_words_are_never_markup),
-        cmocka_unit_test(the_worth_doing_are_cards_and_the_others_are_not),
-        cmocka_unit_test(what_is_not_trusted_is_only_seen),
-        cmocka_unit_test(bars_are_as_long_as_the_times),
-        cmocka_unit_test(times_beyond_all_bounds_fit),
-        cmocka_unit_test(kernels_that_are_left_out_are_told_of),
-        cmocka_unit_test(nothing_is_a_page_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

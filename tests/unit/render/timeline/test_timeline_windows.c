@@ -1,14 +1,10 @@
 // From words to times: ranges, steps by number, and what keeps its events.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_steps.h"
 #include "formats/base/err.h"
 #include "render/timeline/timeline_windows.h"
+#include "tests/unit/unit.h"
 
 static void assert_range(const char *text, int64_t origin, int64_t begin, int64_t end)
 {
@@ -18,9 +14,8 @@ static void assert_range(const char *text, int64_t origin, int64_t begin, int64_
     assert_int_equal(w.end_ns, end);
 }
 
-static void ranges_count_from_the_first_event(void **state)
+TEST(ranges_count_from_the_first_event)
 {
-    (void)state;
     assert_range("12us-14us", 0, 12000, 14000);
     assert_range("12us-14us", 500, 12500, 14500);
     assert_range("12us-", 500, 12500, 500 + INT64_MAX / 4);
@@ -28,9 +23,8 @@ static void ranges_count_from_the_first_event(void **state)
     assert_range("-", INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2); /* bounded, so that no sum overflows */
 }
 
-static void what_is_not_a_range_is_refused(void **state)
+TEST(what_is_not_a_range_is_refused)
 {
-    (void)state;
     struct gp_timeline_window w;
     struct gp_err err = {0};
     assert_int_equal(gp_timeline_range(&w, "range", "5", 1, 0, &err), -1);
@@ -55,9 +49,8 @@ static void make_steps(struct gp_hta *h)
     }
 }
 
-static void steps_go_by_the_numbers_in_their_names(void **state)
+TEST(steps_go_by_the_numbers_in_their_names)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_timeline_window w = {0, 0};
     struct gp_err err = {0};
@@ -75,9 +68,8 @@ static void steps_go_by_the_numbers_in_their_names(void **state)
     gp_hta_release(&h);
 }
 
-static void detail_takes_the_longest_with_some_time_around_them(void **state)
+TEST(detail_takes_the_longest_with_some_time_around_them)
 {
-    (void)state;
     struct gp_hta h;
     struct gp_lanes l = {0};
     struct gp_timeline_windows to = {0};
@@ -97,15 +89,4 @@ static void detail_takes_the_longest_with_some_time_around_them(void **state)
     GP_VEC_FREE(&to);
     GP_VEC_FREE(&l.gaps);
     gp_hta_release(&h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_count_from_the_first_event),
-        cmocka_unit_test(what_is_not_a_range_is_refused),
-        cmocka_unit_test(steps_go_by_the_numbers_in_their_names),
-        cmocka_unit_test(detail_takes_the_longest_with_some_time_around_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
