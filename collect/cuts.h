@@ -1,19 +1,23 @@
-/* cuts.h -- the cuts of a process that are open, in the order in which they began. Checks what the process
- * sends.
+/* cuts.h -- the sessions of a process that are open, in the order in which they began. Each is a cut: a trace
+ * of what the process does between two moments, written while its session (session.h) writes the whole. It
+ * has the rows that start within it, and everything that they refer to. Checks what the process sends; does
+ * not know where rows come from.
  *
  *     if (!gp_cuts_begin(&cuts, &frame, producer)) ...      // too many, or an id that is in use
- *     gp_cuts_put(&cuts, &trace);
+ *     gp_cuts_put(&cuts, &trace);                           // before each gp_trace_clear_events()
  *     if (!gp_cuts_until(&cuts, &frame)) ...                // no such id
  *     gp_cuts_put(&cuts, &trace);
- *     gp_cuts_end(&cuts, frame.id, &trace, &done);
+ *     gp_cuts_end(&cuts, frame.id, &trace, &done);          // done.why is "" if the file is there
  */
 #ifndef GP_COLLECT_CUTS_H
 #define GP_COLLECT_CUTS_H
 
 #include <stdbool.h>
-#include "collect/cut.h"
+#include "collect/wire/wire.h"
 #include "formats/base/vec.h"
+#include "formats/model/trace.h"
 
+struct gp_cut;
 enum { GP_CUTS_MOST = 64 };
 
 /* Zero it. */
@@ -21,13 +25,15 @@ struct gp_cuts {
     GP_VEC(struct gp_cut *) open;
 };
 
-/* False if there are too many, or one with that id. */
+/* Begin the trace that FRAME asks for; what fails is reported at its end. False if there are too many, or one
+ * with that id. */
 bool gp_cuts_begin(struct gp_cuts *cuts, const struct gp_wire_cut *frame, uint32_t producer);
-/* See gp_cut_put(). */
+/* Write the rows of T that belong to each. T has the same rows afterwards. */
 void gp_cuts_put(struct gp_cuts *cuts, struct gp_trace *t);
-/* See gp_cut_until(). False if there is none with that id. */
+/* From now on only rows that start before the frame's end belong to it. False if there is none with that id. */
 bool gp_cuts_until(struct gp_cuts *cuts, const struct gp_wire_cut *frame);
-/* See gp_cut_end(); ID must be one of them. */
+/* Write the rest of T, whose rows have been put, give the file its name, and fill DONE. ID must be one of
+ * them. */
 void gp_cuts_end(struct gp_cuts *cuts, uint64_t id, struct gp_trace *t, struct gp_wire_cut_done *done);
 /* The process has ended: what it had begun ends there. */
 void gp_cuts_finish(struct gp_cuts *cuts, struct gp_trace *t);

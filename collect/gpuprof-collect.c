@@ -5,11 +5,9 @@
 #include <unistd.h>
 #include "analyze/live/meter.h"
 #include "collect/launcher/collect.h"
-#include "collect/launcher/environment.h"
-#include "collect/launcher/metrics_options.h"
-#include "formats/base/buf.h"
+#include "collect/launcher/launch.h"
+#include "collect/launcher/collect_plan.h"
 #include "formats/base/cli.h"
-#include "formats/base/err.h"
 
 static const struct gp_option options[] = {
     {'o', "output", "FILE",

@@ -9,10 +9,10 @@
  *         GPUPROF_RANGE("step");                              // to the end of the scope, however that is left
  *         ...
  *     }
- *     gpuprof_cut_t cut;                                      // a trace of only this block
- *     if (gpuprof_begin(&cut, "train", GPUPROF_SYNC)) puts(gpuprof_reason(cut.error));
+ *     gpuprof_session_t session;                              // a trace of only this block
+ *     if (gpuprof_begin(&session, "train", GPUPROF_SYNC)) puts(gpuprof_reason(session.error));
  *     step();
- *     if (!gpuprof_end(&cut)) printf("%s\n", cut.path);
+ *     if (!gpuprof_end(&session)) printf("%s\n", session.path);
  *
  * Times are ns on CLOCK_MONOTONIC. Names are UTF-8, copied, at most 4096 bytes of them are recorded.
  * Functions that return int return 0 or one of enum gpuprof_error. All of it can be called from any thread; a
@@ -72,7 +72,7 @@ enum gpuprof_flag {
     GPUPROF_MEMORY = 2 /* allocations and frees, too */
 };
 
-typedef struct gpuprof_cut {
+typedef struct gpuprof_session {
     char name[128];
     /* Absolute. Before gpuprof_begin(): where to write, "": NAME.PID.N.trace in $GPUPROF_DIR or ".". */
     char path[1024];
@@ -81,7 +81,7 @@ typedef struct gpuprof_cut {
     int flags;   /* enum gpuprof_flag */
     int late;    /* CUDA was initialized before the process was attached */
     int error;   /* what the last call returned */
-} gpuprof_cut_t;
+} gpuprof_session_t;
 
 typedef struct gpuprof_options {
     /* Path of libgpuprof-inject.so; NULL: from $GPUPROF_INJECT, or as the linker finds it. */
@@ -103,8 +103,8 @@ typedef struct gpuprof_table {
     int (*attach)(void);
     int (*record)(int on);
     int (*enabled)(void);
-    int (*begin)(gpuprof_cut_t *cut);
-    int (*end)(gpuprof_cut_t *cut);
+    int (*begin)(gpuprof_session_t *session);
+    int (*end)(gpuprof_session_t *session);
     const char *(*reason)(int error);
 } gpuprof_table_t;
 
@@ -447,28 +447,29 @@ static inline const char *gpuprof_reason(int error)
 }
 
 /* A session begins: from here to gpuprof_end(), the process has a trace of its own. Attaches and records as
- * need be; what was off before is off again afterwards. Zero *CUT, or set cut->path. Sessions may nest and
+ * need be; what was off before is off again afterwards. Zero *CUT, or set session->path. Sessions may nest and
  * overlap. */
-static inline int gpuprof_begin(gpuprof_cut_t *cut, const char *name, int flags)
+static inline int gpuprof_begin(gpuprof_session_t *session, const char *name, int flags)
 {
     const gpuprof_table_t *t;
     size_t n = strlen(name);
-    if (n >= sizeof cut->name) n = sizeof cut->name - 1;
-    memcpy(cut->name, name, n);
-    cut->name[n] = 0;
-    cut->flags = flags;
-    cut->id = 0;
-    cut->error = gpuprof_load_(NULL, &t);
-    if (!cut->error) cut->error = t->begin(cut);
-    return cut->error;
+    if (n >= sizeof session->name) n = sizeof session->name - 1;
+    memcpy(session->name, name, n);
+    session->name[n] = 0;
+    session->flags = flags;
+    session->id = 0;
+    session->error = gpuprof_load_(NULL, &t);
+    if (!session->error) session->error = t->begin(session);
+    return session->error;
 }
 
-/* The session ends: the trace is at cut->path when this returns. */
-static inline int gpuprof_end(gpuprof_cut_t *cut)
+/* The session ends: the trace is at session->path when this returns. */
+static inline int gpuprof_end(gpuprof_session_t *session)
 {
     const gpuprof_table_t *t = gpuprof_table_();
-    if (!cut->id || !t || !t->end) return cut->error = cut->error ? cut->error : GPUPROF_E_OPEN;
-    return cut->error = t->end(cut);
+    if (!session->id || !t || !t->end)
+        return session->error = session->error ? session->error : GPUPROF_E_OPEN;
+    return session->error = t->end(session);
 }
 
 #ifdef __cplusplus

@@ -330,7 +330,7 @@ void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n)
 void gp_hub_record(struct gp_hub *hub, bool open)
 {
     struct gp_wire_record r = {open, 0};
-    hub->opts.welcome.gate.open = open;
+    hub->opts.welcome.capture.open = open;
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
         /* If it cannot take so few bytes, it is about to be closed. */

@@ -39,7 +39,7 @@ struct gp_session {
     struct gp_notes notes;
     struct gp_ranges ranges;
     struct gp_measured measured;
-    struct gp_gate windows; /* only its windows */
+    struct gp_capture windows; /* only its windows */
     struct gp_gpt_writer *writer;
     size_t bytes;                 /* of records, since rows were written */
     struct gp_wire_stats nothing; /* if it has not begun */
@@ -114,7 +114,7 @@ static void write_rows(struct gp_session *s, bool all)
 static bool clip(void *ctx, int64_t *start_ns, int64_t *end_ns)
 {
     const struct gp_session *s = ctx;
-    return gp_gate_clip(&s->windows, start_ns, end_ns);
+    return gp_capture_clip(&s->windows, start_ns, end_ns);
 }
 
 static uint32_t track_of_thread(void *ctx, int64_t tid)
@@ -348,7 +348,7 @@ static void mark(struct gp_session *s, const char *name, int64_t ns)
 
 static bool take_window(struct gp_session *s, const struct gp_wire_window *w)
 {
-    struct gp_gate *g = &s->windows;
+    struct gp_capture *g = &s->windows;
     if (w->index > g->windows.n || w->index + 1 < g->windows.n) return false;
     if (w->index == g->windows.n) {
         GP_VEC_PUSH(&g->windows, (struct gp_window){w->start_ns, INT64_MAX});

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collect/bench/measure.h"
-#include "collect/bench/say.h"
 
 enum { DEVICES = 64, SIZES = 64, USAGE = 2 };
 

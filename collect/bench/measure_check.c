@@ -4,9 +4,6 @@
 #include <string.h>
 #include "collect/bench/measure.h"
 #include "collect/bench/ptx.h"
-#include "collect/bench/ptx_op.h"
-#include "collect/bench/say.h"
-#include "formats/base/buf.h"
 
 /* Kernels whose results are wrong would be measured, too: so each operation is compared with the same in
  * double precision. */

@@ -2,9 +2,6 @@
 #include "collect/bench/measure.h"
 #include "collect/bench/product.h"
 #include "collect/bench/ptx.h"
-#include "collect/bench/ptx_op.h"
-#include "collect/bench/say.h"
-#include "formats/base/buf.h"
 
 enum { MOST_ROUNDS = 64, MOST_REPEATS = 20000 };
 

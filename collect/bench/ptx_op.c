@@ -1,4 +1,3 @@
-#include "collect/bench/ptx_op.h"
 
 #include <stdbool.h>
 #include <string.h>

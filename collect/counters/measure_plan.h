@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "collect/counters/perfworks.h"
 #include "collect/counters/sets.h"
+#include "formats/base/buf.h"
 
 struct gp_measure_plan {
     struct gp_metric_names names;
@@ -38,5 +39,16 @@ void gp_measure_plan_release(struct gp_measure_plan *plan, struct gp_perfworks *
  * CUPTI. */
 uint32_t gp_measure_passes(struct gp_perfworks *p, enum gp_plan_kind kind, const char *chip,
                            const char *const *names, size_t n, int *code);
+
+/* ---- the list of metrics ----
+ * The metrics of a chip as text: sets with their passes, then all names with units. Needs no GPU.
+ *
+ *     if (gp_metrics_list(&b, &perfworks, "GH100", &err)) ...
+ */
+
+/* CHIP "": that of the first device; without one, the chips that are known are listed. -1 with ERR for an
+ * unknown chip. */
+GP_MUST_CHECK int gp_metrics_list(struct gp_buf *b, struct gp_perfworks *p, const char *chip,
+                                  struct gp_err *err);
 
 #endif

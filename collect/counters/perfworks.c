@@ -103,3 +103,24 @@ int gp_perfworks_find(struct gp_perfworks *p, const char *path, struct gp_err *e
     if (!failed) p->driver = !p->initialize(&init); /* what is asked for here works without, too */
     return failed;
 }
+
+/* ---- sampling ---- */
+
+int gp_pm_calls_open(struct gp_pm_calls *p, void *library, struct gp_err *err)
+{
+    void *symbol;
+    memset(p, 0, sizeof *p);
+#define FIND(member, name)                                                                                   \
+    symbol = dlsym(library, name);                                                                           \
+    if (!symbol)                                                                                             \
+        return gp_fail(err, GP_E_FORMAT, -1, "this CUPTI has no %s: sampling needs CUDA 12.6 or later",      \
+                       name);                                                                                \
+    memcpy(&p->member, &symbol, sizeof symbol);
+#define X(member, name, type) FIND(member, #name)
+    GP_PM_CALLS(X)
+#undef X
+    FIND(set_clock, "cuptiActivityRegisterTimestampCallback")
+    FIND(version, "cuptiGetVersion")
+#undef FIND
+    return 0;
+}

@@ -146,7 +146,7 @@ static void send_window(void *ctx, const struct gp_wire_window *w)
 /* Windows go before the notes of what happened in them. */
 static void send_notes(void)
 {
-    gp_inject_gate_windows(send_window, NULL);
+    gp_inject_window_windows(send_window, NULL);
     if (self.notes.n) send_frame(GP_WIRE_NOTES, self.notes.data, self.notes.n);
     self.notes.n = 0;
 }
@@ -309,7 +309,7 @@ static void hear(void)
             gp_debug("the launcher is gone");
             self.broken = self.gone = true;
         } else {
-            gp_inject_gate_set(r.open);
+            gp_inject_window_set(r.open);
         }
     }
 }
@@ -334,7 +334,7 @@ static bool hear_cut(struct gp_wire_cut_done *done)
     while (!self.broken && socket_is_ours() && (type = gp_wire_next(self.fd, CUT_MS)) != 0) {
         if (type == GP_WIRE_CUT_DONE) return !gp_wire_receive(self.fd, type, done, sizeof *done, HEAR_MS);
         if (gp_wire_receive(self.fd, GP_WIRE_RECORD, &r, sizeof r, HEAR_MS)) break;
-        gp_inject_gate_set(r.open);
+        gp_inject_window_set(r.open);
     }
     self.broken = self.gone = true;
     return false;
@@ -349,7 +349,7 @@ static void serve(void)
 /* ---- what it costs ---- */
 
 static const struct gp_inject_budget_switches costs = {gp_tracer_leave_out, gp_tracer_time_launches,
-                                                       gp_inject_gate_pause, send_frame};
+                                                       gp_inject_window_pause, send_frame};
 
 /* What may be left out of what was asked for. */
 static uint32_t parts_of(const struct gp_wire_welcome *w)
@@ -424,11 +424,11 @@ static void *flush_thread(void *arg)
     int64_t due_ns = gp_now_ns() + self.opts.flush_ns;
     bool preparing = true;
     while (!self.broken) {
-        int64_t wait_ns = first_of(first_of(due_ns, gp_inject_gate_due()), gp_inject_budget_due());
-        unsigned work = gp_inject_bell_wait(preparing ? gp_now_ns() : wait_ns);
+        int64_t wait_ns = first_of(first_of(due_ns, gp_inject_window_due()), gp_inject_budget_due());
+        unsigned work = gp_inject_wakeup_wait(preparing ? gp_now_ns() : wait_ns);
         if (!is_running()) break;
         int64_t now_ns = gp_now_ns();
-        gp_inject_gate_tick(now_ns);
+        gp_inject_window_tick(now_ns);
         gp_inject_budget_turn(&costs, now_ns, &self.work);
         hear();
         serve();
@@ -506,9 +506,9 @@ static void in_child(void)
         gp_shared_forget(&self.shared);
         gp_tracer_forked();
     }
-    gp_inject_bell_forked(traced);
+    gp_inject_wakeup_forked(traced);
     gp_nvtx_forked(traced);
-    gp_inject_gate_forked();
+    gp_inject_window_forked();
     gp_inject_metrics_forked();
 }
 
@@ -518,7 +518,7 @@ static __attribute__((constructor)) void on_load(void)
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    gp_inject_bell_init(&attr);
+    gp_inject_wakeup_init(&attr);
     pthread_cond_init(&self.done, &attr);
     pthread_condattr_destroy(&attr);
     pthread_atfork(NULL, NULL, in_child);
@@ -692,7 +692,7 @@ static void begin(bool late)
     bool ready = gp_tracer_start(&t);
     log_thread(self.pid); /* after the names of calls: when the launcher has this one, it has those */
     if (ready && late) gp_inject_devices(send_device); /* before our calls of the driver would be recorded */
-    bool ok = ready && gp_inject_gate_start(&self.opts.gate, &switches);
+    bool ok = ready && gp_inject_window_start(&self.opts.capture, &switches);
     if (!ok) {
         if (ready) gp_tracer_stop();
         fail_start();

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #define GPUPROF_TYPES_ONLY
-#include "collect/wire/gate.h"
+#include "collect/wire/capture_window.h"
 #include "collect/gpuprof.h"
 #include "collect/inject/pool.h"
 #include "collect/wire/ring.h"
@@ -38,39 +38,39 @@ void gp_inject_wake(bool write);
 void gp_inject_soon(void);
 
 /* Call before any thread exists: MONOTONIC is on CLOCK_MONOTONIC. */
-void gp_inject_bell_init(const pthread_condattr_t *monotonic);
-/* Wait until DUE or until the bell rings. Returns what to do; flush thread only. */
-unsigned gp_inject_bell_wait(int64_t due_ns);
+void gp_inject_wakeup_init(const pthread_condattr_t *monotonic);
+/* Wait until DUE or until there is work. Returns what to do; flush thread only. */
+unsigned gp_inject_wakeup_wait(int64_t due_ns);
 /* In a fork child; with MUTE, nobody will ever wait. */
-void gp_inject_bell_forked(bool mute);
+void gp_inject_wakeup_forked(bool mute);
 
 /* ---- inject_gate.c ---- */
 
-/* What the gate switches on and off. `record` returns false if the process must run untraced. */
+/* What the capture window switches on and off. `record` returns false if the process must run untraced. */
 struct gp_inject_switches {
     bool (*record)(bool on);
     void (*count_launches)(bool on);
     void (*watch_ranges)(bool on);
 };
-/* From now on the process is recorded as OPTS specify. Whatever moves the gate operates the SWITCHES, which
+/* From now on the process is recorded as OPTS specify. Whatever opens or closes the window operates the SWITCHES, which
  * are static, at once. False if the process must run untraced. */
-bool gp_inject_gate_start(const struct gp_gate_opts *opts, const struct gp_inject_switches *switches);
+bool gp_inject_window_start(const struct gp_capture_opts *opts, const struct gp_inject_switches *switches);
 void gp_inject_profiler(bool start);
 void gp_inject_launch(bool begins); /* otherwise it has ended */
-void gp_inject_gate_set(bool open);
+void gp_inject_window_set(bool open);
 /* Is the process being recorded, except for pauses? */
-bool gp_inject_gate_is_open(void);
-/* Record nothing for a while, whatever else opens the gate, or no longer. */
-void gp_inject_gate_pause(bool paused);
-/* See gp_gate_range_begins(). */
+bool gp_inject_window_is_open(void);
+/* Record nothing for a while, whatever else opens the window, or no longer. */
+void gp_inject_window_pause(bool paused);
+/* See gp_capture_range_begins(). */
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns);
 void gp_inject_range_ends(unsigned which, int64_t ns);
-/* When to call gp_inject_gate_tick(), 0: no need. */
-int64_t gp_inject_gate_due(void);
-void gp_inject_gate_tick(int64_t now_ns);
+/* When to call gp_inject_window_tick(), 0: no need. */
+int64_t gp_inject_window_due(void);
+void gp_inject_window_tick(int64_t now_ns);
 /* Report each window that has begun or ended since the last call; flush thread only. */
-void gp_inject_gate_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx);
-void gp_inject_gate_forked(void);
+void gp_inject_window_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx);
+void gp_inject_window_forked(void);
 
 /* ---- inject_budget.c: what recording costs this process ---- */
 

@@ -1,9 +1,8 @@
 /* Sessions of the program, and recording that it switches: its threads ask, and the flush thread, which calls
  * CUPTI and speaks with the launcher, answers. */
-#include "collect/inject/inject.h"
-
 #include <errno.h>
 #include <stdlib.h>
+#include "collect/inject/inject.h"
 
 enum { ANSWER_S = 90 };
 
@@ -26,7 +25,7 @@ static struct {
     bool alone;
     bool gone;     /* the launcher did not answer */
     bool on;       /* the program has switched recording on */
-    bool opened;   /* the gate was opened for a session */
+    bool opened;   /* the window was opened for a session */
     unsigned cuts; /* sessions that are open */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .answered = PTHREAD_COND_INITIALIZER};
 
@@ -91,10 +90,10 @@ static int open_gate(bool memory)
     bool taken = gp_tracer_take();
     gp_say_quiet(false);
     if (!taken) return gp_tracer_holder() ? GPUPROF_E_HELD : GPUPROF_E_CUPTI;
-    if (gp_inject_gate_is_open()) return GPUPROF_OK;
+    if (gp_inject_window_is_open()) return GPUPROF_OK;
     if (self.alone) gp_tracer_want_memory(memory);
-    gp_inject_gate_set(true);
-    if (!gp_inject_gate_is_open()) return GPUPROF_E_SHUT;
+    gp_inject_window_set(true);
+    if (!gp_inject_window_is_open()) return GPUPROF_E_SHUT;
     self.opened = true;
     return GPUPROF_OK;
 }
@@ -103,7 +102,7 @@ static int open_gate(bool memory)
 static void close_gate(void)
 {
     if (self.cuts || self.on || !self.opened) return;
-    gp_inject_gate_set(false);
+    gp_inject_window_set(false);
     self.opened = false;
 }
 
@@ -144,8 +143,8 @@ static int record(const struct gp_inject_flusher *f, bool on, bool memory)
     int error = on ? open_gate(memory) : GPUPROF_OK;
     self.on = on && !error;
     if (on) return error;
-    if (!self.cuts && gp_inject_gate_is_open()) {
-        gp_inject_gate_set(false);
+    if (!self.cuts && gp_inject_window_is_open()) {
+        gp_inject_window_set(false);
         self.opened = false;
     }
     lend(f);

@@ -1,8 +1,6 @@
 /* Hardware counters of launches and ranges. A context is measured between Start and Stop; what is launched
  * there gets ranges in the order of its launches, so every launch that is measured is noted, and what must
  * not be measured is launched outside. Whatever fails here switches counters off, and the program runs on. */
-#include "collect/inject/inject.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
@@ -12,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "collect/counters/measure_plan.h"
+#include "collect/inject/inject.h"
 #include "collect/inject/select.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
@@ -390,7 +389,7 @@ static bool wanted(struct context *c, const struct gp_launch_call *l, struct lau
                    bool *runs)
 {
     *runs = true;
-    if (!gp_inject_gate_is_open() || !is_left()) return false;
+    if (!gp_inject_window_is_open() || !is_left()) return false;
     if (!read_launch(l, config)) {
         if (strstr(l->call, "Graph")) atomic_fetch_add(&self.graphs, 1);
         else atomic_fetch_add(&self.forms, 1);
@@ -481,7 +480,7 @@ static void range_begins(const char *text)
     pthread_mutex_lock(&c->lock);
     if (c->open) {
         atomic_fetch_add(&self.overlapping, 1);
-    } else if (atomic_load(&self.on) && gp_inject_gate_is_open() && is_left() && get_ready(c)) {
+    } else if (atomic_load(&self.on) && gp_inject_window_is_open() && is_left() && get_ready(c)) {
         if (self.synchronize) self.synchronize();
         char unique[24]; /* ranges of one name would be one */
         snprintf(unique, sizeof unique, "%zu", c->n);

@@ -1,7 +1,5 @@
 /* What gpuprof.h finds in this library: ranges go to nvtx.c, sessions to the flush thread, and a process that
  * nobody has started under gpuprof-collect gets a launcher without a command (gpuprof-collect --hub). */
-#include "collect/inject/inject.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "collect/inject/inject.h"
 
 enum { HUB_MS = 10000 };
 
@@ -204,20 +203,20 @@ static int record(int on)
 
 static int enabled(void)
 {
-    return gp_inject_state() == GP_INJECT_RUNS && gp_inject_gate_is_open();
+    return gp_inject_state() == GP_INJECT_RUNS && gp_inject_window_is_open();
 }
 
 /* NAME.PID.N.trace where the user wants it, with nothing in NAME that a path or a shell would stumble
  * over. */
-static int name_file(gpuprof_cut_t *cut, uint64_t n)
+static int name_file(gpuprof_session_t *session, uint64_t n)
 {
-    char folder[PATH_MAX], name[sizeof cut->name];
+    char folder[PATH_MAX], name[sizeof session->name];
     const char *chosen = getenv("GPUPROF_DIR");
-    if (cut->path[0] == '/') return GPUPROF_OK;
-    if (cut->path[0]) return fail(GPUPROF_E_FILE, "the path of the trace must be absolute");
+    if (session->path[0] == '/') return GPUPROF_OK;
+    if (session->path[0]) return fail(GPUPROF_E_FILE, "the path of the trace must be absolute");
     size_t i = 0;
-    for (; cut->name[i]; i++) {
-        char c = cut->name[i];
+    for (; session->name[i]; i++) {
+        char c = session->name[i];
         bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
                      c == '_';
         name[i] = plain ? c : '_';
@@ -225,10 +224,11 @@ static int name_file(gpuprof_cut_t *cut, uint64_t n)
     name[i] = 0;
     if (!(chosen && *chosen ? realpath(chosen, folder) : getcwd(folder, sizeof folder)))
         return fail(GPUPROF_E_FILE, strerror(errno));
-    int k = snprintf(cut->path, sizeof cut->path, "%s/%s.%ld.%llu.trace", folder, *name ? name : "session",
-                     (long)getpid(), (unsigned long long)n);
-    return k > 0 && (size_t)k < sizeof cut->path ? GPUPROF_OK
-                                                 : fail(GPUPROF_E_FILE, "the path of the trace is too long");
+    int k = snprintf(session->path, sizeof session->path, "%s/%s.%ld.%llu.trace", folder,
+                     *name ? name : "session", (long)getpid(), (unsigned long long)n);
+    return k > 0 && (size_t)k < sizeof session->path
+               ? GPUPROF_OK
+               : fail(GPUPROF_E_FILE, "the path of the trace is too long");
 }
 
 static int held(int error)
@@ -238,31 +238,31 @@ static int held(int error)
     return error;
 }
 
-static int begin(gpuprof_cut_t *cut)
+static int begin(gpuprof_session_t *session)
 {
     struct gp_wire_cut frame = {.id = atomic_fetch_add(&self.cuts, 1) + 1};
     *why = 0;
-    int error = name_file(cut, frame.id);
+    int error = name_file(session, frame.id);
     if (!error) error = attach();
     if (error) return error;
-    memcpy(frame.path, cut->path, sizeof frame.path);
-    if (cut->flags & GPUPROF_SYNC) wait_for_device();
-    error = held(gp_inject_ask(GP_ASK_BEGIN, &frame, cut->flags & GPUPROF_MEMORY, NULL));
+    memcpy(frame.path, session->path, sizeof frame.path);
+    if (session->flags & GPUPROF_SYNC) wait_for_device();
+    error = held(gp_inject_ask(GP_ASK_BEGIN, &frame, session->flags & GPUPROF_MEMORY, NULL));
     if (error) return error;
-    cut->id = frame.id;
-    cut->start_ns = frame.start_ns;
-    cut->late = self.late;
+    session->id = frame.id;
+    session->start_ns = frame.start_ns;
+    session->late = self.late;
     return GPUPROF_OK;
 }
 
-static int end(gpuprof_cut_t *cut)
+static int end(gpuprof_session_t *session)
 {
-    struct gp_wire_cut frame = {.id = cut->id, .start_ns = cut->start_ns};
+    struct gp_wire_cut frame = {.id = session->id, .start_ns = session->start_ns};
     struct gp_wire_cut_done done = {.id = 0};
     *why = 0;
-    if (cut->flags & GPUPROF_SYNC) wait_for_device();
-    cut->end_ns = frame.end_ns = gp_now_ns();
-    cut->id = 0;
+    if (session->flags & GPUPROF_SYNC) wait_for_device();
+    session->end_ns = frame.end_ns = gp_now_ns();
+    session->id = 0;
     if (gp_inject_state() == GP_INJECT_FORKED) return GPUPROF_E_FORKED;
     gp_inject_metrics_settle();
     int error = gp_inject_ask(GP_ASK_END, &frame, false, &done);

@@ -1,8 +1,5 @@
 /* NVTX injection: one ring of notes per thread, drained by the flush thread. A process that uses NVTX but not
  * CUDA only fills its rings, which is cheap, and stops at the first one that is full. */
-#include "collect/inject/inject.h"
-#include "collect/wire/payload.h"
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <wchar.h>
+#include "collect/inject/inject.h"
+#include "collect/wire/payload.h"
 
 #define NVTX_NO_IMPL
 #include "formats/base/buf.h"
@@ -18,7 +17,7 @@
 
 enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note), MAX_TEXT = 4096, MAX_PAYLOADS = 8 };
 
-/* A range of this thread whose end the gate waits for. */
+/* A range of this thread whose end the capture window waits for. */
 struct nvtx_watch {
     const char *domain; /* NULL: none */
     uint32_t nested;    /* ranges of that domain that were pushed inside */
@@ -32,7 +31,7 @@ struct nvtx_thread {
     unsigned epoch;             /* of the process that created this: a fork child must not use its parent's */
     uint32_t open;              /* pushes that were accepted and not popped */
     uint32_t skipped;           /* pushes that were refused and not popped */
-    struct nvtx_watch watch[2]; /* by GP_GATE_START and GP_GATE_STOP */
+    struct nvtx_watch watch[2]; /* by GP_CAPTURE_START and GP_CAPTURE_STOP */
     struct gp_buf args;         /* of the current event; never grows */
     _Atomic bool woke;          /* this is half full, which the flush thread knows */
     _Atomic bool gone;          /* the thread has ended */
@@ -69,8 +68,8 @@ static struct {
     _Alignas(64) _Atomic unsigned epoch; /* changes in a fork child, and when recording ends for good */
     _Atomic bool off;
     _Atomic bool used;              /* some thread has a ring */
-    _Atomic bool watching;          /* the gate asks for ranges */
-    _Atomic uint64_t watched_id[2]; /* start/end ranges whose end the gate waits for */
+    _Atomic bool watching;          /* the capture window asks for ranges */
+    _Atomic uint64_t watched_id[2]; /* start/end ranges whose end the capture window waits for */
     _Alignas(64) _Atomic uint64_t next_id;
 } nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
@@ -176,7 +175,7 @@ static inline const char *message_of(const nvtxEventAttributes_t *attr, struct g
     return attr && attr->messageType == NVTX_MESSAGE_TYPE_UNICODE && attr->message.unicode ? NULL : "";
 }
 
-/* A range was pushed: the gate may need to know when it ends. A range inside a watched one is only
+/* A range was pushed: the capture window may need to know when it ends. A range inside a watched one is only
  * counted. */
 static void watch_push(struct nvtx_thread *t, const struct gp_note *note, const char *text)
 {
@@ -280,14 +279,14 @@ static __attribute__((noinline)) void add_args(struct nvtx_thread *t, nvtxDomain
     note->args_n = (uint16_t)args->n;
 }
 
-/* The gate waits for ranges that begin or end. */
+/* The capture window opens or closes with a range. */
 static void watch_begin(struct nvtx_thread *t, const struct gp_note *note, const char *text)
 {
     if (note->op == GP_NOTE_PUSH) watch_push(t, note, text);
     if (note->op == GP_NOTE_START) watch_start(note, text);
 }
 
-/* Put a note with a message and the args of ATTR, or, with REFUSE, only inform the gate; keep room for
+/* Put a note with a message and the args of ATTR, or, with REFUSE, only inform the capture window; keep room for
  * RESERVE bytes. */
 static inline bool put_text(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
                             const char *text, const nvtxEventAttributes_t *attr, size_t reserve, bool refuse)

@@ -32,7 +32,7 @@ struct gp_about {
     bool old_kept;                    /* the file at --output is what it was: nothing was recorded */
     struct gp_sampler_counts samples; /* where SAMPLED */
     uint64_t counter_samples;         /* where COUNTERS_SAMPLED */
-    uint64_t feed_dropped;            /* blocks that --digest did not get */
+    uint64_t digest_dropped;          /* blocks that --digest did not get */
 };
 
 /* Put what is known before the command starts into O's trace: collector, command, options, clocks. */
@@ -45,5 +45,25 @@ void gp_about_end(struct gp_output *o, const struct gp_about *about);
 void gp_about_missing(const struct gp_about *about, void (*say)(const char *message));
 /* Append what was collected, in one line. */
 void gp_about_sum(struct gp_buf *b, const struct gp_about *about);
+
+/* ---- secrets of the command line ----
+ * Command lines without what looks like a secret. Knows nothing of the run.
+ *
+ *     gp_mask_put(&buf, "--api-key", "s3cr3t");             // "***"
+ *     gp_mask_put(&buf, "run", "--token=s3cr3t");           // "--token=***"
+ *     gp_mask_put(&buf, "run", "https://me:s3cr3t@host");   // "https://...", masked
+ */
+
+/* Append ARG of a command line, behind PREVIOUS (NULL: it is the first), to TO. From where a secret begins,
+ * the rest of the argument is "***". Only these forms are known:
+ * - a value behind a name that contains key, token, pass, pwd, secret, credential, auth, cookie, bearer, signature or jwt, or
+ * that is sig, sas, pw or pat: NAME=VALUE, NAME: VALUE, "NAME": VALUE, --NAME VALUE, anywhere in an argument,
+ * and VALUE as an argument of its own behind --NAME or a bare NAME
+ * - the values of -pVALUE, -p VALUE, -k VALUE, and -u USER:VALUE
+ * - what is before the @ of SCHEME://USER:VALUE@HOST
+ * - a key with a known prefix, such as AKIA, ghp_, hf_, sk- or eyJ
+ * - 32 letters and digits or more in a row; behind "=" also those of base64
+ */
+void gp_mask_put(struct gp_buf *to, const char *previous, const char *arg);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "formats/base/clock.h"
-#include "collect/launcher/environment.h"
+#include "collect/launcher/launch.h"
 #include "formats/base/answer.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
@@ -78,7 +78,9 @@ static void start_counters(struct gp_collect *c)
 static int open_ends(struct gp_collect *c, struct gp_err *err)
 {
     if (c->opts->serve && !(c->live = gp_live_open(c->opts->serve, err))) return -1;
-    if (c->opts->digest && !(c->feed = gp_feed_open(c->opts->digest, c->opts->digest_secret, err))) return -1;
+    if (c->opts->digest &&
+        !(c->digest_pipe = gp_digest_pipe_open(c->opts->digest, c->opts->digest_secret, err)))
+        return -1;
     c->listen_fd = gp_environment_listen(err);
     return c->listen_fd < 0 ? -1 : c->opts->hub ? 0 : open_trace(c, err);
 }
@@ -111,9 +113,9 @@ static void to_live(void *ctx, const void *data, size_t n)
     gp_live_put(ctx, data, n, gp_now_ns());
 }
 
-static void to_feed(void *ctx, const void *data, size_t n)
+static void to_digest_pipe(void *ctx, const void *data, size_t n)
 {
-    gp_feed_put(ctx, data, n);
+    gp_digest_pipe_put(ctx, data, n);
 }
 
 static void add_sink(struct gp_collect *c, struct gp_block_sink sink)
@@ -124,7 +126,8 @@ static void add_sink(struct gp_collect *c, struct gp_block_sink sink)
 static void add_sinks(struct gp_collect *c)
 {
     if (c->live) add_sink(c, (struct gp_block_sink){.on_block = to_live, .ctx = c->live});
-    if (c->feed) add_sink(c, (struct gp_block_sink){.on_block = to_feed, .ctx = c->feed});
+    if (c->digest_pipe)
+        add_sink(c, (struct gp_block_sink){.on_block = to_digest_pipe, .ctx = c->digest_pipe});
     if (c->recorder) add_sink(c, (struct gp_block_sink){.on_block = to_recorder, .ctx = c->recorder});
     else add_sink(c, (struct gp_block_sink){.on_block = to_outputs, .ctx = &c->outs});
     if (c->sums.add) add_sink(c, (struct gp_block_sink){.on_events = c->sums.add, .ctx = c->sums.ctx});
@@ -211,7 +214,13 @@ static void sooner(int64_t *due_ns, int64_t other_ns)
     if (other_ns && (!*due_ns || other_ns < *due_ns)) *due_ns = other_ns;
 }
 
-enum { ENDED, WAKE, READER, FEED, OURS }; /* the first descriptors to wait for; those of the hub follow */
+enum {
+    ENDED,
+    WAKE,
+    READER,
+    DIGEST_PIPE,
+    OURS
+}; /* the first descriptors to wait for; those of the hub follow */
 
 /* Fill FDS with what to wait for; returns how many those of the hub are. */
 static size_t poll_fds(const struct gp_collect *c, struct pollfd *fds)
@@ -220,7 +229,7 @@ static size_t poll_fds(const struct gp_collect *c, struct pollfd *fds)
     fds[ENDED] = (struct pollfd){.fd = c->launch.events_fd, .events = POLLIN};
     fds[WAKE] = (struct pollfd){.fd = c->wake[0], .events = POLLIN};
     fds[READER] = (struct pollfd){.fd = watched ? c->trace_fd : -1}; /* an error when the reader exits */
-    gp_feed_poll_fd(c->feed, &fds[FEED]);
+    gp_digest_pipe_poll_fd(c->digest_pipe, &fds[DIGEST_PIPE]);
     return gp_hub_poll_fds(c->hub, fds + OURS, !gp_outputs_full(&c->outs));
 }
 
@@ -270,13 +279,13 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     if (p[ENDED].revents && c->opts->hub) hear_owner(c);
     else if (p[ENDED].revents) gp_launch_events(&c->launch);
     if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_now_ns()))
-        gp_hub_record(c->hub, c->plan.control.gate.open);
+        gp_hub_record(c->hub, c->plan.control.capture.open);
     maybe_dump(c);
     maybe_write_metrics(c);
     gp_host_turn(c->host, gp_now_ns());
     gp_pm_turn(c->pm, gp_now_ns());
     c->launch.arrived = 0;
-    if (p[FEED].revents) gp_feed_turn(c->feed);
+    if (p[DIGEST_PIPE].revents) gp_digest_pipe_turn(c->digest_pipe);
     if (p[WAKE].revents) drain(c->wake[0]);
     if (p[READER].revents & POLLERR || gp_outputs_failed(&c->outs) == EPIPE) c->reader_left = true;
     if (c->reader_left || gp_outputs_failed(&c->outs)) gp_hub_stop(c->hub);
@@ -314,7 +323,7 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                                         .graph_rate = c->plan.graph_rate,
                                         .budget_ppm = c->plan.budget_ppm,
                                         .alone = c->opts->hub,
-                                        .gate = c->plan.control.gate,
+                                        .capture = c->plan.control.capture,
                                         .metrics = c->plan.metrics},
                             .kernel = c->plan.filter.kernel,
                             .redact = c->opts->redact,
@@ -408,8 +417,8 @@ static void finish(struct gp_collect *c, struct gp_about *about)
     if (c->sums.add && c->metrics_due_ns != INT64_MAX) write_metrics(c);
     gp_host_end(c->host);
     end_counters(c, about);
-    gp_feed_end(c->feed);
-    about->feed_dropped = gp_feed_dropped(c->feed);
+    gp_digest_pipe_end(c->digest_pipe);
+    about->digest_dropped = gp_digest_pipe_dropped(c->digest_pipe);
     about->sampled = c->host != NULL;
     if (c->host) about->samples = gp_host_counts(c->host);
     if (c->recorder) {
@@ -434,7 +443,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     gp_host_free(c->host);
     gp_pm_free(c->pm);
     gp_hub_free(c->hub);
-    gp_feed_free(c->feed);
+    gp_digest_pipe_free(c->digest_pipe);
     gp_recorder_free(c->recorder);
     gp_live_close(c->live);
     bool empty = !about->totals.processes && !about->samples.samples.whole &&

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "collect/launcher/about.h"
-#include "collect/launcher/feed.h"
+#include "collect/launcher/digest_pipe.h"
 #include "collect/hub.h"
 #include "collect/launcher/host.h"
 #include "collect/launcher/launch.h"
@@ -49,7 +49,7 @@ struct gp_collect {
     struct gp_recorder *recorder;                 /* NULL without --last */
     int64_t metrics_due_ns;                       /* when the sums are written next */
     struct gp_live *live;                         /* NULL without --serve */
-    struct gp_feed *feed;                         /* NULL without --digest */
+    struct gp_digest_pipe *digest_pipe;           /* NULL without --digest */
     struct gp_host *host;                         /* NULL without --sample */
     struct gp_pm *pm;                             /* NULL without --sample-metrics */
     int64_t idle_since_ns;                        /* what was dumped for being idle since then */

@@ -10,6 +10,8 @@
 #include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
+#include "collect/counters/measure_plan.h"
+#include "formats/base/answer.h"
 
 enum { GRAPH_RATE = 2000000 };
 static const double BUDGET_LEAST = 0.001;
@@ -247,11 +249,25 @@ int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *
         set_metrics(plan, o, err) || set_sample_metrics(plan, o, err) || set_budget(plan, o, err) ||
         set_output(plan, o->output, err))
         return -1;
-    if (o->hub) plan->control.gate.open = false;
+    if (o->hub) plan->control.capture.open = false;
     const char *whole = plan->sample_ns ? "--sample" : plan->counters_ns ? "--sample-metrics" : NULL;
     return plan->pattern && whole
                ? gp_fail(err, GP_E_USAGE, -1,
                          "%s: needs one trace of all processes, not one per process (-o '%s')", whole,
                          o->output)
                : 0;
+}
+
+/* ---- options about counters ---- */
+
+int gp_collect_list(const struct gp_collect_opts *o, struct gp_err *err)
+{
+    struct gp_perfworks p;
+    struct gp_buf b = {0};
+    const char *path = getenv(GP_ENV_LIBCUPTI);
+    int failed = gp_perfworks_find(&p, path && *path ? path : NULL, err) ||
+                 gp_metrics_list(&b, &p, o->list_metrics, err);
+    if (!failed) return gp_answer_file(o->output, &b, err);
+    gp_buf_release(&b);
+    return failed;
 }

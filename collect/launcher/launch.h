@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "formats/base/declare.h"
+#include "formats/base/err.h"
+#include "formats/base/buf.h"
 
 enum { GP_LAUNCH_FAILED = 125, GP_LAUNCH_NOT_EXECUTABLE = 126, GP_LAUNCH_NOT_FOUND = 127 };
 
@@ -33,5 +34,24 @@ int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stde
                     struct gp_err *err) GP_MUST_CHECK;
 /* Handle what made events_fd readable. */
 void gp_launch_events(struct gp_launch *l);
+
+/* ---- the environment of the command ----
+ * How processes of the command find us: the injected library and the socket, in environment
+ * variables. Reads and writes the environment, so it is not part of a library.
+ *
+ *     if (gp_environment_library(&path, &err)) ...
+ *     replaced = gp_environment_set("CUDA_INJECTION64_PATH", path);
+ *     listen_fd = gp_environment_listen(&err);
+ */
+
+/* The path of the injected library: from the environment, or in a library folder beside the one this program
+ * is in. */
+GP_MUST_CHECK int gp_environment_library(struct gp_buf *path, struct gp_err *err);
+/* The path of another program of the suite, which lies beside this one. */
+void gp_environment_beside(struct gp_buf *path, const char *program);
+/* Set a variable. Returns a value that was lost by that, for a message; the caller frees it. NULL: none. */
+char *gp_environment_set(const char *name, const char *value);
+/* A socket at a new address, which processes find in the environment; -1 with ERR filled. */
+int gp_environment_listen(struct gp_err *err);
 
 #endif

@@ -1,5 +1,3 @@
-#include "collect/pm/pm_child.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 #include "collect/counters/measured.h"
 #include "collect/pm/pm_device.h"
+#include "collect/pm/pm_process.h"
 #include "formats/base/buf.h"
 #include "formats/base/clock.h"
 #include "formats/base/err.h"

@@ -12,7 +12,7 @@
 #define GP_COLLECT_PM_DEVICE_H
 
 #include "collect/counters/measure_plan.h"
-#include "collect/counters/pm_calls.h"
+#include "collect/counters/perfworks.h"
 
 struct gp_pm_device {
     struct gp_perfworks *api;

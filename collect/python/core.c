@@ -522,41 +522,41 @@ static PyObject *enabled(PyObject *module, PyObject *unused)
     return PyBool_FromLong(gpuprof_enabled());
 }
 
-/* begin(name, path, flags) -> (error, reason, cut, late), where cut is for end(). */
+/* begin(name, path, flags) -> (error, reason, session, late), where session is for end(). */
 static PyObject *begin(PyObject *module, PyObject *args)
 {
     const char *name, *path;
     int flags, error;
-    gpuprof_cut_t cut;
+    gpuprof_session_t session;
     (void)module;
     if (!PyArg_ParseTuple(args, "ssi:begin", &name, &path, &flags)) return NULL;
-    memset(&cut, 0, sizeof cut);
-    if (strlen(path) >= sizeof cut.path)
+    memset(&session, 0, sizeof session);
+    if (strlen(path) >= sizeof session.path)
         return PyErr_Format(PyExc_ValueError, "the path of the trace is too long");
-    strcpy(cut.path, path);
+    strcpy(session.path, path);
     Py_BEGIN_ALLOW_THREADS;
-    error = gpuprof_begin(&cut, name, flags);
+    error = gpuprof_begin(&session, name, flags);
     Py_END_ALLOW_THREADS;
-    return Py_BuildValue("isy#i", error, gpuprof_reason(error), (const char *)&cut, (Py_ssize_t)sizeof cut,
-                         cut.late);
+    return Py_BuildValue("isy#i", error, gpuprof_reason(error), (const char *)&session,
+                         (Py_ssize_t)sizeof session, session.late);
 }
 
-/* end(cut) -> (error, reason, path, start_ns, end_ns) */
+/* end(session) -> (error, reason, path, start_ns, end_ns) */
 static PyObject *end(PyObject *module, PyObject *args)
 {
     const char *bytes;
     Py_ssize_t n;
-    gpuprof_cut_t cut;
+    gpuprof_session_t session;
     int error;
     (void)module;
     if (!PyArg_ParseTuple(args, "y#:end", &bytes, &n)) return NULL;
-    if (n != sizeof cut) return PyErr_Format(PyExc_ValueError, "not a session");
-    memcpy(&cut, bytes, sizeof cut);
+    if (n != sizeof session) return PyErr_Format(PyExc_ValueError, "not a session");
+    memcpy(&session, bytes, sizeof session);
     Py_BEGIN_ALLOW_THREADS;
-    error = gpuprof_end(&cut);
+    error = gpuprof_end(&session);
     Py_END_ALLOW_THREADS;
-    return Py_BuildValue("issLL", error, gpuprof_reason(error), cut.path, (long long)cut.start_ns,
-                         (long long)cut.end_ns);
+    return Py_BuildValue("issLL", error, gpuprof_reason(error), session.path, (long long)session.start_ns,
+                         (long long)session.end_ns);
 }
 
 /* {name: value}, by the rule of each */

@@ -87,7 +87,7 @@ bool gp_records_fold(struct gp_records *r, const struct gp_held_work *w);
 /* Write rows for launches that are certainly over; with ALL, for all. */
 void gp_records_end_launches(struct gp_records *r, bool all);
 
-/* ---- records_measured.c ---- */
+/* ---- records_events.c: hardware counters ---- */
 
 /* CUPTI runs a kernel of its own behind each that it measures. */
 static inline bool gp_record_is_of_counters(const char *kernel)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stddef.h>
 #include "collect/sample/python_layout.h"
 #include "collect/sample/remote.h"
 #include "formats/base/intern.h"
@@ -56,5 +57,16 @@ void gp_py_codes_release(struct gp_py_codes *codes);
 /* The text of the str at AT, as UTF-8, cut after 1000 characters; false if there is none. */
 bool gp_py_text(const struct gp_py_layout *o, const struct gp_remote *remote, uint64_t at, char *to,
                 size_t size);
+
+/* ---- line tables ----
+ * The line of an instruction, from the line table of its code object: three encodings, of
+ * 3.9, 3.10, and 3.11 on. Pure; a table may hold anything.
+ *
+ *     int64_t line = gp_py_line(11, table, n, first_line, unit);
+ */
+
+/* The line of the instruction at UNIT, counted in units of 2 bytes, in code whose first line is FIRST; -1: it
+ * has none. After the end of the table FIRST. */
+int64_t gp_py_line(unsigned minor, const uint8_t *table, size_t n, int64_t first, uint32_t unit);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define GP_PY_NONE UINT32_MAX /* there is no such field */
 /* What a person reads of the versions above. */
@@ -53,5 +54,24 @@ struct gp_py_layout {
 /* Fill O for VERSION (PY_VERSION_HEX). TABLE is what the N bytes at _PyRuntime hold, used from 3.13 on. False
  * if the version is not known or the table cannot be one. */
 bool gp_py_layout(struct gp_py_layout *o, uint32_t version, const void *table, size_t n);
+
+/* ---- where an interpreter has its state ----
+ * Whether a process runs CPython, and where its runtime is: from the files that it has
+ * mapped (the program itself, or libpython3), which need no symbols beyond those that other libraries link
+ * to.
+ *
+ *     struct gp_py_place p;
+ *     if (gp_py_find(pid, &p)) attach(p.runtime);
+ */
+
+/* Addresses in the process, 0 unknown. */
+struct gp_py_place {
+    uint64_t runtime, version, code_type;
+    unsigned minor; /* by the name of the file, 0 unknown */
+};
+
+bool gp_py_find(pid_t pid, struct gp_py_place *p);
+/* The same in the N bytes of one ELF file that is mapped at BASE. Any bytes may be passed. */
+bool gp_py_find_elf(const uint8_t *file, size_t n, uint64_t base, struct gp_py_place *p);
 
 #endif

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <string.h>
+#include "formats/model/samples.h"
 
 enum { GP_REMOTE_MOST = 300 /* ranges in one call */ };
 
@@ -46,5 +48,59 @@ struct gp_remote gp_remote_open(struct gp_remote_process *mem, pid_t pid);
 void gp_remote_close(struct gp_remote_process *mem);
 /* One range; false if it cannot be read. */
 bool gp_remote_get(const struct gp_remote *r, uint64_t at, void *to, size_t n);
+
+/* ---- numbers from bytes ----
+ * Numbers out of bytes that were read elsewhere. Only inline functions.
+ *
+ *     uint64_t next = gp_take_u64(thread, layout->thread_next);
+ */
+
+static inline uint64_t gp_take_u64(const uint8_t *p, uint32_t at)
+{
+    uint64_t v;
+    memcpy(&v, p + at, sizeof v);
+    return v;
+}
+
+static inline uint32_t gp_take_u32(const uint8_t *p, uint32_t at)
+{
+    uint32_t v;
+    memcpy(&v, p + at, sizeof v);
+    return v;
+}
+
+/* Can an object lie there? */
+static inline bool gp_is_address(uint64_t at)
+{
+    return at >= 4096 && !(at & 7) && !(at >> 47);
+}
+
+/* ---- what a thread does ----
+ * What a thread of another process is doing, as the kernel says: running, or waiting in
+ * which call. One small file of /proc, which is kept open.
+ *
+ *     struct gp_thread_file f = {.fd = -1};
+ *     enum gp_thread_does does = gp_thread_does(&f, pid, tid);
+ *     gp_thread_close(&f);
+ */
+
+enum gp_thread_does {
+    GP_DOES_RUN,
+#define X(id, name) GP_DOES_##id,
+    GP_SAMPLED_STATES(X)
+#undef X
+        GP_THREAD_DOES_COUNT
+};
+
+struct gp_thread_file {
+    int fd; /* -1: not open */
+};
+
+const char *gp_thread_does_name(enum gp_thread_does does);
+/* GP_DOES_RUN if that cannot be found out. */
+enum gp_thread_does gp_thread_does(struct gp_thread_file *f, pid_t pid, pid_t tid);
+/* What the text of the file means; FD gets the descriptor that the call is about, -1: none. */
+enum gp_thread_does gp_thread_does_parse(const char *text, int *fd);
+void gp_thread_close(struct gp_thread_file *f);
 
 #endif

@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <stddef.h>
 #include "collect/sample/python.h"
-#include "collect/sample/python_stacks.h"
-#include "formats/base/declare.h"
+#include "formats/base/err.h"
 
 enum { GP_SAMPLE_RATE_LEAST = 1, GP_SAMPLE_RATE_MOST = 1000, GP_SAMPLE_RATE = 200 };
 
@@ -58,5 +58,24 @@ void gp_sampler_take(struct gp_sampler *s,
                      void *ctx);
 struct gp_sampler_counts gp_sampler_counts(struct gp_sampler *s);
 void gp_sampler_free(struct gp_sampler *s);
+
+/* ---- the processes to sample ----
+ * A process and its descendants, found in /proc.
+ *
+ *     struct gp_family f = {.root = pid};
+ *     gp_family_look(&f);
+ *     for (size_t i = 0; i < f.n; i++) use(f.pid[i]);
+ */
+
+enum { GP_FAMILY_MOST = 64 };
+
+struct gp_family {
+    pid_t root;
+    pid_t pid[GP_FAMILY_MOST]; /* the root first, if it lives */
+    size_t n;
+};
+
+/* Who lives now; of more than GP_FAMILY_MOST the first. */
+void gp_family_look(struct gp_family *f);
 
 #endif

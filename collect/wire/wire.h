@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "collect/wire/filter.h"
-#include "collect/wire/gate.h"
+#include "collect/wire/capture_window.h"
 #include "collect/counters/measured.h"
 #include "formats/base/declare.h"
 
@@ -99,7 +99,7 @@ struct gp_wire_welcome {
     uint64_t graph_rate;   /* maximum nodes per second */
     uint32_t budget_ppm;   /* of the process's time that recording may cost, 0: no limit */
     uint32_t reserved;
-    struct gp_gate_opts gate;
+    struct gp_capture_opts capture;
     struct gp_measure_opts metrics;
 };
 

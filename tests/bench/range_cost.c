@@ -49,10 +49,10 @@ static double best(void (*run)(void))
 
 int main(void)
 {
-    gpuprof_cut_t cut = {.id = 0};
+    gpuprof_session_t session = {.id = 0};
     printf("nobody listens: %.1f ns per range\n", best(ranges));
-    if (gpuprof_begin(&cut, "cost", 0)) printf("not recorded: %s\n", gpuprof_reason(cut.error));
+    if (gpuprof_begin(&session, "cost", 0)) printf("not recorded: %s\n", gpuprof_reason(session.error));
     else printf("recorded: %.1f ns per range, two readings of the clock %.1f\n", best(ranges), best(clocks));
-    gpuprof_end(&cut);
-    return remove(cut.path) != 0;
+    gpuprof_end(&session);
+    return remove(session.path) != 0;
 }

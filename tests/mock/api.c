@@ -18,24 +18,24 @@ static void launch(unsigned n)
     }
 }
 
-static int say(const char *what, int error, const gpuprof_cut_t *cut)
+static int say(const char *what, int error, const gpuprof_session_t *session)
 {
     if (error) printf("%s: %d %s\n", what, error, gpuprof_reason(error));
-    else printf("%s: %s\n", what, cut ? cut->path : "ok");
+    else printf("%s: %s\n", what, session ? session->path : "ok");
     return error;
 }
 
 static void work(const char *name, unsigned n)
 {
-    gpuprof_cut_t cut = {.id = 0};
-    if (say("begin", gpuprof_begin(&cut, name, GPUPROF_SYNC), NULL)) return;
+    gpuprof_session_t session = {.id = 0};
+    if (say("begin", gpuprof_begin(&session, name, GPUPROF_SYNC), NULL)) return;
     {
         GPUPROF_RANGE("step");
         launch(n);
         GPUPROF_RANGE("inner");
         launch(n ? 1 : 0);
     }
-    say("end", gpuprof_end(&cut), &cut);
+    say("end", gpuprof_end(&session), &session);
 }
 
 /* Before CUDA is up, and after; outside of sessions, too. */
@@ -53,19 +53,19 @@ static int do_sessions(void)
 /* CUDA is up before the process is attached. */
 static int do_late(void)
 {
-    gpuprof_cut_t cut = {.id = 0};
+    gpuprof_session_t session = {.id = 0};
     cuInit(0);
     launch(3);
-    if (say("begin", gpuprof_begin(&cut, "late", 0), NULL)) return 1;
+    if (say("begin", gpuprof_begin(&session, "late", 0), NULL)) return 1;
     launch(4);
-    printf("late %d\n", cut.late);
-    return say("end", gpuprof_end(&cut), &cut);
+    printf("late %d\n", session.late);
+    return say("end", gpuprof_end(&session), &session);
 }
 
 /* Sessions that nest and overlap. */
 static int do_overlap(void)
 {
-    gpuprof_cut_t a = {.id = 0}, b = {.id = 0};
+    gpuprof_session_t a = {.id = 0}, b = {.id = 0};
     cuInit(0);
     gpuprof_begin(&a, "a", 0);
     launch(3);
@@ -78,15 +78,15 @@ static int do_overlap(void)
 
 static int do_misuse(void)
 {
-    gpuprof_cut_t cut = {.id = 0}, relative = {.path = "here.trace"};
-    say("end", gpuprof_end(&cut), &cut);
+    gpuprof_session_t session = {.id = 0}, relative = {.path = "here.trace"};
+    say("end", gpuprof_end(&session), &session);
     gpuprof_pop();
     say("relative", gpuprof_begin(&relative, "x", 0), NULL);
-    strcpy(cut.path, "/no/such/folder/x.trace");
+    strcpy(session.path, "/no/such/folder/x.trace");
     cuInit(0);
-    say("begin", gpuprof_begin(&cut, "x", 0), NULL);
-    say("end", gpuprof_end(&cut), &cut);
-    say("again", gpuprof_end(&cut), &cut);
+    say("begin", gpuprof_begin(&session, "x", 0), NULL);
+    say("end", gpuprof_end(&session), &session);
+    say("again", gpuprof_end(&session), &session);
     return 0;
 }
 
@@ -116,11 +116,11 @@ static void *other_thread(void *range)
 
 static int do_ranges(void)
 {
-    gpuprof_cut_t cut = {.id = 0};
+    gpuprof_session_t session = {.id = 0};
     gpuprof_metric_t m[] = {{"flops", 2e9, GPUPROF_SUM}, {"level", 0.5, GPUPROF_MAX}};
     pthread_t t;
     cuInit(0);
-    gpuprof_begin(&cut, "ranges; \"quoted\"/..", 0);
+    gpuprof_begin(&session, "ranges; \"quoted\"/..", 0);
     uint64_t range = gpuprof_start(gpuprof_name("crossing"), NULL, 0);
     gpuprof_push_metrics(gpuprof_name("gemm"), m, 2);
     launch(2);
@@ -136,20 +136,20 @@ static int do_ranges(void)
     gpuprof_pop();
     gpuprof_pop();
     printf("same %d\n", gpuprof_name("gemm") == gpuprof_name("gemm"));
-    return say("end", gpuprof_end(&cut), &cut);
+    return say("end", gpuprof_end(&session), &session);
 }
 
 /* A fork child of an attached process, and the parent afterwards. */
 static int do_fork(void)
 {
-    gpuprof_cut_t cut = {.id = 0};
+    gpuprof_session_t session = {.id = 0};
     int status;
     cuInit(0);
-    gpuprof_begin(&cut, "fork", 0);
+    gpuprof_begin(&session, "fork", 0);
     launch(2);
     pid_t pid = fork();
     if (!pid) {
-        gpuprof_cut_t child = {.id = 0};
+        gpuprof_session_t child = {.id = 0};
         GPUPROF_RANGE("child");
         say("child", gpuprof_begin(&child, "child", 0), NULL);
         fflush(stdout);
@@ -158,23 +158,23 @@ static int do_fork(void)
     waitpid(pid, &status, 0);
     printf("children %d\n", waitpid(-1, &status, WNOHANG));
     launch(1);
-    return say("end", gpuprof_end(&cut), &cut);
+    return say("end", gpuprof_end(&session), &session);
 }
 
 /* The launcher dies in a session. */
 static int do_orphan(void)
 {
-    gpuprof_cut_t cut = {.id = 0};
+    gpuprof_session_t session = {.id = 0};
     char command[300];
     cuInit(0);
-    say("begin", gpuprof_begin(&cut, "orphan", 0), NULL);
+    say("begin", gpuprof_begin(&session, "orphan", 0), NULL);
     launch(2);
     snprintf(command, sizeof command, "kill -9 $(echo %s | cut -d- -f2)", getenv("GPUPROF_SOCKET"));
     if (system(command)) return 8;
     launch(1);
-    say("end", gpuprof_end(&cut), &cut);
-    cut.path[0] = 0;
-    return !say("begin", gpuprof_begin(&cut, "after", 0), NULL);
+    say("end", gpuprof_end(&session), &session);
+    session.path[0] = 0;
+    return !say("begin", gpuprof_begin(&session, "after", 0), NULL);
 }
 
 int main(int argc, char **argv)

@@ -37,7 +37,7 @@ static struct gp_wire_welcome welcome_of(const char *kind)
                                 .flush_ns = 50000000,
                                 .slots = shape.slots,
                                 .graph_rate = 1000000,
-                                .gate.open = 1};
+                                .capture.open = 1};
     if (!strcmp(kind, "flush")) w.flush_ns = -1;
     return w;
 }

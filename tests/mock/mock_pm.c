@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "collect/counters/pm_calls.h"
+#include "collect/counters/perfworks.h"
 #include "tests/mock/mock_perfworks.h"
 
 enum { WRONG = 7, FULL = 8, MOST = 100000 };

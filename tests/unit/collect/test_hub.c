@@ -10,7 +10,7 @@
 
 #include "collect/hub.h"
 #include "collect/wire/shared.h"
-#include "collect/sink.h"
+#include "collect/output.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/gpt/gpt.h"
@@ -391,10 +391,10 @@ TEST(a_welcome_that_cannot_be_does_not_fit)
     REFUSED(slots, 0);
     REFUSED(slots, gp_shared_size(8 << 20).slots + 1);
     REFUSED(slots, UINT32_MAX);
-    REFUSED(gate.duration_ns, -1);
-    REFUSED(gate.start.when, GP_WHEN_TIME + 1);
+    REFUSED(capture.duration_ns, -1);
+    REFUSED(capture.start.when, GP_WHEN_TIME + 1);
     w = good;
-    memset(w.gate.stop.name, 'x', sizeof w.gate.stop.name); /* a text without an end */
+    memset(w.capture.stop.name, 'x', sizeof w.capture.stop.name); /* a text without an end */
     assert_false(gp_wire_welcome_fits(&w));
 }
 

@@ -5,8 +5,6 @@
 #include <math.h>
 
 #include "collect/bench/ptx.h"
-#include "collect/bench/ptx_op.h"
-#include "formats/base/buf.h"
 #include "tests/unit/lacks.h"
 #include "tests/unit/unit.h"
 

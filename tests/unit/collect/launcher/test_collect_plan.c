@@ -37,7 +37,7 @@ TEST(defaults_record_everything_from_the_start)
     assert_int_equal(p.api, GP_API_LEVEL_SYNC);
     assert_int_equal(p.graphs, GP_GRAPHS_AUTO);
     assert_int_equal(p.graph_rate, 2000000);
-    assert_true(p.control.gate.open);
+    assert_true(p.control.capture.open);
     assert_int_equal(p.signals, 0);
     assert_null(p.output);
     assert_false(p.pattern);
@@ -69,7 +69,7 @@ TEST(signals_start_stop_and_dump)
     uint64_t one = UINT64_C(1) << SIGUSR1, two = UINT64_C(1) << SIGUSR2;
     struct gp_collect_plan p =
         plan_of((struct gp_collect_opts){.start = "SIGUSR1", .dump = "SIGUSR2", .last_ns = 5});
-    assert_false(p.control.gate.open);
+    assert_false(p.control.capture.open);
     assert_int_equal(p.signals, one | two);
     assert_int_equal(p.dump_signal, two);
     assert_int_equal(plan_of((struct gp_collect_opts){.dump = "idle:2s", .last_ns = 5}).idle_ns, 2000000000);

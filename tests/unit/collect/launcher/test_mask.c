@@ -1,6 +1,6 @@
 // Command lines without secrets: each known form, and arguments that are none.
 #include <string.h>
-#include "collect/launcher/mask.h"
+#include "collect/launcher/about.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "tests/unit/unit.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "collect/sample/python_layout.h"
-#include "collect/sample/thread_state.h"
+#include "collect/sample/remote.h"
 #include "tests/unit/python_table.h"
 #include "tests/unit/unit.h"
 

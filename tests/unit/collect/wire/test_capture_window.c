@@ -2,8 +2,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "collect/control.h"
-#include "collect/wire/gate.h"
+#include "collect/wire/capture_window.h"
 #include "tests/unit/unit.h"
 
 static struct gp_trigger trigger(const char *text)
@@ -13,17 +12,17 @@ static struct gp_trigger trigger(const char *text)
     return t;
 }
 
-/* A gate with these triggers; "" is none. */
-static struct gp_gate gate(const char *start, const char *stop, int64_t duration_ns)
+/* A window with these triggers; "" is none. */
+static struct gp_capture window(const char *start, const char *stop, int64_t duration_ns)
 {
-    struct gp_gate g;
-    struct gp_gate_opts o;
+    struct gp_capture g;
+    struct gp_capture_opts o;
     memset(&o, 0, sizeof o);
     if (*start) o.start = trigger(start);
     if (*stop) o.stop = trigger(stop);
     o.open = !*start;
     o.duration_ns = duration_ns;
-    gp_gate_init(&g, &o, 100);
+    gp_capture_init(&g, &o, 100);
     return g;
 }
 
@@ -50,23 +49,23 @@ TEST(triggers_are_read)
 
 TEST(an_open_gate_cuts_nothing)
 {
-    struct gp_gate g = gate("", "", 0);
+    struct gp_capture g = window("", "", 0);
     int64_t a = -5, b = INT64_C(1) << 60;
     assert_true(g.open);
-    assert_true(gp_gate_clip(&g, &a, &b));
+    assert_true(gp_capture_clip(&g, &a, &b));
     assert_int_equal(a, -5);
     assert_int_equal(b, INT64_C(1) << 60);
-    gp_gate_release(&g);
+    gp_capture_release(&g);
 }
 
 TEST(ranges_are_cut_to_the_windows_they_touch)
 {
-    struct gp_gate g = gate("profiler", "profiler", 0);
+    struct gp_capture g = window("profiler", "profiler", 0);
     static const int64_t edges[][2] = {{200, 300}, {400, 500}, {600, 700}};
     for (size_t i = 0; i < 3; i++) {
-        assert_true(gp_gate_profiler(&g, true, edges[i][0]));
-        assert_false(gp_gate_profiler(&g, true, edges[i][0] + 1)); /* open already */
-        assert_true(gp_gate_profiler(&g, false, edges[i][1]));
+        assert_true(gp_capture_profiler(&g, true, edges[i][0]));
+        assert_false(gp_capture_profiler(&g, true, edges[i][0] + 1)); /* open already */
+        assert_true(gp_capture_profiler(&g, false, edges[i][1]));
     }
     static const struct {
         int64_t from, to, cut_from, cut_to;
@@ -75,64 +74,65 @@ TEST(ranges_are_cut_to_the_windows_they_touch)
                  {300, 300, 300, 300}, {0, 200, 200, 200}};
     for (size_t i = 0; i < GP_COUNT(cases); i++) {
         int64_t a = cases[i].from, b = cases[i].to;
-        bool any = gp_gate_clip(&g, &a, &b);
+        bool any = gp_capture_clip(&g, &a, &b);
         assert_int_equal(any, cases[i].cut_from >= 0);
         if (!any) continue;
         assert_int_equal(a, cases[i].cut_from);
         assert_int_equal(b, cases[i].cut_to);
     }
-    gp_gate_release(&g);
+    gp_capture_release(&g);
 }
 
 TEST(launches_are_counted)
 {
-    struct gp_gate g = gate("launch:3", "launch:5", 0);
+    struct gp_capture g = window("launch:3", "launch:5", 0);
     bool was_open[8];
     for (int i = 0; i < 8; i++) {
-        gp_gate_launch_begins(&g, 1000 + 10 * i);
+        gp_capture_launch_begins(&g, 1000 + 10 * i);
         was_open[i] = g.open;
-        assert_int_equal(gp_gate_counts_launches(&g), i <= 5);
-        gp_gate_launch_ends(&g, 1005 + 10 * i);
+        assert_int_equal(gp_capture_counts_launches(&g), i <= 5);
+        gp_capture_launch_ends(&g, 1005 + 10 * i);
     }
     static const bool expected[8] = {false, false, false, true, true, false, false, false};
     assert_memory_equal(was_open, expected, sizeof expected);
-    gp_gate_release(&g);
+    gp_capture_release(&g);
 }
 
 TEST(ranges_open_and_close_it_by_name_and_number)
 {
     bool changed;
-    struct gp_gate g = gate("range:step@2", "range:step@2", 0);
-    assert_false(gp_gate_range_begins(&g, GP_GATE_START, "", "other", 1, &changed));
-    assert_false(gp_gate_range_begins(&g, GP_GATE_START, "", "step", 2, &changed)); /* the first */
-    assert_false(gp_gate_range_begins(&g, GP_GATE_START, "", "steps", 3, &changed));
-    assert_true(gp_gate_range_begins(&g, GP_GATE_START, "", "step", 4, &changed));
+    struct gp_capture g = window("range:step@2", "range:step@2", 0);
+    assert_false(gp_capture_range_begins(&g, GP_CAPTURE_START, "", "other", 1, &changed));
+    assert_false(gp_capture_range_begins(&g, GP_CAPTURE_START, "", "step", 2, &changed)); /* the first */
+    assert_false(gp_capture_range_begins(&g, GP_CAPTURE_START, "", "steps", 3, &changed));
+    assert_true(gp_capture_range_begins(&g, GP_CAPTURE_START, "", "step", 4, &changed));
     assert_true(changed && g.open);
-    assert_false(gp_gate_range_ends(&g, GP_GATE_START, 5)); /* the end of what starts is nothing by itself */
-    assert_true(gp_gate_range_ends(&g, GP_GATE_STOP, 6));
+    assert_false(
+        gp_capture_range_ends(&g, GP_CAPTURE_START, 5)); /* the end of what starts is nothing by itself */
+    assert_true(gp_capture_range_ends(&g, GP_CAPTURE_STOP, 6));
     assert_false(g.open);
-    gp_gate_release(&g);
-    g = gate("range:lib:step", "", 0);
-    assert_false(gp_gate_range_begins(&g, GP_GATE_START, "li", "b:step", 1, &changed));
-    assert_true(gp_gate_range_begins(&g, GP_GATE_START, "lib", "step", 2, &changed));
-    gp_gate_release(&g);
+    gp_capture_release(&g);
+    g = window("range:lib:step", "", 0);
+    assert_false(gp_capture_range_begins(&g, GP_CAPTURE_START, "li", "b:step", 1, &changed));
+    assert_true(gp_capture_range_begins(&g, GP_CAPTURE_START, "lib", "step", 2, &changed));
+    gp_capture_release(&g);
 }
 
 TEST(a_duration_closes_it_for_good)
 {
-    struct gp_gate g = gate("profiler", "profiler", 50);
+    struct gp_capture g = window("profiler", "profiler", 50);
     assert_int_equal(g.due_ns, 0);
-    gp_gate_profiler(&g, true, 200);
+    gp_capture_profiler(&g, true, 200);
     assert_int_equal(g.due_ns, 250);
-    gp_gate_profiler(&g, false, 210);
-    gp_gate_profiler(&g, true, 220);
-    assert_false(gp_gate_tick(&g, 249));
-    assert_true(gp_gate_tick(&g, 250));
-    assert_false(gp_gate_profiler(&g, true, 300));
+    gp_capture_profiler(&g, false, 210);
+    gp_capture_profiler(&g, true, 220);
+    assert_false(gp_capture_tick(&g, 249));
+    assert_true(gp_capture_tick(&g, 250));
+    assert_false(gp_capture_profiler(&g, true, 300));
     assert_false(g.open);
     assert_int_equal(g.windows.n, 2);
     assert_int_equal(g.windows.at[1].end_ns, 250);
-    gp_gate_release(&g);
+    gp_capture_release(&g);
 }
 
 static struct gp_control control(const char *start, const char *stop)
@@ -148,14 +148,14 @@ static struct gp_control control(const char *start, const char *stop)
 TEST(what_starts_ends_itself)
 {
     struct gp_control c = control("range:x@4", "");
-    assert_false(c.gate.open);
-    assert_int_equal(c.gate.stop.when, GP_WHEN_RANGE);
-    assert_string_equal(c.gate.stop.name, "x");
-    assert_int_equal(c.gate.stop.n, 4);
+    assert_false(c.capture.open);
+    assert_int_equal(c.capture.stop.when, GP_WHEN_RANGE);
+    assert_string_equal(c.capture.stop.name, "x");
+    assert_int_equal(c.capture.stop.n, 4);
     c = control("launch:7", "");
-    assert_int_equal(c.gate.stop.when, GP_WHEN_UNSET);
+    assert_int_equal(c.capture.stop.when, GP_WHEN_UNSET);
     c = control("", "profiler");
-    assert_true(c.gate.open);
+    assert_true(c.capture.open);
 }
 
 TEST(signals_go_back_and_forth_or_one_way_each)
@@ -163,16 +163,16 @@ TEST(signals_go_back_and_forth_or_one_way_each)
     uint64_t one = UINT64_C(1) << SIGUSR1, two = UINT64_C(1) << SIGUSR2;
     struct gp_control c = control("SIGUSR1", "SIGUSR1");
     assert_true(gp_control_signals(&c) == one);
-    assert_true(gp_control_turn(&c, one, 1) && c.gate.open);
-    assert_true(gp_control_turn(&c, one, 2) && !c.gate.open);
+    assert_true(gp_control_turn(&c, one, 1) && c.capture.open);
+    assert_true(gp_control_turn(&c, one, 2) && !c.capture.open);
     assert_false(gp_control_turn(&c, 0, 3));
     c = control("SIGUSR1", "SIGUSR2");
-    assert_true(gp_control_turn(&c, one, 1) && c.gate.open);
+    assert_true(gp_control_turn(&c, one, 1) && c.capture.open);
     /* told again: a process may have stopped by itself */
-    assert_true(gp_control_turn(&c, one, 2) && c.gate.open);
-    assert_true(gp_control_turn(&c, two, 3) && !c.gate.open);
+    assert_true(gp_control_turn(&c, one, 2) && c.capture.open);
+    assert_true(gp_control_turn(&c, two, 3) && !c.capture.open);
     c = control("profiler", "SIGUSR2");
-    assert_true(gp_control_turn(&c, two, 1) && !c.gate.open);
+    assert_true(gp_control_turn(&c, two, 1) && !c.capture.open);
 }
 
 TEST(times_come_once)
@@ -184,9 +184,9 @@ TEST(times_come_once)
     gp_control_begin(&c, 1000);
     assert_int_equal(gp_control_due(&c), 1100);
     assert_false(gp_control_turn(&c, 0, 1099));
-    assert_true(gp_control_turn(&c, 0, 1100) && c.gate.open);
+    assert_true(gp_control_turn(&c, 0, 1100) && c.capture.open);
     assert_int_equal(gp_control_due(&c), 1300);
     assert_false(gp_control_turn(&c, 0, 1200));
-    assert_true(gp_control_turn(&c, 0, 1400) && !c.gate.open);
+    assert_true(gp_control_turn(&c, 0, 1400) && !c.capture.open);
     assert_int_equal(gp_control_due(&c), 0);
 }

@@ -1,50 +1,49 @@
-/* The gate of this process: the program's actions move it, on whatever thread, and CUPTI is switched at once,
+/* The capture window of this process: the program's actions open and close it, on whatever thread, and CUPTI is switched at once,
  * so that a process that is not being recorded has no cost. */
-#include "collect/inject/inject.h"
-
 #include <pthread.h>
+#include "collect/inject/inject.h"
 
 static struct {
     pthread_mutex_t lock;
-    struct gp_gate gate; /* under lock */
+    struct gp_capture capture; /* under lock */
     const struct gp_inject_switches *switches;
     size_t told;              /* windows that the launcher knows of; flush thread only */
     bool told_start;          /* it knows the start of the next one */
-    _Atomic bool up;          /* there is a gate */
+    _Atomic bool up;          /* there is a window */
     _Atomic int64_t due_ns;   /* when it must be checked next */
     _Atomic bool over_launch; /* launches need no longer be counted */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Under the lock: switch recording as the gate requires, if it CHANGED. */
+/* Under the lock: switch recording as the window requires, if it CHANGED. */
 static bool follow(bool changed)
 {
-    atomic_store(&self.due_ns, self.gate.over ? 0 : self.gate.due_ns);
+    atomic_store(&self.due_ns, self.capture.over ? 0 : self.capture.due_ns);
     if (!changed) return true;
-    gp_debug("recording %s", self.gate.open ? "starts" : "stops");
-    return self.switches->record(self.gate.open);
+    gp_debug("recording %s", self.capture.open ? "starts" : "stops");
+    return self.switches->record(self.capture.open);
 }
 
-/* Lock, call FN(&gate, ...), unlock; what was recorded until the gate closed is written soon. */
+/* Lock, call FN(&self.capture, ...), unlock; what was recorded until the window closed is written soon. */
 #define MOVE(call)                                                                                           \
     do {                                                                                                     \
         if (!atomic_load(&self.up)) break;                                                                   \
         pthread_mutex_lock(&self.lock);                                                                      \
         bool changed_ = (call);                                                                              \
         follow(changed_);                                                                                    \
-        bool closed_ = changed_ && !self.gate.open;                                                          \
+        bool closed_ = changed_ && !self.capture.open;                                                       \
         pthread_mutex_unlock(&self.lock);                                                                    \
         if (closed_) gp_inject_wake(true);                                                                   \
     } while (0)
 
-bool gp_inject_gate_start(const struct gp_gate_opts *opts, const struct gp_inject_switches *switches)
+bool gp_inject_window_start(const struct gp_capture_opts *opts, const struct gp_inject_switches *switches)
 {
     bool launches = opts->start.when == GP_WHEN_LAUNCH || opts->stop.when == GP_WHEN_LAUNCH;
     pthread_mutex_lock(&self.lock);
     self.switches = switches;
-    gp_gate_init(&self.gate, opts, gp_now_ns());
+    gp_capture_init(&self.capture, opts, gp_now_ns());
     atomic_store(&self.up, true);
     switches->watch_ranges(opts->start.when == GP_WHEN_RANGE || opts->stop.when == GP_WHEN_RANGE);
-    bool ok = follow(self.gate.open);
+    bool ok = follow(self.capture.open);
     pthread_mutex_unlock(&self.lock);
     if (launches) switches->count_launches(true);
     return ok;
@@ -52,70 +51,70 @@ bool gp_inject_gate_start(const struct gp_gate_opts *opts, const struct gp_injec
 
 void gp_inject_profiler(bool start)
 {
-    MOVE(gp_gate_profiler(&self.gate, start, gp_now_ns()));
+    MOVE(gp_capture_profiler(&self.capture, start, gp_now_ns()));
 }
 
 /* The last relevant launch ends the counting, but not from inside its callback. */
 void gp_inject_launch(bool begins)
 {
     if (begins) {
-        MOVE(gp_gate_launch_begins(&self.gate, gp_now_ns()));
+        MOVE(gp_capture_launch_begins(&self.capture, gp_now_ns()));
         return;
     }
     bool more = true, changed = false;
-    MOVE((changed = gp_gate_launch_ends(&self.gate, gp_now_ns()), more = gp_gate_counts_launches(&self.gate),
-          changed));
+    MOVE((changed = gp_capture_launch_ends(&self.capture, gp_now_ns()),
+          more = gp_capture_counts_launches(&self.capture), changed));
     if (!more) atomic_store(&self.over_launch, true);
 }
 
-void gp_inject_gate_set(bool open)
+void gp_inject_window_set(bool open)
 {
-    MOVE(gp_gate_set(&self.gate, open, gp_now_ns()));
+    MOVE(gp_capture_set(&self.capture, open, gp_now_ns()));
 }
 
-bool gp_inject_gate_is_open(void)
+bool gp_inject_window_is_open(void)
 {
     pthread_mutex_lock(&self.lock);
-    bool open = atomic_load(&self.up) && self.gate.wanted;
+    bool open = atomic_load(&self.up) && self.capture.wanted;
     pthread_mutex_unlock(&self.lock);
     return open;
 }
 
-void gp_inject_gate_pause(bool paused)
+void gp_inject_window_pause(bool paused)
 {
-    MOVE(gp_gate_pause(&self.gate, paused, gp_now_ns()));
+    MOVE(gp_capture_pause(&self.capture, paused, gp_now_ns()));
 }
 
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns)
 {
     bool mine = false, changed = false;
-    if (!gp_gate_range_matters(&self.gate, which, domain, text)) return false;
-    MOVE((mine = gp_gate_range_begins(&self.gate, which, domain, text, ns, &changed), changed));
+    if (!gp_capture_range_matters(&self.capture, which, domain, text)) return false;
+    MOVE((mine = gp_capture_range_begins(&self.capture, which, domain, text, ns, &changed), changed));
     return mine;
 }
 
 void gp_inject_range_ends(unsigned which, int64_t ns)
 {
-    MOVE(gp_gate_range_ends(&self.gate, which, ns));
+    MOVE(gp_capture_range_ends(&self.capture, which, ns));
 }
 
-int64_t gp_inject_gate_due(void)
+int64_t gp_inject_window_due(void)
 {
     return atomic_load(&self.due_ns);
 }
 
-void gp_inject_gate_tick(int64_t now_ns)
+void gp_inject_window_tick(int64_t now_ns)
 {
-    MOVE(gp_gate_tick(&self.gate, now_ns));
+    MOVE(gp_capture_tick(&self.capture, now_ns));
     if (atomic_exchange(&self.over_launch, false)) self.switches->count_launches(false);
 }
 
-void gp_inject_gate_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx)
+void gp_inject_window_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx)
 {
     for (;;) {
         pthread_mutex_lock(&self.lock);
-        bool any = self.told < self.gate.windows.n;
-        struct gp_window w = any ? self.gate.windows.at[self.told] : (struct gp_window){0, 0};
+        bool any = self.told < self.capture.windows.n;
+        struct gp_window w = any ? self.capture.windows.at[self.told] : (struct gp_window){0, 0};
         pthread_mutex_unlock(&self.lock);
         bool ended = w.end_ns != INT64_MAX;
         if (!any || (self.told_start && !ended)) return;
@@ -126,7 +125,7 @@ void gp_inject_gate_windows(void (*tell)(void *ctx, const struct gp_wire_window 
     }
 }
 
-void gp_inject_gate_forked(void)
+void gp_inject_window_forked(void)
 {
     pthread_mutex_init(&self.lock, NULL);
     atomic_store(&self.up, false);

@@ -1,4 +1,4 @@
-/* The bell of the flush thread: any thread rings it when there is work. */
+/* Wakes the flush thread when there is work; any thread may. */
 #include <errno.h>
 #include <stdatomic.h>
 #include "collect/inject/inject.h"
@@ -29,12 +29,12 @@ void gp_inject_soon(void)
     ring(GP_WORK_SOON);
 }
 
-void gp_inject_bell_init(const pthread_condattr_t *monotonic)
+void gp_inject_wakeup_init(const pthread_condattr_t *monotonic)
 {
     pthread_cond_init(&self.rung, monotonic);
 }
 
-unsigned gp_inject_bell_wait(int64_t due_ns)
+unsigned gp_inject_wakeup_wait(int64_t due_ns)
 {
     struct timespec t = {.tv_sec = due_ns / 1000000000, .tv_nsec = due_ns % 1000000000};
     int rc = 0;
@@ -46,7 +46,7 @@ unsigned gp_inject_bell_wait(int64_t due_ns)
     return work;
 }
 
-void gp_inject_bell_forked(bool mute)
+void gp_inject_wakeup_forked(bool mute)
 {
     if (mute) atomic_store(&self.muted, true);
     pthread_mutex_init(&self.lock, NULL);

@@ -1,4 +1,4 @@
-#include "collect/launcher/feed.h"
+#include "collect/launcher/digest_pipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 enum { QUEUE_BYTES = 32 << 20, SENDER_MS = 3000 };
 extern char **environ;
 
-struct gp_feed {
+struct gp_digest_pipe {
     int fd; /* -1: the sender has gone */
     pid_t pid;
     struct gp_buf queue;
@@ -44,7 +44,7 @@ static int find_sender(struct gp_buf *path, struct gp_err *err)
 }
 
 /* In a group of its own: what a terminal sends to ours is not for it. */
-static int spawn(struct gp_feed *f, const char *program, const char *const *argv, int in)
+static int spawn(struct gp_digest_pipe *f, const char *program, const char *const *argv, int in)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -62,7 +62,7 @@ static int spawn(struct gp_feed *f, const char *program, const char *const *argv
     return rc;
 }
 
-static int start(struct gp_feed *f, const char *address, const char *secret, struct gp_err *err)
+static int start(struct gp_digest_pipe *f, const char *address, const char *secret, struct gp_err *err)
 {
     struct gp_buf program = {0};
     int ends[2];
@@ -83,9 +83,9 @@ static int start(struct gp_feed *f, const char *address, const char *secret, str
     return rc ? -1 : 0;
 }
 
-struct gp_feed *gp_feed_open(const char *address, const char *secret, struct gp_err *err)
+struct gp_digest_pipe *gp_digest_pipe_open(const char *address, const char *secret, struct gp_err *err)
 {
-    struct gp_feed *f = gp_zalloc(sizeof *f);
+    struct gp_digest_pipe *f = gp_zalloc(sizeof *f);
     if (start(f, address, secret, err)) {
         free(f);
         return NULL;
@@ -95,14 +95,14 @@ struct gp_feed *gp_feed_open(const char *address, const char *secret, struct gp_
     return f;
 }
 
-static void hang_up(struct gp_feed *f)
+static void hang_up(struct gp_digest_pipe *f)
 {
     close(f->fd);
     f->fd = -1;
     f->queue.n = f->sent = 0;
 }
 
-void gp_feed_turn(struct gp_feed *f)
+void gp_digest_pipe_turn(struct gp_digest_pipe *f)
 {
     if (!f) return;
     while (f->fd >= 0 && f->sent < f->queue.n) {
@@ -118,33 +118,33 @@ void gp_feed_turn(struct gp_feed *f)
     f->sent = 0;
 }
 
-void gp_feed_put(struct gp_feed *f, const void *block, size_t n)
+void gp_digest_pipe_put(struct gp_digest_pipe *f, const void *block, size_t n)
 {
     struct gp_gpt_block_header h;
     if (!f || n < GP_GPT_BLOCK_HEADER_SIZE || !gp_gpt_get_header(block, &h)) return;
     bool events = h.kind == GP_GPT_LAUNCH || h.kind >= GP_GPT_EVENTS;
-    gp_feed_turn(f);
+    gp_digest_pipe_turn(f);
     if (f->fd < 0 || f->queue.n - f->sent + n > (size_t)(events ? QUEUE_BYTES / 2 : QUEUE_BYTES)) {
         f->dropped++;
         return;
     }
     gp_buf_put(&f->queue, block, n);
-    gp_feed_turn(f);
+    gp_digest_pipe_turn(f);
 }
 
-void gp_feed_poll_fd(const struct gp_feed *f, struct pollfd *fd)
+void gp_digest_pipe_poll_fd(const struct gp_digest_pipe *f, struct pollfd *fd)
 {
     bool waits = f && f->fd >= 0 && f->sent < f->queue.n;
     *fd = (struct pollfd){.fd = waits ? f->fd : -1, .events = POLLOUT};
 }
 
-void gp_feed_end(struct gp_feed *f)
+void gp_digest_pipe_end(struct gp_digest_pipe *f)
 {
     if (!f || !f->pid) return;
     int64_t until_ms = gp_now_ns() / 1000000 + SENDER_MS, left;
     bool all = false, over = f->fd < 0;
     while (!over && (left = until_ms - gp_now_ns() / 1000000) > 0) {
-        gp_feed_turn(f);
+        gp_digest_pipe_turn(f);
         if (!all && f->fd >= 0 && f->sent == f->queue.n) all = !shutdown(f->fd, SHUT_WR);
         struct pollfd p = {.fd = f->fd, .events = all ? POLLIN : POLLOUT};
         over = f->fd < 0 || (poll(&p, 1, (int)left) > 0 && all); /* its end is the end of the other side */
@@ -155,15 +155,15 @@ void gp_feed_end(struct gp_feed *f)
     if (f->fd >= 0) hang_up(f);
 }
 
-uint64_t gp_feed_dropped(const struct gp_feed *f)
+uint64_t gp_digest_pipe_dropped(const struct gp_digest_pipe *f)
 {
     return f ? f->dropped : 0;
 }
 
-void gp_feed_free(struct gp_feed *f)
+void gp_digest_pipe_free(struct gp_digest_pipe *f)
 {
     if (!f) return;
-    gp_feed_end(f);
+    gp_digest_pipe_end(f);
     gp_buf_release(&f->queue);
     free(f);
 }
