@@ -90,11 +90,6 @@ static void put(struct gp_cut *c, struct gp_trace *t, int (*write)(struct gp_gpt
     if (failed && !c->error) c->error = errno ? errno : EIO;
 }
 
-static void put_rows(struct gp_cut *c, struct gp_trace *t)
-{
-    put(c, t, gp_gpt_flush);
-}
-
 static void drop_cut(struct gp_cut *c)
 {
     if (!c) return;
@@ -135,7 +130,7 @@ bool gp_cuts_begin(struct gp_cuts *cuts, const struct gp_wire_cut *frame, uint32
 
 void gp_cuts_put(struct gp_cuts *cuts, struct gp_trace *t)
 {
-    for (size_t i = 0; i < cuts->open.n; i++) put_rows(cuts->open.at[i], t);
+    for (size_t i = 0; i < cuts->open.n; i++) put(cuts->open.at[i], t, gp_gpt_flush);
 }
 
 bool gp_cuts_until(struct gp_cuts *cuts, const struct gp_wire_cut *frame)

@@ -30,7 +30,8 @@ struct gp_cuts {
 bool gp_cuts_begin(struct gp_cuts *cuts, const struct gp_wire_cut *frame, uint32_t producer);
 /* Write the rows of T that belong to each. T has the same rows afterwards. */
 void gp_cuts_put(struct gp_cuts *cuts, struct gp_trace *t);
-/* From now on only rows that start before the frame's end belong to it. False if there is none with that id. */
+/* From now on only rows that start before the frame's end belong to it. False if there is none with that
+ * id. */
 bool gp_cuts_until(struct gp_cuts *cuts, const struct gp_wire_cut *frame);
 /* Write the rest of T, whose rows have been put, give the file its name, and fill DONE. ID must be one of
  * them. */

@@ -8,6 +8,8 @@
 #include "collect/launcher/launch.h"
 #include "collect/launcher/collect_plan.h"
 #include "formats/base/cli.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 static const struct gp_option options[] = {
     {'o', "output", "FILE",

@@ -6,7 +6,7 @@
  *
  *     void step(void)
  *     {
- *         GPUPROF_RANGE("step");                              // to the end of the scope, however that is left
+ *         GPUPROF_RANGE("step");                        // to the end of the scope, however that is left
  *         ...
  *     }
  *     gpuprof_session_t session;                              // a trace of only this block
@@ -447,8 +447,8 @@ static inline const char *gpuprof_reason(int error)
 }
 
 /* A session begins: from here to gpuprof_end(), the process has a trace of its own. Attaches and records as
- * need be; what was off before is off again afterwards. Zero *CUT, or set session->path. Sessions may nest and
- * overlap. */
+ * need be; what was off before is off again afterwards. Zero *SESSION, or set session->path. Sessions may
+ * nest and overlap. */
 static inline int gpuprof_begin(gpuprof_session_t *session, const char *name, int flags)
 {
     const gpuprof_table_t *t;

@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "collect/hub.h"
-#include "formats/base/buf.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 #include "formats/base/vec.h"
 #include "formats/gpt/gpt_write.h"
 

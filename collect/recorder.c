@@ -66,16 +66,6 @@ static struct kept *take_oldest(struct gp_recorder *r)
     return k;
 }
 
-static void forget(struct gp_recorder *r, int64_t now_ns)
-{
-    while (r->head) {
-        bool old = now_ns - r->head->at_ns > r->last_ns;
-        if (!old && r->bytes <= r->max_bytes) return;
-        r->crowded_out += !old;
-        free(take_oldest(r));
-    }
-}
-
 static void keep(struct gp_recorder *r, const void *block, size_t n, int64_t now_ns)
 {
     struct kept *k = gp_alloc(sizeof *k + n);
@@ -86,7 +76,12 @@ static void keep(struct gp_recorder *r, const void *block, size_t n, int64_t now
     *r->tail = k;
     r->tail = &k->next;
     r->bytes += n;
-    forget(r, now_ns);
+    while (r->head) {
+        bool old = now_ns - r->head->at_ns > r->last_ns;
+        if (!old && r->bytes <= r->max_bytes) return;
+        r->crowded_out += !old;
+        free(take_oldest(r));
+    }
 }
 
 void gp_recorder_put(struct gp_recorder *r, const void *block, size_t n, int64_t now_ns)

@@ -2,7 +2,7 @@
  * on. Recognised by their first bytes. Knows nothing of readers.
  *
  *     const char *what = gp_foreign_what(head, n);
- *     if (what) gp_fail(err, GP_E_FORMAT, 0, "%s", what);      // "a program: record it with gpuprof-collect ./app"
+ *     if (what) gp_fail(err, GP_E_FORMAT, 0, "%s", what);    // "a program: record it with gpuprof-collect ./app"
  */
 #ifndef GP_FORMATS_FOREIGN_H
 #define GP_FORMATS_FOREIGN_H

@@ -7,7 +7,7 @@
  *
  *     gp_redact_trace(&trace);                                // a finished trace
  *     gp_redact_name(&b, GP_TEXT("encrypt layer 12"));        // "r-0123456789ab#12"
- *     gp_redact_args(&b, args, strlen(args));                 // {"path":"/x"} becomes {"path":"r-0123456789ab"}
+ *     gp_redact_args(&b, args, strlen(args));    // {"path":"/x"} becomes {"path":"r-0123456789ab"}
  */
 #ifndef GP_FORMATS_REDACT_H
 #define GP_FORMATS_REDACT_H

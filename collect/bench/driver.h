@@ -4,7 +4,7 @@
  *
  *     struct gp_driver d;
  *     if (gp_driver_open(&d, &err)) ...          // no driver: nothing can be measured
- *     if (!d.cublas.cublasLtCreate) ...          // no cuBLASLt: no products of matrices; d.no_cublas has the reason
+ *     if (!d.cublas.cublasLtCreate) ...    // no products of matrices; d.no_cublas says why
  */
 #ifndef GP_COLLECT_BENCH_DRIVER_H
 #define GP_COLLECT_BENCH_DRIVER_H

@@ -47,17 +47,6 @@ static void know_device(struct gp_gpu *g)
     count_users(g);
 }
 
-static int load_fill(struct gp_gpu *g)
-{
-    struct gp_buf b = {0};
-    gp_ptx_begin(&b);
-    gp_ptx_fill(&b);
-    int failed = GP_GPU(g, cuModuleLoadDataEx, &g->fill_module, gp_buf_str(&b), 0, NULL, NULL) ||
-                 GP_GPU(g, cuModuleGetFunction, &g->fill, g->fill_module, "fill");
-    gp_buf_release(&b);
-    return failed ? -1 : 0;
-}
-
 static int set_up(struct gp_gpu *g)
 {
     if (GP_GPU(g, cuInit, 0) || GP_GPU(g, cuDeviceGetCount, &g->count)) return -1;
@@ -71,7 +60,13 @@ static int set_up(struct gp_gpu *g)
         GP_GPU(g, cuStreamCreate, &g->stream, GP_CUDA_NON_BLOCKING) ||
         GP_GPU(g, cuEventCreate, &g->begin, 0) || GP_GPU(g, cuEventCreate, &g->end, 0))
         return -1;
-    return load_fill(g);
+    struct gp_buf b = {0};
+    gp_ptx_begin(&b);
+    gp_ptx_fill(&b);
+    int failed = GP_GPU(g, cuModuleLoadDataEx, &g->fill_module, gp_buf_str(&b), 0, NULL, NULL) ||
+                 GP_GPU(g, cuModuleGetFunction, &g->fill, g->fill_module, "fill");
+    gp_buf_release(&b);
+    return failed ? -1 : 0;
 }
 
 int gp_gpu_open(struct gp_gpu *g, const struct gp_driver *d, int index, struct gp_err *err)

@@ -4,6 +4,8 @@
 #include <string.h>
 #include "collect/bench/measure.h"
 #include "collect/bench/ptx.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 /* Kernels whose results are wrong would be measured, too: so each operation is compared with the same in
  * double precision. */

@@ -2,6 +2,7 @@
 #include "collect/bench/measure.h"
 #include "collect/bench/product.h"
 #include "collect/bench/ptx.h"
+#include "formats/base/buf.h"
 
 enum { MOST_ROUNDS = 64, MOST_REPEATS = 20000 };
 

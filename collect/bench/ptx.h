@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 enum { GP_PTX_VECTOR = 16 }; /* bytes that a thread reads or writes at once */
 
 void gp_ptx_begin(struct gp_buf *b);

@@ -253,16 +253,6 @@ static void reduce(struct gp_buf *b, enum gp_op_type t)
 
 /* ---- softmax and layernorm: a block a row, four elements a thread, %f0 to %f3 ---- */
 
-static void row_address(struct gp_buf *b, enum gp_op_type t)
-{
-    unsigned bytes = gp_op_type_size(t);
-    gp_buf_printf(
-        b,
-        "\tmul.wide.u32 %%rd6, %%r0, %u;\n\tmul.wide.u32 %%rd7, %%r1, %u;\n\tadd.u64 %%rd6, %%rd6, %%rd7;\n"
-        "\tadd.u64 %%rd8, %%rd2, %%rd6;\n\tadd.u64 %%rd9, %%rd3, %%rd6;\n",
-        GP_OP_ROW * bytes, 4 * bytes);
-}
-
 static void softmax(struct gp_buf *b)
 {
     gp_buf_puts(b, "\tmax.f32 %f8, %f0, %f1;\n\tmax.f32 %f9, %f2, %f3;\n\tmax.f32 %f8, %f8, %f9;\n");
@@ -294,7 +284,12 @@ static void layernorm(struct gp_buf *b)
 static void rows(struct gp_buf *b, const struct gp_op *op, enum gp_op_type t)
 {
     bool wide = t == GP_OP_FP32;
-    row_address(b, t);
+    unsigned bytes = gp_op_type_size(t);
+    gp_buf_printf(
+        b,
+        "\tmul.wide.u32 %%rd6, %%r0, %u;\n\tmul.wide.u32 %%rd7, %%r1, %u;\n\tadd.u64 %%rd6, %%rd6, %%rd7;\n"
+        "\tadd.u64 %%rd8, %%rd2, %%rd6;\n\tadd.u64 %%rd9, %%rd3, %%rd6;\n",
+        GP_OP_ROW * bytes, 4 * bytes);
     if (wide) load(b, "%rd9", 8);
     else gp_buf_puts(b, "\tld.global.v2.u32 {%r8, %r9}, [%rd9];\n");
     for (int i = 0; i < (wide ? 4 : 2); i++) unpack(b, t, 8 + i, wide ? i : 2 * i);

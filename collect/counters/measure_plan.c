@@ -5,6 +5,7 @@
 #include <string.h>
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
+#include "formats/base/buf.h"
 
 static void *host_of(struct gp_perfworks *p, enum gp_plan_kind kind, const char *chip, int *code)
 {

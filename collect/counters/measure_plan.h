@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include "collect/counters/perfworks.h"
 #include "collect/counters/sets.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 struct gp_measure_plan {
     struct gp_metric_names names;

@@ -4,7 +4,7 @@
  *
  *     struct gp_perfworks p;
  *     if (gp_perfworks_open(&p, libcupti, &err)) ...
- *     struct gp_pw_metric m = {GP_PW_SIZE(struct gp_pw_metric, type), .host = host, .name = "dram__bytes.sum"};
+ *     struct gp_pw_metric m = {GP_PW_SIZE(struct gp_pw_metric, type), .host = host, .name = name};
  *     if (!p.metric_properties(&m)) use(m.unit);
  */
 #ifndef GP_COLLECT_PERFWORKS_H

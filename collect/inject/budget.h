@@ -4,7 +4,8 @@
  *
  *     gp_budget_init(&b, 20000, GP_BUDGET_EVENTS | GP_BUDGET_CALLS);       // 2%
  *     gp_budget_turn(&b, now_ns, &counts);                                // about ten times a second
- *     pause(b.phase != GP_BUDGET_RECORD); leave_out(b.left_out); time_launches(gp_budget_times_launches(&b, &with));
+ *     pause(b.phase != GP_BUDGET_RECORD); leave_out(b.left_out);
+ *     time_launches(gp_budget_times_launches(&b, &with));
  *
  * First, what is least needed to understand the rest goes: allocations, then waits and events, then API
  * calls. If kernels and copies cost too much as well, everything is recorded again, but only in windows, so

@@ -52,8 +52,8 @@ struct gp_inject_switches {
     void (*count_launches)(bool on);
     void (*watch_ranges)(bool on);
 };
-/* From now on the process is recorded as OPTS specify. Whatever opens or closes the window operates the SWITCHES, which
- * are static, at once. False if the process must run untraced. */
+/* From now on the process is recorded as OPTS specify. Whatever opens or closes the window operates the
+ * SWITCHES, which are static, at once. False if the process must run untraced. */
 bool gp_inject_window_start(const struct gp_capture_opts *opts, const struct gp_inject_switches *switches);
 void gp_inject_profiler(bool start);
 void gp_inject_launch(bool begins); /* otherwise it has ended */

@@ -1,5 +1,5 @@
-/* The capture window of this process: the program's actions open and close it, on whatever thread, and CUPTI is switched at once,
- * so that a process that is not being recorded has no cost. */
+/* The capture window of this process: the program's actions open and close it, on whatever thread, and CUPTI
+ * is switched at once, so that a process that is not being recorded has no cost. */
 #include <pthread.h>
 #include "collect/inject/inject.h"
 

@@ -286,8 +286,8 @@ static void watch_begin(struct nvtx_thread *t, const struct gp_note *note, const
     if (note->op == GP_NOTE_START) watch_start(note, text);
 }
 
-/* Put a note with a message and the args of ATTR, or, with REFUSE, only inform the capture window; keep room for
- * RESERVE bytes. */
+/* Put a note with a message and the args of ATTR, or, with REFUSE, only inform the capture window; keep room
+ * for RESERVE bytes. */
 static inline bool put_text(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
                             const char *text, const nvtxEventAttributes_t *attr, size_t reserve, bool refuse)
 {

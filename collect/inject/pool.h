@@ -5,7 +5,10 @@
  *
  *     uint8_t *p = gp_pool_take(pool);                    // launch path
  *     gp_pool_fill(pool, p, valid);                       // completion callback
- *     while (gp_pool_next(pool, &p, &valid)) { look(p, valid); send(gp_pool_deliver(pool, records)); }  // flush thread
+ *     while (gp_pool_next(pool, &p, &valid)) {            // flush thread
+ *         look(p, valid);
+ *         send(gp_pool_deliver(pool, records));
+ *     }
  */
 #ifndef GP_COLLECT_POOL_H
 #define GP_COLLECT_POOL_H

@@ -9,6 +9,7 @@
 #include "formats/gpt/gpt_write.h"
 #include "formats/base/count.h"
 #include "formats/base/str.h"
+#include "formats/base/buf.h"
 
 /* ---- metadata ---- */
 
@@ -38,14 +39,6 @@ static void set_number(struct gp_trace *t, const char *key, int64_t number)
     struct gp_buf b = {0};
     if (!number) return;
     gp_buf_put_i64(&b, number);
-    set_meta(t, key, &b);
-    gp_buf_release(&b);
-}
-
-static void set_percent(struct gp_trace *t, const char *key, double percent)
-{
-    struct gp_buf b = {0};
-    gp_buf_printf(&b, "%g", percent);
     set_meta(t, key, &b);
     gp_buf_release(&b);
 }
@@ -85,7 +78,12 @@ void gp_about_begin(struct gp_output *o, const struct gp_collect_opts *opts, con
     set_number(t, "duration_ns", opts->duration_ns);
     if (!opts->redact) set_text(t, "filter", opts->filter);
     set_number(t, "last_ns", opts->last_ns);
-    if (opts->budget >= 0) set_percent(t, "budget_pct", opts->budget);
+    if (opts->budget >= 0) {
+        struct gp_buf b = {0};
+        gp_buf_printf(&b, "%g", opts->budget);
+        set_meta(t, "budget_pct", &b);
+        gp_buf_release(&b);
+    }
     set_number(t, "start_realtime_ns", gp_clock_ns(CLOCK_REALTIME));
     note_clock(t);
     gp_gpt_begin(o->writer);

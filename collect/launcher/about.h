@@ -56,9 +56,9 @@ void gp_about_sum(struct gp_buf *b, const struct gp_about *about);
 
 /* Append ARG of a command line, behind PREVIOUS (NULL: it is the first), to TO. From where a secret begins,
  * the rest of the argument is "***". Only these forms are known:
- * - a value behind a name that contains key, token, pass, pwd, secret, credential, auth, cookie, bearer, signature or jwt, or
- * that is sig, sas, pw or pat: NAME=VALUE, NAME: VALUE, "NAME": VALUE, --NAME VALUE, anywhere in an argument,
- * and VALUE as an argument of its own behind --NAME or a bare NAME
+ * - a value behind a name that contains key, token, pass, pwd, secret, credential, auth, cookie, bearer,
+ *   signature or jwt, or that is sig, sas, pw or pat: NAME=VALUE, NAME: VALUE, "NAME": VALUE, --NAME VALUE,
+ *   anywhere in an argument, and VALUE as an argument of its own behind --NAME or a bare NAME
  * - the values of -pVALUE, -p VALUE, -k VALUE, and -u USER:VALUE
  * - what is before the @ of SCHEME://USER:VALUE@HOST
  * - a key with a known prefix, such as AKIA, ghp_, hf_, sk- or eyJ

@@ -123,16 +123,6 @@ static void add_sink(struct gp_collect *c, struct gp_block_sink sink)
     c->sinks[c->nsinks++] = sink;
 }
 
-static void add_sinks(struct gp_collect *c)
-{
-    if (c->live) add_sink(c, (struct gp_block_sink){.on_block = to_live, .ctx = c->live});
-    if (c->digest_pipe)
-        add_sink(c, (struct gp_block_sink){.on_block = to_digest_pipe, .ctx = c->digest_pipe});
-    if (c->recorder) add_sink(c, (struct gp_block_sink){.on_block = to_recorder, .ctx = c->recorder});
-    else add_sink(c, (struct gp_block_sink){.on_block = to_outputs, .ctx = &c->outs});
-    if (c->sums.add) add_sink(c, (struct gp_block_sink){.on_events = c->sums.add, .ctx = c->sums.ctx});
-}
-
 static void on_block(void *ctx, const void *data, size_t n)
 {
     const struct gp_collect *c = ctx;
@@ -204,11 +194,6 @@ static void write_metrics(struct gp_collect *c)
     gp_buf_release(&words);
 }
 
-static void maybe_write_metrics(struct gp_collect *c)
-{
-    if (c->sums.add && gp_now_ns() >= c->metrics_due_ns) write_metrics(c);
-}
-
 static void sooner(int64_t *due_ns, int64_t other_ns)
 {
     if (other_ns && (!*due_ns || other_ns < *due_ns)) *due_ns = other_ns;
@@ -247,13 +232,6 @@ static int timeout_ms(const struct gp_collect *c, int64_t due_ns)
     return left > 0 ? (int)(left / 1000000 + 1) : 0;
 }
 
-static void drain(int fd)
-{
-    char drop[256];
-    ssize_t rc = read(fd, drop, sizeof drop);
-    (void)rc;
-}
-
 /* Standard input is held open by whoever started us, and says nothing. */
 static void hear_owner(struct gp_collect *c)
 {
@@ -281,12 +259,16 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_now_ns()))
         gp_hub_record(c->hub, c->plan.control.capture.open);
     maybe_dump(c);
-    maybe_write_metrics(c);
+    if (c->sums.add && gp_now_ns() >= c->metrics_due_ns) write_metrics(c);
     gp_host_turn(c->host, gp_now_ns());
     gp_pm_turn(c->pm, gp_now_ns());
     c->launch.arrived = 0;
     if (p[DIGEST_PIPE].revents) gp_digest_pipe_turn(c->digest_pipe);
-    if (p[WAKE].revents) drain(c->wake[0]);
+    if (p[WAKE].revents) {
+        char drop[256];
+        ssize_t rc = read(c->wake[0], drop, sizeof drop);
+        (void)rc;
+    }
     if (p[READER].revents & POLLERR || gp_outputs_failed(&c->outs) == EPIPE) c->reader_left = true;
     if (c->reader_left || gp_outputs_failed(&c->outs)) gp_hub_stop(c->hub);
     gp_hub_serve(c->hub, p + OURS, n);
@@ -314,7 +296,12 @@ static void serve(struct gp_collect *c)
 static struct gp_hub *new_hub(struct gp_collect *c)
 {
     if (c->sums.add) c->metrics_due_ns = gp_now_ns() + METRICS_NS;
-    add_sinks(c);
+    if (c->live) add_sink(c, (struct gp_block_sink){.on_block = to_live, .ctx = c->live});
+    if (c->digest_pipe)
+        add_sink(c, (struct gp_block_sink){.on_block = to_digest_pipe, .ctx = c->digest_pipe});
+    if (c->recorder) add_sink(c, (struct gp_block_sink){.on_block = to_recorder, .ctx = c->recorder});
+    else add_sink(c, (struct gp_block_sink){.on_block = to_outputs, .ctx = &c->outs});
+    if (c->sums.add) add_sink(c, (struct gp_block_sink){.on_events = c->sums.add, .ctx = c->sums.ctx});
     struct gp_hub_opts h = {.welcome = {.api = c->plan.api,
                                         .buffer_bytes = (uint32_t)c->opts->buffer_bytes,
                                         .flush_ns = c->opts->flush_ns,

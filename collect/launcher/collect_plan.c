@@ -12,6 +12,7 @@
 #include "formats/base/str.h"
 #include "collect/counters/measure_plan.h"
 #include "formats/base/answer.h"
+#include "formats/base/buf.h"
 
 enum { GRAPH_RATE = 2000000 };
 static const double BUDGET_LEAST = 0.001;

@@ -63,7 +63,8 @@ GP_MUST_CHECK int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_
 // clang-format off
 #define GP_COLLECT_METRICS_OPTIONS                                                                           \
     {0, "metrics", "SET[,NAME...]",                                                                          \
-        "read hardware counters: basic, traffic, roofline[:TYPE], roofline+, memory, tensor, occupancy, stalls, or names", \
+        "read hardware counters: basic, traffic, roofline[:TYPE], roofline+, memory, tensor, "        \
+        "occupancy, stalls, or names",                                                                       \
         GP_OPT_STRING, offsetof(struct gp_collect_opts, metrics)},                                           \
     {0, "metrics-per", "kernel|range|range:NAME",                                                            \
         "read counters of each kernel, of outermost ranges, or of ranges of that name (default: kernel)",    \
@@ -75,9 +76,11 @@ GP_MUST_CHECK int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_
     {0, "metrics-count", "N", "measure at most N launches or ranges per process",                            \
         GP_OPT_UINT, offsetof(struct gp_collect_opts, metrics_count)},                                       \
     {0, "sample-metrics", "[NAMES][@RATE]",                                                                  \
-        "sample hardware counters of all GPUs while recording (default: how busy units and memory are, @10kHz)", \
+        "sample hardware counters of all GPUs while recording (default: how busy units and memory are, "     \
+        "@10kHz)",                                                                                           \
         GP_OPT_MAYBE, offsetof(struct gp_collect_opts, sample_metrics)},                                     \
-    {0, "list-metrics", "CHIP", "list sets and metrics of a chip, such as GH100, instead of running a command", \
+    {0, "list-metrics", "CHIP",                                                                              \
+        "list sets and metrics of a chip, such as GH100, instead of running a command",                      \
         GP_OPT_MAYBE, offsetof(struct gp_collect_opts, list_metrics)}
 // clang-format on
 

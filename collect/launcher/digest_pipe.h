@@ -1,6 +1,6 @@
-/* digest_pipe.h -- a second reader of a recording: trace-fleet --send, a process of its own, which makes digests of
- * it. What it cannot take at once waits in a queue of bounded size; what has no room there is dropped and
- * counted. Never waits for it, but at the end for a moment. Does not know what blocks mean.
+/* digest_pipe.h -- a second reader of a recording: trace-fleet --send, a process of its own, which makes
+ * digests of it. What it cannot take at once waits in a queue of bounded size; what has no room there is
+ * dropped and counted. Never waits for it, but at the end for a moment. Does not know what blocks mean.
  *
  *     struct gp_digest_pipe *f = gp_digest_pipe_open("10.0.0.1:7707", "job.secret", &err);
  *     gp_digest_pipe_put(f, block, n);
@@ -15,7 +15,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 struct gp_digest_pipe;
 

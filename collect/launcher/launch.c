@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include "formats/base/clock.h"
 #include "collect/wire/wire.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
 
 /* Handlers can reach the child and the pipe only through these; see launch.h about "one at a time". */
 static volatile sig_atomic_t child_pid;
@@ -49,25 +51,13 @@ struct ignored {
     struct sigaction before[sizeof of_writes / sizeof *of_writes];
 };
 
-static void ignore(struct ignored *g)
-{
-    struct sigaction none = {.sa_handler = SIG_IGN};
-    for (size_t i = 0; i < sizeof of_writes / sizeof *of_writes; i++)
-        sigaction(of_writes[i], &none, &g->before[i]);
-}
-
-static void restore(const struct ignored *g)
-{
-    for (size_t i = 0; i < sizeof of_writes / sizeof *of_writes; i++)
-        sigaction(of_writes[i], &g->before[i], NULL);
-}
-
 /* In the child: become the command. Returns only with errno set. */
 static void become(char *const argv[], bool stdout_to_stderr, const sigset_t *mask,
                    const struct ignored *ignored)
 {
     if (stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return;
-    restore(ignored);
+    for (size_t i = 0; i < sizeof of_writes / sizeof *of_writes; i++)
+        sigaction(of_writes[i], &ignored->before[i], NULL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(argv[0], argv);
 }
@@ -108,7 +98,9 @@ int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stde
     }
     l->events_fd = events[0];
     wake_fd = events[1];
-    ignore(&ignored);
+    struct sigaction none = {.sa_handler = SIG_IGN};
+    for (size_t i = 0; i < sizeof of_writes / sizeof *of_writes; i++)
+        sigaction(of_writes[i], &none, &ignored.before[i]);
     sigfillset(&all); /* no signal may be lost between the fork and the handlers knowing the child */
     sigprocmask(SIG_BLOCK, &all, &mask);
     set_handlers();

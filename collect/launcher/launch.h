@@ -12,8 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "formats/base/err.h"
-#include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 enum { GP_LAUNCH_FAILED = 125, GP_LAUNCH_NOT_EXECUTABLE = 126, GP_LAUNCH_NOT_FOUND = 127 };
 

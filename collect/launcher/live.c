@@ -127,17 +127,6 @@ static void put_blocks(struct gp_buf *to, const struct list *from, int64_t since
     }
 }
 
-/* So that a reader does not take it for one that was cut. */
-static void put_ends(struct gp_buf *to, const struct numbers *numbers)
-{
-    for (size_t i = 0; i < numbers->at.n; i++) {
-        struct gp_gpt_block_header h = {
-            .kind = GP_GPT_END, .producer = numbers->at.at[i].producer, .seq = numbers->at.at[i].seq};
-        gp_gpt_put_header((uint8_t *)gp_buf_reserve(to, GP_GPT_BLOCK_HEADER_SIZE), &h);
-        to->n += GP_GPT_BLOCK_HEADER_SIZE;
-    }
-}
-
 static void make_answer(const struct gp_live *l, struct gp_buf *to, int64_t since_ns)
 {
     struct numbers numbers = {0};
@@ -145,7 +134,13 @@ static void make_answer(const struct gp_live *l, struct gp_buf *to, int64_t sinc
     to->n += GP_GPT_HEADER_SIZE;
     put_blocks(to, &l->names, INT64_MIN, &numbers);
     put_blocks(to, &l->events, since_ns, &numbers);
-    put_ends(to, &numbers);
+    /* So that a reader does not take it for one that was cut. */
+    for (size_t i = 0; i < numbers.at.n; i++) {
+        struct gp_gpt_block_header h = {
+            .kind = GP_GPT_END, .producer = numbers.at.at[i].producer, .seq = numbers.at.at[i].seq};
+        gp_gpt_put_header((uint8_t *)gp_buf_reserve(to, GP_GPT_BLOCK_HEADER_SIZE), &h);
+        to->n += GP_GPT_BLOCK_HEADER_SIZE;
+    }
     GP_VEC_FREE(&numbers.at);
 }
 

@@ -26,14 +26,6 @@ static int result(const struct gp_pm_device *d, int code, struct gp_err *err)
     return gp_fail(err, GP_E_IO, -1, "GPU %zu: cannot sample counters: %s", d->index, why);
 }
 
-/* Chips that cannot count nanoseconds count cycles of the system clock, which vary: about 1.5 per ns. */
-static void set_interval(const struct gp_pm_device *d, struct gp_pm_set_config *c)
-{
-    bool cycles = gp_starts(d->chip, "TU") || !strcmp(d->chip, "GA100");
-    c->trigger = cycles ? GP_PM_SYSTEM_CLOCK : GP_PM_NANOSECONDS;
-    c->interval = (uint64_t)(cycles ? d->period_ns * 3 / 2 : d->period_ns);
-}
-
 static int clear(struct gp_pm_device *d)
 {
     struct gp_pm_data i = {sizeof i, NULL, d->object, d->data_bytes, d->data};
@@ -74,7 +66,10 @@ static int begin(struct gp_pm_device *d, struct gp_err *err)
     if (result(d, d->calls->enable(&e), err)) return -1;
     d->object = c.object = e.object;
     d->begun = false;
-    set_interval(d, &c);
+    /* Chips that cannot count nanoseconds count cycles of the system clock, which vary: about 1.5 per ns. */
+    bool cycles = gp_starts(d->chip, "TU") || !strcmp(d->chip, "GA100");
+    c.trigger = cycles ? GP_PM_SYSTEM_CLOCK : GP_PM_NANOSECONDS;
+    c.interval = (uint64_t)(cycles ? d->period_ns * 3 / 2 : d->period_ns);
     struct gp_pw_object o = {sizeof o, NULL, d->object};
     if (result(d, d->calls->set_config(&c), err) || make_image(d, err)) return -1;
     return result(d, d->calls->start(&o), err);

@@ -54,16 +54,6 @@ static void name_range(struct gp_ranges *g, struct gp_open_range *o, const struc
     gp_buf_release(&b);
 }
 
-static size_t thread_index(struct gp_ranges *g, int64_t tid)
-{
-    uint32_t *slot = gp_map_put(&g->threads, (uint64_t)tid, UINT32_MAX);
-    if (*slot == UINT32_MAX) {
-        *slot = (uint32_t)g->list.n;
-        GP_VEC_PUSH(&g->list, (struct gp_range_thread){.track = gp_records_thread(g->records, tid)});
-    }
-    return *slot;
-}
-
 /* The non-empty parts, each the inside of a JSON object, as one object. */
 static gp_sid join_args(struct gp_trace *t, const char *const *parts, size_t n)
 {
@@ -253,7 +243,12 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
         else note_call(g, tid, note);
         return;
     }
-    size_t index = thread_index(g, tid);
+    uint32_t *slot = gp_map_put(&g->threads, (uint64_t)tid, UINT32_MAX);
+    if (*slot == UINT32_MAX) {
+        *slot = (uint32_t)g->list.n;
+        GP_VEC_PUSH(&g->list, (struct gp_range_thread){.track = gp_records_thread(g->records, tid)});
+    }
+    size_t index = *slot;
     struct gp_range_thread *thread = &g->list.at[index];
     struct gp_open_range o = {
         .domain = note->domain, .start_ns = note->time_ns, .id = note->id, .track = thread->track};

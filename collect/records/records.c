@@ -301,14 +301,6 @@ static void add_set(struct gp_records *r, const void *rec)
 
 enum { MEMORY_ALLOCATES = 1 }; /* CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION */
 
-/* The size of the memory at an address; not every free has it. */
-static int64_t *size_at(struct gp_records *r, uint64_t address)
-{
-    uint32_t *at = gp_map_put(&r->addresses, address, (uint32_t)r->sizes.n);
-    if (*at == r->sizes.n) GP_VEC_PUSH(&r->sizes, 0);
-    return &r->sizes.at[*at];
-}
-
 /* Append the file name of the library that asked for the memory; its length. */
 static int put_source(const struct gp_records *r, const void *rec, char *to, size_t size)
 {
@@ -360,7 +352,10 @@ static void add_memory(struct gp_records *r, const void *rec)
     bool pool = AT(u32, rec, MEMORY_memoryPoolConfig) == POOL_LOCAL;
     m.reserved = pool ? (int64_t)gp_get_u64(rec, POOL_SIZE) : 0;
     m.extra = memory_extra(r, rec, pool ? gp_get_u64(rec, POOL_ADDRESS) : 0);
-    int64_t *size = size_at(r, m.address);
+    /* The size of the memory at an address; not every free has it. */
+    uint32_t *at = gp_map_put(&r->addresses, m.address, (uint32_t)r->sizes.n);
+    if (*at == r->sizes.n) GP_VEC_PUSH(&r->sizes, 0);
+    int64_t *size = &r->sizes.at[*at];
     bool release = AT(u32, rec, MEMORY_memoryOperationType) == RELEASE;
     if (release && !m.bytes) m.bytes = *size;
     *size = release ? 0 : m.bytes;
@@ -527,16 +522,6 @@ static void index_calls(struct gp_records *r)
     }
 }
 
-static void join_work(struct gp_records *r)
-{
-    for (size_t i = 0; i < r->work.n; i++) {
-        struct gp_held_work *w = &r->work.at[i];
-        uint32_t *slot = w->corr ? gp_records_slot(r, w->corr, false) : NULL;
-        w->call = slot ? *slot : UINT32_MAX;
-        if (slot) r->calls.at[*slot].mate = true;
-    }
-}
-
 /* A call is left out with the kernels that it launched, unless one of them is kept. */
 static void mark_unwanted(struct gp_records *r, bool all)
 {
@@ -682,7 +667,12 @@ void gp_records_commit(struct gp_records *r, bool all)
         !r->held_waits.n && !r->told_waits.n)
         return;
     index_calls(r);
-    join_work(r);
+    for (size_t i = 0; i < r->work.n; i++) {
+        struct gp_held_work *w = &r->work.at[i];
+        uint32_t *slot = w->corr ? gp_records_slot(r, w->corr, false) : NULL;
+        w->call = slot ? *slot : UINT32_MAX;
+        if (slot) r->calls.at[*slot].mate = true;
+    }
     mark_unwanted(r, all);
     write_memory(r, all);
     gp_records_write_events(r, all);

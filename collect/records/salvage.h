@@ -3,7 +3,7 @@
  * lie in the life of the process. Everything after the first invalid record is ignored. Reads only its
  * arguments.
  *
- *     struct gp_salvage s = {.bytes = bytes_of, .pid = pid, .earliest_ns = a, .latest_ns = b, .take = take, .ctx = c};
+ *     struct gp_salvage s = {.bytes = bytes_of, .pid = pid, .earliest_ns = a, .latest_ns = b, .take = take};
  *     gp_salvage_buffer(&s, data, n);
  *     printf("%llu records, %llu unfinished\n", s.taken, s.unfinished);
  */

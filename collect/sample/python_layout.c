@@ -113,16 +113,6 @@ static void take_lock(struct gp_py_layout *o, const uint64_t *t, const struct po
     o->gil_locked = ok ? locked - gil : 16;
 }
 
-static void take_generators(struct gp_py_layout *o, const uint64_t *t, const struct positions *p,
-                            const struct groups *g)
-{
-    uint32_t frame = 0, state = 0;
-    o->generator_runs = g->generator;
-    if (o->minor > TABLE_SINCE && take(&frame, t, p->generator + 2) && take(&state, t, p->generator + 3) &&
-        frame > state && frame - state <= 8)
-        o->generator_state = frame - state;
-}
-
 static void take_without_lock(struct gp_py_layout *o, const uint64_t *t, const struct positions *p)
 {
     uint32_t type = 0;
@@ -161,7 +151,11 @@ static bool from_table(struct gp_py_layout *o, unsigned minor, const void *table
     o->thread_top = o->thread_chunk + 8;
     take_lock(o, t, &p);
     take_names(o, t, &p);
-    take_generators(o, t, &p, g);
+    uint32_t frame = 0, state = 0;
+    o->generator_runs = g->generator;
+    if (o->minor > TABLE_SINCE && take(&frame, t, p.generator + 2) && take(&state, t, p.generator + 3) &&
+        frame > state && frame - state <= 8)
+        o->generator_state = frame - state;
     if (t[2]) take_without_lock(o, t, &p);
     return true;
 }

@@ -157,12 +157,6 @@ static const uint8_t *frame_at(struct gp_py_reader *r, const struct gp_py_thread
                                                                                    : NULL;
 }
 
-static void note_place(struct gp_py_reader *r, uint64_t at, bool in, bool odd)
-{
-    if (in && at > r->top) r->top = at;
-    if (odd && r->new_odds < GP_PY_ODD) r->new_odds += (r->new_odd[r->new_odds] = at, 1);
-}
-
 /* Follow the frames from AT. False if that is not a stack. */
 static bool walk(struct gp_py_reader *r, const struct gp_py_thread *t, struct walk *w, uint64_t at)
 {
@@ -175,7 +169,8 @@ static bool walk(struct gp_py_reader *r, const struct gp_py_thread *t, struct wa
         if (depth >= GP_PY_DEPTH || !gp_is_address(at)) return false;
         const uint8_t *b = frame_at(r, t, w, at, &in, &odd);
         if (!b) return false;
-        note_place(r, at, in, odd);
+        if (in && at > r->top) r->top = at;
+        if (odd && r->new_odds < GP_PY_ODD) r->new_odds += (r->new_odd[r->new_odds] = at, 1);
         uint64_t previous = gp_take_u64(b, o->frame_previous),
                  code = gp_take_u64(b, o->frame_code) & ~UINT64_C(3);
         uint64_t ip = o->minor >= 11 ? gp_take_u64(b, o->frame_ip) : gp_take_u32(b, o->frame_ip);
@@ -235,18 +230,6 @@ static uint32_t keep_common(struct gp_py_reader *r)
     return r->n = n;
 }
 
-/* Read only what is most likely to stand, the oldest part of the stack; before 3.11, the outermost frames. */
-static bool read_outer(struct gp_py_reader *r, struct gp_py_thread *t)
-{
-    t->parts = t->base != 0;
-    t->odds = 0;
-    t->part[0] = t->base;
-    t->part_n[0] = CHUNK_BYTES;
-    for (uint32_t k = t->last_n; k-- > 0 && !t->base && t->odds < GP_PY_ODD;)
-        t->odd[t->odds++] = t->last[k].at;
-    return (t->parts || t->odds) && read_guessed(r, t) && r->have[0] && r->have[1];
-}
-
 /* The bytes of the NTH frame of the latest whole stack, outermost first, in that copy. */
 static const uint8_t *outer_frame(const struct gp_py_reader *r, const struct gp_py_thread *t, uint32_t nth,
                                   int copy)
@@ -274,7 +257,15 @@ static uint32_t keep_standing(struct gp_py_reader *r, struct gp_py_thread *t)
     const struct gp_py_layout *o = r->layout;
     uint32_t n = 0, ip_bytes = o->minor >= 11 ? 8 : 4;
     uint64_t previous = 0;
-    if (!read_outer(r, t)) return r->n = 0;
+    /* Read only what is most likely to stand, the oldest part of the stack; before 3.11, the outermost
+     * frames. */
+    t->parts = t->base != 0;
+    t->odds = 0;
+    t->part[0] = t->base;
+    t->part_n[0] = CHUNK_BYTES;
+    for (uint32_t k = t->last_n; k-- > 0 && !t->base && t->odds < GP_PY_ODD;)
+        t->odd[t->odds++] = t->last[k].at;
+    if (!((t->parts || t->odds) && read_guessed(r, t) && r->have[0] && r->have[1])) return r->n = 0;
     for (uint32_t k = t->last_n; k-- > 0; n++) {
         const struct gp_py_frame *f = &t->last[k];
         const uint8_t *a = outer_frame(r, t, n, 0), *b = outer_frame(r, t, n, 1);
@@ -324,13 +315,6 @@ static void guess_odds(const struct gp_py_reader *r, struct gp_py_thread *t, uin
     t->odds = n;
 }
 
-static void guess_top(const struct gp_py_reader *r, struct gp_py_thread *t)
-{
-    uint64_t cframe =
-        r->layout->thread_frame == GP_PY_NONE ? gp_take_u64(r->state, r->layout->thread_cframe) : 0;
-    t->cframe = gp_is_address(cframe) ? cframe : 0;
-}
-
 /* Was what was read the newest part of the stack, and the C frame that points at its innermost frame? */
 static bool fits(const struct gp_py_reader *r, const struct gp_py_thread *t)
 {
@@ -346,7 +330,9 @@ enum gp_py_read gp_py_thread_read(struct gp_py_reader *r, struct gp_py_thread *t
     for (int turn = 0; turn <= TURNS; turn++) {
         if (!read_guessed(r, t)) return GP_PY_GONE;
         if (!fits(r, t)) { /* it grew into another part, or this is the first time */
-            guess_top(r, t);
+            uint64_t cframe =
+                r->layout->thread_frame == GP_PY_NONE ? gp_take_u64(r->state, r->layout->thread_cframe) : 0;
+            t->cframe = gp_is_address(cframe) ? cframe : 0;
             guess(r, t, 0);
             if (!read_guessed(r, t)) return GP_PY_GONE;
         }

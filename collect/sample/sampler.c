@@ -118,19 +118,14 @@ static void free_process(struct gp_sampler *s, struct process *p)
     free(p);
 }
 
-static void read_exe(pid_t pid, char *to, size_t size)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/exe", (long)pid);
-    ssize_t n = readlink(path, to, size - 1);
-    to[n > 0 ? n : 0] = 0;
-}
-
 /* A process that has just begun, or that runs another program now, is looked at anew. */
 static void look_for_program(struct gp_sampler *s, struct process *p)
 {
     char exe[sizeof p->exe];
-    read_exe(p->pid, exe, sizeof exe);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/exe", (long)p->pid);
+    ssize_t n = readlink(path, exe, sizeof exe - 1);
+    exe[n > 0 ? n : 0] = 0;
     if (!strcmp(exe, p->exe)) return;
     memcpy(p->exe, exe, sizeof exe);
     detach(s, p);

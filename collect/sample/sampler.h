@@ -17,7 +17,7 @@
 #include <sys/types.h>
 #include <stddef.h>
 #include "collect/sample/python.h"
-#include "formats/base/err.h"
+#include "formats/base/declare.h"
 
 enum { GP_SAMPLE_RATE_LEAST = 1, GP_SAMPLE_RATE_MOST = 1000, GP_SAMPLE_RATE = 200 };
 

@@ -1,5 +1,6 @@
-/* capture_window.h -- when a process is recorded: what opens and closes the recording, and the windows of time in which
- * it was open. Only counts and compares: does not know CUPTI, NVTX, threads or sockets. One caller at a time.
+/* capture_window.h -- when a process is recorded: what opens and closes the recording, and the windows of
+ * time in which it was open. Only counts and compares: does not know CUPTI, NVTX, threads or sockets. One
+ * caller at a time.
  *
  *     gp_capture_init(&g, &opts, now_ns);
  *     if (gp_capture_launch_ends(&g, now_ns)) switch_recording(g.open);
@@ -65,8 +66,8 @@ bool gp_capture_set(struct gp_capture *g, bool open, int64_t now_ns);
 /* Close it for a while, whatever else opens it, or no longer. */
 bool gp_capture_pause(struct gp_capture *g, bool paused, int64_t now_ns);
 bool gp_capture_profiler(struct gp_capture *g, bool start, int64_t now_ns);
-/* Before and after each launch. The window opens after the launch that it counts to, and closes before the next
- * one. */
+/* Before and after each launch. The window opens after the launch that it counts to, and closes before the
+ * next one. */
 bool gp_capture_launch_begins(struct gp_capture *g, int64_t now_ns);
 bool gp_capture_launch_ends(struct gp_capture *g, int64_t now_ns);
 /* Do launches still matter? */
@@ -76,7 +77,8 @@ bool gp_capture_tick(struct gp_capture *g, int64_t now_ns);
  * time. */
 bool gp_capture_range_matters(const struct gp_capture *g, unsigned which, const char *domain,
                               const char *text);
-/* A range begins. Must its end be reported to gp_capture_range_ends() for trigger WHICH? *CHANGED as above. */
+/* A range begins. Must its end be reported to gp_capture_range_ends() for trigger WHICH? *CHANGED as
+ * above. */
 bool gp_capture_range_begins(struct gp_capture *g, unsigned which, const char *domain, const char *text,
                              int64_t now_ns, bool *changed);
 bool gp_capture_range_ends(struct gp_capture *g, unsigned which, int64_t now_ns);

@@ -2,7 +2,7 @@
  * caller's clock. Knows nothing about what is counted.
  *
  *     gp_rate_init(&r, 500000);
- *     if (gp_rate_add(&r, now_ns, n)) ...      // n more by now: the last second had more than 500,000 of them
+ *     if (gp_rate_add(&r, now_ns, n)) ...    // n more: over 500,000 in the last second
  */
 #ifndef GP_COLLECT_WIRE_RATE_H
 #define GP_COLLECT_WIRE_RATE_H

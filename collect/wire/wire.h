@@ -20,8 +20,8 @@
 #include "collect/counters/measured.h"
 #include "formats/base/declare.h"
 
-#define GP_ENV_SOCKET   "GPUPROF_SOCKET" /* set by the launcher: its address; "@name" is an abstract address */
-#define GP_ENV_DEBUG    "GPUPROF_DEBUG"  /* not empty and not 0: report on standard error what happens */
+#define GP_ENV_SOCKET   "GPUPROF_SOCKET"   /* the address of the launcher; "@name" is abstract */
+#define GP_ENV_DEBUG    "GPUPROF_DEBUG"    /* not empty and not 0: report on standard error what happens */
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 

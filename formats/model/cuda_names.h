@@ -1,7 +1,7 @@
 /* cuda_names.h -- the names that traces use for what CUDA only numbers, so that all recorders of it are named
  * alike. The numbers are those of CUPTI. Knows nothing of traces.
  *
- *     snprintf(name, n, "Memcpy %s (%s -> %s)", gp_cuda_copy_kind(1), gp_cuda_memory_kind(1), gp_cuda_memory_kind(3));
+ *     snprintf(name, n, "Memcpy %s (%s)", gp_cuda_copy_kind(1), gp_cuda_memory_kind(1));
  */
 #ifndef GP_FORMATS_MODEL_CUDA_NAMES_H
 #define GP_FORMATS_MODEL_CUDA_NAMES_H

@@ -3,7 +3,7 @@
  * two names are equal. Pure.
  *
  *     struct gp_nvtx_op o;
- *     if (gp_nvtx_op(&o, text, n) && o.is_op) ... text[0 .. o.name_n) is the operator, o.seq its sequence number
+ *     if (gp_nvtx_op(&o, text, n) && o.is_op) use(text, o.name_n, o.seq);  // operator, sequence number
  */
 #ifndef GP_FORMATS_MODEL_NVTX_OP_H
 #define GP_FORMATS_MODEL_NVTX_OP_H

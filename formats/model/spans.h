@@ -3,7 +3,7 @@
  *
  *     struct gp_spans s;
  *     gp_spans_build(&s, &trace, GP_NEED(GP_API), wanted);    // wanted: by track, 1 or 0
- *     uint32_t i = gp_spans_at(&s, track, at_ns);             // then: for (; i != GP_SPAN_NONE; i = s.list.at[i].parent)
+ *     uint32_t i = gp_spans_at(&s, track, at_ns);   // then: for (; i != GP_SPAN_NONE; i = s.list.at[i].parent)
  *     gp_spans_release(&s);
  */
 #ifndef GP_FORMATS_MODEL_SPANS_H

@@ -7,7 +7,7 @@
 enum { CHUNK = 1 << 16, COLUMNS = 9, CATEGORIES = 8, DEPTH_MOST = 3 };
 #define SIZE_MOST  ((int64_t)1 << 48)
 #define TOTAL_MOST ((int64_t)1 << 60)
-#define IS_NS      ((int64_t)100000000000000000) /* a Unix time that large is in ns: 1973; in us: the year 5138 */
+#define IS_NS      ((int64_t)100000000000000000) /* Unix times from here on are in ns, not us */
 
 /* By column less one, and by number in the other form. */
 static const char *const categories[CATEGORIES] = {"parameter",       "optimizer_state", "input",

@@ -7,6 +7,7 @@
 #include "collect/bench/ptx.h"
 #include "tests/unit/lacks.h"
 #include "tests/unit/unit.h"
+#include "formats/base/buf.h"
 
 static const char *assembler(void)
 {
