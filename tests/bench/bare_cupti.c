@@ -1,13 +1,15 @@
-/* The least that a CUPTI tool can do, as a peer for gpuprof-collect: kernels, copies, sets and the launch calls of both
- * APIs are recorded, buffers are reused, and the records are only counted. Nothing is decoded, kept or written.
+/* The least that a CUPTI tool can do, as a peer for gpuprof-collect: kernels, copies, sets and the launch
+ * calls of both APIs are recorded, buffers are reused, and the records are only counted. Nothing is decoded,
+ * kept or written.
  *
  *     CUDA_INJECTION64_PATH=build/release/tests/bench/libbare_cupti.so ./app
  *
- * prints "bare_cupti: KERNELS kernels, CALLS calls, OTHERS other records, DROPPED dropped" at the end. libcupti is taken
- * from GPUPROF_LIBCUPTI, or where the linker finds it, or from /usr/local/cuda.
+ * prints "bare_cupti: KERNELS kernels, CALLS calls, OTHERS other records, DROPPED dropped" at the end.
+ * libcupti is taken from GPUPROF_LIBCUPTI, or where the linker finds it, or from /usr/local/cuda.
  *
- * BARE_CUPTI_PARTS (enum part, added; default 7) chooses what is recorded from the beginning; the program may change it as it runs by
- * bare_cupti_record(PARTS). BARE_CUPTI_ATTRIBUTES ("8=1 0=33554432") sets attributes of CUPTI by their numbers.
+ * BARE_CUPTI_PARTS (enum part, added; default 7) chooses what is recorded from the beginning; the program may
+ * change it as it runs by bare_cupti_record(PARTS). BARE_CUPTI_ATTRIBUTES ("8=1 0=33554432") sets attributes
+ * of CUPTI by their numbers.
  */
 #include <cupti.h>
 #include <dlfcn.h>
@@ -131,7 +133,8 @@ static bool is_launch(CUpti_CallbackDomain domain, uint32_t cbid, const char **n
     return strstr(*name, "Launch") && !strstr(*name, "HostFunc") && !strstr(*name, "Attribute");
 }
 
-/* Single calls can only be switched as the program runs while one of them is recorded: one that programs do not make. */
+/* Single calls can only be switched as the program runs while one of them is recorded: one that programs do
+ * not make. */
 static void switch_launches(CUpti_CallbackDomain domain, __typeof__(&cuptiActivityEnableRuntimeApi) enable,
                             bool on)
 {

@@ -1,10 +1,12 @@
 /* bench_gpt.c -- what the binary trace costs, in bytes and in time.
  *
  *     bench_gpt FILE [ROUNDS]   a line "decode 1.234 ms" for each time the trace was decoded from memory
- *     bench_gpt -s FILE...      bytes per kernel with its launch and per event, ns per event to write and to read
+ *     bench_gpt -s FILE...      bytes per kernel with its launch and per event, ns per event to write and to
+ *                               read
  *     bench_gpt -v FILE...      the same, and what each column costs
  *
- * FILE may be any trace; it is read once and written to memory in the binary form. With -t N, N threads decode.
+ * FILE may be any trace; it is read once and written to memory in the binary form. With -t N, N threads
+ * decode.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* count_blocks.c -- counts the basic blocks that a program built with -fsanitize-coverage=trace-pc runs, and writes the number to the
- * file that GP_BLOCKS names. */
+/* count_blocks.c -- counts the basic blocks that a program built with -fsanitize-coverage=trace-pc runs, and
+ * writes the number to the file that GP_BLOCKS names. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

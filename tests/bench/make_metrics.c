@@ -1,6 +1,6 @@
-/* make_metrics.c -- writes a trace with hardware counters: "make_metrics OUT" the one of tests/unit/metrics_make.h, of which
- * everything is known, "make_metrics OUT N" one of N measured launches, "make_metrics OUT hostile" the first with
- * controls in all names. */
+/* make_metrics.c -- writes a trace with hardware counters: "make_metrics OUT" the one of
+ * tests/unit/metrics_make.h, of which everything is known, "make_metrics OUT N" one of N measured launches,
+ * "make_metrics OUT hostile" the first with controls in all names. */
 #include <stdlib.h>
 #include <string.h>
 #include "formats/gpt/gpt_write.h"

@@ -1,5 +1,6 @@
-/* make_trace EVENTS -- a binary trace of about EVENTS events on standard output, the same every time: training steps of
- * two processes with a thread each, operators with launches in them, kernels and copies on four streams a device. */
+/* make_trace EVENTS -- a binary trace of about EVENTS events on standard output, the same every time:
+ * training steps of two processes with a thread each, operators with launches in them, kernels and copies on
+ * four streams a device. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

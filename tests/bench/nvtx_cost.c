@@ -1,10 +1,11 @@
-/* What a push and a pop of an NVTX range cost the thread that makes them: run it bare and under gpuprof-collect.
+/* What a push and a pop of an NVTX range cost the thread that makes them: run it bare and under
+ * gpuprof-collect.
  *
  *     nvtx_cost [ROUNDS]
  *
- * Each round times a burst of pairs that fits the ring of a thread, then rests so that it is read; one line per way of
- * naming a range, with the best and the median round in ns per pair. `sustained` does not rest: what the ring cannot take is
- * refused, which is cheap, and counted in what the collector says at the end. */
+ * Each round times a burst of pairs that fits the ring of a thread, then rests so that it is read; one line
+ * per way of naming a range, with the best and the median round in ns per pair. `sustained` does not rest:
+ * what the ring cannot take is refused, which is cheap, and counted in what the collector says at the end. */
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* What a range of gpuprof.h costs its thread, in ns, best of several rounds: with nobody listening, and in a session. Two
- * readings of the clock are printed beside it.
+/* What a range of gpuprof.h costs its thread, in ns, best of several rounds: with nobody listening, and in a
+ * session. Two readings of the clock are printed beside it.
  *
  *     GPUPROF_INJECT=build/release/lib/libgpuprof-inject.so build/release/tests/bench/range_cost
  */

@@ -1,6 +1,7 @@
-/* make_digests -- write the digests of a simulated job, one per rank and second, as trace-fleet reads them from a file:
- *     make_digests RANKS SECONDS FROM[:TO] SEED SECRET_FILE|- [compute:RANK:PCT] [kernel:RANK:PCT:INDEX] [host:RANK:PCT]
- *                  [copy:RANK:PCT] [link:RANK:PCT] [now] >FILE
+/* make_digests -- write the digests of a simulated job, one per rank and second, as trace-fleet reads them
+ * from a file:
+ *     make_digests RANKS SECONDS FROM[:TO] SEED SECRET_FILE|- [compute:RANK:PCT] [kernel:RANK:PCT:INDEX]
+ *                  [host:RANK:PCT] [copy:RANK:PCT] [link:RANK:PCT] [now] >FILE
  * The faults last from second FROM to TO. A step takes a second, whose kernels are those of sim.h.
  * The job began 1000 s after 1970, or just now. */
 #include <string.h>

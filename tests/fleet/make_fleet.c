@@ -1,6 +1,6 @@
 /* make_fleet -- write partial results of a simulated job, one file per rank, with faults that are planted:
- *     make_fleet DIR RANKS STEPS SEED [compute:RANK:PCT] [kernel:RANK:PCT:INDEX] [host:RANK:PCT] [copy:RANK:PCT]
- *                [once:RANK:PCT:STEP] [turn:0:PCT]
+ *     make_fleet DIR RANKS STEPS SEED [compute:RANK:PCT] [kernel:RANK:PCT:INDEX] [host:RANK:PCT]
+ *                [copy:RANK:PCT] [once:RANK:PCT:STEP] [turn:0:PCT]
  * The list of the files is DIR/list. */
 #include <string.h>
 #include "analyze/hta/hta.h"

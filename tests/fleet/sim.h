@@ -1,6 +1,7 @@
-/* sim.h -- a simulated job: any number of ranks, each with the same steps of the same kernels and one all-reduce that
- * ends for all at once, with noise that depends only on the seed, and faults that are planted. The same numbers come out
- * as a trace (for the whole way through trace-hta) and as a member of a fleet (for many runs in little time).
+/* sim.h -- a simulated job: any number of ranks, each with the same steps of the same kernels and one
+ * all-reduce that ends for all at once, with noise that depends only on the seed, and faults that are
+ * planted. The same numbers come out as a trace (for the whole way through trace-hta) and as a member of a
+ * fleet (for many runs in little time).
  *
  *     struct sim s = {.ranks = 10000, .steps = 8, .per_node = 8, .seed = 1};
  *     s.faults[s.n_faults++] = (struct sim_fault){.kind = SIM_COMPUTE, .rank = 77, .pct = 5};

@@ -1,6 +1,6 @@
-/* fuzz_baseline.c -- hostile folders of saved profiles. The input is a byte N, a name of N % 16 bytes for a file, a byte for
- * the name of the baseline, and what the file holds, whose hash is made right. A profile that is read can be saved again
- * and is there then. */
+/* fuzz_baseline.c -- hostile folders of saved profiles. The input is a byte N, a name of N % 16 bytes for a
+ * file, a byte for the name of the baseline, and what the file holds, whose hash is made right. A profile
+ * that is read can be saved again and is there then. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* fuzz_chrome.c -- hostile JSON. The first byte chooses the size of the chunks, and whether three threads read them as
- * well: the result must be the same. What is read must keep the promises of the model. */
+/* fuzz_chrome.c -- hostile JSON. The first byte chooses the size of the chunks, and whether three threads
+ * read them as well: the result must be the same. What is read must keep the promises of the model. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

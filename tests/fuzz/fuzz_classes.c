@@ -1,4 +1,5 @@
-/* fuzz_classes.c -- hostile rules for classes of kernels: any pattern is compiled in proportion to its length, or refused. */
+/* fuzz_classes.c -- hostile rules for classes of kernels: any pattern is compiled in proportion to its
+ * length, or refused. */
 #include <string.h>
 #include "analyze/names/classify.h"
 #include "formats/base/err.h"

@@ -1,5 +1,5 @@
-/* fuzz_compile_log.c -- hostile logs of torch.compile, from the text to every format of the answer. What must always hold is
- * checked: each record counts once, and self times sum to the roots. */
+/* fuzz_compile_log.c -- hostile logs of torch.compile, from the text to every format of the answer. What must
+ * always hold is checked: each record counts once, and self times sum to the roots. */
 #include <stdint.h>
 #include <string.h>
 #include "analyze/compile/compile.h"

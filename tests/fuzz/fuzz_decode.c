@@ -1,5 +1,6 @@
-/* fuzz_decode.c -- hostile gzip and zstd. The first byte says how many bytes are asked for at a time, and whether a second
- * thread decompresses; the bytes and the verdict must be the same as those of one piece on one thread. */
+/* fuzz_decode.c -- hostile gzip and zstd. The first byte says how many bytes are asked for at a time, and
+ * whether a second thread decompresses; the bytes and the verdict must be the same as those of one piece on
+ * one thread. */
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/err.h"

@@ -1,7 +1,8 @@
-/* fuzz_diff.c -- hostile traces and hostile saved profiles, compared. Bits of the first byte choose: 1, the rest follows the
- * head of a saved profile, with the right hash; otherwise it is two traces, and the next two bytes say, in parts of 65536, where
- * the second one begins. The others choose what operations are, the mode, and whether steps count. What must always hold
- * is checked: sums are sums, and swapped sides are opposite. */
+/* fuzz_diff.c -- hostile traces and hostile saved profiles, compared. Bits of the first byte choose: 1, the
+ * rest follows the head of a saved profile, with the right hash; otherwise it is two traces, and the next two
+ * bytes say, in parts of 65536, where the second one begins. The others choose what operations are, the mode,
+ * and whether steps count. What must always hold is checked: sums are sums, and swapped sides are
+ * opposite. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* fuzz_digest.c -- hostile digests: signed, so that they get past the tag, and compared. What was taken must come out of its own
- * message again. */
+/* fuzz_digest.c -- hostile digests: signed, so that they get past the tag, and compared. What was taken must
+ * come out of its own message again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,8 @@ static int take(const uint8_t *data, size_t size, struct gp_digest *d, struct gp
     return failed;
 }
 
-/* D with as many kernels as there is room for, all of one name, for as many digests as one may stand for: chance does not make
- * them. No kernel comes out twice. */
+/* D with as many kernels as there is room for, all of one name, for as many digests as one may stand for:
+ * chance does not make them. No kernel comes out twice. */
 static void add_twins(struct gp_watch *watch, const struct gp_digest *d, const struct gp_strings *names,
                       int64_t now_ns)
 {

@@ -1,4 +1,5 @@
-/* fuzz_folded.c -- hostile folded stacks. Each line is a stack or is counted, and no stack holds an end of line. */
+/* fuzz_folded.c -- hostile folded stacks. Each line is a stack or is counted, and no stack holds an end of
+ * line. */
 #include <string.h>
 #include "formats/base/err.h"
 #include "formats/base/input.h"

@@ -1,5 +1,6 @@
-/* fuzz_gpt.c -- hostile binary traces. An input whose first byte is odd gets right checksums before it is read, or hardly
- * any would come further than that. What is read must keep the promises of the model and survive a round trip. */
+/* fuzz_gpt.c -- hostile binary traces. An input whose first byte is odd gets right checksums before it is
+ * read, or hardly any would come further than that. What is read must keep the promises of the model and
+ * survive a round trip. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* fuzz_hatchet.c -- hostile trees of Proton. Whatever can be read of one must keep the promises of the model. */
+/* fuzz_hatchet.c -- hostile trees of Proton. Whatever can be read of one must keep the promises of the
+ * model. */
 #include <string.h>
 #include "formats/base/err.h"
 #include "formats/reader.h"

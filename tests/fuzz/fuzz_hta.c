@@ -1,6 +1,7 @@
-/* fuzz_hta.c -- hostile traces through the whole analysis, and hostile partial results. The first byte chooses: odd, the
- * rest follows the head of a saved result, with the right hash; even, it is a trace, and its next two bits the repair.
- * What must always hold is checked: the partition, the causes of idle time, and that saving does not show. */
+/* fuzz_hta.c -- hostile traces through the whole analysis, and hostile partial results. The first byte
+ * chooses: odd, the rest follows the head of a saved result, with the right hash; even, it is a trace, and
+ * its next two bits the repair. What must always hold is checked: the partition, the causes of idle time, and
+ * that saving does not show. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* fuzz_hub.c -- the launcher's socket and the memory that it shares, with up to four clients at once, some of which behave
- * while others do not. The input is a list of steps, each a byte for the step, one for the client, and what the step
- * needs. Kernels of clients that behave are accepted, and whatever comes out is a valid trace. */
+/* fuzz_hub.c -- the launcher's socket and the memory that it shares, with up to four clients at once, some of
+ * which behave while others do not. The input is a list of steps, each a byte for the step, one for the
+ * client, and what the step needs. Kernels of clients that behave are accepted, and whatever comes out is a
+ * valid trace. */
 #include <poll.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* fuzz_names.c -- hostile names of kernels, ranges, operators and Python frames, mangled ones through the demangler. Keys
- * are the same for a name as recorded and demangled; a block of the name's own size shows reading beyond it. */
+/* fuzz_names.c -- hostile names of kernels, ranges, operators and Python frames, mangled ones through the
+ * demangler. Keys are the same for a name as recorded and demangled; a block of the name's own size shows
+ * reading beyond it. */
 #include <string.h>
 #include "analyze/names/classify.h"
 #include "analyze/names/kernel_key.h"

@@ -1,6 +1,7 @@
-/* fuzz_payload.c -- hostile schemas and payloads. The input is a list of records: an enumeration, a schema, or a payload
- * that is written by whatever is registered under its number by then. What must always hold is checked: what comes out is
- * JSON, of the length that was promised, and no byte outside of the payload is read (by the sanitizers). */
+/* fuzz_payload.c -- hostile schemas and payloads. The input is a list of records: an enumeration, a schema,
+ * or a payload that is written by whatever is registered under its number by then. What must always hold is
+ * checked: what comes out is JSON, of the length that was promised, and no byte outside of the payload is
+ * read (by the sanitizers). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

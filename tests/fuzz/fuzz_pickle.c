@@ -1,6 +1,7 @@
-/* fuzz_pickle.c -- hostile snapshots through the pickle machine and the whole analysis. What must always hold is checked:
- * holders sum to what is allocated, the peak is the highest point, segments are in use or free, and nothing is executed,
- * because there is nothing to execute. The first byte chooses what holders are grouped by, and when. */
+/* fuzz_pickle.c -- hostile snapshots through the pickle machine and the whole analysis. What must always hold
+ * is checked: holders sum to what is allocated, the peak is the highest point, segments are in use or free,
+ * and nothing is executed, because there is nothing to execute. The first byte chooses what holders are
+ * grouped by, and when. */
 #include "analyze/memory/memory.h"
 #include "formats/base/buf.h"
 #include "formats/pickle/snapshot.h"

@@ -1,5 +1,5 @@
-/* fuzz_predictions.c -- hostile files of predictions (trace-diff --expect) and of measured ceilings (trace-suggest
- * --ceilings), which are both small JSON objects; each input is read as both. */
+/* fuzz_predictions.c -- hostile files of predictions (trace-diff --expect) and of measured ceilings
+ * (trace-suggest --ceilings), which are both small JSON objects; each input is read as both. */
 #include <math.h>
 #include <string.h>
 #include "formats/base/err.h"

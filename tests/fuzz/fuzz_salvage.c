@@ -1,7 +1,7 @@
-/* fuzz_salvage.c -- buffers of activity records that nobody vouches for. The first byte says how they are read: as those of
- * a process that is gone, or as returned ones that hold some records more or less. Then come records of the right shape,
- * with fields that the input changes, and raw bytes behind them. What is taken lies in the time of the process, and what
- * becomes of it is a valid trace. */
+/* fuzz_salvage.c -- buffers of activity records that nobody vouches for. The first byte says how they are
+ * read: as those of a process that is gone, or as returned ones that hold some records more or less. Then
+ * come records of the right shape, with fields that the input changes, and raw bytes behind them. What is
+ * taken lies in the time of the process, and what becomes of it is a valid trace. */
 #include <string.h>
 #include "collect/records/records.h"
 #include "collect/records/salvage.h"

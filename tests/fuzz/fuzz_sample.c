@@ -1,7 +1,7 @@
-/* fuzz_sample.c -- the memory of a process that holds anything where a Python interpreter should be: every address leads
- * somewhere in it. The first byte says what is looked at: an ELF file, or the threads of version 3.9 to 3.15, with the GIL or
- * without, with words that look like addresses or as they are, and with a table of where things lie or not. The reader ends, and
- * says of each sample a stack that there is. */
+/* fuzz_sample.c -- the memory of a process that holds anything where a Python interpreter should be: every
+ * address leads somewhere in it. The first byte says what is looked at: an ELF file, or the threads of
+ * version 3.9 to 3.15, with the GIL or without, with words that look like addresses or as they are, and with
+ * a table of where things lie or not. The reader ends, and says of each sample a stack that there is. */
 #include <stdlib.h>
 #include <string.h>
 #include "collect/sample/python.h"
@@ -64,7 +64,8 @@ static void sample(struct memory *m, uint8_t how)
     free(reader);
 }
 
-/* The table of a version that has one, where the interpreter begins; the eight bytes that the input begins with change it. */
+/* The table of a version that has one, where the interpreter begins; the eight bytes that the input begins
+ * with change it. */
 static void put_table(struct memory *m, const uint8_t *data)
 {
     uint64_t t[GP_PY_TABLE_BYTES / 8];

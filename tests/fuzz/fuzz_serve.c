@@ -1,5 +1,5 @@
-/* fuzz_serve.c -- a request as a client may send it: the target in the first line, then headers. What is ours of parsing it must keep within
- * its room, and what it hands on is text that can be used. */
+/* fuzz_serve.c -- a request as a client may send it: the target in the first line, then headers. What is ours
+ * of parsing it must keep within its room, and what it hands on is text that can be used. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* fuzz_session.c -- a hostile process: what it puts into the shared memory and sends, and when. Whatever comes out is a valid
- * trace. The input is a byte that says how the process ends, then steps: a byte WHAT, two bytes N, N bytes. */
+/* fuzz_session.c -- a hostile process: what it puts into the shared memory and sends, and when. Whatever
+ * comes out is a valid trace. The input is a byte that says how the process ends, then steps: a byte WHAT,
+ * two bytes N, N bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

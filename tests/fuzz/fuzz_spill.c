@@ -1,6 +1,7 @@
-/* fuzz_spill.c -- hostile spill files of trace-hta-mpi, with the right hashes. The first byte chooses: even, the rest follows the head
- * of the file; odd, it follows the head of the partial result inside, behind as many keys as its upper bits say. What loads is
- * saved and loaded again, and must have the same keys and bytes. */
+/* fuzz_spill.c -- hostile spill files of trace-hta-mpi, with the right hashes. The first byte chooses: even,
+ * the rest follows the head of the file; odd, it follows the head of the partial result inside, behind as
+ * many keys as its upper bits say. What loads is saved and loaded again, and must have the same keys and
+ * bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

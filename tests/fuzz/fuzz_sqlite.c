@@ -1,5 +1,5 @@
-/* fuzz_sqlite.c -- hostile SQLite files of other recorders. Whatever can be read of one must keep the promises of the model,
- * and no table may have more rows than the file has bytes. */
+/* fuzz_sqlite.c -- hostile SQLite files of other recorders. Whatever can be read of one must keep the
+ * promises of the model, and no table may have more rows than the file has bytes. */
 #include "formats/base/err.h"
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"

@@ -1,5 +1,5 @@
-/* fuzz_suggest.c -- hostile traces through everything that trace-suggest does. What must always hold is checked: savings
- * are intervals within the step, and nothing is claimed of a replay that is not trusted. */
+/* fuzz_suggest.c -- hostile traces through everything that trace-suggest does. What must always hold is
+ * checked: savings are intervals within the step, and nothing is claimed of a replay that is not trusted. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* fuzz_trace-compile.c -- a log of torch.compile, or a trace, through trace-compile to each of its outputs. */
+/* fuzz_trace-compile.c -- a log of torch.compile, or a trace, through trace-compile to each of its
+ * outputs. */
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"
 #include "tests/fuzz/help/tool.h"

@@ -1,4 +1,5 @@
-/* fuzz_trace-hta.c -- one or two traces through trace-hta to each of its outputs, and saved partials through --merge. */
+/* fuzz_trace-hta.c -- one or two traces through trace-hta to each of its outputs, and saved partials through
+ * --merge. */
 #include <string.h>
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"

@@ -1,4 +1,5 @@
-/* fuzz_trace-memory.c -- a trace or a snapshot of an allocator through trace-memory to each of its outputs. */
+/* fuzz_trace-memory.c -- a trace or a snapshot of an allocator through trace-memory to each of its
+ * outputs. */
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"
 #include "tests/fuzz/help/tool.h"

@@ -1,5 +1,5 @@
-/* fuzz_trace2flame.c -- a trace, or folded stacks, through trace2flame to each of its outputs. The sum of folded stacks is
- * the sum of the durations of all GPU events. */
+/* fuzz_trace2flame.c -- a trace, or folded stacks, through trace2flame to each of its outputs. The sum of
+ * folded stacks is the sum of the durations of all GPU events. */
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"
@@ -19,7 +19,8 @@ static const struct fuzz_way ways[] = {
 };
 enum { PLAIN_SUM = 2, RAW_SUM = 6 };
 
-/* False where it does not fit, or where the trace is damaged: what of it can be read depends on what is needed. */
+/* False where it does not fit, or where the trace is damaged: what of it can be read depends on what is
+ * needed. */
 static bool gpu_sum(const uint8_t *data, size_t n, uint64_t *sum)
 {
     struct gp_trace t;

@@ -1,4 +1,5 @@
-/* fuzz_trace2timeline.c -- a trace through trace2timeline to each of its outputs, also to pages that must leave events out. */
+/* fuzz_trace2timeline.c -- a trace through trace2timeline to each of its outputs, also to pages that must
+ * leave events out. */
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"
 #include "tests/fuzz/help/tool.h"

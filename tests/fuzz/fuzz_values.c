@@ -1,5 +1,6 @@
-/* fuzz_values.c -- small things that are read everywhere: numbers, text as UTF-8, JSON that is scanned, cleaned and checked,
- * the args of events, and the shapes of tensors in them. What two of them say of one text must agree. */
+/* fuzz_values.c -- small things that are read everywhere: numbers, text as UTF-8, JSON that is scanned,
+ * cleaned and checked, the args of events, and the shapes of tensors in them. What two of them say of one
+ * text must agree. */
 #include <inttypes.h>
 #include <string.h>
 #include "analyze/cost/shapes.h"

@@ -105,7 +105,8 @@ static int do_plain(void)
 
 static jmp_buf out;
 
-/* Metrics, marks, ranges of two threads, and leaving by longjmp: the range stays open, and its parent's pop ends it. */
+/* Metrics, marks, ranges of two threads, and leaving by longjmp: the range stays open, and its parent's pop
+ * ends it. */
 static void *other_thread(void *range)
 {
     gpuprof_stop(*(uint64_t *)range);

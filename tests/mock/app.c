@@ -63,7 +63,8 @@ static int do_launch(int argc, char **argv)
 }
 
 /* mix: 3 copies of 1000 bytes, 1 peer copy, 2 sets of 50 bytes, 4 waits, 5 allocations, 2 graphs of 10 nodes,
- * 6 driver launches, 1 kernel that starts early, 1 without times. With "window", profiling is started first. */
+ * 6 driver launches, 1 kernel that starts early, 1 without times. With "window", profiling is started
+ * first. */
 static int do_mix(int argc, char **argv)
 {
     (void)argv;
@@ -130,7 +131,8 @@ static int do_killed(int argc, char **argv)
     return 0;
 }
 
-/* open HOW MS: a range in which there are 10 launches and one of another name, then MS of rest, and the end by HOW inside it. */
+/* open HOW MS: a range in which there are 10 launches and one of another name, then MS of rest, and the end
+ * by HOW inside it. */
 static int do_open(int argc, char **argv)
 {
     cuInit(0);
@@ -160,8 +162,8 @@ static void *allocate_elsewhere(void *ctx)
     return NULL;
 }
 
-/* memory: 3 times 1000 bytes on the device, 500 pinned, 200 from a pool of 4096 on another thread; the first and, by a
- * record without a size, the second are freed. */
+/* memory: 3 times 1000 bytes on the device, 500 pinned, 200 from a pool of 4096 on another thread; the first
+ * and, by a record without a size, the second are freed. */
 static int do_memory(int argc, char **argv)
 {
     (void)argc;
@@ -190,8 +192,8 @@ static int do_mapped(int argc, char **argv)
     return 0;
 }
 
-/* unified: 2 migrations of 4096 bytes to the device, 1 of 1000 back, 1 of 500 between devices, 3 page faults of the CPU,
- * 1 of the GPU (7 groups), 1 thrashing, 1 throttling and 1 remote map of 64; 2 launches. */
+/* unified: 2 migrations of 4096 bytes to the device, 1 of 1000 back, 1 of 500 between devices, 3 page faults
+ * of the CPU, 1 of the GPU (7 groups), 1 thrashing, 1 throttling and 1 remote map of 64; 2 launches. */
 static int do_unified(int argc, char **argv)
 {
     (void)argc;
@@ -209,7 +211,8 @@ static int do_unified(int argc, char **argv)
     return 0;
 }
 
-/* scopes: step { 1000 bytes allocated, layer { 500 allocated, 100 copied }, the 1000 freed }, twice; 7 copied outside. */
+/* scopes: step { 1000 bytes allocated, layer { 500 allocated, 100 copied }, the 1000 freed }, twice; 7 copied
+ * outside. */
 static int do_scopes(int argc, char **argv)
 {
     (void)argc;
@@ -229,7 +232,8 @@ static int do_scopes(int argc, char **argv)
     return 0;
 }
 
-/* storm N M MS: N launches of a graph of M nodes, MS of rest, and N more, with a launch of a kernel behind them. */
+/* storm N M MS: N launches of a graph of M nodes, MS of rest, and N more, with a launch of a kernel behind
+ * them. */
 static int do_storm(int argc, char **argv)
 {
     unsigned n = arg(argc, argv, 2, 10), nodes = arg(argc, argv, 3, 10);
@@ -241,8 +245,8 @@ static int do_storm(int argc, char **argv)
     return 0;
 }
 
-/* rare: a pool is created, trimmed and destroyed; code is found in the cache, compiled and stored; modules and functions are
- * loaded. */
+/* rare: a pool is created, trimmed and destroyed; code is found in the cache, compiled and stored; modules
+ * and functions are loaded. */
 static int do_rare(int argc, char **argv)
 {
     (void)argc;
@@ -271,8 +275,9 @@ static void *wait_elsewhere(void *ctx)
     return NULL;
 }
 
-/* events: event 3 is recorded on stream 7, stream 8 waits for it, on another thread; it is recorded again, on stream 9, and
- * the host waits for it; event 4, which was never recorded, is waited for; event 5 is only part of a graph. */
+/* events: event 3 is recorded on stream 7, stream 8 waits for it, on another thread; it is recorded again, on
+ * stream 9, and the host waits for it; event 4, which was never recorded, is waited for; event 5 is only part
+ * of a graph. */
 static int do_events(int argc, char **argv)
 {
     (void)argc;
@@ -293,8 +298,9 @@ static int do_events(int argc, char **argv)
     return 0;
 }
 
-/* gate: phases of launches, 63 in all: 10, 20 between cudaProfilerStart() and Stop(), 5, 8 in a range "train" of which 1
- * in "inner", 3, 11 in another "train", 2 in a start/end range "span", and 4 after cudaProfilerStart() again. */
+/* gate: phases of launches, 63 in all: 10, 20 between cudaProfilerStart() and Stop(), 5, 8 in a range "train"
+ * of which 1 in "inner", 3, 11 in another "train", 2 in a start/end range "span", and 4 after
+ * cudaProfilerStart() again. */
 static int do_gate(int argc, char **argv)
 {
     (void)argc;
@@ -330,9 +336,9 @@ static int wait_for(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
-/* fork HOW N: the parent uses CUDA, then a child that does nothing ("idle"), pushes ranges ("nvtx"), tries to use CUDA all the
- * same ("uses"), outlives its parent ("stays") or becomes another program that uses CUDA ("exec"); "first": the child is made before either of them uses
- * CUDA, and both do. */
+/* fork HOW N: the parent uses CUDA, then a child that does nothing ("idle"), pushes ranges ("nvtx"), tries to
+ * use CUDA all the same ("uses"), outlives its parent ("stays") or becomes another program that uses CUDA
+ * ("exec"); "first": the child is made before either of them uses CUDA, and both do. */
 static int do_fork(int argc, char **argv)
 {
     const char *how = argc > 2 ? argv[2] : "idle";
@@ -472,9 +478,10 @@ static void *clone_elsewhere(void *ctx)
     return NULL;
 }
 
-/* graph HOW: five nodes are captured under nested ranges, and a graph made of them is replayed three times, in a step
- * each, on another thread. "clones": of a clone of a clone that another thread makes; "late": between them recording
- * is started; "kill": killed 300 ms after that; "many N": replays of N instantiations instead. */
+/* graph HOW: five nodes are captured under nested ranges, and a graph made of them is replayed three times,
+ * in a step each, on another thread. "clones": of a clone of a clone that another thread makes; "late":
+ * between them recording is started; "kill": killed 300 ms after that; "many N": replays of N instantiations
+ * instead. */
 static int do_graph(int argc, char **argv)
 {
     const char *how = argc > 2 ? argv[2] : "plain";
@@ -509,7 +516,8 @@ static int do_graph(int argc, char **argv)
     return 0;
 }
 
-/* payload: two ranges after each other, with launches, popped as NCCL does it; the second has no name but its schema's. */
+/* payload: two ranges after each other, with launches, popped as NCCL does it; the second has no name but its
+ * schema's. */
 static int do_payload(int argc, char **argv)
 {
     (void)argc;

@@ -1,5 +1,5 @@
-/* What libraries say in NVTX beside names: a pretended NCCL, whose schemas have the shape of NCCL's since 2.25, and events
- * with every kind of attribute. */
+/* What libraries say in NVTX beside names: a pretended NCCL, whose schemas have the shape of NCCL's since
+ * 2.25, and events with every kind of attribute. */
 #include "mock.h"
 
 #include <stdio.h>
@@ -136,9 +136,10 @@ static void group(const char *name, const char *kernel)
     nvtxDomainRangePop(nccl);
 }
 
-/* nccl: a communicator of 4 ranks; an all-reduce of 4096 bytes, an all-gather of 1000 from each, a reduce-scatter of 512 to
- * each, a broadcast of 300; a group of three all-reduces of 100, 200 and 300 bytes in one kernel; an exchange of 700 and
- * 900 bytes with rank 3; and an all-reduce of 4096 outside of what NCCL says. */
+/* nccl: a communicator of 4 ranks; an all-reduce of 4096 bytes, an all-gather of 1000 from each, a
+ * reduce-scatter of 512 to each, a broadcast of 300; a group of three all-reduces of 100, 200 and 300 bytes
+ * in one kernel; an exchange of 700 and 900 bytes with rank 3; and an all-reduce of 4096 outside of what NCCL
+ * says. */
 int mock_nccl(int argc, char **argv)
 {
     static const char all_reduce[] = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
@@ -180,8 +181,8 @@ static void push_with(nvtxDomainHandle_t d, const char *name, nvtxEventAttribute
     nvtxDomainRangePop(d);
 }
 
-/* args: a range for each kind of payload; categories, with and without names; a colour; a payload of a type that nobody
- * registered, and one whose pointer leads nowhere. */
+/* args: a range for each kind of payload; categories, with and without names; a colour; a payload of a type
+ * that nobody registered, and one whose pointer leads nowhere. */
 int mock_args(int argc, char **argv)
 {
     (void)argc;

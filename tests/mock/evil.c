@@ -1,10 +1,12 @@
 /* evil -- what somebody on the same machine may do to a launcher and to traced processes.
  *
- *     evil serve @NAME KIND      listens there instead of a launcher, and reports how many bytes the first process sent
- *     evil connect COUNT         opens COUNT connections to the launcher, says nothing, and holds them until it is killed
+ *     evil serve @NAME KIND      listens there instead of a launcher, and reports how many bytes the first
+ *                                process sent
+ *     evil connect COUNT         opens COUNT connections to the launcher, says nothing, and holds them until
+ *                                it is killed
  *
- * KIND is other (as another user, root only), shrink (memory that is taken away), zero, huge, flush (a WELCOME that cannot
- * be), silent (no answer) or full (nobody is taken off the queue). */
+ * KIND is other (as another user, root only), shrink (memory that is taken away), zero, huge, flush (a
+ * WELCOME that cannot be), silent (no answer) or full (nobody is taken off the queue). */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>

@@ -37,7 +37,7 @@ enum mock_op {
     MOCK_EVENT_RECORD, /* event COUNT on STREAM; the GPU comes to it 5 us later */
     MOCK_STREAM_WAIT,  /* STREAM waits for event COUNT */
     MOCK_EVENT_SYNC,   /* the host does */
-    MOCK_CAPTURING, /* from now on (COUNT 1), or no longer (0), the thread captures: its events do not happen */
+    MOCK_CAPTURING, /* from now on (COUNT 1) or no longer (0) the thread captures: its events do not happen */
     MOCK_MALLOC,    /* cudaMalloc() of BYTES; every allocation has an address of its own */
     MOCK_FREE,      /* cudaFree() of the COUNT-th allocation, of BYTES, or 0 where the record does not say */
     MOCK_MALLOC_HOST,    /* cudaHostAlloc() */
@@ -75,7 +75,8 @@ int cuCtxSynchronize(void);
 int cuCtxGetCurrent(void **context);
 #endif
 int mock_do(const struct mock_event *e);
-/* For libcupti.so.13: where events go; what to call when cuInit() is done, and when the driver goes down at exit. */
+/* For libcupti.so.13: where events go; what to call when cuInit() is done, and when the driver goes down at
+ * exit. */
 void mock_attach(void (*sink)(const struct mock_event *e), void (*on_up)(void), void (*on_down)(void));
 
 /* Modes of the application in app_nvtx.c. */

@@ -53,7 +53,8 @@ static struct {
 
 static _Thread_local struct thread_buffer *mine;
 
-/* CUPTI's is 551, which is too far from the others here: whoever walks over the calls stops at a gap of 200. */
+/* CUPTI's is 551, which is too far from the others here: whoever walks over the calls stops at a gap of
+ * 200. */
 enum { MEM_MAP = 310 };
 
 static const struct {
@@ -513,7 +514,8 @@ static void call_back(bool driver, uint32_t cbid, uint32_t correlation, CUpti_Ap
     call_back_with(driver, cbid, correlation, site, NULL);
 }
 
-/* A call of the runtime and the one of the driver in it, where that is not 0: both have the same parameters. */
+/* A call of the runtime and the one of the driver in it, where that is not 0: both have the same
+ * parameters. */
 static void both_call_back(uint32_t runtime, uint32_t driver, uint32_t correlation, uintptr_t a, uintptr_t b)
 {
     uintptr_t params[] = {a, b};
@@ -542,8 +544,8 @@ static void spend(long ns)
     for (uint64_t end = now() + (uint64_t)ns; ns && now() < end;) continue;
 }
 
-/* A launch, by the runtime unless that is 0, and by the driver: is its kernel recorded? That is settled when the
- * launch begins, for the call when it ends. */
+/* A launch, by the runtime unless that is 0, and by the driver: is its kernel recorded? That is settled when
+ * the launch begins, for the call when it ends. */
 static bool launch(uint32_t runtime, uint32_t driver, uint32_t correlation, const struct mock_event *e)
 {
     launching = driver == 307 ? e : NULL;
@@ -559,8 +561,8 @@ static bool launch(uint32_t runtime, uint32_t driver, uint32_t correlation, cons
 }
 
 /* ---- graphs ----
- * As CUDA does it: whatever has nodes gives each of them an id of its own, a clone is created first and called one then,
- * and the records of a replay have the ids of the graph that was launched. */
+ * As CUDA does it: whatever has nodes gives each of them an id of its own, a clone is created first and
+ * called one then, and the records of a replay have the ids of the graph that was launched. */
 
 enum { MAX_GRAPHS = 64, MAX_NODES = 4096 };
 

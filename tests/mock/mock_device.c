@@ -1,6 +1,7 @@
-/* A device to measure that is not there: the parts of libcuda, libnvidia-ml and libcublasLt that gpuprof-bench calls, with a
- * clock of their own that work moves on by a model: memory at 4 TB/s, the L2 cache at 8, launches every 3 us, fp32 at 60
- * TFLOP/s, bf16 at 800, links at 50 GB/s. MOCK_DEVICE has words for how it misbehaves:
+/* A device to measure that is not there: the parts of libcuda, libnvidia-ml and libcublasLt that
+ * gpuprof-bench calls, with a clock of their own that work moves on by a model: memory at 4 TB/s, the L2
+ * cache at 8, launches every 3 us, fp32 at 60 TFLOP/s, bf16 at 800, links at 50 GB/s. MOCK_DEVICE has words
+ * for how it misbehaves:
  *   slow     memory has 90% of its rate          users, mig, capped   as NVML tells it
  *   two      there are two devices               no-fp8               cuBLASLt has no algorithm for it
  *   crash    the first product kills it          hang                 the first product never ends
@@ -342,7 +343,8 @@ MOCK(nvmlDeviceGetComputeRunningProcesses_v3, (void *device, unsigned *n, void *
     return *n ? GP_NVML_NO_ROOM : 0;
 }
 
-/* ---- libcublasLt: a layout holds its rows and columns, and what describes a product its compute type ---- */
+/* ---- libcublasLt: a layout holds its rows and columns, and what describes a product its compute type
+ * ---- */
 
 struct layout {
     uint64_t rows, columns;

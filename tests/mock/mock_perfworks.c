@@ -1,8 +1,10 @@
-/* Hardware counters of a GPU that is not there, for tests: the Profiler Host API of a chip with few metrics, and a range
- * profiler as the real one was seen to be: launches between Start and Stop get ranges in their order, records of measured
- * kernels have no times, a bad name makes a host object useless, and calls in the wrong order are refused.
+/* Hardware counters of a GPU that is not there, for tests: the Profiler Host API of a chip with few metrics,
+ * and a range profiler as the real one was seen to be: launches between Start and Stop get ranges in their
+ * order, records of measured kernels have no times, a bad name makes a host object useless, and calls in the
+ * wrong order are refused.
  *
- *   MOCK_METRICS_ERROR=CODE@CALL  CALL (initialize, chip, host, enable, set_config, start, decode, pm_enable ...) fails with CODE
+ *   MOCK_METRICS_ERROR=CODE@CALL  CALL (initialize, chip, host, enable, set_config, start, decode, pm_enable
+ *                                 ...) fails with CODE
  *   MOCK_METRICS_LOSE=N           the first N ranges are lost
  *   MOCK_METRICS_QUIET=1          no kernel has a record
  *   MOCK_METRICS_ONCE=1           Start after Stop is refused without a new configuration

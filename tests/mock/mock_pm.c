@@ -1,6 +1,7 @@
-/* PM sampling of a GPU that is not there, as the real one was seen to be: the first sample lasts since long before the start, the
- * last one of an image has no length, decoding ends where the image is full, and a buffer that ran over stays so until sampling is
- * disabled. Counters of bytes count two per nanosecond, everything else is 50, and nothing of what is called missing.
+/* PM sampling of a GPU that is not there, as the real one was seen to be: the first sample lasts since long
+ * before the start, the last one of an image has no length, decoding ends where the image is full, and a
+ * buffer that ran over stays so until sampling is disabled. Counters of bytes count two per nanosecond,
+ * everything else is 50, and nothing of what is called missing.
  *
  *   MOCK_PM_OVERFLOW=N    the buffer runs over at the N-th decoding
  */

@@ -1,10 +1,12 @@
-/* windows.c -- how often trace-diff cries wolf, and what it misses, measured on windows of a real trace of many steps.
+/* windows.c -- how often trace-diff cries wolf, and what it misses, measured on windows of a real trace of
+ * many steps.
  *
  *     windows draws TRACE STEPS DRAWS       pairs of windows of STEPS steps of one trace: nothing has changed
  *     windows stretch TRACE STEPS DRAWS PCT in the second window one operation takes PCT percent longer
  *     windows test TRACE...                 a moderate number of both, as TAP
  *
- * The windows of a pair do not overlap. Draws come from splitmix64 with a fixed seed: the figures are the same each time.
+ * The windows of a pair do not overlap. Draws come from splitmix64 with a fixed seed: the figures are the
+ * same each time.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -28,8 +30,8 @@ static uint64_t draw(uint64_t below)
 
 /* ---- windows ---- */
 
-/* N steps of P from FIRST on, as a profile that borrows all but its lane, steps and events. P has one lane, and every GPU
- * event runs only in its own step. */
+/* N steps of P from FIRST on, as a profile that borrows all but its lane, steps and events. P has one lane,
+ * and every GPU event runs only in its own step. */
 static struct gp_profile cut(const struct gp_profile *p, uint32_t first, uint32_t n)
 {
     struct gp_profile w = *p;
@@ -70,7 +72,8 @@ static void draw_windows(const struct gp_profile *p, uint32_t n, uint32_t first[
     } while (first[0] < first[1] ? first[1] - first[0] < n : first[0] - first[1] < n);
 }
 
-/* All events with the full name of kernel K take PCT percent longer, to the clock's tick as they were recorded. */
+/* All events with the full name of kernel K take PCT percent longer, to the clock's tick as they were
+ * recorded. */
 static void stretch(struct gp_profile *w, gp_sid name, double pct)
 {
     for (size_t i = 0; i < w->events.n; i++) {
@@ -129,8 +132,8 @@ struct hit {
     uint32_t by_calls[3], draws_by_calls[3]; /* fewer than 6 calls a step, fewer than 12, more */
 };
 
-/* Kernels that matter so much that PCT percent of them pass the guards, with a fifth to spare: 200 ns a call and a thousandth
- * of the GPU time. What is less is never called real. Each at most once. */
+/* Kernels that matter so much that PCT percent of them pass the guards, with a fifth to spare: 200 ns a call
+ * and a thousandth of the GPU time. What is less is never called real. Each at most once. */
 static size_t candidates(const struct gp_profile *p, double pct, gp_sid *names, size_t most)
 {
     const struct gp_profile_step *s = &p->steps.at[p->steps.n / 2];
@@ -219,8 +222,8 @@ static int ok(int number, bool holds, const char *path, const char *text)
     return !holds;
 }
 
-/* At most one comparison in twenty with a regression, whatever the number of steps; nine of ten kernels found that take
- * 5% longer, first in the list and with the right size. */
+/* At most one comparison in twenty with a regression, whatever the number of steps; nine of ten kernels found
+ * that take 5% longer, first in the list and with the right size. */
 static int test(char **paths, int n)
 {
     static const uint32_t steps[] = {3, 5, 10, 20};

@@ -1,6 +1,6 @@
-/* gpt_dump.c -- prints a trace in the form of schemas/gpt_read.py, as the C reader sees it: gpt_dump FILE. It also writes
- * binary traces, in small blocks: "gpt_dump -w IN OUT" of any trace, "gpt_dump -g SEED ROWS OUT" of a random one with
- * all columns, and of a program with launches. */
+/* gpt_dump.c -- prints a trace in the form of schemas/gpt_read.py, as the C reader sees it: gpt_dump FILE. It
+ * also writes binary traces, in small blocks: "gpt_dump -w IN OUT" of any trace, "gpt_dump -g SEED ROWS OUT"
+ * of a random one with all columns, and of a program with launches. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include "formats/base/err.h"

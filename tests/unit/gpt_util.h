@@ -1,4 +1,5 @@
-/* gpt_util.h -- helpers of the tests of the binary trace: traces from a seed, writing to memory, exact comparison. */
+/* gpt_util.h -- helpers of the tests of the binary trace: traces from a seed, writing to memory, exact
+ * comparison. */
 #ifndef GP_TESTS_GPT_UTIL_H
 #define GP_TESTS_GPT_UTIL_H
 
@@ -70,7 +71,8 @@ static inline uint64_t cell(const struct gp_events *e, int col, size_t row)
     return narrow;
 }
 
-/* NULL if all events are the same in every column, otherwise where they differ. Sids, tracks and configs must agree. */
+/* NULL if all events are the same in every column, otherwise where they differ. Sids, tracks and configs must
+ * agree. */
 static inline const char *events_differ(const struct gp_trace *a, const struct gp_trace *b, char *where,
                                         size_t size)
 {

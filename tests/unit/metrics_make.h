@@ -1,5 +1,5 @@
-/* metrics_make.h -- a trace with hardware counters of which everything is known: a copy and a product, each launched three
- * times (of the product one was not measured), and two runs of a range. */
+/* metrics_make.h -- a trace with hardware counters of which everything is known: a copy and a product, each
+ * launched three times (of the product one was not measured), and two runs of a range. */
 #ifndef GP_TESTS_METRICS_MAKE_H
 #define GP_TESTS_METRICS_MAKE_H
 
@@ -95,8 +95,9 @@ static inline void mm_range(struct mm *k, int64_t start, int64_t ns, const char 
     gp_metric_put(k->t, row, k->set, values);
 }
 
-/* The copy: 1000, 1000 and 2000 ns, 10, 10 and 40 kB read and as many written; occupancy 50, 50 and 80%: weighted by time
- * 65%, while the plain mean is 60%. The product: 4000 ns each, 8,000,000 operations each; peak of 10^16 per second, so 2 TFLOP/s. */
+/* The copy: 1000, 1000 and 2000 ns, 10, 10 and 40 kB read and as many written; occupancy 50, 50 and 80%:
+ * weighted by time 65%, while the plain mean is 60%. The product: 4000 ns each, 8,000,000 operations each;
+ * peak of 10^16 per second, so 2 TFLOP/s. */
 static inline void mm_trace(struct gp_trace *t)
 {
     static const double copy[] = {1000, 10000, 10000, 24000, 0, 1e16, 50},

@@ -1,5 +1,5 @@
-/* program_make.h -- programs for the tests of rules: steps that are written call by call, and what trace-suggest's rules
- * say of ten of them.
+/* program_make.h -- programs for the tests of rules: steps that are written call by call, and what
+ * trace-suggest's rules say of ten of them.
  *
  *     static void step(struct program *p) { host(p, 30 * US), kernel(p, "gemm", 10 * US); }
  *     speaks(step, "compile", 90 * US, 102 * US);
@@ -15,8 +15,8 @@
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 
-/* A program that is written call by call: the host's clock moves on, a kernel starts 7 us after its call or when the one
- * before it is over. */
+/* A program that is written call by call: the host's clock moves on, a kernel starts 7 us after its call or
+ * when the one before it is over. */
 struct program {
     struct gp_trace t;
     uint32_t main, stream;
@@ -148,8 +148,8 @@ static inline const struct gp_suggestion *said(const struct program *p, const ch
     return NULL;
 }
 
-/* By how much two runs of a program differ, but no more than HIGH ns: 1 % of a step, and if the GPU waits for launches only
- * (ALL), 3 % of that. */
+/* By how much two runs of a program differ, but no more than HIGH ns: 1 % of a step, and if the GPU waits for
+ * launches only (ALL), 3 % of that. */
 static inline int64_t noise_of(const struct program *p, int64_t high, bool all)
 {
     int64_t step = p->s.step.unprofiled_high_ns, waits = all ? step - p->s.step.busy_ns : 0;
@@ -169,8 +169,9 @@ static inline int64_t most_of(const struct program *p, int64_t high, int64_t noi
     return high * 115 / 100 + noise < most ? high * 115 / 100 + noise : most;
 }
 
-/* STEP makes RULE say that LOW to HIGH ns of each step are saved; the model's own 15 %, or 30 of what hosts save at least, and what
- * runs differ by on both sides are added here, at the high end half of what is left at most. */
+/* STEP makes RULE say that LOW to HIGH ns of each step are saved; the model's own 15 %, or 30 of what hosts
+ * save at least, and what runs differ by on both sides are added here, at the high end half of what is left
+ * at most. */
 static inline void speaks(void (*step)(struct program *), const char *rule, int64_t low, int64_t high)
 {
     struct program p;

@@ -1,4 +1,5 @@
-/* python_table.h -- what a CPython interpreter from 3.13 on begins with, as tests make it up: the table of where things lie in it.
+/* python_table.h -- what a CPython interpreter from 3.13 on begins with, as tests make it up: the table of
+ * where things lie in it.
  *
  *     uint64_t t[GP_PY_TABLE_BYTES / 8];
  *     gp_python_table_make(t, 14, true);       // of 3.14 without the GIL

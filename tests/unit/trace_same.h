@@ -1,4 +1,5 @@
-/* trace_same.h -- are two traces equal? Two readings of the same input must be, whatever the number of threads. */
+/* trace_same.h -- are two traces equal? Two readings of the same input must be, whatever the number of
+ * threads. */
 #ifndef GP_TESTS_TRACE_SAME_H
 #define GP_TESTS_TRACE_SAME_H
 

@@ -1,13 +1,14 @@
-/* unit.h -- what a unit test begins with: a test is TEST(name) { ... } and is run without being listed anywhere.
+/* unit.h -- what a unit test begins with: a test is TEST(name) { ... } and is run without being listed
+ * anywhere.
  *
  *     TEST(sums_close)
  *     {
  *         assert_int_equal(busy_ns + idle_ns, all_ns);
  *     }
  *
- * A test that needs something made and taken down again is TEST_WITH(set_up, tear_down, name); its functions and the
- * test share what set_up writes to *state. TESTS_BETWEEN(set_up, tear_down), once in a file, is about all of its
- * tests. Tests run in the order of the file. */
+ * A test that needs something made and taken down again is TEST_WITH(set_up, tear_down, name); its functions
+ * and the test share what set_up writes to *state. TESTS_BETWEEN(set_up, tear_down), once in a file, is about
+ * all of its tests. Tests run in the order of the file. */
 #ifndef GP_TESTS_UNIT_H
 #define GP_TESTS_UNIT_H
 
@@ -53,7 +54,8 @@ static inline int unit_run(void)
     return cmocka_run_group_tests(unit_tests, unit_before, unit_after);
 }
 
-/* A program that also does something else defines UNIT_OWN_MAIN before it includes this, and returns unit_run(). */
+/* A program that also does something else defines UNIT_OWN_MAIN before it includes this, and returns
+ * unit_run(). */
 #ifndef UNIT_OWN_MAIN
 int main(void)
 {

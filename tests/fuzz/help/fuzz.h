@@ -1,6 +1,7 @@
-/* fuzz.h -- what every fuzz target has: the entry points that libFuzzer and replay.c call, and a check that ends the
- * program. A target is one file: it defines LLVMFuzzerTestOneInput(), and where its inputs hold a trace or a saved file
- * also LLVMFuzzerCustomMutator() (mutate.h) and fuzz_heads, which lets the traces of corpus/traces serve as its seeds.
+/* fuzz.h -- what every fuzz target has: the entry points that libFuzzer and replay.c call, and a check that
+ * ends the program. A target is one file: it defines LLVMFuzzerTestOneInput(), and where its inputs hold a
+ * trace or a saved file also LLVMFuzzerCustomMutator() (mutate.h) and fuzz_heads, which lets the traces of
+ * corpus/traces serve as its seeds.
  *
  *     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
  *     {
@@ -18,13 +19,14 @@
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-/* Change the SIZE bytes at DATA, which has room for MOST, in a way that SEED decides, and return the new size. */
+/* Change the SIZE bytes at DATA, which has room for MOST, in a way that SEED decides, and return the new
+ * size. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 /* libFuzzer's own changes, which know no format. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
-/* The bytes that stand before a trace in the inputs of a target: SIZE bytes, the first of which counts from 0 to
- * COUNT - 1 and the others are 0. */
+/* The bytes that stand before a trace in the inputs of a target: SIZE bytes, the first of which counts from 0
+ * to COUNT - 1 and the others are 0. */
 struct fuzz_heads {
     unsigned count, size;
 };

@@ -1,6 +1,7 @@
 /* mend.h -- makes the checksums and hashes of mutated files right, so that what they protect is reached.
  *
- *     fuzz_mend(copy, n);     // a binary trace, a partial of trace-hta or a saved profile; all else stays as it is
+ *     fuzz_mend(copy, n);     // a binary trace, a partial of trace-hta or a saved profile; all else stays as
+ *                             it is
  */
 #ifndef GP_TESTS_FUZZ_MEND_H
 #define GP_TESTS_FUZZ_MEND_H

@@ -1,5 +1,5 @@
-/* Takes a binary trace apart into blocks and columns, changes some of them, and writes it again with right checksums;
- * schemas/gpt-1.md describes what is changed here. */
+/* Takes a binary trace apart into blocks and columns, changes some of them, and writes it again with right
+ * checksums; schemas/gpt-1.md describes what is changed here. */
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/vec.h"

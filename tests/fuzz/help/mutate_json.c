@@ -1,5 +1,5 @@
-/* Finds the objects and members of a text of JSON, which need not be sound, and changes some of them: events of Chrome
- * traces, what stands in them, and how they are written. */
+/* Finds the objects and members of a text of JSON, which need not be sound, and changes some of them: events
+ * of Chrome traces, what stands in them, and how they are written. */
 #include <inttypes.h>
 #include <string.h>
 #include "formats/base/buf.h"

@@ -47,8 +47,8 @@ static const char *check_scalar(const char *p, const char *end)
     return p;
 }
 
-/* The value at P and the space around it, however deep: gp_json_is_valid() goes as deep as the args of one event may. Returns
- * where it ends. */
+/* The value at P and the space around it, however deep: gp_json_is_valid() goes as deep as the args of one
+ * event may. Returns where it ends. */
 static const char *check_json(const char *p, const char *end)
 {
     p = after_space(p, end);

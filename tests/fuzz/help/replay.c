@@ -1,9 +1,12 @@
-/* replay.c -- runs a fuzz target over files without libFuzzer, and prints TAP. A crash ends the program before its plan is
- * complete, which prove counts as the failure that it is.
+/* replay.c -- runs a fuzz target over files without libFuzzer, and prints TAP. A crash ends the program
+ * before its plan is complete, which prove counts as the failure that it is.
  *
- *     fuzz_X_replay [--traces FOLDER]... FILE|FOLDER...       each file; those of --traces with each head of the target
- *     fuzz_X_replay --mutate N --keep LAST ...                and N changed copies of each; LAST holds the one that runs
- *     fuzz_X_replay --expand TO ...                           write them to the folder TO, as seeds for libFuzzer
+ *     fuzz_X_replay [--traces FOLDER]... FILE|FOLDER...       each file; those of --traces with each head of
+ *                                                             the target
+ *     fuzz_X_replay --mutate N --keep LAST ...                and N changed copies of each; LAST holds the
+ *                                                             one that runs
+ *     fuzz_X_replay --expand TO ...                           write them to the folder TO, as seeds for
+ *                                                             libFuzzer
  */
 #include <dirent.h>
 #include <stdbool.h>
@@ -67,7 +70,8 @@ static void add_folder(items_t *items, const char *folder, bool are_traces)
     closedir(dir);
 }
 
-/* The bytes are in a block of their own size, so that reading beyond them is noticed. NULL when there is no such file. */
+/* The bytes are in a block of their own size, so that reading beyond them is noticed. NULL when there is no
+ * such file. */
 static uint8_t *load(const struct item *item, size_t *n)
 {
     struct stat st;

@@ -1,5 +1,5 @@
-/* shaped.h -- activity records whose shape is right, so that a reader gets to what is in them, with fields that the input
- * chooses.
+/* shaped.h -- activity records whose shape is right, so that a reader gets to what is in them, with fields
+ * that the input chooses.
  *
  *     struct fuzz_take in = {data, data + size};
  *     size_t n = fuzz_shaped_records(buffer, sizeof buffer, &in, PID, NULL);
@@ -20,8 +20,8 @@ enum { FUZZ_TEXT_AT = 0x1000 };
 size_t fuzz_shaped_bytes(uint32_t kind);
 /* The kinds that have one; 0 behind the last. */
 uint32_t fuzz_shaped_kind(size_t i);
-/* Fill TO with records: a byte says how many, and each takes three bytes and more where fields change. Returns the bytes
- * written, and at *COUNT (may be NULL) how many records that is. */
+/* Fill TO with records: a byte says how many, and each takes three bytes and more where fields change.
+ * Returns the bytes written, and at *COUNT (may be NULL) how many records that is. */
 size_t fuzz_shaped_records(uint8_t *to, size_t room, struct fuzz_take *in, uint32_t pid, uint64_t *count);
 
 #endif

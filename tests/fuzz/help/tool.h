@@ -1,13 +1,14 @@
-/* tool.h -- runs the main of a tool over an input of a fuzzer, whole: options, reading, work, writing; then checks what it
- * wrote. The main is the tool's own, built under the name fuzz_main (gp_fuzz_tool() in CMakeLists.txt).
+/* tool.h -- runs the main of a tool over an input of a fuzzer, whole: options, reading, work, writing; then
+ * checks what it wrote. The main is the tool's own, built under the name fuzz_main (gp_fuzz_tool() in
+ * CMakeLists.txt).
  *
  *     static const struct fuzz_way ways[] = {{FUZZ_TEXT, {NULL}}, {FUZZ_JSON, {"-f", "json", NULL}}};
  *     static const struct fuzz_tool tool = {.name = "trace-hta", .ways = ways, .n = 2, .head = 3};
- *     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return fuzz_tool_run(&tool, data, size); }
+ *     int LLVMFuzzerTestOneInput(const uint8_t *d, size_t n) { return fuzz_tool_run(&tool, d, n); }
  *
- * An input is a byte that chooses the way, two more where the tool reads two traces (mutate.h says how), and the traces.
- * Their checksums are made right, unless the top bit of the first byte is set. With FUZZ_QUIET in the environment what the
- * tool prints on standard error is dropped: a fuzzer runs it many thousand times.
+ * An input is a byte that chooses the way, two more where the tool reads two traces (mutate.h says how), and
+ * the traces. Their checksums are made right, unless the top bit of the first byte is set. With FUZZ_QUIET in
+ * the environment what the tool prints on standard error is dropped: a fuzzer runs it many thousand times.
  */
 #ifndef GP_TESTS_FUZZ_TOOL_H
 #define GP_TESTS_FUZZ_TOOL_H

@@ -1,4 +1,5 @@
-// The flight recorder: what goes straight on, what is kept, what is forgotten, and that the result is a whole trace.
+// The flight recorder: what goes straight on, what is kept, what is forgotten, and that the result is a whole
+// trace.
 #include <string.h>
 
 #include "collect/recorder.h"
@@ -55,7 +56,8 @@ static void end(struct fixture *f)
     gp_buf_release(&f->got);
 }
 
-/* A trace of which each flush is one range: number i lasts from 1000 * i for 10 ns and is called by its number. */
+/* A trace of which each flush is one range: number i lasts from 1000 * i for 10 ns and is called by its
+ * number. */
 struct source {
     struct gp_trace t;
     struct gp_gpt_writer *w;

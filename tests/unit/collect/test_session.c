@@ -1,4 +1,5 @@
-// One process as the launcher sees it: buffers, names, notes and windows become a trace; what it leaves behind is salvaged.
+// One process as the launcher sees it: buffers, names, notes and windows become a trace; what it leaves
+// behind is salvaged.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// An operation over its sizes: medians, shares, regimes and their borders, by hand; sizes as people write them.
+// An operation over its sizes: medians, shares, regimes and their borders, by hand; sizes as people write
+// them.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-// From a log's model to the answer: time by class, breaks each once, recompiles, fusion; with a trace what breaks cost.
+// From a log's model to the answer: time by class, breaks each once, recompiles, fusion; with a trace what
+// breaks cost.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,8 +222,8 @@ TEST(only_new_findings_count_against_a_baseline)
     gp_buf_release(&key);
 }
 
-/* Steps of 1000 us. In each the region of f holds a graph that ends at 300, the resumed region begins at 500, and the GPU is
- * busy until 350: it is idle for 150 us at the break. */
+/* Steps of 1000 us. In each the region of f holds a graph that ends at 300, the resumed region begins at 500,
+ * and the GPU is busy until 350: it is idle for 150 us at the break. */
 TEST(a_break_costs_the_idle_time_before_the_rest)
 {
     struct gp_buf json = {0};

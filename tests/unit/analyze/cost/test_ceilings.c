@@ -126,8 +126,8 @@ TEST(a_file_goes_first)
     assert_true(gp_ceiling_attainable(&c.flops[GP_ARITH_FP16]) == 0.8 * 989.4e12);
 }
 
-/* A device that copies 4 TB/s, reads 5, writes 8, and has a cache of 10 MB at 10 TB/s: 1 MB of a copy takes 250 ns, of
- * reads 200, of writes 125, of the cache 100. */
+/* A device that copies 4 TB/s, reads 5, writes 8, and has a cache of 10 MB at 10 TB/s: 1 MB of a copy takes
+ * 250 ns, of reads 200, of writes 125, of the cache 100. */
 static struct gp_ceilings mixed(void)
 {
     return (struct gp_ceilings){.memory = {4e12, GP_CEILING_FILE},

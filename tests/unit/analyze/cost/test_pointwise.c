@@ -1,5 +1,6 @@
-// What names and grids of PyTorch's elementwise kernels tell. The numbers follow from the sizes of the tensors that the
-// kernels of recorded training steps worked on: rows times columns of a linear layer or of the logits.
+// What names and grids of PyTorch's elementwise kernels tell. The numbers follow from the sizes of the
+// tensors that the kernels of recorded training steps worked on: rows times columns of a linear layer or of
+// the logits.
 #include "analyze/cost/pointwise.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,6 @@
-// What bounds a kernel, on both sides of each threshold, on a device of round numbers: 1 TB/s, 100 TFLOP/s in 16 bits, 10 in
-// FP32, a cache of 10 MB, and 1 us for an empty kernel. So 1 MB takes 1 us, and 100 MFLOP in 16 bits do.
+// What bounds a kernel, on both sides of each threshold, on a device of round numbers: 1 TB/s, 100 TFLOP/s in
+// 16 bits, 10 in FP32, a cache of 10 MB, and 1 us for an empty kernel. So 1 MB takes 1 us, and 100 MFLOP in
+// 16 bits do.
 #include <math.h>
 #include <string.h>
 
@@ -101,8 +102,8 @@ TEST(short_kernels_are_overhead)
 
 TEST(what_cannot_be_is_unknown)
 {
-    // 101 us: 1 us and 115.15 us are what 1.15 x 101 allows for 116.15; of it 10 MB come from the cache at 4 TB/s, 2.5 us
-    // instead of 10: so 122.65 us of bytes are just possible
+    // 101 us: 1 us and 115.15 us are what 1.15 x 101 allows for 116.15; of it 10 MB come from the cache at 4
+    // TB/s, 2.5 us instead of 10: so 122.65 us of bytes are just possible
     assert_int_equal(regime((struct kernel){.us = 101, .low_us = 122.6, .high_us = 122.6}), GP_REGIME_MEMORY);
     struct gp_regime_answer a = of((struct kernel){.us = 101, .low_us = 122.7, .high_us = 122.7});
     assert_int_equal(a.regime, GP_REGIME_UNKNOWN);

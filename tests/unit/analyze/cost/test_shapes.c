@@ -1,4 +1,5 @@
-// What an operator's inputs are, from the text that a profiler wrote beside it, and from text that no profiler writes.
+// What an operator's inputs are, from the text that a profiler wrote beside it, and from text that no
+// profiler writes.
 #include <string.h>
 
 #include "analyze/cost/shapes.h"

@@ -1,4 +1,5 @@
-// FLOPs and bytes of every family of operators, worked out by hand from shapes as PyTorch's profiler writes them.
+// FLOPs and bytes of every family of operators, worked out by hand from shapes as PyTorch's profiler writes
+// them.
 #include <stdio.h>
 #include <string.h>
 
@@ -95,8 +96,8 @@ TEST(products_that_do_not_fit)
 TEST(convolutions)
 {
     struct gp_work w;
-    // stride 2, padding 1 and 2, dilation 1: (10 + 2 - 3)/2 + 1 = 5 high, (12 + 4 - 5)/2 + 1 = 6 wide; output 2*8*5*6 = 480
-    // 2 * 480 * 6 * 15 = 86400; (1440 + 720 + 480) * 4 = 10560
+    // stride 2, padding 1 and 2, dilation 1: (10 + 2 - 3)/2 + 1 = 5 high, (12 + 4 - 5)/2 + 1 = 6 wide; output
+    // 2*8*5*6 = 480 2 * 480 * 6 * 15 = 86400; (1440 + 720 + 480) * 4 = 10560
     assert_true(work_of(&w, "aten::_convolution", IMAGE, TYPES3,
                         "\"\", \"\", \"\", \"[2, 2]\", \"[1, 2]\", \"[1, 1]\", \"False\", \"[0, 0]\", \"1\"",
                         NULL));
@@ -107,7 +108,8 @@ TEST(convolutions)
         &w, "aten::cudnn_convolution", "[2, 6, 10, 12], [8, 6, 3, 5]", "\"float\", \"float\"",
         "\"\", \"\", \"[1, 2]\", \"[2, 2]\", \"[1, 1]\", \"1\", \"False\", \"False\", \"True\"", NULL));
     has(&w, 86400, 10560, 10560);
-    // two groups: half of the channels meet; weights 8*3*15 = 360: 2 * 480 * 45 = 43200, (1440 + 360 + 480) * 4 = 9120
+    // two groups: half of the channels meet; weights 8*3*15 = 360: 2 * 480 * 45 = 43200, (1440 + 360 + 480) *
+    // 4 = 9120
     assert_true(work_of(&w, "aten::miopen_convolution", IMAGE_G, TYPES3,
                         "\"\", \"\", \"\", \"[1, 2]\", \"[2, 2]\", \"[1, 1]\", \"2\", \"False\", \"False\"",
                         NULL));
@@ -121,8 +123,9 @@ TEST(convolutions)
     assert_true(
         work_of(&w, "aten::conv2d", IMAGE, TYPES3, "\"\", \"\", \"\", \"1\", \"0\", \"2\", \"1\"", NULL));
     has(&w, 69120, 10176, 10176);
-    // transposed: 6 channels in, weights [6, 4, 3, 3], stride 2: (5 - 1)*2 + 3 = 11 both ways; output 2*4*121 = 968
-    // each of 2*6*25 = 300 inputs meets 4*9 = 36 weights: 2 * 300 * 36 = 21600; (300 + 216 + 968) * 4 = 5936
+    // transposed: 6 channels in, weights [6, 4, 3, 3], stride 2: (5 - 1)*2 + 3 = 11 both ways; output 2*4*121
+    // = 968 each of 2*6*25 = 300 inputs meets 4*9 = 36 weights: 2 * 300 * 36 = 21600; (300 + 216 + 968) * 4 =
+    // 5936
     assert_true(work_of(&w, "aten::_convolution", "[2, 6, 5, 5], [6, 4, 3, 3], []", TYPES3,
                         "\"\", \"\", \"\", \"[2, 2]\", \"[0, 0]\", \"[1, 1]\", \"True\", \"[0, 0]\", \"1\"",
                         NULL));
@@ -172,8 +175,8 @@ TEST(attention)
 {
     struct gp_work w;
     static const char types[] = "\"c10::Half\", \"c10::Half\", \"c10::Half\"";
-    // 2 sequences, 3 heads, 16 rows, 8 wide: 4 * 2 * 3 * 16^2 * 8 = 49152; q, k, v and out of 768 elements each:
-    // 4 * 1536 = 6144 bytes; 96 sums of 4 bytes may be written
+    // 2 sequences, 3 heads, 16 rows, 8 wide: 4 * 2 * 3 * 16^2 * 8 = 49152; q, k, v and out of 768 elements
+    // each: 4 * 1536 = 6144 bytes; 96 sums of 4 bytes may be written
     static const char rows_first[] = "[2, 16, 3, 8], [2, 16, 3, 8], [2, 16, 3, 8]";
     assert_true(work_of(&w, "aten::_flash_attention_forward", rows_first, types,
                         "\"\", \"\", \"\", \"\", \"\", \"16\", \"16\", \"0.\", \"False\", \"False\"", NULL));
@@ -196,8 +199,8 @@ TEST(attention)
                         types, "\"\", \"\", \"\", \"\", \"\", \"1\", \"64\", \"0.\", \"True\", \"False\"",
                         NULL));
     has(&w, 12192, 2 * 96 + 4 * 3072, 2 * 96 + 4 * 3072 + 24);
-    // backward: two and a half times forward; reads q, k, v, out, its gradient, writes three: 8 * 1536 and the sums;
-    // at most also 768 FP32 sums twice and the output once more both ways
+    // backward: two and a half times forward; reads q, k, v, out, its gradient, writes three: 8 * 1536 and
+    // the sums; at most also 768 FP32 sums twice and the output once more both ways
     assert_true(
         work_of(&w, "aten::_flash_attention_backward",
                 "[2, 16, 3, 8], [2, 16, 3, 8], [2, 16, 3, 8], [2, 16, 3, 8], [2, 16, 3, 8], [2, 3, 16]",
@@ -227,7 +230,8 @@ TEST(normalisations)
     has(&w, 16384, 8192, 12288);
     assert_true(work_of(&w, "aten::_fused_rms_norm", "[64, 32]", types, "", NULL));
     has(&w, 16384, 8192, 12288);
-    // backward: gradient, input and what comes out; both once more for weight and bias; 8 FLOPs for each of the two
+    // backward: gradient, input and what comes out; both once more for weight and bias; 8 FLOPs for each of
+    // the two
     static const char dims[] = "[64, 32], [64, 32], [], [64, 1], [64, 1], [32], [32], []";
     assert_true(work_of(&w, "aten::native_layer_norm_backward", dims, types,
                         "\"\", \"\", \"[32]\", \"\", \"\", \"\", \"\", \"[True, True, True]\"", NULL));
@@ -379,7 +383,8 @@ TEST(gathers_touch_what_they_need)
 TEST(optimizers)
 {
     struct gp_work w;
-    // 1000 parameters: parameter, gradient and two moments are read, all but the gradient written: 28 bytes each
+    // 1000 parameters: parameter, gradient and two moments are read, all but the gradient written: 28 bytes
+    // each
     static const char four[] =
         "[[20, 30], [400]], [[20, 30], [400]], [[20, 30], [400]], [[20, 30], [400]], [], [[], []]";
     static const char types[] =
@@ -405,7 +410,8 @@ TEST(optimizers)
 TEST(kernels_without_shapes)
 {
     struct gp_work w;
-    // 320 blocks of 65536 elements, of which those of up to 64 tensors may be nearly empty; read once, written once
+    // 320 blocks of 65536 elements, of which those of up to 64 tensors may be nearly empty; read once,
+    // written once
     assert_true(gp_work_of_kernel(&w, SQRT, 320));
     has(&w, 0, 256.0 * 65536 * 8, 320.0 * 65536 * 8);
     assert_true(gp_work_of_kernel(&w, ADAMW, 320)); // up to 36 tensors; 28 bytes

@@ -9,8 +9,9 @@
 #include "formats/base/buf.h"
 #include "tests/unit/unit.h"
 
-/* A letter is a kernel: A, a are attention, G, g, K, k matrix products, N, n communication, each capital of the same family
- * as its small letter; digits are fused by a compiler; u, v, w have the same role; all else is elementwise. */
+/* A letter is a kernel: A, a are attention, G, g, K, k matrix products, N, n communication, each capital of
+ * the same family as its small letter; digits are fused by a compiler; u, v, w have the same role; the rest
+ * is elementwise. */
 static struct gp_align_item item_of(char c, int64_t dur_ns)
 {
     struct gp_align_item i = {.key = (uint32_t)c, .kind = GP_FRAME_ELEMENTWISE, .dur_ns = dur_ns};
@@ -124,8 +125,8 @@ TEST(what_moved_within_a_segment_is_reordered)
     gp_align_release(&al);
 }
 
-/* The compiler computes the two products of the backward pass the other way round: what stands between them is not worked
- * out by their order. */
+/* The compiler computes the two products of the backward pass the other way round: what stands between them
+ * is not worked out by their order. */
 TEST(other_orders_of_barriers_make_no_claims)
 {
     expect("AGpqrKstxA", "AKpqrGstxA", "=(G|K changed)===(K|G changed)====");
@@ -133,7 +134,8 @@ TEST(other_orders_of_barriers_make_no_claims)
     expect("AGpqrsKxA", "AK1G2rsxA", "=(|K1 added)=(pq|2 changed)==(K| removed)==");
 }
 
-/* The same names, but the first product is of another shape: other work, of which it is not known what was fused. */
+/* The same names, but the first product is of another shape: other work, of which it is not known what was
+ * fused. */
 TEST(other_shapes_of_barriers_make_no_claims)
 {
     struct gp_align_item x[8], y[8];
@@ -185,8 +187,8 @@ TEST(attention_is_fused_of_products)
     expect("pKqAtK", "pKqGrsGtK", "===(A|GrsG defused)==");
 }
 
-/* Other products stand where products stood, though there is one more elsewhere: they have not moved, as of their family
- * the other side has none left over. */
+/* Other products stand where products stood, though there is one more elsewhere: they have not moved, as of
+ * their family the other side has none left over. */
 TEST(foreign_products_replace_each_other)
 {
     struct gp_align_item x[16], y[16];

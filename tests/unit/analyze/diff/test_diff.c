@@ -173,8 +173,8 @@ TEST(test_a_trace_against_itself)
     gp_diff_release(&d);
 }
 
-/* One gemm more a step, of 12000 instead of 10000 each: (3 - 2) x (10000 + 12000) / 2 = 11000 for the count, and
- * (12000 - 10000) x (2 + 3) / 2 = 5000 for the length of a call. Idle time grows from 500 to 700. */
+/* One gemm more a step, of 12000 instead of 10000 each: (3 - 2) x (10000 + 12000) / 2 = 11000 for the count,
+ * and (12000 - 10000) x (2 + 3) / 2 = 5000 for the length of a call. Idle time grows from 500 to 700. */
 TEST(test_attribution)
 {
     struct program more = plain;
@@ -296,7 +296,8 @@ static void assert_verdict(const struct program *base, const struct program *cur
     gp_diff_release(&d);
 }
 
-/* The step becomes three times faster, a kernel slower by 1800 ns: 0.24% of the step must not fail a build. */
+/* The step becomes three times faster, a kernel slower by 1800 ns: 0.24% of the step must not fail a
+ * build. */
 TEST(test_the_whole_decides_before_a_part)
 {
     struct program cur = waiting;
@@ -350,7 +351,8 @@ TEST(test_few_runs_decide_what_is_far_apart)
     assert_verdict(&two, &cur, "REGRESSION", 1); /* 66% */
 }
 
-/* The step is three times as long, but both runs make the same calls: only the host differs, as it does between runs. */
+/* The step is three times as long, but both runs make the same calls: only the host differs, as it does
+ * between runs. */
 TEST(test_one_run_decides_no_step_of_the_same_calls)
 {
     struct program cur = waiting;
@@ -727,7 +729,8 @@ static void assert_algorithm(const struct program *base, const struct program *c
     gp_diff_release(&d);
 }
 
-/* A loop over heads against a batch of them; attention as products and a softmax against one kernel forward, three backward. */
+/* A loop over heads against a batch of them; attention as products and a softmax against one kernel forward,
+ * three backward. */
 TEST(test_another_algorithm_is_compared)
 {
     struct program loop = {.steps = 5, .gap = 500, .kernels = {{"nvjet_tst_128x64_NNT", 64, 5000, {0}, 128}}};
@@ -749,8 +752,8 @@ TEST(test_another_algorithm_is_compared)
     assert_algorithm(&flash, &math, "another algorithm: 6 products per step instead of 4 attention kernels");
 }
 
-/* A loop that another loop of other products replaces is another program; so are attention kernels next to products that the
- * other side does not have. */
+/* A loop that another loop of other products replaces is another program; so are attention kernels next to
+ * products that the other side does not have. */
 TEST(test_other_products_are_another_model)
 {
     struct program ten = {.steps = 5, .gap = 500, .kernels = {{"nvjet_tst_128x64_NNT", 10, 5000, {0}, 128}}};

@@ -7,7 +7,8 @@
 #include "analyze/diff/diff.h"
 #include "tests/unit/unit.h"
 
-/* A launch: the kernel's name, its kind, how long it takes in step 0; in each step after that it takes 2 ns more. */
+/* A launch: the kernel's name, its kind, how long it takes in step 0; in each step after that it takes 2 ns
+ * more. */
 struct launch {
     const char *name;
     enum gp_frame_kind kind;
@@ -103,8 +104,8 @@ static const struct launch compiled[] = {
 };
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
 
-/* The mean over steps is that of step 1: 2 ns more a launch than above. Fused: (100 + 110 + 120) + (102 + 112 + 122) + 6 * 2
- * = 678 to 2 * 152; retiled: 500 + 502 + 4 = 1006 to 804. */
+/* The mean over steps is that of step 1: 2 ns more a launch than above. Fused: (100 + 110 + 120) + (102 + 112
+ * + 122) + 6 * 2 = 678 to 2 * 152; retiled: 500 + 502 + 4 = 1006 to 804. */
 TEST(blocks_are_counted_and_sum)
 {
     struct pair x = {0};

@@ -60,7 +60,8 @@ static const struct gp_profile_event *event(const struct gp_profile *p, const ch
     return NULL;
 }
 
-/* What is promised of every profile: windows are shares, idle time and nothing else; lanes are the shares of all. */
+/* What is promised of every profile: windows are shares, idle time and nothing else; lanes are the shares of
+ * all. */
 static void assert_sums(const struct gp_profile *p)
 {
     for (size_t s = 0; s < p->steps.n; s++) {
@@ -285,7 +286,8 @@ TEST(test_graph_nodes_are_ordered_by_number)
     gp_profile_release(&p);
 }
 
-/* Replayed twice: what was captured in a range is of that range, which each replay calls; the rest is of the step. */
+/* Replayed twice: what was captured in a range is of that range, which each replay calls; the rest is of the
+ * step. */
 TEST(test_captured_work_is_in_the_ranges_of_its_capture)
 {
     static const char *const captured[] = {"train\x1flayer 0", "train\x1flayer 0", "train\x1flayer 1",

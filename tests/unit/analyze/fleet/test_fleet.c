@@ -1,4 +1,5 @@
-// A fleet as a value: spreads, worst lists, axes that get coarser, and the same bytes for every order and grouping.
+// A fleet as a value: spreads, worst lists, axes that get coarser, and the same bytes for every order and
+// grouping.
 #include <stdlib.h>
 
 #include "analyze/hta/hta.h"

@@ -78,8 +78,9 @@ TEST(test_three_classes_on_two_streams)
     end(&m);
 }
 
-/* Holistic Trace Analysis rounds starts up and ends down to microseconds, and loses half of the time of kernels of
- * 1.9 us. Here: 1000 kernels of 1900 ns, one every 2600 ns. Busy 1000 x 1900; span 999 x 2600 + 1900 = 2599300. */
+/* Holistic Trace Analysis rounds starts up and ends down to microseconds, and loses half of the time of
+ * kernels of 1.9 us. Here: 1000 kernels of 1900 ns, one every 2600 ns. Busy 1000 x 1900; span 999 x 2600 +
+ * 1900 = 2599300. */
 TEST(test_short_kernels_count_in_full)
 {
     struct made m;
@@ -106,9 +107,9 @@ TEST(test_kernels_below_a_microsecond)
     end(&m);
 }
 
-/* Kernels of one stream overlap under programmatic dependent launch, and a long one may end after the next has begun
- * and ended: what came before is a running maximum, not the last one, or the idle time gets negative. Union 0..200 and
- * 210..220. */
+/* Kernels of one stream overlap under programmatic dependent launch, and a long one may end after the next
+ * has begun and ended: what came before is a running maximum, not the last one, or the idle time gets
+ * negative. Union 0..200 and 210..220. */
 TEST(test_overlap_on_one_stream)
 {
     struct made m;
@@ -125,8 +126,8 @@ TEST(test_overlap_on_one_stream)
     end(&m);
 }
 
-/* A synchronisation record has a stream, but nothing runs: 130 ns between two kernels stay idle although a record
- * covers 100 of them. */
+/* A synchronisation record has a stream, but nothing runs: 130 ns between two kernels stay idle although a
+ * record covers 100 of them. */
 TEST(test_synchronisation_is_not_work)
 {
     struct made m;

@@ -84,7 +84,8 @@ TEST(files_that_know_no_rank_are_aligned_too)
 
 TEST(the_time_of_day_aligns_what_has_no_collectives)
 {
-    /* as Kineto writes it, to the digit; as two machines have it; and one machine, adjusted by 3 ms between two readings */
+    /* as Kineto writes it, to the digit; as two machines have it; and one machine, adjusted by 3 ms between
+     * two readings */
     struct gp_trace kineto[] = {make(0, 0, 0), make(1, -S, 0)};
     set_base(&kineto[0], "1790000000000000000");
     set_base(&kineto[1], "1790000001000000000");

@@ -1,4 +1,5 @@
-// Collectives: what their names and args say, which ones of several ranks are the same, clocks and stragglers.
+// Collectives: what their names and args say, which ones of several ranks are the same, clocks and
+// stragglers.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -166,8 +167,8 @@ static void assert_fifty_us(const struct gp_hta *h, size_t n)
     }
 }
 
-/* Six collectives a ms apart; rank 1 comes 50 us late and all end together. Its clock is 5 ms ahead, and its window
- * begins one collective later. */
+/* Six collectives a ms apart; rank 1 comes 50 us late and all end together. Its clock is 5 ms ahead, and its
+ * window begins one collective later. */
 TEST(test_window_begins_later_and_clock_is_ahead)
 {
     struct maker a = begin(0), b = begin(1);
@@ -197,7 +198,8 @@ TEST(test_window_begins_later_and_clock_is_ahead)
     assert_int_equal(s->caused_wait_ns, 250 * US);
     assert_int_equal(s->lateness_ns, 125 * US); /* from the middle of the two */
     assert_int_equal(h.stragglers.at[1].times_last, 0);
-    /* One kind of collective: its bandwidth is that of the transfer, not of the waiting; six and five of them. */
+    /* One kind of collective: its bandwidth is that of the transfer, not of the waiting; six and five of
+     * them. */
     assert_int_equal(h.collective_stats.n, 1);
     assert_int_equal(h.collective_stats.at[0].count, 11);
     assert_int_equal(h.collective_stats.at[0].bytes, 11 * 1048576);
@@ -311,7 +313,8 @@ TEST(test_stragglers_by_name_alone)
     release(&h);
 }
 
-/* The root of a broadcast is done after 10 us and waits for nobody; rank 1, which comes 100 us later, is last. */
+/* The root of a broadcast is done after 10 us and waits for nobody; rank 1, which comes 100 us later, is
+ * last. */
 TEST(test_the_root_does_not_wait)
 {
     static const char args[] =
@@ -442,7 +445,8 @@ TEST(test_merging_is_adding)
     gp_buf_release(&y);
 }
 
-/* What NCCL's ranges say is as good as args: two ranks, each with a call that launches a kernel, and one for a group. */
+/* What NCCL's ranges say is as good as args: two ranks, each with a call that launches a kernel, and one for
+ * a group. */
 TEST(test_ranges_of_nccl)
 {
     struct maker m[2];

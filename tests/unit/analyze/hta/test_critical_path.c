@@ -261,7 +261,8 @@ TEST(a_thread_that_waits_for_the_backward_pass_leads_to_the_one_that_launches_it
     mk_kernel(&f.t, f.stream, 75, 80, "backward", 2);
     mk_kernel(&f.t, f.stream, 120, 130, "update", 3);
     const struct gp_hta_path *p = path_of(&f);
-    // from the first kernel on; back from 110: the step to 100, what runs the backward pass to 70, its call to 60, and before that the wait
+    // from the first kernel on; back from 110: the step to 100, what runs the backward pass to 70, its call
+    // to 60, and before that the wait
     static const struct {
         int64_t begin_ns, end_ns;
         const char *name;

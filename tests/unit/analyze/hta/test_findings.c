@@ -67,8 +67,8 @@ TEST(idle_time_is_told_by_cause_largest_first)
     gp_hta_release(&h);
 }
 
-// 700 of 1000 us idle, of which 400 in one gap: of which nothing is recorded, or in aten::mm; the sentence says it where
-// the line below leads elsewhere, to forward.
+// 700 of 1000 us idle, of which 400 in one gap: of which nothing is recorded, or in aten::mm; the sentence
+// says it where the line below leads elsewhere, to forward.
 TEST(one_long_gap_is_named)
 {
     static const struct {

@@ -14,7 +14,8 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 16;
 }
 
-/* A rank with two devices and a bit of everything. The same SEED gives the same trace; names differ with it. */
+/* A rank with two devices and a bit of everything. The same SEED gives the same trace; names differ with
+ * it. */
 static struct gp_trace make_trace(int32_t rank, uint32_t seed)
 {
     struct gp_trace t;

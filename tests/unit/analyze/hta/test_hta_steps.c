@@ -11,7 +11,8 @@
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 
-/* A process with a main thread, an autograd thread and a stream; every launch gets the next correlation id. */
+/* A process with a main thread, an autograd thread and a stream; every launch gets the next correlation
+ * id. */
 struct maker {
     struct gp_trace t;
     uint32_t main, other, stream, process;
@@ -106,8 +107,8 @@ static void assert_step(const struct gp_hta *h, size_t i, const char *name, int6
                      s->b.span_ns);
 }
 
-/* The GPU lags: what step 1 launches runs while step 2 is on the host. A kernel of step 2 is launched by the autograd
- * thread. What is launched between the steps is in none, but lies in a window. */
+/* The GPU lags: what step 1 launches runs while step 2 is on the host. A kernel of step 2 is launched by the
+ * autograd thread. What is launched between the steps is in none, but lies in a window. */
 TEST(test_launched_in_a_step)
 {
     struct maker m = begin();
@@ -307,7 +308,8 @@ TEST(test_graphs_in_turn)
     }
 }
 
-/* Initialisation, then five steps of a, b, c, d; the host waits before each c, so that this is where they begin. */
+/* Initialisation, then five steps of a, b, c, d; the host waits before each c, so that this is where they
+ * begin. */
 TEST(test_periodic_launches)
 {
     static const char *const kernels[] = {"a", "b", "c", "d"};
@@ -344,7 +346,8 @@ TEST(test_layers_are_no_steps)
     release(&h);
 }
 
-/* Two devices of one process have the same steps, each with its own work; where a device has none it has no step. */
+/* Two devices of one process have the same steps, each with its own work; where a device has none it has no
+ * step. */
 TEST(test_devices)
 {
     struct maker m = begin();

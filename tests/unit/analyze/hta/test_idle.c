@@ -1,5 +1,6 @@
-/* Why a device was idle. All expected values are worked out by hand from the times in the test; the limits that a
- * single launch has are in analyze/view/README.md: B = 10 us and K = 10 us where the medians are small. */
+/* Why a device was idle. All expected values are worked out by hand from the times in the test; the limits
+ * that a single launch has are in analyze/view/README.md: B = 10 us and K = 10 us where the medians are
+ * small. */
 #include <stdlib.h>
 
 #include "analyze/hta/hta.h"
@@ -165,8 +166,8 @@ SCENE(test_one_stall_among_queued_kernels_is_unknown)
     assert_int_equal(cause(s, GP_IDLE_UNKNOWN), 490000);
 }
 
-/* Kernels follow each other after 1 us, but one after 20: at most 10 of these are what queued kernels cost. A fixed
- * limit of 30 us, as another tool has it, would call all of them so. */
+/* Kernels follow each other after 1 us, but one after 20: at most 10 of these are what queued kernels cost. A
+ * fixed limit of 30 us, as another tool has it, would call all of them so. */
 SCENE(test_a_gap_of_20_us_is_no_gap_between_queued_kernels)
 {
     struct scene *s = *state;
@@ -233,8 +234,8 @@ SCENE(test_launch_on_its_way_when_the_gap_begins)
     launch(s, s->main, 20000, s->s7, 28000, 2); /* latency 8 us, in the gap 10000..28000 */
     launch(s, s->main, 36000, s->s7, 43000, 3); /* began before the gap 38000..43000 */
     run(s);
-    /* host 10000..20000; 8000; then the call lasts to 40000 and the median, 8 us, to 44000. The median of a histogram
-     * is 1/16 exact, but with one value it is that value. */
+    /* host 10000..20000; 8000; then the call lasts to 40000 and the median, 8 us, to 44000. The median of a
+     * histogram is 1/16 exact, but with one value it is that value. */
     assert_int_equal(cause(s, GP_IDLE_HOST), 10000);
     assert_int_equal(cause(s, GP_IDLE_LAUNCH), 13000);
 }
@@ -307,7 +308,8 @@ SCENE(test_stack_changes_split_the_gap)
     assert_int_equal(culprit(s, 1)->gaps, 1);
 }
 
-/* The gap from 10000 to 85000 lies in two steps, which have one label: it is one gap, and its longest is all of both. */
+/* The gap from 10000 to 85000 lies in two steps, which have one label: it is one gap, and its longest is all
+ * of both. */
 SCENE(test_names_with_one_label_are_one)
 {
     struct scene *s = *state;
@@ -336,8 +338,8 @@ SCENE(test_data_loading)
     assert_string_equal(label(s, culprit(s, 0)->op), "aten::stack");
 }
 
-/* What samples show of a frame is its cause, and the function is the culprit; samples of the time are counted. Around 20000 to
- * 30000 data is loaded, and garbage is collected in it all the same. */
+/* What samples show of a frame is its cause, and the function is the culprit; samples of the time are
+ * counted. Around 20000 to 30000 data is loaded, and garbage is collected in it all the same. */
 SCENE(test_work_of_frames)
 {
     struct scene *s = *state;
@@ -378,8 +380,8 @@ static void sampled(struct scene *s, int64_t begin_ns, int64_t end_ns, const cha
     gp_set_cat(&s->t.events[GP_PYTHON], row, gp_intern_cstr(&s->t.strings, GP_SAMPLED_CATEGORY));
 }
 
-/* Python runs for 2.99 ms, waits for 1.2 ms, and runs for 0.8 ms, which is too short to know; a frame that a profiler recorded is
- * no sample. */
+/* Python runs for 2.99 ms, waits for 1.2 ms, and runs for 0.8 ms, which is too short to know; a frame that a
+ * profiler recorded is not a sample. */
 SCENE(test_python_that_runs_for_long)
 {
     struct scene *s = *state;
@@ -397,7 +399,8 @@ SCENE(test_python_that_runs_for_long)
     assert_int_equal(culprit(s, 0)->cause, GP_IDLE_PYTHON);
 }
 
-/* What a function does between a wait and its next call belongs to the wait, if it is short: B is 20 us here. */
+/* What a function does between a wait and its next call belongs to the wait, if it is short: B is 20 us
+ * here. */
 SCENE(test_a_function_that_waits_and_launches_again)
 {
     struct scene *s = *state;
@@ -443,8 +446,8 @@ SCENE(test_slow_launch_call_is_the_hosts)
     mk_call(&s->t, s->main, 20000, 1020000, "cudaLaunchKernel", 2); /* loads the module first */
     mk_kernel(&s->t, s->s7, 1015000, 1030000, "b", 2);
     run(s);
-    /* B is bounded by 100 us: median 995 us. 10000..20000 before the call, the call's 915000 before the last 100 us
-     * ahead of c = 1015000 */
+    /* B is bounded by 100 us: median 995 us. 10000..20000 before the call, the call's 915000 before the last
+     * 100 us ahead of c = 1015000 */
     assert_int_equal(cause(s, GP_IDLE_HOST), 10000 + 895000);
     assert_int_equal(cause(s, GP_IDLE_LAUNCH), 100000);
     assert_string_equal(label(s, culprit(s, 0)->api), "cudaLaunchKernel");
@@ -667,7 +670,8 @@ SCENE(test_many_devices_take_bounded_time)
     assert_int_equal(s->h.devices.at[4999].b.idle_ns, 2099990);
 }
 
-/* Bit by bit: the host waits or works in these, whatever it does; other streams, the queue and what is unknown are not its. */
+/* Bit by bit: the host waits or works in these, whatever it does; other streams, the queue and what is
+ * unknown are not its. */
 TEST(what_waits_for_the_host)
 {
     int64_t ns[GP_IDLE_CAUSE_COUNT];

@@ -1,4 +1,5 @@
-// Kernels and what launched them, occupancy, Tensor Cores, SM efficiency. Expected figures are worked out by hand.
+// Kernels and what launched them, occupancy, Tensor Cores, SM efficiency. Expected figures are worked out by
+// hand.
 #include <stdlib.h>
 
 #include <math.h>
@@ -132,8 +133,8 @@ TEST(test_by_name_and_kind)
     end(&m);
 }
 
-/* step > model > layer > aten::linear > aten::mm, launches at 110 and 210 in the same aten::mm, at 310 in aten::add
- * outside of any module, and at 510 outside of everything. */
+/* step > model > layer > aten::linear > aten::mm, launches at 110 and 210 in the same aten::mm, at 310 in
+ * aten::add outside of any module, and at 510 outside of everything. */
 TEST(test_innermost_owners)
 {
     struct made m;
@@ -220,7 +221,8 @@ TEST(test_what_limits_occupancy)
     expect_fits(128, 32, 240000, 0);
 }
 
-/* 264 blocks of 256 threads on 132 SMs: 2 blocks an SM, 512 of 2048 threads. 8 fit, so that is a quarter of a wave. */
+/* 264 blocks of 256 threads on 132 SMs: 2 blocks an SM, 512 of 2048 threads. 8 fit, so that is a quarter of a
+ * wave. */
 TEST(test_occupancy_of_kernels)
 {
     struct made m;
@@ -256,8 +258,8 @@ TEST(test_what_the_profiler_worked_out)
     end(&m);
 }
 
-/* Blocks per SM of what runs at once are added and count as 1 at most: 0..100 a half, 100..150 a half and three
- * quarters are 1, 150..200 three quarters, and 300..400 ten count as 1. */
+/* Blocks per SM of what runs at once are added and count as 1 at most: 0..100 a half, 100..150 a half and
+ * three quarters are 1, 150..200 three quarters, and 300..400 ten count as 1. */
 TEST(test_sm_efficiency)
 {
     struct made m;

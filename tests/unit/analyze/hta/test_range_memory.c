@@ -32,9 +32,9 @@ static void copy(struct gp_trace *t, uint32_t stream, int64_t start, int64_t byt
     gp_set_bytes(&t->events[GP_GPU], row, bytes);
 }
 
-/* step 0-100 { layer 20-40 }, another step 200-300, on thread 1; a thread beside it has no ranges. What is allocated on
- * the devices: 100 at 10, 400 at 30 (+300 in the layer), 1400 at 35 (+1000 on the other device), 1150 at 50 (-250), 1160 at
- * 60 (+10 by the other thread), 1100 at 210 (-60), 1200 at 220 (+100). */
+/* step 0-100 { layer 20-40 }, another step 200-300, on thread 1; a thread beside it has no ranges. What is
+ * allocated on the devices: 100 at 10, 400 at 30 (+300 in the layer), 1400 at 35 (+1000 on the other device),
+ * 1150 at 50 (-250), 1160 at 60 (+10 by the other thread), 1100 at 210 (-60), 1200 at 220 (+100). */
 static void make(struct gp_trace *t)
 {
     gp_trace_init(t, GP_NEED_ALL);

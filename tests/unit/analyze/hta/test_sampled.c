@@ -1,4 +1,5 @@
-// Means of sampled hardware counters, worked out by hand: two counters of a GPU, three kernels in three ranges.
+// Means of sampled hardware counters, worked out by hand: two counters of a GPU, three kernels in three
+// ranges.
 #include <string.h>
 
 #include "analyze/hta/hta.h"
@@ -18,8 +19,8 @@ static void counter(struct gp_trace *t, uint32_t track, int64_t at, const char *
     gp_set_value(e, row, value);
 }
 
-/* busy: 0 until 100, 40 until 200, 80 until 300, where samples end; read: 1000 until 250, then 3000. Another GPU has 7 all the time.
- * Kernels: 100-150 in the layer, 180-260 in the step around it, 290-400 in "late". */
+/* busy: 0 until 100, 40 until 200, 80 until 300, where samples end; read: 1000 until 250, then 3000. Another
+ * GPU has 7 all the time. Kernels: 100-150 in the layer, 180-260 in the step around it, 290-400 in "late". */
 static void make(struct gp_trace *t, int32_t rank)
 {
     gp_trace_init(t, GP_NEED_ALL);

@@ -1,4 +1,5 @@
-/* The layout of timelines. All expected lanes, sums and samples are worked out by hand from the times in the test. */
+/* The layout of timelines. All expected lanes, sums and samples are worked out by hand from the times in the
+ * test. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -106,7 +107,8 @@ SCENE(test_nesting)
     assert_int_equal(s->l.end_ns, 120000);
 }
 
-/* x ends after a, in which it began, and after d, which is open, too: no lane of theirs is free. y is held only by x. */
+/* x ends after a, in which it began, and after d, which is open, too: no lane of theirs is free. y is held
+ * only by x. */
 SCENE(test_crossing)
 {
     struct scene *s = *state;
@@ -123,7 +125,8 @@ SCENE(test_crossing)
     assert_int_equal(k->total_ns, 100000 + 30000 + 40000 + 20000 + 1000 + 9000);
 }
 
-/* b ends 900 ns after a: rounded. f begins where a ends, and what lies in f finds b's lane free. Durations stay. */
+/* b ends 900 ns after a: rounded. f begins where a ends, and what lies in f finds b's lane free. Durations
+ * stay. */
 SCENE(test_rounding)
 {
     struct scene *s = *state;
@@ -352,7 +355,8 @@ SCENE(test_activity_before_zero)
     assert_int_equal(a.gpu_ns, 10000);
 }
 
-/* A device has one heading, above all processes: its waits for a whole context and the memory on it are there, too. */
+/* A device has one heading, above all processes: its waits for a whole context and the memory on it are
+ * there, too. */
 SCENE(test_one_heading_per_group)
 {
     struct scene *s = *state;

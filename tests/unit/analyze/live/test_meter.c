@@ -23,8 +23,8 @@ static void assert_has(const char *text, const char *line)
     fail_msg("missing: %s", line);
 }
 
-/* Two streams: 10 us and 10 us that overlap by 5; in a second flush, a kernel between the two that came late, and a collective
- * of 3 s. */
+/* Two streams: 10 us and 10 us that overlap by 5; in a second flush, a kernel between the two that came late,
+ * and a collective of 3 s. */
 TEST(busy_time_counts_what_overlaps_once)
 {
     struct gp_meter *m = gp_meter_new();

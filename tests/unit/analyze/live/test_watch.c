@@ -208,8 +208,8 @@ static void send(struct gp_watch *w, int32_t rank, uint64_t seq, int64_t second)
     gp_strings_release(&names);
 }
 
-/* Where all places are taken, those go that were not heard for a minute; where there is room, nobody goes. Whose place was kept
- * is seen by a digest that it sent before: it is late. */
+/* Where all places are taken, those go that were not heard for a minute; where there is room, nobody goes.
+ * Whose place was kept is seen by a digest that it sent before: it is late. */
 TEST(test_all_places_are_taken)
 {
     enum { HALF = GP_WATCH_RANKS / 2 };

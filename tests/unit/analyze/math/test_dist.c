@@ -47,8 +47,8 @@ TEST(test_few_values)
     gp_dist_release(&d);
 }
 
-/* Large values that differ little: what sums of squares in floating point get wrong. Deviations 0, 1, 2 around the
- * mean: variance 2/3. */
+/* Large values that differ little: what sums of squares in floating point get wrong. Deviations 0, 1, 2
+ * around the mean: variance 2/3. */
 TEST(test_nothing_cancels)
 {
     const int64_t far = INT64_C(900000000000000);

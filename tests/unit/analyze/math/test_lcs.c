@@ -55,7 +55,8 @@ TEST(small_sequences_have_a_longest_one)
     gp_lcs_release(&l);
 }
 
-/* With few differences at a time, or a small budget, pairs are still pairs, there are fewer of them, and it is said. */
+/* With few differences at a time, or a small budget, pairs are still pairs, there are fewer of them, and it
+ * is said. */
 TEST(cut_searches_stay_right)
 {
     uint64_t seed = 2;
@@ -93,8 +94,8 @@ TEST(a_moved_symbol_does_not_hide_the_rest)
     gp_lcs_release(&l);
 }
 
-/* Nor where there are more differences than are searched through at a time: of the symbols that occur once most have changed
- * places, so that they are not places to cut at. */
+/* Nor where there are more differences than are searched through at a time: of the symbols that occur once
+ * most have changed places, so that they are not places to cut at. */
 TEST(moved_symbols_are_no_places_to_cut)
 {
     enum { N = 4000, MOVED = 3 };
@@ -122,7 +123,8 @@ TEST(single_symbols_cut_long_sequences)
     struct gp_lcs l = {.edits = 512, .budget = 1 << 24};
     gp_lcs_match(&l, a, N, b, N);
     assert_common(&l, a, N, b, N);
-    // 241302413 and 314203142, which lie between any two of those that occur once, have 3 in common, as 1, 0, 1.
+    // 241302413 and 314203142, which lie between any two of those that occur once, have 3 in common, as 1, 0,
+    // 1.
     assert_int_equal(l.pairs.n, N / 10 + 3 * (N / 10));
     assert_true(l.budget > (1 << 24) - 4000000);
     free(a);

@@ -1,4 +1,5 @@
-// Rank tests against published tables, against counting all cases, and against figures of another implementation.
+// Rank tests against published tables, against counting all cases, and against figures of another
+// implementation.
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ static struct gp_stat_p with_u(size_t n, size_t m, size_t u)
     return gp_stat_mann_whitney(a, n, b, m);
 }
 
-/* The largest U that is significant, two-sided, as printed in the tables of textbooks (after Mann and Whitney, Auble,
- * Milton). */
+/* The largest U that is significant, two-sided, as printed in the tables of textbooks (after Mann and
+ * Whitney, Auble, Milton). */
 TEST(critical_values_of_u_are_those_published)
 {
     static const struct {
@@ -81,7 +82,8 @@ TEST(the_smallest_p_is_known)
     assert_true(gp_stat_least_p(1000000, 1000000) < 1e-300);
 }
 
-/* Hollander and Wolfe 1973, p. 69: permeability of membranes; one-sided p 0.1272, printed in R's manual, too. */
+/* Hollander and Wolfe 1973, p. 69: permeability of membranes; one-sided p 0.1272, printed in R's manual,
+ * too. */
 TEST(the_example_of_a_textbook)
 {
     static const int64_t x[] = {80, 83, 189, 104, 145, 138, 191, 164, 73, 146}, y[] = {115, 88, 90, 74, 121};
@@ -146,8 +148,8 @@ TEST(large_samples_equal_another_implementation)
     close_to(gp_stat_mann_whitney(c, 20, d, 25).p, 0.008570229869246798, 1e-12);
 }
 
-/* z = (312.5 - 200 - 0.5) / 51.54 = 2.173 and (325 - 209 - 0.5) / 53.07 = 2.176: p = 0.0298 and 0.0295. Scipy has
- * 0.02888 for the first when exact. */
+/* z = (312.5 - 200 - 0.5) / 51.54 = 2.173 and (325 - 209 - 0.5) / 53.07 = 2.176: p = 0.0298 and 0.0295. Scipy
+ * has 0.02888 for the first when exact. */
 TEST(exact_and_normal_meet)
 {
     struct gp_stat_p exact = with_u(25, 25, 200), normal = with_u(25, 26, 209);
@@ -218,7 +220,8 @@ static struct gp_stat_p with_t(size_t n, size_t t)
     return gp_stat_signed_rank(a, b, n);
 }
 
-/* The largest smaller sum of ranks that is significant, two-sided (McCornack 1965; the tables of textbooks). */
+/* The largest smaller sum of ranks that is significant, two-sided (McCornack 1965; the tables of
+ * textbooks). */
 TEST(critical_values_of_signed_ranks_are_those_published)
 {
     static const struct {
@@ -299,9 +302,9 @@ TEST(many_pairs_equal_another_implementation)
     close_to(t.p_less, 0.3912480753497706, 1e-9);
 }
 
-/* Ratios 3/2, 5/4, 2/3 (which is as far from 1 as 3/2), 7/8 and, too large for products, 1 + 2^-62 and less than that.
- * In order of size: 1 + 1/(2^62+1), 1 + 2^-62, 8/7 (less), 5/4, then 3/2 and 2/3 (less) tied at 5.5.
- * The sum of those that are more: 1 + 2 + 4 + 5.5. */
+/* Ratios 3/2, 5/4, 2/3 (which is as far from 1 as 3/2), 7/8 and, too large for products, 1 + 2^-62 and less
+ * than that. In order of size: 1 + 1/(2^62+1), 1 + 2^-62, 8/7 (less), 5/4, then 3/2 and 2/3 (less) tied at
+ * 5.5. The sum of those that are more: 1 + 2 + 4 + 5.5. */
 TEST(ratios_are_compared_exactly)
 {
     int64_t big = INT64_C(1) << 62;
@@ -431,7 +434,8 @@ TEST(many_values_get_a_narrow_interval_soon)
     free(b);
 }
 
-/* An interval covers what is true as often as it says: here the ratio is 1, and an interval that leaves it out is wrong. */
+/* An interval covers what is true as often as it says: here the ratio is 1, and an interval that leaves it
+ * out is wrong. */
 TEST(intervals_cover_the_truth)
 {
     enum { ROUNDS = 2000 };
@@ -464,7 +468,8 @@ TEST(medians_and_deviations)
 
 // ---- Welch ----
 
-/* scipy.stats.ttest_ind(log b, log a, equal_var=False); the interval from its quantile at 4.357890608681024 degrees. */
+/* scipy.stats.ttest_ind(log b, log a, equal_var=False); the interval from its quantile at 4.357890608681024
+ * degrees. */
 TEST(the_t_test_equals_another_implementation)
 {
     static const int64_t a[] = {100000, 101000, 99500}, b[] = {104000, 105500, 103800, 104700};
@@ -486,8 +491,8 @@ TEST(the_t_test_equals_another_implementation)
     close_to(gp_stat_welch(two, 2, more, 2).p, 0.03917116827177179, 1e-9);
 }
 
-/* Student's table: of 2 against 2 with equal variances, df = 2, t = 4.3027 is 0.05. Logarithms 0, 2h against d, d + 2h have
- * the variance h * h of their means each: t = d / (sqrt(2) h). */
+/* Student's table: of 2 against 2 with equal variances, df = 2, t = 4.3027 is 0.05. Logarithms 0, 2h against
+ * d, d + 2h have the variance h * h of their means each: t = d / (sqrt(2) h). */
 TEST(the_t_test_equals_the_table)
 {
     const double big = 1e12, h = 0.01, d = 4.302653 * sqrt(2) * h;
@@ -596,7 +601,8 @@ TEST(the_bootstrap_is_reproducible_and_covers)
     assert_true(r.low == 1.5 && r.high == 1.5);
 }
 
-/* Steps that stay slow or fast for 10 at a time vary more in their mean than their number suggests: blocks keep that. */
+/* Steps that stay slow or fast for 10 at a time vary more in their mean than their number suggests: blocks
+ * keep that. */
 TEST(the_bootstrap_knows_neighbours)
 {
     int64_t runs[100], mixed[100];

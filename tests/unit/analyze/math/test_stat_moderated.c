@@ -24,8 +24,9 @@ TEST(test_logs)
 
 TEST(test_variances_that_agree)
 {
-    /* They spread less than chance would make them: all the knowledge there may be. With d0 = 20 and df = 4 the usual one is
-     * exp(log 0.01 - digamma(2) + log 2 + digamma(10) - log 10); digamma(2) = 0.4227843351, digamma(10) = 2.2517525891. */
+    /* They spread less than chance would make them: all the knowledge there may be. With d0 = 20 and df = 4
+     * the usual one is exp(log 0.01 - digamma(2) + log 2 + digamma(10) - log 10); digamma(2) = 0.4227843351,
+     * digamma(10) = 2.2517525891. */
     double same[] = {0.01, 0.01, 0.01, 0.01};
     struct gp_stat_spread s;
     gp_stat_spread_fit(&s, same, 4, 4);
@@ -35,8 +36,8 @@ TEST(test_variances_that_agree)
 
 TEST(test_variances_that_disagree)
 {
-    /* log variances -2, 0, 2: variance 4. With df = 2 chance makes trigamma(1) = pi^2 / 6 = 1.6449 of it; d0 is twice the x
-     * with trigamma(x) = 2.3551. */
+    /* log variances -2, 0, 2: variance 4. With df = 2 chance makes trigamma(1) = pi^2 / 6 = 1.6449 of it; d0
+     * is twice the x with trigamma(x) = 2.3551. */
     double v[] = {exp(-2), 1, exp(2)};
     struct gp_stat_spread s;
     gp_stat_spread_fit(&s, v, 3, 2);
@@ -58,8 +59,8 @@ TEST(test_too_few_variances)
 
 TEST(test_without_prior_it_is_students)
 {
-    /* Logs 0, 1, 2 and 3, 4, 5: variances 1, difference 3, error sqrt(2 / 3), t = 3.6742 with 4 degrees of freedom:
-     * p = 0.021311641128756837. The 95% limit is 2.7764451052. */
+    /* Logs 0, 1, 2 and 3, 4, 5: variances 1, difference 3, error sqrt(2 / 3), t = 3.6742 with 4 degrees of
+     * freedom: p = 0.021311641128756837. The 95% limit is 2.7764451052. */
     struct gp_stat_spread none = {0, 0};
     struct gp_stat_logs a = {1, 1, 3}, b = {4, 1, 3};
     struct gp_stat_ratio r;

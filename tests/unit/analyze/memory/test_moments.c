@@ -1,4 +1,5 @@
-/* A history as a curve and as moments: sums worked out by hand, and that they close where points are left out. */
+/* A history as a curve and as moments: sums worked out by hand, and that they close where points are left
+ * out. */
 #include <stdio.h>
 #include <string.h>
 
@@ -102,7 +103,8 @@ TEST(test_small)
     gp_memory_release(&m);
 }
 
-/* Fifty operators; 6,000 changes, the peak a lone one in the middle: few points, few sites, and still the peak. */
+/* Fifty operators; 6,000 changes, the peak a lone one in the middle: few points, few sites, and still the
+ * peak. */
 TEST(test_limits)
 {
     struct making k;

@@ -1,4 +1,5 @@
-// Which measured launch a kernel is: by its id in one trace, by its position in another, and when only means are left.
+// Which measured launch a kernel is: by its id in one trace, by its position in another, and when only means
+// are left.
 #include <math.h>
 
 #include "analyze/metrics/measured.h"
@@ -62,7 +63,8 @@ TEST(in_one_trace_by_id)
     enum gp_measured_as as[6];
     mm_trace(&t);
     bytes_of(&t, &t, bytes, as);
-    // copies of 20, 20 and 80 kB; of the products the first has 2 kB, the second lacks a counter, the third was not measured
+    // copies of 20, 20 and 80 kB; of the products the first has 2 kB, the second lacks a counter, the third
+    // was not measured
     assert_true(bytes[0] == 20000 && bytes[1] == 20000 && bytes[2] == 80000);
     assert_true(bytes[3] == 2000 && isnan(bytes[4]));
     assert_int_equal(as[4], GP_MEASURED_LAUNCH);

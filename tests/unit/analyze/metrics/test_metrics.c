@@ -1,4 +1,5 @@
-/* Counters by kernel, range and launch: sums and weighted means worked out by hand, and what is missing stays missing. */
+/* Counters by kernel, range and launch: sums and weighted means worked out by hand, and what is missing stays
+ * missing. */
 #include <math.h>
 
 #include "analyze/cost/ceilings.h"
@@ -73,7 +74,8 @@ TEST(ranges_and_launches)
     gp_metrics_release(&m);
 }
 
-/* The product: 16,000,000 operations in 8000 ns, 8000 bytes of L2; one of its two launches lacks those of memory. The copy: no operations. */
+/* The product: 16,000,000 operations in 8000 ns, 8000 bytes of L2; one of its two launches lacks those of
+ * memory. The copy: no operations. */
 TEST(points_of_a_roofline)
 {
     struct gp_metrics m;
@@ -120,7 +122,8 @@ TEST(some_columns)
     gp_trace_release(&t);
 }
 
-/* The other trace has the copy three times, as here, and the product four times for 1000 ns each: two of them are 2000. */
+/* The other trace has the copy three times, as here, and the product four times for 1000 ns each: two of them
+ * are 2000. */
 TEST(times_of_another_trace)
 {
     struct gp_metrics m;

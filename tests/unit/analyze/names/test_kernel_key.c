@@ -199,8 +199,9 @@ TEST(kernels_of_several_operations_are_known)
     for (size_t i = 0; i < GP_COUNT(plain); i++) assert_false(gp_kernel_is_fused(plain[i], strlen(plain[i])));
 }
 
-/* Whatever bytes are in a trace: no key is empty where the name is not, keys are not much longer than names, and names of
- * one code have one family (which is made only of the code, so that is true of the code itself). */
+/* Whatever bytes are in a trace: no key is empty where the name is not, keys are not much longer than names,
+ * and names of one code have one family (which is made only of the code, so that is true of the code
+ * itself). */
 TEST(any_bytes_have_keys)
 {
     static const char *const pieces[] = {"nvjet_",

@@ -1,4 +1,5 @@
-// Names as recorded to names as shown. The pairs are by judgement: what a person needs to tell the code apart.
+// Names as recorded to names as shown. The pairs are by judgement: what a person needs to tell the code
+// apart.
 #include <stdlib.h>
 #include <string.h>
 

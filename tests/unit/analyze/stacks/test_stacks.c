@@ -654,8 +654,8 @@ static int64_t below(int64_t n)
 
 enum { TICKS = 400, TICK_NS = 10000 };
 
-/* Random host events, crossing each other as they like, at whole ticks of 10 us, so that none ends a little late. Marks
- * the ticks that each of three threads covers. */
+/* Random host events, crossing each other as they like, at whole ticks of 10 us, so that none ends a little
+ * late. Marks the ticks that each of three threads covers. */
 static void add_random_host(struct made *m, const uint32_t *threads, bool (*covered)[TICKS])
 {
     static const enum gp_table tables[] = {GP_RANGE, GP_PYTHON, GP_OP, GP_API};

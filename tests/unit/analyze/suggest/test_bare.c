@@ -1,4 +1,5 @@
-// What a recorder added is taken out of the host's time, and no saving passes what there is to gain. Figures by hand.
+// What a recorder added is taken out of the host's time, and no saving passes what there is to gain. Figures
+// by hand.
 #include "analyze/suggest/recorder.h"
 #include "formats/base/err.h"
 #include "tests/unit/program_make.h"
@@ -55,22 +56,26 @@ TEST(the_step_without_the_recorder)
     const struct gp_suggest_step *s = &p.s.step;
     assert_string_equal(s->recorder, "gpuprof-collect");
     assert_int_equal(s->step_ns, 340 * US);
-    // each launch: 0.9 to 14.2 us of its 34, the step's range at the first of them; and 15% that the host may be slower in another run
+    // each launch: 0.9 to 14.2 us of its 34, the step's range at the first of them; and 15% that the host may
+    // be slower in another run
     assert_in_range(s->unprofiled_high_ns, (340 - 9 + 51) * US - 400, (340 - 9 + 51) * US + 100);
     assert_in_range(s->unprofiled_low_ns, (340 - 142) * US - 400, (340 - 142) * US + 100);
     assert_int_equal(s->unprofiled_ns,
                      s->unprofiled_low_ns + (s->unprofiled_high_ns - s->unprofiled_low_ns) * 35 / 100);
     const struct gp_suggestion *graph = said(&p, "cuda_graph");
-    // all but the 20 us of the GPU, where the recorder cost least, would be 362 us: no more than the recorded step can go
+    // all but the 20 us of the GPU, where the recorder cost least, would be 362 us: no more than the recorded
+    // step can go
     assert_int_equal(graph->saving_high_ns, 340 * US);
-    // at worst 93.5 us are left of 198, but 30% of the high end less 14.7 us (1% of the step, 3% of what the GPU waits) are more
+    // at worst 93.5 us are left of 198, but 30% of the high end less 14.7 us (1% of the step, 3% of what the
+    // GPU waits) are more
     assert_in_range(graph->saving_low_ns, 93 * US, 95 * US);
     assert_int_equal(graph->priority, GP_PRIORITY_CRITICAL);
     assert_non_null(strstr(gp_suggest_str(&p.s, graph->to_know), "--step-time"));
     end(&p);
 }
 
-/* The only step has a hole of 43 ms between two kernels of its optimizer: no rule but those that look for holes takes it. */
+/* The only step has a hole of 43 ms between two kernels of its optimizer: no rule but those that look for
+ * holes takes it. */
 TEST(one_long_gap_is_left_alone)
 {
     struct program p;
@@ -104,7 +109,8 @@ TEST(a_measured_step_time_decides)
     run_with(&p, same_step, &(struct gp_suggest_opts){.unprofiled_ns = 340 * US}, NULL);
     assert_int_equal(p.s.step.unprofiled_ns, 340 * US);
     end(&p);
-    // the recorder cost 142 us at most, and 1.7 times that elsewhere: the host was slower for other reasons, too
+    // the recorder cost 142 us at most, and 1.7 times that elsewhere: the host was slower for other reasons,
+    // too
     run_with(&p, same_step, &(struct gp_suggest_opts){.unprofiled_ns = 60 * US}, OURS);
     assert_int_equal(p.s.step.unprofiled_ns, 60 * US);
     assert_in_range(said(&p, "cuda_graph")->saving_high_ns, 30 * US, 40 * US); // all but 20 us

@@ -1,4 +1,5 @@
-// Whose work it is: what an operator does is charged once, to the kernels that it launched, and held against the device.
+// Whose work it is: what an operator does is charged once, to the kernels that it launched, and held against
+// the device.
 #include "tests/unit/metrics_make.h"
 #include "tests/unit/program_make.h"
 #include "tests/unit/unit.h"
@@ -180,8 +181,8 @@ TEST(names_tell_bytes_without_shapes)
     end(&p);
 }
 
-/* 10000 blocks: 122.88 MB, of which 40.96 are written. At 4 TB/s for 81.92 MB of a copy and 5 for the other 40.96 they
- * take 28.672 us. */
+/* 10000 blocks: 122.88 MB, of which 40.96 are written. At 4 TB/s for 81.92 MB of a copy and 5 for the other
+ * 40.96 they take 28.672 us. */
 static void sums_in(struct program *p, int64_t ns)
 {
     on_h200(p);
@@ -353,8 +354,8 @@ static void measured_product(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
-/* Counters of another run, in which each of ten products read 900 MB, wrote 300 MB and did 450 G operations, of 5 P that the
- * units could per second. */
+/* Counters of another run, in which each of ten products read 900 MB, wrote 300 MB and did 450 G operations,
+ * of 5 P that the units could per second. */
 static void counters_of_product(struct gp_trace *t)
 {
     static const double values[] = {300e3, 900e6, 300e6, 2.4e9, 450e9, 1e16, 25};

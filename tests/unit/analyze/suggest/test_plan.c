@@ -41,7 +41,8 @@ static void end(struct fixture *f)
     gp_trace_release(&f->t);
 }
 
-/* Steps of 100 us: a kernel 7 us after its call, another one after a pause of the host, and a wait for that. */
+/* Steps of 100 us: a kernel 7 us after its call, another one after a pause of the host, and a wait for
+ * that. */
 static void make_steps(struct fixture *f, int n, int64_t first_ns)
 {
     uint64_t corr = 1;
@@ -203,7 +204,8 @@ TEST(an_asynchronous_copy_does_not_wait)
     assert_true(waits_for_copy("hipMemcpyWithStream", "Memcpy DtoH (Device -> Pageable)"));
 }
 
-/* Launches every us of kernels of 10 us: QUEUED of them are on the stream when the last call begins, which takes LONG. */
+/* Launches every us of kernels of 10 us: QUEUED of them are on the stream when the last call begins, which
+ * takes LONG. */
 static uint32_t waits_with_queue(int queued, int64_t long_ns, int64_t *own_ns)
 {
     struct fixture f;
@@ -262,7 +264,8 @@ TEST(kernels_of_a_graph_follow_each_other)
     end(&f);
 }
 
-/* Ten times a kernel, a copy, and a kernel, all launched before any of them runs: 1 us before a copy, 3 us after it. */
+/* Ten times a kernel, a copy, and a kernel, all launched before any of them runs: 1 us before a copy, 3 us
+ * after it. */
 TEST(gaps_beside_copies_are_their_own)
 {
     struct fixture f;
@@ -287,7 +290,8 @@ TEST(gaps_beside_copies_are_their_own)
     end(&f);
 }
 
-/* The host is far ahead: at the begin of the first step nothing runs, but half a millisecond of work is queued. */
+/* The host is far ahead: at the begin of the first step nothing runs, but half a millisecond of work is
+ * queued. */
 TEST(what_was_queued_before_the_steps_is_no_latency)
 {
     struct fixture f;

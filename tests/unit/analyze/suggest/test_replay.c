@@ -6,8 +6,8 @@
 
 #define NONE GP_REPLAY_NONE /* too large for an enumerator */
 
-/* Two kernels of 10 ns launched by calls of 20 ns that follow 30 ns of host work; 5 ns from call to kernel, a gap of 1 ns
- * between kernels, 2 ns to wake up. */
+/* Two kernels of 10 ns launched by calls of 20 ns that follow 30 ns of host work; 5 ns from call to kernel, a
+ * gap of 1 ns between kernels, 2 ns to wake up. */
 static void late_host(struct gp_replay *r)
 {
     memset(r, 0, sizeof *r);

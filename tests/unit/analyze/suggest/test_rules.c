@@ -36,9 +36,10 @@ static void chain_of_a_compiler(struct program *p)
 
 TEST(a_chain_that_the_host_is_late_for_is_compiled)
 {
-    // Of the four, three join the first. Before each the stream is idle from the end of the one before it, 2 us after its
-    // start, to the own start: a launch every 34 us leaves 32 us. The host has 30 us before it: low and high take all of
-    // that, high the call's 4 us as well, and half of the host's time before the first of the four and the two products.
+    // Of the four, three join the first. Before each the stream is idle from the end of the one before it, 2
+    // us after its start, to the own start: a launch every 34 us leaves 32 us. The host has 30 us before it:
+    // low and high take all of that, high the call's 4 us as well, and half of the host's time before the
+    // first of the four and the two products.
     speaks(late_chain, "compile", 3 * 30 * US, (3 * 34 + 15 + 15 + 13) * US);
     is_silent(chain_behind_a_busy_gpu, "compile");
     is_silent(chain_of_a_compiler, "compile");
@@ -68,12 +69,12 @@ static void step_that_waits_inside(struct program *p)
 
 TEST(equal_steps_become_a_graph)
 {
-    // A step takes 340 us. At best the host has 30 + 4 us left for its one launch, and the GPU needs 10 * 2 us: 306 us
-    // less. At worst the launch takes 10 us, and its first kernel starts 60 us later than others: 7 + 60 + 10 * 2 + 9 * 1.5
-    // = 100.5 us, but the next launch comes 30 us after this one returned, so that the GPU is the slower one:
-    // 20 + 13.5 us + 60 us of start = 93.5 us per step from the second on, and the gap of 1.5 us is taken before each graph
-    // as it was recorded. The last step's tail counts once. What the replay gives lies between these. Of the 34
-    // us that are left at best, no more than half are the model's.
+    // A step takes 340 us. At best the host has 30 + 4 us left for its one launch, and the GPU needs 10 * 2
+    // us: 306 us less. At worst the launch takes 10 us, and its first kernel starts 60 us later than others:
+    // 7 + 60 + 10 * 2 + 9 * 1.5 = 100.5 us, but the next launch comes 30 us after this one returned, so that
+    // the GPU is the slower one: 20 + 13.5 us + 60 us of start = 93.5 us per step from the second on, and the
+    // gap of 1.5 us is taken before each graph as it was recorded. The last step's tail counts once. What the
+    // replay gives lies between these. Of the 34 us that are left at best, no more than half are the model's.
     struct program p;
     run(&p, same_step);
     const struct gp_suggestion *s = said(&p, "cuda_graph");
@@ -103,8 +104,8 @@ static void read_of_much(struct program *p)
 
 TEST(a_value_that_is_read_each_step_holds_the_host_up)
 {
-    // A step: 100 us of the host, then the kernel from +107 to +607, the copy from 608 to 609, back at 612. Without the waits
-    // nothing but 1 us lies between what runs: 500 + 1 + 1 + 1 = 503 us.
+    // A step: 100 us of the host, then the kernel from +107 to +607, the copy from 608 to 609, back at 612.
+    // Without the waits nothing but 1 us lies between what runs: 500 + 1 + 1 + 1 = 503 us.
     speaks(read_each_step, "scalar_read", 109 * US, 109 * US);
     is_silent(read_of_much, "scalar_read");
 }
@@ -128,7 +129,8 @@ static int64_t most_read_saves(int64_t unprofiled_ns, struct gp_suggest_step *st
     return most;
 }
 
-/* It is slow before the change and fast after it: that saves more than in either model, in which it is as fast before as after. */
+/* It is slow before the change and fast after it: that saves more than in either model, in which it is as
+ * fast before as after. */
 TEST(a_host_that_does_not_wait_works_faster)
 {
     struct gp_suggest_step step, same;
@@ -230,9 +232,9 @@ static void pinned_step(struct program *p)
 
 TEST(pageable_memory_is_pinned)
 {
-    // A step: the copy from +7 to +1007, back at 1010; the kernel from 1017 to 1517; back at 1520. Pinned, 10 MB take
-    // 500 us at 20 GB/s and 181.8 at 55, the host goes on after 2 us, and the kernel follows 1 us after the copy:
-    // 7 + 500 + 1 + 500 + 3 = 1011 us, or 692.8.
+    // A step: the copy from +7 to +1007, back at 1010; the kernel from 1017 to 1517; back at 1520. Pinned, 10
+    // MB take 500 us at 20 GB/s and 181.8 at 55, the host goes on after 2 us, and the kernel follows 1 us
+    // after the copy: 7 + 500 + 1 + 500 + 3 = 1011 us, or 692.8.
     speaks(pageable_step, "pageable_copy", 1520000 - 1011000, 1520000 - 692818);
     is_silent(small_pageable_step, "pageable_copy");
     is_silent(pinned_step, "pageable_copy");
@@ -284,8 +286,8 @@ static void copy_in_every_third_step(struct program *p)
 
 TEST(copies_that_the_host_waits_for)
 {
-    // A step: the copy begins 1 us after the kernel before, takes 200 us, 3 us to come back, 100 us of the host, and 7 us to
-    // the kernel of 500 us: 811. Without the wait: 500 + 1 + 200 + 1.
+    // A step: the copy begins 1 us after the kernel before, takes 200 us, 3 us to come back, 100 us of the
+    // host, and 7 us to the kernel of 500 us: 811. Without the wait: 500 + 1 + 200 + 1.
     speaks(waited_copy, "synchronous_copy", (811 - 702) * US, (811 - 702) * US);
     speaks(copy_and_wait, "synchronous_copy", (811 - 702) * US, (811 - 702) * US);
     is_silent(copy_and_wait, "blocking_sync");
@@ -307,8 +309,9 @@ static void pinned_and_pageable_step(struct program *p)
 
 TEST(copies_run_beside_kernels)
 {
-    // A step: copy from +7 to +1007, kernel from 1008 to 1508, back at 1511. With half of the copy hidden 500 us less; with
-    // all of it the kernel runs from its own launch on, 5 + 7 us to 512, and the host waits for the copy, until 1010.
+    // A step: copy from +7 to +1007, kernel from 1008 to 1508, back at 1511. With half of the copy hidden 500
+    // us less; with all of it the kernel runs from its own launch on, 5 + 7 us to 512, and the host waits for
+    // the copy, until 1010.
     speaks(pinned_step, "copy_overlap", 500 * US, (1511 - 1010) * US);
     is_silent(pinned_and_pageable_step, "copy_overlap"); // 5 us of 511: less than 2 %
     is_silent(pageable_step, "copy_overlap");
@@ -357,8 +360,9 @@ static void copies_without_steps_are_not_packed(void)
 
 TEST(many_small_copies_become_one)
 {
-    // A copy every 6 us, 66 us until the kernel's call, which starts it 7 us later. Without ten of the copies nothing comes
-    // earlier; without their calls' 5 us and the 1 us before each, too, the call comes 60 us earlier.
+    // A copy every 6 us, 66 us until the kernel's call, which starts it 7 us later. Without ten of the copies
+    // nothing comes earlier; without their calls' 5 us and the 1 us before each, too, the call comes 60 us
+    // earlier.
     struct program p;
     run(&p, eleven_copies);
     const struct gp_suggestion *s = said(&p, "small_copies");
@@ -396,7 +400,8 @@ static void four_graphs_of_20(struct program *p)
 
 TEST(small_graphs_become_one)
 {
-    // Three of the four launches of a step take no time, 8 us each; or with the 20 us of the host before them.
+    // Three of the four launches of a step take no time, 8 us each; or with the 20 us of the host before
+    // them.
     speaks(four_small_graphs, "small_graphs", 3 * 8 * US, 3 * 28 * US);
     is_silent(four_graphs_of_20, "small_graphs");
 }
@@ -612,7 +617,8 @@ static void late_attention_step(struct program *p)
     for (int i = 0; i < 40; i++) host(p, 30 * US), kernel(p, "void layer_norm_kernel<float>()", 3 * US);
 }
 
-/* Three launches go, with 34 us of the host each: the low end is no more than that and the kernels themselves. */
+/* Three launches go, with 34 us of the host each: the low end is no more than that and the kernels
+ * themselves. */
 TEST(the_low_end_of_attention_has_the_host_time_of_its_launches_only)
 {
     struct program p;
@@ -714,7 +720,8 @@ TEST(communication_may_be_hidden)
     speaks(exposed_step, "exposed_communication", 0, 101 * US); // and the gap before it
     is_silent(hardly_exposed_step, "exposed_communication");
     speaks(eleven_collectives, "small_collectives", 0, 200 * US); // all but one take nothing
-    // The host calls for one instead of eleven; once of nine times the ten gaps hold the next step up, by 8 us.
+    // The host calls for one instead of eleven; once of nine times the ten gaps hold the next step up, by 8
+    // us.
     speaks(late_collectives, "small_collectives", 0, 10 * 34 * US - 8 * US / 9);
     is_silent(ten_collectives, "small_collectives");
 }

@@ -51,9 +51,10 @@ static void with_optimizer(struct program *p)
 TEST(a_graph_has_at_least_all_but_the_optimizer)
 {
     struct program p;
-    // A step takes 14 * 34 = 476 us. In one graph the GPU needs 14 * 2 us, 13 gaps of 1.5 us and 60 us to start: 107.5 us, so
-    // 368.5 us less. Its optimizer outside, the host takes 30 us and 10 for the launch, and 4 * 34 us for the optimizer: 176
-    // us, so 300 us less. 30% of that, 1% of the step and 3% of what the GPU waits go off; what precedes the first graph is off by less than 10 us.
+    // A step takes 14 * 34 = 476 us. In one graph the GPU needs 14 * 2 us, 13 gaps of 1.5 us and 60 us to
+    // start: 107.5 us, so 368.5 us less. Its optimizer outside, the host takes 30 us and 10 for the launch,
+    // and 4 * 34 us for the optimizer: 176 us, so 300 us less. 30% of that, 1% of the step and 3% of what the
+    // GPU waits go off; what precedes the first graph is off by less than 10 us.
     run(&p, without_optimizer);
     const struct gp_suggestion *s = said(&p, "cuda_graph");
     assert_non_null(s);

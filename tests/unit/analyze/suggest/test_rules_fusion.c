@@ -1,5 +1,6 @@
-// Every rule of rules_fusion.c on a step that makes it speak, and on one that nearly does. The GPU is the slower one, so
-// that its time is the step's: a kernel that is gone takes its time and the 1 us before it with it.
+// Every rule of rules_fusion.c on a step that makes it speak, and on one that nearly does. The GPU is the
+// slower one, so that its time is the step's: a kernel that is gone takes its time and the 1 us before it
+// with it.
 #include "tests/unit/program_make.h"
 #include "tests/unit/unit.h"
 
@@ -88,8 +89,9 @@ static void chain_that_the_host_is_late_for(struct program *p)
 
 TEST(chains_are_one_kernel)
 {
-    // ADD reads two tensors and writes one, 201,326,592 bytes in 100 us: 2,013 bytes a ns is the best that is seen. GELU
-    // need not read 67,108,864 bytes again, 33,333 ns. At most it goes: one kernel moves as much as ADD does.
+    // ADD reads two tensors and writes one, 201,326,592 bytes in 100 us: 2,013 bytes a ns is the best that is
+    // seen. GELU need not read 67,108,864 bytes again, 33,333 ns. At most it goes: one kernel moves as much
+    // as ADD does.
     speaks(chain, "fusion", 33333, 81 * US);
     // One kernel reads three tensors and writes one: 133,333 ns, where the two take 200 us.
     speaks(chain_of_two_inputs, "fusion", 33333, 66667);
@@ -146,7 +148,8 @@ TEST(a_late_host_is_not_what_fusion_speaks_of)
     run(&p, chain_that_the_host_is_late_for);
     const struct gp_suggestion *s = said(&p, "fusion");
     assert_non_null(s);
-    // ADD moves three tensors in 20 us, GELU two in 10 us: one kernel that moves three as fast as GELU takes 15 us
+    // ADD moves three tensors in 20 us, GELU two in 10 us: one kernel that moves three as fast as GELU takes
+    // 15 us
     assert_int_equal(s->resource_high_ns, 15 * US);
     assert_int_equal(s->saving_high_ns, 0);
     assert_int_equal(s->priority, GP_PRIORITY_NONE);
@@ -243,7 +246,8 @@ static void advises(void (*step)(struct program *), const char *what, int64_t cu
     end(&p);
 }
 
-/* channels_last is for images, and not for transposes; each advice counts the kernels that it would remove. */
+/* channels_last is for images, and not for transposes; each advice counts the kernels that it would
+ * remove. */
 TEST(channels_last_is_for_images)
 {
     advises(turning_images, "channels_last", 60 * US);

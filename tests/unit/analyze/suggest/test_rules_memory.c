@@ -61,7 +61,8 @@ static void slow_copy_in_a_long_step(struct program *p)
 
 TEST(memory_that_is_moved_slowly)
 {
-    // 536.87 MB read and written take 111.85 us at 4.8 TB/s, 22 % of 500; at 80 % of that 139.81 us, so that 360.19 go
+    // 536.87 MB read and written take 111.85 us at 4.8 TB/s, 22 % of 500; at 80 % of that 139.81 us, so that
+    // 360.19 go
     speaks(slow_copy, "memory_access", 0, 360190);
     is_silent(fast_copy, "memory_access");  // 111.85 of 268 us beside the 2 of an empty kernel: 42 %
     is_silent(small_copy, "memory_access"); // 58.7 MB

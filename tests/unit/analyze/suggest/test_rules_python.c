@@ -1,5 +1,5 @@
-// What samples of Python functions make of the host's time: a rule that names the function, and launch rules that leave that time
-// to it.
+// What samples of Python functions make of the host's time: a rule that names the function, and launch rules
+// that leave that time to it.
 #include <stdio.h>
 #include <string.h>
 
@@ -65,8 +65,8 @@ static void says(const struct program *p, const char *what, const char *action)
     assert_non_null(strstr(gp_suggest_str(&p->s, s->action), action));
 }
 
-/* Idle time begins with the first kernel: 5,328 us of each of nine steps of 5,348 us, and 288 us of the last one. Of those 48,240 us
- * 9 times 5 ms pass in Python. */
+/* Idle time begins with the first kernel: 5,328 us of each of nine steps of 5,348 us, and 288 us of the last
+ * one. Of those 48,240 us 9 times 5 ms pass in Python. */
 TEST(long_python_code_is_named)
 {
     struct program p;
@@ -166,7 +166,8 @@ static void read_in(struct program *p, const char *function, int64_t dur, bool l
     host(p, 20 * US);
 }
 
-/* The longest wait is in another function than most of the waiting, and one read of four waits for nothing. */
+/* The longest wait is in another function than most of the waiting, and one read of four waits for
+ * nothing. */
 static void reading_step(struct program *p)
 {
     int64_t from = p->now;
@@ -192,7 +193,8 @@ TEST(all_reads_count_and_are_placed_where_most_of_the_waiting_is)
     end(&p);
 }
 
-/* A compiler saves the time between launches, which is 30 us before each of ten kernels, not the 5 ms of Python before them. */
+/* A compiler saves the time between launches, which is 30 us before each of ten kernels, not the 5 ms of
+ * Python before them. */
 TEST(launch_rules_leave_that_time_alone)
 {
     struct program p;

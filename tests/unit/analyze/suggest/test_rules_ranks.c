@@ -1,4 +1,5 @@
-// The rules about several ranks: two processes in one trace, each with a GPU, that meet in a collective each step.
+// The rules about several ranks: two processes in one trace, each with a GPU, that meet in a collective each
+// step.
 #include <stdio.h>
 #include <string.h>
 
@@ -26,8 +27,9 @@ static void work(struct program *p, int rank, int64_t call, int64_t start, int64
     mk_kernel(&p->t, p->streams[rank], start, end, name, p->corr);
 }
 
-/* Ten steps: both ranks compute, rank R for COMPUTE[step % 2][R] us, and a collective named NAME is over 100 us after the
- * last one came, on both, of which one's clock goes wrong by SHIFT. The host launches all steps at once. */
+/* Ten steps: both ranks compute, rank R for COMPUTE[step % 2][R] us, and a collective named NAME is over 100
+ * us after the last one came, on both, of which one's clock goes wrong by SHIFT. The host launches all steps
+ * at once. */
 static void run(struct program *p, const int64_t compute[2][RANKS], const char *name, int64_t shift_ns)
 {
     memset(p, 0, sizeof *p);
@@ -72,7 +74,8 @@ static void end(struct program *p)
     gp_trace_release(&p->t);
 }
 
-/* The straggler is WHO, and LOW to HIGH us of each step are saved without; the model's own 15 % and 1 % of the step are added here. */
+/* The straggler is WHO, and LOW to HIGH us of each step are saved without; the model's own 15 % and 1 % of
+ * the step are added here. */
 static void speaks(const int64_t compute[2][RANKS], int64_t shift_ns, const char *who, int64_t low,
                    int64_t high)
 {
@@ -99,8 +102,8 @@ static void is_silent(const int64_t compute[2][RANKS], const char *name)
 
 TEST(one_rank_is_waited_for)
 {
-    // A step: 800 us to the last one's start, 100 us of the collective, gaps of 1 us. The other rank waits 300 us: at least
-    // half of that goes, when both compute 650 us, at most all of it.
+    // A step: 800 us to the last one's start, 100 us of the collective, gaps of 1 us. The other rank waits
+    // 300 us: at least half of that goes, when both compute 650 us, at most all of it.
     const int64_t second[2][RANKS] = {{500, 800}, {500, 800}}, first[2][RANKS] = {{800, 500}, {800, 500}};
     // The first rank's device is looked at: as the one that waits, and as the one that is waited for.
     speaks(second, 0, "the process on GPU 1", 150, 300);

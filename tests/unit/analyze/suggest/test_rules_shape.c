@@ -1,5 +1,5 @@
-// The rules that look at launch shapes and at what runs beside a kernel: each on a trace that makes it speak, and on one
-// that nearly does.
+// The rules that look at launch shapes and at what runs beside a kernel: each on a trace that makes it speak,
+// and on one that nearly does.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 
-/* A program that is written call by call: the host's clock moves on, a kernel starts 7 us after its call or 1 us after the
- * one before it on its stream. */
+/* A program that is written call by call: the host's clock moves on, a kernel starts 7 us after its call or 1
+ * us after the one before it on its stream. */
 struct program {
     struct gp_trace t;
     uint32_t main, streams[2];
@@ -123,8 +123,8 @@ static const struct gp_suggestion *said(const struct program *p, const char *rul
     return NULL;
 }
 
-/* STEP makes RULE say that nothing to HIGH ns of each step are saved; the model's own 15 %, 1 % of the step and 3 % of what
- * the GPU waits are added here. */
+/* STEP makes RULE say that nothing to HIGH ns of each step are saved; the model's own 15 %, 1 % of the step
+ * and 3 % of what the GPU waits are added here. */
 static void speaks(void (*step)(struct program *), const char *rule, int64_t high)
 {
     struct program p;
@@ -227,8 +227,9 @@ static void elementwise_wave_and_a_bit(struct program *p)
 
 TEST(a_last_wave_is_nearly_empty)
 {
-    // 256 threads of 128 registers: 8 warps of 4096 registers a block, 65536 a multiprocessor: 2 blocks on each, 264 in a
-    // wave. 290 are 1.09848 waves, which take as long as 2: at most 1000 - 549.242 us are saved.
+    // 256 threads of 128 registers: 8 warps of 4096 registers a block, 65536 a multiprocessor: 2 blocks on
+    // each, 264 in a wave. 290 are 1.09848 waves, which take as long as 2: at most 1000 - 549.242 us are
+    // saved.
     speaks(one_wave_and_a_bit, "wave_quantisation", 450758);
     is_silent(one_whole_wave, "wave_quantisation");
     is_silent(one_wave_and_a_half, "wave_quantisation");
@@ -337,8 +338,8 @@ static void twelve_that_fill_the_device(struct program *p)
 
 TEST(equal_kernels_in_a_row_are_one_launch)
 {
-    // 264 blocks fill the device (see above): a launch of 33 takes an eighth of it, and the 600 us of twelve, of which each
-    // begins and ends for 2 us, 72 us together. Eleven gaps of 1 us go as well.
+    // 264 blocks fill the device (see above): a launch of 33 takes an eighth of it, and the 600 us of twelve,
+    // of which each begins and ends for 2 us, 72 us together. Eleven gaps of 1 us go as well.
     speaks(twelve_in_a_row, "batching", 528 * US + 11 * US);
     is_silent(nine_in_a_row, "batching");
     is_silent(twelve_with_others_between, "batching");
@@ -479,7 +480,8 @@ TEST(constants_are_made_once)
 {
     speaks(many_constants, "caching", 119 * 14 * US); // the host's time for all but one; the GPU waits for it
     speaks(same_in_each_step, "caching", 120 * 14 * US); // all are kept from the step before
-    // what lies between two operators goes along, but not before the first one of a step, after a wait of another kind
+    // what lies between two operators goes along, but not before the first one of a step, after a wait of
+    // another kind
     speaks(constants_with_pauses, "caching", 119 * 17 * US);
     is_silent(fewer_constants, "caching");
     is_silent(different_constants, "caching");

@@ -5,7 +5,9 @@
 
 #define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, F, std::array<char*, 2ul> >(int, F)"
 #define GEMM        "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
-#define PLAIN       "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4"
+#define PLAIN                                                                                                \
+    "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_"                                                                 \
+    "tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4"
 
 static const char *action_of(const struct program *p, const char *rule)
 {
@@ -306,7 +308,8 @@ static void turned_around_group_norms(struct program *p)
     kernel(p, "void at::native::(anonymous namespace)::ComputeFusedParamsCUDAKernel<float>(long)", 5 * US);
 }
 
-/* Whose convolutions want channels last and whose norms do not: a look at most, and the low end is nothing. */
+/* Whose convolutions want channels last and whose norms do not: a look at most, and the low end is
+ * nothing. */
 TEST(group_norms_are_slower_with_channels_last)
 {
     struct program p;

@@ -1,4 +1,5 @@
-/* The step window, the warm-up and what a trace is restricted to. All expected times are worked out by hand. */
+/* The step window, the warm-up and what a trace is restricted to. All expected times are worked out by
+ * hand. */
 #include <stdio.h>
 #include <stdlib.h>
 

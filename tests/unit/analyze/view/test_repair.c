@@ -118,7 +118,8 @@ TEST(test_long_kernels_are_left_alone)
     gp_trace_release(&m.t);
 }
 
-/* Programmatic dependent launch: each kernel begins before the last one ends, and short ones may end there, too. */
+/* Programmatic dependent launch: each kernel begins before the last one ends, and short ones may end there,
+ * too. */
 TEST(test_dependent_launches_are_left_alone)
 {
     struct made m = begin();
@@ -146,7 +147,8 @@ TEST(test_a_row_of_several_streams)
     gp_trace_release(&m.t);
 }
 
-/* Branches of a graph share a stream's number; but 3.4 s among a hundred of 10 us by the same name is too much. */
+/* Branches of a graph share a stream's number; but 3.4 s among a hundred of 10 us by the same name is too
+ * much. */
 TEST(test_graphs)
 {
     for (int corrupt = 0; corrupt < 2; corrupt++) {

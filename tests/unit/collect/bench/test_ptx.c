@@ -1,4 +1,5 @@
-// The PTX text of all kernels: the assembler of the CUDA Toolkit takes it, where there is one; shapes of operations.
+// The PTX text of all kernels: the assembler of the CUDA Toolkit takes it, where there is one; shapes of
+// operations.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-// The memory that a process and the launcher share: its log, its slots, what it refuses, and the pool that hands out slots.
+// The memory that a process and the launcher share: its log, its slots, what it refuses, and the pool that
+// hands out slots.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -288,7 +288,8 @@ TEST(ranges_of_domains_are_on_one_stack)
     end(&f);
 }
 
-/* As CUDA reports an instantiation: the clone is created, under the ranges around that, and then called a clone. */
+/* As CUDA reports an instantiation: the clone is created, under the ranges around that, and then called a
+ * clone. */
 TEST(clones_have_the_ranges_of_their_originals)
 {
     struct fixture f;
@@ -334,7 +335,8 @@ TEST(a_clone_may_be_read_before_its_original)
     end(&f);
 }
 
-/* A node that is created last of all is noted at once, but for the moment in which it may be called a clone. */
+/* A node that is created last of all is noted at once, but for the moment in which it may be called a
+ * clone. */
 TEST(what_is_created_last_is_not_forgotten)
 {
     struct fixture f;

@@ -1,4 +1,5 @@
-// Buffers that nobody vouches for: whole records come out, torn and impossible ones do not, hostile bytes do no harm.
+// Buffers that nobody vouches for: whole records come out, torn and impossible ones do not, hostile bytes do
+// no harm.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

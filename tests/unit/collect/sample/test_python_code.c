@@ -1,5 +1,5 @@
-// Code objects in memory that is made up, as builds of CPython without the GIL lay them out: names with rubbish beside the bits
-// that count, and instructions that threads have copies of.
+// Code objects in memory that is made up, as builds of CPython without the GIL lay them out: names with
+// rubbish beside the bits that count, and instructions that threads have copies of.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-// Where things lie in the interpreters: the versions, and the table that 3.13 to 3.15 have of themselves, with the GIL and without.
+// Where things lie in the interpreters: the versions, and the table that 3.13 to 3.15 have of themselves,
+// with the GIL and without.
 #include <string.h>
 
 #include "collect/sample/python_layout.h"

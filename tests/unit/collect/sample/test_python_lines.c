@@ -1,4 +1,5 @@
-// Lines of instructions: the three encodings, against a table that CPython 3.11 made and against ones by hand.
+// Lines of instructions: the three encodings, against a table that CPython 3.11 made and against ones by
+// hand.
 #include "collect/sample/python_code.h"
 #include "formats/base/count.h"
 #include "tests/unit/unit.h"

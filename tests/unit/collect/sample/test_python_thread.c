@@ -1,5 +1,5 @@
-// Stacks out of memory that is made up, as CPython 3.11, 3.13 and 3.15 lay it out: whole ones, generators, stacks that
-// change while they are read, and memory that leads nowhere.
+// Stacks out of memory that is made up, as CPython 3.11, 3.13 and 3.15 lay it out: whole ones, generators,
+// stacks that change while they are read, and memory that leads nowhere.
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,8 +132,8 @@ TEST(a_thread_without_python_code_is_empty)
     end(f);
 }
 
-/* From 3.14 on, two low bits of the pointer to the code say how it is counted; from 3.15 on, the outermost frame stands for C and
- * is part of the thread, also of one that runs no Python code. */
+/* From 3.14 on, two low bits of the pointer to the code say how it is counted; from 3.15 on, the outermost
+ * frame stands for C and is part of the thread, also of one that runs no Python code. */
 TEST(frames_with_marks_and_a_base_are_read)
 {
     struct fixture *f = begin(15, 20);

@@ -85,7 +85,8 @@ TEST(scalars_of_every_kind)
                         "{\"v\":\"0x00000000000000010000000000000002\"}");
 }
 
-/* The payload of an all-reduce in NCCL since 2.25: hash of the communicator, bytes, and a reduction that is named. */
+/* The payload of an all-reduce in NCCL since 2.25: hash of the communicator, bytes, and a reduction that is
+ * named. */
 TEST(as_nccl_does_it)
 {
     struct gp_payloads p = {0};
@@ -260,7 +261,8 @@ TEST(one_value_needs_no_schema)
     assert_memory_equal(b.data, "\"Payload\":1.5,\"Category\":\"a\\\\b\"", b.n);
 }
 
-/* The most that can come of one payload: long names of control characters, arrays of sets of bits with long names. */
+/* The most that can come of one payload: long names of control characters, arrays of sets of bits with long
+ * names. */
 TEST(args_never_outgrow_their_room)
 {
     struct gp_payloads p = {0};

@@ -133,7 +133,8 @@ static size_t steps_of_strings(const struct gp_strings *s)
     return steps;
 }
 
-/* A table that is half full takes half a step per key on average; a quarter of a million would be one slot for all. */
+/* A table that is half full takes half a step per key on average; a quarter of a million would be one slot
+ * for all. */
 TEST(keys_cannot_be_chosen_to_meet_in_a_map)
 {
     const uint64_t inverse =
@@ -151,8 +152,8 @@ TEST(keys_cannot_be_chosen_to_meet_in_a_map)
     }
 }
 
-/* Two of their three words are what the hash's secret cancels, so that the third one does not count: the stored hash, which has
- * no seed, is the same for all. */
+/* Two of their three words are what the hash's secret cancels, so that the third one does not count: the
+ * stored hash, which has no seed, is the same for all. */
 TEST(names_cannot_be_chosen_to_meet_in_a_table)
 {
     const uint64_t first = 0xbe4ba423396cfeb8, last = 0x1f67b3b7a4a44072;

@@ -333,7 +333,8 @@ TEST(a_cut_zstd_file_gives_the_frames_before_the_cut)
     gp_buf_release(&text);
 }
 
-/* Whatever bit is wrong, either the data is right all the same (a bit of the time stamp, say) or it is reported.
+/* Whatever bit is wrong, either the data is right all the same (a bit of the time stamp, say) or it is
+ * reported.
  */
 TEST(no_flipped_bit_goes_unnoticed)
 {

@@ -77,7 +77,8 @@ TEST(containers_of_every_length_are_found)
     }
 }
 
-/* Backslashes in runs of any length, across the blocks that are searched at once, against a walk byte by byte. */
+/* Backslashes in runs of any length, across the blocks that are searched at once, against a walk byte by
+ * byte. */
 TEST(strings_with_escapes_end_at_the_quote)
 {
     enum { LENGTH = 200, TRIES = 20000 };

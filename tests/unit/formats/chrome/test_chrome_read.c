@@ -1,4 +1,5 @@
-// The Chrome trace reader: every defect of samples/broken, what becomes of every kind of event, threads, hostile input.
+// The Chrome trace reader: every defect of samples/broken, what becomes of every kind of event, threads,
+// hostile input.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,8 @@
 
 /* ---- samples/broken ---- */
 
-/* What must be read. Offsets are of the opening brace of the event, counted in the file (grep -b); line 1 of the objects
- * has 17 bytes, the first event 140 or 126. */
+/* What must be read. Offsets are of the opening brace of the event, counted in the file (grep -b); line 1 of
+ * the objects has 17 bytes, the first event 140 or 126. */
 struct broken {
     const char *file;
     uint64_t events, gpu;
@@ -460,7 +461,8 @@ TEST(what_is_no_trace_is_refused)
 
 /* ---- chunks and threads ---- */
 
-/* Events of all kinds, some with nested objects that look like events, some broken, with spaces as Kineto has them. */
+/* Events of all kinds, some with nested objects that look like events, some broken, with spaces as Kineto has
+ * them. */
 static void make_events(struct gp_buf *b, int n, bool damage, bool nested)
 {
     gp_buf_puts(b, "{\"schemaVersion\":1,\n\"traceEvents\": [\n");
@@ -555,7 +557,8 @@ TEST(chunks_do_not_change_the_result_of_sound_input)
 }
 
 /* Cut anywhere, the events before the cut are there. */
-/* An event with braces too many: its array "grid" does not end the events, the array after the last one does. */
+/* An event with braces too many: its array "grid" does not end the events, the array after the last one
+ * does. */
 TEST(arrays_of_a_damaged_event_do_not_end_the_events)
 {
 #define SPAN "{\"ph\":\"X\",\"cat\":\"kernel\"," ROW ",\"dur\":9,\"name\":"
@@ -616,8 +619,8 @@ static double seconds_to_read(const char *begin, const char *unit, int count)
     return took;
 }
 
-/* Eight times the input takes about eight times as long, not 64 times, however fast the machine is. What takes less than
- * a second is not looked at: quadratic work takes longer with these counts. */
+/* Eight times the input takes about eight times as long, not 64 times, however fast the machine is. What
+ * takes less than a second is not looked at: quadratic work takes longer with these counts. */
 static void grows_linearly(const char *begin, const char *unit, int count)
 {
     double whole = seconds_to_read(begin, unit, count);

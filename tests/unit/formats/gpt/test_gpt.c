@@ -196,8 +196,8 @@ static size_t count_events(const struct gp_trace *t)
     return n;
 }
 
-/* A call with id 7 in an operator with External id 33, a GPU event with the ids CORR and 33, and the arrow between call
- * and GPU event. */
+/* A call with id 7 in an operator with External id 33, a GPU event with the ids CORR and 33, and the arrow
+ * between call and GPU event. */
 static void write_arrow(struct gp_buf *file, uint64_t corr)
 {
     struct gp_trace t;
@@ -442,7 +442,8 @@ TEST(regular_traces_are_padded)
     gp_buf_release(&file);
 }
 
-/* Numbers that a later version, or somebody, has written: bounded where they are decoded, counted, and located. */
+/* Numbers that a later version, or somebody, has written: bounded where they are decoded, counted, and
+ * located. */
 TEST(kinds_that_nobody_knows_are_kernels)
 {
     static const uint32_t kinds[] = {3, 4, 1000, UINT32_MAX};

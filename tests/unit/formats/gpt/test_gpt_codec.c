@@ -9,7 +9,8 @@
 
 enum { MOST = 5000 };
 
-/* Decode LEN bytes that end exactly where the allocation's slack begins, so that a sanitizer sees what reads too far. */
+/* Decode LEN bytes that end exactly where the allocation's slack begins, so that a sanitizer sees what reads
+ * too far. */
 static int decode(uint64_t *out, size_t n, const void *bytes, size_t len)
 {
     uint8_t *p = gp_alloc(len + GP_STREAM_SLACK);
@@ -58,11 +59,13 @@ TEST(streams_by_hand)
     assert_decodes(BYTES(1, 0xac, 2), (const uint64_t[]){300, 300}, 2); /* 300 = 2 * 128 + 44 */
     assert_decodes(BYTES(2, 5, 0x80, 1), (const uint64_t[]){5, 128}, 2);
     assert_decodes(BYTES(3, 2, 1, 7, 0, 9), (const uint64_t[]){0, 7, 9, 0}, 4);
-    /* one bucket of 3 bits from 10 on: offsets 1, 2, 7 are 001, 010, 111, first the low bits: 1 11010001 -> d1 01 */
+    /* one bucket of 3 bits from 10 on: offsets 1, 2, 7 are 001, 010, 111, first the low bits: 1 11010001 ->
+     * d1 01 */
     assert_decodes(BYTES(4, 0, 3, 10, 0xd1, 0x01), (const uint64_t[]){11, 12, 17}, 3);
     /* buckets {0 bits, 5} and {8 bits, 100}; codes 0, 1, 0; one offset */
     assert_decodes(BYTES(4, 1, 0, 5, 8, 100, 0x02, 55), (const uint64_t[]){5, 155, 5}, 3);
-    /* 64-bit offsets that do not begin at a byte: codes 1, 0 with buckets {64, 0} and {1, 0}; offsets 1, then ~0 */
+    /* 64-bit offsets that do not begin at a byte: codes 1, 0 with buckets {64, 0} and {1, 0}; offsets 1, then
+     * ~0 */
     assert_decodes(BYTES(4, 1, 64, 0, 1, 0, 0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01),
                    (const uint64_t[]){1, UINT64_MAX}, 2);
     /* a varint of ten bytes is 2^64 - 1 */
@@ -206,7 +209,8 @@ TEST(doubles_that_are_integers)
 
 TEST(dictionary_codes_by_hand)
 {
-    /* a b a b a c: a and b are new, a is not (b was followed by nothing yet), then b follows a, a follows b, c is new */
+    /* a b a b a c: a and b are new, a is not (b was followed by nothing yet), then b follows a, a follows b,
+     * c is new */
     static const uint64_t v[] = {70, 80, 70, 80, 70, 90}, want[] = {1, 1, 0, 0, 0, 1};
     uint64_t codes[6], dict[7];
     uint32_t local[6], back[6], slots[64], next[8];

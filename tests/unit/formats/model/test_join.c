@@ -5,7 +5,8 @@
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 
-/* A launch and its kernel, with correlation id 7 in every trace, in a process whose pid is 100 in every trace. */
+/* A launch and its kernel, with correlation id 7 in every trace, in a process whose pid is 100 in every
+ * trace. */
 static struct gp_trace make(int32_t rank, const char *kernel, int64_t start)
 {
     struct gp_trace t;

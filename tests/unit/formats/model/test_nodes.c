@@ -106,7 +106,8 @@ TEST(runs_go_to_the_events_of_their_producer)
     add_gpu(&t, 0, 10);
     add_gpu(&t, 0, 7);
     add_gpu(&t, 0, 4);
-    /* 5 is in the run from 5, 7 in that from 6, which ends there: so 10 is in none, for the first one ends at 6 */
+    /* 5 is in the run from 5, 7 in that from 6, which ends there: so 10 is in none, for the first one ends at
+     * 6 */
     const struct gp_node_run runs[] = {{6, 2, 0, 2, 0}, {5, 100, 0, 1, 0}, {0, 10, 0, 3, 1}, {9, 1, 0, 4, 0}};
     for (size_t i = 0; i < 4; i++) GP_VEC_PUSH(&t.node_runs, runs[i]);
     gp_nodes_resolve(&t);
@@ -160,7 +161,8 @@ TEST(clones_of_themselves_end)
     gp_trace_release(&t);
 }
 
-/* As the collector does it: events first, what is known of their nodes much later, and another process in between. */
+/* As the collector does it: events first, what is known of their nodes much later, and another process in
+ * between. */
 TEST(a_stream_of_blocks_tells_it_in_any_order)
 {
     struct gp_trace t, back;

@@ -119,8 +119,8 @@ static void add_row(struct gp_trace *t, enum gp_table table, uint32_t track, int
     gp_events_add(&t->events[table], start, end - start, track, gp_intern_cstr(&t->strings, name));
 }
 
-/* A call in which the middle between two samples lies has one stack: the border moves to its nearer end that lies between the
- * samples, or if it is longer than that, to its end. */
+/* A call in which the middle between two samples lies has one stack: the border moves to its nearer end that
+ * lies between the samples, or if it is longer than that, to its end. */
 TEST(calls_do_not_end_frames)
 {
     static const struct {
@@ -171,8 +171,8 @@ TEST(one_sample_in_a_long_call_is_enough)
     gp_trace_release(&t);
 }
 
-/* What a thread does is known from its third equal stack on, and holds for those before; the collection of garbage is
- * known at once. */
+/* What a thread does is known from its third equal stack on, and holds for those before; the collection of
+ * garbage is known at once. */
 TEST(what_a_thread_does_is_a_row)
 {
     struct gp_trace t;

@@ -105,7 +105,8 @@ TEST(finish_removes_what_is_too_far_away)
     gp_trace_release(&t);
 }
 
-/* Of durations that are too much together the longest become 0: GP_DURATION_MOST is 2^57, and all may be 2^58. */
+/* Of durations that are too much together the longest become 0: GP_DURATION_MOST is 2^57, and all may be
+ * 2^58. */
 TEST(finish_bounds_durations_and_their_sum)
 {
     static const struct {

@@ -355,8 +355,8 @@ TEST(a_cut_pickle_keeps_what_was_there)
     assert_string_equal(o.text, "[1,2]{9:8}[own11:1]{'a':own10:2,'b':own10:1}=own11:2");
 }
 
-/* The last 16 bytes of an input are read opcode by opcode, what is before them in one loop: zero bytes behind the end, which
- * change nothing, move an opcode from the one to the other. */
+/* The last 16 bytes of an input are read opcode by opcode, what is before them in one loop: zero bytes behind
+ * the end, which change nothing, move an opcode from the one to the other. */
 TEST(both_ways_to_read_an_opcode_agree)
 {
     static const struct {

@@ -1,4 +1,5 @@
-// SQLite files of strangers: rows of ordinary tables, values of the wrong type, and nothing of what could run.
+// SQLite files of strangers: rows of ordinary tables, values of the wrong type, and nothing of what could
+// run.
 #include <string.h>
 
 #include <sqlite3.h>

@@ -129,7 +129,8 @@ TEST(flames_mark_what_is_new_in_one_direction_and_gone_in_the_other)
     gp_diff_release(&d);
 }
 
-// gemm grew by 150 but is undecided, and so is what contains nothing but it: grey; what is new and gone still counts.
+// gemm grew by 150 but is undecided, and so is what contains nothing but it: grey; what is new and gone still
+// counts.
 TEST(flames_are_grey_where_nothing_is_decided)
 {
     struct gp_diff d;
@@ -149,7 +150,8 @@ TEST(flames_are_grey_where_nothing_is_decided)
     gp_diff_release(&d);
 }
 
-// Every operation that is decided has a dot: tested, counted, new and gone; what is not decided and not tested has none.
+// Every operation that is decided has a dot: tested, counted, new and gone; what is not decided and not
+// tested has none.
 TEST(the_volcano_has_every_decided_operation)
 {
     struct gp_diff d;

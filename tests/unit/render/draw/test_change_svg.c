@@ -1,5 +1,5 @@
-// Charts of what changed: places by hand, from the grid that is in waterfall_svg.c: labels take 320 of 960, values 158, so
-// that 482 are left for the bars.
+// Charts of what changed: places by hand, from the grid that is in waterfall_svg.c: labels take 320 of 960,
+// values 158, so that 482 are left for the bars.
 #include <stdio.h>
 #include <string.h>
 

@@ -32,7 +32,8 @@ TEST(parts_of_a_row_lie_behind_each_other_and_their_lengths_are_their_shares)
     const char *s =
         drawn(&b, gp_chart_rows,
               &(struct gp_chart){.label = "l", .series = two, .series_n = 2, .rows = &row, .rows_n = 1});
-    // labels take 60 at least, text on the right 112: 468 are left, of which 300 of 400 are 351 and the rest 117
+    // labels take 60 at least, text on the right 112: 468 are left, of which 300 of 400 are 351 and the rest
+    // 117
     assert_non_null(strstr(s, "class=\"k-gemm\" x=\"60\" y=\"6\" width=\"351\""));
     assert_non_null(strstr(s, "class=\"k-idle\" x=\"411\" y=\"6\" width=\"117\""));
     assert_non_null(strstr(s, "<title>a\ncompute: 300 ns (75.0%)\nidle: 100 ns (25.0%)</title>"));

@@ -1,5 +1,5 @@
-// Colours are distinct and text on them is legible; the contrast is computed here a second time, from WCAG 2's table of
-// steps.
+// Colours are distinct and text on them is legible; the contrast is computed here a second time, from WCAG
+// 2's table of steps.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

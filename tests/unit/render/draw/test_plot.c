@@ -1,4 +1,5 @@
-// The kit of all charts: where values stand on an axis, what a tick draws, and which places are free. Positions by hand.
+// The kit of all charts: where values stand on an axis, what a tick draws, and which places are free.
+// Positions by hand.
 #include <math.h>
 #include <string.h>
 

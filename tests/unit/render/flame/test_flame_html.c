@@ -59,8 +59,8 @@ TEST(trees_are_columns_in_the_order_of_the_input)
     gp_flame_html_write(&page, &f, 1, &(struct gp_flame_html_opts){.samples = true});
     size_t n;
     uint8_t *data = unpack(gp_buf_str(&page), "flame-trees", &n);
-    // five nodes; levels left on the way to each: b 0, c 0, a 2, c 0; frames b, c, a, c by first use; their own weights
-    // after that of the root, of which 300 is 2 * 128 + 44
+    // five nodes; levels left on the way to each: b 0, c 0, a 2, c 0; frames b, c, a, c by first use; their
+    // own weights after that of the root, of which 300 is 2 * 128 + 44
     static const uint8_t expected[] = {5, 0, 0, 2, 0, 0, 1, 2, 1, 0, 0, 128 + 44, 2, 5, 7};
     assert_int_equal(n, sizeof expected);
     assert_memory_equal(data, expected, n);

@@ -1,5 +1,5 @@
-// A small profile to the byte, written out by hand from the field numbers of profile.proto: tag = field << 3 | wire type,
-// where 0 is a number and 2 are bytes with their length.
+// A small profile to the byte, written out by hand from the field numbers of profile.proto: tag = field << 3
+// | wire type, where 0 is a number and 2 are bytes with their length.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ TEST(a_profile_is_what_the_schema_says)
     size_t n = profile_of(&f, &(struct gp_pprof_opts){.comment = "t.folded"}, got, sizeof got);
     static const uint8_t expected[] = {
         0x0a, 4,   0x08, 1,    0x10, 2, // 1 sample_type { 1 type = "gpu_time", 2 unit = "nanoseconds" }
-        0x12, 8,   0x0a, 2,    1,    2,   0x12, 2,   128 + 44, 2, // 2 sample { 1 location_id = [b, a], 2 value = [300] }
+        0x12, 8,   0x0a, 2,    1,    2,   0x12, 2,   128 + 44, 2, // 2 sample { location_id = [b, a], value }
         0x22, 6,   0x08, 1,    0x22, 2,   0x08, 1, // 4 location { 1 id = 1, 4 line { 1 function_id = 1 } }
         0x22, 6,   0x08, 2,    0x22, 2,   0x08, 2, // the same for 2
         0x2a, 4,   0x08, 1,    0x10, 3,            // 5 function { 1 id = 1, 2 name = "b" }

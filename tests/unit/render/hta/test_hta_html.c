@@ -1,5 +1,5 @@
-// The page of trace-hta from an answer made by hand: what stands where, that nothing of a trace becomes markup, and that
-// every element is closed.
+// The page of trace-hta from an answer made by hand: what stands where, that nothing of a trace becomes
+// markup, and that every element is closed.
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-// Packed data in a page: base64 and deflate undone by decoders of another hand (the test's own base64, zlib's inflate).
+// Packed data in a page: base64 and deflate undone by decoders of another hand (the test's own base64, zlib's
+// inflate).
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

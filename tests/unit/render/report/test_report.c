@@ -320,7 +320,8 @@ TEST(no_two_rows_read_the_same)
                  "  gemm_1…bbbbbbbbbbbb…  2\n  short                 3\n");
 }
 
-/* Names may come again in rows that something else sets apart, and rows without a name have nothing to number. */
+/* Names may come again in rows that something else sets apart, and rows without a name have nothing to
+ * number. */
 TEST(names_that_other_cells_set_apart_have_no_number)
 {
     struct gp_report r = {0};

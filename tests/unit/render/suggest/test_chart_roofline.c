@@ -1,4 +1,5 @@
-// The roofline plot: where circles, roofs and the rug stand, what is reported, and names that would be markup.
+// The roofline plot: where circles, roofs and the rug stand, what is reported, and names that would be
+// markup.
 #include <string.h>
 
 #include "analyze/stacks/calltree.h"
@@ -64,9 +65,9 @@ static int count(const char *text, const char *word)
     return n;
 }
 
-/* A memory of 1 TB/s, arithmetic of 100 TFLOP/s; a kernel that does 10 TFLOP/s, 10 for a byte, for 1 ms; as much time is
- * unknown. The axes then go from 10 / 1.5 / 1.6 to 500 * 1.3 FLOP/B and from 1e12 * 10 / 1.5 / 1.6 / 1.8 to 1.8e14 FLOP/s, on
- * 684 by 420 pixels from 52, 20. */
+/* A memory of 1 TB/s, arithmetic of 100 TFLOP/s; a kernel that does 10 TFLOP/s, 10 for a byte, for 1 ms; as
+ * much time is unknown. The axes then go from 10 / 1.5 / 1.6 to 500 * 1.3 FLOP/B and from 1e12 * 10 / 1.5 /
+ * 1.6 / 1.8 to 1.8e14 FLOP/s, on 684 by 420 pixels from 52, 20. */
 static void make(struct sample *m)
 {
     *m = (struct sample){0};
@@ -81,7 +82,8 @@ TEST(a_circle_stands_where_its_figures_are)
     struct sample m;
     make(&m);
     const char *svg = plot(&m, false);
-    // 52 + 684 lg(1.5 1.6) / lg(650 2.4 / 10); 20 + 420 lg 18 / lg(1.8 1.8 24); half of the time: 1 + 52 / sqrt 2
+    // 52 + 684 lg(1.5 1.6) / lg(650 2.4 / 10); 20 + 420 lg 18 / lg(1.8 1.8 24); half of the time: 1 + 52 /
+    // sqrt 2
     assert_non_null(strstr(svg, "<circle class=\"k-gemm\" cx=\"170.58\" cy=\"298.84\" r=\"37.77\"/>"));
     assert_non_null(strstr(svg, "10.0 TFLOP/s, 10.0 FLOP per byte\n1.00 TB/s of memory\nbound by "
                                 "arithmetic\n100% of the roof memory 1.00 TB/s</title>"));
@@ -126,7 +128,8 @@ TEST(measured_caches_have_marks_at_their_own_intensity)
     m.r.points.at[0].l2_bytes = 2e9; // 5 FLOP/B
     m.r.points.at[0].l1_bytes = 4e9; // 2.5, so that the axis begins at 2.5 / 1.3 / 1.6
     const char *svg = plot(&m, false);
-    // 52 + 684 lg(2.08 x 2) / lg(650 x 2.08 / 2.5), 20 + 420 lg 18 / lg(1.8 1.8 x 208 / 2.5), less 4 pixels each
+    // 52 + 684 lg(2.08 x 2) / lg(650 x 2.08 / 2.5), 20 + 420 lg 18 / lg(1.8 1.8 x 208 / 2.5), less 4 pixels
+    // each
     assert_non_null(strstr(svg, "<path class=\"level\" d=\"M202.94 232.90h8v8h-8z\"/>"));
     assert_non_null(strstr(svg, "<path class=\"level\" d=\"M131.60 232.90l4 8h-8z\"/>"));
     assert_non_null(strstr(svg, "bytes measured, 5.00 FLOP per byte of L2, 2.50 FLOP per byte of L1\n"));

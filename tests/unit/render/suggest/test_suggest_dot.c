@@ -1,4 +1,5 @@
-// The graph of chains: its nodes and edges, what is folded, what has no room, names that would break out of their quotes.
+// The graph of chains: its nodes and edges, what is folded, what has no room, names that would break out of
+// their quotes.
 #include <string.h>
 
 #include "formats/base/buf.h"

@@ -1,5 +1,5 @@
-// The page of trace-suggest from an answer made by hand: what stands where, what is drawn how long, and that nothing of a
-// trace becomes markup.
+// The page of trace-suggest from an answer made by hand: what stands where, what is drawn how long, and that
+// nothing of a trace becomes markup.
 #include <string.h>
 
 #include "analyze/view/idle_cause.h"
@@ -25,8 +25,8 @@ struct sample {
     gp_sid notes[1];
 };
 
-// Two steps of 1 ms: 300 us arithmetic, 100 us copies, 500 us without launches; 100 us are neither. One suggestion saves 200
-// to 400 us, with a ceiling of 500; another nothing.
+// Two steps of 1 ms: 300 us arithmetic, 100 us copies, 500 us without launches; 100 us are neither. One
+// suggestion saves 200 to 400 us, with a ceiling of 500; another nothing.
 static void make(struct sample *m)
 {
     memset(m, 0, sizeof *m);
@@ -132,7 +132,8 @@ TEST(names_and_words_are_never_markup)
     assert_null(strstr(page, "<script>alert"));
     assert_null(strstr(page, "<img"));
     assert_null(strstr(page, "-->"));
-    // where, what is there, what to do, how it was worked out, if, check, evidence; the action of the other; the note
+    // where, what is there, what to do, how it was worked out, if, check, evidence; the action of the other;
+    // the note
     assert_true(count(page, "&lt;/script&gt;&lt;script&gt;alert(1)") >= 9);
     assert_int_equal(count(page, "<script"), count(page, "</script>"));
     gp_buf_release(&b);
@@ -218,7 +219,8 @@ TEST(times_beyond_all_bounds_fit)
     m.s.step.idle_ns[GP_IDLE_HOST] = INT64_MAX;
     m.s.step.idle_ns[GP_IDLE_SYNC] = INT64_MAX;
     struct gp_svg w = {.out = &b, .html = true};
-    // the step's share of the greatest is 2^62 - 1 of 2^63 - 1, just below half; what follows ends with the greatest
+    // the step's share of the greatest is 2^62 - 1 of 2^63 - 1, just below half; what follows ends with the
+    // greatest
     gp_suggest_chart_step(&w, &m.s);
     const char *svg = gp_buf_str(&b);
     assert_non_null(strstr(svg, "class=\"k-gemm\" x=\"0.00%\" y=\"0\" width=\"49.99%\""));
