@@ -14,9 +14,16 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "collect/inject/inject_budget.h"
+#include "collect/inject/inject_cuts.h"
+#include "collect/inject/inject_metrics.h"
+#include "collect/inject/inject_window.h"
+#include "collect/inject/nvtx.h"
+#include "collect/inject/tracer.h"
+#include "collect/inject/wakeup.h"
 #include "collect/records/notes.h"
-#include "collect/wire/rate.h"
 #include "collect/records/records.h"
+#include "collect/wire/rate.h"
 #include "formats/base/buf.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"

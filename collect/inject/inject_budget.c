@@ -1,9 +1,11 @@
 /* What recording costs this process: its threads count and time launches, and the flush thread weighs that
  * against --budget. */
-#include "collect/inject/inject.h"
+#include "collect/inject/inject_budget.h"
 
 #include <string.h>
+#include <stdatomic.h>
 #include "collect/inject/budget.h"
+#include "collect/inject/inject.h"
 
 static const int64_t TURN_NS = 100000000, PROBE_TURN_NS = 10000000;
 

@@ -1,8 +1,13 @@
 /* Sessions of the program, and recording that it switches: its threads ask, and the flush thread, which calls
  * CUPTI and speaks with the launcher, answers. */
+#include "collect/inject/inject_cuts.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include "collect/inject/inject.h"
+#include "collect/inject/inject_window.h"
+#include "collect/inject/tracer.h"
+#include "collect/inject/wakeup.h"
 
 enum { ANSWER_S = 90 };
 

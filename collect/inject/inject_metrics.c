@@ -1,6 +1,8 @@
 /* Hardware counters of launches and ranges. A context is measured between Start and Stop; what is launched
  * there gets ranges in the order of its launches, so every launch that is measured is noted, and what must
  * not be measured is launched outside. Whatever fails here switches counters off, and the program runs on. */
+#include "collect/inject/inject_metrics.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
@@ -9,9 +11,12 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <stdatomic.h>
 #include "collect/counters/measure_plan.h"
 #include "collect/inject/inject.h"
+#include "collect/inject/inject_window.h"
 #include "collect/inject/select.h"
+#include "collect/inject/wakeup.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/num.h"

@@ -13,6 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "collect/inject/inject.h"
+#include "collect/inject/inject_cuts.h"
+#include "collect/inject/inject_metrics.h"
+#include "collect/inject/inject_window.h"
+#include "collect/inject/nvtx.h"
+#include "collect/inject/tracer.h"
 
 enum { HUB_MS = 10000 };
 

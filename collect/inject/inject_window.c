@@ -1,7 +1,11 @@
 /* The capture window of this process: the program's actions open and close it, on whatever thread, and CUPTI
  * is switched at once, so that a process that is not being recorded has no cost. */
+#include "collect/inject/inject_window.h"
+
 #include <pthread.h>
+#include <stdatomic.h>
 #include "collect/inject/inject.h"
+#include "collect/inject/wakeup.h"
 
 static struct {
     pthread_mutex_t lock;

@@ -1,21 +1,23 @@
 /* NVTX injection: one ring of notes per thread, drained by the flush thread. A process that uses NVTX but not
  * CUDA only fills its rings, which is cheap, and stops at the first one that is full. */
+#include "collect/inject/nvtx.h"
+
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <wchar.h>
 #include "collect/inject/inject.h"
+#include "collect/inject/inject_metrics.h"
+#include "collect/inject/inject_window.h"
+#include "collect/inject/nvtx_priv.h"
+#include "collect/inject/wakeup.h"
 #include "collect/wire/payload.h"
-
-#define NVTX_NO_IMPL
 #include "formats/base/buf.h"
-#include "nvtx3/nvToolsExt.h"
-#include "nvtx3/nvToolsExtPayload.h"
 
-enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note), MAX_TEXT = 4096, MAX_PAYLOADS = 8 };
+enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note) };
 
 /* A range of this thread whose end the capture window waits for. */
 struct nvtx_watch {
@@ -37,30 +39,10 @@ struct nvtx_thread {
     _Atomic bool gone;          /* the thread has ended */
 };
 
-struct nvtx_string {
-    const char *text;
-};
-
-/* A domain; its address is its handle. */
-struct nvtx_domain {
-    struct nvtx_domain *next;
-    char *name;
-};
-
-struct nvtx_category {
-    struct nvtx_category *next;
-    const void *domain;
-    uint32_t id;
-    char *name;
-};
-
 /* What every event reads is on cache lines that rarely change. */
 static struct {
     pthread_mutex_t lock;
-    struct nvtx_thread *threads;              /* under lock */
-    struct nvtx_domain *domains;              /* under lock */
-    struct nvtx_category *_Atomic categories; /* added to under lock */
-    struct gp_payloads payloads;
+    struct nvtx_thread *threads; /* under lock */
     pthread_key_t key;
     pthread_once_t once;
     uint64_t refused_gone[GP_NOTE_OPS]; /* by freed threads; flush thread only */
@@ -129,36 +111,12 @@ static inline void wake(struct nvtx_thread *t)
 static inline bool put(struct nvtx_thread *t, const struct gp_note *note, const char *text, size_t reserve)
 {
     size_t n = note->text ? 0 : strlen(text);
-    bool ok = gp_ring_put(t->ring, note, text, n < MAX_TEXT ? n : MAX_TEXT, t->args.data, reserve);
+    bool ok = gp_ring_put(t->ring, note, text, n < GP_NVTX_TEXT ? n : GP_NVTX_TEXT, t->args.data, reserve);
     wake(t);
     return ok;
 }
 
 /* ---- messages ---- */
-
-static void to_utf8(char *to, size_t size, const wchar_t *from)
-{
-    size_t n = 0;
-    for (; *from && n + 5 < size; from++) {
-        uint32_t c = (uint32_t)*from;
-        if (c < 0x80) {
-            to[n++] = (char)c;
-        } else if (c < 0x800) {
-            to[n++] = (char)(0xc0 | c >> 6);
-            to[n++] = (char)(0x80 | (c & 0x3f));
-        } else if (c < 0x10000) {
-            to[n++] = (char)(0xe0 | c >> 12);
-            to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-            to[n++] = (char)(0x80 | (c & 0x3f));
-        } else {
-            to[n++] = (char)(0xf0 | (c >> 18 & 7));
-            to[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-            to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-            to[n++] = (char)(0x80 | (c & 0x3f));
-        }
-    }
-    to[n] = 0;
-}
 
 static const char *domain_name(nvtxDomainHandle_t d)
 {
@@ -233,20 +191,6 @@ static struct gp_buf *new_args(struct nvtx_thread *t)
     return &t->args;
 }
 
-static void add_payloads(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n,
-                         struct gp_buf *args)
-{
-    for (size_t i = 0; payload && i < n && i < MAX_PAYLOADS; i++)
-        gp_payload_put(&nvtx.payloads, d, payload[i].schemaId, payload[i].payload, payload[i].size, args);
-}
-
-static const char *category_name(nvtxDomainHandle_t d, uint32_t id)
-{
-    const struct nvtx_category *c = atomic_load_explicit(&nvtx.categories, memory_order_acquire);
-    while (c && (c->id != id || c->domain != d)) c = c->next;
-    return c ? c->name : NULL;
-}
-
 static void add_value(const nvtxEventAttributes_t *attr, struct gp_buf *args)
 {
     static const uint8_t types[] = {
@@ -268,10 +212,10 @@ static __attribute__((noinline)) void add_args(struct nvtx_thread *t, nvtxDomain
     struct gp_buf *args = new_args(t);
     if (!args) return;
     if (attr->payloadType == NVTX_PAYLOAD_TYPE_EXT)
-        add_payloads(d, (const nvtxPayloadData_t *)(uintptr_t)attr->payload.ullValue,
-                     attr->reserved0 > 0 ? (size_t)attr->reserved0 : 1, args);
+        gp_nvtx_put_payloads(d, (const nvtxPayloadData_t *)(uintptr_t)attr->payload.ullValue,
+                             attr->reserved0 > 0 ? (size_t)attr->reserved0 : 1, args);
     else add_value(attr, args);
-    const char *category = attr->category ? category_name(d, attr->category) : NULL;
+    const char *category = attr->category ? gp_nvtx_category(d, attr->category) : NULL;
     if (category) gp_payload_put_text("Category", category, args);
     else if (attr->category) gp_payload_put_value("Category", GP_PAYLOAD_UINT32, &attr->category, args);
     if (attr->colorType == NVTX_COLOR_ARGB)
@@ -303,8 +247,8 @@ static __attribute__((noinline)) bool put_wide(struct nvtx_thread *t, nvtxDomain
                                                struct gp_note *note, const nvtxEventAttributes_t *attr,
                                                size_t reserve, bool refuse)
 {
-    char text[MAX_TEXT];
-    to_utf8(text, sizeof text, attr->message.unicode);
+    char text[GP_NVTX_TEXT];
+    gp_nvtx_utf8(text, sizeof text, attr->message.unicode);
     return put_text(t, d, note, text, attr, reserve, refuse);
 }
 
@@ -348,7 +292,7 @@ static inline int push_event(nvtxDomainHandle_t d, const nvtxEventAttributes_t *
     return depth;
 }
 
-static int NVTX_API push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+int NVTX_API gp_nvtx_push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
     return push_event(d, attr);
 }
@@ -382,12 +326,17 @@ static inline int pop_with(nvtxDomainHandle_t d, const nvtxEventAttributes_t *at
     return (int)(t->open + t->skipped);
 }
 
+int gp_nvtx_pop(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+{
+    return pop_with(d, attr);
+}
+
 static int NVTX_API pop(nvtxDomainHandle_t d)
 {
     return pop_with(d, NULL);
 }
 
-static nvtxRangeId_t NVTX_API start(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+nvtxRangeId_t NVTX_API gp_nvtx_start(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
     nvtxRangeId_t id = atomic_fetch_add(&nvtx.next_id, 1) + 1;
     struct nvtx_thread *t = get_thread();
@@ -397,7 +346,7 @@ static nvtxRangeId_t NVTX_API start(nvtxDomainHandle_t d, const nvtxEventAttribu
     return id;
 }
 
-static void stop_with(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxEventAttributes_t *attr)
+static inline void stop_with(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxEventAttributes_t *attr)
 {
     struct nvtx_thread *t = get_thread();
     if (!t) return;
@@ -407,12 +356,17 @@ static void stop_with(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxEventAtt
     if (GP_UNLIKELY(is_watching())) watch_stop(&note);
 }
 
+void gp_nvtx_stop(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxEventAttributes_t *attr)
+{
+    stop_with(d, id, attr);
+}
+
 static void NVTX_API stop(nvtxDomainHandle_t d, nvtxRangeId_t id)
 {
     stop_with(d, id, NULL);
 }
 
-static void NVTX_API mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+void NVTX_API gp_nvtx_mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
     struct nvtx_thread *t = get_thread();
     if (!t) return;
@@ -422,36 +376,36 @@ static void NVTX_API mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *att
 
 static void NVTX_API mark_ex(const nvtxEventAttributes_t *attr)
 {
-    mark(NULL, attr);
+    gp_nvtx_mark(NULL, attr);
 }
 
 static void NVTX_API mark_ascii(const char *message)
 {
     nvtxEventAttributes_t a = ascii_event(message);
-    mark(NULL, &a);
+    gp_nvtx_mark(NULL, &a);
 }
 
 static void NVTX_API mark_wide(const wchar_t *message)
 {
     nvtxEventAttributes_t a = wide_event(message);
-    mark(NULL, &a);
+    gp_nvtx_mark(NULL, &a);
 }
 
 static nvtxRangeId_t NVTX_API start_ex(const nvtxEventAttributes_t *attr)
 {
-    return start(NULL, attr);
+    return gp_nvtx_start(NULL, attr);
 }
 
 static nvtxRangeId_t NVTX_API start_ascii(const char *message)
 {
     nvtxEventAttributes_t a = ascii_event(message);
-    return start(NULL, &a);
+    return gp_nvtx_start(NULL, &a);
 }
 
 static nvtxRangeId_t NVTX_API start_wide(const wchar_t *message)
 {
     nvtxEventAttributes_t a = wide_event(message);
-    return start(NULL, &a);
+    return gp_nvtx_start(NULL, &a);
 }
 
 static void NVTX_API stop_default(nvtxRangeId_t id)
@@ -461,7 +415,7 @@ static void NVTX_API stop_default(nvtxRangeId_t id)
 
 static int NVTX_API push_ex(const nvtxEventAttributes_t *attr)
 {
-    return push(NULL, attr);
+    return gp_nvtx_push(NULL, attr);
 }
 
 static int NVTX_API push_ascii(const char *message)
@@ -473,92 +427,12 @@ static int NVTX_API push_ascii(const char *message)
 static int NVTX_API push_wide(const wchar_t *message)
 {
     nvtxEventAttributes_t a = wide_event(message);
-    return push(NULL, &a);
+    return gp_nvtx_push(NULL, &a);
 }
 
 static int NVTX_API pop_default(void)
 {
     return pop_with(NULL, NULL);
-}
-
-/* Domains, strings and categories are few, and notes point at them, so they are never freed. Equal names are
- * the same domain, since what is registered in one may be used by all with that name. */
-static nvtxDomainHandle_t NVTX_API create_domain(const char *name)
-{
-    if (!name) name = "";
-    pthread_mutex_lock(&nvtx.lock);
-    struct nvtx_domain *d = nvtx.domains;
-    while (d && strcmp(d->name, name) != 0) d = d->next;
-    struct nvtx_domain *fresh = d ? NULL : calloc(1, sizeof *fresh);
-    if (fresh && (fresh->name = strdup(name))) {
-        fresh->next = nvtx.domains;
-        d = nvtx.domains = fresh;
-    } else {
-        free(fresh);
-    }
-    pthread_mutex_unlock(&nvtx.lock);
-    return (nvtxDomainHandle_t)(void *)d;
-}
-
-static nvtxDomainHandle_t NVTX_API create_domain_wide(const wchar_t *name)
-{
-    char text[MAX_TEXT];
-    to_utf8(text, sizeof text, name ? name : L"");
-    return create_domain(text);
-}
-
-static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t d, const char *text)
-{
-    (void)d;
-    struct nvtx_string *s = malloc(sizeof *s);
-    char *copy = strdup(text ? text : "");
-    if (!s || !copy) {
-        free(s);
-        free(copy);
-        return NULL;
-    }
-    s->text = copy;
-    return (nvtxStringHandle_t)(void *)s;
-}
-
-static nvtxStringHandle_t NVTX_API register_string_wide(nvtxDomainHandle_t d, const wchar_t *text)
-{
-    char utf8[MAX_TEXT];
-    to_utf8(utf8, sizeof utf8, text ? text : L"");
-    return register_string(d, utf8);
-}
-
-static void NVTX_API name_category(nvtxDomainHandle_t d, uint32_t id, const char *name)
-{
-    struct nvtx_category *c = calloc(1, sizeof *c);
-    if (c) c->name = strdup(name ? name : "");
-    if (!c || !c->name) {
-        free(c);
-        return;
-    }
-    c->domain = d;
-    c->id = id;
-    pthread_mutex_lock(&nvtx.lock);
-    c->next = atomic_load_explicit(&nvtx.categories, memory_order_relaxed);
-    atomic_store_explicit(&nvtx.categories, c, memory_order_release);
-    pthread_mutex_unlock(&nvtx.lock);
-}
-
-static void NVTX_API name_category_wide(nvtxDomainHandle_t d, uint32_t id, const wchar_t *name)
-{
-    char text[MAX_TEXT];
-    to_utf8(text, sizeof text, name ? name : L"");
-    name_category(d, id, text);
-}
-
-static void NVTX_API name_default_category(uint32_t id, const char *name)
-{
-    name_category(NULL, id, name);
-}
-
-static void NVTX_API name_default_category_wide(uint32_t id, const wchar_t *name)
-{
-    name_category_wide(NULL, id, name);
 }
 
 /* ---- nodes of CUDA graphs ---- */
@@ -636,7 +510,7 @@ static inline struct gp_note own_note(enum gp_note_op op, uint64_t name)
 
 uint64_t gp_nvtx_own_name(const char *text)
 {
-    return (uint64_t)(uintptr_t)register_string(NULL, text);
+    return (uint64_t)(uintptr_t)gp_nvtx_register_string(NULL, text);
 }
 
 void gp_nvtx_own_push(uint64_t name, const gpuprof_metric_t *m, size_t n)
@@ -679,140 +553,7 @@ void gp_nvtx_own_mark(uint64_t name, const uint64_t *value, const gpuprof_metric
     put_own(t, &note, false);
 }
 
-/* ---- the payload extension ---- NCCL pushes its ranges with the plain calls and pops some with
- * nvtxRangePopPayload: without these entry points such ranges would never end. An event without another
- * message has the name of its payload's schema. */
-
-static uint64_t register_schema(nvtxDomainHandle_t d, const nvtxPayloadSchemaAttr_t *attr)
-{
-    struct gp_payload_entry entries[GP_PAYLOAD_MAX_ENTRIES];
-    struct gp_payload_schema_def def = {.kind = GP_PAYLOAD_STATIC};
-    if (!attr) return 0;
-    uint64_t has = attr->fieldMask;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) def.name = attr->name;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) def.kind = attr->type;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) def.bytes = attr->payloadStaticSize;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT) def.pack = attr->packAlign;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) def.id = attr->schemaId;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES && has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES &&
-        attr->entries)
-        def.n = attr->numEntries < GP_PAYLOAD_MAX_ENTRIES ? attr->numEntries : GP_PAYLOAD_MAX_ENTRIES;
-    for (size_t i = 0; i < def.n; i++) {
-        const nvtxPayloadSchemaEntry_t *e = &attr->entries[i];
-        entries[i] = (struct gp_payload_entry){e->flags, e->type, e->name, e->arrayOrUnionDetail, e->offset};
-    }
-    def.entries = entries;
-    return gp_payload_register(&nvtx.payloads, d, &def);
-}
-
-static uint64_t register_enum(nvtxDomainHandle_t d, const nvtxPayloadEnumAttr_t *attr)
-{
-    struct gp_payload_value values[GP_PAYLOAD_MAX_VALUES];
-    struct gp_payload_enum_def def = {.values = values};
-    if (!attr) return 0;
-    uint64_t has = attr->fieldMask;
-    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) def.bytes = attr->sizeOfEnum;
-    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) def.id = attr->schemaId;
-    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES && has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES &&
-        attr->entries)
-        def.n = attr->numEntries < GP_PAYLOAD_MAX_VALUES ? attr->numEntries : GP_PAYLOAD_MAX_VALUES;
-    for (size_t i = 0; i < def.n; i++) {
-        const nvtxPayloadEnum_t *e = &attr->entries[i];
-        values[i] = (struct gp_payload_value){e->name, e->value, e->isFlag != 0};
-    }
-    return gp_payload_register_enum(&nvtx.payloads, d, &def);
-}
-
-static uint64_t register_scope(nvtxDomainHandle_t d, const nvtxScopeAttr_t *attr)
-{
-    (void)d;
-    return attr && attr->scopeId ? attr->scopeId : gp_payload_give_id(&nvtx.payloads);
-}
-
-/* As in an event. */
-static nvtxEventAttributes_t payload_event(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
-{
-    bool any = payload && n;
-    nvtxEventAttributes_t a = ascii_event(any ? gp_payload_name(&nvtx.payloads, d, payload->schemaId) : "");
-    if (!any) return a;
-    a.payloadType = NVTX_PAYLOAD_TYPE_EXT;
-    a.reserved0 = n < MAX_PAYLOADS ? (int32_t)n : MAX_PAYLOADS;
-    a.payload.ullValue = (uintptr_t)payload;
-    return a;
-}
-
-static void mark_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
-{
-    nvtxEventAttributes_t a = payload_event(d, payload, n);
-    mark(d, &a);
-}
-
-static int push_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
-{
-    nvtxEventAttributes_t a = payload_event(d, payload, n);
-    return push(d, &a);
-}
-
-static int pop_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
-{
-    nvtxEventAttributes_t a = payload_event(d, payload, n);
-    return pop_with(d, &a);
-}
-
-static nvtxRangeId_t start_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
-{
-    nvtxEventAttributes_t a = payload_event(d, payload, n);
-    return start(d, &a);
-}
-
-static void stop_payload(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxPayloadData_t *payload, size_t n)
-{
-    nvtxEventAttributes_t a = payload_event(d, payload, n);
-    stop_with(d, id, &a);
-}
-
-static uint8_t domain_is_enabled(nvtxDomainHandle_t d)
-{
-    (void)d;
-    return 1;
-}
-
 /* ---- set-up ---- */
-
-struct slot {
-    size_t id;
-    intptr_t function;
-};
-
-#define PAYLOAD(name, function)                                                                              \
-    {                                                                                                        \
-        NVTX3EXT_CBID_##name, (intptr_t)(function)                                                           \
-    }
-
-GP_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module);
-
-GP_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
-{
-    static const struct slot slots[] = {
-        PAYLOAD(nvtxPayloadSchemaRegister, register_schema),
-        PAYLOAD(nvtxPayloadEnumRegister, register_enum),
-        PAYLOAD(nvtxMarkPayload, mark_payload),
-        PAYLOAD(nvtxRangePushPayload, push_payload),
-        PAYLOAD(nvtxRangePopPayload, pop_payload),
-        PAYLOAD(nvtxRangeStartPayload, start_payload),
-        PAYLOAD(nvtxRangeEndPayload, stop_payload),
-        PAYLOAD(nvtxDomainIsEnabled, domain_is_enabled),
-        PAYLOAD(nvtxScopeRegister, register_scope),
-    };
-    if (!module || module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || !module->segmentsCount ||
-        !module->segments)
-        return 0;
-    const nvtxExtModuleSegment_t *segment = &module->segments[0];
-    for (size_t i = 0; i < GP_COUNT(slots); i++)
-        if (slots[i].id < segment->slotCount) segment->functionSlots[slots[i].id] = slots[i].function;
-    gp_debug("NVTX payloads attached");
-    return 1;
-}
 
 struct entry {
     unsigned id;
@@ -854,21 +595,21 @@ GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
         CORE(RangePushA, push_ascii),
         CORE(RangePushW, push_wide),
         CORE(RangePop, pop_default),
-        CORE(NameCategoryA, name_default_category),
-        CORE(NameCategoryW, name_default_category_wide),
+        CORE(NameCategoryA, gp_nvtx_name_default_category),
+        CORE(NameCategoryW, gp_nvtx_name_default_category_wide),
     };
     static const struct entry core2[] = {
-        CORE2(DomainMarkEx, mark),
-        CORE2(DomainRangeStartEx, start),
+        CORE2(DomainMarkEx, gp_nvtx_mark),
+        CORE2(DomainRangeStartEx, gp_nvtx_start),
         CORE2(DomainRangeEnd, stop),
-        CORE2(DomainRangePushEx, push),
+        CORE2(DomainRangePushEx, gp_nvtx_push),
         CORE2(DomainRangePop, pop),
-        CORE2(DomainRegisterStringA, register_string),
-        CORE2(DomainRegisterStringW, register_string_wide),
-        CORE2(DomainCreateA, create_domain),
-        CORE2(DomainCreateW, create_domain_wide),
-        CORE2(DomainNameCategoryA, name_category),
-        CORE2(DomainNameCategoryW, name_category_wide),
+        CORE2(DomainRegisterStringA, gp_nvtx_register_string),
+        CORE2(DomainRegisterStringW, gp_nvtx_register_string_wide),
+        CORE2(DomainCreateA, gp_nvtx_create_domain),
+        CORE2(DomainCreateW, gp_nvtx_create_domain_wide),
+        CORE2(DomainNameCategoryA, gp_nvtx_name_category),
+        CORE2(DomainNameCategoryW, gp_nvtx_name_category_wide),
     };
     const NvtxExportTableCallbacks *cb = get_table(NVTX_ETID_CALLBACKS);
     if (!cb) return 0;

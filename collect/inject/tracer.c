@@ -1,6 +1,10 @@
 #include "collect/inject/tracer_priv.h"
 
 #include <sys/mman.h>
+#include "collect/inject/inject.h"
+#include "collect/inject/inject_metrics.h"
+#include "collect/inject/nvtx.h"
+#include "collect/inject/wakeup.h"
 
 enum { ATTR_PER_THREAD_BUFFER = 9, FIRST_REQUESTS = 16 };
 

@@ -1,6 +1,11 @@
 #include "collect/inject/tracer_priv.h"
 
 #include <string.h>
+#include "collect/inject/inject.h"
+#include "collect/inject/inject_budget.h"
+#include "collect/inject/inject_metrics.h"
+#include "collect/inject/inject_window.h"
+#include "collect/inject/nvtx.h"
 #include "collect/records/records.h"
 #include "formats/base/str.h"
 

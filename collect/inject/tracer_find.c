@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "collect/inject/inject.h"
 #include "formats/base/str.h"
 
 struct gp_cupti gp_cupti;

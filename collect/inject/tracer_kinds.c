@@ -1,6 +1,7 @@
 #include "collect/inject/tracer_priv.h"
 
 #include <stddef.h>
+#include "collect/inject/inject.h"
 #include "collect/records/records.h"
 
 /* ---- the offsets in records.h must match the headers ---- */

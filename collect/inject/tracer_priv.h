@@ -9,9 +9,8 @@
 #ifndef GP_COLLECT_TRACER_PRIV_H
 #define GP_COLLECT_TRACER_PRIV_H
 
-#include "collect/inject/inject.h"
-
 #include <cupti.h>
+#include "collect/inject/tracer.h"
 
 /* The required functions, and those that some versions lack. */
 #define GP_CUPTI_NEEDED(X)                                                                                   \

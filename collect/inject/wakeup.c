@@ -1,7 +1,8 @@
 /* Wakes the flush thread when there is work; any thread may. */
+#include "collect/inject/wakeup.h"
+
 #include <errno.h>
 #include <stdatomic.h>
-#include "collect/inject/inject.h"
 
 static struct {
     pthread_mutex_t lock;

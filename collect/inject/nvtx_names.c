@@ -1,0 +1,131 @@
+/* What the program has named: domains, registered strings and categories; and their texts in UTF-8. */
+#include "collect/inject/nvtx_priv.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct nvtx_category {
+    struct nvtx_category *next;
+    const void *domain;
+    uint32_t id;
+    char *name;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct nvtx_domain *domains;              /* under lock */
+    struct nvtx_category *_Atomic categories; /* added to under lock */
+} names = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void gp_nvtx_utf8(char *to, size_t size, const wchar_t *from)
+{
+    size_t n = 0;
+    for (; *from && n + 5 < size; from++) {
+        uint32_t c = (uint32_t)*from;
+        if (c < 0x80) {
+            to[n++] = (char)c;
+        } else if (c < 0x800) {
+            to[n++] = (char)(0xc0 | c >> 6);
+            to[n++] = (char)(0x80 | (c & 0x3f));
+        } else if (c < 0x10000) {
+            to[n++] = (char)(0xe0 | c >> 12);
+            to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+            to[n++] = (char)(0x80 | (c & 0x3f));
+        } else {
+            to[n++] = (char)(0xf0 | (c >> 18 & 7));
+            to[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+            to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+            to[n++] = (char)(0x80 | (c & 0x3f));
+        }
+    }
+    to[n] = 0;
+}
+
+/* Domains, strings and categories are few, and notes point at them, so they are never freed. Equal names are
+ * the same domain, since what is registered in one may be used by all with that name. */
+nvtxDomainHandle_t NVTX_API gp_nvtx_create_domain(const char *name)
+{
+    if (!name) name = "";
+    pthread_mutex_lock(&names.lock);
+    struct nvtx_domain *d = names.domains;
+    while (d && strcmp(d->name, name) != 0) d = d->next;
+    struct nvtx_domain *fresh = d ? NULL : calloc(1, sizeof *fresh);
+    if (fresh && (fresh->name = strdup(name))) {
+        fresh->next = names.domains;
+        d = names.domains = fresh;
+    } else {
+        free(fresh);
+    }
+    pthread_mutex_unlock(&names.lock);
+    return (nvtxDomainHandle_t)(void *)d;
+}
+
+nvtxDomainHandle_t NVTX_API gp_nvtx_create_domain_wide(const wchar_t *name)
+{
+    char text[GP_NVTX_TEXT];
+    gp_nvtx_utf8(text, sizeof text, name ? name : L"");
+    return gp_nvtx_create_domain(text);
+}
+
+nvtxStringHandle_t NVTX_API gp_nvtx_register_string(nvtxDomainHandle_t d, const char *text)
+{
+    (void)d;
+    struct nvtx_string *s = malloc(sizeof *s);
+    char *copy = strdup(text ? text : "");
+    if (!s || !copy) {
+        free(s);
+        free(copy);
+        return NULL;
+    }
+    s->text = copy;
+    return (nvtxStringHandle_t)(void *)s;
+}
+
+nvtxStringHandle_t NVTX_API gp_nvtx_register_string_wide(nvtxDomainHandle_t d, const wchar_t *text)
+{
+    char utf8[GP_NVTX_TEXT];
+    gp_nvtx_utf8(utf8, sizeof utf8, text ? text : L"");
+    return gp_nvtx_register_string(d, utf8);
+}
+
+void NVTX_API gp_nvtx_name_category(nvtxDomainHandle_t d, uint32_t id, const char *name)
+{
+    struct nvtx_category *c = calloc(1, sizeof *c);
+    if (c) c->name = strdup(name ? name : "");
+    if (!c || !c->name) {
+        free(c);
+        return;
+    }
+    c->domain = d;
+    c->id = id;
+    pthread_mutex_lock(&names.lock);
+    c->next = atomic_load_explicit(&names.categories, memory_order_relaxed);
+    atomic_store_explicit(&names.categories, c, memory_order_release);
+    pthread_mutex_unlock(&names.lock);
+}
+
+void NVTX_API gp_nvtx_name_category_wide(nvtxDomainHandle_t d, uint32_t id, const wchar_t *name)
+{
+    char text[GP_NVTX_TEXT];
+    gp_nvtx_utf8(text, sizeof text, name ? name : L"");
+    gp_nvtx_name_category(d, id, text);
+}
+
+void NVTX_API gp_nvtx_name_default_category(uint32_t id, const char *name)
+{
+    gp_nvtx_name_category(NULL, id, name);
+}
+
+void NVTX_API gp_nvtx_name_default_category_wide(uint32_t id, const wchar_t *name)
+{
+    gp_nvtx_name_category_wide(NULL, id, name);
+}
+
+const char *gp_nvtx_category(nvtxDomainHandle_t d, uint32_t id)
+{
+    const struct nvtx_category *c = atomic_load_explicit(&names.categories, memory_order_acquire);
+    while (c && (c->id != id || c->domain != d)) c = c->next;
+    return c ? c->name : NULL;
+}
