@@ -1,52 +1,15 @@
 // SQLite files of strangers: rows of ordinary tables, values of the wrong type, and nothing of what could
 // run.
 #include <string.h>
-
-#include <sqlite3.h>
-#include "formats/base/err.h"
-#include "formats/base/input.h"
-#include "formats/sqlite/sqlite_db.h"
+#include "tests/unit/sqlite_make.h"
 #include "tests/unit/unit.h"
 
 static const char *const columns[] = {"id", "value", "absent", NULL};
 enum { ID, VALUE, ABSENT };
 
-struct fixture {
-    unsigned char *bytes;
-    struct gp_input *in;
-    struct gp_trace t;
-    struct gp_sqlite *db;
-};
-
-/* The file that SQL makes, opened. */
-static void open_made(struct fixture *f, const char *sql)
-{
-    sqlite3 *made;
-    sqlite3_int64 n;
-    struct gp_err err = {0};
-    assert_int_equal(sqlite3_open(":memory:", &made), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(made, sql, NULL, NULL, NULL), SQLITE_OK);
-    f->bytes = sqlite3_serialize(made, "main", &n, 0);
-    sqlite3_close(made);
-    assert_true(gp_sqlite_sniff(f->bytes, (size_t)n));
-    gp_trace_init(&f->t, GP_NEED_ALL);
-    f->in = gp_input_memory(f->bytes, (size_t)n, 1);
-    f->db = gp_sqlite_open(f->in, &f->t, NULL, &err);
-    assert_string_equal(err.msg, "");
-    assert_non_null(f->db);
-}
-
-static void close_made(struct fixture *f)
-{
-    gp_sqlite_close(f->db);
-    gp_input_close(f->in);
-    gp_trace_release(&f->t);
-    sqlite3_free(f->bytes);
-}
-
 TEST(test_rows)
 {
-    struct fixture f;
+    struct sqlite_made f;
     struct gp_sqlite_scan scan;
     size_t n;
     double d;
@@ -86,7 +49,7 @@ TEST(test_rows)
 
 TEST(test_nothing_runs)
 {
-    struct fixture f;
+    struct sqlite_made f;
     struct gp_sqlite_scan scan;
     open_made(&f, "CREATE TABLE t (id, value AS (id + 1)); INSERT INTO t (id) VALUES (1);"
                   "CREATE VIEW v AS SELECT 1 AS id; CREATE INDEX i ON t (id);"
@@ -109,7 +72,7 @@ TEST(test_nothing_runs)
 
 TEST(test_a_name_is_no_sql)
 {
-    struct fixture f;
+    struct sqlite_made f;
     struct gp_sqlite_scan scan;
     const char *name = "a\"; DROP TABLE b; --";
     open_made(
