@@ -6,10 +6,10 @@
 #include "analyze/app/compile_inputs.h"
 #include "analyze/app/app.h"
 #include "analyze/app/app_join.h"
+#include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/compile_log/compile_log.h"
 #include "render/compile/compile_formats.h"
-#include "render/compile/compile_verdict.h"
 
 struct opts {
     struct gp_app_opts app; /* first */

@@ -7,7 +7,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "render/diff/diff_formats.h"
-#include "render/diff/diff_verdict.h"
 
 #define MAX_SAVED ((size_t)1 << 28)
 
@@ -127,7 +126,7 @@ static void warn_verdict(const struct job *j)
     struct gp_report r = {0};
     if (!gp_diff_status(&j->c.diff) || (c->quiet && j->c.diff.comparable)) return;
     if (!strcmp(c->format, "text") && !c->output) return;
-    gp_diff_tell(&r, &j->c.diff);
+    gp_diff_summary(&r, &j->c.diff);
     gp_report_lines(r.verdict.at, r.verdict.n, GP_TONE_BAD, gp_cli_say, j->app.tool);
     gp_report_release(&r);
 }

@@ -7,13 +7,12 @@
 #include <unistd.h>
 #include "analyze/app/app.h"
 #include "analyze/live/watch.h"
+#include "formats/base/buf.h"
 #include "formats/base/clock.h"
 #include "formats/base/err.h"
 #include "formats/net/datagram.h"
 #include "formats/net/listen.h"
-#include "render/fleet/fleet_lines.h"
-#include "render/fleet/intake.h"
-#include "render/fleet/send.h"
+#include "render/fleet/fleet.h"
 
 struct opts {
     struct gp_common_opts common; /* first */

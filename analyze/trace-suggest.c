@@ -8,9 +8,7 @@
 #include "analyze/suggest/suggest.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
-#include "render/suggest/roofline_page.h"
 #include "render/suggest/suggest_formats.h"
-#include "render/suggest/suggest_json.h"
 
 struct opts {
     struct gp_app_opts app;

@@ -6,6 +6,7 @@
 #include "analyze/app/app_join.h"
 #include "analyze/hta/hta.h"
 #include "analyze/lanes/lanes.h"
+#include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "render/timeline/timeline_formats.h"
 

@@ -1,11 +1,85 @@
 #include "render/calibrate/calibrate_formats.h"
 
+#include <math.h>
+#include "analyze/calibrate/compare.h"
 #include "formats/base/buf.h"
-#include "render/calibrate/calibrate_json.h"
-#include "render/calibrate/calibrate_report.h"
-#include "render/calibrate/sweep_svg.h"
+#include "render/calibrate/calibrate_priv.h"
 #include "render/page/page_doc.h"
-#include "render/report/report_text.h"
+#include "render/report/json_doc.h"
+#include "render/report/record.h"
+#include "render/report/report.h"
+
+/* ---- JSON ---- */
+
+static void put_object(struct gp_doc *d, const char *id, const struct gp_record *rec, const void *row,
+                       const struct gp_row_of *of)
+{
+    gp_doc_object(d, id);
+    gp_record_members(d, rec, row, of);
+    gp_doc_end(d, '}');
+}
+
+static void put_missing(struct gp_doc *d, const struct gp_figures *f, const struct gp_row_of *of)
+{
+    if (f->missing.n) gp_record_json(d, &gp_missing_rows, f->missing.at, f->missing.n, 0, of);
+}
+
+static void put_peers(struct gp_doc *d, const struct gp_calibration *c)
+{
+    bool any = false;
+    for (size_t i = 0; c->peer && i < c->n * c->n; i++) any |= c->peer[i] > 0;
+    if (!any) return;
+    gp_doc_list(d, "peer_bytes_per_s");
+    for (size_t i = 0; i < c->n; i++) {
+        gp_doc_next(d);
+        gp_doc_begin(d, '[');
+        for (size_t k = 0; k < c->n; k++) {
+            gp_doc_next(d);
+            if (c->peer[i * c->n + k] > 0) gp_buf_put_i64(d->b, llround(c->peer[i * c->n + k]));
+            else gp_buf_puts(d->b, "null");
+        }
+        gp_doc_end(d, ']');
+    }
+    gp_doc_end(d, ']');
+}
+
+static void put_ceilings(struct gp_buf *b, const struct gp_calibration *c)
+{
+    struct gp_doc d = {.b = b};
+    const struct gp_row_of of = {.of = c};
+    struct gp_figures all = c->devices[0];
+    gp_compare_siblings(all.value, c->devices, c->n); /* of one device, its own */
+    gp_doc_begin(&d, '{');
+    gp_doc_cstr(&d, "schema", "gpuprof/ceilings/1");
+    gp_record_members(&d, &gp_figure_members, &all, &of);
+    put_peers(&d, c);
+    if (c->n > 1) {
+        gp_record_json(&d, &gp_calibrated_devices, c->devices, c->n, 0, &of);
+    } else {
+        put_object(&d, "conditions", &gp_figure_conditions, &c->devices[0], &of);
+        put_missing(&d, &c->devices[0], &of);
+    }
+    gp_doc_end(&d, '}');
+    gp_buf_putc(b, '\n');
+}
+
+/* Of one device its figures; of several, the median of each figure, and the devices in a list. C is
+ * settled. */
+static void put_sweep(struct gp_buf *b, const struct gp_calibration *c)
+{
+    struct gp_doc d = {.b = b};
+    const struct gp_row_of of = {.of = c};
+    gp_doc_begin(&d, '{');
+    gp_doc_cstr(&d, "schema", "gpuprof/sweep/1");
+    put_object(&d, "ceilings", &gp_figure_members, &c->devices[0], &of);
+    put_object(&d, "conditions", &gp_figure_conditions, &c->devices[0], &of);
+    gp_record_json(&d, &gp_sweep_ops, c->sweep.ops.at, c->sweep.ops.n, 0, &of);
+    put_missing(&d, &c->devices[0], &of);
+    gp_doc_end(&d, '}');
+    gp_buf_putc(b, '\n');
+}
+
+/* ---- formats ---- */
 
 static void put_report(struct gp_buf *b, struct gp_report *r, const struct gp_calibrate_answer *a)
 {
@@ -30,7 +104,7 @@ static void put_ceilings_text(void *answer, struct gp_buf *b)
 static void put_ceilings_json(void *answer, struct gp_buf *b)
 {
     const struct gp_calibrate_answer *a = answer;
-    gp_ceilings_json_write(b, a->c);
+    put_ceilings(b, a->c);
 }
 
 static void put_sweep_text(void *answer, struct gp_buf *b)
@@ -44,7 +118,7 @@ static void put_sweep_text(void *answer, struct gp_buf *b)
 static void put_sweep_json(void *answer, struct gp_buf *b)
 {
     const struct gp_calibrate_answer *a = answer;
-    gp_sweep_json_write(b, a->c);
+    put_sweep(b, a->c);
 }
 
 static void put_sweep_svg(void *answer, struct gp_buf *b)
@@ -71,7 +145,7 @@ static void put_sweep_html(void *answer, struct gp_buf *b)
     struct gp_report r = {0};
     struct page p = {.sweep = &c->sweep};
     gp_sweep_report(&r, c);
-    gp_sweep_json_write(&json, c);
+    put_sweep(&json, c);
     const struct gp_page_section section = {.id = "sizes",
                                             .title = "Operations over their sizes",
                                             .draw = put_panels,

@@ -12,11 +12,12 @@
 #include "analyze/calibrate/calibration.h"
 #include "analyze/calibrate/compare.h"
 #include "formats/base/answer.h"
+#include "formats/base/declare.h"
 
 struct gp_calibrate_answer {
     const struct gp_calibration *c;
     const struct gp_compare *compare; /* NULL: none */
-    const char *base;                 /* what it is compared with */
+    const char *base;                 /* the name of the base */
     bool color;
     size_t width;
 };

@@ -1,4 +1,4 @@
-#include "render/calibrate/calibrate_report.h"
+#include "render/calibrate/calibrate_priv.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 
 /* ---- amounts ---- */
 
-void gp_calibrate_put_figure(struct gp_buf *b, enum gp_figure f, double v)
+/* Append V as figure F is written: "4.30 TB/s", "797 TFLOP/s", "2.77 us". */
+static void put_figure(struct gp_buf *b, enum gp_figure f, double v)
 {
     switch (gp_figure_facts(f)->unit) {
     case GP_FIGURE_BYTES:
@@ -68,7 +69,7 @@ static void add_figures(struct gp_report *r, const struct gp_calibration *c)
         gp_report_put_text(r, t, gp_figure_facts((enum gp_figure)f)->words);
         for (size_t i = 0; i < c->n; i++) {
             double v = c->devices[i].value[f];
-            if (v > 0) gp_calibrate_put_figure(&b, (enum gp_figure)f, v);
+            if (v > 0) put_figure(&b, (enum gp_figure)f, v);
             else gp_buf_putc(&b, '-');
             put_text(r, t, &b);
         }
@@ -132,8 +133,8 @@ void gp_calibrate_report(struct gp_report *r, const struct gp_calibration *c)
 {
     struct gp_buf memory = {0}, bf16 = {0};
     const struct gp_figures *f = &c->devices[0];
-    gp_calibrate_put_figure(&memory, GP_FIGURE_MEMORY_COPY, f->value[GP_FIGURE_MEMORY_COPY]);
-    gp_calibrate_put_figure(&bf16, GP_FIGURE_BF16, f->value[GP_FIGURE_BF16]);
+    put_figure(&memory, GP_FIGURE_MEMORY_COPY, f->value[GP_FIGURE_MEMORY_COPY]);
+    put_figure(&bf16, GP_FIGURE_BF16, f->value[GP_FIGURE_BF16]);
     gp_report_verdict(r, GP_TONE_PLAIN, "%s%s: memory copies at %s, bf16 products at %s.", f->device,
                       c->n > 1 ? " (the first of the devices below)" : "",
                       f->value[GP_FIGURE_MEMORY_COPY] > 0 ? gp_buf_str(&memory) : "an unknown rate",
@@ -187,7 +188,7 @@ void gp_calibrate_compare_report(struct gp_report *r, const struct gp_calibratio
     for (int f = 0; f < GP_FIGURE_COUNT; f++) {
         if (k->base[f] <= 0 || !any_has(c, (enum gp_figure)f)) continue;
         gp_report_put_text(r, t, gp_figure_facts((enum gp_figure)f)->words);
-        gp_calibrate_put_figure(&b, (enum gp_figure)f, k->base[f]);
+        put_figure(&b, (enum gp_figure)f, k->base[f]);
         put_text(r, t, &b);
         for (size_t i = 0; i < c->n; i++) {
             double change = gp_compare_change(k, (enum gp_figure)f, i);

@@ -1,11 +1,10 @@
-#include "render/calibrate/sweep_svg.h"
+#include "render/calibrate/calibrate_priv.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
-#include "render/calibrate/calibrate_report.h"
 #include "render/draw/plot.h"
 #include "render/draw/text.h"
 #include "render/page/assets.h"
@@ -78,15 +77,6 @@ static void drop_zeros(struct gp_buf *b)
     b->n -= end - at;
 }
 
-static void put_tick(struct plot *p, double v)
-{
-    gp_buf_str(&p->text); /* ends it for strspn() */
-    if (p->panel == GP_SWEEP_TIME) gp_scale_put(&p->text, GP_UNIT_NS, llround(v));
-    else gp_roofline_put_rate(&p->text, v, p->panel == GP_SWEEP_BANDWIDTH ? "B/s" : "");
-    gp_buf_str(&p->text);
-    drop_zeros(&p->text);
-}
-
 static void draw_x_axis(struct plot *p)
 {
     int step = p->f.x.to - p->f.x.from > 5 ? 2 : 1;
@@ -101,50 +91,30 @@ static void draw_x_axis(struct plot *p)
     gp_plot_text(p->w, "tick mid", (p->f.x.at + p->f.x.end) / 2, p->f.y.at + 31, &p->text);
 }
 
-/* The least of 1, 2, 5, 10 ... times a power of ten that needs at most six steps up to MOST. */
-static double tick_step(double most)
-{
-    double unit = pow(10, floor(log10(most / 6)));
-    return most / unit <= 6 ? unit : most / unit <= 12 ? 2 * unit : most / unit <= 30 ? 5 * unit : 10 * unit;
-}
-
 static void draw_tick(struct plot *p, double v)
 {
-    put_tick(p, v);
+    gp_buf_str(&p->text); /* ends it for strspn() */
+    if (p->panel == GP_SWEEP_TIME) gp_scale_put(&p->text, GP_UNIT_NS, llround(v));
+    else gp_roofline_put_rate(&p->text, v, p->panel == GP_SWEEP_BANDWIDTH ? "B/s" : "");
+    gp_buf_str(&p->text);
+    drop_zeros(&p->text);
     gp_frame_tick_y(p->w, &p->f, v, 6, &p->text);
 }
 
 static void draw_y_axis(struct plot *p)
 {
     if (p->panel == GP_SWEEP_BANDWIDTH) {
-        double step = tick_step(p->f.y.to);
+        /* The least of 1, 2, 5, 10 ... times a power of ten that needs at most six steps up to MOST. */
+        double unit = pow(10, floor(log10(p->f.y.to / 6)));
+        double step = p->f.y.to / unit <= 6    ? unit
+                      : p->f.y.to / unit <= 12 ? 2 * unit
+                      : p->f.y.to / unit <= 30 ? 5 * unit
+                                               : 10 * unit;
         for (int i = 1; i * step <= p->f.y.to; i++) draw_tick(p, i * step);
     } else {
         for (int power = (int)ceil(p->f.y.from); power <= p->f.y.to; power++) draw_tick(p, pow(10, power));
     }
     gp_frame_base_y(p->w, &p->f);
-}
-
-static void put_title(struct plot *p, const struct gp_sweep_op *o, const struct gp_sweep_point *q)
-{
-    gp_buf_printf(&p->text, "%s %s, ", o->name, o->type);
-    gp_scale_put_count(&p->text, q->elements);
-    gp_buf_puts(&p->text, " elements: ");
-    gp_scale_put(&p->text, GP_UNIT_NS, llround(q->ns));
-    gp_buf_puts(&p->text, ", ");
-    gp_roofline_put_rate(&p->text, (double)q->bytes / q->ns * 1e9, "B/s");
-}
-
-static void draw_points(struct plot *p, const struct gp_sweep_op *o, const char *class, const char *whisker)
-{
-    for (size_t k = 0; k < o->points.n; k++) {
-        const struct gp_sweep_point *q = &o->points.at[k];
-        double x = across(p, (double)q->elements);
-        if (p->panel == GP_SWEEP_TIME && q->high_ns > q->low_ns)
-            gp_plot_line(p->w, whisker, x, up(p, q->low_ns), x, up(p, q->high_ns));
-        put_title(p, o, q);
-        gp_plot_circle(p->w, class, x, up(p, value(p, q)), 2.6, &p->text);
-    }
 }
 
 static void draw_series(struct plot *p, size_t i)
@@ -160,7 +130,19 @@ static void draw_series(struct plot *p, size_t i)
     gp_svg_attr_n(p->w, "points", p->text.data, p->text.n);
     gp_svg_close(p->w);
     p->text.n = 0;
-    draw_points(p, o, class, whisker);
+    for (size_t k = 0; k < o->points.n; k++) {
+        const struct gp_sweep_point *q = &o->points.at[k];
+        double x = across(p, (double)q->elements);
+        if (p->panel == GP_SWEEP_TIME && q->high_ns > q->low_ns)
+            gp_plot_line(p->w, whisker, x, up(p, q->low_ns), x, up(p, q->high_ns));
+        gp_buf_printf(&p->text, "%s %s, ", o->name, o->type);
+        gp_scale_put_count(&p->text, q->elements);
+        gp_buf_puts(&p->text, " elements: ");
+        gp_scale_put(&p->text, GP_UNIT_NS, llround(q->ns));
+        gp_buf_puts(&p->text, ", ");
+        gp_roofline_put_rate(&p->text, (double)q->bytes / q->ns * 1e9, "B/s");
+        gp_plot_circle(p->w, class, x, up(p, value(p, q)), 2.6, &p->text);
+    }
 }
 
 static void draw_ceiling(struct plot *p)

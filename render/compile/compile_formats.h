@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include "analyze/compile/compile.h"
 #include "formats/base/answer.h"
+#include "render/report/report.h"
 
 struct gp_compile_answer {
     const struct gp_compile *c;
@@ -19,5 +20,10 @@ struct gp_compile_answer {
 };
 
 extern const struct gp_answer_format gp_compile_formats[];
+
+/* The first lines of the answer: the first things to do, then an overview. */
+void gp_compile_summary(struct gp_report *r, const struct gp_compile *c);
+/* Problems of the inputs, logs and traces, line by line. */
+void gp_compile_quality(struct gp_report *r, const struct gp_compile *c);
 
 #endif

@@ -1,17 +1,20 @@
-#include "render/diff/diff_charts.h"
+#include "render/diff/diff_priv.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
-#include "render/page/assets.h"
-#include "render/diff/diff_tables.h"
-#include "render/diff/diff_verdict.h"
-#include "render/page/page_html.h"
-#include "render/draw/plot.h"
+#include "render/diff/diff_formats.h"
 #include "render/draw/text.h"
-#include "render/draw/volcano_svg.h"
-#include "render/draw/waterfall_svg.h"
+#include "render/draw/palette.h"
+#include "render/draw/plot.h"
+#include "render/draw/change_svg.h"
+#include "render/flame/flame_svg.h"
+#include "render/page/assets.h"
+#include "render/page/page_html.h"
 
 enum { TERMS = 14, DOTS = 5000, MARGIN = 24, HEAD = 78, FOOT = 30, TITLE_COLUMNS = 120 };
 
@@ -31,14 +34,6 @@ static const char *kept(struct gp_arena *mem, struct gp_buf *b)
     return s;
 }
 
-static void put_sides(struct gp_buf *b, int64_t base, int64_t cur)
-{
-    gp_buf_puts(b, "Was ");
-    gp_scale_put(b, GP_UNIT_NS, base);
-    gp_buf_puts(b, ", is ");
-    gp_scale_put(b, GP_UNIT_NS, cur);
-}
-
 static void fill_bar(struct falls *w, const struct gp_diff *d, const struct gp_diff_term *t,
                      struct gp_waterfall_bar *bar)
 {
@@ -50,7 +45,10 @@ static void fill_bar(struct falls *w, const struct gp_diff *d, const struct gp_d
         const struct gp_diff_cause *c = &d->causes.at[t->cause];
         if (c->sort == GP_CAUSE_OP && c->index < d->ops.n)
             bar->full = gp_diff_str(d, d->ops.at[c->index].name);
-        put_sides(&b, c->side_ns[GP_DIFF_BASE], c->side_ns[GP_DIFF_CUR]);
+        gp_buf_puts(&b, "Was ");
+        gp_scale_put(&b, GP_UNIT_NS, c->side_ns[GP_DIFF_BASE]);
+        gp_buf_puts(&b, ", is ");
+        gp_scale_put(&b, GP_UNIT_NS, c->side_ns[GP_DIFF_CUR]);
         if (c->sort == GP_CAUSE_IDLE && c->index < GP_IDLE_CAUSE_COUNT)
             gp_buf_printf(&b, ": %s", gp_idle_cause_text((enum gp_idle_cause)c->index));
         bar->note = kept(&w->mem, &b);
@@ -189,14 +187,6 @@ static const char *class_of(const struct gp_diff_op *op)
     return op->change == GP_CHANGE_NONE ? "same" : "unsure";
 }
 
-static void put_interval(struct gp_buf *b, const struct gp_diff_decision *e)
-{
-    if (isfinite(e->estimate_pct)) gp_buf_printf(b, "\nper call: %+.2f%%", e->estimate_pct);
-    if (isfinite(e->ci_low_pct) && isfinite(e->ci_high_pct))
-        gp_buf_printf(b, ", %+.2f to %+.2f%%", e->ci_low_pct, e->ci_high_pct);
-    if (!isnan(e->q)) gp_buf_printf(b, "\nq = %.2g, %s", e->q, gp_diff_test_name((enum gp_diff_test)e->test));
-}
-
 /* Operations that a test looked at, and those that changed for certain: by count, new, gone, replaced. */
 static size_t fill_dots(const struct gp_diff *d, struct gp_arena *mem, struct gp_volcano_dot *dots)
 {
@@ -211,7 +201,11 @@ static size_t fill_dots(const struct gp_diff *d, struct gp_arena *mem, struct gp
         gp_buf_putc(&b, '\n');
         gp_diff_put_change(&b, "ns", op->change_ns);
         gp_buf_puts(&b, " of GPU time");
-        put_interval(&b, &op->d);
+        if (isfinite(op->d.estimate_pct)) gp_buf_printf(&b, "\nper call: %+.2f%%", op->d.estimate_pct);
+        if (isfinite(op->d.ci_low_pct) && isfinite(op->d.ci_high_pct))
+            gp_buf_printf(&b, ", %+.2f to %+.2f%%", op->d.ci_low_pct, op->d.ci_high_pct);
+        if (!isnan(op->d.q))
+            gp_buf_printf(&b, "\nq = %.2g, %s", op->d.q, gp_diff_test_name((enum gp_diff_test)op->d.test));
         int64_t was = op->side[GP_DIFF_BASE].total_ns, is = op->side[GP_DIFF_CUR].total_ns;
         dots[n++] = (struct gp_volcano_dot){.label = gp_diff_str(d, op->label),
                                             .full = kept(mem, &b),
@@ -248,4 +242,205 @@ void gp_diff_chart_volcano(struct gp_svg *w, const struct gp_diff *d)
         gp_svg_newline(w);
     }
     gp_arena_release(&mem);
+}
+
+/* ---- diff flame ---- */
+
+/* The tree of all stacks with the weights of one side, and what each node weighs on the other. */
+struct both {
+    struct gp_flame flame;
+    GP_VEC(int64_t) other, counts;
+    bool no_python; /* one side has Python frames and the other could not: nothing would be alike */
+};
+
+/* A frame that exists only in recordings with Python stacks: "file.py(12): name", "nn.Module: Name". */
+static bool is_python(const char *s, size_t n)
+{
+    static const char module[] = "nn.Module: ", file[] = ".py(";
+    if (n > sizeof module - 1 && !memcmp(s, module, sizeof module - 1)) return true;
+    for (size_t i = 0; i + sizeof file <= n; i++)
+        if (!memcmp(s + i, file, sizeof file - 1)) return true;
+    return false;
+}
+
+/* The node of the stack's last frame, made where it is new. */
+static uint32_t node_of(struct both *b, const char *stack, size_t n, enum gp_frame_kind leaf)
+{
+    uint32_t node = GP_CALLTREE_ROOT;
+    for (size_t at = 0; at < n;) {
+        const char *semicolon = memchr(stack + at, ';', n - at);
+        size_t len = semicolon ? (size_t)(semicolon - stack) - at : n - at;
+        enum gp_frame_kind kind = at + len == n ? leaf : GP_FRAME_OP;
+        bool skip = b->no_python && at + len < n && is_python(stack + at, len);
+        if (!skip)
+            node =
+                gp_calltree_child(&b->flame.tree, node, gp_intern(&b->flame.strings, stack + at, len), kind);
+        at += len + (semicolon != NULL);
+    }
+    return node;
+}
+
+/* The change of a stack without what is noise: on both sides, an operation that is not decided. A stack of
+ * one side only is a change, whatever its operation did. */
+static int64_t counted(const struct gp_diff *d, const struct gp_diff_stack *s)
+{
+    int64_t was = s->side_ns[GP_DIFF_BASE], is = s->side_ns[GP_DIFF_CUR], change = is - was;
+    if (!was || !is) return change;
+    if (s->op >= d->ops.n) return fabs((double)change) > d->noise_pct / 100 * (double)was ? change : 0;
+    uint32_t what = d->ops.at[s->op].change;
+    return what == GP_CHANGE_NONE || what == GP_CHANGE_INCONCLUSIVE ? 0 : change;
+}
+
+static void add_stack(struct both *b, const struct gp_diff *d, const struct gp_diff_stack *s, int side)
+{
+    uint32_t node = node_of(b, gp_diff_str(d, s->stack), gp_string_len(&d->strings, s->stack),
+                            (enum gp_frame_kind)s->kind);
+    if (!b->flame.tree.nodes.n) return;
+    gp_calltree_add(&b->flame.tree, node, s->side_ns[side]);
+    while (b->other.n < b->flame.tree.nodes.n) {
+        GP_VEC_PUSH(&b->other, 0);
+        GP_VEC_PUSH(&b->counts, 0);
+    }
+    b->other.at[node] = gp_add_saturated(b->other.at[node], s->side_ns[!side]);
+    b->counts.at[node] = gp_add_saturated(b->counts.at[node], counted(d, s));
+}
+
+static void build(struct both *b, const struct gp_diff *d, int side)
+{
+    b->no_python = d->side[GP_DIFF_BASE].env.has_python != d->side[GP_DIFF_CUR].env.has_python;
+    for (size_t i = 0; i < d->stacks.n; i++) add_stack(b, d, &d->stacks.at[i], side);
+    gp_calltree_finish(&b->flame.tree, &b->flame.strings);
+    while (b->other.n < b->flame.tree.nodes.n) {
+        GP_VEC_PUSH(&b->other, 0);
+        GP_VEC_PUSH(&b->counts, 0);
+    }
+    /* parents come before their children */
+    for (size_t i = b->other.n; i-- > 1;) {
+        uint32_t parent = b->flame.tree.nodes.at[i].parent;
+        b->other.at[parent] = gp_add_saturated(b->other.at[parent], b->other.at[i]);
+        b->counts.at[parent] = gp_add_saturated(b->counts.at[parent], b->counts.at[i]);
+    }
+}
+
+void gp_diff_flame_svg(struct gp_buf *out, const struct gp_diff *d, const struct gp_diff_flame_opts *o)
+{
+    struct both b = {0};
+    bool is_base = o->side == GP_DIFF_BASE;
+    build(&b, d, is_base ? GP_DIFF_BASE : GP_DIFF_CUR);
+    struct gp_flame_svg_diff diff = {.other = b.other.at, .counts = b.counts.at, .tree_is_base = is_base};
+    gp_flame_svg_write(
+        out, &b.flame,
+        &(struct gp_flame_svg_opts){
+            .title = is_base ? "What became of the baseline's GPU time" : "Where the current GPU time is new",
+            .measure = d->unit == GP_DIFF_PER_STEP ? "GPU time per step" : "GPU time",
+            .note = is_base ? "scaled to the baseline" : "scaled to the current trace",
+            .input = o->input,
+            .empty = "No GPU events on this side",
+            .diff = &diff,
+            .still = o->embedded,
+            .max_frames = o->max_frames,
+        });
+    GP_VEC_FREE(&b.other);
+    GP_VEC_FREE(&b.counts);
+    gp_flame_release(&b.flame);
+}
+
+/* ---- diff dot ---- */
+
+enum { MOST = 40, NAMES = 6, NAME_COLUMNS = 44 };
+
+static void put_short(struct gp_buf *b, const struct gp_diff *d, gp_sid sid)
+{
+    struct gp_buf fit = {0};
+    gp_text_fit_name(&fit, gp_diff_str(d, sid), gp_string_len(&d->strings, sid), NAME_COLUMNS);
+    gp_dot_text(b, fit.data, fit.n);
+    gp_buf_release(&fit);
+}
+
+static void put_change(struct gp_buf *b, int64_t ns)
+{
+    gp_buf_puts(b, ns < 0 ? "\xE2\x88\x92" : ns > 0 ? "+" : "");
+    gp_scale_put(b, GP_UNIT_NS, ns < 0 ? -ns : ns);
+}
+
+/* Colour strength of a change, relative to the largest one. */
+static int level_of(int64_t change, int64_t largest)
+{
+    double part = largest > 0 ? fabs((double)change) / (double)largest : 0;
+    int level = (int)(part * GP_PALETTE_CHANGES + 0.5);
+    return change < 0 ? -level : level;
+}
+
+/* The launches of one side of a block, one per line. */
+static void put_node(struct gp_buf *b, const struct gp_diff *d, size_t i, int side, struct gp_color fill,
+                     const char *class)
+{
+    const struct gp_diff_block *k = &d->blocks.at[i];
+    gp_buf_printf(b, "  %c%zu [label=\"", side == GP_DIFF_BASE ? 'b' : 'c', i);
+    for (uint32_t n = 0; n < k->n_names[side] && n < NAMES; n++) {
+        if (k->first_name[side] + n >= d->names.n) break;
+        put_short(b, d, d->names.at[k->first_name[side] + n]);
+        gp_buf_puts(b, "\\l");
+    }
+    if (k->n_names[side] > NAMES) gp_buf_printf(b, "and %u more\\l", (unsigned)(k->n_names[side] - NAMES));
+    gp_buf_printf(b, "%g launch%s, ", k->kernels[side], k->kernels[side] == 1 ? "" : "es");
+    gp_scale_put(b, GP_UNIT_NS, k->side_ns[side]);
+    gp_buf_puts(b, "\\l\", fillcolor=");
+    gp_dot_color(b, fill);
+    gp_buf_puts(b, ", fontcolor=");
+    gp_dot_color(b, gp_palette_text(fill));
+    gp_buf_printf(b, ", class=\"k-%s\"];\n", class);
+}
+
+static void put_block(struct gp_buf *b, const struct gp_diff *d, size_t i, int64_t largest)
+{
+    const struct gp_diff_block *k = &d->blocks.at[i];
+    struct gp_color plain = gp_palette_change(0, GP_THEME_LIGHT);
+    struct gp_color fill = gp_palette_change(level_of(k->change_ns, largest), GP_THEME_LIGHT);
+    bool has_base = k->n_names[GP_DIFF_BASE] || k->kernels[GP_DIFF_BASE] > 0;
+    bool has_cur = k->n_names[GP_DIFF_CUR] || k->kernels[GP_DIFF_CUR] > 0;
+    const char *class = k->change_ns > 0 ? "worse" : k->change_ns < 0 ? "better" : "same";
+    if (has_base) put_node(b, d, i, GP_DIFF_BASE, has_cur ? plain : fill, has_cur ? "plain" : class);
+    else gp_buf_printf(b, "  b%zu [label=\"absent\", style=dashed];\n", i);
+    if (has_cur) put_node(b, d, i, GP_DIFF_CUR, fill, class);
+    else gp_buf_printf(b, "  c%zu [label=\"absent\", style=dashed];\n", i);
+    gp_buf_printf(b, "  b%zu -> c%zu [label=\"", i, i);
+    put_short(b, d, k->label);
+    gp_buf_printf(b, "\\n%s", gp_change_name((enum gp_change)k->change));
+    if (k->times > 1) gp_buf_printf(b, ", %u times per step", (unsigned)k->times);
+    gp_buf_puts(b, "\\n");
+    put_change(b, k->change_ns);
+    double part = largest > 0 ? fabs((double)k->change_ns) / (double)largest : 0;
+    gp_buf_printf(b, "\", penwidth=%.1f];\n", 1 + 4 * part);
+}
+
+void gp_diff_dot(struct gp_buf *b, const struct gp_diff *d, size_t most)
+{
+    size_t n = most ? most : MOST;
+    if (n > d->blocks.n) n = d->blocks.n;
+    int64_t largest = 0, rest = 0;
+    for (size_t i = 0; i < d->blocks.n; i++) {
+        int64_t change = d->blocks.at[i].change_ns, size = change < 0 ? -change : change;
+        if (size > largest) largest = size;
+        if (i >= n) rest += change;
+    }
+    gp_buf_puts(b, "digraph blocks {\n  graph [rankdir=LR, ranksep=0.4, labelloc=t, labeljust=l, "
+                   "fontname=\"Helvetica\", label=\"What replaced what");
+    if (d->summary.headline) {
+        gp_buf_puts(b, "\\l");
+        gp_dot_text(b, gp_diff_str(d, d->summary.headline), gp_string_len(&d->strings, d->summary.headline));
+    }
+    if (d->untimed) gp_buf_puts(b, "\\l" GP_UNTIMED_TEXT);
+    if (!d->blocks.n) gp_buf_puts(b, "\\lboth sides launch the same work");
+    if (n < d->blocks.n) {
+        gp_buf_printf(b, "\\l%zu smaller blocks are not drawn: ", d->blocks.n - n);
+        put_change(b, rest);
+        gp_buf_puts(b, " in all");
+    }
+    gp_buf_puts(b, "\\l\"];\n  node [shape=box, style=filled, fillcolor=\"#ffffff\", color=\"#8a94a3\", "
+                   "fontname=\"monospace\", fontsize=10];\n  edge [fontname=\"Helvetica\", fontsize=10, "
+                   "color=\"#59626e\"];\n");
+    for (size_t i = n; i-- > 0;)
+        put_block(b, d, i, largest); /* Graphviz puts what comes first at the bottom */
+    gp_buf_puts(b, "}\n");
 }

@@ -13,18 +13,22 @@
 #include "analyze/diff/diff.h"
 #include "analyze/diff/sides.h"
 #include "formats/base/answer.h"
+#include "render/report/report.h"
 
-/* What is written, and how. Strings are borrowed. */
+/* An answer and how to write it. Strings are borrowed. */
 struct gp_diff_answer {
     const struct gp_diff *d;
     size_t top;                   /* rows of long tables, 0: all */
     bool color;                   /* of text */
     size_t width;                 /* of text, in columns; 0: 80 */
     const char *view;             /* of svg: "waterfall", "flame" or "flame-base" */
-    const struct gp_sides *sides; /* of html and svg: what was compared */
+    const struct gp_sides *sides; /* of html and svg */
     const char *options;          /* of html: the options that the answer depends on, as typed */
 };
 
 extern const struct gp_answer_format gp_diff_formats[];
+
+/* The answer in sentences: the changes and how certain they are, expectations not met, and reservations. */
+void gp_diff_summary(struct gp_report *r, const struct gp_diff *d);
 
 #endif

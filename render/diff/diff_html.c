@@ -1,14 +1,11 @@
-#include "render/diff/diff_html.h"
+#include "render/diff/diff_priv.h"
 
 #include <math.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
-#include "render/diff/diff_charts.h"
-#include "render/diff/diff_dot.h"
-#include "render/diff/diff_flame.h"
-#include "render/diff/diff_verdict.h"
+#include "render/diff/diff_formats.h"
 #include "render/page/graph_svg.h"
 #include "render/page/page_doc.h"
 #include "render/page/page_report.h"

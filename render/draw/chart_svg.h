@@ -5,8 +5,8 @@
  *     struct gp_chart_series parts[] = {{"compute", "gemm"}, {"idle", "idle"}};
  *     int64_t v[] = {300, 100};
  *     struct gp_chart_row rows[] = {{.label = "rank 0", .values = v}};
- *     gp_chart_rows(&w, &(struct gp_chart){.label = "Time by rank", .series = parts, .series_n = 2, .rows = rows,
- *                                          .rows_n = 1});
+ *     gp_chart_rows(&w, &(struct gp_chart){.label = "Time by rank", .series = parts, .series_n = 2,
+ *                                          .rows = rows, .rows_n = 1});
  */
 #ifndef GP_RENDER_CHART_SVG_H
 #define GP_RENDER_CHART_SVG_H

@@ -3,7 +3,8 @@
  * hundredths, so that equal input gives equal bytes. A text is taken from a scratch buffer, which is empty
  * after. Knows nothing about traces.
  *
- *     struct gp_frame f = {.x = {.log = true, .from = -1, .to = 3, .at = 52, .end = 736}, .y = {.to = 8, .at = 440, .end = 20}};
+ *     struct gp_frame f = {.x = {.log = true, .from = -1, .to = 3, .at = 52, .end = 736},
+ *                          .y = {.to = 8, .at = 440, .end = 20}};
  *     gp_buf_puts(&text, "100");
  *     gp_frame_tick_x(w, &f, 100, 16, &text);
  *     gp_plot_circle(w, "dot", gp_axis_at(&f.x, 40), gp_axis_at(&f.y, 5), 4, NULL);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "formats/base/declare.h"
+#include "render/draw/palette.h"
 
 /* One character of the input: LEN bytes (at least 1) that are shown as the code point CP. */
 struct gp_char {
@@ -34,7 +35,7 @@ size_t gp_text_width(const char *s, size_t n);
  * if fewer than 12 columns are left, where a cut in the middle shows less). Appends nothing if not even two
  * characters and the ellipsis fit. */
 void gp_text_fit(struct gp_buf *b, const char *s, size_t n, size_t columns);
-/* The same for the name of a frame: where it is too long, what leads to its last part goes first, so
+/* The same for the name of a frame: where it is too long, the path to its last part goes first, so
  * that "aten::linear" and "torch/nn/linear.py(12): forward" become "linear" and "forward" before
  * anything is cut. */
 void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns);
@@ -48,5 +49,16 @@ void gp_text_fit_at(struct gp_buf *b, const char *s, size_t n, size_t columns, s
  * first after INDENT spaces; the cursor is at column INDENT already. A number and its unit stay together; a
  * word that is longer than a line is cut. */
 void gp_text_wrap(struct gp_buf *b, const char *s, size_t n, size_t indent, size_t width);
+
+/* ---- graphs for Graphviz: names that cannot break out of their quotes, colours ---- */
+
+/* Graphviz refuses texts of 16,384 bytes; two names never share a text. */
+enum { GP_DOT_LONGEST = 16000 };
+
+/* Append the N bytes at S, cleaned, for inside a quoted string. Behind GP_DOT_LONGEST bytes an ellipsis
+ * stands for the rest. */
+void gp_dot_text(struct gp_buf *b, const char *s, size_t n);
+/* Append a colour, quoted. */
+void gp_dot_color(struct gp_buf *b, struct gp_color c);
 
 #endif

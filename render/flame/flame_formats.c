@@ -8,13 +8,9 @@
 #include "formats/base/count.h"
 #include "formats/base/err.h"
 #include "formats/base/scale.h"
-#include "render/flame/flame_html.h"
+#include "render/flame/flame_priv.h"
 #include "render/flame/flame_svg.h"
-#include "render/flame/folded_write.h"
-#include "render/flame/hatchet_write.h"
-#include "render/flame/pprof_write.h"
-#include "render/flame/speedscope_write.h"
-#include "render/report/step_time.h"
+#include "render/report/report.h"
 
 /* ---- weights ---- */
 
@@ -24,11 +20,6 @@ static enum gp_weight weight_called(const char *name)
     for (int w = 0; name && w < GP_WEIGHT_COUNT_; w++)
         if (!strcmp(gp_weight_name((enum gp_weight)w), name)) return (enum gp_weight)w;
     return GP_WEIGHT_GPU;
-}
-
-static enum gp_unit unit_of(enum gp_weight weight)
-{
-    return weight == GP_WEIGHT_BYTES ? GP_UNIT_BYTES : weight == GP_WEIGHT_COUNT ? GP_UNIT_COUNT : GP_UNIT_NS;
 }
 
 /* ---- what an answer is about ---- */
@@ -51,7 +42,10 @@ static const char *measure_of(const struct gp_flame_answer *a, enum gp_weight we
 
 static enum gp_unit unit_in(const struct gp_flame_answer *a, enum gp_weight weight)
 {
-    return is_samples(a) ? GP_UNIT_COUNT : unit_of(weight);
+    return is_samples(a) ? GP_UNIT_COUNT
+                         : (weight == GP_WEIGHT_BYTES   ? GP_UNIT_BYTES
+                            : weight == GP_WEIGHT_COUNT ? GP_UNIT_COUNT
+                                                        : GP_UNIT_NS);
 }
 
 /* "host 60.0%, sync 40.0%" */

@@ -12,12 +12,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "analyze/stacks/calltree.h"
 #include "analyze/stacks/stacks.h"
 #include "formats/base/answer.h"
+#include "formats/base/declare.h"
+#include "formats/base/intern.h"
+
+struct gp_output; /* formats/base/output.h */
 
 enum { GP_FLAME_WEIGHTS = 3 }; /* trees at most */
 
-/* What a format needs and which options apply to it. */
+/* Needs of a format, and options that apply to it. */
 enum {
     GP_FLAME_TIMES = 1,          /* trees of GPU, CPU and idle time, whatever --weight is */
     GP_FLAME_PAIR = 2,           /* trees of GPU and CPU time, unless --weight is idle */
@@ -30,13 +35,13 @@ enum {
     GP_FLAME_STEPS = 256,        /* a person looks at it: it is about the steps, unless --whole is given */
 };
 
-/* What is written, and how. Strings are borrowed. */
+/* An answer and how to write it. Strings are borrowed. */
 struct gp_flame_answer {
     struct gp_flame *flames;
     size_t n;
     const char *weight; /* the name of the weight that was asked for; NULL: none */
     const char *title;  /* NULL: none was given */
-    const char *inputs; /* what it is made from, for people */
+    const char *inputs; /* the names of its inputs */
     bool traces;        /* some of the inputs are traces; without, all are folded stacks */
     bool folded;        /* some of the inputs are folded stacks */
     bool damaged;
@@ -58,7 +63,17 @@ size_t gp_flame_weights(const struct gp_answer_format *f, const char *asked,
 GP_MUST_CHECK int gp_flame_untimed(struct gp_flame_answer *a, const struct gp_answer_format *f,
                                    const struct gp_trace *t, struct gp_err *err);
 
-/* Append what was found on the way to FLAME, in one line. */
+/* Append the counts of FLAME's events, in one line. */
 void gp_flame_put_stats(struct gp_buf *b, const struct gp_flame *flame);
+
+/* ---- folded write ---- */
+
+/* A call tree as folded stacks: "frame;frame;frame N\n", one line per stack with a weight, N being the
+ * weight that ends there. The sum of all N is the total of the tree. */
+
+/* Write the finished TREE, siblings in the order of the tree. OUT remembers write failures. */
+void gp_folded_write(struct gp_output *out, const struct gp_calltree *tree, const struct gp_strings *strings);
+/* Append the N bytes at NAME as a frame. */
+void gp_folded_put_frame(struct gp_buf *b, const char *name, size_t n);
 
 #endif

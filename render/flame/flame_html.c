@@ -1,7 +1,8 @@
-#include "render/flame/flame_html.h"
+#include "render/flame/flame_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/map.h"
 #include "formats/base/scale.h"
@@ -82,12 +83,6 @@ static struct order order_of(const struct gp_calltree *tree)
     return o;
 }
 
-static void free_order(struct order *o)
-{
-    free(o->first);
-    free(o->next);
-}
-
 /* The node after NODE, depth first; 0 after the last. UP grows by the levels that are left on the way. */
 static uint32_t next_node(const struct gp_calltree *tree, const struct order *o, uint32_t node, uint32_t *up)
 {
@@ -138,27 +133,23 @@ static void pack_tree(struct writer *x, const struct gp_flame *f, struct gp_buf 
         gp_buf_put(to, columns[i].data, columns[i].n);
         gp_buf_release(&columns[i]);
     }
-    free_order(&o);
+    free(o.first);
+    free(o.next);
     free(x->last);
-}
-
-static void pack_frames(const struct writer *x, struct gp_buf *to)
-{
-    gp_pack_u64(to, x->frames.n);
-    for (size_t i = 0; i < x->frames.n; i++) gp_pack_u64(to, x->frames.at[i].kind);
-    for (size_t i = 0; i < x->frames.n; i++) gp_pack_u64(to, x->frames.at[i].variants);
-    for (size_t i = 0; i < x->frames.n; i++) {
-        const struct frame *f = &x->frames.at[i];
-        gp_pack_text(to, gp_string(&x->names, f->label), gp_string_len(&x->names, f->label));
-        gp_pack_text(to, gp_string(&x->names, f->full), gp_string_len(&x->names, f->full));
-    }
 }
 
 static void put_data(struct writer *x)
 {
     struct gp_buf trees = {0}, all = {0};
     for (size_t i = 0; i < x->n; i++) pack_tree(x, &x->flames[i], &trees);
-    pack_frames(x, &all);
+    gp_pack_u64(&all, x->frames.n);
+    for (size_t i = 0; i < x->frames.n; i++) gp_pack_u64(&all, x->frames.at[i].kind);
+    for (size_t i = 0; i < x->frames.n; i++) gp_pack_u64(&all, x->frames.at[i].variants);
+    for (size_t i = 0; i < x->frames.n; i++) {
+        const struct frame *f = &x->frames.at[i];
+        gp_pack_text(&all, gp_string(&x->names, f->label), gp_string_len(&x->names, f->label));
+        gp_pack_text(&all, gp_string(&x->names, f->full), gp_string_len(&x->names, f->full));
+    }
     gp_page_pack(&x->w, "flame-frames", all.data, all.n);
     gp_buf_release(&all);
     gp_page_pack(&x->w, "flame-trees", trees.data, trees.n);

@@ -235,12 +235,6 @@ static uint32_t add_frame(struct gp_flame_layout *l, const struct work *w, uint3
     return at;
 }
 
-/* Position of the children of each shown node in the sorted list. */
-static void index_groups(const struct sibling *s, size_t n, struct gp_map *group)
-{
-    for (size_t i = n; i-- > 0;) *gp_map_put(group, s[i].parent, 0) = (uint32_t)i;
-}
-
 /* An open frame on the way down. */
 struct open {
     uint32_t frame, node;
@@ -264,7 +258,8 @@ static void place_frames(struct gp_flame_layout *l, const struct work *w, size_t
     struct sibling *s = sort_siblings(w, shown);
     uint32_t n = (uint32_t)(shown - 1);
     struct gp_map group = {0};
-    index_groups(s, n, &group);
+    /* Position of the children of each shown node in the sorted list. */
+    for (size_t i = n; i-- > 0;) *gp_map_put(&group, s[i].parent, 0) = (uint32_t)i;
     GP_VEC(struct open) path = {0};
     add_frame(l, w, GP_CALLTREE_ROOT, 0, 0, INT64_MAX);
     GP_VEC_PUSH(&path, open_frame(l, 0, &group, n));

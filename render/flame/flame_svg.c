@@ -205,23 +205,6 @@ static void put_change_rules(struct gp_buf *css)
     }
 }
 
-static void draw_style(struct picture *p)
-{
-    struct gp_buf css = {0};
-    gp_buf_put(&css, gp_asset_flame_css.data, gp_asset_flame_css.n);
-    if (p->opts->diff) {
-        gp_buf_put(&css, gp_asset_flame_diff_css.data, gp_asset_flame_diff_css.n);
-        put_change_rules(&css);
-    } else {
-        put_kind_rules(&css, p->layout.kind_seen, GP_THEME_LIGHT);
-        gp_buf_puts(&css, "@media screen and (prefers-color-scheme:dark){\n");
-        put_kind_rules(&css, p->layout.kind_seen, GP_THEME_DARK);
-        gp_buf_puts(&css, "}\n");
-    }
-    gp_svg_style(&p->svg, css.data, css.n);
-    gp_buf_release(&css);
-}
-
 /* Stripes: PAGE and LINE are the classes of their two colours. */
 static void draw_hatch(struct gp_svg *s, const char *id, const char *turn, const char *page, const char *line)
 {
@@ -698,7 +681,19 @@ static void draw_head(struct picture *p)
     p->text.n = 0;
     gp_svg_close(s);
     gp_svg_newline(s);
-    draw_style(p);
+    struct gp_buf css = {0};
+    gp_buf_put(&css, gp_asset_flame_css.data, gp_asset_flame_css.n);
+    if (p->opts->diff) {
+        gp_buf_put(&css, gp_asset_flame_diff_css.data, gp_asset_flame_diff_css.n);
+        put_change_rules(&css);
+    } else {
+        put_kind_rules(&css, p->layout.kind_seen, GP_THEME_LIGHT);
+        gp_buf_puts(&css, "@media screen and (prefers-color-scheme:dark){\n");
+        put_kind_rules(&css, p->layout.kind_seen, GP_THEME_DARK);
+        gp_buf_puts(&css, "}\n");
+    }
+    gp_svg_style(&p->svg, css.data, css.n);
+    gp_buf_release(&css);
     draw_defs(p);
     gp_svg_open(s, "rect");
     gp_svg_attr(s, "class", "page");

@@ -1,4 +1,4 @@
-#include "render/flame/pprof_write.h"
+#include "render/flame/flame_priv.h"
 
 #include <inttypes.h>
 #include <stdio.h>

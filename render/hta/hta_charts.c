@@ -1,4 +1,4 @@
-#include "render/hta/hta_charts.h"
+#include "render/hta/hta_priv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,12 +11,10 @@
 #include "formats/base/str.h"
 #include "render/draw/chart_svg.h"
 #include "render/page/graph_svg.h"
-#include "render/hta/hta_sums.h"
 #include "render/page/page_html.h"
 #include "render/page/page_report.h"
-#include "render/report/apart.h"
+#include "render/report/label_disambiguate.h"
 #include "render/draw/palette.h"
-#include "render/hta/path_dot.h"
 
 enum {
     MAX_ROWS = 24,     /* more bars than this stand instead of lying */
@@ -355,15 +353,15 @@ static void put_kinds(struct figure *f, const struct gp_hta *h)
 /* The labels of the first N kernels, no two alike, which F keeps. */
 static void label_kernels(struct figure *f, const struct gp_hta *h, const char *labels[TOP_KERNELS], size_t n)
 {
-    struct gp_apart names[TOP_KERNELS] = {{0}};
+    struct gp_label names[TOP_KERNELS] = {{0}};
     for (size_t i = 0; i < n; i++) {
         gp_sid name = h->kernels.at[i].name;
-        names[i] = (struct gp_apart){.full = gp_hta_str(h, name), .full_n = gp_string_len(&h->strings, name)};
+        names[i] = (struct gp_label){.full = gp_hta_str(h, name), .full_n = gp_string_len(&h->strings, name)};
         gp_name_kernel_label(&f->text, names[i].full, names[i].full_n);
         names[i].label = keep(f);
         names[i].label_n = strlen(names[i].label);
     }
-    gp_apart(names, n);
+    gp_label_tag(names, n);
     for (size_t i = 0; i < n; i++) {
         gp_buf_printf(&f->text, "%s%s", names[i].label, names[i].tag);
         labels[i] = keep(f);

@@ -1,4 +1,4 @@
-#include "render/hta/hta_fleet.h"
+#include "render/hta/hta_priv.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,12 +8,11 @@
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "render/draw/plot.h"
-#include "render/hta/hta_tables_priv.h"
 #include "render/page/page_html.h"
 
 static const double level_pct[GP_HEAT_LEVELS] = {0, 2, 5, 10, 20, 50};
 
-int gp_hta_heat_level(const struct gp_fleet *f, const struct gp_fleet_column *c, uint32_t row)
+static int heat_level(const struct gp_fleet *f, const struct gp_fleet_column *c, uint32_t row)
 {
     if (row >= f->rows || !c->cells[row]) return -1;
     int64_t middle = gp_spread_median(&c->own), ns = gp_spread_middle(c->cells[row] - 1u);
@@ -157,7 +156,7 @@ GP_GETTER(get_rows)
         char cells[GP_FLEET_COLUMNS + 1] = "";
         size_t i = 0;
         for (; i < fleet->columns.n && i < GP_FLEET_COLUMNS; i++) {
-            int level = gp_hta_heat_level(fleet, &fleet->columns.at[i], r);
+            int level = heat_level(fleet, &fleet->columns.at[i], r);
             cells[i] = level < 0 ? '.' : (char)('0' + level);
         }
         rows[r] = gp_arena_strndup(x->mem, cells, i);
@@ -309,7 +308,7 @@ static void put_level(struct map *m, int level)
         int64_t y = row_y(m, r), high = row_y(m, r + 1) - y;
         if (level && high < 200) high = 200;
         for (size_t i = 0, end; i < f->columns.n; i = end) {
-            for (end = i; end < f->columns.n && gp_hta_heat_level(f, &f->columns.at[end], r) == level;) end++;
+            for (end = i; end < f->columns.n && heat_level(f, &f->columns.at[end], r) == level;) end++;
             if (end == i) {
                 end++;
                 continue;

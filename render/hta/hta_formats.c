@@ -2,15 +2,149 @@
 
 #include <string.h>
 #include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
 #include "formats/base/buf.h"
 #include "formats/model/trace.h"
-#include "render/hta/hta_html.h"
-#include "render/hta/hta_json.h"
-#include "render/hta/hta_openmetrics.h"
-#include "render/hta/hta_tables.h"
-#include "render/hta/path_dot.h"
-#include "render/report/report_csv.h"
-#include "render/report/report_text.h"
+#include "render/hta/hta_priv.h"
+#include "render/report/json_doc.h"
+#include "render/report/record.h"
+#include "render/report/report.h"
+
+/* ---- JSON ---- */
+
+struct out {
+    struct gp_doc d;
+    const struct gp_hta *h;
+    size_t top;
+    bool steps, whole;
+};
+
+/* ---- objects that are not rows of a list ---- */
+
+static const struct gp_field rank_fields[] = {{"rank", NULL, GP_CELL_ID, gp_member_rank, 0, .help = NULL}};
+static const struct gp_record rank_list = {"rank", NULL, GP_FIELDS(rank_fields), sizeof(int32_t),
+                                           .note = NULL};
+
+#define AT(member) offsetof(struct gp_hta, member)
+static const struct gp_field ranks_fields[] = {
+    {"world_size", NULL, GP_CELL_COUNT, gp_member_rank, AT(world_size), .flags = GP_FIELD_NULL},
+    {"missing", NULL, GP_CELL_LIST, gp_member_rows, AT(missing_ranks), .rows = &rank_list},
+    {"repeated", NULL, GP_CELL_LIST, gp_member_rows, AT(repeated_ranks), .rows = &rank_list},
+};
+const struct gp_record gp_hta_ranks = {"ranks", NULL, GP_FIELDS(ranks_fields), sizeof(struct gp_hta),
+                                       .note = "of the inputs"};
+
+static const struct gp_field matching_fields[] = {
+    {"seen", NULL, GP_CELL_COUNT, gp_member_rows_count, AT(collectives), .help = "collectives of all ranks"},
+    {"matched", NULL, GP_CELL_COUNT, gp_member_rows_count, AT(matches), .help = NULL},
+    {"unmatched", NULL, GP_CELL_COUNT, gp_member_u64, AT(unmatched_collectives), .help = "on one rank only"},
+    {"mismatched", NULL, GP_CELL_COUNT, gp_member_u64, AT(mismatched_collectives),
+     .help = "that contradict the order"},
+    {"matches", NULL, GP_CELL_ROWS, gp_member_top_rows, AT(matches), .help = "all of them with --top 0",
+     .rows = &gp_hta_matches},
+};
+#undef AT
+const struct gp_record gp_hta_matching = {"collective_matching", NULL, GP_FIELDS(matching_fields),
+                                          sizeof(struct gp_hta),
+                                          .note = "how the collectives of the ranks were put together"};
+
+static void put_object(struct out *o, const struct gp_record *rec, const void *row)
+{
+    struct gp_row_of of = gp_hta_rows_of(o->h, 0);
+    of.top = o->top;
+    gp_doc_object(&o->d, rec->id);
+    gp_record_members(&o->d, rec, row, &of);
+    gp_doc_end(&o->d, '}');
+}
+
+/* ---- lists ---- */
+
+/* The first TOP of N rows, 0: all; shares are of WHOLE_NS. */
+static void put_list(struct out *o, const struct gp_record *rec, const void *rows, size_t n, size_t top,
+                     int64_t whole_ns)
+{
+    struct gp_row_of of = gp_hta_rows_of(o->h, whole_ns);
+    of.top = o->top;
+    gp_record_json(&o->d, rec, rows, n, top, &of);
+}
+
+/* All rows of a list of H, or the first ones. */
+#define PUT_ALL(o, rec, list) put_list(o, rec, (o)->h->list.at, (o)->h->list.n, 0, 0)
+#define PUT_TOP(o, rec, list) put_list(o, rec, (o)->h->list.at, (o)->h->list.n, (o)->top, 0)
+
+static void put_owners(struct out *o, enum gp_owner_sort sort)
+{
+    struct gp_owner_rows r = gp_hta_owner_rows(o->h, sort);
+    put_list(o, &gp_hta_owners[sort], r.at, r.n, o->top, r.gpu_ns);
+}
+
+static void put_steps(struct out *o)
+{
+    gp_hta_spreads all = {0};
+    gp_hta_find_spreads(o->h, o->steps, &all);
+    put_list(o, &gp_hta_spread_rows, all.at, all.n, 0, 0);
+    GP_VEC_FREE(&all);
+}
+
+static void put_findings(struct out *o)
+{
+    const struct gp_hta *h = gp_hta_about(o->h, o->whole);
+    struct gp_row_of of = gp_hta_rows_of(h, 0);
+    gp_doc_cstr(&o->d, "about", h == o->h ? "trace" : "steps");
+    gp_record_json(&o->d, &gp_hta_findings, h->findings.at, h->findings.n, 0, &of);
+}
+
+/* ---- all ---- */
+
+static void put_summary(struct out *o)
+{
+    struct gp_report r = {0};
+    gp_hta_summary(&r, o->h, o->whole);
+    gp_doc_summary(&o->d, &r);
+    gp_report_release(&r);
+}
+
+void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_json_opts *opts)
+{
+    struct out out = {.d = {.b = b, .strings = &h->strings},
+                      .h = h,
+                      .top = opts->top,
+                      .steps = opts->steps,
+                      .whole = opts->whole},
+               *o = &out;
+    gp_doc_begin(&o->d, '{');
+    gp_doc_head_of(&o->d,
+                   &(struct gp_doc_tool){"trace-hta", opts->tool ? opts->tool : "trace-hta", opts->version},
+                   h->inputs.at, h->bound.listed ? h->bound.listed : h->inputs.n, h->inputs.n);
+    put_summary(o);
+    PUT_ALL(o, &gp_hta_devices, devices);
+    put_list(o, &gp_hta_kernels, h->kernels.at, h->kernels.n, o->top, gp_hta_kernels_of(h).whole_ns);
+    put_object(o, &gp_hta_launch_sums, &h->launches);
+    PUT_ALL(o, &gp_hta_parts, parts);
+    put_steps(o);
+    PUT_TOP(o, &gp_hta_collectives, collective_stats);
+    PUT_TOP(o, &gp_hta_stragglers, stragglers);
+    gp_hta_json_paths(&o->d, h, o->top);
+    put_object(o, &gp_hta_ranks, h);
+    put_owners(o, GP_OWNER_OP);
+    put_list(o, &gp_hta_op_shapes, h->op_shapes.at, h->op_shapes.n, o->top, gp_hta_op_shapes_of(h).whole_ns);
+    put_owners(o, GP_OWNER_RANGE);
+    put_owners(o, GP_OWNER_MODULE);
+    PUT_TOP(o, &gp_hta_api, api);
+    PUT_TOP(o, &gp_hta_graphs, graphs);
+    put_object(o, &gp_hta_matching, h);
+    PUT_ALL(o, &gp_hta_offsets, offsets);
+    PUT_TOP(o, &gp_hta_copies, copies);
+    PUT_ALL(o, &gp_hta_memory, memory);
+    PUT_TOP(o, &gp_hta_range_memory, range_memory);
+    PUT_ALL(o, &gp_hta_sampled, sampled);
+    put_findings(o);
+    gp_hta_json_fleet(&o->d, h);
+    gp_doc_end(&o->d, '}');
+    gp_buf_putc(b, '\n');
+}
+
+/* ---- formats ---- */
 
 static void make_report(struct gp_report *r, const struct gp_hta_answer *a, const char *table, bool whole)
 {

@@ -1,4 +1,4 @@
-#include "render/hta/hta_html.h"
+#include "render/hta/hta_priv.h"
 
 #include <string.h>
 #include "analyze/hta/hta.h"
@@ -8,10 +8,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
-#include "render/hta/hta_charts.h"
-#include "render/hta/hta_fleet.h"
-#include "render/hta/hta_sums.h"
-#include "render/hta/hta_verdict.h"
+#include "render/hta/hta_formats.h"
 #include "render/draw/palette.h"
 #include "render/page/page_doc.h"
 #include "render/page/page_report.h"
@@ -233,16 +230,6 @@ static void put_idle(struct page *p)
     }
 }
 
-static void put_launch_bound(struct page *p)
-{
-    int64_t bound = p->all.idle_cause_ns[GP_IDLE_HOST] + p->all.idle_cause_ns[GP_IDLE_LAUNCH];
-    struct gp_buf *words = share(
-        p, "Launch-bound", "idle because the next kernel was not launched yet or was on its way to the GPU",
-        bound, p->all.b.span_ns);
-    put_time(words, bound);
-    gp_buf_puts(words, " idle, next kernel not launched in time");
-}
-
 static void put_communication(struct page *p)
 {
     const struct gp_breakdown *b = &p->all.b;
@@ -332,7 +319,12 @@ static void put_shares(struct page *p)
 {
     put_busy(p);
     put_idle(p);
-    put_launch_bound(p);
+    int64_t bound = p->all.idle_cause_ns[GP_IDLE_HOST] + p->all.idle_cause_ns[GP_IDLE_LAUNCH];
+    struct gp_buf *words = share(
+        p, "Launch-bound", "idle because the next kernel was not launched yet or was on its way to the GPU",
+        bound, p->all.b.span_ns);
+    put_time(words, bound);
+    gp_buf_puts(words, " idle, next kernel not launched in time");
     put_communication(p);
     put_memory_time(p);
 }
@@ -366,20 +358,6 @@ static bool tells(const struct gp_report_table *t, const char *name, size_t n)
     return false;
 }
 
-/* The name of a kernel is its label; others are theirs already. */
-static void put_label(struct page *p, const char *name, size_t n)
-{
-    struct gp_buf plain = {0}, label = {0};
-    gp_sid sid = gp_intern_find(&p->h->strings, name, n);
-    bool kernel = false;
-    for (size_t i = 0; i < p->h->kernels.n && !kernel; i++) kernel = p->h->kernels.at[i].name == sid;
-    if (kernel) gp_name_demangle(&plain, name, n);
-    if (kernel) gp_name_kernel_label(&label, plain.data, plain.n);
-    gp_page_element(&p->w, "code", NULL, label.n ? label.data : name, label.n ? label.n : n);
-    gp_buf_release(&plain);
-    gp_buf_release(&label);
-}
-
 /* The name that a finding is about; where a table of its section has rows with it, a link that leaves
  * these. */
 static void put_where(struct page *p, const struct gp_page_section *t, const char *name, size_t n)
@@ -394,7 +372,16 @@ static void put_where(struct page *p, const struct gp_page_section *t, const cha
         gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
         p->text.n = 0;
     }
-    put_label(p, name, n);
+    /* The name of a kernel is its label; others are theirs already. */
+    struct gp_buf plain = {0}, label = {0};
+    gp_sid sid = gp_intern_find(&p->h->strings, name, n);
+    bool kernel = false;
+    for (size_t i = 0; i < p->h->kernels.n && !kernel; i++) kernel = p->h->kernels.at[i].name == sid;
+    if (kernel) gp_name_demangle(&plain, name, n);
+    if (kernel) gp_name_kernel_label(&label, plain.data, plain.n);
+    gp_page_element(&p->w, "code", NULL, label.n ? label.data : name, label.n ? label.n : n);
+    gp_buf_release(&plain);
+    gp_buf_release(&label);
     if (table) gp_svg_close(&p->w);
     gp_svg_text(&p->w, GP_TEXT(" "));
 }

@@ -1,4 +1,4 @@
-#include "render/hta/hta_openmetrics.h"
+#include "render/hta/hta_priv.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,28 +66,6 @@ static void put_time(struct gp_openmetrics *m, const struct gp_hta *h)
         put_device(m, d);
         gp_openmetrics_number(m, d->b.span_ns ? (double)d->b.busy_ns / (double)d->b.span_ns : 0);
     }
-}
-
-static void put_idle(struct gp_openmetrics *m, const struct gp_hta *h)
-{
-    int64_t sums[GP_IDLE_CAUSE_COUNT] = {0};
-    for (size_t i = 0; i < h->devices.n; i++)
-        for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) sums[c] += h->devices.at[i].idle_cause_ns[c];
-    gp_openmetrics_family(m, "gpu_idle_seconds", "counter", "seconds", "Idle time of all GPUs by its cause.");
-    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
-        const char *cause = gp_idle_cause_name((enum gp_idle_cause)c);
-        if (!gp_openmetrics_series(m, "gpu_idle_seconds_total")) continue;
-        gp_openmetrics_label(m, "cause", cause, strlen(cause));
-        gp_openmetrics_seconds(m, sums[c]);
-    }
-}
-
-static void put_steps(struct gp_openmetrics *m, const struct gp_hta *h)
-{
-    struct gp_openmetrics_steps steps = {0};
-    for (size_t i = 0; i < h->steps.n; i++)
-        if (!h->steps.at[i].partial) gp_openmetrics_step(&steps, h->steps.at[i].b.span_ns);
-    gp_openmetrics_put_steps(m, &steps);
 }
 
 static void put_launching(struct gp_openmetrics *m, const struct gp_hta *h)
@@ -207,8 +185,20 @@ static void put_untimed(struct gp_openmetrics *m)
 static void put_timed(struct gp_openmetrics *m, const struct gp_hta *h)
 {
     put_time(m, h);
-    put_steps(m, h);
-    put_idle(m, h);
+    struct gp_openmetrics_steps steps = {0};
+    for (size_t i = 0; i < h->steps.n; i++)
+        if (!h->steps.at[i].partial) gp_openmetrics_step(&steps, h->steps.at[i].b.span_ns);
+    gp_openmetrics_put_steps(m, &steps);
+    int64_t sums[GP_IDLE_CAUSE_COUNT] = {0};
+    for (size_t i = 0; i < h->devices.n; i++)
+        for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) sums[c] += h->devices.at[i].idle_cause_ns[c];
+    gp_openmetrics_family(m, "gpu_idle_seconds", "counter", "seconds", "Idle time of all GPUs by its cause.");
+    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
+        const char *cause = gp_idle_cause_name((enum gp_idle_cause)c);
+        if (!gp_openmetrics_series(m, "gpu_idle_seconds_total")) continue;
+        gp_openmetrics_label(m, "cause", cause, strlen(cause));
+        gp_openmetrics_seconds(m, sums[c]);
+    }
 }
 
 /* A process is what the devices of one producer and rank belong to. */

@@ -1,16 +1,330 @@
-#include "render/hta/hta_tables.h"
+#include "render/hta/hta_formats.h"
 
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "render/hta/hta_tables_priv.h"
-#include "render/hta/hta_verdict.h"
-#include "render/report/apart.h"
+#include "analyze/hta/hta_rows.h"
+#include "analyze/math/sums.h"
+#include "analyze/result/keep.h"
+#include "formats/base/buf.h"
+#include "formats/base/scale.h"
+#include "render/hta/hta_priv.h"
+#include "render/report/label_disambiguate.h"
+
+/* ---- time ---- */
+
+static void add_findings(struct gp_hta_tables *m)
+{
+    gp_hta_table(m, &gp_hta_findings, m->h->findings.at, m->h->findings.n, m->top);
+}
+
+/* ---- devices ---- */
+
+/* A part of a device's span. */
+struct part_row {
+    struct gp_hta_place at;
+    const char *part;
+    int64_t ns, span_ns;
+    uint8_t colour; /* the classes, and 4: idle */
+};
+
+GP_GETTER(get_part_share)
+{
+    const struct part_row *p = row;
+    gp_cell_real(c, gp_pct(p->ns, p->span_ns));
+}
+
+static uint8_t part_colour(const void *row)
+{
+    return ((const struct part_row *)row)->colour;
+}
+
+#define AT(member) offsetof(struct part_row, member)
+static const struct gp_field part_fields[] = {
+    GP_PLACE(part_row, at),
+    {"part", "Part", GP_CELL_TEXT, gp_member_text, AT(part), .help = NULL},
+    {"time_ns", "Time", GP_CELL_NS, gp_member_i64, AT(ns), .help = NULL},
+    {"share_pct", "Share", GP_CELL_PCT, get_part_share, 0, .help = "of the device's span",
+     .flags = GP_COLUMN_BAR},
+};
+#undef AT
+static const struct gp_record part_rows = {"breakdown", "Where the time went", GP_FIELDS(part_fields),
+                                           sizeof(struct part_row), .colour = part_colour};
+
+static void add_breakdown(struct gp_hta_tables *m)
+{
+    GP_VEC(struct part_row) rows = {0};
+    if (m->h->untimed) return;
+    for (size_t i = 0; i < m->h->devices.n; i++) {
+        const struct gp_hta_device *d = &m->h->devices.at[i];
+        struct gp_hta_place at = gp_hta_place_of(d);
+        int64_t span = d->b.span_ns;
+        GP_VEC_PUSH(&rows, (struct part_row){at, "compute", d->b.compute_ns, span, 1});
+        if (m->all.b.communication_ns)
+            GP_VEC_PUSH(&rows, (struct part_row){at, "exposed communication", d->b.exposed_communication_ns,
+                                                 span, 2});
+        if (m->all.b.memory_ns)
+            GP_VEC_PUSH(&rows, (struct part_row){at, "exposed memory", d->b.exposed_memory_ns, span, 3});
+        GP_VEC_PUSH(&rows, (struct part_row){at, "idle", d->b.idle_ns, span, 4});
+    }
+    struct gp_report_table *t = gp_hta_table(m, &part_rows, rows.at, rows.n, 0);
+    if (t)
+        t->note = "Every moment counts once: compute before communication before memory. Sums to the span.";
+    if (t) t->detail = m->h->devices.n > GP_HTA_FEW_DEVICES;
+    GP_VEC_FREE(&rows);
+}
+
+static void add_devices(struct gp_hta_tables *m)
+{
+    const struct gp_hta *h = m->h;
+    struct gp_report_table *t =
+        h->untimed ? NULL : gp_hta_table(m, &gp_hta_devices, h->devices.at, h->devices.n, 0);
+    if (!t) return;
+    t->note = "Compute, exposed communication, exposed memory and idle add up to the span.";
+    t->detail = h->devices.n < 2;
+    if (!h->bound.devices) return;
+    struct gp_buf more = {0};
+    gp_buf_puts(&more, "and ");
+    gp_scale_put_count(&more, h->bound.devices);
+    gp_buf_puts(&more, " more, which --all-ranks shows; these are the slowest, the fastest and a sample");
+    t->more = gp_report_str(m->r, more.data, more.n);
+    gp_buf_release(&more);
+}
+
+struct stream_row {
+    struct gp_hta_place at;
+    struct gp_hta_stream stream;
+};
+
+static const struct gp_field stream_fields[] = {
+    GP_PLACE(stream_row, at),
+    {.type = GP_CELL_PART, .at = offsetof(struct stream_row, stream), .rows = &gp_hta_streams},
+};
+static const struct gp_record stream_rows = {"streams", "Streams", GP_FIELDS(stream_fields),
+                                             sizeof(struct stream_row), .note = NULL};
+
+static void add_streams(struct gp_hta_tables *m)
+{
+    GP_VEC(struct stream_row) rows = {0};
+    if (m->h->untimed) return;
+    for (size_t i = 0; i < m->h->devices.n; i++) {
+        const struct gp_hta_device *d = &m->h->devices.at[i];
+        for (size_t k = 0; k < d->streams.n; k++)
+            GP_VEC_PUSH(&rows, (struct stream_row){gp_hta_place_of(d), d->streams.at[k]});
+    }
+    struct gp_report_table *t = gp_hta_table(m, &stream_rows, rows.at, rows.n, 0);
+    if (t) t->note = "Per stream: each span runs from the stream's first GPU event to its last.";
+    if (t) t->detail = true;
+    GP_VEC_FREE(&rows);
+}
+
+/* ---- idle ---- */
+
+struct cause_row {
+    struct gp_hta_place at;
+    const char *cause, *why;
+    int64_t ns, all_ns;
+    int place; /* in the list of causes */
+};
+
+GP_GETTER(get_cause_share)
+{
+    const struct cause_row *r = row;
+    gp_cell_real(c, gp_pct(r->ns, r->all_ns));
+}
+
+#define AT(member) offsetof(struct cause_row, member)
+static const struct gp_field cause_fields[] = {
+    {"cause", "Cause", GP_CELL_TEXT, gp_member_text, AT(cause), .flags = GP_COLUMN_RAW},
+    {"why", "Why", GP_CELL_TEXT, gp_member_text, AT(why), .help = NULL},
+    {"idle_ns", "Idle", GP_CELL_NS, gp_member_i64, AT(ns), .help = "the causes sum to the idle time"},
+    {"share_pct", "Share", GP_CELL_PCT, get_cause_share, 0, .help = "of the idle time",
+     .flags = GP_COLUMN_BAR},
+};
+#undef AT
+static const struct gp_record cause_rows = {"idle", "Why devices were idle", GP_FIELDS(cause_fields),
+                                            sizeof(struct cause_row), .note = NULL};
+static const struct gp_field device_cause_fields[] = {
+    GP_PLACE(cause_row, at),
+    {.type = GP_CELL_PART, .rows = &cause_rows},
+};
+static const struct gp_record device_cause_rows = {"idle_list", "Idle time by device and cause",
+                                                   GP_FIELDS(device_cause_fields), sizeof(struct cause_row),
+                                                   .note = NULL};
+
+static int longest_cause_first(const void *a, const void *b)
+{
+    const struct cause_row *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
+    return x->place - y->place;
+}
+
+static void add_idle(struct gp_hta_tables *m)
+{
+    struct cause_row rows[GP_IDLE_CAUSE_COUNT];
+    size_t n = 0;
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++)
+        if (m->all.idle_cause_ns[i])
+            rows[n++] = (struct cause_row){.cause = gp_idle_cause_name((enum gp_idle_cause)i),
+                                           .why = gp_idle_cause_brief((enum gp_idle_cause)i),
+                                           .ns = m->all.idle_cause_ns[i],
+                                           .all_ns = m->all.b.idle_ns,
+                                           .place = i};
+    if (n) qsort(rows, n, sizeof *rows, longest_cause_first);
+    gp_hta_table(m, &cause_rows, rows, n, 0);
+}
+
+static void add_idle_list(struct gp_hta_tables *m)
+{
+    GP_VEC(struct cause_row) rows = {0};
+    for (size_t i = 0; i < m->h->devices.n && m->all.b.idle_ns; i++) {
+        const struct gp_hta_device *d = &m->h->devices.at[i];
+        for (int k = 0; k < GP_IDLE_CAUSE_COUNT; k++)
+            GP_VEC_PUSH(&rows,
+                        ((struct cause_row){gp_hta_place_of(d), gp_idle_cause_name((enum gp_idle_cause)k),
+                                            gp_idle_cause_text((enum gp_idle_cause)k), d->idle_cause_ns[k],
+                                            d->b.idle_ns, k}));
+    }
+    struct gp_report_table *t = gp_hta_table(m, &device_cause_rows, rows.at, rows.n, 0);
+    if (t) t->detail = true;
+    GP_VEC_FREE(&rows);
+}
+
+/* hta_tables.c */
+static void add_culprits(struct gp_hta_tables *m)
+{
+    gp_idle_culprits all = {0};
+    bool sampled = false;
+    gp_hta_culprit_sums(m->h, &all);
+    for (size_t i = 0; i < all.n; i++) sampled |= all.at[i].samples != 0;
+    struct gp_report_table *t = gp_hta_table(m, &gp_hta_culprits, all.at, all.n, m->top);
+    if (t) t->id = "culprits"; /* JSON has those of each device */
+    if (t && !sampled) gp_report_flag(t, "samples", GP_COLUMN_WIDE);
+    GP_VEC_FREE(&all);
+}
+
+/* ---- steps and ranks ---- */
+
+/* ---- steps ---- */
+
+static void add_steps(struct gp_hta_tables *m)
+{
+    gp_hta_spreads all = {0};
+    gp_hta_find_spreads(m->h, false, &all);
+    struct gp_report_table *t = gp_hta_table(m, &gp_hta_spread_rows, all.at, all.n, 0);
+    if (t)
+        t->note =
+            "From a step's first GPU event to the next step's first; whole steps only, without warm-up.";
+    GP_VEC_FREE(&all);
+}
+
+/* A row for each part of the devices' time, all devices together; shown where there is more than the
+ * steps. */
+static void add_parts(struct gp_hta_tables *m)
+{
+    struct gp_hta_part sums[GP_PART_AFTER + 1];
+    size_t n = 0;
+    if (!m->h->focus) return;
+    for (uint32_t kind = GP_PART_START_UP; kind <= GP_PART_AFTER; kind++) {
+        struct gp_hta_part sum = {.kind = kind};
+        for (size_t i = 0; i < m->h->parts.n; i++)
+            if (m->h->parts.at[i].kind == kind) gp_record_merge(&gp_hta_parts, &sum, &m->h->parts.at[i]);
+        if (sum.b.span_ns) sums[n++] = sum;
+    }
+    struct gp_report_table *t = gp_hta_table(m, &gp_hta_parts, sums, n, m->top);
+    if (t && !m->whole) t->note = "The findings and times above cover the steps; --whole covers everything.";
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x > y ? -1 : x < y;
+}
+
+/* The length from which a step is listed: at most m->step_rows steps are longer. */
+static int64_t least_length(const struct gp_hta_tables *m)
+{
+    const struct gp_hta *h = m->h;
+    if (!m->step_rows || m->step_rows >= h->steps.n) return INT64_MIN;
+    int64_t *lengths = gp_alloc(h->steps.n * sizeof *lengths);
+    for (size_t i = 0; i < h->steps.n; i++) lengths[i] = h->steps.at[i].b.span_ns;
+    qsort(lengths, h->steps.n, sizeof *lengths, longest_first);
+    int64_t least = lengths[m->step_rows - 1];
+    free(lengths);
+    return least;
+}
+
+static void add_step_list(struct gp_hta_tables *m)
+{
+    const struct gp_hta *h = m->h;
+    if (!h->steps.n) return;
+    int64_t least = least_length(m), left_ns = 0;
+    size_t rows = 0, left = 0;
+    struct gp_row_of of = gp_hta_rows_of(h, 0);
+    struct gp_columns columns;
+    of.merged = m->merged;
+    gp_columns_find(&columns, &gp_hta_step_list);
+    struct gp_report_table *t = gp_columns_table(m->r, &gp_hta_step_list, &columns, &of);
+    t->id = "step_list"; /* JSON has them in "each" of their device */
+    for (size_t i = 0; i < h->steps.n; i++) {
+        const struct gp_hta_step *s = &h->steps.at[i];
+        if (s->b.span_ns < least || (m->step_rows && rows == m->step_rows)) {
+            left++;
+            left_ns += s->b.span_ns;
+            continue;
+        }
+        rows++;
+        gp_columns_put(m->r, t, &columns, s, &of);
+    }
+    gp_columns_release(&columns);
+    if (left) t->note = "The longest steps, in order of time; --steps lists all.";
+    gp_record_more(m->r, t, left, left_ns);
+}
+
+/* ---- communication ---- */
+
+static void add_collectives(struct gp_hta_tables *m)
+{
+    const struct gp_hta *h = m->h;
+    bool grouped = false;
+    for (size_t i = 0; i < h->collective_stats.n; i++)
+        grouped |= h->collective_stats.at[i].calls > h->collective_stats.at[i].count;
+    struct gp_report_table *t =
+        gp_hta_table(m, &gp_hta_collectives, h->collective_stats.at, h->collective_stats.n, m->top);
+    if (t && grouped) t->note = "One kernel serves all calls of a group; sizes are per kernel.";
+    else if (t) gp_report_flag(t, "calls", GP_COLUMN_WIDE);
+}
+
+static void add_matches(struct gp_hta_tables *m)
+{
+    struct gp_row_of of = gp_hta_rows_of(m->h, 0);
+    struct gp_report_table *t =
+        gp_record_table(m->r, &gp_hta_matches, m->h->matches.at, m->h->matches.n, 0, &of);
+    if (t) t->id = "collective_list", t->detail = true;
+}
+
+static void add_stragglers(struct gp_hta_tables *m)
+{
+    gp_hta_table(m, &gp_hta_stragglers, m->h->stragglers.at, m->h->stragglers.n, m->top);
+}
+
+static void add_offsets(struct gp_hta_tables *m)
+{
+    const struct gp_hta *h = m->h;
+    size_t estimated = 0;
+    for (size_t i = 0; i < h->offsets.n; i++) estimated += h->offsets.at[i].pairs > 0;
+    if (!estimated) return;
+    struct gp_report_table *t = gp_hta_table(m, &gp_hta_offsets, h->offsets.at, h->offsets.n, m->top);
+    t->id = "offsets";
+    t->note = "Estimated from the ends of collectives, relative to the lowest rank.";
+}
+
+/* ---- all tables ---- */
 
 /* ---- inputs ---- */
 
 static void add_inputs(struct gp_hta_tables *m)
 {
-    struct gp_report_table *t = gp_hta_table_all(m, &gp_inputs, m->h->inputs.at, m->h->inputs.n);
+    struct gp_report_table *t = gp_hta_table(m, &gp_inputs, m->h->inputs.at, m->h->inputs.n, 0);
     if (t) t->detail = true;
 }
 
@@ -22,7 +336,7 @@ static void add_quality(struct gp_hta_tables *m)
         GP_VEC_RESERVE(&issues, issues.n + GP_ISSUE_COUNT);
         issues.n += gp_input_issues_of(issues.at + issues.n, in->path, in->issues);
     }
-    struct gp_report_table *t = gp_hta_table_all(m, &gp_input_issues, issues.at, issues.n);
+    struct gp_report_table *t = gp_hta_table(m, &gp_input_issues, issues.at, issues.n, 0);
     if (t) t->id = "quality";
     if (t) t->detail = true;
     GP_VEC_FREE(&issues);
@@ -37,14 +351,14 @@ struct builder {
 };
 
 static const struct builder builders[] = {
-    {"findings", false, true, gp_hta_table_findings},
+    {"findings", false, true, add_findings},
     {"slow", false, false, gp_hta_table_slow},
-    {"breakdown", false, true, gp_hta_table_breakdown},
-    {"devices", false, true, gp_hta_table_devices},
-    {"streams", true, true, gp_hta_table_streams},
-    {"idle", false, true, gp_hta_table_idle},
-    {"idle_list", true, true, gp_hta_table_idle_list},
-    {"culprits", false, true, gp_hta_table_culprits},
+    {"breakdown", false, true, add_breakdown},
+    {"devices", false, true, add_devices},
+    {"streams", true, true, add_streams},
+    {"idle", false, true, add_idle},
+    {"idle_list", true, true, add_idle_list},
+    {"culprits", false, true, add_culprits},
     {"kernels", false, true, gp_hta_table_kernels},
     {"operators", false, true, gp_hta_table_operators},
     {"operators_by_shape", false, true, gp_hta_table_op_shapes},
@@ -54,13 +368,13 @@ static const struct builder builders[] = {
     {"launch_times", false, true, gp_hta_table_launch_times},
     {"api", false, false, gp_hta_table_api},
     {"graphs", false, false, gp_hta_table_graphs},
-    {"parts", false, false, gp_hta_table_parts},
-    {"steps", false, false, gp_hta_table_steps},
-    {"step_list", false, false, gp_hta_table_step_list},
-    {"collectives", false, false, gp_hta_table_collectives},
-    {"collective_list", true, false, gp_hta_table_matches},
-    {"stragglers", false, false, gp_hta_table_stragglers},
-    {"offsets", false, false, gp_hta_table_offsets},
+    {"parts", false, false, add_parts},
+    {"steps", false, false, add_steps},
+    {"step_list", false, false, add_step_list},
+    {"collectives", false, false, add_collectives},
+    {"collective_list", true, false, add_matches},
+    {"stragglers", false, false, add_stragglers},
+    {"offsets", false, false, add_offsets},
     {"copies", false, false, gp_hta_table_copies},
     {"memory", false, false, gp_hta_table_memory},
     {"range_memory", false, false, gp_hta_table_range_memory},
@@ -108,12 +422,12 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
     struct gp_hta_tables m = {.r = r, .whole = o->whole, .top = o->top, .step_rows = o->step_rows};
     for (size_t i = 0; i < h->devices.n; i++)
         m.merged |= h->devices.at[i].producer != h->devices.at[0].producer;
-    gp_hta_say(r, h, o->whole);
+    gp_hta_summary(r, h, o->whole);
     for (size_t i = 0; i < GP_COUNT(builders); i++) {
         const struct builder *b = &builders[i];
         if (o->only ? strcmp(o->only, b->id) != 0 : b->detail && o->brief) continue;
         if (strcmp(b->id, "step_list") != 0 || o->steps) build(&m, b, h);
     }
     drop_empty(r);
-    gp_report_apart(r);
+    gp_label_disambiguate(r);
 }

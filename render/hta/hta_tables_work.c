@@ -1,6 +1,6 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
-#include "render/hta/hta_tables_priv.h"
+#include "render/hta/hta_priv.h"
 #include "analyze/names/metric_title.h"
 #include "formats/base/str.h"
 #include "render/report/record.h"
@@ -128,24 +128,24 @@ void gp_hta_table_launch_times(struct gp_hta_tables *m)
     size_t n = 0;
     for (size_t i = 0; i < GP_COUNT(all); i++)
         if (all[i].dist->n) rows[n++] = all[i];
-    gp_hta_table_all(m, &dist_rows, rows, n);
+    gp_hta_table(m, &dist_rows, rows, n, 0);
 }
 
 void gp_hta_table_api(struct gp_hta_tables *m)
 {
-    gp_hta_table_of(m, &gp_hta_api, m->h->api.at, m->h->api.n);
+    gp_hta_table(m, &gp_hta_api, m->h->api.at, m->h->api.n, m->top);
 }
 
 void gp_hta_table_graphs(struct gp_hta_tables *m)
 {
-    gp_hta_table_of(m, &gp_hta_graphs, m->h->graphs.at, m->h->graphs.n);
+    gp_hta_table(m, &gp_hta_graphs, m->h->graphs.at, m->h->graphs.n, m->top);
 }
 
 /* ---- copies and memory ---- */
 
 void gp_hta_table_copies(struct gp_hta_tables *m)
 {
-    gp_hta_table_of(m, &gp_hta_copies, m->h->copies.at, m->h->copies.n);
+    gp_hta_table(m, &gp_hta_copies, m->h->copies.at, m->h->copies.n, m->top);
 }
 
 void gp_hta_table_memory(struct gp_hta_tables *m)
@@ -159,7 +159,7 @@ void gp_hta_table_range_memory(struct gp_hta_tables *m)
     const struct gp_hta *h = m->h;
     if (h->range_memory.n == 1 && !h->range_memory.at[0].name) return; /* no ranges */
     struct gp_report_table *t =
-        gp_hta_table_of(m, &gp_hta_range_memory, h->range_memory.at, h->range_memory.n);
+        gp_hta_table(m, &gp_hta_range_memory, h->range_memory.at, h->range_memory.n, m->top);
     if (t) t->note = "Activity counts only for the innermost range.";
 }
 

@@ -11,6 +11,7 @@
 #ifndef GP_ANALYZE_RANKS_SPILL_H
 #define GP_ANALYZE_RANKS_SPILL_H
 
+#include "formats/base/declare.h"
 #include "render/hta_main/hta_main.h"
 
 enum { GP_SPILL_INPUTS = 8 }; /* inputs per file: as many are lost at most, per process */

@@ -5,8 +5,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
-#include "render/hta/hta_tables.h"
-#include "render/hta/hta_verdict.h"
+#include "render/hta/hta_formats.h"
 
 enum { MOST_PARTIAL = 1 << 28 };
 
@@ -180,7 +179,7 @@ static void warn_quality(const struct gp_hta_main *r)
 {
     struct gp_report report = {0};
     if (r->opts->app.common.quiet || (gp_app_is_terminal(&r->app) && !r->opts->table)) return;
-    gp_hta_say_quality(&report, &r->h, true);
+    gp_hta_quality(&report, &r->h, true);
     gp_report_lines(report.quality.at, report.quality.n, GP_TONE_PLAIN, gp_cli_say, r->app.tool);
     gp_report_release(&report);
 }

@@ -1,9 +1,10 @@
 /* hta_main.h -- what trace-hta and trace-hta-mpi have in common: their options, reading one input or partial
- * result into a gp_hta, leaving out those that cannot be read, and writing the answer. Only the mains of the
+ * result into a gp_hta, skipping those that cannot be read, and writing the answer. Only the mains of the
  * two include it.
  *
  *     struct gp_hta_main r;
- *     if (gp_hta_main_open(&r, &tool, &opts, &err) || gp_hta_main_read_all(&r, &err) || gp_hta_main_end(&r, &err)) ...
+ *     if (gp_hta_main_open(&r, &tool, &opts, &err) || gp_hta_main_read_all(&r, &err) ||
+ *         gp_hta_main_end(&r, &err)) ...
  *     gp_hta_main_close(&r);
  */
 #ifndef GP_ANALYZE_RANKS_H
@@ -14,6 +15,7 @@
 #include "analyze/app/app.h"
 #include "analyze/app/operands.h"
 #include "analyze/hta/hta.h"
+#include "formats/base/declare.h"
 #include "render/hta/hta_formats.h"
 
 struct gp_hta_main_opts {
@@ -26,33 +28,33 @@ struct gp_hta_main_opts {
 
 // clang-format off
 /* The rows of both tools; the common ones are last. */
-#define GP_HTA_MAIN_OPTIONS                                                                                     \
+#define GP_HTA_MAIN_OPTIONS                                                                                  \
     GP_OPTION_TOP("maximum number of rows in long tables, 0 for all (default: 10; HTML: 100; CSV: all)"),    \
     {'t', "table", "NAME", "print only this table; \"help\" lists them (default for CSV: kernels)",          \
-     GP_OPT_STRING, offsetof(struct gp_hta_main_opts, table)},                                                  \
+     GP_OPT_STRING, offsetof(struct gp_hta_main_opts, table)},                                               \
     {'s', "steps", NULL, "include figures for every step", GP_OPT_FLAG,                                      \
-     offsetof(struct gp_hta_main_opts, steps)},                                                                 \
+     offsetof(struct gp_hta_main_opts, steps)},                                                              \
     GP_OPTION_WHOLE,                                                                                         \
     {0, "repair", "clip|drop|none", "what to do with impossible times: fix, drop, or keep (default: none)",  \
-     GP_OPT_CHOICE, offsetof(struct gp_hta_main_opts, repair)},                                                 \
+     GP_OPT_CHOICE, offsetof(struct gp_hta_main_opts, repair)},                                              \
     GP_OPTIONS_ANALYSIS,                                                                                     \
     {0, "flame", "FILE", "trace2flame page that the findings of an HTML report link to", GP_OPT_STRING,      \
-     offsetof(struct gp_hta_main_opts, flame)},                                                                 \
+     offsetof(struct gp_hta_main_opts, flame)},                                                              \
     {0, "timeline", "FILE", "trace2timeline page that the findings of an HTML report link to",               \
-     GP_OPT_STRING, offsetof(struct gp_hta_main_opts, timeline)},                                               \
+     GP_OPT_STRING, offsetof(struct gp_hta_main_opts, timeline)},                                            \
     GP_OPTION_ALLOW_EMPTY,                                                                                   \
     {0, "from", "FILE", "read the names of more inputs from FILE, one per line; |COMMAND reads its output",  \
-     GP_OPT_STRING, offsetof(struct gp_hta_main_opts, from)},                                                   \
-    {0, "keep-going", NULL, "skip inputs that cannot be read; count and name them", GP_OPT_FLAG,    \
-     offsetof(struct gp_hta_main_opts, keep_going)},                                                            \
-    {0, "max-skipped", "PCT", "fail if more than this share of the inputs is skipped (default: 100%)", GP_OPT_PERCENT,  \
-     offsetof(struct gp_hta_main_opts, max_skipped)},                                                           \
-    {0, "all-ranks", NULL, "keep every rank in full (default: of more than 32 ranks, a selection)",    \
-     GP_OPT_FLAG, offsetof(struct gp_hta_main_opts, all_ranks)},                                                \
+     GP_OPT_STRING, offsetof(struct gp_hta_main_opts, from)},                                                \
+    {0, "keep-going", NULL, "skip inputs that cannot be read; count and name them", GP_OPT_FLAG,             \
+     offsetof(struct gp_hta_main_opts, keep_going)},                                                         \
+    {0, "max-skipped", "PCT", "fail if more than this share of the inputs is skipped (default: 100%)",       \
+     GP_OPT_PERCENT, offsetof(struct gp_hta_main_opts, max_skipped)},                                        \
+    {0, "all-ranks", NULL, "keep every rank in full (default: of more than 32 ranks, a selection)",          \
+     GP_OPT_FLAG, offsetof(struct gp_hta_main_opts, all_ranks)},                                             \
     {0, "save-partial", "FILE", "write a partial result for --merge to FILE, and no report", GP_OPT_STRING,  \
-     offsetof(struct gp_hta_main_opts, save_partial)},                                                          \
+     offsetof(struct gp_hta_main_opts, save_partial)},                                                       \
     {0, "merge", NULL, "treat inputs as files written by --save-partial", GP_OPT_FLAG,                       \
-     offsetof(struct gp_hta_main_opts, merge)},                                                                 \
+     offsetof(struct gp_hta_main_opts, merge)},                                                              \
     GP_OPTION_WIDTH
 // clang-format on
 

@@ -10,6 +10,7 @@
 #ifndef GP_ANALYZE_RANKS_MPI_H
 #define GP_ANALYZE_RANKS_MPI_H
 
+#include "formats/base/declare.h"
 #include "render/hta_main/checkpoint.h"
 
 struct gp_hta_mpi {

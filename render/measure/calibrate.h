@@ -1,4 +1,4 @@
-/* calibrate.h -- gpuprof-measure: which programs run in which order, and what refuses to be measured.
+/* calibrate.h -- gpuprof-measure: the order of measurements, and reasons to refuse one.
  * Knows no options of the command line and no output format.
  *
  *     struct gp_calibrate_plan p = {.full = true};
@@ -10,6 +10,7 @@
 #define GP_COLLECT_CALIBRATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "analyze/calibrate/calibration.h"
 #include "formats/base/declare.h"
@@ -26,7 +27,7 @@ struct gp_calibrate_plan {
 };
 
 /* Measure. SAY gets a line for each phase. -1 with ERR: a wrong option, no device, none that may be measured,
- * or nothing that could be. C is to be released in any case. */
+ * or nothing measurable. C is to be released in any case. */
 GP_MUST_CHECK int gp_calibrate(struct gp_calibration *c, const struct gp_calibrate_plan *p,
                                void (*say)(const char *message), struct gp_err *err);
 

@@ -1,19 +1,14 @@
-#include "render/memory/memory_html.h"
+#include "render/memory/memory_priv.h"
 
 #include <stdio.h>
 #include <string.h>
 #include "analyze/memory/moments.h"
 #include "analyze/memory/records.h"
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/scale.h"
 #include "render/draw/chart_svg.h"
 #include "render/flame/flame_svg.h"
-#include "render/memory/memory_curve.h"
-#include "render/memory/memory_flame.h"
-#include "render/memory/memory_json.h"
-#include "render/memory/memory_map.h"
-#include "render/memory/memory_pack.h"
-#include "render/memory/memory_report.h"
 #include "render/page/page_doc.h"
 #include "render/page/page_pack.h"
 #include "render/page/page_report.h"
@@ -142,17 +137,6 @@ static void put_key(struct page *p, const char *class, const char *name)
     gp_page_text(&p->w, " ");
 }
 
-static void put_legend(struct page *p, const struct gp_memory_device *d, const struct gp_memory_moments *at)
-{
-    gp_page_open(&p->w, "p", "legend");
-    for (int k = 0; k < GP_CATEGORY_COUNT; k++) {
-        enum gp_category c = (enum gp_category)gp_memory_stacking[k];
-        if (is_held(at, c)) put_key(p, gp_memory_category_color(c), gp_category_text(c));
-    }
-    if (d->reserved_peak > 0) put_key(p, "idle", "reserved, not allocated");
-    gp_page_close(&p->w);
-}
-
 static bool is_guessed(const struct gp_memory_device *d)
 {
     for (size_t i = 0; i < d->lives.n; i++) {
@@ -174,7 +158,13 @@ static void put_curve(struct page *p, uint32_t device, const struct gp_memory_mo
                                 "were allocated and freed"
                               : " allocated bytes over time");
     gp_svg_close(&p->w);
-    put_legend(p, d, at);
+    gp_page_open(&p->w, "p", "legend");
+    for (int k = 0; k < GP_CATEGORY_COUNT; k++) {
+        enum gp_category c = (enum gp_category)gp_memory_stacking[k];
+        if (is_held(at, c)) put_key(p, gp_memory_category_color(c), gp_category_text(c));
+    }
+    if (d->reserved_peak > 0) put_key(p, "idle", "reserved, not allocated");
+    gp_page_close(&p->w);
     gp_memory_curve(&p->w, p->m, device, at);
     gp_page_close(&p->w);
 }

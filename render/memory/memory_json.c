@@ -1,8 +1,7 @@
-#include "render/memory/memory_json.h"
+#include "render/memory/memory_priv.h"
 
 #include "analyze/memory/records.h"
 #include "formats/base/buf.h"
-#include "render/memory/memory_report.h"
 #include "render/report/record.h"
 
 struct json {
@@ -27,13 +26,6 @@ static void put_list(struct json *j, const char *key, const struct gp_record *re
         gp_record_rows(&j->d, rec, r.at, r.n, &j->of);
     }
     gp_doc_end(&j->d, ']');
-}
-
-static void put_holders(struct json *j)
-{
-    static const char *const ats[] = {"peak", "end", "oom", "time"};
-    gp_doc_cstr(&j->d, "at", ats[j->m->opts.at]);
-    put_rows(j, &gp_memory_holder_rows, j->m->holders.at, j->m->holders.n);
 }
 
 /* null without --base. */
@@ -81,14 +73,6 @@ static void put_fragmentation(struct json *j)
     gp_doc_end(&j->d, '}');
 }
 
-static void put_summary(struct json *j)
-{
-    struct gp_report r = {0};
-    gp_memory_verdict(&r, j->m);
-    gp_doc_summary(&j->d, &r);
-    gp_report_release(&r);
-}
-
 static void put_all(struct gp_doc d, struct gp_memory *m, const char *version)
 {
     const struct gp_record *const over_time[] = {&gp_memory_ooms, &gp_memory_ranges, &gp_memory_operators,
@@ -97,9 +81,14 @@ static void put_all(struct gp_doc d, struct gp_memory *m, const char *version)
     struct json j = {d, m, gp_memory_rows_of(&of)};
     gp_doc_begin(&j.d, '{');
     gp_doc_head(&j.d, "trace-memory", version, m->inputs.at, m->inputs.n);
-    put_summary(&j);
+    struct gp_report r = {0};
+    gp_memory_summary(&r, j.m);
+    gp_doc_summary(&j.d, &r);
+    gp_report_release(&r);
     put_rows(&j, &gp_memory_device_rows, m->devices.at, m->devices.n);
-    put_holders(&j);
+    static const char *const ats[] = {"peak", "end", "oom", "time"};
+    gp_doc_cstr(&j.d, "at", ats[j.m->opts.at]);
+    put_rows(&j, &gp_memory_holder_rows, j.m->holders.at, j.m->holders.n);
     put_comparison(&j);
     put_list(&j, gp_memory_growths.id, &gp_memory_growths);
     put_fragmentation(&j);

@@ -1,10 +1,12 @@
-#include "render/memory/memory_report.h"
+#include "render/memory/memory_priv.h"
 
 #include <string.h>
 #include "analyze/memory/records.h"
 #include "formats/base/buf.h"
+#include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/text.h"
+#include "render/report/report.h"
 #include "render/report/record.h"
 
 struct tables {
@@ -230,7 +232,7 @@ void gp_memory_report(struct gp_report *r, struct gp_memory *m, const struct gp_
     struct gp_memory_report_opts no_limit;
     struct tables t = {.r = r, .m = m, .o = o, .of = gp_memory_rows_of(&of), .several = m->devices.n > 1};
     struct tables all = unlimited(&t, &no_limit);
-    gp_memory_verdict(r, m);
+    gp_memory_summary(r, m);
     if (t.several || o->verbose) put_all(&all, &gp_memory_device_rows, m->devices.at, m->devices.n);
     put_holders(&t);
     put_all(&t, &gp_memory_changes, m->changes.at, m->changes.n);
@@ -245,4 +247,338 @@ void gp_memory_report(struct gp_report *r, struct gp_memory *m, const struct gp_
     struct gp_report_table *lifetimes = put_list(&all, &gp_memory_lifetimes, 1);
     if (lifetimes) lifetimes->detail = !o->verbose;
     if (o->names) fit_names(r, o->names);
+}
+
+/* ---- memory verdict ---- */
+
+/* The sentences of the answer: what a person who knows the program would say first. */
+enum { DEVICES_MOST = 8, NAMED_MOST = 2, STEPS_MOST = 1000000, NAME_MOST = 120 };
+
+static void put_bytes(struct gp_buf *b, int64_t v)
+{
+    gp_scale_put(b, GP_UNIT_BYTES, v < 0 ? 0 : v);
+}
+
+static void say(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
+{
+    gp_report_verdict(r, tone, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
+static void warn(struct gp_report *r, struct gp_buf *b)
+{
+    gp_report_note(r, GP_TONE_WARN, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
+static void put_name(struct gp_buf *b, const struct gp_memory *m, gp_sid sid)
+{
+    gp_text_fit(b, gp_memory_str(m, sid), gp_string_len(&m->strings, sid), NAME_MOST);
+}
+
+void gp_memory_step_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
+                        uint32_t step)
+{
+    if (d->steps_by_optimizer) gp_buf_printf(b, "step %u", (unsigned)step);
+    else put_name(b, m, d->steps.at[step].name);
+}
+
+/* ---- against another run ---- */
+
+static void say_changes(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m)
+{
+    int64_t now = 0;
+    if (!m->compared) return;
+    for (size_t i = 0; i < m->holders.n; i++) now += m->holders.at[i].bytes;
+    if (now == m->base_bytes) {
+        gp_buf_puts(b, "As much memory is held as in the base: ");
+        put_bytes(b, now);
+    } else {
+        put_bytes(b, now);
+        gp_buf_puts(b, " are held, ");
+        put_bytes(b, now > m->base_bytes ? now - m->base_bytes : m->base_bytes - now);
+        gp_buf_puts(b, now > m->base_bytes ? " more than in the base" : " less than in the base");
+    }
+    if (m->changes.n && m->changes.at[0].bytes != m->changes.at[0].base_bytes) {
+        gp_buf_puts(b, "; the largest change is ");
+        /* "+1.23 MB", "-4 B". */
+        gp_cell_put(b, &(struct gp_cell){.type = GP_CELL_CHANGE_BYTES,
+                                         .i = (m->changes.at[0].bytes - m->changes.at[0].base_bytes)});
+        gp_buf_puts(b, " by ");
+        put_name(b, m, m->changes.at[0].key);
+    }
+    gp_buf_puts(b, ".");
+    say(r, now > m->base_bytes ? GP_TONE_WARN : GP_TONE_PLAIN, b);
+}
+
+/* ---- running out ---- */
+
+/* "train.py:12 step asked for it (phase: eval)." */
+static void say_asker(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                      const struct gp_memory_device *d, const struct gp_memory_oom *o)
+{
+    const char *metadata = gp_memory_oom_metadata(d, o);
+    if (!o->key && !*metadata) return;
+    if (o->key) put_name(b, m, o->key);
+    else gp_buf_puts(b, "The program");
+    gp_buf_puts(b, " asked for it");
+    if (*metadata) {
+        gp_buf_puts(b, " (");
+        gp_text_fit(b, metadata, strlen(metadata), NAME_MOST);
+        gp_buf_putc(b, ')');
+    }
+    gp_buf_putc(b, '.');
+    say(r, GP_TONE_PLAIN, b);
+}
+
+static void say_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                    const struct gp_memory_device *d)
+{
+    if (!d->ooms.n) return;
+    const struct gp_memory_oom *o = &d->ooms.at[d->ooms.n - 1];
+    gp_memory_device_put(b, m, d);
+    gp_buf_puts(b, " ran out of memory: ");
+    put_bytes(b, o->requested);
+    gp_buf_puts(b, " were requested while ");
+    if (o->verdict == GP_OOM_FRAGMENTATION) {
+        put_bytes(b, o->reserved - o->active);
+        gp_buf_puts(b, " were cached");
+        if (d->fragmentation.known && d->fragmentation.largest_free < o->requested) {
+            gp_buf_puts(b, ", but the largest free block has ");
+            put_bytes(b, d->fragmentation.largest_free);
+        }
+        gp_buf_puts(b, ": fragmentation");
+    } else {
+        put_bytes(b, o->allocated);
+        gp_buf_puts(b, " were allocated and the device had ");
+        put_bytes(b, o->device_free);
+        gp_buf_puts(b, " free: ");
+        gp_buf_puts(b, o->verdict == GP_OOM_OTHERS ? "other processes hold the rest of the device"
+                                                   : "too large for the device");
+        if (o->guessed)
+            gp_buf_puts(b, " (a guess: the size of the device is not recorded; --device-memory states it)");
+    }
+    gp_buf_puts(b, ".");
+    say(r, GP_TONE_BAD, b);
+    say_asker(r, b, m, d, o);
+    if (o->verdict == GP_OOM_FRAGMENTATION)
+        gp_report_verdict(
+            r, GP_TONE_PLAIN,
+            "Let free pieces join: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate the "
+            "large blocks first.");
+}
+
+/* ---- growth ---- */
+
+static void say_growth(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                       const struct gp_memory_device *d)
+{
+    for (size_t i = 0; i < d->growth.n && i < NAMED_MOST; i++) {
+        const struct gp_memory_growth *g = &d->growth.at[i];
+        gp_memory_device_put(b, m, d);
+        gp_buf_puts(b, g->certain ? " leaks " : " grows by ");
+        put_bytes(b, g->bytes_per_step);
+        int64_t each = g->blocks / g->steps;
+        if (each * g->steps == g->blocks)
+            gp_buf_printf(b, " per step (%lld block%s): ", (long long)each, each == 1 ? "" : "s");
+        else
+            gp_buf_printf(b, " per step (%lld block%s in %u steps): ", (long long)g->blocks,
+                          g->blocks == 1 ? "" : "s", (unsigned)g->steps);
+        put_name(b, m, d->sites.at[g->site].key);
+        gp_buf_printf(b, " allocates memory that is never freed, in %u of %u steps", (unsigned)g->rises,
+                      (unsigned)g->steps);
+        int64_t left = g->bytes_per_step > 0 ? (d->total_bytes - d->peak_bytes) / g->bytes_per_step : 0;
+        if (left > 0 && left < STEPS_MOST) {
+            gp_buf_puts(b, "; the device is full after ");
+            gp_scale_put_count(b, (uint64_t)left);
+            gp_buf_puts(b, " more steps");
+        }
+        gp_buf_puts(b, ".");
+        say(r, g->certain ? GP_TONE_BAD : GP_TONE_WARN, b);
+    }
+}
+
+/* ---- the peak ---- */
+
+static const struct gp_memory_holder *largest(const struct gp_memory *m, const struct gp_memory_device *d)
+{
+    for (size_t i = 0; i < m->named.n; i++)
+        if (&m->devices.at[m->named.at[i].device] == d) return &m->named.at[i];
+    return NULL;
+}
+
+static void put_peak_place(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d)
+{
+    bool in_step = d->peak_step < d->steps.n;
+    if (d->peak_ns == INT64_MIN) {
+        if (d->history == GP_HISTORY_TAIL) gp_buf_puts(b, ", before the history begins");
+        return;
+    }
+    if (!m->untimed) {
+        gp_buf_puts(b, ", ");
+        gp_scale_put(b, GP_UNIT_NS,
+                     d->peak_ns - (in_step ? d->steps.at[d->peak_step].begin_ns : d->begin_ns));
+        gp_buf_puts(b, in_step ? " into " : " into the history");
+    } else if (in_step) {
+        gp_buf_puts(b, ", in ");
+    }
+    if (in_step) gp_memory_step_put(b, m, d, d->peak_step);
+    if (d->peak_span != GP_NO_SPAN &&
+        (!in_step || d->spans.at[d->peak_span].name != d->steps.at[d->peak_step].name)) {
+        gp_buf_puts(b, ", in ");
+        put_name(b, m, d->spans.at[d->peak_span].name);
+    }
+}
+
+/* "[allocated before the trace]" without its brackets. */
+static void put_key(struct gp_buf *b, const struct gp_memory *m, gp_sid key)
+{
+    size_t begin = b->n;
+    put_name(b, m, key);
+    if (b->n < begin + 2 || b->data[begin] != '[' || b->data[b->n - 1] != ']') return;
+    b->n -= 2;
+    memmove(b->data + begin, b->data + begin + 1, b->n - begin);
+}
+
+/* Whose the largest part of the peak is. */
+static void put_largest(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
+                        const struct gp_memory_holder *h)
+{
+    const struct gp_memory_site *site = h->site == UINT32_MAX ? NULL : &d->sites.at[h->site];
+    if (site && site->stand_in && !site->range) return; /* nothing is known */
+    gp_buf_puts(b, "; ");
+    gp_scale_put_share(b, h->bytes, d->peak_bytes);
+    gp_buf_puts(b, " of it: ");
+    if (site && site->stand_in) {
+        put_name(b, m, site->range);
+        gp_buf_puts(b, ", whose stacks are not recorded");
+    } else {
+        put_key(b, m, h->key);
+    }
+    if (h->category == GP_CAT_UNKNOWN || m->opts.by == GP_BY_CATEGORY ||
+        !strcmp(gp_memory_str(m, h->key), gp_category_name(h->category)))
+        return;
+    gp_buf_printf(b, " (%s%s)", h->category_recorded ? "" : "probably ", gp_category_text(h->category));
+}
+
+/* What the driver gave besides, such as the code of kernels, if it is next to nothing. */
+static bool is_minor(const struct gp_memory *m, const struct gp_memory_device *d)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < m->devices.n; i++)
+        if (m->devices.at[i].peak_bytes > most) most = m->devices.at[i].peak_bytes;
+    return d->kind && d->peak_bytes < most / 100;
+}
+
+static void say_peak(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                     const struct gp_memory_device *d)
+{
+    const struct gp_memory_holder *h = m->opts.at == GP_AT_PEAK ? largest(m, d) : NULL;
+    if (is_minor(m, d)) return;
+    gp_memory_device_put(b, m, d);
+    gp_buf_puts(b, gp_memory_is_state(d) ? " held " : " peaked at ");
+    put_bytes(b, d->peak_bytes);
+    if (d->reserved_at_peak > 0) {
+        gp_buf_puts(b, " allocated of ");
+        put_bytes(b, d->reserved_at_peak);
+        gp_buf_puts(b, " reserved");
+    }
+    if (gp_memory_is_state(d)) gp_buf_puts(b, " when the snapshot was taken");
+    put_peak_place(b, m, d);
+    if (h && h->bytes > 0) put_largest(b, m, d, h);
+    gp_buf_puts(b, ".");
+    say(r, GP_TONE_PLAIN, b);
+}
+
+static void say_cached(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                       const struct gp_memory_device *d)
+{
+    const struct gp_memory_fragmentation *f = &d->fragmentation;
+    int64_t cached = f->free_whole + f->free_split;
+    if (!f->known || d->ooms.n || cached < f->reserved / 5 || cached < (int64_t)100 << 20) return;
+    gp_memory_device_put(b, m, d);
+    gp_buf_puts(b, " keeps ");
+    put_bytes(b, cached);
+    gp_buf_puts(b, " in the cache at the end: ");
+    put_bytes(b, f->free_whole);
+    gp_buf_puts(b, " in whole segments, which torch.cuda.empty_cache() returns, and ");
+    put_bytes(b, f->free_split);
+    gp_buf_puts(b, " inside used ones.");
+    say(r, GP_TONE_WARN, b);
+}
+
+/* ---- what is missing ---- */
+
+static void say_outside(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < m->outside.n; i++) sum += m->outside.at[i].bytes;
+    if (!sum) return;
+    put_bytes(b, sum);
+    gp_buf_puts(b, " lie outside the allocator, according to the driver; most of it by ");
+    put_name(b, m, m->outside.at[0].who);
+    gp_buf_puts(b, ".");
+    say(r, GP_TONE_PLAIN, b);
+}
+
+static void say_graphs(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                       const struct gp_memory_device *d)
+{
+    if (!d->graph_launches || d->kind) return;
+    gp_memory_device_put(b, m, d);
+    gp_buf_printf(b, ": %llu launches of CUDA graphs; what graphs use was allocated when they were recorded",
+                  (unsigned long long)d->graph_launches);
+    gp_report_note(r, GP_TONE_PLAIN, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
+static void say_history(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                        const struct gp_memory_device *d)
+{
+    gp_memory_device_put(b, m, d);
+    size_t begin = b->n;
+    if (d->history == GP_HISTORY_NONE)
+        gp_buf_puts(b, ": no history was recorded, so this is the state at the end (_record_memory_history() "
+                       "records one)");
+    else if (d->history == GP_HISTORY_STATE) gp_buf_puts(b, ": only the state at the end was recorded");
+    else if (d->history == GP_HISTORY_SUMS)
+        gp_buf_puts(b, ": only sums by category were recorded; allocations, frees and churn are unknown");
+    else if (d->history == GP_HISTORY_TAIL && d->base_blocks) {
+        gp_buf_puts(b, ": the history begins when ");
+        put_bytes(b, d->base_bytes);
+        if (d->known_base < 0) gp_buf_printf(b, " in %llu blocks", (unsigned long long)d->base_blocks);
+        gp_buf_puts(b, " were allocated already");
+    }
+    if (b->n > begin) warn(r, b);
+    b->n = 0;
+    uint64_t odd = d->lost_frees + d->double_frees + d->size_mismatches;
+    if (!odd && !d->unordered) return;
+    gp_memory_device_put(b, m, d);
+    gp_buf_printf(
+        b,
+        ": the history contradicts itself: %llu frees are missing, %llu come twice, %llu have another size, "
+        "%llu entries go back in time",
+        (unsigned long long)d->lost_frees, (unsigned long long)d->double_frees,
+        (unsigned long long)d->size_mismatches, (unsigned long long)d->unordered);
+    warn(r, b);
+}
+
+void gp_memory_summary(struct gp_report *r, const struct gp_memory *m)
+{
+    struct gp_buf b = {0};
+    size_t shown = m->devices.n < DEVICES_MOST ? m->devices.n : DEVICES_MOST;
+    gp_inputs_quality(r, &m->strings, m->inputs.at, m->inputs.n, true);
+    for (size_t i = 0; i < m->devices.n; i++) say_history(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < m->devices.n; i++) say_graphs(r, &b, m, &m->devices.at[i]);
+    say_changes(r, &b, m);
+    for (size_t i = 0; i < shown; i++) say_oom(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < shown; i++) say_growth(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < shown; i++) say_peak(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < shown; i++) say_cached(r, &b, m, &m->devices.at[i]);
+    say_outside(r, &b, m);
+    if (shown < m->devices.n)
+        gp_report_verdict(r, GP_TONE_PLAIN, "%zu more devices: see the table of devices.",
+                          m->devices.n - shown);
+    if (!m->devices.n) gp_report_verdict(r, GP_TONE_PLAIN, "No memory events in the input.");
+    gp_buf_release(&b);
 }

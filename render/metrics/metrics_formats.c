@@ -1,16 +1,368 @@
 #include "render/metrics/metrics_formats.h"
 
-#include "render/metrics/metrics_csv.h"
-#include "render/metrics/metrics_html.h"
-#include "render/metrics/metrics_json.h"
-#include "render/metrics/metrics_tables.h"
-#include "render/report/report_text.h"
+#include <math.h>
+#include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/count.h"
+#include "formats/base/json_write.h"
+#include "formats/base/scale.h"
+#include "render/page/chart_roofline.h"
+#include "render/page/page_doc.h"
+#include "render/page/page_html.h"
+#include "render/page/page_report.h"
+#include "render/report/json_doc.h"
+#include "render/report/record.h"
+#include "render/report/report.h"
+
+/* ---- CSV ---- */
+
+static const char *const reduces[] = {"sum", "mean", "max", "min"}; /* as in enum gp_metric_reduce */
+
+static double value_of(const struct gp_metrics_stat *s, int reduce)
+{
+    const double v[] = {s->sum, s->mean, s->max, s->min};
+    return v[reduce];
+}
+
+static bool is_wanted(const struct gp_metrics *m, size_t column, int reduce, int only)
+{
+    if (only >= 0 && reduce != only) return false;
+    return reduce != GP_REDUCE_SUM || m->columns.at[column].reduce == GP_REDUCE_SUM;
+}
+
+static void put_csv_text(struct gp_buf *b, const char *s)
+{
+    gp_report_csv_put(b, s, strlen(s));
+}
+
+/* Of a group, what is one value in JSON; its name demangled, which is long enough. */
+static bool is_column(const struct gp_field *f)
+{
+    return f->heading && f->type < GP_CELL_ANY && !(f->flags & GP_FIELD_TABLES);
+}
+
+static void put_group(struct gp_buf *b, const struct gp_metrics *m, size_t g)
+{
+    struct gp_arena mem = {0};
+    struct gp_row_of of = gp_metrics_rows_of(m);
+    of.mem = &mem;
+    bool first = true;
+    for (size_t i = 0; i < gp_metrics_groups.n; i++) {
+        const struct gp_field *f = &gp_metrics_groups.fields[i];
+        if (!is_column(f)) continue;
+        const struct gp_cell c = gp_field_cell(f, &m->groups.at[g], &of);
+        if (!first) gp_buf_putc(b, ',');
+        gp_report_csv_cell(b, &c);
+        first = false;
+    }
+    gp_arena_release(&mem);
+}
+
+static void put_head(struct gp_buf *b)
+{
+    bool first = true;
+    for (size_t i = 0; i < gp_metrics_groups.n; i++) {
+        if (!is_column(&gp_metrics_groups.fields[i])) continue;
+        if (!first) gp_buf_putc(b, ',');
+        gp_buf_puts(b, gp_metrics_groups.fields[i].id);
+        first = false;
+    }
+}
+
+static void put_csv_long(struct gp_buf *b, const struct gp_metrics *m, int reduce)
+{
+    struct gp_buf head = {0};
+    put_head(b);
+    gp_buf_puts(b, ",metric,unit,reduce,value\r\n");
+    for (size_t g = 0; g < m->groups.n; g++) {
+        head.n = 0;
+        put_group(&head, m, g);
+        for (size_t c = 0; c < m->columns.n; c++)
+            for (int k = 0; k < 4; k++) {
+                double v = value_of(gp_metrics_stat(m, g, c), k);
+                if (!is_wanted(m, c, k, reduce)) continue;
+                gp_buf_put(b, head.data, head.n);
+                gp_buf_putc(b, ',');
+                put_csv_text(b, gp_metrics_str(m, m->columns.at[c].name));
+                gp_buf_putc(b, ',');
+                put_csv_text(b, gp_metrics_str(m, m->columns.at[c].unit));
+                gp_buf_printf(b, ",%s,", reduces[k]);
+                if (!isnan(v)) gp_json_put_double(b, v);
+                gp_buf_puts(b, "\r\n");
+            }
+    }
+    gp_buf_release(&head);
+}
+
+/* REDUCE: enum gp_metric_reduce, only this figure; -1: all. */
+static void put_csv_wide(struct gp_buf *b, const struct gp_metrics *m, int reduce)
+{
+    struct gp_buf text = {0};
+    put_head(b);
+    for (size_t c = 0; c < m->columns.n; c++)
+        for (int k = 0; k < 4; k++) {
+            if (!is_wanted(m, c, k, reduce)) continue;
+            text.n = 0;
+            gp_buf_printf(&text, "%s %s", gp_metrics_str(m, m->columns.at[c].name), reduces[k]);
+            gp_buf_putc(b, ',');
+            gp_report_csv_put(b, gp_buf_str(&text), text.n);
+        }
+    gp_buf_puts(b, "\r\n");
+    for (size_t g = 0; g < m->groups.n; g++) {
+        put_group(b, m, g);
+        for (size_t c = 0; c < m->columns.n; c++)
+            for (int k = 0; k < 4; k++) {
+                double v = value_of(gp_metrics_stat(m, g, c), k);
+                if (!is_wanted(m, c, k, reduce)) continue;
+                gp_buf_putc(b, ',');
+                if (!isnan(v)) gp_json_put_double(b, v);
+            }
+        gp_buf_puts(b, "\r\n");
+    }
+    gp_buf_release(&text);
+}
+
+/* ---- the report ---- */
+
+struct tables {
+    struct gp_report *r;
+    const struct gp_metrics *m;
+    struct gp_buf text, label; /* scratch */
+};
+
+/* "GH100", or all chips of the trace; "" unknown. Borrowed from B. */
+static const char *put_chips(struct gp_buf *b, const struct gp_metrics *m)
+{
+    for (size_t i = 0; i < m->chips.n; i++)
+        gp_buf_printf(b, "%s%s", i ? ", " : "", gp_metrics_str(m, m->chips.at[i]));
+    return gp_buf_str(b);
+}
+
+/* ---- tables ---- */
+
+static const char *what_groups_are(const struct gp_metrics *m)
+{
+    if (!m->groups.n || m->groups.at[0].kernel)
+        return m->groups.n && m->groups.at[0].ordinal != GP_NO_ID ? "Launches" : "Kernels";
+    return "Ranges";
+}
+
+/* The first columns say what the rows are. */
+static void tell_groups(struct tables *k)
+{
+    const struct gp_metrics *m = k->m;
+    const struct gp_row_of of = gp_metrics_rows_of(m);
+    struct gp_record rec = gp_metrics_groups;
+    rec.title = what_groups_are(m);
+    struct gp_report_table *t = gp_record_table(k->r, &rec, m->groups.at, m->groups.n, 0, &of);
+    if (!t) return;
+    gp_record_more(k->r, t, m->rest.rows, m->rest.time_ns);
+    if (m->groups.at[0].kernel) return;
+    gp_report_head(t, "label", "Range");
+    gp_report_head(t, "count", "Times");
+}
+
+static void tell_values(struct tables *k, bool shown)
+{
+    const struct gp_metrics *m = k->m;
+    const struct gp_row_of of = gp_metrics_rows_of(m);
+    struct gp_report_table *t =
+        gp_record_table(k->r, &gp_metrics_values, m->stats, m->groups.n * m->columns.n, 0, &of);
+    if (!t) return;
+    t->detail = !shown;
+    t->note = gp_metrics_values.note;
+    gp_report_head(t, "label", what_groups_are(m));
+}
+
+/* ---- the verdict ---- */
+
+static void tell_measured(struct tables *k)
+{
+    const struct gp_metrics *m = k->m;
+    k->text.n = k->label.n = 0;
+    gp_scale_put_count(&k->text, m->launches_measured);
+    gp_buf_puts(&k->text, " of ");
+    gp_scale_put_count(&k->text, m->launches);
+    gp_buf_printf(&k->text, " launches measured: %zu metrics", m->columns.n);
+    put_chips(&k->label, m);
+    if (k->label.n) gp_buf_printf(&k->text, " on %s", gp_buf_str(&k->label));
+    if (m->passes) gp_buf_printf(&k->text, ", %u %s", m->passes, m->passes == 1 ? "pass" : "passes");
+    gp_report_verdict(k->r, GP_TONE_PLAIN, "%s", gp_buf_str(&k->text));
+}
+
+static void tell_uncounted(struct tables *k)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < k->m->groups.n; g++) {
+        n += k->m->groups.at[g].counted.tensor_unknown && k->m->counters.ntensor > 0;
+    }
+    if (n)
+        gp_report_verdict(
+            k->r, GP_TONE_WARN,
+            "%zu %s did tensor work of a type that was not counted: use --metrics roofline:TYPE or "
+            "tensor",
+            n, n == 1 ? "kernel" : "kernels");
+}
+
+/* Metrics that were asked for and never had a value. */
+static void tell_missing(struct tables *k)
+{
+    const struct gp_metrics *m = k->m;
+    for (size_t c = 0; c < m->columns.n && m->groups.n && !m->rest.rows; c++) {
+        uint64_t n = 0;
+        for (size_t g = 0; g < m->groups.n; g++) n += gp_metrics_stat(m, g, c)->n;
+        if (!n)
+            gp_report_note(
+                k->r, GP_TONE_WARN,
+                "%s has no value in any launch: the device does not count it, or not in a MIG instance",
+                gp_metrics_str(m, m->columns.at[c].name));
+    }
+}
+
+static void tell_conditions(struct tables *k)
+{
+    const struct gp_metrics *m = k->m;
+    bool by_mean = false;
+    for (size_t g = 0; g < m->groups.n; g++) by_mean |= m->groups.at[g].joined_by_mean;
+    if (m->distorted)
+        gp_report_note(k->r, GP_TONE_WARN,
+                       "recorded while counters were read: launches waited for each other, so the time "
+                       "between them is meaningless");
+    if (by_mean)
+        gp_report_note(
+            k->r, GP_TONE_WARN,
+            "--join: some kernels have a different number of launches there; their times are means");
+    tell_missing(k);
+    for (size_t i = 0; i < m->losses.n; i++)
+        gp_report_note(k->r, GP_TONE_WARN, "%llu %s: %s", (unsigned long long)m->losses.at[i].count,
+                       gp_metrics_str(m, m->losses.at[i].what), gp_metrics_str(m, m->losses.at[i].reason));
+}
+
+/* With VALUES, the table of single values is not a detail. */
+static void fill_report(struct gp_report *r, const struct gp_metrics *m, bool values)
+{
+    struct tables k = {.r = r, .m = m};
+    tell_measured(&k);
+    tell_uncounted(&k);
+    tell_conditions(&k);
+    tell_groups(&k);
+    tell_values(&k, values);
+    gp_buf_release(&k.text);
+    gp_buf_release(&k.label);
+}
+
+/* ---- JSON ---- */
+
+static void put_document(struct gp_buf *b, const struct gp_metrics *m, const char *version)
+{
+    struct gp_doc d = {.b = b, .strings = &m->strings};
+    struct gp_buf text = {0};
+    const struct gp_row_of of = gp_metrics_rows_of(m);
+    gp_doc_begin(&d, '{');
+    gp_doc_head(&d, "trace-metrics", version, &m->input, 1);
+    if (m->chips.n) gp_doc_cstr(&d, "chip", put_chips(&text, m));
+    else gp_doc_null(&d, "chip");
+    gp_doc_u64(&d, "passes", m->passes);
+    gp_doc_bool(&d, "distorted", m->distorted);
+    gp_doc_u64(&d, "launches", m->launches);
+    gp_doc_u64(&d, "launches_measured", m->launches_measured);
+    gp_record_json(&d, &gp_metrics_columns, m->columns.at, m->columns.n, 0, &of);
+    gp_record_json(&d, &gp_metrics_groups, m->groups.at, m->groups.n, 0, &of);
+    gp_doc_object(&d, gp_metrics_rests.id);
+    gp_record_members(&d, &gp_metrics_rests, &m->rest, &of);
+    gp_doc_end(&d, '}');
+    gp_doc_u64(&d, "groups_left_out", m->rest.rows);
+    gp_record_json(&d, &gp_metrics_losses, m->losses.at, m->losses.n, 0, &of);
+    gp_doc_end(&d, '}');
+    gp_buf_putc(b, '\n');
+    gp_buf_release(&text);
+}
+
+/* ---- the page ---- */
+
+struct page {
+    struct gp_svg w;
+    struct gp_roofline roofline;
+    struct gp_strings names; /* of it */
+    size_t all;              /* kernels or ranges */
+};
+
+static bool has_roofline(const void *page)
+{
+    const struct page *p = page;
+    return p->roofline.points.n > 0;
+}
+
+static void put_roofline(void *page)
+{
+    struct page *p = page;
+    struct gp_buf text = {0};
+    gp_page_put(
+        &p->w, "p", NULL,
+        "Each kernel has a circle for device memory, a square for the L2 cache and a triangle for L1, at the "
+        "operations per byte of that level; the circle's area is its share of the time. All three are at the "
+        "rate "
+        "that the kernel reached; the farther apart they are, the more the caches save. The lines are what "
+        "the "
+        "device can do: as gpuprof-collect --calibrate measured it, or else the peaks that the counters "
+        "report.");
+    gp_page_open(&p->w, "figure", NULL);
+    gp_chart_roofline(&p->w, &(struct gp_chart_roofline){&p->roofline, &p->names, .counted = true});
+    gp_chart_roofline(&p->w,
+                      &(struct gp_chart_roofline){&p->roofline, &p->names, .counted = true, .narrow = true});
+    gp_svg_close(&p->w);
+    gp_svg_newline(&p->w);
+    size_t points = p->roofline.points.n, shown = points < GP_ROOFLINE_POINTS ? points : GP_ROOFLINE_POINTS;
+    if (shown == p->all) return;
+    gp_buf_printf(&text,
+                  "%zu of %zu kernels are drawn. The others did no operations that these counters count, or "
+                  "took less time.",
+                  shown, p->all);
+    gp_page_take(&p->w, &text, "p", "note");
+    gp_buf_release(&text);
+}
+
+static const struct gp_page_section sections[] = {
+    {"roofline", "Roofline, as measured", .entry = "Roofline", .draw = put_roofline, .there = has_roofline},
+    {"counters", "Counters", .tables = {"groups", "values"}},
+};
+
+/* MEASURED: ceilings of the device, NULL none. INPUT is what the heading says, NULL: standard input; OPTIONS
+ * as typed, NULL: none. */
+static void put_page(struct gp_buf *b, const struct gp_metrics *m, const struct gp_ceilings *measured,
+                     const char *input, const char *options)
+{
+    struct gp_report r = {0};
+    struct gp_buf json = {0};
+    struct page p = {.all = m->groups.n};
+    gp_metrics_roofline(&p.roofline, &p.names, m, measured);
+    fill_report(&r, m, true);
+    put_document(&json, m, GP_VERSION);
+    struct gp_page_doc doc = {.tool = "trace-metrics",
+                              .parts = &gp_page_metrics,
+                              .report = &r,
+                              .input = input,
+                              .sections = sections,
+                              .sections_n = GP_COUNT(sections),
+                              .page = &p,
+                              .options = options,
+                              .json = json.data,
+                              .json_n = json.n};
+    put_chips(&doc.facts, m);
+    gp_page_write(&p.w, b, &doc);
+    gp_report_release(&r);
+    gp_buf_release(&json);
+    gp_roofline_release(&p.roofline);
+    gp_strings_release(&p.names);
+}
+
+/* ---- formats ---- */
 
 static void put_text(void *answer, struct gp_buf *b)
 {
     const struct gp_metrics_answer *a = answer;
     struct gp_report r = {0};
-    gp_metrics_report(&r, a->m, a->values);
+    fill_report(&r, a->m, a->values);
     gp_report_text_write(b, &r, &(struct gp_report_text_opts){.color = a->color, .width = a->width});
     gp_report_release(&r);
 }
@@ -18,20 +370,20 @@ static void put_text(void *answer, struct gp_buf *b)
 static void put_csv(void *answer, struct gp_buf *b)
 {
     const struct gp_metrics_answer *a = answer;
-    if (a->wide) gp_metrics_csv_wide(b, a->m, a->reduce);
-    else gp_metrics_csv_long(b, a->m, a->reduce);
+    if (a->wide) put_csv_wide(b, a->m, a->reduce);
+    else put_csv_long(b, a->m, a->reduce);
 }
 
 static void put_json(void *answer, struct gp_buf *b)
 {
     const struct gp_metrics_answer *a = answer;
-    gp_metrics_json_write(b, a->m, GP_VERSION);
+    put_document(b, a->m, GP_VERSION);
 }
 
 static void put_html(void *answer, struct gp_buf *b)
 {
     const struct gp_metrics_answer *a = answer;
-    gp_metrics_html_write(b, a->m, a->measured, a->input, a->options);
+    put_page(b, a->m, a->measured, a->input, a->options);
 }
 
 const struct gp_answer_format gp_metrics_formats[] = {

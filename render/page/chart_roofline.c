@@ -85,11 +85,6 @@ static const char *name_of(const struct plot *p, gp_sid sid)
     return gp_string(p->c->names, sid);
 }
 
-static const char *kind_class(const struct gp_roofline_point *q)
-{
-    return gp_palette_class((enum gp_frame_kind)q->kind);
-}
-
 /* ---- where things are ---- */
 
 static double across(const struct plot *p, double intensity)
@@ -545,23 +540,19 @@ static void draw_level(struct plot *p, struct spot s, double x, bool l1)
     gp_plot_path(p->w, "level", &p->text);
 }
 
-static void draw_levels(struct plot *p, const struct gp_roofline_point *q, struct spot s)
-{
-    for (int l1 = 0; l1 < 2; l1++)
-        if (has_level(p, q, s, l1)) draw_level(p, s, level_x(p, q, l1), l1);
-}
-
 static void draw_point(struct plot *p, size_t i)
 {
     const struct gp_roofline_point *q = &p->r->points.at[i];
     struct spot s = p->spots[i];
     gp_page_open(p->w, "g", "point");
     draw_title(p, q);
-    gp_buf_printf(&p->text, "k-%s%s", kind_class(q), s.beyond ? " beyond" : "");
+    gp_buf_printf(&p->text, "k-%s%s", gp_palette_class((enum gp_frame_kind)q->kind),
+                  s.beyond ? " beyond" : "");
     if (!has_no_circle(q)) gp_plot_circle(p->w, gp_buf_str(&p->text), s.x, s.y, s.r, NULL);
     p->text.n = 0;
     draw_bar(p, i);
-    draw_levels(p, q, s);
+    for (int l1 = 0; l1 < 2; l1++)
+        if (has_level(p, q, s, l1)) draw_level(p, s, level_x(p, q, l1), l1);
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
 }

@@ -4,7 +4,7 @@
  * triangle at the same rate show the arithmetic per byte of L2 and of L1. Kernels without arithmetic are at
  * the left edge, as far below the memory slope as their bandwidth is below the memory's; those too short for
  * either limit are a hatched column there. Its style is assets/roofline.css and the palette of the page.
- * Measures nothing.
+ *
  *
  *     if (r->points.n) gp_chart_roofline(&w, &(struct gp_chart_roofline){.r = r, .names = &s->strings});
  */

@@ -87,18 +87,6 @@ static void release(struct label *l)
     GP_VEC_FREE(&l->lines);
 }
 
-/* What stands in for S during the layout: as many letters in as many lines. */
-static void put_shape(struct gp_buf *b, struct label *l, const char *s)
-{
-    read_label(l, s);
-    b->n = 0;
-    for (size_t i = 0; i < l->lines.n; i++) {
-        if (i) gp_buf_puts(b, "\\n");
-        size_t columns = gp_text_width(l->text.data + l->lines.at[i].from, l->lines.at[i].n);
-        for (size_t k = 0; k < columns; k++) gp_buf_putc(b, 'x');
-    }
-}
-
 /* ---- the graph ---- */
 
 struct graph {
@@ -159,7 +147,15 @@ static bool is_quick(Agraph_t *g)
 static void shape(struct graph *a, void *of, char **keep)
 {
     *keep = agstrdup(a->g, (char *)value(of, "label"));
-    put_shape(&a->text, &a->label, *keep);
+    /* What stands in for S during the layout: as many letters in as many lines. */
+    read_label((&a->label), (*keep));
+    a->text.n = 0;
+    for (size_t i = 0; i < a->label.lines.n; i++) {
+        if (i) gp_buf_puts((&a->text), "\\n");
+        size_t columns =
+            gp_text_width(a->label.text.data + a->label.lines.at[i].from, a->label.lines.at[i].n);
+        for (size_t k = 0; k < columns; k++) gp_buf_putc((&a->text), 'x');
+    }
     set(of, "label", gp_buf_str(&a->text));
     set(of, "fontname", "Courier");
     set(of, "fontsize", "12");

@@ -7,7 +7,6 @@
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/page/page_report.h"
-#include "render/page/table_html.h"
 
 /* ---- the top ---- */
 
@@ -122,8 +121,15 @@ bool gp_page_has(const struct gp_page_doc *d, const struct gp_page_section *s)
     return false;
 }
 
-static void put_tables(struct gp_svg *w, const struct gp_page_doc *d, const struct gp_page_section *s)
+static void put_section(struct gp_svg *w, const struct gp_page_doc *d, const struct gp_page_section *s)
 {
+    if (!gp_page_has(d, s)) return;
+    gp_page_open(w, "section", "theme");
+    gp_svg_attr(w, "id", s->id);
+    gp_page_put(w, "h2", NULL, s->title);
+    if (s->draw && s->box) gp_page_open(w, "div", s->box);
+    if (s->draw) s->draw(d->page);
+    if (s->draw && s->box) gp_page_close(w);
     bool first = true, end = false;
     for (size_t i = 0; !end; i++) {
         const struct gp_report_table *t = table_at(d, s, i, &end);
@@ -135,18 +141,6 @@ static void put_tables(struct gp_svg *w, const struct gp_page_doc *d, const stru
                 .open = open, .max_rows = d->max_rows, .only_json = d->only_json, .swatch = d->swatch});
         first = false;
     }
-}
-
-static void put_section(struct gp_svg *w, const struct gp_page_doc *d, const struct gp_page_section *s)
-{
-    if (!gp_page_has(d, s)) return;
-    gp_page_open(w, "section", "theme");
-    gp_svg_attr(w, "id", s->id);
-    gp_page_put(w, "h2", NULL, s->title);
-    if (s->draw && s->box) gp_page_open(w, "div", s->box);
-    if (s->draw) s->draw(d->page);
-    if (s->draw && s->box) gp_page_close(w);
-    put_tables(w, d, s);
     gp_page_close(w);
 }
 

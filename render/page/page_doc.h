@@ -12,6 +12,7 @@
 #define GP_RENDER_PAGE_DOC_H
 
 #include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "render/page/page_html.h"
 #include "render/report/report.h"
 

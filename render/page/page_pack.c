@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+#include "formats/base/buf.h"
 #include "formats/base/mem.h"
 #include "render/page/page_html.h"
 #include "render/draw/text.h"

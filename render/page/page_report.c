@@ -1,7 +1,11 @@
 #include "render/page/page_report.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/page/page_html.h"
 
 void gp_page_link(struct gp_svg *w, const char *id, const char *title)
@@ -52,4 +56,191 @@ void gp_page_graph(struct gp_svg *w, const struct gp_buf *drawn, const char *lab
     gp_buf_put(w->out, drawn->data, drawn->n);
     gp_svg_close(w);
     gp_svg_newline(w);
+}
+
+/* ---- table html ---- */
+
+/* Labels up to this many bytes need no tooltip to be read in full. */
+enum { SHORT_NAME = 32 };
+/* More rows than this do not all go on paper. */
+enum { PAPER_ROWS = 40 };
+
+static void put_count(struct gp_svg *w, struct gp_buf *text, size_t rows, size_t shown)
+{
+    if (shown < rows) {
+        gp_scale_put_count(text, shown);
+        gp_buf_puts(text, " of ");
+    }
+    gp_scale_put_count(text, rows);
+    gp_buf_puts(text, rows == 1 ? " row" : " rows");
+    gp_page_element(w, "span", "count", text->data, text->n);
+    text->n = 0;
+}
+
+static bool is_number(const struct gp_report_column *c)
+{
+    return gp_cell_is_number((enum gp_cell_type)c->type);
+}
+
+/* Does the column have any content? Ranks, for example, are known for few traces. */
+static bool is_used(const struct gp_report_table *t, size_t column)
+{
+    if ((t->columns.at[column].flags & GP_COLUMN_RAW) == GP_COLUMN_RAW) return false;
+    for (size_t row = 0; row < gp_report_rows(t); row++)
+        if (!gp_report_cell(t, row, column)->none) return true;
+    return false;
+}
+
+static void put_head(struct gp_svg *w, const struct gp_report_table *t, const bool *used)
+{
+    gp_page_open(w, "thead", NULL);
+    gp_page_open(w, "tr", NULL);
+    for (size_t i = 0; i < t->columns.n; i++) {
+        const struct gp_report_column *c = &t->columns.at[i];
+        if (!used[i]) continue;
+        bool wide = c->flags & GP_COLUMN_WIDE;
+        gp_page_open(w, "th", is_number(c) ? (wide ? "n wide" : "n") : wide ? "wide" : NULL);
+        gp_svg_attr(w, "scope", "col");
+        gp_svg_attr(w, "data-id", c->id);
+        if (c->help) gp_svg_attr(w, "title", c->help);
+        gp_page_text(w, c->heading);
+        gp_svg_close(w);
+    }
+    gp_svg_close(w);
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}
+
+/* What the cell is sorted by and copied as. */
+static void put_value(struct gp_svg *w, struct gp_buf *text, const struct gp_cell *c)
+{
+    switch ((enum gp_cell_type)c->type) {
+    case GP_CELL_PCT:
+    case GP_CELL_CHANGE_PCT:
+    case GP_CELL_GBPS:
+    case GP_CELL_REAL:
+    case GP_CELL_NS_REAL:
+        gp_buf_printf(text, "%.6g", c->d);
+        break;
+    default:
+        gp_buf_put_i64(text, c->i);
+    }
+    gp_svg_attr_n(w, "data-v", text->data, text->n);
+    text->n = 0;
+}
+
+/* A share as the length of a bar after the number. */
+static void put_bar(struct gp_svg *w, struct gp_buf *text, const struct gp_cell *c)
+{
+    double pct = c->d < 0 ? 0 : c->d > 100 ? 100 : c->d;
+    gp_buf_printf(text, "--p:%.1f%%", pct);
+    gp_svg_attr_n(w, "style", text->data, text->n);
+    text->n = 0;
+}
+
+static void put_row(struct gp_svg *w, struct gp_buf *text, const struct gp_report_table *t, size_t row,
+                    const bool *used, const struct gp_table_html_opts *o)
+{
+    int class = row < t->classes.n ? t->classes.at[row] : 0;
+    const char *swatch = class && o->swatch ? o->swatch(class) : NULL;
+    gp_page_open(w, "tr", NULL);
+    for (size_t i = 0; i < t->columns.n; i++) {
+        const struct gp_cell *c = gp_report_cell(t, row, i);
+        if (!used[i]) continue;
+        if (gp_cell_is_number((enum gp_cell_type)c->type)) {
+            bool bar = t->columns.at[i].flags & GP_COLUMN_BAR && c->type == GP_CELL_PCT && !c->none;
+            gp_page_open(w, "td", bar ? "n bar" : "n");
+            if (!c->none) put_value(w, text, c);
+            if (bar) put_bar(w, text, c);
+            gp_cell_put(text, c);
+            gp_svg_text(w, text->data, text->n);
+            text->n = 0;
+            gp_svg_close(w);
+        } else {
+            gp_page_open(w, "td", c->none ? NULL : c->type == GP_CELL_NAME ? "name" : "words");
+            bool text_cell = !c->none && c->type != GP_CELL_BOOL;
+            bool other =
+                text_cell && (c->label_len != c->text_len || memcmp(c->label, c->text, c->text_len) != 0);
+            if (text_cell && (other || (c->type == GP_CELL_NAME && c->text_len > SHORT_NAME)))
+                gp_svg_attr_n(w, "title", c->text, c->text_len);
+            if (swatch) gp_page_swatch(w, swatch);
+            gp_cell_put(text, c);
+            if (!c->none && !text->n) gp_buf_puts(text, "(no name)");
+            gp_page_element(w, "span", NULL, text->data, text->n);
+            text->n = 0;
+            gp_svg_close(w);
+            swatch = NULL; /* the first of the row has it */
+        }
+    }
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}
+
+static void put_definitions(struct gp_svg *w, const struct gp_report_table *t, const bool *used)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->columns.n; i++) n += used[i] && t->columns.at[i].help;
+    if (!n) return;
+    gp_page_open(w, "details", "definitions");
+    gp_page_element(w, "summary", NULL, GP_TEXT("What the columns mean"));
+    gp_page_open(w, "dl", NULL);
+    for (size_t i = 0; i < t->columns.n; i++) {
+        const struct gp_report_column *c = &t->columns.at[i];
+        if (!used[i] || !c->help) continue;
+        gp_page_element(w, "dt", NULL, c->heading, strlen(c->heading));
+        gp_page_element(w, "dd", NULL, c->help, strlen(c->help));
+    }
+    gp_svg_close(w);
+    gp_svg_close(w);
+}
+
+static void put_rest(struct gp_svg *w, struct gp_buf *text, const struct gp_report_table *t, size_t rows,
+                     size_t shown, bool only_json)
+{
+    if (shown < rows) {
+        gp_buf_puts(text, "The first ");
+        gp_scale_put_count(text, shown);
+        gp_buf_puts(text, " of ");
+        gp_scale_put_count(text, rows);
+        gp_buf_puts(text, " rows; --format ");
+        gp_buf_puts(text, only_json ? "json" : "csv --table ");
+        gp_buf_puts(text, only_json ? "" : t->id);
+        gp_buf_puts(text, " has them all.");
+        gp_page_element(w, "p", "more", text->data, text->n);
+        text->n = 0;
+    }
+    if (t->more) gp_page_element(w, "p", "more", t->more, strlen(t->more));
+}
+
+void gp_table_html_write(struct gp_svg *w, const struct gp_report_table *t,
+                         const struct gp_table_html_opts *o)
+{
+    struct gp_buf text = {0};
+    size_t rows = gp_report_rows(t), most = o->max_rows ? o->max_rows : GP_TABLE_HTML_ROWS;
+    size_t shown = rows < most ? rows : most;
+    bool *used = gp_alloc(t->columns.n * sizeof *used);
+    for (size_t i = 0; i < t->columns.n; i++) used[i] = is_used(t, i);
+    gp_page_open(w, "details", shown > PAPER_ROWS ? "table long" : "table");
+    gp_svg_attr(w, "id", t->id);
+    if (o->open) gp_svg_attr(w, "open", "");
+    gp_page_open(w, "summary", NULL);
+    gp_page_element(w, "h3", NULL, t->title, strlen(t->title));
+    put_count(w, &text, rows, shown);
+    gp_svg_close(w);
+    if (t->note) gp_page_element(w, "p", "note", t->note, strlen(t->note));
+    gp_page_open(w, "div", "scroll");
+    gp_page_open(w, "table", NULL);
+    gp_svg_attr(w, "aria-label", t->title);
+    put_head(w, t, used);
+    gp_page_open(w, "tbody", NULL);
+    for (size_t i = 0; i < shown; i++) put_row(w, &text, t, i, used, o);
+    gp_svg_close(w);
+    gp_svg_close(w);
+    gp_svg_close(w);
+    put_rest(w, &text, t, rows, shown, o->only_json);
+    put_definitions(w, t, used);
+    gp_svg_close(w);
+    gp_svg_newline(w);
+    free(used);
+    gp_buf_release(&text);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
+#include "render/report/record.h"
 
 enum {
     LINES_TO = 2, /* the depth down to which members have lines of their own */
@@ -90,12 +91,6 @@ void gp_doc_u64(struct gp_doc *d, const char *k, uint64_t v)
     gp_buf_put_u64(d->b, v);
 }
 
-void gp_doc_real(struct gp_doc *d, const char *k, double v)
-{
-    gp_doc_key(d, k);
-    gp_json_put_double(d->b, v);
-}
-
 void gp_doc_null(struct gp_doc *d, const char *k)
 {
     gp_doc_key(d, k);
@@ -118,12 +113,6 @@ void gp_doc_sid(struct gp_doc *d, const char *k, gp_sid sid)
 {
     gp_doc_key(d, k);
     gp_json_put_string(d->b, gp_string(d->strings, sid), gp_string_len(d->strings, sid));
-}
-
-void gp_doc_name(struct gp_doc *d, const char *k, gp_sid sid)
-{
-    if (gp_string_len(d->strings, sid)) gp_doc_sid(d, k, sid);
-    else gp_doc_null(d, k);
 }
 
 void gp_doc_sids(struct gp_doc *d, const char *k, const gp_sid *at, size_t n)

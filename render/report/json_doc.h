@@ -1,6 +1,6 @@
 /* json_doc.h -- writes a JSON document member by member: commas, line breaks and escapes, and the common part
  * of all documents: the head with inputs and their quality. The outer levels have one line per member; inner
- * ones stay on one line. Measures nothing.
+ * ones stay on one line.
  *
  *     struct gp_doc d = {.b = &buf, .strings = &h->strings};
  *     gp_doc_begin(&d, '{');
@@ -48,13 +48,11 @@ void gp_doc_element(struct gp_doc *d);
 void gp_doc_i64(struct gp_doc *d, const char *k, int64_t v);
 void gp_doc_u64(struct gp_doc *d, const char *k, uint64_t v);
 /* null if V is not finite. */
-void gp_doc_real(struct gp_doc *d, const char *k, double v);
 void gp_doc_null(struct gp_doc *d, const char *k);
 void gp_doc_bool(struct gp_doc *d, const char *k, bool v);
 void gp_doc_cstr(struct gp_doc *d, const char *k, const char *s);
 /* A string that is always present; and one that is null if it is empty. */
 void gp_doc_sid(struct gp_doc *d, const char *k, gp_sid sid);
-void gp_doc_name(struct gp_doc *d, const char *k, gp_sid sid);
 /* A list of N strings. */
 void gp_doc_sids(struct gp_doc *d, const char *k, const gp_sid *at, size_t n);
 /* A number that is null where it is negative. */

@@ -2,15 +2,18 @@
  * a table of a report, and as JSON Schema.
  *
  *     struct gp_row_of of = {.of = h, .strings = &h->strings, .whole_ns = all_ns};
- *     gp_record_json(&doc, &gp_hta_kernels, h->kernels.at, h->kernels.n, top, &of);       // "copies": [{...}, ...]
+ *     gp_record_json(&doc, &gp_hta_kernels, h->kernels.at, h->kernels.n, top, &of);    // "copies": [{...}]
  *     gp_record_table(&report, &gp_hta_kernels, h->kernels.at, h->kernels.n, top, &of);   // the same to read
  */
 #ifndef GP_RENDER_RECORD_H
 #define GP_RENDER_RECORD_H
 
 #include "analyze/result/field.h"
+#include "formats/base/declare.h"
 #include "render/report/json_doc.h"
 #include "render/report/report.h"
+
+struct gp_dist;
 
 /* ---- JSON ---- */
 
@@ -24,14 +27,6 @@ void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *r
 /* The same in pieces: N rows as elements of a list that the caller began. */
 void gp_record_rows(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
                     const struct gp_row_of *x);
-/* One member, as JSON has it. */
-void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_cell *c,
-                   const struct gp_row_of *x);
-
-/* A distribution as an object; UNIT is "_ns", "_bytes" or "". Of an empty one, all but count and total is
- * null. */
-struct gp_dist;
-void gp_dist_json(struct gp_doc *d, const char *key, const struct gp_dist *v, const char *unit);
 
 /* ---- tables ---- */
 

@@ -18,14 +18,6 @@ static void start_line(struct out *o)
     o->comma = true;
 }
 
-static void open_line(struct out *o, const char *text)
-{
-    start_line(o);
-    gp_buf_puts(o->b, text);
-    o->depth += 2;
-    o->comma = false;
-}
-
 static void close_line(struct out *o, const char *text)
 {
     o->depth -= 2;
@@ -201,7 +193,10 @@ static void put_object(struct out *o, const struct gp_record *rec, unsigned flag
         gp_buf_puts(o->b, "\"description\": ");
         gp_json_put_string(o->b, help, strlen(help));
     }
-    open_line(o, "\"properties\": {");
+    start_line(o);
+    gp_buf_puts(o->b, "\"properties\": {");
+    o->depth += 2;
+    o->comma = false;
     put_properties(o, rec);
     close_line(o, "}");
     start_line(o);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "analyze/view/quality_line.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/text.h"
@@ -77,13 +78,6 @@ void gp_report_put_real(struct gp_report_table *t, double v)
 void gp_report_put_none(struct gp_report_table *t)
 {
     next_cell(t)->none = true;
-}
-
-void gp_report_put_as(struct gp_report_table *t, enum gp_cell_type type, int64_t v)
-{
-    struct gp_cell *c = next_cell(t);
-    c->type = (uint8_t)type;
-    c->i = v;
 }
 
 void gp_report_put_cell(struct gp_report_table *t, const struct gp_cell *c)
@@ -257,4 +251,34 @@ void gp_report_lines(const struct gp_report_line *lines, size_t n, enum gp_tone 
 {
     for (size_t i = 0; i < n; i++)
         if (lines[i].tone >= least) say(ctx, lines[i].text);
+}
+
+/* ---- quality text ---- */
+
+static void say_line(void *ctx, const char *line, bool usable)
+{
+    struct gp_buf b = {0};
+    gp_text_clean(&b, line, strlen(line));
+    gp_report_note(ctx, usable ? GP_TONE_WARN : GP_TONE_BAD, "%s", gp_buf_str(&b));
+    gp_buf_release(&b);
+}
+
+void gp_inputs_quality(struct gp_report *r, const struct gp_strings *s, const struct gp_input_quality *inputs,
+                       size_t n, bool damage)
+{
+    gp_quality_lines(s, inputs, n, damage, say_line, r);
+}
+
+/* ---- step time ---- */
+
+void gp_step_time_put(struct gp_buf *b, int64_t mean_ns, int64_t median_ns, uint64_t timed, bool whole)
+{
+    gp_scale_put(b, GP_UNIT_NS, mean_ns);
+    gp_buf_puts(b, timed > 1 ? " (mean of " : " (");
+    gp_scale_put_count(b, timed);
+    gp_buf_puts(b, whole ? " whole step" : " partial step");
+    if (timed > 1) gp_buf_putc(b, 's');
+    if (timed <= 2) return;
+    gp_buf_puts(b, "; median ");
+    gp_scale_put(b, GP_UNIT_NS, median_ns);
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/result/cell.h"
+#include "analyze/view/quality.h"
 #include "formats/base/declare.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
@@ -32,7 +33,7 @@ struct gp_report_table {
     const char *id;    /* "kernels": for --table and as anchor */
     const char *title; /* "Kernels" */
     const char *note;  /* a sentence below the title; NULL */
-    const char *more;  /* what was left out of the rows: "and 34 more, 1.23 ms in all"; NULL */
+    const char *more;  /* rows left out: "and 34 more, 1.23 ms in all"; NULL */
     /* The same as a last row of CSV: 1 + the column that it has a sum for, and that; 0: none. */
     size_t more_column;
     int64_t more_sum;
@@ -84,8 +85,6 @@ void gp_report_put_name(struct gp_report *r, struct gp_report_table *t, const ch
                         const char *label, size_t label_n);
 /* A cell as a field gave it; its texts must live as long as R. */
 void gp_report_put_cell(struct gp_report_table *t, const struct gp_cell *c);
-/* An integer of another type than the column's. */
-void gp_report_put_as(struct gp_report_table *t, enum gp_cell_type type, int64_t v);
 
 /* A copy of S in the report's memory. */
 const char *gp_report_str(struct gp_report *r, const char *s, size_t n);
@@ -117,5 +116,53 @@ static inline bool gp_cell_is_number(enum gp_cell_type type)
 {
     return type > GP_CELL_BOOL;
 }
+
+/* ---- text ---- */
+
+/* For a terminal: as wide as that is, numbers aligned to the right, names cut to fit, never
+ * wrapped, and cut so that no two rows read the same. Nothing empty is written: no table without rows, no
+ * column without content. */
+
+enum { GP_TEXT_WIDTH = 80, GP_TEXT_PROSE = 100, GP_TEXT_FULL = 1 << 20 };
+
+/* Columns of sentences where a line has WIDTH, 0 for GP_TEXT_WIDTH: at most GP_TEXT_PROSE, as longer lines
+ * are hard to read, unless nothing is to be cut or wrapped: from GP_TEXT_FULL on. */
+size_t gp_report_prose_width(size_t width);
+
+struct gp_report_text_opts {
+    bool color;         /* ANSI escapes */
+    size_t width;       /* columns; 0: GP_TEXT_WIDTH; GP_TEXT_FULL: cut and wrap nothing */
+    bool verdict_first; /* quality follows the tables: for logs where people read the first line */
+};
+
+void gp_report_text_write(struct gp_buf *b, const struct gp_report *r, const struct gp_report_text_opts *o);
+/* Only one table, whether it is a detail or not. */
+void gp_report_text_table(struct gp_buf *b, const struct gp_report_table *t,
+                          const struct gp_report_text_opts *o);
+
+/* ---- CSV ---- */
+
+/* One table as RFC 4180: a header row, fields quoted where they must be, lines that end in CR LF
+ * as the RFC requires, raw integers, names in full, unknown values empty. */
+
+/* Append one field. Names come from traces, and a table from us may end in a spreadsheet or on a terminal:
+ * control characters become visible, and an apostrophe before a formula makes it text. */
+void gp_report_csv_put(struct gp_buf *b, const char *s, size_t n);
+/* Append a cell as one field: numbers as JSON has them, nothing where it is not known. */
+void gp_report_csv_cell(struct gp_buf *b, const struct gp_cell *c);
+/* Append T, which may be NULL. With a NOTE on all its figures, there is one more
+ * column, "note", with it in each row; then a table without rows, or NULL, has one row of nothing else. */
+void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t, const char *note);
+
+/* ---- sentences that all tools share ---- */
+
+/* Add the problems of N inputs, whose sids are of S, to R's quality, line by line. With DAMAGE only those
+ * that could not be read as they are, without facts that were never recorded, such as launches. */
+void gp_inputs_quality(struct gp_report *r, const struct gp_strings *s, const struct gp_input_quality *inputs,
+                       size_t n, bool damage);
+
+/* Append the time of TIMED steps, at least one, WHOLE or cut by the edge of the trace. The parenthesis stays
+ * open for additions. */
+void gp_step_time_put(struct gp_buf *b, int64_t mean_ns, int64_t median_ns, uint64_t timed, bool whole);
 
 #endif

@@ -1,4 +1,4 @@
-#include "render/report/report_csv.h"
+#include "render/report/report.h"
 
 #include <string.h>
 #include "formats/base/buf.h"

@@ -1,10 +1,10 @@
-#include "render/report/report_text.h"
+#include "render/report/report.h"
 
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/utf8.h"
 #include "render/draw/text.h"
-#include "render/report/unlike_priv.h"
+#include "render/report/label_fit.h"
 
 enum { INDENT = 2, GAP = 2, NAME_MIN = 16, BAR_MIN = 10, BAR_MAX = 30, MAX_COLUMNS = 64 };
 
@@ -21,8 +21,8 @@ struct layout {
     int below; /* column that stands below its row, -1 */
     int bar;   /* column that is drawn as a bar, -1 */
     size_t bar_width;
-    int name;             /* the place of the first column of names, -1 */
-    struct gp_unlike own; /* its names */
+    int name;                /* the place of the first column of names, -1 */
+    struct gp_label_fit own; /* its names */
 };
 
 struct pen {
@@ -188,8 +188,8 @@ static void find_names(struct layout *l, const struct gp_report_table *t)
     }
     if (l->name < 0) return;
     struct place *place = &l->at[l->name];
-    gp_unlike_init(&l->own, t, place->column, columns, l->n);
-    size_t width = gp_unlike_width(&l->own);
+    gp_label_fit_init(&l->own, t, place->column, columns, l->n);
+    size_t width = gp_label_fit_width(&l->own);
     if (width > place->width) place->width = width;
 }
 
@@ -210,7 +210,7 @@ static struct layout lay_out(struct pen *p, const struct gp_report_table *t)
     fit(&l, t, p->width);
     l.name = -1;
     for (size_t i = 0; i < l.n && l.own.rows; i++)
-        if (l.at[i].column == l.own.column) gp_unlike_fit(&l.own, l.at[l.name = (int)i].width);
+        if (l.at[i].column == l.own.column) gp_label_fit_cut(&l.own, l.at[l.name = (int)i].width);
     size_t used = line_width(&l) + GAP;
     l.bar_width = l.bar >= 0 && used < p->width ? p->width - used : 0;
     if (l.bar_width > BAR_MAX) l.bar_width = BAR_MAX;
@@ -291,7 +291,7 @@ static void put_row(struct pen *p, const struct gp_report_table *t, const struct
         const char *s = cell_text(p, c, &n);
         if (i) spaces(p, GAP);
         if ((int)i == l->name) {
-            struct gp_unlike_text own = gp_unlike_at(&l->own, row);
+            struct gp_label_fit_text own = gp_label_fit_at(&l->own, row);
             s = own.s;
             n = own.n;
         }
@@ -328,24 +328,6 @@ static void put_below(struct pen *p, const struct gp_report_table *t, const stru
     gp_buf_putc(p->b, '\n');
 }
 
-static void put_head(struct pen *p, const struct gp_report_table *t, const struct layout *l)
-{
-    size_t line = p->b->n;
-    style(p, DIM);
-    spaces(p, INDENT);
-    for (size_t i = 0; i < l->n; i++) {
-        const char *s = t->columns.at[l->at[i].column].heading;
-        if (i) spaces(p, GAP);
-        put_cell(p, l, i, s, strlen(s), gp_cell_is_number((enum gp_cell_type)l->at[i].type), true);
-    }
-    if (p->color) {
-        style(p, RESET);
-        gp_buf_putc(p->b, '\n');
-    } else {
-        end_line(p, line);
-    }
-}
-
 static void put_table(struct pen *p, const struct gp_report_table *t)
 {
     struct layout l = lay_out(p, t);
@@ -354,12 +336,25 @@ static void put_table(struct pen *p, const struct gp_report_table *t)
     gp_buf_puts(p->b, t->title);
     style(p, RESET);
     gp_buf_putc(p->b, '\n');
-    put_head(p, t, &l);
+    size_t line = p->b->n;
+    style(p, DIM);
+    spaces(p, INDENT);
+    for (size_t i = 0; i < l.n; i++) {
+        const char *s = t->columns.at[l.at[i].column].heading;
+        if (i) spaces(p, GAP);
+        put_cell(p, &l, i, s, strlen(s), gp_cell_is_number((enum gp_cell_type)l.at[i].type), true);
+    }
+    if (p->color) {
+        style(p, RESET);
+        gp_buf_putc(p->b, '\n');
+    } else {
+        end_line(p, line);
+    }
     for (size_t row = 0; row < gp_report_rows(t); row++) {
         put_row(p, t, &l, row);
         if (l.below >= 0) put_below(p, t, &l, row);
     }
-    gp_unlike_release(&l.own);
+    gp_label_fit_release(&l.own);
     if (t->more) {
         spaces(p, INDENT);
         style(p, DIM);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
-#include "render/schema/python.h"
 #include "render/schema/schema.h"
 
 struct folder {

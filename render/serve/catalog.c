@@ -390,7 +390,7 @@ static bool sniff_trace(const uint8_t *head, size_t n, struct gp_sniffed *found)
     return false;
 }
 
-bool gp_sniff(const void *data, size_t size, struct gp_sniffed *found)
+static bool sniff(const void *data, size_t size, struct gp_sniffed *found)
 {
     struct gp_input *in = gp_input_memory(data, size, 1);
     size_t n = 0;
@@ -413,7 +413,7 @@ bool gp_sniff_fd(int fd, struct gp_sniffed *found)
 {
     char *head = gp_alloc(HEAD_BYTES);
     ssize_t n = pread(fd, head, HEAD_BYTES, 0);
-    bool is = n > 0 && gp_sniff(head, (size_t)n, found);
+    bool is = n > 0 && sniff(head, (size_t)n, found);
     free(head);
     return is;
 }

@@ -69,7 +69,6 @@ struct gp_sniffed {
 
 /* Do the N bytes at DATA, or those of FD from its start, begin a trace of a format that the readers know, a
  * snapshot of an allocator, or a log of a compiler? */
-bool gp_sniff(const void *data, size_t n, struct gp_sniffed *found);
 bool gp_sniff_fd(int fd, struct gp_sniffed *found);
 
 /* ---- the content of an open file, remembered until the file changes ---- */

@@ -8,9 +8,115 @@
 #include "render/page/assets.h"
 #include "render/serve/queries.h"
 
+/* ---- the navigation bar ---- */
+
+enum { HEAD_BYTES = 4096 };
+
+void gp_navbar_put_policy(struct gp_buf *b)
+{
+    const struct gp_asset *const scripts[] = {
+        &gp_asset_shell_js,    &gp_asset_report_js, &gp_asset_flame_js,    &gp_asset_flame_page_js,
+        &gp_asset_timeline_js, &gp_asset_memory_js, &gp_asset_serve_bar_js};
+    gp_buf_puts(b, "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src");
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        gp_buf_printf(b, " 'sha256-%s'", scripts[i]->sha256);
+    gp_buf_puts(b, "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+}
+
+/* Append the N bytes at S, escaped for HTML. */
+static void put_html(struct gp_buf *b, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        size_t used;
+        uint32_t c = gp_utf8_next(s + i, n - i, &used);
+        if (c == '<') gp_buf_puts(b, "&lt;");
+        else if (c == '>') gp_buf_puts(b, "&gt;");
+        else if (c == '&') gp_buf_puts(b, "&amp;");
+        else if (c == '"') gp_buf_puts(b, "&quot;");
+        else if (c == '\'') gp_buf_puts(b, "&#39;");
+        else if (c < 0x20 || c == 0x7f || c == GP_UTF8_BAD || gp_utf8_is_hostile(c))
+            gp_buf_puts(b, "\xef\xbf\xbd");
+        else gp_buf_put(b, s + i, used);
+        i += used;
+    }
+}
+
+static void put_link(struct gp_buf *b, const char *text, const char *page, const char *id, bool here)
+{
+    gp_buf_printf(b, "<a href=\"/traces/%s/%s\"%s>%s</a>", id, page, here ? " aria-current=\"page\"" : "",
+                  text);
+}
+
+static void put_named_link(struct gp_buf *b, const struct gp_catalog_file *f)
+{
+    gp_buf_printf(b, "<a href=\"/traces/%s/report\">", f->id);
+    put_html(b, f->name, strlen(f->name));
+    gp_buf_puts(b, "</a>");
+}
+
+static void put_bar(struct gp_buf *b, const struct gp_navbar *d)
+{
+    const struct gp_catalog_file *f = d->files[0];
+    gp_buf_puts(b, "\n<style>");
+    gp_buf_put(b, gp_asset_serve_bar_css.data, gp_asset_serve_bar_css.n);
+    gp_buf_puts(b, "</style><div class=\"gp-bar\" role=\"navigation\" aria-label=\"pages of this trace\">"
+                   "<a href=\"/\" title=\"all traces (g)\">All traces</a>");
+    for (size_t i = 0; i < d->nfiles && i < 8; i++) {
+        gp_buf_puts(b, "<b>");
+        if (d->nfiles == 1) put_html(b, f->name, strlen(f->name));
+        else put_named_link(b, d->files[i]);
+        gp_buf_puts(b, "</b>");
+    }
+    if (d->nfiles == 2 && d->query == gp_query_named("compare"))
+        gp_buf_printf(b, "<a href=\"/compare?a=%s&amp;b=%s\">Swap</a>", d->files[1]->id, f->id);
+    if (d->nfiles == 1) {
+        for (const struct gp_query *q = gp_queries; q->name; q++)
+            if (q->page && q->kinds & f->kind && gp_crew_has(d->crew, q->tool))
+                put_link(b, q->title, q->page, f->id, q == d->query);
+        if (f->kind == GP_CATALOG_TRACE) {
+            gp_buf_printf(b, "<a href=\"/compare?b=%s\">Compare</a>", f->id);
+            gp_buf_printf(
+                b, "<a class=\"gp-perfetto\" href=\"/traces/%s/perfetto\" download>For Perfetto</a>", f->id);
+        }
+    }
+    gp_buf_puts(b, "</div><script>");
+    gp_buf_put(b, gp_asset_serve_bar_js.data, gp_asset_serve_bar_js.n);
+    gp_buf_puts(b, "</script>\n");
+}
+
+static const char *find(const char *from, const char *end, const char *text)
+{
+    return from && from < end ? memmem(from, (size_t)(end - from), text, strlen(text)) : NULL;
+}
+
+struct gp_blob *gp_navbar_add(const struct gp_navbar *d, struct gp_blob *page)
+{
+    const char *p = gp_blob_map(page), *end = p ? p + gp_blob_whole(page)->n : NULL;
+    if (!p || !gp_begin(p, (size_t)(end - p), "<!DOCTYPE html>")) return page;
+    const char *near = end - p > HEAD_BYTES ? p + HEAD_BYTES : end;
+    const char *meta = find(p, near, "<meta http-equiv=\"Content-Security-Policy\""),
+               *after = find(meta, near, ">\n");
+    const char *body = find(after, end, "<body>");
+    if (!body) return page;
+    struct gp_buf bar = {0};
+    put_bar(&bar, d);
+    body += strlen("<body>");
+    int fd = gp_blob_fd();
+    int failed = fd < 0 || gp_blob_write(fd, p, (size_t)(meta - p)) ||
+                 gp_blob_write(fd, after + 2, (size_t)(body - after - 2)) ||
+                 gp_blob_write(fd, bar.data, bar.n) || gp_blob_write(fd, body, (size_t)(end - body));
+    gp_buf_release(&bar);
+    if (failed && fd >= 0) close(fd);
+    if (failed) return page;
+    gp_blob_drop(page);
+    return gp_blob_take(fd);
+}
+
+/* ---- our own pages ---- */
+
 static void put_text(struct gp_buf *b, const char *text)
 {
-    gp_html_put(b, text, strlen(text));
+    put_html(b, text, strlen(text));
 }
 
 static void put_asset(struct gp_buf *b, const char *element, const char *nonce, const struct gp_asset *a)
@@ -72,107 +178,4 @@ void gp_pages_put(struct gp_buf *b, const struct gp_page_shell *s)
     put_asset(b, "script", s->nonce, &gp_asset_shell_js);
     put_asset(b, "script", s->nonce, &gp_asset_serve_js);
     gp_buf_puts(b, "</body></html>\n");
-}
-
-/* ---- the navigation bar ---- */
-
-enum { HEAD_BYTES = 4096 };
-
-void gp_navbar_put_policy(struct gp_buf *b)
-{
-    const struct gp_asset *const scripts[] = {
-        &gp_asset_shell_js,    &gp_asset_report_js, &gp_asset_flame_js,    &gp_asset_flame_page_js,
-        &gp_asset_timeline_js, &gp_asset_memory_js, &gp_asset_serve_bar_js};
-    gp_buf_puts(b, "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src");
-    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
-        gp_buf_printf(b, " 'sha256-%s'", scripts[i]->sha256);
-    gp_buf_puts(b, "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-}
-
-void gp_html_put(struct gp_buf *b, const char *s, size_t n)
-{
-    for (size_t i = 0; i < n;) {
-        size_t used;
-        uint32_t c = gp_utf8_next(s + i, n - i, &used);
-        if (c == '<') gp_buf_puts(b, "&lt;");
-        else if (c == '>') gp_buf_puts(b, "&gt;");
-        else if (c == '&') gp_buf_puts(b, "&amp;");
-        else if (c == '"') gp_buf_puts(b, "&quot;");
-        else if (c == '\'') gp_buf_puts(b, "&#39;");
-        else if (c < 0x20 || c == 0x7f || c == GP_UTF8_BAD || gp_utf8_is_hostile(c))
-            gp_buf_puts(b, "\xef\xbf\xbd");
-        else gp_buf_put(b, s + i, used);
-        i += used;
-    }
-}
-
-static void put_link(struct gp_buf *b, const char *text, const char *page, const char *id, bool here)
-{
-    gp_buf_printf(b, "<a href=\"/traces/%s/%s\"%s>%s</a>", id, page, here ? " aria-current=\"page\"" : "",
-                  text);
-}
-
-static void put_named_link(struct gp_buf *b, const struct gp_catalog_file *f)
-{
-    gp_buf_printf(b, "<a href=\"/traces/%s/report\">", f->id);
-    gp_html_put(b, f->name, strlen(f->name));
-    gp_buf_puts(b, "</a>");
-}
-
-static void put_bar(struct gp_buf *b, const struct gp_navbar *d)
-{
-    const struct gp_catalog_file *f = d->files[0];
-    gp_buf_puts(b, "\n<style>");
-    gp_buf_put(b, gp_asset_serve_bar_css.data, gp_asset_serve_bar_css.n);
-    gp_buf_puts(b, "</style><div class=\"gp-bar\" role=\"navigation\" aria-label=\"pages of this trace\">"
-                   "<a href=\"/\" title=\"all traces (g)\">All traces</a>");
-    for (size_t i = 0; i < d->nfiles && i < 8; i++) {
-        gp_buf_puts(b, "<b>");
-        if (d->nfiles == 1) gp_html_put(b, f->name, strlen(f->name));
-        else put_named_link(b, d->files[i]);
-        gp_buf_puts(b, "</b>");
-    }
-    if (d->nfiles == 2 && d->query == gp_query_named("compare"))
-        gp_buf_printf(b, "<a href=\"/compare?a=%s&amp;b=%s\">Swap</a>", d->files[1]->id, f->id);
-    if (d->nfiles == 1) {
-        for (const struct gp_query *q = gp_queries; q->name; q++)
-            if (q->page && q->kinds & f->kind && gp_crew_has(d->crew, q->tool))
-                put_link(b, q->title, q->page, f->id, q == d->query);
-        if (f->kind == GP_CATALOG_TRACE) {
-            gp_buf_printf(b, "<a href=\"/compare?b=%s\">Compare</a>", f->id);
-            gp_buf_printf(
-                b, "<a class=\"gp-perfetto\" href=\"/traces/%s/perfetto\" download>For Perfetto</a>", f->id);
-        }
-    }
-    gp_buf_puts(b, "</div><script>");
-    gp_buf_put(b, gp_asset_serve_bar_js.data, gp_asset_serve_bar_js.n);
-    gp_buf_puts(b, "</script>\n");
-}
-
-static const char *find(const char *from, const char *end, const char *text)
-{
-    return from && from < end ? memmem(from, (size_t)(end - from), text, strlen(text)) : NULL;
-}
-
-struct gp_blob *gp_navbar_add(const struct gp_navbar *d, struct gp_blob *page)
-{
-    const char *p = gp_blob_map(page), *end = p ? p + gp_blob_whole(page)->n : NULL;
-    if (!p || !gp_begin(p, (size_t)(end - p), "<!DOCTYPE html>")) return page;
-    const char *near = end - p > HEAD_BYTES ? p + HEAD_BYTES : end;
-    const char *meta = find(p, near, "<meta http-equiv=\"Content-Security-Policy\""),
-               *after = find(meta, near, ">\n");
-    const char *body = find(after, end, "<body>");
-    if (!body) return page;
-    struct gp_buf bar = {0};
-    put_bar(&bar, d);
-    body += strlen("<body>");
-    int fd = gp_blob_fd();
-    int failed = fd < 0 || gp_blob_write(fd, p, (size_t)(meta - p)) ||
-                 gp_blob_write(fd, after + 2, (size_t)(body - after - 2)) ||
-                 gp_blob_write(fd, bar.data, bar.n) || gp_blob_write(fd, body, (size_t)(end - body));
-    gp_buf_release(&bar);
-    if (failed && fd >= 0) close(fd);
-    if (failed) return page;
-    gp_blob_drop(page);
-    return gp_blob_take(fd);
 }

@@ -41,7 +41,5 @@ struct gp_navbar {
 struct gp_blob *gp_navbar_add(const struct gp_navbar *d, struct gp_blob *page);
 /* Append the content policy of pages with the bar: our scripts, known by their hashes, and nothing loaded. */
 void gp_navbar_put_policy(struct gp_buf *b);
-/* Append the N bytes at S, escaped for HTML. */
-void gp_html_put(struct gp_buf *b, const char *s, size_t n);
 
 #endif

@@ -1,25 +1,13 @@
 /* queries.h -- queries about traces, as a table: the tool that answers, its forms, and the arguments of an
- * address that become options; and their answers: it finds the files, runs the tool, and caches its output by
- * the content of the files, the arguments and the version. A file that changes while it is read is read
- * again. Safe in several threads.
+ * address that become options. Knows no sockets and no files.
  *
- *     struct gp_library lib = {.catalog = catalog, .crew = crew, .cache = cache};
- *     struct gp_query_call call = {.query = gp_query_named("flame"), .request = &request};
- *     int status = gp_query_run(&lib, &call, &err);      // 0: call.blob, of type call.form->type
- *     gp_blob_drop(call.blob);
+ *     const struct gp_query *q = gp_query_named("flame");
+ *     const struct gp_form *form = gp_query_form(q, "html", NULL);
  */
 #ifndef GP_RENDER_SERVE_QUERIES_H
 #define GP_RENDER_SERVE_QUERIES_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include "formats/base/declare.h"
-#include "render/serve/cache.h"
-#include "render/serve/catalog.h"
-#include "render/serve/child.h"
-#include "render/serve/request.h"
-
-/* ---- the table ---- */
 
 enum { GP_QUERY_FORMS = 8, GP_QUERY_ARGS = 8 };
 
@@ -52,28 +40,5 @@ const struct gp_query *gp_query_of_page(const char *page);
 /* The form called NAME, or, where that is NULL, the one that ACCEPT, the header, wants most. NULL if there is
  * none. */
 const struct gp_form *gp_query_form(const struct gp_query *q, const char *name, const char *accept);
-
-/* ---- answers ---- */
-
-struct gp_library {
-    struct gp_catalog *catalog;
-    struct gp_crew *crew;
-    struct gp_cache *cache;
-    struct gp_contents contents; /* zeroed, then gp_contents_init() */
-};
-
-struct gp_query_call {
-    const struct gp_query *query;
-    const struct gp_request *request; /* its arguments and its Accept header */
-    const char *id;                   /* of the trace, instead of an argument; NULL: none */
-    const char *format;               /* the form, instead of an argument; NULL: none */
-    /* filled */
-    const struct gp_form *form;
-    struct gp_blob *blob; /* the caller's */
-    char name[256];       /* of the first file, as far as it fits, without folders */
-};
-
-/* 0, or an HTTP status with ERR filled. */
-GP_MUST_CHECK int gp_query_run(struct gp_library *lib, struct gp_query_call *call, struct gp_err *err);
 
 #endif

@@ -14,6 +14,77 @@
 #include "render/serve/pages.h"
 #include "render/serve/upload.h"
 
+/* ---- replies ---- */
+
+/* Copies VALUE without control characters. */
+static void put_header(struct gp_reply *r, const char *name, const char *value)
+{
+    if (r->nheaders == GP_REPLY_HEADERS) return;
+    size_t n = strlen(value), to = 0;
+    char *copy = gp_alloc(n + 1);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)value[i] >= 0x20 && value[i] != 0x7f) copy[to++] = value[i];
+    copy[to] = 0;
+    r->headers[r->nheaders].name = name;
+    r->headers[r->nheaders++].value = copy;
+}
+
+static const char *title_of(int status)
+{
+    switch (status) {
+    case 401:
+        return "This server needs a token";
+    case 403:
+    case 421:
+        return "Refused";
+    case 404:
+        return "Not found";
+    case 422:
+        return "This file cannot be read";
+    case 503:
+        return "Busy";
+    case 504:
+        return "This takes too long";
+    default:
+        return "This did not work";
+    }
+}
+
+void gp_reply_error(struct gp_reply *r, int status, bool page, const char *why)
+{
+    r->status = status;
+    r->body.n = 0;
+    gp_blob_drop(r->blob);
+    r->blob = NULL;
+    if (status == 503) put_header(r, "Retry-After", "2");
+    if (status == 401) put_header(r, "WWW-Authenticate", "Bearer realm=\"trace-serve\"");
+    if (page && !*r->nonce && gp_guard_random(r->nonce, NULL)) page = false;
+    if (page) {
+        struct gp_page_shell s = {.title = title_of(status),
+                                  .id = status == 401 ? "enter" : "error",
+                                  .nonce = r->nonce,
+                                  .text = why};
+        r->type = "text/html; charset=utf-8";
+        r->policy = GP_POLICY_OWN;
+        gp_pages_put(&r->body, &s);
+        return;
+    }
+    r->type = "application/json";
+    r->policy = GP_POLICY_NOTHING;
+    gp_buf_printf(&r->body, "{\"status\": %d, \"error\": ", status);
+    gp_json_put_string(&r->body, why, strlen(why));
+    gp_buf_puts(&r->body, "}\n");
+}
+
+void gp_reply_release(struct gp_reply *r)
+{
+    for (size_t i = 0; i < r->nheaders; i++) free(r->headers[i].value);
+    gp_buf_release(&r->body);
+    gp_blob_drop(r->blob);
+    gp_live_stream_close(r->stream);
+    memset(r, 0, sizeof *r);
+}
+
 /* ---- the API ---- */
 
 static void put_string(struct gp_buf *b, const char *key, const char *text)
@@ -118,7 +189,7 @@ static int send_answer(struct gp_reply *reply, struct gp_query_call *ask)
     reply->blob = ask->blob;
     reply->type = ask->form->type;
     if (!strcmp(ask->form->name, "html") || !strcmp(ask->form->name, "svg")) reply->policy = GP_POLICY_TOOLS;
-    gp_reply_header(reply, "Vary", "Accept, Accept-Encoding");
+    put_header(reply, "Vary", "Accept, Accept-Encoding");
     return 0;
 }
 
@@ -183,9 +254,9 @@ static int get_perfetto(const struct gp_backend *s, const struct gp_request *r, 
     /* Only characters that headers and file systems take. */
     for (const char *p = a.name; *p; p++)
         gp_buf_putc(
-            (&b), strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *p) ? *p : '_');
+            &b, strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *p) ? *p : '_');
     gp_buf_puts(&b, part ? ".json\"" : ".pftrace\"");
-    gp_reply_header(reply, "Content-Disposition", gp_buf_str(&b));
+    put_header(reply, "Content-Disposition", gp_buf_str(&b));
     gp_buf_release(&b);
     return send_answer(reply, &a);
 }
@@ -207,13 +278,13 @@ static int page_of(const struct gp_backend *s, const char *id, const char *title
 {
     struct gp_buf settings = {0};
     struct gp_catalog_list *l = strcmp(id, "list") ? NULL : gp_catalog_list(s->library->catalog, false);
-    gp_buf_printf((&settings), "{\"upload\": %s, \"live\": %s", s->upload ? "true" : "false",
+    gp_buf_printf(&settings, "{\"upload\": %s, \"live\": %s", s->upload ? "true" : "false",
                   s->live ? "true" : "false");
     if (s->perfetto) {
-        gp_buf_puts((&settings), ", ");
-        put_string((&settings), "perfetto", s->perfetto);
+        gp_buf_puts(&settings, ", ");
+        put_string(&settings, "perfetto", s->perfetto);
     }
-    gp_buf_puts((&settings), "}");
+    gp_buf_puts(&settings, "}");
     struct gp_page_shell shell = {.title = title, .id = id, .settings = gp_buf_str(&settings), .plain = l};
     int status = own_page(reply, &shell, err);
     gp_catalog_drop(l);
@@ -254,7 +325,7 @@ static int post_session(const struct gp_backend *s, const struct gp_request *r, 
         return 401;
     }
     gp_guard_put_cookie(s->guard, &b);
-    gp_reply_header(reply, "Set-Cookie", gp_buf_str(&b));
+    put_header(reply, "Set-Cookie", gp_buf_str(&b));
     gp_buf_release(&b);
     gp_buf_puts(&reply->body, "{\"entered\": true}\n");
     return 0;
@@ -469,74 +540,4 @@ void gp_routes_answer(const struct gp_backend *s, const struct gp_request *r, st
         gp_fail(&err, GP_E_USAGE, -1,
                 other ? "method not allowed" : "no such page; /api lists all addresses");
     if (status) gp_reply_error(reply, status, wants_page(r) && (!t || t->page), err.msg);
-}
-
-/* ---- replies ---- */
-
-void gp_reply_header(struct gp_reply *r, const char *name, const char *value)
-{
-    if (r->nheaders == GP_REPLY_HEADERS) return;
-    size_t n = strlen(value), to = 0;
-    char *copy = gp_alloc(n + 1);
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)value[i] >= 0x20 && value[i] != 0x7f) copy[to++] = value[i];
-    copy[to] = 0;
-    r->headers[r->nheaders].name = name;
-    r->headers[r->nheaders++].value = copy;
-}
-
-static const char *title_of(int status)
-{
-    switch (status) {
-    case 401:
-        return "This server needs a token";
-    case 403:
-    case 421:
-        return "Refused";
-    case 404:
-        return "Not found";
-    case 422:
-        return "This file cannot be read";
-    case 503:
-        return "Busy";
-    case 504:
-        return "This takes too long";
-    default:
-        return "This did not work";
-    }
-}
-
-void gp_reply_error(struct gp_reply *r, int status, bool page, const char *why)
-{
-    r->status = status;
-    r->body.n = 0;
-    gp_blob_drop(r->blob);
-    r->blob = NULL;
-    if (status == 503) gp_reply_header(r, "Retry-After", "2");
-    if (status == 401) gp_reply_header(r, "WWW-Authenticate", "Bearer realm=\"trace-serve\"");
-    if (page && !*r->nonce && gp_guard_random(r->nonce, NULL)) page = false;
-    if (page) {
-        struct gp_page_shell s = {.title = title_of(status),
-                                  .id = status == 401 ? "enter" : "error",
-                                  .nonce = r->nonce,
-                                  .text = why};
-        r->type = "text/html; charset=utf-8";
-        r->policy = GP_POLICY_OWN;
-        gp_pages_put(&r->body, &s);
-        return;
-    }
-    r->type = "application/json";
-    r->policy = GP_POLICY_NOTHING;
-    gp_buf_printf(&r->body, "{\"status\": %d, \"error\": ", status);
-    gp_json_put_string(&r->body, why, strlen(why));
-    gp_buf_puts(&r->body, "}\n");
-}
-
-void gp_reply_release(struct gp_reply *r)
-{
-    for (size_t i = 0; i < r->nheaders; i++) free(r->headers[i].value);
-    gp_buf_release(&r->body);
-    gp_blob_drop(r->blob);
-    gp_live_stream_close(r->stream);
-    memset(r, 0, sizeof *r);
 }

@@ -12,9 +12,11 @@
 #include <stddef.h>
 #include "formats/base/buf.h"
 #include "formats/base/declare.h"
-#include "render/serve/cache.h"
-#include "render/serve/queries.h"
+#include "render/serve/library.h"
 #include "render/serve/request.h"
+
+struct gp_live_stream; /* live.h */
+struct gp_live_view;   /* live.h */
 
 /* ---- replies: a status, a type, headers, and bytes of one of three kinds ---- */
 
@@ -26,8 +28,6 @@ enum gp_reply_policy {
     GP_POLICY_TOOLS,   /* pages of the tools: their scripts, by hash */
     GP_POLICY_OWN,     /* our own pages: scripts with the nonce, and our API */
 };
-
-struct gp_live_stream; /* live.h */
 
 struct gp_reply {
     int status;
@@ -45,16 +45,13 @@ struct gp_reply {
     struct gp_live_stream *stream;
 };
 
-/* Copies VALUE without control characters. */
-void gp_reply_header(struct gp_reply *r, const char *name, const char *value);
 /* An error with its reason: JSON, or, where PAGE, a page for people. */
 void gp_reply_error(struct gp_reply *r, int status, bool page, const char *why);
 void gp_reply_release(struct gp_reply *r);
 
 /* ---- routes ---- */
 
-struct gp_upload;    /* upload.h */
-struct gp_live_view; /* live.h */
+struct gp_upload; /* upload.h */
 
 /* Where routes get their answers. */
 struct gp_backend {

@@ -1,4 +1,4 @@
-#include "render/suggest/roofline_page.h"
+#include "render/suggest/suggest_formats.h"
 
 #include <string.h>
 #include "formats/base/buf.h"
@@ -8,18 +8,13 @@
 #include "render/page/page_html.h"
 #include "render/draw/palette.h"
 #include "render/draw/plot.h"
-#include "render/page/table_html.h"
+#include "render/page/page_report.h"
 #include "render/draw/text.h"
 #include "render/report/record.h"
 
 enum { MARGIN = 24, HEAD = 92, FOOT = 18, COLUMNS = 122, LINE = 18 };
 
 /* ---- sentences ---- */
-
-static void put_name(struct gp_buf *b, const struct gp_strings *names, gp_sid sid)
-{
-    gp_text_clean(b, gp_string(names, sid), gp_string_len(names, sid));
-}
 
 /* How much of the time is in the picture, and where the rest is. */
 static void put_coverage(struct gp_buf *b, const struct gp_roofline *r)
@@ -60,7 +55,7 @@ static void put_roofs(struct gp_buf *b, const struct gp_roofline *r, const struc
             if (roof->source != source) continue;
             if (first) gp_buf_printf(b, "%sRoofs from %s: ", b->n ? " " : "", sources[source]);
             else gp_buf_puts(b, ", ");
-            put_name(b, names, roof->name);
+            gp_text_clean(b, gp_string(names, roof->name), gp_string_len(names, roof->name));
             gp_buf_putc(b, ' ');
             gp_roofline_put_rate(b, roof->per_s, roof->memory ? "B/s" : "FLOP/s");
             first = false;
@@ -80,8 +75,8 @@ static const char *why_nothing(const struct gp_roofline *r)
            "memory it reads and writes. Operand shapes show it (record_shapes=True in PyTorch's profiler).";
 }
 
-const struct gp_report_table *gp_roofline_tell(struct gp_report *rep, const struct gp_roofline *r,
-                                               const struct gp_strings *names)
+const struct gp_report_table *gp_roofline_summary(struct gp_report *rep, const struct gp_roofline *r,
+                                                  const struct gp_strings *names)
 {
     const struct gp_row_of of = {.of = r, .strings = names, .whole_ns = gp_roofline_total_ns(r)};
     return gp_record_table(rep, &gp_roofline_points, r->points.at, r->points.n, 0, &of);

@@ -1,4 +1,4 @@
-#include "render/suggest/suggest_charts.h"
+#include "render/suggest/suggest_priv.h"
 
 #include <string.h>
 #include "formats/base/buf.h"

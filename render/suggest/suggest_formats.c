@@ -2,20 +2,103 @@
 
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/json_write.h"
 #include "render/draw/text.h"
-#include "render/suggest/suggest_dot.h"
-#include "render/suggest/suggest_html.h"
-#include "render/suggest/suggest_json.h"
-#include "render/suggest/suggest_text.h"
+#include "render/report/json_doc.h"
+#include "render/report/record.h"
+#include "render/suggest/suggest_priv.h"
+
+/* ---- JSON ---- */
+
+static void put_row(struct gp_doc *d, const struct gp_record *rec, const void *row,
+                    const struct gp_row_of *of)
+{
+    gp_doc_object(d, rec->id);
+    gp_record_members(d, rec, row, of);
+    gp_doc_end(d, '}');
+}
+
+static void put_suggestions(struct gp_doc *d, const struct gp_suggest *s, const struct gp_row_of *of)
+{
+    const size_t worth = gp_suggest_worth(s), n = s->suggestions.n;
+    gp_record_json(d, &gp_suggest_suggestions, s->suggestions.at, worth, 0, of);
+    put_row(d, &gp_suggest_together, s, of);
+    gp_record_json(d, &gp_suggest_seen, n ? &s->suggestions.at[worth] : NULL, n - worth, 0, of);
+}
+
+static void put_regime(struct gp_doc *d, const struct gp_suggest *s, size_t top, const struct gp_row_of *of)
+{
+    gp_doc_object(d, "regime");
+    gp_record_members(d, &gp_suggest_regime, s, of);
+    gp_record_json(d, &gp_suggest_kernels, s->kernels.at, s->kernels.n, top, of);
+    gp_record_json(d, &gp_suggest_operators, s->ops.at, s->ops.n, top, of);
+    gp_doc_end(d, '}');
+}
+
+static void put_summary(struct gp_doc *d, const struct gp_suggest *s, bool three_regimes)
+{
+    struct gp_report r = {0};
+    gp_suggest_summary(&r, s, three_regimes);
+    gp_doc_summary(d, &r);
+    gp_report_release(&r);
+}
+
+static void put_document(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)
+{
+    struct gp_doc d = {.b = b, .strings = &s->strings};
+    struct gp_arena mem = {0};
+    const struct gp_suggest_shown shown = {s, o->three_regimes};
+    struct gp_row_of of = gp_suggest_rows_of(&shown, 0);
+    of.mem = &mem;
+    gp_doc_begin(&d, '{');
+    size_t inputs;
+    const struct gp_input_quality *in = gp_suggest_inputs(s, &inputs);
+    gp_doc_head(&d, "trace-suggest", o->version, in, inputs);
+    put_summary(&d, s, o->three_regimes);
+    put_suggestions(&d, s, &of);
+    if (gp_suggest_is_timed(s)) put_row(&d, &gp_suggest_steps, &s->step, &of);
+    else gp_doc_null(&d, "step");
+    put_regime(&d, s, o->top, &of);
+    gp_doc_sids(&d, "notes", s->notes.at, s->notes.n);
+    gp_doc_end(&d, '}');
+    gp_buf_putc(b, '\n');
+    gp_arena_release(&mem);
+}
+
+void gp_suggest_expect_write(struct gp_buf *b, const struct gp_suggest *s)
+{
+    struct gp_doc d = {.b = b, .strings = &s->strings};
+    gp_doc_begin(&d, '{');
+    gp_doc_cstr(&d, "schema", "gpuprof/expect/1");
+    gp_doc_list(&d, "rules");
+    for (size_t i = 0; i < s->suggestions.n && s->suggestions.at[i].priority != GP_PRIORITY_NONE; i++) {
+        gp_doc_next(&d);
+        gp_json_put_string(b, s->suggestions.at[i].rule->name, strlen(s->suggestions.at[i].rule->name));
+    }
+    gp_doc_end(&d, ']');
+    gp_doc_list(&d, "predictions");
+    if (s->joint_high_ns > 0) {
+        gp_doc_element(&d);
+        gp_doc_cstr(&d, "metric", "step");
+        gp_doc_i64(&d, "low_ns", -s->joint_high_ns);
+        gp_doc_i64(&d, "high_ns", -s->joint_low_ns);
+        gp_doc_end(&d, '}');
+    }
+    gp_doc_end(&d, ']');
+    gp_doc_end(&d, '}');
+    gp_buf_putc(b, '\n');
+}
+
+/* ---- formats ---- */
 
 enum { TOP = 20, FACT_INDENT = 13, RULES_COLUMNS = 80 };
 
 static void put_json(void *answer, struct gp_buf *b)
 {
     const struct gp_suggest_answer *a = answer;
-    gp_suggest_json_write(b, a->s,
-                          &(struct gp_suggest_json_opts){
-                              .version = GP_VERSION, .top = a->top, .three_regimes = a->three_regimes});
+    put_document(b, a->s,
+                 &(struct gp_suggest_json_opts){
+                     .version = GP_VERSION, .top = a->top, .three_regimes = a->three_regimes});
 }
 
 static void put_text(void *answer, struct gp_buf *b)

@@ -1,4 +1,4 @@
-#include "render/suggest/suggest_html.h"
+#include "render/suggest/suggest_priv.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,11 +10,7 @@
 #include "render/page/page_doc.h"
 #include "render/page/page_report.h"
 #include "render/report/record.h"
-#include "render/suggest/roofline_page.h"
-#include "render/suggest/suggest_chains.h"
-#include "render/suggest/suggest_charts.h"
-#include "render/suggest/suggest_text.h"
-#include "render/page/table_html.h"
+#include "render/suggest/suggest_formats.h"
 
 static const char NOTE[] = "A saving is wall time of a step, from a replay of the recorded steps with the "
                            "change. It is an interval, because a trace does not show everything.";
@@ -212,20 +208,6 @@ static void put_reasons(struct page *p, const struct gp_suggestion *one)
     gp_page_close(&p->w);
 }
 
-static void put_rule(struct page *p, const struct gp_rule *rule)
-{
-    gp_page_open(&p->w, "details", "rule");
-    gp_buf_printf(&p->text, "The rule %s", rule->name);
-    gp_page_take(&p->w, &p->text, "summary", NULL);
-    gp_page_open(&p->w, "dl", NULL);
-    put_reason(p, "Looks for", rule->summary, strlen(rule->summary));
-    put_reason(p, "Needs", rule->needs, strlen(rule->needs));
-    put_reason(p, "Threshold", rule->threshold, strlen(rule->threshold));
-    put_reason(p, "Exceptions", rule->guard, strlen(rule->guard));
-    gp_svg_close(&p->w);
-    gp_page_close(&p->w);
-}
-
 static void put_card_head(struct page *p, const struct gp_suggestion *one)
 {
     const char *priority = gp_priority_name(one->priority);
@@ -263,7 +245,16 @@ static void put_card(struct page *p, size_t i)
     put_evidence(p, one);
     gp_page_close(&p->w);
     put_reasons(p, one);
-    put_rule(p, one->rule);
+    gp_page_open(&p->w, "details", "one->rule");
+    gp_buf_printf(&p->text, "The one->rule %s", one->rule->name);
+    gp_page_take(&p->w, &p->text, "summary", NULL);
+    gp_page_open(&p->w, "dl", NULL);
+    put_reason(p, "Looks for", one->rule->summary, strlen(one->rule->summary));
+    put_reason(p, "Needs", one->rule->needs, strlen(one->rule->needs));
+    put_reason(p, "Threshold", one->rule->threshold, strlen(one->rule->threshold));
+    put_reason(p, "Exceptions", one->rule->guard, strlen(one->rule->guard));
+    gp_svg_close(&p->w);
+    gp_page_close(&p->w);
     gp_page_close(&p->w);
 }
 
@@ -447,10 +438,10 @@ void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
                              .json = o->json,
                              .json_n = o->json_n,
                              .swatch = kind_swatch}};
-    gp_suggest_tell(&p.r, s, o->three_regimes);
+    gp_suggest_summary(&p.r, s, o->three_regimes);
     collect_kernels(&p);
-    p.chains = gp_suggest_chains_tell(&p.r, s);
-    p.work = gp_roofline_tell(&p.r, &s->roofline, &s->strings);
+    p.chains = gp_suggest_chains_table(&p.r, s);
+    p.work = gp_roofline_summary(&p.r, &s->roofline, &s->strings);
     put_facts(&p);
     if (s->step.steps) put_figures(&p);
     gp_page_write(&p.w, out, &p.doc);

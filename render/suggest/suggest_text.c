@@ -1,11 +1,9 @@
-#include "render/suggest/suggest_text.h"
+#include "render/suggest/suggest_priv.h"
 
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
-#include "render/report/quality_text.h"
-#include "render/report/report_text.h"
-#include "render/report/step_time.h"
+#include "render/report/report.h"
 #include "render/draw/text.h"
 
 enum { INDENT = 4 };
@@ -211,11 +209,11 @@ static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
     gp_buf_release(&b);
 }
 
-void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
+void gp_suggest_summary(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
 {
     size_t inputs;
     const struct gp_input_quality *in = gp_suggest_inputs(s, &inputs);
-    gp_inputs_say(r, &s->strings, in, inputs, true);
+    gp_inputs_quality(r, &s->strings, in, inputs, true);
     for (size_t i = 0; i < s->notes.n; i++)
         gp_report_note(r, GP_TONE_WARN, "%s", gp_suggest_str(s, s->notes.at[i]));
     if (s->untimed)
@@ -370,7 +368,7 @@ void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const s
 {
     struct gp_report r = {0};
     struct gp_report_text_opts to = {.color = o->color, .width = o->width};
-    gp_suggest_tell(&r, s, o->three_regimes);
+    gp_suggest_summary(&r, s, o->three_regimes);
     gp_report_text_write(b, &r, &to);
     gp_report_release(&r);
     if (o->verbose || o->three_regimes || s->tier_ns[GP_WORK_COUNTERS] > 0)

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/map.h"
 #include "render/page/page_pack.h"

@@ -8,11 +8,70 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/view/activity.h"
+#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/writer.h"
-#include "render/report/step_time.h"
-#include "render/timeline/timeline_html.h"
-#include "render/timeline/timeline_svg.h"
+#include "render/page/page_html.h"
+#include "render/page/page_pack.h"
+#include "render/report/report.h"
+#include "render/timeline/timeline_priv.h"
+
+/* ---- the page ---- */
+
+static const struct gp_page_parts parts = {.css = &gp_asset_timeline_css, .js = &gp_asset_timeline_js};
+
+static void flush(struct gp_buf *b, struct gp_output *out)
+{
+    gp_output_write(out, b->data, b->n);
+    b->n = 0;
+}
+
+/* For paper, and where no script runs. */
+static void put_still(struct gp_svg *w, const struct gp_timeline *tl)
+{
+    enum { STILL_RECTS = 1500 };
+    struct gp_timeline_svg_opts o = {.still = true, .max_rects = STILL_RECTS};
+    const struct gp_timeline_opts *p = &tl->opts;
+    const struct gp_timeline_window *shown = p->open.end_ns > p->open.begin_ns ? &p->open : &p->view;
+    if (shown->end_ns > shown->begin_ns) {
+        o.begin_ns = shown->begin_ns;
+        o.end_ns = shown->end_ns;
+    }
+    gp_page_open(w, "figure", "still");
+    gp_svg_text(w, "", 0);
+    gp_timeline_svg_write(w->out, tl->l, &o);
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}
+
+/* Write the page to OUT, piece by piece. TITLE and FACTS, a line below it, are escaped. Same timeline, same
+ * bytes. */
+static void write_page(const struct gp_timeline *tl, const char *title, const char *facts,
+                       struct gp_output *out)
+{
+    struct gp_svg w;
+    struct gp_buf b = {0};
+    gp_page_begin(&w, &b, title, &parts);
+    gp_page_open(&w, "main", "timeline");
+    gp_page_open(&w, "header", NULL);
+    gp_page_element(&w, "h1", NULL, title, strlen(title));
+    gp_page_element(&w, "p", "facts", facts, strlen(facts));
+    gp_svg_close(&w);
+    put_still(&w, tl);
+    gp_svg_close(&w);
+    gp_svg_newline(&w);
+    gp_page_palette(&w);
+    for (size_t i = 0; i < tl->sections.n; i++) {
+        const struct gp_timeline_section *s = &tl->sections.at[i];
+        gp_page_packed(&w, s->id, s->bytes.data, s->bytes.n);
+        flush(&b, out);
+    }
+    gp_page_end(&w, &parts);
+    flush(&b, out);
+    gp_buf_release(&b);
+}
+
+/* ---- facts ---- */
 
 static void put_share(struct gp_buf *b, const char *what, int64_t part, const struct gp_activity *a)
 {
@@ -56,18 +115,6 @@ static uint64_t steps_in(const struct gp_hta *h)
     return most;
 }
 
-/* "6 steps, 621 ms", "621 ms from the first to the last GPU event": what the shares are of. */
-static void put_scope(struct gp_buf *b, const struct scope *s, uint64_t steps)
-{
-    if (steps) {
-        gp_scale_put_count(b, steps);
-        gp_buf_puts(b, steps > 1 ? " steps, " : " step, ");
-    }
-    gp_scale_put(b, GP_UNIT_NS, s->span_ns / (int64_t)s->devices);
-    if (s->devices > 1) gp_buf_puts(b, " per GPU");
-    if (!steps) gp_buf_puts(b, " from the first to the last GPU event");
-}
-
 static void put_whole(struct gp_buf *b, const struct gp_timeline_answer *an)
 {
     const struct gp_hta *h = gp_hta_about(an->l->hta, an->open.begin_ns >= an->open.end_ns);
@@ -76,7 +123,14 @@ static void put_whole(struct gp_buf *b, const struct gp_timeline_answer *an)
     struct gp_activity a = gp_activity_of(an->v, s.begin_ns, s.end_ns);
     int64_t recorded_ns = an->l->end_ns - gp_lanes_origin(an->t);
     uint64_t steps = whole ? 0 : steps_in(an->l->hta);
-    put_scope(b, &s, steps);
+    /* "6 steps, 621 ms", "621 ms from the first to the last GPU event": what the shares are of. */
+    if (steps) {
+        gp_scale_put_count(b, steps);
+        gp_buf_puts(b, steps > 1 ? " steps, " : " step, ");
+    }
+    gp_scale_put(b, GP_UNIT_NS, s.span_ns / (int64_t)s.devices);
+    if (s.devices > 1) gp_buf_puts(b, " per GPU");
+    if (!steps) gp_buf_puts(b, " from the first to the last GPU event");
     if (recorded_ns != s.span_ns) {
         gp_buf_puts(b, steps ? " of " : ", of ");
         gp_scale_put(b, GP_UNIT_NS, recorded_ns);
@@ -158,7 +212,7 @@ static void write_html(void *answer, struct gp_output *to)
     gp_scale_put_count(&facts, a->l->n);
     gp_buf_puts(&facts, " events \xC2\xB7 ");
     gp_timeline_put_activity(&facts, a);
-    gp_timeline_html_write(&tl, title_of(a), gp_buf_str(&facts), to);
+    write_page(&tl, title_of(a), gp_buf_str(&facts), to);
     a->overview = tl.overview;
     a->args_left_out = tl.args_left_out;
     a->shown = tl.n;

@@ -1,15 +1,26 @@
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include "analyze/hta/findings.h"
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_device.h"
 #include "analyze/hta/hta_steps.h"
+#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/palette.h"
 #include "render/draw/text.h"
 #include "render/timeline/timeline_priv.h"
+
+int64_t gp_timeline_scale(const struct gp_lanes_counter *c)
+{
+    for (size_t i = 0; i < c->samples.n; i++) {
+        double v = c->samples.at[i].value;
+        if (v != rint(v)) return 1000;
+    }
+    return 1;
+}
 
 /* The head is written for one reader and never stored: members are documented where they are written. Times
  * are ns after the first event, sums and counts those of the whole trace. */
@@ -123,19 +134,6 @@ static void put_kinds(struct gp_buf *b)
 
 /* ---- tracks ---- */
 
-static void put_counter(struct gp_buf *b, const struct gp_lanes_counter *c)
-{
-    static const char *const units[] = {[GP_LANES_COUNT] = "count",
-                                        [GP_LANES_BYTES] = "bytes",
-                                        [GP_LANES_PERCENT] = "percent",
-                                        [GP_LANES_GBPS] = "gbps"};
-    put_i64(b, "n", (int64_t)c->samples.n);
-    put_i64(b, "scale", gp_timeline_scale(c));
-    put_string(b, "unit", units[c->unit], strlen(units[c->unit]));
-    put_key(b, "joined");
-    gp_buf_puts(b, c->joined ? "true" : "false");
-}
-
 static void put_track(struct gp_buf *b, const struct gp_timeline *tl, const struct gp_lanes_track *k)
 {
     static const char *const sorts[] = {[GP_LANES_SLICES] = "slices",
@@ -155,7 +153,16 @@ static void put_track(struct gp_buf *b, const struct gp_timeline *tl, const stru
     put_i64(b, "clamped", (int64_t)k->clamped);
     put_i64(b, "crowded", (int64_t)k->crowded);
     if (k->sort == GP_LANES_COUNTER) {
-        put_counter(b, &l->counters.at[k->counter]);
+        static const char *const units[] = {[GP_LANES_COUNT] = "count",
+                                            [GP_LANES_BYTES] = "bytes",
+                                            [GP_LANES_PERCENT] = "percent",
+                                            [GP_LANES_GBPS] = "gbps"};
+        put_i64(b, "n", (int64_t)l->counters.at[k->counter].samples.n);
+        put_i64(b, "scale", gp_timeline_scale(&l->counters.at[k->counter]));
+        put_string(b, "unit", units[l->counters.at[k->counter].unit],
+                   strlen(units[l->counters.at[k->counter].unit]));
+        put_key(b, "joined");
+        gp_buf_puts(b, l->counters.at[k->counter].joined ? "true" : "false");
     } else {
         open_list(b, "lanes");
         for (size_t i = k->first_lane; i < k->first_lane + k->lanes; i++) {

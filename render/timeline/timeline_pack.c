@@ -1,12 +1,208 @@
-#include "render/timeline/timeline_pack.h"
+#include "render/timeline/timeline_priv.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/view/backward.h"
+#include "formats/base/buf.h"
 #include "render/page/page_pack.h"
-#include "render/timeline/timeline_priv.h"
+
+/* ---- sections ---- */
+
+enum { SMALL_LEVEL = 6 /* of the small ones; the large ones have their own */ };
+
+static void add_section(struct gp_timeline *tl, const char *id, const void *data, size_t n)
+{
+    struct gp_timeline_section s = {0};
+    snprintf(s.id, sizeof s.id, "%s", id);
+    gp_page_deflate(&s.bytes, data ? data : "", n, SMALL_LEVEL);
+    GP_VEC_PUSH(&tl->sections, s);
+}
+
+static void drop_sections(struct gp_timeline *tl, size_t from)
+{
+    while (tl->sections.n > from) gp_buf_release(&tl->sections.at[--tl->sections.n].bytes);
+}
+
+static uint64_t section_bytes(const struct gp_timeline *tl)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < tl->sections.n; i++) n += (tl->sections.at[i].bytes.n + 2) / 3 * 4;
+    return n;
+}
+
+/* ---- counters ---- */
+
+static void add_counters(struct gp_timeline *tl)
+{
+    const struct gp_lanes *l = tl->l;
+    struct gp_buf b = {0};
+    static const double MOST = 4503599627370496.0; /* 2^52 */
+    for (size_t k = 0; k < l->tracks.n; k++) {
+        if (l->tracks.at[k].sort != GP_LANES_COUNTER) continue;
+        const struct gp_lanes_counter *c = &l->counters.at[l->tracks.at[k].counter];
+        int64_t last = 0, scale = gp_timeline_scale(c);
+        for (size_t i = 0; i < c->samples.n; i++) {
+            int64_t at = c->samples.at[i].at_ns < l->begin_ns ? 0 : c->samples.at[i].at_ns - l->begin_ns;
+            gp_pack_u64(&b, (uint64_t)(at - last));
+            last = at;
+        }
+        last = 0;
+        for (size_t i = 0; i < c->samples.n; i++) {
+            double v = c->samples.at[i].value * (double)scale;
+            if (!(v > -MOST)) v = -MOST;
+            int64_t value = (int64_t)((v < MOST ? v : MOST) + (v < 0 ? -0.5 : 0.5));
+            gp_pack_i64(&b, value - last);
+            last = value;
+        }
+    }
+    if (l->counters.n) add_section(tl, "counters", b.data, b.n);
+    gp_buf_release(&b);
+}
+
+/* ---- the overview ---- */
+
+enum { MOST_BUCKETS = 65536, LEAST_BUCKETS = 256 };
+
+/* ---- which events stay ---- */
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct gp_timeline_window *x = a, *y = b;
+    if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
+    return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+/* The first N of the windows that were asked for, in order of time and disjoint. */
+static void set_windows(struct gp_timeline *tl, size_t n)
+{
+    tl->windows.n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (tl->opts.windows[i].end_ns > tl->opts.windows[i].begin_ns)
+            GP_VEC_PUSH(&tl->windows, tl->opts.windows[i]);
+    if (!tl->windows.n) return;
+    qsort(tl->windows.at, tl->windows.n, sizeof *tl->windows.at, by_begin);
+    size_t last = 0;
+    for (size_t i = 1; i < tl->windows.n; i++) {
+        struct gp_timeline_window *w = &tl->windows.at[last], *x = &tl->windows.at[i];
+        if (x->begin_ns > w->end_ns) tl->windows.at[++last] = *x;
+        else if (x->end_ns > w->end_ns) w->end_ns = x->end_ns;
+    }
+    tl->windows.n = last + 1;
+}
+
+/* Does the event touch a window? */
+static bool stays(const struct gp_timeline *tl, size_t event)
+{
+    int64_t start = gp_lanes_start(tl->l, event), end = start + gp_lanes_dur(tl->l, event);
+    size_t lo = 0, hi = tl->windows.n; /* the first window that ends after the start */
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (tl->windows.at[mid].end_ns <= start) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo < tl->windows.n && (tl->windows.at[lo].begin_ns < end || tl->windows.at[lo].begin_ns <= start);
+}
+
+static void keep_windows(struct gp_timeline *tl, size_t windows)
+{
+    const struct gp_lanes *l = tl->l;
+    set_windows(tl, windows);
+    free(tl->shown);
+    free(tl->number);
+    tl->shown = gp_alloc((l->n + 1) * sizeof *tl->shown);
+    tl->number = gp_zalloc((l->n + 1) * sizeof *tl->number);
+    tl->n = 0;
+    for (size_t lane = 0; lane < l->lanes.n; lane++) {
+        tl->first[lane] = tl->n;
+        const struct gp_lane *k = &l->lanes.at[lane];
+        for (size_t i = k->first; i < k->first + k->n; i++) {
+            if (!stays(tl, i)) continue;
+            tl->shown[tl->n++] = (uint32_t)i;
+            tl->number[i] = (uint32_t)tl->n;
+        }
+    }
+    tl->first[l->lanes.n] = tl->n;
+}
+
+/* ---- the rest ---- */
+
+/* What happened in each bucket of time: how long it was busy, and with what. */
+struct buckets {
+    int64_t begin_ns, span_ns;
+    size_t n;
+    double *busy;    /* ns, by bucket */
+    double *of_kind; /* ns, by bucket and kind */
+};
+
+static int64_t edge(const struct buckets *b, size_t i)
+{
+    return b->begin_ns + (int64_t)((double)b->span_ns * (double)i / (double)b->n);
+}
+
+static void add_time(struct buckets *b, int64_t start, int64_t end, int kind)
+{
+    if (start < b->begin_ns) start = b->begin_ns;
+    size_t i = (size_t)((double)(start - b->begin_ns) / (double)b->span_ns * (double)b->n);
+    if (i >= b->n) i = b->n - 1;
+    while (i && edge(b, i) > start) i--;
+    for (; i < b->n && edge(b, i) < end; i++) {
+        int64_t from = edge(b, i) > start ? edge(b, i) : start,
+                to = edge(b, i + 1) < end ? edge(b, i + 1) : end;
+        if (to <= from) continue;
+        b->busy[i] += (double)(to - from);
+        b->of_kind[i * GP_FRAME_KIND_COUNT + (size_t)kind] += (double)(to - from);
+    }
+}
+
+static void put_lane(const struct gp_lanes *l, const struct gp_lane *lane, struct buckets *b,
+                     struct gp_buf *to)
+{
+    memset(b->busy, 0, b->n * sizeof *b->busy);
+    memset(b->of_kind, 0, b->n * GP_FRAME_KIND_COUNT * sizeof *b->of_kind);
+    for (size_t i = lane->first; i < lane->first + lane->n; i++) {
+        int64_t start = gp_lanes_start(l, i), end = start + gp_lanes_dur(l, i);
+        if (i + 1 < lane->first + lane->n && gp_lanes_start(l, i + 1) < end) end = gp_lanes_start(l, i + 1);
+        if (end == start) end++; /* instants are also visible */
+        add_time(b, start, end, l->names.at[l->name[i]].kind);
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        double whole = b->busy[i] > 0 ? (double)(edge(b, i + 1) - edge(b, i)) : 0;
+        double share = whole > 0 ? b->busy[i] / whole * 255 : 0;
+        int level = share > 254.5 ? 255 : (int)(share + 0.5);
+        gp_buf_putc(to, (char)(level ? level : b->busy[i] > 0));
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        const double *of = b->of_kind + i * GP_FRAME_KIND_COUNT;
+        int most = 0;
+        for (int k = 1; b->busy[i] > 0 && k < GP_FRAME_KIND_COUNT; k++)
+            if (of[k] > of[most]) most = k;
+        gp_buf_putc(to, (char)most);
+    }
+}
+
+/* timeline_overview.c: only events that touch one of the first WINDOWS windows of the options stay; the
+ * section that shows what is left out. */
+static void add_overview(struct gp_timeline *tl)
+{
+    const struct gp_lanes *l = tl->l;
+    struct gp_buf bytes = {0};
+    tl->buckets =
+        MOST_BUCKETS; /* most buckets deflate to half a byte and less; a quarter of the room is theirs */
+    while (tl->buckets > LEAST_BUCKETS && tl->buckets * l->lanes.n > tl->opts.max_bytes / 4) tl->buckets /= 2;
+    struct buckets b = {l->begin_ns, l->end_ns > l->begin_ns ? l->end_ns - l->begin_ns : 1, tl->buckets,
+                        gp_alloc(tl->buckets * sizeof *b.busy),
+                        gp_alloc(tl->buckets * GP_FRAME_KIND_COUNT * sizeof *b.of_kind)};
+    for (size_t i = 0; i < l->lanes.n; i++) put_lane(l, &l->lanes.at[i], &b, &bytes);
+    add_section(tl, "overview", bytes.data, bytes.n);
+    gp_buf_release(&bytes);
+    free(b.busy);
+    free(b.of_kind);
+}
+
+/* ---- events ---- */
 
 /* Higher levels take a third more time for every percent of events. */
 enum { LEVEL = 4 };
@@ -216,7 +412,7 @@ static void add_pairs(struct gp_timeline *tl)
         last[1] = (int64_t)z;
         tl->pairs++;
     }
-    if (tl->pairs) gp_timeline_add(tl, "pairs", b.data, b.n);
+    if (tl->pairs) add_section(tl, "pairs", b.data, b.n);
     gp_backward_release(&bw);
     gp_buf_release(&b);
 }
@@ -241,7 +437,7 @@ static void show_all(struct gp_timeline *tl)
 
 static uint64_t room_of(const struct gp_timeline *tl)
 {
-    uint64_t used = gp_timeline_bytes(tl) + tl->reserved;
+    uint64_t used = section_bytes(tl) + tl->reserved;
     if (!tl->opts.max_bytes) return UINT64_MAX;
     return used < tl->opts.max_bytes ? tl->opts.max_bytes - used : 0;
 }
@@ -250,7 +446,7 @@ static void add_head(struct gp_timeline *tl)
 {
     struct gp_buf head = {0};
     gp_timeline_put_head(tl, &head);
-    gp_timeline_add(tl, "timeline", head.data, head.n);
+    add_section(tl, "timeline", head.data, head.n);
     gp_buf_release(&head);
 }
 
@@ -260,8 +456,8 @@ static void reserve(struct gp_timeline *tl)
 {
     enum { PAGE = 400000 };
     add_head(tl);
-    tl->reserved = gp_timeline_bytes(tl) + PAGE;
-    gp_timeline_drop_sections(tl, 0);
+    tl->reserved = section_bytes(tl) + PAGE;
+    drop_sections(tl, 0);
 }
 
 static void add_args(struct gp_timeline *tl)
@@ -269,10 +465,10 @@ static void add_args(struct gp_timeline *tl)
     struct gp_buf b = {0};
     size_t before = tl->sections.n;
     gp_timeline_put_configs(tl, &b);
-    gp_timeline_add(tl, "configs", b.data, b.n);
+    add_section(tl, "configs", b.data, b.n);
     gp_buf_release(&b);
     if (pack_sort(tl, ARGS, room_of(tl))) return;
-    gp_timeline_drop_sections(tl, before);
+    drop_sections(tl, before);
     tl->args_left_out = true;
 }
 
@@ -281,7 +477,7 @@ static bool add_events(struct gp_timeline *tl)
     size_t before = tl->sections.n;
     tl->refs.n = 0;
     if (pack_sort(tl, EVENTS, room_of(tl)) && pack_sort(tl, REFS, room_of(tl))) return true;
-    gp_timeline_drop_sections(tl, before);
+    drop_sections(tl, before);
     tl->refs.n = 0;
     return false;
 }
@@ -291,10 +487,10 @@ static void add_parts(struct gp_timeline *tl)
 {
     size_t n = tl->opts.windows_n;
     tl->overview = true;
-    gp_timeline_add_overview(tl);
+    add_overview(tl);
     for (;;) {
         enum { LEAST = 2 }; /* bytes of base64 an event: what would not fit even so is not tried */
-        gp_timeline_keep_windows(tl, n);
+        keep_windows(tl, n);
         if (!n || (tl->n * LEAST <= room_of(tl) && add_events(tl))) break;
         n = n > 8 ? n - n / 4 : n - 1;
     }
@@ -310,7 +506,7 @@ void gp_timeline_pack(struct gp_timeline *tl, const struct gp_lanes *l, const st
     for (size_t i = 0; i < l->lanes.n; i++) tl->units[i] = unit_of(l, &l->lanes.at[i]);
     show_all(tl);
     reserve(tl);
-    gp_timeline_add_counters(tl);
+    add_counters(tl);
     if (!add_events(tl)) add_parts(tl);
     add_pairs(tl);
     if (opts->args) add_args(tl);
@@ -319,7 +515,7 @@ void gp_timeline_pack(struct gp_timeline *tl, const struct gp_lanes *l, const st
 
 void gp_timeline_release(struct gp_timeline *tl)
 {
-    gp_timeline_drop_sections(tl, 0);
+    drop_sections(tl, 0);
     GP_VEC_FREE(&tl->sections);
     GP_VEC_FREE(&tl->windows);
     GP_VEC_FREE(&tl->refs);

@@ -2,24 +2,74 @@
 #ifndef GP_RENDER_TIMELINE_PRIV_H
 #define GP_RENDER_TIMELINE_PRIV_H
 
-#include "render/timeline/timeline_pack.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/lanes/lanes.h"
+#include "formats/base/buf.h"
+#include "formats/base/declare.h"
+#include "formats/base/output.h"
+#include "formats/base/vec.h"
+#include "render/timeline/timeline_formats.h"
 
-/* The event of the lanes that event I of the page is. */
+/* ---- the packed timeline ---- */
+
+/* Lanes (analyze/lanes) as the sections of a page that assets/timeline_data.js reads: a head in JSON, columns
+ * of numbers, args, counters. Knows nothing of elements or the look of the page. */
+
+enum { GP_TIMELINE_SEGMENT = 1 << 19, GP_TIMELINE_BLOCK = 1 << 15 };
+
+struct gp_timeline_opts {
+    const char *input; /* name of the input, for people */
+    /* of all sections as base64; more: args are left out, then events outside of windows; 0: any */
+    uint64_t max_bytes;
+    bool args;
+    int threads;                    /* at least 1; the bytes are the same */
+    struct gp_timeline_window view; /* begin == end: all */
+    struct gp_timeline_window open; /* shown first; begin == end: VIEW */
+    /* windows that keep their events where not all can, the dearest first */
+    const struct gp_timeline_window *windows;
+    size_t windows_n;
+};
+
+struct gp_timeline_section {
+    char id[24];
+    struct gp_buf bytes; /* deflated */
+};
+
+struct gp_timeline {
+    const struct gp_lanes *l; /* borrowed */
+    struct gp_timeline_opts opts;
+    GP_VEC(struct gp_timeline_section) sections;
+    GP_VEC(struct gp_timeline_window) windows; /* with all events, by time; none: everywhere */
+    uint32_t *shown;               /* by event of the page: event of the lanes; NULL: all, in order */
+    uint32_t *number;              /* by event of the lanes: 1 + event of the page, 0: left out; NULL: all */
+    size_t n;                      /* events of the page */
+    size_t *first;                 /* by lane: its first event of the page; one more than there are lanes */
+    int64_t *units;                /* by lane: ns that all its times are multiples of, 1 or 1000 */
+    GP_VEC(uint32_t) refs, blocks; /* numbers of the sections that are there */
+    size_t pairs;
+    size_t buckets;    /* of the overview; 0: none */
+    uint64_t reserved; /* bytes of the page that are not events */
+    bool overview, args_left_out;
+};
+
+/* Pack L, which must outlive TL. Any content of TL is overwritten. */
+void gp_timeline_pack(struct gp_timeline *tl, const struct gp_lanes *l, const struct gp_timeline_opts *opts);
+void gp_timeline_release(struct gp_timeline *tl);
+
+/* ---- its pieces ---- */
+
+/* The event of the lanes for event I of the page. */
 static inline size_t gp_timeline_event(const struct gp_timeline *tl, size_t i)
 {
     return tl->shown ? tl->shown[i] : i;
 }
-/* The event of the page that event I of the lanes is; SIZE_MAX: none. */
+/* The event of the page for event I of the lanes; SIZE_MAX: none. */
 static inline size_t gp_timeline_number(const struct gp_timeline *tl, size_t i)
 {
     return !tl->number ? i : tl->number[i] ? tl->number[i] - 1 : SIZE_MAX;
 }
-
-/* timeline_sections.c: deflate DATA into a new last section; drop those from FROM on; what all take in the
- * page. */
-void gp_timeline_add(struct gp_timeline *tl, const char *id, const void *data, size_t n);
-void gp_timeline_drop_sections(struct gp_timeline *tl, size_t from);
-uint64_t gp_timeline_bytes(const struct gp_timeline *tl);
 
 /* timeline_args.c: the args of events FROM to TO of the page; those of all configurations. */
 void gp_timeline_put_args(const struct gp_timeline *tl, size_t from, size_t to, struct gp_buf *b);
@@ -28,17 +78,30 @@ void gp_timeline_put_fields(struct gp_buf *b); /* JSON: their names; then those 
 /* JSON: the ranges of captures by number */
 void gp_timeline_put_captured(const struct gp_timeline *tl, struct gp_buf *b);
 
-/* timeline_overview.c: only events that touch one of the first WINDOWS windows of the options stay; the
- * section that shows what is left out. */
-void gp_timeline_keep_windows(struct gp_timeline *tl, size_t windows);
-void gp_timeline_add_overview(struct gp_timeline *tl);
-
 /* timeline_head.c: the JSON object that describes the contents of the page. */
 void gp_timeline_put_head(const struct gp_timeline *tl, struct gp_buf *b);
 
-/* timeline_counters.c: the section of all counters; what the values of one are multiplied by to be
- * integers. */
-void gp_timeline_add_counters(struct gp_timeline *tl);
+/* timeline_head.c: the factor that makes the values of a counter integers. */
 int64_t gp_timeline_scale(const struct gp_lanes_counter *c);
+
+/* ---- the still picture ---- */
+
+/* Every track with its outer lanes, time as the x axis, in a few thousand rectangles whatever the size of the
+ * trace. A column of pixels that several events share shows by its strength how busy it is, and by its colour
+ * the largest of them. Knows nothing of files. */
+
+/* A zeroed struct is the default. */
+struct gp_timeline_svg_opts {
+    const char *title;        /* NULL: none */
+    const char *note;         /* a line below the title; NULL: none */
+    int64_t begin_ns, end_ns; /* equal: all */
+    int width;                /* pixels; 0: 1200 */
+    uint32_t max_rects;       /* 0: 5000 */
+    bool still;               /* within a page, which has the palette's colours; not a separate document */
+};
+
+/* Append the picture to OUT: well-formed for every trace, and the same for the same trace. */
+void gp_timeline_svg_write(struct gp_buf *out, const struct gp_lanes *l,
+                           const struct gp_timeline_svg_opts *o);
 
 #endif

@@ -1,4 +1,4 @@
-#include "render/timeline/timeline_svg.h"
+#include "render/timeline/timeline_priv.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -168,13 +168,6 @@ static void fill_strip(const struct picture *p, struct strip *s, struct column *
     }
 }
 
-static void count_shown(const struct picture *p, struct strip *s)
-{
-    int64_t start, end;
-    for (size_t i = s->lane->first; i < s->lane->first + s->lane->n; i++)
-        s->shown += is_shown(p, i, &start, &end);
-}
-
 /* The runs of a lane with its columns combined in groups of GROUP; drawn, or only counted. */
 static size_t put_runs(struct picture *p, const struct strip *s, int group, bool draw)
 {
@@ -228,7 +221,9 @@ static void make_strips(struct picture *p, size_t tracks, uint32_t rects)
         for (size_t j = 0; is_drawn(k) && j < depth_of(k); j++) {
             struct strip *s = &p->strips[n++];
             s->lane = &p->l->lanes.at[k->first_lane + j];
-            count_shown(p, s);
+            int64_t start, end;
+            for (size_t e = s->lane->first; e < s->lane->first + s->lane->n; e++)
+                s->shown += is_shown(p, e, &start, &end);
             s->few = s->shown <= rects / p->lanes / 2;
             if (s->few) fixed += s->shown;
             else fill_strip(p, s, columns);

@@ -1,4 +1,4 @@
-#include "render/timeline/timeline_windows.h"
+#include "render/timeline/timeline_formats.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include "analyze/hta/hta_steps.h"
 #include "analyze/view/steps.h"
 #include "formats/base/amount.h"
+#include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/scale.h"

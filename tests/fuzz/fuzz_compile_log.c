@@ -7,10 +7,8 @@
 #include "formats/base/input.h"
 #include "formats/base/json_write.h"
 #include "formats/compile_log/compile_log.h"
-#include "render/compile/compile_html.h"
-#include "render/compile/compile_json.h"
-#include "render/compile/compile_tables.h"
-#include "render/report/report_text.h"
+#include "render/compile/compile_priv.h"
+#include "render/report/report.h"
 #include "tests/fuzz/help/fuzz.h"
 
 static void check_log(const struct gp_compile_log *log)

@@ -5,7 +5,7 @@
 #include "analyze/memory/memory.h"
 #include "formats/base/buf.h"
 #include "formats/pickle/snapshot.h"
-#include "render/memory/memory_json.h"
+#include "render/memory/memory_priv.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/outputs.h"
 

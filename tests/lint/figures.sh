@@ -22,7 +22,7 @@ schema_lines() {
 }
 
 figures() {
-    figure "lines of render/*/*_json.c, without includes" 621 1300 "$(cat render/*/*_json.c | grep -cv '^#include')"
+    figure "calls that write JSON by hand, gp_doc_*()" 212 100 "$(cat render/*/*.c | grep -oE '\<gp_doc_[a-z0-9_]+\(' | wc -l)"
     figure "columns written by hand, COLUMN()" 0 0 "$(count 'COLUMN\(' render)"
     figure "transfer calls in analyze/" 67 80 "$(grep -rhoE 'gp_xfer_[a-z0-9]+\(' analyze --include='*.c' | wc -l)"
     figure "lines of schemas written by hand" 408 1800 "$(schema_lines)"

@@ -4,14 +4,9 @@
 
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
-#include "render/diff/diff_charts.h"
-#include "render/diff/diff_dot.h"
-#include "render/diff/diff_flame.h"
-#include "render/diff/diff_folded.h"
-#include "render/diff/diff_json.h"
-#include "render/diff/diff_tables.h"
-#include "render/diff/diff_verdict.h"
-#include "render/report/report_text.h"
+#include "render/diff/diff_priv.h"
+#include "render/diff/diff_formats.h"
+#include "render/report/report.h"
 #include "tests/unit/unit.h"
 
 static gp_sid name(struct gp_diff *d, const char *s)

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "formats/base/buf.h"
-#include "render/draw/volcano_svg.h"
-#include "render/draw/waterfall_svg.h"
+#include "render/draw/change_svg.h"
 #include "tests/unit/unit.h"
 
 static const char *fall(struct gp_buf *b, const struct gp_waterfall *f)

@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "formats/base/buf.h"
-#include "render/draw/dot.h"
+#include "render/draw/text.h"
 #include "tests/unit/unit.h"
 
 TEST(quotes_and_backslashes_are_escaped)

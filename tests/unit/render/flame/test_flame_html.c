@@ -6,7 +6,7 @@
 
 #include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
-#include "render/flame/flame_html.h"
+#include "render/flame/flame_priv.h"
 #include "tests/unit/unit.h"
 
 #define HOSTILE "</script><script>alert(1)</script><!--"

@@ -6,7 +6,7 @@
 
 #include "formats/base/buf.h"
 #include "formats/base/output.h"
-#include "render/flame/folded_write.h"
+#include "render/flame/flame_formats.h"
 #include "tests/unit/unit.h"
 
 static void expect_frame(const char *name, size_t n, const char *frame)

@@ -9,7 +9,7 @@
 
 #include "analyze/stacks/stacks.h"
 #include "formats/base/output.h"
-#include "render/flame/pprof_write.h"
+#include "render/flame/flame_priv.h"
 #include "tests/unit/unit.h"
 
 static size_t profile_of(const struct gp_flame *f, const struct gp_pprof_opts *o, uint8_t *to, size_t room)

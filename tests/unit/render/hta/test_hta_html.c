@@ -8,8 +8,8 @@
 #include "analyze/hta/hta_rows.h"
 #include "formats/base/buf.h"
 #include "render/page/page_html.h"
-#include "render/hta/hta_html.h"
-#include "render/page/table_html.h"
+#include "render/hta/hta_priv.h"
+#include "render/page/page_report.h"
 #include "tests/unit/unit.h"
 
 #define HOSTILE "</script><script>alert(1)</script>\"'&--><img src=x onerror=alert(2)>"

@@ -7,10 +7,8 @@
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
-#include "render/hta/hta_json.h"
-#include "render/hta/hta_sums.h"
-#include "render/hta/hta_tables.h"
-#include "render/hta/hta_verdict.h"
+#include "render/hta/hta_priv.h"
+#include "render/hta/hta_formats.h"
 #include "tests/unit/unit.h"
 
 static gp_sid name_of(struct gp_hta *h, const char *s)
@@ -100,7 +98,7 @@ static void expect_verdict(const struct gp_hta *h, size_t i, const char *text)
 static void expect_quality(const struct gp_hta *h, const char *text)
 {
     struct gp_report r = {0};
-    gp_hta_say_quality(&r, h, false);
+    gp_hta_quality(&r, h, false);
     assert_int_equal(r.quality.n, 1);
     assert_string_equal(r.quality.at[0].text, text);
     gp_report_release(&r);

@@ -4,7 +4,7 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "formats/base/buf.h"
-#include "render/hta/path_dot.h"
+#include "render/hta/hta_priv.h"
 #include "tests/unit/unit.h"
 
 /* A path of N pieces, piece I of LENGTH[I % 8] ns. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "formats/base/buf.h"
-#include "render/draw/dot.h"
+#include "render/draw/text.h"
 #include "render/page/graph_svg.h"
 #include "tests/unit/lacks.h"
 #include "tests/unit/unit.h"

@@ -6,10 +6,8 @@
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/utf8.h"
-#include "render/report/apart.h"
+#include "render/report/label_disambiguate.h"
 #include "render/report/report.h"
-#include "render/report/report_csv.h"
-#include "render/report/report_text.h"
 #include "tests/unit/unit.h"
 
 #define MICRO "\xC2\xB5"
@@ -343,10 +341,10 @@ TEST(names_that_other_cells_set_apart_have_no_number)
 /* The tag of each of N names with the label "f". */
 static void expect_tags(const char *const *names, const char *const *tags, size_t n)
 {
-    struct gp_apart a[8] = {{0}};
+    struct gp_label a[8] = {{0}};
     for (size_t i = 0; i < n; i++)
-        a[i] = (struct gp_apart){.full = names[i], .full_n = strlen(names[i]), .label = "f", .label_n = 1};
-    gp_apart(a, n);
+        a[i] = (struct gp_label){.full = names[i], .full_n = strlen(names[i]), .label = "f", .label_n = 1};
+    gp_label_tag(a, n);
     for (size_t i = 0; i < n; i++) assert_string_equal(a[i].tag, tags[i]);
 }
 
@@ -376,7 +374,7 @@ TEST(tags_are_in_the_labels_of_a_report)
     gp_report_put_name(&r, t, "g<int>", 6, "g", 1);
     gp_report_put_none(t);
     gp_report_put_name(&r, t, "f<long>", 7, "f", 1);
-    gp_report_apart(&r);
+    gp_label_disambiguate(&r);
     expect_text(&r, 80, "\nT\n  Name\n  f [int]\n  g\n  -\n  f [long]\n");
     assert_string_equal(gp_report_cell(t, 0, 0)->text, "f<int>");
     gp_report_release(&r);

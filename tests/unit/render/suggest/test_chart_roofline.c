@@ -7,7 +7,7 @@
 #include "formats/base/buf.h"
 #include "render/page/chart_roofline.h"
 #include "render/page/page_html.h"
-#include "render/suggest/roofline_page.h"
+#include "render/suggest/suggest_formats.h"
 #include "tests/unit/unit.h"
 
 struct sample {
@@ -269,7 +269,7 @@ TEST(circles_have_their_most)
     struct gp_svg w = {.out = &m.b, .html = true};
     struct gp_report rep = {0};
     m.b.n = 0;
-    gp_roofline_section(&w, &m.r, &m.names, gp_roofline_tell(&rep, &m.r, &m.names));
+    gp_roofline_section(&w, &m.r, &m.names, gp_roofline_summary(&rep, &m.r, &m.names));
     assert_non_null(strstr(gp_buf_str(&m.b), "Not drawn: 851 more"));
     assert_non_null(strstr(gp_buf_str(&m.b), "66.7% of the kernel time is in the chart"));
     gp_report_release(&rep);
@@ -283,7 +283,7 @@ TEST(nothing_is_no_axes_but_a_reason)
     roof(&m, "memory", true, 1e12);
     m.r.unknown_ns = 5;
     struct gp_svg w = {.out = &m.b, .html = true};
-    assert_null(gp_roofline_tell(&rep, &m.r, &m.names));
+    assert_null(gp_roofline_summary(&rep, &m.r, &m.names));
     gp_roofline_section(&w, &m.r, &m.names, NULL);
     assert_non_null(
         strstr(gp_buf_str(&m.b), "There is no roofline: the trace does not show how much arithmetic"));

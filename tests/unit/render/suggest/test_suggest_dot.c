@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "formats/base/buf.h"
-#include "render/suggest/suggest_dot.h"
+#include "render/suggest/suggest_priv.h"
 #include "tests/unit/unit.h"
 
 static gp_sid name(struct gp_suggest *s, const char *text)

@@ -4,8 +4,7 @@
 
 #include "analyze/view/idle_cause.h"
 #include "formats/base/buf.h"
-#include "render/suggest/suggest_charts.h"
-#include "render/suggest/suggest_html.h"
+#include "render/suggest/suggest_priv.h"
 #include "tests/unit/unit.h"
 
 #define HOSTILE "</script><script>alert(1)</script>\"'&--><img src=x onerror=alert(2)>"

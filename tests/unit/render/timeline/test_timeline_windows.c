@@ -3,7 +3,7 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_steps.h"
 #include "formats/base/err.h"
-#include "render/timeline/timeline_windows.h"
+#include "render/timeline/timeline_formats.h"
 #include "tests/unit/unit.h"
 
 static void assert_range(const char *text, int64_t origin, int64_t begin, int64_t end)
