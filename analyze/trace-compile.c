@@ -130,14 +130,6 @@ static int run(struct job *j, int *status, struct gp_err *err)
     return 0;
 }
 
-static void release(struct job *j)
-{
-    gp_compile_release(&j->c);
-    gp_compile_log_release(&j->log);
-    gp_finding_lines_release(&j->known);
-    gp_compile_inputs_release(&j->in);
-}
-
 int main(int argc, char **argv)
 {
     struct gp_tool tool = {
@@ -163,7 +155,10 @@ int main(int argc, char **argv)
         gp_cli_error(&tool, &err);
         status = GP_EXIT_ERROR;
     }
-    release(&j);
+    gp_compile_release(&j.c);
+    gp_compile_log_release(&j.log);
+    gp_finding_lines_release(&j.known);
+    gp_compile_inputs_release(&j.in);
     gp_app_close(&f);
     GP_VEC_FREE(&o.modes);
     GP_VEC_FREE(&o.fail_on);

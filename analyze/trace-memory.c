@@ -60,16 +60,7 @@ static int take_snapshot(struct gp_app *f, struct gp_snapshot *s, struct gp_memo
     return 0;
 }
 
-static int read_trace(struct gp_app *f, struct gp_input *in, struct gp_memory *m, struct gp_err *err)
-{
-    struct gp_trace t;
-    if (gp_app_trace_input(f, in, GP_MEMORY_NEED, &t, err)) return -1;
-    gp_memory_add_trace(m, &t);
-    gp_trace_release(&t);
-    return 0;
-}
-
-/* Whatever IN is, found from its first bytes. Traces: what is wrong names the file already. */
+/* Read IN, whose kind its first bytes tell. Errors of traces name the file already. */
 static int read_open(struct gp_app *f, struct gp_input *in, struct gp_memory *m, bool *is_trace,
                      struct gp_err *err)
 {
@@ -85,7 +76,11 @@ static int read_open(struct gp_app *f, struct gp_input *in, struct gp_memory *m,
                        "a zip file, as torch.save writes it; write the snapshot with "
                        "torch.cuda.memory._dump_snapshot(FILE) or pickle.dump");
     *is_trace = true;
-    return read_trace(f, in, m, err);
+    struct gp_trace t;
+    if (gp_app_trace_input(f, in, GP_MEMORY_NEED, &t, err)) return -1;
+    gp_memory_add_trace(m, &t);
+    gp_trace_release(&t);
+    return 0;
 }
 
 static int read_input(struct gp_app *f, const char *path, struct gp_memory *m, struct gp_err *err)

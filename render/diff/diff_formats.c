@@ -19,15 +19,6 @@ static void put_row(struct gp_doc *o, const char *key, const struct gp_record *r
     gp_doc_end(o, '}');
 }
 
-static void put_metrics(struct gp_doc *o, const struct gp_diff *d, const struct gp_row_of *x)
-{
-    struct gp_diff_metric known[GP_METRIC_COUNT];
-    size_t n = 0;
-    for (int m = 0; m < GP_METRIC_COUNT; m++)
-        if (d->metrics[m].known) known[n++] = d->metrics[m];
-    gp_record_json(o, &gp_diff_metric_rows, known, n, 0, x);
-}
-
 void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct gp_diff_json_opts *opts)
 {
     struct gp_doc o = {.b = b, .strings = &d->strings};
@@ -49,7 +40,11 @@ void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct 
     gp_record_json(&o, &gp_diff_expect_rows, d->expects.at, d->expects.n, 0, &rows);
     gp_record_json(&o, &gp_diff_note_rows, d->notes.at, d->notes.n, 0, &rows);
     put_row(&o, "settings", &gp_diff_setting_row, d, &one);
-    put_metrics(&o, d, &rows);
+    struct gp_diff_metric known[GP_METRIC_COUNT];
+    size_t n = 0;
+    for (int m = 0; m < GP_METRIC_COUNT; m++)
+        if (d->metrics[m].known) known[n++] = d->metrics[m];
+    gp_record_json(&o, &gp_diff_metric_rows, known, n, 0, &rows);
     gp_record_json(&o, &gp_diff_op_rows, d->ops.at, d->ops.n, 0, &rows);
     gp_record_json(&o, &gp_diff_cause_rows, d->causes.at, d->causes.n, 0, &rows);
     gp_doc_i64(&o, "residual_ns", d->residual_ns);

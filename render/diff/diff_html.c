@@ -115,17 +115,6 @@ static const char *change_swatch(int class)
 
 /* ---- the top of the page ---- */
 
-static void put_facts(struct gp_buf *b, const struct gp_diff *d)
-{
-    const struct gp_diff_side *base = &d->side[GP_DIFF_BASE], *cur = &d->side[GP_DIFF_CUR];
-    if (d->unit == GP_DIFF_PER_STEP)
-        gp_buf_printf(b, "%u steps against %u", (unsigned)base->steps_used, (unsigned)cur->steps_used);
-    else gp_buf_puts(b, "whole traces: they have no steps");
-    gp_buf_printf(b, " \xC2\xB7 %zu and %zu file%s", d->n_base_inputs, d->inputs.n - d->n_base_inputs,
-                  d->inputs.n - d->n_base_inputs == 1 ? "" : "s");
-    if (base->env.gpu) gp_buf_printf(b, " \xC2\xB7 %s", gp_diff_str(d, base->env.gpu));
-}
-
 static void put_value(struct gp_buf *b, enum gp_metric_id m, int64_t v)
 {
     const char *unit = gp_metric_unit(m);
@@ -174,7 +163,14 @@ void gp_diff_html_write(struct gp_buf *out, const struct gp_diff *d, const struc
                              .max_rows = o->max_rows,
                              .only_json = true,
                              .swatch = change_swatch}};
-    put_facts(&p.doc.facts, d);
+    const struct gp_diff_side *base = &d->side[GP_DIFF_BASE], *cur = &d->side[GP_DIFF_CUR];
+    if (d->unit == GP_DIFF_PER_STEP)
+        gp_buf_printf(&p.doc.facts, "%u steps against %u", (unsigned)base->steps_used,
+                      (unsigned)cur->steps_used);
+    else gp_buf_puts(&p.doc.facts, "whole traces: they have no steps");
+    gp_buf_printf(&p.doc.facts, " \xC2\xB7 %zu and %zu file%s", d->n_base_inputs,
+                  d->inputs.n - d->n_base_inputs, d->inputs.n - d->n_base_inputs == 1 ? "" : "s");
+    if (base->env.gpu) gp_buf_printf(&p.doc.facts, " \xC2\xB7 %s", gp_diff_str(d, base->env.gpu));
     for (size_t i = 0; i < GP_COUNT(shown); i++) put_figure(&p, shown[i]);
     gp_page_write(&p.w, out, &p.doc);
     gp_buf_release(&p.text);

@@ -339,14 +339,6 @@ static void draw_label(struct waterfall *p, const char *class, size_t row, const
     gp_plot_text(p->w, class, LABEL - 10, row_y(row) + TEXT_DY, &p->text);
 }
 
-/* A slanted gap marks a bar that begins left of the plot. */
-static void draw_tear(struct waterfall *p, size_t row)
-{
-    int x = LABEL + TEAR, y = row_y(row) + (ROW - BAR) / 2 - 1;
-    gp_buf_printf(&p->text, "M%d %dl4 0l-6 %dl-4 0z", x, y, BAR + 2);
-    gp_plot_path(p->w, "tear", &p->text);
-}
-
 static void draw_total(struct waterfall *p, size_t row, const char *name, int64_t v)
 {
     gp_buf_puts(&p->text, name);
@@ -355,7 +347,12 @@ static void draw_total(struct waterfall *p, size_t row, const char *name, int64_
     open_row(p, row);
     draw_label(p, "label total", row, name);
     draw_bar(p, "w-total", row, p->low, v);
-    if (p->low > 0) draw_tear(p, row);
+    if (p->low > 0) {
+        /* A slanted gap marks a bar that begins left of the plot. */
+        int x = LABEL + TEAR, y = row_y(row) + (ROW - BAR) / 2 - 1;
+        gp_buf_printf(&p->text, "M%d %dl4 0l-6 %dl-4 0z", x, y, BAR + 2);
+        gp_plot_path(p->w, "tear", &p->text);
+    }
     gp_scale_put(&p->text, p->f->unit, v);
     gp_plot_text(p->w, "end total", CHANGE_X, row_y(row) + TEXT_DY, &p->text);
     close_row(p);

@@ -48,17 +48,6 @@ static enum gp_unit unit_in(const struct gp_flame_answer *a, enum gp_weight weig
                                                         : GP_UNIT_NS);
 }
 
-/* "host 60.0%, sync 40.0%" */
-static void put_causes(struct gp_buf *b, const struct gp_flame *flame)
-{
-    struct gp_idle_share causes[GP_IDLE_SHARES];
-    size_t n = gp_idle_shares(flame, causes);
-    for (size_t i = 0; i < n; i++) {
-        gp_buf_printf(b, "%s%s ", i ? ", " : "", causes[i].name);
-        gp_scale_put_share(b, causes[i].ns, flame->tree.total[GP_CALLTREE_ROOT]);
-    }
-}
-
 /* "in 5 steps, 4.30 ms of 30.1 ms (--whole: all); a step takes 860 us (mean of 4 whole steps; median 850
  * us)": the first two times are sums over devices. */
 static void put_steps(struct gp_buf *note, const struct gp_stacks_stats *st, bool untimed)
@@ -96,7 +85,13 @@ static const char *note_of(const struct gp_flame_answer *a, const struct gp_flam
     }
     if (flame->weight == GP_WEIGHT_IDLE && flame->tree.nodes.n) {
         if (note->n) gp_buf_puts(note, ", ");
-        put_causes(note, flame);
+        /* "host 60.0%, sync 40.0%" */
+        struct gp_idle_share causes[GP_IDLE_SHARES];
+        size_t n = gp_idle_shares(flame, causes);
+        for (size_t i = 0; i < n; i++) {
+            gp_buf_printf(note, "%s%s ", i ? ", " : "", causes[i].name);
+            gp_scale_put_share(note, causes[i].ns, flame->tree.total[GP_CALLTREE_ROOT]);
+        }
     }
     if (a->untimed) gp_buf_printf(note, "%s" GP_UNTIMED_TEXT, note->n ? ", " : "");
     if (a->damaged) gp_buf_puts(note, note->n ? ", input damaged" : "input damaged");

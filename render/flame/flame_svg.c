@@ -393,18 +393,14 @@ static int64_t base_total(const struct picture *p)
     return p->opts->diff->tree_is_base ? p->layout.total : p->opts->diff->other[GP_CALLTREE_ROOT];
 }
 
-static void put_tick(struct picture *p, int64_t v)
-{
-    put_signed(&p->text, p->opts->unit, v);
-    if (!v || base_total(p) <= 0) return;
-    gp_buf_puts(&p->text, v < 0 ? " (\xE2\x88\x92" : " (+");
-    gp_scale_put_share(&p->text, magnitude(v), base_total(p));
-    gp_buf_putc(&p->text, ')');
-}
-
 static void draw_tick(struct picture *p, const char *class, int x, int64_t v)
 {
-    put_tick(p, v);
+    put_signed(&p->text, p->opts->unit, v);
+    if (v && base_total(p) > 0) {
+        gp_buf_puts(&p->text, v < 0 ? " (\xE2\x88\x92" : " (+");
+        gp_scale_put_share(&p->text, magnitude(v), base_total(p));
+        gp_buf_putc(&p->text, ')');
+    }
     gp_svg_open(&p->svg, "text");
     gp_svg_attr(&p->svg, "class", class);
     gp_svg_int(&p->svg, "x", x);

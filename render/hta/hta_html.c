@@ -165,18 +165,6 @@ static void put_facts(struct page *p)
     gp_buf_puts(b, " of GPU work");
 }
 
-/* What the page is about: "a.trace, b.trace", without the folders. */
-static void put_inputs(struct gp_buf *b, const struct gp_hta *h)
-{
-    for (size_t i = 0; i < h->inputs.n && i < 3; i++) {
-        const char *path = gp_hta_str(h, h->inputs.at[i].path), *slash = strrchr(path, '/');
-        if (i) gp_buf_puts(b, ", ");
-        if (!strcmp(path, "-")) gp_buf_puts(b, "standard input");
-        else gp_buf_puts(b, slash && slash[1] ? slash + 1 : path);
-    }
-    if (h->inputs.n > 3) gp_buf_printf(b, " and %zu more", h->inputs.n - 3);
-}
-
 /* ---- figures that matter ---- */
 
 static struct gp_page_figure *figure(struct page *p, const char *name, const char *help)
@@ -494,7 +482,14 @@ void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct 
 {
     const struct gp_hta *about = gp_hta_about(h, o->whole);
     struct gp_buf inputs = {0};
-    put_inputs(&inputs, h);
+    /* What the page is about: "a.trace, b.trace", without the folders. */
+    for (size_t i = 0; i < h->inputs.n && i < 3; i++) {
+        const char *path = gp_hta_str(h, h->inputs.at[i].path), *slash = strrchr(path, '/');
+        if (i) gp_buf_puts(&inputs, ", ");
+        if (!strcmp(path, "-")) gp_buf_puts(&inputs, "standard input");
+        else gp_buf_puts(&inputs, slash && slash[1] ? slash + 1 : path);
+    }
+    if (h->inputs.n > 3) gp_buf_printf(&inputs, " and %zu more", h->inputs.n - 3);
     struct page p = {.h = about,
                      .whole = h,
                      .o = o,

@@ -68,15 +68,6 @@ static void put_time(struct gp_openmetrics *m, const struct gp_hta *h)
     }
 }
 
-static void put_launching(struct gp_openmetrics *m, const struct gp_hta *h)
-{
-    gp_openmetrics_total(m, "launch_seconds", "seconds", "Time of threads in calls that launch GPU work.",
-                         h->launches.api_dur.sum);
-    gp_openmetrics_total(m, "launch_delay_seconds", "seconds",
-                         "Time between the end of a launch and the start of its work.",
-                         h->launches.delay.sum);
-}
-
 static void put_totals(struct gp_openmetrics *m, const struct gp_hta *h)
 {
     uint64_t lost = 0, skipped = 0;
@@ -85,7 +76,13 @@ static void put_totals(struct gp_openmetrics *m, const struct gp_hta *h)
         skipped += h->inputs.at[i].skipped;
     }
     gp_openmetrics_total(m, "launches", "", "Calls that launched GPU work.", (int64_t)h->launches.calls);
-    if (!h->untimed) put_launching(m, h);
+    if (!h->untimed) {
+        gp_openmetrics_total(m, "launch_seconds", "seconds", "Time of threads in calls that launch GPU work.",
+                             h->launches.api_dur.sum);
+        gp_openmetrics_total(m, "launch_delay_seconds", "seconds",
+                             "Time between the end of a launch and the start of its work.",
+                             h->launches.delay.sum);
+    }
     gp_openmetrics_total(m, "gpu_events", "", "Kernels, copies and sets.", (int64_t)h->launches.gpu_events);
     gp_openmetrics_total(m, "events_lost", "", "Events that the recorder knows it lost.", (int64_t)lost);
     gp_openmetrics_total(m, "events_skipped", "", "Events of the inputs that could not be used.",

@@ -355,14 +355,6 @@ static void put_sid(struct gp_buf *b, const struct gp_hta *h, gp_sid sid)
     gp_dot_text(b, gp_hta_str(h, sid), gp_string_len(&h->strings, sid));
 }
 
-static void put_short(struct gp_buf *b, const struct gp_hta *h, gp_sid sid)
-{
-    struct gp_buf fit = {0};
-    gp_text_fit_name(&fit, gp_hta_str(h, sid), gp_string_len(&h->strings, sid), LABEL_COLUMNS);
-    gp_dot_text(b, fit.data, fit.n);
-    gp_buf_release(&fit);
-}
-
 static void put_time(struct gp_buf *b, int64_t ns)
 {
     gp_scale_put(b, GP_UNIT_NS, ns);
@@ -389,8 +381,13 @@ static void put_label(struct gp_buf *b, const struct gp_hta *h, const struct gp_
         if (bound == GP_PATH_LAUNCH) gp_buf_puts(b, "launch: ");
         if (bound == GP_PATH_SYNC) gp_buf_puts(b, "end of ");
         if (bound == GP_PATH_KERNEL_GAP) gp_buf_puts(b, "gap before ");
-        if (piece->name) put_short(b, h, piece->name);
-        else gp_buf_puts(b, "host, nothing recorded");
+        if (piece->name) {
+            struct gp_buf fit = {0};
+            gp_text_fit_name(&fit, gp_hta_str(h, piece->name), gp_string_len(&h->strings, piece->name),
+                             LABEL_COLUMNS);
+            gp_dot_text(b, fit.data, fit.n);
+            gp_buf_release(&fit);
+        } else gp_buf_puts(b, "host, nothing recorded");
     }
     gp_buf_puts(b, "\\n");
     put_time(b, ns);

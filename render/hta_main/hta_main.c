@@ -174,16 +174,6 @@ static int write_answer(struct gp_hta_main *r, struct gp_err *err)
     return failed;
 }
 
-/* Unless the text itself says it. */
-static void warn_quality(const struct gp_hta_main *r)
-{
-    struct gp_report report = {0};
-    if (r->opts->app.common.quiet || (gp_app_is_terminal(&r->app) && !r->opts->table)) return;
-    gp_hta_quality(&report, &r->h, true);
-    gp_report_lines(report.quality.at, report.quality.n, GP_TONE_PLAIN, gp_cli_say, r->app.tool);
-    gp_report_release(&report);
-}
-
 static int check_skipped(const struct gp_hta_main *r, struct gp_err *err)
 {
     uint64_t skipped = r->h.fleet.skipped, all = skipped + r->h.inputs.n + r->h.bound.inputs;
@@ -208,7 +198,12 @@ int gp_hta_main_end(struct gp_hta_main *r, struct gp_err *err)
     gp_app_phase(&r->app, "analysing");
     gp_hta_finish(&r->h);
     gp_app_phase(&r->app, NULL);
-    warn_quality(r);
+    struct gp_report report = {0}; /* of problems, unless the text has them */
+    if (!(r->opts->app.common.quiet || (gp_app_is_terminal(&r->app) && !r->opts->table))) {
+        gp_hta_quality(&report, &r->h, true);
+        gp_report_lines(report.quality.at, report.quality.n, GP_TONE_PLAIN, gp_cli_say, r->app.tool);
+        gp_report_release(&report);
+    }
     gp_app_warn_marker(&r->app, r->h.steps.n);
     return gp_app_check_inputs(&r->app, r->h.inputs.at, r->h.inputs.n, err) ? -1 : write_answer(r, err);
 }

@@ -104,17 +104,6 @@ static void read_job(const struct hand *h, struct bench *j, size_t i)
     put_bytes(h, j, i, data, (size_t)n);
 }
 
-static void stop_silent(const struct hand *h, struct bench *j, size_t i, int64_t quiet_ns)
-{
-    if (j->fd < 0 || now_ns() - j->heard_ns < quiet_ns) return;
-    kill(j->pid, SIGKILL);
-    j->line.n = 0;
-    gp_buf_printf(&j->line, "missing answer none for %lld s: the driver or the device hangs",
-                  (long long)(quiet_ns / 1000000000));
-    hand_out(h, j, i);
-    j->heard_ns = INT64_MAX / 2; /* once */
-}
-
 static void listen_to(const struct hand *h, struct bench *jobs, size_t n, int64_t quiet_ns)
 {
     struct pollfd *fds = gp_zalloc(n * sizeof *fds);
@@ -128,7 +117,14 @@ static void listen_to(const struct hand *h, struct bench *jobs, size_t n, int64_
         if (poll(fds, (nfds_t)n, TICK_MS) < 0 && errno != EINTR) break;
         for (size_t i = 0; i < n; i++) {
             if (jobs[i].fd >= 0 && fds[i].revents) read_job(h, &jobs[i], i);
-            stop_silent(h, &jobs[i], i, quiet_ns);
+            if (jobs[i].fd >= 0 && now_ns() - jobs[i].heard_ns >= quiet_ns) {
+                kill(jobs[i].pid, SIGKILL);
+                jobs[i].line.n = 0;
+                gp_buf_printf(&jobs[i].line, "missing answer none for %lld s: the driver or the device hangs",
+                              (long long)(quiet_ns / 1000000000));
+                hand_out(h, &jobs[i], i);
+                jobs[i].heard_ns = INT64_MAX / 2; /* once */
+            }
         }
     }
     free(fds);

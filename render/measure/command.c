@@ -28,21 +28,16 @@ static int check(const struct gp_calibrate_opts *o, struct gp_err *err)
 
 /* ---- comparison ---- */
 
-static int read_document(const char *path, double *base, struct gp_err *err)
-{
-    struct gp_buf text = {0};
-    int failed = gp_input_all(path, NULL, DOCUMENT_MOST, &text, err) ||
-                 (gp_compare_document(base, text.data ? text.data : "", text.n, err) &&
-                  gp_err_context(err, "%s", path));
-    gp_buf_release(&text);
-    return failed ? -1 : 0;
-}
-
 /* The base is read before anything is measured, so that a wrong name is reported at once. */
 static int read_base(const struct gp_calibrate_opts *o, double *base, struct gp_err *err)
 {
     if (!o->compare || !strcmp(o->compare, "sheet") || !strcmp(o->compare, "siblings")) return 0;
-    return read_document(o->compare, base, err);
+    struct gp_buf text = {0};
+    int failed = gp_input_all(o->compare, NULL, DOCUMENT_MOST, &text, err) ||
+                 (gp_compare_document(base, text.data ? text.data : "", text.n, err) &&
+                  gp_err_context(err, "%s", o->compare));
+    gp_buf_release(&text);
+    return failed ? -1 : 0;
 }
 
 static int settle_base(const struct gp_calibrate_opts *o, const struct gp_calibration *c, double *base,

@@ -381,14 +381,6 @@ static void add_block(struct map *p, const struct gp_snapshot_block *b)
 
 /* ---- one pool ---- */
 
-static void put_border(struct map *p)
-{
-    int64_t x = gp_plot_scaled(p->at, p->whole, (int64_t)p->lines * WIDTH * 100), line = x / (WIDTH * 100);
-    x -= line * WIDTH * 100;
-    gp_plot_line(p->w, "border", (double)x / 100, (double)(line * LINE - 1), (double)x / 100,
-                 (double)(line * LINE + BAR + 1));
-}
-
 static void put_caption(struct map *p, const struct gp_memory_pool *pool)
 {
     struct gp_buf *b = &p->text;
@@ -412,16 +404,11 @@ static void put_caption(struct map *p, const struct gp_memory_pool *pool)
     gp_svg_close(p->w);
 }
 
-static int lines_of(const struct map *p, const struct gp_memory_pool *pool)
-{
-    int64_t lines = gp_plot_scaled(pool->reserved, p->d->fragmentation.reserved, LINES);
-    return lines < 1 ? 1 : (int)lines;
-}
-
 static void put_pool(struct map *p, const struct gp_memory_pool *pool)
 {
     const struct gp_snapshot *s = p->d->s;
-    p->lines = lines_of(p, pool);
+    int64_t lines = gp_plot_scaled(pool->reserved, p->d->fragmentation.reserved, LINES);
+    p->lines = lines < 1 ? 1 : (int)lines;
     p->whole = pool->active + pool->free_whole + pool->free_split;
     p->at = 0;
     if (p->whole <= 0) return;
@@ -439,7 +426,13 @@ static void put_pool(struct map *p, const struct gp_memory_pool *pool)
         if (!is_in(pool, g)) continue;
         for (size_t k = g->first_block; k < g->first_block + g->n_blocks; k++) add_block(p, &s->blocks.at[k]);
         flush(p);
-        if (pool->segments < p->budget / 4 && p->at < p->whole) put_border(p);
+        if (pool->segments < p->budget / 4 && p->at < p->whole) {
+            int64_t x = gp_plot_scaled(p->at, p->whole, (int64_t)p->lines * WIDTH * 100),
+                    line = x / (WIDTH * 100);
+            x -= line * WIDTH * 100;
+            gp_plot_line(p->w, "border", (double)x / 100, (double)(line * LINE - 1), (double)x / 100,
+                         (double)(line * LINE + BAR + 1));
+        }
     }
     gp_svg_close(p->w);
     gp_svg_close(p->w);

@@ -75,15 +75,6 @@ static void put_links(void *page)
     gp_svg_close(&p->w);
 }
 
-/* The device whose figures stand at the top: the one with the highest peak. */
-static const struct gp_memory_device *fullest(const struct gp_memory *m)
-{
-    const struct gp_memory_device *most = NULL;
-    for (size_t i = 0; i < m->devices.n; i++)
-        if (!most || m->devices.at[i].peak_bytes > most->peak_bytes) most = &m->devices.at[i];
-    return most;
-}
-
 static void put_figure(struct page *p, const char *name, int64_t bytes, const char *of, int64_t whole)
 {
     struct gp_page_figure *f = gp_page_figure(&p->doc, name);
@@ -98,7 +89,10 @@ static void put_figure(struct page *p, const char *name, int64_t bytes, const ch
 
 static void put_figures(struct page *p)
 {
-    const struct gp_memory_device *d = fullest(p->m);
+    /* The device whose figures stand at the top: the one with the highest peak. */
+    const struct gp_memory_device *d = NULL;
+    for (size_t i = 0; i < p->m->devices.n; i++)
+        if (!d || p->m->devices.at[i].peak_bytes > d->peak_bytes) d = &p->m->devices.at[i];
     if (!d) return;
     const struct gp_memory_fragmentation *f = &d->fragmentation;
     put_figure(p, "Peak", d->peak_bytes, d->reserved_at_peak > 0 ? "reserved" : "allocated",

@@ -311,18 +311,6 @@ static void add_box(boxes *all, const struct gp_memory_device *d, int64_t begin_
     GP_VEC_PUSH(all, fresh);
 }
 
-static void put_box(struct pack *p, const struct box *b)
-{
-    struct gp_buf name = {0};
-    if (b->step == UINT32_MAX)
-        gp_buf_put(&name, gp_memory_str(p->m, b->name), gp_string_len(&p->m->strings, b->name));
-    else gp_memory_step_put(&name, p->m, p->d, b->step);
-    gp_pack_u64(p->b, (uint64_t)b->length_ns);
-    gp_pack_u64(p->b, b->lane);
-    put_text(p, name.n ? name.data : "", name.n);
-    gp_buf_release(&name);
-}
-
 static void put_ranges(struct pack *p, size_t limit)
 {
     const struct gp_memory_device *d = p->d;
@@ -348,7 +336,15 @@ static void put_ranges(struct pack *p, size_t limit)
     int64_t last = 0;
     for (size_t i = 0; i < all.n; i++) {
         gp_pack_u64(p->b, (uint64_t)(all.at[i].begin_ns - last));
-        put_box(p, &all.at[i]);
+        struct gp_buf name = {0};
+        if (all.at[i].step == UINT32_MAX)
+            gp_buf_put(&name, gp_memory_str(p->m, all.at[i].name),
+                       gp_string_len(&p->m->strings, all.at[i].name));
+        else gp_memory_step_put(&name, p->m, p->d, all.at[i].step);
+        gp_pack_u64(p->b, (uint64_t)all.at[i].length_ns);
+        gp_pack_u64(p->b, all.at[i].lane);
+        put_text(p, name.n ? name.data : "", name.n);
+        gp_buf_release(&name);
         last = all.at[i].begin_ns;
     }
     gp_pack_u64(p->b, first);

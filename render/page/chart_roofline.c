@@ -388,18 +388,6 @@ static bool put_along(struct plot *p, struct spot from, struct spot to, bool bel
     return best > 0;
 }
 
-/* The name of a slope, with its origin if there is room for both. */
-static void label_slope(struct plot *p, const struct gp_roof *roof, struct spot from, struct spot to,
-                        bool below)
-{
-    const char *origin = origin_of(p, roof);
-    put_roof(p, roof);
-    if (origin) gp_buf_printf(&p->text, ", %s", origin);
-    if (put_along(p, from, to, below) || !origin) return;
-    put_roof(p, roof);
-    put_along(p, from, to, below);
-}
-
 static void draw_slope(struct plot *p, const struct gp_roof *roof, bool below)
 {
     double peak = highest(p->r, false), x0 = pow(10, p->f.x.from), x1 = pow(10, p->f.x.to),
@@ -412,7 +400,14 @@ static void draw_slope(struct plot *p, const struct gp_roof *roof, bool below)
     gp_page_open(p->w, "g", roof == p->memory ? "roof" : "roof cache");
     draw_roof_title(p, roof);
     gp_plot_line(p->w, NULL, a.x, a.y, b.x, b.y);
-    label_slope(p, roof, a, b, below);
+    /* The name of a slope, with its origin if there is room for both. */
+    const char *origin = origin_of(p, roof);
+    put_roof(p, roof);
+    if (origin) gp_buf_printf(&p->text, ", %s", origin);
+    if (!put_along(p, a, b, below) && origin) {
+        put_roof(p, roof);
+        put_along(p, a, b, below);
+    }
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
 }
@@ -461,31 +456,6 @@ static void draw_roofs(struct plot *p)
 
 /* ---- circles ---- */
 
-static void put_bytes_range(struct plot *p, const struct gp_roofline_point *q)
-{
-    if (!(q->bytes_high > 0)) return;
-    gp_buf_puts(&p->text, ", ");
-    gp_roofline_put_intensity(&p->text, q->flops / q->bytes_high);
-    if (q->bytes_low > 0 && q->bytes_low < q->bytes_high) {
-        gp_buf_puts(&p->text, " to ");
-        gp_roofline_put_intensity(&p->text, q->flops / q->bytes_low);
-    }
-    gp_buf_puts(&p->text, " FLOP per byte");
-}
-
-/* "measured: 12.0 FLOP per byte of L2, 3.10 of L1" */
-static void put_levels(struct plot *p, const struct gp_roofline_point *q)
-{
-    gp_buf_puts(&p->text, q->measured_ns == q->total_ns ? "\nbytes measured" : "\nbytes measured in part");
-    for (int l1 = 0; l1 < 2 && q->flops > 0; l1++) {
-        double bytes = l1 ? q->l1_bytes : q->l2_bytes;
-        if (!(bytes > 0)) continue;
-        gp_buf_puts(&p->text, ", ");
-        gp_roofline_put_intensity(&p->text, q->flops / bytes);
-        gp_buf_puts(&p->text, l1 ? " FLOP per byte of L1" : " FLOP per byte of L2");
-    }
-}
-
 static void draw_title(struct plot *p, const struct gp_roofline_point *q)
 {
     const struct gp_roof *roof = gp_roofline_nearest(p->r, q);
@@ -498,14 +468,33 @@ static void draw_title(struct plot *p, const struct gp_roofline_point *q)
     gp_buf_putc(&p->text, '\n');
     if (q->flops > 0) {
         gp_roofline_put_rate(&p->text, gp_roofline_flops_per_s(q), "FLOP/s");
-        put_bytes_range(p, q);
+        if (q->bytes_high > 0) {
+            gp_buf_puts(&p->text, ", ");
+            gp_roofline_put_intensity(&p->text, q->flops / q->bytes_high);
+            if (q->bytes_low > 0 && q->bytes_low < q->bytes_high) {
+                gp_buf_puts(&p->text, " to ");
+                gp_roofline_put_intensity(&p->text, q->flops / q->bytes_low);
+            }
+            gp_buf_puts(&p->text, " FLOP per byte");
+        }
     } else {
         gp_buf_puts(&p->text, "no known arithmetic");
     }
     gp_buf_putc(&p->text, '\n');
     if (has_no_circle(q)) gp_buf_puts(&p->text, "bytes of memory unknown");
     else gp_roofline_put_rate(&p->text, gp_roofline_bytes_per_s(q), "B/s of memory");
-    if (q->measured_ns > 0) put_levels(p, q);
+    if (q->measured_ns > 0) {
+        /* "measured: 12.0 FLOP per byte of L2, 3.10 of L1" */
+        gp_buf_puts(&p->text,
+                    q->measured_ns == q->total_ns ? "\nbytes measured" : "\nbytes measured in part");
+        for (int l1 = 0; l1 < 2 && q->flops > 0; l1++) {
+            double bytes = l1 ? q->l1_bytes : q->l2_bytes;
+            if (!(bytes > 0)) continue;
+            gp_buf_puts(&p->text, ", ");
+            gp_roofline_put_intensity(&p->text, q->flops / bytes);
+            gp_buf_puts(&p->text, l1 ? " FLOP per byte of L1" : " FLOP per byte of L2");
+        }
+    }
     if (q->regime != GP_REGIME_UNKNOWN)
         gp_buf_printf(&p->text, "\nbound by %s", gp_regime_text((enum gp_regime)q->regime));
     if (roof && roof->per_s > 0) {
@@ -513,18 +502,6 @@ static void draw_title(struct plot *p, const struct gp_roofline_point *q)
         put_roof(p, roof);
     }
     gp_plot_title(p->w, &p->text);
-}
-
-static void draw_bar(struct plot *p, size_t i)
-{
-    struct gp_box b = p->bars[i];
-    double y = p->spots[i].y, right = b.x + b.width;
-    if (!(b.width > 0)) return;
-    gp_page_open(p->w, "g", p->spots[i].r < 5 ? "whisker small" : "whisker");
-    gp_plot_line(p->w, NULL, b.x, y, right, y);
-    gp_plot_line(p->w, NULL, b.x, b.y, b.x, b.y + b.height);
-    gp_plot_line(p->w, NULL, right, b.y, right, b.y + b.height);
-    gp_svg_close(p->w);
 }
 
 /* Its operations per byte of the L2 cache and of L1, where those bytes were measured: a square and a triangle
@@ -550,7 +527,15 @@ static void draw_point(struct plot *p, size_t i)
                   s.beyond ? " beyond" : "");
     if (!has_no_circle(q)) gp_plot_circle(p->w, gp_buf_str(&p->text), s.x, s.y, s.r, NULL);
     p->text.n = 0;
-    draw_bar(p, i);
+    struct gp_box b = p->bars[i];
+    double y = p->spots[i].y, right = b.x + b.width;
+    if (b.width > 0) {
+        gp_page_open(p->w, "g", p->spots[i].r < 5 ? "whisker small" : "whisker");
+        gp_plot_line(p->w, NULL, b.x, y, right, y);
+        gp_plot_line(p->w, NULL, b.x, b.y, b.x, b.y + b.height);
+        gp_plot_line(p->w, NULL, right, b.y, right, b.y + b.height);
+        gp_svg_close(p->w);
+    }
     for (int l1 = 0; l1 < 2; l1++)
         if (has_level(p, q, s, l1)) draw_level(p, s, level_x(p, q, l1), l1);
     gp_svg_close(p->w);

@@ -81,12 +81,6 @@ static void read_label(struct label *l, const char *s)
     if (l->text.n > from) end_line(l, from, 'n');
 }
 
-static void release(struct label *l)
-{
-    gp_buf_release(&l->text);
-    GP_VEC_FREE(&l->lines);
-}
-
 /* ---- the graph ---- */
 
 struct graph {
@@ -229,37 +223,29 @@ static bool is_dashed(void *of)
     return strstr(value(of, "style"), "dashed") != NULL;
 }
 
-/* Classes are words of the palette; anything else is ignored. */
-static const char *class_of(void *of)
-{
-    const char *c = value(of, "class");
-    return !gp_starts(c, "k-") || strlen(c) > 30 || c[strspn(c, "abcdefghijklmnopqrstuvwxyz-")] ? "" : c;
-}
-
-static void draw_tooltip(struct gp_svg *w, struct graph *a, void *of)
-{
-    read_label(&a->label, value(of, "tooltip"));
-    if (!a->label.lines.n) return;
-    gp_svg_open(w, "title");
-    for (size_t i = 0; i < a->label.lines.n; i++) {
-        if (i) gp_svg_newline(w);
-        gp_svg_text(w, a->label.text.data + a->label.lines.at[i].from, a->label.lines.at[i].n);
-    }
-    gp_svg_close(w);
-}
-
 static void draw_node(struct gp_svg *w, struct graph *a, Agnode_t *v, const char *label)
 {
     double width = ND_width(v) * 72, height = ND_height(v) * 72;
     pointf at = ND_coord(v);
     char style[64] = "", rect[40] = "";
-    const char *class = class_of(v);
+    /* Classes are words of the palette; others are ignored. */
+    const char *c = value(v, "class");
+    const char *class =
+        !gp_starts(c, "k-") || strlen(c) > 30 || c[strspn(c, "abcdefghijklmnopqrstuvwxyz-")] ? "" : c;
     if (*class) {
         strcat(strncat(strcpy(style, "fill:var(--"), class, 30), "-ink)");
         strcpy(rect, class);
     }
     gp_page_open(w, "g", is_dashed(v) ? "node dashed" : "node");
-    draw_tooltip(w, a, v);
+    read_label(&a->label, value(v, "tooltip"));
+    if (a->label.lines.n) {
+        gp_svg_open(w, "title");
+        for (size_t i = 0; i < a->label.lines.n; i++) {
+            if (i) gp_svg_newline(w);
+            gp_svg_text(w, a->label.text.data + a->label.lines.at[i].from, a->label.lines.at[i].n);
+        }
+        gp_svg_close(w);
+    }
     gp_page_open(w, "rect", *rect ? rect : NULL);
     gp_svg_box(w, x_of(at.x - width / 2), y_of(a, at.y + height / 2), px(width), px(height));
     gp_svg_attr(w, "rx", "3");
@@ -537,7 +523,8 @@ bool gp_graph_svg(struct gp_svg *w, const char *dot, size_t n, const struct gp_g
         agclose(a.g);
     }
     agseterrf(before);
-    release(&a.label);
+    gp_buf_release(&a.label.text);
+    GP_VEC_FREE(&a.label.lines);
     gp_buf_release(&a.text);
     gp_strings_release(&from.names);
     free(a.labels);

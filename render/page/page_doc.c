@@ -67,15 +67,6 @@ void gp_page_figure_share(struct gp_page_figure *f, int64_t part, int64_t whole)
     f->pct = whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-static void put_meter(struct gp_svg *w, double pct)
-{
-    char style[32];
-    snprintf(style, sizeof style, "--p:%.1f%%", pct < 0 ? 0 : pct > 100 ? 100 : pct);
-    gp_page_open(w, "i", "meter");
-    gp_svg_attr(w, "style", style);
-    gp_svg_close(w);
-}
-
 static void put_figure(struct gp_svg *w, struct gp_page_figure *f)
 {
     gp_page_open(w, "div", "kpi");
@@ -83,7 +74,13 @@ static void put_figure(struct gp_svg *w, struct gp_page_figure *f)
     gp_page_open(w, "dd", NULL);
     if (f->help) gp_svg_attr(w, "title", f->help);
     gp_page_take(w, &f->value, "b", NULL);
-    if (!isnan(f->pct)) put_meter(w, f->pct);
+    if (!isnan(f->pct)) {
+        char style[32];
+        snprintf(style, sizeof style, "--p:%.1f%%", f->pct < 0 ? 0 : f->pct > 100 ? 100 : f->pct);
+        gp_page_open(w, "i", "meter");
+        gp_svg_attr(w, "style", style);
+        gp_svg_close(w);
+    }
     gp_svg_close(w);
     gp_page_take(w, &f->words, "dd", "of");
     gp_page_close(w);

@@ -17,17 +17,6 @@ const struct gp_page_parts gp_page_suggest = {
 const struct gp_page_parts gp_page_memory = {
     &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_memory_css}, &gp_asset_memory_js};
 
-/* Nothing is ever loaded, and only our scripts run, whatever a name might try. */
-static void put_policy(struct gp_buf *out, const struct gp_page_parts *parts)
-{
-    gp_buf_printf(out,
-                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                  "'unsafe-inline'; script-src 'sha256-%s' 'sha256-%s'",
-                  gp_asset_shell_js.sha256, parts->js->sha256);
-    if (parts->more_js) gp_buf_printf(out, " 'sha256-%s'", parts->more_js->sha256);
-    gp_buf_puts(out, "; base-uri 'none'; form-action 'none'\">\n");
-}
-
 static void put_color(struct gp_buf *b, struct gp_color c)
 {
     gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
@@ -59,27 +48,6 @@ static void put_palette(struct gp_buf *css)
     }
 }
 
-static void put_style(struct gp_buf *out, const struct gp_page_parts *parts)
-{
-    gp_buf_puts(out, "<style>\n");
-    gp_buf_put(out, gp_asset_shell_css.data, gp_asset_shell_css.n);
-    put_palette(out);
-    gp_buf_put(out, parts->css->data, parts->css->n);
-    for (size_t i = 0; i < sizeof parts->more_css / sizeof *parts->more_css; i++)
-        if (parts->more_css[i]) gp_buf_put(out, parts->more_css[i]->data, parts->more_css[i]->n);
-    gp_buf_puts(out, "</style>\n");
-}
-
-/* The hatching of idle time, for all pictures of the page. */
-static void put_hatch(struct gp_buf *out)
-{
-    gp_buf_puts(out,
-                "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\" focusable=\"false\"><defs>"
-                "<pattern id=\"gp-hatch\" patternUnits=\"userSpaceOnUse\" width=\"6\" height=\"6\" "
-                "patternTransform=\"rotate(45)\"><rect class=\"hatch-page\" width=\"6\" height=\"6\"></rect>"
-                "<rect class=\"hatch-line\" width=\"2\" height=\"6\"></rect></pattern></defs></svg>\n");
-}
-
 void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title, const struct gp_page_parts *parts)
 {
     *w = (struct gp_svg){.out = out, .html = true};
@@ -92,15 +60,32 @@ void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title, cons
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
                      "<meta name=\"generator\" content=\"gpuprof " GP_VERSION "\">\n");
-    put_policy(out, parts);
+    /* Nothing is ever loaded, and only our scripts run, whatever a name might try. */
+    gp_buf_printf(out,
+                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+                  "'unsafe-inline'; script-src 'sha256-%s' 'sha256-%s'",
+                  gp_asset_shell_js.sha256, parts->js->sha256);
+    if (parts->more_js) gp_buf_printf(out, " 'sha256-%s'", parts->more_js->sha256);
+    gp_buf_puts(out, "; base-uri 'none'; form-action 'none'\">\n");
     gp_page_element(w, "title", NULL, title, strlen(title));
     gp_svg_newline(w);
-    put_style(out, parts);
+    gp_buf_puts(out, "<style>\n");
+    gp_buf_put(out, gp_asset_shell_css.data, gp_asset_shell_css.n);
+    put_palette(out);
+    gp_buf_put(out, parts->css->data, parts->css->n);
+    for (size_t i = 0; i < sizeof parts->more_css / sizeof *parts->more_css; i++)
+        if (parts->more_css[i]) gp_buf_put(out, parts->more_css[i]->data, parts->more_css[i]->n);
+    gp_buf_puts(out, "</style>\n");
     gp_svg_close(w);
     gp_svg_newline(w);
     gp_page_open(w, "body", NULL);
     gp_svg_newline(w);
-    put_hatch(out);
+    /* The hatching of idle time, for all pictures of the page. */
+    gp_buf_puts(out,
+                "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\" focusable=\"false\"><defs>"
+                "<pattern id=\"gp-hatch\" patternUnits=\"userSpaceOnUse\" width=\"6\" height=\"6\" "
+                "patternTransform=\"rotate(45)\"><rect class=\"hatch-page\" width=\"6\" height=\"6\"></rect>"
+                "<rect class=\"hatch-line\" width=\"2\" height=\"6\"></rect></pattern></defs></svg>\n");
 }
 
 static void put_script(struct gp_buf *out, const struct gp_asset *js)

@@ -31,26 +31,23 @@ struct pack {
     size_t n;
 };
 
-static void open_part(struct pack *p)
-{
-    char id[80];
-    if (p->parts) gp_svg_close(p->w);
-    if (p->parts) snprintf(id, sizeof id, "%.60s.%d", p->id, p->parts);
-    else snprintf(id, sizeof id, "%.60s", p->id);
-    p->parts++;
-    p->room = PART;
-    gp_page_open(p->w, "script", NULL);
-    gp_svg_attr(p->w, "type", "application/octet-stream");
-    gp_svg_attr(p->w, "id", id);
-    gp_svg_text(p->w, "", 0);
-}
-
 /* Write the piece; all but the last are whole groups of three bytes. */
 static void flush(struct pack *p)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     size_t need = (p->n + 2) / 3 * 4;
-    if (!p->parts || need > p->room) open_part(p);
+    if (!p->parts || need > p->room) {
+        char id[80];
+        if (p->parts) gp_svg_close(p->w);
+        if (p->parts) snprintf(id, sizeof id, "%.60s.%d", p->id, p->parts);
+        else snprintf(id, sizeof id, "%.60s", p->id);
+        p->parts++;
+        p->room = PART;
+        gp_page_open(p->w, "script", NULL);
+        gp_svg_attr(p->w, "type", "application/octet-stream");
+        gp_svg_attr(p->w, "id", id);
+        gp_svg_text(p->w, "", 0);
+    }
     p->room -= need;
     char *to = gp_buf_reserve(p->w->out, need);
     for (size_t i = 0; i < p->n; i += 3) {

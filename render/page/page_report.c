@@ -129,15 +129,6 @@ static void put_value(struct gp_svg *w, struct gp_buf *text, const struct gp_cel
     text->n = 0;
 }
 
-/* A share as the length of a bar after the number. */
-static void put_bar(struct gp_svg *w, struct gp_buf *text, const struct gp_cell *c)
-{
-    double pct = c->d < 0 ? 0 : c->d > 100 ? 100 : c->d;
-    gp_buf_printf(text, "--p:%.1f%%", pct);
-    gp_svg_attr_n(w, "style", text->data, text->n);
-    text->n = 0;
-}
-
 static void put_row(struct gp_svg *w, struct gp_buf *text, const struct gp_report_table *t, size_t row,
                     const bool *used, const struct gp_table_html_opts *o)
 {
@@ -151,7 +142,13 @@ static void put_row(struct gp_svg *w, struct gp_buf *text, const struct gp_repor
             bool bar = t->columns.at[i].flags & GP_COLUMN_BAR && c->type == GP_CELL_PCT && !c->none;
             gp_page_open(w, "td", bar ? "n bar" : "n");
             if (!c->none) put_value(w, text, c);
-            if (bar) put_bar(w, text, c);
+            if (bar) {
+                /* A share as the length of a bar after the number. */
+                double pct = c->d < 0 ? 0 : c->d > 100 ? 100 : c->d;
+                gp_buf_printf(text, "--p:%.1f%%", pct);
+                gp_svg_attr_n(w, "style", text->data, text->n);
+                text->n = 0;
+            }
             gp_cell_put(text, c);
             gp_svg_text(w, text->data, text->n);
             text->n = 0;

@@ -372,11 +372,6 @@ static void put_issues(struct gp_doc *d, const struct gp_issue issues[GP_ISSUE_C
     gp_record_json(d, &gp_input_issues, there, n, 0, &(struct gp_row_of){.strings = d->strings});
 }
 
-static int badness(const char *verdict)
-{
-    return !strcmp(verdict, "clean") ? 0 : !strcmp(verdict, "unusable") ? 2 : 1;
-}
-
 /* Of all inputs together: the worst verdict, unless other inputs are usable. An offset is given only for a
  * single input. */
 static void put_quality(struct gp_doc *d, const struct gp_input_quality *inputs, size_t n)
@@ -389,7 +384,8 @@ static void put_quality(struct gp_doc *d, const struct gp_input_quality *inputs,
     size_t unusable = 0;
     for (size_t i = 0; i < n; i++) {
         const struct gp_input_quality *in = &inputs[i];
-        int bad = badness(gp_string(d->strings, in->verdict));
+        const char *verdict = gp_string(d->strings, in->verdict);
+        int bad = !strcmp(verdict, "clean") ? 0 : !strcmp(verdict, "unusable") ? 2 : 1;
         if (bad > worst) worst = bad;
         unusable += bad == 2;
         truncated |= in->truncated;

@@ -88,13 +88,6 @@ int gp_live_fetch(const struct gp_live_view *v, int64_t last_ns, struct gp_err *
 
 /* ---- events ---- */
 
-/* Bytes of an event's data, in which ends of lines would end the data: JSON has them only between its
- * words. */
-static void put_line(struct gp_buf *b, const char *json, size_t n)
-{
-    for (size_t i = 0; i < n; i++) gp_buf_putc(b, json[i] == '\n' || json[i] == '\r' ? ' ' : json[i]);
-}
-
 static void report(struct gp_live_view *v, struct gp_buf *b)
 {
     static const char *const options[] = {"--format=json", "--quiet", "--allow-empty", "--top=8",
@@ -108,7 +101,10 @@ static void report(struct gp_live_view *v, struct gp_buf *b)
                          .nfiles = 1};
     if (file.fd >= 0 && !gp_crew_run(v->crew, &job, &err)) {
         gp_buf_puts(b, "event: report\ndata: ");
-        put_line(b, gp_blob_map(job.answer), gp_blob_whole(job.answer)->n);
+        /* The end of a line would end the event; JSON has it only between words. */
+        const char *json = gp_blob_map(job.answer);
+        size_t n = gp_blob_whole(job.answer)->n;
+        for (size_t i = 0; i < n; i++) gp_buf_putc(b, json[i] == '\n' || json[i] == '\r' ? ' ' : json[i]);
     } else {
         gp_buf_puts(b, "event: gone\ndata: {\"error\": ");
         gp_json_put_string(b, err.msg, strlen(err.msg));

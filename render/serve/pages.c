@@ -47,13 +47,6 @@ static void put_link(struct gp_buf *b, const char *text, const char *page, const
                   text);
 }
 
-static void put_named_link(struct gp_buf *b, const struct gp_catalog_file *f)
-{
-    gp_buf_printf(b, "<a href=\"/traces/%s/report\">", f->id);
-    put_html(b, f->name, strlen(f->name));
-    gp_buf_puts(b, "</a>");
-}
-
 static void put_bar(struct gp_buf *b, const struct gp_navbar *d)
 {
     const struct gp_catalog_file *f = d->files[0];
@@ -64,7 +57,11 @@ static void put_bar(struct gp_buf *b, const struct gp_navbar *d)
     for (size_t i = 0; i < d->nfiles && i < 8; i++) {
         gp_buf_puts(b, "<b>");
         if (d->nfiles == 1) put_html(b, f->name, strlen(f->name));
-        else put_named_link(b, d->files[i]);
+        else {
+            gp_buf_printf(b, "<a href=\"/traces/%s/report\">", d->files[i]->id);
+            put_html(b, d->files[i]->name, strlen(d->files[i]->name));
+            gp_buf_puts(b, "</a>");
+        }
         gp_buf_puts(b, "</b>");
     }
     if (d->nfiles == 2 && d->query == gp_query_named("compare"))

@@ -146,18 +146,6 @@ static int get_trace(const struct gp_backend *s, const struct gp_request *r, str
     return f ? 0 : no_trace(err);
 }
 
-static void put_question(struct gp_buf *b, const struct gp_query *q, bool installed)
-{
-    gp_buf_printf(b, "{\"name\": \"%s\", \"tool\": \"%s\", \"installed\": %s, \"formats\": [", q->name,
-                  q->tool, installed ? "true" : "false");
-    for (const struct gp_form *f = q->forms; f < q->forms + GP_QUERY_FORMS && f->name; f++)
-        gp_buf_printf(b, "%s\"%s\"", f == q->forms ? "" : ", ", f->name);
-    gp_buf_puts(b, "], \"args\": [");
-    for (size_t i = 0; i < GP_QUERY_ARGS && q->args[i]; i++)
-        gp_buf_printf(b, "%s\"%s\"", i ? ", " : "", q->args[i] + (*q->args[i] == '!'));
-    gp_buf_puts(b, "]}");
-}
-
 static int get_api(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                    struct gp_err *err)
 {
@@ -176,7 +164,15 @@ static int get_api(const struct gp_backend *s, const struct gp_request *r, struc
     gp_buf_puts(b, "],\n\"questions\": [");
     for (const struct gp_query *q = gp_queries; q->name; q++) {
         gp_buf_puts(b, q == gp_queries ? "\n" : ",\n");
-        put_question(b, q, gp_crew_has(s->library->crew, q->tool));
+        bool installed = gp_crew_has(s->library->crew, q->tool);
+        gp_buf_printf(b, "{\"name\": \"%s\", \"tool\": \"%s\", \"installed\": %s, \"formats\": [", q->name,
+                      q->tool, installed ? "true" : "false");
+        for (const struct gp_form *f = q->forms; f < q->forms + GP_QUERY_FORMS && f->name; f++)
+            gp_buf_printf(b, "%s\"%s\"", f == q->forms ? "" : ", ", f->name);
+        gp_buf_puts(b, "], \"args\": [");
+        for (size_t i = 0; i < GP_QUERY_ARGS && q->args[i]; i++)
+            gp_buf_printf(b, "%s\"%s\"", i ? ", " : "", q->args[i] + (*q->args[i] == '!'));
+        gp_buf_puts(b, "]}");
     }
     gp_buf_puts(b, "]}\n");
     return 0;

@@ -42,13 +42,6 @@ static uint64_t raise_descriptors(void)
     return setrlimit(RLIMIT_NOFILE, &l) ? soft : l.rlim_cur;
 }
 
-/* A connection may have two, its socket and its answer. */
-static unsigned connections_within(uint64_t descriptors, uint64_t asked)
-{
-    uint64_t most = descriptors / 4;
-    return (unsigned)(asked < most ? asked : most ? most : 1);
-}
-
 /* A cached answer may have two, as it is and packed. */
 static size_t kept_within(uint64_t descriptors, unsigned connections)
 {
@@ -178,7 +171,9 @@ int gp_serve_run(const struct gp_serve_opts *o, struct gp_err *err)
     struct gp_backend backend = {.guard = &guard, .library = lib, .perfetto = o->perfetto};
     lib->catalog = gp_catalog_new();
     uint64_t descriptors = raise_descriptors();
-    unsigned connections = connections_within(descriptors, o->connections);
+    /* A connection may have two, its socket and its answer. */
+    uint64_t most = descriptors / 4;
+    unsigned connections = (unsigned)(o->connections < most ? o->connections : most ? most : 1);
     lib->cache = gp_cache_new(o->keep_bytes, kept_within(descriptors, connections));
     gp_contents_init(&lib->contents);
     int failed = gp_guard_init(&guard, err);

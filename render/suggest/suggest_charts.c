@@ -46,16 +46,6 @@ static void put_rect(struct gp_svg *w, const char *class, int64_t from, int64_t 
     gp_svg_close(w);
 }
 
-static void put_line(struct gp_svg *w, const char *class, int64_t at, int from, int to)
-{
-    gp_page_open(w, "line", class);
-    put_percent(w, "x1", at);
-    put_percent(w, "x2", at);
-    gp_svg_int(w, "y1", from);
-    gp_svg_int(w, "y2", to);
-    gp_svg_close(w);
-}
-
 /* ---- the step ---- */
 
 struct part {
@@ -239,7 +229,15 @@ void gp_suggest_chart_saving(struct gp_svg *w, const struct gp_suggest *s, int64
     put_rect(w, "whole", 0, WHOLE, 4, 14);
     if (b > a) put_rect(w, "k-perhaps", a, b, 4, 14);
     if (a > 0) put_rect(w, "k-sure", 0, a, 4, 14);
-    if (ceiling > 0) put_line(w, "ceiling", clamped(ceiling, step), 0, 22);
+    if (ceiling > 0) {
+        int64_t at = clamped(ceiling, step);
+        gp_page_open(w, "line", "ceiling");
+        put_percent(w, "x1", at);
+        put_percent(w, "x2", at);
+        gp_svg_int(w, "y1", 0);
+        gp_svg_int(w, "y2", 22);
+        gp_svg_close(w);
+    }
     gp_svg_close(w);
     gp_svg_newline(w);
     gp_page_open(w, "ul", "legend");

@@ -36,15 +36,6 @@ struct part {
     uint32_t first, end;
 };
 
-static void put_fold_label(struct gp_buf *b, const struct gp_suggest_chain_kernel *k, uint32_t n)
-{
-    int64_t ns = 0;
-    for (uint32_t i = 0; i < n; i++) ns += k[i].ns;
-    put_count(b, n, "more kernel", "more kernels");
-    gp_buf_puts(b, "\\n");
-    put_time(b, ns);
-}
-
 static void put_line(struct gp_buf *b, const char *s, size_t n)
 {
     struct gp_buf fit = {0};
@@ -76,8 +67,14 @@ static void put_node(struct gp_buf *b, const struct gp_suggest *s, const struct 
     struct gp_color fill =
         gp_palette_fill(fold ? GP_FRAME_RANGE : (enum gp_frame_kind)k->kind, 2, GP_THEME_LIGHT);
     gp_buf_printf(b, "    c%016" PRIx64 "_%u [label=\"", c->signature, p.first);
-    if (fold) put_fold_label(b, k, p.end - p.first);
-    else put_label(b, s, k);
+    if (fold) {
+        uint32_t n = p.end - p.first;
+        int64_t ns = 0;
+        for (uint32_t i = 0; i < n; i++) ns += k[i].ns;
+        put_count(b, n, "more kernel", "more kernels");
+        gp_buf_puts(b, "\\n");
+        put_time(b, ns);
+    } else put_label(b, s, k);
     gp_buf_puts(b, "\", tooltip=\"");
     if (!fold) gp_dot_text(b, gp_suggest_str(s, k->name), gp_string_len(&s->strings, k->name));
     gp_buf_puts(b, "\", fillcolor=");
@@ -329,26 +326,19 @@ static void put_dot(struct gp_svg *w, const struct gp_buf *dot)
     gp_svg_newline(w);
 }
 
-/* False when it cannot be drawn. */
-static bool put_graph(struct gp_svg *w, const struct gp_buf *dot)
-{
-    struct gp_buf drawn = {0};
-    struct gp_svg g = {.out = &drawn, .html = true};
-    bool can = gp_graph_svg(
-        &g, dot->data, dot->n,
-        &(struct gp_graph_opts){
-            .label = "Chains of kernels, longest first; the table below has the same content in words"});
-    if (can) gp_page_graph(w, &drawn, "Chains of kernels as a graph");
-    gp_buf_release(&drawn);
-    return can;
-}
-
 void gp_suggest_chains_write(struct gp_svg *w, const struct gp_suggest *s, const struct gp_report_table *t)
 {
     struct gp_buf dot = {0}, more = {0};
     size_t left = gp_suggest_dot_write(&dot, s, &(struct gp_suggest_dot_opts){.max_nodes = DRAWN});
     put_note(w);
-    bool can = put_graph(w, &dot);
+    struct gp_buf drawn = {0};
+    struct gp_svg g = {.out = &drawn, .html = true};
+    bool can = gp_graph_svg(
+        &g, dot.data, dot.n,
+        &(struct gp_graph_opts){
+            .label = "Chains of kernels, longest first; the table below has the same content in words"});
+    if (can) gp_page_graph(w, &drawn, "Chains of kernels as a graph");
+    gp_buf_release(&drawn);
     if (can && left) {
         gp_buf_printf(&more, "Not drawn: %zu more that take less time; the table has them.", left);
         gp_page_element(w, "p", "note", more.data, more.n);

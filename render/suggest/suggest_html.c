@@ -58,12 +58,6 @@ static double percent(int64_t part, int64_t whole)
     return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-/* "74 to 93%", "3.8 to 41%": one digit after the point below ten */
-static void put_range(struct gp_buf *b, double low, double high)
-{
-    gp_buf_printf(b, "%.*f to %.*f%%", low < 9.95, low, high < 9.95, high);
-}
-
 static struct gp_page_figure *figure(struct page *p, const char *name, const char *words)
 {
     struct gp_page_figure *f = gp_page_figure(&p->doc, name);
@@ -85,7 +79,9 @@ static void put_figures(struct page *p)
         /* each end of the step that it was worked out for */
         f = figure(p, "Possible saving", "with all suggestions together");
         f->pct = percent(s->joint_low_ns, t->unprofiled_low_ns);
-        put_range(&f->value, f->pct, percent(s->joint_high_ns, t->unprofiled_high_ns));
+        /* "74 to 93%", "3.8 to 41%": one digit after the point below ten */
+        double high = percent(s->joint_high_ns, t->unprofiled_high_ns);
+        gp_buf_printf(&f->value, "%.*f to %.*f%%", f->pct < 9.95, f->pct, high < 9.95, high);
     }
     if (t->queue_p50_ns > 0) {
         f = figure(p, "From call to kernel", "median; short if the GPU waits for the host");
@@ -258,15 +254,6 @@ static void put_card(struct page *p, size_t i)
     gp_page_close(&p->w);
 }
 
-static void put_together(struct page *p)
-{
-    if (p->worth < 2) return;
-    gp_page_open(&p->w, "div", "together");
-    gp_page_put(&p->w, "h3", NULL, p->worth == 2 ? "Both together" : "All together");
-    gp_suggest_chart_saving(&p->w, p->s, p->s->joint_low_ns, p->s->joint_high_ns, 0);
-    gp_page_close(&p->w);
-}
-
 static void put_suggestions(void *page)
 {
     struct page *p = page;
@@ -274,7 +261,12 @@ static void put_suggestions(void *page)
                 "Each bar is the step, as recorded or as long as it may be without the recorder; its filled "
                 "part is what the "
                 "change saves in a replay of the recorded steps.");
-    put_together(p);
+    if (p->worth >= 2) {
+        gp_page_open(&p->w, "div", "together");
+        gp_page_put(&p->w, "h3", NULL, p->worth == 2 ? "Both together" : "All together");
+        gp_suggest_chart_saving(&p->w, p->s, p->s->joint_low_ns, p->s->joint_high_ns, 0);
+        gp_page_close(&p->w);
+    }
     gp_page_open(&p->w, "ol", "cards");
     for (size_t i = 0; i < p->worth; i++) put_card(p, i);
     gp_page_close(&p->w);

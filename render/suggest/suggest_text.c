@@ -25,16 +25,6 @@ static void put_factor(struct gp_buf *b, double v)
     gp_buf_printf(b, "%.*f", v < 9.995 ? 2 : v < 99.5 ? 1 : 0, v);
 }
 
-static void put_speedup(struct gp_buf *b, double low, double high)
-{
-    put_factor(b, low);
-    if (high - low >= 0.005) {
-        gp_buf_puts(b, " to ");
-        put_factor(b, high);
-    }
-    gp_buf_putc(b, 'x');
-}
-
 /* "1.17 to 1.47 ms", "840 ns to 5.98 \xC2\xB5s", "up to 3 ms" */
 static void put_interval(struct gp_buf *b, int64_t low, int64_t high)
 {
@@ -72,7 +62,12 @@ void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const s
     if (s->step.unprofiled_low_ns < s->step.step_ns)
         gp_buf_printf(b, " without %s", s->step.recorder ? s->step.recorder : "the recorder");
     gp_buf_puts(b, " (");
-    put_speedup(b, one->speedup_low, one->speedup_high);
+    put_factor(b, one->speedup_low);
+    if (one->speedup_high - one->speedup_low >= 0.005) {
+        gp_buf_puts(b, " to ");
+        put_factor(b, one->speedup_high);
+    }
+    gp_buf_putc(b, 'x');
     gp_buf_puts(b, ")");
 }
 
@@ -118,15 +113,6 @@ static bool differs_unprofiled(const struct gp_suggest_step *s)
            s->unprofiled_high_ns - s->step_ns > little;
 }
 
-/* ", 25 to 31 ms in runs without torch.profiler,", where that makes a difference. */
-static void put_unprofiled(struct gp_buf *b, const struct gp_suggest_step *s)
-{
-    if (!differs_unprofiled(s)) return;
-    gp_buf_puts(b, ", ");
-    put_interval(b, s->unprofiled_low_ns, s->unprofiled_high_ns);
-    gp_buf_printf(b, " in runs without %s,", s->recorder ? s->recorder : "the recorder");
-}
-
 static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
 {
     struct gp_buf b = {0};
@@ -138,7 +124,12 @@ static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool thre
         gp_buf_puts(&b, "The trace takes ");
         put_ns(&b, s->step.step_ns);
     }
-    put_unprofiled(&b, &s->step);
+    /* ", 25 to 31 ms in runs without torch.profiler,", where that makes a difference. */
+    if (differs_unprofiled(&s->step)) {
+        gp_buf_puts(&b, ", ");
+        put_interval(&b, s->step.unprofiled_low_ns, s->step.unprofiled_high_ns);
+        gp_buf_printf(&b, " in runs without %s,", s->step.recorder ? s->step.recorder : "the recorder");
+    }
     enum gp_regime regime = (enum gp_regime)s->regime;
     if (three_regimes) regime = gp_regime_classic(regime, GP_REGIME_UNKNOWN);
     gp_buf_printf(&b, " and is bound by %s: ", gp_regime_text(regime));
@@ -246,18 +237,6 @@ static void put_part(struct gp_buf *b, const char *head, const char *text, size_
     gp_buf_putc(b, '\n');
 }
 
-/* How wide the interval is, and what would make it narrower. */
-static void put_width(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one,
-                      size_t width)
-{
-    struct gp_buf text = {0};
-    if (!one->to_know) return;
-    gp_scale_put_share(&text, one->saving_high_ns - one->saving_low_ns, s->step.unprofiled_ns);
-    gp_buf_printf(&text, " of the step is uncertain; to know better, %s", gp_suggest_str(s, one->to_know));
-    put_part(b, "Range: ", gp_buf_str(&text), width);
-    gp_buf_release(&text);
-}
-
 static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t i,
                            const struct gp_suggest_text_opts *o)
 {
@@ -278,7 +257,15 @@ static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t 
     put_part(b, "", gp_suggest_str(s, one->description), width);
     if (one->operation) put_part(b, "Where: ", gp_suggest_str(s, one->operation), width);
     put_part(b, "Do: ", gp_suggest_str(s, one->action), width);
-    put_width(b, s, one, width);
+    /* The width of the interval, and a way to narrow it. */
+    struct gp_buf text = {0};
+    if (one->to_know) {
+        gp_scale_put_share(&text, one->saving_high_ns - one->saving_low_ns, s->step.unprofiled_ns);
+        gp_buf_printf(&text, " of the step is uncertain; to know better, %s",
+                      gp_suggest_str(s, one->to_know));
+        put_part(b, "Range: ", gp_buf_str(&text), width);
+        gp_buf_release(&text);
+    }
     if (!o->verbose) return;
     put_part(b, "Saving: ", gp_suggest_str(s, one->formula), width);
     put_part(b, "If: ", gp_suggest_str(s, one->assumes), width);
@@ -303,34 +290,6 @@ static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct 
     }
 }
 
-/* "4.69 TB/s of memory", "786 TFLOP/s in bf16" */
-static void put_roof(struct gp_buf *b, const struct gp_suggest *s, const struct gp_roof *roof)
-{
-    const char *unit = roof->memory ? "B/s of" : "FLOP/s in";
-    const char *name = gp_suggest_str(s, roof->name);
-    const struct gp_ceilings *c = &s->ceilings;
-    gp_buf_printf(b, "%.3g T%s %s", roof->per_s / 1e12, unit, name);
-    if (roof->memory && !strcmp(name, "memory") && c->memory_read_per_s > 0 && c->memory_write_per_s > 0)
-        gp_buf_printf(b, " for a copy, %.3g for reads, %.3g for writes", c->memory_read_per_s / 1e12,
-                      c->memory_write_per_s / 1e12);
-    gp_buf_printf(b, " (%s)", gp_ceiling_source_text((enum gp_ceiling_source)roof->source));
-}
-
-/* What is measured, and that the rest is a model. */
-static void put_measured(struct gp_buf *b, const struct gp_suggest *s, int64_t all)
-{
-    gp_buf_puts(b, "Hardware counters measured their bytes for ");
-    gp_scale_put_share(b, s->tier_ns[GP_WORK_COUNTERS], all);
-    gp_buf_puts(b, " of their time and their operations for ");
-    gp_scale_put_share(b, s->flops_measured_ns, all);
-    if (s->by_mean_ns > 0) {
-        gp_buf_puts(b, " (for ");
-        gp_scale_put_share(b, s->by_mean_ns, all);
-        gp_buf_puts(b, ", other launches of the kernel stand for the one)");
-    }
-    gp_buf_puts(b, ". The rest is modelled: ");
-}
-
 void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
 {
     int64_t all = 0;
@@ -339,29 +298,36 @@ void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
     gp_buf_puts(b, "Kernels are compared with ");
     for (size_t i = 0; i < s->roofline.roofs.n; i++) {
         if (i) gp_buf_puts(b, i + 1 == s->roofline.roofs.n ? " and " : ", ");
-        put_roof(b, s, &s->roofline.roofs.at[i]);
+        /* "4.69 TB/s of memory", "786 TFLOP/s in bf16" */
+        const struct gp_roof *roof = &s->roofline.roofs.at[i];
+        const char *unit = roof->memory ? "B/s of" : "FLOP/s in";
+        const char *name = gp_suggest_str(s, roof->name);
+        const struct gp_ceilings *c = &s->ceilings;
+        gp_buf_printf(b, "%.3g T%s %s", roof->per_s / 1e12, unit, name);
+        if (roof->memory && !strcmp(name, "memory") && c->memory_read_per_s > 0 && c->memory_write_per_s > 0)
+            gp_buf_printf(b, " for a copy, %.3g for reads, %.3g for writes", c->memory_read_per_s / 1e12,
+                          c->memory_write_per_s / 1e12);
+        gp_buf_printf(b, " (%s)", gp_ceiling_source_text((enum gp_ceiling_source)roof->source));
     }
     gp_buf_puts(b, ". ");
-    if (s->tier_ns[GP_WORK_COUNTERS] > 0) put_measured(b, s, all);
-    else gp_buf_puts(b, "Their work is known ");
+    if (s->tier_ns[GP_WORK_COUNTERS] > 0) {
+        gp_buf_puts(b, "Hardware counters measured their bytes for ");
+        gp_scale_put_share(b, s->tier_ns[GP_WORK_COUNTERS], all);
+        gp_buf_puts(b, " of their time and their operations for ");
+        gp_scale_put_share(b, s->flops_measured_ns, all);
+        if (s->by_mean_ns > 0) {
+            gp_buf_puts(b, " (for ");
+            gp_scale_put_share(b, s->by_mean_ns, all);
+            gp_buf_puts(b, ", other launches of the kernel stand for the one)");
+        }
+        gp_buf_puts(b, ". The rest is modelled: ");
+    } else gp_buf_puts(b, "Their work is known ");
     gp_buf_puts(b, "from shapes for ");
     gp_scale_put_share(b, s->tier_ns[GP_WORK_SHAPES], all);
     gp_buf_puts(b, s->tier_ns[GP_WORK_COUNTERS] > 0 ? ", from names and grids for "
                                                     : " of their time, from names and grids for ");
     gp_scale_put_share(b, s->tier_ns[GP_WORK_NAMES], all);
     gp_buf_puts(b, ".");
-}
-
-/* What the regimes rest on. */
-static void put_ceilings(struct gp_buf *b, const struct gp_suggest *s, size_t width)
-{
-    struct gp_buf text = {0};
-    gp_suggest_put_ceilings(&text, s);
-    if (text.n) {
-        gp_text_wrap(b, text.data, text.n, 0, width);
-        gp_buf_putc(b, '\n');
-    }
-    gp_buf_release(&text);
 }
 
 void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
@@ -371,8 +337,15 @@ void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const s
     gp_suggest_summary(&r, s, o->three_regimes);
     gp_report_text_write(b, &r, &to);
     gp_report_release(&r);
-    if (o->verbose || o->three_regimes || s->tier_ns[GP_WORK_COUNTERS] > 0)
-        put_ceilings(b, s, gp_report_prose_width(o->width));
+    if (o->verbose || o->three_regimes || s->tier_ns[GP_WORK_COUNTERS] > 0) {
+        struct gp_buf text = {0};
+        gp_suggest_put_ceilings(&text, s);
+        if (text.n) {
+            gp_text_wrap(b, text.data, text.n, 0, gp_report_prose_width(o->width));
+            gp_buf_putc(b, '\n');
+        }
+        gp_buf_release(&text);
+    }
     for (size_t i = 0; i < gp_suggest_worth(s); i++) put_suggestion(b, s, i, o);
     put_rest(b, s, o);
 }

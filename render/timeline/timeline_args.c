@@ -150,13 +150,6 @@ void gp_timeline_put_captured(const struct gp_timeline *tl, struct gp_buf *b)
 
 /* ---- configurations ---- */
 
-static void put_text(struct gp_buf *b, const char *key, const char *value, size_t n)
-{
-    gp_buf_printf(b, "[\"%s\",", key);
-    gp_json_put_string(b, value, n);
-    gp_buf_puts(b, "],");
-}
-
 static void put_triple(struct gp_buf *b, const char *key, const uint32_t of[3])
 {
     gp_buf_printf(b, "[\"%s\",\"%" PRIu32 " \xC3\x97 %" PRIu32 " \xC3\x97 %" PRIu32 "\"],", key, of[0], of[1],
@@ -182,7 +175,11 @@ void gp_timeline_put_configs(const struct gp_timeline *tl, struct gp_buf *b)
         if (c->has & GP_HAS_SHARED) put_number(b, "shared memory per block (bytes)", c->shared_bytes);
         if (c->shared_static_bytes) put_number(b, "of it static (bytes)", c->shared_static_bytes);
         if (c->local_bytes) put_number(b, "local memory per thread (bytes)", c->local_bytes);
-        if (c->cat) put_text(b, "category", gp_trace_str(t, c->cat), gp_string_len(&t->strings, c->cat));
+        if (c->cat) {
+            gp_buf_puts(b, "[\"category\",");
+            gp_json_put_string(b, gp_trace_str(t, c->cat), gp_string_len(&t->strings, c->cat));
+            gp_buf_puts(b, "],");
+        }
         if (b->data[b->n - 1] == ',') b->n--;
         gp_buf_puts(b, "],\"extra\":");
         gp_json_put_string(b, gp_trace_str(t, c->extra), gp_string_len(&t->strings, c->extra));
