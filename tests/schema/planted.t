@@ -32,6 +32,7 @@ test_expect_success 'a reader is planted: a folder, and a word in reader.h' '
     cat >"$copy/formats/planted/planted_read.c" <<-"END"
 	#include <stdlib.h>
 	#include <string.h>
+	#include "formats/base/buf.h"
 	#include "formats/base/input.h"
 	#include "formats/base/str.h"
 	#include "formats/reader.h"
