@@ -59,8 +59,8 @@ static inline void memory_finish(struct memory_made *k, struct gp_memory *m)
     assert_int_equal(m->devices.n, 1);
 }
 
-/* At 0 and 100 ns a layer takes 1000 bytes and keeps them; at 2000 another takes 600 for 500 ns; at 4000 a
- * third takes 300. The peak is 1600, at 2000; 1300 are left. */
+/* At 100 ns aten::linear takes 1000 bytes and keeps them; at 2000 aten::relu takes 600 for 500 ns; at 4000
+ * aten::add takes 300. The peak is 1600, at 2000; 1300 are left. */
 static inline void memory_of_three(struct gp_memory *m)
 {
     struct memory_made k;

@@ -7,47 +7,9 @@
 #include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
-#include "formats/base/input.h"
 #include "formats/reader.h"
+#include "tests/unit/compile_make.h"
 #include "tests/unit/unit.h"
-
-#define P "V1122 12:05:49.468000 456 t.py:1] "
-#define EVENT(id, name, ph, ts)                                                                              \
-    P "{\"chromium_event\": {}, \"has_payload\": \"\"}\n\t{\"name\": \"" name "\", \"ts\": " ts              \
-      ", \"args\": {\"compile_id\": \"" id "\"}, \"ph\": \"" ph "\"}\n"
-#define METRICS(frame, compile, more)                                                                        \
-    P "{\"compilation_metrics\": {" more "}, \"frame_id\": " frame ", \"frame_compile_id\": " compile        \
-      ", \"attempt\": 0}\n"
-#define BREAK(frame, compile, number, line)                                                                  \
-    P "{\"artifact\": {\"name\": \"dynamo_graph_break_reason\"}, \"frame_id\": " frame                       \
-      ", \"frame_compile_id\": " compile ", \"has_payload\": \"\"}\n"                                        \
-      "\tGraph break in user code at a.py:" line "\n\tGraph Break Reason: k" number                          \
-      "\n\t  Explanation: x\n\t\n\t /gb/gb" number ".html\n\t\n"                                             \
-      "\tUser code traceback:\n\t  File \"a.py\", line " line ", in f\n\t    x\n"
-#define RECOMPILE(frame, compile, text)                                                                      \
-    P "{\"artifact\": {\"name\": \"recompile_reasons\"}, \"frame_id\": " frame                               \
-      ", \"frame_compile_id\": " compile ", \"has_payload\": \"\"}\n\t" text "\n"
-
-static struct gp_compile_log log_of(const char *text)
-{
-    struct gp_compile_log log = {0};
-    struct gp_input *in = gp_input_memory(text, strlen(text), 1);
-    gp_compile_log_read(&log, in, "log");
-    gp_input_close(in);
-    return log;
-}
-
-static void finish(struct gp_compile *c, struct gp_compile_log *log)
-{
-    gp_compile_init(c, log, NULL);
-    gp_compile_finish(c);
-}
-
-static void release(struct gp_compile *c, struct gp_compile_log *log)
-{
-    gp_compile_release(c);
-    gp_compile_log_release(log);
-}
 
 static void is(const struct gp_compile *c, gp_sid sid, const char *want)
 {
@@ -80,15 +42,15 @@ TEST(names_have_classes)
 TEST(classes_and_frames_sum_to_the_total)
 {
     struct gp_compile c;
-    struct gp_compile_log log =
-        log_of(EVENT("0/0", "dynamo", "B", "1000") EVENT("0/0", "backend_compile", "B", "1100")
-                   EVENT("0/0", "gc", "B", "1150") EVENT("0/0", "gc", "E", "1160")
-                       EVENT("0/0", "backend_compile", "E", "1400") EVENT("0/0", "dynamo", "E", "1500")
-                           METRICS("0", "0", "\"co_name\": \"f\", \"graph_op_count\": 2")
-                               EVENT("1/0", "dynamo", "B", "2000") EVENT("1/0", "dynamo", "E", "2050")
-                                   EVENT("0/0", "CUDAGraphNode.record", "B", "3000")
-                                       EVENT("0/0", "CUDAGraphNode.record", "E", "3007"));
-    finish(&c, &log);
+    struct gp_compile_log log = compile_log_of(
+        EVENT("0/0", "dynamo", "B", "1000") EVENT("0/0", "backend_compile", "B", "1100")
+            EVENT("0/0", "gc", "B", "1150") EVENT("0/0", "gc", "E", "1160")
+                EVENT("0/0", "backend_compile", "E", "1400") EVENT("0/0", "dynamo", "E", "1500")
+                    METRICS("0", "0", "\"co_name\": \"f\", \"graph_op_count\": 2")
+                        EVENT("1/0", "dynamo", "B", "2000") EVENT("1/0", "dynamo", "E", "2050")
+                            EVENT("0/0", "CUDAGraphNode.record", "B", "3000")
+                                EVENT("0/0", "CUDAGraphNode.record", "E", "3007"));
+    compile_finish(&c, &log);
     assert_int_equal(c.time.total_ns, 557000);
     assert_int_equal(c.time.class_ns[GP_COMPILE_DYNAMO], 250000);
     assert_int_equal(c.time.class_ns[GP_COMPILE_AOT], 290000);
@@ -100,30 +62,30 @@ TEST(classes_and_frames_sum_to_the_total)
     assert_int_equal(c.frames.at[1].total_ns, 50000);
     assert_int_equal(c.cudagraphs.recorded, 1);
     assert_int_equal(c.advice.n, 0);
-    release(&c, &log);
+    compile_release(&c, &log);
 }
 
 TEST(old_logs_are_split_by_their_nested_fields)
 {
     struct gp_compile c;
-    struct gp_compile_log log = log_of(METRICS(
+    struct gp_compile_log log = compile_log_of(METRICS(
         "0", "0",
         "\"co_name\": \"f\", \"graph_op_count\": 2, \"entire_frame_compile_time_s\": 2.5,"
         "\"backend_compile_time_s\": 1.5, \"inductor_compile_time_s\": 1.0, \"code_gen_time_s\": 0.25"));
-    finish(&c, &log);
+    compile_finish(&c, &log);
     assert_false(c.time.from_spans);
     assert_int_equal(c.time.total_ns, 2500000000);
     assert_int_equal(c.time.class_ns[GP_COMPILE_DYNAMO], 1000000000);
     assert_int_equal(c.time.class_ns[GP_COMPILE_AOT], 500000000);
     assert_int_equal(c.time.class_ns[GP_COMPILE_INDUCTOR], 750000000);
     assert_int_equal(c.time.class_ns[GP_COMPILE_KERNELS], 250000000);
-    release(&c, &log);
+    compile_release(&c, &log);
 }
 
 TEST(a_break_is_listed_once_per_kind_and_place)
 {
     struct gp_compile c;
-    struct gp_compile_log log = log_of(
+    struct gp_compile_log log = compile_log_of(
         BREAK("0", "0", "0124", "5") BREAK("0", "0", "0124", "5") BREAK("0", "1", "0124", "5")
             BREAK("0", "0", "0170", "5") BREAK("1", "0", "0124", "9") METRICS(
                 "0", "0", "\"co_name\": \"f\", \"co_filename\": \"a.py\", \"restart_reasons\": [\"k0124\"]")
@@ -134,7 +96,7 @@ TEST(a_break_is_listed_once_per_kind_and_place)
                     METRICS(
                         "3", "0",
                         "\"co_name\": \"h\", \"co_filename\": \"a.py\", \"restart_reasons\": [\"of old\"]"));
-    finish(&c, &log);
+    compile_finish(&c, &log);
     assert_int_equal(c.breaks.n, 5);
     uint32_t of_line_5 = 0, whole = 0, old = 0;
     for (size_t i = 0; i < c.breaks.n; i++) {
@@ -151,13 +113,13 @@ TEST(a_break_is_listed_once_per_kind_and_place)
     assert_int_equal(whole, 1);
     assert_int_equal(old, 1);
     assert_int_equal(c.breaks.at[0].number, 25); /* whole functions come first */
-    release(&c, &log);
+    compile_release(&c, &log);
 }
 
 TEST(recompiles_are_grouped_by_guard_and_the_limit_is_critical)
 {
     struct gp_compile c;
-    struct gp_compile_log log = log_of(
+    struct gp_compile_log log = compile_log_of(
         METRICS("0", "0",
                 "\"co_name\": \"f\", \"co_filename\": \"a.py\", \"co_firstlineno\": 3, \"graph_op_count\": 1")
             RECOMPILE("0", "1", "0/0: n == 0") METRICS(
@@ -169,7 +131,7 @@ TEST(recompiles_are_grouped_by_guard_and_the_limit_is_critical)
                     "/gb/gb0039.html\"") METRICS("1", "0", "\"co_name\": \"g\", \"graph_op_count\": 1")
                     RECOMPILE("1", "1", "1/0: tensor 'x' size mismatch at index 0. expected 3, actual 5")
                         METRICS("1", "1", "\"co_name\": \"g\", \"graph_op_count\": 1"));
-    finish(&c, &log);
+    compile_finish(&c, &log);
     assert_int_equal(c.recompiles.n, 2);
     const struct gp_compile_recompile *r = &c.recompiles.at[0];
     assert_true(r->limit);
@@ -187,38 +149,38 @@ TEST(recompiles_are_grouped_by_guard_and_the_limit_is_critical)
     assert_int_equal(c.gaps, 0);
     assert_string_equal(c.advice.at[0].rule, "recompile_limit");
     assert_int_equal(c.advice.at[0].priority, GP_COMPILE_CRITICAL);
-    release(&c, &log);
+    compile_release(&c, &log);
 }
 
 TEST(a_gap_in_the_compiles_of_a_frame_is_seen)
 {
     struct gp_compile c;
     struct gp_compile_log log =
-        log_of(METRICS("0", "0", "\"co_name\": \"f\"") METRICS("0", "2", "\"co_name\": \"f\""));
-    finish(&c, &log);
+        compile_log_of(METRICS("0", "0", "\"co_name\": \"f\"") METRICS("0", "2", "\"co_name\": \"f\""));
+    compile_finish(&c, &log);
     assert_int_equal(c.gaps, 1);
-    release(&c, &log);
+    compile_release(&c, &log);
 }
 
 TEST(only_new_findings_count_against_a_baseline)
 {
     struct gp_compile c;
     struct gp_buf key = {0};
-    struct gp_compile_log log = log_of(BREAK("0", "0", "0124", "5"));
-    finish(&c, &log);
+    struct gp_compile_log log = compile_log_of(BREAK("0", "0", "0124", "5"));
+    compile_finish(&c, &log);
     gp_compile_key(&c, GP_FINDING_BREAK, 0, &key);
     assert_string_equal(gp_buf_str(&key), "break\tGB0124\ta.py\tf");
     assert_int_equal(gp_compile_findings(&c, GP_FINDING_BREAK), 1);
-    release(&c, &log);
+    compile_release(&c, &log);
 
     const char *known[] = {gp_buf_str(&key)};
-    log = log_of(BREAK("0", "0", "0124", "7") BREAK("1", "0", "0170", "9")); /* the first has moved */
+    log = compile_log_of(BREAK("0", "0", "0124", "7") BREAK("1", "0", "0170", "9")); /* the first has moved */
     gp_compile_init(&c, &log, &(struct gp_compile_opts){.against = true, .known = known, .n_known = 1});
     gp_compile_finish(&c);
     assert_int_equal(gp_compile_findings(&c, GP_FINDING_BREAK), 1);
     for (size_t i = 0; i < c.breaks.n; i++)
         assert_int_equal(c.breaks.at[i].is_new, c.breaks.at[i].number == 170);
-    release(&c, &log);
+    compile_release(&c, &log);
     gp_buf_release(&key);
 }
 
@@ -230,14 +192,14 @@ TEST(a_break_costs_the_idle_time_before_the_rest)
     struct gp_trace t;
     struct gp_err err = {0};
     struct gp_compile c;
-    struct gp_compile_log log =
-        log_of(BREAK("0", "0", "0124", "5") METRICS(
+    struct gp_compile_log log = compile_log_of(
+        BREAK("0", "0", "0124", "5") METRICS(
             "0", "0",
             "\"co_name\": \"f\", \"co_filename\": \"a.py\", \"co_firstlineno\": 3, \"graph_op_count\": 1")
-                   METRICS("1", "0",
-                           "\"co_name\": \"torch_dynamo_resume_in_f_at_5\", \"co_filename\": \"a.py\", "
-                           "\"co_firstlineno\": 5, \"graph_op_count\": 1") EVENT("2/0", "dynamo", "B", "3100")
-                       EVENT("2/0", "dynamo", "E", "3140"));
+            METRICS("1", "0",
+                    "\"co_name\": \"torch_dynamo_resume_in_f_at_5\", \"co_filename\": \"a.py\", "
+                    "\"co_firstlineno\": 5, \"graph_op_count\": 1") EVENT("2/0", "dynamo", "B", "3100")
+                EVENT("2/0", "dynamo", "E", "3140"));
     gp_buf_puts(&json, "{\"baseTimeNanoseconds\": 0, \"traceEvents\": [");
     for (int i = 0; i < 6; i++) {
         int at = 1000 * i;
@@ -290,6 +252,6 @@ TEST(a_break_costs_the_idle_time_before_the_rest)
     assert_true(c.fusion.triton_per_step == 2);
     assert_true(c.frames.at[0].calls_per_step == 1);
     assert_int_equal(c.advice.at[0].saving_ns, 150000);
-    release(&c, &log);
+    compile_release(&c, &log);
     gp_buf_release(&json);
 }
