@@ -1,5 +1,5 @@
 /* trace-compile -- logs of torch.compile in, with GPU traces of the same program or without; where compile
- * time went, every graph break, recompiles, and what it all gained, out. */
+ * time went, every graph break, recompiles, and the gain of it all, out. */
 #include <string.h>
 #include "analyze/compile/compile.h"
 #include "analyze/compile/finding_store.h"

@@ -1,4 +1,4 @@
-/* trace-diff -- two traces, or two groups of them, in; what changed, whether it is real, and an exit status
+/* trace-diff -- two traces, or two groups of them, in; the changes, whether they are real, and an exit status
  * out. */
 #include <string.h>
 #include "analyze/diff/comparison.h"
@@ -16,7 +16,7 @@ struct opts {
     struct gp_sides_asked asked;
     const char *by, *mode, *view, *expect;
     bool whole;
-    struct gp_diff_opts d; /* what of it has options of its own */
+    struct gp_diff_opts d; /* of it, members with options of their own */
 };
 
 #define AT(member) offsetof(struct opts, member)
@@ -79,7 +79,7 @@ static int parse_expects(void *expects, const char *text, size_t n, struct gp_er
     return failed;
 }
 
-/* A trace, or what --save keeps of one. */
+/* A trace, or a summary written by --save. */
 static int read_part(void *ctx, size_t i, struct gp_err *err)
 {
     struct job *j = ctx;

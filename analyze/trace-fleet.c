@@ -86,7 +86,7 @@ static int serve_until(struct fleet *f, int fd, const sigset_t *stop, struct gp_
         }
         if (f->opts->duration_ns && now_ns - begun_ns >= f->opts->duration_ns) break;
     }
-    gp_intake_receive(&f->in, fd); /* what came before the signal */
+    gp_intake_receive(&f->in, fd); /* messages before the signal */
     return failed;
 }
 
@@ -103,7 +103,7 @@ static int serve(struct fleet *f, struct gp_err *err)
     const char *address = f->opts->listen ? f->opts->listen : "127.0.0.1:7707";
     bool remote;
     sigset_t stop;
-    sigemptyset(&stop); /* before the socket is there: who sees it may end us in order */
+    sigemptyset(&stop); /* before the socket exists, as its users may then end us by a signal */
     sigaddset(&stop, SIGINT);
     sigaddset(&stop, SIGTERM);
     sigprocmask(SIG_BLOCK, &stop, NULL);

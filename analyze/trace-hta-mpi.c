@@ -1,4 +1,4 @@
-/* trace-hta-mpi -- the ranks of a large job in, read by many processes; what trace-hta reports out. */
+/* trace-hta-mpi -- the ranks of a large job in, read by many processes; the report of trace-hta out. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdlib.h>

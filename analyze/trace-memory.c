@@ -1,4 +1,4 @@
-/* trace-memory -- snapshots of an allocator and traces in; what filled the GPU, who held it, what leaks,
+/* trace-memory -- snapshots of an allocator and traces in; the contents of GPU memory, their holders, leaks,
  * out. */
 #include <string.h>
 #include <unistd.h>
@@ -141,7 +141,7 @@ static int write_answer(struct gp_app *f, const struct opts *o, const struct gp_
     return failed;
 }
 
-/* What is held in the file of --base, compared with what is held here. */
+/* Compare with the memory held in the file of --base. */
 static int compare(struct gp_app *f, const struct opts *o, struct gp_memory *m, struct gp_err *err)
 {
     struct gp_memory base;

@@ -1,5 +1,5 @@
-/* trace-metrics -- a trace with hardware counters in; what the hardware did by kernel, range or launch,
- * out. */
+/* trace-metrics -- a trace with hardware counters in; the activity of the hardware by kernel, range or
+ * launch, out. */
 #include <string.h>
 #include "analyze/app/app.h"
 #include "analyze/app/app_ceilings.h"

@@ -1,4 +1,4 @@
-/* trace-suggest -- a trace in; what to do next, how much it would save, and why to believe it, out. */
+/* trace-suggest -- a trace in; suggestions, their savings, and the evidence for them, out. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/app/app.h"
@@ -59,7 +59,7 @@ struct job {
     struct gp_ceilings ceilings;
     struct gp_suggest suggest;
     struct gp_buf title;
-    const char *input; /* what to call the inputs */
+    const char *input; /* the name of the inputs */
 };
 
 /* ---- reading ---- */

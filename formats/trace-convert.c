@@ -50,7 +50,7 @@ static int check_output(const struct gp_writer *w, const struct opts *o, struct 
     return why ? gp_fail(err, GP_E_USAGE, -1, "%s, compression %s: %s", w->name, o->compress, why) : 0;
 }
 
-/* Impossible times are reported as the other tools do, and not stored with the trace: whoever reads it counts
+/* Impossible times are reported as the other tools do, and not stored with the trace, as its readers count
  * them. */
 static int judge(struct gp_app *f, struct gp_trace *t, struct gp_err *err)
 {
@@ -84,7 +84,7 @@ static int convert(struct gp_app *f, const struct opts *o, const struct gp_write
     struct gp_trace t;
     struct gp_write_opts wo = {
         .compression = o->compress, .plain_name = gp_name_demangle, .threads = f->threads.each};
-    /* only our own format has samples; others show what they are worth */
+    /* only our own format has samples; others have ranges made of them */
     uint32_t samples = strcmp(w->name, "gpuprof") != 0 ? GP_NEED_RAW_SAMPLES : 0;
     struct gp_app_joined in = {0};
     if (gp_app_join(f, (GP_NEED_ALL & ~samples) | GP_NEED_PLACES, &t, &in, err)) {

@@ -59,7 +59,8 @@ static int own_folder(char *to, size_t n, struct gp_err *err)
     return 0;
 }
 
-/* What the tools need of our environment: what was measured on this machine is below the first two. */
+/* The part of our environment that the tools need: ceilings measured on this machine are below the first
+ * two. */
 static void take_environment(struct gp_buf *texts, const char **env, size_t n)
 {
     static const char *const names[] = {"HOME",         "XDG_CACHE_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS",

@@ -15,7 +15,7 @@ enum { SNIFF = 4096, MOST_FRAMES = 1000000, MIN_WIDTH = 320, MAX_WIDTH = 32768 }
 struct opts {
     struct gp_app_opts app;
     const char *weight, *title; /* NULL: not given */
-    struct gp_stacks_opts s;    /* what of it has options of its own */
+    struct gp_stacks_opts s;    /* of it, members with options of their own */
     uint64_t max_depth, max_frames, width;
 };
 

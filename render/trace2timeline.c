@@ -50,7 +50,7 @@ struct job {
     struct gp_lanes l;
     struct gp_timeline_windows windows;
     struct gp_timeline_answer answer;
-    struct gp_buf input; /* what to call the inputs */
+    struct gp_buf input; /* the name of the inputs */
 };
 
 static int read_input(struct job *j, struct gp_err *err)

@@ -97,7 +97,7 @@ static void add_peers(struct gp_report *r, const struct gp_calibration *c)
     gp_buf_release(&b);
 }
 
-/* What is missing, and what the figures depend on. */
+/* Figures that are missing, and the reasons. */
 static void add_notes(struct gp_report *r, const struct gp_calibration *c)
 {
     for (size_t i = 0; i < c->n; i++) {

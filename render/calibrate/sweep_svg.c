@@ -168,7 +168,7 @@ static void draw_names(struct plot *p)
     }
 }
 
-/* ---- what bounds them: a band per operation ---- */
+/* ---- bounds: a band per operation ---- */
 
 static void draw_band(struct plot *p, enum gp_sweep_regime r, double from, double to, double y, double height)
 {

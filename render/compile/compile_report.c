@@ -261,7 +261,7 @@ void gp_compile_report(struct gp_report *r, const struct gp_compile *c, size_t t
 
 enum { TOLD = 3 };
 
-/* ---- what is wrong with the inputs ---- */
+/* ---- problems of the inputs ---- */
 
 void gp_compile_quality(struct gp_report *r, const struct gp_compile *c)
 {
@@ -285,7 +285,7 @@ void gp_compile_quality(struct gp_report *r, const struct gp_compile *c)
                        c->gaps == 1 ? "compile is" : "compiles are");
 }
 
-/* ---- what to do ---- */
+/* ---- advice ---- */
 
 static void say_advice(struct gp_report *r, const struct gp_compile *c)
 {
@@ -315,7 +315,7 @@ static void say_advice(struct gp_report *r, const struct gp_compile *c)
                           c->advice.n);
 }
 
-/* ---- what there is ---- */
+/* ---- the overview ---- */
 
 static void say_new(struct gp_report *r, const struct gp_compile *c)
 {

@@ -246,7 +246,7 @@ void gp_diff_chart_volcano(struct gp_svg *w, const struct gp_diff *d)
 
 /* ---- diff flame ---- */
 
-/* The tree of all stacks with the weights of one side, and what each node weighs on the other. */
+/* The tree of all stacks with the weights of one side, and the other weight of each node. */
 struct both {
     struct gp_flame flame;
     GP_VEC(int64_t) other, counts;
@@ -280,8 +280,8 @@ static uint32_t node_of(struct both *b, const char *stack, size_t n, enum gp_fra
     return node;
 }
 
-/* The change of a stack without what is noise: on both sides, an operation that is not decided. A stack of
- * one side only is a change, whatever its operation did. */
+/* The change of a stack without noise: undecided operations that are on both sides. A stack of one side only
+ * is always a change. */
 static int64_t counted(const struct gp_diff *d, const struct gp_diff_stack *s)
 {
     int64_t was = s->side_ns[GP_DIFF_BASE], is = s->side_ns[GP_DIFF_CUR], change = is - was;
@@ -440,7 +440,6 @@ void gp_diff_dot(struct gp_buf *b, const struct gp_diff *d, size_t most)
     gp_buf_puts(b, "\\l\"];\n  node [shape=box, style=filled, fillcolor=\"#ffffff\", color=\"#8a94a3\", "
                    "fontname=\"monospace\", fontsize=10];\n  edge [fontname=\"Helvetica\", fontsize=10, "
                    "color=\"#59626e\"];\n");
-    for (size_t i = n; i-- > 0;)
-        put_block(b, d, i, largest); /* Graphviz puts what comes first at the bottom */
+    for (size_t i = n; i-- > 0;) put_block(b, d, i, largest); /* Graphviz puts the first at the bottom */
     gp_buf_puts(b, "}\n");
 }

@@ -66,7 +66,7 @@ static void put_flames(void *page)
     put_flame(p, GP_DIFF_BASE, "Scaled to the baseline", "what is gone, and what became of the rest");
 }
 
-/* The blocks that changed most, each with what it was and what it is. The table has all of them. */
+/* The blocks that changed most, each with its launches before and after. The table has all of them. */
 static void put_blocks(void *page)
 {
     struct page *p = page;

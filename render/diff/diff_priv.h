@@ -51,7 +51,7 @@ void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct 
 /* ---- diff folded ---- */
 
 /* Both sides of a comparison as folded stacks with two columns, "frame;frame;kernel BASELINE CURRENT", ns
- * per step: what other tools for differential flame graphs read. Each column sums to its side's GPU time. */
+ * per step, for other tools of differential flame graphs. Each column sums to its side's GPU time. */
 
 void gp_diff_folded_write(struct gp_buf *b, const struct gp_diff *d);
 
@@ -89,7 +89,7 @@ void gp_diff_waterfall_svg(struct gp_buf *out, const struct gp_diff *d, size_t t
  * directions. */
 
 struct gp_diff_flame_opts {
-    int side;            /* GP_DIFF_BASE, GP_DIFF_CUR: whose widths */
+    int side;            /* GP_DIFF_BASE, GP_DIFF_CUR: the side of the widths */
     const char *input;   /* the names of both sides, for the line below the title; NULL */
     bool embedded;       /* as an element of a page */
     uint32_t max_frames; /* 0: 5000 */

@@ -212,7 +212,7 @@ static void add_metrics(struct gp_report *r, const struct gp_diff *d)
     if (t) gp_report_flag(t, "interval", GP_COLUMN_WIDE);
 }
 
-/* ---- what was compared, and how: a line per figure ---- */
+/* ---- the comparison itself: a line per figure ---- */
 
 static struct gp_report_table *add_lines(struct gp_report *r, const struct gp_record *rec,
                                          const char *const *columns, size_t n)
@@ -224,7 +224,7 @@ static struct gp_report_table *add_lines(struct gp_report *r, const struct gp_re
     return t;
 }
 
-/* A line for each figure of REC, with its values in N rows; none for what both sides do not know. */
+/* A line for each figure of REC, with its values in N rows; none for figures that neither side has. */
 static void put_lines(struct gp_report *r, struct gp_report_table *t, const struct gp_diff *d,
                       const struct gp_record *rec, const void *const rows[GP_DIFF_SIDES], int n)
 {
@@ -270,7 +270,7 @@ static void add_tables(struct gp_report *r, const struct gp_diff *d, const struc
     add_operations(r, d, "others", "New, gone, fused or undecided", GP_CHANGE_COUNT, o->top);
     add_blocks(r, d, o->top);
     add_metrics(r, d);
-    if (o->brief) { /* text has other colours, and none of what changed */
+    if (o->brief) { /* text has no colours of changes */
         for (size_t i = 0; i < r->tables.n; i++) GP_VEC_FREE(&r->tables.at[i]->classes);
         return;
     }
@@ -352,7 +352,7 @@ static void say_counts(struct gp_report *r, const struct gp_diff *d, struct gp_b
     say(r, GP_TONE_PLAIN, b);
 }
 
-/* ---- what is not compared ---- */
+/* ---- parts that are not compared ---- */
 
 /* " 5.20 s before them, 29 ms of warm-up in the baseline" */
 static void put_outside(struct gp_buf *b, const struct gp_diff_side *s, const char *side)
@@ -390,7 +390,7 @@ static void say_outside(struct gp_report *r, const struct gp_diff *d, struct gp_
     say(r, GP_TONE_PLAIN, b);
 }
 
-/* ---- what makes the exit status ---- */
+/* ---- causes of the exit status ---- */
 
 static void say_gates(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
 {

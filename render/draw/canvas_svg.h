@@ -29,7 +29,7 @@ struct gp_svg {
 /* XML declaration (not within HTML) and the root element of WIDTH x HEIGHT pixels with role="img", labelled
  * LABEL. Attributes may follow. */
 void gp_svg_begin(struct gp_svg *s, int width, int height, const char *label);
-/* Closes what is open. */
+/* Close all open elements. */
 void gp_svg_end(struct gp_svg *s);
 
 /* Element NAME inside the innermost one; at most GP_SVG_DEPTH deep. */

@@ -267,7 +267,7 @@ enum { ZERO_FROM_PERCENT = 35 }; /* changes from this size on are visible beside
 struct waterfall {
     struct gp_svg *w;
     const struct gp_waterfall *f;
-    int64_t low, high; /* what the left and right edge of the plot are */
+    int64_t low, high; /* values at the left and right edge of the plot */
     struct gp_buf text;
 };
 

@@ -32,7 +32,7 @@ struct gp_volcano {
 
 enum { GP_VOLCANO_WIDTH = 960, GP_VOLCANO_HEIGHT = 400 };
 
-/* An element <svg class="chart volcano"> at the top left of what is open; its style is assets/change.css. */
+/* An element <svg class="chart volcano"> at the top left of its parent; its style is assets/change.css. */
 void gp_volcano_svg(struct gp_svg *w, const struct gp_volcano *v);
 
 /* ---- a waterfall ---- */
@@ -63,8 +63,7 @@ struct gp_waterfall {
 enum { GP_WATERFALL_WIDTH = 960 };
 int gp_waterfall_height(const struct gp_waterfall *f);
 
-/* An element <svg class="chart waterfall"> at the top left of what is open; its style is
- * assets/change.css. */
+/* An element <svg class="chart waterfall"> at the top left of its parent; its style is assets/change.css. */
 void gp_waterfall_svg(struct gp_svg *w, const struct gp_waterfall *f);
 
 #endif

@@ -130,7 +130,7 @@ static void draw_row(struct plot *p, const struct gp_chart_row *row, int y)
         int64_t x = gp_plot_scaled(before, whole, room),
                 width = gp_plot_scaled(plus(before, row->values[i]), whole, room) - x;
         before = plus(before, row->values[i]);
-        if (width < 60) width = 60; /* what is there is seen */
+        if (width < 60) width = 60; /* so that every value is seen */
         draw_box(p, row, i, p->label * 100 + x, (y + (ROW - BAR) / 2) * 100, width, BAR * 100);
     }
     if (row->text) {

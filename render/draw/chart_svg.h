@@ -32,7 +32,7 @@ struct gp_chart_row {
 };
 
 struct gp_chart {
-    const char *label;  /* what it shows, for those who do not see it */
+    const char *label;  /* for screen readers */
     const char *x_axis; /* words below; NULL */
     enum gp_unit unit;
     /* values are parts of this, shown in percent, and UNIT does not matter; 0: values are in UNIT */

@@ -1,4 +1,4 @@
-/* plot.h -- what all charts are drawn with: linear and logarithmic axes, ticks with their grid lines, lines,
+/* plot.h -- the parts of all charts: linear and logarithmic axes, ticks with their grid lines, lines,
  * texts, boxes and circles, and places for names that are still free. Coordinates are pixels, written in
  * hundredths, so that equal input gives equal bytes. A text is taken from a scratch buffer, which is empty
  * after. Knows nothing about traces.
@@ -40,7 +40,7 @@ int64_t gp_plot_step(int64_t most);
 /* V of WHOLE mapped to 0..ROOM, rounded down, without overflow. */
 int64_t gp_plot_scaled(int64_t v, int64_t whole, int64_t room);
 
-/* A grid line at V through the plot, and what stands for V: its base line BELOW the plot, or BESIDE it. */
+/* A grid line at V through the plot, and its label: its base line BELOW the plot, or BESIDE it. */
 void gp_frame_tick_x(struct gp_svg *w, const struct gp_frame *f, double v, double below, struct gp_buf *text);
 void gp_frame_tick_y(struct gp_svg *w, const struct gp_frame *f, double v, double beside,
                      struct gp_buf *text);

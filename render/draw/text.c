@@ -105,7 +105,7 @@ void gp_text_fit_place(struct gp_buf *b, const char *s, size_t n, size_t columns
     else gp_text_fit_name(b, s, n, columns);
 }
 
-/* The place from which to show what is at byte FROM: where its word begins, unless that is far back. */
+/* The first byte to show so that byte FROM is seen: the beginning of its word, unless that is far back. */
 static size_t word_before(const char *s, size_t n, size_t from)
 {
     enum { FAR = 8 };

@@ -42,8 +42,8 @@ void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns)
 /* The same, but a Python function keeps the file and line that it is at, as far as there is room:
  * "linear.py(12): forward" of "torch/nn/linear.py(12): forward". */
 void gp_text_fit_place(struct gp_buf *b, const char *s, size_t n, size_t columns);
-/* The same, but what begins at byte FROM is seen, in the middle or at the end: two names that differ there
- * then read differently. */
+/* The same, but byte FROM is seen, in the middle or at the end, so that two names that differ there read
+ * differently. */
 void gp_text_fit_at(struct gp_buf *b, const char *s, size_t n, size_t columns, size_t from);
 /* Append the words of S in lines that end before column WIDTH (or have room for 16 columns), each but the
  * first after INDENT spaces; the cursor is at column INDENT already. A number and its unit stay together; a

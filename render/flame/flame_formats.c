@@ -22,14 +22,14 @@ static enum gp_weight weight_called(const char *name)
     return GP_WEIGHT_GPU;
 }
 
-/* ---- what an answer is about ---- */
+/* ---- the kind of an answer ---- */
 
 static bool is_folded(const struct gp_flame_answer *a)
 {
     return a->folded && !a->traces;
 }
 
-/* Folded stacks whose numbers nobody has named. */
+/* Folded stacks whose numbers have no name. */
 static bool is_samples(const struct gp_flame_answer *a)
 {
     return is_folded(a) && !a->weight;
@@ -107,7 +107,7 @@ static const char *empty_text(const struct gp_flame_answer *a, const struct gp_f
                                                           : NULL;
 }
 
-/* The numbers of folded stacks are what the user calls them, and there is one tree of them. */
+/* The user names the numbers of folded stacks, of which there is one tree. */
 static size_t name_folded(struct gp_flame_answer *a)
 {
     if (!is_folded(a)) return a->n;
@@ -115,7 +115,7 @@ static size_t name_folded(struct gp_flame_answer *a)
     return 1;
 }
 
-/* Where there is only a name: with what a reader must know. */
+/* The title, with reservations, for formats that have no notes. */
 static const char *called(const struct gp_flame_answer *a, struct gp_buf *b)
 {
     gp_buf_puts(b, a->title ? a->title : a->inputs);

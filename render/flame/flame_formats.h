@@ -24,7 +24,7 @@ enum { GP_FLAME_WEIGHTS = 3 }; /* trees at most */
 
 /* Needs of a format, and options that apply to it. */
 enum {
-    GP_FLAME_TIMES = 1,          /* trees of GPU, CPU and idle time, whatever --weight is */
+    GP_FLAME_TIMES = 1,          /* trees of GPU, CPU and idle time, for any --weight */
     GP_FLAME_PAIR = 2,           /* trees of GPU and CPU time, unless --weight is idle */
     GP_FLAME_FIGURES = 4,        /* trees of GPU time, events and bytes, unless --weight is given */
     GP_FLAME_EXTRA = 8,          /* events and bytes in the tree of GPU time */

@@ -156,7 +156,7 @@ static void put_data(struct writer *x)
     gp_buf_release(&trees);
 }
 
-/* ---- what the page must know of them ---- */
+/* ---- the head of the data ---- */
 
 static void put_string(struct gp_buf *b, const char *key, const char *s)
 {

@@ -195,7 +195,7 @@ static uint32_t saturate(uint64_t v)
     return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
-/* The rectangle for what is left of the children of frame P, which begins at START. */
+/* The rectangle for the other children of frame P, which begins at START. */
 static void add_more(struct gp_flame_layout *l, const struct work *w, uint32_t p, int64_t start,
                      int64_t weight, uint32_t shown, uint64_t shown_count)
 {

@@ -15,8 +15,8 @@ struct gp_output; /* formats/base/output.h */
 
 /* ---- the page ---- */
 
-/* One interactive page: a flame graph on a canvas without a limit on frames, whose weight and
- * arrangement are switched in the page (assets/flame_page.js), with a static picture for paper and for
+/* One interactive page: a flame graph on a canvas without a limit on frames, with switches for weight and
+ * arrangement (assets/flame_page.js), with a static picture for paper and for
  * browsers without scripts. It embeds the trees as columns of small numbers, a few bytes per frame. */
 
 /* A zeroed struct is the default. Strings are borrowed during the call, may come from a trace or a person,
@@ -27,7 +27,7 @@ struct gp_flame_html_opts {
     const char *note;      /* further words below the heading; NULL: none */
     enum gp_weight opened; /* the weight that the page shows first, if there is any */
     bool inverted;         /* and leaves first */
-    bool samples;          /* the weight of the only tree is a number of samples, whatever it is called */
+    bool samples;          /* the weight of the only tree is a number of samples */
     const char *empty;     /* text if all weights are 0; NULL: "No GPU events in this trace" */
     int width;             /* of the still picture, in pixels; 0: 1200 */
     uint32_t still_frames; /* boxes of the still picture; 0: 1000 */
@@ -68,7 +68,7 @@ void gp_speedscope_write(struct gp_output *out, const char *name,
 struct gp_pprof_opts {
     const char *comment;   /* where it came from; NULL: none */
     enum gp_weight opened; /* the sample type that viewers show first */
-    bool samples;          /* the weight of the only tree is a number of samples, whatever it is called */
+    bool samples;          /* the weight of the only tree is a number of samples */
 };
 
 /* Write N trees of different weights. A tree of GPU time that also has events and bytes adds their sample

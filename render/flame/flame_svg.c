@@ -249,7 +249,7 @@ static void draw_dots(struct gp_svg *s)
     gp_svg_close(s);
 }
 
-/* The hatching of what was grouped together, and that of idle time, which leans to the other side. */
+/* The hatching of grouped frames, and that of idle time, which leans to the other side. */
 static void draw_defs(struct picture *p)
 {
     struct gp_svg *s = &p->svg;
@@ -278,7 +278,7 @@ static bool has_share(const struct picture *p, enum gp_frame_kind k)
     return p->layout.kind_weight[k] > 0 && !p->layout.kind_seen[GP_FRAME_IDLE];
 }
 
-/* Where each entry goes: work on the GPU first, with its shares; then what leads to it. */
+/* Where each entry goes: work on the GPU first, with its shares; then the frames that lead to it. */
 static void place_legend(struct picture *p)
 {
     if (p->opts->diff) {
@@ -351,7 +351,7 @@ static int64_t magnitude(int64_t v)
     return v < 0 ? -v : v;
 }
 
-/* Current minus baseline; sums of weights stay below half of what fits. */
+/* Current minus baseline; sums of weights stay below half of INT64_MAX. */
 static int64_t change_of(const struct picture *p, const struct gp_flame_frame *f)
 {
     const struct gp_flame_svg_diff *diff = p->opts->diff;
@@ -378,7 +378,7 @@ static struct change_class change_class_of(const struct picture *p, const struct
     int64_t change = p->opts->diff->counts[f->node];
     if (!change) return class_of_level(0);
     int level = (int)((double)magnitude(change) / (double)p->clamp * GP_PALETTE_CHANGES + 0.5);
-    if (!level) level = 1; /* grey is what did not change */
+    if (!level) level = 1; /* grey: unchanged */
     return class_of_level(change < 0 ? -level : level);
 }
 

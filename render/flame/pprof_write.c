@@ -64,7 +64,7 @@ struct writer {
     struct gp_output *out;
     const struct gp_pprof_opts *o;
     z_stream z;
-    /* what has not been deflated yet, and the messages that are being made */
+    /* bytes not deflated yet, and messages under construction */
     struct gp_buf profile, message, inner;
     struct gp_strings strings;         /* the profile's table: number 0 of both is the empty string */
     struct gp_map by_name;             /* name << 8 | kind -> number of the function */
@@ -244,7 +244,7 @@ static void measure_depths(struct writer *w, const struct gp_flame *f)
 }
 
 /* The frames from NODE outwards, COUNT at most, into the location ids; the place among them, if any, to
- * PLACE. Returns what is next. */
+ * PLACE. Returns the next. */
 static uint32_t put_frames(struct writer *w, const struct gp_flame *f, const struct gp_map *places,
                            uint32_t node, uint32_t count, const struct gp_flame_place **place)
 {

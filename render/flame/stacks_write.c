@@ -14,7 +14,7 @@
 
 enum { FLUSH = 1 << 16 };
 
-/* Controls, line breaks, and what reorders or hides its neighbours. */
+/* Controls, line breaks, and characters that reorder or hide their neighbours. */
 static bool is_control(const char *s, size_t n, uint32_t cp)
 {
     return gp_text_next(s, n).cp != cp;

@@ -27,8 +27,7 @@ static void record(const struct gp_intake *in, const void *data, size_t n)
     gp_buf_release(&framed);
 }
 
-/* What was caught on its way and is sent again much later, and a sender whose next messages would seem
- * old. */
+/* A replay of an old message, or a sender whose clock is wrong. */
 static bool is_off(const struct gp_digest *d)
 {
     int64_t off_s = (d->time_ns - gp_clock_ns(CLOCK_REALTIME)) / 1000000000;
@@ -101,7 +100,7 @@ int gp_intake_close(const char *path, FILE *file, int failed, struct gp_err *err
 
 static const int64_t EVERY_NS = 1000000000, LONGEST_NS = 30000000000;
 
-/* What a call of kernel NAME took before, 0 in its first digests; NS is what it takes now. */
+/* The earlier time of a call of kernel NAME, 0 in its first digests; NS is its time now. */
 static int64_t usual_ns(struct gp_sender *s, const char *name, int64_t ns)
 {
     enum { NAMES_MOST = 4096, LEAST = 10, WEIGHT = 600 };
@@ -202,7 +201,7 @@ static bool put_bytes(struct gp_sender *s, const void *data, size_t n, int64_t n
     return true;
 }
 
-/* Send what is left, and release. */
+/* Send the rest, and release. */
 static void end_sender(struct gp_sender *s, int64_t real_ns)
 {
     if (s->window.events.n) send_window(s, real_ns, true);

@@ -9,7 +9,7 @@
 #include "formats/base/declare.h"
 #include "formats/base/output.h"
 
-/* ---- what becomes of a message: checked, counted, recorded, and compared or merged and passed on ---- */
+/* ---- messages: checked, counted, recorded, and compared or merged and passed on ---- */
 
 enum { GP_INTAKE_OFF_S = 60 };
 
@@ -36,7 +36,7 @@ void gp_intake_forward(void *ctx, const struct gp_digest *d, const struct gp_str
 GP_MUST_CHECK int gp_intake_record(struct gp_intake *in, const char *path, struct gp_err *err);
 GP_MUST_CHECK int gp_intake_end(struct gp_intake *in, const char *path, int failed, struct gp_err *err);
 
-/* Open PATH for writing, unless it is NULL; and close what is open, if it is. FAILED is passed on. */
+/* Open PATH for writing, unless it is NULL; and close FILE, unless it is NULL. FAILED is passed on. */
 GP_MUST_CHECK int gp_intake_open(const char *path, FILE **to, struct gp_err *err);
 GP_MUST_CHECK int gp_intake_close(const char *path, FILE *file, int failed, struct gp_err *err);
 

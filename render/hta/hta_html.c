@@ -20,7 +20,7 @@ static const char NOTE[] =
 struct page {
     struct gp_svg w;
     struct gp_buf text;         /* scratch */
-    const struct gp_hta *h;     /* what the page is about first: the steps where there are any */
+    const struct gp_hta *h;     /* the first subject of the page: the steps where there are any */
     const struct gp_hta *whole; /* everything */
     const struct gp_hta_html_opts *o;
     struct gp_hta_totals all;

@@ -132,7 +132,7 @@ static void put_collectives(struct gp_openmetrics *m, const struct gp_hta *h)
     }
 }
 
-/* Names are long, and a label must stay what it is from scrape to scrape: a hash of the name, whatever its
+/* Names are long, and a label must stay the same from scrape to scrape: a hash of the name, whatever its
  * rank. */
 static void put_kernel(struct gp_openmetrics *m, const struct gp_hta *h, const struct gp_kernel_stat *k)
 {
@@ -198,7 +198,7 @@ static void put_timed(struct gp_openmetrics *m, const struct gp_hta *h)
     }
 }
 
-/* A process is what the devices of one producer and rank belong to. */
+/* The devices of one producer and rank belong to one process. */
 static size_t count_processes(const struct gp_hta *h)
 {
     size_t n = 1;

@@ -80,7 +80,7 @@ static struct gp_report_table *table_of(struct gp_hta_tables *m, const struct gp
     return t;
 }
 
-/* ---- by what bounds them ---- */
+/* ---- by bound ---- */
 
 struct bound_row {
     struct of_path of;
@@ -307,7 +307,7 @@ static struct path_row row_of(const struct gp_hta_path *p, size_t top)
     }
     for (size_t i = 0; i < row.names.n; i++) {
         row.rest.count -= row.names.at[i].count;
-        row.rest.ns -= row.names.at[i].total_ns; /* with what is not kept of a path */
+        row.rest.ns -= row.names.at[i].total_ns; /* with pieces of a path that are not kept */
     }
     return row;
 }
@@ -330,7 +330,7 @@ void gp_hta_json_paths(struct gp_doc *d, const struct gp_hta *h, size_t top)
 
 enum { DEFAULT_NODES = 120, LABEL_COLUMNS = 36 };
 
-/* ---- what a node shows ---- */
+/* ---- labels of nodes ---- */
 
 static enum gp_frame_kind kind_of(enum gp_path_bound b)
 {
@@ -360,7 +360,7 @@ static void put_time(struct gp_buf *b, int64_t ns)
     gp_scale_put(b, GP_UNIT_NS, ns);
 }
 
-/* Thread or stream: what the pieces of one column have in common. */
+/* The thread or stream that the pieces of a column have in common. */
 static void put_lane(struct gp_buf *b, const struct gp_path_piece *p)
 {
     if (p->stream >= 0) gp_buf_printf(b, "stream %" PRId64, p->stream);

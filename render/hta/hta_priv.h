@@ -58,7 +58,7 @@ void gp_hta_path_fold(const struct gp_hta_path *p, size_t max, gp_path_runs *out
 
 struct gp_hta_tables {
     struct gp_report *r;
-    const struct gp_hta *h; /* what the table is about: everything, or the steps */
+    const struct gp_hta *h; /* the subject of the table: everything, or the steps */
     bool whole;             /* everything was asked for */
     size_t top, step_rows;
     bool merged; /* device numbers repeat: several processes' traces were merged */
@@ -163,7 +163,7 @@ void gp_hta_json_fleet(struct gp_doc *d, const struct gp_hta *h);
 void gp_hta_chart_ranks(struct gp_svg *w, const struct gp_hta *h);
 
 /* How much longer the longest own time of a cell of the map is than the median of its column: 0 not at all
- * (or within what ranks differ by), 1 .. GP_HEAT_LEVELS - 1 more and more; -1 nothing recorded. */
+ * (or within the spread of ranks), 1 .. GP_HEAT_LEVELS - 1 more and more; -1 nothing recorded. */
 enum { GP_HEAT_LEVELS = 6 };
 
 /* With the first TOP names of each path; 0: all. */

@@ -78,7 +78,7 @@ GP_GETTER(get_unit)
     gp_cell_text(c, dist_row(row)->times ? "ns" : "events");
 }
 
-/* Of the distribution what another getter gives. */
+/* Of the distribution, the value of another getter. */
 static void put_of(struct gp_cell *c, const struct gp_field *f, const void *row, const struct gp_row_of *x,
                    gp_field_get *get)
 {

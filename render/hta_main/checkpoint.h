@@ -1,10 +1,10 @@
-/* checkpoint.h -- what was read so far, in files, so that a job that died goes on where it was: each file has
- * the partial result of some inputs and says of which. An input is known by its name, size and time, the
+/* checkpoint.h -- checkpoints, so that a killed job resumes: each file has the partial result of some inputs
+ * and names them. An input is known by its name, size and time, the
  * program's version and the options that change the result; if any of these is another one, it is read again.
  *
  *     struct gp_spills s;
  *     gp_spills_open(&s, &ranks, "spill");
- *     gp_spills_load(&s, &hta);                          // what is there; s.done says which inputs that was
+ *     gp_spills_load(&s, &hta);                          // s.done: the inputs found
  *     if (gp_spills_write(&s, inputs, n, &batch, &err)) ...
  *     gp_spills_close(&s);
  */
@@ -25,8 +25,8 @@ struct gp_spills {
 
 void gp_spills_open(struct gp_spills *s, const struct gp_hta_main *r, const char *dir);
 void gp_spills_close(struct gp_spills *s);
-/* Merge into TO what the files of the folder have of inputs that are not done. Files that are damaged, or of
- * other inputs, are left alone. Returns how many inputs that were. */
+/* Merge into TO the results of inputs that are not done from the files of the folder. Files that are damaged,
+ * or of other inputs, are left alone. Returns the number of these inputs. */
 size_t gp_spills_load(struct gp_spills *s, struct gp_hta *to);
 /* Write the result BATCH of N inputs. Makes the folder. */
 GP_MUST_CHECK int gp_spills_write(struct gp_spills *s, const size_t *inputs, size_t n, struct gp_hta *batch,

@@ -1,4 +1,4 @@
-/* hta_main.h -- what trace-hta and trace-hta-mpi have in common: their options, reading one input or partial
+/* hta_main.h -- the common part of trace-hta and trace-hta-mpi: their options, reading one input or partial
  * result into a gp_hta, skipping those that cannot be read, and writing the answer. Only the mains of the
  * two include it.
  *
@@ -69,7 +69,7 @@ struct gp_hta_main {
     struct gp_hta **parts; /* private: by input, while they are read */
 };
 
-/* Check OPTS, which is borrowed, and list the inputs. R is to be closed whatever this returns. */
+/* Check OPTS, which is borrowed, and list the inputs. R is to be closed in any case. */
 GP_MUST_CHECK int gp_hta_main_open(struct gp_hta_main *r, const struct gp_tool *tool,
                                    const struct gp_hta_main_opts *opts, struct gp_err *err);
 void gp_hta_main_close(struct gp_hta_main *r);

@@ -48,7 +48,7 @@ struct sized {
     size_t input;
 };
 
-/* Large ones first, so that none is left for the end; what a command writes may be more. */
+/* Large ones first, so that none is left for the end; the output of a command may be larger still. */
 static int largest_first(const void *a, const void *b)
 {
     const struct sized *x = a, *y = b;

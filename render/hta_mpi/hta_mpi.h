@@ -1,5 +1,5 @@
 /* hta_mpi.h -- the inputs of a job read by several processes and merged into one result. Process 0 deals the
- * inputs, the largest first; the others read and merge what they get; a binomial tree merges their results.
+ * inputs, the largest first; the others read and merge theirs; a binomial tree merges their results.
  * Only calls of MPI 2 are used, and only trace-hta-mpi is built with this.
  *
  *     struct gp_hta_mpi m = {.rank = rank, .size = size};
@@ -24,9 +24,9 @@ struct gp_hta_mpi {
 
 /* Give the other processes the inputs of process 0. */
 void gp_hta_mpi_share(struct gp_hta_mpi *m);
-/* Read all inputs. With SPILL_DIR, keep what was read there and go on from it; NULL: not. Collective; every
- * process learns whether it failed, and process 0 why: ERR is of the first input that failed, or of writing
- * to SPILL_DIR. */
+/* Read all inputs. With SPILL_DIR, write checkpoints there and resume from them; NULL: none. Collective;
+ * every process learns whether it failed, and process 0 why: ERR is of the first input that failed, or of
+ * writing to SPILL_DIR. */
 GP_MUST_CHECK int gp_hta_mpi_read(struct gp_hta_mpi *m, const char *spill_dir, struct gp_err *err);
 
 #endif

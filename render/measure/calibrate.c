@@ -86,7 +86,7 @@ static void read_job(const struct hand *h, struct bench *j, size_t i)
     ssize_t n = read(j->fd, data, sizeof data);
     if (n < 0 && errno == EINTR) return;
     if (n <= 0) {
-        /* It has closed its output: what became of it. A line that it did not finish is left out. */
+        /* It has closed its output. A line that it did not finish is left out. */
         int status = 0;
         close(j->fd);
         j->fd = -1;
@@ -171,8 +171,6 @@ static int find_bench(struct gp_buf *path, struct gp_err *err)
     return gp_fail(err, GP_E_IO, -1, "%s/%s: not found", self, places[0]);
 }
 
-/* ---- what is measured ---- */
-
 #define QUIET_NS INT64_C(60000000000) /* no measurement takes that long */
 enum { ID_BYTES = 12, LIST_BYTES = GP_CALIBRATE_DEVICES * ID_BYTES };
 
@@ -232,7 +230,7 @@ static void take_count(void *context, size_t i, const char *text)
     else take_line(context, i, text);
 }
 
-/* How many devices there are; what stands against them is noted of the one that is asked. */
+/* The number of devices; problems are those of the first one, which is probed. */
 static int count_devices(struct work *w, struct gp_err *err)
 {
     struct gp_calibration probe = {0};
@@ -287,7 +285,7 @@ static int refuse_unfit(struct work *w, struct gp_err *err)
     return 0;
 }
 
-/* ---- what is measured ---- */
+/* ---- measurements ---- */
 
 static int measure_ceilings(struct work *w, void (*say)(const char *message), struct gp_err *err)
 {

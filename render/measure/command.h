@@ -1,4 +1,4 @@
-/* command.h -- what gpuprof-measure does: --calibrate, --compare, --op. Writes documents, tables and
+/* command.h -- the commands of gpuprof-measure: --calibrate, --compare, --op. Writes documents, tables and
  * pictures.
  *
  *     struct gp_calibrate_opts o = {.calibrate = "", .tolerance = 5};
@@ -31,7 +31,7 @@ struct gp_calibrate_io {
     void (*say)(const char *message);
 };
 
-/* 0 done, 1 slower than what it is compared with, 2 with ERR. */
+/* 0 done, 1 slower than the base, 2 with ERR. */
 int gp_calibrate_command(const struct gp_calibrate_opts *o, const struct gp_calibrate_io *io,
                          struct gp_err *err);
 

@@ -101,7 +101,7 @@ static void put_area(struct curve *c, const char *class, const int64_t *values)
     gp_plot_path(c->w, class, &c->text);
 }
 
-/* From the highest sum down, so that each area covers what lies above it. */
+/* From the highest sum down, so that each area covers those above it. */
 static void put_areas(struct curve *c)
 {
     size_t n = c->shown.n;

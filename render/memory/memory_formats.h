@@ -22,7 +22,7 @@ struct gp_memory_answer {
     size_t top;                   /* rows of long tables; 0: all */
     size_t width;                 /* of text, in columns; 0: 80 */
     const char *table;            /* one table only; NULL: all */
-    const char *input;            /* what the page calls the inputs; NULL: standard input */
+    const char *input;            /* the name of the inputs on the page; NULL: standard input */
     const char *options;          /* as typed, for the page; NULL: none */
     const char *flame, *timeline; /* pages that the page links to; NULL: none */
     bool color, verbose;

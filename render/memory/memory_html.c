@@ -89,7 +89,7 @@ static void put_figure(struct page *p, const char *name, int64_t bytes, const ch
 
 static void put_figures(struct page *p)
 {
-    /* The device whose figures stand at the top: the one with the highest peak. */
+    /* the figures of the device with the highest peak */
     const struct gp_memory_device *d = NULL;
     for (size_t i = 0; i < p->m->devices.n; i++)
         if (!d || p->m->devices.at[i].peak_bytes > d->peak_bytes) d = &p->m->devices.at[i];

@@ -75,7 +75,7 @@ static void put_all(struct tables *t, const struct gp_record *rec, const void *r
     finish(t, &to);
 }
 
-/* All rows, whatever --top is. */
+/* All rows, for any --top. */
 static struct tables unlimited(const struct tables *t, struct gp_memory_report_opts *o)
 {
     struct tables all = *t;
@@ -135,7 +135,7 @@ static void put_holders(struct tables *t)
 
 /* ---- segments ---- */
 
-/* A part of what is reserved. */
+/* A part of reserved memory. */
 struct part {
     const struct gp_memory_device *device;
     const char *name;
@@ -251,7 +251,7 @@ void gp_memory_report(struct gp_report *r, struct gp_memory *m, const struct gp_
 
 /* ---- memory verdict ---- */
 
-/* The sentences of the answer: what a person who knows the program would say first. */
+/* The sentences of the answer, as an expert would begin. */
 enum { DEVICES_MOST = 8, NAMED_MOST = 2, STEPS_MOST = 1000000, NAME_MOST = 120 };
 
 static void put_bytes(struct gp_buf *b, int64_t v)
@@ -507,7 +507,7 @@ static void say_cached(struct gp_report *r, struct gp_buf *b, const struct gp_me
     say(r, GP_TONE_WARN, b);
 }
 
-/* ---- what is missing ---- */
+/* ---- gaps ---- */
 
 static void say_outside(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m)
 {

@@ -35,7 +35,8 @@ static void put_csv_text(struct gp_buf *b, const char *s)
     gp_report_csv_put(b, s, strlen(s));
 }
 
-/* Of a group, what is one value in JSON; its name demangled, which is long enough. */
+/* Members of a group that are one value in JSON; of its names only the demangled one, which is long
+ * enough. */
 static bool is_column(const struct gp_field *f)
 {
     return f->heading && f->type < GP_CELL_ANY && !(f->flags & GP_FIELD_TABLES);
@@ -147,7 +148,7 @@ static const char *what_groups_are(const struct gp_metrics *m)
     return "Ranges";
 }
 
-/* The first columns say what the rows are. */
+/* The first columns name the rows. */
 static void tell_groups(struct tables *k)
 {
     const struct gp_metrics *m = k->m;
@@ -327,8 +328,8 @@ static const struct gp_page_section sections[] = {
     {"counters", "Counters", .tables = {"groups", "values"}},
 };
 
-/* MEASURED: ceilings of the device, NULL none. INPUT is what the heading says, NULL: standard input; OPTIONS
- * as typed, NULL: none. */
+/* MEASURED: ceilings of the device, NULL none. INPUT is for the heading, NULL: standard input; OPTIONS as
+ * typed, NULL: none. */
 static void put_page(struct gp_buf *b, const struct gp_metrics *m, const struct gp_ceilings *measured,
                      const char *input, const char *options)
 {

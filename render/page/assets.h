@@ -14,7 +14,7 @@ struct gp_asset {
 
 extern const struct gp_asset gp_asset_flame_css, gp_asset_flame_js; /* of the standalone picture */
 extern const struct gp_asset gp_asset_flame_diff_css;               /* of its comparison with another */
-extern const struct gp_asset gp_asset_change_css, gp_asset_change_svg_css; /* of charts of what changed */
+extern const struct gp_asset gp_asset_change_css, gp_asset_change_svg_css; /* of charts of changes */
 extern const struct gp_asset gp_asset_shell_css, gp_asset_shell_js;        /* of every page */
 extern const struct gp_asset gp_asset_report_css, gp_asset_report_js;
 extern const struct gp_asset gp_asset_flame_page_css, gp_asset_flame_page_js; /* of a flame graph's page */

@@ -713,7 +713,7 @@ static void legend_level(struct plot *p, struct legend *l, bool l1, bool draw)
     l->x += width;
 }
 
-/* The kinds, then what areas and bars mean. Where the next row would be. */
+/* The kinds, then the meaning of areas and bars. Returns the place of the next row. */
 static double put_legend(struct plot *p, double y, bool draw)
 {
     struct legend l = {0, y, p->c->narrow ? GP_ROOFLINE_NARROW : GP_ROOFLINE_WIDTH};

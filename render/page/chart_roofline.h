@@ -33,7 +33,7 @@ enum {
 
 /* Pixels, with the legend. */
 int gp_chart_roofline_height(const struct gp_chart_roofline *c);
-/* An element <svg class="roofline"> at the top left of what is open; nothing without points. */
+/* An element <svg class="roofline"> at the top left of its parent; nothing without points. */
 void gp_chart_roofline(struct gp_svg *w, const struct gp_chart_roofline *c);
 
 /* Total kernel time, ns: in the chart, too short for it, and unknown. */

@@ -38,7 +38,7 @@ enum {
 };
 
 /* The layout that is linked in. No other parts of Graphviz are loaded, so the same graph has the same layout
- * everywhere, whatever fonts are installed. */
+ * everywhere, independent of installed fonts. */
 extern gvplugin_library_t gvplugin_dot_layout_LTX_library;
 
 /* ---- labels ---- */
@@ -136,7 +136,7 @@ static bool is_quick(Agraph_t *g)
     return done == n && span <= MAX_SPAN;
 }
 
-/* Take the labels away and leave what is as large, in a font whose letters Graphviz knows to be of one
+/* Replace each label by one of its size, in a font whose letters Graphviz knows to be of one
  * width. */
 static void shape(struct graph *a, void *of, char **keep)
 {

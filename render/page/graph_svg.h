@@ -18,7 +18,7 @@
 
 /* A zeroed struct is the default. */
 struct gp_graph_opts {
-    const char *label;  /* what it shows, for those who do not see it */
+    const char *label;  /* for screen readers */
     uint32_t max_nodes; /* 0: GP_GRAPH_NODES. Edges may be twice as many. */
 };
 

@@ -1,5 +1,5 @@
-/* page_doc.h -- a page that is read from top to bottom, as what is on it: facts, figures, sections of charts
- * and tables. Each tool fills one in; what stands where, the contents and the end are the same on all pages.
+/* page_doc.h -- a page that is read from top to bottom, as a model: facts, figures, sections of charts and
+ * tables. Each tool fills one in; the order, the list of contents and the end are the same on all pages.
  * Knows nothing about the content.
  *
  *     struct gp_page_doc doc = {.tool = "trace-hta", .parts = &gp_page_report, .report = &r, .input = "a.json",
@@ -19,7 +19,7 @@
 /* One of the figures at the top. */
 struct gp_page_figure {
     const char *name, *help;    /* HELP: its definition; NULL: none */
-    struct gp_buf value, words; /* the number, and what it is a number of */
+    struct gp_buf value, words; /* the number, and its meaning */
     double pct;                 /* length of a bar below the number; NAN: none */
 };
 
@@ -30,7 +30,7 @@ struct gp_page_section {
     const char *id, *title;             /* its anchor and its heading */
     const char *entry;                  /* in the contents; NULL: the title */
     void (*draw)(void *page);           /* its charts; NULL: none */
-    const char *box;                    /* class of what is around the charts; NULL: nothing is */
+    const char *box;                    /* class of an element around the charts; NULL: none */
     const char *tables[GP_PAGE_TABLES]; /* ids in the report */
     bool all;                           /* all tables of the report instead */
     int open; /* so many of these places are unfolded; 0: the first that is there, GP_PAGE_FOLDED: none */
@@ -42,11 +42,11 @@ struct gp_page_doc {
     const char *tool; /* "trace-hta" */
     const struct gp_page_parts *parts;
     const struct gp_report *report; /* the quality of the input, the verdict, all tables */
-    const char *input;              /* what it is about; NULL: standard input */
-    struct gp_buf facts;            /* a line on what was read */
+    const char *input;              /* the name of the input; NULL: standard input */
+    struct gp_buf facts;            /* a line on the input */
     GP_VEC(struct gp_page_figure) figures;
     void (*links)(void *page);    /* more of the header; NULL */
-    void (*findings)(void *page); /* what costs most and where to look, before the sections; NULL */
+    void (*findings)(void *page); /* the largest costs and links to them, before the sections; NULL */
     const struct gp_page_section *sections;
     size_t sections_n;
     void *page;          /* for draw and the others, which write to the writer that gp_page_write has */
@@ -65,7 +65,7 @@ struct gp_page_figure *gp_page_figure(struct gp_page_doc *d, const char *name);
 void gp_page_figure_share(struct gp_page_figure *f, int64_t part, int64_t whole);
 /* Is S on the page? */
 bool gp_page_has(const struct gp_page_doc *d, const struct gp_page_section *s);
-/* Set up W and append the whole page to OUT; then release what D owns. */
+/* Set up W and append the whole page to OUT; then release D's buffers. */
 void gp_page_write(struct gp_svg *w, struct gp_buf *out, struct gp_page_doc *d);
 
 #endif

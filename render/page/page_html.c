@@ -60,7 +60,7 @@ void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title, cons
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
                      "<meta name=\"generator\" content=\"gpuprof " GP_VERSION "\">\n");
-    /* Nothing is ever loaded, and only our scripts run, whatever a name might try. */
+    /* Nothing is ever loaded, and only our scripts run, even if a name became markup. */
     gp_buf_printf(out,
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
                   "'unsafe-inline'; script-src 'sha256-%s' 'sha256-%s'",

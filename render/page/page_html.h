@@ -24,7 +24,7 @@ struct gp_page_parts {
     const struct gp_asset *more_js;     /* after js; NULL: none */
 };
 extern const struct gp_page_parts gp_page_report;  /* pages that are read from top to bottom */
-extern const struct gp_page_parts gp_page_diff;    /* such a page with charts of what changed */
+extern const struct gp_page_parts gp_page_diff;    /* such a page with charts of changes */
 extern const struct gp_page_parts gp_page_sweep;   /* such a page with operations over their sizes */
 extern const struct gp_page_parts gp_page_metrics; /* such a page with a roofline */
 extern const struct gp_page_parts gp_page_suggest; /* such a page with cards of suggestions */
@@ -35,8 +35,8 @@ extern const struct gp_page_parts gp_page_memory;  /* such a page with memory ov
  * shapes of class "k-gemm" are filled with it, those of class "k-idle" are hatched. */
 void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title,
                    const struct gp_page_parts *parts);
-/* Close what is open and write the scripts. PARTS must be those given to begin: the policy of the page allows
- * only these. */
+/* Close all open elements and write the scripts. PARTS must be those given to begin: the policy of the page
+ * allows only these. */
 void gp_page_end(struct gp_svg *w, const struct gp_page_parts *parts);
 
 /* A start tag with attribute class, which is NULL for none. */

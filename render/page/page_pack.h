@@ -31,7 +31,7 @@ void gp_pack_text(struct gp_buf *b, const char *s, size_t n);
  * where one would be longer than browsers can read. Equal data gives equal text. */
 void gp_page_pack(struct gp_svg *w, const char *id, const void *data, size_t n);
 /* The same in two steps, for those who deflate in several threads: append the N bytes at DATA, deflated with
- * zlib's LEVEL, to TO; write what was deflated. */
+ * zlib's LEVEL, to TO; write the deflated bytes. */
 void gp_page_deflate(struct gp_buf *to, const void *data, size_t n, int level);
 void gp_page_packed(struct gp_svg *w, const char *id, const void *deflated, size_t n);
 

@@ -25,7 +25,7 @@ struct gp_doc {
     const struct gp_strings *strings; /* where sids are from */
     int depth;
     bool comma;           /* something stands before the next member */
-    struct gp_output *to; /* where what is written goes from time to time; NULL: it stays */
+    struct gp_output *to; /* takes the text from time to time; NULL: it stays */
     size_t most;          /* bytes, if it stays; 0: any number */
 };
 
@@ -61,12 +61,12 @@ void gp_doc_known(struct gp_doc *d, const char *k, int64_t v);
  * Nothing if COUNT is 0. */
 void gp_doc_issue(struct gp_doc *d, const char *kind, uint64_t count, int64_t offset);
 
-/* ---- what all documents begin with ---- */
+/* ---- the head of all documents ---- */
 
 /* schema, tool, version, inputs, quality; the object is begun by the caller. */
 void gp_doc_head(struct gp_doc *d, const char *tool, const char *version,
                  const struct gp_input_quality *inputs, size_t n);
-/* Which document it is, and who writes it. */
+/* The kind of the document, and its writer. */
 struct gp_doc_tool {
     const char *document, *name, *version;
 };

@@ -20,7 +20,7 @@ static const struct gp_cell *cell_of(const struct gp_label_fit *u, size_t row)
     return gp_report_cell(u->table, row, u->column);
 }
 
-/* ---- what identifies a row ---- */
+/* ---- the identity of a row ---- */
 
 static uint64_t hash(uint64_t h, const void *bytes, size_t n)
 {
@@ -61,7 +61,7 @@ static size_t run_end(const struct item *items, size_t n, size_t i)
 
 /* ---- numbers ---- */
 
-/* Rows whose names are the same in full are numbered in their order, from the second on. */
+/* Rows with the same full name are numbered in their order, from the second on. */
 static void number_alike(struct gp_label_fit *u, struct item *items)
 {
     for (size_t i = 0; i < u->rows; i++) {
@@ -119,7 +119,7 @@ size_t gp_label_fit_width(const struct gp_label_fit *u)
 
 #define ANYWHERE SIZE_MAX
 
-/* Cut the name of ROW so that what is at byte FROM is seen; ANYWHERE: as names are cut. */
+/* Cut the name of ROW so that byte FROM is seen; ANYWHERE: as names are cut. */
 static void cut(struct gp_label_fit *u, size_t row, size_t width, size_t from)
 {
     struct gp_label_fit_row *r = &u->row[row];
@@ -152,7 +152,7 @@ static size_t common_start(const struct gp_label_fit *u, const struct item *item
     return same;
 }
 
-/* Cut again what reads the same, at where it differs. True if there was any. */
+/* Cut names that read the same again, so that their difference is seen. True if there was any. */
 static bool cut_again(struct gp_label_fit *u, struct item *items, size_t width)
 {
     bool any = false;
@@ -174,8 +174,8 @@ static bool cut_again(struct gp_label_fit *u, struct item *items, size_t width)
     return any;
 }
 
-/* Number what still reads the same, as there is no room to show where it differs. No two rows get the same
- * number: what is left of other names may be the same, too. */
+/* Number the names that still read the same, as there is no room for their difference. No two rows get the
+ * same number, since the rest of other names may be the same, too. */
 static void number_rest(struct gp_label_fit *u, struct item *items, size_t width)
 {
     for (size_t i = 0; i < u->rows; i++)

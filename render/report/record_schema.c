@@ -1,4 +1,4 @@
-/* record_schema.c -- the JSON Schema of what record.c writes. */
+/* record_schema.c -- the JSON Schema of records, as record.c writes them. */
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"

@@ -164,7 +164,7 @@ static void put_real(struct gp_buf *b, double v)
     else gp_buf_printf(b, fabs(v) < 9.995 ? "%.2f" : fabs(v) < 99.95 ? "%.1f" : "%.0f", v);
 }
 
-/* "1,234.567": sums of what is printed are sums. */
+/* "1,234.567": printed sums are the sums of the printed terms. */
 static void put_us(struct gp_buf *b, int64_t ns)
 {
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;

@@ -157,7 +157,7 @@ static void fit(struct layout *l, const struct gp_report_table *t, size_t width)
 {
     enum { COMFORT = 32, COMFORT_WRAPPED = 28 };
     struct place *last = l->n ? &l->at[l->n - 1] : NULL, wraps = {.type = GP_CELL_NAME};
-    if (last && last->type == GP_CELL_TEXT) { /* it wraps, and takes what is left */
+    if (last && last->type == GP_CELL_TEXT) { /* it wraps, and takes the rest */
         wraps = *last;
         if (last->width > COMFORT_WRAPPED) last->width = COMFORT_WRAPPED;
     }

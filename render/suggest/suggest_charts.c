@@ -10,7 +10,7 @@
 enum { WHOLE = 10000 };  /* hundredths of a percent */
 enum { LABELLED = 700 }; /* a part that is this wide has room for its share */
 
-/* ---- what both have ---- */
+/* ---- parts of both ---- */
 
 /* Attribute NAME with AT in percent, so that a bar is as wide as its page. */
 static void put_percent(struct gp_svg *w, const char *name, int64_t at)

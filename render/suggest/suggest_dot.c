@@ -45,7 +45,7 @@ static void put_line(struct gp_buf *b, const char *s, size_t n)
     gp_buf_puts(b, "\\n");
 }
 
-/* The function, what it is made for, time and bytes: a line each. */
+/* The function, its template arguments, time and bytes: a line each. */
 static void put_label(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_chain_kernel *k)
 {
     const char *label = gp_suggest_str(s, k->label);
@@ -180,7 +180,7 @@ static void put_title(struct gp_buf *b, const struct gp_suggest *s, size_t shown
     gp_buf_puts(b, "\\l\";\n");
 }
 
-/* Graphviz puts what comes first at the bottom. */
+/* Graphviz puts the first at the bottom. */
 static void put_clusters(struct gp_buf *b, const struct gp_suggest *s, const uint8_t *show)
 {
     for (size_t i = s->chains.n; i-- > 0;)
@@ -224,7 +224,7 @@ size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
 /* ---- suggest chains ---- */
 
 enum {
-    DRAWN = 96, /* nodes of the picture: what a reader looks at */
+    DRAWN = 96, /* nodes of the picture */
     NAMED = 12, /* kernels of a chain that a row names */
     CHAIN_COLUMNS = 40,
 };
@@ -313,7 +313,7 @@ static void put_dot(struct gp_svg *w, const struct gp_buf *dot)
     gp_page_open(w, "details", "source");
     gp_page_element(w, "summary", NULL, text, sizeof text - 1);
     gp_page_open(w, "pre", NULL);
-    /* what is shown keeps its lines: control characters become visible elsewhere */
+    /* this text keeps its lines: control characters become visible elsewhere */
     for (size_t from = 0; from < dot->n;) {
         const char *end = memchr(dot->data + from, '\n', dot->n - from);
         size_t to = end ? (size_t)(end - dot->data) : dot->n;

@@ -272,7 +272,7 @@ static void put_suggestions(void *page)
     gp_page_close(&p->w);
 }
 
-/* ---- what would not make it shorter ---- */
+/* ---- changes that would not shorten the step ---- */
 
 static void put_other(struct page *p, const struct gp_suggestion *one)
 {

@@ -123,7 +123,7 @@ static void put_whole(struct gp_buf *b, const struct gp_timeline_answer *an)
     struct gp_activity a = gp_activity_of(an->v, s.begin_ns, s.end_ns);
     int64_t recorded_ns = an->l->end_ns - gp_lanes_origin(an->t);
     uint64_t steps = whole ? 0 : steps_in(an->l->hta);
-    /* "6 steps, 621 ms", "621 ms from the first to the last GPU event": what the shares are of. */
+    /* "6 steps, 621 ms", "621 ms from the first to the last GPU event": the whole of the shares. */
     if (steps) {
         gp_scale_put_count(b, steps);
         gp_buf_puts(b, steps > 1 ? " steps, " : " step, ");

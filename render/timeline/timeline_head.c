@@ -37,7 +37,7 @@ static void put_string(struct gp_buf *b, const char *key, const char *s, size_t 
     gp_json_put_string(b, s, n);
 }
 
-/* A name fit to be read: what is invisible is shown. */
+/* A name fit to be read: invisible characters are shown. */
 static void put_words(struct gp_buf *b, const char *key, const struct gp_strings *strings, gp_sid sid)
 {
     struct gp_buf clean = {0};
@@ -57,7 +57,7 @@ static void put_time(struct gp_buf *b, const char *key, const struct gp_timeline
     put_i64(b, key, at_ns < tl->l->begin_ns ? -(tl->l->begin_ns - at_ns) : at_ns - tl->l->begin_ns);
 }
 
-/* "a":[ item, item ... ] where each item is written by the loop; commas by what stands before. */
+/* "a":[ item, item ... ] where each item is written by the loop; commas depend on the text before. */
 static void open_list(struct gp_buf *b, const char *key)
 {
     put_key(b, key);
@@ -251,7 +251,7 @@ static void put_devices(struct gp_buf *b, const struct gp_timeline *tl)
     gp_buf_putc(b, ']');
 }
 
-/* ---- what is worth a look ---- */
+/* ---- events worth a look ---- */
 
 static void put_steps(struct gp_buf *b, const struct gp_timeline *tl)
 {
@@ -296,7 +296,7 @@ static const struct gp_idle_culprit *place_of(const struct gp_hta *h, const char
 
 static void put_findings(struct gp_buf *b, const struct gp_timeline *tl)
 {
-    bool steps = tl->opts.open.end_ns > tl->opts.open.begin_ns; /* what the page opens on */
+    bool steps = tl->opts.open.end_ns > tl->opts.open.begin_ns; /* the page opens on them */
     const struct gp_hta *h = gp_hta_about(tl->l->hta, !steps);
     open_list(b, "findings");
     for (size_t i = 0; i < h->findings.n; i++) {

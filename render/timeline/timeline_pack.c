@@ -129,7 +129,7 @@ static void keep_windows(struct gp_timeline *tl, size_t windows)
 
 /* ---- the rest ---- */
 
-/* What happened in each bucket of time: how long it was busy, and with what. */
+/* The activity in each bucket of time: how long it was busy, and with which kind. */
 struct buckets {
     int64_t begin_ns, span_ns;
     size_t n;
@@ -184,7 +184,7 @@ static void put_lane(const struct gp_lanes *l, const struct gp_lane *lane, struc
 }
 
 /* timeline_overview.c: only events that touch one of the first WINDOWS windows of the options stay; the
- * section that shows what is left out. */
+ * section that shows the events left out. */
 static void add_overview(struct gp_timeline *tl)
 {
     const struct gp_lanes *l = tl->l;
@@ -489,7 +489,7 @@ static void add_parts(struct gp_timeline *tl)
     tl->overview = true;
     add_overview(tl);
     for (;;) {
-        enum { LEAST = 2 }; /* bytes of base64 an event: what would not fit even so is not tried */
+        enum { LEAST = 2 }; /* bytes of base64 an event: more events cannot fit */
         keep_windows(tl, n);
         if (!n || (tl->n * LEAST <= room_of(tl) && add_events(tl))) break;
         n = n > 8 ? n - n / 4 : n - 1;

@@ -42,7 +42,7 @@ struct picture {
     struct gp_buf text;
 };
 
-/* ---- what is drawn ---- */
+/* ---- tracks and lanes to draw ---- */
 
 static bool is_drawn(const struct gp_lanes_track *k)
 {
@@ -119,7 +119,7 @@ struct strip {
     bool few;
     size_t shown;
     float *busy;  /* by column: share that is busy */
-    int8_t *kind; /* by column: what has most of it, -1: nothing is there */
+    int8_t *kind; /* by column: the kind with most of it, -1: empty */
 };
 
 static bool is_shown(const struct picture *p, size_t event, int64_t *start, int64_t *end)

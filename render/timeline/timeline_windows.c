@@ -147,7 +147,7 @@ bool gp_timeline_named_steps(struct gp_timeline_window *w, const struct gp_trace
     return true;
 }
 
-/* ---- what keeps its events in a page that cannot hold all ---- */
+/* ---- windows that keep their events in a page that cannot hold all ---- */
 
 static int longest_first(const void *a, const void *b)
 {
@@ -157,11 +157,11 @@ static int longest_first(const void *a, const void *b)
     return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
-/* The longest of many: now and then all but the N longest of what was taken go. */
+/* The longest of many: now and then all but the N longest are dropped. */
 struct longest {
     GP_VEC(struct gp_timeline_window) all;
     size_t n;
-    int64_t least_ns; /* what is no longer does not belong to them */
+    int64_t least_ns; /* shorter ones do not belong to them */
 };
 
 static void keep_longest(struct longest *g)
@@ -209,7 +209,7 @@ static void take_gaps(struct gp_timeline_windows *to, const struct gp_lanes *l, 
     take_longest(to, &g);
 }
 
-/* WORD is "steps:" or "gaps:"; what follows must be a number. */
+/* WORD is "steps:" or "gaps:"; a number must follow. */
 static bool parse_count(const char *text, size_t n, const char *word, uint64_t *count)
 {
     size_t len = strlen(word);
@@ -239,7 +239,7 @@ int gp_timeline_detail(struct gp_timeline_windows *to, const char *list, const s
     return 0;
 }
 
-/* ---- what a trace keeps ---- */
+/* ---- rows of a trace within a window ---- */
 
 void gp_timeline_keep(struct gp_trace *t, const struct gp_timeline_window *w)
 {
