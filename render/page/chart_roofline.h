@@ -5,7 +5,6 @@
  * the left edge, as far below the memory slope as their bandwidth is below the memory's; those too short for
  * either limit are a hatched column there. Its style is assets/roofline.css and the palette of the page.
  *
- *
  *     if (r->points.n) gp_chart_roofline(&w, &(struct gp_chart_roofline){.r = r, .names = &s->strings});
  */
 #ifndef GP_RENDER_CHART_ROOFLINE_H
