@@ -73,7 +73,7 @@ int main(int argc, char **argv)
                                  .color = gp_cli_color(&common, STDOUT_FILENO),
                                  .width = gp_cli_width(0, STDOUT_FILENO),
                                  .terminal = isatty(STDOUT_FILENO),
-                                 .say = opts.quiet ? stay_silent : say};
+                                 .progress = opts.quiet ? stay_silent : say};
     int status = gp_calibrate_command(&opts.measure, &io, &err);
     if (err.code) gp_cli_error(&tool, &err);
     return status;

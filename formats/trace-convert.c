@@ -52,7 +52,7 @@ static int check_output(const struct gp_writer *w, const struct opts *o, struct 
 
 /* Impossible times are reported as the other tools do, and not stored with the trace, as its readers count
  * them. */
-static int judge(struct gp_app *f, struct gp_trace *t, struct gp_err *err)
+static int check_quality(struct gp_app *f, struct gp_trace *t, struct gp_err *err)
 {
     struct gp_issue as_read[GP_ISSUE_COUNT];
     memcpy(as_read, t->issues, sizeof as_read);
@@ -92,7 +92,7 @@ static int convert(struct gp_app *f, const struct opts *o, const struct gp_write
         return -1;
     }
     if (o->app.common.verbose) describe(f->tool, &t, f->n > 1);
-    int failed = f->n == 1 ? judge(f, &t, err) : judge_inputs(f, &in, &t, err);
+    int failed = f->n == 1 ? check_quality(f, &t, err) : judge_inputs(f, &in, &t, err);
     gp_app_joined_release(&in);
     if (o->redact) gp_redact_trace(&t);
     struct gp_output *out = failed ? NULL : gp_output_open(o->app.common.output, err);

@@ -259,7 +259,7 @@ void gp_compile_report(struct gp_report *r, const struct gp_compile *c, size_t t
 
 /* ---- compile verdict ---- */
 
-enum { TOLD = 3 };
+enum { ADVICE_SHOWN = 3 };
 
 /* ---- problems of the inputs ---- */
 
@@ -287,10 +287,10 @@ void gp_compile_quality(struct gp_report *r, const struct gp_compile *c)
 
 /* ---- advice ---- */
 
-static void say_advice(struct gp_report *r, const struct gp_compile *c)
+static void summarize_advice(struct gp_report *r, const struct gp_compile *c)
 {
-    static const char *const heads[TOLD] = {"First", "Then", "Then"};
-    for (size_t i = 0; i < c->advice.n && i < TOLD; i++) {
+    static const char *const heads[ADVICE_SHOWN] = {"First", "Then", "Then"};
+    for (size_t i = 0; i < c->advice.n && i < ADVICE_SHOWN; i++) {
         const struct gp_compile_advice *a = &c->advice.at[i];
         const char *place = gp_compile_str(c, a->place), *action = gp_compile_str(c, a->action);
         const char *stop = strchr(action, ';');
@@ -310,14 +310,14 @@ static void say_advice(struct gp_report *r, const struct gp_compile *c)
     if (!c->advice.n && c->frames.n && !c->cut)
         gp_report_verdict(r, GP_TONE_GOOD,
                           "Nothing to do: no graph breaks, no recompiles that matter, nothing skipped.");
-    else if (c->advice.n > TOLD)
+    else if (c->advice.n > ADVICE_SHOWN)
         gp_report_verdict(r, GP_TONE_PLAIN, "%zu suggestions in all; the tables below have the others.",
                           c->advice.n);
 }
 
 /* ---- the overview ---- */
 
-static void say_new(struct gp_report *r, const struct gp_compile *c)
+static void summarize_new(struct gp_report *r, const struct gp_compile *c)
 {
     struct gp_buf b = {0};
     if (!c->opts.against) return;
@@ -332,7 +332,7 @@ static void say_new(struct gp_report *r, const struct gp_compile *c)
 }
 
 /* Where the log ends: in which span, the innermost one, of which compile. */
-static void say_cut(struct gp_report *r, const struct gp_compile *c)
+static void summarize_cut(struct gp_report *r, const struct gp_compile *c)
 {
     struct gp_buf b = {0};
     if (!c->cut) return;
@@ -353,7 +353,7 @@ static void say_cut(struct gp_report *r, const struct gp_compile *c)
     gp_buf_release(&b);
 }
 
-static void say_time(struct gp_report *r, const struct gp_compile *c)
+static void summarize_time(struct gp_report *r, const struct gp_compile *c)
 {
     const struct gp_compile_time *t = &c->time;
     struct gp_buf b = {0};
@@ -382,7 +382,7 @@ static void say_time(struct gp_report *r, const struct gp_compile *c)
     gp_buf_release(&b);
 }
 
-static void say_mode(struct gp_report *r, const struct gp_compile *c, const struct gp_compile_mode *m)
+static void summarize_mode(struct gp_report *r, const struct gp_compile *c, const struct gp_compile_mode *m)
 {
     const struct gp_compile_mode *base = &c->modes.at[0];
     struct gp_buf b = {0};
@@ -421,11 +421,11 @@ static void say_mode(struct gp_report *r, const struct gp_compile *c, const stru
 
 void gp_compile_summary(struct gp_report *r, const struct gp_compile *c)
 {
-    say_new(r, c);
-    say_cut(r, c);
-    say_advice(r, c);
-    say_time(r, c);
-    for (size_t i = 1; i < c->modes.n; i++) say_mode(r, c, &c->modes.at[i]);
+    summarize_new(r, c);
+    summarize_cut(r, c);
+    summarize_advice(r, c);
+    summarize_time(r, c);
+    for (size_t i = 1; i < c->modes.n; i++) summarize_mode(r, c, &c->modes.at[i]);
     if (!c->log->inputs.n)
         gp_report_verdict(r, GP_TONE_PLAIN,
                           "No log of torch.compile was given: with TORCH_TRACE's folder, compile time, graph "

@@ -57,7 +57,7 @@ static void fill_bar(struct falls *w, const struct gp_diff *d, const struct gp_d
 }
 
 /* How many terms can be seen at all; the rest goes into the sums. */
-static size_t worth_a_bar(const struct gp_diff *d, const int64_t ends[GP_DIFF_SIDES])
+static size_t count_shown_terms(const struct gp_diff *d, const int64_t ends[GP_DIFF_SIDES])
 {
     int64_t longer = ends[GP_DIFF_BASE] > ends[GP_DIFF_CUR] ? ends[GP_DIFF_BASE] : ends[GP_DIFF_CUR];
     int64_t all = ends[GP_DIFF_CUR] - ends[GP_DIFF_BASE];
@@ -75,7 +75,7 @@ static void fill(struct falls *w, const struct gp_diff *d, size_t top)
     struct gp_diff_term terms[GP_DIFF_TERMS];
     int64_t ends[GP_DIFF_SIDES];
     gp_diff_term_ends(d, ends);
-    size_t n = gp_diff_terms(d, top ? top : worth_a_bar(d, ends), terms);
+    size_t n = gp_diff_terms(d, top ? top : count_shown_terms(d, ends), terms);
     memset(w, 0, sizeof *w);
     for (size_t i = 0; i < n; i++) fill_bar(w, d, &terms[i], &w->bars[i]);
     w->f = (struct gp_waterfall){

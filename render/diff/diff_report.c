@@ -307,7 +307,7 @@ static enum gp_tone tone_of(const struct gp_diff *d)
     }
 }
 
-static void say(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
+static void add_verdict(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
 {
     gp_report_verdict(r, tone, "%s", gp_buf_str(b));
     b->n = 0;
@@ -331,7 +331,7 @@ static bool put_counts(struct gp_buf *b, const struct counted *c, size_t n)
     return any;
 }
 
-static void say_counts(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
+static void summarize_counts(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
 {
     const struct gp_diff_summary *s = &d->summary;
     const char *what = d->opts.by == GP_DIFF_BY_OP      ? "operators"
@@ -349,7 +349,7 @@ static void say_counts(struct gp_report *r, const struct gp_diff *d, struct gp_b
     else
         gp_buf_printf(b, " (%u tested, q <= %g, noise %.1f%%).", (unsigned)d->tested, d->opts.alpha,
                       d->noise_pct);
-    say(r, GP_TONE_PLAIN, b);
+    add_verdict(r, GP_TONE_PLAIN, b);
 }
 
 /* ---- parts that are not compared ---- */
@@ -378,7 +378,7 @@ static int64_t outside_ns(const struct gp_diff_side *s)
 }
 
 /* Start-up and the rest, in one line, where it is a hundredth of a recording or more. */
-static void say_outside(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
+static void summarize_outside(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
 {
     const struct gp_diff_side *was = &d->side[GP_DIFF_BASE], *is = &d->side[GP_DIFF_CUR];
     if (outside_ns(was) <= was->recorded_ns / 100 && outside_ns(is) <= is->recorded_ns / 100) return;
@@ -387,12 +387,12 @@ static void say_outside(struct gp_report *r, const struct gp_diff *d, struct gp_
     gp_buf_putc(b, ';');
     put_outside(b, is, "current trace");
     gp_buf_puts(b, was->stepping > 1 || is->stepping > 1 ? ", per GPU." : ".");
-    say(r, GP_TONE_PLAIN, b);
+    add_verdict(r, GP_TONE_PLAIN, b);
 }
 
 /* ---- causes of the exit status ---- */
 
-static void say_gates(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
+static void summarize_gates(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
 {
     for (size_t i = 0; i < d->gates.n; i++) {
         const struct gp_diff_gate *g = &d->gates.at[i];
@@ -404,7 +404,7 @@ static void say_gates(struct gp_report *r, const struct gp_diff *d, struct gp_bu
             gp_diff_put_limit(b, !g->absolute, g->metric, g->value, true);
             gp_buf_putc(b, ')');
         }
-        say(r, GP_TONE_BAD, b);
+        add_verdict(r, GP_TONE_BAD, b);
     }
     for (size_t i = 0; i < d->expects.n; i++) {
         const struct gp_diff_expect *e = &d->expects.at[i];
@@ -412,7 +412,7 @@ static void say_gates(struct gp_report *r, const struct gp_diff *d, struct gp_bu
         gp_buf_printf(b, "The prediction for %s does not hold (%s)", gp_diff_str(d, e->subject),
                       gp_diff_outcome(e));
         if (e->why) gp_buf_printf(b, ": %s", gp_diff_str(d, e->why));
-        say(r, GP_TONE_BAD, b);
+        add_verdict(r, GP_TONE_BAD, b);
     }
 }
 
@@ -420,10 +420,10 @@ void gp_diff_summary(struct gp_report *r, const struct gp_diff *d)
 {
     struct gp_buf b = {0};
     gp_diff_put_sentence(&b, d);
-    say(r, tone_of(d), &b);
-    if (d->comparable && !d->identical) say_counts(r, d, &b);
-    if (d->comparable && !d->identical) say_outside(r, d, &b);
-    say_gates(r, d, &b);
+    add_verdict(r, tone_of(d), &b);
+    if (d->comparable && !d->identical) summarize_counts(r, d, &b);
+    if (d->comparable && !d->identical) summarize_outside(r, d, &b);
+    summarize_gates(r, d, &b);
     gp_inputs_quality(r, &d->strings, d->inputs.at, d->inputs.n, true);
     for (size_t i = 0; i < d->reasons.n; i++) {
         if (d->reasons.at[i].fatal) continue;

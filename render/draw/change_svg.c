@@ -48,7 +48,7 @@ static double ratio_log(double change_pct)
     return ratio > 0.001 ? log(ratio) : log(0.001);
 }
 
-static double sureness(double q)
+static double certainty(double q)
 {
     return q > 0 ? -log10(q) : MOST_SURE;
 }
@@ -58,7 +58,7 @@ static void find_range(struct plot *p)
 {
     double reach = ratio_log(LEAST_PCT), sure = LEAST_SURE;
     for (size_t i = 0; i < p->v->dots_n; i++) {
-        double r = fabs(ratio_log(p->v->dots[i].change_pct)), s = sureness(p->v->dots[i].q);
+        double r = fabs(ratio_log(p->v->dots[i].change_pct)), s = certainty(p->v->dots[i].q);
         if (r > reach) reach = r;
         if (s > sure && p->v->dots[i].q > 0) sure = s;
         if (p->v->dots[i].weight > p->most_weight) p->most_weight = p->v->dots[i].weight;
@@ -76,7 +76,7 @@ static int across(const struct plot *p, double change_pct)
 
 static int up(const struct plot *p, double q)
 {
-    return (int)lround(gp_axis_at(&p->f.y, sureness(q)));
+    return (int)lround(gp_axis_at(&p->f.y, certainty(q)));
 }
 
 static struct spot spot_of(const struct plot *p, const struct gp_volcano_dot *d)

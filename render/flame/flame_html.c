@@ -244,7 +244,7 @@ static void put_facts(struct writer *x)
 }
 
 /* The tree that the page opens with: the one asked for, or else the first that weighs anything. */
-static const struct gp_flame *opened(const struct writer *x)
+static const struct gp_flame *first_shown(const struct writer *x)
 {
     const struct gp_flame *first = NULL;
     for (size_t i = 0; i < x->n; i++) {
@@ -258,7 +258,7 @@ static const struct gp_flame *opened(const struct writer *x)
 
 static void put_still(struct writer *x)
 {
-    const struct gp_flame *f = opened(x);
+    const struct gp_flame *f = first_shown(x);
     gp_page_open(&x->w, "figure", "still");
     gp_svg_newline(&x->w);
     gp_flame_svg_write(

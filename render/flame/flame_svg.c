@@ -92,7 +92,7 @@ static void put_events(struct gp_buf *b, uint64_t count)
 #define DOT " \xC2\xB7 " /* middle dot */
 
 /* Is the number of events shown beside the weight? Not if it is the weight, or unknown. */
-static bool tells_events(const struct picture *p)
+static bool counts_events(const struct picture *p)
 {
     return p->opts->events && p->opts->unit != GP_UNIT_COUNT && !p->layout.grouped;
 }
@@ -104,7 +104,7 @@ static void put_subtitle(struct picture *p)
         gp_buf_putc(&p->text, ' ');
     }
     put_weight(p, p->layout.total);
-    if (tells_events(p)) {
+    if (counts_events(p)) {
         gp_buf_puts(&p->text, DOT);
         put_events(&p->text, p->layout.events);
     }
@@ -528,7 +528,7 @@ static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, stru
         gp_scale_put_share(&p->text, f->weight, parent->weight);
         gp_buf_puts(&p->text, " of parent");
     }
-    if (tells_events(p)) {
+    if (counts_events(p)) {
         gp_buf_puts(&p->text, DOT);
         put_events(&p->text, f->count);
     }

@@ -28,7 +28,7 @@ static void record(const struct gp_intake *in, const void *data, size_t n)
 }
 
 /* A replay of an old message, or a sender whose clock is wrong. */
-static bool is_off(const struct gp_digest *d)
+static bool is_clock_off(const struct gp_digest *d)
 {
     int64_t off_s = (d->time_ns - gp_clock_ns(CLOCK_REALTIME)) / 1000000000;
     return off_s >= GP_INTAKE_OFF_S || off_s <= -GP_INTAKE_OFF_S;
@@ -41,7 +41,7 @@ void gp_intake_message(void *ctx, const void *data, size_t n)
     struct gp_strings names = {0};
     if (gp_digest_get(&d, &names, data, n, &in->key, NULL)) {
         in->refused++;
-    } else if (!in->replay && is_off(&d)) {
+    } else if (!in->replay && is_clock_off(&d)) {
         in->off++;
     } else {
         in->used++;

@@ -336,7 +336,7 @@ static bool has_part(const char *s, size_t n, const char *part, size_t part_n)
 }
 
 /* Has a row of the table NAME in it, so that its filter would leave that row? */
-static bool tells(const struct gp_report_table *t, const char *name, size_t n)
+static bool has_name(const struct gp_report_table *t, const char *name, size_t n)
 {
     for (size_t i = 0; t && i < t->cells.n; i++) {
         const struct gp_cell *c = &t->cells.at[i];
@@ -352,7 +352,7 @@ static void put_where(struct page *p, const struct gp_page_section *t, const cha
 {
     const char *table = NULL;
     for (int i = 0; t && !table && i < GP_PAGE_TABLES && t->tables[i]; i++)
-        if (tells(gp_report_find(p->doc.report, t->tables[i]), name, n)) table = t->tables[i];
+        if (has_name(gp_report_find(p->doc.report, t->tables[i]), name, n)) table = t->tables[i];
     if (table) {
         gp_buf_printf(&p->text, "#%s=", table);
         gp_page_address_put(&p->text, name, n, "-._~");

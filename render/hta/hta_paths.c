@@ -189,7 +189,7 @@ struct run_row {
     const struct gp_path_piece *first;
 };
 
-static bool alone(const void *row)
+static bool is_single(const void *row)
 {
     const struct gp_path_run *run = &((const struct run_row *)row)->run;
     return run->end - run->first == 1;
@@ -208,21 +208,21 @@ GP_GETTER(get_run_bound)
 GP_GETTER(get_run_name)
 {
     const struct gp_path_piece *p = ((const struct run_row *)row)->first;
-    if (alone(row)) put_name(c, p->name, p->full, x);
+    if (is_single(row)) put_name(c, p->name, p->full, x);
     else gp_cell_label(c, "", 0, GP_TEXT("(short pieces)"));
 }
 
 GP_GETTER(get_stream)
 {
     c->i = ((const struct run_row *)row)->first->stream;
-    c->none = !alone(row) || c->i < 0;
+    c->none = !is_single(row) || c->i < 0;
 }
 
 GP_GETTER(get_thread)
 {
     const struct gp_path_piece *p = ((const struct run_row *)row)->first;
     c->i = p->tid;
-    c->none = !alone(row) || p->stream >= 0;
+    c->none = !is_single(row) || p->stream >= 0;
 }
 
 GP_GETTER(get_pieces)

@@ -203,7 +203,7 @@ static void put_note(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
 /* ---- quality ---- */
 
 /* Operands that could not be read. */
-static void say_skipped(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+static void summarize_skipped(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
     const struct gp_fleet *f = &h->fleet;
     if (!f->skipped) return;
@@ -220,7 +220,7 @@ void gp_hta_quality(struct gp_report *r, const struct gp_hta *h, bool damage)
 {
     struct gp_buf out = {0}, *b = &out;
     gp_inputs_quality(r, &h->strings, h->inputs.at, h->inputs.n, damage);
-    say_skipped(r, h, b);
+    summarize_skipped(r, h, b);
     if (h->repeated_ranks.n) {
         gp_buf_puts(b, h->repeated_ranks.n > 1 ? "repeated ranks: " : "repeated rank: ");
         put_ranks(b, h->repeated_ranks.at, h->repeated_ranks.n);
@@ -295,8 +295,8 @@ static void put_span(struct gp_buf *b, const struct gp_hta *h, uint64_t steps,
     gp_buf_puts(b, " each");
 }
 
-static void say_shares(struct gp_report *r, const struct gp_hta *h, uint64_t steps,
-                       const struct gp_hta_totals *all, struct gp_buf *b)
+static void summarize_shares(struct gp_report *r, const struct gp_hta *h, uint64_t steps,
+                             const struct gp_hta_totals *all, struct gp_buf *b)
 {
     const struct gp_breakdown *d = &all->b;
     put_span(b, h, steps, all);
@@ -324,8 +324,8 @@ static void say_shares(struct gp_report *r, const struct gp_hta *h, uint64_t ste
 
 /* Of traces that were measured kernel by kernel; why there is no more is said with the quality of the
  * inputs. */
-static void say_untimed(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
-                        struct gp_buf *b)
+static void summarize_untimed(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
+                              struct gp_buf *b)
 {
     const char *name = gp_hta_str(h, h->devices.at[0].name);
     for (size_t i = 1; i < h->devices.n; i++)
@@ -340,7 +340,7 @@ static void say_untimed(struct gp_report *r, const struct gp_hta *h, const struc
 }
 
 /* Devices that differ: the least and the most idle one. */
-static void say_spread(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+static void summarize_spread(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
     const struct gp_hta_device *least = NULL, *most = NULL;
     for (size_t i = 0; i < h->devices.n; i++) {
@@ -360,8 +360,8 @@ static void say_spread(struct gp_report *r, const struct gp_hta *h, struct gp_bu
     put_verdict(r, GP_TONE_WARN, b);
 }
 
-static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
-                     struct gp_buf *b)
+static void summarize_idle(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
+                           struct gp_buf *b)
 {
     int worst = 0;
     for (int c = 1; c < GP_IDLE_CAUSE_COUNT; c++)
@@ -392,7 +392,7 @@ static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct g
 }
 
 /* The step time of the device whose steps are the longest. */
-static void say_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+static void summarize_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
     struct gp_step_spread s;
     if (!gp_hta_step_time(h, &s)) return;
@@ -412,7 +412,7 @@ static void say_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf
 }
 
 /* What the answer is not about, in one line. */
-static void say_rest(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+static void summarize_rest(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
     static const char *const words[] = {"before them", "of warm-up", "", "after them"};
     struct gp_breakdown of[GP_PART_AFTER + 1] = {{0}}, rest = {0};
@@ -440,7 +440,7 @@ static void say_rest(struct gp_report *r, const struct gp_hta *h, struct gp_buf 
 }
 
 /* Who holds up the others is the first thing to know. */
-static void say_slow(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+static void summarize_slow(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
     for (size_t i = 0; i < h->slow.at.n && i < SLOW_MOST; i++) {
         gp_slow_put(b, &h->fleet, &h->slow.at.at[i]);
@@ -455,7 +455,7 @@ static void say_slow(struct gp_report *r, const struct gp_hta *h, struct gp_buf 
     put_verdict(r, GP_TONE_WARN, b);
 }
 
-static void say_straggler(struct gp_report *r, const struct gp_hta *h, bool whole, struct gp_buf *b)
+static void summarize_straggler(struct gp_report *r, const struct gp_hta *h, bool whole, struct gp_buf *b)
 {
     if (gp_hta_about(h, whole)->findings.n) return; /* it is one of them where it matters */
     if (h->stragglers.n < 2 || !h->stragglers.at[0].times_last || !h->stragglers.at[0].caused_wait_ns) return;
@@ -483,17 +483,17 @@ void gp_hta_summary(struct gp_report *r, const struct gp_hta *h, bool whole)
     } else {
         struct gp_hta_totals all = gp_hta_totals(about);
         if (h->untimed) {
-            say_untimed(r, h, &all, &b);
+            summarize_untimed(r, h, &all, &b);
             gp_buf_release(&b);
             return;
         }
-        say_slow(r, h, &b);
-        say_shares(r, about, whole && h->focus ? 0 : steps_in(h), &all, &b);
-        if (all.devices > 1) say_spread(r, about, &b);
-        say_idle(r, about, &all, &b);
-        say_steps(r, h, &b);
-        if (about != h) say_rest(r, h, &b);
-        say_straggler(r, h, whole, &b);
+        summarize_slow(r, h, &b);
+        summarize_shares(r, about, whole && h->focus ? 0 : steps_in(h), &all, &b);
+        if (all.devices > 1) summarize_spread(r, about, &b);
+        summarize_idle(r, about, &all, &b);
+        summarize_steps(r, h, &b);
+        if (about != h) summarize_rest(r, h, &b);
+        summarize_straggler(r, h, whole, &b);
     }
     gp_buf_release(&b);
 }

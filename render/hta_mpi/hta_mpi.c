@@ -7,10 +7,10 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 
-enum { TAG_ASK = 1, TAG_DEAL, TAG_SIZE, TAG_BYTES, MOST_BYTES = 1 << 30 };
+enum { TAG_REQUEST = 1, TAG_DEAL, TAG_SIZE, TAG_BYTES, MOST_BYTES = 1 << 30 };
 
-/* What a process asks with: which input failed, -1 none, and why. */
-struct ask {
+/* A request for an input, with the input that failed before, -1 none, and its error. */
+struct request {
     int64_t failed;
     struct gp_err err;
 };
@@ -81,9 +81,9 @@ static int deal(struct gp_hta_mpi *m, struct gp_err *err)
     for (; next < left && m->size == 1 && failed < 0; next++)
         if (read_input(m, all[next].input, err)) failed = (int64_t)all[next].input;
     for (int working = m->size - 1; working > 0;) {
-        struct ask a;
+        struct request a;
         MPI_Status from;
-        MPI_Recv(&a, sizeof a, MPI_BYTE, MPI_ANY_SOURCE, TAG_ASK, MPI_COMM_WORLD, &from);
+        MPI_Recv(&a, sizeof a, MPI_BYTE, MPI_ANY_SOURCE, TAG_REQUEST, MPI_COMM_WORLD, &from);
         bool earlier = a.failed >= 0 && (failed < 0 || a.failed < failed);
         if (earlier) { /* of several failures the first input's, as in one process */
             failed = a.failed;
@@ -99,10 +99,10 @@ static int deal(struct gp_hta_mpi *m, struct gp_err *err)
 
 static void work(struct gp_hta_mpi *m)
 {
-    struct ask a = {.failed = -1};
+    struct request a = {.failed = -1};
     for (;;) {
         int64_t input;
-        MPI_Send(&a, sizeof a, MPI_BYTE, 0, TAG_ASK, MPI_COMM_WORLD);
+        MPI_Send(&a, sizeof a, MPI_BYTE, 0, TAG_REQUEST, MPI_COMM_WORLD);
         MPI_Recv(&input, sizeof input, MPI_BYTE, 0, TAG_DEAL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (input < 0) return;
         if (read_input(m, (size_t)input, &a.err)) a.failed = input;
@@ -180,8 +180,8 @@ void gp_hta_mpi_share(struct gp_hta_mpi *m)
 /* What happened in any process: the first error, by process. */
 static int share_failure(struct gp_hta_mpi *m, int failed, struct gp_err *err)
 {
-    struct ask mine = {.failed = failed ? m->rank : -1, .err = *err};
-    struct ask *all = gp_zalloc((size_t)m->size * sizeof *all);
+    struct request mine = {.failed = failed ? m->rank : -1, .err = *err};
+    struct request *all = gp_zalloc((size_t)m->size * sizeof *all);
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
     int first = 0;
     while (first < m->size && all[first].failed < 0) first++;

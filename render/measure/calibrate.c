@@ -61,26 +61,26 @@ static int start(const char *program, struct bench *j, struct gp_err *err)
     return gp_fail(err, GP_E_IO, -1, "%s: %s", program, strerror(rc));
 }
 
-struct hand {
+struct listener {
     void (*line)(void *context, size_t i, const char *text);
     void *context;
 };
 
-static void hand_out(const struct hand *h, struct bench *j, size_t i)
+static void emit_line(const struct listener *h, struct bench *j, size_t i)
 {
     h->line(h->context, i, gp_buf_str(&j->line));
     j->line.n = 0;
 }
 
-static void put_bytes(const struct hand *h, struct bench *j, size_t i, const char *data, size_t n)
+static void put_bytes(const struct listener *h, struct bench *j, size_t i, const char *data, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
-        if (data[k] == '\n') hand_out(h, j, i);
+        if (data[k] == '\n') emit_line(h, j, i);
         else if (j->line.n < LINE_MOST) gp_buf_putc(&j->line, data[k]);
     }
 }
 
-static void read_job(const struct hand *h, struct bench *j, size_t i)
+static void read_job(const struct listener *h, struct bench *j, size_t i)
 {
     char data[4096];
     ssize_t n = read(j->fd, data, sizeof data);
@@ -95,7 +95,7 @@ static void read_job(const struct hand *h, struct bench *j, size_t i)
         if (WIFSIGNALED(status)) {
             gp_buf_printf(&j->line, "missing program it was ended by signal %d (%s)", WTERMSIG(status),
                           strsignal(WTERMSIG(status)));
-            hand_out(h, j, i);
+            emit_line(h, j, i);
         }
         gp_buf_release(&j->line);
         return;
@@ -104,7 +104,7 @@ static void read_job(const struct hand *h, struct bench *j, size_t i)
     put_bytes(h, j, i, data, (size_t)n);
 }
 
-static void listen_to(const struct hand *h, struct bench *jobs, size_t n, int64_t quiet_ns)
+static void listen_to(const struct listener *h, struct bench *jobs, size_t n, int64_t quiet_ns)
 {
     struct pollfd *fds = gp_zalloc(n * sizeof *fds);
     for (;;) {
@@ -122,7 +122,7 @@ static void listen_to(const struct hand *h, struct bench *jobs, size_t n, int64_
                 jobs[i].line.n = 0;
                 gp_buf_printf(&jobs[i].line, "missing answer none for %lld s: the driver or the device hangs",
                               (long long)(quiet_ns / 1000000000));
-                hand_out(h, &jobs[i], i);
+                emit_line(h, &jobs[i], i);
                 jobs[i].heard_ns = INT64_MAX / 2; /* once */
             }
         }
@@ -136,7 +136,7 @@ static int run_bench(const char *program, struct bench *jobs, size_t n, int64_t 
                      void (*line)(void *context, size_t i, const char *text), void *context,
                      struct gp_err *err)
 {
-    struct hand h = {line, context};
+    struct listener h = {line, context};
     int failed = 0;
     for (size_t i = 0; i < n; i++) jobs[i].fd = -1;
     for (size_t i = 0; !failed && i < n; i++) failed = start(program, &jobs[i], err);
@@ -287,34 +287,34 @@ static int refuse_unfit(struct work *w, struct gp_err *err)
 
 /* ---- measurements ---- */
 
-static int measure_ceilings(struct work *w, void (*say)(const char *message), struct gp_err *err)
+static int measure_ceilings(struct work *w, void (*progress)(const char *message), struct gp_err *err)
 {
-    say("measuring launches, memory and arithmetic");
+    progress("measuring launches, memory and arithmetic");
     if (on_each(w, "figures", true, err)) return -1;
     if (w->plan->ops) return 0;
-    say("measuring copies between host and device");
+    progress("measuring copies between host and device");
     if (on_each(w, "link", false, err)) return -1;
-    if (w->c->n > 1) say("measuring copies between devices");
+    if (w->c->n > 1) progress("measuring copies between devices");
     if (between_all(w, err)) return -1;
     if (!w->plan->full) return 0;
-    say("measuring products under sustained load, for 10 s");
+    progress("measuring products under sustained load, for 10 s");
     return on_each(w, "soak", true, err);
 }
 
-static int measure_op(struct work *w, const char *name, const char *sizes, void (*say)(const char *message),
-                      struct gp_err *err)
+static int measure_op(struct work *w, const char *name, const char *sizes,
+                      void (*progress)(const char *message), struct gp_err *err)
 {
     char id[ID_BYTES], message[96];
     struct bench job = {.args = {"op", id, w->plan->full ? "full" : "quick", name,
                                  w->plan->type ? w->plan->type : "fp32", sizes}};
     snprintf(id, sizeof id, "%d", w->c->ids[0]);
     snprintf(message, sizeof message, "measuring %s", name);
-    say(message);
+    progress(message);
     w->first = 0;
     return run_bench(w->program, &job, 1, QUIET_NS, take_line, w, err);
 }
 
-static int measure_ops(struct work *w, void (*say)(const char *message), struct gp_err *err)
+static int measure_ops(struct work *w, void (*progress)(const char *message), struct gp_err *err)
 {
     uint64_t sizes[GP_SWEEP_SIZES];
     struct gp_buf list = {0};
@@ -324,16 +324,17 @@ static int measure_ops(struct work *w, void (*say)(const char *message), struct 
     for (int i = 0; i < n; i++) gp_buf_printf(&list, "%s%llu", i ? "," : "", (unsigned long long)sizes[i]);
     for (char *name = names ? strtok_r(names, ",", &rest) : NULL; !failed && name;
          name = strtok_r(NULL, ",", &rest))
-        failed = measure_op(w, name, gp_buf_str(&list), say, err);
+        failed = measure_op(w, name, gp_buf_str(&list), progress, err);
     gp_buf_release(&list);
     free(names);
     return failed ? -1 : 0;
 }
 
-static int measure(struct work *w, void (*say)(const char *message), struct gp_err *err)
+static int measure(struct work *w, void (*progress)(const char *message), struct gp_err *err)
 {
     if (count_devices(w, err) || choose_devices(w, err) || on_each(w, "probe", true, err) ||
-        refuse_unfit(w, err) || measure_ceilings(w, say, err) || (w->plan->ops && measure_ops(w, say, err)))
+        refuse_unfit(w, err) || measure_ceilings(w, progress, err) ||
+        (w->plan->ops && measure_ops(w, progress, err)))
         return -1;
     gp_calibration_settle(w->c);
     if (gp_calibration_any(w->c)) return 0;
@@ -343,7 +344,7 @@ static int measure(struct work *w, void (*say)(const char *message), struct gp_e
 }
 
 int gp_calibrate(struct gp_calibration *c, const struct gp_calibrate_plan *p,
-                 void (*say)(const char *message), struct gp_err *err)
+                 void (*progress)(const char *message), struct gp_err *err)
 {
     struct gp_buf program = {0};
     uint64_t sizes[GP_SWEEP_SIZES];
@@ -352,7 +353,7 @@ int gp_calibrate(struct gp_calibration *c, const struct gp_calibrate_plan *p,
         (p->ops && p->sizes && gp_sweep_sizes(p->sizes, sizes, err) < 0) || find_bench(&program, err);
     w.program = gp_buf_str(&program);
     c->full = p->full;
-    if (!failed) failed = measure(&w, say, err);
+    if (!failed) failed = measure(&w, progress, err);
     gp_buf_release(&program);
     return failed ? -1 : 0;
 }

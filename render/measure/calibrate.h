@@ -26,9 +26,9 @@ struct gp_calibrate_plan {
     const char *sizes;   /* see gp_sweep_sizes() */
 };
 
-/* Measure. SAY gets a line for each phase. -1 with ERR: a wrong option, no device, none that may be measured,
- * or nothing measurable. C is to be released in any case. */
+/* Measure. PROGRESS gets a line for each phase. -1 with ERR: a wrong option, no device, none that may be
+ * measured, or nothing measurable. C is to be released in any case. */
 GP_MUST_CHECK int gp_calibrate(struct gp_calibration *c, const struct gp_calibrate_plan *p,
-                               void (*say)(const char *message), struct gp_err *err);
+                               void (*progress)(const char *message), struct gp_err *err);
 
 #endif

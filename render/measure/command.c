@@ -82,7 +82,7 @@ static void keep(const struct gp_calibrate_answer *a, const struct gp_calibrate_
             gp_answer_write(gp_ceilings_formats, (void *)(uintptr_t)a, path.data, &err))
             gp_buf_printf(&message, "%s: cannot be written, so trace-suggest will not find it", path.data);
         else gp_buf_printf(&message, "kept for trace-suggest in %s", path.data);
-        io->say(gp_buf_str(&message));
+        io->progress(gp_buf_str(&message));
     }
     gp_buf_release(&path);
     gp_buf_release(&message);
@@ -133,7 +133,7 @@ int gp_calibrate_command(const struct gp_calibrate_opts *o, const struct gp_cali
                                      .sizes = o->sizes};
     struct gp_calibrate_answer a = {.c = &c, .color = io->color, .width = io->width};
     int status = FAILED;
-    if (!check(o, err) && !read_base(o, base, err) && !gp_calibrate(&c, &plan, io->say, err))
+    if (!check(o, err) && !read_base(o, base, err) && !gp_calibrate(&c, &plan, io->progress, err))
         status = o->op ? write_sweep(o, io, &a, err) : write_ceilings(o, io, &a, base, err);
     gp_calibration_release(&c);
     return status;

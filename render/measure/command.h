@@ -28,7 +28,7 @@ struct gp_calibrate_io {
     bool quiet, color;
     size_t width;  /* of text */
     bool terminal; /* standard output is one */
-    void (*say)(const char *message);
+    void (*progress)(const char *message);
 };
 
 /* 0 done, 1 slower than the base, 2 with ERR. */

@@ -259,7 +259,7 @@ static void put_bytes(struct gp_buf *b, int64_t v)
     gp_scale_put(b, GP_UNIT_BYTES, v < 0 ? 0 : v);
 }
 
-static void say(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
+static void add_verdict(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
 {
     gp_report_verdict(r, tone, "%s", gp_buf_str(b));
     b->n = 0;
@@ -285,7 +285,7 @@ void gp_memory_step_put(struct gp_buf *b, const struct gp_memory *m, const struc
 
 /* ---- against another run ---- */
 
-static void say_changes(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m)
+static void summarize_changes(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m)
 {
     int64_t now = 0;
     if (!m->compared) return;
@@ -308,14 +308,14 @@ static void say_changes(struct gp_report *r, struct gp_buf *b, const struct gp_m
         put_name(b, m, m->changes.at[0].key);
     }
     gp_buf_puts(b, ".");
-    say(r, now > m->base_bytes ? GP_TONE_WARN : GP_TONE_PLAIN, b);
+    add_verdict(r, now > m->base_bytes ? GP_TONE_WARN : GP_TONE_PLAIN, b);
 }
 
 /* ---- running out ---- */
 
 /* "train.py:12 step asked for it (phase: eval)." */
-static void say_asker(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
-                      const struct gp_memory_device *d, const struct gp_memory_oom *o)
+static void summarize_asker(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                            const struct gp_memory_device *d, const struct gp_memory_oom *o)
 {
     const char *metadata = gp_memory_oom_metadata(d, o);
     if (!o->key && !*metadata) return;
@@ -328,11 +328,11 @@ static void say_asker(struct gp_report *r, struct gp_buf *b, const struct gp_mem
         gp_buf_putc(b, ')');
     }
     gp_buf_putc(b, '.');
-    say(r, GP_TONE_PLAIN, b);
+    add_verdict(r, GP_TONE_PLAIN, b);
 }
 
-static void say_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
-                    const struct gp_memory_device *d)
+static void summarize_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                          const struct gp_memory_device *d)
 {
     if (!d->ooms.n) return;
     const struct gp_memory_oom *o = &d->ooms.at[d->ooms.n - 1];
@@ -359,8 +359,8 @@ static void say_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memor
             gp_buf_puts(b, " (a guess: the size of the device is not recorded; --device-memory states it)");
     }
     gp_buf_puts(b, ".");
-    say(r, GP_TONE_BAD, b);
-    say_asker(r, b, m, d, o);
+    add_verdict(r, GP_TONE_BAD, b);
+    summarize_asker(r, b, m, d, o);
     if (o->verdict == GP_OOM_FRAGMENTATION)
         gp_report_verdict(
             r, GP_TONE_PLAIN,
@@ -370,8 +370,8 @@ static void say_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memor
 
 /* ---- growth ---- */
 
-static void say_growth(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
-                       const struct gp_memory_device *d)
+static void summarize_growth(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                             const struct gp_memory_device *d)
 {
     for (size_t i = 0; i < d->growth.n && i < NAMED_MOST; i++) {
         const struct gp_memory_growth *g = &d->growth.at[i];
@@ -394,7 +394,7 @@ static void say_growth(struct gp_report *r, struct gp_buf *b, const struct gp_me
             gp_buf_puts(b, " more steps");
         }
         gp_buf_puts(b, ".");
-        say(r, g->certain ? GP_TONE_BAD : GP_TONE_WARN, b);
+        add_verdict(r, g->certain ? GP_TONE_BAD : GP_TONE_WARN, b);
     }
 }
 
@@ -470,8 +470,8 @@ static bool is_minor(const struct gp_memory *m, const struct gp_memory_device *d
     return d->kind && d->peak_bytes < most / 100;
 }
 
-static void say_peak(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
-                     const struct gp_memory_device *d)
+static void summarize_peak(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                           const struct gp_memory_device *d)
 {
     const struct gp_memory_holder *h = m->opts.at == GP_AT_PEAK ? largest(m, d) : NULL;
     if (is_minor(m, d)) return;
@@ -487,11 +487,11 @@ static void say_peak(struct gp_report *r, struct gp_buf *b, const struct gp_memo
     put_peak_place(b, m, d);
     if (h && h->bytes > 0) put_largest(b, m, d, h);
     gp_buf_puts(b, ".");
-    say(r, GP_TONE_PLAIN, b);
+    add_verdict(r, GP_TONE_PLAIN, b);
 }
 
-static void say_cached(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
-                       const struct gp_memory_device *d)
+static void summarize_cached(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                             const struct gp_memory_device *d)
 {
     const struct gp_memory_fragmentation *f = &d->fragmentation;
     int64_t cached = f->free_whole + f->free_split;
@@ -504,12 +504,12 @@ static void say_cached(struct gp_report *r, struct gp_buf *b, const struct gp_me
     gp_buf_puts(b, " in whole segments, which torch.cuda.empty_cache() returns, and ");
     put_bytes(b, f->free_split);
     gp_buf_puts(b, " inside used ones.");
-    say(r, GP_TONE_WARN, b);
+    add_verdict(r, GP_TONE_WARN, b);
 }
 
 /* ---- gaps ---- */
 
-static void say_outside(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m)
+static void summarize_outside(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < m->outside.n; i++) sum += m->outside.at[i].bytes;
@@ -518,11 +518,11 @@ static void say_outside(struct gp_report *r, struct gp_buf *b, const struct gp_m
     gp_buf_puts(b, " lie outside the allocator, according to the driver; most of it by ");
     put_name(b, m, m->outside.at[0].who);
     gp_buf_puts(b, ".");
-    say(r, GP_TONE_PLAIN, b);
+    add_verdict(r, GP_TONE_PLAIN, b);
 }
 
-static void say_graphs(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
-                       const struct gp_memory_device *d)
+static void summarize_graphs(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                             const struct gp_memory_device *d)
 {
     if (!d->graph_launches || d->kind) return;
     gp_memory_device_put(b, m, d);
@@ -532,8 +532,8 @@ static void say_graphs(struct gp_report *r, struct gp_buf *b, const struct gp_me
     b->n = 0;
 }
 
-static void say_history(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
-                        const struct gp_memory_device *d)
+static void summarize_history(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                              const struct gp_memory_device *d)
 {
     gp_memory_device_put(b, m, d);
     size_t begin = b->n;
@@ -568,14 +568,14 @@ void gp_memory_summary(struct gp_report *r, const struct gp_memory *m)
     struct gp_buf b = {0};
     size_t shown = m->devices.n < DEVICES_MOST ? m->devices.n : DEVICES_MOST;
     gp_inputs_quality(r, &m->strings, m->inputs.at, m->inputs.n, true);
-    for (size_t i = 0; i < m->devices.n; i++) say_history(r, &b, m, &m->devices.at[i]);
-    for (size_t i = 0; i < m->devices.n; i++) say_graphs(r, &b, m, &m->devices.at[i]);
-    say_changes(r, &b, m);
-    for (size_t i = 0; i < shown; i++) say_oom(r, &b, m, &m->devices.at[i]);
-    for (size_t i = 0; i < shown; i++) say_growth(r, &b, m, &m->devices.at[i]);
-    for (size_t i = 0; i < shown; i++) say_peak(r, &b, m, &m->devices.at[i]);
-    for (size_t i = 0; i < shown; i++) say_cached(r, &b, m, &m->devices.at[i]);
-    say_outside(r, &b, m);
+    for (size_t i = 0; i < m->devices.n; i++) summarize_history(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < m->devices.n; i++) summarize_graphs(r, &b, m, &m->devices.at[i]);
+    summarize_changes(r, &b, m);
+    for (size_t i = 0; i < shown; i++) summarize_oom(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < shown; i++) summarize_growth(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < shown; i++) summarize_peak(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < shown; i++) summarize_cached(r, &b, m, &m->devices.at[i]);
+    summarize_outside(r, &b, m);
     if (shown < m->devices.n)
         gp_report_verdict(r, GP_TONE_PLAIN, "%zu more devices: see the table of devices.",
                           m->devices.n - shown);

@@ -149,7 +149,7 @@ static const char *what_groups_are(const struct gp_metrics *m)
 }
 
 /* The first columns name the rows. */
-static void tell_groups(struct tables *k)
+static void summarize_groups(struct tables *k)
 {
     const struct gp_metrics *m = k->m;
     const struct gp_row_of of = gp_metrics_rows_of(m);
@@ -163,7 +163,7 @@ static void tell_groups(struct tables *k)
     gp_report_head(t, "count", "Times");
 }
 
-static void tell_values(struct tables *k, bool shown)
+static void summarize_values(struct tables *k, bool shown)
 {
     const struct gp_metrics *m = k->m;
     const struct gp_row_of of = gp_metrics_rows_of(m);
@@ -177,7 +177,7 @@ static void tell_values(struct tables *k, bool shown)
 
 /* ---- the verdict ---- */
 
-static void tell_measured(struct tables *k)
+static void summarize_measured(struct tables *k)
 {
     const struct gp_metrics *m = k->m;
     k->text.n = k->label.n = 0;
@@ -191,7 +191,7 @@ static void tell_measured(struct tables *k)
     gp_report_verdict(k->r, GP_TONE_PLAIN, "%s", gp_buf_str(&k->text));
 }
 
-static void tell_uncounted(struct tables *k)
+static void summarize_uncounted(struct tables *k)
 {
     size_t n = 0;
     for (size_t g = 0; g < k->m->groups.n; g++) {
@@ -206,7 +206,7 @@ static void tell_uncounted(struct tables *k)
 }
 
 /* Metrics that were asked for and never had a value. */
-static void tell_missing(struct tables *k)
+static void summarize_missing(struct tables *k)
 {
     const struct gp_metrics *m = k->m;
     for (size_t c = 0; c < m->columns.n && m->groups.n && !m->rest.rows; c++) {
@@ -220,7 +220,7 @@ static void tell_missing(struct tables *k)
     }
 }
 
-static void tell_conditions(struct tables *k)
+static void summarize_conditions(struct tables *k)
 {
     const struct gp_metrics *m = k->m;
     bool by_mean = false;
@@ -233,7 +233,7 @@ static void tell_conditions(struct tables *k)
         gp_report_note(
             k->r, GP_TONE_WARN,
             "--join: some kernels have a different number of launches there; their times are means");
-    tell_missing(k);
+    summarize_missing(k);
     for (size_t i = 0; i < m->losses.n; i++)
         gp_report_note(k->r, GP_TONE_WARN, "%llu %s: %s", (unsigned long long)m->losses.at[i].count,
                        gp_metrics_str(m, m->losses.at[i].what), gp_metrics_str(m, m->losses.at[i].reason));
@@ -243,11 +243,11 @@ static void tell_conditions(struct tables *k)
 static void fill_report(struct gp_report *r, const struct gp_metrics *m, bool values)
 {
     struct tables k = {.r = r, .m = m};
-    tell_measured(&k);
-    tell_uncounted(&k);
-    tell_conditions(&k);
-    tell_groups(&k);
-    tell_values(&k, values);
+    summarize_measured(&k);
+    summarize_uncounted(&k);
+    summarize_conditions(&k);
+    summarize_groups(&k);
+    summarize_values(&k, values);
     gp_buf_release(&k.text);
     gp_buf_release(&k.label);
 }

@@ -13,7 +13,7 @@ static const double DECADES = 7;                  /* of FLOP/s that are drawn */
 
 /* ---- where things are ---- */
 
-static void widen(double *low, double *high, double v)
+static void extend_range(double *low, double *high, double v)
 {
     if (!(v > 0 && v < 1e100)) return; /* damaged counters may give any number */
     if (v < *low) *low = v;
@@ -46,28 +46,28 @@ static void find_range(struct plot *p)
     for (size_t i = 0; i < p->points; i++) {
         const struct gp_roofline_point *q = &p->r->points.at[i];
         if (!counts(p, i)) continue;
-        widen(&x0, &x1, intensity_of(q) / 1.5);
-        widen(&x0, &x1, intensity_of(q) * 1.5);
-        if (q->flops > 0 && q->l2_bytes > 0) widen(&x0, &x1, q->flops / q->l2_bytes / 1.3);
-        if (q->flops > 0 && q->l1_bytes > 0) widen(&x0, &x1, q->flops / q->l1_bytes / 1.3);
-        widen(&y0, &y1, gp_roofline_flops_per_s(q));
+        extend_range(&x0, &x1, intensity_of(q) / 1.5);
+        extend_range(&x0, &x1, intensity_of(q) * 1.5);
+        if (q->flops > 0 && q->l2_bytes > 0) extend_range(&x0, &x1, q->flops / q->l2_bytes / 1.3);
+        if (q->flops > 0 && q->l1_bytes > 0) extend_range(&x0, &x1, q->flops / q->l1_bytes / 1.3);
+        extend_range(&y0, &y1, gp_roofline_flops_per_s(q));
     }
     for (size_t i = 0; i < p->r->roofs.n && i < ROOFS; i++) {
         const struct gp_roof *roof = &p->r->roofs.at[i];
         if (roof->memory) continue;
-        widen(&y0, &y1, roof->per_s);
+        extend_range(&y0, &y1, roof->per_s);
         if (!p->memory) continue;
-        widen(&x0, &x1, roof->per_s / p->memory->per_s / 8);
-        widen(&x0, &x1, roof->per_s / p->memory->per_s * 5);
+        extend_range(&x0, &x1, roof->per_s / p->memory->per_s / 8);
+        extend_range(&x0, &x1, roof->per_s / p->memory->per_s * 5);
     }
     if (!(x1 > 0)) x0 = x1 = 1;
     x0 = fmin(fmax(x0, LEAST_X), MOST_X / 100) / 1.6;
     x1 = fmax(fmin(x1, MOST_X), x0 * 100) * 1.3;
-    if (p->memory) widen(&y0, &y1, p->memory->per_s * x0);
-    if (p->memory && !(gp_roofline_highest(p->r, false) > 0)) widen(&y0, &y1, p->memory->per_s * x1);
+    if (p->memory) extend_range(&y0, &y1, p->memory->per_s * x0);
+    if (p->memory && !(gp_roofline_highest(p->r, false) > 0)) extend_range(&y0, &y1, p->memory->per_s * x1);
     for (size_t i = 0; i < p->points; i++)
         if (counts(p, i) && !(p->r->points.at[i].flops > 0))
-            widen(&y0, &y1, gp_roofline_bytes_per_s(&p->r->points.at[i]) * x0);
+            extend_range(&y0, &y1, gp_roofline_bytes_per_s(&p->r->points.at[i]) * x0);
     if (!(y1 > 0)) y0 = y1 = 1;
     p->f.x.from = log10(x0);
     p->f.x.to = log10(x1);

@@ -479,7 +479,7 @@ static Agraph_t *read_graph(struct source *s)
 
 /* ---- all of it ---- */
 
-static int say_nothing(char *message)
+static int summarize_nothing(char *message)
 {
     (void)message;
     return 0;
@@ -510,7 +510,7 @@ bool gp_graph_svg(struct gp_svg *w, const char *dot, size_t n, const struct gp_g
     bool done = false;
     if (n > MAX_BYTES || memchr(dot, 0, n) || !is_whole(dot, n)) return false;
     struct source from = {.text = dot, .n = n};
-    agusererrf before = agseterrf(say_nothing);
+    agusererrf before = agseterrf(summarize_nothing);
     a.g = read_graph(&from);
     if (a.g) {
         uint32_t nodes = (uint32_t)agnnodes(a.g), edges = (uint32_t)agnedges(a.g);

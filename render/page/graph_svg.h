@@ -3,7 +3,7 @@
  * colours of the page. Knows nothing about traces.
  *
  *     if (!gp_graph_svg(&w, dot.data, dot.n, &(struct gp_graph_opts){.label = "Chains of kernels"}))
- *         tell_it_in_words();
+ *         summarize_it_in_words();
  *
  * Of a node: label, tooltip, class ("k-gemm", one of the page's palette), and whether its style has the word
  * dashed. Of an edge: label and dashed. Of a cluster: label. All nodes are boxes. The graph's own label is

@@ -118,7 +118,7 @@ static void add_word(struct item *it, size_t at)
 }
 
 /* Tell apart N > 1 items with the same label and tag. */
-static void tell(struct item **items, size_t n, int rounds)
+static void tag_group(struct item **items, size_t n, int rounds)
 {
     size_t at = best_word(items, n), cost;
     if (at == WORDS) return;
@@ -127,7 +127,7 @@ static void tell(struct item **items, size_t n, int rounds)
     for (size_t i = 0, end; i < n && rounds > 1; i = end) {
         end = i + 1;
         while (end < n && !by_key(&items[i], &items[end])) end++;
-        if (end > i + 1) tell(items + i, end - i, rounds - 1);
+        if (end > i + 1) tag_group(items + i, end - i, rounds - 1);
     }
 }
 
@@ -139,7 +139,7 @@ static int by_label(const void *a, const void *b)
 }
 
 /* Names with the same label, in the order of their full names. */
-static void tell_group(struct gp_label **names, size_t n)
+static void summarize_group(struct gp_label **names, size_t n)
 {
     struct item *all = gp_zalloc(n * sizeof *all), **items = gp_alloc(n * sizeof(*items));
     size_t kinds = 0;
@@ -151,7 +151,7 @@ static void tell_group(struct gp_label **names, size_t n)
         split(it);
         kinds++;
     }
-    if (kinds > 1) tell(items, kinds, ROUNDS);
+    if (kinds > 1) tag_group(items, kinds, ROUNDS);
     for (size_t i = 1; i < n; i++)
         if (!by_label(&names[i - 1], &names[i])) memcpy(names[i]->tag, names[i - 1]->tag, GP_LABEL_TAG);
     for (size_t i = 0; i < kinds; i++) gp_buf_release(&all[i].plain);
@@ -171,14 +171,14 @@ void gp_label_tag(struct gp_label *names, size_t n)
         const struct gp_label *x = sorted[i];
         for (end = i + 1; end < n; end++)
             if (compare_bytes(x->label, x->label_n, sorted[end]->label, sorted[end]->label_n)) break;
-        if (end > i + 1 && x->label_n) tell_group(sorted + i, end - i);
+        if (end > i + 1 && x->label_n) summarize_group(sorted + i, end - i);
     }
     free(sorted);
 }
 
 /* ---- the labels of tables ---- */
 
-static void tell_column(struct gp_report *r, struct gp_report_table *t, size_t column)
+static void summarize_column(struct gp_report *r, struct gp_report_table *t, size_t column)
 {
     size_t rows = gp_report_rows(t);
     struct gp_label *names = gp_zalloc((rows + 1) * sizeof *names);
@@ -205,5 +205,5 @@ void gp_label_disambiguate(struct gp_report *r)
 {
     for (size_t i = 0; i < r->tables.n; i++)
         for (size_t k = 0; k < r->tables.at[i]->columns.n; k++)
-            if (r->tables.at[i]->columns.at[k].type == GP_CELL_NAME) tell_column(r, r->tables.at[i], k);
+            if (r->tables.at[i]->columns.at[k].type == GP_CELL_NAME) summarize_column(r, r->tables.at[i], k);
 }

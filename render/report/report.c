@@ -247,15 +247,15 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
 }
 
 void gp_report_lines(const struct gp_report_line *lines, size_t n, enum gp_tone least,
-                     void (*say)(const void *ctx, const char *text), const void *ctx)
+                     void (*print)(const void *ctx, const char *text), const void *ctx)
 {
     for (size_t i = 0; i < n; i++)
-        if (lines[i].tone >= least) say(ctx, lines[i].text);
+        if (lines[i].tone >= least) print(ctx, lines[i].text);
 }
 
 /* ---- quality text ---- */
 
-static void say_line(void *ctx, const char *line, bool usable)
+static void summarize_line(void *ctx, const char *line, bool usable)
 {
     struct gp_buf b = {0};
     gp_text_clean(&b, line, strlen(line));
@@ -266,7 +266,7 @@ static void say_line(void *ctx, const char *line, bool usable)
 void gp_inputs_quality(struct gp_report *r, const struct gp_strings *s, const struct gp_input_quality *inputs,
                        size_t n, bool damage)
 {
-    gp_quality_lines(s, inputs, n, damage, say_line, r);
+    gp_quality_lines(s, inputs, n, damage, summarize_line, r);
 }
 
 /* ---- step time ---- */

@@ -92,9 +92,9 @@ const char *gp_report_str(struct gp_report *r, const char *s, size_t n);
 void gp_report_verdict(struct gp_report *r, enum gp_tone tone, const char *fmt, ...) GP_PRINTF(3, 4);
 void gp_report_note(struct gp_report *r, enum gp_tone tone, const char *fmt, ...) GP_PRINTF(3, 4);
 
-/* Call SAY with the text of each of N lines whose tone is LEAST or worse. */
+/* Call PRINT with the text of each of N lines whose tone is LEAST or worse. */
 void gp_report_lines(const struct gp_report_line *lines, size_t n, enum gp_tone least,
-                     void (*say)(const void *ctx, const char *text), const void *ctx);
+                     void (*print)(const void *ctx, const char *text), const void *ctx);
 
 /* Complete rows so far. */
 static inline size_t gp_report_rows(const struct gp_report_table *t)

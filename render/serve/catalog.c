@@ -151,8 +151,8 @@ struct scan {
 };
 
 /* What F holds, as it was found last time or by its first bytes. False: nothing for us. */
-static bool know(struct scan *sc, struct gp_catalog_file *f, int folder_fd, const char *name,
-                 const struct stat *st)
+static bool classify(struct scan *sc, struct gp_catalog_file *f, int folder_fd, const char *name,
+                     const struct stat *st)
 {
     const uint32_t *place = gp_map_get(&sc->old, f->inode);
     if (place) {
@@ -189,7 +189,7 @@ static void take_file(struct scan *sc, int folder_fd, const char *name, const ch
                                 .inode = st->st_ino,
                                 .folder = sc->folder};
     if (!st->st_size) return;
-    if (!know(sc, &f, folder_fd, name, st)) {
+    if (!classify(sc, &f, folder_fd, name, st)) {
         f.kind = (enum gp_catalog_kind)0;
         GP_VEC_PUSH(&l->others, f);
         return;

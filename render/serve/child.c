@@ -162,7 +162,7 @@ static int open_folder(struct gp_crew *c, struct gp_job *job, const char *name, 
 struct start {
     const struct gp_crew *crew;
     const struct gp_job *job;
-    int folder, null, out, say; /* descriptors */
+    int folder, null, out, err; /* descriptors */
     char *argv[GP_CHILD_WORDS + 2 * GP_CHILD_FILES + 4];
     pid_t parent;
 };
@@ -180,11 +180,11 @@ static _Noreturn void become(const struct start *s)
     size_t n = s->job->nfiles;
     int copies[GP_CHILD_FILES], fd = FIRST_FD + (int)n;
     int tools = fcntl(s->crew->tools_fd, F_DUPFD, fd), out = fcntl(s->out, F_DUPFD, fd),
-        say = fcntl(s->say, F_DUPFD, fd);
+        err = fcntl(s->err, F_DUPFD, fd);
     for (size_t i = 0; i < n; i++)
         copies[i] = fcntl(s->job->files[i].fd, F_DUPFD, fd); /* out of each other's way */
-    if (tools < 0 || out < 0 || say < 0 || (n && copies[n - 1] < 0)) _exit(NO_DESCRIPTORS);
-    if (fchdir(s->folder) || dup2(s->null, 0) < 0 || dup2(out, 1) < 0 || dup2(say, 2) < 0) _exit(127);
+    if (tools < 0 || out < 0 || err < 0 || (n && copies[n - 1] < 0)) _exit(NO_DESCRIPTORS);
+    if (fchdir(s->folder) || dup2(s->null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(127);
     for (size_t i = 0; i < n; i++) {
         /* Each child has an open file of its own, so that nobody moves the position of another. */
         if (dup2(copies[i], FIRST_FD + (int)i) < 0) _exit(127);
@@ -274,9 +274,10 @@ static void message_of(int fd, const char *tool, char *to, size_t most)
     to[gp_utf8_fit_bytes(to, strlen(to), 300)] = 0;
 }
 
-static int judge(struct gp_job *job, struct start *s, int status, bool late, bool stopped, struct gp_err *err)
+static int status_of(struct gp_job *job, struct start *s, int status, bool late, bool stopped,
+                     struct gp_err *err)
 {
-    char said[MESSAGE_BYTES];
+    char message[MESSAGE_BYTES];
     off_t n = lseek(s->out, 0, SEEK_END);
     job->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (stopped) gp_fail(err, GP_E_IO, -1, "the server is shutting down");
@@ -286,9 +287,9 @@ static int judge(struct gp_job *job, struct start *s, int status, bool late, boo
     else if (!WIFEXITED(status))
         gp_fail(err, GP_E_IO, -1, "%s was ended by signal %d", job->tool, WTERMSIG(status));
     else if (job->exit_status == 2 || job->exit_status > 3 || n <= 0) {
-        message_of(s->say, job->tool, said, sizeof said);
+        message_of(s->err, job->tool, message, sizeof message);
         gp_fail(err, GP_E_FORMAT, -1, "%s",
-                *said                                ? said
+                *message                             ? message
                 : job->exit_status == NO_DESCRIPTORS ? "too many files are open"
                 : job->exit_status == 127            ? "the tool cannot be started"
                                                      : "no answer");
@@ -333,15 +334,15 @@ static void give_place(struct gp_crew *c, int place)
 
 static int run_in(struct gp_crew *c, struct gp_job *job, int place, const char *name, struct gp_err *err)
 {
-    struct start s = {.crew = c, .job = job, .null = -1, .out = -1, .say = -1, .parent = getpid()};
+    struct start s = {.crew = c, .job = job, .null = -1, .out = -1, .err = -1, .parent = getpid()};
     int result = 503, status = 0;
     s.folder = open_folder(c, job, name, err);
     if (s.folder >= 0) {
         s.null = open("/dev/null", O_RDONLY | O_CLOEXEC);
         s.out = gp_blob_fd();
-        s.say = gp_blob_fd();
+        s.err = gp_blob_fd();
         fill_words(&s);
-        pid_t pid = s.null >= 0 && s.out >= 0 && s.say >= 0 ? start(c, &s, (unsigned)place) : -1;
+        pid_t pid = s.null >= 0 && s.out >= 0 && s.err >= 0 ? start(c, &s, (unsigned)place) : -1;
         if (pid < 0) {
             job->no_descriptors = is_full(errno);
             gp_fail(err, GP_E_IO, -1, "%s: cannot be started: %s", job->tool, strerror(errno));
@@ -350,7 +351,7 @@ static int run_in(struct gp_crew *c, struct gp_job *job, int place, const char *
             pthread_mutex_lock(&c->lock);
             bool stopped = c->stopped;
             pthread_mutex_unlock(&c->lock);
-            result = judge(job, &s, status, late, stopped, err);
+            result = status_of(job, &s, status, late, stopped, err);
         }
     }
     for (size_t i = 0; s.folder >= 0 && i < job->nfiles; i++) remove_link(s.folder, job->files[i].name);
@@ -359,7 +360,7 @@ static int run_in(struct gp_crew *c, struct gp_job *job, int place, const char *
     if (!result) job->answer = gp_blob_take(s.out);
     else if (s.out >= 0) close(s.out);
     if (s.null >= 0) close(s.null);
-    if (s.say >= 0) close(s.say);
+    if (s.err >= 0) close(s.err);
     return result;
 }
 

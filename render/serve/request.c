@@ -287,7 +287,7 @@ static bool is_our_origin(const struct gp_guard *g, const struct gp_request *r)
 
 /* ---- origins of requests, as browsers name them ---- */
 
-static int foreign(struct gp_err *err)
+static int refuse_foreign(struct gp_err *err)
 {
     gp_fail(err, GP_E_USAGE, -1, "requests from other sites are refused");
     return 403;
@@ -298,11 +298,11 @@ static int foreign(struct gp_err *err)
 static int check_site(const struct gp_guard *g, const struct gp_request *r, struct gp_err *err)
 {
     bool reads = r->method == GP_METHOD_GET || r->method == GP_METHOD_HEAD;
-    if (r->origin && !is_our_origin(g, r)) return foreign(err);
+    if (r->origin && !is_our_origin(g, r)) return refuse_foreign(err);
     if (!r->fetch_site || !strcmp(r->fetch_site, "same-origin")) return 0;
-    if (!reads) return foreign(err);
+    if (!reads) return refuse_foreign(err);
     if (!strcmp(r->fetch_site, "none")) return 0;
-    return r->fetch_mode && !strcmp(r->fetch_mode, "navigate") ? 0 : foreign(err);
+    return r->fetch_mode && !strcmp(r->fetch_mode, "navigate") ? 0 : refuse_foreign(err);
 }
 
 bool gp_guard_has_token(const struct gp_guard *g, const struct gp_request *r)

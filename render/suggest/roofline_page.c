@@ -64,7 +64,7 @@ static void put_roofs(struct gp_buf *b, const struct gp_roofline *r, const struc
     }
 }
 
-static const char *why_nothing(const struct gp_roofline *r)
+static const char *empty_reason(const struct gp_roofline *r)
 {
     int64_t all = gp_roofline_total_ns(r);
     if (all <= 0) return "There is no roofline: no kernels were recorded.";
@@ -101,7 +101,7 @@ void gp_roofline_section(struct gp_svg *w, const struct gp_roofline *r, const st
 {
     struct gp_buf b = {0};
     if (!r->points.n) {
-        gp_buf_puts(&b, why_nothing(r));
+        gp_buf_puts(&b, empty_reason(r));
         put_paragraph(w, &b);
         gp_buf_release(&b);
         return;
@@ -179,7 +179,7 @@ void gp_roofline_svg(struct gp_buf *out, const struct gp_roofline *r, const stru
     gp_buf_puts(&title, "Roofline: ");
     gp_text_fit(&title, input ? input : "standard input", input ? strlen(input) : 14, COLUMNS - 50);
     if (r->points.n) put_coverage(&words, r);
-    else gp_buf_puts(&words, why_nothing(r));
+    else gp_buf_puts(&words, empty_reason(r));
     if (r->points.n) put_roofs(&roofs, r, names);
     gp_buf_put(&css, gp_asset_change_svg_css.data, gp_asset_change_svg_css.n);
     gp_buf_put(&css, gp_asset_roofline_css.data, gp_asset_roofline_css.n);

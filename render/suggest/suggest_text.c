@@ -113,7 +113,7 @@ static bool differs_unprofiled(const struct gp_suggest_step *s)
            s->unprofiled_high_ns - s->step_ns > little;
 }
 
-static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
+static void summarize_step(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
 {
     struct gp_buf b = {0};
     if (s->step.found) {
@@ -160,7 +160,7 @@ static size_t first_clause(const char *action)
 }
 
 /* Before all details, the one thing to do. */
-static void tell_first(struct gp_report *r, const struct gp_suggest *s)
+static void summarize_first(struct gp_report *r, const struct gp_suggest *s)
 {
     struct gp_buf b = {0};
     if (!s->step.trusted || !gp_suggest_worth(s)) return;
@@ -180,7 +180,7 @@ static void tell_first(struct gp_report *r, const struct gp_suggest *s)
     gp_buf_release(&b);
 }
 
-static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
+static void summarize_joint(struct gp_report *r, const struct gp_suggest *s)
 {
     size_t n = gp_suggest_worth(s);
     struct gp_buf b = {0};
@@ -213,9 +213,9 @@ void gp_suggest_summary(struct gp_report *r, const struct gp_suggest *s, bool th
             "The GPU was measured kernel by kernel, so there is no advice about steps, idle time or the "
             "host: record without --metrics for that, and give this trace with --counters.");
     if (!s->step.steps) return;
-    tell_step(r, s, three_regimes);
-    tell_first(r, s);
-    tell_joint(r, s);
+    summarize_step(r, s, three_regimes);
+    summarize_first(r, s);
+    summarize_joint(r, s);
 }
 
 /* ---- suggestions ---- */

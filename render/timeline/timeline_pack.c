@@ -94,7 +94,7 @@ static void set_windows(struct gp_timeline *tl, size_t n)
 }
 
 /* Does the event touch a window? */
-static bool stays(const struct gp_timeline *tl, size_t event)
+static bool is_kept(const struct gp_timeline *tl, size_t event)
 {
     int64_t start = gp_lanes_start(tl->l, event), end = start + gp_lanes_dur(tl->l, event);
     size_t lo = 0, hi = tl->windows.n; /* the first window that ends after the start */
@@ -119,7 +119,7 @@ static void keep_windows(struct gp_timeline *tl, size_t windows)
         tl->first[lane] = tl->n;
         const struct gp_lane *k = &l->lanes.at[lane];
         for (size_t i = k->first; i < k->first + k->n; i++) {
-            if (!stays(tl, i)) continue;
+            if (!is_kept(tl, i)) continue;
             tl->shown[tl->n++] = (uint32_t)i;
             tl->number[i] = (uint32_t)tl->n;
         }

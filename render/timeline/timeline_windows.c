@@ -171,7 +171,7 @@ static void keep_longest(struct longest *g)
     if (g->all.n && g->all.n == g->n) g->least_ns = g->all.at[g->n - 1].end_ns - g->all.at[g->n - 1].begin_ns;
 }
 
-static void consider(struct longest *g, int64_t begin_ns, int64_t end_ns)
+static void keep_if_longest(struct longest *g, int64_t begin_ns, int64_t end_ns)
 {
     if (end_ns - begin_ns <= g->least_ns) return;
     GP_VEC_PUSH(&g->all, ((struct gp_timeline_window){begin_ns, end_ns}));
@@ -194,7 +194,7 @@ static void take_steps(struct gp_timeline_windows *to, const struct gp_hta *h, u
 {
     struct longest g = {.n = (size_t)n};
     for (size_t i = 0; i < h->steps.n; i++)
-        if (!h->steps.at[i].partial) consider(&g, h->steps.at[i].begin_ns, h->steps.at[i].end_ns);
+        if (!h->steps.at[i].partial) keep_if_longest(&g, h->steps.at[i].begin_ns, h->steps.at[i].end_ns);
     take_longest(to, &g);
 }
 
@@ -204,7 +204,7 @@ static void take_gaps(struct gp_timeline_windows *to, const struct gp_lanes *l, 
     const struct gp_lanes_gap *gaps = l->gaps.at;
     for (size_t i = 0, next; i < l->gaps.n; i = next) { /* pieces that touch are one gap */
         for (next = i + 1; next < l->gaps.n && gaps[next].begin_ns == gaps[next - 1].end_ns; next++) continue;
-        consider(&g, gaps[i].begin_ns, gaps[next - 1].end_ns);
+        keep_if_longest(&g, gaps[i].begin_ns, gaps[next - 1].end_ns);
     }
     take_longest(to, &g);
 }
