@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/compile/compile_text.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/chart_svg.h"
@@ -74,12 +75,6 @@ static void put_label(struct gp_svg *w, const struct gp_compile *c, const struct
     gp_buf_release(&b);
 }
 
-static int by_length(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x < y) - (x > y);
-}
-
 /* The shortest span that is drawn, so that there are not too many. */
 static int64_t shortest(const struct gp_compile_log *log, int64_t whole)
 {
@@ -87,7 +82,7 @@ static int64_t shortest(const struct gp_compile_log *log, int64_t whole)
     if (log->spans.n <= MOST_RECTS) return least;
     int64_t *all = gp_alloc(log->spans.n * sizeof *all);
     for (size_t i = 0; i < log->spans.n; i++) all[i] = log->spans.at[i].dur_ns;
-    qsort(all, log->spans.n, sizeof *all, by_length);
+    qsort(all, log->spans.n, sizeof *all, gp_order_i64_down);
     if (all[MOST_RECTS] > least) least = all[MOST_RECTS];
     free(all);
     return least;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "analyze/compile/compile_text.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/compile/compile_formats.h"
@@ -93,7 +94,7 @@ static int by_weight(const void *a, const void *b)
     const struct weight *x = a, *y = b;
     if (x->gpu_ns != y->gpu_ns) return x->gpu_ns > y->gpu_ns ? -1 : 1;
     if (x->compile_ns != y->compile_ns) return x->compile_ns > y->compile_ns ? -1 : 1;
-    return (x->index > y->index) - (x->index < y->index);
+    return GP_ORDER(x->index, y->index);
 }
 
 /* The table of N rows in the order of their weights W, which is freed. */

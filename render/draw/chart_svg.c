@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "render/draw/plot.h"
 #include "render/draw/text.h"
@@ -38,16 +39,11 @@ static void put_value(const struct plot *p, struct gp_buf *b, int64_t v)
     else gp_scale_put(b, p->c->unit, v);
 }
 
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 static int64_t sum_of(const struct gp_chart *c, const struct gp_chart_row *row)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < c->series_n; i++)
-        if (row->values[i] > 0) sum = add_saturated(sum, row->values[i]);
+        if (row->values[i] > 0) sum = gp_add_saturated(sum, row->values[i]);
     return sum;
 }
 
@@ -128,8 +124,8 @@ static void draw_row(struct plot *p, const struct gp_chart_row *row, int y)
     for (size_t i = 0; i < p->c->series_n; i++) {
         if (row->values[i] <= 0) continue;
         int64_t x = gp_plot_scaled(before, whole, room),
-                width = gp_plot_scaled(add_saturated(before, row->values[i]), whole, room) - x;
-        before = add_saturated(before, row->values[i]);
+                width = gp_plot_scaled(gp_add_saturated(before, row->values[i]), whole, room) - x;
+        before = gp_add_saturated(before, row->values[i]);
         if (width < 60) width = 60; /* so that every value is seen */
         draw_box(p, row, i, p->label * 100 + x, (y + (ROW - BAR) / 2) * 100, width, BAR * 100);
     }
@@ -253,8 +249,8 @@ void gp_chart_columns(struct gp_svg *w, const struct gp_chart *c)
         for (size_t j = 0; j < c->series_n; j++) {
             int64_t v = c->rows[i].values[j];
             if (v <= 0) continue;
-            int64_t low = height_of(&p, before), high = height_of(&p, add_saturated(before, v));
-            before = add_saturated(before, v);
+            int64_t low = height_of(&p, before), high = height_of(&p, gp_add_saturated(before, v));
+            before = gp_add_saturated(before, v);
             draw_box(&p, &c->rows[i], j, x + gap, (PLOT_TOP + PLOT_HEIGHT) * 100 - high, width - 2 * gap,
                      high - low);
         }

@@ -3,8 +3,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/classify.h"
 #include "formats/base/map.h"
+#include "formats/base/str.h"
 
 enum { DEFAULT_FRAMES = 5000 };
 
@@ -107,16 +109,11 @@ static size_t fit(const struct work *w, size_t max)
     return best;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Length of the digits at S, and the run without leading zeros. */
 static size_t digits_at(const char *s, size_t n, const char **run, size_t *run_n)
 {
     size_t len = 0, zeros = 0;
-    while (len < n && is_digit(s[len])) len++;
+    while (len < n && gp_is_digit(s[len])) len++;
     while (zeros + 1 < len && s[zeros] == '0') zeros++;
     *run = s + zeros;
     *run_n = len - zeros;
@@ -127,7 +124,7 @@ int gp_flame_name_compare(const char *a, size_t an, const char *b, size_t bn)
 {
     size_t i = 0, j = 0;
     while (i < an && j < bn) {
-        if (!is_digit(a[i]) || !is_digit(b[j])) {
+        if (!gp_is_digit(a[i]) || !gp_is_digit(b[j])) {
             if (a[i] != b[j]) return (unsigned char)a[i] < (unsigned char)b[j] ? -1 : 1;
             i++, j++;
             continue;
@@ -285,11 +282,6 @@ static void place_frames(struct gp_flame_layout *l, const struct work *w, size_t
     free(s);
 }
 
-static void add_saturated(int64_t *sum, int64_t v)
-{
-    *sum = *sum > INT64_MAX - v ? INT64_MAX : *sum + v;
-}
-
 /* Events by subtree, from the tips. */
 static void sum_events(struct gp_flame_layout *l, struct work *w)
 {
@@ -319,7 +311,8 @@ static void sum_kinds(struct gp_flame_layout *l, const struct work *w)
         taken[i] = i && taken[node->parent];
         if (taken[i]) continue;
         taken[i] = gp_frame_kind_word((enum gp_frame_kind)node->kind) != NULL;
-        add_saturated(&l->kind_weight[node->kind], taken[i] ? w->tree->total[i] : node->self);
+        int64_t *sum = &l->kind_weight[node->kind];
+        *sum = gp_add_saturated(*sum, taken[i] ? w->tree->total[i] : node->self);
     }
     free(taken);
 }

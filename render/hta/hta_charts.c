@@ -7,6 +7,7 @@
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/chart_svg.h"
@@ -583,12 +584,6 @@ static void steps_of_one(struct figure *f, const struct gp_hta *h, const struct 
                                               .mark_text = keep(f)});
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The N-th step of every device: least, median, most. */
 static void steps_of_many(struct figure *f, const gp_step_spreads *spreads, size_t each)
 {
@@ -604,7 +599,7 @@ static void steps_of_many(struct figure *f, const gp_step_spreads *spreads, size
             for (size_t k = i; k < i + each && k < spreads->at[j].count; k++)
                 if (!spreads->at[j].first[k].partial) wall[n++] = spreads->at[j].first[k].b.span_ns;
         if (!n) continue;
-        qsort(wall, n, sizeof *wall, by_value);
+        qsort(wall, n, sizeof *wall, gp_order_i64);
         struct gp_chart_row *row = add_row(f, 3);
         int64_t *v = values_of(f, f->rows.n - 1);
         v[0] = wall[0];

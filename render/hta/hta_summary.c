@@ -8,6 +8,7 @@
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "render/draw/text.h"
 #include "render/hta/hta_formats.h"
@@ -125,12 +126,6 @@ static int64_t length(const struct gp_path_piece *p)
     return p->end_ns - p->begin_ns;
 }
 
-static int longest_first(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x > y ? -1 : x < y;
-}
-
 /* The length from which a piece is listed separately, so that with the runs in between there are at most
  * MAX. */
 static int64_t threshold(const struct gp_hta_path *p, size_t max)
@@ -138,7 +133,7 @@ static int64_t threshold(const struct gp_hta_path *p, size_t max)
     if (!max || p->pieces.n <= max) return 0;
     int64_t *lengths = gp_alloc(p->pieces.n * sizeof *lengths);
     for (size_t i = 0; i < p->pieces.n; i++) lengths[i] = length(&p->pieces.at[i]);
-    qsort(lengths, p->pieces.n, sizeof *lengths, longest_first);
+    qsort(lengths, p->pieces.n, sizeof *lengths, gp_order_i64_down);
     int64_t least = lengths[(max - 1) / 2] + 1; /* (max - 1) / 2 longer ones at most, and a run around each */
     free(lengths);
     return least;

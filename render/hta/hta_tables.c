@@ -6,6 +6,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "render/hta/hta_priv.h"
 #include "render/report/label_disambiguate.h"
@@ -234,12 +235,6 @@ static void add_parts(struct gp_hta_tables *m)
     if (t && !m->whole) t->note = "The findings and times above cover the steps; --whole covers everything.";
 }
 
-static int longest_first(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x > y ? -1 : x < y;
-}
-
 /* The length from which a step is listed: at most m->step_rows steps are longer. */
 static int64_t least_length(const struct gp_hta_tables *m)
 {
@@ -247,7 +242,7 @@ static int64_t least_length(const struct gp_hta_tables *m)
     if (!m->step_rows || m->step_rows >= h->steps.n) return INT64_MIN;
     int64_t *lengths = gp_alloc(h->steps.n * sizeof *lengths);
     for (size_t i = 0; i < h->steps.n; i++) lengths[i] = h->steps.at[i].b.span_ns;
-    qsort(lengths, h->steps.n, sizeof *lengths, longest_first);
+    qsort(lengths, h->steps.n, sizeof *lengths, gp_order_i64_down);
     int64_t least = lengths[m->step_rows - 1];
     free(lengths);
     return least;

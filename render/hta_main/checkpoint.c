@@ -10,6 +10,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
+#include "formats/base/order.h"
 
 enum { MOST_SPILL = 1 << 28 };
 
@@ -92,7 +93,7 @@ static int by_key(const void *a, const void *b)
 {
     const struct key_place *x = a, *y = b;
     if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return (x->input > y->input) - (x->input < y->input);
+    return GP_ORDER(x->input, y->input);
 }
 
 /* The input of KEY that is not done yet; the same input may be named twice. */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "formats/base/order.h"
 
 enum { TAG_REQUEST = 1, TAG_DEAL, TAG_SIZE, TAG_BYTES, MOST_BYTES = 1 << 30 };
 
@@ -53,7 +54,7 @@ static int largest_first(const void *a, const void *b)
 {
     const struct sized *x = a, *y = b;
     if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-    return (x->input > y->input) - (x->input < y->input);
+    return GP_ORDER(x->input, y->input);
 }
 
 static struct sized *sort_inputs(const struct gp_hta_mpi *m, size_t *left)

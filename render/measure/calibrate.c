@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
+#include "formats/base/clock.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
 
@@ -32,13 +32,6 @@ struct bench {
 enum { TICK_MS = 500, LINE_MOST = 1 << 16 };
 extern char **environ;
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int start(const char *program, struct bench *j, struct gp_err *err)
 {
     const char *argv[10] = {program};
@@ -55,7 +48,7 @@ static int start(const char *program, struct bench *j, struct gp_err *err)
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     j->fd = rc ? -1 : ends[0];
-    j->heard_ns = now_ns();
+    j->heard_ns = gp_now_ns();
     if (!rc) return 0;
     close(ends[0]);
     return gp_fail(err, GP_E_IO, -1, "%s: %s", program, strerror(rc));
@@ -100,7 +93,7 @@ static void read_job(const struct listener *h, struct bench *j, size_t i)
         gp_buf_release(&j->line);
         return;
     }
-    j->heard_ns = now_ns();
+    j->heard_ns = gp_now_ns();
     put_bytes(h, j, i, data, (size_t)n);
 }
 
@@ -117,7 +110,7 @@ static void listen_to(const struct listener *h, struct bench *jobs, size_t n, in
         if (poll(fds, (nfds_t)n, TICK_MS) < 0 && errno != EINTR) break;
         for (size_t i = 0; i < n; i++) {
             if (jobs[i].fd >= 0 && fds[i].revents) read_job(h, &jobs[i], i);
-            if (jobs[i].fd >= 0 && now_ns() - jobs[i].heard_ns >= quiet_ns) {
+            if (jobs[i].fd >= 0 && gp_now_ns() - jobs[i].heard_ns >= quiet_ns) {
                 kill(jobs[i].pid, SIGKILL);
                 jobs[i].line.n = 0;
                 gp_buf_printf(&jobs[i].line, "missing answer none for %lld s: the driver or the device hangs",

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 #include "render/draw/text.h"
 #include "render/flame/flame_formats.h"
 #include "render/page/page_pack.h"
@@ -292,7 +293,7 @@ static int longest_first(const void *a, const void *b)
 {
     const struct box *x = a, *y = b;
     if (x->length_ns != y->length_ns) return x->length_ns > y->length_ns ? -1 : 1;
-    return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+    return GP_ORDER(x->begin_ns, y->begin_ns);
 }
 
 static int in_order(const void *a, const void *b)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
+#include "formats/base/str.h"
 
 /* Words of a name that are looked at; those that tell apart; bytes of one that are shown; how many bytes
  * longer a number may be than it is before it is preferred to a word. */
@@ -24,14 +25,9 @@ struct item {
     struct gp_buf plain;
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_word(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return gp_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 static int compare_bytes(const char *a, size_t a_n, const char *b, size_t b_n)
@@ -75,7 +71,7 @@ static size_t sort_by(struct item **items, size_t n, size_t at, size_t *cost)
     for (size_t i = 0; i < n; i++) {
         items[i]->key = at < items[i]->words ? items[i]->word[at] : (struct word){"", 0};
         if (items[i]->key.n > *cost) *cost = items[i]->key.n;
-        number |= items[i]->key.n && is_digit(items[i]->key.s[0]);
+        number |= items[i]->key.n && gp_is_digit(items[i]->key.s[0]);
     }
     if (number) *cost += NUMBER_COSTS;
     qsort(items, n, sizeof *items, by_key);
@@ -107,7 +103,8 @@ static void add_word(struct item *it, size_t at)
 {
     struct word w = at < it->words ? it->word[at] : (struct word){"", 0}, before = {"", 0};
     if (!w.n) return;
-    if (at && is_digit(w.s[0]) && is_digit(it->word[at - 1].s[0]) && !it->tag_n) before = it->word[at - 1];
+    if (at && gp_is_digit(w.s[0]) && gp_is_digit(it->word[at - 1].s[0]) && !it->tag_n)
+        before = it->word[at - 1];
     char text[GP_LABEL_TAG];
     int n = snprintf(text, sizeof text, "%s%.*s%s%.*s]", it->tag_n ? ", " : " [", (int)before.n, before.s,
                      before.n ? ", " : "", (int)(w.n < SHOWN ? w.n : SHOWN), w.s);

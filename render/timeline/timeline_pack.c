@@ -7,6 +7,7 @@
 #include <string.h>
 #include "analyze/view/backward.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "render/page/page_pack.h"
 
 /* ---- sections ---- */
@@ -72,7 +73,7 @@ static int by_begin(const void *a, const void *b)
 {
     const struct gp_timeline_window *x = a, *y = b;
     if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
-    return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+    return GP_ORDER(x->end_ns, y->end_ns);
 }
 
 /* The first N of the windows that were asked for, in order of time and disjoint. */

@@ -10,6 +10,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 
 enum { MOST_WINDOWS = 10000, RANK_OF_NO_STEP = 3 };
@@ -154,7 +155,7 @@ static int longest_first(const void *a, const void *b)
     const struct gp_timeline_window *x = a, *y = b;
     int64_t dx = x->end_ns - x->begin_ns, dy = y->end_ns - y->begin_ns;
     if (dx != dy) return dx > dy ? -1 : 1;
-    return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+    return GP_ORDER(x->begin_ns, y->begin_ns);
 }
 
 /* The longest of many: now and then all but the N longest are dropped. */
