@@ -10,8 +10,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/clock.h"
 #include "formats/base/err.h"
-#include "formats/net/datagram.h"
-#include "formats/net/listen.h"
+#include "formats/net/net.h"
 #include "render/fleet/fleet.h"
 
 struct opts {

@@ -6,7 +6,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/str.h"
-#include "formats/redact_words.h"
 
 /* ---- names ---- */
 

@@ -12,6 +12,8 @@
 #ifndef GP_FORMATS_REDACT_H
 #define GP_FORMATS_REDACT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include "formats/base/declare.h"
 #include "formats/model/trace.h"
 
@@ -24,5 +26,22 @@ void gp_redact_args(struct gp_buf *to, const char *s, size_t n);
 /* Do that to all of T, which is finished. The command line, serial numbers and what a collection was told to
  * look for are removed; no removed text stays in T's strings. */
 void gp_redact_trace(struct gp_trace *t);
+
+/* ---- words that stay ----
+ * Words that libraries use and that say nothing about a program: operators, optimizers,
+ * collectives, data types, parts of the names of tracks. Everything that is not among them may be the
+ * program's own. Knows no traces.
+ *
+ *     gp_words_public(GP_TEXT("SingleProcessDataLoaderIter.__next__"));    // true
+ *     gp_words_public(GP_TEXT("MyLoader"));                                // false
+ */
+
+/* The length of the word at S: letters, digits and _; 0: none begins there. */
+size_t gp_word_length(const char *s, size_t n);
+/* Is the word of N bytes at S a number, or one that libraries use? Case, _ and a final "Backward0" do not
+ * matter. */
+bool gp_word_public(const char *s, size_t n);
+/* Are all words in the N bytes at S? */
+bool gp_words_public(const char *s, size_t n);
 
 #endif

@@ -1,10 +1,9 @@
-#include "formats/redact_words.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/str.h"
+#include "formats/redact.h"
 
 enum { LONGEST = 64 };
 

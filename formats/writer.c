@@ -2,10 +2,10 @@
 
 #include <string.h>
 #include <unistd.h>
-#include "formats/chrome/chrome_write.h"
+#include "formats/chrome/chrome.h"
 #include "formats/gpt/gpt_write.h"
 #include "formats/perfetto/perfetto_write.h"
-#include "formats/base/pack.h"
+#include "formats/base/output.h"
 
 static int to_output(void *ctx, const void *data, size_t n)
 {

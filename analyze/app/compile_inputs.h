@@ -12,7 +12,6 @@
 #include "analyze/app/app.h"
 #include "formats/base/vec.h"
 #include "formats/compile_log/compile_log.h"
-#include "formats/compile_log/log_folder.h"
 
 /* A trace that is read once all logs are. */
 struct gp_compile_input_trace {

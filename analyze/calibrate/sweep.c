@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/amount.h"
 #include "formats/base/err.h"
 #include "formats/base/num.h"
 

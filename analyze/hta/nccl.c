@@ -7,7 +7,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
-#include "formats/model/meta_keys.h"
+#include "formats/model/trace.h"
 
 static const char DOMAIN[] = "NCCL:nccl"; /* how the names of NCCL's ranges begin */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
-#include "formats/model/meta_keys.h"
+#include "formats/model/trace.h"
 
 enum { MAX_SETS = 4096, MAX_NAME = 1 << 16 };
 

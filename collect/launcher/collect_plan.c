@@ -6,7 +6,6 @@
 #include "collect/counters/sets.h"
 #include "collect/output.h"
 #include "collect/sample/sampler.h"
-#include "formats/base/amount.h"
 #include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
-#include "formats/net/listen.h"
+#include "formats/net/net.h"
 #include "formats/base/mem.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 #include "formats/base/vec.h"
 #include "formats/gpt/gpt_write.h"
-#include "formats/model/meta_keys.h"
 #include "formats/model/metric.h"
 #include "formats/model/trace.h"
 

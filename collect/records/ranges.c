@@ -4,7 +4,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
-#include "formats/model/meta_keys.h"
+#include "formats/model/trace.h"
 #include "formats/model/nvtx_op.h"
 #include "formats/redact.h"
 

@@ -8,7 +8,6 @@
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
 #include "formats/gpt/gpt_write.h"
-#include "formats/model/meta_keys.h"
 #include "formats/redact.h"
 #include "formats/model/trace.h"
 

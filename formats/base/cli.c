@@ -8,12 +8,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "formats/base/amount.h"
+#include "formats/base/num.h"
 #include "formats/base/answer.h"
 #include "formats/base/buf.h"
-#include "formats/base/completion.h"
 #include "formats/base/err.h"
-#include "formats/base/option.h"
 #include "formats/base/utf8.h"
 
 enum { HELP_WIDTH = 79, HELP_INDENT = 30, SUGGESTIONS = 160 };

@@ -143,4 +143,28 @@ size_t gp_cli_width(uint64_t asked, int fd);
 /* Set up progress reporting on standard error as --progress and --quiet say. */
 void gp_cli_progress(const struct gp_tool *tool, const struct gp_common_opts *c, struct gp_progress *p);
 
+/* ---- options as they are shown ----
+ * An option as it is shown: what --help, messages and completions have in common.
+ *
+ *     struct gp_buf text = {0};
+ *     struct gp_option plain = gp_option_plain(&tool, &options[0], &text);
+ *     printf("--%s=%s  %s", plain.name, plain.arg, plain.help);
+ *     gp_buf_release(&text);
+ */
+
+/* O itself, or, where it chooses a format of TOOL, the choice between their names that it is, with the
+ * default in its help. TEXT, which is empty, then holds its strings. */
+struct gp_option gp_option_plain(const struct gp_tool *tool, const struct gp_option *o, struct gp_buf *text);
+
+/* ---- completion scripts ----
+ * Scripts that complete the options of a tool in a shell, made from the tool's option table.
+ *
+ *     gp_completion_put(&buf, &tool, always, "bash");
+ */
+
+/* ALWAYS: the options that every tool has, ended by one without a name. Add the script for SHELL ("bash",
+ * "zsh" or "fish") to B. -1, and B untouched, for any other shell. */
+GP_MUST_CHECK int gp_completion_put(struct gp_buf *b, const struct gp_tool *tool,
+                                    const struct gp_option *always, const char *shell);
+
 #endif

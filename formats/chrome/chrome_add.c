@@ -1,10 +1,9 @@
 /* Turns events into rows, tracks, configurations and labels of the parser's local trace. */
-#include "formats/chrome/chrome_parse_priv.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/num.h"
 #include "formats/base/str.h"
+#include "formats/chrome/chrome_priv.h"
 
 /* ---- life ---- */
 

@@ -1,8 +1,7 @@
 /* The document around the events: the outer object or array, and recovery after an error. */
-#include "formats/chrome/chrome_parse_priv.h"
-#include "formats/base/str.h"
-
 #include <string.h>
+#include "formats/base/str.h"
+#include "formats/chrome/chrome_priv.h"
 
 enum {
     STRADDLE = 4096,     /* white space that a pattern across two texts may contain */

@@ -1,8 +1,7 @@
 /* The text of one event: its fields and args. chrome_add.c turns them into rows. */
-#include "formats/chrome/chrome_parse_priv.h"
-
 #include <string.h>
 #include "formats/base/num.h"
+#include "formats/chrome/chrome_priv.h"
 
 #define BIT(key) (1ull << (key))
 

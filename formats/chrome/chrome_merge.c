@@ -1,9 +1,7 @@
-#include "formats/chrome/chrome_merge_priv.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/str.h"
-#include "formats/chrome/chrome_spans_priv.h"
+#include "formats/chrome/chrome_priv.h"
 
 void gp_chrome_merge_begin(struct gp_chrome_merge *m, struct gp_trace *t)
 {

@@ -1,13 +1,12 @@
-#include "formats/base/buf.h"
-#include "formats/chrome/chrome_producers_priv.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/json_scan.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/base/num.h"
+#include "formats/chrome/chrome_priv.h"
 
 enum { PID, IDS, PRODUCER, RANK, FIELDS };
 

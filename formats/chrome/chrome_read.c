@@ -12,18 +12,16 @@
  * other than names, labels and sort indices are not kept. An empty string as pid or tid becomes " ", because
  * an empty text means a number.
  */
-#include "formats/chrome/chrome_read.h"
-#include "formats/base/err.h"
-#include "formats/chrome/chrome_producers_priv.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/str.h"
-#include "formats/chrome/chrome_merge_priv.h"
+#include "formats/chrome/chrome.h"
+#include "formats/chrome/chrome_priv.h"
 
 enum {
     HEAD = 4096,

@@ -1,11 +1,10 @@
-#include "formats/chrome/chrome_spans_priv.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
-#include "formats/base/num.h"
 #include "formats/base/json_scan.h"
+#include "formats/base/num.h"
 #include "formats/base/str.h"
+#include "formats/chrome/chrome_priv.h"
 
 enum { SEARCHED = 256 }; /* open spans that an E with a name is compared with: keeps hostile input linear */
 

@@ -22,6 +22,7 @@
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
+#include "formats/base/declare.h"
 
 struct gp_input; /* formats/base/input.h */
 
@@ -235,5 +236,24 @@ static inline const char *gp_clog_str(const struct gp_compile_log *log, gp_sid s
 {
     return gp_string(&log->strings, sid);
 }
+
+/* ---- folders ----
+ * The logs that torch.compile left in a folder, one per process, by name. Reads no log.
+ *
+ *     struct gp_log_files files = {0};
+ *     if (gp_log_folder("traces", &files, &err)) ...
+ *     gp_log_files_release(&files);
+ */
+
+struct gp_log_files {
+    GP_VEC(char *) at; /* paths */
+};
+
+/* Is PATH a folder? */
+bool gp_log_is_folder(const char *path);
+/* Append the paths of the dedicated_log_torch_trace_* files in PATH, sorted. -1 when it cannot be read or has
+ * none. */
+GP_MUST_CHECK int gp_log_folder(const char *path, struct gp_log_files *files, struct gp_err *err);
+void gp_log_files_release(struct gp_log_files *files);
 
 #endif

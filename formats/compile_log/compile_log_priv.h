@@ -144,4 +144,16 @@ void gp_clog_read_options(struct gp_clog_reader *rd);
 void gp_clog_read_text(struct gp_clog_reader *rd);
 void gp_clog_end_message(struct gp_clog_reader *rd);
 
+/* ---- MD5 ----
+ * The MD5 digest of bytes in memory, for checking the payloads of a log against what was written of
+ * them. No protection against forgery. Knows nothing about logs.
+ *
+ *     uint8_t digest[GP_MD5_BYTES];
+ *     gp_md5(GP_TEXT("abc"), digest);                        // 90 01 50 98 ...
+ */
+
+enum { GP_MD5_BYTES = 16 };
+
+void gp_md5(const void *data, size_t n, uint8_t digest[GP_MD5_BYTES]);
+
 #endif

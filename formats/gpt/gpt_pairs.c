@@ -1,9 +1,8 @@
-#include "formats/gpt/gpt_pairs_priv.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
+#include "formats/gpt/gpt_encode_priv.h"
 
 enum { ROUNDS = 8 };
 #define NONE UINT32_MAX

@@ -8,7 +8,6 @@
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_encode_priv.h"
-#include "formats/gpt/gpt_pairs_priv.h"
 
 enum {
     DEFAULT_ROWS = 4096,

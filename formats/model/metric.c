@@ -1,7 +1,7 @@
 #include "formats/model/metric.h"
 
 #include "formats/base/str.h"
-#include "formats/model/meta_keys.h"
+#include "formats/model/trace.h"
 
 static bool same_metric(const struct gp_metric *a, const struct gp_metric *b)
 {

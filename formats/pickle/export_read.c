@@ -1,8 +1,7 @@
-#include "formats/pickle/export_read.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/err.h"
+#include "formats/pickle/snapshot.h"
 
 enum { CHUNK = 1 << 16, COLUMNS = 9, CATEGORIES = 8, DEPTH_MOST = 3 };
 #define SIZE_MOST  ((int64_t)1 << 48)

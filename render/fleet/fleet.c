@@ -12,7 +12,7 @@
 #include "formats/base/json_write.h"
 #include "formats/base/openmetrics.h"
 #include "formats/base/utf8.h"
-#include "formats/net/datagram.h"
+#include "formats/net/net.h"
 
 static void record(const struct gp_intake *in, const void *data, size_t n)
 {

@@ -13,7 +13,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
-#include "formats/base/pack.h"
+#include "formats/base/output.h"
 #include "formats/base/vec.h"
 
 /* ---- blobs ---- */

@@ -22,7 +22,7 @@
 #include "formats/base/str.h"
 #include "formats/base/vec.h"
 #include "formats/compile_log/log_lines.h"
-#include "formats/pickle/export_read.h"
+#include "formats/pickle/snapshot.h"
 #include "formats/pickle/pickle.h"
 #include "formats/reader.h"
 

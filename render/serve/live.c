@@ -13,7 +13,7 @@
 #include "formats/base/err.h"
 #include "formats/base/json_write.h"
 #include "formats/base/mem.h"
-#include "formats/net/listen.h"
+#include "formats/net/net.h"
 
 enum { CHUNK = 256 << 10, WAIT_S = 5 };
 static const uint64_t MOST_BYTES = (uint64_t)512 << 20;

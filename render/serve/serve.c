@@ -15,7 +15,7 @@
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
-#include "formats/net/listen.h"
+#include "formats/net/net.h"
 #include "render/serve/cache.h"
 #include "render/serve/live.h"
 #include "render/serve/server.h"

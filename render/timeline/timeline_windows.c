@@ -6,7 +6,7 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_steps.h"
 #include "analyze/view/steps.h"
-#include "formats/base/amount.h"
+#include "formats/base/num.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "formats/base/err.h"
 #include "formats/base/input.h"
-#include "formats/chrome/chrome_read.h"
+#include "formats/chrome/chrome.h"
 #include "tests/unit/trace_same.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"

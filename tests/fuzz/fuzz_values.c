@@ -5,7 +5,6 @@
 #include <string.h>
 #include "analyze/cost/shapes.h"
 #include "analyze/names/args.h"
-#include "formats/base/amount.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/json_scan.h"

@@ -5,7 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include "formats/model/meta_keys.h"
+#include "formats/model/trace.h"
 #include "formats/model/metric.h"
 #include "tests/unit/trace_make.h"
 

@@ -1,4 +1,4 @@
-#include "formats/base/amount.h"
+#include "formats/base/num.h"
 #include "formats/base/count.h"
 #include "formats/base/err.h"
 #include "tests/unit/unit.h"

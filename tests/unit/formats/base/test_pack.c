@@ -3,7 +3,7 @@
 
 #include "formats/base/buf.h"
 #include "formats/base/input.h"
-#include "formats/base/pack.h"
+#include "formats/base/output.h"
 #include "tests/unit/unit.h"
 
 static int to_buf(void *ctx, const void *data, size_t n)

@@ -8,7 +8,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
-#include "formats/chrome/chrome_read.h"
+#include "formats/chrome/chrome.h"
 #include "formats/reader.h"
 #include "tests/unit/trace_same.h"
 #include "tests/unit/unit.h"

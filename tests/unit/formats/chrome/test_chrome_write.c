@@ -4,7 +4,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/chrome/chrome_rows.h"
-#include "formats/chrome/chrome_write.h"
+#include "formats/chrome/chrome.h"
 #include "tests/unit/unit.h"
 
 static int to_buf(void *ctx, const void *data, size_t n)

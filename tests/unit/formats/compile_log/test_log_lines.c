@@ -6,7 +6,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/input.h"
 #include "formats/compile_log/log_lines.h"
-#include "formats/compile_log/md5.h"
+#include "formats/compile_log/compile_log_priv.h"
 #include "tests/unit/unit.h"
 
 #define P "V1122 12:05:49.468000 456 torch/_dynamo/utils.py:2126] "

@@ -1,5 +1,5 @@
 // Samples as time: rows of frames that consecutive samples share, with borders in the middle, by hand.
-#include "formats/model/meta_keys.h"
+#include "formats/model/trace.h"
 #include "formats/model/samples.h"
 #include "tests/unit/gpt_util.h"
 #include "tests/unit/unit.h"

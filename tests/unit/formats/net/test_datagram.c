@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "formats/base/err.h"
-#include "formats/net/datagram.h"
+#include "formats/net/net.h"
 #include "tests/unit/unit.h"
 
 struct seen {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "formats/base/err.h"
-#include "formats/net/listen.h"
+#include "formats/net/net.h"
 #include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/gp_listen_XXXXXX";

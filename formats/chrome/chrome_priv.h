@@ -1,12 +1,12 @@
-/* chrome_parse_priv.h -- private to the Chrome reader: one chunk of text in, rows of a local trace out.
+/* chrome_priv.h -- private to the Chrome reader: one chunk of text in, rows of a local trace out.
  *
  * A parser (struct gp_chrome_parser) belongs to one thread and lives for the whole read: its strings, tracks,
  * configs and everything it has learned about the text serve all its chunks. The content of one chunk goes to
  * a struct gp_chrome_chunk, whose rows refer to the parser's own strings, tracks and configs; chrome_merge.h
  * joins them. Knows nothing about files and threads.
  */
-#ifndef GP_FORMATS_CHROME_PARSE_PRIV_H
-#define GP_FORMATS_CHROME_PARSE_PRIV_H
+#ifndef GP_FORMATS_CHROME_CHROME_PRIV_H
+#define GP_FORMATS_CHROME_CHROME_PRIV_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +16,8 @@
 #include "formats/chrome/chrome_keys.h"
 #include "formats/base/json_scan.h"
 #include "formats/model/trace.h"
+#include "formats/base/declare.h"
+#include "formats/chrome/chrome_rows.h"
 
 enum {
     GP_CHROME_OPEN = GP_TABLE_COUNT, /* index of the table of B and E events in struct gp_chrome_chunk */
@@ -184,5 +186,74 @@ void gp_chrome_parse(struct gp_chrome_parser *c, struct gp_chrome_state *s,
 /* The first place at or after FROM where an event seems to begin: '}', ',', '{' and a key that begins events.
  * NULL: none whose key ends before END. */
 const char *gp_chrome_find_event(const char *from, const char *end);
+
+/* ---- several inputs ----
+ * Private to the Chrome reader: joins the chunks, in order, into one trace.
+ *
+ * Chunks refer to the strings, tracks and configs of the parser that read them. Merging gives each of those
+ * its place in the trace when it first occurs, in the order of the input, so the result does not depend on
+ * which parser read what. Knows nothing about text, files and threads.
+ *
+ *     gp_chrome_merge_begin(&m, &trace);
+ *     gp_chrome_merge_chunk(&m, &parser, &map, &chunk);      // repeatedly, in the order of the input
+ *     gp_chrome_merge_end(&m);
+ */
+
+struct gp_chrome_merge {
+    struct gp_trace *t;
+    /* only its tracks are used: rows refer to them until the kinds of all tracks are known */
+    struct gp_trace tracks;
+    struct gp_events open; /* B and E events */
+    size_t first_row[GP_TABLE_COUNT];
+    GP_VEC(struct gp_chrome_label) labels; /* `where` in t->processes or in tracks.tracks */
+    int64_t last_ns;
+    uint64_t n_known; /* events with a phase that events have */
+};
+
+/* A parser's numbers as numbers of the trace; UINT32_MAX: not seen yet. One per parser, initially zeroed. */
+struct gp_chrome_map {
+    GP_VEC(uint32_t) strings, configs, processes, tracks;
+};
+
+void gp_chrome_merge_begin(struct gp_chrome_merge *m, struct gp_trace *t);
+/* Moves everything of CHUNK into the trace; the chunk is cleared. */
+void gp_chrome_merge_chunk(struct gp_chrome_merge *m, const struct gp_chrome_parser *c,
+                           struct gp_chrome_map *map, struct gp_chrome_chunk *chunk);
+/* Determines the kinds of tracks, names them, and makes spans of B and E events. Releases M's own memory. */
+void gp_chrome_merge_end(struct gp_chrome_merge *m);
+
+/* Discards the map, because the parser starts over. */
+void gp_chrome_map_release(struct gp_chrome_map *map);
+
+/* ---- spans ---- */
+
+/* Private to the Chrome reader: what only the whole input decides. Spans from B and E
+ * events, and the meaning of the members of the outer object.
+ */
+
+/* Makes spans of the B and E events in OPEN (see struct gp_chrome_chunk) and adds them to T. On each track,
+ * an E without a name ends the span that began last, and one with a name the last one of that name. Spans
+ * that never end are ended at LAST_NS. */
+void gp_chrome_pair_spans(struct gp_trace *t, const struct gp_events *open, int64_t last_ns);
+
+/* A member of the outer object: devices, rank, or metadata as written. VALUE is valid JSON. */
+void gp_chrome_take_meta(struct gp_trace *t, const char *key, const char *value, size_t n);
+
+/* ---- what only our own files have ----
+ * Private to formats/chrome: which process of a file is of which producer and
+ * rank, and which of them has which ids, as two members of the outer object. A Chrome trace has no place for
+ * them.
+ *
+ *     gp_chrome_put_producers(&buf, &trace, &rows);  // "gpuprofProcesses":[[PID,IDS,PRODUCER,RANK],...],
+ *     gp_chrome_take_producers(&trace);              // after all events were read: undoes the writer's ids
+ */
+
+#define GP_CHROME_PROCESSES "gpuprofProcesses" /* IDS * 2^32 was added to the ids of the process */
+#define GP_CHROME_DEVICES   "gpuprofDevices"   /* the producer of each of deviceProperties */
+
+/* Nothing if T has one producer, number 0, and no ranks of processes. */
+void gp_chrome_put_producers(struct gp_buf *b, const struct gp_trace *t, const struct gp_chrome_rows *rows);
+/* Give T, which is not finished yet, what its metadata says of that, which is then removed. */
+void gp_chrome_take_producers(struct gp_trace *t);
 
 #endif
