@@ -95,7 +95,7 @@ static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
     bool host = j->opts->weight && !strcmp(j->opts->weight, "cpu");
     if (!failed && !host) gp_app_warn_empty(&j->app, &t, "; --weight cpu draws the time of the host");
     if (!failed) gp_app_phase(&j->app, "analysing");
-    if (!failed) failed = gp_stacks_add_trace_to(j->stacks, j->answer.n, &t, j->app.n > 1, err);
+    if (!failed) failed = gp_stacks_add_trace(j->stacks, j->answer.n, &t, j->app.n > 1, err);
     j->answer.traces = true;
     failed = failed || gp_flame_untimed(&j->answer, j->format, &t, err);
     gp_trace_release(&t);

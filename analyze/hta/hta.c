@@ -94,14 +94,10 @@ static void add_focus(struct gp_hta *h, const struct gp_view *v)
 {
     struct gp_focus f;
     if (gp_focus_make(&f, v, &h->work->steps)) {
-        struct gp_view inside = {.hs = v->hs};
         h->focus = new_focus(h);
         GP_VEC_PUSH(&h->focus->inputs,
                     gp_input_quality_copy(&h->inputs.at[0], &h->focus->strings, &h->strings));
-        gp_view_init_on(&inside, &f.t, h->opts.classes);
-        add_sections(h->focus, &inside, true);
-        memset(&inside.hs, 0, sizeof inside.hs); /* belongs to V */
-        gp_view_release(&inside);
+        add_sections(h->focus, &f.view, true);
     }
     gp_focus_release(&f);
 }

@@ -1,8 +1,8 @@
 /* stacks.h -- builds the weighted tree of frames of a flame graph from traces or folded stacks. Decides which
  * frames a stack has, their order and their names; knows nothing of pictures or files.
  *
- *     struct gp_stacks *b = gp_stacks_new(&opts, &err);          // NULL: the filter is not a valid regular expression
- *     gp_stacks_add_trace(b, &trace, false);                     // once per trace, which may be freed afterwards
+ *     struct gp_stacks *b = gp_stacks_new(&opts, &err);           // NULL: the filter is not valid
+ *     failed = gp_stacks_add_trace(&b, 1, &trace, false, &err);   // once per trace
  *     struct gp_flame flame;
  *     gp_stacks_finish(b, 0, &flame);                            // frees b
  *     ... gp_string(&flame.strings, flame.tree.nodes.at[i].name) ...
@@ -116,15 +116,12 @@ struct gp_stacks;
  * expression. */
 struct gp_stacks *gp_stacks_new(const struct gp_stacks_opts *opts, struct gp_err *err) GP_MUST_CHECK;
 
-/* Add the stacks of a finished trace T, which may be released after. SEVERAL: T is one of several, so put
- * "rank R" (or the file's name if the rank is unknown) above its stacks. O(n) for sorted host events. */
-void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several);
-
-/* The same for N sets at once that differ, for example, in their weights: nesting and launches are determined
- * only once. All must have the same classes, and the same steps. Returns -1 if the step marker is not a valid
- * regular expression. */
-GP_MUST_CHECK int gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t,
-                                         bool several, struct gp_err *err);
+/* Add the stacks of a finished trace T, which may be released after, to N sets that differ, for example, in
+ * their weights: nesting and launches are determined only once. All sets must have the same classes and the
+ * same steps. SEVERAL: T is one of several, so put "rank R" (or the file's name if the rank is unknown) above
+ * its stacks. Returns -1 if the step marker is not a valid regular expression. O(n) for sorted events. */
+GP_MUST_CHECK int gp_stacks_add_trace(struct gp_stacks *const *b, size_t n, const struct gp_trace *t,
+                                      bool several, struct gp_err *err);
 
 /* Add one folded stack: N bytes "frame;frame;frame" at LINE. WEIGHT >= 0. Frame kinds are GP_FRAME_UNKNOWN
  * and names are taken as they are, except that with !raw nothing is changed either: folded text has been made

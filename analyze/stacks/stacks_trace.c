@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/known.h"
-#include "analyze/view/attribute.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/captured.h"
 #include "analyze/view/host_memo.h"
-#include "analyze/names/classify.h"
 #include "analyze/view/host_stack.h"
 #include "analyze/view/focus.h"
 #include "analyze/view/idle_walk.h"
@@ -28,9 +26,9 @@ struct leaf {
 
 struct walk {
     struct gp_stacks *b;
+    const struct gp_view *v;
     const struct gp_trace *t;
     const struct gp_host_stack *hs;
-    const struct gp_attribution *at;
     const struct gp_backward *backward;
     uint32_t top;                 /* the node above everything from this trace */
     uint32_t *place;              /* by host event: its node in the tree, NO_NODE: not made yet */
@@ -75,8 +73,7 @@ static const struct leaf *leaf_of(struct walk *w, size_t row)
     if (first != config) *leaf = w->leaves[first];
     else {
         leaf->label = label_of_config(w, c);
-        leaf->kind = gp_classify(w->b->opts.classes, (enum gp_gpu_kind)c->kind, gp_trace_str(w->t, c->name),
-                                 gp_string_len(&w->t->strings, c->name));
+        leaf->kind = w->v->kind_of_config[config];
         leaf->known = true;
     }
     return leaf;
@@ -313,7 +310,7 @@ static void add_gpu_event(struct walk *w, size_t row)
     struct gp_stacks *b = w->b;
     const struct leaf *leaf = leaf_of(w, row);
     int64_t weight = weight_of_gpu(w, row);
-    uint32_t host = w->at->node[row], node;
+    uint32_t host = w->v->at.node[row], node;
     if (host != GP_HOST_NONE) node = place_event(w, host);
     else {
         node = place_unattributed(w, row);
@@ -417,8 +414,8 @@ static void mark_processes(const struct walk *w, uint32_t *frame)
         return;
     }
     for (size_t i = 0; i < w->t->events[GP_GPU].n; i++)
-        if (w->at->node[i] != GP_HOST_NONE)
-            frame[w->t->tracks.at[gp_host_track(w->hs, w->at->node[i])].process] = GP_CALLTREE_ROOT;
+        if (w->v->at.node[i] != GP_HOST_NONE)
+            frame[w->t->tracks.at[gp_host_track(w->hs, w->v->at.node[i])].process] = GP_CALLTREE_ROOT;
 }
 
 /* Give processes frames when the stacks come from more than one. */
@@ -447,7 +444,6 @@ static void frame_processes(struct walk *w)
 
 /* Places of the same host event differ by cause. */
 struct idle {
-    const struct gp_view *v;
     uint32_t device, top;                 /* the device at hand, and its node */
     uint32_t causes[GP_IDLE_CAUSE_COUNT]; /* nodes below it, NO_NODE: not made yet */
     uint32_t *places[GP_IDLE_CAUSE_COUNT];
@@ -457,7 +453,7 @@ struct idle {
 static uint32_t process_of_device(const struct walk *w, const struct gp_view_device *d)
 {
     for (size_t i = 0; i < d->n; i++) {
-        uint32_t node = w->at->node[w->idle->v->rows[d->first + i]];
+        uint32_t node = w->v->at.node[w->v->rows[d->first + i]];
         if (node != GP_HOST_NONE) return w->t->tracks.at[gp_host_track(w->hs, node)].process;
     }
     return UINT32_MAX;
@@ -473,7 +469,7 @@ static void put_producer(const struct walk *w, const struct gp_view_device *d, s
 /* Frames for the device: of its process, where there are several, and of itself. */
 static void start_idle_device(struct walk *w, uint32_t device)
 {
-    const struct gp_view *v = w->idle->v;
+    const struct gp_view *v = w->v;
     const struct gp_view_device *d = &v->devices.at[device];
     bool several = false;
     for (size_t i = 1; i < v->devices.n && v->devices.n <= MOST_DEVICES; i++)
@@ -527,12 +523,12 @@ static void add_idle_piece(void *ctx, const struct gp_idle_piece *p)
     gp_calltree_add(&w->b->tree, node, p->end_ns - p->begin_ns);
 }
 
-static void add_idle(struct walk *w, const struct gp_view *v)
+static void add_idle(struct walk *w)
 {
-    struct idle idle = {.v = v, .device = UINT32_MAX};
+    struct idle idle = {.device = UINT32_MAX};
     uint32_t *place = w->place;
     w->idle = &idle;
-    gp_idle_walk(v, add_idle_piece, w);
+    gp_idle_walk(w->v, add_idle_piece, w);
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) free(idle.places[i]);
     w->place = place;
     w->idle = NULL;
@@ -548,42 +544,11 @@ static uint32_t frame_of_trace(struct gp_stacks *b, const struct gp_trace *t)
     return node;
 }
 
-/* What all weights of a trace share. */
-struct known {
-    struct gp_view view; /* only its host stack and attribution are used, except for idle time */
-    struct gp_backward backward;
-    bool whole; /* the view is */
-};
-
-static void known_init(struct known *k, struct gp_stacks *const *b, size_t n, const struct gp_trace *t)
+static void add_set(struct gp_stacks *b, const struct gp_view *v, const struct gp_backward *backward,
+                    bool several)
 {
-    bool idle = false, self = false;
-    for (size_t i = 0; i < n; i++) {
-        idle |= b[i]->opts.weight == GP_WEIGHT_IDLE;
-        self |= b[i]->opts.weight == GP_WEIGHT_CPU;
-    }
-    k->whole = idle;
-    if (self) gp_host_stack_build_self(&k->view.hs, t);
-    else gp_host_stack_build(&k->view.hs, t);
-    if (idle) gp_view_init_on(&k->view, t, b[0]->opts.classes);
-    else gp_attribute(&k->view.at, t, &k->view.hs);
-    gp_backward_build(&k->backward, t, &k->view.hs);
-}
-
-static void known_release(struct known *k)
-{
-    gp_backward_release(&k->backward);
-    if (k->whole) {
-        gp_view_release(&k->view);
-    } else {
-        gp_attribution_release(&k->view.at);
-        gp_host_stack_release(&k->view.hs);
-    }
-}
-
-static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struct known *k, bool several)
-{
-    struct walk w = {.b = b, .t = t, .hs = &k->view.hs, .at = &k->view.at, .backward = &k->backward};
+    const struct gp_trace *t = v->t;
+    struct walk w = {.b = b, .v = v, .t = t, .hs = &v->hs, .backward = backward};
     w.module_of.hs = w.hs;
     gp_captured_init(&w.captured, w.hs);
     w.top = w.device_top = several ? frame_of_trace(b, t) : GP_CALLTREE_ROOT;
@@ -591,11 +556,11 @@ static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struc
     w.leaves = gp_zalloc((t->configs.n + 1) * sizeof *w.leaves);
     forget_places(&w);
     if (b->opts.weight != GP_WEIGHT_IDLE) frame_processes(&w);
-    if (b->opts.weight == GP_WEIGHT_IDLE) add_idle(&w, &k->view);
+    if (b->opts.weight == GP_WEIGHT_IDLE) add_idle(&w);
     else if (b->opts.weight == GP_WEIGHT_CPU) add_cpu(&w);
     else add_gpu(&w);
     b->stats.overlapping += w.hs->overlapping;
-    b->stats.duplicate_corr += w.at->duplicate_corr;
+    b->stats.duplicate_corr += v->at.duplicate_corr;
     gp_map_release(&w.labels);
     gp_map_release(&w.place_of_track);
     gp_map_release(&w.place_of_captured);
@@ -610,25 +575,23 @@ static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struc
     free(w.process_frame);
 }
 
-static void add_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several)
+static void add_view(struct gp_stacks *const *b, size_t n, const struct gp_view *v, bool several)
 {
-    struct known k;
-    known_init(&k, b, n, t);
-    for (size_t i = 0; i < n; i++) add_known(b[i], t, &k, several);
-    known_release(&k);
+    struct gp_backward backward;
+    gp_backward_build(&backward, v->t, &v->hs);
+    for (size_t i = 0; i < n; i++) add_set(b[i], v, &backward, several);
+    gp_backward_release(&backward);
 }
 
-/* Only what lies in the step windows, where there are any. */
-static int add_steps(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several,
+/* Only GPU events in the step windows, if there are any. */
+static int add_steps(struct gp_stacks *const *b, size_t n, const struct gp_view *v, bool several,
                      struct gp_err *err)
 {
-    struct gp_view v;
     struct gp_steps steps;
     struct gp_focus f;
-    gp_view_init(&v, t, b[0]->opts.classes);
-    int failed = gp_steps_find(&steps, &v, b[0]->opts.step_marker, err);
+    int failed = gp_steps_find(&steps, v, b[0]->opts.step_marker, err);
     if (!failed) {
-        add_to(b, n, gp_focus_make(&f, &v, &steps) ? &f.t : t, several);
+        add_view(b, n, gp_focus_make(&f, v, &steps) ? &f.view : v, several);
         for (size_t i = 0; i < n; i++) {
             b[i]->stats.steps += f.steps;
             b[i]->stats.steps_ns += f.span_ns;
@@ -638,19 +601,22 @@ static int add_steps(struct gp_stacks *const *b, size_t n, const struct gp_trace
         gp_focus_release(&f);
     }
     gp_steps_release(&steps);
-    gp_view_release(&v);
     return failed;
 }
 
-int gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several,
-                           struct gp_err *err)
+int gp_stacks_add_trace(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several,
+                        struct gp_err *err)
 {
-    if (n && b[0]->opts.steps) return add_steps(b, n, t, several, err);
-    if (n) add_to(b, n, t, several);
-    return 0;
-}
-
-void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several)
-{
-    add_to(&b, 1, t, several);
+    struct gp_view v;
+    bool self = false;
+    int failed = 0;
+    if (!n) return 0;
+    for (size_t i = 0; i < n; i++) self |= b[i]->opts.weight == GP_WEIGHT_CPU;
+    if (self) gp_host_stack_build_self(&v.hs, t);
+    else gp_host_stack_build(&v.hs, t);
+    gp_view_init_on(&v, t, b[0]->opts.classes);
+    if (b[0]->opts.steps) failed = add_steps(b, n, &v, several, err);
+    else add_view(b, n, &v, several);
+    gp_view_release(&v);
+    return failed;
 }

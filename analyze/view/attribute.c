@@ -180,19 +180,37 @@ static void by_flow(struct gp_attribution *a, const struct gp_trace *t, const st
     gp_map_release(&to);
 }
 
-void gp_attribute(struct gp_attribution *a, const struct gp_trace *t, const struct gp_host_stack *hs)
+static void allocate(struct gp_attribution *a, size_t n)
 {
     memset(a, 0, sizeof *a);
-    size_t n = t->events[GP_GPU].n;
     a->node = gp_alloc(n * sizeof *a->node);
     a->api_row = gp_alloc(n * sizeof *a->api_row);
     a->how = gp_zalloc(n);
+}
+
+void gp_attribute(struct gp_attribution *a, const struct gp_trace *t, const struct gp_host_stack *hs)
+{
+    size_t n = t->events[GP_GPU].n;
+    allocate(a, n);
     memset(a->node, 0xff, n * sizeof *a->node);
     memset(a->api_row, 0xff, n * sizeof *a->api_row);
     by_correlation(a, t, hs);
     by_external_id(a, t, hs);
     by_flow(a, t, hs);
     for (size_t i = 0; i < n; i++) a->by[a->how[i]]++;
+}
+
+void gp_attribution_pick(struct gp_attribution *a, const struct gp_attribution *from, const uint32_t *rows,
+                         size_t n)
+{
+    allocate(a, n);
+    for (size_t i = 0; i < n; i++) {
+        a->node[i] = from->node[rows[i]];
+        a->api_row[i] = from->api_row[rows[i]];
+        a->how[i] = from->how[rows[i]];
+        a->by[a->how[i]]++;
+    }
+    a->duplicate_corr = from->duplicate_corr;
 }
 
 void gp_attribution_release(struct gp_attribution *a)

@@ -41,6 +41,9 @@ struct gp_attribution {
 /* Attribute all GPU events of T. The tables that T was read with limit what can be found. O(n); O(n log n) if
  * many calls share correlation ids. */
 void gp_attribute(struct gp_attribution *a, const struct gp_trace *t, const struct gp_host_stack *hs);
+/* The same for a trace with N GPU events, those of ROWS in the trace of FROM. O(n). */
+void gp_attribution_pick(struct gp_attribution *a, const struct gp_attribution *from, const uint32_t *rows,
+                         size_t n);
 void gp_attribution_release(struct gp_attribution *a);
 
 /* The producer that a track belongs to. */

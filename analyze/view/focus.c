@@ -66,6 +66,39 @@ static void copy_columns(struct gp_events *to, const struct gp_events *from)
     to->n = to->cap = from->n;
 }
 
+/* Neither the host events nor the launches change: they are not determined again. */
+static void make_view(struct gp_focus *f, const struct gp_view *v, const uint32_t *rows)
+{
+    f->view = (struct gp_view){.t = &f->t, .hs = v->hs, .kind_of_config = v->kind_of_config};
+    gp_attribution_pick(&f->view.at, &v->at, rows, f->t.events[GP_GPU].n);
+    gp_view_find_devices(&f->view);
+}
+
+static void make_inside(struct gp_focus *f, const struct gp_view *v, const struct span *spans,
+                        const uint8_t *keep)
+{
+    struct gp_events *in = &f->t.events[GP_GPU];
+    f->t = *v->t;
+    copy_columns(in, &v->t->events[GP_GPU]);
+    uint32_t *kept = gp_alloc((in->n + 1) * sizeof *kept), n = 0;
+    for (uint32_t i = 0; i < in->n; i++) {
+        const struct span *s = &spans[v->device_of_row[i]];
+        int64_t end = in->start_ns[i] + in->dur_ns[i];
+        if (keep[i]) kept[n++] = i;
+        if (!keep[i] || !s->steps) continue;
+        if (in->start_ns[i] < s->begin_ns) in->start_ns[i] = s->begin_ns;
+        in->dur_ns[i] = (end < s->end_ns ? end : s->end_ns) - in->start_ns[i];
+    }
+    gp_events_keep(in, keep);
+    uint32_t *rows = gp_alloc((in->n + 1) * sizeof *rows);
+    gp_events_order(in, rows);
+    for (size_t i = 0; i < in->n; i++) rows[i] = kept[rows[i]];
+    gp_events_sort(in);
+    make_view(f, v, rows);
+    free(rows);
+    free(kept);
+}
+
 bool gp_focus_make(struct gp_focus *f, const struct gp_view *v, const struct gp_steps *steps)
 {
     const struct gp_events *gpu = &v->t->events[GP_GPU];
@@ -80,20 +113,7 @@ bool gp_focus_make(struct gp_focus *f, const struct gp_view *v, const struct gp_
         cut |= keep[i] && s->steps &&
                (gpu->start_ns[i] < s->begin_ns || gpu->start_ns[i] + gpu->dur_ns[i] > s->end_ns);
     }
-    if (f->left_out || cut) {
-        struct gp_events *in = &f->t.events[GP_GPU];
-        f->t = *v->t;
-        copy_columns(in, gpu);
-        for (uint32_t i = 0; i < gpu->n; i++) {
-            const struct span *s = &spans[v->device_of_row[i]];
-            int64_t end = in->start_ns[i] + in->dur_ns[i];
-            if (!keep[i] || !s->steps) continue;
-            if (in->start_ns[i] < s->begin_ns) in->start_ns[i] = s->begin_ns;
-            in->dur_ns[i] = (end < s->end_ns ? end : s->end_ns) - in->start_ns[i];
-        }
-        gp_events_keep(in, keep);
-        gp_events_sort(in);
-    }
+    if (f->left_out || cut) make_inside(f, v, spans, keep);
     free(keep);
     free(spans);
     return f->left_out || cut;
@@ -102,5 +122,8 @@ bool gp_focus_make(struct gp_focus *f, const struct gp_view *v, const struct gp_
 void gp_focus_release(struct gp_focus *f)
 {
     if (f->t.index) gp_events_release(&f->t.events[GP_GPU]);
+    f->view.hs = (struct gp_host_stack){0};
+    f->view.kind_of_config = NULL;
+    gp_view_release(&f->view);
     memset(f, 0, sizeof *f);
 }

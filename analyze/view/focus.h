@@ -3,9 +3,7 @@
  * out. Knows nothing of figures.
  *
  *     struct gp_focus f;
- *     if (gp_focus_make(&f, &view, &steps)) {       // false: there are no steps, or nothing lies outside of them
- *         gp_view_init_on(&fv, &f.t, classes) ...
- *     }
+ *     if (gp_focus_make(&f, &view, &steps)) use(&f.view);   // false: no steps, or nothing outside of them
  *     gp_focus_release(&f);
  *
  * Only GPU events are left out; those that reach over an edge of the window are cut there. Devices without
@@ -21,6 +19,7 @@
 
 struct gp_focus {
     struct gp_trace t;              /* borrows all but its GPU events; never gp_trace_release() it */
+    struct gp_view view;            /* of t; it borrows the host stack and the kinds */
     size_t windows;                 /* devices with a step window */
     size_t steps;                   /* steps in the windows of all devices */
     int64_t span_ns;                /* of the windows of all devices */
@@ -29,8 +28,8 @@ struct gp_focus {
     uint64_t left_out;              /* GPU events */
 };
 
-/* Restrict the trace of V, which must outlive F. True if F.t differs from it; otherwise F.t must not be used.
- * F is to be released in both cases. O(n log n). */
+/* Restrict the trace of V, which must outlive F. True if F.t differs from it; otherwise F.t and F.view must not
+ * be used. F is to be released in both cases, and stays where it is until then. O(n log n). */
 bool gp_focus_make(struct gp_focus *f, const struct gp_view *v, const struct gp_steps *s);
 void gp_focus_release(struct gp_focus *f);
 

@@ -205,6 +205,14 @@ static void deal_rows(struct gp_view *v, const uint32_t *stream_of)
     }
 }
 
+void gp_view_find_devices(struct gp_view *v)
+{
+    uint32_t *stream_of = gp_zalloc((v->t->tracks.n + 1) * sizeof *stream_of);
+    name_streams(v, stream_of);
+    deal_rows(v, stream_of);
+    free(stream_of);
+}
+
 void gp_view_init(struct gp_view *v, const struct gp_trace *t, const struct gp_classes *classes)
 {
     gp_host_stack_build(&v->hs, t);
@@ -219,10 +227,7 @@ void gp_view_init_on(struct gp_view *v, const struct gp_trace *t, const struct g
     v->hs = hs;
     gp_attribute(&v->at, t, &v->hs);
     classify_configs(v, classes);
-    uint32_t *stream_of = gp_zalloc((t->tracks.n + 1) * sizeof *stream_of);
-    name_streams(v, stream_of);
-    deal_rows(v, stream_of);
-    free(stream_of);
+    gp_view_find_devices(v);
 }
 
 void gp_view_release(struct gp_view *v)

@@ -60,6 +60,8 @@ void gp_view_init(struct gp_view *v, const struct gp_trace *t, const struct gp_c
 /* The same if V->hs already holds the host stack of T (possibly with self times); overwrites everything else
  * in V. */
 void gp_view_init_on(struct gp_view *v, const struct gp_trace *t, const struct gp_classes *classes);
+/* Fill only the devices, the streams and their rows, in a V without any. */
+void gp_view_find_devices(struct gp_view *v);
 void gp_view_release(struct gp_view *v);
 
 /* Finer kind and class of a GPU event. */

@@ -352,8 +352,9 @@ static void merge_runs(const struct gp_events *e, uint32_t *order, uint32_t *tmp
 
 /* Natural merge sort: finds the runs that are already sorted, then merges neighbours. Traces consist of few
  * such runs. */
-static void sort_order(const struct gp_events *e, uint32_t *order)
+void gp_events_order(const struct gp_events *e, uint32_t *order)
 {
+    for (size_t i = 0; i < e->n; i++) order[i] = (uint32_t)i;
     uint32_t *tmp = gp_alloc(e->n * sizeof *tmp);
     GP_VEC(size_t) runs = {0};
     GP_VEC_PUSH(&runs, 0);
@@ -395,8 +396,7 @@ void gp_events_sort(struct gp_events *e)
     while (i < e->n && in_order(e, i - 1, i)) i++;
     if (i >= e->n) return;
     uint32_t *order = gp_alloc(e->n * sizeof *order);
-    for (i = 0; i < e->n; i++) order[i] = (uint32_t)i;
-    sort_order(e, order);
+    gp_events_order(e, order);
     size_t from = 0, to = e->n;
     while (from < to && order[from] == from) from++;
     while (from < to && order[to - 1] == to - 1) to--;

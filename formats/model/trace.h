@@ -388,7 +388,9 @@ void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
 void gp_trace_deallocate(struct gp_trace *t);
 /* Remove the rows with KEEP[row] 0; the others stay in order. */
 void gp_events_keep(struct gp_events *e, const uint8_t *keep);
-/* Sort by (start, longer first, row). gp_trace_finish calls it; call it again after changing times. */
+/* Fill ORDER with the rows sorted by (start, longer first, row). */
+void gp_events_order(const struct gp_events *e, uint32_t *order);
+/* Sort the rows in that order. gp_trace_finish calls it; call it again after changing times. */
 void gp_events_sort(struct gp_events *e);
 void gp_events_release(struct gp_events *e);
 

@@ -50,7 +50,7 @@ static struct gp_flame flame_of(struct gp_trace *t, struct gp_stacks_opts opts)
     gp_trace_finish(t);
     struct gp_stacks *b = gp_stacks_new(&opts, NULL);
     assert_non_null(b);
-    gp_stacks_add_trace(b, t, false);
+    assert_int_equal(gp_stacks_add_trace(&b, 1, t, false, NULL), 0);
     struct gp_flame f;
     gp_stacks_finish(b, 0, &f);
     return f;
@@ -414,10 +414,10 @@ TEST(several_sets_from_one_look_at_a_trace_are_those_of_many)
     gp_trace_finish(&m.t);
     struct gp_stacks *sets[3];
     for (int i = 0; i < 3; i++) sets[i] = gp_stacks_new(&(struct gp_stacks_opts){.weight = weights[i]}, NULL);
-    assert_int_equal(gp_stacks_add_trace_to(sets, 3, &m.t, true, NULL), 0);
+    assert_int_equal(gp_stacks_add_trace(sets, 3, &m.t, true, NULL), 0);
     for (int i = 0; i < 3; i++) {
         struct gp_stacks *alone = gp_stacks_new(&(struct gp_stacks_opts){.weight = weights[i]}, NULL);
-        gp_stacks_add_trace(alone, &m.t, true);
+        assert_int_equal(gp_stacks_add_trace(&alone, 1, &m.t, true, NULL), 0);
         struct gp_flame a, b;
         gp_stacks_finish(alone, 0, &a);
         gp_stacks_finish(sets[i], 0, &b);
@@ -525,7 +525,7 @@ TEST(two_traces_add_up_below_their_ranks)
         struct made m = two_ops();
         m.t.rank = rank;
         gp_trace_finish(&m.t);
-        gp_stacks_add_trace(b, &m.t, true);
+        assert_int_equal(gp_stacks_add_trace(&b, 1, &m.t, true, NULL), 0);
         gp_trace_release(&m.t);
     }
     struct gp_flame f;

@@ -122,7 +122,9 @@ SCENE(test_edges_are_cut)
     const struct gp_events *gpu = &s->focus.t.events[GP_GPU];
     assert_int_equal(gpu->n, 5);
     assert_int_equal(gpu->start_ns[0], 1920);
-    assert_int_equal(gpu->dur_ns[0], 30); /* the longer one of two that begin there */
+    assert_int_equal(gpu->dur_ns[0], 30);             /* the longer one of two that begin there */
+    assert_int_equal(s->focus.view.at.api_row[0], 1); /* calls at 1001, 1500, 1901 ... */
+    assert_int_equal(s->focus.view.at.by[GP_BY_CORRELATION], 5);
     for (size_t i = 1; i < gpu->n; i++) assert_true(gpu->start_ns[i] >= gpu->start_ns[i - 1]);
 }
 
