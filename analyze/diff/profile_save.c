@@ -128,18 +128,18 @@ static const struct gp_field profile_fields[] = {
 ROW(profile, struct gp_profile);
 
 /* V as its difference to *LAST, which becomes V. */
-static void xfer_near(struct gp_xfer *x, uint32_t *v, uint32_t *last)
+static void serialize_near(struct gp_serializer *x, uint32_t *v, uint32_t *last)
 {
     int64_t d = (int64_t)*v - (int64_t)*last;
-    gp_xfer_i64(x, &d);
+    gp_serialize_i64(x, &d);
     int64_t sum = (int64_t)((uint64_t)d + *last);
     if (sum < 0 || sum > UINT32_MAX) x->failed = true;
     *v = *last = x->failed ? 0 : (uint32_t)sum;
 }
 
-static void xfer_events(struct gp_xfer *x, struct gp_profile *p)
+static void serialize_events(struct gp_serializer *x, struct gp_profile *p)
 {
-    size_t n = gp_xfer_count(x, p->events.n, 8);
+    size_t n = gp_serialize_count(x, p->events.n, 8);
     struct gp_profile_event last;
     memset(&last, 0, sizeof last);
     if (!x->save) {
@@ -150,41 +150,41 @@ static void xfer_events(struct gp_xfer *x, struct gp_profile *p)
     for (size_t i = 0; i < n; i++) {
         struct gp_profile_event *e = &p->events.at[i];
         int64_t hidden = e->dur_ns - e->share_ns;
-        gp_xfer_u32(x, &e->kernel);
-        xfer_near(x, &e->place, &last.place);
-        xfer_near(x, &e->step, &last.step);
-        xfer_near(x, &e->launch, &last.launch);
-        gp_xfer_u32(x, &e->firsts);
-        gp_xfer_i64(x, &e->dur_ns);
-        gp_xfer_i64(x, &hidden);
-        gp_xfer_i64(x, &e->bytes);
+        gp_serialize_u32(x, &e->kernel);
+        serialize_near(x, &e->place, &last.place);
+        serialize_near(x, &e->step, &last.step);
+        serialize_near(x, &e->launch, &last.launch);
+        gp_serialize_u32(x, &e->firsts);
+        gp_serialize_i64(x, &e->dur_ns);
+        gp_serialize_i64(x, &hidden);
+        gp_serialize_i64(x, &e->bytes);
         if (hidden < 0 || e->dur_ns < hidden) x->failed = true;
         else e->share_ns = e->dur_ns - hidden;
     }
 }
 
 /* What was measured. */
-static void xfer_content(struct gp_xfer *x, struct gp_profile *p)
+static void serialize_content(struct gp_serializer *x, struct gp_profile *p)
 {
-    gp_rows_xfer(x, &kernel_row, &p->kernels);
-    gp_rows_xfer(x, &place_row, &p->places);
-    gp_rows_xfer(x, &lane_row, &p->lanes);
-    gp_rows_xfer(x, &step_row, &p->steps);
-    xfer_events(x, p);
-    gp_rows_xfer(x, &spill_row, &p->spills);
+    gp_rows_serialize(x, &kernel_row, &p->kernels);
+    gp_rows_serialize(x, &place_row, &p->places);
+    gp_rows_serialize(x, &lane_row, &p->lanes);
+    gp_rows_serialize(x, &step_row, &p->steps);
+    serialize_events(x, p);
+    gp_rows_serialize(x, &spill_row, &p->spills);
 }
 
-static void xfer_all(struct gp_xfer *x, struct gp_profile *p)
+static void serialize_all(struct gp_serializer *x, struct gp_profile *p)
 {
-    gp_record_xfer(x, &profile_row, p);
-    xfer_content(x, p);
+    gp_record_serialize(x, &profile_row, p);
+    serialize_content(x, p);
 }
 
 void gp_profile_hash(struct gp_profile *p)
 {
     struct gp_buf bytes = {0};
-    struct gp_xfer x = {.save = &bytes, .strings = &p->strings};
-    xfer_content(&x, p);
+    struct gp_serializer x = {.save = &bytes, .strings = &p->strings};
+    serialize_content(&x, p);
     p->content = gp_hash_bytes(bytes.data, bytes.n);
     gp_buf_release(&bytes);
 }
@@ -266,7 +266,7 @@ static bool holds(const struct gp_profile *p)
 
 /* Magic, version of the content, length and hash of what follows; little endian. The version changes with any
  * struct that is saved. */
-static const struct gp_xfer_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 5, "profile"};
+static const struct gp_serialize_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 5, "profile"};
 
 bool gp_profile_is_saved(const void *data, size_t n)
 {
@@ -275,18 +275,18 @@ bool gp_profile_is_saved(const void *data, size_t n)
 
 void gp_profile_save(struct gp_profile *p, struct gp_buf *to)
 {
-    size_t start = gp_xfer_begin(to);
-    struct gp_xfer x = {.save = to, .strings = &p->strings};
-    xfer_all(&x, p);
-    gp_xfer_end(to, start, &head);
+    size_t start = gp_serialize_begin(to);
+    struct gp_serializer x = {.save = to, .strings = &p->strings};
+    serialize_all(&x, p);
+    gp_serialize_end(to, start, &head);
 }
 
 int gp_profile_load(struct gp_profile *p, const void *data, size_t n, struct gp_err *err)
 {
     struct gp_profile_opts opts = p->opts;
-    struct gp_xfer x = {.strings = &p->strings};
-    if (gp_xfer_open(&x, data, n, &head, err)) return -1;
-    xfer_all(&x, p);
+    struct gp_serializer x = {.strings = &p->strings};
+    if (gp_serialize_open(&x, data, n, &head, err)) return -1;
+    serialize_all(&x, p);
     if (!x.failed && x.load == x.end && holds(p)) {
         place_graphs(p);
         gp_profile_hash(p);
@@ -294,5 +294,5 @@ int gp_profile_load(struct gp_profile *p, const void *data, size_t n, struct gp_
     }
     gp_profile_release(p);
     gp_profile_init(p, &opts);
-    return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the profile is inconsistent");
+    return gp_fail(err, GP_E_SYNTAX, GP_SERIALIZE_HEAD, "the profile is inconsistent");
 }

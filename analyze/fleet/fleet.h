@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include "analyze/fleet/spread.h"
 #include "analyze/fleet/worst.h"
-#include "analyze/math/xfer.h"
+#include "analyze/math/serialize.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
@@ -155,6 +155,6 @@ bool gp_fleet_has_rank(const struct gp_fleet *f, int32_t rank);
 bool gp_fleet_repeats_rank(const struct gp_fleet *f, int32_t rank);
 
 /* Save or load, as X says. F is initialised. */
-void gp_fleet_xfer(struct gp_xfer *x, struct gp_fleet *f);
+void gp_fleet_serialize(struct gp_serializer *x, struct gp_fleet *f);
 
 #endif

@@ -72,62 +72,62 @@ OF_FLEET(counts, count_fields);
 OF_FLEET(names, name_fields);
 OF_FLEET(axes, axis_fields);
 
-static void xfer_member(struct gp_xfer *x, struct gp_fleet_member *m)
+static void serialize_member(struct gp_serializer *x, struct gp_fleet_member *m)
 {
-    gp_record_xfer(x, &members, m);
+    gp_record_serialize(x, &members, m);
     for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++)
         if (m->ns[i] < 0) x->failed = true;
     if (m->kernels.n > GP_FLEET_KERNELS) x->failed = true;
 }
 
-static void xfer_kernel(struct gp_xfer *x, struct gp_fleet_kernel *k)
+static void serialize_kernel(struct gp_serializer *x, struct gp_fleet_kernel *k)
 {
-    gp_xfer_str(x, &k->name);
+    gp_serialize_str(x, &k->name);
     k->worst.most = GP_FLEET_WORST_KERNEL;
-    gp_spread_xfer(x, &k->step);
-    gp_spread_xfer(x, &k->call);
-    gp_worst_xfer(x, &k->worst);
+    gp_spread_serialize(x, &k->step);
+    gp_spread_serialize(x, &k->call);
+    gp_worst_serialize(x, &k->worst);
 }
 
 /* Most cells of one rank's map are empty: distance to the next, value. */
-static void xfer_cells(struct gp_xfer *x, const struct gp_fleet *f, uint16_t *cells)
+static void serialize_cells(struct gp_serializer *x, const struct gp_fleet *f, uint16_t *cells)
 {
     uint32_t used = 0, at = 0;
     for (uint32_t r = 0; r < f->rows; r++) used += cells[r] != 0;
-    gp_xfer_u32(x, &used);
+    gp_serialize_u32(x, &used);
     for (uint32_t i = 0; i < used && !x->failed; i++) {
         uint32_t next = at, step, value;
         while (x->save && !cells[next]) next++;
         step = next - at;
-        gp_xfer_u32(x, &step);
+        gp_serialize_u32(x, &step);
         if (x->failed || step >= f->rows - at) {
             x->failed = true;
             return;
         }
         at += step;
         value = cells[at];
-        gp_xfer_u32(x, &value);
+        gp_serialize_u32(x, &value);
         if (!value || value > GP_SPREAD_BUCKETS) x->failed = true;
         else cells[at] = (uint16_t)value;
         at++;
     }
 }
 
-static void xfer_column(struct gp_xfer *x, struct gp_fleet *f, struct gp_fleet_column *c)
+static void serialize_column(struct gp_serializer *x, struct gp_fleet *f, struct gp_fleet_column *c)
 {
     c->worst.most = GP_FLEET_WORST_STEP;
-    gp_xfer_i64(x, &c->index);
-    gp_spread_xfer(x, &c->own);
-    gp_worst_xfer(x, &c->worst);
+    gp_serialize_i64(x, &c->index);
+    gp_spread_serialize(x, &c->own);
+    gp_worst_serialize(x, &c->worst);
     if (!x->save) c->cells = gp_zalloc((f->rows + 1) * sizeof *c->cells);
-    xfer_cells(x, f, c->cells);
+    serialize_cells(x, f, c->cells);
 }
 
 /* The axes follow from the highest rank and the range of steps. */
-static void xfer_columns(struct gp_xfer *x, struct gp_fleet *f)
+static void serialize_columns(struct gp_serializer *x, struct gp_fleet *f)
 {
     struct gp_fleet saved = *f;
-    gp_record_xfer(x, &axes, &saved);
+    gp_record_serialize(x, &axes, &saved);
     unsigned shift = saved.column_shift;
     f->first_step = saved.first_step;
     f->last_step = saved.last_step;
@@ -137,12 +137,12 @@ static void xfer_columns(struct gp_xfer *x, struct gp_fleet *f)
     if (x->failed) return;
     f->column_shift = shift;
     if (!x->save) gp_fleet_fit_rows(f, saved.last_rank);
-    size_t n = gp_xfer_count(x, f->columns.n, 4);
+    size_t n = gp_serialize_count(x, f->columns.n, 4);
     if (n > GP_FLEET_COLUMNS) x->failed = true;
     for (size_t i = 0; i < n && !x->failed; i++) {
         if (!x->save) GP_VEC_PUSH(&f->columns, ((struct gp_fleet_column){0}));
         struct gp_fleet_column *c = &f->columns.at[i];
-        xfer_column(x, f, c);
+        serialize_column(x, f, c);
         if (!stepped || c->index < f->first_step >> shift || c->index > f->last_step >> shift ||
             (i && c->index <= c[-1].index))
             x->failed = true;
@@ -150,7 +150,7 @@ static void xfer_columns(struct gp_xfer *x, struct gp_fleet *f)
 }
 
 /* Runs of ranks: how many are missing, how many are there. */
-static void xfer_bits(struct gp_xfer *x, uint64_t *bits)
+static void serialize_bits(struct gp_serializer *x, uint64_t *bits)
 {
     uint32_t at = 0;
     while (!x->failed) {
@@ -160,9 +160,9 @@ static void xfer_bits(struct gp_xfer *x, uint64_t *bits)
             while (at + gap + run < GP_FLEET_BITS && bits[(at + gap + run) / 64] >> (at + gap + run) % 64 & 1)
                 run++;
         }
-        gp_xfer_u32(x, &run);
+        gp_serialize_u32(x, &run);
         if (!run || x->failed) return;
-        gp_xfer_u32(x, &gap);
+        gp_serialize_u32(x, &gap);
         if (x->failed || gap > GP_FLEET_BITS - at || run > GP_FLEET_BITS - at - gap) {
             x->failed = true;
             return;
@@ -172,43 +172,43 @@ static void xfer_bits(struct gp_xfer *x, uint64_t *bits)
     }
 }
 
-static void xfer_lists(struct gp_xfer *x, struct gp_fleet *f)
+static void serialize_lists(struct gp_serializer *x, struct gp_fleet *f)
 {
     for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++) {
-        gp_spread_xfer(x, &f->spread[m]);
-        gp_worst_xfer(x, &f->worst[m]);
+        gp_spread_serialize(x, &f->spread[m]);
+        gp_worst_serialize(x, &f->worst[m]);
     }
-    gp_worst_xfer(x, &f->best);
-    gp_worst_xfer(x, &f->sample);
-    GP_XFER_VEC(x, &f->kept, xfer_member);
-    GP_XFER_VEC(x, &f->kernels, xfer_kernel);
-    gp_record_xfer(x, &names, f);
-    for (int i = 0; i < GP_FLEET_ORDINALS; i++) gp_record_xfer(x, &ordinals, &f->ordinals[i]);
+    gp_worst_serialize(x, &f->best);
+    gp_worst_serialize(x, &f->sample);
+    GP_SERIALIZE_VEC(x, &f->kept, serialize_member);
+    GP_SERIALIZE_VEC(x, &f->kernels, serialize_kernel);
+    gp_record_serialize(x, &names, f);
+    for (int i = 0; i < GP_FLEET_ORDINALS; i++) gp_record_serialize(x, &ordinals, &f->ordinals[i]);
 }
 
-void gp_fleet_xfer(struct gp_xfer *x, struct gp_fleet *f)
+void gp_fleet_serialize(struct gp_serializer *x, struct gp_fleet *f)
 {
     struct gp_strings *strings = x->strings;
     if (x->save) gp_fleet_settle(f);
     x->strings = &f->strings;
-    gp_record_xfer(x, &counts, f);
+    gp_record_serialize(x, &counts, f);
     if (f->members > INT64_MAX || f->stepped > f->members) x->failed = true;
-    xfer_lists(x, f);
+    serialize_lists(x, f);
     for (size_t i = 0; i < f->kernels.n && !x->save; i++)
         gp_map_put(&f->names, f->kernels.at[i].name, (uint32_t)i);
-    xfer_columns(x, f);
+    serialize_columns(x, f);
     bool any = f->seen != NULL;
-    gp_xfer_bool(x, &any);
+    gp_serialize_bool(x, &any);
     if (any && !f->seen) {
         f->seen = gp_zalloc(GP_FLEET_BITS / 8);
         f->twice = gp_zalloc(GP_FLEET_BITS / 8);
     }
     if (any) {
-        xfer_bits(x, f->seen);
-        xfer_bits(x, f->twice);
+        serialize_bits(x, f->seen);
+        serialize_bits(x, f->twice);
     }
-    gp_xfer_u64(x, &f->skipped);
-    gp_rows_xfer(x, &skips, &f->skips);
+    gp_serialize_u64(x, &f->skipped);
+    gp_rows_serialize(x, &skips, &f->skips);
     if (f->skips.n > GP_FLEET_SKIPPED) x->failed = true;
     x->strings = strings;
 }

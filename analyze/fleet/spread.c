@@ -102,18 +102,18 @@ int64_t gp_spread_deviation(const struct gp_spread *s, int64_t middle)
 
 /* ---- saving, releasing ---- */
 
-void gp_spread_xfer(struct gp_xfer *x, struct gp_spread *s)
+void gp_spread_serialize(struct gp_serializer *x, struct gp_spread *s)
 {
-    size_t n = gp_xfer_count(x, s->at.n, 2);
+    size_t n = gp_serialize_count(x, s->at.n, 2);
     uint32_t last = 0;
-    gp_xfer_i64(x, &s->sum);
+    gp_serialize_i64(x, &s->sum);
     if (!x->save) GP_VEC_RESERVE(&s->at, n);
     for (size_t i = 0; i < n && !x->failed; i++) {
         struct gp_spread_bucket b = {0, 0};
         if (x->save) b = s->at.at[i];
         uint32_t step = b.index - last;
-        gp_xfer_u32(x, &step);
-        gp_xfer_u64(x, &b.n);
+        gp_serialize_u32(x, &step);
+        gp_serialize_u64(x, &b.n);
         if (x->save) {
             last = b.index;
             continue;

@@ -10,7 +10,7 @@
 #define GP_ANALYZE_FLEET_SPREAD_H
 
 #include <stdint.h>
-#include "analyze/math/xfer.h"
+#include "analyze/math/serialize.h"
 #include "formats/base/vec.h"
 
 /* Buckets have fixed borders: 128 per power of two, values below 128 exact. Negative values count as 0. */
@@ -36,6 +36,6 @@ int64_t gp_spread_median(const struct gp_spread *s);
 int64_t gp_spread_deviation(const struct gp_spread *s, int64_t middle);
 void gp_spread_release(struct gp_spread *s);
 /* Save or load, as X says. */
-void gp_spread_xfer(struct gp_xfer *x, struct gp_spread *s);
+void gp_spread_serialize(struct gp_serializer *x, struct gp_spread *s);
 
 #endif

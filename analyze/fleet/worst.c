@@ -55,15 +55,15 @@ static const struct gp_field entry_fields[] = {
 static const struct gp_record entries = {
     .id = "entries", .title = "Entries", GP_FIELDS(entry_fields), .size = sizeof(struct gp_worst_entry)};
 
-void gp_worst_xfer(struct gp_xfer *x, struct gp_worst *w)
+void gp_worst_serialize(struct gp_serializer *x, struct gp_worst *w)
 {
     uint32_t n = w->n;
-    gp_xfer_u32(x, &n);
+    gp_serialize_u32(x, &n);
     if (n > w->most) x->failed = true;
     for (uint32_t i = 0; i < n && !x->failed; i++) {
         struct gp_worst_entry e = {0};
         if (x->save) e = w->at[i];
-        gp_record_xfer(x, &entries, &e);
+        gp_record_serialize(x, &entries, &e);
         if (!x->save) gp_worst_add(w, e.value, e.key);
     }
 }

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "analyze/math/xfer.h"
+#include "analyze/math/serialize.h"
 #include "analyze/result/field.h"
 
 /* Who: a rank; TAG tells members of one rank apart (devices, repeated inputs). */
@@ -36,6 +36,6 @@ bool gp_worst_has(const struct gp_worst *w, struct gp_fleet_key key);
 /* How keys are saved, in whatever has one. */
 extern const struct gp_record gp_fleet_keys;
 /* Save or load, as X says; MOST is kept. */
-void gp_worst_xfer(struct gp_xfer *x, struct gp_worst *w);
+void gp_worst_serialize(struct gp_serializer *x, struct gp_worst *w);
 
 #endif

@@ -248,24 +248,24 @@ void gp_hta_finish(struct gp_hta *h)
 
 /* ---- saving ---- */
 
-static void xfer_all(struct gp_xfer *x, struct gp_hta *h);
+static void serialize_all(struct gp_serializer *x, struct gp_hta *h);
 
 /* Its names are its own. */
-static void xfer_fleet(struct gp_xfer *x, struct gp_hta *h)
+static void serialize_fleet(struct gp_serializer *x, struct gp_hta *h)
 {
-    struct gp_xfer_seen *outer = x->seen, seen = {0};
+    struct gp_serialize_seen *outer = x->seen, seen = {0};
     x->seen = &seen;
-    gp_fleet_xfer(x, &h->fleet);
+    gp_fleet_serialize(x, &h->fleet);
     x->seen = outer;
-    gp_xfer_seen_release(&seen);
+    gp_serialize_seen_release(&seen);
 }
 
 /* A focus has none itself: what it holds of steps is empty. */
-static void xfer_focus(struct gp_xfer *x, struct gp_hta *h)
+static void serialize_focus(struct gp_serializer *x, struct gp_hta *h)
 {
     struct gp_strings *strings = x->strings;
     bool there = h->focus != NULL;
-    gp_xfer_bool(x, &there);
+    gp_serialize_bool(x, &there);
     if (!there || x->failed) return;
     if (!x->save) {
         if (x->inside) {
@@ -275,28 +275,29 @@ static void xfer_focus(struct gp_xfer *x, struct gp_hta *h)
         h->focus = gp_zalloc(sizeof *h->focus);
         gp_hta_init(h->focus, &h->opts);
     }
-    struct gp_xfer_seen *outer = x->seen, seen = {0};
+    struct gp_serialize_seen *outer = x->seen, seen = {0};
     x->strings = &h->focus->strings;
     x->seen = &seen;
     x->inside = true;
-    xfer_all(x, h->focus);
+    serialize_all(x, h->focus);
     x->inside = false;
     x->strings = strings;
     x->seen = outer;
-    gp_xfer_seen_release(&seen);
+    gp_serialize_seen_release(&seen);
 }
 
-static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
+static void serialize_all(struct gp_serializer *x, struct gp_hta *h)
 {
-    gp_xfer_i32(x, &h->world_size);
-    EACH_SECTION(s) gp_hta_section_xfer(*s, x, h);
+    gp_serialize_i32(x, &h->world_size);
+    EACH_SECTION(s) gp_hta_section_serialize(*s, x, h);
     EACH_SECTION(s)
     if (!x->save && (*s)->valid && !(*s)->valid(h)) x->failed = true;
-    xfer_fleet(x, h);
-    xfer_focus(x, h);
+    serialize_fleet(x, h);
+    serialize_focus(x, h);
 }
 
-static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 12, "partial result"};
+static const struct gp_serialize_head head = {
+    {'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 12, "partial result"};
 
 bool gp_hta_is_saved(const void *data, size_t n)
 {
@@ -306,24 +307,24 @@ bool gp_hta_is_saved(const void *data, size_t n)
 void gp_hta_save(struct gp_hta *h, struct gp_buf *to)
 {
     gp_hta_settle(h);
-    size_t start = gp_xfer_begin(to);
-    struct gp_xfer_seen seen = {0};
-    struct gp_xfer x = {.save = to, .strings = &h->strings, .seen = &seen};
-    xfer_all(&x, h);
-    gp_xfer_seen_release(&seen);
-    gp_xfer_end(to, start, &head);
+    size_t start = gp_serialize_begin(to);
+    struct gp_serialize_seen seen = {0};
+    struct gp_serializer x = {.save = to, .strings = &h->strings, .seen = &seen};
+    serialize_all(&x, h);
+    gp_serialize_seen_release(&seen);
+    gp_serialize_end(to, start, &head);
 }
 
 int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err)
 {
     struct gp_hta_opts opts = h->opts;
-    struct gp_xfer_seen seen = {0};
-    struct gp_xfer x = {.strings = &h->strings, .seen = &seen};
-    if (gp_xfer_open(&x, data, n, &head, err)) return -1;
-    xfer_all(&x, h);
-    gp_xfer_seen_release(&seen);
+    struct gp_serialize_seen seen = {0};
+    struct gp_serializer x = {.strings = &h->strings, .seen = &seen};
+    if (gp_serialize_open(&x, data, n, &head, err)) return -1;
+    serialize_all(&x, h);
+    gp_serialize_seen_release(&seen);
     if (!x.failed && x.load == x.end) return 0;
     gp_hta_release(h);
     gp_hta_init(h, &opts);
-    return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the partial result is inconsistent");
+    return gp_fail(err, GP_E_SYNTAX, GP_SERIALIZE_HEAD, "the partial result is inconsistent");
 }

@@ -12,7 +12,7 @@
 #include "analyze/hta/breakdown.h"
 #include "analyze/hta/critical_path.h"
 #include "analyze/math/dist.h"
-#include "analyze/math/xfer.h"
+#include "analyze/math/serialize.h"
 #include "analyze/view/idle_cause.h"
 #include "analyze/view/quality.h"
 

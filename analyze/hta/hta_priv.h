@@ -82,7 +82,7 @@ struct gp_hta_work {
 void gp_hta_section_sort(const struct gp_hta_section *s, struct gp_hta *h);
 void gp_hta_section_merge(const struct gp_hta_section *s, struct gp_hta *to, struct gp_hta *from);
 void gp_hta_section_copy(const struct gp_hta_section *s, struct gp_hta *to, const struct gp_hta *from);
-void gp_hta_section_xfer(const struct gp_hta_section *s, struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_section_serialize(const struct gp_hta_section *s, struct gp_serializer *x, struct gp_hta *h);
 void gp_hta_section_release(const struct gp_hta_section *s, struct gp_hta *h);
 /* Leave the rows of ranks that KEEPS names, and the names with the lowest hashes, whatever the order they
  * came in. */

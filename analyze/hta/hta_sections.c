@@ -102,13 +102,13 @@ void gp_hta_section_copy(const struct gp_hta_section *s, struct gp_hta *to, cons
     }
 }
 
-void gp_hta_section_xfer(const struct gp_hta_section *s, struct gp_xfer *x, struct gp_hta *h)
+void gp_hta_section_serialize(const struct gp_hta_section *s, struct gp_serializer *x, struct gp_hta *h)
 {
     EACH_LIST(l, s)
     {
         if (l->made) continue;
-        if (l->one) gp_record_xfer(x, l->rows, rows_of(h, l));
-        else gp_rows_xfer(x, l->rows, rows_of(h, l));
+        if (l->one) gp_record_serialize(x, l->rows, rows_of(h, l));
+        else gp_rows_serialize(x, l->rows, rows_of(h, l));
         if (!x->save) index_rows(h, l);
     }
 }

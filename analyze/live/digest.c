@@ -57,11 +57,11 @@ struct gp_digest_key gp_digest_key_of(const void *secret, size_t n)
 
 /* ---- the message ---- */
 
-static void xfer_text(struct gp_xfer *x, gp_sid *name)
+static void serialize_text(struct gp_serializer *x, gp_sid *name)
 {
     uint64_t n = x->save ? gp_string_len(x->strings, *name) : 0;
     if (n > GP_DIGEST_NAME) n = GP_DIGEST_NAME;
-    gp_xfer_u64(x, &n);
+    gp_serialize_u64(x, &n);
     if (x->save) {
         gp_buf_put(x->save, gp_string(x->strings, *name), n);
         return;
@@ -73,7 +73,7 @@ static void xfer_text(struct gp_xfer *x, gp_sid *name)
 }
 
 /* No step takes a week. */
-static void check_time(struct gp_xfer *x, int64_t ns)
+static void check_time(struct gp_serializer *x, int64_t ns)
 {
     if (ns < 0 || ns > TIME_MOST) x->failed = true;
 }
@@ -112,30 +112,30 @@ static const struct gp_record kernel_times = {.id = "kernels",
                                               GP_FIELDS(kernel_fields),
                                               .size = sizeof(struct gp_fleet_kernel_time)};
 
-static void xfer_kernel(struct gp_xfer *x, struct gp_fleet_kernel_time *t, int64_t *usual_ns)
+static void serialize_kernel(struct gp_serializer *x, struct gp_fleet_kernel_time *t, int64_t *usual_ns)
 {
-    xfer_text(x, &t->name);
-    gp_record_xfer(x, &kernel_times, t);
-    gp_xfer_i64(x, usual_ns);
+    serialize_text(x, &t->name);
+    gp_record_serialize(x, &kernel_times, t);
+    gp_serialize_i64(x, usual_ns);
     check_time(x, t->step_ns);
     check_time(x, t->call_ns);
     check_time(x, *usual_ns);
 }
 
-static void xfer(struct gp_xfer *x, struct gp_digest *d, size_t kernels)
+static void serialize(struct gp_serializer *x, struct gp_digest *d, size_t kernels)
 {
     struct gp_fleet_member *m = &d->member;
-    gp_record_xfer(x, &message, d);
+    gp_record_serialize(x, &message, d);
     if (d->time_ns < 0 || d->time_ns > DATE_MOST) x->failed = true;
     if (!d->merged || d->merged > GP_DIGEST_MERGED) x->failed = true;
-    xfer_text(x, &m->gpu);
-    gp_record_xfer(x, &means, d);
+    serialize_text(x, &m->gpu);
+    gp_record_serialize(x, &means, d);
     for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) check_time(x, m->ns[i]);
-    size_t n = gp_xfer_count(x, kernels, 5);
+    size_t n = gp_serialize_count(x, kernels, 5);
     if (n > GP_DIGEST_KERNELS) x->failed = true;
     for (size_t i = 0; i < n && !x->failed; i++) {
         if (!x->save) GP_VEC_PUSH(&m->kernels, ((struct gp_fleet_kernel_time){0}));
-        xfer_kernel(x, &m->kernels.at[i], &d->usual_ns[i]);
+        serialize_kernel(x, &m->kernels.at[i], &d->usual_ns[i]);
     }
 }
 
@@ -184,8 +184,8 @@ void gp_digest_put(struct gp_buf *to, const struct gp_digest *d, const struct gp
         to->n = start;
         gp_buf_put(to, magic, sizeof magic);
         gp_buf_put(to, "\0\0\0\0\0\0\0\0", HEAD - sizeof magic);
-        struct gp_xfer x = {.save = to, .strings = (struct gp_strings *)(uintptr_t)names};
-        xfer(&x, &copy, kernels);
+        struct gp_serializer x = {.save = to, .strings = (struct gp_strings *)(uintptr_t)names};
+        serialize(&x, &copy, kernels);
     } while (to->n - start > GP_DIGEST_BYTES && kernels--);
     gp_digest_sign(to, start, key);
 }
@@ -209,8 +209,8 @@ int gp_digest_get(struct gp_digest *d, struct gp_strings *names, const void *dat
     for (int i = 0; i < 8; i++) differs |= (uint8_t)(tag[i] ^ p[sizeof magic + (size_t)i]);
     if (differs)
         return gp_fail(err, GP_E_FORMAT, 4, "invalid digest: corrupted, or signed with another secret");
-    struct gp_xfer x = {.load = p + HEAD, .end = p + n, .strings = names};
-    xfer(&x, d, 0);
+    struct gp_serializer x = {.load = p + HEAD, .end = p + n, .strings = names};
+    serialize(&x, d, 0);
     if (!x.failed && x.load == x.end && d->member.key.rank >= 0) {
         join_kernels(d);
         return 0;

@@ -148,33 +148,33 @@ int64_t gp_dist_sum_upto(const struct gp_dist *d, int64_t limit)
 
 /* ---- saving, releasing ---- */
 
-void gp_dist_xfer(struct gp_xfer *x, struct gp_dist *d)
+void gp_dist_serialize(struct gp_serializer *x, struct gp_dist *d)
 {
-    gp_xfer_u64(x, &d->n);
+    gp_serialize_u64(x, &d->n);
     if (d->n > INT64_MAX) x->failed = true;
     int64_t *const values[] = {&d->sum, &d->min, &d->max};
     uint64_t *const squares[] = {&d->sq_hi, &d->sq_lo};
-    for (int i = 0; i < 3; i++) gp_xfer_i64(x, values[i]);
-    for (int i = 0; i < 2; i++) gp_xfer_u64(x, squares[i]);
+    for (int i = 0; i < 3; i++) gp_serialize_i64(x, values[i]);
+    for (int i = 0; i < 2; i++) gp_serialize_u64(x, squares[i]);
     bool has = d->buckets;
-    gp_xfer_bool(x, &has);
+    gp_serialize_bool(x, &has);
     if (!x->save) d->buckets = has ? gp_zalloc(GP_DIST_BUCKETS * sizeof *d->buckets) : NULL;
     if (!has) return;
     /* Few buckets are in use: distance to the last one, count. */
     uint32_t used = 0, at = 0;
     for (unsigned b = 0; b < GP_DIST_BUCKETS; b++) used += d->buckets[b] != 0;
-    gp_xfer_u32(x, &used);
+    gp_serialize_u32(x, &used);
     for (uint32_t i = 0; i < used && !x->failed; i++) {
         uint32_t next = at, step;
         while (x->save && !d->buckets[next]) next++;
         step = next - at;
-        gp_xfer_u32(x, &step);
+        gp_serialize_u32(x, &step);
         if (step >= GP_DIST_BUCKETS - at) {
             x->failed = true;
             return;
         }
         at += step;
-        gp_xfer_u32(x, &d->buckets[at]);
+        gp_serialize_u32(x, &d->buckets[at]);
         at++;
     }
 }

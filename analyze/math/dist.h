@@ -9,7 +9,7 @@
 #define GP_ANALYZE_DIST_H
 
 #include <stdint.h>
-#include "analyze/math/xfer.h"
+#include "analyze/math/serialize.h"
 
 /* Count, sum, extremes, and a histogram with 8 buckets per power of two (values below 16 exact), which gives
  * quantiles with at most 1/16 relative error. Zeroed is empty. Negative values count as 0 in the
@@ -31,6 +31,6 @@ int64_t gp_dist_quantile(const struct gp_dist *d, double q);
 int64_t gp_dist_sum_upto(const struct gp_dist *d, int64_t limit);
 void gp_dist_release(struct gp_dist *d);
 /* Save or load, as X says. */
-void gp_dist_xfer(struct gp_xfer *x, struct gp_dist *d);
+void gp_dist_serialize(struct gp_serializer *x, struct gp_dist *d);
 
 #endif

@@ -6,54 +6,54 @@
 
 /* ---- saving and loading ---- */
 
-static void xfer_member(struct gp_xfer *x, const struct gp_field *f, void *at)
+static void serialize_member(struct gp_serializer *x, const struct gp_field *f, void *at)
 {
     switch ((enum gp_keep)f->keep) {
     case GP_KEEP_NO:
         break;
     case GP_KEEP_STR:
-        gp_xfer_str(x, at);
+        gp_serialize_str(x, at);
         break;
     case GP_KEEP_U64:
-        gp_xfer_u64(x, at);
+        gp_serialize_u64(x, at);
         break;
     case GP_KEEP_I64:
-        gp_xfer_i64(x, at);
+        gp_serialize_i64(x, at);
         break;
     case GP_KEEP_U32:
-        gp_xfer_u32(x, at);
+        gp_serialize_u32(x, at);
         if (f->below && *(uint32_t *)at >= f->below) {
             x->failed = true;
             *(uint32_t *)at = 0;
         }
         break;
     case GP_KEEP_I32:
-        gp_xfer_i32(x, at);
+        gp_serialize_i32(x, at);
         break;
     case GP_KEEP_BOOL:
-        gp_xfer_bool(x, at);
+        gp_serialize_bool(x, at);
         break;
     case GP_KEEP_DOUBLE:
-        gp_xfer_double(x, at);
+        gp_serialize_double(x, at);
         break;
     case GP_KEEP_DIST:
-        gp_dist_xfer(x, at);
+        gp_dist_serialize(x, at);
         break;
     case GP_KEEP_ROW:
-        gp_record_xfer(x, f->rows, at);
+        gp_record_serialize(x, f->rows, at);
         break;
     case GP_KEEP_ROWS:
-        gp_rows_xfer(x, f->rows, at);
+        gp_rows_serialize(x, f->rows, at);
         break;
     }
 }
 
-void gp_record_xfer(struct gp_xfer *x, const struct gp_record *rec, void *row)
+void gp_record_serialize(struct gp_serializer *x, const struct gp_record *rec, void *row)
 {
     for (size_t i = 0; i < rec->n; i++) {
         const struct gp_field *f = &rec->fields[i];
-        if (f->type == GP_CELL_PART) gp_record_xfer(x, f->rows, (char *)row + f->at);
-        else xfer_member(x, f, (char *)row + f->at);
+        if (f->type == GP_CELL_PART) gp_record_serialize(x, f->rows, (char *)row + f->at);
+        else serialize_member(x, f, (char *)row + f->at);
     }
 }
 
@@ -225,10 +225,10 @@ static void reserve(const struct gp_record *rec, struct gp_rows *v, size_t n)
     v->cap = cap;
 }
 
-void gp_rows_xfer(struct gp_xfer *x, const struct gp_record *rec, void *vec)
+void gp_rows_serialize(struct gp_serializer *x, const struct gp_record *rec, void *vec)
 {
     struct gp_rows v = gp_rows_of(vec);
-    size_t n = gp_xfer_count(x, v.n, 1);
+    size_t n = gp_serialize_count(x, v.n, 1);
     if (!x->save && n) {
         v.n = 0;
         reserve(rec, &v, n);
@@ -236,7 +236,7 @@ void gp_rows_xfer(struct gp_xfer *x, const struct gp_record *rec, void *vec)
         v.n = n;
         memcpy(vec, &v, sizeof v);
     }
-    for (size_t i = 0; i < n; i++) gp_record_xfer(x, rec, (char *)v.at + i * rec->size);
+    for (size_t i = 0; i < n; i++) gp_record_serialize(x, rec, (char *)v.at + i * rec->size);
 }
 
 void *gp_rows_push(const struct gp_record *rec, void *vec, const void *row)

@@ -2,20 +2,20 @@
  * that a field keeps, in the order of the fields. Of several rows at once, VEC is a GP_VEC of what the record
  * describes.
  *
- *     gp_rows_xfer(x, &gp_hta_kernels, &h->kernels);             // saves or loads all of them
+ *     gp_rows_serialize(x, &gp_hta_kernels, &h->kernels);             // saves or loads all of them
  *     gp_record_merge(&gp_hta_kernels, &to, &from);              // their names are equal
  *     gp_rows_release(&gp_hta_kernels, &h->kernels);
  */
 #ifndef GP_ANALYZE_KEEP_H
 #define GP_ANALYZE_KEEP_H
 
-#include "analyze/math/xfer.h"
+#include "analyze/math/serialize.h"
 #include "analyze/result/field.h"
 
 /* ---- one row ---- */
 
 /* Save it, or load it into a zeroed one; X->failed if what was loaded cannot be. */
-void gp_record_xfer(struct gp_xfer *x, const struct gp_record *rec, void *row);
+void gp_record_serialize(struct gp_serializer *x, const struct gp_record *rec, void *row);
 /* Add FROM to TO; strings stay those of TO. */
 void gp_record_merge(const struct gp_record *rec, void *to, const void *from);
 /* Its strings, which are in FROM, are then in TO. */
@@ -33,7 +33,7 @@ bool gp_record_has_key(const struct gp_record *rec);
 
 /* ---- all of a GP_VEC ---- */
 
-void gp_rows_xfer(struct gp_xfer *x, const struct gp_record *rec, void *vec);
+void gp_rows_serialize(struct gp_serializer *x, const struct gp_record *rec, void *vec);
 /* Append all of FROM to TO, by moving them: FROM is then empty. */
 void gp_rows_move(const struct gp_record *rec, void *to, struct gp_strings *strings, void *from,
                   const struct gp_strings *from_strings);

@@ -14,7 +14,7 @@
 
 enum { MOST_SPILL = 1 << 28 };
 
-static const struct gp_xfer_head head = {{'g', 'p', 's', 'p', 'i', 'l', 'l', '\n'}, 1, "spilled result"};
+static const struct gp_serialize_head head = {{'g', 'p', 's', 'p', 'i', 'l', 'l', '\n'}, 1, "spilled result"};
 
 /* ---- bytes ---- */
 
@@ -24,26 +24,26 @@ static const struct gp_record key_rows = {"keys", NULL, GP_FIELDS(key_fields), s
 
 void gp_spill_save(struct gp_buf *to, const uint64_t *keys, size_t n, struct gp_hta *h)
 {
-    struct gp_xfer x = {.save = to};
+    struct gp_serializer x = {.save = to};
     struct gp_rows rows = {(void *)(uintptr_t)keys, n, n};
-    size_t start = gp_xfer_begin(to);
-    gp_rows_xfer(&x, &key_rows, &rows);
+    size_t start = gp_serialize_begin(to);
+    gp_rows_serialize(&x, &key_rows, &rows);
     gp_hta_save(h, to);
-    gp_xfer_end(to, start, &head);
+    gp_serialize_end(to, start, &head);
 }
 
 int gp_spill_load(const void *data, size_t bytes, uint64_t **keys, size_t *n, struct gp_hta *h,
                   struct gp_err *err)
 {
-    struct gp_xfer x = {0};
+    struct gp_serializer x = {0};
     struct gp_rows rows = {0};
     *keys = NULL;
     *n = 0;
-    if (gp_xfer_open(&x, data, bytes, &head, err)) return -1;
-    gp_rows_xfer(&x, &key_rows, &rows);
+    if (gp_serialize_open(&x, data, bytes, &head, err)) return -1;
+    gp_rows_serialize(&x, &key_rows, &rows);
     *keys = rows.at;
     *n = rows.n;
-    if (x.failed) return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the spilled result is inconsistent");
+    if (x.failed) return gp_fail(err, GP_E_SYNTAX, GP_SERIALIZE_HEAD, "the spilled result is inconsistent");
     return gp_hta_load(h, x.load, (size_t)(x.end - x.load), err);
 }
 

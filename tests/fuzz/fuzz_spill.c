@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/math/xfer.h"
+#include "analyze/math/serialize.h"
 #include "formats/base/buf.h"
 #include "render/hta_main/checkpoint.h"
 #include "tests/fuzz/help/fuzz.h"
@@ -23,9 +23,9 @@ static void fit_head(struct gp_buf *b, size_t start)
 {
     enum { SIZE_AT = 12, HASH_AT = 20 };
     uint8_t *head = (uint8_t *)b->data + start;
-    size_t n = b->n - start - GP_XFER_HEAD;
+    size_t n = b->n - start - GP_SERIALIZE_HEAD;
     put_number(head + SIZE_AT, n);
-    put_number(head + HASH_AT, gp_hash_bytes(head + GP_XFER_HEAD, n));
+    put_number(head + HASH_AT, gp_hash_bytes(head + GP_SERIALIZE_HEAD, n));
 }
 
 /* A file that ends with the head of its partial result; returns where that begins. */
@@ -38,10 +38,10 @@ static size_t make_file(struct gp_buf *b, size_t keys)
     gp_hta_init(&empty, NULL);
     gp_hta_save(&empty, &inside);
     gp_spill_save(b, key, keys, &empty);
-    b->n -= inside.n - GP_XFER_HEAD;
+    b->n -= inside.n - GP_SERIALIZE_HEAD;
     gp_hta_release(&empty);
     gp_buf_release(&inside);
-    return b->n - GP_XFER_HEAD;
+    return b->n - GP_SERIALIZE_HEAD;
 }
 
 static void check_again(const uint64_t *keys, size_t n, struct gp_hta *h)
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size) return 0;
     bool inside = data[0] & 1;
     size_t start = make_file(&b, inside ? data[0] >> 1 : 0);
-    if (!inside) b.n = GP_XFER_HEAD;
+    if (!inside) b.n = GP_SERIALIZE_HEAD;
     gp_buf_put(&b, (const char *)data + 1, size - 1);
     if (inside) fit_head(&b, start);
     fit_head(&b, 0);

@@ -288,7 +288,7 @@ def for_pickles():
 
 def for_fleets(tools):
     """Digests of small jobs, the first also cut; and spill files, without the heads that the target makes."""
-    xfer_head, tools = 28, os.path.abspath(tools)
+    serialize_head, tools = 28, os.path.abspath(tools)
     for name, args in (("one", "1 2 99 7 -"), ("job", "4 6 2 7 - compute:1:30 kernel:2:40:4")):
         data = subprocess.run([os.path.join(tools, "../tests/make_digests"), *args.split()], check=True, capture_output=True).stdout
         put("digest", name, b"", data)
@@ -300,12 +300,12 @@ def for_fleets(tools):
     subprocess.run([os.path.join(tools, "trace-hta-mpi"), "-q", "-o", os.devnull, "--spill", "spills", "torch_ddp.json",
                     "tiny_devices.json"], check=True, cwd=TO)
     for file in sorted(os.listdir(folder)):
-        put("spill", "whole", b"\0", read(f"spills/{file}")[xfer_head:])
+        put("spill", "whole", b"\0", read(f"spills/{file}")[serialize_head:])
         os.remove(os.path.join(folder, file))
     os.rmdir(folder)
     subprocess.run([os.path.join(tools, "trace-hta"), "-q", "--save-partial", "partial", "tiny_devices.json"], check=True, cwd=TO)
     for name, keys in (("no_keys", 0), ("two_keys", 2)):
-        put("spill", name, bytes([keys << 1 | 1]), read("partial")[xfer_head:])
+        put("spill", name, bytes([keys << 1 | 1]), read("partial")[serialize_head:])
     os.remove(os.path.join(TO, "partial"))
 
 

@@ -6,7 +6,7 @@
 #include "formats/gpt/gpt.h"
 
 /* Saved results of trace-hta and trace-diff: magic, version, length and hash of what follows
- * (analyze/math/xfer.h). */
+ * (analyze/math/serialize.h). */
 enum { SAVED_HEAD = 28, SAVED_SIZE = 12, SAVED_HASH = 20 };
 
 static void put_u64(uint8_t *to, uint64_t v)

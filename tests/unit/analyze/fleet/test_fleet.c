@@ -218,8 +218,8 @@ TEST(test_too_many_names)
         assert_true(f.kernels.n <= GP_FLEET_NAMES && f.kernels.n > GP_FLEET_NAMES - 2);
         for (size_t i = 0; i < f.kernels.n; i++) times += f.kernels.at[i].step.n;
         assert_int_equal(times + f.names_left_out, 2000);
-        struct gp_xfer x = {.save = &bytes[turn], .strings = &f.strings};
-        gp_fleet_xfer(&x, &f);
+        struct gp_serializer x = {.save = &bytes[turn], .strings = &f.strings};
+        gp_fleet_serialize(&x, &f);
         gp_fleet_release(&f);
     }
     assert_int_equal(bytes[0].n, bytes[1].n);

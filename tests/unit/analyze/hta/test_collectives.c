@@ -405,9 +405,9 @@ static struct maker make_rank(int rank)
 
 static void save(struct gp_hta *h, struct gp_buf *to)
 {
-    struct gp_xfer x = {.save = to, .strings = &h->strings};
+    struct gp_serializer x = {.save = to, .strings = &h->strings};
     to->n = 0;
-    gp_hta_section_xfer(&gp_hta_collectives_section, &x, h);
+    gp_hta_section_serialize(&gp_hta_collectives_section, &x, h);
 }
 
 TEST(test_merging_is_adding)
@@ -424,8 +424,8 @@ TEST(test_merging_is_adding)
     struct gp_buf x = {0}, y = {0};
     save(&three, &x);
     const uint8_t *bytes = (const uint8_t *)x.data;
-    struct gp_xfer load = {.load = bytes, .end = bytes + x.n, .strings = &loaded.strings};
-    gp_hta_section_xfer(&gp_hta_collectives_section, &load, &loaded);
+    struct gp_serializer load = {.load = bytes, .end = bytes + x.n, .strings = &loaded.strings};
+    gp_hta_section_serialize(&gp_hta_collectives_section, &load, &loaded);
     assert_false(load.failed);
     gp_hta_section_merge(&gp_hta_collectives_section, &two, &loaded);
     gp_hta_collectives_section.finish(&one);

@@ -145,9 +145,9 @@ TEST(test_peak_of_memory)
 
 static void save(struct gp_hta *h, struct gp_buf *to)
 {
-    struct gp_xfer x = {.save = to, .strings = &h->strings};
+    struct gp_serializer x = {.save = to, .strings = &h->strings};
     to->n = 0;
-    gp_hta_section_xfer(&gp_hta_copies_section, &x, h);
+    gp_hta_section_serialize(&gp_hta_copies_section, &x, h);
 }
 
 /* Adding to one, merging two, and merging two that were saved and loaded. */
@@ -171,9 +171,9 @@ TEST(test_merging_is_adding)
     add(&three, &c);
     struct gp_buf x = {0}, y = {0};
     save(&three, &x);
-    struct gp_xfer load = {
+    struct gp_serializer load = {
         .load = (const uint8_t *)x.data, .end = (const uint8_t *)x.data + x.n, .strings = &loaded.strings};
-    gp_hta_section_xfer(&gp_hta_copies_section, &load, &loaded);
+    gp_hta_section_serialize(&gp_hta_copies_section, &load, &loaded);
     assert_false(load.failed);
     assert_ptr_equal(load.load, load.end);
     gp_hta_section_merge(&gp_hta_copies_section, &two, &loaded);

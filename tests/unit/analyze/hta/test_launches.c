@@ -301,14 +301,14 @@ SCENE(test_merging_and_saving_change_nothing)
 
     struct gp_buf bytes = {0};
     gp_hta_init(&loaded, NULL);
-    struct gp_xfer save = {.save = &bytes, .strings = &s->h.strings};
-    gp_hta_section_xfer(&gp_hta_launches_section, &save, &s->h);
-    gp_hta_section_xfer(&gp_hta_graphs_section, &save, &s->h);
-    struct gp_xfer load = {.load = (const uint8_t *)bytes.data,
-                           .end = (const uint8_t *)bytes.data + bytes.n,
-                           .strings = &loaded.strings};
-    gp_hta_section_xfer(&gp_hta_launches_section, &load, &loaded);
-    gp_hta_section_xfer(&gp_hta_graphs_section, &load, &loaded);
+    struct gp_serializer save = {.save = &bytes, .strings = &s->h.strings};
+    gp_hta_section_serialize(&gp_hta_launches_section, &save, &s->h);
+    gp_hta_section_serialize(&gp_hta_graphs_section, &save, &s->h);
+    struct gp_serializer load = {.load = (const uint8_t *)bytes.data,
+                                 .end = (const uint8_t *)bytes.data + bytes.n,
+                                 .strings = &loaded.strings};
+    gp_hta_section_serialize(&gp_hta_launches_section, &load, &loaded);
+    gp_hta_section_serialize(&gp_hta_graphs_section, &load, &loaded);
     assert_false(load.failed);
     assert_ptr_equal(load.load, load.end);
     release(&s->h);

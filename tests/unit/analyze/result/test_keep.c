@@ -164,8 +164,8 @@ static bool load(struct box *b, const struct gp_buf *bytes, size_t n)
 {
     memset(b, 0, sizeof *b);
     const uint8_t *p = (const uint8_t *)bytes->data;
-    struct gp_xfer x = {.load = p, .end = p + n, .strings = &b->strings};
-    gp_rows_xfer(&x, &rows, &b->rows);
+    struct gp_serializer x = {.load = p, .end = p + n, .strings = &b->strings};
+    gp_rows_serialize(&x, &rows, &b->rows);
     return !x.failed && x.load == x.end;
 }
 
@@ -173,8 +173,8 @@ TEST(test_saving)
 {
     struct box from = make(), to;
     struct gp_buf bytes = {0}, wrong = {0};
-    struct gp_xfer x = {.save = &bytes, .strings = &from.strings};
-    gp_rows_xfer(&x, &rows, &from.rows);
+    struct gp_serializer x = {.save = &bytes, .strings = &from.strings};
+    gp_rows_serialize(&x, &rows, &from.rows);
     assert_true(load(&to, &bytes, bytes.n));
     assert_int_equal(to.rows.n, 1);
     assert_gemm(&to, 0);
@@ -184,8 +184,8 @@ TEST(test_saving)
         release(&to);
     }
     from.rows.at[0].kind = 4; /* not below 4 */
-    x = (struct gp_xfer){.save = &wrong, .strings = &from.strings};
-    gp_rows_xfer(&x, &rows, &from.rows);
+    x = (struct gp_serializer){.save = &wrong, .strings = &from.strings};
+    gp_rows_serialize(&x, &rows, &from.rows);
     assert_false(load(&to, &wrong, wrong.n));
     release(&to);
     gp_buf_release(&bytes);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include <string.h>
-#include "analyze/math/xfer.h"
+#include "analyze/math/serialize.h"
 #include "formats/base/buf.h"
 #include "tests/unit/unit.h"
 
@@ -16,15 +16,15 @@ struct thing {
     gp_sid text;
 };
 
-static void xfer_thing(struct gp_xfer *x, struct thing *t)
+static void serialize_thing(struct gp_serializer *x, struct thing *t)
 {
-    gp_xfer_u64(x, &t->u64);
-    gp_xfer_i64(x, &t->i64);
-    gp_xfer_u32(x, &t->u32);
-    gp_xfer_i32(x, &t->i32);
-    gp_xfer_bool(x, &t->flag);
-    gp_xfer_double(x, &t->real);
-    gp_xfer_str(x, &t->text);
+    gp_serialize_u64(x, &t->u64);
+    gp_serialize_i64(x, &t->i64);
+    gp_serialize_u32(x, &t->u32);
+    gp_serialize_i32(x, &t->i32);
+    gp_serialize_bool(x, &t->flag);
+    gp_serialize_double(x, &t->real);
+    gp_serialize_str(x, &t->text);
 }
 
 struct box {
@@ -32,9 +32,9 @@ struct box {
     GP_VEC(struct thing) things;
 };
 
-static void xfer_box(struct gp_xfer *x, struct box *b)
+static void serialize_box(struct gp_serializer *x, struct box *b)
 {
-    GP_XFER_VEC(x, &b->things, xfer_thing);
+    GP_SERIALIZE_VEC(x, &b->things, serialize_thing);
 }
 
 static void release(struct box *b)
@@ -50,8 +50,8 @@ static struct gp_buf save_three(struct box *b)
     GP_VEC_PUSH(&b->things, (struct thing){UINT64_MAX, INT64_MIN, UINT32_MAX, INT32_MIN, true, -0.1, name});
     GP_VEC_PUSH(&b->things, (struct thing){127, INT64_MAX, 128, INT32_MAX, true, 1e300, name});
     struct gp_buf bytes = {0};
-    struct gp_xfer x = {.save = &bytes, .strings = &b->strings};
-    xfer_box(&x, b);
+    struct gp_serializer x = {.save = &bytes, .strings = &b->strings};
+    serialize_box(&x, b);
     return bytes;
 }
 
@@ -59,8 +59,8 @@ static bool load(struct box *b, const void *data, size_t n)
 {
     memset(b, 0, sizeof *b);
     const uint8_t *p = data;
-    struct gp_xfer x = {.load = p, .end = p + n, .strings = &b->strings};
-    xfer_box(&x, b);
+    struct gp_serializer x = {.load = p, .end = p + n, .strings = &b->strings};
+    serialize_box(&x, b);
     return !x.failed && x.load == x.end;
 }
 
@@ -97,50 +97,50 @@ TEST(test_cut_anywhere_fails)
     gp_buf_release(&bytes);
 }
 
-static void expect_zero(void (*fn)(struct gp_xfer *), const char *bytes, size_t n)
+static void expect_zero(void (*fn)(struct gp_serializer *), const char *bytes, size_t n)
 {
     struct gp_strings strings = {0};
-    struct gp_xfer x = {
+    struct gp_serializer x = {
         .load = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + n, .strings = &strings};
     fn(&x);
     assert_true(x.failed);
     uint64_t after = 1;
-    gp_xfer_u64(&x, &after);
+    gp_serialize_u64(&x, &after);
     assert_int_equal(after, 0);
     gp_strings_release(&strings);
 }
 
-static void a_u32(struct gp_xfer *x)
+static void a_u32(struct gp_serializer *x)
 {
     uint32_t v = 1;
-    gp_xfer_u32(x, &v);
+    gp_serialize_u32(x, &v);
     assert_int_equal(v, 0);
 }
 
-static void an_i32(struct gp_xfer *x)
+static void an_i32(struct gp_serializer *x)
 {
     int32_t v = 1;
-    gp_xfer_i32(x, &v);
+    gp_serialize_i32(x, &v);
     assert_int_equal(v, 0);
 }
 
-static void a_bool(struct gp_xfer *x)
+static void a_bool(struct gp_serializer *x)
 {
     bool v = true;
-    gp_xfer_bool(x, &v);
+    gp_serialize_bool(x, &v);
     assert_false(v);
 }
 
-static void a_string(struct gp_xfer *x)
+static void a_string(struct gp_serializer *x)
 {
     gp_sid v = 1;
-    gp_xfer_str(x, &v);
+    gp_serialize_str(x, &v);
     assert_int_equal(v, 0);
 }
 
-static void a_count(struct gp_xfer *x)
+static void a_count(struct gp_serializer *x)
 {
-    assert_int_equal(gp_xfer_count(x, 0, 4), 0);
+    assert_int_equal(gp_serialize_count(x, 0, 4), 0);
 }
 
 TEST(test_what_does_not_fit_fails)

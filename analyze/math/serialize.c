@@ -1,4 +1,4 @@
-#include "analyze/math/xfer.h"
+#include "analyze/math/serialize.h"
 
 #include <string.h>
 #include "formats/base/buf.h"
@@ -11,7 +11,7 @@ static void put_varint(struct gp_buf *b, uint64_t v)
 }
 
 /* What does not fit 64 bits, or ends early, fails. */
-static uint64_t take_varint(struct gp_xfer *x)
+static uint64_t take_varint(struct gp_serializer *x)
 {
     uint64_t v = 0;
     for (unsigned shift = 0; !x->failed && shift < 64 && x->load < x->end; shift += 7) {
@@ -25,47 +25,47 @@ static uint64_t take_varint(struct gp_xfer *x)
     return 0;
 }
 
-void gp_xfer_u64(struct gp_xfer *x, uint64_t *v)
+void gp_serialize_u64(struct gp_serializer *x, uint64_t *v)
 {
     if (x->save) put_varint(x->save, *v);
     else *v = take_varint(x);
 }
 
 /* Small numbers of either sign become small: 0, -1, 1, -2 are 0, 1, 2, 3. */
-void gp_xfer_i64(struct gp_xfer *x, int64_t *v)
+void gp_serialize_i64(struct gp_serializer *x, int64_t *v)
 {
     uint64_t u = *v < 0 ? ~((uint64_t)*v << 1) : (uint64_t)*v << 1;
-    gp_xfer_u64(x, &u);
+    gp_serialize_u64(x, &u);
     if (x->save) return;
     u = u & 1 ? ~(u >> 1) : u >> 1;
     memcpy(v, &u, sizeof u);
 }
 
-void gp_xfer_u32(struct gp_xfer *x, uint32_t *v)
+void gp_serialize_u32(struct gp_serializer *x, uint32_t *v)
 {
     uint64_t u = *v;
-    gp_xfer_u64(x, &u);
+    gp_serialize_u64(x, &u);
     if (u > UINT32_MAX) x->failed = true;
     *v = x->failed ? 0 : (uint32_t)u;
 }
 
-void gp_xfer_i32(struct gp_xfer *x, int32_t *v)
+void gp_serialize_i32(struct gp_serializer *x, int32_t *v)
 {
     int64_t i = *v;
-    gp_xfer_i64(x, &i);
+    gp_serialize_i64(x, &i);
     if (i < INT32_MIN || i > INT32_MAX) x->failed = true;
     *v = x->failed ? 0 : (int32_t)i;
 }
 
-void gp_xfer_bool(struct gp_xfer *x, bool *v)
+void gp_serialize_bool(struct gp_serializer *x, bool *v)
 {
     uint64_t u = *v;
-    gp_xfer_u64(x, &u);
+    gp_serialize_u64(x, &u);
     if (u > 1) x->failed = true;
     *v = !x->failed && u;
 }
 
-void gp_xfer_double(struct gp_xfer *x, double *v)
+void gp_serialize_double(struct gp_serializer *x, double *v)
 {
     uint64_t bits;
     memcpy(&bits, v, sizeof bits);
@@ -83,13 +83,13 @@ void gp_xfer_double(struct gp_xfer *x, double *v)
     memcpy(v, &bits, sizeof bits);
 }
 
-void gp_xfer_seen_release(struct gp_xfer_seen *seen)
+void gp_serialize_seen_release(struct gp_serialize_seen *seen)
 {
     GP_VEC_FREE(&seen->at);
     gp_map_release(&seen->place_of);
 }
 
-static void save_str(struct gp_xfer *x, gp_sid v)
+static void save_str(struct gp_serializer *x, gp_sid v)
 {
     uint64_t n = gp_string_len(x->strings, v);
     if (x->seen) {
@@ -104,7 +104,7 @@ static void save_str(struct gp_xfer *x, gp_sid v)
     gp_buf_put(x->save, gp_string(x->strings, v), n);
 }
 
-void gp_xfer_str(struct gp_xfer *x, gp_sid *v)
+void gp_serialize_str(struct gp_serializer *x, gp_sid *v)
 {
     if (x->save) {
         save_str(x, *v);
@@ -128,10 +128,10 @@ void gp_xfer_str(struct gp_xfer *x, gp_sid *v)
     if (x->seen) GP_VEC_PUSH(&x->seen->at, *v);
 }
 
-size_t gp_xfer_count(struct gp_xfer *x, size_t n, size_t min_bytes)
+size_t gp_serialize_count(struct gp_serializer *x, size_t n, size_t min_bytes)
 {
     uint64_t u = n;
-    gp_xfer_u64(x, &u);
+    gp_serialize_u64(x, &u);
     if (x->save) return n;
     if (u > (uint64_t)(x->end - x->load) / (min_bytes ? min_bytes : 1)) {
         x->failed = true;
@@ -154,42 +154,42 @@ static uint64_t get_number(const uint8_t *from, int width)
     return v;
 }
 
-size_t gp_xfer_begin(struct gp_buf *to)
+size_t gp_serialize_begin(struct gp_buf *to)
 {
-    gp_buf_reserve(to, GP_XFER_HEAD);
-    to->n += GP_XFER_HEAD;
-    return to->n - GP_XFER_HEAD;
+    gp_buf_reserve(to, GP_SERIALIZE_HEAD);
+    to->n += GP_SERIALIZE_HEAD;
+    return to->n - GP_SERIALIZE_HEAD;
 }
 
-void gp_xfer_end(struct gp_buf *to, size_t start, const struct gp_xfer_head *head)
+void gp_serialize_end(struct gp_buf *to, size_t start, const struct gp_serialize_head *head)
 {
     uint8_t *p = (uint8_t *)to->data + start;
-    uint64_t size = to->n - start - GP_XFER_HEAD;
+    uint64_t size = to->n - start - GP_SERIALIZE_HEAD;
     memcpy(p, head->magic, sizeof head->magic);
     put_number(p + 8, head->version, 4);
     put_number(p + 12, size, 8);
-    put_number(p + 20, gp_hash_bytes(p + GP_XFER_HEAD, size), 8);
+    put_number(p + 20, gp_hash_bytes(p + GP_SERIALIZE_HEAD, size), 8);
 }
 
-int gp_xfer_open(struct gp_xfer *x, const void *data, size_t n, const struct gp_xfer_head *head,
-                 struct gp_err *err)
+int gp_serialize_open(struct gp_serializer *x, const void *data, size_t n,
+                      const struct gp_serialize_head *head, struct gp_err *err)
 {
     const uint8_t *p = data;
     if (n < sizeof head->magic || memcmp(p, head->magic, sizeof head->magic))
         return gp_fail(err, GP_E_FORMAT, 0, "not a saved %s", head->what);
-    if (n < GP_XFER_HEAD) return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the %s ends early", head->what);
+    if (n < GP_SERIALIZE_HEAD) return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the %s ends early", head->what);
     uint64_t version = get_number(p + 8, 4), size = get_number(p + 12, 8);
     if (version != head->version)
         return gp_fail(err, GP_E_FORMAT, 8, "%s version %llu is not supported; expected version %u",
                        head->what, (unsigned long long)version, head->version);
-    if (size > n - GP_XFER_HEAD)
+    if (size > n - GP_SERIALIZE_HEAD)
         return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the %s ends early", head->what);
-    if (size < n - GP_XFER_HEAD)
-        return gp_fail(err, GP_E_SYNTAX, (int64_t)(GP_XFER_HEAD + size), "trailing data after the %s",
+    if (size < n - GP_SERIALIZE_HEAD)
+        return gp_fail(err, GP_E_SYNTAX, (int64_t)(GP_SERIALIZE_HEAD + size), "trailing data after the %s",
                        head->what);
-    if (gp_hash_bytes(p + GP_XFER_HEAD, size) != get_number(p + 20, 8))
-        return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the %s is damaged", head->what);
-    x->load = p + GP_XFER_HEAD;
+    if (gp_hash_bytes(p + GP_SERIALIZE_HEAD, size) != get_number(p + 20, 8))
+        return gp_fail(err, GP_E_SYNTAX, GP_SERIALIZE_HEAD, "the %s is damaged", head->what);
+    x->load = p + GP_SERIALIZE_HEAD;
     x->end = p + n;
     return 0;
 }
