@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include "analyze/names/classify.h"
 #include "analyze/math/sums.h"
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/result/field.h"
 #include "analyze/view/idle_cause.h"
 #include "analyze/view/quality.h"

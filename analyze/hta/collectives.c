@@ -416,10 +416,10 @@ static void add_stat(struct gp_hta *h, const struct sample *samples, size_t n, c
         s.count++;
         s.calls += c->calls;
         if (c->bytes >= 0) s.bytes = gp_add_saturated(s.bytes < 0 ? 0 : s.bytes, c->bytes);
-        gp_dist_add(&s.dur, c->end_ns - c->start_ns);
+        gp_histogram_add(&s.dur, c->end_ns - c->start_ns);
         if (m == GP_NO_MATCH || match_seen[m]) continue;
         match_seen[m] = true;
-        gp_dist_add(&s.skew, h->matches.at[m].start_skew_ns);
+        gp_histogram_add(&s.skew, h->matches.at[m].start_skew_ns);
     }
     const struct sample *median = &samples[(n - 1) / 2];
     s.algbw_gbps = gp_collective_bandwidth(h->collectives.at[median->index].bytes, median->ns);

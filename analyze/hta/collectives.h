@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
@@ -58,8 +58,8 @@ struct gp_collective_stat {
     uint64_t count;
     uint64_t calls; /* of NCCL that they served, where known */
     int64_t bytes;  /* in all, where known; -1 nowhere */
-    struct gp_dist dur;
-    struct gp_dist skew;           /* start skew, matched ones */
+    struct gp_histogram dur;
+    struct gp_histogram skew;      /* start skew, matched ones */
     double algbw_gbps, busbw_gbps; /* of the median-duration one; 0 unknown */
 };
 

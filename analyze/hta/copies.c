@@ -144,7 +144,7 @@ static void add_copy(struct copy_names *names, struct gp_hta *h, const struct gp
     s->count++;
     s->bytes = gp_add_saturated(s->bytes, bytes > 0 ? bytes : 0);
     s->dur_ns = gp_add_saturated(s->dur_ns, gpu->dur_ns[row]);
-    gp_dist_add(&s->size, bytes > 0 ? bytes : 0);
+    gp_histogram_add(&s->size, bytes > 0 ? bytes : 0);
     s->pageable |= pageable;
     /* Copies inside a device and memory sets never wait; an asynchronous copy to pageable memory does. */
     if (call == UINT32_MAX || c->kind != GP_MEMCPY || c->copy_kind == KIND_DTOD || name->inside) return;

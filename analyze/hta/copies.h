@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
@@ -17,7 +17,7 @@ struct gp_copy_stat {
     uint64_t count;
     int64_t bytes;
     int64_t dur_ns; /* sum; bandwidth = bytes / dur_ns, 10^9 bytes per second */
-    struct gp_dist size;
+    struct gp_histogram size;
     bool pageable;
     uint64_t sync_calls; /* started by a call that blocks the host */
 };

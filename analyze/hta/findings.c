@@ -306,13 +306,13 @@ static void find_exposed_memory(struct whole *w)
 static int64_t usual_gaps(const struct whole *w, int64_t *limit_ns)
 {
     enum { USUAL_TIMES = 10 };
-    struct gp_dist all = {0};
-    for (size_t i = 0; i < w->h->devices.n; i++) gp_dist_merge(&all, &w->h->devices.at[i].gaps);
-    gp_dist_merge(&all, &w->h->bound.gaps);
-    int64_t median = gp_dist_quantile(&all, 0.5);
+    struct gp_histogram all = {0};
+    for (size_t i = 0; i < w->h->devices.n; i++) gp_histogram_merge(&all, &w->h->devices.at[i].gaps);
+    gp_histogram_merge(&all, &w->h->bound.gaps);
+    int64_t median = gp_histogram_quantile(&all, 0.5);
     *limit_ns = median < INT64_MAX / USUAL_TIMES ? USUAL_TIMES * median : INT64_MAX;
-    int64_t sum = gp_dist_sum_upto(&all, *limit_ns);
-    gp_dist_release(&all);
+    int64_t sum = gp_histogram_sum_upto(&all, *limit_ns);
+    gp_histogram_release(&all);
     return sum;
 }
 

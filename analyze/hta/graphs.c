@@ -179,8 +179,8 @@ static void add_launch(struct adder *a, struct gp_graph_stat *s, struct nodes *n
         add_node(nodes, id == GP_NO_ID ? i : id, gp_gpu_config(a->v->t, row)->name, gpu->dur_ns[row]);
     }
     uint64_t span = (uint64_t)end - (uint64_t)begin;
-    gp_dist_add(&s->span, span > INT64_MAX ? INT64_MAX : (int64_t)span);
-    gp_dist_add(&s->busy, busy);
+    gp_histogram_add(&s->span, span > INT64_MAX ? INT64_MAX : (int64_t)span);
+    gp_histogram_add(&s->busy, busy);
     s->launches++;
     s->gpu_events += n;
 }

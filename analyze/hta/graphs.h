@@ -7,7 +7,7 @@
 #define GP_ANALYZE_GRAPHS_H
 
 #include <stdint.h>
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
@@ -16,11 +16,11 @@ struct gp_graph_stat {
     uint64_t graph; /* id; GP_NO_ID: graph launches without ids */
     gp_sid api;     /* name of the call that launched it; 0: no launch record */
     uint64_t launches;
-    uint64_t gpu_events; /* over all launches */
-    uint64_t nodes;      /* distinct node ids, or, without ids, events of the fullest launch */
-    struct gp_dist span; /* first GPU start to last GPU end of one launch */
-    struct gp_dist busy; /* sum of durations of one launch */
-    uint64_t worst_node; /* the node whose duration varies most between launches; GP_NO_ID unknown */
+    uint64_t gpu_events;      /* over all launches */
+    uint64_t nodes;           /* distinct node ids, or, without ids, events of the fullest launch */
+    struct gp_histogram span; /* first GPU start to last GPU end of one launch */
+    struct gp_histogram busy; /* sum of durations of one launch */
+    uint64_t worst_node;      /* the node whose duration varies most between launches; GP_NO_ID unknown */
     gp_sid worst_node_name;
     int64_t worst_node_min_ns, worst_node_max_ns;
 };

@@ -51,7 +51,7 @@ static void sum_device(struct gp_hta_bound *to, struct gp_hta_device *d)
     gp_record_merge(&gp_hta_breakdown, &to->b, &d->b);
     gp_record_merge(&gp_hta_window, &to->b, &d->b);
     gp_record_merge(&gp_idle_causes, to->idle_cause_ns, d->idle_cause_ns);
-    gp_dist_merge(&to->gaps, &d->gaps);
+    gp_histogram_merge(&to->gaps, &d->gaps);
     to->kernel_ns = gp_add_saturated(to->kernel_ns, d->kernel_ns);
     to->gemm_ns = gp_add_saturated(to->gemm_ns, d->gemm_ns);
     to->tensor_core_ns = gp_add_saturated(to->tensor_core_ns, d->tensor_core_ns);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "analyze/hta/breakdown.h"
 #include "analyze/hta/critical_path.h"
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/math/serialize.h"
 #include "analyze/view/idle_cause.h"
 #include "analyze/view/quality.h"
@@ -36,7 +36,7 @@ struct gp_hta_bound {
     uint64_t devices;
     struct gp_breakdown b; /* begin and end mean nothing */
     int64_t idle_cause_ns[GP_IDLE_CAUSE_COUNT];
-    struct gp_dist gaps;
+    struct gp_histogram gaps;
     int64_t kernel_ns, gemm_ns, tensor_core_ns;
     int64_t sm_ns, sm_span_ns; /* of devices that small_grids looks at (findings.c) */
     uint64_t paths;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "analyze/hta/breakdown.h"
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/view/idle_cause.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
@@ -61,7 +61,7 @@ struct gp_hta_device {
     struct gp_breakdown b;
     GP_VEC(struct gp_hta_stream) streams;
     int64_t idle_cause_ns[GP_IDLE_CAUSE_COUNT];   /* sums to b.idle_ns */
-    struct gp_dist gaps;                          /* lengths of the idle gaps */
+    struct gp_histogram gaps;                     /* lengths of the idle gaps */
     GP_VEC(struct gp_idle_culprit) culprits;      /* most idle time first; the 100 largest */
     GP_VEC(struct gp_device_kernel) kernels;      /* computing ones, largest first; private to adding */
     int64_t culprit_rest_ns[GP_IDLE_CAUSE_COUNT]; /* idle time that no culprit in the list has */

@@ -99,7 +99,7 @@ void *gp_hta_row(struct gp_hta *h, const struct gp_hta_list *l, const void *row)
  * does not depend on threads. */
 struct gp_hta_idle_device {
     int64_t cause_ns[GP_IDLE_CAUSE_COUNT], rest_ns[GP_IDLE_CAUSE_COUNT];
-    struct gp_dist gaps;
+    struct gp_histogram gaps;
     GP_VEC(struct gp_idle_culprit) culprits; /* labels are in the strings of gp_hta_idle */
 };
 struct gp_hta_idle {

@@ -7,10 +7,10 @@
 #include "analyze/hta/kernel_stats.h"
 #include "analyze/hta/launches.h"
 
-static void forget_dist(struct gp_dist *d)
+static void forget_dist(struct gp_histogram *d)
 {
-    gp_dist_release(d);
-    *d = (struct gp_dist){0};
+    gp_histogram_release(d);
+    *d = (struct gp_histogram){0};
 }
 
 static void keep_counts(struct gp_breakdown *b)
@@ -48,7 +48,7 @@ void gp_hta_forget_times(struct gp_hta *h)
         h->owners.at[i].host_ns = 0;
         forget_dist(&h->owners.at[i].delay);
     }
-    for (size_t i = 0; i < h->api.n; i++) gp_dist_release(&h->api.at[i].dur);
+    for (size_t i = 0; i < h->api.n; i++) gp_histogram_release(&h->api.at[i].dur);
     h->api.n = 0;
     for (size_t i = 0; gp_hta_sections[i]; i++)
         if (gp_hta_sections[i]->timed) gp_hta_section_release(gp_hta_sections[i], h);

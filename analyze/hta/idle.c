@@ -208,7 +208,7 @@ static void add_piece(void *ctx, const struct gp_idle_piece *p)
     }
     struct gp_hta_idle_device *d = &a->idle->devices[p->device];
     if (!a->in_gap || a->gap_begin_ns != p->gap_begin_ns)
-        gp_dist_add(&d->gaps, p->gap_end_ns - p->gap_begin_ns);
+        gp_histogram_add(&d->gaps, p->gap_end_ns - p->gap_begin_ns);
     a->in_gap = true;
     a->gap_begin_ns = p->gap_begin_ns;
     d->cause_ns[p->cause] += p->end_ns - p->begin_ns;
@@ -259,9 +259,9 @@ void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h)
         struct gp_hta_device *to = &h->devices.at[i];
         memcpy(to->idle_cause_ns, from->cause_ns, sizeof to->idle_cause_ns);
         memcpy(to->culprit_rest_ns, from->rest_ns, sizeof to->culprit_rest_ns);
-        gp_dist_merge(&to->gaps, &from->gaps);
+        gp_histogram_merge(&to->gaps, &from->gaps);
         gp_rows_move(&gp_hta_culprits, &to->culprits, &h->strings, &from->culprits, &idle->strings);
-        gp_dist_release(&from->gaps);
+        gp_histogram_release(&from->gaps);
     }
     free(idle->devices);
     gp_strings_release(&idle->strings);

@@ -306,7 +306,7 @@ static void add_event(struct adder *a, struct gp_hta_device *d, const struct con
     struct gp_kernel_stat *k = &a->h->kernels.at[u->kernel];
     int64_t dur = gpu->dur_ns[row], bytes = gp_get_bytes(gpu, row);
     const struct gp_occupancy *o = &u->occupancy;
-    gp_dist_add(&k->dur, dur);
+    gp_histogram_add(&k->dur, dur);
     if (gp_gpu_config(a->v->t, row)->kind != GP_KERNEL) {
         if (bytes > 0) k->bytes = gp_add_saturated(k->bytes, bytes);
         return;
@@ -587,7 +587,7 @@ static void add_owned(struct owners *o, uint32_t row, uint32_t nobody)
     uint32_t call = gp_view_launch(o->v, row);
     if (call == UINT32_MAX) return;
     int64_t delay = gpu->start_ns[row] - (api->start_ns[call] + api->dur_ns[call]);
-    if (delay >= 0) gp_dist_add(&s->delay, delay);
+    if (delay >= 0) gp_histogram_add(&s->delay, delay);
 }
 
 static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_sort sort,

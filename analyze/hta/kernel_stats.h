@@ -8,14 +8,14 @@
 #define GP_ANALYZE_KERNEL_STATS_H
 
 #include <stdint.h>
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 struct gp_kernel_stat {
     gp_sid name;   /* full name as recorded; of our collector's traces demangled */
     uint32_t kind; /* enum gp_frame_kind; its class is gp_class_of() */
-    struct gp_dist dur;
+    struct gp_histogram dur;
     int32_t tensor_core;            /* 1: uses them, 0: does not, -1: neither name nor kind shows it */
     int64_t bytes;                  /* copies and sets */
     int64_t occupancy_ns, waves_ns; /* x duration; waves: blocks / (SMs x blocks that fit an SM) */
@@ -34,9 +34,10 @@ struct gp_owner_stat {
     gp_sid name;    /* label; 0: launched outside any */
     uint64_t calls; /* host events of that label that launched something */
     uint64_t gpu_events;
-    int64_t gpu_ns;       /* sums over the owners of one sort to the trace's GPU time */
-    int64_t host_ns;      /* summed duration of those host events */
-    struct gp_dist delay; /* from the end of the launch call to the start of the GPU event, if not negative */
+    int64_t gpu_ns;  /* sums over the owners of one sort to the trace's GPU time */
+    int64_t host_ns; /* summed duration of those host events */
+    struct gp_histogram
+        delay; /* from the end of the launch call to the start of the GPU event, if not negative */
 };
 
 /* By sort; equal but for their names. A slice of h->owners after finish. */

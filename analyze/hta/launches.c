@@ -100,7 +100,7 @@ enum { SLOW_CALL_NS = 50000, SLOW_CALL_TIMES = 10 };
 /* The calls of one trace, by name. */
 struct call_stat {
     gp_sid name; /* of the trace */
-    struct gp_dist dur;
+    struct gp_histogram dur;
     uint64_t launches, outliers;
     bool graph;
 };
@@ -139,11 +139,11 @@ static void count_calls(struct adder *a)
     struct gp_hta_launches *l = &a->h->launches;
     for (size_t i = 0; i < api->n; i++) {
         struct call_stat *s = stat_of(a, api->name[i]);
-        gp_dist_add(&s->dur, api->dur_ns[i]);
+        gp_histogram_add(&s->dur, api->dur_ns[i]);
         s->launches += a->started[i];
         if (!a->started[i]) continue;
         l->calls++;
-        gp_dist_add(&l->api_dur, api->dur_ns[i]);
+        gp_histogram_add(&l->api_dur, api->dur_ns[i]);
         if (!s->graph) continue;
         l->graph_calls++;
         l->graph_events += a->started[i];
@@ -156,7 +156,7 @@ static void count_outliers(struct adder *a)
     const struct gp_events *api = &a->v->t->events[GP_API];
     int64_t *limit = gp_alloc((a->stats.n + 1) * sizeof *limit);
     for (size_t i = 0; i < a->stats.n; i++) {
-        limit[i] = gp_mul_saturated(gp_dist_quantile(&a->stats.at[i].dur, 0.5), SLOW_CALL_TIMES);
+        limit[i] = gp_mul_saturated(gp_histogram_quantile(&a->stats.at[i].dur, 0.5), SLOW_CALL_TIMES);
         if (limit[i] < SLOW_CALL_NS) limit[i] = SLOW_CALL_NS;
     }
     for (size_t i = 0; i < api->n; i++) {
@@ -177,10 +177,10 @@ static void give_stats(struct adder *a)
         struct call_stat *from = &a->stats.at[i];
         gp_sid name = gp_intern_from(&a->h->strings, &a->v->t->strings, from->name);
         struct gp_api_stat *to = gp_hta_row(a->h, &lists[1], &(struct gp_api_stat){.name = name});
-        gp_dist_merge(&to->dur, &from->dur);
+        gp_histogram_merge(&to->dur, &from->dur);
         to->launches += from->launches;
         to->outliers += from->outliers;
-        gp_dist_release(&from->dur);
+        gp_histogram_release(&from->dur);
     }
 }
 
@@ -199,7 +199,7 @@ static void count_event(struct adder *a, size_t row, uint32_t call)
         l->before_launch++;
     }
     if (stat_of(a, api->name[call])->graph) return;
-    gp_dist_add(&l->delay, start > end ? distance(start, end) : 0);
+    gp_histogram_add(&l->delay, start > end ? distance(start, end) : 0);
     if (gp_gpu_config(a->v->t, row)->kind != GP_KERNEL || gpu->dur_ns[row] >= api->dur_ns[call]) return;
     l->short_kernels++;
     l->short_kernel_ns += gpu->dur_ns[row];
@@ -260,7 +260,7 @@ static void measure_queue(struct adder *a, const struct entry *entries, const in
     for (size_t i = 0; i < n;) {
         int64_t at = entries[i].launched_ns;
         while (started < n && starts[started] < at) started++;
-        gp_dist_add(&l->queue_len, (int64_t)(i - started));
+        gp_histogram_add(&l->queue_len, (int64_t)(i - started));
         size_t end = i;
         while (end < n && entries[end].launched_ns == at && entries[end].call == entries[i].call) end++;
         if (end - started > l->max_queue) l->max_queue = end - started;

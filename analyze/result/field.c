@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
@@ -192,44 +192,44 @@ GETTER(gp_member_dist)
 
 GETTER(gp_member_count)
 {
-    c->i = (int64_t)MEMBER(struct gp_dist).n;
+    c->i = (int64_t)MEMBER(struct gp_histogram).n;
 }
 
 GETTER(gp_member_total)
 {
-    c->i = MEMBER(struct gp_dist).sum;
+    c->i = MEMBER(struct gp_histogram).sum;
 }
 
 GETTER(gp_member_min)
 {
-    c->i = MEMBER(struct gp_dist).min;
-    c->none = !MEMBER(struct gp_dist).n;
+    c->i = MEMBER(struct gp_histogram).min;
+    c->none = !MEMBER(struct gp_histogram).n;
 }
 
 GETTER(gp_member_max)
 {
-    c->i = MEMBER(struct gp_dist).max;
-    c->none = !MEMBER(struct gp_dist).n;
+    c->i = MEMBER(struct gp_histogram).max;
+    c->none = !MEMBER(struct gp_histogram).n;
 }
 
 GETTER(gp_member_mean)
 {
-    const struct gp_dist *d = gp_member_at(row, f);
+    const struct gp_histogram *d = gp_member_at(row, f);
     c->none = !d->n;
     if (d->n) gp_cell_real(c, (double)d->sum / (double)d->n);
 }
 
 GETTER(gp_member_stddev)
 {
-    const struct gp_dist *d = gp_member_at(row, f);
+    const struct gp_histogram *d = gp_member_at(row, f);
     c->none = !d->n;
-    if (d->n) gp_cell_real(c, gp_dist_stddev(d));
+    if (d->n) gp_cell_real(c, gp_histogram_stddev(d));
 }
 
-static void put_quantile(struct gp_cell *c, const struct gp_dist *d, double q)
+static void put_quantile(struct gp_cell *c, const struct gp_histogram *d, double q)
 {
     c->none = !d->n;
-    c->i = gp_dist_quantile(d, q);
+    c->i = gp_histogram_quantile(d, q);
 }
 
 GETTER(gp_member_p50)

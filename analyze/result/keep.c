@@ -1,7 +1,7 @@
 #include "analyze/result/keep.h"
 
 #include <string.h>
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/math/sums.h"
 
 /* ---- saving and loading ---- */
@@ -37,7 +37,7 @@ static void serialize_member(struct gp_serializer *x, const struct gp_field *f, 
         gp_serialize_double(x, at);
         break;
     case GP_KEEP_DIST:
-        gp_dist_serialize(x, at);
+        gp_histogram_serialize(x, at);
         break;
     case GP_KEEP_ROW:
         gp_record_serialize(x, f->rows, at);
@@ -77,7 +77,7 @@ static void merge_member(const struct gp_field *f, void *to, const void *from)
     enum gp_merge how = (enum gp_merge)f->merge;
     switch ((enum gp_keep)f->keep) {
     case GP_KEEP_DIST:
-        gp_dist_merge(to, from);
+        gp_histogram_merge(to, from);
         break;
     case GP_KEEP_U64:
         merge_u64(how, to, *(const uint64_t *)from);
@@ -179,13 +179,13 @@ void gp_record_move(const struct gp_record *rec, void *row, struct gp_strings *t
 static void own_member(const struct gp_field *f, void *at, void *ctx)
 {
     struct gp_rows theirs;
-    struct gp_dist dist;
+    struct gp_histogram dist;
     if (f->keep == GP_KEEP_STR) {
         move_member(f, at, ctx);
     } else if (f->keep == GP_KEEP_DIST) {
         memcpy(&dist, at, sizeof dist);
         memset(at, 0, sizeof dist);
-        gp_dist_merge(at, &dist);
+        gp_histogram_merge(at, &dist);
     } else {
         const struct tables *t = ctx;
         memcpy(&theirs, at, sizeof theirs);
@@ -204,7 +204,7 @@ void gp_record_copy(const struct gp_record *rec, void *to, struct gp_strings *st
 static void release_member(const struct gp_field *f, void *at, void *ctx)
 {
     (void)ctx;
-    if (f->keep == GP_KEEP_DIST) gp_dist_release(at);
+    if (f->keep == GP_KEEP_DIST) gp_histogram_release(at);
     else if (f->keep == GP_KEEP_ROWS) gp_rows_release(f->rows, at);
 }
 

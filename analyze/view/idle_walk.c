@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/view/backward.h"
@@ -108,7 +108,7 @@ struct walk {
     uint32_t wait, waiter;   /* the call that synchronised last, and the function that it is in */
     int64_t waited_ns;       /* when it was over */
     gp_sid sampled;          /* the category of rows that are made of samples, once it is known */
-    struct gp_dist latency, queue_gap;
+    struct gp_histogram latency, queue_gap;
     int64_t latency_ns, latency_limit_ns, queue_limit_ns;
     uint32_t *cursor; /* by track: see next_node */
     uint64_t steps_left;
@@ -476,8 +476,8 @@ static void measure_gap(struct walk *w, const struct gap *g)
 {
     struct call c;
     if (!call_of(w, g->row, &c) || c.begin_ns > g->end_ns) return;
-    if (c.begin_ns >= g->begin_ns) gp_dist_add(&w->latency, g->end_ns - c.begin_ns);
-    else if (g->stream_end == g->begin_ns) gp_dist_add(&w->queue_gap, g->end_ns - g->begin_ns);
+    if (c.begin_ns >= g->begin_ns) gp_histogram_add(&w->latency, g->end_ns - c.begin_ns);
+    else if (g->stream_end == g->begin_ns) gp_histogram_add(&w->queue_gap, g->end_ns - g->begin_ns);
 }
 
 static void note_thread(struct walk *w, uint32_t row)
@@ -535,13 +535,13 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high)
 
 static void walk_device(struct walk *w, uint32_t device)
 {
-    w->latency = w->queue_gap = (struct gp_dist){0};
+    w->latency = w->queue_gap = (struct gp_histogram){0};
     each_gap(w, device, measure_gap);
-    w->latency_ns = clamp(gp_dist_quantile(&w->latency, 0.5), 0, 100000);
+    w->latency_ns = clamp(gp_histogram_quantile(&w->latency, 0.5), 0, 100000);
     w->latency_limit_ns = clamp(4 * w->latency_ns, 10000, 100000);
-    w->queue_limit_ns = clamp(4 * clamp(gp_dist_quantile(&w->queue_gap, 0.5), 0, 50000), 10000, 50000);
-    gp_dist_release(&w->latency);
-    gp_dist_release(&w->queue_gap);
+    w->queue_limit_ns = clamp(4 * clamp(gp_histogram_quantile(&w->queue_gap, 0.5), 0, 50000), 10000, 50000);
+    gp_histogram_release(&w->latency);
+    gp_histogram_release(&w->queue_gap);
     w->piece.device = device;
     w->waiter = GP_HOST_NONE;
     each_gap(w, device, tell_gap);

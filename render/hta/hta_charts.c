@@ -411,9 +411,9 @@ static void set_edges(struct histogram *hist)
     }
 }
 
-static void add_dist(struct histogram *hist, const struct gp_dist *d)
+static void add_dist(struct histogram *hist, const struct gp_histogram *d)
 {
-    for (unsigned b = 0; d->buckets && b < GP_DIST_BUCKETS; b++) {
+    for (unsigned b = 0; d->buckets && b < GP_HISTOGRAM_BUCKETS; b++) {
         if (!d->buckets[b]) continue;
         int64_t middle = b;
         if (b >= 16) {
@@ -498,7 +498,7 @@ void gp_hta_chart_skew(struct gp_svg *w, const struct gp_hta *h)
     uint64_t n = 0;
     set_edges(&hist);
     for (size_t i = 0; i < h->collective_stats.n; i++) {
-        const struct gp_dist *skew = &h->collective_stats.at[i].skew;
+        const struct gp_histogram *skew = &h->collective_stats.at[i].skew;
         add_dist(&hist, skew);
         n += skew->buckets ? skew->n : 0;
     }

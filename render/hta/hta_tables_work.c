@@ -59,7 +59,7 @@ void gp_hta_table_launches(struct gp_hta_tables *m)
 struct dist_row {
     const char *figure, *what; /* as JSON has it, as people read it */
     bool times;
-    const struct gp_dist *dist;
+    const struct gp_histogram *dist;
 };
 
 static const struct dist_row *dist_row(const void *row)

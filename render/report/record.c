@@ -1,7 +1,7 @@
 #include "render/report/record.h"
 
 #include <string.h>
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
@@ -36,11 +36,16 @@ static void put_dist_key(struct gp_doc *d, const char *key, const char *unit)
 }
 
 /* Of an empty one only the sums are known. */
-static void put_dist(struct gp_doc *d, const char *key, const struct gp_dist *v, const char *unit)
+static void put_dist(struct gp_doc *d, const char *key, const struct gp_histogram *v, const char *unit)
 {
     static const char *const names[] = {"min", "max", "mean", "stddev", "p50", "p90", "p99"};
-    const int64_t ints[] = {
-        v->min, v->max, 0, 0, gp_dist_quantile(v, 0.5), gp_dist_quantile(v, 0.9), gp_dist_quantile(v, 0.99)};
+    const int64_t ints[] = {v->min,
+                            v->max,
+                            0,
+                            0,
+                            gp_histogram_quantile(v, 0.5),
+                            gp_histogram_quantile(v, 0.9),
+                            gp_histogram_quantile(v, 0.99)};
     gp_doc_object(d, key);
     gp_doc_u64(d, "count", v->n);
     put_dist_key(d, "total", unit);
@@ -49,7 +54,7 @@ static void put_dist(struct gp_doc *d, const char *key, const struct gp_dist *v,
         put_dist_key(d, names[i], unit);
         if (!v->n) gp_buf_puts(d->b, "null");
         else if (i == 2) gp_json_put_double(d->b, (double)v->sum / (double)v->n);
-        else if (i == 3) gp_json_put_double(d->b, gp_dist_stddev(v));
+        else if (i == 3) gp_json_put_double(d->b, gp_histogram_stddev(v));
         else gp_buf_put_i64(d->b, ints[i]);
     }
     gp_doc_end(d, '}');

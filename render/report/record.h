@@ -13,7 +13,7 @@
 #include "render/report/json_doc.h"
 #include "render/report/report.h"
 
-struct gp_dist;
+struct gp_histogram;
 
 /* ---- JSON ---- */
 

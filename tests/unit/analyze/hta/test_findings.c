@@ -131,11 +131,11 @@ TEST(short_kernels_matter_only_where_the_gpu_waits)
     assert_null(find(&h, "short_kernels"));
     d->idle_cause_ns[GP_IDLE_HOST] = 460000;
     d->idle_cause_ns[GP_IDLE_LAUNCH] = 40000;
-    for (int i = 0; i < 7; i++) gp_dist_add(&d->gaps, 14); // below 16 the histogram is exact
-    gp_dist_add(&d->gaps, 400000);                         // a gap of its own kind
+    for (int i = 0; i < 7; i++) gp_histogram_add(&d->gaps, 14); // below 16 the histogram is exact
+    gp_histogram_add(&d->gaps, 400000);                         // a gap of its own kind
     gp_hta_finish_findings(&h);
     assert_null(find(&h, "short_kernels")); // 98 ns
-    for (int i = 0; i < 7993; i++) gp_dist_add(&d->gaps, 14);
+    for (int i = 0; i < 7993; i++) gp_histogram_add(&d->gaps, 14);
     gp_hta_finish_findings(&h);
     assert_non_null(find(&h, "short_kernels"));
     assert_int_equal(find(&h, "short_kernels")->time_ns, 8000 * 14);
@@ -143,7 +143,7 @@ TEST(short_kernels_matter_only_where_the_gpu_waits)
         gp_hta_str(&h, find(&h, "short_kernels")->text),
         "900 of 1,000 launched GPU events took less time than their launch call; idle gaps of up "
         "to 140 ns each add up to 112 µs (11.2%), which the findings about idle time include.");
-    gp_dist_release(&d->gaps);
+    gp_histogram_release(&d->gaps);
     gp_hta_release(&h);
 }
 

@@ -126,7 +126,7 @@ TEST(test_by_name_and_kind)
     assert_int_equal(b->dur.sum, 60);
     assert_int_equal(b->dur.min, 10);
     assert_int_equal(b->dur.max, 30);
-    assert_true(fabs(gp_dist_stddev(&b->dur) - sqrt(200.0 / 3)) < 1e-12);
+    assert_true(fabs(gp_histogram_stddev(&b->dur) - sqrt(200.0 / 3)) < 1e-12);
     assert_int_equal(m.h.kernels.at[2].kind, GP_FRAME_MEMCPY);
     assert_int_equal(m.h.kernels.at[2].bytes, 4096);
     assert_int_equal(m.h.devices.at[0].kernel_ns, 120);

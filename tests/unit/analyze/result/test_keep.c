@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include <string.h>
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"
 #include "tests/unit/unit.h"
@@ -19,7 +19,7 @@ struct row {
     uint64_t count, first;
     int64_t sum, most;
     bool any;
-    struct gp_dist dur;
+    struct gp_histogram dur;
     GP_VEC(struct leaf) leaves;
     int64_t inner[2];
 };
@@ -76,8 +76,8 @@ static struct box make(void)
                     .sum = INT64_MAX - 1,
                     .most = 5,
                     .inner = {10, 20}};
-    gp_dist_add(&r.dur, 100);
-    gp_dist_add(&r.dur, 300);
+    gp_histogram_add(&r.dur, 100);
+    gp_histogram_add(&r.dur, 300);
     GP_VEC_PUSH(&r.leaves, ((struct leaf){gp_intern_cstr(&b.strings, "left"), 1}));
     GP_VEC_PUSH(&r.leaves, ((struct leaf){gp_intern_cstr(&b.strings, "right"), 2}));
     GP_VEC_PUSH(&b.rows, r);
@@ -147,7 +147,7 @@ TEST(test_copying_and_moving)
     gp_rows_copy(&rows, &copy.rows, &copy.strings, &from.rows, &from.strings);
     assert_gemm(&from, 0);
     from.rows.at[0].leaves.at[1].ns = 99;
-    gp_dist_add(&from.rows.at[0].dur, 1000);
+    gp_histogram_add(&from.rows.at[0].dur, 1000);
     assert_gemm(&copy, 0);
     gp_rows_copy(&rows, &moved.rows, &moved.strings, &copy.rows, &copy.strings);
     gp_rows_move(&rows, &moved.rows, &moved.strings, &copy.rows, &copy.strings);

@@ -38,7 +38,7 @@ static void add_device(struct gp_hta *h, int32_t rank)
                                 .gpu_ns = 760};
     d.idle_cause_ns[GP_IDLE_HOST] = 300;
     d.idle_cause_ns[GP_IDLE_QUEUED] = 50;
-    gp_dist_add(&d.gaps, 350);
+    gp_histogram_add(&d.gaps, 350);
     GP_VEC_PUSH(&d.culprits, (struct gp_idle_culprit){.cause = GP_IDLE_HOST,
                                                       .op = name_of(h, "aten::mm"),
                                                       .api = name_of(h, "cudaMalloc"),
@@ -54,7 +54,7 @@ static void add_kernel(struct gp_hta *h, const char *name, enum gp_frame_kind ki
     memset(&k, 0, sizeof k);
     k.name = name_of(h, name);
     k.kind = kind;
-    gp_dist_add(&k.dur, ns);
+    gp_histogram_add(&k.dur, ns);
     GP_VEC_PUSH(&h->kernels, k);
 }
 

@@ -1,4 +1,4 @@
-#include "analyze/math/dist.h"
+#include "analyze/math/histogram.h"
 
 /* All sums are integers, so the order and grouping of values do not matter. */
 #include <math.h>
@@ -26,7 +26,7 @@ static uint64_t magnitude(int64_t v)
     return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
-static void add_wide(struct gp_dist *d, struct wide w)
+static void add_wide(struct gp_histogram *d, struct wide w)
 {
     struct wide sum = {d->sq_hi + w.hi, d->sq_lo + w.lo};
     uint64_t carry = sum.lo < w.lo;
@@ -54,23 +54,23 @@ static int64_t bucket_middle(unsigned b)
     return (int64_t)((8 + (b - 16) % 8) * width + width / 2);
 }
 
-static void add_to_bucket(struct gp_dist *d, unsigned b, uint64_t n)
+static void add_to_bucket(struct gp_histogram *d, unsigned b, uint64_t n)
 {
     uint64_t sum = d->buckets[b] + n;
     d->buckets[b] = sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
 }
 
 /* While all values are equal, the histogram adds nothing to min and n. */
-static void need_buckets(struct gp_dist *d)
+static void need_buckets(struct gp_histogram *d)
 {
     if (d->buckets) return;
-    d->buckets = gp_zalloc(GP_DIST_BUCKETS * sizeof *d->buckets);
+    d->buckets = gp_zalloc(GP_HISTOGRAM_BUCKETS * sizeof *d->buckets);
     if (d->n) add_to_bucket(d, bucket_of(d->min), d->n);
 }
 
 /* ---- adding ---- */
 
-void gp_dist_add(struct gp_dist *d, int64_t v)
+void gp_histogram_add(struct gp_histogram *d, int64_t v)
 {
     if (d->n && !d->buckets && v != d->min) need_buckets(d);
     if (d->buckets) add_to_bucket(d, bucket_of(v), 1);
@@ -82,12 +82,12 @@ void gp_dist_add(struct gp_dist *d, int64_t v)
     add_wide(d, m <= UINT32_MAX ? (struct wide){0, m * m} : multiply(m, m));
 }
 
-void gp_dist_merge(struct gp_dist *to, const struct gp_dist *from)
+void gp_histogram_merge(struct gp_histogram *to, const struct gp_histogram *from)
 {
     if (!from->n) return;
     if (from->buckets || to->buckets || (to->n && to->min != from->min)) {
         need_buckets(to);
-        for (unsigned b = 0; from->buckets && b < GP_DIST_BUCKETS; b++)
+        for (unsigned b = 0; from->buckets && b < GP_HISTOGRAM_BUCKETS; b++)
             add_to_bucket(to, b, from->buckets[b]);
         if (!from->buckets) add_to_bucket(to, bucket_of(from->min), from->n);
     }
@@ -102,7 +102,7 @@ void gp_dist_merge(struct gp_dist *to, const struct gp_dist *from)
 
 /* The sum of (v - q)^2 with q = floor(sum / n) fits and is exact modulo 2^128; the fraction of the mean,
  * which is below 1, corrects it. Nothing cancels. */
-double gp_dist_stddev(const struct gp_dist *d)
+double gp_histogram_stddev(const struct gp_histogram *d)
 {
     if (d->n < 2 || d->min == d->max) return 0;
     if (d->sq_hi == UINT64_MAX || d->sum == INT64_MAX || d->sum == INT64_MIN || d->n > INT64_MAX)
@@ -120,14 +120,14 @@ double gp_dist_stddev(const struct gp_dist *d)
     return variance > 0 ? sqrt(variance) : 0;
 }
 
-int64_t gp_dist_quantile(const struct gp_dist *d, double q)
+int64_t gp_histogram_quantile(const struct gp_histogram *d, double q)
 {
     if (!d->n || q <= 0 || !d->buckets) return d->n ? d->min : 0;
     if (q >= 1) return d->max;
     uint64_t all = 0, seen = 0;
-    for (unsigned b = 0; b < GP_DIST_BUCKETS; b++) all += d->buckets[b];
+    for (unsigned b = 0; b < GP_HISTOGRAM_BUCKETS; b++) all += d->buckets[b];
     double rank = ceil(q * (double)all); /* the nearest rank, from 1 */
-    for (unsigned b = 0; b < GP_DIST_BUCKETS; b++) {
+    for (unsigned b = 0; b < GP_HISTOGRAM_BUCKETS; b++) {
         seen += d->buckets[b];
         if (!d->buckets[b] || (double)seen < rank) continue;
         int64_t v = bucket_middle(b);
@@ -136,19 +136,19 @@ int64_t gp_dist_quantile(const struct gp_dist *d, double q)
     return d->max;
 }
 
-int64_t gp_dist_sum_upto(const struct gp_dist *d, int64_t limit)
+int64_t gp_histogram_sum_upto(const struct gp_histogram *d, int64_t limit)
 {
     if (!d->n || limit < d->min) return 0;
     if (limit >= d->max || !d->buckets) return d->sum;
     double sum = 0;
-    for (unsigned b = 0; b < GP_DIST_BUCKETS && bucket_middle(b) <= limit; b++)
+    for (unsigned b = 0; b < GP_HISTOGRAM_BUCKETS && bucket_middle(b) <= limit; b++)
         sum += (double)bucket_middle(b) * d->buckets[b];
     return sum < (double)d->sum ? (int64_t)sum : d->sum;
 }
 
 /* ---- saving, releasing ---- */
 
-void gp_dist_serialize(struct gp_serializer *x, struct gp_dist *d)
+void gp_histogram_serialize(struct gp_serializer *x, struct gp_histogram *d)
 {
     gp_serialize_u64(x, &d->n);
     if (d->n > INT64_MAX) x->failed = true;
@@ -158,18 +158,18 @@ void gp_dist_serialize(struct gp_serializer *x, struct gp_dist *d)
     for (int i = 0; i < 2; i++) gp_serialize_u64(x, squares[i]);
     bool has = d->buckets;
     gp_serialize_bool(x, &has);
-    if (!x->save) d->buckets = has ? gp_zalloc(GP_DIST_BUCKETS * sizeof *d->buckets) : NULL;
+    if (!x->save) d->buckets = has ? gp_zalloc(GP_HISTOGRAM_BUCKETS * sizeof *d->buckets) : NULL;
     if (!has) return;
     /* Few buckets are in use: distance to the last one, count. */
     uint32_t used = 0, at = 0;
-    for (unsigned b = 0; b < GP_DIST_BUCKETS; b++) used += d->buckets[b] != 0;
+    for (unsigned b = 0; b < GP_HISTOGRAM_BUCKETS; b++) used += d->buckets[b] != 0;
     gp_serialize_u32(x, &used);
     for (uint32_t i = 0; i < used && !x->failed; i++) {
         uint32_t next = at, step;
         while (x->save && !d->buckets[next]) next++;
         step = next - at;
         gp_serialize_u32(x, &step);
-        if (step >= GP_DIST_BUCKETS - at) {
+        if (step >= GP_HISTOGRAM_BUCKETS - at) {
             x->failed = true;
             return;
         }
@@ -179,7 +179,7 @@ void gp_dist_serialize(struct gp_serializer *x, struct gp_dist *d)
     }
 }
 
-void gp_dist_release(struct gp_dist *d)
+void gp_histogram_release(struct gp_histogram *d)
 {
     free(d->buckets);
     memset(d, 0, sizeof *d);
