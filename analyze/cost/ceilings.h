@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analyze/names/element.h"
+#include "analyze/names/dtype.h"
 #include "analyze/cost/roofline.h"
 #include "analyze/result/field.h"
 #include "formats/base/declare.h"

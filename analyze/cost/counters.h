@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analyze/names/element.h"
+#include "analyze/names/dtype.h"
 
 /* The metrics that have a part of their own. X(enum, name in PerfWorks) */
 #define GP_COUNTER_PARTS(X)                                                                                  \

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/names/element.h"
+#include "analyze/names/dtype.h"
 #include "analyze/names/known.h"
 
 enum { THREADS = 128, VECTORIZED = 1024, UNROLLED = 512 }; /* threads, and elements, of a block */
@@ -14,8 +14,8 @@ enum { THREADS = 128, VECTORIZED = 1024, UNROLLED = 512 }; /* threads, and eleme
 /* Bytes of the type that TEXT begins with; 0: none. */
 static uint32_t type_at(const char *text)
 {
-    struct gp_element e;
-    return gp_element_at(&e, text, strnlen(text, 24)) ? e.size : 0;
+    struct gp_dtype e;
+    return gp_dtype_at(&e, text, strnlen(text, 24)) ? e.size : 0;
 }
 
 /* The arguments of the applied function: those of the last lambda before END whose first argument is a type,

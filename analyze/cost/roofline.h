@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "analyze/names/element.h"
+#include "analyze/names/dtype.h"
 #include "analyze/result/field.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"

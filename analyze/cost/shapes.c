@@ -133,7 +133,7 @@ static void read_types(struct gp_shapes *s, struct text text)
     int known = 0;
     for (size_t i = 0; known < s->n && next_string(text, &i, &type); known++) {
         struct gp_shape *shape = &s->in[known];
-        bool element = gp_element_at(&shape->element, type.at, type.n);
+        bool element = gp_dtype_at(&shape->element, type.at, type.n);
         if (shape->sort != GP_SHAPE_TENSOR || shape->n || element) continue;
         shape->sort = is(type, "TensorList") ? GP_SHAPE_UNKNOWN_LIST : GP_SHAPE_NOTHING;
     }

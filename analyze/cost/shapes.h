@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analyze/names/element.h"
+#include "analyze/names/dtype.h"
 
 enum {
     GP_SHAPE_DIMS = 8,    /* dimensions of a tensor that are kept */
@@ -31,9 +31,9 @@ struct gp_shape {
     enum gp_shape_sort sort;
     int n; /* dimensions of a tensor; -1: more than are kept */
     int64_t size[GP_SHAPE_DIMS];
-    double elements;           /* of all tensors of a list together */
-    double distinct;           /* the same, but dimensions that are broadcast (of stride 0) count once */
-    struct gp_element element; /* size 0: not known, as for lists */
+    double elements;         /* of all tensors of a list together */
+    double distinct;         /* the same, but dimensions that are broadcast (of stride 0) count once */
+    struct gp_dtype element; /* size 0: not known, as for lists */
 };
 
 struct gp_shapes {

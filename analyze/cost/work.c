@@ -64,13 +64,13 @@ bool gp_work_knows_op(const char *op)
 static uint32_t size_in_name(const char *kernel)
 {
     static const char opaque[] = "OpaqueType<", functor[] = "Functor";
-    struct gp_element e;
+    struct gp_dtype e;
     const char *at = strstr(kernel, opaque);
     long size = at ? strtol(at + sizeof opaque - 1, NULL, 10) : 0;
     if (size >= 1 && size <= 16) return (uint32_t)size;
     for (at = strstr(kernel, functor); at; at = strstr(at + 1, functor)) {
         const char *open = strpbrk(at, "<(>");
-        if (open && *open == '<' && gp_element_at(&e, open + 1, strnlen(open + 1, 24))) return e.size;
+        if (open && *open == '<' && gp_dtype_at(&e, open + 1, strnlen(open + 1, 24))) return e.size;
     }
     return 0;
 }
@@ -135,9 +135,9 @@ bool gp_work_of_kernel(struct gp_work *w, const char *name, uint32_t blocks)
 /* ---- all of it ---- */
 
 /* The type of the largest input; for lists, the size only distinguishes FP32 from 16 bits. */
-static struct gp_element main_element(const struct gp_shapes *s, uint32_t list_size)
+static struct gp_dtype main_element(const struct gp_shapes *s, uint32_t list_size)
 {
-    struct gp_element e = {list_size, list_size == 4 ? GP_ARITH_FP32 : GP_ARITH_NONE};
+    struct gp_dtype e = {list_size, list_size == 4 ? GP_ARITH_FP32 : GP_ARITH_NONE};
     double most = 0;
     for (int i = 0; i < s->n; i++) {
         gp_tensor t = gp_shapes_tensor(s, i);

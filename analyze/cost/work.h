@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "analyze/names/element.h"
+#include "analyze/names/dtype.h"
 #include "analyze/cost/shapes.h"
 
 /* The evidence for a figure, best last. */
@@ -37,11 +37,11 @@ struct gp_work {
     double flops; /* 0: none, or not known */
     /* what must be moved, and what is moved if caches keep nothing between passes */
     double bytes_low, bytes_high;
-    double written;            /* how many of either are written, in one pass; < 0: not known */
-    enum gp_arith arith;       /* type of the arithmetic, as far as the input types show it */
-    struct gp_element element; /* of the tensor that most of the bytes are of; size 0: not known */
-    bool flops_known;          /* 0 means none; only asked for where bytes are measured */
-    bool products;             /* the arithmetic is that of matrices, which special units may do */
+    double written;          /* how many of either are written, in one pass; < 0: not known */
+    enum gp_arith arith;     /* type of the arithmetic, as far as the input types show it */
+    struct gp_dtype element; /* of the tensor that most of the bytes are of; size 0: not known */
+    bool flops_known;        /* 0 means none; only asked for where bytes are measured */
+    bool products;           /* the arithmetic is that of matrices, which special units may do */
     struct gp_work_product product;
 };
 

@@ -205,7 +205,7 @@ static void add_event(struct finder *f, uint32_t row, uint32_t device, uint32_t 
 
 /* ---- shapes as text ---- */
 
-static const char *type_of(const struct gp_element *e)
+static const char *type_of(const struct gp_dtype *e)
 {
     if (e->arith != GP_ARITH_NONE && e->size) return gp_arith_name(e->arith);
     return e->size == 8   ? "int64"

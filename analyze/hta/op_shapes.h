@@ -8,7 +8,7 @@
 #define GP_ANALYZE_OP_SHAPES_H
 
 #include <stdint.h>
-#include "analyze/names/element.h"
+#include "analyze/names/dtype.h"
 #include "analyze/result/field.h"
 #include "formats/base/intern.h"
 

@@ -18,7 +18,7 @@ enum { GP_PRODUCT_CHOICES = 8 };
 
 /* The types of operands that products exist for: X(name, bits, bytes of an element of a and b, CUDA's type of
  * a and b, of c, bytes of an element of c, compute type, type of the factors). Names are those of
- * analyze/names/element.h. */
+ * analyze/names/dtype.h. */
 #define GP_PRODUCT_TYPES(X)                                                                                  \
     X("fp64", GP_BITS_FP64, 8, 1, 1, 8, 70, 1)                                                               \
     X("fp32", GP_BITS_FP32, 4, 0, 0, 4, 68, 0)                                                               \

@@ -1,11 +1,11 @@
-/* element.h -- the types that elements of tensors have, by the names that profilers and C++ give them, and
+/* dtype.h -- the types that elements of tensors have, by the names that profilers and C++ give them, and
  * the types that arithmetic is done in. Knows nothing of shapes, kernels or devices.
  *
- *     struct gp_element e;
- *     if (gp_element_at(&e, GP_TEXT("c10::BFloat16"))) use(e.size, e.arith);     // 2, GP_ARITH_BF16
+ *     struct gp_dtype e;
+ *     if (gp_dtype_at(&e, GP_TEXT("c10::BFloat16"))) use(e.size, e.arith);     // 2, GP_ARITH_BF16
  */
-#ifndef GP_ANALYZE_ELEMENT_H
-#define GP_ANALYZE_ELEMENT_H
+#ifndef GP_ANALYZE_DTYPE_H
+#define GP_ANALYZE_DTYPE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,13 +32,13 @@ const char *gp_arith_name(enum gp_arith a); /* "bf16"; "none" */
 /* GP_ARITH_NONE if none has that name. */
 enum gp_arith gp_arith_called(const char *name);
 
-struct gp_element {
+struct gp_dtype {
     uint32_t size;       /* bytes */
     enum gp_arith arith; /* what products of it are done in; GP_ARITH_NONE for integers and bool */
 };
 
 /* The type whose name N characters at TEXT begin with: "float", "long int", "c10::Half". False, and E zeroed,
  * for others. */
-bool gp_element_at(struct gp_element *e, const char *text, size_t n);
+bool gp_dtype_at(struct gp_dtype *e, const char *text, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-#include "analyze/names/element.h"
+#include "analyze/names/dtype.h"
 
 #include <string.h>
 #include "formats/base/count.h"
@@ -23,7 +23,7 @@ enum gp_arith gp_arith_called(const char *name)
 /* "long" before "long int" would do, as beginnings count. */
 static const struct {
     const char *name;
-    struct gp_element element;
+    struct gp_dtype element;
 } elements[] = {
     {"c10::complex<double>", {16, GP_ARITH_FP64}},
     {"c10::complex<float>", {8, GP_ARITH_FP32}},
@@ -40,7 +40,7 @@ static const struct {
     {"int", {4, GP_ARITH_NONE}},
 };
 
-bool gp_element_at(struct gp_element *e, const char *text, size_t n)
+bool gp_dtype_at(struct gp_dtype *e, const char *text, size_t n)
 {
     memset(e, 0, sizeof *e);
     for (size_t i = 0; i < GP_COUNT(elements); i++) {
