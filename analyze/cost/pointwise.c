@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/dtype.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 
 enum { THREADS = 128, VECTORIZED = 1024, UNROLLED = 512 }; /* threads, and elements, of a block */
 

@@ -5,7 +5,7 @@
 #include "analyze/cost/pointwise.h"
 #include "analyze/cost/work_models_priv.h"
 #include "analyze/cost/work_table.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "formats/base/count.h"
 
 enum { CHUNK = 65536 };                                   /* elements of a block of multi_tensor_apply */

@@ -2,7 +2,7 @@
 // operators that move memory.
 #include <string.h>
 #include "analyze/cost/work_models_priv.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "formats/base/count.h"
 
 enum { SECTOR = 32 }; /* bytes that memory gives at least */

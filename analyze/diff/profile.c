@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/view/repair.h"
 #include "analyze/diff/profile_priv.h"
 #include "analyze/math/stat.h"

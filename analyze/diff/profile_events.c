@@ -1,7 +1,7 @@
 /* Turns rows of a trace into events in launch order: what each runs, where it was launched, and its step. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/view/captured.h"
 #include "analyze/view/host_memo.h"
 #include "analyze/math/sums.h"

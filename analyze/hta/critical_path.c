@@ -9,7 +9,7 @@
 #include "analyze/hta/hta_steps.h"
 #include "analyze/math/end_heap.h"
 #include "analyze/math/sums.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/waits.h"

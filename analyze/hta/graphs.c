@@ -5,7 +5,7 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/sums.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"

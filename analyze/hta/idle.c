@@ -5,7 +5,7 @@
 #include "analyze/hta/hta_device.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/idle_walk.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/view/sample_count.h"
 #include "formats/base/buf.h"

@@ -9,7 +9,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/hta/op_shapes.h"
 #include "analyze/math/sums.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_memo.h"
 #include "analyze/result/keep.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/classify.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"

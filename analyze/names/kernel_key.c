@@ -5,7 +5,7 @@
 #include "analyze/names/classify.h"
 #include "analyze/names/cxx_name.h"
 #include "analyze/names/kernel_key_table.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 

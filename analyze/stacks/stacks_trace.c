@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/captured.h"
 #include "analyze/view/host_memo.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/cost/pointwise.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/metrics/measured.h"

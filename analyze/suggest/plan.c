@@ -4,7 +4,7 @@
 #include <string.h>
 #include "analyze/math/nth.h"
 #include "analyze/math/sums.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/view/waits.h"
 #include "formats/base/mem.h"
 

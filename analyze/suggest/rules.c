@@ -1,5 +1,5 @@
 /* What rules have in common: facts they ask for, edits, texts and evidence. */
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 // another order, fills. These rules cover GPU time; compile covers a late host.
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/chains_priv.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "analyze/cost/occupancy.h"
 #include "analyze/math/sums.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 #include "formats/base/str.h"

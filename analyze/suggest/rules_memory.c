@@ -1,7 +1,7 @@
 // Memory-bound kernels: those that reach little of the bandwidth, and those that move twice the bytes of
 // 16-bit data.
 #include "analyze/math/sums.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 

@@ -1,7 +1,7 @@
 // Host time in Python functions that samples show. The pieces of idle time have it as their cause, so this is
 // the same walk.
 #include <stdlib.h>
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/suggest/rules_priv.h"

@@ -5,7 +5,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/cost/occupancy.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 #include "analyze/view/idle_cause.h"

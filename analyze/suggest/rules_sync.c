@@ -1,7 +1,7 @@
 // The host waits for the GPU, and the GPU then for the host.
 #include <stdlib.h>
 #include "analyze/math/sums.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"

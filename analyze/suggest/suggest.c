@@ -1,6 +1,6 @@
 // Builds the facts, runs the rules, and replays their suggestions. The rules themselves are in rules_*.c.
 #include "analyze/hta/breakdown.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/suggest.h"
 
 #include <stdlib.h>

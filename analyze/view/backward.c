@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 
 enum { SEQ_BITS = 44 };

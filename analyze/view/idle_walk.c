@@ -5,7 +5,7 @@
 #include <string.h>
 #include "analyze/math/histogram.h"
 #include "analyze/math/sums.h"
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/view/backward.h"
 #include "formats/base/str.h"
 

@@ -1,7 +1,7 @@
 #include "analyze/view/steps_priv.h"
 
 #include <stdlib.h>
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/math/period.h"
 #include "formats/base/buf.h"

@@ -1,4 +1,4 @@
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What names tell: each question with names that recorders really write, and those that come close. */
-#include "analyze/names/known.h"
+#include "analyze/names/name_predicates.h"
 #include "tests/unit/unit.h"
 
 TEST(test_kernels)

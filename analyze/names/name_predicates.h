@@ -1,4 +1,4 @@
-/* known.h -- what the name of a kernel, a copy or a driver call shows: the one place that knows how
+/* name_predicates.h -- what the name of a kernel, a copy or a driver call shows: the one place that knows how
  * libraries, compilers and drivers spell what rules, views and costs look for. The tables that classify all
  * names are elsewhere: classes in classify.h, equal kernels in kernel_key.h, Tensor Cores in occupancy.h.
  *
@@ -7,8 +7,8 @@
  *     if (gp_copy_to_host(name)) ...               // "Memcpy DtoH (Device -> Pinned)"
  *
  * Names are as recorded, and end with a NUL; kernels may be mangled. Knows nothing of traces. */
-#ifndef GP_ANALYZE_KNOWN_H
-#define GP_ANALYZE_KNOWN_H
+#ifndef GP_ANALYZE_NAME_PREDICATES_H
+#define GP_ANALYZE_NAME_PREDICATES_H
 
 #include <stdbool.h>
 
