@@ -5,7 +5,7 @@
 #include "analyze/app/app_memory.h"
 #include "analyze/app/app_join.h"
 #include "analyze/hta/hta.h"
-#include "analyze/lanes/lanes.h"
+#include "analyze/tracks/tracks.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "render/timeline/timeline_formats.h"
@@ -47,7 +47,7 @@ struct job {
     struct gp_trace t;
     struct gp_view v;
     struct gp_hta h;
-    struct gp_lanes l;
+    struct gp_tracks l;
     struct gp_timeline_windows windows;
     struct gp_timeline_answer answer;
     struct gp_buf input; /* the name of the inputs */
@@ -57,7 +57,7 @@ static int read_input(struct job *j, struct gp_err *err)
 {
     unsigned needs = j->format->needs;
     uint32_t extra = needs & GP_TIMELINE_ARGS && !j->opts->no_args ? GP_NEED_EXTRA : 0;
-    uint32_t need = needs & GP_TIMELINE_ALL ? GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES : GP_LANES_NEED | extra;
+    uint32_t need = needs & GP_TIMELINE_ALL ? GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES : GP_TRACKS_NEED | extra;
     struct gp_app_joined in = {0};
     j->app.read = gp_app_trace_or_snapshot;
     int failed = gp_app_join(&j->app, need, &j->t, &in, err);
@@ -75,7 +75,7 @@ static int find_windows(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     struct gp_timeline_window *view = &j->answer.view;
-    int64_t origin = gp_lanes_origin(&j->t);
+    int64_t origin = gp_tracks_origin(&j->t);
     if (o->steps && gp_timeline_steps(view, o->steps, &j->h, err)) return -1;
     if (o->range && (gp_timeline_range(view, "range", o->range, strlen(o->range), origin, err) ||
                      gp_timeline_check_range(view, o->range, &j->t, err)))
@@ -85,7 +85,7 @@ static int find_windows(struct job *j, struct gp_err *err)
     if (part && (j->t.events[GP_GPU].n ? !gp_timeline_all_steps(&j->answer.open, &j->h)
                                        : !gp_timeline_named_steps(&j->answer.open, &j->t)))
         gp_timeline_all_events(&j->answer.open, &j->t);
-    gp_lanes_build(&j->l, &j->v, &j->h, &(struct gp_lanes_opts){view->begin_ns, view->end_ns});
+    gp_tracks_build(&j->l, &j->v, &j->h, &(struct gp_tracks_opts){view->begin_ns, view->end_ns});
     if (!(j->format->needs & GP_TIMELINE_DETAIL)) return 0;
     return gp_timeline_detail(&j->windows, o->detail, &j->l, &j->h, origin, err);
 }
@@ -148,7 +148,7 @@ static int draw(struct job *j, struct gp_err *err)
     if (!failed) gp_hta_finish(&j->h);
     gp_app_phase(&j->app, NULL);
     if (!failed) failed = find_windows(j, err) || write_answer(j, err);
-    gp_lanes_release(&j->l);
+    gp_tracks_release(&j->l);
     GP_VEC_FREE(&j->windows);
     gp_view_release(&j->v);
     gp_hta_release(&j->h);

@@ -74,7 +74,7 @@ static void set_id(struct values *v, enum field f, uint64_t id)
     if (id != GP_NO_ID) set(v, f, id);
 }
 
-static void read_event(const struct gp_lanes *l, size_t i, struct values *v)
+static void read_event(const struct gp_tracks *l, size_t i, struct values *v)
 {
     uint32_t table = l->table[i], row = l->row[i];
     v->bits = 0;

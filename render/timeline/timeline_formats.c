@@ -121,7 +121,7 @@ static void put_whole(struct gp_buf *b, const struct gp_timeline_answer *an)
     bool whole = h == an->l->hta && an->l->hta->focus;
     struct scope s = scope_of(h);
     struct gp_activity a = gp_activity_of(an->v, s.begin_ns, s.end_ns);
-    int64_t recorded_ns = an->l->end_ns - gp_lanes_origin(an->t);
+    int64_t recorded_ns = an->l->end_ns - gp_tracks_origin(an->t);
     uint64_t steps = whole ? 0 : steps_in(an->l->hta);
     /* "6 steps, 621 ms", "621 ms from the first to the last GPU event": the whole of the shares. */
     if (steps) {
@@ -145,7 +145,7 @@ static void put_whole(struct gp_buf *b, const struct gp_timeline_answer *an)
 /* Of the part that was asked for, or where nothing ran on a GPU. */
 static void put_part(struct gp_buf *b, const struct gp_timeline_answer *an)
 {
-    int64_t begin = gp_lanes_origin(an->t), end = an->l->end_ns;
+    int64_t begin = gp_tracks_origin(an->t), end = an->l->end_ns;
     if (an->view.begin_ns < an->view.end_ns) {
         begin = an->view.begin_ns > begin ? an->view.begin_ns : begin;
         end = an->view.end_ns < end ? an->view.end_ns : end;
@@ -174,7 +174,7 @@ void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer 
     else put_part(b, an);
 }
 
-void gp_timeline_put_stats(struct gp_buf *b, const struct gp_lanes *l)
+void gp_timeline_put_stats(struct gp_buf *b, const struct gp_tracks *l)
 {
     uint64_t crossed = 0, clamped = 0, crowded = 0;
     for (size_t i = 0; i < l->tracks.n; i++) {

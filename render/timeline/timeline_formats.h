@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analyze/lanes/lanes.h"
+#include "analyze/tracks/tracks.h"
 #include "analyze/view/view.h"
 #include "formats/base/answer.h"
 #include "formats/base/declare.h"
@@ -32,7 +32,7 @@ struct gp_timeline_window {
 struct gp_timeline_answer {
     struct gp_trace *t; /* chrome drops the rows outside of the view */
     const struct gp_view *v;
-    const struct gp_lanes *l;
+    const struct gp_tracks *l;
     struct gp_timeline_window view;            /* begin == end: all */
     struct gp_timeline_window open;            /* shown first: the steps; begin == end: all */
     const struct gp_timeline_windows *windows; /* of html: where all events stay */
@@ -53,7 +53,7 @@ extern const struct gp_answer_format gp_timeline_formats[];
  * was asked for only its time and shares. */
 void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer *a);
 /* Append the contents of the lanes and the events that did not fit, in one line. */
-void gp_timeline_put_stats(struct gp_buf *b, const struct gp_lanes *l);
+void gp_timeline_put_stats(struct gp_buf *b, const struct gp_tracks *l);
 
 /* ---- windows of time, from the words of a command line ---- */
 
@@ -85,7 +85,7 @@ bool gp_timeline_named_steps(struct gp_timeline_window *w, const struct gp_trace
 /* "steps:20,gaps:200,1s-2s": append the longest steps of H, the longest gaps of L with some time around them,
  * and ranges. */
 GP_MUST_CHECK int gp_timeline_detail(struct gp_timeline_windows *to, const char *list,
-                                     const struct gp_lanes *l, const struct gp_hta *h, int64_t origin_ns,
+                                     const struct gp_tracks *l, const struct gp_hta *h, int64_t origin_ns,
                                      struct gp_err *err);
 /* Drop the rows of T that do not touch W; frames and threads stay as they are. Begin == end: everything
  * stays. */

@@ -13,7 +13,7 @@
 #include "render/draw/text.h"
 #include "render/timeline/timeline_priv.h"
 
-int64_t gp_timeline_scale(const struct gp_lanes_counter *c)
+int64_t gp_timeline_scale(const struct gp_tracks_counter *c)
 {
     for (size_t i = 0; i < c->samples.n; i++) {
         double v = c->samples.at[i].value;
@@ -72,14 +72,14 @@ static void next_item(struct gp_buf *b, const char *open)
 
 /* ---- names ---- */
 
-static void put_names(struct gp_buf *b, const struct gp_lanes *l)
+static void put_names(struct gp_buf *b, const struct gp_tracks *l)
 {
     struct gp_buf full = {0}, label = {0}, clean = {0}, whole = {0}, labels = {0};
     open_list(b, "names");
     for (uint32_t i = 0; i < l->names.n; i++) {
         full.n = label.n = clean.n = whole.n = 0;
-        gp_lanes_put_name(l, i, &full);
-        gp_lanes_put_label(l, i, &label);
+        gp_tracks_put_name(l, i, &full);
+        gp_tracks_put_label(l, i, &label);
         gp_text_clean(&clean, label.data ? label.data : "", label.n);
         gp_text_clean(&whole, full.data ? full.data : "", full.n);
         next_item(b, "");
@@ -134,14 +134,14 @@ static void put_kinds(struct gp_buf *b)
 
 /* ---- tracks ---- */
 
-static void put_track(struct gp_buf *b, const struct gp_timeline *tl, const struct gp_lanes_track *k)
+static void put_track(struct gp_buf *b, const struct gp_timeline *tl, const struct gp_tracks_track *k)
 {
-    static const char *const sorts[] = {[GP_LANES_SLICES] = "slices",
-                                        [GP_LANES_MARKS] = "marks",
-                                        [GP_LANES_STEPS] = "steps",
-                                        [GP_LANES_GAPS] = "idle",
-                                        [GP_LANES_COUNTER] = "counter"};
-    const struct gp_lanes *l = tl->l;
+    static const char *const sorts[] = {[GP_TRACKS_SLICES] = "slices",
+                                        [GP_TRACKS_MARKS] = "marks",
+                                        [GP_TRACKS_STEPS] = "steps",
+                                        [GP_TRACKS_GAPS] = "idle",
+                                        [GP_TRACKS_COUNTER] = "counter"};
+    const struct gp_tracks *l = tl->l;
     next_item(b, "\n{");
     put_words(b, "id", &l->strings, k->id);
     put_words(b, "name", &l->strings, k->name);
@@ -152,11 +152,11 @@ static void put_track(struct gp_buf *b, const struct gp_timeline *tl, const stru
     put_i64(b, "crossed", (int64_t)k->crossed);
     put_i64(b, "clamped", (int64_t)k->clamped);
     put_i64(b, "crowded", (int64_t)k->crowded);
-    if (k->sort == GP_LANES_COUNTER) {
-        static const char *const units[] = {[GP_LANES_COUNT] = "count",
-                                            [GP_LANES_BYTES] = "bytes",
-                                            [GP_LANES_PERCENT] = "percent",
-                                            [GP_LANES_GBPS] = "gbps"};
+    if (k->sort == GP_TRACKS_COUNTER) {
+        static const char *const units[] = {[GP_TRACKS_COUNT] = "count",
+                                            [GP_TRACKS_BYTES] = "bytes",
+                                            [GP_TRACKS_PERCENT] = "percent",
+                                            [GP_TRACKS_GBPS] = "gbps"};
         put_i64(b, "n", (int64_t)l->counters.at[k->counter].samples.n);
         put_i64(b, "scale", gp_timeline_scale(&l->counters.at[k->counter]));
         put_string(b, "unit", units[l->counters.at[k->counter].unit],
@@ -177,11 +177,11 @@ static void put_track(struct gp_buf *b, const struct gp_timeline *tl, const stru
 
 static void put_tracks(struct gp_buf *b, const struct gp_timeline *tl)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     uint32_t devices = 0;
     open_list(b, "groups");
     for (size_t i = 0; i < l->groups.n; i++) {
-        const struct gp_lanes_group *g = &l->groups.at[i];
+        const struct gp_tracks_group *g = &l->groups.at[i];
         next_item(b, "{");
         put_words(b, "id", &l->strings, g->id);
         put_words(b, "name", &l->strings, g->name);
@@ -197,15 +197,15 @@ static void put_tracks(struct gp_buf *b, const struct gp_timeline *tl)
 /* First and last event of a device, which has tracks FROM to TO, as far as they exist. */
 static void put_extent(struct gp_buf *b, const struct gp_timeline *tl, size_t from, size_t to)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     int64_t begin = INT64_MAX, end = INT64_MIN;
     for (size_t i = from; i < to; i++) {
-        const struct gp_lanes_track *k = &l->tracks.at[i];
-        if (!k->gpu && k->sort != GP_LANES_GAPS) continue;
+        const struct gp_tracks_track *k = &l->tracks.at[i];
+        if (!k->gpu && k->sort != GP_TRACKS_GAPS) continue;
         for (size_t j = k->first_lane; j < k->first_lane + k->lanes; j++) {
             const struct gp_lane *lane = &l->lanes.at[j];
             for (size_t e = lane->first; e < lane->first + lane->n; e++) {
-                int64_t start = gp_lanes_start(l, e), stop = start + gp_lanes_dur(l, e);
+                int64_t start = gp_tracks_start(l, e), stop = start + gp_tracks_dur(l, e);
                 if (start < begin) begin = start;
                 if (stop > end) end = stop;
             }
@@ -219,11 +219,11 @@ static void put_extent(struct gp_buf *b, const struct gp_timeline *tl, size_t fr
 /* The tracks of a device's work stand together: from FROM on. Returns where those of the next one begin. */
 static size_t put_device(struct gp_buf *b, const struct gp_timeline *tl, uint32_t g, size_t from)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     size_t to = from, idle = SIZE_MAX;
     while (to < l->tracks.n && l->tracks.at[to].group == g) to++;
     for (size_t i = from; i < to; i++)
-        if (l->tracks.at[i].sort == GP_LANES_GAPS) idle = i;
+        if (l->tracks.at[i].sort == GP_TRACKS_GAPS) idle = i;
     next_item(b, "{");
     put_words(b, "name", &l->strings, l->groups.at[g].name);
     put_i64(b, "group", g);
@@ -255,21 +255,21 @@ static void put_devices(struct gp_buf *b, const struct gp_timeline *tl)
 
 static void put_steps(struct gp_buf *b, const struct gp_timeline *tl)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     int64_t device = -1;
     uint32_t group = 0; /* groups below it have been counted in DEVICE */
     open_list(b, "steps");
     for (size_t i = 0; i < l->tracks.n; i++) {
-        const struct gp_lanes_track *k = &l->tracks.at[i];
-        if (k->sort != GP_LANES_STEPS) continue;
+        const struct gp_tracks_track *k = &l->tracks.at[i];
+        if (k->sort != GP_TRACKS_STEPS) continue;
         for (; group <= k->group; group++) device += l->groups.at[group].device != UINT32_MAX;
         for (size_t j = k->first_lane; j < k->first_lane + k->lanes; j++)
             for (size_t e = l->lanes.at[j].first; e < l->lanes.at[j].first + l->lanes.at[j].n; e++) {
                 const struct gp_hta_step *s = &l->hta->steps.at[l->row[e]];
                 next_item(b, "{");
                 put_words(b, "name", &l->hta->strings, s->name);
-                put_time(b, "t0", tl, gp_lanes_start(l, e));
-                put_time(b, "t1", tl, gp_lanes_start(l, e) + gp_lanes_dur(l, e));
+                put_time(b, "t0", tl, gp_tracks_start(l, e));
+                put_time(b, "t1", tl, gp_tracks_start(l, e) + gp_tracks_dur(l, e));
                 put_i64(b, "device", device);
                 put_key(b, "partial");
                 gp_buf_puts(b, s->partial ? "true" : "false");
@@ -330,7 +330,7 @@ static void put_note(struct gp_buf *b, const char *before, uint64_t n, const cha
 
 static void put_notes(struct gp_buf *b, const struct gp_timeline *tl)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     uint64_t crossed = 0, crowded = 0;
     for (size_t i = 0; i < l->tracks.n; i++) {
         crossed += l->tracks.at[i].gpu ? 0 : l->tracks.at[i].crossed;
@@ -378,7 +378,7 @@ static void put_window(struct gp_buf *b, const struct gp_timeline *tl, const str
 
 void gp_timeline_put_head(const struct gp_timeline *tl, struct gp_buf *b)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     uint64_t events = 0;
     for (size_t i = 0; i < l->tracks.n; i++) events += l->tracks.at[i].count;
     gp_buf_putc(b, '{');

@@ -38,12 +38,12 @@ static uint64_t section_bytes(const struct gp_timeline *tl)
 
 static void add_counters(struct gp_timeline *tl)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     struct gp_buf b = {0};
     static const double MOST = 4503599627370496.0; /* 2^52 */
     for (size_t k = 0; k < l->tracks.n; k++) {
-        if (l->tracks.at[k].sort != GP_LANES_COUNTER) continue;
-        const struct gp_lanes_counter *c = &l->counters.at[l->tracks.at[k].counter];
+        if (l->tracks.at[k].sort != GP_TRACKS_COUNTER) continue;
+        const struct gp_tracks_counter *c = &l->counters.at[l->tracks.at[k].counter];
         int64_t last = 0, scale = gp_timeline_scale(c);
         for (size_t i = 0; i < c->samples.n; i++) {
             int64_t at = c->samples.at[i].at_ns < l->begin_ns ? 0 : c->samples.at[i].at_ns - l->begin_ns;
@@ -97,7 +97,7 @@ static void set_windows(struct gp_timeline *tl, size_t n)
 /* Does the event touch a window? */
 static bool is_kept(const struct gp_timeline *tl, size_t event)
 {
-    int64_t start = gp_lanes_start(tl->l, event), end = start + gp_lanes_dur(tl->l, event);
+    int64_t start = gp_tracks_start(tl->l, event), end = start + gp_tracks_dur(tl->l, event);
     size_t lo = 0, hi = tl->windows.n; /* the first window that ends after the start */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
@@ -109,7 +109,7 @@ static bool is_kept(const struct gp_timeline *tl, size_t event)
 
 static void keep_windows(struct gp_timeline *tl, size_t windows)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     set_windows(tl, windows);
     free(tl->shown);
     free(tl->number);
@@ -158,14 +158,14 @@ static void add_time(struct buckets *b, int64_t start, int64_t end, int kind)
     }
 }
 
-static void put_lane(const struct gp_lanes *l, const struct gp_lane *lane, struct buckets *b,
+static void put_lane(const struct gp_tracks *l, const struct gp_lane *lane, struct buckets *b,
                      struct gp_buf *to)
 {
     memset(b->busy, 0, b->n * sizeof *b->busy);
     memset(b->of_kind, 0, b->n * GP_FRAME_KIND_COUNT * sizeof *b->of_kind);
     for (size_t i = lane->first; i < lane->first + lane->n; i++) {
-        int64_t start = gp_lanes_start(l, i), end = start + gp_lanes_dur(l, i);
-        if (i + 1 < lane->first + lane->n && gp_lanes_start(l, i + 1) < end) end = gp_lanes_start(l, i + 1);
+        int64_t start = gp_tracks_start(l, i), end = start + gp_tracks_dur(l, i);
+        if (i + 1 < lane->first + lane->n && gp_tracks_start(l, i + 1) < end) end = gp_tracks_start(l, i + 1);
         if (end == start) end++; /* instants are also visible */
         add_time(b, start, end, l->names.at[l->name[i]].kind);
     }
@@ -188,7 +188,7 @@ static void put_lane(const struct gp_lanes *l, const struct gp_lane *lane, struc
  * section that shows the events left out. */
 static void add_overview(struct gp_timeline *tl)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     struct gp_buf bytes = {0};
     tl->buckets =
         MOST_BUCKETS; /* most buckets deflate to half a byte and less; a quarter of the room is theirs */
@@ -250,18 +250,18 @@ static void put_planes(struct planes *p, struct gp_buf *b)
 
 static void put_events(const struct gp_timeline *tl, size_t from, size_t to, struct gp_buf *b)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     struct planes starts = {0}, durs = {0};
     size_t i = from;
     for (size_t lane = lane_of(tl, from); i < to; lane++) {
         int64_t end = l->begin_ns, unit = tl->units[lane];
         if (i > tl->first[lane]) {
             size_t last = gp_timeline_event(tl, i - 1);
-            end = gp_lanes_start(l, last) + gp_lanes_dur(l, last);
+            end = gp_tracks_start(l, last) + gp_tracks_dur(l, last);
         }
         for (; i < to && i < tl->first[lane + 1]; i++) {
             size_t event = gp_timeline_event(tl, i);
-            int64_t start = gp_lanes_start(l, event), dur = gp_lanes_dur(l, event),
+            int64_t start = gp_tracks_start(l, event), dur = gp_tracks_dur(l, event),
                     gap = (start - end) / unit;
             put_number(&starts, (uint64_t)gap << 1 ^ (gap < 0 ? UINT64_MAX : 0));
             put_number(&durs, (uint64_t)(dur / unit));
@@ -281,7 +281,7 @@ static void put_events(const struct gp_timeline *tl, size_t from, size_t to, str
 /* The event of the page that caused event I of it; SIZE_MAX: none. */
 static size_t cause_of(const struct gp_timeline *tl, size_t i)
 {
-    uint32_t cause = gp_lanes_cause(tl->l, gp_timeline_event(tl, i));
+    uint32_t cause = gp_tracks_cause(tl->l, gp_timeline_event(tl, i));
     return cause == UINT32_MAX ? SIZE_MAX : gp_timeline_number(tl, cause);
 }
 
@@ -391,7 +391,7 @@ static bool pack_sort(struct gp_timeline *tl, enum what what, uint64_t room)
 /* Forward and backward operators that belong together. */
 static void add_pairs(struct gp_timeline *tl)
 {
-    const struct gp_lanes *l = tl->l;
+    const struct gp_tracks *l = tl->l;
     const struct gp_host_stack *hs = &l->v->hs;
     struct gp_backward bw;
     struct gp_buf b = {0};
@@ -402,8 +402,8 @@ static void add_pairs(struct gp_timeline *tl)
         if (hs->nodes[node].table != GP_OP) continue;
         uint32_t origin = gp_backward_origin(&bw, node);
         if (origin == GP_HOST_NONE) continue;
-        uint32_t from = gp_lanes_place(l, GP_OP, hs->nodes[origin].row),
-                 to = gp_lanes_place(l, GP_OP, hs->nodes[node].row);
+        uint32_t from = gp_tracks_place(l, GP_OP, hs->nodes[origin].row),
+                 to = gp_tracks_place(l, GP_OP, hs->nodes[node].row);
         size_t a = from == UINT32_MAX ? SIZE_MAX : gp_timeline_number(tl, from);
         size_t z = to == UINT32_MAX ? SIZE_MAX : gp_timeline_number(tl, to);
         if (a == SIZE_MAX || z == SIZE_MAX) continue;
@@ -421,11 +421,11 @@ static void add_pairs(struct gp_timeline *tl)
 /* ---- all ---- */
 
 /* Are all times of the lane whole microseconds after the first? Profilers that write such are common. */
-static int64_t unit_of(const struct gp_lanes *l, const struct gp_lane *lane)
+static int64_t unit_of(const struct gp_tracks *l, const struct gp_lane *lane)
 {
     enum { US = 1000 };
     for (size_t i = lane->first; i < lane->first + lane->n; i++)
-        if ((gp_lanes_start(l, i) - l->begin_ns) % US || gp_lanes_dur(l, i) % US) return 1;
+        if ((gp_tracks_start(l, i) - l->begin_ns) % US || gp_tracks_dur(l, i) % US) return 1;
     return US;
 }
 
@@ -497,7 +497,7 @@ static void add_parts(struct gp_timeline *tl)
     }
 }
 
-void gp_timeline_pack(struct gp_timeline *tl, const struct gp_lanes *l, const struct gp_timeline_opts *opts)
+void gp_timeline_pack(struct gp_timeline *tl, const struct gp_tracks *l, const struct gp_timeline_opts *opts)
 {
     memset(tl, 0, sizeof *tl);
     tl->l = l;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analyze/lanes/lanes.h"
+#include "analyze/tracks/tracks.h"
 #include "formats/base/buf.h"
 #include "formats/base/declare.h"
 #include "formats/base/output.h"
@@ -14,7 +14,7 @@
 
 /* ---- the packed timeline ---- */
 
-/* Lanes (analyze/lanes) as the sections of a page that assets/timeline_data.js reads: a head in JSON, columns
+/* Lanes (analyze/tracks) as the sections of a page that assets/timeline_data.js reads: a head in JSON, columns
  * of numbers, args, counters. Knows nothing of elements or the look of the page. */
 
 enum { GP_TIMELINE_SEGMENT = 1 << 19, GP_TIMELINE_BLOCK = 1 << 15 };
@@ -38,7 +38,7 @@ struct gp_timeline_section {
 };
 
 struct gp_timeline {
-    const struct gp_lanes *l; /* borrowed */
+    const struct gp_tracks *l; /* borrowed */
     struct gp_timeline_opts opts;
     GP_VEC(struct gp_timeline_section) sections;
     GP_VEC(struct gp_timeline_window) windows; /* with all events, by time; none: everywhere */
@@ -55,7 +55,7 @@ struct gp_timeline {
 };
 
 /* Pack L, which must outlive TL. Any content of TL is overwritten. */
-void gp_timeline_pack(struct gp_timeline *tl, const struct gp_lanes *l, const struct gp_timeline_opts *opts);
+void gp_timeline_pack(struct gp_timeline *tl, const struct gp_tracks *l, const struct gp_timeline_opts *opts);
 void gp_timeline_release(struct gp_timeline *tl);
 
 /* ---- its pieces ---- */
@@ -82,7 +82,7 @@ void gp_timeline_put_captured(const struct gp_timeline *tl, struct gp_buf *b);
 void gp_timeline_put_head(const struct gp_timeline *tl, struct gp_buf *b);
 
 /* timeline_head.c: the factor that makes the values of a counter integers. */
-int64_t gp_timeline_scale(const struct gp_lanes_counter *c);
+int64_t gp_timeline_scale(const struct gp_tracks_counter *c);
 
 /* ---- the still picture ---- */
 
@@ -101,7 +101,7 @@ struct gp_timeline_svg_opts {
 };
 
 /* Append the picture to OUT: well-formed for every trace, and the same for the same trace. */
-void gp_timeline_svg_write(struct gp_buf *out, const struct gp_lanes *l,
+void gp_timeline_svg_write(struct gp_buf *out, const struct gp_tracks *l,
                            const struct gp_timeline_svg_opts *o);
 
 #endif

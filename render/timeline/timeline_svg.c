@@ -31,7 +31,7 @@ enum { RECTS = 5000, MOST_LANES = 90, DEEPEST = 6, LEVELS = 4, LEAST_COLUMNS = 2
 struct strip;
 struct picture {
     struct gp_svg svg;
-    const struct gp_lanes *l;
+    const struct gp_tracks *l;
     const struct gp_timeline_svg_opts *o;
     int64_t begin_ns, end_ns;
     int width, plot, head, y;
@@ -44,12 +44,12 @@ struct picture {
 
 /* ---- tracks and lanes to draw ---- */
 
-static bool is_drawn(const struct gp_lanes_track *k)
+static bool is_drawn(const struct gp_tracks_track *k)
 {
-    return k->sort != GP_LANES_COUNTER && k->sort != GP_LANES_MARKS;
+    return k->sort != GP_TRACKS_COUNTER && k->sort != GP_TRACKS_MARKS;
 }
 
-static size_t depth_of(const struct gp_lanes_track *k)
+static size_t depth_of(const struct gp_tracks_track *k)
 {
     return k->lanes < DEEPEST ? k->lanes : DEEPEST;
 }
@@ -60,7 +60,7 @@ static size_t count_lanes(struct picture *p, size_t *tracks)
     size_t n = 0;
     *tracks = 0;
     for (size_t i = 0; i < p->l->tracks.n; i++) {
-        const struct gp_lanes_track *k = &p->l->tracks.at[i];
+        const struct gp_tracks_track *k = &p->l->tracks.at[i];
         if (!is_drawn(k)) continue;
         if (p->left_out || n + depth_of(k) > MOST_LANES) {
             p->left_out += k->lanes;
@@ -102,7 +102,7 @@ static void put_piece(struct picture *p, const struct piece *r)
     gp_svg_close(&p->svg);
     if (r->name == UINT32_MAX || r->width < LABEL_FROM * 100) return;
     struct gp_buf label = {0};
-    gp_lanes_put_label(p->l, r->name, &label);
+    gp_tracks_put_label(p->l, r->name, &label);
     p->text.n = 0;
     gp_text_fit_name(&p->text, label.data ? label.data : "", label.n, (size_t)(r->width / 100 - 6) / ADVANCE);
     gp_buf_release(&label);
@@ -124,8 +124,8 @@ struct strip {
 
 static bool is_shown(const struct picture *p, size_t event, int64_t *start, int64_t *end)
 {
-    *start = gp_lanes_start(p->l, event);
-    *end = *start + gp_lanes_dur(p->l, event);
+    *start = gp_tracks_start(p->l, event);
+    *end = *start + gp_tracks_dur(p->l, event);
     if (*start >= p->end_ns || *end < p->begin_ns) return false;
     if (*start < p->begin_ns) *start = p->begin_ns;
     if (*end > p->end_ns) *end = p->end_ns;
@@ -217,7 +217,7 @@ static void make_strips(struct picture *p, size_t tracks, uint32_t rects)
     size_t n = 0, fixed = 0, runs = SIZE_MAX;
     p->strips = gp_zalloc((p->lanes + 1) * sizeof *p->strips);
     for (size_t i = 0; i < tracks; i++) {
-        const struct gp_lanes_track *k = &p->l->tracks.at[i];
+        const struct gp_tracks_track *k = &p->l->tracks.at[i];
         for (size_t j = 0; is_drawn(k) && j < depth_of(k); j++) {
             struct strip *s = &p->strips[n++];
             s->lane = &p->l->lanes.at[k->first_lane + j];
@@ -250,11 +250,11 @@ static void put_name(struct picture *p, const char *class, int x, int columns, g
 
 static void draw_tracks(struct picture *p, size_t tracks)
 {
-    const struct gp_lanes *l = p->l;
+    const struct gp_tracks *l = p->l;
     uint32_t group = UINT32_MAX;
     size_t n = 0;
     for (size_t i = 0; i < tracks; i++) {
-        const struct gp_lanes_track *k = &l->tracks.at[i];
+        const struct gp_tracks_track *k = &l->tracks.at[i];
         if (!is_drawn(k)) continue;
         if (k->group != group) {
             group = k->group;
@@ -391,7 +391,7 @@ static int height_of(const struct picture *p, size_t tracks)
     int y = p->head + AXIS;
     uint32_t group = UINT32_MAX;
     for (size_t i = 0; i < tracks; i++) {
-        const struct gp_lanes_track *k = &p->l->tracks.at[i];
+        const struct gp_tracks_track *k = &p->l->tracks.at[i];
         if (!is_drawn(k)) continue;
         if (k->group != group) y += HEADING + 2;
         group = k->group;
@@ -400,7 +400,8 @@ static int height_of(const struct picture *p, size_t tracks)
     return y + BOTTOM;
 }
 
-void gp_timeline_svg_write(struct gp_buf *out, const struct gp_lanes *l, const struct gp_timeline_svg_opts *o)
+void gp_timeline_svg_write(struct gp_buf *out, const struct gp_tracks *l,
+                           const struct gp_timeline_svg_opts *o)
 {
     struct picture p = {.svg = {.out = out, .html = o->still},
                         .l = l,

@@ -43,7 +43,7 @@ int gp_timeline_range(struct gp_timeline_window *w, const char *option, const ch
 int gp_timeline_check_range(const struct gp_timeline_window *w, const char *text, const struct gp_trace *t,
                             struct gp_err *err)
 {
-    int64_t origin = gp_lanes_origin(t), last = origin;
+    int64_t origin = gp_tracks_origin(t), last = origin;
     for (int table = 0; table < GP_TABLE_COUNT; table++)
         for (size_t i = 0; i < t->events[table].n; i++) {
             int64_t end = t->events[table].start_ns[i] + t->events[table].dur_ns[i];
@@ -199,10 +199,10 @@ static void take_steps(struct gp_timeline_windows *to, const struct gp_hta *h, u
     take_longest(to, &g);
 }
 
-static void take_gaps(struct gp_timeline_windows *to, const struct gp_lanes *l, uint64_t n)
+static void take_gaps(struct gp_timeline_windows *to, const struct gp_tracks *l, uint64_t n)
 {
     struct longest g = {.n = (size_t)n};
-    const struct gp_lanes_gap *gaps = l->gaps.at;
+    const struct gp_tracks_gap *gaps = l->gaps.at;
     for (size_t i = 0, next; i < l->gaps.n; i = next) { /* pieces that touch are one gap */
         for (next = i + 1; next < l->gaps.n && gaps[next].begin_ns == gaps[next - 1].end_ns; next++) continue;
         keep_if_longest(&g, gaps[i].begin_ns, gaps[next - 1].end_ns);
@@ -223,7 +223,7 @@ static bool parse_count(const char *text, size_t n, const char *word, uint64_t *
     return true;
 }
 
-int gp_timeline_detail(struct gp_timeline_windows *to, const char *list, const struct gp_lanes *l,
+int gp_timeline_detail(struct gp_timeline_windows *to, const char *list, const struct gp_tracks *l,
                        const struct gp_hta *h, int64_t origin_ns, struct gp_err *err)
 {
     for (const char *at = list; at && *at;) {

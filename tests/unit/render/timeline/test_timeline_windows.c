@@ -71,13 +71,13 @@ TEST(steps_go_by_the_numbers_in_their_names)
 TEST(detail_takes_the_longest_with_some_time_around_them)
 {
     struct gp_hta h;
-    struct gp_lanes l = {0};
+    struct gp_tracks l = {0};
     struct gp_timeline_windows to = {0};
     make_steps(&h);
-    GP_VEC_PUSH(&l.gaps, ((struct gp_lanes_gap){.begin_ns = 100, .end_ns = 140}));
+    GP_VEC_PUSH(&l.gaps, ((struct gp_tracks_gap){.begin_ns = 100, .end_ns = 140}));
     /* touches: one gap of 80 */
-    GP_VEC_PUSH(&l.gaps, ((struct gp_lanes_gap){.begin_ns = 140, .end_ns = 180}));
-    GP_VEC_PUSH(&l.gaps, ((struct gp_lanes_gap){.begin_ns = 200, .end_ns = 250}));
+    GP_VEC_PUSH(&l.gaps, ((struct gp_tracks_gap){.begin_ns = 140, .end_ns = 180}));
+    GP_VEC_PUSH(&l.gaps, ((struct gp_tracks_gap){.begin_ns = 200, .end_ns = 250}));
     assert_int_equal(gp_timeline_detail(&to, "steps:1,gaps:1,1ns-9ns", &l, &h, 1000, NULL), 0);
     assert_int_equal(to.n, 3);
     assert_int_equal(to.at[0].begin_ns, 10 - 30 / 8);

@@ -5,7 +5,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/names/metric_title.h"
-#include "analyze/lanes/lanes_priv.h"
+#include "analyze/tracks/tracks_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/model/metric.h"
@@ -14,32 +14,32 @@ enum { BUSY_BUCKETS = 1024 };
 
 /* ---- samples ---- */
 
-static uint32_t add_counter(struct gp_lanes_build *b, uint32_t group, const char *id, const char *name,
-                            size_t name_n, enum gp_lanes_unit unit)
+static uint32_t add_counter(struct gp_tracks_build *b, uint32_t group, const char *id, const char *name,
+                            size_t name_n, enum gp_tracks_unit unit)
 {
-    struct gp_lanes *l = b->l;
-    gp_lanes_add_track(b, group, GP_LANES_COUNTER, id, name, name_n)->counter = l->counters.n;
-    struct gp_lanes_counter c = {.unit = unit};
+    struct gp_tracks *l = b->l;
+    gp_tracks_add_track(b, group, GP_TRACKS_COUNTER, id, name, name_n)->counter = l->counters.n;
+    struct gp_tracks_counter c = {.unit = unit};
     GP_VEC_PUSH(&l->counters, c);
     return (uint32_t)l->counters.n - 1;
 }
 
 /* A sample no earlier than the last one. Of several at one time the last counts; equal values are one. */
-static void add_sample(struct gp_lanes_counter *c, int64_t at_ns, double value)
+static void add_sample(struct gp_tracks_counter *c, int64_t at_ns, double value)
 {
-    struct gp_lanes_sample *last = c->samples.n ? &c->samples.at[c->samples.n - 1] : NULL;
+    struct gp_tracks_sample *last = c->samples.n ? &c->samples.at[c->samples.n - 1] : NULL;
     if (last && last->at_ns == at_ns) last->value = value;
     else if (!last || last->value != value)
-        GP_VEC_PUSH(&c->samples, ((struct gp_lanes_sample){at_ns, value}));
+        GP_VEC_PUSH(&c->samples, ((struct gp_tracks_sample){at_ns, value}));
 }
 
-/* Keep at most GP_LANES_SAMPLES: each equal stretch of time gets its highest value. */
-static void join_samples(struct gp_lanes_counter *c)
+/* Keep at most GP_TRACKS_SAMPLES: each equal stretch of time gets its highest value. */
+static void join_samples(struct gp_tracks_counter *c)
 {
     size_t n = c->samples.n;
-    if (n <= GP_LANES_SAMPLES) return;
-    struct gp_lanes_sample *s = c->samples.at;
-    int64_t begin = s[0].at_ns, width = (s[n - 1].at_ns - begin) / GP_LANES_SAMPLES + 1;
+    if (n <= GP_TRACKS_SAMPLES) return;
+    struct gp_tracks_sample *s = c->samples.at;
+    int64_t begin = s[0].at_ns, width = (s[n - 1].at_ns - begin) / GP_TRACKS_SAMPLES + 1;
     size_t out = 0;
     double value = s[0].value;
     for (size_t i = 0; i < n;) {
@@ -49,9 +49,9 @@ static void join_samples(struct gp_lanes_counter *c)
             value = s[i].value;
             if (value > high) high = value;
         }
-        s[out++] = (struct gp_lanes_sample){at, high};
+        s[out++] = (struct gp_tracks_sample){at, high};
         if (i < n && value != high && s[i].at_ns - at >= 2 * width) /* a long rest after the stretch */
-            s[out++] = (struct gp_lanes_sample){at + width, value};
+            s[out++] = (struct gp_tracks_sample){at + width, value};
     }
     c->samples.n = out;
     c->joined = true;
@@ -60,9 +60,9 @@ static void join_samples(struct gp_lanes_counter *c)
 /* ---- of a device ---- */
 
 /* Share of time that the device was busy, in equal parts of the time from its first to its last event. */
-static void add_busy(struct gp_lanes_build *b, uint32_t group, uint32_t device)
+static void add_busy(struct gp_tracks_build *b, uint32_t group, uint32_t device)
 {
-    struct gp_lanes *l = b->l;
+    struct gp_tracks *l = b->l;
     struct gp_intervals busy = {0};
     gp_breakdown_busy(l->v, device, &busy);
     if (!busy.v.n) return;
@@ -73,8 +73,8 @@ static void add_busy(struct gp_lanes_build *b, uint32_t group, uint32_t device)
     }
     int64_t width = end > begin ? (end - begin - 1) / BUSY_BUCKETS + 1 : 0;
     if (width) {
-        uint32_t number = add_counter(b, group, "busy", GP_TEXT("GPU busy"), GP_LANES_PERCENT);
-        struct gp_lanes_counter *c = &l->counters.at[number];
+        uint32_t number = add_counter(b, group, "busy", GP_TEXT("GPU busy"), GP_TRACKS_PERCENT);
+        struct gp_tracks_counter *c = &l->counters.at[number];
         for (int64_t at = begin; at < end; at += width) {
             int64_t to = end - at < width ? end : at + width, ns = gp_intervals_within(&busy, at, to);
             add_sample(c, at, (double)(ns * 1000 / (to - at)) / 10);
@@ -91,7 +91,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Number of launched events that have not started: calls and GPU events, each in order of time. */
-static void add_queue(struct gp_lanes_build *b, uint32_t group, uint32_t device)
+static void add_queue(struct gp_tracks_build *b, uint32_t group, uint32_t device)
 {
     const struct gp_view *v = b->l->v;
     const struct gp_view_device *d = &v->devices.at[device];
@@ -102,21 +102,22 @@ static void add_queue(struct gp_lanes_build *b, uint32_t group, uint32_t device)
     for (size_t i = d->first; i < d->first + d->n; i++) {
         uint32_t row = v->rows[i], call = gp_view_launch(v, row);
         if (call == UINT32_MAX || api->start_ns[call] > gpu->start_ns[row]) continue;
-        if (!gp_lanes_touches(b, gpu->start_ns[row], gpu->dur_ns[row])) continue;
+        if (!gp_tracks_touches(b, gpu->start_ns[row], gpu->dur_ns[row])) continue;
         sorted = sorted && (!n || calls[n - 1] <= call);
         calls[n++] = call;
     }
     if (!sorted) qsort(calls, n, sizeof *calls, by_number);
     if (n) {
-        uint32_t number = add_counter(b, group, "queue", GP_TEXT("launched and not started"), GP_LANES_COUNT);
-        struct gp_lanes_counter *c = &b->l->counters.at[number];
+        uint32_t number =
+            add_counter(b, group, "queue", GP_TEXT("launched and not started"), GP_TRACKS_COUNT);
+        struct gp_tracks_counter *c = &b->l->counters.at[number];
         size_t begun = 0, i = d->first, end = d->first + d->n;
         int64_t length = 0;
         while (i < end || begun < n) {
             while (i < end) { /* the next one that was counted */
                 uint32_t row = v->rows[i], call = gp_view_launch(v, row);
                 if (call != UINT32_MAX && api->start_ns[call] <= gpu->start_ns[row] &&
-                    gp_lanes_touches(b, gpu->start_ns[row], gpu->dur_ns[row]))
+                    gp_tracks_touches(b, gpu->start_ns[row], gpu->dur_ns[row]))
                     break;
                 i++;
             }
@@ -147,7 +148,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Bytes a second of the copies under way, each with its own mean. */
-static void add_copies(struct gp_lanes_build *b, uint32_t group, uint32_t device)
+static void add_copies(struct gp_tracks_build *b, uint32_t group, uint32_t device)
 {
     const struct gp_view *v = b->l->v;
     const struct gp_view_device *d = &v->devices.at[device];
@@ -157,14 +158,14 @@ static void add_copies(struct gp_lanes_build *b, uint32_t group, uint32_t device
         uint32_t row = v->rows[i];
         int64_t bytes = gp_get_bytes(gpu, row), start = gpu->start_ns[row], dur = gpu->dur_ns[row];
         if (gp_gpu_config(v->t, row)->kind != GP_MEMCPY || bytes <= 0 || dur <= 0) continue;
-        if (!gp_lanes_touches(b, start, dur) || start > INT64_MAX - dur) continue;
+        if (!gp_tracks_touches(b, start, dur) || start > INT64_MAX - dur) continue;
         double gbps = (double)bytes / (double)dur;
         GP_VEC_PUSH(&changes, ((struct change){start, gbps, 1}));
         GP_VEC_PUSH(&changes, ((struct change){start + dur, -gbps, -1}));
     }
     if (changes.n) {
-        uint32_t number = add_counter(b, group, "copies", GP_TEXT("copy bandwidth"), GP_LANES_GBPS);
-        struct gp_lanes_counter *c = &b->l->counters.at[number];
+        uint32_t number = add_counter(b, group, "copies", GP_TEXT("copy bandwidth"), GP_TRACKS_GBPS);
+        struct gp_tracks_counter *c = &b->l->counters.at[number];
         qsort(changes.at, changes.n, sizeof *changes.at, by_time);
         double sum = 0;
         int64_t copies = 0;
@@ -178,7 +179,7 @@ static void add_copies(struct gp_lanes_build *b, uint32_t group, uint32_t device
     GP_VEC_FREE(&changes);
 }
 
-void gp_lanes_device_counters(struct gp_lanes_build *b, uint32_t device, uint32_t group)
+void gp_tracks_device_counters(struct gp_tracks_build *b, uint32_t device, uint32_t group)
 {
     add_busy(b, group, device);
     add_queue(b, group, device);
@@ -188,12 +189,12 @@ void gp_lanes_device_counters(struct gp_lanes_build *b, uint32_t device, uint32_
 /* ---- recorded ---- */
 
 /* The group of a process's device, or of the process. */
-static uint32_t memory_group(struct gp_lanes_build *b, uint32_t process, int64_t device)
+static uint32_t memory_group(struct gp_tracks_build *b, uint32_t process, int64_t device)
 {
     uint32_t producer = b->l->v->t->processes.at[process].producer;
-    uint32_t group = device >= 0 ? gp_lanes_device_group(b, producer, device) : UINT32_MAX;
+    uint32_t group = device >= 0 ? gp_tracks_device_group(b, producer, device) : UINT32_MAX;
     if (group != UINT32_MAX) return group;
-    return gp_lanes_process_group(b, process);
+    return gp_tracks_process_group(b, process);
 }
 
 struct memory {
@@ -202,7 +203,7 @@ struct memory {
     bool has_total;
 };
 
-static struct memory new_memory(struct gp_lanes_build *b, uint32_t process, int64_t device)
+static struct memory new_memory(struct gp_tracks_build *b, uint32_t process, int64_t device)
 {
     struct gp_buf id = {0}, name = {0};
     uint32_t group = memory_group(b, process, device);
@@ -214,28 +215,28 @@ static struct memory new_memory(struct gp_lanes_build *b, uint32_t process, int6
     }
     gp_buf_puts(&name, ", allocated");
     struct memory m = {.reserved = UINT32_MAX};
-    m.allocated = add_counter(b, group, gp_buf_str(&id), name.data, name.n, GP_LANES_BYTES);
+    m.allocated = add_counter(b, group, gp_buf_str(&id), name.data, name.n, GP_TRACKS_BYTES);
     gp_buf_release(&id);
     gp_buf_release(&name);
     return m;
 }
 
-static void memory_sample(struct gp_lanes_build *b, struct memory *m, uint32_t row)
+static void memory_sample(struct gp_tracks_build *b, struct memory *m, uint32_t row)
 {
     const struct gp_events *e = &b->l->v->t->events[GP_MEMORY];
     int64_t total = gp_get_total(e, row), reserved = gp_get_reserved(e, row);
     m->running = gp_add_saturated(m->running, gp_get_bytes(e, row));
     m->has_total |= total != 0;
-    if (!gp_lanes_touches(b, e->start_ns[row], 0)) return;
+    if (!gp_tracks_touches(b, e->start_ns[row], 0)) return;
     add_sample(&b->l->counters.at[m->allocated], e->start_ns[row],
                (double)(m->has_total ? total : m->running));
     if (reserved && m->reserved == UINT32_MAX) {
         /* beside its sibling: the group of the track created for it */
         for (size_t i = b->l->tracks.n; i-- > 0;) {
-            const struct gp_lanes_track *k = &b->l->tracks.at[i];
-            if (k->sort != GP_LANES_COUNTER || k->counter != m->allocated) continue;
+            const struct gp_tracks_track *k = &b->l->tracks.at[i];
+            if (k->sort != GP_TRACKS_COUNTER || k->counter != m->allocated) continue;
             m->reserved =
-                add_counter(b, k->group, "memory reserved", GP_TEXT("memory, reserved"), GP_LANES_BYTES);
+                add_counter(b, k->group, "memory reserved", GP_TEXT("memory, reserved"), GP_TRACKS_BYTES);
             break;
         }
     }
@@ -243,7 +244,7 @@ static void memory_sample(struct gp_lanes_build *b, struct memory *m, uint32_t r
         add_sample(&b->l->counters.at[m->reserved], e->start_ns[row], (double)reserved);
 }
 
-static void add_memory(struct gp_lanes_build *b)
+static void add_memory(struct gp_tracks_build *b)
 {
     const struct gp_trace *t = b->l->v->t;
     const struct gp_events *e = &t->events[GP_MEMORY];
@@ -271,7 +272,7 @@ static void add_memory(struct gp_lanes_build *b)
 }
 
 /* Sampled beside the recording: among the tracks of its GPU, if anything ran there. */
-static uint32_t new_sampled(struct gp_lanes_build *b, uint32_t row)
+static uint32_t new_sampled(struct gp_tracks_build *b, uint32_t row)
 {
     const struct gp_trace *t = b->l->v->t;
     const struct gp_events *e = &t->events[GP_COUNTER];
@@ -282,19 +283,19 @@ static uint32_t new_sampled(struct gp_lanes_build *b, uint32_t row)
     struct gp_buf id = {0};
     for (size_t i = 0; i < b->l->v->devices.n && group == UINT32_MAX; i++)
         if (b->l->v->devices.at[i].device == k->device)
-            group = gp_lanes_device_group(b, b->l->v->devices.at[i].producer, k->device);
-    if (group == UINT32_MAX) group = gp_lanes_process_group(b, k->process);
+            group = gp_tracks_device_group(b, b->l->v->devices.at[i].producer, k->device);
+    if (group == UINT32_MAX) group = gp_tracks_process_group(b, k->process);
     if (!title) title = metric;
     gp_buf_printf(&id, "sampled %s", metric);
     uint32_t c = add_counter(b, group, gp_buf_str(&id), title, strlen(title),
-                             !strcmp(unit, "%")             ? GP_LANES_PERCENT
-                             : !strcmp(unit, "byte/second") ? GP_LANES_GBPS
-                                                            : GP_LANES_COUNT);
+                             !strcmp(unit, "%")             ? GP_TRACKS_PERCENT
+                             : !strcmp(unit, "byte/second") ? GP_TRACKS_GBPS
+                                                            : GP_TRACKS_COUNT);
     gp_buf_release(&id);
     return c;
 }
 
-static uint32_t new_series(struct gp_lanes_build *b, uint32_t row)
+static uint32_t new_series(struct gp_tracks_build *b, uint32_t row)
 {
     const struct gp_trace *t = b->l->v->t;
     const struct gp_events *e = &t->events[GP_COUNTER];
@@ -308,14 +309,14 @@ static uint32_t new_series(struct gp_lanes_build *b, uint32_t row)
     }
     gp_buf_puts(&id, "counter ");
     gp_buf_put(&id, name.data ? name.data : "", name.n);
-    uint32_t group = gp_lanes_process_group(b, t->tracks.at[e->track[row]].process);
-    uint32_t c = add_counter(b, group, gp_buf_str(&id), name.data ? name.data : "", name.n, GP_LANES_COUNT);
+    uint32_t group = gp_tracks_process_group(b, t->tracks.at[e->track[row]].process);
+    uint32_t c = add_counter(b, group, gp_buf_str(&id), name.data ? name.data : "", name.n, GP_TRACKS_COUNT);
     gp_buf_release(&id);
     gp_buf_release(&name);
     return c;
 }
 
-void gp_lanes_recorded_counters(struct gp_lanes_build *b)
+void gp_tracks_recorded_counters(struct gp_tracks_build *b)
 {
     const struct gp_trace *t = b->l->v->t;
     const struct gp_events *e = &t->events[GP_COUNTER];
@@ -324,15 +325,15 @@ void gp_lanes_recorded_counters(struct gp_lanes_build *b)
     size_t first = b->l->counters.n;
     add_memory(b);
     for (uint32_t row = 0; row < e->n; row++) {
-        if (!gp_lanes_touches(b, e->start_ns[row], 0)) continue;
+        if (!gp_tracks_touches(b, e->start_ns[row], 0)) continue;
         uint32_t name = *gp_map_put(&names, (uint64_t)e->name[row] << 32 | gp_get_series(e, row), known);
         known += name == known;
         uint32_t process = t->tracks.at[e->track[row]].process;
         uint32_t c = *gp_map_put(&found, (uint64_t)process << 32 | name, UINT32_MAX);
         if (c == UINT32_MAX) *gp_map_put(&found, (uint64_t)process << 32 | name, 0) = c = new_series(b, row);
-        struct gp_lanes_counter *to = &b->l->counters.at[c];
+        struct gp_tracks_counter *to = &b->l->counters.at[c];
         double value = gp_get_value(e, row);
-        if (to->unit == GP_LANES_GBPS) value /= 1e9; /* from bytes per second */
+        if (to->unit == GP_TRACKS_GBPS) value /= 1e9; /* from bytes per second */
         add_sample(to, e->start_ns[row], value);
     }
     for (size_t i = first; i < b->l->counters.n; i++) join_samples(&b->l->counters.at[i]);

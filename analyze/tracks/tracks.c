@@ -1,4 +1,4 @@
-#include "analyze/lanes/lanes.h"
+#include "analyze/tracks/tracks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_steps.h"
 #include "analyze/view/idle_walk.h"
-#include "analyze/lanes/lanes_priv.h"
+#include "analyze/tracks/tracks_priv.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
@@ -21,45 +21,45 @@ enum { NESTING = GP_COUNT(nesting), SCATTERED = GP_COUNT(scattered) };
 
 /* ---- times ---- */
 
-static int64_t start_of(const struct gp_lanes *l, uint32_t table, uint32_t row)
+static int64_t start_of(const struct gp_tracks *l, uint32_t table, uint32_t row)
 {
-    if (table == GP_LANES_IDLE) return l->gaps.at[row].begin_ns;
-    if (table == GP_LANES_STEP) return gp_lanes_bounded(l->hta->steps.at[row].begin_ns);
-    return gp_lanes_bounded(l->v->t->events[table].start_ns[row]);
+    if (table == GP_TRACKS_IDLE) return l->gaps.at[row].begin_ns;
+    if (table == GP_TRACKS_STEP) return gp_tracks_bounded(l->hta->steps.at[row].begin_ns);
+    return gp_tracks_bounded(l->v->t->events[table].start_ns[row]);
 }
 
-static int64_t dur_of(const struct gp_lanes *l, uint32_t table, uint32_t row)
+static int64_t dur_of(const struct gp_tracks *l, uint32_t table, uint32_t row)
 {
-    if (table == GP_LANES_IDLE) return l->gaps.at[row].end_ns - l->gaps.at[row].begin_ns;
-    if (table == GP_LANES_STEP)
-        return gp_lanes_bounded(l->hta->steps.at[row].end_ns) -
-               gp_lanes_bounded(l->hta->steps.at[row].begin_ns);
-    int64_t dur = l->v->t->events[table].dur_ns[row], most = GP_LANES_LATEST - start_of(l, table, row);
+    if (table == GP_TRACKS_IDLE) return l->gaps.at[row].end_ns - l->gaps.at[row].begin_ns;
+    if (table == GP_TRACKS_STEP)
+        return gp_tracks_bounded(l->hta->steps.at[row].end_ns) -
+               gp_tracks_bounded(l->hta->steps.at[row].begin_ns);
+    int64_t dur = l->v->t->events[table].dur_ns[row], most = GP_TRACKS_LATEST - start_of(l, table, row);
     return dur > most ? most : dur;
 }
 
-int64_t gp_lanes_start(const struct gp_lanes *l, size_t i)
+int64_t gp_tracks_start(const struct gp_tracks *l, size_t i)
 {
     return start_of(l, l->table[i], l->row[i]);
 }
 
-int64_t gp_lanes_dur(const struct gp_lanes *l, size_t i)
+int64_t gp_tracks_dur(const struct gp_tracks *l, size_t i)
 {
     return dur_of(l, l->table[i], l->row[i]);
 }
 
-int64_t gp_lanes_origin(const struct gp_trace *t)
+int64_t gp_tracks_origin(const struct gp_trace *t)
 {
     int64_t first = INT64_MAX;
     for (int i = 0; i < GP_TABLE_COUNT; i++)
         if (i != GP_COUNTER && i != GP_FLOW && t->events[i].n && t->events[i].start_ns[0] < first)
             first = t->events[i].start_ns[0];
-    return first == INT64_MAX ? 0 : gp_lanes_bounded(first);
+    return first == INT64_MAX ? 0 : gp_tracks_bounded(first);
 }
 
 /* ---- names ---- */
 
-static enum gp_frame_kind kind_of(const struct gp_lanes *l, uint32_t table, uint32_t row)
+static enum gp_frame_kind kind_of(const struct gp_tracks *l, uint32_t table, uint32_t row)
 {
     const struct gp_trace *t = l->v->t;
     switch (table) {
@@ -72,46 +72,46 @@ static enum gp_frame_kind kind_of(const struct gp_lanes *l, uint32_t table, uint
         return GP_FRAME_OP;
     case GP_RANGE:
     case GP_GPU_RANGE:
-    case GP_LANES_STEP:
+    case GP_TRACKS_STEP:
         return GP_FRAME_RANGE;
     case GP_PYTHON: {
         gp_sid name = t->events[table].name[row];
         bool module = gp_name_is_module(gp_trace_str(t, name), gp_string_len(&t->strings, name));
         return module ? GP_FRAME_MODULE : GP_FRAME_PYTHON;
     }
-    case GP_LANES_IDLE:
+    case GP_TRACKS_IDLE:
         return GP_FRAME_IDLE;
     default:
         return GP_FRAME_OTHER;
     }
 }
 
-static uint32_t find_name(struct gp_lanes_build *b, uint32_t table, uint32_t row, gp_sid sid, uint64_t key)
+static uint32_t find_name(struct gp_tracks_build *b, uint32_t table, uint32_t row, gp_sid sid, uint64_t key)
 {
-    struct gp_lanes *l = b->l;
+    struct gp_tracks *l = b->l;
     uint32_t id = *gp_map_put(&b->names, key, UINT32_MAX);
     if (id != UINT32_MAX) return id;
     uint8_t kind = (uint8_t)kind_of(l, table, row);
-    uint64_t same = (uint64_t)(64 + kind) << 33 | (uint64_t)(table == GP_LANES_STEP) << 32 | sid;
+    uint64_t same = (uint64_t)(64 + kind) << 33 | (uint64_t)(table == GP_TRACKS_STEP) << 32 | sid;
     id = *gp_map_put(&b->names, same, (uint32_t)l->names.n);
     if (id == l->names.n) {
-        GP_VEC_PUSH(&l->names, ((struct gp_lanes_name){sid, kind, table == GP_LANES_STEP}));
+        GP_VEC_PUSH(&l->names, ((struct gp_tracks_name){sid, kind, table == GP_TRACKS_STEP}));
         GP_VEC_PUSH(&b->uses, 0);
     }
     return *gp_map_put(&b->names, key, 0) = id;
 }
 
 /* Equal names of one kind are one; the kind of a Python frame follows from its name. */
-static uint32_t name_of(struct gp_lanes_build *b, uint32_t table, uint32_t row)
+static uint32_t name_of(struct gp_tracks_build *b, uint32_t table, uint32_t row)
 {
-    struct gp_lanes *l = b->l;
-    gp_sid sid = table == GP_LANES_IDLE   ? l->gaps.at[row].cause
-                 : table == GP_LANES_STEP ? l->hta->steps.at[row].name
-                                          : l->v->t->events[table].name[row];
+    struct gp_tracks *l = b->l;
+    gp_sid sid = table == GP_TRACKS_IDLE   ? l->gaps.at[row].cause
+                 : table == GP_TRACKS_STEP ? l->hta->steps.at[row].name
+                                           : l->v->t->events[table].name[row];
     uint32_t sort = table == GP_GPU ? GP_TABLE_COUNT + 2 + (uint32_t)gp_view_kind(l->v, row) : table;
-    struct gp_lanes_seen *seen = &b->seen[(sid * 31 + sort) % GP_LANES_SEEN];
+    struct gp_tracks_seen *seen = &b->seen[(sid * 31 + sort) % GP_TRACKS_SEEN];
     uint64_t key = (uint64_t)(sort + 1) << 32 | sid;
-    if (seen->key != key) *seen = (struct gp_lanes_seen){key, find_name(b, table, row, sid, key)};
+    if (seen->key != key) *seen = (struct gp_tracks_seen){key, find_name(b, table, row, sid, key)};
     b->uses.at[seen->name]++;
     return seen->name;
 }
@@ -129,13 +129,13 @@ static int by_use(const void *a, const void *b)
 }
 
 /* Frequent names get small numbers, which take less room. */
-static void sort_names(struct gp_lanes_build *b)
+static void sort_names(struct gp_tracks_build *b)
 {
-    struct gp_lanes *l = b->l;
+    struct gp_tracks *l = b->l;
     size_t n = l->names.n;
     struct use *uses = gp_alloc((n + 1) * sizeof *uses);
     uint32_t *to = gp_alloc((n + 1) * sizeof *to);
-    struct gp_lanes_name *names = gp_alloc((n + 1) * sizeof *names);
+    struct gp_tracks_name *names = gp_alloc((n + 1) * sizeof *names);
     for (uint32_t i = 0; i < n; i++) uses[i] = (struct use){b->uses.at[i], i};
     qsort(uses, n, sizeof *uses, by_use);
     for (uint32_t i = 0; i < n; i++) {
@@ -160,13 +160,13 @@ static int64_t tolerance(int64_t end_ns)
 }
 
 struct layout {
-    int64_t end_ns[GP_LANES_MOST]; /* when the last event of the lane ends */
-    int top;                       /* no lane from here on is taken */
-    bool rounded;                  /* ends may be off by a rounding error */
+    int64_t end_ns[GP_TRACKS_MOST]; /* when the last event of the lane ends */
+    int top;                        /* no lane from here on is taken */
+    bool rounded;                   /* ends may be off by a rounding error */
 };
 
 /* The innermost open lane that holds an event which ends at *END, -1: none. */
-static int find_holder(const struct layout *y, struct gp_lanes_track *k, int64_t start_ns, int64_t *end_ns)
+static int find_holder(const struct layout *y, struct gp_tracks_track *k, int64_t start_ns, int64_t *end_ns)
 {
     bool crossed = false;
     int i = y->top - 1;
@@ -184,13 +184,13 @@ static int find_holder(const struct layout *y, struct gp_lanes_track *k, int64_t
     return i;
 }
 
-static uint8_t place(struct layout *y, struct gp_lanes_track *k, int64_t start_ns, int64_t end_ns)
+static uint8_t place(struct layout *y, struct gp_tracks_track *k, int64_t start_ns, int64_t end_ns)
 {
     while (y->top && y->end_ns[y->top - 1] <= start_ns) y->top--;
     int i = find_holder(y, k, start_ns, &end_ns) + 1;
     while (i < y->top && y->end_ns[i] > start_ns) i++;
-    if (i >= GP_LANES_MOST) {
-        i = GP_LANES_MOST - 1;
+    if (i >= GP_TRACKS_MOST) {
+        i = GP_TRACKS_MOST - 1;
         k->crowded++;
         if (end_ns < y->end_ns[i]) end_ns = y->end_ns[i];
     }
@@ -199,9 +199,9 @@ static uint8_t place(struct layout *y, struct gp_lanes_track *k, int64_t start_n
     return (uint8_t)i;
 }
 
-static void reserve_events(struct gp_lanes_build *b, size_t more)
+static void reserve_events(struct gp_tracks_build *b, size_t more)
 {
-    struct gp_lanes *l = b->l;
+    struct gp_tracks *l = b->l;
     if (l->n + more <= b->cap) return;
     if (l->n + more >= UINT32_MAX) gp_out_of_memory(l->n + more);
     b->cap = l->n + more > b->cap * 2 ? l->n + more : b->cap * 2;
@@ -211,13 +211,13 @@ static void reserve_events(struct gp_lanes_build *b, size_t more)
 }
 
 /* The items, which are in order, become the lanes of track K, the last one. */
-static void lay_out(struct gp_lanes_build *b, struct gp_lanes_track *k, bool rounded)
+static void lay_out(struct gp_tracks_build *b, struct gp_tracks_track *k, bool rounded)
 {
-    struct gp_lanes *l = b->l;
+    struct gp_tracks *l = b->l;
     struct layout y = {.rounded = rounded};
-    struct gp_lane lanes[GP_LANES_MOST] = {0};
+    struct gp_lane lanes[GP_TRACKS_MOST] = {0};
     for (size_t i = 0; i < b->items.n; i++) {
-        struct gp_lanes_item *it = &b->items.at[i];
+        struct gp_tracks_item *it = &b->items.at[i];
         int64_t start = start_of(l, it->table, it->row), dur = dur_of(l, it->table, it->row);
         it->lane = place(&y, k, start, start + dur);
         struct gp_lane *lane = &lanes[it->lane];
@@ -228,15 +228,15 @@ static void lay_out(struct gp_lanes_build *b, struct gp_lanes_track *k, bool rou
     }
     k->count = b->items.n;
     reserve_events(b, b->items.n);
-    size_t first = l->n, next[GP_LANES_MOST];
-    for (int i = 0; i < GP_LANES_MOST && lanes[i].n; i++) {
+    size_t first = l->n, next[GP_TRACKS_MOST];
+    for (int i = 0; i < GP_TRACKS_MOST && lanes[i].n; i++) {
         next[i] = lanes[i].first = first;
         first += lanes[i].n;
         GP_VEC_PUSH(&l->lanes, lanes[i]);
         k->lanes++;
     }
     for (size_t i = 0; i < b->items.n; i++) {
-        const struct gp_lanes_item *it = &b->items.at[i];
+        const struct gp_tracks_item *it = &b->items.at[i];
         size_t at = next[it->lane]++;
         l->row[at] = it->row;
         l->table[at] = it->table;
@@ -249,7 +249,7 @@ static void lay_out(struct gp_lanes_build *b, struct gp_lanes_track *k, bool rou
 
 /* ---- the rows of a track ---- */
 
-static bool is_scattered(const struct gp_lanes_build *b, uint32_t table, uint32_t row)
+static bool is_scattered(const struct gp_tracks_build *b, uint32_t table, uint32_t row)
 {
     const struct gp_events *e = &b->l->v->t->events[table];
     return table == GP_OTHER ? (gp_get_phase(e, row) & ~(uint32_t)GP_PHASE_OLD_EXT) != 0
@@ -257,16 +257,16 @@ static bool is_scattered(const struct gp_lanes_build *b, uint32_t table, uint32_
 }
 
 /* Rows of a table by track, in order of time: a counting sort. */
-static void group_rows(struct gp_lanes_build *b, enum gp_table table)
+static void group_rows(struct gp_tracks_build *b, enum gp_table table)
 {
     const struct gp_trace *t = b->l->v->t;
     const struct gp_events *e = &t->events[table];
     uint32_t *rows = gp_alloc(e->n * sizeof *rows), *first = gp_zalloc((t->tracks.n + 2) * sizeof *first);
     for (size_t i = 0; i < e->n; i++)
-        if (gp_lanes_touches(b, e->start_ns[i], e->dur_ns[i])) first[e->track[i] + 2]++;
+        if (gp_tracks_touches(b, e->start_ns[i], e->dur_ns[i])) first[e->track[i] + 2]++;
     for (size_t k = 2; k < t->tracks.n + 2; k++) first[k] += first[k - 1];
     for (size_t i = 0; i < e->n; i++)
-        if (gp_lanes_touches(b, e->start_ns[i], e->dur_ns[i])) rows[first[e->track[i] + 1]++] = (uint32_t)i;
+        if (gp_tracks_touches(b, e->start_ns[i], e->dur_ns[i])) rows[first[e->track[i] + 1]++] = (uint32_t)i;
     b->rows[table] = rows;
     b->first[table] = first;
 }
@@ -285,7 +285,7 @@ static bool comes_before(const struct cursor *a, const struct cursor *b)
 }
 
 /* The rows that TRACK has in the tables, by (start, longer first, order of the tables), become items. */
-static void merge_rows(struct gp_lanes_build *b, uint32_t track, const enum gp_table *tables, int n,
+static void merge_rows(struct gp_tracks_build *b, uint32_t track, const enum gp_table *tables, int n,
                        bool scatter)
 {
     struct cursor c[NESTING];
@@ -300,7 +300,7 @@ static void merge_rows(struct gp_lanes_build *b, uint32_t track, const enum gp_t
         int best = 0;
         for (int i = 1; i < left; i++)
             if (comes_before(&c[i], &c[best])) best = i;
-        struct gp_lanes_item it = {*c[best].at, (uint8_t)c[best].table, 0};
+        struct gp_tracks_item it = {*c[best].at, (uint8_t)c[best].table, 0};
         bool both = it.table == GP_OTHER || it.table == GP_SYNC;
         if (!both || is_scattered(b, it.table, it.row) == scatter) GP_VEC_PUSH(&b->items, it);
         if (++c[best].at == c[best].end) memmove(c + best, c + best + 1, (size_t)(--left - best) * sizeof *c);
@@ -316,31 +316,31 @@ static void put_stream(struct gp_buf *to, const struct gp_trace *t, const struct
     if (for_person && s->stream < 0 && k->device >= 0 && k->tid < 0 && !k->tid_text) {
         gp_buf_puts(to, "no stream");
     } else if (for_person && k->name) {
-        gp_lanes_put_sid(to, t, k->name);
+        gp_tracks_put_sid(to, t, k->name);
     } else if (s->stream >= 0) {
         gp_buf_printf(to, "stream %" PRId64, s->stream);
     } else {
         gp_buf_puts(to, "row ");
-        if (k->tid_text) gp_lanes_put_sid(to, t, k->tid_text);
+        if (k->tid_text) gp_tracks_put_sid(to, t, k->tid_text);
         else gp_buf_put_i64(to, k->tid);
     }
 }
 
-static void add_stream(struct gp_lanes_build *b, uint32_t group, const struct gp_view_stream *s)
+static void add_stream(struct gp_tracks_build *b, uint32_t group, const struct gp_view_stream *s)
 {
     const struct gp_view *v = b->l->v;
     const struct gp_events *gpu = &v->t->events[GP_GPU];
     for (size_t i = s->first; i < s->first + s->n; i++) {
         uint32_t row = v->stream_rows[i];
-        if (!gp_lanes_touches(b, gpu->start_ns[row], gpu->dur_ns[row])) continue;
-        GP_VEC_PUSH(&b->items, ((struct gp_lanes_item){row, GP_GPU, 0}));
+        if (!gp_tracks_touches(b, gpu->start_ns[row], gpu->dur_ns[row])) continue;
+        GP_VEC_PUSH(&b->items, ((struct gp_tracks_item){row, GP_GPU, 0}));
     }
     if (!b->items.n) return;
     struct gp_buf id = {0}, name = {0};
     put_stream(&id, v->t, s, false);
     put_stream(&name, v->t, s, true);
-    struct gp_lanes_track *k =
-        gp_lanes_add_track(b, group, GP_LANES_SLICES, gp_buf_str(&id), name.data ? name.data : "", name.n);
+    struct gp_tracks_track *k =
+        gp_tracks_add_track(b, group, GP_TRACKS_SLICES, gp_buf_str(&id), name.data ? name.data : "", name.n);
     k->gpu = true;
     lay_out(b, k, false);
     gp_buf_release(&id);
@@ -348,7 +348,7 @@ static void add_stream(struct gp_lanes_build *b, uint32_t group, const struct gp
 }
 
 /* Everything else on row TRACK of a device: ranges and synchronisation beside the work, and instants. */
-static void add_notes(struct gp_lanes_build *b, uint32_t group, uint32_t track)
+static void add_notes(struct gp_tracks_build *b, uint32_t group, uint32_t track)
 {
     const struct gp_trace *t = b->l->v->t;
     const struct gp_track *k = &t->tracks.at[track];
@@ -365,8 +365,8 @@ static void add_notes(struct gp_lanes_build *b, uint32_t group, uint32_t track)
                            : k->stream < 0 ? ": waits for the whole context"
                                            : ", ranges and waits");
         lay_out(b,
-                gp_lanes_add_track(b, group, marks ? GP_LANES_MARKS : GP_LANES_SLICES, gp_buf_str(&id),
-                                   name.data, name.n),
+                gp_tracks_add_track(b, group, marks ? GP_TRACKS_MARKS : GP_TRACKS_SLICES, gp_buf_str(&id),
+                                    name.data, name.n),
                 !marks);
         gp_buf_release(&id);
         gp_buf_release(&name);
@@ -380,7 +380,7 @@ static bool step_before(const struct gp_hta_step *s, const struct gp_view_device
     return s->device < d->device;
 }
 
-static void add_steps(struct gp_lanes_build *b, uint32_t group, const struct gp_view_device *d)
+static void add_steps(struct gp_tracks_build *b, uint32_t group, const struct gp_view_device *d)
 {
     const struct gp_hta *h = b->l->hta;
     size_t lo = 0, hi = h->steps.n; /* steps are grouped by device, in the order of the view */
@@ -392,22 +392,22 @@ static void add_steps(struct gp_lanes_build *b, uint32_t group, const struct gp_
     for (uint32_t i = (uint32_t)lo; i < h->steps.n; i++) {
         const struct gp_hta_step *s = &h->steps.at[i];
         if (s->producer != d->producer || s->device != d->device || s->rank != d->rank) break;
-        if (s->end_ns < s->begin_ns || !gp_lanes_touches(b, s->begin_ns, s->end_ns - s->begin_ns)) continue;
-        GP_VEC_PUSH(&b->items, ((struct gp_lanes_item){i, GP_LANES_STEP, 0}));
+        if (s->end_ns < s->begin_ns || !gp_tracks_touches(b, s->begin_ns, s->end_ns - s->begin_ns)) continue;
+        GP_VEC_PUSH(&b->items, ((struct gp_tracks_item){i, GP_TRACKS_STEP, 0}));
     }
     if (b->items.n)
-        lay_out(b, gp_lanes_add_track(b, group, GP_LANES_STEPS, "steps", GP_TEXT("steps")), false);
+        lay_out(b, gp_tracks_add_track(b, group, GP_TRACKS_STEPS, "steps", GP_TEXT("steps")), false);
 }
 
-static void add_gaps(struct gp_lanes_build *b, uint32_t group, uint32_t first, uint32_t n)
+static void add_gaps(struct gp_tracks_build *b, uint32_t group, uint32_t first, uint32_t n)
 {
     for (uint32_t i = first; i < first + n; i++) {
-        const struct gp_lanes_gap *g = &b->l->gaps.at[i];
-        if (!gp_lanes_touches(b, g->begin_ns, g->end_ns - g->begin_ns)) continue;
-        GP_VEC_PUSH(&b->items, ((struct gp_lanes_item){i, GP_LANES_IDLE, 0}));
+        const struct gp_tracks_gap *g = &b->l->gaps.at[i];
+        if (!gp_tracks_touches(b, g->begin_ns, g->end_ns - g->begin_ns)) continue;
+        GP_VEC_PUSH(&b->items, ((struct gp_tracks_item){i, GP_TRACKS_IDLE, 0}));
     }
     if (b->items.n)
-        lay_out(b, gp_lanes_add_track(b, group, GP_LANES_GAPS, "idle", GP_TEXT("idle time")), false);
+        lay_out(b, gp_tracks_add_track(b, group, GP_TRACKS_GAPS, "idle", GP_TEXT("idle time")), false);
 }
 
 /* A row of a device that ran no work: waits for the whole context, ranges on an idle stream. */
@@ -425,7 +425,7 @@ static int by_group(const void *a, const void *b)
 }
 
 /* Those of all devices, whose groups exist, by group. They count as placed from now on. */
-static struct idle_row *find_idle_rows(struct gp_lanes_build *b, size_t *n)
+static struct idle_row *find_idle_rows(struct gp_tracks_build *b, size_t *n)
 {
     const struct gp_trace *t = b->l->v->t;
     struct idle_row *rows = gp_alloc((t->tracks.n + 1) * sizeof *rows);
@@ -433,31 +433,32 @@ static struct idle_row *find_idle_rows(struct gp_lanes_build *b, size_t *n)
     for (uint32_t i = 0; i < t->tracks.n; i++) {
         const struct gp_track *k = &t->tracks.at[i];
         if (k->kind != GP_TRACK_STREAM || b->stream_of[i] != UINT32_MAX) continue;
-        uint32_t group = gp_lanes_device_group(b, t->processes.at[k->process].producer, k->device);
+        uint32_t group = gp_tracks_device_group(b, t->processes.at[k->process].producer, k->device);
         if (group == UINT32_MAX) continue;
         rows[(*n)++] = (struct idle_row){group, i, k->stream};
-        b->stream_of[i] = GP_LANES_BESIDE;
+        b->stream_of[i] = GP_TRACKS_BESIDE;
     }
     if (*n) qsort(rows, *n, sizeof *rows, by_group);
     return rows;
 }
 
 struct gaps {
-    struct gp_lanes *l;
+    struct gp_tracks *l;
     uint32_t *n; /* by device */
 };
 
 static void take_gap(void *ctx, const struct gp_idle_piece *p)
 {
     struct gaps *g = ctx;
-    struct gp_lanes_gap gap = {gp_lanes_bounded(p->begin_ns), gp_lanes_bounded(p->end_ns), p->cause, p->node};
+    struct gp_tracks_gap gap = {gp_tracks_bounded(p->begin_ns), gp_tracks_bounded(p->end_ns), p->cause,
+                                p->node};
     GP_VEC_PUSH(&g->l->gaps, gap);
     g->n[p->device]++;
 }
 
-static void add_devices(struct gp_lanes_build *b)
+static void add_devices(struct gp_tracks_build *b)
 {
-    struct gp_lanes *l = b->l;
+    struct gp_tracks *l = b->l;
     const struct gp_view *v = l->v;
     struct gaps gaps = {l, gp_zalloc((v->devices.n + 1) * sizeof *gaps.n)};
     if (!l->hta->untimed) gp_idle_walk(v, take_gap, &gaps);
@@ -467,9 +468,9 @@ static void add_devices(struct gp_lanes_build *b)
     uint32_t first = 0;
     for (size_t d = 0; d < v->devices.n; d++)
         ++*gp_map_put(&b->sharers,
-                      gp_lanes_device_key((uint32_t)v->devices.at[d].rank, v->devices.at[d].device), 0);
+                      gp_tracks_device_key((uint32_t)v->devices.at[d].rank, v->devices.at[d].device), 0);
     size_t idle_n, idle = 0;
-    for (uint32_t d = 0; d < v->devices.n; d++) gp_lanes_add_device_group(b, d);
+    for (uint32_t d = 0; d < v->devices.n; d++) gp_tracks_add_device_group(b, d);
     struct idle_row *idle_rows = find_idle_rows(b, &idle_n);
     for (uint32_t d = 0; d < v->devices.n; d++) { /* the groups of devices come first, in their order */
         const struct gp_view_device *dev = &v->devices.at[d];
@@ -483,7 +484,7 @@ static void add_devices(struct gp_lanes_build *b)
         }
         for (; idle < idle_n && idle_rows[idle].group == group; idle++)
             add_notes(b, group, idle_rows[idle].track);
-        gp_lanes_device_counters(b, d, group);
+        gp_tracks_device_counters(b, d, group);
     }
     free(idle_rows);
     free(gaps.n);
@@ -529,11 +530,11 @@ static void put_thread(struct gp_buf *to, const struct gp_trace *t, uint32_t tra
 {
     const struct gp_track *k = &t->tracks.at[track];
     gp_buf_puts(to, k->kind == GP_TRACK_THREAD ? "thread " : k->kind == GP_TRACK_STREAM ? "stream " : "row ");
-    if (k->tid_text) gp_lanes_put_sid(to, t, k->tid_text);
+    if (k->tid_text) gp_tracks_put_sid(to, t, k->tid_text);
     else gp_buf_put_i64(to, k->kind == GP_TRACK_STREAM && k->stream >= 0 ? k->stream : k->tid);
 }
 
-static void add_thread(struct gp_lanes_build *b, uint32_t track)
+static void add_thread(struct gp_tracks_build *b, uint32_t track)
 {
     const struct gp_trace *t = b->l->v->t;
     const struct gp_track *k = &t->tracks.at[track];
@@ -543,27 +544,27 @@ static void add_thread(struct gp_lanes_build *b, uint32_t track)
         if (!b->items.n) continue;
         struct gp_buf id = {0}, name = {0};
         put_thread(&id, t, track);
-        if (k->tid_text && k->kind == GP_TRACK_OTHER) gp_lanes_put_sid(&name, t, k->tid_text);
+        if (k->tid_text && k->kind == GP_TRACK_OTHER) gp_tracks_put_sid(&name, t, k->tid_text);
         else put_thread(&name, t, track);
         if (k->name && k->name != k->tid_text) {
             if (k->kind != GP_TRACK_THREAD || gp_starts(gp_trace_str(t, k->name), "thread ")) name.n = 0;
             else gp_buf_puts(&name, ", ");
-            gp_lanes_put_sid(&name, t, k->name);
+            gp_tracks_put_sid(&name, t, k->name);
         }
         gp_buf_puts(&id, marks ? "/marks" : "");
         gp_buf_puts(&name, !marks ? "" : name.n ? ", instants" : "instants");
         if (!name.n) gp_buf_puts(&name, "events");
-        uint32_t group = gp_lanes_process_group(b, k->process);
+        uint32_t group = gp_tracks_process_group(b, k->process);
         lay_out(b,
-                gp_lanes_add_track(b, group, marks ? GP_LANES_MARKS : GP_LANES_SLICES, gp_buf_str(&id),
-                                   name.data ? name.data : "", name.n),
+                gp_tracks_add_track(b, group, marks ? GP_TRACKS_MARKS : GP_TRACKS_SLICES, gp_buf_str(&id),
+                                    name.data ? name.data : "", name.n),
                 !marks);
         gp_buf_release(&id);
         gp_buf_release(&name);
     }
 }
 
-static void add_processes(struct gp_lanes_build *b)
+static void add_processes(struct gp_tracks_build *b)
 {
     const struct gp_trace *t = b->l->v->t;
     struct order *order = gp_alloc((t->tracks.n + 1) * sizeof *order);
@@ -571,8 +572,8 @@ static void add_processes(struct gp_lanes_build *b)
     qsort(order, t->tracks.n, sizeof *order, by_place);
     for (size_t i = 0; i < t->tracks.n; i++) {
         uint32_t track = order[i].track, stream = b->stream_of[track];
-        bool placed =
-            stream == GP_LANES_BESIDE || (stream != UINT32_MAX && b->l->v->streams.at[stream].track == track);
+        bool placed = stream == GP_TRACKS_BESIDE ||
+                      (stream != UINT32_MAX && b->l->v->streams.at[stream].track == track);
         if (!placed) add_thread(b, track);
     }
     free(order);
@@ -587,15 +588,15 @@ static bool has_ranks(const struct gp_view *v)
     return false;
 }
 
-static void begin_build(struct gp_lanes_build *b, struct gp_lanes *l, const struct gp_lanes_opts *opts)
+static void begin_build(struct gp_tracks_build *b, struct gp_tracks *l, const struct gp_tracks_opts *opts)
 {
     const struct gp_trace *t = l->v->t;
     memset(b, 0, sizeof *b);
     b->l = l;
-    b->from_ns = opts ? gp_lanes_bounded(opts->begin_ns) : 0;
-    b->to_ns = opts ? gp_lanes_bounded(opts->end_ns) : 0;
+    b->from_ns = opts ? gp_tracks_bounded(opts->begin_ns) : 0;
+    b->to_ns = opts ? gp_tracks_bounded(opts->end_ns) : 0;
     b->ranks = has_ranks(l->v);
-    b->seen = gp_zalloc(GP_LANES_SEEN * sizeof *b->seen);
+    b->seen = gp_zalloc(GP_TRACKS_SEEN * sizeof *b->seen);
     for (int i = 0; i < GP_TABLE_COUNT; i++)
         if (i != GP_GPU && i != GP_COUNTER && i != GP_FLOW) group_rows(b, (enum gp_table)i);
     static const enum gp_table placed[] = {GP_GPU, GP_RANGE, GP_PYTHON, GP_OP, GP_API};
@@ -615,19 +616,19 @@ static void begin_build(struct gp_lanes_build *b, struct gp_lanes *l, const stru
     }
 }
 
-void gp_lanes_build(struct gp_lanes *l, const struct gp_view *v, const struct gp_hta *h,
-                    const struct gp_lanes_opts *opts)
+void gp_tracks_build(struct gp_tracks *l, const struct gp_view *v, const struct gp_hta *h,
+                     const struct gp_tracks_opts *opts)
 {
-    struct gp_lanes_build b;
+    struct gp_tracks_build b;
     memset(l, 0, sizeof *l);
     l->v = v;
     l->hta = h;
-    l->begin_ns = l->end_ns = gp_lanes_origin(v->t);
+    l->begin_ns = l->end_ns = gp_tracks_origin(v->t);
     begin_build(&b, l, opts);
     add_devices(&b);
     add_processes(&b);
-    gp_lanes_recorded_counters(&b);
-    gp_lanes_join_groups(l);
+    gp_tracks_recorded_counters(&b);
+    gp_tracks_join_groups(l);
     sort_names(&b);
     for (int i = 0; i < GP_TABLE_COUNT; i++) {
         free(b.rows[i]);
@@ -643,7 +644,7 @@ void gp_lanes_build(struct gp_lanes *l, const struct gp_view *v, const struct gp
     free(b.seen);
 }
 
-void gp_lanes_release(struct gp_lanes *l)
+void gp_tracks_release(struct gp_tracks *l)
 {
     gp_strings_release(&l->strings);
     GP_VEC_FREE(&l->groups);
@@ -662,27 +663,27 @@ void gp_lanes_release(struct gp_lanes *l)
 
 /* ---- asking ---- */
 
-uint32_t gp_lanes_place(const struct gp_lanes *l, enum gp_table table, uint32_t row)
+uint32_t gp_tracks_place(const struct gp_tracks *l, enum gp_table table, uint32_t row)
 {
     return l->place[table] ? l->place[table][row] : UINT32_MAX;
 }
 
-uint32_t gp_lanes_cause(const struct gp_lanes *l, size_t i)
+uint32_t gp_tracks_cause(const struct gp_tracks *l, size_t i)
 {
     const struct gp_view *v = l->v;
     uint32_t node = GP_HOST_NONE;
-    if (l->table[i] == GP_LANES_IDLE) {
+    if (l->table[i] == GP_TRACKS_IDLE) {
         node = l->gaps.at[l->row[i]].node;
     } else if (l->table[i] == GP_GPU) {
         uint32_t api = gp_view_launch(v, l->row[i]);
-        if (api != UINT32_MAX) return gp_lanes_place(l, GP_API, api);
+        if (api != UINT32_MAX) return gp_tracks_place(l, GP_API, api);
         node = v->at.node[l->row[i]];
     }
     if (node == GP_HOST_NONE) return UINT32_MAX;
-    return gp_lanes_place(l, (enum gp_table)v->hs.nodes[node].table, v->hs.nodes[node].row);
+    return gp_tracks_place(l, (enum gp_table)v->hs.nodes[node].table, v->hs.nodes[node].row);
 }
 
-static void put_plain(const struct gp_lanes *l, const struct gp_lanes_name *n, struct gp_buf *to)
+static void put_plain(const struct gp_tracks *l, const struct gp_tracks_name *n, struct gp_buf *to)
 {
     const char *text = n->step ? gp_hta_str(l->hta, n->name) : gp_trace_str(l->v->t, n->name);
     size_t len = gp_string_len(n->step ? &l->hta->strings : &l->v->t->strings, n->name);
@@ -690,16 +691,16 @@ static void put_plain(const struct gp_lanes *l, const struct gp_lanes_name *n, s
     else gp_buf_put(to, text, len);
 }
 
-void gp_lanes_put_name(const struct gp_lanes *l, uint32_t name, struct gp_buf *to)
+void gp_tracks_put_name(const struct gp_tracks *l, uint32_t name, struct gp_buf *to)
 {
-    const struct gp_lanes_name *n = &l->names.at[name];
+    const struct gp_tracks_name *n = &l->names.at[name];
     if (n->kind == GP_FRAME_IDLE) gp_buf_puts(to, gp_idle_cause_text((enum gp_idle_cause)n->name));
     else put_plain(l, n, to);
 }
 
-void gp_lanes_put_label(const struct gp_lanes *l, uint32_t name, struct gp_buf *to)
+void gp_tracks_put_label(const struct gp_tracks *l, uint32_t name, struct gp_buf *to)
 {
-    const struct gp_lanes_name *n = &l->names.at[name];
+    const struct gp_tracks_name *n = &l->names.at[name];
     if (n->kind == GP_FRAME_IDLE) {
         for (const char *c = gp_idle_cause_name((enum gp_idle_cause)n->name); *c; c++)
             gp_buf_putc(to, *c == '_' ? ' ' : *c);

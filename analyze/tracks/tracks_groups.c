@@ -2,19 +2,19 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/lanes/lanes_priv.h"
+#include "analyze/tracks/tracks_priv.h"
 #include "formats/base/buf.h"
 
-bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t dur_ns)
+bool gp_tracks_touches(const struct gp_tracks_build *b, int64_t start_ns, int64_t dur_ns)
 {
     if (b->from_ns >= b->to_ns) return true;
-    int64_t start = gp_lanes_bounded(start_ns);
+    int64_t start = gp_tracks_bounded(start_ns);
     if (start >= b->to_ns) return false;
     return start >= b->from_ns || dur_ns > b->from_ns - start;
 }
 
 /* A string of the layout from pieces; ids made with UNIQUE differ from all that were made so before. */
-static gp_sid intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique)
+static gp_sid intern(struct gp_tracks_build *b, const struct gp_buf *text, bool unique)
 {
     struct gp_strings *s = &b->l->strings;
     gp_sid sid = gp_intern(s, text->data ? text->data : "", text->n);
@@ -39,7 +39,7 @@ static gp_sid intern(struct gp_lanes_build *b, const struct gp_buf *text, bool u
 }
 
 /* Without blanks at the end, which profilers leave. */
-void gp_lanes_put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid)
+void gp_tracks_put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid)
 {
     const char *s = gp_trace_str(t, sid);
     size_t n = gp_string_len(&t->strings, sid);
@@ -47,16 +47,16 @@ void gp_lanes_put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid)
     gp_buf_put(to, s, n);
 }
 
-static void add_group(struct gp_lanes_build *b, const struct gp_buf *id, const struct gp_buf *name,
+static void add_group(struct gp_tracks_build *b, const struct gp_buf *id, const struct gp_buf *name,
                       uint32_t device)
 {
-    struct gp_lanes_group g = {intern(b, id, true), intern(b, name, false), device};
+    struct gp_tracks_group g = {intern(b, id, true), intern(b, name, false), device};
     GP_VEC_PUSH(&b->l->groups, g);
 }
 
-uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer, int64_t device)
+uint32_t gp_tracks_device_group(const struct gp_tracks_build *b, uint32_t producer, int64_t device)
 {
-    const uint32_t *group = gp_map_get(&b->device_groups, gp_lanes_device_key(producer, device));
+    const uint32_t *group = gp_map_get(&b->device_groups, gp_tracks_device_key(producer, device));
     if (!group) return UINT32_MAX;
     const struct gp_view_device *d = &b->l->v->devices.at[b->l->groups.at[*group].device];
     return d->producer == producer && d->device == device ? *group : UINT32_MAX;
@@ -64,11 +64,11 @@ uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer
 
 static void put_process(struct gp_buf *to, const struct gp_trace *t, const struct gp_process *p)
 {
-    if (p->pid_text) gp_lanes_put_sid(to, t, p->pid_text);
+    if (p->pid_text) gp_tracks_put_sid(to, t, p->pid_text);
     else gp_buf_put_i64(to, p->pid);
 }
 
-uint32_t gp_lanes_add_device_group(struct gp_lanes_build *b, uint32_t device)
+uint32_t gp_tracks_add_device_group(struct gp_tracks_build *b, uint32_t device)
 {
     const struct gp_view_device *d = &b->l->v->devices.at[device];
     struct gp_buf id = {0}, name = {0};
@@ -84,10 +84,10 @@ uint32_t gp_lanes_add_device_group(struct gp_lanes_build *b, uint32_t device)
     }
     if (d->props && d->props->name) {
         gp_buf_puts(&name, ", ");
-        gp_lanes_put_sid(&name, b->l->v->t, d->props->name);
+        gp_tracks_put_sid(&name, b->l->v->t, d->props->name);
     }
     /* if several processes may share a device, each has its own group */
-    if (*gp_map_put(&b->sharers, gp_lanes_device_key((uint32_t)d->rank, d->device), 0) > 1) {
+    if (*gp_map_put(&b->sharers, gp_tracks_device_key((uint32_t)d->rank, d->device), 0) > 1) {
         const struct gp_trace *t = b->l->v->t;
         uint32_t track = b->l->v->streams.at[d->first_stream].track;
         gp_buf_puts(&id, " process ");
@@ -96,7 +96,7 @@ uint32_t gp_lanes_add_device_group(struct gp_lanes_build *b, uint32_t device)
         put_process(&name, t, &t->processes.at[t->tracks.at[track].process]);
     }
     add_group(b, &id, &name, device);
-    gp_map_put(&b->device_groups, gp_lanes_device_key(d->producer, d->device), (uint32_t)b->l->groups.n - 1);
+    gp_map_put(&b->device_groups, gp_tracks_device_key(d->producer, d->device), (uint32_t)b->l->groups.n - 1);
     gp_buf_release(&id);
     gp_buf_release(&name);
     return (uint32_t)b->l->groups.n - 1;
@@ -117,10 +117,10 @@ static void put_process_name(struct gp_buf *to, const struct gp_trace *t, const 
     }
     if (!p->name || p->name == p->pid_text) return;
     gp_buf_puts(to, ", ");
-    gp_lanes_put_sid(to, t, p->name);
+    gp_tracks_put_sid(to, t, p->name);
 }
 
-uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process)
+uint32_t gp_tracks_process_group(struct gp_tracks_build *b, uint32_t process)
 {
     if (b->group_of_process[process] != UINT32_MAX) return b->group_of_process[process];
     const struct gp_trace *t = b->l->v->t;
@@ -139,16 +139,17 @@ uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process)
     return b->group_of_process[process] = (uint32_t)b->l->groups.n - 1;
 }
 
-struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t group, enum gp_lanes_sort sort,
-                                          const char *id, const char *name, size_t name_n)
+struct gp_tracks_track *gp_tracks_add_track(struct gp_tracks_build *b, uint32_t group,
+                                            enum gp_tracks_sort sort, const char *id, const char *name,
+                                            size_t name_n)
 {
-    struct gp_lanes *l = b->l;
+    struct gp_tracks *l = b->l;
     struct gp_buf text = {0};
     gp_sid group_id = l->groups.at[group].id;
     gp_buf_put(&text, gp_string(&l->strings, group_id), gp_string_len(&l->strings, group_id));
     gp_buf_putc(&text, '/');
     gp_buf_puts(&text, id);
-    struct gp_lanes_track k = {.sort = sort, .group = group, .id = intern(b, &text, true)};
+    struct gp_tracks_track k = {.sort = sort, .group = group, .id = intern(b, &text, true)};
     k.name = gp_intern(&l->strings, name, name_n);
     k.first_lane = l->lanes.n;
     GP_VEC_PUSH(&l->tracks, k);
@@ -157,10 +158,10 @@ struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t gro
 }
 
 /* Only counters are out of place, and they have no lanes: the order of the lanes stays that of the tracks. */
-void gp_lanes_join_groups(struct gp_lanes *l)
+void gp_tracks_join_groups(struct gp_tracks *l)
 {
     size_t *next = gp_zalloc((l->groups.n + 1) * sizeof *next);
-    struct gp_lanes_track *sorted = gp_alloc((l->tracks.n + 1) * sizeof *sorted);
+    struct gp_tracks_track *sorted = gp_alloc((l->tracks.n + 1) * sizeof *sorted);
     for (size_t i = 0; i < l->tracks.n; i++) next[l->tracks.at[i].group + 1]++;
     for (size_t g = 0; g < l->groups.n; g++) next[g + 1] += next[g];
     for (size_t i = 0; i < l->tracks.n; i++) sorted[next[l->tracks.at[i].group]++] = l->tracks.at[i];

@@ -5,7 +5,7 @@
 
 #include "analyze/hta/hta.h"
 #include "analyze/view/activity.h"
-#include "analyze/lanes/lanes.h"
+#include "analyze/tracks/tracks.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
@@ -15,7 +15,7 @@ struct scene {
     struct gp_trace t;
     struct gp_view v;
     struct gp_hta h;
-    struct gp_lanes l;
+    struct gp_tracks l;
     uint32_t process, main, s7;
 };
 
@@ -33,7 +33,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct scene *s = *state;
-    gp_lanes_release(&s->l);
+    gp_tracks_release(&s->l);
     gp_view_release(&s->v);
     gp_hta_release(&s->h);
     gp_trace_release(&s->t);
@@ -48,7 +48,7 @@ static void run_in(struct scene *s, int64_t from, int64_t to)
     gp_hta_init(&s->h, NULL);
     assert_int_equal(gp_hta_add_viewed(&s->h, &s->t, &s->v, &err), 0);
     gp_hta_finish(&s->h);
-    gp_lanes_build(&s->l, &s->v, &s->h, &(struct gp_lanes_opts){from, to});
+    gp_tracks_build(&s->l, &s->v, &s->h, &(struct gp_tracks_opts){from, to});
 }
 
 static void run(struct scene *s)
@@ -61,7 +61,7 @@ static size_t op(struct scene *s, int64_t start, int64_t stop, const char *name)
     return gp_events_add(&s->t.events[GP_OP], start, stop - start, s->main, mk_name(&s->t, name));
 }
 
-static const struct gp_lanes_track *track(const struct scene *s, const char *id)
+static const struct gp_tracks_track *track(const struct scene *s, const char *id)
 {
     for (size_t i = 0; i < s->l.tracks.n; i++)
         if (!strcmp(gp_string(&s->l.strings, s->l.tracks.at[i].id), id)) return &s->l.tracks.at[i];
@@ -70,7 +70,7 @@ static const struct gp_lanes_track *track(const struct scene *s, const char *id)
 }
 
 /* "a b|c": the names on each lane of a track. */
-static const char *lanes_of(const struct scene *s, const struct gp_lanes_track *k)
+static const char *lanes_of(const struct scene *s, const struct gp_tracks_track *k)
 {
     static char text[4096];
     struct gp_buf b = {0};
@@ -79,7 +79,7 @@ static const char *lanes_of(const struct scene *s, const struct gp_lanes_track *
         if (i > k->first_lane) gp_buf_putc(&b, '|');
         for (size_t e = lane->first; e < lane->first + lane->n; e++) {
             if (e > lane->first) gp_buf_putc(&b, ' ');
-            gp_lanes_put_name(&s->l, s->l.name[e], &b);
+            gp_tracks_put_name(&s->l, s->l.name[e], &b);
         }
     }
     snprintf(text, sizeof text, "%s", gp_buf_str(&b));
@@ -98,7 +98,7 @@ SCENE(test_nesting)
     op(s, 60000, 90000, "d");
     op(s, 100000, 120000, "e"); /* begins where a ends */
     run(s);
-    const struct gp_lanes_track *k = track(s, "process 1/thread 1");
+    const struct gp_tracks_track *k = track(s, "process 1/thread 1");
     assert_string_equal(lanes_of(s, k), "a e|b d|c");
     assert_int_equal(k->count, 5);
     assert_int_equal(k->total_ns, 100000 + 40000 + 20000 + 30000 + 20000);
@@ -119,7 +119,7 @@ SCENE(test_crossing)
     op(s, 101000, 102000, "z");
     op(s, 121000, 130000, "e");
     run(s);
-    const struct gp_lanes_track *k = track(s, "process 1/thread 1");
+    const struct gp_tracks_track *k = track(s, "process 1/thread 1");
     assert_string_equal(lanes_of(s, k), "a e|d|x|y|z");
     assert_int_equal(k->crossed, 1);
     assert_int_equal(k->total_ns, 100000 + 30000 + 40000 + 20000 + 1000 + 9000);
@@ -136,7 +136,7 @@ SCENE(test_rounding)
     op(s, 100500, 110000, "g");
     op(s, 150000, 201001, "h"); /* 1001 ns too long: it crosses */
     run(s);
-    const struct gp_lanes_track *k = track(s, "process 1/thread 1");
+    const struct gp_tracks_track *k = track(s, "process 1/thread 1");
     assert_string_equal(lanes_of(s, k), "a f|b g h");
     assert_int_equal(k->clamped, 1);
     assert_int_equal(k->crossed, 1);
@@ -151,7 +151,7 @@ SCENE(test_overlapping_kernels)
     mk_kernel(&s->t, s->s7, 999, 1900, "l", 2);
     mk_kernel(&s->t, s->s7, 1900, 2000, "m", 3);
     run(s);
-    const struct gp_lanes_track *k = track(s, "gpu 0/stream 7");
+    const struct gp_tracks_track *k = track(s, "gpu 0/stream 7");
     assert_string_equal(lanes_of(s, k), "k m|l");
     assert_int_equal(k->crossed, 1);
     assert_true(k->gpu);
@@ -162,11 +162,11 @@ SCENE(test_too_many_at_once)
     struct scene *s = *state;
     for (int i = 0; i < 300; i++) op(s, i, 100000 + 2000 * i, "n"); /* each crosses the ones before */
     run(s);
-    const struct gp_lanes_track *k = track(s, "process 1/thread 1");
-    assert_int_equal(k->lanes, GP_LANES_MOST);
+    const struct gp_tracks_track *k = track(s, "process 1/thread 1");
+    assert_int_equal(k->lanes, GP_TRACKS_MOST);
     assert_int_equal(k->count, 300);
-    assert_int_equal(k->crowded, 300 - GP_LANES_MOST);
-    assert_int_equal(s->l.lanes.at[k->first_lane + GP_LANES_MOST - 1].n, 300 - GP_LANES_MOST + 1);
+    assert_int_equal(k->crowded, 300 - GP_TRACKS_MOST);
+    assert_int_equal(s->l.lanes.at[k->first_lane + GP_TRACKS_MOST - 1].n, 300 - GP_TRACKS_MOST + 1);
     assert_int_equal(k->total_ns, 300 * 100000 + 1999 * (299 * 300 / 2));
 }
 
@@ -186,7 +186,7 @@ SCENE(test_nothing_is_lost)
         sum += dur;
     }
     run(s);
-    const struct gp_lanes_track *k = track(s, "process 1/thread 1");
+    const struct gp_tracks_track *k = track(s, "process 1/thread 1");
     assert_int_equal(k->count, N);
     assert_int_equal(k->total_ns, sum);
     uint8_t *seen = calloc(N, 1);
@@ -194,11 +194,11 @@ SCENE(test_nothing_is_lost)
         const struct gp_lane *lane = &s->l.lanes.at[i];
         for (size_t e = lane->first; e < lane->first + lane->n; e++) {
             seen[s->l.row[e] * 2 + (s->l.table[e] == GP_OP)]++;
-            assert_int_equal(gp_lanes_place(&s->l, s->l.table[e], s->l.row[e]), e);
-            if (e > lane->first) assert_true(gp_lanes_start(&s->l, e) >= gp_lanes_start(&s->l, e - 1));
+            assert_int_equal(gp_tracks_place(&s->l, s->l.table[e], s->l.row[e]), e);
+            if (e > lane->first) assert_true(gp_tracks_start(&s->l, e) >= gp_tracks_start(&s->l, e - 1));
             if (e > lane->first && k->crowded + k->clamped == 0)
-                assert_true(gp_lanes_start(&s->l, e) >=
-                            gp_lanes_start(&s->l, e - 1) + gp_lanes_dur(&s->l, e - 1));
+                assert_true(gp_tracks_start(&s->l, e) >=
+                            gp_tracks_start(&s->l, e - 1) + gp_tracks_dur(&s->l, e - 1));
         }
     }
     for (int i = 0; i < N; i++) assert_int_equal(seen[i], 1);
@@ -217,7 +217,7 @@ SCENE(test_window)
     assert_string_equal(lanes_of(s, track(s, "process 1/thread 1")), "into|instant out");
     assert_int_equal(s->l.begin_ns, 0); /* time 0 is that of the trace */
     assert_int_equal(s->l.end_ns, 9000);
-    assert_int_equal(gp_lanes_place(&s->l, GP_OP, 0), UINT32_MAX);
+    assert_int_equal(gp_tracks_place(&s->l, GP_OP, 0), UINT32_MAX);
 }
 
 /* Launches at 0, 10000, 20000; starts at 15000, 30000, 40000. */
@@ -230,9 +230,9 @@ SCENE(test_queue_and_cause)
         mk_kernel(&s->t, s->s7, starts[i], starts[i] + 5000, "k", i + 1);
     }
     run(s);
-    static const struct gp_lanes_sample expected[] = {{0, 1},     {10000, 2}, {15000, 1},
-                                                      {20000, 2}, {30000, 1}, {40000, 0}};
-    const struct gp_lanes_counter *c = &s->l.counters.at[track(s, "gpu 0/queue")->counter];
+    static const struct gp_tracks_sample expected[] = {{0, 1},     {10000, 2}, {15000, 1},
+                                                       {20000, 2}, {30000, 1}, {40000, 0}};
+    const struct gp_tracks_counter *c = &s->l.counters.at[track(s, "gpu 0/queue")->counter];
     assert_int_equal(c->samples.n, 6);
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(c->samples.at[i].at_ns, expected[i].at_ns);
@@ -240,7 +240,7 @@ SCENE(test_queue_and_cause)
     }
     assert_false(c->joined);
     size_t first = s->l.lanes.at[track(s, "gpu 0/stream 7")->first_lane].first;
-    assert_int_equal(gp_lanes_cause(&s->l, first + 1), gp_lanes_place(&s->l, GP_API, 1));
+    assert_int_equal(gp_tracks_cause(&s->l, first + 1), gp_tracks_place(&s->l, GP_API, 1));
     /* idle between the kernels: 20000..30000 and 35000..40000 */
     assert_int_equal(track(s, "gpu 0/idle")->total_ns, 15000);
 }
@@ -258,13 +258,13 @@ SCENE(test_counters_of_many_devices)
         gp_set_bytes(&s->t.events[GP_GPU], copy, 8000); /* 2 bytes a ns */
     }
     run(s);
-    static const struct gp_lanes_sample queue[] = {{0, 1}, {10000, 0}, {20000, 1}, {30000, 0}};
-    static const struct gp_lanes_sample copies[] = {{30000, 2}, {34000, 0}};
+    static const struct gp_tracks_sample queue[] = {{0, 1}, {10000, 0}, {20000, 1}, {30000, 0}};
+    static const struct gp_tracks_sample copies[] = {{30000, 2}, {34000, 0}};
     assert_int_equal(s->l.counters.n, 3 * 16);
     for (int d = 0; d < 16; d++) {
         char id[32];
         snprintf(id, sizeof id, "gpu %d/queue", d);
-        const struct gp_lanes_counter *c = &s->l.counters.at[track(s, id)->counter];
+        const struct gp_tracks_counter *c = &s->l.counters.at[track(s, id)->counter];
         assert_int_equal(c->samples.n, 4);
         assert_memory_equal(c->samples.at, queue, sizeof queue);
         snprintf(id, sizeof id, "gpu %d/copies", d);
@@ -283,10 +283,10 @@ SCENE(test_long_counters)
     }
     op(s, 0, 1000, "o");
     run(s);
-    const struct gp_lanes_counter *c = &s->l.counters.at[track(s, "process 1/counter c")->counter];
+    const struct gp_tracks_counter *c = &s->l.counters.at[track(s, "process 1/counter c")->counter];
     double most = 0;
     assert_true(c->joined);
-    assert_true(c->samples.n <= GP_LANES_SAMPLES);
+    assert_true(c->samples.n <= GP_TRACKS_SAMPLES);
     for (size_t i = 0; i < c->samples.n; i++) {
         if (i) assert_true(c->samples.at[i].at_ns > c->samples.at[i - 1].at_ns);
         if (c->samples.at[i].value > most) most = c->samples.at[i].value;
@@ -398,7 +398,7 @@ SCENE(test_names_of_profilers)
     for (size_t i = 0; i < s->l.tracks.n; i++) {
         assert_true(gp_string_len(&s->l.strings, s->l.tracks.at[i].name) > 0);
         assert_string_equal(gp_string(&s->l.strings, s->l.groups.at[s->l.tracks.at[i].group].name),
-                            names[s->l.tracks.at[i].sort != GP_LANES_MARKS]);
+                            names[s->l.tracks.at[i].sort != GP_TRACKS_MARKS]);
     }
 }
 
