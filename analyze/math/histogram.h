@@ -1,4 +1,5 @@
-/* histogram.h -- a distribution that merges exactly, whatever the order: count, sum, extremes and a histogram.
+/* histogram.h -- a distribution that merges exactly, whatever the order: count, sum, extremes and a
+ * histogram.
  *
  *     struct gp_histogram d = {0};
  *     gp_histogram_add(&d, dur_ns);

@@ -1,6 +1,6 @@
-/* serialize.h -- saves and loads results: one function per struct handles both directions, so they cannot drift
- * apart. Little-endian varints in a buffer; a damaged buffer fails but never crashes. Knows nothing about its
- * contents.
+/* serialize.h -- saves and loads results: one function per struct handles both directions, so they cannot
+ * drift apart. Little-endian varints in a buffer; a damaged buffer fails but never crashes. Knows nothing
+ * about its contents.
  *
  *     static void serialize_device(struct gp_serializer *x, struct gp_hta_device *d)
  *     {
@@ -56,8 +56,8 @@ struct gp_serialize_head {
     const char *what; /* for messages: "partial result" */
 };
 enum { GP_SERIALIZE_HEAD = 8 + 4 + 8 + 8 };
-/* Reserve room for the header in TO and return its position. After everything is saved, gp_serialize_end() writes
- * it. */
+/* Reserve room for the header in TO and return its position. After everything is saved, gp_serialize_end()
+ * writes it. */
 size_t gp_serialize_begin(struct gp_buf *to);
 void gp_serialize_end(struct gp_buf *to, size_t start, const struct gp_serialize_head *head);
 /* Check the head of N bytes and what follows against it, and set X to load that. */

@@ -1,5 +1,5 @@
-/* tracks.h -- lays a trace out for a timeline: its tracks, the lane of each event, and the counters, steps and
- * idle gaps. Knows nothing of pixels, pages or formats.
+/* tracks.h -- lays a trace out for a timeline: its tracks, the lane of each event, and the counters, steps
+ * and idle gaps. Knows nothing of pixels, pages or formats.
  *
  *     struct gp_tracks l;
  *     gp_tracks_build(&l, &view, &hta, NULL);
@@ -12,8 +12,9 @@
  * that event by at most max(1 us, 2 ulp of a double holding microseconds), it counts as contained, and its
  * lane is free again when its container ends, because profilers round. If it ends later still, the two cross:
  * it goes to the first free lane below the innermost open event that does contain it, and is counted. Nothing
- * is left out: an event that finds none of the GP_TRACKS_MOST lanes free goes on the last one over others, and
- * is counted as well. Durations never change. */
+ * is left out: an event that finds none of the GP_TRACKS_MOST lanes free goes on the last one over others,
+ * and is counted as well. Durations never change.
+ */
 #ifndef GP_ANALYZE_TRACKS_H
 #define GP_ANALYZE_TRACKS_H
 

@@ -14,8 +14,8 @@
 
 /* ---- the packed timeline ---- */
 
-/* Lanes (analyze/tracks) as the sections of a page that assets/timeline_data.js reads: a head in JSON, columns
- * of numbers, args, counters. Knows nothing of elements or the look of the page. */
+/* Lanes (analyze/tracks) as the sections of a page that assets/timeline_data.js reads: a head in JSON,
+ * columns of numbers, args, counters. Knows nothing of elements or the look of the page. */
 
 enum { GP_TIMELINE_SEGMENT = 1 << 19, GP_TIMELINE_BLOCK = 1 << 15 };
 
