@@ -9,21 +9,14 @@
 #include "formats/gpt/gpt_predict.h"
 #include "formats/model/metric.h"
 
-enum { LOST_MOST = 10000, WIDE = 9, NARROW = 5, MAX_FIELDS = 32 };
-#define MISSING UINT32_MAX
-
-struct column {
-    const uint8_t *p;
-    size_t len;
-    uint8_t pred;
-};
+enum { WIDE = 9, NARROW = 5 };
 
 /* The rows of one table in a block while they are decoded. */
 struct side {
     struct gp_events *to; /* NULL: not needed */
     enum gp_table table;
     size_t row;
-    struct column column[GP_GPT_COLUMN_END];
+    struct gp_block_column column[GP_GPT_COLUMN_END];
     uint32_t *track, *key; /* local numbers */
     uint32_t ntracks, nkeys;
     /* API calls of a launch block: local number of the GPU event's config; otherwise NULL */
@@ -90,135 +83,11 @@ static void make_room(struct gp_block_decoder *d, size_t n)
     d->other = d->wide[8];
 }
 
-void gp_gpt_names_release(struct gp_gpt_names *names)
-{
-    free(names->strings.at);
-    free(names->processes.at);
-    free(names->tracks.at);
-    free(names->configs.at);
-    free(names->config_names.at);
-    free(names->devices.at);
-    free(names->losses.at);
-    free(names->clocks.at);
-    free(names->nodes.at);
-    free(names->metric_sets.at);
-    free(names->stacks.at);
-    memset(names, 0, sizeof *names);
-}
-
-static uint32_t map_get(const struct gp_id_map *m, uint64_t id)
-{
-    return id < m->n ? m->at[id] : MISSING;
-}
-
-static void map_set(struct gp_id_map *m, uint64_t id, uint32_t to)
-{
-    if (id >= m->n) {
-        if (id >= m->cap) {
-            m->cap = id + id / 2 + 64;
-            m->at = gp_realloc(m->at, m->cap * sizeof *m->at);
-        }
-        memset(m->at + m->n, 0xff, (id + 1 - m->n) * sizeof *m->at);
-        m->n = id + 1;
-    }
-    m->at[id] = to;
-}
-
-/* ---- undefined entries ---- */
-
-/* "[lost name 7]"; after many of them, which damage can cause at no cost, just "[lost name]". */
-static gp_sid lost_name(struct gp_trace *t, struct gp_gpt_names *names, const char *what, uint64_t id)
-{
-    struct gp_buf b = {0};
-    if (names->lost++ < LOST_MOST) gp_buf_printf(&b, "[lost %s %llu]", what, (unsigned long long)id);
-    else gp_buf_printf(&b, "[lost %s]", what);
-    gp_sid sid = gp_trace_intern(t, b.data, b.n);
-    gp_buf_release(&b);
-    return sid;
-}
-
-static uint32_t lost_process(struct gp_trace *t, struct gp_gpt_names *names, uint64_t id)
-{
-    struct gp_process p = gp_process_unknown();
-    p.producer = names->producer;
-    p.pid_text = p.name = lost_name(t, names, "process", id);
-    return gp_trace_process(t, &p);
-}
-
-static uint32_t lost_track(struct gp_trace *t, struct gp_gpt_names *names, uint64_t id)
-{
-    struct gp_track k = gp_track_unknown();
-    k.kind = GP_TRACK_OTHER;
-    k.process = lost_process(t, names, 0);
-    k.tid_text = k.name = lost_name(t, names, "track", id);
-    return gp_trace_track(t, &k);
-}
-
-static uint32_t lost_config(struct gp_trace *t, struct gp_gpt_names *names, uint64_t id)
-{
-    struct gp_config c;
-    memset(&c, 0, sizeof c);
-    c.name = lost_name(t, names, "config", id);
-    return gp_trace_config(t, &c);
-}
-
-static uint32_t lost_entry(struct gp_trace *t, struct gp_gpt_names *names, int type, uint64_t id)
-{
-    switch (type) {
-    case GP_GPT_TRACK_REF:
-        return lost_track(t, names, id);
-    case GP_GPT_CONFIG_REF:
-        return lost_config(t, names, id);
-    case GP_GPT_PROCESS_REF:
-        return lost_process(t, names, id);
-    default:
-        return lost_name(t, names, "name", id);
-    }
-}
-
-static const struct gp_id_map *map_of(const struct gp_gpt_names *names, int type)
-{
-    switch (type) {
-    case GP_GPT_STRING:
-        return &names->strings;
-    case GP_GPT_TRACK_REF:
-        return &names->tracks;
-    case GP_GPT_CONFIG_REF:
-        return &names->configs;
-    case GP_GPT_PROCESS_REF:
-        return &names->processes;
-    case GP_GPT_STACK_REF:
-        return &names->stacks;
-    default:
-        return NULL;
-    }
-}
-
-/* Numbers of the file to numbers of the trace, in place. Files need not define the empty string. */
-static void map_values(struct gp_block_decoder *d, int type, uint64_t *v, size_t n)
-{
-    struct gp_gpt_names *names = d->job->names;
-    const struct gp_id_map *m = map_of(names, type);
-    for (size_t i = 0; m && i < n; i++) {
-        uint64_t id = v[i];
-        uint32_t to = map_get(m, id);
-        if (GP_UNLIKELY(to == MISSING)) {
-            if (type == GP_GPT_STRING && !id) to = 0;
-            else if (type == GP_GPT_PROCESS_REF && id == UINT32_MAX && d->job->header.kind == GP_GPT_LOSS)
-                to = UINT32_MAX;                       /* of no process */
-            else if (type == GP_GPT_STACK_REF) to = 0; /* none, or lost: then the sample has no stack */
-            else if (d->define) to = lost_entry(d->trace, names, type, id);
-            else d->missing = true, to = 0;
-        }
-        v[i] = to;
-    }
-}
-
 /* ---- columns ---- */
 
 /* Split the payload into columns: [side][id]. */
-static bool split_columns(const struct gp_block_job *job, struct column (*columns)[GP_GPT_COLUMN_END],
-                          bool two_sides)
+static bool split_columns(const struct gp_block_job *job,
+                          struct gp_block_column (*columns)[GP_GPT_COLUMN_END], bool two_sides)
 {
     struct gp_cursor c = {job->payload, job->payload + job->header.raw_len, false};
     memset(columns, 0, (two_sides ? 2 : 1) * sizeof *columns);
@@ -230,7 +99,7 @@ static bool split_columns(const struct gp_block_job *job, struct column (*column
         bool api = two_sides && id >= GP_GPT_SIDE;
         if (api) id -= GP_GPT_SIDE;
         if (id && id < GP_GPT_COLUMN_END && !columns[api][id].p)
-            columns[api][id] = (struct column){p, len, pred};
+            columns[api][id] = (struct gp_block_column){p, len, pred};
     }
     return true;
 }
@@ -238,7 +107,7 @@ static bool split_columns(const struct gp_block_job *job, struct column (*column
 bool gp_block_columns(const struct gp_block_job *job, uint32_t mask[2])
 {
     bool launch = job->header.kind == GP_GPT_LAUNCH;
-    struct column columns[2][GP_GPT_COLUMN_END];
+    struct gp_block_column columns[2][GP_GPT_COLUMN_END];
     mask[0] = mask[1] = 0;
     if (!split_columns(job, columns, launch)) return false;
     for (int side = 0; side <= launch; side++)
@@ -268,7 +137,7 @@ static int get_split(struct gp_block_decoder *d, struct gp_cursor *c, bool is_si
 }
 
 /* Decode a dictionary column: local numbers and their count; the values of the file go to d->dict. */
-static int get_dict(struct gp_block_decoder *d, const struct side *s, const struct column *col,
+static int get_dict(struct gp_block_decoder *d, const struct side *s, const struct gp_block_column *col,
                     uint32_t *local, uint32_t *ndict)
 {
     const uint32_t *context = NULL;
@@ -321,7 +190,7 @@ static bool predictor_fits(const struct side *s, enum gp_gpt_predictor pred, str
 }
 
 /* Decode any column of side S into V, as numbers of the file. R: what else the predictors may need. */
-static int get_column(struct gp_block_decoder *d, const struct side *s, const struct column *col,
+static int get_column(struct gp_block_decoder *d, const struct side *s, const struct gp_block_column *col,
                       struct gp_pred_rows *r, uint64_t *v)
 {
     struct gp_cursor c = {col->p, col->p + col->len, false};
@@ -381,26 +250,26 @@ static void store_same(const struct side *s, enum gp_column col, uint64_t v, siz
 static int get_reference(struct gp_block_decoder *d, struct side *s, enum gp_column col, uint32_t *local,
                          uint32_t *nlocal)
 {
-    const struct column *c = &s->column[gp_gpt_column_id[col]];
+    const struct gp_block_column *c = &s->column[gp_gpt_column_id[col]];
     int type = gp_gpt_column_type[col];
     *nlocal = 1;
     if (!c->p) {
         uint64_t none = 0;
         if (local) memset(local, 0, d->n * sizeof *local);
-        map_values(d, type, &none, 1);
+        d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, type, &none, 1);
         store_same(s, col, none, d->n);
         return 0;
     }
     if (!is_dict(c->pred)) {
         struct gp_pred_rows r = {0};
         if (local || get_column(d, s, c, &r, d->values)) return -1;
-        map_values(d, type, d->values, d->n);
+        d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, type, d->values, d->n);
         store(s, col, d->values, d->n);
         return 0;
     }
     if (!local) local = d->local;
     if (get_dict(d, s, c, local, nlocal)) return -1;
-    map_values(d, type, d->dict, *nlocal);
+    d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, type, d->dict, *nlocal);
     if (*nlocal == 1) {
         store_same(s, col, d->dict[0], d->n);
         return 0;
@@ -422,7 +291,7 @@ static uint64_t *place(const struct side *s, enum gp_column col, uint64_t *scrat
 static int get_times(struct gp_block_decoder *d, struct side *s, const uint64_t *launch)
 {
     struct gp_pred_rows r = {0};
-    const struct column *c = &s->column[2];
+    const struct gp_block_column *c = &s->column[2];
     int i = (int)(s - d->side);
     s->start = place(s, GP_COL_START, d->wide[2 * i]);
     s->dur = place(s, GP_COL_DUR, d->wide[2 * i + 1]);
@@ -455,7 +324,7 @@ static gp_sid config_name(const struct gp_trace *t, uint32_t config)
 static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
 {
     const struct gp_events *e = s->to;
-    const struct column *c = &s->column[4];
+    const struct gp_block_column *c = &s->column[4];
     if (!e) return 0;
     const uint32_t *config = e->config + s->row;
     if (!c->p) {
@@ -463,7 +332,7 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
         return 0;
     }
     /* the names of the configs as numbers of the file */
-    const struct column *cc = &s->column[5];
+    const struct gp_block_column *cc = &s->column[5];
     uint32_t ndict;
     if (cc->p) {
         if (get_dict(d, s, cc, d->local, &ndict)) return -1;
@@ -474,13 +343,13 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
     uint64_t *other = d->other;
     uint32_t *lost = d->narrow[4]; /* 1: the name is unknown */
     for (size_t i = 0; i < d->n; i++) {
-        uint32_t name = map_get(&d->job->names->config_names, d->values[i]);
-        lost[i] = name == MISSING;
+        uint32_t name = gp_id_map_get(&d->job->names->config_names, d->values[i]);
+        lost[i] = name == GP_ID_MISSING;
         other[i] = lost[i] ? 0 : name;
     }
     struct gp_pred_rows r = {.other = other};
     if (get_column(d, s, c, &r, d->values)) return -1;
-    map_values(d, GP_GPT_STRING, d->values, d->n);
+    d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, GP_GPT_STRING, d->values, d->n);
     store(s, GP_COL_NAME, d->values, d->n);
     bool from_config = (c->pred & ~GP_PRED_QUANTUM) == GP_PRED_CONFIG_NAME;
     for (size_t i = 0; from_config && i < d->n; i++)
@@ -489,7 +358,7 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
 }
 
 /* Do all rows of a column have one value, as far as is known without decoding it? */
-static bool is_uniform(const struct column *c, uint64_t dflt, uint64_t *value)
+static bool is_uniform(const struct gp_block_column *c, uint64_t dflt, uint64_t *value)
 {
     bool zero = c->len == 1 && c->p[0] == GP_STREAM_ZERO;
     struct gp_cursor cursor = {c->p + 1, c->p + c->len, false};
@@ -504,11 +373,11 @@ static bool is_uniform(const struct column *c, uint64_t dflt, uint64_t *value)
  * external ids are those of the call unless the block has others. */
 static int get_number(struct gp_block_decoder *d, struct side *s, const struct side *api, enum gp_column col)
 {
-    const struct column *c = &s->column[gp_gpt_column_id[col]];
+    const struct gp_block_column *c = &s->column[gp_gpt_column_id[col]];
     struct gp_pred_rows r = {.dflt = default_of(col)};
     bool shared = api && (col == GP_COL_CORR || col == GP_COL_EXT);
     if (shared || (api && (c->pred & ~GP_PRED_QUANTUM) == GP_PRED_OTHER)) {
-        const struct column *other = &api->column[gp_gpt_column_id[col]];
+        const struct gp_block_column *other = &api->column[gp_gpt_column_id[col]];
         if (other->p && get_column(d, api, other, &r, d->other)) return -1;
         for (size_t i = 0; !other->p && i < d->n; i++) d->other[i] = default_of(col);
         r.other = d->other;
@@ -546,7 +415,8 @@ static int get_side(struct gp_block_decoder *d, struct side *s, const struct sid
         bool reference = gp_gpt_column_type[col] == GP_GPT_STRING;
         if (reference ? get_reference(d, s, col, NULL, &nlocal) : get_number(d, s, api, col)) return -1;
         if (col == GP_COL_ID && s->table == GP_SAMPLE)
-            map_values(d, GP_GPT_STACK_REF, s->to->id + s->row, d->n);
+            d->missing |=
+                gp_gpt_map_values(d->job, d->trace, d->define, GP_GPT_STACK_REF, s->to->id + s->row, d->n);
     }
     return 0;
 }
@@ -555,16 +425,16 @@ static int get_side(struct gp_block_decoder *d, struct side *s, const struct sid
 
 bool gp_block_metric_set(const struct gp_block_job *job, const struct gp_trace *t, uint32_t *set)
 {
-    struct column columns[2][GP_GPT_COLUMN_END];
+    struct gp_block_column columns[2][GP_GPT_COLUMN_END];
     uint64_t number = 0;
     if (!split_columns(job, columns, false)) return false;
-    const struct column *c = &columns[0][gp_gpt_column_id[GP_COL_SET]];
+    const struct gp_block_column *c = &columns[0][gp_gpt_column_id[GP_COL_SET]];
     if (c->p && !is_uniform(c, 0, &number)) return false;
-    *set = map_get(&job->names->metric_sets, number);
+    *set = gp_id_map_get(&job->names->metric_sets, number);
     return *set < t->metric_sets.n;
 }
 
-static void split_values(const struct gp_block_job *job, struct column columns[GP_METRICS_MOST])
+static void split_values(const struct gp_block_job *job, struct gp_block_column columns[GP_METRICS_MOST])
 {
     struct gp_cursor c = {job->payload, job->payload + job->header.raw_len, false};
     memset(columns, 0, GP_METRICS_MOST * sizeof *columns);
@@ -576,14 +446,14 @@ static void split_values(const struct gp_block_job *job, struct column columns[G
         if (c.bad) return; /* split_columns() has accepted it */
         unsigned m = id - GP_GPT_VALUES;
         if (id >= GP_GPT_VALUES && m < GP_METRICS_MOST && !columns[m].p)
-            columns[m] = (struct column){p, len, pred};
+            columns[m] = (struct gp_block_column){p, len, pred};
     }
 }
 
 /* The values of the block's rows, a row's side by side; those without a column are not numbers. */
 static int get_values(struct gp_block_decoder *d, struct side *s)
 {
-    struct column columns[GP_METRICS_MOST];
+    struct gp_block_column columns[GP_METRICS_MOST];
     uint32_t set, nlocal;
     if (!s->to) return 0;
     if (get_reference(d, s, GP_COL_CONFIG, NULL, &nlocal)) return -1;
@@ -617,7 +487,7 @@ static void side_init(struct gp_block_decoder *d, int i, enum gp_table table)
 enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struct gp_block_job *job,
                                          struct gp_trace *t, bool define)
 {
-    struct column columns[2][GP_GPT_COLUMN_END];
+    struct gp_block_column columns[2][GP_GPT_COLUMN_END];
     bool launch = job->header.kind == GP_GPT_LAUNCH;
     d->job = job;
     d->trace = t;
@@ -644,246 +514,4 @@ enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struc
 bool gp_block_bad_times(const struct gp_block_decoder *d, enum gp_issue_kind kind)
 {
     return kind == GP_Q_BAD_TIME ? d->far : kind == GP_Q_BAD_DURATION && d->long_ones;
-}
-
-/* ---- small blocks ---- */
-
-/* The columns of a small block as stored: id -> bytes. */
-static int small_columns(const struct gp_block_job *job, struct column columns[MAX_FIELDS])
-{
-    struct gp_cursor c = {job->payload, job->payload + job->header.raw_len, false};
-    memset(columns, 0, MAX_FIELDS * sizeof *columns);
-    while (c.p < c.end) {
-        uint8_t id = gp_cursor_u8(&c), pred = gp_cursor_u8(&c);
-        uint64_t len = gp_cursor_varint(&c);
-        const uint8_t *p = gp_cursor_bytes(&c, len);
-        if (c.bad) return -1;
-        if (id < MAX_FIELDS && !columns[id].p) columns[id] = (struct column){p, len, pred};
-    }
-    return 0;
-}
-
-/* N numbers of column C, DFLT if it is absent. */
-static int small_values(const struct column *c, uint64_t dflt, uint64_t *v, size_t n)
-{
-    for (size_t i = 0; !c->p && i < n; i++) v[i] = dflt;
-    if (!c->p) return 0;
-    if (c->pred > GP_PRED_DELTA || gp_stream_decode(v, n, c->p, c->len)) return -1;
-    for (size_t i = 0, last = 0; c->pred == GP_PRED_DELTA && i < n; i++)
-        v[i] = last += (uint64_t)gp_unzigzag(v[i]);
-    return 0;
-}
-
-/* The texts of a block: lengths in column LEN_ID, bytes in column TEXT_ID. Returns the bytes, or NULL. */
-static const char *small_texts(const struct column *columns, int len_id, int text_id, uint64_t *lengths,
-                               size_t n)
-{
-    const struct column *text = &columns[text_id];
-    if (!text->p || small_values(&columns[len_id], 0, lengths, n)) return NULL;
-    size_t left = text->len;
-    for (size_t i = 0; i < n; i++) {
-        if (lengths[i] > left) return NULL;
-        left -= lengths[i];
-    }
-    return left ? NULL : (const char *)text->p;
-}
-
-static int get_strings(const struct gp_block_job *job, const struct column *columns, uint64_t *v,
-                       struct gp_trace *t)
-{
-    size_t n = job->header.nrec;
-    const char *p = small_texts(columns, 1, 2, v, n);
-    if (!p) return -1;
-    for (size_t i = 0; i < n; p += v[i++])
-        map_set(&job->names->strings, job->header.base_ns + i, gp_trace_intern(t, p, v[i]));
-    return 0;
-}
-
-static int get_issues(const struct gp_block_job *job, const struct column *columns, uint64_t *v,
-                      struct gp_trace *t)
-{
-    size_t n = job->header.nrec;
-    const char *p = small_texts(columns, 1, 2, v, n);
-    uint64_t *counts = gp_alloc(n * sizeof *counts);
-    int rc = p ? small_values(&columns[3], 0, counts, n) : -1;
-    for (size_t i = 0; !rc && i < n; p += v[i++])
-        for (int k = 0; k < GP_ISSUE_COUNT; k++) {
-            const char *name = gp_issue_name((enum gp_issue_kind)k);
-            if (strlen(name) == v[i] && !memcmp(name, p, v[i]))
-                gp_trace_issue(t, (enum gp_issue_kind)k, counts[i], -1);
-        }
-    free(counts);
-    return rc;
-}
-
-static int get_info(const struct column *columns, struct gp_trace *t)
-{
-    uint64_t rank, world_size;
-    if (small_values(&columns[1], 1, &rank, 1) || small_values(&columns[2], 1, &world_size, 1)) return -1;
-    if (t->rank < 0) t->rank = (int32_t)gp_unzigzag(rank);
-    if (t->world_size < 0) t->world_size = (int32_t)gp_unzigzag(world_size);
-    return 0;
-}
-
-/* Entry ID of a producer goes where it was, or to the end. */
-#define PUT_ENTRY(vec, map, id, ...)                                                                         \
-    do {                                                                                                     \
-        uint32_t gp_at_ = map_get((map), (id));                                                              \
-        if (gp_at_ == MISSING) {                                                                             \
-            map_set((map), (id), (uint32_t)(vec)->n);                                                        \
-            GP_VEC_PUSH((vec), __VA_ARGS__);                                                                 \
-        } else {                                                                                             \
-            (vec)->at[gp_at_] = (__VA_ARGS__);                                                               \
-        }                                                                                                    \
-    } while (0)
-
-/* A kind that is unknown to this version, or invalid. */
-static void bound_kind(const struct gp_block_job *job, uint32_t *kind, uint32_t most, uint32_t instead,
-                       struct gp_trace *t)
-{
-    if (*kind <= most) return;
-    *kind = instead;
-    gp_trace_issue(t, GP_Q_BAD_VALUE, 1, job->offset);
-}
-
-/* Parents come first, in the file and in the trace. Entry 0 is none. An entry that is written again stays
- * what it was: others build on it. */
-static void add_stack(struct gp_gpt_names *names, uint64_t id, const struct gp_stack *s, struct gp_trace *t)
-{
-    struct gp_stack own = *s;
-    if (!id || map_get(&names->stacks, id) != MISSING) return;
-    if (!t->stacks.n) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
-    own.parent = id > s->parent ? map_get(&names->stacks, s->parent) : 0;
-    if (own.parent == MISSING) own.parent = 0;
-    map_set(&names->stacks, id, (uint32_t)t->stacks.n);
-    GP_VEC_PUSH(&t->stacks, own);
-}
-
-/* Put one decoded struct into the trace and remember its number. */
-static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, struct gp_trace *t)
-{
-    struct gp_gpt_names *names = job->names;
-    uint32_t at;
-    switch (job->header.kind) {
-    case GP_GPT_PROCESS: {
-        struct gp_process *p = entry;
-        p->producer += names->producer;
-        at = gp_trace_process(t, p);
-        t->processes.at[at] = *p;
-        map_set(&names->processes, id, at);
-        break;
-    }
-    case GP_GPT_TRACK:
-        bound_kind(job, &((struct gp_track *)entry)->kind, GP_TRACK_OTHER, GP_TRACK_OTHER, t);
-        at = gp_trace_track(t, entry);
-        t->tracks.at[at] = *(struct gp_track *)entry;
-        map_set(&names->tracks, id, at);
-        break;
-    case GP_GPT_CONFIG:
-        bound_kind(job, &((struct gp_config *)entry)->kind, GP_MEMSET, GP_KERNEL, t);
-        map_set(&names->configs, id, gp_trace_config(t, entry));
-        break;
-    case GP_GPT_DEVICE: {
-        struct gp_device *v = entry;
-        v->producer += names->producer;
-        PUT_ENTRY(&t->devices, &names->devices, id, *v);
-        break;
-    }
-    case GP_GPT_META: {
-        struct gp_meta *m = entry;
-        gp_trace_set_meta(t, gp_trace_str(t, m->key), gp_trace_str(t, m->value),
-                          gp_string_len(&t->strings, m->value));
-        break;
-    }
-    case GP_GPT_LOSS:
-        PUT_ENTRY(&t->losses, &names->losses, id, *(struct gp_loss *)entry);
-        break;
-    case GP_GPT_CLOCK: {
-        struct gp_clock *c = entry;
-        c->producer += names->producer;
-        PUT_ENTRY(&t->clocks, &names->clocks, id, *c);
-        break;
-    }
-    case GP_GPT_NODES: {
-        struct gp_node_run *r = entry;
-        r->producer += names->producer;
-        PUT_ENTRY(&t->node_runs, &names->nodes, id, *r);
-        break;
-    }
-    case GP_GPT_STACKS:
-        add_stack(names, id, entry, t);
-        break;
-    default:
-        break;
-    }
-}
-
-/* A set is one block; what a reader does not know of it is made harmless. */
-static void add_metric_set(const struct gp_block_job *job, struct gp_metric *metrics, struct gp_trace *t)
-{
-    size_t n = job->header.nrec < GP_METRICS_MOST ? job->header.nrec : GP_METRICS_MOST;
-    for (size_t i = 0; i < n; i++) {
-        bound_kind(job, &metrics[i].type, GP_METRIC_THROUGHPUT, GP_METRIC_COUNTER, t);
-        bound_kind(job, &metrics[i].reduce, GP_REDUCE_MIN, GP_REDUCE_MEAN, t);
-    }
-    map_set(&job->names->metric_sets, job->header.base_ns, gp_trace_metric_set(t, metrics, n));
-}
-
-static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_dict *dict,
-                          const struct column *columns, uint64_t *v, struct gp_trace *t)
-{
-    size_t n = job->header.nrec;
-    char *entries = gp_zalloc(n * dict->size);
-    struct gp_block_decoder mapper = {.job = job, .trace = t, .define = true};
-    int rc = 0;
-    for (size_t f = 0; !rc && f < dict->nfields; f++) {
-        const struct gp_gpt_field *field = &dict->fields[f];
-        rc = small_values(&columns[field->id], field->dflt, v, n);
-        if (rc) break;
-        if (job->header.kind == GP_GPT_CONFIG && field->id == 1)
-            for (size_t i = 0; i < n; i++)
-                map_set(&job->names->config_names, job->header.base_ns + i, (uint32_t)v[i]);
-        /* An absent column means the producer's process 0, which need not be process 0 of the trace. */
-        bool process = field->type == GP_GPT_PROCESS_REF;
-        bool parent = field->type == GP_GPT_STACK_REF; /* which may be in this block: mapped entry by entry */
-        if ((columns[field->id].p || process) && !parent) map_values(&mapper, field->type, v, n);
-        for (size_t i = 0; i < n; i++) gp_gpt_field_set(field, entries + i * dict->size, v[i]);
-    }
-    bool set = dict == &gp_gpt_metric_dict;
-    if (!rc && set) add_metric_set(job, (struct gp_metric *)(void *)entries, t);
-    for (size_t i = 0; !rc && !set && i < n; i++)
-        add_entry(job, job->header.base_ns + i, entries + i * dict->size, t);
-    free(entries);
-    return rc;
-}
-
-int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp_trace *t)
-{
-    static const struct gp_gpt_dict *const dicts[] = {
-        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict,
-        &gp_gpt_meta_dict,    &gp_gpt_loss_dict,  &gp_gpt_clock_dict,  &gp_gpt_nodes_dict,
-        &gp_gpt_metric_dict,  &gp_gpt_stacks_dict};
-    struct column columns[MAX_FIELDS];
-    uint64_t n = job->header.nrec;
-    int rc = 0;
-    if (!n) return 0;
-    if (job->header.base_ns > limit || n > limit - job->header.base_ns || small_columns(job, columns))
-        return -1;
-    uint64_t *v = gp_alloc(n * sizeof *v);
-    switch (job->header.kind) {
-    case GP_GPT_INFO:
-        rc = get_info(columns, t);
-        break;
-    case GP_GPT_STRINGS:
-        rc = get_strings(job, columns, v, t);
-        break;
-    case GP_GPT_ISSUE:
-        rc = get_issues(job, columns, v, t);
-        break;
-    default:
-        for (size_t i = 0; i < GP_COUNT(dicts); i++)
-            if (dicts[i]->kind == job->header.kind) rc = get_dictionary(job, dicts[i], columns, v, t);
-    }
-    free(v);
-    return rc;
 }

@@ -18,6 +18,20 @@ struct gp_id_map {
     size_t n, cap;
 };
 
+#define GP_ID_MISSING UINT32_MAX
+
+static inline uint32_t gp_id_map_get(const struct gp_id_map *m, uint64_t id)
+{
+    return id < m->n ? m->at[id] : GP_ID_MISSING;
+}
+
+/* One column of a block. */
+struct gp_block_column {
+    const uint8_t *p;
+    size_t len;
+    uint8_t pred;
+};
+
 /* What one producer has defined so far. */
 struct gp_gpt_names {
     uint32_t producer;
@@ -37,6 +51,11 @@ struct gp_block_job {
     size_t value;   /* metric blocks: where their values go in the trace's metric_values */
     int64_t offset; /* in the input, for messages */
 };
+
+/* The N values V of a column of TYPE, numbers of the file, become numbers of T. What is not defined becomes 0;
+ * with DEFINE an entry of T, "[lost name 7]" and the like. True if it would have needed that. */
+bool gp_gpt_map_values(const struct gp_block_job *job, struct gp_trace *t, bool define, int type, uint64_t *v,
+                       size_t n);
 
 enum gp_block_result {
     GP_BLOCK_OK,

@@ -352,162 +352,95 @@ static int refuse(struct machine *m, uint8_t opcode, struct gp_err *err)
     return stop_at(m, "an opcode that pickles of protocol 2 to 5 do not have");
 }
 
-/* Opcodes with an argument of N, or of the N bytes that follow. */
-
-static int op_none(struct machine *m, uint64_t n)
-{
-    push(m, GP_PICKLE_NONE, n);
-    return 0;
-}
-
-static int op_true(struct machine *m, uint64_t n)
-{
-    push(m, GP_PICKLE_BOOL, 1 | n);
-    return 0;
-}
-
-static int op_false(struct machine *m, uint64_t n)
-{
-    push(m, GP_PICKLE_BOOL, n);
-    return 0;
-}
-
-static int op_empty_tuple(struct machine *m, uint64_t n)
-{
-    push(m, GP_PICKLE_TUPLE, n);
-    return 0;
-}
-
-static int op_empty_list(struct machine *m, uint64_t n)
-{
-    push(m, GP_PICKLE_LIST, n);
-    return 0;
-}
-
-static int op_tuple1(struct machine *m, uint64_t n)
-{
-    if (holds(m, 1)) tuple(m, m->stack.n - 1 + n);
-    return 0;
-}
-
-static int op_tuple2(struct machine *m, uint64_t n)
-{
-    if (holds(m, 2)) tuple(m, m->stack.n - 2 + n);
-    return 0;
-}
-
-static int op_tuple3(struct machine *m, uint64_t n)
-{
-    if (holds(m, 3)) tuple(m, m->stack.n - 3 + n);
-    return 0;
-}
-
-static int op_tuple(struct machine *m, uint64_t n)
-{
-    size_t first;
-    if (unmark(m, &first)) tuple(m, first + n);
-    return 0;
-}
-
-static int op_list(struct machine *m, uint64_t n)
-{
-    size_t first;
-    if (unmark(m, &first)) gather(m, first + n, false);
-    return 0;
-}
-
-static int op_dict(struct machine *m, uint64_t n)
-{
-    size_t first;
-    if (unmark(m, &first)) gather(m, first + n, true);
-    return 0;
-}
-
-static int op_setitem(struct machine *m, uint64_t n)
-{
-    if (holds(m, 3)) fill(m, m->stack.n - 2 + n, true);
-    return 0;
-}
-
-static int op_appends(struct machine *m, uint64_t n)
-{
-    size_t first;
-    if (unmark(m, &first)) fill(m, first + n, false);
-    return 0;
-}
-
-static int op_pop(struct machine *m, uint64_t n)
-{
-    if (holds(m, 1)) m->stack.n -= 1 + n;
-    return 0;
-}
-
-static int op_pop_mark(struct machine *m, uint64_t n)
-{
-    size_t first;
-    if (unmark(m, &first)) m->stack.n = first + n;
-    return 0;
-}
-
-static int op_dup(struct machine *m, uint64_t n)
-{
-    if (!holds(m, 1)) return 0;
-    struct gp_pickle_value v = m->stack.at[m->stack.n - 1];
-    *push(m, GP_PICKLE_NONE, n) = v;
-    return 0;
-}
-
-static int op_proto(struct machine *m, uint64_t n)
-{
-    return n > 5 ? stop_at(m, "a protocol newer than 5") : 0;
-}
-
-/* How much follows is advice that nothing here depends on. */
-static int op_frame(struct machine *m, uint64_t n)
-{
-    (void)m;
-    (void)n;
-    return 0;
-}
-
-static int op_put(struct machine *m, uint64_t n)
-{
-    remember(m, n);
-    return 0;
-}
-
-/* By opcode: how long the argument is, and what is done with it. What is not here is refused. */
-struct operation {
-    uint8_t width;
-    int (*run)(struct machine *m, uint64_t n);
+/* How many bytes the argument of each opcode has that is not refused: bit 7 says that there is such an opcode. */
+static const uint8_t widths[256] = {
+#define HAS(opcode, width) [opcode] = 0x80 | (width)
+    HAS('N', 0),  HAS(0x88, 0), HAS(0x89, 0), HAS(')', 0),  HAS(0x8f, 0), HAS(0x90, 0), HAS(0x85, 0),
+    HAS(0x86, 0), HAS(0x87, 0), HAS('t', 0),  HAS(0x91, 0), HAS('l', 0),  HAS('d', 0),  HAS('s', 0),
+    HAS('0', 0),  HAS('1', 0),  HAS('2', 0),  HAS(0x80, 1), HAS(0x95, 8), HAS('q', 1),  HAS('r', 4),
+    HAS(0x8a, 1), HAS(0x8b, 4), HAS('U', 1),  HAS('T', 4),  HAS('X', 4),  HAS(0x8d, 8), HAS('C', 1),
+    HAS('B', 4),  HAS(0x8e, 8), HAS(0x96, 8), HAS('G', 8),
+#undef HAS
 };
-static const struct operation operations[256] = {
-    ['N'] = {0, op_none},        [0x88] = {0, op_true},       [0x89] = {0, op_false},
-    [')'] = {0, op_empty_tuple}, [0x8f] = {0, op_empty_list}, /* EMPTY_SET, and ADDITEMS */
-    [0x90] = {0, op_appends},    [0x85] = {0, op_tuple1},     [0x86] = {0, op_tuple2},
-    [0x87] = {0, op_tuple3},     ['t'] = {0, op_tuple},       [0x91] = {0, op_tuple}, /* FROZENSET */
-    ['l'] = {0, op_list},        ['d'] = {0, op_dict},        ['s'] = {0, op_setitem},
-    ['0'] = {0, op_pop},         ['1'] = {0, op_pop_mark},    ['2'] = {0, op_dup},
-    [0x80] = {1, op_proto},      [0x95] = {8, op_frame},      ['q'] = {1, op_put},
-    ['r'] = {4, op_put},         [0x8a] = {1, put_long},      [0x8b] = {4, put_long},
-    ['U'] = {1, put_text},       ['T'] = {4, put_text},       ['X'] = {4, put_text},
-    [0x8d] = {8, put_text},      ['C'] = {1, put_bytes},      ['B'] = {4, put_bytes},
-    [0x8e] = {8, put_bytes},     [0x96] = {8, put_bytes},
-};
+
+/* An opcode that takes all values down to the last mark. */
+static void run_marked(struct machine *m, uint8_t opcode)
+{
+    size_t first;
+    if (!unmark(m, &first)) return;
+    if (opcode == 't' || opcode == 0x91) tuple(m, first); /* TUPLE, FROZENSET */
+    else if (opcode == 0x90) fill(m, first, false);       /* ADDITEMS */
+    else if (opcode == '1') m->stack.n = first;           /* POP_MARK */
+    else gather(m, first, opcode == 'd');                 /* DICT, LIST */
+}
 
 static int run_rare(struct machine *m, uint8_t opcode, struct gp_err *err)
 {
-    const struct operation *op = &operations[opcode];
+    size_t width = widths[opcode] & 0x7f;
+    if (!widths[opcode]) return refuse(m, opcode, err);
+    if (!has(m, width)) return cut_off(m);
     if (opcode == 'G') {
-        if (!has(m, 8)) return cut_off(m);
         put_real(m);
         return 0;
     }
-    if (!op->run) return refuse(m, opcode, err);
-    if (!has(m, op->width)) return cut_off(m);
-    uint64_t n = number(m->p, op->width);
-    m->p += op->width;
-    return op->run(m, n);
+    uint64_t n = number(m->p, width);
+    m->p += width;
+    switch (opcode) {
+    case 'N':
+        push(m, GP_PICKLE_NONE, 0);
+        return 0;
+    case 0x88: /* NEWTRUE, NEWFALSE */
+    case 0x89:
+        push(m, GP_PICKLE_BOOL, opcode == 0x88);
+        return 0;
+    case ')':
+        push(m, GP_PICKLE_TUPLE, 0);
+        return 0;
+    case 0x8f: /* EMPTY_SET */
+        push(m, GP_PICKLE_LIST, 0);
+        return 0;
+    case 0x85: /* TUPLE1 to TUPLE3 */
+    case 0x86:
+    case 0x87:
+        if (holds(m, opcode - 0x84u)) tuple(m, m->stack.n - (opcode - 0x84u));
+        return 0;
+    case 's':
+        if (holds(m, 3)) fill(m, m->stack.n - 2, true);
+        return 0;
+    case '0':
+        if (holds(m, 1)) m->stack.n--;
+        return 0;
+    case '2':
+        if (holds(m, 1)) {
+            struct gp_pickle_value v = m->stack.at[m->stack.n - 1];
+            *push(m, GP_PICKLE_NONE, 0) = v;
+        }
+        return 0;
+    case 0x80:
+        return n > 5 ? stop_at(m, "a protocol newer than 5") : 0;
+    case 0x95: /* FRAME: how much follows is advice that nothing here depends on */
+        return 0;
+    case 'q':
+    case 'r':
+        remember(m, n);
+        return 0;
+    case 0x8a:
+    case 0x8b:
+        return put_long(m, n);
+    case 'U':
+    case 'T':
+    case 'X':
+    case 0x8d:
+        return put_text(m, n);
+    case 'C':
+    case 'B':
+    case 0x8e:
+    case 0x96:
+        return put_bytes(m, n);
+    default:
+        run_marked(m, opcode);
+        return 0;
+    }
 }
 
 static inline void recall_at(struct machine *m, size_t width)
