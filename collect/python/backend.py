@@ -8,6 +8,7 @@ import base64
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -34,7 +35,8 @@ def _static():
 def _build(folder):
     options = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF", "-DGPUPROF_GRAPHVIZ=OFF", "-DGPUPROF_SERVE=OFF",
                "-DCMAKE_C_STANDARD_LIBRARIES=-lm", *_static()]
-    subprocess.run(["cmake", "-S", ROOT, "-B", folder, f"-DPython3_EXECUTABLE={sys.executable}", *options], check=True,
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []  # otherwise CMake's own choice
+    subprocess.run(["cmake", *generator, "-S", ROOT, "-B", folder, f"-DPython3_EXECUTABLE={sys.executable}", *options], check=True,
                    stdout=sys.stderr)
     subprocess.run(["cmake", "--build", folder, "--target", "tools", "--parallel", str(os.cpu_count() or 1)], check=True,
                    stdout=sys.stderr)

@@ -74,7 +74,7 @@ test_expect_success 'a reader is planted: a folder, and a word in reader.h' '
 '
 
 test_expect_success 'the tree builds with both' '
-    { cmake -S "$copy" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS="-O0 -g0" -DBUILD_TESTING=OFF &&
+    { cmake -G Ninja -S "$copy" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS="-O0 -g0" -DBUILD_TESTING=OFF &&
         cmake --build "$build" --target trace-hta gp_schema -j 2; } >log 2>&1 || { tail -n 40 log; false; }
 '
 
