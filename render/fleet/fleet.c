@@ -242,13 +242,6 @@ int gp_sender_run(struct gp_sender *s, int in, struct gp_err *err)
 
 /* ---- fleet lines ---- */
 
-static void put_value(struct gp_buf *b, const struct gp_cell *c)
-{
-    if (c->none) gp_buf_puts(b, "null");
-    else if (c->type == GP_CELL_NAME || c->type == GP_CELL_TEXT) gp_json_put_string(b, c->text, c->text_len);
-    else gp_buf_put_i64(b, c->i);
-}
-
 void gp_watch_line(struct gp_buf *b, const struct gp_watch_event *e, bool json)
 {
     const struct gp_row_of of = {.of = NULL};
@@ -263,7 +256,9 @@ void gp_watch_line(struct gp_buf *b, const struct gp_watch_event *e, bool json)
         const struct gp_field *f = &gp_watch_events.fields[i];
         struct gp_cell c = gp_field_cell(f, e, &of);
         gp_buf_printf(b, ",\"%s\":", f->id);
-        put_value(b, &c);
+        if (c.none) gp_buf_puts(b, "null");
+        else if (c.type == GP_CELL_NAME || c.type == GP_CELL_TEXT) gp_json_put_string(b, c.text, c.text_len);
+        else gp_buf_put_i64(b, c.i);
     }
     gp_buf_puts(b, "}\n");
 }

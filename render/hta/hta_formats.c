@@ -78,14 +78,6 @@ static void put_owners(struct out *o, enum gp_owner_sort sort)
     put_list(o, &gp_hta_owners[sort], r.at, r.n, o->top, r.gpu_ns);
 }
 
-static void put_steps(struct out *o)
-{
-    gp_hta_spreads all = {0};
-    gp_hta_find_spreads(o->h, o->steps, &all);
-    put_list(o, &gp_hta_spread_rows, all.at, all.n, 0, 0);
-    GP_VEC_FREE(&all);
-}
-
 static void put_findings(struct out *o)
 {
     const struct gp_hta *h = gp_hta_about(o->h, o->whole);
@@ -95,14 +87,6 @@ static void put_findings(struct out *o)
 }
 
 /* ---- all ---- */
-
-static void put_summary(struct out *o)
-{
-    struct gp_report r = {0};
-    gp_hta_summary(&r, o->h, o->whole);
-    gp_doc_summary(&o->d, &r);
-    gp_report_release(&r);
-}
 
 void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_json_opts *opts)
 {
@@ -116,12 +100,18 @@ void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp
     gp_doc_head_of(&o->d,
                    &(struct gp_doc_tool){"trace-hta", opts->tool ? opts->tool : "trace-hta", opts->version},
                    h->inputs.at, h->bound.listed ? h->bound.listed : h->inputs.n, h->inputs.n);
-    put_summary(o);
+    struct gp_report r = {0};
+    gp_hta_summary(&r, o->h, o->whole);
+    gp_doc_summary(&o->d, &r);
+    gp_report_release(&r);
     PUT_ALL(o, &gp_hta_devices, devices);
     put_list(o, &gp_hta_kernels, h->kernels.at, h->kernels.n, o->top, gp_hta_kernels_of(h).whole_ns);
     put_object(o, &gp_hta_launch_sums, &h->launches);
     PUT_ALL(o, &gp_hta_parts, parts);
-    put_steps(o);
+    gp_hta_spreads all = {0};
+    gp_hta_find_spreads(o->h, o->steps, &all);
+    put_list(o, &gp_hta_spread_rows, all.at, all.n, 0, 0);
+    GP_VEC_FREE(&all);
     PUT_TOP(o, &gp_hta_collectives, collective_stats);
     PUT_TOP(o, &gp_hta_stragglers, stragglers);
     gp_hta_json_paths(&o->d, h, o->top);

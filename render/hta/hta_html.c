@@ -317,15 +317,6 @@ static void put_shares(struct page *p)
     put_memory_time(p);
 }
 
-static void put_figures(struct page *p)
-{
-    if (!p->h->devices.n) return;
-    if (!p->h->untimed) put_shares(p);
-    put_tensor_cores(p);
-    put_steps(p);
-    put_peak(p);
-}
-
 /* ---- findings ---- */
 
 static bool has_part(const char *s, size_t n, const char *part, size_t part_n)
@@ -509,7 +500,12 @@ void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct 
                              .max_rows = o->max_rows,
                              .swatch = class_swatch}};
     put_facts(&p);
-    put_figures(&p);
+    if (p.h->devices.n) {
+        if (!p.h->untimed) put_shares(&p);
+        put_tensor_cores(&p);
+        put_steps(&p);
+        put_peak(&p);
+    }
     gp_page_write(&p.w, out, &p.doc);
     gp_buf_release(&inputs);
     gp_buf_release(&p.text);

@@ -173,12 +173,6 @@ static void put_kernels(struct gp_openmetrics *m, const struct gp_hta *h)
     }
 }
 
-static void put_untimed(struct gp_openmetrics *m)
-{
-    gp_openmetrics_family(m, "measured_by_kernel", "gauge", "", "1: " GP_UNTIMED_TEXT ".");
-    if (gp_openmetrics_series(m, "measured_by_kernel")) gp_openmetrics_count(m, 1);
-}
-
 static void put_timed(struct gp_openmetrics *m, const struct gp_hta *h)
 {
     put_time(m, h);
@@ -212,8 +206,10 @@ static size_t count_processes(const struct gp_hta *h)
 void gp_hta_openmetrics(struct gp_buf *b, const struct gp_hta *h)
 {
     struct gp_openmetrics m = {.b = b, .most = SERIES * count_processes(h)};
-    if (h->untimed) put_untimed(&m);
-    else put_timed(&m, h);
+    if (h->untimed) {
+        gp_openmetrics_family(&m, "measured_by_kernel", "gauge", "", "1: " GP_UNTIMED_TEXT ".");
+        if (gp_openmetrics_series(&m, "measured_by_kernel")) gp_openmetrics_count(&m, 1);
+    } else put_timed(&m, h);
     put_totals(&m, h);
     put_copies(&m, h);
     put_collectives(&m, h);

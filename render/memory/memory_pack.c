@@ -220,14 +220,6 @@ static uint32_t frame_of(struct pack *p, struct frames *f, uint32_t site)
     return node;
 }
 
-static void put_frames(struct pack *p, struct frames *f)
-{
-    f->of_site = gp_zalloc((p->at->sites.n + 1) * sizeof *f->of_site);
-    for (size_t i = 0; i < p->at->sites.n; i++) f->of_site[i] = frame_of(p, f, p->at->sites.at[i]);
-    gp_pack_u64(p->b, f->n);
-    if (f->packed.n) gp_buf_put(p->b, f->packed.data, f->packed.n);
-}
-
 /* ---- sites ---- */
 
 static void put_changes(struct pack *p, size_t site)
@@ -362,7 +354,10 @@ void gp_memory_pack(struct gp_buf *b, const struct gp_memory *m, uint32_t device
     put_points(&p, &at->moments);
     gp_pack_u64(b, at->peak);
     gp_pack_u64(b, at->oom == SIZE_MAX ? 0 : at->oom + 1);
-    put_frames(&p, &f);
+    f.of_site = gp_zalloc((p.at->sites.n + 1) * sizeof *f.of_site);
+    for (size_t i = 0; i < p.at->sites.n; i++) f.of_site[i] = frame_of(&p, &f, p.at->sites.at[i]);
+    gp_pack_u64(p.b, f.n);
+    if (f.packed.n) gp_buf_put(p.b, f.packed.data, f.packed.n);
     put_sites(&p, &f);
     put_ranges(&p, ranges);
     free(f.of_site);

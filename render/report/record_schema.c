@@ -39,14 +39,6 @@ static void put_words(struct out *o, const char *const *words, unsigned flags)
     gp_buf_puts(o->b, flags & (GP_FIELD_NULL | GP_FIELD_TIMED) ? ", null]" : "]");
 }
 
-static void put_help(struct out *o, const struct gp_field *f)
-{
-    const char *help = f->help ? f->help : f->rows ? f->rows->note : NULL;
-    if (!help) return;
-    gp_buf_puts(o->b, ", \"description\": ");
-    gp_json_put_string(o->b, help, strlen(help));
-}
-
 /* With the FLAGS of the member that it is, and its HELP if that says more than the note of REC. */
 static void put_object(struct out *o, const struct gp_record *rec, unsigned flags, const char *help);
 
@@ -163,7 +155,11 @@ static void put_properties(struct out *o, const struct gp_record *rec)
         }
         gp_buf_putc(o->b, '{');
         put_value(o, f);
-        put_help(o, f);
+        const char *help = f->help ? f->help : f->rows ? f->rows->note : NULL;
+        if (help) {
+            gp_buf_puts(o->b, ", \"description\": ");
+            gp_json_put_string(o->b, help, strlen(help));
+        }
         gp_buf_putc(o->b, '}');
     }
 }

@@ -18,31 +18,6 @@ static void put_row(struct gp_doc *d, const struct gp_record *rec, const void *r
     gp_doc_end(d, '}');
 }
 
-static void put_suggestions(struct gp_doc *d, const struct gp_suggest *s, const struct gp_row_of *of)
-{
-    const size_t worth = gp_suggest_worth(s), n = s->suggestions.n;
-    gp_record_json(d, &gp_suggest_suggestions, s->suggestions.at, worth, 0, of);
-    put_row(d, &gp_suggest_together, s, of);
-    gp_record_json(d, &gp_suggest_seen, n ? &s->suggestions.at[worth] : NULL, n - worth, 0, of);
-}
-
-static void put_regime(struct gp_doc *d, const struct gp_suggest *s, size_t top, const struct gp_row_of *of)
-{
-    gp_doc_object(d, "regime");
-    gp_record_members(d, &gp_suggest_regime, s, of);
-    gp_record_json(d, &gp_suggest_kernels, s->kernels.at, s->kernels.n, top, of);
-    gp_record_json(d, &gp_suggest_operators, s->ops.at, s->ops.n, top, of);
-    gp_doc_end(d, '}');
-}
-
-static void put_summary(struct gp_doc *d, const struct gp_suggest *s, bool three_regimes)
-{
-    struct gp_report r = {0};
-    gp_suggest_summary(&r, s, three_regimes);
-    gp_doc_summary(d, &r);
-    gp_report_release(&r);
-}
-
 static void put_document(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)
 {
     struct gp_doc d = {.b = b, .strings = &s->strings};
@@ -54,11 +29,21 @@ static void put_document(struct gp_buf *b, const struct gp_suggest *s, const str
     size_t inputs;
     const struct gp_input_quality *in = gp_suggest_inputs(s, &inputs);
     gp_doc_head(&d, "trace-suggest", o->version, in, inputs);
-    put_summary(&d, s, o->three_regimes);
-    put_suggestions(&d, s, &of);
+    struct gp_report r = {0};
+    gp_suggest_summary(&r, s, o->three_regimes);
+    gp_doc_summary(&d, &r);
+    gp_report_release(&r);
+    const size_t worth = gp_suggest_worth(s), n = s->suggestions.n;
+    gp_record_json(&d, &gp_suggest_suggestions, s->suggestions.at, worth, 0, &of);
+    put_row(&d, &gp_suggest_together, s, &of);
+    gp_record_json(&d, &gp_suggest_seen, n ? &s->suggestions.at[worth] : NULL, n - worth, 0, &of);
     if (gp_suggest_is_timed(s)) put_row(&d, &gp_suggest_steps, &s->step, &of);
     else gp_doc_null(&d, "step");
-    put_regime(&d, s, o->top, &of);
+    gp_doc_object(&d, "regime");
+    gp_record_members(&d, &gp_suggest_regime, s, &of);
+    gp_record_json(&d, &gp_suggest_kernels, s->kernels.at, s->kernels.n, o->top, &of);
+    gp_record_json(&d, &gp_suggest_operators, s->ops.at, s->ops.n, o->top, &of);
+    gp_doc_end(&d, '}');
     gp_doc_sids(&d, "notes", s->notes.at, s->notes.n);
     gp_doc_end(&d, '}');
     gp_buf_putc(b, '\n');

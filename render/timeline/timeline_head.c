@@ -242,15 +242,6 @@ static size_t put_device(struct gp_buf *b, const struct gp_timeline *tl, uint32_
     return to;
 }
 
-static void put_devices(struct gp_buf *b, const struct gp_timeline *tl)
-{
-    size_t from = 0;
-    open_list(b, "devices");
-    for (uint32_t g = 0; g < tl->l->groups.n; g++)
-        if (tl->l->groups.at[g].device != UINT32_MAX) from = put_device(b, tl, g, from);
-    gp_buf_putc(b, ']');
-}
-
 /* ---- events worth a look ---- */
 
 static void put_steps(struct gp_buf *b, const struct gp_timeline *tl)
@@ -420,7 +411,11 @@ void gp_timeline_put_head(const struct gp_timeline *tl, struct gp_buf *b)
     put_kinds(b);
     put_names(b, l);
     put_tracks(b, tl);
-    put_devices(b, tl);
+    size_t from = 0;
+    open_list(b, "devices");
+    for (uint32_t g = 0; g < tl->l->groups.n; g++)
+        if (tl->l->groups.at[g].device != UINT32_MAX) from = put_device(b, tl, g, from);
+    gp_buf_putc(b, ']');
     put_steps(b, tl);
     put_findings(b, tl);
     put_notes(b, tl);
