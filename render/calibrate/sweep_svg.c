@@ -26,7 +26,7 @@ static size_t series(const struct plot *p)
     return p->s->ops.n < GP_SWEEP_SERIES ? p->s->ops.n : GP_SWEEP_SERIES;
 }
 
-/* What the panel shows of a point. */
+/* The value of a point in the panel. */
 static double value(const struct plot *p, const struct gp_sweep_point *q)
 {
     if (p->panel == GP_SWEEP_TIME) return q->ns;

@@ -27,7 +27,7 @@ static const char *color_of(enum gp_compile_class class)
     return colors[class];
 }
 
-/* Where each span lies: the roots one behind the other. */
+/* The place of each span: the roots follow one another. */
 struct place {
     int64_t at_ns;
     uint32_t depth;
@@ -75,7 +75,7 @@ static void put_label(struct gp_svg *w, const struct gp_compile *c, const struct
     gp_buf_release(&b);
 }
 
-/* The shortest span that is drawn, so that there are not too many. */
+/* The shortest span to draw, so that there are at most MOST_RECTS. */
 static int64_t shortest(const struct gp_compile_log *log, int64_t whole)
 {
     int64_t least = whole / WIDTH;

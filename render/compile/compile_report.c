@@ -27,7 +27,7 @@ struct maker {
     GP_VEC(struct line) lines;
 };
 
-/* What was printed, as a text of the report. */
+/* The scratch text as a text of the report; empty after. */
 static const char *take(struct maker *m)
 {
     const char *text = gp_report_str(m->r, m->text.data, m->text.n);
@@ -83,7 +83,7 @@ static void add_time(struct maker *m)
     gp_columns_release(&columns);
 }
 
-/* What rows are sorted by: the most GPU time first, then the most compile time. */
+/* The order of rows: the most GPU time first, then the most compile time. */
 struct weight {
     int64_t gpu_ns, compile_ns;
     uint32_t index;
@@ -332,7 +332,7 @@ static void summarize_new(struct gp_report *r, const struct gp_compile *c)
     gp_buf_release(&b);
 }
 
-/* Where the log ends: in which span, the innermost one, of which compile. */
+/* The end of the log: its innermost span and its compile. */
 static void summarize_cut(struct gp_report *r, const struct gp_compile *c)
 {
     struct gp_buf b = {0};

@@ -56,7 +56,7 @@ static void fill_bar(struct falls *w, const struct gp_diff *d, const struct gp_d
     gp_buf_release(&b);
 }
 
-/* How many terms can be seen at all; the rest goes into the sums. */
+/* The number of terms large enough to be seen; the rest goes into the sums. */
 static size_t count_shown_terms(const struct gp_diff *d, const int64_t ends[GP_DIFF_SIDES])
 {
     int64_t longer = ends[GP_DIFF_BASE] > ends[GP_DIFF_CUR] ? ends[GP_DIFF_BASE] : ends[GP_DIFF_CUR];
@@ -187,7 +187,7 @@ static const char *class_of(const struct gp_diff_op *op)
     return op->change == GP_CHANGE_NONE ? "same" : "unsure";
 }
 
-/* Operations that a test looked at, and those that changed for certain: by count, new, gone, replaced. */
+/* Operations that were tested, and those that changed for certain: by count, new, gone, replaced. */
 static size_t fill_dots(const struct gp_diff *d, struct gp_arena *mem, struct gp_volcano_dot *dots)
 {
     struct gp_buf b = {0};

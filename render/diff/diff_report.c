@@ -133,7 +133,7 @@ static void add_waterfall(struct gp_report *r, const struct gp_diff *d, size_t t
 
 /* ---- tables of rows ---- */
 
-/* What is cut off a table of changes is their sum. JSON has all rows. */
+/* A table of changes ends with the sum of rows left out. JSON has all rows. */
 static struct gp_record cut(struct gp_record rec)
 {
     rec.rest[1] = (struct gp_rest){"change_ns", "change_ns"};

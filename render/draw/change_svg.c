@@ -38,7 +38,7 @@ struct plot {
 
 struct spot {
     int x, y, r;
-    bool beyond; /* it is outside, and drawn at the edge */
+    bool beyond; /* outside, and drawn at the edge */
 };
 
 static double ratio_log(double change_pct)
@@ -188,13 +188,13 @@ static bool is_named(const struct gp_volcano_dot *d)
     return !strcmp(d->k, "worse") || !strcmp(d->k, "better");
 }
 
-/* What a text with its base line at Y covers. */
+/* The box of a text with its base line at Y. */
 static struct gp_box line_at(int x, int y, int width)
 {
     return (struct gp_box){x, y, width, LINE};
 }
 
-/* Neither on other names, nor on dots that count. */
+/* Free of other names, and of dots that count. */
 static bool is_free(const struct plot *p, const struct gp_box *taken, size_t n, struct gp_box b)
 {
     if (b.x < LEFT || b.x + b.width > LEFT + PLOT_WIDTH || b.y < TOP || gp_box_taken(taken, n, b))
@@ -259,10 +259,10 @@ enum {
     TEXT_DY = 16,
     AXIS = 22,
     PLOT = GP_WATERFALL_WIDTH - LABEL - VALUE,
-    TEAR = 14, /* where a bar whose left end is not zero is torn */
+    TEAR = 14, /* the gap in a bar whose left end is not zero */
 };
 enum { BAR_ADVANCE = 780 };      /* width of a character of a wide name, hundredths of a pixel */
-enum { ZERO_FROM_PERCENT = 35 }; /* changes from this size on are visible beside the whole */
+enum { ZERO_FROM_PERCENT = 35 }; /* the smallest change that is visible beside the whole */
 
 struct waterfall {
     struct gp_svg *w;

@@ -219,7 +219,7 @@ static void end_axis(struct plot *p)
 
 /* ---- columns ---- */
 
-/* How much of the width of a column stays free on each side. */
+/* Free share of the width of a column on each side. */
 static int64_t gap_of(int64_t width)
 {
     if (width > WIDEST) return (width - WIDEST) / 2 + 400;

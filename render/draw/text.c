@@ -64,7 +64,7 @@ void gp_text_fit(struct gp_buf *b, const char *s, size_t n, size_t columns)
     put_columns(b, s, n, width - tail, width);
 }
 
-/* Where the last part of a name begins: after the last "::" or ": " that is not in brackets. */
+/* The beginning of the last part of a name: after the last "::" or ": " that is not in brackets. */
 static size_t last_part(const char *s, size_t n)
 {
     size_t at = 0;
@@ -83,8 +83,7 @@ void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns)
     gp_text_fit(b, s + skip, n - skip, columns);
 }
 
-/* Where "file.py(12): function" begins in S, without the folders of the file; N: there is no such place in
- * it. */
+/* The beginning of "file.py(12): function" in S, without the folders of the file; N: it has none. */
 static size_t place_in(const char *s, size_t n)
 {
     size_t found = n, word = 0;

@@ -98,7 +98,7 @@ static const char *note_of(const struct gp_flame_answer *a, const struct gp_flam
     return note->n ? gp_buf_str(note) : NULL;
 }
 
-/* What to show instead of a picture; NULL: the usual. */
+/* A text instead of a picture; NULL: the usual. */
 static const char *empty_text(const struct gp_flame_answer *a, const struct gp_flame *flame)
 {
     return flame->stats.filtered                          ? "No stack matches the filter"

@@ -14,7 +14,7 @@
 
 enum { STILL_FRAMES = 1000 };
 
-/* What a box shows: the same label of another kind is another frame. */
+/* A frame as a box shows it: the same label of another kind is another frame. */
 struct frame {
     gp_sid label; /* of writer.names */
     gp_sid full;  /* 0: the label */
@@ -30,8 +30,8 @@ struct writer {
     struct gp_strings names;
     GP_VEC(struct frame) frames;
     struct gp_map by_name; /* label << 8 | kind -> index into frames */
-    uint32_t *last;     /* by name of the tree at hand: 1 + the frame that it was found to be; 0: none yet */
-    struct gp_buf text; /* scratch */
+    uint32_t *last;        /* by name of the current tree: 1 + its frame; 0: not looked up yet */
+    struct gp_buf text;    /* scratch */
 };
 
 /* ---- the trees as columns ---- */
@@ -41,7 +41,7 @@ static gp_sid take_name(struct writer *x, const struct gp_flame *f, gp_sid sid)
     return gp_intern(&x->names, gp_string(&f->strings, sid), gp_string_len(&f->strings, sid));
 }
 
-/* Index of the frame that is called SID in F; made when it is new. */
+/* Index of the frame with name SID of F; made when it is new. */
 static uint32_t find_frame(struct writer *x, const struct gp_flame *f, gp_sid sid, uint32_t kind)
 {
     gp_sid label =
@@ -83,7 +83,7 @@ static struct order order_of(const struct gp_calltree *tree)
     return o;
 }
 
-/* The node after NODE, depth first; 0 after the last. UP grows by the levels that are left on the way. */
+/* The node after NODE, depth first; 0 after the last. UP grows by the levels left. */
 static uint32_t next_node(const struct gp_calltree *tree, const struct order *o, uint32_t node, uint32_t *up)
 {
     *up = 0;

@@ -16,7 +16,7 @@ struct candidate {
     uint32_t node;
 };
 
-/* What the steps of one layout share. */
+/* The state of a layout. */
 struct work {
     const struct gp_calltree *tree;
     const struct gp_strings *strings;
@@ -83,8 +83,7 @@ static void find_heaviest(struct work *w, size_t max)
     qsort(w->heap, w->n, sizeof *w->heap, compare_candidates);
 }
 
-/* How many of the candidates fit when each of them with children left out needs one rectangle more for these.
- */
+/* The number of candidates that fit when each with children left out needs another rectangle for these. */
 static size_t fit(const struct work *w, size_t max)
 {
     struct gp_map place = {0};
@@ -300,7 +299,7 @@ static void sum_events(struct gp_flame_layout *l, struct work *w)
     l->events = w->counts[0];
 }
 
-/* What the weight is for: below the first frame of GPU work on the way from the root all of it is for that,
+/* Weight by kind: all weight below the first frame of GPU work on the way from the root belongs to it,
  * whichever end of the stacks the root is. */
 static void sum_kinds(struct gp_flame_layout *l, const struct work *w)
 {

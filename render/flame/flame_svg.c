@@ -173,7 +173,7 @@ static void put_kind_rules(struct gp_buf *css, const bool *seen, enum gp_theme t
     }
 }
 
-/* Shows how much a frame changed: a level of the scale, or a pattern. */
+/* The change of a frame: a level of the scale, or a pattern. */
 struct change_class {
     char name[8];
 };
@@ -278,7 +278,7 @@ static bool has_share(const struct picture *p, enum gp_frame_kind k)
     return p->layout.kind_weight[k] > 0 && !p->layout.kind_seen[GP_FRAME_IDLE];
 }
 
-/* Where each entry goes: work on the GPU first, with its shares; then the frames that lead to it. */
+/* Place the entries: work on the GPU first, with its shares; then the frames that lead to it. */
 static void place_legend(struct picture *p)
 {
     if (p->opts->diff) {

@@ -167,7 +167,7 @@ static uint32_t function_of(struct writer *w, const struct gp_flame *f, const st
     uint32_t *number = gp_map_put(&w->by_name, (uint64_t)fn.name << 8 | node->kind, 0);
     if (*number) return *number;
     *number = (uint32_t)w->functions.n + 1;
-    /* viewers cut names that are their own system name as if they were declarations */
+    /* viewers cut a name that equals its system name as if it were a declaration */
     if (whole != label) fn.system_name = (gp_sid)string_of(w, full, full_n);
     size_t file = node->kind == GP_FRAME_PYTHON ? python_place(full, full_n, &fn.line) : 0;
     fn.file = (gp_sid)string_of(w, full, file);
@@ -216,7 +216,7 @@ static const struct gp_flame_place *place_of(const struct gp_flame *f, const str
     return at ? &f->places.at[*at] : NULL;
 }
 
-/* What stands for the frames between the ends of a deep stack. */
+/* The frame that stands for those between the ends of a deep stack. */
 static uint32_t left_out(struct writer *w)
 {
     uint32_t *number = gp_map_put(&w->by_name, UINT64_MAX, 0);
@@ -275,7 +275,7 @@ static void put_stack(struct writer *w, const struct gp_flame *f, const struct g
     put_label(w, "stream", place->stream);
 }
 
-/* What NODE weighs itself by each type; false: nothing. */
+/* The own weight of NODE by each type; false: nothing. */
 static bool values_of(const struct writer *w, const struct gp_flame *f, uint32_t node, int64_t *values)
 {
     struct gp_calltree_extra extra = gp_calltree_extra_of(&f->tree, node);

@@ -229,7 +229,7 @@ static int by_first_value(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-/* What a cause is called where there is little room; the longer text is in the tooltip. */
+/* The short name of a cause; the longer text is in the tooltip. */
 static const char *short_cause(enum gp_idle_cause c)
 {
     static const char *const words[GP_IDLE_CAUSE_COUNT] = {[GP_IDLE_HOST] = "host launched nothing",
@@ -282,7 +282,7 @@ static gp_sid innermost(const struct gp_idle_culprit *c, gp_sid *around)
     return inner;
 }
 
-/* Would another one of the first N be called as number I is? */
+/* Has another one of the first N the same name as number I? */
 static bool is_twin(const struct gp_idle_culprit *list, size_t n, size_t i)
 {
     gp_sid around, inner = innermost(&list[i], &around);
@@ -395,7 +395,7 @@ void gp_hta_chart_kernels(struct gp_svg *w, const struct gp_hta *h)
 
 /* ---- distributions ---- */
 
-/* Bins 1, 2, 5, 10, 20, 50 ... ns; a bucket goes where its middle is. */
+/* Bins 1, 2, 5, 10, 20, 50 ... ns; a bucket belongs to the bin of its middle. */
 enum { BINS = 40 };
 struct histogram {
     double count[BINS], time[BINS];

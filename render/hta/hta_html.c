@@ -117,7 +117,7 @@ static const char *const findings_of[SECTIONS] = {
     [READ] = "quality",
 };
 
-/* Where in ID the first of the blank-separated WORDS begins; SIZE_MAX: none is in it. */
+/* The place in ID of the first of the blank-separated WORDS; SIZE_MAX: none is in it. */
 static size_t first_word(const char *id, const char *words)
 {
     size_t first = SIZE_MAX;
@@ -326,7 +326,7 @@ static bool has_part(const char *s, size_t n, const char *part, size_t part_n)
     return false;
 }
 
-/* Has a row of the table NAME in it, so that its filter would leave that row? */
+/* Has a row of the table NAME in it, so that the filter would keep that row? */
 static bool has_name(const struct gp_report_table *t, const char *name, size_t n)
 {
     for (size_t i = 0; t && i < t->cells.n; i++) {
@@ -337,8 +337,7 @@ static bool has_name(const struct gp_report_table *t, const char *name, size_t n
     return false;
 }
 
-/* The name that a finding is about; where a table of its section has rows with it, a link that leaves
- * these. */
+/* The name in a finding; where a table of its section has rows with it, a link that filters for these. */
 static void put_where(struct page *p, const struct gp_page_section *t, const char *name, size_t n)
 {
     const char *table = NULL;
@@ -473,7 +472,7 @@ void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct 
 {
     const struct gp_hta *about = gp_hta_about(h, o->whole);
     struct gp_buf inputs = {0};
-    /* What the page is about: "a.trace, b.trace", without the folders. */
+    /* The names of the inputs: "a.trace, b.trace", without the folders. */
     for (size_t i = 0; i < h->inputs.n && i < 3; i++) {
         const char *path = gp_hta_str(h, h->inputs.at[i].path), *slash = strrchr(path, '/');
         if (i) gp_buf_puts(&inputs, ", ");

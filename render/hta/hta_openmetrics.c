@@ -132,8 +132,8 @@ static void put_collectives(struct gp_openmetrics *m, const struct gp_hta *h)
     }
 }
 
-/* Names are long, and a label must stay the same from scrape to scrape: a hash of the name, whatever its
- * rank. */
+/* Names are long, and a label must stay the same from scrape to scrape: a hash of the name, independent of
+ * its rank. */
 static void put_kernel(struct gp_openmetrics *m, const struct gp_hta *h, const struct gp_kernel_stat *k)
 {
     char text[24];

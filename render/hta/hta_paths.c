@@ -28,7 +28,7 @@ static void put_name(struct gp_cell *c, gp_sid name, gp_sid full, const struct g
     if (!c->label_len) gp_cell_label(c, "", 0, GP_TEXT("(nothing recorded)"));
 }
 
-/* Which path a row is of; the first member of all rows. */
+/* The path of a row; the first member of all rows. */
 struct of_path {
     const struct gp_hta_path *path;
 };

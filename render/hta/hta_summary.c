@@ -233,7 +233,7 @@ void gp_hta_quality(struct gp_report *r, const struct gp_hta *h, bool damage)
 
 /* ---- verdict ---- */
 
-/* How many steps the time is of, where it is that of steps: most that a device ran. */
+/* The number of steps of the time, where it is that of steps: the most that a device ran. */
 static uint64_t steps_in(const struct gp_hta *h)
 {
     uint64_t most = 0;
@@ -406,7 +406,7 @@ static void summarize_steps(struct gp_report *r, const struct gp_hta *h, struct 
     put_verdict(r, GP_TONE_PLAIN, b);
 }
 
-/* What the answer is not about, in one line. */
+/* Time outside of the steps, in one line. */
 static void summarize_rest(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
     static const char *const words[] = {"before them", "of warm-up", "", "after them"};
@@ -434,7 +434,7 @@ static void summarize_rest(struct gp_report *r, const struct gp_hta *h, struct g
     put_verdict(r, GP_TONE_PLAIN, b);
 }
 
-/* Who holds up the others is the first thing to know. */
+/* The rank that delays the others comes first. */
 static void summarize_slow(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
     for (size_t i = 0; i < h->slow.at.n && i < SLOW_MOST; i++) {

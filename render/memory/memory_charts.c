@@ -256,7 +256,7 @@ void gp_memory_curve(struct gp_svg *w, const struct gp_memory *m, uint32_t devic
 
 enum { LINE = 22, BAR = 18, LINES = 14, MOST_POOLS = 24, MOST_NAME = 160 };
 
-/* What is drawn as one box: neighbours in a strip. */
+/* Neighbours in a strip, drawn as one box. */
 struct piece {
     int64_t bytes, largest; /* in all, and of the largest block */
     uint32_t blocks;

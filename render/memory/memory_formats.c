@@ -25,7 +25,7 @@ static void put_time(struct gp_buf *b, const struct gp_memory_device *d, uint32_
     if (ns != INT64_MIN) gp_buf_put_i64(b, ns);
 }
 
-/* What the whole input is: the last column of every line, HEAD of the first. */
+/* A remark on the whole input: the last column of every line, HEAD in the first. */
 static void end_line(struct gp_buf *b, const struct gp_memory *m, bool head)
 {
     if (m->untimed) {

@@ -13,7 +13,7 @@
 #include "render/page/page_pack.h"
 #include "render/page/page_report.h"
 
-/* How much a page has: the first that fits is written. */
+/* Sizes of a page: the first that fits is written. */
 static const struct size {
     size_t points, moments, sites, ranges, boxes, devices, rows, json, names;
     uint32_t frames;
@@ -227,7 +227,7 @@ static gp_sid growing(const struct gp_memory_device *d)
     return d->sites.at[d->growth.at[0].site].key;
 }
 
-/* What the site that grows most held at the end of each step. */
+/* Bytes of the site that grows most at the end of each step. */
 static void put_growth_of(struct page *p, const struct gp_memory_device *d)
 {
     size_t n = d->steps.n, each = n / MOST_COLUMNS + 1, columns = (n + each - 1) / each;

@@ -17,7 +17,7 @@ struct tables {
     bool several; /* devices: people need to see which */
 };
 
-/* A table whose rows come by device: of each, the first ones. */
+/* A table with the first rows of each device. */
 struct table {
     const struct gp_record *rec;
     struct gp_columns columns;
@@ -440,7 +440,7 @@ static void put_key(struct gp_buf *b, const struct gp_memory *m, gp_sid key)
     memmove(b->data + begin, b->data + begin + 1, b->n - begin);
 }
 
-/* Whose the largest part of the peak is. */
+/* The holder of the largest part of the peak. */
 static void put_largest(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
                         const struct gp_memory_holder *h)
 {
@@ -461,7 +461,7 @@ static void put_largest(struct gp_buf *b, const struct gp_memory *m, const struc
     gp_buf_printf(b, " (%s%s)", h->category_recorded ? "" : "probably ", gp_category_text(h->category));
 }
 
-/* What the driver gave besides, such as the code of kernels, if it is next to nothing. */
+/* Other memory of the driver, such as the code of kernels, if it is next to nothing. */
 static bool is_minor(const struct gp_memory *m, const struct gp_memory_device *d)
 {
     int64_t most = 0;

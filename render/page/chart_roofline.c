@@ -126,7 +126,7 @@ static double level_x(const struct plot *p, const struct gp_roofline_point *q, b
     return clamped(across(p, q->flops / (l1 ? q->l1_bytes : q->l2_bytes)), p->f.x.at, p->f.x.end, &beyond);
 }
 
-/* What the marks of the caches cover, to the middle of the circle; without width if there are none. */
+/* The box of the marks of the caches, to the middle of the circle; without width if there are none. */
 static struct gp_box levels_of(const struct plot *p, const struct gp_roofline_point *q, struct spot s)
 {
     struct gp_box b = {s.x, s.y, 0, 0};
@@ -168,7 +168,7 @@ static void draw_title(struct plot *p, const struct gp_roofline_point *q)
     if (has_no_circle(q)) gp_buf_puts(&p->text, "bytes of memory unknown");
     else gp_roofline_put_rate(&p->text, gp_roofline_bytes_per_s(q), "B/s of memory");
     if (q->measured_ns > 0) {
-        /* "measured: 12.0 FLOP per byte of L2, 3.10 of L1" */
+        /* "bytes measured, 12.0 FLOP per byte of L2, 3.10 of L1" */
         gp_buf_puts(&p->text,
                     q->measured_ns == q->total_ns ? "\nbytes measured" : "\nbytes measured in part");
         for (int l1 = 0; l1 < 2 && q->flops > 0; l1++) {

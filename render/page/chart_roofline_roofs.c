@@ -127,7 +127,7 @@ void gp_roofline_put_roof(struct plot *p, const struct gp_roof *roof)
     gp_roofline_put_rate(&p->text, roof->per_s, roof->memory ? "B/s" : p->c->narrow ? "" : "FLOP/s");
 }
 
-/* Where that is from, "measured" or "peak"; NULL: names do not say it. */
+/* The source of a roof, "measured" or "peak"; NULL: names do not show it. */
 static const char *origin_of(const struct plot *p, const struct gp_roof *roof)
 {
     if (!p->c->counted) return NULL;

@@ -141,7 +141,7 @@ static bool is_quick(Agraph_t *g)
 static void shape(struct graph *a, void *of, char **keep)
 {
     *keep = agstrdup(a->g, (char *)value(of, "label"));
-    /* What stands in for S during the layout: as many letters in as many lines. */
+    /* The stand-in for S during the layout: as many letters in as many lines. */
     read_label((&a->label), (*keep));
     a->text.n = 0;
     for (size_t i = 0; i < a->label.lines.n; i++) {

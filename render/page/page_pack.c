@@ -21,7 +21,7 @@ void gp_pack_text(struct gp_buf *b, const char *s, size_t n)
 /* Bytes of base64 in one element: a multiple of 4, far below the longest string of any browser. */
 enum { PART = 1 << 26, PIECE = 3 << 14, LEVEL = 6 };
 
-/* What was deflated and is being written, and where it goes. */
+/* Deflated bytes while they are written. */
 struct pack {
     struct gp_svg *w;
     const char *id;

@@ -111,7 +111,7 @@ static void put_head(struct gp_svg *w, const struct gp_report_table *t, const bo
     gp_svg_newline(w);
 }
 
-/* What the cell is sorted by and copied as. */
+/* The value by which the cell is sorted, and as which it is copied. */
 static void put_value(struct gp_svg *w, struct gp_buf *text, const struct gp_cell *c)
 {
     switch ((enum gp_cell_type)c->type) {

@@ -79,8 +79,8 @@ static size_t sort_by(struct item **items, size_t n, size_t at, size_t *cost)
     return kinds;
 }
 
-/* The place of the word that tells most of the items apart, the shortest of these, rather a word than a
- * number; WORDS if none does. Names of different forms are compared as far as they are the same only. */
+/* The place of the word that distinguishes most of the items, the shortest of these, rather a word than a
+ * number; WORDS if none does. Names of different forms are compared up to their first difference in form. */
 static size_t best_word(struct item **items, size_t n)
 {
     size_t most = 1, least = 0, best = WORDS, end = items[0]->words;
@@ -114,7 +114,7 @@ static void add_word(struct item *it, size_t at)
     it->tag_n = at_byte + (size_t)n;
 }
 
-/* Tell apart N > 1 items with the same label and tag. */
+/* Tag N > 1 items with the same label and tag. */
 static void tag_group(struct item **items, size_t n, int rounds)
 {
     size_t at = best_word(items, n), cost;

@@ -49,7 +49,7 @@ static int compare_items(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Where the run of alike items that begins at I ends. */
+/* The end of the run of equal items that begins at I. */
 static size_t run_end(const struct item *items, size_t n, size_t i)
 {
     size_t end = i + 1;
@@ -138,7 +138,7 @@ static void cut(struct gp_label_fit *u, size_t row, size_t width, size_t from)
     gp_buf_release(&number);
 }
 
-/* Bytes that the names of N rows begin with, all of them. */
+/* Length of the common prefix of the names of N rows. */
 static size_t common_start(const struct gp_label_fit *u, const struct item *items, size_t n)
 {
     const struct gp_cell *first = cell_of(u, items[0].row);

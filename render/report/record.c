@@ -225,7 +225,7 @@ struct gp_report_table *gp_columns_table(struct gp_report *r, const struct gp_re
     struct gp_report_table *t = gp_report_add(r, rec->id, rec->title);
     for (size_t i = 0; i < c->n; i++) {
         const struct gp_field *f = c->at[i].f;
-        /* Of one process, its number is nothing that a person needs. */
+        /* The number of a single process helps nobody. */
         unsigned flags =
             f->get == gp_member_process && !x->merged ? GP_COLUMN_RAW : f->flags & GP_COLUMN_FLAGS;
         gp_report_column(t, f->id, f->heading, (enum gp_cell_type)f->type, flags, f->help);
@@ -362,7 +362,6 @@ struct gp_report_table *gp_record_figures(struct gp_report *r, const struct gp_r
 
 /* ---- the head of a document ---- */
 
-/* What the JSON documents of all tools begin with. */
 /* ---- inputs and quality ---- */
 
 void gp_doc_input(struct gp_doc *d, const struct gp_input_quality *in)

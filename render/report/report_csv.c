@@ -104,7 +104,7 @@ static void end_line(struct gp_buf *b, size_t n, const char *last)
     gp_buf_puts(b, "\r\n");
 }
 
-/* What the rows before it do not add up to. */
+/* The sum of rows left out. */
 static void put_more(struct gp_buf *b, const struct gp_report_table *t, const char *note)
 {
     bool named = false;

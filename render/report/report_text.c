@@ -254,7 +254,7 @@ static void put_bar(struct pen *p, const struct layout *l, double pct)
     gp_buf_puts(p->b, eighths[n % 8]);
 }
 
-/* What does not end in blanks can be pasted and compared. */
+/* Lines without blanks at the end can be pasted and compared. */
 static void end_line(struct pen *p, size_t line)
 {
     while (p->b->n > line && p->b->data[p->b->n - 1] == ' ') p->b->n--;

@@ -168,7 +168,7 @@ static void put_word(struct gp_buf *to, size_t *count, const char *word, size_t 
     gp_buf_printf(to, "%s\"%.*s\"", (*count)++ ? ", " : "", (int)n, word);
 }
 
-/* What stands between two @: "rows ID", "list ID", "row ID", "file NAME" or "formats MORE". */
+/* The text between two @: "rows ID", "list ID", "row ID", "file NAME" or "formats MORE". */
 static int put_made(struct maker *m, const char *s, size_t n, int indent, struct gp_err *err)
 {
     const char *blank = memchr(s, ' ', n);
@@ -196,7 +196,7 @@ static int put_made(struct maker *m, const char *s, size_t n, int indent, struct
     return gp_fail(err, GP_E_SYNTAX, -1, "'%.*s' is neither rows, list, row, file nor formats", (int)n, s);
 }
 
-/* How far the line of PART that AT is in is indented. */
+/* The indent of the line of PART around AT. */
 static int indent_of(const char *part, size_t at)
 {
     size_t begin = at, blanks = 0;

@@ -29,7 +29,7 @@
 enum { DEPTH = 8, ENTRIES = 100000, HEAD_BYTES = 64 << 10, CHUNK = 1 << 20 };
 static const uint64_t MOST_READ = 256 << 20;
 static const int64_t LIST_NS = 200000000; /* as long as a list is served again */
-/* A file that was changed a moment ago may change again without another time. */
+/* A file changed a moment ago may change again within the same time stamp. */
 static const int64_t SETTLED_NS = 50000000;
 
 struct folder {
@@ -150,7 +150,7 @@ struct scan {
     const char *prefix;
 };
 
-/* What F holds, as it was found last time or by its first bytes. False: nothing for us. */
+/* Find the kind of F, in the last list or by its first bytes. False: no tool reads it. */
 static bool classify(struct scan *sc, struct gp_catalog_file *f, int folder_fd, const char *name,
                      const struct stat *st)
 {

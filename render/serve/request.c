@@ -293,8 +293,7 @@ static int refuse_foreign(struct gp_err *err)
     return 403;
 }
 
-/* Anybody may link to us: such a link is followed by a GET that shows a page. Nothing that a page of others
- * fetches is. */
+/* Any site may link to us, by a GET that shows a page. Requests by scripts of other sites are refused. */
 static int check_site(const struct gp_guard *g, const struct gp_request *r, struct gp_err *err)
 {
     bool reads = r->method == GP_METHOD_GET || r->method == GP_METHOD_HEAD;

@@ -32,7 +32,7 @@ enum {
 
 /* ---- descriptors ---- */
 
-/* How many there may be, after the soft limit was raised to the hard one. */
+/* Raise the soft limit to the hard one, and return it. */
 static uint64_t raise_descriptors(void)
 {
     struct rlimit l;
@@ -103,7 +103,7 @@ static int announce(const struct gp_serve_opts *o, const struct gp_guard *g, boo
     return failed;
 }
 
-/* Until a signal asks for the end, or nobody has asked for anything for so long. */
+/* Until a signal, or the end of --idle without requests. */
 static void wait_for_end(const struct gp_serve_opts *o, struct gp_server *s, const sigset_t *ends)
 {
     const struct timespec second = {.tv_sec = 1};

@@ -233,7 +233,7 @@ static void put_common(struct MHD_Response *m, const struct gp_reply *r)
 
 static struct MHD_Response *of_file(const struct gp_blob_part *part, uint64_t from, uint64_t n)
 {
-    int fd = dup(part->fd); /* which keeps the bytes, whatever becomes of the blob */
+    int fd = dup(part->fd); /* which keeps the bytes after the blob is gone */
     struct MHD_Response *m = fd < 0 ? NULL : MHD_create_response_from_fd_at_offset64(n, fd, from);
     if (!m && fd >= 0) close(fd);
     return m;

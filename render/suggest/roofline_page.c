@@ -16,7 +16,7 @@ enum { MARGIN = 24, HEAD = 92, FOOT = 18, COLUMNS = 122, LINE = 18 };
 
 /* ---- sentences ---- */
 
-/* How much of the time is in the picture, and where the rest is. */
+/* The share of time in the picture, and the place of the rest. */
 static void put_coverage(struct gp_buf *b, const struct gp_roofline *r)
 {
     int64_t all = gp_roofline_total_ns(r), shown = all - r->latency_ns - r->unknown_ns;

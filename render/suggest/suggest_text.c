@@ -145,8 +145,8 @@ size_t gp_suggest_worth(const struct gp_suggest *s)
     return n;
 }
 
-/* The first thing that an action names: "capture the step as a CUDA graph". Only where it begins with what
- * saves. */
+/* The first thing that an action names: "capture the step as a CUDA graph". Only if it begins with the change
+ * itself. */
 static size_t first_clause(const char *action)
 {
     int depth = 0;
@@ -159,7 +159,7 @@ static size_t first_clause(const char *action)
     return n;
 }
 
-/* Before all details, the one thing to do. */
+/* The first thing to do, before all details. */
 static void summarize_first(struct gp_report *r, const struct gp_suggest *s)
 {
     struct gp_buf b = {0};
@@ -272,7 +272,7 @@ static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t 
     put_part(b, "Check: ", gp_suggest_str(s, one->check), width);
 }
 
-/* What takes time but would not shorten the step, or is not known to. */
+/* Costs whose removal would not shorten the step, or is not known to. */
 static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
 {
     size_t n = gp_suggest_worth(s);

@@ -6,8 +6,8 @@
 #include "render/page/page_pack.h"
 #include "render/timeline/timeline_priv.h"
 
-/* The fields that an event of the page can have, in the order of their bits. The names are what people look
- * for. */
+/* The fields that an event of the page can have, in the order of their bits. People search for these
+ * names. */
 enum field {
     CONFIG,
     CORR,

@@ -184,8 +184,7 @@ static void put_lane(const struct gp_tracks *l, const struct gp_lane *lane, stru
     }
 }
 
-/* timeline_overview.c: only events that touch one of the first WINDOWS windows of the options stay; the
- * section that shows the events left out. */
+/* The section that shows the events left out. */
 static void add_overview(struct gp_timeline *tl)
 {
     const struct gp_tracks *l = tl->l;
@@ -235,7 +234,7 @@ static void put_number(struct planes *p, uint64_t v)
     gp_buf_putc(&p->of[k], (char)v);
 }
 
-/* How many planes, how long each is, and the planes. P is empty after. */
+/* The number of planes, their lengths, and the planes. P is empty after. */
 static void put_planes(struct planes *p, struct gp_buf *b)
 {
     int n = 0;
@@ -451,7 +450,7 @@ static void add_head(struct gp_timeline *tl)
     gp_buf_release(&head);
 }
 
-/* What the page takes besides its events: script, style, still picture, and the head, which is made twice for
+/* Bytes of the page besides its events: script, style, still picture, and the head, which is made twice for
  * this. */
 static void reserve(struct gp_timeline *tl)
 {

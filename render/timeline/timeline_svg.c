@@ -54,7 +54,7 @@ static size_t depth_of(const struct gp_tracks_track *k)
     return k->lanes < DEEPEST ? k->lanes : DEEPEST;
 }
 
-/* How many lanes fit, the first ones of the page; TRACKS gets how many tracks they belong to. */
+/* The number of lanes that fit, the first ones of the page; TRACKS gets the number of their tracks. */
 static size_t count_lanes(struct picture *p, size_t *tracks)
 {
     size_t n = 0;
@@ -113,7 +113,7 @@ static void put_piece(struct picture *p, const struct piece *r)
 
 /* ---- a lane ---- */
 
-/* What a lane looks like in columns a pixel wide; or its events by name while they are few. */
+/* A lane in columns a pixel wide; or its events by name while they are few. */
 struct strip {
     const struct gp_lane *lane;
     bool few;
@@ -210,7 +210,7 @@ static void draw_strip(struct picture *p, const struct strip *s)
     p->y += LANE;
 }
 
-/* Look at every lane, and put as many columns together as it takes to stay below RECTS. */
+/* Fill the strips of all lanes, with as many columns combined as it takes to stay below RECTS. */
 static void make_strips(struct picture *p, size_t tracks, uint32_t rects)
 {
     struct column *columns = gp_alloc((size_t)p->plot * sizeof *columns);
