@@ -442,8 +442,8 @@ static int read_text(void *from, char *buf, int size)
     return (int)n;
 }
 
-/* Is the text one block in braces with nothing after it, without comments or markup? What cgraph leaves over
- * when it gives up would precede the next text. */
+/* Is the text one block in braces with nothing after it, without comments or markup? Text that cgraph leaves
+ * when it gives up would precede the next one. */
 static bool is_whole(const char *s, size_t n)
 {
     int depth = 0;

@@ -107,6 +107,7 @@ static bool is_kept(const struct gp_timeline *tl, size_t event)
     return lo < tl->windows.n && (tl->windows.at[lo].begin_ns < end || tl->windows.at[lo].begin_ns <= start);
 }
 
+/* Keep only events that touch one of the first WINDOWS windows of the options. */
 static void keep_windows(struct gp_timeline *tl, size_t windows)
 {
     const struct gp_tracks *l = tl->l;
