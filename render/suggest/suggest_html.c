@@ -241,8 +241,8 @@ static void put_card(struct page *p, size_t i)
     put_evidence(p, one);
     gp_page_close(&p->w);
     put_reasons(p, one);
-    gp_page_open(&p->w, "details", "one->rule");
-    gp_buf_printf(&p->text, "The one->rule %s", one->rule->name);
+    gp_page_open(&p->w, "details", "rule");
+    gp_buf_printf(&p->text, "The rule %s", one->rule->name);
     gp_page_take(&p->w, &p->text, "summary", NULL);
     gp_page_open(&p->w, "dl", NULL);
     put_reason(p, "Looks for", one->rule->summary, strlen(one->rule->summary));

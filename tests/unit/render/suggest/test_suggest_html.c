@@ -151,6 +151,7 @@ TEST(the_worth_doing_are_cards_and_the_others_are_not)
     assert_non_null(strstr(page, "CUDA graph"));
     assert_non_null(strstr(page, "saves 200 to 400 \xC2\xB5s of 1.00 ms per step (1.25 to 1.67x)"));
     assert_non_null(strstr(page, "<dt>host late</dt><dd>55.5%</dd>"));
+    assert_non_null(strstr(page, "<details class=\"rule\"><summary>The rule cuda_graph</summary>"));
     assert_non_null(strstr(page, "<dt>copied</dt><dd>67.1 MB</dd>"));
     assert_non_null(strstr(page, "210 \xC2\xB5s to 420 \xC2\xB5s of the 500 \xC2\xB5s that it takes now"));
     const char *rest = strstr(page, "Found, but not expected to shorten the step");
