@@ -36,8 +36,8 @@ struct gp_owner_stat {
     uint64_t gpu_events;
     int64_t gpu_ns;  /* sums over the owners of one sort to the trace's GPU time */
     int64_t host_ns; /* summed duration of those host events */
-    struct gp_histogram
-        delay; /* from the end of the launch call to the start of the GPU event, if not negative */
+    /* from the end of the launch call to the start of the GPU event, if not negative */
+    struct gp_histogram delay;
 };
 
 /* By sort; equal but for their names. A slice of h->owners after finish. */

@@ -23,8 +23,8 @@ struct gp_hta_launches {
     uint64_t linked;                    /* with a launch record */
     uint64_t calls;                     /* launching calls; a graph launch is one */
     uint64_t graph_calls, graph_events; /* graph launches and the GPU events they started */
-    struct gp_histogram
-        delay; /* max(0, GPU start - call end), per GPU event started by itself (not by a graph) */
+    /* max(0, GPU start - call end), per GPU event started by itself (not by a graph) */
+    struct gp_histogram delay;
     struct gp_histogram api_dur; /* of launching calls */
     uint64_t short_kernels;      /* kernels shorter than the call that launched them */
     int64_t short_kernel_ns;

@@ -1,7 +1,8 @@
 /* compile_make.h -- logs of torch.compile for tests, record by record, and the answer about them.
  *
  *     struct gp_compile c;
- *     struct gp_compile_log log = compile_log_of(EVENT("0/0", "dynamo", "B", "1000") EVENT("0/0", "dynamo", "E", "1500"));
+ *     struct gp_compile_log log =
+ *         compile_log_of(EVENT("0/0", "dynamo", "B", "1000") EVENT("0/0", "dynamo", "E", "1500"));
  *     compile_finish(&c, &log);
  *     assert_int_equal(c.time.total_ns, 500000);
  *     compile_release(&c, &log);

@@ -107,8 +107,8 @@ TEST(ranges_open_and_close_it_by_name_and_number)
     assert_false(gp_capture_range_begins(&g, GP_CAPTURE_START, "", "steps", 3, &changed));
     assert_true(gp_capture_range_begins(&g, GP_CAPTURE_START, "", "step", 4, &changed));
     assert_true(changed && g.open);
-    assert_false(
-        gp_capture_range_ends(&g, GP_CAPTURE_START, 5)); /* the end of what starts is nothing by itself */
+    /* the end of what starts is nothing by itself */
+    assert_false(gp_capture_range_ends(&g, GP_CAPTURE_START, 5));
     assert_true(gp_capture_range_ends(&g, GP_CAPTURE_STOP, 6));
     assert_false(g.open);
     gp_capture_release(&g);
