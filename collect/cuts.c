@@ -86,7 +86,7 @@ static void put(struct gp_cut *c, struct gp_trace *t, int (*write)(struct gp_gpt
     int failed = write(c->writer, t);
     for (size_t i = 0; i < GP_TABLE_COUNT; i++) gp_events_release(&t->events[i]);
     memcpy(t->events, all, sizeof all);
-    if (c->file && fflush(c->file)) failed = -1; /* whoever kills us leaves what there was */
+    if (c->file && fflush(c->file)) failed = -1; /* a kill leaves the rows so far */
     if (failed && !c->error) c->error = errno ? errno : EIO;
 }
 

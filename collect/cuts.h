@@ -1,5 +1,5 @@
 /* cuts.h -- the sessions of a process that are open, in the order in which they began. Each is a cut: a trace
- * of what the process does between two moments, written while its session (session.h) writes the whole. It
+ * of the process between two moments, written while its session (session.h) writes the whole. It
  * has the rows that start within it, and everything that they refer to. Checks what the process sends; does
  * not know where rows come from.
  *
@@ -25,7 +25,7 @@ struct gp_cuts {
     GP_VEC(struct gp_cut *) open;
 };
 
-/* Begin the trace that FRAME asks for; what fails is reported at its end. False if there are too many, or one
+/* Begin the trace that FRAME asks for; failures are reported at its end. False if there are too many, or one
  * with that id. */
 bool gp_cuts_begin(struct gp_cuts *cuts, const struct gp_wire_cut *frame, uint32_t producer);
 /* Write the rows of T that belong to each. T has the same rows afterwards. */
@@ -36,7 +36,7 @@ bool gp_cuts_until(struct gp_cuts *cuts, const struct gp_wire_cut *frame);
 /* Write the rest of T, whose rows have been put, give the file its name, and fill DONE. ID must be one of
  * them. */
 void gp_cuts_end(struct gp_cuts *cuts, uint64_t id, struct gp_trace *t, struct gp_wire_cut_done *done);
-/* The process has ended: what it had begun ends there. */
+/* The process has ended, and with it all that are open. */
 void gp_cuts_finish(struct gp_cuts *cuts, struct gp_trace *t);
 /* Discards those that are open. */
 void gp_cuts_release(struct gp_cuts *cuts);

@@ -1,4 +1,4 @@
-/* gpuprof-collect -- runs a command and writes what it does on the GPU as a binary trace. */
+/* gpuprof-collect -- runs a command and records its GPU work as a binary trace. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* gpuprof-measure -- measures what a GPU can do: its ceilings, or operations over their sizes. */
+/* gpuprof-measure -- measures the ceilings of a GPU, or operations over their sizes. */
 #include <unistd.h>
 #include "formats/base/err.h"
 #include "render/measure/command.h"

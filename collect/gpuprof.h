@@ -39,7 +39,7 @@
 extern "C" {
 #endif
 
-/* ---- what callers use ---- */
+/* ---- for callers ---- */
 
 enum gpuprof_error {
     GPUPROF_OK,
@@ -68,7 +68,7 @@ typedef struct gpuprof_metric {
 } gpuprof_metric_t;
 
 enum gpuprof_flag {
-    GPUPROF_SYNC = 1,  /* wait for the device at both ends, so that the block holds what it launched */
+    GPUPROF_SYNC = 1,  /* wait for the device at both ends, so that the block holds all of its launches */
     GPUPROF_MEMORY = 2 /* allocations and frees, too */
 };
 
@@ -80,7 +80,7 @@ typedef struct gpuprof_session {
     uint64_t id; /* 0: not begun */
     int flags;   /* enum gpuprof_flag */
     int late;    /* CUDA was initialized before the process was attached */
-    int error;   /* what the last call returned */
+    int error;   /* result of the last call */
 } gpuprof_session_t;
 
 typedef struct gpuprof_options {
@@ -116,7 +116,7 @@ struct gpuprof_site {
     struct gpuprof_site *next;
 };
 
-#ifndef GPUPROF_TYPES_ONLY /* only the table, for who provides one */
+#ifndef GPUPROF_TYPES_ONLY /* only the table, for providers */
 
 /* ---- internal: which table, found at the first call ---- */
 

@@ -11,7 +11,7 @@
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 
-enum { READ_BYTES = 1 << 18, MOST_CUTS = 4096 /* whose names are kept */ };
+enum { READ_BYTES = 1 << 18, MOST_CUTS = 4096 /* with names */ };
 /* How long to leave the listener alone when there are no descriptors; how long a connection may say
  * nothing. */
 static const int64_t REST_NS = 100000000, SILENCE_NS = 10000000000;
@@ -170,7 +170,7 @@ static void accept_all(struct gp_hub *hub)
     }
 }
 
-/* Whoever connects and does not say who it is must not hold a descriptor for ever. */
+/* A connection without a hello must not hold a descriptor for ever. */
 static void drop_silent(struct gp_hub *hub)
 {
     int64_t since_ns = gp_now_ns() - SILENCE_NS;

@@ -30,7 +30,7 @@ struct gp_hub_process {
 typedef bool gp_hub_joined(void *ctx, const struct gp_hub_process *process);
 
 struct gp_hub_opts {
-    struct gp_wire_welcome welcome; /* what is sent to each process, with its producer number filled in */
+    struct gp_wire_welcome welcome; /* sent to each process, with its producer number filled in */
     const char *kernel;             /* see gp_filter_name(); owned by the caller */
     bool redact;                    /* see formats/redact.h */
     gp_session_block *on_block;
@@ -62,16 +62,16 @@ struct gp_hub_totals {
 struct gp_hub *gp_hub_new(int listen_fd, const struct gp_hub_opts *opts);
 /* How many struct pollfd gp_hub_poll_fds() may fill. */
 size_t gp_hub_poll_size(const struct gp_hub *hub);
-/* Fill FDS with what to wait for; without READING, only new connections, so that the senders wait. */
+/* Fill FDS for poll(); without READING, only new connections, so that the senders wait. */
 size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool reading);
 /* When gp_hub_serve() must be called even if nothing happens (CLOCK_MONOTONIC, ns); 0: never. */
 int64_t gp_hub_due(const struct gp_hub *hub);
-/* Handle what poll() reported for the N entries filled by the call before. */
+/* Handle the events of the N entries filled by the call before. */
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
 /* Tell all current and future processes to record from now on, or to stop. */
 void gp_hub_record(struct gp_hub *hub, bool open);
-/* Take what the processes have handed over and close every connection, which tells them to stop tracing. No
- * new ones are accepted after that. */
+/* Take all that the processes have handed over and close every connection, which tells them to stop tracing.
+ * No new ones are accepted after that. */
 void gp_hub_stop(struct gp_hub *hub);
 struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub);
 /* The next process that ended without BYE, of the first 4096 of them (the totals count all); *FROM moves past

@@ -236,7 +236,7 @@ static int open_as_it_is(struct gp_sink *s, const char *path, struct gp_err *err
     return s->fd < 0 ? gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno)) : 0;
 }
 
-/* A new file beside PATH, or beside what PATH links to. Anything other than a regular file (/dev/null, a
+/* A new file beside PATH, or beside the target of a link. Anything other than a regular file (/dev/null, a
  * named pipe), and a link to nothing, is opened directly. */
 static int open_beside(struct gp_sink *s, const char *path, struct gp_err *err)
 {

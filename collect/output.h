@@ -1,5 +1,5 @@
 /* output.h -- the traces that the launcher writes: a single one, or, if the name is a pattern, one per
- * process. Each has a sink, and a writer for what the launcher itself knows. Does not know what that is.
+ * process. Each has a sink, and a writer for the launcher's own facts, which it does not know.
  *
  *     struct gp_outputs o = {.wake_fd = fd};
  *     if (!gp_outputs_open(&o, "all.trace", -1, &err)) ...            // or, for a pattern, for each process:
@@ -21,7 +21,7 @@ struct gp_output {
     struct gp_hub_process process; /* producer 0: of all processes */
     char *path;                    /* NULL: standard output */
     struct gp_sink *sink;
-    struct gp_trace trace; /* what the launcher itself knows */
+    struct gp_trace trace; /* the launcher's own facts */
     struct gp_gpt_writer *writer;
 };
 
@@ -78,9 +78,9 @@ bool gp_sink_full(struct gp_sink *s);
 bool gp_sink_replaces(const struct gp_sink *s);
 /* 0, or the errno that ended the writing; EPIPE means that the reader closed its end. */
 int gp_sink_failed(struct gp_sink *s);
-/* Write what is queued, close, rename; without COMMIT a file is removed instead. 0, or -1 with ERR filled; it
+/* Write the queue, close, rename; without COMMIT a file is removed instead. 0, or -1 with ERR filled; it
  * is not an error if the reader closed its end. A file that could not be written to the end, because the disk
- * is full, keeps what was put whole, gets its name, and ERR says how much that is. Frees S. */
+ * is full, keeps the whole blocks, gets its name, and ERR says how much that is. Frees S. */
 int gp_sink_close(struct gp_sink *s, bool commit, struct gp_err *err) GP_MUST_CHECK;
 
 #endif

@@ -16,7 +16,7 @@
 
 struct gp_recorder;
 
-/* Keep what arrived in the last LAST_NS, at most MAX_BYTES of it. OUT takes each block that is passed on. */
+/* Keep the blocks of the last LAST_NS, at most MAX_BYTES of it. OUT takes each block that is passed on. */
 struct gp_recorder *gp_recorder_new(int64_t last_ns, size_t max_bytes, gp_session_block *out, void *ctx);
 /* A complete block of N bytes arrived at NOW_NS, which never decreases. */
 void gp_recorder_put(struct gp_recorder *r, const void *block, size_t n, int64_t now_ns);

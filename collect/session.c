@@ -256,7 +256,7 @@ static void salvage(struct gp_session *s, bool all, int64_t now_ns)
     if (earliest_ns > SLACK_NS) {
         from.earliest_ns = earliest_ns - SLACK_NS;
         if (__builtin_add_overflow(earliest_ns, now_ns - s->opts.now_ns + SLACK_NS, &from.latest_ns))
-            from.latest_ns = INT64_MAX; /* it is what the traced program wrote */
+            from.latest_ns = INT64_MAX; /* the traced program wrote it */
     }
     struct left *left = gp_alloc(s->shape.slots * sizeof *left);
     size_t n = find_left(s, left);
@@ -381,7 +381,7 @@ static bool take_loss(struct gp_session *s, struct gp_wire_loss *l)
     return true;
 }
 
-/* One row for what is new, and the metadata, which every row after it replaces. */
+/* One row for new losses, and the metadata, which every row after it replaces. */
 static bool take_budget(struct gp_session *s, const struct gp_wire_budget *w)
 {
     static const struct {
@@ -467,7 +467,7 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
 {
     if (!n && type == GP_WIRE_BYE) return true; /* it has never begun */
     begin(s);
-    read_log(s, s->shared.log_read); /* shows the process what has been read */
+    read_log(s, s->shared.log_read); /* shows the process how far it was read */
     switch (type) {
     case GP_WIRE_FACT:
         FRAME(gp_wire_fact, take_fact);

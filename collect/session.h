@@ -1,6 +1,6 @@
 /* session.h -- the launcher's side of one traced process: owns the shared memory, reads the buffers that the
  * process reports as filled, joins records, ranges and everything else that it sends, and passes on complete
- * blocks of the binary trace. If the process disappears without a farewell, what it had not handed over is
+ * blocks of the binary trace. If the process disappears without a farewell, the rest of its records is
  * salvaged. Checks everything that the process sends or has written. Does not know sockets, other processes,
  * or where the blocks go.
  *
@@ -26,7 +26,7 @@ typedef void gp_session_block(void *ctx, const void *block, size_t n);
 /* Looks at the new events of a process, which are in T and about to become blocks. */
 typedef void gp_session_events(void *ctx, uint32_t producer, int32_t rank, const struct gp_trace *t);
 
-/* Who gets what is recorded. Either function may be NULL. */
+/* The receivers of the recording. Either function may be NULL. */
 struct gp_block_sink {
     gp_session_block *on_block;
     gp_session_events *on_events;
@@ -40,7 +40,7 @@ struct gp_session_opts {
     uint32_t memory;       /* allocations are recorded */
     bool measured;         /* hardware counters are read of kernels */
     uint32_t buffer_bytes; /* of one activity buffer */
-    uint32_t room_mb;      /* what the memory may take up of the process's addresses, 0: no limit */
+    uint32_t room_mb;      /* of the process's addresses for the memory, 0: no limit */
     const char *kernel;    /* see gp_filter_name(); owned by the caller */
     bool redact;           /* the program's own texts are stored as hashes, see formats/redact.h */
     int64_t now_ns;        /* CLOCK_MONOTONIC */
@@ -52,7 +52,7 @@ struct gp_session_opts {
 /* How it ended. */
 enum gp_session_end {
     GP_END_BYE,     /* in order */
-    GP_END_CUT,     /* it is gone, or has closed the socket: what it still had is salvaged */
+    GP_END_CUT,     /* it is gone, or has closed the socket: the rest is salvaged */
     GP_END_STOPPED, /* it lives, but nobody waits for more data */
 };
 

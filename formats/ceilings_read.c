@@ -96,7 +96,7 @@ int gp_ceilings_read(struct gp_ceilings_file *f, const char *text, size_t n, str
     return failed;
 }
 
-/* The number of member PATH of the object whose members begin at P; a dot leads into a member. */
+/* The number of member PATH of the object with members from P on; a dot leads into a member. */
 static double number_at(const char *p, const char *end, const char *path)
 {
     struct gp_json_value key, v;

@@ -1,5 +1,5 @@
 /* expect_read.h -- predictions as trace-suggest writes them and trace-diff checks them: a small JSON object,
- * described by schemas/expect.schema.json. Does not know what the predictions mean.
+ * described by schemas/expect.schema.json. Does not interpret the predictions.
  *
  *     struct gp_expect_file f = {0};
  *     if (gp_expect_read(&f, text, n, &err)) ...

@@ -67,7 +67,7 @@ static bool is_csv(const char *s, size_t n)
     return line > 0 && commas[0] >= 2 && (line < 2 || commas[1] >= 2);
 }
 
-/* The kind of file that begins with the N bytes at HEAD, and what to do instead; NULL: unknown. */
+/* The kind of file that begins with the N bytes at HEAD, and the way out; NULL: unknown. */
 static const char *foreign_kind(const void *head, size_t n)
 {
     const char *s = head;

@@ -1,5 +1,5 @@
 /* reader.h -- any file or pipe in, one gp_trace out. Format and compression are detected from the content.
- * Damaged input is used as far as possible: what could not be used is counted in trace->issues with its byte
+ * Damaged input is used as far as possible: the rest is counted in trace->issues with its byte
  * offset.
  *
  *     struct gp_trace t;

@@ -174,8 +174,8 @@ void gp_redact_args(struct gp_buf *to, const char *s, size_t n)
 
 struct redaction {
     struct gp_trace *t;
-    struct gp_strings strings;     /* of what stays */
-    gp_sid *names, *args, *labels; /* by sid of the trace: what stands for it, + 1; 0: not made yet */
+    struct gp_strings strings;     /* of all that stays */
+    gp_sid *names, *args, *labels; /* by sid of the trace: its replacement, + 1; 0: not made yet */
     struct gp_buf text;
 };
 
@@ -213,7 +213,7 @@ static void put_label(struct gp_buf *to, const char *s, size_t n)
     else gp_redact_name(to, s, n);
 }
 
-/* Of what libraries name, and programs can: as it is if all of its words are known. */
+/* Of names by libraries or programs: as it is if all of its words are known. */
 static gp_sid label_of(struct redaction *r, gp_sid sid)
 {
     return put_instead(r, r->labels, sid, put_label);

@@ -1,9 +1,9 @@
-/* redact.h -- takes the program's own texts out of a trace and leaves what an analysis needs. Names of
+/* redact.h -- takes the program's own texts out of a trace and leaves all that an analysis needs. Names of
  * ranges, marks, Python frames, processes and threads, and texts among the args of events and in the
  * metadata, become hashes: the same text has the same hash in every trace, so that traces stay comparable.
  * Not changed: times, numbers, kernels, operators, calls, devices' models, and the known words
  * (redact_words.h) of names that libraries give to ranges (ProfilerStep#, NCCL:). A hash hides a text from a
- * reader, not from somebody who has a guess to test. Knows no file format.
+ * reader, not from somebody with a guess to test. Knows no file format.
  *
  *     gp_redact_trace(&trace);                                // a finished trace
  *     gp_redact_name(&b, GP_TEXT("encrypt layer 12"));        // "r-0123456789ab#12"
@@ -17,8 +17,8 @@
 #include "formats/base/declare.h"
 #include "formats/model/trace.h"
 
-/* Append what stands for the name in the N bytes at S; a number at its end stays, since it counts steps or
- * layers. Nothing for an empty name; what a library has named stays. */
+/* Append the replacement of the name in the N bytes at S; a number at its end stays, since it counts steps or
+ * layers. Nothing for an empty name; names of libraries stay. */
 void gp_redact_name(struct gp_buf *to, const char *s, size_t n);
 /* Append JSON text, or the inside of an object, with hashes for texts; keys, numbers and the names of data
  * types and of collectives stay. */

@@ -18,7 +18,7 @@ static int usage(void)
     return USAGE;
 }
 
-/* Numbers between commas; how many, at most MOST, or 0 if that is not what TEXT holds. */
+/* Numbers between commas; how many, at most MOST, or 0 if TEXT holds something other. */
 static int numbers(const char *text, uint64_t *to, int most)
 {
     int n = 0;

@@ -1,6 +1,6 @@
 /* driver.h -- the calls of NVIDIA's driver, of its management library and of cuBLASLt that measuring needs,
  * found at run time. No header of CUDA is needed: these functions and the numbers passed to them are a stable
- * binary interface. Structs are opaque. Knows nothing of what is measured.
+ * binary interface. Structs are opaque. Knows nothing of measurements.
  *
  *     struct gp_driver d;
  *     if (gp_driver_open(&d, &err)) ...          // no driver: nothing can be measured
@@ -135,7 +135,7 @@ enum {
     GP_NVML_NO_ROOM = 7, /* error: an array is too small */
 };
 
-/* Open libcuda (GPUPROF_LIBCUDA names another), and what there is of libnvidia-ml (GPUPROF_LIBNVML) and
+/* Open libcuda (GPUPROF_LIBCUDA names another), and, where present, libnvidia-ml (GPUPROF_LIBNVML) and
  * libcublasLt (GPUPROF_LIBCUBLASLT). They stay open until the process ends. Does not call any of them. */
 GP_MUST_CHECK int gp_driver_open(struct gp_driver *d, struct gp_err *err);
 

@@ -1,6 +1,6 @@
-/* measure.h -- what can be measured of a GPU; each function writes lines of figures, all of its results
- * and not only the best, and what could not be measured with the reason. None of them fails: what is missing
- * is said. Figures are named in analyze/calibrate/figures.h.
+/* measure.h -- measurements of a GPU; each function writes lines of figures, all of its results
+ * and not only the best, and the reason for each that is missing. None of them fails: a missing figure is
+ * reported. Figures are named in analyze/calibrate/figures.h.
  *
  *     gp_measure_memory(&g, &(struct gp_effort){.rounds = 10, .batch_ns = 2e7});
  */
@@ -17,7 +17,7 @@ struct gp_effort {
     int rounds;      /* results per figure and way of measuring it */
     double batch_ns; /* GPU time that a result should come from */
     bool full;       /* every way of measuring, not only those that are best on most devices */
-    /* Before each result of what needs much power: a device that is warm and loaded is slower. */
+    /* Before each result that needs much power: a warm, loaded device is slower. */
     double rest_ns;
     double soak_ns; /* of sustained work */
 };
@@ -25,7 +25,7 @@ struct gp_effort {
 /* Write results of WORK, which moves or computes AMOUNT each time, as rates per second. -1 with g->err. */
 GP_MUST_CHECK int gp_measure_rates(struct gp_gpu *g, const char *figure, gp_gpu_work *work, void *context,
                                    double amount, const struct gp_effort *e);
-/* Name, compute capability, driver, clocks, power, temperature, what else uses it. */
+/* Name, compute capability, driver, clocks, power, temperature, other users. */
 void gp_measure_conditions(struct gp_gpu *g);
 /* memory_copy, memory_read, memory_write, l2. */
 void gp_measure_memory(struct gp_gpu *g, const struct gp_effort *e);
@@ -59,7 +59,7 @@ bool gp_measure_check(struct gp_gpu *g);
  *     gp_say_missing("fp8", "the device has none"); // missing fp8 the device has none
  */
 
-/* What a device is and in what state: "fact driver 580.65". VALUE is cut at its first newline. */
+/* A fact about the device or its state: "fact driver 580.65". VALUE is cut at its first newline. */
 void gp_say_fact(const char *name, const char *value);
 void gp_say_fact_u64(const char *name, uint64_t value);
 /* One result of several for the same NAME: a rate per second, or ns. */

@@ -7,7 +7,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 
-/* Kernels whose results are wrong would be measured, too: so each operation is compared with the same in
+/* Wrong kernels would be measured, too: so each operation is compared with the same in
  * double precision. */
 
 static double from_half(uint16_t h)

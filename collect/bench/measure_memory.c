@@ -28,7 +28,7 @@ static int run_pass(struct gp_gpu *g, void *context)
 }
 
 /* All ways to do one thing to an array: KERNEL with several numbers of vectors and threads, and the driver's
- * own, if it has one. A copy counts what it reads and what it writes. */
+ * own, if it has one. A copy counts its reads and its writes. */
 static int ways(struct gp_gpu *g, const char *figure, const char *kernel, struct pass *p, double bytes,
                 bool driver, const struct gp_effort *e)
 {
@@ -252,7 +252,7 @@ static int measure_pair(struct pair *p, const struct gp_effort *e)
     int can = 0;
     snprintf(figure, sizeof figure, "peer_%d_%d", g->index, p->to->index);
     if (GP_GPU(g, cuCtxSetCurrent, g->context)) return -1;
-    /* Without it the driver goes through the host, which is what programs get, too. */
+    /* Without it the driver goes through the host, as it does for programs. */
     if (!GP_GPU(g, cuDeviceCanAccessPeer, &can, g->device, p->to->device) && can)
         (void)g->cuda->cuCtxEnablePeerAccess(p->to->context, 0);
     return gp_measure_rates(g, figure, run_pair, p, PEER_BYTES, e);

@@ -68,8 +68,8 @@ static void look(struct gp_gpu *g, const struct gp_product_type *type, int shape
     close_shape(g, &p);
 }
 
-/* The results that count, each after a rest, as the first milliseconds show what the arithmetic can do, and
- * later ones what its power supply can (gp_measure_soak). */
+/* The results that count, each after a rest, as the first milliseconds show the limit of the arithmetic, and
+ * later ones that of its power supply (gp_measure_soak). */
 static int measure(struct gp_gpu *g, const struct gp_product_type *type, struct way w,
                    const struct gp_effort *e)
 {

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include "formats/base/buf.h"
 
-/* ISA 6.4 of CUDA 10.1, for Volta and later; the driver compiles it for what is there. */
+/* ISA 6.4 of CUDA 10.1, for Volta and later; the driver compiles it for the device. */
 void gp_ptx_begin(struct gp_buf *b)
 {
     gp_buf_puts(b, ".version 6.4\n.target sm_70\n.address_size 64\n");
@@ -109,8 +109,7 @@ void gp_ptx_write(struct gp_buf *b, int unroll)
     gp_buf_puts(b, "\tret;\n}\n");
 }
 
-/* Reads whose results are not used would be removed, so the thread writes if they are what data hardly ever
- * is. */
+/* Unused reads would be removed, so the thread writes if they have values that data hardly ever has. */
 void gp_ptx_read(struct gp_buf *b, int unroll)
 {
     begin_stream(b, "read", unroll);
@@ -146,7 +145,7 @@ void gp_ptx_again(struct gp_buf *b)
 }
 
 /* Eight chains, so that each multiply-add need not wait for the one before. Values change sign each time:
- * what stays the same needs less power. */
+ * constant data needs less power. */
 void gp_ptx_fma(struct gp_buf *b, int bits)
 {
     const char *t = bits == 64 ? "f64" : "f32", *half = bits == 64 ? "0d3FE0000000000000" : "0f3F000000";

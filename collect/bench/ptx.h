@@ -32,7 +32,7 @@ void gp_ptx_again(struct gp_buf *b);
 enum { GP_PTX_FMA = 128 };
 void gp_ptx_fma(struct gp_buf *b, int bits);
 
-/* ---- kernels that do what an operation does ----
+/* ---- kernels of operations ----
  * Operations on tensors as PTX text, for elements of several types. Knows nothing of the driver
  * or of time.
  *

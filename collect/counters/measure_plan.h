@@ -1,4 +1,4 @@
-/* measure_plan.h -- from a request and a chip to what is measured: names that exist there with units and
+/* measure_plan.h -- from a request and a chip to a measurement: the names that exist there with units and
  * types, the passes they take, and the configuration for the hardware. Needs no GPU. Cheap to ask, but the
  * first question of a process takes 0.15 s.
  *
@@ -29,7 +29,7 @@ struct gp_measure_plan {
 enum gp_plan_kind { GP_PLAN_RANGES, GP_PLAN_SAMPLES };
 
 /* For TEXT as --metrics or --sample-metrics have it. More than MOST passes (0: any number) are refused, with
- * the largest part of the request that fits. Of the default of samples, what the chip does not count is left
+ * the largest part of the request that fits. Of the default of samples, metrics that the chip lacks are left
  * out. */
 GP_MUST_CHECK int gp_measure_plan_make(struct gp_measure_plan *plan, struct gp_perfworks *p,
                                        enum gp_plan_kind kind, const char *chip, const char *text,

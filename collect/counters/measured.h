@@ -1,4 +1,4 @@
-/* measured.h -- counters on their way from a process to its trace: what was asked for, a set of metrics, and
+/* measured.h -- counters on their way from a process to its trace: the request, a set of metrics, and
  * rows of values, as the payloads of frames (wire.h). Whatever arrives is checked.
  *
  *     gp_measured_put_row(&buf, &row, values, "kernel");         // in the process

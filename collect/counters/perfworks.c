@@ -100,7 +100,7 @@ int gp_perfworks_find(struct gp_perfworks *p, const char *path, struct gp_err *e
         return gp_fail(err, GP_E_IO, -1, "no libcupti found: set GPUPROF_LIBCUPTI to that of a CUDA toolkit");
     int failed = gp_perfworks_open(p, library, err);
     struct gp_pw_plain init = {sizeof init, NULL};
-    if (!failed) p->driver = !p->initialize(&init); /* what is asked for here works without, too */
+    if (!failed) p->driver = !p->initialize(&init); /* questions asked here work without, too */
     return failed;
 }
 

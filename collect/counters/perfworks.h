@@ -1,6 +1,7 @@
 /* perfworks.h -- the parts of CUPTI that read hardware counters, found at run time: the Profiler Host API,
  * which knows chips, names and passes and needs no GPU, and the Range Profiler. The structs are declared
- * here, as CUDA 12.6 has them: later ones only grow at their ends, and `size` is what a caller knows.
+ * here, as CUDA 12.6 has them: later ones only grow at their ends, and `size` is as far as a caller knows
+ * them.
  *
  *     struct gp_perfworks p;
  *     if (gp_perfworks_open(&p, libcupti, &err)) ...
@@ -197,10 +198,10 @@ struct gp_perfworks {
 /* Find the calls in LIBRARY, an open libcupti. CUPTI looks for its host library by bare name: the one beside
  * it is opened first. -1 with ERR when this CUPTI is too old. */
 GP_MUST_CHECK int gp_perfworks_open(struct gp_perfworks *p, void *library, struct gp_err *err);
-/* Open a libcupti for what needs no GPU: PATH, or, if that is NULL, where a toolkit has it. */
+/* Open a libcupti for uses without a GPU: PATH, or, if that is NULL, where a toolkit has it. */
 GP_MUST_CHECK int gp_perfworks_find(struct gp_perfworks *p, const char *path, struct gp_err *err);
 
-/* One line for the result CODE of a call: what it means, and the way out. CHIP may be NULL. */
+/* One line for the result CODE of a call: its meaning, and the way out. CHIP may be NULL. */
 void gp_perfworks_why(char *to, size_t size, int code, const struct gp_perfworks *p, const char *chip);
 
 /* ---- sampling ----
@@ -262,7 +263,7 @@ struct gp_pm_sample {
     uint64_t start, end;
 };
 
-enum { GP_PM_SYSTEM_CLOCK = 0, GP_PM_NANOSECONDS = 1 }; /* what an interval is counted in */
+enum { GP_PM_SYSTEM_CLOCK = 0, GP_PM_NANOSECONDS = 1 }; /* units of an interval */
 
 /* X(member, symbol, its parameter) */
 #define GP_PM_CALLS(X)                                                                                       \
@@ -281,7 +282,7 @@ struct gp_pm_calls {
 #define X(member, symbol, type) int (*member)(struct type *);
     GP_PM_CALLS(X)
 #undef X
-    int (*set_clock)(uint64_t (*now)(void)); /* what times are on */
+    int (*set_clock)(uint64_t (*now)(void)); /* the clock of times */
     int (*version)(uint32_t *version);
 };
 

@@ -34,7 +34,7 @@ static const char *const roofline[] = {"gpu__time_duration",
                                        "dram__bytes.sum.peak_sustained_elapsed.per_second",
                                        "lts__t_bytes.sum.peak_sustained_elapsed.per_second",
                                        NULL};
-/* Nothing of what multiprocessors count: for that the driver takes most of a millisecond per launch. */
+/* No counters of multiprocessors: for those the driver takes most of a millisecond per launch. */
 static const char *const traffic[] = {"gpu__time_duration",
                                       "sm__cycles_elapsed.max",
                                       "%R",
@@ -187,7 +187,7 @@ static int add_stalls(struct gp_metric_names *to, const char *chip, struct gp_er
     return add(to, "smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio", err);
 }
 
-/* Operations of TYPE ("": what one pass can count), with PEAKS. */
+/* Operations of TYPE ("": as many as one pass can count), with PEAKS. */
 static int add_tensor(struct gp_metric_names *to, const char *type, const char *chip, bool peaks,
                       struct gp_err *err)
 {
@@ -269,7 +269,7 @@ static int add_words(struct gp_metric_names *to, const char *text, const char *c
 int gp_metric_names_parse(struct gp_metric_names *to, const char *text, const char *chip, struct gp_err *err)
 {
     if (add_words(to, *text ? text : "basic", chip, add_word, err)) return -1;
-    return add(to, "gpu__time_duration.sum", err); /* what means are weighted by */
+    return add(to, "gpu__time_duration.sum", err); /* the weight of means */
 }
 
 static int add_sampled(struct gp_metric_names *to, const char *word, const char *chip, struct gp_err *err)

@@ -1,4 +1,4 @@
-/* sets.h -- what the words of --metrics stand for: names of metrics in PerfWorks, by chip. Knows no CUPTI.
+/* sets.h -- the words of --metrics: names of metrics in PerfWorks, by chip. Knows no CUPTI.
  *
  *     struct gp_metric_names names = {0};
  *     if (gp_metric_names_parse(&names, "basic,sm__cycles_active.avg", "GH100", &err)) ...
@@ -21,11 +21,11 @@ struct gp_metric_names {
  * name without rollup, too many. */
 GP_MUST_CHECK int gp_metric_names_parse(struct gp_metric_names *to, const char *text, const char *chip,
                                         struct gp_err *err);
-/* TEXT as --sample-metrics has it: names with rollup, or "" for what is sampled by default. */
+/* TEXT as --sample-metrics has it: names with rollup, or "" for the default. */
 GP_MUST_CHECK int gp_sampled_names_parse(struct gp_metric_names *to, const char *text, const char *chip,
                                          struct gp_err *err);
 void gp_metric_names_release(struct gp_metric_names *names);
-/* The I-th set, NULL behind the last, and what it is for. */
+/* The I-th set, NULL behind the last, and its purpose. */
 const char *gp_metric_set_name(size_t i, const char **what);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const int64_t EVALUATE_NS = 1000000000; /* what is decided rests on so much of recording */
+static const int64_t EVALUATE_NS = 1000000000; /* of recording before each decision */
 static const int64_t WINDOW_NS = 250000000;    /* the shortest window, once it comes to those */
 static const int64_t LONGEST_REST_NS = 60000000000;
 static const int64_t PROBE_NS = 200000000, LONGEST_GAP_NS = 16000000000;
@@ -80,7 +80,7 @@ static void record(struct gp_budget *b, int64_t now_ns)
     begin(b, GP_BUDGET_RECORD, now_ns, in_windows(b) ? WINDOW_NS : EVALUATE_NS);
 }
 
-/* Leave out what brings the cost of the last ELAPSED_NS under the limit, in the order of the parts. */
+/* Leave out parts, in their order, until the cost of the last ELAPSED_NS is under the limit. */
 static void step_down(struct gp_budget *b, int64_t elapsed_ns)
 {
     int64_t cost_ns = total(b);
@@ -151,7 +151,7 @@ static void learn(struct gp_budget *b, int64_t longer_ns)
     b->launch_ns = b->measured ? typical_ns : GP_BUDGET_LAUNCH_NS;
 }
 
-/* A process that launches so little that a probe finds nothing to measure keeps what was known. */
+/* A process with too few launches for a probe keeps its earlier result. */
 static void probed(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
 {
     if (c->without->n < ENOUGH && now_ns < b->due_ns) return;

@@ -1,5 +1,5 @@
-/* budget.h -- what a recording may cost its process: works out what it costs from what is recorded and from
- * how long launches take with and without it, and decides what is left out so that it stays under a limit.
+/* budget.h -- the cost of a recording to its process: works it out from the records and from how long
+ * launches take with and without it, and decides which parts to leave out so that it stays under a limit.
  * Only computes: knows no CUPTI, no clock and no threads. One caller at a time.
  *
  *     gp_budget_init(&b, 20000, GP_BUDGET_EVENTS | GP_BUDGET_CALLS);       // 2%
@@ -7,9 +7,9 @@
  *     pause(b.phase != GP_BUDGET_RECORD); leave_out(b.left_out);
  *     time_launches(gp_budget_times_launches(&b, &with));
  *
- * First, what is least needed to understand the rest goes: allocations, then waits and events, then API
- * calls. If kernels and copies cost too much as well, everything is recorded again, but only in windows, so
- * that their share of the time keeps to the limit.
+ * The parts least needed to understand the rest go first: allocations, then waits and events, then API calls.
+ * If kernels and copies cost too much as well, everything is recorded again, but only in windows, so that
+ * their share of the time keeps to the limit.
  */
 #ifndef GP_COLLECT_INJECT_BUDGET_H
 #define GP_COLLECT_INJECT_BUDGET_H
@@ -65,7 +65,7 @@ struct gp_budget {
     unsigned probes;
     int64_t longer_ns[GP_BUDGET_PROBES]; /* of the latest of them */
     int64_t since_ns, due_ns, probe_ns, probe_gap_ns, rest_ns;
-    int64_t cost_ns[GP_BUDGET_PARTS + 1]; /* by part; the last is what is never left out */
+    int64_t cost_ns[GP_BUDGET_PARTS + 1]; /* by part; the last is never left out */
 };
 
 void gp_budget_init(struct gp_budget *b, uint32_t limit_ppm, uint32_t parts);

@@ -51,12 +51,12 @@ static struct {
     dev_t fd_dev;
     ino_t fd_ino;
     pthread_t thread;
-    bool again;   /* what fails may be tried again: the program asked for it */
+    bool again;   /* failures may be tried again: the program asked for it */
     bool reached; /* a launcher listens, whatever it says */
     struct gp_wire_welcome opts;
     struct gp_shared shared;
     struct gp_pool *pool;
-    struct gp_strings texts; /* what was already written to the log: texts by address, threads */
+    struct gp_strings texts; /* written to the log: texts by address, threads */
     struct gp_map names, threads;
     uint16_t record_bytes[GP_SHARED_KINDS]; /* as seen in buffers, 0: not yet */
     struct gp_buf notes;                    /* to be sent */
@@ -150,7 +150,7 @@ static void send_window(void *ctx, const struct gp_wire_window *w)
     send_frame(GP_WIRE_WINDOW, w, sizeof *w);
 }
 
-/* Windows go before the notes of what happened in them. */
+/* Windows go before the notes within them. */
 static void send_notes(void)
 {
     gp_inject_window_windows(send_window, NULL);
@@ -321,7 +321,7 @@ static void hear(void)
     }
 }
 
-/* ---- what the program asks for ---- */
+/* ---- requests of the program ---- */
 
 static void flush_all(void)
 {
@@ -353,12 +353,12 @@ static void serve(void)
     gp_inject_cuts_serve(&flusher);
 }
 
-/* ---- what it costs ---- */
+/* ---- the budget ---- */
 
 static const struct gp_inject_budget_switches costs = {gp_tracer_leave_out, gp_tracer_time_launches,
                                                        gp_inject_window_pause, send_frame};
 
-/* What may be left out of what was asked for. */
+/* Parts of the request that may be left out. */
 static uint32_t parts_of(const struct gp_wire_welcome *w)
 {
     return (w->memory ? GP_BUDGET_MEMORY : 0) | (w->api >= GP_API_LEVEL_SYNC ? GP_BUDGET_EVENTS : 0) |

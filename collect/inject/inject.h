@@ -1,6 +1,6 @@
-/* inject.h -- what all parts of the injected library share: messages (inject_say.c), the state of the process
+/* inject.h -- shared by all parts of the injected library: messages (inject_say.c), the state of the process
  * (inject.c), its devices (inject_device.c). Unlike all other code, these parts run inside another program:
- * they have state, read the environment, and print only errors, or, with GPUPROF_DEBUG, what they do.
+ * they have state, read the environment, and print only errors, or, with GPUPROF_DEBUG, their steps.
  */
 #ifndef GP_COLLECT_INJECT_INJECT_H
 #define GP_COLLECT_INJECT_INJECT_H

@@ -1,4 +1,4 @@
-/* inject_budget.h -- what recording costs this process, kept under --budget.
+/* inject_budget.h -- the cost of recording to this process, kept under --budget.
  */
 #ifndef GP_COLLECT_INJECT_INJECT_BUDGET_H
 #define GP_COLLECT_INJECT_INJECT_BUDGET_H

@@ -15,8 +15,8 @@ struct gp_inject_flusher {
 
 enum gp_ask { GP_ASK_BEGIN, GP_ASK_END, GP_ASK_RECORD, GP_ASK_STOP };
 
-/* Ask the flush thread, and wait until it has answered. FRAME is of the first two, WHY what a launcher
- * complains of. Returns 0 or an enum gpuprof_error. */
+/* Ask the flush thread, and wait until it has answered. FRAME is of the first two, DONE gets the
+ * complaint of the launcher. Returns 0 or an enum gpuprof_error. */
 int gp_inject_ask(enum gp_ask ask, struct gp_wire_cut *frame, bool memory, struct gp_wire_cut_done *done);
 /* ALONE: nobody else records this process, so CUPTI is lent when nothing is recorded. */
 void gp_inject_cuts_start(bool alone);

@@ -1,4 +1,4 @@
-/* What the driver reports about the devices of this process: CUPTI makes no record of a device for who
+/* The devices of this process as the driver reports them: CUPTI makes no record of a device for who
  * subscribes after cuInit(), and without the number of multiprocessors and the bandwidth no kernel can be
  * judged. */
 #include "collect/inject/inject.h"

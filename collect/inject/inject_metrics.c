@@ -236,7 +236,7 @@ static struct context *context_of(void *handle)
 
 /* ---- start, stop, decode; under the context's lock ---- */
 
-/* While any thread captures a graph, what CUPTI does here is not allowed unless this thread says so. Returns
+/* While any thread captures a graph, these calls of CUPTI are not allowed unless this thread says so. Returns
  * the mode before. */
 static int relax(int mode)
 {
@@ -321,7 +321,7 @@ static void hand_over(struct context *c)
     gp_inject_wake(true);
 }
 
-/* Decode what was measured since the last time, and begin anew. Ranges whose number is not that of the
+/* Decode the launches since the last time, and begin anew. Ranges whose number is not that of the
  * launches are left out. */
 static void end_batch(struct context *c)
 {

@@ -27,10 +27,10 @@ void gp_inject_metrics_launch(bool begins, const struct gp_launch_call *l);
 void gp_inject_metrics_range(bool begins, const char *domain, const char *text);
 /* What was measured so far is decoded, but where it is being measured; on a thread of the program. */
 void gp_inject_metrics_settle(void);
-/* CONTEXT is about to go, or the process: what was measured is decoded. */
+/* CONTEXT is about to go, or the process: decode all launches so far. */
 void gp_inject_metrics_context_ends(void *context);
 void gp_inject_metrics_finish(void);
-/* Hand over what was measured; flush thread only. */
+/* Hand over decoded rows; flush thread only. */
 void gp_inject_metrics_drain(gp_inject_metrics_send *send, gp_inject_metrics_lose *lose);
 void gp_inject_metrics_forked(void);
 

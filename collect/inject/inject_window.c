@@ -27,7 +27,7 @@ static bool follow(bool changed)
     return self.switches->record(self.capture.open);
 }
 
-/* Lock, call FN(&self.capture, ...), unlock; what was recorded until the window closed is written soon. */
+/* Lock, call FN(&self.capture, ...), unlock; records up to the closing are written soon. */
 #define MOVE(call)                                                                                           \
     do {                                                                                                     \
         if (!atomic_load(&self.up)) break;                                                                   \

@@ -1,4 +1,4 @@
-/* inject_window.h -- the capture window of this process (collect/wire/capture_window.h), and what it switches.
+/* inject_window.h -- the capture window of this process (collect/wire/capture_window.h), and its switches.
  */
 #ifndef GP_COLLECT_INJECT_INJECT_WINDOW_H
 #define GP_COLLECT_INJECT_INJECT_WINDOW_H

@@ -44,7 +44,7 @@ void gp_nvtx_utf8(char *to, size_t size, const wchar_t *from)
 }
 
 /* Domains, strings and categories are few, and notes point at them, so they are never freed. Equal names are
- * the same domain, since what is registered in one may be used by all with that name. */
+ * the same domain, since handles registered in one may be used by all with that name. */
 nvtxDomainHandle_t NVTX_API gp_nvtx_create_domain(const char *name)
 {
     if (!name) name = "";

@@ -1,4 +1,4 @@
-/* nvtx_priv.h -- what the parts of NVTX share:
+/* nvtx_priv.h -- shared by the parts of NVTX:
  *
  *     nvtx.c            ranges and marks as notes of threads; the calls of every version of NVTX
  *     nvtx_names.c      domains, registered strings, categories

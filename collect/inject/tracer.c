@@ -131,7 +131,7 @@ static bool get_ready(bool late)
         CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
     };
-    /* Independent of what is recorded now: graphs are made early and replayed late. */
+    /* Whatever is recorded now: graphs are made early and replayed late. */
     static const CUpti_CallbackId nodes[] = {
         CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
         CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,

@@ -1,6 +1,5 @@
-/* tracer.h -- CUPTI: its buffers, its records, and calls of CUDA at which there is something to do. Everything that
- * calls CUPTI is in tracer*.c.
- */
+/* tracer.h -- CUPTI: its buffers, its records, and calls of CUDA at which there is something to do.
+ * Everything that calls CUPTI is in tracer*.c. */
 #ifndef GP_COLLECT_INJECT_TRACER_H
 #define GP_COLLECT_INJECT_TRACER_H
 
@@ -16,7 +15,7 @@ struct gp_tracer_opts {
     bool whole_graphs; /* one record per launch of a CUDA graph, none of its nodes */
     bool late;         /* CUDA is initialized already */
     bool one_by_one;   /* kernels wait for each other anyway, and are recorded as such */
-    bool budget;       /* parts may be left out later, and what is recorded is counted */
+    bool budget;       /* parts may be left out later, and records are counted */
     void (*up)(void);  /* called once CUDA is initialized, and for each new context */
     struct gp_pool *pool;
     struct gp_shared *shared; /* gets the names of calls and the sizes of records that are known in advance */
@@ -28,14 +27,14 @@ void gp_tracer_shut(void);
 /* Find and open libcupti, subscribe, get ready; nothing is recorded yet. False, after a message, if the
  * program must run untraced. */
 bool gp_tracer_start(const struct gp_tracer_opts *opts);
-/* Record from now on, or stop after fetching what there is. False, after a message, if kernels cannot be
+/* Record from now on, or stop after fetching the rest. False, after a message, if kernels cannot be
  * recorded. One caller at a time. */
 bool gp_tracer_record(bool on);
 /* Call gp_inject_launch() at both ends of each launch, or stop doing so. */
 void gp_tracer_count_launches(bool on);
 /* Call gp_inject_budget_launch() at the end of each launch, or stop doing so. */
 void gp_tracer_time_launches(bool on);
-/* Record no more of these, enum gp_budget_part as bits; what is no longer among them is recorded from the
+/* Record no more of these, enum gp_budget_part as bits; parts no longer among them are recorded from the
  * next gp_tracer_record() on. */
 void gp_tracer_leave_out(uint32_t parts);
 /* Give CUPTI up, so that another tool can have it, until gp_tracer_take(); nothing is being recorded. False

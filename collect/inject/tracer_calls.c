@@ -22,7 +22,7 @@ static struct {
     _Atomic bool noting;          /* by us, at both ends of each */
     _Atomic bool counting;        /* launches are counted */
     _Atomic bool measuring;       /* hardware counters are read of them */
-    _Atomic bool timing;          /* they are timed, to find out what recording costs */
+    _Atomic bool timing;          /* they are timed, for the cost of recording */
 } calls;
 
 /* Calls at which there is something to do. */
@@ -65,7 +65,7 @@ static CUpti_ActivityKind kind_of_calls(bool driver)
  * CUPTI's own records of waits would cost every launch a quarter of what the records of kernels cost, whether
  * anything waits or not; callbacks at these calls cost other calls nothing. */
 
-/* Of this thread: driver calls inside a runtime call count as one, and what is captured does not happen. */
+/* Of this thread: driver calls inside a runtime call count as one, and captured calls do not happen. */
 static _Thread_local struct {
     unsigned depth, capturing;
     unsigned period; /* in which the depth was counted: recording may stop inside a call */
@@ -361,7 +361,7 @@ void gp_tracer_time_launches(bool on)
     call_back_at_launches();
 }
 
-/* With --api all, CUPTI records what waits for what, with the times of the GPU. */
+/* With --api all, CUPTI records waits and their events, with the times of the GPU. */
 void gp_tracer_switch_waits(bool on)
 {
     atomic_fetch_add(&gp_tracer.period, 1);

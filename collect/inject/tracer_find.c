@@ -168,7 +168,7 @@ static bool tried_before(struct search *s, void *lib)
 static void held_by(const char *holder)
 {
     is_held = true;
-    bool named = *holder && !strstr(holder, "<not provided>"); /* what CUPTI calls who gave no name */
+    bool named = *holder && !strstr(holder, "<not provided>"); /* CUPTI's word for a tool without a name */
     snprintf(holder_name, sizeof holder_name, "%s", named ? holder : "another tool");
     gp_say("CUPTI is held by %s: this process runs untraced", holder_name);
 }

@@ -1,4 +1,4 @@
-/* tracer_priv.h -- what the parts of the tracer share. Only they call CUPTI, which is found and opened at run
+/* tracer_priv.h -- shared by the parts of the tracer. Only they call CUPTI, which is found and opened at run
  * time, so that one build serves every version from 12 on:
  *
  *     tracer_find.c     finds libcupti and subscribes; has the state that all share

@@ -7,7 +7,7 @@
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t rung;
-    unsigned work;      /* under lock: what there is to do before the next flush */
+    unsigned work;      /* under lock: work before the next flush */
     _Atomic bool muted; /* there is no listener in this process */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

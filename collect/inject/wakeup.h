@@ -20,7 +20,7 @@ void gp_inject_soon(void);
 
 /* Call before any thread exists: MONOTONIC is on CLOCK_MONOTONIC. */
 void gp_inject_wakeup_init(const pthread_condattr_t *monotonic);
-/* Wait until DUE or until there is work. Returns what to do; flush thread only. */
+/* Wait until DUE or until there is work. Returns GP_WORK bits; flush thread only. */
 unsigned gp_inject_wakeup_wait(int64_t due_ns);
 /* In a fork child; with MUTE, nobody will ever wait. */
 void gp_inject_wakeup_forked(bool mute);

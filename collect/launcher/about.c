@@ -156,7 +156,7 @@ void gp_about_end(struct gp_output *o, const struct gp_about *a)
     gp_gpt_end(o->writer, t);
 }
 
-/* ---- who is missing ---- */
+/* ---- processes that are missing ---- */
 
 /* "1 connection was refused" or "7 connections were refused", with REST behind it. Nothing for none. */
 static void say_count(void (*say)(const char *), uint32_t n, const char *one, const char *many,
@@ -220,7 +220,7 @@ static uint64_t samples_of(const struct gp_about *a)
     return a->sampled ? c->samples.whole + c->samples.partial + c->samples.skipped : 0;
 }
 
-/* What --sample and --sample-metrics recorded; BEFORE what comes first. */
+/* The results of --sample and --sample-metrics; BEFORE precedes the first. */
 static void put_samples_sum(struct gp_buf *b, const struct gp_about *a, const char *before)
 {
     if (a->sampled) gp_buf_printf(b, "%s%llu samples", before, ull(samples_of(a)));
@@ -251,7 +251,7 @@ static void put_nothing(struct gp_buf *b, const struct gp_about *a)
     put_exit(b, a);
 }
 
-/* Of interest to those who ask whether the recording can be trusted, and what it cost. */
+/* With -v: quality and cost of the recording. */
 static void put_cost(struct gp_buf *b, const struct gp_about *a)
 {
     const struct gp_wire_stats *s = &a->totals.stats;
@@ -264,7 +264,7 @@ static void put_cost(struct gp_buf *b, const struct gp_about *a)
                       (double)s->cpu_ns / 1e9, (double)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9);
 }
 
-/* What --budget measured, and what it left out: in all processes together, from the first time on. */
+/* The findings of --budget and the parts it left out: of all processes together, from the first time on. */
 static void put_budget(struct gp_buf *b, const struct gp_about *a)
 {
     static const char *const parts[GP_BUDGET_PARTS] = {"allocations", "waits and events", "API calls",
@@ -386,7 +386,7 @@ static bool is_long_key(const char *s)
     return n >= LONG_VALUE && !s[n] && !(slash && strchr(slash + 1, '/'));
 }
 
-/* Does S begin with what is before the @ of an address? */
+/* Does S begin with the part of an address before its @? */
 static bool is_user(const char *s)
 {
     size_t n = strcspn(s, "@/?#'\" \t\n");
@@ -409,7 +409,7 @@ static bool follows(const char *previous, const char *arg)
     return (option || *arg != '-') && is_secret_name(previous, n, !option);
 }
 
-/* Does a value that is secret begin behind ARG[I], because of what is at I and before? */
+/* Does a value that is secret begin behind ARG[I], judging by the text up to I? */
 static bool is_announced(const char *arg, size_t i)
 {
     char c = arg[i];

@@ -1,4 +1,4 @@
-/* about.h -- what the launcher itself knows of a run, as the metadata and losses of a trace, and the line
+/* about.h -- the launcher's own knowledge of a run, as the metadata and losses of a trace, and the line
  * that sums the run up. Knows no sockets and no signals.
  *
  *     gp_about_begin(output, &opts, args, nargs);
@@ -29,25 +29,25 @@ struct gp_about {
     int64_t began_ns;     /* CLOCK_MONOTONIC, when that was started */
     int status, signal;   /* how it ended; SIGNAL 0: by itself */
     bool ended, reader_left, sampled, counters_sampled;
-    bool old_kept;                    /* the file at --output is what it was: nothing was recorded */
+    bool old_kept;                    /* the file at --output is unchanged: nothing was recorded */
     struct gp_sampler_counts samples; /* where SAMPLED */
     uint64_t counter_samples;         /* where COUNTERS_SAMPLED */
     uint64_t digest_dropped;          /* blocks that --digest did not get */
 };
 
-/* Put what is known before the command starts into O's trace: collector, command, options, clocks. */
+/* Put the facts from before the start into O's trace: collector, command, options, clocks. */
 void gp_about_begin(struct gp_output *o, const struct gp_collect_opts *opts, const char *const *args,
                     size_t nargs);
-/* And what is known when all is over: how the command and its processes ended, what was lost. Ends the
+/* And those of the end: how the command and its processes ended, losses. Ends the
  * trace. */
 void gp_about_end(struct gp_output *o, const struct gp_about *about);
-/* Tell SAY who is not in the trace, and why: one message for each reason. */
+/* Tell SAY which processes are not in the trace, and why: one message for each reason. */
 void gp_about_missing(const struct gp_about *about, void (*say)(const char *message));
-/* Append what was collected, in one line. */
+/* Append a summary of the run, in one line. */
 void gp_about_sum(struct gp_buf *b, const struct gp_about *about);
 
 /* ---- secrets of the command line ----
- * Command lines without what looks like a secret. Knows nothing of the run.
+ * Command lines without anything like a secret. Knows nothing of the run.
  *
  *     gp_mask_put(&buf, "--api-key", "s3cr3t");             // "***"
  *     gp_mask_put(&buf, "run", "--token=s3cr3t");           // "--token=***"
@@ -60,7 +60,7 @@ void gp_about_sum(struct gp_buf *b, const struct gp_about *about);
  *   signature or jwt, or that is sig, sas, pw or pat: NAME=VALUE, NAME: VALUE, "NAME": VALUE, --NAME VALUE,
  *   anywhere in an argument, and VALUE as an argument of its own behind --NAME or a bare NAME
  * - the values of -pVALUE, -p VALUE, -k VALUE, and -u USER:VALUE
- * - what is before the @ of SCHEME://USER:VALUE@HOST
+ * - the part before the @ of SCHEME://USER:VALUE@HOST
  * - a key with a known prefix, such as AKIA, ghp_, hf_, sk- or eyJ
  * - 32 letters and digits or more in a row; behind "=" also those of base64
  */

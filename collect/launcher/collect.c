@@ -165,7 +165,7 @@ static int64_t idle_due(const struct gp_collect *c)
     return last_ns && last_ns != c->idle_since_ns ? last_ns + c->plan.idle_ns : 0;
 }
 
-/* Write what the recorder has kept if it is time to. */
+/* Write the recorder's blocks if it is time to. */
 static void maybe_dump(struct gp_collect *c)
 {
     int64_t due_ns = idle_due(c);
@@ -207,7 +207,7 @@ enum {
     OURS
 }; /* the first descriptors to wait for; those of the hub follow */
 
-/* Fill FDS with what to wait for; returns how many those of the hub are. */
+/* Fill FDS for poll(); returns the number of those of the hub. */
 static size_t poll_fds(const struct gp_collect *c, struct pollfd *fds)
 {
     bool watched = !c->plan.output && !c->opts->hub && !c->reader_left;
@@ -253,7 +253,7 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     struct pollfd *p = *fds;
     size_t n = poll_fds(c, p), live = gp_live_poll_fds(c->live, p + OURS + n);
     if (poll(p, (nfds_t)(n + OURS + live), timeout_ms(c, due_ns)) < 0)
-        return; /* a signal; what it is about comes through events_fd */
+        return; /* a signal, which comes through events_fd */
     if (p[ENDED].revents && c->opts->hub) hear_owner(c);
     else if (p[ENDED].revents) gp_launch_events(&c->launch);
     if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_now_ns()))
@@ -284,7 +284,7 @@ static void serve(struct gp_collect *c)
     int64_t due_ns = gp_now_ns() + ORPHANS_NS;
     turn(c, &fds, &cap, 1); /* lets in those that connected and ended at once */
     while (gp_hub_totals(c->hub).live && !c->launch.nudges) {
-        if (gp_outputs_full(&c->outs)) due_ns = gp_now_ns() + ORPHANS_NS; /* the reader is what is slow */
+        if (gp_outputs_full(&c->outs)) due_ns = gp_now_ns() + ORPHANS_NS; /* the reader is slow */
         if (gp_now_ns() > due_ns) break;
         turn(c, &fds, &cap, due_ns);
     }

@@ -52,7 +52,7 @@ struct gp_collect {
     struct gp_digest_pipe *digest_pipe;           /* NULL without --digest */
     struct gp_host *host;                         /* NULL without --sample */
     struct gp_pm *pm;                             /* NULL without --sample-metrics */
-    int64_t idle_since_ns;                        /* what was dumped for being idle since then */
+    int64_t idle_since_ns;                        /* idle time that was dumped already began there */
     struct gp_block_sink sinks[GP_COLLECT_SINKS]; /* in the order in which they get each block */
     size_t nsinks;
     struct gp_err output_err; /* why one of the traces could not be made */
@@ -64,7 +64,7 @@ struct gp_collect {
 /* Make everything ready that can fail before the command starts: standard output, sockets, the trace. The
  * environment of the command is set by the caller. */
 GP_MUST_CHECK int gp_collect_open(struct gp_collect *c, struct gp_err *err);
-/* Run the command to its end. ABOUT is what there is to report then; its `ended` is false when the command
+/* Run the command to its end. ABOUT gets the facts for the report; its `ended` is false when the command
  * could not be started. -1 with ERR filled when that failed, or writing a trace. c->launch.status is the exit
  * status; where only a trace failed it is the command's. */
 GP_MUST_CHECK int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *err);

@@ -108,7 +108,7 @@ static int set_dump(struct gp_collect_plan *p, const struct gp_collect_opts *o, 
     return gp_fail(err, GP_E_USAGE, -1, "--dump: '%s' is not one of SIGUSR1, SIGUSR2, idle:TIME", o->dump);
 }
 
-/* A launcher without a command writes only what is asked of it, session by session. */
+/* A launcher without a command writes only sessions. */
 static int check_hub(const struct gp_collect_opts *o, struct gp_err *err)
 {
     if (!o->hub) return 0;
@@ -227,7 +227,7 @@ static int set_sample_metrics(struct gp_collect_plan *p, const struct gp_collect
     return failed;
 }
 
-/* What it weighs is what the library notes itself: CUPTI's records of every call and counters are not. */
+/* It weighs the library's own notes, not CUPTI's records of every call or counters. */
 static int set_budget(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
 {
     if (o->budget < 0) return 0;

@@ -1,4 +1,4 @@
-/* collect_plan.h -- what a command line asks gpuprof-collect to do: options as typed in, checked values out.
+/* collect_plan.h -- the plan of a recording: options as typed in, checked values out.
  * Knows neither the command line's syntax nor how a plan is carried out.
  *
  *     struct gp_collect_opts opts = {GP_COLLECT_DEFAULTS};
@@ -38,8 +38,8 @@ struct gp_collect_plan {
     struct gp_control control;
     struct gp_filter filter;
     uint64_t signals;     /* that are for us, as bits: those of CONTROL and DUMP_SIGNAL */
-    uint64_t dump_signal; /* that writes what is kept, as a bit; 0: none */
-    int64_t idle_ns;      /* write what is kept after so long without GPU work; 0: never */
+    uint64_t dump_signal; /* that writes the kept blocks, as a bit; 0: none */
+    int64_t idle_ns;      /* write the kept blocks after so long without GPU work; 0: never */
     const char *output;   /* NULL: standard output */
     uint32_t budget_ppm;  /* of each process's time that recording may cost, 0: no limit */
     int64_t sample_ns;    /* between samples of the host; 0: none */

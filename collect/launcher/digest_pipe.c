@@ -18,7 +18,7 @@
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_columns.h"
 
-/* Events wait in half of it: a kernel whose name was dropped has none to the end. */
+/* Events wait in half of it: a dropped name is missing to the end. */
 enum { QUEUE_BYTES = 32 << 20, SENDER_MS = 3000 };
 extern char **environ;
 
@@ -43,7 +43,7 @@ static int find_sender(struct gp_buf *path, struct gp_err *err)
     return gp_fail(err, GP_E_IO, -1, "--digest: %s: %s", gp_buf_str(path), strerror(errno));
 }
 
-/* In a group of its own: what a terminal sends to ours is not for it. */
+/* In a group of its own: signals of a terminal to ours are not for it. */
 static int spawn(struct gp_digest_pipe *f, const char *program, const char *const *argv, int in)
 {
     posix_spawn_file_actions_t actions;

@@ -1,6 +1,6 @@
 /* digest_pipe.h -- a second reader of a recording: trace-fleet --send, a process of its own, which makes
- * digests of it. What it cannot take at once waits in a queue of bounded size; what has no room there is
- * dropped and counted. Never waits for it, but at the end for a moment. Does not know what blocks mean.
+ * digests of it. Blocks wait in a queue of bounded size; without room there they are
+ * dropped and counted. Never waits for it, but at the end for a moment. Does not look into blocks.
  *
  *     struct gp_digest_pipe *f = gp_digest_pipe_open("10.0.0.1:7707", "job.secret", &err);
  *     gp_digest_pipe_put(f, block, n);
@@ -26,9 +26,9 @@ struct gp_digest_pipe *gp_digest_pipe_open(const char *address, const char *secr
 void gp_digest_pipe_put(struct gp_digest_pipe *f, const void *block, size_t n);
 /* What to wait for: nothing (fd -1) while the queue is empty. */
 void gp_digest_pipe_poll_fd(const struct gp_digest_pipe *f, struct pollfd *fd);
-/* Hand on what fits. */
+/* Hand on as much as fits. */
 void gp_digest_pipe_turn(struct gp_digest_pipe *f);
-/* Hand on what is left, and wait for the sender's end; at most some seconds, after which it is killed. */
+/* Hand on the rest, and wait for the sender's end; at most some seconds, after which it is killed. */
 void gp_digest_pipe_end(struct gp_digest_pipe *f);
 /* Blocks that had no room, or came after the sender's end. */
 uint64_t gp_digest_pipe_dropped(const struct gp_digest_pipe *f);

@@ -1,4 +1,4 @@
-/* host.h -- what the host does while a command runs: a sampler and what writes down what it finds. Prints
+/* host.h -- samples of the host while a command runs: a sampler and the writer of its samples. Prints
  * nothing.
  *
  *     struct gp_host *h = gp_host_new(&opts);
@@ -20,7 +20,7 @@ struct gp_host *gp_host_new(const struct gp_sample_writer_opts *opts);
 int gp_host_start(struct gp_host *h, pid_t pid, struct gp_err *err) GP_MUST_CHECK;
 /* When to call gp_host_turn(); 0 if H is NULL. */
 int64_t gp_host_due(const struct gp_host *h);
-/* Write down what was found, if it is time to. H may be NULL. */
+/* Write down new samples, if it is time to. H may be NULL. */
 void gp_host_turn(struct gp_host *h, int64_t now_ns);
 /* Stop, and write down the rest. H may be NULL. */
 void gp_host_end(struct gp_host *h);

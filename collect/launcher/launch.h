@@ -31,7 +31,7 @@ struct gp_launch {
  * l->status and ERR filled. Only one at a time per process, because signal handlers belong to the process. */
 int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stderr,
                     struct gp_err *err) GP_MUST_CHECK;
-/* Handle what made events_fd readable. */
+/* Handle signals and ends of processes, once events_fd is readable. */
 void gp_launch_events(struct gp_launch *l);
 
 /* ---- the environment of the command ----

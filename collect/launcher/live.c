@@ -61,7 +61,7 @@ struct gp_live *gp_live_open(const char *path, struct gp_err *err)
     return l;
 }
 
-/* ---- what is kept ---- */
+/* ---- the blocks that are kept ---- */
 
 static void append(struct list *to, const void *data, size_t n, int64_t now_ns)
 {
@@ -174,7 +174,7 @@ static void let_in(struct gp_live *l, int64_t now_ns)
     }
 }
 
-/* Take what R asks. False if that is nothing that there is. */
+/* Take the request of R. False if there is no such thing. */
 static bool hear(struct gp_live *l, struct reader *r, int64_t now_ns)
 {
     uint64_t last_ns;

@@ -1,6 +1,6 @@
 /* live.h -- shows a recording while it runs: keeps the blocks of the last minute besides writing them, and
  * sends those of the last seconds, as a whole trace, to whoever connects to a socket that only its owner can
- * open. Sends nothing to others, never waits for a reader, and does not know what blocks mean.
+ * open. Sends nothing to others, never waits for a reader, and does not look into blocks.
  *
  *     struct gp_live *l = gp_live_open("/run/user/1000/train.sock", &err);
  *     gp_live_put(l, block, n, now_ns);
@@ -27,9 +27,9 @@ struct gp_live;
 struct gp_live *gp_live_open(const char *path, struct gp_err *err) GP_MUST_CHECK;
 /* A copy of a complete block that arrived at NOW_NS, which never decreases. L may be NULL. */
 void gp_live_put(struct gp_live *l, const void *block, size_t n, int64_t now_ns);
-/* Fill at most GP_LIVE_FDS with what to wait for; returns how many. L may be NULL. */
+/* Fill at most GP_LIVE_FDS for poll(); returns how many. L may be NULL. */
 size_t gp_live_poll_fds(const struct gp_live *l, struct pollfd *fds);
-/* Handle what poll() reported for those N. */
+/* Handle the events of those N. */
 void gp_live_serve(struct gp_live *l, const struct pollfd *fds, size_t n, int64_t now_ns);
 /* Ends all connections and removes the socket. L may be NULL. */
 void gp_live_close(struct gp_live *l);

@@ -171,7 +171,7 @@ _Noreturn void gp_pm_child_run(const struct gp_pm_opts *o, int out, int control)
     struct child c;
     memset(&c, 0, sizeof c);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setsid(); /* what the terminal interrupts is the command */
+    setsid(); /* the terminal interrupts the command only */
     signal(SIGPIPE, SIG_IGN);
     unsetenv("CUDA_INJECTION64_PATH"); /* this is not the program to be traced */
     unsetenv("NVTX_INJECTION64_PATH");

@@ -15,8 +15,8 @@ enum {
     BUFFER_MOST = 512 << 20,
     SAMPLES_LEAST = 64,
 };
-static const int64_t DECODED_NS = 250000000, /* what one image has to hold */
-    BUFFERED_NS = 1000000000;                /* what the hardware's buffer has to hold */
+static const int64_t DECODED_NS = 250000000, /* room in one image */
+    BUFFERED_NS = 1000000000;                /* room in the hardware's buffer */
 
 static int result(const struct gp_pm_device *d, int code, struct gp_err *err)
 {

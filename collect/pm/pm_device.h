@@ -34,11 +34,11 @@ typedef void gp_pm_take(void *ctx, int64_t start_ns, int64_t end_ns, const doubl
 
 enum { GP_PM_ENDED = -1 }; /* beside the results of CUPTI: after a loss, sampling could not begin again */
 
-/* TEXT: what to sample, as gp_sampled_names_parse() takes it. -1 with ERR: refused, and nothing to close. */
+/* TEXT: the metrics, as gp_sampled_names_parse() takes it. -1 with ERR: refused, and nothing to close. */
 GP_MUST_CHECK int gp_pm_device_open(struct gp_pm_device *d, struct gp_perfworks *api,
                                     struct gp_pm_calls *calls, size_t index, const char *text,
                                     int64_t period_ns, struct gp_err *err);
-/* Hand out what was sampled since the last time. Returns a result of CUPTI, 0: success. */
+/* Hand out the samples since the last time. Returns a result of CUPTI, 0: success. */
 int gp_pm_device_take(struct gp_pm_device *d, gp_pm_take *take, void *ctx);
 /* No more samples; those until now can still be taken. */
 void gp_pm_device_stop(struct gp_pm_device *d);

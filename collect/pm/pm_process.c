@@ -100,7 +100,7 @@ static void take_frames(struct gp_pm *pm)
 
 enum heard { HEARD, SILENT, GONE };
 
-/* Take what is there, waiting for it until DUE_NS. GONE: it has closed its end. */
+/* Take frames, waiting for them until DUE_NS. GONE: it has closed its end. */
 static enum heard hear(struct gp_pm *pm, int64_t due_ns)
 {
     struct pollfd p = {.fd = pm->in, .events = POLLIN};

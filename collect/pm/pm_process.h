@@ -1,5 +1,5 @@
 /* pm_process.h -- samples of the counters of all GPUs beside a recording: starts the process that takes them
- * (pm_child.c), and writes down what it sends. Prints nothing.
+ * (pm_child.c), and writes down its samples. Prints nothing.
  *
  *     struct gp_pm *pm = gp_pm_start(&opts);                         // before there is a thread
  *     bool samples = gp_pm_await(pm, &writer_opts, &why);            // before the command starts
@@ -16,7 +16,7 @@
 #include "formats/base/declare.h"
 
 /* ---- the child ----
- * The process that samples the counters of all GPUs: what it is asked, and the frames that it
+ * The process that samples the counters of all GPUs: its options, and the frames that it
  * writes into a pipe. It is forked by the launcher, which must not use CUDA itself, and ends when the
  * launcher closes its pipe or is gone.
  *
@@ -56,7 +56,7 @@ struct gp_pm *gp_pm_start(const struct gp_pm_opts *opts);
 bool gp_pm_await(struct gp_pm *pm, const struct gp_pm_writer_opts *to, struct gp_buf *why);
 /* When to call gp_pm_turn(); 0 if PM is NULL. */
 int64_t gp_pm_due(const struct gp_pm *pm);
-/* Write down what has come, if it is time to. PM may be NULL. */
+/* Write down new frames, if it is time to. PM may be NULL. */
 void gp_pm_turn(struct gp_pm *pm, int64_t now_ns);
 /* End the process, and write down the rest. PM may be NULL. */
 void gp_pm_end(struct gp_pm *pm);

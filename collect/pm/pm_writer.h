@@ -36,7 +36,7 @@ void gp_pm_writer_put(struct gp_pm_writer *w, uint32_t device, int64_t start_ns,
 /* Samples were lost N times. */
 void gp_pm_writer_lost(struct gp_pm_writer *w, uint32_t device, uint64_t n);
 uint64_t gp_pm_writer_samples(const struct gp_pm_writer *w);
-/* Pass on what has waited for a while. */
+/* Pass on rows that have waited for a while. */
 void gp_pm_writer_flush(struct gp_pm_writer *w, int64_t now_ns);
 /* Nothing more comes. */
 void gp_pm_writer_end(struct gp_pm_writer *w);

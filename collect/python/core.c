@@ -60,7 +60,7 @@ static struct {
     size_t names;
     PyObject *by_name; /* name -> its range without numbers, which is kept */
     PyObject *type;    /* of ranges */
-    struct sums *rest; /* for what is one too many */
+    struct sums *rest; /* for names beyond the limit */
     int summing;
     PyObject *enter, *leave;     /* hooks, or NULL */
     PyObject *decorate;          /* (range, function) -> function */
@@ -209,7 +209,7 @@ static struct number *find_number(struct sums *s, const gpuprof_metric_t *m)
     return &s->numbers[s->n++];
 }
 
-/* The numbers of one more call; what is one too many for a name is left out. */
+/* The numbers of one more call; those beyond the limit of a name are left out. */
 static void add_numbers(struct sums *s, const gpuprof_metric_t *m, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

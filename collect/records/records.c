@@ -431,7 +431,7 @@ static void add_device(struct gp_records *r, const void *rec)
     d.warp_size = (int32_t)AT(u32, rec, DEVICE_numThreadsPerWarp);
     if (__builtin_mul_overflow(AT(u32, rec, DEVICE_maxWarpsPerMultiprocessor), d.warp_size,
                                &d.max_threads_per_sm))
-        d.max_threads_per_sm = 0; /* the record is the program's: what cannot be is unknown */
+        d.max_threads_per_sm = 0; /* the record is the program's: impossible values are unknown */
     d.max_threads_per_block = (int32_t)AT(u32, rec, DEVICE_maxThreadsPerBlock);
     d.regs_per_sm = AT(u32, rec, DEVICE_maxRegistersPerMultiprocessor);
     d.regs_per_block = AT(u32, rec, DEVICE_maxRegistersPerBlock);
@@ -613,7 +613,7 @@ static void write_calls(struct gp_records *r, bool all)
     r->calls.n = kept;
 }
 
-/* CUPTI names a library for what cuMemMap maps as well: that of the allocation before it. So it goes. */
+/* For memory of cuMemMap, CUPTI names the library of the allocation before it: removed. */
 static gp_sid mapped_extra(struct gp_records *r, gp_sid extra)
 {
     const char *text = gp_trace_str(&r->trace, extra), *source = strstr(text, ",\"Source\"");

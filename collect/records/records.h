@@ -105,7 +105,7 @@ struct gp_held_call {
     uint32_t corr, tid, cbid;
     int32_t ret;
     uint32_t tick;
-    bool driver, mate, drop, unwanted; /* unwanted: what it launched is left out */
+    bool driver, mate, drop, unwanted; /* unwanted: its work is left out */
 };
 
 struct gp_held_work {
@@ -135,7 +135,7 @@ struct gp_held_event {
     uint32_t event, corr, context, stream, tick;
 };
 
-/* A wait for an event whose record was not seen, or on a context that is still unknown. */
+/* A wait for an event without a record, or on a context that is still unknown. */
 struct gp_held_wait {
     int64_t start_ns, end_ns;
     uint64_t key; /* of the record that it waits for, 0: none */
@@ -231,7 +231,7 @@ void gp_records_add_call(struct gp_records *r, int64_t tid, int64_t start_ns,
                          const struct gp_note_call *call);
 /* A flush began at NOW_NS, on the clock of the records: everything held is one tick older. */
 void gp_records_tick(struct gp_records *r, int64_t now_ns);
-/* Move what is ready into the trace's tables; with ALL, everything. O(held). */
+/* Move complete rows into the trace's tables; with ALL, everything. O(held). */
 void gp_records_commit(struct gp_records *r, bool all);
 /* The kernel with that correlation id was measured: if its record has no times, these are they. */
 void gp_records_measured(struct gp_records *r, uint32_t corr, int64_t start_ns, int64_t end_ns);
@@ -239,7 +239,7 @@ void gp_records_measured(struct gp_records *r, uint32_t corr, int64_t start_ns, 
 uint32_t gp_records_thread(struct gp_records *r, int64_t tid);
 /* The name of thread TID, or of the process, as it is stored. */
 gp_sid gp_records_thread_name(struct gp_records *r, int64_t tid);
-/* A text of the program as it is stored: with opts.redact what REDACT makes of it. */
+/* A text of the program as it is stored: with opts.redact replaced by REDACT. */
 gp_sid gp_records_own_text(struct gp_records *r, const char *text, size_t n,
                            void (*redact)(struct gp_buf *to, const char *s, size_t n));
 /* Is REC the record of a node of a CUDA graph? */

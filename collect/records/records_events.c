@@ -102,7 +102,7 @@ static void write_records(struct gp_records *r, bool all)
 
 /* ---- waits ---- */
 
-/* RECORD: what it waits for, NULL: unknown. There are few different texts, so they do not add up. */
+/* RECORD: its event, NULL: unknown. There are few different texts, so they do not add up. */
 static void write_wait(struct gp_records *r, const struct gp_held_wait *w, struct gp_event_record *record)
 {
     if (record && record->untold_ns) {
@@ -171,7 +171,7 @@ static uint32_t event_number(struct gp_records *r, uint64_t handle)
 static void take_told(struct gp_records *r, int64_t start_ns, const struct gp_note_wait *wait)
 {
     uint32_t event = wait->event ? event_number(r, wait->event) : (uint32_t)GP_INVALID_ID32;
-    /* One context may wait for what another has recorded. */
+    /* One context may wait for an event of another. */
     uint64_t key = wait->event ? key_of(0, event, 0) : 0;
     if (wait->type == GP_WAIT_RECORD) {
         *place_of(r, key) = (struct gp_event_record){.key = key,
@@ -210,7 +210,7 @@ static int by_call(const void *a, const void *b)
 }
 
 /* In the order of the calls: an event may be recorded again before another thread has reported that it waited
- * for it. Everything up to what was reported a flush ago is complete. */
+ * for it. Everything reported up to a flush ago is complete. */
 static void take_all_told(struct gp_records *r, bool all)
 {
     uint32_t latest = 0;

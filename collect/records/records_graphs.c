@@ -42,7 +42,7 @@ static struct gp_graph_launch *launch_of(struct gp_records *r, uint64_t graph)
     return &r->graph_launches.at[*at];
 }
 
-/* Write the row of a launch from what is known of it. */
+/* Write the row of a launch. */
 static void end_launch(struct gp_records *r, struct gp_graph_launch *g)
 {
     struct gp_config c = graph_config(r, g->graph);

@@ -1,4 +1,4 @@
-/* records_priv.h -- private to records*.c: reading fields, tracks, and what is held back.
+/* records_priv.h -- private to records*.c: fields, tracks, and held records.
  *
  *     struct gp_held_work w = {.start_ns = (int64_t)AT(u64, rec, KERNEL_start), ...};
  *     gp_records_hold(r, &w, &config);
@@ -98,7 +98,7 @@ static inline bool gp_record_is_of_counters(const char *kernel)
 void gp_records_timed(struct gp_records *r, uint32_t corr);
 /* A kernel without times: it waits for its counters, or for its other record. */
 void gp_records_hold_timeless(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c);
-/* Hold work of KIND, whose config and times are known. */
+/* Hold work of KIND with its config and times. */
 void gp_records_hold_known(struct gp_records *r, struct gp_held_work *w, uint32_t kind);
 /* Nothing more comes. How many launches were measured of which CUPTI handed out no kernel at all? Ask before
  * the next one. */

@@ -44,7 +44,7 @@ static const struct shape shapes[] = {
     {GP_ACTIVITY_CONTEXT, GP_AT_CONTEXT_deviceId + 4, 0, 0, 0, false},
 };
 
-/* ---- what is plausible ---- */
+/* ---- plausible records ---- */
 
 enum {
     MAX_DEVICES = 1024,

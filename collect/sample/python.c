@@ -317,7 +317,7 @@ static enum gp_thread_does state_of(struct gp_py *p, struct thread *t, const str
     return waits ? GP_DOES_GIL : t->does;
 }
 
-/* A stack that was read, whole or in part, as an entry; remembers what can be compared with the next. */
+/* A stack that was read, whole or in part, as an entry; remembers it for comparison with the next. */
 static bool understand(struct gp_py *p, struct thread *t, bool partial)
 {
     bool same = !partial && t->stack && gp_py_thread_same(p->reader, &t->py);

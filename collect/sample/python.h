@@ -1,5 +1,5 @@
 /* python.h -- the Python threads of one process, sampled from outside. Knows no clock and no file: whoever
- * calls it decides when, and takes what it finds.
+ * calls it decides when, and takes the results.
  *
  *     struct gp_py *p = gp_py_new(pid, remote, &reader, &stacks);
  *     if (gp_py_attach(p, &place)) gp_py_sample(p, take, ctx);

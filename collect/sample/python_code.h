@@ -1,5 +1,5 @@
 /* python_code.h -- the code objects of a CPython process, read once each and recognised again: their
- * function, file and lines. A code object may be freed and another one made at its address, so what is known
+ * function, file and lines. A code object may be freed and another one made at its address, so its entry
  * is checked against a few fields of the object before it is used.
  *
  *     struct gp_py_codes codes = {.layout = &o, .remote = &remote, .strings = &stacks.strings};

@@ -15,7 +15,7 @@
 
 enum { NONE = -1, WORDS = GP_PY_TABLE_BYTES / 8, OFFSET_MOST = 1 << 20 };
 #define NO     GP_PY_NONE
-#define COOKIE "xdebugpy" /* what the table begins with */
+#define COOKIE "xdebugpy" /* begins the table */
 
 /* What is the same in all versions unless their table says otherwise: from object_type on. */
 #define USUAL 8, 16, 2, NO, NO, 5, 0
@@ -103,7 +103,7 @@ static void take_names(struct gp_py_layout *o, const uint64_t *t, const struct p
     o->interp_collecting = ok && gc && collecting && collecting < 1024 ? gc + collecting : NO;
 }
 
-/* The lock, in what the interpreter points at: the table says where it is in the interpreter. */
+/* The lock, behind a pointer of the interpreter; the table has its offset there. */
 static void take_lock(struct gp_py_layout *o, const uint64_t *t, const struct positions *p)
 {
     uint32_t gil = 0, holder = 0, locked = 0;
@@ -133,7 +133,7 @@ static bool from_table(struct gp_py_layout *o, unsigned minor, const void *table
     struct positions p = positions_of(g);
     if (n < sizeof t || memcmp(table, GP_TEXT(COOKIE)) != 0) return false;
     memcpy(t, table, sizeof t);
-    *o = fixed[GP_COUNT(fixed) - 1]; /* for what is usual */
+    *o = fixed[GP_COUNT(fixed) - 1]; /* the usual values */
     o->minor = minor;
     o->thread_cframe = NO;
     bool ok = take(&o->runtime_head, t, 5) && take(&o->interp_next, t, p.interp + 2) &&
@@ -160,7 +160,7 @@ static bool from_table(struct gp_py_layout *o, unsigned minor, const void *table
     return true;
 }
 
-/* Does every field that is read lie in what is read of its struct? */
+/* Does every field lie in the part of its struct that is read? */
 static bool is_sound(const struct gp_py_layout *o)
 {
     const uint32_t thread[] = {o->thread_next,    o->thread_interp, o->thread_native_id,

@@ -17,7 +17,7 @@
 /* What a person reads of the versions above. */
 #define GP_PY_VERSIONS "CPython 3.9 to 3.15"
 
-/* The most that is read of the structs, and what _PyRuntime begins with from 3.13 on. */
+/* The most bytes that are read of the structs; of the table at _PyRuntime from 3.13 on. */
 enum {
     GP_PY_THREAD_MOST = 2048,
     GP_PY_FRAME_MOST = 128,
@@ -51,7 +51,7 @@ struct gp_py_layout {
     uint32_t generator_state, generator_runs;
 };
 
-/* Fill O for VERSION (PY_VERSION_HEX). TABLE is what the N bytes at _PyRuntime hold, used from 3.13 on. False
+/* Fill O for VERSION (PY_VERSION_HEX). TABLE: the N bytes at _PyRuntime, used from 3.13 on. False
  * if the version is not known or the table cannot be one. */
 bool gp_py_layout(struct gp_py_layout *o, uint32_t version, const void *table, size_t n);
 

@@ -12,7 +12,7 @@ enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, OWNER_MOST = 4 };
 /* Before 3.11, the word in front of the instruction of a frame is the generator that it belongs to, or 0. */
 enum { OLD_GENERATOR = 8 };
 
-/* ---- what to read ---- */
+/* ---- the ranges to read ---- */
 
 /* Of the part at AT: the one before it, and how much of it is in use once another one follows. */
 static bool look_at_part(struct gp_py_reader *r, uint64_t at, uint64_t *previous, uint32_t *used)
@@ -101,7 +101,7 @@ static size_t add_copy(struct gp_py_reader *r, const struct gp_py_thread *t, str
                        size_t n, int copy)
 {
     const struct gp_py_layout *o = r->layout;
-    /* the second time in another order: what both agree on was so for a while */
+    /* the second time in another order: whatever both agree on was so for a while */
     if (!copy && t->cframe) to[n++] = (struct gp_remote_range){t->cframe, r->cframes[copy], 16};
     for (uint32_t i = 0; i < t->parts; i++)
         to[n++] = (struct gp_remote_range){t->part[i], r->parts[copy][i], t->part_n[i]};
@@ -113,7 +113,8 @@ static size_t add_copy(struct gp_py_reader *r, const struct gp_py_thread *t, str
     return n;
 }
 
-/* Read the state of the thread and both copies of what is guessed. False if even the state cannot be read. */
+/* Read the state of the thread and both copies of the guessed parts. False if even the state cannot be
+ * read. */
 static bool read_guessed(struct gp_py_reader *r, const struct gp_py_thread *t)
 {
     struct gp_remote_range ranges[2 + 2 * (1 + GP_PY_PARTS + GP_PY_ODD)];
@@ -147,7 +148,7 @@ static const uint8_t *frame_at(struct gp_py_reader *r, const struct gp_py_thread
         *in = !i;
         return r->parts[w->copy][i] + (at - t->part[i]);
     }
-    /* just above what was read of the newest part is still the stack */
+    /* just above the bytes read of the newest part is still the stack */
     *in = t->parts && at >= t->part[0] && at - t->part[0] < GP_PY_PART_BYTES;
     *odd = !*in;
     for (uint32_t i = 0; i < t->odds && r->have[w->copy]; i++)
@@ -257,7 +258,7 @@ static uint32_t keep_standing(struct gp_py_reader *r, struct gp_py_thread *t)
     const struct gp_py_layout *o = r->layout;
     uint32_t n = 0, ip_bytes = o->minor >= 11 ? 8 : 4;
     uint64_t previous = 0;
-    /* Read only what is most likely to stand, the oldest part of the stack; before 3.11, the outermost
+    /* Read only the part most likely to stand, the oldest one of the stack; before 3.11, the outermost
      * frames. */
     t->parts = t->base != 0;
     t->odds = 0;
@@ -315,7 +316,7 @@ static void guess_odds(const struct gp_py_reader *r, struct gp_py_thread *t, uin
     t->odds = n;
 }
 
-/* Was what was read the newest part of the stack, and the C frame that points at its innermost frame? */
+/* Were the bytes read the newest part of the stack, and the C frame that points at its innermost frame? */
 static bool fits(const struct gp_py_reader *r, const struct gp_py_thread *t)
 {
     const struct gp_py_layout *o = r->layout;
@@ -342,7 +343,7 @@ enum gp_py_read gp_py_thread_read(struct gp_py_reader *r, struct gp_py_thread *t
         if (got == GP_PY_TORN) t->root = 0; /* its parts may be others, too */
         guess(r, t, r->top);
         guess_odds(r, t, got == GP_PY_TORN ? 0 : OLDER_ODDS);
-        /* what was read later than the copies is in both: it must be seen with them */
+        /* bytes read later than the copies are in both: they must be seen with them */
         if (got == GP_PY_WHOLE && (r->singles == singles || r->new_odds == GP_PY_ODD)) break;
         r->retries++;
     }

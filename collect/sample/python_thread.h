@@ -52,7 +52,7 @@ struct gp_py_reader {
     uint32_t n;
     struct gp_py_frame stack[GP_PY_DEPTH];
     uint8_t state[GP_PY_THREAD_MOST];
-    /* private: the second copy's stack, and both copies of what was guessed */
+    /* private: the second copy's stack, and both copies of the guessed parts */
     struct gp_py_frame second[GP_PY_DEPTH];
     uint32_t second_n;
     uint64_t new_odd[GP_PY_ODD], top;

@@ -74,7 +74,7 @@ bool gp_remote_get(const struct gp_remote *r, uint64_t at, void *to, size_t n)
     return !n || r->read(r->ctx, &range, 1) == 1;
 }
 
-/* ---- what a thread does ---- */
+/* ---- states of threads ---- */
 
 static const struct {
     long call;

@@ -43,7 +43,7 @@ struct gp_remote_process {
     uint64_t calls;
 };
 
-/* MEM must outlive what is returned. Opens nothing yet. */
+/* MEM must outlive the result. Opens nothing yet. */
 struct gp_remote gp_remote_open(struct gp_remote_process *mem, pid_t pid);
 void gp_remote_close(struct gp_remote_process *mem);
 /* One range; false if it cannot be read. */
@@ -75,7 +75,7 @@ static inline bool gp_is_address(uint64_t at)
     return at >= 4096 && !(at & 7) && !(at >> 47);
 }
 
-/* ---- what a thread does ----
+/* ---- states of threads ----
  * What a thread of another process is doing, as the kernel says: running, or waiting in
  * which call. One small file of /proc, which is kept open.
  *

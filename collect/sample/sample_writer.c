@@ -44,7 +44,7 @@ static int send_block(void *ctx, const void *data, size_t n)
     return 0;
 }
 
-/* ---- what a process is called ---- */
+/* ---- names of processes ---- */
 
 static gp_sid own_text(const struct gp_sample_writer *w, struct gp_trace *t, const char *text, size_t n)
 {

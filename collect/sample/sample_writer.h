@@ -27,7 +27,7 @@ struct gp_sample_writer;
 struct gp_sample_writer *gp_sample_writer_new(const struct gp_sample_writer_opts *opts);
 /* WRITER is the struct gp_sample_writer. */
 void gp_sample_writer_put(void *writer, const struct gp_sample_run *run, const struct gp_stacks *stacks);
-/* Pass on what has waited for a while, or, with ALL, everything. */
+/* Pass on runs that have waited for a while, or, with ALL, everything. */
 void gp_sample_writer_flush(struct gp_sample_writer *w, int64_t now_ns, bool all);
 /* Nothing more comes: each producer ends. */
 void gp_sample_writer_end(struct gp_sample_writer *w);

@@ -27,7 +27,7 @@ static const int64_t FAMILY_NS = 100000000, FAMILY_LATER_NS = 500000000, EARLY_N
 
 struct process {
     pid_t pid;
-    char exe[256]; /* what it runs: another program may take its place */
+    char exe[256]; /* its program: another one may take its place */
     struct gp_remote_process mem;
     struct gp_py *py; /* NULL: it is no Python, as far as is known */
     bool attached, seen, counted;
@@ -45,7 +45,7 @@ struct gp_sampler {
     GP_VEC(struct process *) processes;
     GP_VEC(struct gp_sample_run) open; /* the latest run of each thread */
     struct gp_map index;               /* pid << 32 | tid -> index of it */
-    pthread_mutex_t lock;              /* of what follows */
+    pthread_mutex_t lock;              /* of all below */
     struct gp_stacks stacks;
     GP_VEC(struct gp_sample_run) runs; /* to be taken */
     struct gp_sampler_counts counts;
@@ -234,7 +234,7 @@ static void *run(void *arg)
         pthread_mutex_unlock(&s->lock);
         due_ns += s->period_ns;
         now_ns = gp_now_ns();
-        if (now_ns > due_ns + s->period_ns) { /* what was missed is not made up for */
+        if (now_ns > due_ns + s->period_ns) { /* missed samples are not made up for */
             s->counts.late += (uint64_t)((now_ns - due_ns) / s->period_ns);
             due_ns = now_ns;
         }

@@ -1,5 +1,5 @@
 /* sampler.h -- a thread that samples the Python stacks of a process and of all its descendants, and keeps
- * what it finds until somebody takes it: runs of equal stacks of a thread. Stops nothing, attaches to
+ * the samples until somebody takes them: runs of equal stacks of a thread. Stops nothing, attaches to
  * nothing, and needs no help of the program.
  *
  *     struct gp_sampler *s = gp_sampler_new(5000000);
@@ -49,9 +49,9 @@ struct gp_sampler;
 struct gp_sampler *gp_sampler_new(int64_t period_ns);
 /* Begin with PID. Blocks no signal of the caller and receives none. */
 int gp_sampler_start(struct gp_sampler *s, pid_t pid, struct gp_err *err) GP_MUST_CHECK;
-/* End the thread; what it has found stays. */
+/* End the thread; its runs stay. */
 void gp_sampler_stop(struct gp_sampler *s);
-/* Hand over what was found so far, in the order of time of each thread. STACKS is valid during the call
+/* Hand over the runs so far, in the order of time of each thread. STACKS is valid during the call
  * only. */
 void gp_sampler_take(struct gp_sampler *s,
                      void (*take)(void *ctx, const struct gp_sample_run *run, const struct gp_stacks *stacks),

@@ -1,6 +1,6 @@
-/* capture_window.h -- when a process is recorded: what opens and closes the recording, and the windows of
- * time in which it was open. Only counts and compares: does not know CUPTI, NVTX, threads or sockets. One
- * caller at a time.
+/* capture_window.h -- when a process is recorded: the triggers that open and close the recording, and the
+ * windows of time in which it was open. Only counts and compares: does not know CUPTI, NVTX, threads or
+ * sockets. One caller at a time.
  *
  *     gp_capture_init(&g, &opts, now_ns);
  *     if (gp_capture_launch_ends(&g, now_ns)) switch_recording(g.open);
@@ -15,7 +15,7 @@
 #include "formats/base/vec.h"
 
 enum gp_when {
-    GP_WHEN_UNSET,    /* start: from the beginning; stop: at the end of what started, or of the process */
+    GP_WHEN_UNSET,    /* start: from the beginning; stop: at the end of the trigger, or of the process */
     GP_WHEN_PROFILER, /* cudaProfilerStart(), cudaProfilerStop() */
     GP_WHEN_RANGE,    /* an NVTX range begins, ends */
     GP_WHEN_LAUNCH,   /* this many kernels and graphs have been launched */
@@ -73,7 +73,7 @@ bool gp_capture_launch_ends(struct gp_capture *g, int64_t now_ns);
 /* Do launches still matter? */
 bool gp_capture_counts_launches(const struct gp_capture *g);
 bool gp_capture_tick(struct gp_capture *g, int64_t now_ns);
-/* Does trigger WHICH wait for a range of that name? Reads only what never changes, so it may be called at any
+/* Does trigger WHICH wait for a range of that name? Reads only constants, so it may be called at any
  * time. */
 bool gp_capture_range_matters(const struct gp_capture *g, unsigned which, const char *domain,
                               const char *text);
@@ -96,7 +96,7 @@ bool gp_capture_clip(const struct gp_capture *g, int64_t *start_ns, int64_t *end
  *     if (gp_control_turn(&c, signals, now_ns)) gp_hub_record(hub, c.capture.open);
  */
 struct gp_control {
-    struct gp_capture_opts capture; /* what is sent to the processes; open changes with time */
+    struct gp_capture_opts capture; /* sent to the processes; open changes with time */
     int64_t start_ns, stop_ns;      /* the time to do so, 0: never (again) */
 };
 

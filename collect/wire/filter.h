@@ -1,5 +1,5 @@
-/* filter.h -- what to leave out, as written on the command line: "rank:0,2-3" for processes, "kernel:*gemm*"
- * for kernels, or both with a space between them. Only reads and compares.
+/* filter.h -- events to leave out, as written on the command line: "rank:0,2-3" for processes,
+ * "kernel:*gemm*" for kernels, or both with a space between them. Only reads and compares.
  *
  *     struct gp_filter f;
  *     if (gp_filter_parse(&f, text, &err)) ...

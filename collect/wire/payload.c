@@ -84,7 +84,7 @@ static bool is_string(uint64_t type)
     return type >= GP_PAYLOAD_CSTRING && type <= GP_PAYLOAD_UTF32;
 }
 
-/* ---- what is registered ---- */
+/* ---- registered schemas ---- */
 
 /* A field that can be read: everything else in a schema was left out. */
 struct field {

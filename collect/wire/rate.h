@@ -1,5 +1,5 @@
 /* rate.h -- did more things happen within one second than a limit? Counts them in tenths of a second, on the
- * caller's clock. Knows nothing about what is counted.
+ * caller's clock. Knows nothing of the things counted.
  *
  *     gp_rate_init(&r, 500000);
  *     if (gp_rate_add(&r, now_ns, n)) ...    // n more: over 500,000 in the last second

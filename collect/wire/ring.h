@@ -53,7 +53,7 @@ struct gp_note_call {
 
 /* What happened. If TEXT is NULL, the text follows the struct, NUL-terminated; then the args follow. */
 struct gp_note {
-    uint32_t size; /* including what follows, a multiple of 8; set by gp_ring_put */
+    uint32_t size; /* with text and args, a multiple of 8; set by gp_ring_put */
     uint16_t op;   /* enum gp_note_op */
     /* bytes of args, 0: none: the content of a payload, as the inside of a JSON object; see
      * GP_NOTE_WAIT */

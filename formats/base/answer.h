@@ -22,7 +22,7 @@
 struct gp_answer_format {
     const char *name; /* "html", as --format calls it; the first of a table is the default */
     size_t rows;      /* of long tables where --top is not given; 0: all */
-    unsigned needs;   /* bits of the tool: what it must prepare, or which options apply */
+    unsigned needs;   /* bits of the tool: things to prepare, or options that apply */
     /* Append ANSWER, a struct of the tool, to B. */
     void (*put)(void *answer, struct gp_buf *b);
     /* Or, where it is too large for memory, write it to TO, which remembers failed writes. */

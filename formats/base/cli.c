@@ -141,7 +141,7 @@ static void print_help(const struct gp_tool *tool)
     gp_buf_release(&b);
 }
 
-/* Stop with what was written to standard output; a full disk is an error here, too. */
+/* Close standard output and stop; a full disk is an error here, too. */
 static int stop_after_printing(struct gp_tool *tool)
 {
     tool->status = GP_EXIT_OK;
@@ -164,7 +164,7 @@ static int version(struct gp_tool *tool)
     return stop_after_printing(tool);
 }
 
-/* "--completion SHELL": what the installation asks each tool for; --help does not list it. */
+/* "--completion SHELL", for the installation; --help does not list it. */
 static int completion(struct gp_tool *tool, const char *shell)
 {
     struct gp_buf b = {0};
@@ -474,7 +474,7 @@ int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
     return check_operands(tool);
 }
 
-/* ---- what was given ---- */
+/* ---- options that were given ---- */
 
 static void put_value(struct gp_buf *b, const struct gp_option *o, const void *at)
 {

@@ -1,4 +1,4 @@
-/* cli.h -- what the mains of all tools share: one option table from which parsing, --help and the test
+/* cli.h -- shared by the mains of all tools: one option table from which parsing, --help and the test
  * against the man page are made, the messages, and the exit status. Only files named like a tool include
  * this.
  *
@@ -83,7 +83,8 @@ struct gp_common_opts {
     {0, "color", "auto|always|never", "colour messages and text (default: auto)", GP_OPT_CHOICE,             \
         offsetof(struct gp_common_opts, color)}
 #define GP_OPTION_STRICT                                                                                     \
-    {0, "strict", NULL, "treat damaged input as an error", GP_OPT_FLAG, offsetof(struct gp_common_opts, strict)}
+    {0, "strict", NULL, "treat damaged input as an error", GP_OPT_FLAG,                                      \
+        offsetof(struct gp_common_opts, strict)}
 #define GP_OPTIONS_COMMON                                                                                    \
     GP_OPTIONS_OUTPUT,                                                                                       \
     {0, "progress", "auto|always|never", "show progress on standard error (default: auto)", GP_OPT_CHOICE,   \
@@ -110,7 +111,7 @@ struct gp_tool {
     const char *const *args; /* the operands */
     int nargs;
     uint64_t given;    /* bit I: the I-th of `options` was given */
-    int status;        /* what main returns when gp_cli_parse says to stop */
+    int status;        /* the result of main when gp_cli_parse says to stop */
     const char *alias; /* the one of `aliases` that was met: the other program is to be run instead */
 };
 
@@ -131,7 +132,7 @@ int gp_cli_end(const struct gp_tool *tool, int failed, const struct gp_err *err,
 /* "TOOL: MESSAGE" on standard error, one line. */
 void gp_cli_error(const struct gp_tool *tool, const struct gp_err *err);
 void gp_cli_warn(const struct gp_tool *tool, const char *fmt, ...) GP_PRINTF(2, 3);
-/* The same as a callback for what has lines to print; TOOL is a const struct gp_tool *. */
+/* The same as a callback for printers of lines; TOOL is a const struct gp_tool *. */
 void gp_cli_say(const void *tool, const char *text);
 
 /* Should coloured text go to the stream with descriptor FD? Obeys --color, NO_COLOR, TERM=dumb and
@@ -144,7 +145,7 @@ size_t gp_cli_width(uint64_t asked, int fd);
 void gp_cli_progress(const struct gp_tool *tool, const struct gp_common_opts *c, struct gp_progress *p);
 
 /* ---- options as they are shown ----
- * An option as it is shown: what --help, messages and completions have in common.
+ * An option as --help, messages and completions show it.
  *
  *     struct gp_buf text = {0};
  *     struct gp_option plain = gp_option_plain(&tool, &options[0], &text);

@@ -38,7 +38,7 @@ static void put_words(struct gp_buf *b, const char *choices)
     for (; *choices; choices++) gp_buf_putc(b, *choices == '|' ? ' ' : *choices);
 }
 
-/* A value that may be left out is typed by those who want it. */
+/* An optional value is typed, not completed. */
 static bool takes_value(const struct gp_option *o)
 {
     return o->arg && o->kind != GP_OPT_MAYBE;

@@ -1,4 +1,4 @@
-/* declare.h -- what headers need to declare functions: attributes, and two structs passed by pointer. Most
+/* declare.h -- for headers that declare functions: attributes, and two structs passed by pointer. Most
  * files include it, so it hardly ever changes; who looks into an error or a buffer includes err.h or buf.h.
  *
  *     GP_MUST_CHECK int gp_trace_read(struct gp_trace *t, const char *path, struct gp_err *err);

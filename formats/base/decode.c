@@ -68,7 +68,7 @@ enum { HEADER_BYTES = 10, HEADER_CRC = 2, EXTRA = 4, NAME = 8, COMMENT = 16, RES
 
 static void *gzip_open(void)
 {
-    struct gzip *g = gp_zalloc(sizeof *g); /* a distance can reach before the data, into what lies there */
+    struct gzip *g = gp_zalloc(sizeof *g); /* a distance can reach before the data */
     isal_inflate_init(&g->s);
     g->between = true;
     return g;

@@ -51,7 +51,7 @@ struct gp_input {
     const uint8_t *at; /* decompressed, unread */
     size_t n;
     bool ended;
-    /* compressed bytes behind what the reader has got; others may ask while it reads */
+    /* compressed bytes that the reader has consumed; others may ask while it reads */
     _Atomic uint64_t taken;
 };
 
@@ -205,7 +205,7 @@ const uint8_t *gp_input_peek(struct gp_input *in, size_t want, size_t *n)
     if (want > PEEK_MOST) want = PEEK_MOST;
     if (in->n == 0) refill(in);
     if (in->n < want && !in->ended) {
-        /* Join what is left with what comes next; the rest of a long next one stays where it is until
+        /* Join the rest with the next bytes; the end of a long next one stays where it is until
          * needed. */
         uint8_t *joined = gp_alloc(PEEK_MOST + SLOT_BYTES);
         size_t have = 0;

@@ -35,7 +35,7 @@ const char *gp_input_path(const struct gp_input *in);
 /* For plain regular files: the descriptor for pread() by several threads and the file's size; -1 otherwise.
  * What gp_input_read returns is not affected. */
 int gp_input_fd(const struct gp_input *in, uint64_t *size);
-/* How many bytes the file PATH has; 0 where that is not known before: standard input, pipes, what is not
+/* How many bytes the file PATH has; 0 where that is not known before: standard input, pipes, anything not
  * there. */
 uint64_t gp_input_total(const char *path);
 /* How much of the file has been read when the reader has got BYTES of its contents: BYTES, or, if it is
@@ -47,8 +47,8 @@ int gp_input_status(const struct gp_input *in, struct gp_err *err);
 /* Append all that is left of IN to TO. -1 with ERR filled if it is damaged or longer than MAX bytes. */
 int gp_input_rest(struct gp_input *in, size_t max, struct gp_buf *to, struct gp_err *err) GP_MUST_CHECK;
 /* Append all of PATH, decompressed, to TO. -1 with ERR naming PATH if it cannot be read or is longer than MAX
- * bytes. If IS_IT (may be NULL) does not accept the first bytes, only these are appended: what is not the
- * right kind of file is refused by its caller without being read. */
+ * bytes. If IS_IT (may be NULL) does not accept the first bytes, only these are appended: a file
+ * of another kind is refused by the caller without being read. */
 int gp_input_all(const char *path, bool (*is_it)(const void *head, size_t n), size_t max, struct gp_buf *to,
                  struct gp_err *err) GP_MUST_CHECK;
 /* Stops reading; may be called before the end. Accepts NULL. */

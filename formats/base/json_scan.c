@@ -232,7 +232,7 @@ static size_t decode_unicode(struct gp_buf *to, const char *p, size_t n, bool *b
     return 4;
 }
 
-/* The backslash at P with what it escapes. Returns the number of bytes. */
+/* The escape at P. Returns the number of bytes. */
 static size_t decode_escape(struct gp_buf *to, const char *p, size_t n, bool *bad)
 {
     static const char from[] = "\"\\/bfnrt", what[] = "\"\\/\b\f\n\r\t";

@@ -1,5 +1,5 @@
-/* json_scan.h -- walks JSON text in memory, fast and without a tree: where a value ends, what a string
- * contains, whether a piece of text is valid. For readers; knows nothing about traces and reads no files.
+/* json_scan.h -- walks JSON text in memory, fast and without a tree: where a value ends, the contents of a
+ * string, whether a piece of text is valid. For readers; knows nothing about traces and reads no files.
  *
  * Every function needs GP_JSON_PAD zero bytes after the text (at END): they are read, and they end every
  * loop. Nothing here recurses or allocates, except for the buffers that are passed.
@@ -82,9 +82,9 @@ const char *gp_json_container_end(const char *p, const char *end, const char **a
  * error. */
 const char *gp_json_value(const char *p, const char *end, struct gp_json_value *v, const char **at);
 
-/* Steps through the members of an object or the elements of an array: P is after the opening bracket, or what
- * the last call returned. False at the end and at the first error. KEY may be NULL for arrays. Trailing
- * commas are accepted. */
+/* Steps through the members of an object or the elements of an array: P is after the opening bracket, or the
+ * place that the last call returned. False at the end and at the first error. KEY may be NULL for arrays.
+ * Trailing commas are accepted. */
 bool gp_json_next(const char **p, const char *end, struct gp_json_value *key, struct gp_json_value *v);
 
 /* The content of a string, appended to TO as UTF-8. True if something had to be repaired: raw control

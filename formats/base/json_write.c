@@ -80,8 +80,8 @@ static void put_escape(struct gp_buf *b, unsigned char c)
     }
 }
 
-/* Append the N bytes at S, with escapes for what is hostile, U+FFFD for what is not UTF-8 and, in the content
- * of a string, for what JSON does not allow there. */
+/* Append the N bytes at S, with escapes for hostile characters, U+FFFD for invalid UTF-8 and, in the content
+ * of a string, escapes that JSON requires. */
 static void put_text(struct gp_buf *b, const char *s, size_t n, bool content)
 {
     const unsigned char *p = (const unsigned char *)s;

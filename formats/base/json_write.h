@@ -17,8 +17,8 @@
 #include "formats/base/declare.h"
 
 /* N bytes at S as a JSON string, quotes included. Every byte that is not part of well-formed UTF-8 becomes
- * U+FFFD (one for each longest piece that could have begun a character); what gp_utf8_is_hostile() lists is
- * escaped, so that no terminal or editor obeys it. S may be NULL if N is 0. */
+ * U+FFFD (one for each longest piece that could have begun a character); the characters of
+ * gp_utf8_is_hostile() are escaped, so that no terminal or editor obeys it. S may be NULL if N is 0. */
 void gp_json_put_string(struct gp_buf *b, const char *s, size_t n);
 /* The N bytes of JSON text at S, which gp_json_is_valid() accepts, or a part of it, with the same escapes in
  * its strings. */

@@ -20,7 +20,7 @@ struct decimal {
     bool negative;
 };
 
-/* The exponent part: what follows 'e' or 'E'. */
+/* The exponent, behind 'e' or 'E'. */
 static bool read_exponent(const char *s, size_t n, int64_t *out)
 {
     size_t i = 0;

@@ -18,7 +18,7 @@
 bool gp_ns_from_us(const char *s, size_t n, int64_t *ns);
 
 /* Integers of digits only (and, for the signed one, a minus sign). False, and V untouched, for anything else
- * and for what does not fit. */
+ * and on overflow. */
 bool gp_u64_from_text(const char *s, size_t n, uint64_t *v);
 bool gp_i64_from_text(const char *s, size_t n, int64_t *v);
 /* "0x1F", upper or lower case. */

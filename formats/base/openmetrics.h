@@ -1,4 +1,4 @@
-/* openmetrics.h -- OpenMetrics text, family by family: what Prometheus and what speaks its language scrape.
+/* openmetrics.h -- OpenMetrics text, family by family, for Prometheus and its like.
  * Bounds the number of series. Knows nothing of traces.
  *
  *     struct gp_openmetrics m = {.b = &buf, .most = 200};

@@ -99,7 +99,7 @@ void gp_scale_put_share(struct gp_buf *b, int64_t part, int64_t whole)
         whole /= 2;
         part /= 2;
     }
-    /* rounded once, to what is printed */
+    /* rounded once, to the digits printed */
     int64_t hundredths = part > whole ? 10000 : (part * 20000 / whole + 1) / 2;
     int64_t tenths = part > whole ? 1000 : (part * 2000 / whole + 1) / 2;
     if (hundredths == 0) {

@@ -20,11 +20,11 @@ enum { GP_UTF8_BAD = 0xfffd }; /* the replacement character */
  * the length of the longest start of a valid sequence, at least 1, as Unicode recommends for replacing. */
 uint32_t gp_utf8_next(const char *s, size_t n, size_t *used);
 /* Must CODE_POINT not reach a screen as it is? True for controls other than ASCII's, noncharacters, line
- * separators, and what is invisible or reorders its neighbours (bidirectional controls). Writers show or
- * escape these, and ASCII's controls in their own way; this is the only list. */
+ * separators, and characters that are invisible or reorder their neighbours (bidirectional controls). Writers
+ * show or escape these, and ASCII's controls in their own way; this is the only list. */
 bool gp_utf8_is_hostile(uint32_t code_point);
-/* What stands for CODE_POINT where a person looks: an ASCII control is its picture (U+2400 and on), what is
- * hostile U+FFFD. */
+/* The visible form of CODE_POINT: an ASCII control is its picture (U+2400 and on), a hostile
+ * character U+FFFD. */
 uint32_t gp_utf8_shown(uint32_t code_point);
 /* Append CODE_POINT to TO. */
 void gp_utf8_put(struct gp_buf *to, uint32_t code_point);
@@ -33,7 +33,7 @@ void gp_utf8_put(struct gp_buf *to, uint32_t code_point);
 void gp_utf8_clean(struct gp_buf *to, const char *s, size_t n);
 /* Is all of it valid? An encoded U+FFFD is valid. */
 bool gp_utf8_valid(const char *s, size_t n);
-/* Append N bytes at S to TO with U+FFFD for what is not valid. */
+/* Append N bytes at S to TO with U+FFFD for invalid bytes. */
 void gp_utf8_repair(struct gp_buf *to, const char *s, size_t n);
 /* Columns of a terminal or a monospaced picture: 2 for East Asian wide characters and emoji, 0 for combining
  * marks and control characters, otherwise 1. */

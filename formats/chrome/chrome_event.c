@@ -287,7 +287,7 @@ static const char *read_label_arg(struct gp_chrome_parser *c, struct gp_chrome_f
     return NULL;
 }
 
-/* A known arg whose value has the form that its column needs; NULL: keep it as written. */
+/* A known arg with a value that fits its column; NULL: keep it as written. */
 static const char *read_known_arg(struct gp_chrome_parser *c, struct gp_chrome_fields *f, enum gp_key key,
                                   const char *p)
 {

@@ -29,7 +29,7 @@ void gp_keys_init(struct gp_keys *k)
         find_key(k, key_texts[key], strlen(key_texts[key]), &slot);
         k->known[slot] = (uint8_t)key;
     }
-    /* the first nodes match what is the end of the object wherever it stands: there is no byte that cannot */
+    /* the first nodes match the end of the object wherever it stands: there is no byte that cannot */
     for (k->n = 0; k->n <= GP_KEYS_NONE; k->n++) k->nodes[k->n].literal[0] = '}';
     for (unsigned i = 0; i < GP_KEYS_NODES; i++)
         for (unsigned kind = 0; kind < GP_KEYS_KINDS; kind++)

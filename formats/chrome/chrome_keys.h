@@ -37,7 +37,7 @@
     X(TOTAL, "Total Allocated") X(RESERVED, "Total Reserved") X(LABELS, "labels")                            \
     X(SORT_INDEX, "sort_index") X(EVENT, "event_id") X(WAIT_EVENT, "wait_on_cuda_event_id")                  \
     X(WAIT_RECORD, "wait_on_cuda_event_record_corr_id")                                                      \
-    /* args of a GPU event that depend only on what was launched */                                          \
+    /* args of a GPU event that depend only on its launch */                                                 \
     X(QUEUED, "queued") X(PRIORITY, "priority") X(BLOCKS_PER_SM, "blocks per SM")                            \
     X(WARPS_PER_SM, "warps per SM") X(OCCUPANCY, "est. achieved occupancy %") X(KIND, "kind")                \
     X(CHANNEL, "channel") X(CHANNEL_TYPE, "channel type")                                                    \

@@ -130,7 +130,7 @@ static void copy_cells(const struct joining *j, int col, void *to, const struct 
     }
 }
 
-/* Only columns whose default is all zeros or all ones exist. */
+/* All columns have a default of all zeros or all ones. */
 static void fill_default(void *to, int col, size_t n)
 {
     memset(to, gp_column_infos[col].dflt ? 0xff : 0, n * gp_column_infos[col].width);

@@ -62,7 +62,7 @@ struct gp_chrome_chunk {
 void gp_chrome_chunk_clear(struct gp_chrome_chunk *c);
 void gp_chrome_chunk_release(struct gp_chrome_chunk *c);
 
-/* A category and what it means for spans. */
+/* A category and its meaning for spans. */
 struct gp_chrome_category {
     char text[32];
     uint32_t n;
@@ -192,7 +192,7 @@ const char *gp_chrome_find_event(const char *from, const char *end);
  *
  * Chunks refer to the strings, tracks and configs of the parser that read them. Merging gives each of those
  * its place in the trace when it first occurs, in the order of the input, so the result does not depend on
- * which parser read what. Knows nothing about text, files and threads.
+ * which parser read which chunk. Knows nothing about text, files and threads.
  *
  *     gp_chrome_merge_begin(&m, &trace);
  *     gp_chrome_merge_chunk(&m, &parser, &map, &chunk);      // repeatedly, in the order of the input
@@ -227,7 +227,7 @@ void gp_chrome_map_release(struct gp_chrome_map *map);
 
 /* ---- spans ---- */
 
-/* Private to the Chrome reader: what only the whole input decides. Spans from B and E
+/* Decisions that need the whole input: spans from B and E
  * events, and the meaning of the members of the outer object.
  */
 
@@ -239,7 +239,7 @@ void gp_chrome_pair_spans(struct gp_trace *t, const struct gp_events *open, int6
 /* A member of the outer object: devices, rank, or metadata as written. VALUE is valid JSON. */
 void gp_chrome_take_meta(struct gp_trace *t, const char *key, const char *value, size_t n);
 
-/* ---- what only our own files have ----
+/* ---- members of our own files ----
  * Private to formats/chrome: which process of a file is of which producer and
  * rank, and which of them has which ids, as two members of the outer object. A Chrome trace has no place for
  * them.
@@ -253,7 +253,7 @@ void gp_chrome_take_meta(struct gp_trace *t, const char *key, const char *value,
 
 /* Nothing if T has one producer, number 0, and no ranks of processes. */
 void gp_chrome_put_producers(struct gp_buf *b, const struct gp_trace *t, const struct gp_chrome_rows *rows);
-/* Give T, which is not finished yet, what its metadata says of that, which is then removed. */
+/* Move these facts from the metadata of T, which is not finished yet, to its processes. */
 void gp_chrome_take_producers(struct gp_trace *t);
 
 #endif

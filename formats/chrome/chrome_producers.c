@@ -61,7 +61,7 @@ static bool read_numbers(const char *p, const char *end, int64_t *to, size_t n)
     return i == n;
 }
 
-/* The value of KEY followed by what the JSON scanner may read too far, and removed from T. NULL: there is
+/* The value of KEY, removed from T, with the bytes after it that the JSON scanner may touch. NULL: there is
  * none. */
 static char *take_meta(struct gp_trace *t, const char *key, size_t *n)
 {
@@ -83,7 +83,7 @@ static bool is_sound(const int64_t f[FIELDS])
            f[RANK] >= -1 && f[RANK] <= INT32_MAX;
 }
 
-/* By index of T's processes: what was added to the upper half of its ids. */
+/* By index of T's processes: the number added to the upper half of its ids. */
 static uint32_t *read_processes(struct gp_trace *t, const char *text, size_t n)
 {
     struct gp_map by_pid = {0};

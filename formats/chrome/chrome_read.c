@@ -187,7 +187,7 @@ static void restart_parser(struct worker *w)
     gp_chrome_map_release(&w->map);
 }
 
-/* The assumption was wrong: discard what was parsed. */
+/* The assumption was wrong: discard the parsed chunks. */
 static void drop_results(struct worker *w)
 {
     gp_chrome_chunk_release(&w->chunk);
@@ -337,7 +337,7 @@ static int judge(struct gp_trace *t, const struct shared *s, struct gp_err *err)
                        s->bytes ? "not a JSON trace: the text begins neither an object nor an "
                                   "array"
                                 : "empty input");
-    /* what ends early may have had events; what has a huge value where a trace has its properties is
+    /* input that ends early may have had events; input with a huge value where a trace has its properties is
      * something else */
     bool whole = !state->truncated || state->too_long;
     if (!state->bare && !state->saw_events && state->saw_member && whole)

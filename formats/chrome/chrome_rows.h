@@ -32,7 +32,7 @@ struct gp_chrome_row {
 
 /* A row group for a device that is not in any process of the trace. */
 struct gp_chrome_device {
-    uint32_t producer, process; /* dense producer number; the process whose streams they are */
+    uint32_t producer, process; /* dense producer number; the process of the streams */
     int64_t device, pid;
 };
 

@@ -81,7 +81,7 @@ static void on_file_name(struct gp_clog_reader *rd, const struct gp_json_value *
     }
 }
 
-/* One frame of a stack: what was compiled stands last. */
+/* One frame of a stack: the compiled function stands last. */
 static void read_frame(struct gp_clog_reader *rd, struct gp_clog_start *to, const struct gp_json_value *frame)
 {
     struct gp_json_value key, v;

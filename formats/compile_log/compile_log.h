@@ -1,7 +1,7 @@
-/* compile_log.h -- what torch.compile logged, as a model: processes, spans of compile time, compiled frames,
+/* compile_log.h -- the logs of torch.compile, as a model: processes, spans of compile time, compiled frames,
  * graph breaks, recompiles, cache look-ups, generated graphs with their kernels, CUDA graphs. Filled from
- * structured logs (TORCH_TRACE) and text logs (TORCH_LOGS) of any number of processes; what one version
- * writes and another does not is simply absent. Records that are unknown are counted and skipped, damage is
+ * structured logs (TORCH_TRACE) and text logs (TORCH_LOGS) of any number of processes; facts that one version
+ * writes and another does not are simply absent. Records that are unknown are counted and skipped, damage is
  * counted and located. Measures and judges nothing.
  *
  *     struct gp_compile_log log = {0};
@@ -30,7 +30,7 @@ struct gp_input; /* formats/base/input.h */
 
 /* ---- inputs ---- */
 
-/* What was wrong with a log. X(enum, name in JSON, what a person reads) */
+/* Faults of a log. X(enum, name in JSON, text for people) */
 #define GP_CLOG_ISSUES(X)                                                                                    \
     X(GP_CLOG_TRUNCATED, "truncated", "the log ends within a record")                                        \
     X(GP_CLOG_COMPRESSION, "compression", "the compressed stream is damaged")                                \
@@ -68,7 +68,7 @@ struct gp_clog_input {
     struct gp_clog_issue issues[GP_CLOG_ISSUE_COUNT];
 };
 
-/* ---- what was compiled ---- */
+/* ---- compilations ---- */
 
 struct gp_clog_process {
     uint32_t input; /* of its structured log; GP_CLOG_NONE: text only */
@@ -202,7 +202,7 @@ struct gp_clog_unfused {
 
 /* A zeroed struct is empty. */
 struct gp_compile_log {
-    bool keep_code; /* set before reading: keep what was generated, and source lines */
+    bool keep_code; /* set before reading: keep generated code and source lines */
     /* Set before reading: called now and then with the bytes of the file read so far; NULL: not at all. */
     void (*progress)(void *ctx, uint64_t bytes);
     void *progress_ctx;
@@ -227,7 +227,7 @@ struct gp_compile_log {
 
 /* Is this a log that gp_compile_log_read understands? HEAD has the first N decompressed bytes. */
 bool gp_compile_log_sniff(const uint8_t *head, size_t n);
-/* Append all of IN, which the caller closes; PATH is what to call it. Never fails: an empty log is a process
+/* Append all of IN, which the caller closes; PATH is its name. Never fails: an empty log is a process
  * that compiled nothing. */
 void gp_compile_log_read(struct gp_compile_log *log, struct gp_input *in, const char *path);
 void gp_compile_log_release(struct gp_compile_log *log);

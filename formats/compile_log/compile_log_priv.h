@@ -1,4 +1,4 @@
-/* compile_log_priv.h -- what the parts of the reader of compile logs share: the state of one file, fields of
+/* compile_log_priv.h -- shared by the parts of the reader of compile logs: the state of one file, fields of
  * JSON, and pieces of text. Private to formats/compile_log. */
 #ifndef GP_FORMATS_COMPILE_LOG_PRIV_H
 #define GP_FORMATS_COMPILE_LOG_PRIV_H
@@ -32,7 +32,7 @@ struct gp_clog_state {
     GP_VEC(struct gp_clog_open) stack;
     int64_t last_ns;
     gp_sid graph_compile_id;  /* of the last graph that was handed to inductor */
-    int64_t operators, views; /* what it had */
+    int64_t operators, views; /* in the graph */
 };
 
 /* What the metadata of a record says beside its name. */

@@ -11,7 +11,7 @@ struct place {
     int32_t line;
 };
 
-/* ---- one reason: the kind on a line of its own, then what explains it ---- */
+/* ---- one reason: the kind on a line of its own, then the explanation ---- */
 
 /* The number of a link ".../gb/gb0059.html"; -1. */
 static int32_t number_of(struct gp_span_text t)
@@ -36,7 +36,7 @@ static struct gp_span_text behind(struct gp_span_text t, const char *word)
     return gp_text_trim(line);
 }
 
-/* The hint that says what to do: the last word of the log where it has several is a request to report it. */
+/* The hint on the way out: the last word of the log where it has several is a request to report it. */
 static struct gp_span_text hint_of(struct gp_span_text t)
 {
     struct gp_span_text line, best = {0};

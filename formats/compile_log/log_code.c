@@ -1,4 +1,4 @@
-/* Generated modules: which kernels there are, what is in them, how often each is called. */
+/* Generated modules: their kernels, the contents of each, its number of calls. */
 #include <stdlib.h>
 #include "formats/compile_log/compile_log_priv.h"
 #include "formats/base/str.h"
@@ -257,7 +257,7 @@ void gp_clog_read_kernel_info(struct gp_clog_reader *rd)
     }
 }
 
-/* The head of the script that repeats the compilation sets what is not the default. */
+/* The head of the script that repeats the compilation sets options that differ from the default. */
 void gp_clog_read_options(struct gp_clog_reader *rd)
 {
     struct gp_span_text t = gp_clog_payload(rd);

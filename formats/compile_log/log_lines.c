@@ -102,7 +102,7 @@ void gp_log_lines_release(struct gp_log_lines *l)
     *l = (struct gp_log_lines){0};
 }
 
-/* Read more behind what is there; what was read before AT goes. False when there is no more. */
+/* Read more behind the buffer's end; bytes before AT go. False when there is no more. */
 static bool fill(struct gp_log_lines *l)
 {
     if (l->ended) return false;

@@ -1,7 +1,7 @@
 /* log_lines.h -- a log of torch.compile as records: a line with the prefix that glog made common (level,
- * date, time, process, place), what follows it on the line, and the lines below that begin with a tab.
+ * date, time, process, place), the rest of the line, and the lines below that begin with a tab.
  * Streaming: memory is that of the longest record. Damage is counted and located, never an error. Knows
- * nothing of what records mean.
+ * nothing of the meaning of records.
  *
  *     struct gp_log_lines l;
  *     struct gp_log_line r;
@@ -30,7 +30,7 @@ struct gp_log_line {
     int64_t of_day_us; /* local time of the prefix since midnight */
     const char *place; /* "torch/_dynamo/guards.py:4760" */
     size_t place_n;
-    const char *text; /* what follows the prefix, without the end of the line; GP_JSON_PAD zeros follow */
+    const char *text; /* behind the prefix, without the end of the line; GP_JSON_PAD zeros follow */
     size_t text_n;
     const char *payload; /* lines below, as they stand; NULL: none */
     size_t payload_n;
@@ -70,7 +70,7 @@ void gp_log_lines_release(struct gp_log_lines *l);
  * carriage returns at their ends are left out. */
 void gp_log_payload(const struct gp_log_line *r, struct gp_buf *to);
 
-/* Does the line at S begin with a prefix? *R gets what it says; its text begins at the result. NULL: no. */
+/* Does the line at S begin with a prefix? *R gets its fields; its text begins at the result. NULL: no. */
 const char *gp_log_prefix(const char *s, const char *end, struct gp_log_line *r);
 /* Do N bytes look like such a log: do the first lines hold any record? */
 bool gp_log_sniff(const uint8_t *head, size_t n);

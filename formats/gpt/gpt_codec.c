@@ -451,7 +451,7 @@ static uint64_t get_bits(const uint8_t *p, uint64_t pos, unsigned width)
     return v & (UINT64_MAX >> (64 - width));
 }
 
-/* All values of one width, whose data is known to be long enough. */
+/* All values of one width; the data is long enough. */
 static void decode_fixed(uint64_t *out, size_t n, const uint8_t *p, const struct bucket *b)
 {
     uint64_t pos = 0;

@@ -163,7 +163,7 @@ static bool is_dict(unsigned pred)
     return pred == GP_PRED_DICT || pred == GP_PRED_DICT_KEYED || pred == GP_PRED_DICT_CONFIG;
 }
 
-/* Does the block have what the predictor refers to? Sets the key that the predictor uses. */
+/* Does the block have the columns that the predictor refers to? Sets the key that the predictor uses. */
 static bool predictor_fits(const struct side *s, enum gp_gpt_predictor pred, struct gp_pred_rows *r)
 {
     switch (pred) {
@@ -189,7 +189,8 @@ static bool predictor_fits(const struct side *s, enum gp_gpt_predictor pred, str
     }
 }
 
-/* Decode any column of side S into V, as numbers of the file. R: what else the predictors may need. */
+/* Decode any column of side S into V, as numbers of the file. R: other columns that the predictors may
+ * need. */
 static int get_column(struct gp_block_decoder *d, const struct side *s, const struct gp_block_column *col,
                       struct gp_pred_rows *r, uint64_t *v)
 {

@@ -52,7 +52,7 @@ struct gp_block_job {
     int64_t offset; /* in the input, for messages */
 };
 
-/* The N values V of a column of TYPE, numbers of the file, become numbers of T. What is not defined becomes 0;
+/* The N values V of a column of TYPE, numbers of the file, become numbers of T. Undefined ones become 0;
  * with DEFINE an entry of T, "[lost name 7]" and the like. True if it would have needed that. */
 bool gp_gpt_map_values(const struct gp_block_job *job, struct gp_trace *t, bool define, int type, uint64_t *v,
                        size_t n);

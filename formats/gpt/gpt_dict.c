@@ -1,4 +1,4 @@
-/* What events refer to: dictionaries, metadata, issues, and what stands for entries that are not defined. */
+/* Dictionaries, metadata and issues; entries in place of those that are not defined. */
 #include "formats/gpt/gpt_decode_priv.h"
 
 #include <stdlib.h>
@@ -304,7 +304,7 @@ static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, 
     }
 }
 
-/* A set is one block; what a reader does not know of it is made harmless. */
+/* A set is one block; enumerators that a reader does not know are made harmless. */
 static void add_metric_set(const struct gp_block_job *job, struct gp_metric *metrics, struct gp_trace *t)
 {
     size_t n = job->header.nrec < GP_METRICS_MOST ? job->header.nrec : GP_METRICS_MOST;

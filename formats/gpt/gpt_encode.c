@@ -81,7 +81,7 @@ static void put_column(struct gp_buf *b, uint8_t id, uint8_t pred, const struct 
     gp_buf_put(b, body->data, body->n);
 }
 
-/* A column whose values go into one stream unchanged. */
+/* A column of values that go into one stream unchanged. */
 static void put_plain(struct gp_buf *b, uint8_t id, const uint64_t *v, size_t n)
 {
     struct gp_buf body = {0};

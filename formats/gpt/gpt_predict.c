@@ -31,7 +31,8 @@ static uint64_t double_bits(double x)
     return bits;
 }
 
-/* The integer whose double has these bits; false if there is none (fractions, -0, large, not a number). */
+/* The integer that has these bits as a double; false if there is none (fractions, -0, large, not a
+ * number). */
 static bool integer_of_bits(uint64_t bits, int64_t *k)
 {
     double x;

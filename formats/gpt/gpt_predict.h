@@ -42,9 +42,10 @@ bool gp_pred_is_signed(enum gp_gpt_predictor pred);
  * is scratch of NSLOTS cells, a power of two and at least 2 * n. Returns how many values there are. */
 uint32_t gp_dict_number(const uint64_t *v, size_t n, uint32_t *local, uint64_t *dict, uint32_t *slots,
                         size_t nslots);
-/* The numbers as codes: 0 is what followed last time, 1 the first number not used yet, otherwise the number +
- * 2. What follows is predicted from the number before it, or, with CONTEXT, from CONTEXT[i]. NEXT is scratch
- * of at least as many cells as there are numbers and contexts, and 1. Returns how many codes are not 0. */
+/* The numbers as codes: 0 is the number that followed last time, 1 the first number not used yet, otherwise
+ * the number + 2. What follows is predicted from the number before it, or, with CONTEXT, from CONTEXT[i].
+ * NEXT is scratch of at least as many cells as there are numbers and contexts, and 1. Returns how many codes
+ * are not 0. */
 size_t gp_dict_forward(const uint32_t *local, size_t n, const uint32_t *context, uint64_t *codes,
                        uint32_t *next, size_t nnext);
 /* Codes to LOCAL, numbers below NDICT. -1 if the codes are invalid. */

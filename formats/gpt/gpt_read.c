@@ -19,7 +19,7 @@ enum {
     READ_STEP = 1 << 16,
     THREADS_MOST = 8,
     ROWS_PER_THREAD = 1 << 15, /* fewer are not worth a thread */
-    SPARE_NAMES = 1 << 16,     /* how far a dictionary may begin past what was seen: its blocks may be lost */
+    SPARE_NAMES = 1 << 16,     /* a dictionary may begin so far past the last: its blocks may be lost */
 };
 
 struct producer {
@@ -46,7 +46,7 @@ struct reader {
     size_t n, cap, pos;
     uint64_t dropped; /* bytes removed from the store: offset in the input = position + dropped */
     bool ended;
-    uint64_t bad_unseen; /* damaged blocks whose sequence numbers were not counted as missing yet */
+    uint64_t bad_unseen; /* damaged blocks not yet counted as missing sequence numbers */
     bool any_end;
     bool few_links; /* neither arrows nor External ids: correlation ids may be enough */
     GP_VEC(struct producer) producers;

@@ -28,7 +28,7 @@ struct gp_gpt_write_opts {
 
 struct gp_gpt_writer;
 
-/* Statistics of what was written, by block kind and in total; for benchmarks and the collector's last
+/* Statistics of the output, by block kind and in total; for benchmarks and the collector's last
  * line. */
 struct gp_gpt_stats {
     uint64_t blocks, bytes; /* everything */

@@ -123,7 +123,7 @@ static const char *read_children(struct reading *r, const char *p, uint32_t pare
     }
 }
 
-/* The member at P of node AT, whose key is KEY. */
+/* The member KEY of node AT, at P. */
 static const char *read_member(struct reading *r, const char *p, const struct gp_json_value *key, uint32_t at,
                                int depth)
 {
@@ -231,8 +231,8 @@ static void add_kernels(struct reading *r, const struct node *n)
     }
 }
 
-/* A node with time and nothing below it is a kernel; what has children is a scope, whose own time is that of
- * a kernel of its name. The list of children is reversed. */
+/* A node with time and nothing below it is a kernel; a node with children is a scope, whose own time is that
+ * of a kernel of its name. The list of children is reversed. */
 static void add_node(struct reading *r, uint32_t at, int depth)
 {
     const struct node n = r->nodes.at[at];
@@ -240,7 +240,7 @@ static void add_node(struct reading *r, uint32_t at, int depth)
     int64_t begin_ns = r->now_ns;
     bool above = !at || (depth == 1 && !strcmp(gp_trace_str(r->t, n.name), "ROOT"));
     bool scope = !above && n.first_child && r->t->need & GP_NEED(GP_RANGE);
-    /* before what is inside: of spans that are equally long the first is the outer one */
+    /* before spans inside it: of spans that are equally long the first is the outer one */
     size_t row = scope ? gp_events_add(ranges, begin_ns, 0, r->thread, n.name) : 0;
     GP_VEC(uint32_t) children = {0};
     if (n.time_ns > 0 && r->now_ns <= GP_DURATION_MOST - n.time_ns) add_kernels(r, &n);

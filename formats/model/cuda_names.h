@@ -1,5 +1,5 @@
-/* cuda_names.h -- the names that traces use for what CUDA only numbers, so that all recorders of it are named
- * alike. The numbers are those of CUPTI. Knows nothing of traces.
+/* cuda_names.h -- the names that traces use for numbers of CUDA, so that all recorders use
+ * the same. The numbers are those of CUPTI. Knows nothing of traces.
  *
  *     snprintf(name, n, "Memcpy %s (%s)", gp_cuda_copy_kind(1), gp_cuda_memory_kind(1));
  */

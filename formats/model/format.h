@@ -1,4 +1,4 @@
-/* format.h -- what a reader of traces is: recognizes a file by its first bytes, and appends what the file
+/* format.h -- a reader of traces: recognizes a file by its first bytes, and appends the events that the file
  * holds to a trace.
  *
  *     const struct gp_reader gp_reader_hatchet = {"hatchet", "Proton's JSON", sniff, read_proton, {NULL}};

@@ -12,7 +12,7 @@ struct joint {
     uint32_t producer; /* the first one of FROM */
     gp_sid *sids;      /* 0: not looked up yet */
     uint32_t *processes, *tracks, *configs;
-    uint32_t stacks; /* what is added to the number of a stack */
+    uint32_t stacks; /* added to the number of a stack */
 };
 
 static gp_sid sid_of(struct joint *j, gp_sid sid)
@@ -24,7 +24,7 @@ static gp_sid sid_of(struct joint *j, gp_sid sid)
 
 static int64_t later(int64_t at_ns, int64_t by_ns)
 {
-    int64_t sum; /* what does not fit is out of range, and gp_trace_sort removes it */
+    int64_t sum; /* on overflow out of range, and removed by gp_trace_sort */
     return __builtin_add_overflow(at_ns, by_ns, &sum) ? (by_ns < 0 ? INT64_MIN : INT64_MAX) : sum;
 }
 
@@ -147,7 +147,7 @@ static void rename_rows(struct joint *j, struct gp_events *to, size_t first)
         for (size_t i = first; columns[c] && i < to->n; i++) columns[c][i] = sid_of(j, columns[c][i]);
 }
 
-/* Rows of counters from FIRST on: their values, and the sets that say what these are. */
+/* Rows of counters from FIRST on: their values, and the sets that describe these. */
 static void join_values(struct joint *j, struct gp_events *to, size_t first)
 {
     const struct gp_trace *from = j->from;

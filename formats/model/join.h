@@ -1,8 +1,8 @@
-/* join.h -- several traces as one: what each of them holds stays apart, because the writers of each become
+/* join.h -- several traces as one: the processes of each stay apart, because their writers become
  * producers of their own. Knows nothing about files or about how clocks are found to differ.
  *
  *     struct gp_trace t, parts[2];      // read with the same need
- *     int64_t later_ns[] = {0, 394};    // what is added to the times of each
+ *     int64_t later_ns[] = {0, 394};    // added to the times of each
  *     gp_trace_join(&t, parts, 2, later_ns);
  *     gp_trace_release(&t);
  */

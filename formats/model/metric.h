@@ -33,7 +33,7 @@ static inline const double *gp_metric_values(const struct gp_trace *t, size_t ro
     return GP_VEC_FROM(&t->metric_values, gp_get_values(&t->events[GP_METRIC], row));
 }
 
-/* How values of several launches are made into one: the sum for what a counter counts, over all units or per
+/* How values of several launches become one: the sum for counters, over all units or per
  * unit ("dram__bytes.sum", "sm__cycles_active.avg"), the mean for everything that was divided
  * ("...per_second", "....pct"). */
 enum gp_metric_reduce gp_metric_reduce_of(const char *name);

@@ -27,7 +27,7 @@ static bool number(struct rest *r, uint64_t *v)
     return r->at > from;
 }
 
-/* A list in brackets, of digits and what stands between them. */
+/* A list in brackets, of digits and separators. */
 static bool list(struct rest *r)
 {
     int depth = 0;

@@ -1,5 +1,5 @@
 /* nvtx_op.h -- operators among NVTX ranges. PyTorch's emit_nvtx() pushes a range for each operator and puts
- * what it knows of it into the name: "aten::mm, seq = 12, op_id = 3, sizes = [[8, 4], [4, 2]]", so that no
+ * its facts into the name: "aten::mm, seq = 12, op_id = 3, sizes = [[8, 4], [4, 2]]", so that no
  * two names are equal. Pure.
  *
  *     struct gp_nvtx_op o;

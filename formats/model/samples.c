@@ -124,7 +124,7 @@ static uint32_t *join_tracks(const struct gp_trace *t)
 #define STATE (UINT32_C(1) << 31)
 
 struct open_frame {
-    uint32_t function; /* or the name of what the thread does, with STATE */
+    uint32_t function; /* or the name of the thread's state, with STATE */
     int64_t start_ns;
 };
 
@@ -137,7 +137,7 @@ struct expander {
     GP_VEC(struct open_frame) open; /* of the track, outermost first */
     GP_VEC(struct open_frame) next;
     struct gp_spans calls;  /* a thread has one stack from begin to end of a call */
-    struct gp_spans ranges; /* and operators: what lies across their borders is a row on either side */
+    struct gp_spans ranges; /* and operators: a run across their borders is a row on either side */
     int64_t border_ns;      /* of the track: where the stack changed last */
 };
 
@@ -197,7 +197,7 @@ static void close_from(struct expander *x, uint32_t track, size_t depth, int64_t
     x->open.n = depth;
 }
 
-/* The frames of a sample, outermost first, and what the thread does in the innermost. */
+/* The frames of a sample, outermost first, and the thread's state in the innermost. */
 static void unfold(struct expander *x, size_t row, gp_sid does)
 {
     const struct gp_events *e = &x->t->events[GP_SAMPLE];

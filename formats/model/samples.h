@@ -1,4 +1,4 @@
-/* samples.h -- what samples of stacks say about time: rows of GP_PYTHON that are as long as consecutive
+/* samples.h -- samples of stacks as time: rows of GP_PYTHON that are as long as consecutive
  * samples of a thread share a frame. Between two samples the border is in the middle, or where the middle is
  * in a call, at an end of the call: a call has one stack from begin to end. Where none was taken for more
  * than GP_SAMPLE_GAP periods, nothing is known. A frame that crosses the border of a range or an operator is
@@ -49,7 +49,7 @@ int64_t gp_samples_period(const struct gp_trace *t);
  *
  *     struct gp_spans s;
  *     gp_spans_build(&s, &trace, GP_NEED(GP_API), wanted);    // wanted: by track, 1 or 0
- *     uint32_t i = gp_spans_at(&s, track, at_ns);   // then: for (; i != GP_SPAN_NONE; i = s.list.at[i].parent)
+ *     uint32_t i = gp_spans_at(&s, track, at_ns);  // up: i = s.list.at[i].parent, to GP_SPAN_NONE
  *     gp_spans_release(&s);
  */
 

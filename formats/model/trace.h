@@ -34,7 +34,7 @@
     X(GP_RANGE, "range", "user_annotation")   /* NVTX and framework ranges on host threads */                \
     X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges projected on streams */                    \
     X(GP_SYNC, "sync", "cuda_sync") /* synchronization records; with cat "cuda_event", event records */      \
-    X(GP_OVERHEAD, "overhead", "overhead") /* what the profiler itself cost */                               \
+    X(GP_OVERHEAD, "overhead", "overhead") /* costs of the profiler */                                       \
     /* allocations (bytes > 0) and frees (bytes < 0); no duration */                                         \
     X(GP_MEMORY, "memory", "cpu_instant_event")                                                              \
     X(GP_COUNTER, "counter", "") /* one row per series and sample: name, series, value */                    \
@@ -42,7 +42,7 @@
     X(GP_MARK, "mark", "")       /* instants */                                                              \
     X(GP_OTHER, "other", "")     /* spans of unknown category, async and object events; see phase */         \
     X(GP_METRIC, "metric", "")   /* hardware counters of a launch or of a range; see metric.h */             \
-    X(GP_SAMPLE, "sample", "")   /* samples of a thread's stack; the name is what it was doing */
+    X(GP_SAMPLE, "sample", "")   /* samples of a thread's stack; the name is its state */
 
 enum gp_table {
 #define X(id, name, cat) id,
@@ -192,7 +192,7 @@ struct gp_device {
 /* What later arithmetic relies on, see gp_trace_finish(): no event starts farther than GP_TIME_MOST from 0
  * (73 years: dates until 2043 as ns since 1970 lie within), none is longer than GP_DURATION_MOST (4.5 years),
  * and the durations of a table are together at most GP_DURATIONS_MOST (9 years). So differences of times,
- * sums of durations and what is added up of both fit into an int64_t. */
+ * sums of durations and sums of both fit into an int64_t. */
 #define GP_TIME_MOST      (INT64_C(1) << 61)
 #define GP_DURATION_MOST  (INT64_C(1) << 57)
 #define GP_DURATIONS_MOST (INT64_C(1) << 58)
@@ -258,10 +258,10 @@ struct gp_stack {
     uint32_t line; /* 0 unknown */
 };
 
-/* Of a trace that gp_trace_distorted() (metric.h): what every tool says instead of such times. */
+/* Of a trace that gp_trace_distorted() (metric.h): the words of every tool instead of such times. */
 #define GP_UNTIMED_TEXT "the GPU was measured kernel by kernel, so times between launches are not meaningful"
 
-/* Data quality: what was wrong with the input. X(enum, name in JSON, text for people). */
+/* Data quality: faults of the input. X(enum, name in JSON, text for people). */
 #define GP_ISSUES(X)                                                                                         \
     X(GP_Q_TRUNCATED, "truncated", "the input ends early")                                                   \
     X(GP_Q_COMPRESSION, "compression", "the compressed stream is damaged")                                   \
@@ -320,7 +320,7 @@ struct gp_input_info {
 #define GP_NEED_EXTRA_OPS (1u << 24)
 /* Columns that only other profilers' tools read: recfn, py_id, py_parent, py_module, addr. */
 #define GP_NEED_IDS (1u << 28)
-/* Samples stay what they are, for a copy of the trace; otherwise Python rows are made of them, see
+/* Samples stay samples, for a copy of the trace; otherwise Python rows are made of them, see
  * formats/model/samples.h. */
 #define GP_NEED_RAW_SAMPLES (1u << 25)
 /* Where GPU events stand in the input, for messages about them; not part of GP_NEED_ALL. */
@@ -362,7 +362,7 @@ struct gp_trace {
 
 /* ---- building ---- */
 
-/* Make T a trace without events that will hold what NEED asks for. Any content of T is overwritten. */
+/* Make T a trace without events that has room for NEED. Any content of T is overwritten. */
 void gp_trace_init(struct gp_trace *t, uint32_t need);
 /* Frees everything. Accepts a zeroed trace. */
 void gp_trace_release(struct gp_trace *t);
@@ -527,7 +527,7 @@ GP_MUST_CHECK int gp_trace_check(const struct gp_trace *t, struct gp_err *err);
 /* "true" in a trace that was recorded while counters were read: launches waited for each other, and were
  * repeated. */
 #define GP_META_DISTORTED "metrics.distorted"
-/* What was asked for, what the counters were read per ("kernel", "range"), and how often a launch was run for
+/* The request, the unit of reading counters ("kernel", "range"), and how often a launch was run for
  * them. */
 #define GP_META_METRIC_SET    "metrics.set"
 #define GP_META_METRIC_PER    "metrics.per"

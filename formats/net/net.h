@@ -44,7 +44,7 @@ GP_MUST_CHECK int gp_net_listen(const char *address, bool *remote, struct gp_err
 GP_MUST_CHECK int gp_net_connect(const char *address, struct gp_err *err);
 /* False: it was dropped. */
 bool gp_net_send(int fd, const void *data, size_t n);
-/* Hand what has arrived to MESSAGE, at most a few thousand messages, so that whoever sends without end cannot
+/* Hand new messages to MESSAGE, at most a few thousand, so that a sender without end cannot
  * keep the caller. ROOM holds one of them: longer ones arrive cut at CAP bytes. */
 void gp_net_receive(int fd, void *room, size_t cap, void (*message)(void *ctx, const void *data, size_t n),
                     void *ctx);

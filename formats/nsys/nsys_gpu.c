@@ -61,7 +61,7 @@ enum {
     CLUSTER
 };
 
-/* The mangled name is what CUPTI reports; older exports lack it, or leave it empty for C functions. */
+/* CUPTI reports the mangled name; older exports lack it, or leave it empty for C functions. */
 static gp_sid kernel_name(struct gp_nsys *n, struct gp_sqlite_scan *scan)
 {
     int64_t id;

@@ -36,7 +36,7 @@ gp_sid gp_nsys_string(struct gp_nsys *n, int64_t id)
     return one->sid;
 }
 
-/* ---- what small integers mean ---- */
+/* ---- the meaning of small integers ---- */
 
 struct meaning {
     uint32_t value;

@@ -45,13 +45,13 @@ struct gp_nsys_place {
     uint32_t track;
 };
 
-/* A call, for what happened inside it. */
+/* A call, for events inside it. */
 struct gp_nsys_call {
     uint32_t track;
     int64_t end_ns;
 };
 
-/* A range that was pushed on a thread, for finding what a graph's node was captured under. */
+/* A range that was pushed on a thread, for finding the ranges around the capture of a graph's node. */
 struct gp_nsys_push {
     int64_t start_ns, end_ns;
     uint32_t track;
@@ -67,7 +67,7 @@ struct gp_nsys {
     struct gp_map processes, threads, locals;  /* process -> process, global tid -> track */
     struct gp_map thread_names, process_names; /* global tid, process -> sid */
     GP_VEC(uint64_t) process_ids;              /* by producer */
-    /* what small integers mean, from the ENUM_ tables */
+    /* the meaning of small integers, from the ENUM_ tables */
     struct gp_map copy_kinds, memory_kinds, syncs, frees, event_types;
     struct gp_nsys_place last;
     uint64_t only_process; /* for tables without a column of the process */
@@ -111,7 +111,7 @@ void gp_nsys_read_host(struct gp_nsys *n);    /* calls, overhead, waits in the o
 void gp_nsys_read_ranges(struct gp_nsys *n);  /* NVTX */
 void gp_nsys_read_syncs(struct gp_nsys *n);   /* CUDA events and waits */
 void gp_nsys_read_memory(struct gp_nsys *n);  /* allocations, page faults */
-void gp_nsys_read_graphs(struct gp_nsys *n);  /* what nodes of graphs were captured under */
+void gp_nsys_read_graphs(struct gp_nsys *n);  /* ranges around captures of graph nodes */
 void gp_nsys_read_samples(struct gp_nsys *n); /* of the GPU's counters and of the CPUs */
 void gp_nsys_read_target(struct gp_nsys *n);  /* devices, clocks, facts, the tool's own warnings */
 

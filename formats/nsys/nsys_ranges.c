@@ -13,7 +13,7 @@ enum { START, END, TYPE, TEXT, TEXT_ID, THREAD, DOMAIN, JSON, JSON_ID, VALUES };
 #define PAYLOADS "int64Value", "uint64Value", "int32Value", "uint32Value", "doubleValue", "floatValue"
 enum { INTEGERS = 4, NUMBERS = 6 };
 
-/* An event whose domain gets its name when all are read, or a range that was still open then. */
+/* An event of a domain that gets its name when all are read, or a range that was still open then. */
 struct later {
     size_t row, push; /* push: index of a push, SIZE_MAX: none */
     uint64_t domain;
@@ -90,7 +90,7 @@ static gp_sid extra_of(struct reading *r, bool start_end, bool open)
 
 /* ---- events ---- */
 
-/* The name of a range without what PyTorch puts behind it. *EXTRA: the shapes of the inputs of an
+/* The name of a range without PyTorch's suffix. *EXTRA: the shapes of the inputs of an
  * operator. */
 static gp_sid plain_name(struct reading *r, gp_sid name, struct gp_nvtx_op *op, gp_sid *extra)
 {
@@ -191,12 +191,12 @@ static void add_event(struct reading *r)
     case GP_NSYS_THREAD_NAME:
         name_thread(r);
         break;
-    default: /* categories, and what later versions add */
+    default: /* categories, and types of later versions */
         break;
     }
 }
 
-/* ---- what is known at the end ---- */
+/* ---- at the end ---- */
 
 static gp_sid qualified(struct reading *r, uint64_t domain, gp_sid name)
 {

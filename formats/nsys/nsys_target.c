@@ -1,4 +1,4 @@
-/* The machine and the recording: devices, ranks, clocks, and what the recorder itself warned of. */
+/* The machine and the recording: devices, ranks, clocks, and the recorder's own warnings. */
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
@@ -222,7 +222,7 @@ static void read_ranks(struct gp_nsys *n)
     gp_sqlite_end(&scan);
 }
 
-/* ---- what the recorder warned of ---- */
+/* ---- warnings of the recorder ---- */
 
 static bool has_word(const char *text, const char *word)
 {

@@ -1,5 +1,5 @@
-/* Events in the order of their tracks. On a thread, spans nest; what does not nest, and work of a stream that
- * overlaps, goes to further tracks, one span at a time, so that no viewer has to drop any. */
+/* Events in the order of their tracks. On a thread, spans nest; spans that do not, and work of a stream that
+ * overlaps, go to further tracks, one span at a time, so that no viewer has to drop any. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "formats/perfetto/perfetto_priv.h"
@@ -230,7 +230,7 @@ static void sort_by_track(struct by_track *b, const struct gp_trace *t, enum gp_
     for (size_t i = 0; i < e->n; i++) b->rows[b->first[e->track[i] + 1]++] = (uint32_t)i;
 }
 
-/* At equal times, what comes first here is outside. */
+/* At equal times, the first one here is outside. */
 static const enum gp_table order[] = {GP_OTHER,    GP_RANGE,     GP_PYTHON, GP_OP,     GP_API,  GP_SYNC,
                                       GP_OVERHEAD, GP_GPU_RANGE, GP_GPU,    GP_MEMORY, GP_MARK, GP_FLOW};
 

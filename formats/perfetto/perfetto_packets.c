@@ -1,4 +1,5 @@
-/* Packets of one sequence: what they share is said once a segment, and a segment ends with its chunk. */
+/* Packets of one sequence: their common parts are written once a segment, and a segment ends with its
+ * chunk. */
 #include "formats/base/utf8.h"
 #include "formats/perfetto/perfetto_priv.h"
 
@@ -73,7 +74,7 @@ char *gp_pf_prepare(struct gp_pf *w, int64_t at_ns, size_t extra)
     return GP_LIKELY(w->event.cap >= room) ? w->event.data : gp_buf_reserve(&w->event, room);
 }
 
-/* A packet is its time, what all packets of the sequence have, new texts, and the event. */
+/* A packet is its time, the common fields of the sequence, new texts, and the event. */
 void gp_pf_event(struct gp_pf *w, int64_t at_ns, const char *end)
 {
     struct gp_buf *raw = gp_pf_raw(&w->chunks);

@@ -4,7 +4,7 @@
  *     gp_pf_begin(&w, uuid, first_ns);
  *     char *p = gp_pf_prepare(&w, time_ns, 0);                  // room for GP_PF_EVENT_MOST bytes
  *     p = gp_put_field(p, GP_PF_TYPE, GP_PF_INSTANT);
- *     gp_pf_event(&w, time_ns, p);                              // the packet whose body ends at p
+ *     gp_pf_event(&w, time_ns, p);                              // the packet with its body up to p
  */
 #ifndef GP_FORMATS_PERFETTO_PRIV_H
 #define GP_FORMATS_PERFETTO_PRIV_H
@@ -263,7 +263,7 @@ static inline bool gp_pf_is_full(const struct gp_pf_chunks *c)
 }
 /* The chunk is complete. */
 void gp_pf_next_chunk(struct gp_pf_chunks *c);
-/* Write what is left. */
+/* Write the rest. */
 void gp_pf_flush(struct gp_pf_chunks *c);
 void gp_pf_chunks_release(struct gp_pf_chunks *c);
 

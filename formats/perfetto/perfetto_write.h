@@ -3,7 +3,7 @@
  *
  *     if (gp_perfetto_write(&trace, demangle, 4, sink, ctx)) ...     // the sink stopped
  *
- * README.md beside this file says which event becomes what.
+ * README.md beside this file has the table of events.
  */
 #ifndef GP_FORMATS_PERFETTO_WRITE_H
 #define GP_FORMATS_PERFETTO_WRITE_H

@@ -47,7 +47,7 @@ static bool is_number(int c)
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
-/* The integer part of a number; what is too large becomes the largest. */
+/* The integer part of a number; larger ones become the largest. */
 static void take_number(struct reading *r)
 {
     bool negative = false, whole = true;
@@ -138,7 +138,7 @@ static void release(struct reading *r, int64_t size, int64_t time_ns, int catego
     put_row(r, GP_ACT_FREE_COMPLETED, rows->addr[row], size, time_ns, category);
 }
 
-/* ---- every change: [time, what, bytes, category] ---- */
+/* ---- every change: [time, action, bytes, category] ---- */
 
 struct change {
     int64_t time, action, bytes, category;
@@ -185,7 +185,7 @@ static enum token read_changes(struct reading *r, const int64_t *first)
 
 /* ---- sums by category: [[time, ...], [[0, parameters, ...], ...]] ---- */
 
-/* A sum that changed becomes a free of what it was and an allocation of what it is. */
+/* A sum that changed becomes a free of the old size and an allocation of the new one. */
 static void put_sums(struct reading *r, int64_t time_ns, const int64_t *before, const int64_t *after)
 {
     for (int i = 0; i < CATEGORIES; i++)

@@ -12,7 +12,7 @@ enum { CHUNK = 1 << 18, NEAR = 16, MEMO_BITS = 27, MEMO_SLACK = 1 << 16, HOT_BYT
 struct machine {
     struct gp_input *in;
     uint8_t *bytes;
-    const uint8_t *p, *end; /* within bytes: what was read and not yet used */
+    const uint8_t *p, *end; /* within bytes: read and not yet used */
     uint64_t base;          /* offset of `bytes` in the input */
     bool ended;
     struct gp_strings *strings;
@@ -126,7 +126,7 @@ static inline struct gp_pickle_value *push(struct machine *m, uint32_t kind, uin
     return v;
 }
 
-/* The values that belong to what is being filled. */
+/* The values of the container being filled. */
 static size_t floor_of(const struct machine *m)
 {
     return m->n_marks ? m->marks[m->n_marks - 1] : 0;
@@ -172,7 +172,7 @@ static inline void recall(struct machine *m, uint64_t index)
     push(m, code >> MEMO_BITS, code & (MEMO_MOST - 1))->memo = (uint32_t)index + 1;
 }
 
-/* Whoever remembers V sees what it has become. */
+/* The memo sees the change of V. */
 static void changed(struct machine *m, const struct gp_pickle_value *v)
 {
     if (v->memo) m->memo.at[v->memo - 1] = memo_code(v);
@@ -236,7 +236,7 @@ static void tuple(struct machine *m, size_t first)
     push(m, self.kind, self.u);
 }
 
-/* LIST and DICT: made of what lies above the mark. */
+/* LIST and DICT: made of the values above the mark. */
 static void gather(struct machine *m, size_t first, bool pairs)
 {
     push(m, GP_PICKLE_NONE, 0);
@@ -246,7 +246,7 @@ static void gather(struct machine *m, size_t first, bool pairs)
     fill(m, first + 1, pairs);
 }
 
-/* The input ended, or made no sense: lists keep what they have; a dict that is not complete goes, but for the
+/* The input ended, or made no sense: lists keep their items; a dict that is not complete goes, but for the
  * outermost one. */
 static void unwind(struct machine *m)
 {
@@ -352,7 +352,8 @@ static int refuse(struct machine *m, uint8_t opcode, struct gp_err *err)
     return stop_at(m, "an opcode that pickles of protocol 2 to 5 do not have");
 }
 
-/* How many bytes the argument of each opcode has that is not refused: bit 7 says that there is such an opcode. */
+/* How many bytes the argument of each opcode has that is not refused: bit 7 says that there is such an
+ * opcode. */
 static const uint8_t widths[256] = {
 #define HAS(opcode, width) [opcode] = 0x80 | (width)
     HAS('N', 0),  HAS(0x88, 0), HAS(0x89, 0), HAS(')', 0),  HAS(0x8f, 0), HAS(0x90, 0), HAS(0x85, 0),
@@ -467,7 +468,7 @@ static inline void put_int(struct machine *m, size_t width)
     push(m, GP_PICKLE_INT, v);
 }
 
-/* LONG1: integers of up to eight bytes are what it is used for. */
+/* LONG1, mostly of up to eight bytes. */
 static inline int put_long1(struct machine *m)
 {
     if (!has(m, 1 + NEAR) || m->p[0] > 8 || !m->p[0]) {
@@ -557,7 +558,7 @@ static inline int run_one(struct machine *m, struct gp_err *err)
 
 /* ---- the opcodes that make up nearly all of a snapshot ---- */
 
-/* Where the run of them is: what a machine has in memory, and here in registers. */
+/* The state of a run of them: members of the machine, in registers. */
 struct hot {
     const uint8_t *p, *last;          /* HOT_BYTES follow each opcode before LAST */
     struct gp_pickle_value *v, *room; /* the next free place of the stack, and where there are none */
@@ -707,7 +708,7 @@ static void run_hot(struct machine *m)
     leave(m, &h);
 }
 
-/* Behind the end: further stops and zero bytes are what some writers leave there. */
+/* Behind the end: some writers leave further stops and zero bytes there. */
 static void look_behind(struct machine *m)
 {
     while (has(m, 1)) {

@@ -7,7 +7,7 @@
  *     struct gp_pickle_sink sink = {.ctx = &mine, .pairs = pairs, .items = items, .dicts = 1u << MY_RECORD};
  *     struct gp_pickle_end end;
  *     if (gp_pickle_read(in, &strings, &sink, &end, &err)) ...        // refused: err has opcode and offset
- *     if (end.truncated) ...                                          // end.root has what was there
+ *     if (end.truncated) ...                                          // end.root has the values so far
  */
 #ifndef GP_FORMATS_PICKLE_PICKLE_H
 #define GP_FORMATS_PICKLE_PICKLE_H
@@ -22,14 +22,14 @@
 enum gp_pickle_kind {
     GP_PICKLE_NONE,
     GP_PICKLE_BOOL,
-    GP_PICKLE_INT, /* i */
-    GP_PICKLE_BIG, /* u: 2^63 to 2^64 - 1; what is longer becomes the nearest and is counted in `saturated` */
+    GP_PICKLE_INT,   /* i */
+    GP_PICKLE_BIG,   /* u: 2^63 to 2^64 - 1; longer ones become the nearest and are counted in `saturated` */
     GP_PICKLE_REAL,  /* d */
     GP_PICKLE_TEXT,  /* u: a gp_sid */
     GP_PICKLE_LIST,  /* an empty list, or one that the sink made nothing of */
     GP_PICKLE_DICT,  /* the same of a dict */
     GP_PICKLE_TUPLE, /* the same of a tuple */
-    GP_PICKLE_OTHER, /* bytes, sets, and what no longer can be remembered */
+    GP_PICKLE_OTHER, /* bytes, sets, and values beyond the memo */
     GP_PICKLE_OWN,   /* kinds of the sink: from here to 31 */
 };
 
@@ -49,7 +49,7 @@ struct gp_pickle_value {
     };
 };
 
-/* Each may change SELF's kind and payload: everybody who remembers the container sees the change. */
+/* Each may change SELF's kind and payload: all references to the container see the change. */
 struct gp_pickle_sink {
     void *ctx;
     uint32_t dicts; /* bit 1u << kind: this kind of the sink's own is a dict, otherwise it is a list */
@@ -66,10 +66,10 @@ struct gp_pickle_sink {
 
 /* How it ended. */
 struct gp_pickle_end {
-    /* of a damaged pickle: the outermost container with what came before the damage */
+    /* of a damaged pickle: the outermost container as far as the damage */
     struct gp_pickle_value root;
     bool truncated;     /* the input ended first */
-    const char *damage; /* what is wrong there, static; NULL: nothing */
+    const char *damage; /* the fault there, static; NULL: none */
     int64_t damage_offset;
     uint64_t saturated; /* integers of more than 64 bits */
     int64_t saturated_offset;

@@ -8,7 +8,7 @@
 
 enum { STACK_MOST = 1 << 16 };
 
-/* ---- what a dict is ---- */
+/* ---- kinds of dicts ---- */
 
 static bool is_number(const struct gp_builder *b, const struct gp_pickle_value *v)
 {
@@ -96,7 +96,7 @@ static void put_pairs(void *ctx, struct gp_pickle_value *self, const struct gp_p
     self->u = index;
 }
 
-/* ---- what a list is ---- */
+/* ---- kinds of lists ---- */
 
 static uint32_t kind_of_list(uint32_t first)
 {
@@ -152,7 +152,7 @@ static size_t add_trace(struct gp_builder *b, const struct gp_pickle_value *item
     return b->s->traces.n - 1;
 }
 
-/* Lists hold what lies together: that is how it was written. What does not is left out. */
+/* Items of a list lie together, as they were written. Others are left out. */
 static void put_elements(struct gp_builder *b, struct gp_pickle_value *self,
                          const struct gp_pickle_value *items, size_t n, uint64_t offset)
 {
@@ -301,7 +301,7 @@ static void take_damage(struct gp_builder *b, const struct gp_pickle_end *end)
         gp_builder_issue(b, GP_Q_LIMIT, 0); /* a list of snapshots: the last counts */
 }
 
-/* Of what was built only what the last snapshot of the file holds stays in view. */
+/* Only the last snapshot of the file stays in view. */
 static void choose(struct gp_builder *b)
 {
     struct gp_snapshot *s = b->s;

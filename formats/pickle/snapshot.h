@@ -1,5 +1,5 @@
-/* snapshot.h -- what PyTorch's CUDA allocator wrote of itself: its segments with their blocks, and the
- * history of what was allocated and freed, entry by entry, with stacks. Columns, so that millions of entries
+/* snapshot.h -- a snapshot of PyTorch's CUDA allocator: its segments with their blocks, and the
+ * history of allocations and frees, entry by entry, with stacks. Columns, so that millions of entries
  * fit; everything belongs to the snapshot and dies with gp_snapshot_release().
  *
  *     struct gp_snapshot s;
@@ -30,7 +30,7 @@
     X(GP_ACT_SEGMENT_FREE, "segment_free")                                                                   \
     X(GP_ACT_SEGMENT_MAP, "segment_map")                                                                     \
     X(GP_ACT_SEGMENT_UNMAP, "segment_unmap")                                                                 \
-    X(GP_ACT_OOM, "oom") /* addr is what the device had free */                                              \
+    X(GP_ACT_OOM, "oom") /* addr: free bytes of the device */                                                \
     X(GP_ACT_SNAPSHOT, "snapshot")
 
 enum gp_snapshot_action {
@@ -143,10 +143,10 @@ void gp_snapshot_release(struct gp_snapshot *s);
 /* The segments of DEVICE, N of them. */
 const struct gp_snapshot_segment *gp_snapshot_segments(const struct gp_snapshot *s, int32_t device,
                                                        size_t *n);
-/* A new entry with nothing in it, for those who make a history of something else: its index. */
+/* A new entry with nothing in it, for histories of other things: its index. */
 size_t gp_snapshot_add_row(struct gp_snapshot_rows *r);
 
-/* Is this what torch.save writes: a zip file? It is not a snapshot, and people try it. */
+/* Is this a zip file, as torch.save writes it? It is not a snapshot, but often passed as one. */
 bool gp_snapshot_is_zip(const uint8_t *head, size_t n);
 
 /* ---- timelines that PyTorch exports ----
@@ -159,7 +159,7 @@ bool gp_snapshot_is_zip(const uint8_t *head, size_t n);
 
 /* A list of lists of numbers? */
 bool gp_export_sniff(const uint8_t *head, size_t n);
-/* Read what IN holds into S, which is overwritten; the caller releases it, except on failure. Damage ends the
+/* Read IN into S, which is overwritten; the caller releases it, except on failure. Damage ends the
  * reading and is an issue of S; nothing usable at all is a failure. */
 GP_MUST_CHECK int gp_export_read(struct gp_snapshot *s, struct gp_input *in, struct gp_err *err);
 

@@ -1,4 +1,4 @@
-/* snapshot_priv.h -- what the sink of the pickle machine keeps while a snapshot is filled. Private to
+/* snapshot_priv.h -- the state of the pickle machine's sink while a snapshot is filled. Private to
  * snapshot*.c. */
 #ifndef GP_FORMATS_PICKLE_SNAPSHOT_PRIV_H
 #define GP_FORMATS_PICKLE_SNAPSHOT_PRIV_H
@@ -60,7 +60,7 @@ enum gp_snapshot_word {
     GP_WORD_ACTIONS,               /* "alloc" and so on, in the order of GP_ACT_* from 1 */
 };
 
-/* Kinds of values of the machine that mean something here: dicts whose payload is an index into a table,
+/* Kinds of values of the machine with a meaning here: dicts with an index into a table,
  * lists. */
 enum gp_snapshot_kind {
     GP_KIND_ROW = GP_PICKLE_OWN,

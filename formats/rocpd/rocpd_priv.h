@@ -1,4 +1,4 @@
-/* rocpd_priv.h -- private to rocpd_*.c: the tables of one suffix, and what their ids mean.
+/* rocpd_priv.h -- private to rocpd_*.c: the tables of one suffix, and the meaning of their ids.
  *
  *     struct gp_rocpd r = {.t = trace, .db = db, .suffix = "_0000abcd"};
  *     gp_rocpd_load(&r);
@@ -41,7 +41,7 @@ struct gp_rocpd_kernel {
     uint32_t registers, shared_bytes;
 };
 
-/* What rocprofv3 calls an event: what joins a call and its work. */
+/* An event of rocprofv3, which joins a call and its work. */
 struct gp_rocpd_event {
     int64_t stack, category;
 };

@@ -19,7 +19,7 @@ enum {
     AT_CHANGES_OF_PAGES = 92,
 };
 
-/* ---- what SQLite asks of a file ---- */
+/* ---- a file, for SQLite ---- */
 
 struct handle {
     sqlite3_file base;
@@ -130,7 +130,7 @@ static const sqlite3_io_methods methods = {
     .xDeviceCharacteristics = vfs_traits,
 };
 
-/* ---- what SQLite asks of a file system: there is one file ---- */
+/* ---- a file system of one file, for SQLite ---- */
 
 static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *out)
 {

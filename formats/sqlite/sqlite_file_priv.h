@@ -23,7 +23,7 @@ struct gp_sqlite_file {
     int fd;               /* -1: memory */
     FILE *spool;          /* a temporary file without a name that `fd` is of; NULL: none */
     uint64_t size;        /* bytes that there are */
-    uint64_t claimed;     /* bytes that the header names, at least `size`: what lies beyond reads as 0 */
+    uint64_t claimed;     /* bytes that the header names, at least `size`: bytes beyond it read as 0 */
     uint64_t bytes_read;
     int error;      /* errno of a failed read */
     bool unwritten; /* changes lie in a journal beside the file */
