@@ -12,16 +12,23 @@ enum {
 
 /* ---- syntax ---- */
 
+/* What stands before the next member or element, with room for EXTRA bytes more; returns where they go. */
+static char *put_separator(struct gp_doc *d, size_t extra)
+{
+    bool line = d->depth <= LINES_TO && d->depth > 0;
+    char *at = gp_buf_reserve(d->b, 2 + 2 * LINES_TO + extra), *p = at;
+    if (d->comma) *p++ = ',';
+    if (line) *p++ = '\n';
+    else if (d->comma) *p++ = ' ';
+    for (int i = 0; line && i < 2 * d->depth; i++) *p++ = ' ';
+    d->comma = true;
+    d->b->n += (size_t)(p - at);
+    return p;
+}
+
 void gp_doc_next(struct gp_doc *d)
 {
-    if (d->comma) gp_buf_putc(d->b, ',');
-    if (d->depth <= LINES_TO && d->depth > 0) {
-        gp_buf_putc(d->b, '\n');
-        for (int i = 0; i < d->depth; i++) gp_buf_puts(d->b, "  ");
-    } else if (d->comma) {
-        gp_buf_putc(d->b, ' ');
-    }
-    d->comma = true;
+    put_separator(d, 0);
 }
 
 bool gp_doc_room(struct gp_doc *d)
@@ -35,10 +42,13 @@ bool gp_doc_room(struct gp_doc *d)
 
 void gp_doc_key(struct gp_doc *d, const char *k)
 {
-    gp_doc_next(d);
-    gp_buf_putc(d->b, '"');
-    gp_buf_puts(d->b, k);
-    gp_buf_puts(d->b, "\": ");
+    static const char after[] = "\": ";
+    size_t n = strlen(k), all = 1 + n + sizeof after - 1;
+    char *p = put_separator(d, all);
+    *p = '"';
+    memcpy(p + 1, k, n);
+    memcpy(p + 1 + n, after, sizeof after - 1);
+    d->b->n += all;
 }
 
 void gp_doc_begin(struct gp_doc *d, char bracket)
