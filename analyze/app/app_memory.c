@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include "analyze/memory/memory.h"
-#include "analyze/memory/to_trace.h"
 #include "formats/base/err.h"
 #include "formats/pickle/pickle.h"
 #include "formats/pickle/snapshot.h"

@@ -106,7 +106,7 @@ struct gp_profile_step {
     gp_sid name; /* "ProfilerStep#12"; "period 3" */
     /* the edge of the trace cuts off some of its work: first or last step of a periodic trace */
     bool cut;
-    bool warm_up;              /* comes before the first steady one (steps_device.h) */
+    bool warm_up;              /* comes before the first steady one (view/steps.h) */
     bool open;                 /* nothing follows, so that its window ends with its last GPU event */
     uint32_t first, n;         /* slice of events; a whole lane: all of it */
     uint64_t sequence;         /* hash of its kernels' names and kinds in the order of launches */

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "analyze/names/name_predicates.h"
 #include "analyze/view/captured.h"
-#include "analyze/view/host_memo.h"
+#include "analyze/view/host_stack.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/diff/profile_priv.h"

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_device.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/result/keep.h"
 #include "analyze/math/sums.h"

@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/names/args.h"
-#include "analyze/hta/collective_ops.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/names/names.h"
 #include "analyze/hta/nccl.h"
-#include "formats/base/buf.h"
-#include "formats/base/scale.h"
-#include "analyze/result/keep.h"
 #include "analyze/math/sums.h"
+#include "analyze/names/args.h"
+#include "analyze/names/names.h"
+#include "analyze/result/keep.h"
+#include "formats/base/buf.h"
+#include "formats/base/count.h"
+#include "formats/base/scale.h"
 
 /* ---- fields ---- */
 

@@ -9,6 +9,7 @@
 #define GP_ANALYZE_COLLECTIVES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "analyze/math/histogram.h"
 #include "analyze/result/field.h"

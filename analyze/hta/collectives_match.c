@@ -2,8 +2,8 @@
  * group. One rank is the reference. For every other rank, the search looks for the shift that aligns its list
  * with the reference's so that operations, types and sizes agree and all ends are equally far apart. Without
  * a certain shift, its collectives count as mismatched. */
-#include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
+#include "analyze/hta/nccl.h"
 
 #include <stdlib.h>
 #include <string.h>

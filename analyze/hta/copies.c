@@ -1,6 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/hta/copies.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"

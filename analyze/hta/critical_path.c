@@ -6,7 +6,7 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_steps.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/math/end_heap.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"

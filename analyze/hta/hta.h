@@ -8,8 +8,8 @@
  *     gp_hta_finish(&h);                   // what needs all ranks: matching, stragglers, findings, order
  *     ... h.devices.at[0].b.busy_ns ...; gp_hta_release(&h);
  *
- * Each section has its own header, which defines its rows, and its own module, which describes them and fills them from a
- * gp_view (hta_priv.h); hta.c calls the sections in order. Who looks into rows includes theirs, or hta_rows.h: all. */
+ * Each section has its own module, which describes its rows (hta_rows.h) and fills them from a gp_view
+ * (hta_priv.h); hta.c calls the sections in order. */
 #ifndef GP_ANALYZE_HTA_H
 #define GP_ANALYZE_HTA_H
 

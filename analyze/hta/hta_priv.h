@@ -6,7 +6,7 @@
 #include "analyze/fleet/worst.h"
 #include "analyze/hta/breakdown.h"
 #include "analyze/hta/collectives.h"
-#include "analyze/hta/hta_device.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/math/intervals.h"
 #include "analyze/result/keep.h"
 #include "analyze/view/steps.h"
@@ -112,13 +112,13 @@ struct gp_hta_idle {
 void gp_hta_start_idle(struct gp_hta_idle *idle, const struct gp_hta_opts *opts, const struct gp_view *v);
 void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h);
 
-/* hta_untimed.c: leave only what does not depend on when anything began. */
+/* hta_table.c: leave only what does not depend on when anything began. */
 void gp_hta_forget_times(struct gp_hta *h);
 /* findings.c, last, as it reads all the others: the findings of H, and those of its focus; stragglers and
  * slow steps are those of H. */
 void gp_hta_finish_findings(struct gp_hta *h);
 
-/* hta_fleet.c: add the devices of H, which holds one trace, to its fleet. */
+/* hta_bound.c: add the devices of H, which holds one trace, to its fleet. */
 void gp_hta_add_fleet(struct gp_hta *h);
 struct gp_fleet_key gp_hta_key_of(const struct gp_hta *h, const struct gp_hta_device *d);
 bool gp_hta_devices_are_ranks(const struct gp_hta *h); /* collectives.c */

@@ -3,8 +3,8 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_steps.h"
-#include "analyze/view/steps_device.h"
+#include "analyze/hta/hta_rows.h"
+#include "analyze/view/steps.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"
 

@@ -2,13 +2,70 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_device.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
-#include "analyze/view/sample_count.h"
 #include "formats/base/buf.h"
+
+/* ---- samples ---- */
+
+/* How many samples of a thread's stack were taken in a stretch of time. */
+struct sample_count {
+    const struct gp_trace *t;
+    uint32_t *first; /* by track: its first run in RUNS; one more than there are tracks */
+    uint32_t *runs;  /* rows of GP_SAMPLE by track, in order of time */
+};
+
+static void index_samples(struct sample_count *s, const struct gp_trace *t)
+{
+    const struct gp_events *e = &t->events[GP_SAMPLE];
+    s->t = t;
+    s->first = gp_zalloc((t->tracks.n + 2) * sizeof *s->first);
+    s->runs = gp_alloc((e->n + 1) * sizeof *s->runs);
+    for (size_t i = 0; i < e->n; i++) s->first[e->track[i] + 2]++;
+    for (size_t k = 0; k < t->tracks.n; k++) s->first[k + 2] += s->first[k + 1];
+    for (size_t i = 0; i < e->n; i++) s->runs[s->first[e->track[i] + 1]++] = (uint32_t)i;
+}
+
+static void release_samples(struct sample_count *s)
+{
+    free(s->first);
+    free(s->runs);
+    *s = (struct sample_count){0};
+}
+
+/* The samples of a run before AT. */
+static uint64_t before(const struct gp_events *e, uint32_t row, int64_t at_ns)
+{
+    int64_t more = gp_get_total(e, row), dur = e->dur_ns[row], since = at_ns - e->start_ns[row];
+    if (since <= 0) return 0;
+    if (more <= 0) return 1;
+    int64_t apart = dur / more;
+    if (since > dur || apart <= 0) return 1 + (uint64_t)more;
+    int64_t n = 1 + (since - 1) / apart;
+    return (uint64_t)(n < more ? n : more);
+}
+
+/* The samples of TRACK in [BEGIN, END). The samples of a run are taken to be at equal distances. O(log n) and
+ * the runs in the stretch. */
+static uint64_t count_samples(const struct sample_count *s, uint32_t track, int64_t begin_ns, int64_t end_ns)
+{
+    const struct gp_events *e = &s->t->events[GP_SAMPLE];
+    uint32_t lo = s->first[track], hi = s->first[track + 1], last = hi;
+    while (lo < hi) { /* the first run that ends at BEGIN or later: the runs of a thread do not overlap */
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (e->start_ns[s->runs[mid]] + e->dur_ns[s->runs[mid]] < begin_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    uint64_t n = 0;
+    for (; lo < last && e->start_ns[s->runs[lo]] < end_ns; lo++) {
+        uint64_t a = before(e, s->runs[lo], begin_ns), b = before(e, s->runs[lo], end_ns);
+        n += b > a ? b - a : 0;
+    }
+    return n;
+}
 
 /* ---- the innermost frames of each sort ---- */
 
@@ -31,7 +88,7 @@ struct sum {
 struct adder {
     struct gp_hta_idle *idle;
     const struct gp_view *v;
-    struct gp_sample_count samples;
+    struct sample_count samples;
     uint32_t *stack_of; /* by host event: number of its stack, NO_STACK: not known yet */
     GP_VEC(struct stack) stacks;
     GP_VEC(uint32_t) chain;  /* for stack_of(); empty */
@@ -155,8 +212,7 @@ static void add_to_culprit(struct adder *a, const struct gp_idle_piece *p)
     s->gap_ns += p->end_ns - p->begin_ns;
     s->c.idle_ns += p->end_ns - p->begin_ns;
     if (p->node != GP_HOST_NONE)
-        s->c.samples +=
-            gp_sample_count(&a->samples, gp_host_track(&a->v->hs, p->node), p->begin_ns, p->end_ns);
+        s->c.samples += count_samples(&a->samples, gp_host_track(&a->v->hs, p->node), p->begin_ns, p->end_ns);
 }
 
 static int by_time(const void *a, const void *b)
@@ -222,12 +278,12 @@ static void *add_idle(void *arg)
     struct adder a = {.idle = idle, .v = v};
     a.stack_of = gp_alloc(((size_t)v->hs.n + 1) * sizeof *a.stack_of);
     memset(a.stack_of, 0xff, ((size_t)v->hs.n + 1) * sizeof *a.stack_of);
-    gp_sample_count_init(&a.samples, v->t);
+    index_samples(&a.samples, v->t);
     GP_VEC_PUSH(&a.stacks, (struct stack){{0}});
     gp_idle_walk(v, add_piece, &a);
     finish_device(&a);
     free(a.stack_of);
-    gp_sample_count_release(&a.samples);
+    release_samples(&a.samples);
     for (int i = 0; i < SORT_COUNT; i++) free(a.label_of[i]);
     GP_VEC_FREE(&a.stacks);
     GP_VEC_FREE(&a.sums);

@@ -5,7 +5,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/captured.h"
-#include "analyze/view/host_memo.h"
+#include "analyze/view/host_stack.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/end_heap.h"
 #include "analyze/result/keep.h"

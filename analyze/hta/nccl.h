@@ -11,6 +11,9 @@
 #ifndef GP_ANALYZE_NCCL_H
 #define GP_ANALYZE_NCCL_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include "analyze/view/view.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
@@ -37,5 +40,25 @@ struct gp_nccl {
 void gp_nccl_find(struct gp_nccl *n, const struct gp_view *v, struct gp_strings *strings);
 const struct gp_nccl_work *gp_nccl_work_of(const struct gp_nccl *n, uint32_t row);
 void gp_nccl_release(struct gp_nccl *n);
+
+/* ---- operations ---- */
+
+/* The operations of communication libraries: what they are called, which bandwidth they reach, and the
+ * element types they move. */
+
+/* The operation that a framework's name or a kernel's function name stands for: "all_reduce", "all_gather",
+ * "reduce_scatter", "broadcast", "all_to_all", "send_recv", "reduce", "gather", "scatter", "barrier",
+ * "dispatch", "combine"; "other" if the name shows none. Static. */
+const char *gp_collective_op(const char *name, size_t n);
+/* From algorithm to bus bandwidth with N ranks, as nccl-tests define it. 0 if N is needed but unknown (0),
+ * and for operations of several kinds. */
+double gp_collective_bus_factor(const char *op, uint32_t n);
+/* Does the operation end for all ranks at nearly the same time, whichever rank came last? */
+bool gp_collective_is_symmetric(const char *op);
+/* Bytes of an element of a type by its name in PyTorch ("BFloat16") or NCCL ("f8e4m3"); 0 unknown. */
+uint32_t gp_dtype_bytes(const char *name, size_t n);
+
+/* 10^9 bytes per second; 0 if either is unknown. */
+double gp_collective_bandwidth(int64_t bytes, int64_t ns);
 
 #endif

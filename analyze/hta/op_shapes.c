@@ -7,11 +7,11 @@
 #include "analyze/cost/work.h"
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/op_shapes.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
-#include "analyze/view/host_memo.h"
+#include "analyze/view/host_stack.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"
 

@@ -3,11 +3,11 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/range_memory.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/names/names.h"
-#include "analyze/view/host_memo.h"
+#include "analyze/view/host_stack.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"
 

@@ -1,15 +1,14 @@
 /* Means of sampled hardware counters: each is a step function of time, whose integral is kept at each of its
  * points. */
-#include "analyze/hta/sampled.h"
+#include "analyze/hta/hta_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_steps.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
-#include "analyze/view/host_memo.h"
+#include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
 #include "formats/model/metric.h"
 #include "analyze/result/keep.h"

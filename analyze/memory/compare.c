@@ -1,7 +1,7 @@
 /* Who holds more, and who less, than in another run. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/memory/fields.h"
+#include "analyze/memory/memory_priv.h"
 #include "formats/base/buf.h"
 
 struct comparing {

@@ -2,7 +2,7 @@
  * drawn. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/memory/fields.h"
+#include "analyze/memory/memory_priv.h"
 
 enum { BUCKETS = 1500 };
 

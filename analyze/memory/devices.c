@@ -1,5 +1,5 @@
 /* The record of devices, and the rows of each. */
-#include "analyze/memory/fields.h"
+#include "analyze/memory/memory_priv.h"
 
 #define AT(member) offsetof(struct gp_memory_device, member)
 

@@ -1,5 +1,5 @@
 /* What the records of this folder share. */
-#include "analyze/memory/fields.h"
+#include "analyze/memory/memory_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

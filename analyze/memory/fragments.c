@@ -1,6 +1,6 @@
 /* How the segments lie when the snapshot is taken, and why an allocation failed. */
 #include <string.h>
-#include "analyze/memory/fields.h"
+#include "analyze/memory/memory_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/hash.h"
 

@@ -1,6 +1,6 @@
 /* What is alive at the end of each step and grows from one to the next: leaks, by where they are made. */
 #include <stdlib.h>
-#include "analyze/memory/fields.h"
+#include "analyze/memory/memory_priv.h"
 
 enum { RISES_LEAST = 2, RISES_CERTAIN = 4, RISES_STAIRS = 3 };
 

@@ -1,4 +1,4 @@
-#include "analyze/memory/heap.h"
+#include "analyze/memory/memory_priv.h"
 
 #include <string.h>
 

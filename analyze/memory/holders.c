@@ -1,7 +1,7 @@
 /* Who holds what is allocated at a position. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/memory/fields.h"
+#include "analyze/memory/memory_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 

@@ -20,12 +20,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "analyze/result/field.h"
 #include "analyze/view/quality.h"
 #include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
-#include "formats/pickle/snapshot.h"
 #include "formats/model/trace.h"
+#include "formats/pickle/snapshot.h"
 
 /* What blocks are grouped by. X(enum, word of --by) */
 #define GP_MEMORY_KEYS(X)                                                                                    \
@@ -355,5 +356,91 @@ static inline const char *gp_memory_str(const struct gp_memory *m, gp_sid sid)
 {
     return gp_string(&m->strings, sid);
 }
+
+/* ---- records of the rows ---- */
+
+/* What the answer of trace-memory says, described once (analyze/result/field.h). Their gp_row_of.of is a
+ * struct gp_memory_of, and its strings are those of the memory. */
+
+struct gp_memory_of {
+    struct gp_memory *m; /* who holds what when memory runs out is worked out when it is read */
+};
+
+/* Rows of the whole memory: devices, holders or named, changes, outside. */
+extern const struct gp_record gp_memory_device_rows, gp_memory_holder_rows, gp_memory_changes,
+    gp_memory_outsiders;
+/* Rows of a device. */
+extern const struct gp_record gp_memory_growths, gp_memory_pools, gp_memory_ooms, gp_memory_ranges,
+    gp_memory_operators, gp_memory_churns, gp_memory_lifetimes, gp_memory_series;
+/* One row: segments of all devices. */
+extern const struct gp_record gp_memory_fragments;
+
+static inline struct gp_row_of gp_memory_rows_of(const struct gp_memory_of *of)
+{
+    return (struct gp_row_of){.of = of, .strings = &of->m->strings, .untimed = of->m->untimed};
+}
+
+struct gp_memory_rows {
+    const void *at;
+    size_t n;
+};
+/* Those of D that REC describes, of the records of devices above. */
+struct gp_memory_rows gp_memory_rows(const struct gp_memory_device *d, const struct gp_record *rec);
+
+/* The name of device D: "cuda:0", with its input where there are several. */
+void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d);
+/* "train.py:12 step": frame NUMBER of a stack, the innermost is 0. */
+void gp_memory_frame_path_put(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack, uint32_t number);
+/* What the program said of that moment, "phase: eval"; "": nothing. */
+const char *gp_memory_oom_metadata(const struct gp_memory_device *d, const struct gp_memory_oom *o);
+
+/* ---- to a trace ---- */
+
+/* The history of an allocator as memory events and ranges of a trace, so that tools that draw traces draw
+ * it, too. Sizes are those of blocks, as the replay has them: the highest total of a device is its peak. */
+
+/* Append to T, which is initialised and not yet finished: for each device of M an event per block that is
+ * allocated or freed and per segment that is given back (0 bytes: only what is reserved changes), with the
+ * totals after it; the ranges of the annotations; a mark where memory ran out; the issues of the inputs.
+ * Times are those of the history. */
+void gp_memory_to_trace(const struct gp_memory *m, struct gp_trace *t);
+
+/* ---- moments ---- */
+
+/* What was held over the whole of a history, small enough for a picture: a curve of a limited number of
+ * points with the bytes of each category, and a limited number of moments with the bytes and blocks of each
+ * site. All sums close: at each point the categories sum to what was allocated, at each moment the sites
+ * and the rest do. */
+
+/* At most so many; at least 2 points, 8 moments and 1 site. */
+struct gp_memory_moments_opts {
+    size_t points, moments, sites;
+};
+
+typedef GP_VEC(struct gp_memory_point) gp_memory_points;
+
+struct gp_memory_moments {
+    /* By position; times never decrease. The curve has the first and last point and the peak; the moments
+     * have them, too, and what was held when memory ran out. */
+    gp_memory_points curve, moments;
+    size_t peak, oom;           /* indices of moments; oom is SIZE_MAX without any, otherwise the last one */
+    GP_VEC(uint32_t) sites;     /* those that hold most at one of the moments, most first */
+    GP_VEC(uint8_t) categories; /* by site: what most of its bytes hold, GP_CAT_MIXED without a majority */
+    size_t other_sites;         /* that are not among them */
+    int64_t *category_bytes;    /* private */
+    int64_t *bytes, *blocks;    /* private */
+};
+
+/* Overwrites AT. DEVICE is an index into the devices of M, which is finished. Times count from the start of
+ * the history. */
+void gp_memory_moments_init(struct gp_memory_moments *at, const struct gp_memory *m, uint32_t device,
+                            const struct gp_memory_moments_opts *o);
+void gp_memory_moments_release(struct gp_memory_moments *at);
+
+/* Bytes of CATEGORY at point I of the curve. */
+int64_t gp_memory_moments_category(const struct gp_memory_moments *at, enum gp_category category, size_t i);
+/* Bytes and blocks of the site at index SITE of sites at moment I; SITE == sites.n: of all others. */
+int64_t gp_memory_moments_bytes(const struct gp_memory_moments *at, size_t site, size_t i);
+int64_t gp_memory_moments_blocks(const struct gp_memory_moments *at, size_t site, size_t i);
 
 #endif

@@ -1,7 +1,7 @@
 /* The history as a limited number of points. What lives at a position is counted with differences: a block
  * adds its bytes at the first point at or behind its begin, and subtracts them at the first at or behind its
  * end. */
-#include "analyze/memory/moments.h"
+#include "analyze/memory/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * process. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/memory/fields.h"
+#include "analyze/memory/memory_priv.h"
 
 /* ---- segments ---- */
 

@@ -1,5 +1,5 @@
 /* The history of an allocator as events of a trace. */
-#include "analyze/memory/to_trace.h"
+#include "analyze/memory/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

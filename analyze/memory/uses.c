@@ -1,6 +1,6 @@
 /* What ranges and operators allocate and free, how long blocks live, and what of it is mere churn. */
 #include <stdlib.h>
-#include "analyze/memory/fields.h"
+#include "analyze/memory/memory_priv.h"
 
 enum { LIFETIMES = 12 }; /* up to 1 us, 10 us, ... 10^10 us, longer */
 

@@ -1,10 +1,130 @@
 #include "analyze/names/cxx_name.h"
 
 #include <ctype.h>
-#include "analyze/names/cxx_name_table.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/base/vec.h"
+
+/* Private to cxx_name.c: words in C++ names that carry little information. */
+
+/* Template arguments that show nothing about the code: scalars, containers, casts, policies. */
+static const char *const gp_cxx_dull[] = {
+    "bool",
+    "char",
+    "short",
+    "int",
+    "long",
+    "float",
+    "double",
+    "unsigned",
+    "signed",
+    "void",
+    "true",
+    "false",
+    "const",
+    "half",
+    "__half",
+    "__half2",
+    "half2",
+    "float2",
+    "float4",
+    "uint",
+    "size_t",
+    "BFloat16",
+    "Half",
+    "Float8_e4m3fn",
+    "complex",
+    "nv_bfloat16",
+    "Array",
+    "array",
+    "tuple",
+    "OpaqueType",
+    "decltype",
+    "integral_constant",
+    "Params",
+    "__nv_bfloat16",
+    "__int128",
+    "Float8_e5m2",
+    "Tuple",
+    "Layout",
+    "nv_half",
+    "bfloat16_t",
+    "half_t",
+    "ulong",
+    "int8_t",
+    "uint8_t",
+    "int32_t",
+    "uint32_t",
+    "int64_t",
+    "uint64_t",
+    "LoadWithoutCast",
+    "StoreWithoutCast",
+    "LoadWithCast",
+    "StoreWithCast",
+    "nullptr",
+    "OpMathType",
+    "enable_if",
+    "int4",
+    "__nv_fp8_e4m3",
+    "__nv_fp8_e5m2",
+    "tfloat32_t",
+    "Var",
+    "NullType",
+    "PassThrough",
+    "NoOp",
+    "__hip_bfloat16",
+    "CUDAGeneratorImpl",
+    "VSMemHelper",
+    "InputValue",
+    "identity_decomposer_t",
+    "adamMode_t",
+    "TensorDescriptor",
+    "cublasGemvTensorStridedBatched",
+    "Kargs",
+};
+
+/* Endings of such arguments, before any digits. */
+static const char *const gp_cxx_dull_ends[] = {
+    "Policy",  "Iterator",     "Metadata", "Calculator", "Accessor",  "Traits",
+    "Params",  "State",        "Storage",  "Tag",        "_iterator", "_tag",
+    "_traits", "StridedBatch", "_ptr",     "Type",       "policy_hub"};
+
+/* Types that only wrap the type that matters. */
+static const char *const gp_cxx_carriers[] = {
+    "BinaryFunctor",
+    "UnaryFunctor",
+    "AUnaryFunctor",
+    "BUnaryFunctor",
+    "ReduceOp",
+    "func_wrapper_t",
+    "gpu_kernel_impl",
+    "gpu_kernel_impl_nocast",
+    "gpu_index_kernel",
+    "ParallelForAgent",
+    "device_unary_transform_f",
+    "unary_transform_f",
+    "binary_transform_f",
+    "AgentReduce",
+    "_kernel_agent",
+    "UnaryOpFunctor",
+    "BinaryOpListAlphaFunctor",
+    "BinaryOpScalarFunctor",
+    "PointwiseOpScalarListFunctor",
+    "PointwiseOpScalarFunctor",
+    "GemmUniversalAdapter",
+    "uniform_and_transform",
+    "normal_and_transform",
+};
+
+/* Functions that only run what their first argument names: whole names, then endings. */
+static const char *const gp_cxx_shells[] = {
+    "cutlass::Kernel",
+    "cutlass::Kernel2",
+    "cutlass_cudnn::Kernel",
+    "cutlass_cudnn_infer::Kernel",
+    "cutlass_cudnn_train::Kernel",
+};
+static const char *const gp_cxx_shell_ends[] = {"::device_kernel", "::_kernel_agent"};
 
 /* ---- the parts of a name ---- */
 

@@ -51,4 +51,11 @@ bool gp_name_is_module(const char *name, size_t n);
 /* Is this Python frame only glue: a built-in, an import or launcher frame, _call_impl and the like? */
 bool gp_name_is_glue(const char *name, size_t n);
 
+/* ---- metrics ---- */
+
+/* What people call the hardware counters that are sampled by default. */
+
+/* Of a metric of PerfWorks with its rollup; NULL: it has no other name. */
+const char *gp_metric_title(const char *name);
+
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/pattern.h"
-#include "analyze/stacks/calltree_shape.h"
+#include "analyze/stacks/calltree.h"
 #include "analyze/stacks/stacks_priv.h"
 #include "formats/base/err.h"
 #include "formats/base/str.h"
@@ -118,7 +118,7 @@ static bool is_wanted(struct gp_stacks *b, gp_sid name)
     return info->wanted;
 }
 
-/* As in calltree_shape.c, for many stacks. False: leave it out. */
+/* As in calltree.c, for many stacks. False: leave it out. */
 static bool shape_folded(struct gp_stacks *b)
 {
     bool wanted = !b->has_filter;
@@ -153,7 +153,7 @@ static void shape_tree(struct gp_stacks *b)
     if (!b->tree.nodes.n) return;
     uint8_t *wanted = b->has_filter ? gp_alloc(b->labels.n) : NULL;
     for (size_t i = 0; wanted && i < b->labels.n; i++) wanted[i] = b->labels.at[i].wanted;
-    struct gp_shape shape = {wanted, (uint32_t)b->labels.n, b->opts.invert, b->opts.max_depth};
+    struct gp_calltree_shape shape = {wanted, (uint32_t)b->labels.n, b->opts.invert, b->opts.max_depth};
     if (!wanted && !shape.invert && !shape.max_depth) return;
     struct gp_calltree shaped = {0};
     b->stats.filtered += gp_calltree_reshape(&b->tree, &shape, &shaped);
@@ -207,4 +207,35 @@ void gp_flame_release(struct gp_flame *f)
     free(f->full_count);
     GP_VEC_FREE(&f->places);
     memset(f, 0, sizeof *f);
+}
+
+static const char prefix[] = "idle: ";
+
+/* The name of the cause that NODE stands for; NULL: none. */
+static const char *cause_of(const struct gp_flame *flame, const struct gp_calltree_node *node)
+{
+    const char *name = gp_string(&flame->strings, node->name);
+    if (node->kind != GP_FRAME_IDLE || strncmp(name, prefix, sizeof prefix - 1)) return NULL;
+    return name + sizeof prefix - 1;
+}
+
+size_t gp_idle_shares(const struct gp_flame *flame, struct gp_idle_share causes[GP_IDLE_SHARES])
+{
+    size_t n = 0;
+    for (size_t i = 1; i < flame->tree.nodes.n; i++) {
+        const char *name = cause_of(flame, &flame->tree.nodes.at[i]);
+        if (!name) continue;
+        size_t k = 0;
+        while (k < n && causes[k].name != name) k++; /* equal names are one string */
+        if (k == GP_IDLE_SHARES) continue;
+        if (k == n) causes[n++] = (struct gp_idle_share){name, 0};
+        causes[k].ns += flame->tree.total[i];
+    }
+    for (size_t i = 1; i < n; i++) /* the largest first; there are few */
+        for (size_t k = i; k > 0 && causes[k].ns > causes[k - 1].ns; k--) {
+            struct gp_idle_share smaller = causes[k - 1];
+            causes[k - 1] = causes[k];
+            causes[k] = smaller;
+        }
+    return n;
 }

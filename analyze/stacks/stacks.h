@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/stacks/calltree.h"
-#include "analyze/view/steps_device.h"
+#include "analyze/view/steps.h"
 #include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
@@ -136,5 +136,18 @@ void gp_stacks_finish(struct gp_stacks *b, size_t max_nodes, struct gp_flame *ou
 void gp_stacks_free(struct gp_stacks *b);
 
 void gp_flame_release(struct gp_flame *f);
+
+/* Why the devices of a tree of idle time were idle: the causes and what each weighs. */
+
+enum { GP_IDLE_SHARES = 16 }; /* more than there are causes */
+
+struct gp_idle_share {
+    const char *name; /* "host", of the flame's strings */
+    int64_t ns;
+};
+
+/* Fill CAUSES with those of FLAME, the largest first; the same cause on several devices counts once. Returns
+ * how many. */
+size_t gp_idle_shares(const struct gp_flame *flame, struct gp_idle_share causes[GP_IDLE_SHARES]);
 
 #endif

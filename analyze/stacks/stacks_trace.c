@@ -5,7 +5,6 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/captured.h"
-#include "analyze/view/host_memo.h"
 #include "analyze/view/host_stack.h"
 #include "analyze/view/focus.h"
 #include "analyze/view/idle_walk.h"

@@ -1,9 +1,9 @@
-#include "analyze/stacks/stackset.h"
+#include "analyze/stacks/stacks_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
-#include "analyze/stacks/calltree_shape.h"
+#include "analyze/stacks/calltree.h"
 
 void gp_stackset_add(struct gp_stackset *set, const gp_sid *frames, size_t n, int64_t weight)
 {

@@ -18,7 +18,7 @@
 #include "analyze/suggest/item_work_priv.h"
 #include "analyze/suggest/plan.h"
 #include "analyze/suggest/suggest.h"
-#include "analyze/view/host_memo.h"
+#include "analyze/view/host_stack.h"
 #include "analyze/view/idle_cause.h"
 
 /* Facts about a GPU event of the plan. */

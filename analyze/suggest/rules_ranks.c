@@ -1,8 +1,8 @@
 // Several ranks of one program in a trace: which rank the others wait for, and communication through the
 // host.
 #include <stdlib.h>
-#include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
+#include "analyze/hta/nccl.h"
 #include "analyze/hta/hta.h"
 #include "analyze/math/sums.h"
 #include "analyze/suggest/rules_priv.h"

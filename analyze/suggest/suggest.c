@@ -9,7 +9,7 @@
 #include "analyze/view/idle_walk.h"
 #include "analyze/view/quality.h"
 #include "analyze/view/repair.h"
-#include "analyze/view/steps_device.h"
+#include "analyze/view/steps.h"
 #include "analyze/names/names.h"
 #include "analyze/math/nth.h"
 #include "analyze/suggest/rules_priv.h"

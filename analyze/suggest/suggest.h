@@ -167,7 +167,7 @@ struct gp_suggest_step {
     uint32_t steps, warm_up;
     int32_t rank;
     gp_sid first;            /* name of the first, 0: none */
-    int64_t step_ns;         /* wall time: the step time of all tools (view/steps_device.h) */
+    int64_t step_ns;         /* wall time: the step time of all tools (view/steps.h) */
     uint32_t timed;          /* steps that it is the mean of; 0: no steps */
     bool whole;              /* these are whole, not cut by the edge of the trace */
     int64_t median_ns;       /* of the same */

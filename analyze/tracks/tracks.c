@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_steps.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/tracks/tracks_priv.h"
 #include "analyze/names/names.h"

@@ -139,4 +139,19 @@ uint32_t gp_tracks_cause(const struct gp_tracks *l, size_t i);
 void gp_tracks_put_name(const struct gp_tracks *l, uint32_t name, struct gp_buf *to);
 void gp_tracks_put_label(const struct gp_tracks *l, uint32_t name, struct gp_buf *to);
 
+/* ---- activity ---- */
+
+/* How much of the time the host worked, a GPU worked, and both did. */
+
+struct gp_activity {
+    int64_t span_ns;
+    int64_t cpu_ns;  /* some host thread was in an operator or a call of the runtime */
+    int64_t gpu_ns;  /* some device was at work */
+    int64_t both_ns; /* both at once; never more than either */
+};
+
+/* Activity in [BEGIN, END), whose difference must not overflow. O(n) for sorted events, otherwise O(n log
+ * n). */
+struct gp_activity gp_activity_of(const struct gp_view *v, int64_t begin_ns, int64_t end_ns);
+
 #endif

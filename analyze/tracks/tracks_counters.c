@@ -4,7 +4,7 @@
 #include "analyze/hta/breakdown.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"
-#include "analyze/names/metric_title.h"
+#include "analyze/names/names.h"
 #include "analyze/tracks/tracks_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"

@@ -1,4 +1,4 @@
-/* focus.h -- a trace restricted to the step windows of its devices (steps_device.h): what headlines, first
+/* focus.h -- a trace restricted to the step windows of its devices (steps.h): what headlines, first
  * findings, flame graphs and timelines are about. Start-up, warm-up and what comes after the steps are left
  * out. Knows nothing of figures.
  *
@@ -14,7 +14,6 @@
 
 #include <stdbool.h>
 #include "analyze/view/steps.h"
-#include "analyze/view/steps_device.h"
 #include "analyze/view/view.h"
 
 struct gp_focus {

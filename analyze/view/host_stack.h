@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "formats/base/vec.h"
 #include "formats/model/trace.h"
 
 #define GP_HOST_NONE UINT32_MAX
@@ -65,5 +66,30 @@ uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_n
  * *ENDED, unless it is NULL, becomes the last event on the way there, whose end is the latest of those before
  * AT_NS; GP_HOST_NONE when NODE is it. O(log depth). */
 uint32_t gp_host_ends_from(const struct gp_host_stack *hs, uint32_t node, int64_t at_ns, uint32_t *ended);
+
+/* ---- memo ---- */
+
+/* What follows for a host event from itself and those around it, worked out once for each: walking up from
+ * every launch takes the square of their number where events are nested deeply.
+ *
+ * Memory is touched for the events that are asked about and those around them only. Not for several threads
+ * at once. */
+
+/* Zeroed but for HS, which is borrowed. */
+struct gp_host_memo {
+    const struct gp_host_stack *hs;
+    uint32_t *known; /* by node: answer + 2, 0 not known yet */
+    GP_VEC(uint32_t) chain;
+};
+
+/* The answer for NODE, where AROUND is that of its parent, GP_HOST_NONE for the outermost: any number less
+ * than UINT32_MAX - 1, or GP_HOST_NONE. Depends on nothing else that changes. */
+typedef uint32_t gp_host_answer(void *ctx, uint32_t node, uint32_t around);
+
+/* GP_HOST_NONE for GP_HOST_NONE. Always with the same ANSWER. Amortised O(1): each event is answered once. */
+uint32_t gp_host_memo_get(struct gp_host_memo *m, uint32_t node, gp_host_answer *answer, void *ctx);
+/* An answer that serves many: the innermost event of a table, at NODE or around it. */
+uint32_t gp_host_memo_innermost(struct gp_host_memo *m, uint32_t node, enum gp_table table);
+void gp_host_memo_release(struct gp_host_memo *m);
 
 #endif

@@ -10,8 +10,10 @@
 #ifndef GP_ANALYZE_QUALITY_H
 #define GP_ANALYZE_QUALITY_H
 
+#include <stdbool.h>
 #include "analyze/result/field.h"
 #include "analyze/view/view.h"
+#include "formats/base/declare.h"
 #include "formats/model/trace.h"
 
 struct gp_input_quality {
@@ -68,5 +70,18 @@ size_t gp_input_issues_of(struct gp_input_issue to[GP_ISSUE_COUNT], gp_sid path,
 
 extern const struct gp_record gp_inputs;       /* rows: struct gp_input_quality */
 extern const struct gp_record gp_input_issues; /* rows: struct gp_input_issue */
+
+/* ---- lines ---- */
+
+/* What is wrong with an input, in one line: the only wording of it, for messages and reports alike. */
+
+/* Append the kinds of ISSUES that occur, each with its count and first place. False if there are none. */
+bool gp_quality_line(struct gp_buf *b, const struct gp_issue issues[GP_ISSUE_COUNT]);
+
+/* Call SAY with a line for each of the N inputs that is not clean, at most eight of them, and then one for
+ * the rest. The sids of IN are of S. With DAMAGE_ONLY, inputs that could be read as they are have no line,
+ * even where something was never recorded, such as launches. */
+void gp_quality_lines(const struct gp_strings *s, const struct gp_input_quality *in, size_t n,
+                      bool damage_only, void (*say)(void *ctx, const char *line, bool usable), void *ctx);
 
 #endif

@@ -1,4 +1,4 @@
-#include "analyze/view/steps_priv.h"
+#include "analyze/view/steps.h"
 
 #include <regex.h>
 #include <stdlib.h>

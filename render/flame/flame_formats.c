@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "analyze/math/sums.h"
-#include "analyze/stacks/idle_causes.h"
+#include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/err.h"

@@ -4,11 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/hta/collectives.h"
-#include "analyze/hta/copies.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_device.h"
-#include "analyze/hta/hta_steps.h"
-#include "analyze/hta/kernel_stats.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"

@@ -1,7 +1,7 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
 #include "render/hta/hta_priv.h"
-#include "analyze/names/metric_title.h"
+#include "analyze/names/names.h"
 #include "formats/base/str.h"
 #include "render/report/record.h"
 

@@ -2,8 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "analyze/memory/moments.h"
-#include "analyze/memory/records.h"
+#include "analyze/memory/memory.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/scale.h"

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/memory/memory.h"
-#include "analyze/memory/moments.h"
 #include "analyze/stacks/stacks.h"
 #include "formats/base/declare.h"
 #include "formats/base/output.h"

@@ -1,7 +1,7 @@
 #include "render/memory/memory_priv.h"
 
 #include <string.h>
-#include "analyze/memory/records.h"
+#include "analyze/memory/memory.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"

@@ -8,7 +8,7 @@
 #include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_spread.h"
 #include "analyze/live/watch.h"
-#include "analyze/memory/records.h"
+#include "analyze/memory/memory.h"
 #include "analyze/metrics/metrics.h"
 #include "analyze/suggest/suggest.h"
 #include "formats/base/buf.h"

@@ -4,10 +4,10 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_spread.h"
-#include "analyze/hta/hta_steps.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
-#include "analyze/view/activity.h"
+#include "analyze/tracks/tracks.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/writer.h"

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_device.h"
-#include "analyze/hta/kernel_stats.h"
+#include "analyze/hta/hta_rows.h"
 #include "formats/base/buf.h"
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"

@@ -13,12 +13,12 @@ insert() {
 }
 
 test_expect_success 'a column of the kernels is planted: three lines, and the one that fills it' '
-    insert "$copy/analyze/hta/kernel_stats.h" "int64_t bytes;" "    int64_t planted_ns;" &&
+    insert "$copy/analyze/hta/hta_rows.h" "int32_t tensor_core;" "    int64_t planted_ns;" &&
     insert "$copy/analyze/hta/kernel_stats.c" "{.at = AT(occupancy_known_ns)" \
         "    {\"planted_ns\", \"Planted\", GP_CELL_NS, gp_member_i64, AT(planted_ns), .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM}," &&
     insert "$copy/analyze/hta/kernel_stats.c" "gp_histogram_add(&k->dur, dur);" "    k->planted_ns += 2 * dur;" &&
     insert "$copy/analyze/trace-hta.1" ".It operators , ranges , modules" ".It planted" &&
-    for f in analyze/hta/kernel_stats.h analyze/hta/kernel_stats.c analyze/trace-hta.1; do
+    for f in analyze/hta/hta_rows.h analyze/hta/kernel_stats.c analyze/trace-hta.1; do
         diff "$GP_SOURCE/$f" "$copy/$f"
     done | grep -c "^>" >lines && test "$(cat lines)" = 4
 '

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_device.h"
-#include "analyze/hta/kernel_stats.h"
+#include "analyze/hta/hta_rows.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/fleet/sim_member.h"

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
+#include "analyze/hta/nccl.h"
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_device.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_priv.h"
 #include "formats/base/buf.h"
 #include "tests/unit/trace_make.h"

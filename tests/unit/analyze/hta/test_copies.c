@@ -1,7 +1,7 @@
 // Copies and sets by name, and the peak of memory.
 #include <stdlib.h>
 
-#include "analyze/hta/copies.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "formats/base/buf.h"

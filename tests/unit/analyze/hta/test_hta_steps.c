@@ -4,7 +4,7 @@
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_steps.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"

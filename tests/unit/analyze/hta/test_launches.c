@@ -1,7 +1,7 @@
 /* Launches, queues and graphs. All expected values are worked out by hand from the times in the test. */
 #include <stdlib.h>
 
-#include "analyze/hta/graphs.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "formats/base/buf.h"

@@ -3,7 +3,7 @@
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/range_memory.h"
+#include "analyze/hta/hta_rows.h"
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 

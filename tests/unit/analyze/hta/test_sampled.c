@@ -4,7 +4,7 @@
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/sampled.h"
+#include "analyze/hta/hta_rows.h"
 #include "formats/model/metric.h"
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/memory/moments.h"
+#include "analyze/memory/memory.h"
 #include "tests/unit/memory_make.h"
 #include "tests/unit/unit.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "analyze/stacks/calltree.h"
-#include "analyze/stacks/calltree_shape.h"
 #include "tests/unit/unit.h"
 
 struct made {

@@ -1,5 +1,5 @@
 // The causes of idle time and what each weighs.
-#include "analyze/stacks/idle_causes.h"
+#include "analyze/stacks/stacks.h"
 #include "tests/unit/unit.h"
 
 static void add(struct gp_flame *f, uint32_t device, const char *name, int64_t ns)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "analyze/hta/hta.h"
-#include "analyze/view/activity.h"
 #include "analyze/tracks/tracks.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/view/focus.h"
-#include "analyze/view/steps_device.h"
+#include "analyze/view/steps.h"
 #include "formats/base/err.h"
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"

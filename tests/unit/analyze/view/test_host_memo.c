@@ -1,5 +1,5 @@
 /* Answers about host events and those around them: the same as walking up, each event asked once. */
-#include "analyze/view/host_memo.h"
+#include "analyze/view/host_stack.h"
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 

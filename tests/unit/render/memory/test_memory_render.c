@@ -1,6 +1,6 @@
 // The answer of trace-memory in its forms: what was held in them sums to what the analysis says.
 #include <string.h>
-#include "analyze/memory/moments.h"
+#include "analyze/memory/memory.h"
 #include "formats/base/buf.h"
 #include "render/memory/memory_formats.h"
 #include "render/memory/memory_priv.h"

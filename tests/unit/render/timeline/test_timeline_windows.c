@@ -1,7 +1,7 @@
 // From words to times: ranges, steps by number, and what keeps its events.
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_steps.h"
+#include "analyze/hta/hta_rows.h"
 #include "formats/base/err.h"
 #include "render/timeline/timeline_formats.h"
 #include "tests/unit/unit.h"
