@@ -85,16 +85,6 @@ static const char *foreign_kind(const void *head, size_t n)
 
 /* ---- which reader ---- */
 
-/* "neither A nor B nor C" */
-static void refuse_format(struct gp_err *err)
-{
-    struct gp_buf b = {0};
-    for (int i = 0; gp_readers[i]; i++)
-        gp_buf_printf(&b, "%s%s", i ? " nor " : "not a trace: neither ", gp_readers[i]->what);
-    gp_fail(err, GP_E_FORMAT, 0, "%s", gp_buf_str(&b));
-    gp_buf_release(&b);
-}
-
 static const struct gp_reader *find_reader(struct gp_input *in, struct gp_err *err)
 {
     size_t n;
@@ -104,7 +94,14 @@ static const struct gp_reader *find_reader(struct gp_input *in, struct gp_err *e
     if (!n && gp_input_status(in, err)) return NULL;
     if (!n) gp_fail(err, GP_E_FORMAT, 0, "empty input");
     else if (foreign_kind(head, n)) gp_fail(err, GP_E_FORMAT, 0, "%s", foreign_kind(head, n));
-    else refuse_format(err);
+    else {
+        /* "neither A nor B nor C" */
+        struct gp_buf b = {0};
+        for (int i = 0; gp_readers[i]; i++)
+            gp_buf_printf(&b, "%s%s", i ? " nor " : "not a trace: neither ", gp_readers[i]->what);
+        gp_fail(err, GP_E_FORMAT, 0, "%s", gp_buf_str(&b));
+        gp_buf_release(&b);
+    }
     return NULL;
 }
 

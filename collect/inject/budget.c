@@ -45,15 +45,6 @@ int64_t gp_budget_launch_ns(const struct gp_budget *b)
     return b->launch_ns + (has_rows(b) ? GP_BUDGET_NOTE_NS : 0);
 }
 
-static void add_costs(struct gp_budget *b, const struct gp_budget_counts *c)
-{
-    uint64_t calls = c->calls + (has_rows(b) ? c->launches : 0);
-    b->cost_ns[0] += (int64_t)c->allocations * GP_BUDGET_ALLOCATION_NS;
-    b->cost_ns[1] += (int64_t)c->waits * GP_BUDGET_NOTE_NS;
-    b->cost_ns[2] += (int64_t)calls * GP_BUDGET_NOTE_NS;
-    b->cost_ns[REST_OF_IT] += (int64_t)c->launches * b->launch_ns + (int64_t)c->nodes * GP_BUDGET_NODE_NS;
-}
-
 static int64_t total(const struct gp_budget *b)
 {
     int64_t sum = 0;
@@ -141,22 +132,20 @@ static int64_t median(const int64_t *value, unsigned n)
     return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
-/* One probe differs from the next by more than a launch costs, since a program does not do the same all the
- * time and is not alone on its machine. */
-static void learn(struct gp_budget *b, int64_t longer_ns)
-{
-    b->longer_ns[b->probes++ % GP_BUDGET_PROBES] = longer_ns;
-    int64_t typical_ns = median(b->longer_ns, b->probes < GP_BUDGET_PROBES ? b->probes : GP_BUDGET_PROBES);
-    b->measured = typical_ns > GP_BUDGET_LAUNCH_NS;
-    b->launch_ns = b->measured ? typical_ns : GP_BUDGET_LAUNCH_NS;
-}
-
 /* A process with too few launches for a probe keeps its earlier result. */
 static void probed(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
 {
     if (c->without->n < ENOUGH && now_ns < b->due_ns) return;
     int64_t with_ns = gp_budget_typical(c->with), without_ns = gp_budget_typical(c->without);
-    if (with_ns >= 0 && without_ns >= 0) learn(b, with_ns - without_ns);
+    if (with_ns >= 0 && without_ns >= 0) {
+        /* One probe differs from the next by more than a launch costs, since a program does not do the same
+         * all the time and is not alone on its machine. */
+        b->longer_ns[b->probes++ % GP_BUDGET_PROBES] = with_ns - without_ns;
+        int64_t typical_ns =
+            median(b->longer_ns, b->probes < GP_BUDGET_PROBES ? b->probes : GP_BUDGET_PROBES);
+        b->measured = typical_ns > GP_BUDGET_LAUNCH_NS;
+        b->launch_ns = b->measured ? typical_ns : GP_BUDGET_LAUNCH_NS;
+    }
     b->probed = b->forget = true;
     b->probe_ns = now_ns + b->probe_gap_ns;
     if (b->probe_gap_ns < LONGEST_GAP_NS) b->probe_gap_ns *= 2;
@@ -174,7 +163,11 @@ void gp_budget_turn(struct gp_budget *b, int64_t now_ns, const struct gp_budget_
 {
     b->forget = false;
     if (!b->since_ns) record(b, now_ns);
-    add_costs(b, c);
+    uint64_t calls = c->calls + (has_rows(b) ? c->launches : 0);
+    b->cost_ns[0] += (int64_t)c->allocations * GP_BUDGET_ALLOCATION_NS;
+    b->cost_ns[1] += (int64_t)c->waits * GP_BUDGET_NOTE_NS;
+    b->cost_ns[2] += (int64_t)calls * GP_BUDGET_NOTE_NS;
+    b->cost_ns[REST_OF_IT] += (int64_t)c->launches * b->launch_ns + (int64_t)c->nodes * GP_BUDGET_NODE_NS;
     if (b->phase == GP_BUDGET_RECORD) recorded(b, now_ns, c);
     else if (b->phase == GP_BUDGET_PROBE) probed(b, now_ns, c);
     else if (now_ns >= b->due_ns) record(b, now_ns);

@@ -380,30 +380,6 @@ static int64_t first_of(int64_t due_ns, int64_t other_ns)
     return other_ns && other_ns < due_ns ? other_ns : due_ns;
 }
 
-static bool is_running(void)
-{
-    pthread_mutex_lock(&self.lock);
-    bool running = self.state == RUNNING;
-    pthread_mutex_unlock(&self.lock);
-    return running;
-}
-
-static void send_facts(void)
-{
-    send_fact("cupti_version", gp_tracer_version());
-    send_fact("cuda_driver_version", gp_tracer_driver_version());
-    send_tick(true);
-}
-
-/* The launcher is gone: the program continues as if we were not here. What was already handed over belongs to
- * the launcher, even if that could not be reported. */
-static void abandon(void)
-{
-    gp_nvtx_off();
-    gp_tracer_stop();
-    if (self.gone) gp_pool_abandon(self.pool);
-}
-
 static void finish(void)
 {
     gp_tracer_flush(false);
@@ -427,13 +403,18 @@ static void finish(void)
 static void *flush_thread(void *arg)
 {
     (void)arg;
-    send_facts();
+    send_fact("cupti_version", gp_tracer_version());
+    send_fact("cuda_driver_version", gp_tracer_driver_version());
+    send_tick(true);
     int64_t due_ns = gp_now_ns() + self.opts.flush_ns;
     bool preparing = true;
     while (!self.broken) {
         int64_t wait_ns = first_of(first_of(due_ns, gp_inject_window_due()), gp_inject_budget_due());
         unsigned work = gp_inject_wakeup_wait(preparing ? gp_now_ns() : wait_ns);
-        if (!is_running()) break;
+        pthread_mutex_lock(&self.lock);
+        bool running = self.state == RUNNING;
+        pthread_mutex_unlock(&self.lock);
+        if (!running) break;
         int64_t now_ns = gp_now_ns();
         gp_inject_window_tick(now_ns);
         gp_inject_budget_turn(&costs, now_ns, &self.work);
@@ -453,8 +434,15 @@ static void *flush_thread(void *arg)
         preparing = gp_pool_prepare(self.pool, 1);
     }
     gp_inject_cuts_close();
-    if (self.broken) abandon();
-    else finish();
+    if (self.broken) {
+        /* The launcher is gone: the program continues as if we were not here. What was already handed over
+         * belongs to the launcher, even if that could not be reported. */
+        gp_nvtx_off();
+        gp_tracer_stop();
+        if (self.gone) gp_pool_abandon(self.pool);
+    } else {
+        finish();
+    }
     pthread_mutex_lock(&self.lock);
     self.state = DONE;
     pthread_cond_broadcast(&self.done);
@@ -533,15 +521,6 @@ static __attribute__((constructor)) void on_load(void)
 
 /* ---- the beginning ---- */
 
-static bool map_shared(int memory)
-{
-    struct gp_shared_opts o = {self.opts.slots, self.opts.buffer_bytes};
-    bool ok = gp_shared_map(&self.shared, memory, &o);
-    if (!ok) gp_say("cannot create buffers: %s: this process runs untraced", strerror(errno));
-    close(memory); /* the mapping stays, even if the program closes the descriptor */
-    return ok;
-}
-
 /* Addresses that a limit of the program leaves for our memory, in MB: half of them. 0: there is no limit. */
 static uint32_t room_mb(void)
 {
@@ -597,7 +576,11 @@ static bool connect_launcher(void)
         close(fd);
         return false;
     }
-    if (!map_shared(memory) || fstat(fd, &st)) {
+    struct gp_shared_opts o = {self.opts.slots, self.opts.buffer_bytes};
+    bool ok = gp_shared_map(&self.shared, memory, &o);
+    if (!ok) gp_say("cannot create buffers: %s: this process runs untraced", strerror(errno));
+    close(memory); /* the mapping stays, even if the program closes the descriptor */
+    if (!ok || fstat(fd, &st)) {
         if (!gp_wire_send(fd, GP_WIRE_BYE, NULL, 0)) gp_debug("the launcher knows");
         close(fd);
         return false;

@@ -69,14 +69,6 @@ static const struct gp_budget_times *read_times(bool recorded)
     return to;
 }
 
-static void forget_times(void)
-{
-    for (unsigned i = 0; i < GP_BUDGET_BUCKETS; i++) {
-        atomic_store(&self.times[false].bucket[i], 0);
-        atomic_store(&self.times[true].bucket[i], 0);
-    }
-}
-
 static void tell(const struct gp_inject_budget_switches *to, int64_t now_ns)
 {
     const struct gp_budget *b = &self.budget;
@@ -126,7 +118,10 @@ void gp_inject_budget_turn(const struct gp_inject_budget_switches *to, int64_t n
         gp_debug("budget: %lld ns from launch to launch recorded, %lld ns else (%llu, %llu launches)",
                  (long long)gp_budget_typical(c.with), (long long)gp_budget_typical(c.without),
                  (unsigned long long)c.with->n, (unsigned long long)c.without->n);
-        forget_times();
+        for (unsigned i = 0; i < GP_BUDGET_BUCKETS; i++) {
+            atomic_store(&self.times[false].bucket[i], 0);
+            atomic_store(&self.times[true].bucket[i], 0);
+        }
     }
     follow(to, before, now_ns);
     self.due_ns = now_ns + (self.budget.phase == GP_BUDGET_PROBE ? PROBE_TURN_NS : TURN_NS);

@@ -130,19 +130,6 @@ static int begin(const struct gp_inject_flusher *f, struct gp_wire_cut *frame, b
     return GPUPROF_OK;
 }
 
-static int end(const struct gp_inject_flusher *f, const struct gp_wire_cut *frame,
-               struct gp_wire_cut_done *done)
-{
-    f->flush();
-    f->send(GP_WIRE_CUT, frame, sizeof *frame);
-    bool heard = f->hear(done);
-    self.gone = !heard;
-    self.cuts--;
-    close_gate();
-    lend(f);
-    return !heard ? GPUPROF_E_GONE : done->why[0] ? GPUPROF_E_FILE : GPUPROF_OK;
-}
-
 static int record(const struct gp_inject_flusher *f, bool on, bool memory)
 {
     int error = on ? open_gate(memory) : GPUPROF_OK;
@@ -162,7 +149,14 @@ static int answer(const struct gp_inject_flusher *f, struct asked *a)
     case GP_ASK_BEGIN:
         return begin(f, &a->frame, a->memory);
     case GP_ASK_END:
-        return end(f, &a->frame, &a->done);
+        f->flush();
+        f->send(GP_WIRE_CUT, &a->frame, sizeof a->frame);
+        bool heard = f->hear(&a->done);
+        self.gone = !heard;
+        self.cuts--;
+        close_gate();
+        lend(f);
+        return !heard ? GPUPROF_E_GONE : a->done.why[0] ? GPUPROF_E_FILE : GPUPROF_OK;
     default:
         return record(f, a->ask == GP_ASK_RECORD, a->memory);
     }

@@ -159,13 +159,6 @@ static int start_launcher(void)
 
 /* ---- attaching ---- */
 
-/* NVTX of modules that have not used it yet comes to us, unless somebody else has asked for it. */
-static void take_nvtx(void)
-{
-    Dl_info info;
-    if (dladdr(&self, &info) && info.dli_fname) setenv("NVTX_INJECTION64_PATH", info.dli_fname, 0);
-}
-
 static int attach_once(void)
 {
     bool late = cuda_is_up();
@@ -176,7 +169,9 @@ static int attach_once(void)
     }
     if (error) return error;
     self.late = late;
-    take_nvtx();
+    /* NVTX of modules that have not used it yet comes to us, unless somebody else has asked for it. */
+    Dl_info info;
+    if (dladdr(&self, &info) && info.dli_fname) setenv("NVTX_INJECTION64_PATH", info.dli_fname, 0);
     return GPUPROF_OK;
 }
 

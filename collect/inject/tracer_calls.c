@@ -91,14 +91,6 @@ static _Thread_local struct {
     int64_t start_ns;
 } inside;
 
-static void call_begins(void)
-{
-    unsigned period = atomic_load_explicit(&gp_tracer.period, memory_order_relaxed);
-    if (inside.period != period) inside.depth = 0;
-    inside.period = period;
-    if (!inside.depth++) inside.start_ns = gp_now_ns();
-}
-
 static void call_ends(bool driver, uint32_t cbid, const CUpti_CallbackData *call)
 {
     if (inside.period != atomic_load_explicit(&gp_tracer.period, memory_order_relaxed)) return;
@@ -192,7 +184,12 @@ bool gp_tracer_on_call(bool driver, uint32_t cbid, const CUpti_CallbackData *cal
     if (wanted && !enter && atomic_load_explicit(&calls.noting, memory_order_relaxed))
         call_ends(driver, cbid, call);
     bool done = on_hook(hook, call);
-    if (wanted && enter && atomic_load_explicit(&calls.noting, memory_order_relaxed)) call_begins();
+    if (wanted && enter && atomic_load_explicit(&calls.noting, memory_order_relaxed)) {
+        unsigned period = atomic_load_explicit(&gp_tracer.period, memory_order_relaxed);
+        if (inside.period != period) inside.depth = 0;
+        inside.period = period;
+        if (!inside.depth++) inside.start_ns = gp_now_ns();
+    }
     return done;
 }
 
@@ -268,19 +265,6 @@ static bool prime_domain(bool driver, bool late)
         if (!gap && cbid != calls.unused[driver]) enable(cbid, 0);
     }
     return enable(calls.unused[driver], 1) == CUPTI_SUCCESS;
-}
-
-/* Let CUPTI take orders about single calls at any time. LATE: CUDA is up, and a call in which another thread
- * is meanwhile may be recorded, which the launcher leaves out. Seen with CUPTI 13.0. */
-static void prime(bool late)
-{
-    enum { LEAST_VERSION = 130000 };
-    calls.primed = false;
-    if (gp_cupti.version < LEAST_VERSION) return;
-    if (late && (gp_tracer.opts.budget ||
-                 (gp_tracer.opts.api != GP_API_LEVEL_LAUNCH && gp_tracer.opts.api != GP_API_LEVEL_SYNC)))
-        return;
-    calls.primed = prime_domain(false, late) && prime_domain(true, late);
 }
 
 /* Is the call reported to us for another reason than its own record? */
@@ -376,7 +360,15 @@ void gp_tracer_find_calls(bool late)
     find_calls(false);
     find_calls(true);
     calls.called = true;
-    prime(late);
+    /* Let CUPTI take orders about single calls at any time. LATE: CUDA is up, and a call in which another
+     * thread is meanwhile may be recorded, which the launcher leaves out. Seen with CUPTI 13.0. */
+    enum { LEAST_VERSION = 130000 };
+    calls.primed = false;
+    if (gp_cupti.version < LEAST_VERSION) return;
+    if (late && (gp_tracer.opts.budget ||
+                 (gp_tracer.opts.api != GP_API_LEVEL_LAUNCH && gp_tracer.opts.api != GP_API_LEVEL_SYNC)))
+        return;
+    calls.primed = prime_domain(false, late) && prime_domain(true, late);
 }
 
 void gp_tracer_lend_calls(void)

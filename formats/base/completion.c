@@ -56,18 +56,13 @@ static void bash_name(struct gp_buf *b, const struct gp_option *o)
     gp_buf_printf(b, " --%s%s", o->name, takes_value(o) ? "=" : "");
 }
 
-static void bash_pattern(struct gp_buf *b, const struct gp_option *o)
-{
-    gp_buf_printf(b, "    --%s", o->name);
-    if (o->letter) gp_buf_printf(b, "|-%c", o->letter);
-    gp_buf_puts(b, ") ");
-}
-
 /* What may follow an option that takes a value. */
 static void bash_value(struct gp_buf *b, const struct gp_option *o)
 {
     if (!takes_value(o)) return;
-    bash_pattern(b, o);
+    gp_buf_printf(b, "    --%s", o->name);
+    if (o->letter) gp_buf_printf(b, "|-%c", o->letter);
+    gp_buf_puts(b, ") ");
     if (o->kind == GP_OPT_CHOICE) {
         gp_buf_puts(b, "COMPREPLY=($(compgen -W \"");
         put_words(b, o->arg);

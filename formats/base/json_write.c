@@ -50,13 +50,6 @@ static void put_u16(struct gp_buf *b, uint32_t v)
     gp_buf_put(b, text, sizeof text);
 }
 
-/* By its number; beyond 16 bits as a pair of surrogates. */
-static void put_number(struct gp_buf *b, uint32_t cp)
-{
-    if (cp >= 0x10000) put_u16(b, 0xd7c0 + (cp >> 10));
-    put_u16(b, cp < 0x10000 ? cp : 0xdc00 | (cp & 0x3ff));
-}
-
 static void put_escape(struct gp_buf *b, unsigned char c)
 {
     switch (c) {
@@ -98,8 +91,13 @@ static void put_text(struct gp_buf *b, const char *s, size_t n, bool content)
         }
         gp_buf_put(b, s + done, i - done);
         if (class == ESCAPED) put_escape(b, p[i]);
-        else if (len > 0) put_number(b, cp);
-        else gp_buf_put(b, GP_TEXT("\xef\xbf\xbd"));
+        else if (len > 0) {
+            /* By its number; beyond 16 bits as a pair of surrogates. */
+            if (cp >= 0x10000) put_u16(b, 0xd7c0 + (cp >> 10));
+            put_u16(b, cp < 0x10000 ? cp : 0xdc00 | (cp & 0x3ff));
+        } else {
+            gp_buf_put(b, GP_TEXT("\xef\xbf\xbd"));
+        }
         i += (size_t)(len < 0 ? -len : len);
         done = i;
     }
@@ -226,18 +224,6 @@ static bool take_digits(struct scan *s)
     return true;
 }
 
-static bool take_number(struct scan *s)
-{
-    take(s, '-');
-    if (!take(s, '0') && !take_digits(s)) return false;
-    if (take(s, '.') && !take_digits(s)) return false;
-    if (take(s, 'e') || take(s, 'E')) {
-        if (!take(s, '+')) take(s, '-');
-        return take_digits(s);
-    }
-    return true;
-}
-
 static bool take_word(struct scan *s, const char *word)
 {
     size_t n = strlen(word);
@@ -259,7 +245,14 @@ static bool take_scalar(struct scan *s)
     case 'n':
         return take_word(s, "null");
     default:
-        return take_number(s);
+        take(s, '-');
+        if (!take(s, '0') && !take_digits(s)) return false;
+        if (take(s, '.') && !take_digits(s)) return false;
+        if (take(s, 'e') || take(s, 'E')) {
+            if (!take(s, '+')) take(s, '-');
+            return take_digits(s);
+        }
+        return true;
     }
 }
 

@@ -257,11 +257,6 @@ static void set_id(struct gp_chrome_parser *c, struct gp_events *e, size_t row, 
     else gp_set_id_text(e, row, row_text(c, &f->id, f));
 }
 
-static gp_sid config_extra(struct gp_chrome_parser *c, struct gp_chrome_fields *f, bool *broken)
-{
-    return extra_of(c, c->config_args.at, c->config_args.n, f, broken);
-}
-
 static uint32_t config_of(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_sid name, gp_sid extra)
 {
     struct gp_config k;
@@ -418,13 +413,6 @@ static void check_duration(struct gp_chrome_parser *c, struct gp_chrome_fields *
     issue(c, GP_Q_BAD_DURATION, f->offset);
 }
 
-static void count_findings(struct gp_chrome_parser *c, const struct gp_chrome_fields *f)
-{
-    if (f->repaired) issue(c, GP_Q_REPAIRED_TEXT, f->offset);
-    if (f->bad_value) issue(c, GP_Q_BAD_VALUE, f->offset);
-    if (f->duplicate) issue(c, GP_Q_DUPLICATE_KEY, f->offset);
-}
-
 static bool has_known_phase(const struct gp_chrome_fields *f)
 {
     return f->phase && strchr("MXBEiIRCstfbenNODSTpFPvVac()", f->phase);
@@ -455,7 +443,7 @@ bool gp_chrome_add(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
     gp_sid extra = 0, config_text = 0;
     if (f->needed && f->table != GP_COUNTER && f->phase != 'M') {
         extra = extra_of(c, c->args.at, c->args.n, f, &broken);
-        if (f->table == GP_GPU) config_text = config_extra(c, f, &broken);
+        if (f->table == GP_GPU) config_text = extra_of(c, c->config_args.at, c->config_args.n, f, &broken);
         if (broken) return false;
     }
     c->out->n_events++;
@@ -467,6 +455,8 @@ bool gp_chrome_add(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
         if (f->table == GP_COUNTER) add_counter(c, f, name);
         else add_span(c, f, name, extra, config_text);
     }
-    count_findings(c, f);
+    if (f->repaired) issue(c, GP_Q_REPAIRED_TEXT, f->offset);
+    if (f->bad_value) issue(c, GP_Q_BAD_VALUE, f->offset);
+    if (f->duplicate) issue(c, GP_Q_DUPLICATE_KEY, f->offset);
     return true;
 }

@@ -130,12 +130,6 @@ static void copy_cells(const struct joining *j, int col, void *to, const struct 
     }
 }
 
-/* All columns have a default of all zeros or all ones. */
-static void fill_default(void *to, int col, size_t n)
-{
-    memset(to, gp_column_infos[col].dflt ? 0xff : 0, n * gp_column_infos[col].width);
-}
-
 static void append_rows(const struct joining *j, struct gp_events *to, const struct gp_events *from)
 {
     size_t n = to->n + from->n;
@@ -148,7 +142,10 @@ static void append_rows(const struct joining *j, struct gp_events *to, const str
         if (!dst) continue;
         dst += to->n * gp_column_infos[col].width;
         if (src) copy_cells(j, col, dst, from);
-        else fill_default(dst, col, from->n);
+        else {
+            /* All columns have a default of all zeros or all ones. */
+            memset(dst, gp_column_infos[col].dflt ? 0xff : 0, from->n * gp_column_infos[col].width);
+        }
     }
     to->n = n;
 }
@@ -222,27 +219,12 @@ static void pairs_find(struct pairs *p, const struct gp_chrome_merge *m)
     }
 }
 
-static void pairs_release(struct pairs *p)
-{
-    gp_trace_release(&p->trace);
-    free(p->of_track);
-    free(p->stream);
-    free(p->is_stream);
-    free(p->final);
-}
-
-/* Kineto labels the processes that stand for devices. */
-static bool stands_for_gpu(const struct gp_trace *t, const struct gp_process *process)
-{
-    return gp_starts(gp_trace_str(t, process->labels), "GPU");
-}
-
 /* A pair without args that identify the stream: Kineto's rows are (device, stream). */
 static struct gp_track guess_track(const struct gp_chrome_merge *m, const struct pairs *p, uint32_t i)
 {
     struct gp_track k = m->tracks.tracks.at[i];
     const struct gp_process *process = &m->t->processes.at[k.process];
-    if (p->is_stream[p->of_track[i]] || stands_for_gpu(m->t, process)) {
+    if (p->is_stream[p->of_track[i]] || gp_starts(gp_trace_str(m->t, process->labels), "GPU")) {
         k.kind = GP_TRACK_STREAM;
         if (!process->pid_text && process->pid >= 0) k.device = process->pid;
         if (!k.tid_text && k.tid >= 0) k.stream = k.tid;
@@ -281,14 +263,6 @@ static void label_process(struct gp_process *p, const struct gp_chrome_label *la
     }
 }
 
-static void label_processes(struct gp_chrome_merge *m)
-{
-    for (size_t i = 0; i < m->labels.n; i++) {
-        const struct gp_chrome_label *label = &m->labels.at[i];
-        if (label->what < GP_CHROME_THREAD_NAME) label_process(&m->t->processes.at[label->where], label);
-    }
-}
-
 /* Names of threads are collected with the pairs, because several tracks can share one. */
 static void label_tracks(struct gp_chrome_merge *m, struct pairs *p)
 {
@@ -312,26 +286,30 @@ static void label_tracks(struct gp_chrome_merge *m, struct pairs *p)
     }
 }
 
-/* What identifies a launch if correlation ids do not. */
-static void drop_links(struct gp_trace *t)
-{
-    gp_events_release(&t->events[GP_FLOW]);
-    for (int i = 0; i < GP_TABLE_COUNT; i++) gp_events_drop(&t->events[i], GP_COL_EXT);
-}
-
 void gp_chrome_merge_end(struct gp_chrome_merge *m)
 {
     struct pairs p;
     pairs_find(&p, m);
-    label_processes(m);
+    for (size_t i = 0; i < m->labels.n; i++) {
+        const struct gp_chrome_label *label = &m->labels.at[i];
+        if (label->what < GP_CHROME_THREAD_NAME) label_process(&m->t->processes.at[label->where], label);
+    }
     resolve_tracks(m, &p);
     label_tracks(m, &p);
     for (int i = 0; i < GP_TABLE_COUNT; i++)
         remap_tracks(m->t->events[i].track, m->first_row[i], m->t->events[i].n, p.final);
     remap_tracks(m->open.track, 0, m->open.n, p.final);
     gp_chrome_pair_spans(m->t, &m->open, m->last_ns);
-    if (m->t->need & GP_NEED_FEW_ARROWS && gp_trace_knows_calls(m->t)) drop_links(m->t);
-    pairs_release(&p);
+    if (m->t->need & GP_NEED_FEW_ARROWS && gp_trace_knows_calls(m->t)) {
+        /* What identifies a launch if correlation ids do not. */
+        gp_events_release(&m->t->events[GP_FLOW]);
+        for (int i = 0; i < GP_TABLE_COUNT; i++) gp_events_drop(&m->t->events[i], GP_COL_EXT);
+    }
+    gp_trace_release(&p.trace);
+    free(p.of_track);
+    free(p.stream);
+    free(p.is_stream);
+    free(p.final);
     gp_events_release(&m->open);
     gp_trace_release(&m->tracks);
     GP_VEC_FREE(&m->labels);

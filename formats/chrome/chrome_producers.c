@@ -105,16 +105,6 @@ static uint32_t *read_processes(struct gp_trace *t, const char *text, size_t n)
     return ids;
 }
 
-static void read_devices(struct gp_trace *t, const char *text, size_t n)
-{
-    const char *p = text + 1, *end = text + n;
-    struct gp_json_value v;
-    int64_t producer;
-    for (size_t i = 0; text[0] == '[' && i < t->devices.n && gp_json_next(&p, end, NULL, &v); i++)
-        if (gp_i64_from_text(v.p, v.n, &producer) && producer >= 0 && producer <= INT32_MAX)
-            t->devices.at[i].producer = (uint32_t)producer;
-}
-
 static void lower(uint64_t *column, const struct gp_trace *t, const struct gp_events *e, const uint32_t *ids)
 {
     for (size_t i = 0; column && i < e->n; i++) {
@@ -139,7 +129,14 @@ void gp_chrome_take_producers(struct gp_trace *t)
         free(ids);
     }
     char *devices = take_meta(t, GP_CHROME_DEVICES, &n);
-    if (devices) read_devices(t, devices, n);
+    if (devices) {
+        const char *p = devices + 1, *end = devices + n;
+        struct gp_json_value v;
+        int64_t producer;
+        for (size_t i = 0; devices[0] == '[' && i < t->devices.n && gp_json_next(&p, end, NULL, &v); i++)
+            if (gp_i64_from_text(v.p, v.n, &producer) && producer >= 0 && producer <= INT32_MAX)
+                t->devices.at[i].producer = (uint32_t)producer;
+    }
     free(processes);
     free(devices);
 }

@@ -178,23 +178,6 @@ static bool take_piece(struct worker *w)
     return some;
 }
 
-static void restart_parser(struct worker *w)
-{
-    uint32_t need = w->parser.need;
-    gp_chrome_parser_release(&w->parser);
-    gp_chrome_parser_init(&w->parser, need);
-    w->parser.out = &w->chunk;
-    gp_chrome_map_release(&w->map);
-}
-
-/* The assumption was wrong: discard the parsed chunks. */
-static void drop_results(struct worker *w)
-{
-    gp_chrome_chunk_release(&w->chunk);
-    memset(&w->chunk, 0, sizeof w->chunk);
-    gp_chrome_chunk_clear(&w->chunk);
-}
-
 /* Keep the text from the state's position on for the next turn. */
 static void carry_rest(struct shared *s, const struct gp_chrome_text *text)
 {
@@ -211,7 +194,10 @@ static void parse_again(struct worker *w)
 {
     struct shared *s = w->shared;
     struct gp_chrome_text text = w->piece.text;
-    drop_results(w);
+    /* The assumption was wrong: discard the parsed chunks. */
+    gp_chrome_chunk_release(&w->chunk);
+    memset(&w->chunk, 0, sizeof w->chunk);
+    gp_chrome_chunk_clear(&w->chunk);
     gp_buf_put(&s->carry, text.p, text.n);
     if (!text.last && s->carry.n < s->retry) return;
     memset(gp_buf_reserve(&s->carry, GP_JSON_PAD), 0, GP_JSON_PAD);
@@ -267,7 +253,13 @@ static void run(struct worker *w)
         s->turn++;
         pthread_cond_broadcast(&s->changed);
         pthread_mutex_unlock(&s->lock);
-        if (w->parser.local.strings.bytes.total > STRINGS_LIMIT) restart_parser(w);
+        if (w->parser.local.strings.bytes.total > STRINGS_LIMIT) {
+            uint32_t need = w->parser.need;
+            gp_chrome_parser_release(&w->parser);
+            gp_chrome_parser_init(&w->parser, need);
+            w->parser.out = &w->chunk;
+            gp_chrome_map_release(&w->map);
+        }
     }
 }
 

@@ -56,27 +56,11 @@ static bool *processes_with_threads(const struct gp_trace *t)
     return threads;
 }
 
-static bool stands_in_process(const struct gp_trace *t, const struct gp_track *k, const bool *threads)
-{
-    return t->clocks.n && k->kind == GP_TRACK_STREAM && k->device >= 0 && threads[k->process];
-}
-
 struct placer {
     struct gp_chrome_rows *rows;
     struct taken pids, tids;
     struct gp_map devices; /* (producer, device) -> index + 1 in rows->devices */
 };
-
-static int64_t device_pid(struct placer *p, uint32_t producer, const struct gp_track *k)
-{
-    uint32_t *known = gp_map_put(&p->devices, key2(producer, (uint64_t)k->device), 0);
-    if (!*known) {
-        struct gp_chrome_device d = {producer, k->process, k->device, take_free(&p->pids, 0, k->device)};
-        GP_VEC_PUSH(&p->rows->devices, d);
-        *known = (uint32_t)p->rows->devices.n;
-    }
-    return p->rows->devices.at[*known - 1].pid;
-}
 
 void gp_chrome_rows_make(struct gp_chrome_rows *r, const struct gp_trace *t)
 {
@@ -92,9 +76,16 @@ void gp_chrome_rows_make(struct gp_chrome_rows *r, const struct gp_trace *t)
         const struct gp_track *k = &t->tracks.at[i];
         struct gp_chrome_row *row = &r->tracks[i];
         row->producer = producers[k->process];
-        row->placed_here = stands_in_process(t, k, threads);
+        row->placed_here = t->clocks.n && k->kind == GP_TRACK_STREAM && k->device >= 0 && threads[k->process];
         if (row->placed_here) {
-            row->pid = device_pid(&p, row->producer, k);
+            uint32_t *known = gp_map_put(&p.devices, key2(row->producer, (uint64_t)k->device), 0);
+            if (!*known) {
+                struct gp_chrome_device d = {row->producer, k->process, k->device,
+                                             take_free(&p.pids, 0, k->device)};
+                GP_VEC_PUSH(&p.rows->devices, d);
+                *known = (uint32_t)p.rows->devices.n;
+            }
+            row->pid = p.rows->devices.at[*known - 1].pid;
             row->tid = take_free(&p.tids, (uint64_t)row->pid, k->stream);
         } else {
             row->pid = r->process_pids[k->process];

@@ -171,7 +171,9 @@ static bool read_context(struct gp_clog_reader *rd, struct ids *ids, const struc
     } else if (gp_clog_key_is(key, "has_payload")) {
         rd->context.has_payload = true;
         rd->context.digest = (struct gp_span_text){v->p, v->kind == GP_JSON_STRING ? v->n : 0};
-    } else return gp_clog_key_is(key, "stack");
+    } else {
+        return gp_clog_key_is(key, "stack");
+    }
     return true;
 }
 
@@ -255,18 +257,6 @@ static void rank_of_name(struct gp_compile_log *log, uint32_t input, const char 
             log->processes.at[i].rank = (int32_t)v;
 }
 
-static void finish(struct gp_clog_reader *rd, const struct gp_log_lines *l, struct gp_input *in)
-{
-    struct gp_clog_input *it = &rd->log->inputs.at[rd->input];
-    struct gp_err err = {.offset = -1};
-    it->bytes = l->stats.bytes;
-    it->compression = gp_intern_cstr(&rd->log->strings, gp_input_compression(in));
-    gp_clog_issues(it, GP_CLOG_NOISE, l->stats.noise, l->stats.first_noise);
-    gp_clog_issues(it, GP_CLOG_ORPHAN, l->stats.orphans, l->stats.first_orphan);
-    gp_clog_issues(it, GP_CLOG_LIMIT, l->stats.too_long, l->stats.first_too_long);
-    if (gp_input_status(in, &err)) gp_clog_issues(it, GP_CLOG_COMPRESSION, 1, err.offset);
-}
-
 void gp_compile_log_read(struct gp_compile_log *log, struct gp_input *in, const char *path)
 {
     struct gp_log_lines lines;
@@ -291,7 +281,14 @@ void gp_compile_log_read(struct gp_compile_log *log, struct gp_input *in, const 
     gp_clog_end_message(&rd);
     gp_clog_close_events(&rd);
     if (!complete || rd.last_damaged) gp_clog_issue(&rd, GP_CLOG_TRUNCATED, last);
-    finish(&rd, &lines, in);
+    struct gp_clog_input *it = &rd.log->inputs.at[rd.input];
+    struct gp_err err = {.offset = -1};
+    it->bytes = lines.stats.bytes;
+    it->compression = gp_intern_cstr(&rd.log->strings, gp_input_compression(in));
+    gp_clog_issues(it, GP_CLOG_NOISE, lines.stats.noise, lines.stats.first_noise);
+    gp_clog_issues(it, GP_CLOG_ORPHAN, lines.stats.orphans, lines.stats.first_orphan);
+    gp_clog_issues(it, GP_CLOG_LIMIT, lines.stats.too_long, lines.stats.first_too_long);
+    if (gp_input_status(in, &err)) gp_clog_issues(it, GP_CLOG_COMPRESSION, 1, err.offset);
     rank_of_name(log, rd.input, path);
     for (size_t i = 0; i < rd.states.n; i++) GP_VEC_FREE(&rd.states.at[i].stack);
     GP_VEC_FREE(&rd.states);

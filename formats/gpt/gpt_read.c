@@ -146,18 +146,6 @@ static size_t find_producer(struct reader *r, uint32_t number)
     return r->producers.n - 1;
 }
 
-static void check_sequence(struct reader *r, struct producer *p, const struct gp_gpt_block_header *h)
-{
-    if (h->seq > p->next_seq) {
-        uint64_t gap = h->seq - p->next_seq;
-        uint64_t known = gap < r->bad_unseen ? gap : r->bad_unseen;
-        r->bad_unseen -= known;
-        gp_trace_issue(r->t, GP_Q_MISSING_BLOCK, gap - known, offset_of(r, r->pos));
-    }
-    if (h->seq >= p->next_seq) p->next_seq = h->seq + 1;
-    p->seen = true;
-}
-
 static bool within_limits(const struct gp_gpt_block_header *h)
 {
     return h->nrec <= GP_GPT_MAX_ROWS &&
@@ -183,7 +171,14 @@ static bool take_block(struct reader *r, const struct gp_gpt_block_header *h)
     size_t index = find_producer(r, h->producer), at = r->pos + GP_GPT_BLOCK_HEADER_SIZE;
     struct producer *p = &r->producers.at[index];
     struct kept k = {.job.header = *h, .job.offset = offset_of(r, r->pos), .at = at, .producer = index};
-    check_sequence(r, p, h);
+    if (h->seq > p->next_seq) {
+        uint64_t gap = h->seq - p->next_seq;
+        uint64_t known = gap < r->bad_unseen ? gap : r->bad_unseen;
+        r->bad_unseen -= known;
+        gp_trace_issue(r->t, GP_Q_MISSING_BLOCK, gap - known, offset_of(r, r->pos));
+    }
+    if (h->seq >= p->next_seq) p->next_seq = h->seq + 1;
+    p->seen = true;
     bool events = is_events(h->kind);
     if (h->kind == GP_GPT_END) p->ended = r->any_end = true;
     if (events) {
@@ -445,8 +440,10 @@ static void cut_rows(struct gp_events *e, size_t row, size_t n)
     e->n -= n;
 }
 
-static void cut_bad_blocks(struct reader *r)
+static void decode_once(struct reader *r)
 {
+    for (size_t i = 0; i < r->blocks.n; i++) r->blocks.at[i].result = GP_BLOCK_OK;
+    decode_all(r, lay_out(r));
     for (size_t i = r->blocks.n; i-- > 0;) {
         const struct kept *k = &r->blocks.at[i];
         enum gp_table table[2];
@@ -455,13 +452,6 @@ static void cut_bad_blocks(struct reader *r)
             if (r->t->need & GP_NEED(table[s]))
                 cut_rows(&r->t->events[table[s]], k->job.row[s], k->job.header.nrec);
     }
-}
-
-static void decode_once(struct reader *r)
-{
-    for (size_t i = 0; i < r->blocks.n; i++) r->blocks.at[i].result = GP_BLOCK_OK;
-    decode_all(r, lay_out(r));
-    cut_bad_blocks(r);
 }
 
 /* First without the other ways to find launches than correlation ids; in the few traces that need them, once
@@ -482,16 +472,6 @@ static void decode(struct reader *r)
     decode_once(r);
 }
 
-/* An input that stops between two blocks is detected by the missing END blocks. */
-static void check_end(struct reader *r)
-{
-    bool whole = r->any_end;
-    for (size_t i = 0; i < r->producers.n; i++)
-        if (r->producers.at[i].has_events && !r->producers.at[i].ended) whole = false;
-    if (!whole && !r->t->issues[GP_Q_TRUNCATED].count)
-        gp_trace_issue(r->t, GP_Q_TRUNCATED, 1, offset_of(r, r->n));
-}
-
 static int read_gpt(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts,
                     struct gp_err *err)
 {
@@ -501,7 +481,12 @@ static int read_gpt(struct gp_trace *t, struct gp_input *in, const struct gp_rea
     if (!rc) {
         decode(&r);
         gp_nodes_resolve(t);
-        check_end(&r);
+        /* An input that stops between two blocks is detected by the missing END blocks. */
+        bool whole = r.any_end;
+        for (size_t i = 0; i < r.producers.n; i++)
+            if (r.producers.at[i].has_events && !r.producers.at[i].ended) whole = false;
+        if (!whole && !r.t->issues[GP_Q_TRUNCATED].count)
+            gp_trace_issue(r.t, GP_Q_TRUNCATED, 1, offset_of(&r, r.n));
         t->input.bytes = (uint64_t)offset_of(&r, r.n);
     }
     for (size_t i = 0; i < r.blocks.n; i++) free(r.blocks.at[i].raw);

@@ -54,17 +54,12 @@ struct gp_gpt_writer *gp_gpt_writer_new(const struct gp_gpt_write_opts *opts, gp
     return w;
 }
 
-static void shadow_release(struct shadow *s)
-{
-    free(s->at);
-}
-
 void gp_gpt_writer_free(struct gp_gpt_writer *w)
 {
     if (!w) return;
     struct shadow *all[] = {&w->processes, &w->tracks, &w->configs, &w->devices, &w->meta,
                             &w->losses,    &w->clocks, &w->nodes,   &w->stacks};
-    for (size_t i = 0; i < GP_COUNT(all); i++) shadow_release(all[i]);
+    for (size_t i = 0; i < GP_COUNT(all); i++) free(all[i]->at);
     gp_buf_release(&w->block);
     gp_buf_release(&w->packed);
     for (int i = 0; i < THREADS_MOST; i++) gp_block_encoder_free(w->encoders[i]);
@@ -341,22 +336,16 @@ static void put_rows(struct gp_gpt_writer *w, const struct gp_trace *t, enum gp_
     w->rows[gp_gpt_table_number[table]] += n;
 }
 
-static void put_pairs(struct gp_gpt_writer *w, const struct gp_trace *t, const uint32_t *gpu,
-                      const uint32_t *api, size_t n)
-{
-    struct batch k = {.t = t, .table = GP_GPU, .rows = gpu, .api = api, .n = n};
-    put_batch(w, &k, GP_GPT_LAUNCH);
-    w->rows[gp_gpt_table_number[GP_GPU]] += n;
-    w->rows[gp_gpt_table_number[GP_API]] += n;
-    w->stats.launched += n;
-}
-
 /* GPU and API events: the first GPU event of each call is paired with it. */
 static void put_gpu(struct gp_gpt_writer *w, const struct gp_trace *t)
 {
     struct gp_pairs *p = &w->pairs;
     gp_pairs_find(p, &t->events[GP_GPU], &t->events[GP_API]);
-    put_pairs(w, t, p->gpu, p->api, p->n);
+    struct batch k = {.t = t, .table = GP_GPU, .rows = p->gpu, .api = p->api, .n = p->n};
+    put_batch(w, &k, GP_GPT_LAUNCH);
+    w->rows[gp_gpt_table_number[GP_GPU]] += p->n;
+    w->rows[gp_gpt_table_number[GP_API]] += p->n;
+    w->stats.launched += p->n;
     put_rows(w, t, GP_GPU, p->lone_gpu, p->nlone_gpu);
     put_rows(w, t, GP_API, p->lone_api, p->nlone_api);
     w->stats.gpu_events += t->events[GP_GPU].n;

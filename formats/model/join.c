@@ -55,28 +55,6 @@ static void join_processes(struct joint *j)
     }
 }
 
-static void join_tracks(struct joint *j)
-{
-    for (size_t i = 0; i < j->from->tracks.n; i++) {
-        struct gp_track k = j->from->tracks.at[i];
-        k.process = j->processes[k.process];
-        k.tid_text = sid_of(j, k.tid_text);
-        k.name = sid_of(j, k.name);
-        j->tracks[i] = gp_trace_track(j->to, &k);
-    }
-}
-
-static void join_configs(struct joint *j)
-{
-    for (size_t i = 0; i < j->from->configs.n; i++) {
-        struct gp_config c = j->from->configs.at[i];
-        c.name = sid_of(j, c.name);
-        c.cat = sid_of(j, c.cat);
-        c.extra = sid_of(j, c.extra);
-        j->configs[i] = gp_trace_config(j->to, &c);
-    }
-}
-
 static void join_facts(struct joint *j)
 {
     const struct gp_trace *from = j->from;
@@ -139,14 +117,6 @@ static void append_column(struct gp_events *to, const struct gp_events *from, en
     else memset(at, info->dflt ? 0xff : 0, from->n * info->width); /* as defaults are */
 }
 
-/* Which of the further columns hold a sid. */
-static void rename_rows(struct joint *j, struct gp_events *to, size_t first)
-{
-    gp_sid *const columns[] = {to->name, to->cat, to->id_text, to->series, to->extra, to->captured};
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
-        for (size_t i = first; columns[c] && i < to->n; i++) columns[c][i] = sid_of(j, columns[c][i]);
-}
-
 /* Rows of counters from FIRST on: their values, and the sets that describe these. */
 static void join_values(struct joint *j, struct gp_events *to, size_t first)
 {
@@ -191,7 +161,10 @@ static void join_events(struct joint *j, enum gp_table table)
                       from->config || table == GP_GPU ? j->configs[gp_get_config(from, i - first)] : 0);
     for (size_t i = first; table == GP_SAMPLE && i < to->n; i++)
         if (gp_sample_stack(from, i - first)) gp_set_id(to, i, gp_sample_stack(from, i - first) + j->stacks);
-    rename_rows(j, to, first);
+    /* Which of the further columns hold a sid. */
+    gp_sid *const columns[] = {to->name, to->cat, to->id_text, to->series, to->extra, to->captured};
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+        for (size_t i = first; columns[c] && i < to->n; i++) columns[c][i] = sid_of(j, columns[c][i]);
     if (table == GP_METRIC) join_values(j, to, first);
 }
 
@@ -203,8 +176,20 @@ static void append(struct gp_trace *to, const struct gp_trace *from, int64_t lat
     j.tracks = gp_alloc((from->tracks.n + 1) * sizeof *j.tracks);
     j.configs = gp_alloc((from->configs.n + 1) * sizeof *j.configs);
     join_processes(&j);
-    join_tracks(&j);
-    join_configs(&j);
+    for (size_t i = 0; i < j.from->tracks.n; i++) {
+        struct gp_track k = j.from->tracks.at[i];
+        k.process = j.processes[k.process];
+        k.tid_text = sid_of(&j, k.tid_text);
+        k.name = sid_of(&j, k.name);
+        j.tracks[i] = gp_trace_track(j.to, &k);
+    }
+    for (size_t i = 0; i < j.from->configs.n; i++) {
+        struct gp_config c = j.from->configs.at[i];
+        c.name = sid_of(&j, c.name);
+        c.cat = sid_of(&j, c.cat);
+        c.extra = sid_of(&j, c.extra);
+        j.configs[i] = gp_trace_config(j.to, &c);
+    }
     join_facts(&j);
     join_stacks(&j);
     for (int i = 0; i < GP_TABLE_COUNT; i++) join_events(&j, (enum gp_table)i);

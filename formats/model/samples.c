@@ -296,21 +296,16 @@ static uint32_t *sort_rows(const struct gp_events *e)
     return rows;
 }
 
-/* Times that gp_trace_finish() would refuse tell nothing. */
-static void drop_wild(struct gp_events *e)
+void gp_samples_expand(struct gp_trace *t)
 {
+    struct gp_events *e = &t->events[GP_SAMPLE];
+    if (!e->n || !(t->need & GP_NEED(GP_PYTHON))) return;
+    /* Times that gp_trace_finish() would refuse tell nothing. */
     uint8_t *keep = gp_alloc(e->n);
     for (size_t i = 0; i < e->n; i++)
         keep[i] = gp_time_fits(e->start_ns[i]) && e->dur_ns[i] >= 0 && e->dur_ns[i] <= GP_DURATION_MOST;
     gp_events_keep(e, keep);
     free(keep);
-}
-
-void gp_samples_expand(struct gp_trace *t)
-{
-    struct gp_events *e = &t->events[GP_SAMPLE];
-    if (!e->n || !(t->need & GP_NEED(GP_PYTHON))) return;
-    drop_wild(e);
     if (!e->n) return;
     struct expander x = {.t = t,
                          .period_ns = gp_samples_period(t),
@@ -360,18 +355,6 @@ static void add_table(struct gp_spans *s, const struct gp_events *e, const uint8
     }
 }
 
-static void nest(struct gp_spans *s)
-{
-    uint32_t open = GP_SPAN_NONE;
-    for (uint32_t i = 0; i < s->list.n; i++) {
-        struct gp_row_span *p = &s->list.at[i];
-        if (open != GP_SPAN_NONE && s->list.at[open].track != p->track) open = GP_SPAN_NONE;
-        while (open != GP_SPAN_NONE && s->list.at[open].end_ns < p->end_ns) open = s->list.at[open].parent;
-        p->parent = open;
-        open = i;
-    }
-}
-
 void gp_spans_build(struct gp_spans *s, const struct gp_trace *t, uint32_t tables, const uint8_t *wanted)
 {
     *s = (struct gp_spans){0};
@@ -381,7 +364,14 @@ void gp_spans_build(struct gp_spans *s, const struct gp_trace *t, uint32_t table
     if (s->list.n) qsort(s->list.at, s->list.n, sizeof *s->list.at, by_track_and_begin);
     for (size_t i = 0; i < s->list.n; i++) s->first[s->list.at[i].track + 1]++;
     for (size_t i = 0; i < t->tracks.n; i++) s->first[i + 1] += s->first[i];
-    nest(s);
+    uint32_t open = GP_SPAN_NONE;
+    for (uint32_t i = 0; i < s->list.n; i++) {
+        struct gp_row_span *p = &s->list.at[i];
+        if (open != GP_SPAN_NONE && s->list.at[open].track != p->track) open = GP_SPAN_NONE;
+        while (open != GP_SPAN_NONE && s->list.at[open].end_ns < p->end_ns) open = s->list.at[open].parent;
+        p->parent = open;
+        open = i;
+    }
 }
 
 void gp_spans_release(struct gp_spans *s)

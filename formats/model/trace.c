@@ -144,11 +144,6 @@ void gp_events_release(struct gp_events *e)
 
 /* ---- the small arrays ---- */
 
-static uint64_t hash_config(const struct gp_config *c)
-{
-    return gp_hash_place(c, sizeof *c, gp_hash_seed());
-}
-
 static uint64_t hash_process(const struct gp_process *p)
 {
     int64_t key[3] = {p->producer, p->pid_text ? 0 : p->pid, p->pid_text};
@@ -193,7 +188,8 @@ static bool same_config(const struct gp_config *a, const struct gp_config *b)
 
 uint32_t gp_trace_config(struct gp_trace *t, const struct gp_config *c)
 {
-    FIND_OR_PUSH(&t->index->configs, &t->configs, c, hash_config(c), same_config);
+    FIND_OR_PUSH(&t->index->configs, &t->configs, c, gp_hash_place(c, sizeof *c, gp_hash_seed()),
+                 same_config);
 }
 
 uint32_t gp_trace_process(struct gp_trace *t, const struct gp_process *p)
@@ -432,16 +428,6 @@ static int64_t longest_duration(const struct gp_events *e)
     }
 }
 
-static void bound_durations(struct gp_trace *t, struct gp_events *e)
-{
-    int64_t most = longest_duration(e);
-    for (size_t i = 0; i < e->n; i++) {
-        if (e->dur_ns[i] <= most) continue;
-        e->dur_ns[i] = 0;
-        gp_trace_issue(t, GP_Q_BAD_DURATION, 1, -1);
-    }
-}
-
 static void remove_far_events(struct gp_trace *t, struct gp_events *e)
 {
     uint8_t *keep = gp_alloc(e->n);
@@ -463,7 +449,14 @@ static void bound_times(struct gp_trace *t, struct gp_events *e)
         if (e->dur_ns[i] > longest) longest = e->dur_ns[i];
     }
     if (far) remove_far_events(t, e);
-    if (longest > GP_DURATIONS_MOST / (int64_t)(e->n + 1)) bound_durations(t, e);
+    if (longest > GP_DURATIONS_MOST / (int64_t)(e->n + 1)) {
+        int64_t most = longest_duration(e);
+        for (size_t i = 0; i < e->n; i++) {
+            if (e->dur_ns[i] <= most) continue;
+            e->dur_ns[i] = 0;
+            gp_trace_issue(t, GP_Q_BAD_DURATION, 1, -1);
+        }
+    }
 }
 
 void gp_trace_sort(struct gp_trace *t)

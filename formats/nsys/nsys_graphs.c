@@ -104,15 +104,6 @@ static void find_paths(struct graphs *g)
     }
 }
 
-static void index_nodes(struct graphs *g)
-{
-    for (size_t i = 0; i < g->list.n; i++) {
-        const struct creation *c = &g->list.at[i];
-        uint32_t *at = gp_map_put(&g->at, gp_nsys_key(c->process, c->node), (uint32_t)i);
-        if (c->original && !g->list.at[*at].original) *at = (uint32_t)i;
-    }
-}
-
 static gp_sid captured_of(const struct graphs *g, uint64_t process, uint64_t node)
 {
     const struct creation *c = NULL;
@@ -135,7 +126,11 @@ void gp_nsys_read_graphs(struct gp_nsys *n)
     if (g.list.n) qsort(g.list.at, g.list.n, sizeof *g.list.at, by_creation);
     if (n->pushes.n) qsort(n->pushes.at, n->pushes.n, sizeof *n->pushes.at, by_track_and_start);
     find_paths(&g);
-    index_nodes(&g);
+    for (size_t i = 0; i < g.list.n; i++) {
+        const struct creation *c = &g.list.at[i];
+        uint32_t *at = gp_map_put(&g.at, gp_nsys_key(c->process, c->node), (uint32_t)i);
+        if (c->original && !g.list.at[*at].original) *at = (uint32_t)i;
+    }
     for (size_t i = 0; i < e->n && g.list.n; i++) {
         if (e->node[i] == GP_NO_ID) continue;
         uint32_t process = n->t->tracks.at[e->track[i]].process;

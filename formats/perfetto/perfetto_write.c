@@ -5,14 +5,10 @@
 
 /* ---- launches ---- */
 
-static uint32_t producer_of(const struct gp_trace *t, uint32_t track)
-{
-    return t->processes.at[t->tracks.at[track].process].producer;
-}
-
 static uint64_t launch_key(const struct gp_trace *t, const struct gp_events *e, size_t row)
 {
-    return (uint64_t)producer_of(t, e->track[row]) << 40 ^ gp_get_corr(e, row);
+    return (uint64_t)t->processes.at[t->tracks.at[e->track[row]].process].producer << 40 ^
+           gp_get_corr(e, row);
 }
 
 /* Correlation ids that lie close together need no hash table. */
@@ -103,21 +99,16 @@ static void make_texts(struct gp_pf *w)
     }
 }
 
-static void find_shift(struct gp_pf *w)
-{
-    int64_t least = 0;
-    for (int i = 0; i < GP_TABLE_COUNT; i++)
-        if (w->t->events[i].n && w->t->events[i].start_ns[0] < least) least = w->t->events[i].start_ns[0];
-    w->shift_ns = -least;
-}
-
 int gp_perfetto_write(const struct gp_trace *t, gp_perfetto_plain_name *plain_name, int threads,
                       gp_perfetto_sink *sink, void *ctx)
 {
     struct gp_pf w = {.t = t, .plain_name = plain_name, .sequences = 1};
     gp_pf_chunks_init(&w.chunks, threads, sink, ctx);
     make_texts(&w);
-    find_shift(&w);
+    int64_t least = 0;
+    for (int i = 0; i < GP_TABLE_COUNT; i++)
+        if (w.t->events[i].n && w.t->events[i].start_ns[0] < least) least = w.t->events[i].start_ns[0];
+    w.shift_ns = -least;
     find_launches(&w);
     gp_pf_clocks(&w);
     gp_pf_processes(&w);

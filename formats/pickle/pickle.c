@@ -172,12 +172,6 @@ static inline void recall(struct machine *m, uint64_t index)
     push(m, code >> MEMO_BITS, code & (MEMO_MOST - 1))->memo = (uint32_t)index + 1;
 }
 
-/* The memo sees the change of V. */
-static void changed(struct machine *m, const struct gp_pickle_value *v)
-{
-    if (v->memo) m->memo.at[v->memo - 1] = memo_code(v);
-}
-
 /* ---- containers ---- */
 
 static bool is_dict(const struct machine *m, uint32_t kind)
@@ -225,7 +219,8 @@ static void fill(struct machine *m, size_t first, bool pairs)
     if (!n) return;
     if (pairs) m->sink->pairs(m->sink->ctx, self, self + 1, n / 2, m->at);
     else m->sink->items(m->sink->ctx, self, self + 1, n, m->at);
-    changed(m, self);
+    /* The memo sees the change of V. */
+    if (self->memo) m->memo.at[self->memo - 1] = memo_code(self);
 }
 
 static void tuple(struct machine *m, size_t first)
@@ -496,12 +491,6 @@ static int finish(struct machine *m)
     return 0;
 }
 
-static int put_short(struct machine *m)
-{
-    if (!has(m, 1)) return cut_off(m);
-    return put_text(m, *m->p++);
-}
-
 /* The next opcode: here those that make up nearly all of a snapshot. */
 static inline int run_one(struct machine *m, struct gp_err *err)
 {
@@ -548,7 +537,8 @@ static inline int run_one(struct machine *m, struct gp_err *err)
     case 0x8a:
         return put_long1(m);
     case 0x8c:
-        return put_short(m);
+        if (!has(m, 1)) return cut_off(m);
+        return put_text(m, *m->p++);
     case '.':
         return finish(m);
     default:

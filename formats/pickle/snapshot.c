@@ -290,17 +290,6 @@ static void place_blocks(struct gp_snapshot *s)
     }
 }
 
-static void take_damage(struct gp_builder *b, const struct gp_pickle_end *end)
-{
-    if (end->truncated) gp_builder_issue(b, GP_Q_TRUNCATED, (uint64_t)end->damage_offset);
-    if (end->damage) gp_builder_issue(b, GP_Q_SYNTAX, (uint64_t)end->damage_offset);
-    for (uint64_t i = 0; i < end->saturated; i++)
-        gp_builder_issue(b, GP_Q_BAD_VALUE, (uint64_t)end->saturated_offset);
-    for (uint64_t i = 0; i < end->cut; i++) gp_builder_issue(b, GP_Q_LIMIT, (uint64_t)end->cut_offset);
-    for (uint32_t i = 1; i < b->tops; i++)
-        gp_builder_issue(b, GP_Q_LIMIT, 0); /* a list of snapshots: the last counts */
-}
-
 /* Only the last snapshot of the file stays in view. */
 static void choose(struct gp_builder *b)
 {
@@ -320,7 +309,13 @@ static int judge(struct gp_builder *b, const struct gp_pickle_end *end, struct g
         choose(b);
         sort_segments(b->s);
         place_blocks(b->s);
-        take_damage(b, end);
+        if (end->truncated) gp_builder_issue(b, GP_Q_TRUNCATED, (uint64_t)end->damage_offset);
+        if (end->damage) gp_builder_issue(b, GP_Q_SYNTAX, (uint64_t)end->damage_offset);
+        for (uint64_t i = 0; i < end->saturated; i++)
+            gp_builder_issue(b, GP_Q_BAD_VALUE, (uint64_t)end->saturated_offset);
+        for (uint64_t i = 0; i < end->cut; i++) gp_builder_issue(b, GP_Q_LIMIT, (uint64_t)end->cut_offset);
+        for (uint32_t i = 1; i < b->tops; i++)
+            gp_builder_issue(b, GP_Q_LIMIT, 0); /* a list of snapshots: the last counts */
         return 0;
     }
     if (end->truncated)
