@@ -328,5 +328,3 @@ SCENE(test_merging_and_saving_change_nothing)
     assert_string_equal(gp_hta_str(&s->h, s->h.graphs.at[1].worst_node_name), "first");
     gp_buf_release(&bytes);
 }
-
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
