@@ -5,7 +5,8 @@
  *     struct opts { struct gp_app_opts app; bool mine; };
  *     struct gp_app f;
  *     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
- *     int failed = gp_app_open(&f, &tool, &o.app, &err) || gp_app_trace(&f, 0, GP_NEED(GP_GPU), &trace, &err);
+ *     int failed = gp_app_open(&f, &tool, &o.app, &err) ||
+ *                  gp_app_trace(&f, 0, GP_NEED(GP_GPU), &trace, &err);
  *     gp_app_close(&f);
  *
  * README.md beside this file shows a whole tool.

@@ -2,7 +2,7 @@
  * vendor's own tool reads: each line is a path or, after a "|", a command whose output is the input.
  *
  *     struct gp_operands o;
- *     if (gp_operands_read(&o, "ranks.list", &err)) ...        // "rank0.trace", "|aws s3 cp s3://runs/rank1.trace -"
+ *     if (gp_operands_read(&o, "ranks.list", &err)) ... // "a.trace", "|aws s3 cp s3://runs/b.trace -"
  *     gp_app_inputs(&front, o.paths, o.n);
  *     front.commands = o.commands;
  *     gp_operands_release(&o);

@@ -1,7 +1,8 @@
 /* read_all.h -- many parts read by several workers and merged in their order, so that the result is the same
  * for any number of workers, and so is the failure that is reported. Knows nothing of traces or files.
  *
- *     struct gp_read_all job = {.n = n, .workers = 4, .read = read_part, .merge = merge_part, .drop = drop_part, .ctx = &x};
+ *     struct gp_read_all job = {.n = n, .workers = 4, .read = read_part, .merge = merge_part,
+ *                                   .drop = drop_part, .ctx = &x};
  *     if (gp_read_all(&job, &err)) ...
  */
 #ifndef GP_ANALYZE_APP_READ_ALL_H

@@ -1,7 +1,7 @@
 /* threads.h -- how the threads of a tool are shared among its inputs: as many inputs at once as there are
  * threads, and the threads that are left for the inside of each.
  *
- *     struct gp_threads t = gp_threads_share(opts.threads, 3);      // of 8: 3 inputs at once, 2 threads in each
+ *     struct gp_threads t = gp_threads_share(opts.threads, 3);  // of 8: 3 inputs at once, 2 threads in each
  */
 #ifndef GP_ANALYZE_APP_THREADS_H
 #define GP_ANALYZE_APP_THREADS_H

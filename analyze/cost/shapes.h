@@ -5,7 +5,8 @@
  *
  *     struct gp_shapes s;
  *     int64_t groups;
- *     if (gp_shapes_read(&s, extra) && s.in[0].n == 4 && gp_shapes_int(&s, 8, &groups)) use(s.in[0].size[1] / groups);
+ *     if (gp_shapes_read(&s, extra) && s.in[0].n == 4 && gp_shapes_int(&s, 8, &groups))
+ *         use(s.in[0].size[1] / groups);
  */
 #ifndef GP_ANALYZE_SHAPES_H
 #define GP_ANALYZE_SHAPES_H

@@ -4,7 +4,8 @@
  *
  *     struct gp_shapes shapes;
  *     struct gp_work w;
- *     if (gp_shapes_read(&shapes, extra) && gp_work_of_op(&w, "aten::mm", &shapes, NULL)) use(w.flops, w.bytes_low);
+ *     if (gp_shapes_read(&shapes, extra) && gp_work_of_op(&w, "aten::mm", &shapes, NULL))
+ *         use(w.flops, w.bytes_low);
  *
  * The work is that of the whole operator: callers that divide it among its kernels must not count it twice.
  */

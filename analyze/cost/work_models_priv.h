@@ -1,7 +1,8 @@
 /* work_models_priv.h -- private to work.c, work_matrix.c and work_tensor.c: one function per family of
  * operators, and what work.c passes to it for each operator.
  *
- *     struct gp_work_model add = {.op = "add", .run = gp_of_elementwise, .elementwise = {.inputs = 2, .flops = 1}};
+ *     struct gp_work_model add = {.op = "add", .run = gp_of_elementwise,
+ *                                 .elementwise = {.inputs = 2, .flops = 1}};
  *     if (add.run(&w, &shapes, &add)) ...
  */
 #ifndef GP_ANALYZE_WORK_MODELS_PRIV_H

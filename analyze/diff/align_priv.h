@@ -2,7 +2,7 @@
  *
  *     gp_align_choose_cuts(&w);                                      // align_cuts.c: where segments begin
  *     struct gp_align_segment s = gp_align_segment_at(&w, k);
- *     gp_align_match(&w, a, end_a, b, end_b);                        // align_blocks.c: pairs and blocks, in order
+ *     gp_align_match(&w, a, end_a, b, end_b);                 // align_blocks.c: pairs and blocks, in order
  *     gp_align_put_matched(&w, a, b, end_a, end_b, true);
  *     gp_align_settle(&w, first_block);
  */

@@ -3,7 +3,7 @@
  *
  *     gp_diff_choose_steps(&w);    // diff_steps.c: runs, unit, samples
  *     gp_diff_match(&w);           // diff_match.c: operations, and which one each kernel or place belongs to
- *     gp_diff_sum(&w);             // diff_sum.c: figures, metrics; then diff_share.c: the terms of the step's change
+ *     gp_diff_sum(&w);             // diff_sum.c: figures, metrics; diff_share.c: the terms of the change
  *     gp_diff_compare(&w);         // diff_compare.c: what must not be compared
  *     gp_diff_decide(&w);          // diff_decide.c: verdicts of operations and metrics
  */

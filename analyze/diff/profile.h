@@ -6,7 +6,8 @@
  *     struct gp_profile p;
  *     gp_profile_init(&p, &opts);
  *     if (gp_profile_add_trace(&p, &trace, &err)) ...                    // the trace may be freed afterwards
- *     for (size_t i = 0; i < p.events.n; i++) use(p.kernels.at[p.events.at[i].kernel], p.events.at[i].dur_ns);
+ *     for (size_t i = 0; i < p.events.n; i++)
+ *         use(p.kernels.at[p.events.at[i].kernel], p.events.at[i].dur_ns);
  *     gp_profile_save(&p, &buf); gp_profile_release(&p);
  *
  * A lane is one device of one process. A GPU event belongs to the step of its lane in which it was LAUNCHED;

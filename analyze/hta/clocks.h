@@ -3,7 +3,7 @@
  * the traces were not recorded at the same time, by their first events. Knows nothing of files.
  *
  *     struct gp_clocks c = {0};
- *     for (size_t i = 0; i < n; i++) gp_clocks_add(&c, &views[i]);   // a view per trace; it may be released afterwards
+ *     for (size_t i = 0; i < n; i++) gp_clocks_add(&c, &views[i]); // a view per trace, then released
  *     gp_clocks_align(&c);
  *     ... c.shifts.at[i].later_ns ...
  *     gp_clocks_release(&c);

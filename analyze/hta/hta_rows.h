@@ -72,8 +72,8 @@ extern const struct gp_record gp_hta_range_memory; /* rows: struct gp_range_memo
 
 /* ---- sampled ---- */
 
-/* Means of hardware counters sampled while recording (gpuprof-collect --sample-metrics), over a device's time,
- * over its steps, and over the kernels of each range. */
+/* Means of hardware counters sampled while recording (gpuprof-collect --sample-metrics), over a device's
+ * time, over its steps, and over the kernels of each range. */
 enum gp_sampled_over {
     GP_SAMPLED_WHOLE, /* from the device's first GPU event to the end of its last */
     GP_SAMPLED_STEPS, /* the GPU windows of its whole steps, without the warm-up */

@@ -2,7 +2,8 @@
  * only a finished gp_hta.
  *
  *     struct gp_step_spread s;
- *     if (gp_hta_step_time(&h, &s)) printf("a step takes %lld ns, the mean of %zu", (long long)s.step_ns, s.used);
+ *     if (gp_hta_step_time(&h, &s))
+ *         printf("a step takes %lld ns, the mean of %zu", (long long)s.step_ns, s.used);
  */
 #ifndef GP_ANALYZE_HTA_SPREAD_H
 #define GP_ANALYZE_HTA_SPREAD_H

@@ -3,7 +3,7 @@
  *
  *     struct gp_lcs l = {.budget = 1 << 24, .edits = 512};
  *     gp_lcs_match(&l, a, na, b, nb);
- *     for (size_t i = 0; i < l.pairs.n; i++) same(l.pairs.at[i].a, l.pairs.at[i].b);     // ascending on both sides
+ *     for (size_t i = 0; i < l.pairs.n; i++) same(l.pairs.at[i].a, l.pairs.at[i].b); // ascending
  *     gp_lcs_release(&l);
  *
  * Common beginnings and ends are removed, symbols that the other side does not have are left out, and the

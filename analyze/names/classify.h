@@ -3,7 +3,7 @@
  * an elementwise kernel with a template argument "ReduceOp" stays elementwise.
  *
  *     struct gp_classes c = {0};                                  // the built-in table
- *     if (gp_classes_parse(&c, text, n, &err)) ...                // and the user's rules, which take precedence
+ *     if (gp_classes_parse(&c, text, n, &err)) ...          // and the user's rules, which take precedence
  *     enum gp_frame_kind kind = gp_classify(&c, gp_gpu_config(&trace, row)->kind, name, n);
  *     if (gp_class_of(kind) == GP_CLASS_COMMUNICATION) ...
  *

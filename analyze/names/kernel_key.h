@@ -7,9 +7,9 @@
  *
  * | level | equal for | example |
  * | name | the same name, demangled (gp_name_demangle) | ampere_sgemm_32x128_nn |
- * | code | the same source: other builds, other launch parameters, other numbering | triton_poi_fused_add_mul |
- * | family | what a library or an autotuner takes in place of each other: tiles, stages, vector widths, split-k,
- * algorithms of collectives, variants for small and large inputs | ampere_sgemm_nn |
+ * | code | the same source: other builds, launch parameters or numbering | triton_poi_fused_add_mul |
+ * | family | what a library or an autotuner takes in place of each other: tiles, stages, vector widths,
+ *   split-k, algorithms of collectives, variants for small and large inputs | ampere_sgemm_nn |
  * | form | the same for another type of data | ampere_gemm_nn |
  * | role | the same purpose: class, operator and phase | gemm addmm backward |
  *

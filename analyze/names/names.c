@@ -14,8 +14,8 @@
 /* ---- clang ---- */
 
 /* Names of newer versions of clang, made readable for demanglers that do not know them: a template argument
- * whose type depends on an argument before it has its type before it, after "Tn"; kernels of ROCm have it, such
- * as act_and_mul_kernel<T, T (*)(const T&)>. */
+ * whose type depends on an argument before it has its type before it, after "Tn"; kernels of ROCm have it,
+ * such as act_and_mul_kernel<T, T (*)(const T&)>. */
 
 /* ---- mangled ---- */
 

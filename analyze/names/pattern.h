@@ -3,7 +3,7 @@
  * tries all ways to match a back-reference.
  *
  *     char why[GP_PATTERN_WHY];
- *     if (gp_pattern_compile(&regex, text, REG_ICASE, why)) ...    // why: "repetition makes it longer than 1,000"
+ *     if (gp_pattern_compile(&regex, text, REG_ICASE, why)) ... // "repetition makes it longer than 1,000"
  *     regexec(&regex, name, 0, NULL, 0);
  *     regfree(&regex);
  */

@@ -10,7 +10,8 @@
  *          .flags = GP_COLUMN_WIDE, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
  *     };
  *     const struct gp_record gp_hta_kernels = {"kernels", "GPU time by kernel", GP_FIELDS(kernel_fields),
- *                                              sizeof(struct gp_kernel_stat), .note = "a kernel, copy or set"};
+ *                                              sizeof(struct gp_kernel_stat),
+ *                                              .note = "a kernel, copy or set"};
  *
  * The first five of a field go by their place, the others by their names.
  */

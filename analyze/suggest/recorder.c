@@ -7,24 +7,26 @@
 
 /* Measured on an H200 with driver 580 and CUDA 13.0, as tests/bench/README.md has it:
  *
- * launch      gpuprof-collect adds 908 ns to an empty launch, and 3.1 us to each of the 77 launches of a step
- * of eager decoding
- *             (238 us in all), where it has to share the caches with Python; torch.profiler, CUDA activities only, adds 10.4 us
- *             there (808 us), Nsight Systems 971 ns to an empty launch. Programs of transformers and torchvision, recorded in a
- *             window, took up to 14.2 us more per launch (a Llama of 1,014 launches, 25.1 ms unrecorded and 39.4 ms recorded).
- *             With torch.profiler, operators and all, programs of other people's libraries took 5 to 26 us more per launch.
+ * launch      gpuprof-collect adds 908 ns to an empty launch, and 3.1 us to each of the 77 launches of a
+ *             step of eager decoding (238 us in all), where it has to share the caches with Python;
+ *             torch.profiler, CUDA activities only, adds 10.4 us there (808 us), Nsight Systems 971 ns to an
+ *             empty launch. Programs of transformers and torchvision, recorded in a window, took up to 14.2
+ *             us more per launch (a Llama of 1,014 launches, 25.1 ms unrecorded and 39.4 ms recorded). With
+ *             torch.profiler, operators and all, programs of other people's libraries took 5 to 26 us more
+ *             per launch.
  * op          with operators and shapes, torch.profiler adds another 0.9 us to each of the 399 operators of
- * that step, and up
- *             to 5 us in programs of transformers (a Llama of 266 launches: 4.55 ms, and 10.7 ms).
+ *             that step, and up to 5 us in programs of transformers (a Llama of 266 launches: 4.55 ms, and
+ *             10.7 ms).
  * wait        after a call that waited, the host begins with cold caches and the recorder's threads have
- * work: the GPU waited for
- *             155 us of a step unrecorded, and for 367 us when gpuprof-collect recorded it (a GCN that reads its loss).
- * range       75 to 88 ns for an NVTX range; a range of torch.profiler is an operator. frame       with_stack
- * makes the steps of a training twice as long, by 0.5 to 1.5 us per frame. of a gap    without a recorder,
- * nine of ten programs kept 0.24 to 0.84 of the idle time of the GPU in a recording of
- *             torch.profiler, and 0.44 to 1.38 of that in one of gpuprof-collect, which adds less than two runs differ by.
+ *             work: the GPU waited for 155 us of a step unrecorded, and for 367 us when gpuprof-collect
+ *             recorded it (a GCN that reads its loss).
+ * range       75 to 88 ns for an NVTX range; a range of torch.profiler is an operator.
+ * frame       with_stack makes the steps of a training twice as long, by 0.5 to 1.5 us per frame.
+ * of a gap    without a recorder, nine of ten programs kept 0.24 to 0.84 of the idle time of the GPU in a
+ *             recording of torch.profiler, and 0.44 to 1.38 of that in one of gpuprof-collect, which adds
+ *             less than two runs differ by.
  * slower      two processes of one program differ by 13 to 45 % of the host's time; torch.profiler's least
- * cost has that in it.
+ *             cost has that in it.
  */
 static const struct gp_recorder recorders[] = {
     {.name = "gpuprof-collect",

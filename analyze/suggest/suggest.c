@@ -35,8 +35,8 @@ enum {
     SINGLE_OPS_PART = 7, /* of the kernels */
     NOTE_PARTS = 3,      /* of a step: a recorder that adds less is not worth a note */
     NOISE_PCT = 1, /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8 % */
-    HOST_NOISE_PCT =
-        3 /* of what the GPU waits or the host copies: hosts differ more, by 13 to 45 % in programs of the jury */
+    /* of what the GPU waits or the host copies: hosts differ more, by 13 to 45 % in programs of the jury */
+    HOST_NOISE_PCT = 3
 };
 
 GP_WORD(gp_suggest_type_name, enum gp_suggest_type, GP_SUGGEST_TYPES, 1)

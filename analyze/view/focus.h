@@ -27,8 +27,8 @@ struct gp_focus {
     uint64_t left_out;              /* GPU events */
 };
 
-/* Restrict the trace of V, which must outlive F. True if F.t differs from it; otherwise F.t and F.view must not
- * be used. F is to be released in both cases, and stays where it is until then. O(n log n). */
+/* Restrict the trace of V, which must outlive F. True if F.t differs from it; otherwise F.t and F.view must
+ * not be used. F is to be released in both cases, and stays where it is until then. O(n log n). */
 bool gp_focus_make(struct gp_focus *f, const struct gp_view *v, const struct gp_steps *s);
 void gp_focus_release(struct gp_focus *f);
 

@@ -5,7 +5,7 @@
  *     struct gp_view v;
  *     gp_view_init(&v, &trace, NULL);
  *     for (size_t d = 0; d < v.devices.n; d++)
- *         for (size_t i = 0; i < v.devices.at[d].n; i++) use(v.rows[v.devices.at[d].first + i]);   // rows of GP_GPU
+ *         for (size_t i = 0; i < v.devices.at[d].n; i++) use(v.rows[v.devices.at[d].first + i]); // of GP_GPU
  *     gp_view_release(&v);
  */
 #ifndef GP_ANALYZE_VIEW_H

@@ -1,4 +1,5 @@
-/* chart_roofline_priv.h -- private to chart_roofline*.c: the plot while it is drawn, its axes and its roofs. */
+/* chart_roofline_priv.h -- private to chart_roofline*.c: the plot while it is drawn, its axes and its
+ * roofs. */
 #ifndef GP_RENDER_CHART_ROOFLINE_PRIV_H
 #define GP_RENDER_CHART_ROOFLINE_PRIV_H
 

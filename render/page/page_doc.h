@@ -2,7 +2,8 @@
  * tables. Each tool fills one in; the order, the list of contents and the end are the same on all pages.
  * Knows nothing about the content.
  *
- *     struct gp_page_doc doc = {.tool = "trace-hta", .parts = &gp_page_report, .report = &r, .input = "a.json",
+ *     struct gp_page_doc doc = {.tool = "trace-hta", .parts = &gp_page_report, .report = &r,
+ *                               .input = "a.json",
  *                               .sections = sections, .sections_n = GP_COUNT(sections), .page = &p};
  *     struct gp_page_figure *f = gp_page_figure(&doc, "GPU busy");
  *     gp_page_figure_share(f, busy_ns, span_ns); gp_buf_puts(&f->words, "of the step");
