@@ -21,8 +21,8 @@ struct opts {
 static const struct gp_option options[] = {
     {0, "eager", "TRACE", "a GPU trace of the program without torch.compile, to compare with", GP_OPT_STRING,
      offsetof(struct opts, eager)},
-    {0, "mode", "NAME=TRACE", "a GPU trace of the program in another mode; may be repeated", GP_OPT_LIST,
-     offsetof(struct opts, modes)},
+    {0, "other-mode", "NAME=TRACE", "a GPU trace of the program in another mode; may be repeated",
+     GP_OPT_LIST, offsetof(struct opts, modes)},
     {0, "fail-on", "break|recompile|skip",
      "exit with 1 if there is a graph break, a recompile or a skipped CUDA graph; may be repeated",
      GP_OPT_LIST, offsetof(struct opts, fail_on)},
@@ -40,6 +40,8 @@ static const struct gp_option options[] = {
     GP_OPTIONS_COMMON,
     {0},
 };
+
+static const struct gp_renamed renamed[] = {{"mode", "other-mode"}, {0}};
 
 struct job {
     struct gp_app *app;
@@ -141,6 +143,7 @@ int main(int argc, char **argv)
                    "trace-compile -f html -o compile.html logs text.log\n"
                    "trace-compile -q --baseline-dir ci --against main --fail-on break logs\n",
         .options = options,
+        .renamed = renamed,
         .formats = gp_compile_formats,
         .max_operands = -1,
         .stdin_default = true};

@@ -20,6 +20,8 @@ static const struct gp_option options[] = {
     {0},
 };
 
+static const struct gp_renamed renamed[] = {GP_HTA_MAIN_RENAMED, {0}};
+
 /* Misuse is the same in every process: only the first one prints it. Before MPI is begun, only the launcher's
  * variables say which one this is. */
 static bool is_first(void)
@@ -87,6 +89,7 @@ int main(int argc, char **argv)
         .example = "mpirun -n 16 trace-hta-mpi rank*.trace\n"
                    "srun -n 256 trace-hta-mpi --from ranks --spill spill -f json -o job.json\n",
         .options = options,
+        .renamed = renamed,
         .formats = gp_hta_formats,
         .max_operands = -1,
     };

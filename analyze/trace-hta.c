@@ -9,6 +9,8 @@ static const struct gp_option options[] = {
     {0},
 };
 
+static const struct gp_renamed renamed[] = {GP_HTA_MAIN_RENAMED, {0}};
+
 int main(int argc, char **argv)
 {
     struct gp_tool tool = {
@@ -19,6 +21,7 @@ int main(int argc, char **argv)
                    "trace-hta rank*.json.gz\n"
                    "trace-hta -f csv --table kernels kineto.json.gz > kernels.csv\n",
         .options = options,
+        .renamed = renamed,
         .formats = gp_hta_formats,
         .max_operands = -1,
         .stdin_default = true,

@@ -14,7 +14,7 @@
 
 struct opts {
     struct gp_app_opts app; /* first */
-    const char *at, *by, *steps, *base, *table, *flame, *timeline;
+    const char *at, *by, *step_marker, *base, *table, *flame, *timeline;
     const char *device;
     uint64_t min_bytes, device_memory;
 };
@@ -27,8 +27,8 @@ static const struct gp_option options[] = {
     {0, "base", "FILE", "compare the memory held with FILE, a snapshot or trace of another run",
      GP_OPT_STRING, offsetof(struct opts, base)},
     {0, "device", "N", "report only device N", GP_OPT_STRING, offsetof(struct opts, device)},
-    {0, "steps", "REGEX", "ranges to treat as steps (default: auto-detect)", GP_OPT_STRING,
-     offsetof(struct opts, steps)},
+    {0, "step-marker", "REGEX", "ranges to treat as steps (default: auto-detect)", GP_OPT_STRING,
+     offsetof(struct opts, step_marker)},
     {0, "min-bytes", "N", "fold holders of less than N bytes into one row", GP_OPT_UINT,
      offsetof(struct opts, min_bytes)},
     {0, "device-memory", "N", "size of the device, such as 80G, if no trace records it", GP_OPT_UINT,
@@ -44,6 +44,8 @@ static const struct gp_option options[] = {
     GP_OPTIONS_COMMON,
     {0},
 };
+
+static const struct gp_renamed renamed[] = {{"steps", "step-marker"}, {0}};
 
 /* ---- reading ---- */
 
@@ -96,7 +98,7 @@ static int take_options(const struct opts *o, struct gp_memory_opts *to, struct 
 {
     *to = (struct gp_memory_opts){.by = gp_memory_key_named(o->by),
                                   .device = -1,
-                                  .steps = o->steps,
+                                  .steps = o->step_marker,
                                   .min_bytes = (int64_t)(o->min_bytes & INT64_MAX),
                                   .total_bytes = (int64_t)(o->device_memory & INT64_MAX)};
     if (o->device) {
@@ -120,7 +122,7 @@ static int write_answer(struct gp_app *f, const struct opts *o, const struct gp_
 {
     struct gp_buf typed = {0}, title = {0};
     gp_app_put_title(f, &title);
-    gp_cli_put_given(&typed, f->tool, o, "at by base device steps min-bytes device-memory top");
+    gp_cli_put_given(&typed, f->tool, o, "at by base device step-marker min-bytes device-memory top");
     struct gp_memory_answer a = {.m = m,
                                  .input = gp_buf_str(&title),
                                  .options = typed.n ? gp_buf_str(&typed) : NULL,
@@ -181,6 +183,7 @@ int main(int argc, char **argv)
                                "trace-memory -f folded --at peak snapshot.pickle | trace2flame > peak.svg\n"
                                "gpuprof-collect --memory ./app | trace-memory --by range\n",
                            .options = options,
+                           .renamed = renamed,
                            .formats = gp_memory_formats,
                            .max_operands = -1,
                            .stdin_default = true};

@@ -37,7 +37,7 @@ static const struct gp_option options[] = {
      AT(upload_files)},
     {0, "jobs", "N", "run at most N tools at once (default: 2)", GP_OPT_UINT, AT(jobs)},
     {0, "time", "TIME", "stop a tool that runs longer (default: 60s)", GP_OPT_SECONDS, AT(time_ns)},
-    {0, "memory", "SIZE", "memory limit of each tool, 0 for none (default: 8G)", GP_OPT_UINT,
+    {0, "memory-limit", "SIZE", "memory limit of each tool, 0 for none (default: 8G)", GP_OPT_UINT,
      AT(memory_bytes)},
     {0, "keep", "SIZE", "cache at most this much output (default: 512M)", GP_OPT_UINT, AT(keep_bytes)},
     {0, "connections", "N", "accept at most N connections at once (default: 96)", GP_OPT_UINT,
@@ -48,6 +48,8 @@ static const struct gp_option options[] = {
     {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct opts, quiet)},
     {0},
 };
+
+static const struct gp_renamed renamed[] = {{"memory", "memory-limit"}, {0}};
 
 /* The folder of this program: the tools are beside it. */
 static int own_folder(char *to, size_t n, struct gp_err *err)
@@ -123,6 +125,7 @@ int main(int argc, char **argv)
                            .example = "trace-serve --open runs/\n"
                                       "trace-serve --socket $XDG_RUNTIME_DIR/gpuprof.sock runs/\n",
                            .options = options,
+                           .renamed = renamed,
                            .min_operands = 1,
                            .max_operands = -1};
     struct opts o = {.serve = {GP_SERVE_DEFAULTS}};

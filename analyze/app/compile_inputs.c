@@ -57,7 +57,7 @@ static int add_mode(struct gp_compile_inputs *j, const char *text, struct gp_err
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text || !equals[1])
-        return gp_fail(err, GP_E_USAGE, -1, "--mode: '%.100s' is not NAME=TRACE", text);
+        return gp_fail(err, GP_E_USAGE, -1, "--other-mode: '%.100s' is not NAME=TRACE", text);
     char *name = gp_alloc((size_t)(equals - text) + 1);
     memcpy(name, text, (size_t)(equals - text));
     name[equals - text] = '\0';

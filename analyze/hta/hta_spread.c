@@ -185,7 +185,7 @@ static const struct gp_field fields[] = {
     {"exposed_memory_pct", NULL, GP_CELL_PCT, get_pct, ALL(sum.exposed_memory_ns),
      .help = "of the steps' time"},
     {"idle_pct", NULL, GP_CELL_PCT, get_pct, ALL(sum.idle_ns), .help = "of the steps' time"},
-    {"each", NULL, GP_CELL_ROWS, get_each, 0, .help = "all of its steps, with --steps",
+    {"each", NULL, GP_CELL_ROWS, get_each, 0, .help = "all of its steps, with --each-step",
      .flags = GP_FIELD_OPTIONAL, .rows = &gp_hta_step_list},
 };
 

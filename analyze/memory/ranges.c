@@ -210,7 +210,8 @@ int gp_ranges_steps(struct gp_memory *m, struct gp_memory_device *d, const char 
     regex_t regex;
     char why[GP_PATTERN_WHY];
     if (gp_pattern_compile(&regex, expression, 0, why))
-        return gp_fail(err, GP_E_USAGE, -1, "--steps: not a regular expression: %s: %s", expression, why);
+        return gp_fail(err, GP_E_USAGE, -1, "--step-marker: not a regular expression: %s: %s", expression,
+                       why);
     for (size_t i = 0; i < d->spans.n; i++)
         if (!regexec(&regex, gp_memory_str(m, d->spans.at[i].name), 0, NULL, 0)) add_step(d, &d->spans.at[i]);
     regfree(&regex);

@@ -12,6 +12,7 @@
 #include "formats/base/answer.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "formats/base/str.h"
 #include "formats/base/utf8.h"
 
 enum { HELP_WIDTH = 79, HELP_INDENT = 30, SUGGESTIONS = 160 };
@@ -329,6 +330,12 @@ static const struct gp_option *find_long(struct gp_tool *tool, const char *name,
     struct gp_buf all = {0};
     int matches = 0;
     size_t n_own;
+    for (const struct gp_renamed *r = tool->renamed; r && r->was; r++) {
+        if (!gp_is(name, n, r->was)) continue;
+        gp_cli_warn(tool, "--%s is now --%s; the former spelling goes with the next version", r->was, r->is);
+        name = r->is;
+        n = strlen(name);
+    }
     for (size_t i = 0; (o = next_option(tool, i, &n_own)); i++) {
         if (strncmp(o->name, name, n)) continue;
         found = o;

@@ -94,6 +94,11 @@ struct gp_common_opts {
         offsetof(struct gp_common_opts, threads)}
 // clang-format on
 
+/* The former spelling of an option, which works for one version more. */
+struct gp_renamed {
+    const char *was, *is; /* "steps", "step-marker" */
+};
+
 struct gp_tool {
     const char *name;     /* "trace2flame" */
     const char *summary;  /* one line for --help */
@@ -102,10 +107,11 @@ struct gp_tool {
     const struct gp_option *options;
     const struct gp_answer_format *formats; /* of its output, the default first, then {0}; NULL: none */
     int min_operands, max_operands;         /* max -1: any number */
-    bool stdin_default;         /* no operand means standard input; a terminal there is then a usage error */
-    const char *inputs_option;  /* names inputs, too: where it is given, there may be no operands */
-    bool stop_at_operand;       /* options end at the first operand (gpuprof-collect CMD ARG...) */
-    int error_status;           /* status of a usage error; 0 means GP_EXIT_ERROR */
+    bool stdin_default;        /* no operand means standard input; a terminal there is then a usage error */
+    const char *inputs_option; /* names inputs, too: where it is given, there may be no operands */
+    bool stop_at_operand;      /* options end at the first operand (gpuprof-collect CMD ARG...) */
+    int error_status;          /* status of a usage error; 0 means GP_EXIT_ERROR */
+    const struct gp_renamed *renamed; /* {0} at the end; NULL: none */
     const char *const *aliases; /* "--name", "-x": options of another program, NULL at the end; NULL: none */
     /* filled by gp_cli_parse */
     const char *const *args; /* the operands */
@@ -119,7 +125,8 @@ struct gp_tool {
  * handled for every tool: printed to standard output; so is "--completion SHELL", a script that completes the
  * options (completion.h). 0: go on. -1: stop and return tool->status. Long options may be cut as long as they
  * are unique; "--name=value" and "--name value" both work; "--" ends options. Misuse prints one line and "Try
- * 'TOOL --help'" to standard error. An alias ends parsing: -1 with tool->alias, and nothing is printed. */
+ * 'TOOL --help'" to standard error. A former spelling is accepted, with a line on standard error. An alias ends parsing: -1 with
+ * tool->alias, and nothing is printed. */
 GP_MUST_CHECK int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts);
 
 /* Append " --NAME VALUE" for each of NAMES, separated by spaces, that was given to TOOL, whose options struct

@@ -271,7 +271,7 @@ static void add_step_list(struct gp_hta_tables *m)
         gp_columns_put(m->r, t, &columns, s, &of);
     }
     gp_columns_release(&columns);
-    if (left) t->note = "The longest steps, in order of time; --steps lists all.";
+    if (left) t->note = "The longest steps, in order of time; --each-step lists all.";
     gp_record_more(m->r, t, left, left_ns);
 }
 

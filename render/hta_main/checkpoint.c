@@ -67,7 +67,7 @@ void gp_spills_open(struct gp_spills *s, const struct gp_hta_main *r, const char
 {
     struct gp_buf options = {0};
     gp_cli_put_given(&options, r->app.tool, r->opts,
-                     "step-marker repair classes all-ranks steps merge strict");
+                     "step-marker repair classes all-ranks each-step merge strict");
     *s = (struct gp_spills){.dir = dir, .ranks = r};
     s->keys = gp_alloc((r->app.n + 1) * sizeof *s->keys);
     s->done = gp_zalloc(r->app.n + 1);

@@ -18,6 +18,11 @@
 #include "formats/base/declare.h"
 #include "render/hta/hta_formats.h"
 
+/* Former spellings of these options. */
+#define GP_HTA_MAIN_RENAMED                                                                                  \
+    {                                                                                                        \
+        "steps", "each-step"                                                                                 \
+    }
 struct gp_hta_main_opts {
     struct gp_app_opts app; /* first */
     const char *table, *repair, *save_partial, *flame, *timeline, *from;
@@ -32,7 +37,7 @@ struct gp_hta_main_opts {
     GP_OPTION_TOP("maximum number of rows in long tables, 0 for all (default: 10; HTML: 100; CSV: all)"),    \
     {'t', "table", "NAME", "print only this table; \"help\" lists them (default for CSV: kernels)",          \
      GP_OPT_STRING, offsetof(struct gp_hta_main_opts, table)},                                               \
-    {'s', "steps", NULL, "include figures for every step", GP_OPT_FLAG,                                      \
+    {'s', "each-step", NULL, "include figures for every step", GP_OPT_FLAG,                                      \
      offsetof(struct gp_hta_main_opts, steps)},                                                              \
     GP_OPTION_WHOLE,                                                                                         \
     {0, "repair", "clip|drop|none", "what to do with impossible times: fix, drop, or keep (default: none)",  \

@@ -64,7 +64,7 @@ const struct gp_query gp_queries[] = {
        "application/openmetrics-text; version=1.0.0; charset=utf-8",
        {"--format=openmetrics"}}},
      {"top", "step-marker"},
-     {"--steps"},
+     {"--each-step"},
      ONE},
     {"timeline",
      "timeline",

@@ -243,7 +243,7 @@ test_expect_success 'every option that takes a regular expression refuses what w
     t=$samples/h200/eager.trace pattern_of="regular expression" && refused --filter trace2flame $t &&
     pattern_of="step marker" && refused --step-marker trace2flame $t && refused --step-marker trace-hta $t &&
     refused --step-marker trace-suggest $t && refused --step-marker trace2timeline $t && refused --step-marker trace-diff $t $t &&
-    pattern_of="regular expression" && refused --steps trace-memory $samples/memory/steady.pickle.gz || { cat err; false; }
+    pattern_of="regular expression" && refused --step-marker trace-memory $samples/memory/steady.pickle.gz || { cat err; false; }
 '
 
 test_expect_success 'a file of classes: the line of such a pattern is named' '

@@ -23,7 +23,7 @@ test_expect_success 'every kind of trace gives valid text, at most 200 series pe
 
 test_expect_success 'its figures are those of the JSON' '
     trace-hta -q -f openmetrics "$samples/h200/ddp.trace" >out && python3 "$check" out >parsed &&
-    trace-hta -q -f json --top 0 --steps "$samples/h200/ddp.trace" >json &&
+    trace-hta -q -f json --top 0 --each-step "$samples/h200/ddp.trace" >json &&
     test "$(sum gpu_seconds)" = "$(jq "[.devices[].span_ns] | add" json)" &&
     test "$(sum gpu_seconds ".[1].state == \"idle\"")" = "$(jq "[.devices[].idle_ns] | add" json)" &&
     test "$(sum gpu_idle_seconds)" = "$(jq "[.devices[].idle_ns] | add" json)" &&

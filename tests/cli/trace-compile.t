@@ -172,7 +172,7 @@ test_expect_success 'CUDA graphs: recorded, and skipped with the reason' '
 '
 
 test_expect_success 'modes against eager, and when compiling pays back' '
-    trace-compile -q -f json --eager "$runs/eager/steps.json.gz" --mode "default=$runs/cold/steps.json.gz" "$runs/reduce"/* >out &&
+    trace-compile -q -f json --eager "$runs/eager/steps.json.gz" --other-mode "default=$runs/cold/steps.json.gz" "$runs/reduce"/* >out &&
     jq -e ".speedup.modes | [.[].name] == [\"eager\", \"reduce-overhead\", \"default\"]" out &&
     jq -e ".speedup.modes[1] | .speedup > 2 and .speedup_low > 1 and .speedup_low < .speedup and .within_run and .graph_launches == 2" out &&
     jq -e ".speedup.modes | .[1].break_even_steps == ((.[1].compile_ns / (.[0].step_ns - .[1].step_ns)) | ceil)" out &&
@@ -260,7 +260,7 @@ test_expect_success 'an empty log is a process that compiled nothing' '
 test_expect_success 'what cannot be used is one line' '
     mkdir none && test_expect_code 2 trace-compile none 2>err && grep "none: is a directory without dedicated_log_torch_trace_" err &&
     echo hello >other.txt && test_expect_code 2 trace-compile other.txt 2>err && grep "other.txt" err && test "$(wc -l <err)" = 1 &&
-    test_expect_code 2 trace-compile --mode x "$runs/cold" 2>err && grep "NAME=TRACE" err
+    test_expect_code 2 trace-compile --other-mode x "$runs/cold" 2>err && grep "NAME=TRACE" err
 '
 
 test_expect_success 'a trace alone gives its half' '

@@ -137,9 +137,9 @@ test_expect_success 'what was not recorded at the same time is put side by side,
 test_expect_success 'trace-hta finds the same in a trace that went through Chrome JSON' '
     for f in twoproc_exec ddp managed decode_graph; do
         trace-convert -q --to chrome "$samples/h200/$f.trace" >way.json && trace-convert -q way.json >back.trace &&
-        trace-hta -q -f json --top 0 --steps "$samples/h200/$f.trace" | jq "del(.inputs)" >expect &&
+        trace-hta -q -f json --top 0 --each-step "$samples/h200/$f.trace" | jq "del(.inputs)" >expect &&
         for back in way.json back.trace; do
-            trace-hta -q -f json --top 0 --steps $back | jq "del(.inputs)" >out && test_cmp expect out || return 1
+            trace-hta -q -f json --top 0 --each-step $back | jq "del(.inputs)" >out && test_cmp expect out || return 1
         done || { echo "$f"; return 1; }
     done &&
     trace-convert -q --to chrome ranks.trace >way.json &&

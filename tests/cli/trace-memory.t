@@ -426,9 +426,9 @@ assert all(h[\"bytes\"] >= 1 << 20 for h in r[\"holders\"][:-1])
 assert sum(h[\"bytes\"] for h in r[\"holders\"]) == r[\"devices\"][0][\"peak_bytes\"]"
 '
 
-test_expect_success '--steps and --device choose, and refuse what they cannot use' '
-    trace-memory -f json --steps "^step [0-3]$" "$memory"/leak.pickle.gz | grep "\"steps\": 4" &&
-    status_of trace-memory --steps "(" "$memory"/leak.pickle.gz && test $status = 2 && grep "^trace-memory: --steps: " err &&
+test_expect_success '--step-marker and --device choose, and refuse what they cannot use' '
+    trace-memory -f json --step-marker "^step [0-3]$" "$memory"/leak.pickle.gz | grep "\"steps\": 4" &&
+    status_of trace-memory --step-marker "(" "$memory"/leak.pickle.gz && test $status = 2 && grep "^trace-memory: --step-marker: " err &&
     trace-memory -f json --device 1 "$memory"/leak.pickle.gz | grep "\"devices\": \[\]" &&
     status_of trace-memory --device x "$memory"/leak.pickle.gz && test $status = 2
 '

@@ -6,7 +6,7 @@ test_description='trace-serve: many clients, slow ones, half requests, changing 
 [ -x "$GP_BIN/trace-serve" ] || { skip_all='trace-serve was not built'; test_done; }
 command -v curl >/dev/null && command -v jq >/dev/null || { skip_all='curl or jq is missing'; test_done; }
 
-limits=${GP_SANITIZED:+--memory 0}
+limits=${GP_SANITIZED:+--memory-limit 0}
 short=$(mktemp -d) || exit 1
 sock=$short/s
 servers=

@@ -7,7 +7,7 @@ test_description='trace-serve: routes, formats, caching, and what it refuses'
 command -v curl >/dev/null && command -v jq >/dev/null || { skip_all='curl or jq is missing'; test_done; }
 
 # The address space of a tool with sanitizers has no limit.
-limits=${GP_SANITIZED:+--memory 0}
+limits=${GP_SANITIZED:+--memory-limit 0}
 servers=
 # start NAME ARG... -- a server in the background that ends by itself; its link in NAME.link.
 start() {
@@ -62,7 +62,7 @@ test_expect_success 'files come and go, and keep their ids' '
 '
 
 test_expect_success 'each question is what its tool answers' '
-    for q in hta:trace-hta:--steps advice:trace-suggest: memory:trace-memory: compile:trace-compile:; do
+    for q in hta:trace-hta:--each-step advice:trace-suggest: memory:trace-memory: compile:trace-compile:; do
         name=${q%%:*} tool=${q#*:} && option=${tool#*:} && tool=${tool%%:*} &&
         case $name in advice) path=/api/advice ;; *) path=/api/profiler/$name ;; esac &&
         get "$path?trace=$eager" >answer && (cd runs && $tool -q -f json $option eager.trace) >expect &&

@@ -7,12 +7,12 @@
 
 static const struct fuzz_way ways[] = {
     {FUZZ_TEXT, {"--allow-empty", NULL}},
-    {FUZZ_JSON, {"-f", "json", "--top", "0", "--steps", "--allow-empty", NULL}},
-    {FUZZ_HTML, {"-f", "html", "--steps", NULL}},
+    {FUZZ_JSON, {"-f", "json", "--top", "0", "--each-step", "--allow-empty", NULL}},
+    {FUZZ_HTML, {"-f", "html", "--each-step", NULL}},
     {FUZZ_DOT, {"-f", "dot", NULL}},
     {FUZZ_CSV, {"-f", "csv", NULL}},
     {FUZZ_CSV, {"-f", "csv", "-t", "launches", "--repair", "clip", NULL}},
-    {FUZZ_TEXT, {"--top", "0", "--steps", "--repair", "drop", "--step-marker", "Step|iter", NULL}},
+    {FUZZ_TEXT, {"--top", "0", "--each-step", "--repair", "drop", "--step-marker", "Step|iter", NULL}},
     {FUZZ_JSON, {"-f", "json", "--repair", "clip", NULL}},
     {FUZZ_TEXT, {"--merge", "--allow-empty", NULL}},
     {FUZZ_JSON, {"--merge", "-f", "json", "--allow-empty", NULL}},

@@ -10,7 +10,7 @@ static const struct fuzz_way ways[] = {
     {FUZZ_CSV, {"-f", "csv", NULL}},
     {FUZZ_FOLDED, {"-f", "folded", NULL}},
     {FUZZ_CSV, {"-f", "csv", "-t", "stacks", NULL}},
-    {FUZZ_TEXT, {"-v", "--by", "op", "--at", "end", "--top", "0", "--steps", "Step|step", NULL}},
+    {FUZZ_TEXT, {"-v", "--by", "op", "--at", "end", "--top", "0", "--step-marker", "Step|step", NULL}},
     {FUZZ_JSON, {"-f", "json", "--by", "category", "--at", "1ms", "--min-bytes", "1k", NULL}},
     {FUZZ_HTML, {"-f", "html", NULL}},
 };

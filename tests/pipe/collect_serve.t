@@ -61,7 +61,7 @@ if [ -x "$GP_BIN/trace-serve" ] && command -v curl >/dev/null; then test_set_pre
 get() { path=$1; shift; curl -sS --unix-socket $short/s "$@" "http://localhost$path"; }
 if test_have_prereq SERVE; then
     mkdir runs
-    trace-serve --idle 60 ${GP_SANITIZED:+--memory 0} --socket $short/s --live $short/live --upload runs runs >link 2>serve.err &
+    trace-serve --idle 60 ${GP_SANITIZED:+--memory-limit 0} --socket $short/s --live $short/live --upload runs runs >link 2>serve.err &
     server=$!
     running="$running $server"
     there $short/s

@@ -43,7 +43,7 @@ END
 test_expect_success 'tables of trace-hta, for every sample' '
     : >compared && : >wrong &&
     for f in "$samples"/h200/*.json.gz "$samples"/h200/*.trace; do
-        trace-hta -q -f json -n 0 --steps --whole "$f" >report 2>/dev/null || continue
+        trace-hta -q -f json -n 0 --each-step --whole "$f" >report 2>/dev/null || continue
         set -- &&
         while read -r table path least; do
             trace-hta -q -f csv -n 0 --whole -t "$table" "$f" >csv.$table && test -s csv.$table && set -- "$@" csv.$table "$path"

@@ -13,7 +13,7 @@ test_expect_success 'all runs can be reported' '
         trace-compile -q -f json "$run"/*[ze] >"reports/$(basename "$run")" || return 1
     done &&
     trace-compile -q -f json --code "$runs/zoo" >reports/code &&
-    trace-compile -q -f json --eager "$runs/eager/steps.json.gz" --mode "cold=$runs/cold/steps.json.gz" \
+    trace-compile -q -f json --eager "$runs/eager/steps.json.gz" --other-mode "cold=$runs/cold/steps.json.gz" \
         "$runs/reduce" "$runs/reduce/text.log.gz" "$runs/reduce/steps.json.gz" >reports/modes &&
     for log in "$GP_SOURCE"/tests/fuzz/corpus/compile_log/*.log; do
         trace-compile -q -f json "$log" >"reports/$(basename "$log")" || return 1

@@ -214,6 +214,23 @@ TEST(an_option_of_another_program_ends_parsing)
     assert_non_null(strstr(r.err, "unknown option '-y'"));
 }
 
+TEST(a_former_spelling_works_and_names_the_new_one)
+{
+    static const struct gp_renamed renamed[] = {{"depth", "max-depth"}, {"min", "min-share"}, {0}};
+    const struct gp_tool tool = {.max_operands = -1, .renamed = renamed};
+    parse_with(tool, "--depth 3 --min=5%");
+    assert_int_equal(r.result, 0);
+    assert_int_equal(r.opts.depth, 3);
+    assert_true(r.opts.share == 5);
+    assert_string_equal(
+        r.err, "trace2flame: --depth is now --max-depth; the former spelling goes with the next version\n"
+               "trace2flame: --min is now --min-share; the former spelling goes with the next version\n");
+    parse_with(tool, "--max-depth 3");
+    assert_string_equal(r.err, "");
+    parse_with(tool, "--dept 3"); /* not cut short */
+    assert_non_null(strstr(r.err, "unknown option '--dept'"));
+}
+
 TEST(misuse_is_told_in_one_line)
 {
     assert_misuse("--nonsense=3", "unknown option '--nonsense'");
