@@ -227,7 +227,7 @@ def crowd(link, places):
     seen = {}
     for _ in range(60):
         time.sleep(0.02)  # in which others come again
-        c = http.client.HTTPConnection(*address, timeout=10)
+        c = http.client.HTTPConnection(*address, timeout=60)
         try:
             c.request("GET", "/api/traces", headers={"Host": f"{host}:{port}", "Authorization": f"Bearer {token}"})
             status = c.getresponse().status
