@@ -10,12 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "collect/inject/inject_budget.h"
 #include "collect/inject/inject_cuts.h"
+#include "collect/inject/inject_link.h"
 #include "collect/inject/inject_metrics.h"
 #include "collect/inject/inject_window.h"
 #include "collect/inject/nvtx.h"
@@ -33,9 +32,8 @@ enum {
     FIRST_BUFFERS = 2,       /* created before cuInit() continues */
     READY_BUFFERS = 4,       /* kept ready */
     NOTES_BYTES = 256 << 10, /* are sent at once */
-    HEAR_MS = 1000,          /* to wait for the rest of a frame */
 };
-static const int64_t GIVE_UP_NS = 3000000000, CLOCK_NS = 1000000000;
+static const int64_t GIVE_UP_NS = 3000000000;
 
 enum state { IDLE, RUNNING, CLOSING, DONE, DISABLED, FORKED };
 
@@ -44,15 +42,9 @@ static struct {
     pthread_cond_t done;
     enum state state; /* under lock */
     pid_t pid;
-    _Atomic uint64_t progress; /* changes as long as the flush thread makes progress */
     _Atomic unsigned handlers; /* how often our exit handler was registered */
-    int fd;
-    /* of the socket: if the program closes every descriptor, our bytes must not end up in its files */
-    dev_t fd_dev;
-    ino_t fd_ino;
     pthread_t thread;
-    bool again;   /* failures may be tried again: the program asked for it */
-    bool reached; /* a launcher listens, whatever it says */
+    bool again; /* failures may be tried again: the program asked for it */
     struct gp_wire_welcome opts;
     struct gp_shared shared;
     struct gp_pool *pool;
@@ -61,100 +53,30 @@ static struct {
     uint16_t record_bytes[GP_SHARED_KINDS]; /* as seen in buffers, 0: not yet */
     struct gp_buf notes;                    /* to be sent */
     uint64_t names_lost, records;
-    bool names_new; /* since the last flush */
-    int64_t last_clock_ns;
+    bool names_new;             /* since the last flush */
     struct gp_rate rate;        /* of nodes of CUDA graphs */
     uint64_t nodes;             /* seen since it was reported */
     struct gp_inject_work work; /* in all */
     bool whole_graphs;          /* they are seen no longer */
     uint64_t pool_dropped;
-    bool owns;   /* some memory that records point at must be freed here */
-    bool broken; /* the launcher cannot be reached */
-    bool gone;   /* because it is gone */
-} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
-
-/* ---- frames ---- */
-
-static bool socket_is_ours(void)
-{
-    struct stat st;
-    return !fstat(self.fd, &st) && st.st_dev == self.fd_dev && st.st_ino == self.fd_ino;
-}
-
-static void send_frame(enum gp_wire_type type, const void *data, size_t n)
-{
-    if (self.broken) return;
-    if (!socket_is_ours()) {
-        gp_debug("our socket was closed");
-        self.broken = true;
-    } else if (gp_wire_send(self.fd, type, data, n)) {
-        gp_debug("the launcher is gone: %s", strerror(errno));
-        self.broken = self.gone = true;
-    } else {
-        atomic_fetch_add(&self.progress, 1);
-    }
-}
-
-static void send_fact(const char *key, int64_t value)
-{
-    struct gp_wire_fact f = {.value = value};
-    strncpy(f.key, key, sizeof f.key - 1);
-    send_frame(GP_WIRE_FACT, &f, sizeof f);
-}
-
-static void send_device(const struct gp_wire_device *device)
-{
-    send_frame(GP_WIRE_DEVICE, device, sizeof *device);
-}
-
-static void send_loss(const char *what, const char *why, uint64_t count)
-{
-    struct gp_wire_loss l = {.count = count};
-    if (!count) return;
-    strncpy(l.what, what, sizeof l.what - 1);
-    strncpy(l.why, why, sizeof l.why - 1);
-    send_frame(GP_WIRE_LOSS, &l, sizeof l);
-    gp_debug("lost: %llu %s: %s", (unsigned long long)count, what, why);
-}
+    bool owns; /* some memory that records point at must be freed here */
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void send_losses(void)
 {
     uint64_t pool = gp_pool_dropped(self.pool) - self.pool_dropped;
     self.pool_dropped += pool;
-    send_loss("activity records", "dropped by CUPTI", gp_tracer_dropped());
-    send_loss("activity records", "the reader is too slow", pool);
-    send_loss("names", "the reader is too slow", self.names_lost);
+    gp_link_lose("activity records", "dropped by CUPTI", gp_tracer_dropped());
+    gp_link_lose("activity records", "the reader is too slow", pool);
+    gp_link_lose("names", "the reader is too slow", self.names_lost);
     self.names_lost = 0;
-}
-
-/* A flush begins; with CLOCK, or if the last time was long ago, with both clocks. */
-static void send_tick(bool clock)
-{
-    struct gp_wire_tick t = {gp_now_ns(), 0};
-    if (clock || t.now_ns - self.last_clock_ns >= CLOCK_NS) {
-        t.realtime_ns = gp_clock_ns(CLOCK_REALTIME);
-        self.last_clock_ns = t.now_ns;
-    }
-    send_frame(GP_WIRE_TICK, &t, sizeof t);
-}
-
-static void send_write(void)
-{
-    struct gp_wire_write w = {gp_clock_ns(CLOCK_THREAD_CPUTIME_ID)};
-    send_frame(GP_WIRE_WRITE, &w, sizeof w);
-}
-
-static void send_window(void *ctx, const struct gp_wire_window *w)
-{
-    (void)ctx;
-    send_frame(GP_WIRE_WINDOW, w, sizeof *w);
 }
 
 /* Windows go before the notes within them. */
 static void send_notes(void)
 {
-    gp_inject_window_windows(send_window, NULL);
-    if (self.notes.n) send_frame(GP_WIRE_NOTES, self.notes.data, self.notes.n);
+    gp_inject_window_windows(gp_link_window, NULL);
+    if (self.notes.n) gp_link_send(GP_WIRE_NOTES, self.notes.data, self.notes.n);
     self.notes.n = 0;
 }
 
@@ -189,20 +111,6 @@ static void log_text(uint64_t address)
     if (*sid != UINT32_MAX && !strcmp(gp_string(&self.texts, *sid), text)) return;
     log_name(GP_NAME_TEXT, address, text, sid, gp_intern_cstr(&self.texts, text));
     self.names_new = true;
-}
-
-static int32_t rank_from_environment(void)
-{
-    static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
-                                        "LOCAL_RANK"};
-    for (size_t i = 0; i < GP_COUNT(names); i++) {
-        const char *v = getenv(names[i]);
-        char *end;
-        if (!v || !*v) continue;
-        long rank = strtol(v, &end, 10);
-        if (!*end && rank >= 0 && rank < INT32_MAX) return (int32_t)rank;
-    }
-    return -1;
 }
 
 /* ---- buffers that are handed over ---- */
@@ -260,14 +168,14 @@ static void hand_over_buffers(void)
 {
     uint8_t *data;
     size_t valid;
-    while (!self.broken && gp_pool_next(self.pool, &data, &valid)) {
+    while (!gp_link_is_broken() && gp_pool_next(self.pool, &data, &valid)) {
         struct look k = {.last = NULL};
         uint64_t all = gp_tracer_read(data, valid, look_at, &k);
         struct gp_wire_filled f = {gp_pool_deliver(self.pool, k.n), 0};
         self.records += k.n;
         gp_debug("buffer: %zu bytes, %llu records", valid, (unsigned long long)k.n);
-        send_frame(GP_WIRE_FILLED, &f, sizeof f);
-        send_loss("activity records", "of a size that varies", all - k.n);
+        gp_link_send(GP_WIRE_FILLED, &f, sizeof f);
+        gp_link_lose("activity records", "of a size that varies", all - k.n);
     }
 }
 
@@ -284,7 +192,7 @@ static void watch_graphs(void)
     gp_say("more than %llu graph nodes per second: CUDA graphs are recorded as wholes from here on (see "
            "--graphs)",
            (unsigned long long)self.opts.graph_rate);
-    send_frame(GP_WIRE_GRAPHS, &g, sizeof g);
+    gp_link_send(GP_WIRE_GRAPHS, &g, sizeof g);
 }
 
 static void take_note(void *ctx, int64_t tid, const struct gp_note *note)
@@ -303,22 +211,8 @@ static void drain(void)
     gp_nvtx_drain(take_note, NULL, refused);
     send_notes();
     for (unsigned op = 0; op < GP_NOTE_OPS; op++)
-        send_loss(gp_note_plural(op), "too many at once", refused[op]);
-    gp_inject_metrics_drain(send_frame, send_loss);
-}
-
-/* Handle frames from the launcher. If it is gone, sending will show it. */
-static void hear(void)
-{
-    struct gp_wire_record r;
-    while (!self.broken && socket_is_ours() && gp_wire_readable(self.fd)) {
-        if (gp_wire_receive(self.fd, GP_WIRE_RECORD, &r, sizeof r, HEAR_MS)) {
-            gp_debug("the launcher is gone");
-            self.broken = self.gone = true;
-        } else {
-            gp_inject_window_set(r.open);
-        }
-    }
+        gp_link_lose(gp_note_plural(op), "too many at once", refused[op]);
+    gp_inject_metrics_drain(gp_link_send, gp_link_lose);
 }
 
 /* ---- requests of the program ---- */
@@ -326,37 +220,22 @@ static void hear(void)
 static void flush_all(void)
 {
     gp_tracer_flush(false);
-    send_tick(false);
+    gp_link_tick(false);
     send_losses();
     drain();
-    send_write();
-}
-
-/* Orders to record may come first. */
-static bool hear_cut(struct gp_wire_cut_done *done)
-{
-    enum { CUT_MS = 60000 };
-    struct gp_wire_record r;
-    uint32_t type;
-    while (!self.broken && socket_is_ours() && (type = gp_wire_next(self.fd, CUT_MS)) != 0) {
-        if (type == GP_WIRE_CUT_DONE) return !gp_wire_receive(self.fd, type, done, sizeof *done, HEAR_MS);
-        if (gp_wire_receive(self.fd, GP_WIRE_RECORD, &r, sizeof r, HEAR_MS)) break;
-        gp_inject_window_set(r.open);
-    }
-    self.broken = self.gone = true;
-    return false;
+    gp_link_write();
 }
 
 static void serve(void)
 {
-    static const struct gp_inject_flusher flusher = {flush_all, send_frame, hear_cut};
+    static const struct gp_inject_flusher flusher = {flush_all, gp_link_send, gp_link_hear_cut};
     gp_inject_cuts_serve(&flusher);
 }
 
 /* ---- the budget ---- */
 
 static const struct gp_inject_budget_switches costs = {gp_tracer_leave_out, gp_tracer_time_launches,
-                                                       gp_inject_window_pause, send_frame};
+                                                       gp_inject_window_pause, gp_link_send};
 
 /* Parts of the request that may be left out. */
 static uint32_t parts_of(const struct gp_wire_welcome *w)
@@ -383,17 +262,17 @@ static int64_t first_of(int64_t due_ns, int64_t other_ns)
 static void finish(void)
 {
     gp_tracer_flush(false);
-    atomic_fetch_add(&self.progress, 1);
+    gp_link_progress(true);
     drain();
     gp_tracer_flush(true); /* hands out unfinished records as well, so it comes last */
-    atomic_fetch_add(&self.progress, 1);
+    gp_link_progress(true);
     drain();
     send_losses();
     gp_inject_budget_end(&costs, gp_now_ns());
-    send_tick(true);
-    send_write();
+    gp_link_tick(true);
+    gp_link_write();
     struct gp_wire_bye bye = {gp_now_ns()};
-    send_frame(GP_WIRE_BYE, &bye, sizeof bye);
+    gp_link_send(GP_WIRE_BYE, &bye, sizeof bye);
     gp_debug("finished: %llu records, %zu buffers", (unsigned long long)self.records,
              gp_pool_buffers(self.pool));
     gp_nvtx_off();
@@ -403,12 +282,12 @@ static void finish(void)
 static void *flush_thread(void *arg)
 {
     (void)arg;
-    send_fact("cupti_version", gp_tracer_version());
-    send_fact("cuda_driver_version", gp_tracer_driver_version());
-    send_tick(true);
+    gp_link_fact("cupti_version", gp_tracer_version());
+    gp_link_fact("cuda_driver_version", gp_tracer_driver_version());
+    gp_link_tick(true);
     int64_t due_ns = gp_now_ns() + self.opts.flush_ns;
     bool preparing = true;
-    while (!self.broken) {
+    while (!gp_link_is_broken()) {
         int64_t wait_ns = first_of(first_of(due_ns, gp_inject_window_due()), gp_inject_budget_due());
         unsigned work = gp_inject_wakeup_wait(preparing ? gp_now_ns() : wait_ns);
         pthread_mutex_lock(&self.lock);
@@ -418,28 +297,28 @@ static void *flush_thread(void *arg)
         int64_t now_ns = gp_now_ns();
         gp_inject_window_tick(now_ns);
         gp_inject_budget_turn(&costs, now_ns, &self.work);
-        hear();
+        gp_link_hear();
         serve();
         bool due = now_ns >= due_ns;
         if (due) {
             gp_tracer_flush(false);
-            send_tick(false);
+            gp_link_tick(false);
             send_losses();
             due_ns = now_ns + self.opts.flush_ns;
         }
         drain();
-        if (due || work & GP_WORK_WRITE) send_write();
+        if (due || work & GP_WORK_WRITE) gp_link_write();
         if (self.names_new || work & GP_WORK_SOON) due_ns = sooner(due_ns, now_ns);
         self.names_new = false;
         preparing = gp_pool_prepare(self.pool, 1);
     }
     gp_inject_cuts_close();
-    if (self.broken) {
+    if (gp_link_is_broken()) {
         /* The launcher is gone: the program continues as if we were not here. What was already handed over
          * belongs to the launcher, even if that could not be reported. */
         gp_nvtx_off();
         gp_tracer_stop();
-        if (self.gone) gp_pool_abandon(self.pool);
+        if (gp_link_is_gone()) gp_pool_abandon(self.pool);
     } else {
         finish();
     }
@@ -463,13 +342,13 @@ static void on_exit_wait(void)
         self.state = CLOSING;
         gp_inject_wake(false);
     }
-    uint64_t seen = atomic_load(&self.progress);
+    uint64_t seen = gp_link_progress(false);
     int64_t give_up_ns = gp_now_ns() + GIVE_UP_NS;
     while (self.state == CLOSING && gp_now_ns() < give_up_ns) {
         int64_t until = gp_now_ns() + 100000000;
         struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
         pthread_cond_timedwait(&self.done, &self.lock, &t);
-        uint64_t now = atomic_load(&self.progress);
+        uint64_t now = gp_link_progress(false);
         if (now != seen) give_up_ns = gp_now_ns() + GIVE_UP_NS;
         seen = now;
     }
@@ -493,8 +372,7 @@ static void in_child(void)
 {
     bool traced = self.state != IDLE;
     gp_inject_cuts_forked();
-    if (self.fd >= 0 && socket_is_ours()) close(self.fd);
-    self.fd = -1;
+    gp_link_forked();
     pthread_mutex_init(&self.lock, NULL);
     if (traced) self.state = FORKED;
     if (traced) {
@@ -521,74 +399,16 @@ static __attribute__((constructor)) void on_load(void)
 
 /* ---- the beginning ---- */
 
-/* Addresses that a limit of the program leaves for our memory, in MB: half of them. 0: there is no limit. */
-static uint32_t room_mb(void)
-{
-    struct rlimit limit;
-    unsigned long pages = 0;
-    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (!f || fscanf(f, "%lu", &pages) != 1) pages = 0;
-    if (f) fclose(f);
-    uint64_t used = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t mb = limit.rlim_cur > used ? (limit.rlim_cur - used) / 2 >> 20 : 0;
-    return mb > UINT32_MAX ? 0 : mb ? (uint32_t)mb : 1;
-}
-
-/* The listener must run as our user or as root: the environment gives its address, not its owner. */
-static bool launcher_is_ours(int fd)
-{
-    uint32_t uid;
-    if (gp_wire_peer_is_ours(fd, &uid)) return true;
-    gp_say("the launcher belongs to another user (%lu): this process runs untraced", (unsigned long)uid);
-    return false;
-}
-
-/* Exchange HELLO and WELCOME. */
-static bool meet(int fd, int *memory)
-{
-    struct gp_wire_hello hello = {GP_WIRE_VERSION, (int32_t)getpid(), rank_from_environment(), room_mb()};
-    if (gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello)) return false;
-    if (gp_wire_receive_fd(fd, GP_WIRE_WELCOME, &self.opts, sizeof self.opts, GP_WIRE_WELCOME_MS, memory)) {
-        /* it has closed its end: it is over, or it has said why; otherwise it is stopped or overloaded */
-        if (!gp_wire_readable(fd)) gp_say("the launcher does not answer: this process runs untraced");
-        return false;
-    }
-    if (gp_wire_welcome_fits(&self.opts)) return true;
-    gp_say("the answer of the launcher is not valid: this process runs untraced");
-    close(*memory);
-    return false;
-}
-
 static bool connect_launcher(void)
 {
-    struct stat st;
-    int memory = -1, fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
-    self.reached = fd >= 0;
-    if (fd < 0 && errno == EAGAIN) gp_say("the launcher does not answer: this process runs untraced");
-    if (fd < 0) {
-        gp_debug("no launcher at %s: %s", getenv(GP_ENV_SOCKET) ? getenv(GP_ENV_SOCKET) : "(unset)",
-                 strerror(errno));
-        return false;
-    }
-    if (!launcher_is_ours(fd) || !meet(fd, &memory)) {
-        gp_debug("no agreement with the launcher");
-        close(fd);
-        return false;
-    }
+    int memory = -1;
+    if (!gp_link_open(&self.opts, &memory)) return false;
     struct gp_shared_opts o = {self.opts.slots, self.opts.buffer_bytes};
     bool ok = gp_shared_map(&self.shared, memory, &o);
     if (!ok) gp_say("cannot create buffers: %s: this process runs untraced", strerror(errno));
     close(memory); /* the mapping stays, even if the program closes the descriptor */
-    if (!ok || fstat(fd, &st)) {
-        if (!gp_wire_send(fd, GP_WIRE_BYE, NULL, 0)) gp_debug("the launcher knows");
-        close(fd);
-        return false;
-    }
-    self.fd = fd;
-    self.fd_dev = st.st_dev;
-    self.fd_ino = st.st_ino;
-    return true;
+    if (!ok) gp_link_close();
+    return ok;
 }
 
 static uint64_t count_records(uint8_t *data, size_t valid)
@@ -624,11 +444,9 @@ static bool is_cuda(const void *caller)
 static void fail_start(void)
 {
     if (!self.again) gp_nvtx_off(); /* nobody will ever read its notes */
-    if (self.fd < 0) return;
+    if (!gp_link_is_open()) return;
     self.state = self.again ? IDLE : DISABLED;
-    send_frame(GP_WIRE_BYE, NULL, 0);
-    close(self.fd);
-    self.fd = -1;
+    gp_link_close();
 }
 
 enum gp_inject_state gp_inject_state(void)
@@ -681,7 +499,8 @@ static void begin(bool late)
     gp_inject_budget_start(self.opts.budget_ppm, parts_of(&self.opts));
     bool ready = gp_tracer_start(&t);
     log_thread(self.pid); /* after the names of calls: when the launcher has this one, it has those */
-    if (ready && late) gp_inject_devices(send_device); /* before our calls of the driver would be recorded */
+    if (ready && late)
+        gp_inject_devices(gp_link_device); /* before our calls of the driver would be recorded */
     bool ok = ready && gp_inject_window_start(&self.opts.capture, &switches);
     if (!ok) {
         if (ready) gp_tracer_stop();
@@ -706,7 +525,7 @@ int gp_inject_attach(bool late)
     self.again = false;
     gp_say_quiet(false);
     if (self.state == RUNNING) return GPUPROF_OK;
-    if (opened) return self.reached ? GPUPROF_E_SHUT : GPUPROF_E_LAUNCH;
+    if (opened) return gp_link_was_reached() ? GPUPROF_E_SHUT : GPUPROF_E_LAUNCH;
     return gp_tracer_holder() ? GPUPROF_E_HELD : GPUPROF_E_CUPTI;
 }
 

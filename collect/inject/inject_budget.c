@@ -23,7 +23,7 @@ static struct {
     struct gp_budget_times read[2];
     struct gp_inject_work work;
     bool timing;
-    uint32_t told;
+    uint32_t reported;
     int64_t due_ns;
 } self;
 
@@ -69,7 +69,7 @@ static const struct gp_budget_times *read_times(bool recorded)
     return to;
 }
 
-static void tell(const struct gp_inject_budget_switches *to, int64_t now_ns)
+static void report(const struct gp_inject_budget_switches *to, int64_t now_ns)
 {
     const struct gp_budget *b = &self.budget;
     struct gp_wire_budget w = {.at_ns = now_ns,
@@ -78,17 +78,17 @@ static void tell(const struct gp_inject_budget_switches *to, int64_t now_ns)
                                .launch_ns = gp_budget_launch_ns(b),
                                .measured = b->measured};
     to->send(GP_WIRE_BUDGET, &w, sizeof w);
-    self.told = b->left_out;
+    self.reported = b->left_out;
 }
 
 static void follow(const struct gp_inject_budget_switches *to, enum gp_budget_phase before, int64_t now_ns)
 {
     const struct gp_budget *b = &self.budget;
-    if (b->left_out != self.told) {
+    if (b->left_out != self.reported) {
         gp_debug("budget: %u ppm of the time, %lld ns per launch: leaving out %x", (unsigned)b->share_ppm,
                  (long long)gp_budget_launch_ns(b), (unsigned)b->left_out);
         to->leave_out(b->left_out);
-        tell(to, now_ns);
+        report(to, now_ns);
     }
     bool timing = gp_budget_times_launches(b, &self.read[true]);
     if (timing != self.timing) to->time_launches(self.timing = timing);
@@ -129,5 +129,5 @@ void gp_inject_budget_turn(const struct gp_inject_budget_switches *to, int64_t n
 
 void gp_inject_budget_end(const struct gp_inject_budget_switches *to, int64_t now_ns)
 {
-    if (gp_inject_budget_is_on()) tell(to, now_ns);
+    if (gp_inject_budget_is_on()) report(to, now_ns);
 }

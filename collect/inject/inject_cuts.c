@@ -88,7 +88,7 @@ void gp_inject_cuts_start(bool alone)
 }
 
 /* Record, if that is not so already. */
-static int open_gate(bool memory)
+static int open_window(bool memory)
 {
     if (self.gone) return GPUPROF_E_GONE;
     gp_say_quiet(true); /* the program asks for the reason */
@@ -104,7 +104,7 @@ static int open_gate(bool memory)
 }
 
 /* Nobody needs it any longer: as before the first of them. */
-static void close_gate(void)
+static void close_window(void)
 {
     if (self.cuts || self.on || !self.opened) return;
     gp_inject_window_set(false);
@@ -119,7 +119,7 @@ static void lend(const struct gp_inject_flusher *f)
 
 static int begin(const struct gp_inject_flusher *f, struct gp_wire_cut *frame, bool memory)
 {
-    int error = open_gate(memory);
+    int error = open_window(memory);
     if (error) {
         lend(f);
         return error;
@@ -132,7 +132,7 @@ static int begin(const struct gp_inject_flusher *f, struct gp_wire_cut *frame, b
 
 static int record(const struct gp_inject_flusher *f, bool on, bool memory)
 {
-    int error = on ? open_gate(memory) : GPUPROF_OK;
+    int error = on ? open_window(memory) : GPUPROF_OK;
     self.on = on && !error;
     if (on) return error;
     if (!self.cuts && gp_inject_window_is_open()) {
@@ -154,7 +154,7 @@ static int answer(const struct gp_inject_flusher *f, struct asked *a)
         bool heard = f->hear(&a->done);
         self.gone = !heard;
         self.cuts--;
-        close_gate();
+        close_window();
         lend(f);
         return !heard ? GPUPROF_E_GONE : a->done.why[0] ? GPUPROF_E_FILE : GPUPROF_OK;
     default:

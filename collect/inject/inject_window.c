@@ -11,8 +11,8 @@ static struct {
     pthread_mutex_t lock;
     struct gp_capture capture; /* under lock */
     const struct gp_inject_switches *switches;
-    size_t told;              /* windows that the launcher knows of; flush thread only */
-    bool told_start;          /* it knows the start of the next one */
+    size_t reported;          /* windows that the launcher knows of; flush thread only */
+    bool reported_start;      /* it knows the start of the next one */
     _Atomic bool up;          /* there is a window */
     _Atomic int64_t due_ns;   /* when it must be checked next */
     _Atomic bool over_launch; /* launches need no longer be counted */
@@ -117,15 +117,15 @@ void gp_inject_window_windows(void (*tell)(void *ctx, const struct gp_wire_windo
 {
     for (;;) {
         pthread_mutex_lock(&self.lock);
-        bool any = self.told < self.capture.windows.n;
-        struct gp_window w = any ? self.capture.windows.at[self.told] : (struct gp_window){0, 0};
+        bool any = self.reported < self.capture.windows.n;
+        struct gp_window w = any ? self.capture.windows.at[self.reported] : (struct gp_window){0, 0};
         pthread_mutex_unlock(&self.lock);
         bool ended = w.end_ns != INT64_MAX;
-        if (!any || (self.told_start && !ended)) return;
-        struct gp_wire_window wire = {self.told, w.start_ns, w.end_ns};
+        if (!any || (self.reported_start && !ended)) return;
+        struct gp_wire_window wire = {self.reported, w.start_ns, w.end_ns};
         tell(ctx, &wire); /* may wait for the launcher, so not under the lock */
-        self.told_start = !ended;
-        self.told += ended;
+        self.reported_start = !ended;
+        self.reported += ended;
     }
 }
 

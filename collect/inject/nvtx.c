@@ -46,7 +46,7 @@ static struct {
     pthread_key_t key;
     pthread_once_t once;
     uint64_t refused_gone[GP_NOTE_OPS]; /* by freed threads; flush thread only */
-    uint64_t refused_told[GP_NOTE_OPS];
+    uint64_t refused_reported[GP_NOTE_OPS];
     _Alignas(64) _Atomic unsigned epoch; /* changes in a fork child, and when recording ends for good */
     _Atomic bool off;
     _Atomic bool used;              /* some thread has a ring */
@@ -662,8 +662,8 @@ void gp_nvtx_drain(take_note *take, void *ctx, uint64_t refused[GP_NOTE_OPS])
     }
     for (size_t op = 0; op < GP_NOTE_OPS; op++) {
         uint64_t all = refused[op];
-        refused[op] -= nvtx.refused_told[op];
-        nvtx.refused_told[op] = all;
+        refused[op] -= nvtx.refused_reported[op];
+        nvtx.refused_reported[op] = all;
     }
 }
 
