@@ -106,7 +106,8 @@ static const struct gp_sheet gp_sheets[] = {
     /* data sheet "AMD Instinct MI300X Accelerator", as published for launch year 2023; the cache is the
      Infinity Cache */
     {.device = "AMD Instinct MI300X", .mark = "MI300X", .gbps = 5300, .l2_mib = 256,
-     .fp64 = 163.4, .fp32 = 163.4, .tf32 = 653.7, .fp16 = 1307.4, .bf16 = 1307.4, .fp8 = 2614.9, .int8 = 2614.9},
+     .fp64 = 163.4, .fp32 = 163.4, .tf32 = 653.7, .fp16 = 1307.4, .bf16 = 1307.4, .fp8 = 2614.9,
+     .int8 = 2614.9},
 };
 /* clang-format on */
 
