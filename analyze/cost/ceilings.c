@@ -177,19 +177,6 @@ static const struct {
     {.major = 12, .minor = 0, .fp32 = 256, .half = 1024, .tf32 = 512},
 };
 
-static void take_properties(struct gp_ceilings *c, const struct gp_device *d)
-{
-    set(&c->memory, (double)d->memory_bandwidth_bps, GP_CEILING_DEVICE);
-    for (size_t i = 0; i < GP_COUNT(units) && d->sms > 0 && d->core_clock_khz > 0; i++) {
-        if (units[i].major != d->cc_major || units[i].minor != d->cc_minor) continue;
-        double clocks = (double)d->sms * (double)d->core_clock_khz * 1e3;
-        set(&c->flops[GP_ARITH_FP32], units[i].fp32 * clocks, GP_CEILING_DEVICE);
-        set(&c->flops[GP_ARITH_FP16], units[i].half * clocks, GP_CEILING_DEVICE);
-        if (d->cc_major >= 8) set(&c->flops[GP_ARITH_BF16], units[i].half * clocks, GP_CEILING_DEVICE);
-        set(&c->flops[GP_ARITH_TF32], units[i].tf32 * clocks, GP_CEILING_DEVICE);
-    }
-}
-
 /* Only the large devices, in their slowest version: there are too many others. */
 static const struct gp_sheet *sheet_of_capability(const struct gp_device *d)
 {
@@ -204,7 +191,17 @@ void gp_ceilings_of_device(struct gp_ceilings *c, const char *name, const struct
     memset(c, 0, sizeof *c);
     const struct gp_sheet *s = name ? sheet_of(name) : NULL;
     if (s) take_sheet(c, s);
-    else if (d) take_properties(c, d);
+    else if (d) {
+        set(&c->memory, (double)d->memory_bandwidth_bps, GP_CEILING_DEVICE);
+        for (size_t i = 0; i < GP_COUNT(units) && d->sms > 0 && d->core_clock_khz > 0; i++) {
+            if (units[i].major != d->cc_major || units[i].minor != d->cc_minor) continue;
+            double clocks = (double)d->sms * (double)d->core_clock_khz * 1e3;
+            set(&c->flops[GP_ARITH_FP32], units[i].fp32 * clocks, GP_CEILING_DEVICE);
+            set(&c->flops[GP_ARITH_FP16], units[i].half * clocks, GP_CEILING_DEVICE);
+            if (d->cc_major >= 8) set(&c->flops[GP_ARITH_BF16], units[i].half * clocks, GP_CEILING_DEVICE);
+            set(&c->flops[GP_ARITH_TF32], units[i].tf32 * clocks, GP_CEILING_DEVICE);
+        }
+    }
     if (d && !s && c->memory.per_s <= 0 && (s = sheet_of_capability(d))) take_sheet(c, s);
     if (d && d->l2_bytes > 0) c->l2_bytes = (double)d->l2_bytes;
 }

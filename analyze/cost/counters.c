@@ -105,23 +105,6 @@ static double share_pct(double some, double all)
     return all > 0 ? 100 * some / all : NAN;
 }
 
-static void read_memory(const struct gp_counters *c, const double *v, struct gp_counted *k)
-{
-    k->dram_written = part(c, v, GP_PART_DRAM_WRITE);
-    k->dram_bytes = part(c, v, GP_PART_DRAM_READ) + k->dram_written;
-    if (isnan(k->dram_bytes)) {
-        k->dram_written = part(c, v, GP_PART_DRAM_OP_WRITE);
-        k->dram_bytes = part(c, v, GP_PART_DRAM_OP_READ) + k->dram_written;
-    }
-    if (isnan(k->dram_bytes)) k->dram_bytes = part(c, v, GP_PART_DRAM);
-    k->l2_bytes = part(c, v, GP_PART_L2);
-    k->l1_bytes = part(c, v, GP_PART_L1);
-    k->l1_hit_pct = share_pct(part(c, v, GP_PART_L1_HITS), part(c, v, GP_PART_L1_SECTORS));
-    k->l2_hit_pct = share_pct(part(c, v, GP_PART_L2_HITS), part(c, v, GP_PART_L2_SECTORS));
-    k->peak_dram_bps = part(c, v, GP_PART_PEAK_DRAM);
-    k->peak_l2_bps = part(c, v, GP_PART_PEAK_L2);
-}
-
 /* Operations by type, added to BY_TYPE. The counters of half precision count instructions, each of which does
  * two. */
 static double read_vector(const struct gp_counters *c, const double *v, double by_type[GP_ARITH_COUNT])
@@ -169,18 +152,6 @@ static void read_work(const struct gp_counters *c, const double *v, struct gp_co
     k->peak_flops = k->arith == GP_ARITH_NONE ? NAN : peak[k->arith];
 }
 
-static void read_stalls(const struct gp_counters *c, const double *v, struct gp_counted *k)
-{
-    k->stall = GP_STALL_COUNT;
-    k->stall_warps = NAN;
-    for (uint32_t s = 0; s < GP_STALL_COUNT; s++) {
-        double warps = c->stall[s] == NOWHERE ? NAN : v[c->stall[s]];
-        if (isnan(warps) || (k->stall != GP_STALL_COUNT && warps <= k->stall_warps)) continue;
-        k->stall = s;
-        k->stall_warps = warps;
-    }
-}
-
 void gp_counters_read(const struct gp_counters *c, const double *values, struct gp_counted *k)
 {
     memset(k, 0, sizeof *k);
@@ -188,9 +159,28 @@ void gp_counters_read(const struct gp_counters *c, const double *values, struct 
     k->occupancy_pct = part(c, values, GP_PART_OCCUPANCY);
     k->issue_pct = part(c, values, GP_PART_ISSUE);
     k->tensor_pct = part(c, values, GP_PART_TENSOR);
-    read_memory(c, values, k);
+    k->dram_written = part(c, values, GP_PART_DRAM_WRITE);
+    k->dram_bytes = part(c, values, GP_PART_DRAM_READ) + k->dram_written;
+    if (isnan(k->dram_bytes)) {
+        k->dram_written = part(c, values, GP_PART_DRAM_OP_WRITE);
+        k->dram_bytes = part(c, values, GP_PART_DRAM_OP_READ) + k->dram_written;
+    }
+    if (isnan(k->dram_bytes)) k->dram_bytes = part(c, values, GP_PART_DRAM);
+    k->l2_bytes = part(c, values, GP_PART_L2);
+    k->l1_bytes = part(c, values, GP_PART_L1);
+    k->l1_hit_pct = share_pct(part(c, values, GP_PART_L1_HITS), part(c, values, GP_PART_L1_SECTORS));
+    k->l2_hit_pct = share_pct(part(c, values, GP_PART_L2_HITS), part(c, values, GP_PART_L2_SECTORS));
+    k->peak_dram_bps = part(c, values, GP_PART_PEAK_DRAM);
+    k->peak_l2_bps = part(c, values, GP_PART_PEAK_L2);
     read_work(c, values, k);
-    read_stalls(c, values, k);
+    k->stall = GP_STALL_COUNT;
+    k->stall_warps = NAN;
+    for (uint32_t s = 0; s < GP_STALL_COUNT; s++) {
+        double warps = c->stall[s] == NOWHERE ? NAN : values[c->stall[s]];
+        if (isnan(warps) || (k->stall != GP_STALL_COUNT && warps <= k->stall_warps)) continue;
+        k->stall = s;
+        k->stall_warps = warps;
+    }
 }
 
 bool gp_counters_know_work(const struct gp_counters *c)

@@ -45,15 +45,6 @@ static uint32_t operands(const char *name)
     return n > 0 && n < 64 ? (uint32_t)n : 0;
 }
 
-/* A copy's lambda has the type that it copies into; other kernels that cast on load usually read at least
- * half of that. */
-static void set_sizes(struct gp_pointwise *p, const char *name, uint32_t size)
-{
-    p->in_size = p->out_size = size;
-    if (strstr(name, "float16_copy_kernel")) p->out_size = 2; /* and bfloat16 */
-    else if (strstr(name, "LoadWithCast")) p->in_size = size > 1 ? size / 2 : 1;
-}
-
 bool gp_pointwise_of(struct gp_pointwise *p, const char *name, uint32_t blocks)
 {
     static const char strided[] = "::elementwise_kernel<128, ";
@@ -71,7 +62,11 @@ bool gp_pointwise_of(struct gp_pointwise *p, const char *name, uint32_t blocks)
     if (!k) return false;
     p->elements = (int64_t)blocks * a_block;
     p->inputs = k - 1;
-    set_sizes(p, name, size);
+    /* A copy's lambda has the type that it copies into; other kernels that cast on load usually read at least
+     * half of that. */
+    p->in_size = p->out_size = size;
+    if (strstr(name, "float16_copy_kernel")) p->out_size = 2; /* and bfloat16 */
+    else if (strstr(name, "LoadWithCast")) p->in_size = size > 1 ? size / 2 : 1;
     return true;
 }
 

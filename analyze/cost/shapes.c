@@ -28,17 +28,6 @@ struct walk {
     double tensor; /* elements of the tensor of a list that is being read */
 };
 
-static void open_bracket(struct walk *w, int depth)
-{
-    struct gp_shape *shape = &w->s->in[w->s->n];
-    if (depth == 2) *shape = (struct gp_shape){.sort = GP_SHAPE_TENSOR, .elements = 1};
-    if (depth == 3 && shape->sort == GP_SHAPE_TENSOR) {
-        shape->sort = GP_SHAPE_LIST;
-        shape->elements = 0;
-    }
-    if (depth == 3) w->tensor = 1;
-}
-
 static void take_size(struct walk *w, int depth, int64_t v)
 {
     struct gp_shape *shape = &w->s->in[w->s->n];
@@ -66,7 +55,13 @@ static bool read_dims(struct gp_shapes *s, struct text text)
         int64_t v;
         if (c == '[') {
             if (++depth > LEVELS) return false;
-            open_bracket(&w, depth);
+            struct gp_shape *shape = &w.s->in[w.s->n];
+            if (depth == 2) *shape = (struct gp_shape){.sort = GP_SHAPE_TENSOR, .elements = 1};
+            if (depth == 3 && shape->sort == GP_SHAPE_TENSOR) {
+                shape->sort = GP_SHAPE_LIST;
+                shape->elements = 0;
+            }
+            if (depth == 3) w.tensor = 1;
             i++;
         } else if (c == ']') {
             if (depth == 3) s->in[s->n].elements += w.tensor;
@@ -82,29 +77,6 @@ static bool read_dims(struct gp_shapes *s, struct text text)
         }
     }
     return true;
-}
-
-/* Dimensions of stride 0 are one element in memory. Lists of tensors, and what does not look like the sizes,
- * stay. */
-static void read_strides(struct gp_shapes *s, struct text text)
-{
-    int depth = 0, input = -1, dim = 0;
-    for (size_t i = 0; i < text.n && input < s->n;) {
-        char c = text.at[i];
-        int64_t v;
-        if (c == '[') {
-            depth++;
-            if (depth == 2) input++, dim = 0;
-        } else if (c == ']') {
-            depth--;
-        } else if (depth == 2 && input < s->n && read_size(text, &i, &v)) {
-            struct gp_shape *shape = &s->in[input];
-            if (v == 0 && dim < shape->n && shape->size[dim] > 1) shape->distinct /= (double)shape->size[dim];
-            dim++;
-            continue;
-        }
-        i++;
-    }
 }
 
 /* The next string of a JSON array, quotes minded; false at its end. */
@@ -158,7 +130,25 @@ bool gp_shapes_read(struct gp_shapes *s, const char *extra)
     if (!dims.at || !read_dims(s, dims)) return false;
     for (int i = 0; i < s->n; i++) s->in[i].distinct = s->in[i].elements;
     read_types(s, types);
-    read_strides(s, strides);
+    /* Dimensions of stride 0 are one element in memory. Lists of tensors, and what does not look like the
+     * sizes, stay. */
+    int depth = 0, input = -1, dim = 0;
+    for (size_t i = 0; i < strides.n && input < s->n;) {
+        char c = strides.at[i];
+        int64_t v;
+        if (c == '[') {
+            depth++;
+            if (depth == 2) input++, dim = 0;
+        } else if (c == ']') {
+            depth--;
+        } else if (depth == 2 && input < s->n && read_size(strides, &i, &v)) {
+            struct gp_shape *shape = &s->in[input];
+            if (v == 0 && dim < shape->n && shape->size[dim] > 1) shape->distinct /= (double)shape->size[dim];
+            dim++;
+            continue;
+        }
+        i++;
+    }
     return s->n > 0;
 }
 

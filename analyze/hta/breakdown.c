@@ -286,25 +286,6 @@ static void cover_event(struct covers *c, enum gp_class class, int64_t begin_ns,
     if (class != GP_CLASS_MEMORY) cover(&c->work, begin_ns, end_ns);
 }
 
-static void measure(struct gp_breakdown *b, const struct covers *c)
-{
-    b->span_ns = b->end_ns - b->begin_ns;
-    b->busy_ns = c->all.length_ns;
-    b->idle_ns = b->span_ns - b->busy_ns;
-    b->compute_ns = c->of[GP_CLASS_COMPUTE].length_ns;
-    b->communication_ns = c->of[GP_CLASS_COMMUNICATION].length_ns;
-    b->memory_ns = c->of[GP_CLASS_MEMORY].length_ns;
-    b->exposed_communication_ns = c->work.length_ns - b->compute_ns;
-    b->exposed_memory_ns = b->busy_ns - c->work.length_ns;
-    b->overlap_ns = b->communication_ns - b->exposed_communication_ns;
-}
-
-static void add_time(struct gp_breakdown *b, int64_t ns)
-{
-    b->gpu_ns = gp_add_saturated(b->gpu_ns, ns);
-    b->gpu_events++;
-}
-
 void gp_breakdown_rows(struct gp_breakdown *b, const struct gp_view *v, const uint32_t *rows, size_t n,
                        int64_t begin_ns, int64_t end_ns)
 {
@@ -328,10 +309,19 @@ void gp_breakdown_rows(struct gp_breakdown *b, const struct gp_view *v, const ui
         } else if (end > b->end_ns) {
             b->end_ns = end;
         }
-        add_time(b, end - start);
+        b->gpu_ns = gp_add_saturated(b->gpu_ns, end - start);
+        b->gpu_events++;
         cover_event(&c, gp_view_class(v, rows[i]), start, end);
     }
-    measure(b, &c);
+    b->span_ns = b->end_ns - b->begin_ns;
+    b->busy_ns = c.all.length_ns;
+    b->idle_ns = b->span_ns - b->busy_ns;
+    b->compute_ns = c.of[GP_CLASS_COMPUTE].length_ns;
+    b->communication_ns = c.of[GP_CLASS_COMMUNICATION].length_ns;
+    b->memory_ns = c.of[GP_CLASS_MEMORY].length_ns;
+    b->exposed_communication_ns = c.work.length_ns - b->compute_ns;
+    b->exposed_memory_ns = b->busy_ns - c.work.length_ns;
+    b->overlap_ns = b->communication_ns - b->exposed_communication_ns;
 }
 
 void gp_breakdown_busy(const struct gp_view *v, uint32_t device, struct gp_intervals *out)

@@ -25,27 +25,6 @@ static int64_t plus(int64_t a, int64_t b)
 
 /* ---- what a trace knows ---- */
 
-static void find_base(struct gp_clock_facts *f, const struct gp_trace *t)
-{
-    const char *base = gp_trace_get_meta(t, "baseTimeNanoseconds");
-    f->has_base = true;
-    if (base && gp_i64_from_text(base, strlen(base), &f->base_ns)) f->exact = true;
-    else if (t->clocks.n) f->base_ns = minus(t->clocks.at[0].realtime_ns, t->clocks.at[0].trace_ns);
-    else f->has_base = false;
-}
-
-static void find_span(struct gp_clock_facts *f, const struct gp_trace *t)
-{
-    f->first_ns = INT64_MAX;
-    f->last_ns = INT64_MIN;
-    for (int i = 0; i < GP_TABLE_COUNT; i++) {
-        const struct gp_events *e = &t->events[i];
-        if (!e->n || i == GP_FLOW || i == GP_COUNTER) continue;
-        if (e->start_ns[0] < f->first_ns) f->first_ns = e->start_ns[0];
-        if (e->start_ns[e->n - 1] > f->last_ns) f->last_ns = e->start_ns[e->n - 1];
-    }
-}
-
 /* The collectives of the new trace are those from FIRST on. Two recordings of one rank are not two ranks. */
 static void name_ranks(struct gp_clocks *c, struct gp_clock_facts *f, size_t first)
 {
@@ -70,8 +49,19 @@ void gp_clocks_add(struct gp_clocks *c, const struct gp_view *v)
     memset(&f, 0, sizeof f);
     if (!c->facts.n) gp_hta_init(&c->h, NULL);
     size_t first = c->h.collectives.n;
-    find_base(&f, v->t);
-    find_span(&f, v->t);
+    const char *base = gp_trace_get_meta(v->t, "baseTimeNanoseconds");
+    f.has_base = true;
+    if (base && gp_i64_from_text(base, strlen(base), &f.base_ns)) f.exact = true;
+    else if (v->t->clocks.n) f.base_ns = minus(v->t->clocks.at[0].realtime_ns, v->t->clocks.at[0].trace_ns);
+    else f.has_base = false;
+    f.first_ns = INT64_MAX;
+    f.last_ns = INT64_MIN;
+    for (int i = 0; i < GP_TABLE_COUNT; i++) {
+        const struct gp_events *e = &v->t->events[i];
+        if (!e->n || i == GP_FLOW || i == GP_COUNTER) continue;
+        if (e->start_ns[0] < f.first_ns) f.first_ns = e->start_ns[0];
+        if (e->start_ns[e->n - 1] > f.last_ns) f.last_ns = e->start_ns[e->n - 1];
+    }
     gp_hta_add_collectives(&c->h, v);
     name_ranks(c, &f, first);
     GP_VEC_PUSH(&c->facts, f);
@@ -110,23 +100,6 @@ static void shift_by_day(struct gp_clocks *c, size_t i)
     *s = (struct gp_clock_shift){.source = GP_CLOCK_TIME_OF_DAY, .later_ns = later};
 }
 
-/* All ranks that share collectives move together: with the first trace that is one of them, which stays where
- * it is. */
-static void shift_by_collectives(struct gp_clocks *c)
-{
-    size_t anchor = 0;
-    while (anchor < c->facts.n && !offset_of(c, anchor)) anchor++;
-    for (size_t i = anchor + 1; i < c->facts.n; i++) {
-        const struct gp_rank_offset *a = offset_of(c, anchor), *o = offset_of(c, i);
-        if (!o) continue;
-        int64_t later = plus(c->shifts.at[anchor].later_ns, minus(o->offset_ns, a->offset_ns));
-        c->shifts.at[i] = (struct gp_clock_shift){.source = GP_CLOCK_COLLECTIVES,
-                                                  .later_ns = later,
-                                                  .error_ns = o->pairs ? o->error_ns : a->error_ns,
-                                                  .pairs = o->pairs ? o->pairs : a->pairs};
-    }
-}
-
 /* Recordings that were not made at the same time stand side by side. */
 static void shift_by_start(struct gp_clocks *c, size_t i)
 {
@@ -147,7 +120,19 @@ void gp_clocks_align(struct gp_clocks *c)
         free(gp_collectives_match(&c->h));
     }
     for (size_t i = 1; i < c->facts.n; i++) shift_by_day(c, i);
-    shift_by_collectives(c);
+    /* All ranks that share collectives move together: with the first trace that is one of them, which stays
+     * where it is. */
+    size_t anchor = 0;
+    while (anchor < c->facts.n && !offset_of(c, anchor)) anchor++;
+    for (size_t i = anchor + 1; i < c->facts.n; i++) {
+        const struct gp_rank_offset *a = offset_of(c, anchor), *o = offset_of(c, i);
+        if (!o) continue;
+        int64_t later = plus(c->shifts.at[anchor].later_ns, minus(o->offset_ns, a->offset_ns));
+        c->shifts.at[i] = (struct gp_clock_shift){.source = GP_CLOCK_COLLECTIVES,
+                                                  .later_ns = later,
+                                                  .error_ns = o->pairs ? o->error_ns : a->error_ns,
+                                                  .pairs = o->pairs ? o->pairs : a->pairs};
+    }
     for (size_t i = 1; i < c->facts.n; i++) shift_by_start(c, i);
 }
 

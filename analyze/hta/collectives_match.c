@@ -602,19 +602,6 @@ static bool spread_offsets(struct matching *m, bool *known, bool symmetric_only)
     return any;
 }
 
-static void find_offsets(struct matching *m)
-{
-    bool *known = gp_zalloc(m->ranks.n + 1);
-    for (size_t r = 0; r < m->ranks.n; r++)
-        GP_VEC_PUSH(&m->h->offsets, ((struct gp_rank_offset){.rank = m->ranks.at[r]}));
-    known[0] = true;
-    /* Each pass reaches the neighbours of those that are known. */
-    uint64_t looked_at = 0;
-    while (looked_at < LOOKS_MOST && (spread_offsets(m, known, true) || spread_offsets(m, known, false)))
-        looked_at += m->entries.n + m->ranks.n;
-    free(known);
-}
-
 /* ---- results from the rows ---- */
 
 static void judge_row(struct matching *m, const struct row *row, struct gp_straggler *of_rank,
@@ -714,7 +701,16 @@ uint32_t *gp_collectives_match(struct gp_hta *h)
     find_groups(&m);
     if (m.ranks.n > 1 && m.entries.n) {
         find_rows(&m);
-        find_offsets(&m);
+        bool *known = gp_zalloc(m.ranks.n + 1);
+        for (size_t r = 0; r < m.ranks.n; r++)
+            GP_VEC_PUSH(&m.h->offsets, ((struct gp_rank_offset){.rank = m.ranks.at[r]}));
+        known[0] = true;
+        /* Each pass reaches the neighbours of those that are known. */
+        uint64_t looked_at = 0;
+        while (looked_at < LOOKS_MOST &&
+               (spread_offsets(&m, known, true) || spread_offsets(&m, known, false)))
+            looked_at += m.entries.n + m.ranks.n;
+        free(known);
         judge_rows(&m, match_of);
     }
     GP_VEC_FREE(&m.entries);

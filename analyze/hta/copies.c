@@ -152,17 +152,6 @@ static void add_copy(struct copy_names *names, struct gp_hta *h, const struct gp
     s->sync_calls += kind == CALL_COPIES || (kind == CALL_COPIES_ASYNC && pageable && name->to_host);
 }
 
-static void add_all_copies(struct gp_hta *h, const struct gp_view *v)
-{
-    struct copy_names names;
-    memset(&names, 0, sizeof names);
-    for (uint32_t row = 0; row < v->t->events[GP_GPU].n; row++)
-        if (gp_gpu_config(v->t, row)->kind != GP_KERNEL) add_copy(&names, h, v, row);
-    gp_map_release(&names.of_copy);
-    gp_map_release(&names.of_call);
-    GP_VEC_FREE(&names.names);
-}
-
 /* ---- memory ---- */
 
 /* One device's memory while the rows go by. */
@@ -259,7 +248,13 @@ static void add_memory(struct gp_hta *h, const struct gp_view *v)
 
 static void add(struct gp_hta *h, const struct gp_view *v)
 {
-    add_all_copies(h, v);
+    struct copy_names names;
+    memset(&names, 0, sizeof names);
+    for (uint32_t row = 0; row < v->t->events[GP_GPU].n; row++)
+        if (gp_gpu_config(v->t, row)->kind != GP_KERNEL) add_copy(&names, h, v, row);
+    gp_map_release(&names.of_copy);
+    gp_map_release(&names.of_call);
+    GP_VEC_FREE(&names.names);
     add_memory(h, v);
 }
 

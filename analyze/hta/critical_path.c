@@ -227,21 +227,18 @@ static void look_at_thread(struct walk *w, uint32_t i)
     if (t->doing.node != GP_HOST_NONE) GP_HEAP_PUSH(&w->open, struct turn, turn, IS_LATER);
 }
 
-static void look_at_threads(struct walk *w)
-{
-    size_t end, row = gp_wait_rows_of(&w->index->threads, w->producer, &end);
-    for (; row < end; row++) {
-        GP_VEC_PUSH(&w->threads, ((struct thread){.track = w->index->threads.at[row].row}));
-        look_at_thread(w, (uint32_t)w->threads.n - 1);
-    }
-}
-
 /* The thread of the process with the event that was open just before at_ns and began last; otherwise the
  * thread with the event that ended last. The walk only goes back, so in all of it each thread is looked at
  * once per event. */
 static uint32_t busiest_thread(struct walk *w, struct doing *best)
 {
-    if (!w->turns.n) look_at_threads(w);
+    if (!w->turns.n) {
+        size_t end, row = gp_wait_rows_of(&w->index->threads, w->producer, &end);
+        for (; row < end; row++) {
+            GP_VEC_PUSH(&w->threads, ((struct thread){.track = w->index->threads.at[row].row}));
+            look_at_thread(w, (uint32_t)w->threads.n - 1);
+        }
+    }
     while (w->turns.n && w->turns.at[0].since_ns >= w->at_ns) {
         uint32_t thread = w->turns.at[0].thread;
         GP_HEAP_POP(&w->turns, struct turn, IS_LATER);
@@ -478,15 +475,6 @@ static uint32_t last_event(const struct gp_view *v, const struct gp_view_device 
     return last;
 }
 
-static void reverse(struct gp_hta_path *path)
-{
-    for (size_t i = 0, j = path->pieces.n; i + 1 < j; i++) {
-        struct gp_path_piece piece = path->pieces.at[i];
-        path->pieces.at[i] = path->pieces.at[--j];
-        path->pieces.at[j] = piece;
-    }
-}
-
 /* What the paths of all processes have in common. */
 struct shared {
     struct gp_wait_index index;
@@ -518,7 +506,11 @@ static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_
     bool inside;
     uint32_t row = last_event(v, d, path.end_ns, &inside);
     walk_back(&w, row, inside);
-    reverse(&path);
+    for (size_t i = 0, j = path.pieces.n; i + 1 < j; i++) {
+        struct gp_path_piece piece = path.pieces.at[i];
+        path.pieces.at[i] = path.pieces.at[--j];
+        path.pieces.at[j] = piece;
+    }
     GP_VEC_PUSH(&h->paths, path);
     gp_waits_release(&w.waits);
     GP_VEC_FREE(&w.threads);

@@ -228,24 +228,6 @@ static void put_one_gap(struct gp_buf *text, const struct whole *w, uint32_t cau
     if (is_named(c)) put_culprit(text, w->h, c);
 }
 
-static void find_idle(struct whole *w)
-{
-    for (uint32_t c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
-        if (!worth(w, w->idle_cause_ns[c])) continue;
-        struct gp_buf text = {0}, id = {0};
-        gp_buf_puts(&text, gp_hta_only_processes(w->h) ? "The GPU ran no work of its process for "
-                           : w->h->devices.n > 1       ? "The GPUs were idle for "
-                                                       : "The GPU was idle for ");
-        put_part(&text, w, w->idle_cause_ns[c]);
-        gp_buf_printf(&text, ": %s", gp_idle_cause_text((enum gp_idle_cause)c));
-        put_one_gap(&text, w, c);
-        gp_buf_putc(&text, '.');
-        gp_buf_printf(&id, "idle_%s", gp_idle_cause_name((enum gp_idle_cause)c));
-        add(w, gp_buf_str(&id), w->idle_cause_ns[c], worst_culprit(w, c), &text);
-        gp_buf_release(&id);
-    }
-}
-
 /* ---- what is not hidden ---- */
 
 static const struct gp_kernel_stat *largest_kernel(const struct gp_hta *h,
@@ -477,18 +459,6 @@ static void find_slow_step(struct whole *w, size_t first, size_t end)
     GP_VEC_FREE(&lengths);
 }
 
-static void find_slow_steps(struct whole *w)
-{
-    for (size_t i = 0, end; i < w->all->steps.n; i = end) {
-        const struct gp_hta_step *s = &w->all->steps.at[i];
-        for (end = i + 1; end < w->all->steps.n; end++) {
-            const struct gp_hta_step *other = &w->all->steps.at[end];
-            if (other->rank != s->rank || other->producer != s->producer || other->device != s->device) break;
-        }
-        find_slow_step(w, i, end);
-    }
-}
-
 static int by_time(const void *a, const void *b)
 {
     const struct gp_finding *x = a, *y = b;
@@ -511,14 +481,34 @@ static void put_first(struct gp_hta *h, size_t first)
 static void find_in(struct gp_hta *h, const struct gp_hta *all)
 {
     struct whole w = sum_devices(h, all);
-    find_idle(&w);
+    for (uint32_t c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
+        if (!worth(&w, w.idle_cause_ns[c])) continue;
+        struct gp_buf text = {0}, id = {0};
+        gp_buf_puts(&text, gp_hta_only_processes(w.h) ? "The GPU ran no work of its process for "
+                           : w.h->devices.n > 1       ? "The GPUs were idle for "
+                                                      : "The GPU was idle for ");
+        put_part(&text, &w, w.idle_cause_ns[c]);
+        gp_buf_printf(&text, ": %s", gp_idle_cause_text((enum gp_idle_cause)c));
+        put_one_gap(&text, &w, c);
+        gp_buf_putc(&text, '.');
+        gp_buf_printf(&id, "idle_%s", gp_idle_cause_name((enum gp_idle_cause)c));
+        add(&w, gp_buf_str(&id), w.idle_cause_ns[c], worst_culprit(&w, c), &text);
+        gp_buf_release(&id);
+    }
     find_exposed_communication(&w);
     find_exposed_memory(&w);
     find_short_kernels(&w);
     find_tensor_cores(&w);
     find_small_grids(&w);
     find_straggler(&w);
-    find_slow_steps(&w);
+    for (size_t i = 0, end; i < w.all->steps.n; i = end) {
+        const struct gp_hta_step *s = &w.all->steps.at[i];
+        for (end = i + 1; end < w.all->steps.n; end++) {
+            const struct gp_hta_step *other = &w.all->steps.at[end];
+            if (other->rank != s->rank || other->producer != s->producer || other->device != s->device) break;
+        }
+        find_slow_step(&w, i, end);
+    }
     size_t slow = h->findings.n;
     if (slow) qsort(h->findings.at, slow, sizeof *h->findings.at, by_time);
     find_slow(&w);

@@ -41,14 +41,6 @@ void gp_hta_release(struct gp_hta *h)
 
 /* ---- inputs ---- */
 
-static void add_input(struct gp_hta *h, const struct gp_trace *t)
-{
-    struct gp_input_quality in;
-    gp_input_quality_read(&in, &h->strings, t);
-    GP_VEC_PUSH(&h->inputs, in);
-    if (t->world_size > h->world_size) h->world_size = t->world_size;
-}
-
 /* ---- the steps of the inputs ---- */
 
 static struct gp_hta *new_focus(const struct gp_hta *h)
@@ -106,7 +98,10 @@ static void add_focus(struct gp_hta *h, const struct gp_view *v)
 static int add_first(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, struct gp_err *err)
 {
     struct gp_hta_work *work = h->work;
-    add_input(h, t);
+    struct gp_input_quality in;
+    gp_input_quality_read(&in, &h->strings, t);
+    GP_VEC_PUSH(&h->inputs, in);
+    if (t->world_size > h->world_size) h->world_size = t->world_size;
     gp_repair(t, h->opts.repair);
     gp_view_init(v, t, h->opts.classes);
     work->err = err;
@@ -223,12 +218,6 @@ static void check_seen_ranks(struct gp_hta *h)
     }
 }
 
-static void check_ranks(struct gp_hta *h)
-{
-    if (h->bound.bounded) check_seen_ranks(h);
-    else check_listed_ranks(h);
-}
-
 void gp_hta_finish(struct gp_hta *h)
 {
     gp_hta_settle(h);
@@ -240,7 +229,8 @@ void gp_hta_finish(struct gp_hta *h)
     }
     EACH_SECTION(s)
     if ((*s)->finish) (*s)->finish(h);
-    check_ranks(h);
+    if (h->bound.bounded) check_seen_ranks(h);
+    else check_listed_ranks(h);
     if (!h->untimed) gp_slow_find(&h->slow, &h->fleet);
     gp_hta_finish_bound(h);
     if (!h->untimed) gp_hta_finish_findings(h); /* looks at all the others */
@@ -249,16 +239,6 @@ void gp_hta_finish(struct gp_hta *h)
 /* ---- saving ---- */
 
 static void serialize_all(struct gp_serializer *x, struct gp_hta *h);
-
-/* Its names are its own. */
-static void serialize_fleet(struct gp_serializer *x, struct gp_hta *h)
-{
-    struct gp_serialize_seen *outer = x->seen, seen = {0};
-    x->seen = &seen;
-    gp_fleet_serialize(x, &h->fleet);
-    x->seen = outer;
-    gp_serialize_seen_release(&seen);
-}
 
 /* A focus has none itself: what it holds of steps is empty. */
 static void serialize_focus(struct gp_serializer *x, struct gp_hta *h)
@@ -292,7 +272,12 @@ static void serialize_all(struct gp_serializer *x, struct gp_hta *h)
     EACH_SECTION(s) gp_hta_section_serialize(*s, x, h);
     EACH_SECTION(s)
     if (!x->save && (*s)->valid && !(*s)->valid(h)) x->failed = true;
-    serialize_fleet(x, h);
+    /* Its names are its own. */
+    struct gp_serialize_seen *outer = x->seen, seen = {0};
+    x->seen = &seen;
+    gp_fleet_serialize(x, &h->fleet);
+    x->seen = outer;
+    gp_serialize_seen_release(&seen);
     serialize_focus(x, h);
 }
 

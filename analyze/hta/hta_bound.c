@@ -33,34 +33,7 @@ static bool keeps_rank(const void *keeper, int32_t rank)
     return rank < 0 || has(k->ranks.at, k->ranks.n, rank);
 }
 
-static void find_ranks(struct keeper *k)
-{
-    for (size_t i = 0; i < k->fleet->kept.n; i++) {
-        struct gp_fleet_key key = k->fleet->kept.at[i].key;
-        if (gp_fleet_keeps(k->fleet, key)) GP_VEC_PUSH(&k->ranks, key.rank);
-        if (gp_fleet_shows_path(k->fleet, key)) GP_VEC_PUSH(&k->path_ranks, key.rank);
-    }
-}
-
 /* ---- devices ---- */
-
-/* The whole of D goes into the sums. */
-static void sum_device(struct gp_hta_bound *to, struct gp_hta_device *d)
-{
-    to->devices++;
-    gp_record_merge(&gp_hta_breakdown, &to->b, &d->b);
-    gp_record_merge(&gp_hta_window, &to->b, &d->b);
-    gp_record_merge(&gp_idle_causes, to->idle_cause_ns, d->idle_cause_ns);
-    gp_histogram_merge(&to->gaps, &d->gaps);
-    to->kernel_ns = gp_add_saturated(to->kernel_ns, d->kernel_ns);
-    to->gemm_ns = gp_add_saturated(to->gemm_ns, d->gemm_ns);
-    to->tensor_core_ns = gp_add_saturated(to->tensor_core_ns, d->tensor_core_ns);
-    if (gp_sm_known(d) && d->b.exposed_communication_ns <= d->b.compute_ns / 4) {
-        to->sm_ns = gp_add_saturated(to->sm_ns, (int64_t)d->sm_ns);
-        to->sm_span_ns = gp_add_saturated(to->sm_span_ns, d->b.compute_ns + d->b.exposed_communication_ns);
-    }
-    gp_record_release(&gp_hta_devices, d);
-}
 
 static int by_stream_time(const void *a, const void *b)
 {
@@ -98,7 +71,21 @@ static void leave_devices(struct keeper *k)
         bool ranked = d->rank >= 0 || k->fleet->by_device;
         if (ranked ? !has(k->ranks.at, k->ranks.n, d->rank >= 0 ? d->rank : (int32_t)d->device)
                    : !gp_fleet_keeps(k->fleet, key)) {
-            sum_device(&h->bound, d);
+            /* The whole of D goes into the sums. */
+            h->bound.devices++;
+            gp_record_merge(&gp_hta_breakdown, &h->bound.b, &d->b);
+            gp_record_merge(&gp_hta_window, &h->bound.b, &d->b);
+            gp_record_merge(&gp_idle_causes, h->bound.idle_cause_ns, d->idle_cause_ns);
+            gp_histogram_merge(&h->bound.gaps, &d->gaps);
+            h->bound.kernel_ns = gp_add_saturated(h->bound.kernel_ns, d->kernel_ns);
+            h->bound.gemm_ns = gp_add_saturated(h->bound.gemm_ns, d->gemm_ns);
+            h->bound.tensor_core_ns = gp_add_saturated(h->bound.tensor_core_ns, d->tensor_core_ns);
+            if (gp_sm_known(d) && d->b.exposed_communication_ns <= d->b.compute_ns / 4) {
+                h->bound.sm_ns = gp_add_saturated(h->bound.sm_ns, (int64_t)d->sm_ns);
+                h->bound.sm_span_ns =
+                    gp_add_saturated(h->bound.sm_span_ns, d->b.compute_ns + d->b.exposed_communication_ns);
+            }
+            gp_record_release(&gp_hta_devices, d);
             continue;
         }
         trim_device(d);
@@ -185,12 +172,6 @@ static int by_rank_and_path(const void *a, const void *b)
     return 0;
 }
 
-static void sum_input(struct gp_hta_bound *b, const struct gp_input_quality *in)
-{
-    gp_record_merge(&gp_inputs, &b->of_inputs, in);
-    b->inputs++;
-}
-
 /* Sort the inputs; of MANY only those of devices that are left, and some with problems. */
 static void leave_inputs(struct gp_hta *h, bool many)
 {
@@ -209,7 +190,10 @@ static void leave_inputs(struct gp_hta *h, bool many)
         bad += !clean;
         now[all[i].was] = (uint32_t)kept;
         if (stays) h->inputs.at[kept++] = all[i].in;
-        else sum_input(&h->bound, &all[i].in);
+        else {
+            gp_record_merge(&gp_inputs, &h->bound.of_inputs, &all[i].in);
+            h->bound.inputs++;
+        }
     }
     h->inputs.n = kept;
     for (size_t i = 0; i < h->devices.n; i++)
@@ -267,7 +251,11 @@ void gp_hta_leave_few(struct gp_hta *h, const struct gp_fleet *fleet)
 {
     if (h->opts.all_ranks || fleet->members <= GP_FLEET_FEW) return;
     struct keeper k = {.h = h, .fleet = fleet};
-    find_ranks(&k);
+    for (size_t i = 0; i < k.fleet->kept.n; i++) {
+        struct gp_fleet_key key = k.fleet->kept.at[i].key;
+        if (gp_fleet_keeps(k.fleet, key)) GP_VEC_PUSH(&k.ranks, key.rank);
+        if (gp_fleet_shows_path(k.fleet, key)) GP_VEC_PUSH(&k.path_ranks, key.rank);
+    }
     h->bound.bounded = true;
     leave_devices(&k);
     leave_paths(&k);
@@ -394,23 +382,6 @@ static void read_kernels(struct reading *r, const struct gp_hta_device *about)
     }
 }
 
-static void add_device(struct gp_hta *h, const struct gp_hta *whose, const struct gp_hta_device *d,
-                       const struct gp_hta_device *about, bool by_device)
-{
-    struct reading r = {.h = h, .d = d};
-    r.m.key = gp_hta_key_of(h, d);
-    if (by_device) r.m.key.rank = (int32_t)d->device;
-    r.m.device = d->device;
-    r.m.gpu = gp_intern_from((struct gp_strings *)(uintptr_t)&whose->strings, &h->strings, d->name);
-    read_steps(&r, true);
-    if (!r.m.steps) read_steps(&r, false);
-    read_times(&r, about);
-    read_kernels(&r, about);
-    gp_fleet_add(&h->fleet, &r.m, &whose->strings, r.steps.at, r.steps.n);
-    GP_VEC_FREE(&r.m.kernels);
-    GP_VEC_FREE(&r.steps);
-}
-
 static void drop_kernels(struct gp_hta *h)
 {
     for (size_t i = 0; i < h->devices.n; i++) GP_VEC_FREE(&h->devices.at[i].kernels);
@@ -429,7 +400,20 @@ void gp_hta_add_fleet(struct gp_hta *h)
             about = f;
             whose = h->focus;
         }
-        if (d->b.gpu_events) add_device(h, whose, d, about, by_device);
+        if (d->b.gpu_events) {
+            struct reading r = {.h = h, .d = d};
+            r.m.key = gp_hta_key_of(h, d);
+            if (by_device) r.m.key.rank = (int32_t)d->device;
+            r.m.device = d->device;
+            r.m.gpu = gp_intern_from((struct gp_strings *)(uintptr_t)&whose->strings, &h->strings, d->name);
+            read_steps(&r, true);
+            if (!r.m.steps) read_steps(&r, false);
+            read_times(&r, about);
+            read_kernels(&r, about);
+            gp_fleet_add(&h->fleet, &r.m, &whose->strings, r.steps.at, r.steps.n);
+            GP_VEC_FREE(&r.m.kernels);
+            GP_VEC_FREE(&r.steps);
+        }
     }
     drop_kernels(h);
     if (h->focus) drop_kernels(h->focus);

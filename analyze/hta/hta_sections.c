@@ -60,31 +60,26 @@ void gp_hta_section_sort(const struct gp_hta_section *s, struct gp_hta *h)
     EACH_LIST(l, s) index_rows(h, l);
 }
 
-static void merge_list(const struct gp_hta_list *l, struct gp_hta *to, struct gp_hta *from)
-{
-    void *theirs = rows_of(from, l);
-    if (l->one) {
-        gp_record_merge(l->rows, rows_of(to, l), theirs);
-        gp_record_release(l->rows, theirs);
-    } else if (map_of(to, l)) {
-        for (size_t i = 0; i < gp_rows_n(theirs); i++) {
-            gp_record_move(l->rows, row_at(l, theirs, i), &to->strings, &from->strings);
-            take_row(to, l, row_at(l, theirs, i));
-        }
-        free(gp_rows_at(theirs));
-        memset(theirs, 0, sizeof(struct gp_rows));
-    } else {
-        gp_rows_move(l->rows, rows_of(to, l), &to->strings, theirs, &from->strings);
-    }
-}
-
 void gp_hta_section_merge(const struct gp_hta_section *s, struct gp_hta *to, struct gp_hta *from)
 {
     EACH_LIST(l, s)
     {
         size_t rows = l->one ? 0 : gp_rows_n(rows_of(from, l));
         if (l->made) continue;
-        merge_list(l, to, from);
+        void *theirs = rows_of(from, l);
+        if (l->one) {
+            gp_record_merge(l->rows, rows_of(to, l), theirs);
+            gp_record_release(l->rows, theirs);
+        } else if (map_of(to, l)) {
+            for (size_t i = 0; i < gp_rows_n(theirs); i++) {
+                gp_record_move(l->rows, row_at(l, theirs, i), &to->strings, &from->strings);
+                take_row(to, l, row_at(l, theirs, i));
+            }
+            free(gp_rows_at(theirs));
+            memset(theirs, 0, sizeof(struct gp_rows));
+        } else {
+            gp_rows_move(l->rows, rows_of(to, l), &to->strings, theirs, &from->strings);
+        }
         if (s->merged) s->merged(to, rows);
     }
 }

@@ -138,27 +138,6 @@ static void keep_running(struct running *r, const struct gp_view *v, int64_t at_
         if (any[k]) r->rows.at[r->rows.n++] = last[k];
 }
 
-static void measure(struct gp_breakdown *b, struct running *r, const struct gp_view *v,
-                    const struct gp_view_device *d, int64_t begin_ns, int64_t end_ns)
-{
-    const struct gp_events *gpu = &v->t->events[GP_GPU];
-    for (; r->next < d->n; r->next++) {
-        uint32_t row = v->rows[d->first + r->next];
-        if (gpu->start_ns[row] >= begin_ns) break;
-        if (gpu->start_ns[row] + gpu->dur_ns[row] > begin_ns) GP_VEC_PUSH(&r->rows, row);
-    }
-    keep_running(r, v, begin_ns);
-    for (; r->next < d->n && gpu->start_ns[v->rows[d->first + r->next]] < end_ns; r->next++)
-        GP_VEC_PUSH(&r->rows, v->rows[d->first + r->next]);
-    if (end_ns > begin_ns) {
-        gp_breakdown_rows(b, v, r->rows.at, r->rows.n, begin_ns, end_ns);
-    } else {
-        memset(b, 0, sizeof *b);
-        b->begin_ns = b->end_ns = begin_ns;
-    }
-    keep_running(r, v, end_ns);
-}
-
 static gp_sid name_step(struct gp_hta *h, const struct gp_view *v, const struct gp_steps_program *p,
                         const struct gp_step_window *w)
 {
@@ -191,7 +170,23 @@ static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp
         s.begin_ns = from->begin_ns;
         s.end_ns = from->end_ns;
         s.launches = from->launches;
-        measure(&s.b, &running, v, d, s.begin_ns, s.end_ns);
+        const struct gp_events *gpu = &v->t->events[GP_GPU];
+        for (; running.next < d->n; running.next++) {
+            uint32_t row = v->rows[d->first + running.next];
+            if (gpu->start_ns[row] >= s.begin_ns) break;
+            if (gpu->start_ns[row] + gpu->dur_ns[row] > s.begin_ns) GP_VEC_PUSH(&running.rows, row);
+        }
+        keep_running(&running, v, s.begin_ns);
+        for (; running.next < d->n && gpu->start_ns[v->rows[d->first + running.next]] < s.end_ns;
+             running.next++)
+            GP_VEC_PUSH(&running.rows, v->rows[d->first + running.next]);
+        if (s.end_ns > s.begin_ns) {
+            gp_breakdown_rows(&s.b, v, running.rows.at, running.rows.n, s.begin_ns, s.end_ns);
+        } else {
+            memset(&s.b, 0, sizeof s.b);
+            s.b.begin_ns = s.b.end_ns = s.begin_ns;
+        }
+        keep_running(&running, v, s.end_ns);
         GP_VEC_PUSH(&h->steps, s);
     }
     GP_VEC_FREE(&running.rows);

@@ -84,22 +84,17 @@ static void forget_device(struct gp_hta_device *d)
     d->sm_known_ns = 0; /* of the span */
 }
 
-static void forget_launches(struct gp_hta_launches *l)
-{
-    forget_dist(&l->delay);
-    forget_dist(&l->api_dur);
-    forget_dist(&l->queue_len);
-    *l = (struct gp_hta_launches){.gpu_events = l->gpu_events,
-                                  .linked = l->linked,
-                                  .calls = l->calls,
-                                  .graph_calls = l->graph_calls,
-                                  .graph_events = l->graph_events};
-}
-
 void gp_hta_forget_times(struct gp_hta *h)
 {
     for (size_t i = 0; i < h->devices.n; i++) forget_device(&h->devices.at[i]);
-    forget_launches(&h->launches);
+    forget_dist(&h->launches.delay);
+    forget_dist(&h->launches.api_dur);
+    forget_dist(&h->launches.queue_len);
+    h->launches = (struct gp_hta_launches){.gpu_events = h->launches.gpu_events,
+                                           .linked = h->launches.linked,
+                                           .calls = h->launches.calls,
+                                           .graph_calls = h->launches.graph_calls,
+                                           .graph_events = h->launches.graph_events};
     for (size_t i = 0; i < h->owners.n; i++) {
         h->owners.at[i].host_ns = 0;
         forget_dist(&h->owners.at[i].delay);

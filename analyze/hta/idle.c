@@ -18,24 +18,6 @@ struct sample_count {
     uint32_t *runs;  /* rows of GP_SAMPLE by track, in order of time */
 };
 
-static void index_samples(struct sample_count *s, const struct gp_trace *t)
-{
-    const struct gp_events *e = &t->events[GP_SAMPLE];
-    s->t = t;
-    s->first = gp_zalloc((t->tracks.n + 2) * sizeof *s->first);
-    s->runs = gp_alloc((e->n + 1) * sizeof *s->runs);
-    for (size_t i = 0; i < e->n; i++) s->first[e->track[i] + 2]++;
-    for (size_t k = 0; k < t->tracks.n; k++) s->first[k + 2] += s->first[k + 1];
-    for (size_t i = 0; i < e->n; i++) s->runs[s->first[e->track[i] + 1]++] = (uint32_t)i;
-}
-
-static void release_samples(struct sample_count *s)
-{
-    free(s->first);
-    free(s->runs);
-    *s = (struct sample_count){0};
-}
-
 /* The samples of a run before AT. */
 static uint64_t before(const struct gp_events *e, uint32_t row, int64_t at_ns)
 {
@@ -278,12 +260,20 @@ static void *add_idle(void *arg)
     struct adder a = {.idle = idle, .v = v};
     a.stack_of = gp_alloc(((size_t)v->hs.n + 1) * sizeof *a.stack_of);
     memset(a.stack_of, 0xff, ((size_t)v->hs.n + 1) * sizeof *a.stack_of);
-    index_samples(&a.samples, v->t);
+    const struct gp_events *e = &v->t->events[GP_SAMPLE];
+    a.samples.t = v->t;
+    a.samples.first = gp_zalloc((v->t->tracks.n + 2) * sizeof *a.samples.first);
+    a.samples.runs = gp_alloc((e->n + 1) * sizeof *a.samples.runs);
+    for (size_t i = 0; i < e->n; i++) a.samples.first[e->track[i] + 2]++;
+    for (size_t k = 0; k < v->t->tracks.n; k++) a.samples.first[k + 2] += a.samples.first[k + 1];
+    for (size_t i = 0; i < e->n; i++) a.samples.runs[a.samples.first[e->track[i] + 1]++] = (uint32_t)i;
     GP_VEC_PUSH(&a.stacks, (struct stack){{0}});
     gp_idle_walk(v, add_piece, &a);
     finish_device(&a);
     free(a.stack_of);
-    release_samples(&a.samples);
+    free(a.samples.first);
+    free(a.samples.runs);
+    a.samples = (struct sample_count){0};
     for (int i = 0; i < SORT_COUNT; i++) free(a.label_of[i]);
     GP_VEC_FREE(&a.stacks);
     GP_VEC_FREE(&a.sums);

@@ -222,11 +222,6 @@ static const struct gp_hta_list lists[] = {
      .limit = offsetof(struct gp_hta_bound, owner_limit)},
 };
 
-static struct gp_kernel_stat *kernel_of(struct gp_hta *h, uint32_t kind, gp_sid name)
-{
-    return gp_hta_row(h, &lists[0], &(struct gp_kernel_stat){.name = name, .kind = kind});
-}
-
 /* What all GPU events of a config have in common. */
 struct config_use {
     uint32_t kernel; /* index into h->kernels; NONE: not looked at */
@@ -264,7 +259,8 @@ static void name_kernel(struct adder *a, struct config_use *u, const struct gp_c
     gp_name_demangle(&full, recorded, n);
     gp_sid name = t->clocks.n ? gp_intern(&a->h->strings, full.n ? full.data : "", full.n)
                               : gp_intern(&a->h->strings, recorded, n);
-    struct gp_kernel_stat *k = kernel_of(a->h, kind, name);
+    struct gp_kernel_stat *k =
+        gp_hta_row(a->h, &lists[0], &(struct gp_kernel_stat){.name = name, .kind = kind});
     if (kind == GP_FRAME_COMPUTE || kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION) {
         enum gp_matrix_use use = gp_matrix_use_of(full.n ? full.data : "", full.n);
         u->matrix = use == GP_MATRIX_YES;
@@ -358,15 +354,6 @@ static void advance_and_end(struct sm_sweep *s, int64_t to_ns)
     advance(s, to_ns);
 }
 
-static void start_kernel(struct sm_sweep *s, int64_t begin_ns, int64_t end_ns, double blocks_per_sm)
-{
-    advance_and_end(s, begin_ns);
-    double blocks = blocks_per_sm < 1 ? blocks_per_sm * ONE_BLOCK : ONE_BLOCK; /* more than 1 counts as 1 */
-    struct running r = {end_ns, (uint64_t)(blocks + 0.5)};
-    s->blocks += r.blocks;
-    GP_END_PUSH(&s->heap, struct running, r);
-}
-
 /* ---- the kernels of one device ---- */
 
 struct kernel_sum {
@@ -431,7 +418,12 @@ static void add_device(struct adder *a, uint32_t device, struct gp_hta_device *d
         int64_t dur = gpu->dur_ns[row];
         if (u->occupancy.blocks_per_sm <= 0) continue;
         d->sm_known_ns = gp_add_saturated(d->sm_known_ns, dur);
-        start_kernel(&s, gpu->start_ns[row], gpu->start_ns[row] + dur, u->occupancy.blocks_per_sm);
+        advance_and_end(&s, gpu->start_ns[row]);
+        double blocks = u->occupancy.blocks_per_sm < 1 ? u->occupancy.blocks_per_sm * ONE_BLOCK
+                                                       : ONE_BLOCK; /* more than 1 counts as 1 */
+        struct running r = {gpu->start_ns[row] + dur, (uint64_t)(blocks + 0.5)};
+        s.blocks += r.blocks;
+        GP_END_PUSH(&s.heap, struct running, r);
     }
     advance_and_end(&s, INT64_MAX / 2); /* nothing runs any more at the end */
     d->sm_ns = s.sum / ONE_BLOCK;
@@ -654,22 +646,6 @@ static int compare_order(const void *a, const void *b)
     return 0;
 }
 
-static void sort_kernels(struct gp_hta *h)
-{
-    size_t n = h->kernels.n;
-    struct order *order = gp_alloc((n + 1) * sizeof *order);
-    struct gp_kernel_stat *sorted = gp_alloc((n + 1) * sizeof *sorted);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct gp_kernel_stat *k = &h->kernels.at[i];
-        order[i] = (struct order){0, k->dur.sum, gp_hta_str(h, k->name), k->kind, i};
-    }
-    qsort(order, n, sizeof *order, compare_order);
-    for (size_t i = 0; i < n; i++) sorted[i] = h->kernels.at[order[i].index];
-    if (n) memcpy(h->kernels.at, sorted, n * sizeof *sorted);
-    free(sorted);
-    free(order);
-}
-
 static void sort_owners(struct gp_hta *h)
 {
     size_t n = h->owners.n;
@@ -688,7 +664,18 @@ static void sort_owners(struct gp_hta *h)
 
 static void sort_all(struct gp_hta *h)
 {
-    sort_kernels(h);
+    size_t n = h->kernels.n;
+    struct order *order = gp_alloc((n + 1) * sizeof *order);
+    struct gp_kernel_stat *sorted = gp_alloc((n + 1) * sizeof *sorted);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gp_kernel_stat *k = &h->kernels.at[i];
+        order[i] = (struct order){0, k->dur.sum, gp_hta_str(h, k->name), k->kind, i};
+    }
+    qsort(order, n, sizeof *order, compare_order);
+    for (size_t i = 0; i < n; i++) sorted[i] = h->kernels.at[order[i].index];
+    if (n) memcpy(h->kernels.at, sorted, n * sizeof *sorted);
+    free(sorted);
+    free(order);
     sort_owners(h);
 }
 

@@ -136,23 +136,6 @@ static struct call_stat *stat_of(struct adder *a, gp_sid name)
     return &a->stats.at[*known];
 }
 
-static void count_calls(struct adder *a)
-{
-    const struct gp_events *api = &a->v->t->events[GP_API];
-    struct gp_hta_launches *l = &a->h->launches;
-    for (size_t i = 0; i < api->n; i++) {
-        struct call_stat *s = stat_of(a, api->name[i]);
-        gp_histogram_add(&s->dur, api->dur_ns[i]);
-        s->launches += a->started[i];
-        if (!a->started[i]) continue;
-        l->calls++;
-        gp_histogram_add(&l->api_dur, api->dur_ns[i]);
-        if (!s->graph) continue;
-        l->graph_calls++;
-        l->graph_events += a->started[i];
-    }
-}
-
 /* A call that is far longer than its like. */
 static void count_outliers(struct adder *a)
 {
@@ -174,19 +157,6 @@ static const struct gp_hta_list lists[] = {
     {&gp_hta_api, offsetof(struct gp_hta, api), .map = offsetof(struct gp_hta_work, api)},
 };
 
-static void give_stats(struct adder *a)
-{
-    for (size_t i = 0; i < a->stats.n; i++) {
-        struct call_stat *from = &a->stats.at[i];
-        gp_sid name = gp_intern_from(&a->h->strings, &a->v->t->strings, from->name);
-        struct gp_api_stat *to = gp_hta_row(a->h, &lists[1], &(struct gp_api_stat){.name = name});
-        gp_histogram_merge(&to->dur, &from->dur);
-        to->launches += from->launches;
-        to->outliers += from->outliers;
-        gp_histogram_release(&from->dur);
-    }
-}
-
 /* ---- GPU events ---- */
 
 static void count_event(struct adder *a, size_t row, uint32_t call)
@@ -206,16 +176,6 @@ static void count_event(struct adder *a, size_t row, uint32_t call)
     if (gp_gpu_config(a->v->t, row)->kind != GP_KERNEL || gpu->dur_ns[row] >= api->dur_ns[call]) return;
     l->short_kernels++;
     l->short_kernel_ns += gpu->dur_ns[row];
-}
-
-static void count_events(struct adder *a)
-{
-    const struct gp_events *gpu = &a->v->t->events[GP_GPU];
-    a->h->launches.gpu_events += gpu->n;
-    for (size_t i = 0; i < gpu->n; i++) {
-        uint32_t call = gp_view_launch(a->v, (uint32_t)i);
-        if (call != UINT32_MAX) count_event(a, i, call);
-    }
 }
 
 /* ---- queues ---- */
@@ -312,10 +272,35 @@ static void add(struct gp_hta *h, const struct gp_view *v)
     a.started = gp_zalloc((v->t->events[GP_API].n + 1) * sizeof *a.started);
     a.stat_of = gp_alloc(((size_t)v->t->strings.n + 1) * sizeof *a.stat_of);
     memset(a.stat_of, 0xff, ((size_t)v->t->strings.n + 1) * sizeof *a.stat_of);
-    count_events(&a);
-    count_calls(&a);
+    const struct gp_events *gpu = &a.v->t->events[GP_GPU];
+    a.h->launches.gpu_events += gpu->n;
+    for (size_t i = 0; i < gpu->n; i++) {
+        uint32_t call = gp_view_launch(a.v, (uint32_t)i);
+        if (call != UINT32_MAX) count_event(&a, i, call);
+    }
+    const struct gp_events *api = &a.v->t->events[GP_API];
+    struct gp_hta_launches *l = &a.h->launches;
+    for (size_t i = 0; i < api->n; i++) {
+        struct call_stat *s = stat_of(&a, api->name[i]);
+        gp_histogram_add(&s->dur, api->dur_ns[i]);
+        s->launches += a.started[i];
+        if (!a.started[i]) continue;
+        l->calls++;
+        gp_histogram_add(&l->api_dur, api->dur_ns[i]);
+        if (!s->graph) continue;
+        l->graph_calls++;
+        l->graph_events += a.started[i];
+    }
     count_outliers(&a);
-    give_stats(&a);
+    for (size_t i = 0; i < a.stats.n; i++) {
+        struct call_stat *from = &a.stats.at[i];
+        gp_sid name = gp_intern_from(&a.h->strings, &a.v->t->strings, from->name);
+        struct gp_api_stat *to = gp_hta_row(a.h, &lists[1], &(struct gp_api_stat){.name = name});
+        gp_histogram_merge(&to->dur, &from->dur);
+        to->launches += from->launches;
+        to->outliers += from->outliers;
+        gp_histogram_release(&from->dur);
+    }
     free(a.started);
     free(a.stat_of);
     GP_VEC_FREE(&a.stats);

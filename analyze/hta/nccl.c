@@ -73,11 +73,6 @@ static enum kind kind_of(struct finding *f, gp_sid name)
     return (enum kind) * kind;
 }
 
-static enum kind kind_of_node(struct finding *f, const struct gp_host_event *e)
-{
-    return e->table == GP_RANGE ? kind_of(f, f->v->t->events[GP_RANGE].name[e->row]) : NOT_NCCL;
-}
-
 static const char *args_of(const struct finding *f, uint32_t row)
 {
     return gp_trace_str(f->v->t, gp_get_extra(&f->v->t->events[GP_RANGE], row));
@@ -180,7 +175,7 @@ static void read_thread(struct finding *f, uint32_t begin, uint32_t end)
     uint32_t depth = 0, batch = MANY;
     for (uint32_t i = begin; i < end; i++) {
         const struct gp_host_event *e = &f->v->hs.nodes[i];
-        enum kind kind = kind_of_node(f, e);
+        enum kind kind = e->table == GP_RANGE ? kind_of(f, f->v->t->events[GP_RANGE].name[e->row]) : NOT_NCCL;
         if (kind == NOT_NCCL) continue;
         learn(f, e, kind);
         if (kind == GROUP_BEGIN && !depth++) {

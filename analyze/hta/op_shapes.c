@@ -215,28 +215,6 @@ static const char *type_of(const struct gp_dtype *e)
                           : "";
 }
 
-/* "bf16[4096,1024] [1024,4096] list(12)": a type is written where it changes; single values are left out. */
-static void put_shapes(struct gp_buf *b, const struct gp_shapes *s)
-{
-    const char *last = "";
-    for (int i = 0; i < s->n; i++) {
-        const struct gp_shape *in = &s->in[i];
-        const char *type = type_of(&in->element);
-        if (in->sort == GP_SHAPE_NOTHING || (in->sort == GP_SHAPE_TENSOR && !in->n)) continue;
-        if (b->n) gp_buf_putc(b, ' ');
-        if (in->sort != GP_SHAPE_TENSOR) {
-            gp_buf_puts(b, "list");
-            if (in->sort == GP_SHAPE_LIST) gp_buf_printf(b, "(%.0f)", in->elements);
-            continue;
-        }
-        if (strcmp(type, last) != 0) gp_buf_puts(b, type);
-        last = type;
-        gp_buf_putc(b, '[');
-        for (int k = 0; k < in->n; k++) gp_buf_printf(b, "%s%lld", k ? "," : "", (long long)in->size[k]);
-        gp_buf_puts(b, in->n < 0 ? "...]" : "]");
-    }
-}
-
 /* ---- work ---- */
 
 static bool has_model(struct finder *f, gp_sid name)
@@ -291,7 +269,26 @@ static void add_call(struct finder *f, const struct call *c)
                      gp_string_len(&t->strings, ops->name[c->op]));
     name = f->text.n ? gp_intern(strings, f->text.data, f->text.n) : gp_intern_cstr(strings, "[no name]");
     f->text.n = 0;
-    if (known) put_shapes(&f->text, &shapes);
+    if (known) { /* a type is written where it changes; single values are left out */
+        const char *last = "";
+        for (int i = 0; i < shapes.n; i++) {
+            const struct gp_shape *in = &shapes.in[i];
+            const char *type = type_of(&in->element);
+            if (in->sort == GP_SHAPE_NOTHING || (in->sort == GP_SHAPE_TENSOR && !in->n)) continue;
+            if (f->text.n) gp_buf_putc(&f->text, ' ');
+            if (in->sort != GP_SHAPE_TENSOR) {
+                gp_buf_puts(&f->text, "list");
+                if (in->sort == GP_SHAPE_LIST) gp_buf_printf(&f->text, "(%.0f)", in->elements);
+                continue;
+            }
+            if (strcmp(type, last) != 0) gp_buf_puts(&f->text, type);
+            last = type;
+            gp_buf_putc(&f->text, '[');
+            for (int k = 0; k < in->n; k++)
+                gp_buf_printf(&f->text, "%s%lld", k ? "," : "", (long long)in->size[k]);
+            gp_buf_puts(&f->text, in->n < 0 ? "...]" : "]");
+        }
+    }
     if (f->text.n) text = gp_intern(strings, f->text.data, f->text.n);
     struct gp_op_shape *o = row_of(f->h, name, text);
     o->calls++;

@@ -243,21 +243,6 @@ static struct sum over_steps(const struct adding *a, const struct series *s, con
     return sum;
 }
 
-/* From the first event of the device to the end of its last. */
-static void find_span(const struct adding *a, const struct gp_view_device *d, int64_t *begin_ns,
-                      int64_t *end_ns)
-{
-    const struct gp_events *gpu = &a->v->t->events[GP_GPU];
-    *begin_ns = INT64_MAX;
-    *end_ns = INT64_MIN;
-    for (size_t i = d->first; i < d->first + d->n; i++) {
-        uint32_t row = a->v->rows[i];
-        int64_t end = gpu->start_ns[row] + gpu->dur_ns[row];
-        if (gpu->start_ns[row] < *begin_ns) *begin_ns = gpu->start_ns[row];
-        if (end > *end_ns) *end_ns = end;
-    }
-}
-
 static void add_device(struct adding *a, const struct gp_view_device *d)
 {
     const struct series **of = gp_alloc((a->series.n + 1) * sizeof *of);
@@ -265,7 +250,16 @@ static void add_device(struct adding *a, const struct gp_view_device *d)
     size_t n = 0;
     for (size_t i = 0; i < a->series.n; i++)
         if (a->series.at[i].device == d->device) of[n++] = &a->series.at[i];
-    find_span(a, d, &begin_ns, &end_ns);
+    /* From the first event of the device to the end of its last. */
+    const struct gp_events *gpu = &a->v->t->events[GP_GPU];
+    begin_ns = INT64_MAX;
+    end_ns = INT64_MIN;
+    for (size_t i = d->first; i < d->first + d->n; i++) {
+        uint32_t row = a->v->rows[i];
+        int64_t end = gpu->start_ns[row] + gpu->dur_ns[row];
+        if (gpu->start_ns[row] < begin_ns) begin_ns = gpu->start_ns[row];
+        if (end > end_ns) end_ns = end;
+    }
     for (size_t i = 0; i < n; i++) {
         struct sum whole = {0};
         add_between(&whole, of[i], begin_ns, end_ns);

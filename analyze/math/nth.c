@@ -20,33 +20,28 @@ static int64_t middle_of_three(int64_t a, int64_t b, int64_t c)
     return c < a ? a : c > b ? b : c;
 }
 
-/* Partition: values below PIVOT first, then those equal to it, from *EQUAL on, then the rest, from *MORE
- * on. */
-static void part(int64_t *v, size_t n, int64_t pivot, size_t *equal, size_t *more)
-{
-    size_t lo = 0, at = 0, hi = n;
-    while (at < hi) {
-        int64_t value = v[at];
-        if (value < pivot) {
-            v[at++] = v[lo];
-            v[lo++] = value;
-        } else if (value > pivot) {
-            v[at] = v[--hi];
-            v[hi] = value;
-        } else {
-            at++;
-        }
-    }
-    *equal = lo;
-    *more = hi;
-}
-
 int64_t gp_nth(int64_t *v, size_t n, size_t k)
 {
     for (int tries = 0; n > FEW && tries < TRIES; tries++) {
         size_t equal, more;
         int64_t pivot = middle_of_three(v[0], v[n / 2], v[n - 1]);
-        part(v, n, pivot, &equal, &more);
+        /* Partition: values below PIVOT first, then those equal to it, from *EQUAL on, then the rest, from
+         * *MORE on. */
+        size_t lo = 0, at = 0, hi = n;
+        while (at < hi) {
+            int64_t value = v[at];
+            if (value < pivot) {
+                v[at++] = v[lo];
+                v[lo++] = value;
+            } else if (value > pivot) {
+                v[at] = v[--hi];
+                v[hi] = value;
+            } else {
+                at++;
+            }
+        }
+        equal = lo;
+        more = hi;
         if (k >= equal && k < more) return pivot;
         if (k < equal) {
             n = equal;

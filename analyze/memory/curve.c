@@ -66,14 +66,6 @@ struct bucket {
     bool any;
 };
 
-static void widen(struct bucket *b, const struct gp_memory_point *p)
-{
-    if (!b->any || p->allocated > b->high.allocated) b->high = *p;
-    if (!b->any || p->allocated < b->low.allocated) b->low = *p;
-    if (!b->any || p->reserved > b->reserved.reserved) b->reserved = *p;
-    b->any = true;
-}
-
 static void put_point(struct gp_memory_device *d, const struct gp_memory_point *p)
 {
     size_t n = d->series.n;
@@ -105,16 +97,6 @@ static void note_peaks(struct gp_memory_device *d, const struct sums *s, uint32_
     d->reserved_at_peak = s->now_reserved;
 }
 
-static void fill_oom(struct gp_memory_device *d, const struct sums *s, uint32_t position, size_t *next)
-{
-    for (; *next < d->ooms.n && d->ooms.at[*next].position == position; ++*next) {
-        struct gp_memory_oom *o = &d->ooms.at[*next];
-        o->reserved = s->now_reserved;
-        o->allocated = s->now_allocated;
-        o->active = s->now_active;
-    }
-}
-
 static void walk(struct gp_memory_device *d, struct sums *s)
 {
     struct bucket bucket = {.any = false};
@@ -125,24 +107,21 @@ static void walk(struct gp_memory_device *d, struct sums *s)
         s->now_active += s->active[p];
         if (p) s->now_reserved += gp_memory_mapped(d, p);
         note_peaks(d, s, p);
-        fill_oom(d, s, p, &oom);
+        for (; oom < d->ooms.n && d->ooms.at[oom].position == p; ++oom) {
+            struct gp_memory_oom *o = &d->ooms.at[oom];
+            o->reserved = s->now_reserved;
+            o->allocated = s->now_allocated;
+            o->active = s->now_active;
+        }
         struct gp_memory_point here = point_at(d, s, p);
-        widen(&bucket, &here);
+        if (!bucket.any || here.allocated > bucket.high.allocated) bucket.high = here;
+        if (!bucket.any || here.allocated < bucket.low.allocated) bucket.low = here;
+        if (!bucket.any || here.reserved > bucket.reserved.reserved) bucket.reserved = here;
+        bucket.any = true;
         if (!p || p == d->rows || p % per_bucket == 0) flush(d, &bucket);
     }
     struct gp_memory_point end = point_at(d, s, (uint32_t)d->rows);
     put_point(d, &end);
-}
-
-/* Who was alive at the peak. */
-static void look_at_peak(struct gp_memory_device *d)
-{
-    for (size_t i = 0; i < d->lives.n; i++) {
-        const struct gp_memory_life *l = &d->lives.at[i];
-        if (l->begin <= d->peak_position && d->peak_position < l->end)
-            d->peak_requested_bytes += l->requested;
-    }
-    d->peak_ns = gp_memory_time(d, d->peak_position);
 }
 
 void gp_curve(const struct gp_memory *m, struct gp_memory_device *d)
@@ -152,7 +131,13 @@ void gp_curve(const struct gp_memory *m, struct gp_memory_device *d)
                      .active = gp_zalloc((d->rows + 2) * sizeof *s.active)};
     add_lives(d, &s);
     walk(d, &s);
-    look_at_peak(d);
+    /* Who was alive at the peak. */
+    for (size_t i = 0; i < d->lives.n; i++) {
+        const struct gp_memory_life *l = &d->lives.at[i];
+        if (l->begin <= d->peak_position && d->peak_position < l->end)
+            d->peak_requested_bytes += l->requested;
+    }
+    d->peak_ns = gp_memory_time(d, d->peak_position);
     bool measured = d->fragmentation.known;
     if (!measured) d->end_bytes = s.now_allocated;
     free(s.allocated);

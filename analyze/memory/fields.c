@@ -13,12 +13,6 @@ GP_WORD(gp_oom_verdict_name, enum gp_oom_verdict, GP_VERDICTS, 1)
 GP_WORD(gp_oom_verdict_text, enum gp_oom_verdict, GP_VERDICTS, 2)
 GP_WORD(gp_memory_key_name, enum gp_memory_key, GP_MEMORY_KEYS, 1)
 
-/* Devices are in the order of inputs. */
-static bool is_of_several_inputs(const struct gp_memory *m)
-{
-    return m->devices.at[0].input != m->devices.at[m->devices.n - 1].input;
-}
-
 void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d)
 {
     gp_buf_puts(b, gp_memory_str(m, d->label));
@@ -28,7 +22,8 @@ void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const str
             gp_buf_putc(b, *k >= 'A' && *k <= 'Z' ? (char)(*k + 32) : *k);
         gp_buf_puts(b, " memory");
     }
-    if (is_of_several_inputs(m)) {
+    bool several_inputs = m->devices.at[0].input != m->devices.at[m->devices.n - 1].input;
+    if (several_inputs) {
         const char *path = gp_memory_str(m, m->inputs.at[d->input].path), *slash = strrchr(path, '/');
         gp_buf_printf(b, " of %s", slash && slash[1] ? slash + 1 : path);
     }

@@ -319,17 +319,6 @@ static void put_marks(struct adding *a, struct group *g)
 
 /* ---- all of it ---- */
 
-static void add_quality(struct adding *a)
-{
-    struct gp_input_quality in;
-    gp_input_quality_read(&in, &a->m->strings, a->t);
-    memcpy(in.issues, a->t->issues, sizeof in.issues);
-    in.verdict = gp_intern_cstr(&a->m->strings, gp_trace_verdict(a->t));
-    in.truncated = gp_trace_truncated(a->t);
-    in.skipped = gp_trace_skipped(a->t);
-    GP_VEC_PUSH(&a->m->inputs, in);
-}
-
 /* The host's allocator is reported only if there is no device. */
 static bool is_wanted(const struct adding *a, const struct group *g)
 {
@@ -378,22 +367,23 @@ static void finish_group(struct adding *a, struct group *g)
     gp_map_release(&g->stack_of_hash);
 }
 
-/* The sizes of devices, for all inputs. */
-static void take_sizes(struct gp_memory *m, const struct gp_trace *t)
-{
-    for (int32_t i = 0; i < GP_MEMORY_DEVICES; i++)
-        if (memory_of(t, i) > 0) m->device_bytes[i] = memory_of(t, i);
-}
-
 void gp_memory_add_trace(struct gp_memory *m, const struct gp_trace *t)
 {
     struct adding a = {.m = m, .t = t, .to_unix_ns = unix_offset(t)};
     gp_host_stack_build(&a.hs, t);
     gp_backward_build(&a.bw, t, &a.hs);
-    add_quality(&a);
+    struct gp_input_quality in;
+    gp_input_quality_read(&in, &a.m->strings, a.t);
+    memcpy(in.issues, a.t->issues, sizeof in.issues);
+    in.verdict = gp_intern_cstr(&a.m->strings, gp_trace_verdict(a.t));
+    in.truncated = gp_trace_truncated(a.t);
+    in.skipped = gp_trace_skipped(a.t);
+    GP_VEC_PUSH(&a.m->inputs, in);
     for (size_t i = 0; i < t->events[GP_MEMORY].n; i++) add_row(&a, (uint32_t)i);
     for (size_t i = 0; i < a.groups.n; i++) finish_group(&a, &a.groups.at[i]);
-    take_sizes(m, t);
+    /* The sizes of devices, for all inputs. */
+    for (int32_t i = 0; i < GP_MEMORY_DEVICES; i++)
+        if (memory_of(t, i) > 0) m->device_bytes[i] = memory_of(t, i);
     GP_VEC_FREE(&a.groups);
     gp_map_release(&a.group_of);
     gp_backward_release(&a.bw);

@@ -35,17 +35,6 @@ static int by_key(const void *a, const void *b)
     return x->site < y->site ? -1 : x->site > y->site;
 }
 
-static void collect(const struct gp_memory_device *d, acrosses *all)
-{
-    for (size_t i = 0; i < d->lives.n; i++) {
-        const struct gp_memory_life *l = &d->lives.at[i];
-        struct across a = {d->sites.at[l->site].key, l->site, first_end(d, l->begin), first_end(d, l->end),
-                           l->bytes};
-        if (a.first < a.last) GP_VEC_PUSH(all, a);
-    }
-    if (all->n) qsort(all->at, all->n, sizeof *all->at, by_key);
-}
-
 /* How well a line fits N values. */
 static double fit(const int64_t *v, size_t n)
 {
@@ -97,7 +86,13 @@ void gp_growth_find(const struct gp_memory *m, struct gp_memory_device *d)
     size_t n = d->steps.n;
     acrosses all = {0};
     if (n <= RISES_LEAST) return;
-    collect(d, &all);
+    for (size_t i = 0; i < d->lives.n; i++) {
+        const struct gp_memory_life *l = &d->lives.at[i];
+        struct across a = {d->sites.at[l->site].key, l->site, first_end(d, l->begin), first_end(d, l->end),
+                           l->bytes};
+        if (a.first < a.last) GP_VEC_PUSH(&all, a);
+    }
+    if (all.n) qsort(all.at, all.n, sizeof *all.at, by_key);
     int64_t *bytes = gp_alloc((n + 1) * sizeof *bytes), *blocks = gp_alloc((n + 1) * sizeof *blocks);
     for (size_t i = 0; i < all.n;) {
         gp_sid key = all.at[i].key;

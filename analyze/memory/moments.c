@@ -71,40 +71,12 @@ static void take(const struct gp_memory_device *d, const uint8_t *keep, gp_memor
     }
 }
 
-static void choose_curve(const struct gp_memory_device *d, size_t limit, gp_memory_points *to)
-{
-    uint8_t *keep = gp_zalloc(d->series.n + 1);
-    if (d->series.n <= limit) memset(keep, 1, d->series.n);
-    else mark_by_index(d, limit > 6 ? (limit - 3) / 2 : 1, true, keep);
-    mark_ends(d, keep);
-    take(d, keep, to);
-    free(keep);
-}
-
 /* The last point at or before POSITION. */
 static size_t index_of(const gp_memory_points *p, uint32_t position)
 {
     size_t i = 0;
     while (i + 1 < p->n && p->at[i + 1].position <= position) i++;
     return i;
-}
-
-/* Memory ran out at a position that may lie between the points. */
-static void add_ooms(const struct gp_memory_device *d, gp_memory_points *to)
-{
-    enum { MOST = 8 };
-    for (size_t k = d->ooms.n > MOST ? d->ooms.n - MOST : 0; k < d->ooms.n; k++) {
-        const struct gp_memory_oom *o = &d->ooms.at[k];
-        size_t i = index_of(to, o->position);
-        struct gp_memory_point p = {
-            o->time_ns - d->begin_ns, o->allocated, o->active, o->reserved, o->position, o->device};
-        if (to->at[i].position == o->position || to->at[i].position > o->position) continue;
-        if (p.time_ns < to->at[i].time_ns) p.time_ns = to->at[i].time_ns;
-        if (i + 1 < to->n && p.time_ns > to->at[i + 1].time_ns) p.time_ns = to->at[i + 1].time_ns;
-        GP_VEC_PUSH(to, p);
-        memmove(to->at + i + 2, to->at + i + 1, (to->n - i - 2) * sizeof *to->at);
-        to->at[i + 1] = p;
-    }
 }
 
 static void choose_moments(const struct gp_memory_device *d, size_t limit, gp_memory_points *to)
@@ -118,7 +90,20 @@ static void choose_moments(const struct gp_memory_device *d, size_t limit, gp_me
     }
     mark_ends(d, keep);
     take(d, keep, to);
-    add_ooms(d, to);
+    /* Memory ran out at a position that may lie between the points. */
+    enum { MOST = 8 };
+    for (size_t k = d->ooms.n > MOST ? d->ooms.n - MOST : 0; k < d->ooms.n; k++) {
+        const struct gp_memory_oom *o = &d->ooms.at[k];
+        size_t i = index_of(to, o->position);
+        struct gp_memory_point p = {
+            o->time_ns - d->begin_ns, o->allocated, o->active, o->reserved, o->position, o->device};
+        if (to->at[i].position == o->position || to->at[i].position > o->position) continue;
+        if (p.time_ns < to->at[i].time_ns) p.time_ns = to->at[i].time_ns;
+        if (i + 1 < to->n && p.time_ns > to->at[i + 1].time_ns) p.time_ns = to->at[i + 1].time_ns;
+        GP_VEC_PUSH(to, p);
+        memmove(to->at + i + 2, to->at + i + 1, (to->n - i - 2) * sizeof *to->at);
+        to->at[i + 1] = p;
+    }
     free(keep);
 }
 
@@ -159,18 +144,6 @@ static void add_up(int64_t *values, size_t rows, size_t n)
 {
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 1; i <= n; i++) values[r * (n + 1) + i] += values[r * (n + 1) + i - 1];
-}
-
-static void count_categories(struct gp_memory_moments *at, const struct gp_memory_device *d)
-{
-    struct table t = {.p = at->curve.at, .n = at->curve.n};
-    t.bytes = gp_zalloc(GP_CATEGORY_COUNT * (t.n + 1) * sizeof *t.bytes);
-    for (size_t i = 0; i < d->lives.n; i++) {
-        bool recorded;
-        add_life(&t, gp_memory_category(d, &d->lives.at[i], &recorded), &d->lives.at[i]);
-    }
-    add_up(t.bytes, GP_CATEGORY_COUNT, t.n);
-    at->category_bytes = t.bytes;
 }
 
 /* ---- which sites ---- */
@@ -229,20 +202,6 @@ static uint32_t *rows_of(const struct gp_memory_moments *at, const struct gp_mem
     return rows;
 }
 
-static void choose_categories(struct gp_memory_moments *at, const int64_t *sums)
-{
-    for (size_t s = 0; s < at->sites.n; s++) {
-        int64_t all = 0;
-        uint8_t most = GP_CAT_UNKNOWN;
-        for (uint8_t c = 0; c < GP_CATEGORY_COUNT; c++) {
-            all += sums[s * GP_CATEGORY_COUNT + c];
-            if (sums[s * GP_CATEGORY_COUNT + c] > sums[s * GP_CATEGORY_COUNT + most]) most = c;
-        }
-        if (sums[s * GP_CATEGORY_COUNT + most] <= all / 2) most = GP_CAT_MIXED;
-        GP_VEC_PUSH(&at->categories, most);
-    }
-}
-
 static void count_sites(struct gp_memory_moments *at, const struct gp_memory_device *d)
 {
     struct table t = {.p = at->moments.at, .n = at->moments.n};
@@ -259,7 +218,16 @@ static void count_sites(struct gp_memory_moments *at, const struct gp_memory_dev
     }
     add_up(t.bytes, rows, t.n);
     add_up(t.blocks, rows, t.n);
-    choose_categories(at, sums);
+    for (size_t s = 0; s < at->sites.n; s++) {
+        int64_t all = 0;
+        uint8_t most = GP_CAT_UNKNOWN;
+        for (uint8_t c = 0; c < GP_CATEGORY_COUNT; c++) {
+            all += sums[s * GP_CATEGORY_COUNT + c];
+            if (sums[s * GP_CATEGORY_COUNT + c] > sums[s * GP_CATEGORY_COUNT + most]) most = c;
+        }
+        if (sums[s * GP_CATEGORY_COUNT + most] <= all / 2) most = GP_CAT_MIXED;
+        GP_VEC_PUSH(&at->categories, most);
+    }
     at->bytes = t.bytes;
     at->blocks = t.blocks;
     free(sums);
@@ -275,11 +243,23 @@ void gp_memory_moments_init(struct gp_memory_moments *at, const struct gp_memory
     memset(at, 0, sizeof *at);
     at->oom = SIZE_MAX;
     if (!d->series.n) return;
-    choose_curve(d, o->points, &at->curve);
+    uint8_t *keep = gp_zalloc(d->series.n + 1);
+    if (d->series.n <= o->points) memset(keep, 1, d->series.n);
+    else mark_by_index(d, o->points > 6 ? (o->points - 3) / 2 : 1, true, keep);
+    mark_ends(d, keep);
+    take(d, keep, &at->curve);
+    free(keep);
     choose_moments(d, o->moments, &at->moments);
     at->peak = index_of(&at->moments, d->peak_position);
     if (d->ooms.n) at->oom = index_of(&at->moments, d->ooms.at[d->ooms.n - 1].position);
-    count_categories(at, d);
+    struct table t = {.p = at->curve.at, .n = at->curve.n};
+    t.bytes = gp_zalloc(GP_CATEGORY_COUNT * (t.n + 1) * sizeof *t.bytes);
+    for (size_t i = 0; i < d->lives.n; i++) {
+        bool recorded;
+        add_life(&t, gp_memory_category(d, &d->lives.at[i], &recorded), &d->lives.at[i]);
+    }
+    add_up(t.bytes, GP_CATEGORY_COUNT, t.n);
+    at->category_bytes = t.bytes;
     choose_sites(at, d, o->sites);
     count_sites(at, d);
 }

@@ -85,11 +85,6 @@ static int by_process(const void *a, const void *b)
     return c ? c : (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-static bool is_snapshot(const struct gp_memory_device *d)
-{
-    return !d->kind && !d->s->sizes_are_real;
-}
-
 static bool holds_one(const struct finding *f, const struct process *p, const struct reach *r)
 {
     size_t lo = p->first, hi = p->first + p->n;
@@ -117,7 +112,7 @@ static void find_processes(struct finding *f)
     const struct gp_memory *m = f->m;
     for (size_t i = 0; i < m->devices.n; i++) {
         const struct gp_memory_device *d = &m->devices.at[i];
-        if (is_snapshot(d)) index_segments(d, &f->segments[i]);
+        if (!d->kind && !d->s->sizes_are_real) index_segments(d, &f->segments[i]);
         for (size_t k = 0; d->kind && k < d->lives.n; k++)
             GP_VEC_PUSH(&f->held, ((struct held){d->number, d->input, d->lives.at[k].addr}));
     }

@@ -264,15 +264,6 @@ static void settle(struct replay *r)
     if (!any) d->reserved_end = d->reserved_start + r->mapped;
 }
 
-/* The layout was not what was worked out: blocks that are gone have the size that was asked for, rounded. */
-static void round_sizes(struct replay *r)
-{
-    for (size_t i = 0; i < r->d->lives.n; i++) {
-        struct gp_memory_life *l = &r->d->lives.at[i];
-        if (l->end <= r->d->rows) l->bytes = gp_heap_round(&r->heap, l->requested);
-    }
-}
-
 /* What was there before comes first. */
 static void put_before(struct replay *r)
 {
@@ -326,7 +317,12 @@ void gp_replay(struct gp_memory *m, struct gp_memory_device *d, gp_breaks *break
     pass_ranges(&r, INT64_MAX);
     settle(&r);
     add_rest(&r);
-    if (!d->exact) round_sizes(&r);
+    if (!d->exact) { /* the layout is unknown: blocks that are gone have the requested size, rounded */
+        for (size_t i = 0; i < r.d->lives.n; i++) {
+            struct gp_memory_life *l = &r.d->lives.at[i];
+            if (l->end <= r.d->rows) l->bytes = gp_heap_round(&r.heap, l->requested);
+        }
+    }
     put_before(&r);
     d->history = judge(&r);
     gp_heap_release(&r.heap);

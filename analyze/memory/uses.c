@@ -53,17 +53,6 @@ static void add_lifetime(struct uses *u, const struct gp_memory_life *l)
     u->lifetimes[i].bytes += l->bytes;
 }
 
-static void keep_lifetimes(struct uses *u)
-{
-    int64_t up_to_ns = 1000;
-    for (int i = 0; i < LIFETIMES; i++, up_to_ns *= 10) {
-        struct gp_memory_lifetime t = u->lifetimes[i];
-        t.device = gp_memory_index(u->m, u->d);
-        t.up_to_ns = i < LIFETIMES - 1 ? up_to_ns : -1;
-        if (t.blocks) GP_VEC_PUSH(&u->d->lifetimes, t);
-    }
-}
-
 static void add_life(struct uses *u, const struct gp_memory_life *l)
 {
     struct gp_memory_device *d = u->d;
@@ -106,7 +95,13 @@ void gp_uses_count(struct gp_memory *m, struct gp_memory_device *d)
         uint8_t action = d->s->rows.action[d->first_row + p];
         d->churn.segment_allocs_later += action == GP_ACT_SEGMENT_ALLOC || action == GP_ACT_SEGMENT_MAP;
     }
-    keep_lifetimes(&u);
+    int64_t up_to_ns = 1000;
+    for (int i = 0; i < LIFETIMES; i++, up_to_ns *= 10) {
+        struct gp_memory_lifetime t = u.lifetimes[i];
+        t.device = gp_memory_index(u.m, u.d);
+        t.up_to_ns = i < LIFETIMES - 1 ? up_to_ns : -1;
+        if (t.blocks) GP_VEC_PUSH(&u.d->lifetimes, t);
+    }
     gp_map_release(&u.ranges);
     gp_map_release(&u.operators);
 }

@@ -62,20 +62,15 @@ static void lengthen(struct chain *a, struct chain b)
     if (a->forks < b.forks) a->forks = b.forks;
 }
 
-/* B comes behind A. */
-static void follow_chain(struct measure *m, struct part *a, const struct part *b)
+/* A and behind it B, as far as the work of the compiler goes. */
+static void follow(struct measure *m, struct part *a, const struct part *b)
 {
+    /* B comes behind A. */
     struct chain after = a->after.n ? joined(a->after, b->begin) : (struct chain){0};
     lengthen(&m->longest, after);
     if (a->ways) a->begin = joined(a->begin, b->begin);
     a->after = b->after;
     if (b->ways) lengthen(&a->after, after);
-}
-
-/* A and behind it B, as far as the work of the compiler goes. */
-static void follow(struct measure *m, struct part *a, const struct part *b)
-{
-    follow_chain(m, a, b);
     m->steps = bounded(m->steps + a->out * b->walk);
     a->walk = bounded(a->walk + a->ways * b->walk);
     a->out = bounded(a->out * b->ways + b->out);

@@ -137,8 +137,18 @@ static uint64_t sibling_key(const struct gp_calltree_node *n, const uint32_t *ra
     return other << 63 | (uint64_t)rank[n->name] << 8 | n->kind;
 }
 
-static void sort_children(struct gp_calltree *ct, const uint32_t *rank)
+void gp_calltree_finish(struct gp_calltree *ct, const struct gp_strings *strings)
 {
+    ensure_root(ct);
+    free(ct->total);
+    ct->total = gp_alloc(ct->nodes.n * sizeof *ct->total);
+    for (size_t i = 0; i < ct->nodes.n; i++) ct->total[i] = ct->nodes.at[i].self;
+    /* Parents are made before their children, so one pass from the end adds everything up. */
+    for (size_t i = ct->nodes.n; i-- > 1;) {
+        int64_t *up = &ct->total[ct->nodes.at[i].parent];
+        *up = gp_add_saturated(*up, ct->total[i]);
+    }
+    uint32_t *rank = rank_names(ct, strings);
     GP_VEC(struct sibling) v = {0};
     for (size_t p = 0; p < ct->nodes.n; p++) {
         uint32_t c = ct->nodes.at[p].first_child;
@@ -152,21 +162,6 @@ static void sort_children(struct gp_calltree *ct, const uint32_t *rank)
             ct->nodes.at[v.at[i].node].next_sibling = i + 1 < v.n ? v.at[i + 1].node : 0;
     }
     GP_VEC_FREE(&v);
-}
-
-void gp_calltree_finish(struct gp_calltree *ct, const struct gp_strings *strings)
-{
-    ensure_root(ct);
-    free(ct->total);
-    ct->total = gp_alloc(ct->nodes.n * sizeof *ct->total);
-    for (size_t i = 0; i < ct->nodes.n; i++) ct->total[i] = ct->nodes.at[i].self;
-    /* Parents are made before their children, so one pass from the end adds everything up. */
-    for (size_t i = ct->nodes.n; i-- > 1;) {
-        int64_t *up = &ct->total[ct->nodes.at[i].parent];
-        *up = gp_add_saturated(*up, ct->total[i]);
-    }
-    uint32_t *rank = rank_names(ct, strings);
-    sort_children(ct, rank);
     free(rank);
 }
 

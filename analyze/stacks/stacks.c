@@ -162,18 +162,6 @@ static void shape_tree(struct gp_stacks *b)
     free(wanted);
 }
 
-static void take_names(struct gp_stacks *b, struct gp_flame *out)
-{
-    out->full_n = (uint32_t)b->labels.n;
-    out->full = gp_alloc(b->labels.n * sizeof *out->full);
-    out->full_count = gp_alloc(b->labels.n * sizeof *out->full_count);
-    for (size_t i = 0; i < b->labels.n; i++) {
-        const struct label_info *info = &b->labels.at[i];
-        out->full[i] = info->full == i && info->full_count == 1 ? 0 : info->full;
-        out->full_count[i] = b->labels.at[i].full_count;
-    }
-}
-
 void gp_stacks_finish(struct gp_stacks *b, size_t max_nodes, struct gp_flame *out)
 {
     memset(out, 0, sizeof *out);
@@ -187,7 +175,14 @@ void gp_stacks_finish(struct gp_stacks *b, size_t max_nodes, struct gp_flame *ou
         gp_calltree_release(&b->tree);
         b->tree = grouped;
     }
-    take_names(b, out);
+    out->full_n = (uint32_t)b->labels.n;
+    out->full = gp_alloc(b->labels.n * sizeof *out->full);
+    out->full_count = gp_alloc(b->labels.n * sizeof *out->full_count);
+    for (size_t i = 0; i < b->labels.n; i++) {
+        const struct label_info *info = &b->labels.at[i];
+        out->full[i] = info->full == i && info->full_count == 1 ? 0 : info->full;
+        out->full_count[i] = b->labels.at[i].full_count;
+    }
     out->tree = b->tree;
     out->strings = b->strings;
     out->weight = b->opts.weight;

@@ -458,13 +458,6 @@ static uint32_t process_of_device(const struct walk *w, const struct gp_view_dev
     return UINT32_MAX;
 }
 
-static void put_producer(const struct walk *w, const struct gp_view_device *d, struct gp_buf *to)
-{
-    uint32_t process = process_of_device(w, d);
-    if (process != UINT32_MAX) put_process(to, w->t, &w->t->processes.at[process]);
-    else put_number(to, "process ", d->producer);
-}
-
 /* Frames for the device: of its process, where there are several, and of itself. */
 static void start_idle_device(struct walk *w, uint32_t device)
 {
@@ -479,7 +472,9 @@ static void start_idle_device(struct walk *w, uint32_t device)
     if (!first && v->devices.n > MOST_DEVICES) return;
     w->idle->top = w->top;
     if (several) {
-        put_producer(w, d, &label);
+        uint32_t process = process_of_device(w, d);
+        if (process != UINT32_MAX) put_process(&label, w->t, &w->t->processes.at[process]);
+        else put_number(&label, "process ", d->producer);
         w->idle->top = labelled_child(w->b, w->idle->top, &label, GP_FRAME_ROOT);
         label.n = 0;
     }

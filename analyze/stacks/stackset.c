@@ -161,18 +161,6 @@ static int compare_parents(const void *a, const void *b)
     return x->parent < y->parent ? -1 : x->parent > y->parent;
 }
 
-/* The parent shows the frames without a node as "N more". */
-static void add_rest(struct expansion *x, struct gp_strings *strings)
-{
-    if (x->heap.n) qsort(x->heap.at, x->heap.n, sizeof *x->heap.at, compare_parents);
-    for (size_t i = 0, k; i < x->heap.n; i = k) {
-        int64_t weight = 0;
-        for (k = i; k < x->heap.n && x->heap.at[k].parent == x->heap.at[i].parent; k++)
-            weight = gp_add_saturated(weight, x->heap.at[k].weight);
-        gp_calltree_add_more(x->ct, x->heap.at[i].parent, strings, weight, k - i);
-    }
-}
-
 void gp_stackset_expand(const struct gp_stackset *set, size_t max_nodes, struct gp_calltree *ct,
                         struct gp_strings *strings)
 {
@@ -192,7 +180,14 @@ void gp_stackset_expand(const struct gp_stackset *set, size_t max_nodes, struct 
         uint32_t node = gp_calltree_child(ct, c.parent, c.name, GP_FRAME_UNKNOWN);
         split(&x, c.lo, c.hi, c.depth, node);
     }
-    add_rest(&x, strings);
+    /* The parent shows the frames without a node as "N more". */
+    if (x.heap.n) qsort(x.heap.at, x.heap.n, sizeof *x.heap.at, compare_parents);
+    for (size_t i = 0, k; i < x.heap.n; i = k) {
+        int64_t weight = 0;
+        for (k = i; k < x.heap.n && x.heap.at[k].parent == x.heap.at[i].parent; k++)
+            weight = gp_add_saturated(weight, x.heap.at[k].weight);
+        gp_calltree_add_more(x.ct, x.heap.at[i].parent, strings, weight, k - i);
+    }
     free(x.order);
     free(x.scratch);
     free(x.child_of);

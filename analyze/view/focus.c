@@ -53,33 +53,20 @@ static bool is_inside(const struct gp_events *gpu, uint32_t row, const struct sp
     return start < s->end_ns ? start >= s->begin_ns || end > s->begin_ns : start == end && start == s->end_ns;
 }
 
-static void copy_columns(struct gp_events *to, const struct gp_events *from)
-{
-    memset(to, 0, sizeof *to);
-    for (int col = 0; col < GP_COLUMN_COUNT; col++) {
-        const void *cells = gp_events_column(from, (enum gp_column)col);
-        size_t bytes = from->n * gp_column_infos[col].width;
-        if (!cells) continue;
-        void *copy = memcpy(gp_alloc(bytes + 1), cells, bytes);
-        memcpy((char *)to + gp_column_infos[col].offset, &copy, sizeof copy);
-    }
-    to->n = to->cap = from->n;
-}
-
-/* Neither the host events nor the launches change: they are not determined again. */
-static void make_view(struct gp_focus *f, const struct gp_view *v, const uint32_t *rows)
-{
-    f->view = (struct gp_view){.t = &f->t, .hs = v->hs, .kind_of_config = v->kind_of_config};
-    gp_attribution_pick(&f->view.at, &v->at, rows, f->t.events[GP_GPU].n);
-    gp_view_find_devices(&f->view);
-}
-
 static void make_inside(struct gp_focus *f, const struct gp_view *v, const struct span *spans,
                         const uint8_t *keep)
 {
     struct gp_events *in = &f->t.events[GP_GPU];
     f->t = *v->t;
-    copy_columns(in, &v->t->events[GP_GPU]);
+    memset(in, 0, sizeof *in);
+    for (int col = 0; col < GP_COLUMN_COUNT; col++) {
+        const void *cells = gp_events_column(&v->t->events[GP_GPU], (enum gp_column)col);
+        size_t bytes = v->t->events[GP_GPU].n * gp_column_infos[col].width;
+        if (!cells) continue;
+        void *copy = memcpy(gp_alloc(bytes + 1), cells, bytes);
+        memcpy((char *)in + gp_column_infos[col].offset, &copy, sizeof copy);
+    }
+    in->n = in->cap = v->t->events[GP_GPU].n;
     uint32_t *kept = gp_alloc((in->n + 1) * sizeof *kept), n = 0;
     for (uint32_t i = 0; i < in->n; i++) {
         const struct span *s = &spans[v->device_of_row[i]];
@@ -94,7 +81,10 @@ static void make_inside(struct gp_focus *f, const struct gp_view *v, const struc
     gp_events_order(in, rows);
     for (size_t i = 0; i < in->n; i++) rows[i] = kept[rows[i]];
     gp_events_sort(in);
-    make_view(f, v, rows);
+    /* Neither the host events nor the launches change: they are not determined again. */
+    f->view = (struct gp_view){.t = &f->t, .hs = v->hs, .kind_of_config = v->kind_of_config};
+    gp_attribution_pick(&f->view.at, &v->at, rows, f->t.events[GP_GPU].n);
+    gp_view_find_devices(&f->view);
     free(rows);
     free(kept);
 }

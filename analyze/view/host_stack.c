@@ -179,24 +179,6 @@ static void nest_all(struct nest *n, const struct gp_trace *t)
     for (uint32_t k = 0; k < t->tracks.n; k++) close_until(n, k, INT64_MAX);
 }
 
-/* Give each track its slice of the nodes. */
-static void count_nodes(struct gp_host_stack *hs, const struct gp_trace *t)
-{
-    size_t total = 0;
-    hs->first = gp_zalloc((t->tracks.n + 1) * sizeof *hs->first);
-    for (int i = 0; i < HOST_TABLES; i++) {
-        const struct gp_events *e = &t->events[host_tables[i]];
-        total += e->n;
-        if (e->n > MOST_ROWS || total >= GP_HOST_NONE) gp_out_of_memory(total);
-        for (size_t k = 0; k < e->n; k++) hs->first[e->track[k] + 1]++;
-    }
-    for (size_t k = 0; k < t->tracks.n; k++) {
-        if (t->tracks.at[k].kind != GP_TRACK_THREAD) hs->first[k + 1] = 0;
-        hs->first[k + 1] += hs->first[k];
-    }
-    hs->n = hs->first[t->tracks.n];
-}
-
 /* Where events are nested deeply, each has a second way up, so that any event around it is a few steps away
  * (E. W. Myers, An applicative random-access stack, 1983). */
 static void make_jumps(struct gp_host_stack *hs)
@@ -219,7 +201,20 @@ static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
     memset(hs, 0, sizeof *hs);
     size_t tracks = t->tracks.n, calls = t->events[GP_API].n;
     hs->t = t;
-    count_nodes(hs, t);
+    /* Give each track its slice of the nodes. */
+    size_t total = 0;
+    hs->first = gp_zalloc((t->tracks.n + 1) * sizeof *hs->first);
+    for (int i = 0; i < HOST_TABLES; i++) {
+        const struct gp_events *e = &t->events[host_tables[i]];
+        total += e->n;
+        if (e->n > MOST_ROWS || total >= GP_HOST_NONE) gp_out_of_memory(total);
+        for (size_t k = 0; k < e->n; k++) hs->first[e->track[k] + 1]++;
+    }
+    for (size_t k = 0; k < t->tracks.n; k++) {
+        if (t->tracks.at[k].kind != GP_TRACK_THREAD) hs->first[k + 1] = 0;
+        hs->first[k + 1] += hs->first[k];
+    }
+    hs->n = hs->first[t->tracks.n];
     hs->node_of_call = gp_alloc(calls * sizeof *hs->node_of_call);
     memset(hs->node_of_call, 0xff, calls * sizeof *hs->node_of_call);
     hs->nodes = gp_alloc_large(hs->n * sizeof *hs->nodes);

@@ -349,11 +349,6 @@ static bool call_of(const struct walk *w, uint32_t row, struct call *c)
     return true;
 }
 
-static bool is_wait_record(const struct gp_trace *t, uint32_t row)
-{
-    return strstr(gp_trace_str(t, t->events[GP_SYNC].name[row]), "Wait") != NULL;
-}
-
 /* Is there a record that the stream of ROW was ordered to wait for an event, in [FROM, TO]? */
 static bool wait_recorded(const struct walk *w, uint32_t row, int64_t from_ns, int64_t to_ns)
 {
@@ -367,7 +362,8 @@ static bool wait_recorded(const struct walk *w, uint32_t row, int64_t from_ns, i
     }
     enum { MOST = 256 }; /* there are one or two between launches */
     for (size_t i = lo; i < sync->n && i < lo + MOST && sync->start_ns[i] <= to_ns; i++)
-        if (sync->track[i] == t->events[GP_GPU].track[row] && is_wait_record(t, (uint32_t)i)) return true;
+        if (sync->track[i] == t->events[GP_GPU].track[row] && strstr(gp_trace_str(t, sync->name[i]), "Wait"))
+            return true;
     return false;
 }
 
@@ -404,12 +400,6 @@ static bool same_call(const struct walk *w, uint32_t a, uint32_t b)
     return a != UINT32_MAX && gp_view_launch(w->v, a) == gp_view_launch(w->v, b);
 }
 
-/* Has something of the call that launched the end of the gap been running before? */
-static bool delivered(const struct walk *w, const struct gap *g)
-{
-    return same_call(w, g->before, g->row) || same_call(w, g->stream_row, g->row);
-}
-
 static void tell_host(struct walk *w, const struct call *c, int64_t end_ns)
 {
     if (w->piece.begin_ns >= end_ns) return;
@@ -426,16 +416,6 @@ static void tell_call(struct walk *w, const struct call *c)
     bool blocks = c->node != GP_HOST_NONE && cause_of_node(w, c->node) == GP_IDLE_ALLOCATION;
     tell_host(w, c, blocks ? end : end - w->latency_limit_ns);
     tell(w, end, GP_IDLE_LAUNCH, c->node);
-}
-
-/* The launch began in the gap. */
-static void tell_launch(struct walk *w, const struct gap *g, const struct call *c)
-{
-    tell_host(w, c, c->begin_ns);
-    tell_call(w, c);
-    tell(w, max_of(w->piece.begin_ns, min_of(c->end_ns, g->end_ns)) + w->latency_limit_ns, GP_IDLE_LAUNCH,
-         c->node);
-    if (w->piece.begin_ns < g->end_ns) tell(w, g->end_ns, cause_of_stall(w, g, c), c->node);
 }
 
 /* It was in its stream's queue. */
@@ -458,9 +438,15 @@ static void tell_gap(struct walk *w, const struct gap *g)
     if (!call_of(w, g->row, &c) || c.begin_ns > g->end_ns) {
         tell(w, g->end_ns, GP_IDLE_UNKNOWN, w->v->at.node[g->row]);
     } else if (c.begin_ns >= g->begin_ns) {
-        tell_launch(w, g, &c);
+        /* The launch began in the gap. */
+        tell_host(w, &c, c.begin_ns);
+        tell_call(w, &c);
+        tell(w, max_of(w->piece.begin_ns, min_of(c.end_ns, g->end_ns)) + w->latency_limit_ns, GP_IDLE_LAUNCH,
+             c.node);
+        if (w->piece.begin_ns < g->end_ns) tell(w, g->end_ns, cause_of_stall(w, g, &c), c.node);
     } else {
-        if (!delivered(w, g)) {
+        bool was_running = same_call(w, g->before, g->row) || same_call(w, g->stream_row, g->row);
+        if (!was_running) {
             if (c.end_ns > g->begin_ns) tell_call(w, &c);
             tell(w, c.begin_ns + w->latency_ns, GP_IDLE_LAUNCH, c.node);
         }
@@ -533,20 +519,6 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high)
     return v < low ? low : v > high ? high : v;
 }
 
-static void walk_device(struct walk *w, uint32_t device)
-{
-    w->latency = w->queue_gap = (struct gp_histogram){0};
-    each_gap(w, device, measure_gap);
-    w->latency_ns = clamp(gp_histogram_quantile(&w->latency, 0.5), 0, 100000);
-    w->latency_limit_ns = clamp(4 * w->latency_ns, 10000, 100000);
-    w->queue_limit_ns = clamp(4 * clamp(gp_histogram_quantile(&w->queue_gap, 0.5), 0, 50000), 10000, 50000);
-    gp_histogram_release(&w->latency);
-    gp_histogram_release(&w->queue_gap);
-    w->piece.device = device;
-    w->waiter = GP_HOST_NONE;
-    each_gap(w, device, tell_gap);
-}
-
 void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
 {
     const struct gp_trace *t = v->t;
@@ -560,7 +532,18 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
     for (uint32_t s = 0; s < v->streams.n; s++)
         for (size_t i = 0; i < v->streams.at[s].n; i++)
             w.stream_of[t->events[GP_GPU].track[v->stream_rows[v->streams.at[s].first + i]]] = s;
-    for (uint32_t d = 0; d < v->devices.n; d++) walk_device(&w, d);
+    for (uint32_t d = 0; d < v->devices.n; d++) {
+        w.latency = w.queue_gap = (struct gp_histogram){0};
+        each_gap(&w, d, measure_gap);
+        w.latency_ns = clamp(gp_histogram_quantile(&w.latency, 0.5), 0, 100000);
+        w.latency_limit_ns = clamp(4 * w.latency_ns, 10000, 100000);
+        w.queue_limit_ns = clamp(4 * clamp(gp_histogram_quantile(&w.queue_gap, 0.5), 0, 50000), 10000, 50000);
+        gp_histogram_release(&w.latency);
+        gp_histogram_release(&w.queue_gap);
+        w.piece.device = d;
+        w.waiter = GP_HOST_NONE;
+        each_gap(&w, d, tell_gap);
+    }
     free(w.of_name);
     free(w.of_node);
     GP_VEC_FREE(&w.chain);

@@ -303,18 +303,6 @@ static void share_out(struct gp_step_sharing *sh, const struct gp_view *v, const
     if (sh->touched.n) qsort(sh->touched.at, sh->touched.n, sizeof *sh->touched.at, compare_windows);
 }
 
-/* Many devices with few GPU events do not each scan all windows. */
-static void forget_shares(struct gp_step_sharing *sh, const struct gp_view *v, const struct gp_view_device *d)
-{
-    for (size_t i = 0; i < sh->touched.n; i++)
-        memset(&sh->of_window.at[sh->touched.at[i]], 0, sizeof *sh->of_window.at);
-    sh->touched.n = 0;
-    for (size_t i = d->first; i < d->first + d->n; i++) {
-        uint32_t call = gp_view_launch(v, v->rows[i]);
-        if (call != UINT32_MAX) sh->seen[call / 8] = 0;
-    }
-}
-
 /* ---- steps ---- */
 
 void gp_device_steps_find(struct gp_device_steps *s, struct gp_step_sharing *sh, const struct gp_view *v,
@@ -340,7 +328,14 @@ void gp_device_steps_find(struct gp_device_steps *s, struct gp_step_sharing *sh,
         if (i + 1 < s->v.n) s->v.at[i].end_ns = s->v.at[i + 1].begin_ns;
         if (s->v.at[i].end_ns < s->v.at[i].begin_ns) s->v.at[i].end_ns = s->v.at[i].begin_ns;
     }
-    forget_shares(sh, v, d);
+    /* Many devices with few GPU events do not each scan all windows. */
+    for (size_t i = 0; i < sh->touched.n; i++)
+        memset(&sh->of_window.at[sh->touched.at[i]], 0, sizeof *sh->of_window.at);
+    sh->touched.n = 0;
+    for (size_t i = d->first; i < d->first + d->n; i++) {
+        uint32_t call = gp_view_launch(v, v->rows[i]);
+        if (call != UINT32_MAX) sh->seen[call / 8] = 0;
+    }
 }
 
 void gp_device_steps_release(struct gp_device_steps *s)

@@ -112,12 +112,6 @@ static uint64_t device_key(uint32_t producer, int64_t device)
     return (uint64_t)device * 0x9e3779b97f4a7c15u + producer;
 }
 
-static void index_props(struct gp_map *props, const struct gp_trace *t)
-{
-    for (uint32_t i = 0; i < t->devices.n; i++)
-        gp_map_put(props, device_key(t->devices.at[i].producer, t->devices.at[i].id), i);
-}
-
 /* The first of PRODUCER's listed devices if all are of one model, otherwise NULL: recorders list only the
  * devices that the program sees, and may number them apart from the rows. */
 static const struct gp_device *one_model(const struct gp_trace *t, uint32_t producer)
@@ -155,7 +149,8 @@ static void name_streams(struct gp_view *v, uint32_t *stream_of)
     struct place *places = gp_alloc((v->t->tracks.n + 1) * sizeof *places);
     struct gp_map props = {0};
     size_t n = find_places(v->t, places);
-    index_props(&props, v->t);
+    for (uint32_t i = 0; i < v->t->devices.n; i++)
+        gp_map_put(&props, device_key(v->t->devices.at[i].producer, v->t->devices.at[i].id), i);
     for (size_t i = 0; i < n; i++) {
         const struct place *p = &places[i], *last = i ? p - 1 : NULL;
         bool new_device = !last || last->rank != p->rank || compare_devices(last, p);

@@ -37,20 +37,6 @@ static void sort_rows(gp_wait_rows *rows)
     if (rows->n) qsort(rows->at, rows->n, sizeof *rows->at, by_producer);
 }
 
-static void add_rows_of_view(struct gp_wait_index *index, const struct gp_view *v)
-{
-    for (uint32_t i = 0; i < v->devices.n; i++)
-        GP_VEC_PUSH(&index->devices, ((struct gp_wait_row){v->devices.at[i].producer, i}));
-    for (uint32_t i = 0; i < v->streams.n; i++) {
-        const struct gp_view_stream *s = &v->streams.at[i];
-        if (s->n < GP_QUEUE_FULL) continue;
-        GP_VEC_PUSH(&index->queues, ((struct gp_wait_row){v->devices.at[s->device].producer, i}));
-    }
-    for (uint32_t k = 0; k < v->t->tracks.n; k++)
-        if (v->hs.first[k] < v->hs.first[k + 1])
-            GP_VEC_PUSH(&index->threads, ((struct gp_wait_row){gp_track_producer(v->t, k), k}));
-}
-
 void gp_wait_index_build(struct gp_wait_index *index, const struct gp_view *v)
 {
     const struct gp_trace *t = v->t;
@@ -62,7 +48,16 @@ void gp_wait_index_build(struct gp_wait_index *index, const struct gp_view *v)
     for (uint32_t i = 0; i < sync->n; i++)
         if (gp_get_corr(sync, i) != GP_NO_ID && !strcmp(gp_trace_str(t, sync->name[i]), "Stream Sync"))
             GP_VEC_PUSH(&index->streams, ((struct gp_wait_row){gp_track_producer(t, sync->track[i]), i}));
-    add_rows_of_view(index, v);
+    for (uint32_t i = 0; i < v->devices.n; i++)
+        GP_VEC_PUSH(&index->devices, ((struct gp_wait_row){v->devices.at[i].producer, i}));
+    for (uint32_t i = 0; i < v->streams.n; i++) {
+        const struct gp_view_stream *s = &v->streams.at[i];
+        if (s->n < GP_QUEUE_FULL) continue;
+        GP_VEC_PUSH(&index->queues, ((struct gp_wait_row){v->devices.at[s->device].producer, i}));
+    }
+    for (uint32_t k = 0; k < v->t->tracks.n; k++)
+        if (v->hs.first[k] < v->hs.first[k + 1])
+            GP_VEC_PUSH(&index->threads, ((struct gp_wait_row){gp_track_producer(v->t, k), k}));
     sort_rows(&index->calls);
     sort_rows(&index->streams);
     sort_rows(&index->devices);
@@ -265,13 +260,6 @@ static void add_full_queue(struct gp_waits *w, const struct gp_view *v, const st
     free(q);
 }
 
-static void add_full_queues(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
-                            uint32_t producer, int64_t begin_ns, int64_t end_ns)
-{
-    size_t end, i = gp_wait_rows_of(&index->queues, producer, &end);
-    for (; i < end; i++) add_full_queue(w, v, &v->streams.at[index->queues.at[i].row], begin_ns, end_ns);
-}
-
 void gp_waits_find(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
                    uint32_t producer, int64_t begin_ns, int64_t end_ns)
 {
@@ -279,7 +267,8 @@ void gp_waits_find(struct gp_waits *w, const struct gp_view *v, const struct gp_
     index_ends(w, v, index, producer, begin_ns, end_ns);
     add_synchronising(w, v, index, producer, begin_ns, end_ns);
     add_blocking(w, v);
-    add_full_queues(w, v, index, producer, begin_ns, end_ns);
+    size_t end, i = gp_wait_rows_of(&index->queues, producer, &end);
+    for (; i < end; i++) add_full_queue(w, v, &v->streams.at[index->queues.at[i].row], begin_ns, end_ns);
     if (w->calls.n) qsort(w->calls.at, w->calls.n, sizeof *w->calls.at, by_track_and_end);
 }
 
