@@ -125,8 +125,8 @@ struct gp_tool {
  * handled for every tool: printed to standard output; so is "--completion SHELL", a script that completes the
  * options (completion.h). 0: go on. -1: stop and return tool->status. Long options may be cut as long as they
  * are unique; "--name=value" and "--name value" both work; "--" ends options. Misuse prints one line and "Try
- * 'TOOL --help'" to standard error. A former spelling is accepted, with a line on standard error. An alias ends parsing: -1 with
- * tool->alias, and nothing is printed. */
+ * 'TOOL --help'" to standard error. A former spelling is accepted, with a line on standard error. An alias
+ * ends parsing: -1 with tool->alias, and nothing is printed. */
 GP_MUST_CHECK int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts);
 
 /* Append " --NAME VALUE" for each of NAMES, separated by spaces, that was given to TOOL, whose options struct
