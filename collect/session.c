@@ -13,6 +13,7 @@
 #include "collect/wire/shared.h"
 #include "formats/base/err.h"
 #include "formats/gpt/gpt_write.h"
+#include "formats/base/order.h"
 
 enum {
     BYTES_PER_WRITE =
@@ -219,7 +220,7 @@ static int by_seq(const void *a, const void *b)
 {
     const struct left *x = a, *y = b;
     if (x->seq != y->seq) return x->seq < y->seq ? -1 : 1;
-    return x->slot < y->slot ? -1 : x->slot > y->slot;
+    return GP_ORDER(x->slot, y->slot);
 }
 
 /* Slots that do not belong to the process, those with CUPTI last, in the order in which they were filled. */

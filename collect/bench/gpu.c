@@ -32,7 +32,7 @@ static void count_users(struct gp_gpu *g)
     if (!rc || rc == GP_NVML_NO_ROOM) g->users = (int)n;
 }
 
-static void know_device(struct gp_gpu *g)
+static void read_device(struct gp_gpu *g)
 {
     const struct gp_nvml *n = &g->driver->nvml;
     if (g->cuda->cuDeviceGetName(g->name, sizeof g->name, g->device)) g->name[0] = 0;
@@ -54,7 +54,7 @@ static int set_up(struct gp_gpu *g)
         return gp_fail(&g->err, GP_E_USAGE, -1, "device %d: there are %d devices, from number 0", g->index,
                        g->count);
     if (GP_GPU(g, cuDeviceGet, &g->device, g->index)) return -1;
-    know_device(g);
+    read_device(g);
     if (GP_GPU(g, cuDevicePrimaryCtxRetain, &g->context, g->device) ||
         GP_GPU(g, cuCtxSetCurrent, g->context) ||
         GP_GPU(g, cuStreamCreate, &g->stream, GP_CUDA_NON_BLOCKING) ||

@@ -58,7 +58,7 @@ bool gp_measured_take_set(struct gp_measured *m, const void *payload, size_t n)
 }
 
 /* A measured launch waits for its kernel, so it has just ended. */
-static void tell_launch(struct gp_measured *m, const struct gp_measured_row *r, double time_ns)
+static void report_launch(struct gp_measured *m, const struct gp_measured_row *r, double time_ns)
 {
     int64_t start_ns = r->start_ns;
     if (!m->launch) return;
@@ -109,7 +109,7 @@ bool gp_measured_take_rows(struct gp_measured *m, const void *payload, size_t n)
         if (!gp_time_fits(r.start_ns) || r.end_ns < r.start_ns || r.end_ns - r.start_ns > GP_DURATION_MOST)
             return false;
         add_row(m, set, &r, values, gp_trace_intern(m->trace, at, r.name_n));
-        if (!r.range) tell_launch(m, &r, time == UINT32_MAX ? -1 : values[time]);
+        if (!r.range) report_launch(m, &r, time == UINT32_MAX ? -1 : values[time]);
         at += text;
     }
     return true;

@@ -587,8 +587,8 @@ void gp_inject_metrics_context_ends(void *context)
     }
 }
 
-static void tell_loss(gp_inject_metrics_lose *lose, _Atomic uint64_t *count, const char *what,
-                      const char *why)
+static void report_loss(gp_inject_metrics_lose *lose, _Atomic uint64_t *count, const char *what,
+                        const char *why)
 {
     uint64_t n = atomic_exchange(count, 0);
     if (n) lose(what, why, n);
@@ -623,14 +623,14 @@ void gp_inject_metrics_drain(gp_inject_metrics_send *send, gp_inject_metrics_los
     gp_buf_release(&frame);
     gp_buf_release(&set);
     gp_buf_release(&rows);
-    tell_loss(lose, &self.unmatched, "launches without counters", "could not be matched");
-    tell_loss(
+    report_loss(lose, &self.unmatched, "launches without counters", "could not be matched");
+    report_loss(
         lose, &self.graphs, "launches without counters",
         "CUDA graphs are not measured, and their kernels have no times meanwhile: use --metrics-per range");
-    tell_loss(lose, &self.talking, "launches without counters",
-              "communication would hang if it was measured");
-    tell_loss(lose, &self.overlapping, "ranges without counters", "another one is measured in the context");
-    tell_loss(lose, &self.forms, "launches without counters", "of a kind that is not measured");
+    report_loss(lose, &self.talking, "launches without counters",
+                "communication would hang if it was measured");
+    report_loss(lose, &self.overlapping, "ranges without counters", "another one is measured in the context");
+    report_loss(lose, &self.forms, "launches without counters", "of a kind that is not measured");
 }
 
 /* ---- life ---- */

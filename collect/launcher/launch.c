@@ -84,17 +84,17 @@ static int await_exec(struct gp_launch *l, int fd, const char *name, struct gp_e
 
 int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stderr, struct gp_err *err)
 {
-    int events[2], told[2];
+    int events[2], exec_error[2];
     struct ignored ignored;
     sigset_t all, mask;
     kept_signals = l->kept;
     memset(l, 0, sizeof *l);
     l->kept = kept_signals;
-    if (pipe(events) || pipe(told)) return fail_start(l, GP_LAUNCH_FAILED, errno, "pipe", err);
+    if (pipe(events) || pipe(exec_error)) return fail_start(l, GP_LAUNCH_FAILED, errno, "pipe", err);
     for (int i = 0; i < 2; i++) {
         fcntl(events[i], F_SETFD, FD_CLOEXEC);
         fcntl(events[i], F_SETFL, O_NONBLOCK);
-        fcntl(told[i], F_SETFD, FD_CLOEXEC);
+        fcntl(exec_error[i], F_SETFD, FD_CLOEXEC);
     }
     l->events_fd = events[0];
     wake_fd = events[1];
@@ -108,16 +108,16 @@ int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stde
     if (!pid) {
         become(argv, stdout_to_stderr, &mask, &ignored);
         int error = errno;
-        ssize_t rc = write(told[1], &error, sizeof error);
+        ssize_t rc = write(exec_error[1], &error, sizeof error);
         (void)rc;
         _exit(GP_LAUNCH_NOT_FOUND);
     }
     l->pid = pid;
     if (pid > 0) child_pid = pid;
     sigprocmask(SIG_SETMASK, &mask, NULL);
-    close(told[1]);
+    close(exec_error[1]);
     if (pid < 0) return fail_start(l, GP_LAUNCH_FAILED, errno, "fork", err);
-    return await_exec(l, told[0], argv[0], err);
+    return await_exec(l, exec_error[0], argv[0], err);
 }
 
 void gp_launch_events(struct gp_launch *l)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "collect/records/records_priv.h"
 #include "formats/model/cuda_names.h"
+#include "formats/base/order.h"
 
 enum {
     TABLE_BITS = 15, /* maximum number of event records that are kept: the latest with each hash */
@@ -206,7 +207,7 @@ void gp_records_add_wait(struct gp_records *r, int64_t start_ns, const struct gp
 static int by_call(const void *a, const void *b)
 {
     const struct gp_told_wait *x = a, *y = b;
-    return x->wait.corr < y->wait.corr ? -1 : x->wait.corr > y->wait.corr;
+    return GP_ORDER(x->wait.corr, y->wait.corr);
 }
 
 /* In the order of the calls: an event may be recorded again before another thread has reported that it waited

@@ -83,14 +83,14 @@ bool gp_py_attach(struct gp_py *p, const struct gp_py_place *place, const char *
     uint32_t version = 0;
     *why = NULL;
     if (place->version) gp_remote_get(&p->remote, place->version, &version, sizeof version);
-    bool told = gp_remote_get(&p->remote, place->runtime, table, GP_PY_TABLE_BYTES);
-    if (!version && told && gp_starts((const char *)table, "xdebugpy"))
+    bool has_table = gp_remote_get(&p->remote, place->runtime, table, GP_PY_TABLE_BYTES);
+    if (!version && has_table && gp_starts((const char *)table, "xdebugpy"))
         version = gp_take_u64(table, 8) & UINT32_MAX;
     if (!version && place->minor) version = 3u << 24 | place->minor << 16;
     if (!version) return false;
     if (!gp_py_layout(&p->layout, version, table, GP_PY_TABLE_BYTES)) {
         bool begun = version >> 16 < (3u << 8 | 13) || gp_starts((const char *)table, "xdebugpy");
-        if (told && begun) *why = "this version of Python is not supported, only " GP_PY_VERSIONS;
+        if (has_table && begun) *why = "this version of Python is not supported, only " GP_PY_VERSIONS;
         return false;
     }
     p->runtime = place->runtime;

@@ -5,6 +5,7 @@
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 #include "formats/chrome/chrome_priv.h"
+#include "formats/base/order.h"
 
 enum { SEARCHED = 256 }; /* open spans that an E with a name is compared with: keeps hostile input linear */
 
@@ -99,7 +100,7 @@ static int compare(const void *a, const void *b)
     const struct key *x = a, *y = b;
     if (x->track != y->track) return x->track < y->track ? -1 : 1;
     if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
+    return GP_ORDER(x->row, y->row);
 }
 
 void gp_chrome_pair_spans(struct gp_trace *t, const struct gp_events *open, int64_t last_ns)

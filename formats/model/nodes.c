@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/order.h"
 
 /* ---- making ---- */
 
@@ -120,7 +121,7 @@ static int compare_runs(const void *a, const void *b)
 {
     const struct gp_node_run *x = a, *y = b;
     if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
-    return x->first < y->first ? -1 : x->first > y->first;
+    return GP_ORDER(x->first, y->first);
 }
 
 /* Runs that begin at the same node are damage; the order of the remaining ones is deterministic. */
@@ -131,7 +132,7 @@ static int sort_runs(const void *a, const void *b)
     if (order) return order;
     if (x->count != y->count) return x->count < y->count ? -1 : 1;
     if (x->original != y->original) return x->original < y->original ? -1 : 1;
-    return x->captured < y->captured ? -1 : x->captured > y->captured;
+    return GP_ORDER(x->captured, y->captured);
 }
 
 /* The last of the N sorted RUNS that begins at or before NODE of PRODUCER; NULL if it does not extend that

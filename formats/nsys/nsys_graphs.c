@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "formats/base/buf.h"
 #include "formats/nsys/nsys_priv.h"
+#include "formats/base/order.h"
 
 enum { MOST_DEPTH = 128, MOST_HOPS = 16 };
 
@@ -27,7 +28,7 @@ static int by_track_and_start(const void *a, const void *b)
     if (x->track != y->track) return x->track < y->track ? -1 : 1;
     if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
     if (x->end_ns != y->end_ns) return x->end_ns > y->end_ns ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
+    return GP_ORDER(x->name, y->name);
 }
 
 /* Of a node's creations the one that makes it a clone counts, otherwise the first. */
@@ -37,7 +38,7 @@ static int by_creation(const void *a, const void *b)
     if (x->track != y->track) return x->track < y->track ? -1 : 1;
     if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
     if (!x->original != !y->original) return x->original ? 1 : -1;
-    return x->node < y->node ? -1 : x->node > y->node;
+    return GP_ORDER(x->node, y->node);
 }
 
 static void read_creations(struct graphs *g)

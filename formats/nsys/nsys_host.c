@@ -8,6 +8,7 @@
 #include "formats/nsys/nsys_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
+#include "formats/base/order.h"
 
 /* ---- counters of GPUs ---- */
 
@@ -86,7 +87,7 @@ static int by_sample(const void *a, const void *b)
     const struct frame *x = a, *y = b;
     if (x->sample != y->sample) return x->sample < y->sample ? -1 : 1;
     if (x->depth != y->depth) return x->depth > y->depth ? -1 : 1;
-    return x->symbol < y->symbol ? -1 : x->symbol > y->symbol;
+    return GP_ORDER(x->symbol, y->symbol);
 }
 
 static void load_samples(struct samples *s)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "formats/model/cuda_names.h"
 #include "formats/nsys/nsys_priv.h"
+#include "formats/base/order.h"
 
 enum { WAIT_EVENT = 1, WAIT_STREAM_EVENT = 2 };
 
@@ -23,7 +24,7 @@ static int by_key(const void *a, const void *b)
     const struct record *x = a, *y = b;
     if (x->key != y->key) return x->key < y->key ? -1 : 1;
     if (x->corr != y->corr) return x->corr < y->corr ? -1 : 1;
-    return x->stream < y->stream ? -1 : x->stream > y->stream;
+    return GP_ORDER(x->stream, y->stream);
 }
 
 static int64_t known(int64_t id)

@@ -123,7 +123,7 @@ uint64_t gp_pf_counter(struct gp_pf *w, uint32_t process, const char *name, size
     return uuid;
 }
 
-/* What time it was when, for each process that told. */
+/* The time of day, for each process that has one. */
 void gp_pf_clocks(struct gp_pf *w)
 {
     for (size_t i = 0; i < w->t->clocks.n; i++) {

@@ -5,6 +5,7 @@
 #include "formats/base/err.h"
 #include "formats/base/str.h"
 #include "formats/pickle/snapshot_priv.h"
+#include "formats/base/order.h"
 
 enum { STACK_MOST = 1 << 16 };
 
@@ -195,7 +196,7 @@ static void put_tuple(void *ctx, struct gp_pickle_value *self, const struct gp_p
 
 /* ---- all of it ---- */
 
-static void tell_progress(void *ctx, uint64_t bytes)
+static void report_progress(void *ctx, uint64_t bytes)
 {
     struct gp_builder *b = ctx;
     if (b->progress) b->progress(b->progress_ctx, bytes);
@@ -242,7 +243,7 @@ static int by_device(const void *a, const void *b)
 {
     const struct placed *x = a, *y = b;
     if (x->g.device != y->g.device) return x->g.device < y->g.device ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+    return GP_ORDER(x->index, y->index);
 }
 
 static void sort_segments(struct gp_snapshot *s)
@@ -341,7 +342,7 @@ int gp_snapshot_read(struct gp_snapshot *s, struct gp_input *in, void (*progress
                                   .items = put_items,
                                   .pairs = put_pairs,
                                   .tuple = put_tuple,
-                                  .progress = tell_progress};
+                                  .progress = report_progress};
     int failed = gp_pickle_read(in, &s->strings, &sink, &end, err) || judge(&b, &end, err);
     struct gp_err damage = {0};
     if (!failed && gp_input_status(in, &damage))
