@@ -37,7 +37,7 @@ struct gp_hta_main_opts {
     GP_OPTION_TOP("maximum number of rows in long tables, 0 for all (default: 10; HTML: 100; CSV: all)"),    \
     {'t', "table", "NAME", "print only this table; \"help\" lists them (default for CSV: kernels)",          \
      GP_OPT_STRING, offsetof(struct gp_hta_main_opts, table)},                                               \
-    {'s', "each-step", NULL, "include figures for every step", GP_OPT_FLAG,                                      \
+    {'s', "each-step", NULL, "include figures for every step", GP_OPT_FLAG,                                  \
      offsetof(struct gp_hta_main_opts, steps)},                                                              \
     GP_OPTION_WHOLE,                                                                                         \
     {0, "repair", "clip|drop|none", "what to do with impossible times: fix, drop, or keep (default: none)",  \

@@ -1,11 +1,13 @@
 #!/bin/sh
 # Functions are short: over 120 lines a function needs a line with its reason in sizes.allow. So are rooms: a folder holds
-# at most 80 sources and headers, and the main of a tool at most 300 lines: options, open, call, write.
+# at most 80 sources and headers, and the main of a tool at most 300 lines: options, open, call, write. Lines of C have at
+# most 110 columns, comments and tables too, which clang-format leaves as they are.
 . "$(dirname "$0")/lib.sh"
 ctags --version 2>/dev/null | grep -q Universal || skip_all "universal-ctags is missing"
 most=120
 room=80
 main=300
+wide=110
 
 # FILE:FUNCTION LINES, longest first, for functions over $most lines.
 long_functions() {
@@ -46,6 +48,24 @@ long_mains() {
     done
 }
 
+# FILE:LINE: COLUMNS of lines of C with too many. A character of UTF-8 is one column.
+wide_lines() {
+    our_files | grep '\.[ch]$' | tr '\n' '\0' | xargs -0 -r awk -v most=$wide '{
+        line = $0
+        gsub(/[\200-\277]/, "", line)
+        if (length(line) > most) print FILENAME ":" FNR ": " length(line) " columns, more than " most
+    }'
+}
+
+# plant_line COLUMNS: a line of so many, the last of which takes two bytes.
+plant_line() {
+    rm -rf "$scratch/tree"
+    mkdir -p "$scratch/tree"
+    cd "$scratch/tree" || exit 1
+    printf '// %*s\303\251\n' $(($1 - 4)) x >p.c
+    wide_lines
+}
+
 plant_main() {
     rm -rf "$scratch/tree"
     mkdir -p "$scratch/tree/analyze"
@@ -77,4 +97,7 @@ finds "planted: a folder of 81 headers" "room has 81 sources" plant_room 81
 clean "the mains of tools have at most $main lines" long_mains
 finds "planted: a main of 301 lines" "analyze/trace-x.c has 301 lines" eval '(plant_main 301)'
 clean "a main of 300 lines passes, and so does a long file that is not a tool" eval '(plant_main 300)'
+clean "lines of C have at most $wide columns" wide_lines
+finds "planted: a line of 111 columns" "p.c:1: 111 columns" eval '(plant_line 111)'
+clean "a line of 110 columns passes" eval '(plant_line 110)'
 done_checking
