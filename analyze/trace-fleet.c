@@ -1,5 +1,4 @@
 /* trace-fleet -- digests of running programs in; which rank or kernel is slow now, and why, out. */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

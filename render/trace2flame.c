@@ -1,8 +1,8 @@
 /* trace2flame -- any GPU trace, or folded stacks, in; a flame graph out. */
 #include <string.h>
-#include "analyze/app/folded.h"
 #include "analyze/app/app.h"
 #include "analyze/app/app_join.h"
+#include "analyze/app/folded.h"
 #include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"

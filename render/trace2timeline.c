@@ -1,9 +1,8 @@
 /* trace2timeline -- any GPU trace in; a timeline to look at out. */
-#include <stdlib.h>
 #include <string.h>
 #include "analyze/app/app.h"
-#include "analyze/app/app_memory.h"
 #include "analyze/app/app_join.h"
+#include "analyze/app/app_memory.h"
 #include "analyze/hta/hta.h"
 #include "analyze/tracks/tracks.h"
 #include "formats/base/buf.h"

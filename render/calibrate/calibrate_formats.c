@@ -43,8 +43,10 @@ static void put_peers(struct gp_doc *d, const struct gp_calibration *c)
     gp_doc_end(d, ']');
 }
 
-static void put_ceilings(struct gp_buf *b, const struct gp_calibration *c)
+/* Of one device its figures; of several, the median of each figure, and the devices in a list. */
+static void put_ceilings_json(void *answer, struct gp_buf *b)
 {
+    const struct gp_calibration *c = ((const struct gp_calibrate_answer *)answer)->c;
     struct gp_doc d = {.b = b};
     const struct gp_row_of of = {.of = c};
     struct gp_figures all = c->devices[0];
@@ -63,10 +65,9 @@ static void put_ceilings(struct gp_buf *b, const struct gp_calibration *c)
     gp_buf_putc(b, '\n');
 }
 
-/* Of one device its figures; of several, the median of each figure, and the devices in a list. C is
- * settled. */
-static void put_sweep(struct gp_buf *b, const struct gp_calibration *c)
+static void put_sweep_json(void *answer, struct gp_buf *b)
 {
+    const struct gp_calibration *c = ((const struct gp_calibrate_answer *)answer)->c;
     struct gp_doc d = {.b = b};
     const struct gp_row_of of = {.of = c};
     gp_doc_begin(&d, '{');
@@ -101,24 +102,12 @@ static void put_ceilings_text(void *answer, struct gp_buf *b)
     gp_ceilings_text(b, answer);
 }
 
-static void put_ceilings_json(void *answer, struct gp_buf *b)
-{
-    const struct gp_calibrate_answer *a = answer;
-    put_ceilings(b, a->c);
-}
-
 static void put_sweep_text(void *answer, struct gp_buf *b)
 {
     const struct gp_calibrate_answer *a = answer;
     struct gp_report r = {0};
     gp_sweep_report(&r, a->c);
     put_report(b, &r, a);
-}
-
-static void put_sweep_json(void *answer, struct gp_buf *b)
-{
-    const struct gp_calibrate_answer *a = answer;
-    put_sweep(b, a->c);
 }
 
 static void put_sweep_svg(void *answer, struct gp_buf *b)
@@ -145,7 +134,7 @@ static void put_sweep_html(void *answer, struct gp_buf *b)
     struct gp_report r = {0};
     struct page p = {.sweep = &c->sweep};
     gp_sweep_report(&r, c);
-    put_sweep(&json, c);
+    put_sweep_json(answer, &json);
     const struct gp_page_section section = {.id = "sizes",
                                             .title = "Operations over their sizes",
                                             .draw = put_panels,

@@ -4,7 +4,6 @@
 
 #include "analyze/compile/compile.h"
 #include "formats/base/declare.h"
-#include "render/draw/canvas_svg.h"
 #include "render/report/report.h"
 
 /* ---- the page ---- */

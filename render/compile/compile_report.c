@@ -8,10 +8,9 @@
 #include "formats/base/buf.h"
 #include "formats/base/order.h"
 #include "formats/base/scale.h"
-#include "formats/base/str.h"
 #include "render/compile/compile_formats.h"
-#include "render/report/report.h"
 #include "render/report/record.h"
+#include "render/report/report.h"
 
 /* One of the table of caches, CUDA graphs and fusion. */
 struct line {

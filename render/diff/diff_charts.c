@@ -1,17 +1,14 @@
 #include "render/diff/diff_priv.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
-#include "render/diff/diff_formats.h"
-#include "render/draw/text.h"
+#include "render/draw/change_svg.h"
 #include "render/draw/palette.h"
 #include "render/draw/plot.h"
-#include "render/draw/change_svg.h"
+#include "render/draw/text.h"
 #include "render/flame/flame_svg.h"
 #include "render/page/assets.h"
 #include "render/page/page_html.h"

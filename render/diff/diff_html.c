@@ -4,8 +4,6 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
-#include "formats/base/str.h"
-#include "render/diff/diff_formats.h"
 #include "render/page/graph_svg.h"
 #include "render/page/page_doc.h"
 #include "render/page/page_report.h"

@@ -9,8 +9,8 @@
 #include "formats/base/str.h"
 #include "render/diff/diff_formats.h"
 #include "render/report/label_disambiguate.h"
-#include "render/report/report.h"
 #include "render/report/record.h"
+#include "render/report/report.h"
 
 /* ---- the waterfall ---- */
 

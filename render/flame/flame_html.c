@@ -7,10 +7,10 @@
 #include "formats/base/map.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
+#include "render/draw/palette.h"
 #include "render/flame/flame_svg.h"
 #include "render/page/page_html.h"
 #include "render/page/page_pack.h"
-#include "render/draw/palette.h"
 
 enum { STILL_FRAMES = 1000 };
 

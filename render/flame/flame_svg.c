@@ -1,15 +1,14 @@
 #include "render/flame/flame_svg.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
-#include "render/page/assets.h"
 #include "render/draw/canvas_svg.h"
-#include "render/flame/flame_layout.h"
 #include "render/draw/palette.h"
 #include "render/draw/plot.h"
 #include "render/draw/text.h"
+#include "render/flame/flame_layout.h"
+#include "render/page/assets.h"
 
 /* The grid, in pixels. */
 enum {

@@ -8,8 +8,8 @@
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/output.h"
-#include "render/page/page_pack.h"
 #include "render/draw/text.h"
+#include "render/page/page_pack.h"
 
 /* Fields of the messages of profile.proto. */
 enum {

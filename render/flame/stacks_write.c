@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"

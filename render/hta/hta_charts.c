@@ -11,11 +11,11 @@
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/chart_svg.h"
+#include "render/draw/palette.h"
 #include "render/page/graph_svg.h"
 #include "render/page/page_html.h"
 #include "render/page/page_report.h"
 #include "render/report/label_disambiguate.h"
-#include "render/draw/palette.h"
 
 enum {
     MAX_ROWS = 24,     /* more bars than this stand instead of lying */

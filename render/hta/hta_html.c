@@ -8,8 +8,8 @@
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
-#include "render/hta/hta_formats.h"
 #include "render/draw/palette.h"
+#include "render/hta/hta_formats.h"
 #include "render/page/page_doc.h"
 #include "render/page/page_report.h"
 

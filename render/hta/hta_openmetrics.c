@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/hta/collectives.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"

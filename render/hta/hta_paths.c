@@ -2,14 +2,13 @@
 #include "render/hta/hta_priv.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include "analyze/hta/hta.h"
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
-#include "render/draw/text.h"
 #include "render/draw/palette.h"
+#include "render/draw/text.h"
 
 static const char *const bounds[] = {GP_PATH_BOUNDS(GP_WORD_1) NULL};
 

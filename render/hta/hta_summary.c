@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"

@@ -1,11 +1,10 @@
-#include "analyze/hta/hta.h"
-#include "analyze/hta/hta_rows.h"
 #include "render/hta/hta_priv.h"
-#include "analyze/names/names.h"
-#include "formats/base/str.h"
-#include "render/report/record.h"
 
 #include <string.h>
+#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
+#include "analyze/names/names.h"
+#include "render/report/record.h"
 
 /* ---- kernels ---- */
 

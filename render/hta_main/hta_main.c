@@ -1,7 +1,6 @@
 #include "render/hta_main/hta_main.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"

@@ -2,15 +2,14 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "analyze/app/ceilings_cache.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
-#include "render/measure/calibrate.h"
 #include "formats/base/input.h"
-#include "analyze/app/ceilings_cache.h"
 #include "render/calibrate/calibrate_formats.h"
+#include "render/measure/calibrate.h"
 
 enum { DONE = 0, SLOWER = 1, FAILED = 2, DOCUMENT_MOST = 1 << 20 };
 

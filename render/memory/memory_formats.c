@@ -5,7 +5,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "render/memory/memory_priv.h"
-#include "render/report/record.h"
 #include "render/report/report.h"
 
 /* ---- CSV ---- */

@@ -6,8 +6,8 @@
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/text.h"
-#include "render/report/report.h"
 #include "render/report/record.h"
+#include "render/report/report.h"
 
 struct tables {
     struct gp_report *r;

@@ -9,7 +9,6 @@
 #include "render/page/chart_roofline.h"
 #include "render/page/page_doc.h"
 #include "render/page/page_html.h"
-#include "render/page/page_report.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"
 #include "render/report/report.h"
@@ -95,7 +94,6 @@ static void put_csv_long(struct gp_buf *b, const struct gp_metrics *m, int reduc
     gp_buf_release(&head);
 }
 
-/* REDUCE: enum gp_metric_reduce, only this figure; -1: all. */
 static void put_csv_wide(struct gp_buf *b, const struct gp_metrics *m, int reduce)
 {
     struct gp_buf text = {0};
@@ -254,13 +252,14 @@ static void fill_report(struct gp_report *r, const struct gp_metrics *m, bool va
 
 /* ---- JSON ---- */
 
-static void put_document(struct gp_buf *b, const struct gp_metrics *m, const char *version)
+static void put_json(void *answer, struct gp_buf *b)
 {
+    const struct gp_metrics *m = ((const struct gp_metrics_answer *)answer)->m;
     struct gp_doc d = {.b = b, .strings = &m->strings};
     struct gp_buf text = {0};
     const struct gp_row_of of = gp_metrics_rows_of(m);
     gp_doc_begin(&d, '{');
-    gp_doc_head(&d, "trace-metrics", version, &m->input, 1);
+    gp_doc_head(&d, "trace-metrics", GP_VERSION, &m->input, 1);
     if (m->chips.n) gp_doc_cstr(&d, "chip", put_chips(&text, m));
     else gp_doc_null(&d, "chip");
     gp_doc_u64(&d, "passes", m->passes);
@@ -328,25 +327,24 @@ static const struct gp_page_section sections[] = {
     {"counters", "Counters", .tables = {"groups", "values"}},
 };
 
-/* MEASURED: ceilings of the device, NULL none. INPUT is for the heading, NULL: standard input; OPTIONS as
- * typed, NULL: none. */
-static void put_page(struct gp_buf *b, const struct gp_metrics *m, const struct gp_ceilings *measured,
-                     const char *input, const char *options)
+static void put_html(void *answer, struct gp_buf *b)
 {
+    const struct gp_metrics_answer *a = answer;
+    const struct gp_metrics *m = a->m;
     struct gp_report r = {0};
     struct gp_buf json = {0};
     struct page p = {.all = m->groups.n};
-    gp_metrics_roofline(&p.roofline, &p.names, m, measured);
+    gp_metrics_roofline(&p.roofline, &p.names, m, a->measured);
     fill_report(&r, m, true);
-    put_document(&json, m, GP_VERSION);
+    put_json(answer, &json);
     struct gp_page_doc doc = {.tool = "trace-metrics",
                               .parts = &gp_page_metrics,
                               .report = &r,
-                              .input = input,
+                              .input = a->input,
                               .sections = sections,
                               .sections_n = GP_COUNT(sections),
                               .page = &p,
-                              .options = options,
+                              .options = a->options,
                               .json = json.data,
                               .json_n = json.n};
     put_chips(&doc.facts, m);
@@ -373,18 +371,6 @@ static void put_csv(void *answer, struct gp_buf *b)
     const struct gp_metrics_answer *a = answer;
     if (a->wide) put_csv_wide(b, a->m, a->reduce);
     else put_csv_long(b, a->m, a->reduce);
-}
-
-static void put_json(void *answer, struct gp_buf *b)
-{
-    const struct gp_metrics_answer *a = answer;
-    put_document(b, a->m, GP_VERSION);
-}
-
-static void put_html(void *answer, struct gp_buf *b)
-{
-    const struct gp_metrics_answer *a = answer;
-    put_page(b, a->m, a->measured, a->input, a->options);
 }
 
 const struct gp_answer_format gp_metrics_formats[] = {

@@ -1,4 +1,5 @@
 #include "render/page/graph_svg.h"
+
 #include "formats/base/buf.h"
 
 #ifndef GP_HAVE_GRAPHVIZ

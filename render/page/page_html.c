@@ -2,8 +2,8 @@
 
 #include <string.h>
 #include "formats/base/buf.h"
-#include "render/page/assets.h"
 #include "render/draw/palette.h"
+#include "render/page/assets.h"
 
 const struct gp_page_parts gp_page_report = {&gp_asset_report_css, &gp_asset_report_js, {NULL}, NULL};
 const struct gp_page_parts gp_page_diff = {

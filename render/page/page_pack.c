@@ -6,8 +6,8 @@
 #include <zlib.h>
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
-#include "render/page/page_html.h"
 #include "render/draw/text.h"
+#include "render/page/page_html.h"
 
 void gp_pack_text(struct gp_buf *b, const char *s, size_t n)
 {

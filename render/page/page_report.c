@@ -1,6 +1,5 @@
 #include "render/page/page_report.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
-#include "render/report/record.h"
 
 enum {
     LINES_TO = 2, /* the depth down to which members have lines of their own */

@@ -1,8 +1,8 @@
-#include "formats/base/buf.h"
 #include "render/report/label_fit.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/buf.h"
 #include "render/draw/text.h"
 
 enum { ROUNDS = 4, NUMBER_MAX = 12 };

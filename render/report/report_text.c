@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include "formats/base/buf.h"
-#include "formats/base/utf8.h"
 #include "render/draw/text.h"
 #include "render/report/label_fit.h"
 

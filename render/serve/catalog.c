@@ -22,8 +22,8 @@
 #include "formats/base/str.h"
 #include "formats/base/vec.h"
 #include "formats/compile_log/log_lines.h"
-#include "formats/pickle/snapshot.h"
 #include "formats/pickle/pickle.h"
+#include "formats/pickle/snapshot.h"
 #include "formats/reader.h"
 
 enum { DEPTH = 8, ENTRIES = 100000, HEAD_BYTES = 64 << 10, CHUNK = 1 << 20 };

@@ -1,9 +1,8 @@
 #include "render/serve/queries.h"
 
-#include <stdbool.h>
 #include <string.h>
-#include "render/serve/request.h"
 #include "render/serve/catalog.h"
+#include "render/serve/request.h"
 
 #define HTML                                                                                                 \
     {                                                                                                        \

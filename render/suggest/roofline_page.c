@@ -3,13 +3,13 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
+#include "render/draw/palette.h"
+#include "render/draw/plot.h"
+#include "render/draw/text.h"
 #include "render/page/assets.h"
 #include "render/page/chart_roofline.h"
 #include "render/page/page_html.h"
-#include "render/draw/palette.h"
-#include "render/draw/plot.h"
 #include "render/page/page_report.h"
-#include "render/draw/text.h"
 #include "render/report/record.h"
 
 enum { MARGIN = 24, HEAD = 92, FOOT = 18, COLUMNS = 122, LINE = 18 };

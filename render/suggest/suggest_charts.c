@@ -1,10 +1,10 @@
 #include "render/suggest/suggest_priv.h"
 
 #include <string.h>
+#include "analyze/view/idle_cause.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/plot.h"
-#include "analyze/view/idle_cause.h"
 #include "render/page/page_html.h"
 
 enum { WHOLE = 10000 };  /* hundredths of a percent */

@@ -18,19 +18,21 @@ static void put_row(struct gp_doc *d, const struct gp_record *rec, const void *r
     gp_doc_end(d, '}');
 }
 
-static void put_document(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)
+static void put_json(void *answer, struct gp_buf *b)
 {
+    const struct gp_suggest_answer *a = answer;
+    const struct gp_suggest *s = a->s;
     struct gp_doc d = {.b = b, .strings = &s->strings};
     struct gp_arena mem = {0};
-    const struct gp_suggest_shown shown = {s, o->three_regimes};
+    const struct gp_suggest_shown shown = {s, a->three_regimes};
     struct gp_row_of of = gp_suggest_rows_of(&shown, 0);
     of.mem = &mem;
     gp_doc_begin(&d, '{');
     size_t inputs;
     const struct gp_input_quality *in = gp_suggest_inputs(s, &inputs);
-    gp_doc_head(&d, "trace-suggest", o->version, in, inputs);
+    gp_doc_head(&d, "trace-suggest", GP_VERSION, in, inputs);
     struct gp_report r = {0};
-    gp_suggest_summary(&r, s, o->three_regimes);
+    gp_suggest_summary(&r, s, a->three_regimes);
     gp_doc_summary(&d, &r);
     gp_report_release(&r);
     const size_t worth = gp_suggest_worth(s), n = s->suggestions.n;
@@ -41,8 +43,8 @@ static void put_document(struct gp_buf *b, const struct gp_suggest *s, const str
     else gp_doc_null(&d, "step");
     gp_doc_object(&d, "regime");
     gp_record_members(&d, &gp_suggest_regime, s, &of);
-    gp_record_json(&d, &gp_suggest_kernels, s->kernels.at, s->kernels.n, o->top, &of);
-    gp_record_json(&d, &gp_suggest_operators, s->ops.at, s->ops.n, o->top, &of);
+    gp_record_json(&d, &gp_suggest_kernels, s->kernels.at, s->kernels.n, a->top, &of);
+    gp_record_json(&d, &gp_suggest_operators, s->ops.at, s->ops.n, a->top, &of);
     gp_doc_end(&d, '}');
     gp_doc_sids(&d, "notes", s->notes.at, s->notes.n);
     gp_doc_end(&d, '}');
@@ -77,14 +79,6 @@ void gp_suggest_expect_write(struct gp_buf *b, const struct gp_suggest *s)
 /* ---- formats ---- */
 
 enum { TOP = 20, FACT_INDENT = 13, RULES_COLUMNS = 80 };
-
-static void put_json(void *answer, struct gp_buf *b)
-{
-    const struct gp_suggest_answer *a = answer;
-    put_document(b, a->s,
-                 &(struct gp_suggest_json_opts){
-                     .version = GP_VERSION, .top = a->top, .three_regimes = a->three_regimes});
-}
 
 static void put_text(void *answer, struct gp_buf *b)
 {

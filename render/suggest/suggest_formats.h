@@ -34,12 +34,6 @@ extern const struct gp_answer_format gp_suggest_formats[];
 /* Append all rules: their facts, needs, thresholds and exceptions. */
 void gp_suggest_rules_write(struct gp_buf *b);
 
-struct gp_suggest_json_opts {
-    const char *version;
-    size_t top;         /* kernels with their regime; 0: all */
-    bool three_regimes; /* fold to overhead, memory, compute */
-};
-
 /* The predictions for a trace after the changes, for trace-diff --expect: schemas/expect.schema.json. */
 void gp_suggest_expect_write(struct gp_buf *b, const struct gp_suggest *s);
 

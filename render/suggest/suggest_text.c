@@ -3,8 +3,8 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
-#include "render/report/report.h"
 #include "render/draw/text.h"
+#include "render/report/report.h"
 
 enum { INDENT = 4 };
 

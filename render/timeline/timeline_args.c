@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/map.h"

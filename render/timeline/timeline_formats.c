@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_spread.h"
 #include "analyze/hta/hta_rows.h"
+#include "analyze/hta/hta_spread.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/tracks/tracks.h"

@@ -1,8 +1,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta.h"
+#include "analyze/hta/hta_rows.h"
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"

@@ -1,6 +1,5 @@
 #include "render/timeline/timeline_priv.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include "analyze/tracks/tracks.h"
 #include "formats/base/buf.h"
 #include "formats/base/declare.h"
-#include "formats/base/output.h"
 #include "formats/base/vec.h"
 #include "render/timeline/timeline_formats.h"
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
-#include "formats/base/scale.h"
 #include "render/draw/canvas_svg.h"
 #include "render/draw/palette.h"
 #include "render/draw/plot.h"

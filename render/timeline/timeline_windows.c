@@ -6,10 +6,10 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
 #include "analyze/view/steps.h"
-#include "formats/base/num.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
+#include "formats/base/num.h"
 #include "formats/base/order.h"
 #include "formats/base/scale.h"
 
