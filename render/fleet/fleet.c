@@ -46,7 +46,7 @@ void gp_intake_message(void *ctx, const void *data, size_t n)
     } else {
         in->used++;
         record(in, data, n);
-        int64_t now_ns = in->replay ? d.time_ns : gp_clock_ns(CLOCK_MONOTONIC);
+        int64_t now_ns = in->replay ? d.time_ns : gp_now_ns();
         gp_watch_add(in->watch, &d, &names, now_ns);
     }
     gp_digest_release(&d);
@@ -96,7 +96,7 @@ int gp_intake_close(const char *path, FILE *file, int failed, struct gp_err *err
                    strerror(errno));
 }
 
-/* ---- send ---- */
+/* ---- sending ---- */
 
 static const int64_t EVERY_NS = 1000000000, LONGEST_NS = 30000000000;
 
@@ -193,14 +193,6 @@ static void maybe_send(struct gp_sender *s, int64_t now_ns, int64_t real_ns)
     s->due_ns = now_ns + s->wait_ns;
 }
 
-/* False: these are not bytes of a recording. */
-static bool put_bytes(struct gp_sender *s, const void *data, size_t n, int64_t now_ns, int64_t real_ns)
-{
-    if (!gp_window_put(&s->window, data, n)) return false;
-    maybe_send(s, now_ns, real_ns);
-    return true;
-}
-
 /* Send the rest, and release. */
 static void end_sender(struct gp_sender *s, int64_t real_ns)
 {
@@ -232,15 +224,16 @@ int gp_sender_run(struct gp_sender *s, int in, struct gp_err *err)
     ssize_t n;
     while (good && (n = read(in, data, sizeof data)) != 0) {
         if (n < 0 && errno != EINTR) break;
-        if (n > 0)
-            good = put_bytes(s, data, (size_t)n, gp_clock_ns(CLOCK_MONOTONIC), gp_clock_ns(CLOCK_REALTIME));
+        if (n < 0) continue;
+        good = gp_window_put(&s->window, data, (size_t)n);
+        if (good) maybe_send(s, gp_now_ns(), gp_clock_ns(CLOCK_REALTIME));
     }
     good = good && s->window.begun;
     end_sender(s, gp_clock_ns(CLOCK_REALTIME));
     return good ? 0 : gp_fail(err, GP_E_FORMAT, -1, "standard input: not a recording of gpuprof-collect");
 }
 
-/* ---- fleet lines ---- */
+/* ---- output ---- */
 
 void gp_watch_line(struct gp_buf *b, const struct gp_watch_event *e, bool json)
 {
@@ -264,12 +257,6 @@ void gp_watch_line(struct gp_buf *b, const struct gp_watch_event *e, bool json)
 }
 
 /* ---- OpenMetrics ---- */
-
-static void put_gauge(struct gp_openmetrics *m, const char *name, const char *help, uint64_t v)
-{
-    gp_openmetrics_family(m, name, "gauge", "", help);
-    if (gp_openmetrics_series(m, name)) gp_openmetrics_count(m, v);
-}
 
 static void put_label(struct gp_openmetrics *m, const char *name, const char *text)
 {
@@ -309,7 +296,8 @@ void gp_watch_openmetrics(struct gp_buf *b, const struct gp_watch_state *s)
 {
     enum { SERIES_MOST = 200 };
     struct gp_openmetrics m = {.b = b, .most = SERIES_MOST};
-    put_gauge(&m, "fleet_ranks", "Devices that send.", s->ranks);
+    gp_openmetrics_family(&m, "fleet_ranks", "gauge", "", "Devices that send.");
+    if (gp_openmetrics_series(&m, "fleet_ranks")) gp_openmetrics_count(&m, s->ranks);
     gp_openmetrics_total(&m, "fleet_digests", "", "Digests that were used.", (int64_t)s->digests);
     gp_openmetrics_total(&m, "fleet_late", "",
                          "Digests that came twice, out of order or from an earlier run.", (int64_t)s->late);

@@ -41,12 +41,6 @@ static void put_html(struct gp_buf *b, const char *s, size_t n)
     }
 }
 
-static void put_link(struct gp_buf *b, const char *text, const char *page, const char *id, bool here)
-{
-    gp_buf_printf(b, "<a href=\"/traces/%s/%s\"%s>%s</a>", id, page, here ? " aria-current=\"page\"" : "",
-                  text);
-}
-
 static void put_bar(struct gp_buf *b, const struct gp_navbar *d)
 {
     const struct gp_catalog_file *f = d->files[0];
@@ -69,7 +63,8 @@ static void put_bar(struct gp_buf *b, const struct gp_navbar *d)
     if (d->nfiles == 1) {
         for (const struct gp_query *q = gp_queries; q->name; q++)
             if (q->page && q->kinds & f->kind && gp_crew_has(d->crew, q->tool))
-                put_link(b, q->title, q->page, f->id, q == d->query);
+                gp_buf_printf(b, "<a href=\"/traces/%s/%s\"%s>%s</a>", f->id, q->page,
+                              q == d->query ? " aria-current=\"page\"" : "", q->title);
         if (f->kind == GP_CATALOG_TRACE) {
             gp_buf_printf(b, "<a href=\"/compare?b=%s\">Compare</a>", f->id);
             gp_buf_printf(

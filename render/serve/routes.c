@@ -128,12 +128,6 @@ static int get_traces(const struct gp_backend *s, const struct gp_request *r, st
     return 0;
 }
 
-static int no_trace(struct gp_err *err)
-{
-    gp_fail(err, GP_E_USAGE, -1, "no such trace, or it is gone; /api/traces lists all traces");
-    return 404;
-}
-
 static int get_trace(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
                      struct gp_err *err)
 {
@@ -142,7 +136,9 @@ static int get_trace(const struct gp_backend *s, const struct gp_request *r, str
     if (f) put_file(s, &reply->body, f);
     gp_buf_puts(&reply->body, "\n");
     gp_catalog_drop(l);
-    return f ? 0 : no_trace(err);
+    if (f) return 0;
+    gp_fail(err, GP_E_USAGE, -1, "no such trace, or it is gone; /api/traces lists all traces");
+    return 404;
 }
 
 static int get_api(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,

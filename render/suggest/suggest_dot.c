@@ -180,13 +180,6 @@ static void put_title(struct gp_buf *b, const struct gp_suggest *s, size_t shown
     gp_buf_puts(b, "\\l\";\n");
 }
 
-/* Graphviz puts the first at the bottom. */
-static void put_clusters(struct gp_buf *b, const struct gp_suggest *s, const uint8_t *show)
-{
-    for (size_t i = s->chains.n; i-- > 0;)
-        if (show[i]) put_cluster(b, s, &s->chains.at[i]);
-}
-
 size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
                             const struct gp_suggest_dot_opts *opts)
 {
@@ -214,7 +207,8 @@ size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
                 "margin=\"0.1,0.04\"];\n"
                 "  edge [fontname=\"sans-serif\", fontsize=9, fontcolor=\"#3c4454\", color=\"#5b6474\", "
                 "arrowsize=0.6];\n");
-    put_clusters(b, s, show);
+    for (size_t i = s->chains.n; i-- > 0;) /* Graphviz puts the first at the bottom */
+        if (show[i]) put_cluster(b, s, &s->chains.at[i]);
     put_title(b, s, shown, left, left_ns);
     gp_buf_puts(b, "}\n");
     free(show);

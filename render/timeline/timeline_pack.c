@@ -428,13 +428,6 @@ static int64_t unit_of(const struct gp_tracks *l, const struct gp_lane *lane)
     return US;
 }
 
-static void show_all(struct gp_timeline *tl)
-{
-    tl->n = tl->l->n;
-    for (size_t i = 0; i < tl->l->lanes.n; i++) tl->first[i] = tl->l->lanes.at[i].first;
-    tl->first[tl->l->lanes.n] = tl->n;
-}
-
 static uint64_t room_of(const struct gp_timeline *tl)
 {
     uint64_t used = section_bytes(tl) + tl->reserved;
@@ -504,7 +497,9 @@ void gp_timeline_pack(struct gp_timeline *tl, const struct gp_tracks *l, const s
     tl->first = gp_zalloc((l->lanes.n + 1) * sizeof *tl->first);
     tl->units = gp_zalloc((l->lanes.n + 1) * sizeof *tl->units);
     for (size_t i = 0; i < l->lanes.n; i++) tl->units[i] = unit_of(l, &l->lanes.at[i]);
-    show_all(tl);
+    tl->n = l->n;
+    for (size_t i = 0; i < l->lanes.n; i++) tl->first[i] = l->lanes.at[i].first;
+    tl->first[l->lanes.n] = tl->n;
     reserve(tl);
     add_counters(tl);
     if (!add_events(tl)) add_parts(tl);
