@@ -68,7 +68,7 @@ void gp_spills_open(struct gp_spills *s, const struct gp_hta_main *r, const char
     struct gp_buf options = {0};
     gp_cli_put_given(&options, r->app.tool, r->opts,
                      "step-marker repair classes all-ranks each-step merge strict");
-    *s = (struct gp_spills){.dir = dir, .ranks = r};
+    *s = (struct gp_spills){.dir = dir, .run = r};
     s->keys = gp_alloc((r->app.n + 1) * sizeof *s->keys);
     s->done = gp_zalloc(r->app.n + 1);
     for (size_t i = 0; i < r->app.n; i++) s->keys[i] = dir ? key_of(r, i, gp_buf_str(&options)) : 0;
@@ -99,7 +99,7 @@ static int by_key(const void *a, const void *b)
 /* The input of KEY that is not done yet; the same input may be named twice. */
 static size_t find_input(const struct gp_spills *s, const struct key_place *places, uint64_t key)
 {
-    size_t n = s->ranks->app.n, lo = 0, hi = n;
+    size_t n = s->run->app.n, lo = 0, hi = n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         if (places[mid].key < key) lo = mid + 1;
@@ -113,7 +113,7 @@ static size_t find_input(const struct gp_spills *s, const struct key_place *plac
 /* All of a file counts, or nothing of it. */
 static size_t mark_done(struct gp_spills *s, const struct key_place *places, const uint64_t *keys, size_t n)
 {
-    size_t all = s->ranks->app.n, i = 0;
+    size_t all = s->run->app.n, i = 0;
     size_t *marked = gp_alloc((n + 1) * sizeof *marked);
     for (; i < n; i++) {
         marked[i] = find_input(s, places, keys[i]);
@@ -133,7 +133,7 @@ static size_t load_file(struct gp_spills *s, const struct key_place *places, con
     struct gp_hta h;
     uint64_t *keys = NULL;
     size_t n = 0, done = 0;
-    gp_hta_init(&h, &s->ranks->hta_opts);
+    gp_hta_init(&h, &s->run->hta_opts);
     if (!gp_input_all(path, NULL, MOST_SPILL, &bytes, NULL) &&
         !gp_spill_load(bytes.n ? bytes.data : "", bytes.n, &keys, &n, &h, NULL))
         done = mark_done(s, places, keys, n);
@@ -153,7 +153,7 @@ static int is_spill(const struct dirent *e)
 size_t gp_spills_load(struct gp_spills *s, struct gp_hta *to)
 {
     struct dirent **files = NULL;
-    size_t n = s->ranks->app.n, done = 0;
+    size_t n = s->run->app.n, done = 0;
     int count = scandir(s->dir, &files, is_spill, alphasort);
     struct key_place *places = gp_alloc((n + 1) * sizeof *places);
     for (size_t i = 0; i < n; i++) places[i] = (struct key_place){s->keys[i], i};

@@ -3,13 +3,13 @@
  * program's version and the options that change the result; if any of these is another one, it is read again.
  *
  *     struct gp_spills s;
- *     gp_spills_open(&s, &ranks, "spill");
+ *     gp_spills_open(&s, &run, "spill");
  *     gp_spills_load(&s, &hta);                          // s.done: the inputs found
  *     if (gp_spills_write(&s, inputs, n, &batch, &err)) ...
  *     gp_spills_close(&s);
  */
-#ifndef GP_ANALYZE_RANKS_SPILL_H
-#define GP_ANALYZE_RANKS_SPILL_H
+#ifndef GP_RENDER_HTA_MAIN_CHECKPOINT_H
+#define GP_RENDER_HTA_MAIN_CHECKPOINT_H
 
 #include "formats/base/declare.h"
 #include "render/hta_main/hta_main.h"
@@ -18,7 +18,7 @@ enum { GP_SPILL_INPUTS = 8 }; /* inputs per file: as many are lost at most, per 
 
 struct gp_spills {
     const char *dir;
-    const struct gp_hta_main *ranks;
+    const struct gp_hta_main *run;
     uint64_t *keys; /* by input */
     bool *done;     /* by input */
 };

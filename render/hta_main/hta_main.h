@@ -7,8 +7,8 @@
  *         gp_hta_main_end(&r, &err)) ...
  *     gp_hta_main_close(&r);
  */
-#ifndef GP_ANALYZE_RANKS_H
-#define GP_ANALYZE_RANKS_H
+#ifndef GP_RENDER_HTA_MAIN_HTA_MAIN_H
+#define GP_RENDER_HTA_MAIN_HTA_MAIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  *     gp_hta_mpi_share(&m);
  *     int failed = gp_hta_mpi_read(&m, spill_dir, &err);        // the result is in m.r.h of process 0
  */
-#ifndef GP_ANALYZE_RANKS_MPI_H
-#define GP_ANALYZE_RANKS_MPI_H
+#ifndef GP_RENDER_HTA_MPI_HTA_MPI_H
+#define GP_RENDER_HTA_MPI_HTA_MPI_H
 
 #include "formats/base/declare.h"
 #include "render/hta_main/checkpoint.h"

@@ -6,8 +6,8 @@
  *     if (gp_calibrate(&c, &p, print_message, &err)) ...
  *     gp_calibration_release(&c);
  */
-#ifndef GP_COLLECT_CALIBRATE_H
-#define GP_COLLECT_CALIBRATE_H
+#ifndef GP_RENDER_MEASURE_CALIBRATE_H
+#define GP_RENDER_MEASURE_CALIBRATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
