@@ -8,8 +8,8 @@
 
 /* ---- the page ---- */
 
-/* Verdict, compile time as a bar and as an icicle of its spans,
- * graph breaks, recompiles, kernels. The model's source is only in it when the log kept it (--code). */
+/* Verdict, compile time as a bar and as an icicle of its spans, graph breaks, recompiles, kernels. The
+ * model's source is only in it when the log kept it (--code). */
 
 struct gp_compile_html_opts {
     const char *input;   /* for the heading */

@@ -16,8 +16,8 @@ struct gp_output; /* formats/base/output.h */
 /* ---- the page ---- */
 
 /* One interactive page: a flame graph on a canvas without a limit on frames, with switches for weight and
- * arrangement (assets/flame_page.js), with a static picture for paper and for
- * browsers without scripts. It embeds the trees as columns of small numbers, a few bytes per frame. */
+ * arrangement (assets/flame_page.js), with a static picture for paper and for browsers without scripts. It
+ * embeds the trees as columns of small numbers, a few bytes per frame. */
 
 /* A zeroed struct is the default. Strings are borrowed during the call, may come from a trace or a person,
  * and are escaped. */

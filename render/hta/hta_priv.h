@@ -185,8 +185,8 @@ void gp_path_dot(struct gp_buf *b, const struct gp_hta *h, const struct gp_path_
 
 /* ---- OpenMetrics ---- */
 
-/* The answer of trace-hta as OpenMetrics text, for Prometheus and the like: at most
- * 200 series per process, seconds and bytes, kernels by a hash whose info series has the name. */
+/* The answer of trace-hta as OpenMetrics text, for Prometheus and the like: at most 200 series per process,
+ * seconds and bytes, kernels by a hash whose info series has the name. */
 
 /* H must be finished. Appends all metric families and the end mark. */
 void gp_hta_openmetrics(struct gp_buf *b, const struct gp_hta *h);

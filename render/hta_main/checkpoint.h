@@ -1,6 +1,6 @@
-/* checkpoint.h -- checkpoints, so that a killed job resumes: each file has the partial result of some inputs
- * and names them. An input is known by its name, size and time, the
- * program's version and the options that change the result; if any of these is another one, it is read again.
+/* checkpoint.h -- checkpoints, so that a killed job resumes: each file has the partial result of some
+ * inputs and names them. An input is known by its name, size and time, the program's version and the
+ * options that change the result; if any of these is another one, it is read again.
  *
  *     struct gp_spills s;
  *     gp_spills_open(&s, &run, "spill");

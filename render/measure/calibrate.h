@@ -1,5 +1,5 @@
-/* calibrate.h -- gpuprof-measure: the order of measurements, and reasons to refuse one.
- * Knows no options of the command line and no output format.
+/* calibrate.h -- gpuprof-measure: the order of measurements, and reasons to refuse one. Knows no options of
+ * the command line and no output format.
  *
  *     struct gp_calibrate_plan p = {.full = true};
  *     struct gp_calibration c = {0};

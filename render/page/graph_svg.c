@@ -137,8 +137,7 @@ static bool is_quick(Agraph_t *g)
     return done == n && span <= MAX_SPAN;
 }
 
-/* Replace each label by one of its size, in a font whose letters Graphviz knows to be of one
- * width. */
+/* Replace each label by one of its size, in a font whose letters Graphviz knows to be of one width. */
 static void shape(struct graph *a, void *of, char **keep)
 {
     *keep = agstrdup(a->g, (char *)value(of, "label"));

@@ -26,8 +26,8 @@ void gp_page_graph(struct gp_svg *w, const struct gp_buf *drawn, const char *lab
 
 /* ---- tables of a report ---- */
 
-/* A heading that folds it, cells with exact values for sorting and copying,
- * full names in tooltips, definitions of the columns below. */
+/* A heading that folds it, cells with exact values for sorting and copying, full names in tooltips,
+ * definitions of the columns below. */
 
 enum { GP_TABLE_HTML_ROWS = 1000 };
 

@@ -119,9 +119,9 @@ static inline bool gp_cell_is_number(enum gp_cell_type type)
 
 /* ---- text ---- */
 
-/* For a terminal: as wide as that is, numbers aligned to the right, names cut to fit, never
- * wrapped, and cut so that no two rows read the same. Nothing empty is written: no table without rows, no
- * column without content. */
+/* For a terminal: as wide as that is, numbers aligned to the right, names cut to fit, never wrapped, and
+ * cut so that no two rows read the same. Nothing empty is written: no table without rows, no column without
+ * content. */
 
 enum { GP_TEXT_WIDTH = 80, GP_TEXT_PROSE = 100, GP_TEXT_FULL = 1 << 20 };
 
@@ -142,16 +142,16 @@ void gp_report_text_table(struct gp_buf *b, const struct gp_report_table *t,
 
 /* ---- CSV ---- */
 
-/* One table as RFC 4180: a header row, fields quoted where they must be, lines that end in CR LF
- * as the RFC requires, raw integers, names in full, unknown values empty. */
+/* One table as RFC 4180: a header row, fields quoted where they must be, lines that end in CR LF as the RFC
+ * requires, raw integers, names in full, unknown values empty. */
 
 /* Append one field. Names come from traces, and a table from us may end in a spreadsheet or on a terminal:
  * control characters become visible, and an apostrophe before a formula makes it text. */
 void gp_report_csv_put(struct gp_buf *b, const char *s, size_t n);
 /* Append a cell as one field: numbers as JSON has them, nothing where it is not known. */
 void gp_report_csv_cell(struct gp_buf *b, const struct gp_cell *c);
-/* Append T, which may be NULL. With a NOTE on all its figures, there is one more
- * column, "note", with it in each row; then a table without rows, or NULL, has one row of nothing else. */
+/* Append T, which may be NULL. With a NOTE on all its figures, there is one more column, "note", with it in
+ * each row; then a table without rows, or NULL, has one row of nothing else. */
 void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t, const char *note);
 
 /* ---- sentences that all tools share ---- */

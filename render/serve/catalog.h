@@ -93,8 +93,7 @@ void gp_contents_init(struct gp_contents *c);
 /* The state of FD; -1 with ERR filled. */
 GP_MUST_CHECK int gp_content_state(int fd, struct gp_content_state *s, struct gp_err *err);
 bool gp_content_same(const struct gp_content_state *a, const struct gp_content_state *b);
-/* TAG becomes the hash of the content of FD. Of files over 256 MiB it is the hash of
- * their state. */
+/* TAG becomes the hash of the content of FD. Of files over 256 MiB it is the hash of their state. */
 GP_MUST_CHECK int gp_contents_tag(struct gp_contents *c, int fd, char tag[GP_CONTENT_TAG],
                                   struct gp_err *err);
 void gp_contents_release(struct gp_contents *c);

@@ -198,8 +198,7 @@ static const char head[] = "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<meta nam
                            "content=\"no-referrer\">\n"
                            "<title>gpuprof</title>\n<meta http-equiv=\"refresh\" content=\"0; url=";
 
-/* A page that leads to LINK, which has no characters that would have to be
- * escaped. */
+/* A page that leads to LINK, which has no characters that would have to be escaped. */
 static char *write_page(const char *folder, const char *link, struct gp_err *err)
 {
     struct gp_buf name = {0}, page = {0};

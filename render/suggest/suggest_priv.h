@@ -34,9 +34,9 @@ void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const s
 
 /* ---- the page ---- */
 
-/* Problems of the input, the verdict, where the time of a step
- * goes, a card per suggestion with its saving and the reasons for it, suggestions that would not shorten the
- * step, and the kernels with their bounds. Self-contained, readable without its script, printable. */
+/* Problems of the input, the verdict, where the time of a step goes, a card per suggestion with its saving
+ * and the reasons for it, suggestions that would not shorten the step, and the kernels with their bounds.
+ * Self-contained, readable without its script, printable. */
 
 /* A zeroed struct is the default. Strings are borrowed during the call. */
 struct gp_suggest_html_opts {
@@ -71,10 +71,9 @@ const struct gp_report_table *gp_suggest_chains_table(struct gp_report *r, const
  * place. */
 void gp_suggest_chains_write(struct gp_svg *w, const struct gp_suggest *s, const struct gp_report_table *t);
 
-/* As a graph for Graphviz: `dot -Tsvg`. A cluster
- * is a kind of chain, with its count, its time and the saving of a single kernel; a node is a kernel in the
- * colour of its class; an edge has the bytes that a single kernel would pass on without memory traffic, and
- * is dashed if that is uncertain. */
+/* As a graph for Graphviz: `dot -Tsvg`. A cluster is a kind of chain, with its count, its time and the
+ * saving of a single kernel; a node is a kernel in the colour of its class; an edge has the bytes that a
+ * single kernel would pass on without memory traffic, and is dashed if that is uncertain. */
 
 struct gp_suggest_dot_opts {
     uint32_t max_nodes; /* of all chains together; 0: 240 */

@@ -85,9 +85,9 @@ int64_t gp_timeline_scale(const struct gp_tracks_counter *c);
 
 /* ---- the still picture ---- */
 
-/* Every track with its outer lanes, time as the x axis, in a few thousand rectangles for any
- * trace. A column of pixels that several events share shows by its strength how busy it is, and by its colour
- * the largest of them. Knows nothing of files. */
+/* Every track with its outer lanes, time as the x axis, in a few thousand rectangles for any trace. A
+ * column of pixels that several events share shows by its strength how busy it is, and by its colour the
+ * largest of them. Knows nothing of files. */
 
 /* A zeroed struct is the default. */
 struct gp_timeline_svg_opts {
