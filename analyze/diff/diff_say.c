@@ -113,7 +113,7 @@ static void say_cause(struct gp_buf *b, const struct gp_diff *d)
     if (part < whole / 6 || (c->change_ns > 0) != (step > 0)) return;
     gp_buf_puts(b, part < whole / 2 ? ", main cause: " : ": ");
     if (c->sort == GP_CAUSE_IDLE)
-        gp_buf_printf(b, "idle because %s", gp_idle_cause_text((enum gp_idle_cause)c->index));
+        gp_buf_printf(b, "idle time (%s)", gp_idle_cause_text((enum gp_idle_cause)c->index));
     else gp_buf_puts(b, gp_diff_str(d, c->name));
     gp_buf_putc(b, ' ');
     put_change(b, c->change_ns);
@@ -248,8 +248,7 @@ static void note_runs(struct gp_diff *d)
     if (d->identical || !m->known || m->refused || !m->d.within_run) return;
     struct gp_buf runs = {0};
     put_runs(&runs, d);
-    gp_diff_note(d, "one_run",
-                 "step, idle and host times come from %s: they are reported, but cannot break a gate",
+    gp_diff_note(d, "one_run", "with %s, step, idle and host times are shown, but cannot break a gate",
                  gp_buf_str(&runs));
     gp_buf_release(&runs);
     if (m->d.test == GP_BY_WAITS)

@@ -12,7 +12,7 @@
     X(GP_IDLE_HOST, "host", "the host had launched nothing", "the host had launched nothing")                \
     X(GP_IDLE_SYNC, "synchronisation",                                                                       \
       "the host waited in a synchronising call and then had to launch again", "the host synchronised")       \
-    X(GP_IDLE_LAUNCH, "launch_latency", "the launch was on its way to the GPU", "launch latency")            \
+    X(GP_IDLE_LAUNCH, "launch_latency", "launch latency", "launch latency")                                  \
     X(GP_IDLE_DEPENDENCY, "dependency", "queued work waited for another stream or event",                    \
       "waited for another stream")                                                                           \
     X(GP_IDLE_DATA, "data_loading", "the host was loading data", "the host loaded data")                     \

@@ -245,7 +245,7 @@ static void put_nothing(struct gp_buf *b, const struct gp_about *a)
     else if (a->opts->filter && strstr(a->opts->filter, "rank:"))
         gp_buf_puts(b, "no rank of --filter used CUDA: ");
     else if (!t->unserved && !t->refused && !t->garbled)
-        gp_buf_puts(b, "no process used CUDA, or none could reach the launcher: ");
+        gp_buf_puts(b, "no process used CUDA, or the recording library was not loaded: ");
     gp_buf_puts(b, samples ? "no GPU work was recorded, only " : "nothing was recorded");
     if (samples) put_samples_sum(b, a, "");
     put_exit(b, a);

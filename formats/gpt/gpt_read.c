@@ -243,8 +243,8 @@ static int read_header(struct reader *r, struct gp_err *err)
     size_t len = p[10] | (size_t)p[11] << 8;
     if (memcmp(p, GP_GPT_MAGIC, 8)) gp_trace_issue(r->t, GP_Q_BAD_BLOCK, 1, 0);
     else if (p[8] != GP_GPT_MAJOR)
-        return gp_fail(err, GP_E_FORMAT, 8, "version %u.%u of the format is newer than this reader", p[8],
-                       p[9]);
+        return gp_fail(err, GP_E_FORMAT, 8, "format version %u.%u is not supported (this reader: %u.x)", p[8],
+                       p[9], GP_GPT_MAJOR);
     r->pos = len >= GP_GPT_HEADER_SIZE && fetch(r, len) ? len : GP_GPT_HEADER_SIZE;
     return 0;
 }

@@ -38,7 +38,7 @@ TEST(a_run_without_cuda_is_named)
 {
     struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
     struct gp_about a = {.opts = &o};
-    assert_sum(&a, "no process used CUDA, or none could reach the launcher: nothing was recorded");
+    assert_sum(&a, "no process used CUDA, or the recording library was not loaded: nothing was recorded");
     a.totals.unserved = 1; // what went wrong stands in a line of its own
     assert_sum(&a, "nothing was recorded");
     a.totals.unserved = 0;
@@ -50,18 +50,16 @@ TEST(samples_are_named_where_there_is_nothing_else)
 {
     struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
     struct gp_about a = {.opts = &o, .sampled = true, .samples = {.samples = {.whole = 390, .partial = 10}}};
-    assert_sum(
-        &a,
-        "no process used CUDA, or none could reach the launcher: no GPU work was recorded, only 400 samples");
+    assert_sum(&a, "no process used CUDA, or the recording library was not loaded: no GPU work was recorded, "
+                   "only 400 samples");
     a.counters_sampled = true;
     a.counter_samples = 7;
-    assert_sum(
-        &a,
-        "no process used CUDA, or none could reach the launcher: no GPU work was recorded, only 400 samples, "
-        "7 counter samples");
+    assert_sum(&a, "no process used CUDA, or the recording library was not loaded: no GPU work was recorded, "
+                   "only 400 samples, "
+                   "7 counter samples");
     a.samples.samples.whole = a.samples.samples.partial = 0;
     a.counter_samples = 0;
-    assert_sum(&a, "no process used CUDA, or none could reach the launcher: nothing was recorded");
+    assert_sum(&a, "no process used CUDA, or the recording library was not loaded: nothing was recorded");
 }
 
 TEST(a_command_that_fails_is_named_with_how_it_ended)
@@ -74,7 +72,7 @@ TEST(a_command_that_fails_is_named_with_how_it_ended)
     assert_sum(&a,
                "0 kernels, 0 copies, 0 sets, 1 process, 0 lost, the command was ended by signal 9 (Killed)");
     a.totals.processes = 0;
-    assert_sum(&a, "no process used CUDA, or none could reach the launcher: nothing was recorded, the "
+    assert_sum(&a, "no process used CUDA, or the recording library was not loaded: nothing was recorded, the "
                    "command was ended by "
                    "signal 9 (Killed)");
 }
