@@ -282,12 +282,12 @@ double gp_ceilings_cached_ns(const struct gp_ceilings *c, double bytes, double w
 {
     double cached = bytes < c->l2_bytes ? bytes : c->l2_bytes;
     if (c->memory.per_s <= 0 || bytes <= 0) return 0;
-    double part = (bytes - cached) / bytes; /* of the bytes, and of what is written */
+    double part = (bytes - cached) / bytes; /* of all bytes, and of those written */
     return gp_ceilings_memory_ns(c, part * bytes, written < 0 ? written : part * written) +
            cached / gp_ceilings_cache_per_s(c) * 1e9;
 }
 
-/* ---- what a trace shows ---- */
+/* ---- from a trace ---- */
 
 static int by_value(const void *a, const void *b)
 {

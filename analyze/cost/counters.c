@@ -33,7 +33,7 @@ static uint32_t find(const char *const *names, size_t n, const char *name, size_
     return NOWHERE;
 }
 
-/* The type of a counter of matrix operations; GP_ARITH_NONE for integers and for what is not one. */
+/* The type of a counter of matrix operations; GP_ARITH_NONE for integers and other counters. */
 static enum gp_arith tensor_type(const char *name)
 {
     const char *src = gp_starts(name, tensor_prefix) ? strstr(name, "src_") : NULL;

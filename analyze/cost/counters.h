@@ -86,7 +86,8 @@ enum gp_stall {
         GP_STALL_COUNT
 };
 const char *gp_stall_name(enum gp_stall s); /* "long_scoreboard" */
-const char *gp_stall_text(enum gp_stall s); /* "data from memory or the L2 cache": what warps wait for */
+const char *
+gp_stall_text(enum gp_stall s); /* "data from memory or the L2 cache": the reason that warps wait */
 
 enum { GP_COUNTERS_TENSOR = 16 }; /* counters of matrix operations that are read at most */
 
@@ -95,7 +96,7 @@ struct gp_counters {
     uint32_t at[GP_COUNTER_PART_COUNT]; /* UINT32_MAX: not there */
     struct {
         uint32_t at, peak; /* the operations, and how many there could be per second */
-        uint32_t arith;    /* enum gp_arith of what is multiplied */
+        uint32_t arith;    /* enum gp_arith of the operands */
     } tensor[GP_COUNTERS_TENSOR];
     size_t ntensor;
     uint32_t stall[GP_STALL_COUNT]; /* UINT32_MAX: not there */

@@ -108,7 +108,7 @@ static const struct gp_matrix_token {
     {"winograd", GP_MATRIX_NO},
 };
 
-/* ---- what fits ---- */
+/* ---- blocks per multiprocessor ---- */
 
 static uint32_t most_blocks(const struct gp_device *d)
 {
@@ -162,7 +162,7 @@ uint32_t gp_occupancy_fits(const struct gp_config *c, const struct gp_device *d)
     return (uint32_t)fits;
 }
 
-/* ---- what was recorded ---- */
+/* ---- recorded launches ---- */
 
 /* The number after "KEY": in a JSON object of numbers and strings; 0 if there is none above 0. */
 static double recorded(const char *object, const char *key)

@@ -11,7 +11,7 @@ enum { LARGE_TILE = 64, SMALL_TILE = 16 };
 static const double POSSIBLE = 1.15, /* times its duration: the most that a model may claim */
     BOUND = 0.4,                     /* of the duration without t0, from when on a roof explains it */
     SHORT = 0.25;                    /* of it, below which a small grid only waits for itself */
-static const int64_t TICK_NS = 1000, GRID_NS = 10000; /* what is longer has time for more blocks */
+static const int64_t TICK_NS = 1000, GRID_NS = 10000; /* longer kernels have time for more blocks */
 
 GP_WORD(gp_regime_name, enum gp_regime, GP_REGIMES, 1)
 GP_WORD(gp_regime_text, enum gp_regime, GP_REGIMES, 2)

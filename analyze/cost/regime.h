@@ -18,7 +18,7 @@
 #include "analyze/cost/occupancy.h"
 #include "analyze/cost/work.h"
 
-/* X(enum, name in JSON, what a person reads) */
+/* X(enum, name in JSON, text for people) */
 #define GP_REGIMES(X)                                                                                        \
     X(GP_REGIME_OVERHEAD, "overhead_bound", "overhead")                                                      \
     X(GP_REGIME_MEMORY, "memory_bound", "memory bandwidth")                                                  \
@@ -78,7 +78,7 @@ struct gp_regime_answer {
     bool impossible; /* unknown, because the stated work would take longer than the kernel did */
     bool fits_cache; /* its bytes may never leave the L2 cache: claim nothing about memory bandwidth */
     double compute_ns, memory_low_ns, memory_high_ns; /* at the roofs; 0 not known */
-    double cache_ns; /* what its measured bytes of the L2 cache take there; 0: not measured */
+    double cache_ns; /* time for its measured bytes of the L2 cache; 0: not measured */
 };
 
 /* Regime of one launch of a kernel. Ceilings of 0 are unknown. */
@@ -90,7 +90,7 @@ void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kern
  * take FP32 as it is. */
 void gp_work_settle_arith(struct gp_work *w, enum gp_matrix_use use, const struct gp_ceiling *flops,
                           int64_t ns, bool amd);
-/* Limit W's bytes to what memory delivers in NS, or the L2 cache if they FIT_CACHE. */
+/* Limit W's bytes to those that memory delivers in NS, or the L2 cache if they FIT_CACHE. */
 void gp_regime_limit(struct gp_work *w, const struct gp_ceilings *c, bool fit_cache, int64_t ns);
 /* What W takes in ns at the nearer of the ceilings: of its arithmetic, and of memory for the mean of its
  * bytes unless they FIT_CACHE. 0: not known. */

@@ -58,7 +58,7 @@ struct gp_roofline {
     GP_VEC(struct gp_roofline_point) points; /* by total_ns, longest first, then label */
     int64_t latency_ns;  /* busy time of kernels barely longer than an empty one: no points */
     int64_t unknown_ns;  /* busy time of kernels whose work is unknown: no points */
-    int64_t measured_ns; /* of all of these kernels: hardware counters measured what they read and wrote */
+    int64_t measured_ns; /* of all of these kernels: bytes measured by hardware counters */
 };
 
 /* struct gp_roofline_point, of the struct gp_roofline that gp_row_of.of is; shares are of

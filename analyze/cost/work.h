@@ -36,7 +36,7 @@ struct gp_work_product {
 
 struct gp_work {
     double flops; /* 0: none, or not known */
-    /* what must be moved, and what is moved if caches keep nothing between passes */
+    /* bytes that must be moved, and bytes moved if caches keep nothing between passes */
     double bytes_low, bytes_high;
     double written;          /* how many of either are written, in one pass; < 0: not known */
     enum gp_arith arith;     /* type of the arithmetic, as far as the input types show it */

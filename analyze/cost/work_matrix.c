@@ -18,7 +18,7 @@ static bool set_product(struct gp_work *w, gp_tensor a, struct gp_work_product p
     /* of complex numbers: four products and four sums */
     bool complex = (a->element.arith == GP_ARITH_FP32 && a->element.size == 8) || a->element.size == 16;
     w->flops = (complex ? 8 : 2) * out * (double)p.k;
-    /* what comes out of 8 bits has 16 or 32 */
+    /* results of 8-bit operands have 16 or 32 bits */
     double size = a->element.size == 1 ? 2 : a->element.size;
     gp_work_set_bytes(w, a_bytes + b_bytes + out * size, a_bytes + b_bytes + out * size, out * size);
     w->arith = a->element.arith;

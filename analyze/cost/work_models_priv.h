@@ -89,7 +89,7 @@ struct gp_work_model {
 };
 
 enum { GP_HEADS_FIRST = 1, GP_ROWS_FIRST = 2 };   /* [B, H, S, D] or [B, S, H, D] */
-enum { GP_SOFTMAX_FLOPS = 5, GP_NORM_FLOPS = 8 }; /* an element, roughly: far below what memory allows */
+enum { GP_SOFTMAX_FLOPS = 5, GP_NORM_FLOPS = 8 }; /* per element, roughly: far below the memory bound */
 
 gp_work_of gp_of_attention;
 gp_work_of gp_of_cat;

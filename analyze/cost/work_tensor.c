@@ -171,7 +171,7 @@ bool gp_of_reduction(struct gp_work *w, const struct gp_shapes *s, const struct 
     return true;
 }
 
-/* ---- gathers and scatters: only what is touched ---- */
+/* ---- gathers and scatters: only elements touched ---- */
 
 /* self, dim, index: of the table, only the indexed rows are read: once at least, in sectors at most. */
 bool gp_of_gather(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
@@ -262,7 +262,7 @@ bool gp_of_triton(struct gp_work *w, const struct gp_shapes *s, const char *op)
     static const char *const parts[] = {"embedding", "index", "gather", "scatter", "slice"};
     if (!gp_kernel_is_triton_fused(op)) return false;
     for (size_t i = 0; i < GP_COUNT(parts); i++)
-        if (strstr(op, parts[i])) return false; /* touches part of what it is given */
+        if (strstr(op, parts[i])) return false; /* touches part of its input */
     for (int i = 0; i < s->n; i++) {
         gp_tensor t = gp_shapes_tensor(s, i);
         if (!t) continue;

@@ -182,7 +182,7 @@ static const struct gp_record device_kernels = {"device_kernels", NULL, GP_FIELD
 
 #define AT(member) offsetof(struct gp_hta_device, member)
 
-/* Of the idle time, what the list of culprits does not show. */
+/* Idle time without a culprit in the list. */
 GP_GETTER(get_culprits_rest)
 {
     const struct gp_hta_device *d = row;

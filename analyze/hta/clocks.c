@@ -23,7 +23,7 @@ static int64_t plus(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* ---- what a trace knows ---- */
+/* ---- clock facts of a trace ---- */
 
 /* The collectives of the new trace are those from FIRST on. Two recordings of one rank are not two ranks. */
 static void name_ranks(struct gp_clocks *c, struct gp_clock_facts *f, size_t first)

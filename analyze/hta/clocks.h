@@ -18,7 +18,7 @@
 #include "formats/base/vec.h"
 
 enum gp_clock_source {
-    GP_CLOCK_AS_RECORDED, /* the first trace; and one whose clock is the same */
+    GP_CLOCK_AS_RECORDED, /* the first trace, and traces with the same clock */
     GP_CLOCK_COLLECTIVES, /* the ends of collectives, which ranks reach together */
     GP_CLOCK_TIME_OF_DAY, /* both traces recorded it */
     GP_CLOCK_FIRST_EVENT  /* the first events are put at the same time */

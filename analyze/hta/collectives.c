@@ -230,7 +230,8 @@ static const struct kernel *kernel_of(struct reading *r, gp_sid name)
     return &r->kernels.at[*at];
 }
 
-/* Elements in and out, 0 where not recorded. The full message: what every rank ends or begins with. */
+/* Elements in and out, 0 where not recorded. The full message: the data that every rank ends or begins
+ * with. */
 static int64_t message_bytes(const char *op, uint64_t in, uint64_t out, uint32_t element)
 {
     bool by_out = !strcmp(op, "all_gather") || !strcmp(op, "all_to_all") || !strcmp(op, "gather");
@@ -313,7 +314,7 @@ static void add_collective(struct reading *r, const struct gp_view_device *devic
     c.kernel = k.name;
     c.dtype = d.dtype ? d.dtype : k.dtype;
     c.seq = d.seq;
-    c.order = (uint32_t)r->h->collectives.n; /* until all are there: what came first */
+    c.order = (uint32_t)r->h->collectives.n; /* order of arrival until all are there */
     c.group_size = d.group_size;
     c.calls = w ? w->calls : 0;
     c.src_rank = d.src_rank;
@@ -483,7 +484,7 @@ static void finish(struct gp_hta *h)
     sort_ranks(h);
 }
 
-/* ---- what the clocks leave open ---- */
+/* ---- clock error ---- */
 
 int64_t gp_hta_clock_residual(const struct gp_hta *h)
 {

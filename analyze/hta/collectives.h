@@ -33,7 +33,7 @@ struct gp_collective {
     uint32_t group_size;        /* 0 unknown */
     uint32_t calls;             /* NCCL calls that the kernel served: several in a group; 0 unknown */
     int32_t src_rank, dst_rank; /* of a send or a receive, where recorded; -1 unknown */
-    int64_t bytes;              /* the full message: what algorithm bandwidth is computed on; -1 unknown */
+    int64_t bytes;              /* of the full message, as for algorithm bandwidth; -1 unknown */
     int64_t start_ns, end_ns;
 };
 
@@ -48,7 +48,7 @@ struct gp_collective_match {
     int64_t end_skew_ns;
     int64_t duration_ns; /* shortest duration over the ranks: the time the transfer itself took */
     int64_t wait_ns;     /* sum over ranks of (last start - own start), each at most the own duration */
-    int32_t last_rank;   /* who came last */
+    int32_t last_rank;   /* the last to start */
     double algbw_gbps, busbw_gbps; /* 10^9 bytes per second, of duration_ns; 0 unknown */
 };
 

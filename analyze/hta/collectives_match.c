@@ -279,7 +279,7 @@ static void find_groups(struct matching *m)
 
 /* ---- do two agree? ---- */
 
-/* Sizes may differ between ranks where each sends what it likes. */
+/* Sizes may differ between ranks where each chooses its own. */
 static bool agree(const struct matching *m, const struct gp_collective *a, const struct gp_collective *b)
 {
     if (a->op != b->op) return false;
@@ -480,7 +480,7 @@ static void key_by_order(struct matching *m, struct entry *e, size_t n)
     for (size_t i = 0; i < ref.n && holds; i++) ref.e[i].key = (int64_t)i;
 }
 
-/* Sends and receives of more than two ranks that do not record who sends to whom. */
+/* Sends and receives of more than two ranks without recorded peers. */
 static bool ends_unknown(const struct matching *m, const struct entry *e, size_t n)
 {
     const struct gp_collective *c = collective(m, e);
@@ -639,7 +639,7 @@ static void judge_row(struct matching *m, const struct row *row, struct gp_strag
     }
     match.start_skew_ns = distance(last_start, first_start);
     match.end_skew_ns = distance(last_end, first_end);
-    for (size_t i = 0; i < row->n; i++) { /* who is done before the last one comes does not wait for it */
+    for (size_t i = 0; i < row->n; i++) { /* ranks done before the last one starts do not wait for it */
         const struct gp_collective *c = collective(m, &e[i]);
         int64_t lag = distance(last_start, starts[i]), own = c->end_ns - c->start_ns;
         match.wait_ns = gp_add_saturated(match.wait_ns, lag < own ? lag : own);

@@ -261,7 +261,7 @@ static void add(struct gp_hta *h, const struct gp_view *v)
 #define COMPARE(a, b)                                                                                        \
     if ((a) != (b)) return (a) < (b) ? -1 : 1
 
-/* A row and its name as bytes: sids depend on what was read before. */
+/* A row and its name as bytes: sids depend on the order of reading. */
 struct named_copy {
     struct gp_copy_stat s;
     const char *name;

@@ -52,7 +52,7 @@ struct walk {
     const uint32_t *previous; /* by row of GP_GPU: the one before it on its stream */
     struct gp_waits waits;
     GP_VEC(struct thread) threads; /* that have host events; none: not asked for yet */
-    GP_VEC(struct turn) turns;     /* heap, the latest first: what each thread did last */
+    GP_VEC(struct turn) turns;     /* heap, the latest first: the last activity of each thread */
     GP_VEC(struct turn) open;      /* heap of those turns in which an event was open */
     const struct gp_wait_index *index;
     uint32_t producer;
@@ -122,7 +122,7 @@ static const struct gp_track *track_of(const struct walk *w, uint32_t track)
     return &w->v->t->tracks.at[track];
 }
 
-/* Explain the time from FROM to what is already explained. Consecutive equal pieces become one. */
+/* Explain the time from FROM to the part already explained. Consecutive equal pieces become one. */
 static void explain(struct walk *w, int64_t from_ns, struct gp_path_piece piece)
 {
     if (from_ns < w->begin_ns) from_ns = w->begin_ns;
@@ -159,7 +159,7 @@ static void explain_host(struct walk *w, int64_t from_ns, uint32_t track, gp_sid
     explain(w, from_ns, piece);
 }
 
-/* ---- what is known about the GPU's side ---- */
+/* ---- the GPU's side ---- */
 
 static int64_t gpu_start(const struct walk *w, uint32_t row)
 {
@@ -301,7 +301,7 @@ static uint32_t walk_host(struct walk *w, uint32_t track)
 {
     while (w->at_ns > w->begin_ns) {
         struct doing d = doing_before(w, track, w->at_ns);
-        if (gp_backward_waits(w->v->t, &w->v->hs, d.node)) { /* for what another thread does */
+        if (gp_backward_waits(w->v->t, &w->v->hs, d.node)) { /* for another thread */
             uint32_t other = other_launching_thread(w, track, w->v->hs.nodes[d.node].start_ns, w->at_ns);
             if (other != NONE) d = doing_before(w, track = other, w->at_ns);
         }
@@ -320,7 +320,7 @@ static uint32_t walk_host(struct walk *w, uint32_t track)
     return NONE;
 }
 
-/* ---- from one GPU event to what it waited for ---- */
+/* ---- from one GPU event to its predecessor ---- */
 
 /* The largest gap between queued kernels on a stream; a longer wait has another reason. */
 enum { KERNEL_GAP_NS = 5000 };

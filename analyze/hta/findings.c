@@ -18,7 +18,7 @@
 
 #define AT(member) offsetof(struct gp_finding, member)
 
-/* A kernel, whose label is shown, or another name. */
+/* The label of a kernel, or another name. */
 GP_GETTER(get_where)
 {
     const struct gp_hta *h = x->of;
@@ -228,7 +228,7 @@ static void put_one_gap(struct gp_buf *text, const struct whole *w, uint32_t cau
     if (is_named(c)) put_culprit(text, w->h, c);
 }
 
-/* ---- what is not hidden ---- */
+/* ---- exposed time ---- */
 
 static const struct gp_kernel_stat *largest_kernel(const struct gp_hta *h,
                                                    bool (*fits)(const struct gp_kernel_stat *))

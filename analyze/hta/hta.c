@@ -240,7 +240,7 @@ void gp_hta_finish(struct gp_hta *h)
 
 static void serialize_all(struct gp_serializer *x, struct gp_hta *h);
 
-/* A focus has none itself: what it holds of steps is empty. */
+/* A focus has no focus and no steps of its own. */
 static void serialize_focus(struct gp_serializer *x, struct gp_hta *h)
 {
     struct gp_strings *strings = x->strings;

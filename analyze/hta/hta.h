@@ -5,7 +5,7 @@
  *     struct gp_hta h;
  *     gp_hta_init(&h, &opts);
  *     gp_hta_add_trace(&h, &trace);        // once per rank; the trace may be freed afterwards
- *     gp_hta_finish(&h);                   // what needs all ranks: matching, stragglers, findings, order
+ *     gp_hta_finish(&h);                   // needs all ranks: matching, stragglers, findings, order
  *     ... h.devices.at[0].b.busy_ns ...; gp_hta_release(&h);
  *
  * Each section has its own module, which describes its rows (hta_rows.h) and fills them from a gp_view
@@ -66,9 +66,9 @@ struct gp_hta {
     GP_VEC(struct gp_finding) findings;          /* largest first */
     GP_VEC(int32_t) missing_ranks, repeated_ranks;
     int32_t world_size;        /* -1 unknown */
-    struct gp_fleet fleet;     /* what ranks have in common and what not */
-    struct gp_slow_list slow;  /* who holds up the others, and why; after finish */
-    struct gp_hta_bound bound; /* what has no row */
+    struct gp_fleet fleet;     /* common values of ranks, and outliers */
+    struct gp_slow_list slow;  /* ranks that delay others, and why; after finish */
+    struct gp_hta_bound bound; /* sums without a row */
     /* After finish: the GPU was measured kernel by kernel. There are no figures of steps, idle, busy and host
      * time. */
     bool untimed;
@@ -76,7 +76,7 @@ struct gp_hta {
     /* The step windows only: inputs, devices, kernels, owners, api, launches, copies and findings. NULL:
      * there are no steps, or nothing lies outside of them. gp_hta_about() chooses. */
     struct gp_hta *focus;
-    struct gp_hta_work *work; /* private: what is needed while adding */
+    struct gp_hta_work *work; /* private: only while adding */
 };
 
 /* OPTS is copied; may be NULL. */
@@ -95,7 +95,7 @@ GP_MUST_CHECK int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct
 void gp_hta_merge(struct gp_hta *to, struct gp_hta *from);
 /* An operand that could not be read is not part of the answer, but counted and named in it. */
 void gp_hta_skip(struct gp_hta *h, const char *operand, const char *reason);
-/* Compute what needs all ranks, and sort everything. Call it once, last. */
+/* Compute figures that need all ranks, and sort everything. Call it once, last. */
 void gp_hta_finish(struct gp_hta *h);
 void gp_hta_release(struct gp_hta *h);
 

@@ -17,7 +17,7 @@ struct keeper {
     struct gp_hta *h;
     const struct gp_fleet *fleet;
     GP_VEC(int32_t) ranks;      /* that have a member that is kept */
-    GP_VEC(int32_t) path_ranks; /* whose paths are kept */
+    GP_VEC(int32_t) path_ranks; /* ranks with a kept path */
 };
 
 static bool has(const int32_t *ranks, size_t n, int32_t rank)

@@ -16,7 +16,7 @@
 #include "analyze/view/idle_cause.h"
 #include "analyze/view/quality.h"
 
-/* The row that holds what has no row of its own. */
+/* The row of everything without a row of its own. */
 #define GP_HTA_OTHER "(other)"
 
 enum {
@@ -30,7 +30,7 @@ enum {
     GP_HTA_KEPT_INPUTS = 16,   /* with problems, besides those of the devices that are kept */
 };
 
-/* Sums over what has no row. */
+/* Sums over everything without a row. */
 struct gp_hta_bound {
     bool bounded;
     uint64_t devices;
@@ -44,7 +44,7 @@ struct gp_hta_bound {
     uint64_t pieces; /* that are left out of the paths kept */
     uint64_t steps, collectives, graphs, memory;
     uint64_t inputs;                   /* without a row; */
-    struct gp_input_quality of_inputs; /* what they add up to: only numbers */
+    struct gp_input_quality of_inputs; /* their sums: only numbers */
     size_t listed; /* after finish: so many inputs are single ones; one more stands for all others */
     /* Names with this hash or a larger one are together in GP_HTA_OTHER; 0: none are. */
     uint64_t kernel_limit, owner_limit, shape_limit, range_limit;

@@ -1,4 +1,4 @@
-/* hta_priv.h -- private to analyze/hta: the sections of an answer, and what they share. */
+/* hta_priv.h -- private to analyze/hta: the sections of an answer, and shared functions. */
 #ifndef GP_ANALYZE_HTA_PRIV_H
 #define GP_ANALYZE_HTA_PRIV_H
 
@@ -44,9 +44,9 @@ struct gp_hta_section {
     /* Its last ROWS came from another result, whose later sections are not merged yet. NULL: nothing to
      * do. */
     void (*merged)(struct gp_hta *to, size_t rows);
-    bool (*valid)(const struct gp_hta *h); /* can what was loaded be? NULL: whatever it is */
+    bool (*valid)(const struct gp_hta *h); /* of loaded rows; NULL: always */
     void (*sort)(struct gp_hta *h);        /* so that equal results have equal bytes; NULL: no order */
-    void (*finish)(struct gp_hta *h);      /* what needs all ranks; NULL: nothing */
+    void (*finish)(struct gp_hta *h);      /* after all ranks; NULL: nothing */
     bool inside;                           /* the step windows have it, too (h->focus) */
     bool timed;                            /* means nothing where times between launches do not */
 };
@@ -92,7 +92,7 @@ void gp_hta_section_leave(const struct gp_hta_section *s, struct gp_hta *h, gp_h
 /* The row with the key of ROW, which is appended if there is none. */
 void *gp_hta_row(struct gp_hta *h, const struct gp_hta_list *l, const void *row);
 
-/* ---- what else modules share ---- */
+/* ---- shared between modules ---- */
 
 /* idle.c: idle time takes longest of all parts, so a separate thread computes it in parallel with the others
  * if OPTS allow. In between it uses only V. FINISH waits, and hands the result to the devices; the result
@@ -112,7 +112,7 @@ struct gp_hta_idle {
 void gp_hta_start_idle(struct gp_hta_idle *idle, const struct gp_hta_opts *opts, const struct gp_view *v);
 void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h);
 
-/* hta_table.c: leave only what does not depend on when anything began. */
+/* hta_table.c: drop everything that depends on start times. */
 void gp_hta_forget_times(struct gp_hta *h);
 /* findings.c, last, as it reads all the others: the findings of H, and those of its focus; stragglers and
  * slow steps are those of H. */

@@ -25,7 +25,7 @@ struct gp_hta;
 struct gp_finding {
     gp_sid id;        /* stable word: "idle_host", "exposed_communication", "short_kernels", ... */
     int32_t rank;     /* -1: all */
-    int64_t time_ns;  /* what it concerns; never more than could be won */
+    int64_t time_ns;  /* time concerned; never more than the possible saving */
     double share_pct; /* of the span of the devices concerned */
     gp_sid text;      /* one sentence with the numbers */
     gp_sid where;     /* where to look: op, range, Python frame, kernel; 0: none */
@@ -106,7 +106,7 @@ struct gp_op_shape {
     int64_t known_ns;              /* of it in kernels of calls whose work is known */
     int64_t flops;                 /* of these calls; saturates, as bytes do */
     int64_t bytes_low, bytes_high; /* that must be moved; that are moved if caches keep nothing */
-    int64_t ceiling_ns;            /* what these calls would have taken at the nearer ceiling of the device */
+    int64_t ceiling_ns;            /* of these calls at the nearer ceiling of the device */
     int64_t ceiling_known_ns;      /* of known_ns where a ceiling is known */
     uint32_t arith;                /* enum gp_arith; GP_ARITH_NONE: no arithmetic, or of an unknown type */
 };
@@ -134,7 +134,7 @@ struct gp_memory_stat {
     int64_t allocated_bytes;        /* in all */
     int64_t peak_bytes, peak_at_ns; /* of the allocator's total if recorded, otherwise of the running sum */
     int64_t peak_reserved_bytes;
-    gp_sid peak_op; /* what was running at the peak: label of the innermost operator */
+    gp_sid peak_op; /* at the peak: label of the innermost operator */
 };
 
 extern const struct gp_record gp_hta_copies; /* rows: struct gp_copy_stat */
@@ -157,7 +157,7 @@ struct gp_kernel_stat {
 extern const struct gp_record gp_hta_kernels; /* rows: struct gp_kernel_stat */
 struct gp_row_of gp_hta_kernels_of(const struct gp_hta *h);
 
-/* GPU time by what launched it: operators, ranges, modules (innermost of its sort). */
+/* GPU time by launcher: operators, ranges, modules (innermost of its sort). */
 enum gp_owner_sort { GP_OWNER_OP, GP_OWNER_RANGE, GP_OWNER_MODULE, GP_OWNER_SORTS };
 struct gp_owner_stat {
     uint32_t sort;  /* enum gp_owner_sort */
@@ -210,7 +210,7 @@ struct gp_idle_culprit {
     int64_t idle_ns, longest_ns;
     uint64_t gaps, samples; /* samples: of the thread's stack, in that time; 0: none were taken */
     int64_t longest_at_ns;  /* where the longest begins, on the clock of the trace */
-    bool rest; /* of a sum: what the lists of culprits do not hold of this cause; only idle_ns is known */
+    bool rest;              /* of a sum: idle time of this cause without a culprit; only idle_ns is known */
 };
 
 /* GPU time of one kernel on one device; only while a trace is added. */

@@ -29,7 +29,7 @@ struct gp_step_spread {
 };
 typedef GP_VEC(struct gp_step_spread) gp_step_spreads;
 
-/* Of the same device, with warm-up and without; STEADY is what people see. */
+/* Of the same device, with warm-up and without; STEADY is shown to people. */
 struct gp_hta_spread {
     struct gp_hta_place at;
     struct gp_step_spread all, steady;

@@ -1,4 +1,4 @@
-/* The table of sections, and the one of what belongs to all of them. */
+/* The table of sections, and the section of what all share. */
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"

@@ -11,7 +11,7 @@
 
 static const char DOMAIN[] = "NCCL:nccl"; /* how the names of NCCL's ranges begin */
 
-/* ---- what ranges are ---- */
+/* ---- kinds of ranges ---- */
 
 enum kind { NOT_NCCL, OPERATION, GROUP_BEGIN, GROUP_END, OTHER_CALL, SPLIT };
 

@@ -25,7 +25,7 @@ struct gp_nccl_work {
     gp_sid comm;    /* hash of the communicator, the same on all its ranks; 0 unknown */
     uint32_t ranks; /* of the communicator; 0 unknown */
     uint32_t calls; /* that it served; 0 unknown */
-    /* of the full messages of all calls: what every rank ends up with, or begins with; -1 unknown */
+    /* of the full messages of all calls: the data that every rank ends or begins with; -1 unknown */
     int64_t bytes;
     int32_t rank, peer; /* the ends of sends and receives with one peer; -1: several peers, or unknown */
 };

@@ -22,7 +22,7 @@ GP_GETTER(get_operator)
     gp_cell_owner(c, f, row, x, "(outside any)");
 }
 
-/* V per NS of what is known, times SCALE. */
+/* V per NS of known work, times SCALE. */
 static void put_rate(struct gp_cell *c, double v, int64_t ns, double scale)
 {
     c->none = v <= 0 || ns <= 0;
@@ -54,7 +54,7 @@ GP_GETTER(get_arithmetic)
     c->none = arith == GP_ARITH_NONE;
 }
 
-/* What is known of calls whose work the shapes show. */
+/* Work of calls with known shapes. */
 GP_GETTER(get_known)
 {
     c->none = ((const struct gp_op_shape *)row)->known_ns == 0;

@@ -97,7 +97,7 @@ static int64_t allocated_after(struct adding *a, uint32_t row, int64_t device)
     if (*sum == a->sums.n) GP_VEC_PUSH(&a->sums, 0);
     int64_t before = a->running.at[*at], total = gp_get_total(e, row);
     int64_t now = total > 0 ? total : gp_add_saturated(before, gp_get_bytes(e, row));
-    if (now < 0) now = 0; /* frees of what was allocated before the trace began */
+    if (now < 0) now = 0; /* frees of memory allocated before the trace began */
     a->running.at[*at] = now;
     return a->sums.at[*sum] = gp_add_saturated(a->sums.at[*sum], now - before);
 }
@@ -165,7 +165,7 @@ struct named {
     const char *name;
 };
 
-/* Most bytes first, allocated and copied; names as bytes, since sids depend on what was read before. */
+/* Most bytes first, allocated and copied; names as bytes, since sids depend on the order of reading. */
 static int compare(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;

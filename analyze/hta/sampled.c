@@ -90,7 +90,7 @@ static double area_until(const struct series *s, int64_t at_ns)
     return p->before + p->value * (double)(at_ns - p->at_ns);
 }
 
-/* Add what lies between the two times, as far as there are samples. */
+/* Add the part between the two times, as far as there are samples. */
 static void add_between(struct sum *to, const struct series *s, int64_t begin_ns, int64_t end_ns)
 {
     if (begin_ns < s->first_ns) begin_ns = s->first_ns;
@@ -292,7 +292,7 @@ static int order(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* Names as bytes, since sids depend on what was read before. */
+/* Names as bytes, since sids depend on the order of reading. */
 static int compare(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;

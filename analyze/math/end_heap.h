@@ -1,5 +1,5 @@
-/* end_heap.h -- what runs at a moment: a vector (vec.h) of structs with an end_ns, kept as a heap with the
- * first to end on top.
+/* end_heap.h -- the events open at a moment: a vector (vec.h) of structs with an end_ns, kept as a heap with
+ * the first to end on top.
  *
  *     GP_VEC(struct running) heap = {0};            // struct running { int64_t end_ns; uint64_t blocks; }
  *     GP_END_PUSH(&heap, struct running, r);

@@ -1,5 +1,5 @@
 /* lcs.h -- a longest common subsequence of two sequences of symbols, at a cost that is bounded for any input.
- * Knows nothing of what symbols stand for.
+ * Knows nothing of the meaning of symbols.
  *
  *     struct gp_lcs l = {.budget = 1 << 24, .edits = 512};
  *     gp_lcs_match(&l, a, na, b, nb);
@@ -25,7 +25,7 @@ struct gp_lcs_pair {
 };
 
 struct gp_lcs {
-    int64_t budget; /* steps that are left; a call takes what it needs */
+    int64_t budget; /* steps that are left; a call subtracts its own */
     uint32_t edits; /* at most this many differences at a time; at least 1 */
     bool bounded;
     GP_VEC(struct gp_lcs_pair) pairs; /* of the latest call */

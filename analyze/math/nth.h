@@ -1,4 +1,4 @@
-/* nth.h -- the k-th smallest of many numbers, without sorting all of them. Knows nothing of what they mean.
+/* nth.h -- the k-th smallest of many numbers, without sorting all of them. Knows nothing of their meaning.
  *
  *     int64_t middle = gp_nth(values, n, n / 2);
  */

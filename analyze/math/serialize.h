@@ -28,7 +28,7 @@ struct gp_serialize_seen {
 
 struct gp_serializer {
     struct gp_buf *save;            /* saving: bytes go here; NULL when loading */
-    const uint8_t *load, *end;      /* loading: what is left */
+    const uint8_t *load, *end;      /* loading: the rest */
     struct gp_strings *strings;     /* of the result that is saved or filled */
     struct gp_serialize_seen *seen; /* NULL: strings are written out each time */
     bool failed;                    /* loading: the bytes made no sense; everything after is zero */

@@ -423,7 +423,7 @@ static double *sorted_ratios(const int64_t *over, const int64_t *v, size_t n)
     return to;
 }
 
-/* ALL combinations. Those of pairs are squares of what is asked for. */
+/* ALL combinations. Those of pairs are squares of ALL. */
 static struct gp_stat_ratio ratio_of(const struct combinations *c, double all, struct bounds at)
 {
     double middle = floor((all + 1) / 2), next = floor(all / 2) + 1;
@@ -677,7 +677,7 @@ size_t gp_stat_enough_n(double ratio, double spread, double alpha, size_t tests)
     return n > (double)least ? (size_t)n : least;
 }
 
-/* ---- what durations are made of ---- */
+/* ---- parts of durations ---- */
 
 static bool has_variety(const int64_t *v, size_t n, size_t want)
 {

@@ -110,7 +110,7 @@ size_t gp_stat_least_pairs(double alpha, size_t tests);
  * gp_stat_least_n; 0 if RATIO is 1 or if a million values would not suffice. */
 size_t gp_stat_enough_n(double ratio, double spread, double alpha, size_t tests);
 
-/* ---- what durations are made of ---- */
+/* ---- parts of durations ---- */
 
 /* The tick of the clock that measured the durations, in ns: the largest of 1, 4, 8, 10, 16, 32, 64, 100, 1000
  * such that nearly all values are within 1 ns of a multiple. 1 if there are too few values (fewer than 16, or

@@ -1,4 +1,4 @@
-/* memory_priv.h -- what the parts of the memory analysis pass to each other. Private to analyze/memory. */
+/* memory_priv.h -- private to analyze/memory: types and functions that its modules share. */
 #ifndef GP_ANALYZE_MEMORY_MEMORY_PRIV_H
 #define GP_ANALYZE_MEMORY_MEMORY_PRIV_H
 
@@ -27,7 +27,7 @@ static inline uint32_t gp_memory_index(const struct gp_memory *m, const struct g
 
 /* ---- inputs.c ---- */
 
-/* An input with what is known of its quality, from S. */
+/* An input with its quality, from S. */
 void gp_memory_add_input(struct gp_memory *m, const struct gp_snapshot *s);
 /* Device NUMBER of the last input, whose history is slice T of S; unless another device was asked for. */
 void gp_memory_add_device(struct gp_memory *m, struct gp_snapshot *s, int32_t number,

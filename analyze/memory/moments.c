@@ -107,7 +107,7 @@ static void choose_moments(const struct gp_memory_device *d, size_t limit, gp_me
     free(keep);
 }
 
-/* ---- what was held ---- */
+/* ---- held bytes ---- */
 
 /* The first of N points at or behind POSITION. */
 static size_t first_from(const struct gp_memory_point *p, size_t n, uint32_t position)
@@ -193,7 +193,7 @@ static void choose_sites(struct gp_memory_moments *at, const struct gp_memory_de
     GP_VEC_FREE(&ranking);
 }
 
-/* The row of each site of D in what is shown. */
+/* The row of each site of D. */
 static uint32_t *rows_of(const struct gp_memory_moments *at, const struct gp_memory_device *d)
 {
     uint32_t *rows = gp_alloc((d->sites.n + 1) * sizeof *rows);

@@ -140,7 +140,7 @@ static uint32_t snapshot_of_device(const struct finding *f, const struct gp_memo
     return d->kind && d->lives.n ? f->processes.at[lo].snapshot : UINT32_MAX;
 }
 
-/* ---- what is outside ---- */
+/* ---- memory outside ---- */
 
 static int by_owner(const void *a, const void *b)
 {

@@ -69,7 +69,7 @@ void gp_ranges_build(struct gp_memory *m, struct gp_memory_device *d, gp_breaks 
         }
         size_t at = k->end ? opened_by(d, open, depth, name) : 0;
         if (!at) continue;
-        for (; depth >= at; depth--) { /* what was open inside it ends with it */
+        for (; depth >= at; depth--) { /* ranges open inside it end with it */
             uint32_t span = open[depth - 1], outer = depth > 1 ? open[depth - 2] : GP_NO_SPAN;
             d->spans.at[span].end_ns = k->time_ns;
             GP_VEC_PUSH(breaks, (struct gp_break){k->time_ns, outer, span, true});

@@ -1,4 +1,4 @@
-/* Where blocks are made: what a person calls a stack, and what its frames say of the program. */
+/* Allocation sites: names of stacks, and what their frames show of the program. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
@@ -83,7 +83,7 @@ static void put_frame(struct gp_buf *b, const struct gp_snapshot *s, const struc
     gp_buf_puts(b, gp_string(&s->strings, f->name));
 }
 
-/* What allocates and what records stacks: on top of every stack. */
+/* Frames of the allocator and the recorder: on top of every stack. */
 static bool is_allocator(const char *name)
 {
     static const char *const parts[] = {"torch::unwind", "CapturedTraceback", "gather", "CachingAllocator"};
@@ -169,7 +169,7 @@ void gp_site_key(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack)
     put_frame(b, s, frame_at(s, stack, own));
 }
 
-/* ---- what a stack says of the program ---- */
+/* ---- phases by stack ---- */
 
 static bool contains(const struct gp_snapshot *s, gp_sid sid, const char *word)
 {

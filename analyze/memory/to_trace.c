@@ -19,7 +19,7 @@ struct writing {
     uint32_t thread;
     gp_sid name, args;
     int64_t total, reserved;
-    struct change *changes; /* by position; what is freed there before what is allocated */
+    struct change *changes; /* by position; frees before allocations */
     size_t n;
 };
 

@@ -1,4 +1,4 @@
-/* What ranges and operators allocate and free, how long blocks live, and what of it is mere churn. */
+/* Allocations and frees of ranges and operators, lifetimes of blocks, and churn. */
 #include <stdlib.h>
 #include "analyze/memory/memory_priv.h"
 

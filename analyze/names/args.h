@@ -1,5 +1,5 @@
 /* args.h -- reads the members of a flat JSON object, as the `extra` columns of traces hold them. Knows
- * nothing of what they mean. Readers have checked the text, so truncated or invalid JSON only ends the walk.
+ * nothing of their meaning. Readers have checked the text, so truncated or invalid JSON only ends the walk.
  *
  *     struct gp_arg a;
  *     for (const char *at = text; gp_args_next(&at, &a);)

@@ -116,7 +116,7 @@ static const char *const gp_cxx_carriers[] = {
     "normal_and_transform",
 };
 
-/* Functions that only run what their first argument names: whole names, then endings. */
+/* Functions that only run their first argument: whole names, then endings. */
 static const char *const gp_cxx_shells[] = {
     "cutlass::Kernel",
     "cutlass::Kernel2",
@@ -290,7 +290,7 @@ static bool ends_in_one(struct gp_span word, const char *const *ends, size_t n)
     return false;
 }
 
-/* Arguments that show nothing about what a kernel does. */
+/* Arguments that say nothing about a kernel's work. */
 static bool is_dull(struct gp_span word)
 {
     if (is_one(word, gp_cxx_dull, GP_COUNT(gp_cxx_dull))) return true;

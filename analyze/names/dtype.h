@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(enum, name): what multiplications of matrices are done in. Devices have a ceiling for each. */
+/* X(enum, name): the arithmetic of matrix products. Devices have a ceiling for each. */
 #define GP_ARITHS(X)                                                                                         \
     X(GP_ARITH_FP64, "fp64")                                                                                 \
     X(GP_ARITH_FP32, "fp32")                                                                                 \
@@ -34,7 +34,7 @@ enum gp_arith gp_arith_called(const char *name);
 
 struct gp_dtype {
     uint32_t size;       /* bytes */
-    enum gp_arith arith; /* what products of it are done in; GP_ARITH_NONE for integers and bool */
+    enum gp_arith arith; /* of its products; GP_ARITH_NONE for integers and bool */
 };
 
 /* The type whose name N characters at TEXT begin with: "float", "long int", "c10::Half". False, and E zeroed,

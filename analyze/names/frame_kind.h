@@ -1,4 +1,4 @@
-/* frame_kind.h -- what a frame of a stack is: host code by its sort, GPU work by what it computes.
+/* frame_kind.h -- kinds of frames of a stack: host code by sort, GPU work by purpose.
  */
 #ifndef GP_ANALYZE_FRAME_KIND_H
 #define GP_ANALYZE_FRAME_KIND_H

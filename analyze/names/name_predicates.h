@@ -81,7 +81,7 @@ enum gp_host_work { GP_WORK_OTHER, GP_WORK_GARBAGE, GP_WORK_LOCK, GP_WORK_LOGGIN
 
 /* By the name of a frame as profilers and samples write it ("logging/__init__.py(1624): _log"). */
 enum gp_host_work gp_frame_work(const char *name);
-/* Not a function, but what a thread was doing when it was sampled: see formats/model/samples.h. */
+/* Not a function, but the state of a sampled thread: see formats/model/samples.h. */
 bool gp_frame_is_state(const char *name);
 /* Runs PyTorch's backward pass, whose operators autograd's own thread launches meanwhile. */
 bool gp_frame_runs_backward(const char *name);

@@ -49,7 +49,7 @@ struct gp_cell {
         const void *at;   /* DIST, ROW, and LIST, ROWS and NAMED, of which there are text_len */
         const char *text; /* NAME: the full name; TEXT. NUL-terminated, but may hold NULs */
     };
-    const char *label; /* NAME: what is shown; the text itself when no shorter one was given */
+    const char *label; /* NAME: the shown text; the text itself when no shorter one was given */
 };
 
 /* How a column is shown. */

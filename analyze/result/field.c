@@ -14,7 +14,7 @@
               GP_UNUSED const struct gp_row_of *x)
 #define MEMBER(type) (*(const type *)gp_member_at(row, f))
 
-/* ---- what getters put ---- */
+/* ---- values of getters ---- */
 
 void gp_cell_text(struct gp_cell *c, const char *s)
 {

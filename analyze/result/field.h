@@ -34,7 +34,7 @@ struct gp_row_of {
     size_t top;                       /* lists within rows are cut after as many; 0: never */
     struct gp_arena *mem;             /* for texts that are made; freed after the row at the earliest */
     bool labels;                      /* names want their short form, too: a person reads them */
-    bool untimed;                     /* times between launches mean nothing: what rests on them is unknown */
+    bool untimed;                     /* times between launches mean nothing: figures from them are unknown */
     bool merged;                      /* numbers of devices repeat: people need to see the process, too */
 };
 
@@ -95,7 +95,7 @@ struct gp_field {
     const char *const *words;     /* TEXT, LIST: all that it can be, NULL at the end; NULL: anything */
     const struct gp_record *rows; /* LIST, ROWS, NAMED, ROW, PART, and kept ROWS: what they are */
     uint8_t keep, merge;          /* enum gp_keep of the member AT; enum gp_merge */
-    uint32_t below;               /* U32: what is saved is less than this; 0: anything */
+    uint32_t below;               /* U32: saved values are less than this; 0: any */
 };
 
 struct gp_record {
@@ -103,7 +103,7 @@ struct gp_record {
     const char *title; /* "GPU time by kernel" */
     const struct gp_field *fields;
     size_t n, size;   /* fields; bytes of a row */
-    const char *note; /* what a row is, for schemas; NULL if the title is enough */
+    const char *note; /* meaning of a row, for schemas; NULL if the title is enough */
     /* What is summed of rows that are left out, so that rows and rest add up: a count and a time. JSON has
      * "ID_rest" with the number of rows and these, each the sum of an integer field; tables say the last.
      * {NULL}: they do not split anything; without ids JSON has no rest, because it has all rows. */
@@ -114,12 +114,12 @@ struct gp_record {
 };
 #define GP_FIELDS(list) (list), GP_COUNT(list)
 
-/* ---- getters of members; what each leaves unknown ---- */
+/* ---- getters of members, with the values that mean unknown ---- */
 
 gp_field_get gp_member_i64, gp_member_u64, gp_member_u32, gp_member_bool, gp_member_double;
-gp_field_get gp_member_known_i64, gp_member_known_i32, gp_member_known_double; /* what is negative */
-gp_field_get gp_member_id;                     /* uint64_t: what has all bits set */
-gp_field_get gp_member_positive_double;        /* a rate: what is 0 or less */
+gp_field_get gp_member_known_i64, gp_member_known_i32, gp_member_known_double; /* negative */
+gp_field_get gp_member_id;                                                     /* uint64_t: all bits set */
+gp_field_get gp_member_positive_double;                                        /* a rate: 0 or less */
 gp_field_get gp_member_sid, gp_member_name;    /* a string: never; where it is empty */
 gp_field_get gp_member_text;                   /* our own text, const char *: where it is NULL */
 gp_field_get gp_member_kernel;                 /* the name of a kernel, with its label: never */

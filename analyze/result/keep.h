@@ -24,7 +24,7 @@ void gp_record_move(const struct gp_record *rec, void *row, struct gp_strings *t
 /* Overwrite TO with a row of its own, whose strings are in STRINGS and were in FROM_STRINGS. */
 void gp_record_copy(const struct gp_record *rec, void *to, struct gp_strings *strings, const void *from,
                     const struct gp_strings *from_strings);
-/* Free what it owns. */
+/* Free its memory. */
 void gp_record_release(const struct gp_record *rec, void *row);
 /* By what rows are found that merge: its fields with GP_MERGE_KEY. Strings of other tables have other
  * keys. */
@@ -42,7 +42,7 @@ void gp_rows_copy(const struct gp_record *rec, void *to, struct gp_strings *stri
                   const struct gp_strings *from_strings);
 /* Append a copy of the bytes of ROW, and return it. */
 void *gp_rows_push(const struct gp_record *rec, void *vec, const void *row);
-/* Free them, and what they own. */
+/* Free them and their memory. */
 void gp_rows_release(const struct gp_record *rec, void *vec);
 
 #endif

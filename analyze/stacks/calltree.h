@@ -1,4 +1,4 @@
-/* calltree.h -- a weighted tree of frames (what a flame graph draws), built from stacks.
+/* calltree.h -- the weighted tree of frames behind a flame graph, built from stacks.
  * Knows nothing about traces, GPUs or pictures. Nodes are 32 bytes and live in one array; node 0 is the root.
  *
  *     struct gp_calltree ct = {0};
@@ -27,14 +27,14 @@ struct gp_calltree_node {
     uint32_t kind;  /* enum gp_frame_kind */
 };
 
-/* What else is counted at a node, for those who ask. */
+/* Optional counts at a node. */
 struct gp_calltree_extra {
     int64_t events, bytes;
 };
 
 struct gp_calltree {
     GP_VEC(struct gp_calltree_node) nodes;
-    GP_VEC(struct gp_calltree_extra) extra; /* by node, what ends here; may be shorter: the rest is 0 */
+    GP_VEC(struct gp_calltree_extra) extra; /* by node, without those below; may be shorter: the rest is 0 */
     uint32_t *slots;                        /* hash of (parent, name, kind) -> node, open addressing */
     size_t mask;
     uint64_t seed;

@@ -28,7 +28,7 @@ static size_t length(const struct gp_stackset *set, uint32_t line)
 
 /* ---- all of it ---- */
 
-/* Folded text is mostly sorted: what a stack shares with the one before needs no search. */
+/* Folded text is mostly sorted: frames shared with the previous stack need no search. */
 static void expand_all(const struct gp_stackset *set, struct gp_calltree *ct)
 {
     GP_VEC(uint32_t) path = {0}; /* nodes of the stack before */

@@ -54,8 +54,8 @@ struct gp_lane {
 struct gp_tracks_track {
     uint32_t sort;  /* enum gp_tracks_sort */
     uint32_t group; /* index into groups */
-    gp_sid id;      /* of lanes->strings: of names and numbers as recorded, unique in the trace */
-    gp_sid name;    /* of lanes->strings: what a person reads */
+    gp_sid id;      /* of tracks->strings: of names and numbers as recorded, unique in the trace */
+    gp_sid name;    /* of tracks->strings: for people */
     size_t first_lane, lanes;
     uint64_t count; /* events */
     int64_t total_ns;
@@ -104,7 +104,7 @@ struct gp_tracks {
     const struct gp_view *v;   /* borrowed */
     const struct gp_hta *hta;  /* borrowed */
     struct gp_strings strings; /* of tracks and groups */
-    int64_t begin_ns, end_ns;  /* time 0 of the trace; the last end of what is there */
+    int64_t begin_ns, end_ns;  /* time 0 of the trace; the last end of any event */
     GP_VEC(struct gp_tracks_group) groups;
     GP_VEC(struct gp_tracks_track) tracks; /* in the order of the page: devices, then processes */
     GP_VEC(struct gp_lane) lanes;          /* by track, the outermost first */

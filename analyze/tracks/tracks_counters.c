@@ -44,7 +44,7 @@ static void join_samples(struct gp_tracks_counter *c)
     double value = s[0].value;
     for (size_t i = 0; i < n;) {
         int64_t at = begin + (s[i].at_ns - begin) / width * width;
-        double high = i && s[i].at_ns > at ? value : s[i].value; /* what holds when the stretch begins */
+        double high = i && s[i].at_ns > at ? value : s[i].value; /* the value at the begin of the stretch */
         for (; i < n && s[i].at_ns - at < width; i++) {
             value = s[i].value;
             if (value > high) high = value;

@@ -1,4 +1,4 @@
-/* Groups, tracks and their names: what a layout is put together from. */
+/* Groups, tracks and their names. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

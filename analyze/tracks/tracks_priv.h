@@ -22,12 +22,12 @@ struct gp_tracks_seen {
 
 struct gp_tracks_build {
     struct gp_tracks *l;
-    int64_t from_ns, to_ns;              /* only what touches it; equal: all */
+    int64_t from_ns, to_ns;              /* only events that touch it; equal: all */
     uint32_t *rows[GP_TABLE_COUNT];      /* by table: its rows by track, then time */
     uint32_t *first[GP_TABLE_COUNT];     /* by track: slice of rows */
     struct gp_map ids;                   /* by sid of an id: how many have it */
     struct gp_map names;                 /* by (table, kind, sid): index into l->names */
-    struct gp_tracks_seen *seen;         /* what was looked up in it lately, by the low bits of the sid */
+    struct gp_tracks_seen *seen;         /* cache of recent look-ups, by the low bits of the sid */
     GP_VEC(uint64_t) uses;               /* by name */
     GP_VEC(struct gp_tracks_item) items; /* of the track at hand */
     size_t cap;                          /* of the arrays by event */

@@ -38,7 +38,7 @@ struct gp_attribution {
     uint64_t duplicate_corr;
 };
 
-/* Attribute all GPU events of T. The tables that T was read with limit what can be found. O(n); O(n log n) if
+/* Attribute all GPU events of T. Tables that were not read are not searched. O(n); O(n log n) if
  * many calls share correlation ids. */
 void gp_attribute(struct gp_attribution *a, const struct gp_trace *t, const struct gp_host_stack *hs);
 /* The same for a trace with N GPU events, those of ROWS in the trace of FROM. O(n). */

@@ -27,7 +27,7 @@
 struct gp_captured_name {
     const char *text; /* N bytes in the trace's strings */
     size_t n;
-    gp_sid label; /* private: what people read */
+    gp_sid label; /* private: for people */
 };
 
 struct gp_captured_path {

@@ -1,5 +1,5 @@
 /* focus.h -- a trace restricted to the step windows of its devices (steps.h): what headlines, first
- * findings, flame graphs and timelines are about. Start-up, warm-up and what comes after the steps are left
+ * findings, flame graphs and timelines are about. Start-up, warm-up and work after the steps are left
  * out. Knows nothing of figures.
  *
  *     struct gp_focus f;

@@ -6,7 +6,7 @@
 /* Outermost first: of events with the same times, the one from the earlier table contains the other. */
 static const enum gp_table host_tables[] = {GP_RANGE, GP_PYTHON, GP_OP, GP_API};
 enum { HOST_TABLES = GP_COUNT(host_tables) };
-enum { MOST_ROWS = (1 << 29) - 1 }; /* what struct gp_host_event holds */
+enum { MOST_ROWS = (1 << 29) - 1 }; /* limit of struct gp_host_event */
 enum { DEEP = 64 };                 /* from there on walking up is too long */
 
 /* Damaged input can hold any time; within these bounds no difference of two overflows. */
@@ -308,7 +308,7 @@ uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_n
 
 /* ---- memo ---- */
 
-/* Answers as they are kept: GP_HOST_NONE becomes 1, and 0 is what memory begins with. */
+/* Stored answers: GP_HOST_NONE becomes 1, and 0 is zeroed memory. */
 enum { SHIFT = 2 };
 
 uint32_t gp_host_memo_get(struct gp_host_memo *m, uint32_t node, gp_host_answer *answer, void *ctx)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include "analyze/result/field.h"
 
-/* X(enum, JSON name without _ns, what a person reads, the same in at most 30 columns). Every idle ns of a
+/* X(enum, JSON name without _ns, text for people, the same in at most 30 columns). Every idle ns of a
  * device has exactly one cause. */
 #define GP_IDLE_CAUSES(X)                                                                                    \
     X(GP_IDLE_HOST, "host", "the host had launched nothing", "the host had launched nothing")                \

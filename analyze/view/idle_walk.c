@@ -77,7 +77,7 @@ static const int64_t PYTHON_LEAST_NS = 1000000;
 /* What is known about a name, so that each is looked at once. */
 enum { AS_CALL = 1, AS_CALL_WAITS = 2, AS_FRAME = 4, AS_FRAME_LOADS = 8, AS_RANGE = 16, AS_RANGE_LOADS = 32 };
 enum { WORK_SHIFT = 8 };        /* three bits: enum gp_host_work of a Python frame */
-enum { IS_STATE = 1 << 11 };    /* a Python frame that is what a thread was doing, not a function */
+enum { IS_STATE = 1 << 11 };    /* a Python frame that is a thread's state, not a function */
 #define SECOND (UINT32_MAX - 1) /* no thread: see tell_thread */
 enum { CALL_SHIFT = 6 };        /* two bits: 0 host, 1 synchronises, 2 blocks */
 
@@ -160,7 +160,7 @@ static void tell(struct walk *w, int64_t end_ns, enum gp_idle_cause cause, uint3
     p->begin_ns = end_ns;
 }
 
-/* ---- what the host was doing ---- */
+/* ---- the host's activity ---- */
 
 static unsigned look_at_name(struct walk *w, enum gp_table table, gp_sid name)
 {

@@ -1,4 +1,4 @@
-/* idle_walk.h -- finds every idle moment of every device, with its cause and what the host was doing: the
+/* idle_walk.h -- finds every idle moment of every device, with its cause and the host's activity: the
  * only place that decides. The tables of trace-hta and the idle flame graph only add up its pieces. Knows
  * nothing of labels, reports or pictures. The definition is in analyze/view/README.md, "Idle time".
  *

@@ -26,7 +26,7 @@ struct gp_input_quality {
     gp_sid verdict; /* "clean", "repaired", "unusable" */
 };
 
-/* Copy what T records about its input. Strings go to STRINGS. */
+/* Copy the quality of T's input. Strings go to STRINGS. */
 void gp_input_quality_read(struct gp_input_quality *in, struct gp_strings *strings, const struct gp_trace *t);
 /* Then, after repair and with the view V of T, judge its problems. Adds to T's issues. */
 void gp_input_quality_judge(struct gp_input_quality *in, struct gp_strings *strings, struct gp_trace *t,

@@ -219,7 +219,7 @@ static void mend(struct repair *r, enum gp_repair repair)
             gpu->dur_ns[i] = r->clip_ns[i] - gpu->start_ns[i];
             r->found[i] = KEEP;
         }
-        r->found[i] = r->found[i] == KEEP; /* what gp_events_keep asks for */
+        r->found[i] = r->found[i] == KEEP; /* as gp_events_keep expects */
     }
     gp_events_keep(gpu, r->found);
     gp_events_sort(gpu); /* shorter events may come later among those that start together */

@@ -1,4 +1,4 @@
-/* repair.h -- events whose times or durations cannot be, counted and, where asked for, mended.
+/* repair.h -- events with impossible times or durations, counted and, on request, mended.
  *
  *     gp_repair(&trace, GP_REPAIR_CLIP);
  */
@@ -18,7 +18,7 @@ enum gp_repair {
 enum gp_repair gp_repair_called(const char *word);
 
 /* Counts GP_Q_OUTLIER_TIME and GP_Q_OUTLIER_DURATION in T's issues and, unless REPAIR is GP_REPAIR_NONE,
- * mends or removes what cannot be. T is finished, before and after. */
+ * mends or removes such events. T is finished, before and after. */
 void gp_repair(struct gp_trace *t, enum gp_repair repair);
 
 #endif

@@ -1,4 +1,4 @@
-/* steps.h -- the steps of each program (what one producer wrote), as windows on its host's clock. Knows
+/* steps.h -- the steps of each program (one producer), as windows on its host's clock. Knows
  * nothing of figures.
  *
  *     struct gp_steps s;

@@ -26,7 +26,7 @@ bool gp_steps_launch_time(const struct gp_view *v, uint32_t row, bool by_gpu_tim
     return true;
 }
 
-/* ---- calls and what they launch ---- */
+/* ---- calls and their launches ---- */
 
 enum { NAMES_MOST = 4096 }; /* this many names are made readable; further names stay as recorded */
 
@@ -45,7 +45,7 @@ struct calls {
     struct gp_map of_name;      /* kernel name -> sid in labels */
     uint32_t *symbol_of_config; /* 0: not looked at */
     struct gp_map is_graph;     /* name of a call -> whether it launches graphs */
-    gp_sid last_call;           /* the name that was looked up last, and what was found */
+    gp_sid last_call;           /* the last name looked up, and its result */
     bool last_is_graph;
     struct gp_strings labels;
 };

@@ -94,7 +94,7 @@ int gp_step_name_rank(const char *name, size_t n, size_t *base, uint64_t *number
 
 /* ---- candidates ---- */
 
-/* Ranges of one thread whose names differ only in their numbers. */
+/* Ranges of one thread with names that differ only in their numbers. */
 struct candidate {
     int rank;
     uint32_t track;

@@ -25,7 +25,7 @@ static void classify_configs(struct gp_view *v, const struct gp_classes *classes
 
 /* ---- devices and streams ---- */
 
-/* A track that has GPU events, and what it stands for. */
+/* A track with GPU events, and its meaning. */
 struct place {
     int32_t rank;
     uint32_t producer;

@@ -1,5 +1,5 @@
-/* view.h -- what several analyses need of one trace, computed once: the nesting of host events, the launch
- * and class of each GPU event, and the GPU events of each device and stream in order of time. Measures
+/* view.h -- facts of one trace that several analyses need, computed once: the nesting of host events, the
+ * launch and class of each GPU event, and the GPU events of each device and stream in order of time. Measures
  * nothing.
  *
  *     struct gp_view v;

@@ -23,7 +23,7 @@ static int64_t gpu_end(const struct gp_view *v, uint32_t row)
     return gpu->start_ns[row] + gpu->dur_ns[row];
 }
 
-/* ---- what each process has ---- */
+/* ---- rows by process ---- */
 
 static int by_producer(const void *a, const void *b)
 {

@@ -68,7 +68,7 @@ void gp_waits_release(struct gp_waits *w);
 /* INDEX is overwritten. O(n log n). */
 void gp_wait_index_build(struct gp_wait_index *index, const struct gp_view *v);
 void gp_wait_index_release(struct gp_wait_index *index);
-/* The first of ROWS that belongs to PRODUCER, and the END of those that do. O(log n + what it finds). */
+/* The first of ROWS that belongs to PRODUCER, and the END of those that do. O(log n + matches). */
 size_t gp_wait_rows_of(const gp_wait_rows *rows, uint32_t producer, size_t *end);
 
 /* How many of w->by_end end no later than AT. O(log n). */
