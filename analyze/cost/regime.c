@@ -47,7 +47,7 @@ static enum gp_regime regime_of_kind(uint32_t kind, uint32_t tile)
 }
 
 /* Times at the roofs. False if a relevant roof is unknown. */
-static bool know_roofs(struct gp_regime_answer *a, const struct gp_work *w, const struct gp_ceilings *c)
+static bool find_roofs(struct gp_regime_answer *a, const struct gp_work *w, const struct gp_ceilings *c)
 {
     if (c->memory.per_s <= 0) return false;
     double top = w->arith < GP_ARITH_COUNT ? c->flops[w->arith].per_s : 0;
@@ -136,7 +136,7 @@ void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kern
     if (class == GP_CLASS_COMMUNICATION) a->regime = GP_REGIME_COMMUNICATION;
     else if (class == GP_CLASS_MEMORY) a->regime = GP_REGIME_TRANSFER;
     else if ((double)k->dur_ns <= 2 * c->empty_ns + (double)TICK_NS) a->regime = GP_REGIME_OVERHEAD;
-    else if (!k->work || !know_roofs(a, k->work, c)) a->regime = a->roof = regime_of_kind(k->kind, k->tile);
+    else if (!k->work || !find_roofs(a, k->work, c)) a->regime = a->roof = regime_of_kind(k->kind, k->tile);
     else a->regime = k->counted ? regime_of_counters(a, k, c) : regime_of_work(a, k, c);
 }
 

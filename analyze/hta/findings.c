@@ -187,7 +187,7 @@ static bool is_named(const struct gp_idle_culprit *c)
 }
 
 /* What nothing is recorded of leads nowhere. */
-static bool is_less_telling(const struct gp_idle_culprit *a, const struct gp_idle_culprit *b)
+static bool is_less_specific(const struct gp_idle_culprit *a, const struct gp_idle_culprit *b)
 {
     return is_named(a) == is_named(b) ? a->idle_ns < b->idle_ns : is_named(b);
 }
@@ -204,7 +204,7 @@ static void put_culprit(struct gp_buf *b, const struct gp_hta *h, const struct g
 /* The host activity with most of the idle time of that cause. */
 static gp_sid worst_culprit(struct whole *w, uint32_t cause)
 {
-    const struct gp_idle_culprit *worst = largest_culprit(w, cause, is_less_telling);
+    const struct gp_idle_culprit *worst = largest_culprit(w, cause, is_less_specific);
     if (!worst || !is_named(worst)) return 0;
     struct gp_buf b = {0};
     put_culprit(&b, w->h, worst);
@@ -223,7 +223,7 @@ static void put_one_gap(struct gp_buf *text, const struct whole *w, uint32_t cau
     if (c->longest_ns == w->idle_cause_ns[cause]) gp_buf_puts(text, "all");
     else put_time(text, c->longest_ns);
     gp_buf_puts(text, " of it in one gap");
-    if (c == largest_culprit(w, cause, is_less_telling) && is_named(c)) return;
+    if (c == largest_culprit(w, cause, is_less_specific) && is_named(c)) return;
     gp_buf_puts(text, is_named(c) ? ", in " : " with no host activity recorded");
     if (is_named(c)) put_culprit(text, w->h, c);
 }
@@ -389,7 +389,7 @@ static void find_slow(struct whole *w)
     w->h->findings.at[w->h->findings.n - 1].rank = -1;
 }
 
-static bool is_told_slow(const struct whole *w, int32_t rank)
+static bool is_reported_slow(const struct whole *w, int32_t rank)
 {
     for (size_t i = 0; i < w->all->slow.at.n; i++) {
         const struct gp_slow *s = &w->all->slow.at.at[i];
@@ -402,7 +402,8 @@ static void find_straggler(struct whole *w)
 {
     if (!w->all->stragglers.n) return;
     const struct gp_straggler *s = &w->all->stragglers.at[0];
-    if (s->times_last * 2 < s->matched || !worth(w, s->caused_wait_ns) || is_told_slow(w, s->rank)) return;
+    if (s->times_last * 2 < s->matched || !worth(w, s->caused_wait_ns) || is_reported_slow(w, s->rank))
+        return;
     if (!gp_hta_is_late(w->all, s)) return;
     struct gp_buf text = {0};
     gp_buf_printf(&text, "Rank %d came last in ", (int)s->rank);

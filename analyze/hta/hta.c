@@ -196,8 +196,8 @@ static void check_listed_ranks(struct gp_hta *h)
     int32_t *ranks = find_ranks(h, &n), next = 0;
     for (size_t i = 0; i < n; i++) {
         if (i && ranks[i] == ranks[i - 1]) {
-            bool told = h->repeated_ranks.n && h->repeated_ranks.at[h->repeated_ranks.n - 1] == ranks[i];
-            if (!told) GP_VEC_PUSH(&h->repeated_ranks, ranks[i]);
+            bool listed = h->repeated_ranks.n && h->repeated_ranks.at[h->repeated_ranks.n - 1] == ranks[i];
+            if (!listed) GP_VEC_PUSH(&h->repeated_ranks, ranks[i]);
             continue;
         }
         miss_ranks(h, next, ranks[i]);

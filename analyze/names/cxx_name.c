@@ -291,7 +291,7 @@ static bool ends_in_one(struct gp_span word, const char *const *ends, size_t n)
 }
 
 /* Arguments that say nothing about a kernel's work. */
-static bool is_dull(struct gp_span word)
+static bool is_generic(struct gp_span word)
 {
     if (is_one(word, gp_cxx_dull, GP_COUNT(gp_cxx_dull))) return true;
     while (word.n && isdigit((unsigned char)word.s[word.n - 1])) word.n--; /* Policy800 */
@@ -320,21 +320,21 @@ bool gp_cxx_next(struct gp_span *args, struct gp_span *arg)
     return true;
 }
 
-struct gp_span gp_cxx_telling(struct gp_span *args, struct gp_span *whole)
+struct gp_span gp_cxx_distinctive(struct gp_span *args, struct gp_span *whole)
 {
     for (struct gp_span arg; gp_cxx_next(args, &arg);) {
         if (!arg.n || !(is_word(arg.s[0]) || arg.s[0] == '(' || arg.s[0] == '{') ||
             isdigit((unsigned char)arg.s[0]))
             continue;
         struct part last = read_qualified(arg, 0).last;
-        if (is_dull(last.word)) continue;
+        if (is_generic(last.word)) continue;
         while (is_carrier(last.word)) {
             struct gp_span inner = last.args, found = {0}, a;
             struct part next = {0};
             while (!found.n && gp_cxx_next(&inner, &a)) {
                 if (!a.n || isdigit((unsigned char)a.s[0])) continue;
                 next = read_qualified(a, 0).last;
-                if (!is_dull(next.word)) found = next.word;
+                if (!is_generic(next.word)) found = next.word;
             }
             if (!found.n) break;
             last = next;

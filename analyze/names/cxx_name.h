@@ -3,7 +3,7 @@
  *
  *     struct gp_buf function = {0};
  *     struct gp_span args = gp_cxx_function(&function, gp_span_of(name, n)), arg, word;
- *     while ((word = gp_cxx_telling(&args, &arg)).n) ...      // "MulFunctor"
+ *     while ((word = gp_cxx_distinctive(&args, &arg)).n) ...      // "MulFunctor"
  *
  * Nothing is copied: spans are into the text that was given.
  */
@@ -76,6 +76,6 @@ bool gp_cxx_next(struct gp_span *args, struct gp_span *arg);
 /* The next word of ARGS that shows which code runs, looking through wrapper types (BinaryFunctor) at any
  * depth; empty if there is none. The rest of a wrapper's list after its first informative word is ignored.
  * WHOLE (may be NULL) gets the argument of ARGS that contains the word. */
-struct gp_span gp_cxx_telling(struct gp_span *args, struct gp_span *whole);
+struct gp_span gp_cxx_distinctive(struct gp_span *args, struct gp_span *whole);
 
 #endif

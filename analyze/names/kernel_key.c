@@ -161,14 +161,14 @@ static bool found(const struct types *t)
 enum { WORDS_MAX = 6 };
 
 /* What template arguments come to. */
-struct told {
+struct arguments {
     struct gp_span words[WORDS_MAX];
     bool scalar[WORDS_MAX]; /* one operand of the functor is a number */
     size_t n;
     struct types types;
 };
 
-static void add_word(struct told *t, struct gp_span word, struct gp_span whole)
+static void add_word(struct arguments *t, struct gp_span word, struct gp_span whole)
 {
     bool scalar = contains(whole, "AUnaryFunctor<") || contains(whole, "BUnaryFunctor<");
     for (size_t i = 0; i < t->n; i++)
@@ -187,16 +187,16 @@ static bool is_type(struct gp_span arg)
 
 /* Types come from the informative arguments; failing that, from arguments that are types; failing that, from
  * any real type named anywhere. */
-static struct told read_arguments(struct gp_span args)
+static struct arguments read_arguments(struct gp_span args)
 {
-    struct told t = {0};
+    struct arguments t = {0};
     struct gp_span rest = args, whole, word, arg;
-    while ((word = gp_cxx_telling(&rest, &whole)).n) {
+    while ((word = gp_cxx_distinctive(&rest, &whole)).n) {
         add_word(&t, word, whole);
         find_types(&t.types, whole);
     }
-    bool told = found(&t.types);
-    for (rest = args; !told && gp_cxx_next(&rest, &arg);)
+    bool typed = found(&t.types);
+    for (rest = args; !typed && gp_cxx_next(&rest, &arg);)
         if (is_type(arg)) find_types(&t.types, arg);
     if (!found(&t.types)) {
         struct types any = {0};
@@ -214,7 +214,7 @@ static void put_item(struct gp_buf *to, struct gp_span item, bool *any)
     *any = true;
 }
 
-static void put_told(struct gp_buf *to, const struct told *t, size_t from)
+static void put_arguments(struct gp_buf *to, const struct arguments *t, size_t from)
 {
     bool any = false;
     for (size_t i = from; i < t->n; i++) {
@@ -244,7 +244,7 @@ static struct gp_span without_home(struct gp_span function)
 static void put_plain_code(struct gp_buf *to, struct gp_span name);
 
 /* Words that only a flag or a deeply nested name shows: the logarithm of a softmax, the direction of data. */
-static void add_hidden_words(struct told *t, struct gp_span function, struct gp_span args)
+static void add_hidden_words(struct arguments *t, struct gp_span function, struct gp_span args)
 {
     static const char *const directions[][2] = {
         {"2dFprop", "fprop"}, {"2dDgrad", "dgrad"}, {"2dWgrad", "wgrad"},
@@ -268,12 +268,12 @@ static void put_cxx_code(struct gp_buf *to, struct gp_span plain)
 {
     struct gp_buf function = {0};
     struct gp_span args = gp_cxx_function(&function, plain);
-    struct told t = read_arguments(args);
+    struct arguments t = read_arguments(args);
     struct gp_span f = gp_span_of(function.data, function.n);
     bool shell = t.n && gp_cxx_is_shell(f);
     add_hidden_words(&t, f, args);
     put_plain_code(to, shell ? t.words[0] : without_home(f));
-    put_told(to, &t, shell);
+    put_arguments(to, &t, shell);
     gp_buf_release(&function);
 }
 

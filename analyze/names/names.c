@@ -216,8 +216,8 @@ void gp_name_kernel_label(struct gp_buf *to, const char *name, size_t n)
 {
     size_t begin = to->n;
     struct gp_span args = gp_cxx_function(to, gp_span_of(name, n));
-    struct gp_span first = gp_cxx_telling(&args, NULL),
-                   second = first.n ? gp_cxx_telling(&args, NULL) : gp_span_of(NULL, 0);
+    struct gp_span first = gp_cxx_distinctive(&args, NULL),
+                   second = first.n ? gp_cxx_distinctive(&args, NULL) : gp_span_of(NULL, 0);
     if (first.n && gp_cxx_is_shell(gp_span_of(to->data + begin, to->n - begin))) {
         to->n = begin;
         gp_buf_put(to, first.s, first.n);

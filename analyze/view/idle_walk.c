@@ -78,7 +78,7 @@ static const int64_t PYTHON_LEAST_NS = 1000000;
 enum { AS_CALL = 1, AS_CALL_WAITS = 2, AS_FRAME = 4, AS_FRAME_LOADS = 8, AS_RANGE = 16, AS_RANGE_LOADS = 32 };
 enum { WORK_SHIFT = 8 };        /* three bits: enum gp_host_work of a Python frame */
 enum { IS_STATE = 1 << 11 };    /* a Python frame that is a thread's state, not a function */
-#define SECOND (UINT32_MAX - 1) /* no thread: see tell_thread */
+#define SECOND (UINT32_MAX - 1) /* no thread: see emit_thread */
 enum { CALL_SHIFT = 6 };        /* two bits: 0 host, 1 synchronises, 2 blocks */
 
 /* The last GPU event on a stream. */
@@ -146,7 +146,7 @@ static void flush(struct walk *w)
 }
 
 /* The next piece of the current gap, up to END; nothing if END is not later. */
-static void tell(struct walk *w, int64_t end_ns, enum gp_idle_cause cause, uint32_t node)
+static void emit(struct walk *w, int64_t end_ns, enum gp_idle_cause cause, uint32_t node)
 {
     struct gp_idle_piece *p = &w->piece;
     if (end_ns > p->gap_end_ns) end_ns = p->gap_end_ns;
@@ -282,15 +282,15 @@ static void note_wait(struct walk *w, int64_t end_ns, uint32_t node)
     w->waiter = node;
 }
 
-static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other);
+static void emit_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other);
 
 /* Add time during which a thread was in NODE. If it was in nothing, thread OTHER decides; UINT32_MAX: no such
  * thread. */
-static void tell_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t other)
+static void emit_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t other)
 {
     if (other == SECOND && !in_framework(&w->v->hs, node)) node = GP_HOST_NONE;
     if (node == GP_HOST_NONE && other != UINT32_MAX && other != SECOND) {
-        tell_thread(w, other, end_ns, SECOND);
+        emit_thread(w, other, end_ns, SECOND);
         return;
     }
     enum gp_idle_cause cause = cause_of_node(w, node);
@@ -298,18 +298,18 @@ static void tell_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t ot
     if (other == SECOND && cause == GP_IDLE_LOCK) cause = GP_IDLE_HOST;
     if (cause == GP_IDLE_SYNC) note_wait(w, end_ns, node);
     else if (cause == GP_IDLE_HOST && runs_function(w, node)) cause = cause_in_function(w, end_ns, node);
-    tell(w, end_ns, cause, cause == GP_IDLE_SYNC ? w->wait : node);
+    emit(w, end_ns, cause, cause == GP_IDLE_SYNC ? w->wait : node);
 }
 
 /* Add the host time on TRACK from the current end of the gap. OTHER is a thread to consult where this one is
  * in nothing; UINT32_MAX: none, SECOND: this is that thread. */
-static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other)
+static void emit_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other)
 {
     const struct gp_host_stack *hs = &w->v->hs;
     int64_t at = w->piece.begin_ns;
     if (at >= end_ns) return;
     if (!w->steps_left) { /* see README.md, "Idle time": only damaged input gets here */
-        tell_node(w, end_ns, gp_host_at(hs, track, at + (end_ns - at) / 2), other);
+        emit_node(w, end_ns, gp_host_at(hs, track, at + (end_ns - at) / 2), other);
         return;
     }
     uint32_t next = next_node(w, track, at), last = hs->first[track + 1];
@@ -322,7 +322,7 @@ static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t
             until = hs->nodes[next].start_ns;
             deeper = next++;
         }
-        tell_node(w, until, node, other);
+        emit_node(w, until, node, other);
         at = until;
         node = deeper;
         if (w->steps_left) w->steps_left--;
@@ -400,57 +400,57 @@ static bool same_call(const struct walk *w, uint32_t a, uint32_t b)
     return a != UINT32_MAX && gp_view_launch(w->v, a) == gp_view_launch(w->v, b);
 }
 
-static void tell_host(struct walk *w, const struct call *c, int64_t end_ns)
+static void emit_host(struct walk *w, const struct call *c, int64_t end_ns)
 {
     if (w->piece.begin_ns >= end_ns) return;
     uint32_t other = w->threads[0] == c->thread ? w->threads[1] : w->threads[0];
-    if (c->thread == UINT32_MAX) tell_node(w, end_ns, GP_HOST_NONE, other);
-    else tell_thread(w, c->thread, end_ns, other);
+    if (c->thread == UINT32_MAX) emit_node(w, end_ns, GP_HOST_NONE, other);
+    else emit_thread(w, c->thread, end_ns, other);
 }
 
 /* The call itself, from its start or that of the gap: all but the end of a long call is host time, and all of
  * a blocking call. */
-static void tell_call(struct walk *w, const struct call *c)
+static void emit_call(struct walk *w, const struct call *c)
 {
     int64_t end = min_of(c->end_ns, w->piece.gap_end_ns);
     bool blocks = c->node != GP_HOST_NONE && cause_of_node(w, c->node) == GP_IDLE_ALLOCATION;
-    tell_host(w, c, blocks ? end : end - w->latency_limit_ns);
-    tell(w, end, GP_IDLE_LAUNCH, c->node);
+    emit_host(w, c, blocks ? end : end - w->latency_limit_ns);
+    emit(w, end, GP_IDLE_LAUNCH, c->node);
 }
 
 /* It was in its stream's queue. */
-static void tell_queue(struct walk *w, const struct gap *g, const struct call *c)
+static void emit_queue(struct walk *w, const struct gap *g, const struct call *c)
 {
     if (w->piece.begin_ns >= g->end_ns) return;
     bool in_order = g->stream_end >= g->begin_ns;
     if (in_order || g->end_ns - g->stream_end <= w->queue_limit_ns)
-        tell(w, max_of(g->stream_end, g->begin_ns) + w->queue_limit_ns, GP_IDLE_QUEUED, c->node);
-    else tell(w, g->begin_ns + w->latency_limit_ns, GP_IDLE_DEPENDENCY, c->node);
-    if (w->piece.begin_ns < g->end_ns) tell(w, g->end_ns, cause_of_stall(w, g, c), c->node);
+        emit(w, max_of(g->stream_end, g->begin_ns) + w->queue_limit_ns, GP_IDLE_QUEUED, c->node);
+    else emit(w, g->begin_ns + w->latency_limit_ns, GP_IDLE_DEPENDENCY, c->node);
+    if (w->piece.begin_ns < g->end_ns) emit(w, g->end_ns, cause_of_stall(w, g, c), c->node);
 }
 
-static void tell_gap(struct walk *w, const struct gap *g)
+static void emit_gap(struct walk *w, const struct gap *g)
 {
     struct call c;
     w->piece.row = g->row;
     w->piece.begin_ns = w->piece.gap_begin_ns = g->begin_ns;
     w->piece.gap_end_ns = g->end_ns;
     if (!call_of(w, g->row, &c) || c.begin_ns > g->end_ns) {
-        tell(w, g->end_ns, GP_IDLE_UNKNOWN, w->v->at.node[g->row]);
+        emit(w, g->end_ns, GP_IDLE_UNKNOWN, w->v->at.node[g->row]);
     } else if (c.begin_ns >= g->begin_ns) {
         /* The launch began in the gap. */
-        tell_host(w, &c, c.begin_ns);
-        tell_call(w, &c);
-        tell(w, max_of(w->piece.begin_ns, min_of(c.end_ns, g->end_ns)) + w->latency_limit_ns, GP_IDLE_LAUNCH,
+        emit_host(w, &c, c.begin_ns);
+        emit_call(w, &c);
+        emit(w, max_of(w->piece.begin_ns, min_of(c.end_ns, g->end_ns)) + w->latency_limit_ns, GP_IDLE_LAUNCH,
              c.node);
-        if (w->piece.begin_ns < g->end_ns) tell(w, g->end_ns, cause_of_stall(w, g, &c), c.node);
+        if (w->piece.begin_ns < g->end_ns) emit(w, g->end_ns, cause_of_stall(w, g, &c), c.node);
     } else {
         bool was_running = same_call(w, g->before, g->row) || same_call(w, g->stream_row, g->row);
         if (!was_running) {
-            if (c.end_ns > g->begin_ns) tell_call(w, &c);
-            tell(w, c.begin_ns + w->latency_ns, GP_IDLE_LAUNCH, c.node);
+            if (c.end_ns > g->begin_ns) emit_call(w, &c);
+            emit(w, c.begin_ns + w->latency_ns, GP_IDLE_LAUNCH, c.node);
         }
-        tell_queue(w, g, &c);
+        emit_queue(w, g, &c);
     }
     flush(w);
 }
@@ -542,7 +542,7 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
         gp_histogram_release(&w.queue_gap);
         w.piece.device = d;
         w.waiter = GP_HOST_NONE;
-        each_gap(&w, d, tell_gap);
+        each_gap(&w, d, emit_gap);
     }
     free(w.of_name);
     free(w.of_node);
