@@ -23,7 +23,7 @@ static const double BUSY_PCT = 0.5;
 /* What a kernel is to a chain, of each config. */
 enum role { ROLE_STOP, ROLE_POINTWISE, ROLE_ROWS, ROLE_REDUCTION, ROLE_MOVE, ROLE_ASIDE };
 
-struct known {
+struct kernel_facts {
     enum role role;
     bool done, fills, copies, softmax;
     struct gp_pointwise size; /* zeroed: not known */
@@ -33,7 +33,7 @@ struct known {
 struct find {
     struct gp_chains *out;
     const struct gp_rule_ctx *c;
-    struct known *known; /* by config */
+    struct kernel_facts *known; /* by config */
     struct gp_buf name;
     int64_t elements; /* of the member before; 0 not known */
 };
@@ -62,9 +62,9 @@ static enum role role_of(uint32_t kind, const char *name)
     return has(name, rows) ? ROLE_ROWS : ROLE_REDUCTION;
 }
 
-static const struct known *know(struct find *f, uint32_t item)
+static const struct kernel_facts *facts_of(struct find *f, uint32_t item)
 {
-    struct known *k = &f->known[f->c->items[item].config];
+    struct kernel_facts *k = &f->known[f->c->items[item].config];
     if (k->done) return k;
     const struct gp_config *config = gp_gpu_config(f->c->t, f->c->p->items.at[item].row);
     k->done = true;
@@ -88,7 +88,7 @@ static const struct known *know(struct find *f, uint32_t item)
     return k;
 }
 
-static bool is_member(const struct known *k)
+static bool is_member(const struct kernel_facts *k)
 {
     return k->role != ROLE_STOP && k->role != ROLE_ASIDE;
 }
@@ -103,7 +103,8 @@ static int64_t bytes_read(const struct gp_pointwise *p)
 /* Has a kernel that works on rows, of so many elements that a pointwise one next to it has, a whole number of
  * them, and no other size already? Casts next to a normalisation are as often of weights as of what it reads
  * or writes. */
-static bool rows_fit(const struct known *rows, int64_t known_elements, const struct known *pointwise)
+static bool rows_fit(const struct kernel_facts *rows, int64_t known_elements,
+                     const struct kernel_facts *pointwise)
 {
     int64_t n = pointwise->size.elements;
     if (known_elements) return n == known_elements;
@@ -112,7 +113,7 @@ static bool rows_fit(const struct known *rows, int64_t known_elements, const str
 
 /* Bytes that FROM writes and the next kernel TO reads, where names and sizes make that certain. FROM works on
  * ELEMENTS, 0 if unknown. Two runs of the same kernel may work on two tensors. */
-static int64_t passed(const struct known *from, int64_t elements, const struct known *to)
+static int64_t passed(const struct kernel_facts *from, int64_t elements, const struct kernel_facts *to)
 {
     const struct gp_pointwise *a = &from->size, *b = &to->size;
     if (from == to || from->fills || to->fills) return 0;
@@ -125,9 +126,9 @@ static int64_t passed(const struct known *from, int64_t elements, const struct k
     return 0;
 }
 
-static void add_kernel(struct find *f, uint32_t item, const struct known *before)
+static void add_kernel(struct find *f, uint32_t item, const struct kernel_facts *before)
 {
-    const struct known *k = know(f, item);
+    const struct kernel_facts *k = facts_of(f, item);
     struct gp_chain_kernel one = {.item = item, .elements = k->size.elements};
     one.read_bytes = bytes_read(&k->size);
     one.written_bytes = k->size.elements * k->size.out_size;
@@ -139,7 +140,7 @@ static void add_kernel(struct find *f, uint32_t item, const struct known *before
 
 /* Does the host have to wait between the calls that launch these two? Then the host reads the first one's
  * result. */
-static bool host_waits(const struct gp_plan *p, uint32_t from, uint32_t to)
+static bool host_waits_between(const struct gp_plan *p, uint32_t from, uint32_t to)
 {
     for (uint32_t k = p->items.at[from].call; k < p->items.at[to].call; k++)
         if (gp_plan_waited_for_result(p, k)) return true;
@@ -152,7 +153,7 @@ static bool follows(const struct find *f, uint32_t from, uint32_t to)
     return p->items.at[from].step == p->items.at[to].step &&
            p->replay.items.at[from].stream == p->replay.items.at[to].stream &&
            p->replay.items.at[to].after == GP_REPLAY_NONE &&
-           f->c->items[from].backward == f->c->items[to].backward && !host_waits(p, from, to);
+           f->c->items[from].backward == f->c->items[to].backward && !host_waits_between(p, from, to);
 }
 
 static void close_chain(struct find *f, uint32_t first)
@@ -174,7 +175,7 @@ static void find_chains(struct find *f)
 {
     uint32_t first = 0, previous = UINT32_MAX;
     for (uint32_t i = 0; i < f->c->p->items.n; i++) {
-        const struct known *k = know(f, i);
+        const struct kernel_facts *k = facts_of(f, i);
         if (k->role == ROLE_ASIDE || is_short_copy(f, i)) continue;
         bool open = previous != UINT32_MAX;
         if (open && (!is_member(k) || !follows(f, previous, i) || f->out->kernels.n - first >= CHAIN_MOST)) {
@@ -182,7 +183,7 @@ static void find_chains(struct find *f)
             open = false;
         }
         if (!open) first = (uint32_t)f->out->kernels.n;
-        if (is_member(k)) add_kernel(f, i, open ? know(f, previous) : NULL);
+        if (is_member(k)) add_kernel(f, i, open ? facts_of(f, previous) : NULL);
         previous = is_member(k) ? i : UINT32_MAX;
     }
     if (previous != UINT32_MAX) close_chain(f, first);
@@ -190,10 +191,10 @@ static void find_chains(struct find *f)
 
 /* ---- what a chain takes, and would take ---- */
 
-static void know_bandwidth(struct find *f)
+static void measure_bandwidth(struct find *f)
 {
     for (uint32_t i = 0; i < f->c->p->items.n; i++) {
-        const struct known *k = know(f, i);
+        const struct kernel_facts *k = facts_of(f, i);
         int64_t bytes = bytes_read(&k->size) + k->size.elements * k->size.out_size,
                 dur = gp_rule_dur(f->c, i);
         if (bytes < BANDWIDTH_BYTES || dur < BANDWIDTH_NS) continue;
@@ -319,7 +320,7 @@ void gp_chains_find(struct gp_chains *chains, const struct gp_rule_ctx *c)
 {
     struct find f = {.out = chains, .c = c};
     f.known = gp_zalloc((c->t->configs.n + 1) * sizeof *f.known);
-    know_bandwidth(&f);
+    measure_bandwidth(&f);
     find_chains(&f);
     find_kinds(&f);
     sort_kinds(chains);

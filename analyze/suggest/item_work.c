@@ -1,4 +1,5 @@
-#include "analyze/suggest/item_work_priv.h"
+// The work of a plan's kernels, how fast the device could do it, and what bounds them.
+#include "analyze/suggest/rules_priv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,6 @@
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/metrics/measured.h"
-#include "analyze/suggest/rules_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
 
@@ -123,7 +123,7 @@ static void find_ops(struct find *f)
     free(at);
 }
 
-static void know_ops(struct find *f)
+static void estimate_ops(struct find *f)
 {
     const struct gp_trace *t = f->c->t;
     struct gp_shapes shapes;
@@ -192,7 +192,7 @@ static void share(struct gp_work *w, double part)
     if (part < 1) w->written = -1; /* one kernel may read what another writes */
 }
 
-static void know_items(struct find *f)
+static void assign_work(struct find *f)
 {
     const struct gp_rule_ctx *c = f->c;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
@@ -327,7 +327,7 @@ static void measure_empty(struct find *f)
     top->empty_source = shortest < EMPTY_NS ? GP_CEILING_TRACE : GP_CEILING_ASSUMED;
 }
 
-static void know_device(struct find *f)
+static void find_ceilings(struct find *f)
 {
     const struct gp_rule_ctx *c = f->c;
     const char *name = c->props ? gp_trace_str(c->t, c->props->name) : NULL;
@@ -337,7 +337,7 @@ static void know_device(struct find *f)
 
 /* ---- regimes ---- */
 
-static void decide(struct find *f)
+static void find_regimes(struct find *f)
 {
     const struct gp_rule_ctx *c = f->c;
     const uint8_t *beside = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
@@ -364,16 +364,16 @@ void gp_item_work_find(struct gp_rule_ctx *c)
     c->work = gp_zalloc((c->p->items.n + 1) * sizeof *c->work);
     f.op_of = gp_alloc((c->p->items.n + 1) * sizeof *f.op_of);
     f.configs = gp_zalloc((c->t->configs.n + 1) * sizeof *f.configs);
-    know_device(&f);
+    find_ceilings(&f);
     find_ops(&f);
-    know_ops(&f);
+    estimate_ops(&f);
     find_grid_part(&f);
-    know_items(&f);
+    assign_work(&f);
     measure_items(&f);
     take_peaks(&f);
     measure_ceilings(&f);
     measure_empty(&f);
-    decide(&f);
+    find_regimes(&f);
     GP_VEC_FREE(&f.ops);
     gp_map_release(&f.models);
     gp_buf_release(&f.name);

@@ -55,23 +55,6 @@ static int64_t api_end(const struct build *b, uint32_t row)
 
 /* ---- which steps ---- */
 
-static void add_step(struct gp_plan *p, const struct gp_step_window *w, int64_t end_ns)
-{
-    GP_VEC_PUSH(&p->steps,
-                ((struct gp_plan_step){.begin_ns = w->begin_ns, .end_ns = end_ns, .name = w->marker}));
-}
-
-/* A recording often ends with a step in which nothing was launched any more. */
-static void drop_empty_tail(struct build *b)
-{
-    int64_t last = INT64_MIN;
-    for (size_t i = 0; i < b->program->n; i++) {
-        uint32_t call = gp_view_launch(b->v, b->program->rows[i]);
-        if (call != UINT32_MAX && b->api->start_ns[call] > last) last = b->api->start_ns[call];
-    }
-    while (b->p->steps.n > 1 && b->p->steps.at[b->p->steps.n - 1].begin_ns > last) b->p->steps.n--;
-}
-
 /* The longest run of whole steps. A step lasts until the next one begins. */
 static void choose_steps(struct build *b)
 {
@@ -88,9 +71,17 @@ static void choose_steps(struct build *b)
         }
         const struct gp_step_window *w = &program->windows.at[i];
         bool followed = i + 1 < program->windows.n;
-        add_step(b->p, w, followed ? w[1].begin_ns : w->host_end_ns);
+        GP_VEC_PUSH(&b->p->steps, ((struct gp_plan_step){.begin_ns = w->begin_ns,
+                                                         .end_ns = followed ? w[1].begin_ns : w->host_end_ns,
+                                                         .name = w->marker}));
     }
-    drop_empty_tail(b);
+    /* A recording often ends with a step in which nothing was launched any more. */
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; i < b->program->n; i++) {
+        uint32_t call = gp_view_launch(b->v, b->program->rows[i]);
+        if (call != UINT32_MAX && b->api->start_ns[call] > last) last = b->api->start_ns[call];
+    }
+    while (b->p->steps.n > 1 && b->p->steps.at[b->p->steps.n - 1].begin_ns > last) b->p->steps.n--;
     b->p->found_steps = best_n > 0;
     b->p->source = program->source;
 }
@@ -276,25 +267,10 @@ static void forget_times(struct build *b)
     }
 }
 
-static void begin_streams(struct build *b)
-{
-    forget_times(b);
-    for (size_t s = 0; s < b->v->streams.n; s++)
-        GP_VEC_PUSH(&b->p->replay.device, b->v->streams.at[s].device);
-    for (size_t s = 0; s < b->v->streams.n; s++)
-        GP_VEC_PUSH(&b->p->replay.free_ns, b->free_ns[s] == INT64_MIN ? 0 : b->free_ns[s] - b->p->begin_ns);
-}
-
 /* Is item I the first that its call launches? */
 static bool is_first(const struct gp_plan *p, uint32_t i)
 {
     return i == p->replay.calls.at[p->items.at[i].call].first;
-}
-
-/* Does the call that launches item I launch several? */
-static bool many(const struct gp_plan *p, uint32_t i)
-{
-    return p->replay.calls.at[p->items.at[i].call].n > 1;
 }
 
 /* From the begin of a call to the start of its item, where the program's streams had nothing else to do. */
@@ -333,7 +309,9 @@ static uint8_t *kinds_of_gaps(const struct build *b)
         uint8_t *last = &copied[p->replay.items.at[i].stream];
         bool copy = gp_gpu_config(b->v->t, p->items.at[i].row)->kind != GP_KERNEL;
         uint8_t between = (uint8_t)((*last ? AFTER_COPY : 0) | (copy ? BEFORE_COPY : 0));
-        kinds[i] = !is_first(p, i) ? GRAPH_GAP : many(p, i) ? GRAPH_FIRST : between;
+        kinds[i] = !is_first(p, i)                                 ? GRAPH_GAP
+                   : p->replay.calls.at[p->items.at[i].call].n > 1 ? GRAPH_FIRST
+                                                                   : between;
         *last = copy;
     }
     free(copied);
@@ -439,7 +417,11 @@ static void build(struct build *b)
     add_calls(b);
     add_waits(b);
     wait_for_devices(b);
-    begin_streams(b);
+    forget_times(b);
+    for (size_t s = 0; s < b->v->streams.n; s++)
+        GP_VEC_PUSH(&b->p->replay.device, b->v->streams.at[s].device);
+    for (size_t s = 0; s < b->v->streams.n; s++)
+        GP_VEC_PUSH(&b->p->replay.free_ns, b->free_ns[s] == INT64_MIN ? 0 : b->free_ns[s] - b->p->begin_ns);
     measure_launches(b);
     measure_gaps(b);
     find_delays(b);

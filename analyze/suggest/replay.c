@@ -26,29 +26,22 @@ static void set(int64_t *value, uint8_t *edits, uint8_t bit, int64_t ns)
     *edits |= bit;
 }
 
-static void edit_item(struct run *run, const struct gp_edit *e)
-{
-    struct gp_replay_item *item = &run->items[e->index];
-    uint8_t *edits = &run->item_edits[e->index];
-    if (e->kind == GP_EDIT_DUR) set(&item->dur_ns, edits, DUR_SET, e->ns);
-    else if (e->kind == GP_EDIT_GAP) set(&item->gap_ns, edits, GAP_SET, e->ns);
-    else if (e->kind == GP_EDIT_DELAY) set(&item->delay_ns, edits, DELAY_SET, e->ns);
-    else *edits |= e->kind == GP_EDIT_GONE ? GONE : ASIDE;
-}
-
-static void edit_call(struct run *run, const struct gp_edit *e)
-{
-    struct gp_replay_call *call = &run->calls[e->index];
-    uint8_t *edits = &run->call_edits[e->index];
-    if (e->kind == GP_EDIT_BEFORE) set(&call->before_ns, edits, BEFORE_SET, e->ns);
-    else if (e->kind == GP_EDIT_OWN) set(&call->own_ns, edits, OWN_SET, e->ns);
-    else call->waits_for = GP_REPLAY_NONE;
-}
-
 static void apply(struct run *run, const struct gp_edit *e)
 {
-    if (e->kind < GP_EDIT_BEFORE) edit_item(run, e);
-    else edit_call(run, e);
+    if (e->kind < GP_EDIT_BEFORE) {
+        struct gp_replay_item *item = &run->items[e->index];
+        uint8_t *edits = &run->item_edits[e->index];
+        if (e->kind == GP_EDIT_DUR) set(&item->dur_ns, edits, DUR_SET, e->ns);
+        else if (e->kind == GP_EDIT_GAP) set(&item->gap_ns, edits, GAP_SET, e->ns);
+        else if (e->kind == GP_EDIT_DELAY) set(&item->delay_ns, edits, DELAY_SET, e->ns);
+        else *edits |= e->kind == GP_EDIT_GONE ? GONE : ASIDE;
+    } else {
+        struct gp_replay_call *call = &run->calls[e->index];
+        uint8_t *edits = &run->call_edits[e->index];
+        if (e->kind == GP_EDIT_BEFORE) set(&call->before_ns, edits, BEFORE_SET, e->ns);
+        else if (e->kind == GP_EDIT_OWN) set(&call->own_ns, edits, OWN_SET, e->ns);
+        else call->waits_for = GP_REPLAY_NONE;
+    }
 }
 
 static int64_t later(int64_t a, int64_t b)

@@ -20,12 +20,6 @@ enum {
     UPDATE_KERNELS_MOST = 16
 };
 
-struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c)
-{
-    GP_VEC_PUSH(&c->s->suggestions, ((struct gp_suggestion){.rule = c->rule}));
-    return &c->s->suggestions.at[c->s->suggestions.n - 1];
-}
-
 int64_t gp_rule_per_step(const struct gp_rule_ctx *c, int64_t total)
 {
     int64_t n = c->n_steps ? (int64_t)c->n_steps : 1;
@@ -50,6 +44,45 @@ static void put_without_steps(struct gp_buf *b, const char *format)
     for (const char *at; (at = strstr(from, words)) != NULL; from = at + strlen(words))
         gp_buf_put(b, from, (size_t)(at - from));
     gp_buf_puts(b, from);
+}
+
+/* BEFORE and TEXT, interned; 0 if TEXT is NULL. */
+static gp_sid fixed_text(struct gp_rule_ctx *c, const char *before, const char *text)
+{
+    struct gp_buf whole = {0};
+    if (!text) return 0;
+    gp_buf_puts(&whole, before);
+    if (c->p->found_steps) gp_buf_puts(&whole, text);
+    else put_without_steps(&whole, text);
+    gp_sid sid = gp_intern(&c->s->strings, whole.data, whole.n);
+    gp_buf_release(&whole);
+    return sid;
+}
+
+struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c)
+{
+    const struct gp_rule *r = c->rule;
+    GP_VEC_PUSH(&c->s->suggestions,
+                ((struct gp_suggestion){
+                    .rule = r,
+                    .action = fixed_text(c, "", r->action),
+                    .change = fixed_text(c, "", r->change),
+                    .formula = fixed_text(c, "", r->formula),
+                    .assumes = fixed_text(c, "", r->assumes),
+                    .check = r->check ? fixed_text(c, "", r->check)
+                                      : fixed_text(c, "record again and run trace-diff: expect ", r->expect),
+                }));
+    return &c->s->suggestions.at[c->s->suggestions.n - 1];
+}
+
+void gp_suggestion_release(struct gp_suggestion *s)
+{
+    GP_VEC_FREE(&s->evidence);
+    GP_VEC_FREE(&s->predictions);
+    GP_VEC_FREE(&s->low);
+    GP_VEC_FREE(&s->high);
+    GP_VEC_FREE(&s->free);
+    GP_VEC_FREE(&s->sure);
 }
 
 const char *gp_rule_times(struct gp_rule_ctx *c, int64_t count)
@@ -211,14 +244,14 @@ uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match
     return by_config;
 }
 
-/* A match that is evaluated once per name. */
-struct asked {
+/* A match, evaluated once per name. */
+struct match_memo {
     const struct gp_rule_ctx *c;
     gp_rule_match *match;
     uint8_t *answers; /* by sid: 0 not evaluated yet */
 };
 
-static bool ask(struct asked *a, gp_sid name)
+static bool matches(struct match_memo *a, gp_sid name)
 {
     enum { UNKNOWN, YES, NO };
     uint8_t *answer = &a->answers[name];
@@ -248,6 +281,17 @@ uint32_t gp_rule_outermost(const struct gp_rule_ctx *c, struct gp_host_memo *mem
 {
     struct outermost o = {c, tables, match};
     return gp_host_memo_get(memo, node, outermost_in, &o);
+}
+
+size_t gp_rule_row_from(const struct gp_events *e, int64_t at_ns)
+{
+    size_t lo = 0, hi = e->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (e->start_ns[mid] < at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
 }
 
 /* The first call that begins at AT or later. */
@@ -282,7 +326,7 @@ int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns,
 
 const char *gp_rule_shows_python(const struct gp_rule_ctx *c)
 {
-    const struct gp_recorder *r = c->bare ? c->bare->recorder : NULL;
+    const struct gp_recorder *r = c->unprofiled ? c->unprofiled->recorder : NULL;
     if (c->jax || (r && !strcmp(r->name, "gpuprof-collect"))) return "gpuprof-collect --sample";
     return r && !strcmp(r->name, "torch.profiler") ? "with_stack=True"
                                                    : "gpuprof-collect --sample, or with_stack=True";
@@ -298,12 +342,12 @@ int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_r
                           int64_t *by_call, int64_t *count)
 {
     const struct gp_events *e = &c->t->events[table];
-    struct asked asked = {c, match, gp_zalloc(c->t->strings.n + 1)};
+    struct match_memo memo = {c, match, gp_zalloc(c->t->strings.n + 1)};
     struct gp_host_memo outermost = {.hs = &c->v->hs};
     int64_t sum = 0, begin = c->p->begin_ns, end = c->p->steps.at[c->p->steps.n - 1].end_ns;
     for (size_t i = 0; i < e->n && e->start_ns[i] < end; i++) {
         if (e->start_ns[i] + e->dur_ns[i] <= begin || !c->launches_here[e->track[i]]) continue;
-        if (!ask(&asked, e->name[i])) continue;
+        if (!matches(&memo, e->name[i])) continue;
         uint32_t node = gp_host_node(&c->v->hs, table, i);
         if (node != GP_HOST_NONE && gp_rule_outermost(c, &outermost, node, GP_NEED(table), match) != node)
             continue;
@@ -312,7 +356,7 @@ int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_r
         sum += time;
     }
     gp_host_memo_release(&outermost);
-    free(asked.answers);
+    free(memo.answers);
     return sum;
 }
 
@@ -467,7 +511,7 @@ void gp_rule_evidence_counted(struct gp_rule_ctx *c, struct gp_suggestion *s, ui
 
 /* ---- who compiles ---- */
 
-/* Does any kernel of the steps have a name that IS likes? */
+/* Does the name of any kernel of the steps match? */
 static bool any_kernel(const struct gp_rule_ctx *c, gp_rule_match *is)
 {
     uint8_t *match = gp_rule_match_configs(c, is);
@@ -509,12 +553,6 @@ static bool same_run(const struct gp_rule_ctx *c, uint32_t a, uint32_t b)
            c->p->replay.items.at[a].stream == c->p->replay.items.at[b].stream;
 }
 
-/* The last of the elementwise kernels that update one tensor of parameters? */
-static bool ends_update(const struct gp_rule_ctx *c, const uint8_t *updates, uint32_t item)
-{
-    return c->items[item].kind == GP_FRAME_ELEMENTWISE && updates[c->items[item].config];
-}
-
 /* Elementwise kernels from BEGIN to END, a run: each update is as long as the one before it, the first as
  * long as the second. */
 static void mark_updates(const struct gp_rule_ctx *c, const uint8_t *updates, uint32_t begin, uint32_t end,
@@ -522,7 +560,7 @@ static void mark_updates(const struct gp_rule_ctx *c, const uint8_t *updates, ui
 {
     uint32_t last = UINT32_MAX, n = 0, first = 0;
     for (uint32_t i = begin; i < end; i++) {
-        if (!ends_update(c, updates, i)) continue;
+        if (!(c->items[i].kind == GP_FRAME_ELEMENTWISE && updates[c->items[i].config])) continue;
         if (n++ == 1) first = 2 * last + 1 > i + begin ? 2 * last + 1 - i : begin;
         last = i;
     }

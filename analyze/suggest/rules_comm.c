@@ -31,7 +31,7 @@ static uint32_t longest_collective(const struct gp_rule_ctx *c)
     return longest;
 }
 
-static void ask_exposed_communication(struct gp_rule_ctx *c)
+static void check_exposed_communication(struct gp_rule_ctx *c)
 {
     double exposed = gp_pct(gp_rule_per_step(c, c->exposed_communication_ns), c->s->step.step_ns);
     uint32_t longest = longest_collective(c);
@@ -64,10 +64,6 @@ static void ask_exposed_communication(struct gp_rule_ctx *c)
               "all-reduce), "
               "overlap them with other requests, or split the model over fewer devices; run trace-hta on "
               "all ranks to see which rank the others wait for");
-    s->formula = gp_rule_text(
-        c, "between nothing and all of it: one rank does not show how much of it is waiting for other ranks");
-    s->assumes = gp_rule_text(c, "some work does not need the result yet");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect less exposed communication");
     gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, count));
     gp_rule_evidence_pct(s, "exposed", exposed);
 }
@@ -79,13 +75,17 @@ const struct gp_rule gp_rule_exposed_communication = {
     .needs = "kernel names",
     .threshold = "5% of the time",
     .guard = "the low end is nothing, as one rank does not show what part of it is waiting",
-    .run = ask_exposed_communication,
+    .formula = "between nothing and all of it: one rank does not show how much of it is waiting for "
+               "other ranks",
+    .assumes = "some work does not need the result yet",
+    .expect = "less exposed communication",
+    .run = check_exposed_communication,
     .to_know = "record all ranks together, which shows what is waiting",
 };
 
 /* ---- in small pieces ---- */
 
-static void ask_small_collectives(struct gp_rule_ctx *c)
+static void check_small_collectives(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
     int64_t count = 0, shortest = INT64_MAX, total = 0;
@@ -127,8 +127,6 @@ static void ask_small_collectives(struct gp_rule_ctx *c)
     s->formula = gp_rule_text(
         c, "between nothing and, for each but one, the shortest one's time (%s) and its host time",
         gp_rule_ns(c, shortest));
-    s->assumes = gp_rule_text(c, "the collectives are ready at about the same time");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer collectives");
     gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, count));
     gp_rule_evidence_ns(s, "shortest", shortest);
 }
@@ -140,7 +138,9 @@ const struct gp_rule gp_rule_small_collectives = {
     .needs = "kernel names",
     .threshold = "more than 10 per step below 100 us",
     .guard = "",
-    .run = ask_small_collectives,
+    .assumes = "the collectives are ready at about the same time",
+    .expect = "fewer collectives",
+    .run = check_small_collectives,
     .to_know = "record all ranks together, which shows what is waiting",
     .measured = true,
 };

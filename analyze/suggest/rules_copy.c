@@ -62,7 +62,7 @@ static void edit_pageable(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32
     }
 }
 
-static void ask_pageable_copy(struct gp_rule_ctx *c)
+static void check_pageable_copy(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
     int64_t copy_ns = 0, blocked_ns = 0, bytes = 0, count = 0;
@@ -103,9 +103,6 @@ static void ask_pageable_copy(struct gp_rule_ctx *c)
         gp_rule_text(c, "%s at %lld to %lld GB/s%s, and no wait on the host",
                      gp_rule_size(c, gp_rule_per_step(c, bytes)), (long long)low / 1000,
                      (long long)high / 1000, seen ? " (the rate of this trace's pinned copies)" : "");
-    s->assumes = gp_rule_text(c, "the memory is pinned once, not for each copy");
-    s->check = gp_rule_text(
-        c, "record again and run trace-diff: expect copies named Pinned and less idle_blocking_call");
     gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
     gp_rule_evidence_bytes(s, "copied", gp_rule_per_step(c, bytes));
     gp_rule_evidence_ns(s, "host_blocked", gp_rule_per_step(c, blocked_ns));
@@ -118,7 +115,9 @@ const struct gp_rule gp_rule_pageable_copy = {
     .needs = "copies with bytes and kind of memory",
     .threshold = "0.5% of the time, or 50 us per step",
     .guard = "copies of at most 64 KB",
-    .run = ask_pageable_copy,
+    .assumes = "the memory is pinned once, not for each copy",
+    .expect = "copies named Pinned and less idle_blocking_call",
+    .run = check_pageable_copy,
     .measured = true,
 };
 
@@ -166,7 +165,7 @@ static struct waited find_waited(const struct gp_rule_ctx *c, struct gp_suggesti
     return w;
 }
 
-static void ask_synchronous_copy(struct gp_rule_ctx *c)
+static void check_synchronous_copy(struct gp_rule_ctx *c)
 {
     struct waited w = find_waited(c, NULL);
     if (w.count * 2 < (int64_t)c->n_steps || !w.count || gp_pct(w.waited_ns, c->plan_ns) < WAIT_PCT) return;
@@ -195,8 +194,6 @@ static void ask_synchronous_copy(struct gp_rule_ctx *c)
                                   : "a replay of the steps without these waits: the host keeps launching");
     s->assumes = gp_rule_text(c, "nothing writes to the copied memory before the copy ends%s",
                               w.to_host ? "; the host does not need the bytes at once" : "");
-    s->check = gp_rule_text(
-        c, "record again and run trace-diff: expect less idle_synchronisation and idle_blocking_call");
     gp_rule_evidence_count(s, "copies", times);
     gp_rule_evidence_count(s, "to_the_host", gp_rule_per_step(c, w.to_host));
     gp_rule_evidence_ns(s, "waited", s->current_ns);
@@ -211,7 +208,8 @@ const struct gp_rule gp_rule_synchronous_copy = {
     .threshold = "1% of the time, every second step",
     .guard = "single values (see scalar_read); pageable memory above 64 KB; waits that cost nothing in the "
              "replay save nothing",
-    .run = ask_synchronous_copy,
+    .expect = "less idle_synchronisation and idle_blocking_call",
+    .run = check_synchronous_copy,
     .measured = true,
 };
 
@@ -241,7 +239,7 @@ static int64_t alone_ns(const struct gp_rule_ctx *c, uint32_t item)
     return covered < end ? alone + end - covered : alone;
 }
 
-static void ask_copy_overlap(struct gp_rule_ctx *c)
+static void check_copy_overlap(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
     int64_t exposed = 0, copy_ns = 0, count = 0;
@@ -272,10 +270,6 @@ static void ask_copy_overlap(struct gp_rule_ctx *c)
     s->description =
         gp_rule_text(c, "Pinned copies take %s per step, %s of it while nothing else runs on the GPU",
                      gp_rule_ns(c, s->current_ns), gp_rule_ns(c, s->resource_high_ns));
-    s->action = gp_rule_text(c, "copy the next batch on a separate stream while the current one is computed");
-    s->formula = gp_rule_text(c, "at least half of the copies run beside other work, at most all of them");
-    s->assumes = gp_rule_text(c, "some other work does not need these bytes yet");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect less exposed memory time");
     gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
     gp_rule_evidence_ns(s, "exposed", s->resource_high_ns);
 }
@@ -287,7 +281,11 @@ const struct gp_rule gp_rule_copy_overlap = {
     .needs = "copies with bytes and kind of memory",
     .threshold = "2% of the time",
     .guard = "pageable copies, which cannot run beside anything; copies of at most 64 KB",
-    .run = ask_copy_overlap,
+    .action = "copy the next batch on a separate stream while the current one is computed",
+    .formula = "at least half of the copies run beside other work, at most all of them",
+    .assumes = "some other work does not need these bytes yet",
+    .expect = "less exposed memory time",
+    .run = check_copy_overlap,
     .to_know = "record operators, which show what needs the copied bytes first",
     .measured = true,
 };
@@ -314,8 +312,8 @@ static bool is_small(const struct gp_rule_ctx *c, uint32_t item, gp_rule_match *
     return c->items[item].kind == GP_FRAME_MEMCPY && direction(name) && bytes > 0 && bytes < SMALL_BYTES;
 }
 
-static void ask_small_of(struct gp_rule_ctx *c, const uint8_t *set_up, gp_rule_match *direction,
-                         const char *words)
+static void check_small_of(struct gp_rule_ctx *c, const uint8_t *set_up, gp_rule_match *direction,
+                           const char *words)
 {
     const struct gp_plan *p = c->p;
     int64_t count = 0, bytes = 0, dur = 0;
@@ -346,20 +344,16 @@ static void ask_small_of(struct gp_rule_ctx *c, const uint8_t *set_up, gp_rule_m
                      (long long)gp_rule_per_step(c, count), words, gp_rule_size(c, bytes / count));
     s->action = gp_rule_text(c, "pack the %lld small copies per step into one",
                              (long long)gp_rule_per_step(c, count));
-    s->formula =
-        gp_rule_text(c, "all copies but one go away; at most also their calls and the host time before them");
-    s->assumes = gp_rule_text(c, "the copies can wait for one another");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer copies");
     gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
     gp_rule_evidence_bytes(s, "mean_size", bytes / count);
 }
 
-static void ask_small_copies(struct gp_rule_ctx *c)
+static void check_small_copies(struct gp_rule_ctx *c)
 {
     if (!c->p->found_steps) return;
     uint8_t *set_up = in_set_up(c);
-    ask_small_of(c, set_up, gp_copy_to_device, "to the GPU");
-    ask_small_of(c, set_up, gp_copy_to_host, "to the host");
+    check_small_of(c, set_up, gp_copy_to_device, "to the GPU");
+    check_small_of(c, set_up, gp_copy_to_host, "to the host");
     free(set_up);
 }
 
@@ -372,7 +366,10 @@ const struct gp_rule gp_rule_small_copies = {
     .guard =
         "single values that the host reads (see scalar_read); the set-up of communicators; traces without "
         "steps, where it may be part of the start-up",
-    .run = ask_small_copies,
+    .formula = "all copies but one go away; at most also their calls and the host time before them",
+    .assumes = "the copies can wait for one another",
+    .expect = "fewer copies",
+    .run = check_small_copies,
     .to_know = "record operators, which show what is copied",
     .measured = true,
     .least_pct = 50,

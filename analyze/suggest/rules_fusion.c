@@ -130,7 +130,7 @@ static void edit_chain(struct gp_rule_ctx *c, struct gp_suggestion *s, const str
     }
 }
 
-static void tell_chains(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t chains, int64_t kernels)
+static void describe_chains(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t chains, int64_t kernels)
 {
     long long n = (long long)gp_rule_per_step(c, chains);
     s->description = gp_rule_text(c,
@@ -144,10 +144,6 @@ static void tell_chains(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t 
                               "at least what is not read again where sizes are certain (%s); at most, each "
                               "chain shrinks to its longest kernel or its memory time (%s less)",
                               gp_rule_ns(c, s->resource_low_ns), gp_rule_ns(c, s->resource_high_ns));
-    s->assumes = gp_rule_text(c, "kernels that run back to back work on the same tensors; what the backward "
-                                 "pass needs is still written");
-    s->check =
-        gp_rule_text(c, "record again and run trace-diff: expect fewer kernels, with a compiler's names");
     gp_rule_evidence_count(s, "chains", gp_rule_per_step(c, chains));
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, kernels));
     gp_rule_evidence_ns(s, "not_read_again", s->resource_low_ns);
@@ -162,7 +158,7 @@ static bool compiled_already(const struct gp_rule_ctx *c)
     return n * 10 >= c->p->items.n;
 }
 
-static void ask_fusion(struct gp_rule_ctx *c)
+static void check_fusion(struct gp_rule_ctx *c)
 {
     const struct gp_chains *all = c->chains;
     if (compiled_already(c)) return;
@@ -189,7 +185,7 @@ static void ask_fusion(struct gp_rule_ctx *c)
     s->current_ns = gp_rule_per_step(c, total);
     s->resource_low_ns = gp_rule_per_step(c, low);
     s->resource_high_ns = gp_rule_per_step(c, high);
-    tell_chains(c, s, chains, kernels);
+    describe_chains(c, s, chains, kernels);
 }
 
 const struct gp_rule gp_rule_fusion = {
@@ -202,7 +198,10 @@ const struct gp_rule gp_rule_fusion = {
     .guard = "products, attention, communication, copies, waits, other streams and the backward pass end a "
              "chain; optimizer kernels are not part of one; a tenth of the kernels already come from a "
              "compiler; where the host is late 20% of the time, compile covers the launches",
-    .run = ask_fusion,
+    .assumes = "kernels that run back to back work on the same tensors; what the backward pass needs "
+               "is still written",
+    .expect = "fewer kernels, with a compiler's names",
+    .run = check_fusion,
     .to_know = "record operators with shapes, which show what the kernels pass on",
     .sizes = true,
     .measured = true,
@@ -215,11 +214,6 @@ static bool is_epilogue(const char *name)
 {
     return gp_kernel_is_elementwise(name) && !gp_pointwise_fills(name) && !gp_pointwise_copies(name) &&
            !gp_kernel_is_multi_tensor(name) && !gp_kernel_is_compiled(name);
-}
-
-static bool is_aside(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return c->items[item].kind == GP_FRAME_MEMSET;
 }
 
 /* By item: its chain, or NONE. */
@@ -247,7 +241,7 @@ static uint8_t *epilogues(const struct gp_rule_ctx *c)
         for (; k < p->items.n && n <= EPILOGUE_MOST && p->items.at[k].step == p->items.at[i].step &&
                p->replay.items.at[k].stream == p->replay.items.at[i].stream;
              k++) {
-            if (is_aside(c, k)) continue;
+            if (c->items[k].kind == GP_FRAME_MEMSET) continue;
             if (!fits[k]) break;
             if (n < EPILOGUE_MOST) at[n] = k;
             n++;
@@ -261,7 +255,7 @@ static uint8_t *epilogues(const struct gp_rule_ctx *c)
     return found;
 }
 
-static void ask_epilogue(struct gp_rule_ctx *c)
+static void check_epilogue(struct gp_rule_ctx *c)
 {
     uint8_t *items = epilogues(c);
     struct sum sum = sum_of(c, items);
@@ -288,10 +282,6 @@ static void ask_epilogue(struct gp_rule_ctx *c)
                                  "use %s, which fuses such work into "
                                  "the product, or cuBLASLt epilogues (bias, GELU, ReLU, scale)",
                                  gp_rule_in(c, "torch.compile(mode=\"max-autotune\")", "jax.jit on both"));
-        s->formula = gp_rule_text(c, "three to nine tenths of their time: their other inputs are still read");
-        s->assumes = gp_rule_text(c, "the kernels work on the product's result");
-        s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer elementwise kernels, and "
-                                   "products that take a little longer");
         gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
         gp_rule_evidence_pct(s, "of_busy", gp_pct(sum.ns, c->busy_ns));
     }
@@ -306,7 +296,10 @@ const struct gp_rule gp_rule_epilogue = {
     .threshold =
         "one or two of PyTorch's elementwise kernels after a product, once per step; 1% of the busy time",
     .guard = "copies and fills; longer chains; compiler kernels",
-    .run = ask_epilogue,
+    .formula = "three to nine tenths of their time: their other inputs are still read",
+    .assumes = "the kernels work on the product's result",
+    .expect = "fewer elementwise kernels, and products that take a little longer",
+    .run = check_epilogue,
     .to_know = "record operators with shapes, which show what the kernels pass on",
     .sizes = true,
     .measured = true,
@@ -315,7 +308,7 @@ const struct gp_rule gp_rule_epilogue = {
 
 /* ---- casts ---- */
 
-static void ask_cast_churn(struct gp_rule_ctx *c)
+static void check_cast_churn(struct gp_rule_ctx *c)
 {
     uint8_t *items = match_items(c, gp_pointwise_casts);
     struct sum sum = sum_of(c, items);
@@ -333,11 +326,6 @@ static void ask_cast_churn(struct gp_rule_ctx *c)
                                  "cast less: keep the parameters in the type that the matrix products need, "
                                  "and let %s fuse the other casts",
                                  gp_rule_in(c, "torch.compile", "jax.jit"));
-        s->formula =
-            gp_rule_text(c, "between nothing and all of them, as the trace does not show which are needed");
-        s->assumes = gp_rule_text(
-            c, "fewer bits are enough where tensors are cast; an optimizer may need its own FP32 copy");
-        s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer copy kernels");
     }
     free(items);
 }
@@ -349,7 +337,10 @@ const struct gp_rule gp_rule_cast_churn = {
     .needs = "kernel names",
     .threshold = "once per step, 5% of the busy time",
     .guard = "casts inside other kernels",
-    .run = ask_cast_churn,
+    .formula = "between nothing and all of them, as the trace does not show which are needed",
+    .assumes = "fewer bits are enough where tensors are cast; an optimizer may need its own FP32 copy",
+    .expect = "fewer copy kernels",
+    .run = check_cast_churn,
     .to_know = "record operators with shapes, which show what is cast again",
     .sizes = true,
     .measured = true,
@@ -454,7 +445,7 @@ static bool only_sequences(const struct gp_rule_ctx *c, const uint8_t *turns)
 
 /* Would channels_last help? If most of the time is in kernels that turn channels, and these are of images.
  * Keeps in ITEMS what that would remove, otherwise the rest. */
-static bool keep_what_turns(const struct gp_rule_ctx *c, uint8_t *items)
+static bool choose_layout_fix(const struct gp_rule_ctx *c, uint8_t *items)
 {
     uint8_t *turns = match_items(c, turns_channels), *joins = match_items(c, joins_tensors);
     int64_t turning = 0, copying = 0;
@@ -494,10 +485,10 @@ static void advise_layout(struct gp_rule_ctx *c, struct gp_suggestion *s, bool c
                      channels ? "; the convolutions are of images or volumes, not of sequences" : "");
 }
 
-static void ask_layout_churn(struct gp_rule_ctx *c)
+static void check_layout_churn(struct gp_rule_ctx *c)
 {
     uint8_t *items = match_items(c, gp_pointwise_reorders);
-    bool joins = drop_gradients_of_splits(c, items) > 0, channels = keep_what_turns(c, items);
+    bool joins = drop_gradients_of_splits(c, items) > 0, channels = choose_layout_fix(c, items);
     struct sum sum = sum_of(c, items);
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= LAYOUT_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
@@ -505,8 +496,6 @@ static void ask_layout_churn(struct gp_rule_ctx *c)
             c, "Kernels that only join tensors or copy them into another order: %lld per step, %s",
             (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         advise_layout(c, s, channels, joins);
-        s->formula = gp_rule_text(c, "between nothing and all of them, as some may be needed");
-        s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer copy kernels");
     }
     free(items);
 }
@@ -520,7 +509,9 @@ const struct gp_rule gp_rule_layout_churn = {
     .guard = "copies that change the type; joins in a backward pass, which are gradients of splits; "
              "channels_last for "
              "convolutions of sequences, or where copies with strides take longer than turning channels",
-    .run = ask_layout_churn,
+    .formula = "between nothing and all of them, as some may be needed",
+    .expect = "fewer copy kernels",
+    .run = check_layout_churn,
     .to_know =
         "record hardware counters (gpuprof-collect --metrics) of the copies and of the layers around them",
     .measured = true,
@@ -590,7 +581,7 @@ static void edit_sums(struct gp_rule_ctx *c, struct gp_suggestion *s, const uint
     free(sums);
 }
 
-static void ask_zero_fill(struct gp_rule_ctx *c)
+static void check_zero_fill(struct gp_rule_ctx *c)
 {
     uint8_t *items = gradient_fills(c);
     struct sum sum = sum_of(c, items);
@@ -599,16 +590,9 @@ static void ask_zero_fill(struct gp_rule_ctx *c)
         s->description =
             gp_rule_text(c, "Kernels that fill gradients with zeros: %lld per step, %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        s->action =
-            gp_rule_text(c, "use optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0");
         s->resource_high_ns *= (int64_t)c->n_steps;
         edit_sums(c, s, items);
         s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
-        s->formula = gp_rule_text(c, "at least all of these kernels, at most also their launches and the "
-                                     "backward kernels that add to the gradients");
-        s->assumes = gp_rule_text(
-            c, "the filled tensors are gradients, and nothing reads them before they are written");
-        s->check = gp_rule_text(c, "record again and run trace-diff: expect no fills");
     }
     free(items);
 }
@@ -620,6 +604,11 @@ const struct gp_rule gp_rule_zero_fill = {
     .needs = "kernel names; for single fills, ranges or operators called zero_grad",
     .threshold = "once per step, 0.5% of the busy time",
     .guard = "fewer than four single fills in a row; fills of the backward pass",
-    .run = ask_zero_fill,
+    .action = "use optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0",
+    .formula = "at least all of these kernels, at most also their launches and the backward kernels "
+               "that add to the gradients",
+    .assumes = "the filled tensors are gradients, and nothing reads them before they are written",
+    .expect = "no fills",
+    .run = check_zero_fill,
     .measured = true,
 };

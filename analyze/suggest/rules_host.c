@@ -1,5 +1,5 @@
 // Host work inside steps that belongs before or beside them: allocation, loading code, compiling, loading
-// data.
+// data, operators on the CPU.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/nth.h"
@@ -50,7 +50,7 @@ static struct gp_suggestion *suggest(struct gp_rule_ctx *c, const int64_t *by_ca
 
 /* ---- allocation ---- */
 
-static void ask_allocation(struct gp_rule_ctx *c)
+static void check_allocation(struct gp_rule_ctx *c)
 {
     static const struct texts texts = {
         "The driver allocates or frees memory inside steps",
@@ -77,7 +77,7 @@ const struct gp_rule gp_rule_allocation = {
     .needs = "all API calls (gpuprof-collect --api all, or torch.profiler)",
     .threshold = "every second step, 0.3% of the time",
     .guard = "stream-ordered allocation (Async); traces without steps, where it may be part of the start-up",
-    .run = ask_allocation,
+    .run = check_allocation,
     .gaps = true,
     .measured = true,
     .least_pct = 40,
@@ -85,7 +85,7 @@ const struct gp_rule gp_rule_allocation = {
 
 /* ---- loading code ---- */
 
-static void ask_module_load(struct gp_rule_ctx *c)
+static void check_module_load(struct gp_rule_ctx *c)
 {
     static const struct texts texts = {
         "Kernels are loaded inside steps (lazy module loading)",
@@ -110,7 +110,7 @@ const struct gp_rule gp_rule_module_load = {
     .needs = "all API calls (gpuprof-collect --api all, or torch.profiler)",
     .threshold = "0.3% of the time",
     .guard = "warm-up steps; traces without steps, where it may be part of the start-up",
-    .run = ask_module_load,
+    .run = check_module_load,
     .gaps = true,
 };
 
@@ -134,7 +134,7 @@ static bool is_compilation(const char *name)
            gp_call_compiles(name);
 }
 
-static void ask_recompilation(struct gp_rule_ctx *c)
+static void check_recompilation(struct gp_rule_ctx *c)
 {
     static const struct texts texts = {
         "Code is compiled inside steps",
@@ -167,7 +167,7 @@ const struct gp_rule gp_rule_recompilation = {
     .needs = "Python frames, or ranges of the compiler",
     .threshold = "0.3% of the time",
     .guard = "warm-up steps; traces without steps, where it may be part of the start-up",
-    .run = ask_recompilation,
+    .run = check_recompilation,
     .gaps = true,
 };
 
@@ -232,7 +232,7 @@ static const struct pause {
 };
 
 /* Only what the GPU waits for can be saved. */
-static void ask_pause(struct gp_rule_ctx *c, const struct pause *p)
+static void check_pause(struct gp_rule_ctx *c, const struct pause *p)
 {
     int64_t idle_ns = c->s->step.idle_ns[p->cause], count = 0;
     if (!gp_rule_idle_matters(c, idle_ns)) return;
@@ -248,24 +248,24 @@ static void ask_pause(struct gp_rule_ctx *c, const struct pause *p)
     free(by_call);
 }
 
-static void ask_garbage_collection(struct gp_rule_ctx *c)
+static void check_garbage_collection(struct gp_rule_ctx *c)
 {
-    ask_pause(c, &pauses[0]);
+    check_pause(c, &pauses[0]);
 }
 
-static void ask_lock_wait(struct gp_rule_ctx *c)
+static void check_lock_wait(struct gp_rule_ctx *c)
 {
-    ask_pause(c, &pauses[1]);
+    check_pause(c, &pauses[1]);
 }
 
-static void ask_logging(struct gp_rule_ctx *c)
+static void check_logging(struct gp_rule_ctx *c)
 {
-    ask_pause(c, &pauses[2]);
+    check_pause(c, &pauses[2]);
 }
 
-static void ask_import(struct gp_rule_ctx *c)
+static void check_import(struct gp_rule_ctx *c)
 {
-    ask_pause(c, &pauses[3]);
+    check_pause(c, &pauses[3]);
 }
 
 #define PAUSE_RULE(NAME, TYPE, SUMMARY)                                                                      \
@@ -277,7 +277,7 @@ static void ask_import(struct gp_rule_ctx *c)
         .threshold = "the GPU is idle for it 5% of the time",                                                \
         .guard = "what the GPU does not wait for; other threads; a backward pass, which autograd's thread "  \
                  "launches",                                                                                 \
-        .run = ask_##NAME,                                                                                   \
+        .run = check_##NAME,                                                                                 \
         .gaps = true,                                                                                        \
     }
 PAUSE_RULE(garbage_collection, GP_SUGGEST_OVERLAP, "the GPU waits while Python collects garbage");
@@ -382,7 +382,7 @@ static gp_sid loading_in(struct gp_rule_ctx *c)
     return where;
 }
 
-static void ask_input_stall(struct gp_rule_ctx *c)
+static void check_input_stall(struct gp_rule_ctx *c)
 {
     static const struct texts gaps = {
         "The launching thread does something for a long time before it copies to the GPU",
@@ -431,9 +431,101 @@ const struct gp_rule gp_rule_input_stall = {
         "ranges, operators or Python frames of the data loader; or a long gap that ends in a copy to the GPU",
     .threshold = "5% of the time, and the GPU is idle for it 5% of the time",
     .guard = "loading that the GPU does not wait for; worker threads",
-    .run = ask_input_stall,
+    .run = check_input_stall,
     .gaps = true,
     .frames = "which show what the loading waits for",
     .measured = true,
     .least_pct = 20,
+};
+
+/* ---- the CPU works while the device waits ---- */
+
+static const double CPU_PCT = 1; /* of the time */
+
+enum {
+    CPU_NS = 10000000, /* of one operator of the CPU */
+    REPEATED = 3,      /* occurrences: the first is a warm-up */
+};
+
+/* Is it an operator by name? Those that wait, move or allocate belong to other rules. */
+static bool is_cpu_work(const char *name)
+{
+    return strstr(name, "::") && !strstr(name, "autograd") && !strstr(name, "DataLoader") &&
+           !strstr(name, "::item") && !strstr(name, "local_scalar_dense") && !strstr(name, "::empty");
+}
+
+static bool has_call_inside(const struct gp_rule_ctx *c, size_t op)
+{
+    const struct gp_events *ops = &c->t->events[GP_OP], *api = &c->t->events[GP_API];
+    int64_t end = ops->start_ns[op] + ops->dur_ns[op];
+    for (size_t i = gp_rule_row_from(api, ops->start_ns[op]); i < api->n && api->start_ns[i] < end; i++)
+        if (api->track[i] == ops->track[op]) return true;
+    return false;
+}
+
+struct cpu_work {
+    int64_t count, total_ns, most_ns;
+    uint32_t longest; /* row of GP_OP; UINT32_MAX none */
+};
+
+/* Operators without any call in the host time before CALL; of nested ones only the outermost counts. */
+static void look_before(const struct gp_rule_ctx *c, uint32_t call, struct cpu_work *sum,
+                        struct gp_suggestion *s)
+{
+    const struct gp_events *ops = &c->t->events[GP_OP], *api = &c->t->events[GP_API];
+    uint32_t row = c->p->calls.at[call].row;
+    int64_t until = api->start_ns[row], from = until - c->calls[call].before_ns, time = 0;
+    for (size_t i = gp_rule_row_from(ops, from); i < ops->n && ops->start_ns[i] < until; i++) {
+        int64_t end = ops->start_ns[i] + ops->dur_ns[i];
+        if (ops->dur_ns[i] < CPU_NS || ops->start_ns[i] < from || end > until) continue;
+        if (ops->track[i] != api->track[row] || has_call_inside(c, i)) continue;
+        if (!is_cpu_work(gp_trace_str(c->t, ops->name[i]))) continue;
+        from = end;
+        time += ops->dur_ns[i];
+        sum->count++;
+        if (ops->dur_ns[i] > sum->most_ns) sum->most_ns = ops->dur_ns[i], sum->longest = (uint32_t)i;
+    }
+    sum->total_ns += time;
+    if (s && time) gp_rule_edit_high(s, GP_EDIT_BEFORE, call, c->calls[call].before_ns - time);
+}
+
+static struct cpu_work find_cpu_work(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    struct cpu_work sum = {.longest = UINT32_MAX};
+    for (uint32_t k = 0; k < c->p->calls.n; k++)
+        if (c->calls[k].before_ns >= CPU_NS) look_before(c, k, &sum, s);
+    return sum;
+}
+
+static void check_routing(struct gp_rule_ctx *c)
+{
+    struct cpu_work sum = find_cpu_work(c, NULL);
+    if (sum.count < REPEATED || sum.count * 2 < (int64_t)c->n_steps) return;
+    if (gp_pct(sum.total_ns, c->plan_ns) < CPU_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_cpu_work(c, s);
+    s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[sum.longest]);
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, sum.total_ns);
+    s->description =
+        gp_rule_text(c, "The launching thread runs operators on the CPU for %s per step, the longest for %s",
+                     gp_rule_ns(c, s->current_ns), gp_rule_ns(c, sum.most_ns));
+    gp_rule_evidence_count(s, "operators", sum.count);
+    gp_rule_evidence_ns(s, "host_time", s->current_ns);
+}
+
+const struct gp_rule gp_rule_routing = {
+    .name = "routing",
+    .type = GP_SUGGEST_ROUTING,
+    .summary = "long CPU operators on the launching thread",
+    .needs = "operators, launch calls",
+    .threshold = "operators of 10 ms without a call to the GPU, in every second step and three times in all; "
+                 "1% of the time",
+    .guard = "threads that launch nothing; kernels, however short, stay on the GPU",
+    .action = "find out why these operators take so long; run them on the GPU, or ahead of time in "
+              "another thread or process",
+    .change = "run these operators on the GPU, or ahead of time",
+    .formula = "between nothing and a replay of the steps without that host time",
+    .assumes = "the results can be produced elsewhere at no cost to this thread",
+    .expect = "less idle_host",
+    .run = check_routing,
 };

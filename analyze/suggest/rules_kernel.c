@@ -38,7 +38,7 @@ static bool is_plain_name(const char *name)
     return gp_matrix_use_of(name, strlen(name)) == GP_MATRIX_NO && !gp_kernel_is_double(name);
 }
 
-static void ask_tensor_cores(struct gp_rule_ctx *c)
+static void check_tensor_cores(struct gp_rule_ctx *c)
 {
     int64_t total = 0, count = 0;
     uint32_t longest = UINT32_MAX;
@@ -91,7 +91,6 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
         type, factor);
     s->assumes = gp_rule_text(c, "the 10 mantissa bits of %s are enough%s; the products are large", type,
                               half ? ", and so is its range with scaled losses" : "");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect faster products under other names");
     gp_rule_evidence_count(s, "products", gp_rule_per_step(c, count));
     gp_rule_evidence_ns(s, "products", s->current_ns);
     gp_rule_evidence_pct(s, "of_busy", gp_pct(total, c->busy_ns));
@@ -104,7 +103,8 @@ const struct gp_rule gp_rule_tensor_cores = {
     .needs = "kernel names that show it (ffma, simt), device ceilings",
     .threshold = "5% of the busy time",
     .guard = "double precision; names that do not show it",
-    .run = ask_tensor_cores,
+    .expect = "faster products under other names",
+    .run = check_tensor_cores,
     .to_know = "measure the device (gpuprof-measure --calibrate) for its rates in TF32 and 16 bits",
     .measured = true,
     .least_pct = 60,
@@ -224,7 +224,7 @@ static struct attention find_attention(struct gp_rule_ctx *c, struct gp_suggesti
     return a;
 }
 
-static void ask_attention(struct gp_rule_ctx *c)
+static void check_attention(struct gp_rule_ctx *c)
 {
     struct attention a = find_attention(c, NULL);
     if (a.count < (int64_t)c->n_steps || gp_pct(a.total_ns, c->busy_ns) < ATTENTION_PCT) return;
@@ -242,13 +242,6 @@ static void ask_attention(struct gp_rule_ctx *c)
     s->action = gp_rule_text(c, "use %s in bf16 or fp16, which runs one kernel",
                              gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
                                         "jax.nn.dot_product_attention with implementation=\"cudnn\""));
-    s->formula =
-        gp_rule_text(c, "at least the time between the products, at most also nine tenths of the "
-                        "products and all launches but one; the host time of those that go counts at "
-                        "the low end as far as it is usual");
-    s->assumes = gp_rule_text(c, "a fused kernel supports the mask and the head size");
-    s->check =
-        gp_rule_text(c, "record again and run trace-diff: expect softmax and products in one fused block");
     gp_rule_evidence_count(s, "attentions", gp_rule_per_step(c, a.count));
     gp_rule_evidence_ns(s, "between_products", s->resource_low_ns);
 }
@@ -260,7 +253,12 @@ const struct gp_rule gp_rule_attention = {
     .needs = "kernel names",
     .threshold = "once per step, 2% of the busy time",
     .guard = "the softmax of a loss; normalisation in between",
-    .run = ask_attention,
+    .formula = "at least the time between the products, at most also nine tenths of the products and "
+               "all launches but one; the host time of those that go counts at the low end as far as "
+               "it is usual",
+    .assumes = "a fused kernel supports the mask and the head size",
+    .expect = "softmax and products in one fused block",
+    .run = check_attention,
     .to_know = "measure the device (gpuprof-measure --calibrate) for its rates in 16 bits",
     .measured = true,
     .least_pct = 60,
@@ -305,7 +303,7 @@ static struct pieces find_pieces(struct gp_rule_ctx *c, const uint8_t *pieces, s
     return sum;
 }
 
-static void tell_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct pieces *sum)
+static void describe_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct pieces *sum)
 {
     s->current_ns = gp_rule_per_step(c, sum->gpu_ns);
     s->resource_low_ns = s->current_ns - less(s->current_ns, 40);
@@ -319,23 +317,18 @@ static void tell_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, const st
         gp_rule_in(
             c, "construct the optimizer with fused=True (torch.optim.AdamW, Adam, SGD), or compile its step",
             "compile the optimizer's update with jax.jit, together with the gradients"));
-    s->formula = gp_rule_text(c, "40 to 75%% of the kernel time, as everything is read and written once "
-                                 "instead of about three times; half of the host time between the launches, "
-                                 "at most all of it and half of the host time before the first");
-    s->assumes = gp_rule_text(c, "the optimizer has a fused version; its parameters are on one device");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect the optimizer in one fused block");
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum->count));
     gp_rule_evidence_ns(s, "host_between", gp_rule_per_step(c, sum->host_ns));
 }
 
-static void ask_optimizer(struct gp_rule_ctx *c)
+static void check_optimizer(struct gp_rule_ctx *c)
 {
     uint8_t *pieces = gp_rule_optimizer_pieces(c);
     struct pieces sum = find_pieces(c, pieces, NULL);
     if (sum.count > (int64_t)(OPTIMIZER_LEAST * c->n_steps)) {
         struct gp_suggestion *s = gp_rule_suggest(c);
         find_pieces(c, pieces, s);
-        tell_pieces(c, s, &sum);
+        describe_pieces(c, s, &sum);
     }
     free(pieces);
 }
@@ -347,7 +340,12 @@ const struct gp_rule gp_rule_optimizer = {
     .needs = "kernel names; for optimizers with single-tensor kernels, ranges, frames or operators",
     .threshold = "more than 4 kernels per step",
     .guard = "fused optimizers",
-    .run = ask_optimizer,
+    .formula = "40 to 75% of the kernel time, as everything is read and written once instead of "
+               "about three times; half of the host time between the launches, at most all of it and "
+               "half of the host time before the first",
+    .assumes = "the optimizer has a fused version; its parameters are on one device",
+    .expect = "the optimizer in one fused block",
+    .run = check_optimizer,
     .to_know = "record operators with shapes, which show the number of parameters",
     .sizes = true,
     .measured = true,

@@ -42,8 +42,8 @@ static int64_t idle_before(const struct gp_rule_ctx *c, uint32_t item, uint32_t 
 
 /* The remaining kernels are launched from compiled code, with no operators around them: at best in half the
  * time, and in none where XLA runs the whole step as one program. */
-static void hurry(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item,
-                  const uint8_t *optimizer)
+static void edit_faster_launches(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item,
+                                 const uint8_t *optimizer)
 {
     uint32_t call = c->p->items.at[item].call;
     if (c->p->replay.calls.at[call].n == 1 && !optimizer[c->items[item].config])
@@ -74,7 +74,7 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
     uint8_t *optimizer = gp_rule_match_configs(c, gp_kernel_is_multi_tensor);
     for (uint32_t i = 0; i < p->items.n; i++) {
         sum.compiled += c->items[i].compiled;
-        if (s) hurry(c, s, i, optimizer);
+        if (s) edit_faster_launches(c, s, i, optimizer);
         if (!is_fusible(c, i, optimizer)) {
             previous = UINT32_MAX;
             continue;
@@ -139,7 +139,7 @@ static bool grids_grow(const struct gp_rule_ctx *c)
     return grown;
 }
 
-static void ask_compile(struct gp_rule_ctx *c)
+static void check_compile(struct gp_rule_ctx *c)
 {
     double late = gp_rule_host_bound_pct(c);
     if (late < HOST_BOUND_PCT || c->p->drained * 2 < c->p->items.n) return;
@@ -172,9 +172,6 @@ static void ask_compile(struct gp_rule_ctx *c)
                               "%lld launches per step go away: at least the idle time before each, at most "
                               "all of its host time (%s) and half of the host time before the others",
                               (long long)launches, gp_rule_ns(c, s->resource_high_ns));
-    s->assumes = gp_rule_text(c, "neighbouring elementwise and reduction kernels can be fused; the "
-                                 "compiler's own guards cost less than the saving");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect less idle_host and fewer launches");
     gp_rule_evidence_pct(s, "host_late", late);
     gp_rule_evidence_count(s, "launches", gp_rule_per_step(c, (int64_t)c->p->calls.n));
     gp_rule_evidence_count(s, "launches_saved", launches);
@@ -188,7 +185,10 @@ const struct gp_rule gp_rule_compile = {
     .needs = "kernels with their launch calls",
     .threshold = "idle because of the host 20% of the time; half of the kernels find the GPU idle",
     .guard = "a tenth of the kernels already come from a compiler",
-    .run = ask_compile,
+    .assumes = "neighbouring elementwise and reduction kernels can be fused; the compiler's own "
+               "guards cost less than the saving",
+    .expect = "less idle_host and fewer launches",
+    .run = check_compile,
     .measured = true,
     .general = true,
 };
@@ -212,15 +212,14 @@ static uint32_t reads_inside(const struct gp_rule_ctx *c)
     return (reads + steps - 1) / steps;
 }
 
-/* What prevents capturing a step as it is; NULL: nothing. */
-static const char *obstacle(const struct gp_rule_ctx *c)
+/* Enough steps, all the same, without graphs yet and with no wait inside but for one value. */
+static bool can_capture(const struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
-    if (p->steps.n < GRAPH_STEPS_LEAST || !p->found_steps) return "too few steps";
-    if (!c->same_steps) return "the steps differ";
+    if (p->steps.n < GRAPH_STEPS_LEAST || !p->found_steps || !c->same_steps) return false;
     for (uint32_t k = 0; k < p->calls.n; k++)
-        if (p->replay.calls.at[k].n > 1) return "the trace already has graphs";
-    return reads_inside(c) > 1 ? "the host waits inside a step" : NULL;
+        if (p->replay.calls.at[k].n > 1) return false;
+    return reads_inside(c) <= 1;
 }
 
 /* One launch per step; at least of all but the optimizer, which counts its steps on the host unless it is
@@ -253,11 +252,11 @@ static bool edit_graph(struct gp_rule_ctx *c, struct gp_suggestion *s)
     return any;
 }
 
-static void ask_cuda_graph(struct gp_rule_ctx *c)
+static void check_cuda_graph(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
     double late = gp_rule_host_bound_pct(c);
-    if (late < HOST_BOUND_PCT / 2 || obstacle(c)) return;
+    if (late < HOST_BOUND_PCT / 2 || !can_capture(c)) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     bool optimizer = edit_graph(c, s), reads = reads_inside(c) > 0;
     s->unsure = reads; /* the value may be needed: at least nothing */
@@ -290,10 +289,6 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
         "one launch instead of %lld: the busy time, %lld gaps of at most 1.5 us, and up to 60 us to start%s",
         (long long)gp_rule_per_step(c, (int64_t)p->calls.n), (long long)n,
         optimizer ? "; at least without the optimizer, which stays as it is" : "");
-    s->assumes =
-        gp_rule_text(c, "shapes do not change; nothing in a step depends on values that the host reads");
-    s->check = gp_rule_text(
-        c, "record again and run trace-diff: expect one launch per step and no idle_host inside it");
     gp_rule_evidence_pct(s, "host_late", late);
     gp_rule_evidence_count(s, "kernels", kernels);
     gp_rule_evidence_count(s, "gpu_events", n);
@@ -309,7 +304,9 @@ const struct gp_rule gp_rule_cuda_graph = {
     .threshold = "idle because of the host 10% of the time; all steps have the same kernels, grids and order",
     .guard = "the host waits inside a step, but for one value that it reads; the trace already has graphs; "
              "grids change",
-    .run = ask_cuda_graph,
+    .assumes = "shapes do not change; nothing in a step depends on values that the host reads",
+    .expect = "one launch per step and no idle_host inside it",
+    .run = check_cuda_graph,
     .measured = true,
     .general = true,
     .least_pct = 30,
@@ -317,7 +314,7 @@ const struct gp_rule gp_rule_cuda_graph = {
 
 /* ---- graphs that are too small ---- */
 
-static void ask_small_graphs(struct gp_rule_ctx *c)
+static void check_small_graphs(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
     int64_t graphs = 0, nodes = 0;
@@ -343,10 +340,6 @@ static void ask_small_graphs(struct gp_rule_ctx *c)
     s->description =
         gp_rule_text(c, "%lld CUDA graphs are launched per step, with %lld nodes each on average",
                      (long long)gp_rule_per_step(c, graphs), (long long)(nodes / graphs));
-    s->action = gp_rule_text(c, "capture more into one graph; find what ends each capture");
-    s->formula = gp_rule_text(
-        c, "all launches but one go away: at least their own time, at most also the host time between them");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer launches");
     gp_rule_evidence_count(s, "graphs", gp_rule_per_step(c, graphs));
     gp_rule_evidence_count(s, "nodes_a_graph", nodes / graphs);
 }
@@ -358,7 +351,11 @@ const struct gp_rule gp_rule_small_graphs = {
     .needs = "graph launches",
     .threshold = "four graphs per step, of fewer than 20 nodes each",
     .guard = "",
-    .run = ask_small_graphs,
+    .action = "capture more into one graph; find what ends each capture",
+    .formula = "all launches but one go away: at least their own time, at most also the host time "
+               "between them",
+    .expect = "fewer launches",
+    .run = check_small_graphs,
 };
 
 /* ---- graph breaks ---- */
@@ -409,7 +406,7 @@ static struct breaks find_breaks(struct gp_rule_ctx *c, struct gp_suggestion *s)
     return b;
 }
 
-static void ask_graph_breaks(struct gp_rule_ctx *c)
+static void check_graph_breaks(struct gp_rule_ctx *c)
 {
     struct breaks b = find_breaks(c, NULL);
     if (b.count < (int64_t)c->n_steps) return;
@@ -423,15 +420,6 @@ static void ask_graph_breaks(struct gp_rule_ctx *c)
                                   "Graph breaks split the model: execution changes compiled regions %lld "
                                   "times per step, which costs %s of host time",
                                   (long long)gp_rule_per_step(c, b.count), gp_rule_ns(c, s->current_ns));
-    s->action = gp_rule_text(
-        c, "remove what breaks the graph (prints, .item(), unsupported calls): run it with TORCH_TRACE=logs, "
-           "and "
-           "\"trace-compile logs\" with this trace reports where, why and what each break costs; "
-           "torch.compile(fullgraph=True) turns a break into an error");
-    s->formula = gp_rule_text(c, "at least half of the host time between regions, at most all of it");
-    s->assumes = gp_rule_text(c, "the breaks are not intentional");
-    s->check =
-        gp_rule_text(c, "record again and run trace-diff: expect one region per phase and less idle_host");
     gp_rule_evidence_count(s, "breaks", gp_rule_per_step(c, b.count));
     gp_rule_evidence_ns(s, "host_between", s->current_ns);
 }
@@ -443,7 +431,13 @@ const struct gp_rule gp_rule_graph_breaks = {
     .needs = "operators or ranges of compiled regions",
     .threshold = "per step, one transition between regions of the same phase",
     .guard = "a change from forward to backward",
-    .run = ask_graph_breaks,
+    .action = "remove what breaks the graph (prints, .item(), unsupported calls): run it with "
+              "TORCH_TRACE=logs, and \"trace-compile logs\" with this trace reports where, why and "
+              "what each break costs; torch.compile(fullgraph=True) turns a break into an error",
+    .formula = "at least half of the host time between regions, at most all of it",
+    .assumes = "the breaks are not intentional",
+    .expect = "one region per phase and less idle_host",
+    .run = check_graph_breaks,
     .gaps = true,
     .to_know = "record the compiler's log (TORCH_TRACE) and read it with trace-compile",
     .measured = true,
@@ -484,7 +478,7 @@ static int64_t unseen_before(const struct gp_rule_ctx *c, struct gp_host_memo *r
     return unseen + (at > since ? at - since : 0);
 }
 
-static void ask_python_gap(struct gp_rule_ctx *c)
+static void check_python_gap(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
     if (!c->t->events[GP_OP].n || !c->same_steps || gp_rule_host_bound_pct(c) < HOST_BOUND_PCT) return;
@@ -531,10 +525,6 @@ static void ask_python_gap(struct gp_rule_ctx *c)
                                "record with Python frames (%s) to see what runs there, then move it out of "
                                "the step",
                                gp_rule_shows_python(c));
-        s->formula = gp_rule_text(c, "between nothing and all of that time");
-        s->assumes = gp_rule_text(
-            c, "the time is work of this thread, not of the garbage collector or another thread");
-        s->check = gp_rule_text(c, "record again and run trace-diff: expect less idle_host");
         gp_rule_evidence_count(s, "places", places);
         gp_rule_evidence_ns(s, "unseen", s->current_ns);
     }
@@ -548,7 +538,10 @@ const struct gp_rule gp_rule_python_gap = {
     .needs = "operators, launch calls, equal steps",
     .threshold = "30 us at the same place in 80% of the steps; 1% of the time in all",
     .guard = "the GPU does not wait for the host",
-    .run = ask_python_gap,
+    .formula = "between nothing and all of that time",
+    .assumes = "the time is work of this thread, not of the garbage collector or another thread",
+    .expect = "less idle_host",
+    .run = check_python_gap,
     .gaps = true,
     .frames = "which show what runs there",
 };

@@ -1,7 +1,8 @@
-// Memory-bound kernels: those that reach little of the bandwidth, and those that move twice the bytes of
-// 16-bit data.
+// Memory: kernels that reach little of the bandwidth, those that move twice the bytes of 16-bit data, and a
+// device whose memory is almost full.
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
+#include "analyze/names/args.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
@@ -24,7 +25,7 @@ static int64_t lost_to_access(const struct gp_rule_ctx *c, uint32_t item)
     return gp_rule_dur(c, item) > least ? gp_rule_dur(c, item) - least : 0;
 }
 
-static void ask_memory_access(struct gp_rule_ctx *c)
+static void check_memory_access(struct gp_rule_ctx *c)
 {
     struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_access, NULL);
     if (sum.worst == UINT32_MAX || gp_pct(sum.lost_ns, c->busy_ns) < ACCESS_PCT) return;
@@ -39,13 +40,9 @@ static void ask_memory_access(struct gp_rule_ctx *c)
     s->description = gp_rule_text(
         c, "Kernels (%lld per step, %s) move a lot of memory slowly: the worst reaches %.0f of %.0f GB/s",
         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), gbps, top->per_s / 1e9);
-    s->action = gp_rule_text(c, "make the inputs contiguous where they are created, or read and write whole "
-                                "rows; use compiled or vectorised kernels instead");
     s->formula = gp_rule_text(
         c, "between nothing and all but the time that their bytes take at 80%% of %.0f GB/s (%s)",
         top->per_s / 1e9, gp_ceiling_source_text((enum gp_ceiling_source)top->source));
-    s->assumes = gp_rule_text(c, "only the order of their memory accesses slows them down");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect these kernels to be faster");
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_bytes(s, "worst_moves", (int64_t)w->bytes_high);
     gp_rule_evidence_ns(s, "worst", gp_rule_dur(c, sum.worst));
@@ -60,7 +57,11 @@ const struct gp_rule gp_rule_memory_access = {
     .needs = "operators with shapes (record_shapes), or PyTorch's elementwise kernels; device ceilings",
     .threshold = "64 MB or more at less than 40% of the bandwidth (ncu: 60%); 2% of the busy time lost",
     .guard = "unknown bytes; less than one wave of blocks; kernels that run beside others; matrix products",
-    .run = ask_memory_access,
+    .action = "make the inputs contiguous where they are created, or read and write whole rows; use "
+              "compiled or vectorised kernels instead",
+    .assumes = "only the order of their memory accesses slows them down",
+    .expect = "these kernels to be faster",
+    .run = check_memory_access,
     .to_know = "record hardware counters (gpuprof-collect --metrics)",
 };
 
@@ -103,7 +104,7 @@ static struct stored find_stored(const struct gp_rule_ctx *c, struct gp_suggesti
     return sum;
 }
 
-static void ask_low_precision(struct gp_rule_ctx *c)
+static void check_low_precision(struct gp_rule_ctx *c)
 {
     struct stored sum = find_stored(c, NULL);
     if (sum.longest == UINT32_MAX || gp_pct(sum.memory_ns, c->busy_ns) < MEMORY_PCT) return;
@@ -122,10 +123,6 @@ static void ask_low_precision(struct gp_rule_ctx *c)
                              "keep activations in bfloat16 or float16%s, with FP32 for the "
                              "optimizer states and for sums",
                              gp_rule_in(c, " (autocast, model.to)", ""));
-    s->formula = gp_rule_text(c, "half of the bytes, which saves 30 to 50%% of these kernels' time");
-    s->assumes = gp_rule_text(c, "16 bits are precise enough for these kernels' data");
-    s->check = gp_rule_text(c, "compare the losses of both runs; record again and run trace-diff: expect "
-                               "these kernels to be faster");
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_pct(s, "of_bytes", part);
     gp_rule_evidence_pct(s, "memory_of_busy", gp_pct(sum.memory_ns, c->busy_ns));
@@ -138,6 +135,57 @@ const struct gp_rule gp_rule_low_precision = {
     .needs = "operators with shapes and types (record_shapes), device ceilings",
     .threshold = "memory-bound kernels take 50% of the busy time, and FP32 is 50% of their bytes",
     .guard = "optimizer states",
-    .run = ask_low_precision,
+    .formula = "half of the bytes, which saves 30 to 50% of these kernels' time",
+    .assumes = "16 bits are precise enough for these kernels' data",
+    .check = "compare the losses of both runs; record again and run trace-diff: expect these kernels "
+             "to be faster",
+    .run = check_low_precision,
     .to_know = "record hardware counters (gpuprof-collect --metrics)",
+};
+
+/* ---- little memory left ---- */
+
+static const double PEAK_PCT = 90; /* of the device's */
+
+/* Is it GPU memory? Allocations of host memory are marked. */
+static bool is_device_memory(const struct gp_trace *t, size_t row)
+{
+    struct gp_arg a;
+    uint64_t type = 1;
+    const char *at = gp_trace_str(t, gp_get_extra(&t->events[GP_MEMORY], row));
+    while (gp_args_next(&at, &a))
+        if (gp_arg_is(&a, "Device Type") && gp_arg_u64(&a, &type)) break;
+    return type != 0;
+}
+
+static void check_memory_peak(struct gp_rule_ctx *c)
+{
+    const struct gp_events *m = &c->t->events[GP_MEMORY];
+    int64_t peak = 0, reserved = 0, size = c->props ? c->props->memory_bytes : 0;
+    for (size_t i = 0; i < m->n; i++) {
+        if (gp_get_total(m, i) <= peak || !is_device_memory(c->t, i)) continue;
+        peak = gp_get_total(m, i);
+        reserved = gp_get_reserved(m, i);
+    }
+    if (size <= 0 || gp_pct(peak, size) <= PEAK_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    s->description = gp_rule_text(
+        c, "Allocated memory peaks at %.1f GB, %.0f%% of the device's memory: larger batches will not fit",
+        (double)peak / 1e9, gp_pct(peak, size));
+    gp_rule_evidence_bytes(s, "peak", peak);
+    gp_rule_evidence_bytes(s, "reserved", reserved);
+    gp_rule_evidence_bytes(s, "device", size);
+}
+
+const struct gp_rule gp_rule_memory_peak = {
+    .name = "memory_peak",
+    .type = GP_SUGGEST_MEMORY,
+    .summary = "device memory that is almost fully allocated",
+    .needs = "allocations (profile_memory), the device's memory size",
+    .threshold = "more than 90% of the device's memory allocated",
+    .guard = "no saving of time is claimed",
+    .action = "use smaller types, activation checkpointing, a chunked loss, or gradients set to None",
+    .formula = "no saving of time is claimed: it saves memory",
+    .check = "record again with profile_memory: expect a lower peak",
+    .run = check_memory_peak,
 };

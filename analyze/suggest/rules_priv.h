@@ -2,24 +2,42 @@
  * suggestion. A rule examines facts about the replayed steps, decides, and adds a suggestion with the edits
  * of its low and its high end. It does not handle the replay, the priority or the order.
  *
- *     static void run(struct gp_rule_ctx *c)
+ *     static void check_idle_gpu(struct gp_rule_ctx *c)
  *     {
  *         if (gp_pct(c->gpu_ns, c->plan_ns) < 2) return;
  *         struct gp_suggestion *s = gp_rule_suggest(c);
  *         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_NO_WAIT, call, 0}));
- *         s->description = gp_rule_text(c, "...");
+ *         s->description = gp_rule_text(c, "... %s ...", gp_rule_ns(c, s->current_ns));
  *     }
+ *     const struct gp_rule gp_rule_idle_gpu = {.action = "...", .run = check_idle_gpu};
  */
 #ifndef GP_ANALYZE_RULES_PRIV_H
 #define GP_ANALYZE_RULES_PRIV_H
 
-#include "analyze/suggest/bare_priv.h"
+#include "analyze/cost/counters.h"
+#include "analyze/cost/regime.h"
+#include "analyze/cost/work.h"
+#include "analyze/suggest/unprofiled_priv.h"
 #include "analyze/suggest/chains_priv.h"
-#include "analyze/suggest/item_work_priv.h"
 #include "analyze/suggest/plan.h"
 #include "analyze/suggest/suggest.h"
 #include "analyze/view/host_stack.h"
 #include "analyze/view/idle_cause.h"
+
+/* The work of a GPU event of the plan. An operator's work counts once; its kernels share it in proportion to
+ * their time. */
+struct gp_item_work {
+    struct gp_work share; /* zeroed if unknown; the product's sizes are those of the whole operator */
+    struct gp_regime_answer bound;
+    uint32_t tier; /* enum gp_work_tier */
+    double part;   /* of its operator's work */
+    bool alone;    /* no other kernel has a part of it */
+    bool shaped;   /* type and size of the operands are known from shapes */
+    /* Of tier GP_WORK_COUNTERS: the bytes are measured; where the operations are not, they are those of the
+     * shapes, if any. */
+    bool flops_measured, by_mean; /* the mean of other launches of the kernel, grid and block */
+    uint32_t counted;             /* index in the context's counted; UINT32_MAX: not measured */
+};
 
 /* Facts about a GPU event of the plan. */
 struct gp_rule_item {
@@ -66,16 +84,25 @@ struct gp_rule_ctx {
      * shows of its PyTorch; 0: the device is of another vendor, whose grids show nothing. */
     double grid_part;
     double waits_pct; /* of the time, for another rank that comes later: set by the rule straggler */
-    const struct gp_bare *bare; /* the steps without the recorder */
-    int64_t noise_ns;           /* of a step, between two runs of the program */
-    int64_t held_ns;            /* of all calls, per step */
-    bool jax;                   /* a program of JAX, which PyTorch's functions do not help */
-    bool single_ops;            /* of JAX run one by one, each compiled by itself */
-    bool same_steps;            /* every step runs the same kernels with the same grids in the same order */
+    const struct gp_unprofiled *unprofiled; /* the steps without the recorder */
+    int64_t noise_ns;                       /* of a step, between two runs of the program */
+    int64_t held_ns;                        /* of all calls, per step */
+    bool jax;                               /* a program of JAX, which PyTorch's functions do not help */
+    bool single_ops;                        /* of JAX run one by one, each compiled by itself */
+    bool same_steps; /* every step runs the same kernels with the same grids in the same order */
 };
 
-/* Add a suggestion of the running rule. The pointer is valid until the next one is added. */
+/* Add a suggestion of the running rule, with the fixed texts of that rule. The pointer is valid until
+ * the next one is added. */
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
+
+/* An edit of the high end only; free of the resource, it holds as well. */
+static inline void gp_rule_edit_high(struct gp_suggestion *s, enum gp_edit_kind kind, uint32_t index,
+                                     int64_t ns)
+{
+    GP_VEC_PUSH(&s->high, ((struct gp_edit){kind, index, ns}));
+    GP_VEC_PUSH(&s->free, ((struct gp_edit){kind, index, ns}));
+}
 
 /* Recorded duration of an item, ns. */
 static inline int64_t gp_rule_dur(const struct gp_rule_ctx *c, uint32_t item)
@@ -208,6 +235,9 @@ double gp_rule_host_bound_pct(const struct gp_rule_ctx *c);
 /* The same of the step as it is likely to be without the recorder. */
 double gp_rule_host_bound_unrecorded_pct(const struct gp_rule_ctx *c);
 
+/* The first row of a table that starts at AT or later. */
+size_t gp_rule_row_from(const struct gp_events *e, int64_t at_ns);
+
 /* The copy between host and device that CALL of the plan waits for, if the copy belongs to CALL itself or to
  * the previous call on its thread, as with a copy without non_blocking; otherwise GP_REPLAY_NONE. */
 uint32_t gp_rule_copy_waited_for(const struct gp_rule_ctx *c, uint32_t call);
@@ -235,5 +265,37 @@ void gp_rule_evidence_counted(struct gp_rule_ctx *c, struct gp_suggestion *s, ui
 gp_sid gp_rule_label(struct gp_rule_ctx *c, enum gp_table table, gp_sid name);
 gp_sid gp_rule_full_name(struct gp_rule_ctx *c, uint32_t item); /* demangled */
 gp_sid gp_rule_item_label(struct gp_rule_ctx *c, uint32_t item);
+
+/* ---- the parts of gp_suggest_run() ---- */
+
+/* Fill in the facts of C from its plan and view, and the step of the answer. The caller frees them with
+ * gp_rule_release_facts(). O(events). */
+void gp_rule_collect_facts(struct gp_rule_ctx *c);
+void gp_rule_release_facts(struct gp_rule_ctx *c);
+/* The step without the recorder, by the models of C. */
+void gp_rule_unprofiled_step(struct gp_rule_ctx *c);
+/* Note the host time before the first kernel of an only step. */
+void gp_rule_note_lead(struct gp_rule_ctx *c);
+/* Is the replayed step, without that time, near the step on the device? */
+bool gp_rule_is_step_replayed(const struct gp_rule_ctx *c);
+
+/* Fill c->work and the ceilings of the answer. Needs c->items, c->device and c->props. O(items + length of
+ * their operators' shapes). */
+void gp_item_work_find(struct gp_rule_ctx *c);
+/* What bounds kernels, operators and the step, from what bounds each item, and the points of a roofline plot:
+ * fills regime, kernels, ops and roofline of c->s. */
+void gp_rule_sum_regimes(struct gp_rule_ctx *c);
+
+/* From this percentage of the time on that a rank waits for another one, it would save nothing by itself. */
+enum { GP_RULE_WAITS_PCT = 20 };
+/* Estimate what the suggestions save, by themselves and together, drop those below opts.min_saving_ns, and
+ * sort the others by what they are worth. */
+void gp_rule_estimate(struct gp_rule_ctx *c);
+void gp_suggestion_release(struct gp_suggestion *s);
+
+static inline void gp_rule_note(struct gp_rule_ctx *c, gp_sid text)
+{
+    GP_VEC_PUSH(&c->s->notes, text);
+}
 
 #endif

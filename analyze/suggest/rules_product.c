@@ -24,11 +24,6 @@ static const struct gp_work *product_of(const struct gp_rule_ctx *c, uint32_t it
     return known && w->share.product.k > 0 && w->share.arith < GP_ARITH_COUNT ? &w->share : NULL;
 }
 
-static bool is_half(const struct gp_work *w)
-{
-    return w->arith == GP_ARITH_FP16 || w->arith == GP_ARITH_BF16;
-}
-
 /* Duration of a product at the attainable rates of arithmetic and memory, ns; 0: unknown. */
 static double roof_ns(const struct gp_rule_ctx *c, const struct gp_work *w)
 {
@@ -58,7 +53,8 @@ static const struct gp_work *lone_product_of(const struct gp_rule_ctx *c, uint32
 static bool is_odd(const struct gp_work *w)
 {
     const struct gp_work_product *p = &w->product;
-    return is_half(w) && p->k >= NARROW && p->n >= NARROW && (p->k % ALIGNED || p->n % ALIGNED);
+    return (w->arith == GP_ARITH_FP16 || w->arith == GP_ARITH_BF16) && p->k >= NARROW && p->n >= NARROW &&
+           (p->k % ALIGNED || p->n % ALIGNED);
 }
 
 /* The elements that a 16-bit product loads at once, if its name shows that they are fewer than ALIGNED; 0: it
@@ -105,7 +101,7 @@ static gp_sid odd_text(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t 
                         (long long)p.k, (long long)p.n);
 }
 
-static void ask_odd_dimensions(struct gp_rule_ctx *c)
+static void check_odd_dimensions(struct gp_rule_ctx *c)
 {
     struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_odd, NULL);
     if (sum.worst == UINT32_MAX || gp_pct(sum.total_ns, c->busy_ns) < PRODUCT_PCT) return;
@@ -115,13 +111,6 @@ static void ask_odd_dimensions(struct gp_rule_ctx *c)
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
     s->description = odd_text(c, s, sum.worst, gp_rule_per_step(c, sum.count));
-    s->action =
-        gp_rule_text(c, "pad these sizes (vocabulary, heads, features) to multiples of 8, or better, 64");
-    s->formula = gp_rule_text(c, "between nothing and what the device can do in arithmetic or memory "
-                                 "bandwidth, whichever takes longer; without sizes, the share of its loads "
-                                 "that loading 8 elements at once saves");
-    s->assumes = gp_rule_text(c, "because of these sizes, the kernel loads in smaller pieces");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect other, faster kernels");
 }
 
 const struct gp_rule gp_rule_odd_dimensions = {
@@ -131,7 +120,13 @@ const struct gp_rule gp_rule_odd_dimensions = {
     .needs = "operators with shapes (record_shapes) and device ceilings, or names that show the alignment",
     .threshold = "K or N not a multiple of 8, or loads of fewer than 8 elements; 5% of the busy time",
     .guard = "matrices of fewer than 64 columns; the number of rows; products already at the roof",
-    .run = ask_odd_dimensions,
+    .action = "pad these sizes (vocabulary, heads, features) to multiples of 8, or better, 64",
+    .formula = "between nothing and what the device can do in arithmetic or memory bandwidth, "
+               "whichever takes longer; without sizes, the share of its loads that loading 8 "
+               "elements at once saves",
+    .assumes = "because of these sizes, the kernel loads in smaller pieces",
+    .expect = "other, faster kernels",
+    .run = check_odd_dimensions,
     .to_know = "time the product with padded sizes (gpuprof-measure --op matmul)",
     .measured = true,
     .least_pct = 50,
@@ -150,7 +145,7 @@ static int64_t lost_below_roof(const struct gp_rule_ctx *c, uint32_t item)
     return gp_rule_dur(c, item) - (int64_t)roof;
 }
 
-static void ask_gemm_roof(struct gp_rule_ctx *c)
+static void check_gemm_roof(struct gp_rule_ctx *c)
 {
     struct gp_rule_lost sum = gp_rule_find_lost(c, lost_below_roof, NULL);
     if (sum.worst == UINT32_MAX || gp_pct(sum.lost_ns, c->busy_ns) < PRODUCT_PCT) return;
@@ -177,8 +172,6 @@ static void ask_gemm_roof(struct gp_rule_ctx *c)
         gp_ceiling_attainable(top) / 1e12, gp_arith_name(worst->arith),
         gp_ceiling_attainable(&c->s->ceilings.memory) / 1e9,
         gp_ceiling_source_text((enum gp_ceiling_source)top->source));
-    s->assumes = gp_rule_text(c, "the device runs at the clocks and the power for which its ceilings hold");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect these products to be faster");
     gp_rule_evidence_count(s, "products", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_count(s, "m", p.m);
     gp_rule_evidence_count(s, "n", p.n);
@@ -194,6 +187,8 @@ const struct gp_rule gp_rule_gemm_roof = {
                  "busy time lost",
     .guard = "kernels that run beside others or beside communication; operators with several kernels; plain "
              "FP32; odd sizes",
-    .run = ask_gemm_roof,
+    .assumes = "the device runs at the clocks and the power for which its ceilings hold",
+    .expect = "these products to be faster",
+    .run = check_gemm_roof,
     .to_know = "record hardware counters (gpuprof-collect --metrics)",
 };

@@ -85,16 +85,13 @@ static void suggest(struct gp_rule_ctx *c, const struct python_time *time, enum 
                                     "one call of NumPy or PyTorch "
                                     "do what a loop does, or run it in another thread or process"
                                   : "move this wait out of the steps, or to another thread or process");
-    s->formula =
-        gp_rule_text(c, "a replay of the steps without half of that host time, or without all of it");
-    s->assumes = gp_rule_text(c, "the next launches do not need all of its results");
     s->check = gp_rule_text(c, "record again and run trace-diff: expect less idle_%s",
                             runs ? "python_overhead" : "host");
     gp_rule_evidence_ns(s, "host_time", s->current_ns);
     gp_rule_evidence_idle(c, s, s->current_ns);
 }
 
-static void ask_python_overhead(struct gp_rule_ctx *c)
+static void check_python_overhead(struct gp_rule_ctx *c)
 {
     struct python_time time[SORTS] = {{0}};
     struct python_walk walk = {c, c->device, {&time[RUNS], &time[WAITS]}};
@@ -121,6 +118,8 @@ const struct gp_rule gp_rule_python_overhead = {
     .guard = "loading data, garbage, locks, logging and imports, which have rules of their own; a thread "
              "that waits for the "
              "backward pass",
-    .run = ask_python_overhead,
+    .formula = "a replay of the steps without half of that host time, or without all of it",
+    .assumes = "the next launches do not need all of its results",
+    .run = check_python_overhead,
     .gaps = true,
 };

@@ -1,8 +1,9 @@
-// Several ranks of one program in a trace: which rank the others wait for, and communication through the
-// host.
+// Several devices: which rank the others wait for, communication through the host, one process for all
+// devices.
 #include <stdlib.h>
-#include "analyze/hta/collectives.h"
+#include <string.h>
 #include "analyze/hta/nccl.h"
+#include "analyze/hta/collectives.h"
 #include "analyze/hta/hta.h"
 #include "analyze/math/sums.h"
 #include "analyze/suggest/rules_priv.h"
@@ -105,15 +106,6 @@ static void find_meetings(struct ranks *r)
         struct meeting *m = &r->all[r->match_of[i]];
         if (wait_of(r, i) > m->wait_ns) m->wait_ns = wait_of(r, i);
     }
-}
-
-static void release_ranks(struct ranks *r)
-{
-    gp_hta_release(&r->h);
-    free(r->rows);
-    free(r->match_of);
-    free(r->offset_ns);
-    free(r->all);
 }
 
 /* Is collective I part of the plan, on the busiest device, and either waiting or waited for? */
@@ -242,7 +234,7 @@ static void edit_work(const struct ranks *r, const struct late *l, struct gp_sug
     }
 }
 
-static void tell_late(struct gp_rule_ctx *c, struct ranks *r, const struct late *l)
+static void suggest_balance(struct gp_rule_ctx *c, struct ranks *r, const struct late *l)
 {
     const struct gp_view_device *d = &c->v->devices.at[l->device];
     struct gp_suggestion *s = gp_rule_suggest(c);
@@ -273,13 +265,9 @@ static void tell_late(struct gp_rule_ctx *c, struct ranks *r, const struct late 
     if (!works_more)
         s->change =
             gp_rule_text(c, "let the host of %s do less before its kernels", gp_suggest_str(c->s, who));
-    s->formula = gp_rule_text(c, "at least, it computes as long as the average rank, as if the work were "
-                                 "shared evenly; at most, no rank waits for it");
     s->assumes = gp_rule_text(
         c, "the clocks of the ranks are aligned by the ends of their collectives, which agree to within %s",
         gp_rule_ns(c, r->error_ns));
-    s->check =
-        gp_rule_text(c, "record all ranks again and run trace-hta: expect less start skew and no straggler");
     gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, l->count));
     gp_rule_evidence_count(s, "times_last", l->times);
     gp_rule_evidence_ns(s, "waited", gp_rule_per_step(c, l->waited_ns));
@@ -288,7 +276,7 @@ static void tell_late(struct gp_rule_ctx *c, struct ranks *r, const struct late 
     gp_rule_evidence_ns(s, "clock_error", r->error_ns);
 }
 
-static void ask_straggler(struct gp_rule_ctx *c)
+static void check_straggler(struct gp_rule_ctx *c)
 {
     size_t with = 0;
     for (uint32_t d = 0; d < c->v->devices.n && with < 2; d++) with += communicates(c->v, d);
@@ -299,10 +287,14 @@ static void ask_straggler(struct gp_rule_ctx *c)
     struct late l = find_late(&r);
     if (l.count >= (int64_t)c->n_steps && gp_pct(l.waited_ns, c->plan_ns) >= SKEW_PCT &&
         gp_pct(l.most_ns, l.waited_ns) >= LATE_PCT && r.error_ns <= l.waited_ns / l.count / CLOCK_PART)
-        tell_late(c, &r, &l);
+        suggest_balance(c, &r, &l);
     if (l.count && l.device != c->device && gp_pct(l.most_ns, l.waited_ns) >= LATE_PCT)
         c->waits_pct = gp_pct(l.most_ns, c->plan_ns);
-    release_ranks(&r);
+    gp_hta_release(&r.h);
+    free(r.rows);
+    free(r.match_of);
+    free(r.offset_ns);
+    free(r.all);
 }
 
 const struct gp_rule gp_rule_straggler = {
@@ -313,7 +305,10 @@ const struct gp_rule gp_rule_straggler = {
     .threshold = "ranks wait for the last one 5% of the time, 70% of that for the same rank",
     .guard = "broadcasts, sends and other operations that need not wait; clocks that do not agree to within "
              "a quarter of a wait",
-    .run = ask_straggler,
+    .formula = "at least, it computes as long as the average rank, as if the work were shared "
+               "evenly; at most, no rank waits for it",
+    .check = "record all ranks again and run trace-hta: expect less start skew and no straggler",
+    .run = check_straggler,
     .to_know = "record more steps, and the clocks of all ranks",
     .measured = true,
 };
@@ -329,7 +324,7 @@ static int64_t count_gloo(const struct gp_rule_ctx *c, enum gp_table table)
     return count;
 }
 
-static void ask_gloo(struct gp_rule_ctx *c)
+static void check_gloo(struct gp_rule_ctx *c)
 {
     int64_t count = count_gloo(c, GP_OP) + count_gloo(c, GP_RANGE);
     if (count < (int64_t)c->n_steps) return;
@@ -340,11 +335,6 @@ static void ask_gloo(struct gp_rule_ctx *c)
         c,
         "Collectives go through the host: %lld Gloo collectives per step, in a program that computes on GPUs",
         times);
-    s->action = gp_rule_text(c, "use torch.distributed.init_process_group(\"nccl\") for tensors on GPUs");
-    s->formula = gp_rule_text(
-        c, "no saving is claimed: this trace does not show how fast the links between the GPUs are");
-    s->assumes = gp_rule_text(c, "the communicated tensors are on GPUs");
-    s->check = gp_rule_text(c, "record again and run trace-hta: expect collectives as kernels");
     gp_rule_evidence_count(s, "collectives", times);
 }
 
@@ -355,5 +345,49 @@ const struct gp_rule gp_rule_gloo = {
     .needs = "operators or ranges (torch.profiler)",
     .threshold = "one per step",
     .guard = "no saving is claimed",
-    .run = ask_gloo,
+    .action = "use torch.distributed.init_process_group(\"nccl\") for tensors on GPUs",
+    .formula = "no saving is claimed: this trace does not show how fast the links between the GPUs "
+               "are",
+    .assumes = "the communicated tensors are on GPUs",
+    .check = "record again and run trace-hta: expect collectives as kernels",
+    .run = check_gloo,
+};
+
+/* ---- one process for several devices ---- */
+
+/* Number of rows of TABLE, within the steps, that are a forward pass of one process on several devices. */
+static int64_t count_data_parallel(const struct gp_rule_ctx *c, enum gp_table table)
+{
+    const struct gp_events *e = &c->t->events[table];
+    int64_t count = 0, end = c->p->steps.at[c->p->steps.n - 1].end_ns;
+    for (size_t i = gp_rule_row_from(e, c->p->begin_ns); i < e->n && e->start_ns[i] < end; i++)
+        count += !strcmp(gp_trace_str(c->t, e->name[i]), "DataParallel.forward");
+    return count;
+}
+
+static void check_data_parallel(struct gp_rule_ctx *c)
+{
+    int64_t count = count_data_parallel(c, GP_OP) + count_data_parallel(c, GP_RANGE);
+    if (!count) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    s->operation = gp_rule_text(c, "DataParallel.forward");
+    s->description = gp_rule_text(
+        c,
+        "One process drives several devices (torch.nn.DataParallel, %lld times in %zu steps): it "
+        "copies the model to them each time, and its threads share one interpreter",
+        (long long)count, c->n_steps);
+    gp_rule_evidence_count(s, "forward_passes", count);
+}
+
+const struct gp_rule gp_rule_data_parallel = {
+    .name = "data_parallel",
+    .type = GP_SUGGEST_PARALLELIZATION,
+    .summary = "one process that drives several devices with torch.nn.DataParallel",
+    .needs = "operators or ranges",
+    .threshold = "once",
+    .guard = "DistributedDataParallel; no saving is claimed",
+    .action = "use torch.nn.parallel.DistributedDataParallel, with one process per device",
+    .formula = "no saving is claimed: a replay of this program cannot predict the other one",
+    .check = "record all ranks and run trace-diff",
+    .run = check_data_parallel,
 };

@@ -1,8 +1,10 @@
-// Kernels whose launch shape wastes multiprocessors, and kernels that share the device with communication.
+// Kernels whose launch shape wastes multiprocessors, that share the device with communication, or that one
+// launch could replace.
 #include <stdlib.h>
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/cost/occupancy.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
@@ -66,7 +68,7 @@ static int64_t lost_to_small_grid(const struct gp_rule_ctx *c, uint32_t item)
     return dur - (int64_t)((double)dur * (double)o.blocks / c->props->sms);
 }
 
-static void ask_small_grid(struct gp_rule_ctx *c)
+static void check_small_grid(struct gp_rule_ctx *c)
 {
     struct gp_rule_lost sum;
     struct gp_suggestion *s = suggest_shape(c, lost_to_small_grid, &sum);
@@ -76,12 +78,6 @@ static void ask_small_grid(struct gp_rule_ctx *c)
                                   "blocks than the device's %d multiprocessors; the worst has %lld",
                                   (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns),
                                   c->props->sms, (long long)occupancy_of(c, sum.worst).blocks);
-    s->action = gp_rule_text(c, "use larger batches, split-K or split reductions, or run independent kernels "
-                                "beside them on other streams");
-    s->formula = gp_rule_text(c, "between nothing and the share of each kernel's time that idle "
-                                 "multiprocessors could have taken over");
-    s->assumes = gp_rule_text(c, "the work of a block can be split; it is not one long chain of loads");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect larger grids and shorter kernels");
 }
 
 const struct gp_rule gp_rule_small_grid = {
@@ -92,7 +88,13 @@ const struct gp_rule gp_rule_small_grid = {
     .threshold = "kernels over 10 us that leave multiprocessors without a block; 5% of the busy time lost",
     .guard = "kernels that run beside others; the low end is nothing, as the trace does not show whether the "
              "kernels can be split",
-    .run = ask_small_grid,
+    .action = "use larger batches, split-K or split reductions, or run independent kernels beside "
+              "them on other streams",
+    .formula = "between nothing and the share of each kernel's time that idle multiprocessors could "
+               "have taken over",
+    .assumes = "the work of a block can be split; it is not one long chain of loads",
+    .expect = "larger grids and shorter kernels",
+    .run = check_small_grid,
     .to_know = "record hardware counters (gpuprof-collect --metrics)",
 };
 
@@ -119,7 +121,7 @@ static int64_t lost_to_last_wave(const struct gp_rule_ctx *c, uint32_t item)
     return dur - (int64_t)((double)dur * waves / (double)(whole + 1));
 }
 
-static void ask_wave_quantisation(struct gp_rule_ctx *c)
+static void check_wave_quantisation(struct gp_rule_ctx *c)
 {
     struct gp_rule_lost sum;
     struct gp_suggestion *s = suggest_shape(c, lost_to_last_wave, &sum);
@@ -132,11 +134,6 @@ static void ask_wave_quantisation(struct gp_rule_ctx *c)
                      (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), waves);
     s->action = gp_rule_text(c, "choose a batch size%s whose blocks fill whole waves, or use split-K",
                              gp_rule_in(c, " or tile (max-autotune)", ""));
-    s->formula = gp_rule_text(
-        c,
-        "between nothing and the empty part of the waves: each kernel keeps waves / whole waves of its time");
-    s->assumes = gp_rule_text(c, "all blocks take the same time");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect other grids and shorter products");
 }
 
 const struct gp_rule gp_rule_wave_quantisation = {
@@ -146,7 +143,11 @@ const struct gp_rule gp_rule_wave_quantisation = {
     .needs = "grids, blocks, registers and shared memory, the device's properties",
     .threshold = "1 to 3 waves, the last one less than 30% full; 5% of the busy time lost",
     .guard = "clusters; memory-bound kernels; kernels that run beside others",
-    .run = ask_wave_quantisation,
+    .formula = "between nothing and the empty part of the waves: each kernel keeps waves / whole "
+               "waves of its time",
+    .assumes = "all blocks take the same time",
+    .expect = "other grids and shorter products",
+    .run = check_wave_quantisation,
     .to_know = "record hardware counters (gpuprof-collect --metrics)",
 };
 
@@ -250,7 +251,7 @@ static bool communicates(const struct gp_rule_ctx *c)
     return false;
 }
 
-static void ask_contention(struct gp_rule_ctx *c)
+static void check_contention(struct gp_rule_ctx *c)
 {
     if (!communicates(c)) return;
     struct contention sum = find_contention(c, NULL);
@@ -266,13 +267,6 @@ static void ask_contention(struct gp_rule_ctx *c)
                      "worst takes %s instead of %s",
                      (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->resource_high_ns),
                      gp_rule_ns(c, sum.beside_ns), gp_rule_ns(c, sum.alone_ns));
-    s->action = gp_rule_text(c, "give communication fewer multiprocessors (NCCL_MAX_CTAS, copy engines), or "
-                                "run it beside kernels that need fewer");
-    s->formula = gp_rule_text(
-        c, "between nothing and what exceeds the median time of the same launch without communication");
-    s->assumes = gp_rule_text(c, "the launches do the same work, as their equal grids suggest; communication "
-                                 "with less of the device is still fast enough");
-    s->check = gp_rule_text(c, "record again and run trace-diff: expect these kernels to be faster");
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_ns(s, "median_alone", sum.alone_ns);
     gp_rule_evidence_ns(s, "median_beside", sum.beside_ns);
@@ -287,7 +281,14 @@ const struct gp_rule gp_rule_contention = {
                  "of the busy time",
     .guard = "kernels whose time varies even without communication; different sizes, where operators record "
              "them; the low end is nothing, as communication may then take longer",
-    .run = ask_contention,
+    .action = "give communication fewer multiprocessors (NCCL_MAX_CTAS, copy engines), or run it "
+              "beside kernels that need fewer",
+    .formula = "between nothing and what exceeds the median time of the same launch without "
+               "communication",
+    .assumes = "the launches do the same work, as their equal grids suggest; communication with less "
+               "of the device is still fast enough",
+    .expect = "these kernels to be faster",
+    .run = check_contention,
 };
 
 /* ---- many tiny kernels in a full queue ---- */
@@ -327,7 +328,7 @@ static struct tiny find_tiny(const struct gp_rule_ctx *c)
     return sum;
 }
 
-static void ask_tiny_kernels(struct gp_rule_ctx *c)
+static void check_tiny_kernels(struct gp_rule_ctx *c)
 {
     struct tiny sum = find_tiny(c);
     int64_t items = (int64_t)c->p->items.n;
@@ -355,9 +356,6 @@ static void ask_tiny_kernels(struct gp_rule_ctx *c)
         c,
         "between nothing and the gaps between %lld of them; what the kernels themselves save is not included",
         (long long)gp_rule_per_step(c, sum.following));
-    s->assumes = gp_rule_text(c, "neighbouring kernels can be fused");
-    s->check =
-        gp_rule_text(c, "record again and run trace-diff: expect less idle_kernel_gap and fewer kernels");
     gp_rule_evidence_count(s, "tiny", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, gp_rule_kernels(c)));
     gp_rule_evidence_ns(s, "gaps", s->resource_high_ns);
@@ -370,7 +368,125 @@ const struct gp_rule gp_rule_tiny_kernels = {
     .needs = "kernels with their launch calls",
     .threshold = "more than 30% of the kernels take less than 5 us; 1% of the time in gaps between them",
     .guard = "a late host (see compile and cuda_graph); a tenth of the kernels come from a compiler",
-    .run = ask_tiny_kernels,
+    .assumes = "neighbouring kernels can be fused",
+    .expect = "less idle_kernel_gap and fewer kernels",
+    .run = check_tiny_kernels,
     .to_know = "record operators with shapes",
     .sizes = true,
+};
+
+/* ---- equal kernels in a row ---- */
+
+static const double BATCH_PCT = 1; /* of the busy time */
+
+enum { RUN_LEAST = 10 }; /* equal kernels in a row */
+
+/* Does ITEM run the same as the previous item in its step, on the same stream? */
+static bool repeats(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_plan *p = c->p;
+    return item && c->items[item].config == c->items[item - 1].config &&
+           p->items.at[item].step == p->items.at[item - 1].step &&
+           p->replay.items.at[item].stream == p->replay.items.at[item - 1].stream;
+}
+
+/* Share of the device that one launch fills, 0..1; 0 if unknown, if it fills all of it, or if it cannot be
+ * batched. */
+static double fills(const struct gp_rule_ctx *c, uint32_t item)
+{
+    struct gp_occupancy o;
+    const struct gp_config *config = &c->t->configs.at[c->items[item].config];
+    if (gp_class_of((enum gp_frame_kind)c->items[item].kind) != GP_CLASS_COMPUTE) return 0;
+    if (gp_kernel_is_multi_tensor(gp_trace_str(c->t, config->name))) return 0;
+    gp_occupancy_of(&o, c->t, config, c->props);
+    return o.waves < 1 ? o.waves : 0;
+}
+
+struct batches {
+    int64_t runs, count, total_ns, saved_ns;
+    uint32_t longest; /* item that begins the longest run; UINT32_MAX none */
+    uint32_t most;    /* kernels in it */
+};
+
+/* One launch for the run [FROM, TO): it takes as long as its longest kernel, or as its waves. */
+static void batch_run(const struct gp_rule_ctx *c, uint32_t from, uint32_t to, struct batches *sum,
+                      struct gp_suggestion *s)
+{
+    double part = fills(c, from);
+    uint32_t n = to - from;
+    int64_t total = 0, longest = 0;
+    if (n < RUN_LEAST || part <= 0) return;
+    for (uint32_t i = from; i < to; i++) {
+        total += gp_rule_dur(c, i);
+        if (gp_rule_dur(c, i) > longest) longest = gp_rule_dur(c, i);
+    }
+    int64_t empty = c->s->empty_ns < total / n ? c->s->empty_ns * n : total; /* begins and ends n times */
+    int64_t batched = (int64_t)((double)(total - empty) * part);
+    if (batched < longest) batched = longest;
+    sum->runs++;
+    sum->count += n;
+    sum->total_ns += total;
+    sum->saved_ns += total - batched;
+    if (n > sum->most) sum->most = n, sum->longest = from;
+    for (uint32_t i = from; s && i < to; i++) {
+        uint32_t call = c->p->items.at[i].call;
+        gp_rule_edit_high(s, GP_EDIT_DUR, i, batched / n);
+        if (i == from) continue;
+        gp_rule_edit_high(s, GP_EDIT_GAP, i, 0);
+        if (c->p->replay.calls.at[call].n != 1) continue;
+        gp_rule_edit_high(s, GP_EDIT_BEFORE, call, 0);
+        gp_rule_edit_high(s, GP_EDIT_OWN, call, 0);
+    }
+}
+
+static struct batches find_batches(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    struct batches sum = {.longest = UINT32_MAX};
+    for (uint32_t from = 0, to; from < c->p->items.n; from = to) {
+        for (to = from + 1; to < c->p->items.n && repeats(c, to);) to++;
+        batch_run(c, from, to, &sum, s);
+    }
+    return sum;
+}
+
+static void check_batching(struct gp_rule_ctx *c)
+{
+    struct batches sum = find_batches(c, NULL);
+    if (sum.runs < (int64_t)c->n_steps || gp_pct(sum.total_ns, c->busy_ns) < BATCH_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_batches(c, s);
+    s->operation = gp_rule_item_label(c, sum.longest);
+    s->current_ns = gp_rule_per_step(c, sum.total_ns);
+    s->resource_high_ns = gp_rule_per_step(c, sum.saved_ns);
+    s->description = gp_rule_text(
+        c,
+        "Kernels (%lld per step, %s) are launched in runs of equal kernels with equal grids that "
+        "fill only part of the device; the longest run has %u",
+        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), sum.most);
+    s->action = gp_rule_text(c, "replace each run of equal kernels with one launch: %s",
+                             gp_rule_in(c, "bmm, torch.stack, torch.vmap, or a _foreach_ operator",
+                                        "jax.vmap, or one batched product"));
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_count(s, "rows", gp_rule_per_step(c, sum.runs));
+    gp_rule_evidence_count(s, "longest_row", sum.most);
+}
+
+const struct gp_rule gp_rule_batching = {
+    .name = "batching",
+    .type = GP_SUGGEST_BATCHING,
+    .summary = "runs of equal kernels that one launch could replace",
+    .needs = "grids, blocks, registers and shared memory, the device's properties",
+    .threshold =
+        "10 equal kernels with equal grids and nothing between them, in each step; 1% of the busy time",
+    .guard = "kernels that fill the device or already process many tensors; the low end is nothing, as the "
+             "trace does not show whether they depend on one another",
+    .formula = "between nothing and all launches but one per run, with kernels running side by side "
+               "until the device is full",
+    .assumes = "the kernels do not need one another's results, which a trace does not show",
+    .expect = "fewer launches and larger grids",
+    .run = check_batching,
+    .to_know = "record operators with shapes",
+    .sizes = true,
+    .measured = true,
+    .least_pct = 35,
 };

@@ -20,7 +20,7 @@ bool gp_rule_is_scalar_read(const struct gp_rule_ctx *c, uint32_t item)
 
 /* Which waiting calls: those that read a value or two, or those that wait for no copy; synchronous_copy
  * covers the others. */
-static bool is_about(const struct gp_rule_ctx *c, uint32_t call, bool scalars)
+static bool is_covered(const struct gp_rule_ctx *c, uint32_t call, bool scalars)
 {
     uint32_t copy = gp_rule_copy_waited_for(c, call);
     if (scalars) return copy != GP_REPLAY_NONE && gp_rule_is_scalar_read(c, copy);
@@ -46,7 +46,7 @@ static uint32_t op_that_needs_size(const struct gp_rule_ctx *c, uint32_t call)
     return UINT32_MAX;
 }
 
-static void note_size(const struct gp_rule_ctx *c, struct waits *w, uint32_t call)
+static void add_sized_wait(const struct gp_rule_ctx *c, struct waits *w, uint32_t call)
 {
     int64_t waited_ns = c->p->calls.at[call].waited_ns;
     if (op_that_needs_size(c, call) == UINT32_MAX) return;
@@ -55,7 +55,7 @@ static void note_size(const struct gp_rule_ctx *c, struct waits *w, uint32_t cal
 }
 
 /* At most the host's work for the whole read goes away. */
-static void forget_read(const struct gp_rule_ctx *c, uint32_t call, struct gp_suggestion *s)
+static void remove_read(const struct gp_rule_ctx *c, uint32_t call, struct gp_suggestion *s)
 {
     uint32_t item = gp_rule_copy_waited_for(c, call), copying = c->p->items.at[item].call;
     GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, copying, c->calls[copying].before_ns / 2}));
@@ -72,19 +72,19 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         const struct gp_plan_call *call = &c->p->calls.at[k];
         if (c->p->replay.calls.at[k].waits_for == GP_REPLAY_NONE) continue;
-        if (!is_about(c, k, scalars)) continue;
+        if (!is_covered(c, k, scalars)) continue;
         uint32_t copy = scalars ? gp_rule_copy_waited_for(c, k) : GP_REPLAY_NONE;
         w.copies += copy != last;
         last = copy;
         if (call->waited_for != GP_REPLAY_NONE) {
             w.count++;
             w.waited_ns += call->waited_ns;
-            note_size(c, &w, k);
+            add_sized_wait(c, &w, k);
             if (w.longest == UINT32_MAX || call->waited_ns > c->p->calls.at[w.longest].waited_ns)
                 w.longest = k;
         }
         if (!s) continue;
-        if (scalars) forget_read(c, k, s);
+        if (scalars) remove_read(c, k, s);
         struct gp_edit edit = {GP_EDIT_NO_WAIT, k, 0};
         GP_VEC_PUSH(&s->low, edit);
         GP_VEC_PUSH(&s->high, edit);
@@ -152,12 +152,6 @@ static void add_places(struct places *p, uint32_t call)
     }
 }
 
-/* Of two places with more than half of all waits, the inner one has no more of them. */
-static bool is_inside(const struct place *a, const struct place *b)
-{
-    return !b || a->ns < b->ns || (a->ns == b->ns && a->depth > b->depth);
-}
-
 /* The innermost place in which the calls waited for more than half of the time, since samples may lie beside
  * the waits: its label, or 0 if there is none. */
 static gp_sid most_waited_in(struct gp_rule_ctx *c, bool scalars, bool *sampled)
@@ -166,12 +160,14 @@ static gp_sid most_waited_in(struct gp_rule_ctx *c, bool scalars, bool *sampled)
     const struct place *best = NULL;
     int64_t all_ns = 0;
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
-        if (c->p->calls.at[k].waited_for == GP_REPLAY_NONE || !is_about(c, k, scalars)) continue;
+        if (c->p->calls.at[k].waited_for == GP_REPLAY_NONE || !is_covered(c, k, scalars)) continue;
         all_ns += c->p->calls.at[k].waited_ns;
         add_places(&p, k);
     }
     for (size_t i = 0; i < p.v.n; i++)
-        if (gp_mul_saturated(p.v.at[i].ns, 2) > all_ns && is_inside(&p.v.at[i], best)) best = &p.v.at[i];
+        if (gp_mul_saturated(p.v.at[i].ns, 2) > all_ns &&
+            (!best || p.v.at[i].ns < best->ns || (p.v.at[i].ns == best->ns && p.v.at[i].depth > best->depth)))
+            best = &p.v.at[i];
     gp_sid label = best ? best->label : 0;
     const struct gp_host_event *e = best ? &c->v->hs.nodes[best->node] : NULL;
     *sampled = e && gp_rule_is_sampled(c, (enum gp_table)e->table, e->row);
@@ -181,29 +177,22 @@ static gp_sid most_waited_in(struct gp_rule_ctx *c, bool scalars, bool *sampled)
     return label;
 }
 
-static void say_place(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w, bool scalars)
+static void describe_waits(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w,
+                           bool scalars)
 {
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w->waited_ns);
+    if (scalars) gp_rule_evidence_count(s, "reads", gp_rule_per_step(c, w->copies));
+    gp_rule_evidence_count(s, "waits", gp_rule_per_step(c, w->count));
+    gp_rule_evidence_ns(s, "waited", s->current_ns);
+    gp_rule_evidence_text(s, "longest_in", gp_intern_cstr(&c->s->strings, c->calls[w->longest].name));
     bool sampled;
     s->operation = most_waited_in(c, scalars, &sampled);
     if (!s->operation) s->operation = gp_intern_cstr(&c->s->strings, c->calls[w->longest].name);
     if (sampled) gp_rule_evidence_text(s, "place_from", gp_intern_cstr(&c->s->strings, "samples"));
 }
 
-static void say(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w, bool scalars)
-{
-    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w->waited_ns);
-    s->formula = gp_rule_text(c, "a replay of the steps without these waits: the host keeps launching");
-    s->check =
-        gp_rule_text(c, "record again and run trace-diff: expect less idle_synchronisation and idle_host");
-    if (scalars) gp_rule_evidence_count(s, "reads", gp_rule_per_step(c, w->copies));
-    gp_rule_evidence_count(s, "waits", gp_rule_per_step(c, w->count));
-    gp_rule_evidence_ns(s, "waited", s->current_ns);
-    gp_rule_evidence_text(s, "longest_in", gp_intern_cstr(&c->s->strings, c->calls[w->longest].name));
-    say_place(c, s, w, scalars);
-}
-
 /* What waits is not the program, but an operator: it must know how many elements it returns. */
-static void say_size(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w)
+static void describe_sized_result(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w)
 {
     uint32_t row = op_that_needs_size(c, w->sized);
     s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[row]);
@@ -219,25 +208,24 @@ static void say_size(struct gp_rule_ctx *c, struct gp_suggestion *s, const struc
     s->assumes = gp_rule_text(c, "the number of elements has a bound, or the mask can be applied without it");
 }
 
-static void ask_scalar_read(struct gp_rule_ctx *c)
+static void check_scalar_read(struct gp_rule_ctx *c)
 {
     struct waits w = find_waits(c, true, NULL);
     if (!w.count || w.count * 2 < (int64_t)c->n_steps) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     find_waits(c, true, s);
-    say(c, s, &w, true);
+    describe_waits(c, s, &w, true);
     s->description = gp_rule_text(
         c, "The host reads single values from the GPU %s (as .item() does) and waits %s per step for them",
         gp_rule_times(c, w.copies), gp_rule_ns(c, s->current_ns));
     if (w.sized != UINT32_MAX && gp_mul_saturated(w.sized_ns, 2) > w.waited_ns) {
-        say_size(c, s, &w);
+        describe_sized_result(c, s, &w);
         return;
     }
     s->action = gp_rule_text(c,
                              "read values only every few steps, or keep them on the GPU and decide there, "
                              "with %s in place of if",
                              gp_rule_in(c, "torch.where", "jax.numpy.where or jax.lax.cond"));
-    s->assumes = gp_rule_text(c, "what the host does next does not depend on the value");
 }
 
 const struct gp_rule gp_rule_scalar_read = {
@@ -247,23 +235,24 @@ const struct gp_rule gp_rule_scalar_read = {
     .needs = "copies with bytes, synchronising calls",
     .threshold = "a copy of at most 16 bytes to the host that the host waits for, every second step",
     .guard = "waits that cost nothing in the replay because the GPU had no work left save nothing",
-    .run = ask_scalar_read,
+    .formula = "a replay of the steps without these waits: the host keeps launching",
+    .assumes = "what the host does next does not depend on the value",
+    .expect = "less idle_synchronisation and idle_host",
+    .run = check_scalar_read,
     .frames = "which show what the value decides",
     .measured = true,
 };
 
-static void ask_blocking_sync(struct gp_rule_ctx *c)
+static void check_blocking_sync(struct gp_rule_ctx *c)
 {
     struct waits w = find_waits(c, false, NULL);
     if (w.count * 2 < (int64_t)c->n_steps || gp_pct(w.waited_ns, c->plan_ns) < WAIT_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     find_waits(c, false, s);
-    say(c, s, &w, false);
+    describe_waits(c, s, &w, false);
     s->description =
         gp_rule_text(c, "The host waits for the GPU %s, %s per step; the longest wait is in %s",
                      gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns), c->calls[w.longest].name);
-    s->action = gp_rule_text(c, "remove the synchronisation, or wait for an event from an earlier step");
-    s->assumes = gp_rule_text(c, "nothing needs the results on the host at that moment");
 }
 
 const struct gp_rule gp_rule_blocking_sync = {
@@ -274,7 +263,11 @@ const struct gp_rule gp_rule_blocking_sync = {
     .threshold = "2% of the time, every second step",
     .guard = "one wait at the end of the recording; waits right after a copy (see synchronous_copy); waits "
              "that cost nothing in the replay save nothing",
-    .run = ask_blocking_sync,
+    .action = "remove the synchronisation, or wait for an event from an earlier step",
+    .formula = "a replay of the steps without these waits: the host keeps launching",
+    .assumes = "nothing needs the results on the host at that moment",
+    .expect = "less idle_synchronisation and idle_host",
+    .run = check_blocking_sync,
     .frames = "which show who waits",
     .measured = true,
 };

@@ -10,20 +10,20 @@
     /* rules_launch.c */ X(compile) X(cuda_graph) X(small_graphs) X(graph_breaks) X(python_gap)              \
     /* rules_sync.c */ X(scalar_read) X(blocking_sync)                                                       \
     /* rules_copy.c */ X(pageable_copy) X(synchronous_copy) X(copy_overlap) X(small_copies)                  \
-    /* rules_host.c */ X(allocation) X(module_load) X(recompilation) X(input_stall)                         \
-    X(garbage_collection) X(lock_wait) X(logging) X(import)                         \
-    /* rules_python.c */ X(python_overhead)                                                                 \
+    /* rules_host.c */ X(allocation) X(module_load) X(recompilation) X(input_stall)                          \
+    X(garbage_collection) X(lock_wait) X(logging) X(import)                                                  \
+    /* rules_python.c */ X(python_overhead)                                                                  \
     /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                           \
     /* rules_shape.c */ X(small_grid) X(wave_quantisation) X(contention) X(tiny_kernels)                     \
     /* rules_product.c */ X(odd_dimensions) X(gemm_roof)                                                     \
     /* rules_memory.c */ X(memory_access) X(low_precision)                                                   \
-    /* rules_capture.c */ X(throttling)                                                                    \
-    /* rules_comm.c */ X(exposed_communication) X(small_collectives)                              \
-    /* rules_ranks.c */ X(straggler) X(gloo)                              \
+    /* rules_clocks.c */ X(throttling)                                                                       \
+    /* rules_comm.c */ X(exposed_communication) X(small_collectives)                                         \
+    /* rules_ranks.c */ X(straggler) X(gloo)                                                                 \
     /* rules_fusion.c */ X(fusion) X(epilogue) X(cast_churn) X(layout_churn) X(zero_fill)                    \
-    /* rules_seed.c; the last rule looks at the suggestions of the others */                                 \
-    X(batching) X(routing) X(caching)                                                                        \
-    X(memory_peak) X(data_parallel) X(low_utilisation)
+    /* of rules_shape.c, rules_host.c, rules_constants.c, rules_memory.c, rules_ranks.c */                   \
+    X(batching) X(routing) X(caching) X(memory_peak) X(data_parallel)                                        \
+    /* rules_idle.c: the last rule looks at the suggestions of the others */ X(low_utilisation)
 /* clang-format on */
 
 #define X(rule) extern const struct gp_rule gp_rule_##rule;

@@ -1,4 +1,4 @@
-/* suggest.h -- what to do next: the answer of trace-suggest as plain structs. Knows nothing of files, text or
+/* suggest.h -- advice: the answer of trace-suggest as plain structs. Knows nothing of files, text or
  * pictures.
  *
  *     struct gp_suggest s;
@@ -88,16 +88,21 @@ enum gp_priority {
 const char *gp_priority_name(enum gp_priority p); /* "none", "low", ... */
 
 struct gp_rule_ctx;
-/* A rule: what it suggests, when, and when not. Texts are for people; rules.c has the table of rules. */
+/* A rule: what it suggests, when, and when not. Texts are for people; rules_table.h lists the rules. */
 struct gp_rule {
     const char *name; /* "cuda_graph" */
     enum gp_suggest_type type;
-    const char *summary;   /* what it looks for */
-    const char *needs;     /* what must be recorded for it */
-    const char *threshold; /* from when on it speaks, and where that figure is from */
-    const char *guard;     /* when it is silent all the same; "" nothing */
+    const char *summary;   /* of the finding */
+    const char *needs;     /* data that must be recorded for it */
+    const char *threshold; /* from which it reports, and the source of that figure */
+    const char *guard;     /* exceptions; "": none */
+    /* Texts of its suggestions that are always the same; NULL: run() writes them. Without steps, " per step"
+     * is cut from them. */
+    const char *action, *change, *formula, *assumes;
+    const char *check;  /* or */
+    const char *expect; /* what "record again and run trace-diff" shows */
     void (*run)(struct gp_rule_ctx *c);
-    bool gaps;           /* it looks for what holds the host in long gaps, which other rules leave alone */
+    bool gaps;           /* it is about long gaps of the host, which other rules leave alone */
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
     const char *frames;  /* the same of Python frames: what they show; NULL: to_know */
     bool measured;       /* samples/score.py holds its predictions against measurements */
@@ -138,18 +143,18 @@ struct gp_prediction {
 struct gp_suggestion {
     const struct gp_rule *rule;
     enum gp_priority priority;
-    gp_sid operation;   /* what it concerns: kernel, operator, range, call; 0: the step */
-    gp_sid description; /* what is there, with its numbers */
+    gp_sid operation;   /* kernel, operator, range or call concerned; 0: the step */
+    gp_sid description; /* finding, with its numbers */
     gp_sid action;      /* what to do */
-    gp_sid change;      /* what of that saves the time; 0: what it begins with */
-    gp_sid formula;     /* how the saving was worked out, with the numbers filled in */
+    gp_sid change;      /* the part of the action that saves the time; 0: its beginning */
+    gp_sid formula;     /* of the saving, with the numbers filled in */
     gp_sid assumes;     /* assumptions; 0: none beyond what the trace shows */
     gp_sid check;       /* how to find out whether it was right */
     GP_VEC(struct gp_evidence) evidence;
-    int64_t current_ns;                        /* what it takes now, on whatever resource */
+    int64_t current_ns;                        /* time taken now, on any resource */
     int64_t resource_low_ns, resource_high_ns; /* saved on that resource */
     int64_t saving_low_ns, saving_high_ns;     /* wall time; 0, 0 where none is claimed */
-    int64_t saving_ns;                         /* what is expected, between the two */
+    int64_t saving_ns;                         /* expected, between the two */
     bool looks;         /* it asks for another recording, not for a change: never above low */
     bool unsure;        /* not of the kind that was measured: the rule's least_pct does not hold */
     gp_sid to_know;     /* what to record for a narrower interval; 0: it is narrow, or nothing */

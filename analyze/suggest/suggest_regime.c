@@ -1,9 +1,8 @@
-#include "analyze/suggest/suggest_regime_priv.h"
+#include "analyze/suggest/rules_priv.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include "analyze/math/sums.h"
-#include "analyze/suggest/rules_priv.h"
 #include "analyze/view/idle_cause.h"
 #include "formats/base/map.h"
 
@@ -107,8 +106,11 @@ static uint32_t largest(const int64_t *ns, uint32_t from, uint32_t n)
     return best;
 }
 
-static void settle_counted(struct gp_suggest_kernel *k, const struct sums *s)
+static void settle(struct gp_suggest_kernel *k, const struct sums *s)
 {
+    k->regime = largest(s->regime_ns, 0, GP_REGIME_COUNT);
+    k->roof = GP_REGIME_UNKNOWN;
+    k->tier = largest(s->tier_ns, 0, GP_WORK_TIERS);
     k->l2_bytes = k->measured_ns > 0 ? s->l2_bytes : NAN;
     k->l1_bytes = k->measured_ns > 0 ? s->l1_bytes : NAN;
     k->occupancy_pct = mean_of(&s->occupancy);
@@ -116,14 +118,6 @@ static void settle_counted(struct gp_suggest_kernel *k, const struct sums *s)
     k->tensor_pct = mean_of(&s->tensor);
     k->stall = largest(s->stall_ns, 0, GP_STALL_COUNT);
     if (!s->stall_ns[k->stall]) k->stall = GP_STALL_COUNT;
-}
-
-static void settle(struct gp_suggest_kernel *k, const struct sums *s)
-{
-    k->regime = largest(s->regime_ns, 0, GP_REGIME_COUNT);
-    k->roof = GP_REGIME_UNKNOWN;
-    k->tier = largest(s->tier_ns, 0, GP_WORK_TIERS);
-    settle_counted(k, s);
     k->arith = k->known_ns > 0 ? largest(s->arith_ns, 0, GP_ARITH_COUNT + 1) : (uint32_t)GP_ARITH_NONE;
     k->fits_cache = s->cached_ns > 0 && s->cached_ns >= k->known_ns - s->cached_ns;
     if (k->regime != GP_REGIME_INEFFICIENT) return;
@@ -178,7 +172,7 @@ static void end_groups(struct groups *g, const struct gp_ceilings *c)
     gp_map_release(&g->at);
 }
 
-static void tell_kernels(struct gp_rule_ctx *c)
+static void sum_kernels(struct gp_rule_ctx *c)
 {
     struct groups g = {{0}, {0}, {0}};
     for (uint32_t i = 0; i < c->p->items.n; i++) {
@@ -196,7 +190,7 @@ static void tell_kernels(struct gp_rule_ctx *c)
     c->s->kernels.at = g.all.at, c->s->kernels.n = g.all.n, c->s->kernels.cap = g.all.cap;
 }
 
-static void tell_ops(struct gp_rule_ctx *c)
+static void sum_ops(struct gp_rule_ctx *c)
 {
     struct groups g = {{0}, {0}, {0}};
     for (uint32_t i = 0; i < c->p->items.n; i++) {
@@ -222,7 +216,7 @@ static void tell_ops(struct gp_rule_ctx *c)
 /* ---- the step ---- */
 
 /* Time on the busiest device; overlapping time counts once, for compute kernels first, by class. */
-static void tell_step(struct gp_rule_ctx *c)
+static void sum_step(struct gp_rule_ctx *c)
 {
     struct gp_suggest *s = c->s;
     struct gp_regime_step *parts = &s->regime_parts;
@@ -281,7 +275,7 @@ static void settle_levels(struct gp_roofline_point *p)
 }
 
 /* A point for each kernel and type, and what has none. */
-static void tell_roofline(struct gp_rule_ctx *c)
+static void sum_roofline(struct gp_rule_ctx *c)
 {
     struct gp_roofline *r = &c->s->roofline;
     struct gp_map at = {0};
@@ -321,11 +315,11 @@ static void tell_roofline(struct gp_rule_ctx *c)
     gp_roofline_sort(r);
 }
 
-void gp_suggest_tell_regime(struct gp_rule_ctx *c)
+void gp_rule_sum_regimes(struct gp_rule_ctx *c)
 {
     c->s->empty_ns = (int64_t)c->s->ceilings.empty_ns;
-    tell_kernels(c);
-    tell_ops(c);
-    tell_step(c);
-    tell_roofline(c);
+    sum_kernels(c);
+    sum_ops(c);
+    sum_step(c);
+    sum_roofline(c);
 }

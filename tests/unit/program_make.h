@@ -186,7 +186,7 @@ static inline void speaks(void (*step)(struct program *), const char *rule, int6
                     (least > share ? least : share) + 200);
     int64_t most = most_of(&p, high, noise);
     if (s->limit_ns > 0 && most > s->limit_ns) most = s->limit_ns;
-    /* no more than there is to gain: test_bare.c has the bounds */
+    /* no more than there is to gain: test_unprofiled.c has the bounds */
     assert_in_range(s->saving_high_ns, high > most ? most - 200 : high > 200 ? high - 200 : 0, most + 200);
     assert_true(s->saving_low_ns <= s->saving_high_ns &&
                 s->saving_high_ns <= s->ceiling_ns * 116 / 100 + noise);

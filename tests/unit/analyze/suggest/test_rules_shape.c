@@ -136,7 +136,7 @@ static void speaks(void (*step)(struct program *), const char *rule, int64_t hig
     if (noise > high) noise = high;
     int64_t most = high + (p.s.step.step_ns - high) / 2; /* half of what is left at most */
     most = high * 115 / 100 + noise < most ? high * 115 / 100 + noise : most;
-    /* no more than there is to gain: test_bare.c has the bounds */
+    /* no more than there is to gain: test_unprofiled.c has the bounds */
     assert_in_range(s->saving_high_ns, high > most ? most - 200 : high > 200 ? high - 200 : 0, most + 200);
     assert_true(s->saving_high_ns <= s->ceiling_ns * 116 / 100 + noise);
     assert_true(*gp_suggest_str(&p.s, s->description) && *gp_suggest_str(&p.s, s->action) &&

@@ -1,4 +1,4 @@
-// What the recording itself shows of the device: clocks that fall while it runs.
+// Clocks of the device that fall while it is recorded.
 #include <stdlib.h>
 #include "analyze/math/sums.h"
 #include "analyze/suggest/rules_priv.h"
@@ -6,12 +6,12 @@
 
 static const double SLOWER_PCT = 3; /* all kernels together, from the first to the last third of the steps */
 static const double TOGETHER_PCT = 90; /* of the kernels' time, in kernels that are slower */
-static const double DRIFT_PCT = 1;     /* from when on a kernel is slower */
+static const double DRIFT_PCT = 1;     /* beyond which a kernel counts as slower */
 static const double COMPARED_PCT = 50; /* of the busy time, in kernels that are compared */
 
 enum {
     STEPS_LEAST = 6,
-    LONG_NS = 10000, /* what takes less differs from one time to the next anyway */
+    LONG_NS = 10000, /* shorter kernels vary from run to run anyway */
 };
 
 /* One place in the step. */
@@ -52,7 +52,7 @@ static void measure(const struct gp_rule_ctx *c, struct drift *d)
     }
 }
 
-static void say(struct gp_rule_ctx *c, const struct drift *d)
+static void suggest_clocks(struct gp_rule_ctx *c, const struct drift *d)
 {
     struct gp_suggestion *s = gp_rule_suggest(c);
     int64_t excess = 0;
@@ -71,19 +71,12 @@ static void say(struct gp_rule_ctx *c, const struct drift *d)
                      "The same kernels take %.1f%% longer in the last third of the steps than in the first, "
                      "nearly all of them alike: the device's clocks appear to drop",
                      pct);
-    s->action = gp_rule_text(c, "check power, temperature and clocks during the run (nvidia-smi -q -d "
-                                "PERFORMANCE,CLOCK); cool the device, or measure with locked clocks");
-    s->change = gp_rule_text(c, "keep the clocks of the device as high as at the beginning");
-    s->formula = gp_rule_text(c, "between nothing and all kernels as fast as in the first third");
-    s->assumes = gp_rule_text(
-        c, "the work is the same, as the equal grids suggest; the first third was not faster by chance");
-    s->check = gp_rule_text(c, "make a longer recording that includes the device's clocks");
     gp_rule_evidence_pct(s, "slower", pct);
     gp_rule_evidence_pct(s, "slower_together", gp_pct(d->slower_ns, d->first_ns));
     gp_rule_evidence_ns(s, "excess", s->current_ns);
 }
 
-static void ask_throttling(struct gp_rule_ctx *c)
+static void check_throttling(struct gp_rule_ctx *c)
 {
     if (!c->same_steps || c->n_steps < STEPS_LEAST) return;
     struct drift d = {.n = c->p->steps.at[0].n_items, .third = c->n_steps / 3};
@@ -92,7 +85,7 @@ static void ask_throttling(struct gp_rule_ctx *c)
     bool enough = gp_pct(d.first_ns, (int64_t)d.third * gp_rule_per_step(c, c->busy_ns)) >= COMPARED_PCT;
     if (enough && gp_pct(d.last_ns - d.first_ns, d.first_ns) > SLOWER_PCT &&
         gp_pct(d.slower_ns, d.first_ns) >= TOGETHER_PCT)
-        say(c, &d);
+        suggest_clocks(c, &d);
     free(d.places);
 }
 
@@ -105,5 +98,12 @@ const struct gp_rule gp_rule_throttling = {
         "3% slower in the last third of the steps than in the first, over kernels of more than 10 us",
     .guard = "drift of only some kernels: nine tenths of the time must drift, and half of the busy time must "
              "be comparable",
-    .run = ask_throttling,
+    .action = "check power, temperature and clocks during the run (nvidia-smi -q -d "
+              "PERFORMANCE,CLOCK); cool the device, or measure with locked clocks",
+    .change = "keep the clocks of the device as high as at the beginning",
+    .formula = "between nothing and all kernels as fast as in the first third",
+    .assumes = "the work is the same, as the equal grids suggest; the first third was not faster by "
+               "chance",
+    .check = "make a longer recording that includes the device's clocks",
+    .run = check_throttling,
 };

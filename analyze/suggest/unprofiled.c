@@ -1,4 +1,4 @@
-#include "analyze/suggest/bare_priv.h"
+#include "analyze/suggest/unprofiled_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "formats/base/mem.h"
 
 enum {
-    ANY_PCT =
-        90,    /* of the host's time may be a recorder's that is not known, if the user measured the step */
-    TRIES = 24 /* of the part of the cost that fits a measured step */
+    /* of the host's time may be an unknown recorder's, if the user measured the step */
+    ANY_PCT = 90,
+    TRIES = 24, /* of the part of the cost that fits a measured step */
 };
 static const double PART_MOST = 1.7; /* times the most that was measured elsewhere */
 
-/* ---- what was recorded before each call ---- */
+/* ---- events recorded before each call ---- */
 
 /* Host time that belongs to a call: since the previous call, and its own unless that is waiting. */
 static int64_t stretch_of(const struct gp_rule_ctx *c, uint32_t k)
@@ -50,7 +50,7 @@ static struct gp_recorder_events events_of(const struct gp_rule_ctx *c, uint32_t
 }
 
 /* The least and the most of each call's stretch that was the recorder's. */
-static void find_costs(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t *least)
+static void find_costs(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t *least)
 {
     uint32_t *at = gp_zalloc((c->t->tracks.n + 1) * sizeof *at);
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
@@ -71,8 +71,8 @@ static int64_t part_of(int64_t ns, double part)
 }
 
 /* M becomes the plan without PART of COST, which is by call, with KEPT of the host's time that is left. */
-static void take_out(struct gp_bare_model *m, const struct gp_bare *b, const struct gp_rule_ctx *c,
-                     const int64_t *cost, double part, double kept)
+static void take_out(struct gp_unprofiled_model *m, const struct gp_unprofiled *b,
+                     const struct gp_rule_ctx *c, const int64_t *cost, double part, double kept)
 {
     const struct gp_replay *r = &c->p->replay;
     for (uint32_t k = 0; k < r->calls.n; k++) {
@@ -100,8 +100,8 @@ static bool has_graphs(const struct gp_plan *p)
     return false;
 }
 
-static void begin_model(struct gp_bare_model *m, const struct gp_bare *b, const struct gp_rule_ctx *c,
-                        bool graphs)
+static void begin_model(struct gp_unprofiled_model *m, const struct gp_unprofiled *b,
+                        const struct gp_rule_ctx *c, bool graphs)
 {
     const struct gp_replay *r = &c->p->replay;
     memset(m, 0, sizeof *m);
@@ -115,7 +115,7 @@ static void begin_model(struct gp_bare_model *m, const struct gp_bare *b, const 
 
 /* The part of the cost with which a step takes UNPROFILED_NS. If the largest is too little, the host was
  * slower for other reasons as well: all of its time becomes shorter. */
-static void fit(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t unprofiled_ns)
+static void fit(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t unprofiled_ns)
 {
     double most = b->recorder ? PART_MOST : 1, low = 0, high = 1;
     take_out(&b->most, b, c, b->cost_ns, most, 1);
@@ -129,7 +129,7 @@ static void fit(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t unprofil
     b->same = b->measured = true;
 }
 
-void gp_bare_build(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t unprofiled_ns)
+void gp_unprofiled_build(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t unprofiled_ns)
 {
     size_t n = c->p->calls.n;
     int64_t *least = gp_zalloc((n + 1) * sizeof *least);
@@ -153,13 +153,13 @@ void gp_bare_build(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t unpro
     free(least);
 }
 
-static void release_model(struct gp_bare_model *m)
+static void release_model(struct gp_unprofiled_model *m)
 {
     free(m->replay.calls.at);
     GP_VEC_FREE(&m->items);
 }
 
-void gp_bare_release(struct gp_bare *b)
+void gp_unprofiled_release(struct gp_unprofiled *b)
 {
     release_model(&b->least);
     release_model(&b->most);
@@ -175,38 +175,32 @@ static int64_t scaled(int64_t ns, int64_t from, int64_t to)
     return from > 0 && ns > 0 && to >= 0 ? part_of(ns, (double)to / (double)from) : ns;
 }
 
-static void fit_edits(struct gp_edit *to, const struct gp_bare_model *m, const struct gp_rule_ctx *c,
-                      const struct gp_edit *edits, size_t n, bool gaps)
+static int64_t saved_in(const struct gp_unprofiled_model *m, const struct gp_rule_ctx *c,
+                        const struct gp_edit *edits, size_t n, bool gaps, struct gp_edit *room)
 {
     const struct gp_replay_call *was = c->p->replay.calls.at, *is = m->replay.calls.at;
     for (size_t i = 0; i < n; i++) {
-        to[i] = edits[i];
+        room[i] = edits[i];
         uint32_t k = edits[i].index;
-        if (edits[i].kind == GP_EDIT_OWN) to[i].ns = scaled(edits[i].ns, was[k].own_ns, is[k].own_ns);
+        if (edits[i].kind == GP_EDIT_OWN) room[i].ns = scaled(edits[i].ns, was[k].own_ns, is[k].own_ns);
         if (edits[i].kind != GP_EDIT_BEFORE) continue;
         int64_t ns = edits[i].ns, held = gaps ? 0 : c->calls[k].held_ns;
-        to[i].ns = scaled(ns > held ? ns : held, was[k].before_ns, is[k].before_ns);
+        room[i].ns = scaled(ns > held ? ns : held, was[k].before_ns, is[k].before_ns);
     }
-}
-
-static int64_t saved_in(const struct gp_bare_model *m, const struct gp_rule_ctx *c,
-                        const struct gp_edit *edits, size_t n, bool gaps, struct gp_edit *room)
-{
-    fit_edits(room, m, c, edits, n, gaps);
     int64_t less = m->step_ns - gp_plan_step_of(c->p, &m->replay, room, n);
     return less > 0 ? less : 0;
 }
 
 /* Between what the two models have. */
-static int64_t likely(const struct gp_bare *b, int64_t most_ns, int64_t least_ns)
+static int64_t likely(const struct gp_unprofiled *b, int64_t most_ns, int64_t least_ns)
 {
     return b->recorder ? most_ns + gp_part(least_ns - most_ns, b->recorder->likely_pct, 100) : most_ns;
 }
 
-struct gp_bare_saving gp_bare_saved(const struct gp_bare *b, const struct gp_rule_ctx *c,
-                                    const struct gp_edit *edits, size_t n, bool gaps)
+struct gp_unprofiled_saving gp_unprofiled_saved(const struct gp_unprofiled *b, const struct gp_rule_ctx *c,
+                                                const struct gp_edit *edits, size_t n, bool gaps)
 {
-    struct gp_bare_saving s = {0};
+    struct gp_unprofiled_saving s = {0};
     if (!n) return s;
     struct gp_edit *room = gp_alloc(n * sizeof *room);
     int64_t x = saved_in(&b->most, c, edits, n, gaps, room),
@@ -215,14 +209,14 @@ struct gp_bare_saving gp_bare_saved(const struct gp_bare *b, const struct gp_rul
     s.more_ns = x < y ? y : x;
     s.likely_ns = likely(b, x, y);
     s.slow_ns = y;
-    s.hurried_ns = x + likely(b, b->most.step_ns, b->least.step_ns) - b->most.step_ns;
+    s.fastest_after_ns = x + likely(b, b->most.step_ns, b->least.step_ns) - b->most.step_ns;
     free(room);
     return s;
 }
 
-/* ---- what no edit can pass ---- */
+/* ---- bounds of all edits ---- */
 
-int64_t gp_bare_ideal_ns(const struct gp_bare *b, const struct gp_rule_ctx *c)
+int64_t gp_unprofiled_ideal_ns(const struct gp_unprofiled *b, const struct gp_rule_ctx *c)
 {
     GP_VEC(struct gp_edit) edits = {0};
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
@@ -230,12 +224,12 @@ int64_t gp_bare_ideal_ns(const struct gp_bare *b, const struct gp_rule_ctx *c)
         GP_VEC_PUSH(&edits, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
         GP_VEC_PUSH(&edits, ((struct gp_edit){GP_EDIT_NO_WAIT, k, 0}));
     }
-    int64_t ns = gp_bare_saved(b, c, edits.at, edits.n, false).more_ns;
+    int64_t ns = gp_unprofiled_saved(b, c, edits.at, edits.n, false).more_ns;
     GP_VEC_FREE(&edits);
     return ns;
 }
 
-/* What becomes of an item. */
+/* Effects of edits on an item. */
 enum { CHANGED = 1, ASIDE = 2 };
 
 static size_t mark_items(uint8_t *marks, const struct gp_edit *edits, size_t n)
@@ -250,7 +244,7 @@ static size_t mark_items(uint8_t *marks, const struct gp_edit *edits, size_t n)
     return any;
 }
 
-/* The longest of all streams and of what goes aside, without what changes. */
+/* The longest of all streams and of the items set aside, without changed items. */
 static int64_t longest_stream(const struct gp_rule_ctx *c, const uint8_t *marks)
 {
     const struct gp_plan *p = c->p;
@@ -266,7 +260,7 @@ static int64_t longest_stream(const struct gp_rule_ctx *c, const uint8_t *marks)
     return most;
 }
 
-int64_t gp_bare_least_ns(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
+int64_t gp_unprofiled_least_ns(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
 {
     uint8_t *marks = gp_zalloc(c->p->items.n + 1);
     size_t any = mark_items(marks, s->high.at, s->high.n) + mark_items(marks, s->free.at, s->free.n);

@@ -1,0 +1,288 @@
+// What a suggestion saves. The model: a saving is what two replays of the steps differ by, one with the
+// rule's edits and one without, in a program freed of its recorder; the interval spans the recorder's least
+// and most cost and the rule's low and high edits, plus the error of the model and the noise between two
+// runs, and no end of it passes what there is to gain. README.md, "Intervals", gives the reasons and the
+// measurements.
+#include "analyze/suggest/rules_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/math/sums.h"
+
+enum {
+    MODEL_PCT = 15, /* of a saving: error of a replay with a change */
+    HOST_PCT = 30,  /* of the least saving of a change of the host's work: unrecorded, waits are shorter */
+    WIDE_PCT = 10,  /* of a step: an interval worth narrowing */
+    UNMEASURED_PART = 4,
+    NOISE_PCT = 1, /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8% */
+    /* of waits and host copies: hosts varied by 13 to 45% in validation */
+    HOST_NOISE_PCT = 3,
+};
+
+/* Of wall time per step. */
+struct saving {
+    int64_t low_ns, high_ns;
+};
+
+/* ---- the interval and its bounds ---- */
+
+/* By how much two runs of the program differ: the host more than the GPU, except where loading data or one
+ * long gap holds it. */
+static int64_t noise_of(const struct gp_rule_ctx *c)
+{
+    const struct gp_suggest_step *step = &c->s->step;
+    int64_t waits_ns = step->unprofiled_high_ns - step->busy_ns - c->held_ns;
+    int64_t noise_ns = step->unprofiled_high_ns / 100 * NOISE_PCT;
+    return waits_ns > 0 ? noise_ns + waits_ns / 100 * HOST_NOISE_PCT : noise_ns;
+}
+
+/* NS, or MOST_NS if that is less, but then not below 0. */
+static int64_t at_most(int64_t ns, int64_t most_ns)
+{
+    if (ns <= most_ns) return ns;
+    return most_ns > 0 ? most_ns : 0;
+}
+
+/* The REPLAYED interval, widened by the error of the model (LOW_PCT at the low end, MODEL_PCT at the high
+ * end) and by NOISE_NS. No end passes what is left above LEAST_NS: the low end if the recorder cost most, the
+ * high end if it cost least. */
+static struct saving bound_saving(const struct gp_rule_ctx *c, struct saving replayed, int low_pct,
+                                  int64_t noise_ns, int64_t least_ns)
+{
+    const struct gp_suggest_step *step = &c->s->step;
+    int64_t whole = step->unprofiled_high_ns, most = whole - least_ns;
+    int64_t low = at_most(replayed.low_ns, step->unprofiled_low_ns - least_ns),
+            high = at_most(replayed.high_ns, most);
+    int64_t noise = noise_ns < high ? noise_ns : high;
+    struct saving s = {low / 100 * (100 - low_pct) - noise, high / 100 * (100 + MODEL_PCT) + noise};
+    if (s.low_ns < 0) s.low_ns = 0;
+    if (most > high + (whole - high) / 2) most = high + (whole - high) / 2; /* nothing takes no time */
+    if (most >= whole) most = whole - 1;
+    s.high_ns = at_most(s.high_ns, most);
+    if (s.low_ns > s.high_ns) s.low_ns = s.high_ns;
+    return s;
+}
+
+/* An unrecorded step may be longer than the recorded one, but a saving is of recorded time: MOST_NS. */
+static void keep_within(int64_t most_ns, int64_t *low, int64_t *high)
+{
+    if (*high > most_ns) *high = most_ns;
+    if (*low > *high) *low = *high;
+}
+
+/* Every measured change of this kind gained a certain part of the high end: the low end is at least that. Two
+ * limits hold: the gain possible above LEAST_NS, and the saving of the high edits with a slow host, since a
+ * step whose GPU has less to do may wait for the host instead. SURE: the saving of which that part is
+ * certain. */
+static void raise_low_to_measured(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t least_ns,
+                                  const struct gp_unprofiled_saving *sure)
+{
+    if (s->unsure) return;
+    int64_t high = sure->more_ns / 100 * (100 + MODEL_PCT) + c->noise_ns;
+    if (high > s->saving_high_ns || !s->sure.n) high = s->saving_high_ns;
+    int64_t low = high / 100 * s->rule->least_pct - c->noise_ns;
+    int64_t most = (c->s->step.unprofiled_low_ns - least_ns) / 100 * (100 - HOST_PCT) - c->noise_ns;
+    if (low > most) low = most;
+    most = gp_part(sure->slow_ns, 100 - MODEL_PCT, 100) - c->noise_ns;
+    if (low > most) low = most;
+    if (low <= s->saving_low_ns) return;
+    s->saving_low_ns = low;
+    s->formula =
+        gp_rule_text(c,
+                     "%s; at least %d%% of the most, which every measured change of this kind gained "
+                     "where the host kept up",
+                     gp_suggest_str(c->s, s->formula), s->rule->least_pct);
+}
+
+/* A change of the host's work cannot save host time held by loading data or by one long gap, whatever the
+ * model leaves out. HIGH_NS: the high end of the replays. */
+static void exclude_held(const struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t high_ns)
+{
+    int64_t most = gp_unprofiled_ideal_ns(c->unprofiled, c);
+    if (high_ns > most) high_ns = most;
+    most = high_ns + (most - high_ns) / 2; /* nothing takes no time */
+    if (s->saving_high_ns > most) s->saving_high_ns = most;
+    if (s->saving_low_ns > most) s->saving_low_ns = most;
+}
+
+/* ---- priority, and what to record next ---- */
+
+/* By the expected saving. Critical is worth doing even at the low end. What may save a percent (MOST_NS,
+ * before noise is added) is worth a look in any case. */
+static enum gp_priority priority_of(const struct gp_suggest_step *step, const struct gp_suggestion *s,
+                                    int64_t most_ns)
+{
+    double low = gp_pct(s->saving_low_ns, step->unprofiled_ns);
+    double expected = gp_pct(s->saving_ns, step->unprofiled_ns), high = gp_pct(most_ns, step->unprofiled_ns);
+    if (expected >= 20 && low >= 5) return GP_PRIORITY_CRITICAL;
+    if (expected >= 5) return GP_PRIORITY_HIGH;
+    if (expected >= 1) return GP_PRIORITY_MEDIUM;
+    return expected >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
+}
+
+/* The expected saving: in the middle of LOW and HIGH, the likely savings of the low and the high edits. A
+ * rule that was never compared with a measurement gets a quarter of the way. */
+static int64_t expected_of(const struct gp_suggestion *s, int64_t low, int64_t high, int64_t sure)
+{
+    int64_t least = s->unsure ? 0 : gp_part(sure, s->rule->least_pct, 100);
+    if (low < least) low = least;
+    int64_t expected = low + (high - low) / (s->rule->measured ? 2 : UNMEASURED_PART);
+    if (expected < s->saving_low_ns) expected = s->saving_low_ns;
+    return expected < s->saving_high_ns ? expected : s->saving_high_ns;
+}
+
+/* The recording that would narrow a wide interval: the step's time without the recorder, where that makes a
+ * third of the difference, otherwise what the rule asks for. */
+static gp_sid to_know_of(struct gp_rule_ctx *c, const struct gp_suggestion *s, int64_t recorder_ns)
+{
+    int64_t width = s->saving_high_ns - s->saving_low_ns;
+    if (gp_pct(width, c->s->step.unprofiled_ns) < WIDE_PCT) return 0;
+    if (gp_mul_saturated(recorder_ns, 3) >= width)
+        return gp_rule_text(c, "time the steps without the recorder and give that with --step-time");
+    if (s->rule->frames && !gp_rule_python_is_known(c))
+        return gp_rule_text(c, "record Python frames (%s), %s", gp_rule_shows_python(c), s->rule->frames);
+    const int64_t *of = c->s->tier_ns;
+    bool sizes_known = of[GP_WORK_SHAPES] > of[GP_WORK_NAMES] + of[GP_WORK_UNKNOWN]; /* of most GPU work */
+    if (!s->rule->to_know || (s->rule->sizes && sizes_known)) return 0;
+    if (c->counted.n && strstr(s->rule->to_know, "--metrics")) return 0;
+    return gp_intern_cstr(&c->s->strings, s->rule->to_know);
+}
+
+/* ---- one suggestion ---- */
+
+static bool same_edits(const struct gp_edit *a, size_t n_a, const struct gp_edit *b, size_t n_b)
+{
+    if (n_a != n_b) return false;
+    for (size_t i = 0; i < n_a; i++)
+        if (a[i].kind != b[i].kind || a[i].index != b[i].index || a[i].ns != b[i].ns) return false;
+    return true;
+}
+
+static double speedup(int64_t step_ns, int64_t saving_ns)
+{
+    return saving_ns > 0 && saving_ns < step_ns ? (double)step_ns / (double)(step_ns - saving_ns) : 1;
+}
+
+static void estimate_saving(struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    const struct gp_suggest_step *step = &c->s->step;
+    bool gaps = s->rule->gaps, transfer = s->rule->type == GP_SUGGEST_TRANSFER;
+    s->speedup_low = s->speedup_high = 1;
+    if (!step->trusted) return;
+    struct gp_unprofiled_saving low = gp_unprofiled_saved(c->unprofiled, c, s->low.at, s->low.n, gaps),
+                                high = low;
+    if (!same_edits(s->low.at, s->low.n, s->high.at, s->high.n))
+        high = gp_unprofiled_saved(c->unprofiled, c, s->high.at, s->high.n, gaps);
+    struct saving replayed = {low.less_ns < high.less_ns ? low.less_ns : high.less_ns,
+                              high.more_ns > low.more_ns ? high.more_ns : low.more_ns};
+    /* A host that does not wait works faster than one that does, by twice at most. */
+    if (s->rule->type == GP_SUGGEST_SYNC && high.fastest_after_ns > replayed.high_ns) {
+        int64_t twice = gp_mul_saturated(replayed.high_ns, 2);
+        replayed.high_ns = high.fastest_after_ns < twice ? high.fastest_after_ns : twice;
+    }
+    int64_t least_ns = gp_unprofiled_least_ns(c, s), noise_ns = c->noise_ns;
+    bool of_host = least_ns == gp_rule_per_step(c, c->busy_ns);
+    if (transfer)
+        noise_ns += gp_part(s->current_ns, HOST_NOISE_PCT, 100); /* the host copies pageable memory */
+    struct saving bound =
+        bound_saving(c, replayed, transfer || of_host ? HOST_PCT : MODEL_PCT, noise_ns, least_ns);
+    s->saving_low_ns = bound.low_ns;
+    s->saving_high_ns = bound.high_ns;
+    if (c->held_ns && !gaps && of_host) exclude_held(c, s, replayed.high_ns);
+    struct gp_unprofiled_saving sure =
+        s->sure.n ? gp_unprofiled_saved(c->unprofiled, c, s->sure.at, s->sure.n, gaps) : high;
+    raise_low_to_measured(c, s, least_ns, &sure);
+    keep_within(step->step_ns, &s->saving_low_ns, &s->saving_high_ns);
+    if (s->limit_ns > 0) keep_within(s->limit_ns, &s->saving_low_ns, &s->saving_high_ns);
+    s->saving_ns = expected_of(s, low.likely_ns, high.likely_ns, sure.likely_ns);
+    s->ceiling_ns = replayed.high_ns;
+    if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))
+        s->ceiling_ns = gp_unprofiled_saved(c->unprofiled, c, s->free.at, s->free.n, true).more_ns;
+    if (s->ceiling_ns < s->saving_high_ns) s->ceiling_ns = s->saving_high_ns;
+    s->speedup_low = speedup(step->unprofiled_low_ns, s->saving_low_ns);
+    s->speedup_high = speedup(step->unprofiled_high_ns, s->saving_high_ns);
+    s->priority = priority_of(step, s, replayed.high_ns);
+    bool waits = c->waits_pct >= GP_RULE_WAITS_PCT && strcmp(s->rule->name, "straggler") != 0;
+    if ((waits || s->looks) && s->priority > GP_PRIORITY_LOW) /* this rank would wait longer instead */
+        s->priority = GP_PRIORITY_LOW;
+    s->to_know = to_know_of(c, s, (high.more_ns - high.less_ns + low.more_ns - low.less_ns) / 2);
+    if (s->saving_high_ns > 0)
+        GP_VEC_PUSH(&s->predictions,
+                    ((struct gp_prediction){"step", 0, -s->saving_high_ns, -s->saving_low_ns}));
+}
+
+/* ---- all of them ---- */
+
+/* Changes that make all of the host's work cheaper, and rules that were never measured, count half: a change
+ * that removes the cause comes before them if it saves at least half as much. */
+static int64_t weight_of(const struct gp_suggestion *s)
+{
+    return s->rule->general || !s->rule->measured ? s->saving_ns / 2 : s->saving_ns;
+}
+
+static int compare_suggestions(const void *a, const void *b)
+{
+    const struct gp_suggestion *x = a, *y = b;
+    if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
+    if (weight_of(x) != weight_of(y)) return weight_of(x) > weight_of(y) ? -1 : 1;
+    if (x->saving_low_ns != y->saving_low_ns) return x->saving_low_ns > y->saving_low_ns ? -1 : 1;
+    if (x->saving_high_ns != y->saving_high_ns) return x->saving_high_ns > y->saving_high_ns ? -1 : 1;
+    if (x->resource_high_ns != y->resource_high_ns) return x->resource_high_ns > y->resource_high_ns ? -1 : 1;
+    int order = strcmp(x->rule->name, y->rule->name);
+    return order ? order : x->operation < y->operation ? -1 : x->operation > y->operation;
+}
+
+/* An edit of a rule that leaves long gaps alone leaves them among those of rules that do not, too. */
+static struct gp_edit left_gap(const struct gp_rule_ctx *c, const struct gp_edit *e,
+                               const struct gp_rule *rule)
+{
+    struct gp_edit one = *e;
+    if (e->kind == GP_EDIT_BEFORE && !rule->gaps && one.ns < c->calls[e->index].held_ns)
+        one.ns = c->calls[e->index].held_ns;
+    return one;
+}
+
+/* The joint saving of all suggestions with a priority, replayed as one. */
+static void estimate_joint(struct gp_rule_ctx *c)
+{
+    struct gp_suggest *s = c->s;
+    struct gp_suggestion all = {0};
+    for (size_t i = 0; i < s->suggestions.n; i++) {
+        const struct gp_suggestion *one = &s->suggestions.at[i];
+        if (one->priority == GP_PRIORITY_NONE) continue;
+        for (size_t k = 0; k < one->low.n; k++)
+            GP_VEC_PUSH(&all.low, left_gap(c, &one->low.at[k], one->rule));
+        for (size_t k = 0; k < one->high.n; k++)
+            GP_VEC_PUSH(&all.high, left_gap(c, &one->high.at[k], one->rule));
+        for (size_t k = 0; k < one->free.n; k++) GP_VEC_PUSH(&all.free, one->free.at[k]);
+    }
+    struct saving replayed = {gp_unprofiled_saved(c->unprofiled, c, all.low.at, all.low.n, true).less_ns,
+                              gp_unprofiled_saved(c->unprofiled, c, all.high.at, all.high.n, true).more_ns};
+    struct saving joint = bound_saving(c, replayed, MODEL_PCT, c->noise_ns, gp_unprofiled_least_ns(c, &all));
+    keep_within(s->step.step_ns, &joint.low_ns, &joint.high_ns);
+    for (size_t i = 0; i < s->suggestions.n; i++) {
+        const struct gp_suggestion *one = &s->suggestions.at[i];
+        if (one->priority == GP_PRIORITY_NONE) continue; /* together they save at least what each does */
+        if (joint.low_ns < one->saving_low_ns) joint.low_ns = one->saving_low_ns;
+        if (joint.high_ns < one->saving_high_ns) joint.high_ns = one->saving_high_ns;
+    }
+    s->joint_low_ns = joint.low_ns;
+    s->joint_high_ns = joint.high_ns;
+    gp_suggestion_release(&all);
+}
+
+void gp_rule_estimate(struct gp_rule_ctx *c)
+{
+    struct gp_suggest *s = c->s;
+    size_t kept = 0;
+    c->noise_ns = noise_of(c);
+    for (size_t i = 0; i < s->suggestions.n; i++) {
+        struct gp_suggestion *one = &s->suggestions.at[i];
+        estimate_saving(c, one);
+        if (one->saving_high_ns < s->opts.min_saving_ns) gp_suggestion_release(one);
+        else s->suggestions.at[kept++] = *one;
+    }
+    s->suggestions.n = kept;
+    if (s->step.trusted) estimate_joint(c);
+    if (kept) qsort(s->suggestions.at, kept, sizeof *s->suggestions.at, compare_suggestions);
+}
