@@ -2,7 +2,6 @@
  * out. */
 #include <string.h>
 #include "analyze/diff/comparison.h"
-#include "analyze/diff/expects.h"
 #include "analyze/app/app.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 #include "analyze/app/app.h"
 #include "analyze/app/app_ceilings.h"
-#include "analyze/app/app_counters.h"
 #include "analyze/app/app_join.h"
 #include "analyze/suggest/suggest.h"
 #include "formats/base/buf.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 #include "analyze/app/app.h"
 #include "analyze/app/app_join.h"
-#include "analyze/app/folded.h"
 #include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 #include "analyze/app/app.h"
 #include "analyze/app/app_join.h"
-#include "analyze/app/app_memory.h"
 #include "analyze/hta/hta.h"
 #include "analyze/tracks/tracks.h"
 #include "formats/base/buf.h"

@@ -147,7 +147,7 @@ int gp_app_finish(struct gp_app *f, size_t i, struct gp_input *in, int child, in
     if (!child) return failed;
     struct gp_err why;
     if (!gp_command_end(child, &why)) return failed;
-    *err = why; /* what it wrote before is of little use, and its own failure explains the other one */
+    *err = why; /* its earlier output is of little use, and its own failure explains the other one */
     return gp_err_context(err, "%s", f->paths[i]);
 }
 
@@ -355,4 +355,47 @@ void gp_app_describe(const struct gp_app *f, const struct gp_strings *s, const s
 {
     for (size_t i = 0; f->opts->common.verbose && i < n; i++)
         describe(f, !n_base ? "" : i < n_base ? "baseline: " : "current: ", s, &in[i]);
+}
+
+/* ---- threads ---- */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct gp_threads gp_threads_share(uint64_t asked, size_t inputs)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t threads =
+        asked ? smaller(asked, GP_MOST_THREADS) : smaller(online < 1 ? 1 : (uint64_t)online, GP_MOST_WORKERS);
+    uint64_t workers = smaller(smaller(threads, inputs ? inputs : 1), GP_MOST_WORKERS);
+    return (struct gp_threads){(size_t)workers, (int)(threads / workers)};
+}
+
+/* ---- folded stacks ---- */
+
+int gp_app_folded(struct gp_app *f, struct gp_input *in, gp_folded_sink *sink, void *ctx, bool *damaged,
+                  struct gp_err *err)
+{
+    const struct gp_common_opts *c = &f->opts->common;
+    const char *path = gp_input_path(in);
+    struct gp_folded_stats st;
+    struct gp_app_meter m = {.app = f};
+    struct gp_err damage = {0};
+    if (gp_folded_read(in, sink, ctx, gp_app_bytes, &m, &st, err)) return gp_err_context(err, "%s", path);
+    bool cut = gp_input_status(in, &damage) != 0;
+    if (!cut && st.cut >= 0)
+        cut = gp_fail(&damage, GP_E_SYNTAX, st.cut,
+                      "byte %" PRId64 ": the last line has no line end; its number may be cut", st.cut) != 0;
+    *damaged |= cut || st.bad;
+    if (c->strict && cut) return gp_fail(err, damage.code, damage.offset, "%s: %s", path, damage.msg);
+    if (c->strict && st.bad)
+        return gp_fail(err, GP_E_SYNTAX, st.first_bad, "%s: byte %" PRId64 ": not a folded stack", path,
+                       st.first_bad);
+    if (cut && !c->quiet) gp_cli_warn(f->tool, "%s: %s", path, damage.msg);
+    if (st.bad && !c->quiet)
+        gp_cli_warn(f->tool, "%s: lines that are not folded stacks: %" PRIu64 " (first at byte %" PRId64 ")",
+                    path, st.bad, st.first_bad);
+    return 0;
 }

@@ -1,5 +1,5 @@
 /* app.h -- the front door of the tools that read traces: the options they share, their inputs, the files of
- * --classes and the like, progress, and what they report about the inputs on standard error. Only mains
+ * --classes and the like, progress, and reports about the inputs on standard error. Only mains
  * include it.
  *
  *     struct opts { struct gp_app_opts app; bool mine; };
@@ -11,20 +11,55 @@
  *
  * README.md beside this file shows a whole tool.
  */
-#ifndef GP_ANALYZE_FRONT_H
-#define GP_ANALYZE_FRONT_H
+#ifndef GP_ANALYZE_APP_H
+#define GP_ANALYZE_APP_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analyze/app/read_all.h"
-#include "analyze/app/threads.h"
 #include "analyze/names/classify.h"
 #include "analyze/view/quality.h"
 #include "formats/base/answer.h"
 #include "formats/base/cli.h"
 #include "formats/reader.h"
+#include "formats/base/declare.h"
+#include "formats/folded_read.h"
+
+enum { GP_MOST_WORKERS = 8, GP_MOST_THREADS = 64 };
+
+/* The threads of a tool, shared among its inputs: as many inputs at once as there are threads, and the
+ * remaining threads inside each: of 8, 3 inputs at once with 2 threads each. */
+struct gp_threads {
+    size_t workers; /* inputs that are read at once, 1 to GP_MOST_WORKERS */
+    int each;       /* threads of each, at least 1 */
+};
+
+/* ASKED is the value of --threads: 0 means one per processor, at most GP_MOST_WORKERS; more than
+ * GP_MOST_THREADS means as many as that. INPUTS may be 0, which counts as 1. */
+struct gp_threads gp_threads_share(uint64_t asked, size_t inputs);
+
+/* Many parts read by several workers and merged in their order, so that the result, and the failure reported,
+ * are the same for any number of workers. */
+struct gp_read_all {
+    size_t n, workers;
+    /* Read part I. Several workers are in here at once, each with another I. */
+    int (*read)(void *ctx, size_t i, struct gp_err *err);
+    /* Part I was read: called by the caller's thread, in the order of parts, soon enough that at most two
+     * parts per worker wait for it. May be NULL. */
+    void (*merge)(void *ctx, size_t i);
+    /* Part I was read, successfully or not, and will not be merged, because an earlier part or this one
+     * failed. May be NULL. */
+    void (*drop)(void *ctx, size_t i);
+    /* Part I could not be read, for this reason: called like merge. True: it is left out, and the others
+     * count. NULL: no part may fail. */
+    bool (*skip)(void *ctx, size_t i, const struct gp_err *err);
+    void *ctx;
+};
+
+/* Read and merge all parts. -1 with the error of the first part, in their order, that could not be read and
+ * was not skipped; the parts before it are merged, and no later part is begun once a failure is known. */
+GP_MUST_CHECK int gp_read_all(const struct gp_read_all *job, struct gp_err *err);
 
 /* The options of tools that read traces; the first member of a tool's options struct. A tool offers those of
  * which it has the rows below. */
@@ -161,9 +196,9 @@ void gp_app_phase(struct gp_app *f, const char *phase);
 GP_MUST_CHECK int gp_app_answer(struct gp_app *f, const struct gp_answer_format *format, void *answer,
                                 struct gp_err *err);
 
-/* Is the answer text for a person at a terminal? It then shows itself what is wrong with the inputs. */
+/* Is the answer text for a person at a terminal? It then shows the faults of the inputs itself. */
 bool gp_app_is_terminal(const struct gp_app *f);
-/* Report what is wrong with the inputs on standard error, one line per input, unless --quiet: of a trace as
+/* Report faults of the inputs on standard error, one line per input, unless --quiet: of a trace as
  * it was read. True if anything is. */
 bool gp_app_warn_issues(const struct gp_app *f, const struct gp_trace *t);
 /* The same of N inputs as they were judged, whose sids are of S; not where the answer shows it itself. */
@@ -178,5 +213,10 @@ void gp_app_describe(const struct gp_app *f, const struct gp_strings *s, const s
 bool gp_app_color(const struct gp_app *f);
 /* How many columns text on the output has. */
 size_t gp_app_width(const struct gp_app *f);
+
+/* Hand every stack of IN to SINK. *DAMAGED becomes true if some of it could not be read, which is an error
+ * with --strict and otherwise reported on standard error, unless --quiet. ERR names the input. */
+GP_MUST_CHECK int gp_app_folded(struct gp_app *f, struct gp_input *in, gp_folded_sink *sink, void *ctx,
+                                bool *damaged, struct gp_err *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "formats/model/join.h"
+#include "formats/base/err.h"
 
 enum { TITLE_NAMES = 3 };
 
@@ -59,7 +60,7 @@ static void drop_part(void *ctx, size_t i)
     gp_trace_release(&r->parts[i]);
 }
 
-/* ---- what is reported ---- */
+/* ---- reports ---- */
 
 static void put_shift(struct gp_buf *b, const struct gp_clock_shift *s)
 {
@@ -147,4 +148,23 @@ void gp_app_put_title(const struct gp_app *f, struct gp_buf *b)
         put_base_name(b, f->paths[i]);
     }
     if (shown < f->n) gp_buf_printf(b, " and %zu more", f->n - shown);
+}
+
+/* ---- hardware counters of another recording ---- */
+
+int gp_app_counters(struct gp_app *f, const char *path, struct gp_trace *t, struct gp_err *err)
+{
+    const char *const *paths = f->paths;
+    const bool *commands = f->commands;
+    size_t n = f->n;
+    f->commands = NULL;
+    gp_app_inputs(f, &path, 1);
+    int failed = gp_app_trace(f, 0, GP_NEED(GP_METRIC), t, err);
+    gp_app_inputs(f, paths, n);
+    f->commands = commands;
+    if (failed) memset(t, 0, sizeof *t); /* it is released already */
+    if (!failed && !t->events[GP_METRIC].n)
+        failed = gp_fail(err, GP_E_FORMAT, -1,
+                         "%s: no hardware counters: record it with gpuprof-collect --metrics roofline", path);
+    return failed;
 }

@@ -1,4 +1,4 @@
-#include "analyze/app/app_memory.h"
+#include "analyze/app/app_join.h"
 
 #include <string.h>
 #include "analyze/memory/memory.h"

@@ -1,10 +1,9 @@
-#include "analyze/app/read_all.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/app/threads.h"
+#include "analyze/app/app.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
 

@@ -109,7 +109,7 @@ struct gp_figures {
     bool soaking, ended; /* the program reached its soak; its last line */
     struct gp_samples samples[GP_FIGURE_COUNT], facts[GP_FACT_COUNT], soak_facts[GP_FACT_COUNT];
 };
-extern const struct gp_record gp_figure_members;    /* one: what was measured */
+extern const struct gp_record gp_figure_members;    /* one: the measured device */
 extern const struct gp_record gp_figure_conditions; /* one: how; of a struct gp_calibration */
 
 /* Take in a line that begins with "figure", "fact" or "missing". Names that are not known are left out: a

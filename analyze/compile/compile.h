@@ -32,7 +32,7 @@
 
 /* ---- time ---- */
 
-/* Classes of compile time. X(enum, name in JSON, what a person reads) */
+/* Classes of compile time. X(enum, name in JSON, text) */
 #define GP_COMPILE_CLASSES(X)                                                                                \
     X(GP_COMPILE_DYNAMO, "dynamo", "tracing Python code and building guards")                                \
     X(GP_COMPILE_AOT, "aot", "autograd graphs, decompositions, partitioning")                                \
@@ -156,7 +156,7 @@ struct gp_compile_recompile {
     gp_sid function, file, expression, sample; /* sample: the guard of the first one, as logged */
     int32_t line;
     uint32_t count;                 /* compiles */
-    uint32_t first_value, n_values; /* slice of c->values: what the expression was, in order */
+    uint32_t first_value, n_values; /* slice of c->values: values of the expression, in order */
     uint32_t first_id, n_ids;       /* slice of c->ids */
     int64_t compile_ns;             /* of these compiles */
     bool limit;                     /* the limit was reached: the function runs eagerly from then on */
@@ -184,7 +184,7 @@ struct gp_compile_fusion {
 };
 extern const struct gp_record gp_compile_fused; /* one: struct gp_compile_fusion */
 
-/* A graph is log->graphs.at[i]; beside it what the trace has of it. */
+/* A graph is log->graphs.at[i]; beside it its figures from the trace. */
 struct gp_compile_graph {
     int64_t nodes_before, nodes_after; /* of the scheduler; -1 */
     double calls_per_step;             /* by its key in the trace; -1 */
@@ -344,6 +344,17 @@ size_t gp_compile_own_breaks(const struct gp_compile *c);
 extern const struct gp_record gp_compile_environment; /* one: struct gp_compile */
 /* What getters of all records look at. */
 struct gp_row_of gp_compile_rows_of(const struct gp_compile *c);
+
+/* The path from the folder of installed packages on; other paths as they are. */
+const char *gp_compile_short_path(const char *path);
+/* File name, line and function, each only if known. */
+void gp_compile_put_place(struct gp_buf *to, const struct gp_compile *c, gp_sid file, int32_t line,
+                          gp_sid function);
+/* "3, 5, 7" or "0..7" of a recompile's values; of many the first. */
+void gp_compile_put_values(struct gp_buf *to, const struct gp_compile *c,
+                           const struct gp_compile_recompile *r);
+/* "1 break", "3 breaks" */
+void gp_compile_put_count(struct gp_buf *to, uint64_t n, const char *one, const char *many);
 
 static inline const char *gp_compile_str(const struct gp_compile *c, gp_sid sid)
 {

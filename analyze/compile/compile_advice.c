@@ -189,7 +189,7 @@ static void advise_stalls(struct gp_compile *c)
     gp_buf_release(&time);
 }
 
-/* Of the same priority: as the table of breaks has them, and then what has no row there. */
+/* Of the same priority: in the order of the table of breaks, then those without a row there. */
 static int by_priority(const void *a, const void *b)
 {
     const struct gp_compile_advice *x = a, *y = b;

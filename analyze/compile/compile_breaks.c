@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
-#include "analyze/compile/compile_text.h"
+#include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
 
 /* ---- fields ---- */

@@ -182,11 +182,11 @@ void gp_compile_find_cudagraphs(struct gp_compile *c)
     for (size_t i = 0; i < log->metrics.n; i++) {
         const struct gp_clog_metrics *m = &log->metrics.at[i];
         const struct gp_compile_frame *f = gp_compile_frame_of(c, m->process, m->compile_id);
-        bool told = !m->skip_reason;
-        for (size_t k = 0; k < log->skips.n && f && !told; k++)
-            told = log->skips.at[k].process == m->process &&
-                   function_at(c, log->skips.at[k].file, log->skips.at[k].line) == f->function;
-        if (!told)
+        bool reported = !m->skip_reason;
+        for (size_t k = 0; k < log->skips.n && f && !reported; k++)
+            reported = log->skips.at[k].process == m->process &&
+                       function_at(c, log->skips.at[k].file, log->skips.at[k].line) == f->function;
+        if (!reported)
             add_skip(c, m->skip_reason, f ? f->file : 0, f ? f->line : -1, m->compile_id,
                      f ? f->function : 0);
     }

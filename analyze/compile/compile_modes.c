@@ -12,18 +12,13 @@ static gp_sid name_of(struct gp_compile *c, const struct gp_compile_trace *t)
     return gp_intern_cstr(&c->log->strings, "run");
 }
 
-static bool is_whole(const struct gp_profile_step *s)
-{
-    return !s->cut && !s->open;
-}
-
 /* Launches of whole steps on the first lane, without the first step. */
 static void count_launches(struct gp_compile_mode *m, const struct gp_profile *p)
 {
     double steps = 0, launches = 0, graphs = 0, kernels = 0;
     for (size_t i = 1; i < p->steps.n && p->lanes.n; i++) {
         const struct gp_profile_step *s = &p->steps.at[i];
-        if (s->lane || !is_whole(s)) continue;
+        if (s->lane || s->cut || s->open) continue;
         steps++;
         launches += (double)s->host.launches;
         graphs += (double)s->host.graph_launches;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
-#include "analyze/compile/compile_text.h"
+#include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 
@@ -204,7 +204,7 @@ void gp_compile_find_recompiles(struct gp_compile *c)
 {
     const struct gp_compile_log *log = c->log;
     rows all = {0};
-    struct gp_map known = {0}; /* compiles: a text log repeats what the structured log has */
+    struct gp_map known = {0}; /* compiles: a text log repeats those of the structured log */
     for (size_t i = 0; i < log->recompiles.n; i++) {
         struct gp_clog_recompile r = log->recompiles.at[i];
         if (r.order || (*gp_map_put(&known, (uint64_t)r.process << 32 | r.compile_id, 0))++) continue;

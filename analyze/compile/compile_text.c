@@ -1,4 +1,4 @@
-#include "analyze/compile/compile_text.h"
+#include "analyze/compile/compile.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -143,7 +143,7 @@ static void find_kernels(struct gp_compile *c, struct gp_compile_trace *to, cons
     }
 }
 
-/* ---- what is multiplied ---- */
+/* ---- operands ---- */
 
 static int by_value(const void *a, const void *b)
 {

@@ -22,7 +22,7 @@ struct gp_finding_lines {
 /* -1 when NAME is none (gp_baseline_check_name), or nothing was saved by that name. */
 GP_MUST_CHECK int gp_findings_load(struct gp_finding_lines *to, const char *folder, const char *name,
                                    struct gp_err *err);
-/* Replace what was saved by that name; the folder is made where it is missing. */
+/* Replace the document saved by that name; a missing folder is created. */
 GP_MUST_CHECK int gp_findings_save(const struct gp_compile *c, const char *folder, const char *name,
                                    struct gp_err *err);
 void gp_finding_lines_release(struct gp_finding_lines *lines);

@@ -36,7 +36,7 @@ enum {
 struct gp_align_item {
     uint32_t key;    /* the same kernel (kernel_key.h: code) */
     uint32_t family; /* one that can stand for it */
-    uint32_t role;   /* what it is for: class, operator, phase */
+    uint32_t role;   /* purpose: class, operator, phase */
     uint32_t work;   /* of barriers: how much it computes (shape, layout) */
     uint32_t kind;   /* enum gp_frame_kind; attention, communication and gemm are barriers */
     bool fused;      /* made by a compiler from several operations */

@@ -1,7 +1,7 @@
-/* Pairs and blocks, in order, and what a block is. */
+/* Pairs and blocks, in order, and the kinds of blocks. */
 #include "analyze/diff/align_priv.h"
 
-/* ---- what a block is ---- */
+/* ---- kinds of blocks ---- */
 
 static uint64_t multiset(const struct gp_align_side *s, uint32_t from, uint32_t n)
 {

@@ -69,7 +69,7 @@ static inline bool gp_align_is_barrier(const struct gp_align_item *i)
 
 enum gp_align_level { GP_ALIGN_BY_KEY, GP_ALIGN_BY_FAMILY, GP_ALIGN_BY_ROLE, GP_ALIGN_LEVELS };
 
-/* 0 for what is not known at that level. */
+/* 0 if unknown at that level. */
 static inline uint64_t gp_align_id(const struct gp_align_item *i, enum gp_align_level level)
 {
     return level == GP_ALIGN_BY_KEY      ? (uint64_t)i->key + 1
@@ -88,7 +88,7 @@ static inline bool gp_align_stands_for(const struct gp_align_item *a, const stru
 void gp_align_choose_cuts(struct gp_align_work *w);
 /* Segment K of the current cuts; there is one more segment than cuts. */
 struct gp_align_segment gp_align_segment_at(const struct gp_align_work *w, size_t k);
-/* The barriers of part of a side, as a multiset: what it computes. */
+/* The barriers of part of a side, as a multiset: its computation. */
 uint64_t gp_align_work_of(const struct gp_align_side *s, uint32_t from, uint32_t n);
 
 /* ---- align_blocks.c ---- */

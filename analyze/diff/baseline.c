@@ -156,7 +156,7 @@ static int make_folder(const char *path, struct gp_err *err)
     return gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno));
 }
 
-/* Compressed: what is read is decompressed whatever it is called. */
+/* Compressed: reading decompresses whatever the file name is. */
 static int pack(struct gp_buf *to, struct gp_profile *p, struct gp_err *err)
 {
     struct gp_buf bytes = {0};

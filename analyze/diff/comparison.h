@@ -16,6 +16,8 @@
 #include "analyze/diff/diff.h"
 #include "analyze/diff/profile.h"
 #include "analyze/diff/sides.h"
+#include "formats/base/declare.h"
+#include "formats/expect_read.h"
 
 struct gp_comparison {
     struct gp_sides sides;
@@ -29,11 +31,15 @@ struct gp_comparison {
 /* Fill C, which is zeroed; GATES are the values of --gate. C is to be released whatever this returns. */
 GP_MUST_CHECK int gp_comparison_open(struct gp_comparison *c, const struct gp_sides_asked *asked,
                                      const struct gp_paths *gates, struct gp_err *err);
-/* Compare. OPTS is the rest of what was asked for: without gates and predictions. */
+/* Compare. OPTS is the rest of the options: without gates and predictions. */
 void gp_comparison_run(struct gp_comparison *c, const struct gp_diff_opts *opts);
 /* Save the current side, where ASKED says. */
 GP_MUST_CHECK int gp_comparison_save(struct gp_comparison *c, const struct gp_sides_asked *asked,
                                      struct gp_err *err);
 void gp_comparison_release(struct gp_comparison *c);
+
+/* Append what F predicts to E. -1 with ERR naming the prediction of something that does not exist. */
+GP_MUST_CHECK int gp_expects_of_file(struct gp_expects *e, const struct gp_expect_file *f,
+                                     struct gp_err *err);
 
 #endif

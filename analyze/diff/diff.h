@@ -41,7 +41,7 @@ enum gp_diff_by gp_diff_by_called(const char *word);
 enum gp_diff_mode { GP_DIFF_TEST, GP_DIFF_SIMPLE };
 const char *gp_diff_mode_name(enum gp_diff_mode mode); /* "test", "simple" */
 
-/* X(enum, JSON name, what a person reads) */
+/* X(enum, JSON name, text) */
 #define GP_CHANGES(X)                                                                                        \
     X(GP_CHANGE_REGRESSION, "regression")     /* slower, and not by chance */                                \
     X(GP_CHANGE_IMPROVEMENT, "improvement")   /* faster, and not by chance */                                \
@@ -141,7 +141,7 @@ struct gp_gates {
     size_t n, cap;
     bool none; /* "none": never fail */
 };
-/* Append N texts to G. -1 with ERR naming the option and what is wrong. */
+/* Append N texts to G. -1 with ERR naming the option and its fault. */
 GP_MUST_CHECK int gp_gates_parse(struct gp_gates *g, const char *const *texts, size_t n, struct gp_err *err);
 
 /* A prediction: a change between two values, in the metric's unit or percent. */
@@ -238,7 +238,7 @@ struct gp_diff_decision {
 struct gp_diff_op {
     gp_sid name;     /* full name: of the baseline where it is there */
     gp_sid label;    /* short */
-    gp_sid key;      /* what was matched by */
+    gp_sid key;      /* the key of the match */
     uint32_t kind;   /* enum gp_frame_kind */
     uint32_t match;  /* how the sides were matched: 0 by full name, 1 by normalised name, 2 by family */
     uint32_t change; /* enum gp_change */
@@ -304,7 +304,7 @@ struct gp_diff_stack {
     int64_t side_ns[GP_DIFF_SIDES];
 };
 
-/* One step, for pictures and for what was left out. */
+/* One step, for pictures and for steps left out. */
 struct gp_diff_step {
     uint32_t side, run, lane;
     gp_sid name;

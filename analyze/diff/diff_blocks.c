@@ -226,7 +226,7 @@ static void choose_side(struct blocks *b, int side)
     average(s);
 }
 
-/* ---- what they are called ---- */
+/* ---- names of blocks ---- */
 
 static gp_sid label_of(struct blocks *b, const struct side *s, uint32_t i)
 {
@@ -268,17 +268,17 @@ static gp_sid block_label(struct blocks *b, const struct gp_diff_block *k)
 {
     struct gp_buf text = {0};
     int side = k->n_names[GP_DIFF_BASE] ? GP_DIFF_BASE : GP_DIFF_CUR;
-    uint32_t shown = 0, told = 0;
+    uint32_t shown = 0, reported = 0;
     for (uint32_t i = 0; i < k->n_names[side] && shown < LABEL_NAMES; i++) {
         gp_sid name = b->d->names.at[k->first_name[side] + i];
-        told++;
+        reported++;
         if (i && name == b->d->names.at[k->first_name[side] + i - 1])
             continue; /* once for a run of equal ones */
         if (shown++) gp_buf_puts(&text, " + ");
         put_short(&text, gp_diff_str(b->d, name));
     }
     double all = k->kernels[side];
-    if (all > told) gp_buf_printf(&text, " + %.0f more", all - told);
+    if (all > reported) gp_buf_printf(&text, " + %.0f more", all - reported);
     gp_sid sid = gp_intern(&b->d->strings, text.data, text.n);
     gp_buf_release(&text);
     return sid;

@@ -103,7 +103,7 @@ static double own_noise(struct gp_decider *t, uint32_t op)
     return eps;
 }
 
-/* ---- what the steps of an operation vary by ---- */
+/* ---- variation of the steps of an operation ---- */
 
 /* The variance that the clock's tick by itself adds to sums of CALLS durations. */
 static double least_variance(const struct gp_diff *d, const struct gp_diff_op *op)

@@ -34,7 +34,7 @@ struct gp_decider {
     int64_t least_ns;                     /* change of a step's GPU time that matters */
     double *own_eps;                      /* by operation: its own floor, no less than eps */
     uint32_t candidates;                  /* operations that are large enough to be tested */
-    struct gp_stat_spread prior;          /* of what the steps of operations vary by */
+    struct gp_stat_spread prior;          /* of the variation of the steps of operations */
     int64_t *sums[GP_DIFF_SIDES];         /* scratch: by sample */
     GP_VEC(int64_t) pairs[GP_DIFF_SIDES]; /* scratch: by position */
 };

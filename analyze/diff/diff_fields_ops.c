@@ -23,7 +23,7 @@ GP_GETTER(get_change)
     gp_cell_text(c, change_words[*(const uint32_t *)gp_member_at(row, f)]);
 }
 
-/* ---- what a test gave ---- */
+/* ---- results of a test ---- */
 
 #define AT(member) offsetof(struct gp_diff_decision, member)
 
@@ -207,7 +207,7 @@ GP_GETTER(get_samples)
     gp_cell_list(c, n ? &d->samples.at[first] : NULL, n);
 }
 
-/* Longer or shorter, whatever it is called; what is undecided is neither. */
+/* Longer or shorter, by any name; undecided is neither. */
 static uint8_t op_colour(const void *row)
 {
     const struct gp_diff_op *op = row;

@@ -13,13 +13,6 @@
 
 /* ---- reading ---- */
 
-/* "gpu_time, compute, ..., op" */
-static void list_metrics(struct gp_buf *b)
-{
-    for (int m = 0; m < GP_METRIC_COUNT; m++) gp_buf_printf(b, "%s, ", gp_metric_name((enum gp_metric_id)m));
-    gp_buf_puts(b, "op");
-}
-
 /* The metric of that name; "wall" is the step. GP_METRIC_COUNT: operations. False: none. */
 static bool find_metric(const char *name, size_t n, uint32_t *metric)
 {
@@ -82,7 +75,7 @@ static bool read_amount(const char *text, size_t n, const char *unit, double *va
     return false;
 }
 
-static bool is_bare(const char *limit)
+static bool is_plain_number(const char *limit)
 {
     return *limit && strspn(limit, "+-.0123456789") == strlen(limit);
 }
@@ -101,7 +94,10 @@ int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err)
     g->text = text;
     if (!find_metric(text, n, &g->metric)) {
         struct gp_buf known = {0};
-        list_metrics(&known);
+        /* "gpu_time, compute, ..., op" */
+        for (int m = 0; m < GP_METRIC_COUNT; m++)
+            gp_buf_printf(&known, "%s, ", gp_metric_name((enum gp_metric_id)m));
+        gp_buf_puts(&known, "op");
         int status = gp_fail(err, GP_E_USAGE, -1, "gate '%s': unknown metric; choose from %s", text,
                              gp_buf_str(&known));
         gp_buf_release(&known);
@@ -110,7 +106,7 @@ int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err)
     if (!colon) return gp_fail(err, GP_E_USAGE, -1, "gate '%s': missing limit; write %s:5%%", text, text);
     if (!read_amount(colon + 1, strlen(colon + 1), unit_of(g->metric), &g->limit, &percent))
         return gp_fail(err, GP_E_USAGE, -1, "gate '%s': '%s' is not a limit in percent or %s%s", text,
-                       colon + 1, unit_of(g->metric), is_bare(colon + 1) ? ": it has no unit" : "");
+                       colon + 1, unit_of(g->metric), is_plain_number(colon + 1) ? ": it has no unit" : "");
     g->absolute = !percent;
     return 0;
 }
@@ -172,7 +168,7 @@ static void gate_metric(struct gp_diff *d, struct gp_diff_gate *g)
     const struct gp_diff_metric *m = &d->metrics[g->metric];
     enum gp_metric_class class = gp_metric_class((enum gp_metric_id)g->metric);
     if (!m->known || m->refused) {
-        g->broken = true; /* what was not measured did not pass */
+        g->broken = true; /* an unmeasured figure did not pass */
         g->why = gp_intern_cstr(&d->strings, m->refused ? "the recordings do not allow this comparison"
                                                         : "it is not recorded on both sides");
         return;

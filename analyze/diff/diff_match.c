@@ -83,18 +83,6 @@ static void count_calls(struct matcher *m, int side)
     }
 }
 
-static void find_names(struct matcher *m)
-{
-    for (int side = 0; side < GP_DIFF_SIDES; side++) {
-        const struct gp_diff_group *g = &m->w->side[side];
-        m->name_of[side] = gp_zalloc((g->n + 1) * sizeof *m->name_of[side]);
-        for (size_t i = 0; i < g->n; i++)
-            m->name_of[side][i] = m->d->opts.by == GP_DIFF_BY_KERNEL ? names_of_kernels(m, g->profiles[i])
-                                                                     : names_of_places(m, g->profiles[i]);
-        count_calls(m, side);
-    }
-}
-
 /* ---- operations ---- */
 
 static uint32_t add_op(struct matcher *m, gp_sid key, uint32_t kind, uint32_t match)
@@ -290,7 +278,14 @@ void gp_diff_match(struct gp_diff_work *w)
     memset(&m, 0, sizeof m);
     m.w = w;
     m.d = w->d;
-    find_names(&m);
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        const struct gp_diff_group *g = &m.w->side[side];
+        m.name_of[side] = gp_zalloc((g->n + 1) * sizeof *m.name_of[side]);
+        for (size_t i = 0; i < g->n; i++)
+            m.name_of[side][i] = m.d->opts.by == GP_DIFF_BY_KERNEL ? names_of_kernels(&m, g->profiles[i])
+                                                                   : names_of_places(&m, g->profiles[i]);
+        count_calls(&m, side);
+    }
     match_by_name(&m, false);
     if (w->d->opts.by == GP_DIFF_BY_KERNEL) {
         match_by_key(&m, false);

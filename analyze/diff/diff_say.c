@@ -31,16 +31,7 @@ static void put_pct(struct gp_buf *b, double pct)
     gp_buf_putc(b, ')');
 }
 
-/* "10.3 ms -> 9.1 ms (-11.7%)" */
-static void put_both(struct gp_buf *b, const struct gp_diff_metric *m)
-{
-    put_ns(b, m->side[GP_DIFF_BASE]);
-    gp_buf_puts(b, " -> ");
-    put_ns(b, m->side[GP_DIFF_CUR]);
-    put_pct(b, m->change_pct);
-}
-
-/* ---- what the change of the step is made of ---- */
+/* ---- parts of the change of the step ---- */
 
 /* What the host did otherwise. */
 static bool say_host(struct gp_buf *b, const struct gp_diff *d)
@@ -75,15 +66,7 @@ static int64_t reshaped_ns(const struct gp_diff *d)
     return sum;
 }
 
-/* Which work is done in another way. */
-static void say_algorithm(struct gp_buf *b, const struct gp_diff *d)
-{
-    for (size_t i = 0; i < d->reasons.n; i++)
-        if (!strcmp(gp_diff_str(d, d->reasons.at[i].id), "algorithm"))
-            gp_buf_printf(b, "; %s", gp_diff_str(d, d->reasons.at[i].text));
-}
-
-/* What the GPU does otherwise. */
+/* Differences in the GPU's kernels. */
 static void say_kernels(struct gp_buf *b, const struct gp_diff *d)
 {
     const struct gp_diff_metric *events = &d->metrics[GP_METRIC_EVENTS];
@@ -140,7 +123,11 @@ static void say_whole(struct gp_buf *b, const struct gp_diff *d, enum gp_metric_
     const struct gp_diff_metric *m = &d->metrics[id];
     if (id == GP_METRIC_STEP) gp_buf_printf(b, "%s time ", gp_diff_unit_name((enum gp_diff_unit)d->unit));
     else gp_buf_printf(b, "%s ", gp_metric_text(id));
-    put_both(b, m);
+    /* "10.3 ms -> 9.1 ms (-11.7%)" */
+    put_ns(b, m->side[GP_DIFF_BASE]);
+    gp_buf_puts(b, " -> ");
+    put_ns(b, m->side[GP_DIFF_CUR]);
+    put_pct(b, m->change_pct);
     if (m->verdict == GP_CHANGE_INCONCLUSIVE) {
         gp_buf_puts(b, ", not decided");
         if (id != GP_METRIC_STEP) return;
@@ -198,7 +185,10 @@ static void say_headline(struct gp_diff *d)
         }
         say_host(&b, d);
         say_kernels(&b, d);
-        say_algorithm(&b, d);
+        /* Work done by another algorithm. */
+        for (size_t i = 0; i < d->reasons.n; i++)
+            if (!strcmp(gp_diff_str(d, d->reasons.at[i].id), "algorithm"))
+                gp_buf_printf(&b, "; %s", gp_diff_str(d, d->reasons.at[i].text));
     }
     d->summary.headline = gp_intern(&d->strings, b.data, b.n);
     gp_buf_release(&b);

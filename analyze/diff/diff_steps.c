@@ -26,7 +26,7 @@ static void number_runs(struct gp_diff *d, struct gp_diff_group *g, int side)
 
 /* ---- steps of one lane ---- */
 
-enum { WARM_LEAST = 8 }; /* fewer steps do not show what is steady */
+enum { WARM_LEAST = 8 }; /* fewer steps do not show a steady state */
 
 struct choice {
     struct gp_diff *d;

@@ -120,17 +120,12 @@ double gp_diff_change_pct(int64_t base, int64_t cur)
     return base ? 100.0 * ((double)cur - (double)base) / (double)base : NAN;
 }
 
-static void put_value(struct gp_buf *b, const char *unit, int64_t v)
-{
-    enum gp_unit scale = unit[0] == 'n' ? GP_UNIT_NS : unit[0] == 'b' ? GP_UNIT_BYTES : GP_UNIT_COUNT;
-    if (v < 0) gp_buf_putc(b, '-');
-    gp_scale_put(b, scale, v < 0 ? (v == INT64_MIN ? INT64_MAX : -v) : v);
-}
-
 void gp_diff_put_change(struct gp_buf *b, const char *unit, int64_t change)
 {
     if (change > 0) gp_buf_putc(b, '+');
-    put_value(b, unit, change);
+    enum gp_unit scale = unit[0] == 'n' ? GP_UNIT_NS : unit[0] == 'b' ? GP_UNIT_BYTES : GP_UNIT_COUNT;
+    if (change < 0) gp_buf_putc(b, '-');
+    gp_scale_put(b, scale, change < 0 ? (change == INT64_MIN ? INT64_MAX : -change) : change);
 }
 
 void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v, bool sign)

@@ -366,17 +366,6 @@ static gp_sid algorithm_of(struct gp_diff *d, const struct work *work)
     return 0;
 }
 
-static void say_other(struct gp_diff *d, double was, double is)
-{
-    gp_sid text = 0;
-    if (was >= PRODUCTS_FEW || is >= PRODUCTS_FEW)
-        text = gp_diff_text(
-            d, "different work: %.4g and %.4g matrix products, attention kernels and collectives per %s", was,
-            is, gp_diff_unit_name((enum gp_diff_unit)d->unit));
-    else text = gp_diff_text(d, "different work: hardly any operation is on both sides");
-    gp_diff_reason(d, "work", !d->opts.any_work, d->opts.any_work ? 0 : GP_DIFF_ALL_CLASSES, text);
-}
-
 /* ---- runs of one side ---- */
 
 /* Samples of a side by run: those of run R are at[first[R]] up to at[first[R + 1]]. */
@@ -466,7 +455,13 @@ void gp_diff_check_work(struct gp_diff_work *w)
     double was = work.calls[GP_DIFF_BASE], is = work.calls[GP_DIFF_CUR];
     gp_sid algorithm = sized ? 0 : algorithm_of(d, &work);
     if (is_other(d, &work)) {
-        say_other(d, was, is);
+        gp_sid text = 0;
+        if (was >= PRODUCTS_FEW || is >= PRODUCTS_FEW)
+            text = gp_diff_text(
+                d, "different work: %.4g and %.4g matrix products, attention kernels and collectives per %s",
+                was, is, gp_diff_unit_name((enum gp_diff_unit)d->unit));
+        else text = gp_diff_text(d, "different work: hardly any operation is on both sides");
+        gp_diff_reason(d, "work", !d->opts.any_work, d->opts.any_work ? 0 : GP_DIFF_ALL_CLASSES, text);
     } else if (algorithm) {
         gp_diff_reason(d, "algorithm", false, 0, algorithm);
     } else if (fabs(was - is) > 0.01 * larger_of(was, is)) {

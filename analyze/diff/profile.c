@@ -22,7 +22,7 @@ static void make_lanes(struct gp_profile_job *j)
     }
 }
 
-/* ---- what is missing ---- */
+/* ---- missing data ---- */
 
 /* The correlation ids of all GPU events. */
 static void note_ids(struct gp_map *ids, const struct gp_trace *t)

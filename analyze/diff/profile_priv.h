@@ -29,7 +29,7 @@ void gp_profile_share(struct gp_profile_job *j, uint32_t lane);
 void gp_profile_idle(struct gp_profile_job *j);
 /* Launches, synchronising calls and memory, of steps and lanes. */
 void gp_profile_host_work(struct gp_profile_job *j);
-/* The hash of what was measured. */
+/* The hash of all measured values. */
 void gp_profile_hash(struct gp_profile *p);
 /* How the trace was recorded, from its metadata. */
 void gp_profile_read_env(struct gp_profile_job *j);

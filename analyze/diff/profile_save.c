@@ -7,6 +7,26 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 
+void gp_profile_init(struct gp_profile *p, const struct gp_profile_opts *opts)
+{
+    memset(p, 0, sizeof *p);
+    if (opts) p->opts = *opts;
+    p->input.rank = p->env.world_size = -1;
+    p->tick_ns = 1;
+}
+
+void gp_profile_release(struct gp_profile *p)
+{
+    GP_VEC_FREE(&p->kernels);
+    GP_VEC_FREE(&p->places);
+    GP_VEC_FREE(&p->lanes);
+    GP_VEC_FREE(&p->steps);
+    GP_VEC_FREE(&p->events);
+    GP_VEC_FREE(&p->spills);
+    gp_strings_release(&p->strings);
+    memset(p, 0, sizeof *p);
+}
+
 /* ---- parts ---- */
 
 #define KEEP(member, how)                                                                                    \
@@ -189,7 +209,7 @@ void gp_profile_hash(struct gp_profile *p)
     gp_buf_release(&bytes);
 }
 
-/* ---- what is loaded must hold together ---- */
+/* ---- consistency of loaded profiles ---- */
 
 static bool slice_fits(uint32_t first, uint32_t n, size_t size)
 {

@@ -99,34 +99,22 @@ static int64_t part_in(const struct sweep *s, const struct running *r, uint32_t 
     return (region < s->region ? s->sum_at[region] : s->sum_ns) - from;
 }
 
-/* Too many events run in too many windows: only the part in its own step is recorded; the rest belongs to no
- * step. */
-static void settle_own(struct sweep *s, const struct running *r)
-{
-    uint32_t step = s->p->events.at[r->event].step;
-    uint32_t own = step == NONE ? 0 : step - s->first_step + 1;
-    int64_t in_own = own && own >= r->region && own <= s->region ? part_in(s, r, own) : 0;
-    note_share(s, r->event, own, in_own);
-    note_share(s, r->event, 0, s->sum_ns - r->mark_ns - in_own);
-}
-
 static void settle(struct sweep *s, const struct running *r)
 {
     uint32_t regions = s->region - r->region;
     if (regions > s->spills_left) {
-        settle_own(s, r);
+        /* Too many events run in too many windows: only the part in its own step is recorded; the rest
+         * belongs to no step. */
+        uint32_t step = s->p->events.at[r->event].step;
+        uint32_t own = step == NONE ? 0 : step - s->first_step + 1;
+        int64_t in_own = own && own >= r->region && own <= s->region ? part_in(s, r, own) : 0;
+        note_share(s, r->event, own, in_own);
+        note_share(s, r->event, 0, s->sum_ns - r->mark_ns - in_own);
         return;
     }
     s->spills_left -= regions;
     for (uint32_t region = r->region; region <= s->region; region++)
         note_share(s, r->event, region, part_in(s, r, region));
-}
-
-static void end_first(struct sweep *s)
-{
-    struct running first = s->heap.at[0];
-    GP_END_POP(&s->heap, struct running);
-    settle(s, &first);
 }
 
 static void open_region(struct sweep *s)
@@ -144,7 +132,9 @@ static void pass(struct sweep *s, int64_t to_ns)
         bool opens = s->n_steps && s->region <= s->n_steps && s->edge_ns[s->region] <= to_ns;
         if (ends && (!opens || s->heap.at[0].end_ns <= s->edge_ns[s->region])) {
             advance(s, s->heap.at[0].end_ns);
-            end_first(s);
+            struct running first = s->heap.at[0];
+            GP_END_POP(&s->heap, struct running);
+            settle(s, &first);
         } else if (opens) {
             if (s->edge_ns[s->region] > s->at_ns) advance(s, s->edge_ns[s->region]);
             open_region(s);

@@ -30,7 +30,7 @@ struct gp_sides {
     const char *against; /* the name of the saved baseline; NULL */
 };
 
-/* Fill S. -1 with ERR saying what is missing or too much; S needs no release then. */
+/* Fill S. -1 with ERR naming the missing or superfluous part; S needs no release then. */
 GP_MUST_CHECK int gp_sides_sort(struct gp_sides *s, const struct gp_sides_asked *asked, struct gp_err *err);
 /* Is there a baseline, and so something to compare? */
 bool gp_sides_compare(const struct gp_sides *s);

@@ -33,7 +33,7 @@ void gp_fleet_init(struct gp_fleet *f)
 {
     memset(f, 0, sizeof *f);
     for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++) f->worst[m].most = WORST_OTHER;
-    f->worst[GP_FLEET_OWN].most = GP_WORST_MOST;
+    f->worst[GP_FLEET_OWN].most = GP_TOPK_MOST;
     f->best.most = BEST;
     f->sample.most = SAMPLE;
     f->name_limit = UINT64_MAX;
@@ -43,13 +43,13 @@ void gp_fleet_init(struct gp_fleet *f)
 
 static void release_kernel(struct gp_fleet_kernel *k)
 {
-    gp_spread_release(&k->step);
-    gp_spread_release(&k->call);
+    gp_sketch_release(&k->step);
+    gp_sketch_release(&k->call);
 }
 
 void gp_fleet_release(struct gp_fleet *f)
 {
-    for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++) gp_spread_release(&f->spread[m]);
+    for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++) gp_sketch_release(&f->spread[m]);
     for (size_t i = 0; i < f->kept.n; i++) GP_VEC_FREE(&f->kept.at[i].kernels);
     for (size_t i = 0; i < f->kernels.n; i++) release_kernel(&f->kernels.at[i]);
     for (size_t i = 0; i < f->columns.n; i++) gp_fleet_column_release(&f->columns.at[i]);
@@ -64,7 +64,7 @@ void gp_fleet_release(struct gp_fleet *f)
     memset(f, 0, sizeof *f);
 }
 
-/* ---- who is kept ---- */
+/* ---- ranks kept ---- */
 
 static uint64_t hash_key(struct gp_fleet_key k)
 {
@@ -77,14 +77,14 @@ bool gp_fleet_keeps(const struct gp_fleet *f, struct gp_fleet_key key)
 {
     if (f->members <= GP_FLEET_FEW) return true;
     for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++)
-        if (gp_worst_has(&f->worst[m], key)) return true;
-    return gp_worst_has(&f->best, key) || gp_worst_has(&f->sample, key);
+        if (gp_topk_has(&f->worst[m], key)) return true;
+    return gp_topk_has(&f->best, key) || gp_topk_has(&f->sample, key);
 }
 
 bool gp_fleet_shows_path(const struct gp_fleet *f, struct gp_fleet_key key)
 {
     if (f->members <= GP_FLEET_FEW) return true;
-    return gp_worst_has(&f->worst[GP_FLEET_OWN], key) || gp_worst_has(&f->sample, key);
+    return gp_topk_has(&f->worst[GP_FLEET_OWN], key) || gp_topk_has(&f->sample, key);
 }
 
 static int by_key(const void *a, const void *b)
@@ -118,10 +118,10 @@ const struct gp_fleet_member *gp_fleet_member(const struct gp_fleet *f, struct g
 const struct gp_fleet_member *gp_fleet_median_member(const struct gp_fleet *f)
 {
     const struct gp_fleet_member *nearest = NULL;
-    int64_t middle = gp_spread_median(&f->spread[GP_FLEET_OWN]), least = INT64_MAX;
+    int64_t middle = gp_sketch_median(&f->spread[GP_FLEET_OWN]), least = INT64_MAX;
     for (size_t i = 0; i < f->kept.n; i++) { /* by key: of equally near ones the lowest */
         const struct gp_fleet_member *m = &f->kept.at[i];
-        if (!gp_worst_has(&f->sample, m->key)) continue;
+        if (!gp_topk_has(&f->sample, m->key)) continue;
         int64_t by = llabs((long long)(m->ns[GP_FLEET_OWN] - middle));
         if (by < least) {
             least = by;
@@ -206,9 +206,9 @@ static void add_kernel(struct gp_fleet *f, const struct gp_fleet_kernel_time *t,
         return;
     }
     struct gp_fleet_kernel *k = kernel_of(f, t->name);
-    gp_spread_add(&k->step, t->step_ns);
-    gp_spread_add(&k->call, t->call_ns);
-    gp_worst_add(&k->worst, t->step_ns, key);
+    gp_sketch_add(&k->step, t->step_ns);
+    gp_sketch_add(&k->call, t->call_ns);
+    gp_topk_add(&k->worst, t->step_ns, key);
 }
 
 static void merge_kernels(struct gp_fleet *to, const struct gp_fleet *from)
@@ -218,9 +218,9 @@ static void merge_kernels(struct gp_fleet *to, const struct gp_fleet *from)
     for (size_t i = 0; i < from->kernels.n; i++) {
         const struct gp_fleet_kernel *k = &from->kernels.at[i];
         struct gp_fleet_kernel *into = kernel_of(to, gp_intern_from(&to->strings, &from->strings, k->name));
-        gp_spread_merge(&into->step, &k->step);
-        gp_spread_merge(&into->call, &k->call);
-        gp_worst_merge(&into->worst, &k->worst);
+        gp_sketch_merge(&into->step, &k->step);
+        gp_sketch_merge(&into->call, &k->call);
+        gp_topk_merge(&into->worst, &k->worst);
     }
 }
 
@@ -324,11 +324,11 @@ void gp_fleet_add(struct gp_fleet *f, const struct gp_fleet_member *m, const str
     f->members++;
     f->stepped += m->steps != 0;
     for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) {
-        gp_spread_add(&f->spread[i], m->ns[i]);
-        gp_worst_add(&f->worst[i], m->ns[i], m->key);
+        gp_sketch_add(&f->spread[i], m->ns[i]);
+        gp_topk_add(&f->worst[i], m->ns[i], m->key);
     }
-    gp_worst_add(&f->best, -m->ns[GP_FLEET_OWN], m->key);
-    gp_worst_add(&f->sample, (int64_t)(hash_key(m->key) >> 1), m->key);
+    gp_topk_add(&f->best, -m->ns[GP_FLEET_OWN], m->key);
+    gp_topk_add(&f->sample, (int64_t)(hash_key(m->key) >> 1), m->key);
     for (size_t i = 0; i < copy.kernels.n; i++) add_kernel(f, &copy.kernels.at[i], m->key);
     if (m->device >= 0 && m->device < GP_FLEET_ORDINALS) {
         f->ordinals[m->device].n++;
@@ -346,11 +346,11 @@ void gp_fleet_merge(struct gp_fleet *to, const struct gp_fleet *from)
     to->by_device |= from->by_device;
     to->host_slowed |= from->host_slowed;
     for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) {
-        gp_spread_merge(&to->spread[i], &from->spread[i]);
-        gp_worst_merge(&to->worst[i], &from->worst[i]);
+        gp_sketch_merge(&to->spread[i], &from->spread[i]);
+        gp_topk_merge(&to->worst[i], &from->worst[i]);
     }
-    gp_worst_merge(&to->best, &from->best);
-    gp_worst_merge(&to->sample, &from->sample);
+    gp_topk_merge(&to->best, &from->best);
+    gp_topk_merge(&to->sample, &from->sample);
     merge_kernels(to, from);
     for (int i = 0; i < GP_FLEET_ORDINALS; i++) {
         to->ordinals[i].n += from->ordinals[i].n;

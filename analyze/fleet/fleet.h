@@ -8,7 +8,7 @@
  *     gp_fleet_init(&f);
  *     gp_fleet_add(&f, &member, &names);                        // one per device; copies everything
  *     gp_fleet_merge(&f, &other);
- *     ... gp_spread_median(&f.spread[GP_FLEET_OWN]), f.worst[GP_FLEET_OWN].at[0].key.rank ...
+ *     ... gp_sketch_median(&f.spread[GP_FLEET_OWN]), f.worst[GP_FLEET_OWN].at[0].key.rank ...
  *     gp_fleet_release(&f);
  *
  * All times of a member are means per step, in whole ns; of the whole recording where no steps were found.
@@ -22,8 +22,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analyze/fleet/spread.h"
-#include "analyze/fleet/worst.h"
+#include "analyze/fleet/quantile_sketch.h"
+#include "analyze/fleet/topk.h"
 #include "analyze/math/serialize.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
@@ -82,15 +82,15 @@ struct gp_fleet_member {
 /* A kernel in all members that have it among their largest. */
 struct gp_fleet_kernel {
     gp_sid name;
-    struct gp_spread step, call; /* step_ns and call_ns of the members */
-    struct gp_worst worst;       /* by step_ns */
+    struct gp_sketch step, call; /* step_ns and call_ns of the members */
+    struct gp_topk worst;        /* by step_ns */
 };
 
 /* Steps NUMBER with NUMBER >> f.column_shift == index. */
 struct gp_fleet_column {
     int64_t index;
-    struct gp_spread own;
-    struct gp_worst worst; /* by own_ns */
+    struct gp_sketch own;
+    struct gp_topk worst; /* by own_ns */
     /* By rank >> f.row_shift, f.rows many: 1 + bucket (spread.h) of the longest own_ns; 0 none. */
     uint16_t *cells;
 };
@@ -110,8 +110,8 @@ struct gp_fleet {
     uint64_t members, stepped; /* all; those with steps */
     bool by_device;            /* ranks are device numbers: no ranks are recorded */
     bool host_slowed;          /* every operator of the host was recorded, which makes the host slower */
-    struct gp_spread spread[GP_FLEET_METRIC_COUNT];
-    struct gp_worst worst[GP_FLEET_METRIC_COUNT], best, sample; /* sample: by a hash of the key */
+    struct gp_sketch spread[GP_FLEET_METRIC_COUNT];
+    struct gp_topk worst[GP_FLEET_METRIC_COUNT], best, sample; /* sample: by a hash of the key */
     GP_VEC(struct gp_fleet_member) kept;    /* those of the lists above, by key after gp_fleet_settle() */
     GP_VEC(struct gp_fleet_kernel) kernels; /* by name after gp_fleet_settle() */
     uint64_t name_limit;     /* private: kernels whose name has this hash or a larger one are left out */
@@ -138,7 +138,7 @@ void gp_fleet_add(struct gp_fleet *f, const struct gp_fleet_member *m, const str
 void gp_fleet_skip(struct gp_fleet *f, const char *operand, const char *reason);
 /* Add all of FROM, which stays as it is. */
 void gp_fleet_merge(struct gp_fleet *to, const struct gp_fleet *from);
-/* Leave out what is beyond the limits, and sort. Idempotent; saving does it, too. */
+/* Drop ranks beyond the limits, and sort. Idempotent; saving does it, too. */
 void gp_fleet_settle(struct gp_fleet *f);
 
 /* Does the fleet keep this member in full, given all the others? True for any when there are few. */

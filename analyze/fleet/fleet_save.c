@@ -46,7 +46,7 @@ static const struct gp_field ordinal_fields[] = {
 static const struct gp_record ordinals = {
     .id = "ordinals", .title = "Devices", GP_FIELDS(ordinal_fields), .size = sizeof(struct gp_fleet_ordinal)};
 
-/* Of a fleet itself: what stands first, what is left out of its kernels, its steps. */
+/* Of a fleet itself: its head, kernels left out, its steps. */
 #define AT(member) offsetof(struct gp_fleet, member)
 static const struct gp_field count_fields[] = {
     {.at = AT(members), .keep = GP_KEEP_U64},
@@ -84,9 +84,9 @@ static void serialize_kernel(struct gp_serializer *x, struct gp_fleet_kernel *k)
 {
     gp_serialize_str(x, &k->name);
     k->worst.most = GP_FLEET_WORST_KERNEL;
-    gp_spread_serialize(x, &k->step);
-    gp_spread_serialize(x, &k->call);
-    gp_worst_serialize(x, &k->worst);
+    gp_sketch_serialize(x, &k->step);
+    gp_sketch_serialize(x, &k->call);
+    gp_topk_serialize(x, &k->worst);
 }
 
 /* Most cells of one rank's map are empty: distance to the next, value. */
@@ -107,20 +107,10 @@ static void serialize_cells(struct gp_serializer *x, const struct gp_fleet *f, u
         at += step;
         value = cells[at];
         gp_serialize_u32(x, &value);
-        if (!value || value > GP_SPREAD_BUCKETS) x->failed = true;
+        if (!value || value > GP_SKETCH_BUCKETS) x->failed = true;
         else cells[at] = (uint16_t)value;
         at++;
     }
-}
-
-static void serialize_column(struct gp_serializer *x, struct gp_fleet *f, struct gp_fleet_column *c)
-{
-    c->worst.most = GP_FLEET_WORST_STEP;
-    gp_serialize_i64(x, &c->index);
-    gp_spread_serialize(x, &c->own);
-    gp_worst_serialize(x, &c->worst);
-    if (!x->save) c->cells = gp_zalloc((f->rows + 1) * sizeof *c->cells);
-    serialize_cells(x, f, c->cells);
 }
 
 /* The axes follow from the highest rank and the range of steps. */
@@ -142,7 +132,12 @@ static void serialize_columns(struct gp_serializer *x, struct gp_fleet *f)
     for (size_t i = 0; i < n && !x->failed; i++) {
         if (!x->save) GP_VEC_PUSH(&f->columns, ((struct gp_fleet_column){0}));
         struct gp_fleet_column *c = &f->columns.at[i];
-        serialize_column(x, f, c);
+        c->worst.most = GP_FLEET_WORST_STEP;
+        gp_serialize_i64(x, &c->index);
+        gp_sketch_serialize(x, &c->own);
+        gp_topk_serialize(x, &c->worst);
+        if (!x->save) c->cells = gp_zalloc((f->rows + 1) * sizeof *c->cells);
+        serialize_cells(x, f, c->cells);
         if (!stepped || c->index < f->first_step >> shift || c->index > f->last_step >> shift ||
             (i && c->index <= c[-1].index))
             x->failed = true;
@@ -175,11 +170,11 @@ static void serialize_bits(struct gp_serializer *x, uint64_t *bits)
 static void serialize_lists(struct gp_serializer *x, struct gp_fleet *f)
 {
     for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++) {
-        gp_spread_serialize(x, &f->spread[m]);
-        gp_worst_serialize(x, &f->worst[m]);
+        gp_sketch_serialize(x, &f->spread[m]);
+        gp_topk_serialize(x, &f->worst[m]);
     }
-    gp_worst_serialize(x, &f->best);
-    gp_worst_serialize(x, &f->sample);
+    gp_topk_serialize(x, &f->best);
+    gp_topk_serialize(x, &f->sample);
     GP_SERIALIZE_VEC(x, &f->kept, serialize_member);
     GP_SERIALIZE_VEC(x, &f->kernels, serialize_kernel);
     gp_record_serialize(x, &names, f);

@@ -42,15 +42,15 @@ void gp_fleet_fit_rows(struct gp_fleet *f, int32_t last_rank)
 
 void gp_fleet_column_release(struct gp_fleet_column *c)
 {
-    gp_spread_release(&c->own);
+    gp_sketch_release(&c->own);
     free(c->cells);
 }
 
 static void merge_column(const struct gp_fleet *f, struct gp_fleet_column *to,
                          const struct gp_fleet_column *from)
 {
-    gp_spread_merge(&to->own, &from->own);
-    gp_worst_merge(&to->worst, &from->worst);
+    gp_sketch_merge(&to->own, &from->own);
+    gp_topk_merge(&to->worst, &from->worst);
     for (uint32_t r = 0; r < f->rows; r++)
         if (from->cells[r] > to->cells[r]) to->cells[r] = from->cells[r];
 }
@@ -105,9 +105,9 @@ void gp_fleet_add_steps(struct gp_fleet *f, struct gp_fleet_key key, const struc
     for (size_t i = 0; i < n; i++) {
         if (!is_usable(&steps[i])) continue;
         struct gp_fleet_column *c = column_of(f, steps[i].number >> f->column_shift);
-        uint16_t cell = (uint16_t)(1 + gp_spread_bucket_of(steps[i].own_ns));
-        gp_spread_add(&c->own, steps[i].own_ns);
-        gp_worst_add(&c->worst, steps[i].own_ns, key);
+        uint16_t cell = (uint16_t)(1 + gp_sketch_bucket_of(steps[i].own_ns));
+        gp_sketch_add(&c->own, steps[i].own_ns);
+        gp_topk_add(&c->worst, steps[i].own_ns, key);
         if (key.rank >= 0 && cell > c->cells[key.rank >> f->row_shift])
             c->cells[key.rank >> f->row_shift] = cell;
     }
@@ -121,8 +121,8 @@ void gp_fleet_merge_steps(struct gp_fleet *to, const struct gp_fleet *from)
     for (size_t i = 0; i < from->columns.n; i++) {
         const struct gp_fleet_column *c = &from->columns.at[i];
         struct gp_fleet_column *into = column_of(to, c->index >> (to->column_shift - from->column_shift));
-        gp_spread_merge(&into->own, &c->own);
-        gp_worst_merge(&into->worst, &c->worst);
+        gp_sketch_merge(&into->own, &c->own);
+        gp_topk_merge(&into->worst, &c->worst);
         for (uint32_t r = 0; r < from->rows; r++) {
             uint16_t *cell = &into->cells[r >> (to->row_shift - from->row_shift)];
             if (c->cells[r] > *cell) *cell = c->cells[r];

@@ -50,10 +50,10 @@ static int64_t part(int64_t ns, double pct)
     return (int64_t)((double)ns / 100 * pct);
 }
 
-int64_t gp_slow_limit(const struct gp_spread *s, int64_t middle, double pct, double times)
+int64_t gp_slow_limit(const struct gp_sketch *s, int64_t middle, double pct, double times)
 {
     int64_t share = part(middle, pct), apart = 0;
-    if (s->n >= ENOUGH) apart = (int64_t)((double)gp_spread_deviation(s, middle) * times);
+    if (s->n >= ENOUGH) apart = (int64_t)((double)gp_sketch_deviation(s, middle) * times);
     return middle + (share > apart ? share : apart);
 }
 
@@ -80,7 +80,7 @@ static void find_kernel(const struct judge *j, const struct gp_fleet_member *m, 
         const struct gp_fleet_kernel_time *t = &m->kernels.at[i];
         const struct gp_fleet_kernel *k = kernel_named(j->f, t->name);
         if (!k) continue;
-        int64_t median = gp_spread_median(&k->step), call = gp_spread_median(&k->call);
+        int64_t median = gp_sketch_median(&k->step), call = gp_sketch_median(&k->call);
         all_ns += t->step_ns;
         if ((double)t->step_ns > (double)median * (1 + ratio / 2)) slower_ns += t->step_ns;
         if (t->step_ns - median <= worst_ns) continue;
@@ -141,7 +141,7 @@ static void find_pattern(const struct judge *j, struct gp_slow *s)
     for (size_t i = 0; i < j->f->columns.n; i++) {
         const struct gp_fleet_column *c = &j->f->columns.at[i];
         if (c->own.n < 2) continue;
-        int64_t limit = gp_spread_median(&c->own) + half;
+        int64_t limit = gp_sketch_median(&c->own) + half;
         bool slow = false;
         for (uint32_t k = 0; k < c->worst.n; k++)
             slow |= c->worst.at[k].value > limit && !gp_fleet_key_compare(c->worst.at[k].key, s->key);
@@ -170,14 +170,14 @@ static bool is_told(const struct judge *j, struct gp_fleet_key key)
 
 static void find_ranks(struct judge *j)
 {
-    const struct gp_spread *own = &j->f->spread[GP_FLEET_OWN];
+    const struct gp_sketch *own = &j->f->spread[GP_FLEET_OWN];
     int64_t middle = j->median[GP_FLEET_OWN];
     int64_t limit = gp_slow_limit(own, middle, own->n < MANY ? RANK_FEW_PCT : RANK_PCT, RANK_TIMES);
     for (size_t i = 0; i < j->f->kept.n; i++) {
         const struct gp_fleet_member *m = &j->f->kept.at[i];
         int64_t more = m->ns[GP_FLEET_OWN] - middle;
         if (m->ns[GP_FLEET_OWN] <= limit || more < part(m->ns[GP_FLEET_STEP], OF_STEP_PCT)) continue;
-        if (!gp_worst_has(&j->f->worst[GP_FLEET_OWN], m->key)) continue;
+        if (!gp_topk_has(&j->f->worst[GP_FLEET_OWN], m->key)) continue;
         struct gp_slow s = {.what = GP_SLOW_RANK,
                             .key = m->key,
                             .device = m->device,
@@ -198,11 +198,11 @@ static void find_kernels(struct judge *j)
     for (size_t i = 0; i < j->f->kernels.n; i++) {
         const struct gp_fleet_kernel *k = &j->f->kernels.at[i];
         if (k->step.n < ENOUGH) continue;
-        int64_t middle = gp_spread_median(&k->step);
+        int64_t middle = gp_sketch_median(&k->step);
         int64_t limit = gp_slow_limit(&k->step, middle, KERNEL_PCT, KERNEL_TIMES),
-                call = gp_spread_median(&k->call);
+                call = gp_sketch_median(&k->call);
         for (uint32_t w = 0; w < k->worst.n; w++) {
-            const struct gp_worst_entry *e = &k->worst.at[w];
+            const struct gp_topk_entry *e = &k->worst.at[w];
             if (e->value <= limit || e->value - middle < least || is_told(j, e->key)) continue;
             struct gp_slow s = {.what = GP_SLOW_KERNEL,
                                 .key = e->key,
@@ -228,10 +228,10 @@ static void find_kernels(struct judge *j)
 /* Where nobody is late, a rank that communicates for longer than all others has the slower link. */
 static void find_links(struct judge *j)
 {
-    const struct gp_spread *c = &j->f->spread[GP_FLEET_COMMUNICATION];
+    const struct gp_sketch *c = &j->f->spread[GP_FLEET_COMMUNICATION];
     int64_t middle = j->median[GP_FLEET_COMMUNICATION],
             limit = gp_slow_limit(c, middle, LINK_PCT, RANK_TIMES);
-    const struct gp_worst *w = &j->f->worst[GP_FLEET_COMMUNICATION];
+    const struct gp_topk *w = &j->f->worst[GP_FLEET_COMMUNICATION];
     if (c->n < ENOUGH || j->list->at.n) return;
     for (uint32_t i = 0; i < w->n; i++) {
         if (w->at[i].value <= limit || w->at[i].value - middle < part(j->median[GP_FLEET_STEP], RANK_PCT))
@@ -307,9 +307,9 @@ static void find_ordinals(struct judge *j)
         }
     }
     if (most <= middle + part(middle, RANK_PCT) || second > middle + (most - middle) / 4) return;
-    uint32_t told = 0;
-    for (size_t i = 0; i < j->list->at.n; i++) told += j->list->at.at[i].device == (int64_t)which;
-    if (told * 2 < f->ordinals[which].n && told < GP_WORST_MOST / 2)
+    uint32_t reported = 0;
+    for (size_t i = 0; i < j->list->at.n; i++) reported += j->list->at.at[i].device == (int64_t)which;
+    if (reported * 2 < f->ordinals[which].n && reported < GP_TOPK_MOST / 2)
         return; /* a single rank can move the mean */
     struct gp_slow s = {.what = GP_SLOW_ORDINAL,
                         .key = {-1, 0},
@@ -337,7 +337,7 @@ static void find_in_turn(struct judge *j)
     for (size_t i = 0; i < j->f->columns.n; i++) {
         const struct gp_fleet_column *c = &j->f->columns.at[i];
         if (c->own.n < ENOUGH) continue;
-        int64_t middle = gp_spread_median(&c->own);
+        int64_t middle = gp_sketch_median(&c->own);
         list->columns++;
         if (c->worst.at[0].value <= gp_slow_limit(&c->own, middle, TURN_PCT, RANK_TIMES)) continue;
         list->late++;
@@ -374,7 +374,7 @@ void gp_slow_find(struct gp_slow_list *list, const struct gp_fleet *f)
     memset(list, 0, sizeof *list);
     /* Ranks of one job only, and each once. */
     if (f->members < 2 || f->last_rank < 1 || repeats(f) || f->stepped * 2 < f->members) return;
-    for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++) j.median[m] = gp_spread_median(&f->spread[m]);
+    for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++) j.median[m] = gp_sketch_median(&f->spread[m]);
     find_ranks(&j);
     find_kernels(&j);
     find_links(&j);

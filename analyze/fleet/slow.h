@@ -80,6 +80,6 @@ void gp_slow_put_in_turn(struct gp_buf *b, const struct gp_slow_list *list);
 int64_t gp_slow_cost_ns(const struct gp_fleet *f, const struct gp_slow *s);
 /* The least value that is far from a middle: MIDDLE plus the larger of the share PCT of it and TIMES
  * deviations. */
-int64_t gp_slow_limit(const struct gp_spread *s, int64_t middle, double pct, double times);
+int64_t gp_slow_limit(const struct gp_sketch *s, int64_t middle, double pct, double times);
 
 #endif

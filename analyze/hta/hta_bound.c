@@ -214,7 +214,7 @@ static const char *worse_verdict(const struct gp_input_quality *in)
 static void leave_median_path(struct gp_hta *h)
 {
     const struct gp_fleet_member *median = gp_fleet_median_member(&h->fleet);
-    const struct gp_worst *slowest = &h->fleet.worst[GP_FLEET_OWN];
+    const struct gp_topk *slowest = &h->fleet.worst[GP_FLEET_OWN];
     size_t n = 0;
     for (size_t i = 0; i < h->paths.n && h->bound.bounded; i++) {
         struct gp_hta_path p = h->paths.at[i];

@@ -3,7 +3,7 @@
 #define GP_ANALYZE_HTA_PRIV_H
 
 #include <pthread.h>
-#include "analyze/fleet/worst.h"
+#include "analyze/fleet/topk.h"
 #include "analyze/hta/breakdown.h"
 #include "analyze/hta/collectives.h"
 #include "analyze/hta/hta_rows.h"

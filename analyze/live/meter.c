@@ -30,7 +30,7 @@ struct device {
     uint32_t producer;
     int32_t rank;
     int64_t id;
-    int64_t busy_ns; /* without what is in PIECES */
+    int64_t busy_ns; /* without PIECES */
     int64_t class_ns[GP_CLASS_COUNT];
     GP_VEC(struct piece)
     pieces; /* busy times that may still grow together; sorted and apart after settle() */
@@ -219,17 +219,6 @@ static void put_devices(struct gp_openmetrics *o, const struct gp_meter *m)
         }
 }
 
-static void put_totals(struct gp_openmetrics *o, const struct gp_meter *m, uint64_t lost)
-{
-    gp_openmetrics_total(o, "processes", "", "Processes that were recorded.", (int64_t)m->processes);
-    gp_openmetrics_total(o, "launches", "", "Calls that give work to a GPU.", (int64_t)m->launches);
-    gp_openmetrics_total(o, "launch_seconds", "seconds", "Time of threads in such calls.", m->launch_ns);
-    gp_openmetrics_total(o, "gpu_events", "", "Kernels, copies and sets.", (int64_t)m->events);
-    gp_openmetrics_total(o, "events_lost", "", "Events that the recorder knows it lost.", (int64_t)lost);
-    gp_openmetrics_total(o, "collective_seconds", "seconds", "Time of communication kernels on the GPU.",
-                         m->collective_ns);
-}
-
 static int by_time(const void *a, const void *b)
 {
     const struct work *x = *(const struct work *const *)a, *y = *(const struct work *const *)b;
@@ -310,7 +299,13 @@ void gp_meter_write(struct gp_meter *m, uint64_t lost, struct gp_buf *to)
     if (n) qsort(all, n, sizeof *all, by_time);
     put_devices(&o, m);
     gp_openmetrics_put_steps(&o, &m->steps);
-    put_totals(&o, m, lost);
+    gp_openmetrics_total(&o, "processes", "", "Processes that were recorded.", (int64_t)m->processes);
+    gp_openmetrics_total(&o, "launches", "", "Calls that give work to a GPU.", (int64_t)m->launches);
+    gp_openmetrics_total(&o, "launch_seconds", "seconds", "Time of threads in such calls.", m->launch_ns);
+    gp_openmetrics_total(&o, "gpu_events", "", "Kernels, copies and sets.", (int64_t)m->events);
+    gp_openmetrics_total(&o, "events_lost", "", "Events that the recorder knows it lost.", (int64_t)lost);
+    gp_openmetrics_total(&o, "collective_seconds", "seconds", "Time of communication kernels on the GPU.",
+                         m->collective_ns);
     put_copies(&o, m, all, n);
     put_kernels(&o, m, all, n);
     gp_openmetrics_end(&o);

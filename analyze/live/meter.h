@@ -1,4 +1,4 @@
-/* meter.h -- sums of what is recorded while it is recorded, as OpenMetrics text: busy time per GPU, time by
+/* meter.h -- sums of a recording while it runs, as OpenMetrics text: busy time per GPU, time by
  * class, steps, launches, copies, collectives, the kernels with the most time, losses. Memory is bounded,
  * whatever the program does. Knows nothing of sockets and files.
  *
@@ -7,8 +7,8 @@
  *     gp_meter_write(m, lost, &buf);
  *     gp_meter_free(m);
  */
-#ifndef GP_COLLECT_METER_H
-#define GP_COLLECT_METER_H
+#ifndef GP_ANALYZE_LIVE_METER_H
+#define GP_ANALYZE_LIVE_METER_H
 
 #include <stdint.h>
 #include "formats/base/declare.h"
@@ -22,7 +22,7 @@ void gp_meter_free(struct gp_meter *m);
 /* Add all events of T, which holds only those that were not added before. RANK -1: unknown. GPU work that
  * overlaps is counted once in busy time if it arrives within a second of each other. */
 void gp_meter_add(struct gp_meter *m, uint32_t producer, int32_t rank, const struct gp_trace *t);
-/* Append what was added so far; LOST: events that the recorder knows it lost. At most 200 series per
+/* Append the sums so far; LOST: events that the recorder knows it lost. At most 200 series per
  * process. */
 void gp_meter_write(struct gp_meter *m, uint64_t lost, struct gp_buf *to);
 

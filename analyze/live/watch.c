@@ -218,6 +218,6 @@ struct gp_watch_state gp_watch_state(const struct gp_watch *w)
                                .ranks = (uint32_t)(w->on_digest ? w->ranks.n : w->fleet.members),
                                .slow = w->now.at,
                                .n_slow = w->now.n};
-    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) s.ns[i] = gp_spread_median(&w->fleet.spread[i]);
+    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) s.ns[i] = gp_sketch_median(&w->fleet.spread[i]);
     return s;
 }

@@ -41,7 +41,7 @@ struct gp_watch_event {
     const char *cause; /* a name of gp_slow_cause or, of ALL_SLOWER, of gp_fleet_metric; NULL: none */
     const char *text;
 };
-extern const struct gp_record gp_watch_events; /* what a line of JSON has of one */
+extern const struct gp_record gp_watch_events; /* fields of a line of JSON */
 typedef void gp_watch_event_fn(void *ctx, const struct gp_watch_event *e);
 
 /* Ten seconds. */
@@ -77,7 +77,7 @@ void gp_watch_add(struct gp_watch *w, const struct gp_digest *d, const struct gp
                   int64_t now_ns);
 /* Compare the ranks if it is time to. */
 void gp_watch_tick(struct gp_watch *w, int64_t now_ns);
-/* Nothing more comes: what was merged so far is passed on. */
+/* End of input: pass on all that was merged so far. */
 void gp_watch_end(struct gp_watch *w);
 /* Valid until the next call of the others. */
 struct gp_watch_state gp_watch_state(const struct gp_watch *w);

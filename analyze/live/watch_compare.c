@@ -194,7 +194,7 @@ static void end_found(struct gp_watch *w, struct gp_buf *text)
 /* ---- ranks that send nothing ---- */
 
 struct moved {
-    bool silent; /* what they are now */
+    bool silent; /* current state */
     uint32_t ranks;
     int32_t first;
     int64_t quiet_ns;
@@ -322,7 +322,7 @@ void gp_watch_compare(struct gp_watch *w)
     note_moved(w, false, &text);
     if (w->fleet.members) {
         struct gp_watch_past now;
-        for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) now.ns[i] = gp_spread_median(&w->fleet.spread[i]);
+        for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) now.ns[i] = gp_sketch_median(&w->fleet.spread[i]);
         compare_with_past(w, &now, slow.at.n, &text);
         keep_past(w, &now);
     }

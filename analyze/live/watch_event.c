@@ -36,7 +36,7 @@ GP_GETTER(get_what)
     put_text(c, slow_of(row) ? gp_slow_what_name(slow_of(row)->what) : NULL);
 }
 
-/* A time of what is slow, AT in its struct. */
+/* A time of a slow rank, AT in its struct. */
 GP_GETTER(get_slow_ns)
 {
     c->none = !slow_of(row);

@@ -14,17 +14,6 @@ static int64_t usual_ns(const struct gp_watch_kernel *k)
     return k->change_pm > -1000 ? (int64_t)((double)(k->call_ns / k->n) * 1000 / (1000 + k->change_pm)) : 0;
 }
 
-static void add_kernels(struct gp_digest *d, struct gp_watch_rank *r)
-{
-    qsort(r->kernels, r->n_kernels, sizeof *r->kernels, by_step_time);
-    for (size_t i = 0; i < r->n_kernels; i++) {
-        const struct gp_watch_kernel *k = &r->kernels[i];
-        struct gp_fleet_kernel_time t = {k->name, k->n, k->step_ns / k->n, k->call_ns / k->n};
-        GP_VEC_PUSH(&d->member.kernels, t);
-        d->usual_ns[i] = k->change_pm ? usual_ns(k) : t.call_ns;
-    }
-}
-
 static void pass_on(struct gp_watch *w, struct gp_watch_rank *r)
 {
     struct gp_digest d = {.run = r->run,
@@ -37,7 +26,13 @@ static void pass_on(struct gp_watch *w, struct gp_watch_rank *r)
     if (r->fresh && r->n) {
         d.member.steps = r->steps;
         for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) d.member.ns[i] = r->ns[i] / r->n;
-        add_kernels(&d, r);
+        qsort(r->kernels, r->n_kernels, sizeof *r->kernels, by_step_time);
+        for (size_t i = 0; i < r->n_kernels; i++) {
+            const struct gp_watch_kernel *k = &r->kernels[i];
+            struct gp_fleet_kernel_time t = {k->name, k->n, k->step_ns / k->n, k->call_ns / k->n};
+            GP_VEC_PUSH(&d.member.kernels, t);
+            d.usual_ns[i] = k->change_pm ? usual_ns(k) : t.call_ns;
+        }
     }
     w->on_digest(w->ctx, &d, &w->names);
     GP_VEC_FREE(&d.member.kernels);

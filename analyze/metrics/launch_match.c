@@ -1,7 +1,7 @@
 #include "analyze/metrics/launch_match.h"
 
 #include <stdlib.h>
-#include "analyze/metrics/launch_key.h"
+#include <string.h>
 #include "formats/model/metric.h"
 
 /* Launches of the timing trace for which one group stands, of one rank. */
@@ -82,17 +82,6 @@ static void group_measured(struct find *f)
 }
 
 /* ---- launches of the timing trace ---- */
-
-/* Processes of a rank that was measured, or, if only one was, of any. */
-static void find_ranks(struct find *f)
-{
-    const struct gp_trace *t = f->timing;
-    f->rank_of = gp_alloc((t->processes.n + 1) * sizeof *f->rank_of);
-    for (size_t p = 0; p < t->processes.n; p++) {
-        f->rank_of[p] = find_rank(f, t->processes.at[p].rank);
-        if (f->rank_of[p] == UINT32_MAX && f->ranks.n == 1) f->rank_of[p] = 0;
-    }
-}
 
 static uint32_t group_of_config(struct find *f, uint32_t config, uint32_t rank)
 {
@@ -218,7 +207,13 @@ void gp_launch_match_find(struct gp_launch_match *m, const struct gp_trace *coun
     m->row = gp_alloc((n + 1) * sizeof *m->row);
     m->group = gp_alloc((n + 1) * sizeof *m->group);
     group_measured(&f);
-    find_ranks(&f);
+    /* Processes of a rank that was measured, or, if only one was, of any. */
+    const struct gp_trace *t = f.timing;
+    f.rank_of = gp_alloc((t->processes.n + 1) * sizeof *f.rank_of);
+    for (size_t p = 0; p < t->processes.n; p++) {
+        f.rank_of[p] = find_rank(&f, t->processes.at[p].rank);
+        if (f.rank_of[p] == UINT32_MAX && f.ranks.n == 1) f.rank_of[p] = 0;
+    }
     group_launches(&f);
     if (counters != timing || !match_ids(&f)) match_positions(&f);
     for (size_t i = 0; i < f.keys.n; i++) gp_launch_keys_release(&f.keys.at[i]);
@@ -237,4 +232,52 @@ void gp_launch_match_release(struct gp_launch_match *m)
     free(m->group);
     free(m->rows);
     memset(m, 0, sizeof *m);
+}
+
+/* ---- keys of launches ---- */
+
+static struct gp_launch_key key_of(const struct gp_config *c)
+{
+    struct gp_launch_key k = {.name = c->name, .value = UINT32_MAX, .next = UINT32_MAX};
+    memcpy(k.grid, c->grid, sizeof k.grid);
+    memcpy(k.block, c->block, sizeof k.block);
+    return k;
+}
+
+static uint64_t hash_of(const struct gp_launch_key *k)
+{
+    return gp_hash_place(k, offsetof(struct gp_launch_key, value), gp_hash_seed());
+}
+
+static bool same(const struct gp_launch_key *a, const struct gp_launch_key *b)
+{
+    return a->name == b->name && !memcmp(a->grid, b->grid, sizeof a->grid) &&
+           !memcmp(a->block, b->block, sizeof a->block);
+}
+
+uint32_t *gp_launch_keys_put(struct gp_launch_keys *k, const struct gp_config *c)
+{
+    struct gp_launch_key key = key_of(c);
+    uint32_t *first = gp_map_put(&k->first, hash_of(&key), UINT32_MAX);
+    for (uint32_t i = *first; i != UINT32_MAX; i = k->all.at[i].next)
+        if (same(&k->all.at[i], &key)) return &k->all.at[i].value;
+    key.next = *first;
+    *first = (uint32_t)k->all.n;
+    GP_VEC_PUSH(&k->all, key);
+    return &k->all.at[k->all.n - 1].value;
+}
+
+const uint32_t *gp_launch_keys_get(const struct gp_launch_keys *k, const struct gp_config *c)
+{
+    struct gp_launch_key key = key_of(c);
+    const uint32_t *first = gp_map_get(&k->first, hash_of(&key));
+    for (uint32_t i = first ? *first : UINT32_MAX; i != UINT32_MAX; i = k->all.at[i].next)
+        if (same(&k->all.at[i], &key)) return &k->all.at[i].value;
+    return NULL;
+}
+
+void gp_launch_keys_release(struct gp_launch_keys *k)
+{
+    gp_map_release(&k->first);
+    GP_VEC_FREE(&k->all);
 }

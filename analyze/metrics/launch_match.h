@@ -17,6 +17,7 @@
 
 #include "formats/base/vec.h"
 #include "formats/model/trace.h"
+#include "formats/base/map.h"
 
 /* Measured launches of one kernel, grid, block and rank. */
 struct gp_launch_group {
@@ -24,6 +25,24 @@ struct gp_launch_group {
     uint32_t rank;     /* which of the ranks of the counters' trace */
     uint64_t launches; /* kernels of the timing trace that they stand for, one by one or together */
 };
+
+/* Launches of one kernel with one grid and one block, from whatever table they are: registers and shared
+ * memory, which not everything records, do not count. A map from configs to numbers, zeroed to begin with. */
+struct gp_launch_key {
+    uint32_t name, grid[3], block[3]; /* NAME: a number of the caller's, the same for the same name */
+    uint32_t value, next;             /* NEXT: index of the next with this hash, UINT32_MAX: none */
+};
+
+struct gp_launch_keys {
+    struct gp_map first; /* hash -> index */
+    GP_VEC(struct gp_launch_key) all;
+};
+
+/* The value of C's key, whose names are of one trace; UINT32_MAX if it is new. Valid until the next put. */
+uint32_t *gp_launch_keys_put(struct gp_launch_keys *k, const struct gp_config *c);
+/* NULL if it was never put. */
+const uint32_t *gp_launch_keys_get(const struct gp_launch_keys *k, const struct gp_config *c);
+void gp_launch_keys_release(struct gp_launch_keys *k);
 
 struct gp_launch_match {
     /* by row of GP_GPU of the timing trace: row of GP_METRIC of the other; UINT32_MAX: not a single one */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
-#include "analyze/metrics/launch_key.h"
+#include "analyze/metrics/launch_match.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
@@ -321,16 +321,6 @@ static int find_sort_column(const struct gp_metrics *m, const char *sort, size_t
     return gp_fail(err, GP_E_USAGE, -1, "--sort: no such metric in this answer: %s", sort);
 }
 
-/* Group PLACES[G].at is now group G, or beyond the top. */
-static void renumber(struct gp_metrics *m, const struct place *places, size_t n, size_t rows)
-{
-    uint32_t *to = gp_alloc((n + 1) * sizeof *to);
-    for (size_t g = 0; g < n; g++) to[places[g].at] = g < m->groups.n ? (uint32_t)g : UINT32_MAX;
-    for (size_t row = 0; row < rows; row++)
-        if (m->group_of[row] != UINT32_MAX) m->group_of[row] = to[m->group_of[row]];
-    free(to);
-}
-
 /* Sort the groups, and cut all beyond the top. */
 static int sort_groups(struct gp_metrics *m, const struct gp_metrics_opts *o, size_t rows, struct gp_err *err)
 {
@@ -353,18 +343,15 @@ static int sort_groups(struct gp_metrics *m, const struct gp_metrics_opts *o, si
     for (size_t g = o->top; o->top && g < n; g++)
         leave_out(m, groups[g].count, groups[g].measured, groups[g].time_ns);
     if (o->top && n > o->top) m->groups.n = o->top;
-    renumber(m, places, n, rows);
+    /* Group PLACES[G].at is now group G, or beyond the top. */
+    uint32_t *to = gp_alloc((n + 1) * sizeof *to);
+    for (size_t g = 0; g < n; g++) to[places[g].at] = g < m->groups.n ? (uint32_t)g : UINT32_MAX;
+    for (size_t row = 0; row < rows; row++)
+        if (m->group_of[row] != UINT32_MAX) m->group_of[row] = to[m->group_of[row]];
+    free(to);
     free(groups);
     free(places);
     return 0;
-}
-
-static void know_figures(struct gp_metrics *m)
-{
-    const char **names = gp_alloc((m->columns.n + 1) * sizeof *names);
-    for (size_t i = 0; i < m->columns.n; i++) names[i] = gp_metrics_str(m, m->columns.at[i].name);
-    gp_counters_init(&m->counters, names, m->columns.n);
-    free(names);
 }
 
 static void read_counters(struct gp_metrics *m)
@@ -405,22 +392,17 @@ static void name_groups(struct gp_metrics *m)
     gp_buf_release(&brief);
 }
 
-static void judge(struct gp_metrics *m, const struct gp_trace *t)
-{
-    gp_input_quality_read(&m->input, &m->strings, t);
-    m->input.verdict = gp_intern_cstr(&m->strings, gp_trace_verdict(t));
-    memcpy(m->input.issues, t->issues, sizeof m->input.issues);
-    m->input.truncated = gp_trace_truncated(t);
-    m->input.skipped = gp_trace_skipped(t);
-}
-
 int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct gp_metrics_opts *o,
                   struct gp_err *err)
 {
     struct find f = {.m = m, .t = t, .o = o};
     memset(m, 0, sizeof *m);
     gp_intern(&m->strings, "", 0);
-    judge(m, t);
+    gp_input_quality_read(&m->input, &m->strings, t);
+    m->input.verdict = gp_intern_cstr(&m->strings, gp_trace_verdict(t));
+    memcpy(m->input.issues, t->issues, sizeof m->input.issues);
+    m->input.truncated = gp_trace_truncated(t);
+    m->input.skipped = gp_trace_skipped(t);
     int failed = find_columns(&f, err);
     if (!failed) {
         find_conditions(&f);
@@ -435,7 +417,10 @@ int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct g
             f.recorded_ns = NULL;
         }
         end_stats(&f);
-        know_figures(m);
+        const char **names = gp_alloc((m->columns.n + 1) * sizeof *names);
+        for (size_t i = 0; i < m->columns.n; i++) names[i] = gp_metrics_str(m, m->columns.at[i].name);
+        gp_counters_init(&m->counters, names, m->columns.n);
+        free(names);
         failed = sort_groups(m, o, t->events[GP_METRIC].n, err);
         if (!failed) {
             name_groups(m);

@@ -14,18 +14,6 @@ static void add(struct timing *t, int64_t ns)
     t->n++;
 }
 
-/* Launches that are not one measured launch count for their kernel only. */
-static void add_times(struct timing *rows, struct timing *kernels, const struct gp_launch_match *match,
-                      const struct gp_trace *timing)
-{
-    const struct gp_events *gpu = &timing->events[GP_GPU];
-    for (size_t i = 0; i < gpu->n; i++) {
-        if (match->group[i] == UINT32_MAX) continue;
-        add(&kernels[match->group[i]], gpu->dur_ns[i]);
-        if (match->row[i] != UINT32_MAX) add(&rows[match->row[i]], gpu->dur_ns[i]);
-    }
-}
-
 void gp_metrics_join(struct gp_metrics *m, const struct gp_trace *counters, const struct gp_trace *timing)
 {
     struct gp_launch_match match;
@@ -33,7 +21,13 @@ void gp_metrics_join(struct gp_metrics *m, const struct gp_trace *counters, cons
     struct timing *rows = gp_zalloc((counters->events[GP_METRIC].n + 1) * sizeof *rows),
                   *kernels = gp_zalloc((match.groups.n + 1) * sizeof *kernels);
     double *ns = gp_zalloc((m->groups.n + 1) * sizeof *ns);
-    add_times(rows, kernels, &match, timing);
+    /* Launches that are not one measured launch count for their kernel only. */
+    const struct gp_events *gpu = &timing->events[GP_GPU];
+    for (size_t i = 0; i < gpu->n; i++) {
+        if (match.group[i] == UINT32_MAX) continue;
+        add(&kernels[match.group[i]], gpu->dur_ns[i]);
+        if (match.row[i] != UINT32_MAX) add(&rows[match.row[i]], gpu->dur_ns[i]);
+    }
     m->joined = true;
     for (size_t k = 0; k < match.groups.n; k++) {
         const struct gp_launch_group *g = &match.groups.at[k];

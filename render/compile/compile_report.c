@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/compile/compile_text.h"
+#include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
 #include "formats/base/order.h"
 #include "formats/base/scale.h"

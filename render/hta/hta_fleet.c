@@ -15,7 +15,7 @@ static const double level_pct[GP_HEAT_LEVELS] = {0, 2, 5, 10, 20, 50};
 static int heat_level(const struct gp_fleet *f, const struct gp_fleet_column *c, uint32_t row)
 {
     if (row >= f->rows || !c->cells[row]) return -1;
-    int64_t middle = gp_spread_median(&c->own), ns = gp_spread_middle(c->cells[row] - 1u);
+    int64_t middle = gp_sketch_median(&c->own), ns = gp_sketch_middle(c->cells[row] - 1u);
     if (ns <= gp_slow_limit(&c->own, middle, level_pct[1], 5)) return 0;
     int level = 1;
     while (level + 1 < GP_HEAT_LEVELS && (double)(ns - middle) >= (double)middle / 100 * level_pct[level + 1])
@@ -37,11 +37,11 @@ static const struct gp_record skips = {"skipped", NULL, GP_FIELDS(skip_fields), 
 /* A metric of the members. */
 struct metric {
     const char *name;
-    const struct gp_spread *spread;
-    const struct gp_worst *worst;
+    const struct gp_sketch *spread;
+    const struct gp_topk *worst;
 };
 
-static const struct gp_spread *spread_of(const void *row)
+static const struct gp_sketch *spread_of(const void *row)
 {
     return ((const struct metric *)row)->spread;
 }
@@ -53,27 +53,27 @@ GP_GETTER(get_total)
 
 GP_GETTER(get_median)
 {
-    c->i = gp_spread_median(spread_of(row));
+    c->i = gp_sketch_median(spread_of(row));
 }
 
 GP_GETTER(get_deviation)
 {
-    c->i = gp_spread_deviation(spread_of(row), gp_spread_median(spread_of(row)));
+    c->i = gp_sketch_deviation(spread_of(row), gp_sketch_median(spread_of(row)));
 }
 
 GP_GETTER(get_worst)
 {
-    const struct gp_worst *w = ((const struct metric *)row)->worst;
+    const struct gp_topk *w = ((const struct metric *)row)->worst;
     gp_cell_list(c, w->at, w->n);
 }
 
-#define AT(member) offsetof(struct gp_worst_entry, member)
+#define AT(member) offsetof(struct gp_topk_entry, member)
 static const struct gp_field worst_fields[] = {
     {"rank", NULL, GP_CELL_ID, gp_member_rank, AT(key.rank), .flags = GP_FIELD_NULL},
     {"step_ns", NULL, GP_CELL_NS, gp_member_i64, AT(value), .flags = GP_FIELD_SIGNED},
 };
 #undef AT
-static const struct gp_record worst = {"worst", NULL, GP_FIELDS(worst_fields), sizeof(struct gp_worst_entry),
+static const struct gp_record worst = {"worst", NULL, GP_FIELDS(worst_fields), sizeof(struct gp_topk_entry),
                                        .note = "the longest"};
 
 static const char *const metric_names[] = {GP_FLEET_METRICS(GP_WORD_1) NULL};
@@ -114,19 +114,19 @@ GP_GETTER(get_count)
 
 GP_GETTER(get_column_median)
 {
-    c->i = gp_spread_median(&column(row)->own);
+    c->i = gp_sketch_median(&column(row)->own);
 }
 
 GP_GETTER(get_worst_rank)
 {
-    const struct gp_worst *w = &column(row)->worst;
+    const struct gp_topk *w = &column(row)->worst;
     c->none = !w->n || w->at[0].key.rank < 0;
     c->i = c->none ? 0 : w->at[0].key.rank;
 }
 
 GP_GETTER(get_worst_ns)
 {
-    const struct gp_worst *w = &column(row)->worst;
+    const struct gp_topk *w = &column(row)->worst;
     c->i = w->n ? w->at[0].value : 0;
 }
 

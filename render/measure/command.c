@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "analyze/app/ceilings_cache.h"
+#include "analyze/app/app_ceilings.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"

@@ -11,35 +11,35 @@
 
 TEST(test_spread)
 {
-    struct gp_spread s = {0}, other = {0};
-    for (int64_t v = 1; v <= 100; v++) gp_spread_add(&s, v);
-    assert_int_equal(gp_spread_median(&s), 50); /* below 128 exact */
+    struct gp_sketch s = {0}, other = {0};
+    for (int64_t v = 1; v <= 100; v++) gp_sketch_add(&s, v);
+    assert_int_equal(gp_sketch_median(&s), 50); /* below 128 exact */
     assert_int_equal(s.sum, 5050);
-    assert_int_equal(gp_spread_deviation(&s, 50), (int64_t)(25 * 1.4826));
+    assert_int_equal(gp_sketch_deviation(&s, 50), (int64_t)(25 * 1.4826));
     for (int64_t v = 1000000; v < 1000000000; v = v * 9 / 8) { /* within 0.4% */
-        int64_t middle = gp_spread_middle(gp_spread_bucket_of(v));
+        int64_t middle = gp_sketch_middle(gp_sketch_bucket_of(v));
         assert_true(llabs((long long)(middle - v)) * 1000 <= v * 4);
     }
-    gp_spread_add(&other, -5);
-    gp_spread_add(&other, INT64_MAX);
-    gp_spread_merge(&s, &other);
+    gp_sketch_add(&other, -5);
+    gp_sketch_add(&other, INT64_MAX);
+    gp_sketch_merge(&s, &other);
     assert_int_equal(s.n, 102);
     assert_int_equal(s.sum, INT64_MAX);
-    assert_true(s.at.at[s.at.n - 1].index < GP_SPREAD_BUCKETS);
-    gp_spread_release(&s);
-    gp_spread_release(&other);
+    assert_true(s.at.at[s.at.n - 1].index < GP_SKETCH_BUCKETS);
+    gp_sketch_release(&s);
+    gp_sketch_release(&other);
 }
 
 TEST(test_worst)
 {
-    struct gp_worst w = {.most = 3};
+    struct gp_topk w = {.most = 3};
     const int64_t values[] = {5, 9, 9, 1, 7};
-    for (int32_t i = 0; i < 5; i++) gp_worst_add(&w, values[i], (struct gp_fleet_key){10 - i, 0});
+    for (int32_t i = 0; i < 5; i++) gp_topk_add(&w, values[i], (struct gp_fleet_key){10 - i, 0});
     assert_int_equal(w.n, 3);
     assert_int_equal(w.at[0].key.rank, 8); /* of equal values the lower rank */
     assert_int_equal(w.at[1].key.rank, 9);
     assert_int_equal(w.at[2].value, 7);
-    gp_worst_add(&w, 6, (struct gp_fleet_key){1, 0});
+    gp_topk_add(&w, 6, (struct gp_fleet_key){1, 0});
     assert_int_equal(w.at[2].value, 7);
 }
 
@@ -59,7 +59,7 @@ TEST(test_axes_get_coarser)
     assert_int_equal(f.column_shift, 2); /* 100 to 355 in at most 64 columns */
     assert_int_equal(f.columns.at[0].index, 25);
     /* of ranks 4 to 7 in steps 100 to 103 the longest is 1007 */
-    assert_int_equal(f.columns.at[0].cells[1], 1 + gp_spread_bucket_of(1007));
+    assert_int_equal(f.columns.at[0].cells[1], 1 + gp_sketch_bucket_of(1007));
     assert_int_equal(f.columns.at[0].worst.at[0].key.rank, 2047);
     assert_true(gp_fleet_has_rank(&f, 2047));
     assert_false(gp_fleet_has_rank(&f, 2048));

@@ -1,4 +1,4 @@
-#include "analyze/fleet/worst.h"
+#include "analyze/fleet/topk.h"
 
 #include <string.h>
 #include "analyze/result/keep.h"
@@ -9,15 +9,15 @@ int gp_fleet_key_compare(struct gp_fleet_key a, struct gp_fleet_key b)
     return (a.tag > b.tag) - (a.tag < b.tag);
 }
 
-static bool comes_before(const struct gp_worst_entry *a, const struct gp_worst_entry *b)
+static bool comes_before(const struct gp_topk_entry *a, const struct gp_topk_entry *b)
 {
     if (a->value != b->value) return a->value > b->value;
     return gp_fleet_key_compare(a->key, b->key) < 0;
 }
 
-void gp_worst_add(struct gp_worst *w, int64_t value, struct gp_fleet_key key)
+void gp_topk_add(struct gp_topk *w, int64_t value, struct gp_fleet_key key)
 {
-    struct gp_worst_entry e = {value, key};
+    struct gp_topk_entry e = {value, key};
     uint32_t at = w->n;
     while (at && comes_before(&e, &w->at[at - 1])) at--;
     if (at >= w->most) return;
@@ -27,12 +27,12 @@ void gp_worst_add(struct gp_worst *w, int64_t value, struct gp_fleet_key key)
     if (w->n < w->most) w->n++;
 }
 
-void gp_worst_merge(struct gp_worst *to, const struct gp_worst *from)
+void gp_topk_merge(struct gp_topk *to, const struct gp_topk *from)
 {
-    for (uint32_t i = 0; i < from->n; i++) gp_worst_add(to, from->at[i].value, from->at[i].key);
+    for (uint32_t i = 0; i < from->n; i++) gp_topk_add(to, from->at[i].value, from->at[i].key);
 }
 
-bool gp_worst_has(const struct gp_worst *w, struct gp_fleet_key key)
+bool gp_topk_has(const struct gp_topk *w, struct gp_fleet_key key)
 {
     for (uint32_t i = 0; i < w->n; i++)
         if (!gp_fleet_key_compare(w->at[i].key, key)) return true;
@@ -49,21 +49,21 @@ const struct gp_record gp_fleet_keys = {
     .id = "keys", .title = "Members", GP_FIELDS(key_fields), .size = sizeof(struct gp_fleet_key)};
 
 static const struct gp_field entry_fields[] = {
-    {.at = offsetof(struct gp_worst_entry, value), .keep = GP_KEEP_I64},
-    {.type = GP_CELL_PART, .at = offsetof(struct gp_worst_entry, key), .rows = &gp_fleet_keys},
+    {.at = offsetof(struct gp_topk_entry, value), .keep = GP_KEEP_I64},
+    {.type = GP_CELL_PART, .at = offsetof(struct gp_topk_entry, key), .rows = &gp_fleet_keys},
 };
 static const struct gp_record entries = {
-    .id = "entries", .title = "Entries", GP_FIELDS(entry_fields), .size = sizeof(struct gp_worst_entry)};
+    .id = "entries", .title = "Entries", GP_FIELDS(entry_fields), .size = sizeof(struct gp_topk_entry)};
 
-void gp_worst_serialize(struct gp_serializer *x, struct gp_worst *w)
+void gp_topk_serialize(struct gp_serializer *x, struct gp_topk *w)
 {
     uint32_t n = w->n;
     gp_serialize_u32(x, &n);
     if (n > w->most) x->failed = true;
     for (uint32_t i = 0; i < n && !x->failed; i++) {
-        struct gp_worst_entry e = {0};
+        struct gp_topk_entry e = {0};
         if (x->save) e = w->at[i];
         gp_record_serialize(x, &entries, &e);
-        if (!x->save) gp_worst_add(w, e.value, e.key);
+        if (!x->save) gp_topk_add(w, e.value, e.key);
     }
 }

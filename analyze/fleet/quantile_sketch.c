@@ -1,4 +1,4 @@
-#include "analyze/fleet/spread.h"
+#include "analyze/fleet/quantile_sketch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +6,14 @@
 
 enum { PER_POWER = 128, FIRST_POWER = 7 };
 
-uint32_t gp_spread_bucket_of(int64_t v)
+uint32_t gp_sketch_bucket_of(int64_t v)
 {
     if (v < PER_POWER) return v < 0 ? 0 : (uint32_t)v;
     unsigned e = 63 - (unsigned)__builtin_clzll((uint64_t)v);
     return PER_POWER + (e - FIRST_POWER) * PER_POWER + (uint32_t)((uint64_t)v >> (e - FIRST_POWER) & 127);
 }
 
-int64_t gp_spread_middle(uint32_t index)
+int64_t gp_sketch_middle(uint32_t index)
 {
     if (index < PER_POWER) return index;
     unsigned e = (index - PER_POWER) / PER_POWER;
@@ -22,7 +22,7 @@ int64_t gp_spread_middle(uint32_t index)
 }
 
 /* Where bucket INDEX is, or belongs. */
-static size_t place_of(const struct gp_spread *s, uint32_t index)
+static size_t place_of(const struct gp_sketch *s, uint32_t index)
 {
     size_t lo = 0, hi = s->at.n;
     while (lo < hi) {
@@ -33,26 +33,26 @@ static size_t place_of(const struct gp_spread *s, uint32_t index)
     return lo;
 }
 
-static void add_to(struct gp_spread *s, uint32_t index, uint64_t n)
+static void add_to(struct gp_sketch *s, uint32_t index, uint64_t n)
 {
     size_t at = place_of(s, index);
     if (at < s->at.n && s->at.at[at].index == index) {
         s->at.at[at].n += n;
         return;
     }
-    GP_VEC_PUSH(&s->at, ((struct gp_spread_bucket){0}));
+    GP_VEC_PUSH(&s->at, ((struct gp_sketch_bucket){0}));
     memmove(s->at.at + at + 1, s->at.at + at, (s->at.n - 1 - at) * sizeof *s->at.at);
-    s->at.at[at] = (struct gp_spread_bucket){index, n};
+    s->at.at[at] = (struct gp_sketch_bucket){index, n};
 }
 
-void gp_spread_add(struct gp_spread *s, int64_t v)
+void gp_sketch_add(struct gp_sketch *s, int64_t v)
 {
-    add_to(s, gp_spread_bucket_of(v), 1);
+    add_to(s, gp_sketch_bucket_of(v), 1);
     s->n++;
     s->sum = gp_add_saturated(s->sum, v < 0 ? 0 : v);
 }
 
-void gp_spread_merge(struct gp_spread *to, const struct gp_spread *from)
+void gp_sketch_merge(struct gp_sketch *to, const struct gp_sketch *from)
 {
     for (size_t i = 0; i < from->at.n; i++) add_to(to, from->at.at[i].index, from->at.at[i].n);
     to->n += from->n;
@@ -61,12 +61,12 @@ void gp_spread_merge(struct gp_spread *to, const struct gp_spread *from)
 
 /* ---- reading ---- */
 
-int64_t gp_spread_median(const struct gp_spread *s)
+int64_t gp_sketch_median(const struct gp_sketch *s)
 {
     uint64_t seen = 0;
     for (size_t i = 0; i < s->at.n; i++) {
         seen += s->at.at[i].n;
-        if (seen >= s->n - s->n / 2) return gp_spread_middle(s->at.at[i].index);
+        if (seen >= s->n - s->n / 2) return gp_sketch_middle(s->at.at[i].index);
     }
     return 0;
 }
@@ -82,11 +82,11 @@ static int by_distance(const void *a, const void *b)
     return (x->by > y->by) - (x->by < y->by);
 }
 
-int64_t gp_spread_deviation(const struct gp_spread *s, int64_t middle)
+int64_t gp_sketch_deviation(const struct gp_sketch *s, int64_t middle)
 {
     struct apart *all = gp_alloc((s->at.n + 1) * sizeof *all);
     for (size_t i = 0; i < s->at.n; i++) {
-        int64_t by = gp_spread_middle(s->at.at[i].index) - middle;
+        int64_t by = gp_sketch_middle(s->at.at[i].index) - middle;
         all[i] = (struct apart){by < 0 ? -by : by, s->at.at[i].n};
     }
     qsort(all, s->at.n, sizeof *all, by_distance);
@@ -102,14 +102,14 @@ int64_t gp_spread_deviation(const struct gp_spread *s, int64_t middle)
 
 /* ---- saving, releasing ---- */
 
-void gp_spread_serialize(struct gp_serializer *x, struct gp_spread *s)
+void gp_sketch_serialize(struct gp_serializer *x, struct gp_sketch *s)
 {
     size_t n = gp_serialize_count(x, s->at.n, 2);
     uint32_t last = 0;
     gp_serialize_i64(x, &s->sum);
     if (!x->save) GP_VEC_RESERVE(&s->at, n);
     for (size_t i = 0; i < n && !x->failed; i++) {
-        struct gp_spread_bucket b = {0, 0};
+        struct gp_sketch_bucket b = {0, 0};
         if (x->save) b = s->at.at[i];
         uint32_t step = b.index - last;
         gp_serialize_u32(x, &step);
@@ -118,7 +118,7 @@ void gp_spread_serialize(struct gp_serializer *x, struct gp_spread *s)
             last = b.index;
             continue;
         }
-        if ((i && !step) || step >= GP_SPREAD_BUCKETS - last || !b.n || b.n > INT64_MAX - s->n) {
+        if ((i && !step) || step >= GP_SKETCH_BUCKETS - last || !b.n || b.n > INT64_MAX - s->n) {
             x->failed = true;
             return;
         }
@@ -128,7 +128,7 @@ void gp_spread_serialize(struct gp_serializer *x, struct gp_spread *s)
     }
 }
 
-void gp_spread_release(struct gp_spread *s)
+void gp_sketch_release(struct gp_sketch *s)
 {
     GP_VEC_FREE(&s->at);
     memset(s, 0, sizeof *s);
