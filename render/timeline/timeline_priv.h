@@ -14,7 +14,23 @@
 /* ---- the packed timeline ---- */
 
 /* Lanes (analyze/tracks) as the sections of a page that assets/timeline_data.js reads: a head in JSON,
- * columns of numbers, args, counters. Knows nothing of elements or the look of the page. */
+ * columns of numbers, args, counters. Knows nothing of elements or the look of the page.
+ *
+ * Sections, all deflated; numbers are LEB128, "signed" ones zigzag:
+ *   timeline    the head: JSON, see timeline_head.c
+ *   events.N    GP_TIMELINE_SEGMENT events in the order of the lanes: starts (signed, from the end of the
+ *               event before in the lane, or from time 0), durations, both in the unit of the lane, and
+ *               names. Each is a column of planes: how many, how many bytes each has, then the first bytes of
+ *               all numbers, the second bytes, and so on
+ *   refs.N      of the same events: a column of the lane + 1 that holds the event's cause, 0 none; for those
+ *               that have one the signed distance from the cause after the last one in that lane
+ *   pairs       forward and backward operators: events, signed distances
+ *   args.N      GP_TIMELINE_BLOCK events: bits of the fields it has, and their values, numbers as signed
+ *               distances
+ *   configs     JSON: what launch configurations have
+ *   counters    by counter: times as distances, then values as signed distances, in units of 1/scale
+ *   overview    by lane: a byte for each bucket of time, 0..255 how busy, then one for the kind
+ */
 
 enum { GP_TIMELINE_SEGMENT = 1 << 19, GP_TIMELINE_BLOCK = 1 << 15 };
 
