@@ -2,14 +2,14 @@
  * suggestion. A rule examines facts about the replayed steps, decides, and adds a suggestion with the edits
  * of its low and its high end. It does not handle the replay, the priority or the order.
  *
- *     static void check_idle_gpu(struct gp_rule_ctx *c)
+ *     static void check_memory_access(struct gp_rule_ctx *c)
  *     {
  *         if (gp_pct(c->gpu_ns, c->plan_ns) < 2) return;
  *         struct gp_suggestion *s = gp_rule_suggest(c);
  *         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_NO_WAIT, call, 0}));
  *         s->description = gp_rule_text(c, "... %s ...", gp_rule_ns(c, s->current_ns));
  *     }
- *     const struct gp_rule gp_rule_idle_gpu = {.action = "...", .run = check_idle_gpu};
+ *     const struct gp_rule gp_rule_memory_access = {.action = "...", .run = check_memory_access};
  */
 #ifndef GP_ANALYZE_RULES_PRIV_H
 #define GP_ANALYZE_RULES_PRIV_H
