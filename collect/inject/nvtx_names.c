@@ -1,10 +1,12 @@
-/* What the program has named: domains, registered strings and categories; and their texts in UTF-8. */
+/* What the program has named: domains, registered strings and categories, schemas of payloads; and their
+ * texts in UTF-8. */
 #include "collect/inject/nvtx_priv.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "collect/wire/payload.h"
 
 struct nvtx_category {
     struct nvtx_category *next;
@@ -128,4 +130,66 @@ const char *gp_nvtx_category(nvtxDomainHandle_t d, uint32_t id)
     const struct nvtx_category *c = atomic_load_explicit(&names.categories, memory_order_acquire);
     while (c && (c->id != id || c->domain != d)) c = c->next;
     return c ? c->name : NULL;
+}
+
+/* ---- schemas of payloads ---- */
+
+static struct gp_payloads payloads;
+
+void gp_nvtx_put_payloads(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n,
+                          struct gp_buf *args)
+{
+    for (size_t i = 0; payload && i < n && i < GP_NVTX_PAYLOADS; i++)
+        gp_payload_put(&payloads, d, payload[i].schemaId, payload[i].payload, payload[i].size, args);
+}
+
+uint64_t gp_nvtx_register_schema(nvtxDomainHandle_t d, const nvtxPayloadSchemaAttr_t *attr)
+{
+    struct gp_payload_entry entries[GP_PAYLOAD_MAX_ENTRIES];
+    struct gp_payload_schema_def def = {.kind = GP_PAYLOAD_STATIC};
+    if (!attr) return 0;
+    uint64_t has = attr->fieldMask;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) def.name = attr->name;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) def.kind = attr->type;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) def.bytes = attr->payloadStaticSize;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT) def.pack = attr->packAlign;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) def.id = attr->schemaId;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES && has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES &&
+        attr->entries)
+        def.n = attr->numEntries < GP_PAYLOAD_MAX_ENTRIES ? attr->numEntries : GP_PAYLOAD_MAX_ENTRIES;
+    for (size_t i = 0; i < def.n; i++) {
+        const nvtxPayloadSchemaEntry_t *e = &attr->entries[i];
+        entries[i] = (struct gp_payload_entry){e->flags, e->type, e->name, e->arrayOrUnionDetail, e->offset};
+    }
+    def.entries = entries;
+    return gp_payload_register(&payloads, d, &def);
+}
+
+uint64_t gp_nvtx_register_enum(nvtxDomainHandle_t d, const nvtxPayloadEnumAttr_t *attr)
+{
+    struct gp_payload_value values[GP_PAYLOAD_MAX_VALUES];
+    struct gp_payload_enum_def def = {.values = values};
+    if (!attr) return 0;
+    uint64_t has = attr->fieldMask;
+    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) def.bytes = attr->sizeOfEnum;
+    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) def.id = attr->schemaId;
+    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES && has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES &&
+        attr->entries)
+        def.n = attr->numEntries < GP_PAYLOAD_MAX_VALUES ? attr->numEntries : GP_PAYLOAD_MAX_VALUES;
+    for (size_t i = 0; i < def.n; i++) {
+        const nvtxPayloadEnum_t *e = &attr->entries[i];
+        values[i] = (struct gp_payload_value){e->name, e->value, e->isFlag != 0};
+    }
+    return gp_payload_register_enum(&payloads, d, &def);
+}
+
+uint64_t gp_nvtx_register_scope(nvtxDomainHandle_t d, const nvtxScopeAttr_t *attr)
+{
+    (void)d;
+    return attr && attr->scopeId ? attr->scopeId : gp_payload_give_id(&payloads);
+}
+
+const char *gp_nvtx_schema_name(nvtxDomainHandle_t d, uint64_t schema)
+{
+    return gp_payload_name(&payloads, d, schema);
 }

@@ -5,63 +5,7 @@
 
 #include <string.h>
 #include "collect/inject/inject.h"
-#include "collect/wire/payload.h"
 #include "formats/base/count.h"
-
-static struct gp_payloads payloads;
-
-void gp_nvtx_put_payloads(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n,
-                          struct gp_buf *args)
-{
-    for (size_t i = 0; payload && i < n && i < GP_NVTX_PAYLOADS; i++)
-        gp_payload_put(&payloads, d, payload[i].schemaId, payload[i].payload, payload[i].size, args);
-}
-
-static uint64_t register_schema(nvtxDomainHandle_t d, const nvtxPayloadSchemaAttr_t *attr)
-{
-    struct gp_payload_entry entries[GP_PAYLOAD_MAX_ENTRIES];
-    struct gp_payload_schema_def def = {.kind = GP_PAYLOAD_STATIC};
-    if (!attr) return 0;
-    uint64_t has = attr->fieldMask;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) def.name = attr->name;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) def.kind = attr->type;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) def.bytes = attr->payloadStaticSize;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT) def.pack = attr->packAlign;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) def.id = attr->schemaId;
-    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES && has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES &&
-        attr->entries)
-        def.n = attr->numEntries < GP_PAYLOAD_MAX_ENTRIES ? attr->numEntries : GP_PAYLOAD_MAX_ENTRIES;
-    for (size_t i = 0; i < def.n; i++) {
-        const nvtxPayloadSchemaEntry_t *e = &attr->entries[i];
-        entries[i] = (struct gp_payload_entry){e->flags, e->type, e->name, e->arrayOrUnionDetail, e->offset};
-    }
-    def.entries = entries;
-    return gp_payload_register(&payloads, d, &def);
-}
-
-static uint64_t register_enum(nvtxDomainHandle_t d, const nvtxPayloadEnumAttr_t *attr)
-{
-    struct gp_payload_value values[GP_PAYLOAD_MAX_VALUES];
-    struct gp_payload_enum_def def = {.values = values};
-    if (!attr) return 0;
-    uint64_t has = attr->fieldMask;
-    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) def.bytes = attr->sizeOfEnum;
-    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) def.id = attr->schemaId;
-    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES && has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES &&
-        attr->entries)
-        def.n = attr->numEntries < GP_PAYLOAD_MAX_VALUES ? attr->numEntries : GP_PAYLOAD_MAX_VALUES;
-    for (size_t i = 0; i < def.n; i++) {
-        const nvtxPayloadEnum_t *e = &attr->entries[i];
-        values[i] = (struct gp_payload_value){e->name, e->value, e->isFlag != 0};
-    }
-    return gp_payload_register_enum(&payloads, d, &def);
-}
-
-static uint64_t register_scope(nvtxDomainHandle_t d, const nvtxScopeAttr_t *attr)
-{
-    (void)d;
-    return attr && attr->scopeId ? attr->scopeId : gp_payload_give_id(&payloads);
-}
 
 /* As in an event. */
 static nvtxEventAttributes_t payload_event(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
@@ -70,7 +14,7 @@ static nvtxEventAttributes_t payload_event(nvtxDomainHandle_t d, const nvtxPaylo
     nvtxEventAttributes_t a;
     memset(&a, 0, sizeof a);
     a.messageType = NVTX_MESSAGE_TYPE_ASCII;
-    a.message.ascii = any ? gp_payload_name(&payloads, d, payload->schemaId) : "";
+    a.message.ascii = any ? gp_nvtx_schema_name(d, payload->schemaId) : "";
     if (!any) return a;
     a.payloadType = NVTX_PAYLOAD_TYPE_EXT;
     a.reserved0 = n < GP_NVTX_PAYLOADS ? (int32_t)n : GP_NVTX_PAYLOADS;
@@ -129,15 +73,15 @@ GP_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module);
 GP_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
 {
     static const struct slot slots[] = {
-        PAYLOAD(nvtxPayloadSchemaRegister, register_schema),
-        PAYLOAD(nvtxPayloadEnumRegister, register_enum),
+        PAYLOAD(nvtxPayloadSchemaRegister, gp_nvtx_register_schema),
+        PAYLOAD(nvtxPayloadEnumRegister, gp_nvtx_register_enum),
         PAYLOAD(nvtxMarkPayload, mark_payload),
         PAYLOAD(nvtxRangePushPayload, push_payload),
         PAYLOAD(nvtxRangePopPayload, pop_payload),
         PAYLOAD(nvtxRangeStartPayload, start_payload),
         PAYLOAD(nvtxRangeEndPayload, stop_payload),
         PAYLOAD(nvtxDomainIsEnabled, domain_is_enabled),
-        PAYLOAD(nvtxScopeRegister, register_scope),
+        PAYLOAD(nvtxScopeRegister, gp_nvtx_register_scope),
     };
     if (!module || module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || !module->segmentsCount ||
         !module->segments)

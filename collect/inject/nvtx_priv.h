@@ -1,8 +1,8 @@
 /* nvtx_priv.h -- shared by the parts of NVTX:
  *
  *     nvtx.c            ranges and marks as notes of threads; the calls of every version of NVTX
- *     nvtx_names.c      domains, registered strings, categories
- *     nvtx_payload.c    the payload extension
+ *     nvtx_names.c      domains, registered strings, categories, schemas of payloads
+ *     nvtx_payload.c    the calls of the payload extension
  */
 #ifndef GP_COLLECT_INJECT_NVTX_PRIV_H
 #define GP_COLLECT_INJECT_NVTX_PRIV_H
@@ -50,10 +50,12 @@ void NVTX_API gp_nvtx_name_category_wide(nvtxDomainHandle_t d, uint32_t id, cons
 void NVTX_API gp_nvtx_name_default_category(uint32_t id, const char *name);
 void NVTX_API gp_nvtx_name_default_category_wide(uint32_t id, const wchar_t *name);
 
-/* ---- nvtx_payload.c ---- */
-
 /* The N payloads of an event in domain D as args. */
 void gp_nvtx_put_payloads(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n,
                           struct gp_buf *args);
+uint64_t gp_nvtx_register_schema(nvtxDomainHandle_t d, const nvtxPayloadSchemaAttr_t *attr);
+uint64_t gp_nvtx_register_enum(nvtxDomainHandle_t d, const nvtxPayloadEnumAttr_t *attr);
+uint64_t gp_nvtx_register_scope(nvtxDomainHandle_t d, const nvtxScopeAttr_t *attr);
+const char *gp_nvtx_schema_name(nvtxDomainHandle_t d, uint64_t schema);
 
 #endif

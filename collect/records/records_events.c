@@ -328,3 +328,20 @@ void gp_records_release_timeless(struct gp_records *r)
     GP_VEC_FREE(&r->timeless);
     GP_VEC_FREE(&r->measured);
 }
+
+void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c)
+{
+    if (r->opts.measured && gp_record_is_of_counters(gp_trace_str(&r->trace, c->name))) return;
+    if (!gp_held_is_usable(w) && r->opts.measured && c->kind == GP_KERNEL) {
+        gp_records_hold_timeless(r, w, c);
+        return;
+    }
+    if (!gp_held_is_usable(w)) {
+        r->stats.bad_time++;
+        gp_records_lose(r, "GPU events", "no usable time", 1);
+        return;
+    }
+    if (r->opts.measured && c->kind == GP_KERNEL && w->node == GP_NO_ID) gp_records_timed(r, w->corr);
+    w->config = gp_trace_config(&r->trace, c);
+    gp_records_hold_known(r, w, c->kind);
+}

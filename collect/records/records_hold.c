@@ -63,23 +63,6 @@ uint32_t gp_records_stream(struct gp_records *r, uint32_t device, uint32_t conte
 
 /* ---- work ---- */
 
-void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c)
-{
-    if (r->opts.measured && gp_record_is_of_counters(gp_trace_str(&r->trace, c->name))) return;
-    if (!gp_held_is_usable(w) && r->opts.measured && c->kind == GP_KERNEL) {
-        gp_records_hold_timeless(r, w, c);
-        return;
-    }
-    if (!gp_held_is_usable(w)) {
-        r->stats.bad_time++;
-        gp_records_lose(r, "GPU events", "no usable time", 1);
-        return;
-    }
-    if (r->opts.measured && c->kind == GP_KERNEL && w->node == GP_NO_ID) gp_records_timed(r, w->corr);
-    w->config = gp_trace_config(&r->trace, c);
-    gp_records_hold_known(r, w, c->kind);
-}
-
 void gp_records_lose(struct gp_records *r, const char *what, const char *reason, uint64_t count)
 {
     if (!count) return;
