@@ -8,7 +8,8 @@
 #include "formats/base/err.h"
 #include "formats/base/num.h"
 
-enum { FLAT = 2 }; /* times of the smallest size: up to there the launch bounds a call */
+enum { FLAT = 2 };                 /* times of the smallest size: up to there the launch bounds a call */
+static const double AT_ROOF = 0.5; /* share of a ceiling from which on it, not the launch, explains a time */
 
 static const char *const regimes[] = {"launch", "cache", "memory", "compute", "unknown", NULL};
 
@@ -111,11 +112,14 @@ static enum gp_sweep_regime regime(const struct gp_sweep *s, const struct gp_swe
     return is_cached(s, p) ? GP_SWEEP_CACHE : GP_SWEEP_MEMORY;
 }
 
+/* The time of a launch: that of the fastest size, unless a roof explains it, as where only large sizes were
+ * measured. 0: not known. */
 static double floor_of(const struct gp_sweep_op *o)
 {
-    double least = INFINITY;
-    for (size_t i = 0; i < o->points.n; i++) least = fmin(least, o->points.at[i].ns);
-    return least;
+    const struct gp_sweep_point *least = NULL;
+    for (size_t i = 0; i < o->points.n; i++)
+        if (!least || o->points.at[i].ns < least->ns) least = &o->points.at[i];
+    return least && fmax(least->memory_share, least->compute_share) < AT_ROOF ? least->ns : 0;
 }
 
 static void settle_points(const struct gp_sweep *s, struct gp_sweep_op *o)
