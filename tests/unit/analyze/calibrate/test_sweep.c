@@ -62,7 +62,8 @@ TEST(large_sizes_alone_are_not_bound_by_their_launch)
     struct gp_sweep s = {0};
     take(&s, "op copy fp32 64000000 512000000 0 130000");                // 3.94 of 4 TB/s
     take(&s, "op matmul bf16 67000000 400000000 1099511627776 1390000"); // 791 of 800 TFLOP/s
-    take(&s, "op exp fp32 1000 8000 1000 3000");                         // 2.7 GB/s: only the launch explains it
+    // 2.7 GB/s: only the launch explains it
+    take(&s, "op exp fp32 1000 8000 1000 3000");
     gp_sweep_settle(&s, &f);
     assert_int_equal(s.ops.at[0].points.at[0].regime, GP_SWEEP_MEMORY);
     assert_int_equal(s.ops.at[1].points.at[0].regime, GP_SWEEP_COMPUTE);
