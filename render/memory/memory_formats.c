@@ -97,7 +97,8 @@ static void put_frames(struct gp_buf *b, struct gp_buf *text, const struct gp_sn
         if (i) gp_buf_puts(text, " < ");
         gp_buf_puts(text, gp_string(&s->strings, f->file));
         if (f->line > 0) gp_buf_printf(text, ":%d", (int)f->line);
-        gp_buf_printf(text, " %s", gp_string(&s->strings, f->name));
+        if (*gp_string(&s->strings, f->file) || f->line > 0) gp_buf_putc(text, ' ');
+        gp_buf_puts(text, gp_string(&s->strings, f->name));
     }
     gp_buf_putc(b, ',');
     gp_report_csv_put(b, text->n ? text->data : "", text->n);
