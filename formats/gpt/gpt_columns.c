@@ -140,7 +140,7 @@ const struct gp_gpt_dict gp_gpt_clock_dict = DICT(GP_GPT_CLOCK, "clock", gp_cloc
 static const struct gp_gpt_field nodes_fields[] = {
     FIELD(1, GP_GPT_UINT, gp_node_run, first, 0),      FIELD(2, GP_GPT_UINT, gp_node_run, count, 1),
     FIELD(3, GP_GPT_STRING, gp_node_run, captured, 0), FIELD(4, GP_GPT_UINT, gp_node_run, producer, 0),
-    FIELD(5, GP_GPT_UINT, gp_node_run, original, 0),
+    FIELD(5, GP_GPT_UINT, gp_node_run, original, 0),   FIELD(6, GP_GPT_STACK_REF, gp_node_run, stack, 0),
 };
 const struct gp_gpt_dict gp_gpt_nodes_dict = DICT(GP_GPT_NODES, "nodes", gp_node_run, nodes_fields);
 
@@ -152,10 +152,9 @@ static const struct gp_gpt_field metric_fields[] = {
 const struct gp_gpt_dict gp_gpt_metric_dict = DICT(GP_GPT_METRICS, "metrics", gp_metric, metric_fields);
 
 static const struct gp_gpt_field stacks_fields[] = {
-    FIELD(1, GP_GPT_STACK_REF, gp_stack, parent, 0),
-    FIELD(2, GP_GPT_STRING, gp_stack, name, 0),
-    FIELD(3, GP_GPT_STRING, gp_stack, file, 0),
-    FIELD(4, GP_GPT_UINT, gp_stack, line, 0),
+    FIELD(1, GP_GPT_STACK_REF, gp_stack, parent, 0), FIELD(2, GP_GPT_STRING, gp_stack, name, 0),
+    FIELD(3, GP_GPT_STRING, gp_stack, file, 0),      FIELD(4, GP_GPT_UINT, gp_stack, line, 0),
+    FIELD(5, GP_GPT_UINT, gp_stack, symbol, 0),
 };
 const struct gp_gpt_dict gp_gpt_stacks_dict = DICT(GP_GPT_STACKS, "stacks", gp_stack, stacks_fields);
 

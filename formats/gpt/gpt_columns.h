@@ -46,8 +46,9 @@ enum gp_gpt_kind {
     X(11, GP_MARK)                                                                                           \
     X(12, GP_OTHER)                                                                                          \
     X(13, GP_METRIC)                                                                                         \
-    X(14, GP_SAMPLE)
-enum { GP_GPT_TABLE_COUNT = 15 };
+    X(14, GP_SAMPLE)                                                                                         \
+    X(15, GP_PC)
+enum { GP_GPT_TABLE_COUNT = 16 };
 
 /* The meaning of the numbers of a column. */
 enum gp_gpt_type {
@@ -94,9 +95,11 @@ enum gp_gpt_type {
     X(27, GP_COL_CAPTURED, GP_GPT_STRING)                                                                    \
     X(28, GP_COL_EVENT, GP_GPT_UINT)                                                                         \
     X(29, GP_COL_SOURCE, GP_GPT_UINT)                                                                        \
-    X(30, GP_COL_SET, GP_GPT_UINT)
+    X(30, GP_COL_SET, GP_GPT_UINT)                                                                           \
+    X(31, GP_COL_STACK, GP_GPT_STACK_REF)                                                                    \
+    X(32, GP_COL_WAITER, GP_GPT_TRACK_REF)
 enum {
-    GP_GPT_COLUMN_END = 31, /* one more than the largest event column id */
+    GP_GPT_COLUMN_END = 33, /* one more than the largest event column id */
     GP_GPT_SIDE = 64,
     GP_GPT_VALUES = 64, /* metric blocks: + the place in the set, below GP_METRICS_MOST */
     GP_GPT_PAD = 127,   /* a column that only makes the block longer, see gpt-1.md "Limits" */

@@ -104,7 +104,7 @@ static bool split_columns(const struct gp_block_job *job,
     return true;
 }
 
-bool gp_block_columns(const struct gp_block_job *job, uint32_t mask[2])
+bool gp_block_columns(const struct gp_block_job *job, uint64_t mask[2])
 {
     bool launch = job->header.kind == GP_GPT_LAUNCH;
     struct gp_block_column columns[2][GP_GPT_COLUMN_END];
@@ -112,7 +112,7 @@ bool gp_block_columns(const struct gp_block_job *job, uint32_t mask[2])
     if (!split_columns(job, columns, launch)) return false;
     for (int side = 0; side <= launch; side++)
         for (int id = 1; id < GP_GPT_COLUMN_END; id++)
-            if (columns[side][id].p) mask[side] |= 1u << gp_gpt_model_column[id];
+            if (columns[side][id].p) mask[side] |= GP_COLUMN(gp_gpt_model_column[id]);
     return true;
 }
 

@@ -69,7 +69,7 @@ void gp_block_decoder_free(struct gp_block_decoder *d);
 
 /* Columns that the block has, one bit per model column: [0] of the table or the GPU events, [1] of the API
  * calls. False if the payload is not a sequence of columns. */
-bool gp_block_columns(const struct gp_block_job *job, uint32_t columns[2]);
+bool gp_block_columns(const struct gp_block_job *job, uint64_t columns[2]);
 /* Of a metric block: the set of T that all of its rows have. False if there is none. */
 bool gp_block_metric_set(const struct gp_block_job *job, const struct gp_trace *t, uint32_t *set);
 /* Decode into the tables of T, whose rows and columns exist; tables that T does not need are not touched.

@@ -260,14 +260,14 @@ static int sides_of(const struct kept *k, enum gp_table table[2])
     return 1;
 }
 
-static uint32_t wanted_columns(const struct reader *r, enum gp_table table)
+static uint64_t wanted_columns(const struct reader *r, enum gp_table table)
 {
     uint32_t need = r->t->need;
-    const uint32_t ids = 1u << GP_COL_RECFN | 1u << GP_COL_PYID | 1u << GP_COL_PYPARENT |
-                         1u << GP_COL_PYMODULE | 1u << GP_COL_ADDR;
-    uint32_t unwanted = need & GP_NEED_IDS ? 0 : ids;
-    if (!gp_needs_extra(need, table)) unwanted |= 1u << GP_COL_EXTRA;
-    if (r->few_links) unwanted |= 1u << GP_COL_EXT;
+    const uint64_t ids = GP_COLUMN(GP_COL_RECFN) | GP_COLUMN(GP_COL_PYID) | GP_COLUMN(GP_COL_PYPARENT) |
+                         GP_COLUMN(GP_COL_PYMODULE) | GP_COLUMN(GP_COL_ADDR);
+    uint64_t unwanted = need & GP_NEED_IDS ? 0 : ids;
+    if (!gp_needs_extra(need, table)) unwanted |= GP_COLUMN(GP_COL_EXTRA);
+    if (r->few_links) unwanted |= GP_COLUMN(GP_COL_EXT);
     return ~unwanted;
 }
 
@@ -292,18 +292,19 @@ static void lay_out_values(struct reader *r, struct kept *k)
 static size_t lay_out(struct reader *r)
 {
     struct gp_trace *t = r->t;
-    uint32_t columns[GP_TABLE_COUNT] = {0};
+    uint64_t columns[GP_TABLE_COUNT] = {0};
     size_t rows[GP_TABLE_COUNT], total = 0;
     for (int i = 0; i < GP_TABLE_COUNT; i++) rows[i] = 0;
     t->metric_values.n = 0;
     for (size_t i = 0; i < r->blocks.n; i++) {
         struct kept *k = &r->blocks.at[i];
         enum gp_table table[2];
-        uint32_t mask[2];
+        uint64_t mask[2];
         k->job.payload = k->raw ? k->raw : r->store + k->at;
         k->job.names = &r->producers.at[k->producer].names;
         if (!gp_block_columns(&k->job, mask)) k->result = GP_BLOCK_BAD;
-        if (k->job.header.kind == GP_GPT_LAUNCH) mask[0] |= mask[1] & (1u << GP_COL_CORR | 1u << GP_COL_EXT);
+        if (k->job.header.kind == GP_GPT_LAUNCH)
+            mask[0] |= mask[1] & (GP_COLUMN(GP_COL_CORR) | GP_COLUMN(GP_COL_EXT));
         lay_out_values(r, k);
         for (int s = 0, n = sides_of(k, table); s < n; s++) {
             k->job.row[s] = rows[table[s]];
@@ -313,9 +314,9 @@ static size_t lay_out(struct reader *r)
             columns[table[s]] |= mask[s];
         }
     }
-    columns[GP_GPU] |= 1u << GP_COL_CONFIG;
-    columns[GP_METRIC] |= 1u << GP_COL_CONFIG | 1u << GP_COL_SET | 1u << GP_COL_VALUES;
-    if (t->need & GP_NEED_PLACES) columns[GP_GPU] |= 1u << GP_COL_PLACE;
+    columns[GP_GPU] |= GP_COLUMN(GP_COL_CONFIG);
+    columns[GP_METRIC] |= GP_COLUMN(GP_COL_CONFIG) | GP_COLUMN(GP_COL_SET) | GP_COLUMN(GP_COL_VALUES);
+    if (t->need & GP_NEED_PLACES) columns[GP_GPU] |= GP_COLUMN(GP_COL_PLACE);
     for (int i = 0; i < GP_TABLE_COUNT; i++) columns[i] &= wanted_columns(r, (enum gp_table)i);
     gp_trace_allocate(t, rows, columns);
     return total;

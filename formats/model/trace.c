@@ -77,7 +77,7 @@ void gp_events_reserve(struct gp_events *e, size_t cap)
 }
 
 void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
-                       const uint32_t columns[GP_TABLE_COUNT])
+                       const uint64_t columns[GP_TABLE_COUNT])
 {
     enum { ALIGN = 64, ALWAYS = (1 << (GP_COL_NAME + 1)) - 1 };
     size_t total = 0;
@@ -89,7 +89,7 @@ void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
             for (int col = 0; col < GP_COLUMN_COUNT; col++) {
                 if (!rows[i] || !((columns[i] | ALWAYS) >> col & 1)) continue;
                 if (pass) *column_slot(e, col) = (char *)t->slab + total;
-                if (pass) e->shared |= 1u << col;
+                if (pass) e->shared |= GP_COLUMN(col);
                 total += (rows[i] * gp_column_infos[col].width + ALIGN - 1) & ~(size_t)(ALIGN - 1);
             }
             e->n = e->cap = rows[i];
@@ -117,7 +117,7 @@ void gp_events_drop(struct gp_events *e, enum gp_column col)
 {
     free_column(e, col);
     *column_slot(e, col) = NULL;
-    e->shared &= ~(1u << col);
+    e->shared &= ~GP_COLUMN(col);
 }
 
 size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint32_t track, gp_sid name)
@@ -296,6 +296,8 @@ void gp_trace_release(struct gp_trace *t)
     GP_VEC_FREE(&t->metric_sets);
     GP_VEC_FREE(&t->metric_values);
     GP_VEC_FREE(&t->stacks);
+    GP_VEC_FREE(&t->symbols);
+    GP_VEC_FREE(&t->paces);
     gp_strings_release(&t->strings);
     free(t->slab);
     if (t->index) {

@@ -26,23 +26,26 @@
 
 /* The tables. The second member is the name in files and messages, the third the Chrome category that its
  * events have unless their `cat` column differs. */
-#define GP_TABLES(X)                                                                                         \
-    X(GP_GPU, "gpu", "")                      /* kernels, copies, sets, by the kind of the config */         \
-    X(GP_API, "api", "cuda_runtime")          /* runtime and driver calls */                                 \
-    X(GP_OP, "op", "cpu_op")                  /* framework operators */                                      \
-    X(GP_PYTHON, "python", "python_function") /* Python frames, including nn.Module calls */                 \
-    X(GP_RANGE, "range", "user_annotation")   /* NVTX and framework ranges on host threads */                \
-    X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges projected on streams */                    \
-    X(GP_SYNC, "sync", "cuda_sync") /* synchronization records; with cat "cuda_event", event records */      \
-    X(GP_OVERHEAD, "overhead", "overhead") /* costs of the profiler */                                       \
-    /* allocations (bytes > 0) and frees (bytes < 0); no duration */                                         \
-    X(GP_MEMORY, "memory", "cpu_instant_event")                                                              \
-    X(GP_COUNTER, "counter", "") /* one row per series and sample: name, series, value */                    \
-    X(GP_FLOW, "flow", "ac2g")   /* arrows; phase is 's', 't' or 'f' */                                      \
-    X(GP_MARK, "mark", "")       /* instants */                                                              \
-    X(GP_OTHER, "other", "")     /* spans of unknown category, async and object events; see phase */         \
-    X(GP_METRIC, "metric", "")   /* hardware counters of a launch or of a range; see metric.h */             \
-    X(GP_SAMPLE, "sample", "")   /* samples of a thread's stack; the name is its state */
+#define GP_TABLES(X)                                                                                             \
+    X(GP_GPU, "gpu", "")                      /* kernels, copies, sets, by the kind of the config */             \
+    X(GP_API, "api", "cuda_runtime")          /* runtime and driver calls */                                     \
+    X(GP_OP, "op", "cpu_op")                  /* framework operators */                                          \
+    X(GP_PYTHON, "python", "python_function") /* Python frames, including nn.Module calls */                     \
+    X(GP_RANGE, "range", "user_annotation")   /* NVTX and framework ranges on host threads */                    \
+    X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges projected on streams */                        \
+    X(GP_SYNC, "sync", "cuda_sync") /* synchronization records; with cat "cuda_event", event records */          \
+    X(GP_OVERHEAD, "overhead", "overhead") /* costs of the profiler */                                           \
+    /* allocations (bytes > 0) and frees (bytes < 0); no duration */                                             \
+    X(GP_MEMORY, "memory", "cpu_instant_event")                                                                  \
+    X(GP_COUNTER, "counter", "") /* one row per series and sample: name, series, value */                        \
+    X(GP_FLOW, "flow", "ac2g")   /* arrows; phase is 's', 't' or 'f' */                                          \
+    X(GP_MARK, "mark", "")       /* instants */                                                                  \
+    X(GP_OTHER, "other", "")     /* spans of unknown category, async and object events; see phase */             \
+    X(GP_METRIC, "metric", "")   /* hardware counters of a launch or of a range; see metric.h */                 \
+    X(GP_SAMPLE, "sample", "")   /* samples of a thread's stack; the name is its state */                        \
+    /* samples of program counters of the GPU: the name is the function, series why its warps stall, addr the  \
+     * offset of the instruction, total how many samples, value how many of those had no warp to issue */ \
+    X(GP_PC, "pc", "")
 
 enum gp_table {
 #define X(id, name, cat) id,
@@ -58,49 +61,56 @@ enum { GP_PHASE_OLD_EXT = 1 << 16 };
 
 /* The columns. Every table has the first four; the others are NULL until some event differs from the default.
  * X(enum, member, C type, default, file name) -- all types are 4 or 8 bytes wide. */
-#define GP_COLUMNS(X)                                                                                        \
-    X(GP_COL_START, start_ns, int64_t, 0, "start_ns")                                                        \
-    X(GP_COL_DUR, dur_ns, int64_t, 0, "dur_ns")  /* never negative */                                        \
-    X(GP_COL_TRACK, track, uint32_t, 0, "track") /* index into trace->tracks */                              \
-    X(GP_COL_NAME, name, gp_sid, 0, "name")                                                                  \
-    X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU and GP_METRIC: index into trace->configs */    \
-    /* category if it is not the default of the table; 0: the default */                                     \
-    X(GP_COL_CAT, cat, gp_sid, 0, "cat")                                                                     \
-    X(GP_COL_CORR, corr, uint64_t, GP_NO_ID, "corr") /* correlation id: launch call <-> GPU work, sync */    \
-    X(GP_COL_EXT, ext, uint64_t, GP_NO_ID, "ext") /* Kineto's External id: the operator that was running */  \
-    X(GP_COL_BYTES, bytes, int64_t, 0, "bytes")   /* copied, set, allocated (freed: negative) */             \
-    X(GP_COL_GRAPH, graph, uint64_t, GP_NO_ID, "graph") /* CUDA graph id */                                  \
-    X(GP_COL_NODE, node, uint64_t, GP_NO_ID, "node")    /* CUDA graph node id */                             \
-    X(GP_COL_SEQ, seq, uint64_t, GP_NO_ID, "seq") /* autograd Sequence number: joins backward to forward */  \
-    X(GP_COL_RECFN, recfn, uint64_t, GP_NO_ID, "recfn")            /* Record function id */                  \
-    X(GP_COL_PYID, py_id, uint64_t, GP_NO_ID, "py_id")             /* Python id */                           \
-    X(GP_COL_PYPARENT, py_parent, uint64_t, GP_NO_ID, "py_parent") /* Python parent id */                    \
-    /* Python module id: the nn.Module instance */                                                           \
-    X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID, "py_module")                                           \
-    /* of flows, async and object events; GP_SAMPLE: index into trace->stacks */                             \
-    X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id")       /* flow, async or object id */                          \
-    X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, if it is not a plain u64 */       \
-    /* Chrome phase if the table does not imply it; GP_MARK: | scope << 8, 'g' or 'p', 0 = thread */         \
-    X(GP_COL_PHASE, phase, uint32_t, 0, "phase")                                                             \
-    X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */              \
-    X(GP_COL_VALUE, value, double, 0, "value")    /* GP_COUNTER */                                           \
-    X(GP_COL_ADDR, addr, uint64_t, 0, "addr")     /* GP_MEMORY */                                            \
-    /* GP_SAMPLE: how many equal samples followed */                                                         \
-    X(GP_COL_TOTAL, total, int64_t, 0, "total") /* GP_MEMORY: total bytes allocated after this event */      \
-    /* GP_MEMORY: total bytes reserved after this event */                                                   \
-    X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved")                                                     \
-    X(GP_COL_RET, ret, int32_t, 0, "ret")      /* GP_API: return value, 0 = success */                       \
-    X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */   \
-    /* GP_GPU, work of a CUDA graph: the ranges around the code that captured it, see gp_captured_next */    \
-    X(GP_COL_CAPTURED, captured, gp_sid, 0, "captured")                                                      \
-    /* GP_SYNC: CUDA event that was recorded or waited for */                                                \
-    X(GP_COL_EVENT, event, uint64_t, GP_NO_ID, "event")                                                      \
-    /* GP_SYNC: corr of the event record that is waited for */                                               \
-    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source")                                                   \
-    /* GP_GPU, with GP_NEED_PLACES: byte offset of the event in JSON, of its block in ours; not stored */    \
-    X(GP_COL_PLACE, place, uint64_t, GP_NO_ID, "place")                                                      \
-    X(GP_COL_SET, set, uint32_t, 0, "set") /* GP_METRIC: index into trace->metric_sets */                    \
-    /* GP_METRIC: where its values begin in trace->metric_values; not a column of traces */                  \
+#define GP_COLUMNS(X)                                                                                           \
+    X(GP_COL_START, start_ns, int64_t, 0, "start_ns")                                                           \
+    X(GP_COL_DUR, dur_ns, int64_t, 0, "dur_ns")  /* never negative */                                           \
+    X(GP_COL_TRACK, track, uint32_t, 0, "track") /* index into trace->tracks */                                 \
+    X(GP_COL_NAME, name, gp_sid, 0, "name")                                                                     \
+    X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU and GP_METRIC: index into trace->configs */       \
+    /* category if it is not the default of the table; 0: the default */                                        \
+    X(GP_COL_CAT, cat, gp_sid, 0, "cat")                                                                        \
+    X(GP_COL_CORR, corr, uint64_t, GP_NO_ID, "corr") /* correlation id: launch call <-> GPU work, sync */       \
+    X(GP_COL_EXT, ext, uint64_t, GP_NO_ID, "ext") /* Kineto's External id: the operator that was running */     \
+    X(GP_COL_BYTES, bytes, int64_t, 0, "bytes")   /* copied, set, allocated (freed: negative) */                \
+    X(GP_COL_GRAPH, graph, uint64_t, GP_NO_ID, "graph") /* CUDA graph id */                                     \
+    X(GP_COL_NODE, node, uint64_t, GP_NO_ID, "node")    /* CUDA graph node id */                                \
+    X(GP_COL_SEQ, seq, uint64_t, GP_NO_ID, "seq") /* autograd Sequence number: joins backward to forward */     \
+    X(GP_COL_RECFN, recfn, uint64_t, GP_NO_ID, "recfn")            /* Record function id */                     \
+    X(GP_COL_PYID, py_id, uint64_t, GP_NO_ID, "py_id")             /* Python id */                              \
+    X(GP_COL_PYPARENT, py_parent, uint64_t, GP_NO_ID, "py_parent") /* Python parent id */                       \
+    /* Python module id: the nn.Module instance */                                                              \
+    X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID, "py_module")                                              \
+    /* of flows, async and object events; GP_SAMPLE: index into trace->stacks */                                \
+    X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id")       /* flow, async or object id */                             \
+    X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, if it is not a plain u64 */          \
+    /* Chrome phase if the table does not imply it; GP_MARK: | scope << 8, 'g' or 'p', 0 = thread */            \
+    X(GP_COL_PHASE, phase, uint32_t, 0, "phase")                                                                \
+    X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */                 \
+    X(GP_COL_VALUE, value, double, 0, "value")    /* GP_COUNTER */                                              \
+    X(GP_COL_ADDR, addr, uint64_t, 0, "addr")     /* GP_MEMORY */                                               \
+    /* GP_SAMPLE: how many equal samples followed */                                                            \
+    X(GP_COL_TOTAL, total, int64_t, 0, "total") /* GP_MEMORY: total bytes allocated after this event */         \
+    /* GP_MEMORY: total bytes reserved after this event */                                                      \
+    X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved")                                                        \
+    X(GP_COL_RET, ret, int32_t, 0, "ret")      /* GP_API: return value, 0 = success */                          \
+    X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */      \
+    /* GP_GPU, work of a CUDA graph: the ranges around the code that captured it, see gp_captured_next */       \
+    X(GP_COL_CAPTURED, captured, gp_sid, 0, "captured")                                                         \
+    /* GP_SYNC: CUDA event that was recorded or waited for */                                                   \
+    X(GP_COL_EVENT, event, uint64_t, GP_NO_ID, "event")                                                         \
+    /* GP_SYNC: corr of the event record that is waited for */                                                  \
+    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source")                                                      \
+    /* GP_GPU, with GP_NEED_PLACES: byte offset of the event in JSON, of its block in ours; not stored */       \
+    X(GP_COL_PLACE, place, uint64_t, GP_NO_ID, "place")                                                         \
+    X(GP_COL_SET, set, uint32_t, 0, "set") /* GP_METRIC: index into trace->metric_sets */                       \
+    /* the exact stack, an index into trace->stacks, 0 unknown: GP_API: of the call; GP_RANGE: where it was   \
+     * pushed; GP_GPU: where the node of a CUDA graph was captured, or of the launch where no calls are       \
+     * recorded */ \
+    X(GP_COL_STACK, stack, uint32_t, 0, "stack")                                                                \
+    /* GP_API on a thread of autograd: the track of the thread that waits for it in backward(), whose frames  \
+     * are those of the stack above the entry GP_STACK_AUTOGRAD */ \
+    X(GP_COL_WAITER, waiter, uint32_t, UINT32_MAX, "waiter")                                                    \
+    /* GP_METRIC: where its values begin in trace->metric_values; not a column of traces */                     \
     X(GP_COL_VALUES, values, uint64_t, 0, "values")
 
 enum gp_column {
@@ -109,12 +119,14 @@ enum gp_column {
 #undef X
         GP_COLUMN_COUNT
 };
+/* The bit of a column in a set of them. */
+#define GP_COLUMN(col) (UINT64_C(1) << (col))
 
 /* One table. Rows are 0..n-1; after gp_trace_finish they are sorted by start, then longer first, then file
  * order. */
 struct gp_events {
     size_t n, cap;
-    uint32_t shared; /* private to trace.c: one bit per column whose memory is part of the trace's slab */
+    uint64_t shared; /* private to trace.c: one bit per column whose memory is part of the trace's slab */
 #define X(id, member, type, dflt, name) type *member;
     GP_COLUMNS(X)
 #undef X
@@ -228,6 +240,7 @@ struct gp_node_run {
     uint64_t first, count;
     uint64_t original; /* the first is a clone of ORIGINAL, the next one of ORIGINAL + 1, ...; 0: no clones */
     gp_sid captured;   /* as in events; 0: none */
+    uint32_t stack;    /* index in trace->stacks: where the nodes were captured; 0 unknown */
     uint32_t producer;
 };
 
@@ -250,12 +263,39 @@ struct gp_metric_set {
     uint32_t first, n;
 };
 
-/* A Python frame below another: a stack is one of them and all above it. Entry 0 means none; parents come
- * first. See formats/model/samples.h. */
+/* A frame below another: a stack is one of them and all above it. Entry 0 means none; parents come first. See
+ * formats/model/samples.h. */
 struct gp_stack {
     uint32_t parent; /* index in trace->stacks, 0: it is the outermost */
     gp_sid name, file;
-    uint32_t line; /* 0 unknown */
+    uint32_t line;   /* 0 unknown */
+    uint32_t symbol; /* of a native frame: index in trace->symbols, which has the rest; 0: a Python frame */
+};
+
+/* The name of the frame that stands between those of the thread that waits in backward() and those of the
+ * thread of autograd that it waits for. It has no file. */
+#define GP_STACK_AUTOGRAD "autograd"
+
+/* A place in native code, by module and offset; what they mean may be found out after the events were
+ * recorded. Entry 0 means none. */
+struct gp_symbol {
+    gp_sid module;   /* path of the library or program; "" for code that belongs to none */
+    uint64_t offset; /* of the call, in the addresses of the file; 0 with module "" */
+    gp_sid name;     /* demangled function; 0: not known */
+    gp_sid file;
+    uint32_t line;   /* 0 unknown */
+    uint32_t caller; /* the function that this one was inlined into, 0: it was not */
+};
+
+/* A step that was timed while nobody recorded: what the recording costs is seen by comparing. */
+enum gp_pace_how {
+    GP_PACE_BARE,  /* before the recorder entered the process */
+    GP_PACE_PAUSE, /* between two recordings */
+};
+struct gp_pace {
+    int64_t start_ns, dur_ns;
+    uint32_t how; /* enum gp_pace_how */
+    uint32_t process;
 };
 
 /* Of a trace that gp_trace_distorted() (metric.h): the words of every tool instead of such times. */
@@ -352,6 +392,8 @@ struct gp_trace {
     GP_VEC(struct gp_metric_set) metric_sets;
     GP_VEC(double) metric_values; /* of GP_METRIC, a row's side by side; NaN: was not measured */
     GP_VEC(struct gp_stack) stacks;
+    GP_VEC(struct gp_symbol) symbols;
+    GP_VEC(struct gp_pace) paces;
     struct gp_issue issues[GP_ISSUE_COUNT];
     int32_t rank;       /* of the whole trace, from metadata; -1 unknown */
     int32_t world_size; /* -1 unknown */
@@ -380,10 +422,10 @@ void gp_events_drop(struct gp_events *e, enum gp_column col);
 /* Make room for CAP rows in every column that has memory. */
 void gp_events_reserve(struct gp_events *e, size_t cap);
 /* Give every table of T, which must not have events yet, ROWS[i] rows with undefined content, with the
- * columns whose bit 1u << GP_COL_x is set in COLUMNS[i] besides the four that every table has. All of them
- * share one piece of memory, which is much cheaper to touch than many. Call once per trace. */
+ * columns whose bit GP_COLUMN(GP_COL_x) is set in COLUMNS[i] besides the four that every table has. All of
+ * them share one piece of memory, which is much cheaper to touch than many. Call once per trace. */
 void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
-                       const uint32_t columns[GP_TABLE_COUNT]);
+                       const uint64_t columns[GP_TABLE_COUNT]);
 /* Make the tables of T empty again, so that they can be allocated once more. */
 void gp_trace_deallocate(struct gp_trace *t);
 /* Remove the rows with KEEP[row] 0; the others stay in order. */
