@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "collect/sample/remote.h"
-#include "collect/sample/python_code.h"
+#include "collect/cpython/remote.h"
+#include "collect/cpython/python_code.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
 #include "formats/base/vec.h"

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "collect/sample/python_layout.h"
+#include "collect/cpython/python_layout.h"
 #include "collect/sample/python_thread.h"
-#include "collect/sample/remote.h"
+#include "collect/cpython/remote.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "collect/sample/remote.h"
+#include "collect/cpython/remote.h"
 #include "formats/base/mem.h"
 
 /* A part of the stack (a chunk) has a header, and the oldest one a free word before its first frame. */

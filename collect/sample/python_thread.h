@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "collect/sample/python_layout.h"
-#include "collect/sample/remote.h"
+#include "collect/cpython/python_layout.h"
+#include "collect/cpython/remote.h"
 
 enum { GP_PY_DEPTH = 4096, GP_PY_PARTS = 48, GP_PY_PART_BYTES = 24 << 10, GP_PY_ODD = 96, GP_PY_HEAD = 8 };
 

@@ -14,7 +14,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include "collect/sample/remote.h"
+#include "collect/cpython/remote.h"
 #include "formats/base/clock.h"
 #include "formats/base/err.h"
 #include "formats/base/map.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include "collect/sample/python_layout.h"
+#include "collect/cpython/python_layout.h"
 
 /* The lengths of its groups, in words. */
 struct gp_python_table_groups {

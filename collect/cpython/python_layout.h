@@ -5,8 +5,8 @@
  *     struct gp_py_layout o;
  *     if (!gp_py_layout(&o, version, table, n)) ...        // this version is not known
  */
-#ifndef GP_COLLECT_SAMPLE_PYTHON_LAYOUT_H
-#define GP_COLLECT_SAMPLE_PYTHON_LAYOUT_H
+#ifndef GP_COLLECT_CPYTHON_PYTHON_LAYOUT_H
+#define GP_COLLECT_CPYTHON_PYTHON_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // Lines of instructions: the three encodings, against a table that CPython 3.11 made and against ones by
 // hand.
-#include "collect/sample/python_code.h"
+#include "collect/cpython/python_code.h"
 #include "formats/base/count.h"
 #include "tests/unit/unit.h"
 

@@ -8,8 +8,8 @@
  *     else if (mem.error == EPERM) ...
  *     gp_remote_close(&mem);
  */
-#ifndef GP_COLLECT_SAMPLE_REMOTE_H
-#define GP_COLLECT_SAMPLE_REMOTE_H
+#ifndef GP_COLLECT_CPYTHON_REMOTE_H
+#define GP_COLLECT_CPYTHON_REMOTE_H
 
 #include <stdbool.h>
 #include <stddef.h>

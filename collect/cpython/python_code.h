@@ -6,14 +6,14 @@
  *     const struct gp_py_code *c = gp_py_code(&codes, address);       // NULL: it is none, or cannot be read
  *     line = gp_py_code_line(&codes, c, instruction, &ok);
  */
-#ifndef GP_COLLECT_SAMPLE_PYTHON_CODE_H
-#define GP_COLLECT_SAMPLE_PYTHON_CODE_H
+#ifndef GP_COLLECT_CPYTHON_PYTHON_CODE_H
+#define GP_COLLECT_CPYTHON_PYTHON_CODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
-#include "collect/sample/python_layout.h"
-#include "collect/sample/remote.h"
+#include "collect/cpython/python_layout.h"
+#include "collect/cpython/remote.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/sample/python_code.h"
+#include "collect/cpython/python_code.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -1,4 +1,4 @@
-#include "collect/sample/remote.h"
+#include "collect/cpython/remote.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 // with the GIL and without.
 #include <string.h>
 
-#include "collect/sample/python_layout.h"
-#include "collect/sample/remote.h"
+#include "collect/cpython/python_layout.h"
+#include "collect/cpython/remote.h"
 #include "tests/unit/python_table.h"
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-#include "collect/sample/python_layout.h"
+#include "collect/cpython/python_layout.h"
 
 #include <string.h>
 #include <elf.h>
