@@ -298,6 +298,12 @@ static void redact_rest(struct redaction *r)
         t->stacks.at[i].name = name_of(r, t->stacks.at[i].name);
         t->stacks.at[i].file = name_of(r, t->stacks.at[i].file);
     }
+    for (size_t i = 0; i < t->symbols.n; i++) {
+        struct gp_symbol *s = &t->symbols.at[i];
+        s->module = name_of(r, s->module);
+        s->name = name_of(r, s->name);
+        s->file = name_of(r, s->file);
+    }
 }
 
 static bool is_any(const char *key, const char *const *of, size_t n)

@@ -15,17 +15,21 @@ import zlib
 MASK = (1 << 64) - 1
 NONE = MASK
 NAN = 0x7ff8000000000000
+NOBODY = (1 << 32) - 1
+INLINED_MOST = 64
 HEADER = struct.Struct('<IIIHBBIIIQI')
 MAGIC = b'\x89GPT\r\n\x1a\n'
 TABLES = ['gpu', 'api', 'op', 'python', 'range', 'gpu_range', 'sync', 'overhead', 'memory', 'counter', 'flow', 'mark', 'other', 'metric',
-          'sample']
+          'sample', 'pc']
 # id: (name, default)
 COLUMNS = {1: ('start_ns', 0), 2: ('dur_ns', 0), 3: ('track', 0), 4: ('name', 0), 5: ('config', 0), 6: ('cat', 0), 7: ('corr', NONE),
            8: ('ext', NONE), 9: ('bytes', 0), 10: ('graph', NONE), 11: ('node', NONE), 12: ('seq', NONE), 13: ('recfn', NONE),
            14: ('py_id', NONE), 15: ('py_parent', NONE), 16: ('py_module', NONE), 17: ('id', NONE), 18: ('id_text', 0),
            19: ('phase', 0), 20: ('series', 0), 21: ('value', 0), 22: ('addr', 0), 23: ('total', 0), 24: ('reserved', 0),
-           25: ('ret', 0), 26: ('extra', 0), 27: ('captured', 0), 28: ('event', NONE), 29: ('source', NONE), 30: ('set', 0)}
+           25: ('ret', 0), 26: ('extra', 0), 27: ('captured', 0), 28: ('event', NONE), 29: ('source', NONE), 30: ('set', 0),
+           31: ('stack', 0), 32: ('waiter', NOBODY)}
 WITHOUT = {name for name, default in COLUMNS.values() if default == NONE}  # columns in which NONE means that there is no value
+LOST_SYMBOL = {'module': b'', 'offset': 0, 'name': b'', 'file': b'', 'line': 0, 'caller': 0}
 # kind: list of (name, type, default) from id 1 on; type i is zigzag, s a string, p a process
 DICTIONARIES = {
     4: [('pid', 'i', 0), ('pid_text', 's', 0), ('name', 's', 0), ('labels', 's', 0), ('sort_index', 'i', 0),
@@ -38,8 +42,11 @@ DICTIONARIES = {
                                     'src_kind', 'dst_kind')] + [('cat', 's', 0), ('extra', 's', 0)],
     8: [('key', 's', 0), ('value', 's', 0)],
     13: [('name', 's', 0), ('unit', 's', 0), ('type', 'u', 0), ('reduce', 'u', 0), ('passes', 'u', 1), ('chip', 's', 0)],
-    12: [('first', 'u', 0), ('count', 'u', 1), ('captured', 's', 0), ('producer', 'u', 0), ('original', 'u', 0)],
-    14: [('parent', 'u', 0), ('name', 's', 0), ('file', 's', 0), ('line', 'u', 0)],
+    12: [('first', 'u', 0), ('count', 'u', 1), ('captured', 's', 0), ('producer', 'u', 0), ('original', 'u', 0),
+         ('stack', 'u', 0)],
+    14: [('parent', 'u', 0), ('name', 's', 0), ('file', 's', 0), ('line', 'u', 0), ('symbol', 'u', 0)],
+    15: [('module', 's', 0), ('offset', 'u', 0), ('name', 's', 0), ('file', 's', 0), ('line', 'u', 0), ('caller', 'u', 0)],
+    17: [('start_ns', 'i', 0), ('dur_ns', 'i', 0), ('how', 'u', 0), ('process', 'p', 0)],
 }
 
 
@@ -276,7 +283,8 @@ class Side:
 class Producer:
     def __init__(self, number):
         self.number = number
-        self.strings, self.entries, self.seq, self.events, self.ended = {0: b''}, {4: {}, 5: {}, 6: {}, 12: {}, 13: {}, 14: {}}, 0, False, False
+        self.strings, self.entries = {0: b''}, {kind: {} for kind in (4, 5, 6, 12, 13, 14, 15, 17)}
+        self.seq, self.events, self.ended = 0, False, False
 
     def string(self, number):
         return self.strings.get(number, b'[lost name %d]' % number)
@@ -307,6 +315,7 @@ class Trace:
         if any(p.events and not p.ended for p in self.producers.values()) or not any(p.ended for p in self.producers.values()):
             self.issues.append(('truncated', len(data), ''))
         self.tell_captured()
+        self.tell_stacks()
         for rows in self.tables.values():
             rows.sort(key=lambda row: (signed(row['start_ns']), -signed(row['dur_ns'])))  # stable
 
@@ -334,7 +343,7 @@ class Trace:
         if block.seq > p.seq:
             self.issues.append(('missing_block', block.seq - p.seq, ''))
         p.seq = max(p.seq, block.seq + 1)
-        known = 1 <= block.kind <= 14 or block.kind == 16 or 32 <= block.kind <= 46 or block.kind == 63
+        known = 1 <= block.kind <= 17 or 32 <= block.kind <= 47 or block.kind == 63
         if not known and block.flags & 2:
             raise SystemExit('a block of kind %d needs a newer reader' % block.kind)
         if block.nrec > 65536 or block.nrec > 16 + 2 * block.stored:
@@ -351,7 +360,7 @@ class Trace:
             self.take_strings(block, columns)
         elif block.kind in DICTIONARIES:
             self.take_entries(block, columns)
-        elif block.kind == 16 or 32 <= block.kind <= 46:
+        elif block.kind == 16 or 32 <= block.kind <= 47:
             self.take_events(block, columns)
         elif block.kind == 63:
             p.ended = True
@@ -384,27 +393,39 @@ class Trace:
             block.producer.entries[13][block.base] = entries  # one set
             return
         for i, entry in enumerate(entries):
-            block.producer.entries[block.kind][block.base + i] = entry
+            of = block.producer.entries[block.kind]
+            if block.kind != 14 or block.base + i not in of:
+                of[block.base + i] = entry
 
     def tell_captured(self):
         """What runs of graph nodes say goes to the GPU events that do not say it themselves."""
         runs = {}
         for p in self.producers.values():
             for run in p.entries[12].values():
-                runs.setdefault((p.number + run['producer']) & 0xffffffff, []).append(run)
+                runs.setdefault((p.number + run['producer']) & 0xffffffff, []).append(dict(run, of=p))
         for of in runs.values():
             of.sort(key=lambda run: run['first'])
         for row, (p, track) in zip(self.tables['gpu'], self.gpu_tracks):
             process = p.entries[4].get(p.entries[5].get(track, {}).get('process'), {'producer': 0})
             of, node = runs.get((p.number + process['producer']) & 0xffffffff, []), row['node']
-            for _ in range(17 if node != NONE and not row['captured'] else 0):
+            for _ in range(17 if node != NONE else 0):
                 at = bisect.bisect_right([run['first'] for run in of], node)
                 if not at or node - of[at - 1]['first'] >= of[at - 1]['count']:
                     break
                 if not of[at - 1]['original']:
-                    row['captured'] = of[at - 1]['captured']
+                    row['captured'] = row['captured'] or of[at - 1]['captured']
+                    if row['stack'][1] not in row['stack'][0].entries[14] or not row['stack'][1]:
+                        row['stack'] = of[at - 1]['of'], of[at - 1]['stack']
                     break
                 node = of[at - 1]['original'] + node - of[at - 1]['first'] & MASK
+
+    def tell_stacks(self):
+        """Numbers of stacks become text when all names are known."""
+        for table, rows in self.tables.items():
+            for row in rows:
+                row['stack'] = self.stack_text(*row['stack'])
+                if table == 'sample':
+                    row['id'] = self.stack_text(*row['id'])
 
     def take_events(self, block, columns):
         p = block.producer
@@ -430,8 +451,10 @@ class Trace:
             if table == 'gpu':
                 self.gpu_tracks.append((p, row['track']))
             row['track'] = self.track_text(p, row['track'])
+            row['waiter'] = 'none' if row['waiter'] == NOBODY else self.track_text(p, row['waiter'])
+            row['stack'] = p, row['stack']
             if table == 'sample':
-                row['id'] = self.stack_text(p, row['id'])
+                row['id'] = p, row['id']
             row['config'] = self.config_text(p, row['config']) if table in ('gpu', 'metric') else ''
             self.tables[table].append(row)
 
@@ -447,7 +470,17 @@ class Trace:
         frames = []
         while number and number in p.entries[14]:
             frame = p.entries[14][number]
-            frames.append('%s:%s:%d' % (escape(frame['name']), escape(frame['file']), frame['line']))
+            symbols = p.entries[15]
+            symbol = symbols.get(frame['symbol'], LOST_SYMBOL) if frame['symbol'] else None
+            unnamed = symbol if not frame['name'] else None
+            if not unnamed:
+                frames.append(frame_text(frame, symbol))
+            for _ in range(INLINED_MOST if unnamed else 0):
+                base = unnamed['module'].split(b'/')[-1] + b'+0x%x' % unnamed['offset'] if unnamed['module'] else b'[unknown code]'
+                frames.append(frame_text(dict(unnamed, name=unnamed['name'] or base), unnamed))
+                unnamed = symbols.get(unnamed['caller']) if unnamed['caller'] else None
+                if not unnamed:
+                    break
             number = frame['parent'] if frame['parent'] < number else 0
         return ';'.join(frames) or '-'
 
@@ -456,6 +489,11 @@ class Trace:
         if not c:
             return 'lost'
         return ','.join('%d' % c[name] for name, kind, _ in DICTIONARIES[6] if kind == 'u') + ',' + escape(c['extra'])
+
+
+def frame_text(frame, symbol):
+    native = '!%s+%d' % (escape(symbol['module']), symbol['offset']) if symbol else ''
+    return '%s:%s:%d%s' % (escape(frame['name']), escape(frame['file']), frame['line'], native)
 
 
 def escape(text):
@@ -478,6 +516,10 @@ def main():
     for table, rows in trace.tables.items():
         for row in rows:
             print(table, *(text(name, v) for name, v in row.items()))
+    for p in trace.producers.values():
+        for step in p.entries[17].values():
+            process = p.entries[4].get(step['process'], {'pid': 'lost'})
+            print('pace', step['start_ns'], step['dur_ns'], step['how'], process['pid'])
     for issue in trace.issues:
         print('issue', *issue)
 

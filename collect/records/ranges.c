@@ -143,7 +143,7 @@ static gp_sid path_of(struct gp_ranges *g, struct gp_range_thread *thread)
 /* A node that was created and turned out not to be a clone. */
 static void keep_created(struct gp_ranges *g, struct gp_range_thread *thread)
 {
-    if (thread->created) gp_nodes_set(&g->nodes, thread->created, thread->created_in);
+    if (thread->created) gp_nodes_set(&g->nodes, thread->created, thread->created_in, 0);
     thread->created = 0;
 }
 

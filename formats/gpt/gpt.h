@@ -13,7 +13,7 @@
 
 enum {
     GP_GPT_MAJOR = 1,
-    GP_GPT_MINOR = 2,
+    GP_GPT_MINOR = 3,
     GP_GPT_HEADER_SIZE = 16, /* magic[8] u8 major, u8 minor, u16 header length, u32 flags */
     GP_GPT_BLOCK_HEADER_SIZE = 40,
     GP_GPT_MAX_PAYLOAD = 64 << 20, /* a block with more is damaged */

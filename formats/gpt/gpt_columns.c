@@ -158,6 +158,26 @@ static const struct gp_gpt_field stacks_fields[] = {
 };
 const struct gp_gpt_dict gp_gpt_stacks_dict = DICT(GP_GPT_STACKS, "stacks", gp_stack, stacks_fields);
 
+static const struct gp_gpt_field symbols_fields[] = {
+    FIELD(1, GP_GPT_STRING, gp_symbol, module, 0), FIELD(2, GP_GPT_UINT, gp_symbol, offset, 0),
+    FIELD(3, GP_GPT_STRING, gp_symbol, name, 0),   FIELD(4, GP_GPT_STRING, gp_symbol, file, 0),
+    FIELD(5, GP_GPT_UINT, gp_symbol, line, 0),     FIELD(6, GP_GPT_UINT, gp_symbol, caller, 0),
+};
+const struct gp_gpt_dict gp_gpt_symbols_dict = DICT(GP_GPT_SYMBOLS, "symbols", gp_symbol, symbols_fields);
+
+static const struct gp_gpt_field pace_fields[] = {
+    FIELD(1, GP_GPT_INT, gp_pace, start_ns, 0),
+    FIELD(2, GP_GPT_INT, gp_pace, dur_ns, 0),
+    FIELD(3, GP_GPT_UINT, gp_pace, how, 0),
+    FIELD(4, GP_GPT_PROCESS_REF, gp_pace, process, 0),
+};
+const struct gp_gpt_dict gp_gpt_pace_dict = DICT(GP_GPT_PACE, "pace", gp_pace, pace_fields);
+
+const struct gp_gpt_dict *const gp_gpt_dicts[GP_GPT_DICTS] = {
+    &gp_gpt_process_dict, &gp_gpt_track_dict,  &gp_gpt_config_dict,  &gp_gpt_device_dict,
+    &gp_gpt_meta_dict,    &gp_gpt_loss_dict,   &gp_gpt_clock_dict,   &gp_gpt_nodes_dict,
+    &gp_gpt_metric_dict,  &gp_gpt_stacks_dict, &gp_gpt_symbols_dict, &gp_gpt_pace_dict};
+
 uint64_t gp_gpt_field_get(const struct gp_gpt_field *f, const void *p)
 {
     const char *at = (const char *)p + f->offset;

@@ -25,7 +25,9 @@ enum gp_gpt_kind {
     GP_GPT_METRICS =
         13, /* a set of metrics: its number is the base, its rows are in the order of the values */
     GP_GPT_STACKS = 14,
+    GP_GPT_SYMBOLS = 15,
     GP_GPT_LAUNCH = 16, /* GPU events, each with the API call that launched it */
+    GP_GPT_PACE = 17,
     GP_GPT_EVENTS = 32, /* + the number of the table, see GP_GPT_TABLES */
     GP_GPT_END = 63,
 };
@@ -149,7 +151,10 @@ struct gp_gpt_dict {
 
 extern const struct gp_gpt_dict gp_gpt_process_dict, gp_gpt_track_dict, gp_gpt_config_dict,
     gp_gpt_device_dict, gp_gpt_meta_dict, gp_gpt_loss_dict, gp_gpt_clock_dict, gp_gpt_nodes_dict,
-    gp_gpt_metric_dict, gp_gpt_stacks_dict;
+    gp_gpt_metric_dict, gp_gpt_stacks_dict, gp_gpt_symbols_dict, gp_gpt_pace_dict;
+/* All of them. */
+enum { GP_GPT_DICTS = 12 };
+extern const struct gp_gpt_dict *const gp_gpt_dicts[GP_GPT_DICTS];
 
 /* Model column of an event column id: index in the table by id; -1 if there is none. */
 extern const int8_t gp_gpt_model_column[GP_GPT_COLUMN_END];

@@ -247,30 +247,40 @@ static void store_same(const struct side *s, enum gp_column col, uint64_t v, siz
         for (size_t i = 0; i < n; i++) ((uint32_t *)cells)[s->row + i] = (uint32_t)v;
 }
 
+/* The numbers V of the file become numbers of the trace. Of the references only waiter can be none. */
+static void map_cells(struct gp_block_decoder *d, enum gp_column col, uint64_t *v, size_t n)
+{
+    int type = gp_gpt_column_type[col];
+    if (col != GP_COL_WAITER) d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, type, v, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            if (v[i] != default_of(col))
+                d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, type, &v[i], 1);
+}
+
 /* A reference column as dictionary: local numbers to LOCAL, mapped values to the table. */
 static int get_reference(struct gp_block_decoder *d, struct side *s, enum gp_column col, uint32_t *local,
                          uint32_t *nlocal)
 {
     const struct gp_block_column *c = &s->column[gp_gpt_column_id[col]];
-    int type = gp_gpt_column_type[col];
     *nlocal = 1;
     if (!c->p) {
-        uint64_t none = 0;
+        uint64_t none = default_of(col);
         if (local) memset(local, 0, d->n * sizeof *local);
-        d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, type, &none, 1);
+        map_cells(d, col, &none, 1);
         store_same(s, col, none, d->n);
         return 0;
     }
     if (!is_dict(c->pred)) {
-        struct gp_pred_rows r = {0};
+        struct gp_pred_rows r = {.dflt = default_of(col)};
         if (local || get_column(d, s, c, &r, d->values)) return -1;
-        d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, type, d->values, d->n);
+        map_cells(d, col, d->values, d->n);
         store(s, col, d->values, d->n);
         return 0;
     }
     if (!local) local = d->local;
     if (get_dict(d, s, c, local, nlocal)) return -1;
-    d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, type, d->dict, *nlocal);
+    map_cells(d, col, d->dict, *nlocal);
     if (*nlocal == 1) {
         store_same(s, col, d->dict[0], d->n);
         return 0;
@@ -413,7 +423,8 @@ static int get_side(struct gp_block_decoder *d, struct side *s, const struct sid
         enum gp_column col = (enum gp_column)gp_gpt_model_column[id];
         uint32_t nlocal;
         if (!gp_events_column(s->to, col)) continue;
-        bool reference = gp_gpt_column_type[col] == GP_GPT_STRING;
+        int type = gp_gpt_column_type[col];
+        bool reference = type == GP_GPT_STRING || type == GP_GPT_STACK_REF || type == GP_GPT_TRACK_REF;
         if (reference ? get_reference(d, s, col, NULL, &nlocal) : get_number(d, s, api, col)) return -1;
         if (col == GP_COL_ID && s->table == GP_SAMPLE)
             d->missing |=

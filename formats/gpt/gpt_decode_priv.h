@@ -36,6 +36,8 @@ struct gp_block_column {
 struct gp_gpt_names {
     uint32_t producer;
     struct gp_id_map strings, processes, tracks, configs, devices, losses, clocks, nodes, metric_sets, stacks;
+    struct gp_id_map symbols, paces;
+    GP_VEC(uint32_t) native;       /* stacks of the trace whose symbol is still a number of the file */
     struct gp_id_map config_names; /* by config, the name as a number of the file */
     uint32_t lost;                 /* entries that were made up because they are not defined */
 };
@@ -83,5 +85,14 @@ bool gp_block_bad_times(const struct gp_block_decoder *d, enum gp_issue_kind kin
 /* Dictionary, metadata and other small blocks. -1 if the block is not decodable; it is then left out. Entry
  * numbers must be below LIMIT. Unknown kinds are not errors. */
 int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp_trace *t);
+
+/* After all small blocks, for each producer: what its symbols and native frames refer to by a number of the
+ * file. Then, once, gp_gpt_name_native(): native frames without a name get that of their symbol, and the
+ * functions that it was inlined into become frames above. Returns where each stack is now, to be freed by the
+ * caller and passed to gp_gpt_move_stacks() for each producer; NULL: nothing has moved. Any numbers are
+ * accepted, and memory stays in proportion to the input. O(stacks + symbols). */
+void gp_gpt_link_symbols(struct gp_gpt_names *names, struct gp_trace *t);
+uint32_t *gp_gpt_name_native(struct gp_trace *t);
+void gp_gpt_move_stacks(struct gp_gpt_names *names, const uint32_t *moved);
 
 #endif

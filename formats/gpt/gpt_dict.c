@@ -23,6 +23,9 @@ void gp_gpt_names_release(struct gp_gpt_names *names)
     free(names->nodes.at);
     free(names->metric_sets.at);
     free(names->stacks.at);
+    free(names->symbols.at);
+    free(names->paces.at);
+    GP_VEC_FREE(&names->native);
     memset(names, 0, sizeof *names);
 }
 
@@ -242,7 +245,21 @@ static void add_stack(struct gp_gpt_names *names, uint64_t id, const struct gp_s
     own.parent = id > s->parent ? gp_id_map_get(&names->stacks, s->parent) : 0;
     if (own.parent == GP_ID_MISSING) own.parent = 0;
     map_set(&names->stacks, id, (uint32_t)t->stacks.n);
+    if (own.symbol) GP_VEC_PUSH(&names->native, (uint32_t)t->stacks.n);
     GP_VEC_PUSH(&t->stacks, own);
+}
+
+static void add_symbol(struct gp_gpt_names *names, uint64_t id, const struct gp_symbol *s, struct gp_trace *t)
+{
+    if (!t->symbols.n) GP_VEC_PUSH(&t->symbols, (struct gp_symbol){0});
+    if (id) PUT_ENTRY(&t->symbols, &names->symbols, id, *s);
+}
+
+static void add_pace(const struct gp_block_job *job, uint64_t id, const struct gp_pace *p, struct gp_trace *t)
+{
+    bool sound = gp_time_fits(p->start_ns) && p->dur_ns >= 0 && p->dur_ns <= GP_DURATION_MOST;
+    if (!sound || p->how > GP_PACE_PAUSE) gp_trace_issue(t, GP_Q_BAD_VALUE, 1, job->offset);
+    else PUT_ENTRY(&t->paces, &job->names->paces, id, *p);
 }
 
 /* Put one decoded struct into the trace and remember its number. */
@@ -299,6 +316,12 @@ static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, 
     case GP_GPT_STACKS:
         add_stack(names, id, entry, t);
         break;
+    case GP_GPT_SYMBOLS:
+        add_symbol(names, id, entry, t);
+        break;
+    case GP_GPT_PACE:
+        add_pace(job, id, entry, t);
+        break;
     default:
         break;
     }
@@ -330,7 +353,8 @@ static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_di
                 map_set(&job->names->config_names, job->header.base_ns + i, (uint32_t)v[i]);
         /* An absent column means the producer's process 0, which need not be process 0 of the trace. */
         bool process = field->type == GP_GPT_PROCESS_REF;
-        bool parent = field->type == GP_GPT_STACK_REF; /* which may be in this block: mapped entry by entry */
+        /* which may be in this block: mapped entry by entry */
+        bool parent = field->type == GP_GPT_STACK_REF && dict == &gp_gpt_stacks_dict;
         if ((columns[field->id].p || process) && !parent) gp_gpt_map_values(job, t, true, field->type, v, n);
         for (size_t i = 0; i < n; i++) gp_gpt_field_set(field, entries + i * dict->size, v[i]);
     }
@@ -344,10 +368,6 @@ static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_di
 
 int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp_trace *t)
 {
-    static const struct gp_gpt_dict *const dicts[] = {
-        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict,
-        &gp_gpt_meta_dict,    &gp_gpt_loss_dict,  &gp_gpt_clock_dict,  &gp_gpt_nodes_dict,
-        &gp_gpt_metric_dict,  &gp_gpt_stacks_dict};
     struct gp_block_column columns[MAX_FIELDS];
     uint64_t n = job->header.nrec;
     int rc = 0;
@@ -366,8 +386,9 @@ int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp
         rc = get_issues(job, columns, v, t);
         break;
     default:
-        for (size_t i = 0; i < GP_COUNT(dicts); i++)
-            if (dicts[i]->kind == job->header.kind) rc = get_dictionary(job, dicts[i], columns, v, t);
+        for (size_t i = 0; i < GP_GPT_DICTS; i++)
+            if (gp_gpt_dicts[i]->kind == job->header.kind)
+                rc = get_dictionary(job, gp_gpt_dicts[i], columns, v, t);
     }
     free(v);
     return rc;

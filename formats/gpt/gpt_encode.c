@@ -368,7 +368,7 @@ static bool is_reference(enum gp_column col)
 {
     int type = gp_gpt_column_type[col];
     return type == GP_GPT_STRING || type == GP_GPT_TRACK_REF || type == GP_GPT_CONFIG_REF ||
-           col == GP_COL_PHASE;
+           type == GP_GPT_STACK_REF || col == GP_COL_PHASE;
 }
 
 static void put_number_column(struct gp_block_encoder *e, struct gp_buf *b, const struct side *s,
@@ -431,8 +431,11 @@ static void put_side(struct gp_block_encoder *e, struct gp_buf *b, const struct 
         }
         if (put_shared_column(e, b, s, api, col)) continue;
         if (all_equal(e->v, s->n, default_of(col))) continue;
+        bool by_config = col == GP_COL_STACK && s->config; /* a call's name says little about its stack */
         if (is_reference(col))
-            put_dict_column(e, b, (uint8_t)(id + s->add), e->v, s->n, e->local, GP_PRED_DICT_KEYED, s->key);
+            put_dict_column(e, b, (uint8_t)(id + s->add), e->v, s->n, e->local,
+                            by_config ? GP_PRED_DICT_CONFIG : GP_PRED_DICT_KEYED,
+                            by_config ? s->config : s->key);
         else put_number_column(e, b, s, col);
     }
 }
@@ -562,18 +565,14 @@ static void schema_add(struct schema *s, unsigned kind, unsigned id, unsigned ty
 
 uint32_t gp_block_put_schema(struct gp_buf *b)
 {
-    static const struct gp_gpt_dict *const dicts[] = {
-        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict,
-        &gp_gpt_meta_dict,    &gp_gpt_loss_dict,  &gp_gpt_clock_dict,  &gp_gpt_nodes_dict,
-        &gp_gpt_metric_dict,  &gp_gpt_stacks_dict};
     enum { MAX = 256 };
     uint64_t kind[MAX], id[MAX], type[MAX], length[MAX];
     struct schema s = {kind, id, type, length, {0}, 0};
-    for (size_t i = 0; i < GP_COUNT(dicts); i++) {
-        schema_add(&s, dicts[i]->kind, 0, GP_GPT_TEXT, dicts[i]->name);
-        for (unsigned f = 0; f < dicts[i]->nfields; f++)
-            schema_add(&s, dicts[i]->kind, dicts[i]->fields[f].id, dicts[i]->fields[f].type,
-                       dicts[i]->fields[f].name);
+    for (size_t i = 0; i < GP_GPT_DICTS; i++) {
+        const struct gp_gpt_dict *d = gp_gpt_dicts[i];
+        schema_add(&s, d->kind, 0, GP_GPT_TEXT, d->name);
+        for (unsigned f = 0; f < d->nfields; f++)
+            schema_add(&s, d->kind, d->fields[f].id, d->fields[f].type, d->fields[f].name);
     }
     schema_add(&s, GP_GPT_LAUNCH, 0, GP_GPT_TEXT, "launch");
     for (int table = 0; table < GP_TABLE_COUNT; table++)

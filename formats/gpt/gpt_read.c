@@ -207,7 +207,8 @@ static bool take_block(struct reader *r, const struct gp_gpt_block_header *h)
 
 static bool is_known(uint16_t kind)
 {
-    return is_events(kind) || (kind >= GP_GPT_INFO && kind <= GP_GPT_STACKS) || kind == GP_GPT_END;
+    return is_events(kind) || (kind >= GP_GPT_INFO && kind <= GP_GPT_SYMBOLS) || kind == GP_GPT_PACE ||
+           kind == GP_GPT_END;
 }
 
 static int scan(struct reader *r, struct gp_err *err)
@@ -264,7 +265,7 @@ static uint64_t wanted_columns(const struct reader *r, enum gp_table table)
 {
     uint32_t need = r->t->need;
     const uint64_t ids = GP_COLUMN(GP_COL_RECFN) | GP_COLUMN(GP_COL_PYID) | GP_COLUMN(GP_COL_PYPARENT) |
-                         GP_COLUMN(GP_COL_PYMODULE) | GP_COLUMN(GP_COL_ADDR);
+                         GP_COLUMN(GP_COL_PYMODULE) | (table == GP_PC ? 0 : GP_COLUMN(GP_COL_ADDR));
     uint64_t unwanted = need & GP_NEED_IDS ? 0 : ids;
     if (!gp_needs_extra(need, table)) unwanted |= GP_COLUMN(GP_COL_EXTRA);
     if (r->few_links) unwanted |= GP_COLUMN(GP_COL_EXT);
@@ -473,6 +474,14 @@ static void decode(struct reader *r)
     decode_once(r);
 }
 
+static void name_native(struct reader *r)
+{
+    for (size_t i = 0; i < r->producers.n; i++) gp_gpt_link_symbols(&r->producers.at[i].names, r->t);
+    uint32_t *moved = gp_gpt_name_native(r->t);
+    for (size_t i = 0; moved && i < r->producers.n; i++) gp_gpt_move_stacks(&r->producers.at[i].names, moved);
+    free(moved);
+}
+
 static int read_gpt(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts,
                     struct gp_err *err)
 {
@@ -480,6 +489,7 @@ static int read_gpt(struct gp_trace *t, struct gp_input *in, const struct gp_rea
     int rc = read_header(&r, err);
     if (!rc) rc = scan(&r, err);
     if (!rc) {
+        name_native(&r);
         decode(&r);
         gp_nodes_resolve(t);
         /* An input that stops between two blocks is detected by the missing END blocks. */

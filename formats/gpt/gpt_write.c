@@ -32,7 +32,7 @@ struct gp_gpt_writer {
     uint32_t strings, metric_sets; /* that were written */
     bool schema_done, info_done;
     int32_t rank, world_size;
-    struct shadow processes, tracks, configs, devices, meta, losses, clocks, nodes, stacks;
+    struct shadow processes, tracks, configs, devices, meta, losses, clocks, nodes, stacks, symbols, paces;
     uint64_t rows[GP_GPT_TABLE_COUNT];
     struct gp_gpt_stats stats;
     struct gp_buf block, packed;
@@ -57,8 +57,8 @@ struct gp_gpt_writer *gp_gpt_writer_new(const struct gp_gpt_write_opts *opts, gp
 void gp_gpt_writer_free(struct gp_gpt_writer *w)
 {
     if (!w) return;
-    struct shadow *all[] = {&w->processes, &w->tracks, &w->configs, &w->devices, &w->meta,
-                            &w->losses,    &w->clocks, &w->nodes,   &w->stacks};
+    struct shadow *all[] = {&w->processes, &w->tracks, &w->configs, &w->devices, &w->meta, &w->losses,
+                            &w->clocks,    &w->nodes,  &w->stacks,  &w->symbols, &w->paces};
     for (size_t i = 0; i < GP_COUNT(all); i++) free(all[i]->at);
     gp_buf_release(&w->block);
     gp_buf_release(&w->packed);
@@ -239,9 +239,11 @@ static void put_dictionaries(struct gp_gpt_writer *w, const struct gp_trace *t)
     put_changes(w, &gp_gpt_meta_dict, &w->meta, t->meta.at, t->meta.n);
     put_changes(w, &gp_gpt_loss_dict, &w->losses, t->losses.at, t->losses.n);
     put_changes(w, &gp_gpt_clock_dict, &w->clocks, t->clocks.at, t->clocks.n);
+    put_changes(w, &gp_gpt_symbols_dict, &w->symbols, t->symbols.at, t->symbols.n);
+    put_changes(w, &gp_gpt_stacks_dict, &w->stacks, t->stacks.at, t->stacks.n);
     put_changes(w, &gp_gpt_nodes_dict, &w->nodes, t->node_runs.at, t->node_runs.n);
     put_metric_sets(w, t);
-    put_changes(w, &gp_gpt_stacks_dict, &w->stacks, t->stacks.at, t->stacks.n);
+    put_changes(w, &gp_gpt_pace_dict, &w->paces, t->paces.at, t->paces.n);
 }
 
 /* ---- events ---- */

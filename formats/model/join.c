@@ -12,7 +12,7 @@ struct joint {
     uint32_t producer; /* the first one of FROM */
     gp_sid *sids;      /* 0: not looked up yet */
     uint32_t *processes, *tracks, *configs;
-    uint32_t stacks; /* added to the number of a stack */
+    uint32_t stacks, symbols; /* added to the number of a stack, of a symbol */
 };
 
 static gp_sid sid_of(struct joint *j, gp_sid sid)
@@ -79,6 +79,12 @@ static void join_facts(struct joint *j)
         if (l.process != UINT32_MAX) l.process = j->processes[l.process];
         GP_VEC_PUSH(&to->losses, l);
     }
+    for (size_t i = 0; i < from->paces.n; i++) {
+        struct gp_pace p = from->paces.at[i];
+        p.start_ns = later(p.start_ns, j->later_ns);
+        p.process = j->processes[p.process];
+        GP_VEC_PUSH(&to->paces, p);
+    }
     for (size_t i = 0; i < from->meta.n; i++) {
         const char *key = gp_trace_str(from, from->meta.at[i].key);
         gp_sid value = from->meta.at[i].value;
@@ -93,6 +99,16 @@ static void join_facts(struct joint *j)
 static void join_stacks(struct joint *j)
 {
     struct gp_trace *to = j->to;
+    if (j->from->symbols.n && !to->symbols.n) GP_VEC_PUSH(&to->symbols, (struct gp_symbol){0});
+    j->symbols = to->symbols.n ? (uint32_t)to->symbols.n - 1 : 0;
+    for (size_t i = 1; i < j->from->symbols.n; i++) {
+        struct gp_symbol s = j->from->symbols.at[i];
+        s.module = sid_of(j, s.module);
+        s.name = sid_of(j, s.name);
+        s.file = sid_of(j, s.file);
+        if (s.caller) s.caller += j->symbols;
+        GP_VEC_PUSH(&to->symbols, s);
+    }
     if (j->from->stacks.n && !to->stacks.n) GP_VEC_PUSH(&to->stacks, (struct gp_stack){0});
     j->stacks = to->stacks.n ? (uint32_t)to->stacks.n - 1 : 0;
     for (size_t i = 1; i < j->from->stacks.n; i++) {
@@ -100,6 +116,7 @@ static void join_stacks(struct joint *j)
         s.name = sid_of(j, s.name);
         s.file = sid_of(j, s.file);
         if (s.parent) s.parent += j->stacks;
+        if (s.symbol) s.symbol += j->symbols;
         GP_VEC_PUSH(&to->stacks, s);
     }
 }
@@ -161,6 +178,10 @@ static void join_events(struct joint *j, enum gp_table table)
                       from->config || table == GP_GPU ? j->configs[gp_get_config(from, i - first)] : 0);
     for (size_t i = first; table == GP_SAMPLE && i < to->n; i++)
         if (gp_sample_stack(from, i - first)) gp_set_id(to, i, gp_sample_stack(from, i - first) + j->stacks);
+    for (size_t i = first; from->stack && i < to->n; i++)
+        if (to->stack[i]) to->stack[i] += j->stacks;
+    for (size_t i = first; from->waiter && i < to->n; i++)
+        if (to->waiter[i] != UINT32_MAX) to->waiter[i] = j->tracks[to->waiter[i]];
     /* Which of the further columns hold a sid. */
     gp_sid *const columns[] = {to->name, to->cat, to->id_text, to->series, to->extra, to->captured};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
@@ -223,6 +244,8 @@ static void begin(struct gp_trace *t, bool one_rank, int64_t later_ns)
             t->events[k].start_ns[i] = later(t->events[k].start_ns[i], later_ns);
     for (size_t i = 0; i < t->clocks.n; i++)
         t->clocks.at[i].trace_ns = later(t->clocks.at[i].trace_ns, later_ns);
+    for (size_t i = 0; i < t->paces.n; i++)
+        t->paces.at[i].start_ns = later(t->paces.at[i].start_ns, later_ns);
 }
 
 /* What the first part has of its own rank is not about the whole. */

@@ -50,9 +50,11 @@ static struct gp_node_run tail_of(struct gp_node_run run, uint64_t offset)
     return run;
 }
 
-static bool says(const struct gp_node_run *run, uint64_t offset, gp_sid captured, uint64_t original)
+/* Has the node at OFFSET of RUN the facts of ONE? */
+static bool says(const struct gp_node_run *run, uint64_t offset, const struct gp_node_run *one)
 {
-    return run->captured == captured && (run->original ? run->original + offset : 0) == original;
+    return run->captured == one->captured && run->stack == one->stack &&
+           (run->original ? run->original + offset : 0) == one->original;
 }
 
 /* Take a node out of the middle of the run before place AT, whose OFFSET it has. */
@@ -65,12 +67,13 @@ static void cut_run(struct gp_nodes *nodes, size_t at, uint64_t offset, struct g
     if (was.count - offset > 1) add_run(nodes, at, tail_of(was, offset + 1));
 }
 
-static void put_node(struct gp_nodes *nodes, uint64_t node, gp_sid captured, uint64_t original)
+/* ONE is a run of one node. */
+static void put_node(struct gp_nodes *nodes, struct gp_node_run one)
 {
-    size_t at = runs_until(nodes, node);
-    struct gp_node_run *run = at ? run_at(nodes, at - 1) : NULL, one = {node, 1, original, captured, 0};
-    uint64_t offset = run ? node - run->first : 0;
-    bool same = run && says(run, offset, captured, original);
+    size_t at = runs_until(nodes, one.first);
+    struct gp_node_run *run = at ? run_at(nodes, at - 1) : NULL;
+    uint64_t offset = run ? one.first - run->first : 0;
+    bool same = run && says(run, offset, &one);
     if (run && offset < run->count) {
         if (!same) cut_run(nodes, at, offset, one);
     } else if (same && offset == run->count) {
@@ -80,9 +83,9 @@ static void put_node(struct gp_nodes *nodes, uint64_t node, gp_sid captured, uin
     }
 }
 
-void gp_nodes_set(struct gp_nodes *nodes, uint64_t node, gp_sid captured)
+void gp_nodes_set(struct gp_nodes *nodes, uint64_t node, gp_sid captured, uint32_t stack)
 {
-    put_node(nodes, node, captured, 0);
+    put_node(nodes, (struct gp_node_run){.first = node, .count = 1, .captured = captured, .stack = stack});
 }
 
 static const struct gp_node_run *run_of(struct gp_nodes *nodes, uint64_t node)
@@ -96,7 +99,7 @@ void gp_nodes_clone(struct gp_nodes *nodes, uint64_t node, uint64_t original)
 {
     const struct gp_node_run *run = run_of(nodes, original);
     if (run && run->original) original = run->original + (original - run->first); /* fewer hops */
-    put_node(nodes, node, 0, original);
+    put_node(nodes, (struct gp_node_run){.first = node, .count = 1, .original = original});
 }
 
 gp_sid gp_nodes_get(struct gp_nodes *nodes, uint64_t node)
@@ -132,7 +135,8 @@ static int sort_runs(const void *a, const void *b)
     if (order) return order;
     if (x->count != y->count) return x->count < y->count ? -1 : 1;
     if (x->original != y->original) return x->original < y->original ? -1 : 1;
-    return GP_ORDER(x->captured, y->captured);
+    if (x->captured != y->captured) return x->captured < y->captured ? -1 : 1;
+    return GP_ORDER(x->stack, y->stack);
 }
 
 /* The last of the N sorted RUNS that begins at or before NODE of PRODUCER; NULL if it does not extend that
@@ -151,9 +155,9 @@ static const struct gp_node_run *find_run(const struct gp_node_run *runs, size_t
     return run && run->producer == producer && node - run->first < run->count ? run : NULL;
 }
 
-/* What the N sorted RUNS record about NODE; *RUN is where the last one was found. */
-static gp_sid captured_of(const struct gp_node_run *runs, size_t n, uint32_t producer, uint64_t node,
-                          const struct gp_node_run **run)
+/* The one of the N sorted RUNS that has the facts of NODE; *RUN is where the last one was found. */
+static const struct gp_node_run *facts_of(const struct gp_node_run *runs, size_t n, uint32_t producer,
+                                          uint64_t node, const struct gp_node_run **run)
 {
     const struct gp_node_run *r = *run;
     if (!r || r->producer != producer || node - r->first >= r->count) r = find_run(runs, n, producer, node);
@@ -162,7 +166,7 @@ static gp_sid captured_of(const struct gp_node_run *runs, size_t n, uint32_t pro
         node = r->original + (node - r->first);
         r = find_run(runs, n, producer, node);
     }
-    return r && !r->original ? r->captured : 0;
+    return r && !r->original ? r : NULL;
 }
 
 void gp_nodes_resolve(struct gp_trace *t)
@@ -178,8 +182,11 @@ void gp_nodes_resolve(struct gp_trace *t)
     }
     for (size_t i = 0; n && gpu->node && i < gpu->n; i++) {
         uint32_t producer = t->processes.at[t->tracks.at[gpu->track[i]].process].producer;
-        if (gpu->node[i] == GP_NO_ID || gp_get_captured(gpu, i)) continue;
-        gp_set_captured(gpu, i, captured_of(runs, n, producer, gpu->node[i], &run));
+        bool captured = gp_get_captured(gpu, i), stack = gp_get_stack(gpu, i);
+        if (gpu->node[i] == GP_NO_ID || (captured && stack)) continue;
+        const struct gp_node_run *facts = facts_of(runs, n, producer, gpu->node[i], &run);
+        if (facts && !captured) gp_set_captured(gpu, i, facts->captured);
+        if (facts && !stack) gp_set_stack(gpu, i, facts->stack);
     }
     GP_VEC_FREE(&t->node_runs);
 }

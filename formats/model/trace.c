@@ -41,13 +41,11 @@ static void **column_slot(struct gp_events *e, int col)
     return (void **)(void *)((char *)e + gp_column_infos[col].offset);
 }
 
+/* Defaults are all zeros or all ones. */
 static void fill_default(void *cells, int col, size_t from, size_t to)
 {
-    uint64_t dflt = gp_column_infos[col].dflt;
-    if (!dflt || dflt == UINT64_MAX) {
-        size_t w = gp_column_infos[col].width;
-        memset((char *)cells + from * w, dflt ? 0xff : 0, (to - from) * w);
-    }
+    size_t w = gp_column_infos[col].width;
+    memset((char *)cells + from * w, gp_column_infos[col].dflt ? 0xff : 0, (to - from) * w);
 }
 
 static bool is_shared(const struct gp_events *e, int col)
@@ -562,6 +560,10 @@ static int check_indices(const struct gp_trace *t, enum gp_table table, size_t i
         gp_get_series(e, i) >= t->strings.n || gp_get_id_text(e, i) >= t->strings.n ||
         gp_get_captured(e, i) >= t->strings.n)
         return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such string", what, i);
+    if (gp_get_stack(e, i) && gp_get_stack(e, i) >= t->stacks.n)
+        return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such stack", what, i);
+    if (gp_get_waiter(e, i) != UINT32_MAX && gp_get_waiter(e, i) >= t->tracks.n)
+        return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such waiting track", what, i);
     if (table == GP_SAMPLE && gp_sample_stack(e, i) && gp_sample_stack(e, i) >= t->stacks.n)
         return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such stack", what, i);
     if (table == GP_METRIC && gp_get_set(e, i) >= t->metric_sets.n)
@@ -585,12 +587,23 @@ int gp_trace_check(const struct gp_trace *t, struct gp_err *err)
         if (t->configs.at[i].name >= t->strings.n || t->configs.at[i].kind > GP_MEMSET)
             return gp_fail(err, GP_E_SYNTAX, -1, "config %zu: no such name or kind", i);
     for (size_t i = 0; i < t->node_runs.n; i++)
-        if (t->node_runs.at[i].captured >= t->strings.n)
-            return gp_fail(err, GP_E_SYNTAX, -1, "graph nodes %zu: no such string", i);
+        if (t->node_runs.at[i].captured >= t->strings.n ||
+            (t->node_runs.at[i].stack && t->node_runs.at[i].stack >= t->stacks.n))
+            return gp_fail(err, GP_E_SYNTAX, -1, "graph nodes %zu: no such string or stack", i);
     for (size_t i = 0; i < t->stacks.n; i++)
         if (t->stacks.at[i].name >= t->strings.n || t->stacks.at[i].file >= t->strings.n ||
-            (t->stacks.at[i].parent && t->stacks.at[i].parent >= i))
-            return gp_fail(err, GP_E_SYNTAX, -1, "stack %zu: no such string or parent", i);
+            (t->stacks.at[i].parent && t->stacks.at[i].parent >= i) ||
+            (t->stacks.at[i].symbol && t->stacks.at[i].symbol >= t->symbols.n))
+            return gp_fail(err, GP_E_SYNTAX, -1, "stack %zu: no such string, parent or symbol", i);
+    for (size_t i = 0; i < t->symbols.n; i++) {
+        const struct gp_symbol *s = &t->symbols.at[i];
+        if (s->module >= t->strings.n || s->name >= t->strings.n || s->file >= t->strings.n ||
+            (s->caller && s->caller >= t->symbols.n))
+            return gp_fail(err, GP_E_SYNTAX, -1, "symbol %zu: no such string or symbol", i);
+    }
+    for (size_t i = 0; i < t->paces.n; i++)
+        if (t->paces.at[i].process >= t->processes.n || t->paces.at[i].dur_ns < 0)
+            return gp_fail(err, GP_E_SYNTAX, -1, "pace %zu: no such process, or negative duration", i);
     for (int table = 0; table < GP_TABLE_COUNT; table++)
         for (size_t i = 0; i < t->events[table].n; i++)
             if (check_indices(t, (enum gp_table)table, i, err)) return -1;

@@ -45,6 +45,12 @@ static void print_stack(const struct gp_trace *t, uint32_t stack)
         putchar(':');
         print_text(t, t->stacks.at[s].file);
         printf(":%u", (unsigned)t->stacks.at[s].line);
+        const struct gp_symbol *native =
+            t->stacks.at[s].symbol ? &t->symbols.at[t->stacks.at[s].symbol] : NULL;
+        if (!native) continue;
+        putchar('!');
+        print_text(t, native->module);
+        printf("+%" PRIu64, native->offset);
     }
 }
 
@@ -70,6 +76,13 @@ static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_co
         break;
     case GP_COL_CONFIG:
         if (table == GP_GPU || table == GP_METRIC) print_config(t, narrow);
+        break;
+    case GP_COL_STACK:
+        print_stack(t, narrow);
+        break;
+    case GP_COL_WAITER:
+        if (narrow == UINT32_MAX) printf("none");
+        else print_track(t, narrow);
         break;
     case GP_COL_ID:
         if (table == GP_SAMPLE) print_stack(t, gp_sample_stack(e, row));
@@ -108,14 +121,38 @@ static int write_small_blocks(struct gp_trace *t, const char *path, enum gp_gpt_
 static void add_graph_nodes(struct gp_trace *t)
 {
     struct gp_events *gpu = &t->events[GP_GPU];
-    const struct gp_node_run runs[] = {{40, 5, 0, 3, 0},  {5, 20, 0, 1, 0}, {8, 2, 0, 2, 0},
-                                       {60, 1, 0, 0, 0},  {61, 9, 0, 4, 0}, {45, 5, 6, 0, 0},
-                                       {70, 9, 44, 0, 0}, {25, 2, 25, 0, 0}};
+    const struct gp_node_run runs[] = {{.first = 40, .count = 5, .captured = 3, .stack = 7},
+                                       {.first = 5, .count = 20, .captured = 1, .stack = 310},
+                                       {.first = 8, .count = 2, .captured = 2},
+                                       {.first = 60, .count = 1},
+                                       {.first = 61, .count = 9, .stack = 330},
+                                       {.first = 45, .count = 5, .original = 6},
+                                       {.first = 70, .count = 9, .original = 44},
+                                       {.first = 25, .count = 2, .original = 25}};
     for (size_t i = 0; i < gpu->n; i += 2) {
         gp_set_node(gpu, i, i % 80);
         if (i % 7 == 0) gp_set_captured(gpu, i, 5);
+        if (i % 5 == 0) gp_set_stack(gpu, i, 11);
     }
     for (size_t i = 0; i < GP_COUNT(runs); i++) GP_VEC_PUSH(&t->node_runs, runs[i]);
+}
+
+/* Symbols as they are found out after the run: inlined functions, some of them into themselves, code without
+ * a name or a module, and numbers of none. */
+static void add_symbols(struct gp_trace *t)
+{
+    GP_VEC_PUSH(&t->symbols, (struct gp_symbol){0});
+    for (uint32_t i = 1; i < 40; i++)
+        GP_VEC_PUSH(&t->symbols, ((struct gp_symbol){.module = i % 8 ? 3 + i % 4 : 0,
+                                                     .offset = i * 4096,
+                                                     .name = i % 3 ? 10 + i % 5 : 0,
+                                                     .file = i % 5 ? 2 : 0,
+                                                     .line = i % 4,
+                                                     .caller = i % 2     ? 0
+                                                               : i == 20 ? 20
+                                                                         : i * 3 / 2}));
+    for (uint32_t i = 0; i < 4; i++)
+        GP_VEC_PUSH(&t->paces, ((struct gp_pace){-7000 * (int64_t)i, 5000 + i, i % 2, i % 3}));
 }
 
 /* A tree of stacks, and samples of them on the track of the first call. */
@@ -124,10 +161,18 @@ static void add_samples(struct gp_trace *t)
     struct gp_events *e = &t->events[GP_SAMPLE];
     GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
     for (uint32_t i = 1; i < 300; i++)
-        GP_VEC_PUSH(&t->stacks, ((struct gp_stack){i % 9 ? i / 2 : 0, 1 + i % 3, 1 + i % 2, i % 40}));
+        GP_VEC_PUSH(&t->stacks,
+                    ((struct gp_stack){
+                        .parent = i % 9 ? i / 2 : 0, .name = 1 + i % 3, .file = 1 + i % 2, .line = i % 40}));
+    for (uint32_t i = 300; i < 360; i++) /* native ones below and above Python's */
+        GP_VEC_PUSH(&t->stacks, ((struct gp_stack){.parent = i % 8 ? i - 1 : i - 299, .symbol = i % 50 + 1}));
+    for (size_t i = 0; i < t->events[GP_API].n; i++) {
+        gp_set_stack(&t->events[GP_API], i, i % 360);
+        if (i % 11 == 0) gp_set_waiter(&t->events[GP_API], i, 2);
+    }
     for (uint32_t i = 0; i < 2000; i++) {
         size_t row = gp_events_add(e, 5000 * (int64_t)i, i % 5 * 700, t->events[GP_API].track[0], 1 + i % 2);
-        gp_set_id(e, row, i * 7 % 300);
+        gp_set_id(e, row, i * 7 % 360);
         gp_set_total(e, row, i % 5);
     }
 }
@@ -139,6 +184,7 @@ static int generate(char **argv)
     if (seed % 2) random_trace(&t, seed, strtoul(argv[1], NULL, 10));
     else launch_trace(&t, atoi(argv[1]));
     if (seed % 2 == 0) add_graph_nodes(&t);
+    if (seed % 2 == 0) add_symbols(&t);
     if (seed % 2 == 0 && t.events[GP_API].n) add_samples(&t);
     int status = write_small_blocks(&t, argv[2], GP_GPT_PLAIN);
     gp_trace_release(&t);
@@ -166,6 +212,10 @@ static void print_all(const struct gp_trace *t)
             if (table == GP_METRIC) print_values(t, i);
             putchar('\n');
         }
+    for (size_t i = 0; i < t->paces.n; i++)
+        printf("pace %" PRId64 " %" PRId64 " %u %" PRId64 "\n", t->paces.at[i].start_ns,
+               t->paces.at[i].dur_ns, (unsigned)t->paces.at[i].how,
+               t->processes.at[t->paces.at[i].process].pid);
 }
 
 int main(int argc, char **argv)

@@ -121,6 +121,15 @@ static inline const char *rest_differs(const struct gp_trace *a, const struct gp
     if (SMALL_DIFFERS(a, b, clocks)) return "clocks";
     if (SMALL_DIFFERS(a, b, metrics)) return "metrics";
     if (SMALL_DIFFERS(a, b, metric_sets)) return "sets of metrics";
+    if (SMALL_DIFFERS(a, b, stacks)) return "stacks";
+    if (a->symbols.n != b->symbols.n) return "symbols";
+    for (size_t i = 0; i < a->symbols.n; i++) {
+        const struct gp_symbol *x = &a->symbols.at[i], *y = &b->symbols.at[i];
+        if (x->module != y->module || x->offset != y->offset || x->name != y->name || x->file != y->file ||
+            x->line != y->line || x->caller != y->caller)
+            return "a symbol";
+    }
+    if (SMALL_DIFFERS(a, b, paces)) return "paces";
     if (a->rank != b->rank || a->world_size != b->world_size) return "rank";
     return NULL;
 }
@@ -176,6 +185,8 @@ static inline void fill_row(struct gp_trace *t, struct gp_events *e, size_t row,
     gp_set_captured(e, row, (gp_sid)pick(seed, t->strings.n));
     gp_set_phase(e, row, (uint32_t)pick(seed, 2) * 's');
     gp_set_ret(e, row, (int32_t)next_random(seed));
+    if (t->stacks.n) gp_set_stack(e, row, (uint32_t)(row * row / 3 % t->stacks.n));
+    gp_set_waiter(e, row, row % 3 ? UINT32_MAX : (uint32_t)(row * row % t->tracks.n));
     gp_set_value(e, row, pick(seed, 2) ? doubles[pick(seed, 6)] : (double)pick(seed, 100));
 }
 
@@ -245,6 +256,27 @@ static inline void add_rest(struct gp_trace *t)
     t->rank = 3;
 }
 
+/* Python and native frames, all of which have names, and steps that were timed. */
+static inline void add_stacks(struct gp_trace *t)
+{
+    GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
+    GP_VEC_PUSH(&t->symbols, (struct gp_symbol){0});
+    for (uint32_t i = 1; i < 60; i++) {
+        GP_VEC_PUSH(&t->symbols, ((struct gp_symbol){.module = 1 + i % 5,
+                                                     .offset = (uint64_t)i * i << i % 40,
+                                                     .name = i % 4 ? 20 + i % 9 : 0,
+                                                     .file = i % 3 ? 7 : 0,
+                                                     .line = i % 3,
+                                                     .caller = i % 7 ? 0 : i / 2}));
+        GP_VEC_PUSH(&t->stacks, ((struct gp_stack){.parent = i % 9 ? i / 2 : 0,
+                                                   .name = 1 + i % 3,
+                                                   .file = 1 + i % 2,
+                                                   .line = i % 40,
+                                                   .symbol = i % 3 ? 0 : i}));
+        GP_VEC_PUSH(&t->paces, ((struct gp_pace){-5000 * (int64_t)i, 4000 + i % 3, i % 2, i % 3}));
+    }
+}
+
 /* A set of three metrics, and one of the first and another. */
 static inline void add_metrics(struct gp_trace *t)
 {
@@ -274,6 +306,7 @@ static inline void random_trace(struct gp_trace *t, uint64_t seed, size_t rows)
     add_tracks(t);
     add_rest(t);
     add_metrics(t);
+    add_stacks(t);
     for (int table = 0; table < GP_TABLE_COUNT; table++) {
         struct gp_events *e = &t->events[table];
         int64_t now = (int64_t)1 << 60;

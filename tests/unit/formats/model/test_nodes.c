@@ -18,9 +18,9 @@ TEST(neighbours_that_are_alike_are_one_run)
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_nodes nodes = {.trace = &t};
-    for (uint64_t node = 100; node < 1100; node++) gp_nodes_set(&nodes, node, node < 600 ? 7 : 8);
-    gp_nodes_set(&nodes, 50, 7);
-    gp_nodes_set(&nodes, 1101, 8); /* 1100 is not there */
+    for (uint64_t node = 100; node < 1100; node++) gp_nodes_set(&nodes, node, node < 600 ? 7 : 8, 0);
+    gp_nodes_set(&nodes, 50, 7, 0);
+    gp_nodes_set(&nodes, 1101, 8, 0); /* 1100 is not there */
     assert_int_equal(t.node_runs.n, 4);
     check_run(&t, 0, 100, 500, 7);
     check_run(&t, 1, 600, 500, 8);
@@ -40,11 +40,11 @@ TEST(what_is_said_later_counts_and_first_nodes_stay)
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_nodes nodes = {.trace = &t};
-    for (uint64_t node = 10; node < 20; node++) gp_nodes_set(&nodes, node, 1);
-    gp_nodes_set(&nodes, 14, 2); /* from the middle: 10-13, 14, 15-19 */
-    gp_nodes_set(&nodes, 10, 3); /* the first: 10, 11-13 */
-    gp_nodes_set(&nodes, 19, 0); /* the last: 15-18, 19 */
-    gp_nodes_set(&nodes, 14, 2);
+    for (uint64_t node = 10; node < 20; node++) gp_nodes_set(&nodes, node, 1, 0);
+    gp_nodes_set(&nodes, 14, 2, 0); /* from the middle: 10-13, 14, 15-19 */
+    gp_nodes_set(&nodes, 10, 3, 0); /* the first: 10, 11-13 */
+    gp_nodes_set(&nodes, 19, 0, 0); /* the last: 15-18, 19 */
+    gp_nodes_set(&nodes, 14, 2, 0);
     assert_int_equal(t.node_runs.n, 5);
     check_run(&t, 0, 10, 1, 3);
     check_run(&t, 1, 14, 1, 2);
@@ -68,7 +68,7 @@ TEST(any_order_gives_the_same_answers)
     struct gp_nodes nodes = {.trace = &t};
     for (int round = 0; round < 5000; round++) {
         uint64_t node = pick(&seed, NODES), other = pick(&seed, NODES);
-        gp_nodes_set(&nodes, node, said[node] = (gp_sid)pick(&seed, 4));
+        gp_nodes_set(&nodes, node, said[node] = (gp_sid)pick(&seed, 4), 0);
         assert_int_equal(gp_nodes_get(&nodes, other), said[other]);
     }
     for (uint64_t node = 0; node < NODES; node++) assert_int_equal(gp_nodes_get(&nodes, node), said[node]);
@@ -108,7 +108,7 @@ TEST(runs_go_to_the_events_of_their_producer)
     add_gpu(&t, 0, 4);
     /* 5 is in the run from 5, 7 in that from 6, which ends there: so 10 is in none, for the first one ends at
      * 6 */
-    const struct gp_node_run runs[] = {{6, 2, 0, 2, 0}, {5, 100, 0, 1, 0}, {0, 10, 0, 3, 1}, {9, 1, 0, 4, 0}};
+    const struct gp_node_run runs[] = {{.first = 6, .count = 2, .captured = 2}, {.first = 5, .count = 100, .captured = 1}, {.count = 10, .captured = 3, .producer = 1}, {.first = 9, .count = 1, .captured = 4}};
     for (size_t i = 0; i < 4; i++) GP_VEC_PUSH(&t.node_runs, runs[i]);
     gp_nodes_resolve(&t);
     static const gp_sid want[] = {1, 3, 0, 0, 9, 4, 0, 2, 0};
@@ -125,7 +125,7 @@ TEST(clones_are_found_through_their_originals)
     for (uint64_t i = 0; i < 4; i++) gp_nodes_clone(&nodes, 200 + i, 100 + i); /* of what is not known yet */
     for (uint64_t i = 0; i < 4; i++) gp_nodes_clone(&nodes, 300 + i, 200 + i); /* and these of those */
     assert_int_equal(gp_nodes_get(&nodes, 300), 0);
-    for (uint64_t i = 0; i < 4; i++) gp_nodes_set(&nodes, 100 + i, (gp_sid)(1 + i / 2));
+    for (uint64_t i = 0; i < 4; i++) gp_nodes_set(&nodes, 100 + i, (gp_sid)(1 + i / 2), 0);
     gp_nodes_clone(&nodes, 400, 300); /* no longer than the way of its original */
     assert_int_equal(t.node_runs.n, 5);
     check_run(&t, 0, 200, 4, 0);
@@ -136,7 +136,7 @@ TEST(clones_are_found_through_their_originals)
         assert_int_equal(gp_nodes_get(&nodes, 200 + i), 1 + i / 2);
         assert_int_equal(gp_nodes_get(&nodes, 300 + i), 1 + i / 2);
     }
-    gp_nodes_set(&nodes, 301, 9); /* 300, 301, 302-303, whose first is a clone of 102 */
+    gp_nodes_set(&nodes, 301, 9, 0); /* 300, 301, 302-303, whose first is a clone of 102 */
     assert_int_equal(t.node_runs.at[6].original, 102);
     static const gp_sid want[] = {1, 9, 2, 2};
     for (uint64_t i = 0; i < 4; i++) add_gpu(&t, 0, 300 + i);
@@ -151,7 +151,7 @@ TEST(clones_of_themselves_end)
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     const struct gp_node_run runs[] = {
-        {1, 5, 1, 0, 0}, {10, 1, 11, 0, 0}, {11, 1, 10, 0, 0}, {20, 1, 4, 0, 0}};
+        {.first = 1, .count = 5, .original = 1}, {.first = 10, .count = 1, .original = 11}, {.first = 11, .count = 1, .original = 10}, {.first = 20, .count = 1, .original = 4}};
     for (size_t i = 0; i < 4; i++) GP_VEC_PUSH(&t.node_runs, runs[i]);
     add_gpu(&t, 0, 3);
     add_gpu(&t, 0, 10);
@@ -174,18 +174,18 @@ TEST(a_stream_of_blocks_tells_it_in_any_order)
     struct gp_gpt_writer *other = gp_gpt_writer_new(&(struct gp_gpt_write_opts){.producer = 3}, to_buf, &b);
     gp_gpt_begin(w);
     for (uint64_t node = 1; node <= 4; node++) add_gpu(&t, 0, node);
-    gp_nodes_set(&nodes, 1, 1);
+    gp_nodes_set(&nodes, 1, 1, 0);
     assert_int_equal(gp_gpt_flush(w, &t), 0);
     gp_trace_clear_events(&t);
     struct gp_trace u;
     gp_trace_init(&u, GP_NEED_ALL);
     gp_trace_intern(&u, "other", 5);
     add_gpu(&u, 0, 1);
-    GP_VEC_PUSH(&u.node_runs, (struct gp_node_run){1, 1, 0, 1, 0});
+    GP_VEC_PUSH(&u.node_runs, (struct gp_node_run){.first = 1, .count = 1, .captured = 1});
     assert_int_equal(gp_gpt_end(other, &u), 0);
-    gp_nodes_set(&nodes, 2, 1); /* run 0 goes on */
-    gp_nodes_set(&nodes, 3, 2);
-    gp_nodes_set(&nodes, 1, 4); /* and is taken back in part */
+    gp_nodes_set(&nodes, 2, 1, 0); /* run 0 goes on */
+    gp_nodes_set(&nodes, 3, 2, 0);
+    gp_nodes_set(&nodes, 1, 4, 0); /* and is taken back in part */
     assert_int_equal(gp_gpt_end(w, &t), 0);
     assert_int_equal(read_trace(&back, b.data, b.n), 0);
     assert_int_equal(back.issues[GP_Q_BAD_BLOCK].count, 0);
@@ -212,7 +212,7 @@ TEST(too_many_runs_are_refused_and_counted)
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_nodes nodes = {.trace = &t};
-    for (uint64_t i = 0; i < GP_NODES_MAX_RUNS + 3; i++) gp_nodes_set(&nodes, 2 * i, 1);
+    for (uint64_t i = 0; i < GP_NODES_MAX_RUNS + 3; i++) gp_nodes_set(&nodes, 2 * i, 1, 0);
     assert_int_equal(t.node_runs.n, GP_NODES_MAX_RUNS);
     assert_int_equal(nodes.refused, 3);
     gp_nodes_release(&nodes);

@@ -8,7 +8,10 @@ static uint32_t add_stack(struct gp_trace *t, uint32_t parent, const char *name,
                           uint32_t line)
 {
     if (!t->stacks.n) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
-    struct gp_stack s = {parent, gp_intern_cstr(&t->strings, name), gp_intern_cstr(&t->strings, file), line};
+    struct gp_stack s = {.parent = parent,
+                         .name = gp_intern_cstr(&t->strings, name),
+                         .file = gp_intern_cstr(&t->strings, file),
+                         .line = line};
     GP_VEC_PUSH(&t->stacks, s);
     return (uint32_t)t->stacks.n - 1;
 }
