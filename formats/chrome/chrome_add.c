@@ -11,7 +11,7 @@ void gp_chrome_chunk_clear(struct gp_chrome_chunk *c)
 {
     for (int i = 0; i < GP_CHROME_TABLES; i++) c->events[i].n = 0;
     for (int i = 0; i < GP_ISSUE_COUNT; i++) c->issues[i] = (struct gp_issue){0, -1};
-    c->labels.n = c->meta.n = 0;
+    c->labels.n = c->meta.n = c->frames.n = 0;
     c->n_events = c->n_known = 0;
     c->last_ns = INT64_MIN;
 }
@@ -21,6 +21,7 @@ void gp_chrome_chunk_release(struct gp_chrome_chunk *c)
     for (int i = 0; i < GP_CHROME_TABLES; i++) gp_events_release(&c->events[i]);
     GP_VEC_FREE(&c->labels);
     GP_VEC_FREE(&c->meta);
+    GP_VEC_FREE(&c->frames);
 }
 
 void gp_chrome_parser_init(struct gp_chrome_parser *c, uint32_t need)
@@ -325,6 +326,16 @@ static uint32_t phase_cell(const struct gp_chrome_fields *f)
     return ext | (f->phase == 'X' ? 0 : (uint32_t)f->phase);
 }
 
+/* Another thread of the event's process. */
+static uint32_t waiter_of(struct gp_chrome_parser *c, const struct gp_chrome_fields *f)
+{
+    struct gp_chrome_fields waiter = *f;
+    waiter.tid.kind = GP_JSON_ABSENT;
+    waiter.tid_number = (int64_t)f->waiter;
+    waiter.device = waiter.context = waiter.stream = -1;
+    return find_track(c, &waiter, GP_CHROME_PAIR);
+}
+
 static size_t add_row(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_sid name)
 {
     bool open = f->phase == 'B' || f->phase == 'E';
@@ -340,6 +351,8 @@ static size_t add_row(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp
     gp_set_phase(e, row, phase_cell(f));
     set_id(c, e, row, f);
     set_ids(c, e, row, f);
+    if (GP_UNLIKELY(f->frame.kind != GP_JSON_ABSENT)) gp_set_stack(e, row, text_of(c, &f->frame, f));
+    if (GP_UNLIKELY(f->waiter != GP_NO_ID)) gp_set_waiter(e, row, waiter_of(c, f));
     if (open) {
         gp_set_ret(e, row, (int32_t)f->table);
         gp_set_addr(e, row, (uint64_t)f->offset);

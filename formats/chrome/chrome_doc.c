@@ -265,7 +265,8 @@ static int read_member(struct doc *d)
     const char *q = p ? gp_json_value(p, d->end, &v, &c->fail) : NULL;
     if (!q) return c->fail < d->end ? -1 : 0;
     if (is_key(&key, "traceEvents")) d->s->saw_events = true;
-    else keep_meta(d, &key, &v);
+    else if (!is_key(&key, GP_CHROME_FRAMES) || v.kind != GP_JSON_OBJECT) keep_meta(d, &key, &v);
+    else if (!gp_chrome_read_frames(c, &v)) issue(d, GP_Q_BAD_VALUE, p);
     d->p = q;
     return 1;
 }
@@ -293,7 +294,8 @@ static bool read_object(struct doc *d)
         } else if (*p == '"') {
             d->s->saw_member = true;
             int got = read_member(d);
-            bool too_long = d->end - p > GP_CHROME_EVENT_LIMIT;
+            bool frames = gp_begin(p, (size_t)(d->end - p), "\"" GP_CHROME_FRAMES "\"");
+            bool too_long = d->end - p > (frames ? GP_CHROME_FRAMES_LIMIT : GP_CHROME_EVENT_LIMIT);
             if (!got && !too_long && !d->text->last) return false;
             d->s->too_long |= !got && too_long;
             if (got < 0 || (!got && too_long)) {

@@ -311,6 +311,8 @@ static const char *read_known_arg(struct gp_chrome_parser *c, struct gp_chrome_f
         return on_gpu(f) ? read_i64(p, &f->context) : NULL;
     case GP_KEY_STREAM:
         return on_gpu(f) ? read_i64(p, &f->stream) : NULL;
+    case GP_KEY_WAITER:
+        return f->table == GP_API ? read_u64(p, &f->waiter) : NULL;
     case GP_KEY_CAPTURED:
         return f->table == GP_GPU ? read_names(c, &f->captured, p) : NULL;
     case GP_KEY_RETURN:
@@ -538,6 +540,8 @@ static const char *read_field(struct gp_chrome_parser *c, struct reading *r, enu
         if (!(p = value(c, p, &f->id))) return NULL;
         unwrap_id(c, &f->id);
         return p;
+    case GP_KEY_FRAME:
+        return value(c, p, &f->frame);
     case GP_KEY_SCOPE:
         p = value(c, p, &v);
         if (p && is_string(&v) && v.n == 1) f->scope = v.p[0];

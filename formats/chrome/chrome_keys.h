@@ -25,7 +25,7 @@
 /* clang-format off */
 #define GP_KEYS(X)                                                                                           \
     X(PH, "ph") X(CAT, "cat") X(NAME, "name") X(PID, "pid") X(TID, "tid") X(TS, "ts") X(DUR, "dur")          \
-    X(ID, "id") X(ID2, "id2") X(SCOPE, "s") X(ARGS, "args")                                                  \
+    X(ID, "id") X(ID2, "id2") X(SCOPE, "s") X(FRAME, "sf") X(ARGS, "args")                                   \
     /* args */                                                                                               \
     X(CORR, "correlation") X(EXT, "External id") X(EXT_OLD, "external id") X(SEQ, "Sequence number")         \
     X(RECFN, "Record function id") X(PYID, "Python id") X(PYPARENT, "Python parent id")                      \
@@ -36,7 +36,7 @@
     X(LOCAL, "local memory per thread") X(RETURN, "return value") X(MEM_BYTES, "Bytes")                      \
     X(TOTAL, "Total Allocated") X(RESERVED, "Total Reserved") X(LABELS, "labels")                            \
     X(SORT_INDEX, "sort_index") X(EVENT, "event_id") X(WAIT_EVENT, "wait_on_cuda_event_id")                  \
-    X(WAIT_RECORD, "wait_on_cuda_event_record_corr_id")                                                      \
+    X(WAIT_RECORD, "wait_on_cuda_event_record_corr_id") X(WAITER, "waiting thread")                          \
     /* args of a GPU event that depend only on its launch */                                                 \
     X(QUEUED, "queued") X(PRIORITY, "priority") X(BLOCKS_PER_SM, "blocks per SM")                            \
     X(WARPS_PER_SM, "warps per SM") X(OCCUPANCY, "est. achieved occupancy %") X(KIND, "kind")                \

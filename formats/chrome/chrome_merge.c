@@ -86,7 +86,7 @@ static inline uint32_t config_of(const struct joining *j, uint32_t i)
 
 /* ---- rows ---- */
 
-enum meaning { AS_IS, STRINGS, TRACKS, CONFIGS };
+enum meaning { AS_IS, STRINGS, TRACKS, WAITERS, CONFIGS };
 
 static enum meaning meaning_of(int col)
 {
@@ -97,9 +97,12 @@ static enum meaning meaning_of(int col)
     case GP_COL_SERIES:
     case GP_COL_EXTRA:
     case GP_COL_CAPTURED:
+    case GP_COL_STACK: /* the id of a frame */
         return STRINGS;
     case GP_COL_TRACK:
         return TRACKS;
+    case GP_COL_WAITER:
+        return WAITERS;
     case GP_COL_CONFIG:
         return CONFIGS;
     default:
@@ -119,6 +122,9 @@ static void copy_cells(const struct joining *j, int col, void *to, const struct 
         break;
     case TRACKS:
         for (size_t i = 0; i < n; i++) a[i] = track_of(j, b[i]);
+        break;
+    case WAITERS:
+        for (size_t i = 0; i < n; i++) a[i] = b[i] == UINT32_MAX ? b[i] : track_of(j, b[i]);
         break;
     case CONFIGS:
         /* among B and E events, only those of GPU work have one */
@@ -166,6 +172,12 @@ void gp_chrome_merge_chunk(struct gp_chrome_merge *m, const struct gp_chrome_par
         label.where = thread ? track_of(&j, label.where) : process_of(&j, label.where);
         label.text = string_of(&j, label.text);
         GP_VEC_PUSH(&m->labels, label);
+    }
+    for (size_t i = 0; i < chunk->frames.n; i++) {
+        struct gp_chrome_frame f = chunk->frames.at[i];
+        gp_sid *const sids[] = {&f.id, &f.parent, &f.name, &f.file, &f.module};
+        for (size_t k = 0; k < GP_COUNT(sids); k++) *sids[k] = string_of(&j, *sids[k]);
+        GP_VEC_PUSH(&m->frames, f);
     }
     for (size_t i = 0; i < chunk->meta.n; i++)
         gp_chrome_take_meta(m->t, gp_trace_str(&c->local, chunk->meta.at[i].key),
@@ -246,9 +258,11 @@ static void resolve_tracks(struct gp_chrome_merge *m, struct pairs *p)
     }
 }
 
-static void remap_tracks(uint32_t *track, size_t from, size_t to, const uint32_t *final)
+static void remap_tracks(struct gp_events *e, size_t from, const uint32_t *final)
 {
-    for (size_t i = from; i < to; i++) track[i] = final[track[i]];
+    for (size_t i = from; i < e->n; i++) e->track[i] = final[e->track[i]];
+    for (size_t i = from; e->waiter && i < e->n; i++)
+        if (e->waiter[i] != UINT32_MAX) e->waiter[i] = final[e->waiter[i]];
 }
 
 /* ---- labels ---- */
@@ -296,10 +310,10 @@ void gp_chrome_merge_end(struct gp_chrome_merge *m)
     }
     resolve_tracks(m, &p);
     label_tracks(m, &p);
-    for (int i = 0; i < GP_TABLE_COUNT; i++)
-        remap_tracks(m->t->events[i].track, m->first_row[i], m->t->events[i].n, p.final);
-    remap_tracks(m->open.track, 0, m->open.n, p.final);
+    for (int i = 0; i < GP_TABLE_COUNT; i++) remap_tracks(&m->t->events[i], m->first_row[i], p.final);
+    remap_tracks(&m->open, 0, p.final);
     gp_chrome_pair_spans(m->t, &m->open, m->last_ns);
+    gp_chrome_take_stacks(m);
     if (m->t->need & GP_NEED_FEW_ARROWS && gp_trace_knows_calls(m->t)) {
         /* What identifies a launch if correlation ids do not. */
         gp_events_release(&m->t->events[GP_FLOW]);
@@ -313,4 +327,5 @@ void gp_chrome_merge_end(struct gp_chrome_merge *m)
     gp_events_release(&m->open);
     gp_trace_release(&m->tracks);
     GP_VEC_FREE(&m->labels);
+    GP_VEC_FREE(&m->frames);
 }

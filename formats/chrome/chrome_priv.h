@@ -22,9 +22,10 @@
 enum {
     GP_CHROME_OPEN = GP_TABLE_COUNT, /* index of the table of B and E events in struct gp_chrome_chunk */
     GP_CHROME_TABLES = GP_TABLE_COUNT + 1,
-    GP_CHROME_EVENT_LIMIT = 16 << 20, /* maximum bytes of one event or one top-level value */
-    GP_CHROME_RESCANS = 4,            /* how often text behind a syntax error is read again */
-    GP_CHROME_CATEGORIES = 32,        /* categories that are cached */
+    GP_CHROME_EVENT_LIMIT = 16 << 20,   /* maximum bytes of one event or one top-level value */
+    GP_CHROME_FRAMES_LIMIT = 256 << 20, /* the same of "stackFrames" */
+    GP_CHROME_RESCANS = 4,              /* how often text behind a syntax error is read again */
+    GP_CHROME_CATEGORIES = 32,          /* categories that are cached */
     GP_CHROME_TRACK_CACHE = 64,
 };
 
@@ -39,6 +40,14 @@ struct gp_chrome_label {
     int64_t sort_index;
 };
 
+/* A member of "stackFrames". Its id and that of its caller are texts, 0: none. */
+struct gp_chrome_frame {
+    gp_sid id, parent, name, file, module;
+    uint32_t line;
+    uint64_t offset;
+    bool native;
+};
+
 enum gp_chrome_label_kind {
     GP_CHROME_PROCESS_NAME,
     GP_CHROME_PROCESS_LABELS,
@@ -47,12 +56,13 @@ enum gp_chrome_label_kind {
     GP_CHROME_THREAD_SORT,
 };
 
-/* The content of one chunk. In the table GP_CHROME_OPEN `phase` is 'B' or 'E', `ret` the table that the span
+/* The content of one chunk. The column `stack` is the id of a frame. In the table GP_CHROME_OPEN `phase` is 'B' or 'E', `ret` the table that the span
  * belongs to and `addr` the event's offset. */
 struct gp_chrome_chunk {
     struct gp_events events[GP_CHROME_TABLES];
     GP_VEC(struct gp_chrome_label) labels;
     GP_VEC(struct gp_meta) meta;
+    GP_VEC(struct gp_chrome_frame) frames;
     struct gp_issue issues[GP_ISSUE_COUNT];
     uint64_t n_events;
     uint64_t n_known; /* of these, the ones with a phase that events have */
@@ -115,7 +125,7 @@ const char *gp_chrome_event(struct gp_chrome_parser *c, const char *p, int64_t o
 /* An event as written, before it becomes rows; made by gp_chrome_event, used by gp_chrome_add. */
 struct gp_chrome_fields {
     int64_t offset;
-    struct gp_json_value name, cat, id, pid, tid; /* pid, tid: ABSENT if the numbers below are valid */
+    struct gp_json_value name, cat, id, frame, pid, tid; /* pid, tid: ABSENT if the numbers below are valid */
     int64_t pid_number, tid_number;
     int64_t ts_ns, dur_ns;
     char phase, scope;
@@ -133,7 +143,7 @@ struct gp_chrome_fields {
     struct gp_json_value text_arg; /* "name" or "labels" of an M event */
     struct gp_json_value captured; /* an array of strings */
     /* GP_NO_ID: none */
-    uint64_t corr, ext, graph, node, seq, recfn, py_id, py_parent, py_module, event, source;
+    uint64_t corr, ext, graph, node, seq, recfn, py_id, py_parent, py_module, event, source, waiter;
     uint32_t has, grid[3], block[3], cluster[3], registers, shared_bytes, shared_static, local;
 };
 
@@ -206,6 +216,7 @@ struct gp_chrome_merge {
     struct gp_events open; /* B and E events */
     size_t first_row[GP_TABLE_COUNT];
     GP_VEC(struct gp_chrome_label) labels; /* `where` in t->processes or in tracks.tracks */
+    GP_VEC(struct gp_chrome_frame) frames;
     int64_t last_ns;
     uint64_t n_known; /* events with a phase that events have */
 };
@@ -224,6 +235,18 @@ void gp_chrome_merge_end(struct gp_chrome_merge *m);
 
 /* Discards the map, because the parser starts over. */
 void gp_chrome_map_release(struct gp_chrome_map *map);
+
+/* ---- stacks ---- */
+
+#define GP_CHROME_FRAMES "stackFrames"
+
+/* Adds the frames in OBJECT, the value of "stackFrames", to C->out. False: it is not valid to its end. */
+bool gp_chrome_read_frames(struct gp_chrome_parser *c, const struct gp_json_value *object);
+/* Makes stacks of M's frames, and ids of frames in the events' column into their numbers; unknown ones and
+ * circles into none. Linear. */
+void gp_chrome_take_stacks(struct gp_chrome_merge *m);
+/* The member "stackFrames" with what events of T refer to, if any do; their "sf" is the number of the stack. */
+void gp_chrome_put_frames(struct gp_buf *b, const struct gp_trace *t);
 
 /* ---- spans ---- */
 
@@ -251,7 +274,9 @@ void gp_chrome_take_meta(struct gp_trace *t, const char *key, const char *value,
 #define GP_CHROME_PROCESSES "gpuprofProcesses" /* IDS * 2^32 was added to the ids of the process */
 #define GP_CHROME_DEVICES   "gpuprofDevices"   /* the producer of each of deviceProperties */
 
-/* Nothing if T has one producer, number 0, and no ranks of processes. */
+#define GP_CHROME_PACE "gpuprofPace" /* [START_NS,DUR_NS,HOW,PID] for each of the trace's paces */
+
+/* No processes and devices if T has one producer, number 0, and no ranks of processes. */
 void gp_chrome_put_producers(struct gp_buf *b, const struct gp_trace *t, const struct gp_chrome_rows *rows);
 /* Move these facts from the metadata of T, which is not finished yet, to its processes. */
 void gp_chrome_take_producers(struct gp_trace *t);

@@ -25,8 +25,23 @@ static void put_process(struct gp_buf *b, bool first, int64_t pid, uint32_t ids,
                   p->producer, p->rank);
 }
 
+static void put_pace(struct gp_buf *b, const struct gp_trace *t, const struct gp_chrome_rows *rows)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->paces.n; i++) {
+        const struct gp_pace *p = &t->paces.at[i];
+        if (t->processes.at[p->process].pid_text) continue;
+        gp_buf_printf(b, "%s[%" PRId64 ",%" PRId64 ",%" PRIu32 ",%" PRId64 "]",
+                      any ? "," : "\"" GP_CHROME_PACE "\":[", p->start_ns, p->dur_ns, p->how,
+                      rows->process_pids[p->process]);
+        any = true;
+    }
+    if (any) gp_buf_puts(b, "],\n");
+}
+
 void gp_chrome_put_producers(struct gp_buf *b, const struct gp_trace *t, const struct gp_chrome_rows *rows)
 {
+    put_pace(b, t, rows);
     if (is_plain(t)) return;
     uint32_t *ids = gp_zalloc((t->processes.n + 1) * sizeof *ids);
     bool first = true;
@@ -83,6 +98,33 @@ static bool is_sound(const int64_t f[FIELDS])
            f[RANK] >= -1 && f[RANK] <= INT32_MAX;
 }
 
+static void index_pids(struct gp_map *by_pid, const struct gp_trace *t)
+{
+    for (uint32_t i = 0; i < t->processes.n; i++)
+        if (!t->processes.at[i].pid_text) gp_map_put(by_pid, (uint64_t)t->processes.at[i].pid, i);
+}
+
+static void take_pace(struct gp_trace *t)
+{
+    enum { START, DUR, HOW, PROCESS, NUMBERS };
+    size_t n;
+    char *text = take_meta(t, GP_CHROME_PACE, &n);
+    struct gp_map by_pid = {0};
+    struct gp_json_value v;
+    int64_t f[NUMBERS];
+    if (!text) return;
+    index_pids(&by_pid, t);
+    for (const char *p = text + 1; text[0] == '[' && gp_json_next(&p, text + n, NULL, &v);) {
+        if (v.kind != GP_JSON_ARRAY || !read_numbers(v.p, v.p + v.n, f, NUMBERS)) continue;
+        const uint32_t *at = gp_map_get(&by_pid, (uint64_t)f[PROCESS]);
+        if (at && gp_time_fits(f[START]) && f[DUR] >= 0 && f[DUR] <= GP_DURATION_MOST && f[HOW] >= 0 &&
+            f[HOW] <= GP_PACE_PAUSE)
+            GP_VEC_PUSH(&t->paces, ((struct gp_pace){f[START], f[DUR], (uint32_t)f[HOW], *at}));
+    }
+    gp_map_release(&by_pid);
+    free(text);
+}
+
 /* By index of T's processes: the number added to the upper half of its ids. */
 static uint32_t *read_processes(struct gp_trace *t, const char *text, size_t n)
 {
@@ -91,8 +133,7 @@ static uint32_t *read_processes(struct gp_trace *t, const char *text, size_t n)
     const char *p = text + 1, *end = text + n;
     struct gp_json_value v;
     int64_t f[FIELDS];
-    for (uint32_t i = 0; i < t->processes.n; i++)
-        if (!t->processes.at[i].pid_text) gp_map_put(&by_pid, (uint64_t)t->processes.at[i].pid, i);
+    index_pids(&by_pid, t);
     while (text[0] == '[' && gp_json_next(&p, end, NULL, &v)) {
         if (v.kind != GP_JSON_ARRAY || !read_numbers(v.p, v.p + v.n, f, FIELDS) || !is_sound(f)) continue;
         const uint32_t *at = gp_map_get(&by_pid, (uint64_t)f[PID]);
@@ -116,6 +157,7 @@ static void lower(uint64_t *column, const struct gp_trace *t, const struct gp_ev
 void gp_chrome_take_producers(struct gp_trace *t)
 {
     size_t n;
+    take_pace(t);
     char *processes = take_meta(t, GP_CHROME_PROCESSES, &n);
     if (processes) {
         uint32_t *ids = read_processes(t, processes, n);

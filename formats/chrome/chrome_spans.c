@@ -59,6 +59,8 @@ static void add_span(struct pairing *p, uint32_t begin, int64_t end_ns, gp_sid e
     gp_set_py_id(e, row, gp_get_py_id(o, begin));
     gp_set_py_parent(e, row, gp_get_py_parent(o, begin));
     gp_set_py_module(e, row, gp_get_py_module(o, begin));
+    gp_set_stack(e, row, gp_get_stack(o, begin));
+    gp_set_waiter(e, row, gp_get_waiter(o, begin));
     gp_set_id(e, row, gp_get_id(o, begin));
     gp_set_id_text(e, row, gp_get_id_text(o, begin));
     gp_set_extra(e, row, join_extra(p, gp_get_extra(o, begin), end_extra));

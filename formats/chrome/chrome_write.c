@@ -250,6 +250,14 @@ static void memory_args(struct args *a, const struct gp_events *e, size_t i)
     if (gp_get_addr(e, i)) arg_u64(a, "Addr", e->addr[i]);
 }
 
+/* The thread id only: a thread waits for others of its process. */
+static void waiter_arg(struct args *a, uint32_t track, uint32_t waiter)
+{
+    const struct gp_track *k = a->w->t->tracks.at;
+    if (k[track].process == k[waiter].process && !k[waiter].tid_text && k[waiter].tid >= 0)
+        arg_i64(a, "waiting thread", k[waiter].tid);
+}
+
 static void put_args(struct writer *w, enum gp_table table, size_t i)
 {
     const struct gp_events *e = &w->t->events[table];
@@ -259,6 +267,7 @@ static void put_args(struct writer *w, enum gp_table table, size_t i)
     if (table == GP_SYNC) event_args(&a, e, i, &w->rows.tracks[e->track[i]]);
     if (table == GP_MEMORY) memory_args(&a, e, i);
     else if (gp_get_bytes(e, i)) arg_i64(&a, "bytes", gp_get_bytes(e, i));
+    if (gp_get_waiter(e, i) != UINT32_MAX) waiter_arg(&a, e->track[i], e->waiter[i]);
     if (table == GP_GPU && gp_get_captured(e, i)) {
         ARG(&a, "capture ranges");
         put_captured(w, e->captured[i]);
@@ -324,6 +333,10 @@ static void put_head(struct writer *w, enum gp_table table, size_t i, char phase
     put_row(w, row);
     PUT(w, ",\"ts\":");
     gp_json_put_us(&w->b, e->start_ns[i]);
+    if (gp_get_stack(e, i)) {
+        PUT(w, ",\"sf\":");
+        gp_buf_put_u64(&w->b, e->stack[i]);
+    }
 }
 
 static void put_id(struct writer *w, enum gp_table table, size_t i)
@@ -672,7 +685,8 @@ static void put_losses(struct writer *w)
 /* Keys that are written from other parts of the trace than its metadata. */
 static bool is_own_key(const struct writer *w, const char *key)
 {
-    return !strcmp(key, "traceEvents") || (w->t->devices.n && !strcmp(key, "deviceProperties")) ||
+    return !strcmp(key, "traceEvents") || !strcmp(key, GP_CHROME_FRAMES) || !strcmp(key, GP_CHROME_PACE) ||
+           (w->t->devices.n && !strcmp(key, "deviceProperties")) ||
            (w->t->losses.n && !strcmp(key, "gpuprofLosses"));
 }
 
@@ -694,6 +708,7 @@ static void put_metadata(struct writer *w)
             (long long)((uint64_t)t->clocks.at[0].realtime_ns - (uint64_t)t->clocks.at[0].trace_ns));
     put_losses(w);
     gp_chrome_put_producers(&w->b, t, &w->rows);
+    gp_chrome_put_frames(&w->b, t);
     for (size_t i = 0; i < t->meta.n; i++) {
         const struct gp_meta *m = &t->meta.at[i];
         if (is_own_key(w, gp_trace_str(t, m->key))) continue;

@@ -115,9 +115,23 @@ def labels(events):
     return found
 
 
+def stack(frames, frame):
+    """The names from the innermost on; what calls itself in a circle is called by nobody."""
+    names, seen = [], set()
+    while frame in frames and frame not in seen:
+        names.append(frames[frame].get('name', ''))
+        seen.add(frame)
+        frame = str(frames[frame].get('parent'))
+    return names
+
+
 def summary(path):
     data = load(path)
     events = data.pop('traceEvents')
+    frames = {str(k): v for k, v in data.pop('stackFrames', {}).items()}
+    for event in events:
+        if 'sf' in event:
+            event['args'] = {**(event.get('args') or {}), 'sf': stack(frames, str(event['sf']))}
     bag = collections.Counter(join_pairs(events))
     for event in events:
         if event.get('ph') not in ('M', 'B', 'E'):

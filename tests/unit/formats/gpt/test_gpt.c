@@ -125,6 +125,61 @@ TEST(threads_change_nothing)
     gp_buf_release(&file);
 }
 
+/* An eager training loop: STEPS steps of 300 launches, of 12 layers whose kernels repeat, at irregular times;
+ * with STACKS, each launch has one of 250 stacks, of which 50 are not always followed by the same one. */
+static void eager_loop(struct gp_trace *t, int steps, bool stacks)
+{
+    enum { LAUNCHES = 300, LEAVES = 250, DEPTH = 12 };
+    uint64_t seed = 3;
+    int64_t now = 1000000, gpu_end = 0;
+    gp_trace_init(t, GP_NEED_ALL);
+    add_names(t);
+    add_tracks(t);
+    add_rest(t);
+    if (stacks) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
+    for (uint32_t i = 1; stacks && i <= DEPTH + LEAVES; i++) /* the last frames differ */
+        GP_VEC_PUSH(&t->stacks, ((struct gp_stack){.parent = i <= DEPTH ? i - 1 : DEPTH - i % 6,
+                                                   .name = 1 + i * 7 % 40,
+                                                   .file = 1 + i / 30,
+                                                   .line = 10 + i * 13 % 500}));
+    for (int i = 0; i < steps * LAUNCHES; i++) {
+        uint32_t j = (uint32_t)(i % LAUNCHES), leaf = (j * 7 + j / 50 * 3) % LEAVES;
+        uint32_t config = j % 24 < 18 ? j % 24 : j % 30;
+        now += 4000 + (int64_t)pick(&seed, 9000) + (j ? 0 : 200000);
+        size_t row = gp_events_add(&t->events[GP_API], now, 3000 + (int64_t)pick(&seed, 3000), 0, 2);
+        gp_set_corr(&t->events[GP_API], row, 10 + 3 * (uint64_t)i);
+        if (stacks) gp_set_stack(&t->events[GP_API], row, DEPTH + 1 + leaf);
+        int64_t start =
+            now + 6000 > gpu_end + 1000 ? now + 6000 + (int64_t)pick(&seed, 50) * 32 : gpu_end + 1000;
+        int64_t dur = (2000 + config * 700 + pick(&seed, 400)) / 32 * 32;
+        gpu_end = start + dur;
+        row = gp_events_add(&t->events[GP_GPU], start, dur, 1, t->configs.at[config].name);
+        gp_set_corr(&t->events[GP_GPU], row, 10 + 3 * (uint64_t)i);
+        gp_set_config(&t->events[GP_GPU], row, config);
+    }
+    gp_trace_finish(t);
+}
+
+TEST(stacks_of_launches_cost_little)
+{
+    size_t bytes[2];
+    for (int with = 0; with < 2; with++) {
+        struct gp_trace t, back;
+        struct gp_buf file = {0};
+        eager_loop(&t, 100, with);
+        write_trace(&t, NULL, &file, NULL);
+        bytes[with] = file.n;
+        assert_int_equal(read_trace(&back, file.data, file.n), 0);
+        assert_same(&t, &back);
+        gp_trace_release(&t);
+        gp_trace_release(&back);
+        gp_buf_release(&file);
+    }
+    printf("# bytes per launch: %.3f, with stacks %.3f\n", (double)bytes[0] / 30000,
+           (double)bytes[1] / 30000);
+    assert_true(bytes[1] * 100 <= bytes[0] * 115);
+}
+
 TEST(only_what_is_needed_is_read)
 {
     struct gp_trace t, back;
