@@ -219,6 +219,14 @@ static gp_sid label_of(struct redaction *r, gp_sid sid)
     return put_instead(r, r->labels, sid, put_label);
 }
 
+/* The parts of a stack that are no code of the program stay: analyses look for them. */
+static gp_sid frame_of(struct redaction *r, gp_sid sid)
+{
+    const char *s = gp_trace_str(r->t, sid);
+    bool ours = !strcmp(s, GP_STACK_AUTOGRAD) || !strcmp(s, GP_STACK_UNKNOWN);
+    return ours ? kept(r, sid) : name_of(r, sid);
+}
+
 static gp_sid args_of(struct redaction *r, gp_sid sid)
 {
     return put_instead(r, r->args, sid, gp_redact_args);
@@ -252,7 +260,7 @@ static void redact_rows(struct redaction *r, enum gp_table table)
                                            : kept(r, e->name[i]);
         if (e->cat) e->cat[i] = label_of(r, e->cat[i]);
         if (e->id_text) e->id_text[i] = label_of(r, e->id_text[i]);
-        if (e->series) e->series[i] = label_of(r, e->series[i]);
+        if (e->series) e->series[i] = table == GP_PC ? kept(r, e->series[i]) : label_of(r, e->series[i]);
         if (e->captured) e->captured[i] = captured_of(r, e->captured[i]);
     }
 }
@@ -295,7 +303,7 @@ static void redact_rest(struct redaction *r)
     for (size_t i = 0; i < t->node_runs.n; i++)
         t->node_runs.at[i].captured = captured_of(r, t->node_runs.at[i].captured);
     for (size_t i = 0; i < t->stacks.n; i++) {
-        t->stacks.at[i].name = name_of(r, t->stacks.at[i].name);
+        t->stacks.at[i].name = frame_of(r, t->stacks.at[i].name);
         t->stacks.at[i].file = name_of(r, t->stacks.at[i].file);
     }
     for (size_t i = 0; i < t->symbols.n; i++) {

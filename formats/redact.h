@@ -1,5 +1,5 @@
 /* redact.h -- takes the program's own texts out of a trace and leaves all that an analysis needs. Names of
- * ranges, marks, Python frames, processes and threads, and texts among the args of events and in the
+ * ranges, marks, frames of stacks with their files and libraries, processes and threads, and texts among the args of events and in the
  * metadata, become hashes: the same text has the same hash in every trace, so that traces stay comparable.
  * Not changed: times, numbers, kernels, operators, calls, devices' models, and the known words
  * (redact_words.h) of names that libraries give to ranges (ProfilerStep#, NCCL:). A hash hides a text from a

@@ -40,7 +40,7 @@ static gp_sid name_of(struct gp_trace *t, const struct gp_symbol *s)
     const char *module = gp_trace_str(t, s->module), *slash = strrchr(module, '/');
     struct gp_buf b = {0};
     if (s->name) return s->name;
-    if (!*module) return gp_trace_intern(t, GP_TEXT("[unknown code]"));
+    if (!*module) return gp_trace_intern(t, GP_TEXT(GP_STACK_UNKNOWN));
     gp_buf_printf(&b, "%s+0x%llx", slash ? slash + 1 : module, (unsigned long long)s->offset);
     gp_sid sid = gp_trace_intern(t, b.data, b.n);
     gp_buf_release(&b);

@@ -275,6 +275,8 @@ struct gp_stack {
 /* The name of the frame that stands between those of the thread that waits in backward() and those of the
  * thread of autograd that it waits for. It has no file. */
 #define GP_STACK_AUTOGRAD "autograd"
+/* The name of a native frame in code that belongs to no module, or of which nothing is known. */
+#define GP_STACK_UNKNOWN "[unknown code]"
 
 /* A place in native code, by module and offset; what they mean may be found out after the events were
  * recorded. Entry 0 means none. */

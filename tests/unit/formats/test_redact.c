@@ -140,6 +140,18 @@ TEST(no_text_that_was_removed_stays)
     gp_set_extra(&t.events[GP_RANGE], row, text(&t, "{\"a\":\"SECRET-arg\"}"));
     gp_events_add(&t.events[GP_RANGE], 20, 5, track, text(&t, "ProfilerStep#1"));
     gp_events_add(&t.events[GP_API], 11, 1, track, text(&t, "cudaLaunchKernel"));
+    GP_VEC_PUSH(&t.symbols, ((struct gp_symbol){.module = text(&t, "/SECRET/lib.so")}));
+    GP_VEC_PUSH(&t.symbols, ((struct gp_symbol){.module = text(&t, "/SECRET/lib.so"),
+                                                .name = text(&t, "SECRET::f(int)"),
+                                                .file = text(&t, "SECRET.cpp")}));
+    static const char *const frames[] = {"", "SECRET-main", GP_STACK_AUTOGRAD, GP_STACK_UNKNOWN,
+                                         "lib-SECRET.so+0x12"};
+    for (uint32_t i = 0; i < 5; i++)
+        GP_VEC_PUSH(&t.stacks, ((struct gp_stack){.parent = i ? i - 1 : 0,
+                                                  .name = text(&t, frames[i]),
+                                                  .file = i == 1 ? text(&t, "SECRET.py") : 0,
+                                                  .symbol = i > 2}));
+    gp_set_stack(&t.events[GP_API], 0, 4);
     gp_trace_set_meta(&t, "command", "[\"SECRET-command\"]", 18);
     gp_trace_set_meta(&t, "other", "\"SECRET-meta\"", 13);
     gp_trace_set_meta(&t, "collector", "\"gpuprof-collect\"", 17);
@@ -152,6 +164,9 @@ TEST(no_text_that_was_removed_stays)
     assert_string_equal(gp_trace_str(&t, t.events[GP_API].name[0]), "cudaLaunchKernel");
     assert_true(is_hash(gp_trace_str(&t, t.events[GP_RANGE].name[0])));
     assert_true(is_hash(gp_trace_str(&t, t.tracks.at[0].name)));
+    assert_string_equal(gp_trace_str(&t, t.stacks.at[2].name), GP_STACK_AUTOGRAD);
+    assert_string_equal(gp_trace_str(&t, t.stacks.at[3].name), GP_STACK_UNKNOWN);
+    assert_true(is_hash(gp_trace_str(&t, t.stacks.at[1].file)));
     assert_null(gp_trace_get_meta(&t, "command"));
     assert_string_equal(gp_trace_get_meta(&t, "collector"), "\"gpuprof-collect\"");
     gp_trace_release(&t);

@@ -660,3 +660,100 @@ TEST(damage_of_the_source_is_handed_on)
     gp_trace_release(&back);
     gp_buf_release(&file);
 }
+
+/* ---- stacks ---- */
+
+/* The frames of a stack, outermost first: "name (file:line)", "*" before those of native code. */
+static const char *frames_of(const struct gp_trace *t, uint32_t stack, struct gp_buf *to)
+{
+    uint32_t path[400];
+    size_t n = 0;
+    to->n = 0;
+    for (; stack && n < GP_COUNT(path); stack = t->stacks.at[stack].parent) path[n++] = stack;
+    while (n) {
+        const struct gp_stack *s = &t->stacks.at[path[--n]];
+        gp_buf_printf(to, "%s%s%s", to->n ? "; " : "", s->symbol ? "*" : "", gp_trace_str(t, s->name));
+        if (s->file) gp_buf_printf(to, " (%s:%u)", gp_trace_str(t, s->file), (unsigned)s->line);
+    }
+    return gp_buf_str(to);
+}
+
+static gp_sid name_in(struct gp_trace *t, const char *s)
+{
+    return gp_trace_intern(t, s, strlen(s));
+}
+
+/* As the collector does it: the names come last, and replace what is written already. */
+TEST(native_frames_are_named_when_the_run_has_ended)
+{
+    struct gp_trace t, back, copy;
+    struct gp_buf file = {0}, again = {0}, text = {0};
+    launch_trace(&t, 5);
+    const gp_sid lib = name_in(&t, "/opt/lib/libx.so"), cc = name_in(&t, "x.cc");
+    GP_VEC_PUSH(&t.symbols, (struct gp_symbol){0});
+    GP_VEC_PUSH(&t.symbols, ((struct gp_symbol){.module = lib, .offset = 0x1234}));
+    GP_VEC_PUSH(&t.symbols, ((struct gp_symbol){.module = lib, .offset = 0x20}));
+    GP_VEC_PUSH(&t.symbols, (struct gp_symbol){0});
+    const uint32_t symbol[] = {0, 0, 1, 2, 3, 77};
+    for (uint32_t i = 0; i < 6; i++)
+        GP_VEC_PUSH(&t.stacks, ((struct gp_stack){.parent = i > 1 ? i - 1 : 0,
+                                                  .name = i == 1 ? name_in(&t, "main") : 0,
+                                                  .file = i == 1 ? name_in(&t, "m.py") : 0,
+                                                  .line = i == 1 ? 4 : 0,
+                                                  .symbol = symbol[i]}));
+    for (size_t i = 0; i < 5; i++) gp_set_stack(&t.events[GP_API], i, (uint32_t)i + 1);
+    struct gp_gpt_writer *w = gp_gpt_writer_new(NULL, to_buf, &file);
+    assert_true(!gp_gpt_begin(w) && !gp_gpt_flush(w, &t));
+    gp_trace_clear_events(&t);
+    t.symbols.at[2] = (struct gp_symbol){lib, 0x20, name_in(&t, "inner"), cc, 7, 4};
+    GP_VEC_PUSH(&t.symbols, ((struct gp_symbol){lib, 0x20, name_in(&t, "middle"), cc, 70, 5}));
+    GP_VEC_PUSH(&t.symbols, ((struct gp_symbol){lib, 0x20, name_in(&t, "outer"), cc, 700, 0}));
+    assert_int_equal(gp_gpt_end(w, &t), 0);
+    gp_gpt_writer_free(w);
+    assert_int_equal(read_trace(&back, file.data, file.n), 0);
+    assert_int_equal(gp_trace_check(&back, NULL), 0);
+    assert_int_equal(issues_of(&back), 0);
+    const uint32_t *stack = back.events[GP_API].stack;
+    static const char whole[] =
+        "main (m.py:4); *libx.so+0x1234; *outer (x.cc:700); *middle (x.cc:70); *inner (x.cc:7); "
+        "*[unknown code]; *[unknown code]";
+    static const char *const ends[] = {"; *libx", "; *outer", "; *[", NULL};
+    for (size_t i = 0; i < 3; i++)
+        assert_memory_equal(frames_of(&back, stack[i], &text), whole, strstr(whole, ends[i]) - whole);
+    assert_string_equal(frames_of(&back, stack[4], &text), whole);
+    write_trace(&back, NULL, &again, NULL); /* nothing is resolved twice */
+    assert_int_equal(read_trace(&copy, again.data, again.n), 0);
+    assert_same(&back, &copy);
+    gp_trace_release(&t);
+    gp_trace_release(&back);
+    gp_trace_release(&copy);
+    gp_buf_release(&file);
+    gp_buf_release(&again);
+    gp_buf_release(&text);
+}
+
+TEST(functions_inlined_into_each_other_end)
+{
+    struct gp_trace t, back;
+    struct gp_buf file = {0}, text = {0};
+    launch_trace(&t, 2);
+    GP_VEC_PUSH(&t.symbols, (struct gp_symbol){0});
+    for (uint32_t i = 1; i < 5000; i++) /* one circle of all */
+        GP_VEC_PUSH(&t.symbols, ((struct gp_symbol){.name = 5, .caller = i % 4999 + 1}));
+    GP_VEC_PUSH(&t.stacks, (struct gp_stack){0});
+    for (uint32_t i = 1; i < 60000; i++)
+        GP_VEC_PUSH(&t.stacks, ((struct gp_stack){.parent = i > 100 ? 0 : i - 1, .symbol = i % 4999 + 1}));
+    gp_set_stack(&t.events[GP_API], 0, 1);
+    write_trace(&t, NULL, &file, NULL);
+    assert_int_equal(read_trace(&back, file.data, file.n), 0);
+    assert_int_equal(gp_trace_check(&back, NULL), 0);
+    size_t frames = 1;
+    for (const char *s = frames_of(&back, back.events[GP_API].stack[0], &text); (s = strchr(s, ';')); s++)
+        frames++;
+    assert_int_equal(frames, 64);
+    assert_true(back.stacks.n > 60000 && back.stacks.n < 400000);
+    gp_trace_release(&t);
+    gp_trace_release(&back);
+    gp_buf_release(&file);
+    gp_buf_release(&text);
+}

@@ -120,3 +120,35 @@ TEST(times_that_do_not_fit_are_removed_and_counted)
     assert_int_equal(t.issues[GP_Q_BAD_TIME].count, 2);
     gp_trace_release(&t);
 }
+
+TEST(stacks_symbols_waiters_and_paces_are_moved_along)
+{
+    struct gp_trace t, parts[2] = {make(0, "a", 0), make(1, "b", 0)};
+    for (int i = 0; i < 2; i++) {
+        struct gp_trace *p = &parts[i];
+        GP_VEC_PUSH(&p->symbols, (struct gp_symbol){0});
+        GP_VEC_PUSH(&p->symbols, ((struct gp_symbol){.module = mk_name(p, i ? "one.so" : "zero.so")}));
+        GP_VEC_PUSH(&p->symbols, ((struct gp_symbol){.name = mk_name(p, "inner"), .caller = 1}));
+        GP_VEC_PUSH(&p->stacks, (struct gp_stack){0});
+        GP_VEC_PUSH(&p->stacks, ((struct gp_stack){.name = mk_name(p, i ? "main1" : "main0"), .line = 3}));
+        GP_VEC_PUSH(&p->stacks, ((struct gp_stack){.parent = 1, .name = mk_name(p, "inner"), .symbol = 2}));
+        GP_VEC_PUSH(&p->paces, ((struct gp_pace){.start_ns = -50, .dur_ns = 7, .process = 0}));
+        gp_set_stack(&p->events[GP_API], 0, 2);
+        gp_set_stack(&p->events[GP_GPU], 0, 1);
+        if (i) gp_set_waiter(&p->events[GP_API], 0, p->events[GP_API].track[0]);
+    }
+    gp_trace_join(&t, parts, 2, (const int64_t[]){1000, 2000});
+    assert_sound(&t);
+    for (size_t i = 0; i < 2; i++) {
+        const struct gp_stack *s = &t.stacks.at[t.events[GP_API].stack[i]];
+        assert_string_equal(gp_trace_str(&t, s->name), "inner");
+        assert_string_equal(gp_trace_str(&t, t.stacks.at[s->parent].name), i ? "main1" : "main0");
+        assert_int_equal(t.events[GP_GPU].stack[i], s->parent);
+        const struct gp_symbol *outer = &t.symbols.at[t.symbols.at[s->symbol].caller];
+        assert_string_equal(gp_trace_str(&t, outer->module), i ? "one.so" : "zero.so");
+        assert_int_equal(t.paces.at[i].start_ns, i ? 1950 : 950);
+        assert_int_equal(t.paces.at[i].process, t.tracks.at[t.events[GP_API].track[i]].process);
+        assert_int_equal(gp_get_waiter(&t.events[GP_API], i), i ? t.events[GP_API].track[i] : UINT32_MAX);
+    }
+    gp_trace_release(&t);
+}

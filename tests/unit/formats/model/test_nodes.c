@@ -108,12 +108,40 @@ TEST(runs_go_to_the_events_of_their_producer)
     add_gpu(&t, 0, 4);
     /* 5 is in the run from 5, 7 in that from 6, which ends there: so 10 is in none, for the first one ends at
      * 6 */
-    const struct gp_node_run runs[] = {{.first = 6, .count = 2, .captured = 2}, {.first = 5, .count = 100, .captured = 1}, {.count = 10, .captured = 3, .producer = 1}, {.first = 9, .count = 1, .captured = 4}};
+    const struct gp_node_run runs[] = {{.first = 6, .count = 2, .captured = 2},
+                                       {.first = 5, .count = 100, .captured = 1},
+                                       {.count = 10, .captured = 3, .producer = 1},
+                                       {.first = 9, .count = 1, .captured = 4}};
     for (size_t i = 0; i < 4; i++) GP_VEC_PUSH(&t.node_runs, runs[i]);
     gp_nodes_resolve(&t);
     static const gp_sid want[] = {1, 3, 0, 0, 9, 4, 0, 2, 0};
     for (size_t i = 0; i < 9; i++) assert_int_equal(gp_get_captured(gpu, i), want[i]);
     assert_int_equal(t.node_runs.n, 0);
+    gp_trace_release(&t);
+}
+
+TEST(stacks_of_nodes_go_to_the_events_beside_the_ranges)
+{
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    struct gp_nodes nodes = {.trace = &t};
+    struct gp_events *gpu = &t.events[GP_GPU];
+    for (uint64_t i = 0; i < 6; i++) gp_nodes_set(&nodes, 10 + i, 1, i < 2 ? 5 : 6); /* 10-11, 12-15 */
+    for (uint64_t i = 0; i < 6; i++) gp_nodes_clone(&nodes, 30 + i, 10 + i);
+    assert_int_equal(t.node_runs.n, 3);
+    for (uint64_t i = 0; i < 6; i++) add_gpu(&t, 0, 30 + i);
+    add_gpu(&t, 0, 10);
+    add_gpu(&t, 0, 16);
+    gp_set_stack(gpu, 3, 9); /* knows one of the two for itself */
+    gp_set_captured(gpu, 4, 2);
+    gp_nodes_resolve(&t);
+    static const uint32_t stacks[] = {5, 5, 6, 9, 6, 6, 5, 0};
+    static const gp_sid captured[] = {1, 1, 1, 1, 2, 1, 1, 0};
+    for (size_t i = 0; i < 8; i++) {
+        assert_int_equal(gp_get_stack(gpu, i), stacks[i]);
+        assert_int_equal(gp_get_captured(gpu, i), captured[i]);
+    }
+    gp_nodes_release(&nodes);
     gp_trace_release(&t);
 }
 
@@ -150,8 +178,10 @@ TEST(clones_of_themselves_end)
 {
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
-    const struct gp_node_run runs[] = {
-        {.first = 1, .count = 5, .original = 1}, {.first = 10, .count = 1, .original = 11}, {.first = 11, .count = 1, .original = 10}, {.first = 20, .count = 1, .original = 4}};
+    const struct gp_node_run runs[] = {{.first = 1, .count = 5, .original = 1},
+                                       {.first = 10, .count = 1, .original = 11},
+                                       {.first = 11, .count = 1, .original = 10},
+                                       {.first = 20, .count = 1, .original = 4}};
     for (size_t i = 0; i < 4; i++) GP_VEC_PUSH(&t.node_runs, runs[i]);
     add_gpu(&t, 0, 3);
     add_gpu(&t, 0, 10);

@@ -222,6 +222,24 @@ TEST(the_checker_finds_each_broken_invariant)
     gp_set_config(e, 0, 1);
     assert_int_equal(gp_trace_check(&t, &err), -1);
     assert_string_equal(err.msg, "gpu row 0: no such config");
+    gp_set_config(e, 0, 0);
+    gp_set_waiter(e, 0, 0);
+    gp_set_stack(e, 1, 1);
+    assert_int_equal(gp_trace_check(&t, &err), -1);
+    assert_string_equal(err.msg, "gpu row 1: no such stack");
+    GP_VEC_PUSH(&t.stacks, (struct gp_stack){0});
+    GP_VEC_PUSH(&t.stacks, (struct gp_stack){0});
+    assert_int_equal(gp_trace_check(&t, &err), 0);
+    e->waiter[0] = 1;
+    assert_int_equal(gp_trace_check(&t, &err), -1);
+    assert_string_equal(err.msg, "gpu row 0: no such waiting track");
+    t.stacks.at[1].symbol = 1;
+    assert_int_equal(gp_trace_check(&t, &err), -1);
+    assert_string_equal(err.msg, "stack 1: no such string, parent or symbol");
+    GP_VEC_PUSH(&t.symbols, (struct gp_symbol){0});
+    GP_VEC_PUSH(&t.symbols, (struct gp_symbol){.caller = 2});
+    assert_int_equal(gp_trace_check(&t, &err), -1);
+    assert_string_equal(err.msg, "symbol 1: no such string or symbol");
     gp_trace_release(&t);
 }
 
