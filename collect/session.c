@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "collect/cuts.h"
+#include "collect/records/call_stacks.h"
 #include "collect/records/notes.h"
 #include "collect/records/ranges.h"
 #include "collect/records/records.h"
@@ -39,6 +40,7 @@ struct gp_session {
     struct gp_records records;
     struct gp_notes notes;
     struct gp_ranges ranges;
+    struct gp_call_stacks stacks;
     struct gp_measured measured;
     struct gp_capture windows; /* only its windows */
     struct gp_gpt_writer *writer;
@@ -150,6 +152,8 @@ static void begin(struct gp_session *s)
     struct gp_gpt_write_opts w = {.producer = s->opts.producer};
     gp_records_init(&s->records, &r);
     s->records.trace.rank = s->opts.rank;
+    s->stacks.records = &s->records;
+    s->records.stacks = &s->stacks;
     s->ranges.records = &s->records;
     s->ranges.clip = clip;
     s->ranges.ctx = s;
@@ -334,6 +338,7 @@ static bool take_device(struct gp_session *s, struct gp_wire_device *w)
 
 static bool take_tick(struct gp_session *s, const struct gp_wire_tick *t)
 {
+    if (t->now_ns < 0 || !gp_time_fits(t->now_ns)) return false;
     gp_records_tick(&s->records, t->now_ns);
     struct gp_clock c = {t->now_ns, t->realtime_ns, 0};
     if (t->realtime_ns) GP_VEC_PUSH(&s->records.trace.clocks, c);
@@ -350,7 +355,7 @@ static void mark(struct gp_session *s, const char *name, int64_t ns)
 static bool take_window(struct gp_session *s, const struct gp_wire_window *w)
 {
     struct gp_capture *g = &s->windows;
-    if (w->index > g->windows.n || w->index + 1 < g->windows.n) return false;
+    if (w->index > g->windows.n || w->index + 1 < g->windows.n || w->end_ns < w->start_ns) return false;
     if (w->index == g->windows.n) {
         GP_VEC_PUSH(&g->windows, (struct gp_window){w->start_ns, INT64_MAX});
         if (w->start_ns != INT64_MIN) mark(s, "recording starts", w->start_ns);
@@ -368,7 +373,7 @@ static bool take_notes(struct gp_session *s, const void *data, size_t n)
     int64_t tid;
     gp_notes_set(&s->notes, data, n);
     while ((note = gp_notes_next(&s->notes, &tid))) {
-        gp_ranges_note(&s->ranges, tid, note);
+        if (!gp_call_stacks_note(&s->stacks, tid, note)) gp_ranges_note(&s->ranges, tid, note);
         if (note->time_ns > s->records.latest_ns) s->records.latest_ns = note->time_ns;
     }
     return !s->notes.bad;
@@ -557,6 +562,7 @@ void gp_session_free(struct gp_session *s)
     if (s->begun) {
         gp_gpt_writer_free(s->writer);
         gp_ranges_release(&s->ranges);
+        gp_call_stacks_release(&s->stacks);
         gp_records_release(&s->records);
     }
     gp_measured_release(&s->measured);

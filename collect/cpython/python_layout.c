@@ -18,7 +18,7 @@ enum { NONE = -1, WORDS = GP_PY_TABLE_BYTES / 8, OFFSET_MOST = 1 << 20 };
 #define COOKIE "xdebugpy" /* begins the table */
 
 /* What is the same in all versions unless their table says otherwise: from object_type on. */
-#define USUAL 8, 16, 2, NO, NO, 5, 0
+#define USUAL 8, 16, 2, NO, NO, 5, 0, NO
 
 /* In the order of struct gp_py_layout. */
 static const struct gp_py_layout fixed[] = {
@@ -172,6 +172,7 @@ static bool is_sound(const struct gp_py_layout *o)
         o->code_bytes > GP_PY_CODE_MOST || o->thread_bytes < 64 || o->frame_bytes < 32 || o->code_bytes < 64)
         return false;
     if (o->code_copies != NO && o->code_copies + 8 > o->code_bytes) return false;
+    if (o->code_version != NO && o->code_version + 4 > o->code_bytes) return false;
     for (size_t i = 0; i < GP_COUNT(thread); i++)
         if (thread[i] != NO && thread[i] + 8 > o->thread_bytes) return false;
     for (size_t i = 0; i < GP_COUNT(frame); i++)
@@ -185,8 +186,10 @@ bool gp_py_layout(struct gp_py_layout *o, uint32_t version, const void *table, s
 {
     unsigned minor = version >> 16 & 255;
     if (version >> 24 != 3 || minor < GP_PY_FIRST_MINOR || minor > GP_PY_LAST_MINOR) return false;
-    if (minor >= TABLE_SINCE) return from_table(o, minor, table, n) && is_sound(o);
-    *o = fixed[minor - GP_PY_FIRST_MINOR];
+    enum { VERSION_SINCE = 12, VERSION_AFTER_FIRST = 24 };
+    if (minor < TABLE_SINCE) *o = fixed[minor - GP_PY_FIRST_MINOR];
+    else if (!from_table(o, minor, table, n)) return false;
+    o->code_version = minor < VERSION_SINCE ? GP_PY_NONE : o->code_first + VERSION_AFTER_FIRST;
     return is_sound(o);
 }
 

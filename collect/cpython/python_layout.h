@@ -49,6 +49,7 @@ struct gp_py_layout {
     uint32_t code_copies, thread_status;
     /* What a generator does is a byte so far in front of its frame; RUNS is that it runs. */
     uint32_t generator_state, generator_runs;
+    uint32_t code_version; /* a number that no two code objects of an interpreter share; from 3.12 on */
 };
 
 /* Fill O for VERSION (PY_VERSION_HEX). TABLE: the N bytes at _PyRuntime, used from 3.13 on. False

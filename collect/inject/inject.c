@@ -16,8 +16,10 @@
 #include "collect/inject/inject_cuts.h"
 #include "collect/inject/inject_link.h"
 #include "collect/inject/inject_metrics.h"
+#include "collect/inject/inject_stacks.h"
 #include "collect/inject/inject_window.h"
 #include "collect/inject/nvtx.h"
+#include "collect/inject/thread_ring.h"
 #include "collect/inject/tracer.h"
 #include "collect/inject/wakeup.h"
 #include "collect/records/notes.h"
@@ -52,6 +54,8 @@ static struct {
     struct gp_map names, threads;
     uint16_t record_bytes[GP_SHARED_KINDS]; /* as seen in buffers, 0: not yet */
     struct gp_buf notes;                    /* to be sent */
+    struct gp_buf stacks; /* of calls of thread STACKS_TID, to be added to the notes as one */
+    int64_t stacks_tid;
     uint64_t names_lost, records;
     bool names_new;             /* since the last flush */
     struct gp_rate rate;        /* of nodes of CUDA graphs */
@@ -195,11 +199,29 @@ static void watch_graphs(void)
     gp_link_send(GP_WIRE_GRAPHS, &g, sizeof g);
 }
 
+/* Stacks of calls are many and small: those that follow each other in a thread's ring become one note. */
+static void put_stacks(void)
+{
+    if (!self.stacks.n) return;
+    struct gp_note note = {.op = GP_NOTE_STACK, .args_n = (uint16_t)self.stacks.n, .domain = "", .text = ""};
+    gp_notes_put_with(&self.notes, self.stacks_tid, &note, self.stacks.data);
+    self.stacks.n = 0;
+}
+
+static void take_stack(int64_t tid, const struct gp_note *note)
+{
+    enum { MOST = 4096 * sizeof(struct gp_note_stack) };
+    if (tid != self.stacks_tid || self.stacks.n >= MOST) put_stacks();
+    self.stacks_tid = tid;
+    gp_buf_put(&self.stacks, gp_note_args(note), note->args_n);
+}
+
 static void take_note(void *ctx, int64_t tid, const struct gp_note *note)
 {
     (void)ctx;
     log_thread(tid);
-    gp_notes_put(&self.notes, tid, note);
+    if (note->op == GP_NOTE_STACK) take_stack(tid, note);
+    else gp_notes_put(&self.notes, tid, note);
     if (self.notes.n >= NOTES_BYTES) send_notes();
 }
 
@@ -208,7 +230,8 @@ static void drain(void)
     hand_over_buffers();
     watch_graphs();
     uint64_t refused[GP_NOTE_OPS];
-    gp_nvtx_drain(take_note, NULL, refused);
+    gp_thread_ring_drain(take_note, NULL, refused);
+    put_stacks();
     send_notes();
     for (unsigned op = 0; op < GP_NOTE_OPS; op++)
         gp_link_lose(gp_note_plural(op), "too many at once", refused[op]);
@@ -275,7 +298,7 @@ static void finish(void)
     gp_link_send(GP_WIRE_BYE, &bye, sizeof bye);
     gp_debug("finished: %llu records, %zu buffers", (unsigned long long)self.records,
              gp_pool_buffers(self.pool));
-    gp_nvtx_off();
+    gp_thread_ring_off();
     gp_tracer_mute();
 }
 
@@ -316,7 +339,7 @@ static void *flush_thread(void *arg)
     if (gp_link_is_broken()) {
         /* The launcher is gone: the program continues as if we were not here. What was already handed over
          * belongs to the launcher, even if that could not be reported. */
-        gp_nvtx_off();
+        gp_thread_ring_off();
         gp_tracer_stop();
         if (gp_link_is_gone()) gp_pool_abandon(self.pool);
     } else {
@@ -380,7 +403,8 @@ static void in_child(void)
         gp_tracer_forked();
     }
     gp_inject_wakeup_forked(traced);
-    gp_nvtx_forked(traced);
+    gp_thread_ring_forked(traced);
+    gp_nvtx_watch(false);
     gp_inject_window_forked();
     gp_inject_metrics_forked();
 }
@@ -443,7 +467,7 @@ static bool is_cuda(const void *caller)
 /* Nothing is recorded: NVTX is not either, and whether that may change. */
 static void fail_start(void)
 {
-    if (!self.again) gp_nvtx_off(); /* nobody will ever read its notes */
+    if (!self.again) gp_thread_ring_off(); /* nobody will ever read its notes */
     if (!gp_link_is_open()) return;
     self.state = self.again ? IDLE : DISABLED;
     gp_link_close();
@@ -496,6 +520,7 @@ static void begin(bool late)
     static const struct gp_inject_switches switches = {gp_tracer_record, gp_tracer_count_launches,
                                                        gp_nvtx_watch};
     gp_rate_init(&self.rate, self.opts.graph_rate);
+    gp_inject_stacks_start((enum gp_stacks_mode)self.opts.stacks);
     gp_inject_budget_start(self.opts.budget_ppm, parts_of(&self.opts));
     bool ready = gp_tracer_start(&t);
     log_thread(self.pid); /* after the names of calls: when the launcher has this one, it has those */

@@ -1,119 +1,28 @@
-/* NVTX injection: one ring of notes per thread, drained by the flush thread. A process that uses NVTX but not
- * CUDA only fills its rings, which is cheap, and stops at the first one that is full. */
 #include "collect/inject/nvtx.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "collect/inject/inject.h"
 #include "collect/inject/inject_metrics.h"
+#include "collect/inject/inject_stacks.h"
 #include "collect/inject/inject_window.h"
 #include "collect/inject/nvtx_priv.h"
-#include "collect/inject/wakeup.h"
+#include "collect/inject/thread_ring.h"
 #include "collect/wire/payload.h"
 #include "formats/base/buf.h"
 
-enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note) };
-
-/* A range of this thread whose end the capture window waits for. */
-struct nvtx_watch {
-    const char *domain; /* NULL: none */
-    uint32_t nested;    /* ranges of that domain that were pushed inside */
-};
-
-/* One thread's ring. The thread writes, the flush thread reads and, when the thread is gone, frees. */
-struct nvtx_thread {
-    struct nvtx_thread *next;
-    struct gp_ring *ring;
-    int64_t tid;
-    unsigned epoch;             /* of the process that created this: a fork child must not use its parent's */
-    uint32_t open;              /* pushes that were accepted and not popped */
-    uint32_t skipped;           /* pushes that were refused and not popped */
-    struct nvtx_watch watch[2]; /* by GP_CAPTURE_START and GP_CAPTURE_STOP */
-    struct gp_buf args;         /* of the current event; never grows */
-    _Atomic bool woke;          /* this is half full, which the flush thread knows */
-    _Atomic bool gone;          /* the thread has ended */
-};
-
 /* What every event reads is on cache lines that rarely change. */
 static struct {
-    pthread_mutex_t lock;
-    struct nvtx_thread *threads; /* under lock */
-    pthread_key_t key;
-    pthread_once_t once;
-    uint64_t refused_gone[GP_NOTE_OPS]; /* by freed threads; flush thread only */
-    uint64_t refused_reported[GP_NOTE_OPS];
-    _Alignas(64) _Atomic unsigned epoch; /* changes in a fork child, and when recording ends for good */
-    _Atomic bool off;
-    _Atomic bool used;              /* some thread has a ring */
-    _Atomic bool watching;          /* the capture window asks for ranges */
-    _Atomic uint64_t watched_id[2]; /* start/end ranges whose end the capture window waits for */
+    _Alignas(64) _Atomic bool watching; /* the capture window asks for ranges */
+    _Atomic uint64_t watched_id[2];     /* start/end ranges whose end the capture window waits for */
     _Alignas(64) _Atomic uint64_t next_id;
-} nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
-
-static _Thread_local struct nvtx_thread *this_thread;
-
-static void thread_ends(void *arg)
-{
-    struct nvtx_thread *t = arg;
-    this_thread = NULL;
-    atomic_store(&t->gone, true);
-}
-
-static void make_key(void)
-{
-    pthread_key_create(&nvtx.key, thread_ends);
-}
-
-static struct nvtx_thread *new_thread(void)
-{
-    if (atomic_load(&nvtx.off)) return NULL;
-    pthread_once(&nvtx.once, make_key);
-    struct nvtx_thread *t = calloc(1, sizeof *t);
-    if (t) t->ring = gp_ring_new(RING_BYTES);
-    if (!t || !t->ring) {
-        free(t);
-        return NULL;
-    }
-    t->tid = syscall(SYS_gettid);
-    t->epoch = atomic_load(&nvtx.epoch);
-    pthread_setspecific(nvtx.key, t);
-    pthread_mutex_lock(&nvtx.lock);
-    t->next = nvtx.threads;
-    nvtx.threads = t;
-    pthread_mutex_unlock(&nvtx.lock);
-    atomic_store(&nvtx.used, true);
-    return this_thread = t;
-}
-
-static inline struct nvtx_thread *get_thread(void)
-{
-    struct nvtx_thread *t = this_thread;
-    if (GP_LIKELY(t && t->epoch == atomic_load_explicit(&nvtx.epoch, memory_order_relaxed))) return t;
-    return new_thread();
-}
+} nvtx;
 
 static inline bool is_watching(void)
 {
     return atomic_load_explicit(&nvtx.watching, memory_order_relaxed);
-}
-
-/* Tell the flush thread once that there is much to read. */
-static inline void wake(struct nvtx_thread *t)
-{
-    if (GP_UNLIKELY(gp_ring_half_full(t->ring)) && !atomic_exchange(&t->woke, true)) gp_inject_wake(false);
-}
-
-static inline bool put(struct nvtx_thread *t, const struct gp_note *note, const char *text, size_t reserve)
-{
-    size_t n = note->text ? 0 : strlen(text);
-    bool ok = gp_ring_put(t->ring, note, text, n < GP_NVTX_TEXT ? n : GP_NVTX_TEXT, t->args.data, reserve);
-    wake(t);
-    return ok;
 }
 
 /* ---- messages ---- */
@@ -135,22 +44,22 @@ static inline const char *message_of(const nvtxEventAttributes_t *attr, struct g
 
 /* A range was pushed: the capture window may need to know when it ends. A range inside a watched one is only
  * counted. */
-static void watch_push(struct nvtx_thread *t, const struct gp_note *note, const char *text)
+static void watch_push(struct gp_thread_ring *t, const struct gp_note *note, const char *text)
 {
     for (unsigned which = 0; which < 2; which++) {
-        struct nvtx_watch *w = &t->watch[which];
+        struct gp_range_watch *w = &t->watch[which];
         if (w->domain) w->nested += !strcmp(w->domain, note->domain);
         else if (gp_inject_range_begins(which, note->domain, text, note->time_ns))
-            *w = (struct nvtx_watch){note->domain, 0};
+            *w = (struct gp_range_watch){note->domain, 0};
     }
     gp_inject_metrics_range(true, note->domain, text);
 }
 
-static void watch_pop(struct nvtx_thread *t, const struct gp_note *note)
+static void watch_pop(struct gp_thread_ring *t, const struct gp_note *note)
 {
     gp_inject_metrics_range(false, note->domain, "");
     for (unsigned which = 0; which < 2; which++) {
-        struct nvtx_watch *w = &t->watch[which];
+        struct gp_range_watch *w = &t->watch[which];
         if (!w->domain || strcmp(w->domain, note->domain)) continue;
         if (w->nested) {
             w->nested--;
@@ -182,7 +91,7 @@ static void watch_stop(const struct gp_note *note)
 /* ---- args of events ---- */
 
 /* Room for args, or NULL if there is no memory. */
-static struct gp_buf *new_args(struct nvtx_thread *t)
+static struct gp_buf *new_args(struct gp_thread_ring *t)
 {
     if (!t->args.data) t->args.data = malloc(GP_PAYLOAD_ROOM);
     if (!t->args.data) return NULL;
@@ -206,7 +115,7 @@ static void add_value(const nvtxEventAttributes_t *attr, struct gp_buf *args)
 }
 
 /* The args of ATTR become the note's. Most events have none, and pay only for finding out. */
-static __attribute__((noinline)) void add_args(struct nvtx_thread *t, nvtxDomainHandle_t d,
+static __attribute__((noinline)) void add_args(struct gp_thread_ring *t, nvtxDomainHandle_t d,
                                                const nvtxEventAttributes_t *attr, struct gp_note *note)
 {
     struct gp_buf *args = new_args(t);
@@ -224,7 +133,7 @@ static __attribute__((noinline)) void add_args(struct nvtx_thread *t, nvtxDomain
 }
 
 /* The capture window opens or closes with a range. */
-static void watch_begin(struct nvtx_thread *t, const struct gp_note *note, const char *text)
+static void watch_begin(struct gp_thread_ring *t, const struct gp_note *note, const char *text)
 {
     if (note->op == GP_NOTE_PUSH) watch_push(t, note, text);
     if (note->op == GP_NOTE_START) watch_start(note, text);
@@ -232,18 +141,18 @@ static void watch_begin(struct nvtx_thread *t, const struct gp_note *note, const
 
 /* Put a note with a message and the args of ATTR, or, with REFUSE, only inform the capture window; keep room
  * for RESERVE bytes. */
-static inline bool put_text(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+static inline bool put_text(struct gp_thread_ring *t, nvtxDomainHandle_t d, struct gp_note *note,
                             const char *text, const nvtxEventAttributes_t *attr, size_t reserve, bool refuse)
 {
     if (GP_UNLIKELY(is_watching())) watch_begin(t, note, text);
     if (GP_UNLIKELY(attr && (attr->payloadType || attr->category || attr->colorType)) && !refuse)
         add_args(t, d, attr, note);
-    bool ok = !refuse && put(t, note, text, reserve);
+    bool ok = !refuse && gp_thread_ring_put(t, note, text, reserve);
     if (GP_UNLIKELY(!ok)) gp_ring_refuse(t->ring, note->op);
     return ok;
 }
 
-static __attribute__((noinline)) bool put_wide(struct nvtx_thread *t, nvtxDomainHandle_t d,
+static __attribute__((noinline)) bool put_wide(struct gp_thread_ring *t, nvtxDomainHandle_t d,
                                                struct gp_note *note, const nvtxEventAttributes_t *attr,
                                                size_t reserve, bool refuse)
 {
@@ -252,7 +161,7 @@ static __attribute__((noinline)) bool put_wide(struct nvtx_thread *t, nvtxDomain
     return put_text(t, d, note, text, attr, reserve, refuse);
 }
 
-static inline bool put_event(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+static inline bool put_event(struct gp_thread_ring *t, nvtxDomainHandle_t d, struct gp_note *note,
                              const nvtxEventAttributes_t *attr, size_t reserve, bool refuse)
 {
     const char *text = message_of(attr, note);
@@ -283,11 +192,14 @@ static nvtxEventAttributes_t wide_event(const wchar_t *message)
 /* Everything inside a refused range is refused, too, so that the pops still match. */
 static inline int push_event(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
-    struct nvtx_thread *t = get_thread();
+    struct gp_thread_ring *t = gp_thread_ring_get();
     if (GP_UNLIKELY(!t)) return NVTX_NO_PUSH_POP_TRACKING;
-    struct gp_note note = {.op = GP_NOTE_PUSH, .time_ns = gp_now_ns(), .domain = domain_name(d)};
+    struct gp_note note = {.op = GP_NOTE_PUSH,
+                           .time_ns = gp_now_ns(),
+                           .domain = domain_name(d),
+                           .other = gp_inject_stack_here()};
     int depth = (int)(t->open + t->skipped);
-    if (put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES, t->skipped)) t->open++;
+    if (put_event(t, d, &note, attr, gp_thread_ring_reserve(t), t->skipped)) t->open++;
     else t->skipped++;
     return depth;
 }
@@ -298,26 +210,26 @@ int NVTX_API gp_nvtx_push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *att
 }
 
 /* If there is no room for the args of an end, it is noted without them: its note must not be refused. */
-static inline void put_end(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+static inline void put_end(struct gp_thread_ring *t, nvtxDomainHandle_t d, struct gp_note *note,
                            const nvtxEventAttributes_t *attr, size_t reserve)
 {
     if (GP_UNLIKELY(attr)) {
         add_args(t, d, attr, note);
-        if (note->args_n && put(t, note, "", reserve + POP_BYTES)) return;
+        if (note->args_n && gp_thread_ring_put(t, note, "", reserve + GP_POP_BYTES)) return;
         note->args_n = 0;
     }
-    if (GP_UNLIKELY(!put(t, note, "", reserve))) gp_ring_refuse(t->ring, note->op);
+    if (GP_UNLIKELY(!gp_thread_ring_put(t, note, "", reserve))) gp_ring_refuse(t->ring, note->op);
 }
 
 static inline int pop_with(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
-    struct nvtx_thread *t = get_thread();
+    struct gp_thread_ring *t = gp_thread_ring_get();
     if (GP_UNLIKELY(!t)) return NVTX_NO_PUSH_POP_TRACKING;
     struct gp_note note = {.op = GP_NOTE_POP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = ""};
     if (GP_UNLIKELY(t->skipped)) {
         t->skipped--;
     } else if (t->open) {
-        put_end(t, d, &note, attr, (size_t)(t->open - 1) * POP_BYTES);
+        put_end(t, d, &note, attr, (size_t)(t->open - 1) * GP_POP_BYTES);
         t->open--;
     } else {
         return -1;
@@ -339,20 +251,20 @@ static int NVTX_API pop(nvtxDomainHandle_t d)
 nvtxRangeId_t NVTX_API gp_nvtx_start(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
     nvtxRangeId_t id = atomic_fetch_add(&nvtx.next_id, 1) + 1;
-    struct nvtx_thread *t = get_thread();
+    struct gp_thread_ring *t = gp_thread_ring_get();
     if (!t) return id;
     struct gp_note note = {.op = GP_NOTE_START, .time_ns = gp_now_ns(), .domain = domain_name(d), .id = id};
-    put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES, false);
+    put_event(t, d, &note, attr, gp_thread_ring_reserve(t), false);
     return id;
 }
 
 static inline void stop_with(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxEventAttributes_t *attr)
 {
-    struct nvtx_thread *t = get_thread();
+    struct gp_thread_ring *t = gp_thread_ring_get();
     if (!t) return;
     struct gp_note note = {
         .op = GP_NOTE_STOP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = "", .id = id};
-    put_end(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
+    put_end(t, d, &note, attr, gp_thread_ring_reserve(t));
     if (GP_UNLIKELY(is_watching())) watch_stop(&note);
 }
 
@@ -368,10 +280,10 @@ static void NVTX_API stop(nvtxDomainHandle_t d, nvtxRangeId_t id)
 
 void NVTX_API gp_nvtx_mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
-    struct nvtx_thread *t = get_thread();
+    struct gp_thread_ring *t = gp_thread_ring_get();
     if (!t) return;
     struct gp_note note = {.op = GP_NOTE_MARK, .time_ns = gp_now_ns(), .domain = domain_name(d)};
-    put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES, false);
+    put_event(t, d, &note, attr, gp_thread_ring_reserve(t), false);
 }
 
 static void NVTX_API mark_ex(const nvtxEventAttributes_t *attr)
@@ -439,28 +351,28 @@ static int NVTX_API pop_default(void)
 
 void gp_nvtx_node(uint64_t node, uint64_t original)
 {
-    if (!atomic_load_explicit(&nvtx.used, memory_order_relaxed)) return;
-    struct nvtx_thread *t = get_thread();
+    if (!gp_thread_ring_used() && !gp_inject_stacks_on()) return;
+    struct gp_thread_ring *t = gp_thread_ring_get();
     if (!t) return;
     struct gp_note note = {.op = original ? GP_NOTE_CLONE : GP_NOTE_NODE,
                            .time_ns = gp_now_ns(),
                            .domain = "",
                            .text = "",
                            .id = node,
-                           .other = original};
-    if (!put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES)) gp_ring_refuse(t->ring, note.op);
+                           .other = original ? original : gp_inject_stack_here()};
+    if (!gp_thread_ring_put(t, &note, "", gp_thread_ring_reserve(t))) gp_ring_refuse(t->ring, note.op);
 }
 
 /* ---- calls ---- */
 
 static inline void put_args(enum gp_note_op op, int64_t start_ns, const void *args, size_t n)
 {
-    struct nvtx_thread *t = get_thread();
+    struct gp_thread_ring *t = gp_thread_ring_get();
     if (!t) return;
     struct gp_note note = {.op = op, .args_n = (uint16_t)n, .time_ns = start_ns, .domain = "", .text = ""};
-    size_t reserve = (size_t)(t->open + 1) * POP_BYTES;
+    size_t reserve = gp_thread_ring_reserve(t);
     if (!gp_ring_put(t->ring, &note, "", 0, args, reserve)) gp_ring_refuse(t->ring, note.op);
-    wake(t);
+    gp_thread_ring_wake(t);
 }
 
 void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait)
@@ -478,7 +390,7 @@ void gp_nvtx_call(int64_t start_ns, const struct gp_note_call *call)
 enum { MAX_METRICS = 16 };
 
 /* The args of a range or mark of ours. */
-static __attribute__((noinline)) void add_metrics(struct nvtx_thread *t, const uint64_t *value,
+static __attribute__((noinline)) void add_metrics(struct gp_thread_ring *t, const uint64_t *value,
                                                   const gpuprof_metric_t *m, size_t n, struct gp_note *note)
 {
     static const char *const rules[] = {"", " (max)", " (mean)"};
@@ -494,10 +406,10 @@ static __attribute__((noinline)) void add_metrics(struct nvtx_thread *t, const u
     note->args_n = (uint16_t)args->n;
 }
 
-static inline bool put_own(struct nvtx_thread *t, struct gp_note *note, bool refuse)
+static inline bool put_own(struct gp_thread_ring *t, struct gp_note *note, bool refuse)
 {
     if (GP_UNLIKELY(is_watching())) watch_begin(t, note, note->text);
-    bool ok = !refuse && put(t, note, note->text, (size_t)(t->open + 1) * POP_BYTES);
+    bool ok = !refuse && gp_thread_ring_put(t, note, note->text, gp_thread_ring_reserve(t));
     if (GP_UNLIKELY(!ok)) gp_ring_refuse(t->ring, note->op);
     return ok;
 }
@@ -515,9 +427,10 @@ uint64_t gp_nvtx_own_name(const char *text)
 
 void gp_nvtx_own_push(uint64_t name, const gpuprof_metric_t *m, size_t n)
 {
-    struct nvtx_thread *t = get_thread();
+    struct gp_thread_ring *t = gp_thread_ring_get();
     if (GP_UNLIKELY(!t)) return;
     struct gp_note note = own_note(GP_NOTE_PUSH, name);
+    note.other = gp_inject_stack_here();
     if (GP_UNLIKELY(n) && !t->skipped) add_metrics(t, NULL, m, n, &note);
     if (put_own(t, &note, t->skipped)) t->open++;
     else t->skipped++;
@@ -530,7 +443,7 @@ void gp_nvtx_own_pop(void)
 
 uint64_t gp_nvtx_own_start(uint64_t name, const gpuprof_metric_t *m, size_t n)
 {
-    struct nvtx_thread *t = get_thread();
+    struct gp_thread_ring *t = gp_thread_ring_get();
     if (!t) return 0;
     struct gp_note note = own_note(GP_NOTE_START, name);
     note.id = atomic_fetch_add(&nvtx.next_id, 1) + 1;
@@ -546,7 +459,7 @@ void gp_nvtx_own_stop(uint64_t range)
 
 void gp_nvtx_own_mark(uint64_t name, const uint64_t *value, const gpuprof_metric_t *m, size_t n)
 {
-    struct nvtx_thread *t = get_thread();
+    struct gp_thread_ring *t = gp_thread_ring_get();
     if (!t) return;
     struct gp_note note = own_note(GP_NOTE_MARK, name);
     if (value || n) add_metrics(t, value, m, n, &note);
@@ -619,70 +532,7 @@ GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
     return 1;
 }
 
-/* ---- the reading side ---- */
-
-typedef void take_note(void *ctx, int64_t tid, const struct gp_note *note);
-
-static void drain_thread(struct nvtx_thread *t, take_note *take, void *ctx)
-{
-    atomic_store(&t->woke, false);
-    for (const struct gp_note *note; (note = gp_ring_peek(t->ring));) {
-        take(ctx, t->tid, note);
-        gp_ring_pop(t->ring, note);
-    }
-}
-
-static void add_refused(uint64_t sum[GP_NOTE_OPS], const struct gp_ring *r)
-{
-    for (size_t op = 0; op < GP_NOTE_OPS; op++) sum[op] += atomic_load(&r->refused[op]);
-}
-
-void gp_nvtx_drain(take_note *take, void *ctx, uint64_t refused[GP_NOTE_OPS])
-{
-    pthread_mutex_lock(&nvtx.lock);
-    struct nvtx_thread *first = nvtx.threads;
-    pthread_mutex_unlock(&nvtx.lock);
-    memcpy(refused, nvtx.refused_gone, sizeof nvtx.refused_gone);
-    struct nvtx_thread *before = NULL;
-    for (struct nvtx_thread *t = first, *next; t; t = next) {
-        bool gone = atomic_load(&t->gone); /* read before draining, so that nothing is written after */
-        next = t->next;
-        drain_thread(t, take, ctx);
-        bool frees = gone && before; /* the first one stays: a new thread may just be linking to it */
-        add_refused(refused, t->ring);
-        if (frees) {
-            add_refused(nvtx.refused_gone, t->ring);
-            before->next = next;
-            gp_ring_free(t->ring);
-            free(t->args.data);
-            free(t);
-        } else {
-            before = t;
-        }
-    }
-    for (size_t op = 0; op < GP_NOTE_OPS; op++) {
-        uint64_t all = refused[op];
-        refused[op] -= nvtx.refused_reported[op];
-        nvtx.refused_reported[op] = all;
-    }
-}
-
-void gp_nvtx_off(void)
-{
-    atomic_store(&nvtx.off, true);
-    atomic_fetch_add(&nvtx.epoch, 1); /* no thread's ring is of this one */
-}
-
 void gp_nvtx_watch(bool on)
 {
     atomic_store(&nvtx.watching, on);
-}
-
-void gp_nvtx_forked(bool off)
-{
-    pthread_mutex_init(&nvtx.lock, NULL); /* another thread of the parent may have held it */
-    nvtx.threads = NULL;
-    atomic_fetch_add(&nvtx.epoch, 1);
-    gp_nvtx_watch(false);
-    if (off) gp_nvtx_off();
 }

@@ -16,10 +16,6 @@ void gp_nvtx_node(uint64_t node, uint64_t original);
 void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait);
 /* This thread's call, from START_NS on, has returned. */
 void gp_nvtx_call(int64_t start_ns, const struct gp_note_call *call);
-/* Hand over the notes of all threads, each thread's in order. REFUSED: how many of each enum gp_note_op did
- * not fit since the last call. */
-void gp_nvtx_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx,
-                   uint64_t refused[GP_NOTE_OPS]);
 /* From now on report ranges to gp_inject_range_begins() and its like, or stop doing so. */
 void gp_nvtx_watch(bool on);
 /* What gpuprof.h calls; see there. */
@@ -29,8 +25,5 @@ void gp_nvtx_own_pop(void);
 uint64_t gp_nvtx_own_start(uint64_t name, const struct gpuprof_metric *m, size_t n);
 void gp_nvtx_own_stop(uint64_t range);
 void gp_nvtx_own_mark(uint64_t name, const uint64_t *value, const struct gpuprof_metric *m, size_t n);
-/* In a fork child: discard the parent's threads; with OFF, record nothing. */
-void gp_nvtx_forked(bool off);
-void gp_nvtx_off(void);
 
 #endif

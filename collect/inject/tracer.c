@@ -120,6 +120,7 @@ bool gp_tracer_record(bool on)
         return false;
     }
     gp_tracer_switch_calls(on);
+    gp_tracer_place_calls(on);
     return true;
 }
 

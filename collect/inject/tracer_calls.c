@@ -4,6 +4,7 @@
 #include "collect/inject/inject.h"
 #include "collect/inject/inject_budget.h"
 #include "collect/inject/inject_metrics.h"
+#include "collect/inject/inject_stacks.h"
 #include "collect/inject/inject_window.h"
 #include "collect/inject/nvtx.h"
 #include "collect/records/records.h"
@@ -23,6 +24,7 @@ static struct {
     _Atomic bool counting;        /* launches are counted */
     _Atomic bool measuring;       /* hardware counters are read of them */
     _Atomic bool timing;          /* they are timed, for the cost of recording */
+    _Atomic bool placing;         /* the stacks of launches, copies and waits are read */
 } calls;
 
 /* Calls at which there is something to do. */
@@ -32,6 +34,7 @@ enum hook {
     HOOK_PROFILER_START,
     HOOK_PROFILER_STOP,
     HOOK_LAUNCH,
+    HOOK_PLACE, /* of copies, sets and allocations: only their stacks are wanted */
     HOOK_CAPTURE_BEGIN,
     HOOK_CAPTURE_END,
     HOOK_WAIT, /* and on: by the entry of waiting[] */
@@ -126,7 +129,10 @@ static void on_wait(unsigned which, const CUpti_CallbackData *call)
     if (waits.period != period) waits.depth = 0;
     waits.period = period;
     if (call->callbackSite == CUPTI_API_ENTER) {
-        if (!waits.depth++) waits.start_ns = gp_now_ns();
+        if (waits.depth++) return;
+        waits.start_ns = gp_now_ns();
+        if (atomic_load_explicit(&calls.placing, memory_order_relaxed))
+            gp_inject_stack_of_call(call->correlationId);
         return;
     }
     if (!waits.depth || --waits.depth || waits.capturing) return;
@@ -169,6 +175,9 @@ static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
         on_launch(enter, call);
     if (hook == HOOK_LAUNCH && enter && atomic_load_explicit(&calls.timing, memory_order_relaxed))
         time_launch();
+    if ((hook == HOOK_LAUNCH || hook == HOOK_PLACE) && enter &&
+        atomic_load_explicit(&calls.placing, memory_order_relaxed))
+        gp_inject_stack_of_call(call->correlationId);
     if (hook == HOOK_CAPTURE_BEGIN && enter) waits.capturing = 1;
     if (hook == HOOK_CAPTURE_END && !enter) waits.capturing = 0;
     if (hook >= HOOK_WAIT && !gp_tracer_leaves_out(GP_BUDGET_EVENTS)) on_wait(hook - HOOK_WAIT, call);
@@ -217,7 +226,9 @@ static unsigned find_hook(bool driver, const char *name)
         if (!strncmp(name, begins, strlen(begins))) return HOOK_WAIT + i;
     }
     /* Every launch of the runtime goes through one of the driver. */
-    return driver && gp_call_classify(name) == GP_CALL_LAUNCH ? HOOK_LAUNCH : HOOK_NONE;
+    enum gp_call_class cls = gp_call_classify(name);
+    if (cls == GP_CALL_LAUNCH) return driver ? HOOK_LAUNCH : HOOK_NONE;
+    return cls == GP_CALL_COPY || cls == GP_CALL_MEMORY ? HOOK_PLACE : HOOK_NONE;
 }
 
 static const char *call_name(bool driver, uint32_t cbid)
@@ -267,12 +278,20 @@ static bool prime_domain(bool driver, bool late)
     return enable(calls.unused[driver], 1) == CUPTI_SUCCESS;
 }
 
+/* Is the stack of the call wanted? Of allocations, where those are recorded. */
+static bool places(bool driver, uint32_t cbid)
+{
+    return calls.classes[driver][cbid] != GP_CALL_MEMORY || gp_tracer.opts.memory;
+}
+
 /* Is the call reported to us for another reason than its own record? */
 static bool has_other_use(bool driver, uint32_t cbid)
 {
     uint8_t hook = calls.hooks[driver][cbid];
     if (hook == HOOK_LAUNCH)
-        return atomic_load(&calls.counting) || atomic_load(&calls.measuring) || atomic_load(&calls.timing);
+        return atomic_load(&calls.counting) || atomic_load(&calls.measuring) || atomic_load(&calls.timing) ||
+               atomic_load(&calls.placing);
+    if (hook == HOOK_PLACE) return atomic_load(&calls.placing) && places(driver, cbid);
     if (hook >= HOOK_CAPTURE_BEGIN)
         return atomic_load(&gp_tracer.recording) && gp_tracer.opts.api == GP_API_LEVEL_SYNC &&
                !gp_tracer_leaves_out(GP_BUDGET_EVENTS);
@@ -320,11 +339,20 @@ static unsigned switch_domain(bool driver, bool on)
 
 static void call_back_at_launches(void)
 {
-    bool on = atomic_load(&calls.counting) || atomic_load(&calls.measuring) || atomic_load(&calls.timing) ||
-              atomic_load(&calls.noting);
-    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
-        if (calls.hooks[1][cbid] == HOOK_LAUNCH)
-            gp_cupti.cuptiEnableCallback(on, gp_cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+    for (int driver = 0; driver < 2; driver++)
+        for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++) {
+            uint8_t hook = calls.hooks[driver][cbid];
+            bool on =
+                has_other_use(driver, cbid) || (calls.wanted[driver][cbid] && atomic_load(&calls.noting));
+            if (hook == HOOK_LAUNCH || hook == HOOK_PLACE)
+                gp_cupti.cuptiEnableCallback(on, gp_cupti.subscriber, domain_of(driver), cbid);
+        }
+}
+
+void gp_tracer_place_calls(bool on)
+{
+    atomic_store(&calls.placing, on && gp_inject_stacks_on());
+    call_back_at_launches();
 }
 
 void gp_tracer_count_launches(bool on)

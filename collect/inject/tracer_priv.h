@@ -103,6 +103,8 @@ void gp_tracer_lend_calls(void);
 /* Switch the records of API calls; says how many are switched one by one. */
 void gp_tracer_switch_calls(bool on);
 void gp_tracer_switch_waits(bool on);
+/* Read the stacks of calls from now on, if they are wanted, or no longer. */
+void gp_tracer_place_calls(bool on);
 /* A call begins or ends. True if there is no more to do about it. */
 bool gp_tracer_on_call(bool driver, uint32_t cbid, const CUpti_CallbackData *call);
 /* MORE is left out from now on, enum gp_budget_part as bits. */

@@ -309,6 +309,7 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                                         .graphs = c->plan.graphs,
                                         .graph_rate = c->plan.graph_rate,
                                         .budget_ppm = c->plan.budget_ppm,
+                                        .stacks = c->plan.stacks,
                                         .alone = c->opts->hub,
                                         .capture = c->plan.control.capture,
                                         .metrics = c->plan.metrics},

@@ -16,12 +16,24 @@
 enum { GRAPH_RATE = 2000000 };
 static const double BUDGET_LEAST = 0.001;
 
+/* The place of WORD among the N WORDS; it is one of them. */
+static unsigned place_of(const char *word, const char *const *words, unsigned n)
+{
+    unsigned i = 0;
+    while (i + 1 < n && strcmp(word, words[i]) != 0) i++;
+    return i;
+}
+
 static enum gp_api_level api_level(const char *word)
 {
     static const char *const words[] = {"none", "launch", "sync", "all"};
-    for (unsigned i = 0; i < 4; i++)
-        if (!strcmp(word, words[i])) return (enum gp_api_level)i;
-    return GP_API_LEVEL_SYNC;
+    return (enum gp_api_level)place_of(word, words, GP_COUNT(words));
+}
+
+static enum gp_stacks_mode stacks_mode(const char *word)
+{
+    static const char *const words[] = {"none", "sample", "launch"};
+    return (enum gp_stacks_mode)place_of(word, words, GP_COUNT(words));
 }
 
 static int set_output(struct gp_collect_plan *p, const char *output, struct gp_err *err)
@@ -178,9 +190,9 @@ static int set_metrics(struct gp_collect_plan *p, const struct gp_collect_opts *
 static int set_sample(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
 {
     char *end;
-    if (!o->sample) return 0;
+    if (!o->sample && p->stacks != GP_STACKS_SAMPLE) return 0;
     unsigned long rate = GP_SAMPLE_RATE;
-    if (*o->sample) {
+    if (o->sample && *o->sample) {
         rate = *o->sample >= '0' && *o->sample <= '9' ? strtoul(o->sample, &end, 10) : 0;
         if (!rate || (*end && strcmp(end, "Hz") != 0) || rate > GP_SAMPLE_RATE_MOST)
             return gp_fail(err, GP_E_USAGE, -1,
@@ -242,7 +254,7 @@ static int set_budget(struct gp_collect_plan *p, const struct gp_collect_opts *o
 
 int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o, struct gp_err *err)
 {
-    *plan = (struct gp_collect_plan){.api = api_level(o->api)};
+    *plan = (struct gp_collect_plan){.api = api_level(o->api), .stacks = stacks_mode(o->stacks)};
     if (check_hub(o, err) || check_digest(o, err) || check_sizes(o, err) ||
         set_graphs(plan, o->graphs, err) || set_control(plan, o, err) || set_dump(plan, o, err) ||
         set_sample(plan, o, err) || gp_filter_parse(&plan->filter, o->filter, err) ||
@@ -250,7 +262,9 @@ int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *
         set_output(plan, o->output, err))
         return -1;
     if (o->hub) plan->control.capture.open = false;
-    const char *whole = plan->sample_ns ? "--sample" : plan->counters_ns ? "--sample-metrics" : NULL;
+    const char *whole = plan->sample_ns     ? o->sample ? "--sample" : "--stacks"
+                        : plan->counters_ns ? "--sample-metrics"
+                                            : NULL;
     return plan->pattern && whole
                ? gp_fail(err, GP_E_USAGE, -1,
                          "%s: needs one trace of all processes, not one per process (-o '%s')", whole,

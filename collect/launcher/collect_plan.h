@@ -18,7 +18,7 @@
 
 /* The options; strings are borrowed, NULL where not given. */
 struct gp_collect_opts {
-    const char *output, *api, *graphs, *start, *stop, *dump, *filter, *metrics_file, *serve, *sample;
+    const char *output, *api, *stacks, *graphs, *start, *stop, *dump, *filter, *metrics_file, *serve, *sample;
     const char *digest, *digest_secret;
     const char *metrics, *metrics_per, *list_metrics, *sample_metrics;
     uint64_t metrics_passes, metrics_every, metrics_count;
@@ -28,11 +28,12 @@ struct gp_collect_opts {
     uint64_t buffer_bytes;
 };
 
-#define GP_COLLECT_DEFAULTS .api = "sync", .budget = -1, .flush_ns = 100000000, .buffer_bytes = 8 << 20
+#define GP_COLLECT_DEFAULTS .api = "sync", .stacks = "launch", .budget = -1, .flush_ns = 100000000, .buffer_bytes = 8 << 20
 
 struct gp_collect_plan {
     struct gp_measure_opts metrics;
     enum gp_api_level api;
+    enum gp_stacks_mode stacks;
     enum gp_graph_mode graphs;
     uint64_t graph_rate; /* nodes per second */
     struct gp_control control;

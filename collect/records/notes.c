@@ -5,7 +5,12 @@
 
 void gp_notes_put(struct gp_buf *to, int64_t tid, const struct gp_note *note)
 {
-    const char *text = gp_note_text(note), *args = gp_note_args(note);
+    gp_notes_put_with(to, tid, note, gp_note_args(note));
+}
+
+void gp_notes_put_with(struct gp_buf *to, int64_t tid, const struct gp_note *note, const char *args)
+{
+    const char *text = gp_note_text(note);
     size_t text_n = strlen(text) + 1, domain_n = strlen(note->domain) + 1;
     size_t domain_at = sizeof *note + text_n + note->args_n, n = (domain_at + domain_n + 7) & ~(size_t)7;
     struct gp_wire_note head = {tid, (uint32_t)n, (uint32_t)domain_at};

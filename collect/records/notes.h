@@ -27,6 +27,8 @@ struct gp_notes {
 };
 
 void gp_notes_put(struct gp_buf *to, int64_t tid, const struct gp_note *note);
+/* A note that is in no ring: its args are at ARGS. It has a text. */
+void gp_notes_put_with(struct gp_buf *to, int64_t tid, const struct gp_note *note, const char *args);
 /* Continue with the N bytes at DATA, which are owned by the caller. */
 void gp_notes_set(struct gp_notes *notes, const void *data, size_t n);
 /* The next note, valid until the one after it; NULL at the end. */

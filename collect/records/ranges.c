@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "collect/records/call_stacks.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/model/trace.h"
@@ -110,11 +111,19 @@ static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int6
     bool cut = start != o->start_ns || (end != end_ns && end_ns > o->start_ns);
     size_t row = gp_events_add(e, start, end - start, o->track, o->name);
     if (o->is_op) gp_set_seq(e, row, o->seq);
+    gp_set_stack(e, row, o->stack);
     g->records->stats.ranges++;
     const char *parts[] = {gp_string(&t->strings, o->args), gp_string(&t->strings, end_args), flags,
                            cut ? "\"cut\":true" : ""};
     gp_sid extra = join_args(t, parts, GP_COUNT(parts));
     if (extra) gp_set_extra(e, row, extra);
+}
+
+/* The stack that a note carries, 0 none. */
+static uint32_t entry_of(const struct gp_ranges *g, int64_t tid, const struct gp_note *note)
+{
+    const struct gp_call_stacks *s = g->records->stacks;
+    return s && note->other ? gp_call_stacks_entry(s, tid, note->other) : 0;
 }
 
 /* ---- nodes of graphs ---- */
@@ -143,20 +152,22 @@ static gp_sid path_of(struct gp_ranges *g, struct gp_range_thread *thread)
 /* A node that was created and turned out not to be a clone. */
 static void keep_created(struct gp_ranges *g, struct gp_range_thread *thread)
 {
-    if (thread->created) gp_nodes_set(&g->nodes, thread->created, thread->created_in, 0);
+    if (thread->created) gp_nodes_set(&g->nodes, thread->created, thread->created_in, thread->created_at);
     thread->created = 0;
 }
 
 /* CUDA first creates the nodes of an instantiated graph, under the ranges around that, and then reports them
  * as clones: only the ranges of their originals count, which another thread may have captured and whose notes
  * may come later. */
-static void note_node(struct gp_ranges *g, struct gp_range_thread *thread, const struct gp_note *note)
+static void note_node(struct gp_ranges *g, int64_t tid, struct gp_range_thread *thread,
+                      const struct gp_note *note)
 {
     g->nodes.trace = &g->records->trace;
     if (note->op == GP_NOTE_NODE) {
         keep_created(g, thread);
         thread->created = note->id;
         thread->created_in = path_of(g, thread);
+        thread->created_at = entry_of(g, tid, note);
     } else {
         if (thread->created == note->id) thread->created = 0;
         keep_created(g, thread);
@@ -256,6 +267,7 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
     switch (note->op) {
     case GP_NOTE_PUSH:
         name_range(g, &o, note);
+        o.stack = entry_of(g, tid, note);
         GP_VEC_PUSH(&thread->open, o);
         thread->path_known = false;
         break;
@@ -274,7 +286,7 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
         break;
     case GP_NOTE_NODE:
     case GP_NOTE_CLONE:
-        note_node(g, thread, note);
+        note_node(g, tid, thread, note);
         break;
     default:
         break;

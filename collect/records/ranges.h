@@ -26,8 +26,9 @@ struct gp_open_range {
     gp_sid name;
     gp_sid args; /* inside of a JSON object, 0: none */
     uint32_t track;
-    bool is_op;   /* an operator of PyTorch: a row of GP_OP */
-    uint64_t seq; /* its sequence number, GP_NO_ID: none */
+    uint32_t stack; /* where it was pushed, 0 unknown */
+    bool is_op;     /* an operator of PyTorch: a row of GP_OP */
+    uint64_t seq;   /* its sequence number, GP_NO_ID: none */
 };
 
 struct gp_range_thread {
@@ -36,6 +37,7 @@ struct gp_range_thread {
     bool path_known;
     uint64_t created; /* a node that may be reported as a clone next; 0: none */
     gp_sid created_in;
+    uint32_t created_at; /* its stack, 0 unknown */
     GP_VEC(struct gp_open_range) open;
 };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "collect/records/call_stacks.h"
 #include "formats/base/buf.h"
 #include "formats/model/cuda_names.h"
 
@@ -567,6 +568,15 @@ static void note_inversion(struct gp_records *r, const struct gp_held_work *w)
     if (early > r->stats.worst_inversion_ns) r->stats.worst_inversion_ns = early;
 }
 
+/* The stack of the call with that correlation id. */
+static void set_stack(const struct gp_records *r, struct gp_events *e, size_t row, uint32_t corr)
+{
+    uint32_t waiter;
+    if (!r->stacks) return;
+    gp_set_stack(e, row, gp_call_stacks_of(r->stacks, corr, &waiter));
+    gp_set_waiter(e, row, waiter);
+}
+
 static void write_work(struct gp_records *r, bool all)
 {
     struct gp_events *e = &r->trace.events[GP_GPU];
@@ -586,6 +596,7 @@ static void write_work(struct gp_records *r, bool all)
         gp_set_graph(e, row, w->graph);
         gp_set_node(e, row, w->node);
         gp_set_addr(e, row, w->address);
+        if (r->opts.api == GP_API_LEVEL_NONE) set_stack(r, e, row, w->corr);
     }
     r->work.n = kept;
 }
@@ -608,6 +619,7 @@ static void write_calls(struct gp_records *r, bool all)
         if (c->corr) gp_set_corr(e, row, c->corr);
         if (c->driver) gp_set_cat(e, row, driver_cat);
         gp_set_ret(e, row, c->ret);
+        set_stack(r, e, row, c->corr);
         r->stats.calls++;
     }
     r->calls.n = kept;

@@ -168,6 +168,8 @@ struct gp_graph_launch {
     uint32_t began; /* corr of the launch that was being recorded node by node when that mode ended, 0 none */
 };
 
+struct gp_call_stacks; /* call_stacks.h */
+
 struct gp_call_info {
     gp_sid name; /* 0: not requested yet */
     uint8_t cls;
@@ -197,7 +199,8 @@ struct gp_records {
     GP_VEC(struct gp_held_memory) memory;
     GP_VEC(struct gp_held_event) held_events;
     GP_VEC(struct gp_held_wait) held_waits;
-    struct gp_map graphs; /* id -> index of its latest launch */
+    const struct gp_call_stacks *stacks; /* borrowed; NULL: none are recorded */
+    struct gp_map graphs;                /* id -> index of its latest launch */
     GP_VEC(struct gp_graph_launch) graph_launches;
     uint32_t last_graph;                   /* index of the one that was looked up last */
     bool whole_graphs;                     /* their nodes no longer have their own rows */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "collect/cpython/python_layout.h"
-#include "collect/sample/python_thread.h"
+#include "collect/cpython/python_thread.h"
 #include "collect/cpython/remote.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"

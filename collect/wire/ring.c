@@ -61,6 +61,9 @@ const char *gp_note_plural(unsigned op)
         [GP_NOTE_CLONE] = "ranges of graph nodes",
         [GP_NOTE_WAIT] = "waits and event records",
         [GP_NOTE_CALL] = "API calls",
+        [GP_NOTE_FUNCTION] = "stacks",
+        [GP_NOTE_FRAME] = "stacks",
+        [GP_NOTE_STACK] = "stacks",
     };
     return op < GP_NOTE_OPS && plurals[op] ? plurals[op] : "notes";
 }

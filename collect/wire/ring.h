@@ -28,9 +28,12 @@ enum gp_note_op {
     GP_NOTE_CLONE, /* node ID was made after node OTHER, whose ranges it has */
     /* a call that waits, or records an event that others wait for: the args are a struct gp_note_wait */
     GP_NOTE_WAIT,
-    GP_NOTE_CALL, /* a call that launches, copies or waits: the args are a struct gp_note_call */
+    GP_NOTE_CALL,     /* a call that launches, copies or waits: the args are a struct gp_note_call */
+    GP_NOTE_FUNCTION, /* what FUNCTION stands for, of this thread: the text is its name, the args are its file */
+    GP_NOTE_FRAME,    /* what a stack stands for, of this thread: the args are a struct gp_note_frame */
+    GP_NOTE_STACK,    /* a call begins: its stack. The args are one struct gp_note_stack, on the wire many */
 };
-enum { GP_NOTE_OPS = GP_NOTE_CALL + 1 };
+enum { GP_NOTE_OPS = GP_NOTE_STACK + 1 };
 
 /* Numbers of CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_; a record of an event is not one of those. */
 enum gp_wait { GP_WAIT_RECORD, GP_WAIT_EVENT, GP_WAIT_STREAM_EVENT, GP_WAIT_STREAM, GP_WAIT_CONTEXT };
@@ -51,6 +54,17 @@ struct gp_note_call {
     uint32_t driver; /* of the driver, otherwise of the runtime */
 };
 
+/* Stack ID of the note is FUNCTION at LINE, called from stack PARENT; 0: unknown, or the outermost. */
+struct gp_note_frame {
+    uint32_t parent, function, line, reserved;
+};
+
+/* The call with that correlation id has that stack. WAITER: the thread whose frames it begins with, if this
+ * is a thread of autograd; otherwise 0. */
+struct gp_note_stack {
+    uint32_t corr, stack, waiter;
+};
+
 /* What happened. If TEXT is NULL, the text follows the struct, NUL-terminated; then the args follow. */
 struct gp_note {
     uint32_t size; /* with text and args, a multiple of 8; set by gp_ring_put */
@@ -61,8 +75,11 @@ struct gp_note {
     int64_t time_ns;
     const char *domain; /* name of the NVTX domain, "" for the default one; never freed */
     const char *text;   /* a registered string, which is never freed, or NULL */
-    uint64_t id; /* GP_NOTE_START and GP_NOTE_STOP: which range; GP_NOTE_NODE and GP_NOTE_CLONE: which node */
-    uint64_t other; /* GP_NOTE_CLONE: which node it was made after */
+    /* GP_NOTE_START and GP_NOTE_STOP: which range; GP_NOTE_NODE and GP_NOTE_CLONE: which node;
+     * GP_NOTE_FUNCTION and GP_NOTE_FRAME: which number */
+    uint64_t id;
+    /* GP_NOTE_CLONE: which node it was made after; GP_NOTE_PUSH and GP_NOTE_NODE: the stack, 0 unknown */
+    uint64_t other;
 };
 
 /* Positions count all bytes ever written and read. What one side writes is on its own cache lines, and each

@@ -25,7 +25,7 @@
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
-enum { GP_WIRE_VERSION = 9, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+enum { GP_WIRE_VERSION = 10, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
 /* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and
  * for its answer. */
@@ -66,6 +66,9 @@ enum gp_api_level { GP_API_LEVEL_NONE, GP_API_LEVEL_LAUNCH, GP_API_LEVEL_SYNC, G
  * second. */
 enum gp_graph_mode { GP_GRAPHS_AUTO, GP_GRAPHS_NODE, GP_GRAPHS_WHOLE };
 
+/* Which stacks are recorded: none, those of samples, or that of each launch. */
+enum gp_stacks_mode { GP_STACKS_NONE, GP_STACKS_SAMPLE, GP_STACKS_LAUNCH };
+
 /* What --budget leaves out, in this order. */
 enum gp_budget_part {
     GP_BUDGET_MEMORY = 1,  /* allocations */
@@ -98,7 +101,7 @@ struct gp_wire_welcome {
     uint32_t alone;        /* the launcher runs no command: it serves processes that attach themselves */
     uint64_t graph_rate;   /* maximum nodes per second */
     uint32_t budget_ppm;   /* of the process's time that recording may cost, 0: no limit */
-    uint32_t reserved;
+    uint32_t stacks;       /* enum gp_stacks_mode */
     struct gp_capture_opts capture;
     struct gp_measure_opts metrics;
 };

@@ -20,7 +20,7 @@ struct chain {
 };
 
 struct gp_trace_index {
-    struct chain configs, processes, tracks;
+    struct chain configs, processes, tracks, stacks;
 };
 
 GP_WORD(gp_table_name, enum gp_table, GP_TABLES, 1)
@@ -200,6 +200,20 @@ uint32_t gp_trace_track(struct gp_trace *t, const struct gp_track *k)
     FIND_OR_PUSH(&t->index->tracks, &t->tracks, k, hash_track(k), same_track);
 }
 
+static bool same_stack(const struct gp_stack *a, const struct gp_stack *b)
+{
+    return !memcmp(a, b, sizeof *a);
+}
+
+uint32_t gp_trace_stack(struct gp_trace *t, const struct gp_stack *s)
+{
+    if (!t->stacks.n) { /* entry 0 is none */
+        GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
+        GP_VEC_PUSH(&t->index->stacks.next, UINT32_MAX);
+    }
+    FIND_OR_PUSH(&t->index->stacks, &t->stacks, s, gp_hash_place(s, sizeof *s, gp_hash_seed()), same_stack);
+}
+
 struct gp_process gp_process_unknown(void)
 {
     struct gp_process p;
@@ -302,6 +316,7 @@ void gp_trace_release(struct gp_trace *t)
         chain_release(&t->index->configs);
         chain_release(&t->index->processes);
         chain_release(&t->index->tracks);
+        chain_release(&t->index->stacks);
         free(t->index);
     }
     memset(t, 0, sizeof *t);

@@ -469,6 +469,9 @@ static inline uint32_t gp_sample_stack(const struct gp_events *e, size_t row)
 uint32_t gp_trace_config(struct gp_trace *t, const struct gp_config *c);
 uint32_t gp_trace_process(struct gp_trace *t, const struct gp_process *p);
 uint32_t gp_trace_track(struct gp_trace *t, const struct gp_track *k);
+/* The same of a stack, by all its members; its parent is an entry. Only for traces whose stacks all came in
+ * here. */
+uint32_t gp_trace_stack(struct gp_trace *t, const struct gp_stack *s);
 /* Fresh structs with every "unknown" filled in (-1, GP_NO_ID, 0). */
 struct gp_process gp_process_unknown(void);
 struct gp_track gp_track_unknown(void);

@@ -6,8 +6,8 @@
  *     struct gp_py_thread t = {.at = address_of_its_state};
  *     switch (gp_py_thread_read(&reader, &t)) { case GP_PY_WHOLE: use(reader.stack, reader.n); ... }
  */
-#ifndef GP_COLLECT_SAMPLE_PYTHON_THREAD_H
-#define GP_COLLECT_SAMPLE_PYTHON_THREAD_H
+#ifndef GP_COLLECT_CPYTHON_PYTHON_THREAD_H
+#define GP_COLLECT_CPYTHON_PYTHON_THREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "collect/sample/python_thread.h"
+#include "collect/cpython/python_thread.h"
 
 #include <stdlib.h>
 #include <string.h>

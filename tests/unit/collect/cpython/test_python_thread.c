@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/sample/python_thread.h"
+#include "collect/cpython/python_thread.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -1,0 +1,58 @@
+/* own_python.h -- private to collect/stacks: the interpreter of this process: where things lie in it, and the
+ * state that it keeps of the calling thread. Found once, by the symbols that every CPython exports.
+ *
+ *     const struct gp_own_python *py = gp_own_python();              // NULL: there is none, or an unknown one
+ *     uint64_t state = gp_own_python_state(py);                      // of the calling thread, 0: it has none
+ */
+#ifndef GP_COLLECT_STACKS_OWN_PYTHON_H
+#define GP_COLLECT_STACKS_OWN_PYTHON_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include "collect/cpython/python_layout.h"
+#include "collect/cpython/remote.h"
+#include "formats/base/declare.h"
+
+struct gp_own_python {
+    struct gp_py_layout layout;
+    uint64_t runtime, code_type;
+    /* The state that the calling thread has now, and the one that it has even while it has let go of the
+     * lock. */
+    void *(*attached)(void);
+    void *(*own)(void);
+    /* This process's memory, read by calls that cannot fault. */
+    struct gp_remote_process process;
+    struct gp_remote memory;
+};
+
+/* NULL if there is none that can be read: then *WHY, unless it is NULL, is a static text, or NULL where there
+ * is no interpreter at all. Looks again as long as there is none. */
+const struct gp_own_python *gp_own_python(const char **why);
+
+static inline uint64_t gp_own_u64(uint64_t at)
+{
+    uint64_t v;
+    memcpy(&v, (const void *)(uintptr_t)at, sizeof v);
+    return v;
+}
+
+static inline uint32_t gp_own_u32(uint64_t at)
+{
+    uint32_t v;
+    memcpy(&v, (const void *)(uintptr_t)at, sizeof v);
+    return v;
+}
+
+/* Before 3.12 there is one attached state for all threads, that of whoever holds the lock. */
+static inline uint64_t gp_own_python_state(const struct gp_own_python *py)
+{
+    enum { OWN_SINCE = 12 };
+    uint64_t at = (uint64_t)(uintptr_t)py->attached();
+    bool ours = at && (py->layout.minor >= OWN_SINCE ||
+                       gp_own_u64(at + py->layout.thread_pthread) == (uint64_t)pthread_self());
+    return GP_LIKELY(ours) ? at : (uint64_t)(uintptr_t)py->own();
+}
+
+#endif
