@@ -123,8 +123,9 @@ bool gp_place_segment(const struct gp_unwind_place *place, uint64_t at, struct g
     for (int i = 0; i < head->e_phnum; i++) {
         uint64_t from = place->bias + ph[i].p_vaddr;
         if (ph[i].p_type != PT_LOAD || at - from >= ph[i].p_memsz) continue;
-        *s = (struct gp_place_segment){from, from + ph[i].p_memsz, ph[i].p_flags & PF_X};
-        return true;
+        uint64_t n = ph[i].p_memsz < place->end - from ? ph[i].p_memsz : place->end - from;
+        *s = (struct gp_place_segment){from, from + n, ph[i].p_flags & PF_X};
+        return from >= place->begin && from < place->end;
     }
     return false;
 }

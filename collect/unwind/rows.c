@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(struct gp_row) == 8 * GP_ROW_WORDS, "a row fills its words");
+_Static_assert(sizeof(struct gp_row) == sizeof(union gp_row_words), "a row fills its words");
 
 /* An expression that begins with register + offset; what follows it is LAST, 0: nothing. */
 static bool base_of(const struct gp_cfi_rule *rule, uint8_t last, unsigned *reg, int64_t *offset)
@@ -32,16 +32,18 @@ static bool cfa_from(const struct gp_cfi_row *full, struct gp_row *row)
 
 static bool save(struct gp_row *row, unsigned reg, const struct gp_cfi_rule *rule)
 {
+    struct gp_row_saved *saved = &row->saved[row->saved_n];
     int64_t offset = rule->n;
     unsigned base;
     if (row->saved_n == GP_ROW_SAVED) return false;
     if (rule->kind == GP_CFI_EXPR) {
         if (!base_of(rule, 0, &base, &offset) || base != row->reg) return false;
-        row->from_reg |= (uint16_t)(1u << row->saved_n);
+        saved->from_reg = 1;
     } else if (rule->kind != GP_CFI_OFFSET) return false;
     if (offset % 8 || offset / 8 < INT16_MIN || offset / 8 > INT16_MAX) return false;
-    row->at[row->saved_n] = (int16_t)(offset / 8);
-    row->saved[row->saved_n++] = (uint8_t)reg;
+    saved->at = (int16_t)(offset / 8);
+    saved->reg = (uint8_t)reg;
+    row->saved_n++;
     return true;
 }
 
@@ -61,37 +63,18 @@ bool gp_row_from(const struct gp_cfi_row *full, struct gp_row *row)
     return true;
 }
 
-static struct gp_rows_entry *entry_of(struct gp_rows *rows, uint64_t pc)
-{
-    return &rows->at[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
-}
-_Static_assert(GP_ROWS == 1 << (64 - 51), "the shift makes a place");
-
-bool gp_rows_get(struct gp_rows *rows, uint64_t pc, uint32_t tag, struct gp_row *row)
-{
-    struct gp_rows_entry *e = entry_of(rows, pc);
-    uint64_t words[GP_ROW_WORDS];
-    uint64_t before = atomic_load_explicit(&e->tag_sequence, memory_order_acquire);
-    if (before >> 32 != tag || before & 1) return false;
-    if (atomic_load_explicit(&e->pc, memory_order_acquire) != pc) return false;
-    for (int i = 0; i < GP_ROW_WORDS; i++) words[i] = atomic_load_explicit(&e->row[i], memory_order_acquire);
-    if (atomic_load_explicit(&e->tag_sequence, memory_order_relaxed) != before) return false;
-    memcpy(row, words, sizeof *row);
-    return true;
-}
-
 /* Who finds another writer there leaves it to that one. */
 void gp_rows_put(struct gp_rows *rows, uint64_t pc, uint32_t tag, const struct gp_row *row)
 {
-    struct gp_rows_entry *e = entry_of(rows, pc);
-    uint64_t words[GP_ROW_WORDS];
+    struct gp_rows_entry *e = gp_rows_entry(rows, pc);
+    union gp_row_words words = {.row = *row};
     uint64_t before = atomic_load_explicit(&e->tag_sequence, memory_order_relaxed);
-    memcpy(words, row, sizeof words);
     if (before & 1 || !atomic_compare_exchange_strong_explicit(&e->tag_sequence, &before, before | 1,
                                                                memory_order_acq_rel, memory_order_relaxed))
         return;
     atomic_store_explicit(&e->pc, pc, memory_order_release);
-    for (int i = 0; i < GP_ROW_WORDS; i++) atomic_store_explicit(&e->row[i], words[i], memory_order_release);
+    for (unsigned i = 0; i < 1 + GP_ROW_SAVED / 2; i++)
+        atomic_store_explicit(&e->word[i], words.word[i], memory_order_release);
     atomic_store_explicit(&e->tag_sequence, (uint64_t)tag << 32 | (uint32_t)((uint32_t)before + 2),
                           memory_order_release);
 }

@@ -35,11 +35,15 @@
 #include <stdint.h>
 
 enum {
-    GP_UNWIND_DEPTH = 512,    /* frames at most */
-    GP_UNWIND_WORDS = 1200,   /* words of a chain that are compared; a chain with more is not used again */
-    GP_UNWIND_MODULES = 16,   /* modules of such a chain */
-    GP_UNWIND_REGISTERS = 33, /* of either machine, by their DWARF numbers */
-    GP_UNWIND_PATH = 4096
+    GP_UNWIND_DEPTH = 512,  /* frames at most */
+    GP_UNWIND_WORDS = 1200, /* words of a chain that are compared; a chain with more is not used again */
+    GP_UNWIND_MODULES = 16, /* modules of such a chain */
+    GP_UNWIND_PATH = 4096,
+#ifdef __aarch64__
+    GP_UNWIND_REGISTERS = 33 /* by their DWARF numbers */
+#else
+    GP_UNWIND_REGISTERS = 17
+#endif
 };
 
 /* Why a walk ended. */

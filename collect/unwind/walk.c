@@ -94,21 +94,24 @@ static bool is_code(struct gp_walk *w, uint64_t ip)
     return p->tag && gp_place_is_there(&w->u->places, p) && gp_place_segment(p, ip, &s) && s.code;
 }
 
-/* A frame pointer leads to the caller's and to the return address. What else the code saved is not known. */
+/* A frame pointer leads to the caller's and to the return address, if it points a little way up the same
+ * stack. What else the code saved is not known. */
 static bool guess(struct gp_walk *w)
 {
+    enum { FRAME_MOST = 1 << 20 };
     struct gp_unwind_thread *t = w->t;
-    uint64_t fp, sp = 0, ip, caller_fp;
-    if (!get(w, GP_REG_FP, &fp) || fp % 8) return stop(w, GP_UNWIND_NO_CFI);
-    if (w->from[GP_REG_SP] != GP_FROM_NOWHERE && (!get(w, GP_REG_SP, &sp) || fp < sp))
+    uint64_t fp, sp = w->value[GP_REG_SP], ip, caller_fp;
+    if (w->from[GP_REG_SP] != GP_FROM_NOWHERE && !get(w, GP_REG_SP, &sp)) return stop(w, GP_UNWIND_NO_CFI);
+    if (!get(w, GP_REG_FP, &fp) || fp % 8 || fp < sp || fp - sp > FRAME_MOST)
         return stop(w, GP_UNWIND_NO_CFI);
     if (!load(w, fp, &caller_fp) || !load(w, fp + 8, &ip) || !is_code(w, ip - 1))
         return stop(w, GP_UNWIND_NO_CFI);
     for (unsigned r = 0; r < GP_UNWIND_REGISTERS; r++) w->from[r] = GP_FROM_NOWHERE;
     put(w, GP_REG_FP, caller_fp);
     put(w, GP_REG_PC, ip);
-#ifndef __aarch64__
     put(w, GP_REG_SP, fp + 16);
+#ifdef __aarch64__
+    w->from[GP_REG_SP] = GP_FROM_NOWHERE; /* the record lies below what the frame holds, so that is no CFA */
 #endif
     if (t->exact > t->n) t->exact = t->n;
     w->ip = ip;
@@ -155,8 +158,9 @@ static bool step_row(struct gp_walk *w, const struct gp_row *row)
     if (w->from[GP_REG_SP] != GP_FROM_NOWHERE) get(w, GP_REG_SP, &sp);
     put(w, GP_REG_SP, cfa);
     for (unsigned i = 0; i < row->saved_n; i++) {
-        uint64_t at = (row->from_reg >> i & 1 ? base : cfa) + (uint64_t)((int64_t)row->at[i] * 8);
-        w->from[row->saved[i]] = at > GP_FROM_NOWHERE ? at : GP_FROM_NOWHERE;
+        const struct gp_row_saved *saved = &row->saved[i];
+        uint64_t at = (saved->from_reg ? base : cfa) + (uint64_t)((int64_t)saved->at * 8);
+        w->from[saved->reg] = at > GP_FROM_NOWHERE ? at : GP_FROM_NOWHERE;
     }
     return enter_caller(w, sp, cfa, row->ra_reg, row->signal, row->ra_signed);
 }
@@ -264,10 +268,10 @@ static bool step_cold(struct gp_walk *w, const struct gp_unwind_place *p, uint64
 
 bool gp_walk_step(struct gp_walk *w)
 {
-    struct gp_row row;
+    union gp_row_words row;
     uint64_t pc = w->ip - !w->interrupted;
     const struct gp_unwind_place *p = find(w, pc);
     if (!p->hdr) return without_row(w, p);
     if (!gp_rows_get(&w->u->rows, pc, p->tag, &row)) return step_cold(w, p, pc);
-    return row.kind == GP_ROW_NONE ? without_row(w, p) : step_row(w, &row);
+    return row.row.kind == GP_ROW_NONE ? without_row(w, p) : step_row(w, &row.row);
 }

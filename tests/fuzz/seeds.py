@@ -11,6 +11,7 @@ import json
 import os
 import pickle
 import re
+import struct
 import subprocess
 import sys
 
@@ -258,6 +259,34 @@ def for_collector():
     put("hub", "full", b"", join(0), b"\x0b\0", fill(0), flush(0), b"\x0b\0\x0a\1\5\1\x08\1\0\0\0\4\0\0\0\x0c\0\1")
 
 
+def entry(body):
+    body += bytes(-(len(body) + 4) % 8)
+    return struct.pack("<I", len(body)) + body
+
+
+def for_unwinder():
+    """A search table, a CIE, and FDEs whose code is the table itself; two stacks."""
+    programs = (
+        bytes([0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6]),  # push rbp; mov rbp, rsp
+        bytes([0x0e, 64, 0x83, 3, 0x8c, 4, 0x8d, 5, 0x0a, 0x41, 0x0e, 8, 0xc3, 0x0b]),
+        bytes([0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0, 0x10, 3, 2, 0x76, 0x70]),  # a realigned stack
+        bytes([0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22]),  # as in a PLT
+        bytes([0x07, 16]),
+    )
+    count, at = len(programs), 12 + 8 * len(programs)
+    cie = entry(struct.pack("<IB4sBbBBB", 0, 1, b"zRS\0", 1, -8 & 0x7f, 16, 1, 0x1b) + bytes([0x0c, 7, 8, 0x90, 1]))
+    table, entries = b"", cie
+    for i, program in enumerate(programs):
+        here = at + len(entries)
+        table += struct.pack("<ii", 64 * i, here)
+        entries += entry(struct.pack("<IiIB", here + 4 - at, 64 * i - (here + 8), 64, 0) + program)
+    module = struct.pack("<BBBBiI", 1, 0x1b, 3, 0x3b, at - 4, count) + table + entries
+    for i in range(6):
+        words = [(7 * k * k + 13 * i) % 250 << 2 | (k + i) % 3 for k in range(40)]
+        put("cfi", f"chain_{i}", bytes([1 + 2 * (i % 4), 64 * (i % 4) + 9, 3 * i, 0]), struct.pack("<H", 40),
+            struct.pack("<40Q", *words), module)
+
+
 def for_pickles():
     """Snapshots of the allocator: the first entries of captured ones, as each protocol writes them, and what is refused."""
     def small(name, entries, segments):
@@ -329,6 +358,7 @@ def main():
     for_tools(sys.argv[1])
     for_readers(sys.argv[1])
     for_collector()
+    for_unwinder()
     for_logs()
     for_pickles()
     for_fleets(sys.argv[1])

@@ -20,7 +20,8 @@ static int plain(struct path *p, int n)
 
 static int many_registers(struct path *p, int n)
 {
-    long a = n * 3L, b = a ^ p->left, c = b * 5, d = c - a, e = d * b, f = e + c;
+    unsigned long a = (unsigned)n * 3UL, b = a ^ (unsigned)p->left, c = b * 5, d = c - a, e = d * b,
+                  f = e + c;
     p->next(p);
     return (int)(a + b * c - d + e * f);
 }
