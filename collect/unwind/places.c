@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,10 @@ struct gp_place_index {
 static bool copy_if_there(uint64_t at, void *to, size_t n)
 {
     struct iovec local = {to, n}, remote = {(void *)(uintptr_t)at, n};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n;
+    int kept = errno;
+    bool whole = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n;
+    errno = kept;
+    return whole;
 }
 
 bool gp_page_is_there(uint64_t at)

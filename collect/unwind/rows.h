@@ -1,10 +1,11 @@
-/* rows.h -- rows of call frame information in 48 bytes (56 on aarch64), and a table of them that all threads of a process
- * read and write without a lock: an entry holds one row, a collision replaces it, and a sequence number tells
- * a reader that an entry changed under its eyes. A full row that does not fit into the short form is found
+/* rows.h -- rows of call frame information in short, and a table of them that all threads of a process read
+ * and write without a lock: an entry holds one row, a collision replaces it, and a sequence number tells a
+ * reader that an entry changed under its eyes. A full row that does not fit into the short form is found
  * again each time.
  *
- *     union gp_row_words words;
- *     if (!gp_rows_get(rows, pc, tag, &words) && gp_row_from(&full, &row)) gp_rows_put(rows, pc, tag, &row);
+ *     union gp_row_words row;
+ *     if (!gp_rows_get(rows, pc, tag, &row) && gp_row_from(&full, &row.row))
+ *         gp_rows_put(rows, pc, tag, &row.row);
  */
 #ifndef GP_COLLECT_ROWS_H
 #define GP_COLLECT_ROWS_H

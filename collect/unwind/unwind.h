@@ -1,8 +1,8 @@
 /* unwind.h -- the native stack of the calling thread, from inside a program that is not ours, in a call that
- * the program makes: no lock of the program, no allocation, no signal, no unwinder of libgcc. Return
- * addresses follow from the call frame information (CFI) that compilers write for exceptions (.eh_frame), so
- * code without frame pointers is walked exactly. x86-64 and aarch64; elsewhere a stack has no frames. Knows
- * neither CUDA nor symbols.
+ * the program makes: no lock of the program, no signal, no unwinder of libgcc. Return addresses follow from
+ * the call frame information (CFI) that compilers write for exceptions (.eh_frame), so code without frame
+ * pointers is walked exactly. x86-64 and aarch64; elsewhere a stack has no frames. Knows neither CUDA nor
+ * symbols.
  *
  *     struct gp_unwinder *u = gp_unwinder_new(false);     // one per process
  *     struct gp_unwind_result r = gp_unwind(u, thread);   // THREAD: zeroed once, one per thread
@@ -13,8 +13,9 @@
  * Modules are found with _dl_find_object() of glibc 2.35 and newer, which waits for nothing. Where it is
  * missing, an own index is used that gp_unwind_refresh() fills: what was loaded since is unknown until then.
  *
- * Reads of the stack stay between the stack pointer and the end of the thread's stack, which is asked for
- * once per thread. If the stack pointer lies elsewhere (a coroutine, an alternate stack), each page is first
+ * Reads of the stack stay between the stack pointer and the end of the thread's stack. A thread's first walk
+ * asks the C library for that, which may allocate and, in the main thread, read a file of /proc; later walks
+ * allocate nothing. If the stack pointer lies elsewhere (a coroutine, an alternate stack), each page is first
  * probed with a system call, 0.3 us, and the chain is not used again. A chain or table that makes no sense
  * ends the walk.
  *
@@ -25,7 +26,7 @@
  * slot that this register was restored from, or the register itself if no frame had saved it. If the stack
  * pointer, these registers, these words and the modules of the chain are what they were, then, by induction
  * from the innermost frame, each step reads what it read and ends where it ended: a new walk would return the
- * same chain. No words are left out, so equal callers alone never end a comparison. A module is the same if
+ * same chain. No words are left out, so equal inner frames never end a comparison. A module is the same if
  * its range, its link map and the head of its table are, and if gp_unwind_refresh() saw nothing unloaded;
  * one that is replaced by another of equal shape goes unnoticed until the next refresh. */
 #ifndef GP_COLLECT_UNWIND_H
@@ -88,7 +89,7 @@ struct gp_unwind_result {
 };
 
 /* A file in memory. An address less BIAS is an address of the file. PATH is as the loader has it, made
- * absolute; without a slash it is no file (the kernel's linux-vdso.so.1). */
+ * absolute; a path without a slash names nothing on disk (the kernel's linux-vdso.so.1). */
 struct gp_unwind_module {
     uint64_t begin, end, bias;
     char path[GP_UNWIND_PATH];

@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <string.h>
 #include "collect/unwind/cfi.h"
 #include "collect/unwind/unwind_priv.h"
@@ -6,20 +5,17 @@
 /* Adds the page of AT to what can be read, if it can. */
 static bool probe(struct gp_walk *w, uint64_t at)
 {
-    int kept = errno;
     uint64_t page = at & ~UINT64_C(4095);
     if (w->probes >= w->u->probes_most) return false;
     w->probes++;
     w->t->reusable = false; /* it may be gone next time */
-    bool there = gp_page_is_there(at);
-    errno = kept;
-    if (!there) return false;
+    if (!gp_page_is_there(at)) return false;
     if (w->end != page) w->begin = page;
     w->end = page + 4096;
     return true;
 }
 
-static bool readable(struct gp_walk *w, uint64_t at)
+static inline bool readable(struct gp_walk *w, uint64_t at)
 {
     if (at >= w->begin && at < w->end && w->end - at >= 8) return true;
     if (at < 4096 || at > UINT64_MAX - 4096) return false;
@@ -28,7 +24,7 @@ static bool readable(struct gp_walk *w, uint64_t at)
 }
 
 /* A word that decides where the walk goes. */
-static bool load(struct gp_walk *w, uint64_t at, uint64_t *value)
+static inline bool load(struct gp_walk *w, uint64_t at, uint64_t *value)
 {
     struct gp_unwind_thread *t = w->t;
     if (!readable(w, at)) return false;
@@ -67,7 +63,7 @@ static bool stop(struct gp_walk *w, enum gp_unwind_end end)
 }
 
 /* The place of PC; a module cannot go away while one of its functions is on the stack. */
-static const struct gp_unwind_place *find(struct gp_walk *w, uint64_t pc)
+static inline const struct gp_unwind_place *find(struct gp_walk *w, uint64_t pc)
 {
     struct gp_unwind_thread *t = w->t;
     struct gp_unwind_place *p = &t->places[w->place];
@@ -133,8 +129,8 @@ static uint64_t without_signature(uint64_t ip)
 }
 
 /* The caller's registers are in place but for the address to return to. */
-static bool enter_caller(struct gp_walk *w, uint64_t sp, uint64_t cfa, unsigned ra_reg, bool is_signal,
-                         bool is_signed)
+static inline bool enter_caller(struct gp_walk *w, uint64_t sp, uint64_t cfa, unsigned ra_reg, bool is_signal,
+                                bool is_signed)
 {
     uint64_t ip;
     if (cfa < sp && !is_signal && sp >= w->begin && cfa >= w->begin) return stop(w, GP_UNWIND_CORRUPT);
@@ -148,7 +144,7 @@ static bool enter_caller(struct gp_walk *w, uint64_t sp, uint64_t cfa, unsigned 
     return true;
 }
 
-static bool step_row(struct gp_walk *w, const struct gp_row *row)
+static inline bool step_row(struct gp_walk *w, const struct gp_row *row)
 {
     uint64_t base, sp = 0;
     if (row->kind == GP_ROW_OUTERMOST) return stop(w, GP_UNWIND_OUTERMOST);
