@@ -52,13 +52,51 @@ static uint64_t mixed(uint64_t h, uint64_t v)
 static uint32_t tag_of(uint32_t generation, const struct gp_unwind_place *place, uint64_t map,
                        const void *table_head)
 {
-    uint64_t words[2] = {0, 0};
+    uint64_t words[2] = {0, 0}, id = 0;
     if (table_head) memcpy(words, table_head, sizeof words);
+    if (place->id) memcpy(&id, (const void *)(uintptr_t)place->id, sizeof id);
     uint64_t h = mixed(mixed(generation, place->begin), place->end);
     h = mixed(mixed(h, map), place->hdr);
-    h = mixed(mixed(h, words[0]), words[1]);
+    h = mixed(mixed(mixed(h, words[0]), words[1]), id);
     uint32_t tag = (uint32_t)(h >> 32);
     return tag ? tag : 1;
+}
+
+/* ---- headers of a module ---- */
+
+enum { FIRST_PAGE = 4096 };
+
+/* The program headers, which must lie in the first page; NULL: it does not begin with any. */
+static const Elf64_Phdr *headers_of(const struct gp_unwind_place *place, unsigned *n)
+{
+    const Elf64_Ehdr *head = (const Elf64_Ehdr *)(uintptr_t)place->begin;
+    if (place->end - place->begin < FIRST_PAGE || place->begin % FIRST_PAGE ||
+        memcmp(head, ELFMAG, SELFMAG) || head->e_phentsize != sizeof(Elf64_Phdr) || head->e_phoff % 8 ||
+        head->e_phnum > HEADERS_MOST || head->e_phoff > FIRST_PAGE - HEADERS_MOST * sizeof(Elf64_Phdr))
+        return NULL;
+    *n = head->e_phnum;
+    return (const Elf64_Phdr *)(uintptr_t)(place->begin + head->e_phoff);
+}
+
+/* Eight bytes of the build id, if they are in the first page, which is there as long as the module is. */
+static uint64_t find_id(const struct gp_unwind_place *place)
+{
+    unsigned n = 0;
+    const Elf64_Phdr *ph = headers_of(place, &n);
+    for (unsigned i = 0; ph && i < n; i++) {
+        uint64_t at = place->bias + ph[i].p_vaddr - place->begin, end = at + ph[i].p_memsz;
+        if (ph[i].p_type != PT_NOTE || at % 4 || at > end || end > FIRST_PAGE) continue;
+        while (end - at >= sizeof(Elf64_Nhdr) + 12) {
+            const Elf64_Nhdr *note = (const Elf64_Nhdr *)(uintptr_t)(place->begin + at);
+            uint64_t size =
+                sizeof *note + ((note->n_namesz + 3ULL) & ~3ULL) + ((note->n_descsz + 3ULL) & ~3ULL);
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz >= 8)
+                return place->begin + at + sizeof *note + 4;
+            if (size > end - at) break;
+            at += size;
+        }
+    }
+    return 0;
 }
 
 /* ---- finding ---- */
@@ -75,7 +113,9 @@ static const struct indexed *find_indexed(struct gp_places *p, uint64_t pc)
     return low && pc < index->at[low - 1].place.end ? &index->at[low - 1] : NULL;
 }
 
-static bool find_loaded(struct gp_places *p, uint64_t pc, struct gp_unwind_place *place)
+/* BEFORE, if it is not NULL: where PC was found before, and the build id is still to be, if at all. */
+static bool find_loaded(struct gp_places *p, uint64_t pc, const struct gp_unwind_place *before,
+                        struct gp_unwind_place *place)
 {
     struct gp_dl_object found;
     if (p->dl_find((void *)(uintptr_t)pc, &found)) return false;
@@ -84,6 +124,8 @@ static bool find_loaded(struct gp_places *p, uint64_t pc, struct gp_unwind_place
     place->end = (uintptr_t)found.map_end;
     place->hdr = (uintptr_t)found.eh_frame;
     place->bias = map ? map->l_addr : 0;
+    if (before && (place->begin != before->begin || place->end != before->end)) return false;
+    place->id = before ? before->id : find_id(place);
     place->tag = tag_of(atomic_load_explicit(&p->generation, memory_order_relaxed), place, (uintptr_t)map,
                         found.eh_frame);
     return true;
@@ -93,7 +135,7 @@ bool gp_places_find(struct gp_places *p, uint64_t pc, struct gp_unwind_place *pl
 {
     bool found = false;
     if (p->find) found = p->find(p->ctx, pc, place);
-    else if (p->dl_find) found = find_loaded(p, pc, place);
+    else if (p->dl_find) found = find_loaded(p, pc, NULL, place);
     else {
         const struct indexed *i = find_indexed(p, pc);
         if (i) *place = i->place;
@@ -102,6 +144,14 @@ bool gp_places_find(struct gp_places *p, uint64_t pc, struct gp_unwind_place *pl
     if (!found) *place = (struct gp_unwind_place){.begin = pc, .end = pc + 1};
     place->pc = pc;
     return found;
+}
+
+bool gp_places_are_same(struct gp_places *p, const struct gp_unwind_place *place)
+{
+    struct gp_unwind_place now = {.tag = 0};
+    if (!place->tag || p->find || !p->dl_find) gp_places_find(p, place->pc, &now);
+    else find_loaded(p, place->pc, place, &now);
+    return now.tag == place->tag;
 }
 
 bool gp_place_is_there(struct gp_places *p, const struct gp_unwind_place *place)
@@ -116,22 +166,18 @@ bool gp_place_is_there(struct gp_places *p, const struct gp_unwind_place *place)
 
 bool gp_place_segment(const struct gp_unwind_place *place, uint64_t at, struct gp_place_segment *s)
 {
-    const Elf64_Ehdr *head = (const Elf64_Ehdr *)(uintptr_t)place->begin;
+    unsigned headers = 0;
     *s = (struct gp_place_segment){place->begin, place->end, true};
     if (at < place->begin || at >= place->end) return false;
-    if (place->end - place->begin < 4096 || place->begin % 4096 || memcmp(head, ELFMAG, SELFMAG) ||
-        head->e_phentsize != sizeof(Elf64_Phdr) || head->e_phoff % 8 || head->e_phnum > HEADERS_MOST ||
-        head->e_phoff > 4096 - HEADERS_MOST * sizeof(Elf64_Phdr))
-        return true;
-    const Elf64_Phdr *ph = (const Elf64_Phdr *)(uintptr_t)(place->begin + head->e_phoff);
-    for (int i = 0; i < head->e_phnum; i++) {
+    const Elf64_Phdr *ph = headers_of(place, &headers);
+    for (unsigned i = 0; ph && i < headers; i++) {
         uint64_t from = place->bias + ph[i].p_vaddr;
         if (ph[i].p_type != PT_LOAD || at - from >= ph[i].p_memsz) continue;
         uint64_t n = ph[i].p_memsz < place->end - from ? ph[i].p_memsz : place->end - from;
         *s = (struct gp_place_segment){from, from + n, ph[i].p_flags & PF_X};
         return from >= place->begin && from < place->end;
     }
-    return false;
+    return !ph;
 }
 
 /* Names are made absolute while the folder they are relative to can be known. */

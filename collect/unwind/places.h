@@ -46,6 +46,8 @@ void gp_places_leave(struct gp_places *p);
 
 /* False: no module, and PLACE has the tag 0. */
 bool gp_places_find(struct gp_places *p, uint64_t pc, struct gp_unwind_place *place);
+/* Whether PLACE, which was found before, would be found again. */
+bool gp_places_are_same(struct gp_places *p, const struct gp_unwind_place *place);
 bool gp_place_is_there(struct gp_places *p, const struct gp_unwind_place *place);
 /* To be called between enter and leave; PATH has GP_UNWIND_PATH bytes. */
 bool gp_place_path(struct gp_places *p, uint64_t pc, char *path);

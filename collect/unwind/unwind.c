@@ -72,11 +72,8 @@ static bool is_same(struct gp_unwinder *u, const struct gp_unwind_thread *t, con
     }
     for (uint32_t i = 0; i < t->words_n; i++)
         if (gp_stack_load(t->words[i].at) != t->words[i].value) return false;
-    for (uint32_t i = 0; i < t->places_n; i++) {
-        struct gp_unwind_place now;
-        gp_places_find(&u->places, t->places[i].pc, &now);
-        if (now.tag != t->places[i].tag) return false;
-    }
+    for (uint32_t i = 0; i < t->places_n; i++)
+        if (!gp_places_are_same(&u->places, &t->places[i])) return false;
     return true;
 }
 

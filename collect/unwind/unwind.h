@@ -27,8 +27,9 @@
  * pointer, these registers, these words and the modules of the chain are what they were, then, by induction
  * from the innermost frame, each step reads what it read and ends where it ended: a new walk would return the
  * same chain. No words are left out, so equal inner frames never end a comparison. A module is the same if
- * its range, its link map and the head of its table are, and if gp_unwind_refresh() saw nothing unloaded;
- * one that is replaced by another of equal shape goes unnoticed until the next refresh. */
+ * its range, its link map, the head of its table and its build id are, and if gp_unwind_refresh() saw nothing
+ * unloaded; only one without a build id that another of equal shape replaces goes unnoticed until the next
+ * refresh. */
 #ifndef GP_COLLECT_UNWIND_H
 #define GP_COLLECT_UNWIND_H
 
@@ -59,6 +60,7 @@ enum gp_unwind_end {
 /* Where code lies; TAG changes when something else lies there, 0: no module. */
 struct gp_unwind_place {
     uint64_t begin, end, bias, hdr; /* HDR: address of .eh_frame_hdr, 0: none */
+    uint64_t id;                    /* address of the build id, 0: none */
     uint64_t pc;                    /* which was looked for */
     uint32_t tag;
 };

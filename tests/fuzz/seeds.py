@@ -283,7 +283,7 @@ def for_unwinder():
     module = struct.pack("<BBBBiI", 1, 0x1b, 3, 0x3b, at - 4, count) + table + entries
     for i in range(6):
         words = [(7 * k * k + 13 * i) % 250 << 2 | (k + i) % 3 for k in range(40)]
-        put("cfi", f"chain_{i}", bytes([1 + 2 * (i % 4), 64 * (i % 4) + 9, 3 * i, 0]), struct.pack("<H", 40),
+        put("cfi", f"chain_{i}", bytes([1 + 2 * (i % 4), 64 * (i % 4) + 9, 3 * i, 6]), struct.pack("<H", 40),
             struct.pack("<40Q", *words), module)
 
 

@@ -293,9 +293,33 @@ TEST(a_handler_runs_on_an_alternate_stack)
     free(in_handler);
 }
 
+#ifdef __x86_64__
+/* A function whose first instruction is interrupted: the address before it belongs to another one. */
+void trap_first(void);
+__asm__(".text\n.cfi_startproc\n.cfi_def_cfa_offset 4096\nnop\n.cfi_endproc\n"
+        ".globl trap_first\ntrap_first:\n.cfi_startproc\nud2\nret\n.cfi_endproc\n");
+
+static void skip_trap(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)info;
+    check(in_handler);
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
+TEST(a_function_is_interrupted_at_its_first_instruction)
+{
+    struct sigaction action = {.sa_sigaction = skip_trap, .sa_flags = SA_SIGINFO}, old;
+    in_handler = checks_new();
+    sigaction(SIGILL, &action, &old);
+    trap_first();
+    sigaction(SIGILL, &old, NULL);
+    assert_int_equal(in_handler->walks, 1);
+    assert_int_equal(in_handler->wrong + in_handler->partial, 0);
+    free(in_handler);
+}
+
 /* ---- code made at run time ---- */
 
-#ifdef __x86_64__
 static struct gp_unwind_thread made_thread;
 static struct gp_unwind_result made_result;
 
