@@ -98,8 +98,8 @@ static const char *call_file(Dwarf_Die *unit, Dwarf_Die *inlined)
 }
 
 /* Outwards from the innermost scope: each inlined function was called where it says. */
-static size_t walk_scopes(Dwarf_Die *unit, Dwarf_Die *scopes, int scopes_n, struct gp_symbol here,
-                          struct gp_strings *strings, struct gp_symbol *at)
+static size_t walk_scopes(Dwarf_Die *unit, Dwarf_Die *scopes, int scopes_n, struct gp_code_name here,
+                          struct gp_strings *strings, struct gp_code_name *at)
 {
     size_t n = 0;
     for (int i = 0; i < scopes_n && n < GP_SYMBOLS_MOST; i++) {
@@ -115,10 +115,10 @@ static size_t walk_scopes(Dwarf_Die *unit, Dwarf_Die *scopes, int scopes_n, stru
 }
 
 size_t gp_debug_lines_at(struct gp_debug_lines *d, uint64_t address, struct gp_strings *strings,
-                         struct gp_symbol *at)
+                         struct gp_code_name *at)
 {
     Dwarf_Die unit, *scopes = NULL, *chain = NULL;
-    struct gp_symbol here = {0};
+    struct gp_code_name here = {0};
     size_t n = 0;
     int line_number = 0;
     if (!find_unit(d, address, &unit)) return 0;
@@ -159,7 +159,7 @@ struct gp_debug_lines *gp_debug_lines_open(int fd)
 }
 
 size_t gp_debug_lines_at(struct gp_debug_lines *d, uint64_t address, struct gp_strings *strings,
-                         struct gp_symbol *at)
+                         struct gp_code_name *at)
 {
     (void)d, (void)address, (void)strings, (void)at;
     return 0;

@@ -17,7 +17,7 @@ struct gp_debug_lines;
 struct gp_debug_lines *gp_debug_lines_open(int fd);
 /* As gp_symbolize(), of the instruction at ADDRESS. */
 size_t gp_debug_lines_at(struct gp_debug_lines *d, uint64_t address, struct gp_strings *strings,
-                         struct gp_symbol *at);
+                         struct gp_code_name *at);
 void gp_debug_lines_close(struct gp_debug_lines *d);
 
 #endif

@@ -125,7 +125,7 @@ static struct module *module_at(struct gp_symbolizer *s, const char *path)
     return &s->modules.at[place];
 }
 
-size_t gp_symbolize(struct gp_symbolizer *s, const char *path, uint64_t return_address, struct gp_symbol *at)
+size_t gp_symbolize(struct gp_symbolizer *s, const char *path, uint64_t return_address, struct gp_code_name *at)
 {
     struct module *m = module_at(s, path);
     uint64_t address = return_address - 1;
@@ -134,7 +134,7 @@ size_t gp_symbolize(struct gp_symbolizer *s, const char *path, uint64_t return_a
     const char *name = gp_elf_symbols_at(&m->own, address);
     if (!name) name = gp_elf_symbols_at(&m->separate, address);
     if (!name) return n;
-    if (!n) at[n++] = (struct gp_symbol){.file = NULL};
+    if (!n) at[n++] = (struct gp_code_name){.file = NULL};
     at[n - 1].name = name;
     return n;
 }

@@ -3,7 +3,7 @@
  * processes nor where their modules were loaded, nor the network.
  *
  *     struct gp_symbolizer *s = gp_symbolizer_new();
- *     struct gp_symbol at[GP_SYMBOLS_MOST];
+ *     struct gp_code_name at[GP_SYMBOLS_MOST];
  *     size_t n = gp_symbolize(s, "/usr/bin/app", return_address - bias, at);
  *     for (size_t i = 0; i < n; i++) use(at[i].name, at[i].file, at[i].line);
  *     gp_symbolizer_free(s);
@@ -21,7 +21,7 @@
 enum { GP_SYMBOLS_MOST = 64 };
 
 /* A function at an address. All texts are the symbolizer's. */
-struct gp_symbol {
+struct gp_code_name {
     const char *name; /* as it is linked, so of C++ mangled; NULL: not known */
     const char *file; /* NULL: not known */
     uint32_t line;    /* 0: not known */
@@ -35,7 +35,7 @@ void gp_symbolizer_free(struct gp_symbolizer *s);
 /* The functions at RETURN_ADDRESS, an address of the file at PATH behind a call: innermost first, each
  * inlined into the next; the last one is the function that the code belongs to. 0: nothing is known, or the
  * file cannot be read. AT has room for GP_SYMBOLS_MOST. A file is opened once. */
-size_t gp_symbolize(struct gp_symbolizer *s, const char *path, uint64_t return_address, struct gp_symbol *at);
+size_t gp_symbolize(struct gp_symbolizer *s, const char *path, uint64_t return_address, struct gp_code_name *at);
 
 /* Whether this build reads debug information. */
 int gp_symbols_have_lines(void);

@@ -43,7 +43,7 @@ static struct planted planted(const char *how)
     return p;
 }
 
-static void expect(const struct gp_symbol *s, const char *name, const char *file, int line)
+static void expect(const struct gp_code_name *s, const char *name, const char *file, int line)
 {
     assert_string_equal(s->name, name);
     if (!gp_symbols_have_lines()) return;
@@ -55,7 +55,7 @@ static void expect_lines(const char *how)
 {
     struct planted p = planted(how);
     struct gp_symbolizer *s = gp_symbolizer_new();
-    struct gp_symbol at[GP_SYMBOLS_MOST];
+    struct gp_code_name at[GP_SYMBOLS_MOST];
     for (int turn = 0; turn < 2; turn++) {
         size_t n = gp_symbolize(s, p.path, p.address, at);
         assert_int_equal(n, gp_symbols_have_lines() ? 2 : n);
@@ -80,7 +80,7 @@ TEST(a_stripped_library_has_the_functions_that_it_exports)
 {
     struct planted p = planted("stripped");
     struct gp_symbolizer *s = gp_symbolizer_new();
-    struct gp_symbol at[GP_SYMBOLS_MOST];
+    struct gp_code_name at[GP_SYMBOLS_MOST];
     assert_int_equal(gp_symbolize(s, p.path, p.address, at), 1);
     assert_string_equal(at[0].name, "planted_outer");
     assert_null(at[0].file);
@@ -91,7 +91,7 @@ TEST(a_stripped_library_has_the_functions_that_it_exports)
 TEST(a_program_that_names_nothing_has_no_functions)
 {
     struct gp_symbolizer *s = gp_symbolizer_new();
-    struct gp_symbol at[GP_SYMBOLS_MOST];
+    struct gp_code_name at[GP_SYMBOLS_MOST];
     for (uint64_t address = 0; address < 100000; address += 999)
         assert_int_equal(gp_symbolize(s, PLANTED "nothing", address, at), 0);
     assert_int_equal(gp_symbolize(s, PLANTED "nothing", UINT64_MAX, at), 0);
@@ -101,7 +101,7 @@ TEST(a_program_that_names_nothing_has_no_functions)
 TEST(what_is_no_file_with_code_has_no_functions)
 {
     struct gp_symbolizer *s = gp_symbolizer_new();
-    struct gp_symbol at[GP_SYMBOLS_MOST];
+    struct gp_code_name at[GP_SYMBOLS_MOST];
     char folder[] = "/tmp/test_symbols.XXXXXX", path[100];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/pipe", folder);
