@@ -27,9 +27,10 @@ static const struct gp_option options[] = {
      GP_OPT_STRING, offsetof(struct gp_collect_opts, graphs)},
     {0, "memory", NULL, "record allocations and frees with sizes and addresses", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, memory)},
-    {0, "stacks", "launch|sample|none",
-     "record the Python stack of each launch, of samples, or none (default: launch)", GP_OPT_CHOICE,
-     offsetof(struct gp_collect_opts, stacks)},
+    {0, "stacks", "launch|native|sample|none",
+     "record the stack of each launch, with native frames below Python's, of samples, or none (default: "
+     "launch)",
+     GP_OPT_CHOICE, offsetof(struct gp_collect_opts, stacks)},
     {0, "sample", "RATE", "sample the Python stacks of the command RATE times per second (default: 200)",
      GP_OPT_MAYBE, offsetof(struct gp_collect_opts, sample)},
     {0, "budget", "PERCENT", "leave out what would cost a process more than PERCENT of its time",

@@ -25,6 +25,13 @@ static bool put_function(void *ctx, uint32_t number, const char *name, const cha
     return put_definition(ctx, GP_NOTE_FUNCTION, number, name, file, n < UINT16_MAX ? n : UINT16_MAX);
 }
 
+static bool put_place(void *ctx, uint32_t number, const char *path, uint64_t offset)
+{
+    struct gp_thread_ring *t = ctx;
+    struct gp_note note = {.op = GP_NOTE_PLACE, .domain = "", .id = number, .other = offset};
+    return gp_thread_ring_put(t, &note, path, gp_thread_ring_reserve(t));
+}
+
 static bool put_frame(void *ctx, uint32_t number, uint32_t parent, uint32_t function, uint32_t line)
 {
     struct gp_note_frame f = {parent, function, line, 0};
@@ -36,8 +43,8 @@ static bool put_frame(void *ctx, uint32_t number, uint32_t parent, uint32_t func
 static uint32_t read_stack(struct gp_thread_ring *t, int64_t *waiter)
 {
     if (GP_UNLIKELY(!t->stack)) {
-        struct gp_launch_sink sink = {put_function, put_frame, t};
-        t->stack = gp_launch_stack_new(&sink);
+        struct gp_launch_sink sink = {put_function, put_place, put_frame, t};
+        t->stack = gp_launch_stack_new(&sink, atomic_load(&wanted) == GP_STACKS_NATIVE);
         if (!t->stack) return 0;
     }
     return gp_launch_stack_read(t->stack, waiter);
@@ -45,7 +52,7 @@ static uint32_t read_stack(struct gp_thread_ring *t, int64_t *waiter)
 
 bool gp_inject_stacks_on(void)
 {
-    return atomic_load_explicit(&wanted, memory_order_relaxed) == GP_STACKS_LAUNCH;
+    return atomic_load_explicit(&wanted, memory_order_relaxed) >= GP_STACKS_LAUNCH;
 }
 
 uint32_t gp_inject_stack_here(void)
@@ -74,6 +81,6 @@ void gp_inject_stacks_start(enum gp_stacks_mode mode)
 {
     const char *why = NULL;
     atomic_store(&wanted, (uint32_t)mode);
-    if (mode != GP_STACKS_LAUNCH) return;
+    if (mode < GP_STACKS_LAUNCH) return;
     if (!gp_launch_python(&why) && why) gp_debug("no Python stacks: %s", why);
 }

@@ -32,7 +32,7 @@ static enum gp_api_level api_level(const char *word)
 
 static enum gp_stacks_mode stacks_mode(const char *word)
 {
-    static const char *const words[] = {"none", "sample", "launch"};
+    static const char *const words[] = {"none", "sample", "launch", "native"};
     return (enum gp_stacks_mode)place_of(word, words, GP_COUNT(words));
 }
 

@@ -5,6 +5,7 @@
 #include "collect/cpython/python_code.h"
 #include "collect/stacks/own_python.h"
 #include "collect/stacks/stacks_priv.h"
+#include "collect/unwind/unwind.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
@@ -41,6 +42,8 @@ struct gp_launch_stack {
     struct gp_strings strings;
     struct gp_py_codes codes;
     struct gp_waiting *waiting;          /* of a thread of autograd; otherwise NULL */
+    struct gp_native *native;            /* NULL: no native frames were read yet */
+    bool both;                           /* native frames below those of Python, too */
     struct gp_python_thread *registered; /* so that such threads find this one */
     uint32_t autograd;                   /* the function GP_STACK_AUTOGRAD, 0: not defined */
     struct gp_launch_counts counts;
@@ -82,13 +85,23 @@ static bool grow(struct gp_launch_stack *s)
     return true;
 }
 
-/* The function of the code of F, 0: the sink has no room. */
+static bool tell_place(struct gp_launch_stack *s, uint64_t ip)
+{
+    char path[GP_UNWIND_PATH];
+    uint64_t offset;
+    gp_native_place(ip, path, &offset);
+    return s->sink.place(s->sink.ctx, s->functions_used + 1, path, offset);
+}
+
+/* The function of F, whose code is C unless it is native; 0: the sink has no room. */
 static uint32_t function_of(struct gp_launch_stack *s, const struct gp_frame *f, const struct gp_py_code *c)
 {
     uint32_t *at = gp_map_put(&s->function_at, f->code, (uint32_t)s->functions.n);
     if (*at < s->functions.n && s->functions.at[*at].mark == f->mark) return s->functions.at[*at].number;
-    if (!s->sink.function(s->sink.ctx, s->functions_used + 1, gp_string(&s->strings, c->name),
-                          gp_string(&s->strings, c->file))) {
+    bool ok = c ? s->sink.function(s->sink.ctx, s->functions_used + 1, gp_string(&s->strings, c->name),
+                                   gp_string(&s->strings, c->file))
+                : tell_place(s, f->code);
+    if (!ok) {
         s->counts.refused++;
         return 0;
     }
@@ -114,10 +127,15 @@ static uint32_t add_frame(struct gp_launch_stack *s, uint32_t parent, const stru
         s->counts.many++;
         return 0;
     }
-    gp_py_codes_trim(&s->codes);
-    const struct gp_py_code *c = gp_py_code(&s->codes, f->code);
-    bool ok = c && gp_py_codes_check(&s->codes, &c, 1);
-    uint32_t line = ok ? gp_py_code_line(&s->codes, c, f->ip, &ok) : 0;
+    const struct gp_py_code *c = NULL;
+    bool ok = true;
+    uint32_t line = 0;
+    if (f->ip != GP_FRAME_NATIVE) {
+        gp_py_codes_trim(&s->codes);
+        c = gp_py_code(&s->codes, f->code);
+        ok = c && gp_py_codes_check(&s->codes, &c, 1);
+        line = ok ? gp_py_code_line(&s->codes, c, f->ip, &ok) : 0;
+    }
     if (!ok) {
         s->counts.broken++;
         return 0;
@@ -146,6 +164,12 @@ uint32_t gp_launch_stack_autograd(struct gp_launch_stack *s, uint32_t parent)
     uint32_t number = define(s, parent, s->autograd, 0);
     if (number) *slot_of(s->table, s->mask, parent, &f) = (struct known){1, 0, 0, parent, number};
     return number;
+}
+
+uint32_t gp_launch_stack_unknown(struct gp_launch_stack *s)
+{
+    struct gp_frame f = {0, 2, GP_FRAME_NATIVE, 0}; /* no code lies there */
+    return gp_launch_stack_below(s, 0, &f);
 }
 
 const char *gp_launch_stack_file(struct gp_launch_stack *s, uint64_t code)
@@ -261,13 +285,12 @@ static bool find_python(struct gp_launch_stack *s)
     return true;
 }
 
-uint32_t gp_launch_stack_read(struct gp_launch_stack *s, int64_t *waiter)
+/* The number of the Python frames, 0: there are none, or *UNKNOWN: they cannot be read. */
+static uint32_t read_python(struct gp_launch_stack *s, int64_t *waiter, bool *unknown)
 {
-    *waiter = 0;
-    bool ready = s->python || find_python(s);
-    s->counts.reads++;
-    if (GP_UNLIKELY(!ready || s->counts.broken > BROKEN_MOST)) return 0;
     const struct gp_own_python *py = s->python;
+    *unknown = true;
+    if (GP_UNLIKELY(s->counts.broken > BROKEN_MOST)) return 0;
     uint64_t state = gp_own_python_state(py), at = 0;
     bool doubt = s->doubted && state;
     uint8_t bytes[GP_PY_THREAD_MOST];
@@ -286,17 +309,42 @@ uint32_t gp_launch_stack_read(struct gp_launch_stack *s, int64_t *waiter)
     uint32_t id = n ? number_of(s, to, n, base) : base;
     if (!n) s->last_n = 0;
     if (n && !s->waiting) gp_python_thread_ran(&s->registered, state);
+    *unknown = n && !id;
+    return id;
+}
+
+static bool get_native(struct gp_launch_stack *s)
+{
+    if (!s->native) s->native = gp_native_new();
+    return s->native != NULL;
+}
+
+uint32_t gp_launch_stack_read(struct gp_launch_stack *s, int64_t *waiter)
+{
+    *waiter = 0;
+    bool python = s->python || find_python(s), unknown = false;
+    s->counts.reads++;
+    uint32_t id = python ? read_python(s, waiter, &unknown) : 0;
+    if (GP_UNLIKELY((!id || s->both) && !unknown) && get_native(s))
+        id = gp_native_stack(s->native, s, s->python, id);
     s->counts.known += id != 0;
     return id;
 }
 
 /* ---- life ---- */
 
-struct gp_launch_stack *gp_launch_stack_new(const struct gp_launch_sink *sink)
+struct gp_launch_stack *gp_launch_stack_new(const struct gp_launch_sink *sink, bool native)
 {
     struct gp_launch_stack *s = calloc(1, sizeof *s);
-    if (s) s->sink = *sink;
+    if (!s) return NULL;
+    s->sink = *sink;
+    s->both = native;
     return s;
+}
+
+void gp_launch_stack_refresh(void)
+{
+    gp_native_refresh();
 }
 
 void gp_launch_stack_count(struct gp_launch_stack *s, struct gp_launch_counts *counts)
@@ -314,6 +362,7 @@ void gp_launch_stack_free(struct gp_launch_stack *s)
     if (!s) return;
     gp_python_thread_ended(s->registered);
     gp_waiting_free(s->waiting);
+    gp_native_free(s->native);
     gp_py_codes_release(&s->codes);
     gp_strings_release(&s->strings);
     gp_map_release(&s->function_at);

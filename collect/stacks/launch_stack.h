@@ -1,4 +1,4 @@
-/* launch_stack.h -- the exact Python stack of the calling thread, read in the call that launches work, in the
+/* launch_stack.h -- the exact stack of the calling thread, read in the call that launches work, in the
  * process itself: the frames of a thread that is inside our hook stand still, so they are read at the speed
  * of memory, without the lock of the interpreter, whether or not the thread holds it. A stack is a number:
  * what it stands for is defined once per thread, before it is used. Knows nothing of CUDA or of rings.
@@ -12,6 +12,8 @@
  * same code and instruction while its caller has moved on. Beside its address, a code object is recognised by
  * its version (from CPython 3.12 on), otherwise by its names, lines and table of lines, since another one may
  * have taken its place.
+ *
+ * A thread that runs no Python has its native stack, see collect/unwind/unwind.h.
  *
  * A thread of autograd has no Python frames of its own, or those of hooks: its stack begins with that of the
  * thread that waits for it in backward(), then the entry GP_STACK_AUTOGRAD. That thread stands still, too;
@@ -30,6 +32,9 @@ enum { GP_LAUNCH_DEPTH = 2048, GP_LAUNCH_STACKS_MOST = 1 << 18 /* that differ, p
 struct gp_launch_sink {
     /* Function NUMBER: NAME, FILE. */
     bool (*function)(void *ctx, uint32_t number, const char *name, const char *file);
+    /* Function NUMBER: the native code at OFFSET, a return address in the addresses of the file PATH; "": it
+     * lies in no file, or is not known. */
+    bool (*place)(void *ctx, uint32_t number, const char *path, uint64_t offset);
     /* Stack NUMBER is FUNCTION at LINE (0: unknown), called from stack PARENT (0: it is the outermost). */
     bool (*stack)(void *ctx, uint32_t number, uint32_t parent, uint32_t function, uint32_t line);
     void *ctx;
@@ -43,14 +48,18 @@ struct gp_launch_counts {
     uint64_t refused; /* the sink had no room */
 };
 
-/* For the calling thread. SINK is copied. NULL if there is no memory. */
-struct gp_launch_stack *gp_launch_stack_new(const struct gp_launch_sink *sink);
-/* The number of the calling thread's stack; 0 if it runs no Python code, or none that can be read. *WAITER:
+/* For the calling thread. SINK is copied. NATIVE: native frames below those of Python, too, not only where a
+ * thread runs no Python. NULL if there is no memory. */
+struct gp_launch_stack *gp_launch_stack_new(const struct gp_launch_sink *sink, bool native);
+/* The number of the calling thread's stack; 0 if it cannot be read. *WAITER:
  * the thread whose frames the stack begins with, if this is a thread of autograd; otherwise 0. */
 uint32_t gp_launch_stack_read(struct gp_launch_stack *s, int64_t *waiter);
 /* What has happened since the last call is added to COUNTS. By the owner, or when that is gone. */
 void gp_launch_stack_count(struct gp_launch_stack *s, struct gp_launch_counts *counts);
 void gp_launch_stack_free(struct gp_launch_stack *s);
+
+/* Now and then, outside of calls of the program: see gp_unwind_refresh(). */
+void gp_launch_stack_refresh(void);
 
 /* Is there an interpreter in this process whose stacks can be read? If not, *WHY is a static text, NULL while
  * there is none. Looks again as long as there is none. */

@@ -151,3 +151,8 @@ struct gp_unwind_result gp_unwind(struct gp_unwinder *u, struct gp_unwind_thread
     return (struct gp_unwind_result){.ip = t->ip, .end = GP_UNWIND_NEVER};
 }
 #endif
+
+uint32_t gp_unwind_generation(const struct gp_unwinder *u)
+{
+    return atomic_load_explicit(&u->places.generation, memory_order_relaxed);
+}

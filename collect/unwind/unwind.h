@@ -110,6 +110,9 @@ struct gp_unwind_result gp_unwind(struct gp_unwinder *u, struct gp_unwind_thread
  * program. Forgets what it knew if something was unloaded. By one thread at a time. */
 void gp_unwind_refresh(struct gp_unwinder *u);
 
+/* How often something was unloaded, as of the last refresh: what an address meant before may be different. */
+uint32_t gp_unwind_generation(const struct gp_unwinder *u);
+
 /* Which module IP lies in; false: none, so code that was made at run time. For new addresses only: may read a
  * link of /proc. */
 bool gp_unwind_module(struct gp_unwinder *u, uint64_t ip, struct gp_unwind_module *m);

@@ -62,6 +62,7 @@ const char *gp_note_plural(unsigned op)
         [GP_NOTE_WAIT] = "waits and event records",
         [GP_NOTE_CALL] = "API calls",
         [GP_NOTE_FUNCTION] = "stacks",
+        [GP_NOTE_PLACE] = "stacks",
         [GP_NOTE_FRAME] = "stacks",
         [GP_NOTE_STACK] = "stacks",
     };

@@ -31,6 +31,7 @@ enum gp_note_op {
     GP_NOTE_CALL,     /* a call that launches, copies or waits: the args are a struct gp_note_call */
     GP_NOTE_FUNCTION, /* what FUNCTION stands for, of this thread: the text is its name, the args are its file */
     GP_NOTE_FRAME,    /* what a stack stands for, of this thread: the args are a struct gp_note_frame */
+    GP_NOTE_PLACE,    /* the same of native code: the text is the path of its file, OTHER the address there */
     GP_NOTE_STACK,    /* a call begins: its stack. The args are one struct gp_note_stack, on the wire many */
 };
 enum { GP_NOTE_OPS = GP_NOTE_STACK + 1 };
@@ -76,7 +77,7 @@ struct gp_note {
     const char *domain; /* name of the NVTX domain, "" for the default one; never freed */
     const char *text;   /* a registered string, which is never freed, or NULL */
     /* GP_NOTE_START and GP_NOTE_STOP: which range; GP_NOTE_NODE and GP_NOTE_CLONE: which node;
-     * GP_NOTE_FUNCTION and GP_NOTE_FRAME: which number */
+     * GP_NOTE_FUNCTION, GP_NOTE_PLACE and GP_NOTE_FRAME: which number */
     uint64_t id;
     /* GP_NOTE_CLONE: which node it was made after; GP_NOTE_PUSH and GP_NOTE_NODE: the stack, 0 unknown */
     uint64_t other;

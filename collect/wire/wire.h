@@ -66,8 +66,9 @@ enum gp_api_level { GP_API_LEVEL_NONE, GP_API_LEVEL_LAUNCH, GP_API_LEVEL_SYNC, G
  * second. */
 enum gp_graph_mode { GP_GRAPHS_AUTO, GP_GRAPHS_NODE, GP_GRAPHS_WHOLE };
 
-/* Which stacks are recorded: none, those of samples, or that of each launch. */
-enum gp_stacks_mode { GP_STACKS_NONE, GP_STACKS_SAMPLE, GP_STACKS_LAUNCH };
+/* Which stacks are recorded: none, those of samples, or that of each launch, NATIVE with native frames below
+ * those of Python. */
+enum gp_stacks_mode { GP_STACKS_NONE, GP_STACKS_SAMPLE, GP_STACKS_LAUNCH, GP_STACKS_NATIVE };
 
 /* What --budget leaves out, in this order. */
 enum gp_budget_part {

@@ -33,6 +33,13 @@ static bool take_function(void *ctx, uint32_t number, const char *name, const ch
     return true;
 }
 
+static bool take_place(void *ctx, uint32_t number, const char *path, uint64_t offset)
+{
+    char text[64];
+    snprintf(text, sizeof text, "+0x%llx", (unsigned long long)offset);
+    return take_function(ctx, number, text, path);
+}
+
 static bool take_stack(void *ctx, uint32_t number, uint32_t parent, uint32_t function, uint32_t line)
 {
     struct live *l = ctx;
@@ -47,8 +54,8 @@ static bool take_stack(void *ctx, uint32_t number, uint32_t parent, uint32_t fun
 static void make_live(void)
 {
     live = calloc(1, sizeof *live);
-    struct gp_launch_sink sink = {take_function, take_stack, live};
-    live->stack = gp_launch_stack_new(&sink);
+    struct gp_launch_sink sink = {take_function, take_place, take_stack, live};
+    live->stack = gp_launch_stack_new(&sink, false);
 }
 
 static size_t put_frames(char *to, size_t size, uint32_t number)
