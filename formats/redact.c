@@ -219,7 +219,7 @@ static gp_sid label_of(struct redaction *r, gp_sid sid)
     return put_instead(r, r->labels, sid, put_label);
 }
 
-/* The parts of a stack that are no code of the program stay: analyses look for them. */
+/* Analyses look for the entries of a stack that are not code of the program: they stay. */
 static gp_sid frame_of(struct redaction *r, gp_sid sid)
 {
     const char *s = gp_trace_str(r->t, sid);

@@ -1,9 +1,9 @@
 /* redact.h -- takes the program's own texts out of a trace and leaves all that an analysis needs. Names of
- * ranges, marks, frames of stacks with their files and libraries, processes and threads, and texts among the args of events and in the
- * metadata, become hashes: the same text has the same hash in every trace, so that traces stay comparable.
- * Not changed: times, numbers, kernels, operators, calls, devices' models, and the known words
- * (redact_words.h) of names that libraries give to ranges (ProfilerStep#, NCCL:). A hash hides a text from a
- * reader, not from somebody with a guess to test. Knows no file format.
+ * ranges, marks, processes and threads, frames of stacks with their files and libraries, and texts among the
+ * args of events and in the metadata, become hashes: the same text has the same hash in every trace, so that
+ * traces stay comparable. Not changed: times, numbers, kernels, operators, calls, devices' models, and the
+ * known words (redact_words.h) of names that libraries give to ranges (ProfilerStep#, NCCL:). A hash hides a
+ * text from a reader, not from somebody with a guess to test. Knows no file format.
  *
  *     gp_redact_trace(&trace);                                // a finished trace
  *     gp_redact_name(&b, GP_TEXT("encrypt layer 12"));        // "r-0123456789ab#12"

@@ -15,7 +15,7 @@ static struct gp_window_producer *producer_of(struct gp_window *w, uint32_t id)
 
 static bool is_event(const struct gp_gpt_block_header *h)
 {
-    return h->kind == GP_GPT_LAUNCH || h->kind == GP_GPT_CLOCK || h->kind == GP_GPT_STACKS ||
+    return h->kind == GP_GPT_LAUNCH || h->kind == GP_GPT_CLOCK ||
            (h->kind >= GP_GPT_EVENTS && h->kind < GP_GPT_EVENTS + GP_GPT_TABLE_COUNT);
 }
 

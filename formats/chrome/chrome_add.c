@@ -351,7 +351,7 @@ static size_t add_row(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp
     gp_set_phase(e, row, phase_cell(f));
     set_id(c, e, row, f);
     set_ids(c, e, row, f);
-    if (GP_UNLIKELY(f->frame.kind != GP_JSON_ABSENT)) gp_set_stack(e, row, text_of(c, &f->frame, f));
+    if (GP_UNLIKELY(f->frame.kind != GP_JSON_ABSENT)) gp_set_stack(e, row, gp_chrome_frame_id(c, &f->frame));
     if (GP_UNLIKELY(f->waiter != GP_NO_ID)) gp_set_waiter(e, row, waiter_of(c, f));
     if (open) {
         gp_set_ret(e, row, (int32_t)f->table);

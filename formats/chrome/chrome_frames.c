@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/json_write.h"
+#include "formats/base/map.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 #include "formats/chrome/chrome_priv.h"
@@ -42,6 +43,15 @@ static gp_sid text_of(struct gp_chrome_parser *c, const struct gp_json_value *v)
     return gp_intern(&c->local.strings, c->text.n ? c->text.data : "", c->text.n);
 }
 
+uint32_t gp_chrome_frame_id(struct gp_chrome_parser *c, const struct gp_json_value *v)
+{
+    uint64_t n;
+    bool plain = v->n && gp_is_digit(*v->p) && (*v->p != '0' || v->n == 1);
+    if (plain && gp_u64_from_text(v->p, v->n, &n) && n < GP_CHROME_NUMBERED)
+        return GP_CHROME_NUMBERED | (uint32_t)n;
+    return text_of(c, v);
+}
+
 static void read_label(struct gp_chrome_parser *c, struct gp_chrome_frame *f, const struct gp_json_value *v)
 {
     gp_sid sid = text_of(c, v);
@@ -57,7 +67,7 @@ static void read_frame(struct gp_chrome_parser *c, struct gp_chrome_frame *f, co
     uint64_t line = 0;
     while (gp_json_next(&p, c->end, &key, &v)) {
         if (gp_is(key.p, key.n, "name")) label = v;
-        else if (gp_is(key.p, key.n, "parent")) f->parent = text_of(c, &v);
+        else if (gp_is(key.p, key.n, "parent")) f->parent = gp_chrome_frame_id(c, &v);
         else if (gp_is(key.p, key.n, "category")) f->native = gp_is(v.p, v.n, "native");
         else if (gp_is(key.p, key.n, "function")) function = v;
         else if (gp_is(key.p, key.n, "file")) file = v;
@@ -79,7 +89,7 @@ bool gp_chrome_read_frames(struct gp_chrome_parser *c, const struct gp_json_valu
     const char *p = object->p + 1;
     struct gp_json_value key, v;
     while (gp_json_next(&p, c->end, &key, &v)) {
-        struct gp_chrome_frame f = {.id = text_of(c, &key)};
+        struct gp_chrome_frame f = {.id = gp_chrome_frame_id(c, &key)};
         if (!f.id || v.kind != GP_JSON_OBJECT) continue;
         read_frame(c, &f, v.p + 1);
         GP_VEC_PUSH(&c->out->frames, f);
@@ -100,43 +110,45 @@ static uint32_t add_stack(struct gp_trace *t, const struct gp_chrome_frame *f, u
     return (uint32_t)t->stacks.n - 1;
 }
 
-/* By string: the stack of the frame with that id, 0: none. The last frame with an id counts; a frame that is
- * its own caller has none. */
-static uint32_t *make_stacks(struct gp_chrome_merge *m)
+/* By frame: its stack, 0: none. The last frame with an id counts; one that calls itself has no caller. */
+static uint32_t *make_stacks(struct gp_chrome_merge *m, struct gp_map *frame_of)
 {
-    enum { OPEN = UINT32_MAX };
     const struct gp_chrome_frame *frames = m->frames.at;
-    uint32_t *frame_of = gp_zalloc(m->t->strings.n * sizeof *frame_of); /* + 1 */
-    uint32_t *stack_of = gp_zalloc(m->t->strings.n * sizeof *stack_of);
+    const uint32_t open = UINT32_MAX;
+    uint32_t *stack_of = gp_zalloc((m->frames.n + 1) * sizeof *stack_of);
     GP_VEC(uint32_t) path = {0};
-    for (size_t i = 0; i < m->frames.n; i++) frame_of[frames[i].id] = (uint32_t)i + 1;
+    for (uint32_t i = 0; i < m->frames.n; i++) *gp_map_put(frame_of, frames[i].id, i) = i;
     for (size_t i = 0; i < m->frames.n; i++) {
-        gp_sid id = frames[i].id;
-        while (frame_of[id] && !stack_of[id]) {
-            stack_of[id] = OPEN;
-            GP_VEC_PUSH(&path, frame_of[id] - 1);
-            id = frames[frame_of[id] - 1].parent;
+        const uint32_t *at = gp_map_get(frame_of, frames[i].id);
+        while (at && !stack_of[*at]) {
+            stack_of[*at] = open;
+            GP_VEC_PUSH(&path, *at);
+            at = gp_map_get(frame_of, frames[*at].parent);
         }
-        uint32_t stack = stack_of[id] == OPEN ? 0 : stack_of[id];
+        uint32_t stack = at && stack_of[*at] != open ? stack_of[*at] : 0;
         while (path.n) {
-            const struct gp_chrome_frame *f = &frames[path.at[--path.n]];
-            stack = stack_of[f->id] = add_stack(m->t, f, stack);
+            uint32_t k = path.at[--path.n];
+            stack = stack_of[k] = add_stack(m->t, &frames[k], stack);
         }
     }
     GP_VEC_FREE(&path);
-    free(frame_of);
     return stack_of;
 }
 
 void gp_chrome_take_stacks(struct gp_chrome_merge *m)
 {
+    struct gp_map frame_of = {0};
     uint32_t *stack_of = NULL;
     for (int k = 0; k < GP_TABLE_COUNT; k++) {
         struct gp_events *e = &m->t->events[k];
         if (!e->stack || e->n == m->first_row[k]) continue;
-        if (!stack_of) stack_of = make_stacks(m);
-        for (size_t i = m->first_row[k]; i < e->n; i++) e->stack[i] = stack_of[e->stack[i]];
+        if (!stack_of) stack_of = make_stacks(m, &frame_of);
+        for (size_t i = m->first_row[k]; i < e->n; i++) {
+            const uint32_t *frame = gp_map_get(&frame_of, e->stack[i]);
+            e->stack[i] = frame ? stack_of[*frame] : 0;
+        }
     }
+    gp_map_release(&frame_of);
     free(stack_of);
 }
 

@@ -48,6 +48,11 @@ static inline gp_sid string_of(const struct joining *j, gp_sid sid)
     return GP_LIKELY(known != UINT32_MAX) ? known : new_string(j, sid);
 }
 
+static uint32_t frame_of(const struct joining *j, uint32_t id)
+{
+    return id & GP_CHROME_NUMBERED ? id : string_of(j, id);
+}
+
 static uint32_t process_of(const struct joining *j, uint32_t i)
 {
     uint32_t *known = &j->map->processes.at[i];
@@ -86,7 +91,7 @@ static inline uint32_t config_of(const struct joining *j, uint32_t i)
 
 /* ---- rows ---- */
 
-enum meaning { AS_IS, STRINGS, TRACKS, WAITERS, CONFIGS };
+enum meaning { AS_IS, STRINGS, TRACKS, WAITERS, CONFIGS, FRAMES };
 
 static enum meaning meaning_of(int col)
 {
@@ -97,8 +102,9 @@ static enum meaning meaning_of(int col)
     case GP_COL_SERIES:
     case GP_COL_EXTRA:
     case GP_COL_CAPTURED:
-    case GP_COL_STACK: /* the id of a frame */
         return STRINGS;
+    case GP_COL_STACK:
+        return FRAMES;
     case GP_COL_TRACK:
         return TRACKS;
     case GP_COL_WAITER:
@@ -125,6 +131,9 @@ static void copy_cells(const struct joining *j, int col, void *to, const struct 
         break;
     case WAITERS:
         for (size_t i = 0; i < n; i++) a[i] = b[i] == UINT32_MAX ? b[i] : track_of(j, b[i]);
+        break;
+    case FRAMES:
+        for (size_t i = 0; i < n; i++) a[i] = frame_of(j, b[i]);
         break;
     case CONFIGS:
         /* among B and E events, only those of GPU work have one */
@@ -175,7 +184,9 @@ void gp_chrome_merge_chunk(struct gp_chrome_merge *m, const struct gp_chrome_par
     }
     for (size_t i = 0; i < chunk->frames.n; i++) {
         struct gp_chrome_frame f = chunk->frames.at[i];
-        gp_sid *const sids[] = {&f.id, &f.parent, &f.name, &f.file, &f.module};
+        gp_sid *const sids[] = {&f.name, &f.file, &f.module};
+        f.id = frame_of(&j, f.id);
+        f.parent = frame_of(&j, f.parent);
         for (size_t k = 0; k < GP_COUNT(sids); k++) *sids[k] = string_of(&j, *sids[k]);
         GP_VEC_PUSH(&m->frames, f);
     }

@@ -40,9 +40,10 @@ struct gp_chrome_label {
     int64_t sort_index;
 };
 
-/* A member of "stackFrames". Its id and that of its caller are texts, 0: none. */
+/* A member of "stackFrames". An id is a small number with GP_CHROME_NUMBERED set, or a string; 0: none. */
 struct gp_chrome_frame {
-    gp_sid id, parent, name, file, module;
+    uint32_t id, parent;
+    gp_sid name, file, module;
     uint32_t line;
     uint64_t offset;
     bool native;
@@ -56,8 +57,8 @@ enum gp_chrome_label_kind {
     GP_CHROME_THREAD_SORT,
 };
 
-/* The content of one chunk. The column `stack` is the id of a frame. In the table GP_CHROME_OPEN `phase` is 'B' or 'E', `ret` the table that the span
- * belongs to and `addr` the event's offset. */
+/* The content of one chunk. The column `stack` is the id of a frame. In the table GP_CHROME_OPEN `phase` is
+ * 'B' or 'E', `ret` the table that the span belongs to and `addr` the event's offset. */
 struct gp_chrome_chunk {
     struct gp_events events[GP_CHROME_TABLES];
     GP_VEC(struct gp_chrome_label) labels;
@@ -238,14 +239,17 @@ void gp_chrome_map_release(struct gp_chrome_map *map);
 
 /* ---- stacks ---- */
 
-#define GP_CHROME_FRAMES "stackFrames"
+#define GP_CHROME_FRAMES   "stackFrames"
+#define GP_CHROME_NUMBERED (UINT32_C(1) << 31)
 
+/* The id of a frame in V, which may be a number or a text: 7 and "7" are the same. */
+uint32_t gp_chrome_frame_id(struct gp_chrome_parser *c, const struct gp_json_value *v);
 /* Adds the frames in OBJECT, the value of "stackFrames", to C->out. False: it is not valid to its end. */
 bool gp_chrome_read_frames(struct gp_chrome_parser *c, const struct gp_json_value *object);
 /* Makes stacks of M's frames, and ids of frames in the events' column into their numbers; unknown ones and
  * circles into none. Linear. */
 void gp_chrome_take_stacks(struct gp_chrome_merge *m);
-/* The member "stackFrames" with what events of T refer to, if any do; their "sf" is the number of the stack. */
+/* The member "stackFrames": what events of T refer to, if any do. Their "sf" is the number of the stack. */
 void gp_chrome_put_frames(struct gp_buf *b, const struct gp_trace *t);
 
 /* ---- spans ---- */

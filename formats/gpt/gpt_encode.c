@@ -486,7 +486,7 @@ void gp_block_put_events(struct gp_block_encoder *e, struct gp_buf *b, const str
                          enum gp_table table, const uint32_t *rows, uint32_t n)
 {
     struct side *s = side_init(e, 0, t, table, rows, n);
-    s->base = (uint64_t)s->events->start_ns[rows[0]];
+    s->base = gp_block_base(table, s->events->start_ns[rows[0]]);
     put_side(e, b, t, s, NULL);
     if (table == GP_METRIC) put_values(e, b, t, s);
 }

@@ -21,6 +21,13 @@ struct gp_block_encoder;
 struct gp_block_encoder *gp_block_encoder_new(uint32_t max_rows);
 void gp_block_encoder_free(struct gp_block_encoder *e);
 
+/* The base of a block of TABLE whose first row starts then. Readers of version 1.2 take the base of a kind
+ * that they do not know for the number of an entry, and one that is large for damage. */
+static inline uint64_t gp_block_base(enum gp_table table, int64_t start_ns)
+{
+    return table == GP_PC ? 0 : (uint64_t)start_ns;
+}
+
 /* The events ROWS[0..n) of a table, which begin with the block's base time. */
 void gp_block_put_events(struct gp_block_encoder *e, struct gp_buf *b, const struct gp_trace *t,
                          enum gp_table table, const uint32_t *rows, uint32_t n);

@@ -158,6 +158,12 @@ static bool is_events(uint16_t kind)
     return kind == GP_GPT_LAUNCH || (kind >= GP_GPT_EVENTS && kind < GP_GPT_EVENTS + GP_GPT_TABLE_COUNT);
 }
 
+static bool is_known(uint16_t kind)
+{
+    return is_events(kind) || (kind >= GP_GPT_INFO && kind <= GP_GPT_SYMBOLS) || kind == GP_GPT_PACE ||
+           kind == GP_GPT_END;
+}
+
 static bool is_needed(const struct gp_trace *t, uint16_t kind)
 {
     if (kind == GP_GPT_LAUNCH) return t->need & (GP_NEED(GP_GPU) | GP_NEED(GP_API));
@@ -179,6 +185,7 @@ static bool take_block(struct reader *r, const struct gp_gpt_block_header *h)
     }
     if (h->seq >= p->next_seq) p->next_seq = h->seq + 1;
     p->seen = true;
+    if (!is_known(h->kind)) return false;
     bool events = is_events(h->kind);
     if (h->kind == GP_GPT_END) p->ended = r->any_end = true;
     if (events) {
@@ -203,12 +210,6 @@ static bool take_block(struct reader *r, const struct gp_gpt_block_header *h)
         gp_trace_issue(r->t, GP_Q_BAD_BLOCK, 1, k.job.offset);
     free(k.raw);
     return false;
-}
-
-static bool is_known(uint16_t kind)
-{
-    return is_events(kind) || (kind >= GP_GPT_INFO && kind <= GP_GPT_SYMBOLS) || kind == GP_GPT_PACE ||
-           kind == GP_GPT_END;
 }
 
 static int scan(struct reader *r, struct gp_err *err)

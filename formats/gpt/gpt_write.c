@@ -322,7 +322,7 @@ static void put_batch(struct gp_gpt_writer *w, struct batch *k, uint16_t kind)
     if (w->opts.threads > 1 && k->nblocks >= 2 * (size_t)w->opts.threads) encode_together(w, k);
     for (size_t i = 0; i < k->nblocks; i++) {
         struct gp_buf *b = k->blocks ? &k->blocks[i] : block_begin(w);
-        uint64_t base = (uint64_t)k->t->events[k->table].start_ns[k->rows[i * k->step]];
+        uint64_t base = gp_block_base(k->table, k->t->events[k->table].start_ns[k->rows[i * k->step]]);
         if (!k->blocks && !w->stopped) encode_block(k, i, w->encoders[0], b);
         if (!w->stopped) buf_end(w, b, kind, rows_of(k, i), base);
         if (k->blocks) gp_buf_release(b);

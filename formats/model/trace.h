@@ -26,26 +26,28 @@
 
 /* The tables. The second member is the name in files and messages, the third the Chrome category that its
  * events have unless their `cat` column differs. */
-#define GP_TABLES(X)                                                                                             \
-    X(GP_GPU, "gpu", "")                      /* kernels, copies, sets, by the kind of the config */             \
-    X(GP_API, "api", "cuda_runtime")          /* runtime and driver calls */                                     \
-    X(GP_OP, "op", "cpu_op")                  /* framework operators */                                          \
-    X(GP_PYTHON, "python", "python_function") /* Python frames, including nn.Module calls */                     \
-    X(GP_RANGE, "range", "user_annotation")   /* NVTX and framework ranges on host threads */                    \
-    X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges projected on streams */                        \
-    X(GP_SYNC, "sync", "cuda_sync") /* synchronization records; with cat "cuda_event", event records */          \
-    X(GP_OVERHEAD, "overhead", "overhead") /* costs of the profiler */                                           \
-    /* allocations (bytes > 0) and frees (bytes < 0); no duration */                                             \
-    X(GP_MEMORY, "memory", "cpu_instant_event")                                                                  \
-    X(GP_COUNTER, "counter", "") /* one row per series and sample: name, series, value */                        \
-    X(GP_FLOW, "flow", "ac2g")   /* arrows; phase is 's', 't' or 'f' */                                          \
-    X(GP_MARK, "mark", "")       /* instants */                                                                  \
-    X(GP_OTHER, "other", "")     /* spans of unknown category, async and object events; see phase */             \
-    X(GP_METRIC, "metric", "")   /* hardware counters of a launch or of a range; see metric.h */                 \
-    X(GP_SAMPLE, "sample", "")   /* samples of a thread's stack; the name is its state */                        \
-    /* samples of program counters of the GPU: the name is the function, series why its warps stall, addr the  \
-     * offset of the instruction, total how many samples, value how many of those had no warp to issue */ \
-    X(GP_PC, "pc", "")
+#define GP_TABLES(X)                                                                                         \
+    X(GP_GPU, "gpu", "")                      /* kernels, copies, sets, by the kind of the config */         \
+    X(GP_API, "api", "cuda_runtime")          /* runtime and driver calls */                                 \
+    X(GP_OP, "op", "cpu_op")                  /* framework operators */                                      \
+    X(GP_PYTHON, "python", "python_function") /* Python frames, including nn.Module calls */                 \
+    X(GP_RANGE, "range", "user_annotation")   /* NVTX and framework ranges on host threads */                \
+    X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges projected on streams */                    \
+    X(GP_SYNC, "sync", "cuda_sync") /* synchronization records; with cat "cuda_event", event records */      \
+    X(GP_OVERHEAD, "overhead", "overhead") /* costs of the profiler */                                       \
+    /* allocations (bytes > 0) and frees (bytes < 0); no duration */                                         \
+    X(GP_MEMORY, "memory", "cpu_instant_event")                                                              \
+    X(GP_COUNTER, "counter", "") /* one row per series and sample: name, series, value */                    \
+    X(GP_FLOW, "flow", "ac2g")   /* arrows; phase is 's', 't' or 'f' */                                      \
+    X(GP_MARK, "mark", "")       /* instants */                                                              \
+    X(GP_OTHER, "other", "")     /* spans of unknown category, async and object events; see phase */         \
+    X(GP_METRIC, "metric", "")   /* hardware counters of a launch or of a range; see metric.h */             \
+    X(GP_SAMPLE, "sample", "")   /* samples of a thread's stack; the name is its state */                    \
+    X(GP_PC, "pc", "")           /* samples of the GPU's program counters, see below */
+
+/* A row of GP_PC counts samples of one instruction: the name is the function, series why its warps stall,
+ * addr the offset of the instruction, total how many samples, value how many of those had no warp to
+ * issue. */
 
 enum gp_table {
 #define X(id, name, cat) id,
@@ -61,57 +63,58 @@ enum { GP_PHASE_OLD_EXT = 1 << 16 };
 
 /* The columns. Every table has the first four; the others are NULL until some event differs from the default.
  * X(enum, member, C type, default, file name) -- all types are 4 or 8 bytes wide. */
-#define GP_COLUMNS(X)                                                                                           \
-    X(GP_COL_START, start_ns, int64_t, 0, "start_ns")                                                           \
-    X(GP_COL_DUR, dur_ns, int64_t, 0, "dur_ns")  /* never negative */                                           \
-    X(GP_COL_TRACK, track, uint32_t, 0, "track") /* index into trace->tracks */                                 \
-    X(GP_COL_NAME, name, gp_sid, 0, "name")                                                                     \
-    X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU and GP_METRIC: index into trace->configs */       \
-    /* category if it is not the default of the table; 0: the default */                                        \
-    X(GP_COL_CAT, cat, gp_sid, 0, "cat")                                                                        \
-    X(GP_COL_CORR, corr, uint64_t, GP_NO_ID, "corr") /* correlation id: launch call <-> GPU work, sync */       \
-    X(GP_COL_EXT, ext, uint64_t, GP_NO_ID, "ext") /* Kineto's External id: the operator that was running */     \
-    X(GP_COL_BYTES, bytes, int64_t, 0, "bytes")   /* copied, set, allocated (freed: negative) */                \
-    X(GP_COL_GRAPH, graph, uint64_t, GP_NO_ID, "graph") /* CUDA graph id */                                     \
-    X(GP_COL_NODE, node, uint64_t, GP_NO_ID, "node")    /* CUDA graph node id */                                \
-    X(GP_COL_SEQ, seq, uint64_t, GP_NO_ID, "seq") /* autograd Sequence number: joins backward to forward */     \
-    X(GP_COL_RECFN, recfn, uint64_t, GP_NO_ID, "recfn")            /* Record function id */                     \
-    X(GP_COL_PYID, py_id, uint64_t, GP_NO_ID, "py_id")             /* Python id */                              \
-    X(GP_COL_PYPARENT, py_parent, uint64_t, GP_NO_ID, "py_parent") /* Python parent id */                       \
-    /* Python module id: the nn.Module instance */                                                              \
-    X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID, "py_module")                                              \
-    /* of flows, async and object events; GP_SAMPLE: index into trace->stacks */                                \
-    X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id")       /* flow, async or object id */                             \
-    X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, if it is not a plain u64 */          \
-    /* Chrome phase if the table does not imply it; GP_MARK: | scope << 8, 'g' or 'p', 0 = thread */            \
-    X(GP_COL_PHASE, phase, uint32_t, 0, "phase")                                                                \
-    X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */                 \
-    X(GP_COL_VALUE, value, double, 0, "value")    /* GP_COUNTER */                                              \
-    X(GP_COL_ADDR, addr, uint64_t, 0, "addr")     /* GP_MEMORY */                                               \
-    /* GP_SAMPLE: how many equal samples followed */                                                            \
-    X(GP_COL_TOTAL, total, int64_t, 0, "total") /* GP_MEMORY: total bytes allocated after this event */         \
-    /* GP_MEMORY: total bytes reserved after this event */                                                      \
-    X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved")                                                        \
-    X(GP_COL_RET, ret, int32_t, 0, "ret")      /* GP_API: return value, 0 = success */                          \
-    X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */      \
-    /* GP_GPU, work of a CUDA graph: the ranges around the code that captured it, see gp_captured_next */       \
-    X(GP_COL_CAPTURED, captured, gp_sid, 0, "captured")                                                         \
-    /* GP_SYNC: CUDA event that was recorded or waited for */                                                   \
-    X(GP_COL_EVENT, event, uint64_t, GP_NO_ID, "event")                                                         \
-    /* GP_SYNC: corr of the event record that is waited for */                                                  \
-    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source")                                                      \
-    /* GP_GPU, with GP_NEED_PLACES: byte offset of the event in JSON, of its block in ours; not stored */       \
-    X(GP_COL_PLACE, place, uint64_t, GP_NO_ID, "place")                                                         \
-    X(GP_COL_SET, set, uint32_t, 0, "set") /* GP_METRIC: index into trace->metric_sets */                       \
-    /* the exact stack, an index into trace->stacks, 0 unknown: GP_API: of the call; GP_RANGE: where it was   \
-     * pushed; GP_GPU: where the node of a CUDA graph was captured, or of the launch where no calls are       \
-     * recorded */ \
-    X(GP_COL_STACK, stack, uint32_t, 0, "stack")                                                                \
-    /* GP_API on a thread of autograd: the track of the thread that waits for it in backward(), whose frames  \
-     * are those of the stack above the entry GP_STACK_AUTOGRAD */ \
-    X(GP_COL_WAITER, waiter, uint32_t, UINT32_MAX, "waiter")                                                    \
-    /* GP_METRIC: where its values begin in trace->metric_values; not a column of traces */                     \
+#define GP_COLUMNS(X)                                                                                        \
+    X(GP_COL_START, start_ns, int64_t, 0, "start_ns")                                                        \
+    X(GP_COL_DUR, dur_ns, int64_t, 0, "dur_ns")  /* never negative */                                        \
+    X(GP_COL_TRACK, track, uint32_t, 0, "track") /* index into trace->tracks */                              \
+    X(GP_COL_NAME, name, gp_sid, 0, "name")                                                                  \
+    X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU and GP_METRIC: index into trace->configs */    \
+    /* category if it is not the default of the table; 0: the default */                                     \
+    X(GP_COL_CAT, cat, gp_sid, 0, "cat")                                                                     \
+    X(GP_COL_CORR, corr, uint64_t, GP_NO_ID, "corr") /* correlation id: launch call <-> GPU work, sync */    \
+    X(GP_COL_EXT, ext, uint64_t, GP_NO_ID, "ext") /* Kineto's External id: the operator that was running */  \
+    X(GP_COL_BYTES, bytes, int64_t, 0, "bytes")   /* copied, set, allocated (freed: negative) */             \
+    X(GP_COL_GRAPH, graph, uint64_t, GP_NO_ID, "graph") /* CUDA graph id */                                  \
+    X(GP_COL_NODE, node, uint64_t, GP_NO_ID, "node")    /* CUDA graph node id */                             \
+    X(GP_COL_SEQ, seq, uint64_t, GP_NO_ID, "seq") /* autograd Sequence number: joins backward to forward */  \
+    X(GP_COL_RECFN, recfn, uint64_t, GP_NO_ID, "recfn")            /* Record function id */                  \
+    X(GP_COL_PYID, py_id, uint64_t, GP_NO_ID, "py_id")             /* Python id */                           \
+    X(GP_COL_PYPARENT, py_parent, uint64_t, GP_NO_ID, "py_parent") /* Python parent id */                    \
+    /* Python module id: the nn.Module instance */                                                           \
+    X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID, "py_module")                                           \
+    /* of flows, async and object events; GP_SAMPLE: index into trace->stacks */                             \
+    X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id")       /* flow, async or object id */                          \
+    X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, if it is not a plain u64 */       \
+    /* Chrome phase if the table does not imply it; GP_MARK: | scope << 8, 'g' or 'p', 0 = thread */         \
+    X(GP_COL_PHASE, phase, uint32_t, 0, "phase")                                                             \
+    X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */              \
+    X(GP_COL_VALUE, value, double, 0, "value")    /* GP_COUNTER */                                           \
+    X(GP_COL_ADDR, addr, uint64_t, 0, "addr")     /* GP_MEMORY */                                            \
+    /* GP_SAMPLE: how many equal samples followed */                                                         \
+    X(GP_COL_TOTAL, total, int64_t, 0, "total") /* GP_MEMORY: total bytes allocated after this event */      \
+    /* GP_MEMORY: total bytes reserved after this event */                                                   \
+    X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved")                                                     \
+    X(GP_COL_RET, ret, int32_t, 0, "ret")      /* GP_API: return value, 0 = success */                       \
+    X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */   \
+    /* GP_GPU, work of a CUDA graph: the ranges around the code that captured it, see gp_captured_next */    \
+    X(GP_COL_CAPTURED, captured, gp_sid, 0, "captured")                                                      \
+    /* GP_SYNC: CUDA event that was recorded or waited for */                                                \
+    X(GP_COL_EVENT, event, uint64_t, GP_NO_ID, "event")                                                      \
+    /* GP_SYNC: corr of the event record that is waited for */                                               \
+    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source")                                                   \
+    /* GP_GPU, with GP_NEED_PLACES: byte offset of the event in JSON, of its block in ours; not stored */    \
+    X(GP_COL_PLACE, place, uint64_t, GP_NO_ID, "place")                                                      \
+    X(GP_COL_SET, set, uint32_t, 0, "set") /* GP_METRIC: index into trace->metric_sets */                    \
+    /* the exact stack, index into trace->stacks, 0 unknown: see below */                                    \
+    X(GP_COL_STACK, stack, uint32_t, 0, "stack")                                                             \
+    /* GP_API on a thread of autograd: the track of the thread that waits for it in backward() */            \
+    X(GP_COL_WAITER, waiter, uint32_t, UINT32_MAX, "waiter")                                                 \
+    /* GP_METRIC: where its values begin in trace->metric_values; not a column of traces */                  \
     X(GP_COL_VALUES, values, uint64_t, 0, "values")
+
+/* The stack of a GP_API row is that of the call, of a GP_RANGE row that which pushed it, of a GP_GPU row that
+ * which captured its node of a CUDA graph, or that of its launch where no calls are recorded. On a thread of
+ * autograd, the frames of the thread that waits are above the entry GP_STACK_AUTOGRAD. */
 
 enum gp_column {
 #define X(id, member, type, dflt, name) id,

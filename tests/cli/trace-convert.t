@@ -35,6 +35,19 @@ test_expect_success PYTHON 'every kind of event comes back from the binary forma
     python3 "$same" "$data/every_kind.json" every.json
 '
 
+# stacks_of FILE: kind, start and stack of calls and GPU events, and the pace
+stacks_of() {
+    "$GP_BIN/../tests/gpt_dump" "$1" | awk '/^(api|gpu) / { print $1, $2, $(NF - 1) } /^pace/'
+}
+
+test_expect_success 'stacks survive copies, and the way through JSON' '
+    "$GP_BIN/../tests/gpt_dump" -g 2 2000 stacks.trace && stacks_of stacks.trace >want &&
+    grep "!" want >/dev/null && grep "^pace" want >/dev/null &&
+    trace-convert -q -o copy.trace stacks.trace && stacks_of copy.trace >got && test_cmp want got &&
+    trace-convert -q --to chrome stacks.trace >stacks.json && trace-convert -q -o json.trace stacks.json &&
+    stacks_of json.trace >got && test_cmp want got
+'
+
 test_expect_success PYTHON 'the old name of External id comes back, beside the new one' '
     cat >old.json <<-\END &&
 	{"traceEvents": [

@@ -41,6 +41,7 @@ static void write_and_read(struct gp_trace *t)
     for (int i = 0; i < GP_TABLE_COUNT; i++)
         if (back.events[i].n != t->events[i].n) abort();
     if (back.issues[GP_Q_BAD_BLOCK].count) abort();
+    if (back.stacks.n != t->stacks.n || back.symbols.n != t->symbols.n || back.paces.n != t->paces.n) abort();
     check(&back);
     gp_trace_release(&back);
     gp_buf_release(&file);

@@ -131,6 +131,21 @@ def tiny():
         launch(50 * i + 2, i + 1), kernel("vectorized_elementwise_kernel<4, add>", 0, 7, 50 * i + 9, 12, i + 1))]
 
 
+FRAMES = {"1": {"name": "<module> (a.py:3)", "category": "python"}, "f": {"name": "f (a.py:9)", "category": "python", "parent": 1},
+          "3": {"name": "autograd", "category": "python", "parent": "f"}, "4": {"name": "5", "category": "python", "parent": "4"},
+          "5": {"name": "c10::g(int) (b.cpp:7)", "category": "native", "parent": 3, "module": "/x/libc10.so", "offset": 4660}}
+
+
+def tiny_stacks():
+    """Calls with stacks, one of them on a thread that another one waits for, nodes of a graph, and the pace."""
+    calls = [{**launch(10 * i, i + 1), "sf": frame} for i, frame in enumerate((1, "f", 5, "4", 5, "gone"))]
+    calls[2]["args"]["waiting thread"] = 2
+    kernels = [{**kernel("k", 0, 7, 10 * i + 5, 4, i + 1, **{"graph id": 1, "graph node id": i}), **({"sf": "f"} if i % 2 else {})}
+               for i in range(6)]
+    return {"gpuprofPace": [[-900, 80, 0, 9], [-700, 81, 1, 9]], "stackFrames": FRAMES,
+            "traceEvents": calls + kernels + [{**host("user_annotation", "r", 0, 60), "sf": "f"}]}
+
+
 def read(name):
     with open(os.path.join(TO, name), "rb") as f:
         return f.read()
@@ -351,6 +366,7 @@ def main():
     os.makedirs(TO, exist_ok=True)
     for name, events in tiny():
         save(tool, name, {"traceEvents": events})
+    save(tool, "tiny_stacks", tiny_stacks())
     for name in ("eager.json.gz", "compiled.json.gz", "ddp.rank0.json.gz", "decode_graph.json.gz"):
         save(tool, "torch_" + name.split(".")[0], cut(load(tool, f"{SAMPLES}/h200/{name}"), 4, 1))
     for name in ("graph", "graphs", "managed", "nccl", "ranges", "streams", "twoproc_exec"):

@@ -232,6 +232,140 @@ TEST(ranges_of_a_capture_are_read_when_they_are_names)
     gp_trace_release(&t);
 }
 
+/* The frames of a stack, innermost first: "*" before those of native code. */
+static const char *frames_of(const struct gp_trace *t, uint32_t stack, struct gp_buf *to)
+{
+    to->n = 0;
+    for (; stack; stack = t->stacks.at[stack].parent) {
+        const struct gp_stack *s = &t->stacks.at[stack];
+        gp_buf_printf(to, "%s%s%s|%s|%u", to->n ? "; " : "", s->symbol ? "*" : "", gp_trace_str(t, s->name),
+                      gp_trace_str(t, s->file), (unsigned)s->line);
+    }
+    return gp_buf_str(to);
+}
+
+#define OPERATOR(rest) "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"o\"," ROW ",\"dur\":1" rest "}"
+
+TEST(stacks_are_read_wherever_their_frames_stand)
+{
+    static const char frames[] = "\"stackFrames\":{\"7\":{\"name\":\"f (a b.py:12)\",\"parent\":\"x\"},"
+                                 "\"x\":{\"name\":\"g (h) (c:d:0)\",\"category\":\"native\",\"parent\":1.5},"
+                                 "\"1.5\":{\"name\":\"main\"},\"8\":5,\"9\":{\"parent\":7},"
+                                 "\"n\":{\"name\":\"i\",\"function\":\"j (k:1)\",\"line\":4}}";
+    static const char events[] =
+        "\"traceEvents\":[" OPERATOR(",\"sf\":7") "," OPERATOR(",\"sf\":\"x\"") "," OPERATOR(
+            ",\"sf\":8") "," OPERATOR("") "," OPERATOR(",\"sf\":\"n\"") "," OPERATOR(",\"sf\":9") ",{\"ph\":"
+                                                                                                  "\"B\","
+                                                                                                  "\"cat\":"
+                                                                                                  "\"cpu_"
+                                                                                                  "op\","
+                                                                                                  "\"name\":"
+                                                                                                  "\"b\"," ROW
+                                                                                                  ",\"sf\":1."
+                                                                                                  "5},{"
+                                                                                                  "\"ph\":"
+                                                                                                  "\"E\"," ROW
+                                                                                                  ",\"sf\":7}"
+                                                                                                  "]";
+    static const char *const want[] = {"f|a b.py|12; *g (h)|c:d|0; main||0",
+                                       "*g (h)|c:d|0; main||0",
+                                       "",
+                                       "",
+                                       "j (k:1)||4",
+                                       "||0; f|a b.py|12; *g (h)|c:d|0; main||0",
+                                       "main||0"};
+    for (int before = 0; before < 2; before++) {
+        struct gp_trace t;
+        struct gp_buf b = {0}, text = {0};
+        gp_buf_printf(&b, "{%s,%s}", before ? frames : events, before ? events : frames);
+        read_text(&t, b.data, b.n, 1, GP_CHROME_CHUNK);
+        const struct gp_events *e = &t.events[GP_OP];
+        assert_int_equal(e->n, 7);
+        assert_int_equal(issues_of(&t), 0);
+        assert_null(gp_trace_get_meta(&t, "stackFrames"));
+        for (size_t i = 0; i < 7; i++) /* the pair was added last, and is shorter */
+            assert_string_equal(frames_of(&t, gp_get_stack(e, i), &text), want[i]);
+        gp_trace_release(&t);
+        gp_buf_release(&b);
+        gp_buf_release(&text);
+    }
+}
+
+TEST(labels_of_frames_are_taken_apart_only_if_they_have_the_form)
+{
+    static const struct {
+        const char *label, *want;
+    } cases[] = {
+        {"f (a:1)", "f|a|1"},
+        {" (a:1)", "|a|1"},
+        {"f (a:)", "f (a:)||0"},
+        {"f (:1)", "f (:1)||0"},
+        {"(a:1)", "(a:1)||0"},
+        {"f (a:4294967296)", "f (a:4294967296)||0"},
+        {"f (a:4294967295)", "f|a|4294967295"},
+        {"", "||0"},
+        {")", ")||0"},
+        {":1)", ":1)||0"},
+        {"f(a:1)", "f(a:1)||0"},
+        {"f (a:1) ", "f (a:1) ||0"},
+        {"operator() (x) (b:2)", "operator() (x)|b|2"},
+    };
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        struct gp_trace t;
+        struct gp_buf b = {0}, text = {0};
+        gp_buf_printf(&b, "{\"stackFrames\":{\"1\":{\"name\":\"%s\"}},\"traceEvents\":[%s]}", cases[i].label,
+                      OPERATOR(",\"sf\":1"));
+        read_text(&t, b.data, b.n, 1, GP_CHROME_CHUNK);
+        assert_string_equal(frames_of(&t, gp_get_stack(&t.events[GP_OP], 0), &text), cases[i].want);
+        gp_trace_release(&t);
+        gp_buf_release(&b);
+        gp_buf_release(&text);
+    }
+}
+
+TEST(frames_that_call_themselves_or_nobody_end)
+{
+    static const char *const frames[] = {
+        "{\"1\":{\"name\":\"a\",\"parent\":1}}",
+        "{\"1\":{\"name\":\"a\",\"parent\":2},\"2\":{\"name\":\"b\",\"parent\":1}}",
+        "{\"1\":{\"name\":\"a\",\"parent\":\"none\"}}",
+        "{\"1\":{\"name\":\"z\",\"parent\":3},\"1\":{\"name\":\"a\"},\"\":{\"name\":\"q\"}}",
+    };
+    static const char *const want[] = {"a||0", "a||0; b||0", "a||0", "a||0"};
+    for (size_t i = 0; i < GP_COUNT(frames); i++) {
+        struct gp_trace t;
+        struct gp_buf b = {0}, text = {0};
+        gp_buf_printf(&b, "{\"traceEvents\":[%s],\"stackFrames\":%s}", OPERATOR(",\"sf\":1"), frames[i]);
+        read_text(&t, b.data, b.n, 1, GP_CHROME_CHUNK);
+        assert_string_equal(frames_of(&t, gp_get_stack(&t.events[GP_OP], 0), &text), want[i]);
+        gp_trace_release(&t);
+        gp_buf_release(&b);
+        gp_buf_release(&text);
+    }
+    struct gp_trace t;
+    static const char cut[] =
+        "{\"stackFrames\":{\"1\":{\"name\":\"a\"} x},\"traceEvents\":[" OPERATOR(",\"sf\":1") "]}";
+    read_text(&t, cut, sizeof cut - 1, 1, GP_CHROME_CHUNK);
+    assert_int_equal(t.issues[GP_Q_BAD_VALUE].count, 1);
+    assert_int_equal(t.stacks.n, 2);
+    gp_trace_release(&t);
+}
+
+TEST(a_waiting_thread_is_one_of_the_same_process)
+{
+    struct gp_trace t;
+    read_events(&t, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"c\"," ROW
+                    ",\"dur\":1,\"args\":{\"waiting thread\":77}},"
+                    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"c\"," ROW
+                    ",\"dur\":1,\"args\":{\"waiting thread\":\"x\"}}");
+    const struct gp_events *e = &t.events[GP_API];
+    const struct gp_track *k = &t.tracks.at[gp_get_waiter(e, 0)];
+    assert_true(k->kind == GP_TRACK_THREAD && k->tid == 77 && k->process == t.tracks.at[e->track[0]].process);
+    assert_int_equal(gp_get_waiter(e, 1), UINT32_MAX);
+    assert_string_equal(gp_trace_str(&t, gp_get_extra(e, 1)), "{\"waiting thread\":\"x\"}");
+    gp_trace_release(&t);
+}
+
 TEST(categories_choose_the_table)
 {
     static const struct {
@@ -649,5 +783,8 @@ TEST(hostile_input_takes_linear_time)
                    300000);
     grows_linearly("[", "garbage { } ] , ", 200000);
     grows_linearly("{\"a\":{", "\"traceEvents\":", 200000);
+    grows_linearly("{\"stackFrames\":{", "\"1\":{\"parent\":1},", 300000);
+    grows_linearly("{\"stackFrames\":{\"1\":", "{\"parent\":", 300000);
+    grows_linearly("{\"traceEvents\":[", "{\"ph\":\"X\"," ROW ",\"dur\":1,\"sf\":1},", 200000);
     grows_linearly("{", "                    ", 200000);
 }

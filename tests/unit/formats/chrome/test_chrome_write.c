@@ -455,6 +455,34 @@ static int stop(void *ctx, const void *data, size_t n)
     return -1;
 }
 
+/* What a frame's text would not give back has members of its own. */
+TEST(frames_waiters_and_the_pace_are_written_for_our_reader)
+{
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    uint32_t track = thread(&t, 5, 6);
+    GP_VEC_PUSH(&t.symbols, (struct gp_symbol){0});
+    GP_VEC_PUSH(&t.symbols, ((struct gp_symbol){.module = name(&t, "/lib/x.so"), .offset = 20}));
+    GP_VEC_PUSH(&t.stacks, (struct gp_stack){0});
+    GP_VEC_PUSH(&t.stacks,
+                ((struct gp_stack){.name = name(&t, "main"), .file = name(&t, "a.py"), .line = 3}));
+    GP_VEC_PUSH(&t.stacks, ((struct gp_stack){.parent = 1, .name = name(&t, "unused")}));
+    GP_VEC_PUSH(&t.stacks, ((struct gp_stack){.parent = 1, .name = name(&t, "f (b:1)"), .symbol = 1}));
+    GP_VEC_PUSH(&t.stacks,
+                ((struct gp_stack){.parent = 3, .name = name(&t, "g"), .file = name(&t, "x (y"), .line = 9}));
+    GP_VEC_PUSH(&t.paces, ((struct gp_pace){.start_ns = -4, .dur_ns = 3, .how = GP_PACE_PAUSE}));
+    size_t row = gp_events_add(&t.events[GP_API], 1000, 1, track, name(&t, "c"));
+    gp_set_stack(&t.events[GP_API], row, 4);
+    gp_set_waiter(&t.events[GP_API], row, thread(&t, 5, 7));
+    EXPECT(&t, "\"gpuprofPace\":[[-4,3,1,5]],\n",
+           "\"stackFrames\":{\"1\":{\"name\":\"main (a.py:3)\",\"category\":\"python\"},\n"
+           "\"3\":{\"name\":\"f (b:1)\",\"category\":\"native\",\"parent\":1,\"function\":\"f (b:1)\","
+           "\"module\":\"/lib/x.so\",\"offset\":20},\n"
+           "\"4\":{\"name\":\"g (x (y:9)\",\"category\":\"python\",\"parent\":3,\"function\":\"g\","
+           "\"file\":\"x (y\",\"line\":9}},\n",
+           "\"ts\":1,\"sf\":4,\"dur\":0.001,\"args\":{\"waiting thread\":7}}");
+}
+
 TEST(a_sink_that_says_stop_is_not_called_again)
 {
     struct gp_trace t;
