@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "collect/code_names.h"
 #include "collect/cuts.h"
 #include "collect/records/call_stacks.h"
 #include "collect/records/notes.h"
@@ -41,6 +42,7 @@ struct gp_session {
     struct gp_notes notes;
     struct gp_ranges ranges;
     struct gp_call_stacks stacks;
+    struct gp_code_names code_names;
     struct gp_measured measured;
     struct gp_capture windows; /* only its windows */
     struct gp_gpt_writer *writer;
@@ -288,6 +290,7 @@ void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_n
     begin(s);
     salvage(s, how == GP_END_CUT, now_ns);
     gp_ranges_close(&s->ranges, s->records.latest_ns);
+    gp_code_names_find(&s->code_names, &s->stacks);
     write_rows(s, true);
     gp_cuts_finish(&s->cuts, &s->records.trace);
 }
@@ -428,6 +431,7 @@ static bool take_graphs(struct gp_session *s, const struct gp_wire_graphs *g)
 
 static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
 {
+    gp_code_names_find(&s->code_names, &s->stacks);
     gp_ranges_close(&s->ranges, b->end_ns);
     write_rows(s, true);
     gp_cuts_finish(&s->cuts, &s->records.trace);
@@ -439,6 +443,7 @@ static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
 static bool take_cut(struct gp_session *s, const struct gp_wire_cut *c)
 {
     if (c->end_ns && !gp_cuts_until(&s->cuts, c)) return false;
+    if (c->end_ns) gp_code_names_find(&s->code_names, &s->stacks);
     write_rows(s, c->end_ns != 0);
     if (!c->end_ns) return gp_cuts_begin(&s->cuts, c, s->opts.producer);
     gp_cuts_end(&s->cuts, c->id, &s->records.trace, &s->answer);
@@ -563,6 +568,7 @@ void gp_session_free(struct gp_session *s)
         gp_gpt_writer_free(s->writer);
         gp_ranges_release(&s->ranges);
         gp_call_stacks_release(&s->stacks);
+        gp_code_names_release(&s->code_names);
         gp_records_release(&s->records);
     }
     gp_measured_release(&s->measured);

@@ -35,7 +35,23 @@ static bool note_function(struct gp_call_stacks *s, struct gp_stack_thread *t, c
     if (!is_next(note->id, &t->functions.n)) return false;
     struct gp_stack_function f = {
         gp_records_own_text(s->records, name, strlen(name), gp_redact_name),
-        gp_records_own_text(s->records, gp_note_args(note), note->args_n, gp_redact_name)};
+        gp_records_own_text(s->records, gp_note_args(note), note->args_n, gp_redact_name), 0};
+    GP_VEC_PUSH(&t->functions, f);
+    return true;
+}
+
+/* Native code, whose functions are found out later. */
+static bool note_place(struct gp_call_stacks *s, struct gp_stack_thread *t, const struct gp_note *note)
+{
+    const char *path = gp_note_text(note);
+    struct gp_trace *trace = &s->records->trace;
+    if (!is_next(note->id, &t->functions.n) || trace->symbols.n >= GP_CALL_STACKS_MOST) return false;
+    struct gp_symbol k = {.module =
+                              *path ? gp_records_own_text(s->records, path, strlen(path), gp_redact_name) : 0,
+                          .offset = *path ? note->other : 0};
+    struct gp_stack_function f = {.symbol = gp_trace_symbol(trace, &k)};
+    while (s->path_of.n <= f.symbol) GP_VEC_PUSH(&s->path_of, 0);
+    s->path_of.at[f.symbol] = gp_intern_cstr(&s->paths, path);
     GP_VEC_PUSH(&t->functions, f);
     return true;
 }
@@ -56,7 +72,7 @@ static bool note_frame(struct gp_call_stacks *s, struct gp_stack_thread *t, cons
     bool known = f.function && f.function <= t->functions.n && f.parent < note->id;
     if (known && (parent || !f.parent) && trace->stacks.n < GP_CALL_STACKS_MOST) {
         const struct gp_stack_function *function = &t->functions.at[f.function - 1];
-        struct gp_stack k = {parent, function->name, function->file, f.line, 0};
+        struct gp_stack k = {parent, function->name, function->file, f.line, function->symbol};
         entry = gp_trace_stack(trace, &k);
     }
     GP_VEC_PUSH(&t->stacks, entry);
@@ -79,10 +95,13 @@ static bool note_calls(struct gp_call_stacks *s, const struct gp_stack_thread *t
 bool gp_call_stacks_note(struct gp_call_stacks *s, int64_t tid, const struct gp_note *note)
 {
     bool ok = true;
-    if (note->op != GP_NOTE_FUNCTION && note->op != GP_NOTE_FRAME && note->op != GP_NOTE_STACK) return false;
+    if (note->op != GP_NOTE_FUNCTION && note->op != GP_NOTE_PLACE && note->op != GP_NOTE_FRAME &&
+        note->op != GP_NOTE_STACK)
+        return false;
     struct gp_stack_thread *t = thread_of(s, tid);
     if (!t) ok = false;
     else if (note->op == GP_NOTE_FUNCTION) ok = note_function(s, t, note);
+    else if (note->op == GP_NOTE_PLACE) ok = note_place(s, t, note);
     else if (note->op == GP_NOTE_FRAME) ok = note_frame(s, t, note);
     else ok = note_calls(s, t, note);
     s->bad += !ok;
@@ -111,6 +130,8 @@ void gp_call_stacks_release(struct gp_call_stacks *s)
         GP_VEC_FREE(&s->list.at[i].stacks);
     }
     GP_VEC_FREE(&s->list);
+    GP_VEC_FREE(&s->path_of);
+    gp_strings_release(&s->paths);
     gp_map_release(&s->threads);
     free(s->calls);
     *s = (struct gp_call_stacks){0};

@@ -25,6 +25,7 @@ enum { GP_CALL_STACKS_KEPT = 1 << 20, GP_CALL_STACKS_MOST = 1 << 20 };
 
 struct gp_stack_function {
     gp_sid name, file;
+    uint32_t symbol; /* of native code, which has no name yet; 0: of Python */
 };
 
 /* What the numbers of a thread stand for; number N is at N - 1. */
@@ -38,6 +39,8 @@ struct gp_call_stacks {
     struct gp_records *records; /* borrowed: its trace gets the entries */
     struct gp_map threads;      /* tid -> index */
     GP_VEC(struct gp_stack_thread) list;
+    struct gp_strings paths;     /* of modules, as they are on disk */
+    GP_VEC(gp_sid) path_of;      /* by symbol of the trace; 0: it has a name, or no module */
     struct gp_call_stack *calls; /* by the low bits of their correlation ids; NULL: none has come */
     uint64_t bad;                /* notes that cannot be */
 };

@@ -125,7 +125,8 @@ static struct module *module_at(struct gp_symbolizer *s, const char *path)
     return &s->modules.at[place];
 }
 
-size_t gp_symbolize(struct gp_symbolizer *s, const char *path, uint64_t return_address, struct gp_code_name *at)
+size_t gp_symbolize(struct gp_symbolizer *s, const char *path, uint64_t return_address,
+                    struct gp_code_name *at)
 {
     struct module *m = module_at(s, path);
     uint64_t address = return_address - 1;

@@ -35,7 +35,8 @@ void gp_symbolizer_free(struct gp_symbolizer *s);
 /* The functions at RETURN_ADDRESS, an address of the file at PATH behind a call: innermost first, each
  * inlined into the next; the last one is the function that the code belongs to. 0: nothing is known, or the
  * file cannot be read. AT has room for GP_SYMBOLS_MOST. A file is opened once. */
-size_t gp_symbolize(struct gp_symbolizer *s, const char *path, uint64_t return_address, struct gp_code_name *at);
+size_t gp_symbolize(struct gp_symbolizer *s, const char *path, uint64_t return_address,
+                    struct gp_code_name *at);
 
 /* Whether this build reads debug information. */
 int gp_symbols_have_lines(void);

@@ -20,7 +20,7 @@ struct chain {
 };
 
 struct gp_trace_index {
-    struct chain configs, processes, tracks, stacks;
+    struct chain configs, processes, tracks, stacks, symbols;
 };
 
 GP_WORD(gp_table_name, enum gp_table, GP_TABLES, 1)
@@ -214,6 +214,22 @@ uint32_t gp_trace_stack(struct gp_trace *t, const struct gp_stack *s)
     FIND_OR_PUSH(&t->index->stacks, &t->stacks, s, gp_hash_place(s, sizeof *s, gp_hash_seed()), same_stack);
 }
 
+static bool same_symbol(const struct gp_symbol *a, const struct gp_symbol *b)
+{
+    return a->module == b->module && a->offset == b->offset && !b->name;
+}
+
+uint32_t gp_trace_symbol(struct gp_trace *t, const struct gp_symbol *s)
+{
+    uint64_t key[2] = {s->module, s->offset};
+    if (!t->symbols.n) { /* entry 0 is none */
+        GP_VEC_PUSH(&t->symbols, (struct gp_symbol){0});
+        GP_VEC_PUSH(&t->index->symbols.next, UINT32_MAX);
+    }
+    FIND_OR_PUSH(&t->index->symbols, &t->symbols, s, gp_hash_place(key, sizeof key, gp_hash_seed()),
+                 same_symbol);
+}
+
 struct gp_process gp_process_unknown(void)
 {
     struct gp_process p;
@@ -317,6 +333,7 @@ void gp_trace_release(struct gp_trace *t)
         chain_release(&t->index->processes);
         chain_release(&t->index->tracks);
         chain_release(&t->index->stacks);
+        chain_release(&t->index->symbols);
         free(t->index);
     }
     memset(t, 0, sizeof *t);

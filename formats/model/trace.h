@@ -475,6 +475,8 @@ uint32_t gp_trace_track(struct gp_trace *t, const struct gp_track *k);
 /* The same of a stack, by all its members; its parent is an entry. Only for traces whose stacks all came in
  * here. */
 uint32_t gp_trace_stack(struct gp_trace *t, const struct gp_stack *s);
+/* The same of a symbol, by module and offset; one with a name is always added. */
+uint32_t gp_trace_symbol(struct gp_trace *t, const struct gp_symbol *s);
 /* Fresh structs with every "unknown" filled in (-1, GP_NO_ID, 0). */
 struct gp_process gp_process_unknown(void);
 struct gp_track gp_track_unknown(void);
