@@ -60,49 +60,17 @@ int64_t gp_cfi_sleb(struct gp_cfi_bytes *b)
 
 static uint64_t pointer(struct gp_cfi_bytes *b, uint8_t encoding, uint64_t data)
 {
+    enum { ULEB = 1, SLEB = 9 };
+    static const int8_t bytes[16] = {[0] = 8, [2] = 2, [3] = 4, [4] = 8, [10] = -2, [11] = -4, [12] = -8};
     uint64_t here = (uintptr_t)b->p, v = 0;
-    switch (encoding & ENC_FORMAT) {
-    case 0:
-        v = gp_cfi_fixed(b, 8);
-        break;
-    case 1:
-        v = gp_cfi_uleb(b);
-        break;
-    case 2:
-        v = gp_cfi_fixed(b, 2);
-        break;
-    case 3:
-        v = gp_cfi_fixed(b, 4);
-        break;
-    case 4:
-        v = gp_cfi_fixed(b, 8);
-        break;
-    case 9:
-        v = (uint64_t)gp_cfi_sleb(b);
-        break;
-    case 10:
-        v = (uint64_t)gp_cfi_fixed_signed(b, 2);
-        break;
-    case 11:
-        v = (uint64_t)gp_cfi_fixed_signed(b, 4);
-        break;
-    case 12:
-        v = gp_cfi_fixed(b, 8);
-        break;
-    default:
-        b->bad = true;
-    }
-    switch (encoding & ENC_RELATIVE) {
-    case 0:
-        return v;
-    case ENC_PC:
-        return v + here;
-    case ENC_DATA:
-        return v + data;
-    default:
-        b->bad = true;
-        return 0;
-    }
+    uint8_t format = encoding & ENC_FORMAT, relative = encoding & ENC_RELATIVE;
+    if (format == ULEB) v = gp_cfi_uleb(b);
+    else if (format == SLEB) v = (uint64_t)gp_cfi_sleb(b);
+    else if (bytes[format] > 0) v = gp_cfi_fixed(b, (unsigned)bytes[format]);
+    else if (bytes[format] < 0) v = (uint64_t)gp_cfi_fixed_signed(b, (unsigned)-bytes[format]);
+    else b->bad = true;
+    if (relative && relative != ENC_PC && relative != ENC_DATA) b->bad = true;
+    return v + (relative == ENC_PC ? here : relative == ENC_DATA ? data : 0);
 }
 
 /* ---- entries ---- */
@@ -135,29 +103,16 @@ static void cut(struct gp_cfi_bytes *b)
 static void augmentation(struct entry *e, const char *letters)
 {
     struct gp_cfi_bytes *b = &e->cie;
-    for (; *letters && !b->bad; letters++) switch (*letters) {
-        case 'z':
+    for (; *letters && !b->bad; letters++)
+        if (*letters == 'R') e->encoding = (uint8_t)gp_cfi_fixed(b, 1);
+        else if (*letters == 'L') gp_cfi_fixed(b, 1);
+        else if (*letters == 'P') pointer(b, (uint8_t)(gp_cfi_fixed(b, 1) & (ENC_FORMAT | ENC_PC)), 0);
+        else if (*letters == 'S') e->signal = true;
+        else if (*letters == 'z') {
             e->has_length = true;
             gp_cfi_uleb(b);
-            break;
-        case 'R':
-            e->encoding = (uint8_t)gp_cfi_fixed(b, 1);
-            break;
-        case 'L':
-            gp_cfi_fixed(b, 1);
-            break;
-        case 'P':
-            pointer(b, (uint8_t)(gp_cfi_fixed(b, 1) & (ENC_FORMAT | ENC_PC)), 0);
-            break;
-        case 'S':
-            e->signal = true;
-            break;
-        case 'B':
-        case 'G':
-            break; /* keys of pointer authentication, tagged stacks */
-        default:
+        } else if (*letters != 'B' && *letters != 'G') /* keys of pointer authentication, tagged stacks */
             b->bad = true;
-        }
 }
 
 static bool read_cie(struct entry *e)
@@ -286,109 +241,50 @@ static void cfa_offset(struct program *p, int64_t n)
 /* Instructions about the CFA; false: OP is another one. */
 static bool run_cfa(struct program *p, struct gp_cfi_bytes *b, uint8_t op)
 {
-    switch (op) {
-    case 0x0c: /* def_cfa */
-        cfa_register(p, b, gp_cfi_uleb(b));
-        cfa_offset(p, (int64_t)gp_cfi_uleb(b));
-        return true;
-    case 0x0d:
-        cfa_register(p, b, gp_cfi_uleb(b));
-        return true;
-    case 0x0e:
-        cfa_offset(p, (int64_t)gp_cfi_uleb(b));
-        return true;
-    case 0x0f:
-        p->now.cfa = expression(b, GP_CFI_EXPR);
-        return true;
-    case 0x12: /* def_cfa_sf */
-        cfa_register(p, b, gp_cfi_uleb(b));
-        cfa_offset(p, scaled(p, gp_cfi_sleb(b)));
-        return true;
-    case 0x13:
-        cfa_offset(p, scaled(p, gp_cfi_sleb(b)));
-        return true;
-    default:
-        return false;
-    }
+    enum { DEF_CFA = 0x0c, REGISTER, OFFSET, EXPRESSION, DEF_CFA_SF = 0x12, OFFSET_SF };
+    if (op == DEF_CFA || op == REGISTER || op == DEF_CFA_SF) cfa_register(p, b, gp_cfi_uleb(b));
+    if (op == DEF_CFA || op == OFFSET) cfa_offset(p, (int64_t)gp_cfi_uleb(b));
+    else if (op == DEF_CFA_SF || op == OFFSET_SF) cfa_offset(p, scaled(p, gp_cfi_sleb(b)));
+    else if (op == EXPRESSION) p->now.cfa = expression(b, GP_CFI_EXPR);
+    else return op == REGISTER;
+    return true;
 }
 
 static bool run_state(struct program *p, struct gp_cfi_bytes *b, uint8_t op)
 {
-    switch (op) {
-    case 0x00:
-        return true;
-    case 0x01: /* set_loc */
+    enum { NOP, SET_LOC, ADVANCE_1, ADVANCE_2, ADVANCE_4, REMEMBER = 0x0a, RESTORE };
+    enum { NEGATE_RA_STATE = 0x2d /* of aarch64 */, GNU_ARGS_SIZE };
+    if (op == SET_LOC) {
         p->at = pointer(b, p->e->encoding, 0);
         p->past = p->at > p->pc;
-        return true;
-    case 0x02:
-        advance(p, gp_cfi_fixed(b, 1));
-        return true;
-    case 0x03:
-        advance(p, gp_cfi_fixed(b, 2));
-        return true;
-    case 0x04:
-        advance(p, gp_cfi_fixed(b, 4));
-        return true;
-    case 0x0a: /* remember_state */
-        if (p->kept_n == REMEMBERED_MOST) b->bad = true;
-        else p->kept[p->kept_n++] = p->now;
-        return true;
-    case 0x0b: /* restore_state */
-        if (!p->kept_n) b->bad = true;
-        else p->now = p->kept[--p->kept_n];
-        return true;
-    case 0x2d:
-        p->now.ra_signed = !p->now.ra_signed;
-        return true; /* AARCH64_negate_ra_state */
-    case 0x2e:
-        gp_cfi_uleb(b);
-        return true; /* GNU_args_size */
-    default:
-        return false;
-    }
+    } else if (op >= ADVANCE_1 && op <= ADVANCE_4) advance(p, gp_cfi_fixed(b, 1u << (op - ADVANCE_1)));
+    else if (op == REMEMBER && p->kept_n < REMEMBERED_MOST) p->kept[p->kept_n++] = p->now;
+    else if (op == RESTORE && p->kept_n) p->now = p->kept[--p->kept_n];
+    else if (op == REMEMBER || op == RESTORE) b->bad = true;
+    else if (op == NEGATE_RA_STATE) p->now.ra_signed = !p->now.ra_signed;
+    else if (op == GNU_ARGS_SIZE) gp_cfi_uleb(b);
+    else return op == NOP;
+    return true;
 }
 
 static void run_register(struct program *p, struct gp_cfi_bytes *b, uint8_t op)
 {
+    enum { OFFSET_EXTENDED = 0x05, RESTORE_EXTENDED, UNDEFINED, SAME_VALUE, REGISTER, EXPRESSION = 0x10 };
+    enum { OFFSET_SF = 0x11, VAL_OFFSET = 0x14, VAL_OFFSET_SF, VAL_EXPRESSION, NEGATIVE_OFFSET = 0x2f };
     uint64_t reg = gp_cfi_uleb(b);
-    switch (op) {
-    case 0x05:
-        set(p, reg, GP_CFI_OFFSET, scaled(p, (int64_t)gp_cfi_uleb(b)));
-        return;
-    case 0x06: /* restore_extended */
-        if (reg < GP_UNWIND_REGISTERS) p->now.reg[reg] = p->first.reg[reg];
-        return;
-    case 0x07:
-        set(p, reg, GP_CFI_UNDEFINED, 0);
-        return;
-    case 0x08:
-        set(p, reg, GP_CFI_SAME, 0);
-        return;
-    case 0x09:
-        set(p, reg, GP_CFI_REGISTER, (int64_t)gp_cfi_uleb(b));
-        return;
-    case 0x10:
-    case 0x16: { /* expression, val_expression */
-        struct gp_cfi_rule r = expression(b, op == 0x10 ? GP_CFI_EXPR : GP_CFI_VAL_EXPR);
+    if (op == OFFSET_EXTENDED) set(p, reg, GP_CFI_OFFSET, scaled(p, (int64_t)gp_cfi_uleb(b)));
+    else if (op == OFFSET_SF) set(p, reg, GP_CFI_OFFSET, scaled(p, gp_cfi_sleb(b)));
+    else if (op == NEGATIVE_OFFSET) set(p, reg, GP_CFI_OFFSET, scaled(p, (int64_t)(0 - gp_cfi_uleb(b))));
+    else if (op == UNDEFINED) set(p, reg, GP_CFI_UNDEFINED, 0);
+    else if (op == SAME_VALUE) set(p, reg, GP_CFI_SAME, 0);
+    else if (op == REGISTER) set(p, reg, GP_CFI_REGISTER, (int64_t)gp_cfi_uleb(b));
+    else if (op == VAL_OFFSET) set(p, reg, GP_CFI_VAL_OFFSET, scaled(p, (int64_t)gp_cfi_uleb(b)));
+    else if (op == VAL_OFFSET_SF) set(p, reg, GP_CFI_VAL_OFFSET, scaled(p, gp_cfi_sleb(b)));
+    else if (op == EXPRESSION || op == VAL_EXPRESSION) {
+        struct gp_cfi_rule r = expression(b, op == EXPRESSION ? GP_CFI_EXPR : GP_CFI_VAL_EXPR);
         if (reg < GP_UNWIND_REGISTERS) p->now.reg[reg] = r;
-        return;
-    }
-    case 0x11:
-        set(p, reg, GP_CFI_OFFSET, scaled(p, gp_cfi_sleb(b)));
-        return;
-    case 0x14:
-        set(p, reg, GP_CFI_VAL_OFFSET, scaled(p, (int64_t)gp_cfi_uleb(b)));
-        return;
-    case 0x15:
-        set(p, reg, GP_CFI_VAL_OFFSET, scaled(p, gp_cfi_sleb(b)));
-        return;
-    case 0x2f:
-        set(p, reg, GP_CFI_OFFSET, scaled(p, -(int64_t)gp_cfi_uleb(b)));
-        return;
-    default:
-        b->bad = true;
-    }
+    } else if (op != RESTORE_EXTENDED) b->bad = true;
+    else if (reg < GP_UNWIND_REGISTERS) p->now.reg[reg] = p->first.reg[reg];
 }
 
 static bool run(struct program *p, struct gp_cfi_bytes b)

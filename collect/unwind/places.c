@@ -113,10 +113,11 @@ static const struct indexed *find_indexed(struct gp_places *p, uint64_t pc)
     return low && pc < index->at[low - 1].place.end ? &index->at[low - 1] : NULL;
 }
 
-/* BEFORE, if it is not NULL: where PC was found before, and the build id is still to be, if at all. */
-static bool find_loaded(struct gp_places *p, uint64_t pc, const struct gp_unwind_place *before,
-                        struct gp_unwind_place *place)
+/* If PLACE is where PC was found before, the build id is not looked for again: another module has other bytes
+ * there. */
+static bool find_loaded(struct gp_places *p, uint64_t pc, struct gp_unwind_place *place)
 {
+    const struct gp_unwind_place before = *place;
     struct gp_dl_object found;
     if (p->dl_find((void *)(uintptr_t)pc, &found)) return false;
     const struct link_map *map = found.link_map;
@@ -124,8 +125,8 @@ static bool find_loaded(struct gp_places *p, uint64_t pc, const struct gp_unwind
     place->end = (uintptr_t)found.map_end;
     place->hdr = (uintptr_t)found.eh_frame;
     place->bias = map ? map->l_addr : 0;
-    if (before && (place->begin != before->begin || place->end != before->end)) return false;
-    place->id = before ? before->id : find_id(place);
+    bool known = before.tag && place->begin == before.begin && place->end == before.end;
+    if (!known) place->id = find_id(place);
     place->tag = tag_of(atomic_load_explicit(&p->generation, memory_order_relaxed), place, (uintptr_t)map,
                         found.eh_frame);
     return true;
@@ -135,7 +136,7 @@ bool gp_places_find(struct gp_places *p, uint64_t pc, struct gp_unwind_place *pl
 {
     bool found = false;
     if (p->find) found = p->find(p->ctx, pc, place);
-    else if (p->dl_find) found = find_loaded(p, pc, NULL, place);
+    else if (p->dl_find) found = find_loaded(p, pc, place);
     else {
         const struct indexed *i = find_indexed(p, pc);
         if (i) *place = i->place;
@@ -148,9 +149,8 @@ bool gp_places_find(struct gp_places *p, uint64_t pc, struct gp_unwind_place *pl
 
 bool gp_places_are_same(struct gp_places *p, const struct gp_unwind_place *place)
 {
-    struct gp_unwind_place now = {.tag = 0};
-    if (!place->tag || p->find || !p->dl_find) gp_places_find(p, place->pc, &now);
-    else find_loaded(p, place->pc, place, &now);
+    struct gp_unwind_place now = *place;
+    gp_places_find(p, place->pc, &now);
     return now.tag == place->tag;
 }
 

@@ -44,7 +44,7 @@ void gp_places_refresh(struct gp_places *p);
 void gp_places_enter(struct gp_places *p);
 void gp_places_leave(struct gp_places *p);
 
-/* False: no module, and PLACE has the tag 0. */
+/* False: no module, and PLACE has the tag 0. What PLACE had before saves time if it is that module. */
 bool gp_places_find(struct gp_places *p, uint64_t pc, struct gp_unwind_place *place);
 /* Whether PLACE, which was found before, would be found again. */
 bool gp_places_are_same(struct gp_places *p, const struct gp_unwind_place *place);

@@ -31,7 +31,7 @@ void gp_unwind_refresh(struct gp_unwinder *u)
 
 bool gp_unwind_module(struct gp_unwinder *u, uint64_t ip, struct gp_unwind_module *m)
 {
-    struct gp_unwind_place place;
+    struct gp_unwind_place place = {.tag = 0};
     int kept = errno;
     gp_places_enter(&u->places);
     bool found = gp_places_find(&u->places, ip, &place) && gp_place_path(&u->places, ip, m->path);
