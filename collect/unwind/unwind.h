@@ -99,7 +99,8 @@ struct gp_unwind_module {
 
 struct gp_unwinder;
 
-/* NULL without memory. OWN_INDEX: do without _dl_find_object() even where it is there. */
+/* NULL without memory. Looks at the loaded modules as gp_unwind_refresh() does. OWN_INDEX: do without
+ * _dl_find_object() even where it is there. */
 struct gp_unwinder *gp_unwinder_new(bool own_index);
 void gp_unwinder_free(struct gp_unwinder *u);
 
