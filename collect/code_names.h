@@ -1,5 +1,5 @@
-/* code_names.h -- names for the native code in a process's stacks, from the files that it was loaded from. Where
- * a trace ends, since reading what files say of their code takes long.
+/* code_names.h -- names for the native code in a process's stacks, from the files that it was loaded from.
+ * Where a trace ends, since reading what files say of their code takes long.
  *
  *     struct gp_code_names names = {0};
  *     gp_code_names_find(&names, &stacks);       // of all symbols that have come since the last call

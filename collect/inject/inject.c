@@ -23,7 +23,6 @@
 #include "collect/inject/tracer.h"
 #include "collect/inject/wakeup.h"
 #include "collect/records/notes.h"
-#include "collect/stacks/launch_stack.h"
 #include "collect/records/records.h"
 #include "collect/wire/rate.h"
 #include "formats/base/buf.h"
@@ -325,7 +324,7 @@ static void *flush_thread(void *arg)
         serve();
         bool due = now_ns >= due_ns;
         if (due) {
-            if (gp_inject_stacks_on()) gp_launch_stack_refresh();
+            gp_inject_stacks_refresh();
             gp_tracer_flush(false);
             gp_link_tick(false);
             send_losses();

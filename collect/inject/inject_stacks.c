@@ -6,6 +6,7 @@
 #include "collect/stacks/launch_stack.h"
 
 static _Atomic uint32_t wanted; /* enum gp_stacks_mode */
+static struct gp_stack_process *process;
 
 /* ---- what stacks stand for ---- */
 
@@ -44,7 +45,7 @@ static uint32_t read_stack(struct gp_thread_ring *t, int64_t *waiter)
 {
     if (GP_UNLIKELY(!t->stack)) {
         struct gp_launch_sink sink = {put_function, put_place, put_frame, t};
-        t->stack = gp_launch_stack_new(&sink, atomic_load(&wanted) == GP_STACKS_NATIVE);
+        t->stack = gp_launch_stack_new(process, &sink, atomic_load(&wanted) == GP_STACKS_NATIVE);
         if (!t->stack) return 0;
     }
     return gp_launch_stack_read(t->stack, waiter);
@@ -80,7 +81,12 @@ void gp_inject_stack_of_call(uint32_t corr)
 void gp_inject_stacks_start(enum gp_stacks_mode mode)
 {
     const char *why = NULL;
-    atomic_store(&wanted, (uint32_t)mode);
-    if (mode < GP_STACKS_LAUNCH) return;
-    if (!gp_launch_python(&why) && why) gp_debug("no Python stacks: %s", why);
+    if (mode >= GP_STACKS_LAUNCH && !process) process = gp_stack_process_new();
+    atomic_store(&wanted, process ? (uint32_t)mode : GP_STACKS_NONE);
+    if (process && !gp_stack_process_has_python(process, &why) && why) gp_debug("no Python stacks: %s", why);
+}
+
+void gp_inject_stacks_refresh(void)
+{
+    if (process) gp_stack_process_refresh(process);
 }

@@ -19,5 +19,7 @@ bool gp_inject_stacks_on(void);
 uint32_t gp_inject_stack_here(void);
 /* Note the stack of the call with that correlation id, which begins. */
 void gp_inject_stack_of_call(uint32_t corr);
+/* Flush thread: look which libraries have come and gone. */
+void gp_inject_stacks_refresh(void);
 
 #endif

@@ -28,7 +28,8 @@ struct gp_collect_opts {
     uint64_t buffer_bytes;
 };
 
-#define GP_COLLECT_DEFAULTS .api = "sync", .stacks = "launch", .budget = -1, .flush_ns = 100000000, .buffer_bytes = 8 << 20
+#define GP_COLLECT_DEFAULTS                                                                                  \
+    .api = "sync", .stacks = "launch", .budget = -1, .flush_ns = 100000000, .buffer_bytes = 8 << 20
 
 struct gp_collect_plan {
     struct gp_measure_opts metrics;

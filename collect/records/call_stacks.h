@@ -1,7 +1,7 @@
 /* call_stacks.h -- the stacks of calls, as a process notes them: each thread of it numbers its functions and
  * stacks from 1 on, and gives the number of the stack of each call. Makes entries of the trace of them, equal
  * ones of all threads once, and keeps which call has which until the record of the call comes. Everything
- * that it is told is checked. One caller at a time.
+ * that a process sends is checked. One caller at a time.
  *
  *     struct gp_call_stacks stacks = {.records = &records};
  *     if (!gp_call_stacks_note(&stacks, tid, note)) ...                // it is of another kind

@@ -3,7 +3,8 @@
  * of memory, without the lock of the interpreter, whether or not the thread holds it. A stack is a number:
  * what it stands for is defined once per thread, before it is used. Knows nothing of CUDA or of rings.
  *
- *     struct gp_launch_stack *s = gp_launch_stack_new(&sink);        // one per thread
+ *     struct gp_stack_process *p = gp_stack_process_new();           // one per process
+ *     struct gp_launch_stack *s = gp_launch_stack_new(p, &sink, native);   // one per thread
  *     uint32_t id = gp_launch_stack_read(s);                         // in the hook; 0: no stack is known
  *     gp_launch_stack_free(s);
  *
@@ -48,21 +49,24 @@ struct gp_launch_counts {
     uint64_t refused; /* the sink had no room */
 };
 
+/* What all threads of the process share. Made before the program's calls are hooked, never freed: any thread
+ * may be in one. NULL if there is no memory. */
+struct gp_stack_process *gp_stack_process_new(void);
+/* Is there an interpreter whose stacks can be read? If not, *WHY is a static text, NULL while there is none.
+ * Looks again as long as there is none. */
+bool gp_stack_process_has_python(struct gp_stack_process *p, const char **why);
+/* Now and then, outside of calls of the program: see gp_unwind_refresh(). */
+void gp_stack_process_refresh(struct gp_stack_process *p);
+
 /* For the calling thread. SINK is copied. NATIVE: native frames below those of Python, too, not only where a
  * thread runs no Python. NULL if there is no memory. */
-struct gp_launch_stack *gp_launch_stack_new(const struct gp_launch_sink *sink, bool native);
+struct gp_launch_stack *gp_launch_stack_new(struct gp_stack_process *process,
+                                            const struct gp_launch_sink *sink, bool native);
 /* The number of the calling thread's stack; 0 if it cannot be read. *WAITER:
  * the thread whose frames the stack begins with, if this is a thread of autograd; otherwise 0. */
 uint32_t gp_launch_stack_read(struct gp_launch_stack *s, int64_t *waiter);
 /* What has happened since the last call is added to COUNTS. By the owner, or when that is gone. */
 void gp_launch_stack_count(struct gp_launch_stack *s, struct gp_launch_counts *counts);
 void gp_launch_stack_free(struct gp_launch_stack *s);
-
-/* Now and then, outside of calls of the program: see gp_unwind_refresh(). */
-void gp_launch_stack_refresh(void);
-
-/* Is there an interpreter in this process whose stacks can be read? If not, *WHY is a static text, NULL while
- * there is none. Looks again as long as there is none. */
-bool gp_launch_python(const char **why);
 
 #endif

@@ -1,24 +1,16 @@
-/* The native stack of the calling thread as a number: all of it for a thread that runs no Python, or what lies
- * between the innermost Python frame and the call. Frames of CUDA's own libraries and of ours, the innermost
+/* The native stack of the calling thread as a number: all of it for a thread that runs no Python, or what
+ * lies between the innermost Python frame and the call. Frames of CUDA's own libraries and of ours, the innermost
  * ones, are left out: the call is named by its record. */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "collect/stacks/own_python.h"
+#include "collect/stacks/stack_numbers.h"
 #include "collect/stacks/stacks_priv.h"
 #include "collect/unwind/unwind.h"
 #include "formats/base/count.h"
 #include "formats/base/str.h"
 
 enum { REMEMBERED = 64 };
-
-static struct {
-    pthread_mutex_t lock;
-    struct gp_unwinder *_Atomic unwinder;
-    bool tried;                          /* under lock */
-    _Atomic uint64_t python, python_end; /* where the interpreter's code lies; END 0: not known */
-} native = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct gp_native {
     struct gp_unwind_thread thread;
@@ -31,22 +23,6 @@ struct gp_native {
         bool hidden;
     } seen[REMEMBERED]; /* whether a frame is left out, by the bits of its address */
 };
-
-static struct gp_unwinder *get_unwinder(void)
-{
-    struct gp_unwinder *u = atomic_load_explicit(&native.unwinder, memory_order_acquire);
-    if (u || pthread_mutex_trylock(&native.lock)) return u;
-    if (!native.tried) atomic_store(&native.unwinder, gp_unwinder_new(false));
-    native.tried = true;
-    pthread_mutex_unlock(&native.lock);
-    return atomic_load(&native.unwinder);
-}
-
-void gp_native_refresh(void)
-{
-    struct gp_unwinder *u = atomic_load(&native.unwinder);
-    if (u) gp_unwind_refresh(u);
-}
 
 /* ---- which frames count ---- */
 
@@ -71,35 +47,23 @@ static bool is_hidden(struct gp_native *n, struct gp_unwinder *u, uint64_t ip)
     return n->seen[i].hidden = gp_unwind_module(u, ip, &m) && is_hidden_module(&m);
 }
 
-static bool is_of_python(struct gp_unwinder *u, const struct gp_own_python *py, uint64_t ip)
+static bool is_of_python(struct gp_stack_process *p, uint64_t ip)
 {
     struct gp_unwind_module m;
-    if (!atomic_load_explicit(&native.python_end, memory_order_relaxed) &&
-        gp_unwind_module(u, py->runtime, &m)) {
-        atomic_store(&native.python, m.begin);
-        atomic_store(&native.python_end, m.end);
+    if (!atomic_load_explicit(&p->python_end, memory_order_relaxed) &&
+        gp_unwind_module(p->unwinder, p->python.runtime, &m)) {
+        atomic_store(&p->python_begin, m.begin);
+        atomic_store(&p->python_end, m.end);
     }
-    return ip >= atomic_load_explicit(&native.python, memory_order_relaxed) &&
-           ip < atomic_load_explicit(&native.python_end, memory_order_relaxed);
+    return ip >= atomic_load_explicit(&p->python_begin, memory_order_relaxed) &&
+           ip < atomic_load_explicit(&p->python_end, memory_order_relaxed);
 }
 
 /* ---- numbers ---- */
 
-bool gp_native_place(uint64_t ip, char *path, uint64_t *offset)
-{
-    struct gp_unwinder *u = get_unwinder();
-    struct gp_unwind_module m;
-    *path = 0;
-    *offset = 0;
-    if (!u || !gp_unwind_module(u, ip, &m)) return false;
-    memcpy(path, m.path, sizeof m.path);
-    *offset = ip - m.bias;
-    return true;
-}
-
 /* The number of the N frames at IP, innermost first, below PARENT. What they share with the last ones, from
  * the outermost on, is not looked up again. */
-static uint32_t number_of(struct gp_native *k, struct gp_launch_stack *s, const uint64_t *ip, uint32_t n,
+static uint32_t number_of(struct gp_native *k, struct gp_stack_numbers *s, const uint64_t *ip, uint32_t n,
                           uint32_t parent, uint32_t generation)
 {
     uint32_t same = 0, id = parent;
@@ -109,7 +73,7 @@ static uint32_t number_of(struct gp_native *k, struct gp_launch_stack *s, const 
     uint32_t done = same;
     for (; done < n; done++) {
         struct gp_frame f = {0, ip[n - 1 - done], GP_FRAME_NATIVE, generation};
-        uint32_t below = gp_launch_stack_below(s, id, &f);
+        uint32_t below = gp_stack_numbers_below(s, id, &f);
         if (!below) break;
         k->ids[done] = id = below;
     }
@@ -120,19 +84,19 @@ static uint32_t number_of(struct gp_native *k, struct gp_launch_stack *s, const 
     return k->stack = done == n ? id : 0;
 }
 
-uint32_t gp_native_stack(struct gp_native *k, struct gp_launch_stack *s, const struct gp_own_python *py,
+uint32_t gp_native_stack(struct gp_native *k, struct gp_stack_numbers *s, const struct gp_own_python *py,
                          uint32_t parent)
 {
-    struct gp_unwinder *u = get_unwinder();
+    struct gp_unwinder *u = s->process->unwinder;
     if (!u) return parent;
     struct gp_unwind_result r = gp_unwind(u, &k->thread);
     uint32_t generation = gp_unwind_generation(u), from = 0, to = r.n;
     if (r.same && k->stack && k->parent == parent && k->generation == generation) return k->stack;
     while (from < r.n && is_hidden(k, u, r.ip[from])) from++;
     if (parent && py)
-        for (to = from; to < r.n && !is_of_python(u, py, r.ip[to]); to++) continue;
+        for (to = from; to < r.n && !is_of_python(s->process, r.ip[to]); to++) continue;
     uint32_t root = parent;
-    if (!parent && !r.whole) root = gp_launch_stack_unknown(s); /* the outer frames are not known */
+    if (!parent && !r.whole) root = gp_stack_numbers_unknown(s); /* the outer frames are not known */
     if (!parent && !r.whole && !root) return 0;
     return number_of(k, s, r.ip + from, to - from, root, generation);
 }

@@ -1,16 +1,8 @@
 #include "collect/stacks/own_python.h"
 
 #include <dlfcn.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
-
-static struct {
-    pthread_mutex_t lock;
-    _Atomic bool found;
-    const char *why; /* under lock */
-    struct gp_own_python python;
-} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* As PY_VERSION_HEX. */
 static uint32_t version_of(void)
@@ -32,7 +24,7 @@ static bool load_function(void *(**to)(void), const char *name)
 }
 
 /* It may be there and only just begin: then there is no interpreter yet. */
-static bool find(struct gp_own_python *py, const char **why)
+bool gp_own_python_find(struct gp_own_python *py, const char **why)
 {
     const void *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
     uint64_t interpreter;
@@ -58,17 +50,4 @@ static bool find(struct gp_own_python *py, const char **why)
     }
     return gp_remote_get(&py->memory, py->runtime + py->layout.runtime_head, &interpreter, 8) &&
            gp_is_address(interpreter);
-}
-
-const struct gp_own_python *gp_own_python(const char **why)
-{
-    bool found = atomic_load_explicit(&own.found, memory_order_acquire);
-    if (why) *why = NULL;
-    if (found) return &own.python;
-    if (pthread_mutex_trylock(&own.lock)) return NULL; /* somebody looks right now */
-    if (!atomic_load(&own.found)) atomic_store(&own.found, find(&own.python, &own.why));
-    found = atomic_load(&own.found);
-    if (why && !found) *why = own.why;
-    pthread_mutex_unlock(&own.lock);
-    return found ? &own.python : NULL;
 }

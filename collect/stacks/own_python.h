@@ -1,8 +1,7 @@
-/* own_python.h -- private to collect/stacks: the interpreter of this process: where things lie in it, and the
- * state that it keeps of the calling thread. Found once, by the symbols that every CPython exports.
+/* own_python.h -- the interpreter of this process: where things lie in it, and the state that it keeps of the
+ * calling thread. Found by the symbols that every CPython exports.
  *
- *     const struct gp_own_python *py = gp_own_python();              // NULL: there is none, or an unknown one
- *     uint64_t state = gp_own_python_state(py);                      // of the calling thread, 0: it has none
+ *     if (gp_own_python_find(&py, &why)) state = gp_own_python_state(&py);   // 0: this thread has none
  */
 #ifndef GP_COLLECT_STACKS_OWN_PYTHON_H
 #define GP_COLLECT_STACKS_OWN_PYTHON_H
@@ -27,9 +26,9 @@ struct gp_own_python {
     struct gp_remote memory;
 };
 
-/* NULL if there is none that can be read: then *WHY, unless it is NULL, is a static text, or NULL where there
- * is no interpreter at all. Looks again as long as there is none. */
-const struct gp_own_python *gp_own_python(const char **why);
+/* False if there is none that can be read: then *WHY is a static text, or NULL where there is none at all, or
+ * not yet. PY must not move. */
+bool gp_own_python_find(struct gp_own_python *py, const char **why);
 
 static inline uint64_t gp_own_u64(uint64_t at)
 {
@@ -45,7 +44,7 @@ static inline uint32_t gp_own_u32(uint64_t at)
     return v;
 }
 
-/* Before 3.12 there is one attached state for all threads, that of whoever holds the lock. */
+/* Before 3.12 there is one attached state for all threads, that of the one that holds the lock. */
 static inline uint64_t gp_own_python_state(const struct gp_own_python *py)
 {
     enum { OWN_SINCE = 12 };

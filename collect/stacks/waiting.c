@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "collect/cpython/python_thread.h"
-#include "collect/stacks/own_python.h"
+#include "collect/stacks/stack_numbers.h"
 #include "collect/stacks/stacks_priv.h"
 #include "formats/base/clock.h"
 
@@ -25,12 +25,6 @@ struct gp_python_thread {
     _Atomic uint64_t ran;   /* how often */
 };
 
-static struct {
-    _Atomic(struct gp_python_thread *) first, latest;
-    atomic_flag busy; /* somebody uses the reader */
-    struct gp_py_reader *reader;
-} all = {.busy = ATOMIC_FLAG_INIT};
-
 struct gp_waiting {
     struct gp_python_thread *thread; /* that waits, NULL: none */
     struct gp_py_thread memory;      /* of its stack */
@@ -41,21 +35,21 @@ struct gp_waiting {
 
 /* ---- threads ---- */
 
-void gp_python_thread_ran(struct gp_python_thread **t, uint64_t state)
+void gp_python_thread_ran(struct gp_stack_process *p, struct gp_python_thread **t, uint64_t state)
 {
     if (!*t) {
         struct gp_python_thread *fresh = calloc(1, sizeof *fresh);
         if (!fresh) return;
         fresh->tid = syscall(SYS_gettid);
-        fresh->next = atomic_load(&all.first);
-        while (!atomic_compare_exchange_weak(&all.first, &fresh->next, fresh)) continue;
+        fresh->next = atomic_load(&p->first);
+        while (!atomic_compare_exchange_weak(&p->first, &fresh->next, fresh)) continue;
         *t = fresh;
     }
     atomic_store_explicit(&(*t)->state, state, memory_order_relaxed);
     uint64_t ran = atomic_load_explicit(&(*t)->ran, memory_order_relaxed); /* only this thread changes it */
     atomic_store_explicit(&(*t)->ran, ran + 1, memory_order_relaxed);
-    if (atomic_load_explicit(&all.latest, memory_order_relaxed) != *t)
-        atomic_store_explicit(&all.latest, *t, memory_order_relaxed);
+    if (atomic_load_explicit(&p->latest, memory_order_relaxed) != *t)
+        atomic_store_explicit(&p->latest, *t, memory_order_relaxed);
 }
 
 void gp_python_thread_ended(struct gp_python_thread *t)
@@ -78,28 +72,28 @@ static uint64_t mark_of(const struct gp_own_python *py, uint64_t code)
 }
 
 /* Number the frames that the reader has. 0 unless the innermost function belongs to torch.autograd. */
-static uint32_t number_of(struct gp_launch_stack *s, const struct gp_own_python *py,
+static uint32_t number_of(struct gp_stack_numbers *s, const struct gp_own_python *py,
                           const struct gp_py_reader *r)
 {
     uint32_t id = 0;
-    if (!r->n || !strstr(gp_launch_stack_file(s, r->stack[0].code), "/torch/autograd/")) return 0;
+    if (!r->n || !strstr(gp_stack_numbers_file(s, r->stack[0].code), "/torch/autograd/")) return 0;
     for (uint32_t i = r->n; i-- > 0;) {
         struct gp_frame f = {r->stack[i].at, r->stack[i].code, r->stack[i].ip, mark_of(py, r->stack[i].code)};
-        id = gp_launch_stack_below(s, id, &f);
+        id = gp_stack_numbers_below(s, id, &f);
         if (!id) return 0;
     }
-    return gp_launch_stack_autograd(s, id);
+    return gp_stack_numbers_autograd(s, id);
 }
 
-static struct gp_py_reader *get_reader(void)
+static struct gp_py_reader *get_reader(struct gp_stack_process *p)
 {
-    if (all.reader) return all.reader;
-    void *m = mmap(NULL, sizeof *all.reader, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return all.reader = m == MAP_FAILED ? NULL : m;
+    if (p->reader) return p->reader;
+    void *m = mmap(NULL, sizeof *p->reader, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p->reader = m == MAP_FAILED ? NULL : m;
 }
 
 /* Read the stack of the thread that W has in mind. */
-static uint32_t read_it(struct gp_waiting *w, struct gp_launch_stack *s, const struct gp_own_python *py,
+static uint32_t read_it(struct gp_waiting *w, struct gp_stack_numbers *s, const struct gp_own_python *py,
                         struct gp_py_reader *r)
 {
     uint64_t state = atomic_load(&w->thread->state), ran = atomic_load(&w->thread->ran);
@@ -122,10 +116,11 @@ static uint32_t read_it(struct gp_waiting *w, struct gp_launch_stack *s, const s
 }
 
 /* The thread that waited last, the one that launched last, or any other. */
-static void find_it(struct gp_waiting *w, struct gp_launch_stack *s, const struct gp_own_python *py,
+static void find_it(struct gp_waiting *w, struct gp_stack_numbers *s, const struct gp_own_python *py,
                     struct gp_py_reader *r)
 {
-    struct gp_python_thread *latest = atomic_load(&all.latest), *t = atomic_load(&all.first);
+    struct gp_stack_process *p = s->process;
+    struct gp_python_thread *latest = atomic_load(&p->latest), *t = atomic_load(&p->first);
     if (w->thread && (w->stack = read_it(w, s, py, r))) return;
     struct gp_python_thread *tried = w->thread;
     if (latest && latest != tried) {
@@ -146,17 +141,17 @@ struct gp_waiting *gp_waiting_new(void)
     return calloc(1, sizeof(struct gp_waiting));
 }
 
-uint32_t gp_waiting_stack(struct gp_waiting *w, struct gp_launch_stack *s, const struct gp_own_python *py,
+uint32_t gp_waiting_stack(struct gp_waiting *w, struct gp_stack_numbers *s, const struct gp_own_python *py,
                           int64_t *tid)
 {
     int64_t now_ns = gp_now_ns();
     bool stands = w->stack && now_ns - w->read_ns < w->window_ns && now_ns - w->asked_ns < SILENCE_NS &&
                   w->ran == atomic_load_explicit(&w->thread->ran, memory_order_relaxed);
     w->asked_ns = now_ns;
-    if (!stands && !atomic_flag_test_and_set_explicit(&all.busy, memory_order_acquire)) {
-        struct gp_py_reader *r = get_reader();
+    if (!stands && !atomic_flag_test_and_set_explicit(&s->process->busy, memory_order_acquire)) {
+        struct gp_py_reader *r = get_reader(s->process);
         if (r) find_it(w, s, py, r);
-        atomic_flag_clear_explicit(&all.busy, memory_order_release);
+        atomic_flag_clear_explicit(&s->process->busy, memory_order_release);
         w->read_ns = now_ns;
     }
     *tid = w->stack ? w->thread->tid : 0;

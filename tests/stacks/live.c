@@ -1,5 +1,7 @@
 /* live.c -- a library that a Python program loads to read its own stacks by collect/stacks: gp_live_stack()
- * returns them as text, outermost first, a line "file:line function" for each frame. gp_live_time() measures. */
+ * returns them as text, outermost first, a line "file:line function" for each frame. gp_live_time()
+ * measures. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +57,10 @@ static void make_live(void)
 {
     live = calloc(1, sizeof *live);
     struct gp_launch_sink sink = {take_function, take_place, take_stack, live};
-    live->stack = gp_launch_stack_new(&sink, false);
+    static struct gp_stack_process *_Atomic process;
+    struct gp_stack_process *none = NULL, *fresh = gp_stack_process_new();
+    atomic_compare_exchange_strong(&process, &none, fresh);
+    live->stack = gp_launch_stack_new(process, &sink, false);
 }
 
 static size_t put_frames(char *to, size_t size, uint32_t number)

@@ -1,0 +1,36 @@
+#include "collect/stacks/launch_stack.h"
+
+#include <stdlib.h>
+#include "collect/stacks/stacks_priv.h"
+#include "collect/unwind/unwind.h"
+
+struct gp_stack_process *gp_stack_process_new(void)
+{
+    struct gp_stack_process *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    pthread_mutex_init(&p->lock, NULL);
+    p->unwinder = gp_unwinder_new(false);
+    return p;
+}
+
+void gp_stack_process_refresh(struct gp_stack_process *p)
+{
+    if (p->unwinder) gp_unwind_refresh(p->unwinder);
+}
+
+const struct gp_own_python *gp_stack_process_python(struct gp_stack_process *p, const char **why)
+{
+    if (why) *why = NULL;
+    if (atomic_load_explicit(&p->python_found, memory_order_acquire)) return &p->python;
+    if (pthread_mutex_trylock(&p->lock)) return NULL; /* somebody looks right now */
+    bool found = atomic_load(&p->python_found) || gp_own_python_find(&p->python, &p->why);
+    atomic_store(&p->python_found, found);
+    if (why && !found) *why = p->why;
+    pthread_mutex_unlock(&p->lock);
+    return found ? &p->python : NULL;
+}
+
+bool gp_stack_process_has_python(struct gp_stack_process *p, const char **why)
+{
+    return gp_stack_process_python(p, why) != NULL;
+}
