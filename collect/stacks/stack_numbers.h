@@ -1,6 +1,6 @@
 /* stack_numbers.h -- numbers for the stacks of one thread: the same frame below the same stack is the same
- * number, defined through the sink when it is met first. Reads the names of Python functions from their code objects,
- * whose frames must stand still, and the module of native code.
+ * number, defined through the sink when it is met first. Reads the names of Python functions from their code
+ * objects, whose frames must stand still, and the module of native code.
  *
  *     struct gp_stack_numbers n = {.sink = sink, .process = process};
  *     uint32_t id = gp_stack_numbers_below(&n, parent, &frame);        // 0: it cannot be had
@@ -17,7 +17,8 @@
 #include "formats/base/vec.h"
 
 /* A frame: where it is, its code, its instruction, and by what the code is recognised. If IP is
- * GP_FRAME_NATIVE, CODE is a return address; if it is GP_FRAME_TEXT, the address of a static text that names the frame. */
+ * GP_FRAME_NATIVE, CODE is a return address; if it is GP_FRAME_TEXT, the address of a static text that names
+ * the frame. */
 struct gp_frame {
     uint64_t at, code, ip, mark;
 };

@@ -29,7 +29,7 @@ enum gp_note_op {
     /* a call that waits, or records an event that others wait for: the args are a struct gp_note_wait */
     GP_NOTE_WAIT,
     GP_NOTE_CALL,     /* a call that launches, copies or waits: the args are a struct gp_note_call */
-    GP_NOTE_FUNCTION, /* what a function's number stands for, of this thread: text: its name, args: its file */
+    GP_NOTE_FUNCTION, /* a number of this thread stands for a function: text: its name, args: its file */
     GP_NOTE_FRAME,    /* what a stack stands for, of this thread: the args are a struct gp_note_frame */
     GP_NOTE_PLACE,    /* the same of native code: the text is the path of its file, OTHER the address there */
     GP_NOTE_STACK,    /* a call begins: its stack. The args are one struct gp_note_stack, on the wire many */
