@@ -202,7 +202,7 @@ static const struct gp_wait *last_blocking(const struct walk *w, uint32_t track,
 static struct doing doing_before(const struct walk *w, uint32_t track, int64_t at_ns)
 {
     const struct gp_host_stack *hs = &w->v->hs;
-    uint32_t lo = hs->first[track], hi = hs->first[track + 1], first = lo;
+    uint32_t lo = hs->first[track], hi = hs->end[track], first = lo;
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
         if (hs->nodes[mid].start_ns < at_ns) lo = mid + 1;

@@ -431,7 +431,7 @@ void gp_nccl_find(struct gp_nccl *n, const struct gp_view *v, struct gp_strings 
     if (!has_ranges(v->t)) return;
     learn_from_meta(&f);
     for (uint32_t track = 0; track < v->t->tracks.n; track++)
-        read_thread(&f, v->hs.first[track], v->hs.first[track + 1]);
+        read_thread(&f, v->hs.first[track], v->hs.end[track]);
     find_launches(&f);
     if (f.launched.n) qsort(f.launched.at, f.launched.n, sizeof *f.launched.at, compare_launched);
     for (size_t i = 0, end; i < f.launched.n; i = end) {

@@ -294,7 +294,7 @@ static uint32_t busiest_track(const struct adding *a, uint32_t process)
     for (uint32_t k = 0; k < a->t->tracks.n; k++) {
         uint32_t n = 0;
         if (a->t->tracks.at[k].process != process) continue;
-        for (uint32_t i = a->hs.first[k]; i < a->hs.first[k + 1]; i++) n += a->hs.nodes[i].table == GP_RANGE;
+        for (uint32_t i = a->hs.first[k]; i < a->hs.end[k]; i++) n += a->hs.nodes[i].table == GP_RANGE;
         if (n > most) best = k;
         if (n > most) most = n;
     }
@@ -305,7 +305,7 @@ static void put_marks(struct adding *a, struct group *g)
 {
     uint32_t track = busiest_track(a, g->process), open[DEPTH_MOST], depth = 0;
     if (track == UINT32_MAX) return;
-    for (uint32_t i = a->hs.first[track]; i < a->hs.first[track + 1]; i++) {
+    for (uint32_t i = a->hs.first[track]; i < a->hs.end[track]; i++) {
         const struct gp_host_event *e = &a->hs.nodes[i];
         if (e->table != GP_RANGE) continue;
         while (depth && a->hs.nodes[open[depth - 1]].end_ns <= e->start_ns)

@@ -243,6 +243,11 @@ bool gp_category_is_sampled(const char *category)
     return !strcmp(category, GP_SAMPLED_CATEGORY);
 }
 
+bool gp_category_is_stack(const char *category)
+{
+    return !strcmp(category, GP_PYTHON_STACK_CATEGORY) || !strcmp(category, GP_NATIVE_STACK_CATEGORY);
+}
+
 bool gp_frame_is_state(const char *name)
 {
     static const char *const states[] = {

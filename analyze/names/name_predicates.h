@@ -87,6 +87,8 @@ bool gp_frame_is_state(const char *name);
 bool gp_frame_runs_backward(const char *name);
 /* Of Python functions that were sampled. */
 bool gp_category_is_sampled(const char *category);
+/* Of functions that were in the exact stack of a call or range. */
+bool gp_category_is_stack(const char *category);
 
 /* ---- calls ---- */
 

@@ -409,7 +409,7 @@ static void mark_processes(const struct walk *w, uint32_t *frame)
 {
     if (w->b->opts.weight == GP_WEIGHT_CPU) {
         for (size_t k = 0; k < w->t->tracks.n; k++)
-            if (w->hs->first[k + 1] > w->hs->first[k]) frame[w->t->tracks.at[k].process] = GP_CALLTREE_ROOT;
+            if (w->hs->end[k] > w->hs->first[k]) frame[w->t->tracks.at[k].process] = GP_CALLTREE_ROOT;
         return;
     }
     for (size_t i = 0; i < w->t->events[GP_GPU].n; i++)

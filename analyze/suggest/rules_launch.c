@@ -459,7 +459,7 @@ static int64_t unseen_before(const struct gp_rule_ctx *c, struct gp_host_memo *r
     uint32_t row = c->p->calls.at[call].row, track = api->track[row];
     int64_t until = api->start_ns[row], since = until - c->calls[call].before_ns;
     const struct gp_host_stack *hs = &c->v->hs;
-    uint32_t lo = hs->first[track], hi = hs->first[track + 1], first = lo;
+    uint32_t lo = hs->first[track], hi = hs->end[track], first = lo;
     while (lo < hi) { /* the first that begins at `until` or later */
         uint32_t mid = lo + (hi - lo) / 2;
         if (hs->nodes[mid].start_ns < until) lo = mid + 1;

@@ -39,7 +39,7 @@ static struct gp_recorder_events events_of(const struct gp_rule_ctx *c, uint32_t
 {
     const struct gp_events *api = &c->t->events[GP_API];
     const struct gp_host_stack *hs = &c->v->hs;
-    uint32_t row = c->p->calls.at[k].row, track = api->track[row], end = hs->first[track + 1];
+    uint32_t row = c->p->calls.at[k].row, track = api->track[row], end = hs->end[track];
     int64_t since = api->start_ns[row] - c->calls[k].before_ns;
     struct gp_recorder_events n = {0};
     if (at[track] < hs->first[track]) at[track] = hs->first[track];

@@ -196,25 +196,72 @@ static void make_jumps(struct gp_host_stack *hs)
     free(depth);
 }
 
+/* ---- threads that others wait for ---- */
+
+static uint32_t waiter_of(const struct gp_trace *t, const struct gp_host_event *ev)
+{
+    uint32_t waiter = gp_get_waiter(&t->events[ev->table], ev->row);
+    return waiter < t->tracks.n ? waiter : UINT32_MAX;
+}
+
+/* Marks the tracks whose calls another thread waits for. */
+static void mark_waited(const struct gp_trace *t, uint8_t *waited)
+{
+    static const enum gp_table tables[] = {GP_API, GP_PYTHON};
+    for (size_t i = 0; i < GP_COUNT(tables); i++) {
+        const struct gp_events *e = &t->events[tables[i]];
+        for (size_t k = 0; e->waiter && k < e->n; k++) waited[e->track[k]] |= e->waiter[k] < t->tracks.n;
+    }
+}
+
+/* The outermost events of TRACK get their parent on the thread that waits for them: what that is in when the
+ * first call is made. */
+static void join_waiting(struct gp_host_stack *hs, uint32_t track)
+{
+    for (uint32_t i = hs->first[track]; i < hs->end[track]; i++) {
+        struct gp_host_event *ev = &hs->nodes[i];
+        uint32_t waiter = ev->parent == GP_HOST_NONE ? waiter_of(hs->t, ev) : UINT32_MAX, call = i;
+        if (waiter == UINT32_MAX) continue;
+        while (call < hs->end[track] && hs->nodes[call].table != GP_API &&
+               hs->nodes[call].start_ns <= ev->end_ns)
+            call++;
+        bool inside = call < hs->end[track] && hs->nodes[call].start_ns <= ev->end_ns;
+        uint32_t up = gp_host_at(hs, waiter, inside ? hs->nodes[call].start_ns : ev->start_ns);
+        if (up == GP_HOST_NONE || up >= hs->first[track]) continue;
+        ev->parent = up;
+        hs->joined = true;
+    }
+}
+
+/* Give each track its slice of the nodes. */
+static void lay_out(struct gp_host_stack *hs, const struct gp_trace *t, const uint8_t *waited)
+{
+    size_t total = 0, tracks = t->tracks.n;
+    hs->first = gp_zalloc((tracks + 1) * sizeof *hs->first);
+    hs->end = gp_zalloc((tracks + 1) * sizeof *hs->end);
+    for (int i = 0; i < HOST_TABLES; i++) {
+        const struct gp_events *e = &t->events[host_tables[i]];
+        total += e->n;
+        if (e->n > MOST_ROWS || total >= GP_HOST_NONE) gp_out_of_memory(total);
+        for (size_t k = 0; k < e->n; k++) hs->end[e->track[k]]++;
+    }
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t k = 0; k < tracks; k++) {
+            if (waited[k] != pass) continue;
+            uint32_t n = t->tracks.at[k].kind == GP_TRACK_THREAD ? hs->end[k] : 0;
+            hs->first[k] = hs->n;
+            hs->end[k] = hs->n += n;
+        }
+}
+
 static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
 {
     memset(hs, 0, sizeof *hs);
     size_t tracks = t->tracks.n, calls = t->events[GP_API].n;
     hs->t = t;
-    /* Give each track its slice of the nodes. */
-    size_t total = 0;
-    hs->first = gp_zalloc((t->tracks.n + 1) * sizeof *hs->first);
-    for (int i = 0; i < HOST_TABLES; i++) {
-        const struct gp_events *e = &t->events[host_tables[i]];
-        total += e->n;
-        if (e->n > MOST_ROWS || total >= GP_HOST_NONE) gp_out_of_memory(total);
-        for (size_t k = 0; k < e->n; k++) hs->first[e->track[k] + 1]++;
-    }
-    for (size_t k = 0; k < t->tracks.n; k++) {
-        if (t->tracks.at[k].kind != GP_TRACK_THREAD) hs->first[k + 1] = 0;
-        hs->first[k + 1] += hs->first[k];
-    }
-    hs->n = hs->first[t->tracks.n];
+    uint8_t *waited = gp_zalloc(tracks + 1);
+    mark_waited(t, waited);
+    lay_out(hs, t, waited);
     hs->node_of_call = gp_alloc(calls * sizeof *hs->node_of_call);
     memset(hs->node_of_call, 0xff, calls * sizeof *hs->node_of_call);
     hs->nodes = gp_alloc_large(hs->n * sizeof *hs->nodes);
@@ -227,7 +274,10 @@ static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
     if (self) nest.at_ns = gp_zalloc((tracks + 1) * sizeof *nest.at_ns);
     nest.depth = gp_zalloc((tracks + 1) * sizeof *nest.depth);
     nest_all(&nest, t);
+    for (uint32_t k = 0; k < tracks; k++)
+        if (waited[k]) join_waiting(hs, k);
     if (nest.deepest > DEEP) make_jumps(hs);
+    free(waited);
     free(nest.depth);
     free(nest.next);
     free(nest.open);
@@ -249,6 +299,7 @@ void gp_host_stack_release(struct gp_host_stack *hs)
     free(hs->nodes);
     free(hs->self_ns);
     free(hs->first);
+    free(hs->end);
     free(hs->node_of_call);
     free(hs->jump);
     memset(hs, 0, sizeof *hs);
@@ -271,7 +322,7 @@ static bool node_is_before(const struct gp_host_stack *hs, uint32_t id, enum gp_
 uint32_t gp_host_node(const struct gp_host_stack *hs, enum gp_table table, size_t row)
 {
     if (table == GP_API) return hs->node_of_call[row];
-    uint32_t track = hs->t->events[table].track[row], lo = hs->first[track], end = hs->first[track + 1];
+    uint32_t track = hs->t->events[table].track[row], lo = hs->first[track], end = hs->end[track];
     for (uint32_t hi = end; lo < hi;) {
         uint32_t mid = lo + (hi - lo) / 2;
         if (node_is_before(hs, mid, table, row)) lo = mid + 1;
@@ -284,11 +335,14 @@ uint32_t gp_host_node(const struct gp_host_stack *hs, enum gp_table table, size_
 uint32_t gp_host_ends_from(const struct gp_host_stack *hs, uint32_t node, int64_t at_ns, uint32_t *ended)
 {
     const struct gp_host_event *nodes = hs->nodes;
-    uint32_t last = GP_HOST_NONE;
+    uint32_t last = GP_HOST_NONE, first = 0;
+    if (hs->joined && node != GP_HOST_NONE) first = hs->first[gp_host_track(hs, node)];
     while (node != GP_HOST_NONE && nodes[node].end_ns < at_ns) {
         last = node;
-        bool far = hs->jump && hs->jump[node] != node && nodes[hs->jump[node]].end_ns < at_ns;
-        node = far ? hs->jump[node] : nodes[node].parent;
+        uint32_t far = hs->jump ? hs->jump[node] : node;
+        bool jumps = far != node && far >= first && nodes[far].end_ns < at_ns;
+        node = jumps ? far : nodes[node].parent;
+        if (node < first) node = GP_HOST_NONE; /* of another thread */
     }
     if (ended) *ended = last;
     return node;
@@ -296,7 +350,7 @@ uint32_t gp_host_ends_from(const struct gp_host_stack *hs, uint32_t node, int64_
 
 uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns)
 {
-    uint32_t lo = hs->first[track], hi = hs->first[track + 1], base = lo;
+    uint32_t lo = hs->first[track], hi = hs->end[track], base = lo;
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
         if (hs->nodes[mid].start_ns <= at_ns) lo = mid + 1;

@@ -26,7 +26,9 @@
 
 struct gp_host_event {
     int64_t start_ns, end_ns; /* as laid out: clamped to the parent's end */
-    uint32_t parent;          /* index into nodes, always smaller than the own; GP_HOST_NONE: outermost */
+    uint32_t parent;          /* index into nodes, always smaller than the own; GP_HOST_NONE: outermost.
+                                 Of a thread of autograd the outermost events have the innermost one of the
+                                 thread that waits for them, which need not enclose them in time */
     uint32_t table : 3;       /* GP_RANGE, GP_PYTHON, GP_OP or GP_API */
     uint32_t row : 29;        /* in its table */
 };
@@ -38,10 +40,11 @@ struct gp_host_stack {
     /* by node: time in it and in nothing inside it; the sum over a thread is the time covered. NULL when not
      * asked for. */
     int64_t *self_ns;
-    uint32_t *first;        /* by track: its first node; one more than there are tracks */
+    uint32_t *first, *end;  /* by track: its nodes; those of threads that another waits for come last */
     uint32_t *node_of_call; /* by row of GP_API: index into nodes, GP_HOST_NONE: not on a host thread */
     uint64_t overlapping, clamped;
     uint32_t *jump; /* private: by node, one of those around it, for ways up that are long; NULL: none is */
+    bool joined;    /* an event has a parent on another thread */
 };
 
 /* Nest all host events of T, which must be finished and outlive HS. Rows on tracks that are not threads are
@@ -62,7 +65,7 @@ static inline uint32_t gp_host_track(const struct gp_host_stack *hs, uint32_t no
 }
 /* The innermost event of TRACK that covers AT_NS; GP_HOST_NONE if there is none. O(log n). */
 uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns);
-/* NODE, or else the innermost event around it, that ends at AT_NS or later; GP_HOST_NONE when there is none.
+/* NODE, or else the innermost event around it on its thread, that ends at AT_NS or later; GP_HOST_NONE when there is none.
  * *ENDED, unless it is NULL, becomes the last event on the way there, whose end is the latest of those before
  * AT_NS; GP_HOST_NONE when NODE is it. O(log depth). */
 uint32_t gp_host_ends_from(const struct gp_host_stack *hs, uint32_t node, int64_t at_ns, uint32_t *ended);

@@ -107,7 +107,9 @@ struct walk {
     uint32_t threads[2];     /* the two threads that launched last on the device, UINT32_MAX: none */
     uint32_t wait, waiter;   /* the call that synchronised last, and the function that it is in */
     int64_t waited_ns;       /* when it was over */
-    gp_sid sampled;          /* the category of rows that are made of samples, once it is known */
+    gp_sid category;         /* of the row that seen_in() looked at last, and */
+    int seen;                /* what it means */
+    uint8_t *sampled;        /* by track: there are samples of it */
     struct gp_histogram latency, queue_gap;
     int64_t latency_ns, latency_limit_ns, queue_limit_ns;
     uint32_t *cursor; /* by track: see next_node */
@@ -233,7 +235,7 @@ static enum gp_idle_cause cause_of_node(struct walk *w, uint32_t id)
 static uint32_t next_node(struct walk *w, uint32_t track, int64_t at_ns)
 {
     const struct gp_host_stack *hs = &w->v->hs;
-    uint32_t lo = hs->first[track], hi = hs->first[track + 1], from = w->cursor[track], step = 1;
+    uint32_t lo = hs->first[track], hi = hs->end[track], from = w->cursor[track], step = 1;
     if (from > lo && hs->nodes[from - 1].start_ns <= at_ns) {
         for (lo = from; lo < hi && step < hi - lo && hs->nodes[lo + step].start_ns <= at_ns; step *= 2)
             lo += step;
@@ -254,24 +256,36 @@ static bool in_framework(const struct gp_host_stack *hs, uint32_t node)
     return node != GP_HOST_NONE;
 }
 
-/* Was the thread seen in that function, running? */
-static bool runs_function(struct walk *w, uint32_t node)
+/* How NODE is known to be a function that a thread was in. */
+enum seen { NOT_SEEN, BY_STACK, BY_SAMPLES };
+
+static enum seen seen_in(struct walk *w, uint32_t node)
 {
-    if (node == GP_HOST_NONE || w->v->hs.nodes[node].table != GP_PYTHON) return false;
+    if (node == GP_HOST_NONE || w->v->hs.nodes[node].table != GP_PYTHON) return NOT_SEEN;
     const struct gp_host_event *ev = &w->v->hs.nodes[node];
-    const struct gp_events *e = &w->v->t->events[GP_PYTHON];
+    const struct gp_trace *t = w->v->t;
+    const struct gp_events *e = &t->events[GP_PYTHON];
     gp_sid category = gp_get_cat(e, ev->row);
-    if (!w->sampled && gp_category_is_sampled(gp_trace_str(w->v->t, category))) w->sampled = category;
-    return w->sampled && category == w->sampled && !(look_at_name(w, GP_PYTHON, e->name[ev->row]) & IS_STATE);
+    if (!category || look_at_name(w, GP_PYTHON, e->name[ev->row]) & IS_STATE) return NOT_SEEN;
+    if (category != w->category) {
+        const char *text = gp_trace_str(t, category);
+        w->category = category;
+        w->seen = gp_category_is_sampled(text) ? BY_SAMPLES
+                  : gp_category_is_stack(text) ? BY_STACK
+                                               : NOT_SEEN;
+    }
+    return w->seen == BY_STACK && w->sampled[e->track[ev->row]] ? BY_SAMPLES : w->seen;
 }
 
-/* Host time up to END in function NODE, which was sampled, without a call in it. */
-static enum gp_idle_cause cause_in_function(const struct walk *w, int64_t end_ns, uint32_t node)
+/* Host time up to END in function NODE without a call in it. Samples would have shown it if the thread had not
+ * been running. */
+static enum gp_idle_cause cause_in_function(const struct walk *w, int64_t end_ns, uint32_t node,
+                                            enum seen seen)
 {
     int64_t begin = w->piece.begin_ns, ns = min_of(end_ns, w->piece.gap_end_ns) - begin;
     /* it makes its next call soon after one that synchronised, and could have made it before */
     if (node == w->waiter && begin == w->waited_ns && ns <= w->latency_limit_ns) return GP_IDLE_SYNC;
-    return ns >= PYTHON_LEAST_NS ? GP_IDLE_PYTHON : GP_IDLE_HOST;
+    return seen == BY_SAMPLES && ns >= PYTHON_LEAST_NS ? GP_IDLE_PYTHON : GP_IDLE_HOST;
 }
 
 static void note_wait(struct walk *w, int64_t end_ns, uint32_t node)
@@ -297,7 +311,8 @@ static void emit_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t ot
     /* what it waits for is the thread that launches, as backward() does for autograd's */
     if (other == SECOND && cause == GP_IDLE_LOCK) cause = GP_IDLE_HOST;
     if (cause == GP_IDLE_SYNC) note_wait(w, end_ns, node);
-    else if (cause == GP_IDLE_HOST && runs_function(w, node)) cause = cause_in_function(w, end_ns, node);
+    enum seen seen = cause == GP_IDLE_HOST ? seen_in(w, node) : NOT_SEEN;
+    if (seen) cause = cause_in_function(w, end_ns, node, seen);
     emit(w, end_ns, cause, cause == GP_IDLE_SYNC ? w->wait : node);
 }
 
@@ -312,7 +327,7 @@ static void emit_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t
         emit_node(w, end_ns, gp_host_at(hs, track, at + (end_ns - at) / 2), other);
         return;
     }
-    uint32_t next = next_node(w, track, at), last = hs->first[track + 1];
+    uint32_t next = next_node(w, track, at), last = hs->end[track];
     uint32_t node = next > hs->first[track] ? next - 1 : GP_HOST_NONE; /* or one around it: see gp_host_at */
     while (at < end_ns) {
         node = gp_host_ends_from(hs, node, at + 1, NULL);
@@ -527,6 +542,8 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
     w.of_node = gp_zalloc((size_t)v->hs.n + 1);
     w.stream_of = gp_zalloc((t->tracks.n + 1) * sizeof *w.stream_of);
     w.cursor = gp_zalloc((t->tracks.n + 1) * sizeof *w.cursor);
+    w.sampled = gp_zalloc(t->tracks.n + 1);
+    for (size_t i = 0; i < t->events[GP_SAMPLE].n; i++) w.sampled[t->events[GP_SAMPLE].track[i]] = 1;
     w.last = gp_alloc((v->streams.n + 1) * sizeof *w.last);
     w.steps_left = 16 * ((uint64_t)v->hs.n + t->events[GP_GPU].n) + 1024;
     for (uint32_t s = 0; s < v->streams.n; s++)
@@ -549,6 +566,7 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
     GP_VEC_FREE(&w.chain);
     free(w.stream_of);
     free(w.cursor);
+    free(w.sampled);
     free(w.last);
 }
 

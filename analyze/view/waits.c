@@ -56,7 +56,7 @@ void gp_wait_index_build(struct gp_wait_index *index, const struct gp_view *v)
         GP_VEC_PUSH(&index->queues, ((struct gp_wait_row){v->devices.at[s->device].producer, i}));
     }
     for (uint32_t k = 0; k < v->t->tracks.n; k++)
-        if (v->hs.first[k] < v->hs.first[k + 1])
+        if (v->hs.first[k] < v->hs.end[k])
             GP_VEC_PUSH(&index->threads, ((struct gp_wait_row){gp_track_producer(v->t, k), k}));
     sort_rows(&index->calls);
     sort_rows(&index->streams);

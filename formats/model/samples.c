@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/hash.h"
 #include "formats/base/map.h"
-#include "formats/model/trace.h"
+#include "formats/model/stack_tree.h"
 
 static const int64_t USUAL_NS = 5000000, LEAST_NS = 100000, MOST_NS = 10000000000;
 
@@ -14,83 +15,6 @@ int64_t gp_samples_period(const struct gp_trace *t)
     if (!t->events[GP_SAMPLE].n) return 0;
     int64_t ns = text ? strtoll(text, NULL, 10) : 0;
     return ns >= LEAST_NS && ns <= MOST_NS ? ns : USUAL_NS;
-}
-
-/* The part of a path that tells files apart for a reader. */
-static const char *short_path(const char *path)
-{
-    static const char *const places[] = {"/site-packages/", "/dist-packages/", "/lib/python3."};
-    for (size_t i = 0; i < GP_COUNT(places); i++) {
-        const char *at = strstr(path, places[i]);
-        if (!at) continue;
-        at += strlen(places[i]);
-        if (i < 2) return at;
-        at = strchr(at, '/');
-        if (at) return at + 1;
-    }
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-static gp_sid name_frame(struct gp_trace *t, const struct gp_stack *s, uint32_t line)
-{
-    struct gp_buf b = {0};
-    gp_buf_puts(&b, short_path(gp_trace_str(t, s->file)));
-    if (line) gp_buf_printf(&b, "(%u)", (unsigned)line);
-    gp_buf_puts(&b, ": ");
-    gp_buf_puts(&b, gp_trace_str(t, s->name));
-    gp_sid sid = gp_trace_intern(t, gp_buf_str(&b), b.n);
-    gp_buf_release(&b);
-    return sid;
-}
-
-/* ---- functions ---- */
-
-struct function {
-    uint32_t stack, line; /* one of its frames, and the line that most samples are at */
-    uint64_t samples;     /* at that line */
-};
-
-struct functions {
-    uint32_t *of; /* by stack: index in list */
-    GP_VEC(struct function) list;
-};
-
-/* How many samples each stack is part of. */
-static uint64_t *weigh(const struct gp_trace *t)
-{
-    const struct gp_events *e = &t->events[GP_SAMPLE];
-    uint64_t *weight = gp_zalloc((t->stacks.n + 1) * sizeof *weight);
-    for (size_t i = 0; i < e->n; i++) weight[gp_sample_stack(e, i)] += 1 + (uint64_t)gp_get_total(e, i);
-    for (size_t i = t->stacks.n; i-- > 1;) weight[t->stacks.at[i].parent] += weight[i];
-    return weight;
-}
-
-/* Each function of each file once, with its line. */
-static void find_functions(struct functions *f, const struct gp_trace *t)
-{
-    struct gp_map known = {0}, lines = {0};
-    uint64_t *weight = weigh(t);
-    GP_VEC(uint64_t) at_line = {0};
-    f->of = gp_zalloc((t->stacks.n + 1) * sizeof *f->of);
-    for (size_t i = 1; i < t->stacks.n; i++) {
-        const struct gp_stack *s = &t->stacks.at[i];
-        uint32_t *k = gp_map_put(&known, (uint64_t)s->name << 32 | s->file, (uint32_t)f->list.n);
-        f->of[i] = *k;
-        if (*k == f->list.n) GP_VEC_PUSH(&f->list, ((struct function){.stack = (uint32_t)i}));
-        uint32_t *l = gp_map_put(&lines, (uint64_t)f->of[i] << 32 | s->line, (uint32_t)at_line.n);
-        if (*l == at_line.n) GP_VEC_PUSH(&at_line, 0);
-        uint64_t sum = at_line.at[*l] += weight[i];
-        struct function *fn = &f->list.at[f->of[i]];
-        if (sum > fn->samples || (sum == fn->samples && s->line < fn->line) || !fn->line) {
-            fn->samples = sum;
-            fn->line = s->line;
-        }
-    }
-    GP_VEC_FREE(&at_line);
-    gp_map_release(&known);
-    gp_map_release(&lines);
-    free(weight);
 }
 
 /* ---- tracks ---- */
@@ -119,100 +43,171 @@ static uint32_t *join_tracks(const struct gp_trace *t)
     return to;
 }
 
-/* ---- rows ---- */
+/* ---- what is known of a thread, in order of time ---- */
 
-#define STATE (UINT32_C(1) << 31)
+enum kind {
+    CALL,   /* a call with its exact stack */
+    WAITED, /* a call of another thread, for which this one waits in backward() */
+    PUSH,   /* the begin of a range or an operator */
+    MOMENT, /* one or more samples; the row is an index in moments */
+    DARK,   /* a call whose stack was not recorded */
+};
+
+struct knot {
+    uint32_t row, node; /* node of the stack */
+    uint32_t kind : 3;  /* enum kind */
+    uint32_t known : 1; /* the stack was read, and not concluded from those before and after */
+    uint32_t exact : 1;
+    uint32_t fresh : 1;  /* shares no frame with what was before */
+    uint32_t is_op : 1;  /* PUSH: of an operator */
+    uint32_t depth : 25; /* PUSH: how many frames are around the range */
+};
+
+struct moment {
+    int64_t begin_ns, end_ns;
+};
+
+/* The rows of a table by track, each in order of time. */
+struct by_track {
+    uint32_t *first, *rows;
+};
 
 struct open_frame {
-    uint32_t function; /* or the name of the thread's state, with STATE */
-    int64_t start_ns;
+    uint32_t function, row; /* row in GP_PYTHON */
+};
+
+struct open_range {
+    int64_t end_ns;
+    uint32_t knot;
+    uint32_t depth;
+    bool empty; /* nothing is known in it */
 };
 
 struct expander {
     struct gp_trace *t;
     int64_t period_ns;
-    gp_sid category, running, garbage;
-    struct functions functions;
-    gp_sid *names;                  /* by function, 0: not named yet */
-    GP_VEC(struct open_frame) open; /* of the track, outermost first */
-    GP_VEC(struct open_frame) next;
-    struct gp_spans calls;  /* a thread has one stack from begin to end of a call */
-    struct gp_spans ranges; /* and operators: a run across their borders is a row on either side */
-    int64_t border_ns;      /* of the track: where the stack changed last */
+    gp_sid sampled, exact, native, running, garbage;
+    struct gp_stack_tree tree;
+    gp_sid *names; /* by function, 0: not named yet */
+    struct by_track samples, calls, waited, ranges, ops;
+    uint8_t *fresh; /* by row of GP_API, NULL: none has a waiter */
+    GP_VEC(struct knot) knots;
+    GP_VEC(struct moment) moments;
+    /* drawing */
+    uint32_t track, node, waiter;
+    GP_VEC(struct open_frame) open; /* the frames of NODE, outermost first */
+    size_t seen_exactly;            /* how many of them */
+    GP_VEC(struct open_range) around;
+    uint64_t room; /* for so many more rows */
 };
 
-static gp_sid frame_name(struct expander *x, uint32_t function)
+static const struct gp_events *table_of(const struct expander *x, const struct knot *k)
 {
-    if (function & STATE) return function & ~STATE;
-    const struct function *f = &x->functions.list.at[function];
-    if (!x->names[function]) x->names[function] = name_frame(x->t, &x->t->stacks.at[f->stack], f->line);
-    return x->names[function];
+    return &x->t->events[k->kind != PUSH ? GP_API : k->is_op ? GP_OP : GP_RANGE];
 }
 
-enum { MOST_CUTS = 16 }; /* per end of a row */
-
-/* Put the borders of ranges that cut [BEGIN, END) into CUTS, in order: the ends of those that are open at its
- * begin, then the begins of those that are open at its end. Returns how many. */
-static int find_cuts(const struct expander *x, uint32_t track, int64_t begin_ns, int64_t end_ns,
-                     int64_t cuts[2 * MOST_CUTS])
+static int64_t begin_of(const struct expander *x, const struct knot *k)
 {
-    const struct gp_spans *r = &x->ranges;
-    int n = 0, most = MOST_CUTS;
-    for (uint32_t i = gp_spans_at(r, track, begin_ns); i != GP_SPAN_NONE && most--;
-         i = r->list.at[i].parent) {
-        int64_t at = r->list.at[i].end_ns;
-        if (at >= end_ns) break;
-        if (at > (n ? cuts[n - 1] : begin_ns)) cuts[n++] = at;
+    return k->kind == MOMENT ? x->moments.at[k->row].begin_ns : table_of(x, k)->start_ns[k->row];
+}
+
+static int64_t end_of(const struct expander *x, const struct knot *k)
+{
+    if (k->kind == MOMENT) return x->moments.at[k->row].end_ns;
+    const struct gp_events *e = table_of(x, k);
+    return e->start_ns[k->row] + (k->kind == PUSH ? 0 : e->dur_ns[k->row]);
+}
+
+static bool is_sane(const struct gp_events *e, size_t row)
+{
+    return gp_time_fits(e->start_ns[row]) && e->dur_ns[row] >= 0 && e->dur_ns[row] <= GP_DURATION_MOST;
+}
+
+static uint32_t stack_of(const struct expander *x, const struct gp_events *e, size_t row)
+{
+    uint32_t stack = gp_get_stack(e, row);
+    return stack < x->t->stacks.n ? stack : 0;
+}
+
+static uint32_t waiter_of(const struct expander *x, size_t call)
+{
+    const struct gp_events *e = &x->t->events[GP_API];
+    uint32_t waiter = gp_get_waiter(e, call);
+    return waiter < x->t->tracks.n && waiter != e->track[call] && stack_of(x, e, call) ? waiter : UINT32_MAX;
+}
+
+/* Group the rows of a table by TRACK[row], UINT32_MAX: left out. The table is sorted. */
+static struct by_track group(const struct expander *x, const struct gp_events *e, const uint32_t *track)
+{
+    size_t tracks = x->t->tracks.n;
+    struct by_track g = {gp_zalloc((tracks + 2) * sizeof *g.first), NULL};
+    for (size_t i = 0; i < e->n; i++)
+        if (track[i] < tracks && is_sane(e, i)) g.first[track[i] + 2]++;
+    for (size_t i = 0; i < tracks; i++) g.first[i + 2] += g.first[i + 1];
+    g.rows = gp_alloc((g.first[tracks + 1] + 1) * sizeof *g.rows);
+    for (size_t i = 0; i < e->n; i++)
+        if (track[i] < tracks && is_sane(e, i)) g.rows[g.first[track[i] + 1]++] = (uint32_t)i;
+    return g;
+}
+
+/* Calls of threads of autograd: those that start another backward pass than the call before, where the thread
+ * that waits has called something in between. */
+static void find_passes(struct expander *x)
+{
+    const struct gp_events *e = &x->t->events[GP_API];
+    struct pass {
+        uint32_t waiter, calls;
+    } *last = gp_alloc((x->t->tracks.n + 1) * sizeof *last);
+    uint32_t *calls = gp_zalloc((x->t->tracks.n + 1) * sizeof *calls), *waiter;
+    for (size_t i = 0; i < x->t->tracks.n; i++) last[i] = (struct pass){UINT32_MAX, 0};
+    x->fresh = gp_zalloc(e->n + 1);
+    waiter = gp_alloc((e->n + 1) * sizeof *waiter);
+    for (size_t i = 0; i < e->n; i++) {
+        uint32_t track = e->track[i];
+        waiter[i] = waiter_of(x, i);
+        struct pass now = {waiter[i], waiter[i] == UINT32_MAX ? 0 : calls[waiter[i]]};
+        x->fresh[i] = now.waiter != last[track].waiter || now.calls != last[track].calls;
+        last[track] = now;
+        if (waiter[i] == UINT32_MAX) calls[track]++;
     }
-    int64_t after = n ? cuts[n - 1] : begin_ns, begins[MOST_CUTS];
-    most = MOST_CUTS;
-    int k = 0;
-    for (uint32_t i = gp_spans_at(r, track, end_ns); i != GP_SPAN_NONE && most--; i = r->list.at[i].parent) {
-        int64_t at = r->list.at[i].begin_ns;
-        if (at <= after) break;
-        if (!k || at < begins[k - 1]) begins[k++] = at;
-    }
-    while (k) cuts[n++] = begins[--k];
-    return n;
+    x->waited = group(x, e, waiter);
+    free(waiter);
+    free(calls);
+    free(last);
 }
 
-static void add_row(struct expander *x, uint32_t track, int64_t begin_ns, int64_t end_ns, gp_sid name)
+static void add_knot(struct expander *x, struct knot k, int64_t *until_ns)
 {
-    struct gp_events *e = &x->t->events[GP_PYTHON];
-    size_t row = gp_events_add(e, begin_ns, end_ns - begin_ns, track, name);
-    gp_set_cat(e, row, x->category);
+    int64_t end = end_of(x, &k);
+    if (k.kind != PUSH && end <= *until_ns) return; /* within a call, or a call without duration */
+    GP_VEC_PUSH(&x->knots, k);
+    if (end > *until_ns) *until_ns = end;
 }
 
-static void close_from(struct expander *x, uint32_t track, size_t depth, int64_t end_ns)
+static void add_call(struct expander *x, uint32_t row, bool waited, bool sampled, int64_t *until_ns)
 {
-    for (size_t i = depth; i < x->open.n; i++) {
-        const struct open_frame *f = &x->open.at[i];
-        if (end_ns <= f->start_ns || f->start_ns < -GP_TIME_MOST || end_ns > GP_TIME_MOST) continue;
-        int64_t cuts[2 * MOST_CUTS], begin = f->start_ns;
-        int n = find_cuts(x, track, begin, end_ns, cuts);
-        for (int k = 0; k < n; begin = cuts[k++])
-            add_row(x, track, begin, cuts[k], frame_name(x, f->function));
-        add_row(x, track, begin, end_ns, frame_name(x, f->function));
-    }
-    x->open.n = depth;
+    const struct gp_events *e = &x->t->events[GP_API];
+    uint32_t stack = stack_of(x, e, row);
+    if (!stack && !sampled) return; /* the frames of those before and after are drawn through it */
+    struct knot k = {.row = row, .kind = waited ? WAITED : stack ? CALL : DARK};
+    k.known = k.exact = stack != 0;
+    k.node = waited ? x->tree.waiting[stack] : x->tree.node_of[stack];
+    k.fresh = !waited && x->fresh && x->fresh[row];
+    add_knot(x, k, until_ns);
 }
 
-/* The frames of a sample, outermost first, and the thread's state in the innermost. */
-static void unfold(struct expander *x, size_t row, gp_sid does)
+static void add_range(struct expander *x, uint32_t row, bool is_op, int64_t *until_ns)
 {
-    const struct gp_events *e = &x->t->events[GP_SAMPLE];
-    size_t n = 0;
-    for (uint32_t s = gp_sample_stack(e, row); s; s = x->t->stacks.at[s].parent) n++;
-    bool state = n && does && does != x->running && !(does & STATE);
-    GP_VEC_RESERVE(&x->next, n + state);
-    x->next.n = n + state;
-    if (state) x->next.at[n].function = does | STATE;
-    for (uint32_t s = gp_sample_stack(e, row); s; s = x->t->stacks.at[s].parent)
-        x->next.at[--n].function = x->functions.of[s];
+    const struct gp_events *e = &x->t->events[is_op ? GP_OP : GP_RANGE];
+    uint32_t stack = stack_of(x, e, row);
+    if (e->dur_ns[row] <= 0) return;
+    struct knot k = {.row = row, .kind = PUSH, .is_op = is_op, .node = x->tree.node_of[stack]};
+    k.known = k.exact = stack != 0;
+    add_knot(x, k, until_ns);
 }
 
-/* What the thread does in ROW. Of the first samples of a stack the sampler did not ask, so the run after them
- * decides; NEXT is that run, of the same thread. */
+/* What the thread does in samples ROW. Of the first samples of a stack the sampler did not ask, so the run
+ * after them decides; NEXT is that run, of the same thread. */
 static gp_sid does_in(const struct expander *x, uint32_t row, const uint32_t *next)
 {
     const struct gp_events *e = &x->t->events[GP_SAMPLE];
@@ -223,175 +218,522 @@ static gp_sid does_in(const struct expander *x, uint32_t row, const uint32_t *ne
     return e->start_ns[*next] - end <= GP_SAMPLE_GAP * x->period_ns ? e->name[*next] : e->name[row];
 }
 
-/* From BEGIN on the thread has the stack of ROW and does DOES. */
-static void change(struct expander *x, uint32_t track, size_t row, gp_sid does, int64_t begin_ns)
-{
-    size_t same = 0;
-    unfold(x, row, does);
-    while (same < x->open.n && same < x->next.n && x->open.at[same].function == x->next.at[same].function)
-        same++;
-    close_from(x, track, same, begin_ns);
-    for (size_t i = same; i < x->next.n; i++)
-        GP_VEC_PUSH(&x->open, ((struct open_frame){x->next.at[i].function, begin_ns}));
-}
-
-/* Where the stack changed between samples at FROM and TO: in the middle, or if the thread was in a call then,
- * at the end of the call that is nearer and lies between the samples. If none does, at the begin of the call
- * if the sample at TO is the first of a frame that it OPENS, otherwise at its end. Never before the border
- * before. */
-static int64_t border_between(struct expander *x, uint32_t track, int64_t from_ns, int64_t to_ns, bool opens)
-{
-    int64_t at = from_ns + (to_ns - from_ns) / 2;
-    uint32_t i = gp_spans_at(&x->calls, track, at);
-    while (i != GP_SPAN_NONE && x->calls.list.at[i].parent != GP_SPAN_NONE) i = x->calls.list.at[i].parent;
-    if (i != GP_SPAN_NONE) {
-        const struct gp_row_span *call = &x->calls.list.at[i];
-        bool begins = call->begin_ns >= from_ns, ends = call->end_ns <= to_ns;
-        bool back = begins ? !ends || at - call->begin_ns < call->end_ns - at : !ends && opens;
-        at = back ? call->begin_ns : call->end_ns;
-    }
-    if (at < x->border_ns) at = x->border_ns;
-    return x->border_ns = at;
-}
-
-/* The samples ROWS[0..N-1] of one track, in order of time. */
-static void expand_track(struct expander *x, uint32_t track, const uint32_t *rows, size_t n)
-{
-    const struct gp_events *e = &x->t->events[GP_SAMPLE];
-    int64_t last_ns = 0, half = x->period_ns / 2;
-    x->border_ns = INT64_MIN;
-    for (size_t i = 0; i < n; i++) {
-        int64_t at = e->start_ns[rows[i]], end = at + e->dur_ns[rows[i]];
-        bool near = i && at - last_ns <= GP_SAMPLE_GAP * x->period_ns;
-        if (i && !near) close_from(x, track, 0, border_between(x, track, last_ns, last_ns + 2 * half, false));
-        gp_sid does = does_in(x, rows[i], i + 1 < n ? &rows[i + 1] : NULL);
-        change(x, track, rows[i], does, border_between(x, track, near ? last_ns : at - 2 * half, at, !near));
-        if (!i || end > last_ns) last_ns = end;
-    }
-    if (n) close_from(x, track, 0, border_between(x, track, last_ns, last_ns + 2 * half, false));
-}
-
-struct ordered {
-    const struct gp_events *e;
-    uint32_t row;
+/* Where the samples of a track have come to. */
+struct run {
+    const uint32_t *at, *end;
+    int64_t start_ns, dur_ns, step_ns; /* of the row at hand: equal samples, a step apart */
+    uint32_t node;
 };
 
-static int by_track_and_time(const void *a, const void *b)
+static void load_run(struct expander *x, struct run *r)
 {
-    const struct ordered *x = a, *y = b;
-    const struct gp_events *e = x->e;
-    if (e->track[x->row] != e->track[y->row]) return e->track[x->row] < e->track[y->row] ? -1 : 1;
-    if (e->start_ns[x->row] != e->start_ns[y->row]) return e->start_ns[x->row] < e->start_ns[y->row] ? -1 : 1;
-    return x->row < y->row ? -1 : 1;
+    const struct gp_events *e = &x->t->events[GP_SAMPLE];
+    if (r->at == r->end) return;
+    uint32_t row = *r->at, stack = gp_sample_stack(e, row) < x->t->stacks.n ? gp_sample_stack(e, row) : 0;
+    int64_t total = gp_get_total(e, row);
+    gp_sid does = does_in(x, row, r->at + 1 < r->end ? r->at + 1 : NULL);
+    r->start_ns = e->start_ns[row];
+    r->dur_ns = e->dur_ns[row];
+    r->step_ns = total > 0 && r->dur_ns / total > 0 ? r->dur_ns / total : r->dur_ns > 0 ? r->dur_ns : 1;
+    r->node = x->tree.node_of[stack];
+    if (r->node && does && does != x->running && !(does & GP_STACK_STATE))
+        r->node = gp_stack_tree_state(&x->tree, r->node, does);
 }
 
-static uint32_t *sort_rows(const struct gp_events *e)
+/* The first sample of the run that is not before AT; past its end if there is none. */
+static int64_t sample_from(const struct run *r, int64_t at_ns)
 {
-    struct ordered *o = gp_alloc(e->n * sizeof *o);
-    uint32_t *rows = gp_alloc(e->n * sizeof *rows);
-    for (size_t i = 0; i < e->n; i++) o[i] = (struct ordered){e, (uint32_t)i};
-    qsort(o, e->n, sizeof *o, by_track_and_time);
-    for (size_t i = 0; i < e->n; i++) rows[i] = o[i].row;
-    free(o);
-    return rows;
+    if (at_ns <= r->start_ns) return r->start_ns;
+    return r->start_ns + (at_ns - r->start_ns + r->step_ns - 1) / r->step_ns * r->step_ns;
 }
+
+/* The samples before LIMIT and not before UNTIL, which the last call ended at. Of a call whose stack was not
+ * recorded, the first sample in it is its stack, and those in calls are no knots themselves. */
+static void add_samples(struct expander *x, struct run *r, int64_t limit_ns, int64_t *until_ns)
+{
+    while (r->at < r->end && r->start_ns < limit_ns) {
+        struct knot *last = x->knots.n ? &x->knots.at[x->knots.n - 1] : NULL;
+        int64_t end = r->start_ns + r->dur_ns;
+        if (last && last->kind == DARK && !last->known && r->start_ns < *until_ns &&
+            sample_from(r, begin_of(x, last)) <= end) {
+            last->known = 1;
+            last->node = r->node;
+            while (x->tree.nodes.at[last->node].function & GP_STACK_STATE)
+                last->node = x->tree.nodes.at[last->node].parent;
+        }
+        int64_t from = sample_from(r, *until_ns), to = end;
+        if (to >= limit_ns) to = limit_ns - 1;
+        if (from <= to) {
+            to = from + (to - from) / r->step_ns * r->step_ns;
+            GP_VEC_PUSH(&x->moments, ((struct moment){from, to}));
+            GP_VEC_PUSH(&x->knots,
+                        ((struct knot){
+                            .row = (uint32_t)x->moments.n - 1, .node = r->node, .kind = MOMENT, .known = 1}));
+            if (to + 1 > *until_ns) *until_ns = to + 1;
+        }
+        if (end >= limit_ns) return; /* the rest of it comes after the next call */
+        r->at++;
+        load_run(x, r);
+    }
+}
+
+/* ---- what is not known follows from its neighbours ---- */
+
+static uint32_t without_state(const struct gp_stack_tree *tree, uint32_t node)
+{
+    while (tree->nodes.at[node].function & GP_STACK_STATE) node = tree->nodes.at[node].parent;
+    return node;
+}
+
+static uint32_t depth_of(const struct expander *x, uint32_t node)
+{
+    return x->tree.nodes.at[node].depth;
+}
+
+static uint32_t common(const struct expander *x, const struct knot *a, const struct knot *b)
+{
+    return b->fresh ? 0 : gp_stack_tree_common(&x->tree, a->node, b->node);
+}
+
+/* Knots [FROM, TO) lie between BEFORE, NULL if there is none, and the one at TO, which are known: they have
+ * what both have. An operator has all of the first call in it. */
+static void conclude_between(struct expander *x, size_t from, size_t to, const struct knot *before)
+{
+    struct knot *next = &x->knots.at[to];
+    uint32_t both = 0;
+    if (before && from < to)
+        both = without_state(&x->tree, gp_stack_tree_up(&x->tree, before->node, common(x, before, next)));
+    for (size_t i = from; i < to; i++) {
+        struct knot *k = &x->knots.at[i];
+        const struct gp_events *e = table_of(x, k);
+        bool holds = k->kind == PUSH && k->is_op && next->exact &&
+                     begin_of(x, next) < e->start_ns[k->row] + e->dur_ns[k->row];
+        k->node = holds ? next->node : both;
+        if (holds && next->fresh) k->fresh = 1, next->fresh = 0;
+    }
+}
+
+/* Returns whether anything is exact. */
+static bool conclude(struct expander *x)
+{
+    bool exact = false;
+    size_t from = 0;
+    for (size_t i = 0; i < x->knots.n; i++) {
+        if (!x->knots.at[i].known) continue;
+        conclude_between(x, from, i, from ? &x->knots.at[from - 1] : NULL);
+        exact |= x->knots.at[i].exact;
+        from = i + 1;
+    }
+    return exact;
+}
+
+/* ---- how many frames are around a range: those that all has in common that is known from its begin to its
+ * end ---- */
+
+static void leave_range(struct expander *x, bool before_next, uint32_t shared)
+{
+    struct open_range r = x->around.at[--x->around.n];
+    struct open_range *up = x->around.n ? &x->around.at[x->around.n - 1] : NULL;
+    if (r.empty && before_next && shared < r.depth) r.depth = shared;
+    if (up && up->depth > r.depth && r.empty) r.depth = up->depth;
+    if (up && !r.empty && r.depth < up->depth) up->depth = r.depth;
+    x->knots.at[r.knot].depth = r.depth;
+}
+
+static void enter_range(struct expander *x, size_t knot, uint32_t depth)
+{
+    const struct knot *k = &x->knots.at[knot];
+    const struct gp_events *e = table_of(x, k);
+    int64_t end = e->start_ns[k->row] + e->dur_ns[k->row];
+    const struct open_range *up = x->around.n ? &x->around.at[x->around.n - 1] : NULL;
+    if (up && up->end_ns < end) end = up->end_ns; /* the two cross */
+    if (up && depth < up->depth) depth = up->depth;
+    GP_VEC_PUSH(&x->around, ((struct open_range){end, (uint32_t)knot, depth, true}));
+}
+
+/* A name without its digits: "step 3" is opened by the code that opens "step 4". */
+static uint64_t hash_of_name(const struct gp_trace *t, gp_sid name)
+{
+    const char *text = gp_trace_str(t, name);
+    struct gp_buf b = {0};
+    for (size_t i = 0; text[i]; i++)
+        if (text[i] < '0' || text[i] > '9') gp_buf_putc(&b, text[i]);
+    uint64_t hash = gp_hash_bytes(gp_buf_str(&b), b.n);
+    gp_buf_release(&b);
+    return hash;
+}
+
+/* Ranges of one name whose stacks were not recorded are opened by the same code: at the least of the depths
+ * that samples allow. */
+static void level_ranges(struct expander *x)
+{
+    struct gp_map least = {0};
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < x->knots.n; i++) {
+            struct knot *k = &x->knots.at[i];
+            if (k->kind != PUSH || k->known || !k->node) continue;
+            uint32_t *known = gp_map_put(&least, hash_of_name(x->t, table_of(x, k)->name[k->row]), k->depth);
+            if (k->depth < *known) *known = k->depth;
+            else if (pass) k->depth = *known;
+        }
+    gp_map_release(&least);
+}
+
+static void measure_ranges(struct expander *x, bool exact)
+{
+    const struct knot *last = NULL;
+    uint32_t shared = 0;
+    for (size_t i = 0; i < x->knots.n; i++) {
+        const struct knot *k = &x->knots.at[i];
+        if ((exact && k->kind == MOMENT) || (k->kind == DARK && !k->known && !k->node)) continue;
+        shared = last ? common(x, last, k) : 0;
+        while (x->around.n && x->around.at[x->around.n - 1].end_ns <= begin_of(x, k))
+            leave_range(x, true, shared);
+        if (x->around.n) {
+            struct open_range *r = &x->around.at[x->around.n - 1];
+            r->empty = false;
+            if (shared < r->depth) r->depth = shared;
+        }
+        if (k->kind == PUSH) enter_range(x, i, depth_of(x, k->node));
+        last = k;
+    }
+    while (x->around.n) leave_range(x, false, shared);
+    level_ranges(x);
+}
+
+/* ---- rows ---- */
+
+static gp_sid frame_name(struct expander *x, uint32_t function)
+{
+    if (function & GP_STACK_STATE) return function & ~GP_STACK_STATE;
+    if (x->names[function]) return x->names[function];
+    struct gp_buf b = {0};
+    gp_stack_tree_name(&x->tree, function, &b);
+    x->names[function] = gp_trace_intern(x->t, gp_buf_str(&b), b.n);
+    gp_buf_release(&b);
+    return x->names[function];
+}
+
+static bool is_native(const struct expander *x, uint32_t function)
+{
+    return !(function & GP_STACK_STATE) && x->t->stacks.at[x->tree.functions.at[function].stack].symbol;
+}
+
+/* The frames deeper than DEPTH end. Those that have no duration go: they are the last rows. */
+static void close_to(struct expander *x, size_t depth, int64_t at_ns)
+{
+    struct gp_events *e = &x->t->events[GP_PYTHON];
+    while (x->open.n > depth) {
+        struct open_frame f = x->open.at[--x->open.n];
+        if (f.row == UINT32_MAX) continue;
+        if (at_ns <= e->start_ns[f.row]) {
+            e->n = f.row;
+            x->room++;
+            continue;
+        }
+        e->dur_ns[f.row] = at_ns - e->start_ns[f.row];
+        bool exact = x->open.n < x->seen_exactly;
+        gp_set_cat(e, f.row, !exact ? x->sampled : is_native(x, f.function) ? x->native : x->exact);
+    }
+    if (x->seen_exactly > depth) x->seen_exactly = depth;
+    x->node = gp_stack_tree_up(&x->tree, x->node, (uint32_t)depth);
+}
+
+/* From AT on the thread has the stack NODE. */
+static void change_to(struct expander *x, uint32_t node, int64_t at_ns)
+{
+    size_t same = gp_stack_tree_common(&x->tree, x->node, node), n = depth_of(x, node);
+    close_to(x, same, at_ns);
+    GP_VEC_RESERVE(&x->open, n);
+    x->open.n = n;
+    x->node = node;
+    for (size_t i = n; i-- > same; node = x->tree.nodes.at[node].parent)
+        x->open.at[i].function = x->tree.nodes.at[node].function;
+    for (size_t i = same; i < n; i++) {
+        struct open_frame *f = &x->open.at[i];
+        f->row = UINT32_MAX;
+        if (!x->room) continue;
+        x->room--;
+        struct gp_events *e = &x->t->events[GP_PYTHON];
+        f->row = (uint32_t)gp_events_add(e, at_ns, 0, x->track, frame_name(x, f->function));
+        if (!i) gp_set_waiter(e, f->row, x->waiter);
+    }
+}
+
+/* The same where a range begins or ends that has DEPTH frames around it: no other frame crosses its border. */
+static void cut_to(struct expander *x, size_t depth, uint32_t node, int64_t at_ns)
+{
+    size_t exact = x->seen_exactly, same = gp_stack_tree_common(&x->tree, x->node, node);
+    close_to(x, depth, at_ns);
+    change_to(x, node, at_ns);
+    if (exact > same) exact = same;
+    if (exact > x->seen_exactly) x->seen_exactly = exact;
+}
+
+/* The time between two knots. */
+struct gap {
+    int64_t from_ns, to_ns;
+    uint32_t before, shared;        /* stack of the first, frames that both have */
+    uint32_t left, right;           /* samples around it, whose other frames are drawn, */
+    int64_t left_until, right_from; /* but not between these; 0: there is none */
+};
+
+static uint32_t depth_around(const struct expander *x)
+{
+    return x->around.n ? x->around.at[x->around.n - 1].depth : 0;
+}
+
+/* The stack from AT on. */
+static uint32_t stack_in(const struct expander *x, const struct gap *g, int64_t at_ns)
+{
+    uint32_t around = depth_around(x), depth = around > g->shared ? around : g->shared;
+    uint32_t node = gp_stack_tree_up(&x->tree, g->before, depth);
+    uint32_t more = g->left && at_ns < g->left_until ? g->left : 0;
+    if (!more && g->right && at_ns >= g->right_from) more = g->right;
+    return more && gp_stack_tree_common(&x->tree, more, node) >= depth_of(x, node) ? more : node;
+}
+
+/* Leave the ranges that have ended by AT. Returns the least number of frames around one, SIZE_MAX if none has. */
+static size_t leave_ended(struct expander *x, int64_t at_ns)
+{
+    size_t least = SIZE_MAX;
+    for (; x->around.n && x->around.at[x->around.n - 1].end_ns <= at_ns; x->around.n--)
+        least = x->around.at[x->around.n - 1].depth;
+    return least;
+}
+
+static void draw_gap(struct expander *x, const struct gap *g)
+{
+    int64_t at = g->from_ns;
+    change_to(x, stack_in(x, g, at), at);
+    for (;;) {
+        int64_t next = g->to_ns;
+        if (x->around.n && x->around.at[x->around.n - 1].end_ns < next)
+            next = x->around.at[x->around.n - 1].end_ns;
+        if (g->left && g->left_until > at && g->left_until < next) next = g->left_until;
+        if (g->right && g->right_from > at && g->right_from < next) next = g->right_from;
+        if (next >= g->to_ns) return;
+        if (next > at) at = next;
+        size_t ended = leave_ended(x, at);
+        uint32_t node = stack_in(x, g, at);
+        if (ended == SIZE_MAX) change_to(x, node, at);
+        else cut_to(x, ended, node, at);
+    }
+}
+
+/* What samples add to the time between two knots: the last one before it, unless something exact came after,
+ * and the first one after it, unless something exact comes before. The border is in the middle between them.
+ * In times between calls that are too short for a sample to mean much, nothing is added. */
+struct seen {
+    uint32_t node;           /* 0: none */
+    int64_t at_ns, reach_ns; /* and how far from there where the other one is far */
+};
+
+static void add_seen(const struct expander *x, struct gap *g, struct seen left, struct seen right, bool first)
+{
+    int64_t far = GP_SAMPLE_GAP * x->period_ns;
+    int64_t since = left.node ? left.at_ns : g->from_ns, until = right.node ? right.at_ns : g->to_ns;
+    bool is_far = first || until - far > since;
+    g->left = left.node;
+    g->right = right.node;
+    g->left_until = left.node && right.node ? since + (until - since) / 2 : g->to_ns;
+    g->right_from = left.node ? g->left_until : g->from_ns;
+    if (is_far && left.node) g->left_until = since + left.reach_ns;
+    if (is_far && right.node) g->right_from = until - right.reach_ns;
+}
+
+static struct seen see(const struct expander *x, const struct knot *k, bool end)
+{
+    bool seen = k->known && !k->exact;
+    return (struct seen){seen ? k->node : 0, end ? end_of(x, k) : begin_of(x, k),
+                         k->kind == MOMENT ? x->period_ns / 2 : 0};
+}
+
+/* A sample that contradicts what is around an exact range was taken while the stack changed. */
+static bool is_torn(const struct expander *x, const struct knot *k, bool exact, const struct knot *last)
+{
+    if (!exact || k->kind != MOMENT || !last || !x->around.n) return false;
+    for (size_t i = x->around.n; i-- > 0;)
+        if (x->around.at[i].end_ns > begin_of(x, k))
+            return gp_stack_tree_common(&x->tree, last->node, k->node) < x->around.at[i].depth;
+    return false;
+}
+
+/* Knot I from BEGIN on, which the one before ended at UNTIL. */
+static void draw_knot(struct expander *x, size_t i, int64_t until_ns, int64_t begin_ns)
+{
+    const struct knot *k = &x->knots.at[i];
+    size_t ended = leave_ended(x, begin_ns);
+    if (k->fresh) close_to(x, 0, begin_ns);
+    if (k->kind == PUSH) {
+        enter_range(x, i, k->depth);
+        uint32_t depth = depth_around(x), around = gp_stack_tree_up(&x->tree, k->node, depth);
+        if (depth < ended) ended = depth;
+        /* of a frame and a range with the same times the range would be the outer one */
+        if (begin_ns > until_ns && gp_stack_tree_common(&x->tree, x->node, around) < depth_of(x, around))
+            cut_to(x, ended, around, begin_ns - 1);
+    }
+    uint32_t node = k->node, around = depth_around(x);
+    if (!k->known && depth_of(x, node) < around) node = gp_stack_tree_up(&x->tree, x->node, around);
+    cut_to(x, ended, node, begin_ns);
+    if (k->exact) x->seen_exactly = x->open.n;
+}
+
+static void draw_track(struct expander *x, bool exact)
+{
+    const struct knot *last = NULL;
+    struct seen left = {0};
+    int64_t until = 0, fragment = x->period_ns / 64;
+    size_t next = 0; /* the first that is known and not before the one at hand */
+    for (size_t i = 0; i < x->knots.n; i++) {
+        const struct knot *k = &x->knots.at[i];
+        if (is_torn(x, k, exact, last)) continue;
+        for (next = next > i ? next : i; next < x->knots.n && !x->knots.at[next].known; next++) continue;
+        const struct knot *known = next < x->knots.n ? &x->knots.at[next] : NULL;
+        struct seen right = known ? see(x, known, false) : (struct seen){0};
+        int64_t begin = begin_of(x, k);
+        if (last && begin < until) begin = until;
+        if (!last) until = begin - 1;
+        if (!last && right.node && right.at_ns - right.reach_ns < begin) until = right.at_ns - right.reach_ns;
+        struct gap g = {.from_ns = until, .to_ns = begin, .before = last ? last->node : 0};
+        bool both = k->kind == MOMENT && last && last->kind == MOMENT;
+        bool lost = both && !x->around.n && begin - until > GP_SAMPLE_GAP * x->period_ns;
+        g.shared = last && !lost ? common(x, last, k) : 0;
+        if (both || !last || begin - until >= fragment) add_seen(x, &g, left, right, !last);
+        x->waiter = known && known->kind == CALL ? waiter_of(x, known->row) : UINT32_MAX;
+        draw_gap(x, &g);
+        draw_knot(x, i, until, begin);
+        if (k->exact) x->seen_exactly = x->open.n;
+        if (k->known) left = see(x, k, true);
+        int64_t end = end_of(x, k);
+        until = end > begin ? end : begin;
+        if (x->around.n && x->around.at[x->around.n - 1].end_ns < until) /* samples go on after it */
+            draw_gap(x, &(struct gap){begin, until, k->node, depth_of(x, k->node), 0, 0, 0, 0});
+        last = k;
+    }
+    if (!last) return;
+    struct gap g = {.from_ns = until, .to_ns = INT64_MAX, .before = last->node};
+    if (left.node) g.left = left.node, g.left_until = left.at_ns + left.reach_ns;
+    draw_gap(x, &g);
+    x->around.n = 0;
+}
+
+/* ---- tracks in turn ---- */
+
+struct cursor {
+    const struct gp_events *e;
+    const uint32_t *at, *end;
+};
+
+enum { RANGES, OPS, CALLS, WAITS, LISTS }; /* outer ones first */
+
+/* What is known of a track. */
+static void collect_knots(struct expander *x, uint32_t track)
+{
+    const struct gp_events *tables[LISTS] = {&x->t->events[GP_RANGE], &x->t->events[GP_OP],
+                                             &x->t->events[GP_API], &x->t->events[GP_API]};
+    const struct by_track *lists[LISTS] = {&x->ranges, &x->ops, &x->calls, &x->waited};
+    struct cursor c[LISTS];
+    int64_t until = INT64_MIN;
+    for (int i = 0; i < LISTS; i++)
+        c[i] = (struct cursor){tables[i], lists[i]->rows + lists[i]->first[track],
+                               lists[i]->rows + lists[i]->first[track + 1]};
+    struct run run = {.at = x->samples.rows + x->samples.first[track],
+                      .end = x->samples.rows + x->samples.first[track + 1]};
+    bool sampled = run.at < run.end;
+    load_run(x, &run);
+    x->knots.n = x->moments.n = 0;
+    for (;;) {
+        int best = -1;
+        for (int i = 0; i < LISTS; i++)
+            if (c[i].at < c[i].end &&
+                (best < 0 || c[i].e->start_ns[*c[i].at] < c[best].e->start_ns[*c[best].at]))
+                best = i;
+        if (best < 0) break;
+        uint32_t row = *c[best].at++;
+        add_samples(x, &run, c[best].e->start_ns[row], &until);
+        if (best <= OPS) add_range(x, row, best == OPS, &until);
+        else add_call(x, row, best == WAITS, sampled, &until);
+    }
+    add_samples(x, &run, INT64_MAX, &until);
+}
+
+static void expand_track(struct expander *x, uint32_t track)
+{
+    x->track = track;
+    collect_knots(x, track);
+    bool known = false;
+    for (size_t i = 0; i < x->knots.n && !known; i++) known = x->knots.at[i].known;
+    if (!known) return;
+    bool exact = conclude(x);
+    measure_ranges(x, exact);
+    draw_track(x, exact);
+}
+
+static bool has_stacks(const struct gp_events *e)
+{
+    bool any = false;
+    for (size_t i = 0; e->stack && i < e->n && !any; i++) any = e->stack[i] != 0;
+    return any;
+}
+
+/* Every table that is looked at in order of time; gp_trace_finish() finds them sorted. */
+static void group_tables(struct expander *x)
+{
+    static const enum gp_table tables[] = {GP_SAMPLE, GP_API, GP_RANGE, GP_OP};
+    struct by_track *groups[] = {&x->samples, &x->calls, &x->ranges, &x->ops};
+    for (size_t i = 0; i < GP_COUNT(tables); i++) {
+        struct gp_events *e = &x->t->events[tables[i]];
+        gp_events_sort(e);
+        *groups[i] = group(x, e, e->track);
+    }
+    if (x->t->events[GP_API].waiter) find_passes(x);
+    else x->waited.first = gp_zalloc((x->t->tracks.n + 2) * sizeof *x->waited.first);
+}
+
+static void release(struct expander *x)
+{
+    struct by_track *groups[] = {&x->samples, &x->calls, &x->waited, &x->ranges, &x->ops};
+    for (size_t i = 0; i < GP_COUNT(groups); i++) {
+        free(groups[i]->first);
+        free(groups[i]->rows);
+    }
+    gp_stack_tree_release(&x->tree);
+    GP_VEC_FREE(&x->knots);
+    GP_VEC_FREE(&x->moments);
+    GP_VEC_FREE(&x->open);
+    GP_VEC_FREE(&x->around);
+    free(x->fresh);
+    free(x->names);
+}
+
+/* So many rows for each observation a damaged file gets at most. */
+enum { MOST_ROWS = 64, SOME_ROWS = 1 << 20 };
 
 void gp_samples_expand(struct gp_trace *t)
 {
     struct gp_events *e = &t->events[GP_SAMPLE];
-    if (!e->n || !(t->need & GP_NEED(GP_PYTHON))) return;
+    bool exact = has_stacks(&t->events[GP_API]) || has_stacks(&t->events[GP_RANGE]);
+    if ((!e->n && !exact) || !(t->need & GP_NEED(GP_PYTHON))) return;
     /* Times that gp_trace_finish() would refuse tell nothing. */
-    uint8_t *keep = gp_alloc(e->n);
-    for (size_t i = 0; i < e->n; i++)
-        keep[i] = gp_time_fits(e->start_ns[i]) && e->dur_ns[i] >= 0 && e->dur_ns[i] <= GP_DURATION_MOST;
+    uint8_t *keep = gp_alloc(e->n + 1);
+    for (size_t i = 0; i < e->n; i++) keep[i] = is_sane(e, i);
     gp_events_keep(e, keep);
     free(keep);
-    if (!e->n) return;
     struct expander x = {.t = t,
                          .period_ns = gp_samples_period(t),
-                         .category = gp_intern_cstr(&t->strings, GP_SAMPLED_CATEGORY),
+                         .sampled = gp_intern_cstr(&t->strings, GP_SAMPLED_CATEGORY),
+                         .exact = gp_intern_cstr(&t->strings, GP_PYTHON_STACK_CATEGORY),
+                         .native = gp_intern_cstr(&t->strings, GP_NATIVE_STACK_CATEGORY),
                          .garbage = gp_intern_cstr(&t->strings, GP_SAMPLED_GARBAGE),
                          .running = gp_intern_cstr(&t->strings, GP_SAMPLED_RUNNING)};
     uint32_t *to = join_tracks(t);
-    find_functions(&x.functions, t);
-    x.names = gp_zalloc((x.functions.list.n + 1) * sizeof *x.names);
-    uint8_t *sampled = gp_zalloc(t->tracks.n + 1);
-    for (size_t i = 0; i < e->n; i++) sampled[e->track[i] = to[e->track[i]]] = 1;
-    gp_spans_build(&x.calls, t, GP_NEED(GP_API), sampled);
-    gp_spans_build(&x.ranges, t, GP_NEED(GP_RANGE) | GP_NEED(GP_OP), sampled);
-    free(sampled);
-    uint32_t *rows = sort_rows(e);
-    for (size_t i = 0, k; i < e->n; i = k) {
-        for (k = i; k < e->n && e->track[rows[k]] == e->track[rows[i]]; k++) continue;
-        expand_track(&x, e->track[rows[i]], rows + i, k - i);
-    }
-    free(rows);
+    for (size_t i = 0; i < e->n; i++) e->track[i] = to[e->track[i]];
     free(to);
-    GP_VEC_FREE(&x.open);
-    GP_VEC_FREE(&x.next);
-    gp_spans_release(&x.calls);
-    gp_spans_release(&x.ranges);
-    GP_VEC_FREE(&x.functions.list);
-    free(x.functions.of);
-    free(x.names);
-}
-
-/* ---- spans ---- */
-
-static int by_track_and_begin(const void *a, const void *b)
-{
-    const struct gp_row_span *x = a, *y = b;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
-    return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
-}
-
-static void add_table(struct gp_spans *s, const struct gp_events *e, const uint8_t *wanted)
-{
-    for (size_t i = 0; i < e->n && s->list.n < GP_SPAN_NONE; i++) {
-        int64_t begin = e->start_ns[i], dur = e->dur_ns[i];
-        if (!wanted[e->track[i]] || !gp_time_fits(begin) || dur <= 0 || dur > GP_DURATION_MOST) continue;
-        GP_VEC_PUSH(&s->list, ((struct gp_row_span){begin, begin + dur, e->track[i], GP_SPAN_NONE}));
-    }
-}
-
-void gp_spans_build(struct gp_spans *s, const struct gp_trace *t, uint32_t tables, const uint8_t *wanted)
-{
-    *s = (struct gp_spans){0};
-    for (int i = 0; i < GP_TABLE_COUNT; i++)
-        if (tables & GP_NEED(i)) add_table(s, &t->events[i], wanted);
-    s->first = gp_zalloc((t->tracks.n + 2) * sizeof *s->first);
-    if (s->list.n) qsort(s->list.at, s->list.n, sizeof *s->list.at, by_track_and_begin);
-    for (size_t i = 0; i < s->list.n; i++) s->first[s->list.at[i].track + 1]++;
-    for (size_t i = 0; i < t->tracks.n; i++) s->first[i + 1] += s->first[i];
-    uint32_t open = GP_SPAN_NONE;
-    for (uint32_t i = 0; i < s->list.n; i++) {
-        struct gp_row_span *p = &s->list.at[i];
-        if (open != GP_SPAN_NONE && s->list.at[open].track != p->track) open = GP_SPAN_NONE;
-        while (open != GP_SPAN_NONE && s->list.at[open].end_ns < p->end_ns) open = s->list.at[open].parent;
-        p->parent = open;
-        open = i;
-    }
-}
-
-void gp_spans_release(struct gp_spans *s)
-{
-    GP_VEC_FREE(&s->list);
-    free(s->first);
-    *s = (struct gp_spans){0};
-}
-
-uint32_t gp_spans_at(const struct gp_spans *s, uint32_t track, int64_t at_ns)
-{
-    enum { MOST = 64 };
-    uint32_t lo = s->first[track], hi = s->first[track + 1], none = lo;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (s->list.at[mid].begin_ns < at_ns) lo = mid + 1;
-        else hi = mid;
-    }
-    uint32_t i = lo == none ? GP_SPAN_NONE : lo - 1;
-    for (int steps = 0; i != GP_SPAN_NONE && s->list.at[i].end_ns <= at_ns; i = s->list.at[i].parent)
-        if (++steps == MOST) return GP_SPAN_NONE;
-    return i;
+    gp_stack_tree_build(&x.tree, t);
+    x.names = gp_zalloc((x.tree.functions.n + 1) * sizeof *x.names);
+    group_tables(&x);
+    x.room = SOME_ROWS + MOST_ROWS * (uint64_t)(e->n + t->events[GP_API].n + t->events[GP_RANGE].n);
+    for (uint32_t i = 0; i < t->tracks.n; i++) expand_track(&x, i);
+    release(&x);
 }

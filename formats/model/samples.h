@@ -1,10 +1,19 @@
-/* samples.h -- samples of stacks as time: rows of GP_PYTHON that are as long as consecutive
- * samples of a thread share a frame. Between two samples the border is in the middle, or where the middle is
- * in a call, at an end of the call: a call has one stack from begin to end. Where none was taken for more
- * than GP_SAMPLE_GAP periods, nothing is known. A frame that crosses the border of a range or an operator is
- * a row on either side of it. How often a function was called is not known from samples. A row is named
- * "train.py(12): step", where 12 is the line of the function that most samples are at; of files in a place
- * for libraries the path from there on is kept, of others the name.
+/* samples.h -- what is known of the stacks of threads as time: rows of GP_PYTHON. A stack that was read in a call or
+ * where a range was pushed is exact, and stands for the time of the call; between two neighbouring observations of a
+ * thread the frames are drawn that both have, see stack_tree.h, and the others end with the first and begin
+ * with the second. So a frame is one row for as long as nothing shows that it has ended.
+ *
+ * A sample is a moment. What it has beside those frames is drawn up to the next call, or to the middle between
+ * it and the next sample: that is right on average for time, and nothing that a thread launches lies in it.
+ * The stack of a call or range that was not recorded is what the samples before and after it have in common,
+ * or that of a sample in it. Where no sample was taken for more than GP_SAMPLE_GAP periods, nothing is known.
+ *
+ * A range lies below the frames that everything known from its push to its pop has in common, and every other
+ * frame ends or begins anew at its borders. Calls of a thread of autograd show that the thread that waits for
+ * them stands in backward(): its frames are on its own track, and those of autograd's thread begin with
+ * GP_STACK_AUTOGRAD, whose row has the waiter.
+ *
+ * A row is named "train.py(12): step", where 12 is the line of the function that most observations have.
  *
  *     gp_samples_expand(&trace);                 // after reading, before gp_trace_finish()
  *     int64_t period_ns = gp_samples_period(&trace);
@@ -14,8 +23,10 @@
 
 #include "formats/model/trace.h"
 
-/* The category of rows that are made of samples. */
-#define GP_SAMPLED_CATEGORY "python_sampled"
+/* The category of rows that only samples have seen, and of those that an exact stack has. */
+#define GP_SAMPLED_CATEGORY      "python_sampled"
+#define GP_PYTHON_STACK_CATEGORY "python_stack"
+#define GP_NATIVE_STACK_CATEGORY "native_stack"
 /* What a thread was doing, the name of a sample: running, or X(part of an identifier, name). All but the
  * first are also names of rows, inside the row of the innermost function. */
 #define GP_SAMPLED_RUNNING "running"
@@ -38,40 +49,10 @@ enum { GP_SAMPLE_GAP = 4 };
  * running. */
 enum { GP_SAMPLE_STILL = 2 };
 
-/* Add rows of GP_PYTHON for the samples of T, on the track of the same thread that has other events, if there
- * is one; the samples move there, too. Does nothing if T holds no samples or does not need Python. */
+/* Add rows of GP_PYTHON for the stacks of T. Samples move to the track of the same thread that has other events,
+ * if there is one. Does nothing if T has no stacks or does not need Python. O(n) for sorted tables. */
 void gp_samples_expand(struct gp_trace *t);
 /* The time between two samples, 0 if there are none. */
 int64_t gp_samples_period(const struct gp_trace *t);
-
-/* ---- spans ---- The rows of a table as spans of their threads: which of them a moment is inside of. It is
- * for readers, which have no sorted tables yet; analyses have analyze/view/host_stack.h.
- *
- *     struct gp_spans s;
- *     gp_spans_build(&s, &trace, GP_NEED(GP_API), wanted);    // wanted: by track, 1 or 0
- *     uint32_t i = gp_spans_at(&s, track, at_ns);  // up: i = s.list.at[i].parent, to GP_SPAN_NONE
- *     gp_spans_release(&s);
- */
-
-#define GP_SPAN_NONE UINT32_MAX
-
-struct gp_row_span {
-    int64_t begin_ns, end_ns;
-    uint32_t track;
-    uint32_t parent; /* the innermost span that began before and ends no earlier; GP_SPAN_NONE: none */
-};
-
-struct gp_spans {
-    GP_VEC(struct gp_row_span) list; /* by track, then by begin, longer ones first */
-    uint32_t *first;                 /* by track: its first span; one more than there are tracks */
-};
-
-/* The rows of the tables in TABLES (bits as in GP_NEED) on the tracks that WANTED marks. Rows whose times are
- * wild are left out. O(n log n). */
-void gp_spans_build(struct gp_spans *s, const struct gp_trace *t, uint32_t tables, const uint8_t *wanted);
-void gp_spans_release(struct gp_spans *s);
-/* The innermost span of TRACK that begins before AT_NS and ends after it, GP_SPAN_NONE if there is none;
- * looks at 64 spans at most. */
-uint32_t gp_spans_at(const struct gp_spans *s, uint32_t track, int64_t at_ns);
 
 #endif

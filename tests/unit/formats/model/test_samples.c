@@ -122,19 +122,19 @@ static void add_row(struct gp_trace *t, enum gp_table table, uint32_t track, int
     gp_events_add(&t->events[table], start, end - start, track, gp_intern_cstr(&t->strings, name));
 }
 
-/* A call in which the middle between two samples lies has one stack: the border moves to its nearer end that
- * lies between the samples, or if it is longer than that, to its end. */
-TEST(calls_do_not_end_frames)
+/* A call that was not sampled has what the samples around it have in common; what they do not stands before and
+ * after it. One that was has the stack of the sample, from begin to end. */
+TEST(calls_have_what_both_samples_have)
 {
     static const struct {
-        int64_t begin, end, border;
+        int64_t begin, end; /* of the call */
+        int64_t step[2];    /* where the frame of the first sample ends, that of the second begins */
     } cases[] = {
-        {1050000, 1050001, 1050000}, /* not in it */
-        {1010000, 1060000, 1060000}, /* its end is nearer */
-        {1045000, 1090000, 1045000}, /* its begin is */
-        {900000, 1070000, 1070000},  /* the first sample is in it */
-        {1020000, 1170000, 1020000}, /* the second is */
-        {900000, 1130000, 1130000},  /* both are */
+        {1020000, 1030000, {1050000, 1050000}}, /* before the middle */
+        {1040000, 1060000, {1040000, 1060000}}, /* around it */
+        {1049000, 1050000, {1049000, 1050000}}, /* up to it */
+        {900000, 1070000, {1085000, 1085000}},  /* the first sample is in it */
+        {1020000, 1170000, {1010000, 1010000}}, /* the second is */
     };
     for (size_t i = 0; i < GP_COUNT(cases); i++) {
         struct gp_trace t;
@@ -148,12 +148,20 @@ TEST(calls_do_not_end_frames)
         add_row(&t, GP_API, track, cases[i].begin, cases[i].end, "cudaLaunchKernel");
         gp_samples_expand(&t);
         gp_trace_finish(&t);
-        assert_int_equal(t.events[GP_PYTHON].n, 3);
-        int64_t first =
-            cases[i].begin < 950000 ? cases[i].begin : 950000; /* half a period before, or all of the call */
+        const struct gp_events *e = &t.events[GP_PYTHON];
+        int64_t first = cases[i].begin < 950000 ? cases[i].begin : 950000, step_ends = 0,
+                load_begins = INT64_MAX;
         check_row(&t, 0, first, 1350000, "train.py(1): main", track);
-        check_row(&t, 1, first, cases[i].border, "train.py(2): step", track);
-        check_row(&t, 2, cases[i].border, 1350000, "data.py(3): load", track);
+        for (size_t k = 1; k < e->n; k++) {
+            bool step = !strcmp(gp_trace_str(&t, e->name[k]), "train.py(2): step");
+            int64_t end = e->start_ns[k] + e->dur_ns[k];
+            if (step && end > step_ends) step_ends = end;
+            if (!step && e->start_ns[k] < load_begins) load_begins = e->start_ns[k];
+            bool in_call = e->start_ns[k] < cases[i].end && end > cases[i].begin;
+            assert_true(!in_call || i >= 3);
+        }
+        assert_int_equal(step_ends, cases[i].step[0]);
+        assert_int_equal(load_begins, cases[i].step[1]);
         gp_trace_release(&t);
     }
 }
@@ -201,31 +209,29 @@ TEST(what_a_thread_does_is_a_row)
     gp_trace_release(&t);
 }
 
-/* Ranges are exact and borders of samples are not: what crosses is a row on either side. */
-TEST(frames_are_cut_at_ranges)
+/* A range lies below what the samples around its begin have in common, and is above every other frame: those
+ * are rows on either side of its borders. Ranges of one name are at one depth. */
+TEST(ranges_are_above_what_was_called_in_them)
 {
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
     gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
     uint32_t track = add_thread(&t, 1, 9), root = add_stack(&t, 0, "main", "train.py", 1);
     uint32_t a = add_stack(&t, root, "step", "train.py", 2), b = add_stack(&t, root, "load", "data.py", 3);
-    add_sample(&t, track, 1000000, 0, 0, a, "running");
-    add_sample(&t, track, 1100000, 200000, 2, b, "running");
-    add_row(&t, GP_RANGE, track, 980000, 1070000, "forward"); /* step was opened before, load in it */
-    add_row(&t, GP_OP, track, 1000000, 1060000, "inner");
-    add_row(&t, GP_RANGE, track, 1330000, 1500000, "next"); /* begins in load, ends after it */
+    add_sample(&t, track, 1000000, 0, 0, b, "running");
+    add_sample(&t, track, 1100000, 300000, 3, a, "running");
+    add_row(&t, GP_RANGE, track, 1060000, 1190000, "step 1"); /* of another frame's time on one side */
+    add_row(&t, GP_RANGE, track, 1200000, 1300000, "step 2"); /* of step's alone */
     gp_samples_expand(&t);
     gp_trace_finish(&t);
-    assert_int_equal(t.events[GP_PYTHON].n, 9);
-    check_row(&t, 0, 950000, 1330000, "train.py(1): main", track);
-    check_row(&t, 1, 950000, 980000, "train.py(2): step", track);
-    check_row(&t, 2, 980000, 1000000, "train.py(2): step", track);
-    check_row(&t, 3, 1000000, 1050000, "train.py(2): step", track);
-    check_row(&t, 4, 1050000, 1060000, "data.py(3): load", track);
-    check_row(&t, 5, 1060000, 1070000, "data.py(3): load", track);
-    check_row(&t, 6, 1070000, 1330000, "data.py(3): load", track);
-    check_row(&t, 7, 1330000, 1350000, "train.py(1): main", track);
-    check_row(&t, 8, 1330000, 1350000, "data.py(3): load", track);
+    assert_int_equal(t.events[GP_PYTHON].n, 7);
+    check_row(&t, 0, 950000, 1450000, "train.py(1): main", track);
+    check_row(&t, 1, 950000, 1050000, "data.py(3): load", track);
+    check_row(&t, 2, 1050000, 1060000, "train.py(2): step", track);
+    check_row(&t, 3, 1060000, 1190000, "train.py(2): step", track);
+    check_row(&t, 4, 1190000, 1200000, "train.py(2): step", track);
+    check_row(&t, 5, 1200000, 1300000, "train.py(2): step", track);
+    check_row(&t, 6, 1300000, 1450000, "train.py(2): step", track);
     gp_trace_release(&t);
 }
 
