@@ -181,10 +181,10 @@ GP_MUST_CHECK int gp_profile_load(struct gp_profile *p, const void *data, size_t
 bool gp_profile_is_saved(const void *data, size_t n);
 
 /* Are events of a place that is such a frame inside AROUND launched by a graph? No other call is a frame, and
- * the ranges of its capture lie inside it. */
+ * what is around its capture lies inside it. */
 static inline bool gp_profile_place_by_graph(uint32_t kind, const struct gp_profile_place *around)
 {
-    return kind == GP_FRAME_API || (kind == GP_FRAME_RANGE && around->by_graph);
+    return kind == GP_FRAME_API || around->by_graph;
 }
 
 static inline const char *gp_profile_str(const struct gp_profile *p, gp_sid sid)

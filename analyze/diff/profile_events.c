@@ -165,16 +165,20 @@ static uint32_t place_of_host(struct maker *m, uint32_t node)
     return place;
 }
 
-/* Inside PLACE, which is that of host event NODE: the ranges that work of a graph was captured under. */
-static uint32_t place_of_captured(struct maker *m, uint32_t place, uint32_t node, gp_sid captured)
+/* Inside PLACE, which is that of host event NODE: what is around the capture of a graph's work. */
+static uint32_t place_of_captured(struct maker *m, uint32_t place, uint32_t node, uint32_t path)
 {
-    uint64_t key = (uint64_t)place << 32 | captured;
+    uint64_t key = (uint64_t)place << 32 | path;
     uint32_t *known = gp_map_put(&m->place_of_captured, key, NONE);
     if (*known != NONE) return *known;
-    const struct gp_captured_name *names;
-    size_t n = gp_captured_names(&m->captured, captured, &names);
-    for (size_t i = gp_captured_common(&m->captured, node, captured); i < n; i++)
-        place = add_place(m, place, GP_FRAME_RANGE, make_label(m, GP_RANGE, names[i].text, names[i].n));
+    const struct gp_captured_name *rest;
+    size_t n = gp_captured_rest(&m->captured, node, path, &rest);
+    for (size_t i = 0; i < n; i++) {
+        enum gp_table table = rest[i].is_frame ? GP_PYTHON : GP_RANGE;
+        enum gp_frame_kind kind = rest[i].is_frame ? GP_FRAME_PYTHON : GP_FRAME_RANGE;
+        if (rest[i].is_frame && gp_name_is_glue(rest[i].text, rest[i].n)) continue;
+        place = add_place(m, place, kind, make_label(m, table, rest[i].text, rest[i].n));
+    }
     return *gp_map_put(&m->place_of_captured, key, NONE) = place;
 }
 
@@ -268,15 +272,18 @@ static void add_event(struct maker *m, uint32_t row, uint32_t launch)
     int64_t bytes = gp_get_bytes(gpu, row);
     uint32_t node = m->v->at.node[row], around = place_of_host(m, node);
     gp_sid captured = gp_get_captured(gpu, row);
+    uint32_t stack = gp_get_stack(gpu, row), path = NONE;
+    if (captured || stack) path = gp_captured_path(&m->captured, captured, stack);
     struct gp_profile_event e = {
         .kernel = kernel_of(m, row),
-        .place = captured ? place_of_captured(m, around, node, captured) : around,
+        .place = path != NONE ? place_of_captured(m, around, node, path) : around,
         .step = NONE,
         .launch = launch,
         .dur_ns = gpu->dur_ns[row],
         .bytes = bytes > 0 ? bytes : 0,
     };
-    e.firsts = e.place == around                    ? firsts_of(m, node)
+    bool ranges = m->p->places.at[e.place].range != m->p->places.at[around].range; /* of its capture */
+    e.firsts = !ranges                              ? firsts_of(m, node)
                : is_first_replay(m, captured, node) ? GP_PROFILE_FIRST_OF_RANGE
                                                     : 0;
     m->j->event_of_row[row] = (uint32_t)m->p->events.n;

@@ -536,10 +536,10 @@ static uint32_t owner_of_capture(struct owners *o, uint32_t row)
 {
     gp_sid captured = gp_get_captured(&o->v->t->events[GP_GPU], row);
     if (!captured || o->sort != GP_OWNER_RANGE) return NONE;
-    const struct gp_captured_name *names;
-    size_t n = gp_captured_names(&o->captured, captured, &names);
-    if (gp_captured_common(&o->captured, o->v->at.node[row], captured) == n) return NONE;
-    return owner_named(o, names[n - 1].text, names[n - 1].n);
+    const struct gp_captured_name *rest;
+    size_t n = gp_captured_rest(&o->captured, o->v->at.node[row], gp_captured_path(&o->captured, captured, 0),
+                                &rest);
+    return n ? owner_named(o, rest[n - 1].text, rest[n - 1].n) : NONE;
 }
 
 /* The first item that a host event launches counts its call and its time. */

@@ -388,6 +388,17 @@ void gp_name_python_label(struct gp_buf *to, const char *name, size_t n)
         gp_buf_put(to, t.s, t.n);
         return;
     }
+    size_t mangled = 0; /* native code */
+    while (mangled + 4 < t.n && memcmp(t.s + mangled, ": _Z", 4)) mangled++;
+    if (mangled + 4 < t.n || (t.n > 2 && !memcmp(t.s, "_Z", 2))) {
+        size_t at = mangled + 4 < t.n ? mangled + 2 : 0;
+        struct gp_buf full = {0};
+        gp_buf_put(to, t.s, at);
+        gp_name_demangle(&full, t.s + at, t.n - at);
+        gp_name_kernel_function(to, gp_buf_str(&full), full.n);
+        gp_buf_release(&full);
+        return;
+    }
     put_without_addresses(to, gp_span_cut(t, package_of(t), t.n));
 }
 

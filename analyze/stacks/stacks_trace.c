@@ -36,7 +36,7 @@ struct walk {
     struct gp_map labels;         /* table << 32 | name -> label */
     struct gp_map place_of_track; /* track -> name of where it is, with places */
     struct gp_captured captured;
-    struct gp_map place_of_captured; /* node << 32 | ranges of a capture -> node */
+    struct gp_map place_of_captured; /* node << 32 | path of a capture -> node */
     uint32_t *process_frame;         /* by process: its node below top; NULL: no process frames */
     uint32_t device_top; /* the node of the device at hand, or top; with the idle weight that of the cause */
     GP_VEC(uint32_t) chain;   /* scratch of place_event */
@@ -247,17 +247,27 @@ static uint32_t place_unattributed(struct walk *w, size_t row)
     return node;
 }
 
-/* The node below NODE, which is HOST's or no host event's, for the ranges around the capture of a graph's
- * work. */
-static uint32_t place_captured(struct walk *w, uint32_t node, uint32_t host, gp_sid captured)
+/* A frame around a capture. */
+static uint32_t frame_of_captured(struct walk *w, uint32_t node, const struct gp_captured_name *name)
 {
-    uint64_t key = (uint64_t)node << 32 | captured;
+    enum gp_table table = name->is_frame ? GP_PYTHON : GP_RANGE;
+    bool glue = !w->b->opts.raw && !w->b->opts.show_python_glue && gp_name_is_glue(name->text, name->n);
+    if (name->is_frame && glue) return node;
+    return frame_below(w, node, make_label(w, table, name->text, name->n),
+                       name->is_frame ? GP_FRAME_PYTHON : GP_FRAME_RANGE);
+}
+
+/* The node below NODE, which is HOST's or no host event's, for what is around the capture of a graph's
+ * work. */
+static uint32_t place_captured(struct walk *w, uint32_t node, uint32_t host, gp_sid captured, uint32_t stack)
+{
+    uint32_t path = gp_captured_path(&w->captured, captured, stack);
+    uint64_t key = (uint64_t)node << 32 | path;
     uint32_t *known = gp_map_put(&w->place_of_captured, key, NO_NODE);
     if (*known != NO_NODE) return *known;
-    const struct gp_captured_name *names;
-    size_t n = gp_captured_names(&w->captured, captured, &names);
-    for (size_t i = gp_captured_common(&w->captured, host, captured); i < n; i++)
-        node = frame_below(w, node, make_label(w, GP_RANGE, names[i].text, names[i].n), GP_FRAME_RANGE);
+    const struct gp_captured_name *rest;
+    size_t n = gp_captured_rest(&w->captured, host, path, &rest);
+    for (size_t i = 0; i < n; i++) node = frame_of_captured(w, node, &rest[i]);
     return *gp_map_put(&w->place_of_captured, key, NO_NODE) = node;
 }
 
@@ -317,7 +327,8 @@ static void add_gpu_event(struct walk *w, size_t row)
         b->stats.unattributed_weight += weight <= INT64_MAX - b->stats.unattributed_weight ? weight : 0;
     }
     gp_sid captured = gp_get_captured(&w->t->events[GP_GPU], row);
-    if (captured) node = place_captured(w, node, host, captured);
+    uint32_t stack = gp_get_stack(&w->t->events[GP_GPU], row);
+    if (captured || stack) node = place_captured(w, node, host, captured, stack);
     bool is_short = w->t->events[GP_GPU].dur_ns[row] < b->opts.min_duration_ns;
     if (is_short) node = gp_calltree_child(&b->tree, node, b->short_label, kind_of_short(leaf->kind));
     else node = gp_calltree_child(&b->tree, node, leaf->label, (enum gp_frame_kind)leaf->kind);

@@ -11,8 +11,8 @@
  * the innermost earlier event that has not ended. If the event ends after its parent by at most max(1 us, 2
  * ulp of a double holding microseconds), it stays a child, and for layout only its time ends with its
  * parent's, because profilers round. If it ends later than that, the two truly cross: it becomes a sibling,
- * the shared time counts for the event that began later, and it is counted in `overlapping`. Nothing is ever
- * left out. */
+ * the shared time counts for the event that began later, and it is counted in `overlapping`. Nothing is
+ * ever left out. */
 #ifndef GP_ANALYZE_HOST_STACK_H
 #define GP_ANALYZE_HOST_STACK_H
 
@@ -26,9 +26,10 @@
 
 struct gp_host_event {
     int64_t start_ns, end_ns; /* as laid out: clamped to the parent's end */
-    uint32_t parent;          /* index into nodes, always smaller than the own; GP_HOST_NONE: outermost.
-                                 Of a thread of autograd the outermost events have the innermost one of the
-                                 thread that waits for them, which need not enclose them in time */
+    /* index into nodes, always smaller than the own; GP_HOST_NONE: outermost. Of a thread of autograd the
+     * outermost events have the innermost one of the thread that waits for them, which need not enclose
+     * them in time */
+    uint32_t parent;
     uint32_t table : 3;       /* GP_RANGE, GP_PYTHON, GP_OP or GP_API */
     uint32_t row : 29;        /* in its table */
 };
@@ -37,8 +38,8 @@ struct gp_host_stack {
     const struct gp_trace *t;
     struct gp_host_event *nodes; /* by track, then in the order described above */
     uint32_t n;
-    /* by node: time in it and in nothing inside it; the sum over a thread is the time covered. NULL when not
-     * asked for. */
+    /* by node: time in it and in nothing inside it; the sum over a thread is the time covered. NULL when
+     * not asked for. */
     int64_t *self_ns;
     uint32_t *first, *end;  /* by track: its nodes; those of threads that another waits for come last */
     uint32_t *node_of_call; /* by row of GP_API: index into nodes, GP_HOST_NONE: not on a host thread */
@@ -65,9 +66,9 @@ static inline uint32_t gp_host_track(const struct gp_host_stack *hs, uint32_t no
 }
 /* The innermost event of TRACK that covers AT_NS; GP_HOST_NONE if there is none. O(log n). */
 uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns);
-/* NODE, or else the innermost event around it on its thread, that ends at AT_NS or later; GP_HOST_NONE when there is none.
- * *ENDED, unless it is NULL, becomes the last event on the way there, whose end is the latest of those before
- * AT_NS; GP_HOST_NONE when NODE is it. O(log depth). */
+/* NODE, or else the innermost event around it on its thread, that ends at AT_NS or later; GP_HOST_NONE when
+ * there is none. *ENDED, unless it is NULL, becomes the last event on the way there, whose end is the
+ * latest of those before AT_NS; GP_HOST_NONE when NODE is it. O(log depth). */
 uint32_t gp_host_ends_from(const struct gp_host_stack *hs, uint32_t node, int64_t at_ns, uint32_t *ended);
 
 /* ---- memo ---- */

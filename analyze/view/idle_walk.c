@@ -230,8 +230,8 @@ static enum gp_idle_cause cause_of_node(struct walk *w, uint32_t id)
     return cause;
 }
 
-/* Index of the first node of TRACK that begins after AT. Gaps come in order of time, so it is mostly near the
- * one that was found before. */
+/* Index of the first node of TRACK that begins after AT. Gaps come in order of time, so it is mostly near
+ * the one that was found before. */
 static uint32_t next_node(struct walk *w, uint32_t track, int64_t at_ns)
 {
     const struct gp_host_stack *hs = &w->v->hs;
@@ -277,8 +277,8 @@ static enum seen seen_in(struct walk *w, uint32_t node)
     return w->seen == BY_STACK && w->sampled[e->track[ev->row]] ? BY_SAMPLES : w->seen;
 }
 
-/* Host time up to END in function NODE without a call in it. Samples would have shown it if the thread had not
- * been running. */
+/* Host time up to END in function NODE without a call in it. Samples would have shown it if the thread had
+ * not been running. */
 static enum gp_idle_cause cause_in_function(const struct walk *w, int64_t end_ns, uint32_t node,
                                             enum seen seen)
 {
@@ -298,8 +298,8 @@ static void note_wait(struct walk *w, int64_t end_ns, uint32_t node)
 
 static void emit_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other);
 
-/* Add time during which a thread was in NODE. If it was in nothing, thread OTHER decides; UINT32_MAX: no such
- * thread. */
+/* Add time during which a thread was in NODE. If it was in nothing, thread OTHER decides; UINT32_MAX: no
+ * such thread. */
 static void emit_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t other)
 {
     if (other == SECOND && !in_framework(&w->v->hs, node)) node = GP_HOST_NONE;
@@ -316,8 +316,8 @@ static void emit_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t ot
     emit(w, end_ns, cause, cause == GP_IDLE_SYNC ? w->wait : node);
 }
 
-/* Add the host time on TRACK from the current end of the gap. OTHER is a thread to consult where this one is
- * in nothing; UINT32_MAX: none, SECOND: this is that thread. */
+/* Add the host time on TRACK from the current end of the gap. OTHER is a thread to consult where this one
+ * is in nothing; UINT32_MAX: none, SECOND: this is that thread. */
 static void emit_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other)
 {
     const struct gp_host_stack *hs = &w->v->hs;
@@ -382,8 +382,8 @@ static bool wait_recorded(const struct walk *w, uint32_t row, int64_t from_ns, i
     return false;
 }
 
-/* Did the launching thread order a wait just before the launch, which begins at node ID? Looks back as far as
- * the launch before. */
+/* Did the launching thread order a wait just before the launch, which begins at node ID? Looks back as far
+ * as the launch before. */
 static bool ordered_wait(struct walk *w, uint32_t id)
 {
     const struct gp_host_stack *hs = &w->v->hs;
@@ -423,8 +423,8 @@ static void emit_host(struct walk *w, const struct call *c, int64_t end_ns)
     else emit_thread(w, c->thread, end_ns, other);
 }
 
-/* The call itself, from its start or that of the gap: all but the end of a long call is host time, and all of
- * a blocking call. */
+/* The call itself, from its start or that of the gap: all but the end of a long call is host time, and all
+ * of a blocking call. */
 static void emit_call(struct walk *w, const struct call *c)
 {
     int64_t end = min_of(c->end_ns, w->piece.gap_end_ns);

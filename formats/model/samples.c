@@ -19,8 +19,8 @@ int64_t gp_samples_period(const struct gp_trace *t)
 
 /* ---- tracks ---- */
 
-/* For each track the one of the same thread that another writer of the trace knows, or itself. Of several the
- * first. */
+/* For each track the one of the same thread that another writer of the trace knows, or itself. Of several
+ * the first. */
 static uint32_t *join_tracks(const struct gp_trace *t)
 {
     uint32_t *to = gp_alloc((t->tracks.n + 1) * sizeof *to);
@@ -150,8 +150,8 @@ static struct by_track group(const struct expander *x, const struct gp_events *e
     return g;
 }
 
-/* Calls of threads of autograd: those that start another backward pass than the call before, where the thread
- * that waits has called something in between. */
+/* Calls of threads of autograd: those that start another backward pass than the call before, where the
+ * thread that waits has called something in between. */
 static void find_passes(struct expander *x)
 {
     const struct gp_events *e = &x->t->events[GP_API];
@@ -247,8 +247,8 @@ static int64_t sample_from(const struct run *r, int64_t at_ns)
     return r->start_ns + (at_ns - r->start_ns + r->step_ns - 1) / r->step_ns * r->step_ns;
 }
 
-/* The samples before LIMIT and not before UNTIL, which the last call ended at. Of a call whose stack was not
- * recorded, the first sample in it is its stack, and those in calls are no knots themselves. */
+/* The samples before LIMIT and not before UNTIL, which the last call ended at. Of a call whose stack was
+ * not recorded, the first sample in it is its stack, and those in calls are not knots themselves. */
 static void add_samples(struct expander *x, struct run *r, int64_t limit_ns, int64_t *until_ns)
 {
     while (r->at < r->end && r->start_ns < limit_ns) {
@@ -460,7 +460,7 @@ static void change_to(struct expander *x, uint32_t node, int64_t at_ns)
     }
 }
 
-/* The same where a range begins or ends that has DEPTH frames around it: no other frame crosses its border. */
+/* The same where a range with DEPTH frames around it begins or ends: no other frame crosses its border. */
 static void cut_to(struct expander *x, size_t depth, uint32_t node, int64_t at_ns)
 {
     size_t exact = x->seen_exactly, same = gp_stack_tree_common(&x->tree, x->node, node);
@@ -493,7 +493,8 @@ static uint32_t stack_in(const struct expander *x, const struct gap *g, int64_t 
     return more && gp_stack_tree_common(&x->tree, more, node) >= depth_of(x, node) ? more : node;
 }
 
-/* Leave the ranges that have ended by AT. Returns the least number of frames around one, SIZE_MAX if none has. */
+/* Leave the ranges that have ended by AT. Returns the least number of frames around one of them, SIZE_MAX
+ * if there is none. */
 static size_t leave_ended(struct expander *x, int64_t at_ns)
 {
     size_t least = SIZE_MAX;
@@ -521,9 +522,9 @@ static void draw_gap(struct expander *x, const struct gap *g)
     }
 }
 
-/* What samples add to the time between two knots: the last one before it, unless something exact came after,
- * and the first one after it, unless something exact comes before. The border is in the middle between them.
- * In times between calls that are too short for a sample to mean much, nothing is added. */
+/* What samples add to the time between two knots: the last one before it, unless something exact came
+ * after, and the first one after it, unless something exact comes before. The border is in the middle
+ * between them. In times between calls that are too short for a sample to mean much, nothing is added. */
 struct seen {
     uint32_t node;           /* 0: none */
     int64_t at_ns, reach_ns; /* and how far from there where the other one is far */

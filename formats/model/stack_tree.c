@@ -42,7 +42,7 @@ void gp_stack_entry_name(const struct gp_trace *t, uint32_t stack, struct gp_buf
 /* How many observations each stack is part of. */
 static uint64_t *weigh(const struct gp_trace *t)
 {
-    static const enum gp_table exact[] = {GP_API, GP_RANGE, GP_GPU};
+    static const enum gp_table exact[] = {GP_API, GP_RANGE};
     const struct gp_events *e = &t->events[GP_SAMPLE];
     uint64_t *weight = gp_zalloc((t->stacks.n + 1) * sizeof *weight);
     for (size_t i = 0; i < e->n; i++)
@@ -152,6 +152,16 @@ uint32_t gp_stack_tree_common(const struct gp_stack_tree *tree, uint32_t a, uint
         if (up_b) below_b = b, b = n[b].parent;
     }
     return n[a].depth + (below_a && below_b && n[below_a].function == n[below_b].function);
+}
+
+uint32_t gp_stack_tree_alike(const struct gp_stack_tree *tree, uint32_t a, uint32_t b)
+{
+    const struct gp_stack_node *n = tree->nodes.at;
+    uint32_t alike = 0;
+    a = gp_stack_tree_up(tree, a, n[b].depth);
+    b = gp_stack_tree_up(tree, b, n[a].depth);
+    for (; a; a = n[a].parent, b = n[b].parent) alike = n[a].function == n[b].function ? alike + 1 : 0;
+    return alike;
 }
 
 uint32_t gp_stack_tree_up(const struct gp_stack_tree *tree, uint32_t node, uint32_t depth)

@@ -49,6 +49,8 @@ void gp_stack_tree_release(struct gp_stack_tree *tree);
 uint32_t gp_stack_tree_state(struct gp_stack_tree *tree, uint32_t node, gp_sid name);
 /* How many calls, from the outermost on, A and B have in common. O(frames that they do not). */
 uint32_t gp_stack_tree_common(const struct gp_stack_tree *tree, uint32_t a, uint32_t b);
+/* The same by function only, at whatever lines they stand. O(depth). */
+uint32_t gp_stack_tree_alike(const struct gp_stack_tree *tree, uint32_t a, uint32_t b);
 /* The outermost DEPTH calls of NODE, all of them if it has no more. */
 uint32_t gp_stack_tree_up(const struct gp_stack_tree *tree, uint32_t node, uint32_t depth);
 /* Append the name of a function: "train.py(12): step", of files in a place for libraries the path from there

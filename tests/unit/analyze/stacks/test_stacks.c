@@ -190,6 +190,45 @@ TEST(ranges_around_both_the_capture_and_the_replay_are_there_once)
            "main;epoch;aten::op;step;cudaGraphLaunch;warm-up;step;layer;k3 4\n");
 }
 
+/* The stack whose outermost frame is the last: "conv forward step main", all of one file, at LINE each. */
+static uint32_t stack_of(struct gp_trace *t, const char *frames, uint32_t line)
+{
+    const char *rest = strchr(frames, ' ');
+    if (!t->stacks.n) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
+    uint32_t parent = rest ? stack_of(t, rest + 1, line) : 0;
+    size_t n = rest ? (size_t)(rest - frames) : strlen(frames);
+    struct gp_stack s = {.parent = parent, .file = mk_name(t, "m.py"), .line = line};
+    s.name = gp_trace_intern(t, frames, n);
+    GP_VEC_PUSH(&t->stacks, s);
+    return (uint32_t)t->stacks.n - 1;
+}
+
+/* Frames that are around the replay as well are there once, whatever their lines are; ranges of the capture
+ * lie among its frames where such ranges were pushed. */
+TEST(the_frames_of_its_capture_lie_between_a_graph_and_its_kernels)
+{
+    struct made m = make();
+    struct gp_events *range = &m.t.events[GP_RANGE], *gpu = &m.t.events[GP_GPU];
+    size_t pushed = mk_host(&m.t, GP_RANGE, m.thread, 1, 2, "layer 0");
+    gp_set_stack(range, pushed, stack_of(&m.t, "push forward warm_up main", 3));
+    mk_host(&m.t, GP_PYTHON, m.thread, 10, 1000000, "m.py(3): main");
+    mk_host(&m.t, GP_PYTHON, m.thread, 11, 900000, "m.py(3): step");
+    mk_call(&m.t, m.thread, 20, 30, "cudaGraphLaunch", 8);
+    replayed(&m, 100, 110, "k1", "layer 0");
+    gp_set_stack(gpu, 0, stack_of(&m.t, "conv forward warm_up main", 4));
+    size_t plain = mk_kernel(&m.t, m.stream, 110, 130, "k2", 8);
+    gp_set_stack(gpu, plain, stack_of(&m.t, "step main", 5));
+    replayed(&m, 130, 131, "k3", "unknown");
+    gp_set_stack(gpu, plain + 1, 4000); /* no such stack */
+    mk_kernel(&m.t, m.stream, 140, 145, "k4", 8);
+    expect(&m.t, PLAIN,
+           "m.py(3): main;m.py(3): step;cudaGraphLaunch;k2 20\n"
+           "m.py(3): main;m.py(3): step;cudaGraphLaunch;k4 5\n"
+           "m.py(3): main;m.py(3): step;cudaGraphLaunch;m.py(3): warm_up;m.py(3): forward;layer;"
+           "m.py(4): conv;k1 10\n"
+           "m.py(3): main;m.py(3): step;cudaGraphLaunch;unknown;k3 1\n");
+}
+
 TEST(without_a_launch_the_capture_is_told_all_the_same)
 {
     struct made m = make();

@@ -1,4 +1,4 @@
-// Exact stacks of calls and ranges as trees: equal steps, ranges among frames, threads that wait for autograd's.
+// Exact stacks of calls and ranges as trees: equal steps, ranges among frames, threads that wait for others.
 #include <stdio.h>
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
@@ -123,8 +123,8 @@ static void one_step(struct scene *s)
     sample(s, "main:4 step:11 forward:20 linear:30 check:90");
     size_t layer = push(s, "layer", "main:4 step:11 forward:21 push:1");
     launch(s, s->main, "main:4 step:11 forward:22 attention:41");
-    launch(s, s->main, "main:4 step:11 forward:22 attention:41 softmax:50");
-    sample(s, "main:4 step:11 forward:22 attention:41 softmax:51");
+    launch(s, s->main, "main:4 step:11 forward:22 attention:41 max:50");
+    sample(s, "main:4 step:11 forward:22 attention:41 max:51");
     pop(s, layer);
     launch(s, s->main, "main:4 step:11 forward:23 linear:30");
     launch(s, s->main, "main:4 step:11 forward:24 linear:30");
@@ -144,8 +144,7 @@ static void check_equal_steps(bool samples)
     static const char *const paths[CALLS] = {
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;m.py(30): linear;cudaLaunchKernel",
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;layer;m.py(41): attention;cudaLaunchKernel",
-        "m.py(4): main;m.py(11): step;step;m.py(22): forward;layer;m.py(41): attention;m.py(50): softmax;"
-        "cudaLaunchKernel",
+        "m.py(4): main;m.py(11): step;step;m.py(22): forward;layer;m.py(41): attention;m.py(50): max;cudaLaunchKernel",
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;m.py(30): linear;cudaLaunchKernel",
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;m.py(30): linear;cudaLaunchKernel",
         "m.py(4): main;m.py(11): step;step;m.py(60): backward;autograd;cudaLaunchKernel",
@@ -198,8 +197,8 @@ static size_t rows_of(const struct scene *s, const char *name, const char *categ
     return n;
 }
 
-/* A function is one row for as long as it runs, and another one where its caller has moved on; frames that only
- * samples have seen are marked. */
+/* A function is one row for as long as it runs, and another one where its caller has moved on; frames that
+ * only samples have seen are marked. */
 TEST(rows_are_calls_of_functions)
 {
     struct scene s;

@@ -122,8 +122,8 @@ static void add_row(struct gp_trace *t, enum gp_table table, uint32_t track, int
     gp_events_add(&t->events[table], start, end - start, track, gp_intern_cstr(&t->strings, name));
 }
 
-/* A call that was not sampled has what the samples around it have in common; what they do not stands before and
- * after it. One that was has the stack of the sample, from begin to end. */
+/* A call that was not sampled has what the samples around it have in common; what they do not stands before
+ * and after it. One that was has the stack of the sample, from begin to end. */
 TEST(calls_have_what_both_samples_have)
 {
     static const struct {
@@ -209,8 +209,8 @@ TEST(what_a_thread_does_is_a_row)
     gp_trace_release(&t);
 }
 
-/* A range lies below what the samples around its begin have in common, and is above every other frame: those
- * are rows on either side of its borders. Ranges of one name are at one depth. */
+/* A range lies below what the samples around its begin have in common, and is above every other frame:
+ * those are rows on either side of its borders. Ranges of one name are at one depth. */
 TEST(ranges_are_above_what_was_called_in_them)
 {
     struct gp_trace t;
