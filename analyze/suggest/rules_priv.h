@@ -96,6 +96,10 @@ struct gp_rule_ctx {
  * the next one is added. */
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
 
+/* Where the program makes the calls that S is about: the innermost line of the user's own code, or else of any,
+ * that more than half of them are in: "apps.py:258 rollout, 64 times per step". 0: their stacks are not known. */
+gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
+
 /* An edit of the high end only; free of the resource, it holds as well. */
 static inline void gp_rule_edit_high(struct gp_suggestion *s, enum gp_edit_kind kind, uint32_t index,
                                      int64_t ns)

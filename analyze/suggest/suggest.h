@@ -144,6 +144,7 @@ struct gp_suggestion {
     const struct gp_rule *rule;
     enum gp_priority priority;
     gp_sid operation;   /* kernel, operator, range or call concerned; 0: the step */
+    gp_sid place;       /* the line of the program that makes its calls: gp_rule_place(); 0: not known */
     gp_sid description; /* finding, with its numbers */
     gp_sid action;      /* what to do */
     gp_sid change;      /* the part of the action that saves the time; 0: its beginning */

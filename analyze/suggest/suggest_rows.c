@@ -326,6 +326,9 @@ static const char *const priorities[] = {"critical", "high", "medium", "low", NU
 static const struct gp_field change_fields[] = {
     {"operation", NULL, GP_CELL_NAME, gp_member_name, AT(operation),
      .help = "kernel, operator, range or call; null: the step", .flags = GP_FIELD_NULL},
+    {"place", NULL, GP_CELL_NAME, gp_member_name, AT(place),
+     .help = "line of the program that makes the calls; null: their stacks are not known",
+     .flags = GP_FIELD_NULL},
     {"description", NULL, GP_CELL_TEXT, gp_member_sid, AT(description),
      .help = "what is there, with its numbers"},
     {"evidence", NULL, GP_CELL_NAMED, gp_member_rows, AT(evidence), .rows = &evidence},

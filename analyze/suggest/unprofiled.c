@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "formats/base/mem.h"
 
@@ -23,12 +24,19 @@ static int64_t stretch_of(const struct gp_rule_ctx *c, uint32_t k)
     return c->calls[k].before_ns + (waits ? 0 : call->own_ns);
 }
 
+/* Is the row of the stacks of calls? Those are read when the calls are. */
+static bool is_stack(const struct gp_rule_ctx *c, uint32_t row)
+{
+    gp_sid category = gp_get_cat(&c->t->events[GP_PYTHON], row);
+    return category && gp_category_is_stack(gp_trace_str(c->t, category));
+}
+
 static void count_node(struct gp_recorder_events *n, const struct gp_rule_ctx *c,
                        const struct gp_host_event *e, uint32_t k)
 {
     if (e->table == GP_OP) n->ops++;
     else if (e->table == GP_RANGE) n->ranges++;
-    else if (e->table == GP_PYTHON) n->frames++;
+    else if (e->table == GP_PYTHON) n->frames += !is_stack(c, e->row);
     else if (e->row == c->p->calls.at[k].row && c->p->replay.calls.at[k].n) n->launches++;
     else n->calls++;
 }

@@ -52,7 +52,8 @@ enum { GP_SAMPLE_GAP = 4 };
 enum { GP_SAMPLE_STILL = 2 };
 
 /* Add rows of GP_PYTHON for the stacks of T. Samples move to the track of the same thread that has other
- * events, if there is one. Does nothing without stacks or if T does not need Python. O(n) for sorted tables. */
+ * events, if there is one. Does nothing without stacks or if T does not need Python. Linear, if tables are
+ * sorted. */
 void gp_samples_expand(struct gp_trace *t);
 /* The time between two samples, 0 if there are none. */
 int64_t gp_samples_period(const struct gp_trace *t);

@@ -3,8 +3,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 
-/* The part of a path that tells files apart for a reader. */
-static const char *short_path(const char *path)
+const char *gp_stack_short_path(const char *path)
 {
     static const char *const places[] = {"/site-packages/", "/dist-packages/", "/lib/python3."};
     for (size_t i = 0; i < GP_COUNT(places); i++) {
@@ -22,7 +21,7 @@ static const char *short_path(const char *path)
 static void put_name(const struct gp_trace *t, const struct gp_stack *s, uint32_t line, struct gp_buf *to)
 {
     const char *file = gp_trace_str(t, s->file);
-    if (*file || !s->symbol) gp_buf_puts(to, short_path(file));
+    if (*file || !s->symbol) gp_buf_puts(to, gp_stack_short_path(file));
     if (*file && line) gp_buf_printf(to, "(%u)", (unsigned)line);
     if (to->n) gp_buf_puts(to, ": ");
     gp_buf_puts(to, gp_trace_str(t, s->name));
@@ -32,11 +31,6 @@ void gp_stack_tree_name(const struct gp_stack_tree *tree, uint32_t function, str
 {
     const struct gp_stack_function *f = &tree->functions.at[function];
     put_name(tree->t, &tree->t->stacks.at[f->stack], f->line, to);
-}
-
-void gp_stack_entry_name(const struct gp_trace *t, uint32_t stack, struct gp_buf *to)
-{
-    put_name(t, &t->stacks.at[stack], t->stacks.at[stack].line, to);
 }
 
 /* How many observations each stack is part of. */

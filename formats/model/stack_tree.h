@@ -56,7 +56,7 @@ uint32_t gp_stack_tree_up(const struct gp_stack_tree *tree, uint32_t node, uint3
 /* Append the name of a function: "train.py(12): step", of files in a place for libraries the path from there
  * on, of native code without a file only the name. */
 void gp_stack_tree_name(const struct gp_stack_tree *tree, uint32_t function, struct gp_buf *to);
-/* The same for an entry of T's stacks, with its own line. */
-void gp_stack_entry_name(const struct gp_trace *t, uint32_t stack, struct gp_buf *to);
+/* The part of a path that tells files apart for a reader: from a place for libraries on, or the last part. */
+const char *gp_stack_short_path(const char *path);
 
 #endif

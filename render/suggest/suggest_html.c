@@ -228,12 +228,15 @@ static void put_card(struct page *p, size_t i)
     gp_suggest_chart_saving(&p->w, p->s, one->saving_low_ns, one->saving_high_ns, one->ceiling_ns);
     gp_page_open(&p->w, "div", "what");
     put_sid(p, "p", NULL, one->description);
-    if (one->operation) {
+    struct gp_buf where = {0};
+    gp_suggest_put_where(&where, p->s, one);
+    if (where.n) {
         gp_page_open(&p->w, "p", "where");
         gp_page_text(&p->w, "Where: ");
-        put_sid(p, "code", NULL, one->operation);
+        gp_page_put(&p->w, "code", NULL, gp_buf_str(&where));
         gp_svg_close(&p->w);
     }
+    gp_buf_release(&where);
     gp_page_open(&p->w, "p", "do");
     gp_page_put(&p->w, "strong", NULL, "Do: ");
     gp_svg_text(&p->w, gp_suggest_str(p->s, one->action), gp_string_len(&p->s->strings, one->action));

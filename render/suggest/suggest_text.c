@@ -52,6 +52,13 @@ static void put_interval(struct gp_buf *b, int64_t low, int64_t high)
     gp_buf_release(&most);
 }
 
+void gp_suggest_put_where(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one)
+{
+    if (one->place) gp_buf_puts(b, gp_suggest_str(s, one->place));
+    if (!one->operation) return;
+    gp_buf_printf(b, one->place ? " (%s)" : "%s", gp_suggest_str(s, one->operation));
+}
+
 void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one)
 {
     gp_buf_puts(b, "saves ");
@@ -255,7 +262,9 @@ static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t 
     gp_buf_putc(b, '\n');
     gp_buf_release(&head);
     put_part(b, "", gp_suggest_str(s, one->description), width);
-    if (one->operation) put_part(b, "Where: ", gp_suggest_str(s, one->operation), width);
+    gp_suggest_put_where(&head, s, one);
+    if (head.n) put_part(b, "Where: ", gp_buf_str(&head), width);
+    gp_buf_release(&head);
     put_part(b, "Do: ", gp_suggest_str(s, one->action), width);
     /* The width of the interval, and a way to narrow it. */
     struct gp_buf text = {0};

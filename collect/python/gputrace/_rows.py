@@ -71,6 +71,7 @@ class Advice:
     type: str
     priority: str
     operation: Optional[str]  #: kernel, operator, range or call; null: the step
+    place: Optional[str]  #: line of the program that makes the calls; null: their stacks are not known
     description: str  #: what is there, with its numbers
     evidence: dict
     action: str  #: what to do

@@ -205,3 +205,47 @@ TEST(launch_rules_leave_that_time_alone)
     }
     end(&p);
 }
+
+/* The stack of the last call: main > rollout, at LINE, > a function of torch. */
+static void at_line(struct program *p, uint32_t line)
+{
+    static const struct {
+        const char *name, *file;
+    } frames[] = {{"main", "/srv/apps.py"},
+                  {"rollout", "/srv/apps.py"},
+                  {"item", "/opt/lib/python3.12/site-packages/torch/_tensor.py"}};
+    struct gp_trace *t = &p->t;
+    if (!t->stacks.n) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
+    for (size_t i = 0; i < GP_COUNT(frames); i++) {
+        struct gp_stack k = {.parent = i ? (uint32_t)t->stacks.n - 1 : 0, .line = i == 1 ? line : 9};
+        k.name = mk_name(t, frames[i].name);
+        k.file = mk_name(t, frames[i].file);
+        GP_VEC_PUSH(&t->stacks, k);
+    }
+    gp_set_stack(&t->events[GP_API], t->events[GP_API].n - 1, (uint32_t)t->stacks.n - 1);
+}
+
+static void read_in_a_loop(struct program *p)
+{
+    for (int i = 0; i < 4; i++) {
+        host(p, 30 * US);
+        kernel(p, GEMM, 20 * US);
+        at_line(p, 257);
+        copy(p, "Memcpy DtoH (Device -> Pageable)", 2 * US, 4, true);
+        at_line(p, 258);
+    }
+}
+
+/* The line of the user's code that reads, not that of torch, and how often per step. */
+TEST(the_place_is_the_line_of_the_program)
+{
+    struct program p;
+    run(&p, read_in_a_loop);
+    const struct gp_suggestion *s = said(&p, "scalar_read");
+    assert_non_null(s);
+    assert_string_equal(gp_suggest_str(&p.s, s->place), "apps.py:258 rollout, 4 times per step");
+    end(&p);
+    run(&p, python_step);
+    assert_int_equal(said(&p, "python_overhead")->place, 0); /* no stacks are known */
+    end(&p);
+}

@@ -1,0 +1,118 @@
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/suggest/rules_priv.h"
+#include "formats/base/buf.h"
+#include "formats/base/map.h"
+#include "formats/model/stack_tree.h"
+
+/* A line of a function that calls stand at or below. */
+struct line {
+    uint32_t entry;       /* one of them in trace->stacks */
+    uint32_t calls, last; /* how many; 1 + the last one */
+    uint32_t above;       /* the fewest frames that are inside it */
+};
+
+struct lines {
+    const struct gp_rule_ctx *c;
+    bool own; /* of the user's own code only */
+    struct gp_map of, of_place;
+    GP_VEC(struct line) v;
+    uint32_t calls;
+};
+
+/* Code that is neither a library's nor the interpreter's. */
+static bool is_own(const struct gp_trace *t, const struct gp_stack *s)
+{
+    static const char *const others[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
+                                         "/usr/include/",   "/usr/lib/",       "/usr/local/cuda"};
+    const char *file = gp_trace_str(t, s->file);
+    if (!*file || *file == '<') return false;
+    for (size_t i = 0; i < GP_COUNT(others); i++)
+        if (strstr(file, others[i])) return false;
+    return true;
+}
+
+static struct line *line_of(struct lines *l, uint32_t entry)
+{
+    const struct gp_stack *s = &l->c->t->stacks.at[entry];
+    uint32_t function = *gp_map_put(&l->of, (uint64_t)s->name << 32 | s->file, (uint32_t)l->of.n);
+    uint32_t *at = gp_map_put(&l->of_place, (uint64_t)function << 32 | s->line, (uint32_t)l->v.n);
+    if (*at == l->v.n) GP_VEC_PUSH(&l->v, ((struct line){entry, 0, 0, UINT32_MAX}));
+    return &l->v.at[*at];
+}
+
+static void add_call(struct lines *l, uint32_t call)
+{
+    enum { MOST = 256 };
+    const struct gp_trace *t = l->c->t;
+    uint32_t stack = gp_get_stack(&t->events[GP_API], l->c->p->calls.at[call].row), above = 0;
+    l->calls++;
+    for (; stack && stack < t->stacks.n && above < MOST; stack = t->stacks.at[stack].parent, above++) {
+        const struct gp_stack *s = &t->stacks.at[stack];
+        if (!*gp_trace_str(t, s->file) || (l->own && !is_own(t, s))) continue;
+        struct line *line = line_of(l, stack);
+        if (above < line->above) line->above = above;
+        if (line->last == call + 1) continue; /* it calls itself */
+        line->last = call + 1;
+        line->calls++;
+    }
+}
+
+/* The innermost line that more than half of the calls are in; NULL: there is none. */
+static const struct line *innermost(const struct lines *l)
+{
+    const struct line *best = NULL;
+    for (size_t i = 0; i < l->v.n; i++) {
+        const struct line *line = &l->v.at[i];
+        if ((uint64_t)line->calls * 2 <= l->calls) continue;
+        if (!best || line->above < best->above || (line->above == best->above && line->calls > best->calls))
+            best = line;
+    }
+    return best;
+}
+
+static uint32_t call_of(const struct gp_rule_ctx *c, const struct gp_edit *e)
+{
+    return e->kind <= GP_EDIT_ASIDE ? c->p->items.at[e->index].call : e->index;
+}
+
+static gp_sid place_among(const struct gp_rule_ctx *c, const uint32_t *calls, size_t n, bool own)
+{
+    struct lines l = {.c = c, .own = own};
+    gp_sid place = 0;
+    for (size_t i = 0; i < n; i++) add_call(&l, calls[i]);
+    const struct line *best = innermost(&l);
+    if (best) {
+        const struct gp_stack *s = &c->t->stacks.at[best->entry];
+        uint64_t steps = c->n_steps ? c->n_steps : 1, times = (best->calls + steps / 2) / steps;
+        struct gp_buf b = {0};
+        gp_buf_puts(&b, gp_stack_short_path(gp_trace_str(c->t, s->file)));
+        if (s->line) gp_buf_printf(&b, ":%u", (unsigned)s->line);
+        gp_buf_printf(&b, " %s", gp_trace_str(c->t, s->name));
+        if (times > 1) gp_buf_printf(&b, ", %llu times per step", (unsigned long long)times);
+        place = gp_intern(&c->s->strings, b.data, b.n);
+        gp_buf_release(&b);
+    }
+    gp_map_release(&l.of);
+    gp_map_release(&l.of_place);
+    GP_VEC_FREE(&l.v);
+    return place;
+}
+
+gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
+{
+    if (!c->t->events[GP_API].stack) return 0;
+    uint8_t *seen = gp_zalloc(c->p->calls.n + 1);
+    GP_VEC(uint32_t) calls = {0};
+    for (size_t i = 0; i < s->high.n; i++) {
+        uint32_t call = call_of(c, &s->high.at[i]);
+        if (call >= c->p->calls.n || seen[call]) continue;
+        seen[call] = 1;
+        GP_VEC_PUSH(&calls, call);
+    }
+    gp_sid place = place_among(c, calls.at, calls.n, true);
+    if (!place) place = place_among(c, calls.at, calls.n, false);
+    GP_VEC_FREE(&calls);
+    free(seen);
+    return place;
+}
