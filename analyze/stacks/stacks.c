@@ -178,10 +178,12 @@ void gp_stacks_finish(struct gp_stacks *b, size_t max_nodes, struct gp_flame *ou
     out->full_n = (uint32_t)b->labels.n;
     out->full = gp_alloc(b->labels.n * sizeof *out->full);
     out->full_count = gp_alloc(b->labels.n * sizeof *out->full_count);
+    out->samples = gp_alloc(b->labels.n * sizeof *out->samples);
     for (size_t i = 0; i < b->labels.n; i++) {
         const struct label_info *info = &b->labels.at[i];
         out->full[i] = info->full == i && info->full_count == 1 ? 0 : info->full;
         out->full_count[i] = b->labels.at[i].full_count;
+        out->samples[i] = b->labels.at[i].samples;
     }
     out->tree = b->tree;
     out->strings = b->strings;
@@ -200,6 +202,7 @@ void gp_flame_release(struct gp_flame *f)
     gp_strings_release(&f->strings);
     free(f->full);
     free(f->full_count);
+    free(f->samples);
     GP_VEC_FREE(&f->places);
     memset(f, 0, sizeof *f);
 }

@@ -103,7 +103,8 @@ struct gp_flame {
     struct gp_strings strings; /* the names of the frames: labels as they should be shown */
     gp_sid *full;              /* by label: the full name for tooltips; 0: the label is the full name */
     uint32_t *full_count; /* by label: how many different full names share it (1 or more where full != 0) */
-    uint32_t full_n;      /* elements of both arrays; labels at or beyond it have no other full name */
+    uint64_t *samples;    /* by label: a function that only so many samples show; 0: it was recorded */
+    uint32_t full_n;      /* elements of these arrays; labels at or beyond it have no other full name */
     GP_VEC(struct gp_flame_place)
     places; /* by rank, device, stream in order of appearance; empty unless asked for */
     enum gp_weight weight;

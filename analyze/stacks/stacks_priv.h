@@ -48,6 +48,7 @@ void gp_stackset_release(struct gp_stackset *set);
 struct label_info {
     gp_sid full;         /* the first full name */
     uint32_t full_count; /* different full names; 0: it came as it is */
+    uint64_t samples;    /* that show this function, which no exact stack does */
     bool seen;           /* the filter was asked about it */
     bool wanted;         /* and matches it or one of its full names */
 };

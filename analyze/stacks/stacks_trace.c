@@ -13,6 +13,7 @@
 #include "analyze/view/view.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
+#include "formats/model/stack_tree.h"
 
 /* ---- GPU events ---- */
 
@@ -549,6 +550,65 @@ static uint32_t frame_of_trace(struct gp_stacks *b, const struct gp_trace *t)
     return node;
 }
 
+/* ---- functions that only samples show ---- */
+
+/* By stack: how many samples have it, and whether a call or range does. Those around a stack have what it
+ * has. */
+static void count_stacks(const struct gp_trace *t, uint64_t *samples, uint8_t *exact)
+{
+    static const enum gp_table tables[] = {GP_API, GP_RANGE};
+    const struct gp_events *e = &t->events[GP_SAMPLE], *gpu = &t->events[GP_GPU];
+    int64_t end = gpu->n ? gpu->start_ns[gpu->n - 1] + gpu->dur_ns[gpu->n - 1] : INT64_MAX;
+    for (size_t i = 0; i < e->n; i++) {
+        bool inside = !gpu->n || (e->start_ns[i] + e->dur_ns[i] >= gpu->start_ns[0] && e->start_ns[i] <= end);
+        if (inside && gp_sample_stack(e, i) < t->stacks.n)
+            samples[gp_sample_stack(e, i)] += 1 + (uint64_t)gp_get_total(e, i);
+    }
+    for (size_t k = 0; k < GP_COUNT(tables); k++) {
+        e = &t->events[tables[k]];
+        for (size_t i = 0; e->stack && i < e->n; i++)
+            if (e->stack[i] < t->stacks.n) exact[e->stack[i]] = 1;
+    }
+    for (size_t i = t->stacks.n; i-- > 1;) {
+        uint32_t parent = t->stacks.at[i].parent;
+        if (parent >= i) continue;
+        samples[parent] += samples[i];
+        exact[parent] |= exact[i];
+    }
+}
+
+/* Adds the samples to the labels of those functions. What calls itself counts once. */
+static void mark_sampled(struct walk *w)
+{
+    const struct gp_trace *t = w->t;
+    if (!t->events[GP_SAMPLE].n) return;
+    struct gp_stack_tree tree;
+    gp_stack_tree_build(&tree, t);
+    uint64_t *samples = gp_zalloc((t->stacks.n + 1) * sizeof *samples);
+    uint64_t *sum = gp_zalloc((tree.functions.n + 1) * sizeof *sum);
+    uint8_t *exact = gp_zalloc(t->stacks.n + 1), *known = gp_zalloc(tree.functions.n + 1);
+    count_stacks(t, samples, exact);
+    for (size_t i = 1; i < t->stacks.n; i++) {
+        const struct gp_stack_node *node = &tree.nodes.at[tree.node_of[i]];
+        bool again = node->parent && tree.nodes.at[node->parent].function == node->function;
+        if (!again) sum[node->function] += samples[i];
+        known[node->function] |= exact[i];
+    }
+    for (uint32_t f = 0; f < tree.functions.n; f++) {
+        struct gp_buf name = {0};
+        if (known[f] || !sum[f]) continue;
+        gp_stack_tree_name(&tree, f, &name);
+        gp_sid label = make_label(w, GP_PYTHON, gp_buf_str(&name), name.n);
+        w->b->labels.at[label].samples += sum[f];
+        gp_buf_release(&name);
+    }
+    free(samples);
+    free(sum);
+    free(exact);
+    free(known);
+    gp_stack_tree_release(&tree);
+}
+
 static void add_set(struct gp_stacks *b, const struct gp_view *v, const struct gp_backward *backward,
                     bool several)
 {
@@ -564,6 +624,7 @@ static void add_set(struct gp_stacks *b, const struct gp_view *v, const struct g
     if (b->opts.weight == GP_WEIGHT_IDLE) add_idle(&w);
     else if (b->opts.weight == GP_WEIGHT_CPU) add_cpu(&w);
     else add_gpu(&w);
+    mark_sampled(&w);
     b->stats.overlapping += w.hs->overlapping;
     b->stats.duplicate_corr += v->at.duplicate_corr;
     gp_map_release(&w.labels);

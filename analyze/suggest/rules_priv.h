@@ -24,8 +24,8 @@
 #include "analyze/view/host_stack.h"
 #include "analyze/view/idle_cause.h"
 
-/* The work of a GPU event of the plan. An operator's work counts once; its kernels share it in proportion to
- * their time. */
+/* The work of a GPU event of the plan. An operator's work counts once; its kernels share it in proportion
+ * to their time. */
 struct gp_item_work {
     struct gp_work share; /* zeroed if unknown; the product's sizes are those of the whole operator */
     struct gp_regime_answer bound;
@@ -80,8 +80,8 @@ struct gp_rule_ctx {
     int64_t compute_ns, exposed_communication_ns, exposed_memory_ns; /* as in struct gp_breakdown */
     uint8_t *launches_here; /* by track: a thread that launches items */
     uint8_t **beside;       /* by class, results of gp_rule_rows_beside; NULL: not computed yet */
-    /* Elements of a vectorized elementwise kernel, of those that its grid shows: 1 or 0.5, by what the trace
-     * shows of its PyTorch; 0: the device is of another vendor, whose grids show nothing. */
+    /* Elements of a vectorized elementwise kernel, of those that its grid shows: 1 or 0.5, by what the
+     * trace shows of its PyTorch; 0: the device is of another vendor, whose grids show nothing. */
     double grid_part;
     double waits_pct; /* of the time, for another rank that comes later: set by the rule straggler */
     const struct gp_unprofiled *unprofiled; /* the steps without the recorder */
@@ -96,8 +96,9 @@ struct gp_rule_ctx {
  * the next one is added. */
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
 
-/* Where the program makes the calls that S is about: the innermost line of the user's own code, or else of any,
- * that more than half of them are in: "apps.py:258 rollout, 64 times per step". 0: their stacks are not known. */
+/* Where the program makes the calls that S is about: the innermost line of the user's own code, or else of
+ * any, that more than half of them are in: "apps.py:258 rollout, 64 times per step". 0: their stacks are
+ * not known. */
 gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
 
 /* An edit of the high end only; free of the resource, it holds as well. */
@@ -150,15 +151,15 @@ static inline bool gp_rule_is_here(const struct gp_rule_ctx *c, uint32_t item)
 /* Is it a copy between host and device, in either direction? */
 bool gp_rule_crosses(const struct gp_rule_ctx *c, uint32_t item);
 
-/* The most of an item's time that is lost to what the rule looks for, ns; not positive: none, or not for this
- * rule. */
+/* The most of an item's time that is lost to what the rule looks for, ns; not positive: none, or not for
+ * this rule. */
 typedef int64_t gp_rule_loss(const struct gp_rule_ctx *c, uint32_t item);
 struct gp_rule_lost {
     int64_t count, total_ns, lost_ns; /* of the items that lose time */
     uint32_t worst;                   /* the item that loses most; UINT32_MAX none */
 };
-/* Add up what the items on the busiest device lose. If S is given, add edits that give it back: all of it at
- * the high end, nothing at the low end. */
+/* Add up what the items on the busiest device lose. If S is given, add edits that give it back: all of it
+ * at the high end, nothing at the low end. */
 struct gp_rule_lost gp_rule_find_lost(const struct gp_rule_ctx *c, gp_rule_loss *loss,
                                       struct gp_suggestion *s);
 
@@ -174,8 +175,8 @@ uint32_t gp_rule_outermost(const struct gp_rule_ctx *c, struct gp_host_memo *mem
                            uint32_t tables, gp_rule_match *match);
 /* By index into trace->configs: does the recorded name match? The caller frees the result. O(configs). */
 uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match);
-/* By item: is it one of the kernels of an optimizer that needs many? Known by its name, or by a range, frame
- * or operator around it. The caller frees the result. O(items). */
+/* By item: is it one of the kernels of an optimizer that needs many? Known by its name, or by a range,
+ * frame or operator around it. The caller frees the result. O(items). */
 uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c);
 
 /* Is ITEM a copy of a value or two to the host? */
@@ -188,10 +189,10 @@ static inline const char *gp_rule_in(const struct gp_rule_ctx *c, const char *to
 }
 /* What compiles this program, by the names of its kernels: "torch.compile(model)". */
 const char *gp_rule_compiler(const struct gp_rule_ctx *c);
-/* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of TABLE
- * whose names match, as far as it precedes a call of the plan. Of nested matching events only the outermost
- * counts. *COUNT grows by the number of events but those made of samples, which do not show it. Returns the
- * sum. O(rows of the table). */
+/* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of
+ * TABLE whose names match, as far as it precedes a call of the plan. Of nested matching events only the
+ * outermost counts. *COUNT grows by the number of events but those made of samples, which do not show it.
+ * Returns the sum. O(rows of the table). */
 int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_rule_match *match,
                           int64_t *by_call, int64_t *count);
 /* The same, only for the host time from BEGIN to END. */
@@ -212,15 +213,15 @@ void gp_rule_evidence_idle(const struct gp_rule_ctx *c, struct gp_suggestion *s,
 void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call);
 /* The median host time before the calls that launch something, ns. */
 int64_t gp_rule_usual_gap(const struct gp_rule_ctx *c);
-/* How much longer than the median host time before a launch a gap is that is not spent on launching, and the
- * least. */
+/* How much longer than the median host time before a launch a gap is that is not spent on launching, and
+ * the least. */
 enum { GP_RULE_LONG_TIMES = 20, GP_RULE_LONG_NS = 1000000 };
-/* Is the host time before CALL such a gap, and 5% of a step? Sets held_ns of all calls: the time before them
- * in which data is loaded, or the whole of such a gap but for a usual one; and their sum in C. Needs
+/* Is the host time before CALL such a gap, and 5% of a step? Sets held_ns of all calls: the time before
+ * them in which data is loaded, or the whole of such a gap but for a usual one; and their sum in C. Needs
  * c->calls. O(events). */
 void gp_rule_find_held(struct gp_rule_ctx *c);
-/* Add to BY_CALL the host time in Python functions that samples show, in pieces of 1 ms or more that a device
- * waits for. Those of several devices may overlap. O(n log n) for n events. */
+/* Add to BY_CALL the host time in Python functions that samples show, in pieces of 1 ms or more that a
+ * device waits for. Those of several devices may overlap. O(n log n) for n events. */
 void gp_rule_python_held(const struct gp_rule_ctx *c, int64_t *by_call);
 /* Add to BY_CALL the host time in which the launching threads load data, by ranges, operators or Python
  * frames; returns the sum. */
@@ -242,8 +243,8 @@ double gp_rule_host_bound_unrecorded_pct(const struct gp_rule_ctx *c);
 /* The first row of a table that starts at AT or later. */
 size_t gp_rule_row_from(const struct gp_events *e, int64_t at_ns);
 
-/* The copy between host and device that CALL of the plan waits for, if the copy belongs to CALL itself or to
- * the previous call on its thread, as with a copy without non_blocking; otherwise GP_REPLAY_NONE. */
+/* The copy between host and device that CALL of the plan waits for, if the copy belongs to CALL itself or
+ * to the previous call on its thread, as with a copy without non_blocking; otherwise GP_REPLAY_NONE. */
 uint32_t gp_rule_copy_waited_for(const struct gp_rule_ctx *c, uint32_t call);
 
 /* Format like printf and intern the text. If no steps were found, " per step" is cut from FORMAT. */
@@ -286,8 +287,8 @@ bool gp_rule_is_step_replayed(const struct gp_rule_ctx *c);
 /* Fill c->work and the ceilings of the answer. Needs c->items, c->device and c->props. O(items + length of
  * their operators' shapes). */
 void gp_item_work_find(struct gp_rule_ctx *c);
-/* What bounds kernels, operators and the step, from what bounds each item, and the points of a roofline plot:
- * fills regime, kernels, ops and roofline of c->s. */
+/* What bounds kernels, operators and the step, from what bounds each item, and the points of a roofline
+ * plot: fills regime, kernels, ops and roofline of c->s. */
 void gp_rule_sum_regimes(struct gp_rule_ctx *c);
 
 /* From this percentage of the time on that a rank waits for another one, it would save nothing by itself. */

@@ -13,13 +13,14 @@ if (!window.DecompressionStream) return stillThere("This browser cannot unpack t
 // ---- what was packed ----
 
 const label = [], full = []; // by frame
-let kindOf, variants;
+let kindOf, variants, samples;
 
 async function unpackFrames() {
   const r = gp.reader(await gp.unpack("flame-frames")), n = r.count(4), kinds = meta.kinds.length;
   kindOf = new Uint8Array(n + 1 + kinds);
   for (let i = 0; i < n; i++) kindOf[i] = r.next();
   variants = r.fill(new Float64Array(n));
+  samples = r.fill(new Float64Array(n));
   for (let i = 0; i < n; i++) {
     label.push(r.text());
     full.push(r.text() || label[i]);
@@ -577,6 +578,10 @@ function otherFigures(of) {
   return list;
 }
 
+// Of a function that only samples show: the count of samples is as uncertain as its square root.
+const samplesOf = (of) => of.frame < frames && samples[of.frame] && measure.whole
+  ? `${gp.count(samples[of.frame])} sample${samples[of.frame] > 1 ? "s" : ""}, share \u00b1 ${gp.share(of.total * 1.96 / Math.sqrt(samples[of.frame]), measure.whole)}` : "";
+
 function tellPanel(of) {
   const self = of.at !== undefined ? selves(measure)[of.at] : of.total - kidsOf(of).sum, zoom = sideOf(of).zoom;
   const figures = [
@@ -588,6 +593,7 @@ function tellPanel(of) {
     ...otherFigures(of),
     of.frame === MORE || of.frame === ROOT ? null : ["class", gp.palette()[cssOf(of)].label],
     of.frame < frames && variants[of.frame] > 1 ? ["names", `one of ${gp.count(variants[of.frame])} full names with this label`] : null,
+    samplesOf(of) ? ["sampled", samplesOf(of)] : null,
   ];
   const stack = stackOf(of), button = (text, title, onclick) => make("button", { type: "button", textContent: text, title, onclick });
   if (stack.length > 1) figures.push(["stack", make("span", { className: "stack", textContent: stack.join(" \u203a ") })]);
@@ -805,7 +811,8 @@ stage.addEventListener("pointermove", (e) => {
   if (of !== hover) { hover = of; draw(); stage.style.cursor = of ? "pointer" : ""; }
   if (!of) return gp.tip.hide();
   gp.tip.show(e.clientX, e.clientY, fullOf(of), [`${figure(measure, of.total)} \u00b7 ${shareText(of)}`,
-    otherFigures(of).map(([k, v]) => `${k} ${v}`).join(" \u00b7 "), of.frame === MORE ? "too narrow to draw individually; click to open" : ""]);
+    otherFigures(of).map(([k, v]) => `${k} ${v}`).join(" \u00b7 "), of.frame === MORE ? "too narrow to draw individually; click to open" : "",
+    samplesOf(of) ? `sampled: ${samplesOf(of)}` : ""]);
 });
 stage.addEventListener("pointerleave", () => { hover = null; gp.tip.hide(); draw(); });
 stage.addEventListener("click", (e) => {

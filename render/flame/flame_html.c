@@ -19,6 +19,7 @@ struct frame {
     gp_sid label; /* of writer.names */
     gp_sid full;  /* 0: the label */
     uint32_t variants;
+    uint64_t samples; /* 0: not known from samples only */
     uint32_t kind;
 };
 
@@ -54,6 +55,7 @@ static uint32_t find_frame(struct writer *x, const struct gp_flame *f, gp_sid si
         frame.full = take_name(x, f, f->full[sid]);
         frame.variants = f->full_count[sid];
     }
+    if (f->samples && sid < f->full_n) frame.samples = f->samples[sid];
     GP_VEC_PUSH(&x->frames, frame);
     return (uint32_t)x->frames.n - 1;
 }
@@ -145,6 +147,7 @@ static void put_data(struct writer *x)
     gp_pack_u64(&all, x->frames.n);
     for (size_t i = 0; i < x->frames.n; i++) gp_pack_u64(&all, x->frames.at[i].kind);
     for (size_t i = 0; i < x->frames.n; i++) gp_pack_u64(&all, x->frames.at[i].variants);
+    for (size_t i = 0; i < x->frames.n; i++) gp_pack_u64(&all, x->frames.at[i].samples);
     for (size_t i = 0; i < x->frames.n; i++) {
         const struct frame *f = &x->frames.at[i];
         gp_pack_text(&all, gp_string(&x->names, f->label), gp_string_len(&x->names, f->label));

@@ -1,5 +1,6 @@
 #include "render/flame/flame_svg.h"
 
+#include <math.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
@@ -507,6 +508,22 @@ static void put_comparison(struct picture *p, const struct gp_flame_frame *f)
     if (!p->opts->diff->counts[f->node]) gp_buf_puts(&p->text, ", no change that is decided");
 }
 
+/* "sampled: 36 samples, share 12.3% +- 4.0%": the count of samples is as uncertain as its square root. */
+static void put_samples(struct picture *p, const struct gp_flame_frame *f)
+{
+    gp_sid sid = p->flame->tree.nodes.at[f->node].name;
+    uint64_t n = p->flame->samples && sid < p->flame->full_n ? p->flame->samples[sid] : 0;
+    if (!n || f->more || p->layout.total <= 0) return;
+    double share = 100 * (double)f->weight / (double)p->layout.total;
+    gp_svg_newline(&p->svg);
+    gp_buf_puts(&p->text, "sampled: ");
+    gp_scale_put_count(&p->text, n);
+    gp_buf_printf(&p->text, " sample%s, share %.3g%% \xC2\xB1 %.2g%%", n > 1 ? "s" : "", share,
+                  share * 1.96 / sqrt((double)n));
+    gp_svg_text(&p->svg, p->text.data, p->text.n);
+    p->text.n = 0;
+}
+
 /* First line: the full name; then the figures, then any notes. */
 static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, struct name name,
                          uint32_t variants)
@@ -533,6 +550,7 @@ static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, stru
     }
     gp_svg_text(&p->svg, p->text.data, p->text.n);
     p->text.n = 0;
+    put_samples(p, f);
     if (f->more) {
         gp_svg_newline(&p->svg);
         gp_buf_puts(&p->text, "too narrow to draw individually");

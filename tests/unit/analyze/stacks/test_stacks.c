@@ -229,6 +229,32 @@ TEST(the_frames_of_its_capture_lie_between_a_graph_and_its_kernels)
            "m.py(3): main;m.py(3): step;cudaGraphLaunch;unknown;k3 1\n");
 }
 
+/* Labels of functions that only samples show have the number of samples; those of exact stacks have none. */
+TEST(functions_that_only_samples_show_are_marked)
+{
+    struct made m = make();
+    uint32_t main = stack_of(&m.t, "main", 3), load = stack_of(&m.t, "load main", 3);
+    mk_host(&m.t, GP_PYTHON, m.thread, 10, 1000000, "m.py(3): main");
+    mk_host(&m.t, GP_PYTHON, m.thread, 11, 900000, "m.py(3): load");
+    size_t call = mk_call(&m.t, m.thread, 20, 30, "cudaLaunchKernel", 8);
+    gp_set_stack(&m.t.events[GP_API], call, main);
+    mk_kernel(&m.t, m.stream, 100, 500, "k", 8);
+    size_t seen = mk_host(&m.t, GP_SAMPLE, m.thread, 200, 300, "running");
+    gp_set_id(&m.t.events[GP_SAMPLE], seen, load);
+    gp_set_total(&m.t.events[GP_SAMPLE], seen, 4);
+    seen = mk_host(&m.t, GP_SAMPLE, m.thread, 600, 600, "running"); /* when the GPU's work is over */
+    gp_set_id(&m.t.events[GP_SAMPLE], seen, load);
+    struct gp_flame f = flame_of(&m.t, PLAIN);
+    uint64_t marked = 0;
+    for (gp_sid i = 0; i < f.full_n; i++) {
+        if (f.samples[i]) assert_string_equal(gp_string(&f.strings, i), "m.py(3): load");
+        marked += f.samples[i];
+    }
+    assert_int_equal(marked, 5);
+    gp_flame_release(&f);
+    gp_trace_release(&m.t);
+}
+
 TEST(without_a_launch_the_capture_is_told_all_the_same)
 {
     struct made m = make();

@@ -122,9 +122,9 @@ static void one_step(struct scene *s)
     launch(s, s->main, "main:4 step:11 forward:20 linear:30");
     sample(s, "main:4 step:11 forward:20 linear:30 check:90");
     size_t layer = push(s, "layer", "main:4 step:11 forward:21 push:1");
-    launch(s, s->main, "main:4 step:11 forward:22 attention:41");
-    launch(s, s->main, "main:4 step:11 forward:22 attention:41 up:50");
-    sample(s, "main:4 step:11 forward:22 attention:41 up:51");
+    launch(s, s->main, "main:4 step:11 forward:22 attend:41");
+    launch(s, s->main, "main:4 step:11 forward:22 attend:41 u:50");
+    sample(s, "main:4 step:11 forward:22 attend:41 u:51");
     pop(s, layer);
     launch(s, s->main, "main:4 step:11 forward:23 linear:30");
     launch(s, s->main, "main:4 step:11 forward:24 linear:30");
@@ -143,8 +143,9 @@ static void check_equal_steps(bool samples)
     enum { STEPS = 50, CALLS = 12 };
     static const char *const paths[CALLS] = {
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;m.py(30): linear;cudaLaunchKernel",
-        "m.py(4): main;m.py(11): step;step;m.py(22): forward;layer;m.py(41): attention;cudaLaunchKernel",
-        "m.py(4): main;m.py(11): step;step;m.py(22): forward;layer;m.py(41): attention;m.py(50): up;cudaLaunchKernel",
+        "m.py(4): main;m.py(11): step;step;m.py(22): forward;layer;m.py(41): attend;cudaLaunchKernel",
+        "m.py(4): main;m.py(11): step;step;m.py(22): forward;layer;m.py(41): attend;m.py(50): "
+        "u;cudaLaunchKernel",
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;m.py(30): linear;cudaLaunchKernel",
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;m.py(30): linear;cudaLaunchKernel",
         "m.py(4): main;m.py(11): step;step;m.py(60): backward;autograd;cudaLaunchKernel",

@@ -66,8 +66,8 @@ TEST(trees_are_columns_in_the_order_of_the_input)
     assert_memory_equal(data, expected, n);
     free(data);
     data = unpack(gp_buf_str(&page), "flame-frames", &n);
-    // three frames of kind 0, each with one full name, which is the label
-    static const uint8_t frames[] = {3, 0, 0, 0, 1, 1, 1, 1, 'b', 0, 1, 'c', 0, 1, 'a', 0};
+    // three frames of kind 0, each with one full name, which is the label, none from samples
+    static const uint8_t frames[] = {3, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 'b', 0, 1, 'c', 0, 1, 'a', 0};
     assert_int_equal(n, sizeof frames);
     assert_memory_equal(data, frames, n);
     free(data);

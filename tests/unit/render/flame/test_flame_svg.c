@@ -113,6 +113,26 @@ TEST(labels_are_short_and_tooltips_full)
     free(f.full_count);
 }
 
+/* A quarter of the time, seen by 49 samples: 25% * 1.96 / 7. */
+TEST(what_only_samples_show_says_so)
+{
+    struct gp_flame f = {0};
+    add(&f, "main", "load", GP_FRAME_PYTHON, 25);
+    add(&f, "main", "step", GP_FRAME_PYTHON, 75);
+    f.full_n = f.strings.n;
+    f.full = calloc(f.full_n, sizeof *f.full);
+    f.full_count = calloc(f.full_n, sizeof *f.full_count);
+    f.samples = calloc(f.full_n, sizeof *f.samples);
+    f.samples[gp_intern_cstr(&f.strings, "load")] = 49;
+    char *svg = picture(&f, &(struct gp_flame_svg_opts){0});
+    assert_non_null(strstr(svg, "\nsampled: 49 samples, share 25% \xC2\xB1 7%</title>"));
+    assert_null(strstr(strstr(svg, "sampled: ") + 1, "sampled: "));
+    free(svg);
+    free(f.full);
+    free(f.full_count);
+    free(f.samples);
+}
+
 TEST(frames_that_do_not_fit_are_told)
 {
     struct gp_flame f = {0};
