@@ -157,14 +157,15 @@ struct gp_kernel_stat {
 extern const struct gp_record gp_hta_kernels; /* rows: struct gp_kernel_stat */
 struct gp_row_of gp_hta_kernels_of(const struct gp_hta *h);
 
-/* GPU time by launcher: operators, ranges, modules (innermost of its sort). */
-enum gp_owner_sort { GP_OWNER_OP, GP_OWNER_RANGE, GP_OWNER_MODULE, GP_OWNER_SORTS };
+/* GPU time by launcher: operators, ranges, modules (innermost of its sort), and functions (all around it). */
+enum gp_owner_sort { GP_OWNER_OP, GP_OWNER_RANGE, GP_OWNER_MODULE, GP_OWNER_FUNCTION, GP_OWNER_SORTS };
 struct gp_owner_stat {
     uint32_t sort;  /* enum gp_owner_sort */
     gp_sid name;    /* label; 0: launched outside any */
     uint64_t calls; /* host events of that label that launched something */
     uint64_t gpu_events;
-    int64_t gpu_ns;  /* sums over the owners of one sort to the trace's GPU time */
+    int64_t gpu_ns;  /* sums over the owners of one sort to the trace's GPU time, but for functions */
+    int64_t self_ns; /* GP_OWNER_FUNCTION: of it, where no other function is further in */
     int64_t host_ns; /* summed duration of those host events */
     /* from the end of the launch call to the start of the GPU event, if not negative */
     struct gp_histogram delay;

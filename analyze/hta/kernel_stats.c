@@ -9,6 +9,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/end_heap.h"
 #include "analyze/result/keep.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
 #include "formats/base/buf.h"
@@ -160,6 +161,7 @@ GP_GETTER(get_owner)
 
 static const struct gp_field owner_fields[] = {
     {.at = AT(sort), .keep = GP_KEEP_U32, .merge = GP_MERGE_KEY, .below = GP_OWNER_SORTS},
+    {.at = AT(self_ns), .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
     {"name", "Launched in", GP_CELL_NAME, get_owner, AT(name), .help = "null: outside of any",
      .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR, .merge = GP_MERGE_KEY},
     {"calls", "Calls", GP_CELL_COUNT, gp_member_u64, AT(calls), .help = "calls that launched GPU events",
@@ -180,6 +182,18 @@ static const struct gp_field owner_fields[] = {
      .help = "mean time from the end of the launch to the start",
      .flags = GP_COLUMN_SPARE | GP_FIELD_TABLES | GP_FIELD_TIMED},
 };
+
+static const struct gp_field function_fields[] = {
+    {"name", "Function", GP_CELL_NAME, gp_member_name, AT(name),
+     .help = "with the line that most launches have"},
+    {"gpu_events", "Kernels", GP_CELL_COUNT, gp_member_u64, AT(gpu_events),
+     .help = "GPU events launched in it or in what it calls"},
+    {"gpu_ns", "GPU time", GP_CELL_NS, gp_member_i64, AT(gpu_ns), .help = "sum of their durations"},
+    {"share_pct", "Share", GP_CELL_PCT, gp_member_share, AT(gpu_ns),
+     .help = "of the durations of all GPU events; a function's is part of its callers'"},
+    {"self_ns", "Itself", GP_CELL_NS, gp_member_i64, AT(self_ns),
+     .help = "of it, launched in no other function that it calls"},
+};
 #undef AT
 
 #define OWNER(word, words)                                                                                   \
@@ -192,7 +206,16 @@ static const struct gp_field owner_fields[] = {
         }                                                                                                    \
     }
 const struct gp_record gp_hta_owners[GP_OWNER_SORTS] = {OWNER("operator", "operators"),
-                                                        OWNER("range", "ranges"), OWNER("module", "modules")};
+                                                        OWNER("range", "ranges"),
+                                                        OWNER("module", "modules"),
+                                                        {.id = "functions",
+                                                         .title = "GPU time by function",
+                                                         GP_FIELDS(function_fields),
+                                                         .size = sizeof(struct gp_owner_stat),
+                                                         .note =
+                                                             "GPU time by the functions around its launch, "
+                                                             "by gpu_ns; those that only samples show and "
+                                                             "glue of the framework are left out"}};
 
 struct gp_owner_rows gp_hta_owner_rows(const struct gp_hta *h, enum gp_owner_sort sort)
 {
@@ -607,6 +630,107 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
     free(o.seen);
 }
 
+/* ---- functions: of all around a launch, those that more than samples show ---- */
+
+struct work {
+    int64_t ns;
+    uint64_t events;
+};
+
+struct functions {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    struct gp_captured captured;
+    struct gp_map owner;   /* name of a row -> owner + 1; 0: it is left out */
+    struct gp_map work_of; /* host event, path of a capture -> index into work */
+    GP_VEC(struct work) work;
+    GP_VEC(uint64_t) keys;  /* of work */
+    GP_VEC(uint32_t) stack; /* owners, innermost first */
+};
+
+static uint32_t function_named(struct functions *f, const char *text, size_t n)
+{
+    if (gp_name_is_glue(text, n) || gp_name_is_module(text, n)) return 0;
+    struct gp_buf label = {0};
+    gp_name_python_label(&label, text, n);
+    gp_sid name = gp_intern(&f->h->strings, gp_buf_str(&label), label.n);
+    gp_buf_release(&label);
+    return name ? owner_of(f->h, GP_OWNER_FUNCTION, name) + 1 : 0;
+}
+
+static uint32_t function_of_row(struct functions *f, uint32_t row)
+{
+    const struct gp_trace *t = f->v->t;
+    const struct gp_events *e = &t->events[GP_PYTHON];
+    if (gp_category_is_sampled(gp_trace_str(t, gp_get_cat(e, row)))) return 0;
+    uint32_t *known = gp_map_put(&f->owner, e->name[row], NONE);
+    if (*known == NONE)
+        *known = function_named(f, gp_trace_str(t, e->name[row]), gp_string_len(&t->strings, e->name[row]));
+    return *known;
+}
+
+/* The functions around NODE and the rest of a capture, which is further in. */
+static void find_functions(struct functions *f, uint32_t node, uint32_t path)
+{
+    const struct gp_captured_name *rest;
+    size_t n = path != NONE ? gp_captured_rest(&f->captured, node, path, &rest) : 0;
+    f->stack.n = 0;
+    while (n--)
+        if (rest[n].is_frame) GP_VEC_PUSH(&f->stack, function_named(f, rest[n].text, rest[n].n));
+    for (; node != GP_HOST_NONE; node = f->v->hs.nodes[node].parent)
+        if (f->v->hs.nodes[node].table == GP_PYTHON)
+            GP_VEC_PUSH(&f->stack, function_of_row(f, f->v->hs.nodes[node].row));
+}
+
+static void add_work(struct functions *f, const struct work *w)
+{
+    bool innermost = true;
+    for (size_t i = 0; i < f->stack.n; i++) {
+        uint32_t owner = f->stack.at[i];
+        bool again = !owner;
+        for (size_t k = 0; k < i && !again; k++) again = f->stack.at[k] == owner; /* it calls itself */
+        if (again) continue;
+        struct gp_owner_stat *s = &f->h->owners.at[owner - 1];
+        s->gpu_events += w->events;
+        s->gpu_ns = gp_add_saturated(s->gpu_ns, w->ns);
+        if (innermost) s->self_ns = gp_add_saturated(s->self_ns, w->ns);
+        innermost = false;
+    }
+}
+
+static void add_functions(struct gp_hta *h, const struct gp_view *v)
+{
+    const struct gp_events *gpu = &v->t->events[GP_GPU];
+    if (!v->t->events[GP_PYTHON].n && !gpu->stack) return;
+    struct functions f = {.h = h, .v = v};
+    struct gp_host_memo function = {.hs = &v->hs};
+    gp_captured_init(&f.captured, &v->hs);
+    for (uint32_t i = 0; i < gpu->n; i++) {
+        uint32_t stack = gp_get_stack(gpu, i), path = NONE;
+        if (stack) path = gp_captured_path(&f.captured, gp_get_captured(gpu, i), stack);
+        uint32_t node = gp_host_memo_innermost(&function, v->at.node[i], GP_PYTHON);
+        uint64_t key = (uint64_t)node << 32 | path;
+        uint32_t at = *gp_map_put(&f.work_of, key, (uint32_t)f.work.n);
+        if (at == f.work.n) {
+            GP_VEC_PUSH(&f.work, (struct work){0});
+            GP_VEC_PUSH(&f.keys, key);
+        }
+        f.work.at[at].ns = gp_add_saturated(f.work.at[at].ns, gpu->dur_ns[i]);
+        f.work.at[at].events++;
+    }
+    for (size_t i = 0; i < f.work.n; i++) {
+        find_functions(&f, (uint32_t)(f.keys.at[i] >> 32), (uint32_t)f.keys.at[i]);
+        add_work(&f, &f.work.at[i]);
+    }
+    gp_host_memo_release(&function);
+    gp_captured_release(&f.captured);
+    gp_map_release(&f.owner);
+    gp_map_release(&f.work_of);
+    GP_VEC_FREE(&f.work);
+    GP_VEC_FREE(&f.keys);
+    GP_VEC_FREE(&f.stack);
+}
+
 static void add(struct gp_hta *h, const struct gp_view *v)
 {
     struct adder a = {.h = h, .v = v};
@@ -618,6 +742,7 @@ static void add(struct gp_hta *h, const struct gp_view *v)
     add_owners(h, v, GP_OWNER_OP, GP_OP);
     add_owners(h, v, GP_OWNER_RANGE, GP_RANGE);
     add_owners(h, v, GP_OWNER_MODULE, GP_PYTHON);
+    add_functions(h, v);
 }
 
 /* ---- order ---- */

@@ -75,7 +75,8 @@ static void put_list(struct out *o, const struct gp_record *rec, const void *row
 static void put_owners(struct out *o, enum gp_owner_sort sort)
 {
     struct gp_owner_rows r = gp_hta_owner_rows(o->h, sort);
-    put_list(o, &gp_hta_owners[sort], r.at, r.n, o->top, r.gpu_ns);
+    bool parts = sort != GP_OWNER_FUNCTION; /* of a function is part of its callers' */
+    put_list(o, &gp_hta_owners[sort], r.at, r.n, o->top, parts ? r.gpu_ns : gp_hta_kernels_of(o->h).whole_ns);
 }
 
 static void put_findings(struct out *o)
@@ -120,6 +121,7 @@ void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp
     put_list(o, &gp_hta_op_shapes, h->op_shapes.at, h->op_shapes.n, o->top, gp_hta_op_shapes_of(h).whole_ns);
     put_owners(o, GP_OWNER_RANGE);
     put_owners(o, GP_OWNER_MODULE);
+    put_owners(o, GP_OWNER_FUNCTION);
     PUT_TOP(o, &gp_hta_api, api);
     PUT_TOP(o, &gp_hta_graphs, graphs);
     put_object(o, &gp_hta_matching, h);

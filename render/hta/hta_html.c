@@ -87,7 +87,7 @@ static const struct gp_page_section sections[SECTIONS] = {
     [IDLE] = {"why-idle", "Why the GPUs were idle", .draw = put_idle_charts, .box = "charts",
               .tables = {"culprits", "idle", "idle_list"}},
     [WORK] = {"gpu-work", "What the GPUs did", .draw = put_work_charts, .box = "charts",
-              .tables = {"kernels", "operators", "operators_by_shape", "ranges", "modules"}},
+              .tables = {"kernels", "operators", "operators_by_shape", "ranges", "modules", "functions"}},
     [LAUNCHING] = {"launching", "Launches", .tables = {"launches", "launch_times", "api", "graphs"}},
     [STEPS] = {"over-steps", "Steps", .draw = put_step_charts, .box = "charts",
                .tables = {"parts", "steps", "step_list"}},

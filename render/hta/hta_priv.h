@@ -77,6 +77,7 @@ void gp_hta_table_operators(struct gp_hta_tables *m);
 void gp_hta_table_op_shapes(struct gp_hta_tables *m);
 void gp_hta_table_ranges(struct gp_hta_tables *m);
 void gp_hta_table_modules(struct gp_hta_tables *m);
+void gp_hta_table_functions(struct gp_hta_tables *m);
 void gp_hta_table_launches(struct gp_hta_tables *m);
 void gp_hta_table_launch_times(struct gp_hta_tables *m);
 void gp_hta_table_api(struct gp_hta_tables *m);

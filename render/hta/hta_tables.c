@@ -359,6 +359,7 @@ static const struct builder builders[] = {
     {"operators_by_shape", false, true, gp_hta_table_op_shapes},
     {"ranges", false, true, gp_hta_table_ranges},
     {"modules", false, true, gp_hta_table_modules},
+    {"functions", false, true, gp_hta_table_functions},
     {"launches", false, true, gp_hta_table_launches},
     {"launch_times", false, true, gp_hta_table_launch_times},
     {"api", false, false, gp_hta_table_api},

@@ -46,6 +46,13 @@ void gp_hta_table_modules(struct gp_hta_tables *m)
     add_owners(m, GP_OWNER_MODULE);
 }
 
+void gp_hta_table_functions(struct gp_hta_tables *m)
+{
+    struct gp_owner_rows r = gp_hta_owner_rows(m->h, GP_OWNER_FUNCTION);
+    struct gp_row_of of = gp_hta_rows_of(m->h, gp_hta_kernels_of(m->h).whole_ns);
+    if (r.n) gp_record_table(m->r, &gp_hta_owners[GP_OWNER_FUNCTION], r.at, r.launched, m->top, &of);
+}
+
 /* ---- launches ---- */
 
 void gp_hta_table_launches(struct gp_hta_tables *m)

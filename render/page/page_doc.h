@@ -26,7 +26,7 @@ struct gp_page_figure {
 
 /* Charts and tables that belong together. It is on the page if it has a table with rows, or no tables at
  * all. */
-enum { GP_PAGE_TABLES = 5, GP_PAGE_FOLDED = -1 };
+enum { GP_PAGE_TABLES = 6, GP_PAGE_FOLDED = -1 };
 struct gp_page_section {
     const char *id, *title;             /* its anchor and its heading */
     const char *entry;                  /* in the contents; NULL: the title */

@@ -40,6 +40,7 @@ static const struct {
     {"trace-hta", &gp_hta_op_shapes},
     {"trace-hta", &gp_hta_owners[GP_OWNER_RANGE]},
     {"trace-hta", &gp_hta_owners[GP_OWNER_MODULE]},
+    {"trace-hta", &gp_hta_owners[GP_OWNER_FUNCTION]},
     {"trace-hta", &gp_hta_api},
     {"trace-hta", &gp_hta_graphs},
     {"trace-hta", &gp_hta_offsets},

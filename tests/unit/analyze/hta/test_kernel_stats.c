@@ -6,6 +6,7 @@
 #include "analyze/hta/hta.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/hta/hta_rows.h"
+#include "formats/model/samples.h"
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 
@@ -170,7 +171,50 @@ TEST(test_innermost_owners)
     assert_int_equal(owner(&m, GP_OWNER_MODULE, NULL)->gpu_ns, 53);
     int64_t sum[GP_OWNER_SORTS] = {0};
     for (size_t i = 0; i < m.h.owners.n; i++) sum[m.h.owners.at[i].sort] += m.h.owners.at[i].gpu_ns;
-    for (int s = 0; s < GP_OWNER_SORTS; s++) assert_int_equal(sum[s], 30 + 8 + 50 + 1 + 2);
+    for (int s = 0; s < GP_OWNER_FUNCTION; s++) assert_int_equal(sum[s], 30 + 8 + 50 + 1 + 2);
+    end(&m);
+}
+
+static uint32_t push_stack(struct gp_trace *t, uint32_t parent, const char *name)
+{
+    if (!t->stacks.n) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
+    struct gp_stack s = {.parent = parent, .name = mk_name(t, name), .file = mk_name(t, "a.py"), .line = 4};
+    GP_VEC_PUSH(&t->stacks, s);
+    return (uint32_t)t->stacks.n - 1;
+}
+
+/* main > step, which calls itself, > a sampled function; the work of a graph is in what captured it, too. */
+TEST(test_functions)
+{
+    struct made m;
+    begin(&m);
+    mk_host(&m.t, GP_PYTHON, m.thread, 0, 400, "a.py(4): main");
+    mk_host(&m.t, GP_PYTHON, m.thread, 50, 390, "a.py(7): step");
+    mk_host(&m.t, GP_PYTHON, m.thread, 60, 380, "a.py(7): step");
+    size_t sampled = mk_host(&m.t, GP_PYTHON, m.thread, 70, 370, "a.py(9): helper");
+    gp_set_cat(&m.t.events[GP_PYTHON], sampled, mk_name(&m.t, GP_SAMPLED_CATEGORY));
+    mk_call(&m.t, m.thread, 110, 115, "cudaLaunchKernel", 1);
+    mk_call(&m.t, m.thread, 210, 215, "cudaGraphLaunch", 2);
+    mk_call(&m.t, m.thread, 395, 398, "cudaLaunchKernel", 3);
+    mk_kernel(&m.t, m.s7, 120, 150, "k", 1);
+    size_t node = mk_kernel(&m.t, m.s7, 222, 230, "k", 2);
+    uint32_t captured = push_stack(&m.t, push_stack(&m.t, push_stack(&m.t, 0, "main"), "warm_up"), "conv");
+    gp_set_stack(&m.t.events[GP_GPU], node, captured);
+    mk_kernel(&m.t, m.s7, 400, 405, "k", 3);
+    look(&m);
+    const struct gp_owner_stat *main = owner(&m, GP_OWNER_FUNCTION, "a.py(4): main"),
+                               *step = owner(&m, GP_OWNER_FUNCTION, "a.py(7): step"),
+                               *warm_up = owner(&m, GP_OWNER_FUNCTION, "a.py(4): warm_up"),
+                               *conv = owner(&m, GP_OWNER_FUNCTION, "a.py(4): conv");
+    assert_int_equal(main->gpu_ns, 30 + 8 + 5);
+    assert_int_equal(main->self_ns, 5);
+    assert_int_equal(step->gpu_ns, 30 + 8);
+    assert_int_equal(step->gpu_events, 2);
+    assert_int_equal(step->self_ns, 30);
+    assert_int_equal(warm_up->gpu_ns, 8);
+    assert_int_equal(warm_up->self_ns, 0);
+    assert_int_equal(conv->self_ns, 8);
+    assert_int_equal(gp_hta_owner_rows(&m.h, GP_OWNER_FUNCTION).n, 4);
     end(&m);
 }
 
