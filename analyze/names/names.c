@@ -377,6 +377,16 @@ static void put_without_addresses(struct gp_buf *to, struct gp_span t)
     }
 }
 
+/* Where the mangled name of native code begins in "app.cu(3): _Z4stepv"; the length if there is none. */
+static size_t mangled_in(struct gp_span t)
+{
+    static const char head[] = ": _Z";
+    if (gp_span_starts(t, head + 2)) return 0;
+    for (size_t i = 0; i < t.n; i++)
+        if (gp_span_starts(gp_span_cut(t, i, t.n), head)) return i + 2;
+    return t.n;
+}
+
 void gp_name_python_label(struct gp_buf *to, const char *name, size_t n)
 {
     struct gp_span t = gp_span_of(name, n);
@@ -388,10 +398,8 @@ void gp_name_python_label(struct gp_buf *to, const char *name, size_t n)
         gp_buf_put(to, t.s, t.n);
         return;
     }
-    size_t mangled = 0; /* native code */
-    while (mangled + 4 < t.n && memcmp(t.s + mangled, ": _Z", 4)) mangled++;
-    if (mangled + 4 < t.n || (t.n > 2 && !memcmp(t.s, "_Z", 2))) {
-        size_t at = mangled + 4 < t.n ? mangled + 2 : 0;
+    size_t at = mangled_in(t);
+    if (at < t.n) {
         struct gp_buf full = {0};
         gp_buf_put(to, t.s, at);
         gp_name_demangle(&full, t.s + at, t.n - at);

@@ -30,8 +30,8 @@ struct gp_host_event {
      * outermost events have the innermost one of the thread that waits for them, which need not enclose
      * them in time */
     uint32_t parent;
-    uint32_t table : 3;       /* GP_RANGE, GP_PYTHON, GP_OP or GP_API */
-    uint32_t row : 29;        /* in its table */
+    uint32_t table : 3; /* GP_RANGE, GP_PYTHON, GP_OP or GP_API */
+    uint32_t row : 29;  /* in its table */
 };
 
 struct gp_host_stack {

@@ -212,6 +212,8 @@ TEST(python_frames_lose_addresses_instances_and_paths)
     expect(f, "/usr/lib/python3/dist-packages/torch/nn/functional.py(12): relu",
            "torch/nn/functional.py(12): relu");
     expect(f, "train.py(180): main", "train.py(180): main");
+    expect(f, "app.cu(7): _ZN3app4stepEPfi", "app.cu(7): app::step");
+    expect(f, "_ZN3app4stepEPfi", "app::step");
 }
 
 static bool glue(const char *name)
