@@ -316,6 +316,8 @@ bool gp_name_is_module(const char *name, size_t n)
     return gp_span_starts(gp_span_of(name, n), "nn.Module: ");
 }
 
+static const char DEVICE_STUB[] = "__device_stub__"; /* what nvcc makes of a kernel on the host */
+
 bool gp_name_is_glue(const char *name, size_t n)
 {
     static const char *const heads[] = {
@@ -338,7 +340,19 @@ bool gp_name_is_glue(const char *name, size_t n)
         "torch/_compile.py(",
         "torch/overrides.py(",
         "importlib/",
+        /* how native threads begin, and how a kernel's launch ends */
+        "libc.so.6+0x",
+        "libc-start.c(",
+        "libc_start_call_main.h(",
+        "pthread_create.c(",
+        "clone.S(",
+        "clone3.S(",
+        "__libc_start_",
+        "libcudart_static_",
+        "cudaLaunchKernel",
     };
+    static const char *const names[] = {"_start",   "start_thread", "clone",
+                                        "__clone3", "clone3",       "execute_native_thread_routine"};
     static const char *const tails[] = {": _call_impl",
                                         ": _wrapped_call_impl",
                                         ": decorate_context",
@@ -347,8 +361,21 @@ bool gp_name_is_glue(const char *name, size_t n)
                                         ": wrapper",
                                         ": __call__",
                                         ": _fn",
-                                        ": inner"};
+                                        ": inner",
+                                        ".profile_hook_step",
+                                        ".<locals>.wrapper",
+                                        ".<locals>.inner",
+                                        ".<locals>._fn",
+                                        ".<locals>._use_grad",
+                                        ".<locals>.maybe_fallback",
+                                        ".<locals>.decorate_context",
+                                        ": __cudaLaunchKernel_helper"};
     struct gp_span t = gp_span_of(name, n);
+    for (size_t i = 0; i < GP_COUNT(names); i++)
+        if (n == strlen(names[i]) && gp_span_starts(t, names[i])) return true;
+    const char *colon = memchr(name, ':', n); /* "app.cu(3): __device_stub__..." */
+    size_t at = colon && n - (size_t)(colon - name) > 2 ? (size_t)(colon - name) + 2 : 0;
+    if (gp_span_starts(gp_span_cut(t, at, n), DEVICE_STUB)) return true;
     for (size_t i = 0; i < GP_COUNT(heads); i++)
         if (gp_span_starts(t, heads[i])) return true;
     for (size_t i = 0; i < GP_COUNT(tails); i++)

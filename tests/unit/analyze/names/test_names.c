@@ -226,6 +226,15 @@ TEST(glue_is_told_from_the_program)
     assert_true(glue("torch/nn/modules/module.py(1779): _call_impl"));
     assert_true(glue("<built-in function linear>"));
     assert_true(glue("threading.py(982): run"));
+    assert_true(glue("torch/optim/optimizer.py(533): Optimizer.profile_hook_step.<locals>.wrapper"));
+    assert_true(glue("app.cudafe1.stub.c(13): __device_stub__Z14planted_kernelPi"));
+    assert_true(glue("__device_stub__Z1kv"));
+    assert_true(glue("_start"));
+    assert_true(glue("libc.so.6+0x2a1ca"));
+    assert_true(glue("device_functions.h(2963): __cudaLaunchKernel_helper"));
+    assert_false(glue("_start_step"));
+    assert_false(glue("app.cu(3): cloned"));
+    assert_false(glue("app.cu(3): main"));
     assert_false(glue("nn.Module: Linear_3"));
     assert_false(glue("train.py(180): main"));
     assert_false(glue("torch/nn/functional.py(12): relu"));
