@@ -375,6 +375,8 @@ bool gp_name_is_glue(const char *name, size_t n)
         if (n == strlen(names[i]) && gp_span_starts(t, names[i])) return true;
     const char *colon = memchr(name, ':', n); /* "app.cu(3): __device_stub__..." */
     size_t at = colon && n - (size_t)(colon - name) > 2 ? (size_t)(colon - name) + 2 : 0;
+    if (gp_span_starts(gp_span_cut(t, at, n), "_Z"))
+        for (at += 2; at < n && isdigit((unsigned char)name[at]);) at++;
     if (gp_span_starts(gp_span_cut(t, at, n), DEVICE_STUB)) return true;
     for (size_t i = 0; i < GP_COUNT(heads); i++)
         if (gp_span_starts(t, heads[i])) return true;
@@ -430,7 +432,10 @@ void gp_name_python_label(struct gp_buf *to, const char *name, size_t n)
         struct gp_buf full = {0};
         gp_buf_put(to, t.s, at);
         gp_name_demangle(&full, t.s + at, t.n - at);
-        gp_name_kernel_function(to, gp_buf_str(&full), full.n);
+        size_t n_full = full.n, constant = strlen(" const");
+        if (n_full > constant && !memcmp(gp_buf_str(&full) + n_full - constant, " const", constant))
+            n_full -= constant;
+        gp_name_kernel_function(to, gp_buf_str(&full), n_full);
         gp_buf_release(&full);
         return;
     }

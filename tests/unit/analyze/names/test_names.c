@@ -229,6 +229,7 @@ TEST(glue_is_told_from_the_program)
     assert_true(glue("torch/optim/optimizer.py(533): Optimizer.profile_hook_step.<locals>.wrapper"));
     assert_true(glue("app.cudafe1.stub.c(13): __device_stub__Z14planted_kernelPi"));
     assert_true(glue("__device_stub__Z1kv"));
+    assert_true(glue("app.cudafe1.stub.c(13): _Z34__device_stub__Z14planted_kernelPiPi"));
     assert_true(glue("_start"));
     assert_true(glue("libc.so.6+0x2a1ca"));
     assert_true(glue("device_functions.h(2963): __cudaLaunchKernel_helper"));
