@@ -89,6 +89,8 @@ struct expander {
     gp_sid sampled, exact, native, running, garbage;
     struct gp_stack_tree tree;
     gp_sid *names; /* by function, 0: not named yet */
+    /* by row of GP_SAMPLE: the end of the last sample up to it; NULL: they are of several processes */
+    int64_t *sampled_until;
     struct by_track samples, calls, waited, ranges, ops;
     uint8_t *fresh; /* by row of GP_API, NULL: none has a waiter */
     GP_VEC(struct knot) knots;
@@ -223,12 +225,30 @@ struct run {
     const uint32_t *at, *end;
     int64_t start_ns, dur_ns, step_ns; /* of the row at hand: equal samples, a step apart */
     uint32_t node;
+    bool begun, fresh; /* there was a row before; since then the thread ran no Python */
 };
+
+/* Were other threads sampled between two samples of this one at FROM and TO? Then it ran no Python there. */
+static bool was_absent(const struct expander *x, int64_t from_ns, int64_t to_ns)
+{
+    const struct gp_events *e = &x->t->events[GP_SAMPLE];
+    int64_t since = from_ns + x->period_ns / 4 * 3, until = to_ns - x->period_ns / 4 * 3;
+    size_t lo = 0, hi = e->n;
+    if (!x->sampled_until || until <= since) return false;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (e->start_ns[mid] < until) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo && x->sampled_until[lo - 1] > since;
+}
 
 static void load_run(struct expander *x, struct run *r)
 {
     const struct gp_events *e = &x->t->events[GP_SAMPLE];
     if (r->at == r->end) return;
+    r->fresh = r->begun && was_absent(x, r->start_ns + r->dur_ns, e->start_ns[*r->at]);
+    r->begun = true;
     uint32_t row = *r->at, stack = gp_sample_stack(e, row) < x->t->stacks.n ? gp_sample_stack(e, row) : 0;
     int64_t total = gp_get_total(e, row);
     gp_sid does = does_in(x, row, r->at + 1 < r->end ? r->at + 1 : NULL);
@@ -257,7 +277,9 @@ static void add_samples(struct expander *x, struct run *r, int64_t limit_ns, int
         if (last && last->kind == DARK && !last->known && r->start_ns < *until_ns &&
             sample_from(r, begin_of(x, last)) <= end) {
             last->known = 1;
+            last->fresh = r->fresh;
             last->node = r->node;
+            r->fresh = false;
             while (x->tree.nodes.at[last->node].function & GP_STACK_STATE)
                 last->node = x->tree.nodes.at[last->node].parent;
         }
@@ -266,9 +288,10 @@ static void add_samples(struct expander *x, struct run *r, int64_t limit_ns, int
         if (from <= to) {
             to = from + (to - from) / r->step_ns * r->step_ns;
             GP_VEC_PUSH(&x->moments, ((struct moment){from, to}));
-            GP_VEC_PUSH(&x->knots,
-                        ((struct knot){
-                            .row = (uint32_t)x->moments.n - 1, .node = r->node, .kind = MOMENT, .known = 1}));
+            struct knot k = {.row = (uint32_t)x->moments.n - 1, .node = r->node, .kind = MOMENT, .known = 1};
+            k.fresh = r->fresh;
+            r->fresh = false;
+            GP_VEC_PUSH(&x->knots, k);
             if (to + 1 > *until_ns) *until_ns = to + 1;
         }
         if (end >= limit_ns) return; /* the rest of it comes after the next call */
@@ -600,7 +623,8 @@ static void draw_track(struct expander *x, bool exact)
         bool both = k->kind == MOMENT && last && last->kind == MOMENT;
         bool lost = both && !x->around.n && begin - until > GP_SAMPLE_GAP * x->period_ns;
         g.shared = last && !lost ? common(x, last, k) : 0;
-        if (both || !last || begin - until >= fragment) add_seen(x, &g, left, right, !last);
+        if (both || !last || begin - until >= fragment)
+            add_seen(x, &g, left, right, !last || (known && !known->exact && known->fresh));
         x->waiter = known && known->kind == CALL ? waiter_of(x, known->row) : UINT32_MAX;
         draw_gap(x, &g);
         draw_knot(x, i, until, begin);
@@ -692,8 +716,27 @@ static void group_tables(struct expander *x)
     else x->waited.first = gp_zalloc((x->t->tracks.n + 2) * sizeof *x->waited.first);
 }
 
+/* Samples of one process are taken of all its threads at a time. */
+static void find_ticks(struct expander *x)
+{
+    const struct gp_trace *t = x->t;
+    const struct gp_events *e = &t->events[GP_SAMPLE];
+    int64_t until = INT64_MIN, pid = e->n ? t->processes.at[t->tracks.at[e->track[0]].process].pid : 0;
+    x->sampled_until = gp_alloc((e->n + 1) * sizeof *x->sampled_until);
+    for (size_t i = 0; i < e->n; i++) {
+        int64_t end = e->start_ns[i] + e->dur_ns[i];
+        if (end > until) until = end;
+        x->sampled_until[i] = until;
+        if (t->processes.at[t->tracks.at[e->track[i]].process].pid == pid) continue;
+        free(x->sampled_until);
+        x->sampled_until = NULL;
+        return;
+    }
+}
+
 static void release(struct expander *x)
 {
+    free(x->sampled_until);
     struct by_track *groups[] = {&x->samples, &x->calls, &x->waited, &x->ranges, &x->ops};
     for (size_t i = 0; i < GP_COUNT(groups); i++) {
         free(groups[i]->first);
@@ -734,6 +777,7 @@ void gp_samples_expand(struct gp_trace *t)
     gp_stack_tree_build(&x.tree, t);
     x.names = gp_zalloc((x.tree.functions.n + 1) * sizeof *x.names);
     group_tables(&x);
+    find_ticks(&x);
     x.room = SOME_ROWS + MOST_ROWS * (uint64_t)(e->n + t->events[GP_API].n + t->events[GP_RANGE].n);
     for (uint32_t i = 0; i < t->tracks.n; i++) expand_track(&x, i);
     release(&x);

@@ -8,7 +8,7 @@
  * between it and the next sample: that is right on average for time, and nothing that a thread launches
  * lies in it. The stack of a call or range that was not recorded is what the samples before and after it
  * have in common, or that of a sample in it. Where no sample was taken for more than GP_SAMPLE_GAP periods,
- * nothing is known.
+ * or only of other threads, nothing is known.
  *
  * A range lies below the frames that everything known from its push to its pop has in common, and every
  * other frame ends or begins anew at its borders. Calls of a thread of autograd show that the thread that
@@ -19,7 +19,7 @@
  *
  *     gp_samples_expand(&trace);                 // after reading, before gp_trace_finish()
  *     int64_t period_ns = gp_samples_period(&trace);
- * */
+ */
 #ifndef GP_FORMATS_MODEL_SAMPLES_H
 #define GP_FORMATS_MODEL_SAMPLES_H
 

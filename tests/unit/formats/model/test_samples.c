@@ -235,6 +235,27 @@ TEST(ranges_are_above_what_was_called_in_them)
     gp_trace_release(&t);
 }
 
+/* While only another thread is sampled, a thread runs no Python: a call then is below nothing, though the
+ * samples before and after it agree. Without that thread they decide. */
+TEST(a_thread_that_is_not_sampled_with_the_others_runs_no_python)
+{
+    for (int others = 0; others < 2; others++) {
+        struct gp_trace t;
+        gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
+        gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
+        uint32_t track = add_thread(&t, 1, 9), other = add_thread(&t, 1, 10);
+        uint32_t hook = add_stack(&t, 0, "hook", "train.py", 2);
+        add_sample(&t, track, 1000000, 0, 0, hook, "running");
+        add_sample(&t, track, 1300000, 0, 0, hook, "running");
+        if (others) add_sample(&t, other, 1000000, 300000, 3, hook, "running");
+        add_row(&t, GP_API, track, 1140000, 1160000, "cudaLaunchKernel");
+        gp_samples_expand(&t);
+        gp_trace_finish(&t);
+        check_row(&t, others ? 1 : 0, 950000, others ? 1050000 : 1350000, "train.py(2): hook", track);
+        gp_trace_release(&t);
+    }
+}
+
 /* 100,000 samples of 500 stacks in runs of 10: the aim is 2 bytes for each. */
 TEST(samples_are_small)
 {
