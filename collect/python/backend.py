@@ -91,7 +91,8 @@ def _stripped(path, scratch):
 def _files(build):
     """(name, bytes, executable) of everything but the metadata."""
     package = os.path.join(HERE, "gputrace")
-    for name in sorted(os.listdir(package)):
+    names = sorted(os.listdir(package)) + [f"_trial_site/{name}" for name in sorted(os.listdir(os.path.join(package, "_trial_site")))]
+    for name in names:
         if name.endswith((".py", "py.typed")):
             with open(os.path.join(package, name), "rb") as f:
                 yield f"gputrace/{name}", f.read(), False

@@ -11,6 +11,7 @@
 #include "analyze/memory/memory.h"
 #include "analyze/metrics/metrics.h"
 #include "analyze/suggest/suggest.h"
+#include "analyze/try/try.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/str.h"
@@ -97,6 +98,9 @@ static const struct {
     {"trace-metrics", &gp_metrics_groups},
     {"trace-metrics", &gp_metrics_rests},
     {"trace-metrics", &gp_metrics_losses},
+    {"gpuprof-try", &gp_try_trials},
+    {"gpuprof-try", &gp_try_control},
+    {"gpuprof-try", &gp_try_together},
     {"ceilings", &gp_missing_rows},
     {"ceilings", &gp_calibrated_devices},
     {"sweep", &gp_figure_members},
@@ -235,6 +239,7 @@ static const struct {
     {"Kernel", "trace-hta", "kernels"},         {"RangeTime", "trace-hta", "ranges"},
     {"Operator", "trace-hta", "operators"},     {"Finding", "trace-hta", "findings"},
     {"Advice", "trace-suggest", "suggestions"}, {"Change", "trace-diff", "operations"},
+    {"Trial", "gpuprof-try", "trials"},
 };
 
 static const char *type_of(const struct gp_field *f)

@@ -18,7 +18,9 @@ from ._core_or_pure import core as _core
 from ._memory import Memory, memory
 from ._results import Advice, Change, Classification, Comparison, Cost, Finding, Kernel, Operator, RangeTime
 from ._session import Session, session
+from ._rows import Trial
 from ._summary import (bottlenecks, off, on, print_summary, reset, summary, to_csv, to_json, RangeSummary)
+from ._trial import Trials, trial
 
 range = _core.range
 
@@ -35,6 +37,6 @@ def enabled() -> bool:
 
 __version__ = "0.1.0"
 __all__ = ["Advice", "Change", "Classification", "Comparison", "Cost", "Finding", "Kernel", "Memory", "Operator", "RangeSummary",
-           "RangeTime", "Session", "bottlenecks", "classify", "compare", "enabled", "include", "lib", "mark", "measure",
+           "RangeTime", "Session", "Trial", "Trials", "bottlenecks", "classify", "compare", "enabled", "include", "lib", "mark", "measure",
            "memory", "off", "on", "print_summary", "profile_with_result", "range", "read", "reset", "session", "summary",
-           "to_csv", "to_json", "tool"]
+           "to_csv", "to_json", "tool", "trial"]

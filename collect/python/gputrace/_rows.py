@@ -126,3 +126,33 @@ class Change:
     overlap_effect_ns: Optional[int]  #: effect of less or more overlap
     baseline_samples_ns: list  #: GPU time in each step used
     current_samples_ns: list
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One of ``trials`` of gpuprof-try."""
+    change: str  #: its name
+    rule: Optional[str]  #: of trace-suggest, which asked for it; null: none did
+    mode: str  #: switched between steps of one process, or by pairs of processes
+    status: str
+    reason: Optional[str]  #: why it was not measured
+    off_ns: Optional[int]  #: median step without the change
+    on_ns: Optional[int]  #: median step with it
+    saving_ns: Optional[int]  #: per step, from the differences of pairs
+    low_ns: Optional[int]  #: low end of the 95% interval
+    high_ns: Optional[int]  #: high end of it
+    pairs: int  #: of blocks, or of processes
+    predicted_low_ns: Optional[int]  #: by the rule, at least
+    predicted_high_ns: Optional[int]  #: by the rule, at most
+    peak_bytes_off: Optional[int]  #: of PyTorch's allocator during the blocks; null: no GPU
+    peak_bytes_on: Optional[int]
+    difference: Optional[dict]  #: null: not compared; notes say why
+    permanent: str  #: what makes the change permanent, a line each
+    may_change: str  #: what else it may change
+    what_if: bool  #: not a change to make, but the upper end of what one could save
+    steps_per_block: Optional[int]
+    outliers: int  #: pairs far from the others; they count
+    drift_pct: Optional[float]  #: by how much steps without the change have grown meanwhile; null: not by more than chance
+    changes: list  #: of all together: which; else none
+    notes: list
+    samples: list

@@ -21,6 +21,7 @@ _UNTIMED = "trace: the GPU was measured kernel by kernel, so times between launc
 _numbers = itertools.count(1)
 _folder = None
 _lock = threading.Lock()
+on_iteration = None  # called after each measured iteration: _trial_torch.py takes them as steps
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: globals().update(_folder=None, _lock=threading.Lock()))
 
@@ -137,6 +138,8 @@ class Session:
                 with core.range(_STEP):
                     yield number
                     self.iterations += 1
+                if on_iteration:
+                    on_iteration()
         finally:
             self._state = "measuring"
             self._end()

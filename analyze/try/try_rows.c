@@ -1,0 +1,137 @@
+#include <math.h>
+#include "analyze/try/try.h"
+#include "formats/base/buf.h"
+#include "formats/base/count.h"
+
+static const char *const modes[] = {"steps", "processes", NULL};
+static const char *const states[] = {"measured", "not_applicable", "failed", NULL};
+
+GP_GETTER(get_known)
+{
+    gp_member_i64(c, f, row, x);
+    c->none = c->i == GP_TRY_UNKNOWN;
+}
+
+GP_GETTER(get_difference)
+{
+    c->none = !((const struct gp_trial *)row)->compared;
+    gp_member_row(c, f, row, x);
+}
+
+/* ---- what else a change does, in words ---- */
+
+static void put_relative(struct gp_buf *b, const char *what, double v)
+{
+    if (!isfinite(v)) return;
+    gp_buf_puts(b, b->n ? ", " : "");
+    if (v <= 0) gp_buf_printf(b, "%s equal", what);
+    else if (v < 0.1) gp_buf_printf(b, "%s equal to %d digits", what, (int)floor(-log10(v)));
+    else gp_buf_printf(b, "%s differs by %.0f%%", what, 100 * v);
+}
+
+static void put_memory(struct gp_buf *b, int64_t more)
+{
+    int64_t size = more < 0 ? -more : more;
+    bool small = size < 100000000;
+    gp_buf_puts(b, b->n ? ", " : "");
+    if (size < 500000) gp_buf_puts(b, "no more memory");
+    else
+        gp_buf_printf(b, "%.3g %s %s memory", (double)size / (small ? 1e6 : 1e9), small ? "MB" : "GB",
+                      more > 0 ? "more" : "less");
+}
+
+void gp_trial_put_effect(struct gp_buf *b, const struct gp_trial *r)
+{
+    if (r->compared) {
+        put_relative(b, "loss", r->difference.loss_relative);
+        if (!isfinite(r->difference.loss_relative))
+            put_relative(b, "outputs", r->difference.outputs_relative);
+        put_relative(b, "updates", r->difference.update_relative);
+    }
+    if (r->peak_bytes_on >= 0 && r->peak_bytes_off >= 0) put_memory(b, r->peak_bytes_on - r->peak_bytes_off);
+}
+
+#define AT(member) offsetof(struct gp_try_difference, member)
+static const struct gp_field difference_fields[] = {
+    {"loss_off", NULL, GP_CELL_REAL, gp_member_double, AT(loss_off), .help = "null: no loss was seen",
+     .flags = GP_FIELD_NULL | GP_FIELD_SIGNED},
+    {"loss_on", NULL, GP_CELL_REAL, gp_member_double, AT(loss_on), .flags = GP_FIELD_NULL | GP_FIELD_SIGNED},
+    {"loss_relative", NULL, GP_CELL_REAL, gp_member_double, AT(loss_relative),
+     .help = "their distance as a share of the first", .flags = GP_FIELD_NULL},
+    {"outputs_relative", NULL, GP_CELL_REAL, gp_member_double, AT(outputs_relative),
+     .help = "distance of the outputs of an outermost module from the same state, inputs and random numbers, "
+             "as a share of their length",
+     .flags = GP_FIELD_NULL},
+    {"update_relative", NULL, GP_CELL_REAL, gp_member_double, AT(update_relative),
+     .help = "the same of an optimizer's step from the same state and gradients", .flags = GP_FIELD_NULL},
+    {"noise_relative", NULL, GP_CELL_REAL, gp_member_double, AT(noise_relative),
+     .help = "the same of two runs without the change", .flags = GP_FIELD_NULL},
+};
+static const struct gp_record difference = {"difference", NULL, GP_FIELDS(difference_fields),
+                                            sizeof(struct gp_try_difference),
+                                            .note = "what the change does to results"};
+#undef AT
+
+#define AT(member) offsetof(struct gp_try_sample, member)
+static const struct gp_field sample_fields[] = {
+    {"off_ns", NULL, GP_CELL_NS, gp_member_i64, AT(off_ns), .help = "per step"},
+    {"on_ns", NULL, GP_CELL_NS, gp_member_i64, AT(on_ns), .help = "per step"},
+};
+static const struct gp_record samples = {"samples", NULL, GP_FIELDS(sample_fields),
+                                         sizeof(struct gp_try_sample),
+                                         .note = "neighbouring blocks without and with the change"};
+#undef AT
+
+#define AT(member) offsetof(struct gp_trial, member)
+#define MAYBE      .flags = GP_FIELD_NULL
+#define WIDE       .flags = GP_FIELD_NULL | GP_COLUMN_WIDE
+#define SIGNED     .flags = GP_FIELD_NULL | GP_FIELD_SIGNED
+static const struct gp_field trial_fields[] = {
+    {"change", "Change", GP_CELL_TEXT, gp_member_text, AT(change), .help = "its name"},
+    {"rule", NULL, GP_CELL_TEXT, gp_member_text, AT(rule),
+     .help = "of trace-suggest, which asked for it; null: none did", MAYBE},
+    {"mode", NULL, GP_CELL_TEXT, gp_member_text, AT(mode),
+     .help = "switched between steps of one process, or by pairs of processes", .words = modes},
+    {"status", NULL, GP_CELL_TEXT, gp_member_text, AT(status), .words = states},
+    {"reason", NULL, GP_CELL_TEXT, gp_member_text, AT(reason), .help = "why it was not measured", MAYBE},
+    {"off_ns", "Off", GP_CELL_NS, get_known, AT(off_ns), .help = "median step without the change", MAYBE},
+    {"on_ns", "On", GP_CELL_NS, get_known, AT(on_ns), .help = "median step with it", MAYBE},
+    {"saving_ns", "Saves", GP_CELL_CHANGE_NS, get_known, AT(saving_ns),
+     .help = "per step, from the differences of pairs", SIGNED},
+    {"low_ns", "At least", GP_CELL_CHANGE_NS, get_known, AT(low_ns), .help = "low end of the 95% interval",
+     SIGNED},
+    {"high_ns", "At most", GP_CELL_CHANGE_NS, get_known, AT(high_ns), .help = "high end of it", SIGNED},
+    {"pairs", "Pairs", GP_CELL_COUNT, gp_member_i64, AT(pairs), .help = "of blocks, or of processes"},
+    {"predicted_low_ns", "Predicted from", GP_CELL_NS, get_known, AT(predicted_low_ns),
+     .help = "by the rule, at least", WIDE},
+    {"predicted_high_ns", "to", GP_CELL_NS, get_known, AT(predicted_high_ns), .help = "by the rule, at most",
+     WIDE},
+    {"peak_bytes_off", "Peak off", GP_CELL_BYTES, get_known, AT(peak_bytes_off),
+     .help = "of PyTorch's allocator during the blocks; null: no GPU", WIDE},
+    {"peak_bytes_on", "Peak on", GP_CELL_BYTES, get_known, AT(peak_bytes_on), WIDE},
+    {"difference", NULL, GP_CELL_ROW, get_difference, AT(difference),
+     .help = "null: not compared; notes say why", .rows = &difference, MAYBE},
+    {"permanent", NULL, GP_CELL_TEXT, gp_member_text, AT(permanent),
+     .help = "what makes the change permanent, a line each"},
+    {"may_change", NULL, GP_CELL_TEXT, gp_member_text, AT(may_change), .help = "what else it may change"},
+    {"what_if", NULL, GP_CELL_BOOL, gp_member_bool, AT(what_if),
+     .help = "not a change to make, but the upper end of what one could save"},
+    {"steps_per_block", NULL, GP_CELL_COUNT, get_known, AT(steps_per_block), MAYBE},
+    {"outliers", NULL, GP_CELL_COUNT, gp_member_i64, AT(outliers),
+     .help = "pairs far from the others; they count"},
+    {"drift_pct", NULL, GP_CELL_PCT, gp_member_double, AT(drift_pct),
+     .help = "by how much steps without the change have grown meanwhile; null: not by more than chance",
+     SIGNED},
+    {"changes", NULL, GP_CELL_LIST, gp_member_rows, AT(changes), .help = "of all together: which; else none",
+     .rows = &gp_each_word},
+    {"notes", NULL, GP_CELL_LIST, gp_member_rows, AT(notes), .rows = &gp_each_word},
+    {"samples", NULL, GP_CELL_ROWS, gp_member_rows, AT(samples), .rows = &samples},
+};
+
+const struct gp_record gp_try_trials = {"trials", "Changes", GP_FIELDS(trial_fields), sizeof(struct gp_trial),
+                                        .note = "a change, on and off in turn"};
+const struct gp_record gp_try_control = {"control", "Control", GP_FIELDS(trial_fields),
+                                         sizeof(struct gp_trial),
+                                         .note = "nothing changes: its interval must hold zero"};
+const struct gp_record gp_try_together = {"together", "All together", GP_FIELDS(trial_fields),
+                                          sizeof(struct gp_trial), .note = "all that help at once"};
