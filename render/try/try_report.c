@@ -109,7 +109,6 @@ static void add_lines(struct gp_report *r, const struct gp_trial *rows, size_t n
         }
         gp_report_put_text(r, t, rows[i].change);
         gp_report_put_text(r, t, rows[i].permanent);
-        gp_report_put_text(r, t, rows[i].may_change);
     }
 }
 

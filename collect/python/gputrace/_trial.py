@@ -68,15 +68,13 @@ def _own(entry):
     name, on, off = entry
     if not isinstance(name, str) or not callable(on) or not callable(off):
         raise TypeError(f"trial: a change is a name or (name, on, off), not {entry!r}")
-    return Change(name, lambda program: on(), lambda program: off(), may_change="whatever it does", explicit=True)
+    return Change(name, lambda program: on(), lambda program: off(), may_change="whatever it does", named=True)
 
 
 def _changes(given):
     chosen = []
     for entry in given:
         chosen += table.select([entry], table.changes()) if isinstance(entry, str) else [_own(entry)]
-    for change in chosen:
-        change.explicit = True
     return chosen
 
 

@@ -176,7 +176,7 @@ def _compile(name, **options):
     told = ", ".join(f"{k}={v!r}" for k, v in options.items())
     return Change(name, *_wrapping("compile", make), f"model = torch.compile(model{', ' + told if told else ''})",
                   "fused kernels round otherwise", _needs(_gpu, _has_top, _not_compiled), "compile", "outputs", 0.05,
-                  rules=("compile", "fusion", "cuda_graph", "python_gap", "epilogue"), explicit=bool(options))
+                  rules=("compile", "fusion", "cuda_graph", "python_gap", "epilogue"), only_named=bool(options))
 
 
 def _repeated(program):
@@ -205,7 +205,7 @@ def _compile_blocks():
     hooked = lambda p: "its blocks have a forward of their own" if any("forward" in b.__dict__ for b in _repeated(p)) else None
     return Change("compile=blocks", on, off, "for block in model.layers: block.compile()", "fused kernels round otherwise",
                   _needs(_gpu, _has_top, _not_compiled, blocks, hooked), "compile", "outputs", 0.05, rules=("compile", "recompilation"),
-                  explicit=True)
+                  only_named=True)
 
 
 def _shape_key(program, args, keywords):
@@ -261,7 +261,7 @@ def _graphed_callables():
     plain = lambda p: None if isinstance(p.captured, tuple) and not p.captured[2] and p.captured[1] else \
         "no call with positional tensors only was seen"
     return Change("graphed_callables", on, off, "model = torch.cuda.make_graphed_callables(model, (sample_input,))",
-                  "random numbers are others", _needs(_gpu, _has_top, _grad, plain), "compile", None, rules=("cuda_graph",), explicit=True)
+                  "random numbers are others", _needs(_gpu, _has_top, _grad, plain), "compile", None, rules=("cuda_graph",), only_named=True)
 
 
 # ---- layouts and optimizers ----
@@ -333,7 +333,7 @@ def _optimizer_kind(kind):
         return "its optimizer is differentiable" if group.get("differentiable") else None
     permanent = f"torch.optim.Adam(..., {kind}=True)"
     return Change(kind, on, off, permanent, "updates round otherwise", _needs(_gpu, needs), "optimizer", "update", 0.01,
-                  rules=("optimizer",) if kind == "fused" else (), explicit=kind != "fused")
+                  rules=("optimizer",) if kind == "fused" else (), only_named=kind != "fused")
 
 
 def _set_to_none():
@@ -373,7 +373,7 @@ def _configured(name, attribute, value, permanent, rules):
             return "no module has a configuration of transformers with it"
         return "it is on already" if current == {value} else None
     return Change(name, on, off, permanent, "another kernel rounds otherwise", _needs(_has_top, needs), name.split("=")[0], "outputs",
-                  0.05, rules=rules, explicit=True)
+                  0.05, rules=rules, only_named=True)
 
 
 def _attention(value):
@@ -408,7 +408,7 @@ def _sdp(value):
     def used(program):
         return None if program.attention_seen else "F.scaled_dot_product_attention was not called"
     return Change(f"sdp={value}", on, off, f"with torch.nn.attention.sdpa_kernel(SDPBackend.{backend}): ...",
-                  "another kernel rounds otherwise", _needs(_gpu, used), "sdp", "outputs", 0.05, explicit=True)
+                  "another kernel rounds otherwise", _needs(_gpu, used), "sdp", "outputs", 0.05, only_named=True)
 
 
 def _checkpointing():
@@ -596,7 +596,7 @@ def _batch(factor):
     name = f"batch={'x2' if factor > 1 else 'half'}"
     return Change(name, on, off, f"batch_size {'doubled' if factor > 1 else 'halved'} (times are per item)",
                   "training sees other batches", _needs(_has_top, needs), "batch", scale=factor, rules=("batching",) if factor > 1 else (),
-                  explicit=True)
+                  only_named=True)
 
 
 # ---- what is hooked before the program imports it ----
@@ -607,6 +607,7 @@ def early(program):
     program.no_checkpoint = program.checkpoint_seen = program.attention_seen = program.distribution_seen = False
     try:
         import torch.utils.checkpoint as module
+        import torch.utils.data.dataloader  # noqa: F401
         plain = module.checkpoint
 
         @functools.wraps(plain)
@@ -660,7 +661,7 @@ def statement(text):
             space = sys.modules["__main__"].__dict__
             exec(code, {**space, "torch": program.torch} if "torch" not in space else space)
         return call
-    return Change(name, run(on), run(off), on, "whatever it does", compare="outputs", tolerance=float("inf"))
+    return Change(name, run(on), run(off), on, "whatever it does", compare="outputs", tolerance=float("inf"), named=True)
 
 
 # ---- the table ----
@@ -722,7 +723,7 @@ def select(names, table):
             raise ValueError(f"no change is called '{name}': --changes=list lists them")
         chosen += [c for c in found if c not in chosen]
     for change in chosen:
-        change.explicit = True
+        change.named = True
     return chosen
 
 

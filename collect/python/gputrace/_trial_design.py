@@ -53,7 +53,8 @@ class Change:
     scale: float = 1.0
     what_if: bool = False  # not a change to make: an upper end
     rules: tuple = ()
-    explicit: bool = False  # only if it is named, or if a rule asks for it
+    only_named: bool = False  # or if a rule asks for it
+    named: bool = False  # by the user
     predicted: tuple = (None, None)
     rule: Optional[str] = None
     variables: Optional[dict] = None  # of the environment: it needs a process of its own

@@ -67,11 +67,11 @@ def exchange_of(torch):
 def choose(program, runner):
     """The changes to try, in their order. Those that were named; otherwise what trace-suggest finds in a few recorded steps, the largest
     saving first; otherwise, all that apply."""
-    named = [c for c in runner.changes if c.explicit]
+    named = [c for c in runner.changes if c.named]
     if named or program.plan.get("changes") is not None:
         return named
     found = yield from _suggested(program, runner)
-    return [c for c in runner.changes if not c.explicit] if found is None else found
+    return [c for c in runner.changes if not c.only_named] if found is None else found
 
 
 def _suggested(program, runner):
@@ -174,8 +174,6 @@ class _Process:
             if plan.get("changes") is not None:
                 every = table.select(plan["changes"], every) if plan["changes"] else []
             every += [table.statement(text) for text in plan.get("sets", ())]
-            for change in every[len(every) - len(plan.get("sets", ())):]:
-                change.explicit = True
         except (RuntimeError, ValueError) as e:
             self.emit("refused", {"reason": str(e)})
             return None

@@ -213,6 +213,9 @@ class Program:
         if self.runner.done:
             self.ended()
 
+    def batch_seen(self):
+        return self.count(_BATCH) > 0
+
     def count(self, kind):
         return sum(n for (k, _), (n, _) in self._seen.items() if k == kind)
 
@@ -503,7 +506,6 @@ def _hook_batches(program):
         program.event(_BATCH, base)
         return batch
     program.plain_batch = plain
-    program.batch_seen = lambda: any(k[0] == _BATCH for k in program._seen)
     base.__next__ = following
 
 
