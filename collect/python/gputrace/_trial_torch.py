@@ -171,7 +171,7 @@ class Program:
         try:
             return call()
         except Exception as e:
-            if not self.fault(e):
+            if isinstance(e, StopIteration) or not self.fault(e):
                 raise
         return call()
 
@@ -502,7 +502,7 @@ def _hook_batches(program):
     def following(self):
         if program.busy() or not isinstance(self, base):
             return plain(self)
-        batch = (program.batches or plain)(self) if program.batches else plain(self)
+        batch = program.guarded(lambda: (program.batches or plain)(self))
         program.event(_BATCH, base)
         return batch
     program.plain_batch = plain
