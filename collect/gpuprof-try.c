@@ -221,8 +221,8 @@ int main(int argc, char **argv)
         .summary = "make changes in a running PyTorch program and measure what each saves",
         .operands = "[--] CMD [ARG...]",
         .example = "gpuprof-try python3 train.py\n"
-                   "gpuprof-try --changes=tf32,fused,compile -f html -o trials.html torchrun train.py\n"
-                   "gpuprof-try --set 'amp=cfg.amp=True // cfg.amp=False' python3 train.py\n",
+                   "gpuprof-try --changes=tf32,fused -f html -o try.html torchrun train.py\n"
+                   "gpuprof-try --set 'amp=cfg.amp=1 // cfg.amp=0' python3 train.py\n",
         .options = options,
         .formats = gp_try_formats,
         .max_operands = -1,

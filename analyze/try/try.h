@@ -84,5 +84,7 @@ void gp_trial_put_effect(struct gp_buf *b, const struct gp_trial *r);
 
 /* Rows of struct gp_trial. */
 extern const struct gp_record gp_try_trials, gp_try_control, gp_try_together;
+/* Parts of them: struct gp_try_difference, struct gp_try_sample. */
+extern const struct gp_record gp_try_differences, gp_try_samples;
 
 #endif

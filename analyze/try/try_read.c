@@ -2,7 +2,6 @@
 #include <string.h>
 #include "analyze/try/try.h"
 #include "formats/base/buf.h"
-#include "formats/base/count.h"
 #include "formats/base/err.h"
 #include "formats/base/json_scan.h"
 #include "formats/base/num.h"
@@ -10,52 +9,7 @@
 
 enum { MOST_ROWS = 10000, MOST_SAMPLES = 100000 };
 
-/* ---- members by name ---- */
-
-enum kind { TEXT, INTEGER, REAL, FLAG };
-struct member {
-    const char *name;
-    enum kind kind;
-    size_t at;
-};
-
-#define T(kind, name)                                                                                        \
-    {                                                                                                        \
-#name, kind, offsetof(struct gp_trial, name)                                                         \
-    }
-static const struct member trial_members[] = {
-    T(TEXT, change),
-    T(TEXT, rule),
-    T(TEXT, mode),
-    T(TEXT, status),
-    T(TEXT, reason),
-    T(TEXT, permanent),
-    T(TEXT, may_change),
-    T(INTEGER, off_ns),
-    T(INTEGER, on_ns),
-    T(INTEGER, saving_ns),
-    T(INTEGER, low_ns),
-    T(INTEGER, high_ns),
-    T(INTEGER, predicted_low_ns),
-    T(INTEGER, predicted_high_ns),
-    T(INTEGER, peak_bytes_off),
-    T(INTEGER, peak_bytes_on),
-    T(INTEGER, pairs),
-    T(INTEGER, steps_per_block),
-    T(INTEGER, outliers),
-    T(REAL, drift_pct),
-    T(FLAG, what_if),
-};
-#undef T
-#define D(name)                                                                                              \
-    {                                                                                                        \
-#name, REAL, offsetof(struct gp_try_difference, name)                                                \
-    }
-static const struct member difference_members[] = {
-    D(loss_off), D(loss_on), D(loss_relative), D(outputs_relative), D(update_relative), D(noise_relative)};
-#undef D
-static const struct member sample_members[] = {{"off_ns", INTEGER, offsetof(struct gp_try_sample, off_ns)},
-                                               {"on_ns", INTEGER, offsetof(struct gp_try_sample, on_ns)}};
+/* ---- members: those of the records, by their ids ---- */
 
 static const char *copy_text(struct gp_try *t, const struct gp_json_value *v)
 {
@@ -67,46 +21,43 @@ static const char *copy_text(struct gp_try *t, const struct gp_json_value *v)
     return copy;
 }
 
-static void set(struct gp_try *t, char *row, const struct member *m, const struct gp_json_value *v)
+/* The member of field F in ROW becomes V; unknown where that is NULL or not of its type. */
+static void set(struct gp_try *t, char *row, const struct gp_field *f, const struct gp_json_value *v)
 {
-    int64_t i = GP_TRY_UNKNOWN;
-    double d = NAN;
-    switch (m->kind) {
-    case TEXT:
-        *(const char **)(void *)(row + m->at) = copy_text(t, v);
+    void *at = row + f->at;
+    bool number = v && v->kind == GP_JSON_NUMBER;
+    switch ((enum gp_cell_type)f->type) {
+    case GP_CELL_TEXT:
+        *(const char **)at = v ? copy_text(t, v) : NULL;
         break;
-    case INTEGER:
-        if (v->kind != GP_JSON_NUMBER || !gp_i64_from_text(v->p, v->n, &i)) i = GP_TRY_UNKNOWN;
-        *(int64_t *)(void *)(row + m->at) = i;
+    case GP_CELL_COUNT:
+    case GP_CELL_NS:
+    case GP_CELL_CHANGE_NS:
+    case GP_CELL_BYTES:
+        if (!number || !gp_i64_from_text(v->p, v->n, at)) *(int64_t *)at = GP_TRY_UNKNOWN;
         break;
-    case REAL:
-        if (v->kind != GP_JSON_NUMBER || !gp_double_from_text(v->p, v->n, &d)) d = NAN;
-        *(double *)(void *)(row + m->at) = d;
+    case GP_CELL_REAL:
+    case GP_CELL_PCT:
+        if (!number || !gp_double_from_text(v->p, v->n, at)) *(double *)at = NAN;
         break;
-    case FLAG:
-        *(bool *)(void *)(row + m->at) = v->kind == GP_JSON_WORD && gp_is(v->p, v->n, "true");
+    case GP_CELL_BOOL:
+        *(bool *)at = v && v->kind == GP_JSON_WORD && gp_is(v->p, v->n, "true");
+        break;
+    default: /* lists and objects: see read_trial() */
         break;
     }
 }
 
-static void set_unknown(char *row, const struct member *m, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (m[i].kind == INTEGER) *(int64_t *)(void *)(row + m[i].at) = GP_TRY_UNKNOWN;
-        if (m[i].kind == REAL) *(double *)(void *)(row + m[i].at) = NAN;
-    }
-}
-
-/* The members of OBJECT that M, of N, names; the others are left to the caller, which gets them one by one. */
-static void read_members(struct gp_try *t, char *row, const struct member *m, size_t n,
+/* The members of OBJECT that fields of REC name; those that it lacks are unknown. */
+static void read_members(struct gp_try *t, void *row, const struct gp_record *rec,
                          const struct gp_json_value *object, const char *end)
 {
     struct gp_json_value key, v;
-    set_unknown(row, m, n);
+    for (size_t i = 0; i < rec->n; i++) set(t, row, &rec->fields[i], NULL);
     if (object->kind != GP_JSON_OBJECT) return;
     for (const char *p = object->p + 1; gp_json_next(&p, end, &key, &v);)
-        for (size_t i = 0; i < n; i++)
-            if (gp_is(key.p, key.n, m[i].name)) set(t, row, &m[i], &v);
+        for (size_t i = 0; i < rec->n; i++)
+            if (gp_is(key.p, key.n, rec->fields[i].id)) set(t, row, &rec->fields[i], &v);
 }
 
 /* ---- rows ---- */
@@ -117,7 +68,7 @@ static void read_samples(struct gp_try *t, struct gp_trial *r, const struct gp_j
     struct gp_json_value v;
     for (const char *p = list->p + 1; r->samples.n < MOST_SAMPLES && gp_json_next(&p, end, NULL, &v);) {
         struct gp_try_sample s;
-        read_members(t, (char *)&s, sample_members, GP_COUNT(sample_members), &v, end);
+        read_members(t, &s, &gp_try_samples, &v, end);
         if (s.off_ns > 0 && s.on_ns > 0) GP_VEC_PUSH(&r->samples, s);
     }
 }
@@ -126,12 +77,12 @@ static void read_trial(struct gp_try *t, gp_trials *to, const struct gp_json_val
 {
     struct gp_trial r = {0};
     struct gp_json_value key, v, element;
-    read_members(t, (char *)&r, trial_members, GP_COUNT(trial_members), row, end);
+    read_members(t, &r, &gp_try_trials, row, end);
     for (const char *p = row->p + 1; gp_json_next(&p, end, &key, &v);) {
         bool notes = gp_is(key.p, key.n, "notes");
         if (gp_is(key.p, key.n, "difference") && v.kind == GP_JSON_OBJECT) {
             r.compared = true;
-            read_members(t, (char *)&r.difference, difference_members, GP_COUNT(difference_members), &v, end);
+            read_members(t, &r.difference, &gp_try_differences, &v, end);
         }
         if (v.kind != GP_JSON_ARRAY) continue;
         if (gp_is(key.p, key.n, "samples")) read_samples(t, &r, &v, end);
@@ -160,19 +111,16 @@ static void read_trial(struct gp_try *t, gp_trials *to, const struct gp_json_val
 static void read_row(struct gp_try *t, const struct gp_json_value *kind, const struct gp_json_value *row,
                      const char *end)
 {
-    struct {
-        const char *name, *device, *reason;
-    } head = {0};
-    static const struct member members[] = {
-        {"name", TEXT, 0}, {"device", TEXT, sizeof(char *)}, {"reason", TEXT, 2 * sizeof(char *)}};
+    struct gp_json_value key, v;
     if (gp_is(kind->p, kind->n, "trial")) read_trial(t, &t->trials, row, end);
     if (gp_is(kind->p, kind->n, "control") && !t->control.n) read_trial(t, &t->control, row, end);
     if (gp_is(kind->p, kind->n, "together") && !t->together.n) read_trial(t, &t->together, row, end);
-    if (gp_is(kind->p, kind->n, "steps") || gp_is(kind->p, kind->n, "refused"))
-        read_members(t, (char *)&head, members, GP_COUNT(members), row, end);
-    if (head.name) t->steps = head.name;
-    if (head.device) t->device = head.device;
-    if (head.reason) t->refused = head.reason;
+    if (!gp_is(kind->p, kind->n, "steps") && !gp_is(kind->p, kind->n, "refused")) return;
+    for (const char *p = row->p + 1; gp_json_next(&p, end, &key, &v);) {
+        if (gp_is(key.p, key.n, "name")) t->steps = copy_text(t, &v);
+        if (gp_is(key.p, key.n, "device")) t->device = copy_text(t, &v);
+        if (gp_is(key.p, key.n, "reason")) t->refused = copy_text(t, &v);
+    }
 }
 
 /* LINE is a copy with padding behind it, which is at byte OFFSET of the text. */

@@ -67,9 +67,9 @@ static const struct gp_field difference_fields[] = {
     {"noise_relative", NULL, GP_CELL_REAL, gp_member_double, AT(noise_relative),
      .help = "the same of two runs without the change", .flags = GP_FIELD_NULL},
 };
-static const struct gp_record difference = {"difference", NULL, GP_FIELDS(difference_fields),
-                                            sizeof(struct gp_try_difference),
-                                            .note = "what the change does to results"};
+const struct gp_record gp_try_differences = {"difference", NULL, GP_FIELDS(difference_fields),
+                                             sizeof(struct gp_try_difference),
+                                             .note = "what the change does to results"};
 #undef AT
 
 #define AT(member) offsetof(struct gp_try_sample, member)
@@ -77,7 +77,7 @@ static const struct gp_field sample_fields[] = {
     {"off_ns", NULL, GP_CELL_NS, gp_member_i64, AT(off_ns), .help = "per step"},
     {"on_ns", NULL, GP_CELL_NS, gp_member_i64, AT(on_ns), .help = "per step"},
 };
-static const struct gp_record samples = {"samples", NULL, GP_FIELDS(sample_fields),
+const struct gp_record gp_try_samples = {"samples", NULL, GP_FIELDS(sample_fields),
                                          sizeof(struct gp_try_sample),
                                          .note = "neighbouring blocks without and with the change"};
 #undef AT
@@ -110,7 +110,7 @@ static const struct gp_field trial_fields[] = {
      .help = "of PyTorch's allocator during the blocks; null: no GPU", WIDE},
     {"peak_bytes_on", "Peak on", GP_CELL_BYTES, get_known, AT(peak_bytes_on), WIDE},
     {"difference", NULL, GP_CELL_ROW, get_difference, AT(difference),
-     .help = "null: not compared; notes say why", .rows = &difference, MAYBE},
+     .help = "null: not compared; notes say why", .rows = &gp_try_differences, MAYBE},
     {"permanent", NULL, GP_CELL_TEXT, gp_member_text, AT(permanent),
      .help = "what makes the change permanent, a line each"},
     {"may_change", NULL, GP_CELL_TEXT, gp_member_text, AT(may_change), .help = "what else it may change"},
@@ -125,7 +125,7 @@ static const struct gp_field trial_fields[] = {
     {"changes", NULL, GP_CELL_LIST, gp_member_rows, AT(changes), .help = "of all together: which; else none",
      .rows = &gp_each_word},
     {"notes", NULL, GP_CELL_LIST, gp_member_rows, AT(notes), .rows = &gp_each_word},
-    {"samples", NULL, GP_CELL_ROWS, gp_member_rows, AT(samples), .rows = &samples},
+    {"samples", NULL, GP_CELL_ROWS, gp_member_rows, AT(samples), .rows = &gp_try_samples},
 };
 
 const struct gp_record gp_try_trials = {"trials", "Changes", GP_FIELDS(trial_fields), sizeof(struct gp_trial),

@@ -101,7 +101,7 @@ static void draw_blocks(void *page)
 
 static const struct gp_page_section sections[] = {
     {"savings", "What a step saves", .draw = draw_savings, .there = has_measured},
-    {"changes", "Changes", .tables = {"trials", "permanent", "left_out"}, .open = 3},
+    {"changes", "Changes", .tables = {"trials", "besides", "permanent", "left_out"}, .open = 4},
     {"pairs", "On and off in time", .draw = draw_blocks, .there = has_measured},
 };
 

@@ -91,25 +91,56 @@ static void add_control(struct gp_report *r, const struct gp_try *t)
 
 /* ---- tables ---- */
 
+static bool is_part(const struct gp_trial *all, const char *change)
+{
+    for (size_t i = 0; i < all->changes.n; i++)
+        if (!strcmp(all->changes.at[i], change)) return true;
+    return false;
+}
+
+static struct gp_report_table *add_table(struct gp_report *r, const char *id, const char *title,
+                                         const char *column, const char *heading)
+{
+    struct gp_report_table *t = gp_report_add(r, id, title);
+    gp_report_column(t, "change", "Change", GP_CELL_TEXT, 0, NULL);
+    gp_report_column(t, column, heading, GP_CELL_TEXT, 0, NULL);
+    return t;
+}
+
 static void add_lines(struct gp_report *r, const struct gp_trial *rows, size_t n, const struct gp_trial *all)
 {
     struct gp_report_table *t = NULL;
     for (size_t i = 0; i < n; i++) {
-        bool chosen = gp_trial_helps(&rows[i]) && !rows[i].what_if && *rows[i].permanent;
-        for (size_t k = 0; all && chosen && k < all->changes.n; k++) {
-            chosen = !strcmp(all->changes.at[k], rows[i].change);
-            if (chosen) break;
-        }
-        if (!chosen) continue;
-        if (!t) {
-            t = gp_report_add(r, "permanent", "What makes it permanent");
-            gp_report_column(t, "change", "Change", GP_CELL_TEXT, 0, NULL);
-            gp_report_column(t, "line", "Line to add", GP_CELL_TEXT, 0, NULL);
-            gp_report_column(t, "may_change", "May change", GP_CELL_TEXT, GP_COLUMN_BELOW, NULL);
-        }
+        if (!gp_trial_helps(&rows[i]) || rows[i].what_if || !*rows[i].permanent) continue;
+        if (all && !is_part(all, rows[i].change)) continue;
+        if (!t) t = add_table(r, "permanent", "What makes it permanent", "line", "Line to add");
         gp_report_put_text(r, t, rows[i].change);
         gp_report_put_text(r, t, rows[i].permanent);
     }
+}
+
+/* Memory and results; and what a rule said about time, to be held against what was measured. */
+static void add_besides(struct gp_report *r, const struct gp_trial *rows, size_t n)
+{
+    struct gp_report_table *t = NULL;
+    struct gp_buf b = {0};
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_trial *x = &rows[i];
+        b.n = 0;
+        gp_trial_put_effect(&b, x);
+        if (x->what_if) gp_buf_printf(&b, "%san upper end, not a change to make", b.n ? "; " : "");
+        if (x->predicted_low_ns >= 0 && x->predicted_high_ns >= 0)
+            gp_buf_printf(&b, "%spredicted by %s: %.3f to %.3f ms", b.n ? "; " : "",
+                          x->rule ? x->rule : "a rule", (double)x->predicted_low_ns / 1e6,
+                          (double)x->predicted_high_ns / 1e6);
+        if (gp_trial_helps(x) && strcmp(x->may_change, "nothing") != 0)
+            gp_buf_printf(&b, "%smay change: %s", b.n ? "; " : "", x->may_change);
+        if (!b.n) continue;
+        if (!t) t = add_table(r, "besides", "Besides time", "effect", "Results, memory, prediction");
+        gp_report_put_text(r, t, x->change);
+        gp_report_put_text(r, t, gp_buf_str(&b));
+    }
+    gp_buf_release(&b);
 }
 
 static void add_left_out(struct gp_report *r, const struct gp_trial *rows, size_t n)
@@ -117,11 +148,7 @@ static void add_left_out(struct gp_report *r, const struct gp_trial *rows, size_
     struct gp_report_table *t = NULL;
     for (size_t i = 0; i < n; i++) {
         if (gp_trial_measured(&rows[i])) continue;
-        if (!t) {
-            t = gp_report_add(r, "left_out", "Not measured");
-            gp_report_column(t, "change", "Change", GP_CELL_TEXT, 0, NULL);
-            gp_report_column(t, "reason", "Reason", GP_CELL_TEXT, 0, NULL);
-        }
+        if (!t) t = add_table(r, "left_out", "Not measured", "reason", "Reason");
         gp_report_put_text(r, t, rows[i].change);
         gp_report_put_text(r, t, rows[i].reason ? rows[i].reason : rows[i].status);
     }
@@ -152,6 +179,7 @@ void gp_try_report(struct gp_report *r, const struct gp_try *t)
     add_control(r, t);
     add_notes(r, rows, n);
     gp_record_table(r, &gp_try_trials, rows, measured, 0, &of);
+    add_besides(r, rows, measured);
     add_lines(r, rows, measured, all);
     add_left_out(r, rows, n);
 }

@@ -52,7 +52,7 @@ done
 
 # The filters: an operand is a file to read.
 for tool in $tools; do
-    case $tool in gpuprof-collect | gpuprof-measure | trace-serve) continue ;; esac # tests/cli/trace-serve.t
+    case $tool in gpuprof-collect | gpuprof-measure | gpuprof-try | trace-serve) continue ;; esac # tests/cli/trace-serve.t
     case $tool in
     trace-diff) twice=yes ;;
     *) twice= ;;
@@ -111,7 +111,7 @@ sed 's/^{"traceEvents": //; s/^\]}$/]/' one.json >array.json
 
 for tool in $tools; do
     case $tool in
-    gpuprof-collect | gpuprof-measure | trace-diff | trace-fleet | trace-serve) continue ;; # none of them is a filter of one trace
+    gpuprof-collect | gpuprof-measure | gpuprof-try | trace-diff | trace-fleet | trace-serve) continue ;; # none of them is a filter of one trace
     trace-metrics | trace-hta-mpi) continue ;;              # one wants counters, the other leaves standard input to mpirun
     trace-convert) options='-f chrome' ;; # anyone can distinguish text from rubbish
     *) options= ;;

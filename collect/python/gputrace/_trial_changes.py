@@ -213,6 +213,14 @@ def _shape_key(program, args, keywords):
     return tuple((tuple(t.shape), t.dtype, t.device) for t in tensors(program.torch, (args, keywords)))
 
 
+def _only_tensors(torch, value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return all(_only_tensors(torch, v) for v in value)
+    return value is None or isinstance(value, (bool, int, float, str, torch.Tensor))
+
+
 def _graph():
     """CUDA graphs of inference: one per shape of the inputs, whose tensors are copied into those of the graph."""
     from ._trial_torch import copy_of, tensors
@@ -237,6 +245,8 @@ def _graph():
             def call(*args, **keywords):
                 key = _shape_key(program, args, keywords)
                 if key not in graphs:
+                    if not _only_tensors(torch, (args, keywords)):
+                        raise RuntimeError("inputs hold more than tensors and numbers, such as a cache")
                     graphs[key] = capture(torch, inner, args, keywords)
                 graph, held, result = graphs[key]
                 for to, value in zip(held, tensors(torch, (args, keywords))):
@@ -255,7 +265,12 @@ def _graphed_callables():
         captured = program.captured
         if not isinstance(captured, tuple) or captured[0] is not top or captured[2]:
             raise RuntimeError("it needs a call with positional tensors only")
-        graphed = program.torch.cuda.make_graphed_callables(top.plain, captured[1])
+        hooked = top.module.forward
+        try:
+            program.torch.cuda.make_graphed_callables(top.module, captured[1])
+            graphed = top.module.forward  # what it has put there, which knows the parameters
+        finally:
+            top.module.forward = hooked
         return lambda inner: graphed
     on, off = _wrapping("graph", make)
     plain = lambda p: None if isinstance(p.captured, tuple) and not p.captured[2] and p.captured[1] else \
@@ -328,6 +343,8 @@ def _optimizer_kind(kind):
         group = known[0].param_groups[0]
         if any(g.get(kind) for o in known for g in o.param_groups):
             return "it is on already"
+        if kind == "foreach" and group.get("foreach") is None and not group.get("fused"):
+            return "it is what PyTorch chooses on a GPU"
         if any(not p.is_cuda for o in known for g in o.param_groups for p in g["params"]):
             return "its parameters are not on a GPU"
         return "its optimizer is differentiable" if group.get("differentiable") else None

@@ -217,6 +217,7 @@ class Runner:
         return time.perf_counter_ns()
 
     def _run(self):
+        self.program.want_inputs()  # some changes need to know them
         for _ in range(_FIRST_STEPS):
             yield
         level = yield from self._settle(self.plan.time_limit_ns)

@@ -20,6 +20,7 @@ from . import _trial_changes
 
 _OPTIMIZER, _MODULE, _SESSION, _RANGE, _BATCH = "optimizer", "module", "session", "range", "batch"
 _DECIDE = {_OPTIMIZER: 8, _MODULE: 12, _SESSION: 4, _RANGE: 4, _BATCH: 24}
+_SAMPLED = 500_000  # elements of a tensor that are compared, at most
 _PATIENCE = 96  # calls of modules, after which no optimizer is waited for
 
 
@@ -104,7 +105,7 @@ class Program:
         self.ready = ready  # called once when steps were found; returns the runner
         self.runner = None
         self.step_name = None
-        self.inside = False  # a call of an outermost module, or of an optimizer
+        self.inside = self.stepping = False  # a call of an outermost module; of an optimizer
         self.in_backward = 0
         self.tops, self.optimizers, self.batches = [], [], None
         self.optimizers_made = 0
@@ -189,7 +190,8 @@ class Program:
         if self._want and top is self.main():
             self._want = False
             try:
-                dtype = torch.get_autocast_gpu_dtype() if top.autocast else None
+                newer = getattr(torch, "get_autocast_dtype", None)
+                dtype = None if not top.autocast else newer("cuda") if newer else torch.get_autocast_gpu_dtype()
                 self.captured = top, copy_of(torch, args), copy_of(torch, keywords), dtype
             except Exception as e:
                 self.captured = f"inputs cannot be copied: {type(e).__name__}"
@@ -298,7 +300,6 @@ class Program:
         if not isinstance(self.captured, tuple):
             return None, f"results were not compared: {self.captured or 'no call of an outermost module was seen'}"
         top, args, keywords, dtype = self.captured
-        self.captured = None
         buffers, numbers = [(b, b.clone()) for b in top.module.buffers()], random_state(torch)
 
         def once():
@@ -306,7 +307,7 @@ class Program:
             scope = torch.autocast("cuda", dtype) if dtype else contextlib.nullcontext()
             with torch.no_grad(), scope:
                 result = top.run(copy_of(torch, args), copy_of(torch, keywords))
-            return loss_of(torch, result), [t.detach().double().cpu() for t in tensors(torch, result) if t.is_floating_point()]
+            return loss_of(torch, result), [sample(t).double().cpu() for t in tensors(torch, result) if t.is_floating_point()]
         try:
             turn(False)
             off, again = once(), once()
@@ -342,7 +343,7 @@ class Program:
             back()
             turn(on)
             optimizer.step()
-            after = [(p.detach() - b).double().cpu() for p, b in zip(parameters, before)]
+            after = [(sample(p) - sample(b)).double().cpu() for p, b in zip(parameters, before)]
             turn(False)
             back()
             return after
@@ -380,6 +381,12 @@ def tensors(torch, value):
     elif isinstance(value, (list, tuple)):
         for v in value:
             yield from tensors(torch, v)
+
+
+def sample(tensor):
+    """Elements of TENSOR at equal distances."""
+    stride = tensor.numel() // _SAMPLED + 1
+    return tensor.detach() if stride == 1 else tensor.detach().reshape(-1)[::stride]
 
 
 def loss_of(torch, result):
@@ -427,15 +434,15 @@ def _wrap_step(program, cls):
 
     @functools.wraps(plain)
     def step(self, *args, **keywords):
-        if program.compiling() or program.inside or program.busy():
+        if program.compiling() or program.stepping or program.busy():
             return plain(self, *args, **keywords)
         if not any(o is self for o in program.optimizers):
             program.optimizers.append(self)
-        program.inside = True
+        program.stepping = True
         try:
             result = program.guarded(lambda: plain(self, *args, **keywords))
         finally:
-            program.inside = False
+            program.stepping = False
         program.event(_OPTIMIZER, self)
         return result
     step.gputrace = step.hooked = True  # hooked: PyTorch's own mark of a step that it has wrapped
@@ -500,7 +507,7 @@ def _hook_batches(program):
 
     @functools.wraps(plain)
     def following(self):
-        if program.busy() or not isinstance(self, base):
+        if program.busy():
             return plain(self)
         batch = program.guarded(lambda: (program.batches or plain)(self))
         program.event(_BATCH, base)
