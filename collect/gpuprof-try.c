@@ -55,7 +55,7 @@ static const struct gp_option options[] = {
 
 /* ---- the body, in Python ---- */
 
-/* The folder that holds the package: in the build, installed, or the package that this program is bundled in. */
+/* The folder that holds the package: in the build, installed, or around the package that bundles us. */
 static int find_package(struct gp_buf *path, struct gp_err *err)
 {
     static const char *const places[] = {"../python", "../lib/python3/dist-packages",

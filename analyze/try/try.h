@@ -1,7 +1,7 @@
-/* try.h -- what gpuprof-try measured: changes that went on and off while a program ran, and what a step saved
- * with each. gputrace measures it and writes rows as JSON lines, {"kind": ..., "row": {...}}; here they become
- * structs, and their records describe them for every answer. Computes nothing: the statistics are where the
- * measuring stops, in collect/python/gputrace/_trial_stat.py.
+/* try.h -- what gpuprof-try measured: changes that went on and off while a program ran, and what a step
+ * saved with each. gputrace measures it and writes rows as JSON lines, {"kind": ..., "row": {...}}; here they
+ * become structs, and their records describe them for every answer. Computes nothing: the statistics are
+ * where the measuring stops, in collect/python/gputrace/_trial_stat.py.
  *
  *     struct gp_try t = {0};
  *     if (gp_try_read(&t, text, n, &err)) ...
@@ -84,7 +84,7 @@ void gp_trial_put_effect(struct gp_buf *b, const struct gp_trial *r);
 
 /* Rows of struct gp_trial. */
 extern const struct gp_record gp_try_trials, gp_try_control, gp_try_together;
-/* Parts of them: struct gp_try_difference, struct gp_try_sample. */
-extern const struct gp_record gp_try_differences, gp_try_samples;
+/* Of struct gp_try, all of it; and parts of rows: struct gp_try_difference, struct gp_try_sample. */
+extern const struct gp_record gp_try_answers, gp_try_differences, gp_try_samples;
 
 #endif

@@ -122,8 +122,8 @@ static const struct gp_field trial_fields[] = {
     {"drift_pct", NULL, GP_CELL_PCT, gp_member_double, AT(drift_pct),
      .help = "by how much steps without the change have grown meanwhile; null: not by more than chance",
      SIGNED},
-    {"changes", NULL, GP_CELL_LIST, gp_member_rows, AT(changes), .help = "of all together: which; else none",
-     .rows = &gp_each_word},
+    {"changes", NULL, GP_CELL_LIST, gp_member_rows, AT(changes),
+     .help = "of all together: which; otherwise none", .rows = &gp_each_word},
     {"notes", NULL, GP_CELL_LIST, gp_member_rows, AT(notes), .rows = &gp_each_word},
     {"samples", NULL, GP_CELL_ROWS, gp_member_rows, AT(samples), .rows = &gp_try_samples},
 };
@@ -135,3 +135,36 @@ const struct gp_record gp_try_control = {"control", "Control", GP_FIELDS(trial_f
                                          .note = "nothing changes: its interval must hold zero"};
 const struct gp_record gp_try_together = {"together", "All together", GP_FIELDS(trial_fields),
                                           sizeof(struct gp_trial), .note = "all that help at once"};
+#undef AT
+
+/* ---- the answer ---- */
+
+GP_GETTER(get_trusted)
+{
+    c->i = gp_try_trusted(row);
+}
+
+GP_GETTER(get_one)
+{
+    c->none = !gp_rows_n(gp_member_at(row, f));
+    c->at = gp_rows_at(gp_member_at(row, f));
+}
+
+#define AT(member) offsetof(struct gp_try, member)
+static const struct gp_field answer_fields[] = {
+    {"steps", NULL, GP_CELL_TEXT, gp_member_text, AT(steps), .help = "how a step ends; null: none were found",
+     MAYBE},
+    {"device", NULL, GP_CELL_TEXT, gp_member_text, AT(device), .help = "the GPU; null: none was in use",
+     MAYBE},
+    {"refused", NULL, GP_CELL_TEXT, gp_member_text, AT(refused),
+     .help = "why nothing, or no more, was measured", MAYBE},
+    {"trusted", NULL, GP_CELL_BOOL, get_trusted, 0,
+     .help = "something was measured, and the interval of the control holds zero"},
+    {"trials", NULL, GP_CELL_ROWS, gp_member_rows, AT(trials), .rows = &gp_try_trials},
+    {"control", NULL, GP_CELL_ROW, get_one, AT(control), .help = "null: it was not measured",
+     .rows = &gp_try_control, MAYBE},
+    {"together", NULL, GP_CELL_ROW, get_one, AT(together), .help = "null: fewer than two changes help",
+     .rows = &gp_try_together, MAYBE},
+};
+const struct gp_record gp_try_answers = {"answer", NULL, GP_FIELDS(answer_fields), sizeof(struct gp_try),
+                                         .note = "what changes save, measured in a running program"};

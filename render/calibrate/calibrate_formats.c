@@ -11,14 +11,6 @@
 
 /* ---- JSON ---- */
 
-static void put_object(struct gp_doc *d, const char *id, const struct gp_record *rec, const void *row,
-                       const struct gp_row_of *of)
-{
-    gp_doc_object(d, id);
-    gp_record_members(d, rec, row, of);
-    gp_doc_end(d, '}');
-}
-
 static void put_missing(struct gp_doc *d, const struct gp_figures *f, const struct gp_row_of *of)
 {
     if (f->missing.n) gp_record_json(d, &gp_missing_rows, f->missing.at, f->missing.n, 0, of);
@@ -58,7 +50,7 @@ static void put_ceilings_json(void *answer, struct gp_buf *b)
     if (c->n > 1) {
         gp_record_json(&d, &gp_calibrated_devices, c->devices, c->n, 0, &of);
     } else {
-        put_object(&d, "conditions", &gp_figure_conditions, &c->devices[0], &of);
+        gp_record_object(&d, "conditions", &gp_figure_conditions, &c->devices[0], &of);
         put_missing(&d, &c->devices[0], &of);
     }
     gp_doc_end(&d, '}');
@@ -72,8 +64,8 @@ static void put_sweep_json(void *answer, struct gp_buf *b)
     const struct gp_row_of of = {.of = c};
     gp_doc_begin(&d, '{');
     gp_doc_cstr(&d, "schema", "gpuprof/sweep/1");
-    put_object(&d, "ceilings", &gp_figure_members, &c->devices[0], &of);
-    put_object(&d, "conditions", &gp_figure_conditions, &c->devices[0], &of);
+    gp_record_object(&d, "ceilings", &gp_figure_members, &c->devices[0], &of);
+    gp_record_object(&d, "conditions", &gp_figure_conditions, &c->devices[0], &of);
     gp_record_json(&d, &gp_sweep_ops, c->sweep.ops.at, c->sweep.ops.n, 0, &of);
     put_missing(&d, &c->devices[0], &of);
     gp_doc_end(&d, '}');

@@ -102,9 +102,7 @@ static void put_object(struct writer *w, const struct gp_record *rec, const void
     struct gp_arena mem = {0};
     struct gp_row_of of = w->of;
     of.mem = &mem;
-    gp_doc_object(&w->d, rec->id);
-    gp_record_members(&w->d, rec, row, &of);
-    gp_doc_end(&w->d, '}');
+    gp_record_object(&w->d, rec->id, rec, row, &of);
     gp_arena_release(&mem);
 }
 

@@ -268,9 +268,7 @@ static void put_json(void *answer, struct gp_buf *b)
     gp_doc_u64(&d, "launches_measured", m->launches_measured);
     gp_record_json(&d, &gp_metrics_columns, m->columns.at, m->columns.n, 0, &of);
     gp_record_json(&d, &gp_metrics_groups, m->groups.at, m->groups.n, 0, &of);
-    gp_doc_object(&d, gp_metrics_rests.id);
-    gp_record_members(&d, &gp_metrics_rests, &m->rest, &of);
-    gp_doc_end(&d, '}');
+    gp_record_object(&d, gp_metrics_rests.id, &gp_metrics_rests, &m->rest, &of);
     gp_doc_u64(&d, "groups_left_out", m->rest.rows);
     gp_record_json(&d, &gp_metrics_losses, m->losses.at, m->losses.n, 0, &of);
     gp_doc_end(&d, '}');

@@ -153,10 +153,16 @@ static void put_field(struct gp_doc *d, const struct gp_field *f, const struct g
         put_named(d, f->rows, c, x);
         gp_doc_end(d, '}');
     } else {
-        gp_doc_object(d, f->id);
-        gp_record_members(d, f->rows, c->at, x);
-        gp_doc_end(d, '}');
+        gp_record_object(d, f->id, f->rows, c->at, x);
     }
+}
+
+void gp_record_object(struct gp_doc *d, const char *key, const struct gp_record *rec, const void *row,
+                      const struct gp_row_of *x)
+{
+    gp_doc_object(d, key);
+    gp_record_members(d, rec, row, x);
+    gp_doc_end(d, '}');
 }
 
 void gp_record_members(struct gp_doc *d, const struct gp_record *rec, const void *row,

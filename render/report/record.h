@@ -20,6 +20,9 @@ struct gp_histogram;
 /* The members of one row, in an object that the caller began. */
 void gp_record_members(struct gp_doc *d, const struct gp_record *rec, const void *row,
                        const struct gp_row_of *x);
+/* The same as the object KEY. */
+void gp_record_object(struct gp_doc *d, const char *key, const struct gp_record *rec, const void *row,
+                      const struct gp_row_of *x);
 /* The first TOP of N rows (0: all) as the list rec->id, and with rec->rest the sums of the others, as
  * "ID_rest". */
 void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n, size_t top,

@@ -103,7 +103,7 @@ void gp_try_draw_blocks(struct gp_svg *w, const struct gp_trial *r)
     gp_plot_text(w, NULL, 0, 20, &text);
     for (int i = 0; i <= 2; i++) {
         gp_buf_printf(&text, "%.3g ms", ms(most) * i / 2);
-        gp_frame_tick_y(w, &f, ms(most) * i / 2, NAMES - 8, &text);
+        gp_frame_tick_y(w, &f, ms(most) * i / 2, 8, &text);
     }
     for (size_t i = 0; i < r->samples.n; i++) {
         double x = gp_axis_at(&f.x, (double)i + 0.5);
@@ -111,7 +111,7 @@ void gp_try_draw_blocks(struct gp_svg *w, const struct gp_trial *r)
                on = gp_axis_at(&f.y, ms(r->samples.at[i].on_ns));
         gp_plot_line(w, "rule", x, off, x, on);
         gp_buf_printf(&text, "pair %zu: off %.3f ms", i + 1, ms(r->samples.at[i].off_ns));
-        gp_plot_circle(w, "k-copy", x, off, 3, &text);
+        gp_plot_circle(w, "value", x, off, 3, &text);
         gp_buf_printf(&text, "pair %zu: on %.3f ms", i + 1, ms(r->samples.at[i].on_ns));
         gp_plot_circle(w, "dot", x, on, 3, &text);
     }

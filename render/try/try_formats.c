@@ -21,24 +21,6 @@ static void put_text(void *answer, struct gp_buf *b)
 
 /* ---- JSON ---- */
 
-static void put_text_or_null(struct gp_doc *d, const char *key, const char *text)
-{
-    if (text) gp_doc_cstr(d, key, text);
-    else gp_doc_null(d, key);
-}
-
-static void put_one(struct gp_doc *d, const struct gp_record *rec, const gp_trials *rows,
-                    const struct gp_row_of *of)
-{
-    if (!rows->n) {
-        gp_doc_null(d, rec->id);
-        return;
-    }
-    gp_doc_object(d, rec->id);
-    gp_record_members(d, rec, &rows->at[0], of);
-    gp_doc_end(d, '}');
-}
-
 static void put_json(void *answer, struct gp_buf *b)
 {
     const struct gp_try_answer *a = answer;
@@ -51,13 +33,7 @@ static void put_json(void *answer, struct gp_buf *b)
     gp_doc_begin(&d, '{');
     gp_doc_head(&d, "gpuprof-try", GP_VERSION, NULL, 0);
     gp_doc_summary(&d, &r);
-    put_text_or_null(&d, "steps", t->steps);
-    put_text_or_null(&d, "device", t->device);
-    put_text_or_null(&d, "refused", t->refused);
-    gp_doc_bool(&d, "trusted", gp_try_trusted(t));
-    gp_record_json(&d, &gp_try_trials, t->trials.at, t->trials.n, 0, &of);
-    put_one(&d, &gp_try_control, &t->control, &of);
-    put_one(&d, &gp_try_together, &t->together, &of);
+    gp_record_members(&d, &gp_try_answers, t, &of);
     gp_doc_end(&d, '}');
     gp_buf_putc(b, '\n');
     gp_report_release(&r);
@@ -93,7 +69,7 @@ static void draw_blocks(void *page)
     struct page *p = page;
     const gp_trials *const lists[] = {&p->t->trials, &p->t->together, &p->t->control};
     gp_page_put(&p->w, "p", NULL,
-                "Each line joins two neighbouring blocks of steps, without and with the change.");
+                "Each line joins two neighbouring blocks of steps: grey without the change, blue with it.");
     for (size_t k = 0; k < GP_COUNT(lists); k++)
         for (size_t i = 0; i < lists[k]->n; i++)
             if (gp_trial_measured(&lists[k]->at[i])) gp_try_draw_blocks(&p->w, &lists[k]->at[i]);

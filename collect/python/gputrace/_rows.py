@@ -153,6 +153,6 @@ class Trial:
     steps_per_block: Optional[int]
     outliers: int  #: pairs far from the others; they count
     drift_pct: Optional[float]  #: by how much steps without the change have grown meanwhile; null: not by more than chance
-    changes: list  #: of all together: which; else none
+    changes: list  #: of all together: which; otherwise none
     notes: list
     samples: list
