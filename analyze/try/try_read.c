@@ -175,11 +175,3 @@ void gp_try_release(struct gp_try *t)
     gp_arena_release(&t->mem);
     *t = (struct gp_try){0};
 }
-
-bool gp_try_trusted(const struct gp_try *t)
-{
-    bool measured = false;
-    for (size_t i = 0; i < t->trials.n; i++) measured |= gp_trial_measured(&t->trials.at[i]);
-    const struct gp_trial *c = t->control.n ? &t->control.at[0] : NULL;
-    return measured && c && gp_trial_measured(c) && c->low_ns <= 0 && c->high_ns >= 0;
-}

@@ -18,6 +18,14 @@ GP_GETTER(get_difference)
     gp_member_row(c, f, row, x);
 }
 
+bool gp_try_trusted(const struct gp_try *t)
+{
+    bool measured = false;
+    for (size_t i = 0; i < t->trials.n; i++) measured |= gp_trial_measured(&t->trials.at[i]);
+    const struct gp_trial *c = t->control.n ? &t->control.at[0] : NULL;
+    return measured && c && gp_trial_measured(c) && c->low_ns <= 0 && c->high_ns >= 0;
+}
+
 /* ---- what else a change does, in words ---- */
 
 static void put_relative(struct gp_buf *b, const char *what, double v)

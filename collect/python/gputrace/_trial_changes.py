@@ -256,7 +256,7 @@ def _graph():
             return call
         return _once(wrap)
     return Change("graph", *_wrapping("graph", make), "with torch.cuda.graph(g): output = model(static_input)  # then g.replay()",
-                  "the output is overwritten by the next call", _needs(_gpu, _has_top, _no_grad), "compile", "outputs", 1e-3,
+                  "the output is overwritten by the next call", _needs(_gpu, _has_top, _no_grad, _not_autocast), "compile", "outputs", 1e-3,
                   rules=("cuda_graph", "small_graphs"))
 
 
@@ -276,7 +276,7 @@ def _graphed_callables():
     plain = lambda p: None if isinstance(p.captured, tuple) and not p.captured[2] and p.captured[1] else \
         "no call with positional tensors only was seen"
     return Change("graphed_callables", on, off, "model = torch.cuda.make_graphed_callables(model, (sample_input,))",
-                  "random numbers are others", _needs(_gpu, _has_top, _grad, plain), "compile", None, rules=("cuda_graph",), only_named=True)
+                  "random numbers are others", _needs(_gpu, _has_top, _grad, _not_autocast, plain), "compile", None, rules=("cuda_graph",), only_named=True)
 
 
 # ---- layouts and optimizers ----

@@ -35,6 +35,7 @@ class _Forward:
 
     def __init__(self, top):
         self.top = top
+        functools.update_wrapper(self, top.plain)  # for those who look at its signature
 
     def __call__(self, *args, **keywords):
         return self.top.forward(*args, **keywords)
@@ -56,7 +57,6 @@ class Top:
         self.plain = self.call = module.forward
         self.wraps = {}  # place in ORDER: function of a function, the same whenever it is called with the same one
         self.inputs = {}  # name: function of (args, keywords) that returns others
-        self.shapes = None  # of the last call
         self.grad = self.autocast = False
 
     def hook(self):
@@ -131,7 +131,7 @@ class Program:
         self.enabled = False
         for top in self.tops:
             top.unhook()
-        self.tops = []
+        self.tops, self.optimizers, self.captured = [], [], None
         self._drop_watch()
 
     # ---- what the design calls ----
@@ -247,6 +247,8 @@ class Program:
         self.runner = self.ready(self)
         if self.runner is None:
             self.ended()
+        else:
+            self.runner.steps = self._seen[step][0]
 
     def _drop_watch(self):
         for handle in self._global_hooks:
@@ -300,12 +302,13 @@ class Program:
         if not isinstance(self.captured, tuple):
             return None, f"results were not compared: {self.captured or 'no call of an outermost module was seen'}"
         top, args, keywords, dtype = self.captured
+        grad = top.grad and not hasattr(top.module, "reducer")  # without a backward pass, it would wait for one
         buffers, numbers = [(b, b.clone()) for b in top.module.buffers()], random_state(torch)
 
         def once():
             restore(torch, buffers, numbers)
             scope = torch.autocast("cuda", dtype) if dtype else contextlib.nullcontext()
-            with torch.no_grad(), scope:
+            with torch.set_grad_enabled(grad), scope:
                 result = top.run(copy_of(torch, args), copy_of(torch, keywords))
             return loss_of(torch, result), [sample(t).double().cpu() for t in tensors(torch, result) if t.is_floating_point()]
         try:

@@ -157,7 +157,7 @@ class _Context:
         pass
 
 
-no_grad = autocast = _Context
+no_grad = autocast = set_grad_enabled = _Context
 nn = _module("nn", Module=Module, Conv2d=Conv2d)
 nn.modules = _module("nn.modules")
 nn.modules.module = _module("nn.modules.module", register_module_forward_pre_hook=lambda h: _Handle(_hooks.before, h),
