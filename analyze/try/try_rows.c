@@ -34,7 +34,7 @@ static void put_relative(struct gp_buf *b, const char *what, double v)
     gp_buf_puts(b, b->n ? ", " : "");
     if (v <= 0) gp_buf_printf(b, "%s equal", what);
     else if (v < 0.1) gp_buf_printf(b, "%s equal to %d digits", what, (int)floor(-log10(v)));
-    else gp_buf_printf(b, "%s differs by %.0f%%", what, 100 * v);
+    else gp_buf_printf(b, "%s %s by %.0f%%", what, *what == 'l' ? "differs" : "differ", 100 * v);
 }
 
 static void put_memory(struct gp_buf *b, int64_t more)

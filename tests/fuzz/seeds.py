@@ -198,6 +198,13 @@ def for_readers(tools):
     put("predictions", "ceilings", b"", json.dumps({
         "schema": "gpuprof/ceilings/1", "device": "x", "memory_bytes_per_s": 4.1e12, "l2_bytes": 6e7, "l2_bytes_per_s": 1e13,
         "flops_per_s": {"bf16": 8e14, "tf32": 4e14, "fp8": 1.6e15}, "empty_kernel_ns": 1200}).encode())
+    trial = {"change": "tf32", "rule": None, "mode": "steps", "status": "measured", "reason": None, "off_ns": 900, "on_ns": 700,
+             "saving_ns": 200, "low_ns": 190, "high_ns": 210, "pairs": 8, "predicted_low_ns": 100, "predicted_high_ns": 300,
+             "peak_bytes_off": 10, "peak_bytes_on": 900000000, "difference": {"loss_off": 1.5, "loss_relative": 1e-4}, "permanent": "x = 1",
+             "drift_pct": 1.5, "changes": ["tf32", "fused"], "notes": ["noted"], "samples": [{"off_ns": 900, "on_ns": 700}] * 2}
+    put("try", "all", b"", "".join(json.dumps({"kind": kind, "row": row}) + "\n" for kind, row in (
+        ("steps", {"name": "a step", "device": "x"}), ("trial", trial), ("trial", {"change": "b", "status": "failed", "reason": "no"}),
+        ("control", {**trial, "low_ns": -5}), ("together", trial), ("refused", {"reason": "ended"}))).encode())
     put("classes", "rules", b"", b"# mine\nmy_(all|reduce).*kernel communication\n\n^copy[0-9]{1,3}$ memory\nx gemm\n")
     put("classes", "wrong", b"", b"a( compute\n[b communication\nc nothing\n \n")
     with open(os.path.join(HERE, "../unit/kernel_keys.tsv"), encoding="utf-8") as f:
