@@ -8,6 +8,7 @@
 #include "formats/base/str.h"
 
 enum { MOST_ROWS = 10000, MOST_SAMPLES = 100000 };
+static const int64_t MOST = 1000000000000000; /* ns, bytes: more is not believed */
 
 /* ---- members: those of the records, by their ids ---- */
 
@@ -34,7 +35,8 @@ static void set(struct gp_try *t, char *row, const struct gp_field *f, const str
     case GP_CELL_NS:
     case GP_CELL_CHANGE_NS:
     case GP_CELL_BYTES:
-        if (!number || !gp_i64_from_text(v->p, v->n, at)) *(int64_t *)at = GP_TRY_UNKNOWN;
+        if (!number || !gp_i64_from_text(v->p, v->n, at) || *(int64_t *)at > MOST || *(int64_t *)at < -MOST)
+            *(int64_t *)at = GP_TRY_UNKNOWN;
         break;
     case GP_CELL_REAL:
     case GP_CELL_PCT:
@@ -98,7 +100,8 @@ static void read_trial(struct gp_try *t, gp_trials *to, const struct gp_json_val
     if (!r.may_change) r.may_change = "nothing";
     r.mode = r.mode && !strcmp(r.mode, "processes") ? "processes" : "steps";
     bool measured = r.status && !strcmp(r.status, "measured") && r.off_ns > 0 && r.on_ns > 0 &&
-                    r.low_ns != GP_TRY_UNKNOWN && r.high_ns != GP_TRY_UNKNOWN && gp_trial_measured(&r);
+                    gp_trial_measured(&r) && r.low_ns != GP_TRY_UNKNOWN && r.low_ns <= r.saving_ns &&
+                    r.saving_ns <= r.high_ns;
     if (!measured) r.off_ns = r.on_ns = r.saving_ns = r.low_ns = r.high_ns = GP_TRY_UNKNOWN;
     r.status = measured                                          ? "measured"
                : r.status && !strcmp(r.status, "not_applicable") ? "not_applicable"

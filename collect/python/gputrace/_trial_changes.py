@@ -18,8 +18,8 @@ _plain = {}  # what was replaced, by name
 
 # ---- what is needed ----
 
-def _gpu(program):
-    return None if program.on_gpu() else "no GPU is in use"
+def _when(holds, otherwise):
+    return lambda program: None if holds(program) else otherwise
 
 
 def _needs(*checks):
@@ -27,50 +27,23 @@ def _needs(*checks):
     return lambda program: next((reason for reason in (check(program) for check in checks) if reason), None)
 
 
-def _parameters(program):
-    return (p for top in program.tops for p in top.module.parameters())
-
-
 def _modules(program):
     return (m for top in program.tops for m in top.module.modules())
 
 
-def _has_top(program):
-    return None if program.tops else "no call of an outermost module was seen"
+def _is_float(program):
+    return any(p.dtype == program.torch.float32 for top in program.tops for p in top.module.parameters())
 
 
-def _floats(program):
-    torch = program.torch
-    return None if any(p.dtype == torch.float32 for p in _parameters(program)) else "no parameter is float32"
-
-
-def _tensor_cores(program):
-    return None if program.torch.cuda.get_device_capability() >= (8, 0) else "the GPU has no tensor cores for it"
-
-
-def _flag_is_off(read):
-    return lambda program: "it is on already" if read(program.torch) else None
-
-
-def _not_autocast(program):
-    return "its modules run under autocast already" if any(t.autocast for t in program.tops) else None
-
-
-def _no_grad(program):
-    return "its modules are trained" if any(t.grad for t in program.tops) else None
-
-
-def _grad(program):
-    return None if any(t.grad for t in program.tops) else "nothing is trained"
-
-
-def _convolutions(program):
-    found = any(type(m).__name__.startswith("Conv") for m in _modules(program))
-    return None if found else "no module is a convolution"
-
-
-def _loader(program):
-    return None if program.batch_seen() else "no DataLoader hands out batches in this process"
+_gpu = _when(lambda p: p.on_gpu(), "no GPU is in use")
+_tensor_cores = _when(lambda p: p.torch.cuda.get_device_capability() >= (8, 0), "the GPU has no tensor cores for it")
+_has_top = _when(lambda p: p.tops, "no call of an outermost module was seen")
+_floats = _when(_is_float, "no parameter is float32")
+_grad = _when(lambda p: any(t.grad for t in p.tops), "nothing is trained")
+_no_grad = _when(lambda p: not any(t.grad for t in p.tops), "its modules are trained")
+_not_autocast = _when(lambda p: not any(t.autocast for t in p.tops), "its modules run under autocast already")
+_convolutions = _when(lambda p: any(type(m).__name__.startswith("Conv") for m in _modules(p)), "no module is a convolution")
+_loader = _when(lambda p: p.batch_seen(), "no DataLoader hands out batches in this process")
 
 
 def _not_compiled(program):
@@ -111,14 +84,14 @@ def _tf32():
     flags = _flag("backends.cuda.matmul.allow_tf32"), _flag("backends.cudnn.allow_tf32")
     return Change("tf32", _both(flags[0][0], flags[1][0]), _both(flags[0][1], flags[1][1]),
                   "torch.backends.cuda.matmul.allow_tf32 = True", "products of float32 keep 10 bits of the fraction",
-                  _needs(_gpu, _tensor_cores, _has_top, _floats, _flag_is_off(flags[0][2])), "precision", "outputs", 0.05,
+                  _needs(_gpu, _tensor_cores, _has_top, _floats, _when(lambda p: not flags[0][2](p.torch), "it is on already")), "precision", "outputs", 0.05,
                   rules=("tensor_cores", "low_precision", "gemm_roof"))
 
 
 def _benchmark():
     on, off, read = _flag("backends.cudnn.benchmark")
     return Change("benchmark", on, off, "torch.backends.cudnn.benchmark = True", "another algorithm rounds otherwise",
-                  _needs(_gpu, _has_top, _convolutions, _flag_is_off(read)), None, "outputs", 0.01,
+                  _needs(_gpu, _has_top, _convolutions, _when(lambda p: not read(p.torch), "it is on already")), None, "outputs", 0.01,
                   rules=("gemm_roof", "small_grid", "wave_quantisation"))
 
 
@@ -170,13 +143,13 @@ def _bf16():
                   rules=("tensor_cores", "low_precision"))
 
 
-def _compile(name, **options):
+def _compile(name, rules=(), **options):
     def make(program, top):
         return _once(lambda inner: program.torch.compile(inner, **options))
     told = ", ".join(f"{k}={v!r}" for k, v in options.items())
     return Change(name, *_wrapping("compile", make), f"model = torch.compile(model{', ' + told if told else ''})",
                   "fused kernels round otherwise", _needs(_gpu, _has_top, _not_compiled), "compile", "outputs", 0.05,
-                  rules=("compile", "fusion", "cuda_graph", "python_gap", "epilogue"), only_named=bool(options))
+                  rules=rules, only_named=bool(options))
 
 
 def _repeated(program):
@@ -201,8 +174,8 @@ def _compile_blocks():
     def off(program):
         for block in made:
             block.__dict__.pop("forward", None)
-    blocks = lambda p: None if _repeated(p) else "no block stands three times in a ModuleList or Sequential"
-    hooked = lambda p: "its blocks have a forward of their own" if any("forward" in b.__dict__ for b in _repeated(p)) else None
+    blocks = _when(_repeated, "no block stands three times in a ModuleList or Sequential")
+    hooked = _when(lambda p: not any("forward" in b.__dict__ for b in _repeated(p)), "its blocks have a forward of their own")
     return Change("compile=blocks", on, off, "for block in model.layers: block.compile()", "fused kernels round otherwise",
                   _needs(_gpu, _has_top, _not_compiled, blocks, hooked), "compile", "outputs", 0.05, rules=("compile", "recompilation"),
                   only_named=True)
@@ -263,8 +236,8 @@ def _graph():
 def _graphed_callables():
     def make(program, top):
         captured = program.captured
-        if not isinstance(captured, tuple) or captured[0] is not top or captured[2]:
-            raise RuntimeError("it needs a call with positional tensors only")
+        if captured[0] is not top:
+            return None
         hooked = top.module.forward
         try:
             program.torch.cuda.make_graphed_callables(top.module, captured[1])
@@ -273,8 +246,8 @@ def _graphed_callables():
             top.module.forward = hooked
         return lambda inner: graphed
     on, off = _wrapping("graph", make)
-    plain = lambda p: None if isinstance(p.captured, tuple) and not p.captured[2] and p.captured[1] else \
-        "no call with positional tensors only was seen"
+    plain = _when(lambda p: isinstance(p.captured, tuple) and p.captured[1] and not p.captured[2],
+                  "no call with positional tensors only was seen")
     return Change("graphed_callables", on, off, "model = torch.cuda.make_graphed_callables(model, (sample_input,))",
                   "random numbers are others", _needs(_gpu, _has_top, _grad, _not_autocast, plain), "compile", None, rules=("cuda_graph",), only_named=True)
 
@@ -353,11 +326,14 @@ def _optimizer_kind(kind):
                   rules=("optimizer",) if kind == "fused" else (), only_named=kind != "fused")
 
 
+def _own(name):
+    """(on, off) of an attribute of the program."""
+    return (lambda program: setattr(program, name, True)), (lambda program: setattr(program, name, False))
+
+
 def _set_to_none():
-    def switch(on):
-        return lambda program: setattr(program, "set_to_none", on)
-    return Change("set_to_none", switch(True), switch(False), "optimizer.zero_grad(set_to_none=True)",
-                  "parameters without gradients are not updated", lambda p: None if p.zeroed else "gradients are set to None already",
+    return Change("set_to_none", *_own("set_to_none"), "optimizer.zero_grad(set_to_none=True)",
+                  "parameters without gradients are not updated", _when(lambda p: p.zeroed, "gradients are set to None already"),
                   rules=("zero_fill",))
 
 
@@ -393,14 +369,12 @@ def _configured(name, attribute, value, permanent, rules):
                   0.05, rules=rules, only_named=True)
 
 
-def _attention(value):
-    return _configured(f"attention={value}", "_attn_implementation", value, f"model.set_attn_implementation({value!r})",
-                       ("attention",) if value == "sdpa" else ())
-
-
-def _experts(value):
-    return _configured(f"experts={value}", "_experts_implementation", value, f"model.set_experts_implementation({value!r})",
-                       ("experts",) if value == "grouped_mm" else ())
+def _implementations(kind, values, rules):
+    """The changes of transformers' models called KIND=VALUE; the first of VALUES is what RULES ask for."""
+    word = "attn" if kind == "attention" else kind
+    return [_configured(f"{kind}={v}", f"_{word}_implementation", v,
+                        f"model.set_{word}_implementation({v!r})",
+                        rules if v == values[0] else ()) for v in values]
 
 
 def _sdp(value):
@@ -422,18 +396,15 @@ def _sdp(value):
             word, old = kept.popitem()
             getattr(program.torch.backends.cuda, f"enable_{word}_sdp")(old)
 
-    def used(program):
-        return None if program.attention_seen else "F.scaled_dot_product_attention was not called"
+    used = _when(lambda p: p.attention_seen, "F.scaled_dot_product_attention was not called")
     return Change(f"sdp={value}", on, off, f"with torch.nn.attention.sdpa_kernel(SDPBackend.{backend}): ...",
                   "another kernel rounds otherwise", _needs(_gpu, used), "sdp", "outputs", 0.05, only_named=True)
 
 
 def _checkpointing():
-    def switch(on):
-        return lambda program: setattr(program, "no_checkpoint", on)
-    return Change("no_checkpointing", switch(True), switch(False), "model.gradient_checkpointing_disable()",
+    return Change("no_checkpointing", *_own("no_checkpoint"), "model.gradient_checkpointing_disable()",
                   "nothing but the memory that activations take",
-                  lambda p: None if p.checkpoint_seen else "torch.utils.checkpoint was not called", rules=("recompute",))
+                  _when(lambda p: p.checkpoint_seen, "torch.utils.checkpoint was not called"), rules=("recompute",))
 
 
 # ---- the host ----
@@ -451,7 +422,7 @@ def _gc():
             gc.unfreeze()
             gc.enable()
     return Change("gc", on, off, "gc.collect(); gc.freeze(); gc.disable()", "cycles of objects stay in memory",
-                  lambda p: None if gc.isenabled() else "it is off already", rules=("garbage_collection",))
+                  _when(lambda p: gc.isenabled(), "it is off already"), rules=("garbage_collection",))
 
 
 def _replacing(owner, names, make):
@@ -565,15 +536,11 @@ def _prefetch():
 
 
 def _validation():
-    def switch(on):
-        def call(program):
-            distribution = program.torch.distributions.Distribution
-            distribution.set_default_validate_args(not on)
-        return call
-    seen = lambda p: None if "torch.distributions.distribution" in sys.modules and p.distribution_seen else \
-        "no distribution was made"
-    return Change("no_validation", switch(True), switch(False), "torch.distributions.Distribution.set_default_validate_args(False)",
-                  "wrong arguments of distributions are not noticed", seen, rules=("scalar_read",))
+    def switch(check):
+        return lambda program: program.torch.distributions.Distribution.set_default_validate_args(check)
+    return Change("no_validation", switch(False), switch(True), "torch.distributions.Distribution.set_default_validate_args(False)",
+                  "wrong arguments of distributions are not noticed", _when(lambda p: p.distribution_seen, "no distribution was made"),
+                  rules=("scalar_read",))
 
 
 def _batch(factor):
@@ -687,9 +654,10 @@ def changes():
     """A fresh table: changes keep what they made for the tops of one program."""
     return [_tf32(), _bf16(), _optimizer_kind("fused"), _optimizer_kind("foreach"), _set_to_none(), _no_waits(), _reads(), _gc(),
             _pinned(), _prefetch(), _validation(), _benchmark(), _channels_last(), _checkpointing(),
-            *map(_attention, ("sdpa", "eager", "flash_attention_2")), *map(_experts, ("grouped_mm", "batched_mm", "eager")),
-            *map(_sdp, ("flash", "efficient", "cudnn", "math")), _batch(2), _batch(0.5), _graph(), _compile("compile"), _compile_blocks(),
-            _compile("compile=reduce-overhead", mode="reduce-overhead"), _compile("compile=max-autotune", mode="max-autotune"),
+            *_implementations("attention", ("sdpa", "eager", "flash_attention_2"), ("attention",)),
+            *_implementations("experts", ("grouped_mm", "batched_mm", "eager"), ("experts",)),
+            *map(_sdp, ("flash", "efficient", "cudnn", "math")), _batch(2), _batch(0.5), _graph(), _compile("compile", ("compile", "fusion", "python_gap", "epilogue")), _compile_blocks(),
+            _compile("compile=reduce-overhead", ("cuda_graph",), mode="reduce-overhead"), _compile("compile=max-autotune", mode="max-autotune"),
             _graphed_callables()]
 
 
@@ -751,6 +719,6 @@ def listing():
         lines.append(f"measured by {mode}:")
         for c in table:
             rules = f"  (trace-suggest: {', '.join(c.rules)})" if c.rules else ""
-            lines.append(f"  {c.name:<24} {c.permanent.splitlines()[0]}{rules}")
-            lines.append(f"  {'':<24} may change: {c.may_change}")
+            lines.append(f"  {c.name:<26} {c.permanent.splitlines()[0]}{rules}")
+            lines.append(f"  {'':<26} may change: {c.may_change}")
     return "\n".join(lines) + "\n"
