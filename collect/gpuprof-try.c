@@ -96,6 +96,21 @@ static void put_list(struct arguments *a, const char *name, const struct gp_opt_
     for (size_t i = 0; i < list->n; i++) put(a, name, list->at[i]);
 }
 
+/* Run the program of these arguments, which are released; its exit status, or -1 with ERR. */
+static int run(struct arguments *a, bool stdout_to_stderr, struct gp_err *err)
+{
+    struct gp_launch l = {0};
+    GP_VEC_PUSH(&a->at, NULL);
+    int failed = gp_launch_start(&l, a->at.at, stdout_to_stderr, err);
+    while (!failed && !l.ended) {
+        struct pollfd p = {.fd = l.events_fd, .events = POLLIN};
+        if (poll(&p, 1, -1) >= 0 || errno != EINTR) gp_launch_events(&l);
+    }
+    for (size_t i = 0; i < a->at.n; i++) free(a->at.at[i]);
+    GP_VEC_FREE(&a->at);
+    return failed ? -1 : l.status;
+}
+
 static void put_interpreter(struct arguments *a, const char *package)
 {
     put(a, "python3", "");
@@ -104,6 +119,16 @@ static void put_interpreter(struct arguments *a, const char *package)
         "import sys; sys.path.append(sys.argv.pop(1)); from gputrace._trial_run import main; "
         "sys.exit(main(sys.argv[1:]))");
     put(a, "", package);
+}
+
+/* Print all changes; the status of this program. */
+static int list(const char *package, struct gp_err *err)
+{
+    struct arguments a = {0};
+    put_interpreter(&a, package);
+    put(&a, "--list", "");
+    int status = run(&a, false, err);
+    return status < 0 ? GP_EXIT_ERROR : status;
 }
 
 static void put_options(struct arguments *a, const struct opts *o, const struct gp_tool *tool,
@@ -122,24 +147,6 @@ static void put_options(struct arguments *a, const struct opts *o, const struct 
     if (o->common.quiet) put(a, "--quiet", "");
     put(a, "--", "");
     for (int i = 0; i < tool->nargs; i++) put(a, "", tool->args[i]);
-}
-
-static int run(char *const argv[], bool stdout_to_stderr, int *status, struct gp_err *err)
-{
-    struct gp_launch l = {0};
-    int failed = gp_launch_start(&l, argv, stdout_to_stderr, err);
-    while (!failed && !l.ended) {
-        struct pollfd p = {.fd = l.events_fd, .events = POLLIN};
-        if (poll(&p, 1, -1) >= 0 || errno != EINTR) gp_launch_events(&l);
-    }
-    *status = l.status;
-    return failed;
-}
-
-static void release(struct arguments *a)
-{
-    for (size_t i = 0; i < a->at.n; i++) free(a->at.at[i]);
-    GP_VEC_FREE(&a->at);
 }
 
 /* ---- the answer ---- */
@@ -172,7 +179,7 @@ static int try_it(const struct gp_tool *tool, const struct opts *o, const char *
     const char *folder = getenv("TMPDIR");
     struct gp_buf result = {0};
     struct arguments a = {0};
-    int status = GP_EXIT_ERROR, ended;
+    int status = GP_EXIT_ERROR;
     gp_buf_printf(&result, "%s/gpuprof-try-XXXXXX", folder && *folder ? folder : "/tmp");
     (void)gp_buf_str(&result);
     int fd = mkstemp(result.data);
@@ -182,26 +189,11 @@ static int try_it(const struct gp_tool *tool, const struct opts *o, const char *
         close(fd);
         put_interpreter(&a, package);
         put_options(&a, o, tool, gp_buf_str(&result));
-        GP_VEC_PUSH(&a.at, NULL);
-        bool answer_on_stdout = !o->common.output || !strcmp(o->common.output, "-");
-        if (!run(a.at.at, answer_on_stdout, &ended, err) && ended != GP_EXIT_ERROR)
-            status = answer(tool, o, gp_buf_str(&result), err);
+        int ended = run(&a, !o->common.output || !strcmp(o->common.output, "-"), err);
+        if (ended >= 0 && ended != GP_EXIT_ERROR) status = answer(tool, o, gp_buf_str(&result), err);
         unlink(gp_buf_str(&result));
     }
-    release(&a);
     gp_buf_release(&result);
-    return status;
-}
-
-static int list(const char *package, struct gp_err *err)
-{
-    struct arguments a = {0};
-    int status = GP_EXIT_ERROR;
-    put_interpreter(&a, package);
-    put(&a, "--list", "");
-    GP_VEC_PUSH(&a.at, NULL);
-    if (run(a.at.at, false, &status, err)) status = GP_EXIT_ERROR;
-    release(&a);
     return status;
 }
 

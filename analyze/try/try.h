@@ -83,7 +83,7 @@ bool gp_try_trusted(const struct gp_try *t);
 void gp_trial_put_effect(struct gp_buf *b, const struct gp_trial *r);
 
 /* Rows of struct gp_trial. */
-extern const struct gp_record gp_try_trials, gp_try_control, gp_try_together;
+extern const struct gp_record gp_try_trials;
 /* Of struct gp_try, all of it; and parts of rows: struct gp_try_difference, struct gp_try_sample. */
 extern const struct gp_record gp_try_answers, gp_try_differences, gp_try_samples;
 

@@ -138,11 +138,6 @@ static const struct gp_field trial_fields[] = {
 
 const struct gp_record gp_try_trials = {"trials", "Changes", GP_FIELDS(trial_fields), sizeof(struct gp_trial),
                                         .note = "a change, on and off in turn"};
-const struct gp_record gp_try_control = {"control", "Control", GP_FIELDS(trial_fields),
-                                         sizeof(struct gp_trial),
-                                         .note = "nothing changes: its interval must hold zero"};
-const struct gp_record gp_try_together = {"together", "All together", GP_FIELDS(trial_fields),
-                                          sizeof(struct gp_trial), .note = "all that help at once"};
 #undef AT
 
 /* ---- the answer ---- */
@@ -169,10 +164,11 @@ static const struct gp_field answer_fields[] = {
     {"trusted", NULL, GP_CELL_BOOL, get_trusted, 0,
      .help = "something was measured, and the interval of the control holds zero"},
     {"trials", NULL, GP_CELL_ROWS, gp_member_rows, AT(trials), .rows = &gp_try_trials},
-    {"control", NULL, GP_CELL_ROW, get_one, AT(control), .help = "null: it was not measured",
-     .rows = &gp_try_control, MAYBE},
-    {"together", NULL, GP_CELL_ROW, get_one, AT(together), .help = "null: fewer than two changes help",
-     .rows = &gp_try_together, MAYBE},
+    {"control", NULL, GP_CELL_ROW, get_one, AT(control),
+     .help = "nothing changes: its interval must hold zero; null: it was not measured",
+     .rows = &gp_try_trials, MAYBE},
+    {"together", NULL, GP_CELL_ROW, get_one, AT(together),
+     .help = "all that help at once; null: fewer than two do", .rows = &gp_try_trials, MAYBE},
 };
 const struct gp_record gp_try_answers = {"answer", NULL, GP_FIELDS(answer_fields), sizeof(struct gp_try),
                                          .note = "what changes save, measured in a running program"};

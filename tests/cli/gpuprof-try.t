@@ -87,6 +87,7 @@ test_expect_success 'one of one'"'"'s own, and one that fails' '
 
 test_expect_success 'variables and other commands are measured by pairs of processes' '
     gpuprof-try -q --time-limit 1s --env FACTOR=2 --other "env FACTOR=0.5 python3 train.py" -f json python3 train.py >out 2>err &&
+    ! grep gpuprof-try err &&
     jq -e "[.trials[].mode] == [\"processes\", \"processes\"] and .control.mode == \"processes\" and .trusted" out &&
     jq -e ".trials[0] | .change == \"FACTOR=2\" and .high_ns < -5500000 and .low_ns > -6500000 and .permanent == \"export FACTOR=2\"" out &&
     jq -e ".trials[1] | .change == \"other: env FACTOR=0.5 python3 train.py\" and .low_ns > 2500000 and .high_ns < 3500000" out &&

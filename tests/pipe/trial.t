@@ -15,6 +15,7 @@ tests="python3 $GP_SOURCE/tests/python/test_trial.py"
 
 test_expect_success 'intervals, and how often they hold the truth' '$tests Statistics'
 test_expect_success 'the design: planted savings, drift, failures, ends' '$tests Design'
+test_expect_success 'which changes are tried' '$tests Suggested'
 test_expect_success 'ranks follow one schedule' '$tests Ranks'
 test_expect_success 'programs on a stand-in for PyTorch' '$tests Programs'
 test_expect_success 'gputrace.trial()' '$tests Api'

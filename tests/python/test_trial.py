@@ -13,6 +13,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAKE = os.path.join(HERE, "fake_torch")
 
+import gputrace  # noqa: E402
 from gputrace import _trial_design as design  # noqa: E402
 from gputrace import _trial_hook as hook  # noqa: E402
 from gputrace import _trial_stat as stat  # noqa: E402
@@ -232,6 +233,69 @@ class Design(unittest.TestCase):
         program.run(runner, 100)
         self.assertEqual(rows["refused"]["reason"], "the trials ended: ZeroDivisionError: division by zero")
         self.assertLess(program.number, 12)
+
+
+class Suggested(unittest.TestCase):
+    def chosen(self, document, rank=0):
+        """(changes, what is wanted by processes) where trace-suggest says DOCUMENT; None: nothing can be recorded."""
+        class Session:
+            warnings = ("no GPU",)
+            suggest = document
+
+            def __init__(self, name, iterations):
+                self.left = iterations
+
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *exception):
+                assert self.left == -1  # all steps were recorded
+
+            def __iter__(self):
+                return self
+
+            def __next__(self):
+                self.left -= 1
+                if self.left < 0:
+                    raise StopIteration
+        program, wanted = Simulated(steady()), []
+        program.plan, program.on_gpu = {"changes": None}, lambda: True
+        runner = design.Runner(program, hook.table.changes(), design.Plan(), lambda kind, row: wanted.append((kind, row)))
+        kept, gputrace._session.Session = gputrace._session.Session, Session
+        try:
+            script, steps = hook.choose(program, runner), 0
+            while True:
+                try:
+                    next(script)
+                    steps += 1
+                except StopIteration as e:
+                    self.assertEqual(steps, 6)
+                    return e.value, wanted
+        finally:
+            gputrace._session.Session = kept
+
+    def test_rules_become_changes_the_largest_first(self):
+        rules = [("optimizer", 4, 6), ("input_stall", 3, 4), ("tensor_cores", 1, 2), ("no_such_rule", 1, 1), ("low_precision", 0, 1)]
+        document = {"step": {"unit": "step"}, "suggestions": [
+            {"rule": r, "saving_low_ns": low, "saving_high_ns": high} for r, low, high in rules]}
+        changes, wanted = self.chosen(document)
+        self.assertEqual([(c.name, c.rule, c.predicted) for c in changes],
+                         [("fused", "optimizer", (4, 6)), ("tf32", "tensor_cores", (1, 2)), ("bf16", "tensor_cores", (1, 2))])
+        self.assertEqual([(kind, r["rule"], r["low"]) for kind, r in wanted], [("wanted", "input_stall", 3)])
+
+    def test_all_that_apply_where_nothing_is_found(self):
+        for document in (None, {"step": None, "suggestions": []}):
+            names = [c.name for c in self.chosen(document)[0]]
+            self.assertIn("tf32", names)
+            self.assertIn("compile", names)
+            self.assertNotIn("compile=max-autotune", names)
+
+    def test_every_rule_of_the_table_is_one_of_trace_suggest(self):
+        later = {"experts", "recompute", "round_trip"}  # rules that a version of trace-suggest has or not
+        done = subprocess.run([gputrace.tool("trace-suggest"), "--list-rules"], stdout=subprocess.PIPE, check=True).stdout.decode()
+        for change in hook.table.changes() + hook.table.processes():
+            for rule in set(change.rules) - later:
+                self.assertRegex(done, rf"(?m)^{rule}\b")
 
 
 class MemoryStore:

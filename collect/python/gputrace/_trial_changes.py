@@ -55,21 +55,21 @@ def _not_compiled(program):
 
 # ---- flags ----
 
-def _flag(path, on=True):
-    """(on, off, read) of an attribute of torch, such as backends.cudnn.benchmark."""
+def _flag(path):
+    """(on, off, whether it is off) of a flag of torch, such as backends.cudnn.benchmark."""
     folder, _, name = path.rpartition(".")
 
-    def owner(torch):
-        return functools.reduce(getattr, folder.split("."), torch)
+    def owner(program):
+        return functools.reduce(getattr, folder.split("."), program.torch)
 
     def switch_on(program):
-        _plain.setdefault(path, getattr(owner(program.torch), name))
-        setattr(owner(program.torch), name, on)
+        _plain.setdefault(path, getattr(owner(program), name))
+        setattr(owner(program), name, True)
 
     def switch_off(program):
         if path in _plain:
-            setattr(owner(program.torch), name, _plain.pop(path))
-    return switch_on, switch_off, lambda torch: getattr(owner(torch), name) == on
+            setattr(owner(program), name, _plain.pop(path))
+    return switch_on, switch_off, _when(lambda p: not getattr(owner(p), name), "it is on already")
 
 
 def _both(first, second):
@@ -84,14 +84,14 @@ def _tf32():
     flags = _flag("backends.cuda.matmul.allow_tf32"), _flag("backends.cudnn.allow_tf32")
     return Change("tf32", _both(flags[0][0], flags[1][0]), _both(flags[0][1], flags[1][1]),
                   "torch.backends.cuda.matmul.allow_tf32 = True", "products of float32 keep 10 bits of the fraction",
-                  _needs(_gpu, _tensor_cores, _has_top, _floats, _when(lambda p: not flags[0][2](p.torch), "it is on already")), "precision", "outputs", 0.05,
+                  _needs(_gpu, _tensor_cores, _has_top, _floats, flags[0][2]), "precision", "outputs", 0.05,
                   rules=("tensor_cores", "low_precision", "gemm_roof"))
 
 
 def _benchmark():
-    on, off, read = _flag("backends.cudnn.benchmark")
+    on, off, is_off = _flag("backends.cudnn.benchmark")
     return Change("benchmark", on, off, "torch.backends.cudnn.benchmark = True", "another algorithm rounds otherwise",
-                  _needs(_gpu, _has_top, _convolutions, _when(lambda p: not read(p.torch), "it is on already")), None, "outputs", 0.01,
+                  _needs(_gpu, _has_top, _convolutions, is_off), None, "outputs", 0.01,
                   rules=("gemm_roof", "small_grid", "wave_quantisation"))
 
 
@@ -249,7 +249,8 @@ def _graphed_callables():
     plain = _when(lambda p: isinstance(p.captured, tuple) and p.captured[1] and not p.captured[2],
                   "no call with positional tensors only was seen")
     return Change("graphed_callables", on, off, "model = torch.cuda.make_graphed_callables(model, (sample_input,))",
-                  "random numbers are others", _needs(_gpu, _has_top, _grad, _not_autocast, plain), "compile", None, rules=("cuda_graph",), only_named=True)
+                  "random numbers are others", _needs(_gpu, _has_top, _grad, _not_autocast, plain), "compile",
+                  rules=("cuda_graph",), only_named=True)
 
 
 # ---- layouts and optimizers ----
@@ -570,13 +571,14 @@ def _batch(factor):
         return not program.batch_seen() and isinstance(program.captured, tuple) and "labels" in program.captured[2]
 
     def needs(program):
-        if not program.batch_seen() and not _losses(program):
+        if program.batch_seen():
+            return None
+        if not _losses(program):
             return "it needs a DataLoader, or a module that is called with labels="
-        first = {t.shape[0] for t in tensors(program.torch, program.captured[1:3]) if t.dim()} \
-            if isinstance(program.captured, tuple) else set()
-        if factor < 1 and first and min(first) < 2:
-            return "a step has one item"
-        return "inputs differ in their first dimension" if _losses(program) and len(first) > 1 else None
+        first = {t.shape[0] for t in tensors(program.torch, program.captured[1:3]) if t.dim()}
+        if len(first) > 1:
+            return "inputs differ in their first dimension"
+        return "a step has one item" if factor < 1 and min(first) < 2 else None
     name = f"batch={'x2' if factor > 1 else 'half'}"
     return Change(name, on, off, f"batch_size {'doubled' if factor > 1 else 'halved'} (times are per item)",
                   "training sees other batches", _needs(_has_top, needs), "batch", scale=factor, rules=("batching",) if factor > 1 else (),
@@ -633,7 +635,7 @@ def _notice(program, owner, name, mark):
 
 def statement(text):
     """The change of ``--set 'name=statement // statement'``; statements run with the globals of the program's main module."""
-    found = re.fullmatch(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*?)//(.*)", text, re.DOTALL)
+    found = re.fullmatch(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*?)\s//\s(.*)", text, re.DOTALL)
     if not found:
         raise ValueError(f"'{text}' is not of the form 'name=statement // statement'")
     name, on, off = (part.strip() for part in found.groups())
@@ -643,7 +645,8 @@ def statement(text):
 
         def call(program):
             space = sys.modules["__main__"].__dict__
-            exec(code, {**space, "torch": program.torch} if "torch" not in space else space)
+            space.setdefault("torch", program.torch)
+            exec(code, space)
         return call
     return Change(name, run(on), run(off), on, "whatever it does", compare="outputs", tolerance=float("inf"), named=True)
 
@@ -656,8 +659,10 @@ def changes():
             _pinned(), _prefetch(), _validation(), _benchmark(), _channels_last(), _checkpointing(),
             *_implementations("attention", ("sdpa", "eager", "flash_attention_2"), ("attention",)),
             *_implementations("experts", ("grouped_mm", "batched_mm", "eager"), ("experts",)),
-            *map(_sdp, ("flash", "efficient", "cudnn", "math")), _batch(2), _batch(0.5), _graph(), _compile("compile", ("compile", "fusion", "python_gap", "epilogue")), _compile_blocks(),
-            _compile("compile=reduce-overhead", ("cuda_graph",), mode="reduce-overhead"), _compile("compile=max-autotune", mode="max-autotune"),
+            *map(_sdp, ("flash", "efficient", "cudnn", "math")), _batch(2), _batch(0.5), _graph(),
+            _compile("compile", ("compile", "fusion", "python_gap", "epilogue")), _compile_blocks(),
+            _compile("compile=reduce-overhead", ("cuda_graph",), mode="reduce-overhead"),
+            _compile("compile=max-autotune", mode="max-autotune"),
             _graphed_callables()]
 
 

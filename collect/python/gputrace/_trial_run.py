@@ -6,7 +6,6 @@ JSON lines for gpuprof-try, which presents them.
 """
 
 import argparse
-import dataclasses
 import json
 import os
 import random
@@ -195,7 +194,7 @@ def main(arguments):
     if inside:
         apart += [(c, o.command) for c in run.steps(names)]
     elif apart:
-        run.emit("control", run.processes(dataclasses.replace(CONTROL), o.command, rng))
+        run.emit("control", run.processes(CONTROL, o.command, rng))
     for change, command in apart:
         run.emit("trial", run.processes(change, command, rng))
     return 0

@@ -319,10 +319,8 @@ class Program:
         finally:
             turn(False)
             restore(torch, buffers, numbers)
-        losses = off[0], on[0]
-        return {"loss_off": losses[0], "loss_on": losses[1],
-                "loss_relative": abs(losses[1] - losses[0]) / abs(losses[0]) if None not in losses and losses[0] else None,
-                "outputs_relative": apart(torch, off[1], on[1]), "update_relative": None,
+        loss = abs(on[0] - off[0]) / abs(off[0]) if None not in (on[0], off[0]) and off[0] else None
+        return {"loss_off": off[0], "loss_on": on[0], "loss_relative": loss, "outputs_relative": apart(torch, off[1], on[1]),
                 "noise_relative": apart(torch, off[1], again[1])}, None
 
     def _update_difference(self, turn):
@@ -351,8 +349,7 @@ class Program:
             back()
             return after
         off, again, on = once(False), once(False), once(True)
-        return {"loss_off": None, "loss_on": None, "loss_relative": None, "outputs_relative": None,
-                "update_relative": apart(torch, off, on), "noise_relative": apart(torch, off, again)}, None
+        return {"update_relative": apart(torch, off, on), "noise_relative": apart(torch, off, again)}, None
 
 
 # ---- trees of tensors ----
