@@ -2,7 +2,7 @@
 """Trials of real programs on a GPU: runs gpuprof-try on programs of transformers and torchvision, whose models are made from
 configurations, and prints a table of what was measured. Needs PyTorch, transformers and torchvision, but no network.
 
-    samples/try/h200.py FOLDER [--tool build/release/bin/gpuprof-try] [--only bert,resnet] [--limit 4s] [--seconds 460]
+    samples/try/h200.py FOLDER [--tool build/release/bin/gpuprof-try] [--only bert,resnet] [--limit 5s] [--seconds 460]
 
 FOLDER gets NAME.json and NAME.log of each run. --seconds limits all runs together; what was measured until then is kept.
 """
@@ -234,7 +234,7 @@ def main():
     p.add_argument("folder", nargs="?")
     p.add_argument("--tool", default=os.path.join(ROOT, "build", "release", "bin", "gpuprof-try"))
     p.add_argument("--only", default=",".join(USUAL), help=f"of {', '.join(RUNS)}")
-    p.add_argument("--limit", default="4s", help="of each change")
+    p.add_argument("--limit", default="5s", help="of each change")
     p.add_argument("--seconds", type=float, default=460)
     p.add_argument("--program", help=argparse.SUPPRESS)
     o = p.parse_args()

@@ -434,6 +434,17 @@ class Programs(unittest.TestCase):
             self.assertIn("RuntimeError", by["bad"]["reason"])
             self.assertEqual(rows["control"][0]["status"], "measured")
 
+    def test_results_with_dropout_are_compared_without_it(self):
+        rows, _ = program(TRAINING.replace("            return torch.Tensor(", """
+            if self.training:
+                torch.settings["drawn"] = torch.settings.get("drawn", 0) + 1
+                if torch.backends.cuda.matmul.allow_tf32: return torch.Tensor(7.0)
+            return torch.Tensor("""), {"changes": ["tf32"]})
+        row = rows["trial"][0]
+        self.assertEqual(row["status"], "measured", row["reason"])
+        self.assertAlmostEqual(row["difference"]["loss_relative"], 0.001, 6)
+        self.assertIn("eval mode", row["notes"][0])
+
     def test_a_failure_without_a_change_is_the_programs(self):
         rows, said = program(TRAINING.replace("net = Net()", "net = Net(); torch.settings['forward_fails'] = True").replace(
             "        loss = net(", "        if i == 0:\n            try: net(1)\n            except RuntimeError: print('as it was')\n"

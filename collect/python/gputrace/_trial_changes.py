@@ -58,14 +58,11 @@ def _not_compiled(program):
 def _flag(path):
     """(on, off, whether it is off) of a flag of torch, such as backends.cudnn.benchmark."""
     folder, _, name = path.rpartition(".")
-
     def owner(program):
         return functools.reduce(getattr, folder.split("."), program.torch)
-
     def switch_on(program):
         _plain.setdefault(path, getattr(owner(program), name))
         setattr(owner(program), name, True)
-
     def switch_off(program):
         if path in _plain:
             setattr(owner(program), name, _plain.pop(path))
@@ -101,7 +98,6 @@ def _wrapping(place, make):
     """(on, off) that put MAKE(program, top) at a PLACE of each outermost module. What it made is kept, so that nothing is compiled
     or captured twice; a top that MAKE returns None for is left alone."""
     made = {}
-
     def on(program):
         for top in program.tops:
             if id(top) not in made:
@@ -109,7 +105,6 @@ def _wrapping(place, make):
             if made[id(top)]:
                 top.wraps[place] = made[id(top)]
                 top.rebuild()
-
     def off(program):
         for top in program.tops:
             if place in top.wraps:
@@ -121,7 +116,6 @@ def _wrapping(place, make):
 def _once(function):
     """FUNCTION of a function, called once for each."""
     done = {}
-
     def of(inner):
         if inner not in done:
             done[inner] = function(inner)
@@ -164,13 +158,11 @@ def _repeated(program):
 
 def _compile_blocks():
     made = {}
-
     def on(program):
         for block in _repeated(program):
             if block not in made:
                 made[block] = program.torch.compile(block.forward)
             block.forward = made[block]
-
     def off(program):
         for block in made:
             block.__dict__.pop("forward", None)
@@ -197,7 +189,6 @@ def _only_tensors(torch, value):
 def _graph():
     """CUDA graphs of inference: one per shape of the inputs, whose tensors are copied into those of the graph."""
     from ._trial_torch import copy_of, tensors
-
     def capture(torch, inner, args, keywords):
         held = copy_of(torch, (args, keywords))
         side = torch.cuda.Stream()
@@ -210,10 +201,8 @@ def _graph():
         with torch.cuda.graph(graph):
             result = inner(*held[0], **held[1])
         return graph, list(tensors(torch, held)), result
-
     def make(program, top):
         graphs, torch = {}, program.torch
-
         def wrap(inner):
             def call(*args, **keywords):
                 key = _shape_key(program, args, keywords)
@@ -278,10 +267,8 @@ def _channels_last():
 def _optimizer_kind(kind):
     """fused or foreach; the counters of steps move to where the other implementation has them."""
     kept = {}
-
     def fitting(optimizer):
         return kind in optimizer.defaults and any(c.__name__ in _FUSED for c in type(optimizer).__mro__)
-
     def on(program):
         for o in filter(fitting, program.optimizers):
             if o not in kept:
@@ -290,7 +277,6 @@ def _optimizer_kind(kind):
             for group in o.param_groups:
                 group["fused"], group["foreach"] = (True, False) if kind == "fused" else (False, True)
             finish(o, kind == "fused")
-
     def off(program):
         for o in list(kept):
             groups, scaling = kept.pop(o)
@@ -299,7 +285,6 @@ def _optimizer_kind(kind):
             finish(o, bool(groups[0][0]))
             if scaling is None and hasattr(o, "_step_supports_amp_scaling"):
                 del o._step_supports_amp_scaling
-
     def finish(o, fused):
         for group in o.param_groups:
             for p in group["params"]:
@@ -309,7 +294,6 @@ def _optimizer_kind(kind):
         o._need_device_dtype_check_for_fused = fused
         if fused:
             o._step_supports_amp_scaling = True  # GradScaler then leaves unscaling to it, and does not wait
-
     def needs(program):
         known = [o for o in program.optimizers if fitting(o)]
         if not known:
@@ -323,7 +307,7 @@ def _optimizer_kind(kind):
             return "its parameters are not on a GPU"
         return "its optimizer is differentiable" if group.get("differentiable") else None
     permanent = f"torch.optim.Adam(..., {kind}=True)"
-    return Change(kind, on, off, permanent, "updates round otherwise", _needs(_gpu, needs), "optimizer", "update", 0.01,
+    return Change(kind, on, off, permanent, "updates round otherwise", _needs(_gpu, needs), "optimizer", "update", 0.05,
                   rules=("optimizer",) if kind == "fused" else (), only_named=kind != "fused")
 
 
@@ -349,18 +333,15 @@ def _configs(program):
 def _configured(name, attribute, value, permanent, rules):
     """Implementations that transformers' models look up at each call."""
     kept = {}
-
     def on(program):
         for c in _configs(program):
             if getattr(c, attribute, None) is not None:
                 kept.setdefault(id(c), (c, getattr(c, attribute)))
                 setattr(c, attribute, value)
-
     def off(program):
         while kept:
             c, old = kept.popitem()[1]
             setattr(c, attribute, old)
-
     def needs(program):
         current = {getattr(c, attribute, None) for c in _configs(program)} - {None}
         if not current:
@@ -383,7 +364,6 @@ def _sdp(value):
     words = {"flash": "flash", "efficient": "mem_efficient", "math": "math", "cudnn": "cudnn"}
     backend = "MATH" if value == "math" else f"{value.upper()}_ATTENTION"
     kept = {}
-
     def on(program):
         cuda = program.torch.backends.cuda
         for name, word in words.items():
@@ -391,7 +371,6 @@ def _sdp(value):
             if enabled:
                 kept.setdefault(word, enabled())
                 getattr(cuda, f"enable_{word}_sdp")(name == value)
-
     def off(program):
         while kept:
             word, old = kept.popitem()
@@ -417,7 +396,6 @@ def _gc():
             gc.collect()
             gc.freeze()
         gc.disable()
-
     def off(program):
         if _plain.pop("gc", False):
             gc.unfreeze()
@@ -434,7 +412,6 @@ def _replacing(owner, names, make):
             if hasattr(place, name) and (place, name) not in _plain:
                 _plain[place, name] = place.__dict__.get(name), getattr(place, name)
                 setattr(place, name, make(program, _plain[place, name][1]))
-
     def off(program):
         place = owner(program.torch)
         for name in names:
@@ -456,7 +433,6 @@ def _reads():
     """Values that are read from the GPU are those that the same line read before."""
     def make(program, plain):
         last = {}
-
         @functools.wraps(plain)
         def read(self, *args, **keywords):
             if not self.is_cuda or program.compiling() or program.busy():
@@ -499,7 +475,6 @@ def _prefetch():
     """Each batch is copied by a stream of its own while the step before it runs."""
     from ._trial_torch import map_tensors
     ahead = {}  # iterator: (batch, end of its copy)
-
     def fetch(program, iterator):
         torch = program.torch
         if "stream" not in ahead:
@@ -507,7 +482,6 @@ def _prefetch():
         batch = program.plain_batch(iterator)
         with torch.cuda.stream(ahead["stream"]):
             return map_tensors(torch, batch, lambda t: t if t.is_cuda else t.pin_memory().to("cuda", non_blocking=True))
-
     def following(iterator):
         program = ahead["program"]
         if ahead["on"] and iterator not in ahead:
@@ -525,11 +499,9 @@ def _prefetch():
             except StopIteration as e:
                 ahead[iterator] = e
         return batch
-
     def on(program):
         ahead.update(program=program, on=True)
         program.batches = following
-
     def off(program):
         ahead["on"] = False  # a batch that is there already is handed out first
     return Change("prefetch", on, off, "# copy the next batch on a stream of its own while a step runs", "nothing",
@@ -547,29 +519,24 @@ def _validation():
 def _batch(factor):
     """More or fewer items per step, by repeating or cutting inputs along their first dimension; times are per item."""
     from ._trial_torch import map_tensors, tensors
-
     def resize(torch, value):
         def one(t):
             if t.dim() == 0:
                 return t
             return torch.cat([t] * int(factor)) if factor > 1 else t[:int(t.shape[0] * factor)]
         return map_tensors(torch, value, one)
-
     def on(program):
         if _losses(program):
             for top in program.tops:
                 top.inputs[name] = lambda args, keywords: resize(program.torch, (args, keywords))
         else:
             program.batches = lambda iterator: resize(program.torch, program.plain_batch(iterator))
-
     def off(program):
         program.batches = None
         for top in program.tops:
             top.inputs.pop(name, None)
-
     def _losses(program):
         return not program.batch_seen() and isinstance(program.captured, tuple) and "labels" in program.captured[2]
-
     def needs(program):
         if program.batch_seen():
             return None
@@ -595,7 +562,6 @@ def early(program):
         import torch.utils.checkpoint as module
         import torch.utils.data.dataloader  # noqa: F401
         plain = module.checkpoint
-
         @functools.wraps(plain)
         def checkpoint(function, *args, **keywords):
             if program.compiling():
@@ -620,7 +586,6 @@ def early(program):
 def _notice(program, owner, name, mark):
     """The first call of OWNER.NAME is noted; then the function is as it was."""
     plain = getattr(owner, name)
-
     @functools.wraps(plain)
     def noticing(*args, **keywords):
         if not program.compiling():
@@ -639,10 +604,8 @@ def statement(text):
     if not found:
         raise ValueError(f"'{text}' is not of the form 'name=statement // statement'")
     name, on, off = (part.strip() for part in found.groups())
-
     def run(source):
         code = compile(source, f"<--set {name}>", "exec")
-
         def call(program):
             space = sys.modules["__main__"].__dict__
             space.setdefault("torch", program.torch)
@@ -670,7 +633,6 @@ def _workers(number):
     def apply(torch):
         loader = torch.utils.data.DataLoader
         plain = loader.__init__
-
         @functools.wraps(plain)
         def init(self, *args, **keywords):
             if len(args) < 6 and not keywords.get("num_workers"):

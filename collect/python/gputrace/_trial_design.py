@@ -331,9 +331,9 @@ class Runner:
         return stat.enough(pairs, self.plan.precision)
 
     def _length(self, on_level, drop):
-        """Steps of a block: long enough for the clock, short enough for twelve pairs in the time."""
+        """Steps of a block: long enough for the clock, short enough for eight pairs in the time."""
         step = max(1, min(self.step_ns, on_level))
-        room = self.plan.time_limit_ns / (2 * 12) / max(self.step_ns, on_level) - drop
+        room = self.plan.time_limit_ns / (2 * 8) / max(self.step_ns, on_level) - drop
         least, most = _BLOCK_STEPS
         return int(max(1, min(max(least, _BLOCK_NS / step), room, most)))
 

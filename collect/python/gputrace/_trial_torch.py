@@ -9,6 +9,7 @@ nothing of it gets into a graph or breaks one.
 import contextlib
 import copy
 import functools
+import inspect
 import os
 import random
 import re
@@ -311,21 +312,31 @@ class Program:
             with torch.set_grad_enabled(grad), scope:
                 result = top.run(copy_of(torch, args), copy_of(torch, keywords))
             return loss_of(torch, result), [sample(t).double().cpu() for t in tensors(torch, result) if t.is_floating_point()]
+        modes, note = [(m, m.training) for m in top.module.modules()], None
         try:
             turn(False)
-            off, again = once(), once()
+            off = once()
+            if numbers_drawn(torch, numbers):  # each implementation of dropout has numbers of its own
+                note = "results were compared in eval mode, as the module draws random numbers"
+                top.module.eval()
+                off = once()
+            again = once()
             turn(True)
             on = once()
         finally:
             turn(False)
+            for m, mode in modes:
+                m.training = mode
             restore(torch, buffers, numbers)
         loss = abs(on[0] - off[0]) / abs(off[0]) if None not in (on[0], off[0]) and off[0] else None
         return {"loss_off": off[0], "loss_on": on[0], "loss_relative": loss, "outputs_relative": apart(torch, off[1], on[1]),
-                "noise_relative": apart(torch, off[1], again[1])}, None
+                "noise_relative": apart(torch, off[1], again[1])}, note
 
     def _update_difference(self, turn):
         torch, optimizer = self.torch, self.optimizers[-1]
         parameters = [p for g in optimizer.param_groups for p in g["params"] if p.grad is not None]
+        if any(p.dtype != torch.float32 for p in parameters):
+            return None, "updates were not compared: they are lost in the rounding of parameters that are not float32"
         need = sum(2 * p.numel() * p.element_size() for p in parameters)
         need += sum(t.numel() * t.element_size() for s in optimizer.state.values() for t in tensors(torch, s))
         if self.on_gpu() and need > torch.cuda.mem_get_info()[0] // 2:
@@ -408,8 +419,13 @@ def apart(torch, a, b):
 
 def random_state(torch):
     numpy = sys.modules.get("numpy")
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else None
+    cuda = torch.cuda.get_rng_state() if torch.cuda.is_available() and torch.cuda.is_initialized() else None
     return random.getstate(), torch.get_rng_state(), cuda, numpy.random.get_state() if hasattr(numpy, "random") else None
+
+
+def numbers_drawn(torch, before):
+    """Were random numbers of PyTorch drawn since the state BEFORE?"""
+    return any(a is not None and not torch.equal(a, b) for a, b in zip(before[1:3], random_state(torch)[1:3]))
 
 
 def restore(torch, buffers, numbers):
@@ -418,8 +434,8 @@ def restore(torch, buffers, numbers):
             buffer.copy_(kept)
     random.setstate(numbers[0])
     torch.set_rng_state(numbers[1])
-    if numbers[2]:
-        torch.cuda.set_rng_state_all(numbers[2])
+    if numbers[2] is not None:
+        torch.cuda.set_rng_state(numbers[2])
     if numbers[3]:
         sys.modules["numpy"].random.set_state(numbers[3])
 
@@ -429,9 +445,8 @@ def restore(torch, buffers, numbers):
 def _wrap_step(program, cls):
     """The step of a class of optimizers reports its end. Keeps the signature, which GradScaler reads."""
     plain = cls.__dict__.get("step")
-    if not callable(plain) or hasattr(plain, "gputrace"):
-        return
-
+    if not hasattr(plain, "hooked") or hasattr(plain, "gputrace"):
+        return  # hooked: PyTorch's own mark of a step that it has wrapped; what it has not, it still will
     @functools.wraps(plain)
     def step(self, *args, **keywords):
         if program.compiling() or program.stepping or program.busy():
@@ -445,14 +460,13 @@ def _wrap_step(program, cls):
             program.stepping = False
         program.event(_OPTIMIZER, self)
         return result
-    step.gputrace = step.hooked = True  # hooked: PyTorch's own mark of a step that it has wrapped
+    step.gputrace = True
     cls.step = step
 
 
 def _hook_optimizers(program):
     base = program.torch.optim.Optimizer
     plain = base.__init__
-
     @functools.wraps(plain)
     def init(self, *args, **keywords):
         plain(self, *args, **keywords)
@@ -462,9 +476,9 @@ def _hook_optimizers(program):
                 _wrap_step(program, cls)
     base.__init__ = init
     zero = base.zero_grad
-
+    usual = inspect.signature(zero).parameters["set_to_none"].default
     @functools.wraps(zero)
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none=usual):
         if not set_to_none and not program.compiling():
             program.zeroed = True
             set_to_none = program.set_to_none
@@ -474,15 +488,13 @@ def _hook_optimizers(program):
     classes = [base]
     while classes:  # those that were there before us
         for cls in classes.pop().__subclasses__():
-            if "hooked" in getattr(cls.__dict__.get("step"), "__dict__", ()):
-                _wrap_step(program, cls)
+            _wrap_step(program, cls)
             classes.append(cls)
 
 
 def _hook_backward(program):
     tensor = program.torch.Tensor
     plain = tensor.backward
-
     @functools.wraps(plain)
     def backward(self, *args, **keywords):
         if program.compiling() or program.busy():
@@ -504,7 +516,6 @@ def _hook_batches(program):
     if not base:
         return
     plain = base.__next__
-
     @functools.wraps(plain)
     def following(self):
         if program.busy():
@@ -519,18 +530,15 @@ def _hook_batches(program):
 def _hook_ranges(program, marker):
     """Ends of ranges of torch.cuda.nvtx and record_function whose names the expression MARKER matches."""
     found, torch, open_ranges = re.compile(marker), program.torch, []
-
     def ended(name):
         if found.search(str(name)):
             program.event(_RANGE, marker)
     nvtx = getattr(torch.cuda, "nvtx", None)
     if nvtx:
         push, pop = nvtx.range_push, nvtx.range_pop
-
         def range_push(msg):
             open_ranges.append(msg)
             return push(msg)
-
         def range_pop():
             result = pop()
             if open_ranges:
@@ -540,7 +548,6 @@ def _hook_ranges(program, marker):
     cls = getattr(getattr(torch, "profiler", None), "record_function", None)
     if cls:
         leave = cls.__exit__
-
         def record_exit(self, *exception):
             leave(self, *exception)
             if not program.compiling():

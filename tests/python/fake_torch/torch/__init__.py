@@ -88,8 +88,14 @@ class _Handle:
 
 
 class Module:
+    training = True
+
     def __init__(self):
         self._children, self._own = [], [Tensor(1.0)]
+
+    def eval(self):
+        for m in self.modules():
+            m.training = False
 
     def __call__(self, *args, **keywords):
         for hook in list(_hooks.before):
@@ -168,13 +174,15 @@ cuda = _module("cuda", is_available=lambda: True, is_initialized=lambda: True, s
                _is_in_bad_fork=lambda: False, empty_cache=lambda: None, get_device_capability=lambda: (9, 0),
                get_device_name=lambda: "simulated GPU", reset_peak_memory_stats=lambda: None,
                max_memory_allocated=lambda: 3_000_000_000 if backends.cudnn.benchmark else 2_000_000_000,
-               mem_get_info=lambda: (1 << 40, 1 << 40), get_rng_state_all=lambda: [], set_rng_state_all=lambda state: None)
+               mem_get_info=lambda: (1 << 40, 1 << 40), get_rng_state=lambda: settings.get("drawn", 0),
+               set_rng_state=lambda state: settings.update(drawn=state))
 cuda.nvtx = types.SimpleNamespace(range_push=lambda name: 1, range_pop=lambda: 0)
 backends = _module("backends")
 backends.cuda = _module("backends.cuda")
 backends.cuda.matmul = types.SimpleNamespace(allow_tf32=False)
 backends.cudnn = types.SimpleNamespace(allow_tf32=True, benchmark=False)
 get_rng_state, set_rng_state = lambda: 0, lambda state: None
+equal = lambda a, b: a == b
 is_grad_enabled, is_autocast_enabled = lambda: settings.get("grad", True), lambda: False
 
 
