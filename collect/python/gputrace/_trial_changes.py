@@ -55,38 +55,32 @@ def _not_compiled(program):
 
 # ---- flags ----
 
-def _flag(path):
-    """(on, off, whether it is off) of a flag of torch, such as backends.cudnn.benchmark."""
-    folder, _, name = path.rpartition(".")
-    def owner(program):
-        return functools.reduce(getattr, folder.split("."), program.torch)
-    def switch_on(program):
-        _plain.setdefault(path, getattr(owner(program), name))
-        setattr(owner(program), name, True)
-    def switch_off(program):
-        if path in _plain:
-            setattr(owner(program), name, _plain.pop(path))
-    return switch_on, switch_off, _when(lambda p: not getattr(owner(p), name), "it is on already")
-
-
-def _both(first, second):
-    """One function that calls both."""
-    def call(program):
-        first(program)
-        second(program)
-    return call
+def _flags(*paths):
+    """(on, off, check that the first is off) of flags of torch, such as backends.cudnn.benchmark."""
+    def place(program, path):
+        folder, _, name = path.rpartition(".")
+        return functools.reduce(getattr, folder.split("."), program.torch), name
+    def on(program):
+        for path in paths:
+            owner, name = place(program, path)
+            _plain.setdefault(path, getattr(owner, name))
+            setattr(owner, name, True)
+    def off(program):
+        for path in paths:
+            if path in _plain:
+                setattr(*place(program, path), _plain.pop(path))
+    return on, off, _when(lambda p: not getattr(*place(p, paths[0])), "it is on already")
 
 
 def _tf32():
-    flags = _flag("backends.cuda.matmul.allow_tf32"), _flag("backends.cudnn.allow_tf32")
-    return Change("tf32", _both(flags[0][0], flags[1][0]), _both(flags[0][1], flags[1][1]),
-                  "torch.backends.cuda.matmul.allow_tf32 = True", "products of float32 keep 10 bits of the fraction",
-                  _needs(_gpu, _tensor_cores, _has_top, _floats, flags[0][2]), "precision", "outputs", 0.05,
+    on, off, is_off = _flags("backends.cuda.matmul.allow_tf32", "backends.cudnn.allow_tf32")
+    return Change("tf32", on, off, "torch.backends.cuda.matmul.allow_tf32 = True", "products of float32 keep 10 bits of the fraction",
+                  _needs(_gpu, _tensor_cores, _has_top, _floats, is_off), "precision", "outputs", 0.05,
                   rules=("tensor_cores", "low_precision", "gemm_roof"))
 
 
 def _benchmark():
-    on, off, is_off = _flag("backends.cudnn.benchmark")
+    on, off, is_off = _flags("backends.cudnn.benchmark")
     return Change("benchmark", on, off, "torch.backends.cudnn.benchmark = True", "another algorithm rounds otherwise",
                   _needs(_gpu, _has_top, _convolutions, is_off), None, "outputs", 0.01,
                   rules=("gemm_roof", "small_grid", "wave_quantisation"))
