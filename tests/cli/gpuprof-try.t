@@ -102,6 +102,14 @@ test_expect_success 'nothing to measure: exit 3, with the reason' '
     status_of gpuprof-try -q --time-limit 1s --max-steps 40 --changes=tf32 python3 train.py && test $status = 3 && grep "40 steps" out
 '
 
+test_expect_success 'a signal ends the program; what was measured until then is the answer' '
+    sed "s/ torch.spend(/ import time; time.sleep(0.001); torch.spend(/" train.py >slow.py && { gpuprof-try --time-limit 1s --changes=tf32,fused \
+        --other true -f json python3 slow.py >out 2>err & } && pid=$! && for i in $(seq 200); do
+        grep -q "trying fused" err && break; sleep 0.1
+    done && kill $pid && { wait $pid; true; } && jq -e ".trials[0].change == \"tf32\" and .trials[0].status == \"measured\"" out &&
+    jq -e ".refused | contains(\"signal\")" out && ! ls tmp | grep .
+'
+
 test_expect_success 'misuse: exit 2 with one line' '
     for wrong in "" "--precision 0 true" "--time-limit 0 true" "--changes=nosuch true" "--set x true" "--env x true" "no-such-command" \
         "-o nowhere/x -q python3 -c pass"; do

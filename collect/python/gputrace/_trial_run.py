@@ -28,12 +28,13 @@ _USAGE = 2
 class _Run:
     def __init__(self, options):
         self.o = options
-        self.child = None
-        self.folder = None
+        self.child = self.folder = None
+        self.stopped = False  # by a signal
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self.passed_on)
 
     def passed_on(self, number, frame):
+        self.stopped = True
         if self.child:
             self.child.send_signal(number)
 
@@ -89,7 +90,7 @@ class _Run:
                 wanted.append(change)
             else:
                 self.emit(line["kind"], line["row"])
-        if not any(line["kind"] in ("trial", "refused") for line in rows):
+        if self.stopped or not any(line["kind"] in ("trial", "refused") for line in rows):
             self.emit("refused", {"reason": _no_rows(rows, status)})
         return wanted
 
@@ -97,6 +98,8 @@ class _Run:
 
     def side(self, command, variables, apply):
         """(ns per step, peak bytes, name of the steps) of a process."""
+        if self.stopped:
+            raise RuntimeError("not run: gpuprof-try was told to end")
         seconds = max(1.0, self.o.time_limit_ns / 1e9 / _MOST_PROCESS_PAIRS)
         rows, status = self.run(command, self.plan(side={"seconds": seconds, "apply": apply}, max_steps=None), variables)
         for line in rows:
