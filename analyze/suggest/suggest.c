@@ -33,6 +33,8 @@ const struct gp_rule *gp_rule_find(const char *name)
 
 GP_WORD(gp_suggest_type_name, enum gp_suggest_type, GP_SUGGEST_TYPES, 1)
 
+GP_WORD(gp_unprofiled_source_text, enum gp_unprofiled_source, GP_UNPROFILED_SOURCES, 2)
+
 const char *gp_priority_name(enum gp_priority p)
 {
     static const char *const names[] = {"none", "low", "medium", "high", "critical"};

@@ -167,6 +167,18 @@ struct gp_suggestion {
     GP_VEC(struct gp_edit) sure; /* of the high ones, those of which least_pct is certain; empty: all */
 };
 
+/* Where the step's time without the recorder is from. X(enum, name, text of a person's sentence). */
+#define GP_UNPROFILED_SOURCES(X)                                                                             \
+    X(GP_UNPROFILED_MODEL, "model", "modelled")                                                              \
+    X(GP_UNPROFILED_GIVEN, "given", "as given")                                                              \
+    X(GP_UNPROFILED_MEASURED, "measured", "timed while nothing was recorded")
+enum gp_unprofiled_source {
+#define X(id, name, text) id,
+    GP_UNPROFILED_SOURCES(X)
+#undef X
+};
+const char *gp_unprofiled_source_text(enum gp_unprofiled_source s);
+
 struct gp_suggest_step {
     bool found;      /* false: the trace as a whole */
     uint32_t source; /* enum gp_step_source */
@@ -187,8 +199,8 @@ struct gp_suggest_step {
     const char *recorder;       /* NULL: not known, or it costs nothing */
     /* wall time without the recorder, estimated or as the user measured it; the interval, and its middle */
     int64_t unprofiled_low_ns, unprofiled_high_ns, unprofiled_ns;
-    bool given;        /* all three are as the user gave them */
-    int64_t replay_ns; /* unchanged, per step */
+    uint32_t unprofiled_source; /* enum gp_unprofiled_source; all three are one but for the model */
+    int64_t replay_ns;          /* unchanged, per step */
     double replay_error_pct;
     bool damaged; /* the input lacks events */
     bool trusted; /* the replay is within 2% of the recording and near the step, and may claim wall time */
@@ -266,9 +278,10 @@ struct gp_suggest {
     GP_VEC(struct gp_suggest_kernel) ops;     /* operators that launched kernels, the same */
     GP_VEC(struct gp_suggest_chain) chains;   /* by total, then signature */
     GP_VEC(struct gp_suggest_chain_kernel) chain_kernels;
-    GP_VEC(struct gp_suggestion) suggestions; /* by priority, then saving */
+    GP_VEC(struct gp_suggestion) suggestions; /* worth it, certain, by priority, then saving */
     GP_VEC(gp_sid) notes;                     /* what limits the answer: capture flags, steps, losses */
-    int64_t joint_low_ns, joint_high_ns;      /* all suggestions together, replayed once */
+    /* all suggestions together, replayed once: expected, and its interval */
+    int64_t joint_ns, joint_low_ns, joint_high_ns;
 };
 
 /* Were steps, or the trace as a whole, replayed? Otherwise nothing of steps, idle or host time is known. */

@@ -220,9 +220,13 @@ static int64_t weight_of(const struct gp_suggestion *s)
     return s->rule->general || !s->rule->measured ? s->saving_ns / 2 : s->saving_ns;
 }
 
+/* What may save nothing comes after what does not. */
 static int compare_suggestions(const void *a, const void *b)
 {
     const struct gp_suggestion *x = a, *y = b;
+    bool x_worth = x->priority != GP_PRIORITY_NONE, y_worth = y->priority != GP_PRIORITY_NONE;
+    if (x_worth != y_worth) return x_worth ? -1 : 1;
+    if ((x->saving_low_ns > 0) != (y->saving_low_ns > 0)) return x->saving_low_ns > 0 ? -1 : 1;
     if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
     if (weight_of(x) != weight_of(y)) return weight_of(x) > weight_of(y) ? -1 : 1;
     if (x->saving_low_ns != y->saving_low_ns) return x->saving_low_ns > y->saving_low_ns ? -1 : 1;
@@ -256,8 +260,10 @@ static void estimate_joint(struct gp_rule_ctx *c)
             GP_VEC_PUSH(&all.high, left_gap(c, &one->high.at[k], one->rule));
         for (size_t k = 0; k < one->free.n; k++) GP_VEC_PUSH(&all.free, one->free.at[k]);
     }
-    struct saving replayed = {gp_unprofiled_saved(c->unprofiled, c, all.low.at, all.low.n, true).less_ns,
-                              gp_unprofiled_saved(c->unprofiled, c, all.high.at, all.high.n, true).more_ns};
+    struct gp_unprofiled_saving low = gp_unprofiled_saved(c->unprofiled, c, all.low.at, all.low.n, true),
+                                high = gp_unprofiled_saved(c->unprofiled, c, all.high.at, all.high.n, true);
+    struct saving replayed = {low.less_ns, high.more_ns};
+    int64_t expected = low.likely_ns + (high.likely_ns - low.likely_ns) / 2;
     struct saving joint = bound_saving(c, replayed, MODEL_PCT, c->noise_ns, gp_unprofiled_least_ns(c, &all));
     keep_within(s->step.step_ns, &joint.low_ns, &joint.high_ns);
     for (size_t i = 0; i < s->suggestions.n; i++) {
@@ -265,7 +271,10 @@ static void estimate_joint(struct gp_rule_ctx *c)
         if (one->priority == GP_PRIORITY_NONE) continue; /* together they save at least what each does */
         if (joint.low_ns < one->saving_low_ns) joint.low_ns = one->saving_low_ns;
         if (joint.high_ns < one->saving_high_ns) joint.high_ns = one->saving_high_ns;
+        if (expected < one->saving_ns) expected = one->saving_ns;
     }
+    if (expected < joint.low_ns) expected = joint.low_ns;
+    s->joint_ns = expected < joint.high_ns ? expected : joint.high_ns;
     s->joint_low_ns = joint.low_ns;
     s->joint_high_ns = joint.high_ns;
     gp_suggestion_release(&all);

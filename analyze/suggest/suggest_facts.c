@@ -313,8 +313,8 @@ void gp_rule_unprofiled_step(struct gp_rule_ctx *c)
             high = s->step_ns - (c->replay_step_ns - b->least.step_ns);
     if (low < least_ns) low = least_ns < s->step_ns ? least_ns : s->step_ns;
     if (high < low) high = low;
-    s->given = b->measured;
-    if (s->given) low = high = c->s->opts.unprofiled_ns;
+    s->unprofiled_source = b->source;
+    if (b->source != GP_UNPROFILED_MODEL) low = high = b->step_ns;
     s->recorder = b->recorder ? b->recorder->name : NULL;
     s->unprofiled_low_ns = low;
     s->unprofiled_high_ns = high;

@@ -335,7 +335,8 @@ static const struct gp_field change_fields[] = {
     {"action", NULL, GP_CELL_TEXT, gp_member_sid, AT(action), .help = "what to do"},
     {"current_ns", NULL, GP_CELL_NS, gp_member_i64, AT(current_ns),
      .help = "what it takes now per step, on any resource"},
-    {"saving_ns", NULL, GP_CELL_NS, gp_member_i64, AT(saving_ns), .help = "expected; priorities follow it"},
+    {"saving_ns", NULL, GP_CELL_NS, gp_member_i64, AT(saving_ns),
+     .help = "expected, as text prints it; priorities follow it"},
     {"saving_low_ns", NULL, GP_CELL_NS, gp_member_i64, AT(saving_low_ns),
      .help = "wall time saved per step, at least"},
     {"saving_high_ns", NULL, GP_CELL_NS, gp_member_i64, AT(saving_high_ns),
@@ -376,8 +377,9 @@ static const struct gp_field suggestion_fields[] = {
     RULE, {"priority", NULL, GP_CELL_TEXT, get_priority, 0, .words = priorities}, CHANGE};
 static const struct gp_field seen_fields[] = {RULE, CHANGE};
 
-const struct gp_record gp_suggest_suggestions = {"suggestions", "What to do", GP_FIELDS(suggestion_fields),
-                                                 sizeof(struct gp_suggestion), .note = "most valuable first"};
+const struct gp_record gp_suggest_suggestions = {
+    "suggestions", "What to do", GP_FIELDS(suggestion_fields), sizeof(struct gp_suggestion),
+    .note = "most valuable first; those that may save nothing last"};
 const struct gp_record gp_suggest_seen = {"not_worth_it", "What would not help", GP_FIELDS(seen_fields),
                                           sizeof(struct gp_suggestion),
                                           .note = "found, but not expected to shorten the step"};
@@ -409,6 +411,13 @@ GP_GETTER(get_recorder)
     if (t->recorder) gp_cell_text(c, t->recorder);
 }
 
+GP_GETTER(get_unprofiled_source)
+{
+    static const char *const names[] = {GP_UNPROFILED_SOURCES(GP_WORD_1)};
+    gp_cell_text(c, names[((const struct gp_suggest_step *)row)->unprofiled_source]);
+}
+
+static const char *const unprofiled_sources[] = {GP_UNPROFILED_SOURCES(GP_WORD_1) NULL};
 static const char *const units[] = {"step", "trace", NULL};
 static const struct gp_field step_fields[] = {
     {"unit", NULL, GP_CELL_TEXT, get_unit, 0, .words = units},
@@ -428,6 +437,10 @@ static const struct gp_field step_fields[] = {
              "differ from run to run"},
     {"unprofiled_low_ns", NULL, GP_CELL_NS, gp_member_i64, AT(unprofiled_low_ns), .help = "at least"},
     {"unprofiled_high_ns", NULL, GP_CELL_NS, gp_member_i64, AT(unprofiled_high_ns), .help = "at most"},
+    {"unprofiled_source", NULL, GP_CELL_TEXT, get_unprofiled_source, 0,
+     .help = "measured while nothing was recorded, given by --step-time, or modelled from what the recorder "
+             "costs",
+     .words = unprofiled_sources},
     {"busy_ns", NULL, GP_CELL_NS, gp_member_i64, AT(busy_ns), .help = "of the device that works most"},
     {"gpu_ns", NULL, GP_CELL_NS, gp_member_i64, AT(gpu_ns), .help = "sum of durations"},
     {"idle", NULL, GP_CELL_ROW, gp_member_row, AT(idle_ns), .rows = &gp_idle_causes},
@@ -531,6 +544,7 @@ const struct gp_record gp_suggest_regime = {"regime", "What limits it", GP_FIELD
                                             .note = "what limits it; times over all steps"};
 
 static const struct gp_field together_fields[] = {
+    {"saving_ns", NULL, NS(joint_ns), .flags = GP_FIELD_TIMED},
     {"saving_low_ns", NULL, NS(joint_low_ns), .flags = GP_FIELD_TIMED},
     {"saving_high_ns", NULL, NS(joint_high_ns), .flags = GP_FIELD_TIMED},
 };

@@ -30,7 +30,8 @@ struct gp_unprofiled {
     struct gp_unprofiled_model least, most;
     int64_t *cost_ns; /* by call: the most that was the recorder's */
     bool same;        /* the two models are one */
-    bool measured;    /* by the user's step time */
+    uint32_t source;  /* enum gp_unprofiled_source: where the length of an unrecorded step is from */
+    int64_t step_ns;  /* that length, unless it is modelled */
 };
 
 /* What edits save per step. */
@@ -41,10 +42,10 @@ struct gp_unprofiled_saving {
     int64_t fastest_after_ns; /* with a likely host before the edits, and the fastest after them */
 };
 
-/* UNPROFILED_NS: how long a step takes without a recorder, 0: unknown. Otherwise both models are the one that
- * takes so long, or as near as the host's time can be made to. Needs c->calls and the view. O(events + calls
- * + items). */
-void gp_unprofiled_build(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t unprofiled_ns);
+/* GIVEN_NS: how long a step takes without a recorder, 0: not given. If it is, or else if the recorder timed
+ * steps while it did not record, both models are the one that takes so long, or as near as the host's time
+ * can be made to. Needs c->calls and the view. O(events + calls + items). */
+void gp_unprofiled_build(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t given_ns);
 void gp_unprofiled_release(struct gp_unprofiled *b);
 
 /* GAPS: the edits may take host time that input or one long gap holds (held_ns of the calls); otherwise they

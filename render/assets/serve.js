@@ -100,7 +100,7 @@ async function drawNewest() {
   if (key !== shownNewest) return;
   verdict.textContent = report.status === "fulfilled" ? report.value.summary.headline : report.reason.message;
   const first = advice.status === "fulfilled" ? advice.value.suggestions.slice(0, 3) : [];
-  list.replaceChildren(...first.map((s) => make("li", {}, s.action + " ", make("span", { textContent: `saves ${gp.ns(s.saving_low_ns)} to ${gp.ns(s.saving_high_ns)} per step` }))));
+  list.replaceChildren(...first.map((s) => make("li", {}, s.action + " ", make("span", { textContent: `saves about ${gp.ns(s.saving_ns)} per step${s.saving_low_ns > 0 ? "" : ", or nothing"}` }))));
 }
 
 async function refresh() {

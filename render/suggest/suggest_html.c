@@ -53,11 +53,6 @@ static void put_facts(struct page *p)
     gp_buf_puts(b, t->found ? " launches per step" : " launches in all");
 }
 
-static double percent(int64_t part, int64_t whole)
-{
-    return whole > 0 ? 100 * (double)part / (double)whole : 0;
-}
-
 static struct gp_page_figure *figure(struct page *p, const char *name, const char *words)
 {
     struct gp_page_figure *f = gp_page_figure(&p->doc, name);
@@ -76,12 +71,8 @@ static void put_figures(struct page *p)
     gp_page_figure_share(figure(p, "GPU busy", "of the time, with kernels and copies"), t->busy_ns,
                          s->regime_parts.whole_ns / (t->steps ? (int64_t)t->steps : 1));
     if (t->trusted && p->worth) {
-        /* each end of the step that it was worked out for */
-        f = figure(p, "Possible saving", "with all suggestions together");
-        f->pct = percent(s->joint_low_ns, t->unprofiled_low_ns);
-        /* "74 to 93%", "3.8 to 41%": one digit after the point below ten */
-        double high = percent(s->joint_high_ns, t->unprofiled_high_ns);
-        gp_buf_printf(&f->value, "%.*f to %.*f%%", f->pct < 9.95, f->pct, high < 9.95, high);
+        f = figure(p, "Possible saving", "expected of all suggestions together");
+        gp_page_figure_share(f, s->joint_ns, t->unprofiled_ns);
     }
     if (t->queue_p50_ns > 0) {
         f = figure(p, "From call to kernel", "median; short if the GPU waits for the host");

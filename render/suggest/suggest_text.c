@@ -1,6 +1,7 @@
 #include "render/suggest/suggest_priv.h"
 
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/text.h"
@@ -20,36 +21,53 @@ static void put_ns(struct gp_buf *b, int64_t ns)
     gp_scale_put(b, GP_UNIT_NS, ns);
 }
 
-static void put_factor(struct gp_buf *b, double v)
+/* Where " ms" of "1.47 ms" begins. */
+static size_t unit_at(const struct gp_buf *b)
 {
-    gp_buf_printf(b, "%.*f", v < 9.995 ? 2 : v < 99.5 ? 1 : 0, v);
+    size_t at = b->n;
+    while (at && b->data[at - 1] != ' ') at--;
+    return at ? at - 1 : b->n;
 }
 
-/* "1.17 to 1.47 ms", "840 ns to 5.98 \xC2\xB5s", "up to 3 ms" */
-static void put_interval(struct gp_buf *b, int64_t low, int64_t high)
+static bool same_unit(struct gp_buf *a, struct gp_buf *b)
 {
-    if (low <= 0) {
-        gp_buf_puts(b, "up to ");
-        put_ns(b, high);
-        return;
-    }
-    size_t from = b->n;
-    put_ns(b, low);
-    if (low == high) return;
-    size_t unit = b->n;
-    while (unit > from && b->data[unit - 1] != ' ') unit--;
-    struct gp_buf most = {0};
-    put_ns(&most, high);
-    if (most.n == b->n - from && !memcmp(most.data, b->data + from, most.n)) {
-        gp_buf_release(&most);
-        return;
-    }
-    size_t n = b->n - unit; /* printed once if both have it */
-    if (most.n > n && !memcmp(most.data + most.n - n, b->data + unit, n) && most.data[most.n - n - 1] == ' ')
-        b->n = unit - 1;
-    gp_buf_puts(b, " to ");
-    gp_buf_put(b, most.data, most.n);
-    gp_buf_release(&most);
+    return !strcmp(gp_buf_str(a) + unit_at(a), gp_buf_str(b) + unit_at(b));
+}
+
+/* LOW, if not negative, to HIGH; a unit that follows anyway, with HIGH or with WHOLE_NS, is left out. */
+static void put_interval(struct gp_buf *b, int64_t low, int64_t high, int64_t whole_ns)
+{
+    struct gp_buf from = {0}, to = {0}, whole = {0};
+    put_ns(&from, low);
+    put_ns(&to, high);
+    put_ns(&whole, whole_ns);
+    bool several = low >= 0 && strcmp(gp_buf_str(&from), gp_buf_str(&to)) != 0, alike = same_unit(&from, &to);
+    if (several) gp_buf_put(b, from.data, alike ? unit_at(&from) : from.n);
+    if (several) gp_buf_puts(b, " to ");
+    gp_buf_put(b, to.data, same_unit(&to, &whole) && (!several || alike) ? unit_at(&to) : to.n);
+    gp_buf_release(&from);
+    gp_buf_release(&to);
+    gp_buf_release(&whole);
+}
+
+/* " (31 to 121)" */
+static void put_range(struct gp_buf *b, int64_t low, int64_t high, int64_t whole_ns)
+{
+    gp_buf_puts(b, low > 0 ? " (" : " (up to ");
+    put_interval(b, low > 0 ? low : -1, high, whole_ns);
+    gp_buf_puts(b, low > 0 ? ")" : "; may save nothing)");
+}
+
+/* "about 75 of 119 ms per step (31 to 121)" */
+static void put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one)
+{
+    int64_t whole_ns = s->step.unprofiled_ns;
+    gp_buf_puts(b, "about ");
+    put_interval(b, -1, one->saving_ns, whole_ns);
+    gp_buf_puts(b, " of ");
+    put_ns(b, whole_ns);
+    gp_buf_printf(b, " %s", unit_of(s));
+    put_range(b, one->saving_low_ns, one->saving_high_ns, whole_ns);
 }
 
 void gp_suggest_put_where(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one)
@@ -61,21 +79,8 @@ void gp_suggest_put_where(struct gp_buf *b, const struct gp_suggest *s, const st
 
 void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one)
 {
-    gp_buf_puts(b, "saves ");
-    put_interval(b, one->saving_low_ns, one->saving_high_ns);
-    gp_buf_puts(b, " of ");
-    put_interval(b, s->step.unprofiled_low_ns, s->step.unprofiled_high_ns);
-    gp_buf_printf(b, " %s", unit_of(s));
-    if (s->step.unprofiled_low_ns < s->step.step_ns)
-        gp_buf_printf(b, " without %s", s->step.recorder ? s->step.recorder : "the recorder");
-    gp_buf_puts(b, " (");
-    put_factor(b, one->speedup_low);
-    if (one->speedup_high - one->speedup_low >= 0.005) {
-        gp_buf_puts(b, " to ");
-        put_factor(b, one->speedup_high);
-    }
-    gp_buf_putc(b, 'x');
-    gp_buf_puts(b, ")");
+    gp_buf_puts(b, one->looks ? "may show how to save " : "saves ");
+    put_saving(b, s, one);
 }
 
 /* A part of a step and its description. */
@@ -111,13 +116,27 @@ static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
     }
 }
 
-/* Does a run without the recorder take another time than this one, as far as can be known, or as was
- * given? */
+/* Does a run without the recorder take another time than this one, as far as can be known, or was it
+ * timed? */
 static bool differs_unprofiled(const struct gp_suggest_step *s)
 {
     int64_t little = s->step_ns / 20;
-    return s->given || s->step_ns - s->unprofiled_low_ns > little ||
+    return s->unprofiled_source != GP_UNPROFILED_MODEL || s->step_ns - s->unprofiled_low_ns > little ||
            s->unprofiled_high_ns - s->step_ns > little;
+}
+
+/* ", about 28 ms without torch.profiler (25 to 31, modelled)," where that makes a difference. */
+static void put_unprofiled(struct gp_buf *b, const struct gp_suggest_step *s)
+{
+    if (!differs_unprofiled(s)) return;
+    gp_buf_puts(b, s->unprofiled_source == GP_UNPROFILED_MODEL ? ", about " : ", ");
+    put_ns(b, s->unprofiled_ns);
+    gp_buf_printf(b, " without %s (", s->recorder ? s->recorder : "the recorder");
+    if (s->unprofiled_low_ns < s->unprofiled_high_ns) {
+        put_interval(b, s->unprofiled_low_ns, s->unprofiled_high_ns, s->unprofiled_ns);
+        gp_buf_puts(b, ", ");
+    }
+    gp_buf_printf(b, "%s),", gp_unprofiled_source_text((enum gp_unprofiled_source)s->unprofiled_source));
 }
 
 static void summarize_step(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
@@ -131,12 +150,7 @@ static void summarize_step(struct gp_report *r, const struct gp_suggest *s, bool
         gp_buf_puts(&b, "The trace takes ");
         put_ns(&b, s->step.step_ns);
     }
-    /* ", 25 to 31 ms in runs without torch.profiler,", where that makes a difference. */
-    if (differs_unprofiled(&s->step)) {
-        gp_buf_puts(&b, ", ");
-        put_interval(&b, s->step.unprofiled_low_ns, s->step.unprofiled_high_ns);
-        gp_buf_printf(&b, " in runs without %s,", s->step.recorder ? s->step.recorder : "the recorder");
-    }
+    put_unprofiled(&b, &s->step);
     enum gp_regime regime = (enum gp_regime)s->regime;
     if (three_regimes) regime = gp_regime_classic(regime, GP_REGIME_UNKNOWN);
     gp_buf_printf(&b, " and is bound by %s: ", gp_regime_text(regime));
@@ -177,12 +191,8 @@ static void summarize_first(struct gp_report *r, const struct gp_suggest *s)
     if (one->change) gp_buf_puts(&b, gp_suggest_str(s, one->change));
     else gp_buf_put(&b, action, first_clause(action));
     gp_buf_puts(&b, one->looks ? ". What that shows may save " : ". That saves ");
-    put_interval(&b, one->saving_low_ns, one->saving_high_ns);
-    if (differs_unprofiled(&s->step)) {
-        gp_buf_puts(&b, " of ");
-        put_interval(&b, s->step.unprofiled_low_ns, s->step.unprofiled_high_ns);
-    }
-    gp_buf_printf(&b, " %s.", unit_of(s));
+    put_saving(&b, s, one);
+    gp_buf_putc(&b, '.');
     gp_report_verdict(r, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
     gp_buf_release(&b);
 }
@@ -195,13 +205,11 @@ static void summarize_joint(struct gp_report *r, const struct gp_suggest *s)
     if (!n) {
         gp_report_verdict(r, GP_TONE_GOOD, "No rule finds a saving of 0.3%% or more.");
     } else if (n > 1) {
-        if (n == 2) gp_buf_puts(&b, "Both suggestions together save ");
-        else gp_buf_printf(&b, "All %zu suggestions together save ", n);
-        put_interval(&b, s->joint_low_ns, s->joint_high_ns);
+        gp_buf_puts(&b, "Together: about ");
+        put_ns(&b, s->joint_ns);
         int64_t sum = 0;
-        for (size_t i = 0; i < n; i++) sum += s->suggestions.at[i].saving_high_ns;
-        gp_buf_printf(&b, " %s%s.", unit_of(s),
-                      s->joint_high_ns < sum ? ": less than their sum, because they overlap" : "");
+        for (size_t i = 0; i < n; i++) sum = gp_add_saturated(sum, s->suggestions.at[i].saving_ns);
+        gp_buf_printf(&b, " %s%s.", unit_of(s), s->joint_ns < sum ? "; they overlap" : "");
         gp_report_verdict(r, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
     }
     gp_buf_release(&b);
@@ -266,15 +274,7 @@ static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t 
     if (head.n) put_part(b, "Where: ", gp_buf_str(&head), width);
     gp_buf_release(&head);
     put_part(b, "Do: ", gp_suggest_str(s, one->action), width);
-    /* The width of the interval, and a way to narrow it. */
-    struct gp_buf text = {0};
-    if (one->to_know) {
-        gp_scale_put_share(&text, one->saving_high_ns - one->saving_low_ns, s->step.unprofiled_ns);
-        gp_buf_printf(&text, " of the step is uncertain; to know better, %s",
-                      gp_suggest_str(s, one->to_know));
-        put_part(b, "Range: ", gp_buf_str(&text), width);
-        gp_buf_release(&text);
-    }
+    if (one->to_know) put_part(b, "To narrow this: ", gp_suggest_str(s, one->to_know), width);
     if (!o->verbose) return;
     put_part(b, "Saving: ", gp_suggest_str(s, one->formula), width);
     put_part(b, "If: ", gp_suggest_str(s, one->assumes), width);

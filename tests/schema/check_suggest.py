@@ -47,15 +47,15 @@ class Check(Described):
                 self.complain(s['rule'] + ': what is expected lies outside the interval')
             if 100 * s['saving_ns'] < LEAST_PCT[s['priority']] * step['unprofiled_ns']:
                 self.complain(s['rule'] + ': too little for ' + s['priority'])
-            # what names a cause comes before what saves up to twice as much without one
-            key = (ORDER.index(s['priority']), s['saving_ns'])
+            # what may save nothing comes last; what names a cause before what saves up to twice as much without one
+            key = ((s['saving_low_ns'] <= 0, ORDER.index(s['priority'])), s['saving_ns'])
             if last is not None and (key[0] < last[0] or key[0] == last[0] and key[1] > 2 * last[1] + 1):
                 self.complain(s['rule'] + ': out of order')
             last = key
         for s in report['not_worth_it']:
             self.suggestion(step, s)
         together = report['together']
-        if not together['saving_low_ns'] <= together['saving_high_ns'] <= max(step['step_ns'], step['unprofiled_high_ns']):
+        if not together['saving_low_ns'] <= together['saving_ns'] <= together['saving_high_ns'] <= max(step['step_ns'], step['unprofiled_high_ns']):
             self.complain('together: no interval within the step')
         parts = report['regime']
         whole = sum(parts[p + '_ns'] for p in ('idle', 'latency', 'communication', 'transfer', 'compute', 'memory',

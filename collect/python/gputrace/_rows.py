@@ -76,7 +76,7 @@ class Advice:
     evidence: dict
     action: str  #: what to do
     current_ns: int  #: what it takes now per step, on any resource
-    saving_ns: int  #: expected; priorities follow it
+    saving_ns: int  #: expected, as text prints it; priorities follow it
     saving_low_ns: int  #: wall time saved per step, at least
     saving_high_ns: int  #: wall time saved per step, at most
     width_pct: float  #: of the interval, in percent of the step without the recorder

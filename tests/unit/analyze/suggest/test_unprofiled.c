@@ -206,3 +206,56 @@ TEST(launches_do_not_take_what_one_long_gap_holds)
     }
     end(&p);
 }
+
+/* The step was timed three times before the recording, and in pauses of it, in which it drifted by 5%. */
+static void add_paces(struct program *p)
+{
+    static const int64_t bare[] = {250 * US, 260 * US, 900 * US},
+                         pause[] = {300 * US, 300 * US, 300 * US, 315 * US, 315 * US, 315 * US, 315 * US};
+    uint32_t process = p->t.tracks.at[p->main].process;
+    for (size_t i = 0; i < GP_COUNT(bare); i++)
+        GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){(int64_t)i, bare[i], GP_PACE_BARE, process}));
+    for (size_t i = 0; i < GP_COUNT(pause); i++)
+        GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){(int64_t)i + 10, pause[i], GP_PACE_PAUSE, process}));
+    GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){0, 20 * US, GP_PACE_BARE, process + 1})); /* of another */
+}
+
+/* What the step is said to take with the paces of ADD, and STEP_TIME of the user. */
+static struct gp_suggest_step step_with(void (*add)(struct program *), int64_t step_time)
+{
+    struct program p;
+    struct gp_err err;
+    write_steps(&p, same_step, OURS);
+    if (add) add(&p);
+    gp_suggest_init(&p.s, &(struct gp_suggest_opts){.unprofiled_ns = step_time});
+    assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), 0);
+    struct gp_suggest_step step = p.s.step;
+    assert_true(step.unprofiled_low_ns <= step.unprofiled_ns &&
+                step.unprofiled_ns <= step.unprofiled_high_ns);
+    end(&p);
+    return step;
+}
+
+static void add_impossible_pace(struct program *p)
+{
+    uint32_t process = p->t.tracks.at[p->main].process;
+    GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){0, 10 * US, GP_PACE_BARE, process}));
+}
+
+TEST(the_step_as_it_was_timed_while_nobody_recorded)
+{
+    // the median, 260 us, and 5% more as the pauses drifted
+    struct gp_suggest_step s = step_with(add_paces, 0);
+    assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MEASURED);
+    assert_in_range(s.unprofiled_ns, 272999, 273001);
+    assert_int_equal(s.unprofiled_low_ns, s.unprofiled_high_ns);
+    // what the user says holds
+    s = step_with(add_paces, 320 * US);
+    assert_int_equal(s.unprofiled_source, GP_UNPROFILED_GIVEN);
+    assert_int_equal(s.unprofiled_ns, 320 * US);
+    // a step is not shorter than the GPU works in it: that was timed of something else
+    s = step_with(add_impossible_pace, 0);
+    assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
+    s = step_with(NULL, 0);
+    assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
+}

@@ -61,6 +61,7 @@ static void make(struct sample *m)
                                                .current_ns = 500000,
                                                .resource_low_ns = 210000,
                                                .resource_high_ns = 420000,
+                                               .saving_ns = 300000,
                                                .saving_low_ns = 200000,
                                                .saving_high_ns = 400000,
                                                .ceiling_ns = 500000,
@@ -93,6 +94,7 @@ static void make(struct sample *m)
     m->notes[0] = evil;
     s->notes.at = m->notes;
     s->notes.n = 1;
+    s->joint_ns = 300000;
     s->joint_low_ns = 200000;
     s->joint_high_ns = 400000;
 }
@@ -147,9 +149,9 @@ TEST(the_worth_doing_are_cards_and_the_others_are_not)
     const char *page = page_of(&m, &b, &(struct gp_suggest_html_opts){0});
     assert_int_equal(count(page, "<li class=\"card critical\">"), 1);
     assert_int_equal(count(page, "<li class=\"card"), 1);
-    assert_non_null(strstr(page, "<b>20 to 40%</b>"));
+    assert_non_null(strstr(page, "<b>30.0%</b>"));
     assert_non_null(strstr(page, "CUDA graph"));
-    assert_non_null(strstr(page, "saves 200 to 400 \xC2\xB5s of 1.00 ms per step (1.25 to 1.67x)"));
+    assert_non_null(strstr(page, "saves about 300 \xC2\xB5s of 1.00 ms per step (200 to 400 \xC2\xB5s)"));
     assert_non_null(strstr(page, "<dt>host late</dt><dd>55.5%</dd>"));
     assert_non_null(strstr(page, "<details class=\"rule\"><summary>The rule cuda_graph</summary>"));
     assert_non_null(strstr(page, "<dt>copied</dt><dd>67.1 MB</dd>"));
