@@ -238,6 +238,16 @@ bool gp_frame_runs_backward(const char *name)
            (has(name, "torch/autograd/__init__.py(") && (has(name, "): backward") || has(name, "): grad")));
 }
 
+bool gp_frame_is_forward(const char *name)
+{
+    return gp_ends(name, strlen(name), "forward");
+}
+
+bool gp_frame_is_checkpoint(const char *name)
+{
+    return has(name, "torch/utils/checkpoint.py(");
+}
+
 bool gp_category_is_sampled(const char *category)
 {
     return !strcmp(category, GP_SAMPLED_CATEGORY);

@@ -85,6 +85,10 @@ enum gp_host_work gp_frame_work(const char *name);
 bool gp_frame_is_state(const char *name);
 /* Runs PyTorch's backward pass, whose operators autograd's own thread launches meanwhile. */
 bool gp_frame_runs_backward(const char *name);
+/* The method of a module that computes its result. */
+bool gp_frame_is_forward(const char *name);
+/* Of PyTorch's activation checkpointing, which runs a part of the forward pass again. */
+bool gp_frame_is_checkpoint(const char *name);
 /* Of Python functions that were sampled. */
 bool gp_category_is_sampled(const char *category);
 /* Of functions that were in the exact stack of a call or range. */

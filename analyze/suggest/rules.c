@@ -8,6 +8,7 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
+#include "analyze/view/backward.h"
 #include "analyze/view/idle_walk.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
@@ -83,6 +84,31 @@ void gp_suggestion_release(struct gp_suggestion *s)
     GP_VEC_FREE(&s->high);
     GP_VEC_FREE(&s->free);
     GP_VEC_FREE(&s->sure);
+}
+
+/* Of the edits of S, those that concern the CALLS. */
+static size_t count_within(const struct gp_rule_ctx *c, const struct gp_suggestion *s, const uint8_t *calls)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->high.n; i++) {
+        const struct gp_edit *e = &s->high.at[i];
+        bool of_call = e->kind == GP_EDIT_BEFORE || e->kind == GP_EDIT_OWN || e->kind == GP_EDIT_NO_WAIT;
+        n += calls[of_call ? e->index : c->p->items.at[e->index].call];
+    }
+    return n;
+}
+
+void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *const *names)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < c->s->suggestions.n; i++) {
+        struct gp_suggestion *one = &c->s->suggestions.at[i];
+        bool named = false;
+        for (const char *const *name = names; *name; name++) named |= !strcmp(one->rule->name, *name);
+        if (named && count_within(c, one, calls) * 3 > one->high.n * 2) gp_suggestion_release(one);
+        else c->s->suggestions.at[kept++] = *one;
+    }
+    c->s->suggestions.n = kept;
 }
 
 const char *gp_rule_times(struct gp_rule_ctx *c, int64_t count)
@@ -349,6 +375,7 @@ int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_r
         if (e->start_ns[i] + e->dur_ns[i] <= begin || !c->launches_here[e->track[i]]) continue;
         if (!matches(&memo, e->name[i])) continue;
         uint32_t node = gp_host_node(&c->v->hs, table, i);
+        if (table == GP_PYTHON && gp_backward_waits(c->t, &c->v->hs, node)) continue; /* another launches */
         if (node != GP_HOST_NONE && gp_rule_outermost(c, &outermost, node, GP_NEED(table), match) != node)
             continue;
         int64_t time = gp_rule_time_before_calls(c, e->start_ns[i], e->start_ns[i] + e->dur_ns[i], by_call);

@@ -19,6 +19,7 @@
 #include "analyze/cost/work.h"
 #include "analyze/suggest/unprofiled_priv.h"
 #include "analyze/suggest/chains_priv.h"
+#include "analyze/suggest/loops_priv.h"
 #include "analyze/suggest/plan.h"
 #include "analyze/suggest/suggest.h"
 #include "analyze/view/host_stack.h"
@@ -69,6 +70,7 @@ struct gp_rule_ctx {
     struct gp_item_work *work;         /* by item of the plan */
     GP_VEC(struct gp_counted) counted; /* what counters say of the items that were measured */
     const struct gp_chains *chains;
+    const struct gp_loops *loops;
     const struct gp_device *props; /* of the device; NULL unknown */
     size_t n_steps;
     int64_t plan_ns;        /* length of all steps as recorded */
@@ -179,6 +181,13 @@ uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match
  * frame or operator around it. The caller frees the result. O(items). */
 uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c);
 
+/* Share of the device that one launch fills, 0..1; 0 if unknown, if it fills all of it, or if it cannot be
+ * batched. */
+double gp_rule_fills(const struct gp_rule_ctx *c, uint32_t item);
+/* The running rule explains the launches of these CALLS better than the rules NAMES, a list that ends with
+ * NULL: drop their suggestions that are mostly about them. */
+void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *const *names);
+
 /* Is ITEM a copy of a value or two to the host? */
 bool gp_rule_is_scalar_read(const struct gp_rule_ctx *c, uint32_t item);
 
@@ -190,9 +199,9 @@ static inline const char *gp_rule_in(const struct gp_rule_ctx *c, const char *to
 /* What compiles this program, by the names of its kernels: "torch.compile(model)". */
 const char *gp_rule_compiler(const struct gp_rule_ctx *c);
 /* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of
- * TABLE whose names match, as far as it precedes a call of the plan. Of nested matching events only the
- * outermost counts. *COUNT grows by the number of events but those made of samples, which do not show it.
- * Returns the sum. O(rows of the table). */
+ * TABLE whose names match, as far as it precedes a call of the plan; not that which waits for autograd's
+ * thread, which launches meanwhile. Of nested matching events only the outermost counts. *COUNT grows by the
+ * number of events but those made of samples, which do not show it. Returns the sum. O(rows of the table). */
 int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_rule_match *match,
                           int64_t *by_call, int64_t *count);
 /* The same, only for the host time from BEGIN to END. */

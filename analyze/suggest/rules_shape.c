@@ -390,9 +390,7 @@ static bool repeats(const struct gp_rule_ctx *c, uint32_t item)
            p->replay.items.at[item].stream == p->replay.items.at[item - 1].stream;
 }
 
-/* Share of the device that one launch fills, 0..1; 0 if unknown, if it fills all of it, or if it cannot be
- * batched. */
-static double fills(const struct gp_rule_ctx *c, uint32_t item)
+double gp_rule_fills(const struct gp_rule_ctx *c, uint32_t item)
 {
     struct gp_occupancy o;
     const struct gp_config *config = &c->t->configs.at[c->items[item].config];
@@ -412,7 +410,7 @@ struct batches {
 static void batch_run(const struct gp_rule_ctx *c, uint32_t from, uint32_t to, struct batches *sum,
                       struct gp_suggestion *s)
 {
-    double part = fills(c, from);
+    double part = gp_rule_fills(c, from);
     uint32_t n = to - from;
     int64_t total = 0, longest = 0;
     if (n < RUN_LEAST || part <= 0) return;

@@ -192,6 +192,9 @@ static void find_changes(struct gp_rule_ctx *c)
     gp_chains_find(&chains, c);
     c->chains = &chains;
     list_chains(c);
+    struct gp_loops loops = {0};
+    gp_loops_find(&loops, c);
+    c->loops = &loops;
     for (size_t i = 0; gp_rules[i]; i++) {
         if (!wanted(c->s, gp_rules[i])) continue;
         c->rule = gp_rules[i];
@@ -203,6 +206,7 @@ static void find_changes(struct gp_rule_ctx *c)
                                      "first; savings of this rank only make it wait longer",
                                      c->waits_pct));
     gp_rule_estimate(c);
+    gp_loops_release(&loops);
     gp_chains_release(&chains);
 }
 

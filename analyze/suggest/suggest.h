@@ -105,7 +105,7 @@ struct gp_rule {
     bool gaps;           /* it is about long gaps of the host, which other rules leave alone */
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
     const char *frames;  /* the same of Python frames: what they show; NULL: to_know */
-    bool measured;       /* samples/score.py holds its predictions against measurements */
+    bool measured;       /* its predictions were held against measurements: README.md, samples/score.py */
     /* of the high end: every change that was measured gained more, where the host kept up; 0: none is
      * known */
     int least_pct;

@@ -163,6 +163,14 @@ test_expect_success 'programs of JAX get no advice about PyTorch' '
     done
 '
 
+test_expect_success 'layers, tokens, heads and updates are not taken for repeated work' '
+    for f in "$pairs"/jury2/llama_graph.trace.zst "$pairs"/jury3/gpt2_stop.trace.zst "$pairs"/jury4/llama_static.trace.zst \
+        "$pairs"/jury4/densenet_last.trace.zst "$pairs"/jury2/timm_adamw.kineto.trace.zst "$pairs"/heads.trace; do
+        trace-suggest -q -f json "$f" >out &&
+        ! jq -r ".suggestions[].rule, .not_worth_it[].rule" out | grep -E "repeated_work|experts|round_trip|recompute" || return 1
+    done
+'
+
 test_expect_success 'the first line names the change that saves, not what comes before it' '
     trace-suggest -q -f json "$pairs/jury/gpt2_clip.trace" --rule cuda_graph >out &&
     jq -e ".suggestions[0].action | startswith(\"read no value in the middle of the step, then capture\")" out &&

@@ -1,0 +1,399 @@
+// The same work again and again within a step: items one by one, experts one by one, an environment on the
+// host. Layers of a model look alike but are not repeated work: no turn of theirs takes anything from the
+// host or gives it anything, and none is larger or smaller than the others.
+#include <stdlib.h>
+#include "analyze/math/sums.h"
+#include "analyze/names/name_predicates.h"
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+static const double SHARE_PCT = 5; /* of the steps, on the host or on the GPU */
+
+enum {
+    GROUP_LOW = 4, /* items that fit in one batch at least */
+    EXPERTS_LOW = 2,
+    DEVICE_LAUNCHES = 4, /* in place of what the host did between two copies */
+};
+
+/* What the turns of a loop are to each other. */
+enum dependence {
+    UNRELATED, /* nothing shows that it is more than the layers of a model */
+    POSSIBLE,  /* each may need the result of the one before */
+    NONE,      /* of different sizes, or none gives anything to the host: items */
+    ROUND_TRIP,
+};
+
+static bool is_each(uint32_t n, const struct gp_loop *loop)
+{
+    return n >= loop->count - loop->count / 4;
+}
+
+static bool varies(const struct gp_loop *loop)
+{
+    return loop->rises > 1 && loop->falls > 1;
+}
+
+/* Bytes of the copies of turn K between host and device, to the device or from it. */
+static int64_t crossing(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t k, bool out)
+{
+    int64_t bytes = 0;
+    for (uint32_t j = 0; j < loop->period; j++) {
+        uint32_t item = gp_loop_item(c->loops, loop, k, j);
+        if (!gp_rule_crosses(c, item)) continue;
+        bool to_host = gp_copy_to_host(gp_rule_name(c, item));
+        if (to_host == out) bytes += gp_rule_bytes(c, item);
+    }
+    return bytes;
+}
+
+/* Does each turn take as many bytes as the one before gave? */
+static bool takes_what_it_gave(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    for (uint32_t k = 0; k + 1 < loop->count; k++)
+        if (crossing(c, loop, k, true) != crossing(c, loop, k + 1, false)) return false;
+    return true;
+}
+
+static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    bool in = is_each(loop->in, loop), out = is_each(loop->out, loop);
+    if (!(in || out) || !loop->products || loop->trains) return UNRELATED;
+    if (in && out && (loop->samples || takes_what_it_gave(c, loop))) return ROUND_TRIP;
+    return varies(loop) || !out ? NONE : POSSIBLE;
+}
+
+static bool runs_experts(const struct gp_loop *loop)
+{
+    bool sizes = loop->rises && loop->falls, products = loop->products >= 2 * loop->count;
+    return sizes && products && is_each(loop->gathers, loop) && is_each(loop->scatters, loop) && !loop->in &&
+           !loop->out && !loop->trains;
+}
+
+typedef bool is_wanted(const struct gp_rule_ctx *c, const struct gp_loop *loop);
+
+static bool is_experts(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    (void)c;
+    return runs_experts(loop);
+}
+
+static bool is_round_trip(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    return dependence_of(c, loop) == ROUND_TRIP;
+}
+
+static bool is_items(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    enum dependence d = dependence_of(c, loop);
+    return d == NONE || d == POSSIBLE;
+}
+
+/* ---- the loops of a rule ---- */
+
+struct turns {
+    const struct gp_loop *longest;
+    int64_t loops, turns, launches;
+    int64_t gpu_ns, host_ns, filled_ns; /* of all; the GPU's as if its multiprocessors had been full */
+    uint8_t *calls;                     /* by call: it is of them */
+    GP_VEC(const struct gp_loop *) v;
+};
+
+/* The calls of turn K, and of what follows it until the next one. */
+static void calls_of(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t k, uint32_t *from,
+                     uint32_t *to)
+{
+    *from = c->p->items.at[gp_loop_item(c->loops, loop, k, 0)].call;
+    *to = k + 1 < loop->count ? c->p->items.at[gp_loop_item(c->loops, loop, k + 1, 0)].call
+                              : c->p->items.at[gp_loop_item(c->loops, loop, k, loop->period - 1)].call + 1;
+    while (k + 1 == loop->count && *to < c->p->calls.n && !c->p->replay.calls.at[*to].n &&
+           c->p->calls.at[*to].step == c->p->calls.at[*from].step)
+        ++*to; /* and the wait for its result */
+}
+
+static void add_loop(const struct gp_rule_ctx *c, struct turns *sum, const struct gp_loop *loop)
+{
+    uint32_t from, last, end;
+    calls_of(c, loop, 0, &from, &end);
+    calls_of(c, loop, loop->count - 1, &last, &end);
+    if (sum->calls[from] || sum->calls[last]) return; /* within another one */
+    for (uint32_t k = from; k < end; k++) sum->calls[k] = 1;
+    sum->loops++;
+    sum->turns += loop->count;
+    sum->launches += (int64_t)loop->count * loop->period;
+    sum->gpu_ns += loop->total_ns;
+    sum->host_ns += loop->host_ns;
+    for (uint32_t k = 0; k < loop->count; k++)
+        for (uint32_t j = 0; j < loop->period; j++) {
+            uint32_t item = gp_loop_item(c->loops, loop, k, j);
+            double part = gp_rule_fills(c, item);
+            sum->filled_ns += (int64_t)((double)gp_rule_dur(c, item) * (part > 0 ? part : 1));
+        }
+    if (!sum->longest ||
+        (int64_t)loop->count * loop->period > (int64_t)sum->longest->count * sum->longest->period)
+        sum->longest = loop;
+    GP_VEC_PUSH(&sum->v, loop);
+}
+
+/* False: there are too few of them to matter. The caller releases SUM. */
+static bool find_turns(const struct gp_rule_ctx *c, is_wanted *wanted, struct turns *sum)
+{
+    *sum = (struct turns){.calls = gp_zalloc(c->p->calls.n + 1)};
+    for (size_t i = 0; i < c->loops->v.n; i++)
+        if (wanted(c, &c->loops->v.at[i])) add_loop(c, sum, &c->loops->v.at[i]);
+    int64_t most = sum->host_ns > sum->gpu_ns ? sum->host_ns : sum->gpu_ns;
+    return sum->loops >= (int64_t)c->n_steps && gp_pct(most, c->plan_ns) >= SHARE_PCT;
+}
+
+static void release_turns(struct turns *sum)
+{
+    free(sum->calls);
+    GP_VEC_FREE(&sum->v);
+}
+
+/* ---- one batch for several turns ---- */
+
+/* The launches of turn K go: with a later one of its group. */
+static void remove_turn(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t k,
+                        struct gp_suggestion *s, bool high)
+{
+    uint32_t from, to;
+    calls_of(c, loop, k, &from, &to);
+    for (uint32_t call = from; call < to; call++) {
+        struct gp_edit edits[] = {
+            {GP_EDIT_BEFORE, call, 0}, {GP_EDIT_OWN, call, 0}, {GP_EDIT_NO_WAIT, call, 0}};
+        for (size_t i = 0; i < GP_COUNT(edits); i++) {
+            if (high) gp_rule_edit_high(s, edits[i].kind, call, 0);
+            else GP_VEC_PUSH(&s->low, edits[i]);
+        }
+    }
+}
+
+/* Place J of all turns runs as one kernel: as long as the longest, times what it fills of the device. */
+static void batch_place(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t j,
+                        struct gp_suggestion *s)
+{
+    int64_t total = 0, longest = 0, batched = 0;
+    for (uint32_t k = 0; k < loop->count; k++) {
+        uint32_t item = gp_loop_item(c->loops, loop, k, j);
+        int64_t dur = gp_rule_dur(c, item), empty = c->s->empty_ns < dur ? c->s->empty_ns : dur;
+        double part = gp_rule_fills(c, item);
+        total += dur;
+        if (dur > longest) longest = dur;
+        batched += part > 0 ? (int64_t)((double)(dur - empty) * part) : dur;
+    }
+    if (batched < longest) batched = longest;
+    if (batched > total) batched = total;
+    s->resource_high_ns += total - batched;
+    for (uint32_t k = 0; k < loop->count; k++) {
+        uint32_t item = gp_loop_item(c->loops, loop, k, j);
+        gp_rule_edit_high(s, GP_EDIT_DUR, item, batched / loop->count);
+        if (k) gp_rule_edit_high(s, GP_EDIT_GAP, item, 0);
+    }
+}
+
+/* All turns of a loop as one at the high end, GROUP of them at the low one. */
+static void batch_loop(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t group,
+                       struct gp_suggestion *s)
+{
+    for (uint32_t k = 1; k < loop->count; k++) {
+        remove_turn(c, loop, k, s, true);
+        if (group && k % group) remove_turn(c, loop, k, s, false);
+    }
+    for (uint32_t j = 0; j < loop->period; j++) batch_place(c, loop, j, s);
+}
+
+/* Where, how often, how long; and without the findings that are about the same launches. */
+static void describe_turns(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct turns *sum)
+{
+    double filled = gp_pct(sum->filled_ns, sum->gpu_ns);
+    if (sum->longest->function) s->operation = gp_rule_label(c, GP_PYTHON, sum->longest->function);
+    s->current_ns = gp_rule_per_step(c, sum->host_ns > sum->gpu_ns ? sum->host_ns : sum->gpu_ns);
+    gp_rule_evidence_count(s, "turns", gp_rule_per_step(c, sum->turns));
+    gp_rule_evidence_count(s, "loops", gp_rule_per_step(c, sum->loops));
+    gp_rule_evidence_count(s, "launches_per_turn", sum->launches / sum->turns);
+    gp_rule_evidence_ns(s, "gpu_per_turn", sum->gpu_ns / sum->turns);
+    gp_rule_evidence_ns(s, "host_per_turn", sum->host_ns / sum->turns);
+    gp_rule_evidence_pct(s, "filled", filled);
+}
+
+static const char *turn_text(struct gp_rule_ctx *c, const struct turns *sum)
+{
+    return gp_suggest_str(
+        c->s, gp_rule_text(c,
+                           "a turn takes %s on the host and %s on the GPU, whose multiprocessors it fills to "
+                           "%.0f%% meanwhile",
+                           gp_rule_ns(c, sum->host_ns / sum->turns), gp_rule_ns(c, sum->gpu_ns / sum->turns),
+                           gp_pct(sum->filled_ns, sum->gpu_ns)));
+}
+
+/* ---- items, one by one ---- */
+
+static void check_repeated_work(struct gp_rule_ctx *c)
+{
+    static const char *const covered[] = {"batching",      "scalar_read",  "synchronous_copy", "small_copies",
+                                          "pageable_copy", "copy_overlap", "blocking_sync",    NULL};
+    struct turns sum;
+    if (find_turns(c, is_items, &sum)) {
+        gp_rule_absorb(c, sum.calls, covered);
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        bool possible = false;
+        for (size_t i = 0; i < sum.v.n; i++) {
+            possible |= dependence_of(c, sum.v.at[i]) == POSSIBLE;
+            batch_loop(c, sum.v.at[i], GROUP_LOW, s);
+        }
+        if (possible) s->low.n = 0; /* each may need the one before: at least nothing */
+        s->unsure = possible;
+        s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
+        describe_turns(c, s, &sum);
+        s->description = gp_rule_text(
+            c, "The same %u launches run %lld times per step, one item after the other: %s%s",
+            sum.longest->period, (long long)gp_rule_per_step(c, sum.turns), turn_text(c, &sum),
+            possible ? ". The trace does not show whether an item needs the result of the one before" : "");
+        if (!possible)
+            s->assumes =
+                gp_rule_text(c, "items differ in nothing but their size, and fit in memory together");
+    }
+    release_turns(&sum);
+}
+
+const struct gp_rule gp_rule_repeated_work = {
+    .name = "repeated_work",
+    .type = GP_SUGGEST_BATCHING,
+    .summary = "the same sequence of launches for one item after the other",
+    .needs = "kernels with their launch calls; grids",
+    .threshold = "four turns or more in a row in each step, with a matrix product in each; 5% of the time",
+    .guard = "layers, heads and time steps: turns that take nothing from the host and give it no more than a "
+             "value; turns that change parameters; round trips (see round_trip). Where each turn gives a "
+             "result and all are of one size, each may need the one before: the low end is nothing",
+    .action = "call the model once for all items, as one padded batch, or once for each group of items of "
+              "like size",
+    .change = "call the model once for all items, as one padded batch",
+    .formula = "the launches and waits of all turns but the first go, and their kernels run side by side "
+               "until the device is full; at least three turns of four go, with kernels as they are",
+    .assumes = "no item needs the result of another; together they fit in memory",
+    .expect = "fewer launches and larger grids",
+    .run = check_repeated_work,
+    .measured = true,
+    .frames = "which show the loop",
+};
+
+/* ---- experts, one by one ---- */
+
+static void check_experts(struct gp_rule_ctx *c)
+{
+    static const char *const covered[] = {"batching", "scalar_read", "synchronous_copy", "small_copies",
+                                          NULL};
+    struct turns sum;
+    if (find_turns(c, is_experts, &sum)) {
+        gp_rule_absorb(c, sum.calls, covered);
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        for (size_t i = 0; i < sum.v.n; i++) batch_loop(c, sum.v.at[i], EXPERTS_LOW, s);
+        s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
+        describe_turns(c, s, &sum);
+        s->description = gp_rule_text(
+            c,
+            "Rows are looked up, multiplied and added back by index %lld times per step, %u times "
+            "in a row and each time for another number of rows, as by experts one after the "
+            "other: %s",
+            (long long)gp_rule_per_step(c, sum.turns), sum.longest->count, turn_text(c, &sum));
+    }
+    release_turns(&sum);
+}
+
+const struct gp_rule gp_rule_experts = {
+    .name = "experts",
+    .type = GP_SUGGEST_BATCHING,
+    .summary = "the experts of a layer run one after the other",
+    .needs = "kernels with their launch calls; grids",
+    .threshold = "four turns or more in a row, with two products, a lookup and a sum by index in each, of "
+                 "sizes that go up and down; 5% of the time",
+    .guard = "turns that copy between host and device, or change parameters",
+    .action =
+        "sort the rows by expert and run all experts of a layer at once: torch.nn.functional.grouped_mm, "
+        "a grouped kernel (MegaBlocks, Triton), or in transformers "
+        "experts_implementation=\"grouped_mm\"",
+    .change = "run all experts of a layer at once, by grouped matrix products",
+    .formula = "the launches and waits of all turns but the first go, and their kernels run side by side "
+               "until the device is full; at least those of every second turn go, with kernels as they are",
+    .assumes = "the experts of a layer have weights of one shape",
+    .expect = "fewer launches and larger grids",
+    .run = check_experts,
+    .measured = true,
+    .frames = "which show the module",
+};
+
+/* ---- to the host and back ---- */
+
+/* What follows the copy to the host, until the next turn has copied back, goes. */
+static void stay_on_device(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t k,
+                           int64_t usual_ns, struct gp_suggestion *s)
+{
+    uint32_t from, to;
+    calls_of(c, loop, k, &from, &to);
+    for (uint32_t call = from; call < to; call++) {
+        const struct gp_replay_call *r = &c->p->replay.calls.at[call];
+        if (r->waits_for != GP_REPLAY_NONE) {
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_NO_WAIT, call, 0}));
+            gp_rule_edit_high(s, GP_EDIT_NO_WAIT, call, 0);
+        }
+        bool copies = false, in = false;
+        for (uint32_t item = r->first; item < r->first + r->n; item++) {
+            if (!gp_rule_crosses(c, item)) continue;
+            copies = true;
+            in |= gp_copy_to_device(gp_rule_name(c, item));
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, item, 0}));
+            gp_rule_edit_high(s, GP_EDIT_GONE, item, 0);
+        }
+        if (!copies) continue;
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
+        gp_rule_edit_high(s, GP_EDIT_OWN, call, 0);
+        int64_t most = DEVICE_LAUNCHES * usual_ns, before = c->calls[call].before_ns;
+        if (in && before > most) gp_rule_edit_high(s, GP_EDIT_BEFORE, call, most);
+    }
+}
+
+static void check_round_trip(struct gp_rule_ctx *c)
+{
+    static const char *const covered[] = {
+        "batching",      "scalar_read",   "synchronous_copy", "small_copies",
+        "pageable_copy", "blocking_sync", "input_stall",      NULL};
+    struct turns sum;
+    if (find_turns(c, is_round_trip, &sum)) {
+        gp_rule_absorb(c, sum.calls, covered);
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        int64_t usual = gp_rule_usual_gap(c);
+        for (size_t i = 0; i < sum.v.n; i++)
+            for (uint32_t k = 0; k < sum.v.at[i]->count; k++) stay_on_device(c, sum.v.at[i], k, usual, s);
+        describe_turns(c, s, &sum);
+        s->description = gp_rule_text(
+            c,
+            "Data goes to the host and back %lld times per step (%s and %s each time), and the "
+            "GPU waits for what the host does in between: %s",
+            (long long)gp_rule_per_step(c, sum.turns), gp_rule_size(c, crossing(c, sum.longest, 0, true)),
+            gp_rule_size(c, crossing(c, sum.longest, 0, false)), turn_text(c, &sum));
+    }
+    release_turns(&sum);
+}
+
+const struct gp_rule gp_rule_round_trip = {
+    .name = "round_trip",
+    .type = GP_SUGGEST_TRANSFER,
+    .summary = "a loop copies to the host, works there, and copies back",
+    .needs = "kernels and copies with their launch calls, bytes of the copies",
+    .threshold =
+        "four turns or more in a row in each step, with a copy each way and a matrix product in each; "
+        "5% of the time",
+    .guard = "turns that draw no sample and do not take as many bytes as the one before gave: those may be "
+             "items (see repeated_work)",
+    .action = "do on the GPU what the host does between the copies (step the environment there, as tensors), "
+              "or run several environments per turn while the host works on others",
+    .change = "keep the loop on the GPU: do there what the host does between the copies",
+    .formula = "at least the copies and waits go; at most also, of the host's time before each copy "
+               "to the GPU all but that of four launches",
+    .assumes = "what the host does can be done on the GPU in about four launches",
+    .expect = "fewer copies, and less idle_synchronisation and idle_host",
+    .run = check_round_trip,
+    .measured = true,
+    .gaps = true,
+    .frames = "which show the loop",
+};

@@ -1,0 +1,224 @@
+// Loops within a step: items, experts, an environment on the host, the forward pass within backward; and what
+// looks like them. Savings by hand.
+#include "tests/unit/program_make.h"
+
+#define GEMM "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
+#define ADD  "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)"
+#define NORM "void at::native::vectorized_layer_norm_kernel<float>(int)"
+#define LOOK "void at::native::vectorized_gather_kernel<16, long>(char*)"
+#define SUM  "void at::native::indexFuncLargeIndex<float>(int)"
+#define DRAW "void at::native::distribution_elementwise_grid_stride_kernel<float, 4>(int)"
+#define FUSED                                                                                                \
+    "void at::native::multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<3>, "                       \
+    "FusedAdamMathFunctor>(int)"
+
+static const uint32_t sizes[] = {10, 30, 20, 50, 5, 15, 40, 25}; /* up and down */
+
+static void model(struct program *p, uint32_t blocks)
+{
+    host(p, 20 * US), kernel_of(p, GEMM, blocks, 2 * US);
+    host(p, 20 * US), kernel_of(p, ADD, blocks, 2 * US);
+    host(p, 20 * US), kernel_of(p, GEMM, blocks, 2 * US);
+}
+
+static void in(struct program *p, int64_t bytes)
+{
+    host(p, 20 * US), copy(p, "Memcpy HtoD (Pageable -> Device)", 2 * US, bytes, false);
+}
+
+static void out(struct program *p, int64_t bytes)
+{
+    copy(p, "Memcpy DtoH (Device -> Pageable)", 2 * US, bytes, true);
+}
+
+/* 25 us for the copy, 3 times 24 us, and 12 us until the result is there: 109 us per item. */
+static void items(struct program *p)
+{
+    for (int i = 0; i < 8; i++) in(p, 100 * sizes[i]), model(p, sizes[i]), out(p, 3072);
+}
+
+static void items_of_one_size(struct program *p)
+{
+    for (int i = 0; i < 8; i++) in(p, 4096), model(p, 10), out(p, 3072);
+}
+
+static void layers(struct program *p)
+{
+    in(p, 4096);
+    for (int i = 0; i < 8; i++) model(p, 10);
+    out(p, 3072);
+}
+
+/* Each token is looked at: has the text ended? */
+static void tokens(struct program *p)
+{
+    for (uint32_t i = 0; i < 8; i++) model(p, 10 + i), out(p, 8);
+}
+
+static void updates(struct program *p)
+{
+    for (int i = 0; i < 8; i++) {
+        in(p, 100 * sizes[i]), model(p, sizes[i]);
+        host(p, 20 * US), kernel_of(p, FUSED, 10, 2 * US);
+    }
+}
+
+/* Nothing but a copy and a kernel: no model. */
+static void copies(struct program *p)
+{
+    for (int i = 0; i < 8; i++) in(p, 100 * sizes[i]), kernel_of(p, ADD, sizes[i], 2 * US), out(p, 3072);
+}
+
+TEST(items_one_after_the_other)
+{
+    // all but one of 8 go; at least three of four, with kernels that then run while the host goes on
+    speaks(items, "repeated_work", 6 * 109 * US, 7 * 109 * US);
+    is_silent(layers, "repeated_work");
+    is_silent(tokens, "repeated_work");
+    is_silent(updates, "repeated_work");
+    is_silent(copies, "repeated_work");
+}
+
+TEST(items_of_one_size_may_depend_on_each_other)
+{
+    struct program p;
+    run(&p, items_of_one_size);
+    const struct gp_suggestion *s = said(&p, "repeated_work");
+    assert_non_null(s);
+    assert_int_equal(s->saving_low_ns, 0);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "does not show whether"));
+    // the copies and waits are part of it
+    assert_null(said(&p, "synchronous_copy"));
+    end(&p);
+}
+
+/* The environment takes 60 us on the host, and gives as much as it took. */
+static void environment(struct program *p)
+{
+    for (int i = 0; i < 8; i++) host(p, 60 * US), in(p, 4096), model(p, 10), out(p, 4096);
+}
+
+/* It gives something else, and a sample is drawn. */
+static void policy(struct program *p)
+{
+    for (int i = 0; i < 8; i++) {
+        host(p, 60 * US), in(p, 4096), model(p, 10);
+        host(p, 20 * US), kernel_of(p, DRAW, 10, 2 * US), out(p, 128);
+    }
+}
+
+TEST(to_the_host_and_back)
+{
+    // usually 20 us pass before a launch: 80 us pass before the copy, for which 4 launches take as long;
+    // the calls of both copies go, with the wait: 5 and 12 us, 17 less the 2 us that a wait takes at least
+    static void (*const steps[])(struct program *) = {environment, policy};
+    for (size_t i = 0; i < GP_COUNT(steps); i++) {
+        struct program p;
+        run(&p, steps[i]);
+        const struct gp_suggestion *s = said(&p, "round_trip");
+        assert_non_null(s);
+        assert_in_range(s->ceiling_ns, 8 * 12 * US, 8 * 17 * US + p.s.step.step_ns / 5);
+        assert_true(s->saving_high_ns >= 8 * 12 * US);
+        assert_null(said(&p, "repeated_work"));
+        assert_null(said(&p, "synchronous_copy"));
+        end(&p);
+    }
+    is_silent(items, "round_trip");
+    is_silent(items_of_one_size, "round_trip");
+    is_silent(layers, "round_trip");
+}
+
+static void expert(struct program *p, uint32_t blocks)
+{
+    host(p, 20 * US), kernel_of(p, LOOK, blocks, 2 * US);
+    model(p, blocks);
+    host(p, 20 * US), kernel_of(p, SUM, blocks, 2 * US);
+}
+
+/* 5 times 24 us per expert. */
+static void experts(struct program *p)
+{
+    for (int i = 0; i < 8; i++) expert(p, sizes[i]);
+    out(p, 8);
+}
+
+static void equal_experts(struct program *p)
+{
+    for (int i = 0; i < 8; i++) expert(p, 10);
+    out(p, 8);
+}
+
+TEST(experts_one_after_the_other)
+{
+    // all but one of 8 go; at least every second
+    speaks(experts, "experts", 4 * 120 * US, 7 * 120 * US);
+    is_silent(equal_experts, "experts"); // message passing of a graph network, for one
+    is_silent(items, "experts");
+    is_silent(layers, "experts");
+}
+
+/* A loop goes on over an expert that does something else. */
+static void odd_expert(struct program *p)
+{
+    for (int i = 0; i < 8; i++) {
+        expert(p, sizes[i]);
+        if (i == 4)
+            kernel_of(p, NORM, 1, 2 * US), kernel_of(p, ADD, 1, 2 * US), kernel_of(p, NORM, 1, 2 * US);
+    }
+}
+
+TEST(a_turn_that_differs_does_not_end_the_loop)
+{
+    struct program p;
+    run(&p, odd_expert);
+    const struct gp_suggestion *s = said(&p, "experts");
+    assert_non_null(s);
+    int64_t turns = 0;
+    for (size_t i = 0; i < s->evidence.n; i++)
+        if (!strcmp(s->evidence.at[i].name, "turns")) turns = s->evidence.at[i].value;
+    assert_in_range(turns, 5, 8);
+    end(&p);
+}
+
+/* ---- the forward pass within backward ---- */
+
+static void block(struct program *p, uint32_t width)
+{
+    host(p, 20 * US), kernel_of(p, NORM, width, 2 * US);
+    model(p, width);
+    host(p, 20 * US), kernel_of(p, NORM, width + 1, 2 * US);
+    model(p, width + 1);
+    host(p, 20 * US), kernel_of(p, ADD, width + 2, 2 * US);
+}
+
+static void backward_with(struct program *p, bool again)
+{
+    uint32_t main = p->main, process = p->t.tracks.at[main].process;
+    for (uint32_t i = 0; i < 4; i++) block(p, 10 * (i + 1));
+    p->main = mk_thread(&p->t, process, 200); /* autograd's own */
+    for (uint32_t i = 4; i-- > 0;) {
+        if (again) block(p, 10 * (i + 1));
+        for (uint32_t k = 0; k < 6; k++) host(p, 20 * US), kernel_of(p, k % 2 ? GEMM : NORM, 500 + k, 2 * US);
+    }
+    p->main = main;
+    host(p, 20 * US), kernel_of(p, FUSED, 10, 2 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void checkpointing(struct program *p)
+{
+    backward_with(p, true);
+}
+
+static void kept(struct program *p)
+{
+    backward_with(p, false);
+}
+
+TEST(what_backward_computes_again)
+{
+    // 4 blocks of 9 launches, each 24 us of the host; at least half of the 20 us before each
+    speaks(checkpointing, "recompute", 4 * 9 * 10 * US, 4 * 9 * 24 * US);
+    is_silent(kept, "recompute");
+    is_silent(layers, "recompute");
+}
