@@ -21,7 +21,7 @@ static const double PAGEABLE_PCT = 0.5, WAIT_PCT = 1, EXPOSED_PCT = 2;
 static bool is_pageable(const struct gp_rule_ctx *c, uint32_t item)
 {
     return gp_rule_crosses(c, item) && gp_copy_is_pageable(gp_rule_name(c, item)) &&
-           gp_rule_bytes(c, item) > SMALL_BYTES;
+           gp_rule_bytes(c, item) > SMALL_BYTES && !gp_rule_starts_up(c, item);
 }
 
 /* The best bandwidth of large pinned copies in the trace, bytes per microsecond; 0 if there are none. */
@@ -114,7 +114,8 @@ const struct gp_rule gp_rule_pageable_copy = {
     .summary = "copies of pageable memory, which go through a driver buffer and block the host",
     .needs = "copies with bytes and kind of memory",
     .threshold = "0.5% of the time, or 50 us per step",
-    .guard = "copies of at most 64 KB",
+    .guard =
+        "copies of at most 64 KB; without steps, copies before the first product, such as a model's weights",
     .assumes = "the memory is pinned once, not for each copy",
     .expect = "copies named Pinned and less idle_blocking_call",
     .run = check_pageable_copy,
@@ -129,7 +130,7 @@ enum { SCALAR_BYTES = 16 };
 static uint32_t waited_copy(const struct gp_rule_ctx *c, uint32_t call)
 {
     uint32_t item = gp_rule_copy_waited_for(c, call);
-    if (item == GP_REPLAY_NONE || is_pageable(c, item)) return GP_REPLAY_NONE;
+    if (item == GP_REPLAY_NONE || is_pageable(c, item) || gp_rule_starts_up(c, item)) return GP_REPLAY_NONE;
     bool to_host = gp_copy_to_host(gp_rule_name(c, item));
     return to_host && gp_rule_bytes(c, item) <= SCALAR_BYTES ? GP_REPLAY_NONE : item;
 }
@@ -207,7 +208,7 @@ const struct gp_rule gp_rule_synchronous_copy = {
     .needs = "copies with bytes and kind of memory, synchronising calls",
     .threshold = "1% of the time, every second step",
     .guard = "single values (see scalar_read); pageable memory above 64 KB; waits that cost nothing in the "
-             "replay save nothing",
+             "replay save nothing; without steps, copies before the first product",
     .expect = "less idle_synchronisation and idle_blocking_call",
     .run = check_synchronous_copy,
     .measured = true,

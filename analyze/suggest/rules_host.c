@@ -265,7 +265,7 @@ static void check_logging(struct gp_rule_ctx *c)
 
 static void check_import(struct gp_rule_ctx *c)
 {
-    check_pause(c, &pauses[3]);
+    if (c->p->found_steps) check_pause(c, &pauses[3]);
 }
 
 #define PAUSE_RULE(NAME, TYPE, SUMMARY)                                                                      \
@@ -410,7 +410,7 @@ static void check_input_stall(struct gp_rule_ctx *c)
     if (!total) {
         total = gaps_before_copies(c, by_call, &count);
         idle_ns = idle_in(c, GP_IDLE_HOST, by_call);
-        if (count * 2 < (int64_t)c->n_steps) total = 0;
+        if (count * 2 < (int64_t)c->n_steps || !c->p->found_steps) total = 0;
     }
     if (gp_pct(total, c->plan_ns) >= INPUT_PCT && gp_rule_idle_matters(c, idle_ns)) {
         struct gp_suggestion *s = suggest(c, by_call, total, count, texts);
@@ -430,7 +430,9 @@ const struct gp_rule gp_rule_input_stall = {
     .needs =
         "ranges, operators or Python frames of the data loader; or a long gap that ends in a copy to the GPU",
     .threshold = "5% of the time, and the GPU is idle for it 5% of the time",
-    .guard = "loading that the GPU does not wait for; worker threads",
+    .guard =
+        "loading that the GPU does not wait for; worker threads; gaps of a trace without steps, which may "
+        "be part of the start-up",
     .run = check_input_stall,
     .gaps = true,
     .frames = "which show what the loading waits for",
@@ -500,7 +502,7 @@ static struct cpu_work find_cpu_work(const struct gp_rule_ctx *c, struct gp_sugg
 static void check_routing(struct gp_rule_ctx *c)
 {
     struct cpu_work sum = find_cpu_work(c, NULL);
-    if (sum.count < REPEATED || sum.count * 2 < (int64_t)c->n_steps) return;
+    if (sum.count < REPEATED || sum.count * 2 < (int64_t)c->n_steps || !c->p->found_steps) return;
     if (gp_pct(sum.total_ns, c->plan_ns) < CPU_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     find_cpu_work(c, s);
@@ -520,7 +522,9 @@ const struct gp_rule gp_rule_routing = {
     .needs = "operators, launch calls",
     .threshold = "operators of 10 ms without a call to the GPU, in every second step and three times in all; "
                  "1% of the time",
-    .guard = "threads that launch nothing; kernels, however short, stay on the GPU",
+    .guard =
+        "threads that launch nothing; kernels, however short, stay on the GPU; traces without steps, where "
+        "a model may be initialized",
     .action = "find out why these operators take so long; run them on the GPU, or ahead of time in "
               "another thread or process",
     .change = "run these operators on the GPU, or ahead of time",

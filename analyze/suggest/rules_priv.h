@@ -91,6 +91,7 @@ struct gp_rule_ctx {
     int64_t held_ns;                        /* of all calls, per step */
     bool jax;                               /* a program of JAX, which PyTorch's functions do not help */
     bool single_ops;                        /* of JAX run one by one, each compiled by itself */
+    uint32_t first_product;                 /* item: the first product or attention; 0: there is none */
     bool same_steps; /* every step runs the same kernels with the same grids in the same order */
 };
 
@@ -150,6 +151,13 @@ static inline bool gp_rule_is_here(const struct gp_rule_ctx *c, uint32_t item)
     return c->v->device_of_row[c->p->items.at[item].row] == c->device;
 }
 
+/* May it belong to the start of the program, such as the copy of a model's weights? Without steps, what comes
+ * before the first product may. */
+static inline bool gp_rule_starts_up(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return !c->p->found_steps && item < c->first_product;
+}
+
 /* Is it a copy between host and device, in either direction? */
 bool gp_rule_crosses(const struct gp_rule_ctx *c, uint32_t item);
 
@@ -188,6 +196,8 @@ double gp_rule_fills(const struct gp_rule_ctx *c, uint32_t item);
  * NULL: drop their suggestions that are mostly about them. */
 void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *const *names);
 
+/* Is CALL within a function of PyTorch's GradScaler or optimizers? */
+bool gp_rule_is_of_framework(const struct gp_rule_ctx *c, uint32_t call);
 /* Is ITEM a copy of a value or two to the host? */
 bool gp_rule_is_scalar_read(const struct gp_rule_ctx *c, uint32_t item);
 

@@ -153,6 +153,10 @@ static void check_recompute(struct gp_rule_ctx *c)
         struct gp_suggestion *s = gp_rule_suggest(c);
         int64_t unused = free_memory(c);
         sum_marked(c, again, s);
+        if (c->jax)
+            s->action =
+                gp_rule_text(c, "use jax.checkpoint for fewer layers, as far as memory allows, or with a "
+                                "policy that keeps what is costly to compute");
         s->operation = module_of(c, again);
         s->current_ns = s->resource_high_ns = gp_rule_per_step(c, sum.total_ns);
         s->resource_low_ns = s->resource_high_ns;

@@ -91,7 +91,7 @@ static bool is_items(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 /* ---- the loops of a rule ---- */
 
 struct turns {
-    const struct gp_loop *longest;
+    const struct gp_loop *longest, *placed; /* the longest, and the longest whose function is known */
     int64_t loops, turns, launches;
     int64_t gpu_ns, host_ns, filled_ns; /* of all; the GPU's as if its multiprocessors had been full */
     uint8_t *calls;                     /* by call: it is of them */
@@ -131,6 +131,7 @@ static void add_loop(const struct gp_rule_ctx *c, struct turns *sum, const struc
     if (!sum->longest ||
         (int64_t)loop->count * loop->period > (int64_t)sum->longest->count * sum->longest->period)
         sum->longest = loop;
+    if (loop->function && !sum->placed) sum->placed = loop;
     GP_VEC_PUSH(&sum->v, loop);
 }
 
@@ -142,6 +143,12 @@ static bool find_turns(const struct gp_rule_ctx *c, is_wanted *wanted, struct tu
         if (wanted(c, &c->loops->v.at[i])) add_loop(c, sum, &c->loops->v.at[i]);
     int64_t most = sum->host_ns > sum->gpu_ns ? sum->host_ns : sum->gpu_ns;
     return sum->loops >= (int64_t)c->n_steps && gp_pct(most, c->plan_ns) >= SHARE_PCT;
+}
+
+/* Could the GPU do the turns in half the time or less, side by side? */
+static bool has_room(const struct turns *sum)
+{
+    return gp_mul_saturated(sum->filled_ns, 2) < sum->host_ns;
 }
 
 static void release_turns(struct turns *sum)
@@ -206,7 +213,7 @@ static void batch_loop(const struct gp_rule_ctx *c, const struct gp_loop *loop, 
 static void describe_turns(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct turns *sum)
 {
     double filled = gp_pct(sum->filled_ns, sum->gpu_ns);
-    if (sum->longest->function) s->operation = gp_rule_label(c, GP_PYTHON, sum->longest->function);
+    if (sum->placed) s->operation = gp_rule_label(c, GP_PYTHON, sum->placed->function);
     s->current_ns = gp_rule_per_step(c, sum->host_ns > sum->gpu_ns ? sum->host_ns : sum->gpu_ns);
     gp_rule_evidence_count(s, "turns", gp_rule_per_step(c, sum->turns));
     gp_rule_evidence_count(s, "loops", gp_rule_per_step(c, sum->loops));
@@ -233,7 +240,7 @@ static void check_repeated_work(struct gp_rule_ctx *c)
     static const char *const covered[] = {"batching",      "scalar_read",  "synchronous_copy", "small_copies",
                                           "pageable_copy", "copy_overlap", "blocking_sync",    NULL};
     struct turns sum;
-    if (find_turns(c, is_items, &sum)) {
+    if (find_turns(c, is_items, &sum) && has_room(&sum)) {
         gp_rule_absorb(c, sum.calls, covered);
         struct gp_suggestion *s = gp_rule_suggest(c);
         bool possible = false;
@@ -262,9 +269,10 @@ const struct gp_rule gp_rule_repeated_work = {
     .summary = "the same sequence of launches for one item after the other",
     .needs = "kernels with their launch calls; grids",
     .threshold = "four turns or more in a row in each step, with a matrix product in each; 5% of the time",
-    .guard = "layers, heads and time steps: turns that take nothing from the host and give it no more than a "
-             "value; turns that change parameters; round trips (see round_trip). Where each turn gives a "
-             "result and all are of one size, each may need the one before: the low end is nothing",
+    .guard = "layers, heads and time steps: turns that take nothing from the host and give it no more "
+             "than a value; turns that change parameters; round trips (see round_trip); turns that "
+             "fill half of the GPU all the time. Where each turn gives a result and all are of one "
+             "size, each may need the one before: the low end is nothing",
     .action = "call the model once for all items, as one padded batch, or once for each group of items of "
               "like size",
     .change = "call the model once for all items, as one padded batch",
@@ -284,12 +292,15 @@ static void check_experts(struct gp_rule_ctx *c)
     static const char *const covered[] = {"batching", "scalar_read", "synchronous_copy", "small_copies",
                                           NULL};
     struct turns sum;
-    if (find_turns(c, is_experts, &sum)) {
+    if (find_turns(c, is_experts, &sum) && has_room(&sum)) {
         gp_rule_absorb(c, sum.calls, covered);
         struct gp_suggestion *s = gp_rule_suggest(c);
         for (size_t i = 0; i < sum.v.n; i++) batch_loop(c, sum.v.at[i], EXPERTS_LOW, s);
         s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
         describe_turns(c, s, &sum);
+        if (c->jax)
+            s->action = gp_rule_text(
+                c, "sort the rows by expert and run all experts of a layer at once, with jax.lax.ragged_dot");
         s->description = gp_rule_text(
             c,
             "Rows are looked up, multiplied and added back by index %lld times per step, %u times "
@@ -307,7 +318,8 @@ const struct gp_rule gp_rule_experts = {
     .needs = "kernels with their launch calls; grids",
     .threshold = "four turns or more in a row, with two products, a lookup and a sum by index in each, of "
                  "sizes that go up and down; 5% of the time",
-    .guard = "turns that copy between host and device, or change parameters",
+    .guard = "turns that copy between host and device, or change parameters; turns that fill half of "
+             "the GPU all the time",
     .action =
         "sort the rows by expert and run all experts of a layer at once: torch.nn.functional.grouped_mm, "
         "a grouped kernel (MegaBlocks, Triton), or in transformers "
@@ -383,8 +395,8 @@ const struct gp_rule gp_rule_round_trip = {
     .threshold =
         "four turns or more in a row in each step, with a copy each way and a matrix product in each; "
         "5% of the time",
-    .guard = "turns that draw no sample and do not take as many bytes as the one before gave: those may be "
-             "items (see repeated_work)",
+    .guard = "turns that draw no sample and do not take as many bytes as the one before gave: those "
+             "may be items (see repeated_work)",
     .action = "do on the GPU what the host does between the copies (step the environment there, as tensors), "
               "or run several environments per turn while the host works on others",
     .change = "keep the loop on the GPU: do there what the host does between the copies",

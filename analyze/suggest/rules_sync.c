@@ -208,10 +208,23 @@ static void describe_sized_result(struct gp_rule_ctx *c, struct gp_suggestion *s
     s->assumes = gp_rule_text(c, "the number of elements has a bound, or the mask can be applied without it");
 }
 
+/* Does a GradScaler, which must know whether gradients overflowed, or an optimizer ask for most of the
+ * values? Nobody can make them ask less often. */
+static bool asked_by_framework(const struct gp_rule_ctx *c)
+{
+    int64_t theirs = 0, all = 0;
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        if (c->p->calls.at[k].waited_for == GP_REPLAY_NONE || !is_covered(c, k, true)) continue;
+        all++;
+        theirs += gp_rule_is_of_framework(c, k);
+    }
+    return theirs * 2 > all;
+}
+
 static void check_scalar_read(struct gp_rule_ctx *c)
 {
     struct waits w = find_waits(c, true, NULL);
-    if (!w.count || w.count * 2 < (int64_t)c->n_steps) return;
+    if (!w.count || w.count * 2 < (int64_t)c->n_steps || asked_by_framework(c)) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     find_waits(c, true, s);
     describe_waits(c, s, &w, true);
@@ -234,7 +247,9 @@ const struct gp_rule gp_rule_scalar_read = {
     .summary = "the host reads single values from the GPU and waits for them",
     .needs = "copies with bytes, synchronising calls",
     .threshold = "a copy of at most 16 bytes to the host that the host waits for, every second step",
-    .guard = "waits that cost nothing in the replay because the GPU had no work left save nothing",
+    .guard =
+        "waits that cost nothing in the replay because the GPU had no work left save nothing; values that "
+        "a GradScaler or an optimizer of PyTorch asks for",
     .formula = "a replay of the steps without these waits: the host keeps launching",
     .assumes = "what the host does next does not depend on the value",
     .expect = "less idle_synchronisation and idle_host",

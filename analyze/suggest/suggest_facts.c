@@ -96,6 +96,8 @@ static void collect_items(struct gp_rule_ctx *c, struct gp_host_memo *ops)
         item->position = i - p->steps.at[p->items.at[i].step].first_item;
     }
     free(compiled);
+    for (uint32_t i = 0; i < p->items.n && !c->first_product; i++)
+        if (c->items[i].kind == GP_FRAME_GEMM || c->items[i].kind == GP_FRAME_ATTENTION) c->first_product = i;
 }
 
 static void collect_calls(struct gp_rule_ctx *c, struct gp_host_memo *ops)

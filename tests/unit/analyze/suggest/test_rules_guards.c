@@ -1,0 +1,148 @@
+// What looks right for a rule and is wrong: what it would tell people to change is not theirs.
+#include "tests/unit/program_make.h"
+
+#define GEMM "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
+#define ADD  "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)"
+
+/* ---- the start of a program without steps ---- */
+
+/* A model is made on the host, in operators of 20 ms, and copied to the GPU; then it runs. */
+static void weights(struct program *p, bool again)
+{
+    for (int i = 0; i < 6; i++) {
+        mk_host(&p->t, GP_OP, p->main, p->now, p->now + 20 * MS, "aten::normal_");
+        host(p, 20 * MS), copy(p, "Memcpy HtoD (Pageable -> Device)", 4 * MS, 40 << 20, true);
+    }
+    for (int i = 0; i < 50; i++) {
+        char name[64]; /* no two are equal, or they would be steps */
+        snprintf(name, sizeof name, "nvjet_sm90_tst_128x%d_64x6_1x2_h_bz_NTT", i + 8);
+        host(p, (20 + i) * US), kernel(p, name, (100 + i) * US);
+        if (again && i % 7 == 0) copy(p, "Memcpy HtoD (Pageable -> Device)", 4 * MS, 40 << 20, true);
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void without_steps(struct program *p, bool again)
+{
+    struct gp_err err;
+    begin(p);
+    weights(p, again);
+    gp_trace_finish(&p->t);
+    gp_suggest_init(&p->s, NULL);
+    assert_int_equal(gp_suggest_run(&p->s, &p->t, &err), 0);
+    assert_false(p->s.step.found);
+}
+
+TEST(a_model_is_made_and_copied_once)
+{
+    static const char *const rules[] = {"pageable_copy", "synchronous_copy", "input_stall", "routing",
+                                        "small_copies",  "allocation",       "module_load", "import",
+                                        "repeated_work", "round_trip"};
+    struct program p;
+    without_steps(&p, false);
+    for (size_t i = 0; i < GP_COUNT(rules); i++) assert_null(said(&p, rules[i]));
+    end(&p);
+    // what is copied while it runs is its input
+    without_steps(&p, true);
+    assert_non_null(said(&p, "pageable_copy"));
+    end(&p);
+}
+
+/* ---- what the framework does ---- */
+
+static void read_value_in(struct program *p, const char *function)
+{
+    int64_t from = p->now;
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
+    copy(p, "Memcpy DtoH (Device -> Pageable)", 2 * US, 4, true);
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
+    mk_host(&p->t, GP_PYTHON, p->main, from, p->now, function);
+}
+
+static void scaler(struct program *p)
+{
+    read_value_in(p, "torch/amp/grad_scaler.py(350): _maybe_opt_step");
+}
+
+static void optimizer(struct program *p)
+{
+    read_value_in(p, "torch/optim/adamw.py(120): _get_value");
+}
+
+static void own_loss(struct program *p)
+{
+    read_value_in(p, "train.py(12): log");
+}
+
+/* 100 equal zeros, within a node of autograd or within a function of the program's. */
+static void zeros_in(struct program *p, const char *around)
+{
+    int64_t from = p->now;
+    for (int i = 0; i < 100; i++) {
+        host(p, 5 * US);
+        size_t row = mk_host(&p->t, GP_OP, p->main, p->now, p->now + 20 * US, "aten::zeros");
+        gp_set_extra(&p->t.events[GP_OP], row, mk_name(&p->t, "{\"Concrete Inputs\":[\"[8, 8]\"]}"));
+        host(p, 10 * US), kernel(p, ADD, 2 * US), host(p, 6 * US);
+    }
+    mk_host(&p->t, GP_OP, p->main, from, p->now, around);
+}
+
+static void gradients_of_slices(struct program *p)
+{
+    zeros_in(p, "autograd::engine::evaluate_function: SelectBackward0");
+}
+
+static void masks(struct program *p)
+{
+    zeros_in(p, "my::masks");
+}
+
+/* 1 ms per step in which the main thread waits for autograd's, which launches. */
+static void waits_for_backward(struct program *p)
+{
+    uint32_t main = p->main, process = p->t.tracks.at[main].process;
+    int64_t from = p->now;
+    host(p, 20 * US), kernel(p, GEMM, 10 * US);
+    p->main = mk_thread(&p->t, process, 200);
+    for (int i = 0; i < 40; i++) host(p, 20 * US), kernel(p, GEMM, 2 * US);
+    p->main = main;
+    mk_host(&p->t, GP_PYTHON, main, from + 30 * US, p->now,
+            "torch/autograd/graph.py(865): _engine_run_backward");
+    mk_host(&p->t, GP_PYTHON, main, from + 31 * US, p->now - 1 * US, "waiting for a lock");
+    host(p, 20 * US), kernel(p, ADD, 2 * US);
+}
+
+/* What only looks like the case of RULE, and the case itself, unless it stands in other tests. */
+static const struct {
+    const char *rule;
+    void (*wrong)(struct program *p), (*right)(struct program *p);
+} cases[] = {
+    {"scalar_read", scaler, own_loss},
+    {"scalar_read", optimizer, own_loss},
+    {"caching", gradients_of_slices, masks},
+    {"lock_wait", waits_for_backward, NULL},
+};
+
+TEST(what_is_not_theirs_is_left_alone)
+{
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        struct program p;
+        run(&p, cases[i].wrong);
+        assert_null(said(&p, cases[i].rule));
+        end(&p);
+        if (!cases[i].right) continue;
+        run(&p, cases[i].right);
+        assert_non_null(said(&p, cases[i].rule));
+        end(&p);
+    }
+}
+
+TEST(the_time_of_backward_is_not_held_by_a_lock)
+{
+    struct program p;
+    run(&p, waits_for_backward);
+    const struct gp_suggestion *s = said(&p, "cuda_graph");
+    assert_non_null(s); // 42 launches of 24 us, of which one stays
+    assert_true(s->saving_high_ns > p.s.step.step_ns / 2);
+    end(&p);
+}
