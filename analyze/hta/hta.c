@@ -282,7 +282,7 @@ static void serialize_all(struct gp_serializer *x, struct gp_hta *h)
 }
 
 static const struct gp_serialize_head head = {
-    {'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 12, "partial result"};
+    {'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 13, "partial result"};
 
 bool gp_hta_is_saved(const void *data, size_t n)
 {

@@ -13,6 +13,7 @@
 #include "analyze/math/histogram.h"
 #include "analyze/names/dtype.h"
 #include "analyze/result/field.h"
+#include "analyze/view/recorder.h"
 #include "analyze/view/idle_cause.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
@@ -289,9 +290,10 @@ struct gp_hta_part {
     int32_t rank;
     uint32_t producer;
     int64_t device;
-    uint32_t kind;         /* enum gp_hta_part_kind */
-    uint64_t steps;        /* in it */
-    struct gp_breakdown b; /* clipped to it */
+    uint32_t kind;                  /* enum gp_hta_part_kind */
+    uint64_t steps;                 /* in it */
+    struct gp_breakdown b;          /* clipped to it */
+    struct gp_recorder_added added; /* only of the steps */
 };
 
 extern const struct gp_record gp_hta_step_list; /* rows: struct gp_hta_step */

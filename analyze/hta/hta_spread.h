@@ -45,4 +45,7 @@ void gp_hta_step_spreads(const struct gp_hta *h, bool warm_up, gp_step_spreads *
  * if there are no whole steps. */
 bool gp_hta_step_time(const struct gp_hta *h, struct gp_step_spread *out);
 
+/* What the recorder added to the steps of the device of STEP. */
+struct gp_recorder_added gp_hta_recorder_added(const struct gp_hta *h, const struct gp_hta_step *step);
+
 #endif

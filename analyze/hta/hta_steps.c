@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/hta/hta_spread.h"
 #include "analyze/hta/hta_rows.h"
 #include "analyze/view/steps.h"
 #include "analyze/result/keep.h"
@@ -81,6 +82,25 @@ GP_GETTER(get_part)
     gp_cell_label(c, id, strlen(id), words[kind], strlen(words[kind]));
 }
 
+GP_GETTER(get_recorder)
+{
+    uint32_t who = ((const struct gp_hta_part *)row)->added.who;
+    c->none = !who;
+    if (who) gp_cell_text(c, gp_recorder_names[who - 1]);
+}
+
+GP_GETTER(get_added_ns)
+{
+    gp_member_i64(c, f, row, x);
+    c->none = !((const struct gp_hta_part *)row)->added.who;
+}
+
+GP_GETTER(get_added_measured)
+{
+    gp_member_bool(c, f, row, x);
+    c->none = !((const struct gp_hta_part *)row)->added.who;
+}
+
 static const char *const part_names[] = {"start_up", "warm_up", "steps", "after", NULL};
 static const struct gp_field part_fields[] = {
     {"rank", NULL, GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},
@@ -94,6 +114,14 @@ static const struct gp_field part_fields[] = {
     {"idle", NULL, GP_CELL_ROW, get_part_idle, 0, .help = "idle time by cause; only of the steps",
      .flags = GP_FIELD_OPTIONAL, .rows = &gp_idle_causes},
     GP_WINDOW(gp_hta_part, b),
+    {"recorder", NULL, GP_CELL_TEXT, get_recorder, AT(added.who), .help = "only of the steps, if it is known",
+     .flags = GP_FIELD_OPTIONAL, .words = gp_recorder_names, .keep = GP_KEEP_U32, .below = GP_RECORDERS + 1},
+    {"recorder_added_ns", NULL, GP_CELL_NS, get_added_ns, AT(added.ns),
+     .help = "what it likely added to a step, or added as measured", .flags = GP_FIELD_OPTIONAL,
+     .keep = GP_KEEP_I64},
+    {"recorder_measured", NULL, GP_CELL_BOOL, get_added_measured, AT(added.measured),
+     .help = "by steps that were timed while nothing was recorded", .flags = GP_FIELD_OPTIONAL,
+     .keep = GP_KEEP_BOOL},
 };
 #undef AT
 
@@ -206,6 +234,7 @@ static void add_part(struct gp_hta *h, const struct gp_view *v, const struct gp_
     part.kind = kind;
     part.steps = steps;
     gp_breakdown_rows(&part.b, v, v->rows + d->first, d->n, begin_ns, end_ns);
+    if (kind == GP_PART_STEPS) part.added = gp_recorder_added(v, d, begin_ns, end_ns, steps);
     GP_VEC_PUSH(&h->parts, part);
 }
 
@@ -277,6 +306,20 @@ const char *gp_hta_part_name(enum gp_hta_part_kind kind)
 {
     static const char *const names[] = {"start_up", "warm_up", "steps", "after"};
     return names[kind];
+}
+
+struct gp_recorder_added gp_hta_recorder_added(const struct gp_hta *h, const struct gp_hta_step *step)
+{
+    struct gp_recorder_added added = {0};
+    for (size_t i = 0; i < h->parts.n; i++) {
+        const struct gp_hta_part *p = &h->parts.at[i];
+        if (p->kind != GP_PART_STEPS || !p->steps || p->rank != step->rank || p->producer != step->producer ||
+            p->device != step->device)
+            continue;
+        added = p->added;
+        added.of_ns = p->b.span_ns / (int64_t)p->steps; /* is not saved */
+    }
+    return added;
 }
 
 static void sort_steps(struct gp_hta *h)

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/stacks/calltree.h"
+#include "analyze/view/recorder.h"
 #include "analyze/view/steps.h"
 #include "formats/base/declare.h"
 #include "formats/base/intern.h"
@@ -88,6 +89,7 @@ struct gp_stacks_stats {
     uint64_t steps;
     int64_t steps_ns, outside_ns;
     struct gp_step_stretch slowest; /* of the device whose steps take the longest */
+    struct gp_recorder_added added; /* to those steps, by what recorded them */
 };
 
 /* Where work ran; -1: not known. */

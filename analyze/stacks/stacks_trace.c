@@ -662,7 +662,9 @@ static int add_steps(struct gp_stacks *const *b, size_t n, const struct gp_view 
             b[i]->stats.steps += f.steps;
             b[i]->stats.steps_ns += f.span_ns;
             b[i]->stats.outside_ns += f.outside_ns;
-            if (f.slowest.mean_ns > b[i]->stats.slowest.mean_ns) b[i]->stats.slowest = f.slowest;
+            if (f.slowest.mean_ns <= b[i]->stats.slowest.mean_ns) continue;
+            b[i]->stats.slowest = f.slowest;
+            b[i]->stats.added = f.added;
         }
         gp_focus_release(&f);
     }

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/math/nth.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
@@ -138,37 +137,14 @@ static void fit(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t un
     b->same = true;
 }
 
-/* ---- what was timed ---- */
-
-/* The median of N lengths of T's steps, from the FIRST such one on; 0: there are none. */
-static int64_t median_pace(const struct gp_trace *t, uint32_t process, enum gp_pace_how how, size_t n)
-{
-    int64_t *ns = gp_alloc((t->paces.n + 1) * sizeof *ns), median = 0;
-    size_t found = 0;
-    for (size_t i = 0; i < t->paces.n && found < n; i++)
-        if (t->paces.at[i].how == how && t->paces.at[i].process == process && t->paces.at[i].dur_ns > 0)
-            ns[found++] = t->paces.at[i].dur_ns;
-    if (found) median = gp_nth(ns, found, found / 2);
-    free(ns);
-    return median;
-}
-
-/* How long a step takes when nobody records, as the recorder timed it before it entered the process; since
- * a process that it has entered stays slower, the pauses between recordings show only how that time
- * drifted. 0: it was not timed, or is not the time of these steps. */
+/* How long a step takes when nobody records, as the recorder timed it; 0: it did not, or not these steps. */
 static int64_t timed_step(const struct gp_rule_ctx *c)
 {
-    enum { FIRST = 3 };
     const struct gp_suggest_step *s = &c->s->step;
     uint32_t track = c->t->events[GP_API].track[c->p->calls.at[0].row];
-    uint32_t process = c->t->tracks.at[track].process;
-    int64_t bare = median_pace(c->t, process, GP_PACE_BARE, SIZE_MAX);
-    int64_t first = median_pace(c->t, process, GP_PACE_PAUSE, FIRST);
-    int64_t all = median_pace(c->t, process, GP_PACE_PAUSE, SIZE_MAX);
-    if (!s->found || bare <= 0) return 0;
-    if (first > 0) bare = (int64_t)((double)bare * ((double)all / (double)first));
-    if (bare > s->step_ns) bare = s->step_ns; /* it cost nothing that can be seen */
-    return bare >= s->busy_ns ? bare : 0;
+    int64_t ns = s->found ? gp_recorder_pace_ns(c->t, c->t->tracks.at[track].process) : 0;
+    if (ns > s->step_ns) ns = s->step_ns; /* it cost nothing that can be seen */
+    return ns >= s->busy_ns ? ns : 0;
 }
 
 void gp_unprofiled_build(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t given_ns)

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analyze/suggest/recorder.h"
+#include "analyze/view/recorder.h"
 #include "analyze/suggest/replay.h"
 
 struct gp_rule_ctx;

@@ -35,7 +35,10 @@ static struct span *find_spans(struct gp_focus *f, const struct gp_view *v, cons
             int64_t all_ns = spans[i].end_ns - spans[i].begin_ns;
             spans[i] = (struct span){window.begin_ns, window.end_ns, true};
             f->windows++;
-            if (window.mean_ns > f->slowest.mean_ns) f->slowest = window;
+            if (window.mean_ns > f->slowest.mean_ns) {
+                f->slowest = window;
+                f->added = gp_recorder_added(v, d, window.begin_ns, window.end_ns, window.end - window.first);
+            }
             f->steps += window.end - window.first;
             f->span_ns += window.end_ns - window.begin_ns;
             f->outside_ns += all_ns - (window.end_ns - window.begin_ns);

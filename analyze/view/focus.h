@@ -13,6 +13,7 @@
 #define GP_ANALYZE_FOCUS_H
 
 #include <stdbool.h>
+#include "analyze/view/recorder.h"
 #include "analyze/view/steps.h"
 #include "analyze/view/view.h"
 
@@ -23,6 +24,7 @@ struct gp_focus {
     size_t steps;                   /* steps in the windows of all devices */
     int64_t span_ns;                /* of the windows of all devices */
     struct gp_step_stretch slowest; /* the window of the device whose steps take the longest */
+    struct gp_recorder_added added; /* to those, by what recorded them */
     int64_t outside_ns;             /* of the devices with windows: the rest of their spans */
     uint64_t left_out;              /* GPU events */
 };

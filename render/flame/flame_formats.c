@@ -71,6 +71,7 @@ static void put_steps(struct gp_buf *note, const struct gp_stacks_stats *st, boo
     gp_buf_puts(note, "; a step takes ");
     gp_step_time_put(note, s->mean_ns, s->median_ns, s->timed, true);
     gp_buf_putc(note, ')');
+    gp_recorder_added_put(note, &st->added);
 }
 
 /* Further facts about a tree, in a few words; NULL: none. */

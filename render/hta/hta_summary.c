@@ -399,8 +399,10 @@ static void summarize_steps(struct gp_report *r, const struct gp_hta *h, struct 
         gp_scale_put(b, GP_UNIT_NS, s.slowest->b.span_ns);
     }
     gp_buf_putc(b, ')');
+    struct gp_recorder_added added = gp_hta_recorder_added(h, s.first);
     if (s.first->rank >= 0 && h->devices.n > 1)
         gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s.first->rank);
+    gp_recorder_added_put(b, &added);
     gp_buf_putc(b, '.');
     put_verdict(r, GP_TONE_PLAIN, b);
 }

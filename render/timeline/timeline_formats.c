@@ -168,7 +168,10 @@ void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer 
     if (gp_hta_step_time(an->l->hta, &step)) {
         gp_buf_puts(b, "a step takes ");
         gp_step_time_put(b, step.step_ns, step.median_ns, step.used, true);
-        gp_buf_puts(b, "); ");
+        gp_buf_putc(b, ')');
+        struct gp_recorder_added added = gp_hta_recorder_added(an->l->hta, step.first);
+        gp_recorder_added_put(b, &added);
+        gp_buf_puts(b, "; ");
     }
     if (an->l->hta->devices.n && an->view.begin_ns >= an->view.end_ns) put_whole(b, an);
     else put_part(b, an);

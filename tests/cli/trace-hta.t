@@ -397,4 +397,16 @@ test_expect_success 'rows that are cut carry what is left: rows and rest are the
     trace-hta -q -t culprits -n 0 many.json >text && grep "^  (other) " text && trace-hta -q -t critical_names many.json | grep "and .* more, together"
 '
 
+test_expect_success 'three headlines say in one sentence what the recorder likely cost' '
+    said="torch\.profiler likely added [0-9.]+ [^ ]+s of it \([0-9.]+%\)" &&
+    for f in "$samples/pairs/decode.json.gz" "$samples/pairs/small.json.gz"; do
+        trace-hta -q "$f" | tr "\n" " " >hta && trace2flame -o flame.svg "$f" 2>/dev/null &&
+        trace2timeline -o timeline.html "$f" 2>timeline && grep -oE "$said" hta >one && test "$(wc -l <one)" = 1 &&
+        grep -oE "$said" timeline | test_cmp one - && grep -oE "$said" flame.svg | head -n 1 | test_cmp one - || return 1
+    done &&
+    trace-hta -q -f json "$samples/pairs/decode.json.gz" >out &&
+    jq -e ".parts[] | select(.part == \"steps\") | .recorder == \"torch.profiler\" and .recorder_added_ns > 0 and
+        .recorder_measured == false" out && ! jq -e ".parts[] | select(.part == \"after\") | has(\"recorder\")" out
+'
+
 test_done

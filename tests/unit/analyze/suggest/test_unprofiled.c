@@ -1,6 +1,7 @@
 // What a recorder added is taken out of the host's time, and no saving passes what there is to gain. Figures
 // by hand.
-#include "analyze/suggest/recorder.h"
+#include "analyze/view/recorder.h"
+#include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "tests/unit/program_make.h"
 #include "tests/unit/unit.h"
@@ -258,4 +259,32 @@ TEST(the_step_as_it_was_timed_while_nobody_recorded)
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
     s = step_with(NULL, 0);
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
+}
+
+/* The sentence of every headline about a step of ten launches, 340 us, as it is after ADD. */
+static void says(void (*add)(struct program *), const char *collector, const char *sentence)
+{
+    struct program p;
+    struct gp_view v;
+    struct gp_buf b = {0};
+    write_steps(&p, same_step, collector);
+    if (add) add(&p);
+    gp_view_init(&v, &p.t, NULL);
+    struct gp_recorder_added a = gp_recorder_added(&v, &v.devices.at[0], 0, 10 * 340 * US, 10);
+    gp_recorder_added_put(&b, &a);
+    assert_string_equal(gp_buf_str(&b), sentence);
+    gp_buf_release(&b);
+    gp_view_release(&v);
+    end(&p);
+}
+
+TEST(what_the_recorder_added_to_a_step)
+{
+    // 340 us, of which 273 were there without it
+    says(add_paces, OURS, "; gpuprof-collect added 67.0 \xC2\xB5s of it (19.7%)");
+    // in 10 steps 99 launches at 14.2 us, the last one, whose kernel starts later, as a call at 1 us, and ranges
+    // at 0.3 cost 1.41 ms at most; at 0.9 and 0.075 us 90 us at least, less 15% of the 3.2 ms that are idle;
+    // 35% of the way from the most to the least, divided by 10
+    says(NULL, OURS, "; gpuprof-collect likely added 78.0 \xC2\xB5s of it (22.9%)");
+    says(NULL, NULL, "");
 }

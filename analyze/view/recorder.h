@@ -9,7 +9,10 @@
 #ifndef GP_ANALYZE_RECORDER_H
 #define GP_ANALYZE_RECORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include "analyze/view/view.h"
+#include "formats/base/declare.h"
 #include "formats/model/trace.h"
 
 /* From .low_ns to .high_ns per event. */
@@ -45,5 +48,28 @@ const struct gp_recorder *gp_recorder_of(const struct gp_trace *t);
  * least is negative where such a run may take longer. */
 int64_t gp_recorder_least_ns(const struct gp_recorder *r, const struct gp_recorder_events *n, int64_t ns);
 int64_t gp_recorder_most_ns(const struct gp_recorder *r, const struct gp_recorder_events *n, int64_t ns);
+
+enum { GP_RECORDERS = 3 };
+/* Their names; ends with NULL. */
+extern const char *const gp_recorder_names[];
+
+/* How long a step of PROCESS takes when nobody records, as the recorder timed it: the median of the steps
+ * before it entered the process. Since a process that it has entered stays slower, the steps in pauses
+ * between recordings show only how that time drifted. 0: not timed. */
+int64_t gp_recorder_pace_ns(const struct gp_trace *t, uint32_t process);
+
+/* What the recorder added to a step. */
+struct gp_recorder_added {
+    uint32_t who;      /* index of the recorder, and 1; 0: nothing is known */
+    bool measured;     /* by steps that were timed while nobody recorded; otherwise it is likely */
+    int64_t ns, of_ns; /* of a step */
+};
+/* On the host of device D, from BEGIN to END, in which STEPS steps passed. O(rows of the host's tables and of
+ * the device). */
+struct gp_recorder_added gp_recorder_added(const struct gp_view *v, const struct gp_view_device *d,
+                                           int64_t begin_ns, int64_t end_ns, uint64_t steps);
+/* "; gpuprof-collect likely added 52.1 ms (28%) of it", if it is worth saying: more than 5% of a step. The
+ * only wording of it. */
+void gp_recorder_added_put(struct gp_buf *b, const struct gp_recorder_added *a);
 
 #endif
