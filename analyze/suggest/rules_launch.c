@@ -19,7 +19,8 @@ enum {
     GRAPH_START_NS = 60000,  /* from it to the first node, at most: measured at 62 us on an H200 */
     SMALL_GRAPH_NODES = 20,
     SMALL_GRAPHS_LEAST = 4,
-    GAP_NS = 30000, /* host time without any event */
+    LAUNCHES_LEAST = 100, /* that go, in a trace without steps */
+    GAP_NS = 30000,       /* host time without any event */
 };
 
 /* ---- chains of kernels that a compiler fuses ---- */
@@ -146,6 +147,7 @@ static void check_compile(struct gp_rule_ctx *c)
     struct chains sum = edit_chains(c, NULL);
     if (sum.compiled * 10 >= (int64_t)c->p->items.n) return;
     if (sum.launches_saved < (int64_t)(2 * c->n_steps)) return;
+    if (!c->p->found_steps && sum.launches_saved < LAUNCHES_LEAST) return; /* of a model that is made */
     struct gp_suggestion *s = gp_rule_suggest(c);
     edit_chains(c, s);
     host_is_free(c, s);
@@ -184,7 +186,9 @@ const struct gp_rule gp_rule_compile = {
     .summary = "the host is late, and many launched kernels are small ones that a compiler can fuse",
     .needs = "kernels with their launch calls",
     .threshold = "idle because of the host 20% of the time; half of the kernels find the GPU idle",
-    .guard = "a tenth of the kernels already come from a compiler",
+    .guard =
+        "a tenth of the kernels already come from a compiler; without steps, fewer than 100 launches that "
+        "go",
     .assumes = "neighbouring elementwise and reduction kernels can be fused; the compiler's own "
                "guards cost less than the saving",
     .expect = "less idle_host and fewer launches",

@@ -226,9 +226,7 @@ static void describe_turns(struct gp_rule_ctx *c, struct gp_suggestion *s, const
 static const char *turn_text(struct gp_rule_ctx *c, const struct turns *sum)
 {
     return gp_suggest_str(
-        c->s, gp_rule_text(c,
-                           "a turn takes %s on the host and %s on the GPU, whose multiprocessors it fills to "
-                           "%.0f%% meanwhile",
+        c->s, gp_rule_text(c, "one takes %s on the host and %s on the GPU, of which it fills %.0f%%",
                            gp_rule_ns(c, sum->host_ns / sum->turns), gp_rule_ns(c, sum->gpu_ns / sum->turns),
                            gp_pct(sum->filled_ns, sum->gpu_ns)));
 }
@@ -301,12 +299,11 @@ static void check_experts(struct gp_rule_ctx *c)
         if (c->jax)
             s->action = gp_rule_text(
                 c, "sort the rows by expert and run all experts of a layer at once, with jax.lax.ragged_dot");
-        s->description = gp_rule_text(
-            c,
-            "Rows are looked up, multiplied and added back by index %lld times per step, %u times "
-            "in a row and each time for another number of rows, as by experts one after the "
-            "other: %s",
-            (long long)gp_rule_per_step(c, sum.turns), sum.longest->count, turn_text(c, &sum));
+        s->description =
+            gp_rule_text(c,
+                         "Experts run one after the other: %lld times per step, rows are looked up by index, "
+                         "multiplied and added back, each time another number of rows; %s",
+                         (long long)gp_rule_per_step(c, sum.turns), turn_text(c, &sum));
     }
     release_turns(&sum);
 }

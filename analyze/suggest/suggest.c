@@ -122,22 +122,10 @@ static void note_recorder(struct gp_rule_ctx *c)
         if (is_set(c->t, keys[i])) gp_buf_printf(&flags, "%s%s", flags.n ? ", " : " (", keys[i]);
     if (flags.n) gp_buf_putc(&flags, ')');
     const char *who = s->recorder ? s->recorder : "the recorder";
-    if (s->unprofiled_high_ns > s->step_ns)
-        gp_rule_note(
-            c,
-            gp_rule_text(
-                c, "%s%s added up to %s to each step: savings are those without it; --step-time narrows them",
-                who, gp_buf_str(&flags), gp_rule_ns(c, s->step_ns - s->unprofiled_low_ns)));
-    else if (s->unprofiled_low_ns == s->unprofiled_high_ns)
-        gp_rule_note(c, gp_rule_text(c, "%s%s added %s to each step: savings are those without it", who,
-                                     gp_buf_str(&flags), gp_rule_ns(c, s->step_ns - s->unprofiled_ns)));
-    else
-        gp_rule_note(
-            c,
-            gp_rule_text(
-                c, "%s%s added %s to %s to each step: savings are those without it; --step-time narrows them",
-                who, gp_buf_str(&flags), gp_rule_ns(c, s->step_ns - s->unprofiled_high_ns),
-                gp_rule_ns(c, s->step_ns - s->unprofiled_low_ns)));
+    gp_rule_note(c,
+                 gp_rule_text(c, "%s%s added %s%s to each step: savings are those without it", who,
+                              gp_buf_str(&flags), s->unprofiled_source == GP_UNPROFILED_MODEL ? "about " : "",
+                              gp_rule_ns(c, s->step_ns - s->unprofiled_ns)));
     gp_buf_release(&flags);
 }
 
@@ -202,8 +190,8 @@ static void find_changes(struct gp_rule_ctx *c)
     }
     if (c->waits_pct >= GP_RULE_WAITS_PCT)
         gp_rule_note(c, gp_rule_text(c,
-                                     "this rank waits %.0f%% of the time for another one: look at that one "
-                                     "first; savings of this rank only make it wait longer",
+                                     "this rank waits %.0f%% of the time for another one: speed that one up "
+                                     "first, since whatever this rank saves, it waits longer instead",
                                      c->waits_pct));
     gp_rule_estimate(c);
     gp_loops_release(&loops);

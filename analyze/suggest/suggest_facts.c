@@ -321,6 +321,7 @@ void gp_rule_unprofiled_step(struct gp_rule_ctx *c)
     s->unprofiled_low_ns = low;
     s->unprofiled_high_ns = high;
     s->unprofiled_ns = low + gp_part(high - low, b->recorder ? b->recorder->likely_pct : 0, 100);
+    if (s->unprofiled_ns > s->step_ns) s->unprofiled_ns = s->step_ns; /* it may, but is not likely to */
 }
 
 void gp_rule_collect_facts(struct gp_rule_ctx *c)

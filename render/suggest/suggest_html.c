@@ -183,8 +183,8 @@ static void put_reasons(struct page *p, const struct gp_suggestion *one)
     put_reason_sid(p, "How to check", one->check);
     put_reason_sid(p, "For a narrower interval", one->to_know);
     if (one->resource_high_ns > 0) {
-        gp_scale_put(&p->text, GP_UNIT_NS, one->resource_low_ns);
-        gp_buf_puts(&p->text, " to ");
+        if (one->resource_low_ns > 0) gp_scale_put(&p->text, GP_UNIT_NS, one->resource_low_ns);
+        gp_buf_puts(&p->text, one->resource_low_ns > 0 ? " to " : "at most ");
         gp_scale_put(&p->text, GP_UNIT_NS, one->resource_high_ns);
         gp_buf_puts(&p->text, " of the ");
         gp_scale_put(&p->text, GP_UNIT_NS, one->current_ns);

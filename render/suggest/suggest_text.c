@@ -50,11 +50,11 @@ static void put_interval(struct gp_buf *b, int64_t low, int64_t high, int64_t wh
     gp_buf_release(&whole);
 }
 
-/* " (31 to 121)" */
+/* " (31 to 121)", no more than there is: a step may be longer, and then more may be saved. */
 static void put_range(struct gp_buf *b, int64_t low, int64_t high, int64_t whole_ns)
 {
     gp_buf_puts(b, low > 0 ? " (" : " (up to ");
-    put_interval(b, low > 0 ? low : -1, high, whole_ns);
+    put_interval(b, low > 0 ? low : -1, high < whole_ns ? high : whole_ns, whole_ns);
     gp_buf_puts(b, low > 0 ? ")" : "; may save nothing)");
 }
 
