@@ -129,6 +129,7 @@ static int fill(struct gp_trace *t, struct gp_input *in, const struct gp_read_op
     t->input.path = gp_arena_strndup(&t->strings.bytes, path, strlen(path));
     if (t->need & GP_NEED(GP_PYTHON)) t->need |= GP_NEED(GP_SAMPLE);
     if (reader->read(t, in, opts, err)) return -1;
+    gp_samples_drop_made(t);
     if (!(t->need & GP_NEED_RAW_SAMPLES)) gp_samples_expand(t);
     struct gp_err damage = {0};
     if (gp_input_status(in, &damage)) gp_trace_issue(t, GP_Q_COMPRESSION, 1, damage.offset);

@@ -754,10 +754,27 @@ static void release(struct expander *x)
 /* So many rows for each observation a damaged file gets at most. */
 enum { MOST_ROWS = 64, SOME_ROWS = 1 << 20 };
 
+static bool knows_stacks(const struct gp_trace *t)
+{
+    return has_stacks(&t->events[GP_API]) || has_stacks(&t->events[GP_RANGE]);
+}
+
+void gp_samples_drop_made(struct gp_trace *t)
+{
+    struct gp_events *e = &t->events[GP_PYTHON];
+    if (!e->n || !e->cat || !knows_stacks(t)) return;
+    gp_sid python = gp_intern_cstr(&t->strings, GP_PYTHON_STACK_CATEGORY);
+    gp_sid native = gp_intern_cstr(&t->strings, GP_NATIVE_STACK_CATEGORY);
+    uint8_t *keep = gp_alloc(e->n);
+    for (size_t i = 0; i < e->n; i++) keep[i] = e->cat[i] != python && e->cat[i] != native;
+    gp_events_keep(e, keep);
+    free(keep);
+}
+
 void gp_samples_expand(struct gp_trace *t)
 {
     struct gp_events *e = &t->events[GP_SAMPLE];
-    bool exact = has_stacks(&t->events[GP_API]) || has_stacks(&t->events[GP_RANGE]);
+    bool exact = knows_stacks(t);
     if ((!e->n && !exact) || !(t->need & GP_NEED(GP_PYTHON))) return;
     /* Times that gp_trace_finish() would refuse tell nothing. */
     uint8_t *keep = gp_alloc(e->n + 1);

@@ -55,6 +55,9 @@ enum { GP_SAMPLE_STILL = 2 };
  * events, if there is one. Does nothing without stacks or if T does not need Python. Linear, if tables are
  * sorted. */
 void gp_samples_expand(struct gp_trace *t);
+/* Drop the rows of T that were made of exact stacks before it was written to a file that has both, as Chrome
+ * JSON does: they are made anew where they are wanted. */
+void gp_samples_drop_made(struct gp_trace *t);
 /* The time between two samples, 0 if there are none. */
 int64_t gp_samples_period(const struct gp_trace *t);
 

@@ -10,6 +10,7 @@ static struct gp_collect_plan plan_of(struct gp_collect_opts o)
     struct gp_collect_plan p;
     struct gp_err err = {0};
     if (!o.api) o.api = "sync";
+    if (!o.stacks) o.stacks = "launch";
     if (!o.flush_ns) o.flush_ns = 100000000;
     if (!o.buffer_bytes) o.buffer_bytes = 8 << 20;
     if (!o.budget) o.budget = -1;
@@ -22,6 +23,7 @@ static void assert_refused(struct gp_collect_opts o, const char *message)
     struct gp_collect_plan p;
     struct gp_err err = {0};
     if (!o.api) o.api = "sync";
+    if (!o.stacks) o.stacks = "launch";
     if (!o.flush_ns) o.flush_ns = 100000000;
     if (!o.buffer_bytes) o.buffer_bytes = 8 << 20;
     if (!o.budget) o.budget = -1;
@@ -35,6 +37,8 @@ TEST(defaults_record_everything_from_the_start)
     struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
     struct gp_collect_plan p = plan_of(o);
     assert_int_equal(p.api, GP_API_LEVEL_SYNC);
+    assert_int_equal(p.stacks, GP_STACKS_LAUNCH);
+    assert_int_equal(p.sample_ns, 0);
     assert_int_equal(p.graphs, GP_GRAPHS_AUTO);
     assert_int_equal(p.graph_rate, 2000000);
     assert_true(p.control.capture.open);
@@ -47,6 +51,9 @@ TEST(words_become_values)
 {
     assert_int_equal(plan_of((struct gp_collect_opts){.api = "none"}).api, GP_API_LEVEL_NONE);
     assert_int_equal(plan_of((struct gp_collect_opts){.api = "all"}).api, GP_API_LEVEL_ALL);
+    assert_int_equal(plan_of((struct gp_collect_opts){.stacks = "none"}).stacks, GP_STACKS_NONE);
+    assert_int_equal(plan_of((struct gp_collect_opts){.stacks = "native"}).stacks, GP_STACKS_NATIVE);
+    assert_int_equal(plan_of((struct gp_collect_opts){.stacks = "sample"}).sample_ns, 5000000);
     assert_int_equal(plan_of((struct gp_collect_opts){.graphs = "node"}).graphs, GP_GRAPHS_NODE);
     assert_int_equal(plan_of((struct gp_collect_opts){.graphs = "graph"}).graphs, GP_GRAPHS_WHOLE);
     struct gp_collect_plan p = plan_of((struct gp_collect_opts){.graphs = "auto:5000"});
