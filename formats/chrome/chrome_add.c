@@ -4,6 +4,7 @@
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 #include "formats/chrome/chrome_priv.h"
+#include "formats/model/samples.h"
 
 /* ---- life ---- */
 
@@ -81,6 +82,9 @@ static const struct known_category known_categories[] = {
     {"cpu_op", GP_OP, GP_KERNEL},
     {"Operator", GP_OP, GP_KERNEL},
     {"python_function", GP_PYTHON, GP_KERNEL},
+    {GP_SAMPLED_CATEGORY, GP_PYTHON, GP_KERNEL},
+    {GP_PYTHON_STACK_CATEGORY, GP_PYTHON, GP_KERNEL},
+    {GP_NATIVE_STACK_CATEGORY, GP_PYTHON, GP_KERNEL},
     {"user_annotation", GP_RANGE, GP_KERNEL},
     {"gpu_user_annotation", GP_GPU_RANGE, GP_KERNEL},
     {"cuda_sync", GP_SYNC, GP_KERNEL},
