@@ -11,6 +11,7 @@
 enum { OWNED_BY_C = 3, SHIMS_SINCE = 12, POINTERS_SINCE = 11, LOOK_AGAIN = 4096 };
 /* So many stacks of a thread are read by calls that cannot fault, and so many frames may be no code. */
 enum { DOUBTED = 4, BROKEN_MOST = 16 };
+enum { TOO_DEEP = GP_LAUNCH_DEPTH + 1, NO_STACK }; /* instead of a number of frames */
 
 struct gp_launch_stack {
     struct gp_stack_numbers numbers;
@@ -51,8 +52,8 @@ static bool is_there(const struct gp_own_python *py, uint64_t at, size_t n)
     return gp_is_address(at) && gp_remote_get(&py->memory, at, bytes, n);
 }
 
-/* Fill TO with the frames from AT on, innermost first; their number, or GP_LAUNCH_DEPTH + 1 if there are
- * more, or what is there is none. DOUBT: make sure that memory is there before it is read. */
+/* Fill TO with the frames from AT on, innermost first; their number, or TOO_DEEP, or NO_STACK if what is there
+ * is none. DOUBT: make sure that memory is there before it is read. */
 static inline uint32_t walk(const struct gp_own_python *py, uint64_t at, struct gp_frame *to, bool doubt)
 {
     const struct gp_py_layout *o = &py->layout;
@@ -62,15 +63,15 @@ static inline uint32_t walk(const struct gp_own_python *py, uint64_t at, struct 
     const bool pointers = o->minor >= POINTERS_SINCE, shims = o->minor >= SHIMS_SINCE;
     uint32_t n = 0, most = 2 * GP_LAUNCH_DEPTH;
     for (; at; most--) {
-        if (!most || n == GP_LAUNCH_DEPTH || (doubt && !is_there(py, at, o->frame_bytes)))
-            return GP_LAUNCH_DEPTH + 1;
+        if (!most || n == GP_LAUNCH_DEPTH) return TOO_DEEP;
+        if (doubt && !is_there(py, at, o->frame_bytes)) return NO_STACK;
         uint64_t previous = gp_own_u64(at + previous_at);
         if (!shims || *(const uint8_t *)(uintptr_t)(at + owner_at) < OWNED_BY_C) {
             struct gp_frame *f = &to[n++];
             f->at = at;
             f->code = gp_own_u64(at + code_at) & ~UINT64_C(3);
             f->ip = pointers ? gp_own_u64(at + ip_at) : gp_own_u32(at + ip_at);
-            if (!f->code || (doubt && !is_there(py, f->code, o->code_bytes))) return GP_LAUNCH_DEPTH + 1;
+            if (!f->code || (doubt && !is_there(py, f->code, o->code_bytes))) return NO_STACK;
             f->mark = mark_of(f->code, version_at, o);
         }
         at = previous;
@@ -146,10 +147,10 @@ static uint32_t read_python(struct gp_launch_stack *s, int64_t *waiter, bool *un
     if (state) at = innermost(&py->layout, state);
     struct gp_frame *to = s->frames[s->turn ^= 1];
     uint32_t n = GP_UNLIKELY(doubt) ? walk(py, at, to, true) : walk(py, at, to, false);
-    s->doubted -= doubt && n;
+    s->doubted -= doubt && n && n != NO_STACK;
     if (GP_UNLIKELY(n > GP_LAUNCH_DEPTH)) {
-        s->numbers.counts.cut += !doubt;
-        s->numbers.counts.broken += doubt;
+        s->numbers.counts.cut += n == TOO_DEEP;
+        s->numbers.counts.broken += n == NO_STACK;
         s->last_n = 0;
         return 0;
     }

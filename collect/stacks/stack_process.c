@@ -1,6 +1,7 @@
 #include "collect/stacks/launch_stack.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 #include "collect/stacks/stacks_priv.h"
 #include "collect/unwind/unwind.h"
 
@@ -21,7 +22,13 @@ void gp_stack_process_refresh(struct gp_stack_process *p)
 const struct gp_own_python *gp_stack_process_python(struct gp_stack_process *p, const char **why)
 {
     if (why) *why = NULL;
-    if (atomic_load_explicit(&p->python_found, memory_order_acquire)) return &p->python;
+    if (atomic_load_explicit(&p->python_found, memory_order_acquire)) {
+        if (p->python.process.pid != getpid()) { /* in a fork child the memory is another process's */
+            gp_remote_close(&p->python.process);
+            p->python.memory = gp_remote_open(&p->python.process, getpid());
+        }
+        return &p->python;
+    }
     if (pthread_mutex_trylock(&p->lock)) return NULL; /* somebody looks right now */
     bool found = atomic_load(&p->python_found) || gp_own_python_find(&p->python, &p->why);
     atomic_store(&p->python_found, found);
