@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collect/records/records.h"
+#include "formats/base/buf.h"
 #include "formats/base/mem.h"
 #include "formats/model/trace.h"
 #include "formats/redact.h"
@@ -29,12 +30,19 @@ static bool is_next(uint64_t number, size_t *n)
     return number == *n + 1 && *n < NUMBERS_MOST;
 }
 
+/* The entry that stands for no code stays: analyses look for it. */
+static void redact_frame(struct gp_buf *to, const char *s, size_t n)
+{
+    if (strcmp(s, GP_STACK_AUTOGRAD) != 0) gp_redact_name(to, s, n);
+    else gp_buf_put(to, s, n);
+}
+
 static bool note_function(struct gp_call_stacks *s, struct gp_stack_thread *t, const struct gp_note *note)
 {
     const char *name = gp_note_text(note);
     if (!is_next(note->id, &t->functions.n)) return false;
     struct gp_stack_function f = {
-        gp_records_own_text(s->records, name, strlen(name), gp_redact_name),
+        gp_records_own_text(s->records, name, strlen(name), redact_frame),
         gp_records_own_text(s->records, gp_note_args(note), note->args_n, gp_redact_name), 0};
     GP_VEC_PUSH(&t->functions, f);
     return true;
