@@ -596,7 +596,8 @@ static void write_work(struct gp_records *r, bool all)
         gp_set_graph(e, row, w->graph);
         gp_set_node(e, row, w->node);
         gp_set_addr(e, row, w->address);
-        if (r->opts.api == GP_API_LEVEL_NONE) set_stack(r, e, row, w->corr);
+        /* a node of a graph has the stack of its capture */
+        if (r->opts.api == GP_API_LEVEL_NONE && w->node == GP_NO_ID) set_stack(r, e, row, w->corr);
     }
     r->work.n = kept;
 }
