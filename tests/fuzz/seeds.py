@@ -252,6 +252,33 @@ FEW = bytes([4, 1, 0, 1, 0, 0, 1, 2, 0, 2, 3, 0, 3])
 ALL = bytes([18] + [x for kind in range(18) for x in (kind, 0, kind + 1)])
 
 
+PUSH, POP, NODE, CLONE, CALL, FUNCTION, FRAME, STACK = 1, 2, 6, 7, 9, 10, 11, 12  # of enum gp_note_op
+
+
+def note(op, number=0, other=0, text=b"", args=b"", tid=7, at=1000):
+    """A note as it is sent: where it is from, struct gp_note, its text, its args, its domain."""
+    body = struct.pack("<IHHqQQQQ", 0, op, len(args), at, 0, 0, number, other) + text + b"\0" + args
+    domain_at, body = len(body), body + b"\0"
+    body += bytes(-len(body) % 8)
+    return struct.pack("<qII", tid, len(body), domain_at) + body
+
+
+def stack_notes():
+    """What stacks stand for, and what has them: calls, ranges, nodes of graphs and their clones."""
+    names = [note(FUNCTION, 1, text=b"main", args=b"/x/a.py"), note(FUNCTION, 2, text=b"autograd"),
+             note(FUNCTION, 3, text=b"f", args=b"b.py")]
+    stacks = [note(FRAME, i + 1, args=struct.pack("<IIII", *f, 0)) for i, f in enumerate(((0, 1, 10), (1, 3, 20), (1, 2, 0), (3, 3, 5)))]
+    calls = [note(STACK, args=struct.pack("<9I", 1, 2, 0, 2, 4, 8, 3, 1, 0))]
+    made = [note(CALL, args=struct.pack("<qIIiI", 2000 + i, i, 211, 0, 0), at=1000 + i) for i in (1, 2, 3)]
+    ranges = [note(PUSH, other=2, text=b"step"), note(NODE, 9, 4, at=1100), note(CLONE, 12, 9, at=1200), note(POP, at=1500)]
+    yield "stacks", names + stacks + calls + made + ranges
+    again = [note(FUNCTION, 1, text=b"g", args=b"c.py"), note(FRAME, 1, args=struct.pack("<IIII", 0, 1, 7, 0))]
+    yield "stacks_again", names + stacks + again + calls + made
+    wrong = [note(FUNCTION, 9, text=b"f"), note(FRAME, 9, args=bytes(16)), note(FRAME, 5, args=struct.pack("<IIII", 9, 9, 9, 9)),
+             note(STACK, args=struct.pack("<III", 1, 99, 0)), note(STACK, args=b"x" * 13), note(NODE, 9, 1 << 40)]
+    yield "stacks_wrong", names[:1] + wrong + stacks[:1] + calls + made
+
+
 def for_collector():
     put("salvage", "in_order", b"\0", FEW)
     put("salvage", "returned", b"\1", FEW)
@@ -278,6 +305,11 @@ def for_collector():
         fill(0, 2, 7, FEW + b"\x80\x81\x82"), flush(0))
     put("hub", "frames", b"", join(0), b"\4\0\3key" + bytes(29) + b"\1" * 8, b"\4\0\7\x1e" + bytes(30), b"\4\0\x08" + b"\1" * 88,
         b"\5\0\4\1\2\3\4\x09\0")
+    for name, notes in stack_notes():
+        # a frame of a hub's client has up to 255 bytes
+        put("hub", name, b"", join(0), *(bytes([4, 0, 7, len(n)]) + n for n in notes), fill(0), flush(0), b"\x08\0\x64")
+        frames = [(7, b"".join(notes)), (4, struct.pack("<qq", 5000, 0)), (9, struct.pack("<q", 4000))]
+        put("session", name, b"\1", *(bytes([kind, len(f) & 255, len(f) >> 8]) + f for kind, f in frames))
     put("hub", "full", b"", join(0), b"\x0b\0", fill(0), flush(0), b"\x0b\0\x0a\1\5\1\x08\1\0\0\0\4\0\0\0\x0c\0\1")
 
 
