@@ -52,8 +52,8 @@ static bool is_there(const struct gp_own_python *py, uint64_t at, size_t n)
     return gp_is_address(at) && gp_remote_get(&py->memory, at, bytes, n);
 }
 
-/* Fill TO with the frames from AT on, innermost first; their number, or TOO_DEEP, or NO_STACK if what is there
- * is none. DOUBT: make sure that memory is there before it is read. */
+/* Fill TO with the frames from AT on, innermost first; their number, or TOO_DEEP, or NO_STACK if what is
+ * there is none. DOUBT: make sure that memory is there before it is read. */
 static inline uint32_t walk(const struct gp_own_python *py, uint64_t at, struct gp_frame *to, bool doubt)
 {
     const struct gp_py_layout *o = &py->layout;

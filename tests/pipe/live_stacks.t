@@ -12,7 +12,7 @@ python3 -c 'import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 15))'
 }
 
 test_expect_success 'every planted stack is what Python says, and none was broken, cut or refused' '
-    python3 "$GP_SOURCE/tests/stacks/live.py" "$GP_LIB/liblaunch_stack_live.so" >out || { cat out; false; }
+    python3 "$GP_SOURCE/tests/stacks/live.py" "${GP_BIN%/bin}/tests/liblaunch_stack_live.so" >out || { cat out; false; }
 '
 
 test_done

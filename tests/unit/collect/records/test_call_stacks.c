@@ -256,7 +256,7 @@ STACKS_TEST(more_threads_than_there_may_be_are_bad)
 TEST(names_and_files_are_hashes_where_that_is_wanted)
 {
     init(true);
-    put_function(7, 1, "secret_function", "/home/me/secret_file.py");
+    put_function(7, 1, "secret_function", "/x/secret_file.py");
     put_function(7, 2, GP_STACK_AUTOGRAD, "");
     put_frame(7, 1, 0, 1, 10);
     put_frame(7, 2, 1, 2, 0);

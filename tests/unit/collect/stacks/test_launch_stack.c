@@ -472,12 +472,12 @@ static void no_code(void)
 {
     struct thread t = two_frames();
     struct seen *early = make_seen(), *late = make_seen();
-    uint64_t code = gp_own_u64(frame_of(&t, 0) + o.frame_code), type = make(64);
+    uint64_t code = gp_own_u64(frame_of(&t, 0) + o.frame_code), type = make(GP_PY_CODE_MOST);
     warm_up(late);
     put(frame_of(&t, 0) + o.frame_code, 0);
     CHECK(!number(early) && !number(late));
     CHECK(counts(early).broken == 1 && counts(late).broken == 1);
-    put(frame_of(&t, 0) + o.frame_code, type); /* it is no code */
+    put(frame_of(&t, 0) + o.frame_code, type); /* not a code object */
     set_unit(frame_of(&t, 0), type, 0);
     CHECK(!number(late) && counts(late).broken == 2);
     put(frame_of(&t, 0) + o.frame_code, code);
