@@ -158,6 +158,15 @@ const struct gp_py_code *gp_py_code(struct gp_py_codes *codes, uint64_t at)
     return ok ? c : NULL;
 }
 
+void gp_py_code_forget(struct gp_py_codes *codes, uint64_t at)
+{
+    const uint32_t *known = gp_map_get(&codes->index, at);
+    if (!known) return;
+    struct gp_py_code *c = codes->list.at[*known];
+    free(c->table);
+    c->table = NULL; /* read again when it is met again */
+}
+
 bool gp_py_codes_check(struct gp_py_codes *codes, const struct gp_py_code *const *list, size_t n)
 {
     const struct gp_py_layout *o = codes->layout;

@@ -45,6 +45,8 @@ struct gp_py_codes {
 
 /* Valid until gp_py_codes_trim(). */
 const struct gp_py_code *gp_py_code(struct gp_py_codes *codes, uint64_t at);
+/* The object at that address is another one than it was, whatever it looks like: read it anew. */
+void gp_py_code_forget(struct gp_py_codes *codes, uint64_t at);
 /* Are the N code objects still those that they were? What has changed is read again. False if one is none any
  * more. */
 bool gp_py_codes_check(struct gp_py_codes *codes, const struct gp_py_code *const *list, size_t n);

@@ -29,15 +29,6 @@ struct gp_launch_stack {
 
 /* ---- walking ---- */
 
-/* Without a version: another code object may have some of these, but hardly all. */
-static inline uint64_t mark_of(uint64_t code, uint32_t version_at, const struct gp_py_layout *o)
-{
-    uint32_t version = version_at == GP_PY_NONE ? 0 : gp_own_u32(code + version_at);
-    if (GP_LIKELY(version)) return version;
-    return gp_own_u64(code + o->code_name) ^ gp_own_u64(code + o->code_file) * 5 ^
-           gp_own_u64(code + o->code_lines) * 3 ^ (uint64_t)gp_own_u32(code + o->code_first) << 48;
-}
-
 /* The innermost frame of the thread with that state. */
 static inline uint64_t innermost(const struct gp_py_layout *o, uint64_t state)
 {
@@ -59,7 +50,7 @@ static inline uint32_t walk(const struct gp_own_python *py, uint64_t at, struct 
     const struct gp_py_layout *o = &py->layout;
     /* in registers, whatever is written to TO */
     const uint32_t previous_at = o->frame_previous, code_at = o->frame_code, ip_at = o->frame_ip,
-                   owner_at = o->frame_owner, version_at = o->code_version;
+                   owner_at = o->frame_owner;
     const bool pointers = o->minor >= POINTERS_SINCE, shims = o->minor >= SHIMS_SINCE;
     uint32_t n = 0, most = 2 * GP_LAUNCH_DEPTH;
     for (; at; most--) {
@@ -72,7 +63,7 @@ static inline uint32_t walk(const struct gp_own_python *py, uint64_t at, struct 
             f->code = gp_own_u64(at + code_at) & ~UINT64_C(3);
             f->ip = pointers ? gp_own_u64(at + ip_at) : gp_own_u32(at + ip_at);
             if (!f->code || (doubt && !is_there(py, f->code, o->code_bytes))) return NO_STACK;
-            f->mark = mark_of(f->code, version_at, o);
+            f->mark = gp_own_code_mark(py, f->code, doubt);
         }
         at = previous;
     }

@@ -100,6 +100,9 @@ static uint32_t add_frame(struct gp_stack_numbers *s, uint32_t parent, const str
     bool ok = true;
     uint32_t line = 0;
     if (f->ip != GP_FRAME_NATIVE && f->ip != GP_FRAME_TEXT) {
+        const uint32_t *at = gp_map_get(&s->function_at, f->code);
+        if (at && *at != UINT32_MAX && s->functions.at[*at].mark != f->mark)
+            gp_py_code_forget(&s->codes, f->code);
         gp_py_codes_trim(&s->codes);
         c = gp_py_code(&s->codes, f->code);
         ok = c && gp_py_codes_check(&s->codes, &c, 1);

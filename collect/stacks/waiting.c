@@ -59,18 +59,6 @@ void gp_python_thread_ended(struct gp_python_thread *t)
 
 /* ---- the stack of one ---- */
 
-static uint64_t mark_of(const struct gp_own_python *py, uint64_t code)
-{
-    const struct gp_py_layout *o = &py->layout;
-    uint32_t version = 0;
-    uint8_t bytes[GP_PY_CODE_MOST];
-    if (o->code_version != GP_PY_NONE)
-        gp_remote_get(&py->memory, code + o->code_version, &version, sizeof version);
-    if (version || !gp_remote_get(&py->memory, code, bytes, o->code_bytes)) return version;
-    return gp_take_u64(bytes, o->code_name) ^ gp_take_u64(bytes, o->code_file) * 5 ^
-           gp_take_u64(bytes, o->code_lines) * 3 ^ (uint64_t)gp_take_u32(bytes, o->code_first) << 48;
-}
-
 /* Number the frames that the reader has. 0 unless the innermost function belongs to torch.autograd. */
 static uint32_t number_of(struct gp_stack_numbers *s, const struct gp_own_python *py,
                           const struct gp_py_reader *r)
@@ -78,7 +66,8 @@ static uint32_t number_of(struct gp_stack_numbers *s, const struct gp_own_python
     uint32_t id = 0;
     if (!r->n || !strstr(gp_stack_numbers_file(s, r->stack[0].code), "/torch/autograd/")) return 0;
     for (uint32_t i = r->n; i-- > 0;) {
-        struct gp_frame f = {r->stack[i].at, r->stack[i].code, r->stack[i].ip, mark_of(py, r->stack[i].code)};
+        struct gp_frame f = {r->stack[i].at, r->stack[i].code, r->stack[i].ip,
+                             gp_own_code_mark(py, r->stack[i].code, true)};
         id = gp_stack_numbers_below(s, id, &f);
         if (!id) return 0;
     }

@@ -16,7 +16,6 @@ import traceback
 
 LAUNCH, CAPTURE, INSTANTIATE, REPLAY = 0, 6, 7, 8
 THREADS, DEPTH = 4, 60
-KEPT = []
 
 
 class Event(ctypes.Structure):
@@ -94,11 +93,9 @@ class Model:
 
 
 def made_anew(gpu, i):
-    """Code objects that come and go at the same place; before 3.12 nothing tells them apart if all of their parts do."""
+    """Code objects that come and go at the same place."""
     source = "\n" * (i % 5) + "def made%d():\n    gpu.launch()\n    gpu.launch()\nmade%d()\n" % (i, i)
     code = compile(source, "made%d.py" % (i % 3), "exec")
-    if sys.version_info < (3, 12):
-        KEPT.append(code)
     exec(code, {"gpu": gpu})
 
 

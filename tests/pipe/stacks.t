@@ -67,9 +67,13 @@ test_expect_success 'samples do not replace the stacks of launches' '
     record functions --sample=400 && same functions && grep " samples" err
 '
 
-test_expect_success 'a program without Python has no stacks, and nothing is said of them' '
+test_expect_success 'a program without Python has native stacks' '
     $collect -o t $app launch 100 2>err && facts t && has gpu 100 && ! grep -i "python\|stack" err &&
-    trace-convert -q --to chrome t >app.json && no_stacks app
+    trace2flame -q -f folded t >app.folded && grep "^app\.c([0-9]*): launch_thread;app\.c([0-9]*): launch;gemm" app.folded
+'
+
+test_expect_success 'with --stacks=native, native frames lie below those of Python' '
+    record functions --stacks=native && grep "\"category\":\"native\"" functions.json
 '
 
 test_expect_success 'hashes instead of names and files with --redact' '

@@ -14,7 +14,6 @@ held = ctypes.PyDLL(sys.argv[1])  # the same, called without letting go of the l
 held.gp_live_stack.restype = ctypes.c_char_p
 
 checked = 0
-kept = []
 different = []
 
 
@@ -84,8 +83,6 @@ def made_anew(i):
     """Functions that are made and thrown away at the same place, with other names and lines."""
     space = {"check": check}
     code = compile("\n" * (i % 7) + "def f%d():\n    check()\n    check()\nf%d()\n" % (i, i), "made%d.py" % (i % 5), "exec")
-    if sys.version_info < (3, 12):  # nothing tells them apart if all of their parts lie at the same places
-        kept.append(code)
     exec(code, space)
 
 

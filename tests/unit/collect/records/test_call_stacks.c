@@ -189,10 +189,30 @@ STACKS_TEST(notes_of_another_size_are_bad)
     assert_int_equal(gp_call_stacks_entry(&stacks, 7, 3), 0);
 }
 
+STACKS_TEST(native_code_is_a_place_in_a_file_once)
+{
+    struct gp_note note = {
+        .op = GP_NOTE_PLACE, .domain = "", .text = "/lib/libapp.so", .id = 1, .other = 0x1234};
+    struct gp_note_frame frame = {.function = 1};
+    assert_true(gp_call_stacks_note(&stacks, 7, &note));
+    assert_true(gp_call_stacks_note(&stacks, 8, &note));
+    assert_true(put(GP_NOTE_FRAME, 7, 1, "", (const char *)&frame, sizeof frame));
+    assert_true(put(GP_NOTE_FRAME, 8, 1, "", (const char *)&frame, sizeof frame));
+    uint32_t entry = gp_call_stacks_entry(&stacks, 7, 1);
+    assert_int_equal(entry, gp_call_stacks_entry(&stacks, 8, 1));
+    const struct gp_trace *t = &stacks.records->trace;
+    assert_int_equal(t->symbols.n, 2);
+    assert_int_equal(t->stacks.at[entry].symbol, 1);
+    assert_int_equal(t->symbols.at[1].offset, 0x1234);
+    assert_string_equal(gp_trace_str(t, t->symbols.at[1].module), "/lib/libapp.so");
+    assert_int_equal(stacks.bad, 0);
+}
+
 STACKS_TEST(notes_of_other_kinds_are_left_to_others)
 {
     for (unsigned op = 0; op < GP_NOTE_OPS + 3; op++) {
-        bool ours = op == GP_NOTE_FUNCTION || op == GP_NOTE_FRAME || op == GP_NOTE_STACK;
+        bool ours =
+            op == GP_NOTE_FUNCTION || op == GP_NOTE_PLACE || op == GP_NOTE_FRAME || op == GP_NOTE_STACK;
         if (!ours) assert_false(put((enum gp_note_op)op, 7, 1, "", "", 0));
     }
     assert_int_equal(stacks.bad, 0);

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "collect/stacks/launch_stack.h"
+#include "collect/stacks/stacks_priv.h"
+#include "collect/unwind/unwind.h"
 #include "collect/stacks/own_python.h"
 #include "formats/base/count.h"
 #include "tests/unit/python_table.h"
@@ -226,12 +228,31 @@ static bool take_stack(void *ctx, uint32_t number, uint32_t parent, uint32_t fun
     return true;
 }
 
+static bool take_place(void *ctx, uint32_t number, const char *path, uint64_t offset)
+{
+    (void)ctx, (void)number, (void)path, (void)offset;
+    CHECK(false); /* native stacks are another test's */
+    return false;
+}
+
+/* The process, whose threads are asked for Python stacks only. */
+static struct gp_stack_process *process(void)
+{
+    static struct gp_stack_process *p;
+    if (p) return p;
+    p = gp_stack_process_new();
+    CHECK(p);
+    gp_unwinder_free(p->unwinder);
+    p->unwinder = NULL;
+    return p;
+}
+
 static struct seen *make_seen(void)
 {
     struct seen *s = calloc(1, sizeof *s);
-    struct gp_launch_sink sink = {take_function, take_stack, s};
+    struct gp_launch_sink sink = {take_function, take_place, take_stack, s};
     CHECK(s);
-    s->stack = gp_launch_stack_new(&sink);
+    s->stack = gp_launch_stack_new(process(), &sink, false);
     CHECK(s->stack);
     return s;
 }
@@ -302,7 +323,7 @@ static void whole_stacks(void)
     struct thread t = two_frames();
     struct seen *s = make_seen();
     const char *why = "?";
-    CHECK(gp_launch_python(&why) && !why);
+    CHECK(gp_stack_process_has_python(process(), &why) && !why);
     warm_up(s);
     CHECK(s->functions_n == 2 && s->stacks_n == 2 && !s->waiter);
     uint32_t at_f = number(s);
@@ -602,7 +623,7 @@ static void begins_late(void)
     const char *why = "?";
     uint64_t interpreter = _PyRuntime[o.runtime_head / 8];
     _PyRuntime[o.runtime_head / 8] = 0;
-    CHECK(!gp_launch_python(&why) && !why);
+    CHECK(!gp_stack_process_has_python(process(), &why) && !why);
     CHECK(!number(s));
     _PyRuntime[o.runtime_head / 8] = interpreter;
     for (int i = 1; i < LOOKS; i++) CHECK(!number(s));
@@ -620,7 +641,7 @@ static void is_unknown(void)
     const char *why = NULL;
     two_frames();
     Py_Version = 3ul << 24 | 8ul << 16;
-    CHECK(!gp_launch_python(&why) && why && strstr(why, "not supported"));
+    CHECK(!gp_stack_process_has_python(process(), &why) && why && strstr(why, "not supported"));
     CHECK(!number(s) && counts(s).reads == 1 && !counts(s).known);
 }
 
