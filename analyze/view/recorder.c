@@ -83,7 +83,8 @@ const struct gp_recorder *gp_recorder_of(const struct gp_trace *t)
     const char *collector = gp_trace_get_meta(t, "collector"), *format = t->input.format;
     if (collector && *collector == '"') collector++; /* metadata are JSON */
     if (collector && gp_starts(collector, "gpuprof-collect")) return &recorders[GPUPROF];
-    if (format && !strcmp(format, "nsys")) return &recorders[NSYS];
+    if ((format && !strcmp(format, "nsys")) || (collector && gp_starts(collector, "Nsight Systems")))
+        return &recorders[NSYS];
     bool torch = gp_trace_get_meta(t, "record_shapes") || gp_trace_get_meta(t, "with_stack") ||
                  (gp_trace_get_meta(t, "schemaVersion") && t->events[GP_OP].n);
     return !collector && torch ? &recorders[TORCH] : NULL;

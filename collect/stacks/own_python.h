@@ -45,8 +45,8 @@ static inline uint32_t gp_own_u32(uint64_t at)
 }
 
 /* ---- by what a code object is recognised ----
- * Another one may have taken its place. From 3.12 on it has a number of its own; before that, its parts may lie
- * where those of the other one did, so what they hold counts, too. CAREFUL: it may be gone. */
+ * Another one may have taken its place. From 3.12 on it has a number of its own; before that, its parts may
+ * lie where those of the other one did, so what they hold counts, too. CAREFUL: it may be gone. */
 
 static inline uint64_t gp_own_word(const struct gp_own_python *py, uint64_t at, bool careful)
 {
@@ -56,7 +56,7 @@ static inline uint64_t gp_own_word(const struct gp_own_python *py, uint64_t at, 
     return v;
 }
 
-/* The end of a text, which is what differs. Its characters may be wider, which only makes it an earlier part. */
+/* The end of a text, which is what differs. Its characters may be wider: then it is an earlier part. */
 static inline uint64_t gp_own_text_mark(const struct gp_own_python *py, uint64_t at, bool careful)
 {
     uint64_t n = gp_own_word(py, at + py->layout.str_length, careful), end = at + py->layout.str_ascii + n;

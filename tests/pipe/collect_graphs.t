@@ -3,6 +3,7 @@
 test_description='gpuprof-collect: graphs, with the ranges that their nodes were captured under'
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
 . "$GP_SOURCE/tests/pipe/mock.sh"
+collect="$collect --stacks=none" # only ranges; stacks.t has the others
 
 # folded FILE -- its stacks, with names as they were recorded.
 folded() { trace2flame -f folded --raw "$@" 2>draw.err; }

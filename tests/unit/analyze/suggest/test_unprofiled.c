@@ -282,9 +282,9 @@ TEST(what_the_recorder_added_to_a_step)
 {
     // 340 us, of which 273 were there without it
     says(add_paces, OURS, "; gpuprof-collect added 67.0 \xC2\xB5s of it (19.7%)");
-    // in 10 steps 99 launches at 14.2 us, the last one, whose kernel starts later, as a call at 1 us, and ranges
-    // at 0.3 cost 1.41 ms at most; at 0.9 and 0.075 us 90 us at least, less 15% of the 3.2 ms that are idle;
-    // 35% of the way from the most to the least, divided by 10
+    // in 10 steps 99 launches at 14.2 us, the last one, whose kernel starts later, as a call at 1 us, and
+    // ranges at 0.3 cost 1.41 ms at most; at 0.9 and 0.075 us 90 us at least, less 15% of the 3.2 ms that
+    // are idle; 35% of the way from the most to the least, divided by 10
     says(NULL, OURS, "; gpuprof-collect likely added 78.0 \xC2\xB5s of it (22.9%)");
     says(NULL, NULL, "");
 }

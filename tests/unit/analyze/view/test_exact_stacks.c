@@ -144,8 +144,8 @@ static void check_equal_steps(bool samples)
     static const char *const paths[CALLS] = {
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;m.py(30): linear;cudaLaunchKernel",
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;layer;m.py(41): attend;cudaLaunchKernel",
-        "m.py(4): main;m.py(11): step;step;m.py(22): forward;layer;m.py(41): attend;m.py(50): "
-        "u;cudaLaunchKernel",
+        ("m.py(4): main;m.py(11): step;step;m.py(22): forward;layer;m.py(41): attend;m.py(50): "
+         "u;cudaLaunchKernel"),
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;m.py(30): linear;cudaLaunchKernel",
         "m.py(4): main;m.py(11): step;step;m.py(22): forward;m.py(30): linear;cudaLaunchKernel",
         "m.py(4): main;m.py(11): step;step;m.py(60): backward;autograd;cudaLaunchKernel",

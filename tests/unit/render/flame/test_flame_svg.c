@@ -123,7 +123,8 @@ TEST(what_only_samples_show_says_so)
     f.full = calloc(f.full_n, sizeof *f.full);
     f.full_count = calloc(f.full_n, sizeof *f.full_count);
     f.samples = calloc(f.full_n, sizeof *f.samples);
-    f.samples[gp_intern_cstr(&f.strings, "load")] = 49;
+    gp_sid load = gp_intern_cstr(&f.strings, "load");
+    f.samples[load] = 49;
     char *svg = picture(&f, &(struct gp_flame_svg_opts){0});
     assert_non_null(strstr(svg, "\nsampled: 49 samples, share 25% \xC2\xB1 7%</title>"));
     assert_null(strstr(strstr(svg, "sampled: ") + 1, "sampled: "));
