@@ -431,6 +431,7 @@ static bool take_graphs(struct gp_session *s, const struct gp_wire_graphs *g)
 
 static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
 {
+    if (!gp_time_fits(b->end_ns)) return false;
     gp_code_names_find(&s->code_names, &s->stacks);
     gp_ranges_close(&s->ranges, b->end_ns);
     write_rows(s, true);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "collect/wire/wire.h"
+#include "formats/model/trace.h"
 
 void gp_notes_put(struct gp_buf *to, int64_t tid, const struct gp_note *note)
 {
@@ -40,7 +41,8 @@ static bool is_sound(const struct gp_wire_note *head, const uint8_t *p, size_t n
         return false;
     memcpy(&note, p, sizeof note);
     const uint8_t *text = p + sizeof note, *end = memchr(text, 0, head->domain_at - sizeof note);
-    return !note.text && !note.domain && end && (size_t)(p + head->domain_at - end - 1) == note.args_n &&
+    return !note.text && !note.domain && gp_time_fits(note.time_ns) && end &&
+           (size_t)(p + head->domain_at - end - 1) == note.args_n &&
            memchr(p + head->domain_at, 0, head->n - head->domain_at);
 }
 
