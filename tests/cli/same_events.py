@@ -3,8 +3,8 @@
 
 For files that went through another format: the order of events, the spacing of the text and the form of numbers may
 differ, and begin/end pairs may have become spans. Compared are metadata, the names of the rows that have events, and
-every event: phase, category, name, pid, tid, times to the nanosecond, id and args, as a multiset. Args that say
-nothing that is not said elsewhere are left out: see DROPPED. Prints the differences; exit status 1 when there are any.
+every event: phase, category, name, pid, tid, times to the nanosecond, id and args, as a multiset. Args and, in a file
+that has stackFrames, rows that say nothing that is not said elsewhere are left out: see DROPPED and MADE_OF_STACKS. Prints the differences; exit status 1 when there are any.
 Shares no code with the programs it judges.
 """
 import collections
@@ -14,6 +14,7 @@ import json
 import sys
 
 DROPPED = {'Ev Idx', 'Profiler Event Index', 'memory bandwidth (GB/s)'}
+MADE_OF_STACKS = {'python_stack', 'native_stack'}
 SHOWN = 8
 
 
@@ -129,6 +130,8 @@ def summary(path):
     data = load(path)
     events = data.pop('traceEvents')
     frames = {str(k): v for k, v in data.pop('stackFrames', {}).items()}
+    if frames:
+        events = [e for e in events if e.get('cat') not in MADE_OF_STACKS]
     for event in events:
         if 'sf' in event:
             event['args'] = {**(event.get('args') or {}), 'sf': stack(frames, str(event['sf']))}

@@ -17,6 +17,7 @@
 #include "collect/unwind/unwind.h"
 #include "collect/stacks/own_python.h"
 #include "formats/base/count.h"
+#include "tests/unit/lacks.h"
 #include "tests/unit/python_table.h"
 #include "tests/unit/unit.h"
 
@@ -565,7 +566,8 @@ static void many(void)
 
 TEST(more_stacks_than_a_thread_may_have_are_counted)
 {
-    if (getenv("GP_SANITIZED") && *getenv("GP_SANITIZED")) skip();
+    const char *sanitized = getenv("GP_SANITIZED");
+    if (gp_lacks(sanitized && *sanitized, "time for it with the sanitizers")) return;
     in_versions(many, LAST);
 }
 
