@@ -342,6 +342,7 @@ bool gp_name_is_glue(const char *name, size_t n)
         "importlib/",
         /* how native threads begin, and how a kernel's launch ends */
         "libc.so.6+0x",
+        "libstdc++.so.6+0x",
         "libc-start.c(",
         "libc_start_call_main.h(",
         "pthread_create.c(",

@@ -232,6 +232,7 @@ TEST(glue_is_told_from_the_program)
     assert_true(glue("app.cudafe1.stub.c(13): _Z34__device_stub__Z14planted_kernelPiPi"));
     assert_true(glue("_start"));
     assert_true(glue("libc.so.6+0x2a1ca"));
+    assert_true(glue("libstdc++.so.6+0xecdb4"));
     assert_true(glue("device_functions.h(2963): __cudaLaunchKernel_helper"));
     assert_false(glue("_start_step"));
     assert_false(glue("app.cu(3): cloned"));
