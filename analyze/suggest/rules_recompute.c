@@ -193,6 +193,5 @@ const struct gp_rule gp_rule_recompute = {
     .assumes = "the activations fit in memory",
     .expect = "fewer kernels in the backward pass, and a higher peak of memory",
     .run = check_recompute,
-    .measured = true,
     .to_know = "record allocations (profile_memory=True), which show the memory that is free",
 };

@@ -279,7 +279,6 @@ const struct gp_rule gp_rule_repeated_work = {
     .assumes = "no item needs the result of another; together they fit in memory",
     .expect = "fewer launches and larger grids",
     .run = check_repeated_work,
-    .measured = true,
     .frames = "which show the loop",
 };
 
@@ -327,7 +326,6 @@ const struct gp_rule gp_rule_experts = {
     .assumes = "the experts of a layer have weights of one shape",
     .expect = "fewer launches and larger grids",
     .run = check_experts,
-    .measured = true,
     .frames = "which show the module",
 };
 
@@ -402,7 +400,6 @@ const struct gp_rule gp_rule_round_trip = {
     .assumes = "what the host does can be done on the GPU in about four launches",
     .expect = "fewer copies, and less idle_synchronisation and idle_host",
     .run = check_round_trip,
-    .measured = true,
     .gaps = true,
     .frames = "which show the loop",
 };
