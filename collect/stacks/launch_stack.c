@@ -185,14 +185,9 @@ struct gp_launch_stack *gp_launch_stack_new(struct gp_stack_process *process,
     return s;
 }
 
-void gp_launch_stack_count(struct gp_launch_stack *s, struct gp_launch_counts *counts)
+struct gp_launch_counts gp_launch_stack_counts(const struct gp_launch_stack *s)
 {
-    counts->reads += s->numbers.counts.reads;
-    counts->known += s->numbers.counts.known;
-    counts->cut += s->numbers.counts.cut;
-    counts->broken += s->numbers.counts.broken;
-    counts->many += s->numbers.counts.many;
-    counts->refused += s->numbers.counts.refused;
+    return s->numbers.counts;
 }
 
 void gp_launch_stack_free(struct gp_launch_stack *s)

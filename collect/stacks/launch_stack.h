@@ -5,7 +5,7 @@
  *
  *     struct gp_stack_process *p = gp_stack_process_new();           // one per process
  *     struct gp_launch_stack *s = gp_launch_stack_new(p, &sink, native);   // one per thread
- *     uint32_t id = gp_launch_stack_read(s);                         // in the hook; 0: no stack is known
+ *     uint32_t id = gp_launch_stack_read(s, &waiter);                // in the hook; 0: no stack is known
  *     gp_launch_stack_free(s);
  *
  * Each frame is compared with the same place of the thread's last stack, counted from the outermost, and what
@@ -18,8 +18,7 @@
  *
  * A thread of autograd has no Python frames of its own, or those of hooks: its stack begins with that of the
  * thread that waits for it in backward(), then the entry GP_STACK_AUTOGRAD. That thread stands still, too;
- * that it does is checked again whenever this thread has been silent or a millisecond is over, with reads
- * that cannot fault.
+ * that it does is checked again now and then, with reads that cannot fault.
  */
 #ifndef GP_COLLECT_STACKS_LAUNCH_STACK_H
 #define GP_COLLECT_STACKS_LAUNCH_STACK_H
@@ -65,8 +64,8 @@ struct gp_launch_stack *gp_launch_stack_new(struct gp_stack_process *process,
 /* The number of the calling thread's stack; 0 if it cannot be read. *WAITER:
  * the thread whose frames the stack begins with, if this is a thread of autograd; otherwise 0. */
 uint32_t gp_launch_stack_read(struct gp_launch_stack *s, int64_t *waiter);
-/* What has happened since the last call is added to COUNTS. By the owner, or when that is gone. */
-void gp_launch_stack_count(struct gp_launch_stack *s, struct gp_launch_counts *counts);
+/* What has happened so far. By the owner, or when that is gone. */
+struct gp_launch_counts gp_launch_stack_counts(const struct gp_launch_stack *s);
 void gp_launch_stack_free(struct gp_launch_stack *s);
 
 #endif

@@ -3,14 +3,7 @@
 test_description='gpuprof-collect --stacks: the exact Python stack of each launch'
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
 . "$GP_SOURCE/tests/pipe/mock.sh"
-if [ -n "$GP_SANITIZED" ]; then
-    skip_all='Python does not load sanitized libraries'
-    test_done
-fi
-python3 -c 'import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 15))' 2>/dev/null || {
-    skip_all='no CPython 3.9 to 3.15'
-    test_done
-}
+. "$GP_SOURCE/tests/pipe/python.sh"
 program="$GP_SOURCE/tests/pipe/stacks.py"
 
 # record WHAT OPTION... -- into WHAT.trace, WHAT.json and WHAT.truth.

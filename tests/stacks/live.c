@@ -107,6 +107,6 @@ double gp_live_time(int n)
 void gp_live_counts(uint64_t counts[6])
 {
     struct gp_launch_counts c = {0};
-    if (live) gp_launch_stack_count(live->stack, &c);
+    if (live) c = gp_launch_stack_counts(live->stack);
     memcpy(counts, &c, sizeof c);
 }

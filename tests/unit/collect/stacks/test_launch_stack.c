@@ -289,9 +289,7 @@ static bool is(struct seen *s, const char *want)
 
 static struct gp_launch_counts counts(struct seen *s)
 {
-    struct gp_launch_counts c = {0};
-    gp_launch_stack_count(s->stack, &c);
-    return c;
+    return gp_launch_stack_counts(s->stack);
 }
 
 static bool all_known(struct seen *s)
