@@ -169,7 +169,9 @@ bool gp_json_next(const char **p, const char *end, struct gp_json_value *key, st
         q = gp_json_space(q);
         if (*q++ != ':') return false;
     }
-    return (*p = gp_json_value(q, end, v, &at)) != NULL;
+    if (!(q = gp_json_value(q, end, v, &at))) return false;
+    *p = q;
+    return true;
 }
 
 /* ---- strings ---- */

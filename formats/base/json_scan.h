@@ -83,8 +83,8 @@ const char *gp_json_container_end(const char *p, const char *end, const char **a
 const char *gp_json_value(const char *p, const char *end, struct gp_json_value *v, const char **at);
 
 /* Steps through the members of an object or the elements of an array: P is after the opening bracket, or the
- * place that the last call returned. False at the end and at the first error. KEY may be NULL for arrays.
- * Trailing commas are accepted. */
+ * place that the last call returned. False at the end and at the first error, where P stays. KEY may be NULL
+ * for arrays. Trailing commas are accepted. */
 bool gp_json_next(const char **p, const char *end, struct gp_json_value *key, struct gp_json_value *v);
 
 /* The content of a string, appended to TO as UTF-8. True if something had to be repaired: raw control

@@ -191,3 +191,12 @@ TEST(members_and_elements_are_stepped_through)
     assert_true(key.n == 1 && *key.p == 'b' && v.kind == GP_JSON_ARRAY);
     assert_false(gp_json_next(&p, end, &key, &v));
 }
+
+TEST(a_faulty_member_leaves_the_place_where_it_is)
+{
+    const char *end, *object = pad("{\"a\": 1, \"b\": \x01}", &end), *p = object + 1;
+    struct gp_json_value key, v;
+    assert_true(gp_json_next(&p, end, &key, &v));
+    assert_false(gp_json_next(&p, end, &key, &v));
+    assert_ptr_equal(p, object + strlen("{\"a\": 1"));
+}
