@@ -2,12 +2,41 @@
 
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/count.h"
 #include "formats/base/err.h"
+#include "formats/base/str.h"
 
 const struct gp_answer_format *gp_answer_format(const struct gp_answer_format *table, const char *name)
 {
     for (; table->name; table++)
         if (!strcmp(table->name, name)) return table;
+    return NULL;
+}
+
+/* How the names of files with a format end. */
+static const struct {
+    const char *format, *ending;
+} endings[] = {
+    {"html", ".html"},        {"svg", ".svg"},       {"json", ".json"},     {"csv", ".csv"},
+    {"markdown", ".md"},      {"junit", ".xml"},     {"dot", ".dot"},       {"folded", ".folded"},
+    {"pprof", ".pb"},         {"text", ".txt"},      {"gpuprof", ".trace"}, {"chrome", ".json"},
+    {"perfetto", ".pftrace"}, {"sqlite", ".sqlite"},
+};
+
+const struct gp_answer_format *gp_answer_named(const struct gp_answer_format *table, const char *path,
+                                               const char **ending)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = NULL,
+               *end = name + strlen(name);
+    for (const char *p = end; p > name && !dot; p--) {
+        if (*p != '.') continue;
+        if (!strcmp(p, ".gz") || !strcmp(p, ".zst")) end = p;
+        else dot = p;
+    }
+    *ending = dot;
+    for (size_t i = 0; dot && i < GP_COUNT(endings); i++)
+        if (gp_is(dot, (size_t)(end - dot), endings[i].ending) && gp_answer_format(table, endings[i].format))
+            return gp_answer_format(table, endings[i].format);
     return NULL;
 }
 

@@ -33,6 +33,10 @@ struct gp_answer_format {
 
 /* The row called NAME of a table that ends with {0}; NULL when there is none. */
 const struct gp_answer_format *gp_answer_format(const struct gp_answer_format *table, const char *name);
+/* The row of TABLE whose files end as PATH does, a ".gz" or ".zst" after that aside; *ENDING is set to that
+ * part of PATH, to NULL if it has none. NULL when there is no such row. */
+const struct gp_answer_format *gp_answer_named(const struct gp_answer_format *table, const char *path,
+                                               const char **ending);
 /* How many rows to write when --top is TOP; 0: all. */
 size_t gp_answer_rows(const struct gp_answer_format *f, uint64_t top);
 /* 0 if OPTION is NULL, so not given, or F, of TABLE, has all of the bits NEEDS; otherwise a usage error that

@@ -448,6 +448,26 @@ static void set_defaults(const struct gp_tool *tool, void *opts)
             *(const char **)(void *)((char *)opts + o->offset) = tool->formats->name;
 }
 
+/* A file is of the format that its name says, unless an option says another. */
+static void follow_name(const struct gp_tool *tool, void *opts)
+{
+    const char *path = NULL, **format = NULL, *ending;
+    bool chosen = false;
+    for (const struct gp_option *o = tool->options; o->name; o++) {
+        const char **at = (const char **)(void *)((char *)opts + o->offset);
+        if (o->kind == GP_OPT_STRING && !strcmp(o->name, "output")) path = *at;
+        if (o->kind != GP_OPT_FORMAT) continue;
+        format = at;
+        chosen |= is_given(tool, o->name);
+    }
+    if (!path || !format) return;
+    const struct gp_answer_format *named = gp_answer_named(tool->formats, path, &ending);
+    if (named && !chosen) *format = named->name;
+    if (ending && (!named || strcmp(named->name, *format) != 0) && !is_given(tool, "quiet"))
+        gp_cli_warn(tool, "%s holds %s%s", path, *format,
+                    chosen ? ", as --format says" : ": no format has names that end like that");
+}
+
 int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
 {
     /* Operands are gathered at the front of argv, in their order. */
@@ -478,6 +498,7 @@ int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
     }
     tool->args = (const char *const *)args;
     tool->nargs = n;
+    follow_name(tool, opts);
     return check_operands(tool);
 }
 

@@ -74,7 +74,7 @@ struct gp_common_opts {
 // clang-format off
 /* `common` must be the name of the struct gp_common_opts member and the first. */
 #define GP_OPTIONS_OUTPUT                                                                                    \
-    {'o', "output", "FILE", "write to FILE instead of standard output", GP_OPT_STRING,                       \
+    {'o', "output", "FILE", "write to FILE, whose name chooses the format without -f", GP_OPT_STRING,        \
         offsetof(struct gp_common_opts, output)},                                                            \
     {'f', "format", NULL, "output format", GP_OPT_FORMAT, offsetof(struct gp_common_opts, format)},          \
     {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct gp_common_opts, quiet)},          \

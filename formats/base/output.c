@@ -19,10 +19,13 @@ enum { BUFFER_BYTES = 256 << 10, TEMP_NAMES = 10000 };
 
 struct gp_output {
     int fd;
-    char *path;   /* for messages; NULL: standard output */
-    char *target; /* the final name, given on commit; NULL: written directly */
-    char *temp;   /* the temporary name until then */
-    int error;    /* errno of the first failed write */
+    char *path;              /* for messages; NULL: standard output */
+    char *target;            /* the final name, given on commit; NULL: written directly */
+    char *temp;              /* the temporary name until then */
+    int error;               /* errno of the first failed write */
+    enum gp_packing packing; /* as the name says */
+    struct gp_pack *pack;
+    bool begun; /* something was written, so PACK is known */
     size_t n;
     char buf[BUFFER_BYTES];
 };
@@ -94,6 +97,12 @@ static int open_file(struct gp_output *out, const char *path)
     return failed;
 }
 
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t n = strlen(path), k = strlen(ending);
+    return n > k && !strcmp(path + n - k, ending);
+}
+
 struct gp_output *gp_output_open(const char *path, struct gp_err *err)
 {
     struct gp_output *out = gp_alloc(sizeof *out);
@@ -106,6 +115,9 @@ struct gp_output *gp_output_open(const char *path, struct gp_err *err)
         return NULL;
     }
     out->path = copy_string(path);
+    out->packing = ends_with(path, ".gz")    ? GP_PACK_GZIP
+                   : ends_with(path, ".zst") ? GP_PACK_ZSTD
+                                             : GP_PACK_NONE;
     return out;
 }
 
@@ -125,17 +137,41 @@ static void write_all(struct gp_output *out, const char *data, size_t n)
     }
 }
 
+static int write_packed(void *out, const void *data, size_t n)
+{
+    write_all(out, data, n);
+    return gp_output_failed(out) ? -1 : 0;
+}
+
+/* A writer may have compressed its bytes itself. */
+static bool is_packed(const unsigned char *p, size_t n, enum gp_packing packing)
+{
+    static const unsigned char gzip[] = {0x1f, 0x8b}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+    const unsigned char *magic = packing == GP_PACK_GZIP ? gzip : zstd;
+    size_t size = packing == GP_PACK_GZIP ? sizeof gzip : sizeof zstd;
+    return n >= size && !memcmp(p, magic, size);
+}
+
+static void put(struct gp_output *out, const void *data, size_t n)
+{
+    if (!out->begun && out->packing && !is_packed(data, n, out->packing))
+        out->pack = gp_pack_new(out->packing, write_packed, out);
+    out->begun = true;
+    if (out->pack) gp_pack_write(out->pack, data, n);
+    else write_all(out, data, n);
+}
+
 static void flush(struct gp_output *out)
 {
-    write_all(out, out->buf, out->n);
+    put(out, out->buf, out->n);
     out->n = 0;
 }
 
 void gp_output_write(struct gp_output *out, const void *data, size_t n)
 {
     if (n >= BUFFER_BYTES) {
-        flush(out);
-        write_all(out, data, n);
+        if (out->n) flush(out);
+        put(out, data, n);
         return;
     }
     if (n > BUFFER_BYTES - out->n) flush(out);
@@ -150,7 +186,10 @@ bool gp_output_failed(const struct gp_output *out)
 
 int gp_output_close(struct gp_output *out, bool commit, struct gp_err *err)
 {
-    if (commit || !out->target) flush(out);
+    bool whole = commit || !out->target;
+    if (whole) flush(out);
+    if (whole && out->pack) gp_pack_end(out->pack);
+    if (out->pack) gp_pack_free(out->pack);
     int result = 0;
     if (close(out->fd) && !out->error && errno != EINTR) out->error = errno;
     if (out->error) result = fail_with_errno(err, out->path, "write failed", out->error);

@@ -1,5 +1,6 @@
 /* output.h -- where a tool's result goes: standard output, or a file that is written under a temporary name
- * and renamed on success, so that a failed run does not leave half a file.
+ * and renamed on success, so that a failed run does not leave half a file. Files with names that end in ".gz"
+ * or ".zst" are compressed, unless the writer has done so itself.
  *
  *     struct gp_output *out = gp_output_open("flame.svg", &err);      // NULL or "-": standard output
  *     gp_output_write(out, data, n);                                  // errors are remembered

@@ -145,6 +145,20 @@ for tool in $tools; do
         ! ls | grep "\.tmp$"
     '
 
+    test_expect_success "$tool -o: the name of the file chooses the format, and may ask for compression" '
+        "$tool" --help >help &&
+        for pair in html:html svg:svg json:json csv:csv dot:dot folded:folded text:txt gpuprof:trace perfetto:pftrace chrome:json; do
+            format=${pair%:*} name=named.${pair#*:}
+            grep -E "format=([a-z|]*[|])?$format([|]| |$)" help || continue
+            $tool $silent -f $format one.json >expect || continue # it needs more than such a trace
+            $tool $silent -o $name one.json 2>err && test_cmp expect $name && test_must_be_empty err &&
+            $tool $silent -o $name.gz one.json && gzip -dc $name.gz >got && test_cmp expect got &&
+            $tool $silent -o $name.zst one.json && zstd -dqc $name.zst >got && test_cmp expect got || return 1
+        done >formats && test -s formats &&
+        $tool $options -o named.odd one.json 2>err && grep "^$tool: named.odd holds " err &&
+        $tool $options -q -o named.odd one.json 2>err && test_must_be_empty err
+    '
+
     test_expect_success "$tool: a full disk is an error" '
         test_expect_code 2 sh -c "$tool $options one.json >/dev/full 2>err" &&
         grep "^$tool: standard output: write failed" err &&

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "formats/base/answer.h"
 #include "formats/base/buf.h"
+#include "formats/base/count.h"
 #include "formats/base/err.h"
 #include "tests/unit/unit.h"
 
@@ -34,6 +35,28 @@ TEST(a_format_is_found_by_its_name)
     assert_ptr_equal(gp_answer_format(formats, "csv"), &formats[2]);
     assert_null(gp_answer_format(formats, "cs"));
     assert_null(gp_answer_format(formats, ""));
+}
+
+TEST(a_format_is_found_by_the_name_of_its_file)
+{
+    static const struct {
+        const char *path, *format, *ending;
+    } cases[] = {
+        {"a.json", "json", ".json"},    {"runs.d/a.b.html", "html", ".html"},
+        {"a.csv.gz", "csv", ".csv.gz"}, {"a.txt.zst", "text", ".txt.zst"},
+        {"a.svg", NULL, ".svg"}, /* not a format of this table */
+        {"a.jsonl", NULL, ".jsonl"},    {"a.gz", NULL, NULL},
+        {"runs.json/a", NULL, NULL},    {".json", NULL, NULL}, /* a hidden file without an ending */
+        {"json", NULL, NULL},           {"", NULL, NULL},
+    };
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        const char *ending = "unset";
+        const struct gp_answer_format *f = gp_answer_named(formats, cases[i].path, &ending);
+        assert_int_equal(!f, !cases[i].format);
+        if (f) assert_string_equal(f->name, cases[i].format);
+        assert_int_equal(!ending, !cases[i].ending);
+        if (ending) assert_string_equal(ending, cases[i].ending);
+    }
 }
 
 TEST(top_overrides_the_rows_of_the_format)

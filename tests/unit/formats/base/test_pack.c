@@ -1,7 +1,9 @@
 // Compressing on the way out: what the input side unpacks is what went in, however it was cut.
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 #include "tests/unit/unit.h"
@@ -93,4 +95,54 @@ TEST(a_sink_that_refuses_is_asked_once)
         gp_pack_free(p);
     }
     gp_buf_release(&text);
+}
+
+/* A file NAME of TEXT, as it is after compression, and what readers get of it. */
+static void check_named(const char *name, const struct gp_buf *text, const char *compression)
+{
+    struct gp_err err = {0};
+    struct gp_buf back = {0};
+    struct gp_output *out = gp_output_open(name, &err);
+    assert_non_null(out);
+    gp_output_write(out, text->data, text->n);
+    assert_int_equal(gp_output_close(out, true, &err), 0);
+    struct gp_input *in = gp_input_open(name, 1, &err);
+    assert_non_null(in);
+    assert_int_equal(gp_input_rest(in, 1 << 20, &back, &err), 0);
+    assert_string_equal(gp_input_compression(in), compression);
+    gp_input_close(in);
+    assert_int_equal(back.n, text->n);
+    if (text->n) assert_memory_equal(back.data, text->data, text->n);
+    gp_buf_release(&back);
+    unlink(name);
+}
+
+TEST(names_of_files_ask_for_compression)
+{
+    struct gp_buf text = sample(), none = {0}, few = {0};
+    gp_buf_puts(&few, "few");
+    check_named("packed.json.gz", &text, "gzip");
+    check_named("packed.gz", &few, "gzip");
+    check_named("packed.zst", &text, "zstd");
+    check_named("packed.gz.txt", &text, "none");
+    check_named("packed.gz", &none, "gzip");
+    gp_buf_release(&text);
+    gp_buf_release(&few);
+}
+
+TEST(compressed_bytes_are_not_compressed_again)
+{
+    struct gp_buf text = sample(), gzip = packed(GP_PACK_GZIP, &text, text.n), back = {0};
+    struct gp_err err = {0};
+    struct gp_output *out = gp_output_open("twice.gz", &err);
+    assert_non_null(out);
+    gp_output_write(out, gzip.data, gzip.n);
+    assert_int_equal(gp_output_close(out, true, &err), 0);
+    assert_int_equal(gp_input_all("twice.gz", NULL, 1 << 20, &back, &err), 0);
+    assert_int_equal(back.n, text.n);
+    assert_memory_equal(back.data, text.data, text.n);
+    unlink("twice.gz");
+    gp_buf_release(&text);
+    gp_buf_release(&gzip);
+    gp_buf_release(&back);
 }
