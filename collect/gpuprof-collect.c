@@ -22,6 +22,8 @@ static const struct gp_option options[] = {
      "API calls to record: launches and copies, also waits, or all (default: sync)", GP_OPT_CHOICE,
      offsetof(struct gp_collect_opts, api)},
     {0, "no-nvtx", NULL, "do not record NVTX ranges", GP_OPT_FLAG, offsetof(struct gp_collect_opts, no_nvtx)},
+    {0, "no-pace", NULL, "with --start, do not time steps before anything is recorded", GP_OPT_FLAG,
+     offsetof(struct gp_collect_opts, no_pace)},
     {0, "graphs", "node|graph|auto[:RATE]",
      "record CUDA graphs node by node, whole, or whole above RATE nodes per second (default: auto:2000000)",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, graphs)},

@@ -9,6 +9,7 @@
 #include "collect/cuts.h"
 #include "collect/records/call_stacks.h"
 #include "collect/records/notes.h"
+#include "collect/records/pace.h"
 #include "collect/records/ranges.h"
 #include "collect/records/records.h"
 #include "collect/records/salvage.h"
@@ -45,6 +46,8 @@ struct gp_session {
     struct gp_code_names code_names;
     struct gp_measured measured;
     struct gp_capture windows; /* only its windows */
+    struct gp_pace_markers pace;
+    int64_t entered_ns; /* when CUPTI came into the process; INT64_MAX: it has not */
     struct gp_gpt_writer *writer;
     size_t bytes;                 /* of records, since rows were written */
     struct gp_wire_stats nothing; /* if it has not begun */
@@ -122,6 +125,21 @@ static bool clip(void *ctx, int64_t *start_ns, int64_t *end_ns)
     return gp_capture_clip(&s->windows, start_ns, end_ns);
 }
 
+/* Where nothing is recorded, the beginnings of ranges and marks tell how fast the program is. */
+static void note_pace(struct gp_session *s, int64_t tid, const struct gp_note *note)
+{
+    int64_t start_ns = note->time_ns, end_ns = start_ns;
+    bool begins = note->op == GP_NOTE_PUSH || note->op == GP_NOTE_START || note->op == GP_NOTE_MARK;
+    if (begins && !gp_capture_clip(&s->windows, &start_ns, &end_ns))
+        gp_pace_begins(&s->pace, tid, gp_note_text(note), note->time_ns,
+                       gp_capture_before(&s->windows, note->time_ns));
+}
+
+static void put_pace(struct gp_session *s)
+{
+    gp_pace_put(&s->pace, &s->records.trace, s->records.process, s->entered_ns);
+}
+
 static uint32_t track_of_thread(void *ctx, int64_t tid)
 {
     struct gp_session *s = ctx;
@@ -162,6 +180,7 @@ static void begin(struct gp_session *s)
     s->measured = (struct gp_measured){
         .trace = &s->records.trace, .thread = track_of_thread, .launch = measured_launch, .ctx = s};
     s->writer = gp_gpt_writer_new(&w, send_block, s);
+    s->entered_ns = INT64_MAX;
 }
 
 /* ---- buffers ---- */
@@ -291,6 +310,7 @@ void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_n
     salvage(s, how == GP_END_CUT, now_ns);
     gp_ranges_close(&s->ranges, s->records.latest_ns);
     gp_code_names_find(&s->code_names, &s->stacks);
+    put_pace(s);
     write_rows(s, true);
     gp_cuts_finish(&s->cuts, &s->records.trace);
 }
@@ -308,6 +328,7 @@ static bool take_fact(struct gp_session *s, struct gp_wire_fact *f)
 {
     f->key[sizeof f->key - 1] = 0;
     if (!strcmp(f->key, "cupti_version")) s->records.opts.cupti = (uint32_t)f->value;
+    if (!strcmp(f->key, "recorder_entered_ns")) s->entered_ns = f->value;
     set_number(s, f->key, f->value);
     return true;
 }
@@ -362,6 +383,7 @@ static bool take_window(struct gp_session *s, const struct gp_wire_window *w)
     if (w->index == g->windows.n) {
         GP_VEC_PUSH(&g->windows, (struct gp_window){w->start_ns, INT64_MAX});
         if (w->start_ns != INT64_MIN) mark(s, "recording starts", w->start_ns);
+        if (w->index) put_pace(s);
     }
     struct gp_window *last = &g->windows.at[w->index];
     if (last->end_ns != INT64_MAX || w->start_ns != last->start_ns) return false;
@@ -376,7 +398,10 @@ static bool take_notes(struct gp_session *s, const void *data, size_t n)
     int64_t tid;
     gp_notes_set(&s->notes, data, n);
     while ((note = gp_notes_next(&s->notes, &tid))) {
-        if (!gp_call_stacks_note(&s->stacks, tid, note)) gp_ranges_note(&s->ranges, tid, note);
+        if (!gp_call_stacks_note(&s->stacks, tid, note)) {
+            gp_ranges_note(&s->ranges, tid, note);
+            note_pace(s, tid, note);
+        }
         if (note->time_ns > s->records.latest_ns) s->records.latest_ns = note->time_ns;
     }
     return !s->notes.bad;
@@ -434,6 +459,7 @@ static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
     if (!gp_time_fits(b->end_ns)) return false;
     gp_code_names_find(&s->code_names, &s->stacks);
     gp_ranges_close(&s->ranges, b->end_ns);
+    put_pace(s);
     write_rows(s, true);
     gp_cuts_finish(&s->cuts, &s->records.trace);
     gp_gpt_end(s->writer, &s->records.trace);
@@ -444,7 +470,10 @@ static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
 static bool take_cut(struct gp_session *s, const struct gp_wire_cut *c)
 {
     if (c->end_ns && !gp_cuts_until(&s->cuts, c)) return false;
-    if (c->end_ns) gp_code_names_find(&s->code_names, &s->stacks);
+    if (c->end_ns) {
+        gp_code_names_find(&s->code_names, &s->stacks);
+        put_pace(s);
+    }
     write_rows(s, c->end_ns != 0);
     if (!c->end_ns) return gp_cuts_begin(&s->cuts, c, s->opts.producer);
     gp_cuts_end(&s->cuts, c->id, &s->records.trace, &s->answer);
@@ -568,6 +597,7 @@ void gp_session_free(struct gp_session *s)
     if (s->begun) {
         gp_gpt_writer_free(s->writer);
         gp_ranges_release(&s->ranges);
+        gp_pace_release(&s->pace);
         gp_call_stacks_release(&s->stacks);
         gp_code_names_release(&s->code_names);
         gp_records_release(&s->records);

@@ -7,11 +7,11 @@
 #include "analyze/names/classify.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
-#include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/base/openmetrics.h"
+#include "formats/model/step_name.h"
 
 enum {
     SERIES = 200, /* per process */

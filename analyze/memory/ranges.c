@@ -5,10 +5,10 @@
 #include "analyze/memory/memory_priv.h"
 #include "analyze/names/names.h"
 #include "analyze/names/pattern.h"
-#include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/str.h"
+#include "formats/model/step_name.h"
 
 enum { DEPTH_MOST = 256, SPANS_MOST = 1 << 24 };
 

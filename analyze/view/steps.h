@@ -65,13 +65,6 @@ size_t gp_steps_window_at(const struct gp_steps_program *p, int64_t at_ns, size_
 bool gp_steps_launch_time(const struct gp_view *v, uint32_t row, bool by_gpu_time, int64_t *begin_ns,
                           int64_t *end_ns);
 
-/* How strongly a range's name, without its number, suggests a step: 0 the profiler's own marker, 1 "step", 2
- * "batch" and the like, 3 not at all, 4 "epoch"; GP_STEP_NEVER: a part of a step. *BASE becomes the length of
- * the name before the number, and *NUMBER the number; a name without a number has base N and number
- * GP_NO_ID. */
-enum { GP_STEP_NEVER = 99 };
-int gp_step_name_rank(const char *name, size_t n, size_t *base, uint64_t *number);
-
 /* ---- steps of a device ---- */
 
 /* THE definition of when the steps of a program ran on one device, and of the step window: the time that

@@ -63,7 +63,10 @@ static struct {
     struct gp_inject_work work; /* in all */
     bool whole_graphs;          /* they are seen no longer */
     uint64_t pool_dropped;
-    bool owns; /* some memory that records point at must be freed here */
+    bool owns;    /* some memory that records point at must be freed here */
+    bool entered; /* CUPTI is in the process, and the launcher knows it */
+    bool later;   /* it was not from the beginning, and makes no records of devices */
+    bool devices; /* which have been described therefore */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void send_losses(void)
@@ -225,8 +228,26 @@ static void take_note(void *ctx, int64_t tid, const struct gp_note *note)
     if (self.notes.n >= NOTES_BYTES) send_notes();
 }
 
+/* Before our calls of the driver would be recorded. */
+static void describe_devices(void)
+{
+    if (self.later && !self.devices) self.devices = gp_inject_devices(gp_link_device);
+}
+
+/* CUPTI has come into the process: what the launcher must know before any of its records. */
+static void greet_tracer(void)
+{
+    if (self.entered || !gp_tracer_entered_ns()) return;
+    self.entered = true;
+    self.owns = gp_tracer_version() >= 130000;
+    describe_devices();
+    gp_link_fact("cupti_version", gp_tracer_version());
+    gp_link_fact("recorder_entered_ns", gp_tracer_entered_ns());
+}
+
 static void drain(void)
 {
+    greet_tracer();
     hand_over_buffers();
     watch_graphs();
     uint64_t refused[GP_NOTE_OPS];
@@ -305,7 +326,7 @@ static void finish(void)
 static void *flush_thread(void *arg)
 {
     (void)arg;
-    gp_link_fact("cupti_version", gp_tracer_version());
+    greet_tracer();
     gp_link_fact("cuda_driver_version", gp_tracer_driver_version());
     gp_link_tick(true);
     int64_t due_ns = gp_now_ns() + self.opts.flush_ns;
@@ -325,6 +346,7 @@ static void *flush_thread(void *arg)
         bool due = now_ns >= due_ns;
         if (due) {
             gp_inject_stacks_refresh();
+            describe_devices();
             gp_tracer_flush(false);
             gp_link_tick(false);
             send_losses();
@@ -492,6 +514,17 @@ static void start_metrics(void)
     else gp_tracer_measure();
 }
 
+/* May CUPTI stay out of the process until recording begins, so that its steps can be timed without it? What
+ * opens the window must be seen without it, and nothing else may need it. */
+static bool may_enter_later(const struct gp_wire_welcome *w)
+{
+    const struct gp_capture_opts *c = &w->capture;
+    bool seen =
+        c->start.when == GP_WHEN_RANGE || c->start.when == GP_WHEN_SIGNAL || c->start.when == GP_WHEN_TIME;
+    return w->pace && seen && !c->open && c->stop.when != GP_WHEN_LAUNCH &&
+           w->metrics.per == GP_MEASURE_OFF && !w->budget_ppm;
+}
+
 /* LATE: CUDA is up. */
 static void begin(bool late)
 {
@@ -509,10 +542,12 @@ static void begin(bool late)
     };
     self.pool = gp_pool_new(&p);
     gp_pool_prepare(self.pool, FIRST_BUFFERS);
+    self.later = !late && !self.again && may_enter_later(&self.opts);
     struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api,
                                self.opts.memory,
                                self.opts.graphs == GP_GRAPHS_WHOLE,
                                late,
+                               self.later,
                                self.opts.metrics.per == GP_MEASURE_KERNELS,
                                self.opts.budget_ppm != 0,
                                outlast,
@@ -533,7 +568,6 @@ static void begin(bool late)
         fail_start();
         return;
     }
-    self.owns = gp_tracer_version() >= 130000;
     gp_inject_cuts_start(self.opts.alone);
     start_metrics();
     if (start_thread()) outlast();

@@ -35,6 +35,6 @@ int gp_inject_attach(bool late);
 /* ---- its devices ---- */
 
 /* Call TELL for each device that the driver shows this process; for none if CUDA is not up. */
-void gp_inject_devices(void (*tell)(const struct gp_wire_device *device));
+bool gp_inject_devices(void (*tell)(const struct gp_wire_device *device));
 
 #endif

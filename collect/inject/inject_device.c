@@ -71,12 +71,13 @@ static bool describe(const struct driver *d, int ordinal, struct gp_wire_device 
     return true;
 }
 
-void gp_inject_devices(void (*tell)(const struct gp_wire_device *device))
+bool gp_inject_devices(void (*tell)(const struct gp_wire_device *device))
 {
     struct driver d;
     struct gp_wire_device device;
     int n = 0;
-    if (!find_driver(&d) || d.count(&n)) return;
+    if (!find_driver(&d) || d.count(&n)) return false;
     for (int i = 0; i < n && i < MAX_DEVICES; i++)
         if (describe(&d, i, &device)) tell(&device);
+    return true;
 }

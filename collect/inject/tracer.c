@@ -1,5 +1,6 @@
 #include "collect/inject/tracer_priv.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include "collect/inject/inject.h"
 #include "collect/inject/inject_metrics.h"
@@ -9,7 +10,9 @@
 enum { ATTR_PER_THREAD_BUFFER = 9, FIRST_REQUESTS = 16 };
 
 static _Atomic bool forked;
-static _Atomic bool lent;         /* CUPTI is free for others */
+static _Atomic bool lent;          /* CUPTI is free for others */
+static _Atomic int64_t entered_ns; /* when CUPTI was opened, 0: not yet */
+static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic unsigned requests; /* of buffers, the first of them */
 
 /* A fork child cannot use CUDA, but CUPTI may try to record its failure. Nobody reads that. */
@@ -113,6 +116,10 @@ void gp_tracer_leave_out(uint32_t parts)
 bool gp_tracer_record(bool on)
 {
     if (atomic_load(&gp_tracer.stopped)) return true;
+    if (on && !gp_tracer_take()) {
+        atomic_store(&gp_tracer.stopped, true);
+        return false;
+    }
     if (!on) gp_tracer_flush(false);
     CUptiResult rc = gp_tracer_switch_kinds(on);
     if (rc != CUPTI_SUCCESS && on) {
@@ -166,12 +173,25 @@ static bool get_ready(bool late)
 
 bool gp_tracer_open(void)
 {
-    return gp_cupti_open(on_callback);
+    int64_t now_ns = gp_now_ns();
+    bool ok = gp_cupti_open(on_callback);
+    if (ok && !gp_tracer_entered_ns()) atomic_store(&entered_ns, now_ns);
+    return ok;
+}
+
+int64_t gp_tracer_entered_ns(void)
+{
+    return atomic_load(&entered_ns);
 }
 
 bool gp_tracer_start(const struct gp_tracer_opts *opts)
 {
     gp_tracer.opts = *opts;
+    if (opts->later && !gp_tracer_entered_ns()) {
+        gp_cupti_preload(); /* or the step that begins the recording would wait for it */
+        atomic_store(&lent, true);
+        return true;
+    }
     if (!gp_tracer_open()) return false;
     if (get_ready(opts->late)) {
         if (opts->late) on_up();
@@ -196,12 +216,25 @@ bool gp_tracer_lend(void)
     return true;
 }
 
+/* Of threads that ask at once, one does it. */
+static bool take_lent(void)
+{
+    if (!atomic_load(&lent)) return true;
+    bool first = !gp_tracer_entered_ns();
+    if (first ? !gp_tracer_open() : !gp_tracer_resubscribe()) return false;
+    atomic_store(&lent, false);
+    if (!get_ready(true)) return false;
+    if (first) on_up();
+    return true;
+}
+
 bool gp_tracer_take(void)
 {
     if (!atomic_load(&lent)) return !atomic_load(&gp_tracer.stopped);
-    if (!gp_tracer_resubscribe()) return false;
-    atomic_store(&lent, false);
-    return get_ready(true);
+    pthread_mutex_lock(&taking);
+    bool ok = take_lent();
+    pthread_mutex_unlock(&taking);
+    return ok;
 }
 
 void gp_tracer_want_memory(bool on)

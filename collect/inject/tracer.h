@@ -14,6 +14,7 @@ struct gp_tracer_opts {
     bool memory;       /* allocations as well */
     bool whole_graphs; /* one record per launch of a CUDA graph, none of its nodes */
     bool late;         /* CUDA is initialized already */
+    bool later;        /* CUPTI is subscribed to when recording begins, and not before */
     bool one_by_one;   /* kernels wait for each other anyway, and are recorded as such */
     bool budget;       /* parts may be left out later, and records are counted */
     void (*up)(void);  /* called once CUDA is initialized, and for each new context */
@@ -23,6 +24,8 @@ struct gp_tracer_opts {
 
 /* Find and open libcupti and subscribe, before gp_tracer_start(), which does that otherwise; and undo it. */
 bool gp_tracer_open(void);
+/* When that first succeeded, 0: not yet, and the program runs as if there were no CUPTI. */
+int64_t gp_tracer_entered_ns(void);
 void gp_tracer_shut(void);
 /* Find and open libcupti, subscribe, get ready; nothing is recorded yet. False, after a message, if the
  * program must run untraced. */

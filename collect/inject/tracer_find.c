@@ -206,6 +206,16 @@ static bool open_cupti(void)
     return rc > 0;
 }
 
+void gp_cupti_preload(void)
+{
+    struct candidates c;
+    void *lib = NULL;
+    list_candidates(&c);
+    for (size_t i = 0; i < c.n && !lib; i++)
+        lib = dlopen(c.path[i], RTLD_NOW | RTLD_LOCAL | (i < c.mapped ? RTLD_NOLOAD : 0));
+    for (size_t i = 0; i < c.n; i++) free(c.path[i]);
+}
+
 bool gp_cupti_open(CUpti_CallbackFunc call)
 {
     callback = call;

@@ -64,6 +64,8 @@ const char *gp_cupti_text(CUptiResult rc);
 CUptiResult gp_cupti_switch(CUpti_ActivityKind kind, bool on);
 /* As gp_tracer_open(); CUPTI calls CALL at everything that is asked for. */
 bool gp_cupti_open(CUpti_CallbackFunc call);
+/* Load the library that is likely to be opened, without a call of it. */
+void gp_cupti_preload(void);
 /* Subscribe once more, after gp_cupti_open(). False after a message. */
 bool gp_tracer_resubscribe(void);
 

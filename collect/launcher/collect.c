@@ -310,6 +310,7 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                                         .graph_rate = c->plan.graph_rate,
                                         .budget_ppm = c->plan.budget_ppm,
                                         .stacks = c->plan.stacks,
+                                        .pace = !c->opts->no_pace,
                                         .alone = c->opts->hub,
                                         .capture = c->plan.control.capture,
                                         .metrics = c->plan.metrics},

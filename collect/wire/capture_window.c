@@ -147,6 +147,13 @@ bool gp_capture_range_ends(struct gp_capture *g, unsigned which, int64_t now_ns)
     return which == GP_CAPTURE_STOP && gp_capture_set(g, false, now_ns);
 }
 
+size_t gp_capture_before(const struct gp_capture *g, int64_t ns)
+{
+    size_t n = g->windows.n;
+    while (n && g->windows.at[n - 1].start_ns > ns) n--; /* mostly none */
+    return n;
+}
+
 bool gp_capture_clip(const struct gp_capture *g, int64_t *start_ns, int64_t *end_ns)
 {
     const struct gp_window *w = g->windows.at;

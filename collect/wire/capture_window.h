@@ -85,6 +85,8 @@ bool gp_capture_range_ends(struct gp_capture *g, unsigned which, int64_t now_ns)
 /* Clip a range to the windows that it touches, from the first one's start to the last one's end. False if it
  * touches none. */
 bool gp_capture_clip(const struct gp_capture *g, int64_t *start_ns, int64_t *end_ns);
+/* How many windows began before. */
+size_t gp_capture_before(const struct gp_capture *g, int64_t ns);
 
 /* ---- in the launcher ----
  * Signals and times, which concern all processes at once. The rest (the profiler API, ranges, launches)

@@ -25,7 +25,7 @@
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
-enum { GP_WIRE_VERSION = 10, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+enum { GP_WIRE_VERSION = 11, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
 /* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and
  * for its answer. */
@@ -103,6 +103,8 @@ struct gp_wire_welcome {
     uint64_t graph_rate;   /* maximum nodes per second */
     uint32_t budget_ppm;   /* of the process's time that recording may cost, 0: no limit */
     uint32_t stacks;       /* enum gp_stacks_mode */
+    uint32_t pace;         /* CUPTI may stay out of the process until recording begins */
+    uint32_t reserved;
     struct gp_capture_opts capture;
     struct gp_measure_opts metrics;
 };

@@ -5,13 +5,13 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
-#include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/num.h"
 #include "formats/base/order.h"
 #include "formats/base/scale.h"
+#include "formats/model/step_name.h"
 
 enum { MOST_WINDOWS = 10000, RANK_OF_NO_STEP = 3 };
 

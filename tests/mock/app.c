@@ -599,6 +599,22 @@ static int do_long(int argc, char **argv)
     return 6;
 }
 
+/* steps N MS M SLOW: N ranges "step 0" and on, of 5 launches and MS, from number M on of SLOW. */
+static int do_steps(int argc, char **argv)
+{
+    unsigned n = arg(argc, argv, 2, 40), ms = arg(argc, argv, 3, 2), slow = arg(argc, argv, 4, n);
+    cuInit(0);
+    for (unsigned i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "step %u", i);
+        nvtxRangePushA(name);
+        launch(5, 1);
+        rest(i < slow ? ms : arg(argc, argv, 5, ms));
+        nvtxRangePop();
+    }
+    return 0;
+}
+
 /* reset: launches, cudaDeviceReset(), then _exit() at once: what came before the reset must be there. */
 static int do_reset(int argc, char **argv)
 {
@@ -637,7 +653,7 @@ int main(int argc, char **argv)
         {"killed", do_killed}, {"gate", do_gate},       {"memory", do_memory},     {"mapped", do_mapped},
         {"graph", do_graph},   {"nccl", mock_nccl},     {"args", mock_args},       {"events", do_events},
         {"open", do_open},     {"unified", do_unified}, {"rare", do_rare},         {"storm", do_storm},
-        {"scopes", do_scopes}, {"deep", do_deep},       {"torch", mock_torch},
+        {"scopes", do_scopes}, {"deep", do_deep},       {"torch", mock_torch},     {"steps", do_steps},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

@@ -8,6 +8,7 @@
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "formats/model/step_name.h"
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 

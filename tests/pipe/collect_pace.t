@@ -1,0 +1,49 @@
+#!/bin/sh
+# The application runs steps of a known number and least duration: those before the recording, those in it, and those after it.
+test_description='gpuprof-collect: steps that are timed while nothing is recorded'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+. "$GP_SOURCE/tests/pipe/mock.sh"
+
+# paces FILE -- how each was timed, and its milliseconds, rounded down.
+paces() { python3 "$GP_SOURCE/schemas/gpt_read.py" "$1" | awk '$1 == "pace" {print ($4 == 0 ? "bare" : "pause"), int($3 / 1e6)}' >paces; }
+counted() { test "$(grep -c "^$1" paces)" = "$2" || { echo "expected: $2 of $1"; cat paces; return 1; }; }
+
+test_expect_success '--start range: steps before it are bare, the later half of them; CUPTI came after them' '
+    $collect --start "range:step 20" -o t $app steps 30 2 20 9 2>err && paces t && facts t && has gpu 5 && has joined 5 &&
+    counted bare 10 && counted pause 8 && ! grep -E "bare [01]$" paces && ! grep -E "pause [0-8]$" paces
+'
+
+test_expect_success 'trace-suggest takes them before its model, and says so' '
+    $collect --start "range:step 20" --stop "range:step 39" -o t $app steps 40 2 20 30 && paces t && counted bare 10 &&
+    trace-suggest -f json t | grep -E "unprofiled_source.: .measured" &&
+    trace-suggest -f json --step-time 12ms t | grep -E "unprofiled_source.: .given"
+'
+
+test_expect_success 'CUPTI stays out until then: what is recorded is the same, names of calls and devices included' '
+    $collect --start "range:step 5" --stop "range:step 8" -o t $app steps 10 2 && facts t && has gpu 20 && has joined 20 && has range 4 &&
+    cp facts later && $collect --no-pace --start "range:step 5" --stop "range:step 8" -o u $app steps 10 2 && facts u &&
+    grep "^device:Mock H200 of the driver:132_sms:" later && grep -v ^device facts >now && grep -v ^device later >out && test_cmp now out
+'
+
+test_expect_success '--no-pace, and what only CUPTI sees: it is there from the beginning, and nothing is bare' '
+    for options in "--no-pace --start range:x" "--start profiler" "--start launch:30" "--start range:x --stop launch:3" "--budget 50 --start 10s"; do
+        $collect $options -o t $app steps 12 2 && paces t && counted bare 0 || return 1
+    done
+'
+
+test_expect_success 'a whole run has no pace; with an end, there is what comes after it' '
+    $collect -o t $app steps 12 2 && paces t && test_must_be_empty paces &&
+    $collect --stop "range:step 4" -o t $app steps 12 2 && paces t && counted bare 0 && counted pause 6
+'
+
+test_expect_success 'another tool has CUPTI when recording begins: a message, the program runs on, the pace is there' '
+    MOCK_CUPTI_HOLDER=Tool $collect --start "range:step 20" -o t $app steps 30 2 2>err && grep "CUPTI is held by Tool" err &&
+    facts t && has gpu 0 && paces t && counted bare 18
+'
+
+test_expect_success 'a signal and a time begin it as well; a window that never opens leaves CUPTI out' '
+    $collect --start 30ms --duration 20ms -o t $app steps 60 2 && paces t && grep bare paces &&
+    GPUPROF_DEBUG=1 $collect --start 3600s -o t $app steps 12 2 2>err && ! grep "subscribe: 0" err && paces t && counted bare 6
+'
+
+test_done
