@@ -22,6 +22,11 @@ static const struct gp_option options[] = {
      "API calls to record: launches and copies, also waits, or all (default: sync)", GP_OPT_CHOICE,
      offsetof(struct gp_collect_opts, api)},
     {0, "no-nvtx", NULL, "do not record NVTX ranges", GP_OPT_FLAG, offsetof(struct gp_collect_opts, no_nvtx)},
+    {0, "pace", NULL,
+     "begin to record when steps of the command have been timed without; of PyTorch, also those that no "
+     "range "
+     "marks",
+     GP_OPT_FLAG, offsetof(struct gp_collect_opts, pace)},
     {0, "no-pace", NULL, "with --start, do not time steps before anything is recorded", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, no_pace)},
     {0, "graphs", "node|graph|auto[:RATE]",
@@ -102,11 +107,25 @@ static void set_variable(const char *variable, const char *value)
     free(lost);
 }
 
+/* Python processes of the command mark their steps. */
+static int set_marks(struct gp_err *err)
+{
+    struct gp_buf path = {0};
+    const char *others = getenv("PYTHONPATH");
+    int failed = gp_environment_package(&path, err);
+    gp_buf_puts(&path, "/gputrace/_trial_site");
+    if (others && *others) gp_buf_printf(&path, ":%s", others);
+    if (!failed) setenv("PYTHONPATH", gp_buf_str(&path), 1);
+    if (!failed) setenv("GPUPROF_PACE", "marks", 1);
+    gp_buf_release(&path);
+    return failed;
+}
+
 static int set_up(struct gp_collect *c, struct gp_err *err)
 {
     struct gp_buf library = {0};
     int failed = gp_collect_plan(&c->plan, c->opts, err) || gp_environment_library(&library, err) ||
-                 gp_collect_open(c, err);
+                 (c->opts->pace && set_marks(err)) || gp_collect_open(c, err);
     if (!failed && !c->opts->hub) {
         set_variable("CUDA_INJECTION64_PATH", gp_buf_str(&library));
         if (!c->opts->no_nvtx) set_variable("NVTX_INJECTION64_PATH", gp_buf_str(&library));

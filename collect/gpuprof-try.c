@@ -55,23 +55,6 @@ static const struct gp_option options[] = {
 
 /* ---- the body, in Python ---- */
 
-/* The folder that holds the package: in the build, installed, or around the package that bundles us. */
-static int find_package(struct gp_buf *path, struct gp_err *err)
-{
-    static const char *const places[] = {"../python", "../lib/python3/dist-packages",
-                                         "../" GP_LIBDIR "/python3/dist-packages", "../.."};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        struct gp_buf file = {0};
-        path->n = 0;
-        gp_environment_beside(path, places[i]);
-        gp_buf_printf(&file, "%s/gputrace/_trial_run.py", gp_buf_str(path));
-        bool there = !access(gp_buf_str(&file), R_OK);
-        gp_buf_release(&file);
-        if (there) return 0;
-    }
-    return gp_fail(err, GP_E_IO, -1, "the Python module gputrace was not found beside this program");
-}
-
 struct arguments {
     GP_VEC(char *) at;
 };
@@ -226,7 +209,7 @@ int main(int argc, char **argv)
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
     bool only_list = o.changes && !strcmp(o.changes, "list");
     int status = GP_EXIT_ERROR;
-    if ((only_list || !check(&tool, &o, &err)) && !find_package(&package, &err))
+    if ((only_list || !check(&tool, &o, &err)) && !gp_environment_package(&package, &err))
         status = only_list ? list(gp_buf_str(&package), &err) : try_it(&tool, &o, gp_buf_str(&package), &err);
     if (err.code) gp_cli_error(&tool, &err);
     gp_buf_release(&package);

@@ -338,6 +338,13 @@ void gp_hub_record(struct gp_hub *hub, bool open)
     }
 }
 
+bool gp_hub_has_pace(const struct gp_hub *hub)
+{
+    for (size_t i = 0; i < hub->conns.n; i++)
+        if (hub->conns.at[i].session && gp_session_has_pace(hub->conns.at[i].session)) return true;
+    return false;
+}
+
 void gp_hub_stop(struct gp_hub *hub)
 {
     hub->stopped = true;

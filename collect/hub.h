@@ -70,6 +70,8 @@ int64_t gp_hub_due(const struct gp_hub *hub);
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
 /* Tell all current and future processes to record from now on, or to stop. */
 void gp_hub_record(struct gp_hub *hub, bool open);
+/* Has a process shown how long its steps take while nothing is recorded? */
+bool gp_hub_has_pace(const struct gp_hub *hub);
 /* Take all that the processes have handed over and close every connection, which tells them to stop tracing.
  * No new ones are accepted after that. */
 void gp_hub_stop(struct gp_hub *hub);

@@ -140,6 +140,11 @@ static void put_pace(struct gp_session *s)
     gp_pace_put(&s->pace, &s->records.trace, s->records.process, s->entered_ns);
 }
 
+bool gp_session_has_pace(const struct gp_session *s)
+{
+    return gp_pace_settled(&s->pace);
+}
+
 static uint32_t track_of_thread(void *ctx, int64_t tid)
 {
     struct gp_session *s = ctx;

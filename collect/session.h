@@ -66,6 +66,8 @@ void gp_session_sent(struct gp_session *s);
 bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, size_t n);
 /* Is there an answer to send to the process? */
 bool gp_session_answer(struct gp_session *s, struct gp_wire_cut_done *answer);
+/* Is it known how long its steps take while nothing is recorded? */
+bool gp_session_has_pace(const struct gp_session *s);
 /* Nothing more will come, as of NOW_NS. Call once. */
 void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_ns);
 const struct gp_wire_stats *gp_session_stats(const struct gp_session *s);

@@ -519,8 +519,8 @@ static void start_metrics(void)
 static bool may_enter_later(const struct gp_wire_welcome *w)
 {
     const struct gp_capture_opts *c = &w->capture;
-    bool seen =
-        c->start.when == GP_WHEN_RANGE || c->start.when == GP_WHEN_SIGNAL || c->start.when == GP_WHEN_TIME;
+    bool seen = c->start.when == GP_WHEN_RANGE || c->start.when == GP_WHEN_SIGNAL ||
+                c->start.when == GP_WHEN_TIME || c->start.when == GP_WHEN_PACE;
     return w->pace && seen && !c->open && c->stop.when != GP_WHEN_LAUNCH &&
            w->metrics.per == GP_MEASURE_OFF && !w->budget_ppm;
 }

@@ -242,6 +242,16 @@ static void hear_owner(struct gp_collect *c)
     c->launch.events_fd = -1;
 }
 
+/* --pace: it is known, or waited for long enough. */
+static void look_for_pace(struct gp_collect *c)
+{
+    struct gp_control *k = &c->plan.control;
+    if (!gp_control_awaits_pace(k)) return;
+    if (gp_hub_has_pace(c->hub)) k->start_ns = gp_now_ns();
+    else if (gp_now_ns() >= k->start_ns)
+        c->say("--pace: no steps were seen, so recording begins without their times");
+}
+
 /* One round: wait for something to happen, at most until DUE_NS (0: for ever). */
 static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t due_ns)
 {
@@ -256,6 +266,7 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
         return; /* a signal, which comes through events_fd */
     if (p[ENDED].revents && c->opts->hub) hear_owner(c);
     else if (p[ENDED].revents) gp_launch_events(&c->launch);
+    look_for_pace(c);
     if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_now_ns()))
         gp_hub_record(c->hub, c->plan.control.capture.open);
     maybe_dump(c);
@@ -402,6 +413,8 @@ static void finish(struct gp_collect *c, struct gp_about *about)
                                .signal = c->launch.signal,
                                .ended = c->launch.ended,
                                .reader_left = c->reader_left};
+    if (gp_control_awaits_pace(&c->plan.control))
+        c->say("--pace: the command ended before its steps were timed, and nothing was recorded");
     gp_hub_stop(c->hub);
     if (c->sums.add && c->metrics_due_ns != INT64_MAX) write_metrics(c);
     gp_host_end(c->host);

@@ -96,6 +96,11 @@ static int set_control(struct gp_collect_plan *p, const struct gp_collect_opts *
     if (o->no_nvtx && (start.when == GP_WHEN_RANGE || stop.when == GP_WHEN_RANGE))
         return gp_fail(err, GP_E_USAGE, -1,
                        "--no-nvtx: without ranges, a range cannot start or stop the recording");
+    if (o->pace && (o->start || o->no_pace))
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--pace: recording begins when the steps have been timed, so there is no %s",
+                       o->start ? "--start" : "--no-pace");
+    if (o->pace) start.when = GP_WHEN_PACE;
     gp_control_init(&p->control, &start, &stop, o->duration_ns);
     p->signals = gp_control_signals(&p->control);
     return 0;
@@ -124,8 +129,8 @@ static int set_dump(struct gp_collect_plan *p, const struct gp_collect_opts *o, 
 static int check_hub(const struct gp_collect_opts *o, struct gp_err *err)
 {
     if (!o->hub) return 0;
-    if (o->output || o->start || o->stop || o->dump || o->duration_ns || o->last_ns || o->command ||
-        o->serve || o->sample || o->digest)
+    if (o->output || o->start || o->pace || o->stop || o->dump || o->duration_ns || o->last_ns ||
+        o->command || o->serve || o->sample || o->digest)
         return gp_fail(err, GP_E_USAGE, -1,
                        "--hub: has no command and no trace of its own, so it cannot be combined with options "
                        "about them");

@@ -176,6 +176,22 @@ int gp_environment_library(struct gp_buf *path, struct gp_err *err)
     return gp_fail(err, GP_E_IO, -1, "%s: %s", chosen, strerror(errno));
 }
 
+int gp_environment_package(struct gp_buf *path, struct gp_err *err)
+{
+    static const char *const places[] = {"../python", "../lib/python3/dist-packages",
+                                         "../" GP_LIBDIR "/python3/dist-packages", "../.."};
+    for (size_t i = 0; i < GP_COUNT(places); i++) {
+        struct gp_buf file = {0};
+        path->n = 0;
+        gp_environment_beside(path, places[i]);
+        gp_buf_printf(&file, "%s/gputrace/_trial_run.py", gp_buf_str(path));
+        bool there = !access(gp_buf_str(&file), R_OK);
+        gp_buf_release(&file);
+        if (there) return 0;
+    }
+    return gp_fail(err, GP_E_IO, -1, "the Python module gputrace was not found beside this program");
+}
+
 char *gp_environment_set(const char *name, const char *value)
 {
     const char *old = getenv(name);

@@ -48,6 +48,9 @@ void gp_launch_events(struct gp_launch *l);
 GP_MUST_CHECK int gp_environment_library(struct gp_buf *path, struct gp_err *err);
 /* The path of another program of the suite, which lies beside this one. */
 void gp_environment_beside(struct gp_buf *path, const char *program);
+/* The folder that holds the Python package gputrace: in the build, installed, or around the package that
+ * bundles this program. */
+GP_MUST_CHECK int gp_environment_package(struct gp_buf *path, struct gp_err *err);
 /* Set a variable. Returns a value that was lost by that, for a message; the caller frees it. NULL: none. */
 char *gp_environment_set(const char *name, const char *value);
 /* A socket at a new address, which processes find in the environment; -1 with ERR filled. */

@@ -1,6 +1,5 @@
 #include "collect/records/pace.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/model/step_name.h"
@@ -10,7 +9,10 @@ enum {
     NUMBERED_ONLY = 3, /* ranks from here on do not suggest a step */
     LEAST = 3,         /* steps that are a pace */
     PACES_MOST = 1 << 16,
+    MANY = 20, /* steps that are more than warm-up, if they took ENOUGH_NS */
+    FEW = 8,   /* the same, if they took LONG_NS */
 };
+static const int64_t ENOUGH_NS = 1000000000, LONG_NS = 10000000000;
 
 static struct gp_pace_marker *marker_of(struct gp_pace_markers *m, int64_t tid, const char *name)
 {
@@ -85,6 +87,14 @@ void gp_pace_put(struct gp_pace_markers *m, struct gp_trace *t, uint32_t process
     uint64_t kept = k->before.n < GP_PACE_KEPT ? k->before.n : GP_PACE_KEPT;
     put(&k->before, kept < 2 * LEAST ? kept : kept / 2, t, process, entered_ns);
     put(&k->after, 0, t, process, entered_ns);
+}
+
+bool gp_pace_settled(const struct gp_pace_markers *m)
+{
+    uint32_t best = choose(m);
+    const struct gp_pace_marker *k = best ? &m->list.at[best - 1] : NULL;
+    return k &&
+           ((k->before.n >= MANY && k->sum_ns >= ENOUGH_NS) || (k->before.n >= FEW && k->sum_ns >= LONG_NS));
 }
 
 void gp_pace_release(struct gp_pace_markers *m)

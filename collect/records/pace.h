@@ -9,6 +9,7 @@
 #ifndef GP_COLLECT_RECORDS_PACE_H
 #define GP_COLLECT_RECORDS_PACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
@@ -44,6 +45,8 @@ struct gp_pace_markers {
 void gp_pace_begins(struct gp_pace_markers *m, int64_t tid, const char *name, int64_t ns, uint64_t gap);
 /* Add the steps of the best marker to T, once each. Those that ended before ENTERED_NS are bare. */
 void gp_pace_put(struct gp_pace_markers *m, struct gp_trace *t, uint32_t process, int64_t entered_ns);
+/* Before the first recording: have there been so many steps that they tell the pace? */
+bool gp_pace_settled(const struct gp_pace_markers *m);
 void gp_pace_release(struct gp_pace_markers *m);
 
 #endif

@@ -198,6 +198,7 @@ uint64_t gp_control_signals(const struct gp_control *c)
 void gp_control_begin(struct gp_control *c, int64_t now_ns)
 {
     if (c->capture.start.when == GP_WHEN_TIME) c->start_ns = now_ns + c->capture.start.time_ns;
+    if (c->capture.start.when == GP_WHEN_PACE) c->start_ns = now_ns + GP_CONTROL_PATIENCE_NS;
     if (c->capture.stop.when == GP_WHEN_TIME) c->stop_ns = now_ns + c->capture.stop.time_ns;
 }
 
@@ -220,6 +221,11 @@ bool gp_control_turn(struct gp_control *c, uint64_t signals, int64_t now_ns)
     if (!start && !stop) return false;
     c->capture.open = !stop;
     return true; /* sent even if nothing changed: a process may have started or stopped by itself */
+}
+
+bool gp_control_awaits_pace(const struct gp_control *c)
+{
+    return c->capture.start.when == GP_WHEN_PACE && c->start_ns;
 }
 
 int64_t gp_control_due(const struct gp_control *c)

@@ -21,6 +21,7 @@ enum gp_when {
     GP_WHEN_LAUNCH,   /* this many kernels and graphs have been launched */
     GP_WHEN_SIGNAL,   /* the launcher receives a signal and informs the processes */
     GP_WHEN_TIME,     /* this long after the start of the command; the launcher informs the processes */
+    GP_WHEN_PACE,     /* the launcher knows how long steps take, and informs the processes */
 };
 
 /* As sent over the wire: no pointers. */
@@ -108,6 +109,10 @@ void gp_control_init(struct gp_control *c, const struct gp_trigger *start, const
                      int64_t duration_ns);
 /* The signals that it handles, as bits 1 << signal. */
 uint64_t gp_control_signals(const struct gp_control *c);
+/* Recording that waits for the pace (GP_WHEN_PACE) begins without it after so long. */
+#define GP_CONTROL_PATIENCE_NS INT64_C(120000000000)
+/* Does it still wait? Set start_ns to begin. */
+bool gp_control_awaits_pace(const struct gp_control *c);
 /* The command has been started. */
 void gp_control_begin(struct gp_control *c, int64_t now_ns);
 /* SIGNALS (bits) arrived, or time passed. True if the new c->capture.open must be sent to the processes. */

@@ -82,7 +82,7 @@ bool gp_wire_peer_is_ours(int fd, uint32_t *uid)
 
 static bool trigger_fits(const struct gp_trigger *t)
 {
-    return t->when <= GP_WHEN_TIME && t->time_ns >= 0 && memchr(t->name, 0, sizeof t->name);
+    return t->when <= GP_WHEN_PACE && t->time_ns >= 0 && memchr(t->name, 0, sizeof t->name);
 }
 
 bool gp_wire_welcome_fits(const struct gp_wire_welcome *w)

@@ -46,4 +46,44 @@ test_expect_success 'a signal and a time begin it as well; a window that never o
     GPUPROF_DEBUG=1 $collect --start 3600s -o t $app steps 12 2 2>err && ! grep "subscribe: 0" err && paces t && counted bare 6
 '
 
+test_expect_success '--pace: recording begins when the steps have been timed, whatever --start would say' '
+    $collect --pace -o t $app steps 60 50 >out 2>err && facts t && has "mark:recording starts" 1 && paces t && grep bare paces &&
+    ! grep pause paces && ! grep "bare [0-4]\?[0-9]$" paces && ! has gpu 0 >/dev/null && ! has gpu 300 >/dev/null &&
+    $collect --pace -o t $app steps 12 2 2>err && grep "ended before its steps were timed" err && facts t && has gpu 0 && paces t && counted bare 6 &&
+    for with in --no-pace --start=launch:3 --hub; do
+        status_of $collect --pace $with true && test $status = 125 || return 1
+    done
+'
+
+test_expect_success PYTHON '--pace finds the steps of PyTorch without a range, and leaves PyTorch as it was' '
+    cat >train.py <<-\EOF &&
+	import ctypes, sys, time
+	import torch
+	class Event(ctypes.Structure):
+	    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_void_p),
+	                ("grid", ctypes.c_uint32), ("count", ctypes.c_uint32), ("bytes", ctypes.c_uint64)]
+	cuda = ctypes.CDLL(sys.argv[1])
+	cuda.cuInit(0)
+	name = ctypes.create_string_buffer(b"python_kernel")
+	class Net(torch.nn.Module):
+	    def __init__(self):
+	        super().__init__()
+	        self._children = [torch.Conv2d()]
+	    def forward(self, x):
+	        cuda.mock_do(ctypes.byref(Event(0, 7, ctypes.addressof(name), 1, 0, 0)))
+	        time.sleep(0.05)
+	        return torch.Tensor(1.0)
+	net = Net()
+	optimizer = torch.optim.Adam(net.parameters())
+	for i in range(60):
+	    net(torch.Tensor(2.0)).backward()
+	    optimizer.step()
+	time.sleep(0.2) # the name must outlive the last flush
+	print(hasattr(torch.optim.Adam.step, "gputrace"), hasattr(torch.Tensor.backward, "__wrapped__"), "forward" in vars(net))
+	EOF
+    PYTHONPATH=$GP_SOURCE/tests/python/fake_torch $collect --pace -o t python3 train.py $mock/libcuda.so.1 >out 2>err && cat err &&
+    echo "False False False" >expected && test_cmp expected out && facts t && has "mark:recording starts" 1 && has mark 1 &&
+    paces t && grep bare paces && ! grep pause paces && ! grep "bare [0-4]\?[0-9]$" paces
+'
+
 test_done

@@ -126,7 +126,10 @@ class Session:
                 yield from self._loop()
 
     def _loop(self):
-        yield from range(self.warmup)
+        for number in range(self.warmup):
+            if not core.enabled():
+                core.mark(_STEP)  # how long iterations take while nothing is recorded
+            yield number
         self._begin()
         self._state = "looping"
         total = itertools.count(self.warmup) if self._planned is None else range(self.warmup, self.warmup + self._planned)

@@ -119,6 +119,7 @@ class Program:
         self._thread = None
         self._step = None
         self._global_hooks = ()
+        self._replaced = []
         self._wait = torch.cuda.synchronize
 
     def again(self, plan, ready):
@@ -134,6 +135,16 @@ class Program:
             top.unhook()
         self.tops, self.optimizers, self.captured = [], [], None
         self._drop_watch()
+
+    def replace(self, owner, name, new):
+        self._replaced.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, new)
+
+    def leave(self):
+        """PyTorch is as it was before ``watch()``."""
+        type(self).ended(self)
+        while self._replaced:
+            setattr(*self._replaced.pop())
 
     # ---- what the design calls ----
 
@@ -461,7 +472,7 @@ def _wrap_step(program, cls):
         program.event(_OPTIMIZER, self)
         return result
     step.gputrace = True
-    cls.step = step
+    program.replace(cls, "step", step)
 
 
 def _hook_optimizers(program):
@@ -474,7 +485,7 @@ def _hook_optimizers(program):
         for cls in type(self).__mro__:
             if issubclass(cls, base) and cls is not base:
                 _wrap_step(program, cls)
-    base.__init__ = init
+    program.replace(base, "__init__", init)
     zero = base.zero_grad
     usual = inspect.signature(zero).parameters["set_to_none"].default
     @functools.wraps(zero)
@@ -484,7 +495,7 @@ def _hook_optimizers(program):
             set_to_none = program.set_to_none
         return zero(self, set_to_none=set_to_none)
     program.set_to_none = False
-    base.zero_grad = zero_grad
+    program.replace(base, "zero_grad", zero_grad)
     classes = [base]
     while classes:  # those that were there before us
         for cls in classes.pop().__subclasses__():
@@ -507,7 +518,7 @@ def _hook_backward(program):
                 raise  # otherwise the program goes on, with the gradients that there are
         finally:
             program.in_backward -= 1
-    tensor.backward = backward
+    program.replace(tensor, "backward", backward)
 
 
 def _hook_batches(program):
@@ -524,7 +535,7 @@ def _hook_batches(program):
         program.event(_BATCH, base)
         return batch
     program.plain_batch = plain
-    base.__next__ = following
+    program.replace(base, "__next__", following)
 
 
 def _hook_ranges(program, marker):
@@ -557,7 +568,7 @@ def _hook_ranges(program, marker):
 
 def _hook_sessions(program):
     from . import _session
-    _session.on_iteration = lambda: program.event(_SESSION, _session)
+    program.replace(_session, "on_iteration", lambda: program.event(_SESSION, _session))
 
 
 _installed = []
@@ -572,13 +583,24 @@ def install(torch, plan, ready):
     program = Program(torch, plan, ready)
     _installed.append(program)
     _trial_changes.early(program)
+    _hook(program)
+    return program
+
+
+def watch(torch, ready):
+    """Find the steps of this process, without what changes need, until ``leave()``; returns the Program."""
+    program = Program(torch, {}, ready)
+    _hook(program)
+    return program
+
+
+def _hook(program):
     _hook_optimizers(program)
     _hook_backward(program)
     _hook_batches(program)
-    if plan.get("marker"):
-        _hook_ranges(program, plan["marker"])
+    if program.plan.get("marker"):
+        _hook_ranges(program, program.plan["marker"])
     _hook_sessions(program)
     program.watch_modules()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: setattr(program, "enabled", False))
-    return program

@@ -392,7 +392,7 @@ TEST(a_welcome_that_cannot_be_does_not_fit)
     REFUSED(slots, gp_shared_size(8 << 20).slots + 1);
     REFUSED(slots, UINT32_MAX);
     REFUSED(capture.duration_ns, -1);
-    REFUSED(capture.start.when, GP_WHEN_TIME + 1);
+    REFUSED(capture.start.when, GP_WHEN_PACE + 1);
     w = good;
     memset(w.capture.stop.name, 'x', sizeof w.capture.stop.name); /* a text without an end */
     assert_false(gp_wire_welcome_fits(&w));

@@ -1,4 +1,5 @@
-"""Starts trials in each Python process of gpuprof-try, when it imports PyTorch, and then the sitecustomize that it hides."""
+"""Starts trials in each Python process of gpuprof-try, or marks of steps in one of gpuprof-collect --pace, when it imports PyTorch, and
+then the sitecustomize that it hides."""
 
 import importlib.machinery
 import importlib.util
@@ -25,8 +26,11 @@ class _Finder:
                 package = os.path.dirname(os.path.dirname(_here))
                 if package not in sys.path:
                     sys.path.append(package)
-                from gputrace import _trial_hook
-                _trial_hook.start(module)
+                if os.environ.get("GPUPROF_TRY_PLAN"):
+                    from gputrace import _trial_hook as body
+                else:
+                    from gputrace import _pace as body
+                body.start(module)
             spec.loader.exec_module = exec_module
         return spec
 
@@ -39,6 +43,6 @@ def _hidden():
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-if os.environ.get("GPUPROF_TRY_PLAN"):
+if os.environ.get("GPUPROF_TRY_PLAN") or os.environ.get("GPUPROF_PACE"):
     sys.meta_path.insert(0, _Finder)
 _hidden()

@@ -1,0 +1,26 @@
+"""Marks where the steps of a PyTorch program end, for gpuprof-collect --pace, until it records: _trial_site/sitecustomize.py calls
+``start()`` when a process of it imports PyTorch."""
+
+from ._core_or_pure import core
+
+_STEP = "gputrace.step"
+
+
+class _Marks:
+    """The runner of a Program (_trial_torch.py) that only marks."""
+    busy = done = False
+
+    def step_ended(self):
+        self.done = core.enabled()  # it is recorded: its own steps are those of the trace
+        if not self.done:
+            core.mark(_STEP)
+
+    @staticmethod
+    def fault(_):
+        return False
+
+
+def start(torch):
+    from ._trial_torch import watch
+    program = watch(torch, lambda _: _Marks())
+    program.ended = program.leave
