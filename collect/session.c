@@ -384,7 +384,9 @@ static void mark(struct gp_session *s, const char *name, int64_t ns)
 static bool take_window(struct gp_session *s, const struct gp_wire_window *w)
 {
     struct gp_capture *g = &s->windows;
-    if (w->index > g->windows.n || w->index + 1 < g->windows.n || w->end_ns < w->start_ns) return false;
+    bool sound = (w->start_ns == INT64_MIN || gp_time_fits(w->start_ns)) &&
+                 (w->end_ns == INT64_MAX || gp_time_fits(w->end_ns)) && w->end_ns >= w->start_ns;
+    if (!sound || w->index > g->windows.n || w->index + 1 < g->windows.n) return false;
     if (w->index == g->windows.n) {
         GP_VEC_PUSH(&g->windows, (struct gp_window){w->start_ns, INT64_MAX});
         if (w->start_ns != INT64_MIN) mark(s, "recording starts", w->start_ns);
@@ -432,7 +434,8 @@ static bool take_budget(struct gp_session *s, const struct gp_wire_budget *w)
         {"windows", "recorded in windows from here on (--budget)"},
     };
     struct gp_wire_stats *stats = &s->records.stats;
-    if (w->left_out >> GP_BUDGET_PARTS || w->launch_ns < 0 || w->launch_ns > LAUNCH_MOST_NS || w->at_ns < 0)
+    if (w->left_out >> GP_BUDGET_PARTS || w->launch_ns < 0 || w->launch_ns > LAUNCH_MOST_NS || w->at_ns < 0 ||
+        !gp_time_fits(w->at_ns))
         return false;
     struct gp_buf json = {0};
     for (unsigned i = 0; i < GP_BUDGET_PARTS; i++) {
@@ -455,6 +458,7 @@ static bool take_budget(struct gp_session *s, const struct gp_wire_budget *w)
 
 static bool take_graphs(struct gp_session *s, const struct gp_wire_graphs *g)
 {
+    if (!gp_time_fits(g->at_ns)) return false;
     gp_records_whole_graphs(&s->records, g->at_ns);
     return true;
 }

@@ -214,9 +214,13 @@ TEST(windows_cut_ranges_and_are_marked)
     struct gp_wire_window frames[] = {
         {0, NOW + 10, INT64_MAX}, {0, NOW + 10, NOW + 50}, {1, NOW + 60, NOW + 70}};
     for (size_t i = 0; i < 3; i++) assert_true(send(&f, GP_WIRE_WINDOW, &frames[i], sizeof frames[i]));
-    struct gp_wire_window bad[] = {
-        {3, 1, 2}, {0, NOW + 10, NOW + 90}, {1, NOW + 60, NOW + 80}, {UINT64_MAX, 1, 2}};
-    for (size_t i = 0; i < 4; i++) assert_false(send(&f, GP_WIRE_WINDOW, &bad[i], sizeof bad[i]));
+    struct gp_wire_window bad[] = {{3, 1, 2},
+                                   {0, NOW + 10, NOW + 90},
+                                   {1, NOW + 60, NOW + 80},
+                                   {UINT64_MAX, 1, 2},
+                                   {2, INT64_MAX - 5, INT64_MAX}, /* times that a trace cannot hold */
+                                   {2, NOW + 80, INT64_MAX - 5}};
+    for (size_t i = 0; i < GP_COUNT(bad); i++) assert_false(send(&f, GP_WIRE_WINDOW, &bad[i], sizeof bad[i]));
     send_note(&f, GP_NOTE_PUSH, NOW, "a");
     send_note(&f, GP_NOTE_POP, NOW + 40, "");
     send_note(&f, GP_NOTE_PUSH, NOW + 80, "b"); /* in no window */
