@@ -11,16 +11,25 @@
 enum { OWNED_BY_C = 3, SHIMS_SINCE = 12, POINTERS_SINCE = 11, LOOK_AGAIN = 4096 };
 /* So many stacks of a thread are read by calls that cannot fault, and so many frames may be no code. */
 enum { DOUBTED = 4, BROKEN_MOST = 16 };
-enum { TOO_DEEP = GP_LAUNCH_DEPTH + 1, NO_STACK }; /* instead of a number of frames */
+/* Of frames of Python and those between them that stand for calls from C; of places in the table of them. */
+enum { FRAMES = 2 * GP_LAUNCH_DEPTH, PLACES = 1024 };
+enum found { WHOLE, TOO_DEEP, NO_STACK };
+
+/* One of them, in the thread's last stack. */
+struct kept {
+    struct gp_frame frame;
+    uint32_t number; /* of the stack that ends here */
+    uint32_t depth;  /* how many functions that has */
+};
 
 struct gp_launch_stack {
     struct gp_stack_numbers numbers;
     const struct gp_own_python *python; /* NULL: not found yet */
-    struct gp_frame *frames[2];         /* GP_LAUNCH_DEPTH each: the last stack and this one, in turns */
-    const struct gp_frame *last;        /* of it, innermost first */
-    uint32_t last_n, turn, doubted;
+    struct kept *last;                  /* the last stack, outermost first; FRAMES */
+    struct gp_frame *fresh;             /* what differs from it, innermost first; twice FRAMES */
+    uint32_t last_n, fresh_n, doubted;
     uint32_t base;                       /* the stack that this thread's frames stand on, see gp_waiting */
-    uint32_t ids[GP_LAUNCH_DEPTH];       /* of the last stack, outermost first */
+    uint16_t place[PLACES];              /* which of the last stack may lie at an address, by its bits */
     struct gp_waiting *waiting;          /* of a thread of autograd; otherwise NULL */
     struct gp_native *native;            /* NULL: no native frames were read yet */
     bool both;                           /* native frames below those of Python, too */
@@ -43,56 +52,102 @@ static bool is_there(const struct gp_own_python *py, uint64_t at, size_t n)
     return gp_is_address(at) && gp_remote_get(&py->memory, at, bytes, n);
 }
 
-/* Fill TO with the frames from AT on, innermost first; their number, or TOO_DEEP, or NO_STACK if what is
- * there is none. DOUBT: make sure that memory is there before it is read. */
-static inline uint32_t walk(const struct gp_own_python *py, uint64_t at, struct gp_frame *to, bool doubt)
+static inline uint16_t *place_of(struct gp_launch_stack *s, uint64_t at)
+{
+    return &s->place[at * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+}
+
+static inline uint64_t ip_at(const struct gp_py_layout *o, uint64_t at)
+{
+    return o->minor >= POINTERS_SINCE ? gp_own_u64(at + o->frame_ip) : gp_own_u32(at + o->frame_ip);
+}
+
+/* A frame that stands for a call from C has no mark. */
+static inline bool is_function(const struct gp_frame *f)
+{
+    return f->mark != 0;
+}
+
+/* Is the frame at F's address still F? */
+static inline bool stands(const struct gp_own_python *py, const struct gp_frame *f, uint64_t at)
 {
     const struct gp_py_layout *o = &py->layout;
-    /* in registers, whatever is written to TO */
-    const uint32_t previous_at = o->frame_previous, code_at = o->frame_code, ip_at = o->frame_ip,
-                   owner_at = o->frame_owner;
-    const bool pointers = o->minor >= POINTERS_SINCE, shims = o->minor >= SHIMS_SINCE;
-    uint32_t n = 0, most = 2 * GP_LAUNCH_DEPTH;
-    for (; at; most--) {
-        if (!most || n == GP_LAUNCH_DEPTH) return TOO_DEEP;
+    uint64_t code = gp_own_u64(at + o->frame_code) & ~UINT64_C(3);
+    if ((code ^ f->code) | (ip_at(o, at) ^ f->ip)) return false;
+    return !is_function(f) || gp_own_code_mark(py, code, false) == f->mark;
+}
+
+/* Of the N outermost frames of the last stack, does the one at AT stand, and all that it was called by? Their
+ * number, 0 none: then those that stand are added to what differs, since their callers do, and *AT is where
+ * they were called from. The addresses to read are those of the last stack, which the thread's own are only
+ * compared with: so no reading waits for the one before it. */
+static inline uint32_t standing(struct gp_launch_stack *s, uint64_t *at, uint32_t *n)
+{
+    const uint32_t previous_at = s->python->layout.frame_previous;
+    uint32_t first = *place_of(s, *at), i = first;
+    if (first >= *n || s->last[first].frame.at != *at) return 0;
+    for (bool all = false;; i--) {
+        uint64_t here = s->last[i].frame.at, caller = i ? s->last[i - 1].frame.at : 0;
+        __asm__("" : "+r"(here)); /* otherwise the compiler reads where the frame before says */
+        if (!stands(s->python, &s->last[i].frame, here)) {
+            *at = here;
+            *n = i++;
+            break;
+        }
+        uint64_t previous = gp_own_u64(here + previous_at);
+        all = previous == caller;
+        if (all && !i) return first + 1;
+        if (all) continue;
+        *at = previous;
+        *n = i;
+        break;
+    }
+    for (uint32_t k = first + 1; k-- > i;) s->fresh[s->fresh_n++] = s->last[k].frame;
+    return 0;
+}
+
+/* Find what of the stack whose innermost frame is at AT the N outermost frames of the last one are, *SAME,
+ * and the rest. DOUBT: make sure that memory is there before it is read. */
+static inline enum found walk(struct gp_launch_stack *s, uint64_t at, uint32_t n, bool doubt, uint32_t *same)
+{
+    const struct gp_own_python *py = s->python;
+    const struct gp_py_layout *o = &py->layout;
+    s->fresh_n = 0;
+    for (*same = 0; at && !(*same = standing(s, &at, &n)) && at;) {
+        if (s->fresh_n >= FRAMES) return TOO_DEEP;
         if (doubt && !is_there(py, at, o->frame_bytes)) return NO_STACK;
-        uint64_t previous = gp_own_u64(at + previous_at);
-        if (!shims || *(const uint8_t *)(uintptr_t)(at + owner_at) < OWNED_BY_C) {
-            struct gp_frame *f = &to[n++];
-            f->at = at;
-            f->code = gp_own_u64(at + code_at) & ~UINT64_C(3);
-            f->ip = pointers ? gp_own_u64(at + ip_at) : gp_own_u32(at + ip_at);
+        struct gp_frame *f = &s->fresh[s->fresh_n++];
+        *f = (struct gp_frame){at, gp_own_u64(at + o->frame_code) & ~UINT64_C(3), ip_at(o, at), 0};
+        if (o->minor < SHIMS_SINCE || *(const uint8_t *)(uintptr_t)(at + o->frame_owner) < OWNED_BY_C) {
             if (!f->code || (doubt && !is_there(py, f->code, o->code_bytes))) return NO_STACK;
             f->mark = gp_own_code_mark(py, f->code, doubt);
+            if (!f->mark) return NO_STACK;
         }
-        at = previous;
+        at = gp_own_u64(at + o->frame_previous);
     }
-    return n;
+    return WHOLE;
 }
 
-static inline bool same_frame(const struct gp_frame *a, const struct gp_frame *b)
+/* The number of the stack whose SAME outermost frames are those of the last one, on BASE. */
+static enum found put_fresh(struct gp_launch_stack *s, uint32_t same, uint32_t base, uint32_t *number)
 {
-    return !((a->at ^ b->at) | (a->code ^ b->code) | (a->ip ^ b->ip) | (a->mark ^ b->mark));
-}
-
-/* The number of the N frames at FRAMES on BASE. What they share with the last stack, from the outermost on,
- * is not looked up again. */
-static uint32_t number_of(struct gp_launch_stack *s, const struct gp_frame *frames, uint32_t n, uint32_t base)
-{
-    uint32_t same = 0, id = base;
-    const struct gp_frame *a = frames + n, *b = s->last + s->last_n;
-    if (base == s->base)
-        while (same < n && same < s->last_n && same_frame(--a, --b)) same++;
-    if (same) id = s->ids[same - 1];
-    for (; same < n; same++) {
-        uint32_t below = gp_stack_numbers_below(&s->numbers, id, &frames[n - 1 - same]);
-        if (!below) break;
-        s->ids[same] = id = below;
-    }
-    s->last = frames + (n - same);
-    s->last_n = same;
+    uint32_t id = same ? s->last[same - 1].number : base, depth = same ? s->last[same - 1].depth : 0;
     s->base = base;
-    return same == n ? id : 0;
+    s->last_n = same;
+    *number = 0;
+    if (same + s->fresh_n > FRAMES) return TOO_DEEP;
+    for (uint32_t i = s->fresh_n; i-- > 0;) {
+        const struct gp_frame *f = &s->fresh[i];
+        if (is_function(f)) {
+            if (depth++ == GP_LAUNCH_DEPTH) return TOO_DEEP;
+            id = gp_stack_numbers_below(&s->numbers, id, f);
+            if (!id) return WHOLE;
+        }
+        *place_of(s, f->at) = (uint16_t)s->last_n;
+        s->last[s->last_n++] = (struct kept){*f, id, depth};
+    }
+    *number = id;
+    return WHOLE;
 }
 
 /* ---- one stack ---- */
@@ -109,13 +164,12 @@ static bool find_python(struct gp_launch_stack *s)
     if (s->numbers.counts.reads % LOOK_AGAIN) return false;
     s->python = gp_stack_process_python(s->numbers.process, NULL);
     if (!s->python) return false;
-    s->frames[0] = malloc(2 * GP_LAUNCH_DEPTH * sizeof *s->frames[0]);
-    if (!s->frames[0]) {
+    s->last = malloc(FRAMES * (sizeof *s->last + 2 * sizeof *s->fresh));
+    if (!s->last) {
         s->python = NULL;
         return false;
     }
-    s->frames[1] = s->frames[0] + GP_LAUNCH_DEPTH;
-    s->last = s->frames[0];
+    s->fresh = (struct gp_frame *)(void *)(s->last + FRAMES);
     s->doubted = DOUBTED;
     s->numbers.codes = (struct gp_py_codes){.layout = &s->python->layout,
                                             .remote = &s->python->memory,
@@ -136,21 +190,21 @@ static uint32_t read_python(struct gp_launch_stack *s, int64_t *waiter, bool *un
     uint8_t bytes[GP_PY_THREAD_MOST];
     if (doubt && !gp_remote_get(&py->memory, state, bytes, py->layout.thread_bytes)) return 0;
     if (state) at = innermost(&py->layout, state);
-    struct gp_frame *to = s->frames[s->turn ^= 1];
-    uint32_t n = GP_UNLIKELY(doubt) ? walk(py, at, to, true) : walk(py, at, to, false);
-    s->doubted -= doubt && n && n != NO_STACK;
-    if (GP_UNLIKELY(n > GP_LAUNCH_DEPTH)) {
-        s->numbers.counts.cut += n == TOO_DEEP;
-        s->numbers.counts.broken += n == NO_STACK;
+    uint32_t base =
+        GP_UNLIKELY(s->waiting != NULL) ? gp_waiting_stack(s->waiting, &s->numbers, py, waiter) : 0;
+    uint32_t same, id, known = base == s->base ? s->last_n : 0;
+    enum found found = GP_UNLIKELY(doubt) ? walk(s, at, 0, true, &same) : walk(s, at, known, false, &same);
+    if (found == WHOLE) found = put_fresh(s, same, base, &id);
+    if (GP_UNLIKELY(found != WHOLE)) {
+        s->numbers.counts.cut += found == TOO_DEEP;
+        s->numbers.counts.broken += found == NO_STACK;
         s->last_n = 0;
         return 0;
     }
-    uint32_t base =
-        GP_UNLIKELY(s->waiting != NULL) ? gp_waiting_stack(s->waiting, &s->numbers, py, waiter) : 0;
-    uint32_t id = n ? number_of(s, to, n, base) : base;
-    if (!n) s->last_n = 0;
-    if (n && !s->waiting) gp_python_thread_ran(s->numbers.process, &s->registered, state);
-    *unknown = n && !id;
+    bool any = at != 0;
+    s->doubted -= doubt && any;
+    if (any && !s->waiting) gp_python_thread_ran(s->numbers.process, &s->registered, state);
+    *unknown = any && !id;
     return id;
 }
 
@@ -197,6 +251,6 @@ void gp_launch_stack_free(struct gp_launch_stack *s)
     gp_waiting_free(s->waiting);
     gp_native_free(s->native);
     gp_stack_numbers_release(&s->numbers);
-    free(s->frames[0]);
+    free(s->last);
     free(s);
 }
