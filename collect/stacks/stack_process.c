@@ -9,7 +9,6 @@ struct gp_stack_process *gp_stack_process_new(void)
 {
     struct gp_stack_process *p = calloc(1, sizeof *p);
     if (!p) return NULL;
-    pthread_mutex_init(&p->lock, NULL);
     p->unwinder = gp_unwinder_new(false);
     return p;
 }
@@ -26,14 +25,16 @@ const struct gp_own_python *gp_stack_process_python(struct gp_stack_process *p, 
         if (p->python.process.pid != getpid()) { /* in a fork child the memory is another process's */
             gp_remote_close(&p->python.process);
             p->python.memory = gp_remote_open(&p->python.process, getpid());
+            atomic_store(&p->latest, NULL); /* and so are the threads */
+            atomic_store(&p->first, NULL);
         }
         return &p->python;
     }
-    if (pthread_mutex_trylock(&p->lock)) return NULL; /* somebody looks right now */
+    if (!gp_stack_try(&p->looking)) return NULL; /* somebody looks right now */
     bool found = atomic_load(&p->python_found) || gp_own_python_find(&p->python, &p->why);
     atomic_store(&p->python_found, found);
     if (why && !found) *why = p->why;
-    pthread_mutex_unlock(&p->lock);
+    gp_stack_let_go(&p->looking);
     return found ? &p->python : NULL;
 }
 

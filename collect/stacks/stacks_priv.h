@@ -10,10 +10,11 @@
 #ifndef GP_COLLECT_STACKS_STACKS_PRIV_H
 #define GP_COLLECT_STACKS_STACKS_PRIV_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <unistd.h>
 #include "collect/stacks/own_python.h"
 
 struct gp_stack_numbers;
@@ -24,17 +25,30 @@ struct gp_python_thread;
 /* ---- stack_process.c ---- */
 
 struct gp_stack_process {
-    pthread_mutex_t lock;
+    _Atomic pid_t looking; /* see gp_stack_try() */
     _Atomic bool python_found;
-    const char *why; /* it was not; under lock */
+    const char *why; /* it was not; of who looks */
     struct gp_own_python python;
     _Atomic uint64_t python_begin, python_end; /* its code; END 0: not known yet */
     struct gp_unwinder *unwinder;              /* NULL: no native stacks */
     _Atomic(struct gp_python_thread *) first,
-        latest;       /* threads with Python frames that have launched something */
-    atomic_flag busy; /* somebody uses the reader */
+        latest;            /* threads with Python frames that have launched something */
+    _Atomic pid_t reading; /* somebody uses the reader, see gp_stack_try() */
     struct gp_py_reader *reader;
 };
+
+/* Take what somebody of the process may hold, without waiting. What a thread of the parent held when this
+ * process was born by fork() is free. */
+static inline bool gp_stack_try(_Atomic pid_t *holder)
+{
+    pid_t us = getpid(), seen = atomic_load(holder);
+    return seen != us && atomic_compare_exchange_strong(holder, &seen, us);
+}
+
+static inline void gp_stack_let_go(_Atomic pid_t *holder)
+{
+    atomic_store(holder, 0);
+}
 
 /* NULL if there is none that can be read: then *WHY, unless it is NULL, is a static text, or NULL where there
  * is none at all. */

@@ -137,10 +137,10 @@ uint32_t gp_waiting_stack(struct gp_waiting *w, struct gp_stack_numbers *s, cons
     bool stands = w->stack && now_ns - w->read_ns < w->window_ns && now_ns - w->asked_ns < SILENCE_NS &&
                   w->ran == atomic_load_explicit(&w->thread->ran, memory_order_relaxed);
     w->asked_ns = now_ns;
-    if (!stands && !atomic_flag_test_and_set_explicit(&s->process->busy, memory_order_acquire)) {
+    if (!stands && gp_stack_try(&s->process->reading)) {
         struct gp_py_reader *r = get_reader(s->process);
         if (r) find_it(w, s, py, r);
-        atomic_flag_clear_explicit(&s->process->busy, memory_order_release);
+        gp_stack_let_go(&s->process->reading);
         w->read_ns = now_ns;
     }
     *tid = w->stack ? w->thread->tid : 0;

@@ -766,3 +766,22 @@ TEST(threads_of_autograd_stand_below_the_thread_that_waits)
 {
     in_versions(backward, FIRST);
 }
+
+/* A child is born while a thread of its parent, which the child does not have, reads a stack. */
+static void backward_in_child(void)
+{
+    CHECK(gp_stack_try(&process()->reading) && !gp_stack_try(&process()->reading));
+    pid_t pid = fork();
+    if (!pid) {
+        backward();
+        _exit(0);
+    }
+    int status = 1;
+    CHECK(waitpid(pid, &status, 0) == pid && !status);
+    CHECK(!gp_stack_try(&process()->reading));
+}
+
+TEST(a_fork_child_reads_threads_whoever_read_them_in_its_parent)
+{
+    in_versions(backward_in_child, LAST);
+}
