@@ -1,256 +1,340 @@
 #!/usr/bin/env python3
-"""Trials of real programs on a GPU: runs gpuprof-try on programs of transformers and torchvision, whose models are made from
-configurations, and prints a table of what was measured. Needs PyTorch, transformers and torchvision, but no network.
+"""Trials of the programs of programs.py on a machine with GPUs, unattended, and what they are compared with:
 
-    samples/try/h200.py FOLDER [--tool build/release/bin/gpuprof-try] [--only bert,resnet] [--limit 5s] [--seconds 460]
+  trials  gpuprof-try with controls, with changes that fail, and, where --prototype names one, another program that makes trials
+  hand    changes made permanently, five processes a side, without gpuprof-try
+  rest    what trace-suggest finds, and the rows of the table that are left, those that need processes of their own included
 
-FOLDER gets NAME.json and NAME.log of each run. --seconds limits all runs together; what was measured until then is kept.
+    samples/try/h200.py FOLDER [--part trials,hand,rest] [--seconds 480] [--tool BIN/gpuprof-try] [--gpus 4]
+        [--prototype 'python3 FILE'] [--resume RESULTS...]
+
+Each GPU runs one program at a time, on its share of the cores; what is compared runs on the same GPU. FOLDER gets results.jsonl, a line
+as soon as something is measured or has failed, and logs.txt. --resume names results.jsonl of earlier calls: what they have is not run
+again. report.py prints tables of any number of them.
 """
 
 import argparse
+import collections
 import json
 import os
+import queue
+import random
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
-HERE = os.path.abspath(__file__)
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-CONTROLS = ["control1=pass // pass", "control2=pass // pass"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+ROUNDS = 5
+LOG_LINES = 40
 # One fails where it goes on, one in a call of a module, one runs out of memory in a step.
 FAILING = ["fails_at_once=1 / 0 // pass",
            "fails_in_forward=inner.__dict__.update(forward=lambda *a, **k: 1 / 0) // inner.__dict__.pop('forward', None)",
            "fails_for_memory=torch.cuda.empty_cache(); hog.append(torch.empty(torch.cuda.mem_get_info()[0] - (64 << 20), dtype=torch.uint8, device='cuda')) "
            "// hog.clear(); torch.cuda.empty_cache()"]
-# name: (program, changes or None for those that trace-suggest finds, changes of one's own)
-RUNS = {
-    "bert": ("bert", "tf32,bf16,fused,gc,compile", FAILING + CONTROLS),
-    "resnet": ("resnet", "tf32,fused,benchmark,channels_last,set_to_none,gc", CONTROLS),
-    "graph_network": ("graph_network", "reads,fused,no_waits,gc", CONTROLS),
-    "vit": ("vit", "pinned,graph,tf32,benchmark,channels_last,sdp=math,compile", CONTROLS),
-    "bert_found": ("bert", None, []),
-    "resnet_found": ("resnet", None, []),
-    "llama": ("llama", "fused,attention=eager,no_checkpointing,reads,batch=x2,compile=blocks", CONTROLS),
-    "loader": ("loader", "prefetch,workers,benchmark", []),
+CONTROLS = [f"control{n}=pass // pass" for n in range(1, 8)]  # with the one of gpuprof-try itself, eight
+
+# A limit of each change and one of the run, in seconds, and further options.
+Trial = collections.namedtuple("Trial", "program changes sets limit seconds more", defaults=((), (), 5, 200, ()))
+# Of each program: what is tried, what of it is measured by hand, what a prototype tries and in how many steps.
+PROGRAMS = {
+    "bert": (Trial("bert", ("tf32", "bf16", "fused", "attention=eager", "gc", "sdp=flash", "sdp=efficient", "sdp=math", "batch=x2"),
+                   FAILING + CONTROLS),
+             ("tf32", "bf16", "fused", "attention=eager", "gc"), {"tf32": 300}),
+    "resnet": (Trial("resnet", ("fused", "channels_last", "set_to_none", "benchmark", "tf32", "gc"), CONTROLS),
+               ("fused", "channels_last", "set_to_none", "benchmark"), {"fused": 1500, "benchmark": 1500}),
+    "llama": (Trial("llama", ("fused", "attention=eager", "no_checkpointing", "reads", "gc", "sdp=efficient", "sdp=cudnn", "sdp=math",
+                              "batch=x2", "batch=half"), CONTROLS),
+              ("fused", "attention=eager", "no_checkpointing", "reads"), {}),
+    "vit": (Trial("vit", ("tf32", "bf16", "channels_last", "graph", "pinned", "benchmark"), CONTROLS),
+            ("tf32", "bf16", "channels_last", "graph"), {}),
+    "graph_network": (Trial("graph_network", ("reads", "fused", "tf32", "gc"), CONTROLS), ("reads", "fused", "tf32"), {"item": 1500}),
 }
-USUAL = ("bert", "resnet", "graph_network", "vit", "bert_found", "resnet_found", "llama")
+_OTHER = f"{shlex.quote(sys.executable)} {shlex.quote(os.path.join(HERE, 'programs.py'))} loader --change workers"
+# The rest, those that matter most first. Without changes: what trace-suggest finds.
+REST = {
+    "bert_found": Trial("bert", None, limit=4),
+    "resnet_found": Trial("resnet", None, limit=4),
+    "llama_found": Trial("llama", None, limit=4),
+    "vit_found": Trial("vit", None, limit=4),
+    "graph_network_found": Trial("graph_network", None, limit=4),
+    "mixtral_found": Trial("mixtral", None, limit=5),
+    "loader_found": Trial("loader", None, limit=4, seconds=300),
+    "loader": Trial("loader", ("prefetch", "pinned", "benchmark", "set_to_none", "foreach", "fused", "graphed_callables", "batch=x2")),
+    "mixtral": Trial("mixtral", ("experts=grouped_mm", "experts=batched_mm", "attention=sdpa", "attention=flash_attention_2", "foreach")),
+    "mixtral_grouped": Trial("mixtral_grouped", ("experts=eager",)),
+    "rollout": Trial("rollout", ("no_validation", "no_waits", "reads", "pinned", "gc")),
+    "vit_compile": Trial("vit", ("compile", "compile=blocks", "compile=reduce-overhead"), limit=4),
+    "bert_compile": Trial("bert", ("compile", "compile=blocks"), limit=4),
+    "loader_processes": Trial("loader", ("workers",), seconds=300, more=("--other", _OTHER)),
+    "rollout_processes": Trial("rollout", ("allocator=expandable", "allocator=async", "threads=1", "threads=half"), seconds=400),
+    "vit_autotune": Trial("vit", ("compile=max-autotune",), limit=4),
+}
 
 
-# ---- the programs ----
+# ---- what was measured ----
 
-def bert():
-    """Training in float32."""
-    import torch
-    from transformers import BertConfig, BertForMaskedLM
-    model = BertForMaskedLM(BertConfig(num_hidden_layers=6)).to("cuda").train()
-    optimizer = torch.optim.AdamW(model.parameters(), 1e-5)
-    x = torch.randint(0, 30000, (16, 256), device="cuda")
-    globals().update(model=model, inner=model.bert.embeddings.word_embeddings, hog=[], torch=torch)
+class Results:
+    """results.jsonl and logs.txt of a folder, and what earlier calls have."""
 
-    def step():
-        loss = model(input_ids=x, labels=x).loss
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    return step
+    def __init__(self, folder, resumed):
+        self.folder, self.lock, self.rows = folder, threading.Lock(), []
+        self.earlier = [row for path in resumed for row in read(path)]
 
+    def put(self, **row):
+        with self.lock:
+            self.rows.append(row)
+            with open(os.path.join(self.folder, "results.jsonl"), "a", encoding="utf-8") as f:
+                f.write(json.dumps(row) + "\n")
 
-def resnet():
-    """Training in float16 with a GradScaler and clipping."""
-    import torch
-    import torchvision
-    model = torchvision.models.resnet18(num_classes=10).to("cuda")
-    optimizer, scaler = torch.optim.Adam(model.parameters()), torch.amp.GradScaler("cuda")
-    x, y = torch.randn(16, 3, 64, 64, device="cuda"), torch.randint(0, 10, (16,), device="cuda")
+    def log(self, name, text):
+        lines = text.splitlines()[-LOG_LINES:]
+        with self.lock, open(os.path.join(self.folder, "logs.txt"), "a", encoding="utf-8") as f:
+            f.write(f"==== {name}\n" + "\n".join(line[:400] for line in lines) + "\n")
 
-    def step():
-        with torch.autocast("cuda", torch.float16):
-            loss = torch.nn.functional.cross_entropy(model(x), y)
-        scaler.scale(loss).backward()
-        scaler.unscale_(optimizer)
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        scaler.step(optimizer)
-        scaler.update()
-        optimizer.zero_grad(set_to_none=False)
-    return step
+    def has(self, kind, **wanted):
+        return any(row["kind"] == kind and "error" not in row and all(row.get(k) == v for k, v in wanted.items())
+                   for row in self.earlier)
+
+    def tried(self, run):
+        """Names of the changes that trials called RUN have an answer on, or that have ended their program."""
+        found = set()
+        for row in self.earlier + self.rows:
+            if row["kind"] == "trial" and row["run"] == run:
+                answered = row["answer"]["trials"] if "answer" in row else ()
+                found |= {t["change"] for t in answered if not (t["reason"] or "").startswith("not ")} | set(row.get("fatal", ()))
+        return found
 
 
-def graph_network():
-    """Two convolutions on a graph, and a loss that is read in each step."""
-    import torch
-
-    class Convolution(torch.nn.Module):
-        def __init__(self, a, b):
-            super().__init__()
-            self.linear = torch.nn.Linear(a, b)
-
-        def forward(self, x, edges):
-            x = self.linear(x)
-            return torch.zeros_like(x).index_add_(0, edges[1], x[edges[0]])
-
-    class Network(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.a, self.b = Convolution(128, 256), Convolution(256, 40)
-
-        def forward(self, x, edges):
-            return self.b(torch.relu(self.a(x, edges)), edges)
-    model = Network().to("cuda")
-    optimizer = torch.optim.Adam(model.parameters())
-    x, edges = torch.randn(50000, 128, device="cuda"), torch.randint(0, 50000, (2, 500000), device="cuda")
-    y = torch.randint(0, 40, (50000,), device="cuda")
-
-    def step():
-        optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(model(x, edges), y)
-        loss.backward()
-        optimizer.step()
-        loss.item()
-    return step
-
-
-def vit():
-    """Inference on images in pageable memory."""
-    import torch
-    import torchvision
-    model, images = torchvision.models.vit_b_16(weights=None).to("cuda").eval(), torch.randn(32, 3, 224, 224)
-
-    def step():
-        with torch.no_grad():
-            model(images.to("cuda"))
-    return step
-
-
-def llama():
-    """Training in bfloat16 with checkpointed activations."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-    model = LlamaForCausalLM(LlamaConfig(hidden_size=512, intermediate_size=1408, num_hidden_layers=6, num_attention_heads=8,
-                                         num_key_value_heads=4, vocab_size=8000)).to("cuda").train()
-    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-    optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
-    x = torch.randint(0, 8000, (8, 512), device="cuda")
-
-    def step():
-        with torch.autocast("cuda", torch.bfloat16):
-            loss = model(input_ids=x, labels=x).loss
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        float(loss)
-    return step
-
-
-def loader():
-    """Training on data that the main process makes."""
-    import torch
-    import torchvision
-
-    class Data(torch.utils.data.Dataset):
-        def __len__(self):
-            return 1000000
-
-        def __getitem__(self, i):
-            g = torch.randn(3, 96, 96)
-            return (g - g.mean()) / g.std() + g.sort(-1).values, i % 10
-    model = torchvision.models.resnet18(num_classes=10).to("cuda")
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    batches = iter(torch.utils.data.DataLoader(Data(), 32))
-
-    def step():
-        x, y = next(batches)
-        torch.nn.functional.cross_entropy(model(x.to("cuda")), y.to("cuda")).backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    return step
-
-
-def program(name):
-    import torch
-    torch.manual_seed(0)
-    step = globals()[name]()
-    for _ in range(1000000):
-        step()
-
-
-# ---- running them ----
-
-def run(tool, folder, name, limit, seconds):
-    """One run, ended after SECONDS: its exit status."""
-    what, changes, own = RUNS[name]
-    command = [tool, "--time-limit", limit, "-f", "json", "-o", os.path.join(folder, f"{name}.json")]
-    command += [f"--changes={changes}"] if changes else []
-    command += [word for text in own for word in ("--set", text)]
-    with open(os.path.join(folder, f"{name}.log"), "w", encoding="utf-8") as log:
-        child = subprocess.Popen([*command, "--", sys.executable, HERE, "--program", what], stdout=log, stderr=log, start_new_session=True)
-        try:
-            return child.wait(seconds)
-        except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGTERM)  # what was measured is written
-        try:
-            return child.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            return child.wait()
-
-
-def ms(ns):
-    return f"{ns / 1e6:10.3f}" if ns is not None else f"{'-':>10}"
-
-
-def line(t):
-    if t["status"] != "measured":
-        return f"  {t['change'][:24]:<24} {t['status'].replace('_', ' ')}: {t['reason']}"
-    d = t["difference"] or {}
-    told = [f"{key.split('_')[0]} {d[key]:.1e}" for key in ("loss_relative", "outputs_relative", "update_relative") if d.get(key) is not None]
-    if t["predicted_low_ns"] is not None:
-        told.append(f"predicted {t['predicted_low_ns'] / 1e6:.3f} to {t['predicted_high_ns'] / 1e6:.3f}")
-    if t["peak_bytes_off"]:
-        told.append(f"{(t['peak_bytes_on'] - t['peak_bytes_off']) / 1e6:+.0f} MB")
-    return (f"  {t['change'][:24]:<24}{ms(t['off_ns'])}{ms(t['on_ns'])}{ms(t['saving_ns'])} ({t['low_ns'] / 1e6:.3f} to "
-            f"{t['high_ns'] / 1e6:.3f}) {t['pairs']:4d}x{t['steps_per_block'] or 0:<4d} {', '.join(told)}")
-
-
-def show(folder, name, status, took):
-    path = os.path.join(folder, f"{name}.json")
-    print(f"{name}: exit status {status}, {took:.0f} s", flush=True)
-    if not os.path.exists(path):
-        with open(path[:-5] + ".log", encoding="utf-8", errors="replace") as f:
-            print("  " + "  ".join(f.readlines()[-12:]))
-        return
+def read(path):
+    """The rows of a results.jsonl, without a last line that was cut."""
+    rows = []
     with open(path, encoding="utf-8") as f:
-        d = json.load(f)
-    print(f"  {d['steps']}; {d['device']}" + (f"; {d['refused']}" if d["refused"] else ""))
-    print(f"  {'change':<24}{'off, ms':>10}{'on':>10}{'saves':>10}")
-    for t in [*d["trials"], *(t for t in (d["control"], d["together"]) if t)]:
-        print(line(t))
-    controls = [t for t in [*d["trials"], d["control"]] if t and t["change"].startswith("control") and t["status"] == "measured"]
-    print(f"  controls whose interval holds zero: {sum(t['low_ns'] <= 0 <= t['high_ns'] for t in controls)} of {len(controls)}", flush=True)
+        for line in f:
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                print(f"{path}: a line is cut")
+    return rows
+
+
+# ---- running a process ----
+
+def stop(child, patience):
+    """End CHILD, which leads a process group, and what it started."""
+    try:
+        child.send_signal(signal.SIGTERM)
+        child.wait(patience)
+    except subprocess.TimeoutExpired:
+        pass
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    child.wait()
+
+
+class Machine:
+    """One GPU and its share of the cores."""
+
+    def __init__(self, number, of, options, results):
+        cores = sorted(os.sched_getaffinity(0))
+        share = max(1, len(cores) // of)
+        mine = cores[number * share:(number + 1) * share] or cores
+        self.prefix = ["taskset", "-c", ",".join(map(str, mine))] if shutil.which("taskset") else []
+        self.environment = {**os.environ, "CUDA_VISIBLE_DEVICES": str(number), "TOKENIZERS_PARALLELISM": "false",
+                            "TORCHINDUCTOR_CACHE_DIR": os.path.join(options.scratch, f"inductor{number}")}
+        self.number, self.o, self.results = number, options, results
+
+    def left(self):
+        return self.o.end - time.monotonic()
+
+    def start(self, command, **more):
+        return subprocess.Popen([*self.prefix, *command], env=self.environment, start_new_session=True, text=True, errors="replace", **more)
+
+    def program(self, *words):
+        return [sys.executable, self.o.programs, *words]
+
+    def logged(self, name, command, seconds):
+        """Run COMMAND for SECONDS at most: (exit status, or None when it was ended; its output)."""
+        end = time.monotonic() + seconds
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+            child = self.start(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            while (status := child.poll()) is None and time.monotonic() < end and self.left() > 0:
+                time.sleep(0.1)
+            stop(child, 20)
+            log.seek(0)
+            text = log.read()
+        self.results.log(name, text)
+        return status, text
+
+    # ---- the kinds of jobs ----
+
+    def trial(self, run, spec):
+        """gpuprof-try on a program; once more without the change at which the program died, if it did."""
+        for _ in range(4):
+            done = self.results.tried(run)
+            changes = None if spec.changes is None else [c for c in spec.changes if not any(d == c or d.startswith(c + "=") for d in done)]
+            sets = [s for s in spec.sets if s.split("=")[0] not in done]
+            if self.results.has("trial", run=run, complete=True) or (done and not changes and not sets):
+                return
+            seconds = min(spec.seconds, self.left() - 22)
+            if seconds < 25:
+                return self.results.put(kind="trial", run=run, error="no time was left")
+            row = self.tried_once(run, spec, changes, sets, seconds)
+            answered = {t["change"] for t in row.get("answer", {"trials": ()})["trials"] if not (t["reason"] or "").startswith("not tried")}
+            missing = [name for name in [*(changes or ()), *(s.split("=")[0] for s in sets)]
+                       if not any(a == name or a.startswith(name + "=") for a in answered)]
+            row["fatal"] = missing[:1] if row["status"] is not None and row.get("answer", {}).get("steps") else []
+            row["complete"] = row["status"] is not None and not missing
+            self.results.put(**row)
+            if row["complete"] or not row["fatal"]:
+                return
+
+    def tried_once(self, run, spec, changes, sets, seconds):
+        path = os.path.join(self.o.scratch, f"answer{self.number}")
+        command = [self.o.tool, "--time-limit", f"{spec.limit}s", "--precision", "0.15", "-f", "json", "-o", path]
+        command += [f"--changes={','.join(changes)}"] if changes else []
+        command += [word for text in sets for word in ("--set", text)] + list(spec.more)
+        began = time.monotonic()
+        status, text = self.logged(run, [*command, "--", *self.program(spec.program)], seconds)
+        row = {"kind": "trial", "run": run, "program": spec.program, "gpu": self.number, "status": status,
+               "took_s": round(time.monotonic() - began, 1)}
+        try:
+            with open(path, encoding="utf-8") as f:
+                row["answer"] = json.load(f)
+            os.unlink(path)
+        except (OSError, ValueError) as e:
+            row["error"] = f"{e}: " + " / ".join(text.splitlines()[-3:])[-400:]
+        return row
+
+    def prototype(self, program, change, steps):
+        if not self.o.prototype or self.results.has("prototype", program=program, change=change) or self.left() < 30:
+            return
+        command = [*shlex.split(self.o.prototype), change, self.o.programs, program, "--steps", str(steps)]
+        status, text = self.logged(f"prototype {program} {change}", command, min(90, self.left()))
+        line = next((line for line in text.splitlines() if line.startswith(f"{change}")), None)
+        self.results.put(kind="prototype", program=program, change=change, gpu=self.number, line=line,
+                         **({} if line and " saves " in line else {"error": " / ".join(text.splitlines()[-3:])[-400:]}))
+
+    def hand(self, program, changes):
+        """ROUNDS processes without a change and as many with each, in rounds of one of each in random order."""
+        rng, jobs = random.Random(1), []
+        for number in range(ROUNDS):
+            jobs += [(change, number) for change in rng.sample([None, *changes], 1 + len(changes))]
+        jobs = [j for j in jobs if not self.results.has("hand", program=program, change=j[0], round=j[1])]
+        following = None
+        try:
+            for i, (change, number) in enumerate(jobs):
+                if self.left() < 20:
+                    return
+                child = following or self.prepare(program, change)
+                following = None
+                if i + 1 < len(jobs):
+                    following = self.prepare(program, jobs[i + 1][0])
+                self.results.put(kind="hand", program=program, change=change, round=number, gpu=self.number, **self.measured(child))
+        finally:
+            if following:
+                stop(following, 1)
+                following.communicate()
+
+    def prepare(self, program, change):
+        words = ("--change", change) if change else ()
+        return self.start(self.program(program, *words, "--time", str(self.o.hand_seconds)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+
+    def measured(self, child):
+        began = time.monotonic()
+        try:
+            out, err = child.communicate("go\n", timeout=max(5, min(60, self.left())))
+            return {**json.loads(out.splitlines()[-1]), "took_s": round(time.monotonic() - began, 1)}
+        except subprocess.TimeoutExpired:
+            stop(child, 1)
+            return {"error": "took too long"}
+        except (ValueError, IndexError, OSError):
+            self.results.log("hand", err)
+            return {"error": f"exit status {child.returncode}: " + " / ".join(err.splitlines()[-3:])[-400:]}
+
+    # ---- jobs in turn ----
+
+    def work(self, jobs):
+        while True:
+            try:
+                what, run = jobs.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                for job in what:
+                    began = time.monotonic()
+                    job(self)
+                    print(f"GPU {self.number}: {run}: {time.monotonic() - began:.0f} s, {self.left():.0f} s are left", flush=True)
+            except Exception as e:  # of one job: the others go on
+                self.results.put(kind="fault", run=run, error=f"{type(e).__name__}: {e}")
+
+
+def jobs_of(parts, only):
+    """(functions of a machine, name) of all that is to run. What is compared is one of them, so that it runs on one GPU."""
+    found = []
+    for name, (trial, by_hand, prototypes) in PROGRAMS.items():
+        what = []
+        if "trials" in parts:
+            what.append(lambda m, name=name, trial=trial: m.trial(name, trial))
+            what += [lambda m, name=name, change=change, steps=steps: m.prototype(name, change, steps) for change, steps in prototypes.items()]
+        if "hand" in parts:
+            what.append(lambda m, name=name, changes=by_hand: m.hand(name, changes))
+        found.append((what, name))
+    if "rest" in parts:
+        found += [([lambda m, name=name, trial=trial: m.trial(name, trial)], name) for name, trial in REST.items()]
+    return [(what, name) for what, name in found if what and (not only or name in only)]
+
+
+def gpus():
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True, check=False, timeout=60).stdout
+        return max(1, sum(line.startswith("GPU ") for line in listed.splitlines()))
+    except (OSError, subprocess.TimeoutExpired):
+        return 1
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("folder", nargs="?")
+    p.add_argument("folder")
+    p.add_argument("--part", default="trials,hand,rest")
+    p.add_argument("--only", help=f"of {', '.join([*PROGRAMS, *REST])}")
+    p.add_argument("--seconds", type=float, default=480)
+    p.add_argument("--hand-seconds", type=float, default=2, help="that the steps of a process are timed")
     p.add_argument("--tool", default=os.path.join(ROOT, "build", "release", "bin", "gpuprof-try"))
-    p.add_argument("--only", default=",".join(USUAL), help=f"of {', '.join(RUNS)}")
-    p.add_argument("--limit", default="5s", help="of each change")
-    p.add_argument("--seconds", type=float, default=460)
-    p.add_argument("--program", help=argparse.SUPPRESS)
+    p.add_argument("--prototype", help="a command that is run as: COMMAND CHANGE PROGRAM ARGUMENT...")
+    p.add_argument("--gpus", type=int, default=0, help="how many are used (default: all)")
+    p.add_argument("--resume", nargs="*", default=[], help="results.jsonl of earlier calls")
+    p.add_argument("--programs", default=os.path.join(HERE, "programs.py"), help=argparse.SUPPRESS)
     o = p.parse_args()
-    if o.program:
-        return program(o.program)
-    if not o.folder:
-        p.error("name a folder for the answers")
+    o.folder, o.end = os.path.abspath(o.folder), time.monotonic() + o.seconds
     os.makedirs(o.folder, exist_ok=True)
-    end = time.monotonic() + o.seconds
-    for name in o.only.split(","):
-        left = end - time.monotonic() - 25
-        if left < 20:
-            print(f"{name}: no time is left")
-            continue
-        began = time.monotonic()
-        show(o.folder, name, run(o.tool, o.folder, name, o.limit, left), time.monotonic() - began)
+    o.scratch = tempfile.mkdtemp(prefix="trials-")
+    results = Results(o.folder, [path for path in o.resume if os.path.exists(path)])
+    listed = subprocess.run([o.tool, "--changes=list"], stdout=subprocess.PIPE, text=True, check=False)
+    results.put(kind="table", text=listed.stdout)
+    jobs = queue.Queue()
+    for job in jobs_of(o.part.split(","), o.only and o.only.split(",")):
+        jobs.put(job)
+    machines = [Machine(n, o.gpus or gpus(), o, results) for n in range(o.gpus or gpus())]
+    threads = [threading.Thread(target=m.work, args=(jobs,), daemon=True) for m in machines]
+    signal.signal(signal.SIGTERM, lambda number, frame: setattr(o, "end", time.monotonic() + 15))
+    for t in threads:
+        t.start()
+    for t in threads:
+        while t.is_alive():
+            t.join(1)
+    shutil.rmtree(o.scratch, ignore_errors=True)
+    sys.path.insert(0, HERE)
+    import report
+    report.show([*results.earlier, *results.rows])
 
 
 if __name__ == "__main__":
