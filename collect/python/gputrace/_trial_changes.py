@@ -511,20 +511,30 @@ def _validation():
 
 
 def _batch(factor):
-    """More or fewer items per step, by repeating or cutting inputs along their first dimension; times are per item."""
+    """More or fewer items per step, in times per item: two batches of the DataLoader joined or one cut in two; without one, inputs
+    repeated or cut along their first dimension."""
     from ._trial_torch import map_tensors, tensors
-    def resize(torch, value):
-        def one(t):
-            if t.dim() == 0:
-                return t
-            return torch.cat([t] * int(factor)) if factor > 1 else t[:int(t.shape[0] * factor)]
-        return map_tensors(torch, value, one)
+    rest = {}  # iterator: the second half of its last batch
+    def resized(torch, value, change):
+        return map_tensors(torch, value, lambda t: change(t) if t.dim() else t)
+    def loaded(program, iterator):
+        torch, batch = program.torch, rest.pop(iterator, None)
+        if batch is None:
+            batch = program.plain_batch(iterator)
+            if factor > 1:
+                second = tensors(torch, program.plain_batch(iterator))
+                return map_tensors(torch, batch, lambda t: torch.cat([t, other]) if (other := next(second)).dim() else t)
+            rest[iterator] = resized(torch, batch, lambda t: t[t.shape[0] // 2:])
+            batch = resized(torch, batch, lambda t: t[:t.shape[0] // 2])
+        return batch
     def on(program):
+        torch = program.torch
         if _losses(program):
+            change = lambda t: torch.cat([t] * factor) if factor > 1 else t[:int(t.shape[0] * factor)]
             for top in program.tops:
-                top.inputs[name] = lambda args, keywords: resize(program.torch, (args, keywords))
+                top.inputs[name] = lambda args, keywords: resized(torch, (args, keywords), change)
         else:
-            program.batches = lambda iterator: resize(program.torch, program.plain_batch(iterator))
+            program.batches = lambda iterator: loaded(program, iterator)
     def off(program):
         program.batches = None
         for top in program.tops:
