@@ -55,46 +55,44 @@ static const struct gp_option options[] = {
 
 /* ---- the body, in Python ---- */
 
-struct arguments {
-    GP_VEC(char *) at;
-};
+typedef GP_VEC(char *) arguments;
 
-static void put(struct arguments *a, const char *name, const char *value)
+static void put(arguments *a, const char *name, const char *value)
 {
     struct gp_buf b = {0};
     gp_buf_printf(&b, "%s%s", name, value);
-    GP_VEC_PUSH(&a->at, strdup(gp_buf_str(&b)));
+    GP_VEC_PUSH(a, strdup(gp_buf_str(&b)));
     gp_buf_release(&b);
 }
 
-static void put_number(struct arguments *a, const char *name, double v)
+static void put_number(arguments *a, const char *name, double v)
 {
     char text[40];
     snprintf(text, sizeof text, "%.17g", v);
     put(a, name, text);
 }
 
-static void put_list(struct arguments *a, const char *name, const struct gp_opt_list *list)
+static void put_list(arguments *a, const char *name, const struct gp_opt_list *list)
 {
     for (size_t i = 0; i < list->n; i++) put(a, name, list->at[i]);
 }
 
 /* Run the program of these arguments, which are released; its exit status, or -1 with ERR. */
-static int run(struct arguments *a, bool stdout_to_stderr, struct gp_err *err)
+static int run(arguments *a, bool stdout_to_stderr, struct gp_err *err)
 {
     struct gp_launch l = {0};
-    GP_VEC_PUSH(&a->at, NULL);
-    int failed = gp_launch_start(&l, a->at.at, stdout_to_stderr, err);
+    GP_VEC_PUSH(a, NULL);
+    int failed = gp_launch_start(&l, a->at, stdout_to_stderr, err);
     while (!failed && !l.ended) {
         struct pollfd p = {.fd = l.events_fd, .events = POLLIN};
         if (poll(&p, 1, -1) >= 0 || errno != EINTR) gp_launch_events(&l);
     }
-    for (size_t i = 0; i < a->at.n; i++) free(a->at.at[i]);
-    GP_VEC_FREE(&a->at);
+    for (size_t i = 0; i < a->n; i++) free(a->at[i]);
+    GP_VEC_FREE(a);
     return failed ? -1 : l.status;
 }
 
-static void put_interpreter(struct arguments *a, const char *package)
+static void put_interpreter(arguments *a, const char *package)
 {
     put(a, "python3", "");
     put(a, "-c", "");
@@ -107,15 +105,14 @@ static void put_interpreter(struct arguments *a, const char *package)
 /* Print all changes; the status of this program. */
 static int list(const char *package, struct gp_err *err)
 {
-    struct arguments a = {0};
+    arguments a = {0};
     put_interpreter(&a, package);
     put(&a, "--list", "");
     int status = run(&a, false, err);
     return status < 0 ? GP_EXIT_ERROR : status;
 }
 
-static void put_options(struct arguments *a, const struct opts *o, const struct gp_tool *tool,
-                        const char *result)
+static void put_options(arguments *a, const struct opts *o, const struct gp_tool *tool, const char *result)
 {
     put(a, "--result=", result);
     if (o->changes) put(a, "--changes=", o->changes);
@@ -161,7 +158,7 @@ static int try_it(const struct gp_tool *tool, const struct opts *o, const char *
 {
     const char *folder = getenv("TMPDIR");
     struct gp_buf result = {0};
-    struct arguments a = {0};
+    arguments a = {0};
     int status = GP_EXIT_ERROR;
     gp_buf_printf(&result, "%s/gpuprof-try-XXXXXX", folder && *folder ? folder : "/tmp");
     (void)gp_buf_str(&result);

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import textwrap
@@ -502,6 +503,23 @@ class Programs(unittest.TestCase):
         """, {"changes": ["gc", "prefetch"]})
         self.assertEqual(rows["steps"][0]["name"], "a step begins with a batch of a DataLoader")
         self.assertLess(abs(rows["control"][0]["off_ns"] - 9e6), 1e5)
+
+    def test_batches_of_other_sizes_are_loaded(self):
+        rows, said = program(TRAINING.replace("    for i in range", """
+    def load():
+        torch.spend(1e6)
+        return [torch.Tensor(1.0, (6,)), "name"]
+    torch.settings["load"] = load
+    class Iterator(torch.utils.data.dataloader._BaseDataLoaderIter): pass
+    data, seen = Iterator(), set()
+    for i in range""").replace("        optimizer.zero_grad", """        batch = next(data)
+        if batch[0].shape not in seen: print("sizes", *batch[0].shape, batch[1])
+        seen.add(batch[0].shape)
+        optimizer.zero_grad"""), {"changes": ["batch"]})
+        self.assertEqual(sorted(re.findall("sizes (.*)", said)), ["12 name", "3 name", "6 name"], said)
+        by = {r["change"]: r["saving_ns"] for r in rows["trial"]}
+        self.assertLess(abs(by["batch=x2"] - 3.85e6), 1e5)  # of 8.7 ms, half of all but loading, which takes twice as long
+        self.assertLess(abs(by["batch=half"] + 7.7e6), 2e5)  # every second step loads nothing
 
     def test_ranks_that_cannot_agree(self):
         rows, _ = program(TRAINING.replace("100000", "50"), {"changes": ["tf32"]}, WORLD_SIZE="4", RANK="0")

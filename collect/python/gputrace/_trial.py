@@ -61,10 +61,7 @@ def _own(entry):
 
 
 def _changes(given):
-    chosen = []
-    for entry in given:
-        chosen += table.select([entry], table.changes()) if isinstance(entry, str) else [_own(entry)]
-    return chosen
+    return [c for entry in given for c in (table.select([entry], table.changes()) if isinstance(entry, str) else [_own(entry)])]
 
 
 def trial(step, changes=None, *, precision: float = 0.01, time_limit: float = 30.0, seed: int = 1) -> Trials:

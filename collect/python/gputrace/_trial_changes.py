@@ -6,6 +6,7 @@ Functions get the ``Program`` of _trial_torch.py. ``off`` may be called twice, a
 
 import functools
 import gc
+import operator
 import os
 import re
 import sys
@@ -13,7 +14,18 @@ import sys
 from ._trial_design import Change
 
 _FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
-_plain = {}  # what was replaced, by name
+
+
+def _setting():
+    """(function that sets an attribute of an owner, function that makes all that were set what they were)."""
+    old = {}
+    def put(owner, name, value):
+        old.setdefault((id(owner), name), (owner, name, getattr(owner, name)))
+        setattr(owner, name, value)
+    def restore(program):
+        while old:
+            setattr(*old.popitem()[1])
+    return put, restore
 
 
 # ---- what is needed ----
@@ -57,19 +69,12 @@ def _not_compiled(program):
 
 def _flags(*paths):
     """(on, off, check that the first is off) of flags of torch, such as backends.cudnn.benchmark."""
-    def place(program, path):
-        folder, _, name = path.rpartition(".")
-        return functools.reduce(getattr, folder.split("."), program.torch), name
+    put, restore = _setting()
     def on(program):
         for path in paths:
-            owner, name = place(program, path)
-            _plain.setdefault(path, getattr(owner, name))
-            setattr(owner, name, True)
-    def off(program):
-        for path in paths:
-            if path in _plain:
-                setattr(*place(program, path), _plain.pop(path))
-    return on, off, _when(lambda p: not getattr(*place(p, paths[0])), "it is on already")
+            owner, name = path.rsplit(".", 1)
+            put(operator.attrgetter(owner)(program.torch), name, True)
+    return on, restore, _when(lambda p: not operator.attrgetter(paths[0])(p.torch), "it is on already")
 
 
 def _tf32():
@@ -326,22 +331,17 @@ def _configs(program):
 
 def _configured(name, attribute, value, permanent, rules):
     """Implementations that transformers' models look up at each call."""
-    kept = {}
+    put, restore = _setting()
     def on(program):
         for c in _configs(program):
             if getattr(c, attribute, None) is not None:
-                kept.setdefault(id(c), (c, getattr(c, attribute)))
-                setattr(c, attribute, value)
-    def off(program):
-        while kept:
-            c, old = kept.popitem()[1]
-            setattr(c, attribute, old)
+                put(c, attribute, value)
     def needs(program):
         current = {getattr(c, attribute, None) for c in _configs(program)} - {None}
         if not current:
             return "no module has a configuration of transformers with it"
         return "it is on already" if current == {value} else None
-    return Change(name, on, off, permanent, "another kernel rounds otherwise", _needs(_has_top, needs), name.split("=")[0], "outputs",
+    return Change(name, on, restore, permanent, "another kernel rounds otherwise", _needs(_has_top, needs), name.split("=")[0], "outputs",
                   0.05, rules=rules, only_named=True)
 
 
@@ -385,36 +385,25 @@ def _checkpointing():
 
 def _gc():
     def on(program):
-        if "gc" not in _plain:
-            _plain["gc"] = gc.isenabled()
-            gc.collect()
-            gc.freeze()
+        gc.collect()
+        gc.freeze()
         gc.disable()
     def off(program):
-        if _plain.pop("gc", False):
-            gc.unfreeze()
-            gc.enable()
+        gc.unfreeze()
+        gc.enable()
     return Change("gc", on, off, "gc.collect(); gc.freeze(); gc.disable()", "cycles of objects stay in memory",
                   _when(lambda p: gc.isenabled(), "it is off already"), rules=("garbage_collection",))
 
 
 def _replacing(owner, names, make):
     """(on, off) that replace attributes NAMES of OWNER(torch) by MAKE(program, the one that was there)."""
+    put, restore = _setting()
     def on(program):
         place = owner(program.torch)
         for name in names:
-            if hasattr(place, name) and (place, name) not in _plain:
-                _plain[place, name] = place.__dict__.get(name), getattr(place, name)
-                setattr(place, name, make(program, _plain[place, name][1]))
-    def off(program):
-        place = owner(program.torch)
-        for name in names:
-            own, _ = _plain.pop((place, name), (False, None))
-            if own:
-                setattr(place, name, own)
-            elif own is None:
-                delattr(place, name)  # it was inherited
-    return on, off
+            if hasattr(place, name):
+                put(place, name, make(program, getattr(place, name)))
+    return on, restore
 
 
 def _no_waits():
@@ -560,31 +549,24 @@ def _batch(factor):
 
 def early(program):
     """Functions that programs import by name are replaced before they do."""
-    torch = program.torch
+    import torch.utils.checkpoint as module
+    import torch.utils.data.dataloader  # noqa: F401
+    torch, plain = program.torch, module.checkpoint
     program.no_checkpoint = program.checkpoint_seen = program.attention_seen = program.distribution_seen = False
-    try:
-        import torch.utils.checkpoint as module
-        import torch.utils.data.dataloader  # noqa: F401
-        plain = module.checkpoint
-        @functools.wraps(plain)
-        def checkpoint(function, *args, **keywords):
-            if program.compiling():
-                return plain(function, *args, **keywords)
-            program.checkpoint_seen = True
-            if not program.no_checkpoint:
-                return plain(function, *args, **keywords)
-            for own in ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop"):
-                keywords.pop(own, None)
-            return function(*args, **keywords)
-        module.checkpoint = checkpoint
-    except ImportError:
-        pass
-    functional = getattr(torch.nn, "functional", None)
-    if hasattr(functional, "scaled_dot_product_attention"):
-        _notice(program, functional, "scaled_dot_product_attention", "attention_seen")
-    distribution = getattr(getattr(torch, "distributions", None), "Distribution", None)
-    if distribution:
-        _notice(program, distribution, "__init__", "distribution_seen")
+    @functools.wraps(plain)
+    def checkpoint(function, *args, **keywords):
+        if program.compiling():
+            return plain(function, *args, **keywords)
+        program.checkpoint_seen = True
+        if not program.no_checkpoint:
+            return plain(function, *args, **keywords)
+        for own in ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop"):
+            keywords.pop(own, None)
+        return function(*args, **keywords)
+    module.checkpoint = checkpoint
+    if hasattr(torch.nn.functional, "scaled_dot_product_attention"):
+        _notice(program, torch.nn.functional, "scaled_dot_product_attention", "attention_seen")
+    _notice(program, torch.distributions.Distribution, "__init__", "distribution_seen")
 
 
 def _notice(program, owner, name, mark):

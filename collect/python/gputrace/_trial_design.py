@@ -9,8 +9,10 @@ program run the same script and count the same steps. What depends on a clock or
 ``exchange``: rank 0 decides, or all agree, so that no rank waits in a collective that another one never enters.
 """
 
+import json
 import random
 import statistics
+import sys
 import time
 from dataclasses import dataclass
 from typing import Optional
@@ -82,6 +84,18 @@ class Alone:
         return reason
 
 
+def say(text):
+    """A line for people."""
+    sys.stderr.write(f"gpuprof-try: {text}\n")
+    sys.stderr.flush()
+
+
+def put(path, kind, values):
+    """A row for the answer."""
+    with open(path, "a", encoding="utf-8") as f:
+        f.write(json.dumps({"kind": kind, "row": values}) + "\n")
+
+
 def row(change, status, reason=None, **values):
     """One of ``trials`` in the answer, without measurements unless VALUES has them."""
     low, high = change.predicted
@@ -145,7 +159,7 @@ class Runner:
             self.emit("refused", {"reason": str(e)})
             self.done = True
         except Exception as e:  # a fault of ours must not become the program's
-            self._turn_off()
+            self._turn(())
             self.emit("refused", {"reason": f"the trials ended: {_reason(e)}"})
             self.done = True
         finally:
@@ -173,7 +187,7 @@ class Runner:
         if not self._active or self.busy:
             return False
         self._fault = self._fault or _reason(exception)
-        self._turn_off()
+        self._turn(())
         return True
 
     # ---- switching ----
@@ -197,16 +211,11 @@ class Runner:
         except Exception as e:  # whatever a change raises must not end the program
             self._fault = self._fault or _reason(e)
 
-    def _turn_off(self):
-        active, self._active = self._active, ()
-        for change in reversed(active):
-            self._switch(change, change.off)
-
     def _check(self):
         """Raises Failed on all ranks where a change failed on one of them."""
         reason = self.exchange.agree(self._fault)
         if reason:
-            self._turn_off()
+            self._turn(())
             self._fault = None
             raise Failed(reason)
 
@@ -297,7 +306,7 @@ class Runner:
             self._put(whole, measured(whole, **so_far))
             raise
         finally:
-            self._turn_off()
+            self._turn(())
         return measured(whole, **so_far)
 
     def _measure(self, changes, whole, rng, so_far):
@@ -352,13 +361,10 @@ class Runner:
         began, times = time.perf_counter_ns(), []
 
         def settled():
-            if len(times) >= 3 and max(times[-3:]) <= _SETTLED * min(times[-3:]):
-                return True
-            return len(times) >= _SETTLE_MOST or (len(times) >= 3 and time.perf_counter_ns() - began > limit_ns)
+            alike = max(times[-3:]) <= _SETTLED * min(times[-3:])
+            return len(times) >= 3 and (alike or len(times) >= _SETTLE_MOST or time.perf_counter_ns() - began > limit_ns)
         while True:
-            start = self._clock()
-            yield
-            times.append(self._clock() - start)
+            times.append((yield from self._block(0, 1)))
             if self.exchange.decide(settled):
                 self._check()
                 return statistics.median(times[-5:] if len(times) >= _SETTLE_MOST else times[-3:])
@@ -367,9 +373,7 @@ class Runner:
         """How many steps after a switch take longer than LEVEL; runs _DROP_MOST."""
         last = 1
         for i in range(_DROP_MOST):
-            start = self._clock()
-            yield
-            if self._clock() - start > 1.25 * level:
+            if (yield from self._block(0, 1)) > 1.25 * level:
                 last = i + 1
         self._check()
         return self.exchange.decide(lambda: last)

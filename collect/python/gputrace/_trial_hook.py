@@ -15,7 +15,7 @@ import os
 import sys
 
 from . import _trial_changes as table
-from ._trial_design import Alone, Plan, Runner, Timed, _Stopped
+from ._trial_design import Alone, Plan, Runner, Timed, _Stopped, put, say
 
 _WINDOW = 6  # steps that are recorded to see what to try
 
@@ -142,7 +142,6 @@ class _Process:
         self.plan = plan
         self.silent = plan.get("quiet", False)
         self.rank = 0
-        self.wrote = False
         self.program = install(torch, plan, self.ready)
         self.program.ended = self.ended
         side = plan.get("side")
@@ -155,15 +154,11 @@ class _Process:
 
     def say(self, text):
         if self.rank == 0 and not self.silent:
-            sys.stderr.write(f"gpuprof-try: {text}\n")
-            sys.stderr.flush()
+            say(text)
 
     def emit(self, kind, row):
-        if self.rank:
-            return
-        self.wrote = True
-        with open(os.path.join(self.plan["out"], f"{os.getpid()}.jsonl"), "a", encoding="utf-8") as f:
-            f.write(json.dumps({"kind": kind, "row": row}) + "\n")
+        if not self.rank:
+            put(os.path.join(self.plan["out"], f"{os.getpid()}.jsonl"), kind, row)
 
     def ready(self, program):
         plan = self.plan
@@ -178,14 +173,10 @@ class _Process:
             self.emit("refused", {"reason": str(e)})
             return None
         settings = Plan(plan["precision"], plan["time_limit_ns"], plan.get("max_steps"), plan.get("seed", 1))
-        self.emit("steps", {"name": program.step_name, "device": self.device()})
+        self.emit("steps", {"name": program.step_name, "device": program.torch.cuda.get_device_name() if program.on_gpu() else None})
         if plan.get("side"):
             return Timed(program, plan["side"]["seconds"], settings, self.emit, exchange)
         return Runner(program, every, settings, self.emit, self.say, exchange)
-
-    def device(self):
-        program = self.program
-        return program.torch.cuda.get_device_name() if program.on_gpu() else None
 
     def ended(self):
         """All is measured, and the run's result is thrown away: it ends here, without saving anything more."""
@@ -219,4 +210,4 @@ def start(torch):
             plan = json.load(f)
         _Process(torch, plan)
     except Exception as e:  # the program runs on without trials
-        sys.stderr.write(f"gpuprof-try: trials cannot be made in process {os.getpid()}: {type(e).__name__}: {e}\n")
+        say(f"trials cannot be made in process {os.getpid()}: {type(e).__name__}: {e}")

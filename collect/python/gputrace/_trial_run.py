@@ -19,7 +19,7 @@ import time
 
 from . import _trial_changes as table
 from . import _trial_stat as stat
-from ._trial_design import CONTROL, Change, measured, row
+from ._trial_design import CONTROL, Change, measured, put, row, say
 
 _MOST_PROCESS_PAIRS = 12
 _USAGE = 2
@@ -30,22 +30,20 @@ class _Run:
         self.o = options
         self.child = self.folder = None
         self.stopped = False  # by a signal
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, self.passed_on)
 
     def passed_on(self, number, frame):
         self.stopped = True
-        if self.child:
+        if self.child and number != signal.SIGINT:  # of which the terminal tells the command, too
             self.child.send_signal(number)
 
     def say(self, text):
         if not self.o.quiet:
-            sys.stderr.write(f"gpuprof-try: {text}\n")
-            sys.stderr.flush()
+            say(text)
 
     def emit(self, kind, values):
-        with open(self.o.result, "a", encoding="utf-8") as f:
-            f.write(json.dumps({"kind": kind, "row": values}) + "\n")
+        put(self.o.result, kind, values)
 
     def plan(self, **more):
         return {"out": self.folder, "changes": None, "sets": [], "precision": self.o.precision, "time_limit_ns": self.o.time_limit_ns,
@@ -64,12 +62,7 @@ class _Run:
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "GPUPROF_TRY": "1", "GPUPROF_TRY_PLAN": path,
                            **dict(variables)}
             self.child = subprocess.Popen(command, env=environment)
-            while True:
-                try:
-                    status = self.child.wait()
-                    break
-                except KeyboardInterrupt:
-                    continue  # the command has it, too
+            status = self.child.wait()
             self.child = None
             written = [[json.loads(line) for line in open(os.path.join(self.folder, name), encoding="utf-8")]
                        for name in sorted(os.listdir(self.folder)) if name.endswith(".jsonl")]
@@ -135,7 +128,7 @@ class _Run:
 def _no_rows(rows, status):
     how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
     if any(line["kind"] == "steps" for line in rows):
-        return f"the command {how} before anything was measured"
+        return f"the command {how} before all was measured"
     return f"no steps were found: the command {how}, and none of its processes stepped an optimizer, called a module or took a batch of PyTorch"
 
 
@@ -163,8 +156,8 @@ def _work(o):
     if o.changes is not None:
         known = table.processes()
         chosen = table.select([n for n in o.changes.split(",") if n], table.changes() + known)
-        apart = [(c, o.command) for c in chosen if any(c is k for k in known)]
-        names = [c.name for c in chosen if not any(c is k for k in known)]
+        apart = [(c, o.command) for c in chosen if c in known]
+        names = [c.name for c in chosen if c not in known]
     apart += [(table.environment(text), o.command) for text in o.env]
     for text in o.other:
         command = shlex.split(text)
@@ -188,7 +181,7 @@ def main(arguments):
         if shutil.which(o.command[0]) is None:
             raise ValueError(f"{o.command[0]}: command not found")
     except ValueError as e:
-        sys.stderr.write(f"gpuprof-try: {e}\n")
+        say(e)
         return _USAGE
     run, rng = _Run(o), random.Random(o.seed)
     run.say("this is an experiment: changes go on and off while the program runs, so its result is thrown away, and it ends when "

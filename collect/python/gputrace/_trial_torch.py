@@ -170,10 +170,6 @@ class Program:
     def want_inputs(self):
         self.captured, self._want = None, True
 
-    def main(self):
-        """The outermost module with most parameters, or None."""
-        return max(self.tops, key=lambda top: sum(p.numel() for p in top.module.parameters()), default=None)
-
     # ---- what the hooks call ----
 
     def busy(self):
@@ -199,7 +195,7 @@ class Program:
         torch = self.torch
         top.grad = torch.is_grad_enabled()
         top.autocast = torch.is_autocast_enabled()
-        if self._want and top is self.main():
+        if self._want and top is max(self.tops, key=lambda t: sum(p.numel() for p in t.module.parameters()), default=None):
             self._want = False
             try:
                 newer = getattr(torch, "get_autocast_dtype", None)
@@ -234,7 +230,8 @@ class Program:
         return sum(n for (k, _), (n, _) in self._seen.items() if k == kind)
 
     def _decide(self, kind):
-        if self.plan.get("by_call") or kind != (_RANGE if self.plan.get("marker") else kind) or self.count(kind) < self._enough(kind):
+        enough = 4 if kind == _OPTIMIZER and self.optimizers_made == 1 else _DECIDE[kind]
+        if self.plan.get("by_call") or kind != (_RANGE if self.plan.get("marker") else kind) or self.count(kind) < enough:
             return
         if kind in (_MODULE, _SESSION, _BATCH) and self.optimizers_made and self.count(_MODULE) < _PATIENCE:
             return
@@ -245,9 +242,6 @@ class Program:
         # What comes once where others come several times ends the larger step; what came once long ago does not.
         step = min(reversed(list(seen)), key=lambda k: seen[k][0] if 16 * seen[k][0] >= most else most + 1)
         self._found(kind, step, seen[step][1])
-
-    def _enough(self, kind):
-        return 4 if kind == _OPTIMIZER and self.optimizers_made == 1 else _DECIDE[kind]
 
     def _found(self, kind, step, what):
         name = type(what).__name__

@@ -47,6 +47,9 @@ class Tensor:
         self.requires_grad = on
         return self
 
+    def __getitem__(self, where):
+        return Tensor(self.value, (len(range(*where.indices(self.shape[0]))), *self.shape[1:]))
+
     def copy_(self, other):
         self.value = other.value
 
@@ -169,6 +172,7 @@ nn.modules = _module("nn.modules")
 nn.modules.module = _module("nn.modules.module", register_module_forward_pre_hook=lambda h: _Handle(_hooks.before, h),
                             register_module_forward_hook=lambda h: _Handle(_hooks.after, h))
 nn.functional = _module("nn.functional")
+distributions = _module("distributions", Distribution=type("Distribution", (), {"__init__": lambda self: None}))
 optim = _module("optim", Optimizer=Optimizer, Adam=Adam, SGD=SGD)
 cuda = _module("cuda", is_available=lambda: True, is_initialized=lambda: True, synchronize=lambda device=None: spend(10_000),
                _is_in_bad_fork=lambda: False, empty_cache=lambda: None, get_device_capability=lambda: (9, 0),
@@ -183,6 +187,7 @@ backends.cuda.matmul = types.SimpleNamespace(allow_tf32=False)
 backends.cudnn = types.SimpleNamespace(allow_tf32=True, benchmark=False)
 get_rng_state, set_rng_state = lambda: 0, lambda state: None
 equal = lambda a, b: a == b
+cat = lambda tensors: Tensor(tensors[0].value, (sum(t.shape[0] for t in tensors), *tensors[0].shape[1:]))
 is_grad_enabled, is_autocast_enabled = lambda: settings.get("grad", True), lambda: False
 
 
@@ -191,7 +196,7 @@ class _BaseDataLoaderIter:
         return self
 
     def __next__(self):
-        return [0] * 8
+        return settings.get("load", lambda: [0] * 8)()
 
 
 utils = _module("utils")
