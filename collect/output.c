@@ -98,14 +98,23 @@ struct gp_output *gp_outputs_add(struct gp_outputs *outs, const char *pattern,
     return o;
 }
 
+struct gp_output *gp_outputs_of(const struct gp_outputs *outs, int32_t pid)
+{
+    for (size_t i = 0; i < outs->list.n; i++) {
+        const struct gp_hub_process *process = &outs->list.at[i]->process;
+        if (!process->producer || process->pid == pid) return outs->list.at[i];
+    }
+    return NULL;
+}
+
 void gp_outputs_put(struct gp_outputs *outs, const void *block, size_t n)
 {
     struct gp_gpt_block_header h;
     if (n < GP_GPT_BLOCK_HEADER_SIZE || !gp_gpt_get_header(block, &h)) return;
     for (size_t i = 0; i < outs->list.n; i++) {
-        uint32_t producer = outs->list.at[i]->process.producer;
-        if (producer && producer != h.producer) continue;
-        gp_sink_put(outs->list.at[i]->sink, block, n);
+        const struct gp_output *o = outs->list.at[i];
+        if (o->process.producer && o->process.producer != h.producer && o->samples != h.producer) continue;
+        gp_sink_put(o->sink, block, n);
         return;
     }
 }

@@ -341,12 +341,21 @@ static uint32_t new_producer(void *ctx)
     return gp_hub_producer(c->hub);
 }
 
+/* The samples of a process go into its trace, once it has one. */
+static uint32_t sample_producer(void *ctx, int32_t pid)
+{
+    struct gp_collect *c = ctx;
+    struct gp_output *o = gp_outputs_of(&c->outs, pid);
+    if (!o) return 0;
+    return o->samples = gp_hub_producer(c->hub);
+}
+
 static int start_host(struct gp_collect *c, struct gp_err *err)
 {
     if (!c->plan.sample_ns) return 0;
     struct gp_sample_writer_opts o = {.period_ns = c->plan.sample_ns,
                                       .redact = c->opts->redact,
-                                      .producer = new_producer,
+                                      .producer = sample_producer,
                                       .on_block = on_block,
                                       .ctx = c};
     c->host = gp_host_new(&o);

@@ -267,14 +267,10 @@ int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *
         set_output(plan, o->output, err))
         return -1;
     if (o->hub) plan->control.capture.open = false;
-    const char *whole = plan->sample_ns     ? o->sample ? "--sample" : "--stacks"
-                        : plan->counters_ns ? "--sample-metrics"
-                                            : NULL;
-    return plan->pattern && whole
-               ? gp_fail(err, GP_E_USAGE, -1,
-                         "%s: needs one trace of all processes, not one per process (-o '%s')", whole,
-                         o->output)
-               : 0;
+    if (!plan->pattern || !plan->counters_ns) return 0;
+    return gp_fail(err, GP_E_USAGE, -1,
+                   "--sample-metrics: needs one trace of all processes, not one per process (-o '%s')",
+                   o->output);
 }
 
 /* ---- options about counters ---- */

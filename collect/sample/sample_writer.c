@@ -19,9 +19,9 @@ struct process {
     int32_t pid;
     uint32_t index; /* of the process in its trace */
     struct gp_trace trace;
-    struct gp_gpt_writer *writer;
-    struct gp_map stacks;  /* entry of the sampler -> entry of the trace */
-    struct gp_map threads; /* tid -> track */
+    struct gp_gpt_writer *writer; /* NULL: nobody takes its blocks yet */
+    struct gp_map stacks;         /* entry of the sampler -> entry of the trace */
+    struct gp_map threads;        /* tid -> track */
 };
 
 struct gp_sample_writer {
@@ -71,7 +71,6 @@ static struct process *find_process(struct gp_sample_writer *w, int32_t pid)
     for (size_t i = 0; i < w->processes.n; i++)
         if (w->processes.at[i]->pid == pid) return w->processes.at[i];
     struct process *p = gp_zalloc(sizeof *p);
-    struct gp_gpt_write_opts o = {.producer = w->opts.producer(w->opts.ctx)};
     char period[24];
     int n = snprintf(period, sizeof period, "%" PRId64, w->opts.period_ns);
     p->owner = w;
@@ -82,7 +81,6 @@ static struct process *find_process(struct gp_sample_writer *w, int32_t pid)
     k.name = comm_of(w, &p->trace, pid, pid);
     p->index = gp_trace_process(&p->trace, &k);
     gp_trace_set_meta(&p->trace, GP_META_SAMPLE_PERIOD, period, (size_t)n);
-    p->writer = gp_gpt_writer_new(&o, send_block, w);
     GP_VEC_PUSH(&w->processes, p);
     return p;
 }
@@ -141,10 +139,20 @@ void gp_sample_writer_put(void *writer, const struct gp_sample_run *run, const s
     if (run->partial) gp_set_cat(e, row, gp_intern_cstr(&p->trace.strings, "partial"));
 }
 
+static bool has_place(struct process *p)
+{
+    const struct gp_sample_writer_opts *opts = &p->owner->opts;
+    struct gp_gpt_write_opts o = {0};
+    if (!p->writer && (o.producer = opts->producer(opts->ctx, p->pid)))
+        p->writer = gp_gpt_writer_new(&o, send_block, p->owner);
+    return p->writer;
+}
+
 static void flush(struct process *p)
 {
-    if (!p->trace.events[GP_SAMPLE].n) return;
-    gp_gpt_flush(p->writer, &p->trace); /* our sink never stops */
+    size_t n = p->trace.events[GP_SAMPLE].n;
+    if (!n || (!has_place(p) && n < ROWS_MOST)) return;
+    if (p->writer) gp_gpt_flush(p->writer, &p->trace); /* our sink never stops */
     gp_trace_clear_events(&p->trace);
 }
 
@@ -159,8 +167,9 @@ void gp_sample_writer_flush(struct gp_sample_writer *w, int64_t now_ns, bool all
 void gp_sample_writer_end(struct gp_sample_writer *w)
 {
     for (size_t i = 0; i < w->processes.n; i++) {
-        flush(w->processes.at[i]);
-        gp_gpt_end(w->processes.at[i]->writer, &w->processes.at[i]->trace);
+        struct process *p = w->processes.at[i];
+        flush(p);
+        if (p->writer) gp_gpt_end(p->writer, &p->trace);
     }
 }
 

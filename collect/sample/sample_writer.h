@@ -16,8 +16,10 @@
 
 struct gp_sample_writer_opts {
     int64_t period_ns;
-    bool redact;                     /* names of functions and files are stored as hashes */
-    uint32_t (*producer)(void *ctx); /* a new number of a producer */
+    bool redact; /* names of functions and files are stored as hashes */
+    /* A new number of a producer for what process PID does, or 0 while nobody takes it: of that time only the
+     * last samples are kept. */
+    uint32_t (*producer)(void *ctx, int32_t pid);
     void (*on_block)(void *ctx, const void *block, size_t n);
     void *ctx;
 };

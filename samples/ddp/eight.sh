@@ -14,12 +14,13 @@
 # CAPTURE_LIBS     shared libraries for them   (default: none)
 # CAPTURE_SECONDS  stop starting things after  (default: 540)
 # DDP_PROGRAMS     which of them               (default: even work sleep load fsdp tensor pipeline experts)
-# DDP_OPTIONS      what gpuprof-collect gets   (default: --sample; with a file per rank it gets none)
+# DDP_OPTIONS      what gpuprof-collect gets   (default: --sample)
+# DDP_EACH         the same with a file per rank (default: none)
 # DDP_ROUNDS       rounds of a measurement     (default: 4)
 # PYTHON           a python3 with PyTorch      (default: python3)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 2 ] || { sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,22s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 out=$1 gpus=$2
 shift 2
 [ $# -gt 0 ] || set -- record live
@@ -170,8 +171,8 @@ part_record() {
         # shellcheck disable=SC2086 # options
         job "$program.one" 60 "$gpus" "$program" "" "$bin/gpuprof-collect" ${DDP_OPTIONS:---sample} --start profiler \
             -o "$work/traces/$program.one.trace" --
-        # Stacks are sampled into a trace of all processes only.
-        job "$program.each" 60 "$gpus" "$program" "" "$bin/gpuprof-collect" --start profiler \
+        # shellcheck disable=SC2086 # options
+        job "$program.each" 60 "$gpus" "$program" "" "$bin/gpuprof-collect" ${DDP_EACH:-} --start profiler \
             -o "$work/traces/$program.each.rank%r.trace" --
         job "$program.kineto" 60 "$gpus" "$program" "--kineto $work/tmp/$program.kineto.json.gz"
     done
