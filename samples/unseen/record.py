@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Times and records the programs of programs.py on the GPUs of this machine, and asks trace-suggest what to change in each.
+
+usage: record.py OUT [--bin DIR] [--only NAME,...] [--gpus N] [--seconds S] [--limit S] [--again]
+
+OUT gets results.json, table.txt, and the recordings of all programs in recordings-N.tar of at most 16 MiB: NAME.trace by
+gpuprof-collect, NAME.json.gz by torch.profiler, or by jax.profiler for a program of JAX. Every program runs on a GPU and on cores of its own, each run in a process
+of its own with a limit of time: what fails is named with the end of its standard error and costs the others nothing. Ended by a
+signal or after --seconds, it keeps what it has. --again only asks trace-suggest again about what is in OUT.
+"""
+
+import argparse
+import glob
+import json
+import os
+import queue
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+CORES, PACK = 16, 16 << 20
+NO_TIME = "no time was left"
+RECORDERS = {"gpuprof": ".trace", "torch": ".json.gz"}
+
+
+class Runner:
+    def __init__(self, o, folder):
+        """FOLDER: for the recordings, until they are packed."""
+        self.o, self.folder, self.end = o, folder, time.monotonic() + o.seconds
+        self.lock, self.running, self.results = threading.RLock(), set(), {}
+
+    def stop(self, *_):
+        """No new process; those that run end now."""
+        with self.lock:
+            self.end = 0
+            for child in self.running:
+                try:
+                    os.killpg(child.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+    def process(self, gpu, words):
+        """Run WORDS on a GPU and its cores: (exit status, standard output, end of standard error, seconds)."""
+        began = time.monotonic()
+        cpus = os.cpu_count() or 1
+        share = max(1, min(CORES, cpus // self.o.gpus))
+        first = gpu * share % cpus
+        words = ["taskset", "-c", f"{first}-{first + share - 1}", *words]
+        with self.lock:
+            if self.end - began < 5:
+                return None, "", NO_TIME, 0.0
+            child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+                                     env={**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu)})  # fmt: skip
+            self.running.add(child)
+        try:
+            out, err = child.communicate(timeout=min(self.o.limit, self.end - began))
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            out, err = child.communicate()
+            err += f"\nended after {time.monotonic() - began:.0f} s\n"
+        with self.lock:
+            self.running.discard(child)
+        return child.returncode, out, err[-4000:], time.monotonic() - began
+
+    def step(self, name, what, gpu, words):
+        """A run of a program, whose line step_ms= is kept."""
+        status, out, err, took = self.process(gpu, words)
+        found = re.search(r"step_ms=([0-9.]+)", out)
+        with self.lock:
+            r = self.results[name]
+            r["seconds"][what] = r["seconds"].get(what, 0) + round(took, 1)
+            if found and not status:
+                r[what].append(float(found[1]))
+            else:
+                r["failed"].append({"run": what, "status": status, "error": err})
+            if found and err.strip() and "error" not in r:
+                r["said"] = err[-600:]
+            self.keep()
+
+    def keep(self):
+        path = os.path.join(self.o.out, "results.json")
+        with open(path + ".new", "w", encoding="utf-8") as f:
+            json.dump(self.results, f, indent=1)
+        os.replace(path + ".new", path)
+
+    def program(self, name, gpu):
+        with self.lock:
+            self.results[name] = {"gpu": gpu, "bare": [], "fixed": [], "gpuprof": [], "torch": [], "failed": [], "seconds": {}, "advice": {}}
+        run = [sys.executable, os.path.join(HERE, "programs.py"), name]
+        trace, kineto = (os.path.join(self.folder, name + end) for end in RECORDERS.values())
+        collect = [os.path.join(self.o.bin, "gpuprof-collect"), "-q", "--start", "profiler", "-o", trace, "--"]
+        self.step(name, "gpuprof", gpu, [*collect, *run, "--window", "--steps", "30"])
+        self.step(name, "bare", gpu, run)
+        self.step(name, "fixed", gpu, [*run, "--fixed"])
+        self.step(name, "torch", gpu, [*run, "--torch", kineto])
+        for recorder in RECORDERS:
+            self.ask(name, recorder, gpu)
+        self.step(name, "bare", gpu, run)
+        self.step(name, "fixed", gpu, [*run, "--fixed"])
+
+    def ask(self, name, recorder, gpu):
+        path = os.path.join(self.folder, name + RECORDERS[recorder])
+        if not os.path.exists(path):
+            return
+        status, out, err, _ = self.process(gpu, [os.path.join(self.o.bin, "trace-suggest"), "-q", "-f", "json", path])
+        try:
+            answer = json.loads(out)
+        except ValueError:
+            answer = {"error": f"exit status {status}: {err}"}
+        with self.lock:
+            self.results[name]["advice"][recorder] = answer
+            self.keep()
+
+    def all(self, names):
+        waiting = queue.SimpleQueue()
+        for name in names:
+            waiting.put(name)
+
+        def work(gpu):
+            while True:
+                try:
+                    name = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                try:
+                    self.program(name, gpu)
+                except Exception as e:  # of this runner: the other programs go on
+                    with self.lock:
+                        self.results[name]["failed"].append({"run": "record.py", "status": None, "error": repr(e)})
+                print(f"{name}: done after {self.o.seconds - (self.end - time.monotonic()):.0f} s", flush=True)
+
+        threads = [threading.Thread(target=work, args=(gpu,)) for gpu in range(self.o.gpus)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+
+
+def ms(ns):
+    return "-" if ns is None else f"{ns / 1e6:.3g}"
+
+
+def advice(said, rules):
+    """Lines about what trace-suggest said."""
+    if "error" in said:
+        return [said["error"][:300]]
+    step = said.get("step") or {}
+    lines = [f"step {ms(step.get('step_ns'))} ms, unrecorded {ms(step.get('unprofiled_ns'))} ({ms(step.get('unprofiled_low_ns'))} to "
+             f"{ms(step.get('unprofiled_high_ns'))}, {step.get('unprofiled_source')})"]  # fmt: skip
+    for i, s in enumerate(said["suggestions"][:4]):
+        mark = "*" if s["rule"] in rules else " "
+        lines.append(f"{mark}{i + 1}. {s['rule']:<16} {ms(s['saving_ns']):>7} ({ms(s['saving_low_ns'])} to {ms(s['saving_high_ns'])}) "
+                     f"{s['priority']}: {s['action'][:90]} | {s['place'] or ''}")  # fmt: skip
+    return lines if said["suggestions"] else [*lines, " no suggestion"]
+
+
+def table(results, programs):
+    out, first = [], {recorder: 0 for recorder in RECORDERS}
+    for name, r in results.items():
+        rules = programs[name]["rules"]
+        bare, fixed = (statistics.mean(r[side]) if r[side] else None for side in ("bare", "fixed"))
+        saves = f", saves {bare - fixed:.3f}" if bare and fixed else ""
+        out.append(f"{name} ({programs[name]['library']}): {r['bare']} -> {r['fixed']} ms{saves}; fix: {programs[name]['fix']} "
+                   f"({', '.join(rules) or 'no rule'})")  # fmt: skip
+        for recorder in RECORDERS:
+            answer = r["advice"].get(recorder)
+            out.append(f"  {recorder}: recorded {r[recorder]}")
+            if answer:
+                out += ["    " + line for line in advice(answer, rules)]
+                said = answer.get("suggestions") or [{"rule": None}]
+                first[recorder] += said[0]["rule"] in rules
+        out += [f"  FAILED {f['run']}, exit status {f['status']}: {f['error'].strip()[-700:]}" for f in r["failed"] if f["error"] != NO_TIME]
+        missing = [f["run"] for f in r["failed"] if f["error"] == NO_TIME]
+        out += [f"  no time was left for {', '.join(missing)}"] if missing else []
+    out.append("the known fix first: " + ", ".join(f"{recorder} {n} of {len(programs)}" for recorder, n in first.items()))
+    return "\n".join(out) + "\n"
+
+
+def pack(folder, out):
+    """The recordings of FOLDER in few archives of at most PACK bytes; one that is larger is left out and named."""
+    archives, left = [], 0
+    for name in sorted(os.listdir(folder)):
+        need = (os.path.getsize(os.path.join(folder, name)) + 1023) // 512 * 512
+        if need > PACK - 10240:
+            print(f"{name}: {need} bytes, left out of the archives")
+            continue
+        if need > left:
+            archives.append(os.path.join(out, f"recordings-{len(archives)}.tar"))
+            left = PACK - 10240
+        with tarfile.open(archives[-1], "a") as archive:
+            archive.add(os.path.join(folder, name), name)
+        left -= need
+    return archives
+
+
+def gpus():
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True).stdout
+        return sum(line.startswith("GPU ") for line in listed.splitlines())
+    except (OSError, subprocess.CalledProcessError):
+        return 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out")
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
+    parser.add_argument("--only", help="programs, all by default")
+    parser.add_argument("--gpus", type=int, default=0, help="how many to use, all by default")
+    parser.add_argument("--seconds", type=float, default=540, help="for everything")
+    parser.add_argument("--limit", type=float, default=90, help="for one process")
+    parser.add_argument("--again", action="store_true", help="only ask trace-suggest about the recordings in OUT")
+    o = parser.parse_args()
+    o.gpus = o.gpus or gpus()
+    sys.path.insert(0, HERE)
+    import programs
+
+    known = {name: {"library": p.library, "fix": p.fix, "rules": p.rules} for name, p in programs.PROGRAMS.items()}
+    names = o.only.split(",") if o.only else list(known)
+    for name in names:
+        if name not in known:
+            parser.error(f"{name}: no such program")
+    os.makedirs(o.out, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        answer(o, folder, names, known)
+
+
+def answer(o, folder, names, known):
+    runner = Runner(o, folder)
+    signal.signal(signal.SIGTERM, runner.stop)
+    signal.signal(signal.SIGINT, runner.stop)
+    if o.again:
+        for path in glob.glob(os.path.join(o.out, "recordings-*.tar")):
+            with tarfile.open(path) as archive:
+                archive.extractall(folder, filter="data")
+        with open(os.path.join(o.out, "results.json"), encoding="utf-8") as f:
+            runner.results = json.load(f)
+        for name in runner.results:
+            for recorder in RECORDERS:
+                runner.ask(name, recorder, 0)
+    else:
+        runner.all(names)
+    ordered = {name: runner.results[name] for name in known if name in runner.results}
+    text = table(ordered, known)
+    with open(os.path.join(o.out, "table.txt"), "w", encoding="utf-8") as f:
+        f.write(text)
+    print(text, end="")
+    if not o.again:
+        for path in pack(folder, o.out):
+            print(path, os.path.getsize(path))
+
+
+if __name__ == "__main__":
+    main()

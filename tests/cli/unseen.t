@@ -1,0 +1,60 @@
+#!/bin/sh
+test_description='samples/unseen: the list of programs, and the runner, which keeps what it has'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+unseen=$samples/unseen
+
+test_expect_success 'the README lists the programs as they are, and their rules exist' '
+    python3 "$unseen/programs.py" list >list && test "$(grep -c "^| [a-z]" list)" = 13 &&
+    grep -Fxf list "$unseen/README.md" >found && test_cmp list found &&
+    trace-suggest --list-rules | sed -n "s/^\([a-z_]*\) (.*/\1/p" >rules &&
+    sed "s/.*| \(.*\) |$/\1/" list | grep -o "\`[a-z_]*\`" | tr -d "\`" | sort -u >named &&
+    test "$(wc -l <named)" -gt 5 && ! grep -vxFf rules named
+'
+
+# The runner beside programs that need no GPU, and a recorder that gives every program the same recording.
+mkdir stub bin && cp "$unseen/record.py" stub/ && ln -s "$(command -v trace-suggest)" bin/
+cat >stub/programs.py <<'EOF'
+import collections, sys, time
+Program = collections.namedtuple("Program", "library fix rules")
+PROGRAMS = {name: Program("torch", "another", rules) for name, rules in (("fine", ("experts", "optimizer")), ("broken", ()), ("hanging", ()))}
+if __name__ == "__main__":
+    if sys.argv[1] == "broken":
+        raise ValueError("no such layer")
+    if sys.argv[1] == "hanging":
+        time.sleep(1000)
+    if "--torch" in sys.argv:
+        sys.exit("cannot be recorded")
+    print("fine step_ms=" + ("2.5" if "--fixed" in sys.argv else "4.0"))
+EOF
+cat >bin/gpuprof-collect <<END
+#!/bin/sh
+while test "\$1" != --; do test "\$1" != -o || cp "$samples/pairs/small.trace" "\$2"; shift; done
+shift
+exec "\$@"
+END
+chmod +x bin/gpuprof-collect
+
+test_expect_success 'what fails or hangs is named, the rest is timed, recorded and packed' '
+    python3 stub/record.py out --bin bin --gpus 2 --limit 2 --seconds 60 >log &&
+    grep "^fine (torch): \[4.0, 4.0\] -> \[2.5, 2.5\] ms, saves 1.500" log && grep "\*[1-4]. optimizer " log &&
+    grep "FAILED torch, exit status 1: cannot be recorded" log && grep "ValueError: no such layer" log &&
+    grep "FAILED bare, exit status -9: ended after 2 s" log && grep -Fxf out/table.txt log >shown && test_cmp out/table.txt shown &&
+    tar tf out/recordings-0.tar | sort >packed && printf "%s\n" broken.trace fine.trace hanging.trace >expected && test_cmp expected packed
+'
+
+test_expect_success 'the recordings can be asked about again' '
+    cp out/table.txt before && python3 stub/record.py out --bin bin --gpus 1 --again >again && test_cmp before again
+'
+
+test_expect_success 'when time is up, what was not run is said' '
+    python3 stub/record.py short --bin bin --gpus 1 --seconds 4 >log && grep "no time was left for gpuprof, bare, fixed" log
+'
+
+test_expect_success 'a program that is not listed is an error' '
+    test_expect_code 2 python3 stub/record.py other --only no_such 2>err && grep "no_such: no such program" err
+'
+
+test_done
