@@ -173,12 +173,8 @@ static uint32_t place_of_captured(struct maker *m, uint32_t place, uint32_t node
     if (*known != NONE) return *known;
     const struct gp_captured_name *rest;
     size_t n = gp_captured_rest(&m->captured, node, path, &rest);
-    for (size_t i = 0; i < n; i++) {
-        enum gp_table table = rest[i].is_frame ? GP_PYTHON : GP_RANGE;
-        enum gp_frame_kind kind = rest[i].is_frame ? GP_FRAME_PYTHON : GP_FRAME_RANGE;
-        if (rest[i].is_frame && gp_name_is_glue(rest[i].text, rest[i].n)) continue;
-        place = add_place(m, place, kind, make_label(m, table, rest[i].text, rest[i].n));
-    }
+    for (size_t i = 0; i < n; i++)
+        place = add_place(m, place, rest[i].kind, make_label(m, rest[i].table, rest[i].text, rest[i].n));
     return *gp_map_put(&m->place_of_captured, key, NONE) = place;
 }
 
@@ -386,7 +382,7 @@ void gp_profile_make_events(struct gp_profile_job *j)
     m.place_of = gp_alloc(((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
     memset(m.place_of, 0xff, ((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
     m.ops.hs = m.ranges.hs = &j->v->hs;
-    gp_captured_init(&m.captured, &j->v->hs);
+    gp_captured_init(&m.captured, &j->v->hs, false);
     m.launched = gp_zalloc((size_t)j->v->hs.n + 1);
     m.dealt = gp_alloc((n + 1) * sizeof *m.dealt);
     m.seen = gp_zalloc(n + 1);

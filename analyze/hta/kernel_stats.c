@@ -612,7 +612,7 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
     struct owners o = {.h = h, .v = v, .sort = sort, .table = table, .backwards.hs = &v->hs};
     o.any = t->events[table].n && v->hs.n;
     bool modules = o.any && sort == GP_OWNER_MODULE;
-    gp_captured_init(&o.captured, &v->hs);
+    gp_captured_init(&o.captured, &v->hs, true);
     if (o.any) o.seen = gp_zalloc(v->hs.n / 8 + 1);
     if (modules) {
         o.module = gp_zalloc(t->strings.n);
@@ -676,7 +676,7 @@ static void find_functions(struct functions *f, uint32_t node, uint32_t path)
     size_t n = path != NONE ? gp_captured_rest(&f->captured, node, path, &rest) : 0;
     f->stack.n = 0;
     while (n--)
-        if (rest[n].is_frame) GP_VEC_PUSH(&f->stack, function_named(f, rest[n].text, rest[n].n));
+        if (rest[n].table == GP_PYTHON) GP_VEC_PUSH(&f->stack, function_named(f, rest[n].text, rest[n].n));
     for (; node != GP_HOST_NONE; node = f->v->hs.nodes[node].parent)
         if (f->v->hs.nodes[node].table == GP_PYTHON)
             GP_VEC_PUSH(&f->stack, function_of_row(f, f->v->hs.nodes[node].row));
@@ -704,7 +704,7 @@ static void add_functions(struct gp_hta *h, const struct gp_view *v)
     if (!v->t->events[GP_PYTHON].n && !gpu->stack) return;
     struct functions f = {.h = h, .v = v};
     struct gp_host_memo function = {.hs = &v->hs};
-    gp_captured_init(&f.captured, &v->hs);
+    gp_captured_init(&f.captured, &v->hs, true);
     for (uint32_t i = 0; i < gpu->n; i++) {
         uint32_t stack = gp_get_stack(gpu, i), path = NONE;
         if (stack) path = gp_captured_path(&f.captured, gp_get_captured(gpu, i), stack);

@@ -248,16 +248,6 @@ static uint32_t place_unattributed(struct walk *w, size_t row)
     return node;
 }
 
-/* A frame around a capture. */
-static uint32_t frame_of_captured(struct walk *w, uint32_t node, const struct gp_captured_name *name)
-{
-    enum gp_table table = name->is_frame ? GP_PYTHON : GP_RANGE;
-    bool glue = !w->b->opts.raw && !w->b->opts.show_python_glue && gp_name_is_glue(name->text, name->n);
-    if (name->is_frame && glue) return node;
-    return frame_below(w, node, make_label(w, table, name->text, name->n),
-                       name->is_frame ? GP_FRAME_PYTHON : GP_FRAME_RANGE);
-}
-
 /* The node below NODE, which is HOST's or no host event's, for what is around the capture of a graph's
  * work. */
 static uint32_t place_captured(struct walk *w, uint32_t node, uint32_t host, gp_sid captured, uint32_t stack)
@@ -268,7 +258,8 @@ static uint32_t place_captured(struct walk *w, uint32_t node, uint32_t host, gp_
     if (*known != NO_NODE) return *known;
     const struct gp_captured_name *rest;
     size_t n = gp_captured_rest(&w->captured, host, path, &rest);
-    for (size_t i = 0; i < n; i++) node = frame_of_captured(w, node, &rest[i]);
+    for (size_t i = 0; i < n; i++)
+        node = frame_below(w, node, make_label(w, rest[i].table, rest[i].text, rest[i].n), rest[i].kind);
     return *gp_map_put(&w->place_of_captured, key, NO_NODE) = node;
 }
 
@@ -615,7 +606,7 @@ static void add_set(struct gp_stacks *b, const struct gp_view *v, const struct g
     const struct gp_trace *t = v->t;
     struct walk w = {.b = b, .v = v, .t = t, .hs = &v->hs, .backward = backward};
     w.module_of.hs = w.hs;
-    gp_captured_init(&w.captured, w.hs);
+    gp_captured_init(&w.captured, w.hs, w.b->opts.raw || w.b->opts.show_python_glue);
     w.top = w.device_top = several ? frame_of_trace(b, t) : GP_CALLTREE_ROOT;
     w.place = gp_alloc(w.hs->n * sizeof *w.place);
     w.leaves = gp_zalloc((t->configs.n + 1) * sizeof *w.leaves);

@@ -6,10 +6,11 @@
 
 enum { RANGE, FRAME };
 
-void gp_captured_init(struct gp_captured *c, const struct gp_host_stack *hs)
+void gp_captured_init(struct gp_captured *c, const struct gp_host_stack *hs, bool glue)
 {
     memset(c, 0, sizeof *c);
     c->hs = hs;
+    c->glue = glue;
 }
 
 void gp_captured_release(struct gp_captured *c)
@@ -101,7 +102,7 @@ static void add_frames(struct gp_captured *c, uint32_t node, uint32_t from, uint
         struct gp_buf b = {0};
         gp_stack_tree_name(c->tree, c->tree->nodes.at[node].function, &b);
         gp_sid text = gp_intern(&c->labels, gp_buf_str(&b), b.n);
-        struct gp_captured_name name = {gp_string(&c->labels, text), b.n, true,
+        struct gp_captured_name name = {gp_string(&c->labels, text), b.n, GP_PYTHON, GP_FRAME_PYTHON,
                                         make_label(c, FRAME, gp_buf_str(&b), b.n)};
         GP_VEC_PUSH(&c->names, name);
         gp_buf_release(&b);
@@ -126,7 +127,7 @@ uint32_t gp_captured_path(struct gp_captured *c, gp_sid captured, uint32_t stack
     uint32_t node = stack ? c->tree->node_of[stack] : 0, depth = 0;
     /* captured in the backward pass: the frames of the thread that waited for it come first */
     if (stack) add_frames(c, c->tree->waiting[stack], 0, UINT32_MAX);
-    struct gp_captured_name name = {0};
+    struct gp_captured_name name = {.table = GP_RANGE, .kind = GP_FRAME_RANGE};
     while ((name.text = gp_captured_next(&at, end, &name.n))) {
         name.label = make_label(c, RANGE, name.text, name.n);
         uint32_t below = stack ? depth_of_range(c, name.label, node, depth) : 0;
@@ -153,13 +154,14 @@ size_t gp_captured_rest(struct gp_captured *c, uint32_t node, uint32_t path,
     size_t ranges = c->around[RANGE].n, frames = c->around[FRAME].n;
     for (uint32_t i = 0; i < c->paths.at[path].n; i++) {
         const struct gp_captured_name *name = &c->names.at[c->paths.at[path].first + i];
-        bool common = false;
-        if (name->is_frame) {
+        bool common = false, frame = name->table == GP_PYTHON;
+        if (frame) {
             common = frames && c->around[FRAME].at[frames - 1] == name->label;
             frames = common ? frames - 1 : 0;
         }
-        while (!name->is_frame && ranges && !common) common = c->around[RANGE].at[--ranges] == name->label;
-        if (!common) GP_VEC_PUSH(&c->rest, *name);
+        while (!frame && ranges && !common) common = c->around[RANGE].at[--ranges] == name->label;
+        if (!common && (!frame || c->glue || !gp_name_is_glue(name->text, name->n)))
+            GP_VEC_PUSH(&c->rest, *name);
     }
     *rest = GP_VEC_FROM(&c->rest, 0);
     return c->rest.n;

@@ -4,7 +4,7 @@
  *
  *     struct gp_captured c;
  *     const struct gp_captured_name *rest;
- *     gp_captured_init(&c, &host_stack);
+ *     gp_captured_init(&c, &host_stack, false);
  *     size_t n = gp_captured_rest(&c, node, gp_captured_path(&c, sid, stack), &rest);   // outermost first
  *     for (size_t i = 0; i < n; i++) use(rest[i].text, rest[i].n);
  *     gp_captured_release(&c);
@@ -21,6 +21,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "analyze/names/frame_kind.h"
 #include "analyze/view/host_stack.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
@@ -34,8 +35,9 @@ struct gp_captured_push {
 struct gp_captured_name {
     const char *text; /* N bytes: of a range, or of a frame as rows of GP_PYTHON are named */
     size_t n;
-    bool is_frame;
-    gp_sid label; /* private: what is compared */
+    enum gp_table table;     /* GP_RANGE or GP_PYTHON: */
+    enum gp_frame_kind kind; /* as what its label is made and drawn */
+    gp_sid label;            /* private: what is compared */
 };
 
 struct gp_captured_path {
@@ -44,6 +46,7 @@ struct gp_captured_path {
 
 struct gp_captured {
     const struct gp_host_stack *hs;
+    bool glue; /* frames of glue are wanted, too */
     struct gp_strings labels;
     struct gp_map label_of[2]; /* name of a range, of a frame -> label */
     struct gp_map path_of;     /* captured, stack -> index into paths */
@@ -56,8 +59,8 @@ struct gp_captured {
     GP_VEC(struct gp_captured_push) pushes;
 };
 
-/* HS and its trace outlive C. */
-void gp_captured_init(struct gp_captured *c, const struct gp_host_stack *hs);
+/* HS and its trace outlive C. GLUE: frames of glue, see gp_name_is_glue(), are wanted, too. */
+void gp_captured_init(struct gp_captured *c, const struct gp_host_stack *hs, bool glue);
 /* What is around a capture: CAPTURED and STACK are cells of those columns, one of them is not 0. The same
  * for the same. Each pair is looked at once. */
 uint32_t gp_captured_path(struct gp_captured *c, gp_sid captured, uint32_t stack);

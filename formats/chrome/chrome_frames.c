@@ -100,14 +100,9 @@ bool gp_chrome_read_frames(struct gp_chrome_parser *c, const struct gp_json_valu
 static uint32_t add_stack(struct gp_trace *t, const struct gp_chrome_frame *f, uint32_t parent)
 {
     struct gp_stack s = {.parent = parent, .name = f->name, .file = f->file, .line = f->line};
-    if (!t->stacks.n) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
-    if (f->native) {
-        if (!t->symbols.n) GP_VEC_PUSH(&t->symbols, (struct gp_symbol){0});
-        s.symbol = (uint32_t)t->symbols.n;
-        GP_VEC_PUSH(&t->symbols, ((struct gp_symbol){.module = f->module, .offset = f->offset}));
-    }
-    GP_VEC_PUSH(&t->stacks, s);
-    return (uint32_t)t->stacks.n - 1;
+    if (f->native)
+        s.symbol = gp_trace_symbol(t, &(struct gp_symbol){.module = f->module, .offset = f->offset});
+    return gp_trace_stack(t, &s);
 }
 
 /* By frame: its stack, 0: none. The last frame with an id counts; one that calls itself has no caller. */

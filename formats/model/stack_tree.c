@@ -33,10 +33,11 @@ void gp_stack_tree_name(const struct gp_stack_tree *tree, uint32_t function, str
     put_name(tree->t, &tree->t->stacks.at[f->stack], f->line, to);
 }
 
-/* How many observations each stack is part of. */
+/* How many observations each stack is part of: work that a graph replays counts where it was captured, as it
+ * does where it is launched one by one. */
 static uint64_t *weigh(const struct gp_trace *t)
 {
-    static const enum gp_table exact[] = {GP_API, GP_RANGE};
+    static const enum gp_table exact[] = {GP_API, GP_RANGE, GP_GPU};
     const struct gp_events *e = &t->events[GP_SAMPLE];
     uint64_t *weight = gp_zalloc((t->stacks.n + 1) * sizeof *weight);
     for (size_t i = 0; i < e->n; i++)

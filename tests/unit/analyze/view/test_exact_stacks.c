@@ -3,6 +3,7 @@
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
 #include "formats/model/samples.h"
+#include "formats/model/stack_tree.h"
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 
@@ -256,6 +257,41 @@ TEST(events_of_a_thread_stay_on_it)
     uint32_t node = gp_host_at(&hs, s.main, after);
     assert_string_equal(gp_trace_str(&s.t, s.t.events[GP_PYTHON].name[hs.nodes[node].row]), "m.py(10): step");
     end(&s, &hs);
+}
+
+/* A function is named after the line where most of its work is from, whether that is launched or replayed. */
+TEST(lines_are_those_of_most_work_in_graphs_too)
+{
+    static const char *const from[] = {"main:4 forward:20 linear:30", "main:4 forward:22 linear:31",
+                                       "main:4 forward:22 linear:31"};
+    for (int graph = 0; graph < 2; graph++) {
+        struct scene s;
+        struct gp_host_stack hs;
+        begin(&s);
+        uint32_t stream = mk_stream(&s.t, mk_process(&s.t, 5, 1), 0, 7);
+        if (graph) launch(&s, s.main, "main:4 forward:20 linear:30"); /* it is captured, too */
+        for (size_t k = 0; k < 2 * GP_COUNT(from); k++) {
+            size_t i = k % GP_COUNT(from);
+            if (!graph) launch(&s, s.main, from[i]);
+            size_t row = mk_kernel(&s.t, stream, pass(&s), s.now + 100, "gemm", s.corr);
+            if (graph) gp_set_stack(&s.t.events[GP_GPU], row, stack(&s.t, from[i]));
+        }
+        finish(&s, &hs);
+        struct gp_stack_tree tree;
+        struct gp_buf name = {0};
+        gp_stack_tree_build(&tree, &s.t);
+        for (size_t i = 0; i < tree.functions.n; i++) {
+            if (i) gp_buf_puts(&name, "; ");
+            struct gp_buf one = {0};
+            gp_stack_tree_name(&tree, (uint32_t)i, &one);
+            gp_buf_puts(&name, gp_buf_str(&one));
+            gp_buf_release(&one);
+        }
+        assert_string_equal(gp_buf_str(&name), "m.py(4): main; m.py(22): forward; m.py(31): linear");
+        gp_buf_release(&name);
+        gp_stack_tree_release(&tree);
+        end(&s, &hs);
+    }
 }
 
 /* Anything may be in a file. */
