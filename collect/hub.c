@@ -72,6 +72,7 @@ static void add_stats(struct gp_wire_stats *to, const struct gp_wire_stats *s)
     to->ranges += s->ranges;
     to->allocations += s->allocations;
     to->dropped += s->dropped;
+    to->stacks += s->stacks;
     to->bad_time += s->bad_time;
     to->inversions += s->inversions;
     to->cpu_ns += s->cpu_ns;

@@ -418,7 +418,7 @@ static bool take_loss(struct gp_session *s, struct gp_wire_loss *l)
 {
     l->what[sizeof l->what - 1] = l->why[sizeof l->why - 1] = 0;
     gp_records_lose(&s->records, l->what, l->why, l->count);
-    s->records.stats.dropped += l->count;
+    *(strcmp(l->what, GP_LOSS_STACKS) ? &s->records.stats.dropped : &s->records.stats.stacks) += l->count;
     return true;
 }
 

@@ -63,8 +63,7 @@ static uint64_t count_unrecorded(const struct gp_trace *t)
 static uint64_t count_lost(const struct gp_trace *t)
 {
     uint64_t lost = t->events[GP_API].corr && t->events[GP_GPU].n ? count_unrecorded(t) : 0;
-    for (size_t i = 0; i < t->losses.n; i++) lost += t->losses.at[i].count;
-    return lost;
+    return lost + gp_trace_lost(t, false);
 }
 
 static int32_t find_tick(const struct gp_profile *p)

@@ -158,8 +158,7 @@ static void note_capture(struct gp_rule_ctx *c)
                                      s->steps == 1 ? "step is" : "steps are"));
     if (s->step_ns - s->unprofiled_ns >= s->step_ns / NOTE_PARTS) note_recorder(c);
     if (!s->trusted) note_distrust(c);
-    uint64_t lost = 0;
-    for (size_t i = 0; i < c->t->losses.n; i++) lost += c->t->losses.at[i].count;
+    uint64_t lost = gp_trace_lost(c->t, false);
     if (lost)
         gp_rule_note(c, gp_rule_text(c, "%llu events were lost while recording", (unsigned long long)lost));
 }

@@ -255,7 +255,7 @@ static void drain(void)
     put_stacks();
     send_notes();
     for (unsigned op = 0; op < GP_NOTE_OPS; op++)
-        gp_link_lose(gp_note_plural(op), "too many at once", refused[op]);
+        gp_link_lose(gp_note_plural(op), gp_note_reason(op), refused[op]);
     gp_inject_metrics_drain(gp_link_send, gp_link_lose);
 }
 

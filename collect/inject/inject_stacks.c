@@ -3,7 +3,6 @@
 #include <string.h>
 #include "collect/inject/inject.h"
 #include "collect/inject/thread_ring.h"
-#include "collect/stacks/launch_stack.h"
 
 static _Atomic uint32_t wanted; /* enum gp_stacks_mode */
 static struct gp_stack_process *process;
@@ -41,6 +40,17 @@ static bool put_frame(void *ctx, uint32_t number, uint32_t parent, uint32_t func
 
 /* ---- stacks ---- */
 
+/* A stack that could not be had counts like a note that did not fit. */
+static void refuse(struct gp_thread_ring *t)
+{
+    struct gp_launch_counts now = gp_launch_stack_counts(t->stack), *before = &t->counted;
+    if (now.cut != before->cut) gp_ring_refuse(t->ring, GP_NOTE_DEEP);
+    else if (now.broken != before->broken) gp_ring_refuse(t->ring, GP_NOTE_BROKEN);
+    else if (now.many != before->many) gp_ring_refuse(t->ring, GP_NOTE_MANY);
+    else if (now.refused != before->refused) gp_ring_refuse(t->ring, GP_NOTE_FRAME);
+    *before = now;
+}
+
 static uint32_t read_stack(struct gp_thread_ring *t, int64_t *waiter)
 {
     if (GP_UNLIKELY(!t->stack)) {
@@ -48,7 +58,9 @@ static uint32_t read_stack(struct gp_thread_ring *t, int64_t *waiter)
         t->stack = gp_launch_stack_new(process, &sink, atomic_load(&wanted) == GP_STACKS_NATIVE);
         if (!t->stack) return 0;
     }
-    return gp_launch_stack_read(t->stack, waiter);
+    uint32_t number = gp_launch_stack_read(t->stack, waiter);
+    if (GP_UNLIKELY(!number)) refuse(t);
+    return number;
 }
 
 bool gp_inject_stacks_on(void)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "collect/stacks/launch_stack.h"
 
 enum { RING_BYTES = 4 << 20 };
 

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include "collect/stacks/launch_stack.h"
 #include "collect/inject/wakeup.h"
 #include "collect/wire/ring.h"
 #include "formats/base/buf.h"
@@ -28,22 +29,21 @@ struct gp_range_watch {
     uint32_t nested;    /* ranges of that domain that were pushed inside */
 };
 
-struct gp_launch_stack; /* collect/stacks/launch_stack.h */
-
 /* The thread writes, the flush thread reads and, when the thread is gone, frees. */
 struct gp_thread_ring {
     struct gp_thread_ring *next;
     struct gp_ring *ring;
     int64_t tid;
-    unsigned epoch;                 /* of the process that created this: not that of a fork child */
-    uint32_t open;                  /* pushes that were accepted and not popped */
-    uint32_t skipped;               /* pushes that were refused and not popped */
-    struct gp_range_watch watch[2]; /* by GP_CAPTURE_START and GP_CAPTURE_STOP */
-    struct gp_buf args;             /* of the current event; never grows */
-    struct gp_launch_stack *stack;  /* NULL: none was read yet */
-    uint32_t placed;                /* the correlation id of the call whose stack was read last */
-    _Atomic bool woke;              /* this is half full, which the flush thread knows */
-    _Atomic bool gone;              /* the thread has ended */
+    unsigned epoch;                  /* of the process that created this: not that of a fork child */
+    uint32_t open;                   /* pushes that were accepted and not popped */
+    uint32_t skipped;                /* pushes that were refused and not popped */
+    struct gp_range_watch watch[2];  /* by GP_CAPTURE_START and GP_CAPTURE_STOP */
+    struct gp_buf args;              /* of the current event; never grows */
+    struct gp_launch_stack *stack;   /* NULL: none was read yet */
+    struct gp_launch_counts counted; /* what of it was refused here */
+    uint32_t placed;                 /* the correlation id of the call whose stack was read last */
+    _Atomic bool woke;               /* this is half full, which the flush thread knows */
+    _Atomic bool gone;               /* the thread has ended */
 };
 
 /* The calling thread's; NULL if nothing is recorded any more, or there is no memory. */

@@ -296,6 +296,7 @@ void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
     if (verbose)
         gp_buf_printf(b, " (%llu dropped, %llu without a time), %llu calls, %llu ranges", ull(s->dropped),
                       ull(s->bad_time), ull(s->calls), ull(s->ranges));
+    if (s->stacks) gp_buf_printf(b, ", %llu calls whose stack could not be read", ull(s->stacks));
     if (a->kept) gp_buf_printf(b, ", the last %g s kept", (double)a->opts->last_ns / 1e9);
     put_samples_sum(b, a, ", ");
     if (a->opts->memory) gp_buf_printf(b, ", %llu allocations", ull(s->allocations));

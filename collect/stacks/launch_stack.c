@@ -184,7 +184,10 @@ static uint32_t read_python(struct gp_launch_stack *s, int64_t *waiter, bool *un
 {
     const struct gp_own_python *py = s->python;
     *unknown = true;
-    if (GP_UNLIKELY(s->numbers.counts.broken > BROKEN_MOST)) return 0;
+    if (GP_UNLIKELY(s->numbers.counts.broken > BROKEN_MOST)) {
+        s->numbers.counts.broken++;
+        return 0;
+    }
     uint64_t state = gp_own_python_state(py), at = 0;
     bool doubt = s->doubted && state;
     uint8_t bytes[GP_PY_THREAD_MOST];

@@ -65,8 +65,19 @@ const char *gp_note_plural(unsigned op)
         [GP_NOTE_PLACE] = "stacks",
         [GP_NOTE_FRAME] = "stacks",
         [GP_NOTE_STACK] = "stacks",
+        [GP_NOTE_DEEP] = "stacks",
+        [GP_NOTE_BROKEN] = "stacks",
+        [GP_NOTE_MANY] = "stacks",
     };
     return op < GP_NOTE_OPS && plurals[op] ? plurals[op] : "notes";
+}
+
+const char *gp_note_reason(unsigned op)
+{
+    return op == GP_NOTE_DEEP     ? "too deep"
+           : op == GP_NOTE_BROKEN ? "frames could not be read"
+           : op == GP_NOTE_MANY   ? "too many different ones"
+                                  : "too many at once";
 }
 
 const struct gp_note *gp_ring_peek(struct gp_ring *r)

@@ -33,8 +33,13 @@ enum gp_note_op {
     GP_NOTE_FRAME,    /* what a stack stands for, of this thread: the args are a struct gp_note_frame */
     GP_NOTE_PLACE,    /* the same of native code: the text is the path of its file, OTHER the address there */
     GP_NOTE_STACK,    /* a call begins: its stack. The args are one struct gp_note_stack, on the wire many */
+    /* never put, only refused: the stack of a call has too many frames, some that cannot be read, or is one
+     * too many */
+    GP_NOTE_DEEP,
+    GP_NOTE_BROKEN,
+    GP_NOTE_MANY,
 };
-enum { GP_NOTE_OPS = GP_NOTE_STACK + 1 };
+enum { GP_NOTE_OPS = GP_NOTE_MANY + 1 };
 
 /* Numbers of CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_; a record of an event is not one of those. */
 enum gp_wait { GP_WAIT_RECORD, GP_WAIT_EVENT, GP_WAIT_STREAM_EVENT, GP_WAIT_STREAM, GP_WAIT_CONTEXT };
@@ -103,8 +108,9 @@ static inline bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, co
                                const char *args, size_t reserve);
 /* Count a note of OP, an enum gp_note_op, that did not fit; called by the writer. */
 void gp_ring_refuse(struct gp_ring *r, unsigned op);
-/* What is lost with notes of OP, for a message: "ranges", "API calls"; static. */
+/* What is lost with notes of OP, for a message, and why: "ranges", "too many at once"; static. */
 const char *gp_note_plural(unsigned op);
+const char *gp_note_reason(unsigned op);
 /* The oldest note, or NULL. */
 const struct gp_note *gp_ring_peek(struct gp_ring *r);
 void gp_ring_pop(struct gp_ring *r, const struct gp_note *note);

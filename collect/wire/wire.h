@@ -203,6 +203,7 @@ struct gp_wire_stats {
     uint64_t salvaged; /* records that it had not handed over when it ended */
     uint64_t kernels, copies, sets, calls, ranges, allocations;
     uint64_t dropped;    /* records that CUPTI or we had to drop */
+    uint64_t stacks;     /* of calls, that could not be read */
     uint64_t bad_time;   /* GPU records without a usable time */
     uint64_t inversions; /* kernels that seem to start before their launch */
     int64_t worst_inversion_ns;

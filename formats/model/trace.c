@@ -497,12 +497,20 @@ void gp_trace_sort(struct gp_trace *t)
     for (int i = 0; i < GP_TABLE_COUNT; i++) gp_events_sort(&t->events[i]);
 }
 
+uint64_t gp_trace_lost(const struct gp_trace *t, bool stacks)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < t->losses.n; i++)
+        if (!strcmp(gp_trace_str(t, t->losses.at[i].what), GP_LOSS_STACKS) == stacks)
+            lost += t->losses.at[i].count;
+    return lost;
+}
+
 void gp_trace_finish(struct gp_trace *t)
 {
     gp_trace_sort(t);
-    uint64_t lost = 0;
-    for (size_t i = 0; i < t->losses.n; i++) lost += t->losses.at[i].count;
-    gp_trace_issue(t, GP_Q_LOSS, lost, -1);
+    gp_trace_issue(t, GP_Q_LOSS, gp_trace_lost(t, false), -1);
+    gp_trace_issue(t, GP_Q_LOST_STACK, gp_trace_lost(t, true), -1);
 }
 
 /* ---- reading ---- */

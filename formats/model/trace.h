@@ -223,8 +223,9 @@ struct gp_meta {
 };
 
 /* Events that the collector knows that it did not record. */
+#define GP_LOSS_STACKS "stacks"
 struct gp_loss {
-    gp_sid what;   /* "activity records", "blocks", ... */
+    gp_sid what;   /* "activity records", "blocks", ...; GP_LOSS_STACKS of calls that are there without one */
     gp_sid reason; /* "buffer pool full", ... */
     uint64_t count;
     uint32_t process; /* index into trace->processes, UINT32_MAX unknown */
@@ -328,6 +329,7 @@ struct gp_pace {
     X(GP_Q_OUTLIER_TIME, "outlier_time", "GPU events with an impossible time")                               \
     X(GP_Q_OUTLIER_DURATION, "outlier_duration", "GPU events with an impossible duration")                   \
     X(GP_Q_LOSS, "loss", "events that the collector lost")                                                   \
+    X(GP_Q_LOST_STACK, "lost_stack", "calls whose stack the collector could not read")                       \
     X(GP_Q_COUNTERS, "counters", GP_UNTIMED_TEXT ": no step, idle, busy or host time is given")
 
 enum gp_issue_kind {
@@ -488,6 +490,8 @@ void gp_trace_set_meta(struct gp_trace *t, const char *key, const char *value, s
 /* JSON text of KEY, or NULL. */
 const char *gp_trace_get_meta(const struct gp_trace *t, const char *key);
 
+/* How many events the collector knows that it lost: STACKS of calls, or everything but those. */
+uint64_t gp_trace_lost(const struct gp_trace *t, bool stacks);
 /* Count N more issues of KIND; OFFSET (-1: none) is kept if it is the lowest so far. */
 void gp_trace_issue(struct gp_trace *t, enum gp_issue_kind kind, uint64_t n, int64_t offset);
 

@@ -15,7 +15,7 @@ import time
 import traceback
 
 LAUNCH, CAPTURE, INSTANTIATE, REPLAY = 0, 6, 7, 8
-THREADS, DEPTH = 4, 60
+THREADS, DEPTH, DEEP = 4, 60, 2500
 
 
 class Event(ctypes.Structure):
@@ -128,6 +128,14 @@ def threads(gpu):
             t.join()
 
 
+def deep(gpu, n=DEEP):
+    """Stacks that are deeper than any that is read."""
+    if n:
+        return deep(gpu, n - 1)
+    for _ in range(5):
+        gpu.ways[0].mock_do(ctypes.byref(Event(LAUNCH, 7, gpu.strdup(b"deep"), 1, 0, 0)))
+
+
 def capture_layer(gpu):
     gpu.launch(CAPTURE)
     gpu.launch(CAPTURE)
@@ -226,8 +234,9 @@ def main():
     if what == "several":
         several(lambda prefix: Gpu(sys.argv[1], sys.argv[3], prefix))
         return
+    sys.setrecursionlimit(2 * DEEP)
     gpu = Gpu(sys.argv[1], sys.argv[3], *sys.argv[4:])
-    {"functions": functions, "killed": functions, "threads": threads, "graph": graph, "fork": fork_inside}[what](gpu)
+    {"functions": functions, "killed": functions, "threads": threads, "deep": deep, "graph": graph, "fork": fork_inside}[what](gpu)
     if what == "killed":
         time.sleep(0.5)  # it is flushed meanwhile
         os.kill(os.getpid(), signal.SIGKILL)

@@ -42,6 +42,12 @@ test_expect_success 'a program that forks and runs others while it uses the GPU'
 killed() { record killed; test $ended = 137 && same killed; }
 test_expect_success 'a program that is killed keeps the stacks that were flushed' 'on_some_try killed'
 
+test_expect_success 'stacks that cannot be had are counted: at the end, in the trace and by trace-hta' '
+    record deep && no_stacks deep && grep " 0 lost, 5 calls whose stack could not be read" err &&
+    facts deep.trace && has gpu 5 && grep "\"what\":\"stacks\",\"reason\":\"too deep\",\"count\":" deep.json &&
+    trace-hta deep.trace >hta 2>&1 && grep "calls whose stack the collector could not read: 5" hta && ! grep "collector lost" hta
+'
+
 test_expect_success 'a trace in another format and back has the same stacks' '
     record functions && trace-convert -q --to gpuprof functions.json >back.trace &&
     trace-convert -q --to chrome back.trace >functions.json && same functions

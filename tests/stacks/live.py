@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """live.py LIBRARY [STACKS]: stacks as the launch's hook reads them, in this process, beside what Python itself says of them: files,
-lines, functions, 1,000 times in programs whose stacks change in every way. Prints TAP. With --time: what a reading costs, by depth."""
+lines, functions, in programs whose stacks change in every way, until STACKS (1,000) have been compared. Prints TAP. With --time: what a
+reading costs, by depth."""
 import ctypes
 import functools
 import re
@@ -152,11 +153,12 @@ def work():
 
 def measure():
     def at_depth(n):
-        return at_depth(n - 1) if n else min(lib.gp_live_time(20000) for _ in range(5))
+        return at_depth(n - 1) if n else min(lib.gp_live_time(1000) for _ in range(100))
     for depth in (10, 40, 100):
         print("# depth %d: %.0f ns" % (depth, at_depth(depth - 3)))  # this function, its caller and the module are three
 
 
+wanted = int(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2].isdigit() else 1000
 if "--time" in sys.argv:
     measure()
     sys.exit()
@@ -166,7 +168,7 @@ for t in threads:
     t.start()
 for t in threads:
     t.join()
-while checked < 1000:
+while checked < wanted:
     work()
 counts = (ctypes.c_uint64 * 6)()
 lib.gp_live_counts(counts)

@@ -49,6 +49,12 @@ TEST(a_full_ring_refuses_and_counts_but_keeps_its_reserve)
     assert_string_equal(gp_note_plural(GP_NOTE_STOP), "ends of ranges");
     assert_string_equal(gp_note_plural(GP_NOTE_MARK), "marks");
     assert_string_equal(gp_note_plural(GP_NOTE_CALL), "API calls");
+    for (unsigned op = GP_NOTE_STACK; op < GP_NOTE_OPS; op++)
+        assert_string_equal(gp_note_plural(op), "stacks");
+    assert_string_equal(gp_note_reason(GP_NOTE_STACK), "too many at once");
+    assert_string_equal(gp_note_reason(GP_NOTE_DEEP), "too deep");
+    assert_string_equal(gp_note_reason(GP_NOTE_BROKEN), "frames could not be read");
+    assert_string_equal(gp_note_reason(GP_NOTE_MANY), "too many different ones");
     while (popped < pushed && gp_ring_put(r, &pop, NULL, 0, NULL, 0)) popped++;
     assert_int_equal(popped, pushed);
     gp_ring_free(r);
