@@ -1,10 +1,9 @@
-#include "render/try/try_formats.h"
-
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "render/page/page_doc.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"
+#include "render/try/try_formats.h"
 #include "render/try/try_priv.h"
 
 /* ---- text ---- */

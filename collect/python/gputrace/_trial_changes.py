@@ -178,10 +178,8 @@ def _shape_key(program, args, keywords):
 
 
 def _only_tensors(torch, value):
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        return all(_only_tensors(torch, v) for v in value)
+    if isinstance(value, (list, tuple, dict)):
+        return all(_only_tensors(torch, v) for v in (value.values() if isinstance(value, dict) else value))
     return value is None or isinstance(value, (bool, int, float, str, torch.Tensor))
 
 
@@ -310,13 +308,9 @@ def _optimizer_kind(kind):
                   rules=("optimizer",) if kind == "fused" else (), only_named=kind != "fused")
 
 
-def _own(name):
-    """(on, off) of an attribute of the program."""
-    return (lambda program: setattr(program, name, True)), (lambda program: setattr(program, name, False))
-
-
 def _set_to_none():
-    return Change("set_to_none", *_own("set_to_none"), "optimizer.zero_grad(set_to_none=True)",
+    switch = lambda to: lambda program: setattr(program, "set_to_none", to)
+    return Change("set_to_none", switch(True), switch(False), "optimizer.zero_grad(set_to_none=True)",
                   "parameters without gradients are not updated", _when(lambda p: p.zeroed, "gradients are set to None already"),
                   rules=("zero_fill",))
 
@@ -376,7 +370,16 @@ def _sdp(value):
 
 
 def _checkpointing():
-    return Change("no_checkpointing", *_own("no_checkpoint"), "model.gradient_checkpointing_disable()",
+    put, restore = _setting()
+    def on(program):
+        program.no_checkpoint = True
+        for m in _modules(program):  # of transformers, which do other things then, too
+            if getattr(m, "gradient_checkpointing", None) is True:
+                put(m, "gradient_checkpointing", False)
+    def off(program):
+        program.no_checkpoint = False
+        restore(program)
+    return Change("no_checkpointing", on, off, "model.gradient_checkpointing_disable()",
                   "nothing but the memory that activations take",
                   _when(lambda p: p.checkpoint_seen, "torch.utils.checkpoint was not called"), rules=("recompute",))
 

@@ -10,8 +10,7 @@ import functools
 import math
 import statistics
 
-CONFIDENCE = 0.95
-_TAIL = 0.0225  # at each end, not 0.025: what looking more than once may cost
+_TAIL = 0.0225  # at each end, not the 0.025 of 95%: what looking more than once may cost
 LEAST_PAIRS = 6  # fewer have no interval of 95%
 MOST_PAIRS = 256
 LOOKS = (8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 72, 86, 103, 124, 149, 179, 215, MOST_PAIRS)
