@@ -358,7 +358,7 @@ static int start_host(struct gp_collect *c, struct gp_err *err)
                                       .producer = sample_producer,
                                       .on_block = on_block,
                                       .ctx = c};
-    c->host = gp_host_new(&o);
+    c->host = gp_host_new(&o, c->opts->flush_ns);
     return gp_host_start(c->host, c->launch.pid, err);
 }
 

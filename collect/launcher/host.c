@@ -3,19 +3,18 @@
 #include <stdlib.h>
 #include "formats/base/mem.h"
 
-static const int64_t TURN_NS = 250000000;
-
 struct gp_host {
     struct gp_sampler *sampler;
     struct gp_sample_writer *writer;
-    int64_t due_ns;
+    int64_t flush_ns, due_ns;
 };
 
-struct gp_host *gp_host_new(const struct gp_sample_writer_opts *opts)
+struct gp_host *gp_host_new(const struct gp_sample_writer_opts *opts, int64_t flush_ns)
 {
     struct gp_host *h = gp_zalloc(sizeof *h);
     h->sampler = gp_sampler_new(opts->period_ns);
     h->writer = gp_sample_writer_new(opts);
+    h->flush_ns = flush_ns;
     h->due_ns = 1;
     return h;
 }
@@ -33,9 +32,9 @@ int64_t gp_host_due(const struct gp_host *h)
 void gp_host_turn(struct gp_host *h, int64_t now_ns)
 {
     if (!h || now_ns < h->due_ns) return;
-    h->due_ns = now_ns + TURN_NS;
+    h->due_ns = now_ns + h->flush_ns;
     gp_sampler_take(h->sampler, gp_sample_writer_put, h->writer);
-    gp_sample_writer_flush(h->writer, now_ns, false);
+    gp_sample_writer_flush(h->writer);
 }
 
 void gp_host_end(struct gp_host *h)

@@ -1,7 +1,7 @@
 /* host.h -- samples of the host while a command runs: a sampler and the writer of its samples. Prints
  * nothing.
  *
- *     struct gp_host *h = gp_host_new(&opts);
+ *     struct gp_host *h = gp_host_new(&opts, flush_ns);
  *     gp_host_start(h, pid, &err);
  *     gp_host_turn(h, now_ns);                     // at gp_host_due()
  *     gp_host_end(h);
@@ -16,7 +16,8 @@
 
 struct gp_host;
 
-struct gp_host *gp_host_new(const struct gp_sample_writer_opts *opts);
+/* Samples are written down every FLUSH_NS. */
+struct gp_host *gp_host_new(const struct gp_sample_writer_opts *opts, int64_t flush_ns);
 int gp_host_start(struct gp_host *h, pid_t pid, struct gp_err *err) GP_MUST_CHECK;
 /* When to call gp_host_turn(); 0 if H is NULL. */
 int64_t gp_host_due(const struct gp_host *h);

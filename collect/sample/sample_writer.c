@@ -12,7 +12,6 @@
 #include "formats/model/trace.h"
 
 enum { ROWS_MOST = 8192 };
-static const int64_t WAIT_NS = 2000000000;
 
 struct process {
     struct gp_sample_writer *owner;
@@ -26,7 +25,6 @@ struct process {
 
 struct gp_sample_writer {
     struct gp_sample_writer_opts opts;
-    int64_t flushed_ns;
     GP_VEC(struct process *) processes;
 };
 
@@ -156,12 +154,9 @@ static void flush(struct process *p)
     gp_trace_clear_events(&p->trace);
 }
 
-void gp_sample_writer_flush(struct gp_sample_writer *w, int64_t now_ns, bool all)
+void gp_sample_writer_flush(struct gp_sample_writer *w)
 {
-    bool due = all || now_ns - w->flushed_ns >= WAIT_NS;
-    for (size_t i = 0; i < w->processes.n; i++)
-        if (due || w->processes.at[i]->trace.events[GP_SAMPLE].n >= ROWS_MOST) flush(w->processes.at[i]);
-    if (due) w->flushed_ns = now_ns;
+    for (size_t i = 0; i < w->processes.n; i++) flush(w->processes.at[i]);
 }
 
 void gp_sample_writer_end(struct gp_sample_writer *w)

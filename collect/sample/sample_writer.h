@@ -3,7 +3,7 @@
  *
  *     struct gp_sample_writer *w = gp_sample_writer_new(&opts);
  *     gp_sampler_take(sampler, gp_sample_writer_put, w);
- *     gp_sample_writer_flush(w, now_ns, false);
+ *     gp_sample_writer_flush(w);
  *     gp_sample_writer_end(w); gp_sample_writer_free(w);
  */
 #ifndef GP_COLLECT_SAMPLE_SAMPLE_WRITER_H
@@ -29,8 +29,8 @@ struct gp_sample_writer;
 struct gp_sample_writer *gp_sample_writer_new(const struct gp_sample_writer_opts *opts);
 /* WRITER is the struct gp_sample_writer. */
 void gp_sample_writer_put(void *writer, const struct gp_sample_run *run, const struct gp_stacks *stacks);
-/* Pass on runs that have waited for a while, or, with ALL, everything. */
-void gp_sample_writer_flush(struct gp_sample_writer *w, int64_t now_ns, bool all);
+/* Pass on what there is. */
+void gp_sample_writer_flush(struct gp_sample_writer *w);
 /* Nothing more comes: each producer ends. */
 void gp_sample_writer_end(struct gp_sample_writer *w);
 void gp_sample_writer_free(struct gp_sample_writer *w);

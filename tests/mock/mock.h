@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 enum mock_op {
-    MOCK_LAUNCH,        /* a runtime launch with the driver launch inside it, and a kernel */
+    MOCK_LAUNCH, /* a runtime launch with the driver launch inside it, and a kernel, for BYTES ns (0: 1 us) */
     MOCK_DRIVER_LAUNCH, /* only the driver launch, and a kernel */
     MOCK_COPY,
     MOCK_PEER_COPY,

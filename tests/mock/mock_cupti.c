@@ -718,7 +718,10 @@ static void on_event(const struct mock_event *e)
                    e->op == MOCK_BAD_TIME || measured ? 0
                    : e->op == MOCK_EARLY              ? t - 500
                                                       : t + 1500,
-                   e->op == MOCK_STUCK || e->op == MOCK_BAD_TIME || measured ? 0 : t + 2500, 0);
+                   e->op == MOCK_STUCK || e->op == MOCK_BAD_TIME || measured
+                       ? 0
+                       : t + 1500 + (e->bytes ? e->bytes : 1000),
+                   0);
         break;
     case MOCK_DRIVER_LAUNCH:
         recorded = launch(0, 307, c, e);
