@@ -235,7 +235,7 @@ part_half() {
     fi
     for tool in "trace-hta" "mpirun -n 3 --oversubscribe --allow-run-as-root $bin/trace-hta-mpi"; do
         # shellcheck disable=SC2086 # a command
-        timeout 60 ${tool/#trace-hta/$bin/trace-hta} -q "$work/traces/$program.one.trace" "$work/traces/$program.half.trace" >"$work/tmp/hta.${#tool}" 2>&1
+        timeout 60 ${tool/#trace-hta/$bin/trace-hta} -q --color never --width 100 "$work/traces/$program.one.trace" "$work/traces/$program.half.trace" >"$work/tmp/hta.${#tool}" 2>&1
     done
     row mpi "$(cmp -s "$work"/tmp/hta.* && echo ok || echo BAD)" "byte for byte"
 }
