@@ -99,10 +99,12 @@ static void drop_cut(struct gp_cut *c)
     free(c);
 }
 
-static void end_cut(struct gp_cut *c, struct gp_trace *t, struct gp_wire_cut_done *done)
+static void end_cut(const struct gp_cuts *cuts, struct gp_cut *c, struct gp_trace *t,
+                    struct gp_wire_cut_done *done)
 {
     memset(done, 0, sizeof *done);
     done->id = c->id;
+    if (cuts->beside && !c->error) cuts->beside(cuts->ctx, t, c->start_ns, c->end_ns, write_bytes, c);
     put(c, t, gp_gpt_end);
     if (c->file && fclose(c->file) && !c->error) c->error = errno;
     c->file = NULL;
@@ -143,7 +145,7 @@ bool gp_cuts_until(struct gp_cuts *cuts, const struct gp_wire_cut *frame)
 void gp_cuts_end(struct gp_cuts *cuts, uint64_t id, struct gp_trace *t, struct gp_wire_cut_done *done)
 {
     size_t i = find(cuts, id);
-    end_cut(cuts->open.at[i], t, done);
+    end_cut(cuts, cuts->open.at[i], t, done);
     memmove(&cuts->open.at[i], &cuts->open.at[i + 1], (cuts->open.n - i - 1) * sizeof *cuts->open.at);
     cuts->open.n--;
 }

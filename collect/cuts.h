@@ -20,9 +20,15 @@
 struct gp_cut;
 enum { GP_CUTS_MOST = 64 };
 
+/* Writes what was recorded beside the process, of the devices of T, as blocks of other producers. */
+typedef void gp_cuts_beside(void *ctx, const struct gp_trace *t, int64_t from_ns, int64_t to_ns,
+                            int (*write)(void *to, const void *block, size_t n), void *to);
+
 /* Zero it. */
 struct gp_cuts {
     GP_VEC(struct gp_cut *) open;
+    gp_cuts_beside *beside; /* may be NULL */
+    void *ctx;
 };
 
 /* Begin the trace that FRAME asks for; failures are reported at its end. False if there are too many, or one

@@ -29,6 +29,8 @@ static const struct gp_option options[] = {
      GP_OPT_FLAG, offsetof(struct gp_collect_opts, pace)},
     {0, "no-pace", NULL, "with --start, do not time steps before anything is recorded", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, no_pace)},
+    {0, "no-clocks", NULL, "do not record clocks, power, heat and other processes of the GPUs", GP_OPT_FLAG,
+     offsetof(struct gp_collect_opts, no_clocks)},
     {0, "graphs", "node|graph|auto[:RATE]",
      "record CUDA graphs node by node, whole, or whole above RATE nodes per second (default: auto:2000000)",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, graphs)},

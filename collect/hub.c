@@ -199,6 +199,7 @@ static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_proc
                                 .now_ns = gp_now_ns(),
                                 .on_block = hub->opts.on_block,
                                 .on_events = hub->opts.on_events,
+                                .beside = hub->opts.beside,
                                 .ctx = hub->opts.ctx};
     c->session = gp_session_new(&o, &err);
     if (!c->session) {

@@ -36,6 +36,7 @@ struct gp_hub_opts {
     gp_session_block *on_block;
     gp_session_events *on_events; /* may be NULL */
     gp_hub_joined *on_joined;     /* called before the first block of a process; may be NULL */
+    gp_cuts_beside *beside;       /* what goes beside the sessions of a process; may be NULL */
     /* Must no more blocks be produced at the moment? May be NULL. */
     bool (*is_full)(void *ctx);
     void *ctx;

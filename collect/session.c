@@ -186,6 +186,8 @@ static void begin(struct gp_session *s)
         .trace = &s->records.trace, .thread = track_of_thread, .launch = measured_launch, .ctx = s};
     s->writer = gp_gpt_writer_new(&w, send_block, s);
     s->entered_ns = INT64_MAX;
+    s->cuts.beside = s->opts.beside;
+    s->cuts.ctx = s->opts.ctx;
 }
 
 /* ---- buffers ---- */

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "collect/cuts.h"
 #include "collect/wire/wire.h"
 #include "formats/model/trace.h"
 
@@ -46,6 +47,7 @@ struct gp_session_opts {
     int64_t now_ns;        /* CLOCK_MONOTONIC */
     gp_session_block *on_block;
     gp_session_events *on_events; /* may be NULL */
+    gp_cuts_beside *beside;       /* may be NULL */
     void *ctx;
 };
 

@@ -199,6 +199,12 @@ void gp_about_missing(const struct gp_about *a, void (*say)(const char *message)
               "block of the recording is not in the digests: ",
               "blocks of the recording are not in the digests: ", "trace-fleet could not keep up, or ended");
     if (a->sampled) missing_samples(&a->samples, say);
+    if (*a->no_clocks) {
+        struct gp_buf b = {0};
+        gp_buf_printf(&b, "no clocks and no power in the trace: %s", a->no_clocks);
+        say(gp_buf_str(&b));
+        gp_buf_release(&b);
+    }
     if (a->old_kept) {
         struct gp_buf b = {0};
         gp_buf_printf(&b, "%s: kept as it was, because nothing was recorded", a->opts->output);

@@ -32,6 +32,7 @@ struct gp_about {
     bool old_kept;                    /* the file at --output is unchanged: nothing was recorded */
     struct gp_sampler_counts samples; /* where SAMPLED */
     uint64_t counter_samples;         /* where COUNTERS_SAMPLED */
+    char no_clocks[200];              /* why; "": there are some, or none are wanted */
     uint64_t digest_dropped;          /* blocks that --digest did not get */
 };
 

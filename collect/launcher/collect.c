@@ -133,6 +133,7 @@ static void on_block(void *ctx, const void *data, size_t n)
 static void on_events(void *ctx, uint32_t producer, int32_t rank, const struct gp_trace *t)
 {
     const struct gp_collect *c = ctx;
+    gp_clocks_saw(c->clocks, t);
     for (size_t i = 0; i < c->nsinks; i++)
         if (c->sinks[i].on_events) c->sinks[i].on_events(c->sinks[i].ctx, producer, rank, t);
 }
@@ -149,11 +150,19 @@ static bool on_joined(void *ctx, const struct gp_hub_process *process)
     struct gp_collect *c = ctx;
     struct gp_err err = {0};
     if (!gp_filter_rank(&c->plan.filter, process->rank)) return false;
+    gp_clocks_joined(c->clocks, process->pid);
     if (!c->plan.pattern) return true;
     struct gp_output *o = gp_outputs_add(&c->outs, c->plan.output, process, &err);
     if (o) gp_about_begin(o, c->opts, c->args, c->nargs);
     else if (!c->output_err.code) c->output_err = err;
     return true;
+}
+
+static void beside(void *ctx, const struct gp_trace *t, int64_t from_ns, int64_t to_ns,
+                   int (*write)(void *to, const void *block, size_t n), void *to)
+{
+    const struct gp_collect *c = ctx;
+    gp_clocks_beside(c->clocks, t, from_ns, to_ns, write, to);
 }
 
 /* ---- running ---- */
@@ -227,6 +236,7 @@ static int timeout_ms(const struct gp_collect *c, int64_t due_ns)
     sooner(&due_ns, c->metrics_due_ns == INT64_MAX ? 0 : c->metrics_due_ns);
     sooner(&due_ns, gp_host_due(c->host));
     sooner(&due_ns, gp_pm_due(c->pm));
+    sooner(&due_ns, gp_clocks_due(c->clocks));
     if (!due_ns) return -1;
     int64_t left = due_ns - gp_now_ns();
     return left > 0 ? (int)(left / 1000000 + 1) : 0;
@@ -273,6 +283,7 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     if (c->sums.add && gp_now_ns() >= c->metrics_due_ns) write_metrics(c);
     gp_host_turn(c->host, gp_now_ns());
     gp_pm_turn(c->pm, gp_now_ns());
+    gp_clocks_turn(c->clocks, gp_now_ns());
     c->launch.arrived = 0;
     if (p[DIGEST_PIPE].revents) gp_digest_pipe_turn(c->digest_pipe);
     if (p[WAKE].revents) {
@@ -304,8 +315,27 @@ static void serve(struct gp_collect *c)
 
 /* ---- beginning and end ---- */
 
+static uint32_t new_producer(void *ctx)
+{
+    struct gp_collect *c = ctx;
+    return gp_hub_producer(c->hub);
+}
+
+/* Where each process has its own trace, there is none for the GPUs. */
+static void make_clocks(struct gp_collect *c)
+{
+    struct gp_clocks_opts o = {.library = getenv(GP_ENV_LIBNVML),
+                               .redact = c->opts->redact,
+                               .apart = c->opts->hub || c->plan.pattern,
+                               .producer = new_producer,
+                               .on_block = on_block,
+                               .ctx = c};
+    if (!c->opts->no_clocks) c->clocks = gp_clocks_new(&o);
+}
+
 static struct gp_hub *new_hub(struct gp_collect *c)
 {
+    make_clocks(c);
     if (c->sums.add) c->metrics_due_ns = gp_now_ns() + METRICS_NS;
     if (c->live) add_sink(c, (struct gp_block_sink){.on_block = to_live, .ctx = c->live});
     if (c->digest_pipe)
@@ -328,17 +358,12 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                             .kernel = c->plan.filter.kernel,
                             .redact = c->opts->redact,
                             .on_block = on_block,
-                            .on_events = c->sums.add ? on_events : NULL,
+                            .on_events = c->sums.add || c->clocks ? on_events : NULL,
                             .on_joined = on_joined,
+                            .beside = c->clocks ? beside : NULL,
                             .is_full = is_full,
                             .ctx = c};
     return gp_hub_new(c->listen_fd, &h);
-}
-
-static uint32_t new_producer(void *ctx)
-{
-    struct gp_collect *c = ctx;
-    return gp_hub_producer(c->hub);
 }
 
 /* The samples of a process go into its trace, once it has one. */
@@ -428,6 +453,8 @@ static void finish(struct gp_collect *c, struct gp_about *about)
     if (c->sums.add && c->metrics_due_ns != INT64_MAX) write_metrics(c);
     gp_host_end(c->host);
     end_counters(c, about);
+    gp_clocks_end(c->clocks);
+    snprintf(about->no_clocks, sizeof about->no_clocks, "%s", gp_clocks_why(c->clocks));
     gp_digest_pipe_end(c->digest_pipe);
     about->digest_dropped = gp_digest_pipe_dropped(c->digest_pipe);
     about->sampled = c->host != NULL;
@@ -452,6 +479,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     if (!failed) serve(c);
     finish(c, about);
     gp_host_free(c->host);
+    gp_clocks_free(c->clocks);
     gp_pm_free(c->pm);
     gp_hub_free(c->hub);
     gp_digest_pipe_free(c->digest_pipe);
@@ -493,6 +521,7 @@ int gp_collect_serve(struct gp_collect *c, struct gp_about *about, struct gp_err
     gp_hub_stop(c->hub);
     if (c->sums.add && c->metrics_due_ns != INT64_MAX) write_metrics(c);
     gp_hub_free(c->hub);
+    gp_clocks_free(c->clocks);
     struct gp_err ignored = {0};
     int closed = gp_outputs_close(&c->outs, true, &ignored); /* there are none */
     return closed;

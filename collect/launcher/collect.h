@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "collect/clocks/clocks.h"
 #include "collect/launcher/about.h"
 #include "collect/launcher/digest_pipe.h"
 #include "collect/hub.h"
@@ -52,6 +53,7 @@ struct gp_collect {
     struct gp_digest_pipe *digest_pipe;           /* NULL without --digest */
     struct gp_host *host;                         /* NULL without --sample */
     struct gp_pm *pm;                             /* NULL without --sample-metrics */
+    struct gp_clocks *clocks;                     /* NULL with --no-clocks */
     int64_t idle_since_ns;                        /* idle time that was dumped already began there */
     struct gp_block_sink sinks[GP_COLLECT_SINKS]; /* in the order in which they get each block */
     size_t nsinks;

@@ -1,11 +1,14 @@
 #include "collect/records/records_priv.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "collect/records/call_stacks.h"
 #include "formats/base/buf.h"
+#include "formats/base/hash.h"
 #include "formats/model/cuda_names.h"
+#include "formats/model/gauges.h"
 
 enum { MAX_CBID = 4096 };
 static const int64_t SURELY_RETURNED_NS =
@@ -420,6 +423,15 @@ void gp_records_add_device(struct gp_records *r, const struct gp_device *device)
     GP_VEC_PUSH(&r->trace.devices, *device);
 }
 
+/* Not the UUID, which says whose machine it is. */
+static gp_sid gpu_number(struct gp_records *r, const void *rec)
+{
+    char text[48];
+    uint32_t gpu = gp_gauge_gpu((const uint8_t *)rec + GP_AT_DEVICE_uuid, gp_hash_seed());
+    int n = snprintf(text, sizeof text, "{\"" GP_GAUGE_KEY_GPU "\":%" PRIu32 "}", gpu);
+    return gpu ? gp_trace_intern(&r->trace, text, (size_t)n) : 0;
+}
+
 static void add_device(struct gp_records *r, const void *rec)
 {
     const char *name = get_text(r, rec, GP_AT_DEVICE_name);
@@ -443,6 +455,7 @@ static void add_device(struct gp_records *r, const void *rec)
     d.core_clock_khz = AT(u32, rec, DEVICE_coreClockRate);
     if (__builtin_mul_overflow(AT(u64, rec, DEVICE_globalMemoryBandwidth), 1000, &d.memory_bandwidth_bps))
         d.memory_bandwidth_bps = 0; /* given in kB/s */
+    d.extra = gpu_number(r, rec);
     gp_records_add_device(r, &d);
 }
 

@@ -24,6 +24,7 @@
 #define GP_ENV_DEBUG    "GPUPROF_DEBUG"    /* not empty and not 0: report on standard error what happens */
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
+#define GP_ENV_LIBNVML  "GPUPROF_LIBNVML"  /* path of the libnvidia-ml to use */
 
 enum { GP_WIRE_VERSION = 11, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 

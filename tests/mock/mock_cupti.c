@@ -476,6 +476,7 @@ static void put_device(void)
     d.maxWarpsPerMultiprocessor = 64;
     d.computeCapabilityMajor = 9;
     d.coreClockRate = 1980000;
+    d.uuid.bytes[0] = 0x42; /* that of the first GPU of mock_nvml.c */
     d.name = version() >= 130000 ? strdup("Mock H200") : "Mock H200";
     if (!mock.no_device) put(&d, false);
     memset(&c, 0, sizeof c);

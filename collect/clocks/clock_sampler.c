@@ -1,0 +1,315 @@
+#include "collect/clocks/clock_sampler.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "collect/clocks/nvml.h"
+#include "formats/base/clock.h"
+#include "formats/base/err.h"
+#include "formats/base/mem.h"
+#include "formats/base/vec.h"
+
+enum { SAMPLES_MOST = 1 << 16, USES_MOST = 64, FAMILY_MOST = 64, ENERGY_CHANGES = 4 };
+static const int64_t RARELY_NS = 1000000000, PROBE_NS = 450000000;
+
+struct device {
+    double sums[GP_GAUGE_COUNT]; /* of what counts up */
+    double first_energy_j;       /* NAN: none yet */
+    int64_t rarely_ns;           /* when those were read; 0: never */
+    uint64_t uses_us;            /* the latest use that was seen */
+};
+
+struct gp_clock_sampler {
+    const char *path;
+    pthread_t thread;
+    bool started;
+    struct gp_nvml_library nvml;
+    struct device devices[GP_NVML_DEVICES];
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t wake;
+    bool stop, begun;
+    struct gp_clock_device infos[GP_NVML_DEVICES];
+    struct gp_err err;
+    GP_VEC(struct gp_clock_sample) samples;
+    GP_VEC(int32_t) own;
+};
+
+/* ---- whose process is it ---- */
+
+static int32_t parent_of(uint32_t pid)
+{
+    char path[40], text[512];
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[n] = 0;
+    const char *end = strrchr(text, ')'); /* behind the name, which may hold anything */
+    int parent = 0;
+    return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static bool is_own(struct gp_clock_sampler *s, uint32_t pid)
+{
+    pthread_mutex_lock(&s->lock);
+    bool own = pid == (uint32_t)getpid();
+    for (size_t i = 0; i < s->own.n; i++) own |= s->own.at[i] == (int32_t)pid;
+    pthread_mutex_unlock(&s->lock);
+    return own;
+}
+
+static bool is_ours(struct gp_clock_sampler *s, uint32_t pid)
+{
+    for (int i = 0; i < FAMILY_MOST && pid > 1; i++) {
+        if (is_own(s, pid)) return true;
+        pid = (uint32_t)parent_of(pid);
+    }
+    return false;
+}
+
+static void put(struct gp_clock_sampler *s, const struct gp_clock_sample *sample)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->samples.n < SAMPLES_MOST) GP_VEC_PUSH(&s->samples, *sample);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static struct gp_clock_use name_use(const struct gp_nvml_use *u)
+{
+    struct gp_clock_use use = {.pid = u->pid, .percent = u->sm};
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", u->pid);
+    FILE *f = u->pid ? fopen(path, "re") : NULL;
+    if (!f) use.pid = 0; /* of another container */
+    if (f && fgets(use.name, sizeof use.name, f)) use.name[strcspn(use.name, "\n")] = 0;
+    if (f) fclose(f);
+    return use;
+}
+
+/* From when on processes used the GPU is known from the second time on. */
+static void read_uses(struct gp_clock_sampler *s, uint32_t device, struct gp_clock_sample *sample)
+{
+    struct device *d = &s->devices[device];
+    struct gp_nvml_use uses[USES_MOST];
+    int n = gp_nvml_uses(&s->nvml, device, d->uses_us, uses, USES_MOST);
+    bool first = !d->rarely_ns;
+    if (n >= 0 && !first) sample->values[GP_GAUGE_OTHERS] = 0;
+    for (int i = 0; i < n; i++) {
+        if (uses[i].time_us > d->uses_us) d->uses_us = uses[i].time_us;
+        if (first || !uses[i].sm || uses[i].sm > 100 || is_ours(s, uses[i].pid)) continue;
+        sample->values[GP_GAUGE_OTHERS] = fmin(100, sample->values[GP_GAUGE_OTHERS] + uses[i].sm);
+        put(s, &(struct gp_clock_sample){.at_ns = sample->at_ns,
+                                         .since_ns = d->rarely_ns,
+                                         .device = device,
+                                         .is_use = true,
+                                         .use = name_use(&uses[i])});
+    }
+}
+
+/* ---- samples ---- */
+
+static void read_rarely(struct gp_clock_sampler *s, uint32_t device, struct gp_clock_sample *sample)
+{
+    struct device *d = &s->devices[device];
+    gp_nvml_read(&s->nvml, device, GP_NVML_RARELY, sample->values);
+    for (unsigned g = 0; g < GP_GAUGE_COUNT; g++) {
+        if (!gp_nvml_is_sum((enum gp_gauge)g)) continue;
+        double sum = sample->values[g], by = sum - d->sums[g];
+        double seconds = (double)(sample->at_ns - d->rarely_ns) / 1e9;
+        sample->values[g] = d->rarely_ns && by >= 0 ? by / seconds : NAN; /* it may start again at 0 */
+        d->sums[g] = sum;
+    }
+    if (isnan(d->first_energy_j)) d->first_energy_j = sample->values[GP_GAUGE_ENERGY];
+    sample->values[GP_GAUGE_ENERGY] -= d->first_energy_j;
+    read_uses(s, device, sample);
+    sample->since_ns = d->rarely_ns ? d->rarely_ns : sample->at_ns;
+    d->rarely_ns = sample->at_ns;
+}
+
+static void read_device(struct gp_clock_sampler *s, uint32_t device, bool all)
+{
+    struct gp_clock_sample sample = {.device = device};
+    const struct device *d = &s->devices[device];
+    for (unsigned g = 0; g < GP_GAUGE_COUNT; g++) sample.values[g] = NAN;
+    sample.at_ns = gp_now_ns();
+    gp_nvml_read(&s->nvml, device, GP_NVML_OFTEN, sample.values);
+    if (all || sample.at_ns - d->rarely_ns >= RARELY_NS) read_rarely(s, device, &sample);
+    put(s, &sample);
+}
+
+/* Wait until DUE_NS; true: it is to end. */
+static bool pause_until(struct gp_clock_sampler *s, int64_t due_ns)
+{
+    struct timespec t = {due_ns / 1000000000, due_ns % 1000000000};
+    pthread_mutex_lock(&s->lock);
+    while (!s->stop && gp_now_ns() < due_ns) pthread_cond_timedwait(&s->wake, &s->lock, &t);
+    bool stop = s->stop;
+    pthread_mutex_unlock(&s->lock);
+    return stop;
+}
+
+/* ---- the energy counter ---- */
+
+static uint64_t step_of(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b, b = rest;
+    }
+    return a;
+}
+
+/* How often it moves on, and by multiples of what: some of its changes in a row tell. */
+static void probe_energy(struct gp_clock_sampler *s)
+{
+    struct {
+        double last_j;
+        int64_t first_ns, last_ns;
+        unsigned changes;
+        uint64_t step_mj;
+    } seen[GP_NVML_DEVICES] = {{0}};
+    double values[GP_GAUGE_COUNT];
+    int64_t end_ns = gp_now_ns() + PROBE_NS;
+    for (bool more = true; more && gp_now_ns() < end_ns && !pause_until(s, gp_now_ns() + 1000000);) {
+        more = false;
+        for (size_t i = 0; i < s->nvml.n; i++) {
+            if (seen[i].changes >= ENERGY_CHANGES) continue;
+            gp_nvml_read(&s->nvml, i, GP_NVML_RARELY, values);
+            double j = values[GP_GAUGE_ENERGY];
+            if (isnan(j)) continue;
+            more = true;
+            if (seen[i].last_j > 0 && j > seen[i].last_j) {
+                seen[i].step_mj = step_of((uint64_t)llround((j - seen[i].last_j) * 1e3), seen[i].step_mj);
+                seen[i].last_ns = gp_now_ns();
+                if (!seen[i].changes++) seen[i].first_ns = seen[i].last_ns;
+            }
+            seen[i].last_j = j;
+        }
+    }
+    for (size_t i = 0; i < s->nvml.n; i++) {
+        s->infos[i].energy_step_j = (double)seen[i].step_mj / 1e3;
+        if (seen[i].changes > 1)
+            s->infos[i].energy_period_ns =
+                (seen[i].last_ns - seen[i].first_ns) / (int64_t)(seen[i].changes - 1);
+    }
+}
+
+/* ---- the thread ---- */
+
+static void describe(struct gp_clock_sampler *s)
+{
+    for (size_t i = 0; i < s->nvml.n; i++) {
+        memcpy(s->infos[i].uuid, s->nvml.uuids[i], sizeof s->infos[i].uuid);
+        s->infos[i].most_sm_mhz = gp_nvml_most_sm_mhz(&s->nvml, i);
+        s->infos[i].power_limit_w = gp_nvml_power_limit_w(&s->nvml, i);
+        s->devices[i].first_energy_j = NAN;
+    }
+    probe_energy(s);
+}
+
+static void *run(void *arg)
+{
+    struct gp_clock_sampler *s = arg;
+    struct gp_err err = {0};
+    int failed = gp_nvml_open(&s->nvml, s->path, &err);
+    if (!failed) describe(s);
+    pthread_mutex_lock(&s->lock);
+    s->err = err;
+    s->begun = !failed;
+    pthread_mutex_unlock(&s->lock);
+    int64_t due_ns = gp_now_ns();
+    bool all = true;
+    while (!failed) {
+        for (uint32_t i = 0; i < s->nvml.n; i++) read_device(s, i, all);
+        all = false;
+        due_ns += GP_CLOCK_PERIOD_NS;
+        if (gp_now_ns() > due_ns) due_ns = gp_now_ns(); /* it is slow today: no hurry afterwards */
+        if (pause_until(s, due_ns)) break;
+    }
+    for (uint32_t i = 0; !failed && i < s->nvml.n; i++) read_device(s, i, true);
+    if (!failed) gp_nvml_close(&s->nvml);
+    return NULL;
+}
+
+struct gp_clock_sampler *gp_clock_sampler_start(const char *path)
+{
+    struct gp_clock_sampler *s = gp_zalloc(sizeof *s);
+    pthread_condattr_t attr;
+    sigset_t all, old;
+    s->path = path;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the launcher's main thread */
+    s->started = !pthread_create(&s->thread, NULL, run, s);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (s->started) return s;
+    gp_clock_sampler_free(s);
+    return NULL;
+}
+
+void gp_clock_sampler_own(struct gp_clock_sampler *s, int32_t pid)
+{
+    pthread_mutex_lock(&s->lock);
+    GP_VEC_PUSH(&s->own, pid);
+    pthread_mutex_unlock(&s->lock);
+}
+
+const struct gp_clock_device *gp_clock_sampler_devices(struct gp_clock_sampler *s, size_t *n)
+{
+    pthread_mutex_lock(&s->lock);
+    bool begun = s->begun;
+    pthread_mutex_unlock(&s->lock);
+    *n = begun ? s->nvml.n : 0;
+    return begun ? s->infos : NULL;
+}
+
+const char *gp_clock_sampler_why(struct gp_clock_sampler *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const char *why = s->err.code ? s->err.msg : "";
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
+void gp_clock_sampler_take(struct gp_clock_sampler *s,
+                           void (*take)(void *ctx, const struct gp_clock_sample *sample), void *ctx)
+{
+    pthread_mutex_lock(&s->lock);
+    GP_VEC(struct gp_clock_sample) mine = {s->samples.at, s->samples.n, s->samples.cap};
+    s->samples.at = NULL;
+    s->samples.n = s->samples.cap = 0;
+    pthread_mutex_unlock(&s->lock);
+    for (size_t i = 0; i < mine.n; i++) take(ctx, &mine.at[i]);
+    GP_VEC_FREE(&mine);
+}
+
+void gp_clock_sampler_stop(struct gp_clock_sampler *s)
+{
+    if (!s->started) return;
+    pthread_mutex_lock(&s->lock);
+    s->stop = true;
+    pthread_cond_signal(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    s->started = false;
+}
+
+void gp_clock_sampler_free(struct gp_clock_sampler *s)
+{
+    if (!s) return;
+    gp_clock_sampler_stop(s);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->wake);
+    GP_VEC_FREE(&s->samples);
+    GP_VEC_FREE(&s->own);
+    free(s);
+}

@@ -1,0 +1,134 @@
+#include "collect/clocks/clock_writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "collect/clocks/nvml.h"
+#include "formats/base/buf.h"
+#include "formats/base/hash.h"
+#include "formats/base/mem.h"
+#include "formats/gpt/gpt_write.h"
+#include "formats/model/trace.h"
+
+struct gp_clock_writer {
+    struct gp_gpt_writer *writer;
+    struct gp_trace trace;
+    uint32_t track;
+    bool redact;
+    gp_sid cat, names[GP_GAUGE_COUNT], units[GP_GAUGE_COUNT];
+    double last[GP_GAUGE_COUNT]; /* NAN: none */
+    int64_t at_ns;               /* of the latest sample; 0: none yet */
+};
+
+static void put_key(struct gp_buf *b, const char *key, double value)
+{
+    if (value > 0) gp_buf_printf(b, ",\"%s\":%.15g", key, value);
+}
+
+static void add_device(struct gp_clock_writer *w, uint32_t number, const struct gp_clock_device *device)
+{
+    struct gp_buf b = {0};
+    struct gp_device d = gp_device_unknown();
+    d.id = number;
+    gp_buf_printf(&b, "{\"" GP_GAUGE_KEY_GPU "\":%" PRIu32, gp_gauge_gpu(device->uuid, gp_hash_seed()));
+    put_key(&b, GP_GAUGE_KEY_MAX_SM_MHZ, device->most_sm_mhz);
+    put_key(&b, GP_GAUGE_KEY_POWER_LIMIT, device->power_limit_w);
+    put_key(&b, GP_GAUGE_KEY_ENERGY_STEP, device->energy_step_j);
+    put_key(&b, GP_GAUGE_KEY_ENERGY_PERIOD, (double)device->energy_period_ns);
+    gp_buf_putc(&b, '}');
+    d.extra = gp_trace_intern(&w->trace, b.data, b.n);
+    GP_VEC_PUSH(&w->trace.devices, d);
+    gp_buf_release(&b);
+}
+
+struct gp_clock_writer *gp_clock_writer_new(const struct gp_clock_writer_opts *opts, uint32_t number,
+                                            const struct gp_clock_device *device)
+{
+    struct gp_clock_writer *w = gp_zalloc(sizeof *w);
+    struct gp_gpt_write_opts o = {.producer = opts->producer};
+    char text[40];
+    int n = snprintf(text, sizeof text, "%d", GP_CLOCK_PERIOD_NS);
+    w->redact = opts->redact;
+    gp_trace_init(&w->trace, GP_NEED_ALL);
+    gp_trace_set_meta(&w->trace, GP_META_GAUGE_PERIOD, text, (size_t)n);
+    snprintf(text, sizeof text, "GPU %" PRIu32, number);
+    struct gp_process p = gp_process_unknown();
+    p.name = gp_intern_cstr(&w->trace.strings, text);
+    p.pid = number;
+    struct gp_track k = gp_track_unknown();
+    k.kind = GP_TRACK_OTHER;
+    k.process = gp_trace_process(&w->trace, &p);
+    k.device = number;
+    w->track = gp_trace_track(&w->trace, &k);
+    add_device(w, number, device);
+    w->cat = gp_intern_cstr(&w->trace.strings, GP_GAUGE_CATEGORY);
+    for (size_t g = 0; g < GP_GAUGE_COUNT; g++) {
+        w->names[g] = gp_intern_cstr(&w->trace.strings, gp_gauge_infos[g].name);
+        w->units[g] = gp_intern_cstr(&w->trace.strings, gp_gauge_infos[g].unit);
+        w->last[g] = NAN;
+    }
+    w->writer = gp_gpt_writer_new(&o, opts->write, opts->ctx);
+    return w;
+}
+
+/* ---- rows ---- */
+
+static void put_row(struct gp_clock_writer *w, int64_t at_ns, gp_sid name, gp_sid unit, double value)
+{
+    struct gp_events *e = &w->trace.events[GP_COUNTER];
+    size_t row = gp_events_add(e, at_ns, 0, w->track, name);
+    gp_set_cat(e, row, w->cat);
+    gp_set_series(e, row, unit);
+    gp_set_value(e, row, value);
+}
+
+/* "utilization by process 4711 (python3)", "utilization by process" */
+static void put_use(struct gp_clock_writer *w, const struct gp_clock_sample *s)
+{
+    struct gp_buf b = {0};
+    gp_buf_puts(&b, GP_GAUGE_OTHER);
+    if (!s->use.pid || w->redact) b.n--;
+    else gp_buf_printf(&b, "%" PRIu32, s->use.pid);
+    if (s->use.pid && !w->redact && *s->use.name) gp_buf_printf(&b, " (%s)", s->use.name);
+    gp_sid name = gp_trace_intern(&w->trace, b.data, b.n);
+    put_row(w, s->since_ns, name, w->units[GP_GAUGE_OTHERS], s->use.percent);
+    put_row(w, s->at_ns, name, w->units[GP_GAUGE_OTHERS], 0);
+    gp_buf_release(&b);
+}
+
+void gp_clock_writer_put(struct gp_clock_writer *w, const struct gp_clock_sample *s)
+{
+    if (s->is_use) {
+        put_use(w, s);
+        return;
+    }
+    w->at_ns = s->at_ns;
+    for (size_t g = 0; g < GP_GAUGE_COUNT; g++) {
+        bool window = g == GP_GAUGE_OTHERS || gp_nvml_is_sum((enum gp_gauge)g);
+        if (isnan(s->values[g]) || (s->values[g] == w->last[g] && g != GP_GAUGE_ENERGY)) continue;
+        w->last[g] = s->values[g];
+        put_row(w, window ? s->since_ns : s->at_ns, w->names[g], w->units[g], s->values[g]);
+    }
+}
+
+void gp_clock_writer_flush(struct gp_clock_writer *w)
+{
+    if (!w->trace.events[GP_COUNTER].n) return;
+    gp_gpt_flush(w->writer, &w->trace);
+    gp_trace_clear_events(&w->trace);
+}
+
+void gp_clock_writer_end(struct gp_clock_writer *w)
+{
+    if (!w) return;
+    for (size_t g = 0; g < GP_GAUGE_COUNT && w->at_ns; g++)
+        if (!isnan(w->last[g]) && g != GP_GAUGE_ENERGY)
+            put_row(w, w->at_ns, w->names[g], w->units[g], w->last[g]);
+    gp_clock_writer_flush(w);
+    gp_gpt_end(w->writer, &w->trace);
+    gp_gpt_writer_free(w->writer);
+    gp_trace_release(&w->trace);
+    free(w);
+}

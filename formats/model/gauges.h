@@ -1,0 +1,81 @@
+/* gauges.h -- what the driver reports of a GPU while a program runs: clocks, power, heat, traffic and
+ * neighbours, as rows of GP_COUNTER with the category GP_GAUGE_CATEGORY. The name is that of the gauge, the
+ * series its unit; a value holds until the next row of its name, at most until the last row of its track.
+ * Their process stands for a GPU, and their track has its number.
+ *
+ *     gp_set_cat(e, row, gp_intern_cstr(strings, GP_GAUGE_CATEGORY));
+ *     gp_gauge_infos[GP_GAUGE_POWER].name         // "power"
+ *     enum gp_gauge g = gp_gauge_find("power");
+ *     bool same = gp_gauge_number(a) == gp_gauge_number(b);    // two devices of a trace are the same GPU
+ */
+#ifndef GP_FORMATS_MODEL_GAUGES_H
+#define GP_FORMATS_MODEL_GAUGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GP_GAUGE_CATEGORY "device"
+
+/* X(enum, name in traces, unit) */
+#define GP_GAUGES(X)                                                                                         \
+    X(GP_GAUGE_SM_CLOCK, "SM clock", "MHz")                                                                  \
+    X(GP_GAUGE_MEMORY_CLOCK, "memory clock", "MHz")                                                          \
+    X(GP_GAUGE_POWER, "power", "W")                                                                          \
+    X(GP_GAUGE_TEMPERATURE, "temperature", "°C")                                                             \
+    X(GP_GAUGE_REASONS, "clock reasons", "bits")                                                             \
+    X(GP_GAUGE_MEMORY_USED, "memory used", "byte")                                                           \
+    X(GP_GAUGE_PCIE_RECEIVED, "PCIe received", "byte/second")                                                \
+    X(GP_GAUGE_PCIE_SENT, "PCIe sent", "byte/second")                                                        \
+    X(GP_GAUGE_NVLINK_RECEIVED, "NVLink received", "byte/second")                                            \
+    X(GP_GAUGE_NVLINK_SENT, "NVLink sent", "byte/second")                                                    \
+    /* since the first reading; a row at each reading */                                                     \
+    X(GP_GAUGE_ENERGY, "energy", "J")                                                                        \
+    X(GP_GAUGE_OTHERS, "utilization by others", "%")
+
+enum gp_gauge {
+#define X(id, name, unit) id,
+    GP_GAUGES(X)
+#undef X
+        GP_GAUGE_COUNT
+};
+
+struct gp_gauge_info {
+    const char *name, *unit;
+};
+extern const struct gp_gauge_info gp_gauge_infos[GP_GAUGE_COUNT];
+/* GP_GAUGE_COUNT: it is none of them. */
+enum gp_gauge gp_gauge_find(const char *name);
+
+/* The number in the args of a device by which devices of a trace are known to be the same GPU: drawn from its
+ * UUID and SEED, so that it says nothing elsewhere. 0: there is none. */
+uint32_t gp_gauge_gpu(const uint8_t uuid[16], uint64_t seed);
+/* That of a device with these args (struct gp_device, extra). */
+uint32_t gp_gauge_number(const char *args);
+
+/* What one process of others uses, in %: this and the process, "4711 (python3)", or nothing where it is
+ * hidden. */
+#define GP_GAUGE_OTHER "utilization by process "
+
+/* Why the SM clock is not higher: bits as NVML has them. X(bit, name, what it is for people, does it slow a
+ * busy GPU down?) */
+#define GP_CLOCK_REASONS(X)                                                                                  \
+    X(0x1, "idle", "nothing runs", false)                                                                    \
+    X(0x2, "set_clocks", "clocks were set", true)                                                            \
+    X(0x4, "power_cap", "the power cap", true)                                                               \
+    X(0x8, "hw_slowdown", "the hardware slows down (heat, or the power supply)", true)                       \
+    X(0x10, "sync_boost", "clocks are kept equal with other GPUs", true)                                     \
+    X(0x20, "sw_thermal", "heat (driver)", true)                                                             \
+    X(0x40, "hw_thermal", "heat (hardware)", true)                                                           \
+    X(0x80, "power_brake", "the power supply (external brake)", true)                                        \
+    X(0x100, "display", "clocks of the display", true)
+
+/* Keys of the args of a device of these rows; the first one is that of gp_gauge_number(). */
+#define GP_GAUGE_KEY_GPU           "gpu"
+#define GP_GAUGE_KEY_MAX_SM_MHZ    "max_sm_mhz"
+#define GP_GAUGE_KEY_POWER_LIMIT   "power_limit_w"
+#define GP_GAUGE_KEY_ENERGY_STEP   "energy_step_j"
+#define GP_GAUGE_KEY_ENERGY_PERIOD "energy_period_ns"
+/* ns between two samples of the gauges. */
+#define GP_META_GAUGE_PERIOD "device.sample_period_ns"
+
+#endif
