@@ -4,7 +4,7 @@
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 #include "formats/chrome/chrome_priv.h"
-#include "formats/model/samples.h"
+#include "formats/model/category.h"
 
 /* ---- life ---- */
 
@@ -62,53 +62,11 @@ static gp_sid text_of(struct gp_chrome_parser *c, const struct gp_json_value *v,
 
 /* ---- categories ---- */
 
-struct known_category {
-    const char *text;
-    enum gp_table table;
-    enum gp_gpu_kind kind;
-};
-
-static const struct known_category known_categories[] = {
-    {"kernel", GP_GPU, GP_KERNEL},
-    {"Kernel", GP_GPU, GP_KERNEL},
-    {"gpu_memcpy", GP_GPU, GP_MEMCPY},
-    {"Memcpy", GP_GPU, GP_MEMCPY},
-    {"gpu_memset", GP_GPU, GP_MEMSET},
-    {"Memset", GP_GPU, GP_MEMSET},
-    {"cuda_runtime", GP_API, GP_KERNEL},
-    {"cuda_driver", GP_API, GP_KERNEL},
-    {"runtime", GP_API, GP_KERNEL},
-    {"Runtime", GP_API, GP_KERNEL},
-    {"cpu_op", GP_OP, GP_KERNEL},
-    {"Operator", GP_OP, GP_KERNEL},
-    {"python_function", GP_PYTHON, GP_KERNEL},
-    {GP_SAMPLED_CATEGORY, GP_PYTHON, GP_KERNEL},
-    {GP_PYTHON_STACK_CATEGORY, GP_PYTHON, GP_KERNEL},
-    {GP_NATIVE_STACK_CATEGORY, GP_PYTHON, GP_KERNEL},
-    {"user_annotation", GP_RANGE, GP_KERNEL},
-    {"gpu_user_annotation", GP_GPU_RANGE, GP_KERNEL},
-    {"cuda_sync", GP_SYNC, GP_KERNEL},
-    {"cuda_event", GP_SYNC, GP_KERNEL},
-    {"overhead", GP_OVERHEAD, GP_KERNEL},
-};
-
-static bool is_usual_category(const char *text, size_t n, enum gp_table table, enum gp_gpu_kind kind)
-{
-    const char *usual = table == GP_GPU ? gp_gpu_kind_category(kind) : gp_table_category(table);
-    return strlen(usual) == n && !memcmp(usual, text, n);
-}
-
 static void look_up_category(struct gp_chrome_category *k, const char *text, size_t n)
 {
-    k->table = GP_OTHER;
-    k->kind = GP_KERNEL;
-    if (gp_begin(text, n, "hip")) k->table = GP_API;
-    for (size_t i = 0; i < GP_COUNT(known_categories); i++) {
-        const struct known_category *known = &known_categories[i];
-        if (strlen(known->text) != n || memcmp(known->text, text, n)) continue;
-        k->table = known->table;
-        k->kind = known->kind;
-    }
+    struct gp_category means = gp_category(text, n);
+    k->table = means.table;
+    k->kind = means.kind;
 }
 
 /* The last entry is shared by all categories for which there is no room. */
@@ -137,8 +95,9 @@ static gp_sid category_cell(struct gp_chrome_parser *c, const struct gp_chrome_f
     if (!f->category) return 0;
     gp_sid sid = f->category->sid;
     const char *text = gp_trace_str(&c->local, sid);
-    return is_usual_category(text, gp_string_len(&c->local.strings, sid), f->table, f->category->kind) ? 0
-                                                                                                       : sid;
+    bool usual =
+        gp_category_is_usual(text, gp_string_len(&c->local.strings, sid), f->table, f->category->kind);
+    return usual ? 0 : sid;
 }
 
 /* ---- tracks ---- */

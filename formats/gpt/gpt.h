@@ -31,6 +31,10 @@ enum {
     GP_GPT_MAX_RATIO = 64,
 };
 
+/* The reader of such files; formats/model/format.h has the struct. */
+struct gp_reader;
+extern const struct gp_reader gp_reader_gpt;
+
 /* The header of a block, as decoded. On disk, in this order: u32 sync, u32 payload_len, u32 raw_len, u16
  * kind, u8 codec, u8 flags, u32 nrec, u32 seq, u32 producer, u64 base_ns, u32 crc32c over header[0..35] and
  * payload. */

@@ -560,6 +560,33 @@ static inline void *gp_events_column(const struct gp_events *e, enum gp_column c
     return p;
 }
 
+/* Cell ROW of the column COL, as bits; the default if no event has the column. */
+static inline uint64_t gp_get_cell(const struct gp_events *e, enum gp_column col, size_t row)
+{
+    const char *cells = gp_events_column(e, col);
+    uint32_t narrow;
+    uint64_t wide;
+    if (!cells) return gp_column_infos[col].dflt;
+    if (gp_column_infos[col].width == sizeof wide) {
+        memcpy(&wide, cells + row * sizeof wide, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, cells + row * sizeof narrow, sizeof narrow);
+    return narrow;
+}
+/* Set it; V is cut to the width of the column. */
+static inline void gp_set_cell(struct gp_events *e, enum gp_column col, size_t row, uint64_t v)
+{
+    uint32_t narrow = (uint32_t)v;
+    if (!gp_events_column(e, col)) {
+        if (v == gp_column_infos[col].dflt) return;
+        gp_events_materialise(e, col);
+    }
+    char *cells = gp_events_column(e, col);
+    if (gp_column_infos[col].width == sizeof v) memcpy(cells + row * sizeof v, &v, sizeof v);
+    else memcpy(cells + row * sizeof narrow, &narrow, sizeof narrow);
+}
+
 /* Events that could not be used, and whether the input was cut: the sums that reports print. */
 uint64_t gp_trace_skipped(const struct gp_trace *t);
 bool gp_trace_truncated(const struct gp_trace *t);

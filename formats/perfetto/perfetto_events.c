@@ -134,6 +134,17 @@ static gp_sid usual_category(struct gp_pf *w, struct gp_pf_ref r)
     return known->category;
 }
 
+/* What a reader makes of the category: cached for spans, which are many. */
+static uint32_t expected_table(struct gp_pf *w, gp_sid cat, bool instant)
+{
+    const char *text = gp_pf_string(w, cat);
+    if (instant) return gp_pf_table_of(text, strlen(text), true);
+    while (cat >= w->class_of.n) GP_VEC_PUSH(&w->class_of, 0);
+    uint8_t *known = &w->class_of.at[cat];
+    if (!*known) *known = (uint8_t)(1 + gp_pf_table_of(text, strlen(text), false));
+    return *known - 1u;
+}
+
 static void put_begin(struct gp_pf *w, struct gp_pf_ref r, bool instant)
 {
     const struct gp_events *e = &w->t->events[r.table];
@@ -144,6 +155,9 @@ static void put_begin(struct gp_pf *w, struct gp_pf_ref r, bool instant)
     p = gp_put_field(p, GP_PF_NAME_IID, gp_pf_intern(w, GP_PF_NAMES, e->name[r.row]));
     if (!cat) cat = usual_category(w, r);
     if (cat) p = gp_put_field(p, GP_PF_CATEGORY_IID, gp_pf_intern(w, GP_PF_CATEGORIES, cat));
+    if (expected_table(w, cat, instant) != r.table) p = gp_pf_arg(w, p, GP_PF_KEY_TABLE, GP_PF_UINT, r.table);
+    if (instant && e->dur_ns[r.row])
+        p = gp_pf_arg(w, p, GP_PF_KEY_DURATION, GP_PF_INT, (uint64_t)e->dur_ns[r.row]);
     p = gp_pf_args(w, p, (enum gp_table)r.table, r.row);
     gp_pf_event(w, at_ns, put_flows(w, p, r));
 }

@@ -165,24 +165,9 @@ uint32_t gp_pf_intern_new(struct gp_pf *w, enum gp_pf_kind kind, gp_sid sid)
 
 /* One annotation: a key and a number, or an interned text. All of its numbers are short: there are few
  * keys. */
-static inline char *put_arg(struct gp_pf *w, char *p, enum gp_pf_key key, uint32_t tag, uint64_t v)
-{
-    *p++ = (char)GP_PF_ANNOTATION;
-    char *size = p++;
-    p = gp_put_field(p, GP_PF_KEY_IID, gp_pf_intern(w, GP_PF_KEYS, w->keys[key]));
-    p = gp_put_field(p, tag, v);
-    *size = (char)(p - size - 1);
-    return p;
-}
-
-static inline char *put_id(struct gp_pf *w, char *p, enum gp_pf_key key, uint64_t v)
-{
-    return v == GP_NO_ID ? p : put_arg(w, p, key, GP_PF_UINT, v);
-}
-
 static char *put_text_arg(struct gp_pf *w, char *p, enum gp_pf_key key, gp_sid text)
 {
-    return put_arg(w, p, key, GP_PF_TEXT_IID, gp_pf_intern(w, GP_PF_TEXTS, text));
+    return gp_pf_arg(w, p, key, GP_PF_TEXT_IID, gp_pf_intern(w, GP_PF_TEXTS, text));
 }
 
 /* V as "[x,y,z]". KNOWN: the sid of its text, 0 until it is made. */
@@ -225,9 +210,10 @@ static char *put_config(struct gp_pf *w, char *p, uint32_t config)
     if (c->has & GP_HAS_GRID) p = put_triple(w, p, GP_PF_KEY_GRID, c->grid, &known->grid);
     if (c->has & GP_HAS_BLOCK) p = put_triple(w, p, GP_PF_KEY_BLOCK, c->block, &known->block);
     if (c->has & GP_HAS_CLUSTER) p = put_triple(w, p, GP_PF_KEY_CLUSTER, c->cluster, &known->cluster);
-    if (c->has & GP_HAS_REGS) p = put_arg(w, p, GP_PF_KEY_REGISTERS, GP_PF_UINT, c->registers);
-    if (c->has & GP_HAS_SHARED) p = put_arg(w, p, GP_PF_KEY_SHARED, GP_PF_UINT, c->shared_bytes);
+    if (c->has & GP_HAS_REGS) p = gp_pf_arg(w, p, GP_PF_KEY_REGISTERS, GP_PF_UINT, c->registers);
+    if (c->has & GP_HAS_SHARED) p = gp_pf_arg(w, p, GP_PF_KEY_SHARED, GP_PF_UINT, c->shared_bytes);
     if (c->extra) p = put_text_arg(w, p, GP_PF_KEY_LAUNCHED, c->extra);
+    p = gp_pf_arg(w, p, GP_PF_KEY_CONFIG, GP_PF_UINT, config);
     if (w->args_segment != w->segment) w->config_args.n = 0;
     w->args_segment = w->segment;
     known->segment = w->segment;
@@ -239,20 +225,25 @@ static char *put_config(struct gp_pf *w, char *p, uint32_t config)
 
 char *gp_pf_args(struct gp_pf *w, char *p, enum gp_table table, uint32_t row)
 {
+    static const struct {
+        enum gp_column column;
+        enum gp_pf_how how;
+    } args[] = {
+#define X(id, key, column, how) {column, how},
+        GP_PF_ARGS(X)
+#undef X
+    };
+    static const uint32_t tags[] = {0, GP_PF_UINT, GP_PF_INT, GP_PF_TEXT_IID};
     const struct gp_events *e = &w->t->events[table];
-    if (table == GP_FLOW) p = put_id(w, p, GP_PF_KEY_CORR, gp_get_id(e, row));
-    p = put_id(w, p, GP_PF_KEY_CORR, gp_get_corr(e, row));
-    p = put_id(w, p, GP_PF_KEY_EXT, gp_get_ext(e, row));
-    p = put_id(w, p, GP_PF_KEY_SEQ, gp_get_seq(e, row));
-    p = put_id(w, p, GP_PF_KEY_GRAPH, gp_get_graph(e, row));
-    p = put_id(w, p, GP_PF_KEY_NODE, gp_get_node(e, row));
-    p = put_id(w, p, GP_PF_KEY_EVENT, gp_get_event(e, row));
-    p = put_id(w, p, GP_PF_KEY_SOURCE, gp_get_source(e, row));
-    int64_t bytes = gp_get_bytes(e, row), ret = gp_get_ret(e, row);
-    if (bytes) p = put_arg(w, p, GP_PF_KEY_BYTES, GP_PF_INT, (uint64_t)bytes);
-    if (ret) p = put_arg(w, p, GP_PF_KEY_RET, GP_PF_INT, (uint64_t)ret);
     if (table == GP_GPU) p = put_config(w, p, gp_get_config(e, row));
-    if (gp_get_captured(e, row)) p = put_text_arg(w, p, GP_PF_KEY_CAPTURED, gp_get_captured(e, row));
-    if (gp_get_extra(e, row)) p = put_text_arg(w, p, GP_PF_KEY_ARGS, gp_get_extra(e, row));
+    for (int key = 0; key < GP_PF_KEY_COUNT; key++) {
+        if (!args[key].how || !gp_events_column(e, args[key].column)) continue;
+        const struct gp_column_info *info = &gp_column_infos[args[key].column];
+        uint64_t v = gp_get_cell(e, args[key].column, row);
+        if (v == info->dflt) continue;
+        if (args[key].how == GP_PF_SIGNED && info->width == 4) v = (uint64_t)(int32_t)(uint32_t)v;
+        if (args[key].how == GP_PF_SID) v = gp_pf_intern(w, GP_PF_TEXTS, (gp_sid)v);
+        p = gp_pf_arg(w, p, (enum gp_pf_key)key, tags[args[key].how], v);
+    }
     return p;
 }

@@ -15,11 +15,11 @@
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
+#include "formats/perfetto/perfetto_fields.h"
 #include "formats/perfetto/perfetto_write.h"
 
 /* ---- protobuf ----
- * Protobuf's wire format, appended to a buffer, and the field numbers of Perfetto that are
- * written.
+ * Protobuf's wire format, appended to a buffer.
  *
  *     char *p = gp_buf_reserve(&b, 64), *start = p;
  *     p = gp_put_field(p, GP_PF_TIMESTAMP, 17);
@@ -27,78 +27,6 @@
  */
 
 enum { GP_VARINT_MOST = 10, GP_FIELD_MOST = 16 }; /* bytes of a varint, of a field with a number */
-
-/* Tags: the number of a field and its wire type: 0 varint, 1 eight bytes, 2 length and bytes. */
-#define GP_PF_TAG(number, wire) ((uint32_t)(number) << 3 | (wire))
-enum {
-    GP_PF_PACKET = GP_PF_TAG(1, 2), /* Trace */
-
-    GP_PF_CLOCK_SNAPSHOT = GP_PF_TAG(6, 2), /* TracePacket */
-    GP_PF_TIMESTAMP = GP_PF_TAG(8, 0),
-    GP_PF_SEQUENCE = GP_PF_TAG(10, 0),
-    GP_PF_TRACK_EVENT = GP_PF_TAG(11, 2),
-    GP_PF_INTERNED = GP_PF_TAG(12, 2),
-    GP_PF_FLAGS = GP_PF_TAG(13, 0),
-    GP_PF_COMPRESSED = GP_PF_TAG(50, 2),
-    GP_PF_DEFAULTS = GP_PF_TAG(59, 2),
-    GP_PF_TRACK = GP_PF_TAG(60, 2),
-    GP_PF_CLEARED = 1, /* flags */
-    GP_PF_NEEDS = 2,
-
-    GP_PF_DEFAULT_EVENT = GP_PF_TAG(11, 2), /* TracePacketDefaults */
-    GP_PF_DEFAULT_CLOCK = GP_PF_TAG(58, 0),
-    GP_PF_DEFAULT_TRACK = GP_PF_TAG(11, 0), /* TrackEventDefaults */
-
-    GP_PF_CLOCK = GP_PF_TAG(1, 2), /* ClockSnapshot, Clock */
-    GP_PF_CLOCK_ID = GP_PF_TAG(1, 0),
-    GP_PF_CLOCK_TIME = GP_PF_TAG(2, 0),
-    GP_PF_CLOCK_IS_DELTA = GP_PF_TAG(3, 0),
-    GP_PF_REALTIME = 1, /* ids of clocks; 64: a sequence's own */
-    GP_PF_MONOTONIC = 3,
-    GP_PF_BOOTTIME = 6,
-    GP_PF_DELTAS = 64,
-
-    GP_PF_UUID = GP_PF_TAG(1, 0), /* TrackDescriptor */
-    GP_PF_NAME = GP_PF_TAG(2, 2),
-    GP_PF_PROCESS = GP_PF_TAG(3, 2),
-    GP_PF_THREAD = GP_PF_TAG(4, 2),
-    GP_PF_PARENT = GP_PF_TAG(5, 0),
-    GP_PF_COUNTER = GP_PF_TAG(8, 2),
-    GP_PF_MERGE = GP_PF_TAG(15, 0),
-    GP_PF_MERGE_NONE = 2,
-    GP_PF_PID = GP_PF_TAG(1, 0), /* ProcessDescriptor, ThreadDescriptor */
-    GP_PF_TID = GP_PF_TAG(2, 0),
-    GP_PF_THREAD_NAME = GP_PF_TAG(5, 2),
-    GP_PF_PROCESS_NAME = GP_PF_TAG(6, 2),
-    GP_PF_UNIT = GP_PF_TAG(3, 0), /* CounterDescriptor */
-    GP_PF_UNIT_COUNT = 2,
-    GP_PF_UNIT_BYTES = 3,
-
-    GP_PF_CATEGORY_IID = GP_PF_TAG(3, 0), /* TrackEvent */
-    GP_PF_ANNOTATION = GP_PF_TAG(4, 2),
-    GP_PF_TYPE = GP_PF_TAG(9, 0),
-    GP_PF_NAME_IID = GP_PF_TAG(10, 0),
-    GP_PF_COUNTER_VALUE = GP_PF_TAG(30, 0),
-    GP_PF_DOUBLE_VALUE = GP_PF_TAG(44, 1),
-    GP_PF_FLOW = GP_PF_TAG(47, 1),
-    GP_PF_FLOW_END = GP_PF_TAG(48, 1),
-    GP_PF_BEGIN = 1, /* types */
-    GP_PF_END = 2,
-    GP_PF_INSTANT = 3,
-    GP_PF_COUNT = 4,
-
-    GP_PF_INTERNED_CATEGORY = GP_PF_TAG(1, 2), /* InternedData; each has an id and a text */
-    GP_PF_INTERNED_NAME = GP_PF_TAG(2, 2),
-    GP_PF_INTERNED_KEY = GP_PF_TAG(3, 2),
-    GP_PF_INTERNED_TEXT = GP_PF_TAG(29, 2),
-    GP_PF_IID = GP_PF_TAG(1, 0),
-    GP_PF_TEXT = GP_PF_TAG(2, 2),
-
-    GP_PF_KEY_IID = GP_PF_TAG(1, 0), /* DebugAnnotation */
-    GP_PF_UINT = GP_PF_TAG(3, 0),
-    GP_PF_INT = GP_PF_TAG(4, 0),
-    GP_PF_TEXT_IID = GP_PF_TAG(17, 0),
-};
 
 static inline char *gp_put_varint(char *p, uint64_t v)
 {
@@ -177,33 +105,6 @@ struct gp_pf_ref {
     uint32_t table, row;
 };
 
-/* The args that slices have. X(enumerator, its key) */
-#define GP_PF_ARGS(X)                                                                                        \
-    X(GP_PF_KEY_CORR, "correlation")                                                                         \
-    X(GP_PF_KEY_EXT, "External id")                                                                          \
-    X(GP_PF_KEY_SEQ, "Sequence number")                                                                      \
-    X(GP_PF_KEY_GRAPH, "graph id")                                                                           \
-    X(GP_PF_KEY_NODE, "graph node id")                                                                       \
-    X(GP_PF_KEY_EVENT, "CUDA event")                                                                         \
-    X(GP_PF_KEY_SOURCE, "waits for correlation")                                                             \
-    X(GP_PF_KEY_BYTES, "bytes")                                                                              \
-    X(GP_PF_KEY_RET, "return value")                                                                         \
-    X(GP_PF_KEY_GRID, "grid")                                                                                \
-    X(GP_PF_KEY_BLOCK, "block")                                                                              \
-    X(GP_PF_KEY_CLUSTER, "cluster")                                                                          \
-    X(GP_PF_KEY_REGISTERS, "registers per thread")                                                           \
-    X(GP_PF_KEY_SHARED, "shared memory")                                                                     \
-    X(GP_PF_KEY_LAUNCHED, "launch args")                                                                     \
-    X(GP_PF_KEY_CAPTURED, "capture ranges")                                                                  \
-    X(GP_PF_KEY_ARGS, "args")
-
-enum gp_pf_key {
-#define X(id, key) id,
-    GP_PF_ARGS(X)
-#undef X
-        GP_PF_KEY_COUNT
-};
-
 /* What events of a configuration share: texts, and the bytes of its args in a segment. */
 struct gp_pf_config {
     uint32_t segment, at, n; /* the args are config_args[at] up to config_args[at + n] */
@@ -239,6 +140,7 @@ struct gp_pf {
     struct gp_map group_uuids; /* process and device -> uuid - first_group */
 
     gp_sid keys[GP_PF_KEY_COUNT];
+    GP_VEC(uint8_t) class_of;         /* by sid of a category: 1 + gp_pf_table_of(), of spans */
     gp_sid usual[GP_TABLE_COUNT + 3]; /* categories by table, then by kind of GPU event */
     GP_VEC(struct gp_pf_config) configs;
     struct gp_buf config_args;
@@ -282,8 +184,24 @@ static inline uint32_t gp_pf_intern(struct gp_pf *w, enum gp_pf_kind kind, gp_si
     }
     return gp_pf_intern_new(w, kind, sid);
 }
+/* An arg with a number, at P; returns where it ends. */
+static inline char *gp_pf_arg(struct gp_pf *w, char *p, enum gp_pf_key key, uint32_t tag, uint64_t v)
+{
+    *p++ = (char)GP_PF_ANNOTATION;
+    char *size = p++;
+    p = gp_put_field(p, GP_PF_KEY_IID, gp_pf_intern(w, GP_PF_KEYS, w->keys[key]));
+    p = gp_put_field(p, tag, v);
+    *size = (char)(p - size - 1);
+    return p;
+}
+
 /* A sid of a text of our own. */
 gp_sid gp_pf_text(struct gp_pf *w, const char *text, size_t n);
+/* The text of a sid, whoever's it is. */
+static inline const char *gp_pf_string(const struct gp_pf *w, gp_sid sid)
+{
+    return sid < w->t->strings.n ? gp_trace_str(w->t, sid) : gp_string(&w->own, sid - w->t->strings.n);
+}
 /* Where the body of an event goes: there is room for GP_PF_EVENT_MOST + EXTRA bytes. The segment may end
  * before the event, so its texts must be interned after this call. */
 char *gp_pf_prepare(struct gp_pf *w, int64_t at_ns, size_t extra);
@@ -293,6 +211,13 @@ void gp_pf_event(struct gp_pf *w, int64_t at_ns, const char *end);
 void gp_pf_end(struct gp_pf *w, int64_t at_ns);
 /* A packet outside of sequences. */
 void gp_pf_packet(struct gp_pf *w, uint32_t tag, const struct gp_buf *message);
+
+/* ---- perfetto_rest.c ---- */
+
+/* The table of a span or instant of a category, in files of ours; an event of another one has an arg. */
+enum gp_table gp_pf_table_of(const char *category, size_t n, bool instant);
+/* The packet with what Perfetto has no words for: all of the trace but its slices and instants. */
+void gp_pf_put_rest(struct gp_pf *w);
 
 /* ---- perfetto_tracks.c ---- */
 

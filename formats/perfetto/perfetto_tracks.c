@@ -49,7 +49,7 @@ void gp_pf_processes(struct gp_pf *w)
 }
 
 /* A named track below another one; events of equal names in different ones stay apart. */
-static uint64_t put_named(struct gp_pf *w, uint64_t parent, const char *name, size_t n,
+static uint64_t put_named(struct gp_pf *w, uint64_t parent, const char *name, size_t n, uint32_t rank,
                           const struct gp_buf *counter)
 {
     struct gp_buf track = {0};
@@ -58,6 +58,7 @@ static uint64_t put_named(struct gp_pf *w, uint64_t parent, const char *name, si
     put_text(&track, GP_PF_NAME, name, n);
     gp_put_number(&track, GP_PF_PARENT, parent);
     if (counter) gp_put_bytes(&track, GP_PF_COUNTER, counter->data, counter->n);
+    if (rank) gp_put_number(&track, GP_PF_RANK, rank);
     gp_put_number(&track, GP_PF_MERGE, GP_PF_MERGE_NONE);
     gp_pf_packet(w, GP_PF_TRACK, &track);
     gp_buf_release(&track);
@@ -72,7 +73,7 @@ static uint64_t device_group(struct gp_pf *w, const struct gp_track *k)
     if (*at) return *at;
     char name[40];
     int n = snprintf(name, sizeof name, "GPU %" PRId64, k->device);
-    uint64_t uuid = put_named(w, w->process_uuids[k->process], name, (size_t)n, NULL);
+    uint64_t uuid = put_named(w, w->process_uuids[k->process], name, (size_t)n, 0, NULL);
     *gp_map_put(&w->group_uuids, key, 0) = (uint32_t)uuid;
     return uuid;
 }
@@ -101,12 +102,13 @@ uint64_t gp_pf_track(struct gp_pf *w, uint32_t track, const char *suffix)
         gp_put_number(&thread, GP_PF_TID, (uint64_t)k->tid);
         put_text(&thread, GP_PF_THREAD_NAME, name.data, name.n);
         gp_put_bytes(&descriptor, GP_PF_THREAD, thread.data, thread.n);
+        gp_put_number(&descriptor, GP_PF_RANK, track + 1);
         gp_pf_packet(w, GP_PF_TRACK, &descriptor);
     } else {
         bool on_device = k->kind == GP_TRACK_STREAM && k->device >= 0;
         gp_buf_puts(&name, suffix);
         uuid = put_named(w, on_device ? device_group(w, k) : w->process_uuids[k->process], name.data, name.n,
-                         NULL);
+                         track + 1, NULL);
     }
     gp_buf_release(&name);
     gp_buf_release(&descriptor);
@@ -118,7 +120,7 @@ uint64_t gp_pf_counter(struct gp_pf *w, uint32_t process, const char *name, size
 {
     struct gp_buf counter = {0};
     gp_put_number(&counter, GP_PF_UNIT, bytes ? GP_PF_UNIT_BYTES : GP_PF_UNIT_COUNT);
-    uint64_t uuid = put_named(w, w->process_uuids[process], name, n, &counter);
+    uint64_t uuid = put_named(w, w->process_uuids[process], name, n, 0, &counter);
     gp_buf_release(&counter);
     return uuid;
 }

@@ -87,7 +87,7 @@ static void find_launches(struct gp_pf *w)
 static void make_texts(struct gp_pf *w)
 {
     static const char *const keys[] = {
-#define X(id, key) key,
+#define X(id, key, column, how) key,
         GP_PF_ARGS(X)
 #undef X
     };
@@ -110,6 +110,7 @@ int gp_perfetto_write(const struct gp_trace *t, gp_perfetto_plain_name *plain_na
         if (w.t->events[i].n && w.t->events[i].start_ns[0] < least) least = w.t->events[i].start_ns[0];
     w.shift_ns = -least;
     find_launches(&w);
+    gp_pf_put_rest(&w);
     gp_pf_clocks(&w);
     gp_pf_processes(&w);
     gp_pf_tracks_of_events(&w);
@@ -122,6 +123,7 @@ int gp_perfetto_write(const struct gp_trace *t, gp_perfetto_plain_name *plain_na
     gp_buf_release(&w.event);
     gp_buf_release(&w.config_args);
     GP_VEC_FREE(&w.configs);
+    GP_VEC_FREE(&w.class_of);
     gp_strings_release(&w.own);
     gp_map_release(&w.group_uuids);
     free(w.process_uuids);
