@@ -13,7 +13,7 @@
 #include "formats/model/format.h"
 
 /* X(NAME) for each trace format, in the order in which they are tried; its reader is gp_reader_NAME. */
-#define GP_READERS(X) X(gpt) X(hatchet) X(chrome) X(sqlite) X(perfetto)
+#define GP_READERS(X) X(gpt) X(hatchet) X(chrome) X(sqlite) X(xplane) X(perfetto)
 
 #define X(name) extern const struct gp_reader gp_reader_##name;
 GP_READERS(X)

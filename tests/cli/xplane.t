@@ -1,0 +1,43 @@
+#!/bin/sh
+test_description='profiles of JAX (XPlane): lines as streams and threads, names and stats by number, operators as ranges'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+planes=$GP_SOURCE/tests/xplane/planes.py
+held=$GP_SOURCE/tests/perfetto/held.py
+command -v python3 >/dev/null || { echo '1..0 # SKIP python3 is missing'; exit 0; }
+
+# agrees SEED: the spans that were encoded, to the nanosecond, and beside them only ranges made of operators and modules.
+agrees() {
+    python3 "$planes" "$1" a.xplane.pb >want.json && trace-convert -q --to chrome a.xplane.pb >all.json 2>err &&
+        jq "del(.traceEvents[] | select(.cat == \"gpu_user_annotation\"))" all.json >work.json && python3 "$held" work.json >got.json &&
+        jq -e -n --slurpfile a want.json --slurpfile b got.json "\$a == \$b" >/dev/null
+}
+
+test_expect_success 'spans of device and host lines are those that were encoded' '
+    for seed in 1 2 3 4 5 6 7 8 9 10; do agrees $seed || { echo "$seed"; return 1; }; done
+'
+
+test_expect_success 'kernels have launches, configurations, operators, sources and FLOPs; copies have bytes' '
+    python3 "$planes" 1 a.xplane.pb >want.json && trace-convert -q --to chrome a.xplane.pb >all.json &&
+    jq -e ".traceEvents | map(select(.name == \"fusion\"))[0].args | .grid == [4, 2, 1] and .block == [128, 1, 1] and .flops == 12.5 and
+        .[\"registers per thread\"] == 32 and .[\"shared memory\"] == 1040 and .source == \"net.py:7\" and .hlo_module == \"jit_step\"" all.json &&
+    jq -e ".traceEvents | map(select(.cat == \"gpu_memcpy\"))[0].args.bytes >= 4096" all.json &&
+    jq -e "([.traceEvents[] | select(.cat == \"cuda_driver\") | .args.correlation] | sort) ==
+        ([.traceEvents[] | select(.cat == \"kernel\" or .cat == \"gpu_memcpy\") | .args.correlation] | sort)" all.json &&
+    jq -e ".traceEvents | map(select(.cat == \"gpu_user_annotation\" and .name == \"jit_step\")) | length > 0" all.json
+'
+
+test_expect_success 'trace-hta answers, gzip or not, and knows the device' '
+    python3 "$planes" 4 a.xplane.pb >want.json && gzip -k a.xplane.pb &&
+    trace-hta -q -f json a.xplane.pb >a.json && trace-hta -q -f json a.xplane.pb.gz >b.json &&
+    jq -e ".quality.verdict == \"clean\" and .inputs[0].format == \"xplane\"" a.json &&
+    jq "del(.inputs)" a.json >plain && jq "del(.inputs)" b.json >packed && cmp plain packed &&
+    jq -e "[.devices[].name] == [\"NVIDIA H200\"]" a.json
+'
+
+test_expect_success 'a profile that was cut is read up to the cut, and says so' '
+    python3 "$planes" 5 a.xplane.pb >want.json && head -c $(($(wc -c <a.xplane.pb) / 2)) a.xplane.pb >cut.xplane.pb &&
+    trace-convert --to chrome cut.xplane.pb >cut.json 2>err && grep "the input ends early" err
+'
+
+test_done
