@@ -161,20 +161,20 @@ static void put(struct gp_output *out, const void *data, size_t n)
     else write_all(out, data, n);
 }
 
-static void flush(struct gp_output *out)
+void gp_output_flush(struct gp_output *out)
 {
-    put(out, out->buf, out->n);
+    if (out->n) put(out, out->buf, out->n);
     out->n = 0;
 }
 
 void gp_output_write(struct gp_output *out, const void *data, size_t n)
 {
     if (n >= BUFFER_BYTES) {
-        if (out->n) flush(out);
+        gp_output_flush(out);
         put(out, data, n);
         return;
     }
-    if (n > BUFFER_BYTES - out->n) flush(out);
+    if (n > BUFFER_BYTES - out->n) gp_output_flush(out);
     if (n > 0) memcpy(out->buf + out->n, data, n);
     out->n += n;
 }
@@ -187,7 +187,7 @@ bool gp_output_failed(const struct gp_output *out)
 int gp_output_close(struct gp_output *out, bool commit, struct gp_err *err)
 {
     bool whole = commit || !out->target;
-    if (whole) flush(out);
+    if (whole) put(out, out->buf, out->n);
     if (whole && out->pack) gp_pack_end(out->pack);
     if (out->pack) gp_pack_free(out->pack);
     int result = 0;

@@ -18,6 +18,8 @@ struct gp_output;
 struct gp_output *gp_output_open(const char *path, struct gp_err *err) GP_MUST_CHECK;
 /* Buffered. After a failed write, further ones do nothing; close reports the failure. */
 void gp_output_write(struct gp_output *out, const void *data, size_t n);
+/* What was written so far goes out now: for answers to somebody who waits. */
+void gp_output_flush(struct gp_output *out);
 /* True once a write has failed. */
 bool gp_output_failed(const struct gp_output *out);
 /* Flush and close. With COMMIT the file gets its name; otherwise it is removed. 0, or -1 with ERR filled if

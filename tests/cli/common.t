@@ -4,7 +4,7 @@ test_description='every tool: help, version, misuse, unusable input, exit status
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
 
 tools=$(cd "$GP_SOURCE" && sed -n 's/^ *gp_tool(\([A-Za-z0-9-]*\).*/\1/p' */CMakeLists.txt)
-for optional in trace-serve trace-hta-mpi; do # need libmicrohttpd, MPI
+for optional in trace-serve trace-hta-mpi trace-query; do # need libmicrohttpd, MPI, SQLite
     [ -x "$GP_BIN/$optional" ] || tools=$(printf '%s\n' $tools | grep -vx $optional)
 done
 # Open MPI frees only some of its memory, which a sanitizer reports at each end.
@@ -53,11 +53,14 @@ done
 # The filters: an operand is a file to read.
 for tool in $tools; do
     case $tool in gpuprof-collect | gpuprof-measure | gpuprof-try | trace-serve) continue ;; esac # tests/cli/trace-serve.t
-    case $tool in
-    trace-diff) twice=yes ;;
-    *) twice= ;;
-    esac
-    run() { if [ "$twice" ]; then status_of $tool "$@" "$1"; else status_of $tool "$@"; fi; }
+    # What follows the files: another one, or a statement.
+    run() {
+        case $tool in
+        trace-diff) status_of $tool "$@" "$1" ;;
+        trace-query) status_of $tool "$@" "SELECT id FROM kernels" ;;
+        *) status_of $tool "$@" ;;
+        esac
+    }
 
     test_expect_success "$tool: a file that is not there" '
         run no-such-file.json &&
@@ -112,7 +115,7 @@ sed 's/^{"traceEvents": //; s/^\]}$/]/' one.json >array.json
 for tool in $tools; do
     case $tool in
     gpuprof-collect | gpuprof-measure | gpuprof-try | trace-diff | trace-fleet | trace-serve) continue ;; # none of them is a filter of one trace
-    trace-metrics | trace-hta-mpi) continue ;;              # one wants counters, the other leaves standard input to mpirun
+    trace-metrics | trace-hta-mpi | trace-query) continue ;; # one wants counters, one leaves standard input to mpirun, one ends in SQL
     trace-convert) options='-f chrome' ;; # anyone can distinguish text from rubbish
     *) options= ;;
     esac

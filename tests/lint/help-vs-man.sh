@@ -97,7 +97,7 @@ END
 
 for tool in $(tools); do
     if [ -x "$GP_BIN/$tool" ]; then clean "$tool: --help and the man page agree" compare "$tool"
-    elif case $tool in trace-serve | trace-hta-mpi) true ;; *) false ;; esac; then # need libmicrohttpd, MPI
+    elif case $tool in trace-serve | trace-hta-mpi | trace-query) true ;; *) false ;; esac; then # need libmicrohttpd, MPI, SQLite
         echo "# $tool is not built, and not compared"
     else clean "$tool is built" eval "echo $GP_BIN/$tool is missing"; fi
 done

@@ -1,0 +1,93 @@
+#!/bin/sh
+test_description='trace-query: SQL over traces'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+eager=$samples/h200/eager.trace
+ask() { trace-query -q -f csv "$@"; }
+# refused PATTERN ARG...: no answer, status 2, and one line with the pattern.
+refused() {
+    pattern=$1 && shift && status_of trace-query "$@" </dev/null && test $status = 2 && test $(wc -l <err) = 1 && grep "$pattern" err
+}
+
+test_expect_success 'every table and view has rows to ask for, and the columns that --explain lists' '
+    trace-query --tables -f csv | sed 1d | cut -d, -f1,2 >all && test $(wc -l <all) -gt 30 &&
+    while IFS=, read -r name kind; do
+        ask "$eager" "SELECT * FROM $name LIMIT 1" | head -n 1 >columns && test -s columns &&
+        trace-query -f csv --explain $name >explained && test $kind = view || {
+            tr , "\n" <columns >have && sed 1d explained | cut -d, -f1 >said && test_cmp said have || return 1
+        }
+    done <all
+'
+
+test_expect_success 'devices and causes of idle time are those of trace-hta, to the nanosecond' '
+    trace-hta -q -f json --whole "$eager" >hta.json &&
+    jq -r ".devices[0].idle | to_entries[] | select(.value > 0) | \"\(.key | rtrimstr(\"_ns\")),\(.value)\"" hta.json | sort >expect &&
+    ask "$eager" "SELECT cause, sum(dur_ns) FROM idle GROUP BY 1" | sed 1d >got && test_cmp expect got &&
+    jq -r ".devices[0] | [.span_ns, .busy_ns, .compute_ns, .idle_ns] | @csv" hta.json >expect &&
+    ask "$eager" "SELECT span_ns, busy_ns, compute_ns, idle_ns FROM devices" | sed 1d >got && test_cmp expect got
+'
+
+test_expect_success 'text cuts nothing; CSV, JSON and Markdown have the same rows' '
+    sql="SELECT name, count(*) AS n, NULL AS missing, avg(dur_ns) FROM kernels GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3" &&
+    trace-query -q "$eager" "$sql" >text && trace-query -q -f markdown "$eager" "$sql" >md &&
+    trace-query -q -f json "$eager" "$sql" >json && ask "$eager" "$sql" >csv &&
+    jq -e ".schema == \"gpuprof/trace-query/1\" and (.columns | length) == 4 and (.rows | length) == 3 and .rows[0][2] == null and
+        .sql == \"$sql\" and .inputs[0].gpu_events == 437" json &&
+    jq -r ".rows[][1]" json >expect && sed 1d csv | sed "s/.*,\([0-9]*\),,.*/\1/" >got && test_cmp expect got &&
+    jq -r ".rows[0][0]" json >name && grep -F -f name text && test $(wc -l <text) = 4 &&
+    sed -n 2p md | grep -Fx "|:---|---:|:---|---:|" && test $(wc -l <md) = 5
+'
+
+test_expect_success 'standard input, a dash and a file are the same input; -o is written whole or not at all' '
+    sql="SELECT kind, count(*) FROM events GROUP BY 1" && ask "$eager" "$sql" >expect && test $(wc -l <expect) = 4 &&
+    ask "$sql" <"$eager" >got && test_cmp expect got && ask - "$sql" <"$eager" >got && test_cmp expect got &&
+    for threads in 1 8; do ask --threads $threads "$eager" "$sql" >got && test_cmp expect got || return 1; done &&
+    ask -o file "$eager" "$sql" >out && test_must_be_empty out && test_cmp expect file &&
+    refused "string or blob too big" -o file "$eager" "SELECT zeroblob(1000000000)" && test_cmp expect file &&
+    test_expect_code 2 sh -c "trace-query -q \"$eager\" \"$sql\" >/dev/full 2>err" && grep "standard output: write failed" err
+'
+
+cat >more <<'END'
+DELETE FROM tables
+VACUUM INTO 'gone'
+ATTACH 'gone' AS x
+PRAGMA page_size
+SELECT load_extension('x')
+CREATE TABLE gone(a)
+END
+test_expect_success 'what does more than read is refused, and does nothing' '
+    while read -r sql; do refused "only statements that read are run" "$eager" "$sql" || return 1; done <more && ! test -e gone &&
+    refused "syntax error" "$eager" "SELEC 1" && refused "no such column: no_such" "$eager" "SELECT no_such FROM kernels" &&
+    refused "more than one statement" "$eager" "SELECT 1; SELECT 2" && refused "no statement" "$eager" "" && refused "no statement" &&
+    refused "too long" --timeout 100ms "$eager" "WITH RECURSIVE r(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM r) SELECT count(*) FROM r" &&
+    refused "no table or view \"none\"" --explain none
+'
+
+test_expect_success '-i answers statement after statement, and goes on after one that fails' '
+    printf "SELECT 1 AS a;\nSELECT\n 2\n AS b;\nSELEC;\nSELECT count(*) AS c FROM events; SELECT 3 AS d" |
+        trace-query -q -i -f csv "$eager" >out 2>err &&
+    printf "a\n1\nb\n2\nc\n437\nd\n3\n" >expect && test_cmp expect out && test $(wc -l <err) = 1 && grep "syntax error" err &&
+    refused "no trace" -i </dev/null
+'
+
+test_expect_success 'several files are ranks on one clock' '
+    set -- "$samples/h200/ddp.rank0.json.gz" "$samples/h200/ddp.rank1.json.gz" &&
+    for f; do ask "$f" "SELECT count(*), sum(dur_ns) FROM events" | sed 1d || return 1; done >expect &&
+    ask "$@" "SELECT count(*), sum(dur_ns) FROM events GROUP BY rank" | sed 1d >got && test_cmp expect got &&
+    ask "$@" "SELECT rank, gpu_events FROM ranks" | sed 1d | cut -d, -f1 | tr "\n" " " >ranks && grep "^0 1 " ranks &&
+    ask "$@" "SELECT count(*) > 0, min(last_rank), max(last_rank) FROM matches" | sed 1d | grep "^1,"
+'
+
+forward="SELECT count(*), sum(under(stack, 'Block[.]forward')) FROM kernels WHERE line(stack) = 'plain.py:24'"
+test_expect_success 'an exact stack leads to the line of the program, and the backward pass to the line that runs it' '
+    ask "$samples/h200/plain.trace" "SELECT line, backward FROM per_line ORDER BY gpu_ns DESC LIMIT 2" | sed 1d >got &&
+    printf "plain.py:42,1\nplain.py:49,0\n" >expect && test_cmp expect got &&
+    ask "$samples/h200/plain.trace" "$forward" | sed 1d | grep -x "320,320"
+'
+
+test_expect_success 'of a trace measured kernel by kernel there are no steps, no idle time and no delays' '
+    ask "$samples/counters/step.trace" "SELECT (SELECT count(*) FROM steps) + (SELECT count(*) FROM idle) + (SELECT count(*) FROM waits) AS n,
+        count(*) > 0, count(delay_ns), count(step) FROM kernels" | sed 1d >got && echo 0,1,0,0 >expect && test_cmp expect got
+'
+
+test_done
