@@ -111,11 +111,8 @@ static void place_captured(struct gp_query_stacks *s, uint32_t row, gp_sid captu
     uint32_t node = s->v->at.node[row], stack = gp_query_stack_of_node(s, node);
     size_t n = gp_captured_rest(&s->captured, node, gp_captured_path(&s->captured, captured, exact), &rest);
     for (size_t i = 0; i < n; i++) {
-        bool module = rest[i].is_frame && gp_name_is_module(rest[i].text, rest[i].n);
-        enum gp_frame_kind kind = !rest[i].is_frame ? GP_FRAME_RANGE
-                                  : module          ? GP_FRAME_MODULE
-                                                    : GP_FRAME_PYTHON;
-        stack = gp_calltree_child(&s->tree, stack, gp_intern(s->names, rest[i].text, rest[i].n), kind);
+        gp_sid name = gp_intern(s->names, rest[i].text, rest[i].n);
+        stack = gp_calltree_child(&s->tree, stack, name, rest[i].kind);
     }
     *gp_map_put(&s->of_event, row, 0) = below_line(s, stack, exact);
 }
@@ -147,7 +144,7 @@ void gp_query_stacks_make(struct gp_query_stacks *s, const struct gp_view *v, st
     s->place = gp_alloc(((size_t)v->hs.n + 1) * sizeof *s->place);
     memset(s->place, 0xff, ((size_t)v->hs.n + 1) * sizeof *s->place);
     gp_backward_build(&s->backward, v->t, &v->hs);
-    gp_captured_init(&s->captured, &v->hs);
+    gp_captured_init(&s->captured, &v->hs, true);
     for (uint32_t i = 0; i < v->hs.n; i++) place_node(s, i);
     for (uint32_t row = 0; row < gpu->n && (gpu->captured || gpu->stack); row++)
         if (gp_get_captured(gpu, row) || gp_get_stack(gpu, row))
