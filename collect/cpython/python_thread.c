@@ -366,6 +366,45 @@ void gp_py_thread_keep(const struct gp_py_reader *r, struct gp_py_thread *t)
     t->last_n = r->n;
 }
 
+/* Can that piece of memory go on until the end of the frame AT? */
+static bool fits_piece(const struct gp_remote_range *piece, uint64_t at, uint32_t bytes)
+{
+    return piece->to && at > piece->at && at + bytes - piece->at <= GP_PY_PART_BYTES;
+}
+
+bool gp_py_thread_stands(struct gp_py_reader *r, const struct gp_py_thread *t)
+{
+    enum { MOST = 256 };
+    const struct gp_py_layout *o = r->layout;
+    struct gp_remote_range ranges[2 + GP_PY_PARTS] = {{t->at + top_field(o), &r->again, sizeof r->again}};
+    struct gp_remote_range *piece = &(struct gp_remote_range){0};
+    const uint8_t *frame[MOST];
+    uint64_t top = 0;
+    size_t n = 1, pieces = 0;
+    bool cframe = o->thread_frame == GP_PY_NONE;
+    if (cframe) ranges[n++] = (struct gp_remote_range){t->cframe + o->cframe_at, &top, sizeof top};
+    if (!t->last_n || t->last_n > MOST) return false;
+    for (uint32_t i = t->last_n; i-- > 0;) { /* callers lie below */
+        uint64_t at = t->last[i].at;
+        if (!fits_piece(piece, at, o->frame_bytes)) {
+            if (pieces == GP_PY_PARTS) return false;
+            piece = &ranges[n++];
+            *piece = (struct gp_remote_range){at, r->parts[0][pieces++], 0};
+        }
+        piece->n = at + o->frame_bytes - piece->at;
+        frame[i] = (const uint8_t *)piece->to + (at - piece->at);
+    }
+    if (r->remote->read(r->remote->ctx, ranges, n) != n) return false;
+    if (cframe ? r->again != t->cframe || top != t->last[0].at : r->again != t->last[0].at) return false;
+    for (uint32_t i = 0; i < t->last_n; i++) {
+        uint64_t code = gp_take_u64(frame[i], o->frame_code) & ~UINT64_C(3);
+        uint64_t ip =
+            o->minor >= 11 ? gp_take_u64(frame[i], o->frame_ip) : gp_take_u32(frame[i], o->frame_ip);
+        if (code != t->last[i].code || ip != t->last[i].ip) return false;
+    }
+    return true;
+}
+
 void gp_py_thread_release(struct gp_py_thread *t)
 {
     free(t->last);

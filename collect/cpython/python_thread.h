@@ -70,6 +70,9 @@ enum gp_py_read gp_py_thread_read(struct gp_py_reader *r, struct gp_py_thread *t
 void gp_py_thread_keep(const struct gp_py_reader *r, struct gp_py_thread *t);
 /* Is the stack that was read the one that is remembered? */
 bool gp_py_thread_same(const struct gp_py_reader *r, const struct gp_py_thread *t);
+/* Does every frame that is remembered stand where it did? In one read of what they take, so cheaper than
+ * reading anew. False also where there are too many to tell. */
+bool gp_py_thread_stands(struct gp_py_reader *r, const struct gp_py_thread *t);
 void gp_py_thread_release(struct gp_py_thread *t);
 
 #endif

@@ -27,7 +27,7 @@ struct gp_launch_stack {
     const struct gp_own_python *python; /* NULL: not found yet */
     struct kept *last;                  /* the last stack, outermost first; FRAMES */
     struct gp_frame *fresh;             /* what differs from it, innermost first; twice FRAMES */
-    uint32_t last_n, fresh_n, doubted;
+    uint32_t last_n, fresh_n, doubted, doubted_states;
     uint32_t base;                       /* the stack that this thread's frames stand on, see gp_waiting */
     uint16_t place[PLACES];              /* which of the last stack may lie at an address, by its bits */
     struct gp_waiting *waiting;          /* of a thread of autograd; otherwise NULL */
@@ -170,7 +170,7 @@ static bool find_python(struct gp_launch_stack *s)
         return false;
     }
     s->fresh = (struct gp_frame *)(void *)(s->last + FRAMES);
-    s->doubted = DOUBTED;
+    s->doubted = s->doubted_states = DOUBTED;
     s->numbers.codes = (struct gp_py_codes){.layout = &s->python->layout,
                                             .remote = &s->python->memory,
                                             .strings = &s->numbers.strings,
@@ -189,10 +189,14 @@ static uint32_t read_python(struct gp_launch_stack *s, int64_t *waiter, bool *un
         return 0;
     }
     uint64_t state = gp_own_python_state(py), at = 0;
-    bool doubt = s->doubted && state;
-    uint8_t bytes[GP_PY_THREAD_MOST];
-    if (doubt && !gp_remote_get(&py->memory, state, bytes, py->layout.thread_bytes)) return 0;
+    if (GP_UNLIKELY(state &&
+                    s->doubted_states)) { /* of its own: a thread of autograd has no frames for long */
+        uint8_t bytes[GP_PY_THREAD_MOST];
+        if (!gp_remote_get(&py->memory, state, bytes, py->layout.thread_bytes)) return 0;
+        s->doubted_states--;
+    }
     if (state) at = innermost(&py->layout, state);
+    bool doubt = s->doubted && at;
     uint32_t base =
         GP_UNLIKELY(s->waiting != NULL) ? gp_waiting_stack(s->waiting, &s->numbers, py, waiter) : 0;
     uint32_t same, id, known = base == s->base ? s->last_n : 0;
@@ -205,7 +209,7 @@ static uint32_t read_python(struct gp_launch_stack *s, int64_t *waiter, bool *un
         return 0;
     }
     bool any = at != 0;
-    s->doubted -= doubt && any;
+    s->doubted -= doubt;
     if (any && !s->waiting) gp_python_thread_ran(s->numbers.process, &s->registered, state);
     *unknown = any && !id;
     return id;

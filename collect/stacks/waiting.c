@@ -94,8 +94,9 @@ static uint32_t read_it(struct gp_waiting *w, struct gp_stack_numbers *s, const 
     }
     r->layout = &py->layout;
     r->remote = &py->memory;
-    if (gp_py_thread_read(r, &w->memory) != GP_PY_WHOLE) return 0;
-    bool same = w->stack && gp_py_thread_same(r, &w->memory);
+    bool same = w->stack && gp_py_thread_stands(r, &w->memory);
+    if (!same && gp_py_thread_read(r, &w->memory) != GP_PY_WHOLE) return 0;
+    same = same || (w->stack && gp_py_thread_same(r, &w->memory));
     w->window_ns = same ? 2 * w->window_ns : FIRST_NS;
     if (w->window_ns > MOST_NS) w->window_ns = MOST_NS;
     w->ran = ran;

@@ -596,6 +596,37 @@ TEST(a_thread_that_has_let_go_of_the_lock_has_its_stack)
     in_versions(detached, FIRST);
 }
 
+static size_t calls;
+static struct gp_remote real;
+
+static size_t counted_read(void *ctx, const struct gp_remote_range *ranges, size_t n)
+{
+    calls++;
+    return real.read(ctx, ranges, n);
+}
+
+/* Calls of the system that read memory, for readings of a thread that Python knows and that runs nothing. */
+static void without_frames(void)
+{
+    struct thread t = make_thread();
+    struct seen *s = make_seen();
+    CHECK(is(s, "") && !t.n);
+    real = process()->python.memory;
+    process()->python.memory.read = counted_read;
+    for (int i = 0; i < 10; i++) CHECK(is(s, ""));
+    CHECK(calls && calls < 10);
+    calls = 0;
+    for (int i = 0; i < 100; i++) CHECK(is(s, ""));
+    CHECK(!calls);
+    call(&t, make_code("hook", "h.py", 7), 0); /* its first frames are doubted all the same */
+    CHECK(is(s, "hook h.py:7") && calls);
+}
+
+TEST(a_thread_without_frames_is_doubted_a_few_times_only)
+{
+    in_versions(without_frames, FIRST);
+}
+
 static void of_subinterpreter(void)
 {
     struct thread t = two_frames(), sub = make_thread();
