@@ -35,10 +35,12 @@ class Simulated:
         self.step, self.saves, self.number, self.results = step, {}, 0, (None, None)
         self.schedule = []
 
-    def synchronize(self):
+    def want_inputs(self):
         pass
 
-    reset_peak = want_inputs = synchronize
+    reset_peak = want_inputs
+    mark = lambda self: _clock.now
+    since = lambda self, mark: _clock.now - mark
 
     def peak_bytes(self):
         return 1000 + len(self.saves)

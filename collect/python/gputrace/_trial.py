@@ -1,6 +1,7 @@
 """Trials of a function of this program: ``trial()``."""
 
 import sys
+import time
 from dataclasses import dataclass, field
 from typing import Optional, Tuple
 
@@ -40,7 +41,9 @@ class _Plain:
     """A program without PyTorch."""
     step_name = "a step is a call"
     torch = None
-    synchronize = reset_peak = peak_bytes = want_inputs = lambda self: None
+    reset_peak = peak_bytes = want_inputs = lambda self: None
+    mark = lambda self: time.perf_counter_ns()
+    since = lambda self, mark: time.perf_counter_ns() - mark
 
     def difference(self, kind, turn):
         return None, "results were not compared: PyTorch is not in use"

@@ -1,5 +1,5 @@
 """The design of trials: when changes go on and off, what is timed, and when it is enough. Knows nothing of PyTorch: what changes,
-waits, counts memory and compares results is given as an object (``Program`` of _trial_torch.py, or the tests' own).
+tells the time, counts memory and compares results is given as an object (``Program`` of _trial_torch.py, or the tests' own).
 
     runner = Runner(program, changes, Plan(precision=0.01), emit)
     ... at the end of each step of the program: runner.step_ended()
@@ -22,7 +22,7 @@ from . import _trial_stat as stat
 _SETTLED = 1.1  # the last steps differ by less
 _SETTLE_MOST = 24  # steps after a change's first switch
 _DROP_MOST = 4  # steps dropped after each later switch
-_BLOCK_NS = 100_000_000  # blocks are at least so long, where steps are short
+_BLOCK_NS = 50_000_000  # blocks are at least so long, where steps are short
 _BLOCK_STEPS = 5, 400  # the least, where there is time, and the most
 _FIRST_STEPS = 5  # left alone: the program starts
 
@@ -221,10 +221,6 @@ class Runner:
 
     # ---- the protocol ----
 
-    def _clock(self):
-        self.program.synchronize()
-        return time.perf_counter_ns()
-
     def _run(self):
         self.program.want_inputs()  # some changes need to know them
         for _ in range(_FIRST_STEPS):
@@ -347,14 +343,15 @@ class Runner:
         return int(max(1, min(max(least, _BLOCK_NS / step), room, most)))
 
     def _block(self, drop, length):
-        """ns per step of LENGTH steps, after DROP that are not counted."""
+        """ns per step of LENGTH steps, after DROP that are not counted. The device is waited for at the end only, so that it has work
+        when counting begins: otherwise the host's speed at the first launches would count where the device is what takes time."""
         for _ in range(drop):
             yield
         self.program.reset_peak()
-        began = self._clock()
+        began = self.program.mark()
         for _ in range(length):
             yield
-        return (self._clock() - began) / length
+        return self.program.since(began) / length
 
     def _settle(self, limit_ns):
         """Run steps until they take the same time; returns what they take, each on its own."""
@@ -414,7 +411,7 @@ class Timed(Runner):
         self.program.reset_peak()
         times, began = [], time.perf_counter_ns()
         while self.exchange.decide(lambda: len(times) < 3 or time.perf_counter_ns() - began < self._limit_ns):
-            times.append((yield from self._block(0, length)))
+            times.append((yield from self._block(1, length)))
         self.emit("time", {"step_ns": round(statistics.median(times)), "peak_bytes": self.program.peak_bytes(),
                            "name": self.program.step_name})
 

@@ -15,6 +15,7 @@ import random
 import re
 import sys
 import threading
+import time
 import types
 
 from . import _trial_changes
@@ -148,9 +149,20 @@ class Program:
 
     # ---- what the design calls ----
 
-    def synchronize(self):
-        if self.on_gpu():
-            self._wait()
+    def mark(self):
+        """Now, in the order of the work of the current stream; since() waits for the device, and says how many ns ago that was."""
+        if not self.on_gpu():
+            return time.perf_counter_ns()
+        event = self.torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def since(self, mark):
+        now = self.mark()
+        if isinstance(mark, int):
+            return time.perf_counter_ns() - mark
+        self._wait()
+        return mark.elapsed_time(now) * 1e6
 
     def on_gpu(self):
         cuda = self.torch.cuda

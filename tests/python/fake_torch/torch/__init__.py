@@ -166,6 +166,17 @@ class _Context:
         pass
 
 
+class Event:
+    def __init__(self, enable_timing):
+        pass
+
+    def record(self):
+        self.at = _now[0]
+
+    def elapsed_time(self, other):
+        return (other.at - self.at) / 1e6
+
+
 no_grad = autocast = set_grad_enabled = _Context
 nn = _module("nn", Module=Module, Conv2d=Conv2d)
 nn.modules = _module("nn.modules")
@@ -174,7 +185,7 @@ nn.modules.module = _module("nn.modules.module", register_module_forward_pre_hoo
 nn.functional = _module("nn.functional")
 distributions = _module("distributions", Distribution=type("Distribution", (), {"__init__": lambda self: None}))
 optim = _module("optim", Optimizer=Optimizer, Adam=Adam, SGD=SGD)
-cuda = _module("cuda", is_available=lambda: True, is_initialized=lambda: True, synchronize=lambda device=None: spend(10_000),
+cuda = _module("cuda", Event=Event, is_available=lambda: True, is_initialized=lambda: True, synchronize=lambda device=None: spend(10_000),
                _is_in_bad_fork=lambda: False, empty_cache=lambda: None, get_device_capability=lambda: (9, 0),
                get_device_name=lambda: "simulated GPU", reset_peak_memory_stats=lambda: None,
                max_memory_allocated=lambda: 3_000_000_000 if backends.cudnn.benchmark else 2_000_000_000,
