@@ -41,19 +41,18 @@ CONTROLS = [f"control{n}=pass // pass" for n in range(1, 8)]  # with the one of 
 
 # A limit of each change and one of the run, in seconds, and further options.
 Trial = collections.namedtuple("Trial", "program changes sets limit seconds more", defaults=((), (), 5, 200, ()))
-# Of each program: what is tried, what of it is measured by hand, what a prototype tries and in how many steps.
+LOOP_OR_FUSED = "loop_or_fused=loop_or_fused(True) // loop_or_fused(False)"  # what a prototype does that sets fused=False, not None
+# Of each program: what is compared with changes by hand, what a prototype tries and in how many steps, and what else is tried, with controls.
 PROGRAMS = {
-    "bert": (Trial("bert", ("tf32", "bf16", "fused", "attention=eager", "gc", "sdp=flash", "sdp=efficient", "sdp=math", "batch=x2"),
-                   FAILING + CONTROLS),
-             ("tf32", "bf16", "fused", "attention=eager", "gc"), {"tf32": 300}),
-    "resnet": (Trial("resnet", ("fused", "channels_last", "set_to_none", "benchmark", "tf32", "gc"), CONTROLS),
-               ("fused", "channels_last", "set_to_none", "benchmark"), {"fused": 1500, "benchmark": 1500}),
-    "llama": (Trial("llama", ("fused", "attention=eager", "no_checkpointing", "reads", "gc", "sdp=efficient", "sdp=cudnn", "sdp=math",
-                              "batch=x2", "batch=half"), CONTROLS),
-              ("fused", "attention=eager", "no_checkpointing", "reads"), {}),
-    "vit": (Trial("vit", ("tf32", "bf16", "channels_last", "graph", "pinned", "benchmark"), CONTROLS),
-            ("tf32", "bf16", "channels_last", "graph"), {}),
-    "graph_network": (Trial("graph_network", ("reads", "fused", "tf32", "gc"), CONTROLS), ("reads", "fused", "tf32"), {"item": 1500}),
+    "resnet": (Trial("resnet", ("fused", "channels_last", "set_to_none", "benchmark"), [LOOP_OR_FUSED], 20),
+               {"fused": 2500, "benchmark": 2000}, Trial("resnet", ("tf32", "gc"), CONTROLS, 3)),
+    "bert": (Trial("bert", ("tf32", "bf16", "fused", "attention=eager", "gc"), limit=15), {"tf32": 300},
+             Trial("bert", ("sdp=flash", "sdp=efficient", "sdp=math", "batch=x2", "batch=half"), FAILING + CONTROLS, 3)),
+    "llama": (Trial("llama", ("fused", "attention=eager", "no_checkpointing", "reads"), limit=25), {},
+              Trial("llama", ("gc", "sdp=flash", "sdp=efficient", "sdp=cudnn", "sdp=math", "batch=x2", "batch=half"), CONTROLS, 3)),
+    "vit": (Trial("vit", ("tf32", "bf16", "channels_last", "graph"), limit=15), {}, Trial("vit", ("pinned", "benchmark"), CONTROLS, 3)),
+    "graph_network": (Trial("graph_network", ("reads", "fused", "tf32"), limit=15), {"item": 2500},
+                      Trial("graph_network", ("gc", "bf16"), CONTROLS, 3)),
 }
 _OTHER = f"{shlex.quote(sys.executable)} {shlex.quote(os.path.join(HERE, 'programs.py'))} loader --change workers"
 # The rest, those that matter most first. Without changes: what trace-suggest finds.
@@ -139,6 +138,39 @@ def stop(child, patience):
     child.wait()
 
 
+class Server:
+    """A program that times its steps in a process for each change that it is asked for."""
+
+    def __init__(self, machine, program):
+        self.errors, self.lines = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"), queue.Queue()
+        self.child = machine.start(machine.program(program, "--time", str(machine.o.hand_seconds)), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=self.errors)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.child.stdout:
+            if line.startswith("{"):
+                self.lines.put(line)
+        self.lines.put("")
+
+    def ask(self, change, seconds):
+        began = time.monotonic()
+        try:
+            self.child.stdin.write(change + "\n")
+            self.child.stdin.flush()
+            line = self.lines.get(timeout=seconds)
+            answer = json.loads(line) if line else {"error": "the process ended"}
+        except (OSError, ValueError, queue.Empty) as e:
+            answer = {"error": f"{type(e).__name__}: {e}"}
+        return {**answer, "took_s": round(time.monotonic() - began, 1)}
+
+    def stop(self):
+        """What it wrote for people."""
+        stop(self.child, 1)
+        self.errors.seek(0)
+        return self.errors.read()
+
+
 class Machine:
     """One GPU and its share of the cores."""
 
@@ -198,7 +230,7 @@ class Machine:
 
     def tried_once(self, run, spec, changes, sets, seconds):
         path = os.path.join(self.o.scratch, f"answer{self.number}")
-        command = [self.o.tool, "--time-limit", f"{spec.limit}s", "--precision", "0.15", "-f", "json", "-o", path]
+        command = [self.o.tool, "--time-limit", f"{spec.limit}s", "--precision", "0.05", "-f", "json", "-o", path]
         command += [f"--changes={','.join(changes)}"] if changes else []
         command += [word for text in sets for word in ("--set", text)] + list(spec.more)
         began = time.monotonic()
@@ -227,38 +259,22 @@ class Machine:
         rng, jobs = random.Random(1), []
         for number in range(ROUNDS):
             jobs += [(change, number) for change in rng.sample([None, *changes], 1 + len(changes))]
-        jobs = [j for j in jobs if not self.results.has("hand", program=program, change=j[0], round=j[1])]
-        following = None
+        server = None
         try:
-            for i, (change, number) in enumerate(jobs):
-                if self.left() < 20:
+            for change, number in jobs:
+                if self.results.has("hand", program=program, change=change, round=number):
+                    continue
+                if self.left() < 15:
                     return
-                child = following or self.prepare(program, change)
-                following = None
-                if i + 1 < len(jobs):
-                    following = self.prepare(program, jobs[i + 1][0])
-                self.results.put(kind="hand", program=program, change=change, round=number, gpu=self.number, **self.measured(child))
+                server = server or Server(self, program)
+                answer = server.ask(change or "none", min(90, self.left()))
+                self.results.put(kind="hand", program=program, change=change, round=number, gpu=self.number, **answer)
+                if "error" in answer:
+                    self.results.log(f"hand {program} {change}", server.stop())
+                    server = None
         finally:
-            if following:
-                stop(following, 1)
-                following.communicate()
-
-    def prepare(self, program, change):
-        words = ("--change", change) if change else ()
-        return self.start(self.program(program, *words, "--time", str(self.o.hand_seconds)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE)
-
-    def measured(self, child):
-        began = time.monotonic()
-        try:
-            out, err = child.communicate("go\n", timeout=max(5, min(60, self.left())))
-            return {**json.loads(out.splitlines()[-1]), "took_s": round(time.monotonic() - began, 1)}
-        except subprocess.TimeoutExpired:
-            stop(child, 1)
-            return {"error": "took too long"}
-        except (ValueError, IndexError, OSError):
-            self.results.log("hand", err)
-            return {"error": f"exit status {child.returncode}: " + " / ".join(err.splitlines()[-3:])[-400:]}
+            if server:
+                server.stop()
 
     # ---- jobs in turn ----
 
@@ -280,13 +296,15 @@ class Machine:
 def jobs_of(parts, only):
     """(functions of a machine, name) of all that is to run. What is compared is one of them, so that it runs on one GPU."""
     found = []
-    for name, (trial, by_hand, prototypes) in PROGRAMS.items():
+    for name, (trial, prototypes, more) in PROGRAMS.items():
         what = []
         if "trials" in parts:
             what.append(lambda m, name=name, trial=trial: m.trial(name, trial))
-            what += [lambda m, name=name, change=change, steps=steps: m.prototype(name, change, steps) for change, steps in prototypes.items()]
         if "hand" in parts:
-            what.append(lambda m, name=name, changes=by_hand: m.hand(name, changes))
+            what.append(lambda m, name=name, trial=trial: m.hand(name, trial.changes))
+        if "trials" in parts:
+            what += [lambda m, name=name, change=change, steps=steps: m.prototype(name, change, steps) for change, steps in prototypes.items()]
+            what.append(lambda m, name=name, more=more: m.trial(f"{name}_controls", more))
         found.append((what, name))
     if "rest" in parts:
         found += [([lambda m, name=name, trial=trial: m.trial(name, trial)], name) for name, trial in REST.items()]

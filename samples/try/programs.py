@@ -2,11 +2,12 @@
 """Programs of other people's libraries for trials, each with the changes that are made permanently in it, by hand. Their models are made from
 configurations, so that no network is needed.
 
-    programs.py NAME [--change CHANGE] [--steps N]     run NAME as its users do
-    programs.py NAME [--change CHANGE] --time SECONDS  time its steps, and print {"step_ns": ..., ...} as JSON
+    programs.py NAME [--change CHANGE] [--steps N]  run NAME as its users do
+    programs.py NAME --time SECONDS                 for each line of standard input, a change or "none", time its steps in a process of its
+                                                    own, and print {"step_ns": ..., ...} as JSON
 
-With --time, the libraries are imported first; then "ready" is printed and a line awaited, so that a next process can be prepared while one
-runs. Steps are timed between synchronizations of the device, and the answer is the median of all blocks. No part of gpuprof is in use.
+With --time, libraries are imported first, and each process is forked from there, before CUDA is in use. Steps are timed between
+synchronizations of the device, and the answer is the median of all blocks. No part of gpuprof is in use.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import contextlib
 import gc
 import importlib
 import json
+import os
 import statistics
 import sys
 import time
@@ -22,8 +24,8 @@ change = None  # what is made permanent
 IMPORTS = {"bert": "transformers.models.bert.modeling_bert", "llama": "transformers.models.llama.modeling_llama",
            "mixtral": "transformers.models.mixtral.modeling_mixtral", "mixtral_grouped": "transformers.models.mixtral.modeling_mixtral",
            "resnet": "torchvision", "vit": "torchvision", "loader": "torchvision", "graph_network": "torch_geometric.nn", "rollout": "numpy"}
-SETTLED_S, SETTLE_MOST_S = 1.5, 90
-BLOCK_NS, BLOCK_STEPS, LEAST_BLOCKS = 100_000_000, 5, 5
+SETTLED_S, SETTLE_MOST_S = 1.5, 30
+BLOCK_NS, BLOCK_STEPS, LEAST_BLOCKS = 500_000_000, 10, 4  # long blocks: the device has no work at their beginning
 
 
 def made(name):
@@ -60,8 +62,8 @@ def bert():
     from transformers import BertConfig, BertForMaskedLM
     model = BertForMaskedLM(configured(BertConfig(num_hidden_layers=6))).to("cuda").train()
     optimizer = torch.optim.AdamW(model.parameters(), 1e-5, **fused())
-    x = torch.randint(0, 30000, (16, 256), device="cuda")
-    globals().update(model=model, inner=model.bert.embeddings.word_embeddings, hog=[], torch=torch)
+    x = torch.randint(0, 30000, (32, 256), device="cuda")
+    globals().update(inner=model.bert.embeddings.word_embeddings, hog=[], torch=torch)
 
     def step():
         with products(torch):
@@ -89,6 +91,15 @@ def resnet():
         scaler.step(optimizer)
         scaler.update()
         optimizer.zero_grad(set_to_none=made("set_to_none"))
+
+    def loop_or_fused(on):
+        """A fused optimizer against a loop over parameters, and waits for GradScaler's scale either way."""
+        for group in optimizer.param_groups:
+            group["fused"], group["foreach"] = on, False
+            for state in (optimizer.state[p] for p in group["params"] if p in optimizer.state):
+                state["step"] = state["step"].to("cuda" if on else "cpu")
+        optimizer._need_device_dtype_check_for_fused = True
+    globals().update(loop_or_fused=loop_or_fused)
     return step
 
 
@@ -125,7 +136,9 @@ def vit():
     """Inference on images in pageable memory."""
     import torch
     import torchvision
-    model, images = layout(torch, torchvision.models.vit_b_16(weights=None).to("cuda").eval()), torch.randn(32, 3, 224, 224)
+    model, images = torchvision.models.vit_b_16(weights=None), torch.randn(32, 3, 224, 224)
+    torch.nn.init.normal_(model.heads.head.weight, std=0.02)  # it is made of zeros
+    model = layout(torch, model.to("cuda").eval())
 
     def step():
         with torch.no_grad(), products(torch):
@@ -263,7 +276,7 @@ def blocks(step, seconds):
         took = (time.perf_counter_ns() - began) / 1e9
         if took > SETTLE_MOST_S or took > SETTLED_S and len(last) == 3 and max(last) < 1.1 * min(last):
             break
-        if took > 10 * SETTLED_S and len(last) == 3 and max(last) < 2 * min(last):
+        if took > 3 * SETTLED_S and len(last) == 3 and max(last) < 2 * min(last):
             break  # steps that vary
     if made("gc"):
         gc.collect()
@@ -277,14 +290,30 @@ def blocks(step, seconds):
 
 
 def timed(name, seconds):
+    """One process: its answer as a line."""
     import torch
-    importlib.import_module(IMPORTS.get(name, "torch"))
-    print("ready", flush=True)
-    if not sys.stdin.readline():
-        return
     found = blocks(begin(name), seconds)
     print(json.dumps({"step_ns": round(statistics.median(found)), "blocks": [round(ns) for ns in found],
                       "peak_bytes": torch.cuda.max_memory_allocated(), "device": torch.cuda.get_device_name()}), flush=True)
+
+
+def serve(name, seconds):
+    global change
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # otherwise some imports begin to use CUDA, and no forked process could
+    importlib.import_module("torch")
+    importlib.import_module(IMPORTS.get(name, "torch"))
+    for line in iter(sys.stdin.readline, ""):
+        child = os.fork()
+        if not child:
+            change = None if line.strip() == "none" else line.strip()
+            try:
+                timed(name, seconds)
+            except BaseException as e:
+                print(json.dumps({"error": f"{type(e).__name__}: {str(e)[:300]}"}), flush=True)
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status:
+            print(json.dumps({"error": f"exit status {status}"}), flush=True)
 
 
 def main():
@@ -297,7 +326,7 @@ def main():
     o = p.parse_args()
     change = o.change
     if o.time:
-        return timed(o.name, o.time)
+        return serve(o.name, o.time)
     step = begin(o.name)
     for _ in range(o.steps):
         step()
