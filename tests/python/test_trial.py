@@ -171,6 +171,26 @@ class Design(unittest.TestCase):
         program.run(runner)
         self.holds(rows["a"], 1e6)
 
+    def test_a_device_that_has_been_waited_for_is_not_timed(self):
+        noise = random.Random(6)
+
+        class Dry(Simulated):
+            waited = False
+
+            def since(self, mark):
+                self.waited = True
+                return _clock.now - mark
+
+        def step(number):
+            late, program.waited = (2e6 if program.waited else 0), False
+            return 5e6 * (1 + noise.gauss(0, 0.001)) + late
+        program, rows = Dry(step), {}
+        runner = design.Runner(program, [program.change("a", 1e6)], design.Plan(time_limit_ns=10 ** 10),
+                               lambda kind, row: rows.update({row["change"]: row}))
+        program.run(runner)
+        self.assertLess(abs(rows["a"]["off_ns"] - 5e6), 5e4)
+        self.holds(rows["a"], 1e6)
+
     def test_long_steps_have_an_interval_in_the_end(self):
         rows, _, _ = trial(steady(3e9), lambda p: [p.change("a", 1e9)], design.Plan(time_limit_ns=10 ** 9))
         self.assertEqual((rows["a"]["pairs"], rows["a"]["steps_per_block"]), (stat.LEAST_PAIRS, 1))
