@@ -33,8 +33,9 @@ int main(int argc, char **argv)
     if (o.table && !strcmp(o.table, "help"))
         return gp_cli_end(&tool, gp_hta_main_list_tables(&err), &err, GP_EXIT_OK);
     struct gp_hta_main r;
-    int failed =
-        gp_hta_main_open(&r, &tool, &o, &err) || gp_hta_main_read_all(&r, &err) || gp_hta_main_end(&r, &err);
+    int failed = gp_hta_main_open(&r, &tool, &o, &err);
+    if (!failed && gp_hta_main_is_hang(&r)) failed = gp_hta_main_hang(&r, &err);
+    else if (!failed) failed = gp_hta_main_read_all(&r, &err) || gp_hta_main_end(&r, &err);
     gp_hta_main_close(&r);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

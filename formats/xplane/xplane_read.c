@@ -183,7 +183,7 @@ static struct value read_stat(struct reading *r, struct gp_wire w)
 
 /* ---- events ---- */
 
-/* What stats tell of an event. */
+/* What the stats of an event mean. */
 struct event {
     gp_sid name, details, hlo[2]; /* HLO: operator, module */
     enum gp_gpu_kind kind;

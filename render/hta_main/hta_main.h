@@ -89,4 +89,10 @@ GP_MUST_CHECK int gp_hta_main_end(struct gp_hta_main *r, struct gp_err *err);
 /* "--table help". */
 GP_MUST_CHECK int gp_hta_main_list_tables(struct gp_err *err);
 
+/* ---- hang_answer.c: logs of collectives instead of traces ---- */
+
+/* Is the first input such a log? Then all are read as logs, and the answer is where the job hangs. */
+bool gp_hta_main_is_hang(const struct gp_hta_main *r);
+GP_MUST_CHECK int gp_hta_main_hang(struct gp_hta_main *r, struct gp_err *err);
+
 #endif

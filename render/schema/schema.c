@@ -4,6 +4,7 @@
 #include "analyze/calibrate/calibration.h"
 #include "analyze/compile/compile.h"
 #include "analyze/diff/diff.h"
+#include "analyze/hang/hang.h"
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_spread.h"
@@ -49,6 +50,8 @@ static const struct {
     {"trace-hta", &gp_hta_memory},
     {"trace-hta", &gp_hta_range_memory},
     {"trace-hta", &gp_hta_sampled},
+    {"trace-hta-hang", &gp_hang_answers},
+    {"trace-hta-hang", &gp_hang_rank_rows},
     {"trace-diff", &gp_diff_reason_rows},
     {"trace-diff", &gp_diff_note_rows},
     {"trace-diff", &gp_diff_step_rows},
