@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "formats/base/map.h"
 #include "formats/base/num.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 void gp_hang_release(struct gp_hang *h)
@@ -50,9 +51,10 @@ void gp_hang_add(struct gp_hang *h, const struct gp_flight *f)
 /* The collectives of one group. */
 struct group {
     struct gp_hang *h;
-    struct gp_map at;    /* rank and number -> entry */
-    size_t first, n;     /* its ranks in h->ranks */
-    int64_t least, most; /* numbers that all logs still have, and the last one of any */
+    struct gp_map at;     /* rank and number -> entry */
+    size_t first, n;      /* its ranks in h->ranks */
+    int64_t least;        /* the first number that all logs still have */
+    GP_VEC(int64_t) seqs; /* of all its collectives, sorted */
 };
 
 enum { SEQ_BITS = 40 };
@@ -103,7 +105,7 @@ static void take_last(struct gp_hang_rank *r, const struct gp_flight_entry *e)
 
 static void open_group(struct group *g, struct gp_hang *h, const struct gp_flight_group *group)
 {
-    *g = (struct group){.h = h, .first = h->ranks.n, .least = 0, .most = -1};
+    *g = (struct group){.h = h, .first = h->ranks.n};
     add_ranks(h, group);
     g->n = h->ranks.n - g->first;
     struct gp_map place = {0}; /* rank -> 1 + its place in h->ranks */
@@ -117,13 +119,13 @@ static void open_group(struct group *g, struct gp_hang *h, const struct gp_fligh
         const uint32_t *k = e->group == group->name ? gp_map_get(&place, (uint64_t)e->rank) : NULL;
         if (!k || e->seq > SEQ_MOST) continue;
         *gp_map_put(&g->at, key_of(e->rank, (int64_t)e->seq), 0) = (uint32_t)i;
+        GP_VEC_PUSH(&g->seqs, (int64_t)e->seq);
         if ((int64_t)e->seq < least[*k]) least[*k] = (int64_t)e->seq;
         if ((int64_t)e->seq >= h->ranks.at[g->first + *k].seq) take_last(&h->ranks.at[g->first + *k], e);
     }
-    for (size_t k = 0; k < g->n; k++) {
+    for (size_t k = 0; k < g->n; k++)
         if (least[k] != INT64_MAX && least[k] > g->least) g->least = least[k];
-        if (h->ranks.at[g->first + k].seq > g->most) g->most = h->ranks.at[g->first + k].seq;
-    }
+    if (g->seqs.n) qsort(g->seqs.at, g->seqs.n, sizeof *g->seqs.at, gp_order_i64);
     gp_map_release(&place);
     free(least);
 }
@@ -153,18 +155,16 @@ static bool sizes_agree(const char *op)
 static const struct gp_flight_entry *usual_entry(const struct group *g, int64_t seq, bool by_size)
 {
     const struct gp_flight_entry *best = NULL;
-    size_t most = 0;
+    struct gp_map same = {0};
+    uint32_t most = 0;
     for (size_t i = 0; i < g->n; i++) {
         const struct gp_flight_entry *e = entry_of(g, &g->h->ranks.at[g->first + i], seq);
-        size_t same = 0;
-        for (size_t k = 0; e && k < g->n; k++) {
-            const struct gp_flight_entry *o = entry_of(g, &g->h->ranks.at[g->first + k], seq);
-            same += o && o->op == e->op && (!by_size || o->sizes == e->sizes);
-        }
-        if (same > most) best = e;
-        if (same > most) most = same;
-        if (most * 2 > g->n) break;
+        uint32_t *count = e ? gp_map_put(&same, (uint64_t)e->op << 32 | (by_size ? e->sizes : 0), 0) : NULL;
+        if (!e || ++*count <= most) continue;
+        most = *count;
+        best = e;
     }
+    gp_map_release(&same);
     return best;
 }
 
@@ -193,27 +193,24 @@ static enum gp_hang_cause judge(const struct group *g, int64_t seq)
 
 /* ---- the sentence ---- */
 
-/* "rank 3", "ranks 0-2 and 5", of those with ROLE. */
+/* "rank 3", "ranks 0-2, 5", of those with ROLE; returns how many they are. */
 static size_t put_ranks(struct gp_buf *b, const struct group *g, enum gp_hang_cause role)
 {
-    size_t n = 0, from = b->n;
-    for (size_t i = 0; i < g->n; i++) {
-        const struct gp_hang_rank *r = &g->h->ranks.at[g->first + i];
-        size_t last = i;
-        if (r->role != role) continue;
-        while (last + 1 < g->n && r[last + 1 - i].role == role &&
-               r[last + 1 - i].rank == r->rank + (int64_t)(last + 1 - i))
+    const struct gp_hang_rank *all = &g->h->ranks.at[g->first];
+    size_t n = 0, last;
+    for (size_t i = 0; i < g->n; i++) n += all[i].role == role;
+    gp_buf_puts(b, n == 1 ? "rank" : "ranks");
+    const char *before = " ";
+    for (size_t i = 0; i < g->n; i = last + 1) {
+        for (last = i;
+             last + 1 < g->n && all[last + 1].role == role && all[last + 1].rank == all[last].rank + 1;)
             last++;
-        gp_buf_printf(b, "%s%" PRId64, n ? ", " : "", r->rank);
-        if (last > i) gp_buf_printf(b, "%s%" PRId64, last > i + 1 ? "-" : ", ", r[last - i].rank);
-        n += last - i + 1;
-        i = last;
+        if (all[i].role != role) last = i;
+        if (all[i].role != role) continue;
+        gp_buf_printf(b, "%s%" PRId64, before, all[i].rank);
+        if (last > i) gp_buf_printf(b, "%s%" PRId64, last > i + 1 ? "-" : ", ", all[last].rank);
+        before = ", ";
     }
-    struct gp_buf ranks = {0};
-    gp_buf_put(&ranks, b->data ? b->data + from : "", b->n - from);
-    b->n = from;
-    gp_buf_printf(b, "rank%s %s", n == 1 ? "" : "s", gp_buf_str(&ranks));
-    gp_buf_release(&ranks);
     return n;
 }
 
@@ -281,15 +278,19 @@ void gp_hang_find(struct gp_hang *h)
         struct group g;
         enum gp_hang_cause cause = GP_HANG_NONE;
         open_group(&g, h, &h->groups.at[i]);
-        int64_t seq = g.least;
-        for (; seq <= g.most; seq++)
-            if ((cause = judge(&g, seq)) != GP_HANG_NONE) break;
+        int64_t seq = -1;
+        for (size_t k = 0; k < g.seqs.n && cause == GP_HANG_NONE; k++) {
+            if (g.seqs.at[k] < g.least || g.seqs.at[k] == seq) continue;
+            seq = g.seqs.at[k];
+            cause = judge(&g, seq);
+        }
         bool better = cause != GP_HANG_NONE && (h->cause == GP_HANG_NONE || (!sure && !waits_elsewhere(&g)));
         if (better) sure = !waits_elsewhere(&g) && cause != GP_HANG_ALL_IN;
         if (better) put_summary(&g, cause, seq);
         if (cause == GP_HANG_NONE)
             for (size_t k = 0; k < g.n; k++) h->ranks.at[g.first + k].role = GP_HANG_NONE;
         gp_map_release(&g.at);
+        GP_VEC_FREE(&g.seqs);
     }
 }
 

@@ -30,13 +30,15 @@ void gp_flight_release(struct gp_flight *f)
 
 /* ---- PyTorch's pickles ---- */
 
-/* Kinds of values: a list as text, and the dicts that count. */
-enum { SIZES = GP_PICKLE_OWN, ENTRY, GROUP };
+/* Kinds of values: a list and the name of a group as text, and the dicts that count. */
+enum { SIZES = GP_PICKLE_OWN, NAME, ENTRY, GROUP };
 enum { TEXT_MOST = 400 };
 
 static const char *text_at(const struct gp_flight *f, const struct gp_pickle_value *v)
 {
-    return v->kind == GP_PICKLE_TEXT || v->kind == SIZES ? gp_string(&f->strings, (gp_sid)v->u) : "";
+    return v->kind == GP_PICKLE_TEXT || v->kind == SIZES || v->kind == NAME
+               ? gp_string(&f->strings, (gp_sid)v->u)
+               : "";
 }
 
 /* Lists of numbers and of such lists become text; others stay what they are. */
@@ -79,7 +81,7 @@ static void take_tuple(void *ctx, struct gp_pickle_value *self, const struct gp_
 {
     struct gp_flight *f = ctx;
     if (n != 2 || items[0].kind != GP_PICKLE_TEXT || items[1].kind != GP_PICKLE_TEXT) return;
-    self->kind = SIZES;
+    self->kind = NAME;
     self->u = group_name(f, text_at(f, &items[0]), text_at(f, &items[1]));
 }
 
@@ -89,7 +91,7 @@ static void take_member(struct gp_flight *f, struct gp_flight_entry *e, const ch
     const char *text = text_at(f, v);
     bool number = v->kind == GP_PICKLE_INT && v->i >= 0;
     struct gp_buf b = {0};
-    if (!strcmp(key, "process_group") && v->kind == SIZES) e->group = (gp_sid)v->u;
+    if (!strcmp(key, "process_group") && v->kind == NAME) e->group = (gp_sid)v->u;
     if (!strcmp(key, "collective_seq_id") && number) e->seq = v->u;
     if (!strcmp(key, "time_created_ns") && number) e->time_ns = v->i;
     if (!strcmp(key, "is_p2p")) e->is_p2p = v->kind == GP_PICKLE_BOOL && v->i;
@@ -103,7 +105,7 @@ static void take_member(struct gp_flight *f, struct gp_flight_entry *e, const ch
     const char *other = gp_string(&f->strings, e->sizes);
     if (*key == 'i') gp_buf_printf(&b, "%s%s", text, other);
     else gp_buf_printf(&b, "%s -> %s", other, text);
-    e->sizes = gp_intern(&f->strings, b.data, b.n);
+    e->sizes = gp_intern_cstr(&f->strings, gp_buf_str(&b));
     gp_buf_release(&b);
 }
 

@@ -6,7 +6,8 @@
 #include "formats/model/format.h"
 #include "formats/perfetto/perfetto_read_priv.h"
 
-enum { HEAD = 16, WINDOW = 1 << 20, MOST_PACKET = 64 << 20 };
+/* No writer compresses packets to less than a part in MOST_RATIO: memory stays in proportion to the file. */
+enum { HEAD = 16, WINDOW = 1 << 20, MOST_PACKET = 64 << 20, MOST_RATIO = 256 };
 
 /* ---- is it the format? ---- */
 
@@ -114,7 +115,8 @@ static void read_deflated(struct gp_pr *r, const struct gp_wire_field *f, int de
     struct gp_buf plain = {0};
     z_stream z = {.next_in = (Bytef *)(uintptr_t)f->data, .avail_in = (uInt)f->value};
     int result = inflateInit(&z);
-    while (result == Z_OK && plain.n < MOST_PACKET) {
+    size_t most = f->value < MOST_PACKET / MOST_RATIO ? WINDOW + f->value * MOST_RATIO : MOST_PACKET;
+    while (result == Z_OK && plain.n < most) {
         z.next_out = (Bytef *)gp_buf_reserve(&plain, WINDOW);
         z.avail_out = WINDOW;
         result = inflate(&z, Z_NO_FLUSH);
@@ -123,7 +125,7 @@ static void read_deflated(struct gp_pr *r, const struct gp_wire_field *f, int de
     }
     inflateEnd(&z);
     if (result != Z_STREAM_END)
-        gp_trace_issue(r->t, plain.n < MOST_PACKET ? GP_Q_COMPRESSION : GP_Q_LIMIT, 1, (int64_t)r->offset);
+        gp_trace_issue(r->t, plain.n < most ? GP_Q_COMPRESSION : GP_Q_LIMIT, 1, (int64_t)r->offset);
     if (plain.n) read_packets(r, plain.data, plain.n, depth + 1);
     gp_buf_release(&plain);
 }

@@ -57,6 +57,38 @@ test_expect_success 'a file that was cut gives what lies before the cut, and say
     test "$(jq ".traceEvents | length" cut.json)" -gt 1000
 '
 
+test_expect_success 'hostile lengths, a bomb of compressed packets and args that nest without end are bounded, and reported' '
+    python3 - <<-END &&
+	import zlib
+	def varint(v):
+	    out = b""
+	    while v > 0x7f:
+	        out += bytes([v & 0x7f | 0x80])
+	        v >>= 7
+	    return out + bytes([v])
+	def text(number, data):
+	    return varint(number << 3 | 2) + varint(len(data)) + data
+	def number(n, v):
+	    return varint(n << 3) + varint(v)
+	track = text(1, number(10, 1) + text(60, number(1, 5) + text(2, b"a")))
+	def span(args):
+	    begin = text(1, number(8, 10) + number(10, 1) + text(11, number(9, 1) + number(11, 5) + text(23, b"x") + args))
+	    return begin + text(1, number(8, 20) + number(10, 1) + text(11, number(9, 2) + number(11, 5)))
+	deep = number(4, 7)
+	for i in range(20000):
+	    deep = text(12, deep)
+	open("deep", "wb").write(track + span(text(4, text(10, b"k") + deep)))
+	open("long", "wb").write(track + span(b"") + varint(10) + varint(1 << 60) + b"abc")
+	open("bomb", "wb").write(track + span(b"") + text(1, text(50, zlib.compress(bytes(200_000_000)))))
+	open("count", "wb").write(track + span(b"") + text(1, number(8, 30) + number(10, 1) + text(11, number(9, 1) + number(11, 1 << 63) + number(10, 1 << 62))))
+	END
+    for f in deep long bomb count; do
+        (ulimit -v 4000000; trace-convert --to chrome $f >$f.json 2>$f.err) || [ -n "$GP_SANITIZED" ] || { echo "$f"; return 1; }
+    done &&
+    grep "input ends early" long.err && grep "exceed a limit\|damaged" bomb.err && grep "begin events without an end" count.err &&
+    jq -e "[.traceEvents[] | select(.name == \"x\" and .dur == 0.01)] | length == 1" deep.json long.json bomb.json count.json
+'
+
 test_expect_success 'gzip and zstd around it, and a pipe' '
     trace-convert -q --to perfetto -o a.pf "$samples/h200/graph.trace" && gzip -k a.pf && zstd -q a.pf &&
     for f in a.pf.gz a.pf.zst; do trace-hta -q -f csv "$f" >packed.csv && trace-hta -q -f csv a.pf >plain.csv && cmp packed.csv plain.csv || return 1; done &&
