@@ -172,7 +172,7 @@ static void read_statements(struct job *j, struct gp_output *to)
 
 static int prompt(struct job *j, struct gp_err *err)
 {
-    if (read_traces(j, GP_NEED_ALL & ~GP_NEED_PLACES, GP_QUERY_ALL, err)) return -1;
+    if (read_traces(j, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES, GP_QUERY_ALL, err)) return -1;
     struct gp_output *out = gp_output_open(NULL, err);
     if (!out) return -1;
     read_statements(j, out);

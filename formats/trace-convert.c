@@ -1,14 +1,24 @@
 /* trace-convert -- any trace in, any trace format out. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "analyze/app/app.h"
 #include "analyze/app/app_join.h"
 #include "analyze/names/names.h"
+#ifdef GP_HAVE_SQLITE
+#include "analyze/query/query.h"
+#include "analyze/query/query_sql.h"
+#endif
 #include "analyze/view/repair.h"
+#include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "formats/base/input.h"
 #include "formats/redact.h"
 #include "formats/writer.h"
+
+/* Tables, which no writer of a stream can write. */
+static const struct gp_writer sqlite = {"sqlite", "none", true, NULL};
 
 struct opts {
     struct gp_app_opts app;
@@ -79,6 +89,78 @@ static int judge_inputs(struct gp_app *f, const struct gp_app_joined *in, struct
     return 0;
 }
 
+/* Read all inputs into T, which is released after a failure. IN is released by the caller. */
+static int read_all(struct gp_app *f, uint32_t need, struct gp_trace *t, struct gp_app_joined *in,
+                    struct gp_err *err)
+{
+    if (gp_app_join(f, need | GP_NEED_PLACES, t, in, err)) return -1;
+    if (f->opts->common.verbose) describe(f->tool, t, f->n > 1);
+    int failed = f->n == 1 ? check_quality(f, t, err) : judge_inputs(f, in, t, err);
+    if (failed) gp_trace_release(t);
+    return failed;
+}
+
+#ifdef GP_HAVE_SQLITE
+static int copy_file(const char *from, const char *to, struct gp_err *err)
+{
+    struct gp_input *in = gp_input_open(from, 1, err);
+    struct gp_output *out = in ? gp_output_open(to, err) : NULL;
+    char piece[1 << 16];
+    for (size_t n; out && (n = gp_input_read(in, piece, sizeof piece)) > 0;) gp_output_write(out, piece, n);
+    int failed = !out || gp_output_close(out, true, err);
+    if (in) gp_input_close(in);
+    return failed;
+}
+
+/* All tables of T into the empty file PATH. */
+static int export_to(const char *path, struct gp_trace *t, struct gp_app_joined *in, struct gp_err *err)
+{
+    struct gp_query q;
+    struct gp_input_quality one;
+    if (!in->inputs.n) {
+        gp_input_quality_read(&one, &in->strings, t);
+        GP_VEC_PUSH(&in->inputs, one);
+    }
+    struct gp_query_opts o = {.inputs = in->inputs.at, .n_inputs = in->inputs.n, .strings = &in->strings};
+    struct gp_sql *sql = gp_sql_open(&(struct gp_sql_limits){.exports = true}, err);
+    if (!sql) return -1;
+    int failed = gp_query_make(&q, t, &o, GP_QUERY_ALL, err);
+    if (!failed) {
+        gp_sql_bind(sql, &q);
+        failed = gp_sql_export(sql, path, err);
+    }
+    gp_sql_close(sql);
+    gp_query_release(&q);
+    return failed;
+}
+
+/* SQLite writes here and there in a file, which no pipe can take: a temporary file comes first. */
+static int convert_to_sqlite(struct gp_app *f, const struct opts *o, struct gp_err *err)
+{
+    struct gp_trace t;
+    struct gp_app_joined in = {0};
+    struct gp_buf path = {0};
+    const char *folder = getenv("TMPDIR");
+    int failed = read_all(f, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES, &t, &in, err);
+    if (!failed) {
+        if (o->redact) gp_redact_trace(&t);
+        gp_app_phase(f, "writing");
+        gp_buf_printf(&path, "%s/gpuprof-XXXXXX", folder && *folder ? folder : "/tmp");
+        gp_buf_str(&path);
+        int fd = mkstemp(path.data);
+        if (fd < 0) failed = gp_fail(err, GP_E_IO, -1, "%s: cannot write a temporary file", path.data);
+        failed =
+            failed || export_to(path.data, &t, &in, err) || copy_file(path.data, o->app.common.output, err);
+        if (fd >= 0) close(fd), unlink(path.data);
+        gp_app_phase(f, NULL);
+        gp_trace_release(&t);
+    }
+    gp_app_joined_release(&in);
+    gp_buf_release(&path);
+    return failed;
+}
+#endif
+
 static int convert(struct gp_app *f, const struct opts *o, const struct gp_writer *w, struct gp_err *err)
 {
     struct gp_trace t;
@@ -87,15 +169,11 @@ static int convert(struct gp_app *f, const struct opts *o, const struct gp_write
     /* only our own format has samples; others have ranges made of them */
     uint32_t samples = strcmp(w->name, "gpuprof") != 0 ? GP_NEED_RAW_SAMPLES : 0;
     struct gp_app_joined in = {0};
-    if (gp_app_join(f, (GP_NEED_ALL & ~samples) | GP_NEED_PLACES, &t, &in, err)) {
-        gp_app_joined_release(&in);
-        return -1;
-    }
-    if (o->app.common.verbose) describe(f->tool, &t, f->n > 1);
-    int failed = f->n == 1 ? check_quality(f, &t, err) : judge_inputs(f, &in, &t, err);
+    int failed = read_all(f, GP_NEED_ALL & ~samples, &t, &in, err);
     gp_app_joined_release(&in);
+    if (failed) return failed;
     if (o->redact) gp_redact_trace(&t);
-    struct gp_output *out = failed ? NULL : gp_output_open(o->app.common.output, err);
+    struct gp_output *out = gp_output_open(o->app.common.output, err);
     if (out) gp_app_phase(f, "writing");
     if (out) w->write(&t, &wo, out);
     gp_app_phase(f, NULL);
@@ -107,7 +185,11 @@ static int convert(struct gp_app *f, const struct opts *o, const struct gp_write
 int main(int argc, char **argv)
 {
     struct gp_answer_format formats[16] = {0};
-    for (size_t i = 0; gp_writers[i] && i + 1 < GP_COUNT(formats); i++) formats[i].name = gp_writers[i]->name;
+    size_t n = 0;
+    for (; gp_writers[n] && n + 2 < GP_COUNT(formats); n++) formats[n].name = gp_writers[n]->name;
+#ifdef GP_HAVE_SQLITE
+    formats[n].name = sqlite.name;
+#endif
     struct gp_tool tool = {
         .name = "trace-convert",
         .summary = "convert GPU traces between formats",
@@ -125,8 +207,11 @@ int main(int argc, char **argv)
     struct gp_app f = {0};
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
     const struct gp_writer *w = gp_writer_find(o.app.common.format);
-    int failed =
-        check_output(w, &o, &err) || gp_app_open(&f, &tool, &o.app, &err) || convert(&f, &o, w, &err);
+    int failed = check_output(w ? w : &sqlite, &o, &err) || gp_app_open(&f, &tool, &o.app, &err);
+#ifdef GP_HAVE_SQLITE
+    if (!failed && !w) failed = convert_to_sqlite(&f, &o, &err);
+#endif
+    if (!failed && w) failed = convert(&f, &o, w, &err);
     gp_app_close(&f);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

@@ -57,8 +57,8 @@ struct gp_query_table {
     bool of_hta;    /* its strings are those of trace-hta's answer */
 };
 
-/* All tables, in the order of lists. */
-extern const struct gp_query_table *const gp_query_tables[];
+/* The I-th in the order of lists, NULL after the last. */
+const struct gp_query_table *gp_query_table_at(size_t i);
 /* NULL if there is none of that name. */
 const struct gp_query_table *gp_query_table(const char *name);
 /* What a column asks for besides its table. */

@@ -5,12 +5,6 @@
 #include "analyze/query/query_sql_priv.h"
 #include "formats/base/buf.h"
 
-static const struct gp_query *query_of(sqlite3_context *to)
-{
-    const struct gp_sql *s = sqlite3_user_data(to);
-    return s->q;
-}
-
 /* The frame of a stack; NULL if it is none. */
 static const struct gp_query_frame *frame_of(const struct gp_query *q, sqlite3_value *stack)
 {
@@ -24,36 +18,18 @@ static void put_name(sqlite3_context *to, const struct gp_query *q, gp_sid sid)
         sqlite3_result_text(to, gp_string(&q->names, sid), (int)gp_string_len(&q->names, sid), SQLITE_STATIC);
 }
 
-static void sql_line(sqlite3_context *to, int n, sqlite3_value **args)
+/* line(), module(), range(), backward(): which one, their name says. */
+static void sql_frame(sqlite3_context *to, int n, sqlite3_value **args)
 {
-    const struct gp_query *q = query_of(to);
+    const struct gp_sql_function *call = sqlite3_user_data(to);
+    const struct gp_query *q = call->s->q;
     const struct gp_query_frame *f = frame_of(q, args[0]);
     (void)n;
-    if (f) put_name(to, q, f->line);
-}
-
-static void sql_module(sqlite3_context *to, int n, sqlite3_value **args)
-{
-    const struct gp_query *q = query_of(to);
-    const struct gp_query_frame *f = frame_of(q, args[0]);
-    (void)n;
-    if (f && f->module) put_name(to, q, q->frames.at[f->module].name);
-}
-
-static void sql_range(sqlite3_context *to, int n, sqlite3_value **args)
-{
-    const struct gp_query *q = query_of(to);
-    const struct gp_query_frame *f = frame_of(q, args[0]);
-    (void)n;
-    if (f && f->range) put_name(to, q, q->frames.at[f->range].name);
-}
-
-static void sql_backward(sqlite3_context *to, int n, sqlite3_value **args)
-{
-    const struct gp_query *q = query_of(to);
-    const struct gp_query_frame *f = frame_of(q, args[0]);
-    (void)n;
-    if (f) sqlite3_result_int(to, f->backward);
+    if (!f) return;
+    if (*call->name == 'l') put_name(to, q, f->line);
+    else if (*call->name == 'm') put_name(to, q, q->frames.at[f->module].name);
+    else if (*call->name == 'r') put_name(to, q, q->frames.at[f->range].name);
+    else sqlite3_result_int(to, f->backward);
 }
 
 /* ---- under() ---- */
@@ -102,7 +78,7 @@ static const uint8_t *hits_of(struct gp_sql *s, const char *text, char *why)
 
 static void sql_under(sqlite3_context *to, int n, sqlite3_value **args)
 {
-    struct gp_sql *s = sqlite3_user_data(to);
+    struct gp_sql *s = ((const struct gp_sql_function *)sqlite3_user_data(to))->s;
     const char *text = (const char *)sqlite3_value_text(args[1]);
     char why[GP_PATTERN_WHY];
     (void)n;
@@ -121,18 +97,13 @@ static void sql_under(sqlite3_context *to, int n, sqlite3_value **args)
 
 int gp_sql_make_functions(struct gp_sql *s)
 {
-    static const struct {
-        const char *name;
-        int args;
-        void (*call)(sqlite3_context *to, int n, sqlite3_value **args);
-    } functions[] = {
-        {"under", 2, sql_under}, {"line", 1, sql_line},         {"module", 1, sql_module},
-        {"range", 1, sql_range}, {"backward", 1, sql_backward},
-    };
+    static const char *const names[GP_SQL_FUNCTIONS] = {"under", "line", "module", "range", "backward"};
+    const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
     int rc = SQLITE_OK;
-    for (size_t i = 0; i < GP_COUNT(functions) && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_function_v2(s->db, functions[i].name, functions[i].args,
-                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, s,
-                                        functions[i].call, NULL, NULL, NULL);
+    for (int i = 0; i < GP_SQL_FUNCTIONS && rc == SQLITE_OK; i++) {
+        s->functions[i] = (struct gp_sql_function){s, names[i]};
+        rc = sqlite3_create_function_v2(s->db, names[i], i ? 1 : 2, flags, &s->functions[i],
+                                        i ? sql_frame : sql_under, NULL, NULL, NULL);
+    }
     return rc;
 }

@@ -150,10 +150,11 @@ static int make_schema(struct gp_sql *s)
     gp_buf_puts(&sql,
                 "PRAGMA temp_store = MEMORY; BEGIN; CREATE TABLE tables(name TEXT, kind TEXT, about TEXT);"
                 "CREATE TABLE columns(table_name TEXT, name TEXT, type TEXT, about TEXT);");
-    for (const struct gp_query_table *const *t = gp_query_tables; *t; t++) {
-        gp_buf_printf(&sql, "CREATE VIRTUAL TABLE %s USING gpuprof;", (*t)->rec.id);
-        describe(&sql, (*t)->rec.id, "table", (*t)->rec.note);
-        describe_columns(&sql, *t);
+    const struct gp_query_table *t;
+    for (size_t i = 0; (t = gp_query_table_at(i)); i++) {
+        gp_buf_printf(&sql, "CREATE VIRTUAL TABLE %s USING gpuprof;", t->rec.id);
+        describe(&sql, t->rec.id, "table", t->rec.note);
+        describe_columns(&sql, t);
     }
     for (const struct gp_sql_view *v = gp_sql_views; v->name; v++) {
         gp_buf_printf(&sql, "CREATE VIEW %s AS %s;", v->name, v->select);
@@ -170,8 +171,8 @@ struct gp_sql *gp_sql_open(const struct gp_sql_limits *limits, struct gp_err *er
     struct gp_sql *s = gp_zalloc(sizeof *s);
     s->limits = *limits;
     if (!s->limits.memory_bytes) s->limits.memory_bytes = MEMORY;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX |
-                SQLITE_OPEN_PRIVATECACHE;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+    if (!s->limits.exports) flags |= SQLITE_OPEN_MEMORY; /* also of what is attached */
     int rc = sqlite3_open_v2(":memory:", &s->db, flags, NULL);
     if (rc == SQLITE_OK) rc = gp_sql_make_module(s);
     if (rc == SQLITE_OK) rc = gp_sql_make_functions(s);

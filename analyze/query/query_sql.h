@@ -23,6 +23,7 @@ struct gp_sql;
 
 struct gp_sql_limits {
     size_t memory_bytes; /* of SQLite; 0: 1 GiB */
+    bool exports;        /* for gp_sql_export(): otherwise SQLite has no files, whatever a statement says */
     /* Asked now and then: is the time over? NULL: never. */
     bool (*expired)(void *ctx);
     void *ctx;
@@ -59,7 +60,12 @@ struct gp_sql_value {
 };
 struct gp_sql_value gp_sql_value(const struct gp_sql *s, int i);
 
-/* The definition of a view, NULL if there is none of that name; and views in the order of lists. */
+/* Write all tables and views to PATH, an empty file; the trace that is bound has everything. The
+ * user_version of the file is GP_SQL_SCHEMA: schemas/sqlite-1.md. */
+enum { GP_SQL_SCHEMA = 1 };
+GP_MUST_CHECK int gp_sql_export(struct gp_sql *s, const char *path, struct gp_err *err);
+
+/* Views, in the order of lists. */
 struct gp_sql_view {
     const char *name, *about, *select;
 };

@@ -12,7 +12,7 @@
 #include "analyze/query/query_order.h"
 #include "analyze/query/query_sql.h"
 
-enum { GP_SQL_PATTERNS = 8 };
+enum { GP_SQL_PATTERNS = 8, GP_SQL_FUNCTIONS = 5 };
 
 /* A column of a table: a field, and how far into the row the struct lies that it is of. */
 struct gp_sql_column {
@@ -29,6 +29,11 @@ struct gp_sql_pattern {
     uint8_t *hit; /* by stack: it or a frame around it does */
 };
 
+struct gp_sql_function {
+    struct gp_sql *s;
+    const char *name;
+};
+
 struct gp_sql {
     sqlite3 *db;
     sqlite3_stmt *stmt;
@@ -41,6 +46,7 @@ struct gp_sql {
     unsigned generation; /* of the trace: indexes of an older one are made anew */
     struct gp_sql_pattern patterns[GP_SQL_PATTERNS];
     size_t next_pattern;
+    struct gp_sql_function functions[GP_SQL_FUNCTIONS];
 };
 
 /* The columns of a table, those of parts of rows included. */

@@ -6,22 +6,20 @@
 #define PLACE    "device AS deviceId, context AS contextId, stream AS streamId, " CORR
 #define CORR     "correlation AS correlationId, "
 #define TIMES    "start_ns AS \"start\", end_ns AS \"end\", "
-#define NSYS     "as Nsight Systems exports it: "
+#define PER(what)                                                                                            \
+    "SELECT e.rank, e.device, " what ", f.backward, count(*) AS count, sum(e.dur_ns) AS gpu_ns "             \
+    "FROM events e LEFT JOIN frames f ON f.id = e.stack GROUP BY 1, 2, 3, 4"
+#define NSYS "as Nsight Systems exports it: "
 
 const struct gp_sql_view gp_sql_views[] = {
-    {"per_step", "kernels by step and label, and where they were launched from",
-     "SELECT k.rank, k.device, s.number AS step_number, s.name AS step_name, backward(k.stack) AS backward, "
-     "k.label, count(*) AS count, sum(k.dur_ns) AS gpu_ns FROM kernels k JOIN steps s ON s.id = k.step "
-     "GROUP BY k.step, 5, 6"},
-    {"per_module", "GPU events by the innermost module, forward and backward",
-     "SELECT rank, device, module(stack) AS module, backward(stack) AS backward, count(*) AS count, "
-     "sum(dur_ns) AS gpu_ns FROM events GROUP BY 1, 2, 3, 4"},
+    {"per_step", "kernels by step and label, forward and backward",
+     "SELECT k.rank, k.device, s.number AS step_number, s.name AS step_name, f.backward, k.label, "
+     "count(*) AS count, sum(k.dur_ns) AS gpu_ns FROM kernels k JOIN steps s ON s.id = k.step "
+     "LEFT JOIN frames f ON f.id = k.stack GROUP BY k.step, f.backward, k.label"},
+    {"per_module", "GPU events by the innermost module, forward and backward", PER("f.module")},
     {"per_line", "GPU events by the innermost line that is not in a library, forward and backward",
-     "SELECT rank, device, line(stack) AS line, backward(stack) AS backward, count(*) AS count, "
-     "sum(dur_ns) AS gpu_ns FROM events GROUP BY 1, 2, 3, 4"},
-    {"per_range", "GPU events by the innermost range that launched them",
-     "SELECT rank, device, range(stack) AS \"range\", count(*) AS count, sum(dur_ns) AS gpu_ns "
-     "FROM events GROUP BY 1, 2, 3"},
+     PER("f.program_line AS line")},
+    {"per_range", "GPU events by the innermost range, forward and backward", PER("f.\"range\"")},
     {"idle_causes", "idle time of devices by cause",
      "SELECT rank, device, cause, count(*) AS pieces, sum(dur_ns) AS idle_ns FROM idle GROUP BY 1, 2, 3"},
     {"StringIds", NSYS "numbers of names", "SELECT id, value FROM texts"},

@@ -85,6 +85,27 @@ test_expect_success 'an exact stack leads to the line of the program, and the ba
     ask "$samples/h200/plain.trace" "$forward" | sed 1d | grep -x "320,320"
 '
 
+cat >list.py <<'END'
+import sqlite3, sys
+d = sqlite3.connect(sys.argv[1])
+for (name,) in d.execute('SELECT name FROM tables').fetchall():
+    print(f"- `{name}`: {', '.join(c[0] for c in d.execute(f'SELECT * FROM {name} LIMIT 0').description)}")
+END
+test_expect_success 'trace-convert --to sqlite writes what schemas/sqlite-1.md lists, whole or not at all' '
+    trace-convert --to sqlite -o x.sqlite "$eager" && python3 list.py x.sqlite >have &&
+    sed "1,/^## Tables/d; /^$/d" "$GP_SOURCE/schemas/sqlite-1.md" >said && test_cmp said have &&
+    trace-convert --to sqlite "$eager" | cmp - x.sqlite && mkdir tmp &&
+    TMPDIR="$PWD/tmp" trace-convert --to sqlite -o x.sqlite "$eager" && test -z "$(ls tmp)" &&
+    test_expect_code 2 env "TMPDIR=$PWD/nowhere" trace-convert --to sqlite -o y.sqlite "$eager" 2>err && grep "temporary file" err && ! test -e y.sqlite &&
+    test "$(python3 -c "import sqlite3; print(sqlite3.connect(\"x.sqlite\").execute(\"PRAGMA user_version\").fetchone()[0])")" = 1
+'
+
+# GP_SAMPLES: others than a few; all of them take a minute.
+test_expect_success PLAIN 'fifty questions have the answers of trace-hta, of sums made apart, and of the exported file' '
+    python3 "$GP_SOURCE/tests/cli/query_questions.py" ${GP_SAMPLES:-"$eager" "$samples/h200/ddp.trace" "$samples/h200/plain.trace" \
+        "$samples/h200/decode_graph.json.gz" "$samples/counters/step.trace"}
+'
+
 test_expect_success 'of a trace measured kernel by kernel there are no steps, no idle time and no delays' '
     ask "$samples/counters/step.trace" "SELECT (SELECT count(*) FROM steps) + (SELECT count(*) FROM idle) + (SELECT count(*) FROM waits) AS n,
         count(*) > 0, count(delay_ns), count(step) FROM kernels" | sed 1d >got && echo 0,1,0,0 >expect && test_cmp expect got
