@@ -6,19 +6,17 @@ usage: programs.py list
 
 Prints the median time of a step over N settled steps, without a recorder. --window marks the steps as NVTX ranges and puts
 cudaProfilerStart() and cudaProfilerStop() around six settled ones, for gpuprof-collect --start profiler. --torch writes six
-settled steps to FILE, a .json.gz, by torch.profiler; a program of JAX by jax.profiler. Random weights and data.
+settled steps to FILE, a .json.gz, by torch.profiler, which records programs of JAX and CuPy, too. Random weights and data.
 
 A program is a function that makes a step, as it was written first (fixed=False) or with the fix.
 """
 
 import argparse
 import collections
-import glob
 import gzip
 import os
 import shutil
 import statistics
-import sys
 import tempfile
 import time
 
@@ -545,25 +543,6 @@ def by_torch(step, path):
     return ms
 
 
-def by_jax(step, path):
-    import jax
-
-    folder = tempfile.mkdtemp()
-    with jax.profiler.trace(folder):
-        begin = time.perf_counter()
-        for i in range(RECORDED):
-            with jax.profiler.StepTraceAnnotation("step", step_num=i):
-                step()
-        ms = (time.perf_counter() - begin) * 1e3 / RECORDED
-    found = glob.glob(os.path.join(folder, "**", "*.trace.json.gz"), recursive=True)
-    if not found:
-        print("jax.profiler left no .trace.json.gz: recorded by torch.profiler", file=sys.stderr)
-        return by_torch(step, path)
-    shutil.copyfile(found[0], path)
-    shutil.rmtree(folder)
-    return ms
-
-
 def table():
     print("| program | library | what is wrong | the known fix | rules that name it |\n|---|---|---|---|---|")
     for name, p in PROGRAMS.items():
@@ -586,7 +565,7 @@ def main():
     step = PROGRAMS[o.name].make(o.fixed)
     timed(step, WARMUP)
     if o.torch:
-        ms = (by_jax if PROGRAMS[o.name].library == "jax" else by_torch)(step, o.torch)
+        ms = by_torch(step, o.torch)
     else:
         ms = in_window(step, o.steps) if o.window else bare(step, o.steps)
     print(f"{o.name} step_ms={ms:.4f}", flush=True)

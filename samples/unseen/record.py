@@ -4,7 +4,7 @@
 usage: record.py OUT [--bin DIR] [--only NAME,...] [--gpus N] [--seconds S] [--limit S] [--again]
 
 OUT gets results.json, table.txt, and the recordings of all programs in recordings-N.tar of at most 16 MiB: NAME.trace by
-gpuprof-collect, NAME.json.gz by torch.profiler, or by jax.profiler for a program of JAX. Every program runs on a GPU and on cores of its own, each run in a process
+gpuprof-collect and NAME.json.gz by torch.profiler. Every program runs on a GPU and on cores of its own, each run in a process
 of its own with a limit of time: what fails is named with the end of its standard error and costs the others nothing. Ended by a
 signal or after --seconds, it keeps what it has. --again only asks trace-suggest again about what is in OUT.
 """
@@ -148,16 +148,24 @@ def ms(ns):
     return "-" if ns is None else f"{ns / 1e6:.3g}"
 
 
-def advice(said, rules):
-    """Lines about what trace-suggest said."""
+def inside(saving, s):
+    """Where a measured SAVING of ms lies in the range of a suggestion."""
+    low, high = s["saving_low_ns"] / 1e6, s["saving_high_ns"] / 1e6
+    return "inside" if low <= saving <= high else "below" if saving < low else "above"
+
+
+def advice(said, rules, bare, saving):
+    """Lines about what trace-suggest said, beside what was measured: ms of a step and of the fix's SAVING, or None."""
     if "error" in said:
         return [said["error"][:300]]
     step = said.get("step") or {}
     lines = [f"step {ms(step.get('step_ns'))} ms, unrecorded {ms(step.get('unprofiled_ns'))} ({ms(step.get('unprofiled_low_ns'))} to "
              f"{ms(step.get('unprofiled_high_ns'))}, {step.get('unprofiled_source')})"]  # fmt: skip
+    if bare and step.get("unprofiled_ns"):
+        lines[0] += f": {(step['unprofiled_ns'] / 1e6 / bare - 1) * 100:+.0f}%"
     for i, s in enumerate(said["suggestions"][:4]):
-        mark = "*" if s["rule"] in rules else " "
-        lines.append(f"{mark}{i + 1}. {s['rule']:<16} {ms(s['saving_ns']):>7} ({ms(s['saving_low_ns'])} to {ms(s['saving_high_ns'])}) "
+        mark, where = ("*", f", measured {saving:.3g} is {inside(saving, s)}") if s["rule"] in rules and saving else (" ", "")
+        lines.append(f"{mark}{i + 1}. {s['rule']:<16} {ms(s['saving_ns']):>7} ({ms(s['saving_low_ns'])} to {ms(s['saving_high_ns'])}{where}) "
                      f"{s['priority']}: {s['action'][:90]} | {s['place'] or ''}")  # fmt: skip
     return lines if said["suggestions"] else [*lines, " no suggestion"]
 
@@ -167,14 +175,15 @@ def table(results, programs):
     for name, r in results.items():
         rules = programs[name]["rules"]
         bare, fixed = (statistics.mean(r[side]) if r[side] else None for side in ("bare", "fixed"))
-        saves = f", saves {bare - fixed:.3f}" if bare and fixed else ""
+        saving = bare - fixed if bare and fixed else None
+        saves = f", saves {saving:.3f}" if saving else ""
         out.append(f"{name} ({programs[name]['library']}): {r['bare']} -> {r['fixed']} ms{saves}; fix: {programs[name]['fix']} "
                    f"({', '.join(rules) or 'no rule'})")  # fmt: skip
         for recorder in RECORDERS:
             answer = r["advice"].get(recorder)
             out.append(f"  {recorder}: recorded {r[recorder]}")
             if answer:
-                out += ["    " + line for line in advice(answer, rules)]
+                out += ["    " + line for line in advice(answer, rules, bare, saving)]
                 said = answer.get("suggestions") or [{"rule": None}]
                 first[recorder] += said[0]["rule"] in rules
         out += [f"  FAILED {f['run']}, exit status {f['status']}: {f['error'].strip()[-700:]}" for f in r["failed"] if f["error"] != NO_TIME]
