@@ -2,17 +2,19 @@
 """Twelve small programs, each with one large inefficiency of a kind that people write, and the same program with the known fix.
 
 usage: programs.py list
-       programs.py NAME [--fixed] [--steps N] [--window | --torch FILE]
+       programs.py NAME [--fixed] [--steps N] [--window | --torch FILE | --jax FILE]
 
 Prints the median time of a step over N settled steps, without a recorder. --window marks the steps as NVTX ranges and puts
 cudaProfilerStart() and cudaProfilerStop() around six settled ones, for gpuprof-collect --start profiler. --torch writes six
-settled steps to FILE, a .json.gz, by torch.profiler, which records programs of JAX and CuPy, too. Random weights and data.
+settled steps to FILE, a .json.gz, by torch.profiler, which records programs of JAX and CuPy, too; --jax by
+jax.profiler, as .xplane.pb.gz. Random weights and data.
 
 A program is a function that makes a step, as it was written first (fixed=False) or with the fix.
 """
 
 import argparse
 import collections
+import glob
 import gzip
 import os
 import shutil
@@ -543,6 +545,22 @@ def by_torch(step, path):
     return ms
 
 
+def by_jax(step, path):
+    import jax
+
+    folder = tempfile.mkdtemp()
+    with jax.profiler.trace(folder):
+        begin = time.perf_counter()
+        for i in range(RECORDED):
+            with jax.profiler.StepTraceAnnotation("step", step_num=i):
+                step()
+        ms = (time.perf_counter() - begin) * 1e3 / RECORDED
+    with open(glob.glob(os.path.join(folder, "**", "*.xplane.pb"), recursive=True)[0], "rb") as f, gzip.open(path, "wb", compresslevel=6) as g:
+        shutil.copyfileobj(f, g)
+    shutil.rmtree(folder)
+    return ms
+
+
 def table():
     print("| program | library | what is wrong | the known fix | rules that name it |\n|---|---|---|---|---|")
     for name, p in PROGRAMS.items():
@@ -556,6 +574,7 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--window", action="store_true")
     parser.add_argument("--torch", metavar="FILE")
+    parser.add_argument("--jax", metavar="FILE")
     o = parser.parse_args()
     if o.name == "list":
         return table()
@@ -564,8 +583,8 @@ def main():
     torch.manual_seed(0)
     step = PROGRAMS[o.name].make(o.fixed)
     timed(step, WARMUP)
-    if o.torch:
-        ms = by_torch(step, o.torch)
+    if o.torch or o.jax:
+        ms = by_torch(step, o.torch) if o.torch else by_jax(step, o.jax)
     else:
         ms = in_window(step, o.steps) if o.window else bare(step, o.steps)
     print(f"{o.name} step_ms={ms:.4f}", flush=True)

@@ -4,7 +4,8 @@
 usage: record.py OUT [--bin DIR] [--only NAME,...] [--gpus N] [--seconds S] [--limit S] [--again]
 
 OUT gets results.json, table.txt, and the recordings of all programs in recordings-N.tar of at most 16 MiB: NAME.trace by
-gpuprof-collect and NAME.json.gz by torch.profiler. Every program runs on a GPU and on cores of its own, each run in a process
+gpuprof-collect and NAME.json.gz by torch.profiler, and of a program of JAX
+NAME.xplane.pb.gz by jax.profiler. Every program runs on a GPU and on cores of its own, each run in a process
 of its own with a limit of time: what fails is named with the end of its standard error and costs the others nothing. Ended by a
 signal or after --seconds, it keeps what it has. --again only asks trace-suggest again about what is in OUT.
 """
@@ -28,13 +29,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 CORES, PACK = 16, 16 << 20
 NO_TIME = "no time was left"
-RECORDERS = {"gpuprof": ".trace", "torch": ".json.gz"}
+RECORDERS = {"gpuprof": ".trace", "torch": ".json.gz", "jax": ".xplane.pb.gz"}
 
 
 class Runner:
-    def __init__(self, o, folder):
-        """FOLDER: for the recordings, until they are packed."""
-        self.o, self.folder, self.end = o, folder, time.monotonic() + o.seconds
+    def __init__(self, o, folder, known):
+        """FOLDER: for the recordings, until they are packed; KNOWN: the programs."""
+        self.o, self.folder, self.known, self.end = o, folder, known, time.monotonic() + o.seconds
         self.lock, self.running, self.results = threading.RLock(), set(), {}
 
     def stop(self, *_):
@@ -93,14 +94,16 @@ class Runner:
 
     def program(self, name, gpu):
         with self.lock:
-            self.results[name] = {"gpu": gpu, "bare": [], "fixed": [], "gpuprof": [], "torch": [], "failed": [], "seconds": {}, "advice": {}}
+            self.results[name] = {"gpu": gpu, "bare": [], "fixed": [], **{r: [] for r in RECORDERS}, "failed": [], "seconds": {}, "advice": {}}
         run = [sys.executable, os.path.join(HERE, "programs.py"), name]
-        trace, kineto = (os.path.join(self.folder, name + end) for end in RECORDERS.values())
+        trace, kineto, xplane = (os.path.join(self.folder, name + end) for end in RECORDERS.values())
         collect = [os.path.join(self.o.bin, "gpuprof-collect"), "-q", "--start", "profiler", "-o", trace, "--"]
         self.step(name, "gpuprof", gpu, [*collect, *run, "--window", "--steps", "30"])
         self.step(name, "bare", gpu, run)
         self.step(name, "fixed", gpu, [*run, "--fixed"])
         self.step(name, "torch", gpu, [*run, "--torch", kineto])
+        if self.known[name]["library"] == "jax":
+            self.step(name, "jax", gpu, [*run, "--jax", xplane])
         for recorder in RECORDERS:
             self.ask(name, recorder, gpu)
         self.step(name, "bare", gpu, run)
@@ -181,7 +184,8 @@ def table(results, programs):
                    f"({', '.join(rules) or 'no rule'})")  # fmt: skip
         for recorder in RECORDERS:
             answer = r["advice"].get(recorder)
-            out.append(f"  {recorder}: recorded {r[recorder]}")
+            if recorder != "jax" or r.get("jax"):
+                out.append(f"  {recorder}: recorded {r[recorder]}")
             if answer:
                 out += ["    " + line for line in advice(answer, rules, bare, saving)]
                 said = answer.get("suggestions") or [{"rule": None}]
@@ -189,7 +193,7 @@ def table(results, programs):
         out += [f"  FAILED {f['run']}, exit status {f['status']}: {f['error'].strip()[-700:]}" for f in r["failed"] if f["error"] != NO_TIME]
         missing = [f["run"] for f in r["failed"] if f["error"] == NO_TIME]
         out += [f"  no time was left for {', '.join(missing)}"] if missing else []
-    out.append("the known fix first: " + ", ".join(f"{recorder} {n} of {len(programs)}" for recorder, n in first.items()))
+    out.append("the known fix first: " + ", ".join(f"{recorder} {n} of {len(programs)}" for recorder, n in first.items() if recorder != "jax"))
     return "\n".join(out) + "\n"
 
 
@@ -243,7 +247,7 @@ def main():
 
 
 def answer(o, folder, names, known):
-    runner = Runner(o, folder)
+    runner = Runner(o, folder, known)
     signal.signal(signal.SIGTERM, runner.stop)
     signal.signal(signal.SIGINT, runner.stop)
     if o.again:
