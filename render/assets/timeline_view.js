@@ -9,7 +9,7 @@
 "use strict";
 (() => {
 const LANE = 18, HEADER = 24, COUNTER = 32, IDLE = 16, PAD = 5;
-const COMPACT_FROM = 9, COMPACT_HEIGHT = 30, NARROWEST = 20;
+const COMPACT_FROM = 9, COMPACT_HEIGHT = 30, OPEN_TO = 48, NARROWEST = 20;
 
 const clamp = (v, low, high) => Math.max(low, Math.min(high, v));
 
@@ -33,8 +33,11 @@ function timelineView(data) {
     folds: new Map(),  // id of a track -> whether it is folded, where that was chosen
   };
 
+  /* Deep tracks are folded at first, but for the thread in which most happens: that is the one which launches. */
+  const threads = data.tracks.filter((t) => t.sort === "slices" && data.groups[t.group].device < 0);
+  const main = threads.reduce((a, t) => !a || t.total > a.total ? t : a, null);
   view.isFolded = (track) => view.folds.get(track.id) ??
-    (track.sort !== "counter" && track.lanes.length >= COMPACT_FROM);
+    (track.sort !== "counter" && track.lanes.length >= (track === main ? OPEN_TO : COMPACT_FROM));
 
   /* LIST as it was arranged; what was not comes after it, as it was. */
   function arranged(list, key) {

@@ -333,6 +333,10 @@ async function sample(page, file) {
   if (file.endsWith(".json.gz")) same(has.gpu, counted(path.join(samples, file)).gpu, "GPU events and their time are those of the trace");
   ok(await page.eval("[...document.querySelectorAll('.rows .track')].length") > 0, "tracks have names");
   same(await page.eval("shown()"), await page.eval("us(D.open || [0, P.view.span])"), "the page opens on the steps, or on everything");
+  ok(await page.eval(`(() => {
+    const threads = D.tracks.filter((t) => t.sort === "slices" && D.groups[t.group].device < 0), most = Math.max(...threads.map((t) => t.total));
+    return threads.every((t) => P.view.isFolded(t) === (t.lanes.length >= 9 && t.total < most));
+  })()`), "of deep threads, the one in which most happens is open");
   same(await page.eval("D.gaps(1).map((g) => g.t1 - g.t0)"), await page.eval("D.gaps(1e6).map((g) => g.t1 - g.t0).slice(0, 1)"), "the longest gap is the longest of all");
   for (const key of ["g", "x", "0"]) { await page.key(key); await page.eval("rest()"); }
   ok(await page.eval("Math.min(...[1, 2, 3, 4, 5].map(() => P.paint()))") < 100, "a frame is drawn in no time");
