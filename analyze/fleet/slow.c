@@ -71,7 +71,7 @@ static const struct gp_fleet_kernel *kernel_named(const struct gp_fleet *f, gp_s
     return at ? &f->kernels.at[*at] : NULL;
 }
 
-/* Which kernel explains most of what M computes longer; none where all are slower alike. */
+/* Which kernel explains most of what M computes longer; none where many are slower. */
 static void find_kernel(const struct judge *j, const struct gp_fleet_member *m, struct gp_slow *s)
 {
     int64_t worst_ns = 0, all_ns = 0, slower_ns = 0;
@@ -91,7 +91,7 @@ static void find_kernel(const struct judge *j, const struct gp_fleet_member *m, 
         s->more_calls = (double)(t->call_ns - call) * 2 * (double)median < (double)worst_ns * (double)call;
     }
     bool alike = m->kernels.n > 2 && slower_ns > all_ns / 5 * 4 && worst_ns < s->cause_ns / 2;
-    if (alike || worst_ns < s->cause_ns / 10) s->kernel = 0;
+    if (alike || worst_ns < s->cause_ns / 3) s->kernel = 0;
 }
 
 /* Where every operator of the host is recorded, hosts are late by what that costs them, and not by the same
@@ -479,7 +479,7 @@ void gp_slow_put(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slo
         gp_buf_puts(b, "; ");
         put_kernel(b, f, s);
     } else if (s->cause == GP_SLOW_COMPUTE && s->what == GP_SLOW_RANK) {
-        gp_buf_puts(b, ", in all its kernels alike");
+        gp_buf_puts(b, ", in many of its kernels");
     }
     gp_buf_putc(b, '.');
     if (s->host_ns) {
@@ -560,7 +560,7 @@ static const struct gp_field slow_fields[] = {
      .help = "not 0: as much longer it waits for its host, which the recording of operators slows down",
      .flags = GP_FIELD_SIGNED},
     {"kernel", "Kernel", GP_CELL_NAME, gp_member_name, AT(kernel),
-     .help = "that explains most of it; none: all alike, or another cause",
+     .help = "that explains a third of it or more; none: many do, or another cause",
      .flags = GP_COLUMN_BELOW | GP_FIELD_NULL, .after = "pattern"},
     {"kernel_ns", NULL, GP_CELL_NS, get_kernel_ns, AT(kernel_ns), .help = "per step", .flags = GP_FIELD_NULL},
     {"kernel_median_ns", NULL, GP_CELL_NS, get_kernel_ns, AT(kernel_median_ns), .help = "of the median rank",

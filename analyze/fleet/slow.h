@@ -50,7 +50,7 @@ struct gp_slow {
     int64_t ns, median_ns; /* own time, or the kernel's time per step, and that of the median rank */
     int64_t cause_ns;      /* how much longer the cause takes than on the median rank */
     int64_t host_ns; /* not 0: it also waits so much longer for its host, which the recorder slows down */
-    gp_sid kernel;   /* where computing is the cause: the one that explains most of it; 0: all alike */
+    gp_sid kernel; /* where computing is the cause: the one that explains a third of it or more; 0: many do */
     int64_t kernel_ns, kernel_median_ns; /* per step */
     bool more_calls;                     /* the kernel is not slower but runs more often */
     enum gp_slow_pattern pattern;

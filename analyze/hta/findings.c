@@ -398,12 +398,32 @@ static bool is_reported_slow(const struct whole *w, int32_t rank)
     return false;
 }
 
+/* What the others lose while they wait for S: they only communicate for so much longer. What they compute
+ * meanwhile hides the rest of the wait. */
+static int64_t lost_for(const struct whole *w, const struct gp_straggler *s)
+{
+    const struct gp_hta *h = w->h;
+    bool by_device = gp_hta_devices_are_ranks(h);
+    int64_t own_ns = INT64_MAX, lost_ns = 0;
+    for (size_t i = 0; i < h->devices.n; i++) {
+        const struct gp_hta_device *d = &h->devices.at[i];
+        bool is_its = (by_device ? d->device : d->rank) == s->rank;
+        if (is_its && d->b.exposed_communication_ns < own_ns) own_ns = d->b.exposed_communication_ns;
+    }
+    if (own_ns == INT64_MAX || h->bound.devices) return s->caused_wait_ns; /* not all devices have rows */
+    for (size_t i = 0; i < h->devices.n; i++) {
+        int64_t more = h->devices.at[i].b.exposed_communication_ns - own_ns;
+        if (more > 0) lost_ns = gp_add_saturated(lost_ns, more);
+    }
+    return lost_ns < s->caused_wait_ns ? lost_ns : s->caused_wait_ns;
+}
+
 static void find_straggler(struct whole *w)
 {
     if (!w->all->stragglers.n) return;
     const struct gp_straggler *s = &w->all->stragglers.at[0];
-    if (s->times_last * 2 < s->matched || !worth(w, s->caused_wait_ns) || is_reported_slow(w, s->rank))
-        return;
+    int64_t lost_ns = lost_for(w, s);
+    if (s->times_last * 2 < s->matched || !worth(w, lost_ns) || is_reported_slow(w, s->rank)) return;
     if (!gp_hta_is_late(w->all, s)) return;
     struct gp_buf text = {0};
     gp_buf_printf(&text, "Rank %d came last in ", (int)s->rank);
@@ -412,9 +432,15 @@ static void find_straggler(struct whole *w)
     gp_scale_put_count(&text, s->matched);
     gp_buf_puts(&text, " collectives; the others waited ");
     put_time(&text, s->caused_wait_ns);
-    gp_buf_puts(&text, " for it in total.");
+    gp_buf_puts(&text, " for it in total");
+    if (lost_ns < s->caused_wait_ns) {
+        gp_buf_puts(&text, ", ");
+        put_time(&text, lost_ns);
+        gp_buf_puts(&text, " of it without computing");
+    }
+    gp_buf_putc(&text, '.');
     gp_hta_put_residual(&text, w->all);
-    add(w, "straggler", s->caused_wait_ns, 0, &text);
+    add(w, "straggler", lost_ns, 0, &text);
     w->h->findings.at[w->h->findings.n - 1].rank = s->rank;
 }
 

@@ -320,17 +320,21 @@ struct reading {
     const struct gp_hta_device *d; /* of all of the trace */
     struct gp_fleet_member m;
     GP_VEC(struct gp_fleet_step) steps;
-    struct gp_breakdown sum; /* of the steady steps */
+    struct gp_breakdown sum;  /* of the steady steps */
+    uint64_t launches, whole; /* in the step window; in the steady steps */
 };
 
 static void read_steps(struct reading *r, bool steady)
 {
     int64_t place = 0;
+    r->launches = 0;
     for (size_t i = 0; i < r->h->steps.n; i++) {
         const struct gp_hta_step *s = &r->h->steps.at[i];
         if (!is_of(r->d, s->rank, s->producer, s->device)) continue;
         place++;
+        if (!s->warm_up || !steady) r->launches += s->launches;
         if (s->partial || (steady && s->warm_up)) continue;
+        r->whole += s->launches;
         int64_t own = s->b.span_ns - s->b.exposed_communication_ns;
         GP_VEC_PUSH(&r->steps, ((struct gp_fleet_step){number_of(r->h, s, place), own > 0 ? own : 0}));
         r->sum.span_ns = gp_add_saturated(r->sum.span_ns, s->b.span_ns);
@@ -341,16 +345,6 @@ static void read_steps(struct reading *r, bool steady)
         r->sum.idle_ns = gp_add_saturated(r->sum.idle_ns, s->b.idle_ns);
     }
     r->m.steps = r->steps.n;
-}
-
-/* How many steps the figures of ABOUT are of. */
-static uint64_t steps_in(const struct reading *r)
-{
-    for (size_t i = 0; i < r->h->parts.n; i++) {
-        const struct gp_hta_part *p = &r->h->parts.at[i];
-        if (p->kind == GP_PART_STEPS && is_of(r->d, p->rank, p->producer, p->device)) return p->steps;
-    }
-    return r->m.steps;
 }
 
 static void read_times(struct reading *r, const struct gp_hta_device *about)
@@ -371,14 +365,22 @@ static void read_times(struct reading *r, const struct gp_hta_device *about)
         if (ns[i] < 0) ns[i] = 0; /* damaged times */
 }
 
+/* The kernels are those of the step window, which may begin and end within a step. */
+static double steps_in_window(const struct reading *r)
+{
+    double n = r->m.steps ? (double)r->m.steps : 1;
+    return r->whole ? n * (double)r->launches / (double)r->whole : n;
+}
+
 static void read_kernels(struct reading *r, const struct gp_hta_device *about)
 {
-    int64_t n = r->m.steps ? (int64_t)steps_in(r) : 1;
+    double n = steps_in_window(r);
     for (size_t i = 0; i < about->kernels.n; i++) {
         const struct gp_device_kernel *k = &about->kernels.at[i];
         int64_t ns = k->ns > 0 ? k->ns : 0;
-        GP_VEC_PUSH(&r->m.kernels, ((struct gp_fleet_kernel_time){k->name, k->calls, ns / (n ? n : 1),
-                                                                  ns / (int64_t)k->calls}));
+        GP_VEC_PUSH(&r->m.kernels,
+                    ((struct gp_fleet_kernel_time){k->name, k->calls, (int64_t)((double)ns / n),
+                                                   ns / (int64_t)k->calls}));
     }
 }
 

@@ -209,6 +209,35 @@ TEST(a_rank_that_is_often_last_is_named)
     gp_hta_release(&h);
 }
 
+/* The others compute while they wait: only what they do not hide is lost. */
+TEST(a_wait_that_computing_hides_is_not_lost)
+{
+    struct gp_hta h;
+    begin(&h);
+    for (int rank = 1; rank < 4; rank++) GP_VEC_PUSH(&h.devices, h.devices.at[0]);
+    for (int rank = 0; rank < 4; rank++) {
+        h.devices.at[rank].rank = rank;
+        h.devices.at[rank].b.exposed_communication_ns = rank == 3 ? 20000 : 40000;
+        h.devices.at[rank].b.compute_ns -= h.devices.at[rank].b.exposed_communication_ns;
+    }
+    struct gp_straggler s = {.rank = 3, .matched = 10, .times_last = 9, .caused_wait_ns = 400000};
+    GP_VEC_PUSH(&h.stragglers, s);
+    gp_hta_finish_findings(&h);
+    assert_null(find(&h, "straggler")); // 60 of 4000 us
+    for (int rank = 0; rank < 3; rank++) h.devices.at[rank].b.exposed_communication_ns = 70000;
+    h.findings.n = 0;
+    gp_hta_finish_findings(&h);
+    assert_int_equal(find(&h, "straggler")->time_ns, 150000);
+    assert_non_null(strstr(gp_hta_str(&h, find(&h, "straggler")->text),
+                           "the others waited 400 µs for it in total, 150 µs of it without computing."));
+    for (int rank = 0; rank < 3; rank++) h.devices.at[rank].b.exposed_communication_ns = 900000;
+    h.findings.n = 0;
+    gp_hta_finish_findings(&h);
+    assert_int_equal(find(&h, "straggler")->time_ns, 400000);
+    GP_VEC_FREE(&h.stragglers);
+    gp_hta_release(&h);
+}
+
 TEST(one_slow_step_of_a_device_is_named)
 {
     struct gp_hta h;

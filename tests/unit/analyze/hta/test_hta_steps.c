@@ -336,6 +336,34 @@ TEST(test_periodic_launches)
     release(&h);
 }
 
+/* Ten steps of a, b, c, d: whether the recording begins with a or amid a step, each kernel has its time per
+ * step. */
+TEST(test_kernels_of_a_step)
+{
+    static const char *const kernels[] = {"a", "b", "c", "d"};
+    for (int phase = 0; phase < 4; phase++) {
+        struct maker m = begin();
+        for (int i = 0; i < 40; i++) {
+            int64_t at = i * 200 + (i + phase) / 4 * 90000;
+            launch(&m, at, at + 5, at + 5 + 100 + i % 4, kernels[i % 4]);
+        }
+        struct gp_hta h;
+        gp_hta_init(&h, NULL);
+        gp_trace_finish(&m.t);
+        assert_int_equal(gp_hta_add_trace(&h, &m.t, NULL), 0);
+        gp_trace_release(&m.t);
+        gp_fleet_settle(&h.fleet);
+        assert_int_equal(h.fleet.kept.n, 1);
+        assert_int_equal(h.fleet.kept.at[0].steps, 9);
+        assert_int_equal(h.fleet.kept.at[0].kernels.n, 4);
+        for (size_t k = 0; k < 4; k++) { /* the largest first */
+            int64_t ns = h.fleet.kept.at[0].kernels.at[k].step_ns;
+            assert_int_equal(ns, 103 - (int64_t)k);
+        }
+        gp_hta_release(&h);
+    }
+}
+
 /* The same calls without a pause anywhere may as well be the layers of one step. */
 TEST(test_layers_are_no_steps)
 {
