@@ -135,6 +135,8 @@ def recordings(program, folder, gpus, slow):
         files = sorted(glob.glob(os.path.join(folder, program + ending)))
         name = f"{program} {kind}"
         try:
+            if not files and kind == "kineto":
+                continue
             if not files:
                 raise RuntimeError("not recorded")
             reports[kind] = d = report(files)
@@ -156,8 +158,7 @@ def live(program, events_file, log, slow):
     slow, events = int(slow), []
     with open(events_file) as f:
         events = [json.loads(line) for line in f if line.startswith("{")]
-    with open(log) as f:
-        began = re.search(r"begins_unix_ns=\d+", f.read())
+    began = os.path.exists(log) and "begins_unix_ns=" in open(log).read()
     for e in events[:6]:
         row("", "", f"{e['time_ns'] / 1e9:.1f} s: {e['event']} rank {e['rank']}: {e['cause']}: {e['text'][:200]}")
     found = [e for e in events if e["event"] == "slow"]

@@ -2,7 +2,8 @@
 # eight.sh OUTDIR GPUS [PART...]: run the programs of this folder on so many GPUs of one host (2, 4, 8), record them in three
 # ways, and compare what the tools say with what was planted. A part that fails is reported, and the next one runs.
 #
-# Parts: record  every program by gpuprof-collect into one file and into one per rank, and by torch.profiler
+# Parts: record  every program by gpuprof-collect, into one file and into one per rank
+#        both    the same, and by torch.profiler
 #        live    trace-fleet beside running jobs
 #        cost    steps bare, with one rank recorded, and with all, in rounds
 #        half    the even job on half of the GPUs against all of them, by trace-diff; trace-hta-mpi where there is MPI
@@ -13,14 +14,13 @@
 # GPUPROF_BIN      where the tools are         (default: build/release/bin beside this folder)
 # CAPTURE_LIBS     shared libraries for them   (default: none)
 # CAPTURE_SECONDS  stop starting things after  (default: 540)
-# DDP_PROGRAMS     which of them               (default: even work sleep load fsdp tensor pipeline experts)
+# DDP_PROGRAMS     which of them               (default: work sleep load experts even fsdp tensor pipeline)
 # DDP_OPTIONS      what gpuprof-collect gets   (default: --sample)
-# DDP_EACH         the same with a file per rank (default: none)
 # DDP_ROUNDS       rounds of a measurement     (default: 4)
 # PYTHON           a python3 with PyTorch      (default: python3)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 2 ] || { sed -n '2,22s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 out=$1 gpus=$2
 shift 2
 [ $# -gt 0 ] || set -- record live
@@ -67,17 +67,17 @@ script() {
 }
 
 # Jobs are queued, so that the next one can load Python and PyTorch while one has the GPUs: it waits for its gate.
-names=() limits=() commands=()
+names=() limits=() ranks=() commands=() pids=() ends=()
 
 # job NAME SECONDS RANKS PROGRAM OPTIONS COLLECTOR...: queue a program under a collector, or without one.
 job() {
-    local name=$1 limit=$2 ranks=$3 program=$4 options=$5
+    local name=$1 limit=$2 processes=$3 program=$4 options=$5
     shift 5
     port=$((port + 1))
     # shellcheck disable=SC2046,SC2086 # scripts and options are words
-    set -- "$@" "$python" -m torch.distributed.run --nproc-per-node "$ranks" --master-addr 127.0.0.1 --master-port $port \
+    set -- "$@" "$python" -m torch.distributed.run --nproc-per-node "$processes" --master-addr 127.0.0.1 --master-port $port \
         $(script "$program") --slow $slow $options
-    names+=("$name") limits+=("$limit") commands+=("$(printf '%q ' "$@")")
+    names+=("$name") limits+=("$limit") ranks+=("$processes") commands+=("$(printf '%q ' "$@")")
 }
 
 # start N: the job of that number, behind its gate; the time that it may take is counted from when the gate opens.
@@ -91,36 +91,56 @@ start() {
     pids[$1]=$!
 }
 
-# flush [AFTER]: run what is queued, one after the other; AFTER NAME is called when a job is over.
+# until N CONDITION...: wait while job N runs and has time left, and the condition does not hold; ended if the time is up.
+until_() {
+    local i=$1
+    shift
+    while kill -0 "${pids[i]}" 2>/dev/null && [ $SECONDS -lt "${ends[i]}" ]; do
+        ! "$@" || return 0
+        sleep 0.1
+    done
+    kill -0 "${pids[i]}" 2>/dev/null || return 0
+    kill -TERM -- "-${pids[i]}" 2>/dev/null
+    sleep 3
+    kill -KILL -- "-${pids[i]}" 2>/dev/null
+}
+
+# measured N: have all ranks of that job printed their steps?
+measured() { [ "$(grep -cs 'step_median_ns=' "$work/logs/${names[$1]}.out")" -ge "${ranks[$1]}" ]; }
+
+# reap N AFTER: job N is over; AFTER NAME is called.
+reap() {
+    local name=${names[$1]} status
+    until_ "$1" false
+    wait "${pids[$1]}"
+    status=$?
+    [ $status -eq 0 ] || row "$name" BAD "status $status: $(complaint "$name")"
+    printf '%s until %s s, status %s, %s\n' "$name" $SECONDS $status \
+        "$(grep -h '^gpuprof-collect:' "$work/logs/$name.err" | tail -n 1)" >>"$work/logs/jobs.txt"
+    $2 "$name"
+}
+
+# flush [AFTER]: run what is queued, one after the other: a job gets the GPUs when the one before it has measured its steps.
 flush() {
-    local i after=${1:-:} end began
-    pids=()
+    local i last=-1 after=${1:-:}
+    pids=() ends=()
     for ((i = 0; i < ${#names[@]}; i++)); do
-        if [ $((deadline - SECONDS)) -lt 15 ]; then
+        if [ $((deadline - SECONDS)) -lt 12 ]; then
             [ -z "${pids[i]:-}" ] || kill -TERM -- "-${pids[i]}" 2>/dev/null
             row "${names[i]}" BAD "no time left"
-            $after "${names[i]}"
             continue
         fi
         [ -n "${pids[i]:-}" ] || start "$i"
         [ $((i + 1)) -ge ${#names[@]} ] || start $((i + 1))
         : >"$work/tmp/gate$i"
-        began=$SECONDS end=$((SECONDS + limits[i]))
-        [ $end -le $deadline ] || end=$deadline
-        while kill -0 "${pids[i]}" 2>/dev/null && [ $SECONDS -lt $end ]; do sleep 0.1; done
-        if kill -0 "${pids[i]}" 2>/dev/null; then
-            kill -TERM -- "-${pids[i]}" 2>/dev/null
-            sleep 3
-            kill -KILL -- "-${pids[i]}" 2>/dev/null
-        fi
-        wait "${pids[i]}"
-        status=$?
-        [ $status -eq 0 ] || row "${names[i]}" BAD "status $status after $((SECONDS - began)) s: $(complaint "${names[i]}")"
-        printf '%s %s s, status %s, %s\n' "${names[i]}" $((SECONDS - began)) $status \
-            "$(grep -h '^gpuprof-collect:' "$work/logs/${names[i]}.err" | tail -n 1)" >>"$work/logs/jobs.txt"
-        $after "${names[i]}"
+        ends[i]=$((SECONDS + limits[i]))
+        [ "${ends[i]}" -le $deadline ] || ends[i]=$deadline
+        until_ "$i" measured "$i"
+        [ $last -lt 0 ] || reap $last "$after"
+        last=$i
     done
-    names=() limits=() commands=()
+    [ $last -lt 0 ] || reap $last "$after"
+    names=() limits=() ranks=() commands=()
 }
 
 complaint() {
@@ -131,7 +151,7 @@ complaint() {
 in_background() {
     local name=$1
     shift
-    { timeout 150 "$@" >"$work/checks/$name.rows" 2>"$work/logs/check_$name.err"; mv "$work/checks/$name.rows" "$work/checks/$name.done"; } &
+    { timeout 100 "$@" >"$work/checks/$name.rows" 2>"$work/logs/check_$name.err"; mv "$work/checks/$name.rows" "$work/checks/$name.done"; } &
     checks+=($!)
 }
 
@@ -153,32 +173,43 @@ show() {
         "$(stat -c %s "$work/pictures/$program.html" 2>/dev/null) bytes of HTML, $(stat -c %s "$work/pictures/$program.svg" 2>/dev/null) of SVG"
 }
 
+compare() {
+    local program=$1
+    in_background "$program" bash -c "$(declare -f show); work='$work' bin='$bin'
+        mkdir -p '$work/tmp/all.$program' && ln -sf '$work/traces/$program'.* '$work/kineto/$program'.* '$work/tmp/all.$program/'
+        '$python' '$here/check.py' recordings $program '$work/tmp/all.$program' $gpus $slow; show $program"
+}
+
 recorded() {
     local program=${1%.*}
     case $1 in
+    *.each) [ -n "$with_torch" ] || compare "$program" ;;
     *.kineto)
         mv "$work/tmp/$program".kineto.rank*.json.gz "$work/kineto/" 2>/dev/null
-        in_background "$program" bash -c "$(declare -f show); work='$work' bin='$bin'
-            mkdir -p '$work/tmp/all.$program' && ln -s '$work/traces/$program'.* '$work/kineto/$program'.* '$work/tmp/all.$program/'
-            '$python' '$here/check.py' recordings $program '$work/tmp/all.$program' $gpus $slow; show $program"
+        compare "$program"
         ;;
     esac
 }
 
-part_record() {
+# Every program by gpuprof-collect, twice, and by torch.profiler where $1 says so.
+record() {
     local program
-    for program in ${DDP_PROGRAMS:-even work sleep load fsdp tensor pipeline experts}; do
+    with_torch=$1
+    for program in ${DDP_PROGRAMS:-work sleep load experts even fsdp tensor pipeline}; do
         # shellcheck disable=SC2086 # options
         job "$program.one" 60 "$gpus" "$program" "" "$bin/gpuprof-collect" ${DDP_OPTIONS:---sample} --start profiler \
             -o "$work/traces/$program.one.trace" --
         # shellcheck disable=SC2086 # options
-        job "$program.each" 60 "$gpus" "$program" "" "$bin/gpuprof-collect" ${DDP_EACH:-} --start profiler \
+        job "$program.each" 60 "$gpus" "$program" "" "$bin/gpuprof-collect" ${DDP_OPTIONS:---sample} --start profiler \
             -o "$work/traces/$program.each.rank%r.trace" --
-        job "$program.kineto" 60 "$gpus" "$program" "--kineto $work/tmp/$program.kineto.json.gz"
+        [ -z "$with_torch" ] || job "$program.kineto" 60 "$gpus" "$program" "--kineto $work/tmp/$program.kineto.json.gz"
     done
     flush recorded
     checked
 }
+
+part_record() { record ""; }
+part_both() { record torch; }
 
 watched() {
     local program=${1#live.}
@@ -189,11 +220,11 @@ watched() {
 
 part_live() {
     local program
-    for program in ${DDP_LIVE:-work sleep load experts even}; do
+    for program in ${DDP_LIVE:-work sleep load experts}; do
         "$bin/trace-fleet" --listen "$work/tmp/fleet.$program" -f json -o "$work/logs/live.$program.json" 2>"$work/logs/live.$program.fleet" &
         watcher=$!
         # shellcheck disable=SC2086 # options
-        job "live.$program" 60 "$gpus" "$program" "--seconds 18" "$bin/gpuprof-collect" ${DDP_OPTIONS:---sample} --start profiler \
+        job "live.$program" 60 "$gpus" "$program" "--seconds 14" "$bin/gpuprof-collect" ${DDP_OPTIONS:---sample} --start profiler \
             --digest "$work/tmp/fleet.$program" -o /dev/null --
         flush watched
     done

@@ -52,12 +52,12 @@ class ExpertBlock(nn.Module):
 
 
 def main():
-    args = job.begin(__doc__)
+    args = job.begin(__doc__, layers=2, batch=96)
     shares = torch.ones(job.WORLD, device=job.DEVICE)
     shares[args.slow] = 2
     blocks = nn.Sequential(*(ExpertBlock(args.width, shares) for _ in range(args.layers))).to(job.DEVICE, job.DTYPE)
     shared = [p for name, p in blocks.named_parameters() if "expert" not in name]
-    optimizer = torch.optim.AdamW(blocks.parameters(), lr=1e-4)
+    optimizer = job.adamw(blocks.parameters())
 
     def step():
         x = torch.randn(args.batch, args.length, args.width, device=job.DEVICE, dtype=job.DTYPE)

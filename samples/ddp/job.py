@@ -2,12 +2,14 @@
 
 Each program is run by torchrun with a process per GPU: bare, under gpuprof-collect, or with --kineto FILE.json.gz, where
 rank N writes FILE.rankN.json.gz with torch.profiler. The measured steps lie between cudaProfilerStart() and
-cudaProfilerStop(). Every rank prints its median step by its own clock.
+cudaProfilerStop(). Every rank prints its median step by its own clock. The sizes keep the GPU busy for longer than the host
+needs to launch a step: where the host is what limits a job, the rank with the slowest host holds up the others.
 """
 
 import argparse
 import os
 import statistics
+import sys
 import time
 
 import torch
@@ -75,7 +77,7 @@ def begin(description, **extra):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--kineto", metavar="FILE")
     parser.add_argument("--seconds", type=float, default=0, help="as many steps as fit, instead of --steps")
-    sizes = {"steps": 10, "warmup": 5, "slow": 1, "width": 1024, "layers": 4, "batch": 32, "length": 512, "vocabulary": 4096}
+    sizes = {"steps": 10, "warmup": 5, "slow": 1, "width": 1024, "layers": 4, "batch": 48, "length": 1024, "vocabulary": 4096}
     for name, default in {**sizes, **extra}.items():
         parser.add_argument("--" + name, type=type(default), default=default)
     args = parser.parse_args()
@@ -88,6 +90,16 @@ def begin(description, **extra):
     dist.init_process_group("nccl" if CUDA else "gloo")
     torch.manual_seed(RANK)
     return args
+
+
+def say(text):
+    """A line at once: ranks share their standard output."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def adamw(parameters):
+    return torch.optim.AdamW(parameters, lr=1e-4, fused=CUDA)
 
 
 def synchronize():
@@ -147,16 +159,15 @@ def run(args, name, step):
     synchronize()
     dist.barrier()
     if RANK == 0:
-        print(f"ddp program={name} begins_unix_ns={time.time_ns()}", flush=True)
+        say(f"ddp program={name} begins_unix_ns={time.time_ns()}")
     times = []
     for one in recorded(args, whole) if args.kineto else plain(args, whole):
         at = time.perf_counter_ns()
         one()
         times.append(time.perf_counter_ns() - at)
     times = times[-args.steps :]
-    print(
+    say(
         f"ddp program={name} rank={RANK} world={WORLD} steps={args.steps} step_median_ns={int(statistics.median(times))}"
-        f" step_mean_ns={sum(times) // len(times)}",
-        flush=True,
+        f" step_mean_ns={sum(times) // len(times)}"
     )
     dist.destroy_process_group()

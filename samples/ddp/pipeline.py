@@ -10,12 +10,12 @@ MICRO_BATCHES = 4
 
 
 def main():
-    args = job.begin(__doc__)
+    args = job.begin(__doc__, layers=2, batch=96)
     replicas = job.WORLD // 2
     stage, peer = job.RANK // replicas, (job.RANK + replicas) % job.WORLD
     groups = [dist.new_group(list(range(s * replicas, (s + 1) * replicas))) for s in (0, 1)]
     blocks = torch.nn.Sequential(*(job.Block(args.width) for _ in range(args.layers))).to(job.DEVICE, job.DTYPE)
-    optimizer = torch.optim.AdamW(blocks.parameters(), lr=1e-4)
+    optimizer = job.adamw(blocks.parameters())
     shape = (args.batch // MICRO_BATCHES, args.length, args.width)
 
     def first_stage():

@@ -13,7 +13,7 @@ def main():
     for block in model.blocks:
         fully_shard(block, mp_policy=policy)
     fully_shard(model, mp_policy=policy)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    optimizer = job.adamw(model.parameters())
 
     def step():
         tokens = torch.randint(args.vocabulary, (args.batch, args.length + 1), device=job.DEVICE)

@@ -10,7 +10,7 @@ import job
 
 
 def main():
-    args = job.begin(__doc__, layers=8)
+    args = job.begin(__doc__, layers=2, batch=192)
     torch.manual_seed(0)  # every rank has the same inputs
     mesh = init_device_mesh(job.DEVICE.type, (job.WORLD,))
     blocks = torch.nn.Sequential(*(job.Block(args.width) for _ in range(args.layers))).to(job.DEVICE, job.DTYPE)
@@ -20,7 +20,7 @@ def main():
         parallelize_module(block, mesh, cut)
     # An optimizer does not update parameters that are cut and parameters that are not in one call.
     groups = [[p for p in blocks.parameters() if isinstance(p, DTensor) == are_cut] for are_cut in (True, False)]
-    optimizer = torch.optim.AdamW([{"params": group} for group in groups], lr=1e-4)
+    optimizer = job.adamw([{"params": group} for group in groups])
 
     def step():
         x = torch.randn(args.batch, args.length, args.width, device=job.DEVICE, dtype=job.DTYPE)
