@@ -221,37 +221,18 @@ static struct gp_pr_value plain_value(struct gp_pr *r, const struct gp_pr_sequen
 {
     struct gp_pr_value v = {.kind = GP_PR_NO_VALUE};
     for (struct gp_wire_field f; gp_wire_next(&w, &f);) {
-        const struct gp_pr_entry *e;
-        v.v = f.value;
-        switch (f.tag) {
-        case GP_PF_BOOL:
-            v.kind = GP_PR_JSON;
-            v.p = f.value ? "true" : "false";
-            v.n = strlen(v.p);
-            break;
-        case GP_PF_INT:
-            v.negative = (int64_t)f.value < 0; /* fall through */
-        case GP_PF_UINT:
-        case GP_PF_POINTER:
-            v.kind = GP_PR_NUMBER;
-            return v;
-        case GP_PF_DOUBLE:
-            v.kind = GP_PR_REAL;
-            return v;
-        case GP_PF_STRING:
-        case GP_PF_JSON:
-            v.kind = f.tag == GP_PF_JSON && gp_json_is_valid((const char *)f.data, f.value) ? GP_PR_JSON
-                                                                                            : GP_PR_TEXT;
-            v.p = (const char *)f.data;
-            v.n = f.value;
-            return v;
-        case GP_PF_TEXT_IID:
-            e = gp_pr_look_up(r, s, GP_PR_TEXTS, f.value);
-            v.kind = GP_PR_TEXT;
-            v.p = gp_trace_str(r->t, e ? e->text : 0);
-            v.n = gp_string_len(&r->t->strings, e ? e->text : 0);
-            return v;
-        }
+        const struct gp_pr_entry *e =
+            f.tag == GP_PF_TEXT_IID ? gp_pr_look_up(r, s, GP_PR_TEXTS, f.value) : NULL;
+        bool number = f.tag == GP_PF_INT || f.tag == GP_PF_UINT || f.tag == GP_PF_POINTER;
+        if (number) v.kind = GP_PR_NUMBER, v.v = f.value;
+        if (f.tag == GP_PF_INT) v.negative = (int64_t)f.value < 0;
+        if (f.tag == GP_PF_DOUBLE) v.kind = GP_PR_REAL, v.v = f.value;
+        if (f.tag == GP_PF_BOOL) v.kind = GP_PR_JSON, v.p = f.value ? "true" : "false", v.n = strlen(v.p);
+        if (f.tag == GP_PF_STRING || f.tag == GP_PF_JSON)
+            v.kind = GP_PR_TEXT, v.p = (const char *)f.data, v.n = f.value;
+        if (f.tag == GP_PF_JSON && gp_json_is_valid(v.p, v.n)) v.kind = GP_PR_JSON;
+        if (f.tag == GP_PF_TEXT_IID) v.kind = GP_PR_TEXT, v.p = "", v.n = 0;
+        if (e) v.p = gp_trace_str(r->t, e->text), v.n = gp_string_len(&r->t->strings, e->text);
     }
     return v;
 }

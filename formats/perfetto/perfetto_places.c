@@ -55,31 +55,16 @@ void gp_pr_describe(struct gp_pr *r, struct gp_wire w)
     struct gp_pr_track *k = &r->tracks.at[at];
     k->described = true;
     for (struct gp_wire_field f; gp_wire_next(&w, &f);) {
-        switch (f.tag) {
-        case GP_PF_NAME:
-        case GP_PF_STATIC_NAME:
+        if (f.tag == GP_PF_NAME || f.tag == GP_PF_STATIC_NAME)
             k->name = gp_trace_intern(r->t, (const char *)f.data, f.value);
-            break;
-        case GP_PF_PARENT:
-            k->parent = f.value;
-            k->has_parent = true;
-            break;
-        case GP_PF_RANK:
-            k->rank = f.value;
-            break;
-        case GP_PF_PROCESS:
-            k->has |= GP_PR_IS_PROCESS;
-            read_owner(r, k, gp_wire_message(&f), GP_PF_PROCESS_NAME);
-            break;
-        case GP_PF_THREAD:
-            k->has |= GP_PR_IS_THREAD;
-            read_owner(r, k, gp_wire_message(&f), GP_PF_THREAD_NAME);
-            break;
-        case GP_PF_COUNTER:
-            k->has |= GP_PR_IS_COUNTER;
-            read_counter(k, gp_wire_message(&f));
-            break;
-        }
+        if (f.tag == GP_PF_PARENT) k->parent = f.value, k->has_parent = true;
+        if (f.tag == GP_PF_RANK) k->rank = f.value;
+        if (f.tag == GP_PF_PROCESS) k->has |= GP_PR_IS_PROCESS;
+        if (f.tag == GP_PF_THREAD) k->has |= GP_PR_IS_THREAD;
+        if (f.tag == GP_PF_COUNTER) k->has |= GP_PR_IS_COUNTER;
+        if (f.tag == GP_PF_PROCESS) read_owner(r, k, gp_wire_message(&f), GP_PF_PROCESS_NAME);
+        if (f.tag == GP_PF_THREAD) read_owner(r, k, gp_wire_message(&f), GP_PF_THREAD_NAME);
+        if (f.tag == GP_PF_COUNTER) read_counter(k, gp_wire_message(&f));
     }
     if (w.broken) gp_trace_issue(r->t, GP_Q_SYNTAX, 1, (int64_t)r->offset);
 }

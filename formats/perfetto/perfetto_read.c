@@ -48,55 +48,21 @@ struct packet {
 static bool read_packet(struct gp_wire w, struct packet *p)
 {
     for (struct gp_wire_field f; gp_wire_next(&w, &f);) {
-        switch (f.tag) {
-        case GP_PF_TIMESTAMP:
-            p->time = f.value;
-            p->has_time = true;
-            break;
-        case GP_PF_CLOCK_OF_TIME:
-            p->clock = f.value;
-            p->has_clock = true;
-            break;
-        case GP_PF_SEQUENCE:
-            p->sequence = f.value;
-            break;
-        case GP_PF_FLAGS:
-            p->flags |= f.value;
-            break;
-        case GP_PF_CLEARED_OLD:
-            p->flags |= f.value ? GP_PF_CLEARED : 0;
-            break;
-        case GP_PF_DROPPED:
-            p->dropped = f.value;
-            break;
-        case GP_PF_TRACK_EVENT:
-            p->event = f;
-            break;
-        case GP_PF_STAGE:
-            p->stage = f;
-            break;
-        case GP_PF_INTERNED:
-            p->interned = f;
-            break;
-        case GP_PF_CLOCK_SNAPSHOT:
-            p->snapshot = f;
-            break;
-        case GP_PF_DEFAULTS:
-            p->defaults = f;
-            break;
-        case GP_PF_TRACK:
-            p->track = f;
-            break;
-        case GP_PF_COMPRESSED:
-            p->compressed = f;
-            break;
-        case GP_PF_ZSTD:
-            p->zstd = f;
-            break;
-        case GP_PF_REST:
-            p->rest = f;
-            break;
-        }
+        if (f.tag == GP_PF_TIMESTAMP) p->time = f.value, p->has_time = true;
+        if (f.tag == GP_PF_CLOCK_OF_TIME) p->clock = f.value, p->has_clock = true;
+        if (f.tag == GP_PF_SEQUENCE) p->sequence = f.value;
+        if (f.tag == GP_PF_FLAGS) p->flags |= f.value;
+        if (f.tag == GP_PF_CLEARED_OLD && f.value) p->flags |= GP_PF_CLEARED;
+        if (f.tag == GP_PF_DROPPED) p->dropped = f.value;
+        if (f.tag == GP_PF_TRACK_EVENT) p->event = f;
+        if (f.tag == GP_PF_STAGE) p->stage = f;
+        if (f.tag == GP_PF_INTERNED) p->interned = f;
+        if (f.tag == GP_PF_CLOCK_SNAPSHOT) p->snapshot = f;
+        if (f.tag == GP_PF_DEFAULTS) p->defaults = f;
+        if (f.tag == GP_PF_TRACK) p->track = f;
+        if (f.tag == GP_PF_COMPRESSED) p->compressed = f;
+        if (f.tag == GP_PF_ZSTD) p->zstd = f;
+        if (f.tag == GP_PF_REST) p->rest = f;
     }
     return !w.broken;
 }

@@ -83,9 +83,8 @@ static void settle(struct gp_pr *r)
 
 /* The fields of a track event but its args. */
 struct head {
-    uint64_t type, track, correlation, value;
+    uint64_t type, track, value;
     uint32_t value_tag;
-    bool has_track;
 };
 
 static gp_sid entry_text(struct gp_pr *r, const struct gp_pr_sequence *s, enum gp_pr_kind kind, uint64_t iid)
@@ -98,32 +97,16 @@ static void read_head(struct gp_pr *r, const struct gp_pr_sequence *s, struct gp
 {
     struct gp_pr_event *e = &r->event;
     for (struct gp_wire_field f; gp_wire_next(&w, &f);) {
-        switch (f.tag) {
-        case GP_PF_TYPE:
-            h->type = f.value;
-            break;
-        case GP_PF_TRACK_UUID:
-            h->track = f.value;
-            h->has_track = true;
-            break;
-        case GP_PF_NAME_IID:
-            e->name = entry_text(r, s, GP_PR_NAMES, f.value);
-            break;
-        case GP_PF_NAME_TEXT:
-            e->name = gp_trace_intern(r->t, (const char *)f.data, f.value);
-            break;
-        case GP_PF_CATEGORY_IID:
-            if (!e->category) e->category = entry_text(r, s, GP_PR_CATEGORIES, f.value);
-            break;
-        case GP_PF_CATEGORY_TEXT:
-            if (!e->category) e->category = gp_trace_intern(r->t, (const char *)f.data, f.value);
-            break;
-        case GP_PF_COUNTER_VALUE:
-        case GP_PF_DOUBLE_VALUE:
-            h->value = f.value;
-            h->value_tag = f.tag;
-            break;
-        }
+        if (f.tag == GP_PF_TYPE) h->type = f.value;
+        if (f.tag == GP_PF_TRACK_UUID) h->track = f.value;
+        if (f.tag == GP_PF_NAME_IID) e->name = entry_text(r, s, GP_PR_NAMES, f.value);
+        if (f.tag == GP_PF_NAME_TEXT) e->name = gp_trace_intern(r->t, (const char *)f.data, f.value);
+        if (f.tag == GP_PF_CATEGORY_IID && !e->category)
+            e->category = entry_text(r, s, GP_PR_CATEGORIES, f.value);
+        if (f.tag == GP_PF_CATEGORY_TEXT && !e->category)
+            e->category = gp_trace_intern(r->t, (const char *)f.data, f.value);
+        if (f.tag == GP_PF_COUNTER_VALUE || f.tag == GP_PF_DOUBLE_VALUE)
+            h->value = f.value, h->value_tag = f.tag;
     }
     if (w.broken) gp_trace_issue(r->t, GP_Q_SYNTAX, 1, (int64_t)r->offset);
 }

@@ -208,32 +208,15 @@ static void take_stats(struct reading *r, struct event *e, struct gp_wire w, uin
     for (struct gp_wire_field f; gp_wire_next(&w, &f);) {
         if (f.tag != tag) continue;
         struct value v = read_stat(r, gp_wire_message(&f));
-        switch (v.stat) {
-        case CORRELATION:
-            e->corr = v.v;
-            continue;
-        case GRAPH:
-            e->graph = v.v ? v.v : GP_NO_ID;
-            continue;
-        case NODE:
-            e->node = v.v;
-            continue;
-        case COPY_DETAILS:
-        case SET_DETAILS:
-            e->kind = v.stat == COPY_DETAILS ? GP_MEMCPY : GP_MEMSET; /* fall through */
-        case KERNEL_DETAILS:
-            e->details = v.text;
-            continue;
-        case HLO_OP:
-            e->hlo[0] = v.text;
-            break;
-        case HLO_MODULE:
-            e->hlo[1] = v.text;
-            break;
-        default:
-            break;
-        }
-        if (e->wants_args && v.key) put_arg(r, &v);
+        if (v.stat == CORRELATION) e->corr = v.v;
+        if (v.stat == GRAPH && v.v) e->graph = v.v;
+        if (v.stat == NODE) e->node = v.v;
+        if (v.stat == COPY_DETAILS) e->kind = GP_MEMCPY;
+        if (v.stat == SET_DETAILS) e->kind = GP_MEMSET;
+        if (v.stat >= KERNEL_DETAILS && v.stat <= SET_DETAILS) e->details = v.text;
+        if (v.stat == HLO_OP) e->hlo[0] = v.text;
+        if (v.stat == HLO_MODULE) e->hlo[1] = v.text;
+        if (e->wants_args && v.key && v.stat > SET_DETAILS) put_arg(r, &v);
     }
 }
 
@@ -457,35 +440,16 @@ static void take_plane_stats(struct reading *r, const char *plane, struct gp_wir
         if (f.tag != PLANE_STAT) continue;
         struct value v = read_stat(r, gp_wire_message(&f));
         any = true;
-        switch (v.stat) {
-        case CLOCK_RATE:
-            d.core_clock_khz = (int64_t)(v.v & INT64_MAX);
-            break;
-        case CORES:
-            d.sms = (int32_t)(v.v & INT32_MAX);
-            break;
-        case BANDWIDTH:
-            d.memory_bandwidth_bps = (int64_t)(v.v & INT64_MAX);
-            break;
-        case MEMORY:
-            d.memory_bytes = (int64_t)(v.v & INT64_MAX);
-            break;
-        case CC_MAJOR:
-            d.cc_major = (int32_t)(v.v & INT32_MAX);
-            break;
-        case CC_MINOR:
-            d.cc_minor = (int32_t)(v.v & INT32_MAX);
-            break;
-        case DEVICE_TYPE:
-            d.name = v.text;
-            break;
-        case START_TIME: /* lines count from there */
-            if (gp_time_fits((int64_t)v.v) && !r->t->clocks.n)
-                GP_VEC_PUSH(&r->t->clocks, ((struct gp_clock){0, (int64_t)v.v, 0}));
-            break;
-        default:
-            break;
-        }
+        int64_t n = (int64_t)(v.v & INT64_MAX);
+        if (v.stat == CLOCK_RATE) d.core_clock_khz = n;
+        if (v.stat == BANDWIDTH) d.memory_bandwidth_bps = n;
+        if (v.stat == MEMORY) d.memory_bytes = n;
+        if (v.stat == CORES) d.sms = (int32_t)(n & INT32_MAX);
+        if (v.stat == CC_MAJOR) d.cc_major = (int32_t)(n & INT32_MAX);
+        if (v.stat == CC_MINOR) d.cc_minor = (int32_t)(n & INT32_MAX);
+        if (v.stat == DEVICE_TYPE) d.name = v.text;
+        if (v.stat == START_TIME && gp_time_fits(n) && !r->t->clocks.n) /* lines count from there */
+            GP_VEC_PUSH(&r->t->clocks, ((struct gp_clock){0, n, 0}));
     }
     d.id = device_of(plane);
     if (any && d.id >= 0 && gp_starts(plane, "/device:")) GP_VEC_PUSH(&r->t->devices, d);
