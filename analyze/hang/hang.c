@@ -292,6 +292,7 @@ void gp_hang_find(struct gp_hang *h)
         gp_map_release(&g.at);
         GP_VEC_FREE(&g.seqs);
     }
+    gp_buf_str(&h->summary); /* ends it */
 }
 
 /* ---- records ---- */
