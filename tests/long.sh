@@ -1,0 +1,28 @@
+#!/bin/sh
+# long.sh [BUILD]: what takes too long for the test run, at the lowest priority. All samples through Perfetto and back, and 20,000
+# changed copies of the files in corpus/perfetto, corpus/xplane and corpus/flight. BUILD (default: build/release) may be one with
+# sanitizers. Prints what differs or fails, and ends with 1 then.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${1:-$here/../build/release}" && pwd) || exit 2
+export PATH="$build/bin:$PATH" LSAN_OPTIONS="suppressions=$here/lsan.supp:print_suppressions=0"
+last=$(mktemp) || exit 2
+trap 'rm -f "$last"' EXIT
+failed=0
+
+# shellcheck disable=SC2046 # names without blanks
+nice -n 19 python3 "$here/perfetto/round_trip.py" \
+    $(find "$here/../samples" -name '*.trace' -o -name '*.json.gz' -o -path '*/broken/*.json') || failed=1
+
+for target in perfetto xplane flight; do
+    files=$(find "$here/fuzz/corpus/$target" -type f | wc -l)
+    each=$(((20000 + files - 1) / files))
+    if nice -n 19 "$build/tests/fuzz_${target}_replay" --mutate "$each" --keep "$last" "$here/fuzz/corpus/$target" >/dev/null; then
+        echo "$target: $((files * each)) changed copies, no finding"
+    else
+        cp "$last" "finding.$target"
+        echo "$target: a finding, in finding.$target"
+        failed=1
+    fi
+done
+exit $failed
