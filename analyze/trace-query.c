@@ -97,6 +97,7 @@ static void judge(struct job *j)
     struct gp_view v;
     gp_input_quality_read(&q, &j->in.strings, &j->trace);
     gp_repair(&j->trace, GP_REPAIR_NONE);
+    gp_input_quality_damage(&q, &j->in.strings, &j->trace);
     if (!strcmp(j->format->name, "json")) {
         gp_view_init(&v, &j->trace, j->app.classes);
         gp_input_quality_judge(&q, &j->in.strings, &j->trace, &v);
@@ -105,13 +106,22 @@ static void judge(struct job *j)
     GP_VEC_PUSH(&j->in.inputs, q);
 }
 
+/* No answer of ours shows what is wrong with an input, at a terminal neither. */
+static void warn_line(void *tool, const char *line, bool usable)
+{
+    (void)usable;
+    gp_cli_warn(tool, "%s", line);
+}
+
 static int read_traces(struct job *j, uint32_t need, uint32_t wants, struct gp_err *err)
 {
+    struct gp_tool tool = *j->tool;
     if (!strcmp(j->format->name, "json")) need |= GP_VIEW_NEED;
     if (gp_app_join(&j->app, need, &j->trace, &j->in, err)) return -1;
     j->read = true;
     if (j->app.n == 1) judge(j);
-    gp_app_warn_inputs(&j->app, &j->in.strings, j->in.inputs.at, j->in.inputs.n);
+    if (!j->opts->app.common.quiet)
+        gp_quality_lines(&j->in.strings, j->in.inputs.at, j->in.inputs.n, true, warn_line, &tool);
     struct gp_query_opts o = {.classes = j->app.classes,
                               .step_marker = j->opts->app.step_marker,
                               .inputs = j->in.inputs.at,

@@ -119,6 +119,7 @@ static int export_to(const char *path, struct gp_trace *t, struct gp_app_joined 
     struct gp_input_quality one;
     if (!in->inputs.n) {
         gp_input_quality_read(&one, &in->strings, t);
+        gp_input_quality_damage(&one, &in->strings, t);
         GP_VEC_PUSH(&in->inputs, one);
     }
     struct gp_query_opts o = {.inputs = in->inputs.at, .n_inputs = in->inputs.n, .strings = &in->strings};

@@ -119,16 +119,23 @@ static int32_t rank_of_devices(const struct gp_view *v)
     return rank;
 }
 
+void gp_input_quality_damage(struct gp_input_quality *in, struct gp_strings *strings,
+                             const struct gp_trace *t)
+{
+    in->verdict = take_text(strings, in->gpu_events ? gp_trace_verdict(t) : "unusable");
+    memcpy(in->issues, t->issues, sizeof in->issues);
+    in->truncated = gp_trace_truncated(t);
+    in->skipped = gp_trace_skipped(t);
+}
+
 /* Launches that are missing, or later than their kernels, are not damage: they count as issues but do not
  * affect the verdict. */
 void gp_input_quality_judge(struct gp_input_quality *in, struct gp_strings *strings, struct gp_trace *t,
                             const struct gp_view *v)
 {
-    in->verdict = take_text(strings, in->gpu_events ? gp_trace_verdict(t) : "unusable");
+    gp_input_quality_damage(in, strings, t);
     gp_input_quality_count_launches(t, v);
     memcpy(in->issues, t->issues, sizeof in->issues);
-    in->truncated = gp_trace_truncated(t);
-    in->skipped = gp_trace_skipped(t);
     if (in->rank < 0) in->rank = rank_of_devices(v);
 }
 

@@ -31,6 +31,9 @@ void gp_input_quality_read(struct gp_input_quality *in, struct gp_strings *strin
 /* Then, after repair and with the view V of T, judge its problems. Adds to T's issues. */
 void gp_input_quality_judge(struct gp_input_quality *in, struct gp_strings *strings, struct gp_trace *t,
                             const struct gp_view *v);
+/* The same without a view: only its damage. */
+void gp_input_quality_damage(struct gp_input_quality *in, struct gp_strings *strings,
+                             const struct gp_trace *t);
 /* Count GP_Q_NO_CORRELATION and GP_Q_BEFORE_LAUNCH in T's issues, of what is left after repair. */
 void gp_input_quality_count_launches(struct gp_trace *t, const struct gp_view *v);
 /* The same as IN, with its strings moved from FROM to TO. */

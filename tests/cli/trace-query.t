@@ -107,6 +107,8 @@ test_expect_success PLAIN 'fifty questions have the answers of trace-hta, of sum
 '
 
 test_expect_success 'of a trace measured kernel by kernel there are no steps, no idle time and no delays' '
+    trace-query "$samples/counters/step.trace" "SELECT 1" 2>err && grep "measured kernel by kernel" err &&
+    trace-query "$samples/broken/corrupt_duration.json" "SELECT verdict FROM ranks" >out 2>err && grep repaired out && grep "impossible duration: 1" err &&
     ask "$samples/counters/step.trace" "SELECT (SELECT count(*) FROM steps) + (SELECT count(*) FROM idle) + (SELECT count(*) FROM waits) AS n,
         count(*) > 0, count(delay_ns), count(step) FROM kernels" | sed 1d >got && echo 0,1,0,0 >expect && test_cmp expect got
 '
