@@ -100,6 +100,22 @@ test_expect_success 'trace-convert --to sqlite writes what schemas/sqlite-1.md l
     test "$(python3 -c "import sqlite3; print(sqlite3.connect(\"x.sqlite\").execute(\"PRAGMA user_version\").fetchone()[0])")" = 1
 '
 
+cat >events.py <<'END'
+import gputrace, sys
+def column(table, name): return list(table[name])
+events, none = gputrace.events(sys.argv[1]), gputrace.query(sys.argv[1], 'SELECT 1 AS a WHERE 0')
+starts = column(events, 'start_ns')
+print(len(starts), sum(column(events, 'dur_ns')), starts == sorted(starts), len(column(none, 'a')))
+try:
+    gputrace.query(sys.argv[1], 'SELEC')
+except RuntimeError as e:
+    print(e)
+END
+test_expect_success 'gputrace.events() has all events, and what trace-query refuses is an exception' '
+    PYTHONPATH="$GP_BIN/../python" python3 events.py "$eager" >got &&
+    printf "437 3208798 True 0\ntrace-query: near \"SELEC\": syntax error\n" >expect && test_cmp expect got
+'
+
 # GP_SAMPLES: others than a few; all of them take a minute.
 test_expect_success PLAIN 'fifty questions have the answers of trace-hta, of sums made apart, and of the exported file' '
     python3 "$GP_SOURCE/tests/cli/query_questions.py" ${GP_SAMPLES:-"$eager" "$samples/h200/ddp.trace" "$samples/h200/plain.trace" \

@@ -224,6 +224,23 @@ def read(path, table: str = "kernels"):
     return pandas.DataFrame(rows)
 
 
+def query(path, sql: str):
+    """The answer of ``trace-query`` to one statement about a trace of any format, or about several, which are ranks: a pandas
+    DataFrame; without pandas, a dict with the list of values of each column. Times are integers, in ns."""
+    paths = [os.fspath(p) for p in ([path] if isinstance(path, (str, bytes, os.PathLike)) else path)]
+    answer = _tools.document("trace-query", "--", *paths, sql)
+    try:
+        import pandas
+    except ImportError:
+        return {name: [row[i] for row in answer["rows"]] for i, name in enumerate(answer["columns"])}
+    return pandas.DataFrame(answer["rows"], columns=answer["columns"])
+
+
+def events(path):
+    """All kernels, copies and sets of a trace, in the order of their starts; ``query()`` says how."""
+    return query(path, "SELECT * FROM events ORDER BY start_ns")
+
+
 def _read_results(path, table):
     with open(path, "rb") as f:
         head = f.read(64)
