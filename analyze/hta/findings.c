@@ -486,6 +486,33 @@ static void find_slow_step(struct whole *w, size_t first, size_t end)
     GP_VEC_FREE(&lengths);
 }
 
+/* The device whose clocks cost the most: a limit that nobody sees in the trace otherwise. */
+static void find_clocks(struct whole *w)
+{
+    const struct gp_clock_stat *worst = NULL;
+    for (size_t i = 0; i < w->all->clocks.n; i++)
+        if (!worst || w->all->clocks.at[i].slower_ns > worst->slower_ns) worst = &w->all->clocks.at[i];
+    if (!worst || !worth(w, worst->slower_ns)) return;
+    struct gp_buf text = {0};
+    bool known = worst->reason < GP_CLOCK_REASON_COUNT;
+    gp_buf_puts(&text, "For ");
+    gp_scale_put_share(&text, worst->reason_ns[worst->reason], worst->busy_ns);
+    gp_buf_printf(&text, " of %s busy time %s", w->all->clocks.n > 1 ? "a GPU's" : "the GPU's",
+                  known ? gp_clock_reason_text(worst->reason) : "the SM clock was");
+    gp_buf_puts(&text, known ? " held the SM clock at " : " ");
+    gp_scale_put_count(&text, (uint64_t)worst->low_mhz);
+    if ((uint64_t)worst->high_mhz != (uint64_t)worst->low_mhz) {
+        gp_buf_puts(&text, " to ");
+        gp_scale_put_count(&text, (uint64_t)worst->high_mhz);
+    }
+    gp_buf_puts(&text, " MHz of ");
+    gp_scale_put_count(&text, (uint64_t)worst->boost_mhz);
+    gp_buf_printf(&text, ": work bound by the clock takes up to %.2f times as long.",
+                  worst->boost_mhz / worst->low_mhz);
+    add(w, "clock_low", worst->slower_ns, 0, &text);
+    w->h->findings.at[w->h->findings.n - 1].rank = worst->at.rank;
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct gp_finding *x = a, *y = b;
@@ -527,6 +554,7 @@ static void find_in(struct gp_hta *h, const struct gp_hta *all)
     find_short_kernels(&w);
     find_tensor_cores(&w);
     find_small_grids(&w);
+    find_clocks(&w);
     find_straggler(&w);
     for (size_t i = 0, end; i < w.all->steps.n; i = end) {
         const struct gp_hta_step *s = &w.all->steps.at[i];

@@ -62,8 +62,10 @@ struct gp_hta {
     GP_VEC(struct gp_memory_stat) memory;
     GP_VEC(struct gp_range_memory) range_memory; /* by bytes allocated and copied, then name */
     GP_VEC(struct gp_sampled) sampled;           /* by (rank, device, over), then time, name and metric */
-    GP_VEC(struct gp_hta_path) paths;            /* one per rank: the median step, or the whole trace */
-    GP_VEC(struct gp_finding) findings;          /* largest first */
+    GP_VEC(struct gp_clock_stat) clocks;         /* by (rank, producer, device), as the next */
+    GP_VEC(struct gp_energy_stat) energy;
+    GP_VEC(struct gp_hta_path) paths;   /* one per rank: the median step, or the whole trace */
+    GP_VEC(struct gp_finding) findings; /* largest first */
     GP_VEC(int32_t) missing_ranks, repeated_ranks;
     int32_t world_size;        /* -1 unknown */
     struct gp_fleet fleet;     /* common values of ranks, and outliers */
@@ -82,7 +84,7 @@ struct gp_hta {
 /* OPTS is copied; may be NULL. */
 void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts);
 /* The tables that gp_hta_add_trace looks at. */
-#define GP_HTA_NEED (GP_VIEW_NEED | GP_NEED_EXTRA_OPS | GP_NEED(GP_COUNTER))
+#define GP_HTA_NEED (GP_VIEW_NEED | GP_NEED_EXTRA_OPS)
 
 /* Add everything from a finished trace T. With opts.repair, T's GPU events are first repaired and sorted
  * again. Returns -1 if the step marker is not a valid regular expression. */

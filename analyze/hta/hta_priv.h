@@ -63,6 +63,7 @@ struct gp_hta_section {
     X(copies)                                                                                                \
     X(range_memory)                                                                                          \
     X(sampled)                                                                                               \
+    X(gauges)                                                                                                \
     X(paths)                                                                                                 \
     X(inputs)
 #define X(name) extern const struct gp_hta_section gp_hta_##name##_section;

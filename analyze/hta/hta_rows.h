@@ -13,6 +13,7 @@
 #include "analyze/math/histogram.h"
 #include "analyze/names/dtype.h"
 #include "analyze/result/field.h"
+#include "analyze/view/gauges.h"
 #include "analyze/view/recorder.h"
 #include "analyze/view/idle_cause.h"
 #include "formats/base/intern.h"
@@ -261,6 +262,31 @@ static inline bool gp_sm_known(const struct gp_hta_device *d)
 {
     return d->sm_known_ns > 0 && d->sm_known_ns >= d->kernel_ns - d->kernel_ns / 10;
 }
+
+/* ---- clocks and energy ---- */
+
+/* What the driver reported of a device's GPU while it was recorded (gauge_stats.c). A GPU that several
+ * processes use has a row for each of them, of all of it. */
+struct gp_clock_stat {
+    struct gp_hta_place at;
+    uint32_t reason; /* index into the reasons of a clock, GP_CLOCK_REASON_COUNT: unknown */
+    int64_t busy_ns; /* with a known clock */
+    double mean_mhz, p10_mhz, p50_mhz, p90_mhz, boost_mhz; /* while busy; the highest */
+    int64_t below_ns;                                      /* below the highest: the sum of */
+    int64_t reason_ns[GP_CLOCK_REASON_COUNT + 1];
+    double low_mhz, high_mhz; /* by REASON */
+    int64_t slower_ns;        /* what work bound by the clock would have saved at the highest */
+};
+struct gp_energy_stat {
+    struct gp_hta_place at;
+    uint32_t over; /* 0: the device's time, 1: its steps */
+    int64_t span_ns;
+    double joules, error_j, mean_w, mean_error_w, idle_pct, joules_per_step, others_pct; /* NAN: not known */
+    uint64_t steps;
+};
+
+extern const struct gp_record gp_hta_clocks; /* rows: struct gp_clock_stat */
+extern const struct gp_record gp_hta_energy; /* rows: struct gp_energy_stat */
 
 /* ---- steps ---- */
 

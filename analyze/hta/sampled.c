@@ -1,11 +1,11 @@
-/* Means of sampled hardware counters: each is a step function of time, whose integral is kept at each of its
- * points. */
+/* Means of sampled hardware counters: each is a step function of time. */
 #include "analyze/hta/hta_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/math/step_function.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_stack.h"
@@ -50,16 +50,11 @@ const char *gp_sampled_over_name(enum gp_sampled_over over)
 
 /* ---- one counter ---- */
 
-struct point {
-    int64_t at_ns;
-    double value, before; /* from here on; the integral until here */
-};
-
 struct series {
     int64_t device;
-    gp_sid metric, unit;       /* of the trace */
-    int64_t first_ns, last_ns; /* of all counters of the device: one that does not change has few points */
-    GP_VEC(struct point) points;
+    gp_sid metric, unit; /* of the trace */
+    /* Known as long as all counters of the device: one that does not change has few points. */
+    struct gp_step_function f;
 };
 
 struct sum {
@@ -67,37 +62,11 @@ struct sum {
     double area;
 };
 
-static void add_point(struct series *s, int64_t at_ns, double value)
-{
-    struct point p = {at_ns, value, 0};
-    if (s->points.n) {
-        struct point *last = &s->points.at[s->points.n - 1];
-        p.before = last->before + last->value * (double)(at_ns - last->at_ns);
-    }
-    GP_VEC_PUSH(&s->points, p);
-}
-
-/* The integral until AT_NS, which is not before the first point. */
-static double area_until(const struct series *s, int64_t at_ns)
-{
-    size_t low = 0, high = s->points.n;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (s->points.at[middle].at_ns <= at_ns) low = middle;
-        else high = middle;
-    }
-    const struct point *p = &s->points.at[low];
-    return p->before + p->value * (double)(at_ns - p->at_ns);
-}
-
 /* Add the part between the two times, as far as there are samples. */
 static void add_between(struct sum *to, const struct series *s, int64_t begin_ns, int64_t end_ns)
 {
-    if (begin_ns < s->first_ns) begin_ns = s->first_ns;
-    if (end_ns > s->last_ns) end_ns = s->last_ns;
-    if (end_ns <= begin_ns) return;
-    to->ns = gp_add_saturated(to->ns, end_ns - begin_ns);
-    to->area += area_until(s, end_ns) - area_until(s, begin_ns);
+    to->ns = gp_add_saturated(to->ns, gp_step_covered(&s->f, begin_ns, end_ns));
+    to->area += gp_step_area(&s->f, begin_ns, end_ns);
 }
 
 /* ---- those of a trace ---- */
@@ -112,18 +81,17 @@ static void find_extents(struct adding *a)
 {
     struct gp_map first_of = {0}; /* by device: its first series */
     for (size_t i = 0; i < a->series.n; i++) {
-        struct series *s = &a->series.at[i], *d;
-        s->first_ns = s->points.at[0].at_ns;
-        s->last_ns = s->points.at[s->points.n - 1].at_ns;
-        d = &a->series.at[*gp_map_put(&first_of, (uint64_t)s->device, (uint32_t)i)];
-        if (s->first_ns > d->first_ns) d->first_ns = s->first_ns;
-        if (s->last_ns > d->last_ns) d->last_ns = s->last_ns;
+        struct gp_step_function *f = &a->series.at[i].f, *d;
+        d = &a->series.at[*gp_map_put(&first_of, (uint64_t)a->series.at[i].device, (uint32_t)i)].f;
+        if (f->first_ns > d->first_ns) d->first_ns = f->first_ns;
+        if (f->last_ns > d->last_ns) d->last_ns = f->last_ns;
     }
     for (size_t i = 0; i < a->series.n; i++) {
-        struct series *s = &a->series.at[i];
-        const struct series *d = &a->series.at[*gp_map_put(&first_of, (uint64_t)s->device, (uint32_t)i)];
-        s->first_ns = d->first_ns;
-        s->last_ns = d->last_ns;
+        struct gp_step_function *f = &a->series.at[i].f;
+        const struct gp_step_function *d =
+            &a->series.at[*gp_map_put(&first_of, (uint64_t)a->series.at[i].device, (uint32_t)i)].f;
+        f->first_ns = d->first_ns;
+        f->last_ns = d->last_ns;
     }
     gp_map_release(&first_of);
 }
@@ -148,7 +116,7 @@ static void find_series(struct adding *a)
             if ((*gp_map_put(&of_device, (uint64_t)device, 0))++ >= GP_METRICS_MOST) *at = UINT32_MAX;
             else GP_VEC_PUSH(&a->series, s);
         }
-        if (*at != UINT32_MAX) add_point(&a->series.at[*at], e->start_ns[row], gp_get_value(e, row));
+        if (*at != UINT32_MAX) gp_step_add(&a->series.at[*at].f, e->start_ns[row], gp_get_value(e, row));
     }
     gp_map_release(&metrics);
     gp_map_release(&found);
@@ -276,7 +244,7 @@ static void add_all(struct gp_hta *h, const struct gp_view *v)
     struct adding a = {.h = h, .v = v};
     find_series(&a);
     for (size_t i = 0; i < v->devices.n && a.series.n; i++) add_device(&a, &v->devices.at[i]);
-    for (size_t i = 0; i < a.series.n; i++) GP_VEC_FREE(&a.series.at[i].points);
+    for (size_t i = 0; i < a.series.n; i++) GP_VEC_FREE(&a.series.at[i].f.points);
     GP_VEC_FREE(&a.series);
 }
 

@@ -82,7 +82,16 @@ struct gp_tracks_gap {
     uint32_t node;  /* index into view->hs.nodes, GP_HOST_NONE: none */
 };
 
-enum gp_tracks_unit { GP_TRACKS_COUNT, GP_TRACKS_BYTES, GP_TRACKS_PERCENT, GP_TRACKS_GBPS };
+enum gp_tracks_unit {
+    GP_TRACKS_COUNT,
+    GP_TRACKS_BYTES,
+    GP_TRACKS_PERCENT,
+    GP_TRACKS_GBPS,
+    GP_TRACKS_MHZ,
+    GP_TRACKS_WATT,
+    GP_TRACKS_CELSIUS,
+    GP_TRACKS_REASON, /* 0: none; 1 + that of gp_clock_reason() */
+};
 
 /* A value holds until the next one. */
 struct gp_tracks_sample {

@@ -6,6 +6,7 @@
 #include "analyze/names/args.h"
 #include "analyze/names/names.h"
 #include "analyze/tracks/tracks_priv.h"
+#include "analyze/view/gauges.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/model/metric.h"
@@ -271,37 +272,63 @@ static void add_memory(struct gp_tracks_build *b)
     GP_VEC_FREE(&all);
 }
 
+static enum gp_tracks_unit unit_of(const char *unit)
+{
+    static const struct {
+        const char *text;
+        enum gp_tracks_unit unit;
+    } units[] = {{"%", GP_TRACKS_PERCENT},  {"byte/second", GP_TRACKS_GBPS}, {"byte", GP_TRACKS_BYTES},
+                 {"MHz", GP_TRACKS_MHZ},    {"W", GP_TRACKS_WATT},           {"°C", GP_TRACKS_CELSIUS},
+                 {"bits", GP_TRACKS_REASON}};
+    for (size_t i = 0; i < GP_COUNT(units); i++)
+        if (!strcmp(unit, units[i].text)) return units[i].unit;
+    return GP_TRACKS_COUNT;
+}
+
+/* The group of the GPU that TRACK is of; UINT32_MAX: nothing ran there. */
+static uint32_t group_of_gpu(struct gp_tracks_build *b, const struct gp_gauges *gauges, uint32_t track)
+{
+    const struct gp_track *k = &b->l->v->t->tracks.at[track];
+    uint32_t group = UINT32_MAX;
+    for (uint32_t i = 0; i < b->l->v->devices.n && group == UINT32_MAX; i++) {
+        const struct gp_view_device *d = &b->l->v->devices.at[i];
+        const struct gp_gauge_gpu *gpu = gp_gauges_of(gauges, i);
+        bool same = gpu ? gpu->process == k->process && gpu->number == k->device : d->device == k->device;
+        if (same) group = gp_tracks_device_group(b, d->producer, d->device);
+    }
+    return group;
+}
+
 /* Sampled beside the recording: among the tracks of its GPU, if anything ran there. */
-static uint32_t new_sampled(struct gp_tracks_build *b, uint32_t row)
+static uint32_t new_sampled(struct gp_tracks_build *b, const struct gp_gauges *gauges, uint32_t row)
 {
     const struct gp_trace *t = b->l->v->t;
     const struct gp_events *e = &t->events[GP_COUNTER];
-    const struct gp_track *k = &t->tracks.at[e->track[row]];
-    const char *metric = gp_trace_str(t, e->name[row]), *unit = gp_trace_str(t, gp_get_series(e, row));
+    const char *metric = gp_trace_str(t, e->name[row]);
     const char *title = gp_metric_title(metric);
-    uint32_t group = UINT32_MAX;
+    uint32_t group = group_of_gpu(b, gauges, e->track[row]);
     struct gp_buf id = {0};
-    for (size_t i = 0; i < b->l->v->devices.n && group == UINT32_MAX; i++)
-        if (b->l->v->devices.at[i].device == k->device)
-            group = gp_tracks_device_group(b, b->l->v->devices.at[i].producer, k->device);
-    if (group == UINT32_MAX) group = gp_tracks_process_group(b, k->process);
+    if (group == UINT32_MAX) group = gp_tracks_process_group(b, t->tracks.at[e->track[row]].process);
     if (!title) title = metric;
     gp_buf_printf(&id, "sampled %s", metric);
     uint32_t c = add_counter(b, group, gp_buf_str(&id), title, strlen(title),
-                             !strcmp(unit, "%")             ? GP_TRACKS_PERCENT
-                             : !strcmp(unit, "byte/second") ? GP_TRACKS_GBPS
-                                                            : GP_TRACKS_COUNT);
+                             unit_of(gp_trace_str(t, gp_get_series(e, row))));
     gp_buf_release(&id);
     return c;
 }
 
-static uint32_t new_series(struct gp_tracks_build *b, uint32_t row)
+static bool is_beside(const char *category)
+{
+    return !strcmp(category, GP_METRIC_SAMPLED) || !strcmp(category, GP_GAUGE_CATEGORY);
+}
+
+static uint32_t new_series(struct gp_tracks_build *b, const struct gp_gauges *gauges, uint32_t row)
 {
     const struct gp_trace *t = b->l->v->t;
     const struct gp_events *e = &t->events[GP_COUNTER];
     struct gp_buf id = {0}, name = {0};
     gp_sid series = gp_get_series(e, row);
-    if (!strcmp(gp_trace_str(t, gp_get_cat(e, row)), GP_METRIC_SAMPLED)) return new_sampled(b, row);
+    if (is_beside(gp_trace_str(t, gp_get_cat(e, row)))) return new_sampled(b, gauges, row);
     gp_buf_put(&name, gp_trace_str(t, e->name[row]), gp_string_len(&t->strings, e->name[row]));
     if (series) {
         gp_buf_puts(&name, ", ");
@@ -316,6 +343,14 @@ static uint32_t new_series(struct gp_tracks_build *b, uint32_t row)
     return c;
 }
 
+/* The power shows more than the energy. */
+static bool only_rises(const struct gp_trace *t, size_t row)
+{
+    const struct gp_events *e = &t->events[GP_COUNTER];
+    return gp_get_cat(e, row) && !strcmp(gp_trace_str(t, gp_get_cat(e, row)), GP_GAUGE_CATEGORY) &&
+           gp_gauge_find(gp_trace_str(t, e->name[row])) == GP_GAUGE_ENERGY;
+}
+
 void gp_tracks_recorded_counters(struct gp_tracks_build *b)
 {
     const struct gp_trace *t = b->l->v->t;
@@ -323,20 +358,25 @@ void gp_tracks_recorded_counters(struct gp_tracks_build *b)
     struct gp_map names = {0}, found = {0}; /* of (name, series); of (process, that) */
     uint32_t known = 0;
     size_t first = b->l->counters.n;
+    struct gp_gauges gauges;
+    gp_gauges_find(&gauges, b->l->v);
     add_memory(b);
     for (uint32_t row = 0; row < e->n; row++) {
-        if (!gp_tracks_touches(b, e->start_ns[row], 0)) continue;
+        if (!gp_tracks_touches(b, e->start_ns[row], 0) || only_rises(t, row)) continue;
         uint32_t name = *gp_map_put(&names, (uint64_t)e->name[row] << 32 | gp_get_series(e, row), known);
         known += name == known;
         uint32_t process = t->tracks.at[e->track[row]].process;
         uint32_t c = *gp_map_put(&found, (uint64_t)process << 32 | name, UINT32_MAX);
-        if (c == UINT32_MAX) *gp_map_put(&found, (uint64_t)process << 32 | name, 0) = c = new_series(b, row);
+        if (c == UINT32_MAX)
+            *gp_map_put(&found, (uint64_t)process << 32 | name, 0) = c = new_series(b, &gauges, row);
         struct gp_tracks_counter *to = &b->l->counters.at[c];
         double value = gp_get_value(e, row);
         if (to->unit == GP_TRACKS_GBPS) value /= 1e9; /* from bytes per second */
+        if (to->unit == GP_TRACKS_REASON) value = value > 0 ? 1 + gp_clock_reason(value) : 0;
         add_sample(to, e->start_ns[row], value);
     }
     for (size_t i = first; i < b->l->counters.n; i++) join_samples(&b->l->counters.at[i]);
+    gp_gauges_release(&gauges);
     gp_map_release(&names);
     gp_map_release(&found);
 }

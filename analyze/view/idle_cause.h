@@ -25,6 +25,8 @@
     X(GP_IDLE_ALLOCATION, "blocking_call", "the host was in a blocking allocation, free or copy",            \
       "blocking allocation or copy")                                                                         \
     X(GP_IDLE_QUEUED, "kernel_gap", "the GPU paused between queued kernels", "between queued kernels")       \
+    X(GP_IDLE_OTHER, "other_process", "launched work waited while another process used the GPU",             \
+      "another process used the GPU")                                                                        \
     X(GP_IDLE_UNKNOWN, "unknown", "nothing recorded explains it", "nothing recorded explains it")
 
 enum gp_idle_cause {

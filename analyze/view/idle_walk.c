@@ -7,7 +7,11 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/view/backward.h"
+#include "analyze/view/gauges.h"
 #include "formats/base/str.h"
+
+/* Less is a desktop, or what rounding makes of nothing. */
+static const double OTHERS_PCT = 5;
 
 GP_WORD(gp_idle_cause_name, enum gp_idle_cause, GP_IDLE_CAUSES, 1)
 GP_WORD(gp_idle_cause_text, enum gp_idle_cause, GP_IDLE_CAUSES, 2)
@@ -97,6 +101,7 @@ struct gap {
 
 struct walk {
     const struct gp_view *v;
+    struct gp_gauges gauges;
     gp_idle_fn *fn;
     void *ctx;
     uint16_t *of_name;       /* by sid: AS_* */
@@ -407,7 +412,10 @@ static enum gp_idle_cause cause_of_stall(struct walk *w, const struct gap *g, co
     bool known =
         g->stream_row != UINT32_MAX && call_of(w, g->stream_row, &before) && before.begin_ns <= c->begin_ns;
     int64_t from_ns = known ? before.begin_ns : c->begin_ns - w->latency_limit_ns;
-    return wait_recorded(w, g->row, from_ns, c->end_ns) ? GP_IDLE_DEPENDENCY : GP_IDLE_UNKNOWN;
+    if (wait_recorded(w, g->row, from_ns, c->end_ns)) return GP_IDLE_DEPENDENCY;
+    const struct gp_gauge_gpu *gpu = gp_gauges_of(&w->gauges, w->piece.device);
+    bool others = gpu && gp_step_mean(&gpu->of[GP_GAUGE_OTHERS], w->piece.begin_ns, g->end_ns) >= OTHERS_PCT;
+    return others ? GP_IDLE_OTHER : GP_IDLE_UNKNOWN;
 }
 
 static bool same_call(const struct walk *w, uint32_t a, uint32_t b)
@@ -549,6 +557,7 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
     for (uint32_t s = 0; s < v->streams.n; s++)
         for (size_t i = 0; i < v->streams.at[s].n; i++)
             w.stream_of[t->events[GP_GPU].track[v->stream_rows[v->streams.at[s].first + i]]] = s;
+    gp_gauges_find(&w.gauges, v);
     for (uint32_t d = 0; d < v->devices.n; d++) {
         w.latency = w.queue_gap = (struct gp_histogram){0};
         each_gap(&w, d, measure_gap);
@@ -561,6 +570,7 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
         w.waiter = GP_HOST_NONE;
         each_gap(&w, d, emit_gap);
     }
+    gp_gauges_release(&w.gauges);
     free(w.of_name);
     free(w.of_node);
     GP_VEC_FREE(&w.chain);

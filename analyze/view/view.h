@@ -22,9 +22,9 @@
 
 /* The tables that a full analysis of a trace reads through its view. */
 #define GP_VIEW_NEED                                                                                         \
-    (GP_NEED(GP_GPU) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |           \
-     GP_NEED(GP_SYNC) | GP_NEED(GP_OVERHEAD) | GP_NEED(GP_MEMORY) | GP_NEED(GP_FLOW) | GP_NEED_FEW_ARROWS |  \
-     GP_NEED_EXTRA_WORK | GP_NEED_EXTRA_RANGES | GP_NEED_PLACES)
+    (GP_NEED(GP_GPU) | GP_NEED(GP_COUNTER) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) |         \
+     GP_NEED(GP_RANGE) | GP_NEED(GP_SYNC) | GP_NEED(GP_OVERHEAD) | GP_NEED(GP_MEMORY) | GP_NEED(GP_FLOW) |   \
+     GP_NEED_FEW_ARROWS | GP_NEED_EXTRA_WORK | GP_NEED_EXTRA_RANGES | GP_NEED_PLACES)
 
 /* A device as one process sees it: ordinals are unique within a producer only. */
 struct gp_view_device {

@@ -15,9 +15,18 @@
 #include "formats/base/vec.h"
 
 enum { SAMPLES_MOST = 1 << 16, USES_MOST = 64, FAMILY_MOST = 64, ENERGY_CHANGES = 4 };
-static const int64_t RARELY_NS = 1000000000, PROBE_NS = 450000000;
+static const int64_t RARELY_NS = 1000000000, PROBE_NS = 450000000, PROBE_PAUSE_NS = 1000000;
+
+/* Changes of the energy counter. */
+struct probe {
+    double last_j;
+    int64_t first_ns, last_ns;
+    unsigned changes;
+    uint64_t step_mj;
+};
 
 struct device {
+    struct probe probe;
     double sums[GP_GAUGE_COUNT]; /* of what counts up */
     double first_energy_j;       /* NAN: none yet */
     int64_t rarely_ns;           /* when those were read; 0: never */
@@ -164,39 +173,40 @@ static uint64_t step_of(uint64_t a, uint64_t b)
     return a;
 }
 
-/* How often it moves on, and by multiples of what: some of its changes in a row tell. */
-static void probe_energy(struct gp_clock_sampler *s)
+/* How often it moves on, and by multiples of what: some of its changes in a row tell. True: more are
+ * wanted. */
+static bool probe_energy(struct gp_clock_sampler *s)
 {
-    struct {
-        double last_j;
-        int64_t first_ns, last_ns;
-        unsigned changes;
-        uint64_t step_mj;
-    } seen[GP_NVML_DEVICES] = {{0}};
     double values[GP_GAUGE_COUNT];
-    int64_t end_ns = gp_now_ns() + PROBE_NS;
-    for (bool more = true; more && gp_now_ns() < end_ns && !pause_until(s, gp_now_ns() + 1000000);) {
-        more = false;
-        for (size_t i = 0; i < s->nvml.n; i++) {
-            if (seen[i].changes >= ENERGY_CHANGES) continue;
-            gp_nvml_read(&s->nvml, i, GP_NVML_RARELY, values);
-            double j = values[GP_GAUGE_ENERGY];
-            if (isnan(j)) continue;
-            more = true;
-            if (seen[i].last_j > 0 && j > seen[i].last_j) {
-                seen[i].step_mj = step_of((uint64_t)llround((j - seen[i].last_j) * 1e3), seen[i].step_mj);
-                seen[i].last_ns = gp_now_ns();
-                if (!seen[i].changes++) seen[i].first_ns = seen[i].last_ns;
-            }
-            seen[i].last_j = j;
-        }
-    }
+    bool more = false;
     for (size_t i = 0; i < s->nvml.n; i++) {
-        s->infos[i].energy_step_j = (double)seen[i].step_mj / 1e3;
-        if (seen[i].changes > 1)
-            s->infos[i].energy_period_ns =
-                (seen[i].last_ns - seen[i].first_ns) / (int64_t)(seen[i].changes - 1);
+        struct probe *p = &s->devices[i].probe;
+        if (p->changes >= ENERGY_CHANGES) continue;
+        gp_nvml_read(&s->nvml, i, GP_NVML_RARELY, values);
+        double j = values[GP_GAUGE_ENERGY];
+        if (isnan(j)) continue;
+        more = true;
+        if (p->last_j > 0 && j > p->last_j) {
+            p->step_mj = step_of((uint64_t)llround((j - p->last_j) * 1e3), p->step_mj);
+            p->last_ns = gp_now_ns();
+            if (!p->changes++) p->first_ns = p->last_ns;
+        }
+        p->last_j = j;
     }
+    return more;
+}
+
+static void end_probe(struct gp_clock_sampler *s)
+{
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->nvml.n; i++) {
+        const struct probe *p = &s->devices[i].probe;
+        s->infos[i].energy_step_j = (double)p->step_mj / 1e3;
+        if (p->changes > 1)
+            s->infos[i].energy_period_ns = (p->last_ns - p->first_ns) / (int64_t)(p->changes - 1);
+    }
+    s->begun = true;
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- the thread ---- */
@@ -209,7 +219,6 @@ static void describe(struct gp_clock_sampler *s)
         s->infos[i].power_limit_w = gp_nvml_power_limit_w(&s->nvml, i);
         s->devices[i].first_energy_j = NAN;
     }
-    probe_energy(s);
 }
 
 static void *run(void *arg)
@@ -220,18 +229,23 @@ static void *run(void *arg)
     if (!failed) describe(s);
     pthread_mutex_lock(&s->lock);
     s->err = err;
-    s->begun = !failed;
     pthread_mutex_unlock(&s->lock);
-    int64_t due_ns = gp_now_ns();
-    bool all = true;
-    while (!failed) {
+    int64_t due_ns = gp_now_ns(), probe_ns = due_ns + PROBE_NS;
+    bool all = true, probing = true, stop = failed;
+    while (!stop) {
         for (uint32_t i = 0; i < s->nvml.n; i++) read_device(s, i, all);
         all = false;
         due_ns += GP_CLOCK_PERIOD_NS;
         if (gp_now_ns() > due_ns) due_ns = gp_now_ns(); /* it is slow today: no hurry afterwards */
-        if (pause_until(s, due_ns)) break;
+        while (probing && !stop && gp_now_ns() < due_ns) {
+            probing = probe_energy(s) && gp_now_ns() < probe_ns;
+            stop = pause_until(s, gp_now_ns() + PROBE_PAUSE_NS);
+            if (!probing) end_probe(s);
+        }
+        stop = stop || pause_until(s, due_ns);
     }
     for (uint32_t i = 0; !failed && i < s->nvml.n; i++) read_device(s, i, true);
+    if (!failed && probing) end_probe(s);
     if (!failed) gp_nvml_close(&s->nvml);
     return NULL;
 }

@@ -56,18 +56,18 @@ uint32_t gp_gauge_number(const char *args);
  * hidden. */
 #define GP_GAUGE_OTHER "utilization by process "
 
-/* Why the SM clock is not higher: bits as NVML has them. X(bit, name, what it is for people, does it slow a
- * busy GPU down?) */
+/* Why the SM clock is not higher: bits as NVML has them, and of several the first in this list counts. X(bit,
+ * name, text for people) */
 #define GP_CLOCK_REASONS(X)                                                                                  \
-    X(0x1, "idle", "nothing runs", false)                                                                    \
-    X(0x2, "set_clocks", "clocks were set", true)                                                            \
-    X(0x4, "power_cap", "the power cap", true)                                                               \
-    X(0x8, "hw_slowdown", "the hardware slows down (heat, or the power supply)", true)                       \
-    X(0x10, "sync_boost", "clocks are kept equal with other GPUs", true)                                     \
-    X(0x20, "sw_thermal", "heat (driver)", true)                                                             \
-    X(0x40, "hw_thermal", "heat (hardware)", true)                                                           \
-    X(0x80, "power_brake", "the power supply (external brake)", true)                                        \
-    X(0x100, "display", "clocks of the display", true)
+    X(0x4, power_cap, "the power cap")                                                                       \
+    X(0x40, hw_thermal, "heat (hardware)")                                                                   \
+    X(0x20, sw_thermal, "heat (driver)")                                                                     \
+    X(0x80, power_brake, "the power supply (brake)")                                                         \
+    X(0x8, hw_slowdown, "a slowdown by the hardware")                                                        \
+    X(0x2, set_clocks, "clocks that were set")                                                               \
+    X(0x10, sync_boost, "clocks kept equal with other GPUs")                                                 \
+    X(0x100, display, "the clocks of the display")                                                           \
+    X(0x1, gpu_idle, "waking from idle")
 
 /* Keys of the args of a device of these rows; the first one is that of gp_gauge_number(). */
 #define GP_GAUGE_KEY_GPU           "gpu"

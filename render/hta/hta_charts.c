@@ -244,6 +244,7 @@ static const char *short_cause(enum gp_idle_cause c)
                                                            [GP_IDLE_IMPORT] = "importing modules",
                                                            [GP_IDLE_ALLOCATION] = "blocking host call",
                                                            [GP_IDLE_QUEUED] = "between queued kernels",
+                                                           [GP_IDLE_OTHER] = "another process",
                                                            [GP_IDLE_UNKNOWN] = "unknown"};
     return words[c];
 }

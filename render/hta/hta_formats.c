@@ -130,6 +130,8 @@ void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp
     PUT_ALL(o, &gp_hta_memory, memory);
     PUT_TOP(o, &gp_hta_range_memory, range_memory);
     PUT_ALL(o, &gp_hta_sampled, sampled);
+    PUT_ALL(o, &gp_hta_clocks, clocks);
+    PUT_ALL(o, &gp_hta_energy, energy);
     put_findings(o);
     gp_hta_json_fleet(&o->d, h);
     gp_doc_end(&o->d, '}');

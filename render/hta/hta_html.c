@@ -98,7 +98,8 @@ static const struct gp_page_section sections[SECTIONS] = {
     [TRANSFERS] = {"transfers", "Copies and memory", .tables = {"copies", "memory", "range_memory"}},
     [PATH] = {"path", "Critical path", .draw = put_path_charts, .box = "charts",
               .tables = {"critical_path", "critical_names", "critical_pieces"}},
-    [HARDWARE] = {"hardware", "Hardware counters", .tables = {"sampled"}},
+    [HARDWARE] = {"hardware", "Hardware counters, clocks and energy",
+                  .tables = {"clocks", "energy", "sampled"}},
     [READ] = {"read", "What was read", .tables = {"inputs", "quality"}},
 };
 
@@ -113,7 +114,7 @@ static const char *const findings_of[SECTIONS] = {
     [COMMUNICATION] = "communication straggler collective",
     [TRANSFERS] = "copy copies pageable memory",
     [PATH] = "critical path",
-    [HARDWARE] = "sampled",
+    [HARDWARE] = "sampled clock energy",
     [READ] = "quality",
 };
 

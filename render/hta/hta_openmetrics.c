@@ -1,6 +1,7 @@
 #include "render/hta/hta_priv.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "analyze/hta/collectives.h"
@@ -20,11 +21,16 @@ enum {
 
 /* ---- pieces ---- */
 
+static void put_place(struct gp_openmetrics *m, struct gp_hta_place at)
+{
+    gp_openmetrics_label_int(m, "gpu", at.device);
+    gp_openmetrics_label_int(m, "process", at.producer);
+    if (at.rank >= 0) gp_openmetrics_label_int(m, "rank", at.rank);
+}
+
 static void put_device(struct gp_openmetrics *m, const struct gp_hta_device *d)
 {
-    gp_openmetrics_label_int(m, "gpu", d->device);
-    gp_openmetrics_label_int(m, "process", d->producer);
-    if (d->rank >= 0) gp_openmetrics_label_int(m, "rank", d->rank);
+    put_place(m, gp_hta_place_of(d));
 }
 
 static void put_sid(struct gp_openmetrics *m, const char *label, const struct gp_hta *h, gp_sid sid)
@@ -170,8 +176,53 @@ static void put_kernels(struct gp_openmetrics *m, const struct gp_hta *h)
     }
 }
 
+/* One figure of each row of VEC, SIZE bytes each, which begins with its place. */
+static void put_places(struct gp_openmetrics *m, const char *name, const struct gp_rows rows, size_t size,
+                       double (*value)(const void *row))
+{
+    for (size_t i = 0; i < rows.n; i++) {
+        const void *row = (const char *)rows.at + i * size;
+        struct gp_hta_place at;
+        memcpy(&at, row, sizeof at);
+        if (isnan(value(row)) || !gp_openmetrics_series(m, name)) continue;
+        put_place(m, at);
+        gp_openmetrics_number(m, value(row));
+    }
+}
+
+static double busy_clock(const void *row)
+{
+    return ((const struct gp_clock_stat *)row)->mean_mhz * 1e6;
+}
+
+static double slower_by(const void *row)
+{
+    return (double)((const struct gp_clock_stat *)row)->slower_ns / 1e9;
+}
+
+static double whole_energy(const void *row)
+{
+    const struct gp_energy_stat *s = row;
+    return s->over ? NAN : s->joules;
+}
+
+static void put_gauges(struct gp_openmetrics *m, const struct gp_hta *h)
+{
+    if (!h->clocks.n && !h->energy.n) return;
+    gp_openmetrics_family(m, "gpu_busy_clock_hertz", "gauge", "hertz",
+                          "Mean SM clock of a GPU while it was busy.");
+    put_places(m, "gpu_busy_clock_hertz", gp_rows_of(&h->clocks), sizeof *h->clocks.at, busy_clock);
+    gp_openmetrics_family(m, "gpu_clock_lost_seconds", "counter", "seconds",
+                          "Busy time that work bound by the SM clock would have saved at the highest clock.");
+    put_places(m, "gpu_clock_lost_seconds_total", gp_rows_of(&h->clocks), sizeof *h->clocks.at, slower_by);
+    gp_openmetrics_family(m, "gpu_energy_joules", "counter", "joules",
+                          "Energy of a GPU from its first work to its last.");
+    put_places(m, "gpu_energy_joules_total", gp_rows_of(&h->energy), sizeof *h->energy.at, whole_energy);
+}
+
 static void put_timed(struct gp_openmetrics *m, const struct gp_hta *h)
 {
+    put_gauges(m, h);
     put_time(m, h);
     struct gp_openmetrics_steps steps = {0};
     for (size_t i = 0; i < h->steps.n; i++)

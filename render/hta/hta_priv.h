@@ -86,6 +86,8 @@ void gp_hta_table_copies(struct gp_hta_tables *m);
 void gp_hta_table_memory(struct gp_hta_tables *m);
 void gp_hta_table_range_memory(struct gp_hta_tables *m);
 void gp_hta_table_sampled(struct gp_hta_tables *m);
+void gp_hta_table_clocks(struct gp_hta_tables *m);
+void gp_hta_table_energy(struct gp_hta_tables *m);
 
 /* hta_paths.c */
 void gp_hta_table_path_bounds(struct gp_hta_tables *m);

@@ -375,6 +375,8 @@ static const struct builder builders[] = {
     {"memory", false, false, gp_hta_table_memory},
     {"range_memory", false, false, gp_hta_table_range_memory},
     {"sampled", false, false, gp_hta_table_sampled},
+    {"clocks", false, false, gp_hta_table_clocks},
+    {"energy", false, false, gp_hta_table_energy},
     {"critical_path", false, false, gp_hta_table_path_bounds},
     {"critical_names", false, false, gp_hta_table_path_names},
     {"critical_pieces", true, false, gp_hta_table_path_pieces},

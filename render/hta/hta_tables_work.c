@@ -169,6 +169,20 @@ void gp_hta_table_range_memory(struct gp_hta_tables *m)
     if (t) t->note = "Activity counts only for the innermost range.";
 }
 
+/* ---- clocks and energy ---- */
+
+void gp_hta_table_clocks(struct gp_hta_tables *m)
+{
+    struct gp_report_table *t = gp_hta_table(m, &gp_hta_clocks, m->h->clocks.at, m->h->clocks.n, 0);
+    if (t) t->note = "SM clock, as the driver reported it; slower: the time that work bound by it lost.";
+}
+
+void gp_hta_table_energy(struct gp_hta_tables *m)
+{
+    struct gp_report_table *t = gp_hta_table(m, &gp_hta_energy, m->h->energy.at, m->h->energy.n, 0);
+    if (t) t->note = "By the energy counter of the GPU, and between its readings by the power.";
+}
+
 /* ---- sampled counters ---- */
 
 enum { SAMPLED_COLUMNS = 8 };

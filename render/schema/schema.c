@@ -50,6 +50,8 @@ static const struct {
     {"trace-hta", &gp_hta_memory},
     {"trace-hta", &gp_hta_range_memory},
     {"trace-hta", &gp_hta_sampled},
+    {"trace-hta", &gp_hta_clocks},
+    {"trace-hta", &gp_hta_energy},
     {"trace-hta-hang", &gp_hang_answers},
     {"trace-hta-hang", &gp_hang_rank_rows},
     {"trace-diff", &gp_diff_reason_rows},

@@ -118,6 +118,12 @@ static void put_kinds(struct gp_buf *b)
         gp_buf_puts(b, k >= GP_FRAME_COMPUTE && k <= GP_FRAME_MEMSET ? "true}" : "false}");
     }
     gp_buf_putc(b, ']');
+    open_list(b, "reasons"); /* of a clock: value 1 and up of a counter in this unit */
+    for (unsigned r = 0; r <= GP_CLOCK_REASON_COUNT; r++) {
+        next_item(b, "");
+        gp_json_put_string(b, gp_clock_reason_text(r), strlen(gp_clock_reason_text(r)));
+    }
+    gp_buf_putc(b, ']');
     open_list(b, "causes");
     for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
         next_item(b, "{");
@@ -151,10 +157,10 @@ static void put_track(struct gp_buf *b, const struct gp_timeline *tl, const stru
     put_i64(b, "clamped", (int64_t)k->clamped);
     put_i64(b, "crowded", (int64_t)k->crowded);
     if (k->sort == GP_TRACKS_COUNTER) {
-        static const char *const units[] = {[GP_TRACKS_COUNT] = "count",
-                                            [GP_TRACKS_BYTES] = "bytes",
-                                            [GP_TRACKS_PERCENT] = "percent",
-                                            [GP_TRACKS_GBPS] = "gbps"};
+        static const char *const units[] = {
+            [GP_TRACKS_COUNT] = "count",     [GP_TRACKS_BYTES] = "bytes",  [GP_TRACKS_PERCENT] = "percent",
+            [GP_TRACKS_GBPS] = "gbps",       [GP_TRACKS_MHZ] = "MHz",      [GP_TRACKS_WATT] = "W",
+            [GP_TRACKS_CELSIUS] = "\u00b0C", [GP_TRACKS_REASON] = "reason"};
         put_i64(b, "n", (int64_t)l->counters.at[k->counter].samples.n);
         put_i64(b, "scale", gp_timeline_scale(&l->counters.at[k->counter]));
         put_string(b, "unit", units[l->counters.at[k->counter].unit],

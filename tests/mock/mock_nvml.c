@@ -1,6 +1,6 @@
 /* Two GPUs as NVML reports them, of which the first one is that of mock_cupti.c. At the first six readings of
- * its clock all is well (1980 MHz, 300 W, 50 degrees), then the power cap holds it at 1485 MHz and 600 W. Every
- * fourth reading of its energy counter is 6 J more. The other GPU idles. MOCK_NVML has words for how it
+ * its clock all is well (1980 MHz, 300 W, 50 degrees), then the power cap holds it at 1485 MHz and 600 W.
+ * Every fourth reading of its energy counter is 6 J more. The other GPU idles. MOCK_NVML has words for how it
  * misbehaves:
  *   denied     it cannot be used              bare       old: no fields, no energy, no processes
  *   other=PID  that process uses 40% of the first GPU, and 25% belong to one that cannot be seen */

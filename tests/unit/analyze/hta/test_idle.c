@@ -678,7 +678,8 @@ TEST(what_waits_for_the_host)
     for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) ns[c] = INT64_C(1) << c;
     assert_int_equal(gp_idle_for_host_ns(ns),
                      (INT64_C(1) << GP_IDLE_CAUSE_COUNT) - 1 - (INT64_C(1) << GP_IDLE_DEPENDENCY) -
-                         (INT64_C(1) << GP_IDLE_QUEUED) - (INT64_C(1) << GP_IDLE_UNKNOWN));
+                         (INT64_C(1) << GP_IDLE_QUEUED) - (INT64_C(1) << GP_IDLE_OTHER) -
+                         (INT64_C(1) << GP_IDLE_UNKNOWN));
     ns[GP_IDLE_LOGGING] = ns[GP_IDLE_LOCK] = INT64_MAX;
     assert_true(gp_idle_for_host_ns(ns) == INT64_MAX);
 }
