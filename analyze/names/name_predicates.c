@@ -114,6 +114,20 @@ bool gp_kernel_is_strided(const char *name)
     return has(name, "::elementwise_kernel<");
 }
 
+bool gp_kernel_has_own_grid(const char *name)
+{
+    static const char *const words[] = {"batch_norm", "BatchNorm", "bn_fw",       "bn_bw",
+                                        "GammaBeta",  "upsample",  "weight_norm", NULL};
+    return has_any(name, words);
+}
+
+bool gp_kernel_gathers(const char *name)
+{
+    static const char *const words[] = {"gather",    "index_elementwise",   "indexSelect", "index_select",
+                                        "embedding", "CatArrayBatchedCopy", NULL};
+    return has_any(name, words);
+}
+
 bool gp_kernel_is_softmax(const char *name)
 {
     return has(name, "softmax") || has(name, "SoftMax");

@@ -41,6 +41,11 @@ bool gp_kernel_is_of_library(const char *name);
 bool gp_kernel_is_elementwise(const char *name);
 /* The one of them whose operands may have other strides, or be smaller than the result. */
 bool gp_kernel_is_strided(const char *name);
+/* Does its grid follow the number of channels, rows or pixels, so that neither users nor larger batches can
+ * make it larger: normalization over a batch, gradients of weights of norms, upsampling? */
+bool gp_kernel_has_own_grid(const char *name);
+/* Does it gather rows at random, or join tensors, and cannot read them in another order? */
+bool gp_kernel_gathers(const char *name);
 bool gp_kernel_is_softmax(const char *name); /* or its logarithm */
 bool gp_kernel_is_log_softmax(const char *name);
 /* The smaller side of the tile in a matrix product's name ("128x64", "MT64x16x128"), 1 of a product with a

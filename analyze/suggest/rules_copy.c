@@ -310,6 +310,7 @@ static bool is_small(const struct gp_rule_ctx *c, uint32_t item, gp_rule_match *
     int64_t bytes = gp_rule_bytes(c, item);
     const char *name = gp_rule_name(c, item);
     if (bytes <= SCALAR_BYTES && gp_copy_to_host(name)) return false; /* scalar_read has those */
+    if (bytes <= SCALAR_BYTES && c->jax) return false; /* Python's numbers, which jax.jit makes constants */
     return c->items[item].kind == GP_FRAME_MEMCPY && direction(name) && bytes > 0 && bytes < SMALL_BYTES;
 }
 

@@ -21,16 +21,18 @@ enum {
     SMALL_GRAPHS_LEAST = 4,
     LAUNCHES_LEAST = 100, /* that go, in a trace without steps */
     GAP_NS = 30000,       /* host time without any event */
+    PLACE_NS = 200000, /* the same, in which more than a framework's own Python between operators may run */
+    PLACE_TIMES = 10,  /* the usual gap */
 };
 
 /* ---- chains of kernels that a compiler fuses ---- */
 
-/* OPTIMIZER: by config, does the kernel take many tensors at once? No compiled model has those. */
+/* OPTIMIZER: by item, is it part of an optimizer that needs many kernels? No compiled model has those. */
 static bool is_fusible(const struct gp_rule_ctx *c, uint32_t item, const uint8_t *optimizer)
 {
     uint32_t kind = c->items[item].kind;
     return (kind == GP_FRAME_ELEMENTWISE || kind == GP_FRAME_REDUCTION) && !c->items[item].compiled &&
-           !optimizer[c->items[item].config];
+           !optimizer[item] && !gp_kernel_is_multi_tensor(gp_rule_name(c, item));
 }
 
 /* Idle time of the stream just before an item that found the device idle. */
@@ -47,7 +49,7 @@ static void edit_faster_launches(const struct gp_rule_ctx *c, struct gp_suggesti
                                  const uint8_t *optimizer)
 {
     uint32_t call = c->p->items.at[item].call;
-    if (c->p->replay.calls.at[call].n == 1 && !optimizer[c->items[item].config])
+    if (c->p->replay.calls.at[call].n == 1 && !optimizer[item])
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, call,
                                                 c->single_ops ? 0 : c->calls[call].before_ns / 2}));
 }
@@ -72,7 +74,7 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
     const struct gp_plan *p = c->p;
     struct chains sum = {0};
     uint32_t previous = UINT32_MAX;
-    uint8_t *optimizer = gp_rule_match_configs(c, gp_kernel_is_multi_tensor);
+    uint8_t *optimizer = gp_rule_optimizer_pieces(c);
     for (uint32_t i = 0; i < p->items.n; i++) {
         sum.compiled += c->items[i].compiled;
         if (s) edit_faster_launches(c, s, i, optimizer);
@@ -491,6 +493,9 @@ static void check_python_gap(struct gp_rule_ctx *c)
         if (p->steps.at[i].n_calls != n) return;
     uint32_t worst = UINT32_MAX;
     int64_t most = 0, *by_call = gp_zalloc((p->calls.n + 1) * sizeof *by_call), total = 0, places = 0;
+    int64_t least = gp_mul_saturated(gp_rule_usual_gap(c), PLACE_TIMES);
+    if (least < PLACE_NS) least = PLACE_NS;
+    uint8_t *optimizer = gp_rule_optimizer_pieces(c);
     struct gp_host_memo running = {.hs = &c->v->hs};
     for (uint32_t k = 1; k < n; k++) { /* the first of a step follows what is between steps */
         int64_t sum = 0;
@@ -500,7 +505,9 @@ static void check_python_gap(struct gp_rule_ctx *c)
             int64_t unseen = unseen_before(c, &running, call);
             if (unseen >= GAP_NS) seen++, sum += unseen, by_call[call] = unseen;
         }
-        if (seen * 5 < p->steps.n * 4) {
+        const struct gp_replay_call *call = &p->replay.calls.at[p->steps.at[0].first_call + k];
+        bool own = call->n && optimizer[call->first]; /* Python of an optimizer, which its rule has */
+        if (seen * 5 < p->steps.n * 4 || own || sum < least * (int64_t)seen) {
             for (size_t i = 0; i < p->steps.n; i++) by_call[p->steps.at[i].first_call + k] = 0;
             continue;
         }
@@ -509,6 +516,7 @@ static void check_python_gap(struct gp_rule_ctx *c)
         if (sum > most) most = sum, worst = p->steps.at[0].first_call + k;
     }
     gp_host_memo_release(&running);
+    free(optimizer);
     if (worst != UINT32_MAX && gp_pct(total, c->plan_ns) >= 1) {
         struct gp_suggestion *s = gp_rule_suggest(c);
         gp_rule_save_host(c, s, by_call);
@@ -519,9 +527,9 @@ static void check_python_gap(struct gp_rule_ctx *c)
             s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[c->calls[worst].op]);
         s->description =
             gp_rule_text(c,
-                         "At %lld places in every step, nothing is recorded on the launching thread for 30 "
+                         "At %lld place%s in every step, nothing is recorded on the launching thread for 200 "
                          "us or more (%s in all); the longest gap is before this operator",
-                         (long long)places, gp_rule_ns(c, s->current_ns));
+                         (long long)places, places == 1 ? "" : "s", gp_rule_ns(c, s->current_ns));
         s->action =
             gp_rule_python_is_known(c)
                 ? gp_rule_text(c, "look there in trace2timeline, and move what runs out of the step")
@@ -540,8 +548,8 @@ const struct gp_rule gp_rule_python_gap = {
     .type = GP_SUGGEST_LAUNCH,
     .summary = "the launching thread spends time on something unrecorded, at the same place in each step",
     .needs = "operators, launch calls, equal steps",
-    .threshold = "30 us at the same place in 80% of the steps; 1% of the time in all",
-    .guard = "the GPU does not wait for the host",
+    .threshold = "200 us and ten usual gaps at the same place in 80% of the steps; 1% of the time in all",
+    .guard = "the GPU does not wait for the host; an optimizer in pieces",
     .formula = "between nothing and all of that time",
     .assumes = "the time is work of this thread, not of the garbage collector or another thread",
     .expect = "less idle_host",

@@ -61,7 +61,7 @@ static struct gp_suggestion *suggest_shape(struct gp_rule_ctx *c, gp_rule_loss *
 
 static int64_t lost_to_small_grid(const struct gp_rule_ctx *c, uint32_t item)
 {
-    if (!shape_matters(c, item)) return 0;
+    if (!shape_matters(c, item) || gp_kernel_has_own_grid(gp_rule_name(c, item))) return 0;
     struct gp_occupancy o = occupancy_of(c, item);
     if (!c->props || c->props->sms <= 0 || !o.blocks || o.blocks >= (uint64_t)c->props->sms) return 0;
     int64_t dur = gp_rule_dur(c, item);

@@ -33,6 +33,11 @@ TEST(test_kernels)
     assert_false(gp_kernel_is_strided(vectorized));
     assert_true(gp_kernel_is_elementwise(strided));
     assert_true(gp_kernel_is_strided(strided));
+    assert_true(gp_kernel_has_own_grid(
+        "at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<float>"));
+    assert_false(gp_kernel_has_own_grid("vectorized_layer_norm_kernel<float>"));
+    assert_true(gp_kernel_gathers("void at::native::vectorized_gather_kernel<16, long>(char*)"));
+    assert_false(gp_kernel_gathers("void at::native::direct_copy_kernel_cuda"));
     assert_true(gp_kernel_is_softmax("cunn_SoftMaxForward<4, float, LogSoftMaxForwardEpilogue>"));
     assert_true(gp_kernel_is_log_softmax("cunn_SoftMaxForward<4, float, LogSoftMaxForwardEpilogue>"));
     assert_true(gp_kernel_is_softmax("softmax_warp_forward<float, float, float, 8, false, false>"));

@@ -73,8 +73,8 @@ TEST(a_graph_has_at_least_all_but_the_optimizer)
 
 static void unseen(struct program *p)
 {
-    for (int i = 0; i < 2; i++) {
-        host(p, 300 * US), kernel(p, ELEMENTWISE, 2 * US);
+    for (int i = 0; i < 6; i++) {
+        host(p, i == 3 ? 300 * US : 10 * US), kernel(p, ELEMENTWISE, 2 * US);
         mk_host(&p->t, GP_OP, p->main, p->now - 5 * US, p->now, "aten::add");
     }
 }

@@ -112,6 +112,45 @@ static void waits_for_backward(struct program *p)
     host(p, 20 * US), kernel(p, ADD, 2 * US);
 }
 
+/* FUNCTION runs on the host for 3 ms while the GPU has work for 5, or has none. */
+static void host_works_in(struct program *p, const char *function, int64_t work_ns)
+{
+    host(p, 20 * US), kernel(p, GEMM, work_ns);
+    int64_t from = p->now;
+    host(p, 3 * MS);
+    mk_host(&p->t, GP_PYTHON, p->main, from, p->now, function);
+    kernel(p, GEMM, 20 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+#define HOST_WORKS(name, function)                                                                           \
+    static void name##_beside(struct program *p)                                                             \
+    {                                                                                                        \
+        host_works_in(p, function, 5 * MS);                                                                  \
+    }                                                                                                        \
+    static void name##_between(struct program *p)                                                            \
+    {                                                                                                        \
+        host_works_in(p, function, 20 * US);                                                                 \
+    }
+HOST_WORKS(collects, "garbage collection")
+HOST_WORKS(logs, "logging/__init__.py(1151): emit")
+HOST_WORKS(imports, "<frozen importlib._bootstrap>(1): _load")
+
+/* The kernels of an optimizer that goes through its parameters are not a chain of its model. */
+static void optimizer_in_a_loop(struct program *p)
+{
+    host(p, 20 * US), kernel(p, GEMM, 2 * US);
+    int64_t from = p->now;
+    for (int i = 0; i < 40; i++) host(p, 20 * US), kernel(p, ADD, 2 * US);
+    mk_host(&p->t, GP_RANGE, p->main, from, p->now, "Optimizer.step#Adam.step");
+}
+
+static void chain_of_a_model(struct program *p)
+{
+    host(p, 20 * US), kernel(p, GEMM, 2 * US);
+    for (int i = 0; i < 40; i++) host(p, 20 * US), kernel(p, ADD, 2 * US);
+}
+
 /* What only looks like the case of RULE, and the case itself, unless it stands in other tests. */
 static const struct {
     const char *rule;
@@ -121,6 +160,10 @@ static const struct {
     {"scalar_read", optimizer, own_loss},
     {"caching", gradients_of_slices, masks},
     {"lock_wait", waits_for_backward, NULL},
+    {"garbage_collection", collects_beside, collects_between},
+    {"logging", logs_beside, logs_between},
+    {"import", imports_beside, imports_between},
+    {"compile", optimizer_in_a_loop, chain_of_a_model},
 };
 
 TEST(what_is_not_theirs_is_left_alone)

@@ -243,8 +243,17 @@ static void compiled_operations(struct program *p)
     launches(p, "wrapped_add", 1), launches(p, "loop_divide_fusion", 12);
 }
 
+/* Numbers of Python, each on its way to the device for one operation. */
+static void numbers(struct program *p)
+{
+    for (int i = 0; i < 12; i++)
+        host(p, 30 * US), copy(p, "Memcpy HtoD (Pageable -> Device)", 2 * US, 4, true);
+    single_operations(p);
+}
+
 TEST(single_operations_of_jax_are_compiled)
 {
+    is_silent(numbers, "small_copies");
     advises(single_operations, "compile", "jax.jit", true);
     is_silent(compiled_operations, "compile");
 }
