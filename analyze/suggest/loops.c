@@ -151,15 +151,36 @@ static uint32_t next_turn(const uint32_t *symbols, uint32_t at, uint32_t period,
     return end;
 }
 
-/* The turns of a run of COUNT parts at AT, and those that follow after a turn or two that do something else,
- * as those of other sizes may. */
-static void find_turns(struct gp_loops *l, struct gp_loop *loop, const uint32_t *symbols, uint32_t end,
-                       uint32_t at, uint32_t count)
+/* The same before FIRST, from BEGIN on. */
+static uint32_t turn_before(const uint32_t *symbols, uint32_t at, uint32_t period, uint32_t first,
+                            uint32_t begin)
 {
-    uint32_t last = at + (count - 1) * loop->period;
+    uint32_t least = first > begin + (SKIPPED + 1) * period ? first - (SKIPPED + 1) * period : begin;
+    for (uint32_t i = first; i-- > least;)
+        if (i + period <= first && !memcmp(&symbols[i], &symbols[at], period * sizeof *symbols)) return i;
+    return UINT32_MAX;
+}
+
+/* The turns of a run of COUNT parts at AT, and those before and behind it with a turn or two between them
+ * that do something else, as those of other sizes may. */
+static void find_turns(struct gp_loops *l, struct gp_loop *loop, const uint32_t *symbols, uint32_t begin,
+                       uint32_t end, uint32_t at, uint32_t count)
+{
+    uint32_t last = at + (count - 1) * loop->period, first = at, earlier = 0;
+    bool extends = loop->period >= PERIOD_LEAST && loop->period <= PERIOD_MOST;
     loop->turns = (uint32_t)l->begins.n;
+    while (extends && (first = turn_before(symbols, at, loop->period, first, begin)) != UINT32_MAX) {
+        GP_VEC_PUSH(&l->begins, first);
+        earlier++;
+    }
+    for (uint32_t i = 0; i < earlier / 2; i++) { /* in order of time */
+        uint32_t *a = &l->begins.at[loop->turns + i], *b = &l->begins.at[loop->turns + earlier - 1 - i],
+                 kept = *a;
+        *a = *b;
+        *b = kept;
+    }
     for (uint32_t k = 0; k < count; k++) GP_VEC_PUSH(&l->begins, at + k * loop->period);
-    while (loop->period >= PERIOD_LEAST && loop->period <= PERIOD_MOST) {
+    while (extends) {
         last = next_turn(symbols, at, loop->period, last + loop->period, end);
         if (last == end) break;
         GP_VEC_PUSH(&l->begins, last);
@@ -189,7 +210,7 @@ void gp_loops_find(struct gp_loops *l, struct gp_rule_ctx *c)
         for (size_t i = first; i < found.v.n; i++) {
             const struct gp_repeat *r = &found.v.at[i];
             struct gp_loop loop = {.period = r->period};
-            find_turns(l, &loop, symbols, n, from + r->first, r->count);
+            find_turns(l, &loop, symbols, from, n, from + r->first, r->count);
             find_facts(c, l, &loop, pieces);
             GP_VEC_PUSH(&l->v, loop);
         }

@@ -86,8 +86,9 @@ struct again {
     int64_t count, total_ns, host_ns, products;
 };
 
-/* Add up what is marked, and its edits to S if it is given: at least half of its launches' host time goes, as
- * the rest belongs to what stays around it. */
+/* Add up what is marked, and its edits to S if it is given. Between two kernels that run again, all of the
+ * host's time is theirs; at least half of that before the first of them, where the rest belongs to what
+ * stays. */
 static struct again sum_marked(const struct gp_rule_ctx *c, const uint8_t *again, struct gp_suggestion *s)
 {
     struct again sum = {0};
@@ -103,7 +104,9 @@ static struct again sum_marked(const struct gp_rule_ctx *c, const uint8_t *again
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
         gp_rule_edit_high(s, GP_EDIT_GONE, i, 0);
         if (c->p->replay.calls.at[call].n != 1) continue;
-        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, call, before / 2}));
+        bool inside = i && again[i - 1] && c->p->items.at[i - 1].step == c->p->items.at[i].step;
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, call, inside ? 0 : before / 2}));
+        if (inside) GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
         gp_rule_edit_high(s, GP_EDIT_BEFORE, call, 0);
         gp_rule_edit_high(s, GP_EDIT_OWN, call, 0);
     }
@@ -189,7 +192,9 @@ const struct gp_rule gp_rule_recompute = {
     .action = "checkpoint fewer layers, or none (gradient_checkpointing_disable()), as far as memory allows; "
               "or keep what is costly to compute (selective checkpointing)",
     .change = "keep the activations: checkpoint fewer layers, or none",
-    .formula = "these kernels go: at least with half of the host's time before each, at most with all of it",
+    .formula =
+        "these kernels go, with the host's time for them: at least without half of what passes before the "
+        "first of each row, at most with all of it",
     .assumes = "the activations fit in memory",
     .expect = "fewer kernels in the backward pass, and a higher peak of memory",
     .run = check_recompute,
