@@ -23,7 +23,7 @@ import time
 change = None  # what is made permanent
 IMPORTS = {"bert": "transformers.models.bert.modeling_bert", "llama": "transformers.models.llama.modeling_llama",
            "mixtral": "transformers.models.mixtral.modeling_mixtral", "mixtral_grouped": "transformers.models.mixtral.modeling_mixtral",
-           "resnet": "torchvision", "vit": "torchvision", "loader": "torchvision", "graph_network": "torch_geometric.nn", "rollout": "numpy"}
+           "resnet": "torchvision", "vit": "torchvision", "loader": "torchvision"}  # not torch_geometric, which begins to use CUDA
 SETTLED_S, SETTLE_MOST_S = 1.5, 30
 BLOCK_NS, BLOCK_STEPS, LEAST_BLOCKS = 500_000_000, 10, 4  # long blocks: the device has no work at their beginning
 
