@@ -462,14 +462,10 @@ def _prefetch():
     from ._trial_torch import map_tensors
     ahead = {}  # iterator: (batch, end of its copy)
     def fetch(program, iterator):
-        torch = program.torch
-        if "stream" not in ahead:
-            ahead["stream"] = torch.cuda.Stream()
-        batch = program.plain_batch(iterator)
-        with torch.cuda.stream(ahead["stream"]):
+        torch, batch = program.torch, program.plain_batch(iterator)
+        with torch.cuda.stream(ahead.setdefault("stream", torch.cuda.Stream())):
             return map_tensors(torch, batch, lambda t: t if t.is_cuda else t.pin_memory().to("cuda", non_blocking=True))
-    def following(iterator):
-        program = ahead["program"]
+    def following(program, iterator):
         if ahead["on"] and iterator not in ahead:
             ahead[iterator] = fetch(program, iterator)
         if iterator not in ahead:
@@ -486,8 +482,8 @@ def _prefetch():
                 ahead[iterator] = e
         return batch
     def on(program):
-        ahead.update(program=program, on=True)
-        program.batches = following
+        ahead["on"] = True
+        program.batches = lambda iterator: following(program, iterator)
     def off(program):
         ahead["on"] = False  # a batch that is there already is handed out first
     return Change("prefetch", on, off, "# copy the next batch on a stream of its own while a step runs", "nothing",

@@ -140,20 +140,17 @@ class _Process:
     def __init__(self, torch, plan):
         from ._trial_torch import install
         self.plan = plan
-        self.silent = plan.get("quiet", False)
         self.rank = 0
         self.program = install(torch, plan, self.ready)
         self.program.ended = self.ended
         side = plan.get("side")
         if side and side.get("apply"):
-            chosen = table.select([side["apply"]], table.processes())[0]
-            if chosen.on:
-                chosen.on(torch)
+            table.select([side["apply"]], table.processes())[0].on(torch)
         self.pid = os.getpid()
         atexit.register(self.at_exit)
 
     def say(self, text):
-        if self.rank == 0 and not self.silent:
+        if self.rank == 0 and not self.plan.get("quiet"):
             say(text)
 
     def emit(self, kind, row):
