@@ -42,6 +42,7 @@ CONTROLS = [f"control{n}=pass // pass" for n in range(1, 8)]  # with the one of 
 # A limit of each change and one of the run, in seconds, and further options.
 Trial = collections.namedtuple("Trial", "program changes sets limit seconds more", defaults=((), (), 5, 200, ()))
 LOOP_OR_FUSED = "loop_or_fused=loop_or_fused(True) // loop_or_fused(False)"  # what a prototype does that sets fused=False, not None
+OURS = {"item": "reads", "fused": "loop_or_fused"}  # what a prototype does, in our words
 # Of each program: what is compared with changes by hand, what a prototype tries and in how many steps, and what else is tried, with controls.
 PROGRAMS = {
     "resnet": (Trial("resnet", ("fused", "channels_last", "set_to_none", "benchmark"), [LOOP_OR_FUSED], 20),
@@ -248,6 +249,10 @@ class Machine:
     def prototype(self, program, change, steps):
         if not self.o.prototype or self.results.has("prototype", program=program, change=change) or self.left() < 30:
             return
+        ours = OURS.get(change, change)
+        if self.results.has("trial", run=program):  # on another machine: so it is compared with one of this call
+            own = [LOOP_OR_FUSED] if LOOP_OR_FUSED.startswith(ours + "=") else []
+            self.trial(f"{program}_prototype_{change}", Trial(program, () if own else (ours,), own, 20))
         command = [*shlex.split(self.o.prototype), change, self.o.programs, program, "--steps", str(steps)]
         status, text = self.logged(f"prototype {program} {change}", command, min(90, self.left()))
         line = next((line for line in text.splitlines() if line.startswith(f"{change}")), None)

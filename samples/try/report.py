@@ -58,9 +58,9 @@ def is_control(t):
     return re.fullmatch(r"control\d*", t["change"])
 
 
-def measured(rows, program, change):
-    """The last row of CHANGE in PROGRAM, of the run that is to be compared if it has one, or None."""
-    found = [(run == program, t) for run, p, t, _ in trials(rows) if p == program and t["change"] == change and t["status"] == "measured"]
+def measured(rows, program, change, preferred=None):
+    """The last row of CHANGE in PROGRAM, of run PREFERRED or the one called like the program if these have one, or None."""
+    found = [((run == preferred, run == program), t) for run, p, t, _ in trials(rows) if p == program and t["change"] == change and t["status"] == "measured"]
     return max(enumerate(found), key=lambda f: (f[1][0], f[0]))[1][1] if found else None
 
 
@@ -111,22 +111,21 @@ def show_runs(rows):
 
 
 def show_controls(rows):
-    found = [(run, t) for run, _, t, _ in trials(rows) if is_control(t) and t["status"] == "measured" and t["mode"] == "steps"]
-    outside = [(run, t) for run, t in found if not t["low_ns"] <= 0 <= t["high_ns"]]
-    programs = {run.split("_found")[0].split("_controls")[0] for run, _ in found}
-    print(f"controls: {len(found)} in {len(programs)} programs; zero outside {len(outside)} times")
+    found = [(run, p, t) for run, p, t, _ in trials(rows) if is_control(t) and t["status"] == "measured" and t["mode"] == "steps"]
+    outside = [(run, t) for run, _, t in found if not t["low_ns"] <= 0 <= t["high_ns"]]
+    print(f"controls: {len(found)} in {len({p for _, p, _ in found})} programs; zero outside {len(outside)} times")
     for run, t in outside:
         print(f"  {run}: {t['change']}: {ms(t['saving_ns'])} ({told(t['low_ns'], t['high_ns'])}) of {ms(t['off_ns'])}, {t['pairs']}x{t['steps_per_block']}")
 
 
 def show_prototypes(rows):
     """A prototype prints `CHANGE: X ms off, Y ms on, saves Z ms (LOW to HIGH)`; ours has other names for what it does."""
-    names = {"item": "reads", "fused": "loop_or_fused"}
+    from h200 import OURS
     for r in rows:
         if r["kind"] != "prototype":
             continue
         number = re.search(r"([\d.]+) ms off, ([\d.]+) ms on, saves (-?[\d.]+) ms \((-?[\d.]+) to (-?[\d.]+)\)", r["line"] or "")
-        t = measured(rows, r["program"], names.get(r["change"], r["change"]))
+        t = measured(rows, r["program"], OURS.get(r["change"], r["change"]), f"{r['program']}_prototype_{r['change']}")
         if not number or not t:
             print(f"prototype {r['program']} {r['change']}: {r.get('error') or 'no trial to compare it with'}")
             continue
