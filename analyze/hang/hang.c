@@ -24,7 +24,7 @@ static gp_sid copied(struct gp_hang *h, const struct gp_flight *f, gp_sid sid)
 
 void gp_hang_add(struct gp_hang *h, const struct gp_flight *f)
 {
-    int32_t rank = f->rank;
+    int32_t rank = f->rank >= 0 ? f->rank : (int32_t)h->logs.n;
     gp_intern(&h->strings, "", 0);
     for (size_t i = 0; i < f->entries.n; i++) {
         struct gp_flight_entry e = f->entries.at[i];

@@ -7,18 +7,19 @@
 #include "formats/base/str.h"
 #include "formats/pickle/pickle.h"
 
-static const char inspector[] = "\"inspector_output_format_version\"";
-
-static bool is_inspector(const char *head, size_t n)
+/* What only such logs have near their beginning; other pickles are not ours. */
+static bool has(const char *head, size_t n, const char *text)
 {
-    for (size_t i = 0; i + sizeof inspector <= n; i++)
-        if (!memcmp(head + i, inspector, sizeof inspector - 1)) return true;
+    size_t length = strlen(text);
+    for (size_t i = 0; i + length <= n; i++)
+        if (!memcmp(head + i, text, length)) return true;
     return false;
 }
 
 bool gp_flight_sniff(const void *head, size_t n)
 {
-    return gp_pickle_sniff(head, n) || is_inspector(head, n);
+    if (!gp_pickle_sniff(head, n)) return has(head, n, "\"inspector_output_format_version\"");
+    return has(head, n, "pg_config") || has(head, n, "collective_seq_id");
 }
 
 void gp_flight_release(struct gp_flight *f)
@@ -201,6 +202,8 @@ static int read_objects(struct gp_flight *f, struct gp_input *in, struct gp_err 
 
 static int32_t last_number(const char *path)
 {
+    const char *slash = strrchr(path, '/');
+    if (slash) path = slash + 1;
     size_t end = strlen(path);
     uint64_t n;
     while (end && !gp_is_digit(path[end - 1])) end--;
@@ -225,7 +228,5 @@ int gp_flight_read(struct gp_flight *f, struct gp_input *in, struct gp_err *err)
     bool pickle = gp_pickle_sniff(head, n);
     if (pickle ? gp_pickle_read(in, &f->strings, &sink, &end, err) : read_objects(f, in, err)) return -1;
     if (f->entries.n > before || f->groups.n) return 0;
-    return gp_fail(err, GP_E_FORMAT, 0,
-                   pickle ? "a pickle without collectives; trace-memory reads snapshots of memory"
-                          : "no collective is in it");
+    return gp_fail(err, GP_E_FORMAT, 0, "no log of collectives: no collective is in it");
 }

@@ -65,6 +65,8 @@ static const struct {
     X(CC_MAJOR, "compute_cap_major")                                                                         \
     X(CC_MINOR, "compute_cap_minor")                                                                         \
     X(DEVICE_TYPE, "device_type_string")                                                                     \
+    X(DEVICE_NAME, "gpu_device_name")                                                                        \
+    X(PROCESS, "process_id")                                                                                 \
     X(START_TIME, "profile_start_time")
 
 enum stat {
@@ -324,18 +326,31 @@ static gp_sid python_name(struct reading *r, const char *name)
     return gp_trace_intern(r->t, r->text.data, r->text.n);
 }
 
+/* XLA names most calls after the work that they launch. */
+static gp_sid call_name(struct reading *r, const struct event *e, const char *name)
+{
+    static const char *const calls[] = {"cuLaunchKernel", "cuMemcpyAsync", "cuMemsetAsync"};
+    bool is_call = gp_starts(name, "cu") && name[2] >= 'A' && name[2] <= 'Z';
+    return is_call ? gp_trace_intern(r->t, name, strcspn(name, " ")) /* " (CudaGraph:11)" */
+                   : gp_intern_cstr(&r->t->strings, calls[e->kind]);
+}
+
 static void add_host(struct reading *r, const struct event *e, uint32_t track, int64_t start_ns,
                      int64_t dur_ns)
 {
     const char *name = gp_trace_str(r->t, e->name);
-    gp_sid python = python_name(r, name);
-    bool call = e->corr != GP_NO_ID && gp_starts(name, "cu");
+    bool call = e->corr != GP_NO_ID;
+    gp_sid python = call ? 0 : python_name(r, name);
     enum gp_table table = python ? GP_PYTHON : call ? GP_API : GP_RANGE;
     struct gp_events *to = &r->t->events[table];
     if (!(r->t->need & GP_NEED(table))) return;
-    size_t row = gp_events_add(to, start_ns, dur_ns, track, python ? python : e->name);
+    size_t row = gp_events_add(to, start_ns, dur_ns, track,
+                               python ? python
+                               : call ? call_name(r, e, name)
+                                      : e->name);
     if (!call) return;
     gp_set_corr(to, row, e->corr);
+    gp_set_graph(to, row, e->graph);
     gp_set_cat(to, row, gp_intern_cstr(&r->t->strings, "cuda_driver"));
 }
 
@@ -447,7 +462,8 @@ static void take_plane_stats(struct reading *r, const char *plane, struct gp_wir
         if (v.stat == CORES) d.sms = (int32_t)(n & INT32_MAX);
         if (v.stat == CC_MAJOR) d.cc_major = (int32_t)(n & INT32_MAX);
         if (v.stat == CC_MINOR) d.cc_minor = (int32_t)(n & INT32_MAX);
-        if (v.stat == DEVICE_TYPE) d.name = v.text;
+        if (v.stat == DEVICE_NAME || (v.stat == DEVICE_TYPE && !d.name)) d.name = v.text;
+        if (v.stat == PROCESS) r->t->processes.at[r->process].pid = n;
         if (v.stat == START_TIME && gp_time_fits(n) && !r->t->clocks.n) /* lines count from there */
             GP_VEC_PUSH(&r->t->clocks, ((struct gp_clock){0, n, 0}));
     }

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "analyze/hang/hang.h"
 #include "formats/base/err.h"
+#include "formats/flight/flight_read.h"
 #include "render/hta_main/hta_main.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"
@@ -14,7 +15,7 @@ struct answer {
 
 bool gp_hta_main_is_hang(const struct gp_hta_main *r)
 {
-    enum { HEAD = 4096 };
+    enum { HEAD = 1 << 14 };
     struct gp_err err = {0};
     size_t n;
     if (!r->app.n || r->opts->merge || !strcmp(r->app.paths[0], "-")) return false;

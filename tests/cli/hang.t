@@ -69,7 +69,8 @@ test_expect_success 'all are in it; other pickles; logs that were cut' '
 	open("other.pickle", "wb").write(pickle.dumps({"a": 1}, protocol=2))
 	END
     trace-hta --width 200 in_0 in_1 >text && grep "all 2 ranks are in it, and it does not end" text &&
-    ! trace-hta other.pickle 2>err && grep "without collectives" err &&
+    ! trace-hta other.pickle 2>err && grep "a pickle, not a trace" err && ! trace-hta in_0 other.pickle 2>err &&
+    grep "other.pickle: no log of collectives" err &&
     trace-hta -f json cut_0 cut_1 >cut.json && jq -e ".ranks | length == 2" cut.json
 '
 

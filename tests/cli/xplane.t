@@ -35,6 +35,15 @@ test_expect_success 'trace-hta answers, gzip or not, and knows the device' '
     jq -e "[.devices[].name] == [\"NVIDIA H200\"]" a.json
 '
 
+test_expect_success 'a profile of JAX on an H200: its own trace.json within a nanosecond, all work with its launch' '
+    trace-convert -q --to chrome "$samples/other/jax.xplane.pb.gz" >jax.json &&
+    python3 "$GP_SOURCE/tests/xplane/twin.py" jax.json "$samples/other/jax.trace.json.gz" >twin &&
+    jq -e ".events == 1293 and .worst_ns <= 1" twin &&
+    trace-hta -q -f json "$samples/other/jax.xplane.pb.gz" >jax.hta && jq -e ".quality.verdict == \"clean\" and
+        .devices[0].name == \"NVIDIA H200\" and ([.kernels[].count] | add) + .kernels_rest.count == 411" jax.hta &&
+    jq -e "[.traceEvents[] | select(.args.hlo_module == \"jit_update\" and .cat == \"kernel\")] | length == 396" jax.json
+'
+
 test_expect_success 'a profile that was cut is read up to the cut, and says so' '
     python3 "$planes" 5 a.xplane.pb >want.json && head -c $(($(wc -c <a.xplane.pb) / 2)) a.xplane.pb >cut.xplane.pb &&
     trace-convert --to chrome cut.xplane.pb >cut.json 2>err && grep "the input ends early" err

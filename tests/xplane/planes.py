@@ -70,8 +70,10 @@ def main():
         streams[stream].append(gpu.event(kind, start, dur, stats, [("flops", 12.5), ("source", "net.py:7")] if kind == "fusion" else []))
         names = {13: "Stream #13(Compute)", 14: "Stream #14(MemcpyH2D)"}
         spans.append([names[stream], kind, 5000 + start // 1000, (start + dur) // 1000 - start // 1000])
-        launches.append(host.event("cuLaunchKernelEx", at, 2_000_000, [("correlation_id", 100 + i)]))
-        spans.append(["python", "cuLaunchKernelEx", 5000 + at // 1000, 2000])
+        call = rand.choice(["cuLaunchKernelEx (CudaGraph:11)", kind])  # most calls are named after their work
+        launches.append(host.event(call, at, 2_000_000, [("correlation_id", 100 + i)]))
+        named = "cuLaunchKernelEx" if call != kind else "cuMemcpyAsync" if kind == "MemcpyH2D" else "cuLaunchKernel"
+        spans.append(["python", named, 5000 + at // 1000, 2000])
         at += dur + 3_000_000
     gpu.line(13, "Stream #13(Compute)", 5000, streams[13])
     gpu.line(14, "Stream #14(MemcpyH2D)", 5000, streams[14])
@@ -82,7 +84,7 @@ def main():
     host.line(77, "python", 5000, launches)
     env = Plane(9, "Task Environment")
     data = message((1, host.bytes()), (1, gpu.bytes([("core_count", 132), ("compute_cap_major", 9), ("memory_bandwidth", 4_800_000_000_000),
-                                                     ("device_type_string", "NVIDIA H200")])),
+                                                     ("gpu_device_name", "NVIDIA H200"), ("process_id", 4711)])),
                    (1, env.bytes([("profile_start_time", 1_700_000_000_000_000_000)])), (4, "host1"))
     with open(sys.argv[2], "wb") as f:
         f.write(data)
