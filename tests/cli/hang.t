@@ -74,4 +74,10 @@ test_expect_success 'all are in it; other pickles; logs that were cut' '
     trace-hta -f json cut_0 cut_1 >cut.json && jq -e ".ranks | length == 2" cut.json
 '
 
+test_expect_success 'a log that PyTorch 2.11 wrote' '
+    trace-hta -f json "$samples/other/flight_recorder.rank0.pickle" >a.json && jq -e ".cause == \"none\" and
+        .ranks == [{\"group\": \"default_pg (0)\", \"rank\": 0, \"role\": \"none\", \"seq\": 3, \"op\": \"broadcast\", \"state\": \"completed\",
+            \"sizes\": \"[[1000]] -> [[1000]]\", \"time_ns\": 1795795114891229004}]" a.json
+'
+
 test_done
