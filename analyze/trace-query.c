@@ -80,7 +80,7 @@ static int describe(struct job *j, struct gp_err *err)
     else if (gp_query_table(name))
         gp_buf_printf(&sql, "SELECT name, type, about FROM columns WHERE table_name = '%s'", name);
     else if (v->name)
-        gp_buf_printf(&sql, "SELECT sql AS statement FROM sqlite_schema WHERE name = '%s'", v->name);
+        gp_buf_printf(&sql, "SELECT sql AS statement FROM sqlite_master WHERE name = '%s'", v->name);
     else return gp_fail(err, GP_E_USAGE, -1, "--explain: no table or view \"%s\"; --tables lists them", name);
     int failed =
         gp_sql_prepare(j->sql, gp_buf_str(&sql), NULL, err) || answer(j, gp_buf_str(&sql), NULL, err);
@@ -140,7 +140,10 @@ static int read_traces(struct job *j, uint32_t need, uint32_t wants, struct gp_e
 
 static int run_one(struct job *j, const char *sql, struct gp_err *err)
 {
-    if (gp_sql_prepare(j->sql, sql, NULL, err)) return -1;
+    if (gp_sql_prepare(j->sql, sql, NULL, err)) {
+        bool is_file = !access(sql, F_OK);
+        return is_file ? gp_fail(err, GP_E_USAGE, -1, "%s is a file: the last operand is the SQL", sql) : -1;
+    }
     if (read_traces(j, gp_sql_need(j->sql) | GP_NEED(GP_GPU), gp_sql_wants(j->sql), err)) return -1;
     return answer(j, sql, NULL, err);
 }

@@ -176,6 +176,13 @@ static int completion(struct gp_tool *tool, const char *shell)
     return stop_after_printing(tool);
 }
 
+/* "--help-agent", which is not about this tool: only gpuprof(7) has it. */
+static int help_agent(struct gp_tool *tool)
+{
+    fputs(gp_agent_page, stdout);
+    return stop_after_printing(tool);
+}
+
 /* ---- parsing ---- */
 
 /* Is VALUE one of the words in CHOICES? */
@@ -475,6 +482,7 @@ int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
     char **args = argv + (argc > 0);
     struct gp_opt_list *files = NULL;
     if (argc == 3 && !strcmp(argv[1], "--completion")) return completion(tool, argv[2]);
+    if (argc == 2 && !strcmp(argv[1], "--help-agent")) return help_agent(tool);
     /* A limit on the size of files is a write error. Who runs a command does so itself: it would inherit
      * this. */
     if (!tool->stop_at_operand) signal(SIGXFSZ, SIG_IGN);

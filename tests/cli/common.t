@@ -35,6 +35,10 @@ for tool in $tools; do
         $tool -V >v && test_cmp version v
     '
 
+    test_expect_success "$tool --help-agent: the page for agents" '
+        $tool --help-agent >page && test_cmp "$GP_SOURCE/share/skills/gpuprof/SKILL.md" page
+    '
+
     test_expect_success "$tool: an unknown option is one line and a hint" '
         status_of $tool --no-such-option &&
         test $status = $failure &&

@@ -59,6 +59,7 @@ test_expect_success 'what does more than read is refused, and does nothing' '
     while read -r sql; do refused "only statements that read are run" "$eager" "$sql" || return 1; done <more && ! test -e gone &&
     refused "syntax error" "$eager" "SELEC 1" && refused "no such column: no_such" "$eager" "SELECT no_such FROM kernels" &&
     refused "more than one statement" "$eager" "SELECT 1; SELECT 2" && refused "no statement" "$eager" "" && refused "no statement" &&
+    refused "is a file: the last operand is the SQL" "$eager" &&
     refused "too long" --timeout 100ms "$eager" "WITH RECURSIVE r(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM r) SELECT count(*) FROM r" &&
     refused "no table or view \"none\"" --explain none
 '
