@@ -198,8 +198,7 @@ static void take_row(struct text *t, const struct gp_sql *sql)
 
 static void put_blanks(struct gp_buf *b, size_t n)
 {
-    memset(gp_buf_reserve(b, n), ' ', n);
-    b->n += n;
+    while (n--) gp_buf_putc(b, ' ');
 }
 
 static void put_row(struct text *t, size_t first, const struct text_cell *like, struct gp_buf *to)
