@@ -38,6 +38,8 @@ static const struct gp_option options[] = {
      AT(d.step_bound_pct)},
     {0, "gate-wall-single", NULL, "let a single run per side break gates on step, idle and host time",
      GP_OPT_FLAG, AT(d.gate_wall_single)},
+    {0, "equal-clocks", NULL, "let gates of GPU time look at that at equal clocks", GP_OPT_FLAG,
+     AT(d.equal_clocks)},
     {0, "require-power", NULL, "treat an undecidable gate as failed", GP_OPT_FLAG, AT(d.require_power)},
     {0, "expect", "FILE", "check the predictions in FILE", GP_OPT_STRING, AT(expect)},
     {0, "base-step", "TIME", "step time of the baseline without a recorder, for --expect", GP_OPT_DURATION,
@@ -135,9 +137,10 @@ static int write_answer(struct job *j, struct gp_err *err)
     const struct opts *o = j->opts;
     const struct gp_answer_format *f = gp_answer_format(gp_diff_formats, o->app.common.format);
     struct gp_buf typed = {0};
-    gp_cli_put_given(&typed, j->app.tool, o,
-                     "by mode threshold alpha step-bound gate gate-wall-single require-power cross-gpu "
-                     "any-work whole step-marker classes");
+    gp_cli_put_given(
+        &typed, j->app.tool, o,
+        "by mode threshold alpha step-bound gate gate-wall-single equal-clocks require-power cross-gpu "
+        "any-work whole step-marker classes");
     struct gp_diff_answer a = {.d = &j->c.diff,
                                .top = gp_answer_rows(f, o->app.top),
                                .color = gp_app_color(&j->app),

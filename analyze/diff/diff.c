@@ -159,6 +159,7 @@ void gp_diff_run(struct gp_diff *d, const struct gp_profile *const *base, size_t
     gp_diff_sum(&w);
     gp_diff_compare(&w);
     gp_diff_decide(&w);
+    gp_diff_excuse(d);
     sort_ops(&w);
     gp_diff_blocks(&w);
     gp_diff_stacks(&w);

@@ -93,6 +93,7 @@ const char *gp_diff_unit_name(enum gp_diff_unit u); /* "step", "trace" */
     X(GP_METRIC_COMMUNICATION, "communication", GP_METRIC_WALL, "ns", "communication kernels")               \
     X(GP_METRIC_MEMORY, "memory", GP_METRIC_KERNEL, "ns", "copies and sets")                                 \
     X(GP_METRIC_BUSY, "busy", GP_METRIC_KERNEL, "ns", "GPU busy")                                            \
+    X(GP_METRIC_EQUAL, "equal_gpu_time", GP_METRIC_KERNEL, "ns", "GPU time at equal clocks")                 \
     X(GP_METRIC_STEP, "step", GP_METRIC_WALL, "ns", "step time")                                             \
     X(GP_METRIC_IDLE, "idle", GP_METRIC_WALL, "ns", "GPU idle")                                              \
     X(GP_METRIC_HOST, "host", GP_METRIC_WALL, "ns", "host time of the step")                                 \
@@ -172,6 +173,7 @@ struct gp_diff_opts {
     size_t n_gates;
     bool gate_none;                   /* "--gate none": never fail */
     bool gate_wall_single;            /* step, idle and host may break gates with one run per side */
+    bool equal_clocks;                /* gates of GPU time look at that at equal clocks */
     bool require_power;               /* a gate that could not be decided is broken */
     bool cross_gpu;                   /* other GPU models may be compared */
     bool any_work;                    /* other work may be compared */
@@ -201,6 +203,8 @@ struct gp_diff_side {
     int64_t gpu_ns;                       /* sum of durations; over `steps_used` */
     int64_t idle_ns[GP_IDLE_CAUSE_COUNT]; /* sums to step_ns - busy_ns */
     int64_t peak_bytes;                   /* -1: not recorded */
+    double sm_mhz, others_pct;            /* mean SM clock, NAN: not known; use of the GPU by others */
+    uint32_t clock_reason;                /* why the clock was low, mostly: as gp_clock_reason() */
     bool drifts;                          /* its steps change level: see notes */
     struct gp_profile_env env;            /* of its first run; sids are the diff's */
 };
@@ -272,8 +276,9 @@ struct gp_diff_metric {
 };
 
 /* One term of the change of the step's wall time. GP_CAUSE_OTHER: work of steps that are not compared but
- * overlap those that are; present only if there is some. */
-enum gp_cause_sort { GP_CAUSE_OP, GP_CAUSE_IDLE, GP_CAUSE_OTHER };
+ * overlap those that are; GP_CAUSE_CLOCKS: what lower clocks of a side account for at most, which its
+ * operations then do not have; both are present only if there is some. */
+enum gp_cause_sort { GP_CAUSE_OP, GP_CAUSE_IDLE, GP_CAUSE_OTHER, GP_CAUSE_CLOCKS };
 struct gp_diff_cause {
     uint32_t sort;  /* enum gp_cause_sort */
     uint32_t index; /* into ops; enum gp_idle_cause; 0 */
@@ -375,6 +380,7 @@ struct gp_diff {
     struct gp_diff_metric metrics[GP_METRIC_COUNT]; /* metrics[GP_METRIC_GPU] is the contract's "total" */
     GP_VEC(struct gp_diff_op) ops;                  /* by |change_ns|, largest first, then key */
     GP_VEC(struct gp_diff_cause) causes;            /* by |change_ns|, largest first; zero ones too */
+    int64_t clocks_ns;                              /* of the change, by GP_CAUSE_CLOCKS */
     int64_t residual_ns;                            /* step.change_ns - sum of causes: 0 */
     GP_VEC(struct gp_diff_block) blocks;            /* by |change_ns| */
     GP_VEC(struct gp_diff_stack) stacks;            /* by stack, as bytes */

@@ -385,8 +385,11 @@ const struct gp_record gp_diff_metric_rows = {
 
 #define AT(member) offsetof(struct gp_diff_cause, member)
 
-static const char *const sorts[] = {
-    [GP_CAUSE_OP] = "operation", [GP_CAUSE_IDLE] = "idle", [GP_CAUSE_OTHER] = "other", NULL};
+static const char *const sorts[] = {[GP_CAUSE_OP] = "operation",
+                                    [GP_CAUSE_IDLE] = "idle",
+                                    [GP_CAUSE_OTHER] = "other",
+                                    [GP_CAUSE_CLOCKS] = "clocks",
+                                    NULL};
 
 GP_GETTER(get_sort)
 {

@@ -165,12 +165,17 @@ static void gate_ops(struct gp_diff *d, struct gp_diff_gate *g)
 
 static void gate_metric(struct gp_diff *d, struct gp_diff_gate *g)
 {
-    const struct gp_diff_metric *m = &d->metrics[g->metric];
+    bool by_clock =
+        g->metric == GP_METRIC_GPU || g->metric == GP_METRIC_COMPUTE || g->metric == GP_METRIC_BUSY;
+    const struct gp_diff_metric *m =
+        &d->metrics[d->opts.equal_clocks && by_clock ? GP_METRIC_EQUAL : (enum gp_metric_id)g->metric];
     enum gp_metric_class class = gp_metric_class((enum gp_metric_id)g->metric);
     if (!m->known || m->refused) {
         g->broken = true; /* an unmeasured figure did not pass */
-        g->why = gp_intern_cstr(&d->strings, m->refused ? "the recordings do not allow this comparison"
-                                                        : "it is not recorded on both sides");
+        const char *why = m->refused                 ? "the recordings do not allow this comparison"
+                          : m->id == GP_METRIC_EQUAL ? "clocks are not recorded on both sides"
+                                                     : "it is not recorded on both sides";
+        g->why = gp_intern_cstr(&d->strings, why);
         return;
     }
     g->value = value_of(g->absolute, m->change, m->change_pct);

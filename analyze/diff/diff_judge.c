@@ -78,7 +78,8 @@ static bool step_moved(const struct gp_diff *d)
 {
     const struct gp_diff_metric *step = &d->metrics[GP_METRIC_STEP];
     return is_usable(step) && step->verdict == GP_CHANGE_INCONCLUSIVE &&
-           fabs(step->change_pct) > d->opts.threshold_pct;
+           100 * fabs((double)(step->change - d->clocks_ns)) >
+               d->opts.threshold_pct * (double)step->side[GP_DIFF_BASE];
 }
 
 /* The figure that stands for the whole: the step if it is decided, otherwise the time that the GPU worked. A
@@ -100,7 +101,8 @@ static bool has_changed_rows(const struct gp_diff *d)
 {
     const struct gp_diff_summary *s = &d->summary;
     for (int m = 0; m < GP_METRIC_COUNT; m++)
-        if (is_usable(&d->metrics[m]) && is_changed(d->metrics[m].verdict)) return true;
+        if (m != GP_METRIC_EQUAL && is_usable(&d->metrics[m]) && is_changed(d->metrics[m].verdict))
+            return true;
     return s->regressions || s->improvements || s->added || s->removed || s->fused || s->defused ||
            s->retiled;
 }

@@ -55,6 +55,13 @@ void gp_diff_choose_steps(struct gp_diff_work *w);
 void gp_diff_match(struct gp_diff_work *w);
 void gp_diff_sum(struct gp_diff_work *w);
 void gp_diff_share(struct gp_diff_work *w);
+/* diff_clocks.c: the clocks of the sides; GPU time of a step, COMPUTE_NS of which were at KHZ, at a clock
+ * that both sides have; the term that the clocks are; after the decisions, verdicts that they or other
+ * processes explain. */
+void gp_diff_find_clocks(struct gp_diff_work *w);
+int64_t gp_diff_at_equal_clocks(const struct gp_diff *d, int64_t gpu_ns, int64_t compute_ns, int64_t khz);
+void gp_diff_clock_cause(struct gp_diff_work *w);
+void gp_diff_excuse(struct gp_diff *d);
 void gp_diff_compare(struct gp_diff_work *w);
 /* Another batch, another model, another algorithm: as reasons. */
 void gp_diff_check_work(struct gp_diff_work *w);

@@ -135,7 +135,8 @@ static void say_whole(struct gp_buf *b, const struct gp_diff *d, enum gp_metric_
         put_runs(b, d);
         gp_buf_putc(b, ')');
     } else if (m->verdict == GP_CHANGE_NONE && fabs(m->change_pct) >= 1) {
-        gp_buf_printf(b, ", within the noise of %.2g%%", d->noise_pct);
+        if (m->d.why) gp_buf_printf(b, ": %s", gp_diff_str(d, m->d.why));
+        else gp_buf_printf(b, ", within the noise of %.2g%%", d->noise_pct);
     }
     if (id == GP_METRIC_STEP && m->verdict != GP_CHANGE_NONE && d->summary.by == GP_METRIC_STEP)
         say_cause(b, d);

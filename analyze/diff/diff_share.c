@@ -250,5 +250,6 @@ void gp_diff_share(struct gp_diff_work *w)
         free(s[side].op_ns);
     }
     for (size_t i = 0; i < d->ops.n; i++) split_effect(&d->ops.at[i]);
+    gp_diff_clock_cause(w);
     finish_causes(d);
 }

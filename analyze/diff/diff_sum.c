@@ -235,6 +235,8 @@ static bool has_metric(const struct gp_diff *d, const struct gp_diff_group *g, e
     if (m == GP_METRIC_HOST && d->unit == GP_DIFF_PER_TRACE) return false;
     if (between && d->untimed) return false;
     if (!g->samples.n) return false;
+    for (size_t i = 0; i < g->samples.n; i++)
+        if (m == GP_METRIC_EQUAL && g->samples.at[i].s->clock_khz <= 0) return false;
     for (size_t i = 0; i < g->n; i++)
         if (memory && !g->profiles[i]->has_memory) return false;
     return true;
@@ -249,7 +251,12 @@ size_t gp_diff_metric_values(const struct gp_diff_work *w, int side, enum gp_met
     size_t n = 0;
     for (size_t i = 0; i < g->samples.n; i++) {
         const struct gp_diff_sample *s = &g->samples.at[i];
-        if (!window || s->window) to[n++] = value_of(g->profiles[s->profile], s->s, m);
+        if (window && !s->window) continue;
+        to[n++] = m == GP_METRIC_EQUAL
+                      ? gp_diff_at_equal_clocks(w->d, s->s->gpu_ns,
+                                                value_of(g->profiles[s->profile], s->s, GP_METRIC_COMPUTE),
+                                                s->s->clock_khz)
+                      : value_of(g->profiles[s->profile], s->s, m);
     }
     return n;
 }
@@ -294,6 +301,7 @@ static void fill_metrics(struct gp_diff_work *w)
 
 void gp_diff_sum(struct gp_diff_work *w)
 {
+    gp_diff_find_clocks(w);
     struct gp_diff *d = w->d;
     uint8_t *by_graph = gp_zalloc(GP_DIFF_SIDES * (d->ops.n + 1));
     number_shapes(w);

@@ -86,6 +86,7 @@ static void reduce(struct gp_profile_job *j)
     gp_profile_make_events(j);
     for (uint32_t i = 0; i < j->p->lanes.n; i++) gp_profile_share(j, i);
     gp_profile_idle(j);
+    gp_profile_clocks(j);
     gp_profile_host_work(j);
     gp_profile_read_env(j);
     j->p->lost = count_lost(j->t);

@@ -119,6 +119,8 @@ struct gp_profile_step {
     /* busy time in no event's share: only in damaged traces, where too many events run at once */
     int64_t other_ns;
     struct gp_profile_host host;
+    int64_t clock_khz;  /* mean SM clock in the window; 0: not recorded in all of it */
+    int64_t others_ppm; /* mean use of the GPU by processes of others */
 };
 
 struct gp_profile_lane {
@@ -157,7 +159,8 @@ struct gp_profile {
     uint64_t unlaunched;  /* GPU events whose launch is not known */
     uint64_t lost;        /* launch calls whose GPU event is missing, plus losses reported by the collector */
     uint64_t content;     /* hash of everything measured: equal traces have equal hashes */
-    int32_t tick_ns;      /* durations are multiples of this, within 1 ns; 1: of nothing larger */
+    uint32_t clock_reason; /* why the SM clock was low, mostly: as gp_clock_reason() */
+    int32_t tick_ns;       /* durations are multiples of this, within 1 ns; 1: of nothing larger */
     GP_VEC(struct gp_profile_kernel) kernels;
     GP_VEC(struct gp_profile_place) places;
     GP_VEC(struct gp_profile_lane) lanes; /* by rank, producer, device */

@@ -27,6 +27,8 @@ void gp_profile_make_events(struct gp_profile_job *j);
 void gp_profile_share(struct gp_profile_job *j, uint32_t lane);
 /* Idle time of all lanes by cause; needs the windows and busy times. */
 void gp_profile_idle(struct gp_profile_job *j);
+/* Mean clocks of steps and lanes, and the use by others. */
+void gp_profile_clocks(struct gp_profile_job *j);
 /* Launches, synchronising calls and memory, of steps and lanes. */
 void gp_profile_host_work(struct gp_profile_job *j);
 /* The hash of all measured values. */

@@ -4,6 +4,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/diff/profile_priv.h"
 #include "analyze/result/keep.h"
+#include "analyze/view/gauges.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 
@@ -111,14 +112,15 @@ ROW(host, struct gp_profile_host);
 
 #define AT(member) offsetof(struct gp_profile_step, member)
 static const struct gp_field step_fields[] = {
-    KEEP(lane, U32),     KEEP(name, STR),
-    KEEP(cut, BOOL),     KEEP(warm_up, BOOL),
-    KEEP(open, BOOL),    KEEP(first, U32),
-    KEEP(n, U32),        KEEP(sequence, U64),
-    KEEP(host_ns, I64),  KEEP(begin_ns, I64),
-    KEEP(wall_ns, I64),  KEEP(busy_ns, I64),
-    KEEP(gpu_ns, I64),   PART(idle_ns, gp_idle_causes),
-    KEEP(other_ns, I64), PART(host, host_row),
+    KEEP(lane, U32),      KEEP(name, STR),
+    KEEP(cut, BOOL),      KEEP(warm_up, BOOL),
+    KEEP(open, BOOL),     KEEP(first, U32),
+    KEEP(n, U32),         KEEP(sequence, U64),
+    KEEP(host_ns, I64),   KEEP(begin_ns, I64),
+    KEEP(wall_ns, I64),   KEEP(busy_ns, I64),
+    KEEP(gpu_ns, I64),    PART(idle_ns, gp_idle_causes),
+    KEEP(other_ns, I64),  PART(host, host_row),
+    KEEP(clock_khz, I64), KEEP(others_ppm, I64),
 };
 #undef AT
 ROW(step, struct gp_profile_step);
@@ -140,9 +142,10 @@ ROW(spill, struct gp_profile_spill);
 /* What is not its content. */
 #define AT(member) offsetof(struct gp_profile, member)
 static const struct gp_field profile_fields[] = {
-    PART(input, gp_inputs), PART(env, gp_profile_env_row), KEEP(step_source, U32),
-    KEEP(has_memory, BOOL), KEEP(unlaunched, U64),         KEEP(lost, U64),
-    KEEP(tick_ns, I32),
+    PART(input, gp_inputs), PART(env, gp_profile_env_row),
+    KEEP(step_source, U32), KEEP(has_memory, BOOL),
+    KEEP(unlaunched, U64),  KEEP(lost, U64),
+    KEEP(tick_ns, I32),     {.at = AT(clock_reason), .keep = GP_KEEP_U32, .below = GP_CLOCK_REASON_COUNT + 1},
 };
 #undef AT
 ROW(profile, struct gp_profile);
@@ -286,7 +289,7 @@ static bool holds(const struct gp_profile *p)
 
 /* Magic, version of the content, length and hash of what follows; little endian. The version changes with any
  * struct that is saved. */
-static const struct gp_serialize_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 5, "profile"};
+static const struct gp_serialize_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 6, "profile"};
 
 bool gp_profile_is_saved(const void *data, size_t n)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "analyze/math/end_heap.h"
 #include "analyze/math/sums.h"
+#include "analyze/view/gauges.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/diff/profile_priv.h"
 
@@ -262,4 +263,53 @@ void gp_profile_idle(struct gp_profile_job *j)
     gp_idle_walk(j->v, add_piece, &idle);
     for (size_t i = 0; i < j->p->lanes.n; i++) close_idle(&j->p->lanes.at[i].whole);
     for (size_t i = 0; i < j->p->steps.n; i++) close_idle(&j->p->steps.at[i]);
+}
+
+/* ---- clocks ---- */
+
+static void put_clock(struct gp_profile_step *s, const struct gp_gauge_gpu *gpu, int64_t begin_ns)
+{
+    const struct gp_step_function *clock = &gpu->of[GP_GAUGE_SM_CLOCK];
+    int64_t end_ns = begin_ns + s->wall_ns;
+    if (!s->wall_ns || gp_step_covered(clock, begin_ns, end_ns) != s->wall_ns) return;
+    s->clock_khz = (int64_t)(gp_step_mean(clock, begin_ns, end_ns) * 1e3);
+    double others = gp_step_mean(&gpu->of[GP_GAUGE_OTHERS], begin_ns, end_ns);
+    s->others_ppm = others > 0 ? (int64_t)(others * 1e4) : 0;
+}
+
+/* Which reason held the clock of the lane for most of the time. */
+static uint32_t main_reason(const struct gp_gauge_gpu *gpu, int64_t begin_ns, int64_t end_ns)
+{
+    const struct gp_step_function *why = &gpu->of[GP_GAUGE_REASONS];
+    int64_t ns[GP_CLOCK_REASON_COUNT + 1] = {0};
+    uint32_t most = GP_CLOCK_REASON_COUNT;
+    for (size_t i = 0; i < why->points.n; i++) {
+        int64_t from = why->points.at[i].at_ns, to = gp_step_until(why, i, why->last_ns);
+        if (from < begin_ns) from = begin_ns;
+        if (to > end_ns) to = end_ns;
+        if (to > from) ns[gp_clock_reason(why->points.at[i].value)] += to - from;
+    }
+    for (uint32_t r = 0; r < GP_CLOCK_REASON_COUNT; r++)
+        if (ns[r] && (most == GP_CLOCK_REASON_COUNT || ns[r] > ns[most])) most = r;
+    return most;
+}
+
+void gp_profile_clocks(struct gp_profile_job *j)
+{
+    struct gp_profile *p = j->p;
+    struct gp_gauges gauges;
+    gp_gauges_find(&gauges, j->v);
+    p->clock_reason = GP_CLOCK_REASON_COUNT;
+    for (uint32_t i = 0; i < p->lanes.n; i++) {
+        struct gp_profile_lane *l = &p->lanes.at[i];
+        const struct gp_gauge_gpu *gpu = gp_gauges_of(&gauges, i);
+        int64_t begin_ns = l->whole.begin_ns;
+        if (!gpu) continue;
+        put_clock(&l->whole, gpu, begin_ns);
+        for (uint32_t k = l->first_step; k < l->first_step + l->n_steps; k++)
+            put_clock(&p->steps.at[k], gpu, begin_ns + p->steps.at[k].begin_ns);
+        if (p->clock_reason == GP_CLOCK_REASON_COUNT)
+            p->clock_reason = main_reason(gpu, begin_ns, begin_ns + l->whole.wall_ns);
+    }
+    gp_gauges_release(&gauges);
 }
