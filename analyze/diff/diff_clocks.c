@@ -115,10 +115,18 @@ static void say(struct gp_diff *d, gp_sid why)
                  gp_clock_reason_text(slow->clock_reason));
 }
 
+/* Is the change, in the direction of the clocks, no larger than they account for? */
+static bool within_clocks(const struct gp_diff *d, double change_pct, double ratio)
+{
+    double times_as_long = 1 + change_pct / 100, eps = 1 + d->noise_pct / 100;
+    return fmax(times_as_long, 1 / times_as_long) <= fmax(ratio, 1 / ratio) * eps;
+}
+
 /* A change in the direction of the clocks counts only if the time at equal clocks changed as well. */
 static void excuse_by_clocks(struct gp_diff *d, double ratio)
 {
-    static const enum gp_metric_id times[] = {GP_METRIC_GPU, GP_METRIC_COMPUTE, GP_METRIC_BUSY};
+    static const enum gp_metric_id times[] = {GP_METRIC_GPU, GP_METRIC_COMPUTE, GP_METRIC_BUSY,
+                                              GP_METRIC_MEMORY};
     const struct gp_diff_metric *equal = &d->metrics[GP_METRIC_EQUAL];
     uint32_t slower = ratio > 1 ? GP_CHANGE_REGRESSION : GP_CHANGE_IMPROVEMENT;
     gp_sid why;
@@ -128,7 +136,8 @@ static void excuse_by_clocks(struct gp_diff *d, double ratio)
     put_ratio(d, ratio, &why);
     for (size_t i = 0; i < GP_COUNT(times); i++) {
         struct gp_diff_metric *m = &d->metrics[times[i]];
-        if (m->verdict != slower) continue;
+        bool apart = times[i] == GP_METRIC_MEMORY && !within_clocks(d, m->change_pct, ratio);
+        if (m->verdict != slower || apart) continue;
         m->verdict = verdict;
         m->d.why = why;
         any = true;
@@ -146,8 +155,7 @@ static void excuse_by_clocks(struct gp_diff *d, double ratio)
     for (size_t i = 0; i < d->ops.n; i++) {
         struct gp_diff_op *op = &d->ops.at[i];
         if (op->change != slower || op->count_changed || !(op->side[GP_DIFF_BASE].total_ns > 0)) continue;
-        double times_as_long = 1 + op->change_pct / 100, eps = 1 + d->noise_pct / 100;
-        if (fmax(times_as_long, 1 / times_as_long) > fmax(ratio, 1 / ratio) * eps) continue;
+        if (!within_clocks(d, op->change_pct, ratio)) continue;
         op->change = GP_CHANGE_NONE;
         op->d.significant = false;
         op->d.why = why;

@@ -14,13 +14,13 @@
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 
-enum { SAMPLES_MOST = 1 << 16, USES_MOST = 64, FAMILY_MOST = 64, ENERGY_CHANGES = 4 };
+enum { SAMPLES_MOST = 1 << 16, USES_MOST = 4096, FAMILY_MOST = 64, ENERGY_CHANGES = 4 };
 static const int64_t RARELY_NS = 1000000000, PROBE_NS = 450000000, PROBE_PAUSE_NS = 1000000;
 
 /* Changes of the energy counter. */
 struct probe {
     double last_j;
-    int64_t first_ns, last_ns;
+    int64_t first_ns, last_ns, end_ns; /* end: of looking at it; 0: that has not begun */
     unsigned changes;
     uint64_t step_mj;
 };
@@ -39,14 +39,26 @@ struct gp_clock_sampler {
     bool started;
     struct gp_nvml_library nvml;
     struct device devices[GP_NVML_DEVICES];
-    pthread_mutex_t lock; /* of all below */
+    struct gp_nvml_use uses[USES_MOST]; /* NVML wants room for all that it has, with many empty ones */
+    pthread_mutex_t lock;               /* of all below */
     pthread_cond_t wake;
     bool stop, begun;
+    uint64_t wanted, known; /* devices, as bits; nothing wanted: all are read */
     struct gp_clock_device infos[GP_NVML_DEVICES];
     struct gp_err err;
     GP_VEC(struct gp_clock_sample) samples;
     GP_VEC(int32_t) own;
 };
+
+#define BIT(device) (UINT64_C(1) << (device))
+
+static bool is_wanted(struct gp_clock_sampler *s, uint32_t device)
+{
+    pthread_mutex_lock(&s->lock);
+    bool wanted = !s->wanted || s->wanted & BIT(device);
+    pthread_mutex_unlock(&s->lock);
+    return wanted;
+}
 
 /* ---- whose process is it ---- */
 
@@ -104,13 +116,13 @@ static struct gp_clock_use name_use(const struct gp_nvml_use *u)
 static void read_uses(struct gp_clock_sampler *s, uint32_t device, struct gp_clock_sample *sample)
 {
     struct device *d = &s->devices[device];
-    struct gp_nvml_use uses[USES_MOST];
+    struct gp_nvml_use *uses = s->uses;
     int n = gp_nvml_uses(&s->nvml, device, d->uses_us, uses, USES_MOST);
     bool first = !d->rarely_ns;
     if (n >= 0 && !first) sample->values[GP_GAUGE_OTHERS] = 0;
     for (int i = 0; i < n; i++) {
         if (uses[i].time_us > d->uses_us) d->uses_us = uses[i].time_us;
-        if (first || !uses[i].sm || uses[i].sm > 100 || is_ours(s, uses[i].pid)) continue;
+        if (first || !uses[i].time_us || !uses[i].sm || uses[i].sm > 100 || is_ours(s, uses[i].pid)) continue;
         sample->values[GP_GAUGE_OTHERS] = fmin(100, sample->values[GP_GAUGE_OTHERS] + uses[i].sm);
         put(s, &(struct gp_clock_sample){.at_ns = sample->at_ns,
                                          .since_ns = d->rarely_ns,
@@ -126,6 +138,7 @@ static void read_rarely(struct gp_clock_sampler *s, uint32_t device, struct gp_c
 {
     struct device *d = &s->devices[device];
     gp_nvml_read(&s->nvml, device, GP_NVML_RARELY, sample->values);
+    gp_nvml_read(&s->nvml, device, GP_NVML_ENERGY, sample->values);
     for (unsigned g = 0; g < GP_GAUGE_COUNT; g++) {
         if (!gp_nvml_is_sum((enum gp_gauge)g)) continue;
         double sum = sample->values[g], by = sum - d->sums[g];
@@ -173,40 +186,48 @@ static uint64_t step_of(uint64_t a, uint64_t b)
     return a;
 }
 
-/* How often it moves on, and by multiples of what: some of its changes in a row tell. True: more are
- * wanted. */
-static bool probe_energy(struct gp_clock_sampler *s)
+/* How often it moves on, and by multiples of what: some of its changes in a row tell. False: that is known,
+ * or there is none. */
+static bool probe_energy(struct gp_clock_sampler *s, uint32_t i)
 {
     double values[GP_GAUGE_COUNT];
-    bool more = false;
-    for (size_t i = 0; i < s->nvml.n; i++) {
-        struct probe *p = &s->devices[i].probe;
-        if (p->changes >= ENERGY_CHANGES) continue;
-        gp_nvml_read(&s->nvml, i, GP_NVML_RARELY, values);
-        double j = values[GP_GAUGE_ENERGY];
-        if (isnan(j)) continue;
-        more = true;
-        if (p->last_j > 0 && j > p->last_j) {
-            p->step_mj = step_of((uint64_t)llround((j - p->last_j) * 1e3), p->step_mj);
-            p->last_ns = gp_now_ns();
-            if (!p->changes++) p->first_ns = p->last_ns;
-        }
-        p->last_j = j;
+    struct probe *p = &s->devices[i].probe;
+    gp_nvml_read(&s->nvml, i, GP_NVML_ENERGY, values);
+    double j = values[GP_GAUGE_ENERGY];
+    if (isnan(j)) return false;
+    if (p->last_j > 0 && j > p->last_j) {
+        p->step_mj = step_of((uint64_t)llround((j - p->last_j) * 1e3), p->step_mj);
+        p->last_ns = gp_now_ns();
+        if (!p->changes++) p->first_ns = p->last_ns;
     }
-    return more;
+    p->last_j = j;
+    return p->changes < ENERGY_CHANGES;
 }
 
-static void end_probe(struct gp_clock_sampler *s)
+static void end_probe(struct gp_clock_sampler *s, uint32_t i)
+{
+    const struct probe *p = &s->devices[i].probe;
+    pthread_mutex_lock(&s->lock);
+    s->infos[i].energy_step_j = (double)p->step_mj / 1e3;
+    if (p->changes > 1) s->infos[i].energy_period_ns = (p->last_ns - p->first_ns) / (int64_t)(p->changes - 1);
+    s->known |= BIT(i);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Until DUE_NS, look at the counter of a device that is wanted and was not looked at for long enough. */
+static void probe_until(struct gp_clock_sampler *s, int64_t due_ns)
 {
     pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < s->nvml.n; i++) {
-        const struct probe *p = &s->devices[i].probe;
-        s->infos[i].energy_step_j = (double)p->step_mj / 1e3;
-        if (p->changes > 1)
-            s->infos[i].energy_period_ns = (p->last_ns - p->first_ns) / (int64_t)(p->changes - 1);
-    }
-    s->begun = true;
+    uint64_t open = s->wanted & ~s->known;
     pthread_mutex_unlock(&s->lock);
+    for (uint32_t i = 0; i < s->nvml.n; i++) {
+        struct probe *p = &s->devices[i].probe;
+        bool more = open & BIT(i);
+        if (more && !p->end_ns) p->end_ns = gp_now_ns() + PROBE_NS;
+        while (more && gp_now_ns() < due_ns && !pause_until(s, gp_now_ns() + PROBE_PAUSE_NS))
+            more = probe_energy(s, i) && gp_now_ns() < p->end_ns;
+        if (open & BIT(i) && !more) end_probe(s, i);
+    }
 }
 
 /* ---- the thread ---- */
@@ -229,23 +250,21 @@ static void *run(void *arg)
     if (!failed) describe(s);
     pthread_mutex_lock(&s->lock);
     s->err = err;
+    s->begun = !failed;
     pthread_mutex_unlock(&s->lock);
-    int64_t due_ns = gp_now_ns(), probe_ns = due_ns + PROBE_NS;
-    bool all = true, probing = true, stop = failed;
-    while (!stop) {
-        for (uint32_t i = 0; i < s->nvml.n; i++) read_device(s, i, all);
-        all = false;
+    int64_t due_ns = gp_now_ns();
+    for (bool all = true, stop = failed; !stop; all = false) {
+        for (uint32_t i = 0; i < s->nvml.n; i++)
+            if (is_wanted(s, i)) read_device(s, i, all);
         due_ns += GP_CLOCK_PERIOD_NS;
         if (gp_now_ns() > due_ns) due_ns = gp_now_ns(); /* it is slow today: no hurry afterwards */
-        while (probing && !stop && gp_now_ns() < due_ns) {
-            probing = probe_energy(s) && gp_now_ns() < probe_ns;
-            stop = pause_until(s, gp_now_ns() + PROBE_PAUSE_NS);
-            if (!probing) end_probe(s);
-        }
-        stop = stop || pause_until(s, due_ns);
+        probe_until(s, due_ns);
+        stop = pause_until(s, due_ns);
     }
-    for (uint32_t i = 0; !failed && i < s->nvml.n; i++) read_device(s, i, true);
-    if (!failed && probing) end_probe(s);
+    for (uint32_t i = 0; !failed && i < s->nvml.n; i++) {
+        if (is_wanted(s, i)) read_device(s, i, true);
+        end_probe(s, i);
+    }
     if (!failed) gp_nvml_close(&s->nvml);
     return NULL;
 }
@@ -284,6 +303,21 @@ const struct gp_clock_device *gp_clock_sampler_devices(struct gp_clock_sampler *
     pthread_mutex_unlock(&s->lock);
     *n = begun ? s->nvml.n : 0;
     return begun ? s->infos : NULL;
+}
+
+void gp_clock_sampler_want(struct gp_clock_sampler *s, uint32_t device)
+{
+    pthread_mutex_lock(&s->lock);
+    s->wanted |= BIT(device);
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool gp_clock_sampler_known(struct gp_clock_sampler *s, uint32_t device)
+{
+    pthread_mutex_lock(&s->lock);
+    bool known = s->known & BIT(device);
+    pthread_mutex_unlock(&s->lock);
+    return known;
 }
 
 const char *gp_clock_sampler_why(struct gp_clock_sampler *s)

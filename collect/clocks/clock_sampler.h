@@ -54,6 +54,10 @@ struct gp_clock_sampler *gp_clock_sampler_start(const char *path);
 void gp_clock_sampler_own(struct gp_clock_sampler *s, int32_t pid);
 /* The devices, *N of them, which stay as they are; NULL: it has not begun yet, or never will. */
 const struct gp_clock_device *gp_clock_sampler_devices(struct gp_clock_sampler *s, size_t *n);
+/* Only GPUs that are wanted are read from then on. */
+void gp_clock_sampler_want(struct gp_clock_sampler *s, uint32_t device);
+/* Is all known of a device that is wanted? Its energy counter takes a while. */
+bool gp_clock_sampler_known(struct gp_clock_sampler *s, uint32_t device);
 /* Why there are no samples; "" there are, or nothing is known yet. */
 const char *gp_clock_sampler_why(struct gp_clock_sampler *s);
 void gp_clock_sampler_take(struct gp_clock_sampler *s,

@@ -45,11 +45,19 @@ static bool has_gpu(const struct gp_clocks *c, uint32_t gpu)
     return false;
 }
 
+/* Did the process do anything there? CUPTI also reports devices that CUDA does not show. */
+static bool has_work(const struct gp_trace *t, const struct gp_device *d)
+{
+    for (size_t i = 0; i < t->tracks.n; i++)
+        if (t->tracks.at[i].kind == GP_TRACK_STREAM && t->tracks.at[i].device == d->id) return true;
+    return false;
+}
+
 void gp_clocks_saw(struct gp_clocks *c, const struct gp_trace *t)
 {
     for (size_t i = 0; c && i < t->devices.n; i++) {
         uint32_t gpu = gp_gauge_number(gp_trace_str(t, t->devices.at[i].extra));
-        if (!has_gpu(c, gpu)) GP_VEC_PUSH(&c->gpus, gpu);
+        if (!has_gpu(c, gpu) && has_work(t, &t->devices.at[i])) GP_VEC_PUSH(&c->gpus, gpu);
     }
 }
 
@@ -59,7 +67,8 @@ static bool is_in(const struct gp_clock_device *d, size_t n, size_t gpu, const s
     if (n == 1) return t->devices.n != 0;
     for (size_t i = 0; i < t->devices.n; i++)
         if (gp_gauge_number(gp_trace_str(t, t->devices.at[i].extra)) ==
-            gp_gauge_gpu(d[gpu].uuid, gp_hash_seed()))
+                gp_gauge_gpu(d[gpu].uuid, gp_hash_seed()) &&
+            has_work(t, &t->devices.at[i]))
             return true;
     return false;
 }
@@ -96,7 +105,8 @@ static void begin_writers(struct gp_clocks *c)
     const struct gp_clock_device *d = gp_clock_sampler_devices(c->sampler, &n);
     for (uint32_t i = 0; i < n && !c->opts.apart; i++) {
         bool seen = n == 1 ? c->gpus.n != 0 : has_gpu(c, gp_gauge_gpu(d[i].uuid, gp_hash_seed()));
-        if (!seen || c->writers[i]) continue;
+        if (seen) gp_clock_sampler_want(c->sampler, i);
+        if (!seen || c->writers[i] || !gp_clock_sampler_known(c->sampler, i)) continue;
         struct gp_clock_writer_opts o = {.producer = c->opts.producer(c->opts.ctx),
                                          .redact = c->opts.redact,
                                          .write = send_block,

@@ -186,7 +186,7 @@ static const struct {
     {GP_GAUGE_PCIE_SENT, pcie_sent, GP_NVML_RARELY, true},
     {GP_GAUGE_NVLINK_RECEIVED, nvlink_received, GP_NVML_RARELY, true},
     {GP_GAUGE_NVLINK_SENT, nvlink_sent, GP_NVML_RARELY, true},
-    {GP_GAUGE_ENERGY, energy, GP_NVML_RARELY, false},
+    {GP_GAUGE_ENERGY, energy, GP_NVML_ENERGY, false},
 };
 
 void gp_nvml_read(const struct gp_nvml_library *n, size_t device, enum gp_nvml_class class, double *values)

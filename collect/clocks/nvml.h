@@ -70,8 +70,8 @@ struct gp_nvml_library {
     uint8_t uuids[GP_NVML_DEVICES][16];
 };
 
-/* What is read together: it costs microseconds, or milliseconds. */
-enum gp_nvml_class { GP_NVML_OFTEN, GP_NVML_RARELY };
+/* What is read together: it costs microseconds, or milliseconds. On an H200, energy 3 ms, NVLink 2. */
+enum gp_nvml_class { GP_NVML_OFTEN, GP_NVML_RARELY, GP_NVML_ENERGY };
 
 /* Open the library and list its GPUs. PATH: NULL, the driver's. -1 with ERR, and nothing to close. */
 GP_MUST_CHECK int gp_nvml_open(struct gp_nvml_library *n, const char *path, struct gp_err *err);
