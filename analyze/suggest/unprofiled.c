@@ -144,7 +144,7 @@ static int64_t timed_step(const struct gp_rule_ctx *c)
     uint32_t track = c->t->events[GP_API].track[c->p->calls.at[0].row];
     int64_t ns = s->found ? gp_recorder_pace_ns(c->t, c->t->tracks.at[track].process) : 0;
     if (ns > s->step_ns) ns = s->step_ns; /* it cost nothing that can be seen */
-    return ns >= s->busy_ns ? ns : 0;
+    return gp_recorder_pace_fits(ns, s->step_ns, s->busy_ns) ? ns : 0;
 }
 
 void gp_unprofiled_build(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t given_ns)

@@ -135,6 +135,12 @@ int64_t gp_recorder_pace_ns(const struct gp_trace *t, uint32_t process)
     return bare > 0 && first > 0 ? (int64_t)((double)bare * ((double)all / (double)first)) : bare;
 }
 
+bool gp_recorder_pace_fits(int64_t pace_ns, int64_t step_ns, int64_t busy_ns)
+{
+    enum { TIMES_MOST = 3 };
+    return pace_ns > 0 && pace_ns >= busy_ns && gp_mul_saturated(pace_ns, TIMES_MOST) >= step_ns;
+}
+
 /* ---- what it added ---- */
 
 /* The rows of TABLE that begin in the window on threads of PROCESS. */
@@ -188,7 +194,7 @@ struct gp_recorder_added gp_recorder_added(const struct gp_view *v, const struct
     int64_t busy_ns = busy_within(v, d, begin_ns, end_ns), idle = end_ns - begin_ns - busy_ns;
     a.who = (uint32_t)(r - recorders) + 1;
     a.of_ns = (end_ns - begin_ns) / count;
-    a.measured = pace >= busy_ns / count && pace > 0;
+    a.measured = gp_recorder_pace_fits(pace, a.of_ns, busy_ns / count);
     if (a.measured) {
         a.ns = a.of_ns > pace ? a.of_ns - pace : 0;
         return a;

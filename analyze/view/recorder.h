@@ -57,6 +57,9 @@ extern const char *const gp_recorder_names[];
  * before it entered the process. Since a process that it has entered stays slower, the steps in pauses
  * between recordings show only how that time drifted. 0: not timed. */
 int64_t gp_recorder_pace_ns(const struct gp_trace *t, uint32_t process);
+/* Can PACE_NS be the time of steps that took STEP_NS recorded, with BUSY_NS on the GPU? Otherwise what was
+ * timed were other steps: no recorder of ours makes them three times as long. */
+bool gp_recorder_pace_fits(int64_t pace_ns, int64_t step_ns, int64_t busy_ns);
 
 /* What the recorder added to a step. */
 struct gp_recorder_added {

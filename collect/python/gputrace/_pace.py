@@ -22,5 +22,6 @@ class _Marks:
 
 def start(torch):
     from ._trial_torch import watch
-    program = watch(torch, lambda _: _Marks())
+    # Calls of modules and batches may be parts of a step, such as those of a loop that acts; an update is whole.
+    program = watch(torch, lambda found: _Marks() if found.step_kind == "optimizer" else None)
     program.ended = program.leave

@@ -106,7 +106,7 @@ class Program:
         self.compiling = _compiling(torch)
         self.ready = ready  # called once when steps were found; returns the runner
         self.runner = None
-        self.step_name = None
+        self.step_name = self.step_kind = None
         self.inside = self.stepping = False  # a call of an outermost module; of an optimizer
         self.in_backward = 0
         self.tops, self.optimizers, self.batches = [], [], None
@@ -257,6 +257,7 @@ class Program:
 
     def _found(self, kind, step, what):
         name = type(what).__name__
+        self.step_kind = kind
         self.step_name = {_OPTIMIZER: f"a step ends with {name}.step()", _MODULE: f"a step is a call of {name}",
                           _SESSION: "a step is an iteration of a gputrace session", _RANGE: f"a step ends with the range {what}",
                           _BATCH: "a step begins with a batch of a DataLoader"}[kind]

@@ -243,6 +243,12 @@ static void add_impossible_pace(struct program *p)
     GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){0, 10 * US, GP_PACE_BARE, process}));
 }
 
+static void add_pace_of_parts(struct program *p)
+{
+    uint32_t process = p->t.tracks.at[p->main].process;
+    GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){0, 110 * US, GP_PACE_BARE, process}));
+}
+
 TEST(the_step_as_it_was_timed_while_nobody_recorded)
 {
     // the median, 260 us, and 5% more as the pauses drifted
@@ -256,6 +262,9 @@ TEST(the_step_as_it_was_timed_while_nobody_recorded)
     assert_int_equal(s.unprofiled_ns, 320 * US);
     // a step is not shorter than the GPU works in it: that was timed of something else
     s = step_with(add_impossible_pace, 0);
+    assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
+    // nor does a recorder make it three times as long: 340 us
+    s = step_with(add_pace_of_parts, 0);
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
     s = step_with(NULL, 0);
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
