@@ -220,8 +220,11 @@ static uint32_t with_others(uint32_t wants)
 
 static int make_view(struct gp_query *q, struct gp_err *err)
 {
-    struct gp_hta_opts o = {
-        .classes = q->opts.classes, .step_marker = q->opts.step_marker, .all_ranks = true, .per_step = true};
+    struct gp_hta_opts o = {.repair = GP_REPAIR_NONE,
+                            .classes = q->opts.classes,
+                            .step_marker = q->opts.step_marker,
+                            .all_ranks = true,
+                            .per_step = true};
     if (!(q->wants & GP_QUERY_HTA)) {
         gp_view_init(&q->v, q->t, q->opts.classes);
         return 0;

@@ -6,9 +6,7 @@ trace-hta's figure or with what this script adds up of the trace as Chrome JSON,
 programs. Prints the differences; exit status 1 where there are any.
 """
 import collections
-import csv
 import decimal
-import io
 import json
 import os
 import sqlite3
@@ -183,19 +181,17 @@ QUESTIONS = [
 
 
 def typed(rows):
-    """As text, as CSV has them; a sheet would read some names as formulas, which trace-query marks."""
-    return sorted(tuple('' if v is None else str(v) for v in row) for row in rows)
+    return sorted(tuple(str(v) for v in row) for row in rows)
 
 
 def ask_all(path):
     """The answers of trace-query, in one run."""
-    lines = ''.join(f"{sql.replace(chr(10), ' ')};\nSELECT 'answered';\n" for sql, _ in QUESTIONS)
-    rows = list(csv.reader(io.StringIO(run('trace-query', '-q', '-i', '-f', 'csv', path, given=lines))))
-    answers, begun = [], 0
-    for i, row in enumerate(rows):
-        if row == ['answered']:
-            answers.append([tuple(v[1:] if v[:1] == "'" and v[1:2] in ('=', '+', '-', '@') else v for v in r) for r in rows[begun + 1:i - 1]])
-            begun = i + 1
+    text = run('trace-query', '-q', '-i', '-f', 'json', path, given=''.join(sql.replace('\n', ' ') + ';\n' for sql, _ in QUESTIONS))
+    answers, at = [], 0
+    while at < len(text):
+        answer, at = json.JSONDecoder().raw_decode(text, at)
+        answers.append(answer['rows'])
+        at += 1
     return answers
 
 

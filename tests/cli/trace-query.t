@@ -120,7 +120,7 @@ test_expect_success 'gputrace.events() has all events, and what trace-query refu
 # GP_SAMPLES: others than a few; all of them take a minute.
 test_expect_success PLAIN 'fifty questions have the answers of trace-hta, of sums made apart, and of the exported file' '
     python3 "$GP_SOURCE/tests/cli/query_questions.py" ${GP_SAMPLES:-"$eager" "$samples/h200/ddp.trace" "$samples/h200/plain.trace" \
-        "$samples/h200/decode_graph.json.gz" "$samples/counters/step.trace"}
+        "$samples/h200/decode_graph.json.gz" "$samples/counters/step.trace" "$samples/broken/corrupt_duration.json" "$samples/broken/early_ts.json"}
 '
 
 test_expect_success 'of a trace measured kernel by kernel there are no steps, no idle time and no delays' '
