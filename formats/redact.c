@@ -6,6 +6,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/str.h"
+#include "formats/model/gauges.h"
 
 /* ---- names ---- */
 
@@ -249,18 +250,35 @@ static bool has_own_names(enum gp_table table)
            table == GP_OTHER;
 }
 
+static bool is_gauge(const struct redaction *r, const struct gp_events *e, size_t row)
+{
+    return gp_get_cat(e, row) && !strcmp(gp_trace_str(r->t, e->cat[row]), GP_GAUGE_CATEGORY);
+}
+
+/* What the driver reports has names of ours, but for other processes. */
+static gp_sid counter_of(struct redaction *r, const struct gp_events *e, size_t row)
+{
+    const char *name = gp_trace_str(r->t, e->name[row]);
+    if (!is_gauge(r, e, row)) return label_of(r, e->name[row]);
+    if (gp_gauge_find(name) < GP_GAUGE_COUNT) return kept(r, e->name[row]);
+    gp_buf_puts(&r->text, GP_GAUGE_OTHER "hidden");
+    return new_text(r);
+}
+
 static void redact_rows(struct redaction *r, enum gp_table table)
 {
     struct gp_events *e = &r->t->events[table];
     bool own = has_own_names(table);
     for (size_t i = 0; i < e->n; i++) {
+        bool unit = table == GP_COUNTER && is_gauge(r, e, i);
         if (e->extra && e->extra[i]) e->extra[i] = args_of(r, e->extra[i]);
         e->name[i] = own                   ? name_of(r, e->name[i])
-                     : table == GP_COUNTER ? label_of(r, e->name[i])
+                     : table == GP_COUNTER ? counter_of(r, e, i)
                                            : kept(r, e->name[i]);
         if (e->cat) e->cat[i] = label_of(r, e->cat[i]);
         if (e->id_text) e->id_text[i] = label_of(r, e->id_text[i]);
-        if (e->series) e->series[i] = table == GP_PC ? kept(r, e->series[i]) : label_of(r, e->series[i]);
+        if (e->series)
+            e->series[i] = table == GP_PC || unit ? kept(r, e->series[i]) : label_of(r, e->series[i]);
         if (e->captured) e->captured[i] = captured_of(r, e->captured[i]);
     }
 }
@@ -288,7 +306,8 @@ static void redact_rest(struct redaction *r)
     }
     for (size_t i = 0; i < t->devices.n; i++) {
         t->devices.at[i].name = kept(r, t->devices.at[i].name);
-        t->devices.at[i].extra = 0;
+        bool ours = gp_gauge_number(gp_trace_str(t, t->devices.at[i].extra)) != 0;
+        t->devices.at[i].extra = ours ? kept(r, t->devices.at[i].extra) : 0;
     }
     for (size_t i = 0; i < t->losses.n; i++) {
         t->losses.at[i].what = kept(r, t->losses.at[i].what);

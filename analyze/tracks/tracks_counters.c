@@ -293,7 +293,8 @@ static uint32_t group_of_gpu(struct gp_tracks_build *b, const struct gp_gauges *
     for (uint32_t i = 0; i < b->l->v->devices.n && group == UINT32_MAX; i++) {
         const struct gp_view_device *d = &b->l->v->devices.at[i];
         const struct gp_gauge_gpu *gpu = gp_gauges_of(gauges, i);
-        bool same = gpu ? gpu->process == k->process && gpu->number == k->device : d->device == k->device;
+        bool same = gpu ? gpu->process == k->process && gpu->number == gp_gauge_gpu_number(b->l->v->t, track)
+                        : d->device == k->device;
         if (same) group = gp_tracks_device_group(b, d->producer, d->device);
     }
     return group;

@@ -51,14 +51,21 @@ static const struct gp_device *device_of(const struct gp_trace *t, uint32_t proc
     return NULL;
 }
 
-static struct gp_gauge_gpu *find_gpu(struct gp_gauges *g, const struct gp_trace *t, uint32_t track)
+int64_t gp_gauge_gpu_number(const struct gp_trace *t, uint32_t track)
 {
     const struct gp_track *k = &t->tracks.at[track];
+    return k->device >= 0 ? k->device : t->processes.at[k->process].pid;
+}
+
+static struct gp_gauge_gpu *find_gpu(struct gp_gauges *g, const struct gp_trace *t, uint32_t track)
+{
+    uint32_t process = t->tracks.at[track].process;
+    int64_t number = gp_gauge_gpu_number(t, track);
     for (size_t i = 0; i < g->gpus.n; i++)
-        if (g->gpus.at[i].process == k->process && g->gpus.at[i].number == k->device) return &g->gpus.at[i];
-    struct gp_gauge_gpu gpu = {.process = k->process, .number = k->device, .first_ns = INT64_MAX};
+        if (g->gpus.at[i].process == process && g->gpus.at[i].number == number) return &g->gpus.at[i];
+    struct gp_gauge_gpu gpu = {.process = process, .number = number, .first_ns = INT64_MAX};
     gpu.last_ns = INT64_MIN;
-    gpu.props = device_of(t, k->process, k->device);
+    gpu.props = device_of(t, process, number);
     const char *args = gpu.props ? gp_trace_str(t, gpu.props->extra) : "";
     gpu.boost_mhz = number_of(args, GP_GAUGE_KEY_MAX_SM_MHZ);
     gpu.power_limit_w = number_of(args, GP_GAUGE_KEY_POWER_LIMIT);

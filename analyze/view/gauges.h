@@ -30,6 +30,8 @@ struct gp_gauges {
     uint32_t *of_device; /* by device of the view; UINT32_MAX: none */
 };
 
+/* The number in the driver of the GPU of a track of gauges, also in formats that only have processes. */
+int64_t gp_gauge_gpu_number(const struct gp_trace *t, uint32_t track);
 /* The gauges of the GPUs of V, which outlives G. Overwrites G. */
 void gp_gauges_find(struct gp_gauges *g, const struct gp_view *v);
 void gp_gauges_release(struct gp_gauges *g);

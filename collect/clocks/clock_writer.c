@@ -84,12 +84,12 @@ static void put_row(struct gp_clock_writer *w, int64_t at_ns, gp_sid name, gp_si
     gp_set_value(e, row, value);
 }
 
-/* "utilization by process 4711 (python3)", "utilization by process" */
+/* "utilization by process 4711 (python3)", "utilization by process hidden" */
 static void put_use(struct gp_clock_writer *w, const struct gp_clock_sample *s)
 {
     struct gp_buf b = {0};
     gp_buf_puts(&b, GP_GAUGE_OTHER);
-    if (!s->use.pid || w->redact) b.n--;
+    if (!s->use.pid || w->redact) gp_buf_puts(&b, "hidden");
     else gp_buf_printf(&b, "%" PRIu32, s->use.pid);
     if (s->use.pid && !w->redact && *s->use.name) gp_buf_printf(&b, " (%s)", s->use.name);
     gp_sid name = gp_trace_intern(&w->trace, b.data, b.n);

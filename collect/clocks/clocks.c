@@ -173,7 +173,6 @@ const char *gp_clocks_why(struct gp_clocks *c)
 void gp_clocks_free(struct gp_clocks *c)
 {
     if (!c) return;
-    gp_clocks_end(c);
     gp_clock_sampler_free(c->sampler);
     GP_VEC_FREE(&c->gpus);
     GP_VEC_FREE(&c->kept);

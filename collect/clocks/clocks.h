@@ -39,6 +39,7 @@ void gp_clocks_turn(struct gp_clocks *c, int64_t now_ns);
 /* Write the samples between FROM_NS and TO_NS of the GPUs of T as blocks, to the end of their producers. */
 void gp_clocks_beside(struct gp_clocks *c, const struct gp_trace *t, int64_t from_ns, int64_t to_ns,
                       int (*write)(void *ctx, const void *block, size_t n), void *ctx);
+/* Write the rest; not where there is no trace of the whole. Call once. */
 void gp_clocks_end(struct gp_clocks *c);
 /* Why there is nothing, where a GPU was used; "" otherwise. */
 const char *gp_clocks_why(struct gp_clocks *c);

@@ -52,8 +52,7 @@ uint32_t gp_gauge_gpu(const uint8_t uuid[16], uint64_t seed);
 /* That of a device with these args (struct gp_device, extra). */
 uint32_t gp_gauge_number(const char *args);
 
-/* What one process of others uses, in %: this and the process, "4711 (python3)", or nothing where it is
- * hidden. */
+/* What one process of others uses, in %: this and the process, "4711 (python3)", or "hidden". */
 #define GP_GAUGE_OTHER "utilization by process "
 
 /* Why the SM clock is not higher: bits as NVML has them, and of several the first in this list counts. X(bit,

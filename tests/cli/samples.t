@@ -35,6 +35,17 @@ test_expect_success 'sampled.trace: what was sampled is what ran' '
         \$busy > 26 and \$busy < 27 and (\$active - \$busy | fabs) < 0.5" sampled.json
 '
 
+# The same work at other clocks, by what the driver reported.
+test_expect_success 'random.trace and zeros.trace: the clocks explain the difference' '
+    trace-diff -q -f json "$samples/h200/random.trace" "$samples/h200/zeros.trace" >clocks.json && jq -e "
+        .summary.verdict == \"no_change\" and .total.change_pct < -15 and
+        (.metrics[] | select(.metric == \"equal_gpu_time\").change_pct | fabs) < 1 and
+        (.notes[] | select(.id == \"clocks\").text | contains(\"the lower one by the power cap\"))" clocks.json &&
+    trace-hta -q -f json "$samples/h200/random.trace" >hta.json && jq -e "
+        (.clocks[0] | .reason == \"power_cap\" and .mean_mhz > 1470 and .mean_mhz < 1480 and .boost_mhz == 1980) and
+        (.energy[] | select(.over == \"steps\") | .joules_per_step > 1.1 and .joules_per_step < 1.2 and .error_j > 0)" hta.json
+'
+
 # check_counts.py adds up the durations itself, from the Chrome form, and compares with the stacks.
 for trace in "$samples"/h200/*; do
     test_expect_success "sums of stacks close: ${trace##*/}" '$check "$trace"'

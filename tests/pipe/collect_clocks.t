@@ -16,7 +16,8 @@ test_expect_success 'by default: gauges of the GPU that is used, and of no other
     $collect -o t $app storm 1 1 2500 2>err && cat err && gauges t &&
     row "SM clock" MHz 1980 && row "SM clock" MHz 1485 && row "memory clock" MHz 3201 && row power W 300 && row power W 600 &&
     row temperature "°C" 50 && row "clock reasons" bits 0 && row "clock reasons" bits 4 && row "memory used" byte 5368709120 &&
-    row energy J 0 && grep "^PCIe received" rows && ! grep NVLink rows && ! grep "MHz.345" rows &&
+    row energy J 0 && test "$(grep -c "^energy.J.0$" rows)" -le 2 && test "$(trace-convert -q --to chrome t | grep -c "name\":\"GPU 0\"")" = 1 &&
+    grep "^PCIe received" rows && ! grep NVLink rows && ! grep "MHz.345" rows &&
     trace-convert -q --to chrome t | grep "\"max_sm_mhz\":1980,\"power_limit_w\":600,\"energy_step_j\":6,"
 '
 
@@ -26,9 +27,10 @@ test_expect_success '--no-clocks: nothing of the kind' '
 
 test_expect_success 'a process of others with its share, and one that is hidden' '
     sleep 60 & other=$! && MOCK_NVML="other=$other" $collect -o t $app storm 1 1 2500 2>err && MOCK_NVML="other=$other" $collect --redact -o r $app storm 1 1 2500 2>err; kill $other
-    gauges t && row "utilization by others" % 65 && row "utilization by process $other (sleep)" % 40 && row "utilization by process" % 25 &&
-    row "utilization by process" % 0 && test "$(grep -c "by process $other.*40" rows)" -ge 1 &&
-    gauges r && row "utilization by others" % 65 && row "utilization by process" % 40 && ! grep sleep rows
+    gauges t && row "utilization by others" % 65 && row "utilization by process $other (sleep)" % 40 && row "utilization by process hidden" % 25 &&
+    row "utilization by process hidden" % 0 && test "$(grep -c "by process $other.*40" rows)" -ge 1 &&
+    trace-convert -q --redact --to gpuprof -o s t && gauges s && row "utilization by process hidden" % 40 && row temperature "°C" 50 && ! grep sleep rows &&
+    gauges r && row "utilization by others" % 65 && row "utilization by process hidden" % 40 && ! grep sleep rows
 '
 
 test_expect_success 'an old NVML: what it has' '
