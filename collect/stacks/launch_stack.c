@@ -189,8 +189,8 @@ static uint32_t read_python(struct gp_launch_stack *s, int64_t *waiter, bool *un
         return 0;
     }
     uint64_t state = gp_own_python_state(py), at = 0;
-    if (GP_UNLIKELY(state &&
-                    s->doubted_states)) { /* of its own: a thread of autograd has no frames for long */
+    /* A state of its own: a thread of autograd has no frames for long. */
+    if (GP_UNLIKELY(state && s->doubted_states)) {
         uint8_t bytes[GP_PY_THREAD_MOST];
         if (!gp_remote_get(&py->memory, state, bytes, py->layout.thread_bytes)) return 0;
         s->doubted_states--;

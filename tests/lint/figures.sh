@@ -22,10 +22,10 @@ schema_lines() {
 }
 
 figures() {
-    figure "calls that write JSON by hand, gp_doc_*()" 212 100 "$(cat render/*/*.c | grep -oE '\<gp_doc_[a-z0-9_]+\(' | wc -l)"
+    figure "calls that write JSON by hand, gp_doc_*()" 214 100 "$(cat render/*/*.c | grep -oE '\<gp_doc_[a-z0-9_]+\(' | wc -l)"
     figure "columns written by hand, COLUMN()" 0 0 "$(count 'COLUMN\(' render)"
     figure "transfer calls in analyze/" 67 80 "$(grep -rhoE 'gp_serialize_[a-z0-9]+\(' analyze --include='*.c' | wc -l)"
-    figure "lines of schemas written by hand" 421 1800 "$(schema_lines)"
+    figure "lines of schemas written by hand" 428 1800 "$(schema_lines)"
     figure "prototypes in analyze/hta/hta_priv.h" 18 25 "$(grep -c '^[a-z].*(.*' analyze/hta/hta_priv.h)"
     figure "files that draw rooflines" 1 1 "$(find render -name '*roofline.c' ! -name '*page*' | wc -l)"
 }

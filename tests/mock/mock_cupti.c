@@ -692,6 +692,17 @@ static void on_memory(const struct mock_event *e, uint32_t c, uint64_t t)
     put_memory(e, c, t + 200);
 }
 
+static void launch_kernel(const struct mock_event *e, uint32_t c, uint64_t t)
+{
+    bool recorded = launch(505, 307, c, e) && !setting("MOCK_METRICS_QUIET");
+    bool timed = e->op != MOCK_BAD_TIME && !measured, ends = timed && e->op != MOCK_STUCK;
+    put_call(true, 307, c, t + 100, t + 900);
+    put_call(false, 505, c, t, t + 1000);
+    if (!recorded) return;
+    uint64_t start = e->op == MOCK_EARLY ? t - 500 : t + 1500, end = t + 1500 + (e->bytes ? e->bytes : 1000);
+    put_kernel(e, c, timed ? start : 0, ends ? end : 0, 0);
+}
+
 static void on_event(const struct mock_event *e)
 {
     pthread_mutex_lock(&mock.lock);
@@ -711,18 +722,7 @@ static void on_event(const struct mock_event *e)
     case MOCK_STUCK:
     case MOCK_BAD_TIME:
     case MOCK_EARLY:
-        recorded = launch(505, 307, c, e) && !setting("MOCK_METRICS_QUIET");
-        put_call(true, 307, c, t + 100, t + 900);
-        put_call(false, 505, c, t, t + 1000);
-        if (!recorded) break;
-        put_kernel(e, c,
-                   e->op == MOCK_BAD_TIME || measured ? 0
-                   : e->op == MOCK_EARLY              ? t - 500
-                                                      : t + 1500,
-                   e->op == MOCK_STUCK || e->op == MOCK_BAD_TIME || measured
-                       ? 0
-                       : t + 1500 + (e->bytes ? e->bytes : 1000),
-                   0);
+        launch_kernel(e, c, t);
         break;
     case MOCK_DRIVER_LAUNCH:
         recorded = launch(0, 307, c, e);
