@@ -23,7 +23,7 @@ static const struct gp_option options[] = {
     {0, "base", "FILE...", "the baseline traces, up to the next option", GP_OPT_FILES, AT(base)},
     {0, "current", "FILE...", "the traces to compare with the baseline, up to the next option", GP_OPT_FILES,
      AT(current)},
-    {0, "by", "kernel|op|range", "what to compare (default: kernel)", GP_OPT_CHOICE, AT(by)},
+    {0, "by", "kernel|op|range|line", "what to compare (default: kernel)", GP_OPT_CHOICE, AT(by)},
     {0, "mode", "test|simple", "decide with a statistical test, or only by --threshold (default: test)",
      GP_OPT_CHOICE, AT(mode)},
     {0, "threshold", "PCT", "smallest change that counts with --mode simple (default: 5%)", GP_OPT_PERCENT,

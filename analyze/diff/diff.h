@@ -34,8 +34,8 @@ enum { GP_DIFF_BASE, GP_DIFF_CUR, GP_DIFF_SIDES };
 /* ---- words ---- */
 
 /* What the operations are. */
-enum gp_diff_by { GP_DIFF_BY_KERNEL, GP_DIFF_BY_OP, GP_DIFF_BY_RANGE };
-const char *gp_diff_by_name(enum gp_diff_by by); /* "kernel", "op", "range" */
+enum gp_diff_by { GP_DIFF_BY_KERNEL, GP_DIFF_BY_OP, GP_DIFF_BY_RANGE, GP_DIFF_BY_LINE };
+const char *gp_diff_by_name(enum gp_diff_by by); /* "kernel", "op", "range", "line" */
 enum gp_diff_by gp_diff_by_called(const char *word);
 
 enum gp_diff_mode { GP_DIFF_TEST, GP_DIFF_SIMPLE };
@@ -218,10 +218,11 @@ struct gp_diff_figure {
     int64_t total_ns; /* per step; sums to gpu_ns of the side */
     double mean_ns;   /* per call */
     int64_t min_ns, max_ns;
-    int64_t share_ns;  /* of the step's wall time, per step; sums to busy_ns */
-    int64_t bytes;     /* copied or set per step */
-    double host_count; /* --by op, range: host events of that name that launched something, per step */
-    uint32_t names;    /* slice of d->names: full names, the one with most time first */
+    int64_t share_ns; /* of the step's wall time, per step; sums to busy_ns */
+    int64_t bytes;    /* copied or set per step */
+    /* --by op, range: host events of that name that launched something, per step; --by line: launches */
+    double host_count;
+    uint32_t names; /* slice of d->names: full names, the one with most time first */
     uint32_t n_names;
 };
 

@@ -126,7 +126,7 @@ static const struct gp_field figure_fields[] = {
     {"sum_ns", NULL, GP_CELL_NS, gp_member_i64, AT(sum_ns), .help = "in all steps used"},
     {"bytes", NULL, GP_CELL_BYTES, gp_member_i64, AT(bytes), .help = "copied or set per step"},
     {"host_count", NULL, GP_CELL_REAL, get_host_count, AT(host_count),
-     .help = "--by op, range: host events per step", .flags = GP_FIELD_OPTIONAL},
+     .help = "--by op, range: host events per step; --by line: launches", .flags = GP_FIELD_OPTIONAL},
     {"names", NULL, GP_CELL_LIST, get_names, AT(names),
      .help = "full names of its kernels, by time, longest first", .rows = &gp_each_sid},
 };

@@ -165,7 +165,7 @@ const struct gp_record gp_diff_summary_row = {
 
 /* ---- settings ---- */
 
-static const char *const by_words[] = {"kernel", "op", "range", NULL};
+static const char *const by_words[] = {"kernel", "op", "range", "line", NULL};
 static const char *const mode_words[] = {"test", "simple", NULL};
 
 GP_GETTER(get_by)

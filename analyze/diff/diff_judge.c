@@ -112,7 +112,7 @@ static bool has_changed_rows(const struct gp_diff *d)
 static const char *things(const struct gp_diff *d, uint32_t n)
 {
     static const char *const names[][2] = {
-        {"kernel", "kernels"}, {"operator", "operators"}, {"range", "ranges"}};
+        {"kernel", "kernels"}, {"operator", "operators"}, {"range", "ranges"}, {"line", "lines"}};
     return names[d->opts.by][n != 1];
 }
 

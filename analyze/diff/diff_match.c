@@ -1,6 +1,8 @@
 /* Operations: what is the same on both sides. Equal names match first; then, of names on only one side or
- * with different counts, those of one code, then those of one family (kernel_key.h). */
+ * with different counts, those of one code, then those of one family (kernel_key.h). Lines of one function
+ * are of one code. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
@@ -8,6 +10,7 @@
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
+#include "formats/base/str.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -55,13 +58,22 @@ static uint32_t *names_of_kernels(struct matcher *m, const struct gp_profile *p)
 
 static uint32_t *names_of_places(struct matcher *m, const struct gp_profile *p)
 {
-    bool ops = m->d->opts.by == GP_DIFF_BY_OP;
+    static const struct {
+        const char *none;
+        enum gp_frame_kind kind;
+        size_t label; /* in struct gp_profile_place */
+    } by[] = {
+        [GP_DIFF_BY_OP] = {"[no operator]", GP_FRAME_OP, offsetof(struct gp_profile_place, op)},
+        [GP_DIFF_BY_RANGE] = {"[no range]", GP_FRAME_RANGE, offsetof(struct gp_profile_place, range)},
+        [GP_DIFF_BY_LINE] = {"[no stack]", GP_FRAME_PYTHON, offsetof(struct gp_profile_place, line)},
+    };
     uint32_t *of = gp_alloc((p->places.n + 1) * sizeof *of);
-    gp_sid none = gp_intern_cstr(&m->d->strings, ops ? "[no operator]" : "[no range]");
     for (size_t i = 0; i < p->places.n; i++) {
-        gp_sid label = ops ? p->places.at[i].op : p->places.at[i].range;
-        gp_sid text = label ? gp_intern_from(&m->d->strings, &p->strings, label) : none;
-        of[i] = name_at(m, text, label ? ops ? GP_FRAME_OP : GP_FRAME_RANGE : GP_FRAME_UNATTRIBUTED);
+        gp_sid label;
+        memcpy(&label, (const char *)&p->places.at[i] + by[m->d->opts.by].label, sizeof label);
+        gp_sid text = label ? gp_intern_from(&m->d->strings, &p->strings, label)
+                            : gp_intern_cstr(&m->d->strings, by[m->d->opts.by].none);
+        of[i] = name_at(m, text, label ? by[m->d->opts.by].kind : GP_FRAME_UNATTRIBUTED);
     }
     return of;
 }
@@ -117,6 +129,16 @@ static void match_by_name(struct matcher *m, bool all)
     }
 }
 
+/* "train.py:30 step" without its number. */
+static void put_without_line(struct gp_buf *to, const char *name, size_t n)
+{
+    const char *space = memchr(name, ' ', n), *colon = space;
+    while (colon && colon > name && gp_is_digit(colon[-1])) colon--;
+    bool line = colon > name && colon < space && colon[-1] == ':';
+    gp_buf_put(to, name, line ? (size_t)(colon - 1 - name) : n);
+    if (line) gp_buf_put(to, space, n - (size_t)(space - name));
+}
+
 static gp_sid key_of(struct matcher *m, struct name *n, bool family)
 {
     gp_sid *key = family ? &n->family : &n->code;
@@ -125,7 +147,8 @@ static gp_sid key_of(struct matcher *m, struct name *n, bool family)
     const char *name = gp_diff_str(m->d, n->text);
     size_t len = gp_string_len(&m->d->strings, n->text);
     gp_buf_puts(&text, family ? "family " : "code ");
-    if (family) gp_kernel_family(&text, name, len);
+    if (m->d->opts.by == GP_DIFF_BY_LINE) put_without_line(&text, name, len);
+    else if (family) gp_kernel_family(&text, name, len);
     else gp_kernel_code(&text, name, len);
     *key = gp_intern(&m->d->strings, text.data, text.n);
     gp_buf_release(&text);
@@ -257,7 +280,8 @@ static void name_ops(struct matcher *m)
         bool base = op->side[GP_DIFF_BASE].present, cur = op->side[GP_DIFF_CUR].present;
         op->name = d->names.at[op->side[base ? GP_DIFF_BASE : GP_DIFF_CUR].names];
         op->label = label_of(d, op);
-        op->retiled = base && cur && op->match && !same_names(d, op);
+        bool tiles = d->opts.by == GP_DIFF_BY_KERNEL;
+        op->retiled = tiles && base && cur && op->match && !same_names(d, op);
     }
 }
 
@@ -287,10 +311,8 @@ void gp_diff_match(struct gp_diff_work *w)
         count_calls(&m, side);
     }
     match_by_name(&m, false);
-    if (w->d->opts.by == GP_DIFF_BY_KERNEL) {
-        match_by_key(&m, false);
-        match_by_key(&m, true);
-    }
+    if (w->d->opts.by == GP_DIFF_BY_KERNEL || w->d->opts.by == GP_DIFF_BY_LINE) match_by_key(&m, false);
+    if (w->d->opts.by == GP_DIFF_BY_KERNEL) match_by_key(&m, true);
     match_by_name(&m, true);
     name_ops(&m);
     for (int side = 0; side < GP_DIFF_SIDES; side++) give_ops(&m, side);

@@ -97,7 +97,7 @@ static void sum_launches(struct gp_diff_work *w, int side, uint8_t *by_graph)
             const struct gp_profile_event *e = &p->events.at[k];
             uint32_t op = gp_diff_op_of(w, side, s->profile, e);
             bytes[op] = gp_add_saturated(bytes[op], e->bytes);
-            firsts[op] += (e->firsts & first) != 0;
+            firsts[op] += w->d->opts.by == GP_DIFF_BY_LINE || (e->firsts & first) != 0;
             graphs[op] += p->places.at[e->place].by_graph;
         }
     }

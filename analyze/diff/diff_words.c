@@ -12,7 +12,7 @@
 
 const char *gp_diff_by_name(enum gp_diff_by by)
 {
-    static const char *const names[] = {"kernel", "op", "range"};
+    static const char *const names[] = {"kernel", "op", "range", "line"};
     return names[by];
 }
 
@@ -20,6 +20,7 @@ enum gp_diff_by gp_diff_by_called(const char *word)
 {
     return !strcmp(word, "op")      ? GP_DIFF_BY_OP
            : !strcmp(word, "range") ? GP_DIFF_BY_RANGE
+           : !strcmp(word, "line")  ? GP_DIFF_BY_LINE
                                     : GP_DIFF_BY_KERNEL;
 }
 

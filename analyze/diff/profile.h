@@ -60,6 +60,7 @@ struct gp_profile_place {
     uint32_t kind;    /* enum gp_frame_kind */
     gp_sid label;     /* as in flame graphs */
     gp_sid op, range; /* labels of the innermost operator and range, itself or around it; 0: none */
+    gp_sid line;      /* what launches there, "train.py:30 step"; 0: not known */
     bool by_graph;    /* see gp_profile_place_by_graph() */
 };
 

@@ -9,6 +9,8 @@
 #include "analyze/diff/profile_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
+#include "formats/base/str.h"
+#include "formats/model/stack_tree.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -31,6 +33,8 @@ struct maker {
     struct gp_host_memo ops, ranges; /* around a host event */
     struct gp_captured captured;
     struct gp_map place_of_captured; /* place << 32 | ranges of a capture -> place */
+    struct gp_map line_of_stack;     /* stack -> sid */
+    struct gp_map place_at_line;     /* place << 32 | line -> the same place with it */
     struct gp_map last_replay;       /* ranges of a capture -> the host event that replayed them last */
 };
 
@@ -120,6 +124,7 @@ static uint32_t add_place(struct maker *m, uint32_t parent, enum gp_frame_kind k
                                      label,
                                      kind == GP_FRAME_OP ? label : around->op,
                                      kind == GP_FRAME_RANGE ? label : around->range,
+                                     0,
                                      gp_profile_place_by_graph(kind, around)};
     uint64_t pair = (uint64_t)parent << 32 | label;
     for (uint64_t key = gp_hash_u64(kind, gp_hash_u64(pair, gp_hash_seed()));; key++) {
@@ -176,6 +181,48 @@ static uint32_t place_of_captured(struct maker *m, uint32_t place, uint32_t node
     for (size_t i = 0; i < n; i++)
         place = add_place(m, place, rest[i].kind, make_label(m, rest[i].table, rest[i].text, rest[i].n));
     return *gp_map_put(&m->place_of_captured, key, NONE) = place;
+}
+
+static uint32_t caller_of(const struct gp_trace *t, uint32_t stack)
+{
+    uint32_t caller = t->stacks.at[stack].parent;
+    return caller < stack ? caller : 0; /* otherwise the file is damaged */
+}
+
+/* The innermost function of the program or its libraries, and the line where it stands: what lies further in
+ * is glue. Of work in the backward pass that is the caller of PyTorch in the thread that waits. */
+static gp_sid line_of_stack(struct maker *m, uint32_t stack)
+{
+    uint32_t *known = gp_map_put(&m->line_of_stack, stack, NONE);
+    if (*known != NONE) return *known;
+    struct gp_buf name = {0}, line = {0};
+    bool waits = false;
+    for (uint32_t at = stack; at && !line.n; at = caller_of(m->t, at)) {
+        const struct gp_stack *s = &m->t->stacks.at[at];
+        const char *file = gp_trace_str(m->t, s->file), *path = gp_stack_short_path(file);
+        waits |= !*file && !strcmp(gp_trace_str(m->t, s->name), GP_STACK_AUTOGRAD);
+        if (waits && gp_starts(path, "torch/")) continue;
+        name.n = 0;
+        gp_buf_printf(&name, "%s(%u): %s", path, (unsigned)s->line, gp_trace_str(m->t, s->name));
+        if (*file && !gp_name_is_glue(name.data, name.n))
+            gp_buf_printf(&line, "%s:%u %s", path, (unsigned)s->line, gp_trace_str(m->t, s->name));
+    }
+    gp_sid sid = line.n ? gp_intern(&m->p->strings, line.data, line.n) : 0;
+    gp_buf_release(&name);
+    gp_buf_release(&line);
+    return *gp_map_put(&m->line_of_stack, stack, NONE) = sid;
+}
+
+static uint32_t place_at_line(struct maker *m, uint32_t place, gp_sid line)
+{
+    if (!line) return place;
+    uint64_t key = (uint64_t)place << 32 | line;
+    uint32_t at = *gp_map_put(&m->place_at_line, key, (uint32_t)m->p->places.n);
+    if (at < m->p->places.n) return at;
+    struct gp_profile_place p = m->p->places.at[place];
+    p.line = line;
+    GP_VEC_PUSH(&m->p->places, p);
+    return at;
 }
 
 /* Is this the first work that was captured under those ranges in a replay by NODE? Events come launch by
@@ -268,7 +315,7 @@ static void add_event(struct maker *m, uint32_t row, uint32_t launch)
     int64_t bytes = gp_get_bytes(gpu, row);
     uint32_t node = m->v->at.node[row], around = place_of_host(m, node);
     gp_sid captured = gp_get_captured(gpu, row);
-    uint32_t stack = gp_get_stack(gpu, row), path = NONE;
+    uint32_t stack = gp_get_stack(gpu, row), path = NONE, call = gp_view_launch(m->v, row);
     if (captured || stack) path = gp_captured_path(&m->captured, captured, stack);
     struct gp_profile_event e = {
         .kernel = kernel_of(m, row),
@@ -282,6 +329,8 @@ static void add_event(struct maker *m, uint32_t row, uint32_t launch)
     e.firsts = !ranges                              ? firsts_of(m, node)
                : is_first_replay(m, captured, node) ? GP_PROFILE_FIRST_OF_RANGE
                                                     : 0;
+    if (!stack && call != UINT32_MAX) stack = gp_get_stack(&m->t->events[GP_API], call);
+    if (stack < m->t->stacks.n) e.place = place_at_line(m, e.place, line_of_stack(m, stack));
     m->j->event_of_row[row] = (uint32_t)m->p->events.n;
     GP_VEC_PUSH(&m->p->events, e);
 }
@@ -414,6 +463,8 @@ void gp_profile_make_events(struct gp_profile_job *j)
     gp_map_release(&m.labels);
     gp_map_release(&m.place_of_captured);
     gp_captured_release(&m.captured);
+    gp_map_release(&m.line_of_stack);
+    gp_map_release(&m.place_at_line);
     gp_map_release(&m.last_replay);
     GP_VEC_FREE(&m.chain);
 }

@@ -95,8 +95,8 @@ static const struct gp_field kernel_fields[] = {
 ROW(kernel, struct gp_profile_kernel);
 
 #define AT(member) offsetof(struct gp_profile_place, member)
-static const struct gp_field place_fields[] = {KEEP(parent, U32), KEEP(kind, U32), KEEP(label, STR),
-                                               KEEP(op, STR), KEEP(range, STR)};
+static const struct gp_field place_fields[] = {KEEP(parent, U32), KEEP(kind, U32),  KEEP(label, STR),
+                                               KEEP(op, STR),     KEEP(range, STR), KEEP(line, STR)};
 #undef AT
 ROW(place, struct gp_profile_place);
 

@@ -189,7 +189,7 @@ static uint32_t read_python(struct gp_launch_stack *s, int64_t *waiter, bool *un
         return 0;
     }
     uint64_t state = gp_own_python_state(py), at = 0;
-    /* A state of its own: a thread of autograd has no frames for long. */
+    /* counted apart from its frames: a thread of autograd has none for long */
     if (GP_UNLIKELY(state && s->doubted_states)) {
         uint8_t bytes[GP_PY_THREAD_MOST];
         if (!gp_remote_get(&py->memory, state, bytes, py->layout.thread_bytes)) return 0;

@@ -1,15 +1,13 @@
-/* timeline_view.js -- what part of the trace is on the page: the window of time, the rows and how far they are scrolled.
- * Plain arithmetic: knows neither canvas nor keys. Times are Numbers, ns since the beginning of the trace; x and y are
- * CSS pixels from the upper left corner of the drawing.
+/* timeline_view.js -- what is on the page: the window of time, the rows and how far they are scrolled.
+ * Knows neither canvas nor keys. Times are ns since the trace began; x and y are pixels from the upper left.
  *
  *   const view = gp.timelineView(data);
  *   view.resize(1080, 500);  view.zoom(540, 0.5);  view.pan(100);
- *   view.rows.filter(view.isVisible).forEach(draw);
  */
 "use strict";
 (() => {
 const LANE = 18, HEADER = 24, COUNTER = 32, IDLE = 16, PAD = 5;
-const COMPACT_FROM = 9, COMPACT_HEIGHT = 30, OPEN_TO = 48, NARROWEST = 20;
+const COMPACT_FROM = 9, COMPACT_HEIGHT = 30, NARROWEST = 20;
 
 const clamp = (v, low, high) => Math.max(low, Math.min(high, v));
 
@@ -23,21 +21,19 @@ function rowOfTrack(track, folded) {
 }
 
 function timelineView(data) {
-  const whole = Math.max(NARROWEST, data.span); // a trace of a single instant also has room
+  const whole = Math.max(NARROWEST, data.span); // of a single instant, too
   const view = {
     span: whole, t0: 0, t1: whole, width: 800, height: 400, scroll: 0, rows: [], total: 0,
     closed: new Set(), // ids of groups that are folded away
     pinned: [],        // ids of tracks that stay on top, in their order
     hidden: new Set(), // ids of groups and tracks that are not shown
     order: new Map(),  // id of a group, "" for the groups themselves -> ids, in the order that was chosen
-    folds: new Map(),  // id of a track -> whether it is folded, where that was chosen
+    folds: new Map(),  // id of a track -> whether it is folded, if chosen
   };
 
-  /* Deep tracks are folded at first, but for the thread in which most happens: that is the one which launches. */
-  const threads = data.tracks.filter((t) => t.sort === "slices" && data.groups[t.group].device < 0);
-  const main = threads.reduce((a, t) => !a || t.total > a.total ? t : a, null);
-  view.isFolded = (track) => view.folds.get(track.id) ??
-    (track.sort !== "counter" && track.lanes.length >= (track === main ? OPEN_TO : COMPACT_FROM));
+  /* Deep ones are, but for the busiest thread. */
+  const main = data.tracks.reduce((a, t) => t.lanes && !(a.total >= t.total) && data.groups[t.group].device < 0 ? t : a, 0);
+  view.isFolded = (track) => view.folds.get(track.id) ?? (track !== main && track.lanes?.length >= COMPACT_FROM);
 
   /* LIST as it was arranged; what was not comes after it, as it was. */
   function arranged(list, key) {

@@ -336,6 +336,7 @@ static void summarize_counts(struct gp_report *r, const struct gp_diff *d, struc
     const struct gp_diff_summary *s = &d->summary;
     const char *what = d->opts.by == GP_DIFF_BY_OP      ? "operators"
                        : d->opts.by == GP_DIFF_BY_RANGE ? "ranges"
+                       : d->opts.by == GP_DIFF_BY_LINE  ? "lines"
                                                         : "kernels";
     const struct counted c[] = {
         {s->regressions, "slower"}, {s->improvements, "faster"}, {s->fused, "fused"},

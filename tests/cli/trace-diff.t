@@ -30,6 +30,19 @@ trace 10 100 50 30 >more.json
 trace 10 100.2 50.1 >same.json
 echo '[{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":0,"dur":4}]' >cpu.json
 
+test_expect_success 'by line: of launches and captures, of the backward pass that of who waits, of one function together' '
+    trace-convert -q --to chrome "$GP_SOURCE/samples/h200/plain.trace" >lines.json &&
+    sed "s/plain\.py:23)/plain.py:123)/g" lines.json >moved.json && ! cmp -s lines.json moved.json &&
+    trace-diff -q -f json --by line lines.json moved.json >out &&
+    jq -e "[.operations[].baseline.total_ns] | add" out >sum && jq -e ".total.baseline_ns" out | cmp - sum &&
+    jq -e "[.operations[] | select(.name | test(\"^[^ ]+:[0-9]+ .\") | not) | .name] == [\"[no stack]\"]" out &&
+    jq -e "[.operations[] | select(.name | startswith(\"plain.py:2\")) | [.name, .current.names[0], .change_ns]] | sort ==
+        [[\"plain.py:20 Block.attend\", \"plain.py:20 Block.attend\", 0], [\"plain.py:23 Block.forward\", \"plain.py:123 Block.forward\", 0],
+         [\"plain.py:24 Block.forward\", \"plain.py:24 Block.forward\", 0]]" out &&
+    jq -e "[.operations[] | select(.name | endswith(\" train\")) | .baseline.total_ns] | max > 1000000" out &&
+    trace-diff -q --by line lines.json moved.json >text && grep "^Of [0-9]* lines: [0-9]* the same" text
+'
+
 test_expect_success 'a slower kernel: found, sized, and part of an exact sum' '
     status_of trace-diff -f json base.json slow.json && test "$status" -eq 1 &&
     jq -e ".total == {unit: \"step\", baseline_ns: 150000, current_ns: 170000, change_ns: 20000,

@@ -1,7 +1,7 @@
 /* trees.c -- are the trees of a trace's calls what its exact stacks say? trees FILE...: a line for each file,
  * with how many ranges whose stack is known lie below a function that they called, and how many ranges, such
- * as steps, that launched the same from the same stacks as the one before have another tree. Status 1 if there
- * is one. */
+ * as steps, that launched the same from the same stacks as the one before have another tree. Status 1 if
+ * there is one. */
 #include <stdio.h>
 #include <string.h>
 #include "analyze/names/names.h"
