@@ -111,7 +111,8 @@ static const struct gp_sheet gp_sheets[] = {
 };
 /* clang-format on */
 
-static const double TABLE_REACHED = 0.8, /* of the data sheet */
+static const double CLOCK_REACHED = 0.9, /* of the data sheet at the clock that there was */
+    TABLE_REACHED = 0.8,                 /* of the data sheet */
     TRACE_LEAST = 0.6,                   /* of the data sheet */
     QUANTILE = 0.99, CACHE_FACTOR = 4;   /* times as fast as memory an L2 cache of unknown bandwidth may be */
 
@@ -305,11 +306,27 @@ void gp_ceiling_measure(struct gp_ceiling *top, double *rates, size_t n)
     set(top, best, GP_CEILING_TRACE);
 }
 
+/* A counter's peak is at the clock of its own measurement, and a data sheet's at the highest one. */
+static bool is_of_highest_clock(const struct gp_ceiling *c)
+{
+    return c->source == GP_CEILING_TABLE || c->source == GP_CEILING_DEVICE;
+}
+
 double gp_ceiling_attainable(const struct gp_ceiling *c)
 {
-    bool peak =
-        c->source == GP_CEILING_TABLE || c->source == GP_CEILING_DEVICE || c->source == GP_CEILING_COUNTERS;
+    bool peak = is_of_highest_clock(c) || c->source == GP_CEILING_COUNTERS;
     return peak ? TABLE_REACHED * c->per_s : c->per_s;
+}
+
+double gp_ceiling_peak_at(const struct gp_ceiling *c, double clock)
+{
+    return clock > 0 && is_of_highest_clock(c) ? clock * c->per_s : c->per_s;
+}
+
+double gp_ceiling_at(const struct gp_ceiling *c, double clock)
+{
+    bool scaled = clock > 0 && is_of_highest_clock(c);
+    return scaled ? CLOCK_REACHED * gp_ceiling_peak_at(c, clock) : gp_ceiling_attainable(c);
 }
 
 /* ---- fields ---- */

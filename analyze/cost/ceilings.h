@@ -74,5 +74,10 @@ void gp_ceiling_measure(struct gp_ceiling *top, double *rates, size_t n);
 /* The attainable part of a ceiling: all of a measured one, 80 % of a data sheet's (measured on an H200: 769
  * to 798 of 989 TFLOP/s, and 4.3 of 4.8 TB/s). */
 double gp_ceiling_attainable(const struct gp_ceiling *c);
+/* The same of arithmetic at CLOCK, a part of the highest SM clock; 0: not known. Of a data sheet's, 90% at
+ * that clock (measured on an H200: products at 1,474 and 1,743 MHz). A measured one has its clocks in it. */
+double gp_ceiling_at(const struct gp_ceiling *c, double clock);
+/* All of it at that clock. */
+double gp_ceiling_peak_at(const struct gp_ceiling *c, double clock);
 
 #endif

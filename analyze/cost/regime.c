@@ -1,5 +1,7 @@
 #include "analyze/cost/regime.h"
 
+#include <math.h>
+
 #include <string.h>
 #include "analyze/names/classify.h"
 #include "formats/base/count.h"
@@ -47,10 +49,12 @@ static enum gp_regime regime_of_kind(uint32_t kind, uint32_t tile)
 }
 
 /* Times at the roofs. False if a relevant roof is unknown. */
-static bool find_roofs(struct gp_regime_answer *a, const struct gp_work *w, const struct gp_ceilings *c)
+static bool find_roofs(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
+                       const struct gp_ceilings *c)
 {
+    const struct gp_work *w = k->work;
     if (c->memory.per_s <= 0) return false;
-    double top = w->arith < GP_ARITH_COUNT ? c->flops[w->arith].per_s : 0;
+    double top = w->arith < GP_ARITH_COUNT ? gp_ceiling_peak_at(&c->flops[w->arith], k->clock) : 0;
     if (w->products && w->flops > 0 && top <= 0) return false;
     a->compute_ns = top > 0 ? w->flops / top * 1e9 : 0;
     a->memory_low_ns = gp_ceilings_memory_ns(c, w->bytes_low, w->written);
@@ -76,7 +80,8 @@ static enum gp_regime regime_of_work(struct gp_regime_answer *a, const struct gp
 {
     double fastest = gp_ceilings_cached_ns(c, k->work->bytes_low, k->work->written),
            left = (double)k->dur_ns - c->empty_ns;
-    if (a->compute_ns > fastest) fastest = a->compute_ns;
+    double boosted = k->work->arith < GP_ARITH_COUNT ? c->flops[k->work->arith].per_s : 0;
+    if (boosted > 0) fastest = fmax(fastest, k->work->flops / boosted * 1e9); /* at any clock */
     /* the operator's work was divided by time, including the start-up time of its kernels */
     double start = k->part > 0 && k->part < 1 ? 0 : c->empty_ns;
     if (start + fastest > POSSIBLE * (double)k->dur_ns) {
@@ -136,7 +141,7 @@ void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kern
     if (class == GP_CLASS_COMMUNICATION) a->regime = GP_REGIME_COMMUNICATION;
     else if (class == GP_CLASS_MEMORY) a->regime = GP_REGIME_TRANSFER;
     else if ((double)k->dur_ns <= 2 * c->empty_ns + (double)TICK_NS) a->regime = GP_REGIME_OVERHEAD;
-    else if (!k->work || !find_roofs(a, k->work, c)) a->regime = a->roof = regime_of_kind(k->kind, k->tile);
+    else if (!k->work || !find_roofs(a, k, c)) a->regime = a->roof = regime_of_kind(k->kind, k->tile);
     else a->regime = k->counted ? regime_of_counters(a, k, c) : regime_of_work(a, k, c);
 }
 

@@ -69,6 +69,7 @@ struct gp_regime_kernel {
     double part;  /* its share of its operator's work, if other kernels have a share as well; 0 or 1: all */
     double waves; /* blocks by those that the device holds at once; 0 not known */
     bool beside;  /* runs while another kernel does */
+    double clock; /* at which it ran, as part of the highest SM clock; 0: not known */
 };
 
 struct gp_regime_answer {

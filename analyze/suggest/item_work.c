@@ -10,6 +10,7 @@
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/metrics/measured.h"
+#include "analyze/view/gauges.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
 
@@ -335,6 +336,23 @@ static void find_ceilings(struct find *f)
     if (c->s->opts.ceilings) gp_ceilings_prefer(&c->s->ceilings, c->s->opts.ceilings);
 }
 
+/* ---- clocks ---- */
+
+/* The clock at which each kernel ran, as part of the highest one. */
+static void find_clocks(const struct gp_rule_ctx *c)
+{
+    const struct gp_events *gpu = &c->t->events[GP_GPU];
+    struct gp_gauges g;
+    gp_gauges_find(&g, c->v);
+    for (uint32_t i = 0; i < c->p->items.n && g.gpus.n; i++) {
+        uint32_t row = c->p->items.at[i].row;
+        const struct gp_gauge_gpu *of = gp_gauges_of(&g, c->v->device_of_row[row]);
+        double mhz = gp_gauge_mhz(of, gpu->start_ns[row], gpu->start_ns[row] + gpu->dur_ns[row]);
+        if (of && of->boost_mhz > 0 && mhz > 0) c->work[i].clock = mhz / of->boost_mhz;
+    }
+    gp_gauges_release(&g);
+}
+
 /* ---- regimes ---- */
 
 static void find_regimes(struct find *f)
@@ -342,6 +360,7 @@ static void find_regimes(struct find *f)
     const struct gp_rule_ctx *c = f->c;
     const uint8_t *beside = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
     const uint8_t *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
+    find_clocks(c);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         struct gp_item_work *w = &c->work[i];
         uint32_t row = c->p->items.at[i].row;
@@ -352,6 +371,7 @@ static void find_regimes(struct find *f)
         if (k.kind == GP_FRAME_GEMM) k.tile = config_of(f, i)->tile;
         k.part = w->part;
         k.beside = beside[row] || talking[row];
+        k.clock = w->clock;
         gp_regime_of_kernel(&w->bound, &k, &c->s->ceilings);
         if (k.work && !k.counted && !w->bound.impossible)
             gp_regime_limit(&w->share, &c->s->ceilings, w->bound.fits_cache, gp_rule_dur(c, i));

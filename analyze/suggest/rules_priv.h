@@ -32,6 +32,7 @@ struct gp_item_work {
     struct gp_regime_answer bound;
     uint32_t tier; /* enum gp_work_tier */
     double part;   /* of its operator's work */
+    double clock;  /* at which it ran, as part of the highest SM clock; 0: not known */
     bool alone;    /* no other kernel has a part of it */
     bool shaped;   /* type and size of the operands are known from shapes */
     /* Of tier GP_WORK_COUNTERS: the bytes are measured; where the operations are not, they are those of the

@@ -24,11 +24,12 @@ static const struct gp_work *product_of(const struct gp_rule_ctx *c, uint32_t it
     return known && w->share.product.k > 0 && w->share.arith < GP_ARITH_COUNT ? &w->share : NULL;
 }
 
-/* Duration of a product at the attainable rates of arithmetic and memory, ns; 0: unknown. */
-static double roof_ns(const struct gp_rule_ctx *c, const struct gp_work *w)
+/* Duration of a product at the attainable rates of memory and, at its clock, of arithmetic; 0: unknown. */
+static double roof_ns(const struct gp_rule_ctx *c, uint32_t item, const struct gp_work *w)
 {
     const struct gp_ceilings *top = &c->s->ceilings;
-    double flops = gp_ceiling_attainable(&top->flops[w->arith]), bytes = gp_ceiling_attainable(&top->memory);
+    double flops = gp_ceiling_at(&top->flops[w->arith], c->work[item].clock),
+           bytes = gp_ceiling_attainable(&top->memory);
     if (flops <= 0 || bytes <= 0) return 0;
     double compute = w->flops / flops * 1e9, memory = w->bytes_high / bytes * 1e9;
     return compute > memory ? compute : memory;
@@ -73,7 +74,7 @@ static int64_t lost_to_odd(const struct gp_rule_ctx *c, uint32_t item)
 {
     unsigned few = few_at_once(c, item);
     const struct gp_work *w = lone_product_of(c, item);
-    double dur = (double)gp_rule_dur(c, item), roof = w && (few || is_odd(w)) ? roof_ns(c, w) : 0;
+    double dur = (double)gp_rule_dur(c, item), roof = w && (few || is_odd(w)) ? roof_ns(c, item, w) : 0;
     if (roof > 0) return roof < dur ? (int64_t)(dur - roof) : 0;
     return few && is_lone(c, item) ? gp_rule_dur(c, item) / ALIGNED * (int64_t)(ALIGNED - few) : 0;
 }
@@ -139,7 +140,7 @@ static int64_t lost_below_roof(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_work *w = lone_product_of(c, item);
     if (!w) return 0;
-    double roof = roof_ns(c, w);
+    double roof = roof_ns(c, item, w);
     if (is_odd(w) || few_at_once(c, item) || w->arith == GP_ARITH_FP32 || w->arith == GP_ARITH_FP64) return 0;
     if (roof < ROOF_NS_LEAST || roof >= BELOW_ROOF * (double)gp_rule_dur(c, item)) return 0;
     return gp_rule_dur(c, item) - (int64_t)roof;
@@ -169,7 +170,7 @@ static void check_gemm_roof(struct gp_rule_ctx *c)
     const struct gp_ceiling *top = &c->s->ceilings.flops[worst->arith];
     s->formula = gp_rule_text(
         c, "between nothing and %.0f TFLOP/s in %s or %.0f GB/s, whichever takes longer, from %s",
-        gp_ceiling_attainable(top) / 1e12, gp_arith_name(worst->arith),
+        gp_ceiling_at(top, c->work[sum.worst].clock) / 1e12, gp_arith_name(worst->arith),
         gp_ceiling_attainable(&c->s->ceilings.memory) / 1e9,
         gp_ceiling_source_text((enum gp_ceiling_source)top->source));
     gp_rule_evidence_count(s, "products", gp_rule_per_step(c, sum.count));
@@ -187,7 +188,7 @@ const struct gp_rule gp_rule_gemm_roof = {
                  "busy time lost",
     .guard = "kernels that run beside others or beside communication; operators with several kernels; plain "
              "FP32; odd sizes",
-    .assumes = "the device runs at the clocks and the power for which its ceilings hold",
+    .assumes = "without recorded clocks, the device runs at those for which its ceilings hold",
     .expect = "these products to be faster",
     .run = check_gemm_roof,
     .to_know = "record hardware counters (gpuprof-collect --metrics)",

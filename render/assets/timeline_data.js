@@ -31,7 +31,7 @@
 //            lane with `crowded` set, the last of too many
 //   count, total   of the trace: events, and the sum of their durations in ns (true also where events are left out)
 //   crossed  events that ended after one they began in, moved to an extra lane; clamped: by a rounding error, not moved
-//   a counter has n, start, value (Float64Array), min, max, unit ("bytes", "percent", "gbps", "MHz", "W", "°C", "count", "reason": place in reasons + 1, 0 none) in place of lanes;
+//   a counter has n, start, value (Float64Array), min, max, unit in place of lanes;
 //   value[i] holds from start[i] to start[i + 1]; joined: several samples became one, the highest
 // data.devices[]     {name, group, idle: track or null, streams: [track], t0, t1}: first to last event of the GPU
 // data.causes[]      {name, text} of idle time; data.causeOf(nameId): index into it

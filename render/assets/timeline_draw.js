@@ -35,16 +35,15 @@ function firstFrom(lane, t) {
   return low;
 }
 
-/* The values at the ground and at the top of a counter: a share is one of 100%, whatever it reached. */
-const counterScale = (track) => track.unit === "percent" ? [0, 100] : track.unit === "reason" ? [0, 1] : [Math.min(0, track.min), track.max];
+/* The values at the ground and at the top of a counter. */
+const counterScale = (track) => track.unit === "percent" ? [0, 100] : [Math.min(0, track.min), track.max];
 /* A value of a counter in its unit: whole, or with three digits. */
 const real = (v) => Number.isInteger(v) ? gp.count(v) : Math.abs(v) >= 100 ? gp.count(Math.round(v)) : String(Number(v.toPrecision(3)));
 function counterWords(track, v) {
-  if (track.unit === "percent") return (v === Math.round(v) ? v : v.toFixed(1)) + "%";
-  if (track.unit === "gbps") return real(v) + " GB/s";
-  if (track.unit === "reason") return v ? track.reasons[v - 1] : "nothing";
-  if (track.unit !== "bytes" && track.unit !== "count") return real(v) + " " + track.unit;
-  return track.unit === "bytes" ? gp.bytes(v) : real(v);
+  const u = track.unit;
+  if (track.reasons) return track.reasons[v - 1] || "";
+  if (u === "percent") return (v === Math.round(v) ? v : v.toFixed(1)) + "%";
+  return u === "bytes" ? gp.bytes(v) : real(v) + (u === "gbps" ? " GB/s" : u === "count" ? "" : " " + u);
 }
 
 function timelineDraw(canvas, data, view) {
@@ -66,10 +65,9 @@ function timelineDraw(canvas, data, view) {
     const ink = c.ink; /* c.ink becomes that of each kind's words */
     c.grid = mix(c.page, c.line, 110);
     c.fill = new Uint32Array(data.names.length);
-    /* what leads to GPU work is nearly grey: a little darker, it stays apart from the page, and more so where lanes are thin */
+    /* nearly grey: a little darker, it stays apart from the page */
     const APART = document.documentElement.dataset.theme === "contrast" ? 60 : gp.theme.dark ? 34 : 14, THIN = gp.theme.dark ? 90 : 56, apart = (k, v, by) => k.gpu ? v : mix(v, ink, by);
     c.kind = Uint32Array.from(data.kinds, (k) => apart(k, parse((palette[k.id] || palette.frame).fill[0]), APART));
-    c.reasons = data.kinds.flatMap((k, i) => k.gpu ? [c.kind[i]] : []);
     c.ink = data.kinds.map((k) => (palette[k.id] || palette.frame).ink);
     for (let i = 0; i < c.fill.length; i++) {
       const of = palette[data.kinds[data.kindOf[i]].id] || palette.frame;
@@ -200,7 +198,7 @@ function timelineDraw(canvas, data, view) {
     putHatched(line, tone, y, high);
   }
 
-  /* A counter: in each column from its smallest to its largest value, filled to the ground. */
+  /* In each column from its smallest to its largest value, filled to the ground. */
   function paintCounter(track, y, high) {
     const { start, value, n } = track, k = (view.t1 - view.t0) / w, ground = y + high - 1;
     const [low, top] = gp.counterScale(track), span = top - low || 1, level = (v) => ground - Math.round((v - low) / span * (high - 2));
@@ -215,12 +213,9 @@ function timelineDraw(canvas, data, view) {
         if (!(v <= max)) max = v;
       }
       if (!(max >= min)) continue;
-      if (track.unit === "reason") { /* a band: why the clock is not higher */
-        if (max) for (let r = Math.max(0, y); r <= Math.min(h - 1, ground); r++) px[r * w + x] = c.reasons[(max - 1) % c.reasons.length];
-        continue;
-      }
       const peak = level(max), bottom = level(min);
-      for (let r = Math.max(0, peak); r <= Math.min(h - 1, ground); r++) px[r * w + x] = r <= Math.max(bottom, peak + scale - 1) ? edge : tint;
+      const why = track.reasons && c.kind[max];
+      for (let r = Math.max(0, peak); r <= Math.min(h - 1, ground); r++) px[r * w + x] = why || (r <= Math.max(bottom, peak + scale - 1) ? edge : tint);
     }
   }
 

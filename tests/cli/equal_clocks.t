@@ -10,7 +10,7 @@ test_expect_success 'traces' '
     $make real slower=1.05 seed=6 && $make busy slower=1.3 others=40 seed=7
 '
 
-test_expect_success 'lower clocks do not make a regression, and the reason is reported' '
+test_expect_success 'lower clocks are not a regression, and the reason is reported' '
     trace-diff -q -f json base low >out && test "$(json "r[\"summary\"][\"verdict\"]")" = no_change &&
     json "[n[\"text\"] for n in r[\"notes\"] if n[\"id\"] == \"clocks\"]" >note && cat note &&
     grep "clocks were 11.1% lower; at equal clocks .*%.*mean SM clock 1980 and 1760 MHz, the lower one by the power cap" note &&

@@ -205,7 +205,7 @@ test_expect_success 'an impossible time or duration is reported with its byte, b
     trace-convert --to gpuprof -o odd.trace odd.json 2>err && echo "trace-convert: odd.json: $line" | test_cmp - err &&
     trace-hta -f json -o hta.json odd.json 2>err && grep -F "$line" err &&
     trace-hta -f json odd.trace 2>&1 >hta.json | grep -E "impossible time: 1 \(first at byte [0-9]+\); GPU events with an impossible duration: 1 \(first at byte [0-9]+\)$" &&
-    status_of trace-convert --strict --to chrome -o odd.out odd.json && test $status = 2 && test ! -e odd.out &&
+    status_of trace-convert --strict --to chrome -o strict.json odd.json && test $status = 2 && test ! -e strict.json &&
     echo "trace-convert: odd.json: byte $time: GPU events with an impossible time" | test_cmp - err
 '
 

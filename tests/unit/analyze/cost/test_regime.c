@@ -292,3 +292,43 @@ TEST(counters_decide_by_what_was_measured)
     assert_int_equal(measured(partly, plain, 101, gemm).regime, GP_REGIME_UNKNOWN);
     assert_int_equal(measured(partly, plain, 101, GP_FRAME_ELEMENTWISE).regime, GP_REGIME_INEFFICIENT);
 }
+
+/* 30 us of products at the highest clock, in 100 us: inefficient, unless the clock was half of it. */
+TEST(a_lower_clock_lowers_the_roof_of_a_data_sheet)
+{
+    struct gp_ceilings c = device();
+    struct gp_work w = {
+        .bytes_low = 1e6, .bytes_high = 1e6, .products = true, .arith = GP_ARITH_BF16, .flops = 3e9};
+    struct gp_regime_kernel k = {.kind = GP_FRAME_GEMM, .dur_ns = 100000, .work = &w};
+    struct gp_regime_answer a;
+    gp_regime_of_kernel(&a, &k, &c);
+    assert_int_equal(a.regime, GP_REGIME_INEFFICIENT);
+    k.clock = 0.5;
+    gp_regime_of_kernel(&a, &k, &c);
+    assert_int_equal(a.regime, GP_REGIME_COMPUTE);
+    assert_true(fabs(a.compute_ns - 60000) < 1e-6);
+    c.flops[GP_ARITH_BF16].source = GP_CEILING_FILE; /* measured with its clocks */
+    gp_regime_of_kernel(&a, &k, &c);
+    assert_int_equal(a.regime, GP_REGIME_INEFFICIENT);
+}
+
+/* The clock is a mean: a kernel that ran faster than it allows is not impossible. */
+TEST(clocks_make_nothing_impossible)
+{
+    struct gp_ceilings c = device();
+    struct gp_work w = {
+        .bytes_low = 1e6, .bytes_high = 1e6, .products = true, .arith = GP_ARITH_BF16, .flops = 9e9};
+    struct gp_regime_kernel k = {.kind = GP_FRAME_GEMM, .dur_ns = 100000, .work = &w, .clock = 0.5};
+    struct gp_regime_answer a;
+    gp_regime_of_kernel(&a, &k, &c);
+    assert_false(a.impossible);
+    assert_int_equal(a.regime, GP_REGIME_COMPUTE);
+}
+
+TEST(what_is_attainable_at_a_clock)
+{
+    struct gp_ceiling sheet = {100e12, GP_CEILING_TABLE}, file = {100e12, GP_CEILING_FILE};
+    assert_true(fabs(gp_ceiling_at(&sheet, 0) - 80e12) < 1);
+    assert_true(fabs(gp_ceiling_at(&sheet, 0.5) - 45e12) < 1);
+    assert_true(fabs(gp_ceiling_at(&file, 0.5) - 100e12) < 1);
+}
