@@ -151,7 +151,7 @@ size_t gp_cli_width(uint64_t asked, int fd);
 /* Set up progress reporting on standard error as --progress and --quiet say. */
 void gp_cli_progress(const struct gp_tool *tool, const struct gp_common_opts *c, struct gp_progress *p);
 
-/* What "--help-agent" prints, the same for every tool: share/skills/gpuprof/SKILL.md. */
+/* What "--help-agent" prints, the same for every tool: formats/SKILL.md. */
 extern const char gp_agent_page[];
 
 /* ---- options as they are shown ----

@@ -36,7 +36,7 @@ for tool in $tools; do
     '
 
     test_expect_success "$tool --help-agent: the page for agents" '
-        $tool --help-agent >page && test_cmp "$GP_SOURCE/share/skills/gpuprof/SKILL.md" page
+        $tool --help-agent >page && test_cmp "$GP_SOURCE/formats/SKILL.md" page
     '
 
     test_expect_success "$tool: an unknown option is one line and a hint" '

@@ -137,7 +137,7 @@ def summary(path):
             event['args'] = {**(event.get('args') or {}), 'sf': stack(frames, str(event['sf']))}
     bag = collections.Counter(join_pairs(events))
     for event in events:
-        if event.get('ph') not in ('M', 'B', 'E'):
+        if event.get('ph') not in ('M', 'B', 'E', None):  # JAX ends its list with an empty one
             bag.update(normalised(event))
     return {k: plain(v) for k, v in data.items()}, labels(events), bag
 

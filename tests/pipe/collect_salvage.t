@@ -4,8 +4,8 @@ test_description='gpuprof-collect: what is left of processes that are killed, ab
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
 . "$GP_SOURCE/tests/pipe/mock.sh"
 
-collect='gpuprof-collect -v --flush-interval 50ms'
-late='gpuprof-collect -v --flush-interval 30s'
+collect='gpuprof-collect -v --no-clocks --flush-interval 50ms'
+late='gpuprof-collect -v --no-clocks --flush-interval 30s'
 # The pretended programs end as they like, and no sanitizer is to tell us how.
 app="env ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_abort=0 TSAN_OPTIONS=handle_segv=0:handle_abort=0 $mock/app"
 

@@ -56,7 +56,7 @@ EOF
 
 # sampled WHAT -- runs it; the idle time by culprit is in the file idle, in ns.
 sampled() {
-    gpuprof-collect --sample=400 -o "$1.trace" python3 planted.py "$mock/libcuda.so.1" "$1" 2>err && facts "$1.trace" &&
+    gpuprof-collect --no-clocks --sample=400 -o "$1.trace" python3 planted.py "$mock/libcuda.so.1" "$1" 2>err && facts "$1.trace" &&
     trace2flame --weight idle -f folded "$1.trace" >stacks &&
     sed "s/ [0-9]*$//" stacks >/dev/null
 }
