@@ -35,9 +35,7 @@ function firstFrom(lane, t) {
   return low;
 }
 
-/* The values at the ground and at the top of a counter. */
 const counterScale = (track) => track.unit === "percent" ? [0, 100] : [Math.min(0, track.min), track.max];
-/* A value of a counter in its unit: whole, or with three digits. */
 const real = (v) => Number.isInteger(v) ? gp.count(v) : Math.abs(v) >= 100 ? gp.count(Math.round(v)) : String(Number(v.toPrecision(3)));
 function counterWords(track, v) {
   const u = track.unit;
@@ -202,7 +200,7 @@ function timelineDraw(canvas, data, view) {
   function paintCounter(track, y, high) {
     const { start, value, n } = track, k = (view.t1 - view.t0) / w, ground = y + high - 1;
     const [low, top] = gp.counterScale(track), span = top - low || 1, level = (v) => ground - Math.round((v - low) / span * (high - 2));
-    const edge = c.count, tint = mix(c.page, c.count, 60);
+    const edge = c.count, tint = mix(c.page, c.count, 60), gpu = data.kinds.findIndex((k) => k.gpu) - 1;
     let i = firstFrom(track, view.t0), v = i > 0 ? value[i - 1] : NaN;
     for (let x = 0; x < w; x++) {
       const end = view.t0 + (x + 1) * k;
@@ -213,8 +211,7 @@ function timelineDraw(canvas, data, view) {
         if (!(v <= max)) max = v;
       }
       if (!(max >= min)) continue;
-      const peak = level(max), bottom = level(min);
-      const why = track.reasons && c.kind[max];
+      const why = track.reasons && max && c.kind[gpu + max], peak = why ? y : level(max), bottom = level(min);
       for (let r = Math.max(0, peak); r <= Math.min(h - 1, ground); r++) px[r * w + x] = why || (r <= Math.max(bottom, peak + scale - 1) ? edge : tint);
     }
   }
