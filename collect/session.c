@@ -390,6 +390,8 @@ static bool take_window(struct gp_session *s, const struct gp_wire_window *w)
                  (w->end_ns == INT64_MAX || gp_time_fits(w->end_ns)) && w->end_ns >= w->start_ns;
     if (!sound || w->index > g->windows.n || w->index + 1 < g->windows.n) return false;
     if (w->index == g->windows.n) {
+        int64_t before_ns = w->index ? g->windows.at[w->index - 1].end_ns : INT64_MIN; /* the largest: open */
+        if (before_ns == INT64_MAX || w->start_ns < before_ns) return false;
         GP_VEC_PUSH(&g->windows, (struct gp_window){w->start_ns, INT64_MAX});
         if (w->start_ns != INT64_MIN) mark(s, "recording starts", w->start_ns);
         if (w->index) put_pace(s);

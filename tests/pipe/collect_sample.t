@@ -84,6 +84,20 @@ test_expect_success 'a lock that another thread holds' 'on_some_try locked'
 standing() { STRESS_KINDS=parked STRESS_SECONDS=0.5 python3 "$GP_SOURCE/tests/bench/sample_stress.py" "${GP_BIN%/bin}" 1 python3; }
 test_expect_success 'stacks that stand still are what the program itself reports: functions, files and lines' 'on_some_try standing'
 
+# Before cuInit() a process has no trace: what was sampled until then waits.
+each() {
+    rm -f each.*.trace
+    gpuprof-collect --sample=400 -o "each.%r.trace" sh -c "python3 -c pass
+        RANK=0 python3 planted.py $mock/libcuda.so.1 loader & RANK=1 python3 planted.py $mock/libcuda.so.1 sleep & wait" 2>err &&
+    test "$(echo each.*.trace)" = "each.0.trace each.1.trace" &&
+    trace2flame --weight idle -f folded each.0.trace >stacks && first "load_batch" &&
+    trace2flame --weight idle -f folded each.1.trace >stacks && first "write_log" && ! grep "load_batch" stacks &&
+    for rank in 0 1; do
+        facts each.$rank.trace && has processes 2 && has gpu 130 && has verdict:clean 1 || return 1
+    done
+}
+test_expect_success 'with a trace per process, each has its own samples' 'on_some_try each'
+
 test_expect_success 'hashes instead of names with --redact' '
     gpuprof-collect --redact --sample -o secret.trace python3 planted.py "$mock/libcuda.so.1" loader 2>err &&
     trace-convert --to chrome secret.trace >secret.json && ! grep "load_batch\|planted" secret.json
@@ -93,7 +107,6 @@ test_expect_success 'what cannot be sampled is refused or named, and everything 
     for rate in 0 1001 fast 10x -5; do
         status_of gpuprof-collect --sample=$rate -o t true && test $status = 125 && grep "^gpuprof-collect: --sample" err || return 1
     done &&
-    status_of gpuprof-collect --no-clocks --sample -o "t.%p" true && test $status = 125 && grep "one trace of all processes" err &&
     $collect --sample $app launch 100 1 1 >t 2>err && facts t && has gpu 100 && has sample 0 && grep "no samples" err
 '
 

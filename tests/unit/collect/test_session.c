@@ -219,7 +219,8 @@ TEST(windows_cut_ranges_and_are_marked)
                                    {1, NOW + 60, NOW + 80},
                                    {UINT64_MAX, 1, 2},
                                    {2, INT64_MAX - 5, INT64_MAX}, /* times that a trace cannot hold */
-                                   {2, NOW + 80, INT64_MAX - 5}};
+                                   {2, NOW + 80, INT64_MAX - 5},
+                                   {2, NOW + 60, NOW + 90}}; /* begins in the one before */
     for (size_t i = 0; i < GP_COUNT(bad); i++) assert_false(send(&f, GP_WIRE_WINDOW, &bad[i], sizeof bad[i]));
     send_note(&f, GP_NOTE_PUSH, NOW, "a");
     send_note(&f, GP_NOTE_POP, NOW + 40, "");
