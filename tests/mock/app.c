@@ -599,7 +599,8 @@ static int do_long(int argc, char **argv)
     return 6;
 }
 
-/* steps N MS M SLOW: N ranges "step 0" and on, of 5 launches and MS, from number M on of SLOW. */
+/* steps N MS M SLOW: N ranges "step 0" and on, of 5 launches and MS, from number M on of SLOW. Says when 20
+ * are over. */
 static int do_steps(int argc, char **argv)
 {
     unsigned n = arg(argc, argv, 2, 40), ms = arg(argc, argv, 3, 2), slow = arg(argc, argv, 4, n);
@@ -611,6 +612,7 @@ static int do_steps(int argc, char **argv)
         launch(5, 1);
         rest(i < slow ? ms : arg(argc, argv, 5, ms));
         nvtxRangePop();
+        if (i == 19) puts("20 steps"), fflush(stdout);
     }
     return 0;
 }
