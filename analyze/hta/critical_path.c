@@ -258,12 +258,7 @@ static uint32_t busiest_thread(struct walk *w, struct doing *best)
 static uint32_t other_launching_thread(const struct walk *w, uint32_t track, int64_t since_ns, int64_t at_ns)
 {
     const struct gp_events *api = &w->v->t->events[GP_API];
-    size_t lo = 0, hi = api->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (api->start_ns[mid] < at_ns) lo = mid + 1;
-        else hi = mid;
-    }
+    size_t lo = gp_events_from(api, at_ns);
     for (int tries = 0; lo-- && tries < LOOK_BACK && api->start_ns[lo] >= since_ns; tries++)
         if (api->track[lo] != track && track_of(w, api->track[lo])->process == track_of(w, track)->process &&
             gp_call_gives_work(gp_trace_str(w->v->t, api->name[lo])))

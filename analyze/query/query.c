@@ -316,12 +316,5 @@ bool gp_query_row(const struct gp_query *q, const struct gp_query_table *table, 
 
 size_t gp_query_from(const struct gp_query *q, const struct gp_query_table *table, int64_t at_ns)
 {
-    const struct gp_events *e = &q->t->events[table->tables[0]];
-    size_t lo = 0, hi = e->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (e->start_ns[mid] < at_ns) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo;
+    return gp_events_from(&q->t->events[table->tables[0]], at_ns);
 }

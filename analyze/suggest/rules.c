@@ -309,17 +309,6 @@ uint32_t gp_rule_outermost(const struct gp_rule_ctx *c, struct gp_host_memo *mem
     return gp_host_memo_get(memo, node, outermost_in, &o);
 }
 
-size_t gp_rule_row_from(const struct gp_events *e, int64_t at_ns)
-{
-    size_t lo = 0, hi = e->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (e->start_ns[mid] < at_ns) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo;
-}
-
 /* The first call that begins at AT or later. */
 static uint32_t call_from(const struct gp_rule_ctx *c, int64_t at_ns)
 {

@@ -460,7 +460,7 @@ static bool has_call_inside(const struct gp_rule_ctx *c, size_t op)
 {
     const struct gp_events *ops = &c->t->events[GP_OP], *api = &c->t->events[GP_API];
     int64_t end = ops->start_ns[op] + ops->dur_ns[op];
-    for (size_t i = gp_rule_row_from(api, ops->start_ns[op]); i < api->n && api->start_ns[i] < end; i++)
+    for (size_t i = gp_events_from(api, ops->start_ns[op]); i < api->n && api->start_ns[i] < end; i++)
         if (api->track[i] == ops->track[op]) return true;
     return false;
 }
@@ -477,7 +477,7 @@ static void look_before(const struct gp_rule_ctx *c, uint32_t call, struct cpu_w
     const struct gp_events *ops = &c->t->events[GP_OP], *api = &c->t->events[GP_API];
     uint32_t row = c->p->calls.at[call].row;
     int64_t until = api->start_ns[row], from = until - c->calls[call].before_ns, time = 0;
-    for (size_t i = gp_rule_row_from(ops, from); i < ops->n && ops->start_ns[i] < until; i++) {
+    for (size_t i = gp_events_from(ops, from); i < ops->n && ops->start_ns[i] < until; i++) {
         int64_t end = ops->start_ns[i] + ops->dur_ns[i];
         if (ops->dur_ns[i] < CPU_NS || ops->start_ns[i] < from || end > until) continue;
         if (ops->track[i] != api->track[row] || has_call_inside(c, i)) continue;

@@ -260,9 +260,6 @@ double gp_rule_host_bound_pct(const struct gp_rule_ctx *c);
 /* The same of the step as it is likely to be without the recorder. */
 double gp_rule_host_bound_unrecorded_pct(const struct gp_rule_ctx *c);
 
-/* The first row of a table that starts at AT or later. */
-size_t gp_rule_row_from(const struct gp_events *e, int64_t at_ns);
-
 /* The copy between host and device that CALL of the plan waits for, if the copy belongs to CALL itself or
  * to the previous call on its thread, as with a copy without non_blocking; otherwise GP_REPLAY_NONE. */
 uint32_t gp_rule_copy_waited_for(const struct gp_rule_ctx *c, uint32_t call);

@@ -360,7 +360,7 @@ static int64_t count_data_parallel(const struct gp_rule_ctx *c, enum gp_table ta
 {
     const struct gp_events *e = &c->t->events[table];
     int64_t count = 0, end = c->p->steps.at[c->p->steps.n - 1].end_ns;
-    for (size_t i = gp_rule_row_from(e, c->p->begin_ns); i < e->n && e->start_ns[i] < end; i++)
+    for (size_t i = gp_events_from(e, c->p->begin_ns); i < e->n && e->start_ns[i] < end; i++)
         count += !strcmp(gp_trace_str(c->t, e->name[i]), "DataParallel.forward");
     return count;
 }

@@ -374,12 +374,7 @@ static bool wait_recorded(const struct walk *w, uint32_t row, int64_t from_ns, i
 {
     const struct gp_trace *t = w->v->t;
     const struct gp_events *sync = &t->events[GP_SYNC];
-    size_t lo = 0, hi = sync->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (sync->start_ns[mid] < from_ns) lo = mid + 1;
-        else hi = mid;
-    }
+    size_t lo = gp_events_from(sync, from_ns);
     enum { MOST = 256 }; /* there are one or two between launches */
     for (size_t i = lo; i < sync->n && i < lo + MOST && sync->start_ns[i] <= to_ns; i++)
         if (sync->track[i] == t->events[GP_GPU].track[row] && strstr(gp_trace_str(t, sync->name[i]), "Wait"))

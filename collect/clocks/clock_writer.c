@@ -54,14 +54,7 @@ struct gp_clock_writer *gp_clock_writer_new(const struct gp_clock_writer_opts *o
     gp_trace_init(&w->trace, GP_NEED_ALL);
     gp_trace_set_meta(&w->trace, GP_META_GAUGE_PERIOD, text, (size_t)n);
     snprintf(text, sizeof text, "GPU %" PRIu32, number);
-    struct gp_process p = gp_process_unknown();
-    p.name = gp_intern_cstr(&w->trace.strings, text);
-    p.pid = number;
-    struct gp_track k = gp_track_unknown();
-    k.kind = GP_TRACK_OTHER;
-    k.process = gp_trace_process(&w->trace, &p);
-    k.device = number;
-    w->track = gp_trace_track(&w->trace, &k);
+    w->track = gp_trace_gpu_track(&w->trace, number, text);
     add_device(w, number, device);
     w->cat = gp_intern_cstr(&w->trace.strings, GP_GAUGE_CATEGORY);
     for (size_t g = 0; g < GP_GAUGE_COUNT; g++) {

@@ -79,15 +79,8 @@ void gp_pm_writer_device(struct gp_pm_writer *w, uint32_t number, const struct g
     d->owner = w;
     d->number = number;
     gp_trace_init(&d->trace, GP_NEED_ALL);
-    struct gp_process p = gp_process_unknown();
     snprintf(text, sizeof text, "hardware counters of GPU %" PRIu32, number);
-    p.name = gp_intern_cstr(&d->trace.strings, text);
-    p.pid = number;
-    struct gp_track k = gp_track_unknown();
-    k.kind = GP_TRACK_OTHER;
-    k.process = gp_trace_process(&d->trace, &p);
-    k.device = number;
-    d->track = gp_trace_track(&d->trace, &k);
+    d->track = gp_trace_gpu_track(&d->trace, number, text);
     snprintf(text, sizeof text, "%" PRId64, w->opts.period_ns);
     gp_trace_set_meta(&d->trace, GP_META_COUNTER_PERIOD, text, strlen(text));
     d->cat = gp_intern_cstr(&d->trace.strings, GP_METRIC_SAMPLED);

@@ -233,13 +233,8 @@ static bool was_absent(const struct expander *x, int64_t from_ns, int64_t to_ns)
 {
     const struct gp_events *e = &x->t->events[GP_SAMPLE];
     int64_t since = from_ns + x->period_ns / 4 * 3, until = to_ns - x->period_ns / 4 * 3;
-    size_t lo = 0, hi = e->n;
     if (!x->sampled_until || until <= since) return false;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (e->start_ns[mid] < until) lo = mid + 1;
-        else hi = mid;
-    }
+    size_t lo = gp_events_from(e, until);
     return lo && x->sampled_until[lo - 1] > since;
 }
 

@@ -118,6 +118,17 @@ void gp_events_drop(struct gp_events *e, enum gp_column col)
     e->shared &= ~GP_COLUMN(col);
 }
 
+size_t gp_events_from(const struct gp_events *e, int64_t at_ns)
+{
+    size_t lo = 0, hi = e->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (e->start_ns[mid] < at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
 size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint32_t track, gp_sid name)
 {
     size_t row = e->n;
@@ -198,6 +209,18 @@ uint32_t gp_trace_process(struct gp_trace *t, const struct gp_process *p)
 uint32_t gp_trace_track(struct gp_trace *t, const struct gp_track *k)
 {
     FIND_OR_PUSH(&t->index->tracks, &t->tracks, k, hash_track(k), same_track);
+}
+
+uint32_t gp_trace_gpu_track(struct gp_trace *t, uint32_t number, const char *name)
+{
+    struct gp_process p = gp_process_unknown();
+    struct gp_track k = gp_track_unknown();
+    p.name = gp_intern_cstr(&t->strings, name);
+    p.pid = number;
+    k.kind = GP_TRACK_OTHER;
+    k.process = gp_trace_process(t, &p);
+    k.device = number;
+    return gp_trace_track(t, &k);
 }
 
 static bool same_stack(const struct gp_stack *a, const struct gp_stack *b)

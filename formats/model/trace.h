@@ -421,6 +421,8 @@ void gp_trace_clear_events(struct gp_trace *t);
 
 /* Append an event; returns its row. Amortised O(1). DUR_NS must not be negative, TRACK must exist. */
 size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint32_t track, gp_sid name);
+/* The first row that starts at AT_NS or later, E->n if none does, of rows in the order of their starts. */
+size_t gp_events_from(const struct gp_events *e, int64_t at_ns);
 /* Make sure that column COL has memory for all rows; fills it with the default. Inline setters below
  * call it. */
 void gp_events_materialise(struct gp_events *e, enum gp_column col);
@@ -474,6 +476,8 @@ static inline uint32_t gp_sample_stack(const struct gp_events *e, size_t row)
 uint32_t gp_trace_config(struct gp_trace *t, const struct gp_config *c);
 uint32_t gp_trace_process(struct gp_trace *t, const struct gp_process *p);
 uint32_t gp_trace_track(struct gp_trace *t, const struct gp_track *k);
+/* The track of what is read of GPU NUMBER as a whole, of a process called NAME that stands for it. */
+uint32_t gp_trace_gpu_track(struct gp_trace *t, uint32_t number, const char *name);
 /* The same of a stack, by all its members; its parent is an entry. Only for traces whose stacks all came in
  * here. */
 uint32_t gp_trace_stack(struct gp_trace *t, const struct gp_stack *s);

@@ -256,3 +256,22 @@ TEST(cleared_events_leave_the_dictionaries)
     assert_true(gp_get_corr(&t.events[GP_OP], 0) == GP_NO_ID);
     gp_trace_release(&t);
 }
+
+TEST(the_first_row_from_a_time_on_is_found)
+{
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    struct gp_events *e = &t.events[GP_MARK];
+    assert_int_equal(gp_events_from(e, 0), 0);
+    uint32_t track = gp_trace_gpu_track(&t, 3, "GPU 3");
+    for (int64_t ns = 10; ns <= 30; ns += 10) gp_events_add(e, ns, 0, track, 0);
+    gp_events_add(e, 30, 0, track, 0);
+    assert_int_equal(gp_events_from(e, INT64_MIN), 0);
+    assert_int_equal(gp_events_from(e, 10), 0);
+    assert_int_equal(gp_events_from(e, 11), 1);
+    assert_int_equal(gp_events_from(e, 30), 2);
+    assert_int_equal(gp_events_from(e, 31), 4);
+    assert_int_equal(gp_trace_gpu_track(&t, 3, "GPU 3"), track);
+    assert_true(t.tracks.at[track].device == 3 && t.processes.at[t.tracks.at[track].process].pid == 3);
+    gp_trace_release(&t);
+}
