@@ -22,8 +22,8 @@ static const struct gp_option options[] = {
 
 static const struct gp_renamed renamed[] = {GP_HTA_MAIN_RENAMED, {0}};
 
-/* Misuse is the same in every process: only the first one prints it. Before MPI is begun, only the launcher's
- * variables say which one this is. */
+/* Misuse is the same in every process: only the first one prints it and fails, since the launcher kills all when one
+ * fails. Before MPI is begun, only the launcher's variables say which one this is. */
 static bool is_first(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     };
     struct opts o = {.ranks = {GP_HTA_MAIN_DEFAULTS}};
     struct gp_err err = {0};
-    if (parse(&tool, argc, argv, &o)) return tool.status;
+    if (parse(&tool, argc, argv, &o)) return is_first() ? tool.status : GP_EXIT_OK;
     if (o.ranks.table && !strcmp(o.ranks.table, "help"))
         return is_first() ? gp_cli_end(&tool, gp_hta_main_list_tables(&err), &err, GP_EXIT_OK) : GP_EXIT_OK;
     if (MPI_Init(&argc, &argv)) return GP_EXIT_ERROR;

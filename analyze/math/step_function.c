@@ -7,7 +7,7 @@ void gp_step_add(struct gp_step_function *f, int64_t at_ns, double value)
     struct gp_step_point p = {at_ns, value, 0};
     if (f->points.n) {
         const struct gp_step_point *last = &f->points.at[f->points.n - 1];
-        p.before = last->before + last->value * (double)(at_ns - last->at_ns);
+        p.before = last->before + (last->value - f->points.at[0].value) * (double)(at_ns - last->at_ns);
     } else f->first_ns = at_ns;
     f->last_ns = at_ns;
     GP_VEC_PUSH(&f->points, p);
@@ -29,11 +29,11 @@ size_t gp_step_at(const struct gp_step_function *f, int64_t at_ns)
     return low;
 }
 
-/* The integral until AT_NS, which is not before the first point. */
-static double area_until(const struct gp_step_function *f, int64_t at_ns)
+/* The integral of what is above the first value until AT_NS, which is not before the first point. */
+static double above_until(const struct gp_step_function *f, int64_t at_ns)
 {
     const struct gp_step_point *p = &f->points.at[gp_step_at(f, at_ns)];
-    return p->before + p->value * (double)(at_ns - p->at_ns);
+    return p->before + (p->value - f->points.at[0].value) * (double)(at_ns - p->at_ns);
 }
 
 static void clip(const struct gp_step_function *f, int64_t *begin_ns, int64_t *end_ns)
@@ -53,7 +53,8 @@ double gp_step_area(const struct gp_step_function *f, int64_t begin_ns, int64_t 
 {
     if (!gp_step_covered(f, begin_ns, end_ns)) return 0;
     clip(f, &begin_ns, &end_ns);
-    return area_until(f, end_ns) - area_until(f, begin_ns);
+    return f->points.at[0].value * (double)(end_ns - begin_ns) +
+           (above_until(f, end_ns) - above_until(f, begin_ns));
 }
 
 double gp_step_mean(const struct gp_step_function *f, int64_t begin_ns, int64_t end_ns)

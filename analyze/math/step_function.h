@@ -14,9 +14,11 @@
 #include <stdint.h>
 #include "formats/base/vec.h"
 
+/* What sums up is only the difference to the first value: the integral of a large value that hardly changes,
+ * far from the first point, is as exact as that near it. */
 struct gp_step_point {
     int64_t at_ns;
-    double value, before; /* from here on; the integral until here */
+    double value, before; /* from here on; the integral until here of what is above the first value */
 };
 
 /* A zeroed one is empty. It is known from first_ns to last_ns. */

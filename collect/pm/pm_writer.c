@@ -128,9 +128,9 @@ void gp_pm_writer_put(struct gp_pm_writer *w, uint32_t number, int64_t start_ns,
     if (d->end_ns && start_ns - d->end_ns > w->opts.period_ns) put_gap(d);
     d->end_ns = end_ns;
     w->samples++;
-    double seconds = (double)(end_ns - start_ns) / 1e9;
+    double ns = (double)(end_ns - start_ns);
     for (size_t i = 0; i < d->n; i++) {
-        double v = d->values[i].is_count ? values[i] / seconds : values[i];
+        double v = d->values[i].is_count ? values[i] * 1e9 / ns : values[i];
         if (isfinite(v)) put_row(d, &d->values[i], start_ns, v);
     }
 }

@@ -45,3 +45,12 @@ TEST(where_a_value_changes)
     assert_int_equal(gp_step_until(&f, 1, 1000), 1000);
     GP_VEC_FREE(&f.points);
 }
+
+/* What was rounded in the whole before it does not reach a short part. */
+TEST(a_constant_stays_itself)
+{
+    struct gp_step_function f = {0};
+    for (int64_t i = 0; i <= 100000; i++) gp_step_add(&f, i * 10007, 1999999999);
+    assert_true(gp_step_mean(&f, 999990003, 1000133524) == 1999999999);
+    GP_VEC_FREE(&f.points);
+}
