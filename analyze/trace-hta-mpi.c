@@ -22,8 +22,8 @@ static const struct gp_option options[] = {
 
 static const struct gp_renamed renamed[] = {GP_HTA_MAIN_RENAMED, {0}};
 
-/* Misuse is the same in every process: only the first one prints it and fails, since the launcher kills all when one
- * fails. Before MPI is begun, only the launcher's variables say which one this is. */
+/* Misuse is the same in every process: only the first one prints it and fails, since the launcher kills all
+ * when one fails. Before MPI is begun, only the launcher's variables say which one this is. */
 static bool is_first(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};

@@ -1,9 +1,11 @@
 #include "analyze/cost/work.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/cost/pointwise.h"
 #include "analyze/cost/work_models_priv.h"
+#include "analyze/names/args.h"
 #include "analyze/names/name_predicates.h"
 #include "formats/base/count.h"
 
@@ -413,4 +415,25 @@ bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s,
     w->arith = GP_ARITH_NONE;
     w->written = -1;
     return false;
+}
+
+bool gp_work_of_args(struct gp_work *w, const char *args, bool products)
+{
+    uint64_t flops = 0, bytes = 0;
+    char type[8] = "";
+    struct gp_arg a;
+    memset(w, 0, sizeof *w);
+    w->arith = GP_ARITH_NONE;
+    w->written = -1;
+    for (const char *at = args; gp_args_next(&at, &a);) {
+        if (gp_arg_is(&a, "flops")) gp_arg_u64(&a, &flops);
+        if (gp_arg_is(&a, "bytes_accessed")) gp_arg_u64(&a, &bytes);
+        if (gp_arg_is(&a, "flops_type"))
+            snprintf(type, sizeof type, "%.*s", (int)(a.n < 8 ? a.n : 7), a.value);
+    }
+    w->bytes_low = w->bytes_high = (double)bytes;
+    w->arith = gp_arith_called(type);
+    if (w->arith != GP_ARITH_NONE) w->flops = (double)flops;
+    w->products = products && w->flops > 0;
+    return bytes > 0;
 }

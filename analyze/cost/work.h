@@ -21,7 +21,7 @@
 enum gp_work_tier {
     GP_WORK_UNKNOWN,  /* nothing: the sort of kernel at most */
     GP_WORK_NAMES,    /* tier 1: kernel name and grid */
-    GP_WORK_SHAPES,   /* tier 2: shapes of the operator's inputs */
+    GP_WORK_SHAPES,   /* tier 2: shapes of the operator's inputs, also by XLA's cost analysis */
     GP_WORK_COUNTERS, /* tier 3: hardware counters of the launch itself; no model */
     GP_WORK_TIERS
 };
@@ -55,5 +55,8 @@ bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s,
 /* Of a kernel by its demangled NAME and the BLOCKS of its grid: PyTorch's elementwise kernels and those that
  * take many tensors at once. */
 bool gp_work_of_kernel(struct gp_work *w, const char *name, uint32_t blocks);
+/* Of a kernel of XLA by the args of its configuration, which have its cost analysis. PRODUCTS: it multiplies
+ * matrices; operations of an unknown type are left out. */
+bool gp_work_of_args(struct gp_work *w, const char *args, bool products);
 
 #endif

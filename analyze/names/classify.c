@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/args.h"
 #include "analyze/names/frame_kind.h"
 #include "analyze/names/names.h"
 #include "analyze/names/pattern.h"
@@ -354,19 +355,66 @@ void gp_classes_release(struct gp_classes *c)
 
 /* ---- deciding ---- */
 
-enum gp_frame_kind gp_classify(const struct gp_classes *c, enum gp_gpu_kind kind, const char *name, size_t n)
+/* FOUND: what the name of a kernel says that no rule of the user names. */
+static enum gp_frame_kind classify(const struct gp_classes *c, enum gp_gpu_kind kind, const char *name,
+                                   size_t n, bool *user)
 {
     enum gp_frame_kind found = kind == GP_MEMCPY ? GP_FRAME_MEMCPY : GP_FRAME_MEMSET;
+    *user = false;
     if (kind != GP_KERNEL && (!c || !c->rules.n)) return found;
     struct gp_buf plain = {0};
     gp_name_demangle(&plain, name, n);
     const char *text = gp_buf_str(&plain);
-    bool user = false;
-    for (size_t i = 0; c && i < c->rules.n && !user; i++) {
-        user = !regexec(&c->rules.at[i].regex, text, 0, NULL, 0);
-        if (user) found = c->rules.at[i].kind;
+    for (size_t i = 0; c && i < c->rules.n && !*user; i++) {
+        *user = !regexec(&c->rules.at[i].regex, text, 0, NULL, 0);
+        if (*user) found = c->rules.at[i].kind;
     }
-    if (!user && kind == GP_KERNEL) found = classify_kernel(text, plain.n);
+    if (!*user && kind == GP_KERNEL) found = classify_kernel(text, plain.n);
     gp_buf_release(&plain);
+    return found;
+}
+
+enum gp_frame_kind gp_classify(const struct gp_classes *c, enum gp_gpu_kind kind, const char *name, size_t n)
+{
+    bool user;
+    return classify(c, kind, name, n, &user);
+}
+
+/* What XLA's categories of operations begin with. */
+static enum gp_frame_kind kind_of_hlo(const char *category)
+{
+    static const struct {
+        const char *begin;
+        enum gp_frame_kind kind;
+    } kinds[] = {
+        {"convolution", GP_FRAME_GEMM},
+        {"dot", GP_FRAME_GEMM},
+        {"loop fusion", GP_FRAME_ELEMENTWISE},
+        {"non-fusion elementwise", GP_FRAME_ELEMENTWISE},
+        {"broadcast", GP_FRAME_ELEMENTWISE},
+        {"copy", GP_FRAME_ELEMENTWISE},
+        {"data formatting", GP_FRAME_ELEMENTWISE},
+        {"reduce-scatter", GP_FRAME_COMMUNICATION},
+        {"input fusion", GP_FRAME_REDUCTION},
+        {"reduce", GP_FRAME_REDUCTION},
+        {"all-", GP_FRAME_COMMUNICATION},
+        {"collective-", GP_FRAME_COMMUNICATION},
+        {"ragged-all-to-all", GP_FRAME_COMMUNICATION},
+    };
+    for (size_t i = 0; i < GP_COUNT(kinds); i++)
+        if (gp_starts(category, kinds[i].begin)) return kinds[i].kind;
+    return GP_FRAME_COMPUTE;
+}
+
+enum gp_frame_kind gp_classify_config(const struct gp_classes *c, const struct gp_trace *t,
+                                      const struct gp_config *config)
+{
+    bool user;
+    struct gp_arg a;
+    enum gp_frame_kind found = classify(c, (enum gp_gpu_kind)config->kind, gp_trace_str(t, config->name),
+                                        gp_string_len(&t->strings, config->name), &user);
+    if (user || found != GP_FRAME_COMPUTE || !config->extra) return found;
+    for (const char *at = gp_trace_str(t, config->extra); gp_args_next(&at, &a);)
+        if (gp_arg_is(&a, "hlo_category")) return kind_of_hlo(a.value);
     return found;
 }

@@ -45,5 +45,8 @@ void gp_classes_release(struct gp_classes *c);
 /* Classify a GPU event of that record kind and name. NAME is as recorded, mangled or not. C may be NULL. Only
  * a user's rule can class a kernel as memory, or a copy or set as anything else. */
 enum gp_frame_kind gp_classify(const struct gp_classes *c, enum gp_gpu_kind kind, const char *name, size_t n);
+/* The same of a configuration of T; where the name says nothing, XLA's category of the operation does. */
+enum gp_frame_kind gp_classify_config(const struct gp_classes *c, const struct gp_trace *t,
+                                      const struct gp_config *config);
 
 #endif

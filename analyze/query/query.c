@@ -30,8 +30,7 @@ static void make_kernels(struct gp_query *q)
         else gp_buf_put(&label, full.data, full.n);
         q->kernels[i].name = gp_intern(&q->names, gp_buf_str(&full), full.n);
         q->kernels[i].label = gp_intern(&q->names, gp_buf_str(&label), label.n);
-        q->kernels[i].kind =
-            gp_classify(q->opts.classes, (enum gp_gpu_kind)c->kind, gp_trace_str(t, c->name), n);
+        q->kernels[i].kind = gp_classify_config(q->opts.classes, t, c);
         gp_buf_release(&full);
         gp_buf_release(&label);
     }

@@ -36,7 +36,7 @@ struct op {
 
 /* What the name and launch of a kernel show. */
 struct config {
-    bool done, known;
+    bool done, known, stated;   /* STATED: by XLA, in its args */
     bool transposes;            /* the order of channels, within a convolution */
     unsigned tile;              /* of a product */
     bool pointwise, vectorized; /* its work is that of its grid; and may be half of that */
@@ -75,12 +75,14 @@ static const struct config *config_of(struct find *f, uint32_t item)
     f->name.n = 0;
     gp_name_demangle(&f->name, gp_trace_str(c->t, config->name), gp_string_len(&c->t->strings, config->name));
     const char *name = gp_buf_str(&f->name);
-    if (config->grid[1] <= 1 && config->grid[2] <= 1)
-        k->known = gp_work_of_kernel(&k->work, name, config->grid[0]);
+    bool products = c->items[item].kind == GP_FRAME_GEMM;
+    k->stated = config->extra && gp_work_of_args(&k->work, gp_trace_str(c->t, config->extra), products);
+    k->known = k->stated || (config->grid[1] <= 1 && config->grid[2] <= 1 &&
+                             gp_work_of_kernel(&k->work, name, config->grid[0]));
     k->vectorized = gp_pointwise_is_vectorized(name);
     k->transposes = strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw");
     k->tile = gp_kernel_tile(name);
-    k->pointwise = k->known && !gp_kernel_is_multi_tensor(name);
+    k->pointwise = k->known && !k->stated && !gp_kernel_is_multi_tensor(name);
     k->blocks = config->grid[0];
     k->matrix = gp_matrix_use_of(name, strlen(name));
     gp_occupancy_of(&o, c->t, config, c->props);
@@ -215,7 +217,10 @@ static void assign_work(struct find *f)
             w->share = config_of(f, i)->work;
             if (config_of(f, i)->pointwise && config_of(f, i)->vectorized) share(&w->share, c->grid_part);
             w->alone = true;
-            w->tier = GP_WORK_NAMES;
+            w->tier = config_of(f, i)->stated ? GP_WORK_SHAPES : GP_WORK_NAMES;
+            if (config_of(f, i)->stated)
+                gp_work_settle_arith(&w->share, config_of(f, i)->matrix, f->c->s->ceilings.flops,
+                                     gp_rule_dur(c, i), f->c->props && f->c->props->warp_size == 64);
         }
     }
 }

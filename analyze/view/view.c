@@ -15,9 +15,8 @@ static void classify_configs(struct gp_view *v, const struct gp_classes *classes
     for (size_t i = 0; i < t->configs.n; i++) {
         const struct gp_config *c = &t->configs.at[i];
         uint32_t *kind = gp_map_put(&known, (uint64_t)c->kind << 32 | c->name, UINT32_MAX);
-        if (*kind == UINT32_MAX)
-            *kind = gp_classify(classes, (enum gp_gpu_kind)c->kind, gp_trace_str(t, c->name),
-                                gp_string_len(&t->strings, c->name));
+        bool differs = *kind == GP_FRAME_COMPUTE && strstr(gp_trace_str(t, c->extra), "\"hlo_category\"");
+        if (*kind == UINT32_MAX || differs) *kind = gp_classify_config(classes, t, c);
         v->kind_of_config[i] = (uint8_t)*kind;
     }
     gp_map_release(&known);

@@ -334,7 +334,7 @@ static bool is_dropped(enum gp_key key)
 
 static bool is_config_arg(const struct gp_chrome_fields *f, enum gp_key key)
 {
-    return f->table == GP_GPU && key >= GP_KEY_QUEUED && key <= GP_KEY_CHANNEL_TYPE;
+    return f->table == GP_GPU && key >= GP_KEY_QUEUED && key <= GP_KEY_BYTES_ACCESSED;
 }
 
 static struct gp_chrome_arg *find_arg(struct gp_chrome_arg *args, size_t n, const struct gp_member *m)
@@ -371,10 +371,11 @@ static void forget_arg(struct gp_chrome_parser *c, const struct gp_member *m)
     c->args.n--;
 }
 
-/* An event that ends another one need not repeat its category and name. */
-static bool needs_arg(const struct gp_chrome_parser *c, const struct gp_chrome_fields *f)
+/* An event that ends another one need not repeat its category and name. The class of a kernel of XLA needs
+ * the category of its operation. */
+static bool needs_arg(const struct gp_chrome_parser *c, const struct gp_chrome_fields *f, enum gp_key key)
 {
-    if (f->table == GP_COUNTER) return true;
+    if (f->table == GP_COUNTER || (is_config_arg(f, key) && key >= GP_KEY_HLO_CATEGORY)) return true;
     return gp_needs_extra(c->need, f->table) || (c->need & GP_NEED_EXTRA_WORK && f->phase == 'E');
 }
 
@@ -394,7 +395,7 @@ static const char *read_arg(struct gp_chrome_parser *c, struct gp_chrome_fields 
         if (f->table != GP_COUNTER && (q = read_known_arg(c, f, m->key, p))) return q;
     }
     if (!(q = value(c, p, &v))) return NULL;
-    if (needs_arg(c, f)) keep_arg(c, f, m, &v);
+    if (needs_arg(c, f, m->key)) keep_arg(c, f, m, &v);
     return q;
 }
 

@@ -40,7 +40,8 @@
     /* args of a GPU event that depend only on its launch */                                                 \
     X(QUEUED, "queued") X(PRIORITY, "priority") X(BLOCKS_PER_SM, "blocks per SM")                            \
     X(WARPS_PER_SM, "warps per SM") X(OCCUPANCY, "est. achieved occupancy %") X(KIND, "kind")                \
-    X(CHANNEL, "channel") X(CHANNEL_TYPE, "channel type")                                                    \
+    X(CHANNEL, "channel") X(CHANNEL_TYPE, "channel type") X(HLO_CATEGORY, "hlo_category")                    \
+    X(FLOPS, "flops") X(FLOPS_TYPE, "flops_type") X(BYTES_ACCESSED, "bytes_accessed")                        \
     /* args that are dropped */                                                                              \
     X(EV_IDX, "Ev Idx") X(PROFILER_INDEX, "Profiler Event Index") X(BANDWIDTH, "memory bandwidth (GB/s)")
 /* clang-format on */

@@ -10,6 +10,7 @@
 #include "formats/base/str.h"
 #include "formats/base/wire.h"
 #include "formats/model/format.h"
+#include "formats/xplane/hlo.h"
 
 #define TAG GP_WIRE_TAG
 enum {
@@ -40,6 +41,7 @@ enum {
     STAT_UINT = TAG(3, 0),
     STAT_INT = TAG(4, 0),
     STAT_TEXT = TAG(5, 2),
+    STAT_BYTES = TAG(6, 2),
     STAT_REF = TAG(7, 0),
 };
 
@@ -56,8 +58,12 @@ static const struct {
     X(KERNEL_DETAILS, "kernel_details")                                                                      \
     X(COPY_DETAILS, "memcpy_details")                                                                        \
     X(SET_DETAILS, "memset_details")                                                                         \
+    X(HLO_CATEGORY, "hlo_category")                                                                          \
+    X(FLOPS, "flops")                                                                                        \
+    X(BYTES_ACCESSED, "bytes_accessed")                                                                      \
     X(HLO_OP, "hlo_op")                                                                                      \
     X(HLO_MODULE, "hlo_module")                                                                              \
+    X(PROGRAM, "program_id")                                                                                 \
     X(CLOCK_RATE, "clock_rate")                                                                              \
     X(CORES, "core_count")                                                                                   \
     X(BANDWIDTH, "memory_bandwidth")                                                                         \
@@ -91,6 +97,7 @@ struct value {
     gp_sid key, text; /* TEXT: 0 if it is a number */
     bool is_double, is_signed;
     uint64_t v;
+    struct gp_wire bytes;
 };
 
 /* A range over the work of a stream that belongs to the same operator or module. */
@@ -108,7 +115,8 @@ struct reading {
     GP_VEC(struct event_meta) event_metas;
     struct range ranges[2]; /* operator and module, of the line */
     int64_t first_ns;
-    struct gp_buf members, text;
+    struct gp_hlo hlo;
+    struct gp_buf members, launch, text; /* LAUNCH: members that depend only on what is launched */
 };
 
 static int64_t offset_of(const struct reading *r, const uint8_t *at)
@@ -175,6 +183,7 @@ static struct value read_stat(struct reading *r, struct gp_wire w)
         if (f.tag == STAT_META && m) v.stat = (enum stat)m->known, v.key = m->name;
         if (f.tag == STAT_REF) v.text = m ? m->name : 0;
         if (f.tag == STAT_TEXT) v.text = text_of(r, &f);
+        if (f.tag == STAT_BYTES) v.bytes = gp_wire_message(&f);
         if (f.tag == STAT_DOUBLE || f.tag == STAT_UINT || f.tag == STAT_INT) v.v = f.value;
         v.is_double = v.is_double || f.tag == STAT_DOUBLE;
         v.is_signed = v.is_signed || f.tag == STAT_INT;
@@ -189,13 +198,12 @@ static struct value read_stat(struct reading *r, struct gp_wire w)
 struct event {
     gp_sid name, details, hlo[2]; /* HLO: operator, module */
     enum gp_gpu_kind kind;
-    uint64_t corr, graph, node;
+    uint64_t corr, graph, node, program;
     bool wants_args;
 };
 
-static void put_arg(struct reading *r, const struct value *v)
+static void put_arg(struct reading *r, struct gp_buf *b, const struct value *v)
 {
-    struct gp_buf *b = &r->members;
     if (b->n) gp_buf_putc(b, ',');
     gp_json_put_string(b, gp_trace_str(r->t, v->key), gp_string_len(&r->t->strings, v->key));
     gp_buf_putc(b, ':');
@@ -218,7 +226,9 @@ static void take_stats(struct reading *r, struct event *e, struct gp_wire w, uin
         if (v.stat >= KERNEL_DETAILS && v.stat <= SET_DETAILS) e->details = v.text;
         if (v.stat == HLO_OP) e->hlo[0] = v.text;
         if (v.stat == HLO_MODULE) e->hlo[1] = v.text;
-        if (e->wants_args && v.key && v.stat > SET_DETAILS) put_arg(r, &v);
+        if (v.stat == PROGRAM) e->program = v.v;
+        if (v.stat >= HLO_CATEGORY && v.stat <= BYTES_ACCESSED) put_arg(r, &r->launch, &v);
+        else if (e->wants_args && v.key && v.stat > SET_DETAILS) put_arg(r, &r->members, &v);
     }
 }
 
@@ -247,6 +257,17 @@ static bool triple_after(const char *details, const char *key, uint32_t to[3])
     return known;
 }
 
+/* An object of the members; 0: there are none. */
+static gp_sid object_of(struct reading *r, const struct gp_buf *members)
+{
+    if (!members->n) return 0;
+    r->text.n = 0;
+    gp_buf_putc(&r->text, '{');
+    gp_buf_put(&r->text, members->data, members->n);
+    gp_buf_putc(&r->text, '}');
+    return gp_trace_intern(r->t, r->text.data, r->text.n);
+}
+
 static uint32_t config_of(struct reading *r, const struct event *e)
 {
     struct gp_config c;
@@ -263,6 +284,7 @@ static uint32_t config_of(struct reading *r, const struct event *e)
         c.shared_bytes = (uint32_t)fixed;
         c.has |= GP_HAS_SHARED;
     }
+    c.extra = object_of(r, &r->launch);
     return gp_trace_config(r->t, &c);
 }
 
@@ -296,7 +318,12 @@ static void add_work(struct reading *r, const struct event *e, uint32_t track, i
     uint64_t bytes;
     extend_ranges(r, e, track, start_ns, dur_ns);
     if (!(r->t->need & GP_NEED(GP_GPU))) return;
+    const struct gp_hlo_op *op =
+        e->kind == GP_KERNEL ? gp_hlo_find(&r->hlo, e->program, e->hlo[0], e->name) : NULL;
+    if (op && op->args && !r->launch.n) /* what the profiler says itself goes first */
+        gp_buf_put(&r->launch, gp_trace_str(r->t, op->args), gp_string_len(&r->t->strings, op->args));
     size_t row = gp_events_add(to, start_ns, dur_ns, track, e->name);
+    if (op) gp_set_stack(to, row, op->stack);
     gp_set_cell(to, GP_COL_CONFIG, row, config_of(r, e));
     gp_set_corr(to, row, e->corr);
     gp_set_graph(to, row, e->graph);
@@ -304,12 +331,7 @@ static void add_work(struct reading *r, const struct event *e, uint32_t track, i
     if (e->kind != GP_KERNEL &&
         (numbers_after(details, "size", &bytes, 1) || numbers_after(details, "num_bytes", &bytes, 1)))
         gp_set_bytes(to, row, (int64_t)(bytes & INT64_MAX));
-    if (!r->members.n) return;
-    r->text.n = 0;
-    gp_buf_putc(&r->text, '{');
-    gp_buf_put(&r->text, r->members.data, r->members.n);
-    gp_buf_putc(&r->text, '}');
-    gp_set_extra(to, row, gp_trace_intern(r->t, r->text.data, r->text.n));
+    gp_set_extra(to, row, object_of(r, &r->members));
 }
 
 /* "$train.py:12 step" as other recorders write it: "train.py(12): step". 0: it is not a Python function. */
@@ -388,7 +410,7 @@ static void read_event(struct reading *r, const struct place *at, struct gp_wire
     }
     int64_t dur_ns = (int64_t)((from_ps + dur_ps) / 1000 - from_ps / 1000);
     const uint32_t *known = gp_map_get(&r->event_at, meta);
-    r->members.n = 0;
+    r->members.n = r->launch.n = 0;
     if (known) {
         const struct event_meta *m = &r->event_metas.at[*known];
         e.name = m->name;
@@ -471,7 +493,30 @@ static void take_plane_stats(struct reading *r, const char *plane, struct gp_wir
     if (any && d.id >= 0 && gp_starts(plane, "/device:")) GP_VEC_PUSH(&r->t->devices, d);
 }
 
-static void read_plane(struct reading *r, struct gp_wire w)
+/* The programs stand in the stats of what are names of events elsewhere, whose numbers are theirs. */
+static void read_programs(struct reading *r, struct gp_wire w)
+{
+    for (struct gp_wire_field f; gp_wire_next(&w, &f);) {
+        if (f.tag != PLANE_EVENTS) continue;
+        uint64_t id = 0;
+        struct gp_wire entry = gp_wire_message(&f), meta = {0};
+        for (struct gp_wire_field g; gp_wire_next(&entry, &g);) {
+            if (g.tag == ENTRY_KEY) id = g.value;
+            if (g.tag == ENTRY_VALUE) meta = gp_wire_message(&g);
+        }
+        struct gp_wire proto = {0};
+        for (struct gp_wire_field g; gp_wire_next(&meta, &g);) {
+            struct value v = {0};
+            if (g.tag == META_STAT) v = read_stat(r, gp_wire_message(&g));
+            if (v.bytes.p) proto = v.bytes;
+            else if (g.tag == META_STAT && v.stat == PROGRAM) id = v.v;
+        }
+        gp_hlo_add(&r->hlo, r->t, id, proto);
+    }
+}
+
+/* Either that of the programs, or another one. */
+static void read_plane(struct reading *r, struct gp_wire w, bool programs)
 {
     gp_sid name = 0;
     struct gp_wire all = w, lines = w;
@@ -480,10 +525,13 @@ static void read_plane(struct reading *r, struct gp_wire w)
         if (f.tag == PLANE_EVENTS || f.tag == PLANE_STATS)
             add_meta(r, gp_wire_message(&f), f.tag == PLANE_EVENTS);
     }
-    check(r, &w);
-    take_plane_stats(r, gp_trace_str(r->t, name), all);
-    for (struct gp_wire_field f; gp_wire_next(&lines, &f);)
-        if (f.tag == PLANE_LINE) read_line(r, gp_trace_str(r->t, name), gp_wire_message(&f));
+    if (!programs) check(r, &w);
+    if (programs == !strcmp(gp_trace_str(r->t, name), "/host:metadata")) {
+        if (programs) read_programs(r, all);
+        else take_plane_stats(r, gp_trace_str(r->t, name), all);
+        for (struct gp_wire_field f; !programs && gp_wire_next(&lines, &f);)
+            if (f.tag == PLANE_LINE) read_line(r, gp_trace_str(r->t, name), gp_wire_message(&f));
+    }
     gp_map_release(&r->stat_at);
     gp_map_release(&r->event_at);
     memset(&r->stat_at, 0, sizeof r->stat_at);
@@ -521,15 +569,19 @@ static int read_xplane(struct gp_trace *t, struct gp_input *in, const struct gp_
     r.begin = (const uint8_t *)file.data;
     t->input.bytes = file.n;
     struct gp_wire w = gp_wire_begin(file.data, file.n), hosts = w;
-    for (struct gp_wire_field f; gp_wire_next(&hosts, &f);)
+    for (struct gp_wire_field f; gp_wire_next(&hosts, &f);) {
         if (f.tag == SPACE_HOST && !p.name) p.name = text_of(&r, &f);
+        if (f.tag == SPACE_PLANE) read_plane(&r, gp_wire_message(&f), true);
+    }
     r.process = gp_trace_process(t, &p);
     for (struct gp_wire_field f; gp_wire_next(&w, &f);)
-        if (f.tag == SPACE_PLANE) read_plane(&r, gp_wire_message(&f));
+        if (f.tag == SPACE_PLANE) read_plane(&r, gp_wire_message(&f), false);
     if (w.broken) gp_trace_issue(t, GP_Q_TRUNCATED, 1, offset_of(&r, w.p));
     GP_VEC_FREE(&r.stat_metas);
     GP_VEC_FREE(&r.event_metas);
+    gp_hlo_release(&r.hlo);
     gp_buf_release(&r.members);
+    gp_buf_release(&r.launch);
     gp_buf_release(&r.text);
     gp_buf_release(&file);
     return 0;

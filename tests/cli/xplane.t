@@ -44,6 +44,34 @@ test_expect_success 'a profile of JAX on an H200: its own trace.json within a na
     jq -e "[.traceEvents[] | select(.args.hlo_module == \"jit_update\" and .cat == \"kernel\")] | length == 396" jax.json
 '
 
+# known FILE -- [class, flops, their type, bytes, line] of each kernel.
+known() {
+    trace-convert -q --to chrome "$1" >known.json && trace-query -q -f json "$1" "select name, category, line(stack) as line from kernels" >rows.json &&
+        jq -n --slurpfile e known.json --slurpfile r rows.json "[\$e[0].traceEvents[] | select(.cat == \"kernel\") | {(.name): .args}] | add as \$a |
+            [\$r[0].rows[] | . as [\$name, \$class, \$line] | \$a[\$name] as \$x | {(\$name): [\$class, \$x.flops, \$x.flops_type, \$x.bytes_accessed, \$line]}] | add"
+}
+
+test_expect_success 'the program in a profile: classes, work as calculated by hand, the lines that were traced' '
+    python3 "$GP_SOURCE/tests/xplane/programs.py" p.xplane.pb >want.json && known p.xplane.pb >got.json &&
+    jq -e -n --slurpfile a want.json --slurpfile b got.json "\$a == \$b" >/dev/null || { jq -c . want.json got.json; false; }
+'
+
+test_expect_success 'the same by way of Chrome and Perfetto' '
+    python3 "$GP_SOURCE/tests/xplane/programs.py" p.xplane.pb >want.json && trace-convert -q --to chrome p.xplane.pb >p.json &&
+    trace-convert -q --to perfetto p.xplane.pb >p.pftrace && for f in p.json p.pftrace; do
+        known $f >got.json && jq -e -n --slurpfile a want.json --slurpfile b got.json "\$a == \$b" >/dev/null || { echo $f; jq -c . want.json got.json; return 1; }
+    done
+'
+
+test_expect_success 'kernels of a CUDA graph by the lines that JAX traced; what two lines share belongs to their caller' '
+    jax=$samples/other/jax.xplane.pb.gz &&
+    trace-query -q -f csv "$jax" "select distinct name, line(stack) from kernels" | tr -d "\r" >lines && grep "^gemm_fusion_dot_5,net.py:10$" lines &&
+    grep "^gemm_fusion_dot_general_15,net.py:15$" lines && grep "^loop_reduce_fusion,net.py:13$" lines &&
+    trace2flame -q -f folded "$jax" | grep "cuGraphLaunch;net.py(31): steps;net.py(20): update;net.py(13): loss;.*gemm_fusion_dot_5 " &&
+    trace-suggest -q -f json "$jax" >advice.json &&
+    jq -e ".regime | .evidence == \"shapes\" and .from_names_ns == 0 and .from_shapes_ns > 0" advice.json
+'
+
 test_expect_success 'a profile that was cut is read up to the cut, and says so' '
     python3 "$planes" 5 a.xplane.pb >want.json && head -c $(($(wc -c <a.xplane.pb) / 2)) a.xplane.pb >cut.xplane.pb &&
     trace-convert --to chrome cut.xplane.pb >cut.json 2>err && grep "the input ends early" err

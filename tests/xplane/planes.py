@@ -91,4 +91,5 @@ def main():
     json.dump({"spans": sorted(spans), "instants": 0}, sys.stdout)
 
 
-main()
+if __name__ == "__main__":
+    main()
