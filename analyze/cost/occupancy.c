@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include "analyze/names/name_predicates.h"
 #include "formats/base/buf.h"
 #include "formats/base/num.h"
 
@@ -21,91 +22,33 @@ static const struct gp_block_limit {
 };
 
 /* Tried from the top on the name in lower case; the first that occurs decides. */
-static const struct gp_matrix_token {
-    const char *text;
+static const struct gp_matrix_tokens {
     enum gp_matrix_use use;
+    const char *words; /* for gp_name_has_one_of() */
 } gp_matrix_tokens[] = {
-    {"tensorop", GP_MATRIX_YES}, /* CUTLASS, cuBLAS: cutlass_80_tensorop_..., OpClassTensorOp */
-    {"wgmma", GP_MATRIX_YES},    /* Hopper: warp group instructions */
-    {"gmma", GP_MATRIX_YES},     /* CUTLASS 3: MainloopSm90TmaGmma... */
-    {"tcgen05", GP_MATRIX_YES},  /* Blackwell */
-    {"utcmma", GP_MATRIX_YES},
-    {"tmaumma", GP_MATRIX_YES}, /* plain "umma" would match "summary" */
-    {"umma::", GP_MATRIX_YES},
-    {"sm100_mma", GP_MATRIX_YES},
-    {"nvjet", GP_MATRIX_YES}, /* cuBLAS for Hopper and Blackwell */
-
-    {"splitkv_combine", GP_MATRIX_NEVER}, /* around FlashAttention, not it */
-    {"dot_do_o", GP_MATRIX_NEVER},
-    {"convert_dq", GP_MATRIX_NEVER},
-    {"convert_dkv", GP_MATRIX_NEVER},
-    {"clear_dkvaccum", GP_MATRIX_NEVER},
-    {"flash_bwd_preprocess", GP_MATRIX_NEVER},
-    {"flash_bwd_postprocess", GP_MATRIX_NEVER},
-    {"flashattnbwdpreprocess", GP_MATRIX_NEVER},
-    {"flashattnbwdpostprocess", GP_MATRIX_NEVER},
-    {"flashattnfwdcombine", GP_MATRIX_NEVER},
-
-    {"_ffma_", GP_MATRIX_NO}, /* cuBLAS: sm80_xmma_gemm_..._ffma_...: plain arithmetic in spite of xmma */
-    {"_dfma_", GP_MATRIX_NO},
-    {"simt", GP_MATRIX_NO}, /* CUTLASS: cutlass_80_simt_sgemm..., OpClassSimt */
-
-    {"s884", GP_MATRIX_YES}, /* shapes of the instruction: accumulator, m, n, k. Volta */
-    {"h884", GP_MATRIX_YES},
-    {"d884", GP_MATRIX_YES},
-    {"s1688", GP_MATRIX_YES}, /* Turing, and TF32 of Ampere */
-    {"h1688", GP_MATRIX_YES},
-    {"i8816", GP_MATRIX_YES},
-    {"s16816", GP_MATRIX_YES}, /* Ampere and later */
-    {"h16816", GP_MATRIX_YES},
-    {"s161616", GP_MATRIX_YES},
-    {"h161616", GP_MATRIX_YES},
-    {"i16816", GP_MATRIX_YES},
-    {"i16832", GP_MATRIX_YES},
-    {"i16864", GP_MATRIX_YES},
-    {"s16832", GP_MATRIX_YES}, /* FP8 */
-    {"hmma", GP_MATRIX_YES},   /* instructions by name */
-    {"imma", GP_MATRIX_YES},
-    {"bmma", GP_MATRIX_YES},
-    {"dmma", GP_MATRIX_YES},
-    {"qmma", GP_MATRIX_YES},
-    {"_omma", GP_MATRIX_YES}, /* not "command" */
-    {"wmma", GP_MATRIX_YES},
-    {"mma_sync", GP_MATRIX_YES},
-    {"xmma", GP_MATRIX_YES},
-    {"mfma", GP_MATRIX_YES}, /* AMD */
-    {"_mi16x16", GP_MATRIX_YES},
-    {"_mi32x32", GP_MATRIX_YES},
-    {"_mi4x4", GP_MATRIX_YES},
-
-    {"flash_fwd", GP_MATRIX_YES}, /* attention kernels that exist only for Tensor Cores */
-    {"flash_bwd", GP_MATRIX_YES},
-    {"flashattnfwd", GP_MATRIX_YES},
-    {"flashattnbwd", GP_MATRIX_YES},
-    {"flash_mla", GP_MATRIX_YES},
-    {"fmha", GP_MATRIX_YES},
-    {"marlin", GP_MATRIX_YES},
-    {"machete", GP_MATRIX_YES},
-    {"sm90_fp8_gemm", GP_MATRIX_YES}, /* DeepGEMM */
-    {"sm90_bf16_gemm", GP_MATRIX_YES},
-    {"sm100_fp8_gemm", GP_MATRIX_YES},
-    {"sm100_bf16_gemm", GP_MATRIX_YES},
-    {"bmm_mx", GP_MATRIX_YES}, /* TensorRT-LLM for Blackwell: type of the result, of the operands, ... */
-    {"gemm_mx", GP_MATRIX_YES},
-    {"bmm_fp16", GP_MATRIX_YES},
-    {"gemm_fp16_", GP_MATRIX_YES},
-    {"gemm_bfloat16_", GP_MATRIX_YES},
-    {"bmm_e4m3", GP_MATRIX_YES},
-    {"bmm_e2m1", GP_MATRIX_YES},
-    {"bmm_bfloat16", GP_MATRIX_YES},
-    {"gemm_e4m3", GP_MATRIX_YES},
-    {"gemm_e2m1", GP_MATRIX_YES},
-
-    {"sgemm", GP_MATRIX_NO}, /* cuBLAS and cuDNN without a shape in the name */
-    {"dgemm", GP_MATRIX_NO},
-    {"scudnn", GP_MATRIX_NO},
-    {"gemv", GP_MATRIX_NEVER},
-    {"winograd", GP_MATRIX_NO},
+    /* CUTLASS and cuBLAS, instructions of Hopper and Blackwell. Plain "umma" would match "summary". */
+    {GP_MATRIX_YES, " tensorop wgmma gmma tcgen05 utcmma tmaumma umma:: sm100_mma nvjet "},
+    /* around FlashAttention, not it */
+    {GP_MATRIX_NEVER, " splitkv_combine dot_do_o convert_dq convert_dkv clear_dkvaccum "
+                      "flash_bwd_preprocess flash_bwd_postprocess flashattnbwdpreprocess "
+                      "flashattnbwdpostprocess flashattnfwdcombine "},
+    /* plain arithmetic, in spite of the xmma of sm80_xmma_gemm_..._ffma_... */
+    {GP_MATRIX_NO, " _ffma_ _dfma_ simt "},
+    /* The shape of the instruction: accumulator, m, n, k, from Volta (s884) to FP8 (s16832); then its name,
+     * where "_omma" is not "command"; AMD's */
+    {GP_MATRIX_YES, " s884 h884 d884 s1688 h1688 i8816 s16816 h16816 s161616 h161616 i16816 i16832 "
+                    "i16864 s16832 hmma imma bmma dmma qmma _omma wmma mma_sync xmma mfma _mi16x16 "
+                    "_mi32x32 _mi4x4 "},
+    /* Attention that exists only for Tensor Cores; DeepGEMM (sm90_fp8_gemm); TensorRT-LLM (bmm_mx: the type
+     * of the result, of the operands, ...) */
+    {GP_MATRIX_YES, " flash_fwd flash_bwd flashattnfwd flashattnbwd flash_mla fmha marlin machete "
+                    "sm90_fp8_gemm sm90_bf16_gemm sm100_fp8_gemm sm100_bf16_gemm bmm_mx gemm_mx "
+                    "bmm_fp16 gemm_fp16_ gemm_bfloat16_ bmm_e4m3 bmm_e2m1 bmm_bfloat16 gemm_e4m3 "
+                    "gemm_e2m1 "},
+    /* cuBLAS and cuDNN without a shape in the name */
+    {GP_MATRIX_NO, " sgemm dgemm scudnn "},
+    {GP_MATRIX_NEVER, " gemv "},
+    {GP_MATRIX_NO, " winograd "},
 };
 
 /* ---- blocks per multiprocessor ---- */
@@ -213,7 +156,7 @@ enum gp_matrix_use gp_matrix_use_of(const char *name, size_t n)
     for (size_t i = 0; i < n; i++) gp_buf_putc(&lower, (char)tolower((unsigned char)name[i]));
     const char *text = gp_buf_str(&lower);
     for (size_t i = 0; i < GP_COUNT(gp_matrix_tokens) && use == GP_MATRIX_UNKNOWN; i++)
-        if (strstr(text, gp_matrix_tokens[i].text)) use = gp_matrix_tokens[i].use;
+        if (gp_name_has_one_of(text, gp_matrix_tokens[i].words)) use = gp_matrix_tokens[i].use;
     gp_buf_release(&lower);
     return use;
 }

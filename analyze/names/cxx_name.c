@@ -8,80 +8,14 @@
 /* Private to cxx_name.c: words in C++ names that carry little information. */
 
 /* Template arguments that show nothing about the code: scalars, containers, casts, policies. */
-static const char *const gp_cxx_dull[] = {
-    "bool",
-    "char",
-    "short",
-    "int",
-    "long",
-    "float",
-    "double",
-    "unsigned",
-    "signed",
-    "void",
-    "true",
-    "false",
-    "const",
-    "half",
-    "__half",
-    "__half2",
-    "half2",
-    "float2",
-    "float4",
-    "uint",
-    "size_t",
-    "BFloat16",
-    "Half",
-    "Float8_e4m3fn",
-    "complex",
-    "nv_bfloat16",
-    "Array",
-    "array",
-    "tuple",
-    "OpaqueType",
-    "decltype",
-    "integral_constant",
-    "Params",
-    "__nv_bfloat16",
-    "__int128",
-    "Float8_e5m2",
-    "Tuple",
-    "Layout",
-    "nv_half",
-    "bfloat16_t",
-    "half_t",
-    "ulong",
-    "int8_t",
-    "uint8_t",
-    "int32_t",
-    "uint32_t",
-    "int64_t",
-    "uint64_t",
-    "LoadWithoutCast",
-    "StoreWithoutCast",
-    "LoadWithCast",
-    "StoreWithCast",
-    "nullptr",
-    "OpMathType",
-    "enable_if",
-    "int4",
-    "__nv_fp8_e4m3",
-    "__nv_fp8_e5m2",
-    "tfloat32_t",
-    "Var",
-    "NullType",
-    "PassThrough",
-    "NoOp",
-    "__hip_bfloat16",
-    "CUDAGeneratorImpl",
-    "VSMemHelper",
-    "InputValue",
-    "identity_decomposer_t",
-    "adamMode_t",
-    "TensorDescriptor",
-    "cublasGemvTensorStridedBatched",
-    "Kargs",
-};
+static const char gp_cxx_dull[] =
+    " bool char short int long float double unsigned signed void true false const half __half __half2 "
+    "half2 float2 float4 uint size_t BFloat16 Half Float8_e4m3fn complex nv_bfloat16 Array array tuple "
+    "OpaqueType decltype integral_constant Params __nv_bfloat16 __int128 Float8_e5m2 Tuple Layout nv_half "
+    "bfloat16_t half_t ulong int8_t uint8_t int32_t uint32_t int64_t uint64_t LoadWithoutCast "
+    "StoreWithoutCast LoadWithCast StoreWithCast nullptr OpMathType enable_if int4 __nv_fp8_e4m3 "
+    "__nv_fp8_e5m2 tfloat32_t Var NullType PassThrough NoOp __hip_bfloat16 CUDAGeneratorImpl VSMemHelper "
+    "InputValue identity_decomposer_t adamMode_t TensorDescriptor cublasGemvTensorStridedBatched Kargs ";
 
 /* Endings of such arguments, before any digits. */
 static const char *const gp_cxx_dull_ends[] = {
@@ -90,40 +24,17 @@ static const char *const gp_cxx_dull_ends[] = {
     "_traits", "StridedBatch", "_ptr",     "Type",       "policy_hub"};
 
 /* Types that only wrap the type that matters. */
-static const char *const gp_cxx_carriers[] = {
-    "BinaryFunctor",
-    "UnaryFunctor",
-    "AUnaryFunctor",
-    "BUnaryFunctor",
-    "ReduceOp",
-    "func_wrapper_t",
-    "gpu_kernel_impl",
-    "gpu_kernel_impl_nocast",
-    "gpu_index_kernel",
-    "ParallelForAgent",
-    "device_unary_transform_f",
-    "unary_transform_f",
-    "binary_transform_f",
-    "AgentReduce",
-    "_kernel_agent",
-    "UnaryOpFunctor",
-    "BinaryOpListAlphaFunctor",
-    "BinaryOpScalarFunctor",
-    "PointwiseOpScalarListFunctor",
-    "PointwiseOpScalarFunctor",
-    "GemmUniversalAdapter",
-    "uniform_and_transform",
-    "normal_and_transform",
-};
+static const char gp_cxx_carriers[] =
+    " BinaryFunctor UnaryFunctor AUnaryFunctor BUnaryFunctor ReduceOp func_wrapper_t gpu_kernel_impl "
+    "gpu_kernel_impl_nocast gpu_index_kernel ParallelForAgent device_unary_transform_f unary_transform_f "
+    "binary_transform_f AgentReduce _kernel_agent UnaryOpFunctor BinaryOpListAlphaFunctor "
+    "BinaryOpScalarFunctor PointwiseOpScalarListFunctor PointwiseOpScalarFunctor GemmUniversalAdapter "
+    "uniform_and_transform normal_and_transform ";
 
 /* Functions that only run their first argument: whole names, then endings. */
-static const char *const gp_cxx_shells[] = {
-    "cutlass::Kernel",
-    "cutlass::Kernel2",
-    "cutlass_cudnn::Kernel",
-    "cutlass_cudnn_infer::Kernel",
-    "cutlass_cudnn_train::Kernel",
-};
+static const char gp_cxx_shells[] =
+    " cutlass::Kernel cutlass::Kernel2 cutlass_cudnn::Kernel cutlass_cudnn_infer::Kernel "
+    "cutlass_cudnn_train::Kernel ";
 static const char *const gp_cxx_shell_ends[] = {"::device_kernel", "::_kernel_agent"};
 
 /* ---- the parts of a name ---- */
@@ -276,13 +187,6 @@ struct gp_span gp_cxx_function(struct gp_buf *to, struct gp_span t)
 
 /* ---- template arguments ---- */
 
-static bool is_one(struct gp_span word, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (gp_span_equals(word, words[i])) return true;
-    return false;
-}
-
 static bool ends_in_one(struct gp_span word, const char *const *ends, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -293,7 +197,7 @@ static bool ends_in_one(struct gp_span word, const char *const *ends, size_t n)
 /* Arguments that say nothing about a kernel's work. */
 static bool is_generic(struct gp_span word)
 {
-    if (is_one(word, gp_cxx_dull, GP_COUNT(gp_cxx_dull))) return true;
+    if (gp_is_one_of(word.s, word.n, gp_cxx_dull)) return true;
     while (word.n && isdigit((unsigned char)word.s[word.n - 1])) word.n--; /* Policy800 */
     return !word.n || ends_in_one(word, gp_cxx_dull_ends, GP_COUNT(gp_cxx_dull_ends));
 }
@@ -301,12 +205,12 @@ static bool is_generic(struct gp_span word)
 /* Types that only wrap another, informative type. */
 static bool is_carrier(struct gp_span word)
 {
-    return is_one(word, gp_cxx_carriers, GP_COUNT(gp_cxx_carriers));
+    return gp_is_one_of(word.s, word.n, gp_cxx_carriers);
 }
 
 bool gp_cxx_is_shell(struct gp_span function)
 {
-    return is_one(function, gp_cxx_shells, GP_COUNT(gp_cxx_shells)) ||
+    return gp_is_one_of(function.s, function.n, gp_cxx_shells) ||
            ends_in_one(function, gp_cxx_shell_ends, GP_COUNT(gp_cxx_shell_ends));
 }
 

@@ -106,6 +106,9 @@ bool gp_call_launches_kernel(const char *name);
 /* Gives the GPU something to do. */
 bool gp_call_gives_work(const char *name);
 bool gp_call_copies(const char *name);
+/* Does NAME contain one of WORDS? These have a blank before and after each; '^' ties one to the beginning. */
+bool gp_name_has_one_of(const char *name, const char *words);
+
 /* In the order of a stream, without waiting. */
 bool gp_call_is_async(const char *name);
 /* Waits for the GPU and does nothing more. */

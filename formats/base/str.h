@@ -46,6 +46,16 @@ static inline bool gp_ends(const char *p, size_t n, const char *text)
     return n >= strlen(text) && !memcmp(p + n - strlen(text), text, strlen(text));
 }
 
+/* Are the N > 0 bytes at P one of WORDS? These have a blank before and after each: " one two ". */
+static inline bool gp_is_one_of(const void *p, size_t n, const char *words)
+{
+    for (size_t k; *words && *++words; words += k) {
+        k = strcspn(words, " ");
+        if (k == n && !memcmp(words, p, n)) return true;
+    }
+    return false;
+}
+
 /* Define NAME(TYPE), the word at place AT, 1 to 3, behind the enumerator in each row of TABLE, which has a
  * row for each value from 0. */
 #define GP_WORD(name, type, table, at)                                                                       \

@@ -32,7 +32,7 @@ struct gp_wire_field {
 
 static inline struct gp_wire gp_wire_begin(const void *data, size_t n)
 {
-    return (struct gp_wire){data, (const uint8_t *)data + n, false};
+    return (struct gp_wire){data, n ? (const uint8_t *)data + n : data, false};
 }
 
 /* The message in a field of type 2. */

@@ -143,8 +143,7 @@ static uint64_t parameter_key(uint32_t computation, uint64_t number)
 static enum cost cost_of(const struct gp_wire_field *opcode)
 {
     for (enum cost c = ARITHMETIC; c <= UNKNOWN; c++)
-        for (const char *p = opcodes[c] + 1; *p; p += strcspn(p, " ") + 1)
-            if (opcode->value == strcspn(p, " ") && !memcmp(p, opcode->data, opcode->value)) return c;
+        if (gp_is_one_of(opcode->data, opcode->value, opcodes[c])) return c;
     return MOVES;
 }
 
