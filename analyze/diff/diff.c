@@ -116,6 +116,8 @@ static void sort_ops(struct gp_diff_work *w)
         d->ops.at[i] = sorted[i].op;
         now[sorted[i].was] = i;
     }
+    w->calls_of = gp_alloc((d->ops.n + 1) * sizeof *w->calls_of);
+    for (uint32_t i = 0; i < d->ops.n; i++) w->calls_of[i] = sorted[i].was;
     renumber(w, now);
     free(sorted);
     free(now);
@@ -169,4 +171,5 @@ void gp_diff_run(struct gp_diff *d, const struct gp_profile *const *base, size_t
     gp_diff_say(&w);
     for (int side = 0; side < GP_DIFF_SIDES; side++) release_group(&w.side[side]);
     free(w.waits);
+    free(w.calls_of);
 }

@@ -98,10 +98,14 @@ const char *gp_diff_unit_name(enum gp_diff_unit u); /* "step", "trace" */
     X(GP_METRIC_IDLE, "idle", GP_METRIC_WALL, "ns", "GPU idle")                                              \
     X(GP_METRIC_HOST, "host", GP_METRIC_WALL, "ns", "host time of the step")                                 \
     X(GP_METRIC_EVENTS, "gpu_events", GP_METRIC_EXACT, "count", "GPU events")                                \
+    X(GP_METRIC_KERNELS, "kernels", GP_METRIC_EXACT, "count", "kernels")                                     \
+    X(GP_METRIC_COLLECTIVES, "collectives", GP_METRIC_EXACT, "count", "communication kernels")               \
     X(GP_METRIC_LAUNCHES, "launches", GP_METRIC_EXACT, "count", "launch calls")                              \
     X(GP_METRIC_GRAPHS, "graph_launches", GP_METRIC_EXACT, "count", "graph launches")                        \
     X(GP_METRIC_COPIES, "copies", GP_METRIC_EXACT, "count", "copies")                                        \
     X(GP_METRIC_COPY_BYTES, "copy_bytes", GP_METRIC_EXACT, "bytes", "bytes copied")                          \
+    X(GP_METRIC_PAGEABLE, "pageable_copies", GP_METRIC_EXACT, "count", "copies of pageable memory")          \
+    X(GP_METRIC_SETS, "sets", GP_METRIC_EXACT, "count", "sets")                                              \
     X(GP_METRIC_SYNCS, "syncs", GP_METRIC_EXACT, "count", "synchronising calls")                             \
     X(GP_METRIC_BLOCKING, "blocking", GP_METRIC_EXACT, "count", "blocking allocations and copies")           \
     X(GP_METRIC_ALLOCATIONS, "allocations", GP_METRIC_EXACT, "count", "allocations")                         \
@@ -128,12 +132,13 @@ const char *gp_metric_class_name(enum gp_metric_class c); /* "kernel", "wall", "
  * step:-2%". A gate checks only for worsening, that is, growth. */
 struct gp_gate {
     const char *text; /* as typed; borrowed */
-    uint32_t metric;  /* enum gp_metric_id; GP_METRIC_COUNT: every operation */
+    uint32_t metric;  /* enum gp_metric_id; GP_METRIC_COUNT: every operation; GP_GATE_COUNTS */
     bool absolute;    /* limit is in the metric's unit, otherwise in percent */
     double limit;
 };
-/* Parse "METRIC:LIMIT". On failure, returns -1 with a message that names the problem and the known metrics.
- * "wall" is "step". */
+enum { GP_GATE_COUNTS = GP_METRIC_COUNT + 1 };
+/* Parse "METRIC:LIMIT", or "counts", which is a gate for every count. On failure, returns -1 with a message
+ * that names the problem and the known metrics. "wall" is "step". */
 GP_MUST_CHECK int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err);
 
 /* The values of --gate. GP_VEC_FREE() when done. */
@@ -339,6 +344,7 @@ struct gp_diff_gate {
     bool broken;
     bool undecided; /* beyond the limit, but possibly by chance: not broken unless power is required */
     gp_sid why;     /* one sentence */
+    gp_sid place;   /* the line whose kernels grew most in number, "model.py:88 forward"; 0: not known */
 };
 
 struct gp_diff_expect {

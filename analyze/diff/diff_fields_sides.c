@@ -301,6 +301,8 @@ static const struct gp_field gate_fields[] = {
     {"operations", NULL, GP_CELL_COUNT, gp_member_u32, AT(n_ops),
      .help = "number of operations that break it"},
     {"why", NULL, GP_CELL_TEXT, gp_member_name, AT(why), .flags = GP_FIELD_NULL},
+    {"place", NULL, GP_CELL_TEXT, gp_member_name, AT(place),
+     .help = "of a broken count: the line whose kernels grew most in number", .flags = GP_FIELD_NULL},
 };
 #undef AT
 

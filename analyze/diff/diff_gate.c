@@ -92,12 +92,14 @@ int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err)
     bool percent;
     memset(g, 0, sizeof *g);
     g->text = text;
+    g->metric = GP_GATE_COUNTS;
+    if (!strcmp(text, "counts")) return 0;
     if (!find_metric(text, n, &g->metric)) {
         struct gp_buf known = {0};
         /* "gpu_time, compute, ..., op" */
         for (int m = 0; m < GP_METRIC_COUNT; m++)
             gp_buf_printf(&known, "%s, ", gp_metric_name((enum gp_metric_id)m));
-        gp_buf_puts(&known, "op");
+        gp_buf_puts(&known, "op, counts");
         int status = gp_fail(err, GP_E_USAGE, -1, "gate '%s': unknown metric; choose from %s", text,
                              gp_buf_str(&known));
         gp_buf_release(&known);
@@ -192,9 +194,14 @@ static void gate_metric(struct gp_diff *d, struct gp_diff_gate *g)
     else g->why = gp_intern_cstr(&d->strings, "beyond the limit, but possibly by chance");
 }
 
-static void check_gate(struct gp_diff *d, const struct gp_gate *gate)
+static void check_gate(struct gp_diff_work *w, const struct gp_gate *gate)
 {
+    struct gp_diff *d = w->d;
     struct gp_diff_gate g;
+    if (gate->metric == GP_GATE_COUNTS) {
+        gp_diff_gate_counts(w);
+        return;
+    }
     memset(&g, 0, sizeof g);
     g.text = gp_intern_cstr(&d->strings, gate->text);
     g.metric = gate->metric;
@@ -256,7 +263,7 @@ static void check_expect(struct gp_diff *d, const struct gp_expects *all, const 
 void gp_diff_gates(struct gp_diff_work *w)
 {
     struct gp_diff *d = w->d;
-    for (size_t i = 0; i < d->opts.n_gates; i++) check_gate(d, &d->opts.gates[i]);
+    for (size_t i = 0; i < d->opts.n_gates; i++) check_gate(w, &d->opts.gates[i]);
     for (size_t i = 0; d->opts.expects && i < d->opts.expects->at.n; i++)
         check_expect(d, d->opts.expects, &d->opts.expects->at.at[i]);
 }

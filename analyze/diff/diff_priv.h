@@ -49,6 +49,8 @@ struct gp_diff_work {
     struct gp_diff_group side[GP_DIFF_SIDES];
     /* by operation until they are sorted: communication, whose kernels wait for other ranks */
     uint8_t *waits;
+    /* by operation once they are sorted: its number in first_call */
+    uint32_t *calls_of;
 };
 
 void gp_diff_choose_steps(struct gp_diff_work *w);
@@ -81,6 +83,8 @@ void gp_diff_judge(struct gp_diff *d);
 /* Is it slower or faster, by enough for the verdict? */
 bool gp_diff_op_decides(const struct gp_diff *d, const struct gp_diff_op *op);
 void gp_diff_gates(struct gp_diff_work *w);
+/* A gate for each count that does not vary within the baseline, and one for the kernels by name. */
+void gp_diff_gate_counts(struct gp_diff_work *w);
 /* Headline and notes. */
 void gp_diff_say(struct gp_diff_work *w);
 

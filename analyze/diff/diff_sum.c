@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/name_predicates.h"
 #include "analyze/diff/diff_priv.h"
 #include "analyze/math/sums.h"
 #include "formats/base/map.h"
@@ -217,7 +218,12 @@ static int64_t value_of(const struct gp_profile *p, const struct gp_profile_step
         const struct gp_profile_event *e = &p->events.at[i];
         enum gp_frame_kind kind = (enum gp_frame_kind)p->kernels.at[e->kernel].kind;
         enum gp_class class = gp_class_of(kind);
+        if (m == GP_METRIC_KERNELS) sum += class != GP_CLASS_MEMORY;
+        if (m == GP_METRIC_COLLECTIVES) sum += class == GP_CLASS_COMMUNICATION;
         if (m == GP_METRIC_COPIES) sum += kind == GP_FRAME_MEMCPY;
+        if (m == GP_METRIC_PAGEABLE && kind == GP_FRAME_MEMCPY)
+            sum += gp_copy_is_pageable(gp_profile_str(p, p->kernels.at[e->kernel].name));
+        if (m == GP_METRIC_SETS) sum += kind == GP_FRAME_MEMSET;
         if (m == GP_METRIC_COPY_BYTES && kind == GP_FRAME_MEMCPY) sum = gp_add_saturated(sum, e->bytes);
         if (m == GP_METRIC_COMPUTE && class == GP_CLASS_COMPUTE) sum = gp_add_saturated(sum, e->dur_ns);
         if (m == GP_METRIC_COMMUNICATION && class == GP_CLASS_COMMUNICATION)

@@ -151,6 +151,15 @@ static void put_text(void *answer, struct gp_buf *b)
     gp_report_release(&r);
 }
 
+static void put_markdown(void *answer, struct gp_buf *b)
+{
+    const struct gp_compile_answer *a = answer;
+    struct gp_report r = {0};
+    gp_compile_report(&r, a->c, a->top);
+    gp_report_markdown_write(b, &r);
+    gp_report_release(&r);
+}
+
 static void put_json(void *answer, struct gp_buf *b)
 {
     const struct gp_compile_answer *a = answer;
@@ -171,6 +180,7 @@ static void put_html(void *answer, struct gp_buf *b)
 
 const struct gp_answer_format gp_compile_formats[] = {
     {"text", 25, 0, .put = put_text},
+    {"markdown", 25, 0, .put = put_markdown},
     {"json", 0, 0, .put = put_json},
     {"html", 200, 0, .put = put_html},
     {0},

@@ -87,6 +87,15 @@ static void put_text(void *answer, struct gp_buf *b)
     gp_report_release(&r);
 }
 
+static void put_markdown(void *answer, struct gp_buf *b)
+{
+    const struct gp_diff_answer *a = answer;
+    struct gp_report r = {0};
+    gp_diff_report(&r, a->d, &(struct gp_diff_report_opts){.top = a->top, .brief = true});
+    gp_report_markdown_write(b, &r);
+    gp_report_release(&r);
+}
+
 static void put_json(void *answer, struct gp_buf *b)
 {
     const struct gp_diff_answer *a = answer;
@@ -134,12 +143,31 @@ static void put_dot(void *answer, struct gp_buf *b)
     gp_diff_dot(b, a->d, a->top);
 }
 
+static void put_junit(void *answer, struct gp_buf *b)
+{
+    gp_diff_junit_write(b, ((const struct gp_diff_answer *)answer)->d);
+}
+
+static void put_github(void *answer, struct gp_buf *b)
+{
+    gp_diff_github_write(b, ((const struct gp_diff_answer *)answer)->d);
+}
+
+static void put_benchmark(void *answer, struct gp_buf *b)
+{
+    gp_diff_benchmark_write(b, ((const struct gp_diff_answer *)answer)->d);
+}
+
 const struct gp_answer_format gp_diff_formats[] = {
     {"text", 10, 0, .put = put_text},
+    {"markdown", 10, 0, .put = put_markdown},
     {"json", 0, 0, .put = put_json},
     {"html", 100, 0, .put = put_html},
     {"svg", 0, 0, .put = put_svg},
     {"folded", 0, 0, .put = put_folded},
     {"dot", 0, 0, .put = put_dot},
+    {"junit", 0, 0, .put = put_junit},
+    {"github", 0, 0, .put = put_github},
+    {"benchmark", 0, 0, .put = put_benchmark},
     {0},
 };

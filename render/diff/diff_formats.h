@@ -1,5 +1,5 @@
-/* diff_formats.h -- the formats of trace-diff's answer: text, json, html, svg, folded and dot, each a row of
- * a table.
+/* diff_formats.h -- the formats of trace-diff's answer: text, pictures, and the languages of builds, each a
+ * row of a table.
  *
  *     const struct gp_answer_format *f = gp_answer_format(gp_diff_formats, "text");
  *     struct gp_diff_answer a = {.d = &diff, .top = gp_answer_rows(f, GP_ROWS_UNSET), .view = "waterfall"};

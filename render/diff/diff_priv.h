@@ -55,6 +55,15 @@ void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct 
 
 void gp_diff_folded_write(struct gp_buf *b, const struct gp_diff *d);
 
+/* ---- for builds: diff_ci.c ---- */
+
+/* A test case per gate, or one for the verdict: broken ones fail, undecided ones are skipped. */
+void gp_diff_junit_write(struct gp_buf *b, const struct gp_diff *d);
+/* Commands for a runner: an error or warning per gate, at its line where that is known, and the headline. */
+void gp_diff_github_write(struct gp_buf *b, const struct gp_diff *d);
+/* The current side's figures as [{"name", "unit", "value"}], per step; smaller is better. */
+void gp_diff_benchmark_write(struct gp_buf *b, const struct gp_diff *d);
+
 /* ---- the page ---- */
 
 /* Reservations, the verdict, the key figures, and by theme: why the time changed, which operations changed,

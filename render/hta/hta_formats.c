@@ -163,6 +163,15 @@ static void put_text(void *answer, struct gp_buf *b)
     gp_report_release(&r);
 }
 
+static void put_markdown(void *answer, struct gp_buf *b)
+{
+    struct gp_hta_answer *a = answer;
+    struct gp_report r = {0};
+    make_report(&r, a, NULL, false);
+    gp_report_markdown_write(b, &r);
+    gp_report_release(&r);
+}
+
 static void put_csv(void *answer, struct gp_buf *b)
 {
     struct gp_hta_answer *a = answer;
@@ -218,6 +227,7 @@ static void put_openmetrics(void *answer, struct gp_buf *b)
 
 const struct gp_answer_format gp_hta_formats[] = {
     {"text", 10, GP_HTA_TAKES_TABLE, .put = put_text},
+    {"markdown", 10, 0, .put = put_markdown},
     {"json", 10, 0, .put = put_json},
     {"csv", 0, GP_HTA_TAKES_TABLE, .put = put_csv},
     {"html", 100, GP_HTA_TAKES_LINKS, .put = put_html},

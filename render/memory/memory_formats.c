@@ -145,6 +145,15 @@ static void put_text(void *answer, struct gp_buf *b)
     gp_report_release(&r);
 }
 
+static void put_markdown(void *answer, struct gp_buf *b)
+{
+    struct gp_memory_answer *a = answer;
+    struct gp_report r = {0};
+    gp_memory_report(&r, a->m, &(struct gp_memory_report_opts){.top = a->top, .verbose = a->verbose});
+    gp_report_markdown_write(b, &r);
+    gp_report_release(&r);
+}
+
 static void write_json(void *answer, struct gp_output *to)
 {
     const struct gp_memory_answer *a = answer;
@@ -192,6 +201,7 @@ static void put_html(void *answer, struct gp_buf *b)
 
 const struct gp_answer_format gp_memory_formats[] = {
     {"text", 10, GP_MEMORY_TAKES_TABLE, .put = put_text},
+    {"markdown", 10, 0, .put = put_markdown},
     {"json", 0, 0, .write = write_json},
     {"csv", 0, GP_MEMORY_TAKES_TABLE, .write = write_csv},
     {"html", 200, GP_MEMORY_TAKES_PAGES, .put = put_html},

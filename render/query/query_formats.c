@@ -114,17 +114,6 @@ static void write_csv(void *answer, struct gp_output *to)
 
 /* ---- Markdown ---- */
 
-static void put_markdown(struct gp_buf *b, const char *s, size_t n)
-{
-    struct gp_buf clean = {0};
-    gp_utf8_clean(&clean, s, n);
-    for (size_t i = 0; i < clean.n; i++) {
-        if (strchr("|\\`*_<>[]", clean.data[i])) gp_buf_putc(b, '\\');
-        gp_buf_putc(b, clean.data[i]);
-    }
-    gp_buf_release(&clean);
-}
-
 static void write_markdown(void *answer, struct gp_output *to)
 {
     struct gp_query_answer *a = answer;
@@ -132,7 +121,7 @@ static void write_markdown(void *answer, struct gp_output *to)
     int n = gp_sql_columns(a->sql);
     for (int i = 0; i < n; i++) {
         gp_buf_puts(&b, "| ");
-        put_markdown(&b, gp_sql_column(a->sql, i), strlen(gp_sql_column(a->sql, i)));
+        gp_report_markdown_put(&b, gp_sql_column(a->sql, i), strlen(gp_sql_column(a->sql, i)));
         gp_buf_putc(&b, ' ');
     }
     gp_buf_puts(&b, "|\n");
@@ -147,7 +136,7 @@ static void write_markdown(void *answer, struct gp_output *to)
         for (int i = 0; i < n; i++) {
             struct gp_sql_value v = gp_sql_value(a->sql, i);
             gp_buf_puts(&b, "| ");
-            if (v.type == GP_SQL_TEXT) put_markdown(&b, v.text, v.n);
+            if (v.type == GP_SQL_TEXT) gp_report_markdown_put(&b, v.text, v.n);
             else put_value(&b, &v);
             gp_buf_putc(&b, ' ');
         }

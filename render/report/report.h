@@ -154,6 +154,15 @@ void gp_report_csv_cell(struct gp_buf *b, const struct gp_cell *c);
  * each row; then a table without rows, or NULL, has one row of nothing else. */
 void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t, const char *note);
 
+/* ---- Markdown ---- */
+
+/* For a comment or the summary of a build, below 60,000 bytes: all but the first three tables, and those of
+ * more than ten rows, are folded; those of more than thirty are cut. */
+void gp_report_markdown_write(struct gp_buf *b, const struct gp_report *r);
+/* Append N bytes as plain text in a cell of a table: nothing in it is markup, calls a person or names an
+ * issue. */
+void gp_report_markdown_put(struct gp_buf *b, const char *s, size_t n);
+
 /* ---- sentences that all tools share ---- */
 
 /* Add the problems of N inputs, whose sids are of S, to R's quality, line by line. With DAMAGE only those

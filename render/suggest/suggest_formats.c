@@ -89,6 +89,36 @@ static void put_text(void *answer, struct gp_buf *b)
             .color = a->color, .width = a->width, .verbose = a->verbose, .three_regimes = a->three_regimes});
 }
 
+static void put_markdown(void *answer, struct gp_buf *b)
+{
+    const struct gp_suggest_answer *a = answer;
+    struct gp_report r = {0};
+    gp_suggest_summary(&r, a->s, a->three_regimes);
+    struct gp_report_table *t = gp_report_add(&r, "suggestions", "What to change");
+    static const char *const columns[][2] = {{"priority", "Priority"},
+                                             {"rule", "Rule"},
+                                             {"saving", "Saving"},
+                                             {"place", "Where"},
+                                             {"action", "Do"}};
+    for (size_t i = 0; i < GP_COUNT(columns); i++)
+        gp_report_column(t, columns[i][0], columns[i][1], GP_CELL_TEXT, 0, NULL);
+    for (size_t i = 0; i < gp_suggest_worth(a->s); i++) {
+        const struct gp_suggestion *one = &a->s->suggestions.at[i];
+        struct gp_buf saving = {0}, place = {0};
+        gp_suggest_put_saving(&saving, a->s, one);
+        gp_suggest_put_where(&place, a->s, one);
+        gp_report_put_text(&r, t, gp_priority_name(one->priority));
+        gp_report_put_text(&r, t, one->rule->name);
+        gp_report_put_text(&r, t, gp_buf_str(&saving));
+        gp_report_put_text(&r, t, gp_buf_str(&place));
+        gp_report_put_text(&r, t, gp_suggest_str(a->s, one->action));
+        gp_buf_release(&saving);
+        gp_buf_release(&place);
+    }
+    gp_report_markdown_write(b, &r);
+    gp_report_release(&r);
+}
+
 static void put_html(void *answer, struct gp_buf *b)
 {
     const struct gp_suggest_answer *a = answer;
@@ -110,11 +140,9 @@ static void put_dot(void *answer, struct gp_buf *b)
 }
 
 const struct gp_answer_format gp_suggest_formats[] = {
-    {"text", 0, 0, .put = put_text},
-    {"json", TOP, 0, .put = put_json},
-    {"html", TOP, 0, .put = put_html},
-    {"dot", 0, 0, .put = put_dot},
-    {0},
+    {"text", 0, 0, .put = put_text},   {"markdown", 0, 0, .put = put_markdown},
+    {"json", TOP, 0, .put = put_json}, {"html", TOP, 0, .put = put_html},
+    {"dot", 0, 0, .put = put_dot},     {0},
 };
 
 /* A line of a rule, wrapped behind its name. */
