@@ -110,7 +110,7 @@ def _metadata(wheel_tag, build):
     yield "METADATA", (f"Metadata-Version: 2.1\nName: gputrace\nVersion: {version()}\nRequires-Python: >=3.10\n"
                        "Summary: Measure and trace GPU work from inside a Python program\n").encode()
     yield "WHEEL", (f"Wheel-Version: 1.0\nGenerator: gpuprof\nRoot-Is-Purelib: false\nTag: {wheel_tag}\n").encode()
-    yield "entry_points.txt", f"[console_scripts]\n{scripts}".encode()
+    yield "entry_points.txt", f"[console_scripts]\n{scripts}\n[pytest11]\ngputrace = gputrace.pytest_plugin\n".encode()
 
 
 def make(folder, build):

@@ -4,7 +4,7 @@ import ctypes
 import os
 
 mock = os.environ["GP_MOCK"]
-_LAUNCH, _COPY, _GRAPH, _MALLOC = 0, 2, 5, 18
+_LAUNCH, _COPY, _GRAPH, _SYNC, _MALLOC = 0, 2, 5, 9, 18
 
 
 class _Event(ctypes.Structure):
@@ -49,3 +49,7 @@ def allocate(size):
 
 def copy(size):
     _do(_COPY, bytes=size)
+
+
+def wait():
+    _do(_SYNC, bytes=1000)
