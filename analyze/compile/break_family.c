@@ -1,5 +1,7 @@
 #include "analyze/compile/break_family.h"
 
+#include "formats/base/str.h"
+
 #include <stddef.h>
 #include <string.h>
 #include "analyze/compile/break_ids_table.h"
@@ -114,76 +116,27 @@ struct words {
 /* For kinds without a number in the table, and the prose of versions that had no kinds. The first that occurs
  * counts; all in lower case. */
 static const struct words by_words[] = {
-    {"recompile limit", GP_FAMILY_RECOMPILES},
-    {"cache limit", GP_FAMILY_RECOMPILES},
-    {"cache_size_limit", GP_FAMILY_RECOMPILES},
-    {"builtin: print", GP_FAMILY_OUTPUT},
-    {"builtin print", GP_FAMILY_OUTPUT},
-    {"logging", GP_FAMILY_OUTPUT},
-    {"logger", GP_FAMILY_OUTPUT},
-    {"warnings.warn", GP_FAMILY_OUTPUT},
-    {"numpy", GP_FAMILY_NUMPY},
-    {"np.", GP_FAMILY_NUMPY},
-    {".item", GP_FAMILY_SCALAR},
-    {"tolist", GP_FAMILY_SCALAR},
-    {"scalar", GP_FAMILY_SCALAR},
-    {"dynamic shape operator", GP_FAMILY_SHAPE},
-    {"dynamic shapes", GP_FAMILY_SHAPE},
-    {"unbacked", GP_FAMILY_SHAPE},
-    {"nonzero", GP_FAMILY_SHAPE},
-    {"data-dependent", GP_FAMILY_BRANCH},
-    {"data dependent", GP_FAMILY_BRANCH},
-    {"generic_jump", GP_FAMILY_BRANCH},
-    {"dynamic control flow", GP_FAMILY_BRANCH},
-    {"graph_break()", GP_FAMILY_ASKED},
-    {"graph_break", GP_FAMILY_ASKED},
-    {"disable", GP_FAMILY_ASKED},
-    {"graph break in loop", GP_FAMILY_CAUSED},
-    {"cannot properly resume", GP_FAMILY_CAUSED},
-    {"cannot resume", GP_FAMILY_CAUSED},
-    {"higher order", GP_FAMILY_HIGHER_ORDER},
-    {"higher-order", GP_FAMILY_HIGHER_ORDER},
-    {"torch.cond", GP_FAMILY_HIGHER_ORDER},
-    {"hop", GP_FAMILY_HIGHER_ORDER},
-    {"context manager", GP_FAMILY_CONTEXT},
-    {"contextwrapping", GP_FAMILY_CONTEXT},
-    {"with block", GP_FAMILY_CONTEXT},
-    {"backward", GP_FAMILY_AUTOGRAD},
-    {"autograd", GP_FAMILY_AUTOGRAD},
-    {"requires_grad", GP_FAMILY_AUTOGRAD},
-    {"hook", GP_FAMILY_AUTOGRAD},
-    {"generator", GP_FAMILY_ITERATOR},
-    {"iterator", GP_FAMILY_ITERATOR},
-    {"iterable", GP_FAMILY_ITERATOR},
-    {"rnn", GP_FAMILY_TENSOR},
-    {"lstm", GP_FAMILY_TENSOR},
-    {"sparse", GP_FAMILY_TENSOR},
-    {"nested", GP_FAMILY_TENSOR},
-    {"distributed", GP_FAMILY_DISTRIBUTED},
-    {"process group", GP_FAMILY_DISTRIBUTED},
-    {"fsdp", GP_FAMILY_DISTRIBUTED},
+    {"recompile limit,cache limit,cache_size_limit", GP_FAMILY_RECOMPILES},
+    {"builtin: print,builtin print,logging,logger,warnings.warn", GP_FAMILY_OUTPUT},
+    {"numpy,np.", GP_FAMILY_NUMPY},
+    {".item,tolist,scalar", GP_FAMILY_SCALAR},
+    {"dynamic shape operator,dynamic shapes,unbacked,nonzero", GP_FAMILY_SHAPE},
+    {"data-dependent,data dependent,generic_jump,dynamic control flow", GP_FAMILY_BRANCH},
+    {"graph_break(),graph_break,disable", GP_FAMILY_ASKED},
+    {"graph break in loop,cannot properly resume,cannot resume", GP_FAMILY_CAUSED},
+    {"higher order,higher-order,torch.cond,hop", GP_FAMILY_HIGHER_ORDER},
+    {"context manager,contextwrapping,with block", GP_FAMILY_CONTEXT},
+    {"backward,autograd,requires_grad,hook", GP_FAMILY_AUTOGRAD},
+    {"generator,iterator,iterable", GP_FAMILY_ITERATOR},
+    {"rnn,lstm,sparse,nested", GP_FAMILY_TENSOR},
+    {"distributed,process group,fsdp", GP_FAMILY_DISTRIBUTED},
     {"triton", GP_FAMILY_TRITON},
-    {"fake tensor", GP_FAMILY_BACKEND},
-    {"faketensor", GP_FAMILY_BACKEND},
-    {"meta kernel", GP_FAMILY_BACKEND},
+    {"fake tensor,faketensor,meta kernel", GP_FAMILY_BACKEND},
     {"backend compiler", GP_FAMILY_COMPILER},
-    {"exception", GP_FAMILY_EXCEPTION},
-    {"raise", GP_FAMILY_EXCEPTION},
-    {"skipfiles", GP_FAMILY_FOREIGN},
-    {"skip_files", GP_FAMILY_FOREIGN},
-    {"marked as skipped", GP_FAMILY_FOREIGN},
-    {"builtin operator", GP_FAMILY_FOREIGN},
-    {"builtin", GP_FAMILY_FOREIGN},
-    {"c function", GP_FAMILY_FOREIGN},
-    {"super()", GP_FAMILY_OBJECT},
-    {"__", GP_FAMILY_OBJECT},
-    {"attribute", GP_FAMILY_OBJECT},
-    {"method", GP_FAMILY_OBJECT},
-    {"object", GP_FAMILY_OBJECT},
-    {"class", GP_FAMILY_OBJECT},
-    {"assertionerror", GP_FAMILY_COMPILER},
-    {"internal", GP_FAMILY_COMPILER},
-    {"error", GP_FAMILY_COMPILER},
+    {"exception,raise", GP_FAMILY_EXCEPTION},
+    {"skipfiles,skip_files,marked as skipped,builtin operator,builtin,c function", GP_FAMILY_FOREIGN},
+    {"super(),__,attribute,method,object,class", GP_FAMILY_OBJECT},
+    {"assertionerror,internal,error", GP_FAMILY_COMPILER},
 };
 
 static char lower(char c)
@@ -235,7 +188,9 @@ enum gp_break_family gp_break_family_of(int32_t number, const char *kind, const 
     if (number == BUILTIN) return of_builtin(context);
     if (row) return row->family;
     if (contains(kind, "builtin operator")) return of_builtin(context);
+    char words[64];
     for (size_t i = 0; i < sizeof by_words / sizeof *by_words; i++)
-        if (contains(kind, by_words[i].words)) return by_words[i].family;
+        for (const char *at = by_words[i].words; gp_next_of(&at, ',', words, sizeof words);)
+            if (contains(kind, words)) return by_words[i].family;
     return GP_FAMILY_OTHER;
 }

@@ -9,51 +9,35 @@ GP_WORD(gp_compile_class_text, enum gp_compile_class, GP_COMPILE_CLASSES, 2)
 
 /* Names of spans; the first pattern that fits counts. */
 static const struct {
-    const char *pattern;
+    const char *patterns;
     enum gp_compile_class class;
 } patterns[] = {
-    {"*autotun*", GP_COMPILE_AUTOTUNE},
-    {"*benchmark*", GP_COMPILE_AUTOTUNE},
-    {"CachingAutotuner.*", GP_COMPILE_AUTOTUNE},
-    {"*coordinate_descent*", GP_COMPILE_AUTOTUNE},
-    {"*_template_precompiling", GP_COMPILE_AUTOTUNE},
-    {"async_compile.*", GP_COMPILE_KERNELS},
-    {"compile_file", GP_COMPILE_KERNELS},
-    {"PyCodeCache.*", GP_COMPILE_KERNELS},
-    {"reload_kernel*", GP_COMPILE_KERNELS},
-    {"TritonBundler.*", GP_COMPILE_KERNELS},
-    {"StaticAutotuner*", GP_COMPILE_KERNELS},
-    {"cudagraphify*", GP_COMPILE_CUDAGRAPHS},
-    {"CUDAGraph*", GP_COMPILE_CUDAGRAPHS},
-    {"_recursive_*_passes", GP_COMPILE_PASSES},
-    {"pass.*", GP_COMPILE_PASSES},
-    {"GraphLowering.*", GP_COMPILE_INDUCTOR},
-    {"Scheduler.*", GP_COMPILE_INDUCTOR},
-    {"PythonWrapperCodegen.*", GP_COMPILE_INDUCTOR},
-    {"code_gen", GP_COMPILE_INDUCTOR},
-    {"fx_codegen_and_compile", GP_COMPILE_INDUCTOR},
-    {"inductor_*", GP_COMPILE_INDUCTOR},
+    {"*autotun* *benchmark* CachingAutotuner.* *coordinate_descent* *_template_precompiling",
+     GP_COMPILE_AUTOTUNE},
+    {"async_compile.* compile_file PyCodeCache.* reload_kernel* TritonBundler.* "
+     "StaticAutotuner*",
+     GP_COMPILE_KERNELS},
+    {"cudagraphify* CUDAGraph*", GP_COMPILE_CUDAGRAPHS},
+    {"_recursive_*_passes pass.*", GP_COMPILE_PASSES},
+    {"GraphLowering.* Scheduler.* PythonWrapperCodegen.* code_gen fx_codegen_and_compile "
+     "inductor_*",
+     GP_COMPILE_INDUCTOR},
     {"compile_fx_aot", GP_COMPILE_AOT},
     {"compile_fx.*", GP_COMPILE_INDUCTOR},
-    {"backend_compile", GP_COMPILE_AOT},
-    {"create_aot_dispatcher_function", GP_COMPILE_AOT},
-    {"aot_*", GP_COMPILE_AOT},
-    {"AOTAutogradCache.*", GP_COMPILE_AOT},
-    {"min_cut*", GP_COMPILE_AOT},
-    {"*fake_tensor_prop", GP_COMPILE_AOT},
-    {"entire_backward_compile", GP_COMPILE_AOT},
-    {"dynamo", GP_COMPILE_DYNAMO},
-    {"entire_frame_compile", GP_COMPILE_DYNAMO},
-    {"compile_attempt_*", GP_COMPILE_DYNAMO},
-    {"bytecode_tracing", GP_COMPILE_DYNAMO},
-    {"build_guards", GP_COMPILE_DYNAMO},
-    {"insert_deferred*", GP_COMPILE_DYNAMO},
+    {"backend_compile create_aot_dispatcher_function aot_* AOTAutogradCache.* min_cut* "
+     "*fake_tensor_prop entire_backward_compile",
+     GP_COMPILE_AOT},
+    {"dynamo entire_frame_compile compile_attempt_* bytecode_tracing build_guards "
+     "insert_deferred*",
+     GP_COMPILE_DYNAMO},
 };
 
 enum gp_compile_class gp_compile_class_of(const char *name)
 {
+    char pattern[64];
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        if (!fnmatch(patterns[i].pattern, name, 0)) return patterns[i].class;
+        for (const char *at = patterns[i].patterns; gp_next_of(&at, ' ', pattern, sizeof pattern);)
+            if (!fnmatch(pattern, name, 0)) return patterns[i].class;
     return GP_COMPILE_OTHER;
 }
 

@@ -536,54 +536,15 @@ double gp_collective_bandwidth(int64_t bytes, int64_t ns)
 
 /* PyTorch's and NCCL's names in lower case. */
 static const struct {
-    const char *name;
-    uint32_t bytes;
+    uint32_t size;
+    const char *names;
 } dtypes[] = {
-    {"f64", 8},
-    {"f32", 4},
-    {"f16", 2},
-    {"bf16", 2},
-    {"f8e4m3", 1},
-    {"f8e5m2", 1},
-    {"u8", 1},
-    {"i8", 1},
-    {"u32", 4},
-    {"i32", 4},
-    {"u64", 8},
-    {"i64", 8},
-    {"double", 8},
-    {"float", 4},
-    {"half", 2},
-    {"bfloat16", 2},
-    {"int8", 1},
-    {"uint8", 1},
-    {"int16", 2},
-    {"uint16", 2},
-    {"int32", 4},
-    {"uint32", 4},
-    {"int64", 8},
-    {"uint64", 8},
-    {"byte", 1},
-    {"char", 1},
-    {"short", 2},
-    {"int", 4},
-    {"long", 8},
-    {"bool", 1},
-    {"float8_e4m3fn", 1},
-    {"float8_e5m2", 1},
-    {"float8_e4m3fnuz", 1},
-    {"float8_e5m2fnuz", 1},
-    {"float8_e8m0fnu", 1},
-    {"float4_e2m1fn_x2", 1},
-    {"complexhalf", 4},
-    {"complexfloat", 8},
-    {"complexdouble", 16},
-    {"qint8", 1},
-    {"quint8", 1},
-    {"qint32", 4},
-    {"float64", 8},
-    {"float32", 4},
-    {"float16", 2},
+    {1, " f8e4m3 f8e5m2 u8 i8 int8 uint8 byte char bool float8_e4m3fn float8_e5m2 float8_e4m3fnuz "
+        "float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 qint8 quint8 "},
+    {2, " f16 bf16 half bfloat16 int16 uint16 short float16 "},
+    {4, " f32 u32 i32 float int32 uint32 int complexhalf qint32 float32 "},
+    {8, " f64 u64 i64 double int64 uint64 long complexfloat float64 "},
+    {16, " complexdouble "},
 };
 
 uint32_t gp_dtype_bytes(const char *name, size_t n)
@@ -592,8 +553,7 @@ uint32_t gp_dtype_bytes(const char *name, size_t n)
     if (n >= sizeof lower) return 0;
     for (size_t i = 0; i < n; i++)
         lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 32) : name[i];
-    lower[n] = 0;
     for (size_t i = 0; i < GP_COUNT(dtypes); i++)
-        if (!strcmp(dtypes[i].name, lower)) return dtypes[i].bytes;
+        if (gp_is_one_of(lower, n, dtypes[i].names)) return dtypes[i].size;
     return 0;
 }

@@ -56,6 +56,19 @@ static inline bool gp_is_one_of(const void *p, size_t n, const char *words)
     return false;
 }
 
+/* Copy the next of the texts at *AT, which SEPARATOR separates, to TO, which has room for SIZE bytes, and
+ * move on. False at the end. */
+static inline bool gp_next_of(const char **at, char separator, char *to, size_t size)
+{
+    const char *end = strchr(*at, separator);
+    size_t n = end ? (size_t)(end - *at) : strlen(*at), kept = n < size ? n : size - 1;
+    if (!**at) return false;
+    memcpy(to, *at, kept);
+    to[kept] = 0;
+    *at += n + (end != NULL);
+    return true;
+}
+
 /* Define NAME(TYPE), the word at place AT, 1 to 3, behind the enumerator in each row of TABLE, which has a
  * row for each value from 0. */
 #define GP_WORD(name, type, table, at)                                                                       \

@@ -144,7 +144,7 @@ static void take_pairs(void *ctx, struct gp_pickle_value *self, const struct gp_
 static struct gp_json_value member(const struct gp_json_value *v, const char *key)
 {
     struct gp_json_value k, found = {0};
-    const char *p = v->kind == GP_JSON_OBJECT ? v->p + 1 : NULL, *end = v->p + v->n;
+    const char *p = v->kind == GP_JSON_OBJECT ? v->p + 1 : NULL, *end = p ? v->p + v->n : NULL;
     while (p && gp_json_next(&p, end, &k, &found))
         if (gp_is(k.p, k.n, key)) return found;
     return (struct gp_json_value){.kind = GP_JSON_ABSENT};
