@@ -1,6 +1,7 @@
 #!/bin/sh
-# bundle.sh DIR: copy the tools, the injected library and the shared libraries that they need into DIR, to be carried
-# to a machine where nothing can be installed. There: LD_LIBRARY_PATH=DIR/lib DIR/bin/gpuprof-collect ...
+# bundle.sh DIR: install the tools, the Python module, the manuals and every library that they need into DIR, to be carried to a
+# machine with the same or a newer C library, where nothing can be installed. There: DIR/bin/gpuprof-collect ...
+# GPUPROF_BIN names the tools of another build than build/release.
 set -eu
 case ${1:-} in
 -h | --help)
@@ -10,21 +11,14 @@ case ${1:-} in
 -*) set -- ;;
 esac
 [ $# -eq 1 ] || { echo "usage: bundle.sh DIR" >&2; exit 2; }
-here=$(cd "$(dirname "$0")" && pwd)
-bin=${GPUPROF_BIN:-$here/../build/release/bin}
+bin=${GPUPROF_BIN:-$(dirname "$0")/../build/release/bin}
+mkdir -p "$1"
+to=$(cd "$1" && pwd)
 
-mkdir -p "$1/bin" "$1/lib"
-for file in "$bin"/*; do
-    if [ -f "$file" ] && [ -x "$file" ]; then cp "$file" "$1/bin/"; fi
-done
-if [ -x "$bin/../tests/bench/nvtx_cost" ]; then cp "$bin/../tests/bench/nvtx_cost" "$1/bin/"; fi
-for file in "$bin"/../lib/*.so "$bin/../lib/gpuprof-bench"; do
-    if [ -f "$file" ]; then cp "$file" "$1/lib/"; fi
-done
-# What every distribution has is left to the other machine: its programs are run with our lib folder in their path.
-for file in "$1"/bin/* "$1"/lib/*.so "$1/lib/gpuprof-bench"; do
-    ldd "$file" 2>/dev/null || :
-done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
-    grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|libz|libzstd)\.so' |
-    while read -r library; do cp -L "$library" "$1/lib/"; done
-ls "$1/bin" "$1/lib"
+GPUPROF_BUNDLE=1 DESTDIR='' cmake --install "$(dirname "$bin")" --prefix "$to" --strip >/dev/null
+if [ -x "$bin/../tests/bench/nvtx_cost" ]; then cp "$bin/../tests/bench/nvtx_cost" "$to/bin/"; fi
+if [ -e "$to/bin/trace-hta-mpi" ]; then
+    echo "bundle.sh: left out: trace-hta-mpi, which needs the MPI that it was built with" >&2
+    find "$to" -name '*trace-hta-mpi*' -delete
+fi
+ls "$to/bin" "$to/lib" "$to/lib/gpuprof"

@@ -1,5 +1,5 @@
 """Builds the wheel (PEP 517): CMake makes everything, and this packs it. Nothing of CUDA is in it; libraries that are not on every
-Linux are linked statically.
+Linux come along.
 
     python3 collect/python/backend.py FOLDER [BUILD]     # a wheel in FOLDER, from the build in BUILD or a fresh one
 """
@@ -17,24 +17,11 @@ import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-STATIC = {"ZSTD_LIBRARY": ("libzstd.a", None), "ISAL_LIBRARY": ("libisal.a", "GPUPROF_ISAL"),
-          "SQLITE3_LIBRARY": ("libsqlite3.a", "GPUPROF_SQLITE")}
-EVERYWHERE = re.compile(r"^(libc|libm|libdl|libpthread|librt|libz)\.so\.\d+$|^ld-linux")
-
-
-def _static():
-    """Libraries that are there as archives, as options of CMake; one that is not is left out if it can be."""
-    for variable, (name, option) in STATIC.items():
-        path = subprocess.run(["cc", f"-print-file-name={name}"], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
-        if os.path.isabs(path):
-            yield f"-D{variable}={path}"
-        elif option:
-            yield f"-D{option}=OFF"
+EVERYWHERE = re.compile(r"^(libc|libm|libdl|libpthread|librt)\.so\.\d+$|^ld-linux")
 
 
 def _build(folder):
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF", "-DGPUPROF_GRAPHVIZ=OFF", "-DGPUPROF_SERVE=OFF",
-               "-DCMAKE_C_STANDARD_LIBRARIES=-lm", *_static()]
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF", "-DGPUPROF_MPI=OFF"]
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []  # otherwise CMake's own choice
     subprocess.run(["cmake", *generator, "-S", ROOT, "-B", folder, f"-DPython3_EXECUTABLE={sys.executable}", *options], check=True,
                    stdout=sys.stderr)
@@ -48,18 +35,24 @@ def version():
         return re.search(r"project\(gpuprof VERSION ([0-9.]+)", f.read()).group(1)
 
 
-def _programs(build):
-    return sorted(p for p in os.listdir(os.path.join(build, "bin")) if re.fullmatch(r"(gpuprof|trace)[a-z0-9-]*", p))
+def _place(path):
+    """Where a file below the prefix of an installation is in the wheel."""
+    name, top = os.path.basename(path), path.split("/", 1)[0]
+    if "/dist-packages/" in path:
+        return path.split("/dist-packages/", 1)[1]
+    if top == "share":
+        return f"gputrace-{version()}.data/data/{path}"
+    if top in ("bin", "include"):
+        return "gputrace/" + path
+    return "gputrace/lib/" + name if name in ("gpuprof-bench", "libgpuprof-inject.so") else "gputrace/lib/gpuprof/" + name
 
 
-def _objects(build):
-    """(path, name in the wheel) of what is compiled."""
-    yield from ((os.path.join(build, "bin", p), f"gputrace/bin/{p}") for p in _programs(build))
-    for path, name in ((f"{build}/lib/libgpuprof-inject.so", "gputrace/lib/libgpuprof-inject.so"),
-                       (f"{build}/lib/gpuprof-bench", "gputrace/lib/gpuprof-bench"),
-                       (f"{build}/python/gputrace/_core.abi3.so", "gputrace/_core.abi3.so")):
-        if os.path.exists(path):
-            yield path, name
+def _installed(build, prefix):
+    """What the wheel has, as {name: path}, from an installation below PREFIX with its libraries, without that for one MPI."""
+    subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--strip"], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "GPUPROF_BUNDLE": "1", "DESTDIR": ""})
+    paths = (os.path.join(folder, name) for folder, _, names in os.walk(prefix) for name in names if "trace-hta-mpi" not in name)
+    return {_place(os.path.relpath(path, prefix)): path for path in paths}
 
 
 def glibc(path):
@@ -71,40 +64,20 @@ def glibc(path):
     return max(versions, default=(2, 0)), [n for n in needed if not EVERYWHERE.match(n)]
 
 
-def tag(build):
-    """manylinux of the oldest glibc that all objects run with; plain linux where one needs a library that is not everywhere."""
-    found = [glibc(path) for path, _ in _objects(build)]
+def tag(files):
+    """manylinux of the oldest glibc that all objects run with; plain linux where one needs a library that is not along."""
+    found = [glibc(path) for name, path in files.items() if re.match(r"gputrace/(bin|lib)/|.*\.so$", name)]
     newest = max((v for v, _ in found), default=(2, 0))
     machine = sysconfig.get_platform().split("-", 1)[1].replace("-", "_")
-    if any(needed for _, needed in found):
+    along = {os.path.basename(name) for name in files}
+    if any(n not in along for _, needed in found for n in needed):
         return f"linux_{machine}"
     return f"manylinux_{newest[0]}_{newest[1]}_{machine}"
 
 
-def _stripped(path, scratch):
-    to = os.path.join(scratch, os.path.basename(path))
-    done = subprocess.run(["strip", "--strip-unneeded", "-o", to, path], stderr=subprocess.DEVNULL)
-    with open(to if done.returncode == 0 else path, "rb") as f:
-        return f.read()
-
-
-def _files(build):
-    """(name, bytes, executable) of everything but the metadata."""
-    package = os.path.join(HERE, "gputrace")
-    names = sorted(os.listdir(package)) + [f"_trial_site/{name}" for name in sorted(os.listdir(os.path.join(package, "_trial_site")))]
-    for name in names:
-        if name.endswith((".py", "py.typed")):
-            with open(os.path.join(package, name), "rb") as f:
-                yield f"gputrace/{name}", f.read(), False
-    with open(os.path.join(ROOT, "collect", "gpuprof.h"), "rb") as f:
-        yield "gputrace/include/gpuprof.h", f.read(), False
-    with tempfile.TemporaryDirectory() as scratch:
-        for path, name in _objects(build):
-            yield name, _stripped(path, scratch), True
-
-
-def _metadata(wheel_tag, build):
-    scripts = "".join(f"{p} = gputrace._programs:{p.replace('-', '_')}\n" for p in _programs(build))
+def _metadata(wheel_tag, files):
+    programs = sorted(name[len("gputrace/bin/"):] for name in files if name.startswith("gputrace/bin/"))
+    scripts = "".join(f"{p} = gputrace._programs:{p.replace('-', '_')}\n" for p in programs)
     with open(os.path.join(ROOT, "LICENSE"), "rb") as f:
         yield "licenses/LICENSE", f.read()
     yield "METADATA", (f"Metadata-Version: 2.1\nName: gputrace\nVersion: {version()}\nRequires-Python: >=3.10\n"
@@ -115,8 +88,12 @@ def _metadata(wheel_tag, build):
 
 def make(folder, build):
     """Pack the wheel; returns its name. The same build gives the same bytes."""
-    abi = "cp310-abi3" if any(n.endswith(".abi3.so") for _, n in _objects(build)) else "py3-none"
-    wheel_tag = f"{abi}-{tag(build)}"
+    with tempfile.TemporaryDirectory() as prefix:
+        return _pack(folder, _installed(build, prefix))
+
+
+def _pack(folder, files):
+    wheel_tag = ("cp310-abi3-" if any(name.endswith(".abi3.so") for name in files) else "py3-none-") + tag(files)
     name, info = f"gputrace-{version()}-{wheel_tag}.whl", f"gputrace-{version()}.dist-info"
     record = []
     with zipfile.ZipFile(os.path.join(folder, name), "w", zipfile.ZIP_DEFLATED) as z:
@@ -127,9 +104,10 @@ def make(folder, build):
             z.writestr(entry, data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.append(f"{path},sha256={digest},{len(data)}\n")
-        for path, data, executable in _files(build):
-            put(path, data, executable)
-        for path, data in _metadata(wheel_tag, build):
+        for path in sorted(files):
+            with open(files[path], "rb") as f:
+                put(path, f.read(), os.access(files[path], os.X_OK))
+        for path, data in _metadata(wheel_tag, files):
             put(f"{info}/{path}", data)
         record.append(f"{info}/RECORD,,\n")
         put(f"{info}/RECORD", "".join(record).encode())

@@ -9,6 +9,10 @@
 #include "collect/gpuprof.h"
 #include "formats/base/clock.h"
 
+#ifndef METH_FASTCALL
+#define METH_FASTCALL 0x0080 /* limited API since 3.10; hidden in headers of 3.9 */
+#endif
+
 enum { MAX_METRICS = 16, MAX_NAMES = 4096 };
 
 /* A number of the calls of a name. */

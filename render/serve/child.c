@@ -22,6 +22,10 @@
 #include "formats/base/str.h"
 #include "formats/base/utf8.h"
 
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* glibc has no name for it before 2.32 */
+#endif
+
 enum { FIRST_FD = 3, MESSAGE_BYTES = 4096, NO_DESCRIPTORS = 126 };
 
 struct gp_crew {

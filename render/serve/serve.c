@@ -21,6 +21,10 @@
 #include "render/serve/server.h"
 #include "render/serve/upload.h"
 
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* glibc has no name for it before 2.32 */
+#endif
+
 enum {
     MOST_JOBS = 64,
     UPLOADS_AT_ONCE = 4,

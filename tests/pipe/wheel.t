@@ -31,15 +31,15 @@ for path, digest, size in rows:
         assert digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode(), path
         assert int(size) == len(data)
 floor = re.search(r"manylinux_(\d+)_(\d+)_", name)
-others = set()
-for path in glob.glob("site/gputrace/bin/*") + glob.glob("site/gputrace/lib/*") + glob.glob("site/gputrace/*.so"):
+objects = [p for p in glob.glob("site/gputrace/**", recursive=True) if os.path.isfile(p) and open(p, "rb").read(4) == b"\x7fELF"]
+along = {os.path.basename(p) for p in objects}
+for path in objects:
     needs, libraries = backend.glibc(path)
-    others.update(libraries)
-    if floor:
-        assert needs <= (int(floor[1]), int(floor[2])), (path, needs)
-assert bool(floor) != bool(others), (name, others)
+    assert along.issuperset(libraries) and needs <= (int(floor[1]), int(floor[2])), (path, needs, libraries)
+assert "libzstd.so.1" in along and "trace2flame" in along and "trace-hta-mpi" not in along, along
+assert any(n.endswith("data/share/man/man1/trace-hta.1") for n in wheel.namelist()) and any("/completions/" in n for n in wheel.namelist())
 END
-test_expect_success 'its record is right, and its tag is not older than the glibc that any object needs' '
+test_expect_success 'its record is right, and its tag is not older than the glibc that any object needs, and all other libraries are along' '
     python3 check.py "$backend" "$(cat name)"
 '
 
