@@ -51,6 +51,21 @@ too_long() {
     [ "$lines" -le 275 ] || echo "$1: $lines lines, more than 275: move details to the page of their folder"
 }
 
+# The newest version of the change log is that of CMakeLists.txt, and each is read by users: the details are in commits.
+bad_changes() {
+    want=$(sed -n 's/^project(gpuprof VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+    awk -v page="$1" -v want="$want" 'function end() { if (lines > 45) print page ": " version ": " lines " lines, more than 45" }
+        /^## / { end(); if (!version && $2 != "[" want "]") print page ": begins with " $2 ", but CMakeLists.txt has " want
+            version = $2; lines = 0 }
+        version { lines++ }
+        END { end() }' "$1"
+}
+
+plant_changes() {
+    printf '## [9.9.9]\n%s\n## [9.9.8]\n' "$(yes line | head -n 45)" >"$scratch/c.md"
+    bad_changes "$scratch/c.md"
+}
+
 # Every folder of sources has a page, and what stands in the first column of its table of modules exists.
 bad_rooms() {
     find formats analyze render collect -name '*.c' -type f | sed 's|/[^/]*$||' | sort -u | while IFS= read -r room; do
@@ -150,6 +165,9 @@ finds "planted: a README of 276 lines" "long.md: 276 lines" eval \
     'yes line | head -n 276 >"$scratch/long.md"; too_long "$scratch/long.md"'
 finds "planted: a link to nothing" "p.md:1: no such file: nowhere.md" plant
 clean "links to elsewhere are left alone" eval 'plant | grep https; :'
+clean "CHANGELOG.md begins with this version and is short" bad_changes CHANGELOG.md
+finds "planted: a version that is not this one" "c.md: begins with .9.9.9., but CMakeLists.txt has" plant_changes
+finds "planted: a version of 46 lines" "c.md: .9.9.9.: 46 lines" plant_changes
 clean "rows of a table have as many cells as its head" eval 'bad_tables $(pages)'
 finds "planted: a row with a cell too many" "t.md:4: 3 cells in a table of 2" plant_tables
 clean "a bar within code is left alone" eval 'plant_tables | grep ":3:"; :'
