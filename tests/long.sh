@@ -1,14 +1,26 @@
 #!/bin/sh
-# long.sh [BUILD]: what takes too long for the test run, at the lowest priority. All samples through Perfetto and back, and 20,000
-# changed copies of the files in corpus/perfetto, corpus/xplane and corpus/flight. BUILD (default: build/release) may be one with
-# sanitizers. Prints what differs or fails, and ends with 1 then.
+# long.sh [--site] [BUILD]: what takes too long for the test run, at the lowest priority. With --site, what needs root, packages of the
+# group site and a network: a cluster of one node, linters from npm, releases on bare systems (half an hour). Otherwise all samples
+# through Perfetto and back, and 20,000 changed copies of the files in corpus/perfetto, corpus/xplane and corpus/flight. BUILD (default:
+# build/release) may be one with sanitizers. Prints what differs or fails, and ends with 1 then.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+site=
+[ "${1:-}" != --site ] || { site=yes; shift; }
 build=$(cd "${1:-$here/../build/release}" && pwd) || exit 2
 export PATH="$build/bin:$PATH" LSAN_OPTIONS="suppressions=$here/lsan.supp:print_suppressions=0"
 last=$(mktemp) || exit 2
 trap 'rm -f "$last"' EXIT
 failed=0
+
+if [ "$site" ]; then
+    "$here/setup/install.sh" site || exit 2
+    for script in "site/slurm.sh $build" site/lint.sh "setup/check_release.sh $build/release-files"; do
+        # shellcheck disable=SC2086 # an argument is a word
+        nice -n 19 "$here/"$script || failed=1
+    done
+    exit $failed
+fi
 
 # shellcheck disable=SC2046 # names without blanks
 nice -n 19 python3 "$here/perfetto/round_trip.py" \

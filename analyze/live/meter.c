@@ -261,7 +261,7 @@ static void put_kernels(struct gp_openmetrics *o, const struct gp_meter *m, cons
                         size_t n)
 {
     size_t top = n < KERNELS ? n : KERNELS;
-    gp_openmetrics_family(o, "kernel", "info", "",
+    gp_openmetrics_family(o, "kernel_info", "gauge", "",
                           "Which name the label of a kernel stands for, of those with the most time.");
     for (size_t i = 0; i < top; i++) {
         struct gp_buf plain = {0};

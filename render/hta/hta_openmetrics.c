@@ -148,7 +148,7 @@ static void put_kernel(struct gp_openmetrics *m, const struct gp_hta *h, const s
 static void put_kernels(struct gp_openmetrics *m, const struct gp_hta *h)
 {
     size_t n = h->kernels.n < KERNELS ? h->kernels.n : KERNELS;
-    gp_openmetrics_family(m, "kernel", "info", "",
+    gp_openmetrics_family(m, "kernel_info", "gauge", "",
                           "Which name the label of a kernel stands for, of those with the most time.");
     for (size_t i = 0; i < n; i++) {
         const struct gp_kernel_stat *k = &h->kernels.at[i];

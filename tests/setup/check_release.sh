@@ -2,8 +2,8 @@
 # usage: tests/setup/check_release.sh [OUT [ROOTS]]
 # As root: makes a release in a bare Debian 11 (debootstrap), and installs each of its files in a bare Debian 11, 12 and 13 with the
 # commands of README.md, draws a sample, and runs every tool. Builds this tree in a bare Debian 12 by the commands of README.md, too.
-# OUT (default: build/release-files) keeps the files of the release, ROOTS (default: OUT/roots) the bare systems, which are made
-# where they are missing. Takes half an hour the first time, and a network with Debian's packages. Prints TAP.
+# OUT (default: build/release-files) keeps the files of the release, which are made anew for another commit, ROOTS (default: OUT/roots)
+# the bare systems, which are made where they are missing. Takes half an hour, and a network with Debian's packages. Prints TAP.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
@@ -58,11 +58,13 @@ headers() { # CUDA's headers, where this machine has them
     done
 }
 
-if ! ls "$out"/*.deb "$out"/*.tar.gz "$out"/*.whl >/dev/null 2>&1; then
+commit=$(git -C "$source" describe --always --dirty --exclude='*')
+if [ "$(cat "$out/commit" 2>/dev/null)" != "$commit" ]; then
+    rm -f "$out"/*.deb "$out"/*.tar.gz "$out"/*.whl "$out/commit"
     bare bullseye
     headers
     inside 'apt-get -q update && tests/setup/release.sh out' && is 'a release is made on Debian 11' 0 || is 'a release is made on Debian 11' 1
-    cp "$scratch"/src/out/*.deb "$scratch"/src/out/*.tar.gz "$scratch"/src/out/*.whl "$out"
+    cp "$scratch"/src/out/*.deb "$scratch"/src/out/*.tar.gz "$scratch"/src/out/*.whl "$out" && echo "$commit" >"$out/commit"
 fi
 
 # What each file has to do once it is installed.

@@ -21,6 +21,7 @@ from ._session import Session, session
 from ._rows import Trial
 from ._summary import (bottlenecks, off, on, print_summary, reset, summary, to_csv, to_json, RangeSummary)
 from ._trial import Trials, trial
+from ._version import __version__
 
 range = _core.range
 
@@ -35,7 +36,6 @@ def enabled() -> bool:
     return _core.enabled()
 
 
-__version__ = "0.1.0"
 __all__ = ["Advice", "Change", "Classification", "Comparison", "Cost", "Finding", "Kernel", "Memory", "Operator", "RangeSummary",
            "RangeTime", "Session", "Trial", "Trials", "bottlenecks", "classify", "compare", "enabled", "events", "include", "lib", "mark",
            "measure", "memory", "off", "on", "print_summary", "profile_with_result", "query", "range", "read", "reset", "session", "summary",
