@@ -128,7 +128,9 @@ GP_GETTER(get_host)
 
 GP_GETTER(get_cause)
 {
-    gp_cell_word(c, gp_idle_cause_name((enum gp_idle_cause)((const struct gp_idle_culprit *)row)->cause), x);
+    enum gp_idle_cause cause = (enum gp_idle_cause)((const struct gp_idle_culprit *)row)->cause;
+    const char *name = gp_idle_cause_name(cause), *text = gp_idle_cause_text(cause);
+    gp_cell_label(c, name, strlen(name), text, strlen(text));
 }
 
 /* What is not known of those that no list has. */
@@ -153,11 +155,13 @@ static const struct gp_field culprit_fields[] = {
     {"api", "Call", GP_CELL_NAME, gp_member_name, AT(api), .flags = GP_COLUMN_WIDE | GP_FIELD_NULL,
      .after = "operator", .keep = GP_KEEP_STR},
     {"idle_ns", "Idle", GP_CELL_NS, gp_member_i64, AT(idle_ns), .keep = GP_KEEP_I64},
-    {"gaps", "Gaps", GP_CELL_COUNT, get_found, AT(gaps), .help = "number of idle gaps", .keep = GP_KEEP_U64},
+    {"gaps", "Gaps", GP_CELL_COUNT, get_found, AT(gaps), .help = "number of idle gaps",
+     .flags = GP_COLUMN_SPARE, .keep = GP_KEEP_U64},
     {"samples", "Samples", GP_CELL_COUNT, get_found, AT(samples),
-     .help = "samples of the thread's stack in that time; 0: none were taken", .after = "longest_ns",
-     .keep = GP_KEEP_U64},
-    {"longest_ns", "Longest", GP_CELL_NS, get_found, AT(longest_ns), .keep = GP_KEEP_I64},
+     .help = "samples of the thread's stack in that time; 0: none were taken", .flags = GP_COLUMN_SPARE,
+     .after = "longest_ns", .keep = GP_KEEP_U64},
+    {"longest_ns", "Longest", GP_CELL_NS, get_found, AT(longest_ns), .flags = GP_COLUMN_SPARE,
+     .keep = GP_KEEP_I64},
     {"longest_at_ns", "Longest at", GP_CELL_ID, get_found, AT(longest_at_ns),
      .help = "on the clock of the trace, ns", .flags = GP_COLUMN_WIDE | GP_FIELD_SIGNED, .keep = GP_KEEP_I64},
 };

@@ -1,7 +1,6 @@
 // The few things that matter, each with its time and where to look. A rule reads figures that are there
-// already and
-// decides whether they are worth a sentence; it never measures. Definitions: analyze/hta/README.md,
-// "Findings".
+// already and decides whether they are worth a sentence; it never measures. Definitions:
+// analyze/hta/README.md, "Findings".
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,9 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
+#include "formats/base/mem.h"
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 
 /* ---- fields ---- */
 
@@ -29,6 +30,25 @@ GP_GETTER(get_where)
     else gp_member_name(c, f, row, x);
 }
 
+/* People read the parts of a finding below it. */
+GP_GETTER(get_text)
+{
+    const struct gp_finding *r = row;
+    gp_member_sid(c, f, row, x);
+    if (!x->labels || !r->part_of) return;
+    struct gp_buf b = {0};
+    gp_finding_put_part(&b, x->of, r);
+    gp_cell_label(c, c->text, c->text_len, gp_arena_strndup(x->mem, b.data, b.n), b.n);
+    gp_buf_release(&b);
+}
+
+GP_GETTER(get_place)
+{
+    const struct gp_finding *r = row;
+    if (r->end_ns > r->begin_ns) gp_member_i64(c, f, row, x);
+    else c->none = true;
+}
+
 static const struct gp_field fields[] = {
     {"id", "Id", GP_CELL_TEXT, gp_member_sid, AT(id), .help = "stable identifier of the finding",
      .flags = GP_COLUMN_WIDE, .after = "share_pct"},
@@ -38,15 +58,44 @@ static const struct gp_field fields[] = {
      .help = "GPU time affected, over all devices"},
     {"share_pct", "Share", GP_CELL_PCT, gp_member_double, AT(share_pct),
      .help = "of the span of the affected devices"},
-    {"text", "Finding", GP_CELL_TEXT, gp_member_sid, AT(text), .help = "one sentence with the numbers"},
+    {"text", "Finding", GP_CELL_TEXT, get_text, AT(text), .help = "one sentence with the numbers"},
     {"where", "Where", GP_CELL_NAME, get_where, AT(where), .flags = GP_COLUMN_BELOW | GP_FIELD_NULL},
+    {"part_of", "Part of", GP_CELL_TEXT, gp_member_name, AT(part_of),
+     .help = "the finding above that explains this time, too: only findings without one may be added up",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL},
+    {"begin_ns", "Begin", GP_CELL_NS, get_place, AT(begin_ns),
+     .help = "where it is seen best: the longest gap of a cause, the slow step",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL | GP_FIELD_SIGNED},
+    {"end_ns", "End", GP_CELL_NS, get_place, AT(end_ns),
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL | GP_FIELD_SIGNED},
 };
 #undef AT
 
 const struct gp_record gp_hta_findings = {"findings", "What to look at first", GP_FIELDS(fields),
                                           sizeof(struct gp_finding), .note = "largest first"};
 
+/* Who holds up the others. */
+static bool is_slow(const struct gp_hta *h, const struct gp_finding *f)
+{
+    const char *id = gp_hta_str(h, f->id);
+    return gp_starts(id, "slow_") && strcmp(id, "slow_step") != 0;
+}
+
+void gp_finding_put_part(struct gp_buf *b, const struct gp_hta *h, const struct gp_finding *f)
+{
+    const char *how = is_slow(h, f) ? "also" : f->longer ? "seen as" : "of which";
+    gp_buf_printf(b, "%s: %s", how, gp_hta_str(h, f->brief ? f->brief : f->text));
+}
+
 /* ---- rules ---- */
+
+/* What a finding is about: parts of the devices' time that no other bit is about. */
+enum {
+    ABOUT_IDLE = (1 << GP_IDLE_CAUSE_COUNT) - 1, /* a bit for each cause */
+    ABOUT_COMPUTE = 1 << GP_IDLE_CAUSE_COUNT,
+    ABOUT_COMMUNICATION = ABOUT_COMPUTE << 1,
+    ABOUT_MEMORY = ABOUT_COMPUTE << 2
+};
 
 enum { SLOW_MOST = 4 }; /* that are findings; all are in the list */
 
@@ -141,10 +190,12 @@ static void put_part(struct gp_buf *b, const struct whole *w, int64_t ns)
     gp_buf_puts(b, ")");
 }
 
-/* TEXT is taken and emptied. */
-static void add(struct whole *w, const char *id, int64_t time_ns, gp_sid where, struct gp_buf *text)
+/* TEXT is taken and emptied. The finding may be changed until the next one is added. */
+static struct gp_finding *add(struct whole *w, const char *id, uint32_t about, int64_t time_ns, gp_sid where,
+                              struct gp_buf *text)
 {
     struct gp_finding f = {
+        .about = about,
         .id = gp_intern_cstr(&w->h->strings, id),
         .rank = w->rank,
         .time_ns = time_ns,
@@ -154,6 +205,7 @@ static void add(struct whole *w, const char *id, int64_t time_ns, gp_sid where, 
     };
     GP_VEC_PUSH(&w->h->findings, f);
     gp_buf_release(text);
+    return &w->h->findings.at[w->h->findings.n - 1];
 }
 
 static bool worth(const struct whole *w, int64_t ns)
@@ -260,7 +312,7 @@ static void find_exposed_communication(struct whole *w)
     gp_buf_puts(&text, "; ");
     gp_scale_put_share(&text, w->overlap_ns, w->overlap_ns + w->exposed_communication_ns);
     gp_buf_puts(&text, " of all communication was hidden.");
-    add(w, "exposed_communication", w->exposed_communication_ns, k ? k->name : 0, &text);
+    add(w, "exposed_communication", ABOUT_COMMUNICATION, w->exposed_communication_ns, k ? k->name : 0, &text);
 }
 
 static void find_exposed_memory(struct whole *w)
@@ -279,7 +331,7 @@ static void find_exposed_memory(struct whole *w)
         gp_buf_puts(&text, " in all");
     }
     gp_buf_puts(&text, ".");
-    add(w, "exposed_memory", w->exposed_memory_ns, k ? k->name : 0, &text);
+    add(w, "exposed_memory", ABOUT_MEMORY, w->exposed_memory_ns, k ? k->name : 0, &text);
 }
 
 /* ---- launches ---- */
@@ -305,21 +357,33 @@ static void find_short_kernels(struct whole *w)
     int64_t limit_ns, waiting_ns = w->idle_cause_ns[GP_IDLE_HOST] + w->idle_cause_ns[GP_IDLE_LAUNCH];
     if (!l->linked || l->short_kernels * 2 < l->linked || gp_pct(waiting_ns, w->span_ns) < 10) return;
     int64_t gaps_ns = usual_gaps(w, &limit_ns);
-    if (gaps_ns < waiting_ns) waiting_ns = gaps_ns;
-    if (!worth(w, waiting_ns)) return;
+    if (gaps_ns > waiting_ns) gaps_ns = waiting_ns;
+    if (!worth(w, gaps_ns)) return;
     struct gp_buf text = {0};
+    gp_buf_puts(&text, "The GPU waited for launches for ");
+    put_part(&text, w, waiting_ns);
+    if (gaps_ns < waiting_ns) {
+        gp_buf_puts(&text, ", ");
+        put_time(&text, gaps_ns);
+        gp_buf_puts(&text, " of it");
+    }
+    gp_buf_puts(&text, gaps_ns < waiting_ns ? " in gaps of up to " : ", in gaps of up to ");
+    put_time(&text, limit_ns);
+    gp_buf_puts(&text, ": ");
     gp_scale_put_count(&text, l->short_kernels);
     gp_buf_puts(&text, " of ");
     gp_scale_put_count(&text, l->linked);
-    gp_buf_puts(&text, " launched GPU events took less time than their launch call; idle gaps of up to ");
-    put_time(&text, limit_ns);
-    gp_buf_puts(&text, " each add up to ");
-    put_part(&text, w, waiting_ns);
-    gp_buf_puts(&text, ", which the findings about idle time include.");
-    add(w, "short_kernels", waiting_ns, 0, &text);
+    gp_buf_puts(&text, " GPU events are shorter than their launch call.");
+    add(w, "short_kernels", 1U << GP_IDLE_HOST | 1U << GP_IDLE_LAUNCH, waiting_ns, 0, &text);
 }
 
 /* ---- how well kernels use the device ---- */
+
+/* Time in which kernels ran that compute. */
+static int64_t computing(const struct whole *w)
+{
+    return w->busy_ns - w->exposed_communication_ns - w->exposed_memory_ns;
+}
 
 static bool misses_tensor_cores(const struct gp_kernel_stat *k)
 {
@@ -337,6 +401,7 @@ static bool is_hip(const struct gp_hta *h)
 static void find_tensor_cores(struct whole *w)
 {
     int64_t without_ns = w->gemm_ns > w->tensor_core_ns ? w->gemm_ns - w->tensor_core_ns : 0;
+    if (without_ns > computing(w)) without_ns = computing(w); /* several streams */
     if (!worth(w, without_ns) || is_hip(w->h)) return;
     const struct gp_kernel_stat *k = largest_kernel(w->h, misses_tensor_cores);
     if (!k) return;
@@ -345,7 +410,7 @@ static void find_tensor_cores(struct whole *w)
                 "Matrix multiplications and convolutions whose names show no use of Tensor Cores took ");
     put_part(&text, w, without_ns);
     gp_buf_puts(&text, ".");
-    add(w, "no_tensor_cores", without_ns, k->name, &text);
+    add(w, "no_tensor_cores", ABOUT_COMPUTE, without_ns, k->name, &text);
 }
 
 static bool is_small_grid(const struct gp_kernel_stat *k)
@@ -357,12 +422,13 @@ static void find_small_grids(struct whole *w)
 {
     double unused = (double)w->sm_span_ns - w->sm_ns;
     if (unused <= 0 || unused * 2 < (double)w->sm_span_ns || !worth(w, (int64_t)unused)) return;
+    if (unused > (double)computing(w)) unused = (double)computing(w);
     const struct gp_kernel_stat *k = largest_kernel(w->h, is_small_grid);
     struct gp_buf text = {0};
     gp_buf_puts(&text, "While kernels ran, their blocks occupied only ");
     gp_scale_put_share(&text, (int64_t)w->sm_ns, w->sm_span_ns);
     gp_buf_puts(&text, " of the multiprocessors, averaged over time.");
-    add(w, "small_grids", (int64_t)unused, k ? k->name : 0, &text);
+    add(w, "small_grids", ABOUT_COMPUTE, (int64_t)unused, k ? k->name : 0, &text);
 }
 
 /* ---- ranks and steps ---- */
@@ -378,15 +444,14 @@ static void find_slow(struct whole *w)
         gp_slow_put(&text, &all->fleet, s);
         gp_buf_printf(&id, "slow_%s", gp_slow_what_name(s->what));
         gp_sid where = s->kernel ? gp_intern_from(strings, &all->fleet.strings, s->kernel) : 0;
-        add(w, gp_buf_str(&id), gp_slow_cost_ns(&all->fleet, s), where, &text);
-        w->h->findings.at[w->h->findings.n - 1].rank = s->key.rank;
+        add(w, gp_buf_str(&id), ABOUT_COMMUNICATION, gp_slow_cost_ns(&all->fleet, s), where, &text)->rank =
+            s->key.rank;
         gp_buf_release(&id);
     }
     if (!all->slow.in_turn) return;
     struct gp_buf text = {0};
     gp_slow_put_in_turn(&text, &all->slow);
-    add(w, "slow_in_turn", 0, 0, &text);
-    w->h->findings.at[w->h->findings.n - 1].rank = -1;
+    add(w, "slow_in_turn", ABOUT_COMMUNICATION, 0, 0, &text)->rank = -1;
 }
 
 static bool is_reported_slow(const struct whole *w, int32_t rank)
@@ -440,8 +505,7 @@ static void find_straggler(struct whole *w)
     }
     gp_buf_putc(&text, '.');
     gp_hta_put_residual(&text, w->all);
-    add(w, "straggler", lost_ns, 0, &text);
-    w->h->findings.at[w->h->findings.n - 1].rank = s->rank;
+    add(w, "straggler", ABOUT_COMMUNICATION, lost_ns, 0, &text)->rank = s->rank;
 }
 
 static int by_value(const void *a, const void *b)
@@ -453,6 +517,16 @@ static int by_value(const void *a, const void *b)
 static int64_t length(const struct gp_hta_step *s)
 {
     return s->end_ns - s->begin_ns;
+}
+
+/* Which time of a slow step is more than that of the others: the longer part of it. */
+static uint32_t about_slow_step(const struct whole *w, const struct gp_hta_step *s, int64_t longer_ns)
+{
+    if (s->b.idle_ns < s->b.busy_ns) return ABOUT_COMPUTE;
+    int most = 0;
+    for (int c = 1; c < GP_IDLE_CAUSE_COUNT; c++)
+        if (w->idle_cause_ns[c] > w->idle_cause_ns[most]) most = c;
+    return w->idle_cause_ns[most] >= longer_ns ? 1U << most : ABOUT_IDLE;
 }
 
 /* One step that is far longer than the others of its device. */
@@ -478,9 +552,12 @@ static void find_slow_step(struct whole *w, size_t first, size_t end)
             gp_buf_puts(&text, " steps is ");
             put_time(&text, median);
             gp_buf_puts(&text, ".");
-            add(w, "slow_step", longer, gp_intern_from(&w->h->strings, &w->all->strings, slowest->name),
-                &text);
-            w->h->findings.at[w->h->findings.n - 1].rank = slowest->rank;
+            gp_sid name = gp_intern_from(&w->h->strings, &w->all->strings, slowest->name);
+            struct gp_finding *f =
+                add(w, "slow_step", about_slow_step(w, slowest, longer), longer, name, &text);
+            f->rank = slowest->rank;
+            f->begin_ns = slowest->begin_ns;
+            f->end_ns = slowest->end_ns;
         }
     }
     GP_VEC_FREE(&lengths);
@@ -509,46 +586,91 @@ static void find_clocks(struct whole *w)
     gp_scale_put_count(&text, (uint64_t)worst->boost_mhz);
     gp_buf_printf(&text, ": work bound by the clock takes up to %.2f times as long.",
                   worst->boost_mhz / worst->low_mhz);
-    add(w, "clock_low", worst->slower_ns, 0, &text);
-    w->h->findings.at[w->h->findings.n - 1].rank = worst->at.rank;
+    int64_t most_ns = computing(w);
+    add(w, "clock_low", ABOUT_COMPUTE, worst->slower_ns < most_ns ? worst->slower_ns : most_ns, 0, &text)
+        ->rank = worst->at.rank;
 }
 
-static int by_time(const void *a, const void *b)
+/* ---- findings that explain the same time ---- */
+
+/* Several findings about computing are parts of one. */
+static void find_kernels(struct whole *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->h->findings.n; i++) n += w->h->findings.at[i].about == ABOUT_COMPUTE;
+    if (n < 2) return;
+    struct gp_buf text = {0};
+    gp_buf_puts(&text, "Kernels computed for ");
+    put_part(&text, w, computing(w));
+    gp_buf_putc(&text, '.');
+    add(w, "kernels", ABOUT_COMPUTE, computing(w), 0, &text);
+}
+
+/* Of findings about as much time, the one that was added last may have the others as parts. */
+static int parts_last(const void *a, const void *b)
 {
     const struct gp_finding *x = a, *y = b;
     if (x->time_ns != y->time_ns) return x->time_ns > y->time_ns ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
+    if (x->about != y->about) return x->about > y->about ? -1 : 1;
+    return x->id > y->id ? -1 : x->id < y->id;
 }
 
-/* The findings from FIRST on come before the others. */
-static void put_first(struct gp_hta *h, size_t first)
+/* Order: who holds up the others first, from SLOW on, then by time; each with its parts behind it. A finding
+ * is part of the first one that is about all of its time. */
+static void join(struct gp_hta *h, size_t slow)
 {
-    size_t n = h->findings.n - first;
-    if (!n || !first) return;
-    struct gp_finding *moved = gp_alloc(n * sizeof *moved);
-    memcpy(moved, h->findings.at + first, n * sizeof *moved);
-    memmove(h->findings.at + n, h->findings.at, first * sizeof *moved);
-    memcpy(h->findings.at, moved, n * sizeof *moved);
-    free(moved);
+    size_t n = h->findings.n, done = 0;
+    struct gp_finding *f = h->findings.at, *out = gp_alloc((n + 1) * sizeof *out);
+    size_t *head = gp_alloc((n + 1) * sizeof *head);
+    if (slow) qsort(f, slow, sizeof *f, parts_last);
+    for (size_t i = slow; i < n; i++) out[done++] = f[i];
+    memcpy(out + done, f, slow * sizeof *out);
+    for (size_t i = 0; i < n; i++) {
+        head[i] = i;
+        for (size_t k = 0; k < i && head[i] == i; k++)
+            if (head[k] == k && (out[k].about & out[i].about) == out[i].about) head[i] = k;
+        if (head[i] == i) continue;
+        out[i].part_of = out[head[i]].id;
+        out[i].longer = out[i].time_ns > out[head[i]].time_ns;
+    }
+    done = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i; k < n && head[i] == i; k++)
+            if (head[k] == i) f[done++] = out[k];
+    free(out);
+    free(head);
+}
+
+static void find_idle(struct whole *w, uint32_t cause)
+{
+    int64_t ns = w->idle_cause_ns[cause];
+    if (!worth(w, ns)) return;
+    struct gp_buf text = {0}, brief = {0}, id = {0};
+    gp_buf_puts(&text, gp_hta_only_processes(w->h) ? "The GPU ran no work of its process for "
+                       : w->h->devices.n > 1       ? "The GPUs were idle for "
+                                                   : "The GPU was idle for ");
+    put_part(&text, w, ns);
+    gp_buf_puts(&text, ": ");
+    gp_buf_puts(&brief, gp_idle_cause_text((enum gp_idle_cause)cause));
+    put_one_gap(&brief, w, cause);
+    gp_buf_putc(&brief, '.');
+    gp_buf_put(&text, brief.data, brief.n);
+    gp_buf_printf(&id, "idle_%s", gp_idle_cause_name((enum gp_idle_cause)cause));
+    struct gp_finding *f = add(w, gp_buf_str(&id), 1U << cause, ns, worst_culprit(w, cause), &text);
+    f->brief = gp_intern(&w->h->strings, brief.data, brief.n);
+    const struct gp_idle_culprit *c = largest_culprit(w, cause, has_shorter_gap);
+    if (c) {
+        f->begin_ns = c->longest_at_ns;
+        f->end_ns = c->longest_at_ns + c->longest_ns;
+    }
+    gp_buf_release(&brief);
+    gp_buf_release(&id);
 }
 
 static void find_in(struct gp_hta *h, const struct gp_hta *all)
 {
     struct whole w = sum_devices(h, all);
-    for (uint32_t c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
-        if (!worth(&w, w.idle_cause_ns[c])) continue;
-        struct gp_buf text = {0}, id = {0};
-        gp_buf_puts(&text, gp_hta_only_processes(w.h) ? "The GPU ran no work of its process for "
-                           : w.h->devices.n > 1       ? "The GPUs were idle for "
-                                                      : "The GPU was idle for ");
-        put_part(&text, &w, w.idle_cause_ns[c]);
-        gp_buf_printf(&text, ": %s", gp_idle_cause_text((enum gp_idle_cause)c));
-        put_one_gap(&text, &w, c);
-        gp_buf_putc(&text, '.');
-        gp_buf_printf(&id, "idle_%s", gp_idle_cause_name((enum gp_idle_cause)c));
-        add(&w, gp_buf_str(&id), w.idle_cause_ns[c], worst_culprit(&w, c), &text);
-        gp_buf_release(&id);
-    }
+    for (uint32_t c = 0; c < GP_IDLE_CAUSE_COUNT; c++) find_idle(&w, c);
     find_exposed_communication(&w);
     find_exposed_memory(&w);
     find_short_kernels(&w);
@@ -564,10 +686,10 @@ static void find_in(struct gp_hta *h, const struct gp_hta *all)
         }
         find_slow_step(&w, i, end);
     }
+    find_kernels(&w);
     size_t slow = h->findings.n;
-    if (slow) qsort(h->findings.at, slow, sizeof *h->findings.at, by_time);
     find_slow(&w);
-    put_first(h, slow);
+    join(h, slow);
 }
 
 void gp_hta_finish_findings(struct gp_hta *h)

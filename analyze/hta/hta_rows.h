@@ -25,15 +25,22 @@ struct gp_hta;
 
 /* What to look at first, in words. */
 struct gp_finding {
-    gp_sid id;        /* stable word: "idle_host", "exposed_communication", "short_kernels", ... */
-    int32_t rank;     /* -1: all */
-    int64_t time_ns;  /* time concerned; never more than the possible saving */
-    double share_pct; /* of the span of the devices concerned */
-    gp_sid text;      /* one sentence with the numbers */
-    gp_sid where;     /* where to look: op, range, Python frame, kernel; 0: none */
+    gp_sid id;                /* stable word: "idle_host", "exposed_communication", "short_kernels", ... */
+    int32_t rank;             /* -1: all */
+    int64_t time_ns;          /* time concerned; never more than the possible saving */
+    double share_pct;         /* of the span of the devices concerned */
+    gp_sid text;              /* one sentence with the numbers */
+    gp_sid where;             /* where to look: op, range, Python frame, kernel; 0: none */
+    gp_sid part_of;           /* id of the finding before it that explains this time, too; 0: none */
+    gp_sid brief;             /* of a part: without what the other one says; 0: text */
+    int64_t begin_ns, end_ns; /* where it is seen; equal: nowhere */
+    uint32_t about;           /* findings.c's: parts of the devices' time, a bit each */
+    bool longer;              /* of a part: it took more than what it explains */
 };
 
 extern const struct gp_record gp_hta_findings; /* rows: struct gp_finding; of: struct gp_hta */
+/* F, which is part of another one, as people read it below that: "of which: launch latency." */
+void gp_finding_put_part(struct gp_buf *b, const struct gp_hta *h, const struct gp_finding *f);
 
 /* ---- graphs ---- */
 

@@ -496,8 +496,7 @@ static uint32_t place_cause(struct walk *w, enum gp_idle_cause cause)
     if (idle->causes[cause] == NO_NODE) {
         struct gp_buf label = {0};
         const char *text = gp_idle_cause_text(cause);
-        gp_buf_puts(&label, "idle: ");
-        for (const char *c = gp_idle_cause_name(cause); *c; c++) gp_buf_putc(&label, *c == '_' ? ' ' : *c);
+        gp_buf_printf(&label, "idle: %s", text);
         gp_sid sid = gp_stacks_label(w->b, label.data, label.n, text, strlen(text));
         idle->causes[cause] = gp_calltree_child(&w->b->tree, idle->top, sid, GP_FRAME_IDLE);
         gp_buf_release(&label);

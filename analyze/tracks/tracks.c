@@ -702,8 +702,7 @@ void gp_tracks_put_label(const struct gp_tracks *l, uint32_t name, struct gp_buf
 {
     const struct gp_tracks_name *n = &l->names.at[name];
     if (n->kind == GP_FRAME_IDLE) {
-        for (const char *c = gp_idle_cause_name((enum gp_idle_cause)n->name); *c; c++)
-            gp_buf_putc(to, *c == '_' ? ' ' : *c);
+        gp_buf_puts(to, gp_idle_cause_text((enum gp_idle_cause)n->name));
         return;
     }
     struct gp_buf full = {0};

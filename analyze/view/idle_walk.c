@@ -15,10 +15,9 @@ static const double OTHERS_PCT = 5;
 
 GP_WORD(gp_idle_cause_name, enum gp_idle_cause, GP_IDLE_CAUSES, 1)
 GP_WORD(gp_idle_cause_text, enum gp_idle_cause, GP_IDLE_CAUSES, 2)
-GP_WORD(gp_idle_cause_brief, enum gp_idle_cause, GP_IDLE_CAUSES, 3)
 
 static const struct gp_field cause_fields[] = {
-#define X(id, name, text, brief)                                                                             \
+#define X(id, name, text)                                                                                    \
     {name "_ns",           NULL,         GP_CELL_NS,          gp_member_i64,                                 \
      id * sizeof(int64_t), .help = text, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
     GP_IDLE_CAUSES(X)

@@ -72,18 +72,18 @@ function timelineAbout(data, acts) {
   function ways() {
     turn++;
     const list = make("div", { className: "ways" });
-    const add = (text, figure, title, go) => list.append(make("div", { className: "way" }, button(text, title, go, "link"),
+    const add = (text, figure, title, go, part) => list.append(make("div", { className: part ? "way part" : "way" }, button(text, title, go, "link"),
       make("span", { className: "n", textContent: figure })));
     const [gap] = data.gaps(1), slow = data.slowest();
     if (gap) add("Longest idle gap" + (gap.causes.length ? ": " + gap.causes[0].text : ""), gp.ns(gap.t1 - gap.t0), "show it (g; again for the next)", () => acts.gap(1));
     if (slow) add("Slowest step: " + slow.name, gp.ns(slow.t1 - slow.t0), "show it (x; again for the next)", () => acts.slow(1));
     for (const f of data.findings.slice(0, 12)) {
-      if (f.t0 === null) list.append(make("p", { className: "found", textContent: f.text }));
-      else add(f.text, "", "show it", () => acts.look(f.t0, f.t1, f.text));
+      if (f.t0 === null) list.append(make("p", { className: f.part ? "found part" : "found", textContent: f.text }));
+      else add(f.text, "", "show it", () => acts.look(f.t0, f.t1, f.text), f.part);
     }
     const keys = make("p", { className: "hint" }, "Drag to move, Ctrl and wheel to zoom, drag the ruler to select time. ",
       make("kbd", { textContent: "?" }), " lists all keys.");
-    element.replaceChildren(make("header", {}, make("h2", { textContent: "Where to look" })), make("div", { className: "scroll" }, list, keys));
+    element.replaceChildren(make("header", {}, make("h2", { textContent: "What to look at first" })), make("div", { className: "scroll" }, list, keys));
   }
   return { element, event, ways };
 }

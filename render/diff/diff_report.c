@@ -40,7 +40,7 @@ void gp_diff_put_term(struct gp_buf *b, const struct gp_diff *d, const struct gp
         const struct gp_diff_cause *c = &d->causes.at[t->cause];
         gp_sid name = c->name;
         if (c->sort == GP_CAUSE_IDLE) {
-            gp_buf_printf(b, "idle: %s", gp_idle_cause_brief((enum gp_idle_cause)c->index));
+            gp_buf_printf(b, "idle: %s", gp_idle_cause_text((enum gp_idle_cause)c->index));
             return;
         }
         gp_buf_put(b, gp_diff_str(d, name), gp_string_len(&d->strings, name));

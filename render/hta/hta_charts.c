@@ -229,26 +229,6 @@ static int by_first_value(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-/* The short name of a cause; the longer text is in the tooltip. */
-static const char *short_cause(enum gp_idle_cause c)
-{
-    static const char *const words[GP_IDLE_CAUSE_COUNT] = {[GP_IDLE_HOST] = "host launched nothing",
-                                                           [GP_IDLE_SYNC] = "host synchronised",
-                                                           [GP_IDLE_LAUNCH] = "launch latency",
-                                                           [GP_IDLE_DEPENDENCY] = "other stream or event",
-                                                           [GP_IDLE_DATA] = "loading data",
-                                                           [GP_IDLE_PYTHON] = "running Python",
-                                                           [GP_IDLE_GARBAGE] = "garbage collection",
-                                                           [GP_IDLE_LOCK] = "waiting for a lock",
-                                                           [GP_IDLE_LOGGING] = "logging",
-                                                           [GP_IDLE_IMPORT] = "importing modules",
-                                                           [GP_IDLE_ALLOCATION] = "blocking host call",
-                                                           [GP_IDLE_QUEUED] = "between queued kernels",
-                                                           [GP_IDLE_OTHER] = "another process",
-                                                           [GP_IDLE_UNKNOWN] = "unknown"};
-    return words[c];
-}
-
 void gp_hta_chart_idle(struct gp_svg *w, const struct gp_hta *h)
 {
     static const struct gp_chart_series series = {NULL, "idle"};
@@ -260,8 +240,7 @@ void gp_hta_chart_idle(struct gp_svg *w, const struct gp_hta *h)
         if (all.idle_cause_ns[c] <= 0) continue;
         struct gp_chart_row *row = add_row(&f, 1);
         values_of(&f, f.rows.n - 1)[0] = all.idle_cause_ns[c];
-        row->label = short_cause((enum gp_idle_cause)c);
-        row->full = gp_idle_cause_text((enum gp_idle_cause)c);
+        row->label = gp_idle_cause_text((enum gp_idle_cause)c);
         row->text = time_and_share(&f, all.idle_cause_ns[c], all.b.span_ns);
     }
     if (f.rows.n) qsort(f.rows.at, f.rows.n, sizeof *f.rows.at, by_first_value);
@@ -298,7 +277,7 @@ static void name_culprit(struct figure *f, const struct gp_hta *h, const struct 
 {
     const gp_sid frames[] = {c->range, c->python, c->op, c->api};
     gp_sid around, inner = innermost(c, &around);
-    gp_buf_puts(&f->text, short_cause((enum gp_idle_cause)c->cause));
+    gp_buf_puts(&f->text, gp_idle_cause_text((enum gp_idle_cause)c->cause));
     for (size_t i = 0; i < GP_COUNT(frames); i++) {
         if (!frames[i]) continue;
         gp_buf_puts(&f->text, "\xE2\x80\x82\xE2\x80\xBA\xE2\x80\x82"); /* en space, angle, en space */
@@ -310,7 +289,7 @@ static void name_culprit(struct figure *f, const struct gp_hta *h, const struct 
     if (twin && around) gp_buf_printf(&f->text, " in %s", gp_hta_str(h, around));
     if (c->cause != GP_IDLE_HOST) { /* the usual cause is omitted */
         gp_buf_puts(&f->text, ", ");
-        gp_buf_puts(&f->text, short_cause((enum gp_idle_cause)c->cause));
+        gp_buf_puts(&f->text, gp_idle_cause_text((enum gp_idle_cause)c->cause));
     }
     row->label = keep(f);
 }

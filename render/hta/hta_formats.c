@@ -5,6 +5,7 @@
 #include "analyze/hta/hta_rows.h"
 #include "formats/base/buf.h"
 #include "formats/model/trace.h"
+#include "render/draw/text.h"
 #include "render/hta/hta_priv.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"
@@ -146,8 +147,28 @@ static void make_report(struct gp_report *r, const struct gp_hta_answer *a, cons
                                    .steps = a->steps || (table && !strcmp(table, "step_list")),
                                    .whole = whole,
                                    .brief = true,
+                                   .few = !a->full && !table,
                                    .only = table};
     gp_hta_report(r, a->h, &o);
+}
+
+/* Where to read on after the short text. */
+static void put_more(struct gp_buf *b, const struct gp_report *r, size_t width)
+{
+    struct gp_buf text = {0};
+    for (size_t i = 0; i < r->tables.n; i++) {
+        const struct gp_report_table *t = r->tables.at[i];
+        if (!t->detail) continue;
+        gp_buf_puts(&text, text.n ? " " : "More: --full, or -t with one of ");
+        gp_buf_puts(&text, t->id);
+    }
+    if (text.n) {
+        gp_buf_puts(&text, ". Pictures: -f html, trace2timeline, trace2flame. What to do: trace-suggest.");
+        gp_buf_putc(b, '\n');
+        gp_text_wrap(b, text.data, text.n, 0, gp_report_prose_width(width));
+        gp_buf_putc(b, '\n');
+    }
+    gp_buf_release(&text);
 }
 
 static void put_text(void *answer, struct gp_buf *b)
@@ -159,6 +180,7 @@ static void put_text(void *answer, struct gp_buf *b)
     const struct gp_report_table *t = a->table ? gp_report_find(&r, a->table) : NULL;
     if (t) gp_report_text_table(b, t, &o);
     else if (!a->table) gp_report_text_write(b, &r, &o);
+    if (!a->table && !a->full) put_more(b, &r, a->width);
     a->empty = a->table && !t;
     gp_report_release(&r);
 }
@@ -226,7 +248,7 @@ static void put_openmetrics(void *answer, struct gp_buf *b)
 }
 
 const struct gp_answer_format gp_hta_formats[] = {
-    {"text", 10, GP_HTA_TAKES_TABLE, .put = put_text},
+    {"text", 10, GP_HTA_TAKES_TABLE | GP_HTA_TAKES_FULL, .put = put_text},
     {"markdown", 10, 0, .put = put_markdown},
     {"json", 10, 0, .put = put_json},
     {"csv", 0, GP_HTA_TAKES_TABLE, .put = put_csv},

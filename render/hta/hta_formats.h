@@ -17,7 +17,7 @@ struct gp_hta;
 struct gp_record;
 
 /* Which options apply to a format. */
-enum { GP_HTA_TAKES_TABLE = 1, GP_HTA_TAKES_LINKS = 2 };
+enum { GP_HTA_TAKES_TABLE = 1, GP_HTA_TAKES_LINKS = 2, GP_HTA_TAKES_FULL = 4 };
 
 /* An answer and how to write it. Strings are borrowed. */
 struct gp_hta_answer {
@@ -26,6 +26,7 @@ struct gp_hta_answer {
     size_t top;                   /* rows of long tables, 0: all */
     bool steps;                   /* also the figures of every step */
     bool whole;                   /* headline and first tables about everything, not only the steps */
+    bool full;                    /* of text: all of it, otherwise about forty lines */
     bool color;                   /* of text */
     size_t width;                 /* of text, in columns; 0: 80 */
     const char *table;            /* the only table to write; NULL: all, but of csv only "kernels" */
@@ -48,6 +49,7 @@ struct gp_hta_report_opts {
     bool whole; /* everything; otherwise headline and first tables are about the steps where there are any */
     size_t step_rows; /* ... of the longest ones, as many at most; 0: all */
     bool brief;       /* without the tables that text leaves out (*) */
+    bool few;         /* about forty lines: few findings; all tables but those and the kernels are details */
     const char *only; /* only this table; NULL: all */
 };
 

@@ -213,7 +213,7 @@ static void put_idle(struct page *p)
     if (p->all.idle_cause_ns[most] > 0) {
         gp_scale_put_share(words, p->all.idle_cause_ns[most], p->all.b.span_ns);
         gp_buf_puts(words, ": ");
-        gp_buf_puts(words, gp_idle_cause_brief((enum gp_idle_cause)most));
+        gp_buf_puts(words, gp_idle_cause_text((enum gp_idle_cause)most));
     } else {
         put_time(words, p->all.b.idle_ns);
     }
@@ -408,7 +408,7 @@ static void put_place(struct page *p, const char *page, const char *id)
 static void put_finding(struct page *p, const struct gp_finding *f)
 {
     const struct gp_hta *h = p->h;
-    gp_page_open(&p->w, "li", NULL);
+    gp_page_open(&p->w, "li", f->part_of ? "part" : NULL);
     gp_page_open(&p->w, "span", "cost");
     gp_buf_printf(&p->text, f->share_pct < 9.95 ? "%.1f%%" : "%.0f%%", f->share_pct);
     gp_page_take(&p->w, &p->text, "b", NULL);
@@ -416,7 +416,9 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     gp_page_take(&p->w, &p->text, "span", NULL);
     gp_svg_close(&p->w);
     gp_page_open(&p->w, "div", NULL);
-    gp_page_element(&p->w, "p", NULL, gp_hta_str(h, f->text), gp_string_len(&h->strings, f->text));
+    if (f->part_of) gp_finding_put_part(&p->text, h, f);
+    else gp_buf_puts(&p->text, gp_hta_str(h, f->text));
+    gp_page_take(&p->w, &p->text, "p", NULL);
     const struct gp_page_section *t = section_of(p, gp_hta_str(h, f->id));
     gp_page_open(&p->w, "p", "at");
     if (f->rank >= 0) {
@@ -449,7 +451,7 @@ static void put_findings(void *page)
     if (!p->h->findings.n) return;
     gp_page_open(&p->w, "section", "findings");
     gp_svg_attr(&p->w, "id", "findings");
-    gp_page_element(&p->w, "h2", NULL, GP_TEXT("What costs the most"));
+    gp_page_element(&p->w, "h2", NULL, gp_hta_findings.title, strlen(gp_hta_findings.title));
     gp_page_open(&p->w, "ol", NULL);
     for (size_t i = 0; i < p->h->findings.n; i++) put_finding(p, &p->h->findings.at[i]);
     gp_svg_close(&p->w);

@@ -61,6 +61,7 @@ struct gp_hta_tables {
     const struct gp_hta *h; /* the subject of the table: everything, or the steps */
     bool whole;             /* everything was asked for */
     size_t top, step_rows;
+    bool few;    /* of findings */
     bool merged; /* device numbers repeat: several processes' traces were merged */
     struct gp_hta_totals all;
 };

@@ -362,7 +362,7 @@ static void summarize_idle(struct gp_report *r, const struct gp_hta *h, const st
         if (all->idle_cause_ns[c] > all->idle_cause_ns[worst]) worst = c;
     if (!all->idle_cause_ns[worst] || gp_pct(all->b.idle_ns, all->b.span_ns) < 2) return;
     gp_buf_puts(b, "Largest cause of idle time: ");
-    gp_buf_puts(b, gp_idle_cause_brief((enum gp_idle_cause)worst));
+    gp_buf_puts(b, gp_idle_cause_text((enum gp_idle_cause)worst));
     gp_buf_puts(b, ", ");
     gp_scale_put(b, GP_UNIT_NS, all->idle_cause_ns[worst] / (int64_t)all->devices);
     gp_buf_puts(b, all->devices > 1 ? " each (" : " (");

@@ -15,7 +15,9 @@
 
 static void add_findings(struct gp_hta_tables *m)
 {
-    gp_hta_table(m, &gp_hta_findings, m->h->findings.at, m->h->findings.n, m->top);
+    enum { FEW = 5 };
+    size_t top = m->few && (!m->top || m->top > FEW) ? FEW : m->top;
+    gp_hta_table(m, &gp_hta_findings, m->h->findings.at, m->h->findings.n, top);
 }
 
 /* ---- devices ---- */
@@ -166,7 +168,7 @@ static void add_idle(struct gp_hta_tables *m)
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++)
         if (m->all.idle_cause_ns[i])
             rows[n++] = (struct cause_row){.cause = gp_idle_cause_name((enum gp_idle_cause)i),
-                                           .why = gp_idle_cause_brief((enum gp_idle_cause)i),
+                                           .why = gp_idle_cause_text((enum gp_idle_cause)i),
                                            .ns = m->all.idle_cause_ns[i],
                                            .all_ns = m->all.b.idle_ns,
                                            .place = i};
@@ -340,48 +342,48 @@ static void add_quality(struct gp_hta_tables *m)
 /* All tables, in their order. */
 struct builder {
     const char *id;
-    bool detail; /* not for text */
-    bool steps;  /* of the steps only, where there are any */
+    enum { IN_SHORT, IN_FULL, ON_PAGES } place; /* the least text that has it; or only pages and CSV */
+    bool steps;                                 /* of the steps only, where there are any */
     void (*build)(struct gp_hta_tables *m);
 };
 
 static const struct builder builders[] = {
-    {"findings", false, true, add_findings},
-    {"slow", false, false, gp_hta_table_slow},
-    {"breakdown", false, true, add_breakdown},
-    {"devices", false, true, add_devices},
-    {"streams", true, true, add_streams},
-    {"idle", false, true, add_idle},
-    {"idle_list", true, true, add_idle_list},
-    {"culprits", false, true, add_culprits},
-    {"kernels", false, true, gp_hta_table_kernels},
-    {"operators", false, true, gp_hta_table_operators},
-    {"operators_by_shape", false, true, gp_hta_table_op_shapes},
-    {"ranges", false, true, gp_hta_table_ranges},
-    {"modules", false, true, gp_hta_table_modules},
-    {"functions", false, true, gp_hta_table_functions},
-    {"launches", false, true, gp_hta_table_launches},
-    {"launch_times", false, true, gp_hta_table_launch_times},
-    {"api", false, false, gp_hta_table_api},
-    {"graphs", false, false, gp_hta_table_graphs},
-    {"parts", false, false, add_parts},
-    {"steps", false, false, add_steps},
-    {"step_list", false, false, add_step_list},
-    {"collectives", false, false, add_collectives},
-    {"collective_list", true, false, add_matches},
-    {"stragglers", false, false, add_stragglers},
-    {"offsets", false, false, add_offsets},
-    {"copies", false, false, gp_hta_table_copies},
-    {"memory", false, false, gp_hta_table_memory},
-    {"range_memory", false, false, gp_hta_table_range_memory},
-    {"sampled", false, false, gp_hta_table_sampled},
-    {"clocks", false, false, gp_hta_table_clocks},
-    {"energy", false, false, gp_hta_table_energy},
-    {"critical_path", false, false, gp_hta_table_path_bounds},
-    {"critical_names", false, false, gp_hta_table_path_names},
-    {"critical_pieces", true, false, gp_hta_table_path_pieces},
-    {"inputs", true, false, add_inputs},
-    {"quality", true, false, add_quality},
+    {"findings", IN_SHORT, true, add_findings},
+    {"slow", IN_FULL, false, gp_hta_table_slow},
+    {"breakdown", IN_FULL, true, add_breakdown},
+    {"devices", IN_FULL, true, add_devices},
+    {"streams", ON_PAGES, true, add_streams},
+    {"idle", IN_FULL, true, add_idle},
+    {"idle_list", ON_PAGES, true, add_idle_list},
+    {"culprits", IN_FULL, true, add_culprits},
+    {"kernels", IN_SHORT, true, gp_hta_table_kernels},
+    {"operators", IN_FULL, true, gp_hta_table_operators},
+    {"operators_by_shape", IN_FULL, true, gp_hta_table_op_shapes},
+    {"ranges", IN_FULL, true, gp_hta_table_ranges},
+    {"modules", IN_FULL, true, gp_hta_table_modules},
+    {"functions", IN_FULL, true, gp_hta_table_functions},
+    {"launches", IN_FULL, true, gp_hta_table_launches},
+    {"launch_times", IN_FULL, true, gp_hta_table_launch_times},
+    {"api", IN_FULL, false, gp_hta_table_api},
+    {"graphs", IN_FULL, false, gp_hta_table_graphs},
+    {"parts", IN_FULL, false, add_parts},
+    {"steps", IN_FULL, false, add_steps},
+    {"step_list", IN_SHORT, false, add_step_list},
+    {"collectives", IN_FULL, false, add_collectives},
+    {"collective_list", ON_PAGES, false, add_matches},
+    {"stragglers", IN_FULL, false, add_stragglers},
+    {"offsets", IN_FULL, false, add_offsets},
+    {"copies", IN_FULL, false, gp_hta_table_copies},
+    {"memory", IN_FULL, false, gp_hta_table_memory},
+    {"range_memory", IN_FULL, false, gp_hta_table_range_memory},
+    {"sampled", IN_FULL, false, gp_hta_table_sampled},
+    {"clocks", IN_FULL, false, gp_hta_table_clocks},
+    {"energy", IN_FULL, false, gp_hta_table_energy},
+    {"critical_path", IN_FULL, false, gp_hta_table_path_bounds},
+    {"critical_names", IN_FULL, false, gp_hta_table_path_names},
+    {"critical_pieces", ON_PAGES, false, gp_hta_table_path_pieces},
+    {"inputs", ON_PAGES, false, add_inputs},
+    {"quality", ON_PAGES, false, add_quality},
 };
 
 const char *gp_hta_table_id(size_t i)
@@ -417,14 +419,19 @@ static void build(struct gp_hta_tables *m, const struct builder *b, const struct
 
 void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o)
 {
-    struct gp_hta_tables m = {.r = r, .whole = o->whole, .top = o->top, .step_rows = o->step_rows};
+    struct gp_hta_tables m = {
+        .r = r, .whole = o->whole, .top = o->top, .step_rows = o->step_rows, .few = o->few};
     for (size_t i = 0; i < h->devices.n; i++)
         m.merged |= h->devices.at[i].producer != h->devices.at[0].producer;
     gp_hta_summary(r, h, o->whole);
     for (size_t i = 0; i < GP_COUNT(builders); i++) {
         const struct builder *b = &builders[i];
-        if (o->only ? strcmp(o->only, b->id) != 0 : b->detail && o->brief) continue;
-        if (strcmp(b->id, "step_list") != 0 || o->steps) build(&m, b, h);
+        if (o->only ? strcmp(o->only, b->id) != 0 : b->place == ON_PAGES && o->brief) continue;
+        if (strcmp(b->id, "step_list") == 0 && !o->steps) continue;
+        size_t before = r->tables.n;
+        build(&m, b, h);
+        for (size_t t = before; t < r->tables.n && o->few; t++)
+            r->tables.at[t]->detail |= b->place > (h->kernels.n || strcmp(b->id, "api") ? IN_SHORT : IN_FULL);
     }
     drop_empty(r);
     gp_label_disambiguate(r);

@@ -28,6 +28,8 @@ static int check_opts(const struct gp_hta_main *r, struct gp_err *err)
     const char *link = o->flame ? "--flame" : o->timeline ? "--timeline" : NULL;
     if (gp_answer_check(gp_hta_formats, r->format, GP_HTA_TAKES_TABLE, o->table ? "--table" : NULL, err))
         return -1;
+    if (gp_answer_check(gp_hta_formats, r->format, GP_HTA_TAKES_FULL, o->full ? "--full" : NULL, err))
+        return -1;
     return gp_answer_check(gp_hta_formats, r->format, GP_HTA_TAKES_LINKS, link, err) ||
            gp_app_check_pages(&o->app, o->flame, o->timeline, err);
 }
@@ -161,6 +163,7 @@ static int write_answer(struct gp_hta_main *r, struct gp_err *err)
                               .top = gp_answer_rows(r->format, o->app.top),
                               .steps = o->steps,
                               .whole = o->app.whole,
+                              .full = o->full,
                               .color = gp_app_color(&r->app),
                               .width = gp_app_width(&r->app),
                               .table = o->table,

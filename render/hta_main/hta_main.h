@@ -26,7 +26,7 @@
 struct gp_hta_main_opts {
     struct gp_app_opts app; /* first */
     const char *table, *repair, *save_partial, *flame, *timeline, *from;
-    bool steps, merge, all_ranks, keep_going;
+    bool steps, full, merge, all_ranks, keep_going;
     double max_skipped; /* percent */
 };
 #define GP_HTA_MAIN_DEFAULTS .app = {GP_APP_DEFAULTS}, .repair = "none", .max_skipped = 100
@@ -37,6 +37,8 @@ struct gp_hta_main_opts {
     GP_OPTION_TOP("maximum number of rows in long tables, 0 for all (default: 10; HTML: 100; CSV: all)"),    \
     {'t', "table", "NAME", "print only this table; \"help\" lists them (default for CSV: kernels)",          \
      GP_OPT_STRING, offsetof(struct gp_hta_main_opts, table)},                                               \
+    {0, "full", NULL, "print all tables, not only the first findings and kernels", GP_OPT_FLAG,              \
+     offsetof(struct gp_hta_main_opts, full)},                                                               \
     {'s', "each-step", NULL, "include figures for every step", GP_OPT_FLAG,                                  \
      offsetof(struct gp_hta_main_opts, steps)},                                                              \
     GP_OPTION_WHOLE,                                                                                         \

@@ -107,7 +107,7 @@ static void collect(struct parts *p, const struct gp_suggest *s)
         r->communication_ns / steps);
     add(p, "Copies", "memcpy", "copies and sets not overlapped by kernels", r->transfer_ns / steps);
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++)
-        add(p, gp_idle_cause_brief((enum gp_idle_cause)i), idle_swatch((enum gp_idle_cause)i),
+        add(p, gp_idle_cause_text((enum gp_idle_cause)i), idle_swatch((enum gp_idle_cause)i),
             gp_idle_cause_text((enum gp_idle_cause)i), s->step.idle_ns[i]);
     int64_t rest = s->step.step_ns - p->whole_ns;
     if (rest > s->step.step_ns / 1000)
@@ -117,7 +117,7 @@ static void collect(struct parts *p, const struct gp_suggest *s)
 static bool is_idle(const struct gp_suggest *s, const struct part *p)
 {
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++)
-        if (s->step.idle_ns[i] > 0 && p->name == gp_idle_cause_brief((enum gp_idle_cause)i)) return true;
+        if (s->step.idle_ns[i] > 0 && p->name == gp_idle_cause_text((enum gp_idle_cause)i)) return true;
     return false;
 }
 

@@ -275,20 +275,6 @@ static void put_steps(struct gp_buf *b, const struct gp_timeline *tl)
     gp_buf_putc(b, ']');
 }
 
-/* A finding about a cause of idle time has the longest stretch of it as its place. */
-static const struct gp_idle_culprit *place_of(const struct gp_hta *h, const char *id)
-{
-    const struct gp_idle_culprit *best = NULL;
-    if (!gp_starts(id, "idle_")) return NULL;
-    for (size_t d = 0; d < h->devices.n; d++)
-        for (size_t i = 0; i < h->devices.at[d].culprits.n; i++) {
-            const struct gp_idle_culprit *c = &h->devices.at[d].culprits.at[i];
-            if (strcmp(gp_idle_cause_name((enum gp_idle_cause)c->cause), id + 5)) continue;
-            if (!best || c->longest_ns > best->longest_ns) best = c;
-        }
-    return best;
-}
-
 static void put_findings(struct gp_buf *b, const struct gp_timeline *tl)
 {
     bool steps = tl->opts.open.end_ns > tl->opts.open.begin_ns; /* the page opens on them */
@@ -296,17 +282,25 @@ static void put_findings(struct gp_buf *b, const struct gp_timeline *tl)
     open_list(b, "findings");
     for (size_t i = 0; i < h->findings.n; i++) {
         const struct gp_finding *f = &h->findings.at[i];
-        const struct gp_idle_culprit *c = place_of(h, gp_hta_str(h, f->id));
+        struct gp_buf part = {0};
         next_item(b, "{");
         put_words(b, "id", &h->strings, f->id);
-        put_words(b, "text", &h->strings, f->text);
+        if (f->part_of) {
+            gp_finding_put_part(&part, h, f);
+            put_string(b, "text", part.data, part.n);
+        } else {
+            put_words(b, "text", &h->strings, f->text);
+        }
+        put_key(b, "part");
+        gp_buf_puts(b, f->part_of ? "true" : "false");
         put_words(b, "where", &h->strings, f->where);
-        if (c) {
-            put_time(b, "t0", tl, c->longest_at_ns);
-            put_time(b, "t1", tl, c->longest_at_ns + c->longest_ns);
+        if (f->end_ns > f->begin_ns) {
+            put_time(b, "t0", tl, f->begin_ns);
+            put_time(b, "t1", tl, f->end_ns);
         } else {
             gp_buf_puts(b, ",\"t0\":null,\"t1\":null");
         }
+        gp_buf_release(&part);
         gp_buf_putc(b, '}');
     }
     gp_buf_putc(b, ']');

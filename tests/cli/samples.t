@@ -66,4 +66,20 @@ for trace in "$samples"/h200/*.trace; do
     '
 done
 
+# sums_of FILE... -- the shares of findings that are part of no other: at most all of the time.
+sums_of() {
+    status_of trace-hta -q -f json --allow-empty $whole "$@"
+    [ "$status" = 0 ] || return 0
+    jq -r "[.findings[] | select(.part_of == null) | .share_pct] | add // 0 | if . > 100.001 then \"no\" else \"yes\" end" out
+}
+
+test_expect_success 'findings explain no time twice, in any sample' '
+    : >sums && find "$samples" -name "*.trace" -o -name "*.json.gz" | sort >list && test -s list &&
+    for whole in "" --whole; do
+        while read -r f; do sums_of "$f" >>sums || { echo "$f"; return 1; }; done <list &&
+        sums_of "$samples"/h200/ddp.rank*.json.gz >>sums || return 1
+    done &&
+    test "$(grep -c yes sums)" -gt 50 && ! grep no sums
+'
+
 test_done

@@ -25,7 +25,7 @@ trace 1 2 >one.json
 trace 0 1 >alone.json
 
 test_expect_success 'the text begins with the verdict' '
-    trace-hta alone.json >out 2>err && test_must_be_empty err &&
+    trace-hta --full alone.json >out 2>err && test_must_be_empty err &&
     head -n 1 out | grep -F "The GPU over 100 µs: computing 40.0%, only communicating" &&
     grep -E "^ +0 +0  compute +40.0 µs  40.0%" out &&
     grep -E "^ +exposed communication +20.0 µs  20.0%" out &&
@@ -39,7 +39,7 @@ test_expect_success 'the text begins with the verdict' '
 started=$GP_SOURCE/tests/cli/data/start_up.json
 
 test_expect_success 'what is said first is about the steps, the rest is one line and one table' '
-    trace-hta $started >out && tr "\n" " " <out >line &&
+    trace-hta --full $started >out && tr "\n" " " <out >line &&
     head -n 1 out | grep -F "The GPU in 5 steps, 4.30 ms: computing 34.9%, idle 65.1% (2.80 ms)." &&
     grep -F "A step takes 1.00 ms (mean of 4 whole steps; median 1.00 ms, 1.00 ms to 1.00 ms)." line &&
     grep -F "Outside the steps: 10.1 ms before them, 5.00 ms of warm-up, 10.8 ms after them; idle 94.6%." line &&

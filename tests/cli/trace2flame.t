@@ -39,14 +39,14 @@ test_expect_success 'idle time by cause' '
 	{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":150,"dur":4,"args":{"correlation":2}},
 	{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":160,"dur":1,"args":{"stream":7,"correlation":2}}]
 	END
-    { echo "idle: host 50000"; echo "idle: host;ProfilerStep 8000"
-      echo "idle: launch latency;cudaLaunchKernel 10000"; echo "idle: unknown 9500"; } >expect &&
+    { echo "idle: launch latency;cudaLaunchKernel 10000"; echo "idle: nothing recorded explains it 9500"
+      echo "idle: the host had launched nothing 50000"; echo "idle: the host had launched nothing;ProfilerStep 8000"; } >expect &&
     trace2flame -f folded --weight idle idle.json >out && test_cmp expect out &&
-    { echo "idle: host;[shorter than 1 ms] 58000"; echo "idle: launch latency;[shorter than 1 ms] 10000"
-      echo "idle: unknown;[shorter than 1 ms] 9500"; } >expect &&
+    { echo "idle: launch latency;[shorter than 1 ms] 10000"; echo "idle: nothing recorded explains it;[shorter than 1 ms] 9500"
+      echo "idle: the host had launched nothing;[shorter than 1 ms] 58000"; } >expect &&
     trace2flame -f folded --weight idle --min-duration 1ms idle.json >out && test_cmp expect out &&
     trace2flame --whole --weight idle idle.json >idle.svg && well_formed idle.svg &&
-    grep "idle time 77.5 .* host 74.8%, launch latency 12.9%, unknown 12.3%" idle.svg &&
+    grep "idle time 77.5 .* the host had launched nothing 74.8%, launch latency 12.9%, nothing recorded explains it 12.3%" idle.svg &&
     grep "url(#gpf-idle)" idle.svg && grep "<pattern id=\"gpf-idle\"" idle.svg &&
     trace2flame plain.folded >plain.svg && ! grep "<pattern id=\"gpf-idle\"" plain.svg
 '

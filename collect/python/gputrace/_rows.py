@@ -62,6 +62,9 @@ class Finding:
     share_pct: float  #: of the span of the affected devices
     text: str  #: one sentence with the numbers
     where: Optional[str]
+    part_of: Optional[str]  #: the finding above that explains this time, too: only findings without one may be added up
+    begin_ns: Optional[int]  #: where it is seen best: the longest gap of a cause, the slow step
+    end_ns: Optional[int]
 
 
 @dataclass(frozen=True)

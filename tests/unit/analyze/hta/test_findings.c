@@ -4,6 +4,7 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/hta/hta_rows.h"
+#include "formats/base/buf.h"
 #include "tests/unit/unit.h"
 
 /* One device with a span of 1 ms, all of it busy computing. */
@@ -138,12 +139,49 @@ TEST(short_kernels_matter_only_where_the_gpu_waits)
     for (int i = 0; i < 7993; i++) gp_histogram_add(&d->gaps, 14);
     gp_hta_finish_findings(&h);
     assert_non_null(find(&h, "short_kernels"));
-    assert_int_equal(find(&h, "short_kernels")->time_ns, 8000 * 14);
+    assert_int_equal(find(&h, "short_kernels")->time_ns, 500000);
     assert_string_equal(
         gp_hta_str(&h, find(&h, "short_kernels")->text),
-        "900 of 1,000 launched GPU events took less time than their launch call; idle gaps of up "
-        "to 140 ns each add up to 112 µs (11.2%), which the findings about idle time include.");
+        "The GPU waited for launches for 500 µs (50.0%), 112 µs of it in gaps of up to 140 ns: "
+        "900 of 1,000 GPU events are shorter than their launch call.");
+    // The causes are its parts, largest first.
+    h.findings.n = 0;
+    gp_hta_finish_findings(&h);
+    assert_int_equal(h.findings.n, 3);
+    assert_int_equal(h.findings.at[0].part_of, 0);
+    static const char *const parts[] = {"short_kernels", "idle_host", "idle_launch_latency"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(gp_hta_str(&h, h.findings.at[i].id), parts[i]);
+        assert_int_equal(h.findings.at[i].part_of, i ? h.findings.at[0].id : 0);
+    }
+    struct gp_buf text = {0};
+    gp_finding_put_part(&text, &h, &h.findings.at[2]);
+    assert_string_equal(gp_buf_str(&text), "of which: launch latency.");
+    gp_buf_release(&text);
     gp_histogram_release(&d->gaps);
+    gp_hta_release(&h);
+}
+
+// Several findings about computing are parts of one, none of them longer than it; memory is its own.
+TEST(findings_about_computing_are_parts_of_one)
+{
+    struct gp_hta h;
+    struct gp_hta_device *d = begin(&h);
+    d->b.busy_ns = 600000;
+    d->b.exposed_memory_ns = 100000;
+    d->kernel_ns = d->sm_known_ns = d->b.compute_ns = 1000000;
+    d->sm_ns = 250000;
+    struct gp_clock_stat clocks = {
+        .slower_ns = 100000, .busy_ns = 600000, .low_mhz = 1000, .high_mhz = 1000, .boost_mhz = 1980};
+    GP_VEC_PUSH(&h.clocks, clocks);
+    gp_hta_finish_findings(&h);
+    static const char *const ids[] = {"kernels", "small_grids", "clock_low", "exposed_memory"};
+    assert_int_equal(h.findings.n, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(gp_hta_str(&h, h.findings.at[i].id), ids[i]);
+        assert_true(h.findings.at[i].time_ns <= 500000);
+        assert_int_equal(h.findings.at[i].part_of, i % 3 ? h.findings.at[0].id : 0);
+    }
     gp_hta_release(&h);
 }
 
