@@ -93,7 +93,7 @@ bool gp_pointwise_casts(const char *name)
 
 bool gp_pointwise_reorders(const char *name)
 {
-    return strstr(name, "CatArrayBatchedCopy") || strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw") ||
+    return gp_kernel_joins(name) || strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw") ||
            (gp_kernel_is_strided(name) && strstr(name, "direct_copy_kernel_cuda") &&
             !gp_pointwise_casts(name));
 }

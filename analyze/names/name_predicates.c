@@ -123,8 +123,20 @@ bool gp_kernel_has_own_grid(const char *name)
 
 bool gp_kernel_gathers(const char *name)
 {
-    static const char *const words[] = {"gather",    "index_elementwise",   "indexSelect", "index_select",
-                                        "embedding", "CatArrayBatchedCopy", NULL};
+    static const char *const words[] = {"gather",    "index_elementwise", "indexSelect", "index_select",
+                                        "embedding", "EmbeddingBag",      NULL};
+    return has_any(name, words) || gp_kernel_joins(name);
+}
+
+bool gp_kernel_joins(const char *name)
+{
+    return has(name, "CatArrayBatchedCopy");
+}
+
+bool gp_kernel_is_recurrent(const char *name)
+{
+    static const char *const words[] = {
+        "RNN_block", "RNNcell", "LSTM_elementWise", "GRU_elementWise", "lstm_cell", "gru_cell", NULL};
     return has_any(name, words);
 }
 

@@ -46,6 +46,10 @@ bool gp_kernel_is_strided(const char *name);
 bool gp_kernel_has_own_grid(const char *name);
 /* Does it gather rows at random, or join tensors, and cannot read them in another order? */
 bool gp_kernel_gathers(const char *name);
+/* PyTorch's that joins tensors into one. */
+bool gp_kernel_joins(const char *name);
+/* A time step of a recurrent layer: cuDNN's, or a cell of PyTorch's. */
+bool gp_kernel_is_recurrent(const char *name);
 bool gp_kernel_is_softmax(const char *name); /* or its logarithm */
 bool gp_kernel_is_log_softmax(const char *name);
 /* The smaller side of the tile in a matrix product's name ("128x64", "MT64x16x128"), 1 of a product with a

@@ -51,12 +51,12 @@ static bool has(const char *name, const char *const *words)
  * already fused as far as the compiler wants. */
 static enum role role_of(uint32_t kind, const char *name)
 {
-    static const char *const moves[] = {"CatArrayBatchedCopy", "gather_kernel", "index_elementwise", NULL};
+    static const char *const moves[] = {"gather_kernel", "index_elementwise", NULL};
     static const char *const rows[] = {
         "layer_norm_kernel", "layer_norm_grad_input", "SoftMax", "softmax_warp", "RMSNorm", "rms_norm", NULL};
     if (gp_kernel_is_of_library(name) || gp_kernel_is_multi_tensor(name) || gp_kernel_is_compiled(name))
         return ROLE_STOP;
-    if (has(name, moves)) return ROLE_MOVE;
+    if (gp_kernel_joins(name) || has(name, moves)) return ROLE_MOVE;
     if (kind == GP_FRAME_ELEMENTWISE) return ROLE_POINTWISE;
     if (kind != GP_FRAME_REDUCTION) return ROLE_STOP;
     return has(name, rows) ? ROLE_ROWS : ROLE_REDUCTION;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/name_predicates.h"
+#include "analyze/cost/pointwise.h"
 #include "analyze/names/names.h"
 #include "analyze/suggest/rules_priv.h"
 
@@ -12,6 +13,8 @@ enum {
     SKIPPED = 2, /* turns that do something else */
     PERIOD_LEAST = 8,
     PERIOD_MOST = 1000, /* of turns that are looked for beyond a run */
+    JOIN_WITHIN = 8,    /* items after a loop whose results are joined */
+    JOIN_OTHERS = 2,    /* tensors that are joined with those of the turns */
 };
 
 /* ---- what is equal ---- */
@@ -93,6 +96,11 @@ static bool scatters(const char *name)
            strstr(name, "index_add") || strstr(name, "indexing_backward");
 }
 
+static bool looks_up(const char *name)
+{
+    return gp_kernel_gathers(name) && !gp_kernel_joins(name) && !scatters(name);
+}
+
 static bool moves(const struct gp_rule_ctx *c, uint32_t item, gp_rule_match *direction)
 {
     return c->items[item].kind == GP_FRAME_MEMCPY && direction(gp_rule_name(c, item)) &&
@@ -110,6 +118,13 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->gathers += gathers(name);
     loop->scatters += scatters(name);
     loop->backward += c->items[item].backward;
+    loop->joins += gp_kernel_joins(name);
+    loop->recurrent += gp_kernel_is_recurrent(name);
+    loop->own += gp_kernel_is_pytorch(name);
+    loop->aside += c->items[item].kind == GP_FRAME_MEMCPY && gp_copy_on_device(name);
+    loop->lookups += looks_up(name);
+    loop->plain += gp_pointwise_copies(name) || gp_pointwise_fills(name) || strstr(name, "arange");
+    loop->inner += c->p->replay.calls.at[c->p->items.at[item].call].n > 1;
     loop->samples |= draws_samples(name) && !c->items[item].backward;
     loop->trains |= pieces[item] || gp_kernel_is_multi_tensor(name);
 }
@@ -118,6 +133,24 @@ static int64_t blocks_of(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_config *k = &c->t->configs.at[c->items[item].config];
     return (int64_t)k->grid[0] * k->grid[1] * k->grid[2];
+}
+
+/* Do kernels after LAST join a tensor of each of COUNT turns? Of a grid's rows, each copies one. */
+static bool is_joined(const struct gp_rule_ctx *c, uint32_t last, uint32_t count)
+{
+    uint32_t tensors = 0;
+    for (uint32_t i = last + 1; i <= last + JOIN_WITHIN && i < c->p->items.n; i++) {
+        if (c->p->items.at[i].step != c->p->items.at[last].step) break;
+        if (gp_kernel_joins(gp_rule_name(c, i))) tensors += c->t->configs.at[c->items[i].config].grid[1];
+        else if (tensors) break;
+    }
+    return tensors >= count && tensors <= count + JOIN_OTHERS;
+}
+
+/* Does one operator launch both, as a library does that loops by itself? */
+static bool in_one_operator(const struct gp_rule_ctx *c, uint32_t a, uint32_t b)
+{
+    return c->items[a].op != UINT32_MAX && c->items[a].op == c->items[b].op;
 }
 
 static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, struct gp_loop *loop,
@@ -139,6 +172,8 @@ static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, st
              to = gp_loop_item(l, loop, loop->count - 1, loop->period - 1);
     for (uint32_t call = c->p->items.at[from].call; call <= c->p->items.at[to].call; call++)
         loop->host_ns += c->calls[call].before_ns + c->p->replay.calls.at[call].own_ns;
+    if (in_one_operator(c, from, to)) loop->inner += loop->count;
+    loop->joined = is_joined(c, to, loop->count);
     find_place(c, l, loop);
 }
 

@@ -27,9 +27,14 @@ struct gp_loop {
     /* Items of all turns: copies of more than a value or two to and from the device, reads of a value,
      * products, lookups by index and sums by index, work of the backward pass. */
     uint32_t in, out, reads, products, gathers, scatters, backward;
+    /* Kernels that join tensors; time steps of a recurrent layer, and PyTorch's own kernels beside them;
+     * copies within the device. Kernels that look rows up, and those that only make or copy what is looked
+     * up; what graphs and operators of a library launch by themselves. */
+    uint32_t joins, recurrent, own, aside, lookups, plain, inner;
     uint32_t rises, falls; /* turns with more, and with fewer blocks than the one before */
     bool samples, trains;  /* draws random samples; changes parameters */
-    gp_sid function;       /* of the trace: the Python function around all turns; 0: not known */
+    bool joined;     /* one kernel, soon after the last turn, joins as many tensors as there are turns */
+    gp_sid function; /* of the trace: the Python function around all turns; 0: not known */
 };
 
 struct gp_loops {

@@ -98,15 +98,17 @@ static size_t count_within(const struct gp_rule_ctx *c, const struct gp_suggesti
     return n;
 }
 
-void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *const *names)
+void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *const *names,
+                    struct gp_suggestion *graph)
 {
     size_t kept = 0;
     for (size_t i = 0; i < c->s->suggestions.n; i++) {
         struct gp_suggestion *one = &c->s->suggestions.at[i];
         bool named = false;
         for (const char *const *name = names; *name; name++) named |= !strcmp(one->rule->name, *name);
-        if (named && count_within(c, one, calls) * 3 > one->high.n * 2) gp_suggestion_release(one);
-        else c->s->suggestions.at[kept++] = *one;
+        if (!named || count_within(c, one, calls) * 3 <= one->high.n * 2) c->s->suggestions.at[kept++] = *one;
+        else if (graph && !strcmp(one->rule->name, "cuda_graph")) *graph = *one;
+        else gp_suggestion_release(one);
     }
     c->s->suggestions.n = kept;
 }

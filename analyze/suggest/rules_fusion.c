@@ -348,11 +348,6 @@ const struct gp_rule gp_rule_cast_churn = {
 
 /* ---- order of elements ---- */
 
-static bool joins_tensors(const char *name)
-{
-    return strstr(name, "CatArrayBatchedCopy") != NULL;
-}
-
 static bool turns_channels(const char *name)
 {
     return strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw");
@@ -405,7 +400,7 @@ static int64_t count_of(struct gp_rule_ctx *c, gp_rule_match *match)
 /* In a backward pass tensors are joined as the gradient of a split: nobody wrote torch.cat. */
 static int64_t drop_gradients_of_splits(struct gp_rule_ctx *c, uint8_t *items)
 {
-    uint8_t *joins = match_items(c, joins_tensors);
+    uint8_t *joins = match_items(c, gp_kernel_joins);
     int64_t left = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (joins[i] && c->items[i].backward) items[i] = 0;
@@ -447,7 +442,7 @@ static bool only_sequences(const struct gp_rule_ctx *c, const uint8_t *turns)
  * Keeps in ITEMS what that would remove, otherwise the rest. */
 static bool choose_layout_fix(const struct gp_rule_ctx *c, uint8_t *items)
 {
-    uint8_t *turns = match_items(c, turns_channels), *joins = match_items(c, joins_tensors);
+    uint8_t *turns = match_items(c, turns_channels), *joins = match_items(c, gp_kernel_joins);
     int64_t turning = 0, copying = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (!items[i]) continue;

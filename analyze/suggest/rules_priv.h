@@ -194,8 +194,10 @@ uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c);
  * batched. */
 double gp_rule_fills(const struct gp_rule_ctx *c, uint32_t item);
 /* The running rule explains the launches of these CALLS better than the rules NAMES, a list that ends with
- * NULL: drop their suggestions that are mostly about them. */
-void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *const *names);
+ * NULL: drop their suggestions that are mostly about them. GRAPH, zeroed, becomes that of cuda_graph, if it
+ * is among them; the caller releases it. May be NULL. */
+void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *const *names,
+                    struct gp_suggestion *graph);
 
 /* Is CALL within a function of PyTorch's GradScaler or optimizers? */
 bool gp_rule_is_of_framework(const struct gp_rule_ctx *c, uint32_t call);

@@ -2,24 +2,31 @@
 // host. Layers of a model look alike but are not repeated work: no turn of theirs takes anything from the
 // host or gives it anything, and none is larger or smaller than the others.
 #include <stdlib.h>
+#include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "formats/base/map.h"
 
 static const double SHARE_PCT = 5; /* of the steps, on the host or on the GPU */
 
 enum {
     GROUP_LOW = 4, /* items that fit in one batch at least */
     EXPERTS_LOW = 2,
+    STEPS_LEAST = 8,     /* turns that stay on the GPU; fewer may be layers whose results are joined */
+    GRADIENTS = 2,       /* turns that the gradients of a loop may have less */
     DEVICE_LAUNCHES = 4, /* in place of what the host did between two copies */
 };
 
 /* What the turns of a loop are to each other. */
 enum dependence {
     UNRELATED, /* nothing shows that it is more than the layers of a model */
-    POSSIBLE,  /* each may need the result of the one before */
-    NONE,      /* of different sizes, or none gives anything to the host: items */
+    ITEMS,     /* of different sizes, or none gives anything to the host */
+    MAYBE_ITEMS,
+    LOOKUPS,    /* of rows, whose results are not indices */
+    TIME_STEPS, /* of a recurrent layer */
+    COLLECTED,  /* the results of all turns are put together */
     ROUND_TRIP,
 };
 
@@ -54,12 +61,34 @@ static bool takes_what_it_gave(const struct gp_rule_ctx *c, const struct gp_loop
     return true;
 }
 
+/* Nothing crosses between host and GPU. The layers of a model do not count: their results are not put
+ * together, and where they are (DenseNet), each turn joins those before it. Neither does what a library loops
+ * over by itself. */
+static enum dependence on_device(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    uint32_t items = loop->count * loop->period;
+    if (loop->in || loop->out || loop->reads || loop->inner || loop->joins || loop->backward || c->single_ops)
+        return UNRELATED;
+    if (is_each(loop->lookups, loop) && loop->lookups + loop->plain == items) return LOOKUPS;
+    if (loop->count < STEPS_LEAST || loop->period < 2) return UNRELATED;
+    if (is_each(loop->recurrent, loop) && is_each(loop->own, loop)) return TIME_STEPS;
+    return loop->joined || (is_each(loop->aside, loop) && !loop->products) ? COLLECTED : UNRELATED;
+}
+
 static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
     bool in = is_each(loop->in, loop), out = is_each(loop->out, loop);
-    if (!(in || out) || !loop->products || loop->trains) return UNRELATED;
+    if (loop->trains) return UNRELATED;
+    if (!in && !out) return on_device(c, loop);
+    if (!loop->products) return UNRELATED;
     if (in && out && (loop->samples || takes_what_it_gave(c, loop))) return ROUND_TRIP;
-    return varies(loop) || !out ? NONE : POSSIBLE;
+    return varies(loop) || !out ? ITEMS : MAYBE_ITEMS;
+}
+
+/* May each turn need the result of the one before? A trace does not show which memory a kernel reads. */
+static bool may_depend(enum dependence d)
+{
+    return d == MAYBE_ITEMS || d == TIME_STEPS || d == COLLECTED;
 }
 
 static bool runs_experts(const struct gp_loop *loop)
@@ -85,7 +114,7 @@ static bool is_round_trip(const struct gp_rule_ctx *c, const struct gp_loop *loo
 static bool is_items(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
     enum dependence d = dependence_of(c, loop);
-    return d == NONE || d == POSSIBLE;
+    return d != UNRELATED && d != ROUND_TRIP;
 }
 
 /* ---- the loops of a rule ---- */
@@ -95,7 +124,8 @@ struct turns {
     int64_t loops, turns, launches;
     int64_t gpu_ns, host_ns, filled_ns; /* of all; the GPU's as if its multiprocessors had been full */
     uint8_t *calls;                     /* by call: it is of them */
-    GP_VEC(const struct gp_loop *) v;
+    GP_VEC(const struct gp_loop *) v;   /* with the gradients of loops */
+    struct gp_map known;                /* step, count of turns: of the loops but gradients */
 };
 
 /* The calls of turn K, and of what follows it until the next one. */
@@ -110,15 +140,32 @@ static void calls_of(const struct gp_rule_ctx *c, const struct gp_loop *loop, ui
         ++*to; /* and the wait for its result */
 }
 
-static void add_loop(const struct gp_rule_ctx *c, struct turns *sum, const struct gp_loop *loop)
+static uint64_t key_of(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t more)
+{
+    return (uint64_t)c->p->items.at[gp_loop_item(c->loops, loop, 0, 0)].step << 32 | (loop->count + more);
+}
+
+/* Does autograd compute in it the gradients of a loop of SUM, turn by turn? */
+static bool is_gradient(const struct gp_rule_ctx *c, const struct turns *sum, const struct gp_loop *loop)
+{
+    if (loop->backward * 2 <= loop->count * loop->period || loop->in || loop->out || loop->reads ||
+        loop->inner || loop->trains)
+        return false;
+    for (uint32_t more = 0; more <= GRADIENTS; more++)
+        if (gp_map_get(&sum->known, key_of(c, loop, more))) return true;
+    return false;
+}
+
+static void add_loop(const struct gp_rule_ctx *c, struct turns *sum, const struct gp_loop *loop,
+                     bool gradient)
 {
     uint32_t from, last, end;
     calls_of(c, loop, 0, &from, &end);
     calls_of(c, loop, loop->count - 1, &last, &end);
     if (sum->calls[from] || sum->calls[last]) return; /* within another one */
     for (uint32_t k = from; k < end; k++) sum->calls[k] = 1;
-    sum->loops++;
-    sum->turns += loop->count;
+    sum->loops += !gradient;
+    sum->turns += gradient ? 0 : loop->count;
     sum->launches += (int64_t)loop->count * loop->period;
     sum->gpu_ns += loop->total_ns;
     sum->host_ns += loop->host_ns;
@@ -128,11 +175,13 @@ static void add_loop(const struct gp_rule_ctx *c, struct turns *sum, const struc
             double part = gp_rule_fills(c, item);
             sum->filled_ns += (int64_t)((double)gp_rule_dur(c, item) * (part > 0 ? part : 1));
         }
+    GP_VEC_PUSH(&sum->v, loop);
+    if (gradient) return;
+    gp_map_put(&sum->known, key_of(c, loop, 0), 0);
     if (!sum->longest ||
         (int64_t)loop->count * loop->period > (int64_t)sum->longest->count * sum->longest->period)
         sum->longest = loop;
     if (loop->function && !sum->placed) sum->placed = loop;
-    GP_VEC_PUSH(&sum->v, loop);
 }
 
 /* False: there are too few of them to matter. The caller releases SUM. */
@@ -140,7 +189,9 @@ static bool find_turns(const struct gp_rule_ctx *c, is_wanted *wanted, struct tu
 {
     *sum = (struct turns){.calls = gp_zalloc(c->p->calls.n + 1)};
     for (size_t i = 0; i < c->loops->v.n; i++)
-        if (wanted(c, &c->loops->v.at[i])) add_loop(c, sum, &c->loops->v.at[i]);
+        if (wanted(c, &c->loops->v.at[i])) add_loop(c, sum, &c->loops->v.at[i], false);
+    for (size_t i = 0; i < c->loops->v.n && sum->loops; i++)
+        if (is_gradient(c, sum, &c->loops->v.at[i])) add_loop(c, sum, &c->loops->v.at[i], true);
     int64_t most = sum->host_ns > sum->gpu_ns ? sum->host_ns : sum->gpu_ns;
     return sum->loops >= (int64_t)c->n_steps && gp_pct(most, c->plan_ns) >= SHARE_PCT;
 }
@@ -155,6 +206,7 @@ static void release_turns(struct turns *sum)
 {
     free(sum->calls);
     GP_VEC_FREE(&sum->v);
+    gp_map_release(&sum->known);
 }
 
 /* ---- one batch for several turns ---- */
@@ -233,31 +285,82 @@ static const char *turn_text(struct gp_rule_ctx *c, const struct turns *sum)
 
 /* ---- items, one by one ---- */
 
+struct turn_words {
+    const char *one, *after; /* a turn; what comes after what */
+    const char *change;      /* NULL: that of the rule */
+    const char *action;
+};
+
+static const struct turn_words *words_of(enum dependence d)
+{
+    static const struct turn_words items = {"an item", "one item after the other", NULL, NULL},
+                                   lookups = {"a lookup", "one lookup of rows after the other",
+                                              "look all rows up at once",
+                                              "look all rows up at once: one table with an offset for each "
+                                              "feature, or one lookup with all indices"},
+                                   steps = {"a time step",
+                                            "one time step of a recurrent layer after the other",
+                                            "give the recurrent layer the whole sequence in one call",
+                                            "give the recurrent layer the whole sequence in one call"},
+                                   collected = {"a turn",
+                                                "one turn of a loop after the other, whose results are then "
+                                                "put together",
+                                                "compute all turns of the loop at once",
+                                                "compute all turns of the loop at once, by broadcasting or "
+                                                "by a batched operator"};
+    return d == LOOKUPS ? &lookups : d == TIME_STEPS ? &steps : d == COLLECTED ? &collected : &items;
+}
+
+/* Each may need the one before, and is then still launched faster by a graph: at least what GRAPH saves. */
+static void describe_possible(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct turn_words *w,
+                              struct gp_suggestion *graph)
+{
+    GP_VEC_FREE(&s->low);
+    s->low = graph->low;
+    memset(&graph->low, 0, sizeof graph->low);
+    s->unsure = !s->low.n;
+    s->description =
+        gp_rule_text(c, "%s. The trace does not show whether %s needs the result of the one before",
+                     gp_suggest_str(c->s, s->description), w->one);
+    s->formula = gp_rule_text(c,
+                              "at most the launches and waits of all turns but the first go, and their "
+                              "kernels run side by side until the device is full; at least %s",
+                              s->low.n ? "what launching the step as one CUDA graph saves" : "nothing");
+    if (s->low.n)
+        s->action = gp_rule_text(c, "%s; where %s needs the one before, capture the step as a CUDA graph",
+                                 gp_suggest_str(c->s, s->action), w->one);
+}
+
 static void check_repeated_work(struct gp_rule_ctx *c)
 {
-    static const char *const covered[] = {"batching",      "scalar_read",  "synchronous_copy", "small_copies",
-                                          "pageable_copy", "copy_overlap", "blocking_sync",    NULL};
+    static const char *const covered[] = {
+        "batching",      "scalar_read", "synchronous_copy", "small_copies", "pageable_copy", "copy_overlap",
+        "blocking_sync", "cuda_graph",  "compile",          "tiny_kernels", "fusion",        "layout_churn",
+        "small_grid",    NULL};
     struct turns sum;
+    struct gp_suggestion graph = {0};
     if (find_turns(c, is_items, &sum) && has_room(&sum)) {
-        gp_rule_absorb(c, sum.calls, covered);
+        gp_rule_absorb(c, sum.calls, covered, &graph);
         struct gp_suggestion *s = gp_rule_suggest(c);
+        const struct turn_words *w = words_of(dependence_of(c, sum.longest));
         bool possible = false;
         for (size_t i = 0; i < sum.v.n; i++) {
-            possible |= dependence_of(c, sum.v.at[i]) == POSSIBLE;
+            possible |= may_depend(dependence_of(c, sum.v.at[i]));
             batch_loop(c, sum.v.at[i], GROUP_LOW, s);
         }
-        if (possible) s->low.n = 0; /* each may need the one before: at least nothing */
-        s->unsure = possible;
         s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
         describe_turns(c, s, &sum);
-        s->description = gp_rule_text(
-            c, "The same %u launches run %lld times per step, one item after the other: %s%s",
-            sum.longest->period, (long long)gp_rule_per_step(c, sum.turns), turn_text(c, &sum),
-            possible ? ". The trace does not show whether an item needs the result of the one before" : "");
-        if (!possible)
-            s->assumes =
-                gp_rule_text(c, "items differ in nothing but their size, and fit in memory together");
+        s->description =
+            gp_rule_text(c, "The same %u launches run %lld times per step, %s: %s", sum.longest->period,
+                         (long long)gp_rule_per_step(c, sum.turns), w->after, turn_text(c, &sum));
+        if (w->change) s->change = gp_rule_text(c, "%s", w->change);
+        if (w->action) s->action = gp_rule_text(c, "%s", w->action);
+        if (possible) describe_possible(c, s, w, &graph);
+        else
+            s->assumes = gp_rule_text(c, "%ss differ in nothing but their size, and fit in memory together",
+                                      strchr(w->one, ' ') + 1);
     }
+    gp_suggestion_release(&graph);
     release_turns(&sum);
 }
 
@@ -266,11 +369,15 @@ const struct gp_rule gp_rule_repeated_work = {
     .type = GP_SUGGEST_BATCHING,
     .summary = "the same sequence of launches for one item after the other",
     .needs = "kernels with their launch calls; grids",
-    .threshold = "four turns or more in a row in each step, with a matrix product in each; 5% of the time",
-    .guard = "layers, heads and time steps: turns that take nothing from the host and give it no more "
-             "than a value; turns that change parameters; round trips (see round_trip); turns that "
-             "fill half of the GPU all the time. Where each turn gives a result and all are of one "
-             "size, each may need the one before: the low end is nothing",
+    .threshold =
+        "four turns or more in a row in each step, with a matrix product and a copy between host and "
+        "GPU in each, or that only look rows up; eight turns of a recurrent layer, or whose results "
+        "one kernel joins, or each copies aside; 5% of the time",
+    .guard =
+        "layers: other turns that stay on the GPU, or that join the results of those before; turns that "
+        "change parameters; what one operator or graph launches; round trips (see round_trip); turns "
+        "that fill half of the GPU all the time. Where each turn may need the one before, the low end is "
+        "that of a CUDA graph, or nothing",
     .action = "call the model once for all items, as one padded batch, or once for each group of items of "
               "like size",
     .change = "call the model once for all items, as one padded batch",
@@ -290,7 +397,7 @@ static void check_experts(struct gp_rule_ctx *c)
                                           NULL};
     struct turns sum;
     if (find_turns(c, is_experts, &sum) && has_room(&sum)) {
-        gp_rule_absorb(c, sum.calls, covered);
+        gp_rule_absorb(c, sum.calls, covered, NULL);
         struct gp_suggestion *s = gp_rule_suggest(c);
         for (size_t i = 0; i < sum.v.n; i++) batch_loop(c, sum.v.at[i], EXPERTS_LOW, s);
         s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
@@ -366,7 +473,7 @@ static void check_round_trip(struct gp_rule_ctx *c)
         "pageable_copy", "blocking_sync", "input_stall",      NULL};
     struct turns sum;
     if (find_turns(c, is_round_trip, &sum)) {
-        gp_rule_absorb(c, sum.calls, covered);
+        gp_rule_absorb(c, sum.calls, covered, NULL);
         struct gp_suggestion *s = gp_rule_suggest(c);
         int64_t usual = gp_rule_usual_gap(c);
         for (size_t i = 0; i < sum.v.n; i++)

@@ -37,7 +37,13 @@ TEST(test_kernels)
         "at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<float>"));
     assert_false(gp_kernel_has_own_grid("vectorized_layer_norm_kernel<float>"));
     assert_true(gp_kernel_gathers("void at::native::vectorized_gather_kernel<16, long>(char*)"));
+    assert_true(gp_kernel_gathers("void EmbeddingBag_updateOutputKernel_sum_mean<float, long>(long*)"));
     assert_false(gp_kernel_gathers("void at::native::direct_copy_kernel_cuda"));
+    assert_true(gp_kernel_joins("void at::native::CatArrayBatchedCopy_aligned16_contig<4>(char*)"));
+    assert_false(gp_kernel_joins("void at::native::vectorized_gather_kernel<16, long>(char*)"));
+    assert_true(gp_kernel_is_recurrent("void RNN_blockPersist_fp_LSTM<float, float, float, 128>(float*)"));
+    assert_true(gp_kernel_is_recurrent("void at::native::_GLOBAL__N__::kernel::lstm_cell_forward<float>()"));
+    assert_false(gp_kernel_is_recurrent("GENERIC_elementWise_bp2<float, float, float, 4>(int)"));
     assert_true(gp_kernel_is_softmax("cunn_SoftMaxForward<4, float, LogSoftMaxForwardEpilogue>"));
     assert_true(gp_kernel_is_log_softmax("cunn_SoftMaxForward<4, float, LogSoftMaxForwardEpilogue>"));
     assert_true(gp_kernel_is_softmax("softmax_warp_forward<float, float, float, 8, false, false>"));

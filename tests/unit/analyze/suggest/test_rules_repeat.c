@@ -92,6 +92,191 @@ TEST(items_of_one_size_may_depend_on_each_other)
     end(&p);
 }
 
+/* ---- loops that stay on the GPU ---- */
+
+#define COPY "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>(int)"
+#define BAG  "void EmbeddingBag_updateOutputKernel_sum_mean<float, long>(long*)"
+#define JOIN "void at::native::CatArrayBatchedCopy<unsigned int, 2, 128, 1>(unsigned int*)"
+#define RNN  "void RNN_blockPersist_fp_LSTM<float, float, float, 128>(float*)"
+#define SORT "void cub::DeviceRadixSortSingleTileKernel<long>(long*)"
+
+static void launch(struct program *p, const char *name)
+{
+    host(p, 20 * US), kernel_of(p, name, 10, 2 * US);
+}
+
+/* One kernel joins N tensors. */
+static void join(struct program *p, uint32_t n)
+{
+    struct gp_events *gpu = &p->t.events[GP_GPU];
+    launch(p, JOIN);
+    struct gp_config config = p->t.configs.at[gp_get_config(gpu, gpu->n - 1)];
+    config.grid[1] = n;
+    gp_set_config(gpu, gpu->n - 1, gp_trace_config(&p->t, &config));
+}
+
+static void tables(struct program *p)
+{
+    for (int i = 0; i < 8; i++) launch(p, COPY), launch(p, BAG);
+    for (int i = 0; i < 3; i++) launch(p, GEMM);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+/* What is found is changed, and may be the next index. */
+static void pointers(struct program *p)
+{
+    for (int i = 0; i < 8; i++) launch(p, COPY), launch(p, BAG), launch(p, ADD);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void trained_tables(struct program *p)
+{
+    uint32_t main = p->main, process = p->t.tracks.at[main].process;
+    for (int i = 0; i < 8; i++) launch(p, COPY), launch(p, BAG);
+    launch(p, GEMM);
+    p->main = mk_thread(&p->t, process, 200); /* autograd's own */
+    launch(p, GEMM);
+    for (int i = 0; i < 7; i++) launch(p, SORT), launch(p, SUM), launch(p, ADD);
+    p->main = main;
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static int64_t evidence_of(const struct gp_suggestion *s, const char *name)
+{
+    for (size_t i = 0; i < s->evidence.n; i++)
+        if (!strcmp(s->evidence.at[i].name, name)) return s->evidence.at[i].value;
+    return -1;
+}
+
+TEST(rows_looked_up_in_one_table_after_the_other)
+{
+    speaks(tables, "repeated_work", 6 * 2 * 24 * US, 7 * 2 * 24 * US);
+    is_silent(pointers, "repeated_work");
+    struct program p;
+    run(&p, trained_tables);
+    const struct gp_suggestion *s = said(&p, "repeated_work");
+    assert_non_null(s);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "one table with an offset"));
+    // 16 launches forward and 21 for the gradients, of 8 tables; they have no other findings
+    assert_int_equal(evidence_of(s, "turns"), 8);
+    assert_int_equal(evidence_of(s, "launches_per_turn"), 37 / 8);
+    assert_null(said(&p, "cuda_graph"));
+    assert_null(said(&p, "compile"));
+    end(&p);
+}
+
+static void time_steps(struct program *p)
+{
+    for (int i = 0; i < 10; i++) launch(p, COPY), launch(p, GEMM), launch(p, RNN);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+/* The layers of one call, or the time steps that the library takes by itself. */
+static void recurrent_layers(struct program *p)
+{
+    for (int i = 0; i < 4; i++) launch(p, COPY), launch(p, GEMM), launch(p, RNN);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void steps_of_library(struct program *p)
+{
+    for (int i = 0; i < 10; i++) launch(p, GEMM), launch(p, RNN);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void steps_of_operator(struct program *p)
+{
+    int64_t from = p->now;
+    for (int i = 0; i < 10; i++) launch(p, COPY), launch(p, GEMM), launch(p, RNN);
+    mk_host(&p->t, GP_OP, p->main, from, p->now, "aten::_cudnn_rnn");
+    wait(p, "cudaDeviceSynchronize");
+}
+
+TEST(a_recurrent_layer_for_each_time_step)
+{
+    struct program p;
+    run(&p, time_steps);
+    const struct gp_suggestion *s = said(&p, "repeated_work");
+    assert_non_null(s);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "the whole sequence in one call; where"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "does not show whether a time step"));
+    // at least what a graph saves, of 30 launches: 24 us each; at most 9 of 10 turns
+    assert_in_range(s->saving_low_ns, 250 * US, 27 * 24 * US);
+    assert_in_range(s->saving_high_ns, 27 * 24 * US, p.s.step.step_ns);
+    assert_null(said(&p, "cuda_graph"));
+    end(&p);
+    is_silent(recurrent_layers, "repeated_work");
+    is_silent(steps_of_library, "repeated_work");
+    is_silent(steps_of_operator, "repeated_work");
+}
+
+static void joined(struct program *p, int turns, uint32_t tensors)
+{
+    for (int i = 0; i < turns; i++) launch(p, GEMM), launch(p, ADD), launch(p, NORM);
+    join(p, tensors);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void heads(struct program *p)
+{
+    joined(p, 12, 12);
+}
+
+static void a_pair(struct program *p)
+{
+    joined(p, 12, 2);
+}
+
+static void few_layers(struct program *p)
+{
+    joined(p, 6, 6);
+}
+
+static void dense_layers(struct program *p)
+{
+    for (int i = 0; i < 12; i++) launch(p, GEMM), launch(p, ADD), launch(p, JOIN);
+    join(p, 12);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+/* Each turn writes its result into a larger tensor. */
+static void bodies(struct program *p)
+{
+    for (int i = 0; i < 12; i++) {
+        launch(p, ADD), launch(p, NORM);
+        host(p, 20 * US), copy(p, "Memcpy DtoD (Device -> Device)", 1 * US, 12, false);
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+/* With weights, it is as well a layer that keeps a copy. */
+static void cached_layers(struct program *p)
+{
+    for (int i = 0; i < 12; i++) {
+        launch(p, GEMM), launch(p, NORM);
+        host(p, 20 * US), copy(p, "Memcpy DtoD (Device -> Device)", 1 * US, 12, false);
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+TEST(turns_whose_results_are_put_together)
+{
+    static void (*const steps[])(struct program *) = {heads, bodies};
+    for (size_t i = 0; i < GP_COUNT(steps); i++) {
+        struct program p;
+        run(&p, steps[i]);
+        const struct gp_suggestion *s = said(&p, "repeated_work");
+        assert_non_null(s);
+        assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "does not show whether a turn"));
+        assert_true(s->saving_low_ns > 0);
+        end(&p);
+    }
+    is_silent(a_pair, "repeated_work");
+    is_silent(few_layers, "repeated_work");
+    is_silent(dense_layers, "repeated_work");
+    is_silent(cached_layers, "repeated_work");
+}
+
 /* The environment takes 60 us on the host, and gives as much as it took. */
 static void environment(struct program *p)
 {
@@ -176,10 +361,7 @@ TEST(a_turn_that_differs_does_not_end_the_loop)
     run(&p, odd_experts);
     const struct gp_suggestion *s = said(&p, "experts");
     assert_non_null(s);
-    int64_t turns = 0;
-    for (size_t i = 0; i < s->evidence.n; i++)
-        if (!strcmp(s->evidence.at[i].name, "turns")) turns = s->evidence.at[i].value;
-    assert_int_equal(turns, 8);
+    assert_int_equal(evidence_of(s, "turns"), 8);
     end(&p);
 }
 
