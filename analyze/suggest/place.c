@@ -76,6 +76,36 @@ static uint32_t call_of(const struct gp_rule_ctx *c, const struct gp_edit *e)
     return e->kind <= GP_EDIT_ASIDE ? c->p->items.at[e->index].call : e->index;
 }
 
+/* Of PyTorch itself, of which the next function around is asked. */
+static bool is_framework(const char *file)
+{
+    return strstr(file, "/torch/") != NULL;
+}
+
+/* Whose function, but a framework's, makes CALL? */
+static enum gp_code code_of_call(const struct gp_trace *t, uint32_t row)
+{
+    enum { MOST = 256 };
+    uint32_t stack = gp_get_stack(&t->events[GP_API], row);
+    for (int n = 0; stack && stack < t->stacks.n && n < MOST; n++, stack = t->stacks.at[stack].parent) {
+        const struct gp_stack *s = &t->stacks.at[stack];
+        const char *file = gp_trace_str(t, s->file);
+        if (is_own(t, s)) return GP_CODE_OWN;
+        bool installed = strstr(file, "-packages/") != NULL;
+        if (installed && !is_framework(file)) return GP_CODE_LIBRARY;
+    }
+    return GP_CODE_UNKNOWN;
+}
+
+enum gp_code gp_rule_code_of(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
+{
+    size_t n[GP_CODE_COUNT] = {0};
+    for (size_t i = 0; i < s->high.n && c->t->events[GP_API].stack; i++)
+        n[code_of_call(c->t, c->p->calls.at[call_of(c, &s->high.at[i])].row)]++;
+    if (n[GP_CODE_LIBRARY] > n[GP_CODE_OWN] + n[GP_CODE_UNKNOWN]) return GP_CODE_LIBRARY;
+    return n[GP_CODE_OWN] > n[GP_CODE_LIBRARY] + n[GP_CODE_UNKNOWN] ? GP_CODE_OWN : GP_CODE_UNKNOWN;
+}
+
 static gp_sid place_among(const struct gp_rule_ctx *c, const uint32_t *calls, size_t n, bool own)
 {
     struct lines l = {.c = c, .own = own};

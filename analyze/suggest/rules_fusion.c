@@ -17,6 +17,7 @@ static const double HOST_BOUND_PCT = 20, FUSION_PCT = 1, EPILOGUE_PCT = 1, CAST_
 enum {
     EPILOGUE_MOST = 2, /* kernels after a product */
     FILLS_LEAST = 4,   /* in a row, if no name shows their purpose */
+    JOINS_PART = 3,    /* of the time of copies, for joins to be worth a word */
 };
 
 /* The launch of a kernel that is gone, with the host time before it. */
@@ -308,24 +309,68 @@ const struct gp_rule gp_rule_epilogue = {
 
 /* ---- casts ---- */
 
+/* Leave out the casts that PyTorch's batch normalization makes of its own statistics. Returns whether a
+ * product or attention reads most of the others of the forward pass next, as it does those of weights and
+ * inputs. */
+static bool drop_casts_of_norms(const struct gp_rule_ctx *c, uint8_t *items)
+{
+    const struct gp_plan *p = c->p;
+    int64_t read_ns = 0, forward_ns = 0;
+    uint32_t next = UINT32_MAX; /* the kernel behind all casts and sets */
+    for (uint32_t i = p->items.n; i-- > 0;) {
+        if (!items[i] && c->items[i].kind != GP_FRAME_MEMSET) next = i;
+        if (!items[i]) continue;
+        bool reads = next != UINT32_MAX && p->items.at[next].step == p->items.at[i].step &&
+                     p->replay.items.at[next].stream == p->replay.items.at[i].stream;
+        bool product =
+            reads && (c->items[next].kind == GP_FRAME_GEMM || c->items[next].kind == GP_FRAME_ATTENTION);
+        if (reads && strstr(gp_rule_name(c, next), "batch_norm_calc")) items[i] = 0;
+        if (!items[i] || c->items[i].backward) continue;
+        forward_ns += gp_rule_dur(c, i);
+        if (product) read_ns += gp_rule_dur(c, i);
+    }
+    return gp_mul_saturated(read_ns, 2) >= forward_ns;
+}
+
+/* Does an optimizer run, for which 16 bits may be too few? */
+static bool trains(const struct gp_rule_ctx *c)
+{
+    uint8_t *pieces = gp_rule_optimizer_pieces(c), *fused = match_items(c, gp_kernel_is_fused_optimizer);
+    bool any = false;
+    for (uint32_t i = 0; i < c->p->items.n && !any; i++) any = pieces[i] || fused[i];
+    free(pieces);
+    free(fused);
+    return any;
+}
+
 static void check_cast_churn(struct gp_rule_ctx *c)
 {
     uint8_t *items = match_items(c, gp_pointwise_casts);
+    bool weights = drop_casts_of_norms(c, items);
     struct sum sum = sum_of(c, items);
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= CAST_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
         s->description =
             gp_rule_text(c, "Kernels that only convert tensors to another type: %lld per step, %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        s->action =
-            gp_rule_text(c,
-                         "keep the parameters in the type that the matrix products need, cast unchanging "
-                         "tensors only once, and let %s fuse casts into other kernels",
-                         gp_rule_in(c, "torch.compile", "jax.jit"));
-        s->change = gp_rule_text(c,
-                                 "cast less: keep the parameters in the type that the matrix products need, "
-                                 "and let %s fuse the other casts",
-                                 gp_rule_in(c, "torch.compile", "jax.jit"));
+        const char *compiler = gp_rule_in(c, "torch.compile", "jax.jit");
+        if (!weights) { /* of what norms, softmax and losses work on */
+            s->action = gp_rule_text(c,
+                                     "let %s fuse these casts into the kernels beside them; no matrix "
+                                     "product reads most of them next",
+                                     compiler);
+            s->change = gp_rule_text(c, "let %s fuse the casts into other kernels", compiler);
+        } else {
+            s->action =
+                gp_rule_text(c,
+                             "keep the parameters in the type that the matrix products need%s, cast "
+                             "unchanging tensors only once, and let %s fuse casts into other kernels",
+                             trains(c) ? " (and FP32 copies of them in the optimizer)" : "", compiler);
+            s->change = gp_rule_text(c,
+                                     "cast less: keep the parameters in the type that the matrix products "
+                                     "need, and let %s fuse the other casts",
+                                     compiler);
+        }
     }
     free(items);
 }
@@ -336,7 +381,8 @@ const struct gp_rule gp_rule_cast_churn = {
     .summary = "kernels that only convert tensors to another type",
     .needs = "kernel names",
     .threshold = "once per step, 5% of the busy time",
-    .guard = "casts inside other kernels",
+    .guard = "casts inside other kernels; those of batch normalization's own statistics; parameters, where "
+             "no matrix product reads most of the casts next",
     .formula = "between nothing and all of them, as the trace does not show which are needed",
     .assumes = "fewer bits are enough where tensors are cast; an optimizer may need its own FP32 copy",
     .expect = "fewer copy kernels",
@@ -398,16 +444,21 @@ static int64_t count_of(struct gp_rule_ctx *c, gp_rule_match *match)
 }
 
 /* In a backward pass tensors are joined as the gradient of a split: nobody wrote torch.cat. */
-static int64_t drop_gradients_of_splits(struct gp_rule_ctx *c, uint8_t *items)
+static void drop_gradients_of_splits(const struct gp_rule_ctx *c, uint8_t *items)
 {
     uint8_t *joins = match_items(c, gp_kernel_joins);
-    int64_t left = 0;
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
+    for (uint32_t i = 0; i < c->p->items.n; i++)
         if (joins[i] && c->items[i].backward) items[i] = 0;
-        left += joins[i] && items[i];
-    }
     free(joins);
-    return left;
+}
+
+static int64_t joining_ns(const struct gp_rule_ctx *c, const uint8_t *items)
+{
+    uint8_t *joins = match_items(c, gp_kernel_joins);
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) sum += joins[i] && items[i] ? gp_rule_dur(c, i) : 0;
+    free(joins);
+    return sum;
 }
 
 static bool is_flat_convolution(const char *name)
@@ -457,6 +508,23 @@ static bool choose_layout_fix(const struct gp_rule_ctx *c, uint8_t *items)
     return channels;
 }
 
+/* The code that copies need not be the user's: a compiler joins it with what is beside it in any case. */
+static void advise_copies(struct gp_rule_ctx *c, struct gp_suggestion *s, bool joins)
+{
+    const char *compiler = gp_rule_in(c, "torch.compile", "jax.jit");
+    if (gp_rule_code_of(c, s) == GP_CODE_LIBRARY)
+        s->action = gp_rule_text(c,
+                                 "let %s fuse these copies, which a library makes, into the kernels beside "
+                                 "them",
+                                 compiler);
+    else
+        s->action = gp_rule_text(
+            c, "let %s fuse these copies into the kernels beside them; in your own code, %s", compiler,
+            joins ? "write into one tensor instead of joining several"
+                  : "drop .contiguous() where the next operator accepts strides");
+    s->change = gp_rule_text(c, "let %s fuse these copies into other kernels", compiler);
+}
+
 static void advise_layout(struct gp_rule_ctx *c, struct gp_suggestion *s, bool channels, bool joins)
 {
     bool slower = channels && count_of(c, is_group_norm) > 0;
@@ -464,16 +532,14 @@ static void advise_layout(struct gp_rule_ctx *c, struct gp_suggestion *s, bool c
     s->looks = slower;
     int64_t norms_ns = channels ? gp_rule_per_step(c, edit_norms(c, s)) : 0;
     s->resource_high_ns += norms_ns;
-    s->action = gp_rule_text(
-        c, "%s%s%s%s", slower ? "replace group normalization, which is slower with channels last, then " : "",
-        channels ? "use channels_last for the model and its input (.to(memory_format=torch.channels_last))"
-                 : "",
-        channels && joins ? "; " : "",
-        joins      ? "write into one tensor instead of using torch.cat"
-        : channels ? ""
-                   : "drop .contiguous() where the next operator accepts strides");
-    if (slower)
-        s->change = gp_rule_text(c, "use channels_last with another normalization than that of groups");
+    if (channels)
+        s->action = gp_rule_text(
+            c, "%suse channels_last for the model and its input (.to(memory_format=torch.channels_last))%s%s",
+            slower ? "try it and time the step: " : "",
+            slower ? ", with which group normalization takes longer" : "",
+            joins ? "; write into one tensor instead of using torch.cat" : "");
+    else advise_copies(c, s, joins);
+    if (slower) s->change = gp_rule_text(c, "try channels_last, with which group normalization takes longer");
     if (norms_ns) gp_rule_evidence_ns(s, "norms", norms_ns);
     s->assumes =
         gp_rule_text(c, "the kernels that read them work as well with the existing order%s",
@@ -483,8 +549,10 @@ static void advise_layout(struct gp_rule_ctx *c, struct gp_suggestion *s, bool c
 static void check_layout_churn(struct gp_rule_ctx *c)
 {
     uint8_t *items = match_items(c, gp_pointwise_reorders);
-    bool joins = drop_gradients_of_splits(c, items) > 0, channels = choose_layout_fix(c, items);
+    drop_gradients_of_splits(c, items);
+    bool channels = choose_layout_fix(c, items);
     struct sum sum = sum_of(c, items);
+    bool joins = gp_mul_saturated(joining_ns(c, items), JOINS_PART) > sum.ns;
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= LAYOUT_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
         s->description = gp_rule_text(
@@ -502,8 +570,8 @@ const struct gp_rule gp_rule_layout_churn = {
     .needs = "kernel names",
     .threshold = "once per step, 3% of the busy time",
     .guard = "copies that change the type; joins in a backward pass, which are gradients of splits; "
-             "channels_last for "
-             "convolutions of sequences, or where copies with strides take longer than turning channels",
+             "channels_last for convolutions of sequences, or where copies with strides take longer than "
+             "turning channels; the user's own code, where stacks show a library's",
     .formula = "between nothing and all of them, as some may be needed",
     .expect = "fewer copy kernels",
     .run = check_layout_churn,

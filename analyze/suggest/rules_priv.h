@@ -104,6 +104,10 @@ struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
  * any, that more than half of them are in: "apps.py:258 rollout, 64 times per step". 0: their stacks are
  * not known. */
 gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
+/* In whose code are most of these calls made: an installed library's other than PyTorch, or the user's?
+ * Unknown without stacks. */
+enum gp_code { GP_CODE_UNKNOWN, GP_CODE_OWN, GP_CODE_LIBRARY, GP_CODE_COUNT };
+enum gp_code gp_rule_code_of(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
 
 /* An edit of the high end only; free of the resource, it holds as well. */
 static inline void gp_rule_edit_high(struct gp_suggestion *s, enum gp_edit_kind kind, uint32_t index,

@@ -95,6 +95,18 @@ static inline void call(struct program *p, const char *name, int64_t dur)
     host(p, dur);
 }
 
+/* Add a function to the stack of the last call, inside those that it has unless it is the FIRST. */
+static inline void frame(struct program *p, const char *name, const char *file, uint32_t line, bool first)
+{
+    struct gp_trace *t = &p->t;
+    if (!t->stacks.n) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
+    struct gp_stack k = {.parent = first ? 0 : (uint32_t)t->stacks.n - 1, .line = line};
+    k.name = mk_name(t, name);
+    k.file = mk_name(t, file);
+    GP_VEC_PUSH(&t->stacks, k);
+    gp_set_stack(&t->events[GP_API], t->events[GP_API].n - 1, (uint32_t)t->stacks.n - 1);
+}
+
 /* Ten steps, each written by STEP; COLLECTOR is the value of that metadata, as JSON text, or NULL. */
 static inline void write_steps(struct program *p, void (*step)(struct program *), const char *collector)
 {

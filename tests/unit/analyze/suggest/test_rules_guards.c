@@ -151,6 +151,117 @@ static void chain_of_a_model(struct program *p)
     for (int i = 0; i < 40; i++) host(p, 20 * US), kernel(p, ADD, 2 * US);
 }
 
+/* ---- casts and copies ---- */
+
+#define CAST                                                                                                 \
+    "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda()::LoadWithCast<1> "   \
+    ">(int)"
+#define MEAN                                                                                                 \
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float> > >(int)"
+#define STATS                                                                                                \
+    "void at::native::vectorized_elementwise_kernel<4, "                                                     \
+    "at::native::batch_norm_calc_invstd(float)::{lambda()#1}>()"
+#define REORDER                                                                                              \
+    "void at::native::elementwise_kernel<128, 4, at::native::direct_copy_kernel_cuda()::{lambda()#3} >(int)"
+#define JOIN  "void at::native::CatArrayBatchedCopy<OpaqueType<4u>, unsigned int, 3, 64, 64>(int)"
+#define FUSED "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<3>, FusedAdamMathFunctor>"
+
+static void cast_before(struct program *p, const char *next)
+{
+    host(p, 20 * US), kernel(p, CAST, 50 * US);
+    host(p, 20 * US), kernel(p, CAST, 50 * US);
+    host(p, 20 * US), kernel(p, next, 100 * US);
+    host(p, 20 * US), kernel(p, GEMM, 100 * US);
+}
+
+static void casts_of_statistics(struct program *p)
+{
+    cast_before(p, STATS);
+}
+
+static void casts_of_weights(struct program *p)
+{
+    cast_before(p, GEMM);
+}
+
+static void casts_in_training(struct program *p)
+{
+    cast_before(p, GEMM);
+    kernel(p, FUSED, 20 * US);
+}
+
+static void casts_of_activations(struct program *p)
+{
+    cast_before(p, MEAN);
+}
+
+static void copies(struct program *p)
+{
+    host(p, 20 * US), kernel(p, REORDER, 100 * US);
+    host(p, 20 * US), kernel(p, GEMM, 100 * US);
+}
+
+static void joins(struct program *p)
+{
+    kernel(p, JOIN, 100 * US);
+    copies(p);
+}
+
+static void few_joins(struct program *p)
+{
+    kernel(p, JOIN, 10 * US);
+    copies(p);
+}
+
+static void copies_in(struct program *p, const char *file)
+{
+    for (int i = 0; i < 4; i++) {
+        host(p, 20 * US), kernel(p, i % 2 ? GEMM : REORDER, 100 * US);
+        frame(p, "train", "/srv/train.py", 12, true);
+        frame(p, "rotate", file, 120, false);
+        frame(p, "forward", "/opt/lib/python3.12/site-packages/torch/nn/modules/linear.py", 125, false);
+    }
+}
+
+static void copies_of_library(struct program *p)
+{
+    copies_in(p, "/opt/lib/python3.12/site-packages/transformers/models/llama/modeling_llama.py");
+}
+
+static void own_copies(struct program *p)
+{
+    copies_in(p, "/srv/model.py");
+}
+
+/* What an action says, and what it must not. */
+static const struct {
+    const char *rule;
+    void (*step)(struct program *);
+    const char *says, *not ;
+} words[] = {
+    {"cast_churn", casts_of_weights, "keep the parameters", "FP32 copies"},
+    {"cast_churn", casts_in_training, "FP32 copies", "beside them"},
+    {"cast_churn", casts_of_activations, "fuse these casts", "parameters"},
+    {"layout_churn", copies, "drop .contiguous()", "library"},
+    {"layout_churn", joins, "write into one tensor", ".contiguous()"},
+    {"layout_churn", few_joins, "drop .contiguous()", "one tensor"},
+    {"layout_churn", copies_of_library, "which a library makes", "in your own code"},
+    {"layout_churn", own_copies, "in your own code", "library"},
+};
+
+TEST(actions_can_be_followed)
+{
+    for (size_t i = 0; i < GP_COUNT(words); i++) {
+        struct program p;
+        run(&p, words[i].step);
+        const struct gp_suggestion *s = said(&p, words[i].rule);
+        assert_non_null(s);
+        assert_non_null(strstr(gp_suggest_str(&p.s, s->action), words[i].says));
+        assert_null(strstr(gp_suggest_str(&p.s, s->action), words[i].not ));
+        end(&p);
+    }
+}
+
 /* What only looks like the case of RULE, and the case itself, unless it stands in other tests. */
 static const struct {
     const char *rule;
@@ -164,6 +275,7 @@ static const struct {
     {"logging", logs_beside, logs_between},
     {"import", imports_beside, imports_between},
     {"compile", optimizer_in_a_loop, chain_of_a_model},
+    {"cast_churn", casts_of_statistics, casts_of_activations},
 };
 
 TEST(what_is_not_theirs_is_left_alone)

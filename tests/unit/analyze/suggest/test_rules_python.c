@@ -214,15 +214,8 @@ static void at_line(struct program *p, uint32_t line)
     } frames[] = {{"main", "/srv/apps.py"},
                   {"rollout", "/srv/apps.py"},
                   {"item", "/opt/lib/python3.12/site-packages/torch/_tensor.py"}};
-    struct gp_trace *t = &p->t;
-    if (!t->stacks.n) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
-    for (size_t i = 0; i < GP_COUNT(frames); i++) {
-        struct gp_stack k = {.parent = i ? (uint32_t)t->stacks.n - 1 : 0, .line = i == 1 ? line : 9};
-        k.name = mk_name(t, frames[i].name);
-        k.file = mk_name(t, frames[i].file);
-        GP_VEC_PUSH(&t->stacks, k);
-    }
-    gp_set_stack(&t->events[GP_API], t->events[GP_API].n - 1, (uint32_t)t->stacks.n - 1);
+    for (size_t i = 0; i < GP_COUNT(frames); i++)
+        frame(p, frames[i].name, frames[i].file, i == 1 ? line : 9, !i);
 }
 
 static void read_in_a_loop(struct program *p)

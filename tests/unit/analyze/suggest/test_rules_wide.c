@@ -327,7 +327,7 @@ TEST(group_norms_are_slower_with_channels_last)
     assert_non_null(s);
     assert_int_equal(s->saving_low_ns, 0);
     assert_int_equal(s->priority, GP_PRIORITY_LOW);
-    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "replace group normalization"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "group normalization takes longer"));
     end(&p);
     run(&p, turned_channels);
     s = said(&p, "layout_churn");
