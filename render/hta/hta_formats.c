@@ -187,9 +187,10 @@ static void put_text(void *answer, struct gp_buf *b)
 
 static void put_markdown(void *answer, struct gp_buf *b)
 {
-    struct gp_hta_answer *a = answer;
+    struct gp_hta_answer all = *(const struct gp_hta_answer *)answer;
     struct gp_report r = {0};
-    make_report(&r, a, NULL, false);
+    all.full = true; /* what is long is folded there */
+    make_report(&r, &all, NULL, false);
     gp_report_markdown_write(b, &r);
     gp_report_release(&r);
 }
