@@ -243,7 +243,7 @@ static int64_t alone_ns(const struct gp_rule_ctx *c, uint32_t item)
 static void check_copy_overlap(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
-    int64_t exposed = 0, copy_ns = 0, count = 0;
+    int64_t exposed = 0, copy_ns = 0, count = 0, back_ns = 0;
     uint32_t largest = UINT32_MAX;
     for (uint32_t i = 0; i < p->items.n; i++) {
         if (!gp_rule_crosses(c, i) || gp_rule_bytes(c, i) <= SMALL_BYTES ||
@@ -252,6 +252,7 @@ static void check_copy_overlap(struct gp_rule_ctx *c)
         int64_t alone = alone_ns(c, i);
         exposed += alone;
         copy_ns += gp_rule_dur(c, i);
+        back_ns += gp_copy_to_host(gp_rule_name(c, i)) ? gp_rule_dur(c, i) : 0;
         count += alone > 0;
         if (largest == UINT32_MAX || gp_rule_bytes(c, i) > gp_rule_bytes(c, largest)) largest = i;
     }
@@ -271,6 +272,9 @@ static void check_copy_overlap(struct gp_rule_ctx *c)
     s->description =
         gp_rule_text(c, "Pinned copies take %s per step, %s of it while nothing else runs on the GPU",
                      gp_rule_ns(c, s->current_ns), gp_rule_ns(c, s->resource_high_ns));
+    if (gp_mul_saturated(back_ns, 2) > copy_ns)
+        s->action =
+            gp_rule_text(c, "copy the results back on a separate stream while the next ones are computed");
     gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
     gp_rule_evidence_ns(s, "exposed", s->resource_high_ns);
 }

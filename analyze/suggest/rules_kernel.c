@@ -33,9 +33,11 @@ static double factor_of(const struct gp_rule_ctx *c, enum gp_arith type)
     return fp32 > 0 ? gp_ceiling_attainable(&c->s->ceilings.flops[type]) / fp32 : 0;
 }
 
+/* Products of 32 bits: those of 16, such as cuDNN's convolutions of few channels, do not become TF32. */
 static bool is_plain_name(const char *name)
 {
-    return gp_matrix_use_of(name, strlen(name)) == GP_MATRIX_NO && !gp_kernel_is_double(name);
+    bool half = strstr(name, "__half") || strstr(name, "__nv_bfloat16");
+    return gp_matrix_use_of(name, strlen(name)) == GP_MATRIX_NO && !gp_kernel_is_double(name) && !half;
 }
 
 static void check_tensor_cores(struct gp_rule_ctx *c)
@@ -102,7 +104,7 @@ const struct gp_rule gp_rule_tensor_cores = {
     .summary = "matrix products in plain FP32 on a device that has TF32, or Tensor Cores for FP16 only",
     .needs = "kernel names that show it (ffma, simt), device ceilings",
     .threshold = "5% of the busy time",
-    .guard = "double precision; names that do not show it",
+    .guard = "double precision; products of 16 bits without Tensor Cores; names that do not show it",
     .expect = "faster products under other names",
     .run = check_tensor_cores,
     .to_know = "measure the device (gpuprof-measure --calibrate) for its rates in TF32 and 16 bits",
@@ -193,6 +195,15 @@ static void edit_around(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t
     }
 }
 
+void gp_rule_mark_attention(const struct gp_rule_ctx *c, uint8_t *items)
+{
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (!is_softmax(c, i)) continue;
+        uint32_t from = product_beside(c, i, -1), to = product_beside(c, i, 1);
+        if (from != GP_REPLAY_NONE && to != GP_REPLAY_NONE) memset(items + from, 1, to + 1 - from);
+    }
+}
+
 static struct attention find_attention(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     struct attention a = {.softmax = UINT32_MAX};
@@ -239,7 +250,15 @@ static void check_attention(struct gp_rule_ctx *c)
                                   "per step: %s in all, %s of it between the products",
                                   (long long)gp_rule_per_step(c, a.count), gp_rule_ns(c, s->current_ns),
                                   gp_rule_ns(c, s->resource_low_ns));
-    s->action = gp_rule_text(c, "use %s in bf16 or fp16, which runs one kernel",
+    s->action =
+        gp_rule_text(c, "use %s in bf16 or fp16, which runs one kernel%s",
+                     gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
+                                "jax.nn.dot_product_attention with implementation=\"cudnn\""),
+                     gp_rule_in(c,
+                                "; a bias is its attn_mask, and a library's model needs its option for it "
+                                "(attn_implementation=\"sdpa\" in transformers)",
+                                ""));
+    s->change = gp_rule_text(c, "use %s in bf16 or fp16",
                              gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
                                         "jax.nn.dot_product_attention with implementation=\"cudnn\""));
     gp_rule_evidence_count(s, "attentions", gp_rule_per_step(c, a.count));

@@ -1,6 +1,7 @@
 // Memory: kernels that reach little of the bandwidth, those that move twice the bytes of 16-bit data, and a
 // device whose memory is almost full.
 #include "analyze/math/sums.h"
+#include "analyze/cost/pointwise.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/args.h"
 #include "analyze/suggest/rules_priv.h"
@@ -21,8 +22,10 @@ static int64_t lost_to_access(const struct gp_rule_ctx *c, uint32_t item)
     const struct gp_item_work *w = &c->work[item];
     if (w->bound.regime != GP_REGIME_INEFFICIENT || w->bound.reason != GP_INEFFICIENT_ACCESS) return 0;
     if (w->share.products || w->share.bytes_low < BYTES_LEAST) return 0;
-    bool own = c->items[item].backward && gp_kernel_is_strided(gp_rule_name(c, item)); /* autograd's */
-    if (own || gp_kernel_gathers(gp_rule_name(c, item))) return 0;
+    const char *name = gp_rule_name(c, item);
+    bool own = c->items[item].backward && gp_kernel_is_strided(name);      /* autograd's */
+    bool orders = gp_kernel_is_strided(name) && gp_pointwise_copies(name); /* so that others need not */
+    if (own || orders || gp_kernel_gathers(name)) return 0;
     int64_t least = (int64_t)(w->bound.memory_high_ns / REACHED);
     return gp_rule_dur(c, item) > least ? gp_rule_dur(c, item) - least : 0;
 }
@@ -58,8 +61,9 @@ const struct gp_rule gp_rule_memory_access = {
     .summary = "kernels that move a lot of memory far below its bandwidth",
     .needs = "operators with shapes (record_shapes), or PyTorch's elementwise kernels; device ceilings",
     .threshold = "64 MB or more at less than 40% of the bandwidth (ncu: 60%); 2% of the busy time lost",
-    .guard = "unknown bytes; less than one wave of blocks; kernels that run beside others; matrix products; "
-             "gathers and joins, which read what they are told to",
+    .guard =
+        "unknown bytes; less than one wave of blocks; kernels that run beside others; matrix products; "
+        "gathers and joins, which read what they are told to; copies into another order (see layout_churn)",
     .action = "make the inputs contiguous where they are created, or read and write whole rows; use "
               "compiled or vectorised kernels instead",
     .assumes = "only the order of their memory accesses slows them down",

@@ -67,6 +67,7 @@ struct gp_rule_ctx {
     const struct gp_view *v;
     const struct gp_plan *p;
     struct gp_rule_item *items;        /* by item of the plan */
+    const uint8_t *apart;              /* by item, while a rule runs that needs it: not of its kind */
     struct gp_rule_call *calls;        /* by call of the plan */
     struct gp_item_work *work;         /* by item of the plan */
     GP_VEC(struct gp_counted) counted; /* what counters say of the items that were measured */
@@ -91,6 +92,7 @@ struct gp_rule_ctx {
     int64_t noise_ns;                       /* of a step, between two runs of the program */
     int64_t held_ns;                        /* of all calls, per step */
     bool jax;                               /* a program of JAX, which PyTorch's functions do not help */
+    bool torch;                             /* of PyTorch, by a kernel or an operator */
     bool single_ops;                        /* of JAX run one by one, each compiled by itself */
     uint32_t first_product;                 /* item: the first product or attention; 0: there is none */
     bool same_steps; /* every step runs the same kernels with the same grids in the same order */
@@ -194,6 +196,8 @@ uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match
  * frame or operator around it. The caller frees the result. O(items). */
 uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c);
 
+/* Mark by item what runs as an attention in pieces, from its first product to its last. */
+void gp_rule_mark_attention(const struct gp_rule_ctx *c, uint8_t *items);
 /* Share of the device that one launch fills, 0..1; 0 if unknown, if it fills all of it, or if it cannot be
  * batched. */
 double gp_rule_fills(const struct gp_rule_ctx *c, uint32_t item);
@@ -212,6 +216,12 @@ bool gp_rule_is_scalar_read(const struct gp_rule_ctx *c, uint32_t item);
 static inline const char *gp_rule_in(const struct gp_rule_ctx *c, const char *torch, const char *jax)
 {
     return c->jax ? jax : torch;
+}
+/* The same, or OTHER where nothing shows either. */
+static inline const char *gp_rule_in_any(const struct gp_rule_ctx *c, const char *torch, const char *jax,
+                                         const char *other)
+{
+    return c->jax || c->torch ? gp_rule_in(c, torch, jax) : other;
 }
 /* What compiles this program, by the names of its kernels: "torch.compile(model)". */
 const char *gp_rule_compiler(const struct gp_rule_ctx *c);

@@ -1,6 +1,7 @@
 // Matrix products of known sizes: those far below what the device can do, and those of inefficient sizes.
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/cost/pointwise.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
@@ -72,6 +73,7 @@ static unsigned few_at_once(const struct gp_rule_ctx *c, uint32_t item)
  * if each loads ALIGNED elements. */
 static int64_t lost_to_odd(const struct gp_rule_ctx *c, uint32_t item)
 {
+    if (c->apart[item]) return 0;
     unsigned few = few_at_once(c, item);
     const struct gp_work *w = lone_product_of(c, item);
     double dur = (double)gp_rule_dur(c, item), roof = w && (few || is_odd(w)) ? roof_ns(c, item, w) : 0;
@@ -102,7 +104,7 @@ static gp_sid odd_text(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t 
                         (long long)p.k, (long long)p.n);
 }
 
-static void check_odd_dimensions(struct gp_rule_ctx *c)
+static void suggest_odd(struct gp_rule_ctx *c)
 {
     struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_odd, NULL);
     if (sum.worst == UINT32_MAX || gp_pct(sum.total_ns, c->busy_ns) < PRODUCT_PCT) return;
@@ -114,13 +116,37 @@ static void check_odd_dimensions(struct gp_rule_ctx *c)
     s->description = odd_text(c, s, sum.worst, gp_rule_per_step(c, sum.count));
 }
 
+/* Mark the products whose sizes are not those of layers, but of the data: of attention in pieces, whose rows
+ * are tokens, and convolutions, known by a batch normalization that follows, whose rows are pixels. */
+static void mark_sizes_of_data(const struct gp_rule_ctx *c, uint8_t *items)
+{
+    gp_rule_mark_attention(c, items);
+    for (uint32_t i = c->p->items.n, next = UINT32_MAX; i-- > 0;) {
+        bool norm = next != UINT32_MAX && strstr(gp_rule_name(c, next), "batch_norm");
+        bool same = norm && c->p->items.at[next].step == c->p->items.at[i].step;
+        if (c->items[i].kind == GP_FRAME_GEMM) items[i] |= same;
+        if (c->items[i].kind != GP_FRAME_MEMSET && !gp_pointwise_casts(gp_rule_name(c, i))) next = i;
+    }
+}
+
+static void check_odd_dimensions(struct gp_rule_ctx *c)
+{
+    uint8_t *apart = gp_zalloc(c->p->items.n + 1);
+    mark_sizes_of_data(c, apart);
+    c->apart = apart;
+    suggest_odd(c);
+    c->apart = NULL;
+    free(apart);
+}
+
 const struct gp_rule gp_rule_odd_dimensions = {
     .name = "odd_dimensions",
     .type = GP_SUGGEST_ALGORITHM,
     .summary = "16-bit matrix products whose sizes are not multiples of 8",
     .needs = "operators with shapes (record_shapes) and device ceilings, or names that show the alignment",
     .threshold = "K or N not a multiple of 8, or loads of fewer than 8 elements; 5% of the busy time",
-    .guard = "matrices of fewer than 64 columns; the number of rows; products already at the roof",
+    .guard = "matrices of fewer than 64 columns; the number of rows; products of attention in pieces, and "
+             "convolutions, whose sizes are those of the data; products already at the roof",
     .action = "pad these sizes (vocabulary, heads, features) to multiples of 8, or better, 64",
     .formula = "between nothing and what the device can do in arithmetic or memory bandwidth, "
                "whichever takes longer; without sizes, the share of its loads that loading 8 "

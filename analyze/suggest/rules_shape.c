@@ -402,8 +402,9 @@ double gp_rule_fills(const struct gp_rule_ctx *c, uint32_t item)
 
 struct batches {
     int64_t runs, count, total_ns, saved_ns;
-    uint32_t longest; /* item that begins the longest run; UINT32_MAX none */
-    uint32_t most;    /* kernels in it */
+    int64_t elementwise_ns; /* of the total */
+    uint32_t longest;       /* item that begins the longest run; UINT32_MAX none */
+    uint32_t most;          /* kernels in it */
 };
 
 /* One launch for the run [FROM, TO): it takes as long as its longest kernel, or as its waves. */
@@ -424,6 +425,7 @@ static void batch_run(const struct gp_rule_ctx *c, uint32_t from, uint32_t to, s
     sum->runs++;
     sum->count += n;
     sum->total_ns += total;
+    sum->elementwise_ns += c->items[from].kind == GP_FRAME_ELEMENTWISE ? total : 0;
     sum->saved_ns += total - batched;
     if (n > sum->most) sum->most = n, sum->longest = from;
     for (uint32_t i = from; s && i < to; i++) {
@@ -453,6 +455,7 @@ static void check_batching(struct gp_rule_ctx *c)
     if (sum.runs < (int64_t)c->n_steps || gp_pct(sum.total_ns, c->busy_ns) < BATCH_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     find_batches(c, s);
+    s->unsure = sum.elementwise_ns * 2 > sum.total_ns; /* each may change what the one before wrote */
     s->operation = gp_rule_item_label(c, sum.longest);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.saved_ns);
@@ -461,9 +464,11 @@ static void check_batching(struct gp_rule_ctx *c)
         "Kernels (%lld per step, %s) are launched in runs of equal kernels with equal grids that "
         "fill only part of the device; the longest run has %u",
         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), sum.most);
-    s->action = gp_rule_text(c, "replace each run of equal kernels with one launch: %s",
-                             gp_rule_in(c, "bmm, torch.stack, torch.vmap, or a _foreach_ operator",
-                                        "jax.vmap, or one batched product"));
+    s->action =
+        gp_rule_text(c, "replace each run of equal kernels with one launch: %s",
+                     gp_rule_in_any(c, "bmm, torch.stack, torch.vmap, or a _foreach_ operator",
+                                    "jax.vmap, or one batched product",
+                                    "one batched call (bmm, vmap), or one kernel that does the work of all"));
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_count(s, "rows", gp_rule_per_step(c, sum.runs));
     gp_rule_evidence_count(s, "longest_row", sum.most);
@@ -477,7 +482,8 @@ const struct gp_rule gp_rule_batching = {
     .threshold =
         "10 equal kernels with equal grids and nothing between them, in each step; 1% of the busy time",
     .guard = "kernels that fill the device or already process many tensors; the low end is nothing, as the "
-             "trace does not show whether they depend on one another",
+             "trace does not show whether they depend on one another, and stays so for elementwise kernels, "
+             "which may work on one tensor",
     .formula = "between nothing and all launches but one per run, with kernels running side by side "
                "until the device is full",
     .assumes = "the kernels do not need one another's results, which a trace does not show",

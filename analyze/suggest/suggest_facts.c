@@ -9,6 +9,7 @@
 #include "analyze/names/names.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/view/steps.h"
+#include "formats/base/str.h"
 
 enum {
     TRUSTED_PCT = 2,     /* by which an unchanged replay may miss the recording */
@@ -62,26 +63,35 @@ static bool runs_single_ops(const struct gp_rule_ctx *c)
     return count * SINGLE_OPS_PART >= c->p->items.n && c->p->items.n;
 }
 
-/* Does XLA make kernels of the steps, and PyTorch none? */
-static bool is_jax(const struct gp_rule_ctx *c)
+static bool has_torch_operators(const struct gp_trace *t)
+{
+    for (gp_sid i = 1; i < t->strings.n; i++)
+        if (gp_starts(gp_trace_str(t, i), "aten::")) return true;
+    return false;
+}
+
+/* It is a program of JAX if XLA makes kernels of the steps, and PyTorch none. */
+static void find_framework(struct gp_rule_ctx *c)
 {
     uint8_t *xla = gp_rule_match_configs(c, gp_kernel_is_xla),
             *torch = gp_rule_match_configs(c, gp_kernel_is_pytorch);
-    bool any_xla = false, any_torch = false;
+    bool any_xla = false, any_torch = false, any_triton = false;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t config = gp_get_config(&c->t->events[GP_GPU], c->p->items.at[i].row);
         any_xla |= xla[config];
         any_torch |= torch[config];
+        any_triton |= gp_kernel_is_triton(gp_rule_name(c, i));
     }
     free(xla);
     free(torch);
-    return any_xla && !any_torch;
+    c->jax = any_xla && !any_torch;
+    c->torch = any_torch || any_triton || has_torch_operators(c->t);
 }
 
 static void collect_items(struct gp_rule_ctx *c, struct gp_host_memo *ops)
 {
     const struct gp_plan *p = c->p;
-    c->jax = is_jax(c);
+    find_framework(c);
     c->single_ops = runs_single_ops(c);
     uint8_t *compiled = gp_rule_match_configs(c, c->single_ops ? gp_kernel_is_triton : gp_kernel_is_compiled);
     c->items = gp_zalloc((p->items.n + 1) * sizeof *c->items);

@@ -344,8 +344,23 @@ static void twelve_that_fill_the_device(struct program *p)
     row_of(p, 12, 264, false);
 }
 
+/* Each may add to what the one before wrote. */
+static void twelve_additions(struct program *p)
+{
+    for (int i = 0; i < 12; i++) kernel(p, ELEMENTWISE, 33, 50 * US);
+    kernel(p, GEMM, 100000, 500 * US);
+}
+
 TEST(equal_kernels_in_a_row_are_one_launch)
 {
+    struct program p;
+    run(&p, twelve_additions);
+    assert_int_equal(said(&p, "batching")->saving_low_ns, 0);
+    end(&p);
+    run(&p, twelve_in_a_row);
+    assert_true(said(&p, "batching")->saving_low_ns > 0);
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "batching")->action), "torch.stack"));
+    end(&p);
     // 264 blocks fill the device (see above): a launch of 33 takes an eighth of it, and the 600 us of twelve,
     // of which each begins and ends for 2 us, 72 us together. Eleven gaps of 1 us go as well.
     speaks(twelve_in_a_row, "batching", 528 * US + 11 * US);
@@ -759,8 +774,29 @@ static void product_of_unknown_sizes(struct program *p)
                                     400 * US, false});
 }
 
+#define UNALIGNED "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1>(P)"
+
+/* The odd size is that of the sequence, or of the picture. */
+static void unaligned_attention(struct program *p)
+{
+    kernel(p, UNALIGNED, 100000, 1000 * US);
+    kernel(p,
+           "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, false, false>(float*)",
+           100000, 100 * US);
+    product_named(p, UNALIGNED);
+}
+
+static void unaligned_convolution(struct program *p)
+{
+    kernel(p, UNALIGNED, 100000, 1000 * US);
+    kernel(p, "void at::native::batch_norm_transform_input_kernel<c10::Half, float>(int)", 100000, 50 * US);
+    wait(p);
+}
+
 TEST(products_of_odd_sizes_are_padded)
 {
+    is_silent(unaligned_attention, "odd_dimensions");
+    is_silent(unaligned_convolution, "odd_dimensions");
     // Of 1000 us. The roof: 2 * 4096 * 1024 * 50257 = 421.59 GFLOP at 0.8 * 989 TFLOP/s are 532.8 us.
     speaks(odd_vocabulary, "odd_dimensions", 467150);
     is_silent(odd_vocabulary_at_the_roof, "odd_dimensions");
