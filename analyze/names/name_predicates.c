@@ -133,6 +133,16 @@ bool gp_kernel_joins(const char *name)
     return has(name, "CatArrayBatchedCopy");
 }
 
+bool gp_kernel_selects(const char *name)
+{
+    return has(name, "DeviceCompactInit") || has(name, "DeviceSelectSweep");
+}
+
+bool gp_kernel_checks_finite(const char *name)
+{
+    return has(name, "non_finite_check");
+}
+
 bool gp_kernel_is_recurrent(const char *name)
 {
     static const char *const words[] = {

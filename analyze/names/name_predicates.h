@@ -46,6 +46,10 @@ bool gp_kernel_is_strided(const char *name);
 bool gp_kernel_has_own_grid(const char *name);
 /* Does it gather rows at random, or join tensors, and cannot read them in another order? */
 bool gp_kernel_gathers(const char *name);
+/* Writes the elements that pass a condition, whose number the host has read before: of nonzero. */
+bool gp_kernel_selects(const char *name);
+/* Looks for infinities in gradients, as a GradScaler must. */
+bool gp_kernel_checks_finite(const char *name);
 /* PyTorch's that joins tensors into one. */
 bool gp_kernel_joins(const char *name);
 /* A time step of a recurrent layer: cuDNN's, or a cell of PyTorch's. */

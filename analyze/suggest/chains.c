@@ -12,6 +12,7 @@
 
 enum {
     CHAIN_MOST = 64,           /* compilers make no larger kernels */
+    SHORT_NS = 10000,          /* a shorter kernel is bound by its launch, whatever its grid */
     COPY_NS = 3000,            /* a copy within the device that is shorter stops no chain */
     ROW_LEAST = 8,             /* elements of a row that is normalised */
     BANDWIDTH_NS = 5000,       /* a kernel must last for its bandwidth to count, */
@@ -138,22 +139,13 @@ static void add_kernel(struct find *f, uint32_t item, const struct kernel_facts 
     GP_VEC_PUSH(&f->out->kernels, one);
 }
 
-/* Does the host have to wait between the calls that launch these two? Then the host reads the first one's
- * result. */
-static bool host_waits_between(const struct gp_plan *p, uint32_t from, uint32_t to)
-{
-    for (uint32_t k = p->items.at[from].call; k < p->items.at[to].call; k++)
-        if (gp_plan_waited_for_result(p, k)) return true;
-    return false;
-}
-
 static bool follows(const struct find *f, uint32_t from, uint32_t to)
 {
     const struct gp_plan *p = f->c->p;
     return p->items.at[from].step == p->items.at[to].step &&
            p->replay.items.at[from].stream == p->replay.items.at[to].stream &&
            p->replay.items.at[to].after == GP_REPLAY_NONE &&
-           f->c->items[from].backward == f->c->items[to].backward && !host_waits_between(p, from, to);
+           f->c->items[from].backward == f->c->items[to].backward && !gp_plan_waits_between(p, from, to);
 }
 
 static void close_chain(struct find *f, uint32_t first)
@@ -171,20 +163,29 @@ static bool is_short_copy(const struct find *f, uint32_t item)
            strstr(gp_trace_str(f->c->t, config->name), "DtoD");
 }
 
+/* Has it fewer blocks than the device has multiprocessors, for long? Its grid bounds it then, and not what it
+ * reads and writes (see the rule small_grid). */
+static bool is_bound_by_grid(const struct find *f, uint32_t item)
+{
+    const struct gp_config *k = gp_gpu_config(f->c->t, f->c->p->items.at[item].row);
+    int64_t blocks = (int64_t)k->grid[0] * k->grid[1] * k->grid[2];
+    return f->c->props && blocks > 0 && blocks < f->c->props->sms && gp_rule_dur(f->c, item) > SHORT_NS;
+}
+
 static void find_chains(struct find *f)
 {
     uint32_t first = 0, previous = UINT32_MAX;
     for (uint32_t i = 0; i < f->c->p->items.n; i++) {
         const struct kernel_facts *k = facts_of(f, i);
         if (k->role == ROLE_ASIDE || is_short_copy(f, i)) continue;
-        bool open = previous != UINT32_MAX;
-        if (open && (!is_member(k) || !follows(f, previous, i) || f->out->kernels.n - first >= CHAIN_MOST)) {
+        bool open = previous != UINT32_MAX, member = is_member(k) && !is_bound_by_grid(f, i);
+        if (open && (!member || !follows(f, previous, i) || f->out->kernels.n - first >= CHAIN_MOST)) {
             close_chain(f, first);
             open = false;
         }
         if (!open) first = (uint32_t)f->out->kernels.n;
-        if (is_member(k)) add_kernel(f, i, open ? facts_of(f, previous) : NULL);
-        previous = is_member(k) ? i : UINT32_MAX;
+        if (member) add_kernel(f, i, open ? facts_of(f, previous) : NULL);
+        previous = member ? i : UINT32_MAX;
     }
     if (previous != UINT32_MAX) close_chain(f, first);
 }

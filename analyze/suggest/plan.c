@@ -483,6 +483,13 @@ bool gp_plan_waited_for_result(const struct gp_plan *p, uint32_t k)
     return item != GP_REPLAY_NONE && (!call->n || item >= call->first);
 }
 
+bool gp_plan_waits_between(const struct gp_plan *p, uint32_t from, uint32_t to)
+{
+    for (uint32_t k = p->items.at[from].call; k < p->items.at[to].call; k++)
+        if (gp_plan_waited_for_result(p, k)) return true;
+    return false;
+}
+
 int64_t gp_plan_length(const struct gp_plan *p)
 {
     return gp_replay_run(&p->replay, NULL, 0, NULL);

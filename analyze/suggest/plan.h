@@ -67,6 +67,8 @@ void gp_plan_release(struct gp_plan *p);
 /* Did call K wait for a result in the recording? A launch may also wait for room in the queue of its stream,
  * until an item that was launched before it has started: that reads nothing. */
 bool gp_plan_waited_for_result(const struct gp_plan *p, uint32_t k);
+/* Did it between the calls that launch these two items? Then it reads the first one's result. */
+bool gp_plan_waits_between(const struct gp_plan *p, uint32_t from, uint32_t to);
 /* Length of the unchanged replay, ns. */
 int64_t gp_plan_length(const struct gp_plan *p);
 /* Mean step of the replay with N edits, ns: from one step's first item to the next one's, so that time before

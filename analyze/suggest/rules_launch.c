@@ -83,7 +83,8 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
             continue;
         }
         bool member = previous != UINT32_MAX && p->items.at[previous].step == p->items.at[i].step &&
-                      p->replay.items.at[previous].stream == p->replay.items.at[i].stream;
+                      p->replay.items.at[previous].stream == p->replay.items.at[i].stream &&
+                      !gp_plan_waits_between(p, previous, i);
         uint32_t call = p->items.at[i].call;
         if (member && p->replay.calls.at[call].n == 1) {
             int64_t before = c->calls[call].before_ns, idle = idle_before(c, i, previous);
@@ -142,6 +143,15 @@ static bool grids_grow(const struct gp_rule_ctx *c)
     return grown;
 }
 
+/* Why it is idle, and whether that is mostly what these changes leave: one long gap, or loading data. */
+static const char *late_text(struct gp_rule_ctx *c, double late)
+{
+    bool held = 2 * gp_pct(c->held_ns, c->s->step.step_ns) > late;
+    return gp_suggest_str(c->s,
+                          gp_rule_text(c, "%.0f%% of the time because the host is late%s", late,
+                                       held ? ", mostly since it loads data or does one other thing" : ""));
+}
+
 static void check_compile(struct gp_rule_ctx *c)
 {
     double late = gp_rule_host_bound_pct(c);
@@ -157,11 +167,11 @@ static void check_compile(struct gp_rule_ctx *c)
     s->resource_high_ns = gp_rule_per_step(c, sum.host_ns);
     bool grows = !c->jax && grids_grow(c);
     int64_t launches = gp_rule_per_step(c, sum.launches_saved), members = gp_rule_per_step(c, sum.members);
-    s->description =
-        gp_rule_text(c,
-                     "The GPU is idle %.0f%% of the time because the host is late; %lld of the %lld kernels "
-                     "per step are small and form chains that a compiler can fuse",
-                     late, (long long)members, (long long)gp_rule_per_step(c, gp_rule_kernels(c)));
+    s->description = gp_rule_text(
+        c,
+        "The GPU is idle %s; %lld of the %lld kernels per step are small and form chains that a "
+        "compiler can fuse",
+        late_text(c, late), (long long)members, (long long)gp_rule_per_step(c, gp_rule_kernels(c)));
     s->action =
         grows ? gp_intern_cstr(
                     &c->s->strings,
@@ -189,8 +199,8 @@ const struct gp_rule gp_rule_compile = {
     .needs = "kernels with their launch calls",
     .threshold = "idle because of the host 20% of the time; half of the kernels find the GPU idle",
     .guard =
-        "a tenth of the kernels already come from a compiler; without steps, fewer than 100 launches that "
-        "go",
+        "a tenth of the kernels already come from a compiler; kernels between which the host reads a value; "
+        "without steps, fewer than 100 launches that go",
     .assumes = "neighbouring elementwise and reduction kernels can be fused; the compiler's own "
                "guards cost less than the saving",
     .expect = "less idle_host and fewer launches",
@@ -272,20 +282,27 @@ static void check_cuda_graph(struct gp_rule_ctx *c)
     s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);
     s->description = gp_rule_text(c,
                                   "All %zu steps launch the same %lld kernels with the same grids%s, and the "
-                                  "GPU is idle %.0f%% of the time because the host is late",
+                                  "GPU is idle %s",
                                   p->steps.n, (long long)kernels,
-                                  n > kernels ? " and the same copies and sets" : "", late);
+                                  n > kernels ? " and the same copies and sets" : "", late_text(c, late));
     s->action =
         c->jax
             ? gp_rule_text(c,
                            "%scompile the whole step as one function with jax.jit, which XLA can launch as "
                            "a CUDA graph",
                            reads ? "read no value in the middle of the step, then " : "")
-            : gp_rule_text(c,
-                           "%scapture the step as a CUDA graph: torch.cuda.graph%s, or "
+        : c->torch
+            ? gp_rule_text(c,
+                           "capture the step as a CUDA graph%s: torch.cuda.graph%s, or "
                            "torch.compile(mode=\"reduce-overhead\")",
-                           reads ? "read no value in the middle of the step, then " : "",
-                           optimizer ? " with an optimizer made with capturable=True" : "");
+                           reads ? ", if nothing needs the value that is read in the middle of it, in your "
+                                   "own code or in a library"
+                                 : "",
+                           optimizer ? " with an optimizer made with capturable=True" : "")
+            : gp_rule_text(c,
+                           "capture the step as a CUDA graph (torch.cuda.graph in PyTorch, otherwise "
+                           "cudaStreamBeginCapture or what calls it)%s",
+                           reads ? ", without the value that is read in it" : "");
     if (reads)
         s->change = gp_rule_text(
             c, "%s, with no value read in the middle of it",
@@ -484,6 +501,16 @@ static int64_t unseen_before(const struct gp_rule_ctx *c, struct gp_host_memo *r
     return unseen + (at > since ? at - since : 0);
 }
 
+/* Is ITEM where forward turns into backward: the last one that the program launches, or the first one of
+ * autograd? It prepares there. */
+static bool begins_backward(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_plan_step *step = &c->p->steps.at[c->p->items.at[item].step];
+    uint32_t end = step->first_item + step->n_items;
+    bool last = !c->items[item].backward && item + 1 < end && c->items[item + 1].backward;
+    return last || (c->items[item].backward && item > step->first_item && !c->items[item - 1].backward);
+}
+
 static void check_python_gap(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
@@ -506,7 +533,7 @@ static void check_python_gap(struct gp_rule_ctx *c)
             if (unseen >= GAP_NS) seen++, sum += unseen, by_call[call] = unseen;
         }
         const struct gp_replay_call *call = &p->replay.calls.at[p->steps.at[0].first_call + k];
-        bool own = call->n && optimizer[call->first]; /* Python of an optimizer, which its rule has */
+        bool own = call->n && (optimizer[call->first] || begins_backward(c, call->first));
         if (seen * 5 < p->steps.n * 4 || own || sum < least * (int64_t)seen) {
             for (size_t i = 0; i < p->steps.n; i++) by_call[p->steps.at[i].first_call + k] = 0;
             continue;
@@ -549,7 +576,7 @@ const struct gp_rule gp_rule_python_gap = {
     .summary = "the launching thread spends time on something unrecorded, at the same place in each step",
     .needs = "operators, launch calls, equal steps",
     .threshold = "200 us and ten usual gaps at the same place in 80% of the steps; 1% of the time in all",
-    .guard = "the GPU does not wait for the host; an optimizer in pieces",
+    .guard = "the GPU does not wait for the host; an optimizer in pieces; where autograd begins",
     .formula = "between nothing and all of that time",
     .assumes = "the time is work of this thread, not of the garbage collector or another thread",
     .expect = "less idle_host",

@@ -46,10 +46,32 @@ static uint32_t op_that_needs_size(const struct gp_rule_ctx *c, uint32_t call)
     return UINT32_MAX;
 }
 
+/* Is the value that CALL waits for how many elements pass a condition? They are written next. */
+static bool reads_size(const struct gp_rule_ctx *c, uint32_t call)
+{
+    uint32_t item = gp_rule_copy_waited_for(c, call);
+    return item != GP_REPLAY_NONE && item + 1 < c->p->items.n &&
+           c->p->items.at[item + 1].step == c->p->items.at[item].step &&
+           gp_kernel_selects(gp_rule_name(c, item + 1));
+}
+
+/* Is it the first one in its step after a check of gradients? A GradScaler reads it before the optimizer
+ * runs. */
+static bool reads_check(const struct gp_rule_ctx *c, uint32_t call)
+{
+    uint32_t item = gp_rule_copy_waited_for(c, call);
+    if (item == GP_REPLAY_NONE) return false;
+    for (uint32_t i = item; i-- > c->p->steps.at[c->p->items.at[item].step].first_item;) {
+        if (gp_rule_is_scalar_read(c, i)) return false;
+        if (gp_kernel_checks_finite(gp_rule_name(c, i))) return true;
+    }
+    return false;
+}
+
 static void add_sized_wait(const struct gp_rule_ctx *c, struct waits *w, uint32_t call)
 {
     int64_t waited_ns = c->p->calls.at[call].waited_ns;
-    if (op_that_needs_size(c, call) == UINT32_MAX) return;
+    if (op_that_needs_size(c, call) == UINT32_MAX && !reads_size(c, call)) return;
     w->sized_ns += waited_ns;
     if (w->sized == UINT32_MAX || waited_ns > c->p->calls.at[w->sized].waited_ns) w->sized = call;
 }
@@ -195,8 +217,8 @@ static void describe_waits(struct gp_rule_ctx *c, struct gp_suggestion *s, const
 static void describe_sized_result(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w)
 {
     uint32_t row = op_that_needs_size(c, w->sized);
-    s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[row]);
-    const char *op = gp_suggest_str(c->s, s->operation);
+    if (row != UINT32_MAX) s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[row]);
+    const char *op = row != UINT32_MAX ? gp_suggest_str(c->s, s->operation) : "nonzero or a mask as index";
     s->description = gp_rule_text(c,
                                   "The host reads single values from the GPU %s and waits %s per step for "
                                   "them, mostly because %s must know how "
@@ -216,7 +238,7 @@ static bool asked_by_framework(const struct gp_rule_ctx *c)
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         if (c->p->calls.at[k].waited_for == GP_REPLAY_NONE || !is_covered(c, k, true)) continue;
         all++;
-        theirs += gp_rule_is_of_framework(c, k);
+        theirs += gp_rule_is_of_framework(c, k) || reads_check(c, k);
     }
     return theirs * 2 > all;
 }
@@ -235,10 +257,16 @@ static void check_scalar_read(struct gp_rule_ctx *c)
         describe_sized_result(c, s, &w);
         return;
     }
+    if (gp_rule_code_of(c, s) == GP_CODE_LIBRARY) {
+        s->action =
+            gp_rule_text(c, "a library reads them: look for an option or call of it that leaves the check "
+                            "out, or gives it the value from the host");
+        return;
+    }
     s->action = gp_rule_text(c,
                              "read values only every few steps, or keep them on the GPU and decide there, "
                              "with %s in place of if",
-                             gp_rule_in(c, "torch.where", "jax.numpy.where or jax.lax.cond"));
+                             gp_rule_in_any(c, "torch.where", "jax.numpy.where or jax.lax.cond", "a mask"));
 }
 
 const struct gp_rule gp_rule_scalar_read = {

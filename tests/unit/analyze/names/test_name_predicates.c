@@ -39,6 +39,9 @@ TEST(test_kernels)
     assert_true(gp_kernel_gathers("void at::native::vectorized_gather_kernel<16, long>(char*)"));
     assert_true(gp_kernel_gathers("void EmbeddingBag_updateOutputKernel_sum_mean<float, long>(long*)"));
     assert_false(gp_kernel_gathers("void at::native::direct_copy_kernel_cuda"));
+    assert_true(gp_kernel_selects("void cub::detail::scan::DeviceCompactInitKernel<int>(int)"));
+    assert_false(gp_kernel_selects("void cub::detail::reduce::DeviceReduceSingleTileKernel<int>(int)"));
+    assert_true(gp_kernel_checks_finite("at::native::_amp_foreach_non_finite_check_and_unscale_cuda_()"));
     assert_true(gp_kernel_joins("void at::native::CatArrayBatchedCopy_aligned16_contig<4>(char*)"));
     assert_false(gp_kernel_joins("void at::native::vectorized_gather_kernel<16, long>(char*)"));
     assert_true(gp_kernel_is_recurrent("void RNN_blockPersist_fp_LSTM<float, float, float, 128>(float*)"));

@@ -477,8 +477,22 @@ static void unseen_in_an_optimizer(struct program *p)
     }
 }
 
+/* Autograd prepares before it launches. */
+static void unseen_before_backward(struct program *p)
+{
+    uint32_t main = p->main, process = p->t.tracks.at[main].process;
+    op(p, 5 * US), op(p, 500 * US); /* the gradient of the loss: ones */
+    p->main = mk_thread(&p->t, process, 200);
+    int64_t from = p->now;
+    op(p, 5 * US), op(p, 5 * US);
+    mk_host(&p->t, GP_OP, p->main, from, p->now, "autograd::engine::evaluate_function: AddBackward0");
+    p->main = main;
+    host(p, 2 * US);
+}
+
 TEST(time_that_nobody_saw_is_told)
 {
+    is_silent(unseen_before_backward, "python_gap");
     speaks(unseen_each_step, "python_gap", 0, 500 * US);
     // From the first step's first kernel to the last one's: five steps of 600 us, four of 500.
     speaks(unseen_now_and_then, "python_gap", 0, 5000 * US / 9);
@@ -601,8 +615,18 @@ static void plain_products_nowhere(struct program *p)
     kernel(p, PLAIN, 1000 * US), kernel(p, ELEMENTWISE, 100 * US);
 }
 
+/* Of 16 bits, which become no TF32. */
+static void plain_convolution(struct program *p)
+{
+    on_hopper(p);
+    kernel(p, "void implicit_convolve_sgemm<__half, __half, 1024, 5, 5, 3, 3, 3, 1, false, false, true>(int)",
+           1000 * US);
+    kernel(p, ELEMENTWISE, 100 * US);
+}
+
 TEST(products_go_to_tensor_cores)
 {
+    is_silent(plain_convolution, "tensor_cores");
     // 494.7 TF32 to 67 FP32 TFLOP/s are 7.384; half of that leaves 270.9 us of 1000, all of it 135.4
     speaks(plain_products, "tensor_cores", 729137, 864568);
     is_silent(products_on_tensor_cores, "tensor_cores");

@@ -87,8 +87,22 @@ static void chain_that_the_host_is_late_for(struct program *p)
     host(p, 100 * US);
 }
 
+/* 32 blocks: their number bounds the norm, and not what it reads. */
+static void chain_of_few_blocks(struct program *p)
+{
+    if (!p->t.devices.n) {
+        struct gp_device d = gp_device_unknown();
+        d.id = 0;
+        d.sms = 132;
+        GP_VEC_PUSH(&p->t.devices, d);
+    }
+    kernel(p, GEMM, 500 * US), kernel_of(p, ADD, BLOCKS, 100 * US);
+    kernel_of(p, NORM, 32, 400 * US);
+}
+
 TEST(chains_are_one_kernel)
 {
+    is_silent(chain_of_few_blocks, "fusion");
     // ADD reads two tensors and writes one, 201,326,592 bytes in 100 us: 2,013 bytes a ns is the best that is
     // seen. GELU need not read 67,108,864 bytes again, 33,333 ns. At most it goes: one kernel moves as much
     // as ADD does.

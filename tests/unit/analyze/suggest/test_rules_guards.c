@@ -233,6 +233,103 @@ static void own_copies(struct program *p)
     copies_in(p, "/srv/model.py");
 }
 
+/* ---- reads and waits ---- */
+
+static void count_then_select(struct program *p)
+{
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
+    copy(p, "Memcpy DtoH (Device -> Pinned)", 2 * US, 4, true);
+    host(p, 20 * US),
+        kernel(p, "void cub::detail::scan::DeviceCompactInitKernel<cub::ScanTileState<int>, int*>(int)",
+               2 * US);
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
+}
+
+static void read_by_library(struct program *p)
+{
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
+    copy(p, "Memcpy DtoH (Device -> Pinned)", 2 * US, 1, true);
+    frame(p, "evaluate", "/srv/train.py", 12, true);
+    frame(p, "_check", "/opt/lib/python3.12/site-packages/torchmetrics/functional/checks.py", 80, false);
+    frame(p, "item", "/opt/lib/python3.12/site-packages/torch/_tensor.py", 9, false);
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
+}
+
+/* A GradScaler asks once whether gradients are finite; what comes between clips them. */
+static void read_of_scaler(struct program *p)
+{
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
+    kernel(
+        p,
+        "void multi_tensor_apply_kernel<at::native::_amp_foreach_non_finite_check_and_unscale_cuda_()>(int)",
+        2 * US);
+    kernel(p, ADD, 2 * US);
+    copy(p, "Memcpy DtoH (Device -> Pinned)", 2 * US, 4, true);
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
+}
+
+static void plain_read(struct program *p)
+{
+    read_value_in(p, "train.py(12): log");
+}
+
+/* Between two of which the host reads a value, there is no chain to compile. */
+static void decisions(struct program *p)
+{
+    for (int i = 0; i < 20; i++) {
+        host(p, 20 * US), kernel(p, ADD, 2 * US);
+        copy(p, "Memcpy DtoH (Device -> Pinned)", 1 * US, 1, true);
+    }
+}
+
+/* ---- memory, copies, graphs ---- */
+
+static void allocate(struct program *p, int from, int to)
+{
+    host(p, 20 * US), kernel(p, GEMM, 20 * US);
+    if (p->steps >= from && p->steps < to)
+        for (int i = 0; i < 5; i++) call(p, "cudaMalloc", 200 * US);
+    host(p, 20 * US), kernel(p, GEMM, 20 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void cache_that_grows(struct program *p)
+{
+    allocate(p, 0, 5);
+}
+
+static void always_anew(struct program *p)
+{
+    allocate(p, 0, 10);
+}
+
+static void results(struct program *p)
+{
+    host(p, 20 * US), kernel(p, GEMM, 200 * US);
+    copy(p, "Memcpy DtoH (Device -> Pinned)", 200 * US, 1 << 22, false);
+}
+
+static void batches(struct program *p)
+{
+    copy(p, "Memcpy HtoD (Pinned -> Device)", 200 * US, 1 << 22, false);
+    host(p, 20 * US), kernel(p, GEMM, 200 * US);
+}
+
+static void launches_of(struct program *p, const char *name)
+{
+    for (int i = 0; i < 50; i++) host(p, 20 * US), kernel(p, name, 2 * US);
+}
+
+static void own_kernels(struct program *p)
+{
+    launches_of(p, "solve(float*)");
+}
+
+static void torch_kernels(struct program *p)
+{
+    launches_of(p, ADD);
+}
+
 /* What an action says, and what it must not. */
 static const struct {
     const char *rule;
@@ -247,6 +344,13 @@ static const struct {
     {"layout_churn", few_joins, "drop .contiguous()", "one tensor"},
     {"layout_churn", copies_of_library, "which a library makes", "in your own code"},
     {"layout_churn", own_copies, "in your own code", "library"},
+    {"scalar_read", count_then_select, "nonzero_static", "every few steps"},
+    {"scalar_read", read_by_library, "a library reads them", "every few steps"},
+    {"scalar_read", plain_read, "every few steps", "a library"},
+    {"copy_overlap", results, "copy the results back", "batch"},
+    {"copy_overlap", batches, "next batch", "results"},
+    {"cuda_graph", own_kernels, "cudaStreamBeginCapture", "reduce-overhead"},
+    {"cuda_graph", torch_kernels, "reduce-overhead", "cudaStreamBeginCapture"},
 };
 
 TEST(actions_can_be_followed)
@@ -276,6 +380,9 @@ static const struct {
     {"import", imports_beside, imports_between},
     {"compile", optimizer_in_a_loop, chain_of_a_model},
     {"cast_churn", casts_of_statistics, casts_of_activations},
+    {"scalar_read", read_of_scaler, plain_read},
+    {"compile", decisions, chain_of_a_model},
+    {"allocation", cache_that_grows, always_anew},
 };
 
 TEST(what_is_not_theirs_is_left_alone)
