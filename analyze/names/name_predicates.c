@@ -111,7 +111,7 @@ bool gp_kernel_is_elementwise(const char *name)
 
 bool gp_kernel_is_strided(const char *name)
 {
-    return has(name, "::elementwise_kernel<");
+    return has(name, "::elementwise_kernel<") || has(name, "18elementwise_kernelI");
 }
 
 bool gp_kernel_has_own_grid(const char *name)

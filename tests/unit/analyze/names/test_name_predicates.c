@@ -33,6 +33,10 @@ TEST(test_kernels)
     assert_false(gp_kernel_is_strided(vectorized));
     assert_true(gp_kernel_is_elementwise(strided));
     assert_true(gp_kernel_is_strided(strided));
+    assert_true(
+        gp_kernel_is_strided("_ZN2at6native18elementwise_kernelILi128ELi4EZNS0_22gpu_kernel_impl_nocastI"));
+    assert_false(
+        gp_kernel_is_strided("_ZN2at6native27unrolled_elementwise_kernelIZZZNS0_23direct_copy_kernel"));
     assert_true(gp_kernel_has_own_grid(
         "at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<float>"));
     assert_false(gp_kernel_has_own_grid("vectorized_layer_norm_kernel<float>"));
