@@ -5,8 +5,9 @@
 #include "formats/base/map.h"
 #include "formats/model/stack_tree.h"
 
-/* A line of a function that calls stand at or below. */
+/* A line of a function that calls stand at or below, or all lines of a function. */
 struct line {
+    bool whole;           /* all of them */
     uint32_t entry;       /* one of them in trace->stacks */
     uint32_t calls, last; /* how many; 1 + the last one */
     uint32_t above;       /* the fewest frames that are inside it */
@@ -32,12 +33,13 @@ static bool is_own(const struct gp_trace *t, const struct gp_stack *s)
     return true;
 }
 
-static struct line *line_of(struct lines *l, uint32_t entry)
+static struct line *line_of(struct lines *l, uint32_t entry, bool whole)
 {
     const struct gp_stack *s = &l->c->t->stacks.at[entry];
     uint32_t function = *gp_map_put(&l->of, (uint64_t)s->name << 32 | s->file, (uint32_t)l->of.n);
-    uint32_t *at = gp_map_put(&l->of_place, (uint64_t)function << 32 | s->line, (uint32_t)l->v.n);
-    if (*at == l->v.n) GP_VEC_PUSH(&l->v, ((struct line){entry, 0, 0, UINT32_MAX}));
+    uint64_t place = (uint64_t)function << 33 | (uint64_t)s->line << 1;
+    uint32_t *at = gp_map_put(&l->of_place, whole ? (uint64_t)function << 33 | 1 : place, (uint32_t)l->v.n);
+    if (*at == l->v.n) GP_VEC_PUSH(&l->v, ((struct line){whole, entry, 0, 0, UINT32_MAX}));
     return &l->v.at[*at];
 }
 
@@ -50,22 +52,26 @@ static void add_call(struct lines *l, uint32_t call)
     for (; stack && stack < t->stacks.n && above < MOST; stack = t->stacks.at[stack].parent, above++) {
         const struct gp_stack *s = &t->stacks.at[stack];
         if (!*gp_trace_str(t, s->file) || (l->own && !is_own(t, s))) continue;
-        struct line *line = line_of(l, stack);
-        if (above < line->above) line->above = above;
-        if (line->last == call + 1) continue; /* it calls itself */
-        line->last = call + 1;
-        line->calls++;
+        for (int whole = 0; whole < 2; whole++) {
+            struct line *line = line_of(l, stack, whole);
+            if (above < line->above) line->above = above;
+            if (line->last == call + 1) continue; /* it calls itself */
+            line->last = call + 1;
+            line->calls++;
+        }
     }
 }
 
-/* The innermost line that more than half of the calls are in; NULL: there is none. */
+/* The innermost line, or else function, that more than half of the calls are in; NULL: there is none. */
 static const struct line *innermost(const struct lines *l)
 {
     const struct line *best = NULL;
     for (size_t i = 0; i < l->v.n; i++) {
         const struct line *line = &l->v.at[i];
         if ((uint64_t)line->calls * 2 <= l->calls) continue;
-        if (!best || line->above < best->above || (line->above == best->above && line->calls > best->calls))
+        if (best && line->above != best->above
+                ? line->above < best->above
+                : !best || (line->whole == best->whole ? line->calls > best->calls : best->whole))
             best = line;
     }
     return best;
@@ -117,7 +123,7 @@ static gp_sid place_among(const struct gp_rule_ctx *c, const uint32_t *calls, si
         uint64_t steps = c->n_steps ? c->n_steps : 1, times = (best->calls + steps / 2) / steps;
         struct gp_buf b = {0};
         gp_buf_puts(&b, gp_stack_short_path(gp_trace_str(c->t, s->file)));
-        if (s->line) gp_buf_printf(&b, ":%u", (unsigned)s->line);
+        if (s->line && !best->whole) gp_buf_printf(&b, ":%u", (unsigned)s->line);
         gp_buf_printf(&b, " %s", gp_trace_str(c->t, s->name));
         if (times > 1) gp_buf_printf(&b, ", %llu times per step", (unsigned long long)times);
         place = gp_intern(&c->s->strings, b.data, b.n);

@@ -102,9 +102,9 @@ struct gp_rule_ctx {
  * the next one is added. */
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
 
-/* Where the program makes the calls that S is about: the innermost line of the user's own code, or else of
- * any, that more than half of them are in: "apps.py:258 rollout, 64 times per step". 0: their stacks are
- * not known. */
+/* Where the program makes the calls that S is about: the innermost line of the user's own code that more than
+ * half of them are in, or else function, or the same of any code: "apps.py:258 rollout, 64 times per step",
+ * "apps.py rollout". 0: their stacks are not known. */
 gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
 /* In whose code are most of these calls made: an installed library's other than PyTorch, or the user's?
  * Unknown without stacks. */

@@ -229,6 +229,17 @@ static void read_in_a_loop(struct program *p)
     }
 }
 
+static void read_at_many_lines(struct program *p)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        host(p, 30 * US);
+        kernel(p, GEMM, 20 * US);
+        at_line(p, 250 + i);
+        copy(p, "Memcpy DtoH (Device -> Pageable)", 2 * US, 4, true);
+        at_line(p, 260 + i);
+    }
+}
+
 /* The line of the user's code that reads, not that of torch, and how often per step. */
 TEST(the_place_is_the_line_of_the_program)
 {
@@ -237,6 +248,10 @@ TEST(the_place_is_the_line_of_the_program)
     const struct gp_suggestion *s = said(&p, "scalar_read");
     assert_non_null(s);
     assert_string_equal(gp_suggest_str(&p.s, s->place), "apps.py:258 rollout, 4 times per step");
+    end(&p);
+    run(&p, read_at_many_lines); // no line has most of them, but the function has
+    assert_string_equal(gp_suggest_str(&p.s, said(&p, "scalar_read")->place),
+                        "apps.py rollout, 4 times per step");
     end(&p);
     run(&p, python_step);
     assert_int_equal(said(&p, "python_overhead")->place, 0); /* no stacks are known */
