@@ -49,20 +49,26 @@ static uint64_t gram_at(const struct part *p, size_t i)
     return heavy && different >= DIFFERENT_LEAST ? hash : 0;
 }
 
+enum { AGAIN = 1, ORIGINAL };
+
 /* What equals from F of FORWARD and B of BACKWARD on, to both sides, runs again; returns its end. */
 static size_t mark_equal(const struct part *forward, size_t f, const struct part *backward, size_t b,
                          uint8_t *again)
 {
     size_t to = b;
-    for (size_t x = f, y = b; x-- > 0 && y-- > 0 && config_at(forward, x) == config_at(backward, y);)
-        again[backward->items.at[y]] = 1;
+    for (size_t x = f, y = b; x-- > 0 && y-- > 0 && config_at(forward, x) == config_at(backward, y);) {
+        again[backward->items.at[y]] = AGAIN;
+        again[forward->items.at[x]] = ORIGINAL;
+    }
     for (; f < forward->items.n && to < backward->items.n && config_at(forward, f) == config_at(backward, to);
-         f++, to++)
-        again[backward->items.at[to]] = 1;
+         f++, to++) {
+        again[backward->items.at[to]] = AGAIN;
+        again[forward->items.at[f]] = ORIGINAL;
+    }
     return to;
 }
 
-/* Mark by item what backward runs again. */
+/* Mark by item what backward runs AGAIN, and its ORIGINAL. */
 static void mark_step(struct part *forward, struct part *backward, const struct gp_plan_step *step,
                       uint8_t *again)
 {
@@ -86,14 +92,25 @@ struct again {
     int64_t count, total_ns, host_ns, products;
 };
 
+/* At most, the host no longer runs what checkpointing does beside launches: it packs each tensor that forward
+ * saves, and unpacks it in backward. */
+static void edit_hooked(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call, int64_t usual_ns)
+{
+    if (c->p->replay.calls.at[call].n == 1 && c->calls[call].before_ns > usual_ns)
+        gp_rule_edit_high(s, GP_EDIT_BEFORE, call, usual_ns);
+}
+
 /* Add up what is marked, and its edits to S if it is given. Between two kernels that run again, all of the
  * host's time is theirs; at least half of that before the first of them, where the rest belongs to what
  * stays. */
 static struct again sum_marked(const struct gp_rule_ctx *c, const uint8_t *again, struct gp_suggestion *s)
 {
     struct again sum = {0};
+    int64_t usual = s ? gp_rule_usual_gap(c) : 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
-        if (!again[i]) continue;
+        bool hooked = again[i] == ORIGINAL || (again[i] != AGAIN && c->items[i].backward);
+        if (s && hooked) edit_hooked(c, s, c->p->items.at[i].call, usual);
+        if (again[i] != AGAIN) continue;
         uint32_t call = c->p->items.at[i].call;
         int64_t before = c->calls[call].before_ns;
         sum.count++;
@@ -104,7 +121,7 @@ static struct again sum_marked(const struct gp_rule_ctx *c, const uint8_t *again
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
         gp_rule_edit_high(s, GP_EDIT_GONE, i, 0);
         if (c->p->replay.calls.at[call].n != 1) continue;
-        bool inside = i && again[i - 1] && c->p->items.at[i - 1].step == c->p->items.at[i].step;
+        bool inside = i && again[i - 1] == AGAIN && c->p->items.at[i - 1].step == c->p->items.at[i].step;
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, call, inside ? 0 : before / 2}));
         if (inside) GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
         gp_rule_edit_high(s, GP_EDIT_BEFORE, call, 0);
@@ -120,7 +137,7 @@ static gp_sid module_of(struct gp_rule_ctx *c, const uint8_t *again)
     gp_sid best = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         gp_sid inner = 0;
-        uint32_t node = again[i] ? c->calls[c->p->items.at[i].call].node : GP_HOST_NONE;
+        uint32_t node = again[i] == AGAIN ? c->calls[c->p->items.at[i].call].node : GP_HOST_NONE;
         for (; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
             const struct gp_host_event *e = &c->v->hs.nodes[node];
             gp_sid name = c->t->events[e->table].name[e->row];
@@ -194,7 +211,8 @@ const struct gp_rule gp_rule_recompute = {
     .change = "keep the activations: checkpoint fewer layers, or none",
     .formula =
         "these kernels go, with the host's time for them: at least without half of what passes before the "
-        "first of each row, at most with all of it",
+        "first of each row, at most with all of it, and with what passes before the other launches of "
+        "backward, and before their originals, beyond the usual",
     .assumes = "the activations fit in memory",
     .expect = "fewer kernels in the backward pass, and a higher peak of memory",
     .run = check_recompute,

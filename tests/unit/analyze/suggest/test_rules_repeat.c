@@ -367,22 +367,23 @@ TEST(a_turn_that_differs_does_not_end_the_loop)
 
 /* ---- the forward pass within backward ---- */
 
-static void block(struct program *p, uint32_t width)
+/* HOOKS: ns that pass before each launch beside the usual. */
+static void block(struct program *p, uint32_t width, int64_t hooks)
 {
-    host(p, 20 * US), kernel_of(p, NORM, width, 2 * US);
-    model(p, width);
-    host(p, 20 * US), kernel_of(p, NORM, width + 1, 2 * US);
-    model(p, width + 1);
-    host(p, 20 * US), kernel_of(p, ADD, width + 2, 2 * US);
+    const char *const names[] = {NORM, GEMM, ADD, GEMM, NORM, GEMM, ADD, GEMM, ADD};
+    const uint32_t blocks[] = {width,     width,     width,     width,    width + 1,
+                               width + 1, width + 1, width + 1, width + 2};
+    for (size_t i = 0; i < GP_COUNT(names); i++)
+        host(p, 20 * US + hooks), kernel_of(p, names[i], blocks[i], 2 * US);
 }
 
-static void backward_with(struct program *p, bool again)
+static void backward_with(struct program *p, bool again, int64_t hooks)
 {
     uint32_t main = p->main, process = p->t.tracks.at[main].process;
-    for (uint32_t i = 0; i < 4; i++) block(p, 10 * (i + 1));
+    for (uint32_t i = 0; i < 4; i++) block(p, 10 * (i + 1), hooks);
     p->main = mk_thread(&p->t, process, 200); /* autograd's own */
     for (uint32_t i = 4; i-- > 0;) {
-        if (again) block(p, 10 * (i + 1));
+        if (again) block(p, 10 * (i + 1), 0);
         for (uint32_t k = 0; k < 6; k++) host(p, 20 * US), kernel_of(p, k % 2 ? GEMM : NORM, 500 + k, 2 * US);
     }
     p->main = main;
@@ -390,20 +391,27 @@ static void backward_with(struct program *p, bool again)
     wait(p, "cudaDeviceSynchronize");
 }
 
+static void hooked(struct program *p)
+{
+    backward_with(p, true, 10 * US);
+}
+
 static void checkpointing(struct program *p)
 {
-    backward_with(p, true);
+    backward_with(p, true, 0);
 }
 
 static void kept(struct program *p)
 {
-    backward_with(p, false);
+    backward_with(p, false, 0);
 }
 
 TEST(what_backward_computes_again)
 {
     // 4 blocks of 9 launches, each 24 us of the host; of the first of each at least half of the 20 us before
     speaks(checkpointing, "recompute", 4 * (8 * 24 + 10) * US, 4 * 9 * 24 * US);
+    // at most also the 10 us that pass before each of the 36 originals beyond the usual
+    speaks(hooked, "recompute", 4 * (8 * 24 + 10) * US, (4 * 9 * 24 + 36 * 10) * US);
     is_silent(kept, "recompute");
     is_silent(layers, "recompute");
 }
