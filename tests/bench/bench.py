@@ -304,4 +304,5 @@ def main():
         BENCHES[name](bench)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -20,7 +20,7 @@ class Figure:
 
 
 def run_once(command, stdin=None):
-    """Wall seconds and peak resident bytes of one run; output is thrown away. Fails when the command does."""
+    """Wall seconds, seconds of processors and peak resident bytes of one run; output is thrown away. Fails when the command does."""
     source = open(stdin, 'rb') if stdin else subprocess.DEVNULL
     begin = time.monotonic()
     child = subprocess.Popen(command, stdin=source, stdout=subprocess.DEVNULL)
@@ -31,22 +31,21 @@ def run_once(command, stdin=None):
         source.close()
     if child.returncode:
         raise SystemExit('%s: exit status %d' % (' '.join(command), child.returncode))
-    return seconds, usage.ru_maxrss * 1024
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
-def compare(commands, rounds, warm_up=True):
-    """A Figure for each command. All run once in turn in every round, so that a busy machine slows all of them."""
-    seconds = [[] for _ in commands]
-    peaks = [[] for _ in commands]
+def rounds_of(commands, rounds, warm_up=True):
+    """What run_once() says of each, in every round. All run once in turn, so that a busy machine slows all of them."""
     if warm_up:
         for command in commands:
             run_once(command)  # the file comes into the page cache
-    for _ in range(rounds):
-        for i, command in enumerate(commands):
-            wall, peak = run_once(command)
-            seconds[i].append(wall)
-            peaks[i].append(peak)
-    return [Figure(s, p) for s, p in zip(seconds, peaks)]
+    turns = [[run_once(command) for command in commands] for _ in range(rounds)]
+    return [list(runs) for runs in zip(*turns)]
+
+
+def compare(commands, rounds, warm_up=True):
+    """A Figure for each command."""
+    return [Figure([r[0] for r in runs], [r[2] for r in runs]) for runs in rounds_of(commands, rounds, warm_up)]
 
 
 def machine():

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The benchmarks: usage: tests/bench/run.sh [--rounds N] [--only NAME,...] [BIN_DIR]
+# The benchmarks: usage: tests/bench/run.sh [--rounds N] [--only NAME,...] [BIN_DIR]; tests/bench/peers.sh runs another script by it.
 # BIN_DIR holds the built tools (default: build/release/bin). README.md beside this file says what is measured.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,4 +14,4 @@ if ${CXX:-g++} -std=c++17 -fsyntax-only "$scratch/probe.cpp" 2>/dev/null; then
 else
     echo "skipped: simdjson as a peer (packages g++ and libsimdjson-dev)"
 fi
-python3 "$here/bench.py" "$scratch" "$@"
+python3 "$here/${BENCH_SCRIPT:-bench.py}" "$scratch" "$@"

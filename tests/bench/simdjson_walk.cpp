@@ -1,12 +1,14 @@
-/* simdjson_walk.cpp -- the peer of the benchmarks: simdjson's DOM over a Kineto trace, and one walk over its events.
+/* simdjson_walk.cpp -- the peer of the benchmarks: simdjson over a Kineto trace, and one walk over its events.
  *
- *     simdjson_walk FILE          load, parse, walk once: what a program that reads a trace must at least do
+ *     simdjson_walk FILE          load, parse by DOM, walk once: what a program that reads a trace must at least do
+ *     simdjson_walk FILE demand   the same by On-Demand
  *     simdjson_walk FILE N        load once, then parse N times in memory; prints the times
  */
 #include <simdjson.h>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 using namespace simdjson;
 
@@ -50,6 +52,38 @@ static int load_and_walk(const char *path)
     return 0;
 }
 
+/* What walk_event() adds up, parsed as it is asked for. */
+static void demand_event(ondemand::object event, sums &s)
+{
+    s.events++;
+    for (auto field : event) {
+        std::string_view key = field.unescaped_key();
+        ondemand::value value = field.value();
+        if (key == "ts" || key == "dur") {
+            double t;
+            if (!value.get_double().get(t)) s.time += t;
+        } else if (key == "name") {
+            std::string_view name;
+            if (!value.get_string().get(name)) s.name_bytes += name.size();
+        } else if (key == "args") {
+            ondemand::object args;
+            if (!value.get_object().get(args))
+                for (auto arg : args) s.arg_bytes += std::string_view(arg.unescaped_key()).size();
+        }
+    }
+}
+
+static int load_and_demand(const char *path)
+{
+    padded_string text = padded_string::load(path);
+    ondemand::parser parser;
+    ondemand::document root = parser.iterate(text);
+    sums s;
+    for (auto event : root["traceEvents"]) demand_event(event.get_object(), s);
+    printf("%zu events, names %zu bytes, arg names %zu bytes, times %g\n", s.events, s.name_bytes, s.arg_bytes, s.time);
+    return 0;
+}
+
 static double parse_ms(dom::parser &parser, const padded_string &text)
 {
     auto begin = std::chrono::steady_clock::now();
@@ -76,8 +110,9 @@ static int parse_again_and_again(const char *path, int rounds)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        fputs("usage: simdjson_walk FILE [ROUNDS]\n", stderr);
+        fputs("usage: simdjson_walk FILE [demand|ROUNDS]\n", stderr);
         return 2;
     }
+    if (argc > 2 && !strcmp(argv[2], "demand")) return load_and_demand(argv[1]);
     return argc > 2 ? parse_again_and_again(argv[1], atoi(argv[2])) : load_and_walk(argv[1]);
 }
