@@ -23,6 +23,7 @@ struct opts {
     double precision; /* percent */
     int64_t time_limit_ns;
     uint64_t max_steps, seed;
+    bool show;
 };
 
 static const struct gp_option options[] = {
@@ -48,6 +49,8 @@ static const struct gp_option options[] = {
     {0, "max-steps", "N", "end the program after N steps", GP_OPT_UINT, offsetof(struct opts, max_steps)},
     {0, "step-marker", "REGEX", "a step ends with the range that matches REGEX (default: auto-detect)",
      GP_OPT_STRING, offsetof(struct opts, marker)},
+    {0, "show", NULL, "run nothing: show FILE, an answer that -f json wrote", GP_OPT_FLAG,
+     offsetof(struct opts, show)},
     {0, "seed", "N", "number that decides the order of on and off (default: 1)", GP_OPT_UINT,
      offsetof(struct opts, seed)},
     {0},
@@ -137,8 +140,9 @@ static int answer(const struct gp_tool *tool, const struct opts *o, const char *
     struct gp_buf text = {0}, command = {0};
     const struct gp_answer_format *format = gp_answer_format(gp_try_formats, o->common.format);
     for (int i = 0; i < tool->nargs; i++) gp_buf_printf(&command, "%s%s", i ? " " : "", tool->args[i]);
-    int failed = gp_input_all(result, NULL, RESULT_MOST, &text, err) ||
-                 gp_try_read(&t, text.n ? text.data : "", text.n, err);
+    int failed = gp_input_all(result, NULL, RESULT_MOST, &text, err);
+    if (!failed) failed = (o->show ? gp_try_load : gp_try_read)(&t, text.n ? text.data : "", text.n, err);
+    if (failed && o->show && text.n) gp_err_context(err, "%s", result);
     if (!failed) {
         struct gp_try_answer a = {.t = &t,
                                   .command = gp_buf_str(&command),
@@ -179,6 +183,7 @@ static int try_it(const struct gp_tool *tool, const struct opts *o, const char *
 
 static int check(const struct gp_tool *tool, const struct opts *o, struct gp_err *err)
 {
+    if (o->show && tool->nargs != 1) return gp_fail(err, GP_E_USAGE, -1, "--show: name one file");
     if (!tool->nargs) return gp_fail(err, GP_E_USAGE, -1, "nothing to run: name a command");
     if (o->precision <= 0 || o->precision >= 100)
         return gp_fail(err, GP_E_USAGE, -1, "--precision: must be more than 0%% and less than 100%%");
@@ -206,7 +211,9 @@ int main(int argc, char **argv)
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
     bool only_list = o.changes && !strcmp(o.changes, "list");
     int status = GP_EXIT_ERROR;
-    if ((only_list || !check(&tool, &o, &err)) && !gp_environment_package(&package, &err))
+    bool right = only_list || !check(&tool, &o, &err);
+    if (right && o.show) status = answer(&tool, &o, tool.args[0], &err);
+    else if (right && !gp_environment_package(&package, &err))
         status = only_list ? list(gp_buf_str(&package), &err) : try_it(&tool, &o, gp_buf_str(&package), &err);
     if (err.code) gp_cli_error(&tool, &err);
     gp_buf_release(&package);

@@ -64,6 +64,8 @@ struct gp_try {
 /* Add the JSON lines in the N bytes of TEXT to T. Members that are not known here are skipped; a line that is
  * none of these is an error, with its byte in ERR, and what came before it stays. */
 GP_MUST_CHECK int gp_try_read(struct gp_try *t, const char *text, size_t n, struct gp_err *err);
+/* The same of an answer that gpuprof-try -f json wrote. */
+GP_MUST_CHECK int gp_try_load(struct gp_try *t, const char *text, size_t n, struct gp_err *err);
 void gp_try_release(struct gp_try *t);
 
 static inline bool gp_trial_measured(const struct gp_trial *r)

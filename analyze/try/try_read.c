@@ -160,6 +160,38 @@ int gp_try_read(struct gp_try *t, const char *text, size_t n, struct gp_err *err
     return failed;
 }
 
+static void read_list(struct gp_try *t, gp_trials *to, const struct gp_json_value *list, const char *end)
+{
+    struct gp_json_value v;
+    if (list->kind == GP_JSON_OBJECT) read_trial(t, to, list, end);
+    if (list->kind != GP_JSON_ARRAY) return;
+    for (const char *p = list->p + 1; to->n < MOST_ROWS && gp_json_next(&p, end, NULL, &v);)
+        if (v.kind == GP_JSON_OBJECT) read_trial(t, to, &v, end);
+}
+
+int gp_try_load(struct gp_try *t, const char *text, size_t n, struct gp_err *err)
+{
+    struct gp_json_value root, key, v;
+    bool ours = false;
+    struct gp_buf b = {0};
+    gp_buf_put(&b, text, n);
+    memset(gp_buf_reserve(&b, GP_JSON_PAD), 0, GP_JSON_PAD);
+    const char *end = b.data + b.n, *at = b.data;
+    if (gp_json_value(b.data, end, &root, &at) && root.kind == GP_JSON_OBJECT) {
+        for (const char *p = root.p + 1; gp_json_next(&p, end, &key, &v);) {
+            if (gp_is(key.p, key.n, "steps")) t->steps = copy_text(t, &v);
+            if (gp_is(key.p, key.n, "device")) t->device = copy_text(t, &v);
+            if (gp_is(key.p, key.n, "refused")) t->refused = copy_text(t, &v);
+            if (gp_is(key.p, key.n, "schema")) ours = gp_begin(v.p, v.n, "gpuprof/gpuprof-try/");
+            if (gp_is(key.p, key.n, "trials")) read_list(t, &t->trials, &v, end);
+            if (gp_is(key.p, key.n, "control") && !t->control.n) read_list(t, &t->control, &v, end);
+            if (gp_is(key.p, key.n, "together") && !t->together.n) read_list(t, &t->together, &v, end);
+        }
+    }
+    gp_buf_release(&b);
+    return ours ? 0 : gp_fail(err, GP_E_FORMAT, -1, "not an answer of gpuprof-try -f json");
+}
+
 static void release_trials(gp_trials *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {

@@ -46,6 +46,28 @@ TEST(a_row_is_read)
     gp_try_release(&t);
 }
 
+TEST(an_answer_is_read_as_its_rows_were)
+{
+    static const char row[] = "{\"change\": \"a\", \"status\": \"measured\", \"off_ns\": 9, \"on_ns\": 7, "
+                              "\"saving_ns\": 2, \"low_ns\": 1, \"high_ns\": 3}";
+    struct gp_try t = {0};
+    struct gp_err err = {0};
+    struct gp_buf b = {0};
+    gp_buf_printf(&b,
+                  "{\"schema\": \"gpuprof/gpuprof-try/1\", \"device\": \"X\", \"trusted\": true, \"trials\": "
+                  "[%s, %s, 3], "
+                  "\"control\": %s, \"together\": null}",
+                  row, row, row);
+    assert_int_equal(gp_try_load(&t, b.data, b.n, &err), 0);
+    assert_true(t.trials.n == 2 && t.control.n == 1 && !t.together.n && gp_trial_helps(&t.trials.at[1]));
+    assert_string_equal(t.device, "X");
+    assert_false(gp_try_trusted(&t));
+    gp_try_release(&t);
+    gp_buf_release(&b);
+    assert_int_equal(gp_try_load(&t, "{\"trials\": []}", 14, &err), -1);
+    gp_try_release(&t);
+}
+
 TEST(what_cannot_be_is_not_measured)
 {
     struct gp_try t;
