@@ -11,6 +11,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/clock.h"
 #include "formats/base/err.h"
+#include "formats/base/input.h"
 #include "formats/base/output.h"
 #include "render/query/query_formats.h"
 
@@ -141,8 +142,9 @@ static int read_traces(struct job *j, uint32_t need, uint32_t wants, struct gp_e
 static int run_one(struct job *j, const char *sql, struct gp_err *err)
 {
     if (gp_sql_prepare(j->sql, sql, NULL, err)) {
-        bool is_file = !access(sql, F_OK);
-        return is_file ? gp_fail(err, GP_E_USAGE, -1, "%s is a file: the last operand is the SQL", sql) : -1;
+        struct gp_input *file = gp_input_open(sql, 1, NULL);
+        gp_input_close(file);
+        return file ? gp_fail(err, GP_E_USAGE, -1, "%s is a file: the last operand is the SQL", sql) : -1;
     }
     if (read_traces(j, gp_sql_need(j->sql) | GP_NEED(GP_GPU), gp_sql_wants(j->sql), err)) return -1;
     return answer(j, sql, NULL, err);

@@ -23,6 +23,9 @@ struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err
 struct gp_input *gp_input_open_fd(int fd, const char *name, int threads) GP_MUST_CHECK;
 /* Read N bytes at DATA, which are borrowed until close. */
 struct gp_input *gp_input_memory(const void *data, size_t n, int threads) GP_MUST_CHECK;
+/* From now on, files are opened by OPENER only, which returns a descriptor, or -1 with ERR filled: for a
+ * process that may see only some of them. CTX is borrowed. Once, before there are threads. */
+void gp_input_confine(int (*opener)(void *ctx, const char *path, struct gp_err *err), void *ctx);
 /* The next bytes without consuming them: sets *N to their number, at least WANT unless the input is shorter.
  * WANT is at most 64 KiB. The pointer is valid until the next read. */
 const uint8_t *gp_input_peek(struct gp_input *in, size_t want, size_t *n);

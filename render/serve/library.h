@@ -12,7 +12,7 @@
 
 #include "formats/base/declare.h"
 #include "render/serve/cache.h"
-#include "render/serve/catalog.h"
+#include "render/catalog/catalog.h"
 #include "render/serve/child.h"
 #include "render/serve/queries.h"
 #include "render/serve/request.h"

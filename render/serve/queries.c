@@ -1,7 +1,7 @@
 #include "render/serve/queries.h"
 
 #include <string.h>
-#include "render/serve/catalog.h"
+#include "render/catalog/catalog.h"
 #include "render/serve/request.h"
 
 #define HTML                                                                                                 \

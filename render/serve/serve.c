@@ -173,7 +173,7 @@ int gp_serve_run(const struct gp_serve_opts *o, struct gp_err *err)
                                 .env = o->env};
     struct gp_library *lib = gp_zalloc(sizeof *lib);
     struct gp_backend backend = {.guard = &guard, .library = lib, .perfetto = o->perfetto};
-    lib->catalog = gp_catalog_new();
+    lib->catalog = gp_catalog_new(GP_CATALOG_TRACE | GP_CATALOG_SNAPSHOT | GP_CATALOG_COMPILE_LOG);
     uint64_t descriptors = raise_descriptors();
     /* A connection may have two, its socket and its answer. */
     uint64_t most = descriptors / 4;

@@ -15,7 +15,7 @@
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 #include "render/serve/cache.h"
-#include "render/serve/catalog.h"
+#include "render/catalog/catalog.h"
 #include "render/serve/request.h"
 
 enum { TRIES = 1000, CHUNK = 256 << 10, HIDDEN_NAME = 64, FREE_PCT = 5 };

@@ -90,7 +90,7 @@ rings() {
 # Layers get their input, the time and the environment from mains: only they, their bodies and formats/base ask the system, and
 # only formats/net makes sockets.
 asking() {
-    find formats analyze render -name '*.[ch]' ! -path 'formats/base/*' ! -path 'analyze/app/*' ! -path 'render/serve/*' \
+    find formats analyze render -name '*.[ch]' ! -path 'formats/base/*' ! -path 'analyze/app/*' ! -path 'render/serve/*' ! -path 'render/mcp/*' ! -path 'render/catalog/*' \
         ! -path 'render/fleet/*' ! -path 'render/hta_main/*' ! -path 'render/hta_mpi/*' ! -path 'render/measure/*' -type f | sort |
         while IFS= read -r f; do
             [ -f "${f%.c}.1" ] || [ "$f" = render/schema/gp_schema.c ] ||

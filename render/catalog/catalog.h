@@ -3,14 +3,14 @@
  * other and through no links, so that nothing leads outside. Reads no more of a file than its first bytes.
  * Also the kind of a file and the hash of its content. Safe in several threads.
  *
- *     struct gp_catalog *c = gp_catalog_new();
+ *     struct gp_catalog *c = gp_catalog_new(GP_CATALOG_TRACE);
  *     if (gp_catalog_add(c, "runs", &err)) ...
  *     struct gp_catalog_list *l = gp_catalog_list(c, false);      // gp_catalog_drop() when done
  *     const struct gp_catalog_file *f = gp_catalog_find(l, id);
  *     int fd = f ? gp_catalog_open(c, f, &err) : -1;
  */
-#ifndef GP_RENDER_SERVE_CATALOG_H
-#define GP_RENDER_SERVE_CATALOG_H
+#ifndef GP_RENDER_CATALOG_CATALOG_H
+#define GP_RENDER_CATALOG_CATALOG_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -21,7 +21,12 @@
 enum { GP_CATALOG_ID = 16, GP_CATALOG_FILES = 5000 }; /* digits of an id; files in all folders */
 
 /* The kinds of files, as bits: a query takes some of them. */
-enum gp_catalog_kind { GP_CATALOG_TRACE = 1, GP_CATALOG_SNAPSHOT = 2, GP_CATALOG_COMPILE_LOG = 4 };
+enum gp_catalog_kind {
+    GP_CATALOG_TRACE = 1,
+    GP_CATALOG_SNAPSHOT = 2,
+    GP_CATALOG_COMPILE_LOG = 4,
+    GP_CATALOG_TRIALS = 8,
+};
 
 struct gp_catalog_file {
     char id[GP_CATALOG_ID + 1]; /* of the folder and the name: the same as long as the file is there */
@@ -30,6 +35,7 @@ struct gp_catalog_file {
     const char *format, *compression; /* "chrome", "gzip" */
     uint64_t size_bytes;
     int64_t modified_ns; /* since 1970 */
+    const char *given;   /* its path, from the folder as that was given */
     /* private */
     size_t folder;
     const char *path; /* below the folder */
@@ -45,7 +51,8 @@ struct gp_catalog_list {
 
 struct gp_catalog;
 
-struct gp_catalog *gp_catalog_new(void);
+/* Of files of these KINDS. */
+struct gp_catalog *gp_catalog_new(int kinds);
 /* Add a folder, or one file of a folder. -1 with ERR naming PATH. Not while others use the catalog. */
 GP_MUST_CHECK int gp_catalog_add(struct gp_catalog *s, const char *path, struct gp_err *err);
 /* What there is, at most a fifth of a second old, unless FRESH. */
@@ -55,6 +62,9 @@ void gp_catalog_drop(struct gp_catalog_list *l);
 const struct gp_catalog_file *gp_catalog_find(const struct gp_catalog_list *l, const char *id);
 /* A descriptor for reading; -1 with ERR filled if it is not there any more or is not a plain file. */
 GP_MUST_CHECK int gp_catalog_open(struct gp_catalog *s, const struct gp_catalog_file *f, struct gp_err *err);
+/* The same of a path as `given` is, whether the last list has it or not. CATALOG is a struct gp_catalog *:
+ * this may be an opener of gp_input_confine(). */
+GP_MUST_CHECK int gp_catalog_open_given(void *catalog, const char *path, struct gp_err *err);
 /* Append to S the folder with descriptor FD, which is then its own, unless it is there; NAME is put before
  * the names of its files. */
 void gp_catalog_add_fd(struct gp_catalog *s, int fd, const char *name);

@@ -1,4 +1,4 @@
-#include "render/serve/catalog.h"
+#include "render/catalog/catalog.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,8 +34,9 @@ static const int64_t SETTLED_NS = 50000000;
 
 struct folder {
     int fd;
-    char *name; /* before the names of its files; "" where there is only one folder */
-    char *only; /* the one file of it that was given, NULL: all */
+    char *name;  /* before the names of its files; "" where there is only one folder */
+    char *only;  /* the one file of it that was given, NULL: all */
+    char *given; /* it, or that file, as it was given, without slashes at its end */
 };
 
 /* The public list comes first. */
@@ -49,6 +50,7 @@ struct list {
 
 struct gp_catalog {
     pthread_mutex_t lock;
+    int kinds;
     GP_VEC(struct folder) folders;
     struct list *last; /* the newest state, NULL: none yet */
     int64_t looked_ns;
@@ -59,9 +61,10 @@ static int64_t time_of(struct timespec t)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-struct gp_catalog *gp_catalog_new(void)
+struct gp_catalog *gp_catalog_new(int kinds)
 {
     struct gp_catalog *s = gp_zalloc(sizeof *s);
+    s->kinds = kinds;
     pthread_mutex_init(&s->lock, NULL);
     return s;
 }
@@ -86,6 +89,13 @@ static const char *last_part(const char *path, size_t *n)
     return path + from;
 }
 
+static void free_texts(struct folder *f)
+{
+    free(f->name);
+    free(f->only);
+    free(f->given);
+}
+
 void gp_catalog_add_fd(struct gp_catalog *s, int fd, const char *name)
 {
     struct stat a, b;
@@ -95,7 +105,7 @@ void gp_catalog_add_fd(struct gp_catalog *s, int fd, const char *name)
             close(fd);
             return;
         }
-    struct folder f = {fd, copy(name, strlen(name)), NULL};
+    struct folder f = {fd, copy(name, strlen(name)), NULL, copy(name, strlen(name))};
     GP_VEC_PUSH(&s->folders, f);
 }
 
@@ -110,12 +120,9 @@ static int add_file(struct gp_catalog *s, const char *path, struct gp_err *err)
     char *parent = copy(whole, (size_t)(name - whole)), *only = copy(name, n);
     int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno));
-    struct folder f = {fd, copy("", 0), only};
+    struct folder f = {fd, copy("", 0), only, copy(path, strlen(path))};
     if (fd >= 0) GP_VEC_PUSH(&s->folders, f);
-    else {
-        free(f.name);
-        free(only);
-    }
+    else free_texts(&f);
     free(parent);
     free(whole);
     return fd < 0 ? -1 : 0;
@@ -133,7 +140,9 @@ int gp_catalog_add(struct gp_catalog *s, const char *path, struct gp_err *err)
     char *whole = realpath(path, NULL); /* "." has a better name */
     size_t n;
     const char *name = last_part(whole ? whole : path, &n);
-    struct folder f = {fd, copy(name, n), NULL};
+    size_t given = strlen(path);
+    while (given && path[given - 1] == '/') given--;
+    struct folder f = {fd, copy(name, n), NULL, copy(path, given)};
     GP_VEC_PUSH(&s->folders, f);
     free(whole);
     return 0;
@@ -147,7 +156,8 @@ struct scan {
     struct gp_map old;         /* from inode to place in its files, or, behind those, its others */
     struct gp_strings seen;    /* ids */
     size_t folder, entries;
-    const char *prefix;
+    const char *prefix, *given;
+    bool only;
 };
 
 /* Find the kind of F, in the last list or by its first bytes. False: no tool reads it. */
@@ -179,6 +189,15 @@ static bool classify(struct scan *sc, struct gp_catalog_file *f, int folder_fd, 
     return true;
 }
 
+static const char *join(struct list *l, const char *folder, const char *path)
+{
+    struct gp_buf b = {0};
+    gp_buf_printf(&b, "%s/%s", folder, path);
+    const char *joined = gp_arena_strndup(&l->texts, b.data, b.n);
+    gp_buf_release(&b);
+    return joined;
+}
+
 static void take_file(struct scan *sc, int folder_fd, const char *name, const char *path,
                       const struct stat *st)
 {
@@ -189,7 +208,7 @@ static void take_file(struct scan *sc, int folder_fd, const char *name, const ch
                                 .inode = st->st_ino,
                                 .folder = sc->folder};
     if (!st->st_size) return;
-    if (!classify(sc, &f, folder_fd, name, st)) {
+    if (!classify(sc, &f, folder_fd, name, st) || !(f.kind & sc->to->catalog->kinds)) {
         f.kind = (enum gp_catalog_kind)0;
         GP_VEC_PUSH(&l->others, f);
         return;
@@ -206,13 +225,8 @@ static void take_file(struct scan *sc, int folder_fd, const char *name, const ch
     if (gp_intern_find(&sc->seen, f.id, GP_CATALOG_ID) != UINT32_MAX) return;
     gp_intern(&sc->seen, f.id, GP_CATALOG_ID);
     f.path = gp_arena_strndup(&l->texts, path, strlen(path));
-    f.name = f.path;
-    if (*sc->prefix) {
-        struct gp_buf b = {0};
-        gp_buf_printf(&b, "%s/%s", sc->prefix, path);
-        f.name = gp_arena_strndup(&l->texts, b.data, b.n);
-        gp_buf_release(&b);
-    }
+    f.name = *sc->prefix ? join(l, sc->prefix, path) : f.path;
+    f.given = sc->only ? sc->given : join(l, sc->given, path);
     GP_VEC_PUSH(&l->files, f);
 }
 
@@ -250,6 +264,7 @@ static int newest_first(const void *a, const void *b)
 static struct list *scan_all(struct gp_catalog *s, const struct list *before)
 {
     struct scan sc = {.to = gp_zalloc(sizeof *sc.to), .before = before};
+    sc.to->catalog = s;
     size_t n = before ? before->files.n : 0;
     for (size_t i = 0; i < n; i++) gp_map_put(&sc.old, before->files.at[i].inode, (uint32_t)i);
     for (size_t i = 0; before && i < before->others.n; i++)
@@ -259,13 +274,14 @@ static struct list *scan_all(struct gp_catalog *s, const struct list *before)
         const struct folder *f = &s->folders.at[i];
         sc.folder = i;
         sc.prefix = several && !f->only ? f->name : "";
+        sc.given = f->given;
+        sc.only = f->only != NULL;
         scan_folder(&sc, openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "", f->only, 0);
     }
     struct list *l = sc.to;
     if (l->files.n) qsort(l->files.at, l->files.n, sizeof *l->files.at, newest_first);
     l->public.at = l->files.at;
     l->public.n = l->files.n;
-    l->catalog = s;
     gp_map_release(&sc.old);
     gp_strings_release(&sc.seen);
     return l;
@@ -353,14 +369,27 @@ int gp_catalog_open(struct gp_catalog *s, const struct gp_catalog_file *f, struc
     return gp_fail(err, GP_E_IO, -1, "%s: not a plain file", f->name);
 }
 
+int gp_catalog_open_given(void *catalog, const char *path, struct gp_err *err)
+{
+    struct gp_catalog *s = catalog;
+    for (size_t i = 0; i < s->folders.n; i++) {
+        const struct folder *f = &s->folders.at[i];
+        size_t n = strlen(f->given);
+        const char *below = f->only ? f->only : path + n + 1;
+        bool is = f->only ? !strcmp(path, f->given) : gp_starts(path, f->given) && path[n] == '/';
+        const struct gp_catalog_file file = {.name = path, .path = below, .folder = i};
+        if (is) return gp_catalog_open(s, &file, err);
+    }
+    return gp_fail(err, GP_E_USAGE, -1, "%s: not in a folder that was given", path);
+}
+
 void gp_catalog_free(struct gp_catalog *s)
 {
     if (!s) return;
     drop_locked(s->last);
     for (size_t i = 0; i < s->folders.n; i++) {
         close(s->folders.at[i].fd);
-        free(s->folders.at[i].name);
-        free(s->folders.at[i].only);
+        free_texts(&s->folders.at[i]);
     }
     GP_VEC_FREE(&s->folders);
     pthread_mutex_destroy(&s->lock);
@@ -403,6 +432,9 @@ static bool sniff(const void *data, size_t size, struct gp_sniffed *found)
     } else if (gp_log_sniff(head, n)) {
         found->kind = GP_CATALOG_COMPILE_LOG;
         found->format = "compile log";
+    } else if (memmem(head, n, GP_TEXT("\"gpuprof/gpuprof-try/"))) {
+        found->kind = GP_CATALOG_TRIALS;
+        found->format = "trials";
     } else is = sniff_trace(head, n, found);
     found->compression = gp_input_compression(in); /* static words */
     gp_input_close(in);
