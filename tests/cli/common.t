@@ -56,7 +56,7 @@ done
 
 # The filters: an operand is a file to read.
 for tool in $tools; do
-    case $tool in gpuprof-collect | gpuprof-measure | gpuprof-try | trace-serve) continue ;; esac # tests/cli/trace-serve.t
+    case $tool in gpuprof-collect | gpuprof-measure | gpuprof-try | trace-mcp | trace-serve) continue ;; esac # their own tests
     # What follows the files: another one, or a statement.
     run() {
         case $tool in
@@ -118,7 +118,7 @@ sed 's/^{"traceEvents": //; s/^\]}$/]/' one.json >array.json
 
 for tool in $tools; do
     case $tool in
-    gpuprof-collect | gpuprof-measure | gpuprof-try | trace-diff | trace-fleet | trace-serve) continue ;; # none of them is a filter of one trace
+    gpuprof-collect | gpuprof-measure | gpuprof-try | trace-diff | trace-fleet | trace-mcp | trace-serve) continue ;; # none of them is a filter of one trace
     trace-metrics | trace-hta-mpi | trace-query) continue ;; # one wants counters, one leaves standard input to mpirun, one ends in SQL
     trace-convert) options='-f chrome' ;; # anyone can distinguish text from rubbish
     *) options= ;;

@@ -1,14 +1,22 @@
 #!/bin/sh
 # usage: tests/setup/install.sh [GROUP...]
-# Installs those packages of tests/setup/packages.txt that are missing; GROUP is build, test, browser, bench, pack, site or
-# optional (default: build test). Debian 12 or newer, Ubuntu 24.04 or newer; elsewhere it only says what is needed.
+# Installs those packages of tests/setup/packages.txt that are missing; GROUP is build, test, browser, bench, pack, site,
+# optional or npm (default: build test). Debian 12 or newer, Ubuntu 24.04 or newer; elsewhere it only says what is needed.
 set -eu
 LC_ALL=C
 export LC_ALL
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || set -- build test
 
-wanted=$(for group; do awk -v g="$group" '$1 == g { print $2 }' "$here/packages.txt"; done)
+packages() {
+    for group; do awk -v g="$group" '$1 == g { print $2 }' "$here/packages.txt"; done
+}
+
+case " $* " in
+*" npm "*) packages npm | xargs npm install --no-save --no-audit --no-fund --prefix "$here/../.." ;;
+esac
+[ "$*" != npm ] || exit 0
+wanted=$(packages "$@" | grep -v @ || :)
 if [ -z "$wanted" ]; then
     echo "install.sh: no such group: $*" >&2
     exit 2
