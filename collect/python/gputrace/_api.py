@@ -229,11 +229,20 @@ def query(path, sql: str):
     DataFrame; without pandas, a dict with the list of values of each column. Times are integers, in ns."""
     paths = [os.fspath(p) for p in ([path] if isinstance(path, (str, bytes, os.PathLike)) else path)]
     answer = _tools.document("trace-query", "--", *paths, sql)
+    columns = [[row[i] for row in answer["rows"]] for i in range(len(answer["columns"]))]
     try:
         import pandas
     except ImportError:
-        return {name: [row[i] for row in answer["rows"]] for i, name in enumerate(answer["columns"])}
-    return pandas.DataFrame(answer["rows"], columns=answer["columns"])
+        return dict(zip(answer["columns"], columns))
+    frame = pandas.concat([pandas.Series(c, dtype=_type_of(c)) for c in columns], axis=1)
+    frame.columns = answer["columns"]
+    return frame
+
+
+def _type_of(column):
+    """For pandas: integers stay integers where some are missing, which would become floating-point numbers otherwise."""
+    kinds = {type(v) for v in column}
+    return "Int64" if kinds == {int, type(None)} else None if column else object
 
 
 def events(path):
