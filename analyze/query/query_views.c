@@ -54,5 +54,9 @@ const struct gp_sql_view gp_sql_views[] = {
     {"ENUM_CUDA_MEMCPY_OPER", NSYS "kinds of copies",
      "SELECT DISTINCT copy_kind_id AS id, 'CUDA_MEMCPY_KIND_' || upper(copy_kind) AS name, "
      "copy_kind AS label FROM copies"},
+    {"ENUM_CUDA_MEM_KIND", NSYS "kinds of memory",
+     "SELECT from_memory_id AS id, 'CUDA_MEMOPR_MEMORY_KIND_' || upper(from_memory) AS name, from_memory AS "
+     "label FROM copies UNION SELECT to_memory_id, 'CUDA_MEMOPR_MEMORY_KIND_' || upper(to_memory), to_memory "
+     "FROM copies"},
     {0},
 };

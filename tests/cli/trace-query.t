@@ -101,6 +101,48 @@ test_expect_success 'trace-convert --to sqlite writes what schemas/sqlite-1.md l
     test "$(python3 -c "import sqlite3; print(sqlite3.connect(\"x.sqlite\").execute(\"PRAGMA user_version\").fetchone()[0])")" = 1
 '
 
+# Statements over the tables and columns that the manual of Nsight Systems and collections of recipes use, and what they are to give.
+cat >recipes.py <<'END'
+import sqlite3, subprocess, sys
+trace, exported = sys.argv[1:]
+K, R, M = 'CUPTI_ACTIVITY_KIND_KERNEL', 'CUPTI_ACTIVITY_KIND_RUNTIME', 'CUPTI_ACTIVITY_KIND_MEMCPY'
+same = [
+    (f"select streamId, count(*), sum(end - start), max(end) - min(start) from {K} group by 1",
+     "select stream, count(*), sum(dur_ns), max(end_ns) - min(start_ns) from kernels group by 1"),
+    (f"select value, count(*), sum(k.end - k.start) from {K} as k left join StringIds as s on s.id = k.demangledName group by 1",
+     "select name, count(*), sum(dur_ns) from kernels group by 1"),
+    (f"select value, count(*), sum(k.end - k.start) from {K} as k join StringIds as s on s.id = k.shortName group by 1",
+     "select label, count(*), sum(dur_ns) from kernels group by 1"),
+    (f"select value, count(*), sum(r.end - r.start) from {R} as r left join StringIds as s on s.id = r.nameId group by 1",
+     "select name, count(*), sum(dur_ns) from calls group by 1"),
+    (f"select count(*), sum(k.start - r.end) from {K} as k join {R} as r on r.correlationId = k.correlationId",
+     "select count(*), sum(k.start_ns - c.end_ns) from kernels k join calls c on c.id = k.call"),
+    (f"select o.label, count(*), sum(bytes), sum(end - start) from {M} join ENUM_CUDA_MEMCPY_OPER o on o.id = copyKind group by 1",
+     "select copy_kind, count(*), sum(bytes), sum(dur_ns) from copies group by 1"),
+    (f"select a.label, b.label, count(*), sum(m.end - m.start) from {M} m left join ENUM_CUDA_MEM_KIND a on a.id = m.srcKind "
+     "left join ENUM_CUDA_MEM_KIND b on b.id = m.dstKind group by 1, 2",
+     "select from_memory, to_memory, count(*), sum(dur_ns) from copies group by 1, 2"),
+    ("select coalesce(text, value), count(*), sum(n.end - n.start) from NVTX_EVENTS n left join StringIds s on s.id = n.textId "
+     "where eventType = 59 group by 1", "select name, count(*), sum(dur_ns) from ranges where kind = 'range' group by 1"),
+    (f"select distinct globalTid / 0x1000000 % 0x1000000, globalTid % 0x1000000 from {R}", "select distinct pid, tid from calls"),
+    ("select sum(end - start), sum(bytes) from CUPTI_ACTIVITY_KIND_MEMSET", "select sum(dur_ns), sum(bytes) from sets"),
+]
+db = sqlite3.connect(exported)
+for theirs, ours in same:
+    asked = [sorted(subprocess.run(['trace-query', '-q', '-f', 'csv', trace, sql], capture_output=True, check=True).stdout.splitlines()[1:])
+             for sql in (theirs, ours)]
+    assert asked[0] == asked[1] and (asked[0] or 'NVTX' in theirs), (theirs, asked)
+    assert sorted(db.execute(theirs), key=str) == sorted(db.execute(ours), key=str), theirs
+for missing in 'PROFILER_OVERHEAD', 'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION', 'TARGET_INFO_SESSION_START_TIME', 'TARGET_INFO_GPU_METRICS':
+    assert not db.execute('SELECT count(*) FROM sqlite_master WHERE name = ?', (missing,)).fetchone()[0], missing
+END
+test_expect_success 'recipes for Nsight Systems give what our own tables do, in memory and in the exported file' '
+    ask "$samples/h200/ranges.trace" "SELECT count(*) FROM NVTX_EVENTS" | sed 1d | grep "^[1-9]" &&
+    for trace in eager.trace ranges.trace native.trace; do
+        trace-convert -q --to sqlite -o recipes.sqlite "$samples/h200/$trace" && python3 recipes.py "$samples/h200/$trace" recipes.sqlite || return 1
+    done
+'
+
 cat >events.py <<'END'
 import gputrace, sys
 def column(table, name): return list(table[name])
