@@ -23,20 +23,121 @@ function ago(ns) {
 }
 const split = (name) => { const at = name.lastIndexOf("/") + 1; return [name.slice(0, at), name.slice(at)]; };
 const firstPage = (t) => `/traces/${t.id}/${t.pages[0] || "report"}`;
+// What a trace has nothing for is not linked, once that is known.
+const HAS = {
+  memory: (r) => r.memory.length > 0,
+  compile: (r) => [...r.operators, ...r.kernels].some((k) => /torch-compiled|compiledfunction|triton/i.test(k.name)),
+  metrics: (r) => !r.devices.length || r.devices.some((d) => d.idle_ns === null),
+};
 function pageLinks(t) {
-  return t.pages.map((p) => link(`/traces/${t.id}/${p}`, TITLES[p] || p));
+  const r = runs.get(t.id)?.report;
+  return t.pages.filter((p) => !r || t.kind !== "trace" || !HAS[p] || HAS[p](r)).map((p) => link(`/traces/${t.id}/${p}`, TITLES[p] || p));
+}
+
+// ---- figures of the runs: two at a time, of those in sight first; a file is asked about again when it changes ----
+
+const runs = new Map(), waiting = [];
+let asking = 0;
+function summarize(r) {
+  const steps = r.parts.filter((p) => p.part === "steps"), all = steps.length ? steps : r.devices, sum = (key) => all.reduce((a, d) => a + (d[key] || 0), 0);
+  const step = r.steps.find((s) => s.step_ns), peak = Math.max(0, ...r.memory.map((m) => m.peak_bytes || 0));
+  return { report: r, gpu: [...new Set(r.devices.map((d) => d.name).filter(Boolean))].join(", "), step: step ? step.step_ns : null,
+    idle: sum("span_ns") && all.every((d) => d.idle_ns !== null) ? 100 * sum("idle_ns") / sum("span_ns") : null, peak: peak || null,
+    events: r.inputs.reduce((a, x) => a + x.gpu_events, 0) / (step ? step.count : 1), kernels: new Set(r.kernels.map((k) => k.name)) };
+}
+function learn(list) {
+  for (const t of list) {
+    const known = runs.get(t.id);
+    if (t.kind !== "trace" || known && known.of === t.modified_ns) continue;
+    runs.set(t.id, { of: t.modified_ns });
+    waiting.push(t);
+  }
+  while (asking < 2 && waiting.length) next(waiting.shift());
+}
+async function next(t) {
+  asking++;
+  const run = runs.get(t.id), gone = () => runs.get(t.id) !== run;
+  try { Object.assign(run, summarize(await ask(`/api/profiler/hta?trace=${t.id}`))); } catch (e) { run.problem = e.message; }
+  if (!gone()) draw();
+  if (run.report) {
+    try { run.advice = (await ask(`/api/advice?trace=${t.id}`)).suggestions[0] || null; } catch { run.advice = null; }
+    if (!gone()) draw();
+  }
+  asking--;
+  learn([]);
+}
+// Runs with the same kernels are runs of one program, whatever their files are called.
+function programs() {
+  const groups = [];
+  for (const t of [...traces].reverse()) {
+    const run = runs.get(t.id);
+    if (!run?.kernels) continue;
+    const alike = (g) => { let both = 0; for (const k of run.kernels) both += g.kernels.has(k); return g.gpu === run.gpu && 2 * both > Math.max(run.kernels.size, g.kernels.size, 1); };
+    let group = groups.find(alike);
+    if (!group) groups.push(group = { name: stem(t.name), gpu: run.gpu, list: [] });
+    group.kernels = run.kernels;
+    run.program = group;
+    run.before = group.list[group.list.length - 1];
+    group.list.push(t);
+  }
+  return groups;
+}
+// "train_3.trace" and "train_4.json.gz" are runs of "train".
+const stem = (name) => split(name)[1].replace(/\.(trace|json|gz|zst|sqlite|pftrace)\b/g, "").replace(/[-_.]?\d+$/, "") || split(name)[1];
+const change = (run) => { const b = run.before && runs.get(run.before.id); return run.step && b?.step ? 100 * (run.step - b.step) / b.step : null; };
+const MARKED = 5; // percent of the step time
+
+// The step times of a program's runs, oldest first; what changed by MARKED or more is marked.
+function curveOf(list, wide, high, here) {
+  const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg"), at = list.map((t) => runs.get(t.id).step), most = Math.max(1, ...at);
+  const put = (name, attrs) => { const e = document.createElementNS(ns, name); for (const k in attrs) e.setAttribute(k, attrs[k]); svg.append(e); return e; };
+  const x = (i) => list.length < 2 ? wide / 2 : 4 + i * (wide - 8) / (list.length - 1), y = (v) => high - 4 - v / most * (high - 8);
+  for (const [k, v] of Object.entries({ class: "history", viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "img", "aria-label": `step times of ${list.length} runs` })) svg.setAttribute(k, v);
+  put("path", { d: at.map((v, i) => v === null ? "" : `${i && at[i - 1] !== null ? "L" : "M"}${x(i)} ${y(v)}`).join("") });
+  list.forEach((t, i) => {
+    if (at[i] === null) return;
+    const d = change(runs.get(t.id)), e = put("circle", { cx: x(i), cy: y(at[i]), r: t === here ? 3.5 : 2.2, class: d !== null && Math.abs(d) >= MARKED ? (d > 0 ? "worse" : "better") : "" });
+    e.append(document.createElementNS(ns, "title"));
+    e.firstChild.textContent = `${t.name}: ${gp.ns(at[i])}`;
+  });
+  return svg;
 }
 
 // ---- the list ----
 
-let traces = [], here = -1, filter = "", shownNewest = "";
+let traces = [], here = -1, filter = "", shownNewest = "", order = "when", down = true, program = "";
 const chosen = { a: new Set(), b: new Set() };
 const asked = new URLSearchParams(location.search);
 for (const side of ["a", "b"]) for (const v of asked.getAll(side)) v.split(",").forEach((id) => chosen[side].add(id));
 
 const body = make("tbody"), count = make("span", { className: "count" }), newest = make("section", { className: "newest", hidden: true, "aria-label": "newest run" });
+const beforeNewest = link("", "", { hidden: true }); // of the same program
 const bar = make("div", { className: "compare-bar", hidden: true, role: "region", "aria-label": "comparison" });
-const matching = () => traces.filter((t) => t.name.toLowerCase().includes(filter));
+// Columns: heading, class, what it is sorted by.
+const COLUMNS = [["Run", "", (t) => t.name, "name"], ["When", "", (t) => t.modified_ns, "when"], ["Program", "", (t, r) => r.program?.name, "program"], ["GPU", "", (t, r) => r.gpu, "gpu"],
+  ["Step", "number", (t, r) => r.step, "step"], ["Idle", "number", (t, r) => r.idle, "idle"], ["Peak memory", "number", (t, r) => r.peak, "peak"],
+  ["First advice", "", (t, r) => r.advice?.saving_ns, "advice"], ["Against the run before", "", (t, r) => change(r), "change"], ["Pages"], ["Compare", "ab"]];
+const runOf = (t) => runs.get(t.id) || {};
+function matching() {
+  const by = COLUMNS.find((c) => c[3] === order)[2], sign = down ? -1 : 1;
+  const list = traces.filter((t) => [t.name, runOf(t).gpu, runOf(t).program?.name].join(" ").toLowerCase().includes(filter) && (!program || runOf(t).program?.name === program));
+  const keys = new Map(list.map((t) => [t, by(t, runOf(t)) ?? null]));
+  return list.sort((a, b) => {
+    const x = keys.get(a), y = keys.get(b);
+    if (x === null || y === null) return (x === null) - (y === null); // what is not known comes last
+    return sign * (x < y ? -1 : x > y ? 1 : 0);
+  });
+}
+function sortBy(id) {
+  down = order === id ? !down : id === "when";
+  order = id;
+  draw();
+}
+function show(name) {
+  program = name;
+  overRuns.hidden = !name;
+  draw();
+}
 
 function toggle(side, id) {
   if (!chosen[side].delete(id)) {
@@ -52,15 +153,36 @@ function sideButton(t, side) {
 }
 
 function row(t, i) {
-  const [folder, name] = split(t.name);
-  const can = t.kind === "trace";
+  const [folder, name] = split(t.name), r = runOf(t), can = t.kind === "trace", d = change(r), a = r.advice;
+  const cell = (text, className, title) => make("td", { className, title: title || "", textContent: text ?? "" });
   return make("tr", { className: i === here ? "here" : "" },
     make("td", { className: "name" }, folder ? make("span", { className: "folder", textContent: folder }) : null, link(firstPage(t), name)),
-    make("td", { className: "dim", textContent: ago(t.modified_ns), title: new Date(t.modified_ns / 1e6).toLocaleString() }),
-    make("td", { className: "dim number", textContent: gp.bytes(t.size_bytes) }),
+    cell(ago(t.modified_ns), "dim", `${new Date(t.modified_ns / 1e6).toLocaleString()}, ${gp.bytes(t.size_bytes)}`),
+    make("td", {}, r.program ? make("button", { type: "button", className: "link", textContent: r.program.name, title: "all runs with these kernels", onclick: () => show(r.program.name) }) : null),
+    cell(r.problem ? "cannot be read" : r.report ? r.gpu : can ? "\u2026" : "", "dim", r.problem),
+    make("td", { className: "number" }, r.program && r.program.list.length > 1 ? curveOf(r.program.list.slice(-12), 64, 18, t) : null, r.step ? " " + gp.ns(r.step) : ""),
+    cell(r.idle === null || r.idle === undefined ? "" : `${r.idle.toFixed(1)}%`, "number"), cell(r.peak ? gp.bytes(r.peak) : "", "number"),
+    make("td", { className: "advice" }, a ? `${a.action} ` : "", a && a.saving_ns ? make("span", { className: "dim", textContent: `about ${gp.ns(a.saving_ns)}` }) : ""),
+    make("td", { className: d === null || Math.abs(d) < MARKED ? "dim" : d > 0 ? "worse" : "better" },
+      d === null ? "" : link(`/compare?a=${r.before.id}&b=${t.id}`, `${d > 0 ? "+" : "\u2212"}${Math.abs(d).toFixed(1)}%`, { title: `step time against ${r.before.name}; the comparison says whether that is more than chance` })),
     make("td", { className: "pages" }, ...pageLinks(t)),
     make("td", { className: "ab" }, can ? sideButton(t, "a") : null, can ? " " : null, can ? sideButton(t, "b") : null));
 }
+
+// The page of a program: step time and launched work over its runs, with the changes marked.
+const overRuns = make("section", { className: "newest", hidden: true, "aria-label": "runs of a program" });
+function drawProgram(groups) {
+  const g = groups.find((x) => x.name === program);
+  if (!g) return;
+  const marked = g.list.filter((t) => Math.abs(change(runOf(t)) ?? 0) >= MARKED);
+  overRuns.replaceChildren(make("h2", {}, g.name, make("span", { textContent: ` \u00b7 ${g.list.length} ${g.list.length === 1 ? "run" : "runs"} on ${g.gpu || "an unknown GPU"}, oldest first` })),
+    curveOf(g.list, 900, 120), make("p", { className: "count", textContent: `Step time. Events of the GPU per step: ${g.list.map((t) => gp.count(Math.round(runOf(t).events))).join(", ")}.` }),
+    make("ol", {}, ...marked.map((t) => make("li", {}, link(`/compare?a=${runOf(t).before.id}&b=${t.id}`, `${change(runOf(t)) > 0 ? "slower" : "faster"} by ${Math.abs(change(runOf(t))).toFixed(1)}%`), ` in ${t.name}, after ${runOf(t).before.name}`))),
+    make("div", { className: "go" }, make("button", { type: "button", textContent: "All programs", onclick: () => show("") })));
+}
+
+const heads = COLUMNS.map(([text, className, by, id]) => make("th", { scope: "col", className: className || "" },
+  by ? make("button", { type: "button", className: "link", textContent: text, title: "sort by this", onclick: () => sortBy(id) }) : text));
 
 function drawBar() {
   const names = (side) => [...chosen[side]].map((id) => traces.find((t) => t.id === id)).filter(Boolean);
@@ -75,9 +197,13 @@ function drawBar() {
 }
 
 function draw() {
-  const list = matching();
+  const groups = programs(), list = matching(), first = traces.find((x) => x.kind === "trace"), before = first && runOf(first).before;
+  drawProgram(groups);
+  beforeNewest.hidden = !before;
+  if (before) Object.assign(beforeNewest, { href: `/compare?a=${before.id}&b=${first.id}`, textContent: `Compare with the run before: ${split(before.name)[1]}` });
+  heads.forEach((th, i) => { if (COLUMNS[i][3]) th.setAttribute("aria-sort", COLUMNS[i][3] !== order ? "none" : down ? "descending" : "ascending"); });
   body.replaceChildren(...list.map(row));
-  if (!list.length) body.append(make("tr", {}, make("td", { colSpan: 5, className: "empty",
+  if (!list.length) body.append(make("tr", {}, make("td", { colSpan: COLUMNS.length, className: "empty",
     textContent: traces.length ? "No name contains this." : "No traces yet. They are listed here as soon as they are in the folder." })));
   count.textContent = list.length === traces.length ? `${gp.count(traces.length)} files` : `${gp.count(list.length)} of ${gp.count(traces.length)} files`;
   drawBar();
@@ -85,7 +211,7 @@ function draw() {
 
 // What the newest run amounts to: its verdict, what to do first, and what changed since the one before.
 async function drawNewest() {
-  const runs = traces.filter((t) => t.kind === "trace"), t = runs[0];
+  const t = traces.find((x) => x.kind === "trace");
   const key = t ? t.id + t.modified_ns : "";
   if (key === shownNewest) return;
   shownNewest = key;
@@ -94,9 +220,7 @@ async function drawNewest() {
   const verdict = make("p", { className: "verdict", textContent: "Reading \u2026" }), list = make("ol"), go = make("div", { className: "go" });
   newest.replaceChildren(make("h2", {}, "Newest run: ", t.name, make("span", { textContent: ` \u00b7 ${ago(t.modified_ns)}` })), verdict, list, go);
   go.append(...pageLinks(t));
-  const folder = split(t.name)[0], before = runs.slice(1).find((x) => split(x.name)[0] === folder) || runs[1];
-  if (before) go.append(link(`/compare?a=${before.id}&b=${t.id}`, `Compare with the one before: ${split(before.name)[1]}`));
-  const [report, advice] = await Promise.allSettled([ask(`/api/profiler/hta?trace=${t.id}`), ask(`/api/advice?trace=${t.id}`)]);
+    const [report, advice] = await Promise.allSettled([ask(`/api/profiler/hta?trace=${t.id}`), ask(`/api/advice?trace=${t.id}`)]);
   if (key !== shownNewest) return;
   verdict.textContent = report.status === "fulfilled" ? report.value.summary.headline : report.reason.message;
   const first = advice.status === "fulfilled" ? advice.value.suggestions.slice(0, 3) : [];
@@ -110,6 +234,7 @@ async function refresh() {
     if (JSON.stringify(now) !== JSON.stringify(traces)) {
       traces = now;
       draw();
+      learn(matching());
     }
     drawNewest();
   } catch (e) {
@@ -154,12 +279,10 @@ function move(by) {
 const atHere = (f) => () => { const t = matching()[here]; if (t) f(t); };
 
 function listPage() {
-  const box = make("input", { type: "search", placeholder: "Part of a name", "aria-label": "show only names that contain this",
+  const box = make("input", { type: "search", placeholder: "Part of a name, program or GPU", "aria-label": "show only runs whose name, program or GPU contains this",
     oninput: () => { filter = box.value.toLowerCase(); here = -1; draw(); } });
-  const head = make("tr", {}, ...[["File"], ["Modified"], ["Size", "number"], ["Pages"], ["Compare", "ab"]].map(([text, className]) =>
-    make("th", { textContent: text, scope: "col", className: className || "" })));
   main.querySelector("header").append(gp.pageTools());
-  main.append(newest, make("div", { className: "tools" }, box, count, ...(settings.live ? [link("/live", "Running now")] : []), ...(settings.upload ? uploads() : [])), make("table", {}, make("thead", {}, head), body));
+  main.append(newest, overRuns, make("div", { className: "tools" }, box, count, ...(settings.live ? [link("/live", "Running now")] : []), ...(settings.upload ? uploads() : [])), make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body));
   document.body.append(bar);
   gp.keys.add([["ArrowDown j", "next file", () => move(1)], ["ArrowUp k", "previous file", () => move(-1)],
     ["Enter", "open it", atHere((t) => location.assign(firstPage(t)))], ["a", "compare: before", atHere((t) => toggle("a", t.id))],
@@ -225,6 +348,7 @@ function livePage() {
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", "step time of the last two minutes");
   svg.append(path);
+  const missing = make("p", { className: "count" }), curve = make("figure", { hidden: true }, svg, make("figcaption", { textContent: "step time, one point per second" }));
   const tile = (name, value) => make("div", { className: "tile" }, make("span", { textContent: name }), make("b", { textContent: value }));
   const sum = (list, key) => (list || []).reduce((a, d) => a + (d[key] || 0), 0);
   const percent = (v) => `${v.toFixed(1)}%`;
@@ -238,6 +362,8 @@ function livePage() {
     kernels.replaceChildren(...(r.kernels || []).slice(0, 8).map((k) => make("tr", {}, make("td", { className: "name", textContent: gp.cutName(k.name, 70), title: k.name }),
       make("td", { className: "number", textContent: gp.count(k.count) }), make("td", { className: "number", textContent: gp.ns(k.total_ns) }), make("td", { className: "number", textContent: percent(k.share_pct) }))));
     steps.push(s ? s.step_ns : null);
+    curve.hidden = !steps.some((v) => v !== null);
+    missing.textContent = [d.length ? "" : "No GPU work was recorded in the last seconds.", d.length && !s ? "No steps were found: mark them with record_function or NVTX ranges." : ""].join("");
     if (steps.length > 120) steps.shift();
     const most = Math.max(1, ...steps);
     path.setAttribute("d", steps.map((v, i) => v === null ? "" : `${i && steps[i - 1] !== null ? "L" : "M"}${i + 120 - steps.length} ${98 - 90 * v / most}`).join(""));
@@ -248,7 +374,7 @@ function livePage() {
   };
   main.querySelector("header").append(gp.pageTools());
   main.append(make("div", { className: "go" }, link("/", "All traces"), ...(settings.upload ? ["5s", "10s", "60s"].map((t) => make("button", { type: "button", textContent: `Keep the last ${t.slice(0, -1)} s`, onclick: () => keep(t) })) : [])),
-    state, tiles, make("figure", {}, svg, make("figcaption", { textContent: "step time, one point per second" })),
+    state, tiles, missing, curve,
     make("table", {}, make("thead", {}, make("tr", {}, ...["Kernel", "Calls", "Time", "Share"].map((t, i) => make("th", { scope: "col", textContent: t, className: i ? "number" : "" })))), kernels));
   const events = new EventSource("/api/live");
   events.addEventListener("report", (e) => show(JSON.parse(e.data)));

@@ -55,6 +55,8 @@ function run(data) {
   for (const k of data.kindOf) present[k] = 1;
   const whole = () => data.span < view.span ? [0, view.span] : [data.view[0], data.view[1]];
   const home = () => data.span < view.span ? whole() : data.open || whole(); // where the page opens
+  const isHome = () => data.steps.length > 0 && home().every((t, i) => t === (i ? view.t1 : view.t0));
+  view.home = data.steps.length ? home() : null;
   /* gaps are called what caused them, in full */
   data.kindOf.forEach((k, id) => { if (data.kinds[k].id === "idle") data.names[id] = data.causes[data.causeOf(id)]?.text || data.names[id]; });
 
@@ -170,7 +172,7 @@ function run(data) {
   function figure() {
     if (e.foot.hidden) return;
     if (state.range) figures.show("Selection", state.range[0], state.range[1], true);
-    else figures.show(view.isWhole() ? "Whole trace" : "In view", view.t0, view.t1, false);
+    else figures.show(view.isWhole() ? "Whole trace" : isHome() ? "Steps" : "In view", view.t0, view.t1, false);
   }
 
   /* A gap may have several causes in sequence. */
@@ -326,6 +328,14 @@ function run(data) {
       b.addEventListener("click", (ev) => filter(i, ev.shiftKey));
       entries[i] = b;
       e.legend.append(b);
+      if (k.id !== "python") return;
+      b.textContent = "functions:";
+      const owners = new Set(data.names.map((name, id) => gp.isFunction(data, id) && gp.ownerOf(name)));
+      for (const [id, text] of gp.OWNERS) if (owners.has(id)) {
+        const mark = make("i", { className: "swatch-box", "aria-hidden": "true" });
+        mark.style.background = `var(--f-${id})`;
+        e.legend.append(make("span", { className: "owner" }, mark, text));
+      }
     });
   }
   /* Alone among its like: GPU work, or what leads to it. */
@@ -489,6 +499,7 @@ function run(data) {
     ["a d", "earlier, later", (ev) => panBy(ev.key === "a" ? -0.25 : 0.25)],
     ["+ -", "nearer, further", (ev) => zoomBy(ev.key === "+" ? 0.5 : 2)],
     ["0", "the whole trace", () => go(...whole())],
+    ["9", "where the page opens: the steps", () => go(...home())],
     ["l", "flame graph of the selection, or of what is in view", () => flame.element.hidden ? acts.flame() : swap(null)],
     ["k h", "on the name of a track: pin it, hide it; Alt and an arrow move it", () => {}],
     ["Home End", "to the beginning, to the end", (ev) => { const s = view.t1 - view.t0; go(ev.key === "Home" ? 0 : view.span - s, ev.key === "Home" ? s : view.span); }],
@@ -582,7 +593,8 @@ function run(data) {
 
   const showTable = make("button", { type: "button", textContent: "Table", title: "show as tables (t)", "aria-pressed": "false", onclick: toggleTables });
   const jump = (text, title, onclick) => make("button", { type: "button", textContent: text, title, onclick });
-  e.ways.append(jump("Fit", "the whole trace (0)", () => go(...whole())));
+  if (data.steps.length) e.ways.append(jump("Steps", "all steps (9)", () => go(...home())));
+  e.ways.append(jump("All", "the whole trace (0)", () => go(...whole())));
   if (data.devices.some((d) => d.idle !== null)) e.ways.append(jump("Longest gap", "the longest idle gap; again for the next (g)", () => acts.gap(1)));
   if (data.steps.length) e.ways.append(jump("Slowest step", "the slowest step; again for the next (x)", () => acts.slow(1)));
   e.ways.append(shows, showTable);

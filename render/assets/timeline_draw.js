@@ -7,7 +7,7 @@
 "use strict";
 (() => {
 const LABEL_FROM = 22, FADE = 205, FAINTEST = 84; // of 256: how far what does not match fades, how faint a column may be
-const HATCH = 8;
+const HATCH = 8, MOST_GAPS = 20000; // of which each is painted
 
 /* ---- colours: as the canvas has them in memory, 0xAABBGGRR ---- */
 
@@ -44,12 +44,30 @@ function counterWords(track, v) {
   return u === "bytes" ? gp.bytes(v) : real(v) + (u === "gbps" ? " GB/s" : u === "count" ? "" : " " + u);
 }
 
+/* ---- whose a function is, and what a gap was spent on: classes that have a colour each ---- */
+
+const OWNERS = [["own", "own code"], ["framework", "framework"], ["library", "other library"], ["standard", "Python itself"], ["native", "native, waiting"]];
+const FRAMEWORK = /^(torch|torchvision|torchaudio|jax|jaxlib|flax|tensorflow|triton|cupy|numba)\b|^nn\.Module/;
+const STANDARD = /^(<frozen|<built-in|abc|argparse|ast|asyncio|codecs|collections|concurrent|contextlib|copy|copyreg|ctypes|dataclasses|email|enum|functools|gc|gzip|hashlib|html|http|importlib|inspect|io|json|linecache|locale|logging|multiprocessing|ntpath|os|pathlib|pickle|pkgutil|platform|posixpath|queue|random|re|runpy|selectors|shutil|signal|site|socket|ssl|string|subprocess|sysconfig|tempfile|textwrap|threading|timeit|tokenize|traceback|types|typing|unittest|urllib|uuid|warnings|weakref|xml|zipfile|zipimport)\b/;
+function ownerOf(name) {
+  const at = /^(.*)\(\d+\): /.exec(name), built = name.startsWith("<built-in");
+  if (!at) return built ? "standard" : name.startsWith("nn.Module") ? "framework" : "native";
+  const packaged = /\b(?:site|dist)-packages\/(.*)/.exec(at[1]), path = packaged ? packaged[1] : at[1];
+  if (FRAMEWORK.test(path)) return "framework";
+  if (/\/lib\/python3[^/]*\/(?!site-|dist-)/.test(path) || STANDARD.test(path)) return "standard";
+  return packaged || /^[^/.][^/]*\//.test(path) ? "library" : "own";
+}
+const isFunction = (data, id) => data.kinds[data.kindOf[id]].id === "python";
+const CAUSES = { host: "host", synchronisation: "sync", launch_latency: "launch", data_loading: "data", python_overhead: "python", lock: "blocked", blocking_call: "blocked",
+  garbage_collection: "python", logging: "python", import: "python" };
+const causeColour = (name) => CAUSES[name] || "other";
+
 function timelineDraw(canvas, data, view) {
   const ctx = canvas.getContext("2d", { alpha: false });
   const c = {};      // colours of the theme
   const cuts = new Map();
   let scale = 1, w = 0, h = 0, image = null, px = null, line = null, blank = null;
-  let busy = null, best = null, tone = null, columnKind = null, columnBusy = null;
+  let busy = null, best = null, tone = null, own = null, columnKind = null, columnBusy = null;
   let floor = 0; // words of rows that go under the pinned ones are left out above it
   let advance = 6.65, labels = [], faded = null, columnMark = null, heading = null;
 
@@ -71,6 +89,12 @@ function timelineDraw(canvas, data, view) {
       const of = palette[data.kinds[data.kindOf[i]].id] || palette.frame;
       c.fill[i] = apart(data.kinds[data.kindOf[i]], parse(of.fill[gp.shade(data.names[i], of.fill.length)]), APART);
     }
+    /* functions by whose they are, gaps by their cause; both nearly as pale as before, or as their stripes */
+    const owners = Object.fromEntries(OWNERS.map(([of]) => [of, parse(gp.colour("--f-" + of))]));
+    data.names.forEach((name, id) => {
+      if (gp.isFunction(data, id)) c.fill[id] = mix(owners[gp.ownerOf(name)], ink, 10 * gp.shade(name, 2));
+    });
+    c.cause = data.causes.map((cause) => parse(gp.colour("--c-" + gp.causeColour(cause.name))));
     c.thin = { fill: c.fill.map((v, i) => apart(data.kinds[data.kindOf[i]], v, THIN)), kind: c.kind.map((v, i) => apart(data.kinds[i], v, THIN)) };
     faded = null;
   }
@@ -90,6 +114,7 @@ function timelineDraw(canvas, data, view) {
     busy = new Float32Array(w);
     best = new Float32Array(w);
     tone = new Uint32Array(w);
+    own = new Float32Array(w);
     columnBusy = new Float32Array(w);
     columnKind = new Uint8Array(w);
     columnMark = new Uint8Array(w);
@@ -174,7 +199,7 @@ function timelineDraw(canvas, data, view) {
     put(line, y, high);
   }
 
-  /* Idle time: hatched, never a colour; its cause is written where there is room. */
+  /* Idle time: hatched, in the colour of its cause, which is written where there is room. */
   function paintGaps(lane, y, high, marks) {
     if (y >= h || y + high <= 0) return;
     line.set(blank);
@@ -186,11 +211,25 @@ function timelineDraw(canvas, data, view) {
         const share = Math.max(FAINTEST, Math.min(256, columnBusy[x] * 256));
         line[x] = mix(line[x], c.hatchPage, share);
         tone[x] = mix(tone[x], c.hatch, share);
+        own[x] = 0;
       }
     }
-    for (let i = from; i < to && to - from <= 2 * w; i++) {
+    const paintGap = (i, a, b) => {
+      const weight = lane.dur[i], colour = c.cause[data.causeOf(lane.name[i])] || c.hatch, hit = match && match[lane.name[i]];
+      for (let x = a; x < b && x < w; x++) if (weight > own[x] || hit) {
+        own[x] = weight;
+        tone[x] = hit ? c.hit : mix(c.page, colour, columnBusy[x] > 0 ? Math.max(FAINTEST, Math.min(256, columnBusy[x] * 256)) : 256);
+      }
+    };
+    if (to - from > MOST_GAPS) { /* the first ones of each column stand for all of it */
+      for (let x = 0; x < w; x++) {
+        const i = gp.firstFrom(lane, view.t0 + x / k);
+        for (let n = 0; n < 4 && i + n < to; n++) if (lane.start[i + n] < view.t0 + (x + 1) / k) paintGap(i + n, x, x + 1);
+      }
+    }
+    for (let i = from; i < to && to - from <= MOST_GAPS; i++) {
       const a = Math.max(0, Math.round((lane.start[i] - view.t0) * k)), b = Math.min(w, Math.round((lane.start[i] + lane.dur[i] - view.t0) * k));
-      if (match && match[lane.name[i]]) tone.fill(c.hit, a, Math.max(a + 1, b));
+      paintGap(i, a, Math.max(a + 1, b));
       if (b - a >= 60 * scale) label(-1 - lane.name[i], a, b, y, true);
     }
     putHatched(line, tone, y, high);
@@ -332,5 +371,5 @@ function timelineDraw(canvas, data, view) {
   return { theme, paint, at, colours: c, get scale() { return scale; } };
 }
 
-Object.assign(gp, { timelineDraw, firstFrom, counterScale, counterWords });
+Object.assign(gp, { OWNERS, ownerOf, isFunction, causeColour, timelineDraw, firstFrom, counterScale, counterWords });
 })();

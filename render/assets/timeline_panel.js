@@ -10,9 +10,11 @@
 (() => {
 const { make } = gp;
 
-const hatched = () => {
-  const i = make("i", { className: "swatch-box idle", "aria-hidden": "true" });
-  return i;
+/* The mark of idle time, or of what CAUSE it has. */
+const hatched = (cause) => {
+  const mark = make("i", { className: cause ? "swatch-box idle indent" : "swatch-box idle", "aria-hidden": "true" });
+  if (cause) mark.style.setProperty("--hatch", `var(--c-${gp.causeColour(cause)})`);
+  return mark;
 };
 function swatch(kind) {
   const i = make("i", { className: "swatch-box", "aria-hidden": "true" });
@@ -106,7 +108,7 @@ function device(data, d, span) {
     make("div", { className: "head" }, make("b", { textContent: d.name }), make("span", { textContent: `busy ${gp.share(d.busy, span)}` })), bar,
     line(null, "busy", "at least one kernel, copy or set is running", gp.ns(Math.round(d.busy)), gp.share(d.busy, span)),
     line(hatched(), "idle", "nothing is running", gp.ns(Math.round(d.idle)), gp.share(d.idle, span)),
-    ...d.causes.filter((c) => c.ns > 0).map((c) => line(make("i", { className: "indent" }), c.text, c.text, gp.ns(Math.round(c.ns)), gp.share(c.ns, span))),
+    ...d.causes.filter((c) => c.ns > 0).map((c) => line(hatched(c.name), c.text, c.text, gp.ns(Math.round(c.ns)), gp.share(c.ns, span))),
     d.outside > 0 ? line(make("i", { className: "swatch-box outside", "aria-hidden": "true" }), "before or after all of its work", "", gp.ns(Math.round(d.outside)), gp.share(d.outside, span)) : "");
 }
 

@@ -7,17 +7,26 @@
 "use strict";
 (() => {
 const LANE = 18, HEADER = 24, COUNTER = 32, IDLE = 16, PAD = 5;
+const GPU_PART = 0.55; // of the height, at most, for the GPU's rows that stay while others scroll
 const COMPACT_FROM = 9, COMPACT_HEIGHT = 30, NARROWEST = 20;
 
 const clamp = (v, low, high) => Math.max(low, Math.min(high, v));
 
 /* A row is the heading of a group or a track; every row has the position of its lanes. */
-function rowOfTrack(track, folded) {
+function rowOfTrack(track, folded, used) {
   if (track.sort === "counter") return { track, h: folded ? 20 : COUNTER, pitch: 0, lanes: 0, folded };
-  const n = track.lanes.length;
+  const n = used;
   if (track.sort === "idle") return { track, h: IDLE + PAD, pitch: IDLE, lanes: n, folded: false };
   const pitch = folded ? clamp(COMPACT_HEIGHT / n, 1, LANE) : LANE;
   return { track, h: Math.max(LANE, Math.ceil(pitch * n)) + PAD, pitch, lanes: n, folded };
+}
+
+/* The lanes of TRACK with an event in WINDOW: what start-up nested deeper leaves no blank rows there. */
+function lanesIn(track, window) {
+  let n = track.lanes.length;
+  const empty = ({ start, dur, n }) => { const i = gp.firstFrom({ start, n }, window[1]) - 1; return i < 0 || start[i] + dur[i] <= window[0]; };
+  while (n > 1 && empty(track.lanes[n - 1])) n--;
+  return n;
 }
 
 function timelineView(data) {
@@ -29,6 +38,14 @@ function timelineView(data) {
     hidden: new Set(), // ids of groups and tracks that are not shown
     order: new Map(),  // id of a group, "" for the groups themselves -> ids, in the order that was chosen
     folds: new Map(),  // id of a track -> whether it is folded, if chosen
+    home: null,        // [t0, t1]: where the page opens; within it, rows are as high as they must be there
+    inside: false,     // is what is shown within it?
+  };
+  const used = new Map();
+  const lanesOf = (t) => {
+    if (!t.lanes || !view.inside) return t.lanes?.length;
+    if (!used.has(t.id)) used.set(t.id, lanesIn(t, view.home));
+    return used.get(t.id);
   };
 
   /* Deep ones are, but for the busiest thread. */
@@ -53,7 +70,7 @@ function timelineView(data) {
     const group = (y, of, index, tracks, pin) => {
       const head = { index, group: of, tracks, pin, closed: view.closed.has(of.id) };
       y = put(head, y, HEADER);
-      if (!head.closed) for (const t of tracks) { const row = rowOfTrack(t, view.isFolded(t)); y = put(Object.assign(row, { of: head, pin }), y, row.h); }
+      if (!head.closed) for (const t of tracks) { const row = rowOfTrack(t, view.isFolded(t), lanesOf(t)); y = put(Object.assign(row, { of: head, pin }), y, row.h); }
       return y;
     };
     view.rows = [];
@@ -66,6 +83,14 @@ function timelineView(data) {
       if (tracks.length && !view.hidden.has(g.id)) y = group(y, g, data.groups.indexOf(g), tracks, false);
     }
     view.total = y + 12;
+    /* The steps, idle time and streams of the first GPU, which stay on top as well. */
+    view.gpuHeight = view.pinnedHeight;
+    const of = view.rows.find((r) => !r.pin);
+    for (const r of of && of.group.device >= 0 && !of.closed ? view.rows : []) {
+      if (r.pin) continue;
+      if (r !== of && (r.of !== of || r.track.sort === "counter")) break;
+      view.gpuHeight = r.y + r.h;
+    }
     view.rowOf = new Map();
     for (const row of view.rows) {
       if (row.track) view.rowOf.set(row.track.index, row);
@@ -81,9 +106,9 @@ function timelineView(data) {
   };
   view.scrollTo = (y) => { view.scroll = clamp(y, 0, Math.max(0, view.total - view.height)); };
 
-  /* Pinned rows stay on top, unless they would leave no room for others. */
-  view.stays = (row) => row.pin && view.pinnedHeight <= 0.7 * view.height;
-  view.covered = () => view.pinnedHeight <= 0.7 * view.height ? view.pinnedHeight : 0;
+  /* Pinned rows and the GPU's stay on top, unless they would leave no room for others. */
+  view.covered = () => view.gpuHeight <= GPU_PART * view.height ? view.gpuHeight : view.pinnedHeight <= 0.7 * view.height ? view.pinnedHeight : 0;
+  view.stays = (row) => row.y + row.h <= view.covered();
   view.top = (row) => view.stays(row) ? row.y : row.y - view.scroll;
   view.isVisible = (row) => view.top(row) + row.h > (view.stays(row) ? 0 : view.covered()) && view.top(row) < view.height;
   view.rowAt = (y) => view.rows.find((r) => view.isVisible(r) && y >= view.top(r) && y < view.top(r) + r.h) || null;
@@ -102,18 +127,27 @@ function timelineView(data) {
     const middle = (t0 + t1) / 2;
     view.t0 = clamp(t1 - t0 === span ? t0 : middle - span / 2, 0, whole - span);
     view.t1 = view.t0 + span;
+    bound();
   };
+  function bound() {
+    const inside = !!view.home && view.t0 >= view.home[0] && view.t1 <= view.home[1];
+    if (inside === view.inside) return;
+    view.inside = inside;
+    view.layout();
+  }
   /* Times FACTOR as much as now, with what is at X staying there. */
   view.zoom = (x, factor) => {
     const t = view.t(x), span = clamp((view.t1 - view.t0) * factor, NARROWEST, whole);
     const t0 = clamp(t - x * span / view.width, 0, whole - span);
     view.t0 = t0;
     view.t1 = t0 + span;
+    bound();
   };
   view.pan = (dx) => {
     const span = view.t1 - view.t0;
     view.t0 = clamp(view.t0 + dx * span / view.width, 0, whole - span);
     view.t1 = view.t0 + span;
+    bound();
   };
   /* Bring a row of a track into sight: shows it, opens its group, scrolls no further than needed. */
   view.reveal = (track, lane) => {

@@ -73,7 +73,7 @@ GP_MUST_CHECK int gp_timeline_check_range(const struct gp_timeline_window *w, co
  * last on any device. */
 GP_MUST_CHECK int gp_timeline_steps(struct gp_timeline_window *w, const char *text, const struct gp_hta *h,
                                     struct gp_err *err);
-/* The steps of H without start-up and warm-up, from the host's side of the first to the end of the last on
+/* The steps of H without start-up and warm-up, from the begin of the first to the end of the last on
  * any device. False, and W stays as it is, if there are none. */
 bool gp_timeline_all_steps(struct gp_timeline_window *w, const struct gp_hta *h);
 /* From the first to the last event of T that takes time: profilers mark when they stop, long after all work.

@@ -107,7 +107,6 @@ bool gp_timeline_all_steps(struct gp_timeline_window *w, const struct gp_hta *h)
         const struct gp_hta_step *s = &h->steps.at[i];
         if (s->warm_up) continue;
         widen(&all, s->begin_ns, s->end_ns);
-        if (s->host_end_ns > s->host_begin_ns) widen(&all, s->host_begin_ns, s->host_end_ns);
     }
     if (all.begin_ns >= all.end_ns) return false;
     *w = all;

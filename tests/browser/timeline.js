@@ -192,6 +192,8 @@ async function searching(page) {
 }
 
 async function legend(page) {
+  same(await page.eval("['apps.py(3): f', 'torch/nn.py(1): g', '/usr/lib/python3.12/threading.py(1): run', 'PIL/Image.py(2): h', 'threading.py(3): x', '/me/site-packages/torch/a.py(1): y', '/me/train.py(9): z', 'garbage collection'].map(gp.ownerOf)"),
+    ["own", "framework", "standard", "library", "standard", "framework", "own", "native"], "whose a function is");
   const button = (text) => `[...document.querySelectorAll('.legend-bar button')].find((b) => b.textContent === ${JSON.stringify(text)})`;
   const before = await page.eval("colour(spot('stream 7', 0, 1))");
   await page.eval(`${button("matrix multiply")}.click(), rest()`);
@@ -326,6 +328,24 @@ const totals = `(() => {
   return { gpu, lanes, events: D.events, shown: D.shown, names: D.names.length };
 })()`;
 
+// What is on the screen at first: the steps and nothing else, their figures as the line above has them, causes of idle time that
+// sum, and the rows of the GPU however far the others are scrolled.
+async function opensOnSteps(page) {
+  const steps = await page.eval("D.steps.filter((s) => !s.warm_up).map((s) => [s.t0, s.t1])");
+  if (!steps.length) return;
+  same(await page.eval("[P.view.t0, P.view.t1]"), [Math.min(...steps.map((s) => s[0])), Math.max(...steps.map((s) => s[1]))], "the steps are in view, from the first to the last");
+  await page.until("document.querySelector('.figures h2')?.textContent === 'Steps'");
+  same(await page.eval("document.querySelector('.figures h2').textContent"), "Steps", "and the figures are called so");
+  const said = await page.eval("/GPU busy ([\\d.]+%)/.exec(document.querySelector('.facts').textContent)?.[1]");
+  if (said && await page.eval("D.devices.length") === 1) same(await page.eval("/busy ([\\d.]+%)/.exec(document.querySelector('.figures .device .head').textContent)[1]"), said, "they are those of the line above");
+  ok(await page.eval("D.aggregate(P.view.t0, P.view.t1).devices.every((d) => Math.abs(d.causes.reduce((a, c) => a + c.ns, 0) - d.idle) < 1)"), "the causes of idle time sum to it");
+  await page.eval("(P.acts.look(P.view.t0, P.view.t0 + 1000), rest())");
+  await page.eval("([...document.querySelectorAll('.jumps button')].find((b) => b.textContent === 'Steps').click(), rest())");
+  ok(await page.until("P.view.t0 === Math.min(...D.steps.filter((s) => !s.warm_up).map((s) => s.t0))"), "a button leads back to them");
+  await page.eval("(P.acts.choose(null), P.acts.select(null), rest())");
+  same(await page.eval("(() => { const v = P.view, kept = v.covered(); v.scrollTo(1e6); const row = v.rowAt(30); v.scrollTo(0); return !kept || v.total <= v.height || row === v.rowAt(30); })()"), true, "the GPU's rows stay while others scroll");
+}
+
 async function sample(page, file) {
   const has = await page.eval(totals);
   ok(has.lanes, "every track has as many events, and as much time, as it says");
@@ -333,6 +353,7 @@ async function sample(page, file) {
   if (file.endsWith(".json.gz")) same(has.gpu, counted(path.join(samples, file)).gpu, "GPU events and their time are those of the trace");
   ok(await page.eval("[...document.querySelectorAll('.rows .track')].length") > 0, "tracks have names");
   same(await page.eval("shown()"), await page.eval("us(D.open || [0, P.view.span])"), "the page opens on the steps, or on everything");
+  await opensOnSteps(page);
   ok(await page.eval(`(() => {
     const threads = D.tracks.filter((t) => t.sort === "slices" && D.groups[t.group].device < 0), most = Math.max(...threads.map((t) => t.total));
     return threads.every((t) => P.view.isFolded(t) === (t.lanes.length >= 9 && t.total < most));

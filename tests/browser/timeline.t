@@ -30,7 +30,7 @@ cat >small.json <<'END'
 END
 "$timeline" -q small.json >small.html || exit 1
 mkdir traces
-for sample in eager.json.gz ddp.rank0.json.gz compiled.trace decode_graph.trace managed.trace nccl.trace twoproc_exec.trace; do
+for sample in eager.json.gz ddp.rank0.json.gz compiled.trace decode_graph.trace managed.trace nccl.trace ranges.trace sampled.trace twoproc_exec.trace; do
     cp "$samples/h200/$sample" traces && "$timeline" -q "traces/$sample" >"$sample.html" || exit 1
 done
 echo '[]' | "$timeline" -q >empty.html || exit 1
