@@ -111,12 +111,11 @@ const asked = new URLSearchParams(location.search);
 for (const side of ["a", "b"]) for (const v of asked.getAll(side)) v.split(",").forEach((id) => chosen[side].add(id));
 
 const body = make("tbody"), count = make("span", { className: "count" }), newest = make("section", { className: "newest", hidden: true, "aria-label": "newest run" });
-const beforeNewest = link("", "", { hidden: true }); // of the same program
 const bar = make("div", { className: "compare-bar", hidden: true, role: "region", "aria-label": "comparison" });
 // Columns: heading, class, what it is sorted by.
-const COLUMNS = [["Run", "", (t) => t.name, "name"], ["When", "", (t) => t.modified_ns, "when"], ["Program", "", (t, r) => r.program?.name, "program"], ["GPU", "", (t, r) => r.gpu, "gpu"],
-  ["Step", "number", (t, r) => r.step, "step"], ["Idle", "number", (t, r) => r.idle, "idle"], ["Peak memory", "number", (t, r) => r.peak, "peak"],
-  ["First advice", "", (t, r) => r.advice?.saving_ns, "advice"], ["Against the run before", "", (t, r) => change(r), "change"], ["Pages"], ["Compare", "ab"]];
+const COLUMNS = [["Run", "", (t) => t.name, "name"], ["When", "", (t) => t.modified_ns, "when"], ["Program", "", (t, r) => r.program?.name, "program"], ["GPU", "gpu", (t, r) => r.gpu, "gpu"],
+  ["Step", "number", (t, r) => r.step, "step"], ["Change", "", (t, r) => change(r), "change"], ["Idle", "number", (t, r) => r.idle, "idle"], ["Peak memory", "number", (t, r) => r.peak, "peak"],
+  ["First advice", "", (t, r) => r.advice?.saving_ns, "advice"], ["Pages", "pages"], ["Compare", "ab"]];
 const runOf = (t) => runs.get(t.id) || {};
 function matching() {
   const by = COLUMNS.find((c) => c[3] === order)[2], sign = down ? -1 : 1;
@@ -154,17 +153,18 @@ function sideButton(t, side) {
 
 function row(t, i) {
   const [folder, name] = split(t.name), r = runOf(t), can = t.kind === "trace", d = change(r), a = r.advice;
+  const named = (td, name) => { td.dataset.name = name; return td; };
   const cell = (text, className, title) => make("td", { className, title: title || "", textContent: text ?? "" });
   return make("tr", { className: i === here ? "here" : "" },
     make("td", { className: "name" }, folder ? make("span", { className: "folder", textContent: folder }) : null, link(firstPage(t), name)),
     cell(ago(t.modified_ns), "dim", `${new Date(t.modified_ns / 1e6).toLocaleString()}, ${gp.bytes(t.size_bytes)}`),
     make("td", {}, r.program ? make("button", { type: "button", className: "link", textContent: r.program.name, title: "all runs with these kernels", onclick: () => show(r.program.name) }) : null),
-    cell(r.problem ? "cannot be read" : r.report ? r.gpu : can ? "\u2026" : "", "dim", r.problem),
-    make("td", { className: "number" }, r.program && r.program.list.length > 1 ? curveOf(r.program.list.slice(-12), 64, 18, t) : null, r.step ? " " + gp.ns(r.step) : ""),
-    cell(r.idle === null || r.idle === undefined ? "" : `${r.idle.toFixed(1)}%`, "number"), cell(r.peak ? gp.bytes(r.peak) : "", "number"),
-    make("td", { className: "advice" }, a ? `${a.action} ` : "", a && a.saving_ns ? make("span", { className: "dim", textContent: `about ${gp.ns(a.saving_ns)}` }) : ""),
+    cell(r.problem ? "cannot be read" : r.report ? r.gpu : can ? "\u2026" : "", "dim gpu", r.problem),
+    named(make("td", { className: "number" }, r.step && r.program?.list.length > 1 ? curveOf(r.program.list.slice(-12), 64, 18, t) : null, r.step ? " " + gp.ns(r.step) : ""), r.step ? "step" : ""),
     make("td", { className: d === null || Math.abs(d) < MARKED ? "dim" : d > 0 ? "worse" : "better" },
-      d === null ? "" : link(`/compare?a=${r.before.id}&b=${t.id}`, `${d > 0 ? "+" : "\u2212"}${Math.abs(d).toFixed(1)}%`, { title: `step time against ${r.before.name}; the comparison says whether that is more than chance` })),
+      d === null ? "" : Math.abs(d) < 0.05 ? "the same" : link(`/compare?a=${r.before.id}&b=${t.id}`, `${d > 0 ? "+" : "\u2212"}${Math.abs(d).toFixed(1)}%`, { title: `step time against ${r.before.name}; the comparison says whether that is more than chance` })),
+    named(cell(r.idle === null || r.idle === undefined ? "" : `${r.idle.toFixed(1)}%`, "number"), "idle"), named(cell(r.peak ? gp.bytes(r.peak) : "", "number"), "peak memory"),
+    make("td", { className: "advice" }, a ? make("p", { title: a.action }, a.saving_ns ? make("b", { textContent: `${gp.ns(a.saving_ns)}: ` }) : "", a.action) : ""),
     make("td", { className: "pages" }, ...pageLinks(t)),
     make("td", { className: "ab" }, can ? sideButton(t, "a") : null, can ? " " : null, can ? sideButton(t, "b") : null));
 }
@@ -182,7 +182,7 @@ function drawProgram(groups) {
 }
 
 const heads = COLUMNS.map(([text, className, by, id]) => make("th", { scope: "col", className: className || "" },
-  by ? make("button", { type: "button", className: "link", textContent: text, title: "sort by this", onclick: () => sortBy(id) }) : text));
+  by ? make("button", { type: "button", className: "link", textContent: text, title: id === "change" ? "of the step time, against the run before of the same program; sort by this" : "sort by this", onclick: () => sortBy(id) }) : text));
 
 function drawBar() {
   const names = (side) => [...chosen[side]].map((id) => traces.find((t) => t.id === id)).filter(Boolean);
@@ -197,16 +197,22 @@ function drawBar() {
 }
 
 function draw() {
-  const groups = programs(), list = matching(), first = traces.find((x) => x.kind === "trace"), before = first && runOf(first).before;
+  const groups = programs(), list = matching(), first = traces.find((x) => x.kind === "trace");
   drawProgram(groups);
-  beforeNewest.hidden = !before;
-  if (before) Object.assign(beforeNewest, { href: `/compare?a=${before.id}&b=${first.id}`, textContent: `Compare with the run before: ${split(before.name)[1]}` });
+  if (first && shownNewest === first.id + first.modified_ns) fillNewest(first);
   heads.forEach((th, i) => { if (COLUMNS[i][3]) th.setAttribute("aria-sort", COLUMNS[i][3] !== order ? "none" : down ? "descending" : "ascending"); });
   body.replaceChildren(...list.map(row));
   if (!list.length) body.append(make("tr", {}, make("td", { colSpan: COLUMNS.length, className: "empty",
     textContent: traces.length ? "No name contains this." : "No traces yet. They are listed here as soon as they are in the folder." })));
   count.textContent = list.length === traces.length ? `${gp.count(traces.length)} files` : `${gp.count(list.length)} of ${gp.count(traces.length)} files`;
   drawBar();
+}
+
+// Its pages, and the run before of the same program once that is known.
+function fillNewest(t) {
+  const before = runOf(t).before;
+  newest.querySelector(".go").replaceChildren(...pageLinks(t),
+    ...(before ? [link(`/compare?a=${before.id}&b=${t.id}`, `Compare with the run before: ${split(before.name)[1]}`)] : []));
 }
 
 // What the newest run amounts to: its verdict, what to do first, and what changed since the one before.
@@ -219,7 +225,7 @@ async function drawNewest() {
   if (!t) return;
   const verdict = make("p", { className: "verdict", textContent: "Reading \u2026" }), list = make("ol"), go = make("div", { className: "go" });
   newest.replaceChildren(make("h2", {}, "Newest run: ", t.name, make("span", { textContent: ` \u00b7 ${ago(t.modified_ns)}` })), verdict, list, go);
-  go.append(...pageLinks(t));
+  fillNewest(t);
     const [report, advice] = await Promise.allSettled([ask(`/api/profiler/hta?trace=${t.id}`), ask(`/api/advice?trace=${t.id}`)]);
   if (key !== shownNewest) return;
   verdict.textContent = report.status === "fulfilled" ? report.value.summary.headline : report.reason.message;

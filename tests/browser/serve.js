@@ -10,15 +10,28 @@ const link = fs.readFileSync(path.join(where, "link"), "utf8").trim(), origin = 
 const faults = (page) => page.events.filter((e) => e.method === "Runtime.exceptionThrown" || (e.method === "Log.entryAdded" && !/status of 401/.test(e.params.entry.text))).map((e) => JSON.stringify(e.params)).join();
 
 async function list(page) {
-  ok(await page.until("document.querySelectorAll('tbody tr .name a').length === 4"), "the link lets in, and the files are listed");
+  ok(await page.until("document.querySelectorAll('tbody tr .name a').length === 5"), "the link lets in, and the files are listed");
   is(await page.eval("location.href"), origin + "/", "the token is not in the address any more");
   ok(await page.until("/GPU|H200/.test(document.querySelector('.verdict')?.textContent || '')"), "the newest run has its verdict");
   is(await page.eval("document.querySelector('.newest h2').firstChild.textContent + document.querySelector('.newest h2').childNodes[1].textContent"),
     "Newest run: runs/newest.trace", "it is the newest");
-  ok(await page.eval("document.querySelector('.newest .go').textContent.includes('Compare with the one before')"), "and can be compared with the one before");
+  ok(await page.until("document.querySelector('.newest .go').textContent.includes('Compare with the run before: earlier.trace')"), "and can be compared with the run before of the same kernels");
+  is(await page.eval("[...document.querySelectorAll('.newest .go a')].map((a) => a.textContent).filter((t) => /compile|Counters/.test(t)).join()"), "", "no page is linked that would be empty");
+  const cell = (name, column) => page.eval(`[...document.querySelectorAll("tbody tr")].find((r) => r.querySelector(".name a").textContent === "${name}").cells[${column}].innerText.trim()`);
+  ok(/^[\d.]+ (ms|\u00b5s)$/.test(await cell("newest.trace", 4)), "a row has the step time", await cell("newest.trace", 4));
+  ok(/^[\d.]+%$/.test(await cell("newest.trace", 6)) && /H\d00/.test(await cell("newest.trace", 3)), "idle time and the GPU");
+  is(await cell("newest.trace", 5), "the same", "and what changed since the run before");
+  await page.eval("[...document.querySelectorAll('th button')].find((b) => b.textContent === 'Step').click()");
+  const steps = await page.eval("[...document.querySelectorAll('tbody tr')].map((r) => r.cells[4].innerText.trim()).filter(Boolean)");
+  const ns = (text) => parseFloat(text) * (text.endsWith("ms") ? 1000 : 1);
+  ok(steps.length >= 3 && steps.every((s, i) => !i || ns(steps[i - 1]) <= ns(s)), "a heading sorts", steps);
+  await page.eval("[...document.querySelectorAll('th button')].find((b) => b.textContent === 'When').click()");
+  await page.eval("[...document.querySelectorAll('td button.link')].find((b) => b.textContent === 'earlier').click()");
+  is(await page.eval("document.querySelectorAll('tbody tr .name a').length + ' ' + document.querySelectorAll('section .history circle').length"), "2 2", "a program has a page with its runs");
+  await page.eval("[...document.querySelectorAll('section button')].find((b) => b.textContent === 'All programs').click()");
   ok(!await page.eval("document.querySelector('b.evil, img')"), "a name that is markup is text");
   fs.copyFileSync(path.join(where, "runs/newest.trace"), path.join(where, "runs/later.trace"));
-  ok(await page.until("document.querySelectorAll('tbody tr .name a').length === 5"), "a new file appears without a reload");
+  ok(await page.until("document.querySelectorAll('tbody tr .name a').length === 6"), "a new file appears without a reload");
   const worst = await page.eval(contrasts);
   ok(worst[0] >= 4.5, "texts have contrast", worst);
   is(faults(page), "", "no script fails");
@@ -48,7 +61,7 @@ async function threeClicks(page) {
 
 async function upload(page) {
   await page.go(origin + "/");
-  await page.until("document.querySelectorAll('tbody tr .name a').length >= 5");
+  await page.until("document.querySelectorAll('tbody tr .name a').length >= 6");
   const bytes = [...fs.readFileSync(path.join(where, "runs/newest.trace"))];
   await page.eval(`(() => { const t = new DataTransfer(); t.items.add(new File([new Uint8Array(${JSON.stringify(bytes)})], "dropped.trace"));
     dispatchEvent(new DragEvent("drop", { dataTransfer: t, bubbles: true, cancelable: true })); })()`);
@@ -60,7 +73,7 @@ async function narrow(page) {
   await page.call("Emulation.setDeviceMetricsOverride", { width: 400, height: 800, deviceScaleFactor: 1, mobile: false });
   await page.call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "dark" }] });
   await page.go(origin + "/");
-  await page.until("document.querySelectorAll('tbody tr .name a').length >= 5");
+  await page.until("document.querySelectorAll('tbody tr .name a').length >= 6");
   ok(await page.eval("document.documentElement.scrollWidth <= 400"), "at 400 pixels nothing is cut", await page.eval("[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > 400).map((e) => e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 40)).join('\\n')"));
   const worst = await page.eval(contrasts);
   ok(worst[0] >= 4.5, "in the dark, texts have contrast", worst);
