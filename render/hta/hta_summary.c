@@ -469,6 +469,48 @@ static void summarize_straggler(struct gp_report *r, const struct gp_hta *h, boo
     put_verdict(r, GP_TONE_WARN, b);
 }
 
+/* ---- several programs ---- */
+
+/* The share of their computing time that A and B spend in the same kernels. */
+static double alike(const struct gp_fleet_member *a, const struct gp_fleet_member *b)
+{
+    double sums[2] = {0, 0}, same = 0;
+    for (size_t i = 0; i < a->kernels.n; i++) sums[0] += (double)a->kernels.at[i].step_ns;
+    for (size_t i = 0; i < b->kernels.n; i++) sums[1] += (double)b->kernels.at[i].step_ns;
+    if (sums[0] <= 0 || sums[1] <= 0) return 1;
+    for (size_t i = 0; i < a->kernels.n; i++)
+        for (size_t k = 0; k < b->kernels.n; k++) {
+            if (a->kernels.at[i].name != b->kernels.at[k].name) continue;
+            double x = (double)a->kernels.at[i].step_ns / sums[0];
+            double y = (double)b->kernels.at[k].step_ns / sums[1];
+            same += x < y ? x : y;
+        }
+    return same;
+}
+
+/* Files without ranks whose kernels have little in common are not a job. */
+static void summarize_programs(struct gp_report *r, const struct gp_hta *h)
+{
+    enum { MOST = 64 };
+    static const double LITTLE = 0.4;
+    const struct gp_fleet_member *firsts[MOST];
+    size_t n = 0;
+    if (h->inputs.n < 2 || h->inputs.n > MOST) return;
+    for (size_t i = 0; i < h->inputs.n; i++)
+        if (h->inputs.at[i].rank >= 0) return;
+    for (size_t i = 0; i < h->fleet.kept.n && n < MOST; i++) {
+        size_t k = 0;
+        while (k < n && alike(firsts[k], &h->fleet.kept.at[i]) < LITTLE) k++;
+        if (k == n) firsts[n++] = &h->fleet.kept.at[i];
+    }
+    if (n > 1)
+        gp_report_verdict(r, GP_TONE_WARN,
+                          "These are %zu programs, whose kernels have little in common, and no ranks of one "
+                          "job: figures are sums over all. Report on each by itself; compare two runs of one "
+                          "with trace-diff.",
+                          n);
+}
+
 void gp_hta_summary(struct gp_report *r, const struct gp_hta *h, bool whole)
 {
     struct gp_buf b = {0};
@@ -483,6 +525,7 @@ void gp_hta_summary(struct gp_report *r, const struct gp_hta *h, bool whole)
             gp_buf_release(&b);
             return;
         }
+        summarize_programs(r, h);
         summarize_slow(r, h, &b);
         summarize_shares(r, about, whole && h->focus ? 0 : steps_in(h), &all, &b);
         if (all.devices > 1) summarize_spread(r, about, &b);

@@ -409,4 +409,11 @@ test_expect_success 'three headlines say in one sentence what the recorder likel
         .recorder_measured == false" out && ! jq -e ".parts[] | select(.part == \"after\") | has(\"recorder\")" out
 '
 
+test_expect_success 'files of unlike programs are not a job; runs of one and ranks are' '
+    programs() { trace-hta -q "$@" | tr "\n" " " >out; grep -o "These are [0-9]* programs" out; }
+    programs "$samples/h200/eager.json.gz" "$samples/h200/decode.trace" "$samples/h200/random.trace" >said &&
+    grep "3 programs" said && ! programs "$samples/h200/eager.json.gz" "$samples/h200/eager.trace" &&
+    ! programs "$samples"/h200/ddp.rank*.json.gz && ! programs "$samples/h200/eager.trace"
+'
+
 test_done
