@@ -79,6 +79,10 @@ static const char *foreign_kind(const void *head, size_t n)
     while (n && isspace((unsigned char)*s)) s++, n--;
     if (begins(s, n, "<!doctype html") || begins(s, n, "<html"))
         return "an HTML page: pass the trace that it was made from";
+    /* "V1123 04:05:06.789": as glog writes */
+    if (n > 6 && strchr("VIWE", s[0]) && isdigit((unsigned char)s[1]) && isdigit((unsigned char)s[4]) &&
+        s[5] == ' ')
+        return "a log, not a trace: trace-compile reads those of torch.compile";
     return is_csv(s, n) ? "a table (CSV), not a trace: pass the trace itself, as JSON or in our binary format"
                         : NULL;
 }

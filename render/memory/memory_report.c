@@ -579,6 +579,9 @@ void gp_memory_summary(struct gp_report *r, const struct gp_memory *m)
     if (shown < m->devices.n)
         gp_report_verdict(r, GP_TONE_PLAIN, "%zu more devices: see the table of devices.",
                           m->devices.n - shown);
-    if (!m->devices.n) gp_report_verdict(r, GP_TONE_PLAIN, "No memory events in the input.");
+    if (!m->devices.n)
+        gp_report_verdict(r, GP_TONE_PLAIN,
+                          "No memory events in the input. Record them with profile_memory=True, or save a "
+                          "snapshot: torch.cuda.memory._record_memory_history() and _dump_snapshot().");
     gp_buf_release(&b);
 }

@@ -2,6 +2,8 @@
 
 #include <math.h>
 #include <string.h>
+#include "analyze/cost/regime.h"
+#include "analyze/cost/roofline.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/json_write.h"
@@ -189,6 +191,66 @@ static void summarize_measured(struct tables *k)
     gp_report_verdict(k->r, GP_TONE_PLAIN, "%s", gp_buf_str(&k->text));
 }
 
+/* The nearer roof, if P reaches half of it. */
+static enum gp_regime bound_of(const struct gp_roofline *r, const struct gp_roofline_point *p)
+{
+    static const double REACHED = 0.5;
+    double memory_per_s = 0, memory = 0, compute = 0;
+    for (size_t i = 0; i < r->roofs.n; i++)
+        if (r->roofs.at[i].memory && (memory_per_s <= 0 || r->roofs.at[i].per_s < memory_per_s))
+            memory_per_s = r->roofs.at[i].per_s; /* the slowest: the device's memory */
+    if (memory_per_s > 0) memory = gp_roofline_bytes_per_s(p) / memory_per_s;
+    if (p->roof < r->roofs.n) compute = gp_roofline_flops_per_s(p) / r->roofs.at[p->roof].per_s;
+    if (memory <= 0 && compute <= 0) return GP_REGIME_UNKNOWN;
+    if (memory < REACHED && compute < REACHED) return GP_REGIME_INEFFICIENT;
+    return memory > compute ? GP_REGIME_MEMORY : GP_REGIME_COMPUTE;
+}
+
+/* What bounds the measured kernels, by time, with the one that takes the most of it. */
+static void summarize_bound(struct tables *k, const struct gp_ceilings *measured)
+{
+    struct gp_roofline r = {0};
+    struct gp_strings names = {0};
+    int64_t of[GP_REGIME_COUNT] = {0}, all_ns = 0, unplaced_ns = 0;
+    const struct gp_roofline_point *largest[GP_REGIME_COUNT] = {NULL};
+    gp_metrics_roofline(&r, &names, k->m, measured);
+    for (size_t i = 0; i < r.points.n; i++) {
+        const struct gp_roofline_point *p = &r.points.at[i];
+        enum gp_regime bound = bound_of(&r, p);
+        of[bound] += p->total_ns;
+        if (!largest[bound]) largest[bound] = p; /* they are in order */
+    }
+    unplaced_ns = of[GP_REGIME_UNKNOWN] + r.unknown_ns;
+    of[GP_REGIME_UNKNOWN] = 0;
+    int most = 0;
+    for (int i = 0; i < GP_REGIME_COUNT; i++) {
+        all_ns += of[i];
+        if (of[i] > of[most]) most = i;
+    }
+    k->text.n = 0;
+    bool known = of[most] >= unplaced_ns;
+    if (known) gp_buf_printf(&k->text, "Bound by %s: ", gp_regime_text((enum gp_regime)most));
+    gp_scale_put_share(&k->text, known ? of[most] : unplaced_ns, all_ns + unplaced_ns);
+    gp_buf_puts(&k->text, " of the measured kernel time");
+    if (!known) gp_buf_puts(&k->text, " has an unknown bound, as its work was not counted");
+    for (int i = 0; i < GP_REGIME_COUNT; i++) {
+        if ((known && i == most) || of[i] * 20 <= all_ns) continue;
+        gp_buf_puts(&k->text, ", ");
+        gp_scale_put_share(&k->text, of[i], all_ns + unplaced_ns);
+        gp_buf_printf(&k->text, " is bound by %s", gp_regime_text((enum gp_regime)i));
+    }
+    if (known && unplaced_ns * 20 > all_ns) {
+        gp_buf_puts(&k->text, ", ");
+        gp_scale_put_share(&k->text, unplaced_ns, all_ns + unplaced_ns);
+        gp_buf_puts(&k->text, " is unknown");
+    }
+    if (known && largest[most])
+        gp_buf_printf(&k->text, "; mainly %s", gp_string(&names, largest[most]->label));
+    if (of[most] > 0) gp_report_verdict(k->r, GP_TONE_PLAIN, "%s.", gp_buf_str(&k->text));
+    gp_roofline_release(&r);
+    gp_strings_release(&names);
+}
+
 static void summarize_uncounted(struct tables *k)
 {
     size_t n = 0;
@@ -238,9 +300,10 @@ static void summarize_conditions(struct tables *k)
 }
 
 /* With VALUES, the table of single values is not a detail. */
-static void fill_report(struct gp_report *r, const struct gp_metrics *m, bool values)
+static void fill_report(struct gp_report *r, const struct gp_metrics_answer *a, bool values)
 {
-    struct tables k = {.r = r, .m = m};
+    struct tables k = {.r = r, .m = a->m};
+    summarize_bound(&k, a->measured);
     summarize_measured(&k);
     summarize_uncounted(&k);
     summarize_conditions(&k);
@@ -333,7 +396,7 @@ static void put_html(void *answer, struct gp_buf *b)
     struct gp_buf json = {0};
     struct page p = {.all = m->groups.n};
     gp_metrics_roofline(&p.roofline, &p.names, m, a->measured);
-    fill_report(&r, m, true);
+    fill_report(&r, a, true);
     put_json(answer, &json);
     struct gp_page_doc doc = {.tool = "trace-metrics",
                               .parts = &gp_page_metrics,
@@ -359,7 +422,7 @@ static void put_text(void *answer, struct gp_buf *b)
 {
     const struct gp_metrics_answer *a = answer;
     struct gp_report r = {0};
-    fill_report(&r, a->m, a->values);
+    fill_report(&r, a, a->values);
     gp_report_text_write(b, &r, &(struct gp_report_text_opts){.color = a->color, .width = a->width});
     gp_report_release(&r);
 }

@@ -89,6 +89,8 @@ test_expect_success 'recorded on an H200: a copy counts what it copies, a produc
 
 test_expect_success 'recorded on an H200: a training step per kernel and per range' '
     trace-metrics -q "$samples"/counters/step.trace >out && grep "^715 of 715 launches measured" out &&
+    trace-metrics -q "$samples"/counters/products_fp64.trace | grep "^Bound by arithmetic: 60.9% of the measured kernel time" &&
+    trace-metrics -q "$samples"/counters/products.trace | grep "^76.0% of the measured kernel time has an unknown bound" &&
     trace-metrics -q -f csv --per range --reduce sum "$samples"/counters/range.trace | tr -d "\r" >out &&
     grep "^step,,,3,3,433555168,,sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum,math_op,sum,2216203124736$" out &&
     trace-metrics -q -f csv --wide --join "$samples"/counters/timing.trace "$samples"/counters/step.trace >out
