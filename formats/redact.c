@@ -12,28 +12,11 @@
 
 /* How the names begin that libraries give to ranges and frames; analyses look for some of them. What follows
  * may be the program's own: its known words stay. */
-static const char *const library_names[] = {
-    "ProfilerStep#",
-    "NCCL:",
-    "nccl:",
-    "aten::",
-    "c10d::",
-    "autograd::",
-    "Optimizer.",
-    "enumerate(DataLoader)",
-    "Torch-Compiled Region",
-    "DistributedDataParallel.",
-    "<built-in",
-    "PyTorch Profiler",
-    "Iteration Start",
-    "recording starts",
-    "recording stops",
-    "recorded in windows",
-    "allocations are left out",
-    "waits and events are left out",
-    "API calls are left out",
-    "CUDA graphs are recorded whole",
-};
+static const char library_names[] =
+    "ProfilerStep#|NCCL:|nccl:|aten::|c10d::|autograd::|Optimizer.|enumerate(DataLoader)|"
+    "Torch-Compiled Region|DistributedDataParallel.|<built-in|PyTorch Profiler|Iteration Start|"
+    "recording starts|recording stops|recorded in windows|allocations are left out|"
+    "waits and events are left out|API calls are left out|CUDA graphs are recorded whole";
 
 static bool starts(const char *s, size_t n, const char *with)
 {
@@ -85,9 +68,10 @@ static bool put_library(struct gp_buf *to, const char *s, size_t n)
         gp_buf_put(to, s, n);
         return true;
     }
-    for (size_t i = 0; i < GP_COUNT(library_names); i++)
-        if (starts(s, n, library_names[i])) {
-            size_t len = strlen(library_names[i]);
+    char begin[40];
+    for (const char *at = library_names; gp_next_of(&at, '|', begin, sizeof begin);)
+        if (starts(s, n, begin)) {
+            size_t len = strlen(begin);
             gp_buf_put(to, s, len);
             put_words(to, s + len, n - len);
             return true;

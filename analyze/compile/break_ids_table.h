@@ -5,456 +5,113 @@
 #ifndef GP_ANALYZE_BREAK_IDS_TABLE_H
 #define GP_ANALYZE_BREAK_IDS_TABLE_H
 
+/* clang-format off */
 #define GP_BREAK_IDS(X)                                                                                      \
-    X(0, 0, EXCEPTION)                                                                                       \
-    X(1, 1, TENSOR)                                                                                          \
-    X(2, 2, EXCEPTION)                                                                                       \
-    X(3, 3, ITERATOR)                                                                                        \
-    X(4, 6, OBJECT)                                                                                          \
-    X(7, 9, FOREIGN)                                                                                         \
-    X(10, 12, EXCEPTION)                                                                                     \
-    X(13, 13, AUTOGRAD)                                                                                      \
-    X(14, 16, TENSOR)                                                                                        \
-    X(17, 17, HIGHER_ORDER)                                                                                  \
-    X(18, 18, SHAPE)                                                                                         \
-    X(19, 19, AUTOGRAD)                                                                                      \
-    X(20, 21, EXCEPTION)                                                                                     \
-    X(22, 22, OTHER)                                                                                         \
-    X(23, 23, OBJECT)                                                                                        \
-    X(24, 24, ITERATOR)                                                                                      \
-    X(25, 25, ASKED)                                                                                         \
-    X(26, 26, TENSOR)                                                                                        \
-    X(27, 27, COMPILER)                                                                                      \
-    X(28, 28, EXCEPTION)                                                                                     \
-    X(29, 29, AUTOGRAD)                                                                                      \
-    X(30, 30, ASKED)                                                                                         \
-    X(31, 32, OBJECT)                                                                                        \
-    X(33, 33, SCALAR)                                                                                        \
-    X(34, 35, BRANCH)                                                                                        \
-    X(36, 38, SHAPE)                                                                                         \
-    X(39, 39, RECOMPILES)                                                                                    \
-    X(40, 42, HIGHER_ORDER)                                                                                  \
-    X(43, 43, BACKEND)                                                                                       \
-    X(44, 44, TENSOR)                                                                                        \
-    X(45, 46, FOREIGN)                                                                                       \
-    X(47, 47, COMPILER)                                                                                      \
-    X(48, 48, OBJECT)                                                                                        \
-    X(49, 51, EXCEPTION)                                                                                     \
-    X(52, 52, COMPILER)                                                                                      \
-    X(53, 53, DISTRIBUTED)                                                                                   \
-    X(54, 54, EXCEPTION)                                                                                     \
-    X(55, 55, OBJECT)                                                                                        \
-    X(56, 56, TENSOR)                                                                                        \
-    X(57, 57, EXCEPTION)                                                                                     \
-    X(58, 58, TENSOR)                                                                                        \
-    X(59, 60, FOREIGN)                                                                                       \
-    X(61, 63, EXCEPTION)                                                                                     \
-    X(64, 64, BACKEND)                                                                                       \
-    X(65, 65, CAUSED)                                                                                        \
-    X(66, 66, CONTEXT)                                                                                       \
-    X(67, 67, HIGHER_ORDER)                                                                                  \
-    X(68, 68, AUTOGRAD)                                                                                      \
-    X(69, 70, EXCEPTION)                                                                                     \
-    X(71, 71, COMPILER)                                                                                      \
-    X(72, 72, TENSOR)                                                                                        \
-    X(73, 74, HIGHER_ORDER)                                                                                  \
-    X(75, 75, OBJECT)                                                                                        \
-    X(76, 76, EXCEPTION)                                                                                     \
-    X(77, 77, COMPILER)                                                                                      \
-    X(78, 78, OTHER)                                                                                         \
-    X(79, 80, COMPILER)                                                                                      \
-    X(81, 81, EXCEPTION)                                                                                     \
-    X(82, 82, COMPILER)                                                                                      \
-    X(83, 83, AUTOGRAD)                                                                                      \
-    X(84, 84, OBJECT)                                                                                        \
-    X(85, 85, AUTOGRAD)                                                                                      \
-    X(86, 86, OBJECT)                                                                                        \
-    X(87, 87, BACKEND)                                                                                       \
-    X(88, 89, EXCEPTION)                                                                                     \
-    X(90, 90, BACKEND)                                                                                       \
-    X(91, 91, EXCEPTION)                                                                                     \
-    X(92, 92, CAUSED)                                                                                        \
-    X(93, 93, COMPILER)                                                                                      \
-    X(94, 94, ITERATOR)                                                                                      \
-    X(95, 95, EXCEPTION)                                                                                     \
-    X(96, 97, OBJECT)                                                                                        \
-    X(98, 99, ASKED)                                                                                         \
-    X(100, 102, AUTOGRAD)                                                                                    \
-    X(103, 103, TENSOR)                                                                                      \
-    X(104, 104, AUTOGRAD)                                                                                    \
-    X(105, 106, NUMPY)                                                                                       \
-    X(107, 107, TENSOR)                                                                                      \
-    X(108, 108, AUTOGRAD)                                                                                    \
-    X(109, 109, SCALAR)                                                                                      \
-    X(110, 110, TENSOR)                                                                                      \
-    X(111, 112, EXCEPTION)                                                                                   \
-    X(113, 113, OBJECT)                                                                                      \
-    X(114, 115, ITERATOR)                                                                                    \
-    X(116, 116, COMPILER)                                                                                    \
-    X(117, 117, OBJECT)                                                                                      \
-    X(118, 118, ITERATOR)                                                                                    \
-    X(119, 119, EXCEPTION)                                                                                   \
-    X(120, 120, ITERATOR)                                                                                    \
-    X(121, 121, OBJECT)                                                                                      \
-    X(122, 122, COMPILER)                                                                                    \
-    X(123, 123, AUTOGRAD)                                                                                    \
-    X(124, 124, SCALAR)                                                                                      \
-    X(125, 125, AUTOGRAD)                                                                                    \
-    X(126, 130, TENSOR)                                                                                      \
-    X(131, 131, OBJECT)                                                                                      \
-    X(132, 134, ITERATOR)                                                                                    \
-    X(135, 135, EXCEPTION)                                                                                   \
-    X(136, 137, OBJECT)                                                                                      \
-    X(138, 140, AUTOGRAD)                                                                                    \
-    X(141, 141, OBJECT)                                                                                      \
-    X(142, 142, CONTEXT)                                                                                     \
-    X(143, 143, OBJECT)                                                                                      \
-    X(144, 145, AUTOGRAD)                                                                                    \
-    X(146, 148, FOREIGN)                                                                                     \
-    X(149, 149, OTHER)                                                                                       \
-    X(150, 150, OBJECT)                                                                                      \
-    X(151, 151, FOREIGN)                                                                                     \
-    X(152, 152, ITERATOR)                                                                                    \
-    X(153, 153, OBJECT)                                                                                      \
-    X(154, 155, ITERATOR)                                                                                    \
-    X(156, 156, OBJECT)                                                                                      \
-    X(157, 159, NUMPY)                                                                                       \
-    X(160, 160, ITERATOR)                                                                                    \
-    X(161, 162, OBJECT)                                                                                      \
-    X(163, 164, TENSOR)                                                                                      \
-    X(165, 166, AUTOGRAD)                                                                                    \
-    X(167, 167, EXCEPTION)                                                                                   \
-    X(168, 168, COMPILER)                                                                                    \
-    X(169, 169, OBJECT)                                                                                      \
-    X(170, 170, BRANCH)                                                                                      \
-    X(171, 171, OTHER)                                                                                       \
-    X(172, 172, DISTRIBUTED)                                                                                 \
-    X(173, 173, AUTOGRAD)                                                                                    \
-    X(174, 174, EXCEPTION)                                                                                   \
-    X(175, 175, COMPILER)                                                                                    \
-    X(176, 176, OBJECT)                                                                                      \
-    X(177, 177, FOREIGN)                                                                                     \
-    X(178, 178, COMPILER)                                                                                    \
-    X(179, 179, FOREIGN)                                                                                     \
-    X(180, 180, OBJECT)                                                                                      \
-    X(181, 181, AUTOGRAD)                                                                                    \
-    X(182, 182, EXCEPTION)                                                                                   \
-    X(183, 184, OBJECT)                                                                                      \
-    X(185, 185, NUMPY)                                                                                       \
-    X(186, 186, EXCEPTION)                                                                                   \
-    X(187, 187, FOREIGN)                                                                                     \
-    X(188, 188, COMPILER)                                                                                    \
-    X(189, 191, OBJECT)                                                                                      \
-    X(192, 192, ITERATOR)                                                                                    \
-    X(193, 193, FOREIGN)                                                                                     \
-    X(194, 195, OBJECT)                                                                                      \
-    X(196, 196, EXCEPTION)                                                                                   \
-    X(197, 199, OBJECT)                                                                                      \
-    X(200, 200, COMPILER)                                                                                    \
-    X(201, 204, OBJECT)                                                                                      \
-    X(205, 205, COMPILER)                                                                                    \
-    X(206, 206, AUTOGRAD)                                                                                    \
-    X(207, 207, OTHER)                                                                                       \
-    X(208, 208, FOREIGN)                                                                                     \
-    X(209, 209, CONTEXT)                                                                                     \
-    X(210, 210, DISTRIBUTED)                                                                                 \
-    X(211, 211, OBJECT)                                                                                      \
-    X(212, 212, CONTEXT)                                                                                     \
-    X(213, 213, FOREIGN)                                                                                     \
-    X(214, 214, OTHER)                                                                                       \
-    X(215, 215, TENSOR)                                                                                      \
-    X(216, 216, TRITON)                                                                                      \
-    X(217, 217, OBJECT)                                                                                      \
-    X(218, 218, SCALAR)                                                                                      \
-    X(219, 219, COMPILER)                                                                                    \
-    X(220, 220, TENSOR)                                                                                      \
-    X(221, 221, CONTEXT)                                                                                     \
-    X(222, 222, OBJECT)                                                                                      \
-    X(223, 224, OTHER)                                                                                       \
-    X(225, 225, AUTOGRAD)                                                                                    \
-    X(226, 226, EXCEPTION)                                                                                   \
-    X(227, 229, TENSOR)                                                                                      \
-    X(230, 230, FOREIGN)                                                                                     \
-    X(231, 232, NUMPY)                                                                                       \
-    X(233, 233, TENSOR)                                                                                      \
-    X(234, 234, EXCEPTION)                                                                                   \
-    X(235, 235, TENSOR)                                                                                      \
-    X(236, 236, OBJECT)                                                                                      \
-    X(237, 237, TENSOR)                                                                                      \
-    X(238, 239, OBJECT)                                                                                      \
-    X(240, 242, TENSOR)                                                                                      \
-    X(243, 243, OTHER)                                                                                       \
-    X(244, 245, TENSOR)                                                                                      \
-    X(246, 246, SHAPE)                                                                                       \
-    X(247, 247, TENSOR)                                                                                      \
-    X(248, 249, EXCEPTION)                                                                                   \
-    X(250, 250, NUMPY)                                                                                       \
-    X(251, 251, OBJECT)                                                                                      \
-    X(252, 252, EXCEPTION)                                                                                   \
-    X(253, 253, ITERATOR)                                                                                    \
-    X(254, 257, OBJECT)                                                                                      \
-    X(258, 258, EXCEPTION)                                                                                   \
-    X(259, 259, ITERATOR)                                                                                    \
-    X(260, 260, EXCEPTION)                                                                                   \
-    X(261, 261, OBJECT)                                                                                      \
-    X(262, 263, CONTEXT)                                                                                     \
-    X(264, 264, TENSOR)                                                                                      \
-    X(265, 267, OBJECT)                                                                                      \
-    X(268, 268, ITERATOR)                                                                                    \
-    X(269, 269, ASKED)                                                                                       \
-    X(270, 270, FOREIGN)                                                                                     \
-    X(271, 272, OBJECT)                                                                                      \
-    X(273, 273, EXCEPTION)                                                                                   \
-    X(274, 274, CONTEXT)                                                                                     \
-    X(275, 275, ASKED)                                                                                       \
-    X(276, 276, OBJECT)                                                                                      \
-    X(277, 277, TENSOR)                                                                                      \
-    X(278, 278, OBJECT)                                                                                      \
-    X(279, 279, CONTEXT)                                                                                     \
-    X(280, 283, OBJECT)                                                                                      \
-    X(284, 284, ASKED)                                                                                       \
-    X(285, 286, EXCEPTION)                                                                                   \
-    X(287, 287, OBJECT)                                                                                      \
-    X(288, 288, OTHER)                                                                                       \
-    X(289, 289, OBJECT)                                                                                      \
-    X(290, 290, NUMPY)                                                                                       \
-    X(291, 291, OUTPUT)                                                                                      \
-    X(292, 292, FOREIGN)                                                                                     \
-    X(293, 294, NUMPY)                                                                                       \
-    X(295, 295, COMPILER)                                                                                    \
-    X(296, 296, OUTPUT)                                                                                      \
-    X(297, 297, EXCEPTION)                                                                                   \
-    X(298, 298, NUMPY)                                                                                       \
-    X(299, 299, FOREIGN)                                                                                     \
-    X(300, 300, NUMPY)                                                                                       \
-    X(301, 345, HIGHER_ORDER)                                                                                \
-    X(346, 348, AUTOGRAD)                                                                                    \
-    X(349, 351, HIGHER_ORDER)                                                                                \
-    X(352, 352, AUTOGRAD)                                                                                    \
-    X(353, 353, OTHER)                                                                                       \
-    X(354, 354, COMPILER)                                                                                    \
-    X(355, 356, HIGHER_ORDER)                                                                                \
-    X(357, 357, FOREIGN)                                                                                     \
-    X(358, 358, OTHER)                                                                                       \
-    X(359, 359, OBJECT)                                                                                      \
-    X(360, 360, OTHER)                                                                                       \
-    X(361, 361, TRITON)                                                                                      \
-    X(362, 369, OBJECT)                                                                                      \
-    X(370, 370, CONTEXT)                                                                                     \
-    X(371, 373, AUTOGRAD)                                                                                    \
-    X(374, 374, TENSOR)                                                                                      \
-    X(375, 375, AUTOGRAD)                                                                                    \
-    X(376, 377, ASKED)                                                                                       \
-    X(442, 442, AUTOGRAD)                                                                                    \
-    X(459, 459, OUTPUT)                                                                                      \
-    X(467, 467, OBJECT)                                                                                      \
-    X(507, 507, OBJECT)                                                                                      \
-    X(569, 569, OUTPUT)                                                                                      \
-    X(682, 682, OBJECT)                                                                                      \
-    X(755, 755, OBJECT)                                                                                      \
-    X(757, 757, FOREIGN)                                                                                     \
-    X(781, 781, OBJECT)                                                                                      \
-    X(808, 808, OBJECT)                                                                                      \
-    X(811, 811, ITERATOR)                                                                                    \
-    X(871, 871, OBJECT)                                                                                      \
-    X(998, 998, TENSOR)                                                                                      \
-    X(1042, 1042, AUTOGRAD)                                                                                  \
-    X(1075, 1075, HIGHER_ORDER)                                                                              \
-    X(1140, 1140, AUTOGRAD)                                                                                  \
-    X(1157, 1157, OBJECT)                                                                                    \
-    X(1177, 1177, HIGHER_ORDER)                                                                              \
-    X(1220, 1220, OBJECT)                                                                                    \
-    X(1273, 1273, EXCEPTION)                                                                                 \
-    X(1275, 1275, OUTPUT)                                                                                    \
-    X(1297, 1297, CAUSED)                                                                                    \
-    X(1319, 1319, OBJECT)                                                                                    \
-    X(1350, 1350, OBJECT)                                                                                    \
-    X(1354, 1354, OBJECT)                                                                                    \
-    X(1380, 1381, AUTOGRAD)                                                                                  \
-    X(1392, 1392, OBJECT)                                                                                    \
-    X(1501, 1501, AUTOGRAD)                                                                                  \
-    X(1576, 1576, TENSOR)                                                                                    \
-    X(1583, 1583, OBJECT)                                                                                    \
-    X(1584, 1584, OUTPUT)                                                                                    \
-    X(1618, 1618, OBJECT)                                                                                    \
-    X(1724, 1724, AUTOGRAD)                                                                                  \
-    X(1739, 1739, OBJECT)                                                                                    \
-    X(1750, 1750, DISTRIBUTED)                                                                               \
-    X(1752, 1752, ITERATOR)                                                                                  \
-    X(1824, 1824, HIGHER_ORDER)                                                                              \
-    X(1940, 1940, OBJECT)                                                                                    \
-    X(2019, 2019, AUTOGRAD)                                                                                  \
-    X(2069, 2069, ITERATOR)                                                                                  \
-    X(2078, 2078, OBJECT)                                                                                    \
-    X(2404, 2404, OBJECT)                                                                                    \
-    X(2412, 2412, OBJECT)                                                                                    \
-    X(2444, 2444, ITERATOR)                                                                                  \
-    X(2464, 2464, AUTOGRAD)                                                                                  \
-    X(2473, 2473, CONTEXT)                                                                                   \
-    X(2483, 2483, OBJECT)                                                                                    \
-    X(2520, 2520, OTHER)                                                                                     \
-    X(2533, 2533, CONTEXT)                                                                                   \
-    X(2544, 2544, OBJECT)                                                                                    \
-    X(2549, 2549, ITERATOR)                                                                                  \
-    X(2582, 2582, COMPILER)                                                                                  \
-    X(2669, 2669, CAUSED)                                                                                    \
-    X(2696, 2696, DISTRIBUTED)                                                                               \
-    X(2710, 2710, CONTEXT)                                                                                   \
-    X(2736, 2736, OBJECT)                                                                                    \
-    X(2852, 2852, OBJECT)                                                                                    \
-    X(2861, 2861, OBJECT)                                                                                    \
-    X(2922, 2922, EXCEPTION)                                                                                 \
-    X(2977, 2977, FOREIGN)                                                                                   \
-    X(3003, 3003, OBJECT)                                                                                    \
-    X(3006, 3006, OBJECT)                                                                                    \
-    X(3069, 3069, BACKEND)                                                                                   \
-    X(3241, 3241, OBJECT)                                                                                    \
-    X(3326, 3326, TRITON)                                                                                    \
-    X(3343, 3343, DISTRIBUTED)                                                                               \
-    X(3383, 3383, OBJECT)                                                                                    \
-    X(3697, 3697, OBJECT)                                                                                    \
-    X(3775, 3775, OBJECT)                                                                                    \
-    X(3780, 3780, OBJECT)                                                                                    \
-    X(3840, 3840, BACKEND)                                                                                   \
-    X(3934, 3934, OBJECT)                                                                                    \
-    X(4026, 4026, TRITON)                                                                                    \
-    X(4197, 4197, TENSOR)                                                                                    \
-    X(4198, 4198, FOREIGN)                                                                                   \
-    X(4234, 4234, OBJECT)                                                                                    \
-    X(4240, 4240, OBJECT)                                                                                    \
-    X(4271, 4271, OBJECT)                                                                                    \
-    X(4297, 4297, ASKED)                                                                                     \
-    X(4307, 4307, HIGHER_ORDER)                                                                              \
-    X(4315, 4315, EXCEPTION)                                                                                 \
-    X(4347, 4347, ITERATOR)                                                                                  \
-    X(4372, 4372, AUTOGRAD)                                                                                  \
-    X(4393, 4393, OBJECT)                                                                                    \
-    X(4399, 4399, OBJECT)                                                                                    \
-    X(4411, 4411, OBJECT)                                                                                    \
-    X(4413, 4413, HIGHER_ORDER)                                                                              \
-    X(4501, 4501, OBJECT)                                                                                    \
-    X(4608, 4608, OBJECT)                                                                                    \
-    X(4636, 4636, ASKED)                                                                                     \
-    X(4695, 4695, FOREIGN)                                                                                   \
-    X(4749, 4749, COMPILER)                                                                                  \
-    X(4774, 4774, HIGHER_ORDER)                                                                              \
-    X(4778, 4778, OBJECT)                                                                                    \
-    X(4818, 4818, OBJECT)                                                                                    \
-    X(4841, 4841, COMPILER)                                                                                  \
-    X(4880, 4880, OBJECT)                                                                                    \
-    X(4927, 4927, AUTOGRAD)                                                                                  \
-    X(4996, 4996, CONTEXT)                                                                                   \
-    X(5017, 5017, COMPILER)                                                                                  \
-    X(5173, 5173, EXCEPTION)                                                                                 \
-    X(5195, 5195, OTHER)                                                                                     \
-    X(5210, 5210, OTHER)                                                                                     \
-    X(5282, 5282, TENSOR)                                                                                    \
-    X(5380, 5380, OUTPUT)                                                                                    \
-    X(5458, 5458, OBJECT)                                                                                    \
-    X(5491, 5491, TENSOR)                                                                                    \
-    X(5565, 5565, OTHER)                                                                                     \
-    X(5687, 5687, OTHER)                                                                                     \
-    X(5696, 5696, ITERATOR)                                                                                  \
-    X(5748, 5748, AUTOGRAD)                                                                                  \
-    X(5821, 5821, AUTOGRAD)                                                                                  \
-    X(5849, 5849, OBJECT)                                                                                    \
-    X(5884, 5884, HIGHER_ORDER)                                                                              \
-    X(5904, 5904, OBJECT)                                                                                    \
-    X(5976, 5976, TENSOR)                                                                                    \
-    X(6012, 6012, OBJECT)                                                                                    \
-    X(6017, 6017, HIGHER_ORDER)                                                                              \
-    X(6025, 6025, ITERATOR)                                                                                  \
-    X(6053, 6053, OBJECT)                                                                                    \
-    X(6066, 6066, FOREIGN)                                                                                   \
-    X(6183, 6183, HIGHER_ORDER)                                                                              \
-    X(6210, 6210, OTHER)                                                                                     \
-    X(6215, 6215, OBJECT)                                                                                    \
-    X(6270, 6270, TENSOR)                                                                                    \
-    X(6276, 6276, ITERATOR)                                                                                  \
-    X(6297, 6297, AUTOGRAD)                                                                                  \
-    X(6404, 6404, OBJECT)                                                                                    \
-    X(6441, 6441, OBJECT)                                                                                    \
-    X(6602, 6602, TENSOR)                                                                                    \
-    X(6604, 6604, COMPILER)                                                                                  \
-    X(6622, 6622, OTHER)                                                                                     \
-    X(6663, 6663, AUTOGRAD)                                                                                  \
-    X(6735, 6735, TRITON)                                                                                    \
-    X(6815, 6815, FOREIGN)                                                                                   \
-    X(6890, 6890, COMPILER)                                                                                  \
-    X(6956, 6956, CONTEXT)                                                                                   \
-    X(6999, 6999, COMPILER)                                                                                  \
-    X(7000, 7000, CAUSED)                                                                                    \
-    X(7020, 7020, TENSOR)                                                                                    \
-    X(7054, 7054, AUTOGRAD)                                                                                  \
-    X(7072, 7072, HIGHER_ORDER)                                                                              \
-    X(7151, 7151, ITERATOR)                                                                                  \
-    X(7168, 7168, OBJECT)                                                                                    \
-    X(7230, 7230, EXCEPTION)                                                                                 \
-    X(7286, 7286, OBJECT)                                                                                    \
-    X(7299, 7299, AUTOGRAD)                                                                                  \
-    X(7312, 7312, EXCEPTION)                                                                                 \
-    X(7324, 7324, AUTOGRAD)                                                                                  \
-    X(7425, 7425, ITERATOR)                                                                                  \
-    X(7444, 7444, AUTOGRAD)                                                                                  \
-    X(7489, 7489, OBJECT)                                                                                    \
-    X(7502, 7502, OBJECT)                                                                                    \
-    X(7510, 7510, OBJECT)                                                                                    \
-    X(7596, 7596, EXCEPTION)                                                                                 \
-    X(7637, 7637, OBJECT)                                                                                    \
-    X(7650, 7650, FOREIGN)                                                                                   \
-    X(7685, 7685, OBJECT)                                                                                    \
-    X(7694, 7694, HIGHER_ORDER)                                                                              \
-    X(7786, 7786, OBJECT)                                                                                    \
-    X(7905, 7905, TENSOR)                                                                                    \
-    X(7906, 7906, OBJECT)                                                                                    \
-    X(7935, 7935, HIGHER_ORDER)                                                                              \
-    X(7968, 7968, OUTPUT)                                                                                    \
-    X(8165, 8165, HIGHER_ORDER)                                                                              \
-    X(8206, 8206, HIGHER_ORDER)                                                                              \
-    X(8315, 8315, OUTPUT)                                                                                    \
-    X(8335, 8335, ITERATOR)                                                                                  \
-    X(8435, 8435, OBJECT)                                                                                    \
-    X(8587, 8587, TENSOR)                                                                                    \
-    X(8593, 8593, HIGHER_ORDER)                                                                              \
-    X(8656, 8656, OBJECT)                                                                                    \
-    X(8843, 8843, OBJECT)                                                                                    \
-    X(8887, 8887, OBJECT)                                                                                    \
-    X(8949, 8949, OTHER)                                                                                     \
-    X(8977, 8977, OBJECT)                                                                                    \
-    X(8982, 8982, AUTOGRAD)                                                                                  \
-    X(8985, 8985, AUTOGRAD)                                                                                  \
-    X(9118, 9118, TENSOR)                                                                                    \
-    X(9137, 9137, OBJECT)                                                                                    \
-    X(9158, 9158, OTHER)                                                                                     \
-    X(9182, 9182, TENSOR)                                                                                    \
-    X(9186, 9186, AUTOGRAD)                                                                                  \
-    X(9192, 9192, ITERATOR)                                                                                  \
-    X(9193, 9193, FOREIGN)                                                                                   \
-    X(9198, 9198, OBJECT)                                                                                    \
-    X(9203, 9203, HIGHER_ORDER)                                                                              \
-    X(9211, 9211, SHAPE)                                                                                     \
-    X(9277, 9277, OBJECT)                                                                                    \
-    X(9300, 9300, DISTRIBUTED)                                                                               \
-    X(9316, 9316, OBJECT)                                                                                    \
-    X(9352, 9352, SHAPE)                                                                                     \
-    X(9368, 9368, OBJECT)                                                                                    \
-    X(9458, 9458, OBJECT)                                                                                    \
-    X(9493, 9493, OBJECT)                                                                                    \
-    X(9509, 9509, HIGHER_ORDER)                                                                              \
-    X(9522, 9522, OBJECT)                                                                                    \
-    X(9528, 9528, OBJECT)                                                                                    \
-    X(9548, 9548, OBJECT)                                                                                    \
-    X(9561, 9561, OBJECT)                                                                                    \
-    X(9567, 9567, OBJECT)                                                                                    \
-    X(9625, 9625, EXCEPTION)                                                                                 \
-    X(9648, 9648, COMPILER)                                                                                  \
-    X(9672, 9672, OBJECT)                                                                                    \
-    X(9741, 9741, OTHER)                                                                                     \
-    X(9760, 9760, HIGHER_ORDER)                                                                              \
-    X(9840, 9840, OTHER)                                                                                     \
-    X(9860, 9860, DISTRIBUTED)                                                                               \
-    X(9898, 9898, ITERATOR)                                                                                  \
-    X(9899, 9899, OBJECT)                                                                                    \
-    X(9958, 9958, AUTOGRAD)
+    X(0, 0, EXCEPTION) X(1, 1, TENSOR) X(2, 2, EXCEPTION) X(3, 3, ITERATOR) X(4, 6, OBJECT)                  \
+    X(7, 9, FOREIGN) X(10, 12, EXCEPTION) X(13, 13, AUTOGRAD) X(14, 16, TENSOR) X(17, 17, HIGHER_ORDER)      \
+    X(18, 18, SHAPE) X(19, 19, AUTOGRAD) X(20, 21, EXCEPTION) X(22, 22, OTHER) X(23, 23, OBJECT)             \
+    X(24, 24, ITERATOR) X(25, 25, ASKED) X(26, 26, TENSOR) X(27, 27, COMPILER) X(28, 28, EXCEPTION)          \
+    X(29, 29, AUTOGRAD) X(30, 30, ASKED) X(31, 32, OBJECT) X(33, 33, SCALAR) X(34, 35, BRANCH)               \
+    X(36, 38, SHAPE) X(39, 39, RECOMPILES) X(40, 42, HIGHER_ORDER) X(43, 43, BACKEND) X(44, 44, TENSOR)      \
+    X(45, 46, FOREIGN) X(47, 47, COMPILER) X(48, 48, OBJECT) X(49, 51, EXCEPTION) X(52, 52, COMPILER)        \
+    X(53, 53, DISTRIBUTED) X(54, 54, EXCEPTION) X(55, 55, OBJECT) X(56, 56, TENSOR) X(57, 57, EXCEPTION)     \
+    X(58, 58, TENSOR) X(59, 60, FOREIGN) X(61, 63, EXCEPTION) X(64, 64, BACKEND) X(65, 65, CAUSED)           \
+    X(66, 66, CONTEXT) X(67, 67, HIGHER_ORDER) X(68, 68, AUTOGRAD) X(69, 70, EXCEPTION)                      \
+    X(71, 71, COMPILER) X(72, 72, TENSOR) X(73, 74, HIGHER_ORDER) X(75, 75, OBJECT) X(76, 76, EXCEPTION)     \
+    X(77, 77, COMPILER) X(78, 78, OTHER) X(79, 80, COMPILER) X(81, 81, EXCEPTION) X(82, 82, COMPILER)        \
+    X(83, 83, AUTOGRAD) X(84, 84, OBJECT) X(85, 85, AUTOGRAD) X(86, 86, OBJECT) X(87, 87, BACKEND)           \
+    X(88, 89, EXCEPTION) X(90, 90, BACKEND) X(91, 91, EXCEPTION) X(92, 92, CAUSED) X(93, 93, COMPILER)       \
+    X(94, 94, ITERATOR) X(95, 95, EXCEPTION) X(96, 97, OBJECT) X(98, 99, ASKED) X(100, 102, AUTOGRAD)        \
+    X(103, 103, TENSOR) X(104, 104, AUTOGRAD) X(105, 106, NUMPY) X(107, 107, TENSOR) X(108, 108, AUTOGRAD)   \
+    X(109, 109, SCALAR) X(110, 110, TENSOR) X(111, 112, EXCEPTION) X(113, 113, OBJECT)                       \
+    X(114, 115, ITERATOR) X(116, 116, COMPILER) X(117, 117, OBJECT) X(118, 118, ITERATOR)                    \
+    X(119, 119, EXCEPTION) X(120, 120, ITERATOR) X(121, 121, OBJECT) X(122, 122, COMPILER)                   \
+    X(123, 123, AUTOGRAD) X(124, 124, SCALAR) X(125, 125, AUTOGRAD) X(126, 130, TENSOR)                      \
+    X(131, 131, OBJECT) X(132, 134, ITERATOR) X(135, 135, EXCEPTION) X(136, 137, OBJECT)                     \
+    X(138, 140, AUTOGRAD) X(141, 141, OBJECT) X(142, 142, CONTEXT) X(143, 143, OBJECT)                       \
+    X(144, 145, AUTOGRAD) X(146, 148, FOREIGN) X(149, 149, OTHER) X(150, 150, OBJECT) X(151, 151, FOREIGN)   \
+    X(152, 152, ITERATOR) X(153, 153, OBJECT) X(154, 155, ITERATOR) X(156, 156, OBJECT) X(157, 159, NUMPY)   \
+    X(160, 160, ITERATOR) X(161, 162, OBJECT) X(163, 164, TENSOR) X(165, 166, AUTOGRAD)                      \
+    X(167, 167, EXCEPTION) X(168, 168, COMPILER) X(169, 169, OBJECT) X(170, 170, BRANCH)                     \
+    X(171, 171, OTHER) X(172, 172, DISTRIBUTED) X(173, 173, AUTOGRAD) X(174, 174, EXCEPTION)                 \
+    X(175, 175, COMPILER) X(176, 176, OBJECT) X(177, 177, FOREIGN) X(178, 178, COMPILER)                     \
+    X(179, 179, FOREIGN) X(180, 180, OBJECT) X(181, 181, AUTOGRAD) X(182, 182, EXCEPTION)                    \
+    X(183, 184, OBJECT) X(185, 185, NUMPY) X(186, 186, EXCEPTION) X(187, 187, FOREIGN)                       \
+    X(188, 188, COMPILER) X(189, 191, OBJECT) X(192, 192, ITERATOR) X(193, 193, FOREIGN)                     \
+    X(194, 195, OBJECT) X(196, 196, EXCEPTION) X(197, 199, OBJECT) X(200, 200, COMPILER)                     \
+    X(201, 204, OBJECT) X(205, 205, COMPILER) X(206, 206, AUTOGRAD) X(207, 207, OTHER)                       \
+    X(208, 208, FOREIGN) X(209, 209, CONTEXT) X(210, 210, DISTRIBUTED) X(211, 211, OBJECT)                   \
+    X(212, 212, CONTEXT) X(213, 213, FOREIGN) X(214, 214, OTHER) X(215, 215, TENSOR) X(216, 216, TRITON)     \
+    X(217, 217, OBJECT) X(218, 218, SCALAR) X(219, 219, COMPILER) X(220, 220, TENSOR) X(221, 221, CONTEXT)   \
+    X(222, 222, OBJECT) X(223, 224, OTHER) X(225, 225, AUTOGRAD) X(226, 226, EXCEPTION)                      \
+    X(227, 229, TENSOR) X(230, 230, FOREIGN) X(231, 232, NUMPY) X(233, 233, TENSOR) X(234, 234, EXCEPTION)   \
+    X(235, 235, TENSOR) X(236, 236, OBJECT) X(237, 237, TENSOR) X(238, 239, OBJECT) X(240, 242, TENSOR)      \
+    X(243, 243, OTHER) X(244, 245, TENSOR) X(246, 246, SHAPE) X(247, 247, TENSOR) X(248, 249, EXCEPTION)     \
+    X(250, 250, NUMPY) X(251, 251, OBJECT) X(252, 252, EXCEPTION) X(253, 253, ITERATOR)                      \
+    X(254, 257, OBJECT) X(258, 258, EXCEPTION) X(259, 259, ITERATOR) X(260, 260, EXCEPTION)                  \
+    X(261, 261, OBJECT) X(262, 263, CONTEXT) X(264, 264, TENSOR) X(265, 267, OBJECT) X(268, 268, ITERATOR)   \
+    X(269, 269, ASKED) X(270, 270, FOREIGN) X(271, 272, OBJECT) X(273, 273, EXCEPTION)                       \
+    X(274, 274, CONTEXT) X(275, 275, ASKED) X(276, 276, OBJECT) X(277, 277, TENSOR) X(278, 278, OBJECT)      \
+    X(279, 279, CONTEXT) X(280, 283, OBJECT) X(284, 284, ASKED) X(285, 286, EXCEPTION) X(287, 287, OBJECT)   \
+    X(288, 288, OTHER) X(289, 289, OBJECT) X(290, 290, NUMPY) X(291, 291, OUTPUT) X(292, 292, FOREIGN)       \
+    X(293, 294, NUMPY) X(295, 295, COMPILER) X(296, 296, OUTPUT) X(297, 297, EXCEPTION) X(298, 298, NUMPY)   \
+    X(299, 299, FOREIGN) X(300, 300, NUMPY) X(301, 345, HIGHER_ORDER) X(346, 348, AUTOGRAD)                  \
+    X(349, 351, HIGHER_ORDER) X(352, 352, AUTOGRAD) X(353, 353, OTHER) X(354, 354, COMPILER)                 \
+    X(355, 356, HIGHER_ORDER) X(357, 357, FOREIGN) X(358, 358, OTHER) X(359, 359, OBJECT)                    \
+    X(360, 360, OTHER) X(361, 361, TRITON) X(362, 369, OBJECT) X(370, 370, CONTEXT) X(371, 373, AUTOGRAD)    \
+    X(374, 374, TENSOR) X(375, 375, AUTOGRAD) X(376, 377, ASKED) X(442, 442, AUTOGRAD) X(459, 459, OUTPUT)   \
+    X(467, 467, OBJECT) X(507, 507, OBJECT) X(569, 569, OUTPUT) X(682, 682, OBJECT) X(755, 755, OBJECT)      \
+    X(757, 757, FOREIGN) X(781, 781, OBJECT) X(808, 808, OBJECT) X(811, 811, ITERATOR) X(871, 871, OBJECT)   \
+    X(998, 998, TENSOR) X(1042, 1042, AUTOGRAD) X(1075, 1075, HIGHER_ORDER) X(1140, 1140, AUTOGRAD)          \
+    X(1157, 1157, OBJECT) X(1177, 1177, HIGHER_ORDER) X(1220, 1220, OBJECT) X(1273, 1273, EXCEPTION)         \
+    X(1275, 1275, OUTPUT) X(1297, 1297, CAUSED) X(1319, 1319, OBJECT) X(1350, 1350, OBJECT)                  \
+    X(1354, 1354, OBJECT) X(1380, 1381, AUTOGRAD) X(1392, 1392, OBJECT) X(1501, 1501, AUTOGRAD)              \
+    X(1576, 1576, TENSOR) X(1583, 1583, OBJECT) X(1584, 1584, OUTPUT) X(1618, 1618, OBJECT)                  \
+    X(1724, 1724, AUTOGRAD) X(1739, 1739, OBJECT) X(1750, 1750, DISTRIBUTED) X(1752, 1752, ITERATOR)         \
+    X(1824, 1824, HIGHER_ORDER) X(1940, 1940, OBJECT) X(2019, 2019, AUTOGRAD) X(2069, 2069, ITERATOR)        \
+    X(2078, 2078, OBJECT) X(2404, 2404, OBJECT) X(2412, 2412, OBJECT) X(2444, 2444, ITERATOR)                \
+    X(2464, 2464, AUTOGRAD) X(2473, 2473, CONTEXT) X(2483, 2483, OBJECT) X(2520, 2520, OTHER)                \
+    X(2533, 2533, CONTEXT) X(2544, 2544, OBJECT) X(2549, 2549, ITERATOR) X(2582, 2582, COMPILER)             \
+    X(2669, 2669, CAUSED) X(2696, 2696, DISTRIBUTED) X(2710, 2710, CONTEXT) X(2736, 2736, OBJECT)            \
+    X(2852, 2852, OBJECT) X(2861, 2861, OBJECT) X(2922, 2922, EXCEPTION) X(2977, 2977, FOREIGN)              \
+    X(3003, 3003, OBJECT) X(3006, 3006, OBJECT) X(3069, 3069, BACKEND) X(3241, 3241, OBJECT)                 \
+    X(3326, 3326, TRITON) X(3343, 3343, DISTRIBUTED) X(3383, 3383, OBJECT) X(3697, 3697, OBJECT)             \
+    X(3775, 3775, OBJECT) X(3780, 3780, OBJECT) X(3840, 3840, BACKEND) X(3934, 3934, OBJECT)                 \
+    X(4026, 4026, TRITON) X(4197, 4197, TENSOR) X(4198, 4198, FOREIGN) X(4234, 4234, OBJECT)                 \
+    X(4240, 4240, OBJECT) X(4271, 4271, OBJECT) X(4297, 4297, ASKED) X(4307, 4307, HIGHER_ORDER)             \
+    X(4315, 4315, EXCEPTION) X(4347, 4347, ITERATOR) X(4372, 4372, AUTOGRAD) X(4393, 4393, OBJECT)           \
+    X(4399, 4399, OBJECT) X(4411, 4411, OBJECT) X(4413, 4413, HIGHER_ORDER) X(4501, 4501, OBJECT)            \
+    X(4608, 4608, OBJECT) X(4636, 4636, ASKED) X(4695, 4695, FOREIGN) X(4749, 4749, COMPILER)                \
+    X(4774, 4774, HIGHER_ORDER) X(4778, 4778, OBJECT) X(4818, 4818, OBJECT) X(4841, 4841, COMPILER)          \
+    X(4880, 4880, OBJECT) X(4927, 4927, AUTOGRAD) X(4996, 4996, CONTEXT) X(5017, 5017, COMPILER)             \
+    X(5173, 5173, EXCEPTION) X(5195, 5195, OTHER) X(5210, 5210, OTHER) X(5282, 5282, TENSOR)                 \
+    X(5380, 5380, OUTPUT) X(5458, 5458, OBJECT) X(5491, 5491, TENSOR) X(5565, 5565, OTHER)                   \
+    X(5687, 5687, OTHER) X(5696, 5696, ITERATOR) X(5748, 5748, AUTOGRAD) X(5821, 5821, AUTOGRAD)             \
+    X(5849, 5849, OBJECT) X(5884, 5884, HIGHER_ORDER) X(5904, 5904, OBJECT) X(5976, 5976, TENSOR)            \
+    X(6012, 6012, OBJECT) X(6017, 6017, HIGHER_ORDER) X(6025, 6025, ITERATOR) X(6053, 6053, OBJECT)          \
+    X(6066, 6066, FOREIGN) X(6183, 6183, HIGHER_ORDER) X(6210, 6210, OTHER) X(6215, 6215, OBJECT)            \
+    X(6270, 6270, TENSOR) X(6276, 6276, ITERATOR) X(6297, 6297, AUTOGRAD) X(6404, 6404, OBJECT)              \
+    X(6441, 6441, OBJECT) X(6602, 6602, TENSOR) X(6604, 6604, COMPILER) X(6622, 6622, OTHER)                 \
+    X(6663, 6663, AUTOGRAD) X(6735, 6735, TRITON) X(6815, 6815, FOREIGN) X(6890, 6890, COMPILER)             \
+    X(6956, 6956, CONTEXT) X(6999, 6999, COMPILER) X(7000, 7000, CAUSED) X(7020, 7020, TENSOR)               \
+    X(7054, 7054, AUTOGRAD) X(7072, 7072, HIGHER_ORDER) X(7151, 7151, ITERATOR) X(7168, 7168, OBJECT)        \
+    X(7230, 7230, EXCEPTION) X(7286, 7286, OBJECT) X(7299, 7299, AUTOGRAD) X(7312, 7312, EXCEPTION)          \
+    X(7324, 7324, AUTOGRAD) X(7425, 7425, ITERATOR) X(7444, 7444, AUTOGRAD) X(7489, 7489, OBJECT)            \
+    X(7502, 7502, OBJECT) X(7510, 7510, OBJECT) X(7596, 7596, EXCEPTION) X(7637, 7637, OBJECT)               \
+    X(7650, 7650, FOREIGN) X(7685, 7685, OBJECT) X(7694, 7694, HIGHER_ORDER) X(7786, 7786, OBJECT)           \
+    X(7905, 7905, TENSOR) X(7906, 7906, OBJECT) X(7935, 7935, HIGHER_ORDER) X(7968, 7968, OUTPUT)            \
+    X(8165, 8165, HIGHER_ORDER) X(8206, 8206, HIGHER_ORDER) X(8315, 8315, OUTPUT) X(8335, 8335, ITERATOR)    \
+    X(8435, 8435, OBJECT) X(8587, 8587, TENSOR) X(8593, 8593, HIGHER_ORDER) X(8656, 8656, OBJECT)            \
+    X(8843, 8843, OBJECT) X(8887, 8887, OBJECT) X(8949, 8949, OTHER) X(8977, 8977, OBJECT)                   \
+    X(8982, 8982, AUTOGRAD) X(8985, 8985, AUTOGRAD) X(9118, 9118, TENSOR) X(9137, 9137, OBJECT)              \
+    X(9158, 9158, OTHER) X(9182, 9182, TENSOR) X(9186, 9186, AUTOGRAD) X(9192, 9192, ITERATOR)               \
+    X(9193, 9193, FOREIGN) X(9198, 9198, OBJECT) X(9203, 9203, HIGHER_ORDER) X(9211, 9211, SHAPE)            \
+    X(9277, 9277, OBJECT) X(9300, 9300, DISTRIBUTED) X(9316, 9316, OBJECT) X(9352, 9352, SHAPE)              \
+    X(9368, 9368, OBJECT) X(9458, 9458, OBJECT) X(9493, 9493, OBJECT) X(9509, 9509, HIGHER_ORDER)            \
+    X(9522, 9522, OBJECT) X(9528, 9528, OBJECT) X(9548, 9548, OBJECT) X(9561, 9561, OBJECT)                  \
+    X(9567, 9567, OBJECT) X(9625, 9625, EXCEPTION) X(9648, 9648, COMPILER) X(9672, 9672, OBJECT)             \
+    X(9741, 9741, OTHER) X(9760, 9760, HIGHER_ORDER) X(9840, 9840, OTHER) X(9860, 9860, DISTRIBUTED)         \
+    X(9898, 9898, ITERATOR) X(9899, 9899, OBJECT) X(9958, 9958, AUTOGRAD)
+/* clang-format on */
 
 #endif

@@ -362,32 +362,13 @@ bool gp_call_allocates(const char *name)
 bool gp_call_blocks(const char *name)
 {
     static const char *const vendors[] = {"cuda", "cu", "hip"};
-    static const char *const begins[] = {
-        "Malloc",
-        "Free",
-        "HostAlloc",
-        "HostMalloc",
-        "HostFree",
-        "HostRegister",
-        "HostUnregister",
-        "MemAlloc",
-        "MemFree",
-        "MemCreate",
-        "MemMap",
-        "MemUnmap",
-        "MemRelease",
-        "MemHostAlloc",
-        "MemHostRegister",
-        "MemHostUnregister",
-        "MemSetAccess",
-        "MemAddressReserve",
-        "MemAddressFree",
-        "Memcpy",
-        NULL,
-    };
+    static const char begins[] =
+        " ^Malloc ^Free ^HostAlloc ^HostMalloc ^HostFree ^HostRegister ^HostUnregister ^MemAlloc "
+        "^MemFree ^MemCreate ^MemMap ^MemUnmap ^MemRelease ^MemHostAlloc ^MemHostRegister "
+        "^MemHostUnregister ^MemSetAccess ^MemAddressReserve ^MemAddressFree ^Memcpy ";
     if (gp_call_is_async(name)) return false;
     for (size_t i = 0; i < GP_COUNT(vendors); i++)
-        if (gp_starts(name, vendors[i]) && starts_any(name + strlen(vendors[i]), begins)) return true;
+        if (gp_starts(name, vendors[i]) && gp_name_has_one_of(name + strlen(vendors[i]), begins)) return true;
     return false;
 }
 

@@ -320,69 +320,32 @@ static const char DEVICE_STUB[] = "__device_stub__"; /* what nvcc makes of a ker
 
 bool gp_name_is_glue(const char *name, size_t n)
 {
-    static const char *const heads[] = {
-        "<built-in ",
-        "<frozen ",
-        "<string>(",
-        "runpy.py(",
-        "threading.py(",
-        "contextlib.py(",
-        "multiprocessing/",
-        "torch/nn/modules/",
-        "torch/utils/_contextlib.py(",
-        "torch/autograd/grad_mode.py(",
-        "torch/_ops.py(",
-        "torch/utils/_device.py(",
-        "torch/_dynamo/eval_frame.py(",
-        "torch/autograd/graph.py(",
-        "torch/_jit_internal.py(",
-        "torch/profiler/",
-        "torch/_compile.py(",
-        "torch/overrides.py(",
-        "importlib/",
-        /* how native threads begin, and how a kernel's launch ends */
-        "libc.so.6+0x",
-        "libstdc++.so.6+0x",
-        "libc-start.c(",
-        "libc_start_call_main.h(",
-        "pthread_create.c(",
-        "clone.S(",
-        "clone3.S(",
-        "__libc_start_",
-        "libcudart_static_",
-        "cudaLaunchKernel",
-    };
-    static const char *const names[] = {"_start",   "start_thread", "clone",
-                                        "__clone3", "clone3",       "execute_native_thread_routine"};
-    static const char *const tails[] = {": _call_impl",
-                                        ": _wrapped_call_impl",
-                                        ": decorate_context",
-                                        ": <module>",
-                                        ": profile_hook_step",
-                                        ": wrapper",
-                                        ": __call__",
-                                        ": _fn",
-                                        ": inner",
-                                        ".profile_hook_step",
-                                        ".<locals>.wrapper",
-                                        ".<locals>.inner",
-                                        ".<locals>._fn",
-                                        ".<locals>._use_grad",
-                                        ".<locals>.maybe_fallback",
-                                        ".<locals>.decorate_context",
-                                        ": __cudaLaunchKernel_helper"};
+    /* Python's own and PyTorch's; how native threads begin, and how a kernel's launch ends. */
+    static const char heads[] =
+        "<built-in |<frozen |<string>(|runpy.py(|threading.py(|contextlib.py(|multiprocessing/|"
+        "torch/nn/modules/|torch/utils/_contextlib.py(|torch/autograd/grad_mode.py(|torch/_ops.py(|"
+        "torch/utils/_device.py(|torch/_dynamo/eval_frame.py(|torch/autograd/graph.py(|"
+        "torch/_jit_internal.py(|torch/profiler/|torch/_compile.py(|torch/overrides.py(|importlib/|"
+        "libc.so.6+0x|libstdc++.so.6+0x|libc-start.c(|libc_start_call_main.h(|pthread_create.c(|"
+        "clone.S(|clone3.S(|__libc_start_|libcudart_static_|cudaLaunchKernel";
+    static const char names[] = " _start start_thread clone __clone3 clone3 execute_native_thread_routine ";
+    static const char tails[] =
+        ": _call_impl|: _wrapped_call_impl|: decorate_context|: <module>|: profile_hook_step|"
+        ": wrapper|: __call__|: _fn|: inner|.profile_hook_step|.<locals>.wrapper|.<locals>.inner|"
+        ".<locals>._fn|.<locals>._use_grad|.<locals>.maybe_fallback|.<locals>.decorate_context|"
+        ": __cudaLaunchKernel_helper";
     struct gp_span t = gp_span_of(name, n);
-    for (size_t i = 0; i < GP_COUNT(names); i++)
-        if (n == strlen(names[i]) && gp_span_starts(t, names[i])) return true;
+    char part[40];
+    if (gp_is_one_of(name, n, names)) return true;
     const char *colon = memchr(name, ':', n); /* "app.cu(3): __device_stub__..." */
     size_t at = colon && n - (size_t)(colon - name) > 2 ? (size_t)(colon - name) + 2 : 0;
     if (gp_span_starts(gp_span_cut(t, at, n), "_Z"))
         for (at += 2; at < n && isdigit((unsigned char)name[at]);) at++;
     if (gp_span_starts(gp_span_cut(t, at, n), DEVICE_STUB)) return true;
-    for (size_t i = 0; i < GP_COUNT(heads); i++)
-        if (gp_span_starts(t, heads[i])) return true;
-    for (size_t i = 0; i < GP_COUNT(tails); i++)
-        if (gp_span_ends(t, tails[i])) return true;
+    for (const char *head = heads; gp_next_of(&head, '|', part, sizeof part);)
+        if (gp_span_starts(t, part)) return true;
+    for (const char *tail = tails; gp_next_of(&tail, '|', part, sizeof part);)
+        if (gp_span_ends(t, part)) return true;
     return false;
 }
 

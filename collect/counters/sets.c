@@ -7,111 +7,53 @@
 #include "formats/base/str.h"
 #include "formats/model/metric.h"
 
-/* Names without anything else have the rollup .sum. %R, %W: device memory read and written, whose names
- * depend on the chip. */
-static const char *const basic[] = {"gpu__time_duration",
-                                    "sm__cycles_elapsed.max",
-                                    "sm__cycles_active.avg",
-                                    "%R",
-                                    "%W",
-                                    "dram__bytes",
-                                    "lts__t_bytes",
-                                    "lts__t_sectors",
-                                    "l1tex__t_bytes",
-                                    "l1tex__t_sectors",
-                                    "l1tex__t_sectors_lookup_hit",
-                                    "sm__warps_active.avg.pct_of_peak_sustained_active",
-                                    "smsp__inst_executed",
-                                    "smsp__issue_active.avg.pct_of_peak_sustained_active",
-                                    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
-                                    NULL};
-static const char *const roofline[] = {"gpu__time_duration",
-                                       "%R",
-                                       "%W",
-                                       "lts__t_bytes",
-                                       "sm__cycles_elapsed.max",
-                                       "sm__cycles_elapsed.avg.per_second",
-                                       "dram__bytes.sum.peak_sustained_elapsed.per_second",
-                                       "lts__t_bytes.sum.peak_sustained_elapsed.per_second",
-                                       NULL};
+/* Names, with a blank between. Those without anything else have the rollup .sum. %R, %W: device memory read
+ * and written, whose names depend on the chip. */
+static const char basic[] =
+    "gpu__time_duration sm__cycles_elapsed.max sm__cycles_active.avg %R %W dram__bytes lts__t_bytes "
+    "lts__t_sectors l1tex__t_bytes l1tex__t_sectors l1tex__t_sectors_lookup_hit "
+    "sm__warps_active.avg.pct_of_peak_sustained_active smsp__inst_executed "
+    "smsp__issue_active.avg.pct_of_peak_sustained_active "
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed";
+static const char roofline[] =
+    "gpu__time_duration %R %W lts__t_bytes sm__cycles_elapsed.max sm__cycles_elapsed.avg.per_second "
+    "dram__bytes.sum.peak_sustained_elapsed.per_second "
+    "lts__t_bytes.sum.peak_sustained_elapsed.per_second";
 /* No counters of multiprocessors: for those the driver takes most of a millisecond per launch. */
-static const char *const traffic[] = {"gpu__time_duration",
-                                      "sm__cycles_elapsed.max",
-                                      "%R",
-                                      "%W",
-                                      "lts__t_bytes",
-                                      "lts__t_sectors",
-                                      "dram__bytes.sum.peak_sustained_elapsed.per_second",
-                                      "lts__t_bytes.sum.peak_sustained_elapsed.per_second",
-                                      NULL};
-static const char *const vector_ops[] = {
-    "smsp__sass_thread_inst_executed_op_fadd_pred_on",
-    "smsp__sass_thread_inst_executed_op_fmul_pred_on",
-    "smsp__sass_thread_inst_executed_op_ffma_pred_on",
-    "smsp__sass_thread_inst_executed_op_dadd_pred_on",
-    "smsp__sass_thread_inst_executed_op_dmul_pred_on",
-    "smsp__sass_thread_inst_executed_op_dfma_pred_on",
-    "smsp__sass_thread_inst_executed_op_hadd_pred_on",
-    "smsp__sass_thread_inst_executed_op_hmul_pred_on",
-    "smsp__sass_thread_inst_executed_op_hfma_pred_on",
-    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained_elapsed.per_second",
-    NULL};
-static const char *const memory[] = {"gpu__time_duration",
-                                     "%R",
-                                     "%W",
-                                     "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-                                     "lts__t_bytes",
-                                     "lts__t_sectors_op_read",
-                                     "lts__t_sectors_op_write",
-                                     "lts__t_sectors",
-                                     "lts__t_sectors_lookup_hit",
-                                     "l1tex__t_bytes",
-                                     "l1tex__t_sectors",
-                                     "l1tex__t_sectors_lookup_hit",
-                                     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared",
-                                     NULL};
-static const char *const tensor[] = {"gpu__time_duration",
-                                     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
-                                     "sm__inst_executed_pipe_tensor", NULL};
-static const char *const occupancy[] = {"gpu__time_duration",
-                                        "sm__warps_active.avg.pct_of_peak_sustained_active",
-                                        "sm__cycles_active.avg",
-                                        "sm__cycles_elapsed.max",
-                                        "smsp__issue_active.avg.pct_of_peak_sustained_active",
-                                        "sm__ctas_launched",
-                                        "smsp__warps_eligible.avg.per_cycle_active",
-                                        NULL};
-static const char *const stalls[] = {"long_scoreboard",
-                                     "short_scoreboard",
-                                     "barrier",
-                                     "math_pipe_throttle",
-                                     "lg_throttle",
-                                     "mio_throttle",
-                                     "wait",
-                                     "not_selected",
-                                     "drain",
-                                     "branch_resolving",
-                                     "dispatch_stall",
-                                     "imc_miss",
-                                     "membar",
-                                     "no_instruction",
-                                     "selected",
-                                     "sleeping",
-                                     "tex_throttle",
-                                     "misc",
-                                     NULL};
+static const char traffic[] = "gpu__time_duration sm__cycles_elapsed.max %R %W lts__t_bytes lts__t_sectors "
+                              "dram__bytes.sum.peak_sustained_elapsed.per_second "
+                              "lts__t_bytes.sum.peak_sustained_elapsed.per_second";
+static const char vector_ops[] =
+    "smsp__sass_thread_inst_executed_op_fadd_pred_on smsp__sass_thread_inst_executed_op_fmul_pred_on "
+    "smsp__sass_thread_inst_executed_op_ffma_pred_on smsp__sass_thread_inst_executed_op_dadd_pred_on "
+    "smsp__sass_thread_inst_executed_op_dmul_pred_on smsp__sass_thread_inst_executed_op_dfma_pred_on "
+    "smsp__sass_thread_inst_executed_op_hadd_pred_on smsp__sass_thread_inst_executed_op_hmul_pred_on "
+    "smsp__sass_thread_inst_executed_op_hfma_pred_on "
+    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained_elapsed.per_second";
+static const char memory[] =
+    "gpu__time_duration %R %W dram__throughput.avg.pct_of_peak_sustained_elapsed lts__t_bytes "
+    "lts__t_sectors_op_read lts__t_sectors_op_write lts__t_sectors lts__t_sectors_lookup_hit "
+    "l1tex__t_bytes l1tex__t_sectors l1tex__t_sectors_lookup_hit "
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared";
+static const char tensor[] =
+    "gpu__time_duration sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed "
+    "sm__inst_executed_pipe_tensor";
+static const char occupancy[] =
+    "gpu__time_duration sm__warps_active.avg.pct_of_peak_sustained_active sm__cycles_active.avg "
+    "sm__cycles_elapsed.max smsp__issue_active.avg.pct_of_peak_sustained_active sm__ctas_launched "
+    "smsp__warps_eligible.avg.per_cycle_active";
+static const char stalls[] =
+    "long_scoreboard short_scoreboard barrier math_pipe_throttle lg_throttle mio_throttle wait "
+    "not_selected drain branch_resolving dispatch_stall imc_miss membar no_instruction selected "
+    "sleeping tex_throttle misc";
 
 /* What is sampled by default: all of it at once in one pass. */
-static const char *const sampled[] = {
-    "gr__cycles_active.sum.pct_of_peak_sustained_elapsed",
-    "sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
-    "sm__inst_executed_realtime.avg.pct_of_peak_sustained_elapsed",
-    "sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed",
-    "%R",
-    "%W",
-    "pcie__read_bytes",
-    "pcie__write_bytes",
-    NULL};
+static const char sampled[] =
+    "gr__cycles_active.sum.pct_of_peak_sustained_elapsed "
+    "sm__cycles_active.avg.pct_of_peak_sustained_elapsed "
+    "sm__inst_executed_realtime.avg.pct_of_peak_sustained_elapsed "
+    "sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed %R %W pcie__read_bytes "
+    "pcie__write_bytes";
 
 static const struct {
     const char *name, *what;
@@ -169,18 +111,19 @@ static int add_known(struct gp_metric_names *to, const char *name, const char *c
     return add(to, full, err);
 }
 
-static int add_list(struct gp_metric_names *to, const char *const *list, const char *chip, struct gp_err *err)
+static int add_list(struct gp_metric_names *to, const char *list, const char *chip, struct gp_err *err)
 {
-    for (; *list; list++)
-        if (add_known(to, *list, chip, err)) return -1;
+    char name[160];
+    while (gp_next_of(&list, ' ', name, sizeof name))
+        if (add_known(to, name, chip, err)) return -1;
     return 0;
 }
 
 static int add_stalls(struct gp_metric_names *to, const char *chip, struct gp_err *err)
 {
-    char full[200];
-    for (size_t i = 0; stalls[i]; i++) {
-        snprintf(full, sizeof full, "smsp__average_warps_issue_stalled_%s_per_issue_active.ratio", stalls[i]);
+    char full[200], why[40];
+    for (const char *at = stalls; gp_next_of(&at, ' ', why, sizeof why);) {
+        snprintf(full, sizeof full, "smsp__average_warps_issue_stalled_%s_per_issue_active.ratio", why);
         if (add(to, full, err)) return -1;
     }
     if (strcmp(chip, "GH100")) return 0;
@@ -212,7 +155,7 @@ static int add_roofline(struct gp_metric_names *to, const char *type, const char
 {
     bool shows_others = !*type && !strcmp(chip, "GH100"); /* there they add no pass */
     if (add_list(to, roofline, chip, err) || add_tensor(to, type, chip, true, err)) return -1;
-    return shows_others ? add_list(to, tensor + 1, chip, err) : 0;
+    return shows_others ? add_list(to, strchr(tensor, ' ') + 1, chip, err) : 0;
 }
 
 /* 1: WORD is not a set. */
