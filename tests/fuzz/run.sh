@@ -12,11 +12,11 @@ root=$(cd "$here/../.." && pwd)
 build=${FUZZ_BUILD:-$root/build/fuzz}
 runs=$build/runs
 
-# The executions without a finding that a target needs. The hub's are of the whole launcher: clients, shared memory, the trace that is
-# written, and reading it again.
+# The executions without a finding that a target needs. Those of query read every table of a trace; the hub's are of the whole
+# launcher: clients, shared memory, the trace that is written, and reading it again.
 least_of() {
     case $1 in
-    trace* | diff | hta | suggest | hub | pages) echo "${FUZZ_LEAST:-100000}" ;;
+    trace* | diff | hta | suggest | query | hub | pages) echo "${FUZZ_LEAST:-100000}" ;;
     *) echo "${FUZZ_LEAST:-1000000}" ;;
     esac
 }
