@@ -13,7 +13,8 @@ roots=${2:-$out/roots}
 mkdir -p "$roots"
 checks=0 failed=0
 scratch=
-trap 'clear_scratch' EXIT
+trap clear_scratch EXIT
+trap 'exit 1' HUP INT TERM
 
 clear_scratch() {
     [ -z "$scratch" ] || { umount "$scratch/proc" 2>/dev/null || :; rm -rf "$scratch"; }
