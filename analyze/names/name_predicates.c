@@ -402,3 +402,11 @@ bool gp_name_has_one_of(const char *name, const char *words)
     }
     return false;
 }
+
+bool gp_frame_is_machinery(const char *name)
+{
+    return gp_name_has_one_of(
+        name, " ^_start ^__libc_ ^_Py ^Py ^THPVariable_ ^__clone ^start_thread ^pthread_ ^torch::unwind:: "
+              "^unwind() ^gather(bool ^gather_with_cpp ^torch::Captured ^c10::Dispatcher ^redispatch( "
+              "CUDACachingAllocator CapturedTraceback torch::unwind wrap_kernel_functor_unboxed ");
+}

@@ -136,4 +136,8 @@ bool gp_call_compiles(const char *name);
 /* Of AMD's runtime. */
 bool gp_call_is_hip(const char *name);
 
+/* A native function that only carries others: of Python's interpreter, of how programs and threads begin, of
+ * PyTorch's dispatcher, or of what takes stacks and memory. Pictures of stacks leave it out. */
+bool gp_frame_is_machinery(const char *name);
+
 #endif

@@ -2,9 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/name_predicates.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/order.h"
+#include "formats/base/str.h"
 #include "render/draw/text.h"
 #include "render/flame/flame_formats.h"
 #include "render/page/page_pack.h"
@@ -45,9 +47,18 @@ static enum gp_frame_kind kind_of(const struct gp_snapshot_frame *f)
     }
 }
 
-/* The node of a site: its stack, outermost frame first; where none was recorded, its key. */
+/* Is F left out of pictures? A frame with a file of Python's is not. */
+static bool is_hidden(const struct gp_snapshot *s, const struct gp_snapshot_frame *f)
+{
+    const char *file = gp_string(&s->strings, f->file);
+    return f->kind == GP_SNAP_CODE && *file != '<' && !gp_ends(file, strlen(file), ".py") &&
+           gp_frame_is_machinery(gp_string(&s->strings, f->name));
+}
+
+/* The node of a site: its stack, outermost frame first; where none was recorded, its key. A PICTURE leaves
+ * machinery out. */
 static uint32_t node_of(struct gp_flame *flame, const struct gp_memory *m, const struct gp_memory_device *d,
-                        uint32_t site, uint32_t root, struct gp_buf *b)
+                        uint32_t site, uint32_t root, bool picture, struct gp_buf *b)
 {
     const struct gp_snapshot *s = d->s;
     uint32_t stack = d->sites.at[site].stack, node = root;
@@ -57,13 +68,14 @@ static uint32_t node_of(struct gp_flame *flame, const struct gp_memory *m, const
                                  GP_FRAME_RANGE);
     for (uint32_t i = s->stacks.at[stack].n; i-- > 0;) {
         const struct gp_snapshot_frame *f = &s->frames.at[s->stack_frames.at[s->stacks.at[stack].first + i]];
+        if (picture && is_hidden(s, f) && (i || node != root)) continue; /* something stays */
         node = gp_calltree_child(&flame->tree, node, frame_name(flame, s, f, b), kind_of(f));
     }
     return node;
 }
 
 static void add_device(struct gp_flame *flame, const struct gp_memory *m, uint32_t device, uint32_t position,
-                       bool several)
+                       bool several, bool picture)
 {
     const struct gp_memory_device *d = &m->devices.at[device];
     struct gp_buf b = {0};
@@ -74,7 +86,7 @@ static void add_device(struct gp_flame *flame, const struct gp_memory *m, uint32
     for (size_t i = 0; i < d->lives.n; i++) {
         const struct gp_memory_life *l = &d->lives.at[i];
         if (l->begin > position || position >= l->end) continue;
-        if (!nodes[l->site]) nodes[l->site] = 1 + node_of(flame, m, d, l->site, root, &b);
+        if (!nodes[l->site]) nodes[l->site] = 1 + node_of(flame, m, d, l->site, root, picture, &b);
         gp_calltree_add(&flame->tree, nodes[l->site] - 1, l->bytes);
     }
     free(nodes);
@@ -86,7 +98,7 @@ void gp_memory_flame(struct gp_flame *flame, const struct gp_memory *m, uint32_t
     memset(flame, 0, sizeof *flame);
     flame->weight = GP_WEIGHT_BYTES;
     gp_intern(&flame->strings, "", 0);
-    add_device(flame, m, device, position, false);
+    add_device(flame, m, device, position, false, true);
     gp_calltree_finish(&flame->tree, &flame->strings);
 }
 
@@ -96,7 +108,7 @@ void gp_memory_folded(struct gp_output *out, const struct gp_memory *m)
     memset(&flame, 0, sizeof flame);
     gp_intern(&flame.strings, "", 0);
     for (uint32_t i = 0; i < m->devices.n; i++)
-        add_device(&flame, m, i, m->at_positions.at[i], m->devices.n > 1);
+        add_device(&flame, m, i, m->at_positions.at[i], m->devices.n > 1, false);
     gp_calltree_finish(&flame.tree, &flame.strings);
     gp_folded_write(out, &flame.tree, &flame.strings);
     gp_flame_release(&flame);
@@ -213,6 +225,7 @@ static uint32_t frame_of(struct pack *p, struct frames *f, uint32_t site)
         if (n > MOST_FRAMES && i >= MOST_FRAMES / 2 && i < n - MOST_FRAMES / 2) continue;
         uint32_t frame = s->stack_frames.at[s->stacks.at[o->stack].first + n - 1 - i];
         name.n = 0;
+        if (is_hidden(s, &s->frames.at[frame]) && (i + 1 < n || node)) continue;
         put_frame(&name, s, &s->frames.at[frame]);
         node = child(p, f, node, name.n ? name.data : "", name.n);
     }

@@ -1,7 +1,7 @@
 // timeline.js PAGE... -- how long a page of trace2timeline takes in headless Chromium until it can be used, what memory its
 // data takes, and how long its answers take. Prints a line a figure.
 "use strict";
-const { open } = require("../browser/page.js");
+const { open, quit } = require("../browser/page.js");
 
 const ask = `(async () => {
   const { data, paint } = gp.page, out = {}, middle = (list) => list.sort((a, b) => a - b)[list.length >> 1];
@@ -33,4 +33,5 @@ const ask = `(async () => {
       for (const [what, figure] of Object.entries(await page.eval(ask))) console.log(`${what}: ${figure}`);
     } finally { await page.close(); }
   }
+  await quit();
 })().catch((e) => { console.error(e); process.exit(1); });

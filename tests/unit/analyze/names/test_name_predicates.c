@@ -2,6 +2,19 @@
 #include "analyze/names/name_predicates.h"
 #include "tests/unit/unit.h"
 
+TEST(machinery_is_what_only_carries_others)
+{
+    static const char *const yes[] = {"_start",
+                                      "__libc_start_main",
+                                      "Py_RunMain",
+                                      "_PyEval_EvalFrameDefault",
+                                      "torch::unwind::unwind()",
+                                      "c10::cuda::CUDACachingAllocator::Native::malloc(unsigned long)"};
+    static const char *const no[] = {"main", "forward", "at::_ops::addmm::call(at::Tensor const&)", "step"};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) assert_true(gp_frame_is_machinery(yes[i]));
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) assert_false(gp_frame_is_machinery(no[i]));
+}
+
 TEST(test_kernels)
 {
     const char *foreach = "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<"
