@@ -180,7 +180,9 @@ static void put_reasons(struct page *p, const struct gp_suggestion *one)
     gp_page_open(&p->w, "dl", "why");
     put_reason_sid(p, "How the saving was calculated", one->formula);
     put_reason_sid(p, "Assumptions", one->assumes);
-    put_reason_sid(p, "How to check", one->check);
+    gp_suggest_put_check(&p->text, p->s, one);
+    if (p->text.n) put_reason(p, "How to check", p->text.data, p->text.n);
+    p->text.n = 0;
     put_reason_sid(p, "For a narrower interval", one->to_know);
     if (one->resource_high_ns > 0) {
         if (one->resource_low_ns > 0) gp_scale_put(&p->text, GP_UNIT_NS, one->resource_low_ns);

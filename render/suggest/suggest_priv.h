@@ -30,6 +30,8 @@ size_t gp_suggest_worth(const struct gp_suggest *s);
  * they are unknown. */
 void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s);
 /* "apps.py:258 rollout, 64 times per step (aten::item)"; nothing if it is about the whole step. */
+/* How to check ONE: causes of idle time by the names that people read, not "idle_host". */
+void gp_suggest_put_check(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one);
 void gp_suggest_put_where(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one);
 /* "saves about 1.02 of 3.96 ms per step (0.79 to 1.22)" */
 void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "analyze/view/idle_cause.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/text.h"
@@ -278,7 +279,31 @@ static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t 
     if (!o->verbose) return;
     put_part(b, "Saving: ", gp_suggest_str(s, one->formula), width);
     put_part(b, "If: ", gp_suggest_str(s, one->assumes), width);
-    put_part(b, "Check: ", gp_suggest_str(s, one->check), width);
+    gp_suggest_put_check(&head, s, one);
+    put_part(b, "Check: ", gp_buf_str(&head), width);
+    gp_buf_release(&head);
+}
+
+void gp_suggest_put_check(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one)
+{
+    static const char word[] = "idle_";
+    const char *text = gp_suggest_str(s, one->check);
+    while (*text) {
+        const char *at = strstr(text, word), *name = at ? at + sizeof word - 1 : NULL;
+        size_t n = name ? strspn(name, "abcdefghijklmnopqrstuvwxyz_") : 0;
+        int c = 0;
+        while (at && c < GP_IDLE_CAUSE_COUNT &&
+               (strlen(gp_idle_cause_name((enum gp_idle_cause)c)) != n ||
+                strncmp(gp_idle_cause_name((enum gp_idle_cause)c), name, n)))
+            c++;
+        if (!at || c == GP_IDLE_CAUSE_COUNT) {
+            gp_buf_puts(b, text);
+            return;
+        }
+        gp_buf_put(b, text, (size_t)(at - text));
+        gp_buf_printf(b, "\"idle: %s\"", gp_idle_cause_text((enum gp_idle_cause)c));
+        text = name + n;
+    }
 }
 
 /* Costs whose removal would not shorten the step, or is not known to. */
