@@ -624,7 +624,7 @@ static void join(struct gp_hta *h, size_t slow)
     size_t *head = gp_alloc((n + 1) * sizeof *head);
     if (slow) qsort(f, slow, sizeof *f, parts_last);
     for (size_t i = slow; i < n; i++) out[done++] = f[i];
-    memcpy(out + done, f, slow * sizeof *out);
+    if (slow) memcpy(out + done, f, slow * sizeof *out);
     for (size_t i = 0; i < n; i++) {
         head[i] = i;
         for (size_t k = 0; k < i && head[i] == i; k++)
