@@ -167,8 +167,7 @@ static bool is_short_copy(const struct find *f, uint32_t item)
  * reads and writes (see the rule small_grid). */
 static bool is_bound_by_grid(const struct find *f, uint32_t item)
 {
-    const struct gp_config *k = gp_gpu_config(f->c->t, f->c->p->items.at[item].row);
-    int64_t blocks = (int64_t)k->grid[0] * k->grid[1] * k->grid[2];
+    int64_t blocks = gp_rule_blocks(f->c, item);
     return f->c->props && blocks > 0 && blocks < f->c->props->sms && gp_rule_dur(f->c, item) > SHORT_NS;
 }
 

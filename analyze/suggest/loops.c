@@ -129,12 +129,6 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->trains |= pieces[item] || gp_kernel_is_multi_tensor(name);
 }
 
-static int64_t blocks_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    const struct gp_config *k = &c->t->configs.at[c->items[item].config];
-    return (int64_t)k->grid[0] * k->grid[1] * k->grid[2];
-}
-
 /* Do kernels after LAST join a tensor of each of COUNT turns? Of a grid's rows, each copies one. */
 static bool is_joined(const struct gp_rule_ctx *c, uint32_t last, uint32_t count)
 {
@@ -162,7 +156,7 @@ static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, st
         for (uint32_t j = 0; j < loop->period; j++) {
             uint32_t item = gp_loop_item(l, loop, k, j);
             add_item(c, loop, item, pieces);
-            blocks += blocks_of(c, item);
+            blocks += gp_rule_blocks(c, item);
         }
         loop->rises += k && blocks > before;
         loop->falls += k && blocks < before;

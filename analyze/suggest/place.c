@@ -82,13 +82,7 @@ static uint32_t call_of(const struct gp_rule_ctx *c, const struct gp_edit *e)
     return e->kind <= GP_EDIT_ASIDE ? c->p->items.at[e->index].call : e->index;
 }
 
-/* Of PyTorch itself, of which the next function around is asked. */
-static bool is_framework(const char *file)
-{
-    return strstr(file, "/torch/") != NULL;
-}
-
-/* Whose function, but a framework's, makes CALL? */
+/* Whose function makes the call? Of PyTorch's, the next function around is asked. */
 static enum gp_code code_of_call(const struct gp_trace *t, uint32_t row)
 {
     enum { MOST = 256 };
@@ -97,8 +91,7 @@ static enum gp_code code_of_call(const struct gp_trace *t, uint32_t row)
         const struct gp_stack *s = &t->stacks.at[stack];
         const char *file = gp_trace_str(t, s->file);
         if (is_own(t, s)) return GP_CODE_OWN;
-        bool installed = strstr(file, "-packages/") != NULL;
-        if (installed && !is_framework(file)) return GP_CODE_LIBRARY;
+        if (strstr(file, "-packages/") && !strstr(file, "/torch/")) return GP_CODE_LIBRARY;
     }
     return GP_CODE_UNKNOWN;
 }

@@ -443,11 +443,8 @@ void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, con
 {
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         if (by_call[k] <= 0) continue;
-        struct gp_edit edit = {GP_EDIT_BEFORE, k,
-                               by_call[k] < c->calls[k].before_ns ? c->calls[k].before_ns - by_call[k] : 0};
-        GP_VEC_PUSH(&s->low, edit);
-        GP_VEC_PUSH(&s->high, edit);
-        GP_VEC_PUSH(&s->free, edit);
+        int64_t left = c->calls[k].before_ns - by_call[k];
+        gp_rule_edit_all(s, GP_EDIT_BEFORE, k, left > 0 ? left : 0);
     }
 }
 
@@ -544,8 +541,7 @@ void gp_rule_evidence_counted(struct gp_rule_ctx *c, struct gp_suggestion *s, ui
 
 /* ---- who compiles ---- */
 
-/* Does the name of any kernel of the steps match? */
-static bool any_kernel(const struct gp_rule_ctx *c, gp_rule_match *is)
+bool gp_rule_any_kernel(const struct gp_rule_ctx *c, gp_rule_match *is)
 {
     uint8_t *match = gp_rule_match_configs(c, is);
     bool any = false;
@@ -556,8 +552,8 @@ static bool any_kernel(const struct gp_rule_ctx *c, gp_rule_match *is)
 
 const char *gp_rule_compiler(const struct gp_rule_ctx *c)
 {
-    if (any_kernel(c, gp_kernel_is_jax_single)) return "jax.jit on the whole step";
-    return any_kernel(c, gp_kernel_is_cupy) ? "cupy.fuse" : "torch.compile(model)";
+    if (gp_rule_any_kernel(c, gp_kernel_is_jax_single)) return "jax.jit on the whole step";
+    return gp_rule_any_kernel(c, gp_kernel_is_cupy) ? "cupy.fuse" : "torch.compile(model)";
 }
 
 /* ---- pieces of an optimizer ---- */

@@ -61,8 +61,7 @@ static void suggest_clocks(struct gp_rule_ctx *c, const struct drift *d)
         int64_t dur = gp_rule_dur(c, i);
         if (!is_compared(c, i) || !first || dur <= first) continue;
         excess += dur - first;
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, first}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_DUR, i, first}));
+        gp_rule_edit_high(s, GP_EDIT_DUR, i, first);
     }
     double pct = gp_pct(d->last_ns - d->first_ns, d->first_ns);
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, excess);

@@ -42,8 +42,7 @@ static void check_exposed_communication(struct gp_rule_ctx *c)
         if (!is_collective(c, i)) continue;
         count++;
         total += gp_rule_dur(c, i);
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+        gp_rule_edit_high(s, GP_EDIT_GONE, i, 0);
     }
     s->operation = gp_rule_item_label(c, longest);
     s->current_ns = gp_rule_per_step(c, total);
@@ -106,12 +105,7 @@ static void check_small_collectives(struct gp_rule_ctx *c)
         if (first) continue;
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur - shortest}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-        if (p->replay.calls.at[p->items.at[i].call].n != 1) continue;
-        for (int e = 0; e < 2; e++) { /* the host calls for one where it did for many */
-            struct gp_edit edit = {e ? GP_EDIT_BEFORE : GP_EDIT_OWN, p->items.at[i].call, 0};
-            GP_VEC_PUSH(&s->high, edit);
-            GP_VEC_PUSH(&s->free, edit);
-        }
+        gp_rule_edit_launch(c, s, p->items.at[i].call); /* the host calls for one where it did for many */
     }
     s->operation = gp_rule_item_label(c, longest_collective(c));
     s->current_ns = gp_rule_per_step(c, total);

@@ -43,23 +43,13 @@ static void edit_pageable(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32
     uint32_t call = c->p->items.at[item].call;
     int64_t dur = gp_rule_dur(c, item), bytes = gp_rule_bytes(c, item);
     int64_t slow = bytes * 1000 / low, fast = bytes * 1000 / high;
-    GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, slow < dur ? slow : dur}));
-    GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, item, fast < dur ? fast : dur}));
-    GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, item, 0}));
-    for (int i = 0; i < 2; i++) { /* and the host need not wait for it */
-        struct gp_edit edit = {i ? GP_EDIT_NO_WAIT : GP_EDIT_OWN, call, c->p->replay.launch_ns};
-        if (!i && c->p->replay.calls.at[call].own_ns < edit.ns) edit.ns = c->p->replay.calls.at[call].own_ns;
-        GP_VEC_PUSH(&s->low, edit);
-        GP_VEC_PUSH(&s->high, edit);
-        GP_VEC_PUSH(&s->free, edit);
-    }
+    gp_rule_edit_dur(s, item, slow < dur ? slow : dur, fast < dur ? fast : dur);
+    int64_t launch = c->p->replay.launch_ns, own = c->p->replay.calls.at[call].own_ns;
+    gp_rule_edit_all(s, GP_EDIT_OWN, call, own < launch ? own : launch);
+    gp_rule_edit_all(s, GP_EDIT_NO_WAIT, call, launch); /* and the host need not wait for it */
     /* A wait right after the copy is for the copy. */
-    if (call + 1 < c->p->calls.n && c->p->calls.at[call + 1].waited_for == item) {
-        struct gp_edit edit = {GP_EDIT_NO_WAIT, call + 1, 0};
-        GP_VEC_PUSH(&s->low, edit);
-        GP_VEC_PUSH(&s->high, edit);
-        GP_VEC_PUSH(&s->free, edit);
-    }
+    if (call + 1 < c->p->calls.n && c->p->calls.at[call + 1].waited_for == item)
+        gp_rule_edit_all(s, GP_EDIT_NO_WAIT, call + 1, 0);
 }
 
 static void check_pageable_copy(struct gp_rule_ctx *c)
@@ -158,10 +148,8 @@ static struct waited find_waited(const struct gp_rule_ctx *c, struct gp_suggesti
                 w.longest = k;
         }
         if (!s) continue;
-        struct gp_edit edit = {GP_EDIT_NO_WAIT, k, 0};
-        if (!to_host) GP_VEC_PUSH(&s->low, edit);
-        GP_VEC_PUSH(&s->high, edit);
-        GP_VEC_PUSH(&s->free, edit);
+        if (to_host) gp_rule_edit_high(s, GP_EDIT_NO_WAIT, k, 0);
+        else gp_rule_edit_all(s, GP_EDIT_NO_WAIT, k, 0);
     }
     return w;
 }
@@ -263,8 +251,7 @@ static void check_copy_overlap(struct gp_rule_ctx *c)
             !gp_copy_is_pinned(gp_rule_name(c, i)))
             continue;
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, gp_rule_dur(c, i) / 2}));
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_ASIDE, i, 0}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_ASIDE, i, 0}));
+        gp_rule_edit_high(s, GP_EDIT_ASIDE, i, 0);
     }
     s->operation = gp_rule_item_label(c, largest);
     s->current_ns = gp_rule_per_step(c, copy_ns);
@@ -335,14 +322,8 @@ static void check_small_of(struct gp_rule_ctx *c, const uint8_t *set_up, gp_rule
         uint32_t call = p->items.at[i].call;
         step = p->items.at[i].step;
         if (first || p->replay.calls.at[call].n != 1) continue;
-        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-        for (int e = 0; e < 2; e++) { /* the host calls for one copy where it did for many */
-            struct gp_edit edit = {e ? GP_EDIT_BEFORE : GP_EDIT_OWN, call, 0};
-            GP_VEC_PUSH(&s->high, edit);
-            GP_VEC_PUSH(&s->free, edit);
-        }
+        gp_rule_edit_all(s, GP_EDIT_GONE, i, 0);
+        gp_rule_edit_launch(c, s, call); /* the host calls for one copy where it did for many */
     }
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, dur);
     s->description =

@@ -20,22 +20,11 @@ enum {
     JOINS_PART = 3,    /* of the time of copies, for joins to be worth a word */
 };
 
-/* The launch of a kernel that is gone, with the host time before it. */
-static void operator_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
-{
-    uint32_t call = c->p->items.at[item].call;
-    if (c->p->replay.calls.at[call].n != 1) return;
-    for (int i = 0; i < 2; i++) {
-        struct gp_edit edit = {i ? GP_EDIT_BEFORE : GP_EDIT_OWN, call, 0};
-        GP_VEC_PUSH(&s->high, edit);
-        GP_VEC_PUSH(&s->free, edit);
-    }
-}
-
-/* The same of a kernel that becomes part of another one. Where the host is late, compile covers it. */
+/* The launch of a kernel that becomes part of another one. Where the host is late, compile covers it. */
 static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
 {
-    if (gp_rule_host_bound_unrecorded_pct(c) < HOST_BOUND_PCT) operator_no_more(c, s, item);
+    if (gp_rule_host_bound_unrecorded_pct(c) < HOST_BOUND_PCT)
+        gp_rule_edit_launch(c, s, c->p->items.at[item].call);
 }
 
 /* Does a kernel's name show that a rule covers it? */
@@ -86,11 +75,9 @@ static struct gp_suggestion *without(struct gp_rule_ctx *c, const uint8_t *items
     struct gp_suggestion *s = gp_rule_suggest(c);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (!items[i]) continue;
-        struct gp_edit gone = {GP_EDIT_GONE, i, 0};
-        if (sure) GP_VEC_PUSH(&s->low, gone);
-        GP_VEC_PUSH(&s->high, gone);
-        GP_VEC_PUSH(&s->free, gone);
-        operator_no_more(c, s, i);
+        if (sure) gp_rule_edit_all(s, GP_EDIT_GONE, i, 0);
+        else gp_rule_edit_high(s, GP_EDIT_GONE, i, 0);
+        gp_rule_edit_launch(c, s, c->p->items.at[i].call);
     }
     s->operation = gp_rule_item_label(c, sum.longest);
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, sum.ns);
@@ -265,9 +252,7 @@ static void check_epilogue(struct gp_rule_ctx *c)
         for (uint32_t i = 0; i < c->p->items.n; i++) {
             if (!items[i]) continue;
             int64_t dur = gp_rule_dur(c, i);
-            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, dur - gp_part(dur, 3, 10)}));
-            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur - gp_part(dur, 9, 10)}));
-            GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+            gp_rule_edit_dur(s, i, dur - gp_part(dur, 3, 10), dur - gp_part(dur, 9, 10));
             launch_no_more(c, s, i);
         }
         s->operation = gp_rule_item_label(c, sum.longest);
@@ -335,12 +320,10 @@ static bool drop_casts_of_norms(const struct gp_rule_ctx *c, uint8_t *items)
 /* Does an optimizer run, for which 16 bits may be too few? */
 static bool trains(const struct gp_rule_ctx *c)
 {
-    uint8_t *pieces = gp_rule_optimizer_pieces(c), *fused = match_items(c, gp_kernel_is_fused_optimizer);
-    bool any = false;
-    for (uint32_t i = 0; i < c->p->items.n && !any; i++) any = pieces[i] || fused[i];
+    uint8_t *pieces = gp_rule_optimizer_pieces(c);
+    bool any = memchr(pieces, 1, c->p->items.n) != NULL;
     free(pieces);
-    free(fused);
-    return any;
+    return any || gp_rule_any_kernel(c, gp_kernel_is_fused_optimizer);
 }
 
 static void check_cast_churn(struct gp_rule_ctx *c)
@@ -420,8 +403,7 @@ static int64_t edit_norms(struct gp_rule_ctx *c, struct gp_suggestion *s)
                            ? (w->bound.memory_low_ns + w->bound.memory_high_ns) / 2
                            : 0;
         int64_t dur = gp_rule_dur(c, i), left = least > 0 && least < (double)dur ? (int64_t)least : dur / 2;
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, left}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_DUR, i, left}));
+        gp_rule_edit_high(s, GP_EDIT_DUR, i, left);
         lost += dur - left;
     }
     free(norms);
@@ -432,15 +414,6 @@ static int64_t edit_norms(struct gp_rule_ctx *c, struct gp_suggestion *s)
 static bool is_group_norm(const char *name)
 {
     return strstr(name, "GroupNorm") || strstr(name, "ComputeFusedParams");
-}
-
-static int64_t count_of(struct gp_rule_ctx *c, gp_rule_match *match)
-{
-    uint8_t *items = match_items(c, match);
-    int64_t n = 0;
-    for (uint32_t i = 0; i < c->p->items.n; i++) n += items[i];
-    free(items);
-    return n;
 }
 
 /* In a backward pass tensors are joined as the gradient of a split: nobody wrote torch.cat. */
@@ -527,7 +500,7 @@ static void advise_copies(struct gp_rule_ctx *c, struct gp_suggestion *s, bool j
 
 static void advise_layout(struct gp_rule_ctx *c, struct gp_suggestion *s, bool channels, bool joins)
 {
-    bool slower = channels && count_of(c, is_group_norm) > 0;
+    bool slower = channels && gp_rule_any_kernel(c, is_group_norm);
     s->unsure = !channels || slower;
     s->looks = slower;
     int64_t norms_ns = channels ? gp_rule_per_step(c, edit_norms(c, s)) : 0;
@@ -634,9 +607,7 @@ static void edit_sums(struct gp_rule_ctx *c, struct gp_suggestion *s, const uint
         for (uint32_t i = at->first_item; i < at->first_item + at->n_items && left > 0; i++) {
             if (!sums[i] || !c->items[i].backward) continue;
             int64_t less = gp_rule_dur(c, i) < left ? gp_rule_dur(c, i) : left;
-            struct gp_edit edit = {GP_EDIT_DUR, i, gp_rule_dur(c, i) - less};
-            GP_VEC_PUSH(&s->high, edit);
-            GP_VEC_PUSH(&s->free, edit);
+            gp_rule_edit_high(s, GP_EDIT_DUR, i, gp_rule_dur(c, i) - less);
             s->resource_high_ns += less;
             left -= less;
         }

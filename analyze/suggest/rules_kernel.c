@@ -63,10 +63,7 @@ static void check_tensor_cores(struct gp_rule_ctx *c)
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
         double dur = (double)gp_rule_dur(c, i);
-        GP_VEC_PUSH(&s->low,
-                    ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur / (factor > 2 ? factor / 2 : 1))}));
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur / factor)}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+        gp_rule_edit_dur(s, i, (int64_t)(dur / (factor > 2 ? factor / 2 : 1)), (int64_t)(dur / factor));
     }
     free(plain);
     s->operation = gp_rule_item_label(c, longest);
@@ -161,17 +158,6 @@ struct attention {
     uint32_t softmax;
 };
 
-/* One kernel has one launch: at best the host saves all of the others. */
-static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call)
-{
-    if (c->p->replay.calls.at[call].n != 1) return;
-    for (int i = 0; i < 2; i++) {
-        struct gp_edit edit = {i ? GP_EDIT_BEFORE : GP_EDIT_OWN, call, 0};
-        GP_VEC_PUSH(&s->high, edit);
-        GP_VEC_PUSH(&s->free, edit);
-    }
-}
-
 /* A launch that goes for certain takes its usual host time along; what is longer before it is Python's, which
  * may stay. */
 static void surely_launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call,
@@ -189,9 +175,8 @@ static void edit_around(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t
 {
     int64_t i = (int64_t)product + by;
     for (int n = 0; n < AROUND && same_place(c->p, i, product) && is_between(c, (uint32_t)i); n++, i += by) {
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GONE, (uint32_t)i, 0}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, (uint32_t)i, 0}));
-        launch_no_more(c, s, c->p->items.at[i].call);
+        gp_rule_edit_high(s, GP_EDIT_GONE, (uint32_t)i, 0);
+        gp_rule_edit_launch(c, s, c->p->items.at[i].call);
     }
 }
 
@@ -225,7 +210,7 @@ static struct attention find_attention(struct gp_rule_ctx *c, struct gp_suggesti
             GP_VEC_PUSH(&s->sure, high);
             GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, k, 0}));
             if (k == from) continue;
-            launch_no_more(c, s, c->p->items.at[k].call);
+            gp_rule_edit_launch(c, s, c->p->items.at[k].call);
             surely_launch_no_more(c, s, c->p->items.at[k].call, usual_ns);
         }
         if (!s) continue;
@@ -304,9 +289,7 @@ static struct pieces find_pieces(struct gp_rule_ctx *c, const uint8_t *pieces, s
         sum.count++;
         sum.gpu_ns += gp_rule_dur(c, i);
         if (s) {
-            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, less(gp_rule_dur(c, i), 40)}));
-            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, less(gp_rule_dur(c, i), 75)}));
-            GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+            gp_rule_edit_dur(s, i, less(gp_rule_dur(c, i), 40), less(gp_rule_dur(c, i), 75));
         }
         if (p->replay.calls.at[call].n != 1) continue;
         int64_t before = c->calls[call].before_ns, own = p->replay.calls.at[call].own_ns;

@@ -114,12 +114,6 @@ static void host_is_free(struct gp_rule_ctx *c, struct gp_suggestion *s)
     }
 }
 
-static uint64_t blocks_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    const struct gp_config *k = &c->t->configs.at[c->items[item].config];
-    return (uint64_t)k->grid[0] * k->grid[1] * k->grid[2];
-}
-
 /* Do all steps run the same kernels in the same order, some with grids that only grow, as with a cache that
  * is joined with each new token? */
 static bool grids_grow(const struct gp_rule_ctx *c)
@@ -135,9 +129,9 @@ static bool grids_grow(const struct gp_rule_ctx *c)
             uint32_t item = steps[s].first_item + i, before = steps[s - 1].first_item + i;
             if (c->t->configs.at[c->items[item].config].name !=
                     c->t->configs.at[c->items[first].config].name ||
-                blocks_of(c, item) < blocks_of(c, before))
+                gp_rule_blocks(c, item) < gp_rule_blocks(c, before))
                 return false;
-            grown |= blocks_of(c, item) > blocks_of(c, before);
+            grown |= gp_rule_blocks(c, item) > gp_rule_blocks(c, before);
         }
     }
     return grown;
@@ -354,11 +348,8 @@ static void check_small_graphs(struct gp_rule_ctx *c)
         bool first = p->calls.at[k].step != step;
         step = p->calls.at[k].step;
         if (first) continue;
-        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, k, 0}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_BEFORE, k, 0}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
+        gp_rule_edit_all(s, GP_EDIT_OWN, k, 0);
+        gp_rule_edit_high(s, GP_EDIT_BEFORE, k, 0);
     }
     s->description =
         gp_rule_text(c, "%lld CUDA graphs are launched per step, with %lld nodes each on average",
@@ -418,8 +409,7 @@ static struct breaks find_breaks(struct gp_rule_ctx *c, struct gp_suggestion *s)
                 b.host_ns += c->calls[i].before_ns;
                 if (!s) continue;
                 GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, i, c->calls[i].before_ns / 2}));
-                GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, i, 0}));
-                GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_BEFORE, i, 0}));
+                gp_rule_edit_high(s, GP_EDIT_BEFORE, i, 0);
             }
         }
         last = region;

@@ -104,9 +104,7 @@ static struct stored find_stored(const struct gp_rule_ctx *c, struct gp_suggesti
         if (sum.longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, sum.longest)) sum.longest = i;
         if (!s) continue;
         double dur = (double)gp_rule_dur(c, i);
-        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * (1 - SAVED_LOW))}));
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * (1 - SAVED_HIGH))}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+        gp_rule_edit_dur(s, i, (int64_t)(dur * (1 - SAVED_LOW)), (int64_t)(dur * (1 - SAVED_HIGH)));
     }
     return sum;
 }

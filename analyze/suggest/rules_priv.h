@@ -119,10 +119,41 @@ static inline void gp_rule_edit_high(struct gp_suggestion *s, enum gp_edit_kind 
     GP_VEC_PUSH(&s->free, ((struct gp_edit){kind, index, ns}));
 }
 
+/* The same of the low end as well. */
+static inline void gp_rule_edit_all(struct gp_suggestion *s, enum gp_edit_kind kind, uint32_t index,
+                                    int64_t ns)
+{
+    GP_VEC_PUSH(&s->low, ((struct gp_edit){kind, index, ns}));
+    gp_rule_edit_high(s, kind, index, ns);
+}
+
+/* ITEM takes LOW_NS at the low end, HIGH_NS at the high one; free of the resource, no time. */
+static inline void gp_rule_edit_dur(struct gp_suggestion *s, uint32_t item, int64_t low_ns, int64_t high_ns)
+{
+    GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, low_ns}));
+    GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, item, high_ns}));
+    GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, item, 0}));
+}
+
+/* At the high end CALL goes, with the host time before it, unless it launches something else as well. */
+static inline void gp_rule_edit_launch(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call)
+{
+    if (c->p->replay.calls.at[call].n != 1) return;
+    gp_rule_edit_high(s, GP_EDIT_OWN, call, 0);
+    gp_rule_edit_high(s, GP_EDIT_BEFORE, call, 0);
+}
+
 /* Recorded duration of an item, ns. */
 static inline int64_t gp_rule_dur(const struct gp_rule_ctx *c, uint32_t item)
 {
     return c->p->replay.items.at[item].dur_ns;
+}
+
+/* The blocks of its grid; 0 if that is not known. */
+static inline int64_t gp_rule_blocks(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_config *k = &c->t->configs.at[c->items[item].config];
+    return (int64_t)k->grid[0] * k->grid[1] * k->grid[2];
 }
 
 /* The name of an item as recorded. */
@@ -192,6 +223,8 @@ uint32_t gp_rule_outermost(const struct gp_rule_ctx *c, struct gp_host_memo *mem
                            uint32_t tables, gp_rule_match *match);
 /* By index into trace->configs: does the recorded name match? The caller frees the result. O(configs). */
 uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match);
+/* Does the recorded name of any kernel of the steps match? */
+bool gp_rule_any_kernel(const struct gp_rule_ctx *c, gp_rule_match *match);
 /* By item: is it one of the kernels of an optimizer that needs many? Known by its name, or by a range,
  * frame or operator around it. The caller frees the result. O(items). */
 uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c);

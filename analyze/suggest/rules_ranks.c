@@ -214,8 +214,7 @@ static void edit_waits(const struct ranks *r, const struct late *l, struct gp_su
         int64_t less = wait < left ? wait : left;
         left -= less;
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, dur - less}));
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, item, dur - wait}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_DUR, item, dur - wait}));
+        gp_rule_edit_high(s, GP_EDIT_DUR, item, dur - wait);
     }
 }
 
@@ -229,8 +228,7 @@ static void edit_work(const struct ranks *r, const struct late *l, struct gp_sug
         double dur = (double)gp_rule_dur(r->c, i);
         if (r->c->v->device_of_row[p->items.at[i].row] != l->device || !gp_rule_computes(r->c, i)) continue;
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * mean)}));
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * least)}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * least)}));
+        gp_rule_edit_high(s, GP_EDIT_DUR, i, (int64_t)(dur * least));
     }
 }
 

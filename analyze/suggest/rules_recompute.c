@@ -92,34 +92,27 @@ struct again {
     int64_t count, total_ns, host_ns, products;
 };
 
-/* At most, the host no longer runs what checkpointing does beside launches: it packs each tensor that forward
- * saves, and unpacks it in backward. */
-static void edit_hooked(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call, int64_t usual_ns)
-{
-    if (c->p->replay.calls.at[call].n == 1 && c->calls[call].before_ns > usual_ns)
-        gp_rule_edit_high(s, GP_EDIT_BEFORE, call, usual_ns);
-}
-
 /* Add up what is marked, and its edits to S if it is given. Between two kernels that run again, all of the
  * host's time is theirs; at least half of that before the first of them, where the rest belongs to what
- * stays. */
+ * stays. At most, the host also no longer packs each tensor that forward saves, and unpacks it in backward,
+ * beside the launches there. */
 static struct again sum_marked(const struct gp_rule_ctx *c, const uint8_t *again, struct gp_suggestion *s)
 {
     struct again sum = {0};
     int64_t usual = s ? gp_rule_usual_gap(c) : 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         bool hooked = again[i] == ORIGINAL || (again[i] != AGAIN && c->items[i].backward);
-        if (s && hooked) edit_hooked(c, s, c->p->items.at[i].call, usual);
-        if (again[i] != AGAIN) continue;
         uint32_t call = c->p->items.at[i].call;
         int64_t before = c->calls[call].before_ns;
+        if (s && hooked && before > usual && c->p->replay.calls.at[call].n == 1)
+            gp_rule_edit_high(s, GP_EDIT_BEFORE, call, usual);
+        if (again[i] != AGAIN) continue;
         sum.count++;
         sum.products += c->items[i].kind == GP_FRAME_GEMM || c->items[i].kind == GP_FRAME_ATTENTION;
         sum.total_ns += gp_rule_dur(c, i);
         sum.host_ns += before + c->p->replay.calls.at[call].own_ns;
         if (!s) continue;
-        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-        gp_rule_edit_high(s, GP_EDIT_GONE, i, 0);
+        gp_rule_edit_all(s, GP_EDIT_GONE, i, 0);
         if (c->p->replay.calls.at[call].n != 1) continue;
         bool inside = i && again[i - 1] == AGAIN && c->p->items.at[i - 1].step == c->p->items.at[i].step;
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, call, inside ? 0 : before / 2}));

@@ -287,27 +287,20 @@ static const char *turn_text(struct gp_rule_ctx *c, const struct turns *sum)
 
 struct turn_words {
     const char *one, *after; /* a turn; what comes after what */
-    const char *change;      /* NULL: that of the rule */
-    const char *action;
+    const char *action;      /* NULL: that of the rule */
 };
 
 static const struct turn_words *words_of(enum dependence d)
 {
-    static const struct turn_words items = {"an item", "one item after the other", NULL, NULL},
-                                   lookups = {"a lookup", "one lookup of rows after the other",
-                                              "look all rows up at once",
-                                              "look all rows up at once: one table with an offset for each "
-                                              "feature, or one lookup with all indices"},
-                                   steps = {"a time step",
-                                            "one time step of a recurrent layer after the other",
-                                            "give the recurrent layer the whole sequence in one call",
-                                            "give the recurrent layer the whole sequence in one call"},
-                                   collected = {"a turn",
-                                                "one turn of a loop after the other, whose results are then "
-                                                "put together",
-                                                "compute all turns of the loop at once",
-                                                "compute all turns of the loop at once, by broadcasting or "
-                                                "by a batched operator"};
+    static const struct turn_words
+        items = {"an item", "one item after the other", NULL},
+        lookups = {"a lookup", "one lookup of rows after the other",
+                   "look all rows up at once: one table with an offset for each feature, or one lookup with "
+                   "all indices"},
+        steps = {"a time step", "one time step of a recurrent layer after the other",
+                 "give the recurrent layer the whole sequence in one call"},
+        collected = {"a turn", "one turn of a loop after the other, whose results are then put together",
+                     "compute all turns of the loop at once, by broadcasting or by a batched operator"};
     return d == LOOKUPS ? &lookups : d == TIME_STEPS ? &steps : d == COLLECTED ? &collected : &items;
 }
 
@@ -353,8 +346,7 @@ static void check_repeated_work(struct gp_rule_ctx *c)
         s->description =
             gp_rule_text(c, "The same %u launches run %lld times per step, %s: %s", sum.longest->period,
                          (long long)gp_rule_per_step(c, sum.turns), w->after, turn_text(c, &sum));
-        if (w->change) s->change = gp_rule_text(c, "%s", w->change);
-        if (w->action) s->action = gp_rule_text(c, "%s", w->action);
+        if (w->action) s->change = 0, s->action = gp_rule_text(c, "%s", w->action);
         if (possible) describe_possible(c, s, w, &graph);
         else
             s->assumes = gp_rule_text(c, "%ss differ in nothing but their size, and fit in memory together",
@@ -446,21 +438,16 @@ static void stay_on_device(const struct gp_rule_ctx *c, const struct gp_loop *lo
     calls_of(c, loop, k, &from, &to);
     for (uint32_t call = from; call < to; call++) {
         const struct gp_replay_call *r = &c->p->replay.calls.at[call];
-        if (r->waits_for != GP_REPLAY_NONE) {
-            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_NO_WAIT, call, 0}));
-            gp_rule_edit_high(s, GP_EDIT_NO_WAIT, call, 0);
-        }
+        if (r->waits_for != GP_REPLAY_NONE) gp_rule_edit_all(s, GP_EDIT_NO_WAIT, call, 0);
         bool copies = false, in = false;
         for (uint32_t item = r->first; item < r->first + r->n; item++) {
             if (!gp_rule_crosses(c, item)) continue;
             copies = true;
             in |= gp_copy_to_device(gp_rule_name(c, item));
-            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, item, 0}));
-            gp_rule_edit_high(s, GP_EDIT_GONE, item, 0);
+            gp_rule_edit_all(s, GP_EDIT_GONE, item, 0);
         }
         if (!copies) continue;
-        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
-        gp_rule_edit_high(s, GP_EDIT_OWN, call, 0);
+        gp_rule_edit_all(s, GP_EDIT_OWN, call, 0);
         int64_t most = DEVICE_LAUNCHES * usual_ns, before = c->calls[call].before_ns;
         if (in && before > most) gp_rule_edit_high(s, GP_EDIT_BEFORE, call, most);
     }

@@ -429,13 +429,10 @@ static void batch_run(const struct gp_rule_ctx *c, uint32_t from, uint32_t to, s
     sum->saved_ns += total - batched;
     if (n > sum->most) sum->most = n, sum->longest = from;
     for (uint32_t i = from; s && i < to; i++) {
-        uint32_t call = c->p->items.at[i].call;
         gp_rule_edit_high(s, GP_EDIT_DUR, i, batched / n);
         if (i == from) continue;
         gp_rule_edit_high(s, GP_EDIT_GAP, i, 0);
-        if (c->p->replay.calls.at[call].n != 1) continue;
-        gp_rule_edit_high(s, GP_EDIT_BEFORE, call, 0);
-        gp_rule_edit_high(s, GP_EDIT_OWN, call, 0);
+        gp_rule_edit_launch(c, s, c->p->items.at[i].call);
     }
 }
 

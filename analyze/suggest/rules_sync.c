@@ -107,10 +107,7 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
         }
         if (!s) continue;
         if (scalars) remove_read(c, k, s);
-        struct gp_edit edit = {GP_EDIT_NO_WAIT, k, 0};
-        GP_VEC_PUSH(&s->low, edit);
-        GP_VEC_PUSH(&s->high, edit);
-        GP_VEC_PUSH(&s->free, edit);
+        gp_rule_edit_all(s, GP_EDIT_NO_WAIT, k, 0);
     }
     return w;
 }

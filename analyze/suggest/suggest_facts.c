@@ -70,28 +70,9 @@ static bool has_torch_operators(const struct gp_trace *t)
     return false;
 }
 
-/* It is a program of JAX if XLA makes kernels of the steps, and PyTorch none. */
-static void find_framework(struct gp_rule_ctx *c)
-{
-    uint8_t *xla = gp_rule_match_configs(c, gp_kernel_is_xla),
-            *torch = gp_rule_match_configs(c, gp_kernel_is_pytorch);
-    bool any_xla = false, any_torch = false, any_triton = false;
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        uint32_t config = gp_get_config(&c->t->events[GP_GPU], c->p->items.at[i].row);
-        any_xla |= xla[config];
-        any_torch |= torch[config];
-        any_triton |= gp_kernel_is_triton(gp_rule_name(c, i));
-    }
-    free(xla);
-    free(torch);
-    c->jax = any_xla && !any_torch;
-    c->torch = any_torch || any_triton || has_torch_operators(c->t);
-}
-
 static void collect_items(struct gp_rule_ctx *c, struct gp_host_memo *ops)
 {
     const struct gp_plan *p = c->p;
-    find_framework(c);
     c->single_ops = runs_single_ops(c);
     uint8_t *compiled = gp_rule_match_configs(c, c->single_ops ? gp_kernel_is_triton : gp_kernel_is_compiled);
     c->items = gp_zalloc((p->items.n + 1) * sizeof *c->items);
@@ -106,6 +87,9 @@ static void collect_items(struct gp_rule_ctx *c, struct gp_host_memo *ops)
         item->position = i - p->steps.at[p->items.at[i].step].first_item;
     }
     free(compiled);
+    bool torch = gp_rule_any_kernel(c, gp_kernel_is_pytorch);
+    c->jax = !torch && gp_rule_any_kernel(c, gp_kernel_is_xla);
+    c->torch = torch || has_torch_operators(c->t);
     for (uint32_t i = 0; i < p->items.n && !c->first_product; i++)
         if (c->items[i].kind == GP_FRAME_GEMM || c->items[i].kind == GP_FRAME_ATTENTION) c->first_product = i;
 }
