@@ -16,7 +16,7 @@ CAUSES = {"lock_wait": "lock", "garbage_collection": "garbage_collection", "logg
           "python_overhead": None, "input_stall": None}
 LEAST_PCT = 5
 # Things to do first that save nothing by themselves.
-PREPARES = re.compile(r"(check|find out|look at|record|run it with|read no value|replace group|give generation)\b")
+PREPARES = re.compile(r"(check|find out|look at|record|run it with|read no value|give generation)\b")
 
 
 def faults_of(report):

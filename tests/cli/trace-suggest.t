@@ -173,7 +173,7 @@ test_expect_success 'layers, tokens, heads and updates are not taken for repeate
 
 test_expect_success 'the first line names the change that saves, not what comes before it' '
     trace-suggest -q -f json "$pairs/jury/gpt2_clip.trace" --rule cuda_graph >out &&
-    jq -e ".suggestions[0].action | startswith(\"read no value in the middle of the step, then capture\")" out &&
+    jq -e ".suggestions[0].action | startswith(\"capture the step as a CUDA graph, if nothing needs the value\")" out &&
     jq -e ".summary.headline | test(\"What to do: capture the step as a CUDA graph, with no value read in the middle of it. That saves\")" out &&
     trace-suggest -q -f json --rule throttling "$pairs/epilogue_fused.trace" >out &&
     jq -e ".suggestions[0].action | startswith(\"check power\")" out &&
