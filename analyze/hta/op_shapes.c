@@ -161,6 +161,7 @@ struct finder {
     uint32_t *call_of; /* by row of GP_OP: index into calls + 1 */
     GP_VEC(struct call) calls;
     struct gp_map models;         /* name of an operator -> is its work known? */
+    struct gp_map uses;           /* name of a kernel -> enum gp_matrix_use */
     struct gp_ceilings *ceilings; /* by device of the view */
     struct gp_buf text;
 };
@@ -224,6 +225,16 @@ static bool has_model(struct finder *f, gp_sid name)
     return *known;
 }
 
+static enum gp_matrix_use use_of(struct finder *f, gp_sid kernel)
+{
+    uint32_t *use = gp_map_put(&f->uses, kernel, NONE);
+    if (*use != NONE) return (enum gp_matrix_use) * use;
+    f->text.n = 0;
+    gp_name_demangle(&f->text, gp_trace_str(f->v->t, kernel), gp_string_len(&f->v->t->strings, kernel));
+    *use = gp_matrix_use_of(f->text.n ? f->text.data : "", f->text.n);
+    return (enum gp_matrix_use) * use;
+}
+
 /* The work of C, whose inputs are S, and what the ceilings of its device are for it. */
 static void add_work(struct finder *f, struct gp_op_shape *o, const struct call *c, const struct gp_shapes *s)
 {
@@ -237,10 +248,8 @@ static void add_work(struct finder *f, struct gp_op_shape *o, const struct call 
     const struct gp_ceilings *top = &f->ceilings[c->device];
     const struct gp_device *props = f->v->devices.at[c->device].props;
     if (!gp_work_of_op(&w, gp_trace_str(t, t->events[GP_OP].name[c->op]), s, kernel)) return;
-    f->text.n = 0;
-    gp_name_demangle(&f->text, kernel, strlen(kernel));
-    gp_work_settle_arith(&w, gp_matrix_use_of(f->text.n ? f->text.data : "", f->text.n), top->flops,
-                         c->compute_ns, props && props->warp_size == 64);
+    gp_work_settle_arith(&w, use_of(f, config->name), top->flops, c->compute_ns,
+                         props && props->warp_size == 64);
     struct gp_regime_kernel k = {.kind = gp_view_kind(f->v, c->longest), .dur_ns = c->compute_ns, .work = &w};
     gp_regime_of_kernel(&a, &k, top);
     if (a.impossible) return;
@@ -314,6 +323,7 @@ static void add_all(struct gp_hta *h, const struct gp_view *v)
     for (size_t i = 0; i < f.calls.n; i++) add_call(&f, &f.calls.at[i]);
     GP_VEC_FREE(&f.calls);
     gp_map_release(&f.models);
+    gp_map_release(&f.uses);
     gp_host_memo_release(&f.inner);
     gp_buf_release(&f.text);
     free(f.ceilings);
