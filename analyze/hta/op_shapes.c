@@ -293,8 +293,10 @@ static void add_call(struct finder *f, const struct call *c)
             if (strcmp(type, last) != 0) gp_buf_puts(&f->text, type);
             last = type;
             gp_buf_putc(&f->text, '[');
-            for (int k = 0; k < in->n; k++)
-                gp_buf_printf(&f->text, "%s%lld", k ? "," : "", (long long)in->size[k]);
+            for (int k = 0; k < in->n; k++) {
+                if (k) gp_buf_putc(&f->text, ',');
+                gp_buf_put_i64(&f->text, in->size[k]);
+            }
             gp_buf_puts(&f->text, in->n < 0 ? "...]" : "]");
         }
     }
