@@ -172,64 +172,48 @@ static void put_words(struct gp_buf *words, const char *text, const char *value)
 
 static int wrong(const struct gp_mcp_arg *a, const char *why, struct gp_err *err)
 {
-    return gp_fail(err, GP_E_USAGE, -1, "\"%s\" %s", a->name, why);
+    return why ? gp_fail(err, GP_E_USAGE, -1, "\"%s\" %s", a->name, why) : 0;
 }
 
-/* TEXT becomes what V holds, for the command line. */
-static int take_text(const struct gp_mcp_arg *a, const struct gp_json_value *v, struct gp_buf *text,
-                     struct gp_err *err)
+/* A string or number, or a path of a list. */
+static int take_value(const struct gp_mcp_arg *a, const struct gp_json_value *v, struct gp_buf *words,
+                      struct gp_err *err)
 {
-    text->n = 0;
-    if (!is_string(v))
-        return wrong(a, a->type == GP_MCP_PATHS ? "must be a list of paths" : "must be a string", err);
-    gp_json_decode(text, v->p, v->n);
-    if (text->n && memchr(text->data, 0, text->n)) return wrong(a, "must not have NUL characters", err);
-    const char *s = gp_buf_str(text);
-    if (a->type == GP_MCP_PATHS && (!*s || *s == '-')) return wrong(a, "must be a list of paths", err);
-    for (size_t i = 0; a->choice; i++) {
-        if (!a->choice(i)) return wrong(a, "has none of its values, which tools/list names", err);
-        if (!strcmp(a->choice(i), s)) break;
-    }
-    return 0;
-}
-
-static int take_paths(const struct gp_mcp_arg *a, const struct gp_json_value *v, const char *end,
-                      struct gp_buf *words, struct gp_err *err)
-{
+    bool path = a->type == GP_MCP_PATHS, count = a->type == GP_MCP_COUNT;
+    uint64_t n;
+    size_t i = 0;
     struct gp_buf text = {0};
-    struct gp_json_value element = *v;
-    const char *p = v->p + 1;
-    int failed = 0;
-    size_t n = 0;
-    put_words(words, a->words, "");
-    if (v->kind != GP_JSON_ARRAY && !is_string(v)) failed = wrong(a, "must be a list of paths", err);
-    while (!failed && (v->kind == GP_JSON_ARRAY ? gp_json_next(&p, end, NULL, &element) : !n)) {
-        failed = take_text(a, &element, &text, err);
-        if (!failed) put_word(words, gp_buf_str(&text));
-        n++;
-    }
+    const char *why = count  ? "must be a number from 0 on"
+                      : path ? "must be a list of paths"
+                             : "must be a string";
+    if (count && v->kind == GP_JSON_NUMBER && gp_u64_from_text(v->p, v->n, &n)) why = NULL;
+    if (!count && is_string(v)) why = NULL;
+    if (!why && count) gp_buf_put(&text, v->p, v->n);
+    else if (!why) gp_json_decode(&text, v->p, v->n);
+    const char *s = gp_buf_str(&text);
+    if (!why && strlen(s) != text.n) why = "must not have NUL characters";
+    if (!why && path && (!*s || *s == '-')) why = "must be a list of paths";
+    while (!why && a->choice && a->choice(i) && strcmp(a->choice(i), s) != 0) i++;
+    if (!why && a->choice && !a->choice(i)) why = "has none of its values, which tools/list names";
+    if (!why && a->words && !path) put_words(words, a->words, s);
+    else if (!why) put_word(words, s);
     gp_buf_release(&text);
-    return failed || n ? failed : wrong(a, "names no path", err);
+    return wrong(a, why, err);
 }
 
 static int take_arg(const struct gp_mcp_arg *a, const struct gp_json_value *v, const char *end,
                     struct gp_buf *words, struct gp_err *err)
 {
-    uint64_t count;
-    struct gp_buf text = {0};
-    int failed = 0;
-    bool word = v->kind == GP_JSON_WORD && !gp_is(v->p, v->n, "null"), number = v->kind == GP_JSON_NUMBER;
-    if (a->type == GP_MCP_PATHS) return take_paths(a, v, end, words, err);
-    if (a->type == GP_MCP_FLAG && !word) return wrong(a, "must be true or false", err);
-    if (a->type == GP_MCP_FLAG && *v->p == 'f') return 0;
-    if (a->type == GP_MCP_COUNT && !(number && gp_u64_from_text(v->p, v->n, &count)))
-        return wrong(a, "must be a number from 0 on", err);
-    if (a->type == GP_MCP_TEXT) failed = take_text(a, v, &text, err);
-    if (a->type == GP_MCP_COUNT) gp_buf_put(&text, v->p, v->n);
-    if (!failed && a->words) put_words(words, a->words, gp_buf_str(&text));
-    if (!failed && !a->words) put_word(words, gp_buf_str(&text));
-    gp_buf_release(&text);
-    return failed;
+    bool yes = v->kind == GP_JSON_WORD && *v->p == 't', no = v->kind == GP_JSON_WORD && *v->p == 'f';
+    struct gp_json_value element;
+    if (a->type == GP_MCP_FLAG && yes) put_words(words, a->words, "");
+    if (a->type == GP_MCP_FLAG) return wrong(a, yes || no ? NULL : "must be true or false", err);
+    if (a->type != GP_MCP_PATHS) return take_value(a, v, words, err);
+    put_words(words, a->words, "");
+    size_t none = words->n;
+    for (const char *p = v->p + 1; v->kind == GP_JSON_ARRAY && gp_json_next(&p, end, NULL, &element);)
+        if (take_value(a, &element, words, err)) return -1;
+    return wrong(a, words->n > none ? NULL : "must be a list of paths", err);
 }
 
 /* The arguments that are OPERANDS, or those that are not. */

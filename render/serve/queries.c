@@ -4,158 +4,50 @@
 #include "render/catalog/catalog.h"
 #include "render/serve/request.h"
 
-#define HTML                                                                                                 \
-    {                                                                                                        \
-        "html", "text/html; charset=utf-8",                                                                  \
-        {                                                                                                    \
-            "--format=html"                                                                                  \
-        }                                                                                                    \
-    }
-#define JSON                                                                                                 \
-    {                                                                                                        \
-        "json", "application/json",                                                                          \
-        {                                                                                                    \
-            "--format=json"                                                                                  \
-        }                                                                                                    \
-    }
-#define TEXT                                                                                                 \
-    {                                                                                                        \
-        "text", "text/plain; charset=utf-8",                                                                 \
-        {                                                                                                    \
-            "--format=text", "--width=120"                                                                   \
-        }                                                                                                    \
-    }
-#define CSV                                                                                                  \
-    {                                                                                                        \
-        "csv", "text/csv; charset=utf-8",                                                                    \
-        {                                                                                                    \
-            "--format=csv"                                                                                   \
-        }                                                                                                    \
-    }
-#define SVG                                                                                                  \
-    {                                                                                                        \
-        "svg", "image/svg+xml",                                                                              \
-        {                                                                                                    \
-            "--format=svg"                                                                                   \
-        }                                                                                                    \
-    }
-#define DOT                                                                                                  \
-    {                                                                                                        \
-        "dot", "text/vnd.graphviz; charset=utf-8",                                                           \
-        {                                                                                                    \
-            "--format=dot"                                                                                   \
-        }                                                                                                    \
-    }
-#define ONE "trace"
+// clang-format off
+#define FORM(name, type, ...) {name, type, {"--format=" name, __VA_ARGS__}}
+#define JSON FORM("json", "application/json", NULL)
+#define HTML FORM("html", "text/html; charset=utf-8", NULL)
+#define TEXT FORM("text", "text/plain; charset=utf-8", "--width=120")
+#define CSV  FORM("csv", "text/csv; charset=utf-8", NULL)
+#define SVG  FORM("svg", "image/svg+xml", NULL)
+#define DOT  FORM("dot", "text/vnd.graphviz; charset=utf-8", NULL)
+#define FOLDED FORM("folded", "text/plain; charset=utf-8", NULL)
 
 const struct gp_query gp_queries[] = {
-    {"hta",
-     "report",
-     "Report",
-     "trace-hta",
-     GP_CATALOG_TRACE,
-     {JSON,
-      HTML,
-      TEXT,
-      CSV,
-      DOT,
-      {"openmetrics",
-       "application/openmetrics-text; version=1.0.0; charset=utf-8",
-       {"--format=openmetrics"}}},
-     {"top", "step-marker"},
-     {"--each-step"},
-     ONE},
-    {"timeline",
-     "timeline",
-     "Timeline",
-     "trace2timeline",
-     GP_CATALOG_TRACE,
+    {"hta", "report", "Report", "trace-hta", GP_CATALOG_TRACE,
+     {JSON, HTML, TEXT, CSV, DOT,
+      FORM("openmetrics", "application/openmetrics-text; version=1.0.0; charset=utf-8", NULL)},
+     {"top", "step-marker"}, {"--each-step"}, "trace"},
+    {"timeline", "timeline", "Timeline", "trace2timeline", GP_CATALOG_TRACE,
      {HTML, SVG, {"json", "application/json", {"--format=chrome"}}},
-     {"range", "steps", "max-size", "detail", "step-marker"},
-     {"--quiet"},
-     ONE},
-    {"flame",
-     "flame",
-     "Flame graph",
-     "trace2flame",
-     GP_CATALOG_TRACE,
-     {HTML,
-      SVG,
-      {"json", "application/json", {"--format=speedscope"}},
-      {"folded", "text/plain; charset=utf-8", {"--format=folded"}},
-      {"pprof", "application/octet-stream", {"--format=pprof"}}},
-     {"weight", "filter", "min-duration", "max-depth", "step-marker"},
-     {NULL},
-     ONE},
-    {"advice",
-     "advice",
-     "Advice",
-     "trace-suggest",
-     GP_CATALOG_TRACE,
-     {JSON, HTML, TEXT, DOT},
-     {"top", "min-saving", "rule", "step-marker"},
-     {NULL},
-     ONE},
-    {"kernels",
-     NULL,
-     NULL,
-     "trace-hta",
-     GP_CATALOG_TRACE,
-     {JSON,
-      HTML,
-      {"csv", "text/csv; charset=utf-8", {"--format=csv", "--table=kernels"}},
-      {"text", "text/plain; charset=utf-8", {"--format=text", "--table=kernels", "--width=120"}}},
-     {"step-marker"},
-     {"--top=0"},
-     ONE},
-    {"memory",
-     "memory",
-     "Memory",
-     "trace-memory",
-     GP_CATALOG_TRACE | GP_CATALOG_SNAPSHOT,
-     {JSON, HTML, TEXT, CSV, {"folded", "text/plain; charset=utf-8", {"--format=folded"}}},
-     {"at", "by", "device", "min-bytes", "top"},
-     {NULL},
-     ONE},
-    {"compile",
-     "compile",
-     "torch.compile",
-     "trace-compile",
-     GP_CATALOG_TRACE | GP_CATALOG_COMPILE_LOG,
-     {JSON, HTML, TEXT},
-     {"top"},
-     {NULL},
-     ONE},
-    {"metrics",
-     "metrics",
-     "Counters",
-     "trace-metrics",
-     GP_CATALOG_TRACE,
-     {JSON, HTML, TEXT, CSV},
-     {"top"},
-     {NULL},
-     ONE},
-    {"compare",
-     NULL,
-     NULL,
-     "trace-diff",
-     GP_CATALOG_TRACE,
-     {JSON, HTML, TEXT, SVG, DOT},
-     {"by", "mode", "threshold", "alpha", "top", "step-marker", "!cross-gpu", "!any-work"},
-     {NULL},
-     "two"},
-    {"perfetto",
-     NULL,
-     NULL,
-     "trace-convert",
-     GP_CATALOG_TRACE,
+     {"range", "steps", "max-size", "detail", "step-marker"}, {"--quiet"}, "trace"},
+    {"flame", "flame", "Flame graph", "trace2flame", GP_CATALOG_TRACE,
+     {HTML, SVG, {"json", "application/json", {"--format=speedscope"}}, FOLDED,
+      FORM("pprof", "application/octet-stream", NULL)},
+     {"weight", "filter", "min-duration", "max-depth", "step-marker"}, {NULL}, "trace"},
+    {"advice", "advice", "Advice", "trace-suggest", GP_CATALOG_TRACE, {JSON, HTML, TEXT, DOT},
+     {"top", "min-saving", "rule", "step-marker"}, {NULL}, "trace"},
+    {"kernels", NULL, NULL, "trace-hta", GP_CATALOG_TRACE,
+     {JSON, HTML, FORM("csv", "text/csv; charset=utf-8", "--table=kernels"),
+      FORM("text", "text/plain; charset=utf-8", "--table=kernels", "--width=120")},
+     {"step-marker"}, {"--top=0"}, "trace"},
+    {"memory", "memory", "Memory", "trace-memory", GP_CATALOG_TRACE | GP_CATALOG_SNAPSHOT,
+     {JSON, HTML, TEXT, CSV, FOLDED}, {"at", "by", "device", "min-bytes", "top"}, {NULL}, "trace"},
+    {"compile", "compile", "torch.compile", "trace-compile", GP_CATALOG_TRACE | GP_CATALOG_COMPILE_LOG,
+     {JSON, HTML, TEXT}, {"top"}, {NULL}, "trace"},
+    {"metrics", "metrics", "Counters", "trace-metrics", GP_CATALOG_TRACE, {JSON, HTML, TEXT, CSV},
+     {"top"}, {NULL},
+     "trace"},
+    {"compare", NULL, NULL, "trace-diff", GP_CATALOG_TRACE, {JSON, HTML, TEXT, SVG, DOT},
+     {"by", "mode", "threshold", "alpha", "top", "step-marker", "!cross-gpu", "!any-work"}, {NULL}, "two"},
+    {"perfetto", NULL, NULL, "trace-convert", GP_CATALOG_TRACE,
      {{"perfetto", "application/octet-stream", {"--to=perfetto"}},
       {"json", "application/json", {"--to=chrome"}}},
-     {NULL},
-     {NULL},
-     ONE},
+     {NULL}, {NULL}, "trace"},
     {0},
 };
+// clang-format on
 
 const struct gp_query *gp_query_named(const char *name)
 {

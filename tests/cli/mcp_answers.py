@@ -24,18 +24,18 @@ def check(ok, *what):
 
 
 def questions(traces, trials):
-    """(tool, arguments) of at least one question about each file."""
+    """(tool, arguments, budgets): of each file a summary with all of them, and one other question with one of them."""
     for i, trace in enumerate(traces):
-        yield "summary", {"traces": [trace]}
-        yield [("advice", {"traces": [trace]}), ("query", {"traces": [trace], "sql": SQL[i // 4 % 3]}),
-               ("picture", {"traces": [trace], "width": 480}), ("summary", {"traces": [trace], "table": "kernels", "top": 5})][i % 4]
+        yield "summary", {"traces": [trace]}, BUDGETS
+        yield *[("advice", {"traces": [trace]}), ("query", {"traces": [trace], "sql": SQL[i // 4 % 3]}),
+               ("picture", {"traces": [trace], "range": "0ms-1ms", "width": 480}), ("summary", {"traces": [trace], "table": "kernels", "top": 5})][i % 4], BUDGETS[i // 4 % 3:][:1]
         if i % 16 == 0:
-            yield "diff", {"base": [trace], "current": traces[i - 1]}
+            yield "diff", {"base": [trace], "current": [traces[i - 1]]}, BUDGETS[i // 16 % 3:][:1]
     for trial in trials:
-        yield "trials", {"answer": [trial]}
-    yield "traces", {}
-    yield "tables", {}
-    yield "tables", {"name": "kernels"}
+        yield "trials", {"answer": [trial]}, BUDGETS
+    yield "traces", {}, BUDGETS
+    yield "tables", {}, BUDGETS
+    yield "tables", {"name": "kernels"}, BUDGETS
 
 
 def run(command):
@@ -58,8 +58,8 @@ def main(*folders):
         check(size <= 4 * budget, "over its budget", tool, arguments, budget, size)
         answers.append((tool, arguments, budget, answer["result"]))
 
-    for tool, arguments in questions(traces, trials):
-        for budget in BUDGETS:
+    for tool, arguments, budgets in questions(traces, trials):
+        for budget in budgets:
             waiting.append((tool, arguments, budget, server.send("tools/call", {"name": tool, "arguments": {**arguments, "tokens": budget}})))
             if len(waiting) > 16:
                 collect()

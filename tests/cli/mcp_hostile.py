@@ -61,7 +61,7 @@ def main(folder, trace):
     good = {"traces": [trace]}
     for params in ({}, {"name": 3}, {"name": "nope"}, {"name": "summary"}, {"name": "summary", "arguments": []},
                    {"name": "summary", "arguments": {"traces": []}}, {"name": "summary", "arguments": {"traces": [7]}},
-                   {"name": "summary", "arguments": {"traces": {}}}, {"name": "summary", "arguments": {"traces": ["a\0b"]}},
+                   {"name": "summary", "arguments": {"traces": {}}}, {"name": "summary", "arguments": {"traces": trace}}, {"name": "summary", "arguments": {"traces": ["a\0b"]}},
                    {"name": "summary", "arguments": {"traces": ["--output=x"]}}, {"name": "summary", "arguments": {"traces": [""]}},
                    {"name": "diff", "arguments": {"base": ["--save=x"], "current": [trace]}},
                    {"name": "summary", "arguments": {**good, "nope": 1}}, {"name": "summary", "arguments": {**good, "table": "nope"}},

@@ -64,7 +64,7 @@ TEST(arguments_become_words)
     assert_words("{\"name\": \"summary\", \"arguments\": {\"traces\": [\"a\", \"b c\"]}}",
                  "trace-hta|--width=120|--|a|b c|");
     assert_words("{\"arguments\": {\"top\": 3, \"whole\": true, \"table\": \"idle\", \"traces\": "
-                 "\"x\\u0020y\"}, \"name\": \"summary\"}",
+                 "[\"x\\u0020y\"]}, \"name\": \"summary\"}",
                  "trace-hta|-f|csv|--table=idle|--top=3|--whole|--|x y|");
     assert_words(
         "{\"name\": \"summary\", \"arguments\": {\"traces\": [\"a\"], \"whole\": false, \"tokens\": 250}}",
