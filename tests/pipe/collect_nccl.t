@@ -56,7 +56,7 @@ test_expect_success 'operations, full messages and bus bandwidth; the calls of a
 	send_recv None 4 1 2 900 0.9
 	END
     test_cmp expected got &&
-    trace-hta t >report && grep "all_reduce .* 3 .* 600 B " report && grep "Operation .* Calls" report &&
+    trace-hta --full t >report && grep "all_reduce .* 3 .* 600 B " report && grep "Operation .* Calls" report &&
     trace-hta -f html t | grep "One kernel serves all calls of a group"
 '
 

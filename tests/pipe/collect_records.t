@@ -134,7 +134,7 @@ test_expect_success '--memory: trace-hta tells allocations, frees, bytes, the pe
     $collect --memory $app scopes >t 2>err && trace-hta -f csv --table range_memory t >table.csv && cat table.csv &&
     grep "^step,2,2,2000,2000,1500,0,0,0,0" table.csv && grep "^layer,2,0,1000,0,2000,0,0,2,200" table.csv &&
     grep "^,0,0,0,0,0,0,0,1,7" table.csv &&
-    trace-hta t >report && grep "Memory by range" report && grep "(outside any range) .* 1 *7 B" report
+    trace-hta --full t >report && grep "Memory by range" report && grep "(outside any range) .* 1 *7 B" report
 '
 
 test_done

@@ -24,7 +24,7 @@ test_expect_success 'means over the device and over ranges, as they are' '
     trace-hta -q -f csv --table sampled t | tr -d "\r" >out && head -n 1 out | grep ",dram__bytes_read.sum,dram__bytes_write.sum,gr__cycles_active.sum" &&
     grep "^,.*,0,(all of it),[0-9]*,2,2,50,2,2,50,50,50$" out && grep "^,.*,0,layer,4000,2,2,50,2,2,50,50,50$" out &&
     trace-hta -q -f json t >json && tr -d " \n" <json | grep "\"over\":\"range\",\"name\":\"layer\",\"metric\":\"dram__bytes_read.sum\",\"unit\":\"byte/second\",\"sampled_ns\":4000,\"mean\":2000000000" &&
-    trace-hta t | grep "^Hardware counters"
+    trace-hta --full t | grep "^Hardware counters"
 '
 
 test_expect_success 'only these metrics, at this rate; other formats have them' '
