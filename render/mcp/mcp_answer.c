@@ -156,7 +156,7 @@ static void put_left_out(struct answer *a, const struct gp_mcp_call *c, const st
                          size_t n, size_t tokens)
 {
     struct gp_buf *b = &a->notes;
-    const char *rest = r->out.data + n;
+    const char *rest = r->out.n ? r->out.data + n : "";
     size_t left = r->out.n - n, all = count_lines(r->out.data, r->out.n);
     if (c->tool->picture) gp_buf_printf(b, "Left out: the picture, %zu bytes of SVG", r->out.n);
     else gp_buf_printf(b, "Left out: %zu of %zu lines", count_lines(rest, left), all);

@@ -16,12 +16,13 @@ static const char *choice(size_t i)
 
 static const struct gp_mcp_tool tools[] = {
     {"summary", "about", "trace-hta --quiet", .less = "ask for a table", .tokens = 2000,
-     .args = {{"traces", "paths", GP_MCP_PATHS, true},
+     .args = {{.name = "traces", .about = "paths", .type = GP_MCP_PATHS, .required = true},
               {"table", "one", GP_MCP_TEXT, false, "-f csv --table=", "--width=120", choice},
-              {"top", "rows", GP_MCP_COUNT, false, "--top="},
-              {"whole", "all", GP_MCP_FLAG, false, "--whole"},
-              {"sql", "text", GP_MCP_TEXT}}},
-    {"diff", "about", "trace-diff", .tokens = 250, .args = {{"base", "paths", GP_MCP_PATHS, true, "--base"}}},
+              {.name = "top", .about = "rows", .type = GP_MCP_COUNT, .words = "--top="},
+              {.name = "whole", .about = "all", .type = GP_MCP_FLAG, .words = "--whole"},
+              {.name = "sql", .about = "text", .type = GP_MCP_TEXT}}},
+    {"diff", "about", "trace-diff", .tokens = 250,
+     .args = {{.name = "base", .about = "paths", .type = GP_MCP_PATHS, .required = true, .words = "--base"}}},
     {"picture", "about", "trace2timeline", .picture = true, .folders = true, .tokens = 300},
     {0},
 };
