@@ -191,6 +191,8 @@ static void fit(struct answer *a, const struct gp_mcp_call *c, const struct gp_m
         if (size <= a->most) break;
         n = 0;
     }
+    a->notes.n = notes;
+    put_left_out(a, c, r, n, tokens); /* of what is really left out */
     if (least <= a->most) {
         put_result(b, a, out, n, false);
         return;
