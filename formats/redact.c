@@ -18,12 +18,6 @@ static const char library_names[] =
     "recording starts|recording stops|recorded in windows|allocations are left out|"
     "waits and events are left out|API calls are left out|CUDA graphs are recorded whole";
 
-static bool starts(const char *s, size_t n, const char *with)
-{
-    size_t len = strlen(with);
-    return n >= len && !memcmp(s, with, len);
-}
-
 static void put_hash(struct gp_buf *to, const char *s, size_t n)
 {
     gp_buf_printf(to, "r-%012" PRIx64, gp_hash_bytes(s, n) >> 16);
@@ -56,9 +50,9 @@ static size_t span(const char *s, size_t n, const char *more)
 static bool is_torch_frame(const char *s, size_t n)
 {
     size_t i = span(s, n, "/."), from = i + 1;
-    if (!starts(s, n, "torch/") || !gp_ends(s, i, ".py") || i == n || s[i] != '(') return false;
+    if (!gp_begin(s, n, "torch/") || !gp_ends(s, i, ".py") || i == n || s[i] != '(') return false;
     for (i++; i < n && gp_is_digit(s[i]);) i++;
-    return i > from && starts(s + i, n - i, "): ") && i + 3 + span(s + i + 3, n - i - 3, "<>.") == n;
+    return i > from && gp_begin(s + i, n - i, "): ") && i + 3 + span(s + i + 3, n - i - 3, "<>.") == n;
 }
 
 /* A name that a library gave, as far as it did. */
@@ -70,7 +64,7 @@ static bool put_library(struct gp_buf *to, const char *s, size_t n)
     }
     char begin[40];
     for (const char *at = library_names; gp_next_of(&at, '|', begin, sizeof begin);)
-        if (starts(s, n, begin)) {
+        if (gp_begin(s, n, begin)) {
             size_t len = strlen(begin);
             gp_buf_put(to, s, len);
             put_words(to, s + len, n - len);
@@ -83,7 +77,7 @@ void gp_redact_name(struct gp_buf *to, const char *s, size_t n)
 {
     static const char module[] = "nn.Module: ";
     if (!n || put_library(to, s, n)) return;
-    bool is_module = starts(s, n, module);
+    bool is_module = gp_begin(s, n, module);
     if (is_module) {
         gp_buf_puts(to, module);
         s += sizeof module - 1;
@@ -278,7 +272,7 @@ static void redact_rest(struct redaction *r)
     }
     for (size_t i = 0; i < t->processes.n; i++) {
         struct gp_process *p = &t->processes.at[i];
-        bool device = starts(gp_trace_str(t, p->labels), gp_string_len(&t->strings, p->labels), "GPU ");
+        bool device = gp_begin(gp_trace_str(t, p->labels), gp_string_len(&t->strings, p->labels), "GPU ");
         p->pid_text = label_of(r, p->pid_text);
         p->name = name_of(r, p->name);
         p->labels = device ? kept(r, p->labels) : name_of(r, p->labels);

@@ -1,7 +1,6 @@
 #include "analyze/cost/regime.h"
 
 #include <math.h>
-
 #include <string.h>
 #include "analyze/names/classify.h"
 #include "formats/base/count.h"

@@ -16,8 +16,9 @@ struct counts {
     int64_t *values[GP_DIFF_SIDES]; /* by step */
     struct gp_buf varying;          /* names of counts that do */
     uint32_t varying_names;         /* of kernels whose number does */
+    bool looked;                    /* for the place, which only broken counts have */
     gp_sid place;
-    int64_t grew; /* kernels per step there */
+    int64_t grew; /* GPU events per step there */
 };
 
 /* ---- where ---- */
@@ -73,6 +74,8 @@ static bool varies(const int64_t *v, size_t n)
 
 static void put_place(struct counts *c, struct gp_diff_gate *g, struct gp_buf *why)
 {
+    if (!c->looked) find_place(c);
+    c->looked = true;
     if (!c->place) return;
     g->place = c->place;
     gp_buf_printf(why, ", most at %s (+%" PRId64 " GPU events)", gp_diff_str(c->w->d, c->place), c->grew);
@@ -177,7 +180,6 @@ void gp_diff_gate_counts(struct gp_diff_work *w)
     struct counts c = {.w = w};
     for (int side = 0; side < GP_DIFF_SIDES; side++)
         c.values[side] = gp_alloc((w->side[side].samples.n + 1) * sizeof *c.values[side]);
-    find_place(&c);
     for (int m = 0; m < GP_METRIC_COUNT; m++)
         if (gp_metric_class((enum gp_metric_id)m) == GP_METRIC_EXACT && d->metrics[m].known &&
             !d->metrics[m].refused)

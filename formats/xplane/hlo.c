@@ -488,7 +488,7 @@ static gp_sid args_of(struct reading *r, const struct instruction *i)
     const char *category = category_of(i, products && flops > 0);
     struct gp_buf *b = &r->text;
     b->n = 0;
-    gp_buf_puts(b, "\"hlo_category\":");
+    gp_buf_puts(b, "{\"hlo_category\":");
     if (category) gp_json_put_string(b, category, strlen(category));
     else gp_json_put_string(b, i->opcode.data ? (const char *)i->opcode.data : "", i->opcode.value);
     if (alone && flops > 0 && flops < 0x1p62) {
@@ -503,6 +503,7 @@ static gp_sid args_of(struct reading *r, const struct instruction *i)
         gp_buf_puts(b, ",\"bytes_accessed\":");
         gp_buf_put_u64(b, (uint64_t)bytes);
     }
+    gp_buf_putc(b, '}');
     return gp_trace_intern(r->t, b->data, b->n);
 }
 

@@ -21,7 +21,7 @@
 
 /* What all kernels of an instruction have in common. */
 struct gp_hlo_op {
-    gp_sid args;    /* members of a JSON object: "hlo_category":"loop fusion","flops":512; 0: none */
+    gp_sid args;    /* a JSON object: {"hlo_category":"loop fusion","flops":512}; 0: none */
     uint32_t stack; /* index in trace->stacks; 0: unknown */
 };
 

@@ -268,7 +268,8 @@ static gp_sid object_of(struct reading *r, const struct gp_buf *members)
     return gp_trace_intern(r->t, r->text.data, r->text.n);
 }
 
-static uint32_t config_of(struct reading *r, const struct event *e)
+/* LAUNCHED: what is known of its launch where the profiler says nothing. */
+static uint32_t config_of(struct reading *r, const struct event *e, gp_sid launched)
 {
     struct gp_config c;
     const char *details = gp_trace_str(r->t, e->details);
@@ -284,7 +285,7 @@ static uint32_t config_of(struct reading *r, const struct event *e)
         c.shared_bytes = (uint32_t)fixed;
         c.has |= GP_HAS_SHARED;
     }
-    c.extra = object_of(r, &r->launch);
+    c.extra = r->launch.n ? object_of(r, &r->launch) : launched;
     return gp_trace_config(r->t, &c);
 }
 
@@ -320,11 +321,9 @@ static void add_work(struct reading *r, const struct event *e, uint32_t track, i
     if (!(r->t->need & GP_NEED(GP_GPU))) return;
     const struct gp_hlo_op *op =
         e->kind == GP_KERNEL ? gp_hlo_find(&r->hlo, e->program, e->hlo[0], e->name) : NULL;
-    if (op && op->args && !r->launch.n) /* what the profiler says itself goes first */
-        gp_buf_put(&r->launch, gp_trace_str(r->t, op->args), gp_string_len(&r->t->strings, op->args));
     size_t row = gp_events_add(to, start_ns, dur_ns, track, e->name);
     if (op) gp_set_stack(to, row, op->stack);
-    gp_set_cell(to, GP_COL_CONFIG, row, config_of(r, e));
+    gp_set_cell(to, GP_COL_CONFIG, row, config_of(r, e, op ? op->args : 0));
     gp_set_corr(to, row, e->corr);
     gp_set_graph(to, row, e->graph);
     gp_set_node(to, row, e->node);
