@@ -94,6 +94,9 @@ int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err)
     g->text = text;
     g->metric = GP_GATE_COUNTS;
     if (!strcmp(text, "counts")) return 0;
+    if (gp_is(text, n, "counts"))
+        return gp_fail(err, GP_E_USAGE, -1, "gate '%s': counts takes no limit: it holds what does not vary",
+                       text);
     if (!find_metric(text, n, &g->metric)) {
         struct gp_buf known = {0};
         /* "gpu_time, compute, ..., op" */

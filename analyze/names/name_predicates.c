@@ -392,14 +392,8 @@ bool gp_call_is_hip(const char *name)
 bool gp_name_has_one_of(const char *name, const char *words)
 {
     char word[64];
-    for (size_t k; *words && *++words; words += k) {
-        k = strcspn(words, " ");
-        if (*words == '^' && !strncmp(name, words + 1, k - 1)) return true;
-        if (*words == '^' || k >= sizeof word) continue;
-        memcpy(word, words, k);
-        word[k] = 0;
-        if (strstr(name, word)) return true;
-    }
+    for (const char *at = words + 1; gp_next_of(&at, ' ', word, sizeof word);)
+        if (*word == '^' ? gp_starts(name, word + 1) : strstr(name, word) != NULL) return true;
     return false;
 }
 

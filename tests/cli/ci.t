@@ -40,6 +40,10 @@ test_expect_success 'less does not break a gate; a count that varies within the 
     tr "\n" " " <note | grep "syncs" && status_of trace-diff -q --gate counts odd.json change.json && test "$status" -eq 1
 '
 
+test_expect_success 'a limit of counts is refused with the reason' '
+    status_of trace-diff --gate counts:5% base.json again.json && test "$status" -eq 2 && grep "counts takes no limit" err
+'
+
 test_expect_success 'JUnit: a test case per gate, or the verdict' '
     $steps 7 "cast" >change.json && status_of trace-diff -q --gate counts -o report.xml -f junit base.json change.json && test "$status" -eq 1 &&
     python3 - report.xml <<-\EOF
