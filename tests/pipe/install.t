@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='cmake --install into any prefix, the folder of samples/bundle.sh, and the Debian package'
+test_description='cmake --install into any prefix, the folder of samples/bundle.sh, packages, and what README.md says of them'
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
 build=${GP_BIN%/bin}
 tools=$(cd "$GP_BIN" && ls)
@@ -73,6 +73,54 @@ test_expect_success DEB 'the Debian package holds the same, below /usr, and name
     dpkg-deb --field deb/*.deb Depends >depends && grep "libc6 (>=" depends && grep -w libzstd1 depends &&
     dpkg-deb --extract deb/*.deb tree && (cd moved && find . -type f | sort) >expect &&
     (cd tree/usr && find . -type f | sort) >out && test_cmp expect out
+'
+
+# The commands of README.md that install and build, each in a copy of this system that is thrown away: what is written goes to a layer
+# above it. Releases are made and installed on bare systems by tests/setup/check_release.sh.
+cat >above.sh <<'EOF'
+# above.sh FOLDER COMMAND: run it there
+set -eu
+rm -rf layer && mkdir -p layer/upper layer/work layer/root
+root=$PWD/layer/root
+mount -t overlay overlay -o "lowerdir=/,upperdir=$PWD/layer/upper,workdir=$PWD/layer/work" "$root"
+mount -t proc proc "$root/proc"
+printf '#!/bin/sh\nexec "$@"\n' >"$root/usr/local/bin/sudo" # root is who runs this
+chmod +x "$root/usr/local/bin/sudo"
+exec chroot "$root" env -i PATH=/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
+    DEBIAN_FRONTEND=noninteractive sh -c "cd '$1' && $2"
+EOF
+above() { unshare --mount sh above.sh "$@" </dev/null >log 2>&1 || { code=$?; tail -n 20 log; return $code; }; }
+[ "$build" = "$GP_SOURCE/build/release" ] && above "$GP_SOURCE" "test -s README.md" && test_set_prereq ABOVE
+
+test_expect_success ABOVE,DEB 'a tarball and a wheel are packed, too' '
+    mkdir files && mv deb/*.deb files && ln -s "$samples" files/samples &&
+    cpack --config "$build/CPackConfig.cmake" -G TGZ -B files >log 2>&1 || { cat log; return 1; }
+    python3 "$GP_SOURCE/collect/python/backend.py" files "$build"
+'
+! above / 'python3 -m venv /venv' || test_set_prereq VENV
+
+python3 "$GP_SOURCE/tests/pipe/readme.py" "$GP_SOURCE/README.md" Install >commands
+draw=$(grep '^trace2flame' commands)
+installs() { # FOLDER -- the tools there, and README.md's picture is drawn by them
+    above "$PWD/files" "$before $command && $draw && test \$(command -v trace2flame) = $1/trace2flame && grep -q '<svg' flame.svg"
+}
+while IFS= read -r command; do
+    before=
+    case $command in
+    trace2flame*) continue ;; # after each installation
+    tests/run.sh) continue ;; # that is what runs this
+    'sudo apt-get '*) test_expect_success ABOVE,DEB "$command" 'installs /usr/bin' ;;
+    'sudo tar '*) test_expect_success ABOVE,DEB "$command" 'installs /usr/local/bin' ;;
+    'pip '*)
+        before='python3 -m venv /venv &&'
+        test_expect_success ABOVE,DEB,VENV "$command" 'installs /venv/bin'
+        ;;
+    'sudo cmake '*) test_expect_success ABOVE "$command" 'above "$GP_SOURCE" "$command && /usr/local/bin/trace2flame --version"' ;;
+    *) test_expect_success ABOVE "$command" 'above "$GP_SOURCE" "$command"' ;;
+    esac
+done <commands
+test_expect_success ABOVE 'planted: a command that fails is found' '
+    ! above "$GP_SOURCE" "cmake --install nowhere"
 '
 
 test_done

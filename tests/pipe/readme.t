@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every command of README.md, run as it stands there on the mock GPU, a stand-in for PyTorch and committed traces, and what it prints
-# held against what README.md shows. Those that install and build are run by tests/setup/check_release.sh, in roots of their own.
+# held against what README.md shows. Those that install and build are run by install.t.
 # `tests/pipe/readme.t --update` writes what they print into README.md.
 test_description='README.md: its commands do what it says'
 [ "${1:-}" != --update ] || { update=--update && shift; }
@@ -52,9 +52,9 @@ test_expect_success 'each ends as it should and prints what is shown' '
     test "$(grep -c "as shown\$" out)" -ge 15
 '
 
-test_expect_success 'those that install or build are the ones that a test of releases runs' '
+test_expect_success 'those that install or build are the ones that other tests run' '
     grep "^elsewhere: " out | sed "s/^elsewhere: //" >left && $readme "$GP_SOURCE/README.md" Install | grep -v "^trace2flame" >install &&
-    test_cmp install left && grep "readme.py.* Install" "$GP_SOURCE/tests/setup/check_release.sh"
+    test_cmp install left && grep "readme.py.* Install" "$GP_SOURCE/tests/setup/check_release.sh" "$GP_SOURCE/tests/pipe/install.t"
 '
 
 test_expect_success 'planted: another output, another exit status, an empty file, and silence are found' '
