@@ -154,8 +154,18 @@ struct call {
     bool replays;    /* a graph: its kernels are not the operator's */
 };
 
+/* Calls of an operator with the same arguments, which loops repeat. */
+struct met {
+    gp_sid name, args;
+    uint32_t row; /* of op_shapes, + 1; 0: free */
+    bool known;
+    struct gp_shapes shapes; /* if known */
+};
+enum { MET = 64 };
+
 struct finder {
     struct gp_hta *h;
+    struct met met[MET]; /* by hash: the last ones */
     const struct gp_view *v;
     struct gp_host_memo inner;
     uint32_t *call_of; /* by row of GP_OP: index into calls + 1 */
@@ -265,54 +275,67 @@ static void add_work(struct finder *f, struct gp_op_shape *o, const struct call 
     add(&o->ceiling_ns, whole(ns));
 }
 
-static void add_call(struct finder *f, const struct call *c)
+/* A type is written where it changes; single values are left out. */
+static void put_shapes(struct gp_buf *to, const struct gp_shapes *shapes)
+{
+    const char *last = "";
+    for (int i = 0; i < shapes->n; i++) {
+        const struct gp_shape *in = &shapes->in[i];
+        const char *type = type_of(&in->element);
+        if (in->sort == GP_SHAPE_NOTHING || (in->sort == GP_SHAPE_TENSOR && !in->n)) continue;
+        if (to->n) gp_buf_putc(to, ' ');
+        if (in->sort != GP_SHAPE_TENSOR) {
+            gp_buf_puts(to, "list");
+            if (in->sort == GP_SHAPE_LIST) gp_buf_printf(to, "(%.0f)", in->elements);
+            continue;
+        }
+        if (strcmp(type, last) != 0) gp_buf_puts(to, type);
+        last = type;
+        gp_buf_putc(to, '[');
+        for (int k = 0; k < in->n; k++) {
+            if (k) gp_buf_putc(to, ',');
+            gp_buf_put_i64(to, in->size[k]);
+        }
+        gp_buf_puts(to, in->n < 0 ? "...]" : "]");
+    }
+}
+
+static const struct met *meet(struct finder *f, gp_sid name, gp_sid args)
 {
     const struct gp_trace *t = f->v->t;
-    const struct gp_events *ops = &t->events[GP_OP];
-    struct gp_shapes shapes;
     struct gp_strings *strings = &f->h->strings;
-    gp_sid name, text = 0;
-    bool known = gp_shapes_read(&shapes, gp_trace_str(t, gp_get_extra(ops, c->op)));
+    struct met *m = &f->met[(name * 31 + args) % MET];
+    if (m->row && m->name == name && m->args == args) return m;
     f->text.n = 0;
-    gp_name_op_label(&f->text, gp_trace_str(t, ops->name[c->op]),
-                     gp_string_len(&t->strings, ops->name[c->op]));
-    name = f->text.n ? gp_intern(strings, f->text.data, f->text.n) : gp_intern_cstr(strings, "[no name]");
+    gp_name_op_label(&f->text, gp_trace_str(t, name), gp_string_len(&t->strings, name));
+    gp_sid label =
+        f->text.n ? gp_intern(strings, f->text.data, f->text.n) : gp_intern_cstr(strings, "[no name]");
+    m->name = name;
+    m->args = args;
+    m->known = gp_shapes_read(&m->shapes, gp_trace_str(t, args));
     f->text.n = 0;
-    if (known) { /* a type is written where it changes; single values are left out */
-        const char *last = "";
-        for (int i = 0; i < shapes.n; i++) {
-            const struct gp_shape *in = &shapes.in[i];
-            const char *type = type_of(&in->element);
-            if (in->sort == GP_SHAPE_NOTHING || (in->sort == GP_SHAPE_TENSOR && !in->n)) continue;
-            if (f->text.n) gp_buf_putc(&f->text, ' ');
-            if (in->sort != GP_SHAPE_TENSOR) {
-                gp_buf_puts(&f->text, "list");
-                if (in->sort == GP_SHAPE_LIST) gp_buf_printf(&f->text, "(%.0f)", in->elements);
-                continue;
-            }
-            if (strcmp(type, last) != 0) gp_buf_puts(&f->text, type);
-            last = type;
-            gp_buf_putc(&f->text, '[');
-            for (int k = 0; k < in->n; k++) {
-                if (k) gp_buf_putc(&f->text, ',');
-                gp_buf_put_i64(&f->text, in->size[k]);
-            }
-            gp_buf_puts(&f->text, in->n < 0 ? "...]" : "]");
-        }
-    }
-    if (f->text.n) text = gp_intern(strings, f->text.data, f->text.n);
-    struct gp_op_shape *o = row_of(f->h, name, text);
+    if (m->known) put_shapes(&f->text, &m->shapes);
+    gp_sid inputs = f->text.n ? gp_intern(strings, f->text.data, f->text.n) : 0;
+    m->row = (uint32_t)(row_of(f->h, label, inputs) - f->h->op_shapes.at) + 1;
+    return m;
+}
+
+static void add_call(struct finder *f, const struct call *c)
+{
+    const struct gp_events *ops = &f->v->t->events[GP_OP];
+    const struct met *m = meet(f, ops->name[c->op], gp_get_extra(ops, c->op));
+    struct gp_op_shape *o = &f->h->op_shapes.at[m->row - 1];
     o->calls++;
     o->gpu_events += c->events;
     add(&o->gpu_ns, c->gpu_ns);
-    if (known) add_work(f, o, c, &shapes);
+    if (m->known) add_work(f, o, c, &m->shapes);
 }
 
 static void add_all(struct gp_hta *h, const struct gp_view *v)
 {
     const struct gp_trace *t = v->t;
-    struct finder f = {.h = h, .v = v, .inner = {.hs = &v->hs}};
     if (!t->events[GP_OP].n || !t->events[GP_GPU].n) return;
+    struct finder f = {.h = h, .v = v, .inner = {.hs = &v->hs}};
     f.call_of = gp_zalloc(t->events[GP_OP].n * sizeof *f.call_of);
     f.ceilings = gp_zalloc((v->devices.n + 1) * sizeof *f.ceilings);
     uint32_t outside = (uint32_t)(row_of(h, 0, 0) - h->op_shapes.at);
