@@ -31,6 +31,7 @@ struct device {
     double first_energy_j;       /* NAN: none yet */
     int64_t rarely_ns;           /* when those were read; 0: never */
     uint64_t uses_us;            /* the latest use that was seen */
+    bool shows_ours;             /* a use of ours was seen, so one that is hidden is of others */
 };
 
 struct gp_clock_sampler {
@@ -112,24 +113,31 @@ static struct gp_clock_use name_use(const struct gp_nvml_use *u)
     return use;
 }
 
-/* From when on processes used the GPU is known from the second time on. */
+/* From when on processes used the GPU is known from the second time on. In a container NVML may have other
+ * numbers of processes: ours would look like a hidden one, so those count once one of ours was known. */
 static void read_uses(struct gp_clock_sampler *s, uint32_t device, struct gp_clock_sample *sample)
 {
     struct device *d = &s->devices[device];
     struct gp_nvml_use *uses = s->uses;
     int n = gp_nvml_uses(&s->nvml, device, d->uses_us, uses, USES_MOST);
-    bool first = !d->rarely_ns;
-    if (n >= 0 && !first) sample->values[GP_GAUGE_OTHERS] = 0;
+    bool first = !d->rarely_ns, known = n >= 0 && !first;
+    double others = 0;
     for (int i = 0; i < n; i++) {
         if (uses[i].time_us > d->uses_us) d->uses_us = uses[i].time_us;
-        if (first || !uses[i].time_us || !uses[i].sm || uses[i].sm > 100 || is_ours(s, uses[i].pid)) continue;
-        sample->values[GP_GAUGE_OTHERS] = fmin(100, sample->values[GP_GAUGE_OTHERS] + uses[i].sm);
+        if (!uses[i].time_us || !uses[i].sm || uses[i].sm > 100) continue;
+        bool ours = is_ours(s, uses[i].pid);
+        struct gp_clock_use use = name_use(&uses[i]);
+        d->shows_ours |= ours;
+        known &= ours || use.pid || d->shows_ours;
+        if (!known || ours) continue;
+        others += uses[i].sm;
         put(s, &(struct gp_clock_sample){.at_ns = sample->at_ns,
                                          .since_ns = d->rarely_ns,
                                          .device = device,
                                          .is_use = true,
-                                         .use = name_use(&uses[i])});
+                                         .use = use});
     }
+    if (known) sample->values[GP_GAUGE_OTHERS] = fmin(100, others);
 }
 
 /* ---- samples ---- */

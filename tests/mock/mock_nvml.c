@@ -3,6 +3,7 @@
  * Every fourth reading of its energy counter is 6 J more. The other GPU idles. MOCK_NVML has words for how it
  * misbehaves:
  *   denied     it cannot be used              bare       old: no fields, no energy, no processes
+ *   foreign    processes have other numbers than here
  *   other=PID  that process uses 40% of the first GPU, and 25% belong to one that cannot be seen */
 #include <stdbool.h>
 #include <stdint.h>
@@ -128,13 +129,15 @@ MOCK(nvmlDeviceGetFieldValues, (void *device, int n, struct gp_nvml_field *field
 MOCK(nvmlDeviceGetProcessUtilization,
      (void *device, struct gp_nvml_use *uses, unsigned *n, uint64_t since_us))
 {
-    const char *other = word("other=");
+    const char *other = word("foreign") ? "4000000001" : word("other=");
     uint64_t now_us = (uint64_t)time(NULL) * 1000000;
     if (word("bare")) return UNSUPPORTED;
     if (!other || !is_first(device) || *n < 3) return 6;
     *n = 3;
-    uses[0] = (struct gp_nvml_use){.pid = (uint32_t)getpid(), .time_us = since_us + 1, .sm = 90};
-    uses[1] = (struct gp_nvml_use){.pid = (uint32_t)atoi(other), .time_us = since_us + 1, .sm = 40};
+    uses[0] = (struct gp_nvml_use){
+        .pid = word("foreign") ? 4000000002u : (uint32_t)getpid(), .time_us = since_us + 1, .sm = 90};
+    uses[1] =
+        (struct gp_nvml_use){.pid = (uint32_t)strtoul(other, NULL, 10), .time_us = since_us + 1, .sm = 40};
     uses[2] = (struct gp_nvml_use){.pid = 4000000000u, .time_us = now_us + since_us, .sm = 25};
     return 0;
 }

@@ -33,6 +33,10 @@ test_expect_success 'a process of others with its share, and one that is hidden'
     gauges r && row "utilization by others" % 65 && row "utilization by process hidden" % 40 && ! grep sleep rows
 '
 
+test_expect_success 'processes numbered as elsewhere: which of them are ours is not known, nor what others use' '
+    MOCK_NVML=foreign $collect -o t $app storm 1 1 1500 2>err && gauges t && row power W 300 && ! grep utilization rows
+'
+
 test_expect_success 'an old NVML: what it has' '
     MOCK_NVML=bare $collect -o t $app storm 1 1 500 2>err && gauges t && row power W 300 && ! grep -e energy -e PCIe -e others rows
 '
