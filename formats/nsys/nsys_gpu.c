@@ -98,10 +98,10 @@ static void read_kernels(struct gp_nsys *n)
         {GRID, GP_HAS_GRID}, {BLOCK, GP_HAS_BLOCK}, {REGISTERS, GP_HAS_REGS}, {DYNAMIC, GP_HAS_SHARED}};
     struct gp_sqlite_scan scan;
     uint32_t has = 0;
-    bool found = gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
+    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
     for (size_t i = 0; i < GP_COUNT(facts); i++)
         if (gp_sqlite_has_column(&scan, facts[i].column)) has |= facts[i].has;
-    while (found && gp_sqlite_next(&scan)) {
+    while (gp_sqlite_next(&scan)) {
         struct gp_config c;
         memset(&c, 0, sizeof c);
         c.kind = GP_KERNEL;
@@ -119,7 +119,6 @@ static void read_kernels(struct gp_nsys *n)
         c.local_bytes = u32(&scan, LOCAL);
         add_work(n, &scan, &c);
     }
-    gp_sqlite_end(&scan);
 }
 
 /* ---- copies and sets ---- */
@@ -172,16 +171,14 @@ static void read_copies(struct gp_nsys *n)
         "srcDeviceId", "dstDeviceId", "migrationCause", "virtualAddress", NULL};
     struct gp_events *e = &n->t->events[GP_GPU];
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_MEMCPY", columns)) {
-        while (gp_sqlite_next(&scan)) {
-            struct gp_config c = copy_config(n, &scan);
-            size_t row = add_work(n, &scan, &c);
-            if (row == GP_NSYS_NONE) continue;
-            gp_set_bytes(e, row, gp_sqlite_int(&scan, BYTES, 0));
-            if (c.src_kind == KIND_MANAGED) gp_set_addr(e, row, (uint64_t)gp_sqlite_int(&scan, ADDRESS, 0));
-        }
+    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_MEMCPY", columns);
+    while (gp_sqlite_next(&scan)) {
+        struct gp_config c = copy_config(n, &scan);
+        size_t row = add_work(n, &scan, &c);
+        if (row == GP_NSYS_NONE) continue;
+        gp_set_bytes(e, row, gp_sqlite_int(&scan, BYTES, 0));
+        if (c.src_kind == KIND_MANAGED) gp_set_addr(e, row, (uint64_t)gp_sqlite_int(&scan, ADDRESS, 0));
     }
-    gp_sqlite_end(&scan);
 }
 
 static void read_sets(struct gp_nsys *n)
@@ -189,20 +186,18 @@ static void read_sets(struct gp_nsys *n)
     static const char *const columns[] = {WORK, "bytes", "memKind", NULL};
     struct gp_events *e = &n->t->events[GP_GPU];
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_MEMSET", columns)) {
-        while (gp_sqlite_next(&scan)) {
-            struct gp_config c;
-            char name[40];
-            memset(&c, 0, sizeof c);
-            c.kind = GP_MEMSET;
-            c.dst_kind = meaning(&n->memory_kinds, &scan, KIND);
-            snprintf(name, sizeof name, "Memset (%s)", gp_cuda_memory_kind(c.dst_kind));
-            c.name = gp_intern_cstr(&n->t->strings, name);
-            size_t row = add_work(n, &scan, &c);
-            if (row != GP_NSYS_NONE) gp_set_bytes(e, row, gp_sqlite_int(&scan, BYTES, 0));
-        }
+    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_MEMSET", columns);
+    while (gp_sqlite_next(&scan)) {
+        struct gp_config c;
+        char name[40];
+        memset(&c, 0, sizeof c);
+        c.kind = GP_MEMSET;
+        c.dst_kind = meaning(&n->memory_kinds, &scan, KIND);
+        snprintf(name, sizeof name, "Memset (%s)", gp_cuda_memory_kind(c.dst_kind));
+        c.name = gp_intern_cstr(&n->t->strings, name);
+        size_t row = add_work(n, &scan, &c);
+        if (row != GP_NSYS_NONE) gp_set_bytes(e, row, gp_sqlite_int(&scan, BYTES, 0));
     }
-    gp_sqlite_end(&scan);
 }
 
 /* ---- whole graphs ---- */
@@ -211,18 +206,16 @@ static void read_graphs(struct gp_nsys *n)
 {
     static const char *const columns[] = {WORK, NULL};
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns)) {
-        while (gp_sqlite_next(&scan)) {
-            struct gp_config c;
-            char name[40];
-            memset(&c, 0, sizeof c);
-            c.kind = GP_KERNEL;
-            snprintf(name, sizeof name, "CUDA graph %lld", (long long)gp_sqlite_int(&scan, GRAPH, 0));
-            c.name = gp_intern_cstr(&n->t->strings, name);
-            add_work(n, &scan, &c);
-        }
+    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns);
+    while (gp_sqlite_next(&scan)) {
+        struct gp_config c;
+        char name[40];
+        memset(&c, 0, sizeof c);
+        c.kind = GP_KERNEL;
+        snprintf(name, sizeof name, "CUDA graph %lld", (long long)gp_sqlite_int(&scan, GRAPH, 0));
+        c.name = gp_intern_cstr(&n->t->strings, name);
+        add_work(n, &scan, &c);
     }
-    gp_sqlite_end(&scan);
 }
 
 void gp_nsys_read_gpu(struct gp_nsys *n)

@@ -46,19 +46,17 @@ static void read_creations(struct graphs *g)
     static const char *const columns[] = {"start", "globalTid", "graphNodeId", "originalGraphNodeId", NULL};
     enum { START, THREAD, NODE, ORIGINAL };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(g->n->db, &scan, "CUDA_GRAPH_NODE_EVENTS", columns)) {
-        while (gp_sqlite_next(&scan)) {
-            int64_t thread = gp_sqlite_int(&scan, THREAD, 0), node;
-            if (!gp_sqlite_get(&scan, NODE, &node)) continue;
-            struct creation one = {.start_ns = gp_sqlite_int(&scan, START, 0),
-                                   .process = GP_NSYS_PROCESS(thread),
-                                   .node = (uint64_t)node,
-                                   .original = (uint64_t)gp_sqlite_int(&scan, ORIGINAL, 0),
-                                   .track = gp_nsys_thread(g->n, thread)};
-            GP_VEC_PUSH(&g->list, one);
-        }
+    gp_sqlite_begin(g->n->db, &scan, "CUDA_GRAPH_NODE_EVENTS", columns);
+    while (gp_sqlite_next(&scan)) {
+        int64_t thread = gp_sqlite_int(&scan, THREAD, 0), node;
+        if (!gp_sqlite_get(&scan, NODE, &node)) continue;
+        struct creation one = {.start_ns = gp_sqlite_int(&scan, START, 0),
+                               .process = GP_NSYS_PROCESS(thread),
+                               .node = (uint64_t)node,
+                               .original = (uint64_t)gp_sqlite_int(&scan, ORIGINAL, 0),
+                               .track = gp_nsys_thread(g->n, thread)};
+        GP_VEC_PUSH(&g->list, one);
     }
-    gp_sqlite_end(&scan);
 }
 
 /* The names of the open ranges, outermost first. */

@@ -23,16 +23,14 @@ static void load_metrics(struct gp_nsys *n, struct gp_map *names)
     static const char *const columns[] = {"typeId", "metricId", "metricName", NULL};
     enum { TYPE, METRIC, NAME };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(n->db, &scan, "TARGET_INFO_GPU_METRICS", columns)) {
-        while (gp_sqlite_next(&scan)) {
-            size_t length;
-            const char *name = gp_sqlite_text(&scan, NAME, &length);
-            if (!name) continue;
-            uint64_t key = metric_key(gp_sqlite_int(&scan, TYPE, 0), gp_sqlite_int(&scan, METRIC, 0));
-            gp_map_put(names, key, gp_trace_intern(n->t, name, length));
-        }
+    gp_sqlite_begin(n->db, &scan, "TARGET_INFO_GPU_METRICS", columns);
+    while (gp_sqlite_next(&scan)) {
+        size_t length;
+        const char *name = gp_sqlite_text(&scan, NAME, &length);
+        if (!name) continue;
+        uint64_t key = metric_key(gp_sqlite_int(&scan, TYPE, 0), gp_sqlite_int(&scan, METRIC, 0));
+        gp_map_put(names, key, gp_trace_intern(n->t, name, length));
     }
-    gp_sqlite_end(&scan);
 }
 
 /* The last byte of a type's id is the number of the GPU. */
@@ -44,22 +42,20 @@ static void read_metrics(struct gp_nsys *n)
     struct gp_map names = {0};
     struct gp_sqlite_scan scan;
     load_metrics(n, &names);
-    if (gp_sqlite_begin(n->db, &scan, "GPU_METRICS", columns)) {
-        while (gp_sqlite_next(&scan)) {
-            int64_t start, dur, type = gp_sqlite_int(&scan, TYPE, 0);
-            double value;
-            if (!gp_nsys_span(n, &scan, TIME, TIME, &start, &dur) || !gp_sqlite_double(&scan, VALUE, &value))
-                continue;
-            const uint32_t *series = gp_map_get(&names, metric_key(type, gp_sqlite_int(&scan, METRIC, 0)));
-            char name[40];
-            snprintf(name, sizeof name, "GPU %d metrics", (int)(type & GPU_BITS));
-            size_t row = gp_events_add(e, start, 0, gp_nsys_track(n, n->only_process, name),
-                                       gp_intern_cstr(&n->t->strings, name));
-            gp_set_series(e, row, series ? *series : gp_intern_cstr(&n->t->strings, "unknown"));
-            gp_set_value(e, row, value);
-        }
+    gp_sqlite_begin(n->db, &scan, "GPU_METRICS", columns);
+    while (gp_sqlite_next(&scan)) {
+        int64_t start, dur, type = gp_sqlite_int(&scan, TYPE, 0);
+        double value;
+        if (!gp_nsys_span(n, &scan, TIME, TIME, &start, &dur) || !gp_sqlite_double(&scan, VALUE, &value))
+            continue;
+        const uint32_t *series = gp_map_get(&names, metric_key(type, gp_sqlite_int(&scan, METRIC, 0)));
+        char name[40];
+        snprintf(name, sizeof name, "GPU %d metrics", (int)(type & GPU_BITS));
+        size_t row = gp_events_add(e, start, 0, gp_nsys_track(n, n->only_process, name),
+                                   gp_intern_cstr(&n->t->strings, name));
+        gp_set_series(e, row, series ? *series : gp_intern_cstr(&n->t->strings, "unknown"));
+        gp_set_value(e, row, value);
     }
-    gp_sqlite_end(&scan);
     gp_map_release(&names);
 }
 
@@ -97,22 +93,20 @@ static void load_samples(struct samples *s)
     enum { ID, START, THREAD, SYMBOL = 1, DEPTH };
     struct gp_sqlite_scan scan;
     int64_t id, start, dur, thread;
-    if (gp_sqlite_begin(s->n->db, &scan, "COMPOSITE_EVENTS", columns))
-        while (gp_sqlite_next(&scan)) {
-            if (!gp_sqlite_get(&scan, ID, &id) || !gp_sqlite_get(&scan, THREAD, &thread) ||
-                !gp_nsys_span(s->n, &scan, START, START, &start, &dur))
-                continue;
-            gp_map_put(&s->by_id, (uint64_t)id, (uint32_t)s->list.n);
-            GP_VEC_PUSH(&s->list, ((struct sample){start, thread}));
-        }
-    gp_sqlite_end(&scan);
-    if (gp_sqlite_begin(s->n->db, &scan, "SAMPLING_CALLCHAINS", frame_columns))
-        while (gp_sqlite_next(&scan)) {
-            const uint32_t *at = gp_map_get(&s->by_id, (uint64_t)gp_sqlite_int(&scan, ID, -1));
-            struct frame f = {at ? *at : 0, gp_sqlite_int(&scan, DEPTH, 0), gp_sqlite_int(&scan, SYMBOL, -1)};
-            if (at) GP_VEC_PUSH(&s->frames, f);
-        }
-    gp_sqlite_end(&scan);
+    gp_sqlite_begin(s->n->db, &scan, "COMPOSITE_EVENTS", columns);
+    while (gp_sqlite_next(&scan)) {
+        if (!gp_sqlite_get(&scan, ID, &id) || !gp_sqlite_get(&scan, THREAD, &thread) ||
+            !gp_nsys_span(s->n, &scan, START, START, &start, &dur))
+            continue;
+        gp_map_put(&s->by_id, (uint64_t)id, (uint32_t)s->list.n);
+        GP_VEC_PUSH(&s->list, ((struct sample){start, thread}));
+    }
+    gp_sqlite_begin(s->n->db, &scan, "SAMPLING_CALLCHAINS", frame_columns);
+    while (gp_sqlite_next(&scan)) {
+        const uint32_t *at = gp_map_get(&s->by_id, (uint64_t)gp_sqlite_int(&scan, ID, -1));
+        struct frame f = {at ? *at : 0, gp_sqlite_int(&scan, DEPTH, 0), gp_sqlite_int(&scan, SYMBOL, -1)};
+        if (at) GP_VEC_PUSH(&s->frames, f);
+    }
     if (s->frames.n) qsort(s->frames.at, s->frames.n, sizeof *s->frames.at, by_sample);
 }
 
@@ -210,9 +204,8 @@ static void read_calls(struct gp_nsys *n)
     struct gp_sqlite_scan scan;
     struct gp_map names = {0};
     gp_sid driver = gp_intern_cstr(&n->t->strings, "cuda_driver");
-    if (gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_RUNTIME", columns))
-        while (gp_sqlite_next(&scan)) add_call(n, &scan, &names, driver);
-    gp_sqlite_end(&scan);
+    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_RUNTIME", columns);
+    while (gp_sqlite_next(&scan)) add_call(n, &scan, &names, driver);
     gp_map_release(&names);
 }
 
@@ -222,21 +215,19 @@ static void read_spans(struct gp_nsys *n, const char *table, enum gp_table to, c
     static const char *const columns[] = {"start", "end", "globalTid", "nameId", NULL};
     struct gp_events *e = &n->t->events[to];
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(n->db, &scan, table, columns)) {
-        gp_sid category = cat ? gp_intern_cstr(&n->t->strings, cat) : 0;
-        while (gp_sqlite_next(&scan)) {
-            int64_t start, dur, thread;
-            if (!gp_nsys_span(n, &scan, START, END, &start, &dur)) continue;
-            gp_sid name = gp_nsys_string(n, gp_sqlite_int(&scan, NAME, -1));
-            if (!name) name = gp_intern_cstr(&n->t->strings, to == GP_OVERHEAD ? "Overhead" : "[unnamed]");
-            uint32_t track = gp_sqlite_get(&scan, THREAD, &thread)
-                                 ? gp_nsys_thread(n, thread)
-                                 : gp_nsys_track(n, n->only_process, "Nsight Systems");
-            size_t row = gp_events_add(e, start, dur, track, name);
-            gp_set_cat(e, row, category);
-        }
+    gp_sid category = cat ? gp_intern_cstr(&n->t->strings, cat) : 0;
+    gp_sqlite_begin(n->db, &scan, table, columns);
+    while (gp_sqlite_next(&scan)) {
+        int64_t start, dur, thread;
+        if (!gp_nsys_span(n, &scan, START, END, &start, &dur)) continue;
+        gp_sid name = gp_nsys_string(n, gp_sqlite_int(&scan, NAME, -1));
+        if (!name) name = gp_intern_cstr(&n->t->strings, to == GP_OVERHEAD ? "Overhead" : "[unnamed]");
+        uint32_t track = gp_sqlite_get(&scan, THREAD, &thread)
+                             ? gp_nsys_thread(n, thread)
+                             : gp_nsys_track(n, n->only_process, "Nsight Systems");
+        size_t row = gp_events_add(e, start, dur, track, name);
+        gp_set_cat(e, row, category);
     }
-    gp_sqlite_end(&scan);
 }
 
 void gp_nsys_read_host(struct gp_nsys *n)

@@ -12,18 +12,16 @@ void gp_nsys_load_strings(struct gp_nsys *n)
     static const char *const columns[] = {"id", "value", NULL};
     enum { ID, VALUE };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(n->db, &scan, "StringIds", columns)) {
-        while (gp_sqlite_next(&scan)) {
-            int64_t id;
-            size_t length;
-            const char *text = gp_sqlite_text(&scan, VALUE, &length);
-            if (!text || !gp_sqlite_get(&scan, ID, &id)) continue;
-            uint32_t *at = gp_map_put(&n->text_at, (uint64_t)id, (uint32_t)n->texts.n);
-            struct gp_nsys_text one = {.p = gp_arena_strndup(&n->bytes, text, length), .n = length};
-            if (*at == n->texts.n) GP_VEC_PUSH(&n->texts, one);
-        }
+    gp_sqlite_begin(n->db, &scan, "StringIds", columns);
+    while (gp_sqlite_next(&scan)) {
+        int64_t id;
+        size_t length;
+        const char *text = gp_sqlite_text(&scan, VALUE, &length);
+        if (!text || !gp_sqlite_get(&scan, ID, &id)) continue;
+        uint32_t *at = gp_map_put(&n->text_at, (uint64_t)id, (uint32_t)n->texts.n);
+        struct gp_nsys_text one = {.p = gp_arena_strndup(&n->bytes, text, length), .n = length};
+        if (*at == n->texts.n) GP_VEC_PUSH(&n->texts, one);
     }
-    gp_sqlite_end(&scan);
 }
 
 gp_sid gp_nsys_string(struct gp_nsys *n, int64_t id)
@@ -49,20 +47,18 @@ static void load_enum(struct gp_nsys *n, const char *table, struct gp_map *to, c
     static const char *const columns[] = {"id", "name", NULL};
     enum { ID, NAME };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(n->db, &scan, table, columns)) {
-        while (gp_sqlite_next(&scan)) {
-            int64_t id;
-            size_t length;
-            const char *name = gp_sqlite_text(&scan, NAME, &length);
-            if (!name || !gp_sqlite_get(&scan, ID, &id)) continue;
-            for (const struct meaning *m = known; m->label; m++) {
-                if (!strstr(name, m->label)) continue;
-                *gp_map_put(to, (uint64_t)id, m->value) = m->value;
-                break;
-            }
+    gp_sqlite_begin(n->db, &scan, table, columns);
+    while (gp_sqlite_next(&scan)) {
+        int64_t id;
+        size_t length;
+        const char *name = gp_sqlite_text(&scan, NAME, &length);
+        if (!name || !gp_sqlite_get(&scan, ID, &id)) continue;
+        for (const struct meaning *m = known; m->label; m++) {
+            if (!strstr(name, m->label)) continue;
+            *gp_map_put(to, (uint64_t)id, m->value) = m->value;
+            break;
         }
     }
-    gp_sqlite_end(&scan);
 }
 
 static void put_default(struct gp_map *m, uint64_t key, uint32_t value)
@@ -108,23 +104,21 @@ void gp_nsys_load_names(struct gp_nsys *n)
     enum { ID, NAME };
     struct gp_sqlite_scan scan;
     int64_t id, name;
-    if (gp_sqlite_begin(n->db, &scan, "ThreadNames", thread_columns))
-        while (gp_sqlite_next(&scan))
-            if (gp_sqlite_get(&scan, ID, &id) && gp_sqlite_get(&scan, NAME, &name)) {
-                const uint32_t *at = gp_map_get(&n->text_at, (uint64_t)name);
-                if (at) gp_map_put(&n->thread_names, (uint64_t)id, *at);
-            }
-    gp_sqlite_end(&scan);
-    if (gp_sqlite_begin(n->db, &scan, "PROCESSES", process_columns))
-        while (gp_sqlite_next(&scan)) {
-            size_t length;
-            const char *text = gp_sqlite_text(&scan, NAME, &length);
-            if (!text || !gp_sqlite_get(&scan, ID, &id)) continue;
-            struct gp_nsys_text one = {.p = gp_arena_strndup(&n->bytes, text, length), .n = length};
-            gp_map_put(&n->process_names, GP_NSYS_PROCESS(id), (uint32_t)n->texts.n);
-            GP_VEC_PUSH(&n->texts, one);
+    gp_sqlite_begin(n->db, &scan, "ThreadNames", thread_columns);
+    while (gp_sqlite_next(&scan))
+        if (gp_sqlite_get(&scan, ID, &id) && gp_sqlite_get(&scan, NAME, &name)) {
+            const uint32_t *at = gp_map_get(&n->text_at, (uint64_t)name);
+            if (at) gp_map_put(&n->thread_names, (uint64_t)id, *at);
         }
-    gp_sqlite_end(&scan);
+    gp_sqlite_begin(n->db, &scan, "PROCESSES", process_columns);
+    while (gp_sqlite_next(&scan)) {
+        size_t length;
+        const char *text = gp_sqlite_text(&scan, NAME, &length);
+        if (!text || !gp_sqlite_get(&scan, ID, &id)) continue;
+        struct gp_nsys_text one = {.p = gp_arena_strndup(&n->bytes, text, length), .n = length};
+        gp_map_put(&n->process_names, GP_NSYS_PROCESS(id), (uint32_t)n->texts.n);
+        GP_VEC_PUSH(&n->texts, one);
+    }
 }
 
 /* The name that MAP has for KEY; of a PATH only the last part. */

@@ -233,9 +233,8 @@ void gp_nsys_read_ranges(struct gp_nsys *n)
     struct reading r = {.n = n};
     r.keep_pushes = n->t->need & GP_NEED(GP_GPU) && gp_sqlite_has(n->db, "CUDA_GRAPH_NODE_EVENTS");
     if (!r.keep_pushes && !(n->t->need & (GP_NEED(GP_RANGE) | GP_NEED(GP_OP) | GP_NEED(GP_MARK)))) return;
-    if (gp_sqlite_begin(n->db, &r.scan, "NVTX_EVENTS", columns))
-        while (gp_sqlite_next(&r.scan)) add_event(&r);
-    gp_sqlite_end(&r.scan);
+    gp_sqlite_begin(n->db, &r.scan, "NVTX_EVENTS", columns);
+    while (gp_sqlite_next(&r.scan)) add_event(&r);
     finish(&r);
     GP_VEC_FREE(&r.later);
     gp_buf_release(&r.text);

@@ -45,34 +45,32 @@ static void read_records(struct gp_nsys *n, struct records *r)
     enum { TIME, DEVICE, CONTEXT, STREAM, CORR, PROCESS, EVENT, SYNC_ID };
     struct gp_events *e = &n->t->events[GP_SYNC];
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", columns)) {
-        gp_sid name = gp_intern_cstr(&n->t->strings, "cudaEvent"),
-               cat = gp_intern_cstr(&n->t->strings, "cuda_event");
-        while (gp_sqlite_next(&scan)) {
-            uint64_t process = gp_nsys_process(n, &scan, PROCESS), corr = gp_nsys_corr(&scan, CORR);
-            int64_t context = gp_sqlite_int(&scan, CONTEXT, -1), stream = gp_sqlite_int(&scan, STREAM, -1);
-            int64_t event = gp_sqlite_int(&scan, EVENT, -1), at_ns = gp_sqlite_int(&scan, TIME, 0), sync_id;
-            struct record one = {key_of(process, context, event), corr, stream};
-            if (gp_sqlite_get(&scan, SYNC_ID, &sync_id) && sync_id > 0 && sync_id < UINT32_MAX)
-                gp_map_put(&r->by_sync_id, gp_nsys_key(process, (uint64_t)sync_id), (uint32_t)r->made.n);
-            GP_VEC_PUSH(&r->made, one);
-            GP_VEC_PUSH(&r->list, one);
-            const struct gp_nsys_call *call = gp_nsys_call(n, process, corr);
-            n->t->input.events++;
-            if (at_ns <= 0 && call) at_ns = call->end_ns;
-            if ((at_ns <= 0 && !call) || !gp_time_fits(at_ns)) {
-                gp_trace_issue(n->t, GP_Q_BAD_TIME, 1, -1);
-                continue;
-            }
-            uint32_t track = gp_nsys_stream(n, process, known(gp_sqlite_int(&scan, DEVICE, -1)),
-                                            known(context), known(stream));
-            size_t row = gp_events_add(e, at_ns, 0, track, name);
-            gp_set_cat(e, row, cat);
-            gp_set_corr(e, row, corr);
-            gp_set_event(e, row, event >= 0 ? (uint64_t)event : GP_NO_ID);
+    gp_sid name = gp_intern_cstr(&n->t->strings, "cudaEvent"),
+           cat = gp_intern_cstr(&n->t->strings, "cuda_event");
+    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", columns);
+    while (gp_sqlite_next(&scan)) {
+        uint64_t process = gp_nsys_process(n, &scan, PROCESS), corr = gp_nsys_corr(&scan, CORR);
+        int64_t context = gp_sqlite_int(&scan, CONTEXT, -1), stream = gp_sqlite_int(&scan, STREAM, -1);
+        int64_t event = gp_sqlite_int(&scan, EVENT, -1), at_ns = gp_sqlite_int(&scan, TIME, 0), sync_id;
+        struct record one = {key_of(process, context, event), corr, stream};
+        if (gp_sqlite_get(&scan, SYNC_ID, &sync_id) && sync_id > 0 && sync_id < UINT32_MAX)
+            gp_map_put(&r->by_sync_id, gp_nsys_key(process, (uint64_t)sync_id), (uint32_t)r->made.n);
+        GP_VEC_PUSH(&r->made, one);
+        GP_VEC_PUSH(&r->list, one);
+        const struct gp_nsys_call *call = gp_nsys_call(n, process, corr);
+        n->t->input.events++;
+        if (at_ns <= 0 && call) at_ns = call->end_ns;
+        if ((at_ns <= 0 && !call) || !gp_time_fits(at_ns)) {
+            gp_trace_issue(n->t, GP_Q_BAD_TIME, 1, -1);
+            continue;
         }
+        uint32_t track = gp_nsys_stream(n, process, known(gp_sqlite_int(&scan, DEVICE, -1)), known(context),
+                                        known(stream));
+        size_t row = gp_events_add(e, at_ns, 0, track, name);
+        gp_set_cat(e, row, cat);
+        gp_set_corr(e, row, corr);
+        gp_set_event(e, row, event >= 0 ? (uint64_t)event : GP_NO_ID);
     }
-    gp_sqlite_end(&scan);
     if (r->list.n) qsort(r->list.at, r->list.n, sizeof *r->list.at, by_key);
 }
 
@@ -140,9 +138,8 @@ void gp_nsys_read_syncs(struct gp_nsys *n)
     struct gp_sqlite_scan scan;
     if (!(n->t->need & GP_NEED(GP_SYNC))) return;
     read_records(n, &r);
-    if (gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns))
-        while (gp_sqlite_next(&scan)) add_wait(n, &r, &scan);
-    gp_sqlite_end(&scan);
+    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns);
+    while (gp_sqlite_next(&scan)) add_wait(n, &r, &scan);
     GP_VEC_FREE(&r.list);
     GP_VEC_FREE(&r.made);
     gp_map_release(&r.by_sync_id);

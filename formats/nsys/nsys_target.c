@@ -29,13 +29,12 @@ static void load_ordinals(struct target *t)
     static const char *const columns[] = {"pid", "cudaId", "gpuId", NULL};
     enum { PID, CUDA, GPU };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(t->n->db, &scan, "TARGET_INFO_CUDA_DEVICE", columns))
-        while (gp_sqlite_next(&scan)) {
-            struct ordinal o = {gp_sqlite_int(&scan, PID, -1), gp_sqlite_int(&scan, CUDA, -1),
-                                gp_sqlite_int(&scan, GPU, -1)};
-            GP_VEC_PUSH(&t->ordinals, o);
-        }
-    gp_sqlite_end(&scan);
+    gp_sqlite_begin(t->n->db, &scan, "TARGET_INFO_CUDA_DEVICE", columns);
+    while (gp_sqlite_next(&scan)) {
+        struct ordinal o = {gp_sqlite_int(&scan, PID, -1), gp_sqlite_int(&scan, CUDA, -1),
+                            gp_sqlite_int(&scan, GPU, -1)};
+        GP_VEC_PUSH(&t->ordinals, o);
+    }
 }
 
 static gp_sid uuid_extra(struct gp_nsys *n, struct gp_sqlite_scan *scan, int column)
@@ -99,32 +98,30 @@ static void load_gpus(struct target *t)
         OPTIN
     };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(t->n->db, &scan, "TARGET_INFO_GPU", columns)) {
-        while (gp_sqlite_next(&scan)) {
-            size_t length = 0;
-            struct gp_device d = gp_device_unknown();
-            const char *name = gp_sqlite_text(&scan, NAME, &length);
-            if (name) d.name = gp_trace_intern(t->n->t, name, length);
-            d.l2_bytes = gp_sqlite_int(&scan, L2, d.l2_bytes);
-            d.memory_bytes = gp_sqlite_int(&scan, MEMORY, d.memory_bytes);
-            d.memory_bandwidth_bps = gp_sqlite_int(&scan, BANDWIDTH, d.memory_bandwidth_bps);
-            d.core_clock_khz = gp_sqlite_int(&scan, CLOCK, 0) / 1000;
-            d.sms = fact(&scan, SMS);
-            d.cc_major = fact(&scan, MAJOR);
-            d.cc_minor = fact(&scan, MINOR);
-            d.warp_size = fact(&scan, WARP);
-            if (d.warp_size < 1 || d.warp_size > 1024) d.warp_size = 32; /* as every GPU of this vendor has */
-            if (fact(&scan, WARPS) < 4096) d.max_threads_per_sm = fact(&scan, WARPS) * d.warp_size;
-            d.regs_per_sm = fact(&scan, REGS);
-            d.regs_per_block = fact(&scan, BLOCK_REGS);
-            d.shared_per_sm = fact(&scan, SHARED);
-            d.shared_per_block = fact(&scan, BLOCK_SHARED);
-            d.shared_per_block_optin = fact(&scan, OPTIN);
-            d.extra = uuid_extra(t->n, &scan, UUID);
-            GP_VEC_PUSH(&t->gpus, ((struct gpu){gp_sqlite_int(&scan, ID, -1), d}));
-        }
+    gp_sqlite_begin(t->n->db, &scan, "TARGET_INFO_GPU", columns);
+    while (gp_sqlite_next(&scan)) {
+        size_t length = 0;
+        struct gp_device d = gp_device_unknown();
+        const char *name = gp_sqlite_text(&scan, NAME, &length);
+        if (name) d.name = gp_trace_intern(t->n->t, name, length);
+        d.l2_bytes = gp_sqlite_int(&scan, L2, d.l2_bytes);
+        d.memory_bytes = gp_sqlite_int(&scan, MEMORY, d.memory_bytes);
+        d.memory_bandwidth_bps = gp_sqlite_int(&scan, BANDWIDTH, d.memory_bandwidth_bps);
+        d.core_clock_khz = gp_sqlite_int(&scan, CLOCK, 0) / 1000;
+        d.sms = fact(&scan, SMS);
+        d.cc_major = fact(&scan, MAJOR);
+        d.cc_minor = fact(&scan, MINOR);
+        d.warp_size = fact(&scan, WARP);
+        if (d.warp_size < 1 || d.warp_size > 1024) d.warp_size = 32; /* as every GPU of this vendor has */
+        if (fact(&scan, WARPS) < 4096) d.max_threads_per_sm = fact(&scan, WARPS) * d.warp_size;
+        d.regs_per_sm = fact(&scan, REGS);
+        d.regs_per_block = fact(&scan, BLOCK_REGS);
+        d.shared_per_sm = fact(&scan, SHARED);
+        d.shared_per_block = fact(&scan, BLOCK_SHARED);
+        d.shared_per_block_optin = fact(&scan, OPTIN);
+        d.extra = uuid_extra(t->n, &scan, UUID);
+        GP_VEC_PUSH(&t->gpus, ((struct gpu){gp_sqlite_int(&scan, ID, -1), d}));
     }
-    gp_sqlite_end(&scan);
 }
 
 static const struct gpu *find_gpu(const struct target *t, int64_t pid, int64_t ordinal)
@@ -175,18 +172,16 @@ static void read_versions(struct gp_nsys *n)
     static const char *const columns[] = {"name", "value", NULL};
     enum { NAME, VALUE };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(n->db, &scan, "META_DATA_EXPORT", columns)) {
-        while (gp_sqlite_next(&scan)) {
-            size_t length, value_n;
-            const char *name = gp_sqlite_text(&scan, NAME, &length);
-            const char *value = name ? gp_sqlite_text(&scan, VALUE, &value_n) : NULL;
-            if (!value) continue;
-            if (gp_is(name, length, "EXPORT_PRODUCT_VERSION"))
-                set_text(n, "collector", "Nsight Systems ", value, value_n);
-            if (gp_is(name, length, "EXPORT_SCHEMA_VERSION")) set_text(n, "nsys_schema", "", value, value_n);
-        }
+    gp_sqlite_begin(n->db, &scan, "META_DATA_EXPORT", columns);
+    while (gp_sqlite_next(&scan)) {
+        size_t length, value_n;
+        const char *name = gp_sqlite_text(&scan, NAME, &length);
+        const char *value = name ? gp_sqlite_text(&scan, VALUE, &value_n) : NULL;
+        if (!value) continue;
+        if (gp_is(name, length, "EXPORT_PRODUCT_VERSION"))
+            set_text(n, "collector", "Nsight Systems ", value, value_n);
+        if (gp_is(name, length, "EXPORT_SCHEMA_VERSION")) set_text(n, "nsys_schema", "", value, value_n);
     }
-    gp_sqlite_end(&scan);
 }
 
 /* Events are counted from the start of the recording. */
@@ -195,8 +190,8 @@ static void read_clock(struct gp_nsys *n)
     static const char *const columns[] = {"utcEpochNs", NULL};
     struct gp_sqlite_scan scan;
     int64_t epoch = 0;
-    if (gp_sqlite_begin(n->db, &scan, "TARGET_INFO_SESSION_START_TIME", columns) && gp_sqlite_next(&scan))
-        epoch = gp_sqlite_int(&scan, 0, 0);
+    gp_sqlite_begin(n->db, &scan, "TARGET_INFO_SESSION_START_TIME", columns);
+    if (gp_sqlite_next(&scan)) epoch = gp_sqlite_int(&scan, 0, 0);
     gp_sqlite_end(&scan);
     if (epoch < 0 || !gp_time_fits(epoch)) epoch = 0;
     for (size_t i = 0; i < n->process_ids.n; i++)
@@ -208,18 +203,16 @@ static void read_ranks(struct gp_nsys *n)
     static const char *const columns[] = {"globalTid", "rank", NULL};
     struct gp_sqlite_scan scan;
     int64_t thread, rank;
-    if (gp_sqlite_begin(n->db, &scan, "MPI_RANKS", columns)) {
-        while (gp_sqlite_next(&scan)) {
-            if (!gp_sqlite_get(&scan, 0, &thread) || !gp_sqlite_get(&scan, 1, &rank) || rank < 0 ||
-                rank > INT32_MAX)
-                continue;
-            const uint32_t *process = gp_map_get(&n->processes, GP_NSYS_PROCESS(thread));
-            if (!process) continue;
-            n->t->processes.at[*process].rank = (int32_t)rank;
-            if (n->t->processes.n == 1) n->t->rank = (int32_t)rank;
-        }
+    gp_sqlite_begin(n->db, &scan, "MPI_RANKS", columns);
+    while (gp_sqlite_next(&scan)) {
+        if (!gp_sqlite_get(&scan, 0, &thread) || !gp_sqlite_get(&scan, 1, &rank) || rank < 0 ||
+            rank > INT32_MAX)
+            continue;
+        const uint32_t *process = gp_map_get(&n->processes, GP_NSYS_PROCESS(thread));
+        if (!process) continue;
+        n->t->processes.at[*process].rank = (int32_t)rank;
+        if (n->t->processes.n == 1) n->t->rank = (int32_t)rank;
     }
-    gp_sqlite_end(&scan);
 }
 
 /* ---- warnings of the recorder ---- */
@@ -249,15 +242,14 @@ static void read_warnings(struct gp_nsys *n)
     static const char *const columns[] = {"severity", "text", NULL};
     enum { SEVERITY, TEXT, WARNING = 2, MOST = 64 };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(n->db, &scan, "DIAGNOSTIC_EVENT", columns)) {
-        while (gp_sqlite_next(&scan) && n->t->losses.n < MOST) {
-            size_t length;
-            const char *text = gp_sqlite_text(&scan, TEXT, &length);
-            if (!text || gp_sqlite_int(&scan, SEVERITY, 0) < WARNING || !names_a_loss(text)) continue;
-            struct gp_loss l = {gp_intern_cstr(&n->t->strings, "events of Nsight Systems"),
-                                gp_trace_intern(n->t, text, length), 1, UINT32_MAX};
-            GP_VEC_PUSH(&n->t->losses, l);
-        }
+    gp_sqlite_begin(n->db, &scan, "DIAGNOSTIC_EVENT", columns);
+    while (gp_sqlite_next(&scan) && n->t->losses.n < MOST) {
+        size_t length;
+        const char *text = gp_sqlite_text(&scan, TEXT, &length);
+        if (!text || gp_sqlite_int(&scan, SEVERITY, 0) < WARNING || !names_a_loss(text)) continue;
+        struct gp_loss l = {gp_intern_cstr(&n->t->strings, "events of Nsight Systems"),
+                            gp_trace_intern(n->t, text, length), 1, UINT32_MAX};
+        GP_VEC_PUSH(&n->t->losses, l);
     }
     gp_sqlite_end(&scan);
 }

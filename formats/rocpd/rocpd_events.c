@@ -85,29 +85,26 @@ static void read_dispatches(struct gp_rocpd *r)
         "grid_size_x", "grid_size_y", "grid_size_z",      "group_segment_size", NULL};
     enum { KERNEL = OWN, BLOCK, GRID = BLOCK + 3, SHARED = GRID + 3 };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_kernel_dispatch"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            const uint32_t *at = gp_map_get(&r->kernel_at, (uint64_t)gp_sqlite_int(&scan, KERNEL, -1));
-            const struct gp_rocpd_kernel *kernel = at ? &r->kernels.at[*at] : NULL;
-            struct gp_config c;
-            memset(&c, 0, sizeof c);
-            c.kind = GP_KERNEL;
-            c.name =
-                kernel && kernel->name ? kernel->name : gp_intern_cstr(&r->t->strings, "[unnamed kernel]");
-            for (int i = 0; i < 3; i++) {
-                uint32_t items = size_of(&scan, GRID + i);
-                c.block[i] = size_of(&scan, BLOCK + i);
-                c.grid[i] = c.block[i] ? items / c.block[i] + (items % c.block[i] != 0) : items;
-            }
-            c.has = GP_HAS_GRID | GP_HAS_BLOCK;
-            if (kernel && kernel->registers) c.has |= GP_HAS_REGS;
-            if (kernel) c.registers = kernel->registers;
-            if (gp_sqlite_has_column(&scan, SHARED)) c.has |= GP_HAS_SHARED;
-            c.shared_bytes = size_of(&scan, SHARED);
-            add_work(r, &scan, &c, -1, 0);
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_kernel_dispatch"), columns);
+    while (gp_sqlite_next(&scan)) {
+        const uint32_t *at = gp_map_get(&r->kernel_at, (uint64_t)gp_sqlite_int(&scan, KERNEL, -1));
+        const struct gp_rocpd_kernel *kernel = at ? &r->kernels.at[*at] : NULL;
+        struct gp_config c;
+        memset(&c, 0, sizeof c);
+        c.kind = GP_KERNEL;
+        c.name = kernel && kernel->name ? kernel->name : gp_intern_cstr(&r->t->strings, "[unnamed kernel]");
+        for (int i = 0; i < 3; i++) {
+            uint32_t items = size_of(&scan, GRID + i);
+            c.block[i] = size_of(&scan, BLOCK + i);
+            c.grid[i] = c.block[i] ? items / c.block[i] + (items % c.block[i] != 0) : items;
         }
+        c.has = GP_HAS_GRID | GP_HAS_BLOCK;
+        if (kernel && kernel->registers) c.has |= GP_HAS_REGS;
+        if (kernel) c.registers = kernel->registers;
+        if (gp_sqlite_has_column(&scan, SHARED)) c.has |= GP_HAS_SHARED;
+        c.shared_bytes = size_of(&scan, SHARED);
+        add_work(r, &scan, &c, -1, 0);
     }
-    gp_sqlite_end(&scan);
 }
 
 /* ---- copies ---- */
@@ -136,26 +133,24 @@ static void read_copies(struct gp_rocpd *r)
     static const char *const columns[] = {PLACE, "name_id", "dst_agent_id", "src_agent_id", "size", NULL};
     enum { NAME = OWN, TO, FROM, SIZE };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_memory_copy"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            static const char *const ends[][2] = {
-                {"Host", "Device"}, {"Device", "Host"}, {"Device", "Device"}, {"Host", "Host"}};
-            static const uint32_t kinds[] = {1, 2, 8, 9};
-            struct gp_config c;
-            struct gp_buf name = {0};
-            memset(&c, 0, sizeof c);
-            c.kind = GP_MEMCPY;
-            c.copy_kind = copy_kind(gp_trace_str(r->t, gp_rocpd_string(r, gp_sqlite_int(&scan, NAME, -1))));
-            gp_buf_printf(&name, "Memcpy %s", gp_cuda_copy_kind(c.copy_kind));
-            for (size_t i = 0; i < GP_COUNT(kinds); i++)
-                if (kinds[i] == c.copy_kind) gp_buf_printf(&name, " (%s -> %s)", ends[i][0], ends[i][1]);
-            c.name = gp_trace_intern(r->t, name.data, name.n);
-            gp_buf_release(&name);
-            int64_t agent = copying_agent(r, gp_sqlite_int(&scan, TO, -1), gp_sqlite_int(&scan, FROM, -1));
-            add_work(r, &scan, &c, agent, gp_sqlite_int(&scan, SIZE, 0));
-        }
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_memory_copy"), columns);
+    while (gp_sqlite_next(&scan)) {
+        static const char *const ends[][2] = {
+            {"Host", "Device"}, {"Device", "Host"}, {"Device", "Device"}, {"Host", "Host"}};
+        static const uint32_t kinds[] = {1, 2, 8, 9};
+        struct gp_config c;
+        struct gp_buf name = {0};
+        memset(&c, 0, sizeof c);
+        c.kind = GP_MEMCPY;
+        c.copy_kind = copy_kind(gp_trace_str(r->t, gp_rocpd_string(r, gp_sqlite_int(&scan, NAME, -1))));
+        gp_buf_printf(&name, "Memcpy %s", gp_cuda_copy_kind(c.copy_kind));
+        for (size_t i = 0; i < GP_COUNT(kinds); i++)
+            if (kinds[i] == c.copy_kind) gp_buf_printf(&name, " (%s -> %s)", ends[i][0], ends[i][1]);
+        c.name = gp_trace_intern(r->t, name.data, name.n);
+        gp_buf_release(&name);
+        int64_t agent = copying_agent(r, gp_sqlite_int(&scan, TO, -1), gp_sqlite_int(&scan, FROM, -1));
+        add_work(r, &scan, &c, agent, gp_sqlite_int(&scan, SIZE, 0));
     }
-    gp_sqlite_end(&scan);
 }
 
 /* ---- allocations ---- */
@@ -168,27 +163,25 @@ static void read_allocations(struct gp_rocpd *r)
     struct gp_map sizes = {0}; /* address -> index */
     GP_VEC(int64_t) held = {0};
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_memory_allocate"), columns)) {
-        gp_sid name = gp_intern_cstr(&r->t->strings, "[memory]");
-        while (gp_sqlite_next(&scan)) {
-            size_t n = 0;
-            int64_t start, dur, size = gp_sqlite_int(&scan, SIZE, 0);
-            uint64_t address = (uint64_t)gp_sqlite_int(&scan, ADDRESS, 0);
-            const char *type = gp_sqlite_text(&scan, TYPE, &n);
-            bool frees = type && gp_is(type, n, "FREE");
-            if (size < 0 || !span_of(r, &scan, &start, &dur)) continue;
-            uint32_t *at = gp_map_put(&sizes, address, (uint32_t)held.n);
-            if (*at == held.n) GP_VEC_PUSH(&held, 0);
-            if (frees && !size) size = held.at[*at];
-            held.at[*at] = frees ? 0 : size;
-            struct gp_rocpd_place place = place_of(r, &scan);
-            size_t row = gp_events_add(e, start, 0, gp_rocpd_thread(r, &place), name);
-            gp_set_bytes(e, row, frees ? -size : size);
-            gp_set_addr(e, row, address);
-            gp_set_corr(e, row, corr_of(r, &scan));
-        }
+    gp_sid name = gp_intern_cstr(&r->t->strings, "[memory]");
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_memory_allocate"), columns);
+    while (gp_sqlite_next(&scan)) {
+        size_t n = 0;
+        int64_t start, dur, size = gp_sqlite_int(&scan, SIZE, 0);
+        uint64_t address = (uint64_t)gp_sqlite_int(&scan, ADDRESS, 0);
+        const char *type = gp_sqlite_text(&scan, TYPE, &n);
+        bool frees = type && gp_is(type, n, "FREE");
+        if (size < 0 || !span_of(r, &scan, &start, &dur)) continue;
+        uint32_t *at = gp_map_put(&sizes, address, (uint32_t)held.n);
+        if (*at == held.n) GP_VEC_PUSH(&held, 0);
+        if (frees && !size) size = held.at[*at];
+        held.at[*at] = frees ? 0 : size;
+        struct gp_rocpd_place place = place_of(r, &scan);
+        size_t row = gp_events_add(e, start, 0, gp_rocpd_thread(r, &place), name);
+        gp_set_bytes(e, row, frees ? -size : size);
+        gp_set_addr(e, row, address);
+        gp_set_corr(e, row, corr_of(r, &scan));
     }
-    gp_sqlite_end(&scan);
     gp_map_release(&sizes);
     GP_VEC_FREE(&held);
 }
@@ -231,24 +224,22 @@ static void read_regions(struct gp_rocpd *r)
     static const char *const columns[] = {PLACE, "name_id", "extdata", NULL};
     enum { NAME = OWN, EXTRA };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_region"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            int64_t start, dur, category = gp_rocpd_event(r, gp_sqlite_int(&scan, EVENT, -1)).category;
-            const uint32_t *known = gp_map_get(&r->categories, (uint64_t)category);
-            gp_sid kind = known ? *known : gp_rocpd_string(r, category);
-            gp_sid name = gp_rocpd_string(r, gp_sqlite_int(&scan, NAME, -1));
-            if (!name) name = gp_intern_cstr(&r->t->strings, "[unnamed call]");
-            enum gp_table table = table_of(gp_trace_str(r->t, kind), gp_trace_str(r->t, name));
-            if (!span_of(r, &scan, &start, &dur) || !(r->t->need & GP_NEED(table))) continue;
-            struct gp_events *e = &r->t->events[table];
-            if (table == GP_RANGE) name = message_of(r, &scan, EXTRA, name);
-            struct gp_rocpd_place place = place_of(r, &scan);
-            size_t row = gp_events_add(e, start, dur, gp_rocpd_thread(r, &place), name);
-            if (table == GP_API) gp_set_corr(e, row, corr_of(r, &scan));
-            if (table == GP_OTHER) gp_set_cat(e, row, kind);
-        }
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_region"), columns);
+    while (gp_sqlite_next(&scan)) {
+        int64_t start, dur, category = gp_rocpd_event(r, gp_sqlite_int(&scan, EVENT, -1)).category;
+        const uint32_t *known = gp_map_get(&r->categories, (uint64_t)category);
+        gp_sid kind = known ? *known : gp_rocpd_string(r, category);
+        gp_sid name = gp_rocpd_string(r, gp_sqlite_int(&scan, NAME, -1));
+        if (!name) name = gp_intern_cstr(&r->t->strings, "[unnamed call]");
+        enum gp_table table = table_of(gp_trace_str(r->t, kind), gp_trace_str(r->t, name));
+        if (!span_of(r, &scan, &start, &dur) || !(r->t->need & GP_NEED(table))) continue;
+        struct gp_events *e = &r->t->events[table];
+        if (table == GP_RANGE) name = message_of(r, &scan, EXTRA, name);
+        struct gp_rocpd_place place = place_of(r, &scan);
+        size_t row = gp_events_add(e, start, dur, gp_rocpd_thread(r, &place), name);
+        if (table == GP_API) gp_set_corr(e, row, corr_of(r, &scan));
+        if (table == GP_OTHER) gp_set_cat(e, row, kind);
     }
-    gp_sqlite_end(&scan);
 }
 
 void gp_rocpd_events(struct gp_rocpd *r)

@@ -22,18 +22,15 @@ static void load_strings(struct gp_rocpd *r)
 {
     static const char *const columns[] = {"id", "string", NULL};
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_string"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            size_t n;
-            const char *text = gp_sqlite_text(&scan, 1, &n);
-            if (!text) continue;
-            struct gp_rocpd_text one = {.p = gp_arena_strndup(&r->bytes, text, n), .n = n};
-            uint32_t *at =
-                gp_map_put(&r->text_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->texts.n);
-            if (*at == r->texts.n) GP_VEC_PUSH(&r->texts, one);
-        }
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_string"), columns);
+    while (gp_sqlite_next(&scan)) {
+        size_t n;
+        const char *text = gp_sqlite_text(&scan, 1, &n);
+        if (!text) continue;
+        struct gp_rocpd_text one = {.p = gp_arena_strndup(&r->bytes, text, n), .n = n};
+        uint32_t *at = gp_map_put(&r->text_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->texts.n);
+        if (*at == r->texts.n) GP_VEC_PUSH(&r->texts, one);
     }
-    gp_sqlite_end(&scan);
 }
 
 gp_sid gp_rocpd_string(struct gp_rocpd *r, int64_t id)
@@ -61,19 +58,17 @@ static void load_processes(struct gp_rocpd *r)
     static const char *const columns[] = {"id", "pid", "command", NULL};
     enum { ID, PID, COMMAND };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_process"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            struct gp_process p = gp_process_unknown();
-            size_t n;
-            const char *command = gp_sqlite_text(&scan, COMMAND, &n);
-            p.pid = gp_sqlite_int(&scan, PID, 0);
-            p.producer = (uint32_t)r->t->processes.n;
-            if (command) p.name = program_of(r, command, n);
-            gp_map_put(&r->process_at, (uint64_t)gp_sqlite_int(&scan, ID, -1), gp_trace_process(r->t, &p));
-            GP_VEC_PUSH(&r->t->clocks, ((struct gp_clock){.producer = p.producer}));
-        }
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_process"), columns);
+    while (gp_sqlite_next(&scan)) {
+        struct gp_process p = gp_process_unknown();
+        size_t n;
+        const char *command = gp_sqlite_text(&scan, COMMAND, &n);
+        p.pid = gp_sqlite_int(&scan, PID, 0);
+        p.producer = (uint32_t)r->t->processes.n;
+        if (command) p.name = program_of(r, command, n);
+        gp_map_put(&r->process_at, (uint64_t)gp_sqlite_int(&scan, ID, -1), gp_trace_process(r->t, &p));
+        GP_VEC_PUSH(&r->t->clocks, ((struct gp_clock){.producer = p.producer}));
     }
-    gp_sqlite_end(&scan);
 }
 
 static void load_threads(struct gp_rocpd *r)
@@ -81,15 +76,13 @@ static void load_threads(struct gp_rocpd *r)
     static const char *const columns[] = {"id", "pid", "tid", "name", NULL};
     enum { ID, PID, TID, NAME };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_thread"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            struct gp_rocpd_thread one = {gp_sqlite_int(&scan, PID, -1), gp_sqlite_int(&scan, TID, 0),
-                                          sid_of(r, &scan, NAME)};
-            gp_map_put(&r->thread_at, (uint64_t)gp_sqlite_int(&scan, ID, -1), (uint32_t)r->threads.n);
-            GP_VEC_PUSH(&r->threads, one);
-        }
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_thread"), columns);
+    while (gp_sqlite_next(&scan)) {
+        struct gp_rocpd_thread one = {gp_sqlite_int(&scan, PID, -1), gp_sqlite_int(&scan, TID, 0),
+                                      sid_of(r, &scan, NAME)};
+        gp_map_put(&r->thread_at, (uint64_t)gp_sqlite_int(&scan, ID, -1), (uint32_t)r->threads.n);
+        GP_VEC_PUSH(&r->threads, one);
     }
-    gp_sqlite_end(&scan);
 }
 
 static void load_agents(struct gp_rocpd *r)
@@ -98,20 +91,18 @@ static void load_agents(struct gp_rocpd *r)
                                           "product_name", "name", NULL};
     enum { ID, TYPE, INDEX, LOGICAL, PRODUCT, NAME };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_agent"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            size_t n;
-            struct gp_rocpd_agent one = {.gpu = true};
-            const char *type = gp_sqlite_text(&scan, TYPE, &n);
-            if (type) one.gpu = n == strlen("GPU") && !memcmp(type, "GPU", n);
-            one.ordinal = gp_sqlite_int(&scan, INDEX, gp_sqlite_int(&scan, LOGICAL, 0));
-            one.name = sid_of(r, &scan, PRODUCT);
-            if (!one.name) one.name = sid_of(r, &scan, NAME);
-            gp_map_put(&r->agent_at, (uint64_t)gp_sqlite_int(&scan, ID, -1), (uint32_t)r->agents.n);
-            GP_VEC_PUSH(&r->agents, one);
-        }
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_agent"), columns);
+    while (gp_sqlite_next(&scan)) {
+        size_t n;
+        struct gp_rocpd_agent one = {.gpu = true};
+        const char *type = gp_sqlite_text(&scan, TYPE, &n);
+        if (type) one.gpu = n == strlen("GPU") && !memcmp(type, "GPU", n);
+        one.ordinal = gp_sqlite_int(&scan, INDEX, gp_sqlite_int(&scan, LOGICAL, 0));
+        one.name = sid_of(r, &scan, PRODUCT);
+        if (!one.name) one.name = sid_of(r, &scan, NAME);
+        gp_map_put(&r->agent_at, (uint64_t)gp_sqlite_int(&scan, ID, -1), (uint32_t)r->agents.n);
+        GP_VEC_PUSH(&r->agents, one);
     }
-    gp_sqlite_end(&scan);
 }
 
 static void load_kernels(struct gp_rocpd *r)
@@ -120,42 +111,36 @@ static void load_kernels(struct gp_rocpd *r)
         "id", "kernel_name", "display_name", "arch_vgpr_count", "group_segment_size", NULL};
     enum { ID, NAME, DISPLAY, REGISTERS, SHARED };
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_kernel_symbol"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            struct gp_rocpd_kernel one = {.name = sid_of(r, &scan, DISPLAY)};
-            int64_t registers = gp_sqlite_int(&scan, REGISTERS, 0), shared = gp_sqlite_int(&scan, SHARED, 0);
-            if (!one.name) one.name = sid_of(r, &scan, NAME);
-            if (registers > 0 && registers <= UINT32_MAX) one.registers = (uint32_t)registers;
-            if (shared > 0 && shared <= UINT32_MAX) one.shared_bytes = (uint32_t)shared;
-            gp_map_put(&r->kernel_at, (uint64_t)gp_sqlite_int(&scan, ID, -1), (uint32_t)r->kernels.n);
-            GP_VEC_PUSH(&r->kernels, one);
-        }
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_kernel_symbol"), columns);
+    while (gp_sqlite_next(&scan)) {
+        struct gp_rocpd_kernel one = {.name = sid_of(r, &scan, DISPLAY)};
+        int64_t registers = gp_sqlite_int(&scan, REGISTERS, 0), shared = gp_sqlite_int(&scan, SHARED, 0);
+        if (!one.name) one.name = sid_of(r, &scan, NAME);
+        if (registers > 0 && registers <= UINT32_MAX) one.registers = (uint32_t)registers;
+        if (shared > 0 && shared <= UINT32_MAX) one.shared_bytes = (uint32_t)shared;
+        gp_map_put(&r->kernel_at, (uint64_t)gp_sqlite_int(&scan, ID, -1), (uint32_t)r->kernels.n);
+        GP_VEC_PUSH(&r->kernels, one);
     }
-    gp_sqlite_end(&scan);
 }
 
 static void load_names(struct gp_rocpd *r, const char *table, struct gp_map *to)
 {
     static const char *const columns[] = {"id", "name", NULL};
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, table), columns))
-        while (gp_sqlite_next(&scan))
-            gp_map_put(to, (uint64_t)gp_sqlite_int(&scan, 0, -1), sid_of(r, &scan, 1));
-    gp_sqlite_end(&scan);
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, table), columns);
+    while (gp_sqlite_next(&scan)) gp_map_put(to, (uint64_t)gp_sqlite_int(&scan, 0, -1), sid_of(r, &scan, 1));
 }
 
 static void load_events(struct gp_rocpd *r)
 {
     static const char *const columns[] = {"id", "stack_id", "category_id", NULL};
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_event"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            struct gp_rocpd_event one = {gp_sqlite_int(&scan, 1, 0), gp_sqlite_int(&scan, 2, 0)};
-            gp_map_put(&r->event_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->events.n);
-            GP_VEC_PUSH(&r->events, one);
-        }
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_event"), columns);
+    while (gp_sqlite_next(&scan)) {
+        struct gp_rocpd_event one = {gp_sqlite_int(&scan, 1, 0), gp_sqlite_int(&scan, 2, 0)};
+        gp_map_put(&r->event_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->events.n);
+        GP_VEC_PUSH(&r->events, one);
     }
-    gp_sqlite_end(&scan);
 }
 
 /* Newer layouts keep places and times apart from the events that have them. */
@@ -163,31 +148,27 @@ static void load_places(struct gp_rocpd *r)
 {
     static const char *const columns[] = {"id", "pid", "tid", "agent_id", "queue_id", "stream_id", NULL};
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_track"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            struct gp_rocpd_place one = {gp_sqlite_int(&scan, 1, -1), gp_sqlite_int(&scan, 2, -1),
-                                         gp_sqlite_int(&scan, 3, -1), gp_sqlite_int(&scan, 4, -1),
-                                         gp_sqlite_int(&scan, 5, -1)};
-            gp_map_put(&r->place_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->places.n);
-            GP_VEC_PUSH(&r->places, one);
-        }
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_track"), columns);
+    while (gp_sqlite_next(&scan)) {
+        struct gp_rocpd_place one = {gp_sqlite_int(&scan, 1, -1), gp_sqlite_int(&scan, 2, -1),
+                                     gp_sqlite_int(&scan, 3, -1), gp_sqlite_int(&scan, 4, -1),
+                                     gp_sqlite_int(&scan, 5, -1)};
+        gp_map_put(&r->place_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->places.n);
+        GP_VEC_PUSH(&r->places, one);
     }
-    gp_sqlite_end(&scan);
 }
 
 static void load_times(struct gp_rocpd *r)
 {
     static const char *const columns[] = {"id", "value", NULL};
     struct gp_sqlite_scan scan;
-    if (gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_timestamp"), columns)) {
-        while (gp_sqlite_next(&scan)) {
-            int64_t v;
-            if (!gp_sqlite_get(&scan, 1, &v)) continue;
-            gp_map_put(&r->time_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->times.n);
-            GP_VEC_PUSH(&r->times, v);
-        }
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_timestamp"), columns);
+    while (gp_sqlite_next(&scan)) {
+        int64_t v;
+        if (!gp_sqlite_get(&scan, 1, &v)) continue;
+        gp_map_put(&r->time_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->times.n);
+        GP_VEC_PUSH(&r->times, v);
     }
-    gp_sqlite_end(&scan);
 }
 
 void gp_rocpd_load(struct gp_rocpd *r)

@@ -299,9 +299,9 @@ static void look_up(struct gp_sqlite_scan *scan)
     o->progress(o->progress_ctx, done < size ? done : size);
 }
 
-bool gp_sqlite_next(struct gp_sqlite_scan *scan)
+/* False at the end, and where the rest is damaged. */
+static bool step(struct gp_sqlite_scan *scan)
 {
-    if (!scan->stmt) return false;
     for (;;) {
         int rc = sqlite3_step(scan->stmt);
         if (rc == SQLITE_DONE) return false;
@@ -320,6 +320,13 @@ bool gp_sqlite_next(struct gp_sqlite_scan *scan)
         look_up(scan);
         return true;
     }
+}
+
+bool gp_sqlite_next(struct gp_sqlite_scan *scan)
+{
+    if (scan->stmt && step(scan)) return true;
+    gp_sqlite_end(scan);
+    return false;
 }
 
 bool gp_sqlite_get(struct gp_sqlite_scan *scan, int column, int64_t *v)

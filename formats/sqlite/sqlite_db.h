@@ -6,9 +6,8 @@
  *     static const char *const columns[] = {"id", "value", NULL};
  *     struct gp_sqlite *db = gp_sqlite_open(in, trace, opts, &err);
  *     struct gp_sqlite_scan scan;
- *     if (gp_sqlite_begin(db, &scan, "StringIds", columns))
- *         while (gp_sqlite_next(&scan)) use(gp_sqlite_int(&scan, 0, -1));
- *     gp_sqlite_end(&scan);
+ *     gp_sqlite_begin(db, &scan, "StringIds", columns);
+ *     while (gp_sqlite_next(&scan)) use(gp_sqlite_int(&scan, 0, -1));
  *     gp_sqlite_close(db);
  */
 #ifndef GP_FORMATS_SQLITE_DB_H
@@ -52,11 +51,11 @@ bool gp_sqlite_has(const struct gp_sqlite *db, const char *table);
 /* Anything that looked like a table or column and would have run SQL of the file. */
 uint64_t gp_sqlite_refused(const struct gp_sqlite *db);
 
-/* Begin to read TABLE: those of COLUMNS, which a NULL ends, that it has. False if there is no such table. In
- * any case SCAN is to be ended. */
+/* Begin to read TABLE: those of COLUMNS, which a NULL ends, that it has. False if there is no such table, and
+ * then SCAN has no rows. */
 bool gp_sqlite_begin(struct gp_sqlite *db, struct gp_sqlite_scan *scan, const char *table,
                      const char *const *columns);
-/* The next row in the order of row ids. Damaged pages are skipped and counted. */
+/* The next row in the order of row ids. Damaged pages are skipped and counted. False: SCAN has ended. */
 bool gp_sqlite_next(struct gp_sqlite_scan *scan);
 /* Does the table have column COLUMN, an index into the columns of the scan? */
 static inline bool gp_sqlite_has_column(const struct gp_sqlite_scan *scan, int column)
@@ -71,6 +70,7 @@ bool gp_sqlite_get(struct gp_sqlite_scan *scan, int column, int64_t *v);
 bool gp_sqlite_double(struct gp_sqlite_scan *scan, int column, double *v);
 /* The text in COLUMN of the current row, valid until the next one; NULL if there is none. */
 const char *gp_sqlite_text(struct gp_sqlite_scan *scan, int column, size_t *n);
+/* Only where rows are left. */
 void gp_sqlite_end(struct gp_sqlite_scan *scan);
 
 #endif

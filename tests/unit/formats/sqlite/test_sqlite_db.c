@@ -41,9 +41,9 @@ TEST(test_rows)
     assert_true(gp_sqlite_next(&scan));
     assert_int_equal(gp_sqlite_int(&scan, ID, 0), INT64_C(1) << 62);
     assert_false(gp_sqlite_next(&scan));
-    gp_sqlite_end(&scan);
+    assert_null(scan.stmt);
     assert_false(gp_sqlite_begin(f.db, &scan, "u", columns));
-    gp_sqlite_end(&scan);
+    assert_false(gp_sqlite_next(&scan));
     close_made(&f);
 }
 
@@ -63,9 +63,7 @@ TEST(test_nothing_runs)
     assert_true(gp_sqlite_next(&scan));
     gp_sqlite_end(&scan);
     assert_false(gp_sqlite_begin(f.db, &scan, "hidden", columns));
-    gp_sqlite_end(&scan);
     assert_false(gp_sqlite_begin(f.db, &scan, "without", columns));
-    gp_sqlite_end(&scan);
     assert_int_equal(f.t.issues[GP_Q_BAD_BLOCK].count, 2);
     close_made(&f);
 }
