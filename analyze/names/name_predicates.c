@@ -11,20 +11,6 @@ static bool has(const char *name, const char *part)
     return strstr(name, part) != NULL;
 }
 
-static bool has_any(const char *name, const char *const *parts)
-{
-    for (; *parts; parts++)
-        if (strstr(name, *parts)) return true;
-    return false;
-}
-
-static bool starts_any(const char *name, const char *const *begins)
-{
-    for (; *begins; begins++)
-        if (gp_starts(name, *begins)) return true;
-    return false;
-}
-
 /* ---- kernels ---- */
 
 bool gp_kernel_is_triton(const char *name)
@@ -34,9 +20,8 @@ bool gp_kernel_is_triton(const char *name)
 
 bool gp_kernel_is_triton_fused(const char *name)
 {
-    static const char *const begins[] = {GP_KERNEL_TRITON "poi_fused_", GP_KERNEL_TRITON "red_fused_",
-                                         GP_KERNEL_TRITON "per_fused_", NULL};
-    return starts_any(name, begins);
+    return gp_name_has_one_of(name, " ^" GP_KERNEL_TRITON "poi_fused_ ^" GP_KERNEL_TRITON
+                                    "red_fused_ ^" GP_KERNEL_TRITON "per_fused_ ");
 }
 
 bool gp_kernel_is_jax_single(const char *name)
@@ -46,8 +31,8 @@ bool gp_kernel_is_jax_single(const char *name)
 
 bool gp_kernel_is_xla(const char *name)
 {
-    static const char *const begins[] = {"loop_", "input_", "gemm_fusion", "fusion_", NULL};
-    return gp_kernel_is_jax_single(name) || (starts_any(name, begins) && has(name, "fusion"));
+    return gp_kernel_is_jax_single(name) ||
+           (gp_name_has_one_of(name, " ^loop_ ^input_ ^gemm_fusion ^fusion_ ") && has(name, "fusion"));
 }
 
 bool gp_kernel_is_pytorch(const char *name)
@@ -73,8 +58,7 @@ bool gp_kernel_is_multi_tensor(const char *name)
 
 bool gp_kernel_is_fused_optimizer(const char *name)
 {
-    static const char *const parts[] = {"FusedOptimizer", "FusedAdam", "fused_adam", NULL};
-    return has_any(name, parts);
+    return gp_name_has_one_of(name, " FusedOptimizer FusedAdam fused_adam ");
 }
 
 bool gp_kernel_ends_update(const char *name)
@@ -100,8 +84,7 @@ bool gp_kernel_is_half_tensorop(const char *name)
 
 bool gp_kernel_is_of_library(const char *name)
 {
-    static const char *const parts[] = {"splitK", "cudnn", "cutlass", "cub::", NULL};
-    return has_any(name, parts);
+    return gp_name_has_one_of(name, " splitK cudnn cutlass cub:: ");
 }
 
 bool gp_kernel_is_elementwise(const char *name)
@@ -116,16 +99,14 @@ bool gp_kernel_is_strided(const char *name)
 
 bool gp_kernel_has_own_grid(const char *name)
 {
-    static const char *const words[] = {"batch_norm", "BatchNorm", "bn_fw",       "bn_bw",
-                                        "GammaBeta",  "upsample",  "weight_norm", NULL};
-    return has_any(name, words);
+    return gp_name_has_one_of(name, " batch_norm BatchNorm bn_fw bn_bw GammaBeta upsample weight_norm ");
 }
 
 bool gp_kernel_gathers(const char *name)
 {
-    static const char *const words[] = {"gather",    "index_elementwise", "indexSelect", "index_select",
-                                        "embedding", "EmbeddingBag",      NULL};
-    return has_any(name, words) || gp_kernel_joins(name);
+    return gp_name_has_one_of(name,
+                              " gather index_elementwise indexSelect index_select embedding EmbeddingBag ") ||
+           gp_kernel_joins(name);
 }
 
 bool gp_kernel_joins(const char *name)
@@ -145,9 +126,8 @@ bool gp_kernel_checks_finite(const char *name)
 
 bool gp_kernel_is_recurrent(const char *name)
 {
-    static const char *const words[] = {
-        "RNN_block", "RNNcell", "LSTM_elementWise", "GRU_elementWise", "lstm_cell", "gru_cell", NULL};
-    return has_any(name, words);
+    return gp_name_has_one_of(name,
+                              " RNN_block RNNcell LSTM_elementWise GRU_elementWise lstm_cell gru_cell ");
 }
 
 bool gp_kernel_is_softmax(const char *name)
@@ -190,13 +170,11 @@ bool gp_kernel_is_double(const char *name)
 
 bool gp_op_needs_size(const char *name)
 {
-    static const char *const ops[] = {
-        "nonzero",       "unique",   "_unique",           "_unique2", "unique_dim", "unique_consecutive",
-        "masked_select", "argwhere", "repeat_interleave", "nms",      "bincount",   NULL};
     const char *colon = strrchr(name, ':'), *op = colon ? colon + 1 : name;
-    for (const char *const *o = ops; *o; o++)
-        if (!strcmp(op, *o)) return true;
-    return false;
+    return gp_is_one_of(
+        op, strlen(op),
+        " nonzero unique _unique _unique2 unique_dim unique_consecutive masked_select argwhere "
+        "repeat_interleave nms bincount ");
 }
 
 /* ---- ranges ---- */
@@ -340,8 +318,7 @@ bool gp_call_synchronizes(const char *name)
 
 bool gp_call_synchronizes_device(const char *name)
 {
-    static const char *const parts[] = {"DeviceSynchronize", "CtxSynchronize", "ContextSynchronize", NULL};
-    return has_any(name, parts);
+    return gp_name_has_one_of(name, " DeviceSynchronize CtxSynchronize ContextSynchronize ");
 }
 
 bool gp_call_orders_wait(const char *name)
@@ -351,12 +328,10 @@ bool gp_call_orders_wait(const char *name)
 
 bool gp_call_allocates(const char *name)
 {
-    static const char *const begins[] = {
-        "cudaMalloc", "cudaFree",  "cudaHostAlloc",  "cudaHostRegister", "cudaHostUnregister",
-        "cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "hipMalloc",        "hipFree",
-        NULL,
-    };
-    return !gp_call_is_async(name) && starts_any(name, begins);
+    return !gp_call_is_async(name) &&
+           gp_name_has_one_of(name,
+                              " ^cudaMalloc ^cudaFree ^cudaHostAlloc ^cudaHostRegister ^cudaHostUnregister "
+                              "^cuMemAlloc ^cuMemFree ^cuMemHostAlloc ^hipMalloc ^hipFree ");
 }
 
 bool gp_call_blocks(const char *name)
@@ -374,9 +349,7 @@ bool gp_call_blocks(const char *name)
 
 bool gp_call_loads_module(const char *name)
 {
-    static const char *const begins[] = {"cuModuleLoad", "cuLibraryLoad", "cudaLibraryLoad", "hipModuleLoad",
-                                         NULL};
-    return starts_any(name, begins);
+    return gp_name_has_one_of(name, " ^cuModuleLoad ^cuLibraryLoad ^cudaLibraryLoad ^hipModuleLoad ");
 }
 
 bool gp_call_compiles(const char *name)

@@ -41,26 +41,19 @@ struct find {
 
 /* ---- kernels ---- */
 
-static bool has(const char *name, const char *const *words)
-{
-    for (; *words; words++)
-        if (strstr(name, *words)) return true;
-    return false;
-}
-
 /* Library kernels belong to a larger operation; optimizers process many tensors at once; compiled kernels are
  * already fused as far as the compiler wants. */
 static enum role role_of(uint32_t kind, const char *name)
 {
-    static const char *const moves[] = {"gather_kernel", "index_elementwise", NULL};
-    static const char *const rows[] = {
-        "layer_norm_kernel", "layer_norm_grad_input", "SoftMax", "softmax_warp", "RMSNorm", "rms_norm", NULL};
+    static const char rows[] =
+        " layer_norm_kernel layer_norm_grad_input SoftMax softmax_warp RMSNorm rms_norm ";
     if (gp_kernel_is_of_library(name) || gp_kernel_is_multi_tensor(name) || gp_kernel_is_compiled(name))
         return ROLE_STOP;
-    if (gp_kernel_joins(name) || has(name, moves)) return ROLE_MOVE;
+    if (gp_kernel_joins(name) || gp_name_has_one_of(name, " gather_kernel index_elementwise "))
+        return ROLE_MOVE;
     if (kind == GP_FRAME_ELEMENTWISE) return ROLE_POINTWISE;
     if (kind != GP_FRAME_REDUCTION) return ROLE_STOP;
-    return has(name, rows) ? ROLE_ROWS : ROLE_REDUCTION;
+    return gp_name_has_one_of(name, rows) ? ROLE_ROWS : ROLE_REDUCTION;
 }
 
 static const struct kernel_facts *facts_of(struct find *f, uint32_t item)

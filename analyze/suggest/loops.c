@@ -87,13 +87,12 @@ static bool draws_samples(const char *name)
 /* Looks up rows by index, or adds to them. */
 static bool gathers(const char *name)
 {
-    return strstr(name, "gather") || strstr(name, "index_elementwise") || strstr(name, "indexSelect");
+    return gp_name_has_one_of(name, " gather index_elementwise indexSelect ");
 }
 
 static bool scatters(const char *name)
 {
-    return strstr(name, "indexFunc") || strstr(name, "scatter") || strstr(name, "index_put") ||
-           strstr(name, "index_add") || strstr(name, "indexing_backward");
+    return gp_name_has_one_of(name, " indexFunc scatter index_put index_add indexing_backward ");
 }
 
 static bool looks_up(const char *name)
