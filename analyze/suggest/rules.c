@@ -550,6 +550,13 @@ bool gp_rule_any_kernel(const struct gp_rule_ctx *c, gp_rule_match *is)
     return any;
 }
 
+bool gp_rule_is_compiled(const struct gp_rule_ctx *c)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) n += c->items[i].compiled;
+    return n && n * 10 >= c->p->items.n;
+}
+
 const char *gp_rule_compiler(const struct gp_rule_ctx *c)
 {
     if (gp_rule_any_kernel(c, gp_kernel_is_jax_single)) return "jax.jit on the whole step";

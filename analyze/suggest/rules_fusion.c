@@ -138,18 +138,10 @@ static void describe_chains(struct gp_rule_ctx *c, struct gp_suggestion *s, int6
     gp_rule_evidence_bytes(s, "best_bandwidth_per_us", (int64_t)(c->chains->bytes_ns * 1000));
 }
 
-/* A tenth of the kernels come from a compiler: it could not reach the others. */
-static bool compiled_already(const struct gp_rule_ctx *c)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < c->p->items.n; i++) n += c->items[i].compiled;
-    return n * 10 >= c->p->items.n;
-}
-
 static void check_fusion(struct gp_rule_ctx *c)
 {
     const struct gp_chains *all = c->chains;
-    if (compiled_already(c)) return;
+    if (gp_rule_is_compiled(c)) return;
     int64_t total = 0, low = 0, high = 0, chains = 0, kernels = 0;
     for (size_t k = 0; k < all->kinds.n; k++) {
         const struct gp_chain_kind *kind = &all->kinds.at[k];

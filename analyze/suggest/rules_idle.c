@@ -75,14 +75,6 @@ static const char *action_of(enum gp_idle_cause cause)
     }
 }
 
-/* Does a tenth of the kernels come from a compiler? */
-static bool is_compiled(const struct gp_rule_ctx *c)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < c->p->items.n; i++) n += c->items[i].compiled;
-    return n && n * 10 >= c->p->items.n;
-}
-
 static void check_low_utilisation(struct gp_rule_ctx *c)
 {
     int64_t idle = 0;
@@ -97,15 +89,15 @@ static void check_low_utilisation(struct gp_rule_ctx *c)
     s->description = gp_rule_text(
         c, "The GPU works %.0f%% of the time; it is idle for %s per step, and the main cause is: %s", busy,
         gp_rule_ns(c, gp_rule_per_step(c, idle)), gp_idle_cause_text(cause));
-    bool host = cause == GP_IDLE_HOST || cause == GP_IDLE_LAUNCH;
-    s->looks = !(host && is_compiled(c));
-    s->action =
-        gp_intern_cstr(&c->s->strings, host && is_compiled(c)
-                                           ? gp_rule_in(c,
-                                                        "launch compiled regions as CUDA graphs: "
-                                                        "torch.compile(mode=\"reduce-overhead\")",
-                                                        "compile the whole step as one function with jax.jit")
-                                           : action_of(cause));
+    bool compiled = (cause == GP_IDLE_HOST || cause == GP_IDLE_LAUNCH) && gp_rule_is_compiled(c);
+    s->looks = !compiled;
+    s->action = gp_intern_cstr(&c->s->strings,
+                               compiled ? gp_rule_in(c,
+                                                     "launch compiled regions as CUDA graphs: "
+                                                     "torch.compile(mode=\"reduce-overhead\")",
+                                                     "run several steps in one call of a jitted function, "
+                                                     "with jax.lax.scan over them")
+                                        : action_of(cause));
     if (s->looks && cause != GP_IDLE_SYNC && cause != GP_IDLE_DEPENDENCY && !gp_rule_python_is_known(c))
         s->action =
             gp_rule_text(c,

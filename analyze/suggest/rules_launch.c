@@ -269,6 +269,8 @@ static void check_cuda_graph(struct gp_rule_ctx *c)
     if (late < HOST_BOUND_PCT / 2 || !can_capture(c)) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     bool optimizer = edit_graph(c, s), reads = reads_inside(c) > 0;
+    const char *whole = c->single_ops ? "compile the whole step as one function with jax.jit"
+                                      : "run several steps in one call of a jitted function (jax.lax.scan)";
     s->unsure = reads; /* the value may be needed: at least nothing */
     if (reads) s->low.n = 0;
     host_is_free(c, s);
@@ -280,11 +282,8 @@ static void check_cuda_graph(struct gp_rule_ctx *c)
                                   p->steps.n, (long long)kernels,
                                   n > kernels ? " and the same copies and sets" : "", late_text(c, late));
     s->action =
-        c->jax
-            ? gp_rule_text(c,
-                           "%scompile the whole step as one function with jax.jit, which XLA can launch as "
-                           "a CUDA graph",
-                           reads ? "read no value in the middle of the step, then " : "")
+        c->jax ? gp_rule_text(c, "%s%s, which XLA can launch as a CUDA graph",
+                              reads ? "read no value in the middle of the step, then " : "", whole)
         : c->torch
             ? gp_rule_text(c,
                            "capture the step as a CUDA graph%s: torch.cuda.graph%s, or "
@@ -298,9 +297,8 @@ static void check_cuda_graph(struct gp_rule_ctx *c)
                            "cudaStreamBeginCapture or what calls it)%s",
                            reads ? ", without the value that is read in it" : "");
     if (reads)
-        s->change = gp_rule_text(
-            c, "%s, with no value read in the middle of it",
-            gp_rule_in(c, "capture the step as a CUDA graph", "compile the whole step with jax.jit"));
+        s->change = gp_rule_text(c, "%s, with no value read in the middle of it",
+                                 gp_rule_in(c, "capture the step as a CUDA graph", whole));
     s->formula = gp_rule_text(
         c,
         "one launch instead of %lld: the busy time, %lld gaps of at most 1.5 us, and up to 60 us to start%s",

@@ -256,6 +256,8 @@ static inline const char *gp_rule_in_any(const struct gp_rule_ctx *c, const char
 {
     return c->jax || c->torch ? gp_rule_in(c, torch, jax) : other;
 }
+/* Does a tenth of the kernels come from a compiler? It could not reach the others. */
+bool gp_rule_is_compiled(const struct gp_rule_ctx *c);
 /* What compiles this program, by the names of its kernels: "torch.compile(model)". */
 const char *gp_rule_compiler(const struct gp_rule_ctx *c);
 /* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of

@@ -23,8 +23,8 @@
     /* rules_fusion.c */ X(fusion) X(epilogue) X(cast_churn) X(layout_churn) X(zero_fill)                    \
     /* of rules_shape.c, rules_host.c, rules_constants.c, rules_memory.c, rules_ranks.c */                   \
     X(batching) X(routing) X(caching) X(memory_peak) X(data_parallel)                                        \
-    /* rules_repeat.c, rules_recompute.c: they take the launches that they explain from the others */        \
-    X(experts) X(round_trip) X(repeated_work) X(recompute)                                                   \
+    /* rules_repeat.c, rules_recompute.c, rules_graph.c: they take the launches that they explain */         \
+    X(graph_messages) X(experts) X(round_trip) X(repeated_work) X(recompute)                                 \
     /* rules_idle.c: the last rule looks at the suggestions of the others */ X(low_utilisation)
 /* clang-format on */
 

@@ -138,13 +138,15 @@ static void fit(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t un
 }
 
 /* How long a step takes when nobody records, as the recorder timed it; 0: it did not, or not these steps. */
-static int64_t timed_step(const struct gp_rule_ctx *c)
+static int64_t timed_step(const struct gp_rule_ctx *c, int64_t *other_ns)
 {
     const struct gp_suggest_step *s = &c->s->step;
     uint32_t track = c->t->events[GP_API].track[c->p->calls.at[0].row];
     int64_t ns = s->found ? gp_recorder_pace_ns(c->t, c->t->tracks.at[track].process) : 0;
     if (ns > s->step_ns) ns = s->step_ns; /* it cost nothing that can be seen */
-    return gp_recorder_pace_fits(ns, s->step_ns, s->busy_ns) ? ns : 0;
+    bool fits = gp_recorder_pace_fits(ns, s->step_ns, s->busy_ns);
+    *other_ns = fits ? 0 : ns;
+    return fits ? ns : 0;
 }
 
 void gp_unprofiled_build(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t given_ns)
@@ -159,7 +161,7 @@ void gp_unprofiled_build(struct gp_unprofiled *b, const struct gp_rule_ctx *c, i
     begin_model(&b->most, b, c, graphs);
     find_costs(b, c, least);
     b->same = !b->recorder;
-    b->step_ns = given_ns > 0 ? given_ns : timed_step(c);
+    b->step_ns = given_ns > 0 ? given_ns : timed_step(c, &b->other_ns);
     if (b->step_ns > 0) {
         b->source = given_ns > 0 ? GP_UNPROFILED_GIVEN : GP_UNPROFILED_MEASURED;
         fit(b, c, b->step_ns + (c->replay_step_ns - c->s->step.step_ns));

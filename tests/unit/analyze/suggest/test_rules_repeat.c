@@ -415,3 +415,65 @@ TEST(what_backward_computes_again)
     is_silent(kept, "recompute");
     is_silent(layers, "recompute");
 }
+
+/* ---- messages of graphs ---- */
+
+#define SCATTER(reduce)                                                                                      \
+    "void at::native::_scatter_gather_elementwise_kernel<128, 8, at::native::" reduce ">(int)"
+#define FILL "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float> >(int)"
+#define SCALE                                                                                                \
+    "void at::native::elementwise_kernel<128, 2, at::native::binary_internal::MulFunctor<float> >(int)"
+
+/* A layer: 100 us to look up, 90 for the weights, 10 to clear, 200 to add up. */
+static void graph_layers(struct program *p)
+{
+    for (int i = 0; i < 3; i++) {
+        kernel_of(p, LOOK, 50000, 100 * US), kernel_of(p, SCALE, 50000, 90 * US);
+        kernel_of(p, FILL, 100, 10 * US), kernel_of(p, SCATTER("ReduceAdd"), 12500, 200 * US);
+        kernel_of(p, GEMM, 100, 50 * US);
+    }
+}
+
+/* What comes between is more than a weight. */
+static void between(struct program *p, const char *name)
+{
+    for (int i = 0; i < 3; i++) {
+        kernel_of(p, LOOK, 50000, 100 * US), kernel_of(p, name, 50000, 90 * US);
+        kernel_of(p, SCATTER("ReduceAdd"), 12500, 200 * US), kernel_of(p, GEMM, 100, 50 * US);
+    }
+}
+
+static void experts_of_rows(struct program *p)
+{
+    between(p, GEMM);
+}
+
+static void edge_networks(struct program *p)
+{
+    between(p, NORM);
+}
+
+static void largest_neighbours(struct program *p)
+{
+    for (int i = 0; i < 3; i++) {
+        kernel_of(p, LOOK, 50000, 100 * US), kernel_of(p, FILL, 100, 10 * US);
+        kernel_of(p, SCATTER("ReduceMaximum"), 12500, 200 * US), kernel_of(p, GEMM, 100, 50 * US);
+    }
+}
+
+/* What is looked up goes into a product; the sum is of something else. */
+static void embeddings(struct program *p)
+{
+    for (int i = 0; i < 3; i++) kernel_of(p, LOOK, 50000, 100 * US), kernel_of(p, GEMM, 100, 50 * US);
+    kernel_of(p, SCATTER("ReduceAdd"), 12500, 200 * US);
+}
+
+TEST(a_message_for_each_edge_of_a_graph)
+{
+    // at least the sums go, with gaps of 1 us, at most three quarters of the lookups, weights and fills
+    speaks(graph_layers, "graph_messages", 603 * US, (int64_t)3 * (75 + 90 + 10 + 200 + 3) * US);
+    is_silent(experts_of_rows, "graph_messages");
+    is_silent(edge_networks, "graph_messages");
+    is_silent(largest_neighbours, "graph_messages");
+    is_silent(embeddings, "graph_messages");
+}

@@ -433,6 +433,29 @@ static void names_no_torch(void (*step)(struct program *), size_t least)
     end(&p);
 }
 
+/* One function that jax.jit compiled; the host is late for the next call. */
+static void jitted_step(struct program *p)
+{
+    host(p, 2 * MS), kernel(p, "gemm_fusion_dot", 40 * US);
+    host(p, 5 * US), kernel(p, "loop_add_fusion", 20 * US);
+    wait(p, "cuStreamSynchronize");
+}
+
+TEST(what_is_jitted_is_not_told_to_use_jit)
+{
+    static void (*const steps[])(struct program *) = {jitted_step, equal_xla_step};
+    static const char *const rules[] = {"low_utilisation", "cuda_graph"};
+    for (size_t i = 0; i < GP_COUNT(steps); i++) {
+        struct program p;
+        run(&p, steps[i]);
+        const struct gp_suggestion *s = said(&p, rules[i]);
+        assert_non_null(s);
+        assert_null(strstr(gp_suggest_str(&p.s, s->action), "compile the whole step"));
+        assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "jax.lax.scan"));
+        end(&p);
+    }
+}
+
 TEST(programs_of_jax_get_no_advice_about_pytorch)
 {
     names_no_torch(xla_step, 4);

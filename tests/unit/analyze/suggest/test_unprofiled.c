@@ -222,7 +222,8 @@ static void add_paces(struct program *p)
 }
 
 /* What the step is said to take with the paces of ADD, and STEP_TIME of the user. */
-static struct gp_suggest_step step_with(void (*add)(struct program *), int64_t step_time)
+/* NOTE: of a pace of other steps, which is left out; NULL: none. */
+static struct gp_suggest_step step_with(void (*add)(struct program *), int64_t step_time, const char *note)
 {
     struct program p;
     struct gp_err err;
@@ -231,6 +232,11 @@ static struct gp_suggest_step step_with(void (*add)(struct program *), int64_t s
     gp_suggest_init(&p.s, &(struct gp_suggest_opts){.unprofiled_ns = step_time});
     assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), 0);
     struct gp_suggest_step step = p.s.step;
+    const char *said = NULL;
+    for (size_t i = 0; i < p.s.notes.n && !said; i++)
+        said = strstr(gp_suggest_str(&p.s, p.s.notes.at[i]), "timed without recording took ");
+    assert_int_equal(said != NULL, note != NULL);
+    if (note) assert_non_null(strstr(said, note));
     assert_true(step.unprofiled_low_ns <= step.unprofiled_ns &&
                 step.unprofiled_ns <= step.unprofiled_high_ns);
     end(&p);
@@ -252,21 +258,21 @@ static void add_pace_of_parts(struct program *p)
 TEST(the_step_as_it_was_timed_while_nobody_recorded)
 {
     // the median, 260 us, and 5% more as the pauses drifted
-    struct gp_suggest_step s = step_with(add_paces, 0);
+    struct gp_suggest_step s = step_with(add_paces, 0, NULL);
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MEASURED);
     assert_in_range(s.unprofiled_ns, 272999, 273001);
     assert_int_equal(s.unprofiled_low_ns, s.unprofiled_high_ns);
     // what the user says holds
-    s = step_with(add_paces, 320 * US);
+    s = step_with(add_paces, 320 * US, NULL);
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_GIVEN);
     assert_int_equal(s.unprofiled_ns, 320 * US);
     // a step is not shorter than the GPU works in it: that was timed of something else
-    s = step_with(add_impossible_pace, 0);
+    s = step_with(add_impossible_pace, 0, "took 10.0");
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
     // nor does a recorder make it three times as long: 340 us
-    s = step_with(add_pace_of_parts, 0);
+    s = step_with(add_pace_of_parts, 0, "took 110");
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
-    s = step_with(NULL, 0);
+    s = step_with(NULL, 0, NULL);
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
 }
 
