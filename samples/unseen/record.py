@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times and records the programs of programs.py on the GPUs of this machine, and asks trace-suggest what to change in each.
+"""Times and records the programs of programs.py, or others, on the GPUs of this machine, and asks trace-suggest what to change in each.
 
-usage: record.py OUT [--bin DIR] [--only NAME,...] [--gpus N] [--seconds S] [--limit S] [--again]
+usage: record.py OUT [--programs programs|second] [--bin DIR] [--only NAME,...] [--gpus N|INDEX,INDEX...] [--seconds S] [--limit S] [--again]
 
-OUT gets results.json, table.txt, and the recordings of all programs in recordings-N.tar of at most 16 MiB: NAME.trace by
-gpuprof-collect and NAME.json.gz by torch.profiler, and of a program of JAX
+OUT gets results.json, table.txt, and the recordings of all programs in recordings-N.tar of at most 15 MiB: NAME.trace by
+gpuprof-collect, which times the steps before those that it records, and NAME.json.gz by torch.profiler, and of a program of JAX
 NAME.xplane.pb.gz by jax.profiler. Every program runs on a GPU and on cores of its own, each run in a process
 of its own with a limit of time: what fails is named with the end of its standard error and costs the others nothing. Ended by a
 signal or after --seconds, it keeps what it has. --again only asks trace-suggest again about what is in OUT.
@@ -12,6 +12,7 @@ signal or after --seconds, it keeps what it has. --again only asks trace-suggest
 
 import argparse
 import glob
+import importlib
 import json
 import os
 import queue
@@ -27,7 +28,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-CORES, PACK = 16, 16 << 20
+CORES, PACK = 16, 15 << 20
 NO_TIME = "no time was left"
 RECORDERS = {"gpuprof": ".trace", "torch": ".json.gz", "jax": ".xplane.pb.gz"}
 
@@ -51,10 +52,10 @@ class Runner:
     def process(self, gpu, words):
         """Run WORDS on a GPU and its cores: (exit status, standard output, end of standard error, seconds)."""
         began = time.monotonic()
-        cpus = os.cpu_count() or 1
-        share = max(1, min(CORES, cpus // self.o.gpus))
-        first = gpu * share % cpus
-        words = ["taskset", "-c", f"{first}-{first + share - 1}", *words]
+        cpus = sorted(os.sched_getaffinity(0))
+        share = max(1, min(CORES, len(cpus) // max(self.o.of, len(self.o.gpus))))
+        first = gpu * share % len(cpus)
+        words = ["taskset", "-c", ",".join(str(cpu) for cpu in cpus[first : first + share]), *words]
         with self.lock:
             if self.end - began < 5:
                 return None, "", NO_TIME, 0.0
@@ -74,12 +75,13 @@ class Runner:
     def step(self, name, what, gpu, words):
         """A run of a program, whose line step_ms= is kept."""
         status, out, err, took = self.process(gpu, words)
-        found = re.search(r"step_ms=([0-9.]+)", out)
+        found, given = re.search(r"step_ms=([0-9.]+)", out), re.search(r"result=(\[.*\])", out)
         with self.lock:
             r = self.results[name]
             r["seconds"][what] = r["seconds"].get(what, 0) + round(took, 1)
             if found and not status:
                 r[what].append(float(found[1]))
+                r["results"].update({what: json.loads(given[1])} if given else {})
             else:
                 r["failed"].append({"run": what, "status": status, "error": err})
             if found and err.strip() and "error" not in r:
@@ -94,11 +96,12 @@ class Runner:
 
     def program(self, name, gpu):
         with self.lock:
-            self.results[name] = {"gpu": gpu, "bare": [], "fixed": [], **{r: [] for r in RECORDERS}, "failed": [], "seconds": {}, "advice": {}}
-        run = [sys.executable, os.path.join(HERE, "programs.py"), name]
+            self.results[name] = {"gpu": gpu, "bare": [], "fixed": [], **{r: [] for r in RECORDERS}, "failed": [], "seconds": {}, "advice": {},
+                                  "results": {}}
+        run = [sys.executable, os.path.join(HERE, self.o.programs + ".py"), name]
         trace, kineto, xplane = (os.path.join(self.folder, name + end) for end in RECORDERS.values())
-        collect = [os.path.join(self.o.bin, "gpuprof-collect"), "-q", "--start", "profiler", "-o", trace, "--"]
-        self.step(name, "gpuprof", gpu, [*collect, *run, "--window", "--steps", "30"])
+        collect = [os.path.join(self.o.bin, "gpuprof-collect"), "-q", "--start", "range:step 60", "--stop", "range:step 65", "-o", trace, "--"]
+        self.step(name, "gpuprof", gpu, [*collect, *run, "--window"])
         self.step(name, "bare", gpu, run)
         self.step(name, "fixed", gpu, [*run, "--fixed"])
         self.step(name, "torch", gpu, [*run, "--torch", kineto])
@@ -106,6 +109,9 @@ class Runner:
             self.step(name, "jax", gpu, [*run, "--jax", xplane])
         for recorder in RECORDERS:
             self.ask(name, recorder, gpu)
+
+    def again(self, name, gpu):
+        run = [sys.executable, os.path.join(HERE, self.o.programs + ".py"), name]
         self.step(name, "bare", gpu, run)
         self.step(name, "fixed", gpu, [*run, "--fixed"])
 
@@ -124,23 +130,24 @@ class Runner:
 
     def all(self, names):
         waiting = queue.SimpleQueue()
-        for name in names:
-            waiting.put(name)
+        for part in (self.program, self.again):
+            for name in names:
+                waiting.put((part, name))
 
         def work(gpu):
             while True:
                 try:
-                    name = waiting.get_nowait()
+                    part, name = waiting.get_nowait()
                 except queue.Empty:
                     return
                 try:
-                    self.program(name, gpu)
+                    part(name, gpu)
                 except Exception as e:  # of this runner: the other programs go on
                     with self.lock:
                         self.results[name]["failed"].append({"run": "record.py", "status": None, "error": repr(e)})
                 print(f"{name}: done after {self.o.seconds - (self.end - time.monotonic()):.0f} s", flush=True)
 
-        threads = [threading.Thread(target=work, args=(gpu,)) for gpu in range(self.o.gpus)]
+        threads = [threading.Thread(target=work, args=(gpu,)) for gpu in self.o.gpus]
         for t in threads:
             t.start()
         for t in threads:
@@ -173,6 +180,32 @@ def advice(said, rules, bare, saving):
     return lines if said["suggestions"] else [*lines, " no suggestion"]
 
 
+def same(results):
+    """Did the first steps with and without the fix give the same numbers, but for rounding?"""
+    a, b = results.get("bare"), results.get("fixed")
+    if not a or not b:
+        return "not compared"
+    scale = max(1e-6, *(abs(x) for x in a))
+    worst = max(abs(x - y) for x, y in zip(a, b)) / scale if len(a) == len(b) else float("inf")
+    return f"{'equal' if worst < 0.02 else 'DIFFERENT'} ({worst:.1g})"
+
+
+def paces(results):
+    """Lines about the step without the recorder: what was said, the program's own clock before it was recorded, and other processes."""
+    out, right = [], 0
+    for name, r in results.items():
+        step = (r["advice"].get("gpuprof") or {}).get("step") or {}
+        if not r["bare"] or not step.get("unprofiled_ns"):
+            out.append(f"{name:<16} no recording, or no time without it")
+            continue
+        said, truth = step["unprofiled_ns"] / 1e6, statistics.mean(r["bare"])
+        off = said / truth - 1
+        right += abs(off) <= 0.05
+        out.append(f"{name:<16} said {said:8.3f} ({step.get('unprofiled_source')}), own clock {(r['gpuprof'] or [0])[0]:8.3f}, other processes "
+                   f"{', '.join(f'{ms_:.3f}' for ms_ in r['bare'])}: {off * 100:+.1f}% of their mean")  # fmt: skip
+    return [*out, f"the step without the recorder within 5%: {right} of {len(results)}"]
+
+
 def table(results, programs):
     out, first = [], {recorder: 0 for recorder in RECORDERS}
     for name, r in results.items():
@@ -180,8 +213,8 @@ def table(results, programs):
         bare, fixed = (statistics.mean(r[side]) if r[side] else None for side in ("bare", "fixed"))
         saving = bare - fixed if bare and fixed else None
         saves = f", saves {saving:.3f}" if saving else ""
-        out.append(f"{name} ({programs[name]['library']}): {r['bare']} -> {r['fixed']} ms{saves}; fix: {programs[name]['fix']} "
-                   f"({', '.join(rules) or 'no rule'})")  # fmt: skip
+        out.append(f"{name} ({programs[name]['library']}): {r['bare']} -> {r['fixed']} ms{saves}, results {same(r['results'])}; "
+                   f"fix: {programs[name]['fix']} ({', '.join(rules) or 'no rule'})")  # fmt: skip
         for recorder in RECORDERS:
             answer = r["advice"].get(recorder)
             if recorder != "jax" or r.get("jax"):
@@ -193,6 +226,7 @@ def table(results, programs):
         out += [f"  FAILED {f['run']}, exit status {f['status']}: {f['error'].strip()[-700:]}" for f in r["failed"] if f["error"] != NO_TIME]
         missing = [f["run"] for f in r["failed"] if f["error"] == NO_TIME]
         out += [f"  no time was left for {', '.join(missing)}"] if missing else []
+    out += paces(results)
     out.append("the known fix first: " + ", ".join(f"{recorder} {n} of {len(programs)}" for recorder, n in first.items() if recorder != "jax"))
     return "\n".join(out) + "\n"
 
@@ -225,18 +259,19 @@ def gpus():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
+    parser.add_argument("--programs", default="programs", help="the module that has them: programs or second")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
     parser.add_argument("--only", help="programs, all by default")
-    parser.add_argument("--gpus", type=int, default=0, help="how many to use, all by default")
+    parser.add_argument("--gpus", default="0", help="how many to use, or which, as a list: 1,2; all by default")
     parser.add_argument("--seconds", type=float, default=540, help="for everything")
     parser.add_argument("--limit", type=float, default=90, help="for one process")
     parser.add_argument("--again", action="store_true", help="only ask trace-suggest about the recordings in OUT")
     o = parser.parse_args()
-    o.gpus = o.gpus or gpus()
+    o.of = gpus()
+    o.gpus = [int(gpu) for gpu in o.gpus.rstrip(",").split(",")] if "," in o.gpus else list(range(int(o.gpus) or o.of))
     sys.path.insert(0, HERE)
-    import programs
-
-    known = {name: {"library": p.library, "fix": p.fix, "rules": p.rules} for name, p in programs.PROGRAMS.items()}
+    listed = importlib.import_module(o.programs).PROGRAMS
+    known = {name: {"library": p.library, "fix": p.fix, "rules": p.rules} for name, p in listed.items()}
     names = o.only.split(",") if o.only else list(known)
     for name in names:
         if name not in known:
