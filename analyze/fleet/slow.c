@@ -204,23 +204,24 @@ static void find_kernels(struct judge *j)
         for (uint32_t w = 0; w < k->worst.n; w++) {
             const struct gp_topk_entry *e = &k->worst.at[w];
             if (e->value <= limit || e->value - middle < least || is_told(j, e->key)) continue;
-            struct gp_slow s = {.what = GP_SLOW_KERNEL,
-                                .key = e->key,
-                                .device = -1,
-                                .ranks = 1,
-                                .cause = GP_SLOW_COMPUTE,
-                                .ns = e->value,
-                                .median_ns = middle,
-                                .cause_ns = e->value - middle,
-                                .kernel = k->name,
-                                .kernel_ns = e->value,
-                                .kernel_median_ns = middle};
             const struct gp_fleet_member *m = gp_fleet_member(j->f, e->key);
+            bool slower = !m;
             for (size_t t = 0; m && t < m->kernels.n; t++)
-                if (m->kernels.at[t].name == k->name)
-                    s.more_calls = (double)(m->kernels.at[t].call_ns - call) * 2 * (double)middle <
-                                   (double)s.cause_ns * (double)call;
-            add(j, s);
+                slower |= m->kernels.at[t].name == k->name &&
+                          (double)(m->kernels.at[t].call_ns - call) * 2 * (double)middle >=
+                              (double)(e->value - middle) * (double)call;
+            if (!slower) continue; /* more calls: other work, as of a stage of a pipeline, and in time */
+            add(j, (struct gp_slow){.what = GP_SLOW_KERNEL,
+                                    .key = e->key,
+                                    .device = -1,
+                                    .ranks = 1,
+                                    .cause = GP_SLOW_COMPUTE,
+                                    .ns = e->value,
+                                    .median_ns = middle,
+                                    .cause_ns = e->value - middle,
+                                    .kernel = k->name,
+                                    .kernel_ns = e->value,
+                                    .kernel_median_ns = middle});
         }
     }
 }

@@ -52,7 +52,7 @@ struct gp_slow {
     int64_t host_ns; /* not 0: it also waits so much longer for its host, which the recorder slows down */
     gp_sid kernel; /* where computing is the cause: the one that explains a third of it or more; 0: many do */
     int64_t kernel_ns, kernel_median_ns; /* per step */
-    bool more_calls;                     /* the kernel is not slower but runs more often */
+    bool more_calls;                     /* of a rank: the kernel is not slower but runs more often */
     enum gp_slow_pattern pattern;
     /* Steps, or groups of neighbouring ones, that it was slow in, of those compared. */
     uint64_t slow_columns, columns;

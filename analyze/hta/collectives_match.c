@@ -443,8 +443,17 @@ static bool find_shift(const struct matching *m, const struct list *ref, const s
     return good == 1 || complete == 1;
 }
 
-/* Give every entry of LIST the key of its partner in REF. A missing record shifts all ends after it. False if
- * no shift is valid. */
+/* How far the end of C is from that of entry AT of REF; more than anything if that is another kind. */
+static int64_t end_apart(const struct matching *m, const struct list *ref, int64_t at,
+                         const struct gp_collective *c, const struct shift *s)
+{
+    if (at < 0 || at >= (int64_t)ref->n || !agree(m, collective(m, &ref->e[at]), c)) return INT64_MAX;
+    return distance(minus(collective(m, &ref->e[at])->end_ns, c->end_ns), s->middle_ns);
+}
+
+/* Give every entry of LIST the key of its partner in REF. A missing record shifts all ends after it: then
+ * another partner is nearer. Ranks that get less from an uneven exchange just end earlier. False if no shift is
+ * valid. */
 static bool align(const struct matching *m, const struct list *ref, const struct list *list)
 {
     struct shift s = {0};
@@ -456,7 +465,9 @@ static bool align(const struct matching *m, const struct list *ref, const struct
         int64_t at = (int64_t)i + s.by;
         bool shared = at >= 0 && at < (int64_t)ref->n;
         bool timed = shared && s.spread_ns >= 0 && ends_together(m, c);
-        if (timed && distance(minus(collective(m, &ref->e[at])->end_ns, c->end_ns), s.middle_ns) > limit)
+        if (timed && end_apart(m, ref, at, c, &s) > limit &&
+            (end_apart(m, ref, at - 1, c, &s) < end_apart(m, ref, at, c, &s) ||
+             end_apart(m, ref, at + 1, c, &s) < end_apart(m, ref, at, c, &s)))
             continue;
         list->e[i].key = at;
     }
@@ -647,6 +658,8 @@ static void judge_row(struct matching *m, const struct row *row, struct gp_strag
     match.algbw_gbps = gp_collective_bandwidth(match.bytes, match.duration_ns);
     match.busbw_gbps = match.algbw_gbps * gp_collective_bus_factor(op_of(m, first), group_size);
     GP_VEC_PUSH(&m->h->matches, match);
+    /* Who sends waits for who receives by design: the stages of a pipeline take turns at being last. */
+    if (!strcmp(op_of(m, first), "send_recv")) return;
     int64_t middle = median(starts, row->n);
     for (size_t i = 0; i < row->n; i++) {
         size_t r = rank_index(m, e[i].rank);

@@ -218,6 +218,31 @@ static void check_seen_ranks(struct gp_hta *h)
     }
 }
 
+/* The mean SM clock of a rank's GPUs as a share of that of the others; 0: not known. */
+static double clock_share(const struct gp_hta *h, int32_t rank)
+{
+    double own = 0, others = 0, own_n = 0, others_n = 0;
+    for (size_t i = 0; i < h->clocks.n; i++) {
+        const struct gp_clock_stat *c = &h->clocks.at[i];
+        *(c->at.rank == rank ? &own : &others) += c->mean_mhz;
+        ++*(c->at.rank == rank ? &own_n : &others_n);
+    }
+    return own_n > 0 && others > 0 ? own / own_n / (others / others_n) : 0;
+}
+
+/* A kernel that takes longer by what its GPU's clock is lower is not slow itself: the finding on clocks has it. */
+static void leave_to_clocks(struct gp_hta *h)
+{
+    static const double AS_MUCH = 1.02;
+    size_t n = 0;
+    for (size_t i = 0; i < h->slow.at.n; i++) {
+        const struct gp_slow *s = &h->slow.at.at[i];
+        double clock = s->what == GP_SLOW_KERNEL ? clock_share(h, s->key.rank) : 0;
+        if (clock <= 0 || (double)s->ns * clock > (double)s->median_ns * AS_MUCH) h->slow.at.at[n++] = *s;
+    }
+    h->slow.at.n = n;
+}
+
 void gp_hta_finish(struct gp_hta *h)
 {
     gp_hta_settle(h);
@@ -232,6 +257,7 @@ void gp_hta_finish(struct gp_hta *h)
     if (h->bound.bounded) check_seen_ranks(h);
     else check_listed_ranks(h);
     if (!h->untimed) gp_slow_find(&h->slow, &h->fleet);
+    leave_to_clocks(h);
     gp_hta_finish_bound(h);
     if (!h->untimed) gp_hta_finish_findings(h); /* looks at all the others */
 }
