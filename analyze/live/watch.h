@@ -15,7 +15,7 @@
 #include "analyze/result/field.h"
 #include "analyze/live/digest.h"
 
-#define GP_WATCH_EVERY_NS INT64_C(5000000000)
+#define GP_WATCH_EVERY_NS INT64_C(4000000000)
 #define GP_WATCH_MERGE_NS INT64_C(3000000000)
 enum { GP_WATCH_HOUR = 360, GP_WATCH_RANKS = 1 << 17, GP_WATCH_ROWS = 8 };
 

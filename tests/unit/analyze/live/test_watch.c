@@ -51,11 +51,12 @@ TEST(test_a_moment_is_not_reported)
     struct seen seen = {0};
     struct gp_watch *w = gp_watch_new(on_event, &seen);
     struct sim s = {.ranks = 16, .steps = 1, .per_node = 8, .seed = 3};
-    run(w, &s, 0, 10);
+    const int32_t every = (int32_t)(GP_WATCH_EVERY_NS / SECOND);
+    run(w, &s, 0, 2 * every);
     s.faults[s.n_faults++] = (struct sim_fault){SIM_COMPUTE, 5, 30, 0};
-    run(w, &s, 10, 15); /* one comparison */
+    run(w, &s, 2 * every, 3 * every); /* one comparison */
     s.n_faults = 0;
-    run(w, &s, 15, 40);
+    run(w, &s, 3 * every, 40);
     for (int i = 0; i < 8; i++) assert_int_equal(seen.n[i], 0);
     assert_int_equal(gp_watch_state(w).n_slow, 0);
     gp_watch_free(w);
