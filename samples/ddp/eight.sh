@@ -91,27 +91,20 @@ start() {
     pids[$1]=$!
 }
 
-# until N CONDITION...: wait while job N runs and has time left, and the condition does not hold; ended if the time is up.
-until_() {
+# finish N: wait while job N runs and has time left; ended if the time is up.
+finish() {
     local i=$1
-    shift
-    while kill -0 "${pids[i]}" 2>/dev/null && [ $SECONDS -lt "${ends[i]}" ]; do
-        ! "$@" || return 0
-        sleep 0.1
-    done
+    while kill -0 "${pids[i]}" 2>/dev/null && [ $SECONDS -lt "${ends[i]}" ]; do sleep 0.1; done
     kill -0 "${pids[i]}" 2>/dev/null || return 0
     kill -TERM -- "-${pids[i]}" 2>/dev/null
     sleep 3
     kill -KILL -- "-${pids[i]}" 2>/dev/null
 }
 
-# measured N: have all ranks of that job printed their steps?
-measured() { [ "$(grep -cs 'step_median_ns=' "$work/logs/${names[$1]}.out")" -ge "${ranks[$1]}" ]; }
-
 # reap N AFTER: job N is over; AFTER NAME is called.
 reap() {
     local name=${names[$1]} status
-    until_ "$1" false
+    finish "$1"
     wait "${pids[$1]}"
     status=$?
     [ $status -eq 0 ] || row "$name" BAD "status $status: $(complaint "$name")"
@@ -120,9 +113,9 @@ reap() {
     $2 "$name"
 }
 
-# flush [AFTER]: run what is queued, one after the other: a job gets the GPUs when the one before it has measured its steps.
+# flush [AFTER]: run what is queued, one after the other: a job gets the GPUs when the one before it has left them.
 flush() {
-    local i last=-1 after=${1:-:}
+    local i after=${1:-:}
     pids=() ends=()
     for ((i = 0; i < ${#names[@]}; i++)); do
         if [ $((deadline - SECONDS)) -lt 12 ]; then
@@ -135,11 +128,8 @@ flush() {
         : >"$work/tmp/gate$i"
         ends[i]=$((SECONDS + limits[i]))
         [ "${ends[i]}" -le $deadline ] || ends[i]=$deadline
-        until_ "$i" measured "$i"
-        [ $last -lt 0 ] || reap $last "$after"
-        last=$i
+        reap "$i" "$after"
     done
-    [ $last -lt 0 ] || reap $last "$after"
     names=() limits=() ranks=() commands=()
 }
 
