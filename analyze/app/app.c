@@ -73,12 +73,6 @@ int gp_app_open(struct gp_app *f, const struct gp_tool *tool, const struct gp_ap
     return gp_app_file(opts->classes, GP_SMALL_FILE_BYTES, parse_classes, &f->own_classes, err);
 }
 
-void gp_app_put_inputs(const struct gp_app *f, struct gp_buf *b)
-{
-    for (size_t i = 0; i < f->n; i++)
-        gp_buf_printf(b, "%s%s", i ? ", " : "", strcmp(f->paths[i], "-") ? f->paths[i] : "standard input");
-}
-
 void gp_app_close(struct gp_app *f)
 {
     gp_progress_end(&f->progress);

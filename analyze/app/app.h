@@ -129,8 +129,6 @@ GP_MUST_CHECK int gp_app_open(struct gp_app *f, const struct gp_tool *tool, cons
                               struct gp_err *err);
 /* The inputs are these N paths instead, which are borrowed. */
 void gp_app_inputs(struct gp_app *f, const char *const *paths, size_t n);
-/* Append the inputs as they were given, for people: "a.json, standard input". */
-void gp_app_put_inputs(const struct gp_app *f, struct gp_buf *b);
 /* Accepts a zeroed F. */
 void gp_app_close(struct gp_app *f);
 

@@ -80,7 +80,6 @@ enum gp_compile_outcome {
     GP_COMPILE_EAGER,
     GP_COMPILE_CUT
 };
-const char *gp_compile_outcome_name(enum gp_compile_outcome o); /* "ok", "empty", "failed", "eager", "cut" */
 
 /* Which caches answered. */
 enum gp_compile_warmth { GP_COMPILE_UNKNOWN, GP_COMPILE_COLD, GP_COMPILE_PARTLY, GP_COMPILE_WARM };

@@ -12,11 +12,6 @@ const char *const gp_compile_outcomes[] = {"ok", "empty", "failed", "eager", "cu
 const char *const gp_compile_warmths[] = {"unknown", "cold", "partly warm", "warm", NULL};
 const char *const gp_compile_priorities[] = {"low", "medium", "high", "critical", NULL};
 
-const char *gp_compile_outcome_name(enum gp_compile_outcome o)
-{
-    return gp_compile_outcomes[o];
-}
-
 const char *gp_compile_warmth_name(enum gp_compile_warmth w)
 {
     return gp_compile_warmths[w];
