@@ -166,6 +166,8 @@ void gp_counters_read(const struct gp_counters *c, const double *values, struct 
         k->dram_bytes = part(c, values, GP_PART_DRAM_OP_READ) + k->dram_written;
     }
     if (isnan(k->dram_bytes)) k->dram_bytes = part(c, values, GP_PART_DRAM);
+    k->instructions = part(c, values, GP_PART_INST);
+    k->tensor_instructions = part(c, values, GP_PART_TENSOR_INST);
     k->l2_bytes = part(c, values, GP_PART_L2);
     k->l1_bytes = part(c, values, GP_PART_L1);
     k->l1_hit_pct = share_pct(part(c, values, GP_PART_L1_HITS), part(c, values, GP_PART_L1_SECTORS));

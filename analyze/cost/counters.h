@@ -35,6 +35,7 @@
     X(GP_PART_OCCUPANCY, "sm__warps_active.avg.pct_of_peak_sustained_active")                                \
     X(GP_PART_ISSUE, "smsp__issue_active.avg.pct_of_peak_sustained_active")                                  \
     X(GP_PART_TENSOR, "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed")                     \
+    X(GP_PART_INST, "smsp__inst_executed.sum")                                                               \
     X(GP_PART_TENSOR_INST, "sm__inst_executed_pipe_tensor.sum")                                              \
     X(GP_PART_PEAK_DRAM, "dram__bytes.sum.peak_sustained_elapsed.per_second")                                \
     X(GP_PART_PEAK_L2, "lts__t_bytes.sum.peak_sustained_elapsed.per_second")                                 \
@@ -106,8 +107,9 @@ struct gp_counters {
 struct gp_counted {
     double time_ns;
     double dram_bytes, l2_bytes, l1_bytes;
-    double dram_written; /* of dram_bytes */
-    double tensor_flops; /* of matrix units, of the types that were counted */
+    double dram_written;                      /* of dram_bytes */
+    double instructions, tensor_instructions; /* executed by warps; those of matrix units */
+    double tensor_flops;                      /* of matrix units, of the types that were counted */
     double vector_flops; /* of the ordinary units: only with all nine counters of instructions */
     double flops;        /* of both, as far as they were counted */
     bool tensor_unknown; /* matrix units worked, but on a type that was not counted */

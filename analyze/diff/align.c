@@ -127,10 +127,10 @@ static uint32_t segment_group(struct gp_align_work *r, struct barriers a, struct
 {
     uint64_t sum[2] = {0};
     for (uint32_t i = 0; i < a.n; i++)
-        sum[0] += gp_align_mix(gp_align_mix(4, r->a.item[a.at[i]].kind), r->a.item[a.at[i]].family);
+        sum[0] += gp_hash_u64(gp_hash_u64(4, r->a.item[a.at[i]].kind), r->a.item[a.at[i]].family);
     for (uint32_t i = 0; i < b.n; i++)
-        sum[1] += gp_align_mix(gp_align_mix(4, r->b.item[b.at[i]].kind), r->b.item[b.at[i]].family);
-    uint32_t *g = gp_map_put(&r->segment_groups, gp_align_mix(gp_align_mix(5, sum[0]), sum[1]), UINT32_MAX);
+        sum[1] += gp_hash_u64(gp_hash_u64(4, r->b.item[b.at[i]].kind), r->b.item[b.at[i]].family);
+    uint32_t *g = gp_map_put(&r->segment_groups, gp_hash_u64(gp_hash_u64(5, sum[0]), sum[1]), UINT32_MAX);
     if (*g == UINT32_MAX) *g = r->al->segment_groups++;
     return *g;
 }

@@ -6,7 +6,7 @@
 static uint64_t multiset(const struct gp_align_side *s, uint32_t from, uint32_t n)
 {
     uint64_t sum = 0;
-    for (uint32_t i = from; i < from + n; i++) sum += gp_align_mix(2, s->item[i].key);
+    for (uint32_t i = from; i < from + n; i++) sum += gp_hash_u64(2, s->item[i].key);
     return sum;
 }
 
@@ -80,20 +80,20 @@ enum gp_align_change gp_align_classify(const struct gp_align_work *r, const stru
 static uint64_t hash_keys(const struct gp_align_side *s, uint32_t from, uint32_t n)
 {
     uint64_t h = 3;
-    for (uint32_t i = from; i < from + n; i++) h = gp_align_mix(h, s->item[i].key);
+    for (uint32_t i = from; i < from + n; i++) h = gp_hash_u64(h, s->item[i].key);
     return h;
 }
 
 /* What blocks of one group have in common. */
 static uint64_t signature(const struct gp_align_work *r, const struct gp_align_block *k)
 {
-    uint64_t h = gp_align_mix(gp_align_mix(4, k->change), k->whole);
+    uint64_t h = gp_hash_u64(gp_hash_u64(4, k->change), k->whole);
     if (k->whole)
-        return gp_align_mix(gp_align_mix(h, gp_align_work_of(&r->a, k->a, k->na)),
-                            gp_align_work_of(&r->b, k->b, k->nb));
+        return gp_hash_u64(gp_hash_u64(h, gp_align_work_of(&r->a, k->a, k->na)),
+                           gp_align_work_of(&r->b, k->b, k->nb));
     if (k->change == GP_ALIGN_REORDERED)
-        return gp_align_mix(h, k->na ? multiset(&r->a, k->a, k->na) : multiset(&r->b, k->b, k->nb));
-    return gp_align_mix(gp_align_mix(h, hash_keys(&r->a, k->a, k->na)), hash_keys(&r->b, k->b, k->nb));
+        return gp_hash_u64(h, k->na ? multiset(&r->a, k->a, k->na) : multiset(&r->b, k->b, k->nb));
+    return gp_hash_u64(gp_hash_u64(h, hash_keys(&r->a, k->a, k->na)), hash_keys(&r->b, k->b, k->nb));
 }
 
 static void add_to_group(struct gp_align_work *r, uint32_t block)

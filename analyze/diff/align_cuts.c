@@ -84,7 +84,7 @@ uint64_t gp_align_work_of(const struct gp_align_side *s, uint32_t from, uint32_t
     uint64_t sum = 0;
     for (uint32_t i = from; i < from + n; i++)
         if (gp_align_is_barrier(&s->item[i]))
-            sum += gp_align_mix(gp_align_mix(1, s->item[i].kind), s->item[i].work);
+            sum += gp_hash_u64(gp_hash_u64(1, s->item[i].kind), s->item[i].work);
     return sum;
 }
 

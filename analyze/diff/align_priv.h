@@ -15,6 +15,7 @@
 #include "analyze/diff/align.h"
 #include "analyze/stacks/calltree.h"
 #include "analyze/math/lcs.h"
+#include "formats/base/hash.h"
 #include "formats/base/map.h"
 
 /* One of the sides. */
@@ -39,14 +40,6 @@ struct gp_align_work {
     uint32_t at_a, at_b; /* all before is in pairs and blocks */
     uint32_t segment;    /* that is being worked on */
 };
-
-static inline uint64_t gp_align_mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-    h ^= h >> 29;
-    h *= UINT64_C(0xbf58476d1ce4e5b9);
-    return h ^ h >> 32;
-}
 
 static inline void gp_align_add_ns(int64_t *sum, int64_t v)
 {

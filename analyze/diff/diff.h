@@ -344,7 +344,9 @@ struct gp_diff_gate {
     bool broken;
     bool undecided; /* beyond the limit, but possibly by chance: not broken unless power is required */
     gp_sid why;     /* one sentence */
-    gp_sid place;   /* the line whose kernels grew most in number, "model.py:88 forward"; 0: not known */
+    gp_sid place;   /* of a broken count: the line where it grew most, "model.py:88 forward"; 0: not known */
+    gp_sid module;  /* of PyTorch, around it; 0: not known */
+    double power_pct; /* of a time: the smallest growth that it would find four times in five; NAN: none */
 };
 
 struct gp_diff_expect {

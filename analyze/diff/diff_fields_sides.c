@@ -302,7 +302,12 @@ static const struct gp_field gate_fields[] = {
      .help = "number of operations that break it"},
     {"why", NULL, GP_CELL_TEXT, gp_member_name, AT(why), .flags = GP_FIELD_NULL},
     {"place", NULL, GP_CELL_TEXT, gp_member_name, AT(place),
-     .help = "of a broken count: the line whose kernels grew most in number", .flags = GP_FIELD_NULL},
+     .help = "of a broken count: the line where it grew most", .flags = GP_FIELD_NULL},
+    {"module", NULL, GP_CELL_TEXT, gp_member_name, AT(module), .help = "PyTorch's, around it",
+     .flags = GP_FIELD_NULL},
+    {"power_pct", NULL, GP_CELL_PCT, gp_member_double, AT(power_pct),
+     .help = "of a time: the smallest growth that breaks it with a probability of 80%",
+     .flags = GP_FIELD_NULL},
 };
 #undef AT
 

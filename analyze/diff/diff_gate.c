@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
+#include "analyze/math/stat.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/num.h"
@@ -168,6 +169,25 @@ static void gate_ops(struct gp_diff *d, struct gp_diff_gate *g)
     g->why = gp_diff_text(d, "%s is slower", gp_diff_str(d, d->ops.at[g->op].label));
 }
 
+/* The smallest growth that breaks the gate with a probability of 80%, in percent: the interval, as wide as it
+ * is here, then lies beyond the noise, and the growth that was found beyond the limit. NAN: there is none,
+ * for want of steps or runs, or because other processes explain any change. */
+static double power_of(const struct gp_diff *d, const struct gp_diff_gate *g, const struct gp_diff_metric *m)
+{
+    static const double MISSED = 0.2;
+    const struct gp_diff_decision *e = &m->d;
+    bool wall = gp_metric_class((enum gp_metric_id)m->id) == GP_METRIC_WALL;
+    bool single = wall && e->test != GP_BY_MANN_WHITNEY;
+    double noise = single ? 0 : log1p(d->noise_pct / 100), low = log1p(e->ci_low_pct / 100);
+    double half = (log1p(e->ci_high_pct / 100) - low) / 2;
+    double df = e->n[GP_DIFF_BASE] + e->n[GP_DIFF_CUR] - 2.0;
+    double limit = g->absolute ? g->limit / (double)m->side[GP_DIFF_BASE] : g->limit / 100;
+    if (!isfinite(half) || df < 1 || (single && !(d->opts.gate_wall_single && e->within_run))) return NAN;
+    if (low > noise && m->verdict != GP_CHANGE_REGRESSION && !single) return NAN;
+    double spread = half / gp_stat_t_quantile(d->opts.alpha / 2, df), beyond = gp_stat_t_quantile(MISSED, df);
+    return 100 * expm1(fmax(noise + half, log1p(limit)) + beyond * spread);
+}
+
 static void gate_metric(struct gp_diff *d, struct gp_diff_gate *g)
 {
     bool by_clock =
@@ -184,6 +204,14 @@ static void gate_metric(struct gp_diff *d, struct gp_diff_gate *g)
         return;
     }
     g->value = value_of(g->absolute, m->change, m->change_pct);
+    if (class != GP_METRIC_EXACT) {
+        struct gp_buf more = {0};
+        g->power_pct = power_of(d, g, m);
+        if (!isnan(g->power_pct)) gp_buf_printf(&more, "%.2g%% more", g->power_pct);
+        gp_diff_note(d, "power", "gate %s: %s %s would have been noticed", gp_diff_str(d, g->text),
+                     more.n ? gp_buf_str(&more) : "no growth of", gp_metric_text((enum gp_metric_id)m->id));
+        gp_buf_release(&more);
+    }
     if (!(g->value > g->limit)) return;
     bool few = m->d.test == GP_BY_SEPARATION ||
                m->d.test == GP_BY_WAITS; /* enough for the verdict, but gates are strict */
@@ -211,7 +239,7 @@ static void check_gate(struct gp_diff_work *w, const struct gp_gate *gate)
     g.op = NONE;
     g.absolute = gate->absolute;
     g.limit = gate->limit;
-    g.value = NAN;
+    g.value = g.power_pct = NAN;
     if (gate->metric == GP_METRIC_COUNT) gate_ops(d, &g);
     else gate_metric(d, &g);
     if (g.undecided && !g.broken && d->opts.require_power) g.broken = true;

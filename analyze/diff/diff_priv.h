@@ -29,6 +29,7 @@ struct gp_diff_call {
     int64_t dur_ns;
     uint32_t sample;
     uint32_t shape; /* equal for equal names and grids, on both sides */
+    uint32_t event; /* of the sample's profile */
 };
 
 /* One side. */
@@ -108,6 +109,16 @@ int64_t gp_diff_mean(int64_t sum, uint64_t n);
 /* Values of a metric by sample, for samples that have one; returns their number. TO has room for all
  * samples. */
 size_t gp_diff_metric_values(const struct gp_diff_work *w, int side, enum gp_metric_id m, int64_t *to);
+
+static inline const struct gp_profile *gp_diff_profile_of(const struct gp_diff_group *g,
+                                                          const struct gp_diff_call *call)
+{
+    return g->profiles[g->samples.at[call->sample].profile];
+}
+
+/* What an event adds to a sum of the events of a step; 1 where the calls of the step are counted. */
+int64_t gp_diff_metric_of_event(const struct gp_profile *p, const struct gp_profile_event *e,
+                                enum gp_metric_id m);
 
 /* Text made as by printf, as a string of D. */
 gp_sid gp_diff_text(struct gp_diff *d, const char *fmt, ...) GP_PRINTF(2, 3);

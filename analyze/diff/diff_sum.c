@@ -5,17 +5,12 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/diff/diff_priv.h"
 #include "analyze/math/sums.h"
+#include "formats/base/hash.h"
 #include "formats/base/map.h"
 
 #define NONE GP_PROFILE_NONE
 
 /* ---- calls of each operation ---- */
-
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 29;
-}
 
 /* Equal names and grids get the same number on both sides. Two with the same hash count as equal: calls are
  * then paired by order only. */
@@ -30,8 +25,9 @@ static void number_shapes(struct gp_diff_work *w)
             g->shape_of[i] = gp_alloc((p->kernels.n + 1) * sizeof **g->shape_of);
             for (size_t k = 0; k < p->kernels.n; k++) {
                 const struct gp_profile_kernel *kernel = &p->kernels.at[k];
-                uint64_t hash = mix(gp_string_hash(&p->strings, kernel->name), kernel->kind);
-                for (int a = 0; a < 3; a++) hash = mix(mix(hash, kernel->grid[a]), kernel->block[a]);
+                uint64_t hash = gp_hash_u64(gp_string_hash(&p->strings, kernel->name), kernel->kind);
+                for (int a = 0; a < 3; a++)
+                    hash = gp_hash_u64(gp_hash_u64(hash, kernel->grid[a]), kernel->block[a]);
                 g->shape_of[i][k] = *gp_map_put(&numbers, hash, (uint32_t)numbers.n);
             }
         }
@@ -59,7 +55,7 @@ static void deal_calls(struct gp_diff_work *w, int side)
         for (uint32_t k = s->s->first; k < s->s->first + s->s->n; k++) {
             const struct gp_profile_event *e = &p->events.at[k];
             size_t at = first[gp_diff_op_of(w, side, s->profile, e) + 1]++;
-            g->calls[at] = (struct gp_diff_call){e->dur_ns, i, g->shape_of[s->profile][e->kernel]};
+            g->calls[at] = (struct gp_diff_call){e->dur_ns, i, g->shape_of[s->profile][e->kernel], k};
         }
     }
     g->first_call = first; /* dealing moved each one on to where the next begins */
@@ -67,75 +63,38 @@ static void deal_calls(struct gp_diff_work *w, int side)
 
 /* ---- figures ---- */
 
-static void sum_op(struct gp_diff_work *w, int side, uint32_t op)
+/* How an operation was launched, and how much of it is communication. */
+struct launched {
+    bool by_graph[GP_DIFF_SIDES]; /* most calls */
+    int64_t waits_ns;
+};
+
+static void sum_op(struct gp_diff_work *w, int side, uint32_t op, struct launched *l)
 {
     const struct gp_diff_group *g = &w->side[side];
     struct gp_diff_figure *f = &w->d->ops.at[op].side[side];
+    uint32_t first = w->d->opts.by == GP_DIFF_BY_OP ? GP_PROFILE_FIRST_OF_OP : GP_PROFILE_FIRST_OF_RANGE;
+    uint64_t firsts = 0, graphs = 0;
     for (size_t i = g->first_call[op]; i < g->first_call[op + 1]; i++) {
-        int64_t dur = g->calls[i].dur_ns;
+        const struct gp_profile *p = gp_diff_profile_of(g, &g->calls[i]);
+        const struct gp_profile_event *e = &p->events.at[g->calls[i].event];
+        int64_t dur = e->dur_ns;
         if (!f->calls || dur < f->min_ns) f->min_ns = dur;
         if (!f->calls || dur > f->max_ns) f->max_ns = dur;
         f->calls++;
         f->sum_ns = gp_add_saturated(f->sum_ns, dur);
+        f->bytes = gp_add_saturated(f->bytes, e->bytes);
+        firsts += w->d->opts.by == GP_DIFF_BY_LINE || (e->firsts & first) != 0;
+        graphs += p->places.at[e->place].by_graph;
+        if (p->kernels.at[e->kernel].kind == GP_FRAME_COMMUNICATION)
+            l->waits_ns = gp_add_saturated(l->waits_ns, dur);
     }
     if (!f->calls) return;
     f->count = (double)f->calls / (double)g->samples.n;
     f->mean_ns = (double)f->sum_ns / (double)f->calls;
-}
-
-/* Bytes, and what launched most of its calls, of each operation. */
-static void sum_launches(struct gp_diff_work *w, int side, uint8_t *by_graph)
-{
-    const struct gp_diff_group *g = &w->side[side];
-    size_t n_ops = w->d->ops.n;
-    int64_t *bytes = gp_zalloc(3 * (n_ops + 1) * sizeof *bytes), *graphs = bytes + n_ops + 1;
-    int64_t *firsts = graphs + n_ops + 1;
-    uint32_t first = w->d->opts.by == GP_DIFF_BY_OP ? GP_PROFILE_FIRST_OF_OP : GP_PROFILE_FIRST_OF_RANGE;
-    for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_diff_sample *s = &g->samples.at[i];
-        const struct gp_profile *p = g->profiles[s->profile];
-        for (uint32_t k = s->s->first; k < s->s->first + s->s->n; k++) {
-            const struct gp_profile_event *e = &p->events.at[k];
-            uint32_t op = gp_diff_op_of(w, side, s->profile, e);
-            bytes[op] = gp_add_saturated(bytes[op], e->bytes);
-            firsts[op] += w->d->opts.by == GP_DIFF_BY_LINE || (e->firsts & first) != 0;
-            graphs[op] += p->places.at[e->place].by_graph;
-        }
-    }
-    for (size_t i = 0; i < n_ops && g->samples.n; i++) {
-        struct gp_diff_figure *f = &w->d->ops.at[i].side[side];
-        f->bytes = gp_diff_mean(bytes[i], g->samples.n);
-        f->host_count = (double)firsts[i] / (double)g->samples.n;
-        by_graph[i] = (uint64_t)graphs[i] * 2 > f->calls;
-    }
-    free(bytes);
-}
-
-/* Operations most of whose time is communication. */
-static void find_waits(struct gp_diff_work *w)
-{
-    size_t n_ops = w->d->ops.n;
-    int64_t *waits = gp_zalloc((n_ops + 1) * sizeof *waits);
-    for (int side = 0; side < GP_DIFF_SIDES; side++) {
-        const struct gp_diff_group *g = &w->side[side];
-        for (size_t i = 0; i < g->samples.n; i++) {
-            const struct gp_diff_sample *s = &g->samples.at[i];
-            const struct gp_profile *p = g->profiles[s->profile];
-            for (uint32_t k = s->s->first; k < s->s->first + s->s->n; k++) {
-                const struct gp_profile_event *e = &p->events.at[k];
-                if (p->kernels.at[e->kernel].kind != GP_FRAME_COMMUNICATION) continue;
-                int64_t *sum = &waits[gp_diff_op_of(w, side, s->profile, e)];
-                *sum = gp_add_saturated(*sum, e->dur_ns);
-            }
-        }
-    }
-    w->waits = gp_zalloc(n_ops + 1);
-    for (size_t i = 0; i < n_ops; i++) {
-        const struct gp_diff_op *op = &w->d->ops.at[i];
-        w->waits[i] =
-            waits[i] / 2 > gp_add_saturated(op->side[GP_DIFF_BASE].sum_ns, op->side[GP_DIFF_CUR].sum_ns) / 4;
-    }
-    free(waits);
+    f->bytes = gp_diff_mean(f->bytes, g->samples.n);
+    f->host_count = (double)firsts / (double)g->samples.n;
+    l->by_graph[side] = graphs * 2 > f->calls;
 }
 
 /* GPU time per step of the operations, which sums to that of the side. */
@@ -177,6 +136,24 @@ static void compare_launches(struct gp_diff_work *w, uint32_t op)
 
 /* ---- metrics ---- */
 
+int64_t gp_diff_metric_of_event(const struct gp_profile *p, const struct gp_profile_event *e,
+                                enum gp_metric_id m)
+{
+    const struct gp_profile_kernel *k = &p->kernels.at[e->kernel];
+    enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
+    bool copy = k->kind == GP_FRAME_MEMCPY;
+    if (m == GP_METRIC_COMPUTE) return class == GP_CLASS_COMPUTE ? e->dur_ns : 0;
+    if (m == GP_METRIC_COMMUNICATION) return class == GP_CLASS_COMMUNICATION ? e->dur_ns : 0;
+    if (m == GP_METRIC_MEMORY) return class == GP_CLASS_MEMORY ? e->dur_ns : 0;
+    if (m == GP_METRIC_KERNELS) return class != GP_CLASS_MEMORY;
+    if (m == GP_METRIC_COLLECTIVES) return class == GP_CLASS_COMMUNICATION;
+    if (m == GP_METRIC_COPIES) return copy;
+    if (m == GP_METRIC_COPY_BYTES) return copy ? e->bytes : 0;
+    if (m == GP_METRIC_PAGEABLE) return copy && gp_copy_is_pageable(gp_profile_str(p, k->name));
+    if (m == GP_METRIC_SETS) return k->kind == GP_FRAME_MEMSET;
+    return m != GP_METRIC_GRAPHS || p->places.at[e->place].by_graph;
+}
+
 /* The value of a metric in one step. */
 static int64_t value_of(const struct gp_profile *p, const struct gp_profile_step *s, enum gp_metric_id m)
 {
@@ -214,22 +191,8 @@ static int64_t value_of(const struct gp_profile *p, const struct gp_profile_step
         break;
     }
     int64_t sum = 0;
-    for (uint32_t i = s->first; i < s->first + s->n; i++) {
-        const struct gp_profile_event *e = &p->events.at[i];
-        enum gp_frame_kind kind = (enum gp_frame_kind)p->kernels.at[e->kernel].kind;
-        enum gp_class class = gp_class_of(kind);
-        if (m == GP_METRIC_KERNELS) sum += class != GP_CLASS_MEMORY;
-        if (m == GP_METRIC_COLLECTIVES) sum += class == GP_CLASS_COMMUNICATION;
-        if (m == GP_METRIC_COPIES) sum += kind == GP_FRAME_MEMCPY;
-        if (m == GP_METRIC_PAGEABLE && kind == GP_FRAME_MEMCPY)
-            sum += gp_copy_is_pageable(gp_profile_str(p, p->kernels.at[e->kernel].name));
-        if (m == GP_METRIC_SETS) sum += kind == GP_FRAME_MEMSET;
-        if (m == GP_METRIC_COPY_BYTES && kind == GP_FRAME_MEMCPY) sum = gp_add_saturated(sum, e->bytes);
-        if (m == GP_METRIC_COMPUTE && class == GP_CLASS_COMPUTE) sum = gp_add_saturated(sum, e->dur_ns);
-        if (m == GP_METRIC_COMMUNICATION && class == GP_CLASS_COMMUNICATION)
-            sum = gp_add_saturated(sum, e->dur_ns);
-        if (m == GP_METRIC_MEMORY && class == GP_CLASS_MEMORY) sum = gp_add_saturated(sum, e->dur_ns);
-    }
+    for (uint32_t i = s->first; i < s->first + s->n; i++)
+        sum = gp_add_saturated(sum, gp_diff_metric_of_event(p, &p->events.at[i], m));
     return sum;
 }
 
@@ -309,24 +272,27 @@ void gp_diff_sum(struct gp_diff_work *w)
 {
     gp_diff_find_clocks(w);
     struct gp_diff *d = w->d;
-    uint8_t *by_graph = gp_zalloc(GP_DIFF_SIDES * (d->ops.n + 1));
+    struct launched *l = gp_zalloc((d->ops.n + 1) * sizeof *l);
     number_shapes(w);
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
         deal_calls(w, side);
-        for (uint32_t i = 0; i < d->ops.n; i++) sum_op(w, side, i);
-        sum_launches(w, side, by_graph + (size_t)side * d->ops.n);
+        for (uint32_t i = 0; i < d->ops.n; i++) sum_op(w, side, i, &l[i]);
         give_totals(w, side);
     }
-    find_waits(w);
+    w->waits = gp_zalloc(d->ops.n + 1);
+    for (size_t i = 0; i < d->ops.n; i++) { /* most of whose time is communication */
+        const struct gp_diff_figure *f = d->ops.at[i].side;
+        w->waits[i] = l[i].waits_ns / 2 > gp_add_saturated(f[GP_DIFF_BASE].sum_ns, f[GP_DIFF_CUR].sum_ns) / 4;
+    }
     gp_diff_share(w);
     for (uint32_t i = 0; i < d->ops.n; i++) {
         struct gp_diff_op *op = &d->ops.at[i];
         compare_launches(w, i);
         bool both = op->side[GP_DIFF_BASE].present && op->side[GP_DIFF_CUR].present;
-        op->relaunched = both && by_graph[i] != by_graph[d->ops.n + i];
+        op->relaunched = both && l[i].by_graph[GP_DIFF_BASE] != l[i].by_graph[GP_DIFF_CUR];
         op->change_ns = op->side[GP_DIFF_CUR].total_ns - op->side[GP_DIFF_BASE].total_ns;
         op->change_pct = gp_diff_change_pct(op->side[GP_DIFF_BASE].total_ns, op->side[GP_DIFF_CUR].total_ns);
     }
-    free(by_graph);
+    free(l);
     fill_metrics(w);
 }

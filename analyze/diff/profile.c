@@ -88,6 +88,7 @@ static void reduce(struct gp_profile_job *j)
     gp_profile_idle(j);
     gp_profile_clocks(j);
     gp_profile_host_work(j);
+    gp_profile_count(j);
     gp_profile_read_env(j);
     j->p->lost = count_lost(j->t);
     j->p->tick_ns = find_tick(j->p);
@@ -114,6 +115,7 @@ int gp_profile_add_trace(struct gp_profile *p, struct gp_trace *t, struct gp_err
     gp_steps_release(&j.steps);
     free(j.event_of_row);
     GP_VEC_FREE(&j.window_of_step);
+    gp_map_release(&j.line_of_stack);
     gp_view_release(&v);
     return failed;
 }

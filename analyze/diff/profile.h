@@ -41,15 +41,18 @@ struct gp_profile_opts {
 };
 
 /* The tables that gp_profile_add_trace looks at. */
-#define GP_PROFILE_NEED GP_VIEW_NEED
+#define GP_PROFILE_NEED (GP_VIEW_NEED | GP_NEED(GP_METRIC))
 
 #define GP_PROFILE_NONE UINT32_MAX
 
-/* What a GPU event runs. Equal names with different grids are different entries. */
+/* What a GPU event runs. Equal names with different grids or needs are different entries. 0: not recorded. */
 struct gp_profile_kernel {
-    gp_sid name;                /* full name, demangled */
-    uint32_t kind;              /* enum gp_frame_kind; its class is gp_class_of() */
-    uint32_t grid[3], block[3]; /* 0: not recorded */
+    gp_sid name;   /* full name, demangled */
+    uint32_t kind; /* enum gp_frame_kind; its class is gp_class_of() */
+    uint32_t grid[3], block[3];
+    uint32_t registers, local_bytes; /* per thread; local memory is where registers spill to */
+    uint32_t shared_bytes;           /* per block */
+    uint32_t waves;                  /* in which its blocks fit on the device, rounded up */
 };
 
 /* Where an event was launched: a host frame and its parents. Work of a graph is in the ranges of its capture,
@@ -88,6 +91,22 @@ struct gp_profile_event {
 struct gp_profile_spill {
     uint32_t event, step;
     int64_t share_ns;
+};
+
+/* A call that waits, or an allocation, in a step. */
+enum gp_profile_call_sort { GP_PROFILE_SYNC, GP_PROFILE_BLOCKING, GP_PROFILE_ALLOCATION, GP_PROFILE_CALLS };
+struct gp_profile_call {
+    uint32_t step, sort; /* enum gp_profile_call_sort */
+    gp_sid line;         /* as of a place */
+};
+
+/* What hardware counters count of an event. */
+enum gp_profile_counted {
+    GP_COUNTED_INSTRUCTIONS,
+    GP_COUNTED_TENSOR,
+    GP_COUNTED_L2_BYTES,
+    GP_COUNTED_DRAM_BYTES,
+    GP_COUNTED_COUNT
 };
 
 /* What of the host's work a step (or the whole lane) has. */
@@ -168,6 +187,8 @@ struct gp_profile {
     GP_VEC(struct gp_profile_step) steps; /* by lane, then time */
     GP_VEC(struct gp_profile_event) events;
     GP_VEC(struct gp_profile_spill) spills;
+    GP_VEC(struct gp_profile_call) calls; /* those of a sort come in order */
+    GP_VEC(int64_t) counted; /* GP_COUNTED_COUNT of each event, -1: not counted; empty without counters */
 };
 
 /* OPTS is copied; may be NULL. */

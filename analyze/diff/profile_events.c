@@ -1,6 +1,8 @@
 /* Turns rows of a trace into events in launch order: what each runs, where it was launched, and its step. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/cost/occupancy.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/view/captured.h"
 #include "analyze/view/host_stack.h"
@@ -8,6 +10,7 @@
 #include "analyze/names/names.h"
 #include "analyze/diff/profile_priv.h"
 #include "formats/base/buf.h"
+#include "formats/base/hash.h"
 #include "formats/base/map.h"
 #include "formats/base/str.h"
 #include "formats/model/stack_tree.h"
@@ -33,16 +36,9 @@ struct maker {
     struct gp_host_memo ops, ranges; /* around a host event */
     struct gp_captured captured;
     struct gp_map place_of_captured; /* place << 32 | ranges of a capture -> place */
-    struct gp_map line_of_stack;     /* stack -> sid */
     struct gp_map place_at_line;     /* place << 32 | line -> the same place with it */
     struct gp_map last_replay;       /* ranges of a capture -> the host event that replayed them last */
 };
-
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 29;
-}
 
 /* ---- kernels ---- */
 
@@ -58,12 +54,6 @@ static gp_sid full_name(struct maker *m, gp_sid name)
     return sid;
 }
 
-static bool same_kernel(const struct gp_profile_kernel *a, const struct gp_profile_kernel *b)
-{
-    return a->name == b->name && a->kind == b->kind && !memcmp(a->grid, b->grid, sizeof a->grid) &&
-           !memcmp(a->block, b->block, sizeof a->block);
-}
-
 static uint32_t add_kernel(struct maker *m, const struct gp_profile_kernel *k)
 {
     for (uint64_t key = gp_hash_place(k, sizeof *k, gp_hash_seed());; key++) {
@@ -72,7 +62,7 @@ static uint32_t add_kernel(struct maker *m, const struct gp_profile_kernel *k)
             GP_VEC_PUSH(&m->p->kernels, *k);
             GP_VEC_PUSH(&m->name_hashes, gp_string_hash(&m->p->strings, k->name));
         }
-        if (same_kernel(&m->p->kernels.at[at], k)) return at;
+        if (!memcmp(&m->p->kernels.at[at], k, sizeof *k)) return at;
     }
 }
 
@@ -87,6 +77,12 @@ static uint32_t kernel_of(struct maker *m, uint32_t row)
     k.kind = gp_view_kind(m->v, row);
     if (c->has & GP_HAS_GRID) memcpy(k.grid, c->grid, sizeof k.grid);
     if (c->has & GP_HAS_BLOCK) memcpy(k.block, c->block, sizeof k.block);
+    if (c->has & GP_HAS_REGS) k.registers = c->registers;
+    if (c->has & GP_HAS_SHARED) k.shared_bytes = c->shared_bytes;
+    k.local_bytes = c->local_bytes;
+    struct gp_occupancy o;
+    gp_occupancy_of(&o, m->t, c, m->v->devices.at[m->v->device_of_row[row]].props);
+    k.waves = (uint32_t)fmin(ceil(o.waves), UINT32_MAX);
     return m->kernel_of_config[config] = add_kernel(m, &k);
 }
 
@@ -189,28 +185,34 @@ static uint32_t caller_of(const struct gp_trace *t, uint32_t stack)
     return caller < stack ? caller : 0; /* otherwise the file is damaged */
 }
 
-/* The innermost function of the program or its libraries, and the line where it stands: what lies further in
- * is glue. Of work in the backward pass that is the caller of PyTorch in the thread that waits. */
-static gp_sid line_of_stack(struct maker *m, uint32_t stack)
+/* The innermost function that is neither PyTorch's nor glue, and the line where it stands; without one, that
+ * of a script outside functions, or else of PyTorch's own, but for the backward pass. */
+gp_sid gp_profile_line(struct gp_profile_job *j, uint32_t stack)
 {
-    uint32_t *known = gp_map_put(&m->line_of_stack, stack, NONE);
+    const struct gp_trace *t = j->t;
+    if (!stack || stack >= t->stacks.n) return 0;
+    uint32_t *known = gp_map_put(&j->line_of_stack, stack, NONE);
     if (*known != NONE) return *known;
     struct gp_buf name = {0}, line = {0};
     bool waits = false;
-    for (uint32_t at = stack; at && !line.n; at = caller_of(m->t, at)) {
-        const struct gp_stack *s = &m->t->stacks.at[at];
-        const char *file = gp_trace_str(m->t, s->file), *path = gp_stack_short_path(file);
-        waits |= !*file && !strcmp(gp_trace_str(m->t, s->name), GP_STACK_AUTOGRAD);
-        if (waits && gp_starts(path, "torch/")) continue;
+    int best = 0;
+    for (uint32_t at = stack; at && best < 3; at = caller_of(t, at)) {
+        const struct gp_stack *s = &t->stacks.at[at];
+        const char *file = gp_trace_str(t, s->file), *path = gp_stack_short_path(file);
+        waits |= !*file && !strcmp(gp_trace_str(t, s->name), GP_STACK_AUTOGRAD);
+        bool own = !gp_starts(path, "torch/"), script = own && !strcmp(gp_trace_str(t, s->name), "<module>");
         name.n = 0;
-        gp_buf_printf(&name, "%s(%u): %s", path, (unsigned)s->line, gp_trace_str(m->t, s->name));
-        if (*file && !gp_name_is_glue(name.data, name.n))
-            gp_buf_printf(&line, "%s:%u %s", path, (unsigned)s->line, gp_trace_str(m->t, s->name));
+        gp_buf_printf(&name, "%s(%u): %s", path, (unsigned)s->line, gp_trace_str(t, s->name));
+        int good = script ? 2 : gp_name_is_glue(name.data, name.n) ? 0 : own ? 3 : !waits;
+        if (!*file || good <= best) continue;
+        best = good;
+        line.n = 0;
+        gp_buf_printf(&line, "%s:%u %s", path, (unsigned)s->line, gp_trace_str(t, s->name));
     }
-    gp_sid sid = line.n ? gp_intern(&m->p->strings, line.data, line.n) : 0;
+    gp_sid sid = line.n ? gp_intern(&j->p->strings, line.data, line.n) : 0;
     gp_buf_release(&name);
     gp_buf_release(&line);
-    return *gp_map_put(&m->line_of_stack, stack, NONE) = sid;
+    return *gp_map_put(&j->line_of_stack, stack, NONE) = sid;
 }
 
 static uint32_t place_at_line(struct maker *m, uint32_t place, gp_sid line)
@@ -330,7 +332,7 @@ static void add_event(struct maker *m, uint32_t row, uint32_t launch)
                : is_first_replay(m, captured, node) ? GP_PROFILE_FIRST_OF_RANGE
                                                     : 0;
     if (!stack && call != UINT32_MAX) stack = gp_get_stack(&m->t->events[GP_API], call);
-    if (stack < m->t->stacks.n) e.place = place_at_line(m, e.place, line_of_stack(m, stack));
+    e.place = place_at_line(m, e.place, gp_profile_line(m->j, stack));
     m->j->event_of_row[row] = (uint32_t)m->p->events.n;
     GP_VEC_PUSH(&m->p->events, e);
 }
@@ -393,7 +395,7 @@ static uint64_t hash_slice(const struct maker *m, uint32_t first, uint32_t n)
     uint64_t hash = n;
     for (uint32_t i = first; i < first + n; i++) {
         uint32_t kernel = m->p->events.at[i].kernel;
-        hash = mix(mix(hash, m->name_hashes.at[kernel]), m->p->kernels.at[kernel].kind);
+        hash = gp_hash_u64(gp_hash_u64(hash, m->name_hashes.at[kernel]), m->p->kernels.at[kernel].kind);
     }
     return hash;
 }
@@ -463,7 +465,6 @@ void gp_profile_make_events(struct gp_profile_job *j)
     gp_map_release(&m.labels);
     gp_map_release(&m.place_of_captured);
     gp_captured_release(&m.captured);
-    gp_map_release(&m.line_of_stack);
     gp_map_release(&m.place_at_line);
     gp_map_release(&m.last_replay);
     GP_VEC_FREE(&m.chain);

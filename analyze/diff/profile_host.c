@@ -1,7 +1,9 @@
 /* What the host did for each step, and how the trace was recorded. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "analyze/metrics/measured.h"
 #include "analyze/names/args.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/diff/profile_priv.h"
@@ -48,9 +50,16 @@ static void add_call(struct gp_profile_host *h, enum gp_idle_cause cause, int64_
     if (cause == GP_IDLE_SYNC) h->sync_ns = gp_add_saturated(h->sync_ns, dur_ns);
 }
 
+/* Calls of the steps are kept with their lines; those that wait come before allocations. */
+static void keep_call(struct gp_profile_job *j, uint32_t step, enum gp_profile_call_sort sort, uint32_t stack)
+{
+    GP_VEC_PUSH(&j->p->calls, ((struct gp_profile_call){step, sort, gp_profile_line(j, stack)}));
+}
+
 static void count_call(struct gp_profile_job *j, size_t row, enum gp_idle_cause cause)
 {
     const struct gp_events *api = &j->t->events[GP_API];
+    enum gp_profile_call_sort sort = cause == GP_IDLE_SYNC ? GP_PROFILE_SYNC : GP_PROFILE_BLOCKING;
     uint32_t producer = gp_track_producer(j->t, api->track[row]), lanes = 0;
     for (size_t i = 0; i < j->p->lanes.n && lanes < MOST_LANES; i++) {
         struct gp_profile_lane *l = &j->p->lanes.at[i];
@@ -60,7 +69,9 @@ static void count_call(struct gp_profile_job *j, size_t row, enum gp_idle_cause 
         const struct gp_steps_program *program = gp_steps_of(&j->steps, producer);
         size_t w = gp_steps_window_at(program, api->start_ns[row], 0);
         uint32_t step = w < program->windows.n ? step_of_window(j, l, w) : NONE;
-        if (step != NONE) add_call(&j->p->steps.at[step].host, cause, api->dur_ns[row]);
+        if (step == NONE) continue;
+        add_call(&j->p->steps.at[step].host, cause, api->dur_ns[row]);
+        keep_call(j, step, sort, gp_get_stack(api, row));
     }
 }
 
@@ -123,8 +134,9 @@ static void track_row(struct gp_profile_job *j, struct gp_profile_lane *l, struc
     add_allocation(&l->whole.host, bytes, level->now, reserved);
     if (level->next == l->first_step) return;
     struct gp_profile_step *s = &j->p->steps.at[level->next - 1];
-    if (at < program->windows.at[j->window_of_step.at[level->next - 1]].end_ns)
-        add_allocation(&s->host, bytes, level->now, reserved);
+    if (at >= program->windows.at[j->window_of_step.at[level->next - 1]].end_ns) return;
+    add_allocation(&s->host, bytes, level->now, reserved);
+    if (bytes > 0) keep_call(j, level->next - 1, GP_PROFILE_ALLOCATION, gp_get_stack(e, row));
 }
 
 static uint64_t lane_key(uint32_t producer, int64_t device)
@@ -170,6 +182,27 @@ void gp_profile_host_work(struct gp_profile_job *j)
     for (size_t i = 0; i < j->p->lanes.n; i++) count_launches(j->p, &j->p->lanes.at[i].whole);
     count_waits(j);
     track_memory(j);
+}
+
+/* ---- counters ---- */
+
+void gp_profile_count(struct gp_profile_job *j)
+{
+    size_t n = j->t->events[GP_GPU].n;
+    struct gp_measured m;
+    if (!j->t->events[GP_METRIC].n) return;
+    for (size_t i = 0; i < j->p->events.n * GP_COUNTED_COUNT; i++) GP_VEC_PUSH(&j->p->counted, -1);
+    gp_measured_init(&m, j->t, j->t);
+    for (size_t row = 0; row < n; row++) {
+        struct gp_counted k;
+        if (gp_measured_at(&m, row, &k) != GP_MEASURED_LAUNCH) continue;
+        const double counted[GP_COUNTED_COUNT] = {k.instructions, k.tensor_instructions, k.l2_bytes,
+                                                  k.dram_bytes};
+        int64_t *to = &j->p->counted.at[(size_t)j->event_of_row[row] * GP_COUNTED_COUNT];
+        for (int i = 0; i < GP_COUNTED_COUNT; i++)
+            if (counted[i] >= 0 && counted[i] < 1e18) to[i] = llround(counted[i]);
+    }
+    gp_measured_release(&m);
 }
 
 /* ---- the environment ---- */

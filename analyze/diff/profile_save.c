@@ -24,6 +24,8 @@ void gp_profile_release(struct gp_profile *p)
     GP_VEC_FREE(&p->steps);
     GP_VEC_FREE(&p->events);
     GP_VEC_FREE(&p->spills);
+    GP_VEC_FREE(&p->calls);
+    GP_VEC_FREE(&p->counted);
     gp_strings_release(&p->strings);
     memset(p, 0, sizeof *p);
 }
@@ -86,10 +88,12 @@ const struct gp_record gp_profile_env_row = {.id = "environment",
 
 #define AT(member) offsetof(struct gp_profile_kernel, member)
 static const struct gp_field kernel_fields[] = {
-    KEEP(name, STR),     {.at = AT(kind), .keep = GP_KEEP_U32, .below = GP_FRAME_KIND_COUNT},
-    KEEP(grid[0], U32),  KEEP(grid[1], U32),
-    KEEP(grid[2], U32),  KEEP(block[0], U32),
-    KEEP(block[1], U32), KEEP(block[2], U32),
+    KEEP(name, STR),         {.at = AT(kind), .keep = GP_KEEP_U32, .below = GP_FRAME_KIND_COUNT},
+    KEEP(grid[0], U32),      KEEP(grid[1], U32),
+    KEEP(grid[2], U32),      KEEP(block[0], U32),
+    KEEP(block[1], U32),     KEEP(block[2], U32),
+    KEEP(registers, U32),    KEEP(local_bytes, U32),
+    KEEP(shared_bytes, U32), KEEP(waves, U32),
 };
 #undef AT
 ROW(kernel, struct gp_profile_kernel);
@@ -138,6 +142,15 @@ ROW(lane, struct gp_profile_lane);
 static const struct gp_field spill_fields[] = {KEEP(event, U32), KEEP(step, U32), KEEP(share_ns, I64)};
 #undef AT
 ROW(spill, struct gp_profile_spill);
+
+#define AT(member) offsetof(struct gp_profile_call, member)
+static const struct gp_field call_fields[] = {
+    KEEP(step, U32), {.at = AT(sort), .keep = GP_KEEP_U32, .below = GP_PROFILE_CALLS}, KEEP(line, STR)};
+#undef AT
+ROW(call, struct gp_profile_call);
+
+static const struct gp_field counted_fields[] = {{.keep = GP_KEEP_I64}};
+ROW(counted, int64_t);
 
 /* What is not its content. */
 #define AT(member) offsetof(struct gp_profile, member)
@@ -195,6 +208,8 @@ static void serialize_content(struct gp_serializer *x, struct gp_profile *p)
     gp_rows_serialize(x, &step_row, &p->steps);
     serialize_events(x, p);
     gp_rows_serialize(x, &spill_row, &p->spills);
+    gp_rows_serialize(x, &call_row, &p->calls);
+    gp_rows_serialize(x, &counted_row, &p->counted);
 }
 
 static void serialize_all(struct gp_serializer *x, struct gp_profile *p)
@@ -281,6 +296,9 @@ static bool holds(const struct gp_profile *p)
         if (e->kernel >= p->kernels.n || e->place >= p->places.n || !step) return false;
         if (e->dur_ns < 0 || e->share_ns < 0 || e->bytes < 0) return false;
     }
+    for (size_t i = 0; i < p->calls.n; i++)
+        if (p->calls.at[i].step >= p->steps.n) return false;
+    if (p->counted.n && p->counted.n != p->events.n * GP_COUNTED_COUNT) return false;
     if (p->tick_ns < 1 || p->tick_ns > 1000 || !spills_fit(p)) return false;
     return p->step_source <= GP_STEPS_PERIOD;
 }
@@ -289,7 +307,7 @@ static bool holds(const struct gp_profile *p)
 
 /* Magic, version of the content, length and hash of what follows; little endian. The version changes with any
  * struct that is saved. */
-static const struct gp_serialize_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 6, "profile"};
+static const struct gp_serialize_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 7, "profile"};
 
 bool gp_profile_is_saved(const void *data, size_t n)
 {

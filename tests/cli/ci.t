@@ -27,11 +27,29 @@ test_expect_success 'one kernel, copy or set more in a step is found, with its l
     found pageable 25 "copies of pageable memory: 1 in most steps, 0 before" && found set 26 "sets: 1 in most steps, 0 before"
 '
 
-test_expect_success 'calls that wait, or ask the driver for memory, are found' '
-    for change in wait:syncs allocation:blocking; do
-        $steps 7 ${change%:*} >change.json && status_of trace-diff -q -f json --gate counts base.json change.json && test "$status" -eq 1 &&
-            jq -e --arg gate "counts: ${change#*:}" "[.gates[] | select(.broken).gate] == [\$gate]" out || return 1
+test_expect_success 'what a kernel needs: registers that spill, blocks, shared memory; that it came from another recorder breaks nothing' '
+    found spill 12 "softmax_warp_forward: 96 bytes of local memory per thread, 0 before" &&
+    found registers 12 "softmax_warp_forward: 40 registers per thread, 32 before" &&
+    found shared 12 "softmax_warp_forward: 2048 bytes of shared memory per block, 1024 before" &&
+    $steps 7 block >change.json && status_of trace-diff -q -f json --gate counts base.json change.json && test "$status" -eq 1 &&
+    jq -e "[.gates[] | select(.broken).gate] == [\"counts: blocks\", \"counts: threads\"]" out &&
+    sed "s/, \"registers per thread\": 32, \"shared memory\": 1024//g" base.json >other.json && ! cmp -s base.json other.json &&
+    trace-diff -q --gate counts other.json base.json >out
+'
+
+test_expect_success 'calls that wait, or ask the driver for memory, are found, with their line' '
+    for change in wait:syncs:27 allocation:blocking:28; do
+        gate=${change#*:} && $steps 7 ${change%%:*} >change.json && status_of trace-diff -q -f json --gate counts base.json change.json && test "$status" -eq 1 &&
+            jq -e --arg gate "counts: ${gate%:*}" --arg line "train.py:${gate#*:} forward" \
+                "[.gates[] | select(.broken) | .gate, .place] == [\$gate, \$line]" out || return 1
     done
+'
+
+test_expect_success 'gates of times say what they would have noticed; those of step times nothing, from one run' '
+    trace-diff -q -f json --gate gpu_time:0% --gate gpu_time:9% --gate step:5% base.json again.json >out &&
+    jq -e "[.gates[].power_pct] | .[0] > 0.5 and .[0] < 5 and .[1] > 9 and .[1] < 10 and .[2] == null" out &&
+    trace-diff -q -f markdown --gate gpu_time:9% --gate step:5% base.json again.json >out && tr "\n" " " <out >text &&
+    grep "gate gpu.*_time:9%: 9[.0-9]*% more GPU time would have been noticed" text && grep "no growth of step time would have been noticed" text
 '
 
 test_expect_success 'less does not break a gate; a count that varies within the baseline is named and not gated' '

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """make_steps.py SEED [CHANGE...] >FILE.json: ten steps of a training as PyTorch's profiler writes them, with stacks, whose kernels' times
-vary by a percent; and in each step what CHANGE adds: cast, wait, layout, split, pageable, set, allocation, collective. "sometimes" waits
-in every third step, on which no gate may rest."""
+vary by a percent; and in each step what CHANGE adds: cast, wait, layout, split, pageable, set, allocation, collective; or what its softmax
+needs more of: spill, registers, shared, block. "sometimes" waits in every third step, on which no gate may rest."""
 import json
 import random
 import sys
@@ -17,6 +17,7 @@ EXTRA = {  # kernels, copies and calls, each with the line that makes it
     "wait": (None, None, "cudaStreamSynchronize", 27),
     "allocation": (None, None, "cudaMalloc", 28),
 }
+NEEDS = {"spill": ("local memory per thread", 96), "registers": ("registers per thread", 40), "shared": ("shared memory", 2048), "block": ("grid", [31, 1, 1])}
 FRAMES = {"1": {"name": "<module> (/srv/train.py:40)", "category": "python"}, "2": {"name": "forward (/srv/train.py:12)", "category": "python", "parent": 1}}
 
 
@@ -50,7 +51,8 @@ def main():
             gpu = max(gpu, now)
             args = {"correlation": corr, "device": 0, "context": 1, "stream": 7}
             if kind == "kernel":
-                args.update({"grid": [us, 1, 1], "block": [128, 1, 1]})
+                args.update({"grid": [us, 1, 1], "block": [128, 1, 1], "registers per thread": 32, "shared memory": 1024})
+                args.update(NEEDS[c] for c in changes if c in NEEDS and name.startswith("softmax"))
             else:
                 args["bytes"] = 4096
             put(kind, name, gpu, dur, 7, args)
