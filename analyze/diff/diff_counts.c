@@ -54,8 +54,9 @@ static int64_t need_of(const struct gp_profile *p, uint32_t event, enum need nee
     int64_t threads = (int64_t)k->block[0] * k->block[1] * k->block[2];
     const int64_t of[] = {
         1, blocks, blocks * threads, k->waves, k->registers, k->shared_bytes, k->local_bytes};
-    if (need >= INSTRUCTIONS) return p->counted.at[(size_t)event * GP_COUNTED_COUNT + (need - INSTRUCTIONS)];
-    return need == CALLS || k->registers ? of[need] : -1;
+    if (need >= INSTRUCTIONS)
+        return p->counted.n ? p->counted.at[(size_t)event * GP_COUNTED_COUNT + (need - INSTRUCTIONS)] : -1;
+    return of[need] > 0 || (need >= SHARED && k->registers) ? of[need] : -1;
 }
 
 /* ---- where ---- */
@@ -182,7 +183,7 @@ static void gate_metric(struct counts *c, enum gp_metric_id m)
     GP_VEC_PUSH(&d->gates, g);
 }
 
-enum known { UNKNOWN, VARIES, STEADY };
+enum known { UNKNOWN, VARIES, STEADY, KNOWNS };
 
 /* What an operation needs in each step of a side. */
 static enum known find_needs(struct counts *c, int side, uint32_t op, enum need need)
@@ -200,28 +201,31 @@ static enum known find_needs(struct counts *c, int side, uint32_t op, enum need 
     return varies(v, g->samples.n) ? VARIES : STEADY;
 }
 
-/* Does OP need more than before? Of an operation with more calls only those are said; WHY gets a sentence. */
-static int64_t growth_of(struct counts *c, uint32_t op, enum need need, uint32_t *varying, struct gp_buf *why)
+/* Does OP need more than before? Of an operation with more calls only those are said. WHY gets a sentence,
+ * OPS how many operations there are of what is known. */
+static int64_t growth_of(struct counts *c, uint32_t op, enum need need, uint32_t ops[KNOWNS],
+                         struct gp_buf *why)
 {
     struct gp_diff *d = c->w->d;
     size_t steps = c->w->side[GP_DIFF_CUR].samples.n;
-    bool steady = find_needs(c, GP_DIFF_BASE, op, CALLS) == STEADY;
+    enum known known = find_needs(c, GP_DIFF_BASE, op, CALLS);
     int64_t was = c->values[GP_DIFF_BASE][0], per[GP_DIFF_SIDES];
     find_needs(c, GP_DIFF_CUR, op, CALLS);
     int64_t is = llround(gp_stat_median(c->values[GP_DIFF_CUR], steps));
     if (need == CALLS) {
-        *varying += !steady;
-        if (!steady || is <= was) return 0;
+        ops[known]++;
+        if (known != STEADY || is <= was) return 0;
         bool is_new = !d->ops.at[op].side[GP_DIFF_BASE].present;
         gp_buf_printf(why, "%s +%" PRId64 "%s", gp_diff_str(d, d->ops.at[op].label), is - was,
                       is_new ? " (new)" : "");
         return is - was;
     }
-    if (!steady || is != was || !was) return 0;
-    enum known known = find_needs(c, GP_DIFF_BASE, op, need);
-    *varying += known == VARIES;
-    if (known != STEADY || find_needs(c, GP_DIFF_CUR, op, need) == UNKNOWN) return 0;
+    if (known != STEADY || is != was || !was) return 0;
+    known = find_needs(c, GP_DIFF_BASE, op, need);
     per[GP_DIFF_BASE] = c->values[GP_DIFF_BASE][0];
+    if (find_needs(c, GP_DIFF_CUR, op, need) == UNKNOWN) known = UNKNOWN;
+    ops[known]++;
+    if (known != STEADY) return 0;
     per[GP_DIFF_CUR] = llround(gp_stat_median(c->values[GP_DIFF_CUR], steps));
     if (per[GP_DIFF_CUR] <= per[GP_DIFF_BASE]) return 0;
     gp_buf_printf(why, "%s: %.9g %s, %.9g before", gp_diff_str(d, d->ops.at[op].label),
@@ -238,10 +242,10 @@ static void gate_kernels(struct counts *c, enum need need)
     struct gp_buf why = {0}, one = {0};
     struct lines lines = {.c = c};
     int64_t worst = 0;
-    uint32_t varying = 0;
+    uint32_t ops[KNOWNS] = {0};
     for (uint32_t i = 0; i < d->ops.n; i++) {
         one.n = 0;
-        int64_t grew = growth_of(c, i, need, &varying, &one);
+        int64_t grew = growth_of(c, i, need, ops, &one);
         if (!grew) continue;
         for (int side = 0; side < GP_DIFF_SIDES; side++) add_op(&lines, side, i, need);
         if (g.n_ops++ < NAMES) gp_buf_printf(&why, "%s%s", why.n ? ", " : "", gp_buf_str(&one));
@@ -253,18 +257,12 @@ static void gate_kernels(struct counts *c, enum need need)
     g.value = (double)worst;
     if (g.n_ops > NAMES) gp_buf_printf(&why, " and %u more", g.n_ops - NAMES);
     if (g.n_ops) put_place(&lines, &g, &why);
-    if (varying)
-        gp_buf_printf(&c->varying, "%s%s of %u kernels", c->varying.n ? ", " : "", needs[need].text, varying);
+    if (ops[VARIES])
+        gp_buf_printf(&c->varying, "%s%s of %u kernels", c->varying.n ? ", " : "", needs[need].text,
+                      ops[VARIES]);
     gp_buf_release(&why);
     gp_buf_release(&one);
-    GP_VEC_PUSH(&d->gates, g);
-}
-
-static bool has_counters(const struct gp_diff_group *g)
-{
-    for (size_t i = 0; i < g->n; i++)
-        if (!g->profiles[i]->counted.n) return false;
-    return true;
+    if (ops[STEADY] || need == CALLS) GP_VEC_PUSH(&d->gates, g);
 }
 
 void gp_diff_gate_counts(struct gp_diff_work *w)
@@ -273,14 +271,13 @@ void gp_diff_gate_counts(struct gp_diff_work *w)
     struct counts c = {.w = w};
     bool compared = w->side[GP_DIFF_BASE].samples.n && w->side[GP_DIFF_CUR].samples.n &&
                     !d->metrics[GP_METRIC_KERNELS].refused;
-    bool counters = has_counters(&w->side[GP_DIFF_BASE]) && has_counters(&w->side[GP_DIFF_CUR]);
     for (int side = 0; side < GP_DIFF_SIDES; side++)
         c.values[side] = gp_alloc((w->side[side].samples.n + 1) * sizeof *c.values[side]);
     for (int m = 0; m < GP_METRIC_COUNT; m++)
         if (gp_metric_class((enum gp_metric_id)m) == GP_METRIC_EXACT && d->metrics[m].known &&
             !d->metrics[m].refused)
             gate_metric(&c, (enum gp_metric_id)m);
-    for (int need = 0; need < (counters ? NEED_COUNT : INSTRUCTIONS) && compared; need++)
+    for (int need = 0; need < NEED_COUNT && compared; need++)
         if (need == CALLS || !d->two_recorders) gate_kernels(&c, (enum need)need);
     if (!compared) { /* what was not counted did not pass */
         struct gp_diff_gate g = gate_for(d, needs[CALLS].gate, GP_METRIC_KERNELS);

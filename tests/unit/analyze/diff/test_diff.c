@@ -8,6 +8,7 @@
 #include "analyze/diff/diff_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "tests/unit/metrics_make.h"
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 
@@ -930,6 +931,52 @@ TEST(test_gates)
     assert_gate(&base, &more, "launches:0", true);
     assert_gate(&base, &more, "launches:1", false);
     assert_gate(&base, &more, "peak_mem:1%", true); /* not recorded: did not pass */
+}
+
+/* Two launches of which the second one moves L2 bytes, measured by counters. */
+static struct gp_profile counted(double l2)
+{
+    const double first[] = {1000, 10000, 10000, 24000, 0, 1e16, 50},
+                 second[] = {1000, NAN, 10, l2, 0, 1e16, 50};
+    struct gp_trace t;
+    struct gp_profile p;
+    struct mm k;
+    mm_begin(&k, &t);
+    mm_launch(&k, 1000, 1000, "copy", 16, first);
+    mm_launch(&k, 3000, 1000, "sum", 16, second);
+    gp_trace_finish(&t);
+    gp_profile_init(&p, NULL);
+    assert_int_equal(gp_profile_add_trace(&p, &t, NULL), 0);
+    gp_trace_release(&t);
+    return p;
+}
+
+static const struct gp_diff_gate *gate_of(const struct gp_diff *d, const char *text)
+{
+    for (size_t i = 0; i < d->gates.n; i++)
+        if (!strcmp(gp_diff_str(d, d->gates.at[i].text), text)) return &d->gates.at[i];
+    return NULL;
+}
+
+TEST(test_counters_are_counts)
+{
+    struct gp_gate gate;
+    struct gp_profile a = counted(500), b = counted(600);
+    const struct gp_profile *pa = &a, *pb = &b;
+    struct gp_diff d;
+    assert_int_equal(gp_gate_parse(&gate, "counts", NULL), 0);
+    gp_diff_init(&d, &(struct gp_diff_opts){.gates = &gate, .n_gates = 1});
+    gp_diff_run(&d, &pa, 1, &pb, 1);
+    const struct gp_diff_gate *l2 = gate_of(&d, "counts: l2_bytes"),
+                              *dram = gate_of(&d, "counts: dram_bytes");
+    assert_true(l2 && l2->broken && l2->value == 100 && l2->n_ops == 1);
+    assert_string_equal(gp_diff_str(&d, l2->why), "sum: 600 bytes of the L2 cache, 500 before");
+    assert_true(dram && !dram->broken); /* of one kernel */
+    assert_true(gate_of(&d, "counts: registers") && !gate_of(&d, "counts: registers")->broken);
+    assert_true(!gate_of(&d, "counts: instructions") && !gate_of(&d, "counts: waves"));
+    gp_diff_release(&d);
+    gp_profile_release(&a);
+    gp_profile_release(&b);
 }
 
 TEST(test_predictions)

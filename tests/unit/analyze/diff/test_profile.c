@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/diff/profile.h"
+#include "analyze/diff/profile_priv.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
@@ -344,7 +344,11 @@ static struct gp_profile some_profile(void)
     launch(&m, 0, 20, 150, 210, "b");
     step(&m, 60, 90, "ProfilerStep#2");
     launch(&m, 1, 70, 180, 240, "c");
-    return finish(&m, NULL);
+    mk_call(&m.t, m.thread, 30, 31, "cudaStreamSynchronize", ++m.corr);
+    struct gp_profile p = finish(&m, NULL);
+    for (int i = 0; i < 3 * GP_COUNTED_COUNT; i++) GP_VEC_PUSH(&p.counted, i - 1);
+    gp_profile_hash(&p);
+    return p;
 }
 
 TEST(test_saving)
@@ -357,6 +361,7 @@ TEST(test_saving)
     gp_profile_init(&q, NULL);
     assert_int_equal(gp_profile_load(&q, bytes.data, bytes.n, &err), 0);
     assert_true(q.content == p.content && q.events.n == 3 && q.spills.n == 1 && q.steps.n == 2);
+    assert_true(q.calls.n == 1 && q.calls.at[0].sort == GP_PROFILE_SYNC && q.counted.at[5] == 4);
     assert_sums(&q);
     gp_profile_save(&q, &again);
     assert_true(again.n == bytes.n && !memcmp(again.data, bytes.data, bytes.n));
@@ -379,7 +384,7 @@ TEST(test_saving)
 /* Bytes that pass the hash but make no sense are refused as well. */
 TEST(test_saved_nonsense)
 {
-    for (int what = 0; what < 6; what++) {
+    for (int what = 0; what < 9; what++) {
         struct gp_profile p = some_profile(), q;
         struct gp_buf bytes = {0};
         if (what == 0) p.events.at[1].kernel = 99;
@@ -388,6 +393,9 @@ TEST(test_saved_nonsense)
         if (what == 3) p.lanes.at[0].n_steps = 99;
         if (what == 4) p.places.at[1].parent = 1;
         if (what == 5) p.spills.at[0].event = 99;
+        if (what == 6) p.calls.at[0].step = 99;
+        if (what == 7) p.calls.at[0].sort = GP_PROFILE_CALLS;
+        if (what == 8) p.counted.n--;
         gp_profile_save(&p, &bytes);
         gp_profile_init(&q, NULL);
         assert_int_equal(gp_profile_load(&q, bytes.data, bytes.n, NULL), -1);
