@@ -7,6 +7,7 @@
 #include "formats/base/num.h"
 #include "formats/base/utf8.h"
 #include "render/diff/diff_priv.h"
+#include "render/draw/canvas_svg.h"
 
 /* What a build checks: gates, or the verdict without any. */
 struct check {
@@ -31,23 +32,6 @@ static size_t checks(const struct gp_diff *d)
 
 /* ---- JUnit ---- */
 
-static void put_xml(struct gp_buf *b, const char *s)
-{
-    struct gp_buf clean = {0};
-    gp_utf8_clean(&clean, s, strlen(s));
-    for (size_t i = 0; i < clean.n; i++) {
-        char c = clean.data[i];
-        const char *as = c == '<'   ? "&lt;"
-                         : c == '>' ? "&gt;"
-                         : c == '&' ? "&amp;"
-                         : c == '"' ? "&quot;"
-                                    : NULL;
-        if (as) gp_buf_puts(b, as);
-        else gp_buf_putc(b, c);
-    }
-    gp_buf_release(&clean);
-}
-
 void gp_diff_junit_write(struct gp_buf *b, const struct gp_diff *d)
 {
     size_t broken = 0, undecided = 0;
@@ -63,15 +47,15 @@ void gp_diff_junit_write(struct gp_buf *b, const struct gp_diff *d)
     for (size_t i = 0; i < checks(d); i++) {
         struct check c = check_at(d, i);
         gp_buf_puts(b, "<testcase classname=\"trace-diff\" name=\"");
-        put_xml(b, c.name);
+        gp_svg_escape(b, c.name, strlen(c.name));
         gp_buf_puts(b, c.broken || c.undecided ? "\">" : "\"/>\n");
         if (!c.broken && !c.undecided) continue;
         gp_buf_puts(b, c.broken ? "<failure message=\"" : "<skipped message=\"");
-        put_xml(b, c.why);
+        gp_svg_escape(b, c.why, strlen(c.why));
         gp_buf_puts(b, "\"/></testcase>\n");
     }
     gp_buf_puts(b, "<system-out>");
-    put_xml(b, gp_diff_str(d, d->summary.headline));
+    gp_svg_escape(b, gp_diff_str(d, d->summary.headline), strlen(gp_diff_str(d, d->summary.headline)));
     gp_buf_puts(b, "</system-out>\n</testsuite>\n</testsuites>\n");
 }
 

@@ -6,30 +6,19 @@
 #include "formats/base/buf.h"
 #include "render/draw/text.h"
 
-static void escape(struct gp_buf *b, const char *s, size_t n)
+void gp_svg_escape(struct gp_buf *b, const char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {
         struct gp_char c = gp_text_next(s + i, n - i);
+        const char *name = c.cp == '&'    ? "&amp;"
+                           : c.cp == '<'  ? "&lt;"
+                           : c.cp == '>'  ? "&gt;"
+                           : c.cp == '"'  ? "&quot;"
+                           : c.cp == '\'' ? "&#39;"
+                                          : NULL;
         i += c.len;
-        switch (c.cp) {
-        case '&':
-            gp_buf_puts(b, "&amp;");
-            break;
-        case '<':
-            gp_buf_puts(b, "&lt;");
-            break;
-        case '>':
-            gp_buf_puts(b, "&gt;");
-            break;
-        case '"':
-            gp_buf_puts(b, "&quot;");
-            break;
-        case '\'':
-            gp_buf_puts(b, "&#39;");
-            break;
-        default:
-            gp_text_put(b, c.cp);
-        }
+        if (name) gp_buf_puts(b, name);
+        else gp_text_put(b, c.cp);
     }
 }
 
@@ -89,7 +78,7 @@ void gp_svg_attr_n(struct gp_svg *s, const char *name, const char *value, size_t
     gp_buf_putc(s->out, ' ');
     gp_buf_puts(s->out, name);
     gp_buf_puts(s->out, "=\"");
-    escape(s->out, value, n);
+    gp_svg_escape(s->out, value, n);
     gp_buf_putc(s->out, '"');
 }
 
@@ -140,7 +129,7 @@ void gp_svg_box(struct gp_svg *s, int64_t x, int64_t y, int64_t w, int64_t h)
 void gp_svg_text(struct gp_svg *s, const char *text, size_t n)
 {
     end_tag(s);
-    escape(s->out, text, n);
+    gp_svg_escape(s->out, text, n);
 }
 
 void gp_svg_newline(struct gp_svg *s)

@@ -26,6 +26,8 @@ struct gp_svg {
     bool html;   /* within an HTML page: empty elements also have an end tag. Not for void elements */
 };
 
+/* Append the N bytes at S for XML or HTML, as they may be shown (text.h). */
+void gp_svg_escape(struct gp_buf *b, const char *s, size_t n);
 /* XML declaration (not within HTML) and the root element of WIDTH x HEIGHT pixels with role="img", labelled
  * LABEL. Attributes may follow. */
 void gp_svg_begin(struct gp_svg *s, int width, int height, const char *label);

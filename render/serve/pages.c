@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
-#include "formats/base/utf8.h"
+#include "render/draw/canvas_svg.h"
 #include "render/page/assets.h"
 #include "render/serve/queries.h"
 
@@ -23,24 +23,6 @@ void gp_navbar_put_policy(struct gp_buf *b)
     gp_buf_puts(b, "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
 }
 
-/* Append the N bytes at S, escaped for HTML. */
-static void put_html(struct gp_buf *b, const char *s, size_t n)
-{
-    for (size_t i = 0; i < n;) {
-        size_t used;
-        uint32_t c = gp_utf8_next(s + i, n - i, &used);
-        if (c == '<') gp_buf_puts(b, "&lt;");
-        else if (c == '>') gp_buf_puts(b, "&gt;");
-        else if (c == '&') gp_buf_puts(b, "&amp;");
-        else if (c == '"') gp_buf_puts(b, "&quot;");
-        else if (c == '\'') gp_buf_puts(b, "&#39;");
-        else if (c < 0x20 || c == 0x7f || c == GP_UTF8_BAD || gp_utf8_is_hostile(c))
-            gp_buf_puts(b, "\xef\xbf\xbd");
-        else gp_buf_put(b, s + i, used);
-        i += used;
-    }
-}
-
 static void put_bar(struct gp_buf *b, const struct gp_navbar *d)
 {
     const struct gp_catalog_file *f = d->files[0];
@@ -50,10 +32,10 @@ static void put_bar(struct gp_buf *b, const struct gp_navbar *d)
                    "<a href=\"/\" title=\"all traces (g)\">All traces</a>");
     for (size_t i = 0; i < d->nfiles && i < 8; i++) {
         gp_buf_puts(b, "<b>");
-        if (d->nfiles == 1) put_html(b, f->name, strlen(f->name));
+        if (d->nfiles == 1) gp_svg_escape(b, f->name, strlen(f->name));
         else {
             gp_buf_printf(b, "<a href=\"/traces/%s/report\">", d->files[i]->id);
-            put_html(b, d->files[i]->name, strlen(d->files[i]->name));
+            gp_svg_escape(b, d->files[i]->name, strlen(d->files[i]->name));
             gp_buf_puts(b, "</a>");
         }
         gp_buf_puts(b, "</b>");
@@ -108,7 +90,7 @@ struct gp_blob *gp_navbar_add(const struct gp_navbar *d, struct gp_blob *page)
 
 static void put_text(struct gp_buf *b, const char *text)
 {
-    put_html(b, text, strlen(text));
+    gp_svg_escape(b, text, strlen(text));
 }
 
 static void put_asset(struct gp_buf *b, const char *element, const char *nonce, const struct gp_asset *a)
