@@ -185,8 +185,8 @@ static uint32_t caller_of(const struct gp_trace *t, uint32_t stack)
     return caller < stack ? caller : 0; /* otherwise the file is damaged */
 }
 
-/* The innermost function that is neither PyTorch's nor glue, and the line where it stands; without one, that
- * of a script outside functions, or else of PyTorch's own, but for the backward pass. */
+/* The innermost function that is neither glue nor of what launches for others, and the line where it stands;
+ * without one, that of a script outside functions, or else of the latter, but for the backward pass. */
 gp_sid gp_profile_line(struct gp_profile_job *j, uint32_t stack)
 {
     const struct gp_trace *t = j->t;
@@ -200,7 +200,8 @@ gp_sid gp_profile_line(struct gp_profile_job *j, uint32_t stack)
         const struct gp_stack *s = &t->stacks.at[at];
         const char *file = gp_trace_str(t, s->file), *path = gp_stack_short_path(file);
         waits |= !*file && !strcmp(gp_trace_str(t, s->name), GP_STACK_AUTOGRAD);
-        bool own = !gp_starts(path, "torch/"), script = own && !strcmp(gp_trace_str(t, s->name), "<module>");
+        bool own = *path && !gp_is_one_of(path, strcspn(path, "/"), " torch triton cupy numba jax "),
+             script = own && !strcmp(gp_trace_str(t, s->name), "<module>");
         name.n = 0;
         gp_buf_printf(&name, "%s(%u): %s", path, (unsigned)s->line, gp_trace_str(t, s->name));
         int good = script ? 2 : gp_name_is_glue(name.data, name.n) ? 0 : own ? 3 : !waits;

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""What the gates find in recordings of recordings.py: the table of analyze/diff/README.md.
+
+    table.py --bin DIR FOLDER       FOLDER has results.json and the traces, unpacked
+
+Of equal programs, all ordered pairs of recordings: alarms of counts, of a gate of 5% of GPU time, and of step times. Of each change,
+compared with every recording of the program without it: what counts name, at which line, and whether gates of 5% of a time see it. Its
+share of the GPU time is that of the operations whose calls, grids or needs are others: calls per step times median duration.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import itertools
+import json
+import os
+import random
+import statistics
+import subprocess
+
+TIMES, SPLITS = ["gpu_time:5%", "step:5%"], 200
+SQL = """SELECT name, grid_x, grid_y, grid_z, block_x, registers, shared_bytes, local_bytes, dur_ns, step FROM kernels
+    UNION ALL SELECT name, bytes, 0, 0, 0, 0, 0, 0, dur_ns, step FROM copies UNION ALL SELECT name, bytes, 0, 0, 0, 0, 0, 0, dur_ns, step FROM sets"""
+
+
+class Folder:
+    def __init__(self, path, bin):
+        self.path, self.bin = path, bin
+        with open(os.path.join(path, "results.json"), encoding="utf-8") as f:
+            self.results = json.load(f)
+        self.there = {name[:-6] for name in os.listdir(path) if name.endswith(".trace")}
+
+    def run(self, tool, *words):
+        p = subprocess.run([os.path.join(self.bin, tool), "-q", "-f", "json", *words], capture_output=True, text=True)
+        if p.returncode not in (0, 1, 3):
+            raise SystemExit(p.stderr)
+        return json.loads(p.stdout)
+
+    def trace(self, name):
+        return os.path.join(self.path, name + ".trace")
+
+    def diff(self, base, cur, gates, *more):
+        gates = [word for g in gates for word in ("--gate", g)]
+        return self.run("trace-diff", *gates, *more, "--base", *map(self.trace, base), "--current", *map(self.trace, cur))
+
+    def plain(self, program):
+        return sorted((n for n in self.there if n.startswith(program + ".r")), key=lambda n: int(n.rpartition(".r")[2]))
+
+    def operations(self, name):
+        """By what an operation is: calls per step, and median duration."""
+        rows = self.run("trace-query", self.trace(name), SQL)["rows"]
+        steps = {r[-1] for r in rows if r[-1] is not None}
+        found = collections.defaultdict(list)
+        for *what, ns, step in rows:
+            if step is not None:
+                found[tuple(what)].append(ns)
+        return {what: (len(ns) / len(steps), statistics.median(ns)) for what, ns in found.items()}
+
+
+def share(off, on):
+    total = sum(n * ns for n, ns in off.values())
+    return 100 * sum(n * ns * (1 if of is on else -1) for of, other in ((on, off), (off, on)) for what, (n, ns) in of.items()
+                     if round(n, 2) != round(other.get(what, (0, 0))[0], 2)) / total
+
+
+def broken(document):
+    return [g for g in document["gates"] if g["broken"]]
+
+
+def pairs(folder, pool, programs):
+    """Recordings of the same program."""
+    every = [pair for p in programs for pair in itertools.permutations(folder.plain(p), 2)]
+    found, examples = collections.Counter(), []
+    for pair, document in zip(every, pool.map(lambda pair: folder.diff(pair[:1], pair[1:], ["counts", *TIMES, "op:5%"]), every)):
+        gates = {g["gate"].split(":")[0] for g in broken(document)}
+        found.update(gates)
+        found["undecided"] += any(g["undecided"] and g["gate"].startswith("gpu_time") for g in document["gates"])
+        found["not comparable"] += not document["comparable"]
+        if gates & {"counts", "gpu_time", "step"} or not document["comparable"]:
+            examples.append((pair, [(g["gate"], g["why"]) for g in broken(document)][:4], document["reasons"][:1]))
+    return len(every), found, examples
+
+
+def splits(folder, pool, programs, runs=5):
+    """The recordings of a program, five against five others: how often a gate of 0% of the step time is broken."""
+    draw, rates = random.Random(0), {}
+    for p in programs:
+        of = folder.plain(p)
+        if len(of) < 2 * runs:
+            continue
+        drawn = [draw.sample(of, 2 * runs) for _ in range(SPLITS)]
+        documents = list(pool.map(lambda d: folder.diff(d[:runs], d[runs:], ["step:0%", "gpu_time:0%"]), drawn))
+        rates[p] = {g: sum(any(x["gate"].startswith(g) for x in broken(d)) for d in documents) for g in ("step", "gpu_time")}
+    return rates
+
+
+def changes(folder, pool):
+    for c in folder.results["changes"]:
+        name, plain = f"{c['program']}.{c['change']}", folder.plain(c["program"])
+        if name not in folder.there or not plain:
+            continue
+        documents = list(pool.map(lambda base: folder.diff([base], [name], ["counts", *TIMES, "op:5%"]), plain))
+        gates = [{g["gate"] for g in broken(d)} for d in documents]
+        places = collections.Counter(g["place"] for d in documents for g in broken(d) if g["gate"].startswith("counts"))
+        lines = {f"programs.py:{n}" for n in c["lines"]}
+        off, on = folder.operations(plain[0]), folder.operations(name)
+        yield {**c, "share": share(off, on), "of": len(plain), "found": sum(any(g.startswith("counts") for g in of) for of in gates),
+               "line": sum(any((g["place"] or "").split(" ")[0] in lines for g in broken(d) if g["gate"].startswith("counts")) for d in documents),
+               "places": places.most_common(3), "by": sorted(set.intersection(*[{g for g in of if g.startswith("counts")} for of in gates])),
+               "gpu_time": sum("gpu_time:5%" in of for of in gates), "step": sum("step:5%" in of for of in gates), "op": sum("op:5%" in of for of in gates),
+               "why": [g["why"] for g in broken(documents[0])][-1:]}
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("folder")
+    p.add_argument("--bin", default="build/release/bin")
+    p.add_argument("-v", action="store_true")
+    o = p.parse_args()
+    folder = Folder(o.folder, o.bin)
+    programs = list(dict.fromkeys(c["program"] for c in folder.results["changes"]))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        n, found, examples = pairs(folder, pool, programs)
+        print(f"{sum(len(folder.plain(p)) for p in programs)} recordings of {len(programs)} programs, {n} ordered pairs: " +
+              ", ".join(f"{what} {found[what]}" for what in ("counts", "gpu_time", "step", "op", "undecided", "not comparable")))
+        for e in examples if o.v else examples[:5]:
+            print("  ", e)
+        for program, rates in splits(folder, pool, programs).items():
+            print(f"{program}: of {SPLITS} splits, step {rates['step']}, GPU time {rates['gpu_time']}")
+        rows = list(changes(folder, pool))
+    print("| program | change | GPU time | counts | line | 5% of GPU time, step, each kernel |\n|---|---|---:|---:|---:|---:|")
+    for r in rows:
+        print(f"| {r['program']} | {r['text']} | {r['share']:+.2f}% | {r['found']} of {r['of']} | {r['line']} | {r['gpu_time']}, {r['step']}, {r['op']} |")
+        if o.v:
+            print("     ", r["change"], r["by"], r["places"], r["lines"], r["why"])
+    small = [r for r in rows if r["share"] <= 0.5]
+    print(f"{len(rows)} changes, {len(small)} of at most 0.5%: {sum(r['found'] == r['of'] for r in small)} found by counts against every recording, "
+          f"{sum(r['line'] == r['of'] for r in small)} at the line; by 5% of GPU time {sum(r['gpu_time'] > 0 for r in small)}, of the step {sum(r['step'] > 0 for r in small)}")
+
+
+if __name__ == "__main__":
+    main()
