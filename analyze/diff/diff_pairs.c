@@ -1,37 +1,14 @@
 /* Which call of a step is which call of the other side's step. */
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/diff/diff_decide_priv.h"
 #include "analyze/math/sums.h"
 
+/* Calls of one shape stay in their order. */
 static int by_shape(const void *a, const void *b)
 {
     const struct gp_diff_call *x = a, *y = b;
-    return x->shape < y->shape ? -1 : x->shape > y->shape;
-}
-
-/* A stable sort: calls of one shape stay in their order. */
-static void sort_by_shape(struct gp_diff_call *calls, size_t n)
-{
-    struct keyed {
-        struct gp_diff_call call;
-        size_t at;
-    };
-    bool sorted = true;
-    for (size_t i = 1; i < n && sorted; i++) sorted = by_shape(&calls[i - 1], &calls[i]) <= 0;
-    if (sorted) return;
-    for (size_t width = 1; width < n; width *= 2) { /* merge from below: nothing else is stable and short */
-        struct gp_diff_call *to = gp_alloc(n * sizeof *to);
-        for (size_t lo = 0; lo < n; lo += 2 * width) {
-            size_t mid = lo + width < n ? lo + width : n, end = mid + width < n ? mid + width : n;
-            size_t i = lo, k = mid, at = lo;
-            while (i < mid || k < end)
-                to[at++] =
-                    k >= end || (i < mid && calls[i].shape <= calls[k].shape) ? calls[i++] : calls[k++];
-        }
-        memcpy(calls, to, n * sizeof *calls);
-        free(to);
-    }
+    if (x->shape != y->shape) return x->shape < y->shape ? -1 : 1;
+    return x->event < y->event ? -1 : x->event > y->event;
 }
 
 /* The calls of one sample of an operation that has COUNT in each. */
@@ -85,7 +62,7 @@ static bool can_pair(struct gp_decider *t, uint32_t op, size_t count)
     if (steady && (o->retiled || o->reshaped)) return true;
     for (int side = 0; side < GP_DIFF_SIDES; side++)
         for (size_t i = 0; i < t->w->side[side].samples.n; i++)
-            sort_by_shape(calls_of(&t->w->side[side], op, i, count), count);
+            qsort(calls_of(&t->w->side[side], op, i, count), count, sizeof *base, by_shape);
     return all_alike(t, GP_DIFF_BASE, base, op, count) && all_alike(t, GP_DIFF_CUR, base, op, count);
 }
 
