@@ -229,36 +229,24 @@ static void count_event(void *ctx, int side, const struct gp_diff_sample *s, con
     count_run(c, side, s, shape);
 }
 
-struct seen {
-    const struct gp_diff_work *w;
-    GP_VEC(uint8_t) by_shape;
-};
-
-static void see_event(void *ctx, int side, const struct gp_diff_sample *s, const struct gp_profile *p,
-                      const struct gp_profile_event *e)
-{
-    struct seen *seen = ctx;
-    uint32_t shape = seen->w->side[side].shape_of[s->profile][e->kernel];
-    (void)p;
-    while (seen->by_shape.n <= shape) GP_VEC_PUSH(&seen->by_shape, 0);
-    seen->by_shape.at[shape] |= (uint8_t)(1 << side);
-}
-
 static void count_work(struct gp_diff_work *w, struct work *work)
 {
-    struct seen seen;
-    memset(&seen, 0, sizeof seen);
-    seen.w = w;
+    GP_VEC(uint8_t) seen = {0}; /* bits of sides, by shape */
     memset(work, 0, sizeof *work);
-    for (int side = 0; side < GP_DIFF_SIDES; side++) each_event(w, side, &seen, see_event);
+    for (int side = 0; side < GP_DIFF_SIDES; side++)
+        for (size_t i = 0; i < w->side[side].first_call[w->d->ops.n]; i++) {
+            uint32_t shape = w->side[side].calls[i].shape;
+            while (seen.n <= shape) GP_VEC_PUSH(&seen, 0);
+            seen.at[shape] |= (uint8_t)(1 << side);
+        }
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
-        struct counter c = {.w = w, .work = work, .seen = seen.by_shape.at};
+        struct counter c = {.w = w, .work = work, .seen = seen.at};
         each_event(w, side, &c, count_event);
         work->calls[side] = per_step(w, side, work->calls[side]);
         work->attention[side] = per_step(w, side, work->attention[side]);
         work->runs[side] = per_step(w, side, work->runs[side]);
     }
-    GP_VEC_FREE(&seen.by_shape);
+    GP_VEC_FREE(&seen);
 }
 
 static bool is_most(const double part[GP_DIFF_SIDES], const struct work *work, double least)
