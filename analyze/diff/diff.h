@@ -413,6 +413,7 @@ struct gp_diff {
     int32_t tick_ns;
     bool two_recorders; /* small differences of GPU time between them decide nothing */
     bool identical;     /* both sides hold the same measurements */
+    bool shared;        /* other processes used the GPU: times of kernels, too, are those of a run */
     bool untimed;       /* measured kernel by kernel: no figure of steps, idle, busy and host time */
 };
 

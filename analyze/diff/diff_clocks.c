@@ -3,12 +3,12 @@
  * clock. Others are slowed down by less, so what the clocks account for is a bound. */
 #include <math.h>
 #include <stdlib.h>
-#include "analyze/diff/diff_priv.h"
+#include "analyze/diff/diff_decide_priv.h"
 #include "analyze/math/sums.h"
 #include "analyze/view/gauges.h"
 
-/* Smaller differences of clocks explain nothing; of use by others, in points. */
-static const double CLOCKS_DIFFER = 0.01, OTHERS_DIFFER = 5;
+/* Smaller differences of clocks explain nothing, nor does less use by others, in percent. */
+static const double CLOCKS_DIFFER = 0.01, OTHERS_MATTER = 5;
 /* What a step may differ by besides. */
 static const double REST_PCT = 2;
 
@@ -38,6 +38,8 @@ static void find_side(const struct gp_diff_work *w, int side)
 void gp_diff_find_clocks(struct gp_diff_work *w)
 {
     for (int side = 0; side < GP_DIFF_SIDES; side++) find_side(w, side);
+    w->d->shared =
+        fmax(w->d->side[GP_DIFF_BASE].others_pct, w->d->side[GP_DIFF_CUR].others_pct) >= OTHERS_MATTER;
 }
 
 /* The clock between those of the sides, so that swapped sides give the same times. */
@@ -164,27 +166,30 @@ static void excuse_by_clocks(struct gp_diff *d, double ratio)
     if (any || fabs(d->metrics[GP_METRIC_GPU].change_pct) >= 100 * CLOCKS_DIFFER) say(d, why);
 }
 
-/* Another process on the GPU of one side makes everything slower, by how much is not known. */
+/* Turns of other processes are within the records of kernels, and their power lowers the clock: what one run
+ * measured says little of the next one. */
 static void excuse_by_others(struct gp_diff *d)
 {
-    double base = d->side[GP_DIFF_BASE].others_pct, cur = d->side[GP_DIFF_CUR].others_pct;
-    if (isnan(d->side[GP_DIFF_BASE].sm_mhz) || isnan(d->side[GP_DIFF_CUR].sm_mhz)) return;
-    if (fabs(cur - base) < OTHERS_DIFFER) return;
-    uint32_t slower = cur > base ? GP_CHANGE_REGRESSION : GP_CHANGE_IMPROVEMENT;
-    gp_sid why = gp_diff_text(
-        d, "other processes used the GPU for %.0f%% of the time, and %.0f%% in the baseline", cur, base);
-    gp_diff_note(d, "other_process", "%s", gp_diff_str(d, why));
+    gp_sid why =
+        gp_diff_text(d, "other processes used the GPU: %d runs per side would decide it", RUNS_ENOUGH);
+    gp_diff_note(d, "other_process",
+                 "other processes used the GPU for %.0f%% of the time, and %.0f%% in the baseline",
+                 d->side[GP_DIFF_CUR].others_pct, d->side[GP_DIFF_BASE].others_pct);
     for (int m = 0; m < GP_METRIC_COUNT; m++) {
         struct gp_diff_metric *metric = &d->metrics[m];
-        if (gp_metric_class((enum gp_metric_id)m) == GP_METRIC_EXACT || metric->verdict != slower) continue;
+        bool by_runs = metric->d.test == GP_BY_MANN_WHITNEY; /* see gp_decide_metric() */
+        if (gp_metric_class((enum gp_metric_id)m) == GP_METRIC_EXACT || by_runs || !metric->change) continue;
         metric->verdict = GP_CHANGE_INCONCLUSIVE;
         metric->d.why = why;
     }
-    for (size_t i = 0; i < d->ops.n; i++)
-        if (d->ops.at[i].change == slower && !d->ops.at[i].count_changed) {
-            d->ops.at[i].change = GP_CHANGE_INCONCLUSIVE;
-            d->ops.at[i].d.why = why;
-        }
+    for (size_t i = 0; i < d->ops.n; i++) {
+        struct gp_diff_op *op = &d->ops.at[i];
+        if (op->count_changed || (op->change != GP_CHANGE_REGRESSION && op->change != GP_CHANGE_IMPROVEMENT))
+            continue;
+        op->change = GP_CHANGE_INCONCLUSIVE;
+        op->d.significant = false;
+        op->d.why = why;
+    }
 }
 
 void gp_diff_excuse(struct gp_diff *d)
@@ -192,5 +197,5 @@ void gp_diff_excuse(struct gp_diff *d)
     double ratio = slower_by(d);
     if (d->identical || d->opts.mode == GP_DIFF_SIMPLE) return;
     if (ratio != 1) excuse_by_clocks(d, ratio);
-    excuse_by_others(d);
+    if (d->shared) excuse_by_others(d);
 }

@@ -117,21 +117,28 @@ static void add_metric(struct lines *l, int side, enum gp_metric_id m)
     }
 }
 
-/* The line where it grew most, per step, which ends the sentence. */
+/* The lines where it grew most, per step, end the sentence; of what became less, those where it did. */
 static void put_place(struct lines *l, struct gp_diff_gate *g, struct gp_buf *why)
 {
     struct gp_diff *d = l->c->w->d;
-    int64_t most = 0;
-    for (size_t i = 0; i < l->at.n; i++) {
-        int64_t grew = gp_diff_mean(l->at.at[i].n[GP_DIFF_CUR], l->c->w->side[GP_DIFF_CUR].samples.n) -
-                       gp_diff_mean(l->at.at[i].n[GP_DIFF_BASE], l->c->w->side[GP_DIFF_BASE].samples.n);
-        if (grew <= most) continue;
-        most = grew;
-        g->place = l->at.at[i].name;
-        g->module = l->at.at[i].module;
+    for (int k = 0; k < NAMES; k++) {
+        struct line *most = NULL;
+        int64_t by = 0;
+        for (size_t i = 0; i < l->at.n; i++) {
+            const int64_t *n = l->at.at[i].n;
+            int64_t grew = gp_diff_mean(n[GP_DIFF_CUR], l->c->w->side[GP_DIFF_CUR].samples.n) -
+                           gp_diff_mean(n[GP_DIFF_BASE], l->c->w->side[GP_DIFF_BASE].samples.n);
+            if ((g->value < 0 ? -grew : grew) <= llabs(by)) continue;
+            most = &l->at.at[i];
+            by = grew;
+        }
+        if (!most) break;
+        if (!k) g->place = most->name;
+        if (!k) g->module = most->module;
+        gp_buf_printf(why, ", %s%s (%+" PRId64 ")", k ? "" : "most at ", gp_diff_str(d, most->name), by);
+        if (most->module) gp_buf_printf(why, " in %s", gp_diff_str(d, most->module));
+        memset(most->n, 0, sizeof most->n);
     }
-    if (g->place) gp_buf_printf(why, ", most at %s (+%" PRId64 ")", gp_diff_str(d, g->place), most);
-    if (g->module) gp_buf_printf(why, " in %s", gp_diff_str(d, g->module));
     g->why = gp_diff_text(d, "%s", gp_buf_str(why));
     GP_VEC_FREE(&l->at);
     gp_map_release(&l->at_of);
@@ -201,8 +208,9 @@ static enum known find_needs(struct counts *c, int side, uint32_t op, enum need 
     return varies(v, g->samples.n) ? VARIES : STEADY;
 }
 
-/* Does OP need more than before? Of an operation with more calls only those are said. WHY gets a sentence,
- * OPS how many operations there are of what is known. */
+/* Does OP need more than before? Of an operation with more calls only those are said. Fewer registers count,
+ * too: a kernel that was held to them spills others, and CUPTI of CUDA 13 reports no local memory. WHY gets a
+ * sentence, OPS how many operations there are of what is known. */
 static int64_t growth_of(struct counts *c, uint32_t op, enum need need, uint32_t ops[KNOWNS],
                          struct gp_buf *why)
 {
@@ -227,7 +235,8 @@ static int64_t growth_of(struct counts *c, uint32_t op, enum need need, uint32_t
     ops[known]++;
     if (known != STEADY) return 0;
     per[GP_DIFF_CUR] = llround(gp_stat_median(c->values[GP_DIFF_CUR], steps));
-    if (per[GP_DIFF_CUR] <= per[GP_DIFF_BASE]) return 0;
+    if (per[GP_DIFF_CUR] == per[GP_DIFF_BASE]) return 0;
+    if (per[GP_DIFF_CUR] < per[GP_DIFF_BASE] && need != REGISTERS) return 0;
     gp_buf_printf(why, "%s: %.9g %s, %.9g before", gp_diff_str(d, d->ops.at[op].label),
                   (double)per[GP_DIFF_CUR] / (double)is, needs[need].text,
                   (double)per[GP_DIFF_BASE] / (double)was);
@@ -249,7 +258,7 @@ static void gate_kernels(struct counts *c, enum need need)
         if (!grew) continue;
         for (int side = 0; side < GP_DIFF_SIDES; side++) add_op(&lines, side, i, need);
         if (g.n_ops++ < NAMES) gp_buf_printf(&why, "%s%s", why.n ? ", " : "", gp_buf_str(&one));
-        if (grew <= worst) continue;
+        if (llabs(grew) <= llabs(worst)) continue;
         worst = grew;
         g.op = i;
     }

@@ -176,8 +176,8 @@ static double power_of(const struct gp_diff *d, const struct gp_diff_gate *g, co
 {
     static const double MISSED = 0.2;
     const struct gp_diff_decision *e = &m->d;
-    bool wall = gp_metric_class((enum gp_metric_id)m->id) == GP_METRIC_WALL;
-    bool single = wall && e->test != GP_BY_MANN_WHITNEY;
+    bool of_runs = d->shared || gp_metric_class((enum gp_metric_id)m->id) == GP_METRIC_WALL;
+    bool single = of_runs && e->test != GP_BY_MANN_WHITNEY;
     double noise = single ? 0 : log1p(d->noise_pct / 100), low = log1p(e->ci_low_pct / 100);
     double half = (log1p(e->ci_high_pct / 100) - low) / 2;
     double df = e->n[GP_DIFF_BASE] + e->n[GP_DIFF_CUR] - 2.0;

@@ -296,9 +296,9 @@ void gp_decide_metric(struct gp_decider *t, struct gp_diff_metric *m)
         m->d.estimate_pct = m->change_pct;
         m->d.significant = !(fabs(m->change_pct) < d->opts.threshold_pct);
         m->verdict = m->d.significant ? gp_decide_direction(m->change) : GP_CHANGE_NONE;
-    } else if (class == GP_METRIC_KERNEL) {
+    } else if (class == GP_METRIC_KERNEL && !d->shared) {
         judge_kernel_metric(t, m, a, n, b, k);
-    } else if (class == GP_METRIC_WALL) {
+    } else if (class != GP_METRIC_EXACT) {
         judge_wall_metric(t, m, a, n, b, k);
     } else {
         judge_exact_metric(m, a, n, b, k);
