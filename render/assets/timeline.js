@@ -151,7 +151,8 @@ function run(data) {
   /* Bring an event into sight; the window only moves or widens where it must. */
   function bring(at) {
     const x = data.at(at.track, at.lane, at.i), span = view.t1 - view.t0;
-    view.reveal(at.track, at.lane);
+    view.reveal(at);
+    framed();
     if (x.t0 < view.t1 && x.t1 > view.t0 && (x.t0 >= view.t0 || x.t1 <= view.t1 || x.dur > span)) return want(TRACKS | OVER);
     const middle = x.dur > span ? x.t0 + span / 2 - span / 10 : (x.t0 + x.t1) / 2;
     go(middle - span / 2, middle + span / 2);
@@ -214,7 +215,7 @@ function run(data) {
       const g = gaps[gapAt];
       closeTo(g.t0, g.t1);
       select([g.t0, g.t1], true);
-      view.reveal(g.at.track, g.at.lane);
+      view.reveal(g.at);
       choose(longestIn(g), false);
       gp.say(`idle gap ${gapAt + 1} of ${gaps.length}, ${gp.ns(g.t1 - g.t0)}${g.causes.length ? ", " + g.causes[0].text : ""}`);
     },
@@ -259,6 +260,12 @@ function run(data) {
       const [t0, t1] = state.range || [view.t0, view.t1];
       flame.show(state.range ? "Selection" : view.isWhole() ? "Whole trace" : "In view", Math.round(t0), Math.round(t1));
       if (flame.element.hidden) swap(flame.element);
+    },
+    frames(yes = !view.frames) {
+      view.frames = yes;
+      view.layout();
+      framed();
+      moved();
     },
     fold(track) {
       const t = data.tracks[track];
@@ -334,9 +341,18 @@ function run(data) {
       for (const [id, text] of gp.OWNERS) if (owners.has(id)) {
         const mark = make("i", { className: "swatch-box", "aria-hidden": "true" });
         mark.style.background = `var(--f-${id})`;
-        e.legend.append(make("span", { className: "owner" }, mark, text));
+        const entry = make(id === "framework" ? "button" : "span", { className: "owner", title: id === "framework" ? "show or fold what frameworks call within themselves (u)" : "" }, mark, text);
+        if (id === "framework") { unfold = entry; entry.type = "button"; entry.onclick = () => acts.frames(); }
+        e.legend.append(entry);
       }
     });
+    framed();
+  }
+  let unfold = null;
+  function framed() {
+    if (!unfold) return;
+    unfold.lastChild.data = view.frames ? "framework" : "framework (folded)";
+    unfold.setAttribute("aria-expanded", String(view.frames));
   }
   /* Alone among its like: GPU work, or what leads to it. */
   function filter(kind, hide) {
@@ -388,6 +404,7 @@ function run(data) {
       hide: asList(view.hidden),
       o: [...view.order].map(([id, list]) => [id, ...list].map(escaped).join(",")).join("@"),
       f: asList([...view.folds].map(([id, yes]) => (yes ? "-" : "+") + id)),
+      u: view.frames ? "1" : "",
       y: view.scroll > 0 && top ? top.track.id : "",
     }, step);
   }
@@ -403,6 +420,8 @@ function run(data) {
     view.folds = new Map(readList(h.f).map((f) => [f.slice(1), f[0] === "-"]));
     view.pinned = readList(h.pin);
     view.hidden = new Set(readList(h.hide));
+    view.frames = h.u === "1";
+    framed();
     view.order = new Map((h.o ? h.o.split("@") : []).map((part) => part.split(",").map(unescaped)).map(([id, ...list]) => [id, list]));
     rearranged("");
     stop();
@@ -442,7 +461,9 @@ function run(data) {
   function beside(by) {
     const c = state.chosen;
     if (!c) return choose(first());
-    const n = data.tracks[c.track].lanes[c.lane].n, i = c.i + by;
+    const { n } = data.tracks[c.track].lanes[c.lane];
+    let i = c.i + by;
+    while (i >= 0 && i < n && view.isHidden({ ...c, i })) i += by;
     if (i >= 0 && i < n) choose({ ...c, i });
   }
   /* With Shift the selection grows by the event that is gone to. */
@@ -457,10 +478,10 @@ function run(data) {
     const c = state.chosen;
     if (!c) return choose(first());
     const x = data.at(c.track, c.lane, c.i), lanes = data.tracks[c.track].lanes;
-    const lane = c.lane + by, rowAt = view.rows.findIndex((r) => r.track && r.track.index === c.track);
-    if (lane >= 0 && lane < lanes.length) {
+    const rowAt = view.rows.findIndex((r) => r.track && r.track.index === c.track);
+    for (let lane = c.lane + by; lane >= 0 && lane < lanes.length; lane += by) {
       const other = nearest(c.track, lane, by > 0 ? x.t0 : (x.t0 + x.t1) / 2);
-      if (other) return choose(other);
+      if (other && !view.isHidden(other)) return choose(other);
     }
     for (let r = rowAt + by; r >= 0 && r < view.rows.length; r += by) {
       const t = view.rows[r].track;
@@ -513,6 +534,7 @@ function run(data) {
     ["g G", "longest idle gap, next longest; back", (ev) => acts.gap(ev.key === "g" ? 1 : -1)],
     ["x X", "slowest step, next slowest; back", (ev) => acts.slow(ev.key === "x" ? 1 : -1)],
     ["i I", "findings: next place; back", (ev) => acts.finding(ev.key === "i" ? 1 : -1)],
+    ["u", "show or fold what frameworks call within themselves", () => acts.frames()],
     ["c", "copy the name", () => { if (state.chosen) gp.copy(data.at(state.chosen.track, state.chosen.lane, state.chosen.i).name).then(() => gp.say("name copied")); }],
     ["t", "show as tables", () => toggleTables()],
     ["p", "show or hide the figures", toggleFoot],

@@ -54,9 +54,10 @@
 // await data.details(track, lane, i) -> [[key, text], ...] as recorded, [] where there is nothing or args were left out
 // await data.arrows(track, lane, i) -> [{what: "launch" | "backward" | "cause", from: position, to: position}]
 // await data.launchOf(track, lane, i) -> position of what launched it, or null
-// data.gaps(n, device?)          the N longest idle gaps: [{t0, t1, device, causes: [{name, text, ns}], at: position}]
+// data.gaps(n, [t0, t1]?)        the N longest idle gaps of the measured steps (of all, where there are none), or of that time: [{t0, t1, device, causes: [{name, text, ns}], at: position}]
 // data.slowest()                 the longest whole step, or null
 // data.find(id)                  the track of that id, or undefined
+// data.slim(track, roles)        its lanes with frameworks' functions folded away: see there
 // data.at(track, lane, i)        {name, label, kind, t0, t1, dur, track, lane, i}
 "use strict";
 const timeline = (() => {
@@ -468,7 +469,7 @@ class Data {
 
   stepMatch(found, lane, blocks, i, dir) {
     while (i >= 0 && i < lane.n) {
-      if (!blocks[Math.floor(i / BLOCK)]) { i = dir > 0 ? i - i % BLOCK + BLOCK : i - i % BLOCK - 1; continue; }
+      if (blocks && !blocks[Math.floor(i / BLOCK)]) { i = dir > 0 ? i - i % BLOCK + BLOCK : i - i % BLOCK - 1; continue; }
       if (found.match[lane.name[i]]) return i;
       i += dir;
     }
@@ -488,7 +489,7 @@ class Data {
 
   marks(found, lane, t0, t1, w, out) {
     out.fill(0, 0, w);
-    const hit = found.lanes && found.lanes.find((h) => h.lane === lane);
+    const hit = lane.from ? {} : found.lanes && found.lanes.find((h) => h.lane === lane);
     if (!hit) return false;
     const [from, to] = this.bounds(lane, t0, t1), scale = w / (t1 - t0);
     let any = false;
@@ -731,18 +732,56 @@ class Data {
     return rows;
   }
 
+  // ---- fewer lanes ----
+
+  // {lanes, place}: the lanes of TRACK without most functions of frameworks; null where that changes nothing. What they called
+  // moves up. ROLES by name: 0 no function; 1 someone else's; 2 a framework's, left out where one of it called it; 3 left out.
+  // lane.from: {lane, i} of each event; place[lane][i]: the lane of slim that an event is in, or would be, and 32768 if it is left out.
+  slim(track, roles) {
+    const { lanes } = track, place = lanes.map((l) => new Uint16Array(l.n)), next = lanes.map(() => 0), out = [];
+    const ends = [], depths = [], inside = [], CLOSE = 1000; // ns that events of a lane may overlap, by rounding
+    let left = 0;
+    for (let d = 0; d >= 0;) {
+      const lane = lanes[d], i = lane ? next[d] : 0;
+      if (!lane || i >= lane.n || d && lane.start[i] >= ends[d - 1]) { d--; continue; }
+      const start = lane.start[i], role = roles[lane.name[i]], within = d > 0 && inside[d - 1], hidden = role === 3 || role === 2 && within;
+      let depth = d ? depths[d - 1] : 0;
+      ends[d] = start + lane.dur[i];
+      if (hidden) left++; else {
+        while (out[depth] && (out[depth].end > start + CLOSE || out[depth].start > start)) depth++;
+        const to = out[depth] ||= { lane: [], i: [] };
+        to.start = start;
+        to.end = ends[d];
+        to.lane.push(d);
+        to.i.push(i);
+      }
+      place[d][i] = depth + (hidden ? 32768 : 0);
+      depths[d] = depth + !hidden;
+      inside[d] = role === 2 || role !== 1 && within;
+      next[d++]++;
+    }
+    if (!left) return null;
+    return { place, lanes: out.map(({ lane: from, i }, at) => {
+      const n = i.length, of = (what) => lanes[0][what].constructor.from(i, (k, x) => lanes[from[x]][what][k]);
+      const dur = Float64Array.from(i, (k, x) => lanes[from[x]].dur[k]);
+      const lane = { n, start: of("start"), dur, name: of("name"), track: track.index, lane: at, from: { lane: from, i } };
+      index(lane, this.kindOf, this.kinds.length);
+      return lane;
+    }) };
+  }
+
   // ---- jumps ----
 
-  gaps(n, device) {
+  gaps(n, [from, to] = this.open || [0, this.span]) {
     const all = [];
     this.devices.forEach((d, at) => {
-      if (d.idle === null || device !== undefined && device !== at) return;
+      if (d.idle === null) return;
       const lane = this.tracks[d.idle].lanes[0];
       for (let i = 0, k; i < lane.n; i = k) {
         k = i + 1;
         while (k < lane.n && lane.start[k] <= lane.start[k - 1] + lane.dur[k - 1]) k++;
         const t0 = lane.start[i], t1 = lane.start[k - 1] + lane.dur[k - 1];
-        if (!(t1 - t0 <= all.least)) all.push({ t0, t1, device: at, i, k, lane });
+        if (!(t1 - t0 <= all.least) && t0 < to && t1 > from) all.push({ t0, t1, device: at, i, k, lane });
         if (all.length > 8 * n + 128) {
           all.sort((a, b) => b.t1 - b.t0 - (a.t1 - a.t0));
           all.length = n;
@@ -750,6 +789,7 @@ class Data {
         }
       }
     });
+    if (!all.length && (from > 0 || to < this.span)) return this.gaps(n, [0, this.span]);
     all.sort((a, b) => b.t1 - b.t0 - (a.t1 - a.t0) || a.t0 - b.t0);
     return all.slice(0, n).map((g) => {
       const causes = this.byName([g.lane], g.t0, g.t1).map(([name, ns]) => ({ ...this.causes[this.causeOf(name)], ns }));

@@ -57,6 +57,9 @@ function ownerOf(name) {
   if (/\/lib\/python3[^/]*\/(?!site-|dist-)/.test(path) || STANDARD.test(path)) return "standard";
   return packaged || /^[^/.][^/]*\//.test(path) ? "library" : "own";
 }
+/* What a thread shows of FRAMEWORK's functions until all are wanted: by name, as data.slim() takes it. What only passes a call on is never shown. */
+const GLUE = /\b(_wrapped_call_impl|_call_impl|decorate_context|decorate_autocast|_dispatch_through_inner_\w+)$/;
+const roles = (data) => Uint8Array.from(data.names, (name, id) => !isFunction(data, id) ? 0 : ownerOf(name) !== "framework" ? 1 : GLUE.test(name) ? 3 : 2);
 const isFunction = (data, id) => data.kinds[data.kindOf[id]].id === "python";
 const CAUSES = { host: "host", synchronisation: "sync", launch_latency: "launch", data_loading: "data", python_overhead: "python", lock: "blocked", blocking_call: "blocked",
   garbage_collection: "python", logging: "python", import: "python" };
@@ -272,7 +275,7 @@ function timelineDraw(canvas, data, view) {
     if (rule >= 0) px.fill(c.line, rule * w, rule * w + w);
   }
   function paintTrack(row, marks) {
-    const rule = Math.round((view.top(row) + row.h) * scale) - 1;
+    const rule = Math.round((view.top(row) + row.h) * scale) - 1, { lanes } = row.slim || row.track;
     if (rule >= 0 && rule < h) px.fill(c.grid, rule * w, rule * w + w);
     const top = Math.round((view.top(row) + 2) * scale), track = row.track;
     if (track.sort === "counter") return paintCounter(track, top, Math.round((row.h - 5) * scale));
@@ -280,8 +283,8 @@ function timelineDraw(canvas, data, view) {
       const y = Math.round((view.top(row) + 2 + l * row.pitch) * scale);
       const end = Math.round((view.top(row) + 2 + (l + 1) * row.pitch) * scale);
       const high = Math.max(1, end - y - (row.pitch >= 5 ? Math.max(1, Math.round(scale)) : 0));
-      if (track.sort === "idle") paintGaps(track.lanes[l], y, high, marks);
-      else paintLane(track.lanes[l], y, high, marks, row.pitch >= 14);
+      if (track.sort === "idle") paintGaps(lanes[l], y, high, marks);
+      else paintLane(lanes[l], y, high, marks, row.pitch >= 14);
     }
   }
 
@@ -355,7 +358,7 @@ function timelineDraw(canvas, data, view) {
       const i = firstFrom(row.track, view.t(x)) - 1;
       return i >= 0 ? { track: row.track.index, lane: -1, i } : null;
     }
-    const l = view.laneAt(row, y - 2), lane = row.track.lanes[l];
+    const l = view.laneAt(row, y - 2), lane = (row.slim || row.track).lanes[l];
     if (!lane) return null;
     const slack = 2 * (view.t1 - view.t0) / view.width, t = view.t(x);
     const [from, end] = data.bounds(lane, t - slack, t + slack), to = Math.min(end, from + 4000);
@@ -365,11 +368,12 @@ function timelineDraw(canvas, data, view) {
       if (found < 0 || lane.dur[i] > lane.dur[found]) found = i;
     }
     const i = over >= 0 ? over : found;
-    return i >= 0 ? { track: row.track.index, lane: l, i } : null;
+    if (i < 0) return null;
+    return lane.from ? { track: row.track.index, lane: lane.from.lane[i], i: lane.from.i[i] } : { track: row.track.index, lane: l, i };
   }
 
   return { theme, paint, at, colours: c, get scale() { return scale; } };
 }
 
-Object.assign(gp, { OWNERS, ownerOf, isFunction, causeColour, timelineDraw, firstFrom, counterScale, counterWords });
+Object.assign(gp, { OWNERS, ownerOf, isFunction, roles, causeColour, timelineDraw, firstFrom, counterScale, counterWords });
 })();

@@ -31,7 +31,7 @@ function timelineOver(canvas, data, view, draw) {
   function box(at) {
     const row = view.rowOf.get(at.track);
     if (!row) return null;
-    const e = data.at(at.track, at.lane, at.i), [y, h] = view.laneBox(row, at.lane);
+    const e = data.at(at.track, at.lane, at.i), [y, h] = view.laneBox(row, view.laneOf(at));
     return { x0: view.x(e.t0), x1: view.x(e.t1), y: y + 2, h: Math.max(2, h - (h >= 5 ? 1 : 0)) };
   }
 

@@ -13,20 +13,35 @@ const COMPACT_FROM = 9, COMPACT_HEIGHT = 30, NARROWEST = 20;
 const clamp = (v, low, high) => Math.max(low, Math.min(high, v));
 
 /* A row is the heading of a group or a track; every row has the position of its lanes. */
-function rowOfTrack(track, folded, used) {
+function rowOfTrack(track, folded, used, slim) {
   if (track.sort === "counter") return { track, h: folded ? 20 : COUNTER, pitch: 0, lanes: 0, folded };
   const n = used;
   if (track.sort === "idle") return { track, h: IDLE + PAD, pitch: IDLE, lanes: n, folded: false };
   const pitch = folded ? clamp(COMPACT_HEIGHT / n, 1, LANE) : LANE;
-  return { track, h: Math.max(LANE, Math.ceil(pitch * n)) + PAD, pitch, lanes: n, folded };
+  return { track, h: Math.max(LANE, Math.ceil(pitch * n)) + PAD, pitch, lanes: n, folded, slim };
 }
 
-/* The lanes of TRACK with an event in WINDOW: what start-up nested deeper leaves no blank rows there. */
-function lanesIn(track, window) {
-  let n = track.lanes.length;
+/* How many of LANES have an event in WINDOW: what start-up nested deeper leaves no blank rows there. */
+function lanesIn(lanes, window) {
+  let n = lanes.length;
   const empty = ({ start, dur, n }) => { const i = gp.firstFrom({ start, n }, window[1]) - 1; return i < 0 || start[i] + dur[i] <= window[0]; };
-  while (n > 1 && empty(track.lanes[n - 1])) n--;
+  while (n > 1 && empty(lanes[n - 1])) n--;
   return n;
+}
+
+/* The host track in which most GPU work is launched, as far as the first events of each lane in WINDOW tell; or none. */
+function launcherOf(data, window) {
+  const MOST = 20000, calls = data.names.map((name, id) => data.kinds[data.kindOf[id]].id === "api" && /launch/i.test(name));
+  let best = null, most = 0;
+  for (const track of data.tracks) {
+    let n = 0;
+    for (const lane of data.groups[track.group].device < 0 && track.lanes || []) {
+      const from = gp.firstFrom(lane, window[0]), to = Math.min(from + MOST, gp.firstFrom(lane, window[1]));
+      for (let i = from; i < to; i++) n += calls[lane.name[i]];
+    }
+    if (n > most) { most = n; best = track; }
+  }
+  return best;
 }
 
 function timelineView(data) {
@@ -40,17 +55,29 @@ function timelineView(data) {
     folds: new Map(),  // id of a track -> whether it is folded, if chosen
     home: null,        // [t0, t1]: where the page opens; within it, rows are as high as they must be there
     inside: false,     // is what is shown within it?
+    frames: false,     // are all functions of frameworks shown, too?
   };
   const used = new Map();
-  const lanesOf = (t) => {
-    if (!t.lanes || !view.inside) return t.lanes?.length;
-    if (!used.has(t.id)) used.set(t.id, lanesIn(t, view.home));
-    return used.get(t.id);
+  const lanesOf = (lanes) => {
+    if (!lanes || !view.inside) return lanes?.length;
+    if (!used.has(lanes)) used.set(lanes, lanesIn(lanes, view.home));
+    return used.get(lanes);
   };
+  /* What data.slim() makes of a thread that is open, once it is; null: all its lanes. */
+  const SLIM = 3e6, slims = new Map(), roles = gp.roles(data);
+  function slimOf(t) {
+    if (view.frames || view.isFolded(t) || t.sort !== "slices" || data.windows || t.count > SLIM || !roles.includes(2)) return null;
+    if (!slims.has(t)) slims.set(t, data.groups[t.group].device < 0 ? data.slim(t, roles) : null);
+    return slims.get(t);
+  }
+  const placeOf = (at) => view.rowOf.get(at.track)?.slim?.place[at.lane][at.i] ?? at.lane;
+  view.laneOf = (at) => placeOf(at) % 32768;
+  view.isHidden = (at) => placeOf(at) >= 32768;
 
-  /* Deep ones are, but for the busiest thread. */
+  /* Deep ones are, but for the busiest thread and the one that launches most. */
   const main = data.tracks.reduce((a, t) => t.lanes && !(a.total >= t.total) && data.groups[t.group].device < 0 ? t : a, 0);
-  view.isFolded = (track) => view.folds.get(track.id) ?? (track !== main && track.lanes?.length >= COMPACT_FROM);
+  const launcher = launcherOf(data, data.open || data.view);
+  view.isFolded = (track) => view.folds.get(track.id) ?? (track !== main && track !== launcher && track.lanes?.length >= COMPACT_FROM);
 
   /* LIST as it was arranged; what was not comes after it, as it was. */
   function arranged(list, key) {
@@ -70,7 +97,7 @@ function timelineView(data) {
     const group = (y, of, index, tracks, pin) => {
       const head = { index, group: of, tracks, pin, closed: view.closed.has(of.id) };
       y = put(head, y, HEADER);
-      if (!head.closed) for (const t of tracks) { const row = rowOfTrack(t, view.isFolded(t), lanesOf(t)); y = put(Object.assign(row, { of: head, pin }), y, row.h); }
+      if (!head.closed) for (const t of tracks) { const slim = slimOf(t), row = rowOfTrack(t, view.isFolded(t), lanesOf(slim?.lanes || t.lanes), slim); y = put(Object.assign(row, { of: head, pin }), y, row.h); }
       return y;
     };
     view.rows = [];
@@ -149,14 +176,16 @@ function timelineView(data) {
     view.t1 = view.t0 + span;
     bound();
   };
-  /* Bring a row of a track into sight: shows it, opens its group, scrolls no further than needed. */
-  view.reveal = (track, lane) => {
+  /* Bring an event into sight: shows its track, opens its group, unfolds what it is in, scrolls no further than needed. */
+  view.reveal = (at) => {
+    const { track } = at, folded = view.isHidden(at);
+    if (folded) view.frames = true;
     const group = data.groups[data.tracks[track].group].id;
     const changed = [view.closed.delete(group), view.hidden.delete(group), view.hidden.delete(data.tracks[track].id)];
-    if (changed.some((x) => x)) view.layout();
+    if (folded || changed.some((x) => x)) view.layout();
     const row = view.rowOf.get(track);
     if (!row || view.stays(row)) return;
-    const [top, h] = view.laneBox(row, lane || 0);
+    const [top, h] = view.laneBox(row, view.laneOf(at));
     if (top < view.covered()) view.scrollTo(view.scroll + top - HEADER - view.covered());
     else if (top + h > view.height) view.scrollTo(view.scroll + top + h - view.height + HEADER);
   };

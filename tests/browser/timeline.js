@@ -249,6 +249,31 @@ async function arranging(page) {
   same(await page.eval("document.querySelector('.flame').hidden"), true, "Esc goes back to the tracks");
 }
 
+// What a framework calls within itself is folded until it is wanted: by the legend, a key, or by going to it.
+async function folding(page) {
+  const lanes = "P.view.rowOf.get(trackOf('thread 1').index)", names = `(${lanes}.slim || trackOf('thread 1')).lanes.map((l) => [...l.name].map((n) => D.names[n].replace(/.*: /, "")).join(" "))`;
+  const slim = ["main", "forward loss", "aten::linear backward", "cudaLaunchKernel"], all = ["main", "_wrapped_call_impl loss", "_call_impl backward", "forward run", "linear", "aten::linear", "cudaLaunchKernel"];
+  same(await page.eval(names), slim, "of a framework's functions those stand that others called");
+  same(await page.eval(`${lanes}.lanes`), 4, "the row is as high as they need");
+  same(await page.eval("['thread 1', 'thread 2', 'thread 3'].map((t) => P.view.isFolded(trackOf(t)))"), [false, false, true], "the thread that launches most is open as well");
+  const op = await page.eval("(() => { const t = trackOf('thread 1'), at = { track: t.index, lane: 5, i: 0 }, b = box('.stage'), [y] = P.view.laneBox(P.view.rowOf.get(t.index), P.view.laneOf(at)); return [b[0] + P.view.x(300000), b[1] + y + 8]; })()");
+  await page.click(...op);
+  await becomes(page, "told()", "aten::linear", "what is drawn is what is pointed at");
+  await page.key("ArrowUp");
+  same(await page.eval("told()"), "torch/nn/modules/linear.py(3): forward", "up: who called, of what is shown");
+  await page.key("u");
+  await page.eval("rest()");
+  same(await page.eval(names), all, "a key shows all");
+  same(await page.eval("new URLSearchParams(location.hash.slice(1)).get('u')"), "1", "the address has it");
+  await page.eval("([...document.querySelectorAll('.legend-bar .owner')].find((b) => b.textContent === 'framework').click(), rest())");
+  same(await page.eval(names), slim, "the legend folds them again");
+  await page.key("/");
+  await page.type("functional");
+  await page.key("Enter");
+  await becomes(page, "told()", "torch/nn/functional.py(4): linear", "a search finds what is folded");
+  same(await page.eval(names), all, "and shows it");
+}
+
 async function table(page) {
   await page.key("t");
   same(await page.eval("[...document.querySelectorAll('.tables table')].length"), 2, "t: tables in place of the picture");
@@ -356,9 +381,12 @@ async function sample(page, file) {
   await opensOnSteps(page);
   ok(await page.eval(`(() => {
     const threads = D.tracks.filter((t) => t.sort === "slices" && D.groups[t.group].device < 0), most = Math.max(...threads.map((t) => t.total));
-    return threads.every((t) => P.view.isFolded(t) === (t.lanes.length >= 9 && t.total < most));
-  })()`), "of deep threads, the one in which most happens is open");
-  same(await page.eval("D.gaps(1).map((g) => g.t1 - g.t0)"), await page.eval("D.gaps(1e6).map((g) => g.t1 - g.t0).slice(0, 1)"), "the longest gap is the longest of all");
+    const calls = (t) => t.lanes.reduce((a, l) => a + l.name.reduce((n, id) => n + (D.kinds[D.kindOf[id]].id === "api" && /launch/i.test(D.names[id])), 0), 0);
+    const launches = Math.max(...threads.map(calls));
+    return threads.every((t) => P.view.isFolded(t) === (t.lanes.length >= 9 && t.total < most && (!launches || calls(t) < launches)));
+  })()`), "of deep threads, the one in which most happens is open, and the one that launches most");
+  const [longest, gaps, [from, to]] = await page.eval("[D.gaps(1), D.gaps(1e6, [0, D.span]), D.open || [0, D.span]].map((x, i) => i < 2 ? x.map((g) => [g.t1 - g.t0, g.t0]) : x)");
+  same(longest.map((g) => g[0]), (gaps.filter(([ns, t0]) => t0 < to && t0 + ns > from)[0] || gaps[0] || []).slice(0, 1), "the longest gap is the longest of the measured steps");
   for (const key of ["g", "x", "0"]) { await page.key(key); await page.eval("rest()"); }
   ok(await page.eval("Math.min(...[1, 2, 3, 4, 5].map(() => P.paint()))") < 100, "a frame is drawn in no time");
 }
@@ -380,6 +408,7 @@ main(async () => {
     await keyboard(page);
     await mouse(page);
   });
+  await withPage("frames.html", {}, folding);
   await small(restored);
   await small((page) => themes(page, false));
   await small((page) => themes(page, true), { dark: true });

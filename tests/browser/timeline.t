@@ -1,7 +1,7 @@
 #!/bin/sh
 # The page of trace2timeline in headless Chromium. Skipped where there is no browser.
 here=$(cd "$(dirname "$0")" && pwd)
-for need in node chromium; do
+for need in node chromium python3; do
     command -v $need >/dev/null 2>&1 || { echo "1..0 # SKIP $need is missing"; exit 0; }
 done
 timeline=${GP_BIN:-$here/../../build/release/bin}/trace2timeline
@@ -29,6 +29,21 @@ cat >small.json <<'END'
   "args":{"device":0,"stream":7,"correlation":3}}]
 END
 "$timeline" -q small.json >small.html || exit 1
+# A function that calls a framework, whose functions call each other; another thread launches most, and one does nothing much.
+python3 - >frames.json <<'END'
+import json
+call = lambda cat, name, at, end, tid=1, **args: {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": at, "dur": end - at, "args": args}
+torch = "torch/nn/modules/"
+events = [call("python_function", *e) for e in (("train.py(1): main", 0, 1000), (torch + "module.py(1): _wrapped_call_impl", 100, 500),
+    (torch + "module.py(2): _call_impl", 110, 490), (torch + "linear.py(3): forward", 120, 480), ("torch/nn/functional.py(4): linear", 130, 470),
+    ("train.py(9): loss", 600, 700), ("torch/_tensor.py(5): backward", 610, 690), ("torch/autograd/graph.py(6): run", 620, 680))]
+events += [call("cpu_op", "aten::linear", 140, 460), call("cuda_runtime", "cudaLaunchKernel", 150, 160, correlation=1)]
+events += [call("cpu_op", "deep", 620 + i, 660 - i, tid) for tid in (2, 3) for i in range(10)]
+events += [call("cuda_runtime", "cudaLaunchKernel", 631 + 3 * i, 633 + 3 * i, 2, correlation=2 + i) for i in range(3)]
+events += [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 200 + 200 * i, "dur": 50, "args": {"device": 0, "stream": 7, "correlation": 1 + i}} for i in range(4)]
+print(json.dumps(events))
+END
+"$timeline" -q frames.json >frames.html || exit 1
 mkdir traces
 for sample in eager.json.gz ddp.rank0.json.gz compiled.trace decode_graph.trace managed.trace nccl.trace ranges.trace sampled.trace twoproc_exec.trace; do
     cp "$samples/h200/$sample" traces && "$timeline" -q "traces/$sample" >"$sample.html" || exit 1

@@ -43,7 +43,7 @@ unused() {
 # What the build makes of the files of a page: see render/CMakeLists.txt.
 embedded() {
     case $1 in
-    timeline) sed -e 's/^ *//' -e '/^[/][/]/d' ;;
+    timeline) sed -f render/bare.sed ;;
     *) cat ;;
     esac
 }
