@@ -43,7 +43,7 @@ function summarize(r) {
   const step = r.steps.find((s) => s.step_ns), peak = Math.max(0, ...r.memory.map((m) => m.peak_bytes || 0));
   return { report: r, gpu: [...new Set(r.devices.map((d) => d.name).filter(Boolean))].join(", "), step: step ? step.step_ns : null,
     idle: sum("span_ns") && all.every((d) => d.idle_ns !== null) ? 100 * sum("idle_ns") / sum("span_ns") : null, peak: peak || null,
-    events: r.inputs.reduce((a, x) => a + x.gpu_events, 0) / (step ? step.count : 1), kernels: new Set(r.kernels.map((k) => k.name)) };
+    events: steps.length ? sum("gpu_events") / sum("steps") : null, kernels: new Set(r.kernels.map((k) => k.name)) };
 }
 function learn(list) {
   for (const t of list) {
@@ -52,7 +52,21 @@ function learn(list) {
     runs.set(t.id, { of: t.modified_ns });
     waiting.push(t);
   }
-  while (asking < 2 && waiting.length) next(waiting.shift());
+  for (let t; asking < 2 && (t = waiting.shift());) next(t);
+  for (let t; asking < 2 && (t = traces.find(unjudged));) judge(t);
+}
+const pair = (run) => `${run.before.id} ${runs.get(run.before.id)?.of}`;
+const unjudged = (t) => { const run = runs.get(t.id); return run?.before && run.against !== pair(run); };
+// What trace-diff says of a run after the one before of the same program: {verdict, word, sentence}.
+async function judge(t) {
+  const run = runs.get(t.id), against = run.against = pair(run), { id } = run.before;
+  asking++;
+  run.verdict = null;
+  const verdict = await ask(`/api/compare?a=${id}&b=${t.id}`).then((d) => d.summary, (e) => ({ verdict: "not_comparable", word: "NOT COMPARABLE", sentence: e.message }));
+  asking--;
+  if (run.against === against) run.verdict = verdict;
+  draw();
+  learn([]);
 }
 async function next(t) {
   asking++;
@@ -74,7 +88,8 @@ function programs() {
     if (!run?.kernels) continue;
     const alike = (g) => { let both = 0; for (const k of run.kernels) both += g.kernels.has(k); return g.gpu === run.gpu && 2 * both > Math.max(run.kernels.size, g.kernels.size, 1); };
     let group = groups.find(alike);
-    if (!group) groups.push(group = { name: stem(t.name), gpu: run.gpu, list: [] });
+    const name = stem(t.name);
+    if (!group) groups.push(group = { name: groups.some((g) => g.name === name) ? `${name} (from ${t.name})` : name, gpu: run.gpu, list: [] });
     group.kernels = run.kernels;
     run.program = group;
     run.before = group.list[group.list.length - 1];
@@ -85,18 +100,21 @@ function programs() {
 // "train_3.trace" and "train_4.json.gz" are runs of "train".
 const stem = (name) => split(name)[1].replace(/\.(trace|json|gz|zst|sqlite|pftrace)\b/g, "").replace(/[-_.]?\d+$/, "") || split(name)[1];
 const change = (run) => { const b = run.before && runs.get(run.before.id); return run.step && b?.step ? 100 * (run.step - b.step) / b.step : null; };
-const MARKED = 5; // percent of the step time
+const better = (run) => ({ regression: "worse", improvement: "better" })[run.verdict?.verdict] || "";
 
-// The step times of a program's runs, oldest first; what changed by MARKED or more is marked.
+// The step times of a program's runs, oldest first; what changed is marked.
 function curveOf(list, wide, high, here) {
   const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg"), at = list.map((t) => runs.get(t.id).step), most = Math.max(1, ...at);
   const put = (name, attrs) => { const e = document.createElementNS(ns, name); for (const k in attrs) e.setAttribute(k, attrs[k]); svg.append(e); return e; };
-  const x = (i) => list.length < 2 ? wide / 2 : 4 + i * (wide - 8) / (list.length - 1), y = (v) => high - 4 - v / most * (high - 8);
+  const large = high > 40, side = large ? 40 : 4, top = large ? 24 : 4; // with a ground and words
+  const x = (i) => list.length < 2 ? wide / 2 : side + i * (wide - 2 * side) / (list.length - 1), y = (v) => high - 4 - v / most * (high - 4 - top);
   for (const [k, v] of Object.entries({ class: "history", viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "img", "aria-label": `step times of ${list.length} runs` })) svg.setAttribute(k, v);
+  if (large) put("line", { x1: 0, x2: wide, y1: y(0), y2: y(0) });
   put("path", { d: at.map((v, i) => v === null ? "" : `${i && at[i - 1] !== null ? "L" : "M"}${x(i)} ${y(v)}`).join("") });
   list.forEach((t, i) => {
     if (at[i] === null) return;
-    const d = change(runs.get(t.id)), e = put("circle", { cx: x(i), cy: y(at[i]), r: t === here ? 3.5 : 2.2, class: d !== null && Math.abs(d) >= MARKED ? (d > 0 ? "worse" : "better") : "" });
+    const e = put("circle", { cx: x(i), cy: y(at[i]), r: t === here ? 3.5 : 2.2, class: better(runs.get(t.id)) });
+    if (large && (list.length <= wide / 70 || better(runs.get(t.id)))) put("text", { x: x(i), y: y(at[i]) - 9, "text-anchor": "middle" }).textContent = gp.ns(at[i]);
     e.append(document.createElementNS(ns, "title"));
     e.firstChild.textContent = `${t.name}: ${gp.ns(at[i])}`;
   });
@@ -114,7 +132,7 @@ const body = make("tbody"), count = make("span", { className: "count" }), newest
 const bar = make("div", { className: "compare-bar", hidden: true, role: "region", "aria-label": "comparison" });
 // Columns: heading, class, what it is sorted by.
 const COLUMNS = [["Run", "", (t) => t.name, "name"], ["When", "", (t) => t.modified_ns, "when"], ["Program", "", (t, r) => r.program?.name, "program"], ["GPU", "gpu", (t, r) => r.gpu, "gpu"],
-  ["Step", "number", (t, r) => r.step, "step"], ["Change", "", (t, r) => change(r), "change"], ["Idle", "number", (t, r) => r.idle, "idle"], ["Peak memory", "number", (t, r) => r.peak, "peak"],
+  ["Step", "number", (t, r) => r.step, "step"], ["Verdict", "", (t, r) => change(r), "verdict"], ["Idle", "number", (t, r) => r.idle, "idle"], ["Peak memory", "number", (t, r) => r.peak, "peak"],
   ["First advice", "", (t, r) => r.advice?.saving_ns, "advice"], ["Pages", "pages"], ["Compare", "ab"]];
 const runOf = (t) => runs.get(t.id) || {};
 function matching() {
@@ -132,9 +150,11 @@ function sortBy(id) {
   order = id;
   draw();
 }
+// The page of a program, or of all: its address is #program=NAME.
 function show(name) {
   program = name;
-  overRuns.hidden = !name;
+  here = -1;
+  gp.hash.set({ program: name }, true);
   draw();
 }
 
@@ -161,28 +181,38 @@ function row(t, i) {
     make("td", {}, r.program ? make("button", { type: "button", className: "link", textContent: r.program.name, title: "all runs with these kernels", onclick: () => show(r.program.name) }) : null),
     cell(r.problem ? "cannot be read" : r.report ? r.gpu : can ? "\u2026" : "", "dim gpu", r.problem),
     named(make("td", { className: "number" }, r.step && r.program?.list.length > 1 ? curveOf(r.program.list.slice(-12), 64, 18, t) : null, r.step ? " " + gp.ns(r.step) : ""), r.step ? "step" : ""),
-    make("td", { className: d === null || Math.abs(d) < MARKED ? "dim" : d > 0 ? "worse" : "better" },
-      d === null ? "" : Math.abs(d) < 0.05 ? "the same" : link(`/compare?a=${r.before.id}&b=${t.id}`, `${d > 0 ? "+" : "\u2212"}${Math.abs(d).toFixed(1)}%`, { title: `step time against ${r.before.name}; the comparison says whether that is more than chance` })),
+    make("td", { className: "judged " + (better(r) || "dim") }, !r.before ? "" : judged(t)),
     named(cell(r.idle === null || r.idle === undefined ? "" : `${r.idle.toFixed(1)}%`, "number"), "idle"), named(cell(r.peak ? gp.bytes(r.peak) : "", "number"), "peak memory"),
     make("td", { className: "advice" }, a ? make("p", { title: a.action }, a.saving_ns ? make("b", { textContent: `${gp.ns(a.saving_ns)}: ` }) : "", a.action) : ""),
     make("td", { className: "pages" }, ...pageLinks(t)),
     make("td", { className: "ab" }, can ? sideButton(t, "a") : null, can ? " " : null, can ? sideButton(t, "b") : null));
 }
 
-// The page of a program: step time and launched work over its runs, with the changes marked.
+// The verdict and the change of the step time; the reason is in the title, and on the page of the program.
+function judged(t, figure = true) {
+  const r = runOf(t), d = change(r), by = !figure || d === null || Math.abs(d) < 0.05 ? "" : ` ${d > 0 ? "+" : "\u2212"}${Math.abs(d).toFixed(1)}%`;
+  return link(`/compare?a=${r.before.id}&b=${t.id}`, r.verdict ? r.verdict.word.toLowerCase() + by : "\u2026", { title: `after ${r.before.name}: ${r.verdict?.sentence || "being compared"}` });
+}
+
+// The page of a program: step time and launched work over its runs, with the changes marked, and the verdict on each run.
 const overRuns = make("section", { className: "newest", hidden: true, "aria-label": "runs of a program" });
 function drawProgram(groups) {
   const g = groups.find((x) => x.name === program);
-  if (!g) return;
-  const marked = g.list.filter((t) => Math.abs(change(runOf(t)) ?? 0) >= MARKED);
+  overRuns.hidden = !program;
+  newest.hidden = !!program || !newest.firstChild;
+  document.title = program || "Traces";
+  if (!g) return overRuns.replaceChildren(...program ? [make("h2", { textContent: program }), make("p", { className: "count", textContent: waiting.length || asking ? "Reading \u2026" : "No runs of a program of this name are here." }), allPrograms()] : []);
   overRuns.replaceChildren(make("h2", {}, g.name, make("span", { textContent: ` \u00b7 ${g.list.length} ${g.list.length === 1 ? "run" : "runs"} on ${g.gpu || "an unknown GPU"}, oldest first` })),
-    curveOf(g.list, 900, 120), make("p", { className: "count", textContent: `Step time. Events of the GPU per step: ${g.list.map((t) => gp.count(Math.round(runOf(t).events))).join(", ")}.` }),
-    make("ol", {}, ...marked.map((t) => make("li", {}, link(`/compare?a=${runOf(t).before.id}&b=${t.id}`, `${change(runOf(t)) > 0 ? "slower" : "faster"} by ${Math.abs(change(runOf(t))).toFixed(1)}%`), ` in ${t.name}, after ${runOf(t).before.name}`))),
-    make("div", { className: "go" }, make("button", { type: "button", textContent: "All programs", onclick: () => show("") })));
+    curveOf(g.list, Math.max(240, overRuns.clientWidth - 40), 130), make("ol", {}, ...g.list.map((t) => {
+      const r = runOf(t), has = [r.step ? gp.ns(r.step) : "", r.events ? `${gp.count(Math.round(r.events))} GPU events per step` : ""].filter(Boolean).join(", ");
+      return make("li", { className: better(r) }, `${split(t.name)[1]}: ${has}${has ? "; " : ""}`, ...(r.before ? [judged(t, false), reason(r)] : ["the first run"]));
+    })), allPrograms());
 }
+const reason = (r) => make("span", { textContent: r.verdict ? `: ${r.verdict.sentence.replace(/^[A-Z ,]+: /, "").replaceAll("->", "\u2192")}` : "" });
+const allPrograms = () => make("div", { className: "go" }, make("button", { type: "button", textContent: "All programs", onclick: () => show("") }));
 
 const heads = COLUMNS.map(([text, className, by, id]) => make("th", { scope: "col", className: className || "" },
-  by ? make("button", { type: "button", className: "link", textContent: text, title: id === "change" ? "of the step time, against the run before of the same program; sort by this" : "sort by this", onclick: () => sortBy(id) }) : text));
+  by ? make("button", { type: "button", className: "link", textContent: text, title: id === "verdict" ? "trace-diff's, and the change of the step time, against the run before of the same program; sort by that" : "sort by this", onclick: () => sortBy(id) }) : text));
 
 function drawBar() {
   const names = (side) => [...chosen[side]].map((id) => traces.find((t) => t.id === id)).filter(Boolean);
@@ -211,6 +241,7 @@ function draw() {
 // Its pages, and the run before of the same program once that is known.
 function fillNewest(t) {
   const before = runOf(t).before;
+  if (before && runOf(t).verdict) newest.querySelector(".since").replaceChildren(`After ${split(before.name)[1]}: `, judged(t, false), reason(runOf(t)));
   newest.querySelector(".go").replaceChildren(...pageLinks(t),
     ...(before ? [link(`/compare?a=${before.id}&b=${t.id}`, `Compare with the run before: ${split(before.name)[1]}`)] : []));
 }
@@ -221,12 +252,13 @@ async function drawNewest() {
   const key = t ? t.id + t.modified_ns : "";
   if (key === shownNewest) return;
   shownNewest = key;
-  newest.hidden = !t;
+  newest.replaceChildren();
+  newest.hidden = !t || !!program;
   if (!t) return;
   const verdict = make("p", { className: "verdict", textContent: "Reading \u2026" }), list = make("ol"), go = make("div", { className: "go" });
-  newest.replaceChildren(make("h2", {}, "Newest run: ", t.name, make("span", { textContent: ` \u00b7 ${ago(t.modified_ns)}` })), verdict, list, go);
+  newest.replaceChildren(make("h2", {}, "Newest run: ", t.name, make("span", { textContent: ` \u00b7 ${ago(t.modified_ns)}` })), verdict, make("p", { className: "since" }), list, go);
   fillNewest(t);
-    const [report, advice] = await Promise.allSettled([ask(`/api/profiler/hta?trace=${t.id}`), ask(`/api/advice?trace=${t.id}`)]);
+  const [report, advice] = await Promise.allSettled([ask(`/api/profiler/hta?trace=${t.id}`), ask(`/api/advice?trace=${t.id}`)]);
   if (key !== shownNewest) return;
   verdict.textContent = report.status === "fulfilled" ? report.value.summary.headline : report.reason.message;
   const first = advice.status === "fulfilled" ? advice.value.suggestions.slice(0, 3) : [];
@@ -240,7 +272,7 @@ async function refresh() {
     if (JSON.stringify(now) !== JSON.stringify(traces)) {
       traces = now;
       draw();
-      learn(matching());
+      learn([...matching(), ...traces]);
     }
     drawNewest();
   } catch (e) {
@@ -294,7 +326,7 @@ function listPage() {
     ["Enter", "open it", atHere((t) => location.assign(firstPage(t)))], ["a", "compare: before", atHere((t) => toggle("a", t.id))],
     ["b", "compare: after", atHere((t) => toggle("b", t.id))],
     ["c", "compare those that are chosen", () => bar.querySelector("a")?.click()], ["/", "show only some names", () => box.focus()]]);
-  draw();
+  gp.hash.on((h) => { program = h.program || ""; draw(); });
   refresh();
   setInterval(() => { if (!document.hidden) refresh(); }, 3000);
 }

@@ -17,6 +17,7 @@ begin() {
     rm -rf runs up link
     mkdir runs && cp "$samples/h200/ddp.trace" runs/before.trace && cp "$samples/memory/steady.pickle.gz" runs/ &&
         cp "$samples/h200/ranges.trace" 'runs/<b class=evil><img src=x>.trace' && touch -d '1 hour ago' runs/* && cp "$samples/h200/eager.json.gz" runs/earlier.trace && touch -d '2 hours ago' runs/earlier.trace &&
+        cp "$samples/pairs/train.trace" runs/quick.trace && touch -d '4 hours ago' runs/quick.trace && cp "$samples/pairs/train_item.trace" runs/slower.trace && touch -d '3 hours ago' runs/slower.trace &&
         cp "$samples/h200/eager.json.gz" runs/newest.trace || exit 1
     "$serve" --idle 100 --upload up runs >link 2>err &
     server=$!
