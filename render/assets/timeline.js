@@ -227,10 +227,18 @@ function run(data) {
       acts.look(s.t0, s.t1, `${s.name}, ${gp.ns(s.t1 - s.t0)}, ${stepAt + 1} of ${slowSteps.length} from the slowest`);
     },
     finding(by) {
-      const found = data.findings.filter((f) => f.t0 !== null);
-      if (!found.length) return void gp.say("no finding has a place in the timeline");
+      const found = data.findings;
+      if (!found.length) return void gp.say("nothing was found");
       foundAt = (foundAt + by + found.length) % found.length;
-      acts.look(found[foundAt].t0, found[foundAt].t1, found[foundAt].text);
+      acts.found(found[foundAt]);
+    },
+    /* A finding has a place of its own, is about an event, of which the longest is chosen, or has parts; or it is about all that is shown first. */
+    found(f) {
+      const parts = data.findings.slice(data.findings.indexOf(f) + 1), end = parts.findIndex((p) => !p.part);
+      const part = f.part ? null : parts.slice(0, end < 0 ? parts.length : end).find((p) => p.t0 !== null), [t0, t1] = home();
+      const at = f.t0 === null && f.where ? data.longest(f.where, t0, t1) : null, x = at && data.at(at.track, at.lane, at.i);
+      acts.look(...x ? [x.t0, x.t1] : f.t0 !== null ? [f.t0, f.t1] : part ? [part.t0, part.t1] : [t0, t1], f.text);
+      if (at) { choose(at, false, true); view.reveal(at); }
     },
     find(name) {
       search.set("^" + name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$");
@@ -433,8 +441,8 @@ function run(data) {
     if (top && view.rowOf.get(top.index)) view.scrollTo(view.rowOf.get(top.index).y - view.covered());
     filtered();
     moved(true);
-    const found = h.find && data.findings.find((f) => f.id === h.find && f.t0 !== null);
-    if (found) acts.look(found.t0, found.t1, found.text); // its place takes over in the address
+    const found = h.find && data.findings.find((f) => f.id === h.find);
+    if (found) acts.found(found); // its place takes over in the address
     if (h.find) gp.hash.set({ find: "" });
   }
 

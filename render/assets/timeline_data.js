@@ -55,6 +55,7 @@
 // await data.arrows(track, lane, i) -> [{what: "launch" | "backward" | "cause", from: position, to: position}]
 // await data.launchOf(track, lane, i) -> position of what launched it, or null
 // data.gaps(n, [t0, t1]?)        the N longest idle gaps of the measured steps (of all, where there are none), or of that time: [{t0, t1, device, causes: [{name, text, ns}], at: position}]
+// data.longest(name, t0, t1)     position of the longest GPU event of that name that touches [t0, t1), or null
 // data.slowest()                 the longest whole step, or null
 // data.find(id)                  the track of that id, or undefined
 // data.slim(track, roles)        its lanes with frameworks' functions folded away: see there
@@ -795,6 +796,16 @@ class Data {
       const causes = this.byName([g.lane], g.t0, g.t1).map(([name, ns]) => ({ ...this.causes[this.causeOf(name)], ns }));
       return { t0: g.t0, t1: g.t1, device: g.device, causes, at: { track: g.lane.track, lane: 0, i: g.i } };
     });
+  }
+
+  longest(name, t0, t1) {
+    const wanted = this.names.map((n, id) => n === name || this.labels[id] === name);
+    let best = null, most = -1;
+    for (const d of this.devices) for (const t of d.streams) for (const lane of this.tracks[t].lanes) {
+      const [from, to] = this.bounds(lane, t0, t1);
+      for (let i = from; i < to; i++) if (lane.dur[i] > most && wanted[lane.name[i]]) { most = lane.dur[i]; best = { track: t, lane: lane.lane, i }; }
+    }
+    return best;
   }
 
   slowest() {

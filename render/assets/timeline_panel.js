@@ -80,8 +80,7 @@ function timelineAbout(data, acts) {
     if (gap) add("Longest idle gap" + (gap.causes.length ? ": " + gap.causes[0].text : ""), gp.ns(gap.t1 - gap.t0), "show it (g; again for the next)", () => acts.gap(1));
     if (slow) add("Slowest step: " + slow.name, gp.ns(slow.t1 - slow.t0), "show it (x; again for the next)", () => acts.slow(1));
     for (const f of data.findings.slice(0, 12)) {
-      if (f.t0 === null) list.append(make("p", { className: f.part ? "found part" : "found", textContent: f.text }));
-      else add(f.text, "", "show it", () => acts.look(f.t0, f.t1, f.text), f.part);
+      add(f.text, "", "show it", () => acts.found(f), f.part);
     }
     const keys = make("p", { className: "hint" }, "Drag to move, Ctrl and wheel to zoom, drag the ruler to select time. ",
       make("kbd", { textContent: "?" }), " lists all keys.");

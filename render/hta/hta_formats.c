@@ -158,7 +158,7 @@ static void put_more(struct gp_buf *b, const struct gp_report *r, size_t width)
     struct gp_buf text = {0};
     for (size_t i = 0; i < r->tables.n; i++) {
         const struct gp_report_table *t = r->tables.at[i];
-        if (!t->detail) continue;
+        if (!t->detail && !t->more) continue;
         gp_buf_puts(&text, text.n ? " " : "More: --full, or -t with one of ");
         gp_buf_puts(&text, t->id);
     }

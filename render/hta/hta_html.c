@@ -365,10 +365,9 @@ static void put_where(struct page *p, const struct gp_page_section *t, const cha
     gp_svg_text(&p->w, GP_TEXT(" "));
 }
 
-/* A link to PAGE with a search for the name that a finding is about, up to the " in " that introduces its
- * context. */
-static void put_evidence(struct page *p, const char *page, const char *text, const char *view,
-                         const char *name)
+/* A link to the flame graph PAGE with a search for the name that a finding is about, up to the " in " that
+ * introduces its context. */
+static void put_evidence(struct page *p, const char *page, const char *view, const char *name)
 {
     static const char special[] = "\\^$.|?*+()[]{}";
     const char *in = strstr(name, " in "), *below = strstr(name, " > ");
@@ -386,12 +385,12 @@ static void put_evidence(struct page *p, const char *page, const char *text, con
     gp_page_address_put(&p->text, pattern.data, pattern.n, "-._~");
     gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
     p->text.n = 0;
-    gp_page_text(&p->w, text);
+    gp_page_text(&p->w, "flame graph");
     gp_svg_close(&p->w);
     gp_buf_release(&pattern);
 }
 
-/* A link to the place of the finding ID in the timeline: the longest gap of its cause. */
+/* A link to the place of the finding ID in the timeline, which knows it. */
 static void put_place(struct page *p, const char *page, const char *id)
 {
     gp_page_text(&p->w, " \xC2\xB7 ");
@@ -434,11 +433,8 @@ static void put_finding(struct page *p, const struct gp_finding *f)
         gp_page_link(&p->w, t->id, t->title);
     }
     bool idle = t && !strcmp(t->id, "why-idle");
-    if (f->where && p->o->flame)
-        put_evidence(p, p->o->flame, "flame graph", idle ? "v=idle&" : "", gp_hta_str(h, f->where));
-    if (idle && p->o->timeline) put_place(p, p->o->timeline, gp_hta_str(h, f->id));
-    else if (f->where && p->o->timeline)
-        put_evidence(p, p->o->timeline, "timeline", "", gp_hta_str(h, f->where));
+    if (f->where && p->o->flame) put_evidence(p, p->o->flame, idle ? "v=idle&" : "", gp_hta_str(h, f->where));
+    if (p->o->timeline) put_place(p, p->o->timeline, gp_hta_str(h, f->id));
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);

@@ -387,6 +387,9 @@ async function sample(page, file) {
   })()`), "of deep threads, the one in which most happens is open, and the one that launches most");
   const [longest, gaps, [from, to]] = await page.eval("[D.gaps(1), D.gaps(1e6, [0, D.span]), D.open || [0, D.span]].map((x, i) => i < 2 ? x.map((g) => [g.t1 - g.t0, g.t0]) : x)");
   same(longest.map((g) => g[0]), (gaps.filter(([ns, t0]) => t0 < to && t0 + ns > from)[0] || gaps[0] || []).slice(0, 1), "the longest gap is the longest of the measured steps");
+  const places = await page.eval(`(async () => { const all = []; for (const f of D.findings) { P.acts.found(f); await rest(); const c = P.state.chosen, [a, b] = P.state.range;
+    all.push([f.id, f.t0 !== null ? a === f.t0 && b === Math.max(f.t1, a + 1) : D.longest(f.where, ...(D.open || [0, D.span])) ? [D.names, D.labels].some((l) => l[D.at(c.track, c.lane, c.i).nameId] === f.where) : b > a, a >= P.view.t0 && b <= P.view.t1]); } return all.filter((x) => !x[1] || !x[2]).map((x) => x[0]); })()`);
+  same(places, [], "every finding has a place, and leads there");
   for (const key of ["g", "x", "0"]) { await page.key(key); await page.eval("rest()"); }
   ok(await page.eval("Math.min(...[1, 2, 3, 4, 5].map(() => P.paint()))") < 100, "a frame is drawn in no time");
 }
