@@ -17,7 +17,6 @@ struct gp_clock_writer {
     struct gp_trace trace;
     uint32_t track;
     bool redact;
-    gp_sid cat, names[GP_GAUGE_COUNT], units[GP_GAUGE_COUNT];
     double last[GP_GAUGE_COUNT]; /* NAN: none */
     int64_t at_ns;               /* of the latest sample; 0: none yet */
 };
@@ -56,26 +55,12 @@ struct gp_clock_writer *gp_clock_writer_new(const struct gp_clock_writer_opts *o
     snprintf(text, sizeof text, "GPU %" PRIu32, number);
     w->track = gp_trace_gpu_track(&w->trace, number, text);
     add_device(w, number, device);
-    w->cat = gp_intern_cstr(&w->trace.strings, GP_GAUGE_CATEGORY);
-    for (size_t g = 0; g < GP_GAUGE_COUNT; g++) {
-        w->names[g] = gp_intern_cstr(&w->trace.strings, gp_gauge_infos[g].name);
-        w->units[g] = gp_intern_cstr(&w->trace.strings, gp_gauge_infos[g].unit);
-        w->last[g] = NAN;
-    }
+    for (size_t g = 0; g < GP_GAUGE_COUNT; g++) w->last[g] = NAN;
     w->writer = gp_gpt_writer_new(&o, opts->write, opts->ctx);
     return w;
 }
 
 /* ---- rows ---- */
-
-static void put_row(struct gp_clock_writer *w, int64_t at_ns, gp_sid name, gp_sid unit, double value)
-{
-    struct gp_events *e = &w->trace.events[GP_COUNTER];
-    size_t row = gp_events_add(e, at_ns, 0, w->track, name);
-    gp_set_cat(e, row, w->cat);
-    gp_set_series(e, row, unit);
-    gp_set_value(e, row, value);
-}
 
 /* "utilization by process 4711 (python3)", "utilization by process hidden" */
 static void put_use(struct gp_clock_writer *w, const struct gp_clock_sample *s)
@@ -85,9 +70,8 @@ static void put_use(struct gp_clock_writer *w, const struct gp_clock_sample *s)
     if (!s->use.pid || w->redact) gp_buf_puts(&b, "hidden");
     else gp_buf_printf(&b, "%" PRIu32, s->use.pid);
     if (s->use.pid && !w->redact && *s->use.name) gp_buf_printf(&b, " (%s)", s->use.name);
-    gp_sid name = gp_trace_intern(&w->trace, b.data, b.n);
-    put_row(w, s->since_ns, name, w->units[GP_GAUGE_OTHERS], s->use.percent);
-    put_row(w, s->at_ns, name, w->units[GP_GAUGE_OTHERS], 0);
+    gp_gauge_put(&w->trace, s->since_ns, w->track, GP_GAUGE_OTHERS, gp_buf_str(&b), s->use.percent);
+    gp_gauge_put(&w->trace, s->at_ns, w->track, GP_GAUGE_OTHERS, gp_buf_str(&b), 0);
     gp_buf_release(&b);
 }
 
@@ -102,7 +86,8 @@ void gp_clock_writer_put(struct gp_clock_writer *w, const struct gp_clock_sample
         bool window = g == GP_GAUGE_OTHERS || gp_nvml_is_sum((enum gp_gauge)g);
         if (isnan(s->values[g]) || (s->values[g] == w->last[g] && g != GP_GAUGE_ENERGY)) continue;
         w->last[g] = s->values[g];
-        put_row(w, window ? s->since_ns : s->at_ns, w->names[g], w->units[g], s->values[g]);
+        gp_gauge_put(&w->trace, window ? s->since_ns : s->at_ns, w->track, (enum gp_gauge)g, NULL,
+                     s->values[g]);
     }
 }
 
@@ -118,7 +103,7 @@ void gp_clock_writer_end(struct gp_clock_writer *w)
     if (!w) return;
     for (size_t g = 0; g < GP_GAUGE_COUNT && w->at_ns; g++)
         if (!isnan(w->last[g]) && g != GP_GAUGE_ENERGY)
-            put_row(w, w->at_ns, w->names[g], w->units[g], w->last[g]);
+            gp_gauge_put(&w->trace, w->at_ns, w->track, (enum gp_gauge)g, NULL, w->last[g]);
     gp_clock_writer_flush(w);
     gp_gpt_end(w->writer, &w->trace);
     gp_gpt_writer_free(w->writer);

@@ -3,8 +3,7 @@
  * series its unit; a value holds until the next row of its name, at most until the last row of its track.
  * Their process stands for a GPU, and their track has its number.
  *
- *     gp_set_cat(e, row, gp_intern_cstr(strings, GP_GAUGE_CATEGORY));
- *     gp_gauge_infos[GP_GAUGE_POWER].name         // "power"
+ *     gp_gauge_put(trace, at_ns, track, GP_GAUGE_POWER, NULL, 312.5);
  *     enum gp_gauge g = gp_gauge_find("power");
  *     bool same = gp_gauge_number(a) == gp_gauge_number(b);    // two devices of a trace are the same GPU
  */
@@ -12,7 +11,10 @@
 #define GP_FORMATS_MODEL_GAUGES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct gp_trace;
 
 #define GP_GAUGE_CATEGORY "device"
 
@@ -45,6 +47,9 @@ struct gp_gauge_info {
 extern const struct gp_gauge_info gp_gauge_infos[GP_GAUGE_COUNT];
 /* GP_GAUGE_COUNT: it is none of them. */
 enum gp_gauge gp_gauge_find(const char *name);
+/* Add a row. NAME: NULL, that of the gauge. */
+void gp_gauge_put(struct gp_trace *t, int64_t at_ns, uint32_t track, enum gp_gauge g, const char *name,
+                  double value);
 
 /* The number in the args of a device by which devices of a trace are known to be the same GPU: drawn from its
  * UUID and SEED, so that it says nothing elsewhere. 0: there is none. */

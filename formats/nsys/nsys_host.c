@@ -1,7 +1,6 @@
-/* What threads did: calls of CUDA, the costs of the tool itself, waits in the operating system; counters of
- * GPUs and samples of CPUs. */
+/* What threads did: calls of CUDA, the costs of the tool itself, waits in the operating system; samples of
+ * CPUs. */
 #include <string.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include "formats/base/str.h"
 #include "formats/model/cuda_names.h"
@@ -9,55 +8,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/order.h"
-
-/* ---- counters of GPUs ---- */
-
-static uint64_t metric_key(int64_t type, int64_t metric)
-{
-    return gp_nsys_key((uint64_t)type, (uint64_t)metric);
-}
-
-/* Type and id of a metric -> its name. */
-static void load_metrics(struct gp_nsys *n, struct gp_map *names)
-{
-    static const char *const columns[] = {"typeId", "metricId", "metricName", NULL};
-    enum { TYPE, METRIC, NAME };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(n->db, &scan, "TARGET_INFO_GPU_METRICS", columns);
-    while (gp_sqlite_next(&scan)) {
-        size_t length;
-        const char *name = gp_sqlite_text(&scan, NAME, &length);
-        if (!name) continue;
-        uint64_t key = metric_key(gp_sqlite_int(&scan, TYPE, 0), gp_sqlite_int(&scan, METRIC, 0));
-        gp_map_put(names, key, gp_trace_intern(n->t, name, length));
-    }
-}
-
-/* The last byte of a type's id is the number of the GPU. */
-static void read_metrics(struct gp_nsys *n)
-{
-    static const char *const columns[] = {"timestamp", "typeId", "metricId", "value", NULL};
-    enum { TIME, TYPE, METRIC, VALUE, GPU_BITS = 0xff };
-    struct gp_events *e = &n->t->events[GP_COUNTER];
-    struct gp_map names = {0};
-    struct gp_sqlite_scan scan;
-    load_metrics(n, &names);
-    gp_sqlite_begin(n->db, &scan, "GPU_METRICS", columns);
-    while (gp_sqlite_next(&scan)) {
-        int64_t start, dur, type = gp_sqlite_int(&scan, TYPE, 0);
-        double value;
-        if (!gp_nsys_span(n, &scan, TIME, TIME, &start, &dur) || !gp_sqlite_double(&scan, VALUE, &value))
-            continue;
-        const uint32_t *series = gp_map_get(&names, metric_key(type, gp_sqlite_int(&scan, METRIC, 0)));
-        char name[40];
-        snprintf(name, sizeof name, "GPU %d metrics", (int)(type & GPU_BITS));
-        size_t row = gp_events_add(e, start, 0, gp_nsys_track(n, n->only_process, name),
-                                   gp_intern_cstr(&n->t->strings, name));
-        gp_set_series(e, row, series ? *series : gp_intern_cstr(&n->t->strings, "unknown"));
-        gp_set_value(e, row, value);
-    }
-    gp_map_release(&names);
-}
 
 /* ---- samples of CPUs ---- */
 
@@ -149,7 +99,6 @@ static void read_cpu(struct gp_nsys *n)
 
 void gp_nsys_read_samples(struct gp_nsys *n)
 {
-    if (n->t->need & GP_NEED(GP_COUNTER)) read_metrics(n);
     if (n->t->need & GP_NEED(GP_MARK)) read_cpu(n);
 }
 

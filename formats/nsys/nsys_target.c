@@ -1,8 +1,10 @@
-/* The machine and the recording: devices, ranks, clocks, and the recorder's own warnings. */
+/* The machine and the recording: devices and their counters, ranks, clocks, and the recorder's warnings. */
+#include <stdio.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/str.h"
+#include "formats/model/gauges.h"
 #include "formats/nsys/nsys_priv.h"
 #include "formats/nsys/nsys_read.h"
 
@@ -134,6 +136,13 @@ static const struct gpu *find_gpu(const struct target *t, int64_t pid, int64_t o
     return NULL;
 }
 
+/* The GPU of a stream; NULL: not known, or it is none. */
+static const struct gpu *gpu_of(const struct target *t, const struct gp_track *k)
+{
+    if (k->kind != GP_TRACK_STREAM || k->device < 0) return NULL;
+    return find_gpu(t, t->n->t->processes.at[k->process].pid, k->device);
+}
+
 /* The facts of each device that a process used. */
 static void add_devices(struct target *t)
 {
@@ -141,8 +150,7 @@ static void add_devices(struct target *t)
     for (size_t i = 0; i < trace->tracks.n; i++) {
         const struct gp_track *k = &trace->tracks.at[i];
         const struct gp_process *p = &trace->processes.at[k->process];
-        const struct gpu *gpu =
-            k->kind == GP_TRACK_STREAM && k->device >= 0 ? find_gpu(t, p->pid, k->device) : NULL;
+        const struct gpu *gpu = gpu_of(t, k);
         bool known = !gpu;
         for (size_t d = 0; d < trace->devices.n && !known; d++)
             known = trace->devices.at[d].producer == p->producer && trace->devices.at[d].id == k->device;
@@ -152,6 +160,79 @@ static void add_devices(struct target *t)
         d.id = k->device;
         GP_VEC_PUSH(&trace->devices, d);
     }
+}
+
+/* ---- counters of GPUs ---- */
+
+static uint64_t metric_key(int64_t type, int64_t metric)
+{
+    return gp_nsys_key((uint64_t)type, (uint64_t)metric);
+}
+
+/* Type and id of a metric -> its name. */
+static void load_metrics(struct gp_nsys *n, struct gp_map *names)
+{
+    static const char *const columns[] = {"typeId", "metricId", "metricName", NULL};
+    enum { TYPE, METRIC, NAME };
+    struct gp_sqlite_scan scan;
+    gp_sqlite_begin(n->db, &scan, "TARGET_INFO_GPU_METRICS", columns);
+    while (gp_sqlite_next(&scan)) {
+        size_t length;
+        const char *name = gp_sqlite_text(&scan, NAME, &length);
+        if (!name) continue;
+        uint64_t key = metric_key(gp_sqlite_int(&scan, TYPE, 0), gp_sqlite_int(&scan, METRIC, 0));
+        gp_map_put(names, key, gp_trace_intern(n->t, name, length));
+    }
+}
+
+/* The track of a GPU's clock: of the first process that uses that GPU, as its device. */
+static uint32_t clock_track(const struct target *t, int64_t gpu, uint32_t track)
+{
+    struct gp_trace *trace = t->n->t;
+    struct gp_track k = trace->tracks.at[track];
+    for (size_t i = 0; i < trace->tracks.n && k.device < 0; i++) {
+        const struct gpu *used = gpu_of(t, &trace->tracks.at[i]);
+        if (!used || used->id != gpu) continue;
+        k.process = trace->tracks.at[i].process;
+        k.device = trace->tracks.at[i].device;
+    }
+    return gp_trace_track(trace, &k);
+}
+
+/* The last byte of a type's id is the number of the GPU. The clock of its SMs is in Hz, whatever the name
+ * says. */
+static void read_metrics(const struct target *t)
+{
+    static const char clock[] = "GPC Clock Frequency";
+    struct gp_nsys *n = t->n;
+    static const char *const columns[] = {"timestamp", "typeId", "metricId", "value", NULL};
+    enum { TIME, TYPE, METRIC, VALUE, GPU_BITS = 0xff };
+    struct gp_events *e = &n->t->events[GP_COUNTER];
+    struct gp_map names = {0}, clocks = {0};
+    struct gp_sqlite_scan scan;
+    load_metrics(n, &names);
+    gp_sqlite_begin(n->db, &scan, "GPU_METRICS", columns);
+    while (gp_sqlite_next(&scan)) {
+        int64_t start, dur, type = gp_sqlite_int(&scan, TYPE, 0);
+        double value;
+        if (!gp_nsys_span(n, &scan, TIME, TIME, &start, &dur) || !gp_sqlite_double(&scan, VALUE, &value))
+            continue;
+        const uint32_t *series = gp_map_get(&names, metric_key(type, gp_sqlite_int(&scan, METRIC, 0)));
+        char name[40];
+        snprintf(name, sizeof name, "GPU %d metrics", (int)(type & GPU_BITS));
+        uint32_t track = gp_nsys_track(n, n->only_process, name);
+        if (series && gp_starts(gp_trace_str(n->t, *series), clock)) {
+            uint32_t *of = gp_map_put(&clocks, (uint64_t)type, GP_NSYS_NONE);
+            if (*of == GP_NSYS_NONE) *of = clock_track(t, type & GPU_BITS, track);
+            gp_gauge_put(n->t, start, *of, GP_GAUGE_SM_CLOCK, NULL, value < 1e6 ? value : value / 1e6);
+            continue;
+        }
+        size_t row = gp_events_add(e, start, 0, track, gp_intern_cstr(&n->t->strings, name));
+        gp_set_series(e, row, series ? *series : gp_intern_cstr(&n->t->strings, "unknown"));
+        gp_set_value(e, row, value);
+    }
+    gp_map_release(&names);
+    gp_map_release(&clocks);
 }
 
 /* ---- the recording ---- */
@@ -260,6 +341,7 @@ void gp_nsys_read_target(struct gp_nsys *n)
     load_ordinals(&t);
     load_gpus(&t);
     add_devices(&t);
+    if (n->t->need & GP_NEED(GP_COUNTER)) read_metrics(&t);
     GP_VEC_FREE(&t.ordinals);
     GP_VEC_FREE(&t.gpus);
     read_versions(n);

@@ -1,8 +1,9 @@
-/* Dispatches, copies, allocations and regions. */
+/* Dispatches, copies, allocations, regions and gauges. */
 #include <string.h>
 #include "formats/base/json_scan.h"
 #include "formats/base/str.h"
 #include "formats/model/cuda_names.h"
+#include "formats/model/gauges.h"
 #include "formats/rocpd/rocpd_priv.h"
 #include "formats/rocpd/rocpd_read.h"
 
@@ -242,8 +243,65 @@ static void read_regions(struct gp_rocpd *r)
     }
 }
 
+/* ---- gauges ---- */
+
+/* Of what rocprof-sys samples of the driver, what has one unit in all its versions: not the memory in use. */
+static enum gp_gauge gauge_of(struct gp_sqlite_scan *scan, int column)
+{
+    size_t n = 0;
+    const char *name = gp_sqlite_text(scan, column, &n);
+    if (name && gp_is(name, n, "device_power")) return GP_GAUGE_POWER;
+    return name && gp_is(name, n, "device_temp") ? GP_GAUGE_TEMPERATURE : GP_GAUGE_COUNT;
+}
+
+struct gauge {
+    enum gp_gauge gauge;
+    uint32_t track;
+};
+
+/* One event has several samples, at one time, and the values of all of them. */
+static void read_gauges(struct gp_rocpd *r)
+{
+    static const char *const sample_columns[] = {"event_id", "timestamp", NULL};
+    static const char *const info_columns[] = {"id", "pid", "agent_id", "name", NULL};
+    static const char *const columns[] = {"event_id", "pmc_id", "value", NULL};
+    struct gp_map time_at = {0}, gauge_at = {0};
+    GP_VEC(int64_t) times = {0};
+    GP_VEC(struct gauge) gauges = {0};
+    struct gp_sqlite_scan scan;
+    int64_t at, time;
+    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_pmc"), info_columns);
+    while (gp_sqlite_next(&scan)) {
+        struct gauge g = {gauge_of(&scan, 3), 0};
+        if (g.gauge == GP_GAUGE_COUNT || !gp_sqlite_get(&scan, 2, &at)) continue;
+        g.track = gp_rocpd_device(r, gp_sqlite_int(&scan, 1, -1), at);
+        gp_map_put(&gauge_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)gauges.n);
+        GP_VEC_PUSH(&gauges, g);
+    }
+    if (gauges.n) gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_sample"), sample_columns);
+    while (gp_sqlite_next(&scan)) {
+        if (!gp_sqlite_get(&scan, 0, &at) || !gp_sqlite_get(&scan, 1, &time) || !gp_time_fits(time)) continue;
+        gp_map_put(&time_at, (uint64_t)at, (uint32_t)times.n);
+        GP_VEC_PUSH(&times, time);
+    }
+    if (gauges.n) gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_pmc_event"), columns);
+    while (gp_sqlite_next(&scan)) {
+        const uint32_t *when = gp_map_get(&time_at, (uint64_t)gp_sqlite_int(&scan, 0, -1));
+        const uint32_t *what = gp_map_get(&gauge_at, (uint64_t)gp_sqlite_int(&scan, 1, -1));
+        double value;
+        if (!when || !what || !gp_sqlite_double(&scan, 2, &value)) continue;
+        gp_gauge_put(r->t, times.at[*when], gauges.at[*what].track, gauges.at[*what].gauge, NULL, value);
+        r->t->input.events++;
+    }
+    gp_map_release(&time_at);
+    gp_map_release(&gauge_at);
+    GP_VEC_FREE(&times);
+    GP_VEC_FREE(&gauges);
+}
+
 void gp_rocpd_events(struct gp_rocpd *r)
 {
+    if (r->t->need & GP_NEED(GP_COUNTER)) read_gauges(r);
     if (r->t->need & GP_NEED(GP_GPU)) {
         read_dispatches(r);
         read_copies(r);

@@ -241,6 +241,16 @@ uint32_t gp_rocpd_stream(struct gp_rocpd *r, const struct gp_rocpd_place *place)
     return gp_trace_track(r->t, &k);
 }
 
+uint32_t gp_rocpd_device(struct gp_rocpd *r, int64_t process, int64_t agent)
+{
+    const uint32_t *at = gp_map_get(&r->agent_at, (uint64_t)agent);
+    struct gp_track k = gp_track_unknown();
+    k.kind = GP_TRACK_OTHER;
+    k.process = process_of(r, process);
+    if (at && r->agents.at[*at].gpu) k.device = r->agents.at[*at].ordinal;
+    return gp_trace_track(r->t, &k);
+}
+
 void gp_rocpd_release(struct gp_rocpd *r)
 {
     struct gp_map *maps[] = {&r->text_at,  &r->thread_at, &r->agent_at,     &r->kernel_at,  &r->event_at,

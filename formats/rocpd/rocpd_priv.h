@@ -74,6 +74,8 @@ gp_sid gp_rocpd_string(struct gp_rocpd *r, int64_t id);
 struct gp_rocpd_event gp_rocpd_event(const struct gp_rocpd *r, int64_t id);
 uint32_t gp_rocpd_thread(struct gp_rocpd *r, const struct gp_rocpd_place *place);
 uint32_t gp_rocpd_stream(struct gp_rocpd *r, const struct gp_rocpd_place *place);
+/* The track of what is read of a GPU. */
+uint32_t gp_rocpd_device(struct gp_rocpd *r, int64_t process, int64_t agent);
 void gp_rocpd_release(struct gp_rocpd *r);
 
 /* ---- rocpd_events.c ---- */

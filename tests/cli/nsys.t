@@ -55,6 +55,11 @@ test_expect_success 'equal correlation ids of two processes are two launches' '
     jq -e ".quality.issues | map(select(.kind == \"no_correlation\")) | length == 0 or .[0].count <= 1" p.json
 '
 
+test_expect_success 'the clock among GPU metrics is that of the device, as gpuprof-collect records it' '
+    trace-hta -q -f json p3.24.sqlite >p.json &&
+    jq -e "[.clocks[] | [.device, .busy_ns, .boost_mhz, .p10_mhz, .p90_mhz, .below_ns]] == [[0, 6000, 1980, 1320, 1980, 4500]]" p.json
+'
+
 test_expect_success 'facts: devices by ordinal, ranks, clock, versions, warnings' '
     trace-convert -q --to chrome p3.24.sqlite >p.json &&
     jq -e ".deviceProperties | map([.id, .uuid, .numSms]) == [[0, \"GPU-0\", 132], [1, \"GPU-1\", 132]]" p.json &&

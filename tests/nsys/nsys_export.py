@@ -208,6 +208,10 @@ def program(x):
     x.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=1700000000000000000)
     x.add("TARGET_INFO_GPU_METRICS", typeId=1000 << 8, sourceId=1, typeName="g", metricId=3, metricName="SMs Active")
     x.add("GPU_METRICS", timestamp=3000, typeId=1000 << 8, metricId=3, value=88)
+    x.add("TARGET_INFO_GPU_METRICS", typeId=1000 << 8 | 5, sourceId=1, typeName="g", metricId=4,
+          metricName="GPC Clock Frequency [MHz]")
+    for at, hz in ((1000, 1980000000), (3500, 1320000000), (13000, 1320000000)):
+        x.add("GPU_METRICS", timestamp=at, typeId=1000 << 8 | 5, metricId=4, value=hz)
     x.add("COMPOSITE_EVENTS", id=1, start=250, cpu=0, threadState=0, globalTid=gid(700, 700), cpuCycles=1)
     for depth, name in enumerate(("inner_loop", "forward", "main")):
         x.add("SAMPLING_CALLCHAINS", id=1, symbol=x.text(name), module=0, stackDepth=depth)

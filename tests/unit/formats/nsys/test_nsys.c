@@ -1,5 +1,6 @@
 // Exports of Nsight Systems: what their numbers mean, and what older exports lack.
 #include <string.h>
+#include "formats/model/gauges.h"
 #include "formats/nsys/nsys_read.h"
 #include "tests/unit/sqlite_make.h"
 #include "tests/unit/trace_rows.h"
@@ -142,6 +143,34 @@ TEST(ranges_belong_to_domains_and_end_with_the_recording)
     assert_string_equal(rows_of(&f.t, GP_RANGE), "10+40 step; 20+10 NCCL:AllReduce; 40+50 open; 60+30 last");
     assert_string_equal(rows_of(&f.t, GP_MARK), "45+0 here");
     assert_string_equal(gp_trace_str(&f.t, track_of(&f.t, GP_RANGE, 0)->name), "main thread");
+    close_made(&f);
+}
+
+/* GPU 5 is device 1 of the process: the clock is of that device, and in MHz though the export has Hz. */
+TEST(the_clock_among_gpu_metrics_is_a_gauge)
+{
+    struct sqlite_made f;
+    read_made(&f, STRINGS KERNELS
+              "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 1600, 1, 1, 7, 9, " PROCESS
+              ", 2, 2, 1, 24, 2, 3, 1, 32, 1, 1, 100, 28, NULL);"
+              "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid);"
+              "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (1, 0, 42), (5, 1, 42);"
+              "CREATE TABLE TARGET_INFO_GPU (id, name, clockRate);"
+              "INSERT INTO TARGET_INFO_GPU VALUES (1, 'H200', 1980000000), (5, 'H200', 1980000000);"
+              "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId, metricId, metricName);"
+              "INSERT INTO TARGET_INFO_GPU_METRICS VALUES (256005, 0, 'GPC Clock Frequency [MHz]'),"
+              " (256001, 0, 'GPC Clock Frequency'), (256005, 3, 'SMs Active [Throughput %]');"
+              "CREATE TABLE GPU_METRICS (timestamp, typeId, metricId, value);"
+              "INSERT INTO GPU_METRICS VALUES (900, 256005, 0, 1710000000), (900, 256005, 3, 88),"
+              " (950, 256001, 0, 1980), (1000, 256005, 0, 1695000000);");
+    const struct gp_events *e = &f.t.events[GP_COUNTER];
+    assert_string_equal(rows_of(&f.t, GP_COUNTER),
+                        "900+0 SM clock; 900+0 GPU 5 metrics; 950+0 SM clock; 1000+0 SM clock");
+    assert_true(gp_get_value(e, 0) == 1710 && gp_get_value(e, 1) == 88 && gp_get_value(e, 2) == 1980);
+    assert_string_equal(gp_trace_str(&f.t, gp_get_series(e, 0)), "MHz");
+    assert_string_equal(gp_trace_str(&f.t, gp_get_cat(e, 0)), GP_GAUGE_CATEGORY);
+    assert_int_equal(track_of(&f.t, GP_COUNTER, 0)->device, 1);
+    assert_int_equal(track_of(&f.t, GP_COUNTER, 2)->device, -1); /* nobody uses GPU 1 */
     close_made(&f);
 }
 

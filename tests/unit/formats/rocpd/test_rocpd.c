@@ -1,5 +1,6 @@
 // Databases of rocprofv3: places and times beside the events and apart from them, and who launched what.
 #include <string.h>
+#include "formats/model/gauges.h"
 #include "formats/rocpd/rocpd_read.h"
 #include "tests/unit/sqlite_make.h"
 #include "tests/unit/trace_rows.h"
@@ -82,6 +83,31 @@ TEST(times_and_places_may_stand_in_tables_of_their_own)
     assert_int_equal(track_of(&f.t, GP_GPU, 0)->stream, 4); /* of the queue, where there is no stream */
     assert_int_equal(f.t.issues[GP_Q_BAD_DURATION].count, 1);
     assert_int_equal(f.t.issues[GP_Q_BAD_TIME].count, 1);
+    close_made(&f);
+}
+
+/* Both samples of an event have its time, and it has the values of both; neither counters of kernels nor what
+ * has no certain unit is a gauge. */
+TEST(power_and_temperature_of_samples_are_gauges)
+{
+    struct sqlite_made f;
+    read_made(
+        &f, COMMON
+        "CREATE TABLE rocpd_info_pmc_7f (id, pid, agent_id, name);"
+        "INSERT INTO rocpd_info_pmc_7f VALUES (60, 10, 31, 'device_power'), (61, 10, 31, 'device_temp'),"
+        " (62, 10, 31, 'device_memory_usage'), (63, 10, 31, 'SQ_WAVES');"
+        "CREATE TABLE rocpd_sample_7f (id, track_id, timestamp, event_id);"
+        "INSERT INTO rocpd_sample_7f VALUES (1, 1, 1000, 70), (2, 2, 1000, 70), (3, 1, 1500, 71);"
+        "CREATE TABLE rocpd_pmc_event_7f (id, event_id, pmc_id, value);"
+        "INSERT INTO rocpd_pmc_event_7f VALUES (1, 70, 60, 512.5), (2, 70, 61, 63), (3, 70, 62, 9),"
+        " (4, 51, 63, 7), (5, 71, 60, 700), (6, 72, 60, 1);");
+    const struct gp_events *e = &f.t.events[GP_COUNTER];
+    const struct gp_track *k = track_of(&f.t, GP_COUNTER, 0);
+    assert_string_equal(rows_of(&f.t, GP_COUNTER), "1000+0 power; 1000+0 temperature; 1500+0 power");
+    assert_true(gp_get_value(e, 0) == 512.5 && gp_get_value(e, 1) == 63 && gp_get_value(e, 2) == 700);
+    assert_string_equal(gp_trace_str(&f.t, gp_get_series(e, 0)), "W");
+    assert_string_equal(gp_trace_str(&f.t, gp_get_cat(e, 1)), GP_GAUGE_CATEGORY);
+    assert_true(k->device == 2 && f.t.processes.at[k->process].pid == 4242);
     close_made(&f);
 }
 
