@@ -65,10 +65,7 @@ struct gp_output *gp_outputs_open(struct gp_outputs *outs, const char *path, int
     if (!sink) return NULL;
     struct gp_output *o = gp_zalloc(sizeof *o);
     o->sink = sink;
-    if (path) {
-        o->path = gp_alloc(strlen(path) + 1);
-        strcpy(o->path, path);
-    }
+    if (path) o->path = gp_strdup(path);
     gp_trace_init(&o->trace, GP_NEED_ALL);
     o->writer = gp_gpt_writer_new(NULL, write_block, o);
     GP_VEC_PUSH(&outs->list, o);
@@ -107,16 +104,30 @@ struct gp_output *gp_outputs_of(const struct gp_outputs *outs, int32_t pid)
     return NULL;
 }
 
+/* Where blocks of PRODUCER go; NULL: nowhere. */
+static struct gp_output *output_for(const struct gp_outputs *outs, uint32_t producer)
+{
+    for (size_t i = 0; i < outs->list.n; i++) {
+        struct gp_output *o = outs->list.at[i];
+        if (!o->process.producer || o->process.producer == producer) return o;
+        for (size_t k = 0; k < o->more.n; k++)
+            if (o->more.at[k] == producer) return o;
+    }
+    return NULL;
+}
+
+void gp_outputs_join(struct gp_outputs *outs, uint32_t owner, uint32_t producer)
+{
+    struct gp_output *o = output_for(outs, owner);
+    if (o) GP_VEC_PUSH(&o->more, producer);
+}
+
 void gp_outputs_put(struct gp_outputs *outs, const void *block, size_t n)
 {
     struct gp_gpt_block_header h;
     if (n < GP_GPT_BLOCK_HEADER_SIZE || !gp_gpt_get_header(block, &h)) return;
-    for (size_t i = 0; i < outs->list.n; i++) {
-        const struct gp_output *o = outs->list.at[i];
-        if (o->process.producer && o->process.producer != h.producer && o->samples != h.producer) continue;
-        gp_sink_put(o->sink, block, n);
-        return;
-    }
+    struct gp_output *o = output_for(outs, h.producer);
+    if (o) gp_sink_put(o->sink, block, n);
 }
 
 bool gp_outputs_full(const struct gp_outputs *outs)
@@ -152,6 +163,7 @@ int gp_outputs_close(struct gp_outputs *outs, bool commit, struct gp_err *err)
         }
         gp_gpt_writer_free(o->writer);
         gp_trace_release(&o->trace);
+        GP_VEC_FREE(&o->more);
         free(o->path);
         free(o);
     }
@@ -233,12 +245,6 @@ static void *writer(void *arg)
     return NULL;
 }
 
-static char *copy_string(const char *s)
-{
-    size_t n = strlen(s) + 1;
-    return memcpy(gp_alloc(n), s, n);
-}
-
 static int open_as_it_is(struct gp_sink *s, const char *path, struct gp_err *err)
 {
     s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -250,14 +256,14 @@ static int open_as_it_is(struct gp_sink *s, const char *path, struct gp_err *err
 static int open_beside(struct gp_sink *s, const char *path, struct gp_err *err)
 {
     struct stat st;
-    s->name = copy_string(path);
+    s->name = gp_strdup(path);
     if (!stat(path, &st) && !S_ISREG(st.st_mode)) return open_as_it_is(s, path, err);
     bool link = !lstat(path, &st) && S_ISLNK(st.st_mode);
-    char *target = link ? realpath(path, NULL) : copy_string(path);
+    char *target = link ? realpath(path, NULL) : gp_strdup(path);
     if (!target) return open_as_it_is(s, path, err);
     struct gp_buf b = {0};
     gp_buf_printf(&b, "%s.partial-XXXXXX", target);
-    s->partial = copy_string(gp_buf_str(&b));
+    s->partial = gp_strdup(gp_buf_str(&b));
     s->path = target;
     gp_buf_release(&b);
     s->fd = mkstemp(s->partial);

@@ -19,7 +19,7 @@
 
 struct gp_output {
     struct gp_hub_process process; /* producer 0: of all processes */
-    uint32_t samples;              /* the producer of its samples; 0: none, or those of all */
+    GP_VEC(uint32_t) more;         /* producers of what the launcher itself records of the process */
     char *path;                    /* NULL: standard output */
     struct gp_sink *sink;
     struct gp_trace trace; /* the launcher's own facts */
@@ -46,6 +46,8 @@ struct gp_output *gp_outputs_add(struct gp_outputs *outs, const char *pattern,
                                  const struct gp_hub_process *process, struct gp_err *err) GP_MUST_CHECK;
 /* The trace that has what process PID does, or NULL. */
 struct gp_output *gp_outputs_of(const struct gp_outputs *outs, int32_t pid);
+/* Blocks of PRODUCER go to where those of OWNER go. */
+void gp_outputs_join(struct gp_outputs *outs, uint32_t owner, uint32_t producer);
 /* A complete block, to where the blocks of its producer go; dropped if there is no such place. */
 void gp_outputs_put(struct gp_outputs *outs, const void *block, size_t n);
 /* As gp_sink_full() and gp_sink_failed(), of any of them. */

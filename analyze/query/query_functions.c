@@ -69,8 +69,7 @@ static const uint8_t *hits_of(struct gp_sql *s, const char *text, char *why)
     struct gp_sql_pattern *p = &s->patterns[s->next_pattern++ % GP_SQL_PATTERNS];
     free(p->text);
     free(p->hit);
-    p->text = gp_alloc(strlen(text) + 1);
-    memcpy(p->text, text, strlen(text) + 1);
+    p->text = gp_strdup(text);
     p->hit = match_frames(s->q, &regex);
     regfree(&regex);
     return p->hit;

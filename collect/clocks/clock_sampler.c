@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +39,15 @@ struct gp_clock_sampler {
     const char *path;
     pthread_t thread;
     bool started;
+    atomic_bool begun;
+    _Atomic uint64_t wanted, known; /* devices, as bits; nothing wanted: all are read */
+    struct gp_clock_device infos[GP_NVML_DEVICES];
     struct gp_nvml_library nvml;
     struct device devices[GP_NVML_DEVICES];
     struct gp_nvml_use uses[USES_MOST]; /* NVML wants room for all that it has, with many empty ones */
     pthread_mutex_t lock;               /* of all below */
     pthread_cond_t wake;
-    bool stop, begun;
-    uint64_t wanted, known; /* devices, as bits; nothing wanted: all are read */
-    struct gp_clock_device infos[GP_NVML_DEVICES];
+    bool stop;
     struct gp_err err;
     GP_VEC(struct gp_clock_sample) samples;
     GP_VEC(int32_t) own;
@@ -55,10 +57,8 @@ struct gp_clock_sampler {
 
 static bool is_wanted(struct gp_clock_sampler *s, uint32_t device)
 {
-    pthread_mutex_lock(&s->lock);
-    bool wanted = !s->wanted || s->wanted & BIT(device);
-    pthread_mutex_unlock(&s->lock);
-    return wanted;
+    uint64_t wanted = s->wanted;
+    return !wanted || wanted & BIT(device);
 }
 
 /* ---- whose process is it ---- */
@@ -215,19 +215,15 @@ static bool probe_energy(struct gp_clock_sampler *s, uint32_t i)
 static void end_probe(struct gp_clock_sampler *s, uint32_t i)
 {
     const struct probe *p = &s->devices[i].probe;
-    pthread_mutex_lock(&s->lock);
     s->infos[i].energy_step_j = (double)p->step_mj / 1e3;
     if (p->changes > 1) s->infos[i].energy_period_ns = (p->last_ns - p->first_ns) / (int64_t)(p->changes - 1);
     s->known |= BIT(i);
-    pthread_mutex_unlock(&s->lock);
 }
 
 /* Until DUE_NS, look at the counter of a device that is wanted and was not looked at for long enough. */
 static void probe_until(struct gp_clock_sampler *s, int64_t due_ns)
 {
-    pthread_mutex_lock(&s->lock);
     uint64_t open = s->wanted & ~s->known;
-    pthread_mutex_unlock(&s->lock);
     for (uint32_t i = 0; i < s->nvml.n; i++) {
         struct probe *p = &s->devices[i].probe;
         bool more = open & BIT(i);
@@ -258,8 +254,8 @@ static void *run(void *arg)
     if (!failed) describe(s);
     pthread_mutex_lock(&s->lock);
     s->err = err;
-    s->begun = !failed;
     pthread_mutex_unlock(&s->lock);
+    s->begun = !failed;
     int64_t due_ns = gp_now_ns();
     for (bool all = true, stop = failed; !stop; all = false) {
         for (uint32_t i = 0; i < s->nvml.n; i++)
@@ -306,26 +302,19 @@ void gp_clock_sampler_own(struct gp_clock_sampler *s, int32_t pid)
 
 const struct gp_clock_device *gp_clock_sampler_devices(struct gp_clock_sampler *s, size_t *n)
 {
-    pthread_mutex_lock(&s->lock);
     bool begun = s->begun;
-    pthread_mutex_unlock(&s->lock);
     *n = begun ? s->nvml.n : 0;
     return begun ? s->infos : NULL;
 }
 
 void gp_clock_sampler_want(struct gp_clock_sampler *s, uint32_t device)
 {
-    pthread_mutex_lock(&s->lock);
     s->wanted |= BIT(device);
-    pthread_mutex_unlock(&s->lock);
 }
 
 bool gp_clock_sampler_known(struct gp_clock_sampler *s, uint32_t device)
 {
-    pthread_mutex_lock(&s->lock);
-    bool known = s->known & BIT(device);
-    pthread_mutex_unlock(&s->lock);
-    return known;
+    return s->known & BIT(device);
 }
 
 const char *gp_clock_sampler_why(struct gp_clock_sampler *s)

@@ -4,19 +4,27 @@
 #include <string.h>
 #include "collect/clocks/clock_writer.h"
 #include "collect/clocks/nvml.h"
+#include "formats/base/clock.h"
 #include "formats/base/hash.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 
 enum { KEPT = 1 << 16 /* samples: of one GPU, those of 54 minutes */ };
-static const int64_t TURN_NS = 500000000;
+static const int64_t TURN_NS = 500000000, SECOND_NS = 1000000000;
+
+/* A GPU in a trace. */
+struct place {
+    uint32_t owner, gpu; /* the producer whose trace it is, and the number of the GPU there */
+    int64_t from_ns;     /* of its samples: a second before the first work that was seen */
+    uint32_t device;
+    struct gp_clock_writer *writer; /* NULL: not begun */
+};
 
 struct gp_clocks {
     struct gp_clocks_opts opts;
     struct gp_clock_sampler *sampler; /* NULL: no process has come yet */
-    GP_VEC(uint32_t) gpus;            /* that are in the trace */
-    struct gp_clock_writer *writers[GP_NVML_DEVICES];
-    GP_VEC(struct gp_clock_sample) kept; /* of the GPUs without a writer, and for sessions */
+    GP_VEC(struct place) places;
+    GP_VEC(struct gp_clock_sample) kept; /* for places that have not begun, and for sessions */
     int64_t due_ns;
 };
 
@@ -38,10 +46,10 @@ void gp_clocks_joined(struct gp_clocks *c, int32_t pid)
 
 /* ---- which GPUs ---- */
 
-static bool has_gpu(const struct gp_clocks *c, uint32_t gpu)
+static bool has_place(const struct gp_clocks *c, uint32_t owner, uint32_t gpu)
 {
-    for (size_t i = 0; i < c->gpus.n; i++)
-        if (c->gpus.at[i] == gpu) return true;
+    for (size_t i = 0; i < c->places.n; i++)
+        if (c->places.at[i].owner == owner && c->places.at[i].gpu == gpu) return true;
     return false;
 }
 
@@ -53,22 +61,30 @@ static bool has_work(const struct gp_trace *t, const struct gp_device *d)
     return false;
 }
 
-void gp_clocks_saw(struct gp_clocks *c, const struct gp_trace *t)
+void gp_clocks_saw(struct gp_clocks *c, uint32_t owner, const struct gp_trace *t)
 {
+    const struct gp_events *e = &t->events[GP_GPU];
+    int64_t from_ns = owner ? (e->n ? e->start_ns[0] : gp_now_ns()) - SECOND_NS : 0;
     for (size_t i = 0; c && i < t->devices.n; i++) {
         uint32_t gpu = gp_gauge_number(gp_trace_str(t, t->devices.at[i].extra));
-        if (!has_gpu(c, gpu) && has_work(t, &t->devices.at[i])) GP_VEC_PUSH(&c->gpus, gpu);
+        struct place p = {.owner = owner, .gpu = gpu, .from_ns = from_ns};
+        if (!has_place(c, owner, gpu) && has_work(t, &t->devices.at[i])) GP_VEC_PUSH(&c->places, p);
     }
 }
 
-/* Is GPU that of T? The only one of the machine is; another view of it may have another name (MIG). */
-static bool is_in(const struct gp_clock_device *d, size_t n, size_t gpu, const struct gp_trace *t)
+/* Is it the GPU with that number? The only one of the machine is; another view of it may have another name
+ * (MIG). */
+static bool is_gpu(const struct gp_clock_device *d, size_t n, size_t device, uint32_t gpu)
 {
-    if (n == 1) return t->devices.n != 0;
+    return n == 1 || gp_gauge_gpu(d[device].uuid, gp_hash_seed()) == gpu;
+}
+
+/* Does T use the device? */
+static bool is_in(const struct gp_clock_device *d, size_t n, size_t device, const struct gp_trace *t)
+{
     for (size_t i = 0; i < t->devices.n; i++)
-        if (gp_gauge_number(gp_trace_str(t, t->devices.at[i].extra)) ==
-                gp_gauge_gpu(d[gpu].uuid, gp_hash_seed()) &&
-            has_work(t, &t->devices.at[i]))
+        if (is_gpu(d, n, device, gp_gauge_number(gp_trace_str(t, t->devices.at[i].extra))) &&
+            (n == 1 || has_work(t, &t->devices.at[i])))
             return true;
     return false;
 }
@@ -91,30 +107,46 @@ static void keep(struct gp_clocks *c, const struct gp_clock_sample *s)
     GP_VEC_PUSH(&c->kept, *s);
 }
 
+static void put(struct place *p, const struct gp_clock_sample *s)
+{
+    if (p->writer && p->device == s->device && s->at_ns >= p->from_ns) gp_clock_writer_put(p->writer, s);
+}
+
 static void take(void *ctx, const struct gp_clock_sample *s)
 {
     struct gp_clocks *c = ctx;
     keep(c, s);
-    if (c->writers[s->device]) gp_clock_writer_put(c->writers[s->device], s);
+    for (size_t i = 0; i < c->places.n; i++) put(&c->places.at[i], s);
 }
 
-/* A GPU that has come into the trace gets its samples from the beginning on. */
-static void begin_writers(struct gp_clocks *c)
+static bool is_written(const struct gp_clocks *c, uint32_t owner, uint32_t device)
+{
+    for (const struct place *p = c->places.at; p < c->places.at + c->places.n; p++)
+        if (p->writer && p->owner == owner && p->device == device) return true;
+    return false;
+}
+
+/* A GPU that has come into a trace gets its samples from the beginning of that on. */
+static void begin_place(struct gp_clocks *c, struct place *p)
 {
     size_t n;
     const struct gp_clock_device *d = gp_clock_sampler_devices(c->sampler, &n);
-    for (uint32_t i = 0; i < n && !c->opts.apart; i++) {
-        bool seen = n == 1 ? c->gpus.n != 0 : has_gpu(c, gp_gauge_gpu(d[i].uuid, gp_hash_seed()));
-        if (seen) gp_clock_sampler_want(c->sampler, i);
-        if (!seen || c->writers[i] || !gp_clock_sampler_known(c->sampler, i)) continue;
-        struct gp_clock_writer_opts o = {.producer = c->opts.producer(c->opts.ctx),
-                                         .redact = c->opts.redact,
-                                         .write = send_block,
-                                         .ctx = c};
-        c->writers[i] = gp_clock_writer_new(&o, i, &d[i]);
-        for (size_t k = 0; k < c->kept.n; k++)
-            if (c->kept.at[k].device == i) gp_clock_writer_put(c->writers[i], &c->kept.at[k]);
-    }
+    for (p->device = 0; p->device < n && !is_gpu(d, n, p->device, p->gpu);) p->device++;
+    if (p->device == n || is_written(c, p->owner, p->device)) return;
+    gp_clock_sampler_want(c->sampler, p->device);
+    if (!gp_clock_sampler_known(c->sampler, p->device)) return;
+    struct gp_clock_writer_opts o = {.producer = c->opts.producer(c->opts.ctx, p->owner),
+                                     .redact = c->opts.redact,
+                                     .write = send_block,
+                                     .ctx = c};
+    p->writer = gp_clock_writer_new(&o, p->device, &d[p->device]);
+    for (size_t k = 0; k < c->kept.n; k++) put(p, &c->kept.at[k]);
+}
+
+static void begin_writers(struct gp_clocks *c)
+{
+    for (size_t i = 0; i < c->places.n && !c->opts.apart; i++)
+        if (!c->places.at[i].writer) begin_place(c, &c->places.at[i]);
 }
 
 int64_t gp_clocks_due(const struct gp_clocks *c)
@@ -128,8 +160,8 @@ void gp_clocks_turn(struct gp_clocks *c, int64_t now_ns)
     c->due_ns = now_ns + TURN_NS;
     begin_writers(c);
     gp_clock_sampler_take(c->sampler, take, c);
-    for (size_t i = 0; i < GP_NVML_DEVICES; i++)
-        if (c->writers[i]) gp_clock_writer_flush(c->writers[i]);
+    for (size_t i = 0; i < c->places.n; i++)
+        if (c->places.at[i].writer) gp_clock_writer_flush(c->places.at[i].writer);
 }
 
 void gp_clocks_beside(struct gp_clocks *c, const struct gp_trace *t, int64_t from_ns, int64_t to_ns,
@@ -141,14 +173,14 @@ void gp_clocks_beside(struct gp_clocks *c, const struct gp_trace *t, int64_t fro
     const struct gp_clock_device *d = gp_clock_sampler_devices(c->sampler, &n);
     for (uint32_t i = 0; i < n; i++) {
         if (!is_in(d, n, i, t)) continue;
-        struct gp_clock_writer_opts o = {
-            .producer = c->opts.producer(c->opts.ctx), .redact = c->opts.redact, .write = write, .ctx = ctx};
-        struct gp_clock_writer *w = gp_clock_writer_new(&o, i, &d[i]);
-        for (size_t k = 0; k < c->kept.n; k++) {
-            const struct gp_clock_sample *s = &c->kept.at[k];
-            if (s->device == i && s->at_ns >= from_ns && s->at_ns < to_ns) gp_clock_writer_put(w, s);
-        }
-        gp_clock_writer_end(w);
+        struct gp_clock_writer_opts o = {.producer = c->opts.producer(c->opts.ctx, 0),
+                                         .redact = c->opts.redact,
+                                         .write = write,
+                                         .ctx = ctx};
+        struct place p = {.from_ns = from_ns, .device = i, .writer = gp_clock_writer_new(&o, i, &d[i])};
+        for (size_t k = 0; k < c->kept.n; k++)
+            if (c->kept.at[k].at_ns < to_ns) put(&p, &c->kept.at[k]);
+        gp_clock_writer_end(p.writer);
     }
 }
 
@@ -158,23 +190,20 @@ void gp_clocks_end(struct gp_clocks *c)
     gp_clock_sampler_stop(c->sampler);
     begin_writers(c);
     gp_clock_sampler_take(c->sampler, take, c);
-    for (size_t i = 0; i < GP_NVML_DEVICES; i++) {
-        gp_clock_writer_end(c->writers[i]);
-        c->writers[i] = NULL;
-    }
+    for (size_t i = 0; i < c->places.n; i++) gp_clock_writer_end(c->places.at[i].writer);
     c->due_ns = 0;
 }
 
 const char *gp_clocks_why(struct gp_clocks *c)
 {
-    return c && c->sampler && c->gpus.n ? gp_clock_sampler_why(c->sampler) : "";
+    return c && c->sampler && c->places.n ? gp_clock_sampler_why(c->sampler) : "";
 }
 
 void gp_clocks_free(struct gp_clocks *c)
 {
     if (!c) return;
     gp_clock_sampler_free(c->sampler);
-    GP_VEC_FREE(&c->gpus);
+    GP_VEC_FREE(&c->places);
     GP_VEC_FREE(&c->kept);
     free(c);
 }

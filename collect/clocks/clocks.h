@@ -3,7 +3,7 @@
  *
  *     struct gp_clocks *c = gp_clocks_new(&opts);
  *     gp_clocks_joined(c, pid);                        // a process that is recorded
- *     gp_clocks_saw(c, &trace);                        // which GPUs it uses
+ *     gp_clocks_saw(c, 0, &trace);                     // which GPUs it uses
  *     gp_clocks_turn(c, now_ns);                       // at gp_clocks_due()
  *     gp_clocks_beside(c, &cut);                       // the same in the trace of a session
  *     gp_clocks_end(c);
@@ -21,8 +21,9 @@
 struct gp_clocks_opts {
     const char *library; /* NULL: the driver's */
     bool redact;
-    bool apart;                      /* no trace of the whole: only of sessions */
-    uint32_t (*producer)(void *ctx); /* a new number of a producer */
+    bool apart; /* no trace of the whole: only of sessions */
+    /* A new number of a producer, whose blocks go where those of OWNER go (0: to the trace of all). */
+    uint32_t (*producer)(void *ctx, uint32_t owner);
     void (*on_block)(void *ctx, const void *block, size_t n);
     void *ctx;
 };
@@ -32,7 +33,8 @@ struct gp_clocks;
 /* Each of these accepts NULL: no clocks are wanted. */
 struct gp_clocks *gp_clocks_new(const struct gp_clocks_opts *opts);
 void gp_clocks_joined(struct gp_clocks *c, int32_t pid);
-void gp_clocks_saw(struct gp_clocks *c, const struct gp_trace *t);
+/* OWNER: the producer of T, where it has a trace of its own; 0: there is one of all. */
+void gp_clocks_saw(struct gp_clocks *c, uint32_t owner, const struct gp_trace *t);
 /* When to call gp_clocks_turn(); 0: not yet. */
 int64_t gp_clocks_due(const struct gp_clocks *c);
 void gp_clocks_turn(struct gp_clocks *c, int64_t now_ns);

@@ -91,43 +91,42 @@ struct place {
     void *device;
 };
 
-static double sm_clock(struct place p)
+static double clock(struct place p, uint32_t which)
 {
     unsigned v;
-    return p.n->nvmlDeviceGetClockInfo && !p.n->nvmlDeviceGetClockInfo(p.device, SM, &v) ? v : NAN;
+    return p.n->nvmlDeviceGetClockInfo && !p.n->nvmlDeviceGetClockInfo(p.device, (int)which, &v) ? v : NAN;
 }
 
-static double memory_clock(struct place p)
+/* That of NVLink is of all links, and in KiB. */
+static double field(struct place p, uint32_t id)
 {
-    unsigned v;
-    return p.n->nvmlDeviceGetClockInfo && !p.n->nvmlDeviceGetClockInfo(p.device, MEMORY, &v) ? v : NAN;
-}
-
-static double field(struct place p, uint32_t id, uint32_t scope)
-{
-    struct gp_nvml_field f = {.id = id, .scope = scope};
+    bool links = id == LINKS_SENT_KIB || id == LINKS_RECEIVED_KIB;
+    struct gp_nvml_field f = {.id = id, .scope = links ? ALL_LINKS : 0};
     if (!p.n->nvmlDeviceGetFieldValues || p.n->nvmlDeviceGetFieldValues(p.device, 1, &f) || f.result)
         return NAN;
-    return f.type == DOUBLE ? f.value.f64 : f.type == UNSIGNED ? (double)f.value.u32 : (double)f.value.u64;
+    double v = f.type == DOUBLE ? f.value.f64 : f.type == UNSIGNED ? f.value.u32 : (double)f.value.u64;
+    return links ? v * 1024 : v;
 }
 
 /* Newer GPUs give the mean of a second where the plain call is asked. */
-static double power(struct place p)
+static double power(struct place p, uint32_t id)
 {
     unsigned v;
-    double now = field(p, POWER_NOW_MW, 0);
+    double now = field(p, id);
     if (now > 0) return now / 1e3;
     return p.n->nvmlDeviceGetPowerUsage && !p.n->nvmlDeviceGetPowerUsage(p.device, &v) ? v / 1e3 : NAN;
 }
 
-static double temperature(struct place p)
+static double temperature(struct place p, uint32_t sensor)
 {
     unsigned v;
-    return p.n->nvmlDeviceGetTemperature && !p.n->nvmlDeviceGetTemperature(p.device, 0, &v) ? v : NAN;
+    return p.n->nvmlDeviceGetTemperature && !p.n->nvmlDeviceGetTemperature(p.device, (int)sensor, &v) ? v
+                                                                                                      : NAN;
 }
 
-static double reasons(struct place p)
+static double reasons(struct place p, uint32_t none)
 {
+    (void)none;
     uint64_t v;
     int (*call)(void *, uint64_t *) = p.n->nvmlDeviceGetCurrentClocksEventReasons
                                           ? p.n->nvmlDeviceGetCurrentClocksEventReasons
@@ -135,35 +134,17 @@ static double reasons(struct place p)
     return call && !call(p.device, &v) ? (double)v : NAN;
 }
 
-static double memory_used(struct place p)
+static double memory_used(struct place p, uint32_t none)
 {
+    (void)none;
     struct gp_nvml_memory m = {.version = sizeof m | 2 << 24};
     return p.n->nvmlDeviceGetMemoryInfo_v2 && !p.n->nvmlDeviceGetMemoryInfo_v2(p.device, &m) ? (double)m.used
                                                                                              : NAN;
 }
 
-static double pcie_received(struct place p)
+static double energy(struct place p, uint32_t none)
 {
-    return field(p, PCIE_RECEIVED, 0);
-}
-
-static double pcie_sent(struct place p)
-{
-    return field(p, PCIE_SENT, 0);
-}
-
-static double nvlink_received(struct place p)
-{
-    return field(p, LINKS_RECEIVED_KIB, ALL_LINKS) * 1024;
-}
-
-static double nvlink_sent(struct place p)
-{
-    return field(p, LINKS_SENT_KIB, ALL_LINKS) * 1024;
-}
-
-static double energy(struct place p)
-{
+    (void)none;
     uint64_t v;
     return p.n->nvmlDeviceGetTotalEnergyConsumption && !p.n->nvmlDeviceGetTotalEnergyConsumption(p.device, &v)
                ? (double)v / 1e3
@@ -172,28 +153,29 @@ static double energy(struct place p)
 
 static const struct {
     enum gp_gauge gauge;
-    double (*read)(struct place p);
+    double (*read)(struct place p, uint32_t arg);
+    uint32_t arg;
     enum gp_nvml_class class;
     bool sum;
 } gauges[] = {
-    {GP_GAUGE_SM_CLOCK, sm_clock, GP_NVML_OFTEN, false},
-    {GP_GAUGE_MEMORY_CLOCK, memory_clock, GP_NVML_OFTEN, false},
-    {GP_GAUGE_POWER, power, GP_NVML_OFTEN, false},
-    {GP_GAUGE_TEMPERATURE, temperature, GP_NVML_OFTEN, false},
-    {GP_GAUGE_REASONS, reasons, GP_NVML_OFTEN, false},
-    {GP_GAUGE_MEMORY_USED, memory_used, GP_NVML_OFTEN, false},
-    {GP_GAUGE_PCIE_RECEIVED, pcie_received, GP_NVML_RARELY, true},
-    {GP_GAUGE_PCIE_SENT, pcie_sent, GP_NVML_RARELY, true},
-    {GP_GAUGE_NVLINK_RECEIVED, nvlink_received, GP_NVML_RARELY, true},
-    {GP_GAUGE_NVLINK_SENT, nvlink_sent, GP_NVML_RARELY, true},
-    {GP_GAUGE_ENERGY, energy, GP_NVML_ENERGY, false},
+    {GP_GAUGE_SM_CLOCK, clock, SM, GP_NVML_OFTEN, false},
+    {GP_GAUGE_MEMORY_CLOCK, clock, MEMORY, GP_NVML_OFTEN, false},
+    {GP_GAUGE_POWER, power, POWER_NOW_MW, GP_NVML_OFTEN, false},
+    {GP_GAUGE_TEMPERATURE, temperature, 0, GP_NVML_OFTEN, false},
+    {GP_GAUGE_REASONS, reasons, 0, GP_NVML_OFTEN, false},
+    {GP_GAUGE_MEMORY_USED, memory_used, 0, GP_NVML_OFTEN, false},
+    {GP_GAUGE_PCIE_RECEIVED, field, PCIE_RECEIVED, GP_NVML_RARELY, true},
+    {GP_GAUGE_PCIE_SENT, field, PCIE_SENT, GP_NVML_RARELY, true},
+    {GP_GAUGE_NVLINK_RECEIVED, field, LINKS_RECEIVED_KIB, GP_NVML_RARELY, true},
+    {GP_GAUGE_NVLINK_SENT, field, LINKS_SENT_KIB, GP_NVML_RARELY, true},
+    {GP_GAUGE_ENERGY, energy, 0, GP_NVML_ENERGY, false},
 };
 
 void gp_nvml_read(const struct gp_nvml_library *n, size_t device, enum gp_nvml_class class, double *values)
 {
     struct place p = {n, n->devices[device]};
     for (size_t i = 0; i < GP_COUNT(gauges); i++)
-        if (gauges[i].class == class) values[gauges[i].gauge] = gauges[i].read(p);
+        if (gauges[i].class == class) values[gauges[i].gauge] = gauges[i].read(p, gauges[i].arg);
 }
 
 bool gp_nvml_is_sum(enum gp_gauge g)

@@ -133,7 +133,7 @@ static void on_block(void *ctx, const void *data, size_t n)
 static void on_events(void *ctx, uint32_t producer, int32_t rank, const struct gp_trace *t)
 {
     const struct gp_collect *c = ctx;
-    gp_clocks_saw(c->clocks, t);
+    gp_clocks_saw(c->clocks, c->plan.pattern ? producer : 0, t);
     for (size_t i = 0; i < c->nsinks; i++)
         if (c->sinks[i].on_events) c->sinks[i].on_events(c->sinks[i].ctx, producer, rank, t);
 }
@@ -321,13 +321,20 @@ static uint32_t new_producer(void *ctx)
     return gp_hub_producer(c->hub);
 }
 
-/* Where each process has its own trace, there is none for the GPUs. */
+static uint32_t clocks_producer(void *ctx, uint32_t owner)
+{
+    struct gp_collect *c = ctx;
+    uint32_t producer = gp_hub_producer(c->hub);
+    if (owner) gp_outputs_join(&c->outs, owner, producer);
+    return producer;
+}
+
 static void make_clocks(struct gp_collect *c)
 {
     struct gp_clocks_opts o = {.library = getenv(GP_ENV_LIBNVML),
                                .redact = c->opts->redact,
-                               .apart = c->opts->hub || c->plan.pattern,
-                               .producer = new_producer,
+                               .apart = c->opts->hub,
+                               .producer = clocks_producer,
                                .on_block = on_block,
                                .ctx = c};
     if (!c->opts->no_clocks) c->clocks = gp_clocks_new(&o);
@@ -372,7 +379,9 @@ static uint32_t sample_producer(void *ctx, int32_t pid)
     struct gp_collect *c = ctx;
     struct gp_output *o = gp_outputs_of(&c->outs, pid);
     if (!o) return 0;
-    return o->samples = gp_hub_producer(c->hub);
+    uint32_t producer = gp_hub_producer(c->hub);
+    GP_VEC_PUSH(&o->more, producer);
+    return producer;
 }
 
 static int start_host(struct gp_collect *c, struct gp_err *err)

@@ -54,7 +54,7 @@ struct gp_live *gp_live_open(const char *path, struct gp_err *err)
     fcntl(fd, F_SETFL, O_NONBLOCK);
     struct gp_live *l = gp_zalloc(sizeof *l);
     l->fd = fd;
-    l->path = strcpy(gp_alloc(strlen(path) + 1), path);
+    l->path = gp_strdup(path);
     l->names.tail = &l->names.head;
     l->events.tail = &l->events.head;
     for (size_t i = 0; i < GP_LIVE_READERS; i++) l->readers[i].fd = -1;

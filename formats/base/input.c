@@ -253,12 +253,6 @@ size_t gp_input_read(struct gp_input *in, void *to, size_t n)
 
 /* ---- opening and closing ---- */
 
-static char *copy_string(const char *s)
-{
-    size_t n = strlen(s) + 1;
-    return memcpy(gp_alloc(n), s, n);
-}
-
 static struct gp_input *begin(struct gp_input *in, int threads)
 {
     in->decoder = gp_decoder_find(in->raw.at, gp_raw_need(&in->raw, 8));
@@ -313,7 +307,7 @@ struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err
         return NULL;
     }
     struct gp_input *in = gp_zalloc(sizeof *in);
-    in->path = copy_string(is_stdin ? "-" : path);
+    in->path = gp_strdup(is_stdin ? "-" : path);
     in->close_fd = !is_stdin;
     in->regular = S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0;
     in->size = in->regular ? (uint64_t)st.st_size : 0;
@@ -326,7 +320,7 @@ struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err
 struct gp_input *gp_input_open_fd(int fd, const char *name, int threads)
 {
     struct gp_input *in = gp_zalloc(sizeof *in);
-    in->path = copy_string(name);
+    in->path = gp_strdup(name);
     in->close_fd = true;
     in->raw = (struct gp_raw){.fd = fd, .wake_fd = -1, .cap = RAW_BYTES, .buf = gp_alloc(RAW_BYTES)};
     in->raw.at = in->raw.buf;
@@ -336,7 +330,7 @@ struct gp_input *gp_input_open_fd(int fd, const char *name, int threads)
 struct gp_input *gp_input_memory(const void *data, size_t n, int threads)
 {
     struct gp_input *in = gp_zalloc(sizeof *in);
-    in->path = copy_string("");
+    in->path = gp_strdup("");
     in->raw = (struct gp_raw){.fd = -1, .wake_fd = -1, .at = data, .n = n};
     return begin(in, threads);
 }

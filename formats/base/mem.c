@@ -37,6 +37,12 @@ void *gp_zalloc(size_t size)
     return p;
 }
 
+char *gp_strdup(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(gp_alloc(n), s, n);
+}
+
 void *gp_realloc(void *p, size_t size)
 {
     void *q = realloc(p, size ? size : 1);

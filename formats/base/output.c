@@ -37,12 +37,6 @@ static int fail_with_errno(struct gp_err *err, const char *path, const char *wha
     return gp_fail(err, GP_E_IO, -1, "%s: %s: %s", path ? path : "standard output", what, why);
 }
 
-static char *copy_string(const char *s)
-{
-    size_t n = strlen(s) + 1;
-    return memcpy(gp_alloc(n), s, n);
-}
-
 /* Create a file beside TARGET with an unused name; `temp` and `fd` are set. -1 with errno. */
 static int create_beside(struct gp_output *out, const char *target)
 {
@@ -54,7 +48,7 @@ static int create_beside(struct gp_output *out, const char *target)
         while (out->fd < 0 && errno == EINTR);
         if (out->fd >= 0) {
             out->temp = name;
-            out->target = copy_string(target);
+            out->target = gp_strdup(target);
             return 0;
         }
         if (errno != EEXIST) break;
@@ -114,7 +108,7 @@ struct gp_output *gp_output_open(const char *path, struct gp_err *err)
         free(out);
         return NULL;
     }
-    out->path = copy_string(path);
+    out->path = gp_strdup(path);
     out->packing = ends_with(path, ".gz")    ? GP_PACK_GZIP
                    : ends_with(path, ".zst") ? GP_PACK_ZSTD
                                              : GP_PACK_NONE;

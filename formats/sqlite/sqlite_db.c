@@ -120,9 +120,7 @@ static int list_tables(struct gp_sqlite *db, struct gp_err *err)
         bool ordinary = !strcmp(type, "table") && sqlite3_column_int64(stmt, 2) > 0;
         if (!ordinary) db->refused++;
         if (!ordinary || gp_starts(name, "sqlite_")) continue;
-        struct table one = {.name = gp_alloc(strlen(name) + 1)};
-        memcpy(one.name, name, strlen(name) + 1);
-        GP_VEC_PUSH(&db->tables, one);
+        GP_VEC_PUSH(&db->tables, ((struct table){.name = gp_strdup(name)}));
     }
     sqlite3_finalize(stmt);
     if (rc == SQLITE_DONE) return 0;

@@ -228,7 +228,7 @@ struct gp_cache_entry *gp_cache_get(struct gp_cache *k, const char *key, bool *m
     *mine = !e;
     if (!e) {
         e = gp_zalloc(sizeof *e);
-        e->key = strcpy(gp_alloc(strlen(key) + 1), key);
+        e->key = gp_strdup(key);
         GP_VEC_PUSH(&k->entries, e);
     }
     e->users++;

@@ -21,6 +21,14 @@ test_expect_success 'by default: gauges of the GPU that is used, and of no other
     trace-convert -q --to chrome t | grep "\"max_sm_mhz\":1980,\"power_limit_w\":600,\"energy_step_j\":6,"
 '
 
+test_expect_success 'a trace per process: each has the gauges of the GPU that it uses, from its own beginning on' '
+    $collect -o "p%p" sh -c "$app storm 1 1 2500 & $app storm 1 1 2500; wait" 2>err && cat err && set -- p[0-9]* && test $# = 2 &&
+    for f in "$@"; do
+        gauges $f && row "SM clock" MHz 1485 && row power W 600 && grep "^energy" rows && ! grep "MHz.345" rows &&
+        test "$(trace-convert -q --to chrome $f | grep -c "name\":\"GPU 0\"")" = 1 && trace-hta -q -t clocks $f >out && grep "power cap" out || return 1
+    done
+'
+
 test_expect_success '--no-clocks: nothing of the kind' '
     $collect --no-clocks -o t $app storm 1 1 300 2>err && gauges t && test ! -s rows
 '

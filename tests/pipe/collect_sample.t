@@ -92,8 +92,8 @@ each() {
     test "$(echo each.*.trace)" = "each.0.trace each.1.trace" &&
     trace2flame --weight idle -f folded each.0.trace >stacks && first "load_batch" &&
     trace2flame --weight idle -f folded each.1.trace >stacks && first "write_log" && ! grep "load_batch" stacks &&
-    for rank in 0 1; do
-        facts each.$rank.trace && has processes 2 && has gpu 130 && has verdict:clean 1 || return 1
+    for rank in 0 1; do # of a process: itself, its samples, and its GPU
+        facts each.$rank.trace && has processes 3 && has gpu 130 && has verdict:clean 1 || return 1
     done
 }
 test_expect_success 'with a trace per process, each has its own samples' 'on_some_try each'
