@@ -64,11 +64,3 @@ bool gp_select_range(const struct gp_measure_opts *opts, const char *domain, con
     return n && !strncmp(opts->range, domain, n) && opts->range[n] == ':' &&
            !strcmp(opts->range + n + 1, text);
 }
-
-void gp_select_release(struct gp_select *s)
-{
-    for (size_t i = 0; i < s->known.n; i++) free(s->known.at[i].name);
-    GP_VEC_FREE(&s->known);
-    gp_map_release(&s->known_at);
-    gp_map_release(&s->seen);
-}

@@ -3,7 +3,6 @@
  *
  *     struct gp_select s = {.opts = &opts};
  *     switch (gp_select_launch(&s, "gemm", grid)) ...
- *     gp_select_release(&s);
  */
 #ifndef GP_COLLECT_INJECT_SELECT_H
 #define GP_COLLECT_INJECT_SELECT_H
@@ -33,6 +32,5 @@ struct gp_select {
 enum gp_selected gp_select_launch(struct gp_select *s, const char *name, const uint32_t grid[3]);
 /* Does the range TEXT of DOMAIN, OPEN ranges deep on its thread, have to be measured? */
 bool gp_select_range(const struct gp_measure_opts *opts, const char *domain, const char *text, unsigned open);
-void gp_select_release(struct gp_select *s);
 
 #endif

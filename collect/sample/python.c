@@ -69,11 +69,6 @@ const struct gp_py_counts *gp_py_counts(const struct gp_py *p)
     return &p->counts;
 }
 
-unsigned gp_py_minor(const struct gp_py *p)
-{
-    return p->layout.minor;
-}
-
 /* ---- attaching ---- */
 
 bool gp_py_attach(struct gp_py *p, const struct gp_py_place *place, const char **why)

@@ -73,7 +73,6 @@ bool gp_py_attach(struct gp_py *p, const struct gp_py_place *place, const char *
 /* Look at each thread once. False if the process can no longer be read. */
 bool gp_py_sample(struct gp_py *p, void (*take)(void *ctx, const struct gp_py_sample *sample), void *ctx);
 const struct gp_py_counts *gp_py_counts(const struct gp_py *p);
-unsigned gp_py_minor(const struct gp_py *p);
 void gp_py_free(struct gp_py *p);
 
 #endif

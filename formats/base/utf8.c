@@ -154,19 +154,6 @@ size_t gp_utf8_width(const char *s, size_t n)
     return columns;
 }
 
-size_t gp_utf8_fit(const char *s, size_t n, size_t max, size_t *columns)
-{
-    size_t i = 0, filled = 0;
-    while (i < n) {
-        size_t used, wide = (size_t)gp_utf8_columns_of(gp_utf8_next(s + i, n - i, &used));
-        if (filled + wide > max) break;
-        filled += wide;
-        i += used;
-    }
-    if (columns) *columns = filled;
-    return i;
-}
-
 size_t gp_utf8_fit_bytes(const char *s, size_t n, size_t max)
 {
     if (n <= max) return n;

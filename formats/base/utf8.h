@@ -3,7 +3,7 @@
  *
  *     struct gp_buf b = {0};
  *     if (!gp_utf8_valid(name, n)) gp_utf8_repair(&b, name, n);       // bad bytes become U+FFFD
- *     size_t keep = gp_utf8_fit(name, n, 20, &columns);               // bytes that fill at most 20 columns
+ *     size_t keep = gp_utf8_fit_bytes(name, n, 20);                   // whole characters
  */
 #ifndef GP_BASE_UTF8_H
 #define GP_BASE_UTF8_H
@@ -40,9 +40,6 @@ void gp_utf8_repair(struct gp_buf *to, const char *s, size_t n);
 int gp_utf8_columns_of(uint32_t code_point);
 /* Columns of N bytes at S; a bad sequence counts 1. */
 size_t gp_utf8_width(const char *s, size_t n);
-/* How many of the N bytes at S fit into MAX columns without cutting a code point or separating it from its
- * combining marks. *COLUMNS (may be NULL) is set to the columns that they fill. */
-size_t gp_utf8_fit(const char *s, size_t n, size_t max, size_t *columns);
 /* How many of the N bytes at S can be kept in at most MAX bytes without cutting a code point. */
 size_t gp_utf8_fit_bytes(const char *s, size_t n, size_t max);
 

