@@ -28,9 +28,11 @@ struct probe {
 
 struct device {
     struct probe probe;
-    double sums[GP_GAUGE_COUNT]; /* of what counts up */
+    /* of what counts up: its latest reading (NAN: none), and how much has come since rarely_ns */
+    double last[GP_GAUGE_COUNT], sums[GP_GAUGE_COUNT];
     double first_energy_j;       /* NAN: none yet */
-    int64_t rarely_ns;           /* when those were read; 0: never */
+    int64_t often_ns, rarely_ns; /* when what is read often and rarely was read; 0: never */
+    int64_t wrap_ns;             /* see gp_nvml_wrap_ns() */
     uint64_t uses_us;            /* the latest use that was seen */
     bool shows_ours;             /* a use of ours was seen, so one that is hidden is of others */
 };
@@ -142,17 +144,33 @@ static void read_uses(struct gp_clock_sampler *s, uint32_t device, struct gp_clo
 
 /* ---- samples ---- */
 
+/* Sums of CLASS. One of 32 bits starts again at 0, it is not known how often where the reading before is too
+ * long ago. */
+static void add_up(struct device *d, enum gp_nvml_class class, struct gp_clock_sample *sample)
+{
+    static const double WRAP = 4294967296;
+    bool late = class == GP_NVML_OFTEN && sample->at_ns - d->often_ns >= d->wrap_ns;
+    for (unsigned g = 0; g < GP_GAUGE_COUNT; g++) {
+        if (!gp_nvml_is_sum((enum gp_gauge)g, class)) continue;
+        double now = sample->values[g], by = now - d->last[g];
+        bool wraps = now < WRAP && d->last[g] < WRAP;
+        if (by < 0 && wraps) by += WRAP;
+        d->sums[g] += by < 0 || (wraps && late) ? NAN : by;
+        d->last[g] = now;
+        sample->values[g] = NAN;
+    }
+}
+
 static void read_rarely(struct gp_clock_sampler *s, uint32_t device, struct gp_clock_sample *sample)
 {
     struct device *d = &s->devices[device];
+    double seconds = (double)(sample->at_ns - d->rarely_ns) / 1e9;
     gp_nvml_read(&s->nvml, device, GP_NVML_RARELY, sample->values);
     gp_nvml_read(&s->nvml, device, GP_NVML_ENERGY, sample->values);
+    add_up(d, GP_NVML_RARELY, sample);
     for (unsigned g = 0; g < GP_GAUGE_COUNT; g++) {
-        if (!gp_nvml_is_sum((enum gp_gauge)g)) continue;
-        double sum = sample->values[g], by = sum - d->sums[g];
-        double seconds = (double)(sample->at_ns - d->rarely_ns) / 1e9;
-        sample->values[g] = d->rarely_ns && by >= 0 ? by / seconds : NAN; /* it may start again at 0 */
-        d->sums[g] = sum;
+        if (!isnan(d->last[g])) sample->values[g] = d->sums[g] / seconds;
+        d->sums[g] = 0;
     }
     if (isnan(d->first_energy_j)) d->first_energy_j = sample->values[GP_GAUGE_ENERGY];
     sample->values[GP_GAUGE_ENERGY] -= d->first_energy_j;
@@ -164,10 +182,12 @@ static void read_rarely(struct gp_clock_sampler *s, uint32_t device, struct gp_c
 static void read_device(struct gp_clock_sampler *s, uint32_t device, bool all)
 {
     struct gp_clock_sample sample = {.device = device};
-    const struct device *d = &s->devices[device];
+    struct device *d = &s->devices[device];
     for (unsigned g = 0; g < GP_GAUGE_COUNT; g++) sample.values[g] = NAN;
     sample.at_ns = gp_now_ns();
     gp_nvml_read(&s->nvml, device, GP_NVML_OFTEN, sample.values);
+    add_up(d, GP_NVML_OFTEN, &sample);
+    d->often_ns = sample.at_ns;
     if (all || sample.at_ns - d->rarely_ns >= RARELY_NS) read_rarely(s, device, &sample);
     put(s, &sample);
 }
@@ -242,7 +262,9 @@ static void describe(struct gp_clock_sampler *s)
         memcpy(s->infos[i].uuid, s->nvml.uuids[i], sizeof s->infos[i].uuid);
         s->infos[i].most_sm_mhz = gp_nvml_most_sm_mhz(&s->nvml, i);
         s->infos[i].power_limit_w = gp_nvml_power_limit_w(&s->nvml, i);
+        s->devices[i].wrap_ns = gp_nvml_wrap_ns(&s->nvml, i);
         s->devices[i].first_energy_j = NAN;
+        for (unsigned g = 0; g < GP_GAUGE_COUNT; g++) s->devices[i].last[g] = NAN;
     }
 }
 

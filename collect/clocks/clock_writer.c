@@ -83,7 +83,8 @@ void gp_clock_writer_put(struct gp_clock_writer *w, const struct gp_clock_sample
     }
     w->at_ns = s->at_ns;
     for (size_t g = 0; g < GP_GAUGE_COUNT; g++) {
-        bool window = g == GP_GAUGE_OTHERS || gp_nvml_is_sum((enum gp_gauge)g);
+        bool window = g == GP_GAUGE_OTHERS || gp_nvml_is_sum((enum gp_gauge)g, GP_NVML_OFTEN) ||
+                      gp_nvml_is_sum((enum gp_gauge)g, GP_NVML_RARELY);
         if (isnan(s->values[g]) || (s->values[g] == w->last[g] && g != GP_GAUGE_ENERGY)) continue;
         w->last[g] = s->values[g];
         gp_gauge_put(&w->trace, window ? s->since_ns : s->at_ns, w->track, (enum gp_gauge)g, NULL,

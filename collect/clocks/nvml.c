@@ -164,8 +164,8 @@ static const struct {
     {GP_GAUGE_TEMPERATURE, temperature, 0, GP_NVML_OFTEN, false},
     {GP_GAUGE_REASONS, reasons, 0, GP_NVML_OFTEN, false},
     {GP_GAUGE_MEMORY_USED, memory_used, 0, GP_NVML_OFTEN, false},
-    {GP_GAUGE_PCIE_RECEIVED, field, PCIE_RECEIVED, GP_NVML_RARELY, true},
-    {GP_GAUGE_PCIE_SENT, field, PCIE_SENT, GP_NVML_RARELY, true},
+    {GP_GAUGE_PCIE_RECEIVED, field, PCIE_RECEIVED, GP_NVML_OFTEN, true},
+    {GP_GAUGE_PCIE_SENT, field, PCIE_SENT, GP_NVML_OFTEN, true},
     {GP_GAUGE_NVLINK_RECEIVED, field, LINKS_RECEIVED_KIB, GP_NVML_RARELY, true},
     {GP_GAUGE_NVLINK_SENT, field, LINKS_SENT_KIB, GP_NVML_RARELY, true},
     {GP_GAUGE_ENERGY, energy, 0, GP_NVML_ENERGY, false},
@@ -178,10 +178,10 @@ void gp_nvml_read(const struct gp_nvml_library *n, size_t device, enum gp_nvml_c
         if (gauges[i].class == class) values[gauges[i].gauge] = gauges[i].read(p, gauges[i].arg);
 }
 
-bool gp_nvml_is_sum(enum gp_gauge g)
+bool gp_nvml_is_sum(enum gp_gauge g, enum gp_nvml_class class)
 {
     for (size_t i = 0; i < GP_COUNT(gauges); i++)
-        if (gauges[i].gauge == g) return gauges[i].sum;
+        if (gauges[i].gauge == g) return gauges[i].sum && gauges[i].class == class;
     return false;
 }
 
@@ -197,6 +197,16 @@ double gp_nvml_power_limit_w(const struct gp_nvml_library *n, size_t device)
     return n->nvmlDeviceGetEnforcedPowerLimit && !n->nvmlDeviceGetEnforcedPowerLimit(n->devices[device], &v)
                ? v / 1e3
                : 0;
+}
+
+int64_t gp_nvml_wrap_ns(const struct gp_nvml_library *n, size_t device)
+{
+    unsigned v = 0;
+    if (!n->nvmlDeviceGetMaxPcieLinkGeneration ||
+        n->nvmlDeviceGetMaxPcieLinkGeneration(n->devices[device], &v))
+        return 0;
+    return (INT64_C(1) << 32) /
+           (2 << (v < 9 ? v : 9)); /* 4 bytes per ns, twice as many with each generation */
 }
 
 int gp_nvml_uses(const struct gp_nvml_library *n, size_t device, uint64_t since_us, struct gp_nvml_use *uses,

@@ -49,6 +49,7 @@ struct gp_nvml_memory { /* nvmlMemory_v2_t */
     X(nvmlDeviceGetClockInfo, (void *device, int clock, unsigned *mhz))                                      \
     X(nvmlDeviceGetMaxClockInfo, (void *device, int clock, unsigned *mhz))                                   \
     X(nvmlDeviceGetEnforcedPowerLimit, (void *device, unsigned *milliwatt))                                  \
+    X(nvmlDeviceGetMaxPcieLinkGeneration, (void *device, unsigned *generation))                              \
     X(nvmlDeviceGetPowerUsage, (void *device, unsigned *milliwatt))                                          \
     X(nvmlDeviceGetTemperature, (void *device, int sensor, unsigned *celsius))                               \
     X(nvmlDeviceGetCurrentClocksEventReasons, (void *device, uint64_t *bits))                                \
@@ -78,8 +79,10 @@ GP_MUST_CHECK int gp_nvml_open(struct gp_nvml_library *n, const char *path, stru
 void gp_nvml_close(struct gp_nvml_library *n);
 /* Set only the gauges of CLASS in VALUES. What is a rate is the sum of its bytes so far. */
 void gp_nvml_read(const struct gp_nvml_library *n, size_t device, enum gp_nvml_class class, double *values);
-/* Does the value of this gauge count up, so that its difference in a second is wanted? */
-bool gp_nvml_is_sum(enum gp_gauge g);
+/* Does the value of this gauge, which is of CLASS, count up, so that its difference in a second is wanted? */
+bool gp_nvml_is_sum(enum gp_gauge g, enum gp_nvml_class class);
+/* In what time the device's PCIe, if it has 16 lanes, can make a sum of 32 bits start again; 0: not known. */
+int64_t gp_nvml_wrap_ns(const struct gp_nvml_library *n, size_t device);
 /* 0: not known. */
 unsigned gp_nvml_most_sm_mhz(const struct gp_nvml_library *n, size_t device);
 double gp_nvml_power_limit_w(const struct gp_nvml_library *n, size_t device);

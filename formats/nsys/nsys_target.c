@@ -164,11 +164,6 @@ static void add_devices(struct target *t)
 
 /* ---- counters of GPUs ---- */
 
-static uint64_t metric_key(int64_t type, int64_t metric)
-{
-    return gp_nsys_key((uint64_t)type, (uint64_t)metric);
-}
-
 /* Type and id of a metric -> its name. */
 static void load_metrics(struct gp_nsys *n, struct gp_map *names)
 {
@@ -180,7 +175,8 @@ static void load_metrics(struct gp_nsys *n, struct gp_map *names)
         size_t length;
         const char *name = gp_sqlite_text(&scan, NAME, &length);
         if (!name) continue;
-        uint64_t key = metric_key(gp_sqlite_int(&scan, TYPE, 0), gp_sqlite_int(&scan, METRIC, 0));
+        uint64_t key =
+            gp_nsys_key((uint64_t)gp_sqlite_int(&scan, TYPE, 0), (uint64_t)gp_sqlite_int(&scan, METRIC, 0));
         gp_map_put(names, key, gp_trace_intern(n->t, name, length));
     }
 }
@@ -217,7 +213,8 @@ static void read_metrics(const struct target *t)
         double value;
         if (!gp_nsys_span(n, &scan, TIME, TIME, &start, &dur) || !gp_sqlite_double(&scan, VALUE, &value))
             continue;
-        const uint32_t *series = gp_map_get(&names, metric_key(type, gp_sqlite_int(&scan, METRIC, 0)));
+        const uint32_t *series =
+            gp_map_get(&names, gp_nsys_key((uint64_t)type, (uint64_t)gp_sqlite_int(&scan, METRIC, 0)));
         char name[40];
         snprintf(name, sizeof name, "GPU %d metrics", (int)(type & GPU_BITS));
         uint32_t track = gp_nsys_track(n, n->only_process, name);

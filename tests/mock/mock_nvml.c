@@ -3,6 +3,7 @@
  * Every fourth reading of its energy counter is 6 J more. The other GPU idles. MOCK_NVML has words for how it
  * misbehaves:
  *   denied     it cannot be used              bare       old: no fields, no energy, no processes
+ *   narrow     the sums of PCIe have 32 bits, and 3.9 * 10^9 bytes come per second
  *   foreign    processes have other numbers than here
  *   other=PID  that process uses 40% of the first GPU, and 25% belong to one that cannot be seen */
 #include <stdbool.h>
@@ -82,6 +83,11 @@ MOCK(nvmlDeviceGetMaxClockInfo, (void *device, int clock, unsigned *mhz))
     *mhz = clock == 2 ? 3201 : 1980;
     return 0;
 }
+MOCK(nvmlDeviceGetMaxPcieLinkGeneration, (void *device, unsigned *generation))
+{
+    *generation = 1;
+    return device ? 0 : UNSUPPORTED;
+}
 MOCK(nvmlDeviceGetEnforcedPowerLimit, (void *device, unsigned *milliwatt))
 {
     (void)device;
@@ -120,9 +126,10 @@ MOCK(nvmlDeviceGetFieldValues, (void *device, int n, struct gp_nvml_field *field
 {
     for (int i = 0; i < n; i++) {
         bool pcie = fields[i].id == 197 || fields[i].id == 198;
-        fields[i].type = 3;
+        fields[i].type = word("narrow") ? 1 : 3;
         fields[i].result = pcie ? 0 : UNSUPPORTED;
-        fields[i].value.u64 = (uint64_t)now_ns();
+        if (word("narrow")) fields[i].value.u32 = (uint32_t)((uint64_t)now_ns() * 39 / 10);
+        else fields[i].value.u64 = (uint64_t)now_ns();
     }
     return word("bare") || !device ? UNSUPPORTED : 0;
 }
