@@ -1,7 +1,6 @@
 /* trace-memory -- snapshots of an allocator and traces in; the contents of GPU memory, their holders, leaks,
  * out. */
 #include <string.h>
-#include <unistd.h>
 #include "analyze/app/app.h"
 #include "analyze/app/app_join.h"
 #include "analyze/memory/memory.h"

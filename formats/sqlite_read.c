@@ -1,5 +1,4 @@
 /* The reader of traces that are SQLite databases: which recorder wrote one shows in its tables. */
-#include "formats/base/count.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/str.h"

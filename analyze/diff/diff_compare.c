@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
-#include "analyze/math/sums.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 

@@ -1,5 +1,4 @@
 /* Figures of operations and of the sides: sums over the samples, and their means. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/name_predicates.h"

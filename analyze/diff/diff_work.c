@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
-#include "analyze/math/sums.h"
 #include "analyze/names/kernel_key.h"
 #include "formats/base/map.h"
 

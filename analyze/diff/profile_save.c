@@ -1,7 +1,6 @@
 /* A profile as bytes. Numbers that change little from event to event are written as differences, so that an
  * event takes five to eight bytes. */
 #include <string.h>
-#include "analyze/math/sums.h"
 #include "analyze/diff/profile_priv.h"
 #include "analyze/result/keep.h"
 #include "analyze/view/gauges.h"

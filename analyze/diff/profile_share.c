@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/end_heap.h"
-#include "analyze/math/sums.h"
 #include "analyze/view/gauges.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/diff/profile_priv.h"

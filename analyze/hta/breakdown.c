@@ -3,7 +3,6 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/result/keep.h"
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"

@@ -8,7 +8,6 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/names/names.h"
-#include "analyze/result/keep.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/scale.h"

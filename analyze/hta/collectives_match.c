@@ -452,8 +452,8 @@ static int64_t end_apart(const struct matching *m, const struct list *ref, int64
 }
 
 /* Give every entry of LIST the key of its partner in REF. A missing record shifts all ends after it: then
- * another partner is nearer. Ranks that get less from an uneven exchange just end earlier. False if no shift is
- * valid. */
+ * another partner is nearer. Ranks that get less from an uneven exchange just end earlier. False if no shift
+ * is valid. */
 static bool align(const struct matching *m, const struct list *ref, const struct list *list)
 {
     struct shift s = {0};

@@ -7,7 +7,6 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
-#include "analyze/result/keep.h"
 #include "formats/base/buf.h"
 
 /* ---- fields ---- */

@@ -9,7 +9,6 @@
 #include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
-#include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
 #include "formats/base/scale.h"

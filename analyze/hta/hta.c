@@ -230,7 +230,8 @@ static double clock_share(const struct gp_hta *h, int32_t rank)
     return own_n > 0 && others > 0 ? own / own_n / (others / others_n) : 0;
 }
 
-/* A kernel that takes longer by what its GPU's clock is lower is not slow itself: the finding on clocks has it. */
+/* A kernel that takes longer by what its GPU's clock is lower is not slow itself: the finding on clocks has
+ * it. */
 static void leave_to_clocks(struct gp_hta *h)
 {
     static const double AS_MUCH = 1.02;

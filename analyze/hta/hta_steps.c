@@ -6,7 +6,6 @@
 #include "analyze/hta/hta_spread.h"
 #include "analyze/hta/hta_rows.h"
 #include "analyze/view/steps.h"
-#include "analyze/result/keep.h"
 #include "formats/base/buf.h"
 
 /* ---- fields ---- */

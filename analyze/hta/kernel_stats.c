@@ -8,7 +8,6 @@
 #include "analyze/view/host_stack.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/end_heap.h"
-#include "analyze/result/keep.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"

@@ -7,7 +7,6 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
-#include "analyze/result/keep.h"
 #include "analyze/view/waits.h"
 #include "formats/base/buf.h"
 

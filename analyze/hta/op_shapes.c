@@ -12,7 +12,6 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_stack.h"
-#include "analyze/result/keep.h"
 #include "formats/base/buf.h"
 
 #define AT(member) offsetof(struct gp_op_shape, member)

@@ -8,7 +8,6 @@
 #include "analyze/names/args.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_stack.h"
-#include "analyze/result/keep.h"
 #include "formats/base/buf.h"
 
 #define AT(member) offsetof(struct gp_range_memory, member)

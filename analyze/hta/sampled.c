@@ -11,7 +11,6 @@
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
 #include "formats/model/metric.h"
-#include "analyze/result/keep.h"
 
 #define AT(member) offsetof(struct gp_sampled, member)
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
-#include "formats/base/str.h"
 
 enum gp_memory_key gp_memory_key_named(const char *word)
 {

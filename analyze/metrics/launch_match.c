@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "formats/model/metric.h"
 
 /* Launches of the timing trace for which one group stands, of one rank. */
 struct run {

@@ -10,7 +10,6 @@
 #include "formats/base/err.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
-#include "formats/base/str.h"
 
 /* What is needed while the trace is gone through. */
 struct find {

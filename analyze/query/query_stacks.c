@@ -5,8 +5,6 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
-#include "formats/base/str.h"
-#include "formats/model/samples.h"
 #include "formats/model/stack_tree.h"
 
 #define NO_NODE UINT32_MAX

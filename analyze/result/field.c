@@ -7,7 +7,6 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
-#include "formats/base/count.h"
 
 #define GETTER(name)                                                                                         \
     void name(struct gp_cell *c, GP_UNUSED const struct gp_field *f, GP_UNUSED const void *row,              \

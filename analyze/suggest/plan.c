@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/nth.h"
-#include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/view/waits.h"
 #include "formats/base/mem.h"

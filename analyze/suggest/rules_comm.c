@@ -1,5 +1,4 @@
 // Communication that kernels wait for, and that comes in small pieces.
-#include <stdlib.h>
 #include "analyze/math/sums.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"

@@ -7,7 +7,6 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
-#include "formats/base/str.h"
 
 static const double TENSOR_PCT = 5, ATTENTION_PCT = 2;
 static const double TF32_LEAST = 1.5; /* times as fast as FP32 */

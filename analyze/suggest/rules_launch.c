@@ -3,7 +3,6 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
-#include "analyze/names/names.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 #include "analyze/view/idle_cause.h"

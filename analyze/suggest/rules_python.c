@@ -6,7 +6,6 @@
 #include "analyze/view/idle_walk.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
-#include "formats/base/buf.h"
 #include "formats/base/mem.h"
 
 /* What functions do meanwhile. */

@@ -1,5 +1,4 @@
 /* What the answer consists of, field by field. */
-#include <math.h>
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/names/classify.h"

@@ -1,7 +1,6 @@
 #include <math.h>
 #include "analyze/try/try.h"
 #include "formats/base/buf.h"
-#include "formats/base/count.h"
 
 static const char *const modes[] = {"steps", "processes", NULL};
 static const char *const states[] = {"measured", "not_applicable", "failed", NULL};

@@ -6,7 +6,6 @@
 #include <string.h>
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
-#include "analyze/math/sums.h"
 
 /* No real event is farther than this from everything else, or from its own launch. */
 static const int64_t FAR_NS = INT64_C(1000000000000); /* 1000 s */

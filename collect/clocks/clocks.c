@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collect/clocks/clock_writer.h"
-#include "collect/clocks/nvml.h"
 #include "formats/base/clock.h"
 #include "formats/base/hash.h"
 #include "formats/base/mem.h"

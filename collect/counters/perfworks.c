@@ -1,7 +1,6 @@
 #include "collect/counters/perfworks.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * against --budget. */
 #include "collect/inject/inject_budget.h"
 
-#include <string.h>
 #include <stdatomic.h>
 #include "collect/inject/budget.h"
 #include "collect/inject/inject.h"

@@ -4,7 +4,6 @@
 #include "collect/inject/inject_metrics.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/clock.h"
 #include "formats/base/err.h"
-#include "formats/base/str.h"
 
 enum { TURN_MS = 50, SEVERAL_GPUS_SINCE = 26 /* cuptiGetVersion() of CUDA 12.8 */ };
 

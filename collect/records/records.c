@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collect/records/call_stacks.h"
-#include "formats/base/buf.h"
 #include "formats/base/hash.h"
 #include "formats/model/cuda_names.h"
 #include "formats/model/gauges.h"

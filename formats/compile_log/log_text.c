@@ -1,5 +1,4 @@
 /* Lines of a text log (TORCH_LOGS): a message is one or several lines with the same prefix. */
-#include "formats/base/num.h"
 #include "formats/compile_log/compile_log_priv.h"
 
 enum { MESSAGE_MAX = 1 << 20, MOST_REASONS = 64 };

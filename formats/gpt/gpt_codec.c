@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include "formats/base/buf.h"
-#include "formats/base/mem.h"
 
 /* The encoder sees values through a histogram with a few bins per octave: exact below 8, then the top two
  * bits. */

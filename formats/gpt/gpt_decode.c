@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/buf.h"
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt_codec.h"
 #include "formats/gpt/gpt_predict.h"

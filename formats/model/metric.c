@@ -1,6 +1,5 @@
 #include "formats/model/metric.h"
 
-#include "formats/base/str.h"
 #include "formats/model/trace.h"
 
 static bool same_metric(const struct gp_metric *a, const struct gp_metric *b)

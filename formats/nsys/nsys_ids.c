@@ -1,7 +1,6 @@
 /* Strings, names, processes, threads and streams. */
 #include <stdio.h>
 #include <string.h>
-#include "formats/base/str.h"
 #include "formats/nsys/nsys_priv.h"
 
 /* ---- strings ---- */

@@ -4,7 +4,6 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
-#include "formats/base/num.h"
 #include "formats/base/str.h"
 
 #define TAG GP_WIRE_TAG

@@ -1,7 +1,6 @@
 #include <ctype.h>
 #include <string.h>
 #include "formats/base/json_write.h"
-#include "formats/base/str.h"
 #include "render/mcp/mcp.h"
 
 enum { MESSAGES_PART = 4 }; /* messages, and the list of what was left out, have a fourth of an answer each */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-#include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/output.h"

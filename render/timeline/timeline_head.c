@@ -6,7 +6,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"
-#include "formats/base/str.h"
 #include "render/draw/palette.h"
 #include "render/draw/text.h"
 #include "render/timeline/timeline_priv.h"
