@@ -136,7 +136,7 @@ function checkGaps(data) {
     if (from !== null) all.push([to - from, from, device]);
   });
   all.sort((a, b) => b[0] - a[0] || a[1] - b[1]);
-  const got = data.gaps(10);
+  const got = data.gaps(10, [0, data.span]);
   for (let k = 0; k < Math.min(10, all.length); k++) {
     if (got[k].t1 - got[k].t0 !== all[k][0] || got[k].t0 !== all[k][1]) return `gap ${k}: ${JSON.stringify(got[k])} for ${all[k]}`;
     if (!near(got[k].causes.reduce((s, c) => s + c.ns, 0), all[k][0], 1)) return `gap ${k}: its causes do not make it`;
