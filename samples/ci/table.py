@@ -134,14 +134,16 @@ def main():
         rows = list(changes(folder, pool))
         for program, rates in splits(folder, pool, programs, rows).items():
             print(f"{program}: of {SPLITS} splits, step {rates['step']}, GPU time {rates['gpu_time']}")
-    print("| program | change | GPU time | counts | line | 5% of GPU time, step, each kernel |\n|---|---|---:|---:|---:|---:|")
+    print("| program | change | GPU time | by counts of | found, at the line |\n|---|---|---:|---|---|")
     for r in rows:
-        print(f"| {r['program']} | {r['text']} | {r['share']:+.2f}% | {r['found']} of {r['of']} | {r['line']} | {r['gpu_time']}, {r['step']}, {r['op']} |")
+        of = ", ".join(g.removeprefix("counts: ").replace("_", " ") for g in r["by"] if g not in ("counts: gpu_events", "counts: copy_bytes"))
+        print(f"| {r['program']} | {r['text']} | {r['share']:+.2f}% | {of} | {r['found']}, {r['line']} of {r['of']} |")
         if o.v:
-            print("     ", r["change"], r["by"], r["places"], r["lines"], r["why"])
+            print("     ", r["change"], r["places"], r["lines"], r["why"], r["gpu_time"], r["step"], r["op"])
     small = [r for r in rows if r["share"] <= 0.5]
     print(f"{len(rows)} changes, {len(small)} of at most 0.5%: {sum(r['found'] == r['of'] for r in small)} found by counts against every recording, "
-          f"{sum(r['line'] == r['of'] for r in small)} at the line; by 5% of GPU time {sum(r['gpu_time'] > 0 for r in small)}, of the step {sum(r['step'] > 0 for r in small)}")
+          f"{sum(r['line'] == r['of'] for r in small)} at the line; of all {sum(r['found'] == r['of'] for r in rows)} and {sum(r['line'] == r['of'] for r in rows)}; "
+          f"by 5% of GPU time {sum(r['gpu_time'] > 0 for r in rows)}, of the step {sum(r['step'] > 0 for r in rows)}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""pack.py FROM TO: a recording for this repository: without what was recorded before the first kernel's launch, and without the
-folders of the machine in file names. GPUPROF_BIN is where the tools are."""
+"""pack.py [--whole] FROM TO: a recording for this repository: without what was recorded before the first kernel's launch (--whole: with
+it), and without the folders of the machine in file names. GPUPROF_BIN is where the tools are."""
 
 import json
 import os
@@ -10,16 +10,16 @@ import sys
 
 BIN = os.environ.get("GPUPROF_BIN") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/release/bin")
 # Folders of packages, of Python and of these programs.
-FOLDERS = re.compile(r'(?<![\w.])/[^"\s()]*?/(?=(?:site-packages|dist-packages)/|python3\.\d+/|samples/ddp/)(?:site-packages/|dist-packages/)?')
+FOLDERS = re.compile(r'(?<![\w.])/[^"\s()]*?/(?=(?:site-packages|dist-packages)/|python3\.\d+/|samples/\w+/)(?:site-packages/|dist-packages/)?')
 BEFORE_US = 1000
 
 
-def main(source, target):
+def main(source, target, whole):
     convert = os.path.join(BIN, "trace-convert")
     text = subprocess.run([convert, "-q", "--to", "chrome", source], capture_output=True, check=True).stdout
     trace = json.loads(text)
     events = trace["traceEvents"]
-    begin = min(e["ts"] for e in events if e.get("cat") == "cuda_runtime" and e.get("ph") == "X") - BEFORE_US
+    begin = float("-inf") if whole else min(e["ts"] for e in events if e.get("cat") == "cuda_runtime" and e.get("ph") == "X") - BEFORE_US
     trace["traceEvents"] = [e for e in events if e.get("ph") in ("M", "s", "f", "t") or e.get("ts", begin) >= begin]
     text = FOLDERS.sub("", json.dumps(trace)).encode()
     with open(target, "wb") as f:
@@ -27,6 +27,7 @@ def main(source, target):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    paths = [a for a in sys.argv[1:] if a != "--whole"]
+    if len(paths) != 2:
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main(*paths, whole="--whole" in sys.argv)

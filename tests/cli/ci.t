@@ -45,6 +45,19 @@ test_expect_success 'calls that wait, or ask the driver for memory, are found, w
     done
 '
 
+test_expect_success 'recordings beside another process: counts hold, GPU times apart by 70% are not decided, changes are found at their line' '
+    ci=$samples/ci/h200 && for a in 1 3 4; do for b in 1 3 4; do
+        trace-diff -q -f json --gate counts --gate gpu_time:5% --gate step:5% "$ci/mlp.r$a.trace" "$ci/mlp.r$b.trace" >out || return 1
+    done; done && trace-diff -q -f json --gate gpu_time:5% "$ci/mlp.r1.trace" "$ci/mlp.r4.trace" >out &&
+    jq -e ".gates[0] | .undecided and .value > 70 and (.why | startswith(\"other processes used the GPU\"))" out &&
+    python3 "$samples/ci/programs.py" --list >changes && for change in mlp.cast mlp.pageable mlp.wait own.spill own.shared graph.node_copy; do
+        status_of trace-diff -q -f json --gate counts --gate gpu_time:5% --gate step:5% "$ci/${change%.*}.r1.trace" "$ci/$change.trace" && test "$status" -eq 1 &&
+            jq -e --slurpfile changes changes --arg change $change "(\$changes[0][] | select(.program + \".\" + .change == \$change).lines[0]) as \$line |
+                [.gates[] | select(.broken)] | all(.gate | startswith(\"counts: \")) and any(.why | contains(\"programs.py:\\(\$line) \"))" out ||
+            { echo "$change"; return 1; }
+    done
+'
+
 test_expect_success 'gates of times say what they would have noticed; those of step times nothing, from one run' '
     trace-diff -q -f json --gate gpu_time:0% --gate gpu_time:9% --gate step:5% base.json again.json >out &&
     jq -e "[.gates[].power_pct] | .[0] > 0.5 and .[0] < 5 and .[1] > 9 and .[1] < 10 and .[2] == null" out &&

@@ -979,6 +979,59 @@ TEST(test_counters_are_counts)
     gp_profile_release(&b);
 }
 
+/* N recordings of PROG on a GPU that others use for that part of the time, in ppm. */
+static void record_shared(const struct program *prog, int64_t others_ppm, struct gp_profile *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        p[i] = record(prog);
+        for (size_t k = 0; k < p[i].steps.n; k++) {
+            p[i].steps.at[k].clock_khz = 1980000;
+            p[i].steps.at[k].others_ppm = others_ppm;
+        }
+    }
+}
+
+/* The gate of GPU time of N recordings of BASE and of CUR. */
+static struct gp_diff_gate shared_gate(const struct program *base, const struct program *cur,
+                                       int64_t others_ppm, size_t n, uint32_t *op)
+{
+    enum { MOST = 5 };
+    struct gp_profile a[MOST], b[MOST];
+    const struct gp_profile *pa[MOST], *pb[MOST];
+    struct gp_gate gate;
+    struct gp_diff d;
+    record_shared(base, 0, a, n);
+    record_shared(cur, others_ppm, b, n);
+    for (size_t i = 0; i < n; i++) pa[i] = &a[i], pb[i] = &b[i];
+    assert_int_equal(gp_gate_parse(&gate, "gpu_time:5%", NULL), 0);
+    gp_diff_init(&d, &(struct gp_diff_opts){.gates = &gate, .n_gates = 1});
+    gp_diff_run(&d, pa, n, pb, n);
+    struct gp_diff_gate g = d.gates.at[0];
+    *op = op_of(&d, "gemm")->change;
+    gp_diff_release(&d);
+    for (size_t i = 0; i < n; i++) {
+        gp_profile_release(&a[i]);
+        gp_profile_release(&b[i]);
+    }
+    return g;
+}
+
+TEST(test_on_a_shared_gpu_runs_decide)
+{
+    struct program base = noisy, cur = noisy;
+    uint32_t op;
+    base.steps = cur.steps = 8;
+    cur.kernels[0].dur += 20000;
+    struct gp_diff_gate g = shared_gate(&base, &cur, 0, 1, &op);
+    assert_true(g.broken && g.power_pct > 5 && op == GP_CHANGE_REGRESSION);
+    g = shared_gate(&base, &cur, 49000, 1, &op); /* less than 5% of the time */
+    assert_true(g.broken && op == GP_CHANGE_REGRESSION);
+    g = shared_gate(&base, &cur, 50000, 1, &op);
+    assert_true(!g.broken && g.undecided && isnan(g.power_pct) && op == GP_CHANGE_INCONCLUSIVE);
+    g = shared_gate(&base, &cur, 50000, 5, &op); /* medians of five runs */
+    assert_true(g.broken && fabs(g.power_pct - 5) < 1e-6 && op == GP_CHANGE_INCONCLUSIVE);
+}
+
 TEST(test_predictions)
 {
     struct gp_expects e = {0};
