@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records the loops of programs.py while another process uses the same GPU at random: each again and again as it is, and once with each change.
 
-    recordings.py --bin DIR --out DIR [--gpus 0,1] [--seconds 400] [--rounds 10] [--only PROGRAM,...]
+    recordings.py --bin DIR --out DIR [--gpus 0,1] [--seconds 400] [--rounds 10] [--only PROGRAM[.CHANGE],...]
 
 OUT gets PROGRAM.CHANGE.trace and PROGRAM.rN.trace in archives of at most 15 MiB (recordings.N.tar), and results.json: the machine, each
 recording with its command, and what was changed where. Rounds come last, so that time that runs out costs rounds.
@@ -104,14 +104,16 @@ class Machine:
 
 
 def jobs(changes, rounds, only):
-    programs = [p for p in dict.fromkeys(c["program"] for c in changes) if not only or p in only]
+    """What is recorded, in order; of ONLY named changes, and of their programs as they are."""
+    changes = [c for c in changes if not only or c["program"] in only or f"{c['program']}.{c['change']}" in only]
+    programs = list(dict.fromkeys(c["program"] for c in changes))
 
     def plain(i):
-        return [{"name": f"{p}.r{i}", "program": p, "change": None, "options": ["--memory"]} for p in programs]
+        return [{"name": f"{p}.r{i}", "program": p, "change": None, "options": ["--memory"]} for p in programs if i <= rounds]
     yield from plain(1)
     for i in range(2, LEAST_ROUNDS + 1):
         yield from [{"name": f"{c['program']}.{c['change']}", "program": c["program"], "change": c["change"], "options": ["--memory"]}
-                    for c in changes[i - 2::LEAST_ROUNDS - 1] if c["program"] in programs]
+                    for c in changes[i - 2::LEAST_ROUNDS - 1]]
         yield from plain(i)
     for i in range(3):
         yield from [{"name": f"{p}.{c or 'none'}.m{i + 1}", "program": p, "change": c, "options": ["--metrics", COUNTERS, "--metrics-passes", "4"]}
