@@ -184,9 +184,3 @@ void gp_counters_read(const struct gp_counters *c, const double *values, struct 
         k->stall_warps = warps;
     }
 }
-
-bool gp_counters_know_work(const struct gp_counters *c)
-{
-    return c->ntensor || c->at[GP_PART_FFMA] != NOWHERE || c->at[GP_PART_DRAM] != NOWHERE ||
-           c->at[GP_PART_DRAM_READ] != NOWHERE || c->at[GP_PART_DRAM_OP_READ] != NOWHERE;
-}

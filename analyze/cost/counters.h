@@ -125,7 +125,5 @@ struct gp_counted {
 void gp_counters_init(struct gp_counters *c, const char *const *names, size_t n);
 /* The VALUES of that set: of one launch, or counters summed and the others averaged. */
 void gp_counters_read(const struct gp_counters *c, const double *values, struct gp_counted *k);
-/* Are there counters of bytes of memory, or of operations? */
-bool gp_counters_know_work(const struct gp_counters *c);
 
 #endif

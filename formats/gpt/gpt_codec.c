@@ -371,6 +371,14 @@ static uint64_t sparse_bytes(const struct bins *b, size_t n)
     return bytes;
 }
 
+static void encode(struct gp_buf *b, enum gp_stream_kind kind, const struct plan *plan,
+                   const struct bins *bins, const uint64_t *v, size_t n)
+{
+    if (kind == GP_STREAM_SPARSE) encode_sparse(b, v, n, bins->nonzero);
+    else if (kind == GP_STREAM_LEB) encode_leb(b, v, n);
+    else encode_bucket(b, plan, bins, v, n);
+}
+
 void gp_stream_encode(struct gp_buf *b, const uint64_t *v, size_t n)
 {
     struct bins bins;
@@ -384,41 +392,22 @@ void gp_stream_encode(struct gp_buf *b, const uint64_t *v, size_t n)
         struct plan plan;
         plan_make(&plan, &bins, n);
         uint64_t leb = leb_bytes(&bins), sparse = sparse_bytes(&bins, n), bucket = (plan.bits + 7) / 8;
-        if (sparse < leb && sparse < bucket) encode_sparse(b, v, n, bins.nonzero);
-        else if (leb <= bucket) encode_leb(b, v, n);
-        else encode_bucket(b, &plan, &bins, v, n);
+        bool is_sparse = sparse < leb && sparse < bucket;
+        encode(b,
+               is_sparse       ? GP_STREAM_SPARSE
+               : leb <= bucket ? GP_STREAM_LEB
+                               : GP_STREAM_BUCKET,
+               &plan, &bins, v, n);
     }
 }
 
-bool gp_stream_encode_as(struct gp_buf *b, enum gp_stream_kind kind, const uint64_t *v, size_t n)
+void gp_stream_encode_as(struct gp_buf *b, enum gp_stream_kind kind, const uint64_t *v, size_t n)
 {
     struct bins bins;
     struct plan plan;
     count_bins(&bins, v, n);
-    switch (kind) {
-    case GP_STREAM_ZERO:
-        if (n && bins.max) return false;
-        gp_buf_putc(b, GP_STREAM_ZERO);
-        return true;
-    case GP_STREAM_CONST:
-        if (n && bins.min != bins.max) return false;
-        gp_buf_putc(b, GP_STREAM_CONST);
-        gp_varint_put(b, bins.max);
-        return true;
-    case GP_STREAM_LEB:
-        encode_leb(b, v, n);
-        return true;
-    case GP_STREAM_SPARSE:
-        encode_sparse(b, v, n, bins.nonzero);
-        return true;
-    case GP_STREAM_BUCKET:
-        if (!n) return false;
-        plan_make(&plan, &bins, n);
-        encode_bucket(b, &plan, &bins, v, n);
-        return true;
-    default:
-        return false;
-    }
+    plan_make(&plan, &bins, n);
+    encode(b, kind, &plan, &bins, v, n);
 }
 
 uint64_t gp_stream_cost(const uint64_t *v, size_t n)

@@ -58,9 +58,8 @@ const uint8_t *gp_cursor_bytes(struct gp_cursor *c, uint64_t n);
 
 /* Append the cheapest stream of the N values at V to B. O(n). */
 void gp_stream_encode(struct gp_buf *b, const uint64_t *v, size_t n);
-/* The same with a given encoding, for tests. False, and nothing appended, if KIND cannot hold the values.
- */
-bool gp_stream_encode_as(struct gp_buf *b, enum gp_stream_kind kind, const uint64_t *v, size_t n);
+/* The same of one value or more as KIND, which is GP_STREAM_LEB or a later one: for tests. */
+void gp_stream_encode_as(struct gp_buf *b, enum gp_stream_kind kind, const uint64_t *v, size_t n);
 /* Decode N values from the LEN bytes at P, after which GP_STREAM_SLACK more must be readable. -1 if the bytes
  * are not a stream of exactly N values; OUT is then undefined. */
 int gp_stream_decode(uint64_t *out, size_t n, const uint8_t *p, size_t len) GP_MUST_CHECK;
