@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/calibrate/calibration.h"
+#include "formats/base/declare.h"
 #include "formats/base/err.h"
 #include "formats/base/num.h"
 
@@ -20,11 +21,7 @@ const struct gp_figure_facts *gp_figure_facts(enum gp_figure f)
 
 static const char *fact_name(size_t i)
 {
-    static const char *const names[] = {
-#define X(member, name) name,
-        GP_FACTS(X)
-#undef X
-    };
+    static const char *const names[] = {GP_FACTS(GP_SECOND)};
     return names[i];
 }
 

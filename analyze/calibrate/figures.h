@@ -48,12 +48,7 @@
       FLOPS_MEDIAN)                                                                                          \
     GP_FIGURES_OF_LINKS(X)
 
-enum gp_figure {
-#define X(id, name, path, words, unit) id,
-    GP_FIGURES(X)
-#undef X
-        GP_FIGURE_COUNT
-};
+enum gp_figure { GP_FIGURES(GP_FIRST) GP_FIGURE_COUNT };
 
 /* What a figure is in, and so which result counts. */
 enum gp_figure_unit { GP_FIGURE_BYTES, GP_FIGURE_FLOPS, GP_FIGURE_FLOPS_MEDIAN, GP_FIGURE_NS };

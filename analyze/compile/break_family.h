@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "formats/base/declare.h"
 
 /* X(enum, JSON name) */
 #define GP_BREAK_FAMILIES(X)                                                                                 \
@@ -36,12 +37,7 @@
     X(GP_FAMILY_COMPILER, "compiler")                                                                        \
     X(GP_FAMILY_OTHER, "other")
 
-enum gp_break_family {
-#define X(id, name) id,
-    GP_BREAK_FAMILIES(X)
-#undef X
-        GP_BREAK_FAMILY_COUNT
-};
+enum gp_break_family { GP_BREAK_FAMILIES(GP_FIRST) GP_BREAK_FAMILY_COUNT };
 
 struct gp_break_family_row {
     const char *name;   /* "branch" */

@@ -43,12 +43,7 @@
     X(GP_COMPILE_CUDAGRAPHS, "cudagraphs", "recording CUDA graphs")                                          \
     X(GP_COMPILE_OTHER, "other", "everything else")
 
-enum gp_compile_class {
-#define X(id, name, text) id,
-    GP_COMPILE_CLASSES(X)
-#undef X
-        GP_COMPILE_CLASS_COUNT
-};
+enum gp_compile_class { GP_COMPILE_CLASSES(GP_FIRST) GP_COMPILE_CLASS_COUNT };
 const char *gp_compile_class_name(enum gp_compile_class c);
 const char *gp_compile_class_text(enum gp_compile_class c);
 /* The class of a span called NAME. */
@@ -140,12 +135,7 @@ extern const struct gp_record gp_compile_breaks[2]; /* with the line of source: 
     X(GP_RECOMPILE_KEYS, "keys", "another length or other keys of a container")                              \
     X(GP_RECOMPILE_OTHER, "other", "another guard")
 
-enum gp_recompile_kind {
-#define X(id, name, text) id,
-    GP_RECOMPILE_KINDS(X)
-#undef X
-        GP_RECOMPILE_KIND_COUNT
-};
+enum gp_recompile_kind { GP_RECOMPILE_KINDS(GP_FIRST) GP_RECOMPILE_KIND_COUNT };
 const char *gp_recompile_kind_name(enum gp_recompile_kind k);
 const char *gp_recompile_kind_text(enum gp_recompile_kind k);
 

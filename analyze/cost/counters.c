@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "formats/base/count.h"
+#include "formats/base/declare.h"
 #include "formats/base/str.h"
 
 #define NOWHERE UINT32_MAX
@@ -68,11 +69,7 @@ static void find_stalls(struct gp_counters *c, const char *const *names, size_t 
 
 void gp_counters_init(struct gp_counters *c, const char *const *names, size_t n)
 {
-    static const char *const parts[] = {
-#define X(id, name) name,
-        GP_COUNTER_PARTS(X)
-#undef X
-    };
+    static const char *const parts[] = {GP_COUNTER_PARTS(GP_SECOND)};
     memset(c, 0, sizeof *c);
     for (size_t p = 0; p < GP_COUNT(parts); p++) c->at[p] = find(names, n, parts[p], strlen(parts[p]));
     find_stalls(c, names, n);

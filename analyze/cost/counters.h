@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/names/dtype.h"
+#include "formats/base/declare.h"
 
 /* The metrics that have a part of their own. X(enum, name in PerfWorks) */
 #define GP_COUNTER_PARTS(X)                                                                                  \
@@ -51,12 +52,7 @@
     X(GP_PART_HMUL, "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum")                                   \
     X(GP_PART_HFMA, "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum")
 
-enum gp_counter_part {
-#define X(id, name) id,
-    GP_COUNTER_PARTS(X)
-#undef X
-        GP_COUNTER_PART_COUNT
-};
+enum gp_counter_part { GP_COUNTER_PARTS(GP_FIRST) GP_COUNTER_PART_COUNT };
 
 /* Why warps do not issue: the word between "stalled_" and "_per_issue_active" in the metric's name. X(enum,
  * word, text) */
@@ -80,12 +76,7 @@ enum gp_counter_part {
     X(GP_STALL_SLEEPING, "sleeping", "the end of a sleep")                                                   \
     X(GP_STALL_MISC, "misc", "other reasons")
 
-enum gp_stall {
-#define X(id, word, text) id,
-    GP_STALLS(X)
-#undef X
-        GP_STALL_COUNT
-};
+enum gp_stall { GP_STALLS(GP_FIRST) GP_STALL_COUNT };
 const char *gp_stall_name(enum gp_stall s); /* "long_scoreboard" */
 const char *
 gp_stall_text(enum gp_stall s); /* "data from memory or the L2 cache": the reason that warps wait */

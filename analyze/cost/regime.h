@@ -17,6 +17,7 @@
 #include "analyze/cost/counters.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/cost/work.h"
+#include "formats/base/declare.h"
 
 /* X(enum, name in JSON, text for people) */
 #define GP_REGIMES(X)                                                                                        \
@@ -30,12 +31,7 @@
     X(GP_REGIME_INEFFICIENT, "inefficient", "neither arithmetic nor memory")                                 \
     X(GP_REGIME_UNKNOWN, "unknown", "an unknown resource")
 
-enum gp_regime {
-#define X(id, name, text) id,
-    GP_REGIMES(X)
-#undef X
-        GP_REGIME_COUNT
-};
+enum gp_regime { GP_REGIMES(GP_FIRST) GP_REGIME_COUNT };
 const char *gp_regime_name(enum gp_regime r);
 const char *gp_regime_text(enum gp_regime r);
 /* Reduce to the classic three: too short is overhead, moving is memory, reaching neither roof is the larger
@@ -51,11 +47,7 @@ enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof);
     X(GP_INEFFICIENT_ACCESS, "memory_access", "it reads or writes memory in small pieces, or several times") \
     X(GP_INEFFICIENT_ARITHMETIC, "arithmetic", "it does not keep the arithmetic units busy")
 
-enum gp_inefficient {
-#define X(id, name, text) id,
-    GP_INEFFICIENTS(X)
-#undef X
-};
+enum gp_inefficient { GP_INEFFICIENTS(GP_FIRST) };
 const char *gp_inefficient_name(enum gp_inefficient i);
 const char *gp_inefficient_text(enum gp_inefficient i);
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include "analyze/names/dtype.h"
 #include "analyze/result/field.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 
@@ -24,11 +25,7 @@
     X(GP_CEILING_DEVICE, "device", "the device's recorded properties")                                       \
     X(GP_CEILING_ASSUMED, "assumed", "typical values of current devices")
 
-enum gp_ceiling_source {
-#define X(id, name, text) id,
-    GP_CEILING_SOURCES(X)
-#undef X
-};
+enum gp_ceiling_source { GP_CEILING_SOURCES(GP_FIRST) };
 
 /* A ceiling: bytes per second of a memory, or floating point operations per second of a type. */
 struct gp_roof {

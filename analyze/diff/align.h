@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "formats/base/declare.h"
 #include "formats/base/vec.h"
 
 enum {
@@ -54,11 +55,7 @@ struct gp_align_item {
     X(GP_ALIGN_REORDERED, "reordered") /* the same kernels in another order */                               \
     X(GP_ALIGN_CHANGED, "changed")     /* other kernels; what became what is not known */
 
-enum gp_align_change {
-#define X(id, word) id,
-    GP_ALIGN_CHANGES(X)
-#undef X
-};
+enum gp_align_change { GP_ALIGN_CHANGES(GP_FIRST) };
 
 struct gp_align_pair {
     uint32_t a, b; /* indices; equal keys */

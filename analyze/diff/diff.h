@@ -53,12 +53,7 @@ const char *gp_diff_mode_name(enum gp_diff_mode mode); /* "test", "simple" */
     X(GP_CHANGE_DEFUSED, "defused")           /* one operation became several */                             \
     X(GP_CHANGE_RETILED, "retiled")           /* the same work in another variant of the kernel */
 
-enum gp_change {
-#define X(id, name) id,
-    GP_CHANGES(X)
-#undef X
-        GP_CHANGE_COUNT
-};
+enum gp_change { GP_CHANGES(GP_FIRST) GP_CHANGE_COUNT };
 const char *gp_change_name(enum gp_change c);
 
 /* How a verdict was reached. X(enum, JSON name) */
@@ -73,12 +68,7 @@ const char *gp_change_name(enum gp_change c);
     X(GP_BY_SEPARATION, "separation") /* few runs, but all steps differ by more than runs of a program do */ \
     X(GP_BY_WAITS, "waits") /* few runs, but calls that wait are on one side only, and explain the change */
 
-enum gp_diff_test {
-#define X(id, name) id,
-    GP_DIFF_TESTS(X)
-#undef X
-        GP_DIFF_TEST_COUNT
-};
+enum gp_diff_test { GP_DIFF_TESTS(GP_FIRST) GP_DIFF_TEST_COUNT };
 const char *gp_diff_test_name(enum gp_diff_test t);
 
 enum gp_diff_unit { GP_DIFF_PER_STEP, GP_DIFF_PER_TRACE };
@@ -114,12 +104,7 @@ const char *gp_diff_unit_name(enum gp_diff_unit u); /* "step", "trace" */
     X(GP_METRIC_PEAK_RESERVED, "peak_reserved", GP_METRIC_EXACT, "bytes", "peak memory reserved")
 
 enum gp_metric_class { GP_METRIC_KERNEL, GP_METRIC_WALL, GP_METRIC_EXACT };
-enum gp_metric_id {
-#define X(id, name, class, unit, text) id,
-    GP_METRICS(X)
-#undef X
-        GP_METRIC_COUNT
-};
+enum gp_metric_id { GP_METRICS(GP_FIRST) GP_METRIC_COUNT };
 const char *gp_metric_name(enum gp_metric_id m);
 const char *gp_metric_text(enum gp_metric_id m);
 const char *gp_metric_unit(enum gp_metric_id m); /* "ns", "count", "bytes" */

@@ -9,6 +9,7 @@
 #include "analyze/math/stat.h"
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/map.h"
 
 enum { NAMES = 3 /* of kernels in a sentence */ };
@@ -26,12 +27,7 @@ enum { NAMES = 3 /* of kernels in a sentence */ };
     X(TENSOR, "tensor_instructions", "instructions of matrix units")                                         \
     X(L2, "l2_bytes", "bytes of the L2 cache")                                                               \
     X(DRAM, "dram_bytes", "bytes of device memory")
-enum need {
-#define X(id, gate, text) id,
-    NEEDS(X)
-#undef X
-        NEED_COUNT
-};
+enum need { NEEDS(GP_FIRST) NEED_COUNT };
 static const struct {
     const char *gate, *text;
 } needs[] = {

@@ -4,19 +4,12 @@
 #include <string.h>
 #include "analyze/diff/diff.h"
 #include "formats/base/buf.h"
+#include "formats/base/declare.h"
 
 /* ---- words ---- */
 
-static const char *const change_words[] = {
-#define X(id, name) name,
-    GP_CHANGES(X)
-#undef X
-        NULL};
-static const char *const test_words[] = {
-#define X(id, name) name,
-    GP_DIFF_TESTS(X)
-#undef X
-        NULL};
+static const char *const change_words[] = {GP_CHANGES(GP_SECOND) NULL};
+static const char *const test_words[] = {GP_DIFF_TESTS(GP_SECOND) NULL};
 
 GP_GETTER(get_change)
 {
@@ -283,11 +276,7 @@ const struct gp_record gp_diff_op_rows = {
 
 #define AT(member) offsetof(struct gp_diff_metric, member)
 
-static const char *const metric_words[] = {
-#define X(id, name, class, unit, text) name,
-    GP_METRICS(X)
-#undef X
-        NULL};
+static const char *const metric_words[] = {GP_METRICS(GP_SECOND) NULL};
 static const char *const metric_classes[] = {"kernel", "wall", "exact", NULL};
 static const char *const metric_units[] = {"ns", "count", "bytes", NULL};
 static const char *const verdicts[] = {"regression", "improvement", "no_change", "inconclusive", NULL};

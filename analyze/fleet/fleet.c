@@ -4,26 +4,19 @@
 #include <string.h>
 #include "analyze/fleet/fleet_priv.h"
 #include "analyze/math/sums.h"
+#include "formats/base/declare.h"
 
 enum { WORST_OTHER = 4, BEST = 2, SAMPLE = 16, LAZY = 4 * GP_FLEET_FEW };
 
 const char *gp_fleet_metric_name(enum gp_fleet_metric m)
 {
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        GP_FLEET_METRICS(X)
-#undef X
-    };
+    static const char *const names[] = {GP_FLEET_METRICS(GP_SECOND)};
     return names[m];
 }
 
 const char *gp_fleet_metric_text(enum gp_fleet_metric m)
 {
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_FLEET_METRICS(X)
-#undef X
-    };
+    static const char *const texts[] = {GP_FLEET_METRICS(GP_THIRD)};
     return texts[m];
 }
 

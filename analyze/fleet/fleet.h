@@ -25,6 +25,7 @@
 #include "analyze/fleet/quantile_sketch.h"
 #include "analyze/fleet/topk.h"
 #include "analyze/math/serialize.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
@@ -39,12 +40,7 @@
     X(GP_FLEET_DATA, "data_loading", "loading data")                                                         \
     X(GP_FLEET_GAP, "gaps", "gaps on the GPU")                                                               \
     X(GP_FLEET_COMMUNICATION, "communication", "communication")
-enum gp_fleet_metric {
-#define X(id, name, text) id,
-    GP_FLEET_METRICS(X)
-#undef X
-        GP_FLEET_METRIC_COUNT
-};
+enum gp_fleet_metric { GP_FLEET_METRICS(GP_FIRST) GP_FLEET_METRIC_COUNT };
 const char *gp_fleet_metric_name(enum gp_fleet_metric m);
 const char *gp_fleet_metric_text(enum gp_fleet_metric m);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 
@@ -15,21 +16,13 @@ static const double LINK_PCT = 10, TURN_PCT = 10, OF_STEP_PCT = 1;
 
 const char *gp_slow_cause_name(enum gp_slow_cause c)
 {
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        GP_SLOW_CAUSES(X)
-#undef X
-    };
+    static const char *const names[] = {GP_SLOW_CAUSES(GP_SECOND)};
     return names[c];
 }
 
 static const char *cause_text(enum gp_slow_cause c)
 {
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_SLOW_CAUSES(X)
-#undef X
-    };
+    static const char *const texts[] = {GP_SLOW_CAUSES(GP_THIRD)};
     return texts[c];
 }
 

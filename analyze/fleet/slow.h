@@ -24,12 +24,7 @@
     X(GP_SLOW_DATA, "data_loading", "waiting for data to be loaded")                                         \
     X(GP_SLOW_GAPS, "gaps", "waiting between kernels on the GPU")                                            \
     X(GP_SLOW_LINK, "link", "communication")
-enum gp_slow_cause {
-#define X(id, name, text) id,
-    GP_SLOW_CAUSES(X)
-#undef X
-        GP_SLOW_CAUSE_COUNT
-};
+enum gp_slow_cause { GP_SLOW_CAUSES(GP_FIRST) GP_SLOW_CAUSE_COUNT };
 const char *gp_slow_cause_name(enum gp_slow_cause c);
 
 /* Of the steps that were compared. */

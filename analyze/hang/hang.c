@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include "formats/base/declare.h"
 #include "formats/base/map.h"
 #include "formats/base/num.h"
 #include "formats/base/order.h"
@@ -297,11 +298,7 @@ void gp_hang_find(struct gp_hang *h)
 
 /* ---- records ---- */
 
-static const char *const roles[] = {
-#define X(id, word) word,
-    GP_HANG_CAUSES(X)
-#undef X
-        NULL};
+static const char *const roles[] = {GP_HANG_CAUSES(GP_SECOND) NULL};
 static const char *const states[] = {"scheduled", "started", "completed", NULL};
 
 GP_GETTER(get_known)

@@ -12,6 +12,7 @@
 
 #include "analyze/result/field.h"
 #include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/flight/flight_read.h"
 
 /* X(enumerator, word). The later ones are what a rank does. */
@@ -24,11 +25,7 @@
     X(GP_HANG_ALL_IN, "all_in")         /* all are in it, and it does not end */                             \
     X(GP_HANG_WAITS, "waits")
 
-enum gp_hang_cause {
-#define X(id, word) id,
-    GP_HANG_CAUSES(X)
-#undef X
-};
+enum gp_hang_cause { GP_HANG_CAUSES(GP_FIRST) };
 
 /* A rank of a group, and its last collective there. */
 struct gp_hang_rank {

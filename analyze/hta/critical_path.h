@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/result/field.h"
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 
@@ -22,12 +23,7 @@
     X(GP_PATH_KERNEL_GAP, "kernel_gap", "gaps between queued kernels")                                       \
     X(GP_PATH_SYNC, "sync", "waiting for a synchronisation to end")
 
-enum gp_path_bound {
-#define X(id, name, text) id,
-    GP_PATH_BOUNDS(X)
-#undef X
-        GP_PATH_BOUND_COUNT
-};
+enum gp_path_bound { GP_PATH_BOUNDS(GP_FIRST) GP_PATH_BOUND_COUNT };
 const char *gp_path_bound_name(enum gp_path_bound b);
 const char *gp_path_bound_text(enum gp_path_bound b);
 

@@ -1,5 +1,6 @@
 /* The record of devices, and the rows of each. */
 #include "analyze/memory/memory_priv.h"
+#include "formats/base/declare.h"
 
 #define AT(member) offsetof(struct gp_memory_device, member)
 
@@ -74,11 +75,7 @@ static const struct gp_record contradictions = {.id = "contradictions",
                                                 .size = sizeof(struct gp_memory_device),
                                                 .note = "entries of the history that contradict each other"};
 
-static const char *const histories[] = {
-#define X(id, name) name,
-    GP_HISTORIES(X)
-#undef X
-        NULL};
+static const char *const histories[] = {GP_HISTORIES(GP_SECOND) NULL};
 
 static const struct gp_field device_fields[] = {
     {"device", "Device", GP_CELL_TEXT, get_device, 0, .help = "cuda:0; cpu for the host"},

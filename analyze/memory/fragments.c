@@ -2,6 +2,7 @@
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
 #include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/hash.h"
 
 struct pools {
@@ -297,11 +298,7 @@ GP_GETTER(get_holders)
     GP_VEC_FREE(&all);
 }
 
-static const char *const verdicts[] = {
-#define X(id, name, text) name,
-    GP_VERDICTS(X)
-#undef X
-        NULL};
+static const char *const verdicts[] = {GP_VERDICTS(GP_SECOND) NULL};
 
 static const struct gp_field oom_fields[] = {
     GP_MEMORY_DEVICE(AT(device)),

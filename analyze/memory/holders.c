@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
 #include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/scale.h"
 
 struct holding {
@@ -245,16 +246,8 @@ GP_GETTER(get_since)
     gp_cell_take(c, &b, x);
 }
 
-static const char *const kinds[] = {
-#define X(id, name) name,
-    GP_MEMORY_KEYS(X)
-#undef X
-        NULL};
-static const char *const categories[] = {
-#define X(id, name, text) name,
-    GP_CATEGORIES(X)
-#undef X
-        NULL};
+static const char *const kinds[] = {GP_MEMORY_KEYS(GP_SECOND) NULL};
+static const char *const categories[] = {GP_CATEGORIES(GP_SECOND) NULL};
 const char *const gp_memory_froms[] = {"recorded", "guess", NULL};
 
 static const struct gp_field holder_fields[] = {

@@ -35,12 +35,7 @@
     X(GP_BY_OP, "op")                                                                                        \
     X(GP_BY_MODULE, "module")                                                                                \
     X(GP_BY_CATEGORY, "category")
-enum gp_memory_key {
-#define X(id, name) id,
-    GP_MEMORY_KEYS(X)
-#undef X
-        GP_MEMORY_KEY_COUNT
-};
+enum gp_memory_key { GP_MEMORY_KEYS(GP_FIRST) GP_MEMORY_KEY_COUNT };
 
 /* What a block holds. X(enum, word of JSON, what a person reads) */
 #define GP_CATEGORIES(X)                                                                                     \
@@ -53,12 +48,7 @@ enum gp_memory_key {
     X(GP_CAT_GRADIENT, "gradient", "gradients")                                                              \
     X(GP_CAT_AUTOGRAD, "autograd_detail", "autograd detail")                                                 \
     X(GP_CAT_MIXED, "mixed", "several")
-enum gp_category {
-#define X(id, name, text) id,
-    GP_CATEGORIES(X)
-#undef X
-        GP_CATEGORY_COUNT
-};
+enum gp_category { GP_CATEGORIES(GP_FIRST) GP_CATEGORY_COUNT };
 /* The key of a word of --by; GP_BY_STACK for NULL and other words. */
 enum gp_memory_key gp_memory_key_named(const char *word);
 const char *gp_memory_key_name(enum gp_memory_key k);
@@ -73,11 +63,7 @@ const char *gp_category_text(enum gp_category c);
     X(GP_HISTORY_TAIL, "tail")   /* it begins when blocks were there already */                              \
     X(GP_HISTORY_SUMS, "sums")   /* how much each category held over time, but not in which blocks */        \
     X(GP_HISTORY_WHOLE, "whole") /* from nothing to the end */
-enum gp_history {
-#define X(id, name) id,
-    GP_HISTORIES(X)
-#undef X
-};
+enum gp_history { GP_HISTORIES(GP_FIRST) };
 const char *gp_history_name(enum gp_history h);
 
 /* Why an allocation failed: enough was cached, in pieces too small; it asked for more than the device has
@@ -87,11 +73,7 @@ const char *gp_history_name(enum gp_history h);
     X(GP_OOM_FRAGMENTATION, "fragmentation", "fragmentation")                                                \
     X(GP_OOM_TOO_LARGE, "too_large", "too large for the device")                                             \
     X(GP_OOM_OTHERS, "other_processes", "other processes hold the rest")
-enum gp_oom_verdict {
-#define X(id, name, text) id,
-    GP_VERDICTS(X)
-#undef X
-};
+enum gp_oom_verdict { GP_VERDICTS(GP_FIRST) };
 const char *gp_oom_verdict_name(enum gp_oom_verdict v);
 const char *gp_oom_verdict_text(enum gp_oom_verdict v);
 

@@ -2,14 +2,11 @@
 
 #include <string.h>
 #include "formats/base/count.h"
+#include "formats/base/declare.h"
 
 const char *gp_arith_name(enum gp_arith a)
 {
-    static const char *const names[] = {
-#define X(id, name) name,
-        GP_ARITHS(X)
-#undef X
-            "none"};
+    static const char *const names[] = {GP_ARITHS(GP_SECOND) "none"};
     return names[a];
 }
 

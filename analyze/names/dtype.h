@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "formats/base/declare.h"
 
 /* X(enum, name): the arithmetic of matrix products. Devices have a ceiling for each. */
 #define GP_ARITHS(X)                                                                                         \
@@ -22,10 +23,7 @@
     X(GP_ARITH_INT8, "int8")
 
 enum gp_arith {
-#define X(id, name) id,
-    GP_ARITHS(X)
-#undef X
-        GP_ARITH_COUNT,
+    GP_ARITHS(GP_FIRST) GP_ARITH_COUNT,
     GP_ARITH_NONE = GP_ARITH_COUNT /* not known, or no arithmetic */
 };
 const char *gp_arith_name(enum gp_arith a); /* "bf16"; "none" */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/count.h"
+#include "formats/base/declare.h"
 #include "formats/base/str.h"
 #include "formats/model/samples.h"
 
@@ -274,11 +275,7 @@ bool gp_category_is_stack(const char *category)
 
 bool gp_frame_is_state(const char *name)
 {
-    static const char *const states[] = {
-#define X(id, text) text,
-        GP_SAMPLED_STATES(X)
-#undef X
-    };
+    static const char *const states[] = {GP_SAMPLED_STATES(GP_SECOND)};
     for (size_t i = 0; i < GP_COUNT(states); i++) /* of most names not even the first character is the same */
         if (*name == *states[i] && !strcmp(name, states[i])) return true;
     return false;

@@ -34,12 +34,7 @@
     X(GP_WEIGHT_BYTES, "bytes", "bytes", "bytes copied and set")                                             \
     X(GP_WEIGHT_IDLE, "idle", "ns", "GPU idle time") /* time during which a device did nothing */
 
-enum gp_weight {
-#define X(id, name, unit, text) id,
-    GP_WEIGHTS(X)
-#undef X
-        GP_WEIGHT_COUNT_
-};
+enum gp_weight { GP_WEIGHTS(GP_FIRST) GP_WEIGHT_COUNT_ };
 
 const char *gp_weight_name(enum gp_weight w); /* "gpu" */
 const char *gp_weight_unit(enum gp_weight w); /* "ns", "events", "bytes" */

@@ -70,11 +70,7 @@ struct gp_suggest_opts {
     X(GP_SUGGEST_COMMUNICATION, "communication")                                                             \
     X(GP_SUGGEST_INPUT, "input")
 
-enum gp_suggest_type {
-#define X(id, name) id,
-    GP_SUGGEST_TYPES(X)
-#undef X
-};
+enum gp_suggest_type { GP_SUGGEST_TYPES(GP_FIRST) };
 const char *gp_suggest_type_name(enum gp_suggest_type t);
 
 /* By the expected saving, in percent of the step without the recorder: 20, 5, 1, 0.3. */
@@ -172,11 +168,7 @@ struct gp_suggestion {
     X(GP_UNPROFILED_MODEL, "model", "modelled")                                                              \
     X(GP_UNPROFILED_GIVEN, "given", "as given")                                                              \
     X(GP_UNPROFILED_MEASURED, "measured", "timed while nothing was recorded")
-enum gp_unprofiled_source {
-#define X(id, name, text) id,
-    GP_UNPROFILED_SOURCES(X)
-#undef X
-};
+enum gp_unprofiled_source { GP_UNPROFILED_SOURCES(GP_FIRST) };
 const char *gp_unprofiled_source_text(enum gp_unprofiled_source s);
 
 struct gp_suggest_step {

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include "analyze/result/field.h"
+#include "formats/base/declare.h"
 
 /* X(enum, JSON name without _ns, the name that people read everywhere, in at most 30 columns). Every idle ns
  * of a device has exactly one cause. */
@@ -24,12 +25,7 @@
     X(GP_IDLE_OTHER, "other_process", "another process used the GPU")                                        \
     X(GP_IDLE_UNKNOWN, "unknown", "nothing recorded explains it")
 
-enum gp_idle_cause {
-#define X(id, name, text) id,
-    GP_IDLE_CAUSES(X)
-#undef X
-        GP_IDLE_CAUSE_COUNT
-};
+enum gp_idle_cause { GP_IDLE_CAUSES(GP_FIRST) GP_IDLE_CAUSE_COUNT };
 const char *gp_idle_cause_name(enum gp_idle_cause c);
 const char *gp_idle_cause_text(enum gp_idle_cause c);
 extern const struct gp_record gp_idle_causes; /* one: int64_t[GP_IDLE_CAUSE_COUNT] */

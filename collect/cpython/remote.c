@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include "formats/base/count.h"
+#include "formats/base/declare.h"
 #include "formats/base/str.h"
 
 static size_t read_file(struct gp_remote_process *mem, const struct gp_remote_range *ranges, size_t n)
@@ -99,11 +100,7 @@ static const struct {
 
 const char *gp_thread_does_name(enum gp_thread_does does)
 {
-    static const char *const names[] = {GP_SAMPLED_RUNNING,
-#define X(id, name) name,
-                                        GP_SAMPLED_STATES(X)
-#undef X
-    };
+    static const char *const names[] = {GP_SAMPLED_RUNNING, GP_SAMPLED_STATES(GP_SECOND)};
     return (unsigned)does < GP_COUNT(names) ? names[does] : "";
 }
 

@@ -23,4 +23,12 @@ struct gp_err;
 #define GP_UNLIKELY(x) (x)
 #endif
 
+/* A column of a list of rows that are written X(a, b, c): enum { LIST(GP_FIRST) }, {LIST(GP_SECOND)}. */
+#define GP_FIRST(...)           GP_FIRST_(__VA_ARGS__, )
+#define GP_SECOND(...)          GP_SECOND_(__VA_ARGS__, )
+#define GP_THIRD(...)           GP_THIRD_(__VA_ARGS__, )
+#define GP_FIRST_(a, ...)       a,
+#define GP_SECOND_(a, b, ...)   b,
+#define GP_THIRD_(a, b, c, ...) c,
+
 #endif

@@ -1,14 +1,11 @@
 #include "formats/chrome/chrome_keys.h"
 
 #include <string.h>
+#include "formats/base/declare.h"
 #include "formats/base/intern.h"
 #include "formats/base/json_scan.h"
 
-static const char *const key_texts[] = {"", "",
-#define X(id, text) text,
-                                        GP_KEYS(X)
-#undef X
-};
+static const char *const key_texts[] = {"", "", GP_KEYS(GP_SECOND)};
 
 static enum gp_key find_key(const struct gp_keys *k, const char *p, size_t n, uint8_t *slot)
 {

@@ -44,12 +44,7 @@ struct gp_input; /* formats/base/input.h */
     X(GP_CLOG_OPEN, "open", "spans that do not end")                                                         \
     X(GP_CLOG_LIMIT, "limit", "records skipped because they pass a limit")
 
-enum gp_clog_issue_kind {
-#define X(id, name, text) id,
-    GP_CLOG_ISSUES(X)
-#undef X
-        GP_CLOG_ISSUE_COUNT
-};
+enum gp_clog_issue_kind { GP_CLOG_ISSUES(GP_FIRST) GP_CLOG_ISSUE_COUNT };
 const char *gp_clog_issue_name(enum gp_clog_issue_kind kind);
 const char *gp_clog_issue_text(enum gp_clog_issue_kind kind);
 

@@ -1,6 +1,7 @@
 /* What is known while a file is read: issues, processes, the payload at hand. */
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/declare.h"
 #include "formats/compile_log/compile_log_priv.h"
 
 enum { MOST_PROCESSES = 4096 };
@@ -9,16 +10,8 @@ enum { MOST_PROCESSES = 4096 };
 
 /* ---- issues ---- */
 
-static const char *const issue_names[] = {
-#define X(id, name, text) name,
-    GP_CLOG_ISSUES(X)
-#undef X
-};
-static const char *const issue_texts[] = {
-#define X(id, name, text) text,
-    GP_CLOG_ISSUES(X)
-#undef X
-};
+static const char *const issue_names[] = {GP_CLOG_ISSUES(GP_SECOND)};
+static const char *const issue_texts[] = {GP_CLOG_ISSUES(GP_THIRD)};
 
 const char *gp_clog_issue_name(enum gp_clog_issue_kind kind)
 {

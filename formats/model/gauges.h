@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "formats/base/declare.h"
 
 struct gp_trace;
 
@@ -34,12 +35,7 @@ struct gp_trace;
     X(GP_GAUGE_ENERGY, "energy", "J")                                                                        \
     X(GP_GAUGE_OTHERS, "utilization by others", "%")
 
-enum gp_gauge {
-#define X(id, name, unit) id,
-    GP_GAUGES(X)
-#undef X
-        GP_GAUGE_COUNT
-};
+enum gp_gauge { GP_GAUGES(GP_FIRST) GP_GAUGE_COUNT };
 
 struct gp_gauge_info {
     const char *name, *unit;

@@ -49,12 +49,7 @@
  * addr the offset of the instruction, total how many samples, value how many of those had no warp to
  * issue. */
 
-enum gp_table {
-#define X(id, name, cat) id,
-    GP_TABLES(X)
-#undef X
-        GP_TABLE_COUNT
-};
+enum gp_table { GP_TABLES(GP_FIRST) GP_TABLE_COUNT };
 
 #define GP_NO_ID UINT64_MAX /* the event has no such id (u64 id columns) */
 /* A bit of the column phase, beside the character: ext was written "external id", as old versions of Kineto
@@ -116,12 +111,7 @@ enum { GP_PHASE_OLD_EXT = 1 << 16 };
  * which captured its node of a CUDA graph, or that of its launch where no calls are recorded. On a thread of
  * autograd, the frames of the thread that waits are above the entry GP_STACK_AUTOGRAD. */
 
-enum gp_column {
-#define X(id, member, type, dflt, name) id,
-    GP_COLUMNS(X)
-#undef X
-        GP_COLUMN_COUNT
-};
+enum gp_column { GP_COLUMNS(GP_FIRST) GP_COLUMN_COUNT };
 /* The bit of a column in a set of them. */
 #define GP_COLUMN(col) (UINT64_C(1) << (col))
 
@@ -332,12 +322,7 @@ struct gp_pace {
     X(GP_Q_LOST_STACK, "lost_stack", "calls whose stack the collector could not read")                       \
     X(GP_Q_COUNTERS, "counters", GP_UNTIMED_TEXT ": no step, idle, busy or host time is given")
 
-enum gp_issue_kind {
-#define X(id, name, text) id,
-    GP_ISSUES(X)
-#undef X
-        GP_ISSUE_COUNT
-};
+enum gp_issue_kind { GP_ISSUES(GP_FIRST) GP_ISSUE_COUNT };
 
 struct gp_issue {
     uint64_t count;

@@ -6,6 +6,7 @@
 #ifndef GP_FORMATS_PERFETTO_FIELDS_H
 #define GP_FORMATS_PERFETTO_FIELDS_H
 
+#include "formats/base/declare.h"
 #include "formats/base/wire.h"
 
 #define GP_PF_TAG GP_WIRE_TAG
@@ -175,11 +176,6 @@ enum gp_pf_how { GP_PF_NOT_A_COLUMN, GP_PF_NUMBER, GP_PF_SIGNED, GP_PF_SID };
     X(GP_PF_KEY_DURATION, "duration", GP_COL_START, GP_PF_NOT_A_COLUMN)                                      \
     X(GP_PF_KEY_TABLE, "table", GP_COL_START, GP_PF_NOT_A_COLUMN)
 
-enum gp_pf_key {
-#define X(id, key, column, how) id,
-    GP_PF_ARGS(X)
-#undef X
-        GP_PF_KEY_COUNT
-};
+enum gp_pf_key { GP_PF_ARGS(GP_FIRST) GP_PF_KEY_COUNT };
 
 #endif

@@ -9,6 +9,7 @@
 #define GP_FORMATS_PERFETTO_READ_PRIV_H
 
 #include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
 #include "formats/model/category.h"
@@ -27,12 +28,7 @@
     X(GP_PR_KERNELS, GP_PF_INTERNED_KERNEL)                                                                  \
     X(GP_PR_LAUNCH_ARGS, GP_PF_INTERNED_ARG)
 
-enum gp_pr_kind {
-#define X(id, tag) id,
-    GP_PR_KINDS(X)
-#undef X
-        GP_PR_KIND_COUNT
-};
+enum gp_pr_kind { GP_PR_KINDS(GP_FIRST) GP_PR_KIND_COUNT };
 
 /* Keys of args beside those of ours: other recorders' words, and where work ran.
  * X(enumerator, what it is) */

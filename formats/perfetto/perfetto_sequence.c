@@ -1,4 +1,5 @@
 /* What packets of a sequence refer to: interned entries and clocks. */
+#include "formats/base/declare.h"
 #include "formats/perfetto/perfetto_read_priv.h"
 
 struct gp_pr_sequence *gp_pr_sequence(struct gp_pr *r, uint64_t id)
@@ -51,11 +52,7 @@ static void intern_one(struct gp_pr *r, struct gp_pr_sequence *s, enum gp_pr_kin
 
 void gp_pr_intern(struct gp_pr *r, struct gp_pr_sequence *s, struct gp_wire w)
 {
-    static const uint32_t tags[] = {
-#define X(id, tag) tag,
-        GP_PR_KINDS(X)
-#undef X
-    };
+    static const uint32_t tags[] = {GP_PR_KINDS(GP_SECOND)};
     for (struct gp_wire_field f; gp_wire_next(&w, &f);)
         for (int kind = 0; kind < GP_PR_KIND_COUNT; kind++)
             if (f.tag == tags[kind]) intern_one(r, s, (enum gp_pr_kind)kind, gp_wire_message(&f));

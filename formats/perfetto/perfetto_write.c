@@ -1,6 +1,7 @@
 #include "formats/perfetto/perfetto_write.h"
 
 #include <stdlib.h>
+#include "formats/base/declare.h"
 #include "formats/perfetto/perfetto_priv.h"
 
 /* ---- launches ---- */
@@ -86,11 +87,7 @@ static void find_launches(struct gp_pf *w)
 
 static void make_texts(struct gp_pf *w)
 {
-    static const char *const keys[] = {
-#define X(id, key, column, how) key,
-        GP_PF_ARGS(X)
-#undef X
-    };
+    static const char *const keys[] = {GP_PF_ARGS(GP_SECOND)};
     for (size_t i = 0; i < GP_COUNT(keys); i++) w->keys[i] = gp_pf_text(w, keys[i], strlen(keys[i]));
     for (int i = 0; i < GP_TABLE_COUNT + 3; i++) {
         const char *usual = i < GP_TABLE_COUNT ? gp_table_category((enum gp_table)i)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/declare.h"
 #include "formats/base/err.h"
 #include "formats/base/str.h"
 #include "formats/pickle/snapshot_priv.h"
@@ -205,19 +206,13 @@ static void report_progress(void *ctx, uint64_t bytes)
 static void intern_words(struct gp_strings *s)
 {
     static const char *const words[] = {"",
-#define X(id, name) name,
-                                        GP_SNAPSHOT_KEYS(X)
-#undef X
-                                            "active_allocated",
+                                        GP_SNAPSHOT_KEYS(GP_SECOND) "active_allocated",
                                         "active_pending_free",
                                         "active_awaiting_free",
                                         "large",
                                         "END",
                                         "N/A",
-#define X(id, name) name,
-                                        GP_SNAPSHOT_ACTIONS(X)
-#undef X
-    };
+                                        GP_SNAPSHOT_ACTIONS(GP_SECOND)};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) gp_intern_cstr(s, words[i]);
 }
 

@@ -33,12 +33,7 @@
     X(GP_ACT_OOM, "oom") /* addr: free bytes of the device */                                                \
     X(GP_ACT_SNAPSHOT, "snapshot")
 
-enum gp_snapshot_action {
-#define X(id, name) id,
-    GP_SNAPSHOT_ACTIONS(X)
-#undef X
-        GP_ACT_COUNT
-};
+enum gp_snapshot_action { GP_SNAPSHOT_ACTIONS(GP_FIRST) GP_ACT_COUNT };
 
 /* The history, by entry, in the order of the file. */
 struct gp_snapshot_rows {

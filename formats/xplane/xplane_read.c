@@ -2,6 +2,7 @@
  * streams, events in those, whose names and stats are kept by number beside the lines. */
 #include <stdio.h>
 #include "formats/base/buf.h"
+#include "formats/base/declare.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/json_write.h"
@@ -75,12 +76,7 @@ static const struct {
     X(PROCESS, "process_id")                                                                                 \
     X(START_TIME, "profile_start_time")
 
-enum stat {
-#define X(id, name) id,
-    STATS(X)
-#undef X
-        OTHER_STAT
-};
+enum stat { STATS(GP_FIRST) OTHER_STAT };
 
 struct stat_meta {
     gp_sid name;
@@ -138,11 +134,7 @@ static void check(struct reading *r, const struct gp_wire *w)
 
 static void add_meta(struct reading *r, struct gp_wire w, bool of_event)
 {
-    static const char *const names[] = {
-#define X(id, name) name,
-        STATS(X)
-#undef X
-    };
+    static const char *const names[] = {STATS(GP_SECOND)};
     uint64_t key = 0;
     struct gp_wire value = {0};
     for (struct gp_wire_field f; gp_wire_next(&w, &f);) {
