@@ -132,7 +132,7 @@ NOT_IN_WINDOWS = ("allocation", "caching")
 
 def jury(tool, folder):
     """Changes in programs of other people's libraries: pytorch/jury_programs.py has them, FOLDER the recordings before each."""
-    score, agreed, both = Score(), 0, 0
+    score, agreed, both, known, recordings = Score(), 0, 0, 0, 0
     plain, spread = times(folder / "steps.tsv"), spreads(folder / "steps.tsv")
     source = (HERE / "pytorch/jury_programs.py").read_text()
     print("| change | rule | recorder | priority | predicted | measured | inside |")
@@ -147,6 +147,7 @@ def jury(tool, folder):
                 continue
             everything = answer(tool, path)["suggestions"]
             first.append(everything[0]["rule"] if everything else None)
+            known, recordings = known + (first[-1] == rule), recordings + 1
             if recorder == "gpuprof" and rule in NOT_IN_WINDOWS:
                 continue
             priority, low, high, now = predict(tool, path, rule)
@@ -160,7 +161,8 @@ def jury(tool, folder):
     score.print_rules()
     inside, scored, width = score.total()
     print(f"\n{inside} of {scored} inside ({score.medians} the median itself), median width {width:.0f}% of the step; "
-          f"low ends of critical or high ones beyond what there was to gain: {score.beyond}; both recordings agree on the first advice in {agreed} of {both}")
+          f"low ends of critical or high ones beyond what there was to gain: {score.beyond}; both recordings agree on the first advice in {agreed} of {both}; "
+          f"the change that was made comes first in {known} of {recordings} recordings")
 
 
 def main():
