@@ -270,8 +270,8 @@ def main():
     o.of = gpus()
     o.gpus = [int(gpu) for gpu in o.gpus.rstrip(",").split(",")] if "," in o.gpus else list(range(int(o.gpus) or o.of))
     sys.path.insert(0, HERE)
-    listed = importlib.import_module(o.programs).PROGRAMS
-    known = {name: {"library": p.library, "fix": p.fix, "rules": p.rules} for name, p in listed.items()}
+    importlib.import_module(o.programs)
+    known = {name: {"library": p.library, "fix": p.fix, "rules": p.rules} for name, p in importlib.import_module("running").PROGRAMS.items()}
     names = o.only.split(",") if o.only else list(known)
     for name in names:
         if name not in known:

@@ -17,10 +17,15 @@ test_expect_success 'the README lists the programs as they are, and their rules 
 
 # The runner beside programs that need no GPU, and a recorder that gives every program the same recording.
 mkdir stub bin && cp "$unseen/record.py" stub/ && ln -s "$(command -v trace-suggest)" bin/
+cat >stub/running.py <<'EOF'
+PROGRAMS = {}
+EOF
 cat >stub/programs.py <<'EOF'
 import collections, sys, time
+from running import PROGRAMS
 Program = collections.namedtuple("Program", "library fix rules")
-PROGRAMS = {name: Program("torch", "another", rules) for name, rules in (("fine", ("experts", "optimizer")), ("broken", ()), ("hanging", ()))}
+for name, rules in (("fine", ("experts", "optimizer")), ("broken", ()), ("hanging", ())):
+    PROGRAMS[name] = Program("torch", "another", rules)
 if __name__ == "__main__":
     if sys.argv[1] == "broken":
         raise ValueError("no such layer")
@@ -28,6 +33,7 @@ if __name__ == "__main__":
         time.sleep(1000)
     if "--torch" in sys.argv:
         sys.exit("cannot be recorded")
+    print("result=[1.0, 2.0]")
     print("fine step_ms=" + ("2.5" if "--fixed" in sys.argv else "4.0"))
 EOF
 cat >bin/gpuprof-collect <<END
@@ -40,10 +46,26 @@ chmod +x bin/gpuprof-collect
 
 test_expect_success 'what fails or hangs is named, the rest is timed, recorded and packed' '
     python3 stub/record.py out --bin bin --gpus 2 --limit 2 --seconds 60 >log &&
-    grep "^fine (torch): \[4.0, 4.0\] -> \[2.5, 2.5\] ms, saves 1.500" log && grep "\*[1-4]. optimizer " log &&
+    grep "^fine (torch): \[4.0, 4.0\] -> \[2.5, 2.5\] ms, saves 1.500, results equal" log && grep "\*[1-4]. optimizer " log &&
     grep "FAILED torch, exit status 1: cannot be recorded" log && grep "ValueError: no such layer" log &&
     grep "FAILED bare, exit status -9: ended after 2 s" log && grep -Fxf out/table.txt log >shown && test_cmp out/table.txt shown &&
     tar tf out/recordings-0.tar | sort >packed && printf "%s\n" broken.trace fine.trace hanging.trace >expected && test_cmp expected packed
+'
+
+test_expect_success 'the second list is run by its name, on the GPUs that are given' '
+    cp stub/programs.py stub/second.py && sed -i "s/2.5/4.5/" stub/second.py &&
+    python3 stub/record.py other --programs second --only fine --bin bin --gpus 1,0 --seconds 30 >log &&
+    grep "^fine (torch): \[4.0, 4.0\] -> \[4.5, 4.5\] ms" log && grep "^fine .*said .*, other processes 4.000, 4.000: " log
+'
+
+test_expect_success 'the known fix is first in recordings of the second list, as its README says' '
+    python3 "$unseen/second.py" list | sed "1,2d; s/^| \([a-z]*\) .*| \(.*\) |$/\1 \2/" | tr -d "\`," >rules &&
+    while read -r name names; do
+        test -e "$unseen/h200/$name.trace" || continue
+        first=$(trace-suggest -q -f json "$unseen/h200/$name.trace" | jq -r ".suggestions[0].rule") || return
+        case " $names " in *" $first "*) echo "$name" ;; esac
+    done <rules >found &&
+    printf "%s\n" advantages neighbours spectrograms columns waves activations sampler >expected && test_cmp expected found
 '
 
 test_expect_success 'the recordings can be asked about again' '
