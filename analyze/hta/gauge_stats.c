@@ -95,11 +95,10 @@ static const struct gp_field energy_fields[] = {
     REAL("error_j", "+-", error_j, "what the counter's resolution and update period leave open"),
     REAL("mean_w", "Mean W", mean_w, "mean power"),
     REAL("mean_error_w", NULL, mean_error_w, "of the mean power"),
-    REAL("idle_pct", "While idle %", idle_pct,
-         "share of the energy while the GPU ran nothing of the program"),
+    REAL("idle_pct", "Idle %", idle_pct, "share of the energy while the GPU ran nothing of the program"),
     {"steps", "Steps", GP_CELL_COUNT, gp_member_u64, AT(steps), .help = "that are covered",
      .keep = GP_KEEP_U64},
-    REAL("joules_per_step", "Joules/step", joules_per_step, "mean of those steps"),
+    REAL("joules_per_step", "J/step", joules_per_step, "mean of those steps"),
     REAL("others_pct", "Others %", others_pct, "mean use of the GPU by processes of others"),
 };
 #undef AT

@@ -38,7 +38,8 @@ test_expect_success 'a process of others with its share, and one that is hidden'
     gauges t && row "utilization by others" % 65 && row "utilization by process $other (sleep)" % 40 && row "utilization by process hidden" % 25 &&
     row "utilization by process hidden" % 0 && test "$(grep -c "by process $other.*40" rows)" -ge 1 &&
     trace-convert -q --redact --to gpuprof -o s t && gauges s && row "utilization by process hidden" % 40 && row temperature "°C" 50 && ! grep sleep rows &&
-    gauges r && row "utilization by others" % 65 && row "utilization by process hidden" % 40 && ! grep sleep rows
+    gauges r && row "utilization by others" % 65 && row "utilization by process hidden" % 40 && ! grep sleep rows &&
+    trace-hta -q -t energy t >out && grep "Others %" out
 '
 
 test_expect_success 'processes numbered as elsewhere: which of them are ours is not known, nor what others use' '
