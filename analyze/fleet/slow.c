@@ -441,13 +441,19 @@ static void put_pattern(struct gp_buf *b, const struct gp_fleet *f, const struct
     else gp_buf_printf(b, " It is slow in %" PRIu64 " of %" PRIu64 " %s.", s->slow_columns, s->columns, unit);
 }
 
+static const char *typical(const struct gp_fleet *f)
+{
+    if (f->members == 2) return f->by_device ? "the other GPU" : "the other rank";
+    return f->by_device ? "the median GPU" : "the median rank";
+}
+
 void gp_slow_put(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slow *s)
 {
     put_who(b, f, s);
     if (s->what == GP_SLOW_KERNEL) {
         gp_buf_puts(b, ": ");
         put_kernel(b, f, s);
-        gp_buf_puts(b, " than on the median rank (");
+        gp_buf_printf(b, " than on %s (", typical(f));
         put_ns(b, s->ns);
         gp_buf_puts(b, " per step instead of ");
         put_ns(b, s->median_ns);
@@ -460,7 +466,7 @@ void gp_slow_put(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slo
     put_ns(b, s->ns);
     gp_buf_puts(b, " per step, ");
     put_more(b, s->ns, s->median_ns);
-    gp_buf_puts(b, f->by_device ? " more than the median GPU's " : " more than the median rank's ");
+    gp_buf_printf(b, " more than %s's ", typical(f));
     put_ns(b, s->median_ns);
     if (link) {
         gp_buf_puts(b, ". No rank is late, so its link is slow.");

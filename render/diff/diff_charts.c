@@ -75,6 +75,15 @@ static void fill(struct falls *w, const struct gp_diff *d, size_t top)
     size_t n = gp_diff_terms(d, top ? top : count_shown_terms(d, ends), terms);
     memset(w, 0, sizeof *w);
     for (size_t i = 0; i < n; i++) fill_bar(w, d, &terms[i], &w->bars[i]);
+    struct gp_buf b = {0};
+    for (size_t i = n; i-- > 1;) { /* kernels that are only called the same have numbers */
+        size_t same = 1;
+        for (size_t k = 0; k < i; k++) same += !strcmp(w->bars[k].label, w->bars[i].label);
+        if (same == 1) continue;
+        gp_buf_printf(&b, "%s #%zu", w->bars[i].label, same);
+        w->bars[i].label = kept(&w->mem, &b);
+    }
+    gp_buf_release(&b);
     w->f = (struct gp_waterfall){
         .label = d->unit == GP_DIFF_PER_STEP ? "How the step's time changed, by cause"
                                              : "How the time changed, by cause",

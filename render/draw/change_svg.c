@@ -332,10 +332,22 @@ static void draw_step(struct waterfall *p, size_t row, int64_t level)
     gp_plot_line(p->w, "step", x, row_y(row) - (ROW - BAR) / 2, x, row_y(row) + (ROW - BAR) / 2);
 }
 
-static void draw_label(struct waterfall *p, const char *class, size_t row, const char *name)
+/* The byte of a bar's label in which it first differs from the label that it shares most with. */
+static size_t differs_at(const struct gp_waterfall *f, const struct gp_waterfall_bar *b)
 {
-    gp_buf_puts(&p->text, name);
-    gp_plot_fit(&p->text, LABEL - 14, BAR_ADVANCE);
+    size_t most = 0;
+    for (size_t i = 0; i < f->bars_n; i++) {
+        size_t n = 0;
+        while (&f->bars[i] != b && b->label[n] && b->label[n] == f->bars[i].label[n]) n++;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* Byte FROM of NAME stays in sight. */
+static void draw_label(struct waterfall *p, const char *class, size_t row, const char *name, size_t from)
+{
+    gp_text_fit_at(&p->text, name, strlen(name), (size_t)(LABEL - 14) * 100 / BAR_ADVANCE, from);
     gp_plot_text(p->w, class, LABEL - 10, row_y(row) + TEXT_DY, &p->text);
 }
 
@@ -345,7 +357,7 @@ static void draw_total(struct waterfall *p, size_t row, const char *name, int64_
     gp_buf_puts(&p->text, ": ");
     gp_scale_put(&p->text, p->f->unit, v);
     open_row(p, row);
-    draw_label(p, "label total", row, name);
+    draw_label(p, "label total", row, name, 0);
     draw_bar(p, "w-total", row, p->low, v);
     if (p->low > 0) {
         /* A slanted gap marks a bar that begins left of the plot. */
@@ -381,7 +393,7 @@ static void draw_change(struct waterfall *p, size_t row, const struct gp_waterfa
         gp_buf_puts(&p->text, b->note);
     }
     open_row(p, row);
-    draw_label(p, "label", row, b->label);
+    draw_label(p, "label", row, b->label, differs_at(p->f, b));
     draw_step(p, row, before);
     if (b->change) draw_bar(p, b->change > 0 ? "w-worse" : "w-better", row, before, before + b->change);
     put_signed(&p->text, p->f->unit, b->change);
