@@ -6,6 +6,8 @@
 //     await page.key("/");  await page.click(x, y);  await page.screenshot("a.png");
 //     await page.close();
 //     await quit();                            // the browser, which all pages share: starting one takes a second
+//
+// After use("firefox"), or with BROWSER=firefox in the environment, it is a page in Firefox: firefox.js.
 "use strict";
 const { spawn } = require("node:child_process");
 const fs = require("node:fs"), os = require("node:os"), path = require("node:path");
@@ -135,4 +137,8 @@ async function open(url, { width = 1200, height = 800, dark = false, reducedMoti
   return page;
 }
 
-module.exports = { open, quit, findBrowser };
+let driver = { open, quit };
+const use = (name) => { driver = name === "firefox" ? require("./firefox.js") : { open, quit }; };
+use(process.env.BROWSER);
+
+module.exports = { open: (...args) => driver.open(...args), quit: () => driver.quit(), use };

@@ -5,14 +5,14 @@
 //       await withPage("small.html", { dark: true }, async (page) => is(await page.eval("two()"), 2, "it counts"));
 //     });
 "use strict";
-const path = require("node:path");
-const { open, quit } = require("./page.js");
+const fs = require("node:fs"), path = require("node:path");
+const { open, quit, use } = require("./page.js");
 
 const where = path.resolve(process.argv[2]); // the directory of the pages
-let number = 0, failed = 0;
+let number = 0, failed = 0, within = "";
 
 function ok(yes, what, why = "") {
-  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
+  console.log((yes ? "ok " : "not ok ") + ++number + " - " + within + what);
   if (yes) return;
   failed++;
   console.log("# " + String(why).replace(/\n/g, "\n# "));
@@ -47,11 +47,19 @@ const pages = (defaults) => async (name, options, run) => {
   }
 };
 
-// Runs the checks, prints the plan, and ends the program.
-async function main(checks) {
+const hasFirefox = () => process.env.PATH.split(":").some((dir) => fs.existsSync(path.join(dir, "firefox-esr")));
+
+// Runs the checks, prints the plan, and ends the program. With FIREFOX they run there, too, unless it is missing or BROWSER names one.
+async function main(checks, { firefox = false } = {}) {
+  const one = process.env.BROWSER || "chromium";
+  if (firefox && !hasFirefox()) console.log("# firefox-esr is missing");
   try {
-    await checks();
-    await quit();
+    for (const name of firefox && !process.env.BROWSER && hasFirefox() ? [one, "firefox"] : [one]) {
+      use(name);
+      within = name === "chromium" ? "" : "Firefox: ";
+      await checks();
+      await quit();
+    }
     console.log("1.." + number);
   } catch (e) {
     console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));

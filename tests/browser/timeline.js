@@ -427,4 +427,4 @@ main(async () => {
   for (const file of fs.readdirSync(samples).filter((f) => /\.(trace|json\.gz)$/.test(f)).sort()) {
     await withPage(file + ".html", {}, (page) => sample(page, file));
   }
-});
+}, { firefox: true });
