@@ -398,7 +398,7 @@ function livePage() {
       tile("computing", span ? percent(100 * sum(d, "compute_ns") / span) : "none"), tile("GPU events", gp.count(sum(r.inputs, "gpu_events"))),
       ...(memory ? [tile("new memory, peak", gp.bytes(memory))] : []), tile("quality issues", gp.count(issues)));
     kernels.replaceChildren(...(r.kernels || []).slice(0, 8).map((k) => make("tr", {}, make("td", { className: "name", textContent: gp.cutName(k.name, 70), title: k.name }),
-      make("td", { className: "number", textContent: gp.count(k.count) }), make("td", { className: "number", textContent: gp.ns(k.total_ns) }), make("td", { className: "number", textContent: percent(k.share_pct) }))));
+      ...[["calls", gp.count(k.count)], ["time", gp.ns(k.total_ns)], ["share", percent(k.share_pct)]].map(([name, textContent]) => make("td", { className: "number", "data-name": name, textContent })))));
     steps.push(s ? s.step_ns : null);
     curve.hidden = !steps.some((v) => v !== null);
     missing.textContent = [d.length ? "" : "No GPU work was recorded in the last seconds.", d.length && !s ? "No steps were found: mark them with record_function or NVTX ranges." : ""].join("");

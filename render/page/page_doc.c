@@ -24,12 +24,22 @@ static void put_header(struct gp_svg *w, struct gp_page_doc *d)
     gp_buf_release(&brand);
 }
 
-/* LINES as elements of a section. */
+/* LINES as elements of a section; an arrow before a figure is one sign, which no line ends in. */
 static void put_lines(struct gp_svg *w, const char *element, const struct gp_report_line *lines, size_t n)
 {
     static const char *const classes[] = {
         [GP_TONE_PLAIN] = NULL, [GP_TONE_GOOD] = "good", [GP_TONE_WARN] = "warn", [GP_TONE_BAD] = "bad"};
-    for (size_t i = 0; i < n; i++) gp_page_put(w, element, classes[lines[i].tone], lines[i].text);
+    struct gp_buf b = {0};
+    for (size_t i = 0; i < n; i++) {
+        for (const char *p = lines[i].text; *p; p++) {
+            bool arrow = gp_starts(p, "-> ") && p[3] >= '0' && p[3] <= '9';
+            if (arrow) gp_buf_puts(&b, "\xE2\x86\x92");
+            else gp_buf_putc(&b, *p);
+            p += arrow;
+        }
+        gp_page_take(w, &b, element, classes[lines[i].tone]);
+    }
+    gp_buf_release(&b);
 }
 
 static void put_quality(struct gp_svg *w, const struct gp_report *r)

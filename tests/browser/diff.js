@@ -17,12 +17,15 @@ async function waterfall(page, name) {
   const [change, total, width] = await page.eval(lastEnds);
   ok(Math.abs(change - total) < .02 || width <= 1, `${name}: the last change ends where the current time does`, `${change} and ${total}`);
   is(await page.eval(overlaps("waterfall")), "", `${name}: no label of the waterfall lies on another`);
+  const labels = await page.eval("[...document.querySelectorAll('svg.waterfall .label')].map((e) => e.textContent)");
+  is(labels.filter((l, i) => labels.indexOf(l) !== i).join(), "", `${name}: and no two read the same`);
 }
 
 async function content(page) {
   is(await page.eval("[...document.querySelectorAll('main > .quality, main > .verdict')].map((e) => e.className).join()"), "quality,verdict",
     "what is wrong with the input comes first, then the verdict");
   ok((await page.eval("document.querySelector('.verdict p').textContent")).startsWith("REGRESSION: "), "and says what it is");
+  ok(!/-> \d/.test(await page.eval("document.querySelector('.verdict').textContent")), "with arrows of one sign");
   is(await page.eval("document.querySelectorAll('svg.waterfall').length"), 1, "there is a waterfall");
   is(await page.eval("document.querySelectorAll('svg.gpf').length"), 2, "a flame graph in each direction");
   is(await page.eval("document.querySelectorAll('svg.gpf')[0].querySelectorAll('.frames > .new').length > 0"), true, "what is new is marked");

@@ -234,6 +234,10 @@ async function many(page) {
 
 async function narrow(page) {
   is(await page.eval("document.documentElement.scrollWidth + ' ' + document.documentElement.scrollHeight"), "600 700", "a small window needs no scrolling of the page");
+  for (const width of [390, 900]) {
+    await page.call("Emulation.setDeviceMetricsOverride", { width, height: 700, deviceScaleFactor: 1, mobile: false });
+    is(await page.eval("[...document.querySelectorAll('.search, .page-tools, .choice, h1, .facts')].map((e) => [e.className, e.getBoundingClientRect()]).filter(([, b]) => b.left < 0 || b.right > innerWidth).map(([name]) => name).join()"), "", `at ${width} pixels everything is in the window`);
+  }
 }
 
 main(async () => {

@@ -16,6 +16,7 @@ async function watches(page) {
   ok(await page.until("/^1 device, the last seconds/.test(document.querySelector('p[role=status]')?.textContent)"), "work is seen as it comes",
     await page.eval("location.pathname + ' ' + document.querySelector('p[role=status]')?.textContent"));
   ok(await page.until("document.querySelectorAll('tbody tr').length > 0"), "kernels have rows");
+  is(await page.eval("[...document.querySelector('tbody tr').cells].map((td) => td.dataset.name || '').join()"), ",calls,time,share", "with a name for each figure where there is no heading");
   ok(await page.until(`/%$/.test(${tile("idle")})`), "the idle share is shown", await page.eval(tile("idle")));
   is(await page.eval(tile("quality issues")), "0", "no event is lost or repaired");
   const first = await page.eval("document.querySelector('.curve path').getAttribute('d').length + document.querySelector('tbody').textContent");

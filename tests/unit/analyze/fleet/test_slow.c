@@ -152,6 +152,7 @@ TEST(test_two_ranks)
     assert_int_equal(slow.at.n, 1);
     gp_slow_put(&text, &f, &slow.at.at[0]);
     assert_non_null(strstr(text.data, "Rank 1 holds up the others"));
+    assert_non_null(strstr(text.data, " more than the other rank's "));
     assert_non_null(strstr(text.data, "in many of its kernels"));
     assert_non_null(strstr(text.data, "It is slow in all 8 steps."));
     gp_buf_release(&text);
