@@ -52,6 +52,8 @@ async function start() {
   const child = spawn("firefox-esr", ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0", "--remote-allow-system-access", "about:blank"],
     { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, HOME: profile } });
   const gone = new Promise((r) => child.once("exit", r));
+  process.once("exit", () => child.kill("SIGKILL")); // it does not see that nobody is there any more
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(signal, () => process.exit(1));
   const port = await new Promise((yes, no) => {
     let text = "";
     child.stderr.setEncoding("utf8").on("data", (chunk) => { const m = /ws:\/\/127\.0\.0\.1:(\d+)/.exec(text += chunk); if (m) yes(Number(m[1])); });
