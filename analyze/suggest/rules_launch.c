@@ -72,7 +72,7 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     const struct gp_plan *p = c->p;
     struct chains sum = {0};
-    uint32_t previous = UINT32_MAX;
+    uint32_t previous = UINT32_MAX, run = 0;
     uint8_t *optimizer = gp_rule_optimizer_pieces(c);
     for (uint32_t i = 0; i < p->items.n; i++) {
         sum.compiled += c->items[i].compiled;
@@ -97,7 +97,8 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
                 GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
             }
         }
-        sum.members++;
+        run = member ? run + 1 : 1;
+        sum.members += run > 2 ? 1 : run == 2 ? 2 : 0; /* one that stays by itself forms no chain */
         previous = i;
     }
     free(optimizer);

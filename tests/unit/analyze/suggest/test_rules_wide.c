@@ -225,6 +225,30 @@ TEST(a_cache_that_grows_should_be_static)
     advises(up_and_down, "compile", "static cache", false);
 }
 
+/* A comparison that the host reads, and two kernels that one could replace. */
+static void lone_comparisons(struct program *p)
+{
+    for (int i = 0; i < 10; i++) {
+        host(p, 40 * US), kernel(p, "void at::native::elementwise_kernel<CompareEqFunctor>", 2 * US);
+        copy(p, "Memcpy DtoH (Device -> Pageable)", 1 * US, 1, true);
+    }
+    for (int i = 0; i < 4; i++) {
+        host(p, 40 * US), kernel(p, "void at::native::elementwise_kernel<AddFunctor>", 2 * US);
+        host(p, 40 * US), kernel(p, "void at::native::elementwise_kernel<MulFunctor>", 2 * US);
+        host(p, 40 * US), kernel(p, "ampere_sgemm_128x64_tn", 2 * US);
+    }
+}
+
+TEST(a_kernel_between_two_reads_is_no_chain)
+{
+    struct program p;
+    run(&p, lone_comparisons);
+    const struct gp_suggestion *s = said(&p, "compile");
+    assert_non_null(s);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "; 8 of the 22 kernels per step"));
+    end(&p);
+}
+
 // ---- JAX outside of jax.jit ----
 
 static void launches(struct program *p, const char *name, int n)
