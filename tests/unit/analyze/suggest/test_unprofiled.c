@@ -221,8 +221,8 @@ static void add_paces(struct program *p)
     GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){0, 20 * US, GP_PACE_BARE, process + 1})); /* of another */
 }
 
-/* What the step is said to take with the paces of ADD, and STEP_TIME of the user. */
-/* NOTE: of a pace of other steps, which is left out; NULL: none. */
+/* What the step is said to take with the paces of ADD, and STEP_TIME of the user. NOTE: of a pace of other
+ * steps, which is left out; NULL: none. */
 static struct gp_suggest_step step_with(void (*add)(struct program *), int64_t step_time, const char *note)
 {
     struct program p;
@@ -241,6 +241,15 @@ static struct gp_suggest_step step_with(void (*add)(struct program *), int64_t s
                 step.unprofiled_ns <= step.unprofiled_high_ns);
     end(&p);
     return step;
+}
+
+/* Twice as long after the recording as in the pauses before. */
+static void add_late_paces(struct program *p)
+{
+    uint32_t process = p->t.tracks.at[p->main].process;
+    add_paces(p);
+    for (int64_t i = 0; i < 9; i++)
+        GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){p->now + i * MS, 600 * US, GP_PACE_PAUSE, process}));
 }
 
 static void add_impossible_pace(struct program *p)
@@ -262,6 +271,9 @@ TEST(the_step_as_it_was_timed_while_nobody_recorded)
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MEASURED);
     assert_in_range(s.unprofiled_ns, 272999, 273001);
     assert_int_equal(s.unprofiled_low_ns, s.unprofiled_high_ns);
+    // what comes after the last recorded step tells nothing of it
+    s = step_with(add_late_paces, 0, NULL);
+    assert_in_range(s.unprofiled_ns, 272999, 273001);
     // what the user says holds
     s = step_with(add_paces, 320 * US, NULL);
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_GIVEN);
