@@ -131,8 +131,11 @@ static void put_place(struct lines *l, struct gp_diff_gate *g, struct gp_buf *wh
         if (!most) break;
         if (!k) g->place = most->name;
         if (!k) g->module = most->module;
-        gp_buf_printf(why, ", %s%s (%+" PRId64 ")", k ? "" : "most at ", gp_diff_str(d, most->name), by);
+        bool all = !k && (double)by == g->value;
+        gp_buf_printf(why, ", %s%s", all ? "at " : k ? "" : "most at ", gp_diff_str(d, most->name));
+        if (!all) gp_buf_printf(why, " (%+" PRId64 ")", by);
         if (most->module) gp_buf_printf(why, " in %s", gp_diff_str(d, most->module));
+        if (all) break;
         memset(most->n, 0, sizeof most->n);
     }
     g->why = gp_diff_text(d, "%s", gp_buf_str(why));
