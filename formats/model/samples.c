@@ -603,7 +603,7 @@ static void draw_track(struct expander *x, bool exact)
     const struct knot *last = NULL;
     struct seen left = {0};
     int64_t until = 0, fragment = x->period_ns / 64;
-    size_t next = 0; /* the first that is known and not before the one at hand */
+    size_t next = 0, called = 0; /* the first that is known, and that is a call, not before the one at hand */
     for (size_t i = 0; i < x->knots.n; i++) {
         const struct knot *k = &x->knots.at[i];
         if (is_torn(x, k, exact, last)) continue;
@@ -620,7 +620,12 @@ static void draw_track(struct expander *x, bool exact)
         g.shared = last && !lost ? common(x, last, k) : 0;
         if (both || !last || begin - until >= fragment)
             add_seen(x, &g, left, right, !last || (known && !known->exact && known->fresh));
-        x->waiter = known && known->kind == CALL ? waiter_of(x, known->row) : UINT32_MAX;
+        /* a range is pushed before the first call that says who waits */
+        for (called = called > i ? called : i; called < x->knots.n && x->knots.at[called].kind != CALL;
+             called++)
+            continue;
+        bool says = known && (known->kind == CALL || known->kind == PUSH) && called < x->knots.n;
+        x->waiter = says ? waiter_of(x, x->knots.at[called].row) : UINT32_MAX;
         draw_gap(x, &g);
         draw_knot(x, i, until, begin);
         if (k->exact) x->seen_exactly = x->open.n;
