@@ -132,7 +132,7 @@ const body = make("tbody"), count = make("span", { className: "count" }), newest
 const bar = make("div", { className: "compare-bar", hidden: true, role: "region", "aria-label": "comparison" });
 // Columns: heading, class, what it is sorted by.
 const COLUMNS = [["Run", "", (t) => t.name, "name"], ["When", "", (t) => t.modified_ns, "when"], ["Program", "", (t, r) => r.program?.name, "program"], ["GPU", "gpu", (t, r) => r.gpu, "gpu"],
-  ["Step", "number", (t, r) => r.step, "step"], ["Verdict", "", (t, r) => change(r), "verdict"], ["Idle", "number", (t, r) => r.idle, "idle"], ["Peak memory", "number", (t, r) => r.peak, "peak"],
+  ["Step", "number", (t, r) => r.step, "step"], ["Verdict", "", (t, r) => change(r), "verdict"], ["Idle", "number", (t, r) => r.idle, "idle"], ["Peak memory", "number peak", (t, r) => r.peak, "peak"],
   ["First advice", "", (t, r) => r.advice?.saving_ns, "advice"], ["Pages", "pages"], ["Compare", "ab"]];
 const runOf = (t) => runs.get(t.id) || {};
 function matching() {
@@ -182,7 +182,7 @@ function row(t, i) {
     cell(r.problem ? "cannot be read" : r.report ? r.gpu : can ? "\u2026" : "", "dim gpu", r.problem),
     named(make("td", { className: "number" }, r.step && r.program?.list.length > 1 ? curveOf(r.program.list.slice(-12), 64, 18, t) : null, r.step ? " " + gp.ns(r.step) : ""), r.step ? "step" : ""),
     make("td", { className: "judged " + (better(r) || "dim") }, !r.before ? "" : judged(t)),
-    named(cell(r.idle === null || r.idle === undefined ? "" : `${r.idle.toFixed(1)}%`, "number"), "idle"), named(cell(r.peak ? gp.bytes(r.peak) : "", "number"), "peak memory"),
+    named(cell(r.idle === null || r.idle === undefined ? "" : `${r.idle.toFixed(1)}%`, "number"), "idle"), named(cell(r.peak ? gp.bytes(r.peak) : "", "number peak"), "peak memory"),
     make("td", { className: "advice" }, a ? make("p", { title: a.action }, a.saving_ns ? make("b", { textContent: `${gp.ns(a.saving_ns)}: ` }) : "", a.action) : ""),
     make("td", { className: "pages" }, ...pageLinks(t)),
     make("td", { className: "ab" }, can ? sideButton(t, "a") : null, can ? " " : null, can ? sideButton(t, "b") : null));

@@ -44,6 +44,7 @@ main(async () => {
   try {
     await watches(page);
     await readable(page, 1200, false);
+    await readable(page, 1000, true);
     await readable(page, 400, true);
     await keeps(page);
     is(page.problems().map((e) => e.method).join(), "", "no script fails");
