@@ -32,8 +32,9 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static bool is_exact(const struct scene *s, const struct gp_host_event *ev)
 {
-    const char *category = gp_trace_str(&s->t, gp_get_cat(&s->t.events[GP_PYTHON], ev->row));
-    return ev->table == GP_PYTHON && !strcmp(category, GP_PYTHON_STACK_CATEGORY);
+    if (ev->table != GP_PYTHON) return false;
+    gp_sid category = gp_get_cat(&s->t.events[GP_PYTHON], ev->row);
+    return !strcmp(gp_trace_str(&s->t, category), GP_PYTHON_STACK_CATEGORY);
 }
 
 /* Is that function one of those of the stack? */
