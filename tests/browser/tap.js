@@ -49,7 +49,8 @@ const pages = (defaults) => async (name, options, run) => {
 
 const hasFirefox = () => process.env.PATH.split(":").some((dir) => fs.existsSync(path.join(dir, "firefox-esr")));
 
-// Runs the checks, prints the plan, and ends the program. With FIREFOX they run there, too, unless it is missing or BROWSER names one.
+// Runs the checks, prints the plan, and ends the program. With FIREFOX they run there, too, as checks(true), unless it is missing or
+// BROWSER names one.
 async function main(checks, { firefox = false } = {}) {
   const one = process.env.BROWSER || "chromium";
   if (firefox && !hasFirefox()) console.log("# firefox-esr is missing");
@@ -57,7 +58,7 @@ async function main(checks, { firefox = false } = {}) {
     for (const name of firefox && !process.env.BROWSER && hasFirefox() ? [one, "firefox"] : [one]) {
       use(name);
       within = name === "chromium" ? "" : "Firefox: ";
-      await checks();
+      await checks(name !== one);
       await quit();
     }
     console.log("1.." + number);
