@@ -3,6 +3,7 @@
 "use strict";
 const { spawn } = require("node:child_process");
 const crypto = require("node:crypto"), fs = require("node:fs"), net = require("node:net"), os = require("node:os"), path = require("node:path");
+const stop = require("./stop.js");
 
 // ---- a client of WebSocket, for text ----
 
@@ -78,13 +79,7 @@ async function start() {
     send, listeners,
     // A property of the page that is in front: what cannot be had otherwise.
     front: (assign) => send("script.evaluate", { expression: `gBrowser.selectedBrowser.browsingContext.${assign}; 0`, target: { context: chrome }, awaitPromise: false }),
-    async stop() {
-      send("browser.close").catch(() => {});
-      const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
-      await gone;
-      clearTimeout(timer);
-      fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-    },
+    stop: () => stop(child, profile, () => send("browser.close")),
   };
 }
 

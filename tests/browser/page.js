@@ -11,6 +11,7 @@
 "use strict";
 const { spawn } = require("node:child_process");
 const fs = require("node:fs"), os = require("node:os"), path = require("node:path");
+const stop = require("./stop.js");
 
 function findBrowser() {
   const names = [process.env.CHROMIUM, "chromium", "chromium-browser", "google-chrome"].filter(Boolean);
@@ -48,14 +49,7 @@ async function start() {
   return {
     send,
     listen: (sessionId, events) => listeners.set(sessionId, events),
-    async stop() {
-      const gone = new Promise((r) => child.once("exit", r));
-      send("Browser.close").catch(() => {});
-      const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
-      await gone;
-      clearTimeout(timer);
-      fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-    },
+    stop: () => stop(child, profile, () => send("Browser.close")),
   };
 }
 
