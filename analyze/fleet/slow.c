@@ -64,6 +64,13 @@ static const struct gp_fleet_kernel *kernel_named(const struct gp_fleet *f, gp_s
     return at ? &f->kernels.at[*at] : NULL;
 }
 
+/* Does T take MORE_NS longer in a step than MEDIAN since it runs more often, and not since a call takes
+ * longer than CALL_NS? */
+static bool runs_more(const struct gp_fleet_kernel_time *t, int64_t call_ns, int64_t more_ns, int64_t median)
+{
+    return (double)(t->call_ns - call_ns) * 2 * (double)median < (double)more_ns * (double)call_ns;
+}
+
 /* Which kernel explains most of what M computes longer; none where many are slower. */
 static void find_kernel(const struct judge *j, const struct gp_fleet_member *m, struct gp_slow *s)
 {
@@ -81,7 +88,7 @@ static void find_kernel(const struct judge *j, const struct gp_fleet_member *m, 
         s->kernel = t->name;
         s->kernel_ns = t->step_ns;
         s->kernel_median_ns = median;
-        s->more_calls = (double)(t->call_ns - call) * 2 * (double)median < (double)worst_ns * (double)call;
+        s->more_calls = runs_more(t, call, worst_ns, median);
     }
     bool alike = m->kernels.n > 2 && slower_ns > all_ns / 5 * 4 && worst_ns < s->cause_ns / 2;
     if (alike || worst_ns < s->cause_ns / 3) s->kernel = 0;
@@ -201,8 +208,7 @@ static void find_kernels(struct judge *j)
             bool slower = !m;
             for (size_t t = 0; m && t < m->kernels.n; t++)
                 slower |= m->kernels.at[t].name == k->name &&
-                          (double)(m->kernels.at[t].call_ns - call) * 2 * (double)middle >=
-                              (double)(e->value - middle) * (double)call;
+                          !runs_more(&m->kernels.at[t], call, e->value - middle, middle);
             if (!slower) continue; /* more calls: other work, as of a stage of a pipeline, and in time */
             add(j, (struct gp_slow){.what = GP_SLOW_KERNEL,
                                     .key = e->key,
