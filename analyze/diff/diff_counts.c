@@ -11,6 +11,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/declare.h"
 #include "formats/base/map.h"
+#include "formats/base/mem.h"
 
 enum { NAMES = 3 /* of kernels in a sentence */ };
 
@@ -93,24 +94,42 @@ static void add_op(struct lines *l, int side, uint32_t op, enum need need)
     }
 }
 
-/* Where a metric is counted: of events, or of calls that wait, or of allocations. */
-static void add_metric(struct lines *l, int side, enum gp_metric_id m)
+/* Where a metric is counted that is of events. */
+static void add_events(struct lines *l, int side, enum gp_metric_id m)
+{
+    const struct gp_diff_group *g = &l->c->w->side[side];
+    for (size_t i = 0; i < g->samples.n; i++) {
+        const struct gp_profile_step *s = g->samples.at[i].s;
+        const struct gp_profile *p = g->profiles[g->samples.at[i].profile];
+        for (uint32_t k = s->first; k < s->first + s->n; k++) {
+            const struct gp_profile_event *e = &p->events.at[k];
+            add_to_line(l, side, p, p->places.at[e->place].line, e->place, gp_diff_metric_of_event(p, e, m));
+        }
+    }
+}
+
+/* One that is of calls that wait, or of allocations. */
+static void add_calls(struct lines *l, int side, enum gp_metric_id m)
 {
     const struct gp_diff_group *g = &l->c->w->side[side];
     uint32_t sort = m == GP_METRIC_SYNCS      ? GP_PROFILE_SYNC
                     : m == GP_METRIC_BLOCKING ? GP_PROFILE_BLOCKING
                                               : GP_PROFILE_ALLOCATION;
+    size_t *first = gp_alloc((g->n + 1) * sizeof *first), n = 0; /* by profile: its steps */
+    for (size_t i = 0; i < g->n; n += g->profiles[i++]->steps.n) first[i] = n;
+    uint32_t *samples = gp_zalloc((n + 1) * sizeof *samples); /* by step */
     for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_profile_step *s = g->samples.at[i].s;
-        const struct gp_profile *p = g->profiles[g->samples.at[i].profile];
-        for (uint32_t k = s->first; k < s->first + s->n && m < GP_METRIC_SYNCS; k++) {
-            const struct gp_profile_event *e = &p->events.at[k];
-            add_to_line(l, side, p, p->places.at[e->place].line, e->place, gp_diff_metric_of_event(p, e, m));
-        }
-        for (size_t k = 0; k < p->calls.n && m >= GP_METRIC_SYNCS; k++)
-            if (p->calls.at[k].sort == sort && &p->steps.at[p->calls.at[k].step] == s)
-                add_to_line(l, side, p, p->calls.at[k].line, 0, 1);
+        const struct gp_diff_sample *s = &g->samples.at[i];
+        samples[first[s->profile] + (size_t)(s->s - g->profiles[s->profile]->steps.at)]++;
     }
+    for (size_t i = 0; i < g->n; i++) {
+        const struct gp_profile *p = g->profiles[i];
+        for (size_t k = 0; k < p->calls.n; k++)
+            if (p->calls.at[k].sort == sort)
+                add_to_line(l, side, p, p->calls.at[k].line, 0, samples[first[i] + p->calls.at[k].step]);
+    }
+    free(samples);
+    free(first);
 }
 
 /* The lines where it grew most, per step, end the sentence; of what became less, those where it did. */
@@ -182,7 +201,8 @@ static void gate_metric(struct counts *c, enum gp_metric_id m)
         struct gp_buf why = {0};
         gp_buf_printf(&why, "%s: %" PRId64 " in most steps, %" PRId64 " before", gp_metric_text(m), is, was);
         struct lines lines = {.c = c};
-        for (int side = 0; side < GP_DIFF_SIDES; side++) add_metric(&lines, side, m);
+        for (int side = 0; side < GP_DIFF_SIDES; side++)
+            (m < GP_METRIC_SYNCS ? add_events : add_calls)(&lines, side, m);
         put_place(&lines, &g, &why);
         gp_buf_release(&why);
     }
