@@ -90,15 +90,9 @@ static const char *const measuring[] = {"--calibrate", "--op",    "--compare", "
 
 static const char name[] = "gpuprof-collect";
 
-static void say(const char *message)
-{
-    gp_cli_warn(&(struct gp_tool){.name = name}, "%s", message);
-}
+static void say(const char *message) { gp_cli_warn(&(struct gp_tool){.name = name}, "%s", message); }
 
-static void stay_silent(const char *message)
-{
-    (void)message;
-}
+static void stay_silent(const char *message) { (void)message; }
 
 static void set_variable(const char *variable, const char *value)
 {
@@ -141,10 +135,7 @@ static void add_to_meter(void *ctx, uint32_t producer, int32_t rank, const struc
     gp_meter_add(ctx, producer, rank, t);
 }
 
-static void write_meter(void *ctx, uint64_t lost, struct gp_buf *to)
-{
-    gp_meter_write(ctx, lost, to);
-}
+static void write_meter(void *ctx, uint64_t lost, struct gp_buf *to) { gp_meter_write(ctx, lost, to); }
 
 static void report(const struct gp_about *about)
 {

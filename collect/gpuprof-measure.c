@@ -43,15 +43,9 @@ static const struct gp_option options[] = {
 
 static const char name[] = "gpuprof-measure";
 
-static void say(const char *message)
-{
-    gp_cli_warn(&(struct gp_tool){.name = name}, "%s", message);
-}
+static void say(const char *message) { gp_cli_warn(&(struct gp_tool){.name = name}, "%s", message); }
 
-static void stay_silent(const char *message)
-{
-    (void)message;
-}
+static void stay_silent(const char *message) { (void)message; }
 
 int main(int argc, char **argv)
 {

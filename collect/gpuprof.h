@@ -162,10 +162,7 @@ static inline const gpuprof_table_t *gpuprof_open_(const char *path, int flags)
 }
 
 #ifdef GPUPROF_HAS_NVTX_
-static inline uint64_t gpuprof_nvtx_name_(const char *text)
-{
-    return (uint64_t)(uintptr_t)text;
-}
+static inline uint64_t gpuprof_nvtx_name_(const char *text) { return (uint64_t)(uintptr_t)text; }
 
 static inline nvtxEventAttributes_t gpuprof_nvtx_event_(uint64_t name, const gpuprof_metric_t *m, size_t n)
 {
@@ -188,10 +185,7 @@ static inline void gpuprof_nvtx_push_(uint64_t name, const gpuprof_metric_t *m, 
     nvtxRangePushEx(&a);
 }
 
-static inline void gpuprof_nvtx_pop_(void)
-{
-    nvtxRangePop();
-}
+static inline void gpuprof_nvtx_pop_(void) { nvtxRangePop(); }
 
 static inline uint64_t gpuprof_nvtx_start_(uint64_t name, const gpuprof_metric_t *m, size_t n)
 {
@@ -199,10 +193,7 @@ static inline uint64_t gpuprof_nvtx_start_(uint64_t name, const gpuprof_metric_t
     return nvtxRangeStartEx(&a);
 }
 
-static inline void gpuprof_nvtx_stop_(uint64_t range)
-{
-    nvtxRangeEnd(range);
-}
+static inline void gpuprof_nvtx_stop_(uint64_t range) { nvtxRangeEnd(range); }
 
 static inline void gpuprof_nvtx_mark_(uint64_t name, const uint64_t *value, const gpuprof_metric_t *m,
                                       size_t n)
@@ -234,10 +225,7 @@ static inline const gpuprof_table_t *gpuprof_nvtx_(void)
     return &t;
 }
 #else
-static inline const gpuprof_table_t *gpuprof_nvtx_(void)
-{
-    return NULL;
-}
+static inline const gpuprof_table_t *gpuprof_nvtx_(void) { return NULL; }
 #endif
 
 /* Who listens: our library where it is loaded or about to be, otherwise another tool for NVTX, otherwise
@@ -273,10 +261,7 @@ static inline void gpuprof_first_push_(uint64_t name, const gpuprof_metric_t *m,
     if (t) t->push(name, m, n);
 }
 
-static inline void gpuprof_first_pop_(void)
-{
-    gpuprof_find_();
-}
+static inline void gpuprof_first_pop_(void) { gpuprof_find_(); }
 
 static inline uint64_t gpuprof_first_start_(uint64_t name, const gpuprof_metric_t *m, size_t n)
 {
@@ -284,10 +269,7 @@ static inline uint64_t gpuprof_first_start_(uint64_t name, const gpuprof_metric_
     return t ? t->start(name, m, n) : 0;
 }
 
-static inline void gpuprof_first_stop_(uint64_t range)
-{
-    (void)range;
-}
+static inline void gpuprof_first_stop_(uint64_t range) { (void)range; }
 
 static inline void gpuprof_first_mark_(uint64_t name, const uint64_t *value, const gpuprof_metric_t *m,
                                        size_t n)
@@ -358,10 +340,7 @@ static inline void gpuprof_push_metrics(gpuprof_name_t name, const gpuprof_metri
     }
 }
 
-static inline void gpuprof_push(gpuprof_name_t name)
-{
-    gpuprof_push_metrics(name, NULL, 0);
-}
+static inline void gpuprof_push(gpuprof_name_t name) { gpuprof_push_metrics(name, NULL, 0); }
 
 /* The latest open range of this thread ends; without one nothing happens. */
 static inline void gpuprof_pop(void)
@@ -479,14 +458,8 @@ static inline int gpuprof_end(gpuprof_session_t *session)
 namespace gpuprof
 {
 struct scope {
-    explicit scope(gpuprof_name_t name)
-    {
-        gpuprof_push(name);
-    }
-    ~scope()
-    {
-        gpuprof_pop();
-    }
+    explicit scope(gpuprof_name_t name) { gpuprof_push(name); }
+    ~scope() { gpuprof_pop(); }
     scope(const scope &) = delete;
     scope &operator=(const scope &) = delete;
 };

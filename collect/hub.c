@@ -43,10 +43,7 @@ struct gp_hub {
 };
 
 /* A descriptor that is given up to take a connection off the queue when there is no other. */
-static int spare(void)
-{
-    return open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
+static int spare(void) { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
 struct gp_hub *gp_hub_new(int listen_fd, const struct gp_hub_opts *opts)
 {
@@ -275,10 +272,7 @@ static void read_conn(struct gp_hub *hub, struct conn *c)
     if (k <= 0 || !take_frames(hub, c)) lose_conn(hub, c);
 }
 
-size_t gp_hub_poll_size(const struct gp_hub *hub)
-{
-    return hub->conns.n + 1;
-}
+size_t gp_hub_poll_size(const struct gp_hub *hub) { return hub->conns.n + 1; }
 
 size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool reading)
 {
@@ -382,10 +376,7 @@ bool gp_hub_next_cut(const struct gp_hub *hub, size_t *from, struct gp_hub_cut *
     return true;
 }
 
-uint32_t gp_hub_producer(struct gp_hub *hub)
-{
-    return ++hub->producers;
-}
+uint32_t gp_hub_producer(struct gp_hub *hub) { return ++hub->producers; }
 
 void gp_hub_free(struct gp_hub *hub)
 {

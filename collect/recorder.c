@@ -124,15 +124,9 @@ void gp_recorder_end(struct gp_recorder *r)
     }
 }
 
-int64_t gp_recorder_gpu_ns(const struct gp_recorder *r)
-{
-    return r->gpu_ns;
-}
+int64_t gp_recorder_gpu_ns(const struct gp_recorder *r) { return r->gpu_ns; }
 
-uint64_t gp_recorder_crowded_out(const struct gp_recorder *r)
-{
-    return r->crowded_out;
-}
+uint64_t gp_recorder_crowded_out(const struct gp_recorder *r) { return r->crowded_out; }
 
 void gp_recorder_free(struct gp_recorder *r)
 {

@@ -64,10 +64,7 @@ static const char *find_name(const struct gp_session *s, enum gp_name_kind kind,
     return sid ? gp_string(&s->texts, *sid) : NULL;
 }
 
-static const char *text_at(void *ctx, uint64_t address)
-{
-    return find_name(ctx, GP_NAME_TEXT, address);
-}
+static const char *text_at(void *ctx, uint64_t address) { return find_name(ctx, GP_NAME_TEXT, address); }
 
 static const char *call_name(void *ctx, bool driver, uint32_t cbid)
 {
@@ -140,10 +137,7 @@ static void put_pace(struct gp_session *s)
     gp_pace_put(&s->pace, &s->records.trace, s->records.process, s->entered_ns);
 }
 
-bool gp_session_has_pace(const struct gp_session *s)
-{
-    return gp_pace_settled(&s->pace);
-}
+bool gp_session_has_pace(const struct gp_session *s) { return gp_pace_settled(&s->pace); }
 
 static uint32_t track_of_thread(void *ctx, int64_t tid)
 {
@@ -580,15 +574,9 @@ struct gp_session *gp_session_new(const struct gp_session_opts *opts, struct gp_
     return NULL;
 }
 
-uint32_t gp_session_slots(const struct gp_session *s)
-{
-    return s->shape.slots;
-}
+uint32_t gp_session_slots(const struct gp_session *s) { return s->shape.slots; }
 
-int gp_session_fd(const struct gp_session *s)
-{
-    return s->fd;
-}
+int gp_session_fd(const struct gp_session *s) { return s->fd; }
 
 void gp_session_sent(struct gp_session *s)
 {

@@ -193,10 +193,7 @@ static void put_label(struct gp_buf *to, const char *s, size_t n)
 }
 
 /* Of names by libraries or programs: as it is if all of its words are known. */
-static gp_sid label_of(struct redaction *r, gp_sid sid)
-{
-    return put_instead(r, r->labels, sid, put_label);
-}
+static gp_sid label_of(struct redaction *r, gp_sid sid) { return put_instead(r, r->labels, sid, put_label); }
 
 /* Analyses look for the entries of a stack that are not code of the program: they stay. */
 static gp_sid frame_of(struct redaction *r, gp_sid sid)

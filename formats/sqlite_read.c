@@ -48,10 +48,7 @@ static int read_sqlite(struct gp_trace *t, struct gp_input *in, const struct gp_
 
 #endif
 
-static bool sniff(const uint8_t *head, size_t n)
-{
-    return gp_begin(head, n, "SQLite format 3");
-}
+static bool sniff(const uint8_t *head, size_t n) { return gp_begin(head, n, "SQLite format 3"); }
 
 const struct gp_reader gp_reader_sqlite = {
     "sqlite", "an SQLite database of Nsight Systems or rocprofv3", sniff, read_sqlite, {"nsys", "rocpd"}};

@@ -160,7 +160,4 @@ static int run(int argc, char **argv)
     return gp_cli_end(&tool, serve(&tool, &o, &err), &err, GP_EXIT_OK);
 }
 
-int main(int argc, char **argv)
-{
-    return run(argc, argv);
-}
+int main(int argc, char **argv) { return run(argc, argv); }

@@ -90,10 +90,7 @@ static const char *scratch_folder(void)
     return tmp && *tmp ? tmp : "/tmp";
 }
 
-static void say(const char *message)
-{
-    fprintf(stderr, "trace-serve: %s\n", message);
-}
+static void say(const char *message) { fprintf(stderr, "trace-serve: %s\n", message); }
 
 static void on_warn(void *ctx, const char *message)
 {

@@ -353,10 +353,7 @@ void gp_app_describe(const struct gp_app *f, const struct gp_strings *s, const s
 
 /* ---- threads ---- */
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
+static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 struct gp_threads gp_threads_share(uint64_t asked, size_t inputs)
 {

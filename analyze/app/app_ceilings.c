@@ -37,10 +37,7 @@ int gp_app_ceilings(const struct gp_app *f, const char *path, const char *device
 
 /* ---- where they are kept ---- */
 
-static bool is_kept(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.';
-}
+static bool is_kept(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.'; }
 
 /* Letters and digits in lower case, with one '-' for what lies between them. */
 static bool put_name(struct gp_buf *path, const char *name)

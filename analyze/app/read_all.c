@@ -25,10 +25,7 @@ struct pool {
     bool stop;
 };
 
-static struct part *part_of(const struct pool *p, size_t i)
-{
-    return &p->parts[i % p->slots];
-}
+static struct part *part_of(const struct pool *p, size_t i) { return &p->parts[i % p->slots]; }
 
 static void read_part(struct pool *p, size_t i)
 {

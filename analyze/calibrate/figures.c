@@ -25,10 +25,7 @@ static const char *fact_name(size_t i)
     return names[i];
 }
 
-static void add(struct gp_samples *s, double v)
-{
-    GP_VEC_PUSH(&s->v, v);
-}
+static void add(struct gp_samples *s, double v) { GP_VEC_PUSH(&s->v, v); }
 
 void gp_figures_lack(struct gp_figures *f, const char *name, const char *why)
 {
@@ -110,10 +107,7 @@ double gp_samples_quantile(struct gp_samples *s, double part)
     return s->v.at[below] + (place - (double)below) * more;
 }
 
-static int64_t settled(struct gp_samples *s)
-{
-    return s->v.n ? llround(gp_samples_quantile(s, 0.5)) : -1;
-}
+static int64_t settled(struct gp_samples *s) { return s->v.n ? llround(gp_samples_quantile(s, 0.5)) : -1; }
 
 /* The part of the results that are not above the one that counts. */
 static double place_of(enum gp_figure_unit unit)
@@ -157,10 +151,7 @@ bool gp_figures_unfit(const struct gp_figures *f, char *why, size_t n)
 
 /* ---- fields ---- */
 
-GP_GETTER(get_chars)
-{
-    gp_cell_text(c, gp_member_at(row, f));
-}
+GP_GETTER(get_chars) { gp_cell_text(c, gp_member_at(row, f)); }
 
 GP_GETTER(get_known_chars)
 {
@@ -282,15 +273,9 @@ const struct gp_record gp_figure_members = {"figures", NULL, GP_FIELDS(figure_fi
                                             sizeof(struct gp_figures),
                                             .note = "what a device was measured to do"};
 
-GP_GETTER(get_method)
-{
-    gp_cell_text(c, f->words[((const struct gp_calibration *)x->of)->full]);
-}
+GP_GETTER(get_method) { gp_cell_text(c, f->words[((const struct gp_calibration *)x->of)->full]); }
 
-GP_GETTER(get_inputs)
-{
-    gp_cell_text(c, f->words[0]);
-}
+GP_GETTER(get_inputs) { gp_cell_text(c, f->words[0]); }
 
 #define OF_FACT(name) offsetof(struct gp_figures, fact) + FACT(name)
 static const char *const methods[] = {"quick", "full", NULL};

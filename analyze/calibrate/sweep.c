@@ -13,10 +13,7 @@ static const double AT_ROOF = 0.5; /* share of a ceiling from which on it, not t
 
 static const char *const regimes[] = {"launch", "cache", "memory", "compute", "unknown", NULL};
 
-const char *gp_sweep_regime_name(enum gp_sweep_regime r)
-{
-    return regimes[r];
-}
+const char *gp_sweep_regime_name(enum gp_sweep_regime r) { return regimes[r]; }
 
 /* ---- lines ---- */
 
@@ -241,10 +238,7 @@ int gp_sweep_sizes(const char *text, uint64_t sizes[GP_SWEEP_SIZES], struct gp_e
 #define AT(member) offsetof(struct gp_sweep_point, member)
 
 /* A time in tenths of a nanosecond. */
-GP_GETTER(get_tenths)
-{
-    gp_cell_real(c, round(*(const double *)gp_member_at(row, f) * 10) / 10);
-}
+GP_GETTER(get_tenths) { gp_cell_real(c, round(*(const double *)gp_member_at(row, f) * 10) / 10); }
 
 /* An amount per second. */
 GP_GETTER(get_rate)
@@ -253,10 +247,7 @@ GP_GETTER(get_rate)
                    ((const struct gp_sweep_point *)row)->ns * 1e9);
 }
 
-GP_GETTER(get_repeats)
-{
-    c->i = (int64_t)((const struct gp_sweep_point *)row)->repeats;
-}
+GP_GETTER(get_repeats) { c->i = (int64_t)((const struct gp_sweep_point *)row)->repeats; }
 
 /* A share of a ceiling, of which four digits count. */
 GP_GETTER(get_part)
@@ -292,10 +283,7 @@ static const struct gp_record points = {"points", NULL, GP_FIELDS(point_fields),
                                         sizeof(struct gp_sweep_point), .note = "one size"};
 
 #define AT(member) offsetof(struct gp_sweep_border, member)
-GP_GETTER(get_elements)
-{
-    c->i = llround(*(const double *)gp_member_at(row, f));
-}
+GP_GETTER(get_elements) { c->i = llround(*(const double *)gp_member_at(row, f)); }
 
 static const struct gp_field border_fields[] = {
     {"below", NULL, GP_CELL_TEXT, get_regime, AT(below), .words = regimes},
@@ -311,10 +299,7 @@ static const struct gp_record borders = {"borders", NULL, GP_FIELDS(border_field
                                          .note = "where another thing begins to bound"};
 
 #define AT(member) offsetof(struct gp_sweep_op, member)
-GP_GETTER(get_chars)
-{
-    gp_cell_text(c, gp_member_at(row, f));
-}
+GP_GETTER(get_chars) { gp_cell_text(c, gp_member_at(row, f)); }
 
 static const struct gp_field op_fields[] = {
     {"op", NULL, GP_CELL_TEXT, get_chars, AT(name),

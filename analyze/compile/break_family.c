@@ -139,10 +139,7 @@ static const struct words by_words[] = {
     {"assertionerror,internal,error", GP_FAMILY_COMPILER},
 };
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 static int contains(const char *text, const char *words)
 {

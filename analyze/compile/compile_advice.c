@@ -216,15 +216,9 @@ void gp_compile_advise(struct gp_compile *c)
 
 #define AT(member) offsetof(struct gp_compile_advice, member)
 
-GP_GETTER(get_rule)
-{
-    gp_cell_text(c, ((const struct gp_compile_advice *)row)->rule);
-}
+GP_GETTER(get_rule) { gp_cell_text(c, ((const struct gp_compile_advice *)row)->rule); }
 
-GP_GETTER(get_type)
-{
-    gp_cell_text(c, *f->words);
-}
+GP_GETTER(get_type) { gp_cell_text(c, *f->words); }
 
 GP_GETTER(get_priority)
 {
@@ -245,15 +239,9 @@ GP_GETTER(get_current)
     c->none = c->i < 0;
 }
 
-GP_GETTER(get_least)
-{
-    c->i = 0;
-}
+GP_GETTER(get_least) { c->i = 0; }
 
-GP_GETTER(get_least_speedup)
-{
-    c->d = 1;
-}
+GP_GETTER(get_least_speedup) { c->d = 1; }
 
 GP_GETTER(get_most_speedup)
 {

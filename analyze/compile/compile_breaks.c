@@ -15,10 +15,7 @@ static const struct gp_break_family_row *family_of(const void *row)
     return &gp_break_families[((const struct gp_compile_break *)row)->family];
 }
 
-GP_GETTER(get_number)
-{
-    c->i = (const struct gp_compile_break *)row - gp_compile_of(x)->breaks.at + 1;
-}
+GP_GETTER(get_number) { c->i = (const struct gp_compile_break *)row - gp_compile_of(x)->breaks.at + 1; }
 
 GP_GETTER(get_id)
 {
@@ -88,15 +85,9 @@ GP_GETTER(get_action)
     gp_buf_release(&text);
 }
 
-GP_GETTER(get_check)
-{
-    gp_cell_text(c, family_of(row)->check);
-}
+GP_GETTER(get_check) { gp_cell_text(c, family_of(row)->check); }
 
-GP_GETTER(get_effort)
-{
-    gp_cell_text(c, family_of(row)->effort);
-}
+GP_GETTER(get_effort) { gp_cell_text(c, family_of(row)->effort); }
 
 GP_GETTER(get_rest)
 {
@@ -115,10 +106,7 @@ GP_GETTER(get_sources)
     gp_cell_list(c, list, n);
 }
 
-GP_GETTER(get_source)
-{
-    gp_cell_text(c, source_names[*(const uint32_t *)row]);
-}
+GP_GETTER(get_source) { gp_cell_text(c, source_names[*(const uint32_t *)row]); }
 
 #define X(id, name) name,
 static const char *const families[] = {GP_BREAK_FAMILIES(X) NULL};

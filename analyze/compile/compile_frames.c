@@ -215,10 +215,7 @@ GP_GETTER(get_rank)
     c->none = c->i < 0 || (x->labels && log->processes.n < 2);
 }
 
-GP_GETTER(get_cache)
-{
-    gp_cell_text(c, gp_compile_warmths[((const struct gp_compile_frame *)row)->cache]);
-}
+GP_GETTER(get_cache) { gp_cell_text(c, gp_compile_warmths[((const struct gp_compile_frame *)row)->cache]); }
 
 GP_GETTER(get_outcome)
 {
@@ -305,10 +302,7 @@ GP_GETTER(get_version)
     if (!c->none) gp_member_name(c, f, log->processes.at, x);
 }
 
-GP_GETTER(get_processes)
-{
-    c->i = (int64_t)gp_compile_of(x)->log->processes.n;
-}
+GP_GETTER(get_processes) { c->i = (int64_t)gp_compile_of(x)->log->processes.n; }
 
 #define VERSION(name)                                                                                        \
     {                                                                                                        \

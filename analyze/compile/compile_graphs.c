@@ -199,25 +199,13 @@ static const struct gp_clog_kernel *logged(const void *row, const struct gp_row_
     return &gp_compile_of(x)->log->kernels.at[((const struct gp_compile_kernel *)row)->index];
 }
 
-GP_GETTER(get_kernel_name)
-{
-    gp_member_sid(c, f, logged(row, x), x);
-}
+GP_GETTER(get_kernel_name) { gp_member_sid(c, f, logged(row, x), x); }
 
-GP_GETTER(get_kernel_known_name)
-{
-    gp_member_name(c, f, logged(row, x), x);
-}
+GP_GETTER(get_kernel_known_name) { gp_member_name(c, f, logged(row, x), x); }
 
-GP_GETTER(get_kernel_count)
-{
-    gp_member_u32(c, f, logged(row, x), x);
-}
+GP_GETTER(get_kernel_count) { gp_member_u32(c, f, logged(row, x), x); }
 
-GP_GETTER(get_kernel_ns)
-{
-    gp_member_known_i64(c, f, logged(row, x), x);
-}
+GP_GETTER(get_kernel_ns) { gp_member_known_i64(c, f, logged(row, x), x); }
 
 GP_GETTER(get_kernel_compile)
 {
@@ -244,10 +232,7 @@ static const gp_sid *operators_of(const void *row, const struct gp_row_of *x)
     return GP_VEC_FROM(&gp_compile_of(x)->log->operators, logged(row, x)->first_operator);
 }
 
-GP_GETTER(get_operators)
-{
-    gp_cell_list(c, operators_of(row, x), logged(row, x)->n_operators);
-}
+GP_GETTER(get_operators) { gp_cell_list(c, operators_of(row, x), logged(row, x)->n_operators); }
 
 GP_GETTER(get_operator_names)
 {
@@ -304,32 +289,17 @@ static const struct gp_clog_graph *graph_of(const void *row, const struct gp_row
     return &all->log->graphs.at[(const struct gp_compile_graph *)row - all->graphs.at];
 }
 
-GP_GETTER(get_graph_name)
-{
-    gp_member_name(c, f, graph_of(row, x), x);
-}
+GP_GETTER(get_graph_name) { gp_member_name(c, f, graph_of(row, x), x); }
 
-GP_GETTER(get_graph_process)
-{
-    gp_member_u32(c, f, graph_of(row, x), x);
-}
+GP_GETTER(get_graph_process) { gp_member_u32(c, f, graph_of(row, x), x); }
 
-GP_GETTER(get_graph_known)
-{
-    gp_member_known_i64(c, f, graph_of(row, x), x);
-}
+GP_GETTER(get_graph_known) { gp_member_known_i64(c, f, graph_of(row, x), x); }
 
 static const char *const directions[] = {"unknown", "forward", "backward", "inference", NULL};
 
-GP_GETTER(get_direction)
-{
-    gp_cell_text(c, directions[graph_of(row, x)->direction]);
-}
+GP_GETTER(get_direction) { gp_cell_text(c, directions[graph_of(row, x)->direction]); }
 
-GP_GETTER(get_calls)
-{
-    c->at = graph_of(row, x);
-}
+GP_GETTER(get_calls) { c->at = graph_of(row, x); }
 
 GP_GETTER(get_kernels)
 {

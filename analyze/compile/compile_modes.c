@@ -31,10 +31,7 @@ static void count_launches(struct gp_compile_mode *m, const struct gp_profile *p
 }
 
 /* Percent of change to a factor of speed. */
-static double factor(double change_pct)
-{
-    return change_pct > -100 ? 100 / (100 + change_pct) : INFINITY;
-}
+static double factor(double change_pct) { return change_pct > -100 ? 100 / (100 + change_pct) : INFINITY; }
 
 /* Do both sides multiply matrices, and fewer than half of the shapes of the smaller one are those of the
  * other? */
@@ -141,10 +138,7 @@ GP_GETTER(get_break_even)
     c->none = c->i <= 0;
 }
 
-GP_GETTER(get_never)
-{
-    c->i = ((const struct gp_compile_mode *)row)->break_even_steps == 0;
-}
+GP_GETTER(get_never) { c->i = ((const struct gp_compile_mode *)row)->break_even_steps == 0; }
 
 static const struct gp_field mode_fields[] = {
     {"name", "Mode", GP_CELL_NAME, gp_member_sid, AT(name), .help = "as given, or by the log"},

@@ -17,10 +17,7 @@ void gp_compile_compare_modes(struct gp_compile *c);
 void gp_compile_compare_findings(struct gp_compile *c);
 void gp_compile_advise(struct gp_compile *c);
 
-static inline const struct gp_compile *gp_compile_of(const struct gp_row_of *x)
-{
-    return x->of;
-}
+static inline const struct gp_compile *gp_compile_of(const struct gp_row_of *x) { return x->of; }
 
 /* The frame of a compile id of a process; NULL. */
 struct gp_compile_frame *gp_compile_frame_of(struct gp_compile *c, uint32_t process, gp_sid compile_id);

@@ -84,10 +84,7 @@ static void add_spans(struct gp_compile *c)
 
 /* ---- by metrics: logs before 2.5 have no spans ---- */
 
-static int64_t known(int64_t ns)
-{
-    return ns > 0 ? ns : 0;
-}
+static int64_t known(int64_t ns) { return ns > 0 ? ns : 0; }
 
 /* The fields are nested: each is a part of the one before. */
 static void add_nested(struct gp_compile *c, const struct gp_clog_metrics *m)
@@ -156,15 +153,9 @@ static enum gp_compile_class class_at(const void *row, const struct gp_row_of *x
     return (enum gp_compile_class)((const int64_t *)row - gp_compile_of(x)->time.class_ns);
 }
 
-GP_GETTER(get_class)
-{
-    gp_cell_text(c, gp_compile_class_name(class_at(row, x)));
-}
+GP_GETTER(get_class) { gp_cell_text(c, gp_compile_class_name(class_at(row, x))); }
 
-GP_GETTER(get_class_text)
-{
-    gp_cell_text(c, gp_compile_class_text(class_at(row, x)));
-}
+GP_GETTER(get_class_text) { gp_cell_text(c, gp_compile_class_text(class_at(row, x))); }
 
 static const struct gp_field class_time_fields[] = {
     {"class", "Class", GP_CELL_TEXT, get_class, 0, .help = "what the compiler did"},
@@ -202,10 +193,7 @@ GP_GETTER(get_from)
     gp_cell_text(c, ((const struct gp_compile_time *)row)->from_spans ? "spans" : "metrics");
 }
 
-GP_GETTER(get_cache)
-{
-    gp_cell_text(c, gp_compile_warmth_name(gp_compile_of(x)->caches.warmth));
-}
+GP_GETTER(get_cache) { gp_cell_text(c, gp_compile_warmth_name(gp_compile_of(x)->caches.warmth)); }
 
 #define AT(member) offsetof(struct gp_compile_time, member)
 static const char *const from[] = {"spans", "metrics", NULL};

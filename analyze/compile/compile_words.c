@@ -12,15 +12,9 @@ const char *const gp_compile_outcomes[] = {"ok", "empty", "failed", "eager", "cu
 const char *const gp_compile_warmths[] = {"unknown", "cold", "partly warm", "warm", NULL};
 const char *const gp_compile_priorities[] = {"low", "medium", "high", "critical", NULL};
 
-const char *gp_compile_warmth_name(enum gp_compile_warmth w)
-{
-    return gp_compile_warmths[w];
-}
+const char *gp_compile_warmth_name(enum gp_compile_warmth w) { return gp_compile_warmths[w]; }
 
-const char *gp_compile_priority_name(enum gp_compile_priority p)
-{
-    return gp_compile_priorities[p];
-}
+const char *gp_compile_priority_name(enum gp_compile_priority p) { return gp_compile_priorities[p]; }
 
 /* ---- helpers ---- */
 

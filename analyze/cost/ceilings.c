@@ -338,15 +338,9 @@ GP_GETTER(get_source)
     gp_cell_text(c, gp_ceiling_source_name((enum gp_ceiling_source)((const struct gp_ceiling *)row)->source));
 }
 
-GP_GETTER(get_gbps)
-{
-    gp_cell_real(c, ((const struct gp_ceiling *)row)->per_s / 1e9);
-}
+GP_GETTER(get_gbps) { gp_cell_real(c, ((const struct gp_ceiling *)row)->per_s / 1e9); }
 
-GP_GETTER(get_tflops)
-{
-    gp_cell_real(c, ((const struct gp_ceiling *)row)->per_s / 1e12);
-}
+GP_GETTER(get_tflops) { gp_cell_real(c, ((const struct gp_ceiling *)row)->per_s / 1e12); }
 
 #define SOURCE                                                                                               \
     {                                                                                                        \

@@ -61,10 +61,7 @@ static uint32_t most_blocks(const struct gp_device *d)
     return GP_MOST_BLOCKS;
 }
 
-static uint64_t round_up(uint64_t v, uint64_t unit)
-{
-    return (v + unit - 1) / unit * unit;
-}
+static uint64_t round_up(uint64_t v, uint64_t unit) { return (v + unit - 1) / unit * unit; }
 
 /* Registers are allocated to warps in units of 256, and each quarter of an SM has its own. */
 static uint64_t by_registers(const struct gp_config *c, const struct gp_device *d, uint64_t warps)

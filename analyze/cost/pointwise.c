@@ -80,10 +80,7 @@ bool gp_pointwise_fills(const char *name)
     return strstr(name, "FillFunctor") || strstr(name, "ZeroFunctor");
 }
 
-bool gp_pointwise_copies(const char *name)
-{
-    return strstr(name, "copy_kernel_cuda") != NULL;
-}
+bool gp_pointwise_copies(const char *name) { return strstr(name, "copy_kernel_cuda") != NULL; }
 
 bool gp_pointwise_casts(const char *name)
 {

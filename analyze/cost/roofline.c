@@ -73,10 +73,7 @@ GP_GETTER(get_tflops)
     else c->none = true;
 }
 
-GP_GETTER(get_gbps)
-{
-    gp_cell_real(c, gp_roofline_bytes_per_s(row) / 1e9);
-}
+GP_GETTER(get_gbps) { gp_cell_real(c, gp_roofline_bytes_per_s(row) / 1e9); }
 
 /* FLOP by as many bytes. */
 GP_GETTER(get_intensity)

@@ -41,10 +41,7 @@ static void take_size(struct walk *w, int depth, int64_t v)
 }
 
 /* Between sizes; lists that a tool has pretty-printed go over several lines. */
-static bool is_between(char c)
-{
-    return c == ',' || c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
+static bool is_between(char c) { return c == ',' || c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 static bool read_dims(struct gp_shapes *s, struct text text)
 {

@@ -255,10 +255,7 @@ static const double FLOPS_MOST = 1e24, BYTES_MOST = 1e21; /* more cannot come fr
 
 const char *const gp_work_tier_words[] = {"kind", "name and grid", "shapes", "counters", NULL};
 
-const char *gp_work_tier_name(enum gp_work_tier t)
-{
-    return gp_work_tier_words[t];
-}
+const char *gp_work_tier_name(enum gp_work_tier t) { return gp_work_tier_words[t]; }
 
 /* ---- finding an operator ---- */
 

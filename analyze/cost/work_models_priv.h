@@ -114,15 +114,9 @@ gp_work_of gp_of_softmax;
 /* What Inductor made, by its name OP. */
 bool gp_of_triton(struct gp_work *w, const struct gp_shapes *s, const char *op);
 
-static inline double gp_work_bytes_of(gp_tensor t)
-{
-    return t ? t->distinct * t->element.size : 0;
-}
+static inline double gp_work_bytes_of(gp_tensor t) { return t ? t->distinct * t->element.size : 0; }
 
-static inline double gp_work_max2(double a, double b)
-{
-    return a > b ? a : b;
-}
+static inline double gp_work_max2(double a, double b) { return a > b ? a : b; }
 
 /* Vectors are worked on in FP32, but for doubles. */
 static inline enum gp_arith gp_work_vector_arith(gp_tensor t)

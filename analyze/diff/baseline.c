@@ -47,10 +47,7 @@ static void release_names(names *all)
 }
 
 /* Digits at the beginning: the number of a save. */
-static size_t digits(const char *s)
-{
-    return strspn(s, "0123456789");
-}
+static size_t digits(const char *s) { return strspn(s, "0123456789"); }
 
 /* "000012-0123456789abcdef.profile"; after 999999 comes 1000000. */
 static bool is_ours(const char *s)

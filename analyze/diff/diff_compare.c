@@ -7,10 +7,7 @@
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 
-static const char *side_name(int side)
-{
-    return side == GP_DIFF_BASE ? "baseline" : "current trace";
-}
+static const char *side_name(int side) { return side == GP_DIFF_BASE ? "baseline" : "current trace"; }
 
 /* ---- nothing there ---- */
 
@@ -117,10 +114,7 @@ static void check_settings(struct gp_diff *d)
 }
 
 /* Without the version. */
-static size_t recorder_name(const char *s)
-{
-    return strcspn(s, " ");
-}
+static size_t recorder_name(const char *s) { return strcspn(s, " "); }
 
 /* Each recorder adds to the time of kernels in its own way. */
 static void check_recorders(struct gp_diff_work *w)

@@ -10,10 +10,7 @@
 static const double LEAST_SHARE = 0.001; /* of the GPU time: smaller changes do not matter, real or not */
 static const double MOST_NOISE = 0.2;
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static int64_t time_of(const struct gp_diff_op *op)
 {

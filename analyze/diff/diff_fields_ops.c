@@ -11,10 +11,7 @@
 static const char *const change_words[] = {GP_CHANGES(GP_SECOND) NULL};
 static const char *const test_words[] = {GP_DIFF_TESTS(GP_SECOND) NULL};
 
-GP_GETTER(get_change)
-{
-    gp_cell_text(c, change_words[*(const uint32_t *)gp_member_at(row, f)]);
-}
+GP_GETTER(get_change) { gp_cell_text(c, change_words[*(const uint32_t *)gp_member_at(row, f)]); }
 
 /* ---- results of a test ---- */
 
@@ -40,10 +37,7 @@ GP_GETTER(get_interval)
     gp_cell_take(c, &b, x);
 }
 
-GP_GETTER(get_test)
-{
-    gp_cell_text(c, test_words[((const struct gp_diff_decision *)row)->test]);
-}
+GP_GETTER(get_test) { gp_cell_text(c, test_words[((const struct gp_diff_decision *)row)->test]); }
 
 GP_GETTER(get_needed)
 {
@@ -281,10 +275,7 @@ static const char *const metric_classes[] = {"kernel", "wall", "exact", NULL};
 static const char *const metric_units[] = {"ns", "count", "bytes", NULL};
 static const char *const verdicts[] = {"regression", "improvement", "no_change", "inconclusive", NULL};
 
-static enum gp_metric_id id_of(const struct gp_diff_metric *m)
-{
-    return (enum gp_metric_id)m->id;
-}
+static enum gp_metric_id id_of(const struct gp_diff_metric *m) { return (enum gp_metric_id)m->id; }
 
 GP_GETTER(get_metric)
 {
@@ -292,15 +283,9 @@ GP_GETTER(get_metric)
     gp_cell_label(c, name, strlen(name), text, strlen(text));
 }
 
-GP_GETTER(get_metric_class)
-{
-    gp_cell_text(c, gp_metric_class_name(gp_metric_class(id_of(row))));
-}
+GP_GETTER(get_metric_class) { gp_cell_text(c, gp_metric_class_name(gp_metric_class(id_of(row)))); }
 
-GP_GETTER(get_unit)
-{
-    gp_cell_text(c, gp_metric_unit(id_of(row)));
-}
+GP_GETTER(get_unit) { gp_cell_text(c, gp_metric_unit(id_of(row))); }
 
 GP_GETTER(get_verdict)
 {
@@ -380,10 +365,7 @@ static const char *const sorts[] = {[GP_CAUSE_OP] = "operation",
                                     [GP_CAUSE_CLOCKS] = "clocks",
                                     NULL};
 
-GP_GETTER(get_sort)
-{
-    gp_cell_text(c, sorts[((const struct gp_diff_cause *)row)->sort]);
-}
+GP_GETTER(get_sort) { gp_cell_text(c, sorts[((const struct gp_diff_cause *)row)->sort]); }
 
 GP_GETTER(get_idle_cause)
 {

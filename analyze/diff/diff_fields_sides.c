@@ -89,10 +89,7 @@ const struct gp_record gp_diff_side_row = {.id = "sides",
 
 static const char *const unit_words[] = {"step", "trace", NULL};
 
-GP_GETTER(get_unit)
-{
-    gp_cell_text(c, unit_words[((const struct gp_diff *)row)->unit]);
-}
+GP_GETTER(get_unit) { gp_cell_text(c, unit_words[((const struct gp_diff *)row)->unit]); }
 
 static const struct gp_field total_fields[] = {
     {"unit", NULL, GP_CELL_TEXT, get_unit, AT(unit), .words = unit_words},
@@ -127,10 +124,7 @@ GP_GETTER(get_sentence)
     gp_cell_take(c, &b, x);
 }
 
-GP_GETTER(get_status)
-{
-    c->i = gp_diff_status(row);
-}
+GP_GETTER(get_status) { c->i = gp_diff_status(row); }
 
 #define COUNT(member) GP_CELL_COUNT, gp_member_u32, AT(summary.member)
 static const struct gp_field summary_fields[] = {
@@ -168,20 +162,11 @@ const struct gp_record gp_diff_summary_row = {
 static const char *const by_words[] = {"kernel", "op", "range", "line", NULL};
 static const char *const mode_words[] = {"test", "simple", NULL};
 
-GP_GETTER(get_by)
-{
-    gp_cell_text(c, gp_diff_by_name(((const struct gp_diff *)row)->opts.by));
-}
+GP_GETTER(get_by) { gp_cell_text(c, gp_diff_by_name(((const struct gp_diff *)row)->opts.by)); }
 
-GP_GETTER(get_mode)
-{
-    gp_cell_text(c, gp_diff_mode_name(((const struct gp_diff *)row)->opts.mode));
-}
+GP_GETTER(get_mode) { gp_cell_text(c, gp_diff_mode_name(((const struct gp_diff *)row)->opts.mode)); }
 
-GP_GETTER(get_tick)
-{
-    c->i = ((const struct gp_diff *)row)->tick_ns;
-}
+GP_GETTER(get_tick) { c->i = ((const struct gp_diff *)row)->tick_ns; }
 
 #define BOOL(member) GP_CELL_BOOL, gp_member_bool, AT(opts.member)
 #define PCT(member)  GP_CELL_PCT, gp_member_double, AT(member)
@@ -323,10 +308,7 @@ const struct gp_record gp_diff_gate_rows = {.id = "gates",
 
 static const char *const outcomes[] = {"met", "better", "worse", "unknown", NULL};
 
-GP_GETTER(get_outcome)
-{
-    gp_cell_text(c, gp_diff_outcome(row));
-}
+GP_GETTER(get_outcome) { gp_cell_text(c, gp_diff_outcome(row)); }
 
 /* The subject's unit is in its metric; idle time and operations are times. */
 GP_GETTER(get_bound)

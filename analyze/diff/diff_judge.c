@@ -13,10 +13,7 @@ static bool is_changed(uint32_t verdict)
     return verdict == GP_CHANGE_REGRESSION || verdict == GP_CHANGE_IMPROVEMENT;
 }
 
-static bool is_opposite(uint32_t a, uint32_t b)
-{
-    return is_changed(a) && is_changed(b) && a != b;
-}
+static bool is_opposite(uint32_t a, uint32_t b) { return is_changed(a) && is_changed(b) && a != b; }
 
 /* ---- operations ---- */
 
@@ -67,10 +64,7 @@ bool gp_diff_op_decides(const struct gp_diff *d, const struct gp_diff_op *op)
 
 /* ---- the whole ---- */
 
-static bool is_usable(const struct gp_diff_metric *m)
-{
-    return m->known && !m->refused;
-}
+static bool is_usable(const struct gp_diff_metric *m) { return m->known && !m->refused; }
 
 /* Does the step time differ so much that it is clearly not the same, although there are too few runs to
  * decide? */

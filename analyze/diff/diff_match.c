@@ -163,10 +163,7 @@ struct bunch {
     uint32_t kind, op;
 };
 
-static bool is_one_sided(const struct name *n)
-{
-    return !n->calls[GP_DIFF_BASE] || !n->calls[GP_DIFF_CUR];
-}
+static bool is_one_sided(const struct name *n) { return !n->calls[GP_DIFF_BASE] || !n->calls[GP_DIFF_CUR]; }
 
 /* All of a bunch become one operation if both sides run them equally often in total; otherwise those on only
  * one side do, if each side has some. */

@@ -24,15 +24,9 @@ enum gp_diff_by gp_diff_by_called(const char *word)
                                     : GP_DIFF_BY_KERNEL;
 }
 
-const char *gp_diff_mode_name(enum gp_diff_mode mode)
-{
-    return mode == GP_DIFF_TEST ? "test" : "simple";
-}
+const char *gp_diff_mode_name(enum gp_diff_mode mode) { return mode == GP_DIFF_TEST ? "test" : "simple"; }
 
-const char *gp_diff_unit_name(enum gp_diff_unit u)
-{
-    return u == GP_DIFF_PER_STEP ? "step" : "trace";
-}
+const char *gp_diff_unit_name(enum gp_diff_unit u) { return u == GP_DIFF_PER_STEP ? "step" : "trace"; }
 
 GP_WORD(gp_change_name, enum gp_change, GP_CHANGES, 1)
 GP_WORD(gp_diff_test_name, enum gp_diff_test, GP_DIFF_TESTS, 1)
@@ -46,25 +40,13 @@ static const struct {
 #undef X
 };
 
-const char *gp_metric_name(enum gp_metric_id m)
-{
-    return metrics[m].name;
-}
+const char *gp_metric_name(enum gp_metric_id m) { return metrics[m].name; }
 
-const char *gp_metric_text(enum gp_metric_id m)
-{
-    return metrics[m].text;
-}
+const char *gp_metric_text(enum gp_metric_id m) { return metrics[m].text; }
 
-const char *gp_metric_unit(enum gp_metric_id m)
-{
-    return metrics[m].unit;
-}
+const char *gp_metric_unit(enum gp_metric_id m) { return metrics[m].unit; }
 
-enum gp_metric_class gp_metric_class(enum gp_metric_id m)
-{
-    return metrics[m].class;
-}
+enum gp_metric_class gp_metric_class(enum gp_metric_id m) { return metrics[m].class; }
 
 const char *gp_metric_class_name(enum gp_metric_class c)
 {

@@ -32,10 +32,7 @@ static double per_step(const struct gp_diff_work *w, int side, double sum)
     return n ? sum / (double)n : 0;
 }
 
-static double larger_of(double a, double b)
-{
-    return a > b ? a : b;
-}
+static double larger_of(double a, double b) { return a > b ? a : b; }
 
 /* ---- another batch, another width: the same kernels over grids that all changed by one factor ---- */
 
@@ -262,10 +259,7 @@ static bool is_below(const double part[GP_DIFF_SIDES], const struct work *work, 
     return true;
 }
 
-static bool within_twice(double a, double b)
-{
-    return a <= 2 * b && b <= 2 * a;
-}
+static bool within_twice(double a, double b) { return a <= 2 * b && b <= 2 * a; }
 
 /* Attention kernels of one side stand for products of the other (two each forward, four or five backward,
  * where they have helpers), and all else that it multiplies is the same. */

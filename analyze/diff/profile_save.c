@@ -228,10 +228,7 @@ void gp_profile_hash(struct gp_profile *p)
 
 /* ---- consistency of loaded profiles ---- */
 
-static bool slice_fits(uint32_t first, uint32_t n, size_t size)
-{
-    return first <= size && n <= size - first;
-}
+static bool slice_fits(uint32_t first, uint32_t n, size_t size) { return first <= size && n <= size - first; }
 
 static bool host_fits(const struct gp_profile_host *h)
 {

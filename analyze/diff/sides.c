@@ -56,10 +56,7 @@ int gp_sides_sort(struct gp_sides *s, const struct gp_sides_asked *a, struct gp_
     return -1;
 }
 
-bool gp_sides_compare(const struct gp_sides *s)
-{
-    return s->n_base || s->against;
-}
+bool gp_sides_compare(const struct gp_sides *s) { return s->n_base || s->against; }
 
 static void put_side(struct gp_buf *b, const char *const *paths, size_t n)
 {

@@ -91,10 +91,7 @@ static struct gp_fleet_column *column_of(struct gp_fleet *f, int64_t index)
 }
 
 /* A step number that no program reaches is damage, and would leave all others in one column. */
-static bool is_usable(const struct gp_fleet_step *s)
-{
-    return s->number >= 0 && s->number < MOST_STEP;
-}
+static bool is_usable(const struct gp_fleet_step *s) { return s->number >= 0 && s->number < MOST_STEP; }
 
 void gp_fleet_add_steps(struct gp_fleet *f, struct gp_fleet_key key, const struct gp_fleet_step *steps,
                         size_t n)

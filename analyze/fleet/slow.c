@@ -38,10 +38,7 @@ const char *gp_slow_what_name(enum gp_slow_what w)
     return names[w];
 }
 
-static int64_t part(int64_t ns, double pct)
-{
-    return (int64_t)((double)ns / 100 * pct);
-}
+static int64_t part(int64_t ns, double pct) { return (int64_t)((double)ns / 100 * pct); }
 
 int64_t gp_slow_limit(const struct gp_sketch *s, int64_t middle, double pct, double times)
 {
@@ -156,10 +153,7 @@ static void find_pattern(const struct judge *j, struct gp_slow *s)
                                                                              : GP_SLOW_SOMETIMES;
 }
 
-static void add(struct judge *j, struct gp_slow s)
-{
-    GP_VEC_PUSH(&j->list->at, s);
-}
+static void add(struct judge *j, struct gp_slow s) { GP_VEC_PUSH(&j->list->at, s); }
 
 static bool is_told(const struct judge *j, struct gp_fleet_key key)
 {
@@ -258,10 +252,7 @@ static uint32_t gpus_of_node(const struct gp_fleet *f)
     return n;
 }
 
-static int64_t node_of(const struct gp_slow *s)
-{
-    return (int64_t)s->key.rank - s->device;
-}
+static int64_t node_of(const struct gp_slow *s) { return (int64_t)s->key.rank - s->device; }
 
 /* Where all ranks of a node are slow, the node is. */
 static void join_nodes(struct judge *j)
@@ -385,10 +376,7 @@ void gp_slow_find(struct gp_slow_list *list, const struct gp_fleet *f)
     if (list->at.n > ROWS_MOST) list->at.n = ROWS_MOST;
 }
 
-void gp_slow_release(struct gp_slow_list *list)
-{
-    GP_VEC_FREE(&list->at);
-}
+void gp_slow_release(struct gp_slow_list *list) { GP_VEC_FREE(&list->at); }
 
 int64_t gp_slow_cost_ns(const struct gp_fleet *f, const struct gp_slow *s)
 {
@@ -400,10 +388,7 @@ int64_t gp_slow_cost_ns(const struct gp_fleet *f, const struct gp_slow *s)
 
 /* ---- sentences ---- */
 
-static void put_ns(struct gp_buf *b, int64_t ns)
-{
-    gp_scale_put(b, GP_UNIT_NS, ns);
-}
+static void put_ns(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
 
 static void put_more(struct gp_buf *b, int64_t ns, int64_t than)
 {
@@ -508,20 +493,11 @@ void gp_slow_put_in_turn(struct gp_buf *b, const struct gp_slow_list *list)
 
 #define AT(member) offsetof(struct gp_slow, member)
 
-GP_GETTER(get_what)
-{
-    gp_cell_text(c, gp_slow_what_name(((const struct gp_slow *)row)->what));
-}
+GP_GETTER(get_what) { gp_cell_text(c, gp_slow_what_name(((const struct gp_slow *)row)->what)); }
 
-GP_GETTER(get_cause)
-{
-    gp_cell_word(c, gp_slow_cause_name(((const struct gp_slow *)row)->cause), x);
-}
+GP_GETTER(get_cause) { gp_cell_word(c, gp_slow_cause_name(((const struct gp_slow *)row)->cause), x); }
 
-GP_GETTER(get_pattern)
-{
-    gp_cell_text(c, gp_slow_pattern_name(((const struct gp_slow *)row)->pattern));
-}
+GP_GETTER(get_pattern) { gp_cell_text(c, gp_slow_pattern_name(((const struct gp_slow *)row)->pattern)); }
 
 GP_GETTER(get_more)
 {

@@ -61,10 +61,7 @@ struct group {
 enum { SEQ_BITS = 40 };
 #define SEQ_MOST ((UINT64_C(1) << SEQ_BITS) - 1)
 
-static uint64_t key_of(int64_t rank, int64_t seq)
-{
-    return (uint64_t)rank << SEQ_BITS ^ (uint64_t)seq;
-}
+static uint64_t key_of(int64_t rank, int64_t seq) { return (uint64_t)rank << SEQ_BITS ^ (uint64_t)seq; }
 
 static const struct gp_flight_entry *entry_of(const struct group *g, const struct gp_hang_rank *r,
                                               int64_t seq)

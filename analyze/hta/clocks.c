@@ -13,15 +13,9 @@ enum {
  * them. */
 static const int64_t SAME_CLOCK_NS = 1000000000;
 
-static int64_t minus(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a - (uint64_t)b);
-}
+static int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
+static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
 /* ---- clock facts of a trace ---- */
 

@@ -58,10 +58,7 @@ static int64_t minus(int64_t a, int64_t b)
     return d <= INT64_MAX ? (int64_t)d : -(int64_t)(UINT64_MAX - d) - 1;
 }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    return minus(a, minus(0, b));
-}
+static int64_t plus(int64_t a, int64_t b) { return minus(a, minus(0, b)); }
 
 static int64_t distance(int64_t a, int64_t b)
 {
@@ -332,10 +329,7 @@ struct shift {
     int64_t middle_ns, spread_ns; /* of the differences of the ends; spread -1: no ends to compare */
 };
 
-static size_t lowest_shared(int64_t by)
-{
-    return by < 0 ? (size_t)-by : 0;
-}
+static size_t lowest_shared(int64_t by) { return by < 0 ? (size_t)-by : 0; }
 
 static size_t end_shared(const struct list *ref, const struct list *list, int64_t by)
 {

@@ -161,10 +161,7 @@ static void explain_host(struct walk *w, int64_t from_ns, uint32_t track, gp_sid
 
 /* ---- the GPU's side ---- */
 
-static int64_t gpu_start(const struct walk *w, uint32_t row)
-{
-    return w->v->t->events[GP_GPU].start_ns[row];
-}
+static int64_t gpu_start(const struct walk *w, uint32_t row) { return w->v->t->events[GP_GPU].start_ns[row]; }
 
 static int64_t gpu_end(const struct walk *w, uint32_t row)
 {

@@ -160,10 +160,7 @@ static struct whole sum_devices(struct gp_hta *h, const struct gp_hta *all)
 
 /* ---- sentences ---- */
 
-static void put_time(struct gp_buf *b, int64_t ns)
-{
-    gp_scale_put(b, GP_UNIT_NS, ns);
-}
+static void put_time(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
 
 bool gp_hta_only_processes(const struct gp_hta *h)
 {
@@ -207,10 +204,7 @@ static struct gp_finding *add(struct whole *w, const char *id, uint32_t about, i
     return &w->h->findings.at[w->h->findings.n - 1];
 }
 
-static bool worth(const struct whole *w, int64_t ns)
-{
-    return ns > 0 && gp_pct(ns, w->span_ns) >= WORTH_PCT;
-}
+static bool worth(const struct whole *w, int64_t ns) { return ns > 0 && gp_pct(ns, w->span_ns) >= WORTH_PCT; }
 
 /* ---- idle ---- */
 
@@ -232,10 +226,7 @@ static bool has_shorter_gap(const struct gp_idle_culprit *a, const struct gp_idl
     return a->longest_ns < b->longest_ns;
 }
 
-static bool is_named(const struct gp_idle_culprit *c)
-{
-    return c->op || c->python || c->range || c->api;
-}
+static bool is_named(const struct gp_idle_culprit *c) { return c->op || c->python || c->range || c->api; }
 
 /* What nothing is recorded of leads nowhere. */
 static bool is_less_specific(const struct gp_idle_culprit *a, const struct gp_idle_culprit *b)
@@ -513,10 +504,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int64_t length(const struct gp_hta_step *s)
-{
-    return s->end_ns - s->begin_ns;
-}
+static int64_t length(const struct gp_hta_step *s) { return s->end_ns - s->begin_ns; }
 
 /* Which time of a slow step is more than that of the others: the longer part of it. */
 static uint32_t about_slow_step(const struct whole *w, const struct gp_hta_step *s, int64_t longer_ns)

@@ -73,10 +73,7 @@ static const struct gp_field clock_fields[] = {
 
 #define AT(member) offsetof(struct gp_energy_stat, member)
 static const char *const overs[] = {"whole", "steps", NULL};
-GP_GETTER(get_over)
-{
-    gp_cell_word(c, overs[((const struct gp_energy_stat *)row)->over], x);
-}
+GP_GETTER(get_over) { gp_cell_word(c, overs[((const struct gp_energy_stat *)row)->over], x); }
 
 #define REAL(id, heading, member, text)                                                                      \
     {                                                                                                        \

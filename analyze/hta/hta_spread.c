@@ -33,10 +33,7 @@ static bool same_device(const struct gp_hta_step *a, const struct gp_hta_step *b
     return a->rank == b->rank && a->producer == b->producer && a->device == b->device;
 }
 
-static bool is_steady(const struct gp_hta_step *s)
-{
-    return !s->partial && !s->warm_up;
-}
+static bool is_steady(const struct gp_hta_step *s) { return !s->partial && !s->warm_up; }
 
 static struct gp_step_spread spread_of(const struct gp_hta_step *first, size_t n, bool warm_up)
 {
@@ -108,15 +105,9 @@ static const struct gp_step_spread *spread_at(const void *row, const struct gp_f
     return gp_member_at(row, f);
 }
 
-GP_GETTER(get_min)
-{
-    c->i = spread_at(row, f)->fastest->b.span_ns;
-}
+GP_GETTER(get_min) { c->i = spread_at(row, f)->fastest->b.span_ns; }
 
-GP_GETTER(get_max)
-{
-    c->i = spread_at(row, f)->slowest->b.span_ns;
-}
+GP_GETTER(get_max) { c->i = spread_at(row, f)->slowest->b.span_ns; }
 
 GP_GETTER(get_slowest)
 {

@@ -83,10 +83,7 @@ GP_GETTER(get_bytes)
     if (!c->none) gp_member_i64(c, f, row, x);
 }
 
-GP_GETTER(get_share)
-{
-    gp_cell_real(c, gp_pct(((const struct gp_kernel_stat *)row)->dur.sum, x->whole_ns));
-}
+GP_GETTER(get_share) { gp_cell_real(c, gp_pct(((const struct gp_kernel_stat *)row)->dur.sum, x->whole_ns)); }
 
 static const struct gp_field kernel_fields[] = {
     {"name", "Kernel, copy or set", GP_CELL_NAME, gp_member_kernel, AT(name), .keep = GP_KEEP_STR,
@@ -153,10 +150,7 @@ struct gp_row_of gp_hta_kernels_of(const struct gp_hta *h)
 
 #define AT(member) offsetof(struct gp_owner_stat, member)
 
-GP_GETTER(get_owner)
-{
-    gp_cell_owner(c, f, row, x, "(outside any)");
-}
+GP_GETTER(get_owner) { gp_cell_owner(c, f, row, x, "(outside any)"); }
 
 static const struct gp_field owner_fields[] = {
     {.at = AT(sort), .keep = GP_KEEP_U32, .merge = GP_MERGE_KEY, .below = GP_OWNER_SORTS},
@@ -232,10 +226,7 @@ struct gp_owner_rows gp_hta_owner_rows(const struct gp_hta *h, enum gp_owner_sor
 
 /* ---- kernels ---- */
 
-static uint64_t kernel_key(uint32_t kind, gp_sid name)
-{
-    return (uint64_t)kind << 32 | name;
-}
+static uint64_t kernel_key(uint32_t kind, gp_sid name) { return (uint64_t)kind << 32 | name; }
 
 static const struct gp_hta_list lists[] = {
     {&gp_hta_kernels, offsetof(struct gp_hta, kernels), .map = offsetof(struct gp_hta_work, kernels),

@@ -80,10 +80,7 @@ static const char *args_of(const struct finding *f, uint32_t row)
 
 /* ---- communicators ---- */
 
-static uint64_t local_key(uint32_t producer, gp_sid comm)
-{
-    return (uint64_t)producer << 32 | comm;
-}
+static uint64_t local_key(uint32_t producer, gp_sid comm) { return (uint64_t)producer << 32 | comm; }
 
 static void note_fact(struct gp_map *m, uint64_t key, uint64_t value)
 {
@@ -91,10 +88,7 @@ static void note_fact(struct gp_map *m, uint64_t key, uint64_t value)
     if (*known != value) *known = MANY;
 }
 
-static bool is_comm(const struct gp_arg *a)
-{
-    return gp_arg_is(a, "NCCL communicator ID");
-}
+static bool is_comm(const struct gp_arg *a) { return gp_arg_is(a, "NCCL communicator ID"); }
 
 /* Any call may describe a communicator. The size given by ncclCommSplit() is that of the parent. */
 static void learn(struct finding *f, const struct gp_host_event *e, enum kind kind)
@@ -212,10 +206,7 @@ static void find_launches(struct finding *f)
 
 /* ---- from calls to kernels ---- */
 
-static bool is_p2p(const struct call *c)
-{
-    return c->sends || c->receives;
-}
+static bool is_p2p(const struct call *c) { return c->sends || c->receives; }
 
 static bool are_equal(const struct call *c, size_t n)
 {

@@ -16,10 +16,7 @@
 
 #define AT(member) offsetof(struct gp_op_shape, member)
 
-GP_GETTER(get_operator)
-{
-    gp_cell_owner(c, f, row, x, "(outside any)");
-}
+GP_GETTER(get_operator) { gp_cell_owner(c, f, row, x, "(outside any)"); }
 
 /* V per NS of known work, times SCALE. */
 static void put_rate(struct gp_cell *c, double v, int64_t ns, double scale)
@@ -131,15 +128,9 @@ static struct gp_op_shape *row_of(struct gp_hta *h, gp_sid name, gp_sid shapes)
                       &(struct gp_op_shape){.name = name, .shapes = shapes, .arith = GP_ARITH_NONE});
 }
 
-static void add(int64_t *to, int64_t v)
-{
-    *to = gp_add_saturated(*to, v);
-}
+static void add(int64_t *to, int64_t v) { *to = gp_add_saturated(*to, v); }
 
-static int64_t whole(double v)
-{
-    return v < 0 ? 0 : v < 9e18 ? (int64_t)(v + 0.5) : INT64_MAX;
-}
+static int64_t whole(double v) { return v < 0 ? 0 : v < 9e18 ? (int64_t)(v + 0.5) : INT64_MAX; }
 
 /* ---- calls ---- */
 

@@ -12,10 +12,7 @@
 
 #define AT(member) offsetof(struct gp_range_memory, member)
 
-GP_GETTER(get_range)
-{
-    gp_cell_owner(c, f, row, x, "(outside any range)");
-}
+GP_GETTER(get_range) { gp_cell_owner(c, f, row, x, "(outside any range)"); }
 
 #define SUM_U64 .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM
 #define SUM_I64 .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM

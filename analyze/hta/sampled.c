@@ -254,10 +254,7 @@ struct named {
     const char *name, *metric;
 };
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
+static int order(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
 /* Names as bytes, since sids depend on the order of reading. */
 static int compare(const void *a, const void *b)

@@ -12,10 +12,7 @@ static const char magic[4] = {'G', 'P', 'D', '2'};
 
 /* ---- the tag: SipHash-2-4, a keyed hash that is made for short messages ---- */
 
-static uint64_t turn(uint64_t v, int by)
-{
-    return v << by | v >> (64 - by);
-}
+static uint64_t turn(uint64_t v, int by) { return v << by | v >> (64 - by); }
 
 static void mix(uint64_t v[4], int rounds)
 {

@@ -87,10 +87,7 @@ int gp_window_trace(struct gp_window *w, uint32_t need, struct gp_trace *t)
     return failed;
 }
 
-void gp_window_cut(struct gp_window *w)
-{
-    w->events.n = 0;
-}
+void gp_window_cut(struct gp_window *w) { w->events.n = 0; }
 
 void gp_window_release(struct gp_window *w)
 {

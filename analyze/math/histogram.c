@@ -21,10 +21,7 @@ static struct wide multiply(uint64_t a, uint64_t b)
     return (struct wide){ah * bh + (cross >> 32) + (mid >> 32), mid << 32 | (low & UINT32_MAX)};
 }
 
-static uint64_t magnitude(int64_t v)
-{
-    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-}
+static uint64_t magnitude(int64_t v) { return v < 0 ? 0 - (uint64_t)v : (uint64_t)v; }
 
 static void add_wide(struct gp_histogram *d, struct wide w)
 {

@@ -43,15 +43,9 @@ int64_t gp_intervals_length(const struct gp_intervals *s)
     return sum;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The next piece that two normal sets share; false if there is none. *I and *J are where to continue. */
 static bool next_shared(const struct gp_intervals *a, const struct gp_intervals *b, size_t *i, size_t *j,
@@ -91,7 +85,4 @@ int64_t gp_intervals_within(const struct gp_intervals *s, int64_t begin_ns, int6
     return sum;
 }
 
-void gp_intervals_release(struct gp_intervals *s)
-{
-    GP_VEC_FREE(&s->v);
-}
+void gp_intervals_release(struct gp_intervals *s) { GP_VEC_FREE(&s->v); }

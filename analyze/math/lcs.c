@@ -41,10 +41,7 @@ static struct part part_of(const struct part *p, uint32_t a, uint32_t na, uint32
 
 /* Row D of the search, D + 1 long: the furthest position in A with D differences on the diagonals -D, -D + 2
  * .. D, where a diagonal is the position in A minus that in B. */
-static int32_t *row(struct gp_lcs *l, int32_t d)
-{
-    return l->reached.at + (size_t)d * ((size_t)d + 1) / 2;
-}
+static int32_t *row(struct gp_lcs *l, int32_t d) { return l->reached.at + (size_t)d * ((size_t)d + 1) / 2; }
 
 /* The position on diagonal K after one more difference than in row D - 1: a step along A from the diagonal
  * below, or along B from the one above. NOWHERE when both lead outside. */

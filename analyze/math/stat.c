@@ -9,10 +9,7 @@
 
 /* ---- the normal distribution ---- */
 
-static double normal_above(double z)
-{
-    return erfc(z / sqrt(2)) / 2;
-}
+static double normal_above(double z) { return erfc(z / sqrt(2)) / 2; }
 
 /* The z with P as the part above it. Halving ends by itself: the bounds become neighbours. */
 static double normal_quantile(double p)
@@ -226,10 +223,7 @@ static int by_size(const void *x, const void *y)
     return compare_fractions(a->top, a->bottom, b->top, b->bottom);
 }
 
-static uint64_t at_least_1(int64_t v)
-{
-    return v < 1 ? 1 : (uint64_t)v;
-}
+static uint64_t at_least_1(int64_t v) { return v < 1 ? 1 : (uint64_t)v; }
 
 static struct pair pair_of(int64_t a, int64_t b, bool ratio)
 {
@@ -644,10 +638,7 @@ double gp_stat_least_p(size_t n, size_t m)
     return p < 1 ? p : 1;
 }
 
-double gp_stat_least_p_pairs(size_t n)
-{
-    return n < 2 ? 1 : ldexp(2, n < 2000 ? -(int)n : -2000);
-}
+double gp_stat_least_p_pairs(size_t n) { return n < 2 ? 1 : ldexp(2, n < 2000 ? -(int)n : -2000); }
 
 size_t gp_stat_least_n(double alpha, size_t tests)
 {

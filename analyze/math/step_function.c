@@ -13,10 +13,7 @@ void gp_step_add(struct gp_step_function *f, int64_t at_ns, double value)
     GP_VEC_PUSH(&f->points, p);
 }
 
-void gp_step_end(struct gp_step_function *f, int64_t last_ns)
-{
-    f->last_ns = last_ns;
-}
+void gp_step_end(struct gp_step_function *f, int64_t last_ns) { f->last_ns = last_ns; }
 
 size_t gp_step_at(const struct gp_step_function *f, int64_t at_ns)
 {

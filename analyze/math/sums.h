@@ -32,9 +32,6 @@ static inline int64_t gp_part(int64_t a, int64_t num, int64_t den)
 }
 
 /* A / B in percent; 0 when B is 0. */
-static inline double gp_pct(int64_t a, int64_t b)
-{
-    return b ? 100.0 * (double)a / (double)b : 0;
-}
+static inline double gp_pct(int64_t a, int64_t b) { return b ? 100.0 * (double)a / (double)b : 0; }
 
 #endif

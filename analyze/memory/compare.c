@@ -40,10 +40,7 @@ struct order {
     struct gp_memory_changed c;
 };
 
-static int64_t size_of(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
+static int64_t size_of(int64_t v) { return v < 0 ? -v : v; }
 
 static int most_first(const void *a, const void *b)
 {

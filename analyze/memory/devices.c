@@ -4,10 +4,7 @@
 
 #define AT(member) offsetof(struct gp_memory_device, member)
 
-GP_GETTER(get_device)
-{
-    gp_memory_cell_device(c, x, row);
-}
+GP_GETTER(get_device) { gp_memory_cell_device(c, x, row); }
 
 GP_GETTER(get_counted)
 {
@@ -34,20 +31,11 @@ GP_GETTER(get_peak_range)
     gp_member_name(c, f, name, x);
 }
 
-GP_GETTER(get_steps)
-{
-    c->i = (int64_t)((const struct gp_memory_device *)row)->steps.n;
-}
+GP_GETTER(get_steps) { c->i = (int64_t)((const struct gp_memory_device *)row)->steps.n; }
 
-GP_GETTER(get_history)
-{
-    gp_cell_text(c, gp_history_name(((const struct gp_memory_device *)row)->history));
-}
+GP_GETTER(get_history) { gp_cell_text(c, gp_history_name(((const struct gp_memory_device *)row)->history)); }
 
-GP_GETTER(get_lost)
-{
-    c->none = ((const struct gp_memory_device *)row)->history != GP_HISTORY_WHOLE;
-}
+GP_GETTER(get_lost) { c->none = ((const struct gp_memory_device *)row)->history != GP_HISTORY_WHOLE; }
 
 GP_GETTER(get_exact)
 {
@@ -55,10 +43,7 @@ GP_GETTER(get_exact)
     c->i = d->exact || (d->history == GP_HISTORY_WHOLE && d->s->sizes_are_real);
 }
 
-GP_GETTER(get_whole_row)
-{
-    c->at = row;
-}
+GP_GETTER(get_whole_row) { c->at = row; }
 
 static const struct gp_field contradiction_fields[] = {
     {"lost_frees", NULL, GP_CELL_COUNT, gp_member_u64, AT(lost_frees),

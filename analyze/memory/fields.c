@@ -67,10 +67,7 @@ void gp_memory_cell_known(struct gp_cell *c, bool known, uint64_t v)
 }
 
 /* A cell as it is: the values of lists. */
-GP_GETTER(get_cell)
-{
-    *c = *(const struct gp_cell *)row;
-}
+GP_GETTER(get_cell) { *c = *(const struct gp_cell *)row; }
 
 static const struct gp_field frame_fields[] = {{.type = GP_CELL_NAME, .get = get_cell}};
 const struct gp_record gp_memory_frames = {

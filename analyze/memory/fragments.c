@@ -146,10 +146,7 @@ GP_GETTER(get_name)
     gp_cell_take(c, &b, x);
 }
 
-GP_GETTER(get_id)
-{
-    gp_cell_list(c, ((const struct gp_memory_pool *)row)->id, 2);
-}
+GP_GETTER(get_id) { gp_cell_list(c, ((const struct gp_memory_pool *)row)->id, 2); }
 
 /* Streams are addresses, and the first is the default one. */
 GP_GETTER(get_stream)
@@ -163,10 +160,7 @@ GP_GETTER(get_stream)
     gp_buf_release(&text);
 }
 
-GP_GETTER(get_type)
-{
-    gp_cell_text(c, ((const struct gp_memory_pool *)row)->large ? "large" : "small");
-}
+GP_GETTER(get_type) { gp_cell_text(c, ((const struct gp_memory_pool *)row)->large ? "large" : "small"); }
 
 static const char *const types[] = {"small", "large", NULL};
 static const struct gp_field id_fields[] = {{.type = GP_CELL_ID, .get = gp_member_u32}};

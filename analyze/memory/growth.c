@@ -125,10 +125,7 @@ static const struct gp_memory_site *site_of(const struct gp_row_of *x, const str
     return &gp_memory_device_at(x, g->device)->sites.at[g->site];
 }
 
-GP_GETTER(get_key)
-{
-    gp_member_sid(c, f, &site_of(x, row)->key, x);
-}
+GP_GETTER(get_key) { gp_member_sid(c, f, &site_of(x, row)->key, x); }
 
 GP_GETTER(get_stack)
 {
@@ -136,10 +133,7 @@ GP_GETTER(get_stack)
     gp_memory_cell_site(c, x, gp_memory_device_at(x, g->device), g->site);
 }
 
-GP_GETTER(get_stand_in)
-{
-    c->i = site_of(x, row)->stand_in;
-}
+GP_GETTER(get_stand_in) { c->i = site_of(x, row)->stand_in; }
 
 /* People see whole numbers as such. */
 GP_GETTER(get_blocks_per_step)

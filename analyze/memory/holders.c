@@ -181,10 +181,7 @@ static const struct gp_memory_device *device_of(const struct gp_row_of *x, const
     return gp_memory_device_at(x, ((const struct gp_memory_holder *)row)->device);
 }
 
-GP_GETTER(get_kind)
-{
-    gp_cell_text(c, gp_memory_key_name(gp_memory_of(x)->opts.by));
-}
+GP_GETTER(get_kind) { gp_cell_text(c, gp_memory_key_name(gp_memory_of(x)->opts.by)); }
 
 GP_GETTER(get_stack)
 {

@@ -142,10 +142,7 @@ void gp_memory_drop_devices(struct gp_memory *m, const bool *drop)
     m->devices.n = n;
 }
 
-static bool is_allocator(const struct gp_memory_device *d)
-{
-    return !d->kind && d->number >= 0;
-}
+static bool is_allocator(const struct gp_memory_device *d) { return !d->kind && d->number >= 0; }
 
 /* A device of a trace, whose sizes are what was asked for, by its number. */
 struct asked {

@@ -116,15 +116,9 @@ static void put_inside(struct gp_cell *c, const struct gp_row_of *x, uint32_t de
     gp_memory_cell_known(c, gp_memory_device_at(x, device)->spans.n > 0, inside);
 }
 
-GP_GETTER(get_range)
-{
-    gp_cell_owner(c, f, row, x, "[outside any range]");
-}
+GP_GETTER(get_range) { gp_cell_owner(c, f, row, x, "[outside any range]"); }
 
-GP_GETTER(get_operator)
-{
-    gp_cell_owner(c, f, row, x, "[no operator]");
-}
+GP_GETTER(get_operator) { gp_cell_owner(c, f, row, x, "[no operator]"); }
 
 GP_GETTER(get_inside)
 {

@@ -6,15 +6,9 @@
 #include "analyze/names/classify.h"
 
 /* Damaged counters may give any number; the scales are for what a device can do. */
-static bool can_be(double v)
-{
-    return v >= 1e-15 && v <= 1e30;
-}
+static bool can_be(double v) { return v >= 1e-15 && v <= 1e30; }
 
-static double known(double v)
-{
-    return can_be(v) ? v : 0;
-}
+static double known(double v) { return can_be(v) ? v : 0; }
 
 static void raise(struct gp_ceiling *c, double per_s)
 {

@@ -15,10 +15,7 @@ struct gp_row_of gp_metrics_rows_of(const struct gp_metrics *m)
 static const char *const types[] = {"counter", "ratio", "throughput", NULL}; /* enum gp_metric_type */
 static const char *const reduces[] = {"sum", "mean", NULL};
 
-GP_GETTER(get_type)
-{
-    gp_cell_text(c, types[((const struct gp_metrics_column *)row)->type]);
-}
+GP_GETTER(get_type) { gp_cell_text(c, types[((const struct gp_metrics_column *)row)->type]); }
 
 GP_GETTER(get_reduce)
 {
@@ -55,10 +52,7 @@ static double flops_of(const struct gp_counted *k)
     return k->tensor_unknown && !(k->flops > 0) ? NAN : k->flops;
 }
 
-GP_GETTER(get_flops)
-{
-    gp_cell_real(c, flops_of(row));
-}
+GP_GETTER(get_flops) { gp_cell_real(c, flops_of(row)); }
 
 GP_GETTER(get_arith)
 {
@@ -67,10 +61,7 @@ GP_GETTER(get_arith)
     gp_cell_text(c, gp_arith_name((enum gp_arith)k->arith));
 }
 
-GP_GETTER(get_giga)
-{
-    gp_cell_real(c, *(const double *)gp_member_at(row, f) / 1e9);
-}
+GP_GETTER(get_giga) { gp_cell_real(c, *(const double *)gp_member_at(row, f) / 1e9); }
 
 static const char *const ariths[] = {GP_ARITHS(GP_WORD_1) NULL};
 
@@ -146,30 +137,18 @@ static void put_config(struct gp_cell *c, const struct gp_metrics_group *g, cons
     gp_cell_take(c, &b, x);
 }
 
-GP_GETTER(get_stat_label)
-{
-    put_label(c, group_of(x->of, row), x);
-}
+GP_GETTER(get_stat_label) { put_label(c, group_of(x->of, row), x); }
 
-GP_GETTER(get_stat_config)
-{
-    put_config(c, group_of(x->of, row), x);
-}
+GP_GETTER(get_stat_config) { put_config(c, group_of(x->of, row), x); }
 
 static void put_string(struct gp_cell *c, gp_sid sid, const struct gp_row_of *x)
 {
     gp_cell_label(c, gp_string(x->strings, sid), gp_string_len(x->strings, sid), NULL, 0);
 }
 
-GP_GETTER(get_stat_metric)
-{
-    put_string(c, column_of(x->of, row)->name, x);
-}
+GP_GETTER(get_stat_metric) { put_string(c, column_of(x->of, row)->name, x); }
 
-GP_GETTER(get_stat_unit)
-{
-    put_string(c, column_of(x->of, row)->unit, x);
-}
+GP_GETTER(get_stat_unit) { put_string(c, column_of(x->of, row)->unit, x); }
 
 /* A person reads it in the unit of its metric. */
 GP_GETTER(get_value)
@@ -202,15 +181,9 @@ const struct gp_record gp_metrics_values = {
 
 /* ---- groups ---- */
 
-GP_GETTER(get_label)
-{
-    put_label(c, row, x);
-}
+GP_GETTER(get_label) { put_label(c, row, x); }
 
-GP_GETTER(get_config)
-{
-    put_config(c, row, x);
-}
+GP_GETTER(get_config) { put_config(c, row, x); }
 
 GP_GETTER(get_values)
 {
@@ -245,10 +218,7 @@ GP_GETTER(get_dram_pct)
     gp_cell_real(c, 100 * g->counted.dram_bytes / ns_of(g) * 1e9 / g->counted.peak_dram_bps);
 }
 
-GP_GETTER(get_gflop)
-{
-    gp_cell_real(c, flops_of(&((const struct gp_metrics_group *)row)->counted) / 1e9);
-}
+GP_GETTER(get_gflop) { gp_cell_real(c, flops_of(&((const struct gp_metrics_group *)row)->counted) / 1e9); }
 
 GP_GETTER(get_tflops)
 {

@@ -57,10 +57,7 @@ bool gp_args_next(const char **at, struct gp_arg *a)
     return true;
 }
 
-bool gp_arg_u64(const struct gp_arg *a, uint64_t *v)
-{
-    return gp_u64_from_text(a->value, a->n, v);
-}
+bool gp_arg_u64(const struct gp_arg *a, uint64_t *v) { return gp_u64_from_text(a->value, a->n, v); }
 
 /* Type 0 is the host. */
 int64_t gp_memory_device(const char *args)

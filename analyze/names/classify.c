@@ -128,10 +128,7 @@ const char *const gp_class_words[] = {"compute", "communication", "memory", NULL
 const char *const gp_frame_kind_words[] = {
     "gemm", "attention", "elementwise", "reduction", "compute", "communication", "memcpy", "memset", NULL};
 
-const char *gp_class_name(enum gp_class c)
-{
-    return gp_class_words[c];
-}
+const char *gp_class_name(enum gp_class c) { return gp_class_words[c]; }
 
 enum gp_class gp_class_of(enum gp_frame_kind kind)
 {
@@ -185,10 +182,7 @@ static bool kind_of_word(const char *word, size_t n, enum gp_frame_kind *kind)
     return false;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 static int parse_line(struct gp_classes *c, const char *line, size_t n, size_t number, int64_t offset,
                       struct gp_err *err)

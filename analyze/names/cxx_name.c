@@ -113,10 +113,7 @@ static struct part read_part(struct gp_span t, size_t i)
     return p;
 }
 
-static bool joined(struct gp_span t, size_t i)
-{
-    return i + 2 <= t.n && t.s[i] == ':' && t.s[i + 1] == ':';
-}
+static bool joined(struct gp_span t, size_t i) { return i + 2 <= t.n && t.s[i] == ':' && t.s[i + 1] == ':'; }
 
 /* A name with its namespaces. `last` is the innermost part with a word: for a lambda the function it is
  * written in. */
@@ -203,10 +200,7 @@ static bool is_generic(struct gp_span word)
 }
 
 /* Types that only wrap another, informative type. */
-static bool is_carrier(struct gp_span word)
-{
-    return gp_is_one_of(word.s, word.n, gp_cxx_carriers);
-}
+static bool is_carrier(struct gp_span word) { return gp_is_one_of(word.s, word.n, gp_cxx_carriers); }
 
 bool gp_cxx_is_shell(struct gp_span function)
 {

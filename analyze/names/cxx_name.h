@@ -22,10 +22,7 @@ struct gp_span {
     size_t n;
 };
 
-static inline struct gp_span gp_span_of(const char *s, size_t n)
-{
-    return (struct gp_span){s, n};
-}
+static inline struct gp_span gp_span_of(const char *s, size_t n) { return (struct gp_span){s, n}; }
 
 /* The bytes FROM to TO of T. */
 static inline struct gp_span gp_span_cut(struct gp_span t, size_t from, size_t to)

@@ -9,15 +9,9 @@
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 
-static struct gp_span text(const char *s)
-{
-    return gp_span_of(s, strlen(s));
-}
+static struct gp_span text(const char *s) { return gp_span_of(s, strlen(s)); }
 
-static bool digit(char c)
-{
-    return isdigit((unsigned char)c) != 0;
-}
+static bool digit(char c) { return isdigit((unsigned char)c) != 0; }
 
 static size_t skip_digits(struct gp_span t, size_t i)
 {
@@ -33,10 +27,7 @@ static bool contains(struct gp_span t, const char *what)
     return false;
 }
 
-static void put(struct gp_buf *to, struct gp_span t)
-{
-    gp_buf_put(to, t.s, t.n);
-}
+static void put(struct gp_buf *to, struct gp_span t) { gp_buf_put(to, t.s, t.n); }
 
 /* ---- types of data ---- */
 
@@ -118,10 +109,7 @@ static void add_type(struct types *t, const struct type_word *w, bool is_complex
     if (t->n < sizeof t->reals / sizeof *t->reals) t->reals[t->n++] = type;
 }
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* Search template arguments and the parameters of lambdas, but not those of functions, which are the same for
  * all data types. */
@@ -151,10 +139,7 @@ static void find_types(struct types *t, struct gp_span s)
     }
 }
 
-static bool found(const struct types *t)
-{
-    return t->n || t->whole || t->bytes;
-}
+static bool found(const struct types *t) { return t->n || t->whole || t->bytes; }
 
 /* ---- code: C++ ---- */
 
@@ -371,10 +356,7 @@ static void put_plain_code(struct gp_buf *to, struct gp_span t)
 
 /* ---- code ---- */
 
-static bool is_copy(struct gp_span t)
-{
-    return gp_span_starts(t, "Memcpy ") || gp_span_starts(t, "Memset ");
-}
+static bool is_copy(struct gp_span t) { return gp_span_starts(t, "Memcpy ") || gp_span_starts(t, "Memset "); }
 
 void gp_kernel_code(struct gp_buf *to, const char *name, size_t n)
 {
@@ -541,10 +523,7 @@ void gp_kernel_family(struct gp_buf *to, const char *name, size_t n)
 /* ---- form ---- */
 
 /* Words that libraries use for their compute types. */
-static bool is_type_word(struct gp_span word)
-{
-    return is_listed(word, gp_key_types);
-}
+static bool is_type_word(struct gp_span word) { return is_listed(word, gp_key_types); }
 
 /* "sgemm", "hgemm", "dgemm" and so on are gemm. */
 static struct gp_span without_precision(struct gp_span word)

@@ -7,17 +7,11 @@
 #include "formats/base/str.h"
 #include "formats/model/samples.h"
 
-static bool has(const char *name, const char *part)
-{
-    return strstr(name, part) != NULL;
-}
+static bool has(const char *name, const char *part) { return strstr(name, part) != NULL; }
 
 /* ---- kernels ---- */
 
-bool gp_kernel_is_triton(const char *name)
-{
-    return gp_starts(name, GP_KERNEL_TRITON);
-}
+bool gp_kernel_is_triton(const char *name) { return gp_starts(name, GP_KERNEL_TRITON); }
 
 bool gp_kernel_is_triton_fused(const char *name)
 {
@@ -25,10 +19,7 @@ bool gp_kernel_is_triton_fused(const char *name)
                                     "red_fused_ ^" GP_KERNEL_TRITON "per_fused_ ");
 }
 
-bool gp_kernel_is_jax_single(const char *name)
-{
-    return gp_starts(name, "wrapped_");
-}
+bool gp_kernel_is_jax_single(const char *name) { return gp_starts(name, "wrapped_"); }
 
 bool gp_kernel_is_xla(const char *name)
 {
@@ -36,15 +27,9 @@ bool gp_kernel_is_xla(const char *name)
            (gp_name_has_one_of(name, " ^loop_ ^input_ ^gemm_fusion ^fusion_ ") && has(name, "fusion"));
 }
 
-bool gp_kernel_is_pytorch(const char *name)
-{
-    return has(name, "at::native") || has(name, "at6native");
-}
+bool gp_kernel_is_pytorch(const char *name) { return has(name, "at::native") || has(name, "at6native"); }
 
-bool gp_kernel_is_cupy(const char *name)
-{
-    return gp_starts(name, "cupy_");
-}
+bool gp_kernel_is_cupy(const char *name) { return gp_starts(name, "cupy_"); }
 
 bool gp_kernel_is_compiled(const char *name)
 {
@@ -52,20 +37,14 @@ bool gp_kernel_is_compiled(const char *name)
            ((gp_starts(name, "loop_") || gp_starts(name, "input_")) && has(name, "_fusion"));
 }
 
-bool gp_kernel_is_multi_tensor(const char *name)
-{
-    return has(name, "multi_tensor_apply");
-}
+bool gp_kernel_is_multi_tensor(const char *name) { return has(name, "multi_tensor_apply"); }
 
 bool gp_kernel_is_fused_optimizer(const char *name)
 {
     return gp_name_has_one_of(name, " FusedOptimizer FusedAdam fused_adam ");
 }
 
-bool gp_kernel_ends_update(const char *name)
-{
-    return has(name, "addcdiv_cuda_kernel");
-}
+bool gp_kernel_ends_update(const char *name) { return has(name, "addcdiv_cuda_kernel"); }
 
 unsigned gp_kernel_alignment(const char *name)
 {
@@ -88,10 +67,7 @@ bool gp_kernel_is_of_library(const char *name)
     return gp_name_has_one_of(name, " splitK cudnn cutlass cub:: ");
 }
 
-bool gp_kernel_is_elementwise(const char *name)
-{
-    return has(name, "elementwise_kernel");
-}
+bool gp_kernel_is_elementwise(const char *name) { return has(name, "elementwise_kernel"); }
 
 bool gp_kernel_is_strided(const char *name)
 {
@@ -110,20 +86,14 @@ bool gp_kernel_gathers(const char *name)
            gp_kernel_joins(name);
 }
 
-bool gp_kernel_joins(const char *name)
-{
-    return has(name, "CatArrayBatchedCopy");
-}
+bool gp_kernel_joins(const char *name) { return has(name, "CatArrayBatchedCopy"); }
 
 bool gp_kernel_selects(const char *name)
 {
     return has(name, "DeviceCompactInit") || has(name, "DeviceSelectSweep");
 }
 
-bool gp_kernel_checks_finite(const char *name)
-{
-    return has(name, "non_finite_check");
-}
+bool gp_kernel_checks_finite(const char *name) { return has(name, "non_finite_check"); }
 
 bool gp_kernel_is_recurrent(const char *name)
 {
@@ -131,10 +101,7 @@ bool gp_kernel_is_recurrent(const char *name)
                               " RNN_block RNNcell LSTM_elementWise GRU_elementWise lstm_cell gru_cell ");
 }
 
-bool gp_kernel_is_softmax(const char *name)
-{
-    return has(name, "softmax") || has(name, "SoftMax");
-}
+bool gp_kernel_is_softmax(const char *name) { return has(name, "softmax") || has(name, "SoftMax"); }
 
 bool gp_kernel_is_log_softmax(const char *name)
 {
@@ -162,10 +129,7 @@ unsigned gp_kernel_tile(const char *name)
     return 0;
 }
 
-bool gp_kernel_is_double(const char *name)
-{
-    return has(name, "dgemm") || has(name, "f64");
-}
+bool gp_kernel_is_double(const char *name) { return has(name, "dgemm") || has(name, "f64"); }
 
 /* ---- operators: "aten::nonzero", "torchvision::nms" ---- */
 
@@ -180,37 +144,19 @@ bool gp_op_needs_size(const char *name)
 
 /* ---- ranges ---- */
 
-bool gp_range_sets_up(const char *name)
-{
-    return has(name, "ncclCommInit") || has(name, "ncclCommSplit");
-}
+bool gp_range_sets_up(const char *name) { return has(name, "ncclCommInit") || has(name, "ncclCommSplit"); }
 
 /* ---- copies: "Memcpy HtoD (Pageable -> Device)" ---- */
 
-bool gp_copy_to_device(const char *name)
-{
-    return has(name, "HtoD");
-}
+bool gp_copy_to_device(const char *name) { return has(name, "HtoD"); }
 
-bool gp_copy_to_host(const char *name)
-{
-    return has(name, "DtoH");
-}
+bool gp_copy_to_host(const char *name) { return has(name, "DtoH"); }
 
-bool gp_copy_on_device(const char *name)
-{
-    return has(name, "DtoD");
-}
+bool gp_copy_on_device(const char *name) { return has(name, "DtoD"); }
 
-bool gp_copy_is_pageable(const char *name)
-{
-    return has(name, "Pageable") || has(name, "pageable");
-}
+bool gp_copy_is_pageable(const char *name) { return has(name, "Pageable") || has(name, "pageable"); }
 
-bool gp_copy_is_pinned(const char *name)
-{
-    return has(name, "Pinned") || has(name, "pinned");
-}
+bool gp_copy_is_pinned(const char *name) { return has(name, "Pinned") || has(name, "pinned"); }
 
 /* ---- Python frames ---- */
 
@@ -253,20 +199,11 @@ bool gp_frame_runs_backward(const char *name)
            (has(name, "torch/autograd/__init__.py(") && (has(name, "): backward") || has(name, "): grad")));
 }
 
-bool gp_frame_is_forward(const char *name)
-{
-    return gp_ends(name, strlen(name), "forward");
-}
+bool gp_frame_is_forward(const char *name) { return gp_ends(name, strlen(name), "forward"); }
 
-bool gp_frame_is_checkpoint(const char *name)
-{
-    return has(name, "torch/utils/checkpoint.py(");
-}
+bool gp_frame_is_checkpoint(const char *name) { return has(name, "torch/utils/checkpoint.py("); }
 
-bool gp_category_is_sampled(const char *category)
-{
-    return !strcmp(category, GP_SAMPLED_CATEGORY);
-}
+bool gp_category_is_sampled(const char *category) { return !strcmp(category, GP_SAMPLED_CATEGORY); }
 
 bool gp_category_is_stack(const char *category)
 {
@@ -283,45 +220,27 @@ bool gp_frame_is_state(const char *name)
 
 /* ---- calls: "cudaLaunchKernel", "cuLaunchKernelEx", "hipModuleLaunchKernel" ---- */
 
-bool gp_call_launches_graph(const char *name)
-{
-    return has(name, "GraphLaunch");
-}
+bool gp_call_launches_graph(const char *name) { return has(name, "GraphLaunch"); }
 
-bool gp_call_launches_kernel(const char *name)
-{
-    return has(name, "LaunchKernel");
-}
+bool gp_call_launches_kernel(const char *name) { return has(name, "LaunchKernel"); }
 
 bool gp_call_gives_work(const char *name)
 {
     return has(name, "Launch") || has(name, "Memcpy") || has(name, "Memset");
 }
 
-bool gp_call_copies(const char *name)
-{
-    return has(name, "Memcpy");
-}
+bool gp_call_copies(const char *name) { return has(name, "Memcpy"); }
 
-bool gp_call_is_async(const char *name)
-{
-    return has(name, "Async");
-}
+bool gp_call_is_async(const char *name) { return has(name, "Async"); }
 
-bool gp_call_synchronizes(const char *name)
-{
-    return has(name, "Synchronize");
-}
+bool gp_call_synchronizes(const char *name) { return has(name, "Synchronize"); }
 
 bool gp_call_synchronizes_device(const char *name)
 {
     return gp_name_has_one_of(name, " DeviceSynchronize CtxSynchronize ContextSynchronize ");
 }
 
-bool gp_call_orders_wait(const char *name)
-{
-    return has(name, "StreamWait");
-}
+bool gp_call_orders_wait(const char *name) { return has(name, "StreamWait"); }
 
 bool gp_call_allocates(const char *name)
 {
@@ -354,10 +273,7 @@ bool gp_call_compiles(const char *name)
     return gp_starts(name, "nvrtcCompileProgram") || gp_starts(name, "cuLinkComplete");
 }
 
-bool gp_call_is_hip(const char *name)
-{
-    return gp_starts(name, "hip");
-}
+bool gp_call_is_hip(const char *name) { return gp_starts(name, "hip"); }
 
 bool gp_name_has_one_of(const char *name, const char *words)
 {

@@ -46,10 +46,7 @@ struct measure {
 enum { PLACE_FORKS = 16 }; /* a place behind others is copied once for each set of them */
 static const uint64_t MANY = UINT64_C(1) << 24;
 
-static uint64_t bounded(uint64_t n)
-{
-    return n < MANY ? n : MANY;
-}
+static uint64_t bounded(uint64_t n) { return n < MANY ? n : MANY; }
 
 static struct chain joined(struct chain a, struct chain b)
 {
@@ -110,10 +107,7 @@ static void add(struct measure *m, struct part part)
     m->last = part;
 }
 
-static void add_one(struct measure *m)
-{
-    add(m, (struct part){.size = 1, .walk = 1, .out = 1});
-}
+static void add_one(struct measure *m) { add(m, (struct part){.size = 1, .walk = 1, .out = 1}); }
 
 /* A place between characters. */
 static void add_place(struct measure *m)

@@ -112,10 +112,7 @@ static bool is_column(const struct table *v, int column, const char *id)
 }
 
 /* Is the table one of the trace, whose rows are in the order of their starts? */
-static bool by_start(const struct table *v)
-{
-    return !v->t->at && v->t->n_tables == 1;
-}
+static bool by_start(const struct table *v) { return !v->t->at && v->t->n_tables == 1; }
 
 static bool is_start(const struct table *v, int column)
 {
@@ -128,10 +125,7 @@ static bool is_key(const struct table *v, int column)
     return v->columns.v.at[column].f->flags & GP_QUERY_KEY || (!v->t->at && is_column(v, column, "id"));
 }
 
-static void use(sqlite3_index_info *info, int i, int *args)
-{
-    info->aConstraintUsage[i].argvIndex = ++*args;
-}
+static void use(sqlite3_index_info *info, int i, int *args) { info->aConstraintUsage[i].argvIndex = ++*args; }
 
 /* At most one key, or one bound on each side. */
 static void plan_constraints(const struct table *v, sqlite3_index_info *info, int *args)
@@ -234,10 +228,7 @@ static int next_row(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int at_end(sqlite3_vtab_cursor *base)
-{
-    return ((struct cursor *)base)->done;
-}
+static int at_end(sqlite3_vtab_cursor *base) { return ((struct cursor *)base)->done; }
 
 /* The integer that a value is, if it is one. */
 static bool exact(sqlite3_value *value, int64_t *to)

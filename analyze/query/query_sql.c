@@ -224,20 +224,11 @@ int gp_sql_prepare(struct gp_sql *s, const char *sql, const char **rest, struct 
     return 0;
 }
 
-uint32_t gp_sql_need(const struct gp_sql *s)
-{
-    return s->need;
-}
+uint32_t gp_sql_need(const struct gp_sql *s) { return s->need; }
 
-uint32_t gp_sql_wants(const struct gp_sql *s)
-{
-    return s->wants;
-}
+uint32_t gp_sql_wants(const struct gp_sql *s) { return s->wants; }
 
-bool gp_sql_reads(const struct gp_sql *s)
-{
-    return s->reads;
-}
+bool gp_sql_reads(const struct gp_sql *s) { return s->reads; }
 
 void gp_sql_bind(struct gp_sql *s, struct gp_query *q)
 {
@@ -246,15 +237,9 @@ void gp_sql_bind(struct gp_sql *s, struct gp_query *q)
     gp_sql_forget_patterns(s);
 }
 
-int gp_sql_columns(const struct gp_sql *s)
-{
-    return sqlite3_column_count(s->stmt);
-}
+int gp_sql_columns(const struct gp_sql *s) { return sqlite3_column_count(s->stmt); }
 
-const char *gp_sql_column(const struct gp_sql *s, int i)
-{
-    return sqlite3_column_name(s->stmt, i);
-}
+const char *gp_sql_column(const struct gp_sql *s, int i) { return sqlite3_column_name(s->stmt, i); }
 
 int gp_sql_next(struct gp_sql *s, struct gp_err *err)
 {

@@ -218,10 +218,7 @@ GP_GETTER(get_frame_kind)
     gp_cell_text(c, frame_kinds[kind <= GP_FRAME_API && kind >= GP_FRAME_RANGE ? kind - GP_FRAME_RANGE : 4]);
 }
 
-GP_GETTER(get_stack)
-{
-    put_stack(c, *(const uint32_t *)gp_member_at(row, f));
-}
+GP_GETTER(get_stack) { put_stack(c, *(const uint32_t *)gp_member_at(row, f)); }
 
 GP_GETTER(get_frame_name)
 {

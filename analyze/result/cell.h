@@ -75,9 +75,6 @@ static inline unsigned gp_row_class(unsigned number)
     return number & GP_ROW_HAS_KIND ? 1 + (number & 3) : number;
 }
 /* The kind of such a row. */
-static inline unsigned gp_row_kind(unsigned number)
-{
-    return number >> 2 & 31;
-}
+static inline unsigned gp_row_kind(unsigned number) { return number >> 2 & 31; }
 
 #endif

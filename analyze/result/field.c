@@ -15,10 +15,7 @@
 
 /* ---- values of getters ---- */
 
-void gp_cell_text(struct gp_cell *c, const char *s)
-{
-    gp_cell_label(c, s, strlen(s), NULL, 0);
-}
+void gp_cell_text(struct gp_cell *c, const char *s) { gp_cell_label(c, s, strlen(s), NULL, 0); }
 
 void gp_cell_list(struct gp_cell *c, const void *at, size_t n)
 {
@@ -64,10 +61,7 @@ void gp_cell_share(struct gp_cell *c, double part, double whole)
 
 /* ---- numbers ---- */
 
-GETTER(gp_member_i64)
-{
-    c->i = MEMBER(int64_t);
-}
+GETTER(gp_member_i64) { c->i = MEMBER(int64_t); }
 
 GETTER(gp_member_u64)
 {
@@ -75,20 +69,11 @@ GETTER(gp_member_u64)
     c->i = v < INT64_MAX ? (int64_t)v : INT64_MAX;
 }
 
-GETTER(gp_member_u32)
-{
-    c->i = MEMBER(uint32_t);
-}
+GETTER(gp_member_u32) { c->i = MEMBER(uint32_t); }
 
-GETTER(gp_member_bool)
-{
-    c->i = MEMBER(bool);
-}
+GETTER(gp_member_bool) { c->i = MEMBER(bool); }
 
-GETTER(gp_member_double)
-{
-    gp_cell_real(c, MEMBER(double));
-}
+GETTER(gp_member_double) { gp_cell_real(c, MEMBER(double)); }
 
 GETTER(gp_member_known_i64)
 {
@@ -108,10 +93,7 @@ GETTER(gp_member_known_double)
     c->none |= c->d < 0;
 }
 
-GETTER(gp_member_rank)
-{
-    gp_member_known_i32(c, f, row, x);
-}
+GETTER(gp_member_rank) { gp_member_known_i32(c, f, row, x); }
 
 GETTER(gp_member_id)
 {
@@ -125,20 +107,11 @@ GETTER(gp_member_positive_double)
     c->none |= c->d <= 0;
 }
 
-GETTER(gp_member_share)
-{
-    gp_cell_real(c, gp_pct(MEMBER(int64_t), x->whole_ns));
-}
+GETTER(gp_member_share) { gp_cell_real(c, gp_pct(MEMBER(int64_t), x->whole_ns)); }
 
-GETTER(gp_member_device)
-{
-    gp_member_known_i64(c, f, row, x);
-}
+GETTER(gp_member_device) { gp_member_known_i64(c, f, row, x); }
 
-GETTER(gp_member_process)
-{
-    gp_member_u32(c, f, row, x);
-}
+GETTER(gp_member_process) { gp_member_u32(c, f, row, x); }
 
 /* ---- names ---- */
 
@@ -184,20 +157,11 @@ GETTER(gp_member_kernel)
 
 /* ---- distributions ---- */
 
-GETTER(gp_member_dist)
-{
-    c->at = gp_member_at(row, f);
-}
+GETTER(gp_member_dist) { c->at = gp_member_at(row, f); }
 
-GETTER(gp_member_count)
-{
-    c->i = (int64_t)MEMBER(struct gp_histogram).n;
-}
+GETTER(gp_member_count) { c->i = (int64_t)MEMBER(struct gp_histogram).n; }
 
-GETTER(gp_member_total)
-{
-    c->i = MEMBER(struct gp_histogram).sum;
-}
+GETTER(gp_member_total) { c->i = MEMBER(struct gp_histogram).sum; }
 
 GETTER(gp_member_min)
 {
@@ -231,27 +195,15 @@ static void put_quantile(struct gp_cell *c, const struct gp_histogram *d, double
     c->i = gp_histogram_quantile(d, q);
 }
 
-GETTER(gp_member_p50)
-{
-    put_quantile(c, gp_member_at(row, f), 0.5);
-}
+GETTER(gp_member_p50) { put_quantile(c, gp_member_at(row, f), 0.5); }
 
-GETTER(gp_member_p90)
-{
-    put_quantile(c, gp_member_at(row, f), 0.9);
-}
+GETTER(gp_member_p90) { put_quantile(c, gp_member_at(row, f), 0.9); }
 
-GETTER(gp_member_p99)
-{
-    put_quantile(c, gp_member_at(row, f), 0.99);
-}
+GETTER(gp_member_p99) { put_quantile(c, gp_member_at(row, f), 0.99); }
 
 /* ---- lists ---- */
 
-GETTER(gp_member_row)
-{
-    c->at = gp_member_at(row, f);
-}
+GETTER(gp_member_row) { c->at = gp_member_at(row, f); }
 
 GETTER(gp_member_rows)
 {
@@ -266,10 +218,7 @@ GETTER(gp_member_top_rows)
     if (x->top && c->text_len > x->top) c->text_len = (uint32_t)x->top;
 }
 
-GETTER(gp_member_rows_count)
-{
-    c->i = (int64_t)gp_rows_n(gp_member_at(row, f));
-}
+GETTER(gp_member_rows_count) { c->i = (int64_t)gp_rows_n(gp_member_at(row, f)); }
 
 #define EACH(name, element, cell, getter)                                                                    \
     static const struct gp_field name##_field[] = {                                                          \

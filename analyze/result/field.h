@@ -169,14 +169,8 @@ static inline struct gp_rows gp_rows_of(const void *vec)
     memcpy(&v, vec, sizeof v);
     return v;
 }
-static inline void *gp_rows_at(const void *vec)
-{
-    return gp_rows_of(vec).at;
-}
-static inline size_t gp_rows_n(const void *vec)
-{
-    return gp_rows_of(vec).n;
-}
+static inline void *gp_rows_at(const void *vec) { return gp_rows_of(vec).at; }
+static inline size_t gp_rows_n(const void *vec) { return gp_rows_of(vec).n; }
 static inline const void *gp_member_at(const void *row, const struct gp_field *f)
 {
     return (const char *)row + f->at;

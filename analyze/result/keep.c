@@ -134,10 +134,7 @@ uint64_t gp_record_key(const struct gp_record *rec, const void *row)
 
 /* ---- moving, copying, releasing ---- */
 
-static bool is_row(const struct gp_field *f)
-{
-    return f->type == GP_CELL_PART || f->keep == GP_KEEP_ROW;
-}
+static bool is_row(const struct gp_field *f) { return f->type == GP_CELL_PART || f->keep == GP_KEEP_ROW; }
 
 /* FN for each thing that ROW owns, and the rows that are members of it. */
 static void each(const struct gp_record *rec, void *row,
@@ -208,10 +205,7 @@ static void release_member(const struct gp_field *f, void *at, void *ctx)
     else if (f->keep == GP_KEEP_ROWS) gp_rows_release(f->rows, at);
 }
 
-void gp_record_release(const struct gp_record *rec, void *row)
-{
-    each(rec, row, release_member, NULL);
-}
+void gp_record_release(const struct gp_record *rec, void *row) { each(rec, row, release_member, NULL); }
 
 /* ---- all rows ---- */
 

@@ -333,10 +333,7 @@ static void add_gpu_event(struct walk *w, size_t row)
     b->stats.gpu_events++;
 }
 
-static void forget_places(struct walk *w)
-{
-    memset(w->place, 0xff, w->hs->n * sizeof *w->place);
-}
+static void forget_places(struct walk *w) { memset(w->place, 0xff, w->hs->n * sizeof *w->place); }
 
 static int64_t device_of(const struct walk *w, size_t row)
 {

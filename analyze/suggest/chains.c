@@ -82,15 +82,9 @@ static const struct kernel_facts *facts_of(struct find *f, uint32_t item)
     return k;
 }
 
-static bool is_member(const struct kernel_facts *k)
-{
-    return k->role != ROLE_STOP && k->role != ROLE_ASIDE;
-}
+static bool is_member(const struct kernel_facts *k) { return k->role != ROLE_STOP && k->role != ROLE_ASIDE; }
 
-static int64_t bytes_read(const struct gp_pointwise *p)
-{
-    return p->elements * p->inputs * p->in_size;
-}
+static int64_t bytes_read(const struct gp_pointwise *p) { return p->elements * p->inputs * p->in_size; }
 
 /* ---- chains ---- */
 
@@ -243,10 +237,7 @@ static void measure(struct find *f, struct gp_chain *chain)
     if (chain->low_ns > chain->high_ns) chain->low_ns = chain->high_ns;
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    return (h ^ v) * 0x100000001b3u;
-}
+static uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x100000001b3u; }
 
 /* Of names and grids, so that it is the same in another trace. */
 static uint64_t signature_of(const struct find *f, const struct gp_chain *chain)

@@ -25,10 +25,7 @@ struct numbers {
 };
 
 /* V gets another order. DFLT where it is empty. */
-static int64_t median(struct numbers *v, int64_t dflt)
-{
-    return v->n ? gp_nth(v->at, v->n, v->n / 2) : dflt;
-}
+static int64_t median(struct numbers *v, int64_t dflt) { return v->n ? gp_nth(v->at, v->n, v->n / 2) : dflt; }
 
 struct build {
     struct gp_plan *p;
@@ -489,10 +486,7 @@ bool gp_plan_waits_between(const struct gp_plan *p, uint32_t from, uint32_t to)
     return false;
 }
 
-int64_t gp_plan_length(const struct gp_plan *p)
-{
-    return gp_replay_run(&p->replay, NULL, 0, NULL);
-}
+int64_t gp_plan_length(const struct gp_plan *p) { return gp_replay_run(&p->replay, NULL, 0, NULL); }
 
 int64_t gp_plan_step_ns(const struct gp_plan *p, const struct gp_edit *edits, size_t n)
 {

@@ -112,7 +112,4 @@ void gp_repeats_find(struct gp_repeats *r, const uint32_t *symbols, uint32_t n)
     if (r->v.n > from) qsort(r->v.at + from, r->v.n - from, sizeof *r->v.at, compare_repeats);
 }
 
-void gp_repeats_release(struct gp_repeats *r)
-{
-    GP_VEC_FREE(&r->v);
-}
+void gp_repeats_release(struct gp_repeats *r) { GP_VEC_FREE(&r->v); }

@@ -44,10 +44,7 @@ static void apply(struct run *run, const struct gp_edit *e)
     }
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static int64_t *over_on_device(const struct run *run, uint32_t stream)
 {

@@ -160,15 +160,9 @@ static const char *scaled(struct gp_rule_ctx *c, enum gp_unit unit, int64_t valu
     return text;
 }
 
-const char *gp_rule_ns(struct gp_rule_ctx *c, int64_t ns)
-{
-    return scaled(c, GP_UNIT_NS, ns);
-}
+const char *gp_rule_ns(struct gp_rule_ctx *c, int64_t ns) { return scaled(c, GP_UNIT_NS, ns); }
 
-const char *gp_rule_size(struct gp_rule_ctx *c, int64_t bytes)
-{
-    return scaled(c, GP_UNIT_BYTES, bytes);
-}
+const char *gp_rule_size(struct gp_rule_ctx *c, int64_t bytes) { return scaled(c, GP_UNIT_BYTES, bytes); }
 
 gp_sid gp_rule_label(struct gp_rule_ctx *c, enum gp_table table, gp_sid name)
 {

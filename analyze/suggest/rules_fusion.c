@@ -548,10 +548,7 @@ const struct gp_rule gp_rule_layout_churn = {
 
 /* ---- fills of gradients ---- */
 
-static bool is_zero_grad(const char *name)
-{
-    return strstr(name, "zero_grad") != NULL;
-}
+static bool is_zero_grad(const char *name) { return strstr(name, "zero_grad") != NULL; }
 
 static bool in_zero_grad(const struct gp_rule_ctx *c, struct gp_host_memo *memo, uint32_t item)
 {

@@ -189,25 +189,13 @@ const struct gp_rule gp_rule_recompilation = {
 
 /* ---- what Python does instead of launching ---- */
 
-static bool collects_garbage(const char *name)
-{
-    return gp_frame_work(name) == GP_WORK_GARBAGE;
-}
+static bool collects_garbage(const char *name) { return gp_frame_work(name) == GP_WORK_GARBAGE; }
 
-static bool waits_for_lock(const char *name)
-{
-    return gp_frame_work(name) == GP_WORK_LOCK;
-}
+static bool waits_for_lock(const char *name) { return gp_frame_work(name) == GP_WORK_LOCK; }
 
-static bool writes_log(const char *name)
-{
-    return gp_frame_work(name) == GP_WORK_LOGGING;
-}
+static bool writes_log(const char *name) { return gp_frame_work(name) == GP_WORK_LOGGING; }
 
-static bool imports(const char *name)
-{
-    return gp_frame_work(name) == GP_WORK_IMPORT;
-}
+static bool imports(const char *name) { return gp_frame_work(name) == GP_WORK_IMPORT; }
 
 /* The kinds of such work: rules are made of them below. */
 static const struct pause {
@@ -264,20 +252,11 @@ static void check_pause(struct gp_rule_ctx *c, const struct pause *p)
     free(by_call);
 }
 
-static void check_garbage_collection(struct gp_rule_ctx *c)
-{
-    check_pause(c, &pauses[0]);
-}
+static void check_garbage_collection(struct gp_rule_ctx *c) { check_pause(c, &pauses[0]); }
 
-static void check_lock_wait(struct gp_rule_ctx *c)
-{
-    check_pause(c, &pauses[1]);
-}
+static void check_lock_wait(struct gp_rule_ctx *c) { check_pause(c, &pauses[1]); }
 
-static void check_logging(struct gp_rule_ctx *c)
-{
-    check_pause(c, &pauses[2]);
-}
+static void check_logging(struct gp_rule_ctx *c) { check_pause(c, &pauses[2]); }
 
 static void check_import(struct gp_rule_ctx *c)
 {
@@ -303,20 +282,11 @@ PAUSE_RULE(import, GP_SUGGEST_OVERLAP, "the GPU waits while the launching thread
 
 /* ---- loading data ---- */
 
-static bool loads_in_range(const char *name)
-{
-    return gp_idle_loads_data(GP_RANGE, name, strlen(name));
-}
+static bool loads_in_range(const char *name) { return gp_idle_loads_data(GP_RANGE, name, strlen(name)); }
 
-static bool loads_in_op(const char *name)
-{
-    return gp_idle_loads_data(GP_OP, name, strlen(name));
-}
+static bool loads_in_op(const char *name) { return gp_idle_loads_data(GP_OP, name, strlen(name)); }
 
-static bool loads_in_python(const char *name)
-{
-    return gp_idle_loads_data(GP_PYTHON, name, strlen(name));
-}
+static bool loads_in_python(const char *name) { return gp_idle_loads_data(GP_PYTHON, name, strlen(name)); }
 
 int64_t gp_rule_input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count)
 {

@@ -17,10 +17,7 @@ enum {
 };
 
 /* NS, less PCT percent of it. */
-static int64_t less(int64_t ns, int64_t pct)
-{
-    return ns - ns / 100 * pct;
-}
+static int64_t less(int64_t ns, int64_t pct) { return ns - ns / 100 * pct; }
 
 /* ---- products without Tensor Cores ---- */
 

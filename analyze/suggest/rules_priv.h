@@ -366,9 +366,6 @@ enum { GP_RULE_WAITS_PCT = 20 };
 void gp_rule_estimate(struct gp_rule_ctx *c);
 void gp_suggestion_release(struct gp_suggestion *s);
 
-static inline void gp_rule_note(struct gp_rule_ctx *c, gp_sid text)
-{
-    GP_VEC_PUSH(&c->s->notes, text);
-}
+static inline void gp_rule_note(struct gp_rule_ctx *c, gp_sid text) { GP_VEC_PUSH(&c->s->notes, text); }
 
 #endif

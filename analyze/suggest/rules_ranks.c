@@ -35,10 +35,7 @@ struct ranks {
 };
 
 /* Times in a damaged trace can have any value. */
-static int64_t minus(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a - (uint64_t)b);
-}
+static int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 
 static bool communicates(const struct gp_view *v, uint32_t device)
 {

@@ -26,10 +26,7 @@ static void collect(struct part *p, const struct gp_plan_step *step, bool backwa
         if (p->c->items[i].backward == backward && gp_rule_computes(p->c, i)) GP_VEC_PUSH(&p->items, i);
 }
 
-static uint32_t config_at(const struct part *p, size_t i)
-{
-    return p->c->items[p->items.at[i]].config;
-}
+static uint32_t config_at(const struct part *p, size_t i) { return p->c->items[p->items.at[i]].config; }
 
 /* A hash of the GRAM kernels at I and of their grids; 0: they have no product or attention, or are nearly all
  * the same. */

@@ -30,15 +30,9 @@ enum dependence {
     ROUND_TRIP,
 };
 
-static bool is_each(uint32_t n, const struct gp_loop *loop)
-{
-    return n >= loop->count - loop->count / 4;
-}
+static bool is_each(uint32_t n, const struct gp_loop *loop) { return n >= loop->count - loop->count / 4; }
 
-static bool varies(const struct gp_loop *loop)
-{
-    return loop->rises > 1 && loop->falls > 1;
-}
+static bool varies(const struct gp_loop *loop) { return loop->rises > 1 && loop->falls > 1; }
 
 /* Bytes of the copies of turn K between host and device, to the device or from it. */
 static int64_t crossing(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t k, bool out)
@@ -86,10 +80,7 @@ static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct g
 }
 
 /* May each turn need the result of the one before? A trace does not show which memory a kernel reads. */
-static bool may_depend(enum dependence d)
-{
-    return d == MAYBE_ITEMS || d == TIME_STEPS || d == COLLECTED;
-}
+static bool may_depend(enum dependence d) { return d == MAYBE_ITEMS || d == TIME_STEPS || d == COLLECTED; }
 
 static bool runs_experts(const struct gp_loop *loop)
 {
@@ -197,10 +188,7 @@ static bool find_turns(const struct gp_rule_ctx *c, is_wanted *wanted, struct tu
 }
 
 /* Could the GPU do the turns in half the time or less, side by side? */
-static bool has_room(const struct turns *sum)
-{
-    return gp_mul_saturated(sum->filled_ns, 2) < sum->host_ns;
-}
+static bool has_room(const struct turns *sum) { return gp_mul_saturated(sum->filled_ns, 2) < sum->host_ns; }
 
 static void release_turns(struct turns *sum)
 {

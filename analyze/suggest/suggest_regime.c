@@ -37,10 +37,7 @@ struct groups {
     GP_VEC(struct sums) sums;
 };
 
-static void add(int64_t *to, int64_t ns)
-{
-    *to = gp_add_saturated(*to, ns);
-}
+static void add(int64_t *to, int64_t ns) { *to = gp_add_saturated(*to, ns); }
 
 static void add_mean(struct mean *m, double v, int64_t ns)
 {
@@ -49,10 +46,7 @@ static void add_mean(struct mean *m, double v, int64_t ns)
     m->weight += (double)ns;
 }
 
-static double mean_of(const struct mean *m)
-{
-    return m->weight > 0 ? m->sum / m->weight : NAN;
-}
+static double mean_of(const struct mean *m) { return m->weight > 0 ? m->sum / m->weight : NAN; }
 
 /* What counters say of an item; NULL: nothing. */
 static void add_counted(struct gp_suggest_kernel *k, struct sums *s, const struct gp_item_work *w, int64_t ns,

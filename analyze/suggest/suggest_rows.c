@@ -93,10 +93,7 @@ GP_GETTER(get_some_ns)
 }
 
 /* Figures of launches whose work is known. */
-static bool is_known(const struct gp_suggest_kernel *k)
-{
-    return k->known_ns > 0;
-}
+static bool is_known(const struct gp_suggest_kernel *k) { return k->known_ns > 0; }
 
 GP_GETTER(get_work)
 {
@@ -298,20 +295,14 @@ static const struct gp_record evidence = {"evidence", NULL, GP_FIELDS(evidence_f
                                           .size = sizeof(struct gp_evidence),
                                           .note = "figures by name, with their units"};
 
-GP_GETTER(get_rule)
-{
-    gp_cell_text(c, ((const struct gp_suggestion *)row)->rule->name);
-}
+GP_GETTER(get_rule) { gp_cell_text(c, ((const struct gp_suggestion *)row)->rule->name); }
 
 GP_GETTER(get_type)
 {
     gp_cell_text(c, gp_suggest_type_name(((const struct gp_suggestion *)row)->rule->type));
 }
 
-GP_GETTER(get_priority)
-{
-    gp_cell_text(c, gp_priority_name(((const struct gp_suggestion *)row)->priority));
-}
+GP_GETTER(get_priority) { gp_cell_text(c, gp_priority_name(((const struct gp_suggestion *)row)->priority)); }
 
 GP_GETTER(get_width)
 {
@@ -387,10 +378,7 @@ const struct gp_record gp_suggest_seen = {"not_worth_it", "What would not help",
 
 #define AT(member) offsetof(struct gp_suggest_step, member)
 
-GP_GETTER(get_unit)
-{
-    gp_cell_text(c, ((const struct gp_suggest_step *)row)->found ? "step" : "trace");
-}
+GP_GETTER(get_unit) { gp_cell_text(c, ((const struct gp_suggest_step *)row)->found ? "step" : "trace"); }
 
 GP_GETTER(get_source)
 {

@@ -73,10 +73,7 @@ static void find_costs(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int
 
 /* ---- the models ---- */
 
-static int64_t part_of(int64_t ns, double part)
-{
-    return (int64_t)((double)ns * part);
-}
+static int64_t part_of(int64_t ns, double part) { return (int64_t)((double)ns * part); }
 
 /* M becomes the plan without PART of COST, which is by call, with KEPT of the host's time that is left. */
 static void take_out(struct gp_unprofiled_model *m, const struct gp_unprofiled *b,

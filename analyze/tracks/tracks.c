@@ -38,15 +38,9 @@ static int64_t dur_of(const struct gp_tracks *l, uint32_t table, uint32_t row)
     return dur > most ? most : dur;
 }
 
-int64_t gp_tracks_start(const struct gp_tracks *l, size_t i)
-{
-    return start_of(l, l->table[i], l->row[i]);
-}
+int64_t gp_tracks_start(const struct gp_tracks *l, size_t i) { return start_of(l, l->table[i], l->row[i]); }
 
-int64_t gp_tracks_dur(const struct gp_tracks *l, size_t i)
-{
-    return dur_of(l, l->table[i], l->row[i]);
-}
+int64_t gp_tracks_dur(const struct gp_tracks *l, size_t i) { return dur_of(l, l->table[i], l->row[i]); }
 
 int64_t gp_tracks_origin(const struct gp_trace *t)
 {
@@ -498,10 +492,7 @@ struct order {
 };
 
 /* "Spans", "Traces" and the process -1 of profilers are not processes: they come after the real ones. */
-static bool is_aside(const struct gp_process *p)
-{
-    return p->pid_text != 0 || p->pid < 0;
-}
+static bool is_aside(const struct gp_process *p) { return p->pid_text != 0 || p->pid < 0; }
 
 #define COMPARE(a, b)                                                                                        \
     if ((a) != (b)) return (a) < (b) ? -1 : 1

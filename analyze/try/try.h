@@ -68,15 +68,9 @@ GP_MUST_CHECK int gp_try_read(struct gp_try *t, const char *text, size_t n, stru
 GP_MUST_CHECK int gp_try_load(struct gp_try *t, const char *text, size_t n, struct gp_err *err);
 void gp_try_release(struct gp_try *t);
 
-static inline bool gp_trial_measured(const struct gp_trial *r)
-{
-    return r->saving_ns != GP_TRY_UNKNOWN;
-}
+static inline bool gp_trial_measured(const struct gp_trial *r) { return r->saving_ns != GP_TRY_UNKNOWN; }
 /* Is it sure, with 95%, that the change saves something? */
-static inline bool gp_trial_helps(const struct gp_trial *r)
-{
-    return gp_trial_measured(r) && r->low_ns > 0;
-}
+static inline bool gp_trial_helps(const struct gp_trial *r) { return gp_trial_measured(r) && r->low_ns > 0; }
 /* Was anything measured, and does the control's interval hold zero? */
 bool gp_try_trusted(const struct gp_try *t);
 

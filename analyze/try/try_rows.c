@@ -141,10 +141,7 @@ const struct gp_record gp_try_trials = {"trials", "Changes", GP_FIELDS(trial_fie
 
 /* ---- the answer ---- */
 
-GP_GETTER(get_trusted)
-{
-    c->i = gp_try_trusted(row);
-}
+GP_GETTER(get_trusted) { c->i = gp_try_trusted(row); }
 
 GP_GETTER(get_one)
 {

@@ -4,10 +4,7 @@
 #include <string.h>
 #include "formats/base/map.h"
 
-static bool is_id(uint64_t id)
-{
-    return id != 0 && id != GP_NO_ID;
-}
+static bool is_id(uint64_t id) { return id != 0 && id != GP_NO_ID; }
 
 /* ---- rows by (producer, id) ---- */
 

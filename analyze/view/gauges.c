@@ -24,15 +24,9 @@ unsigned gp_clock_reason(double bits)
     return i;
 }
 
-const char *gp_clock_reason_name(unsigned reason)
-{
-    return reasons[reason].name;
-}
+const char *gp_clock_reason_name(unsigned reason) { return reasons[reason].name; }
 
-const char *gp_clock_reason_text(unsigned reason)
-{
-    return reasons[reason].text;
-}
+const char *gp_clock_reason_text(unsigned reason) { return reasons[reason].text; }
 
 /* ---- GPUs ---- */
 

@@ -284,15 +284,9 @@ static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
     free(nest.at_ns);
 }
 
-void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t)
-{
-    build(hs, t, false);
-}
+void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t) { build(hs, t, false); }
 
-void gp_host_stack_build_self(struct gp_host_stack *hs, const struct gp_trace *t)
-{
-    build(hs, t, true);
-}
+void gp_host_stack_build_self(struct gp_host_stack *hs, const struct gp_trace *t) { build(hs, t, true); }
 
 void gp_host_stack_release(struct gp_host_stack *hs)
 {

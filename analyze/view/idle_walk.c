@@ -134,15 +134,9 @@ static int64_t end_of(const struct walk *w, uint32_t row)
     return dur > LATEST - s ? LATEST : s + dur;
 }
 
-static int64_t min_of(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int64_t max_of(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t max_of(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Report the pending piece. */
 static void flush(struct walk *w)
@@ -531,10 +525,7 @@ static void each_gap(struct walk *w, uint32_t device, gap_fn *fn)
     }
 }
 
-static int64_t clamp(int64_t v, int64_t low, int64_t high)
-{
-    return v < low ? low : v > high ? high : v;
-}
+static int64_t clamp(int64_t v, int64_t low, int64_t high) { return v < low ? low : v > high ? high : v; }
 
 void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
 {

@@ -59,10 +59,7 @@ static uint32_t call_of(struct calls *c, uint64_t corr)
     return row ? *row : UINT32_MAX;
 }
 
-static bool is_far(int64_t a, int64_t b)
-{
-    return (a > b ? a - b : b - a) > FAR_NS;
-}
+static bool is_far(int64_t a, int64_t b) { return (a > b ? a - b : b - a) > FAR_NS; }
 
 /* Events far from the middle of all: their launch decides; where none is known, whether nearly all others are
  * far. */

@@ -7,10 +7,7 @@
 
 const char *const gp_step_source_words[] = {"none", "marker", "graph", "period", NULL};
 
-const char *gp_step_source_name(enum gp_step_source s)
-{
-    return gp_step_source_words[s];
-}
+const char *gp_step_source_name(enum gp_step_source s) { return gp_step_source_words[s]; }
 
 /* ---- programs ---- */
 
@@ -170,10 +167,7 @@ static void find_ranges(struct gp_steps *ps, const struct gp_view *v)
 
 enum { WARM_UP_MOST = 100, ENOUGH = 3 };
 
-static int64_t median_of(int64_t *v, size_t n)
-{
-    return gp_nth(v, n, (n - 1) / 2);
-}
+static int64_t median_of(int64_t *v, size_t n) { return gp_nth(v, n, (n - 1) / 2); }
 
 /* How long a step may be that is followed by N steps of these LENGTHS, if it is as steady as they are. */
 static int64_t longest_steady(const int64_t *lengths, size_t n, int64_t *scratch)
@@ -338,10 +332,7 @@ void gp_device_steps_find(struct gp_device_steps *s, struct gp_step_sharing *sh,
     }
 }
 
-void gp_device_steps_release(struct gp_device_steps *s)
-{
-    GP_VEC_FREE(&s->v);
-}
+void gp_device_steps_release(struct gp_device_steps *s) { GP_VEC_FREE(&s->v); }
 
 void gp_step_sharing_release(struct gp_step_sharing *sh)
 {

@@ -82,9 +82,6 @@ static inline bool gp_view_migrates(const struct gp_trace *t, uint32_t row)
 }
 
 /* Row of GP_API that launched GPU event ROW; UINT32_MAX when no call is known. */
-static inline uint32_t gp_view_launch(const struct gp_view *v, uint32_t row)
-{
-    return v->at.api_row[row];
-}
+static inline uint32_t gp_view_launch(const struct gp_view *v, uint32_t row) { return v->at.api_row[row]; }
 
 #endif

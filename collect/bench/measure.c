@@ -27,10 +27,7 @@ static void line(const char *kind, const char *name, const char *value)
     fflush(stdout);
 }
 
-void gp_say_fact(const char *name, const char *value)
-{
-    line("fact", name, value);
-}
+void gp_say_fact(const char *name, const char *value) { line("fact", name, value); }
 
 void gp_say_fact_u64(const char *name, uint64_t value)
 {
@@ -46,10 +43,7 @@ void gp_say_figure(const char *name, double value)
     line("figure", name, text);
 }
 
-void gp_say_missing(const char *name, const char *why)
-{
-    line("missing", name, why);
-}
+void gp_say_missing(const char *name, const char *why) { line("missing", name, why); }
 
 void gp_say_op(const struct gp_say_op *o)
 {

@@ -173,10 +173,7 @@ static int capture(struct gp_gpu *g, void *empty, void **exec)
     return failed ? -1 : 0;
 }
 
-static int run_graph(struct gp_gpu *g, void *exec)
-{
-    return GP_GPU(g, cuGraphLaunch, exec, g->stream);
-}
+static int run_graph(struct gp_gpu *g, void *exec) { return GP_GPU(g, cuGraphLaunch, exec, g->stream); }
 
 /* How far apart empty kernels of a graph begin: the graph's own launch is spread over 1,000 of them. */
 static int measure_graph(struct gp_gpu *g, void *empty, const struct gp_effort *e)

@@ -4,10 +4,7 @@
 #include "formats/base/buf.h"
 
 /* ISA 6.4 of CUDA 10.1, for Volta and later; the driver compiles it for the device. */
-void gp_ptx_begin(struct gp_buf *b)
-{
-    gp_buf_puts(b, ".version 6.4\n.target sm_70\n.address_size 64\n");
-}
+void gp_ptx_begin(struct gp_buf *b) { gp_buf_puts(b, ".version 6.4\n.target sm_70\n.address_size 64\n"); }
 
 /* %rd0 = the number of the thread among all. */
 static void thread_number(struct gp_buf *b)
@@ -51,10 +48,7 @@ void gp_ptx_fill(struct gp_buf *b)
         "\tshl.b64 %rd4, %rd0, 2;\n\tadd.u64 %rd5, %rd2, %rd4;\n\tst.global.u32 [%rd5], %r5;\n\tret;\n}\n");
 }
 
-void gp_ptx_empty(struct gp_buf *b)
-{
-    gp_buf_puts(b, ".visible .entry empty()\n{\n\tret;\n}\n");
-}
+void gp_ptx_empty(struct gp_buf *b) { gp_buf_puts(b, ".visible .entry empty()\n{\n\tret;\n}\n"); }
 
 /* %rdTO + the place of this thread's first vector, in each address register; %rd4 = bytes to its next one. A
  * block has its vectors side by side. */

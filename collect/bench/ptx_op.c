@@ -16,10 +16,7 @@ static const struct gp_op ops[] = {
 
 static const char *const type_names[GP_OP_TYPES] = {"fp32", "fp16", "bf16"};
 
-const struct gp_op *gp_op_at(size_t i)
-{
-    return i < sizeof ops / sizeof *ops ? &ops[i] : NULL;
-}
+const struct gp_op *gp_op_at(size_t i) { return i < sizeof ops / sizeof *ops ? &ops[i] : NULL; }
 
 const struct gp_op *gp_op_called(const char *name)
 {
@@ -35,20 +32,11 @@ enum gp_op_type gp_op_type_called(const char *name)
     return t;
 }
 
-const char *gp_op_type_name(enum gp_op_type t)
-{
-    return type_names[t];
-}
+const char *gp_op_type_name(enum gp_op_type t) { return type_names[t]; }
 
-unsigned gp_op_type_size(enum gp_op_type t)
-{
-    return t == GP_OP_FP32 ? 4 : 2;
-}
+unsigned gp_op_type_size(enum gp_op_type t) { return t == GP_OP_FP32 ? 4 : 2; }
 
-static uint64_t up(uint64_t n, uint64_t unit)
-{
-    return n < unit ? unit : n / unit * unit;
-}
+static uint64_t up(uint64_t n, uint64_t unit) { return n < unit ? unit : n / unit * unit; }
 
 static uint32_t square_side(uint64_t wanted)
 {
@@ -152,10 +140,7 @@ static void store(struct gp_buf *b, const char *at, int r)
     gp_buf_printf(b, "\tst.global.v4.u32 [%s], {%%r%d, %%r%d, %%r%d, %%r%d};\n", at, r, r + 1, r + 2, r + 3);
 }
 
-static unsigned per_word(enum gp_op_type t)
-{
-    return 4 / gp_op_type_size(t);
-}
+static unsigned per_word(enum gp_op_type t) { return 4 / gp_op_type_size(t); }
 
 /* %rd6 = number of this thread's first vector; a block's vectors lie side by side. */
 static void first_of_thread(struct gp_buf *b)

@@ -329,15 +329,9 @@ const struct gp_clock_device *gp_clock_sampler_devices(struct gp_clock_sampler *
     return begun ? s->infos : NULL;
 }
 
-void gp_clock_sampler_want(struct gp_clock_sampler *s, uint32_t device)
-{
-    s->wanted |= BIT(device);
-}
+void gp_clock_sampler_want(struct gp_clock_sampler *s, uint32_t device) { s->wanted |= BIT(device); }
 
-bool gp_clock_sampler_known(struct gp_clock_sampler *s, uint32_t device)
-{
-    return s->known & BIT(device);
-}
+bool gp_clock_sampler_known(struct gp_clock_sampler *s, uint32_t device) { return s->known & BIT(device); }
 
 const char *gp_clock_sampler_why(struct gp_clock_sampler *s)
 {

@@ -148,10 +148,7 @@ static void begin_writers(struct gp_clocks *c)
         if (!c->places.at[i].writer) begin_place(c, &c->places.at[i]);
 }
 
-int64_t gp_clocks_due(const struct gp_clocks *c)
-{
-    return c ? c->due_ns : 0;
-}
+int64_t gp_clocks_due(const struct gp_clocks *c) { return c ? c->due_ns : 0; }
 
 void gp_clocks_turn(struct gp_clocks *c, int64_t now_ns)
 {

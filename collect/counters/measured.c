@@ -115,7 +115,4 @@ bool gp_measured_take_rows(struct gp_measured *m, const void *payload, size_t n)
     return true;
 }
 
-void gp_measured_release(struct gp_measured *m)
-{
-    GP_VEC_FREE(&m->sets);
-}
+void gp_measured_release(struct gp_measured *m) { GP_VEC_FREE(&m->sets); }

@@ -70,10 +70,7 @@ static inline uint32_t gp_take_u32(const uint8_t *p, uint32_t at)
 }
 
 /* Can an object lie there? */
-static inline bool gp_is_address(uint64_t at)
-{
-    return at >= 4096 && !(at & 7) && !(at >> 47);
-}
+static inline bool gp_is_address(uint64_t at) { return at >= 4096 && !(at & 7) && !(at >> 47); }
 
 /* ---- states of threads ----
  * What a thread of another process is doing, as the kernel says: running, or waiting in

@@ -29,16 +29,10 @@ int64_t gp_budget_typical(const struct gp_budget_times *t)
     return (int64_t)(sum / (t->n / 2));
 }
 
-static bool in_windows(const struct gp_budget *b)
-{
-    return b->left_out & GP_BUDGET_WINDOWS;
-}
+static bool in_windows(const struct gp_budget *b) { return b->left_out & GP_BUDGET_WINDOWS; }
 
 /* Launches are API calls as well. */
-static bool has_rows(const struct gp_budget *b)
-{
-    return b->parts & GP_BUDGET_CALLS & ~b->left_out;
-}
+static bool has_rows(const struct gp_budget *b) { return b->parts & GP_BUDGET_CALLS & ~b->left_out; }
 
 int64_t gp_budget_launch_ns(const struct gp_budget *b)
 {

@@ -458,10 +458,7 @@ static bool connect_launcher(void)
     return ok;
 }
 
-static uint64_t count_records(uint8_t *data, size_t valid)
-{
-    return gp_tracer_read(data, valid, NULL, NULL);
-}
+static uint64_t count_records(uint8_t *data, size_t valid) { return gp_tracer_read(data, valid, NULL, NULL); }
 
 static bool start_thread(void)
 {

@@ -33,10 +33,7 @@ void gp_inject_budget_start(uint32_t limit_ppm, uint32_t parts)
     atomic_store(&self.on, true);
 }
 
-bool gp_inject_budget_is_on(void)
-{
-    return atomic_load_explicit(&self.on, memory_order_relaxed);
-}
+bool gp_inject_budget_is_on(void) { return atomic_load_explicit(&self.on, memory_order_relaxed); }
 
 void gp_inject_budget_count(enum gp_inject_cost what)
 {
@@ -94,10 +91,7 @@ static void follow(const struct gp_inject_budget_switches *to, enum gp_budget_ph
     if (b->phase != before) to->pause(b->phase != GP_BUDGET_RECORD);
 }
 
-int64_t gp_inject_budget_due(void)
-{
-    return gp_inject_budget_is_on() ? self.due_ns : 0;
-}
+int64_t gp_inject_budget_due(void) { return gp_inject_budget_is_on() ? self.due_ns : 0; }
 
 void gp_inject_budget_turn(const struct gp_inject_budget_switches *to, int64_t now_ns,
                            const struct gp_inject_work *work)

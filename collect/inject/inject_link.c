@@ -217,25 +217,13 @@ void gp_link_forked(void)
 
 /* ---- its state ---- */
 
-bool gp_link_is_open(void)
-{
-    return self.fd >= 0;
-}
+bool gp_link_is_open(void) { return self.fd >= 0; }
 
-bool gp_link_is_broken(void)
-{
-    return self.broken;
-}
+bool gp_link_is_broken(void) { return self.broken; }
 
-bool gp_link_is_gone(void)
-{
-    return self.gone;
-}
+bool gp_link_is_gone(void) { return self.gone; }
 
-bool gp_link_was_reached(void)
-{
-    return self.reached;
-}
+bool gp_link_was_reached(void) { return self.reached; }
 
 uint64_t gp_link_progress(bool more)
 {

@@ -384,10 +384,7 @@ static bool is_captured(void *stream)
     return self.is_capturing && !self.is_capturing(stream, &status) && status != 0;
 }
 
-static bool is_left(void)
-{
-    return !self.opts.count || atomic_load(&self.taken) < self.opts.count;
-}
+static bool is_left(void) { return !self.opts.count || atomic_load(&self.taken) < self.opts.count; }
 
 static bool wanted(struct context *c, const struct gp_launch_call *l, struct launch_config *config,
                    bool *runs)

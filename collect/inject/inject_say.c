@@ -21,10 +21,7 @@ GP_PRINTF(1, 0) static void print_line(const char *fmt, va_list ap)
 
 static _Atomic bool quiet;
 
-void gp_say_quiet(bool on)
-{
-    quiet = on;
-}
+void gp_say_quiet(bool on) { quiet = on; }
 
 void gp_say(const char *fmt, ...)
 {

@@ -201,10 +201,7 @@ static int record(int on)
     return error ? error : gp_inject_ask(GP_ASK_RECORD, NULL, false, NULL);
 }
 
-static int enabled(void)
-{
-    return gp_inject_state() == GP_INJECT_RUNS && gp_inject_window_is_open();
-}
+static int enabled(void) { return gp_inject_state() == GP_INJECT_RUNS && gp_inject_window_is_open(); }
 
 /* NAME.PID.N.trace where the user wants it, with nothing in NAME that a path or a shell would stumble
  * over. */
@@ -270,10 +267,7 @@ static int end(gpuprof_session_t *session)
     return error == GPUPROF_E_FILE ? fail(error, done.why) : error;
 }
 
-static const char *reason(int error)
-{
-    return error ? why : "";
-}
+static const char *reason(int error) { return error ? why : ""; }
 
 extern GP_EXPORT const gpuprof_table_t gpuprof_table_v1;
 

@@ -53,10 +53,7 @@ bool gp_inject_window_start(const struct gp_capture_opts *opts, const struct gp_
     return ok;
 }
 
-void gp_inject_profiler(bool start)
-{
-    MOVE(gp_capture_profiler(&self.capture, start, gp_now_ns()));
-}
+void gp_inject_profiler(bool start) { MOVE(gp_capture_profiler(&self.capture, start, gp_now_ns())); }
 
 /* The last relevant launch ends the counting, but not from inside its callback. */
 void gp_inject_launch(bool begins)
@@ -71,10 +68,7 @@ void gp_inject_launch(bool begins)
     if (!more) atomic_store(&self.over_launch, true);
 }
 
-void gp_inject_window_set(bool open)
-{
-    MOVE(gp_capture_set(&self.capture, open, gp_now_ns()));
-}
+void gp_inject_window_set(bool open) { MOVE(gp_capture_set(&self.capture, open, gp_now_ns())); }
 
 bool gp_inject_window_is_open(void)
 {
@@ -84,10 +78,7 @@ bool gp_inject_window_is_open(void)
     return open;
 }
 
-void gp_inject_window_pause(bool paused)
-{
-    MOVE(gp_capture_pause(&self.capture, paused, gp_now_ns()));
-}
+void gp_inject_window_pause(bool paused) { MOVE(gp_capture_pause(&self.capture, paused, gp_now_ns())); }
 
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns)
 {
@@ -102,10 +93,7 @@ void gp_inject_range_ends(unsigned which, int64_t ns)
     MOVE(gp_capture_range_ends(&self.capture, which, ns));
 }
 
-int64_t gp_inject_window_due(void)
-{
-    return atomic_load(&self.due_ns);
-}
+int64_t gp_inject_window_due(void) { return atomic_load(&self.due_ns); }
 
 void gp_inject_window_tick(int64_t now_ns)
 {

@@ -20,10 +20,7 @@ static struct {
     _Alignas(64) _Atomic uint64_t next_id;
 } nvtx;
 
-static inline bool is_watching(void)
-{
-    return atomic_load_explicit(&nvtx.watching, memory_order_relaxed);
-}
+static inline bool is_watching(void) { return atomic_load_explicit(&nvtx.watching, memory_order_relaxed); }
 
 /* ---- messages ---- */
 
@@ -238,15 +235,9 @@ static inline int pop_with(nvtxDomainHandle_t d, const nvtxEventAttributes_t *at
     return (int)(t->open + t->skipped);
 }
 
-int gp_nvtx_pop(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
-{
-    return pop_with(d, attr);
-}
+int gp_nvtx_pop(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr) { return pop_with(d, attr); }
 
-static int NVTX_API pop(nvtxDomainHandle_t d)
-{
-    return pop_with(d, NULL);
-}
+static int NVTX_API pop(nvtxDomainHandle_t d) { return pop_with(d, NULL); }
 
 nvtxRangeId_t NVTX_API gp_nvtx_start(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
@@ -273,10 +264,7 @@ void gp_nvtx_stop(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxEventAttribu
     stop_with(d, id, attr);
 }
 
-static void NVTX_API stop(nvtxDomainHandle_t d, nvtxRangeId_t id)
-{
-    stop_with(d, id, NULL);
-}
+static void NVTX_API stop(nvtxDomainHandle_t d, nvtxRangeId_t id) { stop_with(d, id, NULL); }
 
 void NVTX_API gp_nvtx_mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
@@ -286,10 +274,7 @@ void NVTX_API gp_nvtx_mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *at
     put_event(t, d, &note, attr, gp_thread_ring_reserve(t), false);
 }
 
-static void NVTX_API mark_ex(const nvtxEventAttributes_t *attr)
-{
-    gp_nvtx_mark(NULL, attr);
-}
+static void NVTX_API mark_ex(const nvtxEventAttributes_t *attr) { gp_nvtx_mark(NULL, attr); }
 
 static void NVTX_API mark_ascii(const char *message)
 {
@@ -320,15 +305,9 @@ static nvtxRangeId_t NVTX_API start_wide(const wchar_t *message)
     return gp_nvtx_start(NULL, &a);
 }
 
-static void NVTX_API stop_default(nvtxRangeId_t id)
-{
-    stop(NULL, id);
-}
+static void NVTX_API stop_default(nvtxRangeId_t id) { stop(NULL, id); }
 
-static int NVTX_API push_ex(const nvtxEventAttributes_t *attr)
-{
-    return gp_nvtx_push(NULL, attr);
-}
+static int NVTX_API push_ex(const nvtxEventAttributes_t *attr) { return gp_nvtx_push(NULL, attr); }
 
 static int NVTX_API push_ascii(const char *message)
 {
@@ -342,10 +321,7 @@ static int NVTX_API push_wide(const wchar_t *message)
     return gp_nvtx_push(NULL, &a);
 }
 
-static int NVTX_API pop_default(void)
-{
-    return pop_with(NULL, NULL);
-}
+static int NVTX_API pop_default(void) { return pop_with(NULL, NULL); }
 
 /* ---- nodes of CUDA graphs ---- */
 
@@ -436,10 +412,7 @@ void gp_nvtx_own_push(uint64_t name, const gpuprof_metric_t *m, size_t n)
     else t->skipped++;
 }
 
-void gp_nvtx_own_pop(void)
-{
-    pop_with(NULL, NULL);
-}
+void gp_nvtx_own_pop(void) { pop_with(NULL, NULL); }
 
 uint64_t gp_nvtx_own_start(uint64_t name, const gpuprof_metric_t *m, size_t n)
 {
@@ -452,10 +425,7 @@ uint64_t gp_nvtx_own_start(uint64_t name, const gpuprof_metric_t *m, size_t n)
     return note.id;
 }
 
-void gp_nvtx_own_stop(uint64_t range)
-{
-    stop_with(NULL, range, NULL);
-}
+void gp_nvtx_own_stop(uint64_t range) { stop_with(NULL, range, NULL); }
 
 void gp_nvtx_own_mark(uint64_t name, const uint64_t *value, const gpuprof_metric_t *m, size_t n)
 {
@@ -532,7 +502,4 @@ GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
     return 1;
 }
 
-void gp_nvtx_watch(bool on)
-{
-    atomic_store(&nvtx.watching, on);
-}
+void gp_nvtx_watch(bool on) { atomic_store(&nvtx.watching, on); }

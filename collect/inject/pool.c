@@ -45,10 +45,7 @@ struct gp_pool *gp_pool_new(const struct gp_pool_opts *opts)
     return p;
 }
 
-size_t gp_pool_buffer_bytes(const struct gp_pool *p)
-{
-    return p->shared->opts.buffer_bytes;
-}
+size_t gp_pool_buffer_bytes(const struct gp_pool *p) { return p->shared->opts.buffer_bytes; }
 
 static void set_state(struct gp_pool *p, uint32_t i, enum gp_slot_state state)
 {

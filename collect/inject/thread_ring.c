@@ -28,10 +28,7 @@ static void thread_ends(void *arg)
     atomic_store(&t->gone, true);
 }
 
-static void make_key(void)
-{
-    pthread_key_create(&rings.key, thread_ends);
-}
+static void make_key(void) { pthread_key_create(&rings.key, thread_ends); }
 
 struct gp_thread_ring *gp_thread_ring_new(void)
 {
@@ -54,10 +51,7 @@ struct gp_thread_ring *gp_thread_ring_new(void)
     return gp_thread_ring_own = t;
 }
 
-bool gp_thread_ring_used(void)
-{
-    return atomic_load_explicit(&rings.used, memory_order_relaxed);
-}
+bool gp_thread_ring_used(void) { return atomic_load_explicit(&rings.used, memory_order_relaxed); }
 
 /* ---- the reading side ---- */
 

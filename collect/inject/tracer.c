@@ -47,10 +47,7 @@ static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *b
     gp_inject_wake(false);
 }
 
-static uint64_t CUPTIAPI timestamp(void)
-{
-    return (uint64_t)gp_now_ns();
-}
+static uint64_t CUPTIAPI timestamp(void) { return (uint64_t)gp_now_ns(); }
 
 /* A node of a graph was created, or cloned from another one: an executable graph runs clones of the nodes
  * that were captured, and the records of its kernels have the ids of the clones. */
@@ -179,10 +176,7 @@ bool gp_tracer_open(void)
     return ok;
 }
 
-int64_t gp_tracer_entered_ns(void)
-{
-    return atomic_load(&entered_ns);
-}
+int64_t gp_tracer_entered_ns(void) { return atomic_load(&entered_ns); }
 
 bool gp_tracer_start(const struct gp_tracer_opts *opts)
 {
@@ -268,10 +262,7 @@ uint64_t gp_tracer_dropped(void)
     return gp_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS ? n : 0;
 }
 
-void gp_tracer_mute(void)
-{
-    atomic_store(&gp_tracer.stopped, true);
-}
+void gp_tracer_mute(void) { atomic_store(&gp_tracer.stopped, true); }
 
 void gp_tracer_stop(void)
 {
@@ -282,7 +273,4 @@ void gp_tracer_stop(void)
     gp_debug("tracing stopped");
 }
 
-void gp_tracer_forked(void)
-{
-    atomic_store(&forked, true);
-}
+void gp_tracer_forked(void) { atomic_store(&forked, true); }

@@ -243,15 +243,9 @@ bool gp_tracer_resubscribe(void)
     return rc == CUPTI_SUCCESS;
 }
 
-const char *gp_tracer_holder(void)
-{
-    return is_held ? holder_name : NULL;
-}
+const char *gp_tracer_holder(void) { return is_held ? holder_name : NULL; }
 
-uint32_t gp_tracer_version(void)
-{
-    return gp_cupti.version;
-}
+uint32_t gp_tracer_version(void) { return gp_cupti.version; }
 
 int gp_tracer_driver_version(void)
 {
@@ -262,7 +256,4 @@ int gp_tracer_driver_version(void)
     return get_version && !get_version(&version) ? version : 0;
 }
 
-void *gp_tracer_library(void)
-{
-    return gp_cupti.library;
-}
+void *gp_tracer_library(void) { return gp_cupti.library; }

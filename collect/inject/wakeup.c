@@ -20,20 +20,11 @@ static void ring(unsigned work)
     pthread_mutex_unlock(&self.lock);
 }
 
-void gp_inject_wake(bool write)
-{
-    ring(write ? GP_WORK | GP_WORK_WRITE : GP_WORK);
-}
+void gp_inject_wake(bool write) { ring(write ? GP_WORK | GP_WORK_WRITE : GP_WORK); }
 
-void gp_inject_soon(void)
-{
-    ring(GP_WORK_SOON);
-}
+void gp_inject_soon(void) { ring(GP_WORK_SOON); }
 
-void gp_inject_wakeup_init(const pthread_condattr_t *monotonic)
-{
-    pthread_cond_init(&self.rung, monotonic);
-}
+void gp_inject_wakeup_init(const pthread_condattr_t *monotonic) { pthread_cond_init(&self.rung, monotonic); }
 
 unsigned gp_inject_wakeup_wait(int64_t due_ns)
 {

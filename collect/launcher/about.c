@@ -13,10 +13,7 @@
 
 /* ---- metadata ---- */
 
-static void put_text(struct gp_buf *b, const char *text)
-{
-    gp_json_put_string(b, text, strlen(text));
-}
+static void put_text(struct gp_buf *b, const char *text) { gp_json_put_string(b, text, strlen(text)); }
 
 static void set_meta(struct gp_trace *t, const char *key, struct gp_buf *json)
 {
@@ -215,10 +212,7 @@ void gp_about_missing(const struct gp_about *a, void (*say)(const char *message)
 
 /* ---- the sum ---- */
 
-static unsigned long long ull(uint64_t v)
-{
-    return v;
-}
+static unsigned long long ull(uint64_t v) { return v; }
 
 static uint64_t samples_of(const struct gp_about *a)
 {
@@ -346,10 +340,7 @@ static bool is_secret_name(const char *name, size_t n, bool last)
     return false;
 }
 
-static bool is_in_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
-}
+static bool is_in_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.'; }
 
 /* The name that ends at S + *N, behind which quotes and spaces are ignored; *N becomes its length. */
 static const char *name_before(const char *s, size_t *n)

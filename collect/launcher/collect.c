@@ -98,30 +98,15 @@ int gp_collect_open(struct gp_collect *c, struct gp_err *err)
 
 /* ---- where blocks go ---- */
 
-static void to_outputs(void *ctx, const void *data, size_t n)
-{
-    gp_outputs_put(ctx, data, n);
-}
+static void to_outputs(void *ctx, const void *data, size_t n) { gp_outputs_put(ctx, data, n); }
 
-static void to_recorder(void *ctx, const void *data, size_t n)
-{
-    gp_recorder_put(ctx, data, n, gp_now_ns());
-}
+static void to_recorder(void *ctx, const void *data, size_t n) { gp_recorder_put(ctx, data, n, gp_now_ns()); }
 
-static void to_live(void *ctx, const void *data, size_t n)
-{
-    gp_live_put(ctx, data, n, gp_now_ns());
-}
+static void to_live(void *ctx, const void *data, size_t n) { gp_live_put(ctx, data, n, gp_now_ns()); }
 
-static void to_digest_pipe(void *ctx, const void *data, size_t n)
-{
-    gp_digest_pipe_put(ctx, data, n);
-}
+static void to_digest_pipe(void *ctx, const void *data, size_t n) { gp_digest_pipe_put(ctx, data, n); }
 
-static void add_sink(struct gp_collect *c, struct gp_block_sink sink)
-{
-    c->sinks[c->nsinks++] = sink;
-}
+static void add_sink(struct gp_collect *c, struct gp_block_sink sink) { c->sinks[c->nsinks++] = sink; }
 
 static void on_block(void *ctx, const void *data, size_t n)
 {

@@ -155,10 +155,7 @@ void gp_digest_pipe_end(struct gp_digest_pipe *f)
     if (f->fd >= 0) hang_up(f);
 }
 
-uint64_t gp_digest_pipe_dropped(const struct gp_digest_pipe *f)
-{
-    return f ? f->dropped : 0;
-}
+uint64_t gp_digest_pipe_dropped(const struct gp_digest_pipe *f) { return f ? f->dropped : 0; }
 
 void gp_digest_pipe_free(struct gp_digest_pipe *f)
 {

@@ -24,10 +24,7 @@ int gp_host_start(struct gp_host *h, pid_t pid, struct gp_err *err)
     return gp_sampler_start(h->sampler, pid, err);
 }
 
-int64_t gp_host_due(const struct gp_host *h)
-{
-    return h ? h->due_ns : 0;
-}
+int64_t gp_host_due(const struct gp_host *h) { return h ? h->due_ns : 0; }
 
 void gp_host_turn(struct gp_host *h, int64_t now_ns)
 {
@@ -45,10 +42,7 @@ void gp_host_end(struct gp_host *h)
     gp_sample_writer_end(h->writer);
 }
 
-struct gp_sampler_counts gp_host_counts(struct gp_host *h)
-{
-    return gp_sampler_counts(h->sampler);
-}
+struct gp_sampler_counts gp_host_counts(struct gp_host *h) { return gp_sampler_counts(h->sampler); }
 
 void gp_host_free(struct gp_host *h)
 {

@@ -29,10 +29,7 @@ struct child {
     size_t values;         /* of each of its samples */
 };
 
-static uint64_t monotonic(void)
-{
-    return (uint64_t)gp_now_ns();
-}
+static uint64_t monotonic(void) { return (uint64_t)gp_now_ns(); }
 
 static void put(struct child *c, const void *data, size_t n)
 {
@@ -51,10 +48,7 @@ static void send(struct child *c, enum gp_pm_kind kind, size_t device, const voi
     put(c, data, n);
 }
 
-static void say(struct child *c, const char *text)
-{
-    send(c, GP_PM_SAY, 0, text, strlen(text));
-}
+static void say(struct child *c, const char *text) { send(c, GP_PM_SAY, 0, text, strlen(text)); }
 
 /* ---- samples ---- */
 

@@ -153,7 +153,4 @@ void gp_pm_device_stop(struct gp_pm_device *d)
     if (d->object) d->calls->stop(&o);
 }
 
-void gp_pm_device_close(struct gp_pm_device *d)
-{
-    release(d);
-}
+void gp_pm_device_close(struct gp_pm_device *d) { release(d); }

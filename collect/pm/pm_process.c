@@ -174,10 +174,7 @@ bool gp_pm_await(struct gp_pm *pm, const struct gp_pm_writer_opts *to, struct gp
     return false;
 }
 
-int64_t gp_pm_due(const struct gp_pm *pm)
-{
-    return pm && pm->in >= 0 ? pm->due_ns : 0;
-}
+int64_t gp_pm_due(const struct gp_pm *pm) { return pm && pm->in >= 0 ? pm->due_ns : 0; }
 
 void gp_pm_turn(struct gp_pm *pm, int64_t now_ns)
 {
@@ -200,15 +197,9 @@ void gp_pm_end(struct gp_pm *pm)
     if (pm->writer) gp_pm_writer_end(pm->writer);
 }
 
-uint64_t gp_pm_samples(const struct gp_pm *pm)
-{
-    return gp_pm_writer_samples(pm->writer);
-}
+uint64_t gp_pm_samples(const struct gp_pm *pm) { return gp_pm_writer_samples(pm->writer); }
 
-const char *gp_pm_said(struct gp_pm *pm)
-{
-    return gp_buf_str(&pm->said);
-}
+const char *gp_pm_said(struct gp_pm *pm) { return gp_buf_str(&pm->said); }
 
 void gp_pm_free(struct gp_pm *pm)
 {

@@ -96,10 +96,7 @@ size_t gp_pm_writer_values(const struct gp_pm_writer *w, uint32_t number)
     return d ? d->n : 0;
 }
 
-uint64_t gp_pm_writer_samples(const struct gp_pm_writer *w)
-{
-    return w->samples;
-}
+uint64_t gp_pm_writer_samples(const struct gp_pm_writer *w) { return w->samples; }
 
 /* ---- rows ---- */
 

@@ -491,10 +491,7 @@ static PyObject *mark(PyObject *module, PyObject *args)
 }
 
 /* (error, reason) */
-static PyObject *result(int error)
-{
-    return Py_BuildValue("is", error, gpuprof_reason(error));
-}
+static PyObject *result(int error) { return Py_BuildValue("is", error, gpuprof_reason(error)); }
 
 static PyObject *record(PyObject *module, PyObject *args)
 {

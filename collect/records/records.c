@@ -66,10 +66,7 @@ int64_t gp_record_thread(const void *rec)
 
 /* ---- API calls ---- */
 
-static bool has(const char *name, const char *part)
-{
-    return strstr(name, part) != NULL;
-}
+static bool has(const char *name, const char *part) { return strstr(name, part) != NULL; }
 
 /* Memory that is mapped into a range of addresses: the expandable segments of PyTorch. */
 static bool maps_memory(const char *name)

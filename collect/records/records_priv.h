@@ -39,10 +39,7 @@ static inline uint32_t gp_get_u16(const void *rec, size_t at)
     return v;
 }
 
-static inline uint32_t gp_get_u8(const void *rec, size_t at)
-{
-    return ((const uint8_t *)rec)[at];
-}
+static inline uint32_t gp_get_u8(const void *rec, size_t at) { return ((const uint8_t *)rec)[at]; }
 
 /* Are its times usable? */
 static inline bool gp_held_is_usable(const struct gp_held_work *w)
@@ -90,10 +87,7 @@ void gp_records_end_launches(struct gp_records *r, bool all);
 /* ---- records_events.c: hardware counters ---- */
 
 /* CUPTI runs a kernel of its own behind each that it measures. */
-static inline bool gp_record_is_of_counters(const char *kernel)
-{
-    return !strcmp(kernel, "WaitNs");
-}
+static inline bool gp_record_is_of_counters(const char *kernel) { return !strcmp(kernel, "WaitNs"); }
 /* A kernel with times came. */
 void gp_records_timed(struct gp_records *r, uint32_t corr);
 /* A kernel without times: it waits for its counters, or for its other record. */

@@ -64,10 +64,7 @@ void gp_py_free(struct gp_py *p)
     free(p);
 }
 
-const struct gp_py_counts *gp_py_counts(const struct gp_py *p)
-{
-    return &p->counts;
-}
+const struct gp_py_counts *gp_py_counts(const struct gp_py *p) { return &p->counts; }
 
 /* ---- attaching ---- */
 

@@ -63,10 +63,7 @@ static inline uint64_t ip_at(const struct gp_py_layout *o, uint64_t at)
 }
 
 /* A frame that stands for a call from C has no mark. */
-static inline bool is_function(const struct gp_frame *f)
-{
-    return f->mark != 0;
-}
+static inline bool is_function(const struct gp_frame *f) { return f->mark != 0; }
 
 /* Is the frame at F's address still F? */
 static inline bool stands(const struct gp_own_python *py, const struct gp_frame *f, uint64_t at)
@@ -246,10 +243,7 @@ struct gp_launch_stack *gp_launch_stack_new(struct gp_stack_process *process,
     return s;
 }
 
-struct gp_launch_counts gp_launch_stack_counts(const struct gp_launch_stack *s)
-{
-    return s->numbers.counts;
-}
+struct gp_launch_counts gp_launch_stack_counts(const struct gp_launch_stack *s) { return s->numbers.counts; }
 
 void gp_launch_stack_free(struct gp_launch_stack *s)
 {

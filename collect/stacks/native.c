@@ -110,7 +110,4 @@ struct gp_native *gp_native_new(void)
     return k;
 }
 
-void gp_native_free(struct gp_native *k)
-{
-    free(k);
-}
+void gp_native_free(struct gp_native *k) { free(k); }

@@ -45,10 +45,7 @@ static inline bool gp_stack_try(_Atomic pid_t *holder)
     return seen != us && atomic_compare_exchange_strong(holder, &seen, us);
 }
 
-static inline void gp_stack_let_go(_Atomic pid_t *holder)
-{
-    atomic_store(holder, 0);
-}
+static inline void gp_stack_let_go(_Atomic pid_t *holder) { atomic_store(holder, 0); }
 
 /* NULL if there is none that can be read: then *WHY, unless it is NULL, is a static text, or NULL where there
  * is none at all. */

@@ -126,10 +126,7 @@ static void find_it(struct gp_waiting *w, struct gp_stack_numbers *s, const stru
 
 /* ---- life ---- */
 
-struct gp_waiting *gp_waiting_new(void)
-{
-    return calloc(1, sizeof(struct gp_waiting));
-}
+struct gp_waiting *gp_waiting_new(void) { return calloc(1, sizeof(struct gp_waiting)); }
 
 uint32_t gp_waiting_stack(struct gp_waiting *w, struct gp_stack_numbers *s, const struct gp_own_python *py,
                           int64_t *tid)

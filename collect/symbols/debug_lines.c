@@ -145,10 +145,7 @@ void gp_debug_lines_close(struct gp_debug_lines *d)
     free(d);
 }
 
-int gp_symbols_have_lines(void)
-{
-    return 1;
-}
+int gp_symbols_have_lines(void) { return 1; }
 
 #else
 
@@ -165,14 +162,8 @@ size_t gp_debug_lines_at(struct gp_debug_lines *d, uint64_t address, struct gp_s
     return 0;
 }
 
-void gp_debug_lines_close(struct gp_debug_lines *d)
-{
-    (void)d;
-}
+void gp_debug_lines_close(struct gp_debug_lines *d) { (void)d; }
 
-int gp_symbols_have_lines(void)
-{
-    return 0;
-}
+int gp_symbols_have_lines(void) { return 0; }
 
 #endif

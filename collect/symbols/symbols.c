@@ -25,10 +25,7 @@ struct gp_symbolizer {
     GP_VEC(struct module) modules;
 };
 
-struct gp_symbolizer *gp_symbolizer_new(void)
-{
-    return gp_zalloc(sizeof(struct gp_symbolizer));
-}
+struct gp_symbolizer *gp_symbolizer_new(void) { return gp_zalloc(sizeof(struct gp_symbolizer)); }
 
 void gp_symbolizer_free(struct gp_symbolizer *s)
 {

@@ -48,15 +48,9 @@ static uint64_t leb(struct gp_cfi_bytes *b, bool is_signed)
     return 0;
 }
 
-uint64_t gp_cfi_uleb(struct gp_cfi_bytes *b)
-{
-    return leb(b, false);
-}
+uint64_t gp_cfi_uleb(struct gp_cfi_bytes *b) { return leb(b, false); }
 
-int64_t gp_cfi_sleb(struct gp_cfi_bytes *b)
-{
-    return (int64_t)leb(b, true);
-}
+int64_t gp_cfi_sleb(struct gp_cfi_bytes *b) { return (int64_t)leb(b, true); }
 
 static uint64_t pointer(struct gp_cfi_bytes *b, uint8_t encoding, uint64_t data)
 {

@@ -24,10 +24,7 @@ void gp_unwinder_free(struct gp_unwinder *u)
     munmap(u, sizeof *u);
 }
 
-void gp_unwind_refresh(struct gp_unwinder *u)
-{
-    gp_places_refresh(&u->places);
-}
+void gp_unwind_refresh(struct gp_unwinder *u) { gp_places_refresh(&u->places); }
 
 bool gp_unwind_module(struct gp_unwinder *u, uint64_t ip, struct gp_unwind_module *m)
 {

@@ -161,15 +161,9 @@ static inline bool step_row(struct gp_walk *w, const struct gp_row *row)
     return enter_caller(w, sp, cfa, row->ra_reg, row->signal, row->ra_signed);
 }
 
-static bool machine_reg(void *ctx, uint64_t reg, uint64_t *value)
-{
-    return get(ctx, reg, value);
-}
+static bool machine_reg(void *ctx, uint64_t reg, uint64_t *value) { return get(ctx, reg, value); }
 
-static bool machine_load(void *ctx, uint64_t at, uint64_t *value)
-{
-    return load(ctx, at, value);
-}
+static bool machine_load(void *ctx, uint64_t at, uint64_t *value) { return load(ctx, at, value); }
 
 /* Where register R of the caller is, as RULE says; OLD has the registers of the callee. */
 static void restore(struct gp_walk *w, struct gp_walk *old, unsigned r, const struct gp_cfi_rule *rule,

@@ -51,10 +51,7 @@ void gp_capture_init(struct gp_capture *g, const struct gp_capture_opts *opts, i
     g->windows.at[0].start_ns = INT64_MIN; /* ranges may have begun before CUDA was initialized */
 }
 
-void gp_capture_release(struct gp_capture *g)
-{
-    GP_VEC_FREE(&g->windows);
-}
+void gp_capture_release(struct gp_capture *g) { GP_VEC_FREE(&g->windows); }
 
 static bool follow(struct gp_capture *g, int64_t now_ns)
 {

@@ -66,7 +66,4 @@ bool gp_filter_rank(const struct gp_filter *f, int32_t rank)
     return any;
 }
 
-bool gp_filter_name(const char *pattern, const char *name)
-{
-    return !*pattern || !fnmatch(pattern, name, 0);
-}
+bool gp_filter_name(const char *pattern, const char *name) { return !*pattern || !fnmatch(pattern, name, 0); }

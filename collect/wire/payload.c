@@ -79,10 +79,7 @@ static struct type type_of(uint64_t id)
     return id < GP_COUNT(types) ? types[id] : (struct type){0, 0};
 }
 
-static bool is_string(uint64_t type)
-{
-    return type >= GP_PAYLOAD_CSTRING && type <= GP_PAYLOAD_UTF32;
-}
+static bool is_string(uint64_t type) { return type >= GP_PAYLOAD_CSTRING && type <= GP_PAYLOAD_UTF32; }
 
 /* ---- registered schemas ---- */
 

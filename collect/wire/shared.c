@@ -31,10 +31,7 @@ struct name_head {
     uint64_t key;
 };
 
-static struct head *head_of(const struct gp_shared *s)
-{
-    return (struct head *)(void *)s->map;
-}
+static struct head *head_of(const struct gp_shared *s) { return (struct head *)(void *)s->map; }
 
 /* ---- layout ---- */
 

@@ -26,10 +26,7 @@ void gp_buf_put(struct gp_buf *b, const void *data, size_t n)
     b->n += n;
 }
 
-void gp_buf_puts(struct gp_buf *b, const char *s)
-{
-    gp_buf_put(b, s, strlen(s));
-}
+void gp_buf_puts(struct gp_buf *b, const char *s) { gp_buf_put(b, s, strlen(s)); }
 
 void gp_buf_printf(struct gp_buf *b, const char *fmt, ...)
 {

@@ -17,10 +17,7 @@ static inline int64_t gp_clock_ns(clockid_t id)
 }
 
 /* CLOCK_MONOTONIC, the clock of traces and of deadlines. */
-static inline int64_t gp_now_ns(void)
-{
-    return gp_clock_ns(CLOCK_MONOTONIC);
-}
+static inline int64_t gp_now_ns(void) { return gp_clock_ns(CLOCK_MONOTONIC); }
 
 /* SECONDS from now, for functions that wait until a time of day. */
 static inline struct timespec gp_clock_after(int seconds)

@@ -39,10 +39,7 @@ static void put_words(struct gp_buf *b, const char *choices)
 }
 
 /* An optional value is typed, not completed. */
-static bool takes_value(const struct gp_option *o)
-{
-    return o->arg && o->kind != GP_OPT_MAYBE;
-}
+static bool takes_value(const struct gp_option *o) { return o->arg && o->kind != GP_OPT_MAYBE; }
 
 static bool takes_file(const struct gp_option *o)
 {

@@ -169,10 +169,7 @@ static bool gzip_begin(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
     return true;
 }
 
-static void gzip_close(void *state)
-{
-    free(state);
-}
+static void gzip_close(void *state) { free(state); }
 
 #else
 

@@ -340,10 +340,7 @@ const char *gp_input_compression(const struct gp_input *in)
     return in->decoder ? in->decoder->name : "none";
 }
 
-const char *gp_input_path(const struct gp_input *in)
-{
-    return in->path;
-}
+const char *gp_input_path(const struct gp_input *in) { return in->path; }
 
 int gp_input_fd(const struct gp_input *in, uint64_t *size)
 {

@@ -8,10 +8,7 @@
 
 /* ---- hash.h ---- */
 
-uint64_t gp_hash_bytes(const void *p, size_t n)
-{
-    return XXH3_64bits(p, n);
-}
+uint64_t gp_hash_bytes(const void *p, size_t n) { return XXH3_64bits(p, n); }
 
 uint64_t gp_hash_seed(void)
 {
@@ -21,10 +18,7 @@ uint64_t gp_hash_seed(void)
     return seed;
 }
 
-uint64_t gp_hash_place(const void *p, size_t n, uint64_t seed)
-{
-    return XXH3_64bits_withSeed(p, n, seed);
-}
+uint64_t gp_hash_place(const void *p, size_t n, uint64_t seed) { return XXH3_64bits_withSeed(p, n, seed); }
 
 /* ---- the table ---- */
 
@@ -92,10 +86,7 @@ gp_sid gp_intern(struct gp_strings *s, const char *p, size_t n)
     return gp_intern_hashed(s, p, n, gp_hash_place(p, n, s->seed));
 }
 
-gp_sid gp_intern_cstr(struct gp_strings *s, const char *p)
-{
-    return gp_intern(s, p, strlen(p));
-}
+gp_sid gp_intern_cstr(struct gp_strings *s, const char *p) { return gp_intern(s, p, strlen(p)); }
 
 gp_sid gp_intern_find(const struct gp_strings *s, const char *p, size_t n)
 {

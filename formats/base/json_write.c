@@ -111,10 +111,7 @@ void gp_json_put_string(struct gp_buf *b, const char *s, size_t n)
     gp_buf_putc(b, '"');
 }
 
-void gp_json_put_valid(struct gp_buf *b, const char *s, size_t n)
-{
-    put_text(b, s, n, false);
-}
+void gp_json_put_valid(struct gp_buf *b, const char *s, size_t n) { put_text(b, s, n, false); }
 
 /* ---- numbers ---- */
 
@@ -162,10 +159,7 @@ static void skip_space(struct scan *s)
     while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\t' || *s->p == '\r')) s->p++;
 }
 
-static bool at_digit(const struct scan *s)
-{
-    return s->p < s->end && gp_is_digit(*s->p);
-}
+static bool at_digit(const struct scan *s) { return s->p < s->end && gp_is_digit(*s->p); }
 
 static bool take(struct scan *s, char c)
 {

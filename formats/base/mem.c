@@ -94,10 +94,7 @@ void *gp_arena_alloc(struct gp_arena *a, size_t size)
     return p;
 }
 
-void *gp_arena_zalloc(struct gp_arena *a, size_t size)
-{
-    return memset(gp_arena_alloc(a, size), 0, size);
-}
+void *gp_arena_zalloc(struct gp_arena *a, size_t size) { return memset(gp_arena_alloc(a, size), 0, size); }
 
 char *gp_arena_strndup(struct gp_arena *a, const char *s, size_t n)
 {

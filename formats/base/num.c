@@ -233,10 +233,7 @@ static int read_duration(const char *s, uint64_t bare_ns, int64_t *ns, struct gp
     return 0;
 }
 
-int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err)
-{
-    return read_duration(s, 0, ns, err);
-}
+int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err) { return read_duration(s, 0, ns, err); }
 
 int gp_parse_seconds(const char *s, int64_t *ns, struct gp_err *err)
 {

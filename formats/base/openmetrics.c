@@ -70,10 +70,7 @@ void gp_openmetrics_label_int(struct gp_openmetrics *m, const char *name, int64_
     gp_openmetrics_label(m, name, text, (size_t)n);
 }
 
-static void before_value(struct gp_openmetrics *m)
-{
-    gp_buf_puts(m->b, m->labels ? "} " : " ");
-}
+static void before_value(struct gp_openmetrics *m) { gp_buf_puts(m->b, m->labels ? "} " : " "); }
 
 static void put_seconds(struct gp_buf *b, int64_t ns)
 {

@@ -27,10 +27,7 @@ GP_ORDER_OF(gp_order_u64, uint64_t)
 GP_ORDER_OF(gp_order_double, double)
 
 /* Descending: the longest first. */
-static inline int gp_order_i64_down(const void *a, const void *b)
-{
-    return gp_order_i64(b, a);
-}
+static inline int gp_order_i64_down(const void *a, const void *b) { return gp_order_i64(b, a); }
 
 /* Of `char *`, by their bytes. */
 static inline int gp_order_text(const void *a, const void *b)

@@ -173,10 +173,7 @@ void gp_output_write(struct gp_output *out, const void *data, size_t n)
     out->n += n;
 }
 
-bool gp_output_failed(const struct gp_output *out)
-{
-    return out->error != 0;
-}
+bool gp_output_failed(const struct gp_output *out) { return out->error != 0; }
 
 int gp_output_close(struct gp_output *out, bool commit, struct gp_err *err)
 {

@@ -17,16 +17,10 @@
 #define GP_TEXT(text) text, (sizeof(text) - 1)
 
 /* Decimal, in any locale. */
-static inline bool gp_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+static inline bool gp_is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Does S begin with WITH? */
-static inline bool gp_starts(const char *s, const char *with)
-{
-    return !strncmp(s, with, strlen(with));
-}
+static inline bool gp_starts(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
 
 /* Are the N bytes at P those of TEXT? */
 static inline bool gp_is(const void *p, size_t n, const char *text)

@@ -32,10 +32,7 @@ static inline bool read8(const char *p, uint64_t *v)
 #endif
 }
 
-static inline bool ends_number(char c)
-{
-    return c == ',' || c == '}' || (unsigned char)c <= ' ' || c == ']';
-}
+static inline bool ends_number(char c) { return c == ',' || c == '}' || (unsigned char)c <= ' ' || c == ']'; }
 
 /* A plain integer of at most 18 digits, the most common number; NULL for everything else. */
 static inline const char *read_digits(const char *p, uint64_t *v)
@@ -327,10 +324,7 @@ static const char *read_known_arg(struct gp_chrome_parser *c, struct gp_chrome_f
     return f->phase == 'M' ? read_label_arg(c, f, key, p) : NULL;
 }
 
-static bool is_dropped(enum gp_key key)
-{
-    return key >= GP_KEY_EV_IDX && key <= GP_KEY_BANDWIDTH;
-}
+static bool is_dropped(enum gp_key key) { return key >= GP_KEY_EV_IDX && key <= GP_KEY_BANDWIDTH; }
 
 static bool is_config_arg(const struct gp_chrome_fields *f, enum gp_key key)
 {

@@ -236,10 +236,7 @@ static void read_record(struct gp_clog_reader *rd)
 
 /* ---- a file ---- */
 
-bool gp_compile_log_sniff(const uint8_t *head, size_t n)
-{
-    return gp_log_sniff(head, n);
-}
+bool gp_compile_log_sniff(const uint8_t *head, size_t n) { return gp_log_sniff(head, n); }
 
 /* "dedicated_log_torch_trace_rank_3_x.log": a process that compiles before it knows its rank. */
 static void rank_of_name(struct gp_compile_log *log, uint32_t input, const char *path)

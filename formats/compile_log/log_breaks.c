@@ -318,10 +318,7 @@ void gp_clog_read_recompiles(struct gp_clog_reader *rd)
 
 /* ---- caches ---- */
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 void gp_clog_read_cache(struct gp_clog_reader *rd, enum gp_clog_cache_layer layer,
                         enum gp_clog_cache_state state)

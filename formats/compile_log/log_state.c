@@ -13,15 +13,9 @@ enum { MOST_PROCESSES = 4096 };
 static const char *const issue_names[] = {GP_CLOG_ISSUES(GP_SECOND)};
 static const char *const issue_texts[] = {GP_CLOG_ISSUES(GP_THIRD)};
 
-const char *gp_clog_issue_name(enum gp_clog_issue_kind kind)
-{
-    return issue_names[kind];
-}
+const char *gp_clog_issue_name(enum gp_clog_issue_kind kind) { return issue_names[kind]; }
 
-const char *gp_clog_issue_text(enum gp_clog_issue_kind kind)
-{
-    return issue_texts[kind];
-}
+const char *gp_clog_issue_text(enum gp_clog_issue_kind kind) { return issue_texts[kind]; }
 
 void gp_clog_issues(struct gp_clog_input *in, enum gp_clog_issue_kind kind, uint64_t n, int64_t offset)
 {
@@ -106,10 +100,7 @@ struct gp_span_text gp_clog_payload(struct gp_clog_reader *rd)
 
 enum { BLOCK = 64, LENGTH_AT = 56 };
 
-static inline uint32_t turn(uint32_t v, int by)
-{
-    return v << by | v >> (32 - by);
-}
+static inline uint32_t turn(uint32_t v, int by) { return v << by | v >> (32 - by); }
 
 /* The four rounds of RFC 1321. K is floor(2^32 * |sin(i + 1)|). */
 #define F(x, y, z)                   ((z) ^ ((x) & ((y) ^ (z))))

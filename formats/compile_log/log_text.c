@@ -9,10 +9,7 @@ static struct gp_span_text text_of(const struct gp_buf *b)
 }
 
 /* The process that the message is of: the one with that id, by whatever log it came in. */
-static uint32_t process_of(struct gp_clog_reader *rd)
-{
-    return gp_clog_state_of(rd)->process;
-}
+static uint32_t process_of(struct gp_clog_reader *rd) { return gp_clog_state_of(rd)->process; }
 
 /* ---- fusion ---- */
 

@@ -25,15 +25,9 @@ struct bins {
     uint8_t of[KEPT]; /* bin of each value, if there are at most KEPT values */
 };
 
-static unsigned bit_length(uint64_t v)
-{
-    return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
-}
+static unsigned bit_length(uint64_t v) { return v ? 64 - (unsigned)__builtin_clzll(v) : 0; }
 
-static unsigned varint_size(uint64_t v)
-{
-    return (bit_length(v | 1) + 6) / 7;
-}
+static unsigned varint_size(uint64_t v) { return (bit_length(v | 1) + 6) / 7; }
 
 /* ---- varints ---- */
 
@@ -97,10 +91,7 @@ static uint64_t bin_low(unsigned bin)
     return (uint64_t)(2 + (bin - 8) % 2) << (2 + (bin - 8) / 2);
 }
 
-static uint64_t bin_high(unsigned bin)
-{
-    return bin + 1 < BIN_COUNT ? bin_low(bin + 1) - 1 : UINT64_MAX;
-}
+static uint64_t bin_high(unsigned bin) { return bin + 1 < BIN_COUNT ? bin_low(bin + 1) - 1 : UINT64_MAX; }
 
 static void count_bins(struct bins *b, const uint64_t *v, size_t n)
 {

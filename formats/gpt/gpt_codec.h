@@ -32,14 +32,8 @@ enum {
 
 /* ---- numbers ---- */
 
-static inline uint64_t gp_zigzag(int64_t v)
-{
-    return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
-}
-static inline int64_t gp_unzigzag(uint64_t v)
-{
-    return (int64_t)(v >> 1 ^ -(v & 1));
-}
+static inline uint64_t gp_zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64_t)(v >> 63); }
+static inline int64_t gp_unzigzag(uint64_t v) { return (int64_t)(v >> 1 ^ -(v & 1)); }
 /* Little-endian groups of seven bits; the top bit of a byte is set if more follow. */
 void gp_varint_put(struct gp_buf *b, uint64_t v);
 

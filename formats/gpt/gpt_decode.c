@@ -39,10 +39,7 @@ struct gp_block_decoder {
     uint32_t *succ, *local;
 };
 
-struct gp_block_decoder *gp_block_decoder_new(void)
-{
-    return gp_zalloc(sizeof(struct gp_block_decoder));
-}
+struct gp_block_decoder *gp_block_decoder_new(void) { return gp_zalloc(sizeof(struct gp_block_decoder)); }
 
 void gp_block_decoder_free(struct gp_block_decoder *d)
 {

@@ -47,10 +47,7 @@ static gp_sid name_of(struct gp_trace *t, const struct gp_symbol *s)
     return sid;
 }
 
-static bool is_unnamed(const struct gp_stack *s)
-{
-    return s->symbol && !s->name;
-}
+static bool is_unnamed(const struct gp_stack *s) { return s->symbol && !s->name; }
 
 uint32_t *gp_gpt_name_native(struct gp_trace *t)
 {

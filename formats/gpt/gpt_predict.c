@@ -2,15 +2,9 @@
 
 #include <string.h>
 
-bool gp_pred_is_signed(enum gp_gpt_predictor pred)
-{
-    return pred != GP_PRED_PLAIN && pred != GP_PRED_LAST;
-}
+bool gp_pred_is_signed(enum gp_gpt_predictor pred) { return pred != GP_PRED_PLAIN && pred != GP_PRED_LAST; }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return (int64_t)a > (int64_t)b ? a : b;
-}
+static uint64_t later(uint64_t a, uint64_t b) { return (int64_t)a > (int64_t)b ? a : b; }
 
 static void clear_state(const struct gp_pred_rows *r, uint64_t to)
 {
@@ -139,10 +133,7 @@ static void last_inverse(const struct gp_pred_rows *r, const uint64_t *s, uint64
 }
 
 /* Undo the zigzag if there is one. ZZ is known to the compiler. */
-static inline uint64_t difference(uint64_t s, const bool zz)
-{
-    return zz ? s >> 1 ^ -(s & 1) : s;
-}
+static inline uint64_t difference(uint64_t s, const bool zz) { return zz ? s >> 1 ^ -(s & 1) : s; }
 
 static inline __attribute__((always_inline)) void inverse(enum gp_gpt_predictor pred,
                                                           const struct gp_pred_rows *r, const uint64_t *s,

@@ -62,10 +62,7 @@ static bool sniff(const uint8_t *head, size_t n)
 
 /* ---- bytes ---- */
 
-static int64_t offset_of(const struct reader *r, size_t pos)
-{
-    return (int64_t)(pos + r->dropped);
-}
+static int64_t offset_of(const struct reader *r, size_t pos) { return (int64_t)(pos + r->dropped); }
 
 /* Make the store extend to UPTO; false if the input ends before. */
 static bool fetch(struct reader *r, size_t upto)

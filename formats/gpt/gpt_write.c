@@ -68,10 +68,7 @@ void gp_gpt_writer_free(struct gp_gpt_writer *w)
     free(w);
 }
 
-const struct gp_gpt_stats *gp_gpt_writer_stats(const struct gp_gpt_writer *w)
-{
-    return &w->stats;
-}
+const struct gp_gpt_stats *gp_gpt_writer_stats(const struct gp_gpt_writer *w) { return &w->stats; }
 
 /* ---- blocks ---- */
 
@@ -98,10 +95,7 @@ static struct gp_buf *buf_begin(struct gp_buf *b)
     return b;
 }
 
-static struct gp_buf *block_begin(struct gp_gpt_writer *w)
-{
-    return buf_begin(&w->block);
-}
+static struct gp_buf *block_begin(struct gp_gpt_writer *w) { return buf_begin(&w->block); }
 
 /* A block with many rows in few bytes is made longer: readers refuse blocks that would grow out of
  * proportion. */

@@ -113,10 +113,7 @@ gp_sid gp_nodes_get(struct gp_nodes *nodes, uint64_t node)
     return run && !run->original ? run->captured : 0;
 }
 
-void gp_nodes_release(struct gp_nodes *nodes)
-{
-    GP_VEC_FREE(&nodes->sorted);
-}
+void gp_nodes_release(struct gp_nodes *nodes) { GP_VEC_FREE(&nodes->sorted); }
 
 /* ---- reading ---- */
 

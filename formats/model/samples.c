@@ -303,10 +303,7 @@ static uint32_t without_state(const struct gp_stack_tree *tree, uint32_t node)
     return node;
 }
 
-static uint32_t depth_of(const struct expander *x, uint32_t node)
-{
-    return x->tree.nodes.at[node].depth;
-}
+static uint32_t depth_of(const struct expander *x, uint32_t node) { return x->tree.nodes.at[node].depth; }
 
 static uint32_t common(const struct expander *x, const struct knot *a, const struct knot *b)
 {

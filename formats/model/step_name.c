@@ -6,15 +6,9 @@
 #include "formats/base/str.h"
 #include "formats/model/trace.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /* "step 17/100" is number 17 of "step"; closing brackets and the like after the number are not part of it. */
 static size_t split_number(const char *name, size_t n, uint64_t *number)

@@ -48,10 +48,7 @@ static void fill_default(void *cells, int col, size_t from, size_t to)
     memset((char *)cells + from * w, gp_column_infos[col].dflt ? 0xff : 0, (to - from) * w);
 }
 
-static bool is_shared(const struct gp_events *e, int col)
-{
-    return e->shared >> col & 1;
-}
+static bool is_shared(const struct gp_events *e, int col) { return e->shared >> col & 1; }
 
 static void free_column(struct gp_events *e, int col)
 {
@@ -276,10 +273,7 @@ struct gp_device gp_device_unknown(void)
     return d;
 }
 
-gp_sid gp_trace_intern(struct gp_trace *t, const char *s, size_t n)
-{
-    return gp_intern(&t->strings, s, n);
-}
+gp_sid gp_trace_intern(struct gp_trace *t, const char *s, size_t n) { return gp_intern(&t->strings, s, n); }
 
 void gp_trace_set_meta(struct gp_trace *t, const char *key, const char *value, size_t n)
 {
@@ -589,10 +583,7 @@ uint64_t gp_trace_skipped(const struct gp_trace *t)
            t->issues[GP_Q_LIMIT].count;
 }
 
-bool gp_trace_truncated(const struct gp_trace *t)
-{
-    return t->issues[GP_Q_TRUNCATED].count > 0;
-}
+bool gp_trace_truncated(const struct gp_trace *t) { return t->issues[GP_Q_TRUNCATED].count > 0; }
 
 static bool any_event(const struct gp_trace *t)
 {

@@ -202,10 +202,7 @@ struct gp_device {
 #define GP_DURATION_MOST  (INT64_C(1) << 57)
 #define GP_DURATIONS_MOST (INT64_C(1) << 58)
 
-static inline bool gp_time_fits(int64_t ns)
-{
-    return ns >= -GP_TIME_MOST && ns <= GP_TIME_MOST;
-}
+static inline bool gp_time_fits(int64_t ns) { return ns >= -GP_TIME_MOST && ns <= GP_TIME_MOST; }
 
 /* A top-level field of the file or a fact about the run: `value` is JSON text ("\"x\"", "3", "{...}"). */
 struct gp_meta {

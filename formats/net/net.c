@@ -162,10 +162,7 @@ static int prepare(int fd)
     return fd;
 }
 
-static int datagrams(int family)
-{
-    return prepare(socket(family, SOCK_DGRAM, 0));
-}
+static int datagrams(int family) { return prepare(socket(family, SOCK_DGRAM, 0)); }
 
 static int connect_unix(const char *path, struct gp_err *err)
 {
@@ -235,10 +232,7 @@ int gp_net_connect(const char *address, struct gp_err *err)
     return strchr(address, '/') ? connect_unix(address, err) : udp(address, false, &remote, err);
 }
 
-bool gp_net_send(int fd, const void *data, size_t n)
-{
-    return send(fd, data, n, MSG_NOSIGNAL) == (ssize_t)n;
-}
+bool gp_net_send(int fd, const void *data, size_t n) { return send(fd, data, n, MSG_NOSIGNAL) == (ssize_t)n; }
 
 void gp_net_receive(int fd, void *room, size_t cap, void (*message)(void *ctx, const void *data, size_t n),
                     void *ctx)

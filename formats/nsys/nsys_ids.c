@@ -60,10 +60,7 @@ static void load_enum(struct gp_nsys *n, const char *table, struct gp_map *to, c
     }
 }
 
-static void put_default(struct gp_map *m, uint64_t key, uint32_t value)
-{
-    gp_map_put(m, key, value);
-}
+static void put_default(struct gp_map *m, uint64_t key, uint32_t value) { gp_map_put(m, key, value); }
 
 /* The values are those of CUPTI; exports of memory kinds count from 0. */
 void gp_nsys_load_enums(struct gp_nsys *n)

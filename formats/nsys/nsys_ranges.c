@@ -44,10 +44,7 @@ static void put_member(struct gp_buf *b, const char *member, size_t n)
     gp_buf_put(b, member, n);
 }
 
-static void put_text(struct gp_buf *b, const char *member)
-{
-    put_member(b, member, strlen(member));
-}
+static void put_text(struct gp_buf *b, const char *member) { put_member(b, member, strlen(member)); }
 
 /* The payload as members of an object: text of JSON, or a number. */
 static void put_payload(struct reading *r)

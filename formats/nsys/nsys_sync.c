@@ -27,10 +27,7 @@ static int by_key(const void *a, const void *b)
     return GP_ORDER(x->stream, y->stream);
 }
 
-static int64_t known(int64_t id)
-{
-    return id >= 0 && id < UINT32_MAX ? id : -1;
-}
+static int64_t known(int64_t id) { return id >= 0 && id < UINT32_MAX ? id : -1; }
 
 static uint64_t key_of(uint64_t process, int64_t context, int64_t event)
 {

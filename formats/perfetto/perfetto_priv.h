@@ -54,10 +54,7 @@ static inline char *gp_put_fixed64(char *p, uint32_t tag, uint64_t v)
 }
 
 /* Bytes of V as a varint. */
-static inline size_t gp_varint_size(uint64_t v)
-{
-    return (size_t)(70 - __builtin_clzll(v | 1)) / 7;
-}
+static inline size_t gp_varint_size(uint64_t v) { return (size_t)(70 - __builtin_clzll(v | 1)) / 7; }
 
 /* A message or text of N bytes. */
 static inline void gp_put_bytes(struct gp_buf *b, uint32_t tag, const char *data, size_t n)
@@ -154,10 +151,7 @@ struct gp_pf {
 
 void gp_pf_chunks_init(struct gp_pf_chunks *c, int threads, gp_perfetto_sink *sink, void *ctx);
 /* Where packets go. */
-static inline struct gp_buf *gp_pf_raw(struct gp_pf_chunks *c)
-{
-    return &c->at.at[c->used].raw;
-}
+static inline struct gp_buf *gp_pf_raw(struct gp_pf_chunks *c) { return &c->at.at[c->used].raw; }
 /* Is the chunk full? Then the next packet must be the first of a segment. */
 static inline bool gp_pf_is_full(const struct gp_pf_chunks *c)
 {

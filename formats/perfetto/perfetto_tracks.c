@@ -12,10 +12,7 @@ static void put_text(struct gp_buf *b, uint32_t tag, const char *text, size_t n)
     gp_buf_release(&clean);
 }
 
-static bool fits(int64_t id)
-{
-    return id >= 0 && id <= INT32_MAX;
-}
+static bool fits(int64_t id) { return id >= 0 && id <= INT32_MAX; }
 
 /* A pid that is a text, or too large, is replaced by one that no system gives out. */
 static int64_t pid_of(const struct gp_pf *w, uint32_t process)

@@ -32,10 +32,7 @@ struct machine {
 
 /* ---- bytes ---- */
 
-static uint64_t offset_of(const struct machine *m)
-{
-    return m->base + (uint64_t)(m->p - m->bytes);
-}
+static uint64_t offset_of(const struct machine *m) { return m->base + (uint64_t)(m->p - m->bytes); }
 
 static void refill(struct machine *m)
 {
@@ -78,10 +75,7 @@ static inline uint32_t number4(const uint8_t *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static inline uint64_t number8(const uint8_t *p)
-{
-    return number4(p) | (uint64_t)number4(p + 4) << 32;
-}
+static inline uint64_t number8(const uint8_t *p) { return number4(p) | (uint64_t)number4(p + 4) << 32; }
 
 static uint64_t number(const uint8_t *p, size_t n)
 {
@@ -127,10 +121,7 @@ static inline struct gp_pickle_value *push(struct machine *m, uint32_t kind, uin
 }
 
 /* The values of the container being filled. */
-static size_t floor_of(const struct machine *m)
-{
-    return m->n_marks ? m->marks[m->n_marks - 1] : 0;
-}
+static size_t floor_of(const struct machine *m) { return m->n_marks ? m->marks[m->n_marks - 1] : 0; }
 
 static inline bool holds(struct machine *m, size_t n)
 {

@@ -387,10 +387,7 @@ void gp_snapshot_release(struct gp_snapshot *s)
     memset(s, 0, sizeof *s);
 }
 
-bool gp_snapshot_is_zip(const uint8_t *head, size_t n)
-{
-    return gp_begin(head, n, "PK\3\4");
-}
+bool gp_snapshot_is_zip(const uint8_t *head, size_t n) { return gp_begin(head, n, "PK\3\4"); }
 
 static void grow_rows(struct gp_snapshot_rows *r)
 {

@@ -189,15 +189,9 @@ static struct table *find_table(const struct gp_sqlite *db, const char *name)
     return NULL;
 }
 
-bool gp_sqlite_has(const struct gp_sqlite *db, const char *table)
-{
-    return find_table(db, table) != NULL;
-}
+bool gp_sqlite_has(const struct gp_sqlite *db, const char *table) { return find_table(db, table) != NULL; }
 
-uint64_t gp_sqlite_refused(const struct gp_sqlite *db)
-{
-    return db->refused;
-}
+uint64_t gp_sqlite_refused(const struct gp_sqlite *db) { return db->refused; }
 
 /* ---- scans ---- */
 

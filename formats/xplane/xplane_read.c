@@ -115,10 +115,7 @@ struct reading {
     struct gp_buf members, launch, text; /* LAUNCH: members that depend only on what is launched */
 };
 
-static int64_t offset_of(const struct reading *r, const uint8_t *at)
-{
-    return at - r->begin;
-}
+static int64_t offset_of(const struct reading *r, const uint8_t *at) { return at - r->begin; }
 
 static gp_sid text_of(struct reading *r, const struct gp_wire_field *f)
 {

@@ -89,10 +89,7 @@ void gp_ceilings_text(struct gp_buf *b, const struct gp_calibrate_answer *a)
     put_report(b, &r, a);
 }
 
-static void put_ceilings_text(void *answer, struct gp_buf *b)
-{
-    gp_ceilings_text(b, answer);
-}
+static void put_ceilings_text(void *answer, struct gp_buf *b) { gp_ceilings_text(b, answer); }
 
 static void put_sweep_text(void *answer, struct gp_buf *b)
 {

@@ -33,15 +33,9 @@ static double value(const struct plot *p, const struct gp_sweep_point *q)
     return (double)(p->panel == GP_SWEEP_THROUGHPUT ? q->elements : q->bytes) / q->ns * 1e9;
 }
 
-static double across(const struct plot *p, double elements)
-{
-    return gp_axis_at(&p->f.x, elements);
-}
+static double across(const struct plot *p, double elements) { return gp_axis_at(&p->f.x, elements); }
 
-static double up(const struct plot *p, double v)
-{
-    return gp_axis_at(&p->f.y, v);
-}
+static double up(const struct plot *p, double v) { return gp_axis_at(&p->f.y, v); }
 
 static void find_range(struct plot *p)
 {

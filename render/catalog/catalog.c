@@ -56,10 +56,7 @@ struct gp_catalog {
     int64_t looked_ns;
 };
 
-static int64_t time_of(struct timespec t)
-{
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+static int64_t time_of(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
 
 struct gp_catalog *gp_catalog_new(int kinds)
 {
@@ -524,7 +521,4 @@ int gp_contents_tag(struct gp_contents *c, int fd, char tag[GP_CONTENT_TAG], str
     return 0;
 }
 
-void gp_contents_release(struct gp_contents *c)
-{
-    pthread_mutex_destroy(&c->lock);
-}
+void gp_contents_release(struct gp_contents *c) { pthread_mutex_destroy(&c->lock); }

@@ -134,10 +134,7 @@ static void add_modes(struct maker *m)
 
 /* ---- caches, fusion, CUDA graphs: a line each ---- */
 
-GP_GETTER(get_words)
-{
-    gp_cell_text(c, *(const char *const *)gp_member_at(row, f));
-}
+GP_GETTER(get_words) { gp_cell_text(c, *(const char *const *)gp_member_at(row, f)); }
 
 static const struct gp_field line_fields[] = {
     {"what", "What", GP_CELL_TEXT, get_words, offsetof(struct line, what), .help = NULL},

@@ -25,10 +25,7 @@ static struct check check_at(const struct gp_diff *d, size_t i)
                           gp_diff_str(d, g->place), g->broken, g->undecided};
 }
 
-static size_t checks(const struct gp_diff *d)
-{
-    return d->comparable && d->gates.n ? d->gates.n : 1;
-}
+static size_t checks(const struct gp_diff *d) { return d->comparable && d->gates.n ? d->gates.n : 1; }
 
 /* ---- JUnit ---- */
 

@@ -373,10 +373,7 @@ static void put_outside(struct gp_buf *b, const struct gp_diff_side *s, const ch
     gp_buf_printf(b, "%s in the %s", any ? "" : " nothing", side);
 }
 
-static int64_t outside_ns(const struct gp_diff_side *s)
-{
-    return s->before_ns + s->warm_up_ns + s->after_ns;
-}
+static int64_t outside_ns(const struct gp_diff_side *s) { return s->before_ns + s->warm_up_ns + s->after_ns; }
 
 /* Start-up and the rest, in one line, where it is a hundredth of a recording or more. */
 static void summarize_outside(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)

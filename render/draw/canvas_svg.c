@@ -87,10 +87,7 @@ void gp_svg_attr(struct gp_svg *s, const char *name, const char *value)
     gp_svg_attr_n(s, name, value, strlen(value));
 }
 
-void gp_svg_int(struct gp_svg *s, const char *name, int64_t value)
-{
-    gp_svg_px(s, name, value * 100);
-}
+void gp_svg_int(struct gp_svg *s, const char *name, int64_t value) { gp_svg_px(s, name, value * 100); }
 
 void gp_svg_attr_i64(struct gp_svg *s, const char *name, int64_t value)
 {
@@ -149,12 +146,6 @@ static void cdata(struct gp_svg *s, const char *element, const char *text, size_
     gp_buf_putc(s->out, '\n');
 }
 
-void gp_svg_style(struct gp_svg *s, const char *css, size_t n)
-{
-    cdata(s, "style", css, n);
-}
+void gp_svg_style(struct gp_svg *s, const char *css, size_t n) { cdata(s, "style", css, n); }
 
-void gp_svg_script(struct gp_svg *s, const char *js, size_t n)
-{
-    cdata(s, "script", js, n);
-}
+void gp_svg_script(struct gp_svg *s, const char *js, size_t n) { cdata(s, "script", js, n); }

@@ -48,10 +48,7 @@ static double ratio_log(double change_pct)
     return ratio > 0.001 ? log(ratio) : log(0.001);
 }
 
-static double certainty(double q)
-{
-    return q > 0 ? -log10(q) : MOST_SURE;
-}
+static double certainty(double q) { return q > 0 ? -log10(q) : MOST_SURE; }
 
 /* Both axes reach as far as the dots do, within reason. */
 static void find_range(struct plot *p)
@@ -74,10 +71,7 @@ static int across(const struct plot *p, double change_pct)
     return (int)lround(gp_axis_at(&p->f.x, ratio_log(change_pct)));
 }
 
-static int up(const struct plot *p, double q)
-{
-    return (int)lround(gp_axis_at(&p->f.y, certainty(q)));
-}
+static int up(const struct plot *p, double q) { return (int)lround(gp_axis_at(&p->f.y, certainty(q))); }
 
 static struct spot spot_of(const struct plot *p, const struct gp_volcano_dot *d)
 {
@@ -189,10 +183,7 @@ static bool is_named(const struct gp_volcano_dot *d)
 }
 
 /* The box of a text with its base line at Y. */
-static struct gp_box line_at(int x, int y, int width)
-{
-    return (struct gp_box){x, y, width, LINE};
-}
+static struct gp_box line_at(int x, int y, int width) { return (struct gp_box){x, y, width, LINE}; }
 
 /* Free of other names, and of dots that count. */
 static bool is_free(const struct plot *p, const struct gp_box *taken, size_t n, struct gp_box b)
@@ -300,10 +291,7 @@ static void put_signed(struct gp_buf *b, enum gp_unit unit, int64_t v)
     gp_scale_put(b, unit, v < 0 ? -v : v);
 }
 
-static int row_y(size_t row)
-{
-    return BARS_TOP + (int)row * ROW;
-}
+static int row_y(size_t row) { return BARS_TOP + (int)row * ROW; }
 
 static void open_row(struct waterfall *p, size_t row)
 {
@@ -423,10 +411,7 @@ static void draw_rules(struct waterfall *p, size_t rows)
     gp_svg_newline(p->w);
 }
 
-int gp_waterfall_height(const struct gp_waterfall *f)
-{
-    return row_y(f->bars_n + 2) + AXIS;
-}
+int gp_waterfall_height(const struct gp_waterfall *f) { return row_y(f->bars_n + 2) + AXIS; }
 
 void gp_waterfall_svg(struct gp_svg *w, const struct gp_waterfall *f)
 {

@@ -44,20 +44,11 @@ static const struct ink *ink_of(enum gp_frame_kind kind)
     return &inks[(unsigned)kind < GP_FRAME_KIND_COUNT ? kind : GP_FRAME_UNKNOWN];
 }
 
-const char *gp_palette_class(enum gp_frame_kind kind)
-{
-    return ink_of(kind)->css;
-}
+const char *gp_palette_class(enum gp_frame_kind kind) { return ink_of(kind)->css; }
 
-const char *gp_palette_label(enum gp_frame_kind kind)
-{
-    return ink_of(kind)->label;
-}
+const char *gp_palette_label(enum gp_frame_kind kind) { return ink_of(kind)->label; }
 
-enum gp_frame_kind gp_palette_legend(int position)
-{
-    return legend[position];
-}
+enum gp_frame_kind gp_palette_legend(int position) { return legend[position]; }
 
 int gp_palette_shade(const char *name, size_t n)
 {

@@ -64,10 +64,7 @@ void gp_frame_base_y(struct gp_svg *w, const struct gp_frame *f)
 
 /* ---- shapes ---- */
 
-static int64_t centi(double v)
-{
-    return llround(v * 100);
-}
+static int64_t centi(double v) { return llround(v * 100); }
 
 static void open_shape(struct gp_svg *w, const char *element, const char *class)
 {
@@ -75,10 +72,7 @@ static void open_shape(struct gp_svg *w, const char *element, const char *class)
     if (class) gp_svg_attr(w, "class", class);
 }
 
-static void put(struct gp_svg *w, const char *attribute, double v)
-{
-    gp_svg_px(w, attribute, centi(v));
-}
+static void put(struct gp_svg *w, const char *attribute, double v) { gp_svg_px(w, attribute, centi(v)); }
 
 static void close_shape(struct gp_svg *w, struct gp_buf *title)
 {

@@ -16,15 +16,9 @@ struct gp_char gp_text_next(const char *s, size_t n)
     return (struct gp_char){cp, (uint32_t)len};
 }
 
-void gp_text_put(struct gp_buf *b, uint32_t cp)
-{
-    gp_utf8_put(b, cp);
-}
+void gp_text_put(struct gp_buf *b, uint32_t cp) { gp_utf8_put(b, cp); }
 
-void gp_text_clean(struct gp_buf *b, const char *s, size_t n)
-{
-    gp_utf8_clean(b, s, n);
-}
+void gp_text_clean(struct gp_buf *b, const char *s, size_t n) { gp_utf8_clean(b, s, n); }
 
 size_t gp_text_width(const char *s, size_t n)
 {

@@ -24,16 +24,10 @@ static enum gp_weight weight_called(const char *name)
 
 /* ---- the kind of an answer ---- */
 
-static bool is_folded(const struct gp_flame_answer *a)
-{
-    return a->folded && !a->traces;
-}
+static bool is_folded(const struct gp_flame_answer *a) { return a->folded && !a->traces; }
 
 /* Folded stacks whose numbers have no name. */
-static bool is_samples(const struct gp_flame_answer *a)
-{
-    return is_folded(a) && !a->weight;
-}
+static bool is_samples(const struct gp_flame_answer *a) { return is_folded(a) && !a->weight; }
 
 static const char *measure_of(const struct gp_flame_answer *a, enum gp_weight weight)
 {

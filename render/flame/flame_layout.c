@@ -186,10 +186,7 @@ static struct sibling *sort_siblings(const struct work *w, size_t shown)
     return s;
 }
 
-static uint32_t saturate(uint64_t v)
-{
-    return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
-}
+static uint32_t saturate(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v; }
 
 /* The rectangle for the other children of frame P, which begins at START. */
 static void add_more(struct gp_flame_layout *l, const struct work *w, uint32_t p, int64_t start,

@@ -149,10 +149,7 @@ static void put_color(struct gp_buf *b, struct gp_color c)
 }
 
 /* Frames that are not work have no colour: see draw_defs. */
-static bool is_hatched(enum gp_frame_kind k)
-{
-    return k == GP_FRAME_OTHER || k == GP_FRAME_IDLE;
-}
+static bool is_hatched(enum gp_frame_kind k) { return k == GP_FRAME_OTHER || k == GP_FRAME_IDLE; }
 
 /* The rules for the kinds that are in the picture, for one theme. */
 static void put_kind_rules(struct gp_buf *css, const bool *seen, enum gp_theme theme)
@@ -346,10 +343,7 @@ static void draw_legend(struct picture *p)
 
 /* ---- comparisons: how much a frame changed, and the scale of it ---- */
 
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
+static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
 
 /* Current minus baseline; sums of weights stay below half of INT64_MAX. */
 static int64_t change_of(const struct picture *p, const struct gp_flame_frame *f)

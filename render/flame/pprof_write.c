@@ -130,10 +130,7 @@ static uint64_t string_of(struct writer *w, const char *s, size_t n)
     return sid;
 }
 
-static uint64_t cstring_of(struct writer *w, const char *s)
-{
-    return string_of(w, s, strlen(s));
-}
+static uint64_t cstring_of(struct writer *w, const char *s) { return string_of(w, s, strlen(s)); }
 
 /* ---- functions ---- */
 

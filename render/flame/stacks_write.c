@@ -14,10 +14,7 @@
 enum { FLUSH = 1 << 16 };
 
 /* Controls, line breaks, and characters that reorder or hide their neighbours. */
-static bool is_control(const char *s, size_t n, uint32_t cp)
-{
-    return gp_text_next(s, n).cp != cp;
-}
+static bool is_control(const char *s, size_t n, uint32_t cp) { return gp_text_next(s, n).cp != cp; }
 
 /* "stream 7", "v 1.5": would be read as a column of numbers. FROM is where the frame begins in B. */
 static void join_number(struct gp_buf *b, size_t from)
@@ -148,10 +145,7 @@ static void flush(struct writer *w, size_t above)
     w->text.n = 0;
 }
 
-static void put_string(struct writer *w, const char *s)
-{
-    gp_json_put_string(&w->text, s, strlen(s));
-}
+static void put_string(struct writer *w, const char *s) { gp_json_put_string(&w->text, s, strlen(s)); }
 
 /* Index of the frame that NODE shows. */
 static uint32_t frame_of(struct writer *w, const struct gp_speedscope_profile *p, uint32_t node)

@@ -41,25 +41,13 @@ struct metric {
     const struct gp_topk *worst;
 };
 
-static const struct gp_sketch *spread_of(const void *row)
-{
-    return ((const struct metric *)row)->spread;
-}
+static const struct gp_sketch *spread_of(const void *row) { return ((const struct metric *)row)->spread; }
 
-GP_GETTER(get_total)
-{
-    c->i = spread_of(row)->sum;
-}
+GP_GETTER(get_total) { c->i = spread_of(row)->sum; }
 
-GP_GETTER(get_median)
-{
-    c->i = gp_sketch_median(spread_of(row));
-}
+GP_GETTER(get_median) { c->i = gp_sketch_median(spread_of(row)); }
 
-GP_GETTER(get_deviation)
-{
-    c->i = gp_sketch_deviation(spread_of(row), gp_sketch_median(spread_of(row)));
-}
+GP_GETTER(get_deviation) { c->i = gp_sketch_deviation(spread_of(row), gp_sketch_median(spread_of(row))); }
 
 GP_GETTER(get_worst)
 {
@@ -91,10 +79,7 @@ static const struct gp_record metrics = {
 
 /* The map; its rows are those of x->of, a struct gp_fleet. */
 
-GP_GETTER(get_shift)
-{
-    c->i = INT64_C(1) << *(const unsigned *)gp_member_at(row, f);
-}
+GP_GETTER(get_shift) { c->i = INT64_C(1) << *(const unsigned *)gp_member_at(row, f); }
 
 GP_GETTER(get_first_step)
 {
@@ -102,20 +87,11 @@ GP_GETTER(get_first_step)
     c->i = ((const struct gp_fleet_column *)row)->index << fleet->column_shift;
 }
 
-static const struct gp_fleet_column *column(const void *row)
-{
-    return row;
-}
+static const struct gp_fleet_column *column(const void *row) { return row; }
 
-GP_GETTER(get_count)
-{
-    c->i = (int64_t)column(row)->own.n;
-}
+GP_GETTER(get_count) { c->i = (int64_t)column(row)->own.n; }
 
-GP_GETTER(get_column_median)
-{
-    c->i = gp_sketch_median(&column(row)->own);
-}
+GP_GETTER(get_column_median) { c->i = gp_sketch_median(&column(row)->own); }
 
 GP_GETTER(get_worst_rank)
 {

@@ -27,10 +27,7 @@ struct page {
     struct gp_page_doc doc;
 };
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
+static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
 /* ---- sections: charts and tables that belong together ---- */
 
@@ -183,10 +180,7 @@ static struct gp_buf *share(struct page *p, const char *name, const char *help, 
     return &f->words;
 }
 
-static void put_time(struct gp_buf *b, int64_t ns)
-{
-    gp_scale_put(b, GP_UNIT_NS, ns);
-}
+static void put_time(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
 
 static void put_busy(struct page *p)
 {

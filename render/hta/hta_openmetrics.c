@@ -190,10 +190,7 @@ static void put_places(struct gp_openmetrics *m, const char *name, const struct 
     }
 }
 
-static double busy_clock(const void *row)
-{
-    return ((const struct gp_clock_stat *)row)->mean_mhz * 1e6;
-}
+static double busy_clock(const void *row) { return ((const struct gp_clock_stat *)row)->mean_mhz * 1e6; }
 
 static double slower_by(const void *row)
 {

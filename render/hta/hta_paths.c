@@ -12,10 +12,7 @@
 
 static const char *const bounds[] = {GP_PATH_BOUNDS(GP_WORD_1) NULL};
 
-static int64_t length_of(const struct gp_hta_path *p)
-{
-    return p->end_ns - p->begin_ns;
-}
+static int64_t length_of(const struct gp_hta_path *p) { return p->end_ns - p->begin_ns; }
 
 /* NAME of a piece, with all of it in FULL if that is another one. */
 static void put_name(struct gp_cell *c, gp_sid name, gp_sid full, const struct gp_row_of *x)
@@ -32,25 +29,13 @@ struct of_path {
     const struct gp_hta_path *path;
 };
 
-static const struct gp_hta_path *path_of(const void *row)
-{
-    return ((const struct of_path *)row)->path;
-}
+static const struct gp_hta_path *path_of(const void *row) { return ((const struct of_path *)row)->path; }
 
-GP_GETTER(get_rank)
-{
-    gp_member_rank(c, f, path_of(row), x);
-}
+GP_GETTER(get_rank) { gp_member_rank(c, f, path_of(row), x); }
 
-GP_GETTER(get_process)
-{
-    gp_member_process(c, f, path_of(row), x);
-}
+GP_GETTER(get_process) { gp_member_process(c, f, path_of(row), x); }
 
-GP_GETTER(get_window)
-{
-    gp_member_name(c, f, path_of(row), x);
-}
+GP_GETTER(get_window) { gp_member_name(c, f, path_of(row), x); }
 
 /* A time in percent of the length of the path. */
 GP_GETTER(get_share)
@@ -131,10 +116,7 @@ GP_GETTER(get_name)
     put_name(c, s->name, s->full, x);
 }
 
-GP_GETTER(get_bound)
-{
-    gp_cell_word(c, gp_path_bound_name(*(const uint32_t *)gp_member_at(row, f)), x);
-}
+GP_GETTER(get_bound) { gp_cell_word(c, gp_path_bound_name(*(const uint32_t *)gp_member_at(row, f)), x); }
 
 static const struct gp_field sum_fields[] = {
     OF_PATH,
@@ -194,15 +176,9 @@ static bool is_single(const void *row)
     return run->end - run->first == 1;
 }
 
-GP_GETTER(get_begin)
-{
-    c->i = ((const struct run_row *)row)->first->begin_ns;
-}
+GP_GETTER(get_begin) { c->i = ((const struct run_row *)row)->first->begin_ns; }
 
-GP_GETTER(get_run_bound)
-{
-    gp_cell_word(c, gp_path_bound_name(((const struct run_row *)row)->run.bound), x);
-}
+GP_GETTER(get_run_bound) { gp_cell_word(c, gp_path_bound_name(((const struct run_row *)row)->run.bound), x); }
 
 GP_GETTER(get_run_name)
 {
@@ -354,10 +330,7 @@ static void put_sid(struct gp_buf *b, const struct gp_hta *h, gp_sid sid)
     gp_dot_text(b, gp_hta_str(h, sid), gp_string_len(&h->strings, sid));
 }
 
-static void put_time(struct gp_buf *b, int64_t ns)
-{
-    gp_scale_put(b, GP_UNIT_NS, ns);
-}
+static void put_time(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
 
 /* The thread or stream that the pieces of a column have in common. */
 static void put_lane(struct gp_buf *b, const struct gp_path_piece *p)

@@ -40,10 +40,7 @@ static int compare_frames(const struct gp_idle_culprit *x, const struct gp_idle_
     return 0;
 }
 
-static int by_frames(const void *a, const void *b)
-{
-    return compare_frames(a, b);
-}
+static int by_frames(const void *a, const void *b) { return compare_frames(a, b); }
 
 static int by_idle(const void *a, const void *b)
 {
@@ -120,10 +117,7 @@ void gp_hta_path_sums(const struct gp_hta_path *p, gp_path_sums *out)
 
 /* ---- runs of short pieces ---- */
 
-static int64_t length(const struct gp_path_piece *p)
-{
-    return p->end_ns - p->begin_ns;
-}
+static int64_t length(const struct gp_path_piece *p) { return p->end_ns - p->begin_ns; }
 
 /* The length from which a piece is listed separately, so that with the runs in between there are at most
  * MAX. */

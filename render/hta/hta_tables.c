@@ -36,10 +36,7 @@ GP_GETTER(get_part_share)
     gp_cell_real(c, gp_pct(p->ns, p->span_ns));
 }
 
-static uint8_t part_colour(const void *row)
-{
-    return ((const struct part_row *)row)->colour;
-}
+static uint8_t part_colour(const void *row) { return ((const struct part_row *)row)->colour; }
 
 #define AT(member) offsetof(struct part_row, member)
 static const struct gp_field part_fields[] = {
@@ -386,10 +383,7 @@ static const struct builder builders[] = {
     {"quality", ON_PAGES, false, add_quality},
 };
 
-const char *gp_hta_table_id(size_t i)
-{
-    return i < GP_COUNT(builders) ? builders[i].id : NULL;
-}
+const char *gp_hta_table_id(size_t i) { return i < GP_COUNT(builders) ? builders[i].id : NULL; }
 
 bool gp_hta_has_table(const char *id)
 {

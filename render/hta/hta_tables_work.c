@@ -22,10 +22,7 @@ static void add_owners(struct gp_hta_tables *m, enum gp_owner_sort sort)
     if (r.named) gp_record_table(m->r, &gp_hta_owners[sort], r.at, r.launched, m->top, &of);
 }
 
-void gp_hta_table_operators(struct gp_hta_tables *m)
-{
-    add_owners(m, GP_OWNER_OP);
-}
+void gp_hta_table_operators(struct gp_hta_tables *m) { add_owners(m, GP_OWNER_OP); }
 
 void gp_hta_table_op_shapes(struct gp_hta_tables *m)
 {
@@ -36,15 +33,9 @@ void gp_hta_table_op_shapes(struct gp_hta_tables *m)
     if (shaped) gp_record_table(m->r, &gp_hta_op_shapes, h->op_shapes.at, h->op_shapes.n, m->top, &of);
 }
 
-void gp_hta_table_ranges(struct gp_hta_tables *m)
-{
-    add_owners(m, GP_OWNER_RANGE);
-}
+void gp_hta_table_ranges(struct gp_hta_tables *m) { add_owners(m, GP_OWNER_RANGE); }
 
-void gp_hta_table_modules(struct gp_hta_tables *m)
-{
-    add_owners(m, GP_OWNER_MODULE);
-}
+void gp_hta_table_modules(struct gp_hta_tables *m) { add_owners(m, GP_OWNER_MODULE); }
 
 void gp_hta_table_functions(struct gp_hta_tables *m)
 {
@@ -68,10 +59,7 @@ struct dist_row {
     const struct gp_histogram *dist;
 };
 
-static const struct dist_row *dist_row(const void *row)
-{
-    return row;
-}
+static const struct dist_row *dist_row(const void *row) { return row; }
 
 GP_GETTER(get_what)
 {
@@ -79,10 +67,7 @@ GP_GETTER(get_what)
     gp_cell_label(c, r->figure, strlen(r->figure), r->what, strlen(r->what));
 }
 
-GP_GETTER(get_unit)
-{
-    gp_cell_text(c, dist_row(row)->times ? "ns" : "events");
-}
+GP_GETTER(get_unit) { gp_cell_text(c, dist_row(row)->times ? "ns" : "events"); }
 
 /* Of the distribution, the value of another getter. */
 static void put_of(struct gp_cell *c, const struct gp_field *f, const void *row, const struct gp_row_of *x,
@@ -94,10 +79,7 @@ static void put_of(struct gp_cell *c, const struct gp_field *f, const void *row,
 }
 
 #define OF(name)                                                                                             \
-    GP_GETTER(get_##name)                                                                                    \
-    {                                                                                                        \
-        put_of(c, f, row, x, gp_member_##name);                                                              \
-    }
+    GP_GETTER(get_##name) { put_of(c, f, row, x, gp_member_##name); }
 OF(mean)
 OF(min)
 OF(p50)
@@ -105,10 +87,7 @@ OF(p90)
 OF(p99)
 OF(max)
 
-GP_GETTER(get_count)
-{
-    gp_member_count(c, f, dist_row(row)->dist, x);
-}
+GP_GETTER(get_count) { gp_member_count(c, f, dist_row(row)->dist, x); }
 
 static const struct gp_field dist_fields[] = {
     {"figure", "Of each launch", GP_CELL_TEXT, get_what, 0, .help = NULL},

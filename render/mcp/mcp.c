@@ -32,10 +32,7 @@ static void begin(struct gp_buf *b, const struct gp_buf *id)
     else gp_buf_puts(b, "null");
 }
 
-static void put_text(struct gp_buf *b, const char *text)
-{
-    gp_json_put_string(b, text, strlen(text));
-}
+static void put_text(struct gp_buf *b, const char *text) { gp_json_put_string(b, text, strlen(text)); }
 
 void gp_mcp_fail(struct gp_buf *reply, const struct gp_buf *id, int code, const char *why)
 {
@@ -153,10 +150,7 @@ static void list_tools(const struct gp_mcp *m, const struct gp_buf *id, struct g
 
 /* ---- tools/call: from arguments to a command line ---- */
 
-static void put_word(struct gp_buf *words, const char *word)
-{
-    gp_buf_put(words, word, strlen(word) + 1);
-}
+static void put_word(struct gp_buf *words, const char *word) { gp_buf_put(words, word, strlen(word) + 1); }
 
 /* Each of WORDS, separated by spaces; VALUE is added to the last. */
 static void put_words(struct gp_buf *words, const char *text, const char *value)

@@ -15,10 +15,7 @@ struct answer {
 
 /* ---- pieces ---- */
 
-static bool is_plain(char c)
-{
-    return isalnum((unsigned char)c) || strchr("_@%+=:,./-", c);
-}
+static bool is_plain(char c) { return isalnum((unsigned char)c) || strchr("_@%+=:,./-", c); }
 
 /* WORD as a shell reads it. */
 static void put_word(struct gp_buf *b, const char *word)

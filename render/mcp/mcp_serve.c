@@ -95,10 +95,7 @@ static void start(struct serve *s, struct job *j)
 
 /* ---- its end ---- */
 
-static bool is_running(const struct job *j)
-{
-    return j->fd[0] >= 0 || j->fd[1] >= 0;
-}
+static bool is_running(const struct job *j) { return j->fd[0] >= 0 || j->fd[1] >= 0; }
 
 /* More of what it prints to stream WHICH. */
 static void take_output(struct job *j, int which)

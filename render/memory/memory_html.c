@@ -220,10 +220,7 @@ static void put_time(void *page)
 
 enum { MOST_COLUMNS = 60 };
 
-static gp_sid growing(const struct gp_memory_device *d)
-{
-    return d->sites.at[d->growth.at[0].site].key;
-}
+static gp_sid growing(const struct gp_memory_device *d) { return d->sites.at[d->growth.at[0].site].key; }
 
 /* Bytes of the site that grows most at the end of each step. */
 static void put_growth_of(struct page *p, const struct gp_memory_device *d)

@@ -150,10 +150,7 @@ GP_GETTER(get_part_device)
     gp_memory_device_rows.fields->get(c, f, p->device, x);
 }
 
-GP_GETTER(get_part)
-{
-    gp_cell_text(c, ((const struct part *)row)->name);
-}
+GP_GETTER(get_part) { gp_cell_text(c, ((const struct part *)row)->name); }
 
 GP_GETTER(get_part_share)
 {
@@ -254,10 +251,7 @@ void gp_memory_report(struct gp_report *r, struct gp_memory *m, const struct gp_
 /* The sentences of the answer, as an expert would begin. */
 enum { DEVICES_MOST = 8, NAMED_MOST = 2, STEPS_MOST = 1000000, NAME_MOST = 120 };
 
-static void put_bytes(struct gp_buf *b, int64_t v)
-{
-    gp_scale_put(b, GP_UNIT_BYTES, v < 0 ? 0 : v);
-}
+static void put_bytes(struct gp_buf *b, int64_t v) { gp_scale_put(b, GP_UNIT_BYTES, v < 0 ? 0 : v); }
 
 static void add_verdict(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
 {

@@ -31,10 +31,7 @@ static bool is_wanted(const struct gp_metrics *m, size_t column, int reduce, int
     return reduce != GP_REDUCE_SUM || m->columns.at[column].reduce == GP_REDUCE_SUM;
 }
 
-static void put_csv_text(struct gp_buf *b, const char *s)
-{
-    gp_report_csv_put(b, s, strlen(s));
-}
+static void put_csv_text(struct gp_buf *b, const char *s) { gp_report_csv_put(b, s, strlen(s)); }
 
 /* Members of a group that are one value in JSON; of its names only the demangled one, which is long
  * enough. */

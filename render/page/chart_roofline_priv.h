@@ -42,25 +42,13 @@ struct plot {
     struct gp_buf text; /* scratch */
 };
 
-static inline const char *name_of(const struct plot *p, gp_sid sid)
-{
-    return gp_string(p->c->names, sid);
-}
+static inline const char *name_of(const struct plot *p, gp_sid sid) { return gp_string(p->c->names, sid); }
 
-static inline double across(const struct plot *p, double intensity)
-{
-    return gp_axis_at(&p->f.x, intensity);
-}
+static inline double across(const struct plot *p, double intensity) { return gp_axis_at(&p->f.x, intensity); }
 
-static inline double up(const struct plot *p, double flops)
-{
-    return gp_axis_at(&p->f.y, flops);
-}
+static inline double up(const struct plot *p, double flops) { return gp_axis_at(&p->f.y, flops); }
 
-static inline double text_width(const struct plot *p)
-{
-    return gp_plot_width(&p->text, ADVANCE / 10.0);
-}
+static inline double text_width(const struct plot *p) { return gp_plot_width(&p->text, ADVANCE / 10.0); }
 
 static inline void take(struct plot *p, struct gp_box b)
 {

@@ -4,10 +4,7 @@
 
 #ifndef GP_HAVE_GRAPHVIZ
 
-bool gp_graph_can(void)
-{
-    return false;
-}
+bool gp_graph_can(void) { return false; }
 
 bool gp_graph_svg(struct gp_svg *w, const char *dot, size_t n, const struct gp_graph_opts *opts)
 {
@@ -105,10 +102,7 @@ static void set(void *of, const char *name, const char *v)
     agsafeset(of, (char *)name, (char *)v, none);
 }
 
-static bool is_cluster(Agraph_t *g)
-{
-    return gp_starts(agnameof(g), "cluster");
-}
+static bool is_cluster(Agraph_t *g) { return gp_starts(agnameof(g), "cluster"); }
 
 /* Ranks by the longest way to each node; false when there is a cycle, or edges are too long together. */
 static bool is_quick(Agraph_t *g)
@@ -182,20 +176,11 @@ static void shape_all(struct graph *a)
 
 /* ---- drawing ---- */
 
-static int64_t px(double v)
-{
-    return llround(v * 100);
-}
+static int64_t px(double v) { return llround(v * 100); }
 
-static int64_t y_of(const struct graph *a, double y)
-{
-    return px(a->top - y + PAD);
-}
+static int64_t y_of(const struct graph *a, double y) { return px(a->top - y + PAD); }
 
-static int64_t x_of(double x)
-{
-    return px(x + PAD);
-}
+static int64_t x_of(double x) { return px(x + PAD); }
 
 /* The label S as lines around the middle X, Y, or from LEFT on where its lines are to begin there. */
 static void draw_label(struct gp_svg *w, struct graph *a, const char *s, int64_t left, int64_t x, int64_t y,
@@ -218,10 +203,7 @@ static void draw_label(struct gp_svg *w, struct graph *a, const char *s, int64_t
     gp_svg_close(w);
 }
 
-static bool is_dashed(void *of)
-{
-    return strstr(value(of, "style"), "dashed") != NULL;
-}
+static bool is_dashed(void *of) { return strstr(value(of, "style"), "dashed") != NULL; }
 
 static void draw_node(struct gp_svg *w, struct graph *a, Agnode_t *v, const char *label)
 {
@@ -410,10 +392,7 @@ static long number_alloc(void *state, int type, IDTYPE id)
     return 0;
 }
 
-static void number_free(void *state, int type, IDTYPE id)
-{
-    (void)state, (void)type, (void)id;
-}
+static void number_free(void *state, int type, IDTYPE id) { (void)state, (void)type, (void)id; }
 
 static char *name_of(void *state, int type, IDTYPE id)
 {
@@ -422,15 +401,9 @@ static char *name_of(void *state, int type, IDTYPE id)
     return id % 2 || !id ? NULL : (char *)gp_string(&s->names, (gp_sid)(id / 2 - 1));
 }
 
-static void number_end(void *state)
-{
-    (void)state;
-}
+static void number_end(void *state) { (void)state; }
 
-static void number_note(void *state, int type, void *object)
-{
-    (void)state, (void)type, (void)object;
-}
+static void number_note(void *state, int type, void *object) { (void)state, (void)type, (void)object; }
 
 static int read_text(void *from, char *buf, int size)
 {
@@ -498,10 +471,7 @@ static bool lay_out(struct gp_svg *w, struct graph *a, const char *label)
     return done;
 }
 
-bool gp_graph_can(void)
-{
-    return true;
-}
+bool gp_graph_can(void) { return true; }
 
 bool gp_graph_svg(struct gp_svg *w, const char *dot, size_t n, const struct gp_graph_opts *opts)
 {

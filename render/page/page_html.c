@@ -22,10 +22,7 @@ static void put_color(struct gp_buf *b, struct gp_color c)
     gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
 }
 
-static bool is_hatched(enum gp_frame_kind kind)
-{
-    return kind == GP_FRAME_OTHER || kind == GP_FRAME_IDLE;
-}
+static bool is_hatched(enum gp_frame_kind kind) { return kind == GP_FRAME_OTHER || kind == GP_FRAME_IDLE; }
 
 /* The palette as variables, and as fills of shapes. */
 static void put_palette(struct gp_buf *css)
@@ -135,10 +132,7 @@ void gp_page_close(struct gp_svg *w)
     gp_svg_newline(w);
 }
 
-void gp_page_text(struct gp_svg *w, const char *text)
-{
-    gp_svg_text(w, text, strlen(text));
-}
+void gp_page_text(struct gp_svg *w, const char *text) { gp_svg_text(w, text, strlen(text)); }
 
 void gp_page_swatch(struct gp_svg *w, const char *k)
 {

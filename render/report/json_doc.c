@@ -25,10 +25,7 @@ static char *put_separator(struct gp_doc *d, size_t extra)
     return p;
 }
 
-void gp_doc_next(struct gp_doc *d)
-{
-    put_separator(d, 0);
-}
+void gp_doc_next(struct gp_doc *d) { put_separator(d, 0); }
 
 bool gp_doc_room(struct gp_doc *d)
 {

@@ -330,10 +330,7 @@ GP_GETTER(get_figure)
     gp_cell_label(c, g->f->id, strlen(g->f->id), g->f->heading, strlen(g->f->heading));
 }
 
-GP_GETTER(get_value)
-{
-    *c = ((const struct figure *)row)->value;
-}
+GP_GETTER(get_value) { *c = ((const struct figure *)row)->value; }
 
 GP_GETTER(get_unit)
 {

@@ -63,10 +63,7 @@ static struct gp_cell *next_cell(struct gp_report_table *t)
     return &t->cells.at[t->cells.n - 1];
 }
 
-void gp_report_put(struct gp_report_table *t, int64_t v)
-{
-    next_cell(t)->i = v;
-}
+void gp_report_put(struct gp_report_table *t, int64_t v) { next_cell(t)->i = v; }
 
 void gp_report_put_real(struct gp_report_table *t, double v)
 {
@@ -75,15 +72,9 @@ void gp_report_put_real(struct gp_report_table *t, double v)
     c->d = c->none ? 0 : v;
 }
 
-void gp_report_put_none(struct gp_report_table *t)
-{
-    next_cell(t)->none = true;
-}
+void gp_report_put_none(struct gp_report_table *t) { next_cell(t)->none = true; }
 
-void gp_report_put_cell(struct gp_report_table *t, const struct gp_cell *c)
-{
-    GP_VEC_PUSH(&t->cells, *c);
-}
+void gp_report_put_cell(struct gp_report_table *t, const struct gp_cell *c) { GP_VEC_PUSH(&t->cells, *c); }
 
 void gp_report_put_name(struct gp_report *r, struct gp_report_table *t, const char *s, size_t n,
                         const char *label, size_t label_n)

@@ -112,10 +112,7 @@ const struct gp_report_table *gp_report_find(const struct gp_report *r, const ch
  * cut. */
 void gp_cell_put(struct gp_buf *b, const struct gp_cell *c);
 /* Is it a number, and so aligned to the right? */
-static inline bool gp_cell_is_number(enum gp_cell_type type)
-{
-    return type > GP_CELL_BOOL;
-}
+static inline bool gp_cell_is_number(enum gp_cell_type type) { return type > GP_CELL_BOOL; }
 
 /* ---- text ---- */
 

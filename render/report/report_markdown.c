@@ -28,10 +28,7 @@ void gp_report_markdown_put(struct gp_buf *b, const char *s, size_t n)
     gp_buf_release(&clean);
 }
 
-static void put_text(struct gp_buf *b, const char *s)
-{
-    gp_report_markdown_put(b, s, strlen(s));
-}
+static void put_text(struct gp_buf *b, const char *s) { gp_report_markdown_put(b, s, strlen(s)); }
 
 /* Columns without any content are left out, as in text. */
 static bool is_shown(const struct gp_report_table *t, size_t column)

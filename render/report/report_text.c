@@ -219,10 +219,7 @@ static struct layout lay_out(struct pen *p, const struct gp_report_table *t)
 
 /* ---- rows ---- */
 
-static bool is_last(const struct layout *l, size_t i)
-{
-    return i + 1 == l->n && l->bar < 0;
-}
+static bool is_last(const struct layout *l, size_t i) { return i + 1 == l->n && l->bar < 0; }
 
 static void put_cell(struct pen *p, const struct layout *l, size_t i, const char *s, size_t n, bool right,
                      bool name)

@@ -27,10 +27,7 @@ struct gp_blob {
     void *map;
 };
 
-int gp_blob_fd(void)
-{
-    return memfd_create("gpuprof-answer", MFD_CLOEXEC);
-}
+int gp_blob_fd(void) { return memfd_create("gpuprof-answer", MFD_CLOEXEC); }
 
 int gp_blob_write(int fd, const void *data, size_t n)
 {
@@ -84,15 +81,9 @@ void gp_blob_drop(struct gp_blob *b)
     free(b);
 }
 
-const struct gp_blob_part *gp_blob_whole(const struct gp_blob *b)
-{
-    return &b->whole;
-}
+const struct gp_blob_part *gp_blob_whole(const struct gp_blob *b) { return &b->whole; }
 
-static int put(void *ctx, const void *data, size_t n)
-{
-    return gp_blob_write(*(const int *)ctx, data, n);
-}
+static int put(void *ctx, const void *data, size_t n) { return gp_blob_write(*(const int *)ctx, data, n); }
 
 static void pack(struct gp_blob *b)
 {
@@ -130,10 +121,7 @@ static uint64_t blob_bytes(struct gp_blob *b)
     return n;
 }
 
-const char *gp_blob_map(struct gp_blob *b)
-{
-    return b->map;
-}
+const char *gp_blob_map(struct gp_blob *b) { return b->map; }
 
 /* ---- the cache ---- */
 
@@ -261,10 +249,7 @@ int gp_cache_entry_status(const struct gp_cache_entry *e, struct gp_err *err)
     return e->status;
 }
 
-struct gp_blob *gp_cache_entry_blob(const struct gp_cache_entry *e)
-{
-    return e->blob;
-}
+struct gp_blob *gp_cache_entry_blob(const struct gp_cache_entry *e) { return e->blob; }
 
 void gp_cache_release(struct gp_cache *k, struct gp_cache_entry *e)
 {

@@ -72,10 +72,7 @@ struct gp_crew *gp_crew_new(const struct gp_crew_opts *opts, struct gp_err *err)
     return NULL;
 }
 
-bool gp_crew_has(const struct gp_crew *c, const char *tool)
-{
-    return !faccessat(c->tools_fd, tool, X_OK, 0);
-}
+bool gp_crew_has(const struct gp_crew *c, const char *tool) { return !faccessat(c->tools_fd, tool, X_OK, 0); }
 
 void gp_crew_stop(struct gp_crew *c)
 {
@@ -137,10 +134,7 @@ static void remove_link(int folder, const char *name)
     gp_buf_release(&b);
 }
 
-static bool is_full(int why)
-{
-    return why == EMFILE || why == ENFILE;
-}
+static bool is_full(int why) { return why == EMFILE || why == ENFILE; }
 
 static int open_folder(struct gp_crew *c, struct gp_job *job, const char *name, struct gp_err *err)
 {

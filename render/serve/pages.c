@@ -88,10 +88,7 @@ struct gp_blob *gp_navbar_add(const struct gp_navbar *d, struct gp_blob *page)
 
 /* ---- our own pages ---- */
 
-static void put_text(struct gp_buf *b, const char *text)
-{
-    gp_svg_escape(b, text, strlen(text));
-}
+static void put_text(struct gp_buf *b, const char *text) { gp_svg_escape(b, text, strlen(text)); }
 
 static void put_asset(struct gp_buf *b, const char *element, const char *nonce, const struct gp_asset *a)
 {

@@ -284,10 +284,7 @@ static ssize_t on_stream(void *ctx, uint64_t at, char *to, size_t size)
     return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
 }
 
-static void on_stream_end(void *ctx)
-{
-    gp_live_stream_close(ctx);
-}
+static void on_stream_end(void *ctx) { gp_live_stream_close(ctx); }
 
 /* Events until one of us has enough. */
 static struct MHD_Response *of_stream(struct gp_reply *r)

@@ -18,10 +18,7 @@ enum {
     LABEL_COLUMNS = 32,
 };
 
-static void put_time(struct gp_buf *b, int64_t ns)
-{
-    gp_scale_put(b, GP_UNIT_NS, ns);
-}
+static void put_time(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
 
 static void put_count(struct gp_buf *b, uint64_t n, const char *one, const char *many)
 {
@@ -104,10 +101,7 @@ static void put_edge(struct gp_buf *b, const struct gp_suggest *s, const struct 
 
 /* ---- clusters ---- */
 
-static uint32_t nodes_of(const struct gp_suggest_chain *c)
-{
-    return c->n < CHAIN_NODES ? c->n : CHAIN_NODES;
-}
+static uint32_t nodes_of(const struct gp_suggest_chain *c) { return c->n < CHAIN_NODES ? c->n : CHAIN_NODES; }
 
 /* The I-th node of a chain: all after the first half and before the last ones are one. */
 static struct part part_of(const struct gp_suggest_chain *c, uint32_t i)

@@ -104,10 +104,7 @@ static void put_words(struct gp_buf *b, const char *name)
 }
 
 /* "best_bandwidth_per_us" */
-static bool is_rate(const char *name)
-{
-    return gp_ends(name, strlen(name), "_per_us");
-}
+static bool is_rate(const char *name) { return gp_ends(name, strlen(name), "_per_us"); }
 
 static void put_evidence_value(struct page *p, const struct gp_evidence *e)
 {
@@ -368,15 +365,9 @@ static void put_step(void *page)
     gp_suggest_chart_step(&p->w, p->s);
 }
 
-static bool has_step(const void *page)
-{
-    return ((const struct page *)page)->s->step.steps > 0;
-}
+static bool has_step(const void *page) { return ((const struct page *)page)->s->step.steps > 0; }
 
-static bool has_suggestions(const void *page)
-{
-    return ((const struct page *)page)->worth > 0;
-}
+static bool has_suggestions(const void *page) { return ((const struct page *)page)->worth > 0; }
 
 static bool has_rest(const void *page)
 {
@@ -384,15 +375,9 @@ static bool has_rest(const void *page)
     return p->worth < p->s->suggestions.n;
 }
 
-static bool has_chains(const void *page)
-{
-    return ((const struct page *)page)->chains != NULL;
-}
+static bool has_chains(const void *page) { return ((const struct page *)page)->chains != NULL; }
 
-static bool has_kernels(const void *page)
-{
-    return ((const struct page *)page)->kernels != NULL;
-}
+static bool has_kernels(const void *page) { return ((const struct page *)page)->kernels != NULL; }
 
 void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
                            const struct gp_suggest_html_opts *o)

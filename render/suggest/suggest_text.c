@@ -10,17 +10,11 @@
 
 enum { INDENT = 4 };
 
-static const char *unit_of(const struct gp_suggest *s)
-{
-    return s->step.found ? "per step" : "in all";
-}
+static const char *unit_of(const struct gp_suggest *s) { return s->step.found ? "per step" : "in all"; }
 
 /* ---- sentences ---- */
 
-static void put_ns(struct gp_buf *b, int64_t ns)
-{
-    gp_scale_put(b, GP_UNIT_NS, ns);
-}
+static void put_ns(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
 
 /* Where " ms" of "1.47 ms" begins. */
 static size_t unit_at(const struct gp_buf *b)

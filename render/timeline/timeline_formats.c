@@ -193,10 +193,7 @@ void gp_timeline_put_stats(struct gp_buf *b, const struct gp_tracks *l)
 
 /* ---- writers ---- */
 
-static const char *title_of(const struct gp_timeline_answer *a)
-{
-    return a->title ? a->title : a->input;
-}
+static const char *title_of(const struct gp_timeline_answer *a) { return a->title ? a->title : a->input; }
 
 static void write_html(void *answer, struct gp_output *to)
 {

@@ -48,10 +48,7 @@ static bool is_drawn(const struct gp_tracks_track *k)
     return k->sort != GP_TRACKS_COUNTER && k->sort != GP_TRACKS_MARKS;
 }
 
-static size_t depth_of(const struct gp_tracks_track *k)
-{
-    return k->lanes < DEEPEST ? k->lanes : DEEPEST;
-}
+static size_t depth_of(const struct gp_tracks_track *k) { return k->lanes < DEEPEST ? k->lanes : DEEPEST; }
 
 /* The number of lanes that fit, the first ones of the page; TRACKS gets the number of their tracks. */
 static size_t count_lanes(struct picture *p, size_t *tracks)

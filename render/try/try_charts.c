@@ -5,10 +5,7 @@
 
 enum { WIDTH = 760, NAMES = 150, ROW = 26, FOOT = 30, SMALL = 150 };
 
-static double ms(int64_t ns)
-{
-    return (double)ns / 1e6;
-}
+static double ms(int64_t ns) { return (double)ns / 1e6; }
 
 static void draw_ticks(struct gp_svg *w, const struct gp_frame *f, struct gp_buf *text)
 {

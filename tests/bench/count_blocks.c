@@ -7,10 +7,7 @@
 static atomic_ullong blocks;
 
 void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
-{
-    atomic_fetch_add_explicit(&blocks, 1, memory_order_relaxed);
-}
+void __sanitizer_cov_trace_pc(void) { atomic_fetch_add_explicit(&blocks, 1, memory_order_relaxed); }
 
 __attribute__((destructor)) static void write_count(void)
 {

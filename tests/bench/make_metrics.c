@@ -6,10 +6,7 @@
 #include "formats/gpt/gpt_write.h"
 #include "tests/unit/metrics_make.h"
 
-static int to_file(void *ctx, const void *data, size_t n)
-{
-    return fwrite(data, 1, n, ctx) == n ? 0 : -1;
-}
+static int to_file(void *ctx, const void *data, size_t n) { return fwrite(data, 1, n, ctx) == n ? 0 : -1; }
 
 static gp_sid hostile(struct gp_trace *t, gp_sid name)
 {

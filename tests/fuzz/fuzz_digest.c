@@ -8,10 +8,7 @@
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"
 
-static void ignore(void *ctx, const struct gp_watch_event *e)
-{
-    FUZZ_CHECK(!ctx && e->text);
-}
+static void ignore(void *ctx, const struct gp_watch_event *e) { FUZZ_CHECK(!ctx && e->text); }
 
 /* DATA behind the head of a message. */
 static int take(const uint8_t *data, size_t size, struct gp_digest *d, struct gp_strings *names)

@@ -39,10 +39,7 @@ static void on_block(void *ctx, const void *block, size_t n)
     gp_buf_put(&w->file, block, n);
 }
 
-static bool is_full(void *ctx)
-{
-    return ((const struct world *)ctx)->full;
-}
+static bool is_full(void *ctx) { return ((const struct world *)ctx)->full; }
 
 static void serve(struct world *w)
 {

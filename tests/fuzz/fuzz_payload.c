@@ -35,10 +35,7 @@ static const char *name(struct input *in, char text[16])
     return n ? text : NULL;
 }
 
-static uint64_t small_id(struct input *in)
-{
-    return GP_PAYLOAD_FIRST_ID + number(in, 1) % IDS;
-}
+static uint64_t small_id(struct input *in) { return GP_PAYLOAD_FIRST_ID + number(in, 1) % IDS; }
 
 static void add_schema(struct gp_payloads *p, struct input *in)
 {

@@ -11,10 +11,7 @@
 #include "tests/fuzz/help/mutate.h"
 #include "tests/unit/trace_make.h"
 
-static bool expired(void *looks)
-{
-    return ++*(int *)looks > 200; /* steps of SQLite's machine, not time */
-}
+static bool expired(void *looks) { return ++*(int *)looks > 200; /* steps of SQLite's machine, not time */ }
 
 /* The last number of the answer, -1 if there is none. */
 static int64_t ask(struct gp_sql *sql, const char *text)

@@ -36,10 +36,7 @@ static size_t read_memory(void *ctx, const struct gp_remote_range *ranges, size_
     return n;
 }
 
-static unsigned minor_of(uint8_t how)
-{
-    return 9 + (how & 15) % VERSIONS;
-}
+static unsigned minor_of(uint8_t how) { return 9 + (how & 15) % VERSIONS; }
 
 static void take(void *ctx, const struct gp_py_sample *s)
 {

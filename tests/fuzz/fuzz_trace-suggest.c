@@ -16,10 +16,7 @@ static const struct fuzz_tool tool = {
     .name = "trace-suggest", .ways = ways, .n = sizeof ways / sizeof *ways, .head = 1};
 const struct fuzz_heads fuzz_heads = {4, 1};
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    return fuzz_tool_run(&tool, data, size);
-}
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return fuzz_tool_run(&tool, data, size); }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
 {

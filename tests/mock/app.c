@@ -425,10 +425,7 @@ static void capture(uint32_t graph, const char *kernel)
     if (mock_do(&e)) exit(9);
 }
 
-static void instantiate(uint32_t graph, uint32_t from)
-{
-    once(MOCK_INSTANTIATE, from, graph);
-}
+static void instantiate(uint32_t graph, uint32_t from) { once(MOCK_INSTANTIATE, from, graph); }
 
 /* Pretended calls take 1000 ns, during which nothing else may be done. */
 static void replay(uint32_t graph)

@@ -118,10 +118,7 @@ int cuCtxGetCurrent(void **context)
     return 0;
 }
 
-int cuCtxSynchronize(void)
-{
-    return owner == getpid() ? 0 : 3;
-}
+int cuCtxSynchronize(void) { return owner == getpid() ? 0 : 3; }
 
 int mock_do(const struct mock_event *e)
 {

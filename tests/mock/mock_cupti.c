@@ -226,10 +226,7 @@ static void put_call(bool driver, uint32_t cbid, uint32_t correlation, uint64_t 
     put(&a, false);
 }
 
-bool mock_side_by_side(void)
-{
-    return mock.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
-}
+bool mock_side_by_side(void) { return mock.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]; }
 
 static void put_kernel(const struct mock_event *e, uint32_t correlation, uint64_t start, uint64_t end,
                        uint64_t node)
@@ -603,10 +600,7 @@ static uint64_t *add_node(uint32_t graph, const char *kernel)
     return &g->id[n];
 }
 
-static void capture(const struct mock_event *e)
-{
-    add_node(e->count, e->kernel);
-}
+static void capture(const struct mock_event *e) { add_node(e->count, e->kernel); }
 
 static void instantiate(const struct mock_event *e)
 {
@@ -822,10 +816,7 @@ static void on_up(void)
 }
 
 /* Whatever has not been flushed by now is gone. */
-static void on_down(void)
-{
-    mock.down = true;
-}
+static void on_down(void) { mock.down = true; }
 
 /* ---- what the collector calls ---- */
 
@@ -915,10 +906,7 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *size
     return *size && value ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
-uint64_t mock_now(void)
-{
-    return mock.clock ? mock.clock() : 1;
-}
+uint64_t mock_now(void) { return mock.clock ? mock.clock() : 1; }
 
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f)
 {

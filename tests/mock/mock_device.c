@@ -23,10 +23,7 @@ static bool is(const char *word)
     return words && strstr(words, word);
 }
 
-static double memory_rate(void)
-{
-    return is("slow") ? 3.6e12 : 4e12;
-}
+static double memory_rate(void) { return is("slow") ? 3.6e12 : 4e12; }
 
 #define MOCK(name, params)                                                                                   \
     int name params;                                                                                         \
@@ -84,10 +81,7 @@ MOCK(cuDevicePrimaryCtxRetain, (void **context, int device))
     *context = (void *)(uintptr_t)(device + 1);
     return 0;
 }
-MOCK(cuCtxSetCurrent, (void *context))
-{
-    return context ? 0 : 1;
-}
+MOCK(cuCtxSetCurrent, (void *context)) { return context ? 0 : 1; }
 MOCK(cuDeviceCanAccessPeer, (int *can, int device, int peer))
 {
     *can = device != peer;
@@ -111,10 +105,7 @@ MOCK(cuMemAlloc_v2, (gp_devptr * p, size_t n))
     next_address += (n + 4095) / 4096 * 4096;
     return 0;
 }
-MOCK(cuMemFree_v2, (gp_devptr p))
-{
-    return p ? 0 : 1;
-}
+MOCK(cuMemFree_v2, (gp_devptr p)) { return p ? 0 : 1; }
 MOCK(cuMemHostAlloc, (void **p, size_t n, unsigned flags))
 {
     (void)flags;
@@ -167,10 +158,7 @@ MOCK(cuModuleLoadDataEx, (void **module, const void *image, unsigned n, int *opt
     *module = (void *)(uintptr_t)1;
     return strstr(image, ".visible .entry") ? 0 : 200;
 }
-MOCK(cuModuleUnload, (void *module))
-{
-    return module ? 0 : 1;
-}
+MOCK(cuModuleUnload, (void *module)) { return module ? 0 : 1; }
 MOCK(cuModuleGetFunction, (void **function, void *module, const char *name))
 {
     (void)module;
@@ -214,10 +202,7 @@ MOCK(cuStreamCreate, (void **stream, unsigned flags))
     *stream = (void *)(uintptr_t)1;
     return 0;
 }
-MOCK(cuStreamSynchronize, (void *stream))
-{
-    return stream ? 0 : 1;
-}
+MOCK(cuStreamSynchronize, (void *stream)) { return stream ? 0 : 1; }
 MOCK(cuStreamWaitEvent, (void *stream, void *event, unsigned flags))
 {
     (void)flags;
@@ -247,14 +232,8 @@ MOCK(cuGraphLaunch, (void *exec, void *stream))
     (void)stream;
     return exec ? spend(captured_ns) : 1;
 }
-MOCK(cuGraphExecDestroy, (void *exec))
-{
-    return exec ? 0 : 1;
-}
-MOCK(cuGraphDestroy, (void *graph))
-{
-    return graph ? 0 : 1;
-}
+MOCK(cuGraphExecDestroy, (void *exec)) { return exec ? 0 : 1; }
+MOCK(cuGraphDestroy, (void *graph)) { return graph ? 0 : 1; }
 MOCK(cuEventCreate, (void **event, unsigned flags))
 {
     (void)flags;
@@ -280,10 +259,7 @@ MOCK(cuEventElapsedTime, (float *ms, void *begin, void *end))
 
 /* ---- libnvidia-ml ---- */
 
-MOCK(nvmlInit_v2, (void))
-{
-    return 0;
-}
+MOCK(nvmlInit_v2, (void)) { return 0; }
 MOCK(nvmlSystemGetDriverVersion, (char *text, unsigned n))
 {
     snprintf(text, n, "580.0");

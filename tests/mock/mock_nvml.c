@@ -32,15 +32,9 @@ static const char *word(const char *w)
     return at ? at + strlen(w) : NULL;
 }
 
-static bool is_first(void *device)
-{
-    return (uintptr_t)device == 1;
-}
+static bool is_first(void *device) { return (uintptr_t)device == 1; }
 
-static bool is_capped(void *device)
-{
-    return is_first(device) && clock_readings > WELL;
-}
+static bool is_capped(void *device) { return is_first(device) && clock_readings > WELL; }
 
 enum { UNSUPPORTED = 3, DENIED = 4 };
 
@@ -48,14 +42,8 @@ enum { UNSUPPORTED = 3, DENIED = 4 };
     int name params;                                                                                         \
     int name params
 
-MOCK(nvmlInit_v2, (void))
-{
-    return word("denied") ? DENIED : 0;
-}
-MOCK(nvmlShutdown, (void))
-{
-    return 0;
-}
+MOCK(nvmlInit_v2, (void)) { return word("denied") ? DENIED : 0; }
+MOCK(nvmlShutdown, (void)) { return 0; }
 MOCK(nvmlDeviceGetCount_v2, (unsigned *n))
 {
     *n = 2;

@@ -105,10 +105,7 @@ CALL(cuptiProfilerHostGetBaseMetrics, gp_pw_base, "base")
     return 0;
 }
 
-static bool is_metric(const char *name)
-{
-    return strstr(name, "__") && !strstr(name, "nonsense");
-}
+static bool is_metric(const char *name) { return strstr(name, "__") && !strstr(name, "nonsense"); }
 
 CALL(cuptiProfilerHostGetMetricProperties, gp_pw_metric, "properties")
 {

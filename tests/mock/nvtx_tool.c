@@ -13,10 +13,7 @@ static int NVTX_API on_push(const nvtxEventAttributes_t *a)
     return (int)pushes++;
 }
 
-static int NVTX_API on_pop(void)
-{
-    return (int)pops++;
-}
+static int NVTX_API on_pop(void) { return (int)pops++; }
 
 static nvtxRangeId_t NVTX_API on_start(const nvtxEventAttributes_t *a)
 {
@@ -36,10 +33,7 @@ static void NVTX_API on_mark(const nvtxEventAttributes_t *a)
     marks++;
 }
 
-static void report(void)
-{
-    fprintf(stderr, "heard %u %u %u %u %u\n", pushes, pops, starts, stops, marks);
-}
+static void report(void) { fprintf(stderr, "heard %u %u %u %u %u\n", pushes, pops, starts, stops, marks); }
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 

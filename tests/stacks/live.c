@@ -89,10 +89,7 @@ const char *gp_live_stack(void)
     return live->text;
 }
 
-long gp_live_waiter(void)
-{
-    return (long)waiter;
-}
+long gp_live_waiter(void) { return (long)waiter; }
 
 /* ns for one of N readings of the same stack. */
 double gp_live_time(int n)

@@ -101,10 +101,7 @@ static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_co
     }
 }
 
-static int to_file(void *ctx, const void *data, size_t n)
-{
-    return fwrite(data, 1, n, ctx) == n ? 0 : -1;
-}
+static int to_file(void *ctx, const void *data, size_t n) { return fwrite(data, 1, n, ctx) == n ? 0 : -1; }
 
 static int write_small_blocks(struct gp_trace *t, const char *path, enum gp_gpt_codec codec)
 {

@@ -136,10 +136,7 @@ static inline const char *rest_differs(const struct gp_trace *a, const struct gp
 
 /* ---- traces ---- */
 
-static inline uint64_t pick(uint64_t *seed, uint64_t n)
-{
-    return next_random(seed) % n;
-}
+static inline uint64_t pick(uint64_t *seed, uint64_t n) { return next_random(seed) % n; }
 
 /* Sometimes none, often near LAST, now and then anything. */
 static inline uint64_t some_id(uint64_t *seed, uint64_t *last)

@@ -37,10 +37,7 @@ static inline void begin(struct program *p)
     p->stream = mk_stream(&p->t, process, 0, 7);
 }
 
-static inline void host(struct program *p, int64_t ns)
-{
-    p->now += ns;
-}
+static inline void host(struct program *p, int64_t ns) { p->now += ns; }
 
 static inline int64_t enqueue(struct program *p, int64_t dur, enum gp_gpu_kind kind, const char *name,
                               int64_t bytes)
@@ -141,10 +138,7 @@ static inline void run_on(struct program *p, void (*step)(struct program *),
     run_with(p, step, &(struct gp_suggest_opts){.ceilings = measured}, NULL);
 }
 
-static inline void run(struct program *p, void (*step)(struct program *))
-{
-    run_on(p, step, NULL);
-}
+static inline void run(struct program *p, void (*step)(struct program *)) { run_on(p, step, NULL); }
 
 static inline void end(struct program *p)
 {
@@ -169,10 +163,7 @@ static inline int64_t noise_of(const struct program *p, int64_t high, bool all)
     return noise < high ? noise : high;
 }
 
-static inline int64_t less_noise(int64_t ns, int64_t noise)
-{
-    return ns > noise ? ns - noise : 0;
-}
+static inline int64_t less_noise(int64_t ns, int64_t noise) { return ns > noise ? ns - noise : 0; }
 
 /* HIGH ns, 15 % and NOISE more, but at most half of what is left. */
 static inline int64_t most_of(const struct program *p, int64_t high, int64_t noise)

@@ -6,10 +6,7 @@
 #include <string.h>
 #include "formats/model/trace.h"
 
-static inline gp_sid mk_name(struct gp_trace *t, const char *s)
-{
-    return gp_trace_intern(t, s, strlen(s));
-}
+static inline gp_sid mk_name(struct gp_trace *t, const char *s) { return gp_trace_intern(t, s, strlen(s)); }
 
 static inline uint32_t mk_process(struct gp_trace *t, int64_t pid, uint32_t producer)
 {

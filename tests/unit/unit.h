@@ -49,18 +49,12 @@ static inline void unit_add(const char *name, CMUnitTestFunction test, CMFixture
     }                                                                                                        \
     _Static_assert(1, "")
 
-static inline int unit_run(void)
-{
-    return cmocka_run_group_tests(unit_tests, unit_before, unit_after);
-}
+static inline int unit_run(void) { return cmocka_run_group_tests(unit_tests, unit_before, unit_after); }
 
 /* A program that also does something else defines UNIT_OWN_MAIN before it includes this, and returns
  * unit_run(). */
 #ifndef UNIT_OWN_MAIN
-int main(void)
-{
-    return unit_run();
-}
+int main(void) { return unit_run(); }
 #endif
 
 #endif

@@ -85,10 +85,7 @@ struct tags {
     size_t depth;
 };
 
-static bool is_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '-' || c == ':' || c == '_';
-}
+static bool is_name(char c) { return isalnum((unsigned char)c) || c == '-' || c == ':' || c == '_'; }
 
 static bool is_one_of(const char *name, size_t n, const char *words)
 {

@@ -40,10 +40,7 @@ size_t fuzz_shaped_bytes(uint32_t kind)
     return 0;
 }
 
-uint32_t fuzz_shaped_kind(size_t i)
-{
-    return i < SHAPES ? shapes[i].kind : 0;
-}
+uint32_t fuzz_shaped_kind(size_t i) { return i < SHAPES ? shapes[i].kind : 0; }
 
 /* What makes a record of that kind one that can be true. */
 static void fill(uint8_t *p, const struct shape *s, uint32_t pid)

@@ -32,10 +32,7 @@ static void on_block(void *ctx, const void *block, size_t n)
     f->blocks++;
 }
 
-static bool is_full(void *ctx)
-{
-    return ((const struct fixture *)ctx)->full;
-}
+static bool is_full(void *ctx) { return ((const struct fixture *)ctx)->full; }
 
 static bool odd_ranks(void *ctx, const struct gp_hub_process *process)
 {

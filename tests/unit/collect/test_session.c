@@ -23,10 +23,7 @@ struct fixture {
     uint64_t seq;
 };
 
-static void on_block(void *ctx, const void *block, size_t n)
-{
-    gp_buf_put(ctx, block, n);
-}
+static void on_block(void *ctx, const void *block, size_t n) { gp_buf_put(ctx, block, n); }
 
 static void begin(struct fixture *f)
 {

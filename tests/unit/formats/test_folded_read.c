@@ -44,10 +44,7 @@ TEST(the_last_space_comes_before_the_weight)
     expect("main 3\r\n\n  \nmain;x\t0\n", "main=3|main;x=0|", 0, -1);
 }
 
-TEST(fractions_are_rounded)
-{
-    expect("a 1.5\na 1.49\na 2.\na .7\n", "a=2|a=1|a=2|a=1|", 0, -1);
-}
+TEST(fractions_are_rounded) { expect("a 1.5\na 1.49\na 2.\na .7\n", "a=2|a=1|a=2|a=1|", 0, -1); }
 
 TEST(of_two_columns_the_last_counts)
 {
@@ -105,10 +102,7 @@ TEST(lines_may_cross_chunks)
     gp_buf_release(&want);
 }
 
-static bool sniff(const char *s)
-{
-    return gp_folded_sniff((const uint8_t *)s, strlen(s));
-}
+static bool sniff(const char *s) { return gp_folded_sniff((const uint8_t *)s, strlen(s)); }
 
 TEST(folded_text_is_told_from_everything_else)
 {

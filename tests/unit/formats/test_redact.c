@@ -121,10 +121,7 @@ TEST(texts_among_args_become_hashes)
     gp_buf_release(&b);
 }
 
-static gp_sid text(struct gp_trace *t, const char *s)
-{
-    return gp_trace_intern(t, s, strlen(s));
-}
+static gp_sid text(struct gp_trace *t, const char *s) { return gp_trace_intern(t, s, strlen(s)); }
 
 TEST(no_text_that_was_removed_stays)
 {

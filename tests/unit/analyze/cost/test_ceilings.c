@@ -137,10 +137,7 @@ static struct gp_ceilings mixed(void)
                                 .l2_bytes = 10e6};
 }
 
-static bool near(double a, double b)
-{
-    return a > b * (1 - 1e-12) - 1e-12 && a < b * (1 + 1e-12) + 1e-12;
-}
+static bool near(double a, double b) { return a > b * (1 - 1e-12) - 1e-12 && a < b * (1 + 1e-12) + 1e-12; }
 
 TEST(memory_is_as_fast_as_the_mix_of_reads_and_writes)
 {

@@ -40,10 +40,7 @@ static struct gp_regime_answer of(struct kernel k)
     return a;
 }
 
-static enum gp_regime regime(struct kernel k)
-{
-    return of(k).regime;
-}
+static enum gp_regime regime(struct kernel k) { return of(k).regime; }
 
 TEST(nothing_is_told_of_what_is_not_known)
 {

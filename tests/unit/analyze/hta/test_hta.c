@@ -57,10 +57,7 @@ static void add(struct gp_hta *h, int32_t rank, uint32_t seed)
     gp_trace_release(&t);
 }
 
-static void init(struct gp_hta *h)
-{
-    gp_hta_init(h, &(struct gp_hta_opts){.repair = GP_REPAIR_NONE});
-}
+static void init(struct gp_hta *h) { gp_hta_init(h, &(struct gp_hta_opts){.repair = GP_REPAIR_NONE}); }
 
 static struct gp_buf saved(struct gp_hta *h)
 {

@@ -76,10 +76,7 @@ static const struct gp_idle_culprit *culprit(const struct scene *s, size_t i)
     return &s->h.devices.at[0].culprits.at[i];
 }
 
-static const char *label(const struct scene *s, gp_sid sid)
-{
-    return gp_hta_str(&s->h, sid);
-}
+static const char *label(const struct scene *s, gp_sid sid) { return gp_hta_str(&s->h, sid); }
 
 /* A kernel of stream 7 from 0 to 10000, launched at -5000, that the gap of every test begins with. */
 static void first_kernel(struct scene *s)

@@ -28,10 +28,7 @@ static int begin(void **state)
     return 0;
 }
 
-static void release(struct gp_hta *h)
-{
-    gp_hta_release(h);
-}
+static void release(struct gp_hta *h) { gp_hta_release(h); }
 
 static int end(void **state)
 {

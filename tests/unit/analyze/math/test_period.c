@@ -7,10 +7,7 @@
 
 typedef GP_VEC(uint32_t) symbols;
 
-static uint32_t next_random(uint32_t *state)
-{
-    return (*state = *state * 1664525u + 1013904223u) >> 8;
-}
+static uint32_t next_random(uint32_t *state) { return (*state = *state * 1664525u + 1013904223u) >> 8; }
 
 static void push(symbols *s, const char *text)
 {

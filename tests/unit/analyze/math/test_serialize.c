@@ -138,10 +138,7 @@ static void a_string(struct gp_serializer *x)
     assert_int_equal(v, 0);
 }
 
-static void a_count(struct gp_serializer *x)
-{
-    assert_int_equal(gp_serialize_count(x, 0, 4), 0);
-}
+static void a_count(struct gp_serializer *x) { assert_int_equal(gp_serialize_count(x, 0, 4), 0); }
 
 TEST(test_what_does_not_fit_fails)
 {

@@ -18,10 +18,7 @@ static void of(struct gp_metrics *m, const struct gp_metrics_opts *o)
     gp_trace_release(&t);
 }
 
-static void check(double v, double expected)
-{
-    assert_true(fabs(v - expected) <= fabs(expected) * 1e-12);
-}
+static void check(double v, double expected) { assert_true(fabs(v - expected) <= fabs(expected) * 1e-12); }
 
 TEST(kernels)
 {

@@ -216,10 +216,7 @@ TEST(python_frames_lose_addresses_instances_and_paths)
     expect(f, "_ZN3app4stepEPfi", "app::step");
 }
 
-static bool glue(const char *name)
-{
-    return gp_name_is_glue(name, strlen(name));
-}
+static bool glue(const char *name) { return gp_name_is_glue(name, strlen(name)); }
 
 TEST(glue_is_told_from_the_program)
 {

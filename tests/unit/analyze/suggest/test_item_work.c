@@ -43,10 +43,7 @@ static const struct gp_suggest_kernel *find(const struct program *p, const char 
     return NULL;
 }
 
-static bool near(double a, double b)
-{
-    return a >= b * 0.999999 && a <= b * 1.000001;
-}
+static bool near(double a, double b) { return a >= b * 0.999999 && a <= b * 1.000001; }
 
 static void split_product(struct program *p)
 {
@@ -137,15 +134,9 @@ static void product_in_words(struct program *p, const char *name)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void on_tensor_cores(struct program *p)
-{
-    product_in_words(p, GEMM);
-}
+static void on_tensor_cores(struct program *p) { product_in_words(p, GEMM); }
 
-static void in_plain_arithmetic(struct program *p)
-{
-    product_in_words(p, SIMT);
-}
+static void in_plain_arithmetic(struct program *p) { product_in_words(p, SIMT); }
 
 static void without_shapes(struct program *p)
 {
@@ -190,20 +181,11 @@ static void sums_in(struct program *p, int64_t ns)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void sums_in_30us(struct program *p)
-{
-    sums_in(p, 30 * US);
-}
+static void sums_in_30us(struct program *p) { sums_in(p, 30 * US); }
 
-static void sums_in_28us(struct program *p)
-{
-    sums_in(p, 28200);
-}
+static void sums_in_28us(struct program *p) { sums_in(p, 28200); }
 
-static void sums_in_25us(struct program *p)
-{
-    sums_in(p, 25 * US);
-}
+static void sums_in_25us(struct program *p) { sums_in(p, 25 * US); }
 
 TEST(a_roof_follows_reads_writes_and_the_cache)
 {

@@ -250,10 +250,7 @@ static void copied(struct program *p, const char *name, int64_t bytes, bool bloc
     kernel(p, GEMM, 500 * US);
 }
 
-static void waited_copy(struct program *p)
-{
-    copied(p, "Memcpy HtoD (Pinned -> Device)", 10 * MS, true);
-}
+static void waited_copy(struct program *p) { copied(p, "Memcpy HtoD (Pinned -> Device)", 10 * MS, true); }
 
 static void copy_and_wait(struct program *p)
 {
@@ -273,10 +270,7 @@ static void copy_beside_the_host(struct program *p)
     copied(p, "Memcpy HtoD (Pinned -> Device)", 10 * MS, false);
 }
 
-static void value_to_the_host(struct program *p)
-{
-    copied(p, "Memcpy DtoH (Device -> Pinned)", 16, true);
-}
+static void value_to_the_host(struct program *p) { copied(p, "Memcpy DtoH (Device -> Pinned)", 16, true); }
 
 static void copy_in_every_third_step(struct program *p)
 {
@@ -388,15 +382,9 @@ static void graphs_of(struct program *p, int graphs, int nodes)
     }
 }
 
-static void four_small_graphs(struct program *p)
-{
-    graphs_of(p, 4, 3);
-}
+static void four_small_graphs(struct program *p) { graphs_of(p, 4, 3); }
 
-static void four_graphs_of_20(struct program *p)
-{
-    graphs_of(p, 4, 20);
-}
+static void four_graphs_of_20(struct program *p) { graphs_of(p, 4, 20); }
 
 TEST(small_graphs_become_one)
 {
@@ -422,10 +410,7 @@ static void two_regions(struct program *p)
     region(p, "Torch-Compiled Region: 1/0", 100 * US);
 }
 
-static void one_region(struct program *p)
-{
-    region(p, "Torch-Compiled Region: 0/0", 120 * US);
-}
+static void one_region(struct program *p) { region(p, "Torch-Compiled Region: 0/0", 120 * US); }
 
 TEST(a_step_in_two_regions_has_a_break)
 {
@@ -444,10 +429,7 @@ static void op(struct program *p, int64_t before)
     mk_host(&p->t, GP_OP, p->main, from, p->now, "aten::add");
 }
 
-static void unseen_each_step(struct program *p)
-{
-    op(p, 5 * US), op(p, 500 * US), op(p, 5 * US);
-}
+static void unseen_each_step(struct program *p) { op(p, 5 * US), op(p, 500 * US), op(p, 5 * US); }
 
 static void unseen_now_and_then(struct program *p)
 {
@@ -558,10 +540,7 @@ static void data_behind_a_busy_gpu(struct program *p)
     host(p, 200 * US), kernel(p, GEMM, 900 * US);
 }
 
-static void other_python_step(struct program *p)
-{
-    in_python(p, "train.py(12): step");
-}
+static void other_python_step(struct program *p) { in_python(p, "train.py(12): step"); }
 
 TEST(host_work_inside_steps_is_saved)
 {
@@ -705,15 +684,9 @@ static void updates(struct program *p, int n)
     }
 }
 
-static void five_updates(struct program *p)
-{
-    updates(p, 5);
-}
+static void five_updates(struct program *p) { updates(p, 5); }
 
-static void two_updates(struct program *p)
-{
-    updates(p, 2);
-}
+static void two_updates(struct program *p) { updates(p, 2); }
 
 TEST(an_optimizer_in_pieces_is_fused)
 {

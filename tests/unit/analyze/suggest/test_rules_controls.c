@@ -38,15 +38,9 @@ static void step_of(struct program *p, const char *last)
     for (int i = 0; i < 4; i++) host(p, 30 * US), kernel(p, last, 2 * US);
 }
 
-static void without_optimizer(struct program *p)
-{
-    step_of(p, ELEMENTWISE);
-}
+static void without_optimizer(struct program *p) { step_of(p, ELEMENTWISE); }
 
-static void with_optimizer(struct program *p)
-{
-    step_of(p, FOREACH);
-}
+static void with_optimizer(struct program *p) { step_of(p, FOREACH); }
 
 TEST(a_graph_has_at_least_all_but_the_optimizer)
 {

@@ -197,20 +197,14 @@ TEST(what_follows_a_product_becomes_its_end)
 
 // ---- casts, orders, fills ----
 
-static void casting(struct program *p)
-{
-    kernel(p, GEMM, 500 * US), kernel(p, TO_BF16, 60 * US);
-}
+static void casting(struct program *p) { kernel(p, GEMM, 500 * US), kernel(p, TO_BF16, 60 * US); }
 
 static void casting_little(struct program *p)
 {
     kernel(p, GEMM, 500 * US), kernel(p, TO_BF16, 20 * US); // 3.8 %
 }
 
-static void joining(struct program *p)
-{
-    kernel(p, GEMM, 500 * US), kernel(p, CAT, 30 * US);
-}
+static void joining(struct program *p) { kernel(p, GEMM, 500 * US), kernel(p, CAT, 30 * US); }
 
 static void turning(struct program *p)
 {
@@ -229,15 +223,9 @@ static void turning_in(struct program *p, const char *name)
     mk_host(&p->t, GP_OP, p->main, from, p->now, name);
 }
 
-static void turning_sequences(struct program *p)
-{
-    turning_in(p, "aten::conv1d");
-}
+static void turning_sequences(struct program *p) { turning_in(p, "aten::conv1d"); }
 
-static void turning_images(struct program *p)
-{
-    turning_in(p, "aten::conv2d");
-}
+static void turning_images(struct program *p) { turning_in(p, "aten::conv2d"); }
 
 static void transposing(struct program *p)
 {
@@ -291,15 +279,9 @@ static void fills(struct program *p, int n)
     for (int i = 0; i < n; i++) kernel(p, FILL, 5 * US);
 }
 
-static void four_fills(struct program *p)
-{
-    fills(p, 4);
-}
+static void four_fills(struct program *p) { fills(p, 4); }
 
-static void three_fills(struct program *p)
-{
-    fills(p, 3);
-}
+static void three_fills(struct program *p) { fills(p, 3); }
 
 static void three_fills_by_name(struct program *p)
 {
@@ -308,10 +290,7 @@ static void three_fills_by_name(struct program *p)
     mk_host(&p->t, GP_RANGE, p->main, from, p->now, "Optimizer.zero_grad#SGD.zero_grad");
 }
 
-static void one_fill_of_all(struct program *p)
-{
-    kernel(p, GEMM, 500 * US), kernel(p, ZERO, 20 * US);
-}
+static void one_fill_of_all(struct program *p) { kernel(p, GEMM, 500 * US), kernel(p, ZERO, 20 * US); }
 
 static void one_short_fill_of_all(struct program *p)
 {

@@ -59,20 +59,11 @@ static void read_value_in(struct program *p, const char *function)
     mk_host(&p->t, GP_PYTHON, p->main, from, p->now, function);
 }
 
-static void scaler(struct program *p)
-{
-    read_value_in(p, "torch/amp/grad_scaler.py(350): _maybe_opt_step");
-}
+static void scaler(struct program *p) { read_value_in(p, "torch/amp/grad_scaler.py(350): _maybe_opt_step"); }
 
-static void optimizer(struct program *p)
-{
-    read_value_in(p, "torch/optim/adamw.py(120): _get_value");
-}
+static void optimizer(struct program *p) { read_value_in(p, "torch/optim/adamw.py(120): _get_value"); }
 
-static void own_loss(struct program *p)
-{
-    read_value_in(p, "train.py(12): log");
-}
+static void own_loss(struct program *p) { read_value_in(p, "train.py(12): log"); }
 
 /* 100 equal zeros, within a node of autograd or within a function of the program's. */
 static void zeros_in(struct program *p, const char *around)
@@ -92,10 +83,7 @@ static void gradients_of_slices(struct program *p)
     zeros_in(p, "autograd::engine::evaluate_function: SelectBackward0");
 }
 
-static void masks(struct program *p)
-{
-    zeros_in(p, "my::masks");
-}
+static void masks(struct program *p) { zeros_in(p, "my::masks"); }
 
 /* 1 ms per step in which the main thread waits for autograd's, which launches. */
 static void waits_for_backward(struct program *p)
@@ -124,14 +112,8 @@ static void host_works_in(struct program *p, const char *function, int64_t work_
 }
 
 #define HOST_WORKS(name, function)                                                                           \
-    static void name##_beside(struct program *p)                                                             \
-    {                                                                                                        \
-        host_works_in(p, function, 5 * MS);                                                                  \
-    }                                                                                                        \
-    static void name##_between(struct program *p)                                                            \
-    {                                                                                                        \
-        host_works_in(p, function, 20 * US);                                                                 \
-    }
+    static void name##_beside(struct program *p) { host_works_in(p, function, 5 * MS); }                     \
+    static void name##_between(struct program *p) { host_works_in(p, function, 20 * US); }
 HOST_WORKS(collects, "garbage collection")
 HOST_WORKS(logs, "logging/__init__.py(1151): emit")
 HOST_WORKS(imports, "<frozen importlib._bootstrap>(1): _load")
@@ -174,15 +156,9 @@ static void cast_before(struct program *p, const char *next)
     host(p, 20 * US), kernel(p, GEMM, 100 * US);
 }
 
-static void casts_of_statistics(struct program *p)
-{
-    cast_before(p, STATS);
-}
+static void casts_of_statistics(struct program *p) { cast_before(p, STATS); }
 
-static void casts_of_weights(struct program *p)
-{
-    cast_before(p, GEMM);
-}
+static void casts_of_weights(struct program *p) { cast_before(p, GEMM); }
 
 static void casts_in_training(struct program *p)
 {
@@ -190,10 +166,7 @@ static void casts_in_training(struct program *p)
     kernel(p, FUSED, 20 * US);
 }
 
-static void casts_of_activations(struct program *p)
-{
-    cast_before(p, MEAN);
-}
+static void casts_of_activations(struct program *p) { cast_before(p, MEAN); }
 
 static void copies(struct program *p)
 {
@@ -228,10 +201,7 @@ static void copies_of_library(struct program *p)
     copies_in(p, "/opt/lib/python3.12/site-packages/transformers/models/llama/modeling_llama.py");
 }
 
-static void own_copies(struct program *p)
-{
-    copies_in(p, "/srv/model.py");
-}
+static void own_copies(struct program *p) { copies_in(p, "/srv/model.py"); }
 
 /* ---- reads and waits ---- */
 
@@ -268,10 +238,7 @@ static void read_of_scaler(struct program *p)
     for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
 }
 
-static void plain_read(struct program *p)
-{
-    read_value_in(p, "train.py(12): log");
-}
+static void plain_read(struct program *p) { read_value_in(p, "train.py(12): log"); }
 
 /* Between two of which the host reads a value, there is no chain to compile. */
 static void decisions(struct program *p)
@@ -293,15 +260,9 @@ static void allocate(struct program *p, int from, int to)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void cache_that_grows(struct program *p)
-{
-    allocate(p, 0, 5);
-}
+static void cache_that_grows(struct program *p) { allocate(p, 0, 5); }
 
-static void always_anew(struct program *p)
-{
-    allocate(p, 0, 10);
-}
+static void always_anew(struct program *p) { allocate(p, 0, 10); }
 
 static void results(struct program *p)
 {
@@ -320,15 +281,9 @@ static void launches_of(struct program *p, const char *name)
     for (int i = 0; i < 50; i++) host(p, 20 * US), kernel(p, name, 2 * US);
 }
 
-static void own_kernels(struct program *p)
-{
-    launches_of(p, "solve(float*)");
-}
+static void own_kernels(struct program *p) { launches_of(p, "solve(float*)"); }
 
-static void torch_kernels(struct program *p)
-{
-    launches_of(p, ADD);
-}
+static void torch_kernels(struct program *p) { launches_of(p, ADD); }
 
 /* What an action says, and what it must not. */
 static const struct {

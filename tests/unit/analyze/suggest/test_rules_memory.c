@@ -32,15 +32,9 @@ static void operator_of(struct program *p, const char *op, const char *args, con
 
 // ---- memory_access ----
 
-static void slow_copy(struct program *p)
-{
-    operator_of(p, "aten::copy_", DIMS FLOATS, COPY, 500 * US);
-}
+static void slow_copy(struct program *p) { operator_of(p, "aten::copy_", DIMS FLOATS, COPY, 500 * US); }
 
-static void fast_copy(struct program *p)
-{
-    operator_of(p, "aten::copy_", DIMS FLOATS, COPY, 270 * US);
-}
+static void fast_copy(struct program *p) { operator_of(p, "aten::copy_", DIMS FLOATS, COPY, 270 * US); }
 
 static void small_copy(struct program *p)
 {
@@ -94,20 +88,11 @@ static void additions(struct program *p, const char *args, const char *name, int
     operator_of(p, "aten::mm", "{}", GEMM, product);
 }
 
-static void words_in_memory(struct program *p)
-{
-    additions(p, DIMS FLOATS, COPY, 190 * US);
-}
+static void words_in_memory(struct program *p) { additions(p, DIMS FLOATS, COPY, 190 * US); }
 
-static void words_beside_long_products(struct program *p)
-{
-    additions(p, DIMS FLOATS, COPY, 210 * US);
-}
+static void words_beside_long_products(struct program *p) { additions(p, DIMS FLOATS, COPY, 210 * US); }
 
-static void halves_in_memory(struct program *p)
-{
-    additions(p, DIMS HALVES, COPY, 190 * US);
-}
+static void halves_in_memory(struct program *p) { additions(p, DIMS HALVES, COPY, 190 * US); }
 
 static void states_of_an_optimizer(struct program *p)
 {

@@ -100,10 +100,7 @@ TEST(items_of_one_size_may_depend_on_each_other)
 #define RNN  "void RNN_blockPersist_fp_LSTM<float, float, float, 128>(float*)"
 #define SORT "void cub::DeviceRadixSortSingleTileKernel<long>(long*)"
 
-static void launch(struct program *p, const char *name)
-{
-    host(p, 20 * US), kernel_of(p, name, 10, 2 * US);
-}
+static void launch(struct program *p, const char *name) { host(p, 20 * US), kernel_of(p, name, 10, 2 * US); }
 
 /* One kernel joins N tensors. */
 static void join(struct program *p, uint32_t n)
@@ -217,20 +214,11 @@ static void joined(struct program *p, int turns, uint32_t tensors)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void heads(struct program *p)
-{
-    joined(p, 12, 12);
-}
+static void heads(struct program *p) { joined(p, 12, 12); }
 
-static void a_pair(struct program *p)
-{
-    joined(p, 12, 2);
-}
+static void a_pair(struct program *p) { joined(p, 12, 2); }
 
-static void few_layers(struct program *p)
-{
-    joined(p, 6, 6);
-}
+static void few_layers(struct program *p) { joined(p, 6, 6); }
 
 static void dense_layers(struct program *p)
 {
@@ -391,20 +379,11 @@ static void backward_with(struct program *p, bool again, int64_t hooks)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void hooked(struct program *p)
-{
-    backward_with(p, true, 10 * US);
-}
+static void hooked(struct program *p) { backward_with(p, true, 10 * US); }
 
-static void checkpointing(struct program *p)
-{
-    backward_with(p, true, 0);
-}
+static void checkpointing(struct program *p) { backward_with(p, true, 0); }
 
-static void kept(struct program *p)
-{
-    backward_with(p, false, 0);
-}
+static void kept(struct program *p) { backward_with(p, false, 0); }
 
 TEST(what_backward_computes_again)
 {
@@ -443,15 +422,9 @@ static void between(struct program *p, const char *name)
     }
 }
 
-static void experts_of_rows(struct program *p)
-{
-    between(p, GEMM);
-}
+static void experts_of_rows(struct program *p) { between(p, GEMM); }
 
-static void edge_networks(struct program *p)
-{
-    between(p, NORM);
-}
+static void edge_networks(struct program *p) { between(p, NORM); }
 
 static void largest_neighbours(struct program *p)
 {

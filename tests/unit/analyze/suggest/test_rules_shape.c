@@ -42,10 +42,7 @@ static void begin(struct program *p)
     GP_VEC_PUSH(&p->t.devices, d);
 }
 
-static void host(struct program *p, int64_t ns)
-{
-    p->now += ns;
-}
+static void host(struct program *p, int64_t ns) { p->now += ns; }
 
 /* Work of BLOCKS blocks (0: unknown) on the first or the second stream. */
 static void gpu_event(struct program *p, int stream, enum gp_gpu_kind kind, const char *name, uint32_t blocks,
@@ -213,20 +210,11 @@ static void product_of(struct program *p, uint32_t blocks)
     kernel(p, GEMM, blocks, 1000 * US), kernel(p, ELEMENTWISE, 100000, 500 * US);
 }
 
-static void one_wave_and_a_bit(struct program *p)
-{
-    product_of(p, 290);
-}
+static void one_wave_and_a_bit(struct program *p) { product_of(p, 290); }
 
-static void one_whole_wave(struct program *p)
-{
-    product_of(p, 264);
-}
+static void one_whole_wave(struct program *p) { product_of(p, 264); }
 
-static void one_wave_and_a_half(struct program *p)
-{
-    product_of(p, 400);
-}
+static void one_wave_and_a_half(struct program *p) { product_of(p, 400); }
 
 static void elementwise_wave_and_a_bit(struct program *p)
 {
@@ -255,20 +243,11 @@ static void beside_communication(struct program *p, int64_t communication, int64
     wait(p);
 }
 
-static void slower_beside(struct program *p)
-{
-    beside_communication(p, 200 * US, 390 * US);
-}
+static void slower_beside(struct program *p) { beside_communication(p, 200 * US, 390 * US); }
 
-static void long_communication(struct program *p)
-{
-    beside_communication(p, 450 * US, 390 * US);
-}
+static void long_communication(struct program *p) { beside_communication(p, 450 * US, 390 * US); }
 
-static void hardly_slower_beside(struct program *p)
-{
-    beside_communication(p, 200 * US, 359 * US);
-}
+static void hardly_slower_beside(struct program *p) { beside_communication(p, 200 * US, 359 * US); }
 
 static void another_grid_beside(struct program *p)
 {
@@ -324,25 +303,13 @@ static void row_of(struct program *p, int n, uint32_t blocks, bool between)
     kernel(p, ELEMENTWISE, 100000, 500 * US);
 }
 
-static void twelve_in_a_row(struct program *p)
-{
-    row_of(p, 12, 33, false);
-}
+static void twelve_in_a_row(struct program *p) { row_of(p, 12, 33, false); }
 
-static void nine_in_a_row(struct program *p)
-{
-    row_of(p, 9, 33, false);
-}
+static void nine_in_a_row(struct program *p) { row_of(p, 9, 33, false); }
 
-static void twelve_with_others_between(struct program *p)
-{
-    row_of(p, 12, 33, true);
-}
+static void twelve_with_others_between(struct program *p) { row_of(p, 12, 33, true); }
 
-static void twelve_that_fill_the_device(struct program *p)
-{
-    row_of(p, 12, 264, false);
-}
+static void twelve_that_fill_the_device(struct program *p) { row_of(p, 12, 264, false); }
 
 /* Each may add to what the one before wrote. */
 static void twelve_additions(struct program *p)
@@ -452,30 +419,15 @@ static void constants_with_pauses(struct program *p)
     wait(p);
 }
 
-static void many_constants(struct program *p)
-{
-    constants(p, 120, "aten::arange", true, false);
-}
+static void many_constants(struct program *p) { constants(p, 120, "aten::arange", true, false); }
 
-static void fewer_constants(struct program *p)
-{
-    constants(p, 99, "aten::arange", true, false);
-}
+static void fewer_constants(struct program *p) { constants(p, 99, "aten::arange", true, false); }
 
-static void different_constants(struct program *p)
-{
-    constants(p, 120, "aten::arange", false, true);
-}
+static void different_constants(struct program *p) { constants(p, 120, "aten::arange", false, true); }
 
-static void same_in_each_step(struct program *p)
-{
-    constants(p, 120, "aten::arange", false, false);
-}
+static void same_in_each_step(struct program *p) { constants(p, 120, "aten::arange", false, false); }
 
-static void sums_of_tensors(struct program *p)
-{
-    constants(p, 120, "aten::add", true, false);
-}
+static void sums_of_tensors(struct program *p) { constants(p, 120, "aten::add", true, false); }
 
 /* Each gradient of x[i] is one of zeros with a part that is not: autograd's own. */
 static void constants_in(struct program *p, const char *node)
@@ -494,10 +446,7 @@ static void constants_of_autograd(struct program *p)
     constants_in(p, "autograd::engine::evaluate_function: SelectBackward0");
 }
 
-static void constants_of_a_function(struct program *p)
-{
-    constants_in(p, "MyRoutingBackward");
-}
+static void constants_of_a_function(struct program *p) { constants_in(p, "MyRoutingBackward"); }
 
 TEST(constants_are_made_once)
 {
@@ -529,20 +478,11 @@ static void allocate(struct program *p, int64_t total, const char *args)
     host(p, 5 * US), kernel(p, GEMM, 100000, 100 * US);
 }
 
-static void nearly_full(struct program *p)
-{
-    allocate(p, 901000000, "{\"Device Type\": 1}");
-}
+static void nearly_full(struct program *p) { allocate(p, 901000000, "{\"Device Type\": 1}"); }
 
-static void not_so_full(struct program *p)
-{
-    allocate(p, 900000000, "{\"Device Type\": 1}");
-}
+static void not_so_full(struct program *p) { allocate(p, 900000000, "{\"Device Type\": 1}"); }
 
-static void full_of_the_host(struct program *p)
-{
-    allocate(p, 999000000, "{\"Device Type\": 0}");
-}
+static void full_of_the_host(struct program *p) { allocate(p, 999000000, "{\"Device Type\": 0}"); }
 
 TEST(a_full_memory_is_told_without_a_time)
 {
@@ -560,15 +500,9 @@ static void forward(struct program *p, const char *name)
     mk_host(&p->t, GP_RANGE, p->main, from, p->now, name);
 }
 
-static void one_process(struct program *p)
-{
-    forward(p, "DataParallel.forward");
-}
+static void one_process(struct program *p) { forward(p, "DataParallel.forward"); }
 
-static void many_processes(struct program *p)
-{
-    forward(p, "DistributedDataParallel.forward");
-}
+static void many_processes(struct program *p) { forward(p, "DistributedDataParallel.forward"); }
 
 TEST(one_process_for_all_devices_is_told)
 {
@@ -584,15 +518,9 @@ static void busy_for(struct program *p, int64_t idle, int64_t busy)
     host(p, idle), kernel(p, p->steps % 2 ? GEMM : GEMM "_2", 100000, busy);
 }
 
-static void hardly_busy(struct program *p)
-{
-    busy_for(p, 900 * US, 100 * US);
-}
+static void hardly_busy(struct program *p) { busy_for(p, 900 * US, 100 * US); }
 
-static void busy_enough(struct program *p)
-{
-    busy_for(p, 380 * US, 300 * US);
-}
+static void busy_enough(struct program *p) { busy_for(p, 380 * US, 300 * US); }
 
 static void hardly_busy_for_a_known_reason(struct program *p)
 {
@@ -616,25 +544,13 @@ static void tiny(struct program *p, int n, const char *name, int64_t dur, int64_
     for (int i = 0; i < n; i++) host(p, before), kernel(p, name, 100000, dur);
 }
 
-static void forty_tiny(struct program *p)
-{
-    tiny(p, 40, ELEMENTWISE, 3 * US, 0);
-}
+static void forty_tiny(struct program *p) { tiny(p, 40, ELEMENTWISE, 3 * US, 0); }
 
-static void forty_longer(struct program *p)
-{
-    tiny(p, 40, ELEMENTWISE, 6 * US, 0);
-}
+static void forty_longer(struct program *p) { tiny(p, 40, ELEMENTWISE, 6 * US, 0); }
 
-static void forty_that_are_late(struct program *p)
-{
-    tiny(p, 40, ELEMENTWISE, 3 * US, 30 * US);
-}
+static void forty_that_are_late(struct program *p) { tiny(p, 40, ELEMENTWISE, 3 * US, 30 * US); }
 
-static void forty_of_a_compiler(struct program *p)
-{
-    tiny(p, 40, "triton_poi_fused_add_0", 3 * US, 0);
-}
+static void forty_of_a_compiler(struct program *p) { tiny(p, 40, "triton_poi_fused_add_0", 3 * US, 0); }
 
 static void few_tiny(struct program *p)
 {
@@ -684,15 +600,9 @@ static void slow_in_two(struct program *p, enum gp_gpu_kind kind, const char *na
     wait(p);
 }
 
-static void slow_product_with_a_set(struct program *p)
-{
-    slow_in_two(p, GP_MEMSET, "Memset (Device)");
-}
+static void slow_product_with_a_set(struct program *p) { slow_in_two(p, GP_MEMSET, "Memset (Device)"); }
 
-static void split_product(struct program *p)
-{
-    slow_in_two(p, GP_KERNEL, "splitKreduce_kernel");
-}
+static void split_product(struct program *p) { slow_in_two(p, GP_KERNEL, "splitKreduce_kernel"); }
 
 static void odd_vocabulary(struct program *p)
 {
@@ -832,20 +742,11 @@ static void slowing_down(struct program *p, int first, int second)
     kernel(p, ELEMENTWISE, 100000, 300 * (1000 + (late ? second : 0)));
 }
 
-static void all_slower(struct program *p)
-{
-    slowing_down(p, 50, 50);
-}
+static void all_slower(struct program *p) { slowing_down(p, 50, 50); }
 
-static void all_hardly_slower(struct program *p)
-{
-    slowing_down(p, 25, 25);
-}
+static void all_hardly_slower(struct program *p) { slowing_down(p, 25, 25); }
 
-static void one_slower(struct program *p)
-{
-    slowing_down(p, 100, 0);
-}
+static void one_slower(struct program *p) { slowing_down(p, 100, 0); }
 
 TEST(a_device_that_slows_down_is_told)
 {

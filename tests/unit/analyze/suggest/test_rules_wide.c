@@ -43,15 +43,9 @@ static void in_python(struct program *p, const char *name)
     wait(p, "cudaDeviceSynchronize");
 }
 
-static void compiling(struct program *p)
-{
-    in_python(p, "triton/compiler/compiler.py(240): compile");
-}
+static void compiling(struct program *p) { in_python(p, "triton/compiler/compiler.py(240): compile"); }
 
-static void making_code(struct program *p)
-{
-    in_python(p, "triton/compiler/compiler.py(300): make_cubin");
-}
+static void making_code(struct program *p) { in_python(p, "triton/compiler/compiler.py(300): make_cubin"); }
 
 static void launching(struct program *p)
 {
@@ -97,15 +91,9 @@ static void copies_of(struct program *p, int64_t bytes)
     for (int i = 0; i < 12; i++) copy(p, "Memcpy DtoH (Device -> Pinned)", 2 * US, bytes, false);
 }
 
-static void many_values(struct program *p)
-{
-    copies_of(p, 1);
-}
+static void many_values(struct program *p) { copies_of(p, 1); }
 
-static void many_small_copies(struct program *p)
-{
-    copies_of(p, 400);
-}
+static void many_small_copies(struct program *p) { copies_of(p, 400); }
 
 TEST(values_are_not_copies_to_pack)
 {
@@ -182,15 +170,9 @@ static void idle_between(struct program *p, const char *kernel_name)
     host(p, 500 * US), kernel(p, p->steps % 2 ? kernel_name : GEMM, 300 * US);
 }
 
-static void idle_compiled(struct program *p)
-{
-    idle_between(p, "triton_poi_fused_add_0");
-}
+static void idle_compiled(struct program *p) { idle_between(p, "triton_poi_fused_add_0"); }
 
-static void idle_eager(struct program *p)
-{
-    idle_between(p, ELEMENTWISE);
-}
+static void idle_eager(struct program *p) { idle_between(p, ELEMENTWISE); }
 
 TEST(compiled_regions_become_graphs)
 {
@@ -209,15 +191,9 @@ static void token(struct program *p, int blocks)
     }
 }
 
-static void growing(struct program *p)
-{
-    token(p, 10 + p->steps);
-}
+static void growing(struct program *p) { token(p, 10 + p->steps); }
 
-static void up_and_down(struct program *p)
-{
-    token(p, 10 + p->steps % 2);
-}
+static void up_and_down(struct program *p) { token(p, 10 + p->steps % 2); }
 
 TEST(a_cache_that_grows_should_be_static)
 {
@@ -293,15 +269,9 @@ static void reads(struct program *p, int n)
     launches(p, GEMM, 5);
 }
 
-static void one_read(struct program *p)
-{
-    reads(p, 1);
-}
+static void one_read(struct program *p) { reads(p, 1); }
 
-static void two_reads(struct program *p)
-{
-    reads(p, 2);
-}
+static void two_reads(struct program *p) { reads(p, 2); }
 
 TEST(a_graph_once_a_value_is_not_read)
 {

@@ -50,10 +50,7 @@ static void run_in(struct scene *s, int64_t from, int64_t to)
     gp_tracks_build(&s->l, &s->v, &s->h, &(struct gp_tracks_opts){from, to});
 }
 
-static void run(struct scene *s)
-{
-    run_in(s, 0, 0);
-}
+static void run(struct scene *s) { run_in(s, 0, 0); }
 
 static size_t op(struct scene *s, int64_t start, int64_t stop, const char *name)
 {

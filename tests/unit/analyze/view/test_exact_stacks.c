@@ -179,15 +179,9 @@ static void check_equal_steps(bool samples)
     end(&s, &hs);
 }
 
-TEST(equal_steps_have_equal_trees)
-{
-    check_equal_steps(false);
-}
+TEST(equal_steps_have_equal_trees) { check_equal_steps(false); }
 
-TEST(samples_between_exact_stacks_change_no_tree)
-{
-    check_equal_steps(true);
-}
+TEST(samples_between_exact_stacks_change_no_tree) { check_equal_steps(true); }
 
 static size_t rows_of(const struct scene *s, const char *name, const char *category)
 {

@@ -49,10 +49,7 @@ static void expect_inside(const struct made *m, const char *child, const char *p
     assert_int_equal(got, parent ? node_of(m, parent) : GP_HOST_NONE);
 }
 
-static int64_t self_of(const struct made *m, const char *name)
-{
-    return m->hs.self_ns[node_of(m, name)];
-}
+static int64_t self_of(const struct made *m, const char *name) { return m->hs.self_ns[node_of(m, name)]; }
 
 TEST(events_lie_in_the_innermost_one_around_them)
 {

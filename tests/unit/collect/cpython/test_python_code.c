@@ -25,10 +25,7 @@ static size_t read_memory(void *ctx, const struct gp_remote_range *r, size_t n)
     return n;
 }
 
-static void put(uint8_t *m, uint64_t at, uint64_t value)
-{
-    memcpy(m + (at - BASE), &value, sizeof value);
-}
+static void put(uint8_t *m, uint64_t at, uint64_t value) { memcpy(m + (at - BASE), &value, sizeof value); }
 
 static struct gp_py_layout without_lock(void)
 {

@@ -48,10 +48,7 @@ struct fixture {
     struct gp_py_thread thread;
 };
 
-static uint64_t frame_address(unsigned i)
-{
-    return CHUNK + 32 + 0x80 * (uint64_t)i;
-}
+static uint64_t frame_address(unsigned i) { return CHUNK + 32 + 0x80 * (uint64_t)i; }
 
 static void put_frame(struct fixture *f, uint64_t at, uint64_t previous, uint64_t code, uint64_t ip)
 {
@@ -229,10 +226,7 @@ TEST(a_generator_that_has_ended_is_in_no_stack)
 
 enum { PARTS = 20, IN_PART = 3, PART_STRIDE = 0x200 };
 
-static uint64_t part_address(unsigned i)
-{
-    return CHUNK + PART_STRIDE * (uint64_t)i;
-}
+static uint64_t part_address(unsigned i) { return CHUNK + PART_STRIDE * (uint64_t)i; }
 
 /* The first N frames of a stack that is spread over many parts. */
 static void set_depth(struct fixture *f, unsigned n)

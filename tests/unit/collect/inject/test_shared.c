@@ -219,10 +219,7 @@ TEST(there_are_slots_for_any_size_of_buffer)
 
 /* ---- the pool ---- */
 
-static uint64_t count_bytes(uint8_t *data, size_t valid)
-{
-    return data[0] + valid;
-}
+static uint64_t count_bytes(uint8_t *data, size_t valid) { return data[0] + valid; }
 
 static struct gp_pool *make_pool(struct both *b, size_t max_waiting)
 {

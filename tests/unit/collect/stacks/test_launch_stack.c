@@ -32,15 +32,9 @@ uint64_t _PyRuntime[512], PyCode_Type[8];
 unsigned long Py_Version;
 static _Thread_local void *attached, *own;
 
-void *_PyThreadState_UncheckedGet(void)
-{
-    return attached;
-}
+void *_PyThreadState_UncheckedGet(void) { return attached; }
 
-void *PyGILState_GetThisThreadState(void)
-{
-    return own;
-}
+void *PyGILState_GetThisThreadState(void) { return own; }
 
 enum { FIRST = 9, LAST = 15, FRAME = 128, FIRST_FRAME = 32, FRAMES = 2 * GP_LAUNCH_DEPTH, UNITS = 4 };
 static struct gp_py_layout o;
@@ -80,10 +74,7 @@ static void in_versions(void (*body)(void), unsigned first)
     }
 }
 
-static void put(uint64_t at, uint64_t value)
-{
-    memcpy((void *)(uintptr_t)at, &value, sizeof value);
-}
+static void put(uint64_t at, uint64_t value) { memcpy((void *)(uintptr_t)at, &value, sizeof value); }
 
 static uint64_t make(size_t n)
 {
@@ -258,10 +249,7 @@ static struct seen *make_seen(void)
     return s;
 }
 
-static uint32_t number(struct seen *s)
-{
-    return gp_launch_stack_read(s->stack, &s->waiter);
-}
+static uint32_t number(struct seen *s) { return gp_launch_stack_read(s->stack, &s->waiter); }
 
 static void put_stack(struct seen *s, uint32_t number)
 {
@@ -287,10 +275,7 @@ static bool is(struct seen *s, const char *want)
     return same;
 }
 
-static struct gp_launch_counts counts(struct seen *s)
-{
-    return gp_launch_stack_counts(s->stack);
-}
+static struct gp_launch_counts counts(struct seen *s) { return gp_launch_stack_counts(s->stack); }
 
 static bool all_known(struct seen *s)
 {
@@ -340,10 +325,7 @@ static void whole_stacks(void)
     gp_launch_stack_free(s->stack);
 }
 
-TEST(a_stack_has_functions_files_and_lines)
-{
-    in_versions(whole_stacks, FIRST);
-}
+TEST(a_stack_has_functions_files_and_lines) { in_versions(whole_stacks, FIRST); }
 
 static void callers_move_on(void)
 {
@@ -366,10 +348,7 @@ static void callers_move_on(void)
     CHECK(all_known(s));
 }
 
-TEST(a_caller_may_have_moved_on_while_the_callee_stands)
-{
-    in_versions(callers_move_on, FIRST);
-}
+TEST(a_caller_may_have_moved_on_while_the_callee_stands) { in_versions(callers_move_on, FIRST); }
 
 static void code_is_replaced(void)
 {
@@ -386,10 +365,7 @@ static void code_is_replaced(void)
     CHECK(all_known(s));
 }
 
-TEST(another_code_object_may_take_the_place_of_one)
-{
-    in_versions(code_is_replaced, FIRST);
-}
+TEST(another_code_object_may_take_the_place_of_one) { in_versions(code_is_replaced, FIRST); }
 
 /* From 3.12 on frames that stand for calls from C lie between those of functions; before that the owner is
  * that of a frame of a function that C called. */
@@ -407,10 +383,7 @@ static void frames_of_c(void)
     CHECK(all_known(s));
 }
 
-TEST(frames_that_stand_for_c_are_left_out)
-{
-    in_versions(frames_of_c, 12);
-}
+TEST(frames_that_stand_for_c_are_left_out) { in_versions(frames_of_c, 12); }
 
 static void deep(void)
 {
@@ -433,10 +406,7 @@ static void deep(void)
     CHECK(number(late) == GP_LAUNCH_DEPTH);
 }
 
-TEST(a_stack_that_is_too_deep_is_counted_not_cut)
-{
-    in_versions(deep, FIRST);
-}
+TEST(a_stack_that_is_too_deep_is_counted_not_cut) { in_versions(deep, FIRST); }
 
 static void cycles(void)
 {
@@ -455,10 +425,7 @@ static void cycles(void)
     }
 }
 
-TEST(a_cycle_of_frames_ends)
-{
-    in_versions(cycles, FIRST);
-}
+TEST(a_cycle_of_frames_ends) { in_versions(cycles, FIRST); }
 
 /* The first stacks are doubted: an interpreter may be another than its version says. */
 static void nowhere(void)
@@ -483,10 +450,7 @@ static void nowhere(void)
     }
 }
 
-TEST(pointers_to_nowhere_in_the_first_stacks_do_no_harm)
-{
-    in_versions(nowhere, FIRST);
-}
+TEST(pointers_to_nowhere_in_the_first_stacks_do_no_harm) { in_versions(nowhere, FIRST); }
 
 static void no_code(void)
 {
@@ -510,10 +474,7 @@ static void no_code(void)
     CHECK(counts(late).broken == 43);
 }
 
-TEST(frames_without_code_are_broken)
-{
-    in_versions(no_code, FIRST);
-}
+TEST(frames_without_code_are_broken) { in_versions(no_code, FIRST); }
 
 static void refused(void)
 {
@@ -536,10 +497,7 @@ static void refused(void)
     CHECK(is(s, "main a.py:11; f b.py:22; h b.py:40"));
 }
 
-TEST(what_the_sink_refuses_is_defined_at_its_next_use)
-{
-    in_versions(refused, FIRST);
-}
+TEST(what_the_sink_refuses_is_defined_at_its_next_use) { in_versions(refused, FIRST); }
 
 static void many(void)
 {
@@ -591,10 +549,7 @@ static void detached(void)
     CHECK(counts(s).reads == counts(s).known + 1);
 }
 
-TEST(a_thread_that_has_let_go_of_the_lock_has_its_stack)
-{
-    in_versions(detached, FIRST);
-}
+TEST(a_thread_that_has_let_go_of_the_lock_has_its_stack) { in_versions(detached, FIRST); }
 
 static size_t calls;
 static struct gp_remote real;
@@ -622,10 +577,7 @@ static void without_frames(void)
     CHECK(is(s, "hook h.py:7") && calls);
 }
 
-TEST(a_thread_without_frames_is_doubted_a_few_times_only)
-{
-    in_versions(without_frames, FIRST);
-}
+TEST(a_thread_without_frames_is_doubted_a_few_times_only) { in_versions(without_frames, FIRST); }
 
 static void of_subinterpreter(void)
 {
@@ -641,10 +593,7 @@ static void of_subinterpreter(void)
     CHECK(all_known(s));
 }
 
-TEST(a_subinterpreter_that_is_attached_has_the_stack)
-{
-    in_versions(of_subinterpreter, FIRST);
-}
+TEST(a_subinterpreter_that_is_attached_has_the_stack) { in_versions(of_subinterpreter, FIRST); }
 
 static void begins_late(void)
 {
@@ -661,10 +610,7 @@ static void begins_late(void)
     CHECK(is(s, two) && t.n == 2);
 }
 
-TEST(an_interpreter_may_begin_later)
-{
-    in_versions(begins_late, FIRST);
-}
+TEST(an_interpreter_may_begin_later) { in_versions(begins_late, FIRST); }
 
 static void is_unknown(void)
 {
@@ -676,10 +622,7 @@ static void is_unknown(void)
     CHECK(!number(s) && counts(s).reads == 1 && !counts(s).known);
 }
 
-TEST(an_unknown_version_has_no_stacks_and_says_why)
-{
-    in_versions(is_unknown, LAST);
-}
+TEST(an_unknown_version_has_no_stacks_and_says_why) { in_versions(is_unknown, LAST); }
 
 static void in_fork_child(void)
 {
@@ -700,10 +643,7 @@ static void in_fork_child(void)
     CHECK(is(s, two));
 }
 
-TEST(a_fork_child_has_stacks_of_its_own)
-{
-    in_versions(in_fork_child, FIRST);
-}
+TEST(a_fork_child_has_stacks_of_its_own) { in_versions(in_fork_child, FIRST); }
 
 /* ---- autograd ---- */
 
@@ -793,10 +733,7 @@ static void backward(void)
     CHECK(!pthread_join(other, NULL));
 }
 
-TEST(threads_of_autograd_stand_below_the_thread_that_waits)
-{
-    in_versions(backward, FIRST);
-}
+TEST(threads_of_autograd_stand_below_the_thread_that_waits) { in_versions(backward, FIRST); }
 
 /* A child is born while a thread of its parent, which the child does not have, reads a stack. */
 static void backward_in_child(void)
@@ -812,7 +749,4 @@ static void backward_in_child(void)
     CHECK(!gp_stack_try(&process()->reading));
 }
 
-TEST(a_fork_child_reads_threads_whoever_read_them_in_its_parent)
-{
-    in_versions(backward_in_child, LAST);
-}
+TEST(a_fork_child_reads_threads_whoever_read_them_in_its_parent) { in_versions(backward_in_child, LAST); }

@@ -18,7 +18,4 @@ int planted_outer(planted_fn *call, int n)
     return more + kept;
 }
 
-int main(void)
-{
-    return 0;
-}
+int main(void) { return 0; }

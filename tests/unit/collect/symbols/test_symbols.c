@@ -12,10 +12,7 @@
 
 static uintptr_t called_from;
 
-static void here(void)
-{
-    called_from = (uintptr_t)__builtin_return_address(0);
-}
+static void here(void) { called_from = (uintptr_t)__builtin_return_address(0); }
 
 struct planted {
     char path[1000];
@@ -71,10 +68,7 @@ TEST(an_inlined_function_and_its_caller_have_their_lines)
     expect_lines("o0");
 }
 
-TEST(debug_information_is_in_a_separate_file)
-{
-    expect_lines("separate");
-}
+TEST(debug_information_is_in_a_separate_file) { expect_lines("separate"); }
 
 TEST(a_stripped_library_has_the_functions_that_it_exports)
 {

@@ -79,10 +79,7 @@ static int variadic(struct path *p, int n, ...)
     return (int)sum;
 }
 
-static int calls_variadic(struct path *p, int n)
-{
-    return variadic(p, 2, n * 1.5, 2.5) + n;
-}
+static int calls_variadic(struct path *p, int n) { return variadic(p, 2, n * 1.5, 2.5) + n; }
 
 static int compare(const void *a, const void *b)
 {

@@ -29,10 +29,7 @@ struct checks {
     unsigned walks, same, wrong, partial;
 };
 
-static struct checks *checks_new(void)
-{
-    return calloc(1, sizeof(struct checks));
-}
+static struct checks *checks_new(void) { return calloc(1, sizeof(struct checks)); }
 
 static bool equal(const struct gp_unwind_result *r, void **expected, int n)
 {
@@ -114,10 +111,7 @@ static int tear_down(void **state)
 
 TESTS_BETWEEN(set_up, tear_down);
 
-TEST(a_library_and_the_program_have_shapes)
-{
-    assert_in_range(tables_n, 4, 5);
-}
+TEST(a_library_and_the_program_have_shapes) { assert_in_range(tables_n, 4, 5); }
 
 TEST(stacks_of_random_shapes_are_those_of_backtrace)
 {
@@ -210,10 +204,7 @@ TEST(errno_is_kept)
     free(t);
 }
 
-static void go_check(struct path *p)
-{
-    check(p->ctx);
-}
+static void go_check(struct path *p) { check(p->ctx); }
 
 TEST(a_library_is_replaced_by_another_at_its_address)
 {
@@ -244,10 +235,7 @@ TEST(a_library_is_replaced_by_another_at_its_address)
 
 static struct checks *in_coroutine;
 
-static void coroutine(void)
-{
-    wander_often(in_coroutine, 3, 20);
-}
+static void coroutine(void) { wander_often(in_coroutine, 3, 20); }
 
 TEST(a_coroutine_has_a_stack_of_its_own)
 {
@@ -323,10 +311,7 @@ TEST(a_function_is_interrupted_at_its_first_instruction)
 static struct gp_unwind_thread made_thread;
 static struct gp_unwind_result made_result;
 
-static void walk_from_made(void)
-{
-    made_result = gp_unwind(unwinder, &made_thread);
-}
+static void walk_from_made(void) { made_result = gp_unwind(unwinder, &made_thread); }
 
 /* Calls walk_from_made() from code that begins with the N bytes at BEGIN. */
 static bool call_made(const void *begin, size_t n)
@@ -454,7 +439,4 @@ static int bench(void)
     return 0;
 }
 
-int main(int argc, char **argv)
-{
-    return argc > 1 && !strcmp(argv[1], "--bench") ? bench() : unit_run();
-}
+int main(int argc, char **argv) { return argc > 1 && !strcmp(argv[1], "--bench") ? bench() : unit_run(); }

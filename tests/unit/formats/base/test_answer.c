@@ -10,10 +10,7 @@
 
 enum { TABLES = 1, LINKS = 2 };
 
-static void put_it(void *answer, struct gp_buf *b)
-{
-    gp_buf_printf(b, "answer %d\n", *(int *)answer);
-}
+static void put_it(void *answer, struct gp_buf *b) { gp_buf_printf(b, "answer %d\n", *(int *)answer); }
 
 static void write_it(void *answer, struct gp_output *to)
 {

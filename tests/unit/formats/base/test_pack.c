@@ -59,20 +59,11 @@ static void check(enum gp_packing packing, const char *compression)
     gp_buf_release(&cut);
 }
 
-TEST(plain_text_passes_through)
-{
-    check(GP_PACK_NONE, "none");
-}
+TEST(plain_text_passes_through) { check(GP_PACK_NONE, "none"); }
 
-TEST(gzip_is_read_back)
-{
-    check(GP_PACK_GZIP, "gzip");
-}
+TEST(gzip_is_read_back) { check(GP_PACK_GZIP, "gzip"); }
 
-TEST(zstd_is_read_back)
-{
-    check(GP_PACK_ZSTD, "zstd");
-}
+TEST(zstd_is_read_back) { check(GP_PACK_ZSTD, "zstd"); }
 
 static int refuse(void *ctx, const void *data, size_t n)
 {

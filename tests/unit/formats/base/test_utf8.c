@@ -4,10 +4,7 @@
 #include "formats/base/utf8.h"
 #include "tests/unit/unit.h"
 
-static uint32_t next(const char *s, size_t *used)
-{
-    return gp_utf8_next(s, strlen(s), used);
-}
+static uint32_t next(const char *s, size_t *used) { return gp_utf8_next(s, strlen(s), used); }
 
 TEST(the_first_and_last_code_point_of_every_length_decode)
 {

@@ -49,10 +49,7 @@ static void expect_lines(struct gp_trace *t, const char *const *lines)
 
 #define EXPECT(t, ...) expect_lines((t), (const char *const[]){__VA_ARGS__, NULL})
 
-static gp_sid name(struct gp_trace *t, const char *s)
-{
-    return gp_trace_intern(t, s, strlen(s));
-}
+static gp_sid name(struct gp_trace *t, const char *s) { return gp_trace_intern(t, s, strlen(s)); }
 
 static uint32_t thread_of(struct gp_trace *t, uint32_t producer, int64_t pid, int64_t tid)
 {
@@ -65,10 +62,7 @@ static uint32_t thread_of(struct gp_trace *t, uint32_t producer, int64_t pid, in
     return gp_trace_track(t, &k);
 }
 
-static uint32_t thread(struct gp_trace *t, int64_t pid, int64_t tid)
-{
-    return thread_of(t, 0, pid, tid);
-}
+static uint32_t thread(struct gp_trace *t, int64_t pid, int64_t tid) { return thread_of(t, 0, pid, tid); }
 
 /* As our collector leaves a trace: with a clock pair. */
 static void collected(struct gp_trace *t)

@@ -27,10 +27,7 @@ static struct gp_compile_log log_of(const char *text, size_t n)
     return log;
 }
 
-static struct gp_compile_log read_text(const char *text)
-{
-    return log_of(text, strlen(text));
-}
+static struct gp_compile_log read_text(const char *text) { return log_of(text, strlen(text)); }
 
 static uint64_t issues(const struct gp_compile_log *log, enum gp_clog_issue_kind kind)
 {

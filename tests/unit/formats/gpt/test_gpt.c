@@ -678,10 +678,7 @@ static const char *frames_of(const struct gp_trace *t, uint32_t stack, struct gp
     return gp_buf_str(to);
 }
 
-static gp_sid name_in(struct gp_trace *t, const char *s)
-{
-    return gp_trace_intern(t, s, strlen(s));
-}
+static gp_sid name_in(struct gp_trace *t, const char *s) { return gp_trace_intern(t, s, strlen(s)); }
 
 /* As the collector does it: the names come last, and replace what is written already. */
 TEST(native_frames_are_named_when_the_run_has_ended)

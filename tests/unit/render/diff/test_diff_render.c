@@ -9,10 +9,7 @@
 #include "render/report/report.h"
 #include "tests/unit/unit.h"
 
-static gp_sid name(struct gp_diff *d, const char *s)
-{
-    return gp_intern_cstr(&d->strings, s);
-}
+static gp_sid name(struct gp_diff *d, const char *s) { return gp_intern_cstr(&d->strings, s); }
 
 // A step of 1000 ns that took 900 ns: 300 less idle, gemm 150 more, and twenty kernels of 5 ns each 2.5 more.
 static void make(struct gp_diff *d)

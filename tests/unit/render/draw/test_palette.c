@@ -7,10 +7,7 @@
 #include "render/draw/palette.h"
 #include "tests/unit/unit.h"
 
-static double channel(int v)
-{
-    return v <= 10 ? v / 255.0 / 12.92 : pow((v / 255.0 + 0.055) / 1.055, 2.4);
-}
+static double channel(int v) { return v <= 10 ? v / 255.0 / 12.92 : pow((v / 255.0 + 0.055) / 1.055, 2.4); }
 
 static double contrast(struct gp_color a, struct gp_color b)
 {

@@ -7,10 +7,7 @@
 #include "render/draw/plot.h"
 #include "tests/unit/unit.h"
 
-static long milli(double v)
-{
-    return lround(v * 1000);
-}
+static long milli(double v) { return lround(v * 1000); }
 
 TEST(values_stand_in_proportion_or_by_their_powers)
 {

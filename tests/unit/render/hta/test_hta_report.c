@@ -11,10 +11,7 @@
 #include "render/hta/hta_formats.h"
 #include "tests/unit/unit.h"
 
-static gp_sid name_of(struct gp_hta *h, const char *s)
-{
-    return gp_intern_cstr(&h->strings, s);
-}
+static gp_sid name_of(struct gp_hta *h, const char *s) { return gp_intern_cstr(&h->strings, s); }
 
 /* 1000 ns: 500 of compute, 100 of exposed communication (of 200), 50 of exposed copies, 350 idle. */
 static void add_device(struct gp_hta *h, int32_t rank)

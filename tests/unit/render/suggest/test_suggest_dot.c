@@ -6,10 +6,7 @@
 #include "render/suggest/suggest_priv.h"
 #include "tests/unit/unit.h"
 
-static gp_sid name(struct gp_suggest *s, const char *text)
-{
-    return gp_intern_cstr(&s->strings, text);
-}
+static gp_sid name(struct gp_suggest *s, const char *text) { return gp_intern_cstr(&s->strings, text); }
 
 /* A chain of N kernels of 10 us in each of two steps. */
 static void add_chain(struct gp_suggest *s, uint64_t signature, uint32_t n, const char *kernel)

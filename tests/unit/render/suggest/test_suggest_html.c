@@ -99,10 +99,7 @@ static void make(struct sample *m)
     s->joint_high_ns = 400000;
 }
 
-static void drop(struct sample *m)
-{
-    gp_strings_release(&m->s.strings);
-}
+static void drop(struct sample *m) { gp_strings_release(&m->s.strings); }
 
 static const char *page_of(struct sample *m, struct gp_buf *b, const struct gp_suggest_html_opts *o)
 {
