@@ -6,11 +6,12 @@
   rest    what trace-suggest finds, and the rows of the table that are left, those that need processes of their own included
 
     samples/try/h200.py FOLDER [--part trials,hand,rest] [--seconds 480] [--tool BIN/gpuprof-try] [--gpus 4]
-        [--prototype 'python3 FILE'] [--resume RESULTS...]
+        [--prototype 'python3 FILE'] [--resume RESULTS...] [--only NAME,...] [--changes CHANGE,...] [--limit SECONDS]
 
 Each GPU runs one program at a time, on its share of the cores; what is compared runs on the same GPU. FOLDER gets results.jsonl, a line
 as soon as something is measured or has failed, and logs.txt. --resume names results.jsonl of earlier calls: what they have is not run
-again. report.py prints tables of any number of them.
+again. With --changes, only these are tried and made by hand, without further controls, each for --limit. report.py prints tables of
+any number of results.jsonl.
 """
 
 import argparse
@@ -249,12 +250,12 @@ class Machine:
     def prototype(self, program, change, steps):
         if not self.o.prototype or self.results.has("prototype", program=program, change=change) or self.left() < 30:
             return
-        ours = OURS.get(change, change)
+        ours, limit = OURS.get(change, change), self.o.limit or 20
         if self.results.has("trial", run=program):  # on another machine: so it is compared with one of this call
             own = [LOOP_OR_FUSED] if LOOP_OR_FUSED.startswith(ours + "=") else []
-            self.trial(f"{program}_prototype_{change}", Trial(program, () if own else (ours,), own, 20))
-        command = [*shlex.split(self.o.prototype), change, self.o.programs, program, "--steps", str(steps)]
-        status, text = self.logged(f"prototype {program} {change}", command, min(90, self.left()))
+            self.trial(f"{program}_prototype_{change}", Trial(program, () if own else (ours,), own, limit))
+        command = [*shlex.split(self.o.prototype), change, self.o.programs, program, "--steps", str(int(steps * limit / 20))]
+        status, text = self.logged(f"prototype {program} {change}", command, min(4.5 * limit, self.left()))
         line = next((line for line in text.splitlines() if line.startswith(f"{change}")), None)
         self.results.put(kind="prototype", program=program, change=change, gpu=self.number, line=line,
                          **({} if line and " saves " in line else {"error": " / ".join(text.splitlines()[-3:])[-400:]}))
@@ -301,18 +302,23 @@ class Machine:
                 self.results.put(kind="fault", run=run, error=f"{type(e).__name__}: {e}")
 
 
-def jobs_of(parts, only):
+def jobs_of(parts, only, changes, limit):
     """(functions of a machine, name) of all that is to run. What is compared is one of them, so that it runs on one GPU."""
     found = []
     for name, (trial, prototypes, more) in PROGRAMS.items():
         what = []
-        if "trials" in parts:
+        trial = trial._replace(limit=limit or trial.limit)
+        if changes is not None:
+            trial = trial._replace(changes=tuple(c for c in trial.changes if c in changes), sets=[])
+            prototypes = {c: steps for c, steps in prototypes.items() if OURS.get(c, c) in changes}
+        if "trials" in parts and (trial.changes or trial.sets):
             what.append(lambda m, name=name, trial=trial: m.trial(name, trial))
-        if "hand" in parts:
+        if "hand" in parts and trial.changes:
             what.append(lambda m, name=name, trial=trial: m.hand(name, trial.changes))
         if "trials" in parts:
             what += [lambda m, name=name, change=change, steps=steps: m.prototype(name, change, steps) for change, steps in prototypes.items()]
-            what.append(lambda m, name=name, more=more: m.trial(f"{name}_controls", more))
+            if changes is None:
+                what.append(lambda m, name=name, more=more: m.trial(f"{name}_controls", more))
         found.append((what, name))
     if "rest" in parts:
         found += [([lambda m, name=name, trial=trial: m.trial(name, trial)], name) for name, trial in REST.items()]
@@ -332,6 +338,8 @@ def main():
     p.add_argument("folder")
     p.add_argument("--part", default="trials,hand,rest")
     p.add_argument("--only", help=f"of {', '.join([*PROGRAMS, *REST])}")
+    p.add_argument("--changes", help="only these")
+    p.add_argument("--limit", type=float, help="seconds for each change")
     p.add_argument("--seconds", type=float, default=480)
     p.add_argument("--hand-seconds", type=float, default=2, help="that the steps of a process are timed")
     p.add_argument("--tool", default=os.path.join(ROOT, "build", "release", "bin", "gpuprof-try"))
@@ -347,7 +355,7 @@ def main():
     listed = subprocess.run([o.tool, "--changes=list"], stdout=subprocess.PIPE, text=True, check=False)
     results.put(kind="table", text=listed.stdout)
     jobs = queue.Queue()
-    for job in jobs_of(o.part.split(","), o.only and o.only.split(",")):
+    for job in jobs_of(o.part.split(","), o.only and o.only.split(","), o.changes and o.changes.split(","), o.limit):
         jobs.put(job)
     machines = [Machine(n, o.gpus or gpus(), o, results) for n in range(o.gpus or gpus())]
     threads = [threading.Thread(target=m.work, args=(jobs,), daemon=True) for m in machines]

@@ -3,7 +3,8 @@
 
     report.py RESULTS... [--markdown]
 
-By hand: the 95% interval of Welch's t, of the difference of the means of processes' medians. --markdown prints advice, predicted and measured
+By hand: the 95% interval of Welch's t, of the difference of the means of processes' medians. A program's processes by hand are those of the
+last RESULTS with that change, because machines differ. --markdown prints advice, predicted and measured
 savings as rows of pairs/SCORES.md.
 """
 
@@ -65,12 +66,12 @@ def measured(rows, program, change, preferred=None):
 
 
 def by_hand(rows):
-    """{(program, change): ns of processes}"""
-    found = {}
+    """{(program, change): (ns of processes without it, ns of processes with it)}, of the last call that has both."""
+    calls = {}
     for r in rows:
         if r["kind"] == "hand" and "error" not in r:
-            found.setdefault((r["program"], r["change"]), []).append(r["step_ns"])
-    return found
+            calls.setdefault((r.get("call"), r["program"]), {}).setdefault(r["change"], []).append(r["step_ns"])
+    return {(program, change): (of[None], on) for (_, program), of in calls.items() if None in of for change, on in of.items() if change}
 
 
 def ms(ns):
@@ -137,8 +138,8 @@ def show_prototypes(rows):
 
 def show_hand(rows):
     found, held, narrow, compared = by_hand(rows), 0, 0, 0
-    for (program, change), on in sorted((k, v) for k, v in found.items() if k[1]):
-        off, t = found.get((program, None), []), measured(rows, program, change)
+    for (program, change), (off, on) in sorted(found.items()):
+        t = measured(rows, program, change)
         if len(on) < 2 or len(off) < 2:
             print(f"  {program} {change}: {len(off)} and {len(on)} processes")
             continue
@@ -209,7 +210,7 @@ def main():
     p.add_argument("results", nargs="+")
     p.add_argument("--markdown", action="store_true")
     o = p.parse_args()
-    rows = [row for path in o.results for row in read(path)]
+    rows = [{**row, "call": number} for number, path in enumerate(o.results) for row in read(path)]
     markdown(rows) if o.markdown else show(rows)
 
 
