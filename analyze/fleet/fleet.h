@@ -106,6 +106,7 @@ struct gp_fleet {
     uint64_t members, stepped; /* all; those with steps */
     bool by_device;            /* ranks are device numbers: no ranks are recorded */
     bool host_slowed;          /* every operator of the host was recorded, which makes the host slower */
+    bool staged;               /* private to one report: ranks send to each other, as stages of a pipeline */
     struct gp_sketch spread[GP_FLEET_METRIC_COUNT];
     struct gp_topk worst[GP_FLEET_METRIC_COUNT], best, sample; /* sample: by a hash of the key */
     GP_VEC(struct gp_fleet_member) kept;    /* those of the lists above, by key after gp_fleet_settle() */

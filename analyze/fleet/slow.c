@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/stat.h"
 #include "formats/base/buf.h"
 #include "formats/base/declare.h"
 #include "formats/base/scale.h"
@@ -10,7 +11,7 @@
 
 /* With fewer members their deviation says little, and the share must do. */
 enum { MANY = 8, ENOUGH = 4, ROWS_MOST = 16 };
-static const double RANK_PCT = 2, RANK_FEW_PCT = 5, RANK_TIMES = 6;
+static const double RANK_PCT = 2, RANK_FEW_PCT = 5, RANK_TYPICAL_PCT = 4, RANK_TIMES = 6;
 static const double KERNEL_PCT = 10, KERNEL_TIMES = 8, KERNEL_STEP_PCT = 0.2;
 static const double LINK_PCT = 10, TURN_PCT = 10, OF_STEP_PCT = 1;
 
@@ -153,6 +154,45 @@ static void find_pattern(const struct judge *j, struct gp_slow *s)
                                                                              : GP_SLOW_SOMETIMES;
 }
 
+/* How far KEY is behind the median rank in its median step, which a few late steps do not move, and the own
+ * time of that rank there. A step counts where the ranks do not differ as much among themselves. Only where a
+ * column is a step, of few ranks: it lists the worst. */
+static int64_t typical_more(const struct judge *j, struct gp_fleet_key key, int64_t *middle)
+{
+    GP_VEC(int64_t) more = {0}, middles = {0};
+    for (size_t i = 0; i < j->f->columns.n; i++) {
+        const struct gp_fleet_column *c = &j->f->columns.at[i];
+        int64_t of_step = gp_sketch_median(&c->own), behind = 0;
+        int64_t limit = gp_slow_limit(&c->own, of_step, 0, RANK_TIMES);
+        for (uint32_t k = 0; k < c->worst.n; k++)
+            if (!gp_fleet_key_compare(c->worst.at[k].key, key) && c->worst.at[k].value > limit)
+                behind = c->worst.at[k].value - of_step;
+        GP_VEC_PUSH(&more, behind);
+        GP_VEC_PUSH(&middles, of_step);
+    }
+    bool known = more.n >= ENOUGH && !j->f->column_shift;
+    int64_t typical = known ? (int64_t)gp_stat_median(more.at, more.n) : 0;
+    *middle = known ? (int64_t)gp_stat_median(middles.at, middles.n) : 0;
+    GP_VEC_FREE(&more);
+    GP_VEC_FREE(&middles);
+    return typical;
+}
+
+/* The stages of a pipeline have other work, which is not that a rank does its work more slowly. */
+static bool has_other_work(const struct judge *j, const struct gp_fleet_member *m, const struct gp_slow *s)
+{
+    double slower_ns = 0;
+    if (!j->f->staged || s->cause != GP_SLOW_COMPUTE) return false;
+    for (size_t i = 0; i < m->kernels.n; i++) {
+        const struct gp_fleet_kernel_time *t = &m->kernels.at[i];
+        const struct gp_fleet_kernel *k = kernel_named(j->f, t->name);
+        int64_t call_ns = k ? gp_sketch_median(&k->call) : t->call_ns;
+        if (t->call_ns > call_ns)
+            slower_ns += (double)t->step_ns * (double)(t->call_ns - call_ns) / (double)t->call_ns;
+    }
+    return slower_ns * 2 < (double)s->cause_ns;
+}
+
 static void add(struct judge *j, struct gp_slow s) { GP_VEC_PUSH(&j->list->at, s); }
 
 static bool is_told(const struct judge *j, struct gp_fleet_key key)
@@ -166,12 +206,19 @@ static void find_ranks(struct judge *j)
 {
     const struct gp_sketch *own = &j->f->spread[GP_FLEET_OWN];
     int64_t middle = j->median[GP_FLEET_OWN];
-    int64_t limit = gp_slow_limit(own, middle, own->n < MANY ? RANK_FEW_PCT : RANK_PCT, RANK_TIMES);
+    bool few = own->n < MANY, steps = j->f->columns.n != 0;
+    int64_t limit = gp_slow_limit(own, middle,
+                                  !few    ? RANK_PCT
+                                  : steps ? RANK_FEW_PCT
+                                          : RANK_TYPICAL_PCT,
+                                  RANK_TIMES);
     for (size_t i = 0; i < j->f->kept.n; i++) {
         const struct gp_fleet_member *m = &j->f->kept.at[i];
-        int64_t more = m->ns[GP_FLEET_OWN] - middle;
-        if (m->ns[GP_FLEET_OWN] <= limit || more < part(m->ns[GP_FLEET_STEP], OF_STEP_PCT)) continue;
-        if (!gp_topk_has(&j->f->worst[GP_FLEET_OWN], m->key)) continue;
+        int64_t more = m->ns[GP_FLEET_OWN] - middle, typical_ns = 0;
+        int64_t typical = few ? typical_more(j, m->key, &typical_ns) : 0;
+        bool mean = m->ns[GP_FLEET_OWN] > limit && more >= part(m->ns[GP_FLEET_STEP], OF_STEP_PCT);
+        bool median = typical > 0 && typical > part(typical_ns, RANK_TYPICAL_PCT);
+        if ((!mean && !median) || !gp_topk_has(&j->f->worst[GP_FLEET_OWN], m->key)) continue;
         struct gp_slow s = {.what = GP_SLOW_RANK,
                             .key = m->key,
                             .device = m->device,
@@ -179,8 +226,15 @@ static void find_ranks(struct judge *j)
                             .ns = m->ns[GP_FLEET_OWN],
                             .median_ns = middle};
         find_cause(j, m, &s);
+        if (!mean || (median && more > 2 * typical)) {
+            s.ns = typical_ns + typical;
+            s.median_ns = typical_ns;
+        }
         find_pattern(j, &s);
-        add(j, s);
+        /* Hosts of few ranks are late now and then: that is not a slow rank. */
+        bool now_and_then = typical_ns && s.cause > GP_SLOW_COPIES && s.slow_columns * 2 < s.columns;
+        if (mean ? now_and_then : s.pattern != GP_SLOW_ALWAYS) continue;
+        if (!has_other_work(j, m, &s)) add(j, s);
     }
 }
 
@@ -231,6 +285,8 @@ static void find_links(struct judge *j)
         if (w->at[i].value <= limit || w->at[i].value - middle < part(j->median[GP_FLEET_STEP], RANK_PCT))
             continue;
         const struct gp_fleet_member *m = gp_fleet_member(j->f, w->at[i].key);
+        /* It is there first, and waits for the others. */
+        if (m && m->ns[GP_FLEET_STEP] - j->median[GP_FLEET_STEP] < (w->at[i].value - middle) / 2) continue;
         add(j, (struct gp_slow){.what = GP_SLOW_RANK,
                                 .key = w->at[i].key,
                                 .device = m ? m->device : -1,

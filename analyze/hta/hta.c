@@ -257,6 +257,8 @@ void gp_hta_finish(struct gp_hta *h)
     if ((*s)->finish) (*s)->finish(h);
     if (h->bound.bounded) check_seen_ranks(h);
     else check_listed_ranks(h);
+    for (size_t i = 0; i < h->collective_stats.n; i++)
+        h->fleet.staged |= !strcmp(gp_string(&h->strings, h->collective_stats.at[i].op), "send_recv");
     if (!h->untimed) gp_slow_find(&h->slow, &h->fleet);
     leave_to_clocks(h);
     gp_hta_finish_bound(h);

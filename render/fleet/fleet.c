@@ -172,25 +172,25 @@ static bool send_window(struct gp_sender *s, int64_t real_ns, bool anyway)
     return stepped;
 }
 
-/* Steps that take longer than a second are waited for, ever longer, so that a recording without steps costs
- * little. */
+/* Steps that take longer than a second are waited for. A window that is read in vain delays the next try by
+ * twenty times what that took, so that a recording without steps costs little, and steps that begin late are
+ * found at once. */
 static void maybe_send(struct gp_sender *s, int64_t now_ns, int64_t real_ns)
 {
     if (!s->due_ns) {
         s->begun_ns = now_ns;
-        s->wait_ns = EVERY_NS;
         s->due_ns = now_ns + EVERY_NS;
     }
     if (now_ns < s->due_ns || !s->window.events.n) return;
     bool late = now_ns - s->begun_ns >= LONGEST_NS;
+    int64_t wait_ns = EVERY_NS;
     if (send_window(s, real_ns, late) || late) {
         gp_window_cut(&s->window);
         s->begun_ns = now_ns;
-        s->wait_ns = EVERY_NS;
-    } else {
-        s->wait_ns *= 2;
+    } else if ((gp_now_ns() - now_ns) * 20 > wait_ns) {
+        wait_ns = (gp_now_ns() - now_ns) * 20;
     }
-    s->due_ns = now_ns + s->wait_ns;
+    s->due_ns = now_ns + wait_ns;
 }
 
 /* Send the rest, and release. */

@@ -63,7 +63,7 @@ struct gp_sender {
     struct gp_window window;
     struct gp_strings names;              /* of kernels */
     GP_VEC(struct gp_sender_usual) usual; /* by name */
-    int64_t begun_ns, due_ns, wait_ns;
+    int64_t begun_ns, due_ns;
 };
 
 /* Overwrite S. -1 with ERR when nobody listens at ADDRESS, which is tried again, or, GP_E_USAGE, when it is

@@ -140,6 +140,79 @@ TEST(test_in_turn)
     release(&f, &slow);
 }
 
+/* Four ranks of nine steps of 50 ms: rank 1 waits MORE_US longer for its host, or runs a kernel that much
+ * more often, in steps of the bits of STEPS. */
+static void add_four(struct gp_fleet *f, int64_t more_us, unsigned bits, enum gp_fleet_metric part)
+{
+    gp_fleet_init(f);
+    for (int32_t rank = 0; rank < 4; rank++) {
+        struct gp_strings names = {0};
+        struct gp_fleet_step steps[9];
+        struct gp_fleet_member m = {.key = {rank, 1}, .device = rank, .steps = 9};
+        int64_t more = 0;
+        for (int32_t i = 0; i < 9; i++) {
+            int64_t here = rank == 1 && bits >> i & 1 ? more_us * 1000 : 0;
+            steps[i] = (struct gp_fleet_step){i, 50000000 + rank * 10000 + here};
+            more += here / 9;
+        }
+        struct gp_fleet_kernel_time t = {gp_intern_cstr(&names, "gemm"), 9, 30000000, 30000000};
+        if (part == GP_FLEET_COMPUTE) { /* as many calls more */
+            t.step_ns += more;
+            t.calls += (uint64_t)(9 * more / 30000000);
+        }
+        GP_VEC_PUSH(&m.kernels, t);
+        m.gpu = gp_intern_cstr(&names, "NVIDIA H100");
+        m.ns[GP_FLEET_COMPUTE] = 50000000 + rank * 10000;
+        m.ns[part] += more;
+        m.ns[GP_FLEET_OWN] = 50000000 + rank * 10000 + more;
+        m.ns[GP_FLEET_STEP] = 60000000;
+        m.ns[GP_FLEET_COMMUNICATION] = m.ns[GP_FLEET_STEP] - m.ns[GP_FLEET_OWN];
+        gp_fleet_add(f, &m, &names, steps, 9);
+        GP_VEC_FREE(&m.kernels);
+        gp_strings_release(&names);
+    }
+    gp_fleet_settle(f);
+}
+
+TEST(test_few_ranks)
+{
+    static const struct {
+        const char *what;
+        int64_t more_us;
+        unsigned steps;
+        bool slow;
+    } cases[] = {
+        {"a host that is late in two steps is not slow", 25000, 0x81, false},
+        {"nor one that is late by 3% in every step", 1500, 0x1ff, false},
+        {"one that is late by 4.6% in every step is", 2300, 0x1ff, true},
+        {"so is one that is in all but one", 2500, 0x1fb, true},
+        {"not one that is in six of nine", 3300, 0x3f, false},
+        {"but one that is late by far in five", 25000, 0x1f, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gp_fleet f;
+        struct gp_slow_list slow = {0};
+        add_four(&f, cases[i].more_us, cases[i].steps, GP_FLEET_HOST);
+        gp_slow_find(&slow, &f);
+        if ((slow.at.n == 1) != cases[i].slow) fail_msg("%s: %zu", cases[i].what, slow.at.n);
+        if (cases[i].slow) assert_int_equal(of_rank(&slow, 1)->cause, GP_SLOW_HOST);
+        release(&f, &slow);
+    }
+}
+
+TEST(test_stages_have_other_work)
+{
+    for (int staged = 0; staged < 2; staged++) {
+        struct gp_fleet f;
+        struct gp_slow_list slow = {0};
+        add_four(&f, 10000, 0x1ff, GP_FLEET_COMPUTE);
+        f.staged = staged;
+        gp_slow_find(&slow, &f);
+        assert_int_equal(slow.at.n, !staged);
+        release(&f, &slow);
+    }
+}
+
 /* Two ranks of one job, one with a quarter more work, as little as there can be to compare. */
 TEST(test_two_ranks)
 {
