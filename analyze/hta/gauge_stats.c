@@ -75,6 +75,14 @@ static const struct gp_field clock_fields[] = {
 static const char *const overs[] = {"whole", "steps", NULL};
 GP_GETTER(get_over) { gp_cell_word(c, overs[((const struct gp_energy_stat *)row)->over], x); }
 
+/* Of each GPU's own items. */
+GP_GETTER(get_per_item)
+{
+    const struct gp_energy_stat *s = row;
+    uint64_t items = ((const struct gp_hta *)x->of)->opts.items;
+    gp_cell_real(c, items && s->steps ? s->joules_per_step / (double)items : NAN);
+}
+
 #define REAL(id, heading, member, text)                                                                      \
     {                                                                                                        \
         id, heading, GP_CELL_REAL, gp_member_double, AT(member), .help = text, .flags = GP_FIELD_NULL,       \
@@ -96,6 +104,8 @@ static const struct gp_field energy_fields[] = {
     {"steps", "Steps", GP_CELL_COUNT, gp_member_u64, AT(steps), .help = "that are covered",
      .keep = GP_KEEP_U64},
     REAL("joules_per_step", "J/step", joules_per_step, "mean of those steps"),
+    {"joules_per_item", "J/item", GP_CELL_REAL, get_per_item, 0,
+     .help = "joules_per_step / --items, the samples or tokens of a step", .flags = GP_FIELD_NULL},
     REAL("others_pct", "Others %", others_pct, "mean use of the GPU by processes of others"),
 };
 #undef AT

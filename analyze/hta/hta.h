@@ -35,6 +35,7 @@ struct gp_hta_opts {
     const struct gp_classes *classes; /* the user's; NULL: built in. Borrowed. */
     /* POSIX extended regular expression for ranges that are steps; NULL: find them */
     const char *step_marker;
+    uint64_t items; /* samples or tokens that a GPU takes in per step; 0: not known */
     bool per_step;  /* figures of every step, not only their spread */
     bool all_ranks; /* keep every row of any number of ranks (hta_bound.h) */
     int threads;    /* for adding a trace; 0 and 1: only the caller's; does not change the result */

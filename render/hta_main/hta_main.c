@@ -57,6 +57,7 @@ int gp_hta_main_open(struct gp_hta_main *r, const struct gp_tool *tool, const st
                                        .step_marker = o->app.step_marker,
                                        .classes = r->app.classes,
                                        .threads = r->app.threads.each,
+                                       .items = o->items,
                                        .per_step = o->steps,
                                        .all_ranks = o->all_ranks};
     gp_hta_release(&r->h);

@@ -26,6 +26,7 @@
 struct gp_hta_main_opts {
     struct gp_app_opts app; /* first */
     const char *table, *repair, *save_partial, *flame, *timeline, *from;
+    uint64_t items;
     bool steps, full, merge, all_ranks, keep_going;
     double max_skipped; /* percent */
 };
@@ -41,6 +42,8 @@ struct gp_hta_main_opts {
      offsetof(struct gp_hta_main_opts, full)},                                                               \
     {'s', "each-step", NULL, "include figures for every step", GP_OPT_FLAG,                                  \
      offsetof(struct gp_hta_main_opts, steps)},                                                              \
+    {0, "items", "N", "samples or tokens that each GPU takes in per step, for joules per item", GP_OPT_UINT, \
+     offsetof(struct gp_hta_main_opts, items)},                                                              \
     GP_OPTION_WHOLE,                                                                                         \
     {0, "repair", "clip|drop|none", "what to do with impossible times: fix, drop, or keep (default: none)",  \
      GP_OPT_CHOICE, offsetof(struct gp_hta_main_opts, repair)},                                              \

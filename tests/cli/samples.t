@@ -41,9 +41,11 @@ test_expect_success 'random.trace and zeros.trace: the clocks explain the differ
         .summary.verdict == \"no_change\" and .total.change_pct < -15 and
         (.metrics[] | select(.metric == \"equal_gpu_time\").change_pct | fabs) < 1 and
         (.notes[] | select(.id == \"clocks\").text | contains(\"the lower one by the power cap\"))" clocks.json &&
-    trace-hta -q -f json "$samples/h200/random.trace" >hta.json && jq -e "
+    trace-hta -q -f json --items 8 "$samples/h200/random.trace" >hta.json && jq -e "
         (.clocks[0] | .reason == \"power_cap\" and .mean_mhz > 1470 and .mean_mhz < 1480 and .boost_mhz == 1980) and
-        (.energy[] | select(.over == \"steps\") | .joules_per_step > 1.1 and .joules_per_step < 1.2 and .error_j > 0)" hta.json
+        (.energy[] | select(.over == \"steps\") | .joules_per_step > 1.1 and .joules_per_step < 1.2 and .error_j > 0 and
+            .joules_per_item == .joules_per_step / 8)" hta.json &&
+    trace-hta -q -f json "$samples/h200/random.trace" | jq -e "[.energy[].joules_per_item] | all(. == null)"
 '
 
 # check_counts.py adds up the durations itself, from the Chrome form, and compares with the stacks.
