@@ -248,10 +248,11 @@ class Machine:
         return row
 
     def prototype(self, program, change, steps):
-        if not self.o.prototype or self.results.has("prototype", program=program, change=change) or self.left() < 30:
+        again = self.o.changes is not None
+        if not self.o.prototype or (self.results.has("prototype", program=program, change=change) and not again) or self.left() < 30:
             return
         ours, limit = OURS.get(change, change), self.o.limit or 20
-        if self.results.has("trial", run=program):  # on another machine: so it is compared with one of this call
+        if again or self.results.has("trial", run=program):  # on another machine: so it is compared with one of this call
             own = [LOOP_OR_FUSED] if LOOP_OR_FUSED.startswith(ours + "=") else []
             self.trial(f"{program}_prototype_{change}", Trial(program, () if own else (ours,), own, limit))
         command = [*shlex.split(self.o.prototype), change, self.o.programs, program, "--steps", str(int(steps * limit / 20))]
