@@ -11,7 +11,7 @@
 
 /* With fewer members their deviation says little, and the share must do. */
 enum { MANY = 8, ENOUGH = 4, ROWS_MOST = 16 };
-static const double RANK_PCT = 2, RANK_FEW_PCT = 5, RANK_TYPICAL_PCT = 4, RANK_TIMES = 6;
+static const double RANK_PCT = 2, RANK_FEW_PCT = 5, FEW_OF_STEP_PCT = 4, RANK_TIMES = 6;
 static const double KERNEL_PCT = 10, KERNEL_TIMES = 8, KERNEL_STEP_PCT = 0.2;
 static const double LINK_PCT = 10, TURN_PCT = 10, OF_STEP_PCT = 1;
 
@@ -207,17 +207,14 @@ static void find_ranks(struct judge *j)
     const struct gp_sketch *own = &j->f->spread[GP_FLEET_OWN];
     int64_t middle = j->median[GP_FLEET_OWN];
     bool few = own->n < MANY, steps = j->f->columns.n != 0;
-    int64_t limit = gp_slow_limit(own, middle,
-                                  !few    ? RANK_PCT
-                                  : steps ? RANK_FEW_PCT
-                                          : RANK_TYPICAL_PCT,
-                                  RANK_TIMES);
+    double least_pct = few ? FEW_OF_STEP_PCT : OF_STEP_PCT;
+    int64_t limit = gp_slow_limit(own, middle, few && steps ? RANK_FEW_PCT : RANK_PCT, RANK_TIMES);
     for (size_t i = 0; i < j->f->kept.n; i++) {
         const struct gp_fleet_member *m = &j->f->kept.at[i];
         int64_t more = m->ns[GP_FLEET_OWN] - middle, typical_ns = 0;
         int64_t typical = few ? typical_more(j, m->key, &typical_ns) : 0;
-        bool mean = m->ns[GP_FLEET_OWN] > limit && more >= part(m->ns[GP_FLEET_STEP], OF_STEP_PCT);
-        bool median = typical > 0 && typical > part(typical_ns, RANK_TYPICAL_PCT);
+        int64_t least = part(m->ns[GP_FLEET_STEP], least_pct);
+        bool mean = m->ns[GP_FLEET_OWN] > limit && more >= least, median = typical > 0 && typical >= least;
         if ((!mean && !median) || !gp_topk_has(&j->f->worst[GP_FLEET_OWN], m->key)) continue;
         struct gp_slow s = {.what = GP_SLOW_RANK,
                             .key = m->key,

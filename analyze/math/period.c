@@ -113,6 +113,24 @@ static const struct gp_period *choose(const struct gp_period *found, size_t n)
     return best;
 }
 
+/* Steps of so many symbols are told apart by few of them at the most, as where a library chooses another kernel
+ * for another number of tokens: two steps in a row are not one because fewer symbols differ then. */
+enum { LONG = 256 };
+static const double ALIKE = 0.02;
+
+static void cut_multiple(struct gp_period *p, const uint32_t *s)
+{
+    for (size_t k = 7; k > 1; k--) {
+        struct gp_period part = {.length = p->length / k, .first = p->first, .end = p->end};
+        if (p->length % k || part.length < LONG) continue;
+        for (size_t i = part.first; i + part.length < part.end; i++)
+            part.differences += s[i] != s[i + part.length];
+        if (rate(&part) > ALIKE) continue;
+        *p = part;
+        return;
+    }
+}
+
 /* What was voted for can be several periods at once. */
 static size_t add_divisors(struct gp_period *found, size_t n, size_t room, const uint32_t *s, size_t count,
                            size_t length)
@@ -144,5 +162,6 @@ bool gp_period_find(struct gp_period *p, const uint32_t *symbols, size_t n, size
     if (!found_n) return false;
     found_n = add_divisors(found, found_n, CANDIDATES + DIVISORS, symbols, n, choose(found, found_n)->length);
     *p = *choose(found, found_n);
+    cut_multiple(p, symbols);
     return p->length >= least && (p->end - p->first) >= n / 3;
 }

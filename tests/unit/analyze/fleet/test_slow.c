@@ -183,8 +183,8 @@ TEST(test_few_ranks)
         bool slow;
     } cases[] = {
         {"a host that is late in two steps is not slow", 25000, 0x81, false},
-        {"nor one that is late by 3% in every step", 1500, 0x1ff, false},
-        {"one that is late by 4.6% in every step is", 2300, 0x1ff, true},
+        {"nor one that is late by 3.3% of every step", 2000, 0x1ff, false},
+        {"one that is late by 4.1% of every step is", 2450, 0x1ff, true},
         {"so is one that is in all but one", 2500, 0x1fb, true},
         {"not one that is in six of nine", 3300, 0x3f, false},
         {"but one that is late by far in five", 25000, 0x1f, true},

@@ -104,6 +104,24 @@ TEST(test_noise)
     assert_in_range(p.differences, 1, 30);
 }
 
+/* A library takes turns with its kernels for five places of a long step: it is one step, not two. */
+TEST(test_long_steps_that_take_turns)
+{
+    symbols s = {0};
+    struct gp_period p;
+    for (int step = 0; step < 10; step++) {
+        push_step(&s, 28, 10);
+        for (size_t i = 0; i < 5; i++) s.at[s.n - 100 + i] = (uint32_t)(5000 + step % 2);
+    }
+    assert_int_equal(period_of(&s, 2, &p), 346);
+    assert_int_equal(p.differences, 45);
+    for (int step = 0; step < 10; step++) { /* a tenth of it: two programs in turn */
+        push_step(&s, 28, 10);
+        for (size_t i = 0; i < 35; i++) s.at[s.n - 100 + i] = (uint32_t)(5000 + step % 2);
+    }
+    assert_int_equal(period_of(&s, 2, &p), 692);
+}
+
 TEST(test_no_period)
 {
     symbols s = {0};
