@@ -126,7 +126,8 @@ def show_prototypes(rows):
         if r["kind"] != "prototype":
             continue
         number = re.search(r"([\d.]+) ms off, ([\d.]+) ms on, saves (-?[\d.]+) ms \((-?[\d.]+) to (-?[\d.]+)\)", r["line"] or "")
-        t = measured(rows, r["program"], OURS.get(r["change"], r["change"]), f"{r['program']}_prototype_{r['change']}")
+        of_call = [row for row in rows if row.get("call") == r.get("call")]
+        t = measured(of_call, r["program"], OURS.get(r["change"], r["change"]), f"{r['program']}_prototype_{r['change']}")
         if not number or not t:
             print(f"prototype {r['program']} {r['change']}: {r.get('error') or 'no trial to compare it with'}")
             continue
