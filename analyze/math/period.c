@@ -113,8 +113,8 @@ static const struct gp_period *choose(const struct gp_period *found, size_t n)
     return best;
 }
 
-/* Steps of so many symbols are told apart by few of them at the most, as where a library chooses another kernel
- * for another number of tokens: two steps in a row are not one because fewer symbols differ then. */
+/* Periods of so many symbols differ in few of them at the most, as where a library chooses another kernel for
+ * another number of tokens: two in a row are not one because fewer symbols differ then. */
 enum { LONG = 256 };
 static const double ALIKE = 0.02;
 
