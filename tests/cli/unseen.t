@@ -15,6 +15,11 @@ test_expect_success 'the README lists the programs as they are, and their rules 
     test "$(wc -l <named)" -gt 5 && ! grep -vxFf rules named
 '
 
+test_expect_success 'the README lists the third twelve as they are' '
+    python3 "$unseen/third.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >third && test "$(wc -l <third)" = 13 &&
+    sed -n "/^## The third list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp third found
+'
+
 # The runner beside programs that need no GPU, and a recorder that gives every program the same recording.
 mkdir stub bin && cp "$unseen/record.py" stub/ && ln -s "$(command -v trace-suggest)" bin/
 cat >stub/running.py <<'EOF'
