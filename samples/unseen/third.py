@@ -10,7 +10,7 @@ See running.py.
 from running import CUDA, main, program
 
 
-@program("accelerate", "a language model's weights lie on the host, and each request copies them", "the weights stay on the GPU")
+@program("accelerate", "a language model's weights lie on the host, and each request copies them", "the weights stay on the GPU", "caching")
 def offloading(fixed):
     import torch
     from accelerate import cpu_offload
@@ -56,7 +56,7 @@ def sentences(fixed):
     return embed
 
 
-@program("torch", "deep Q-learning: a batch is a tensor of a list of NumPy arrays", "`np.stack` of the list, converted on the GPU")
+@program("torch", "deep Q-learning: a batch is a tensor of a list of NumPy arrays", "`np.stack` of the list, converted on the GPU", "input_stall", "routing")
 def replay(fixed):
     import random
 
@@ -95,7 +95,7 @@ def replay(fixed):
     return train
 
 
-@program("torch", "offline actor-critic: twenty critics are called one after the other", "the critics as batched products")
+@program("torch", "offline actor-critic: twenty critics are called one after the other", "the critics as batched products", "repeated_work", "batching")
 def critics(fixed):
     import copy
 
@@ -189,7 +189,7 @@ def citations(fixed):
     return train
 
 
-@program("torch_geometric", "the nodes of each of 256 molecules are picked by a mask and averaged", "`global_mean_pool`")
+@program("torch_geometric", "the nodes of each of 256 molecules are picked by a mask and averaged", "`global_mean_pool`", "repeated_work", "batching")
 def readout(fixed):
     import torch
     from torch import nn
@@ -233,7 +233,7 @@ def readout(fixed):
     return train
 
 
-@program("transformers", "Whisper: the sound is encoded anew for each token of the transcript", "it is encoded once, before the loop")
+@program("transformers", "Whisper: the sound is encoded anew for each token of the transcript", "it is encoded once, before the loop", "caching")
 def dictation(fixed):
     import torch
     from transformers import WhisperConfig, WhisperForConditionalGeneration
@@ -257,7 +257,7 @@ def dictation(fixed):
     return transcribe
 
 
-@program("torch", "augmentation of 256 spectrograms: each of 1024 bands is set to zero by itself", "one mask for all bands")
+@program("torch", "augmentation of 256 spectrograms: each of 1024 bands is set to zero by itself", "one mask for all bands", "repeated_work", "batching")
 def bands(fixed):
     import random
 
@@ -353,7 +353,7 @@ def categories(fixed):
     return train
 
 
-@program("jax", "a field's trajectory is compiled again for each mass, a constant of a new lambda", "the mass is an argument of one compiled function")
+@program("jax", "a field's trajectory is compiled again for each mass, a constant of a new lambda", "the mass is an argument of one compiled function", "recompilation")
 def lattice(fixed):
     import itertools
 
@@ -389,7 +389,7 @@ def lattice(fixed):
     return simulate
 
 
-@program("cupy", "implicit time steps: the same 4096 equations are factorized in each", "`lu_factor` once, `lu_solve` in each step")
+@program("cupy", "implicit time steps: the same 4096 equations are factorized in each", "`lu_factor` once, `lu_solve` in each step", "caching")
 def implicit(fixed):
     import cupy as cp
     from cupyx.scipy.linalg import lu_factor, lu_solve
@@ -412,7 +412,7 @@ def implicit(fixed):
     return step
 
 
-@program("triton", "normalization over channels: a program for each pixel, whose channels lie far apart", "a program for 64 neighbouring pixels")
+@program("triton", "normalization over channels: a program for each pixel, whose channels lie far apart", "a program for 64 neighbouring pixels", "memory_access")
 def channels(fixed):
     import torch
     from channel_norm import norm_pixels, norm_tiles
