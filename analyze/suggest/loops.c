@@ -112,6 +112,7 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->total_ns += gp_rule_dur(c, item);
     loop->in += moves(c, item, gp_copy_to_device);
     loop->out += moves(c, item, gp_copy_to_host);
+    loop->fed += c->items[item].kind == GP_FRAME_MEMCPY && gp_copy_to_device(name);
     loop->reads += gp_rule_is_scalar_read(c, item);
     loop->products += c->items[item].kind == GP_FRAME_GEMM;
     loop->gathers += gathers(name);

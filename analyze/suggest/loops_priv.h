@@ -24,9 +24,9 @@ struct gp_rule_ctx;
 struct gp_loop {
     uint32_t turns, period, count; /* COUNT turns of PERIOD items, whose begins are from TURNS on */
     int64_t total_ns, host_ns;     /* on the GPU; on the host, of all calls from the first to the last item */
-    /* Items of all turns: copies of more than a value or two to and from the device, reads of a value,
-     * products, lookups by index and sums by index, work of the backward pass. */
-    uint32_t in, out, reads, products, gathers, scatters, backward;
+    /* Items of all turns: copies of more than a value or two to and from the device, of any size to it, reads
+     * of a value, products, lookups by index and sums by index, work of the backward pass. */
+    uint32_t in, out, fed, reads, products, gathers, scatters, backward;
     /* Kernels that join tensors; time steps of a recurrent layer, and PyTorch's own kernels beside them;
      * copies within the device. Kernels that look rows up, and those that only make or copy what is looked
      * up; what graphs and operators of a library launch by themselves. */

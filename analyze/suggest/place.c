@@ -21,6 +21,8 @@ struct lines {
     uint32_t calls;
 };
 
+enum { MOST_FRAMES = 256 }; /* of a stack */
+
 /* Code that is neither a library's nor the interpreter's. */
 static bool is_own(const struct gp_trace *t, const struct gp_stack *s)
 {
@@ -45,11 +47,10 @@ static struct line *line_of(struct lines *l, uint32_t entry, bool whole)
 
 static void add_call(struct lines *l, uint32_t call)
 {
-    enum { MOST = 256 };
     const struct gp_trace *t = l->c->t;
     uint32_t stack = gp_get_stack(&t->events[GP_API], l->c->p->calls.at[call].row), above = 0;
     l->calls++;
-    for (; stack && stack < t->stacks.n && above < MOST; stack = t->stacks.at[stack].parent, above++) {
+    for (; stack && stack < t->stacks.n && above < MOST_FRAMES; stack = t->stacks.at[stack].parent, above++) {
         const struct gp_stack *s = &t->stacks.at[stack];
         if (!*gp_trace_str(t, s->file) || (l->own && !is_own(t, s))) continue;
         for (int whole = 0; whole < 2; whole++) {
@@ -85,9 +86,9 @@ static uint32_t call_of(const struct gp_rule_ctx *c, const struct gp_edit *e)
 /* Whose function makes the call? Of PyTorch's, the next function around is asked. */
 static enum gp_code code_of_call(const struct gp_trace *t, uint32_t row)
 {
-    enum { MOST = 256 };
     uint32_t stack = gp_get_stack(&t->events[GP_API], row);
-    for (int n = 0; stack && stack < t->stacks.n && n < MOST; n++, stack = t->stacks.at[stack].parent) {
+    for (int n = 0; stack && stack < t->stacks.n && n < MOST_FRAMES;
+         n++, stack = t->stacks.at[stack].parent) {
         const struct gp_stack *s = &t->stacks.at[stack];
         const char *file = gp_trace_str(t, s->file);
         if (is_own(t, s)) return GP_CODE_OWN;
@@ -103,6 +104,44 @@ enum gp_code gp_rule_code_of(const struct gp_rule_ctx *c, const struct gp_sugges
         n[code_of_call(c->t, c->p->calls.at[call_of(c, &s->high.at[i])].row)]++;
     if (n[GP_CODE_LIBRARY] > n[GP_CODE_OWN] + n[GP_CODE_UNKNOWN]) return GP_CODE_LIBRARY;
     return n[GP_CODE_OWN] > n[GP_CODE_LIBRARY] + n[GP_CODE_UNKNOWN] ? GP_CODE_OWN : GP_CODE_UNKNOWN;
+}
+
+/* The frames of CALL, the innermost first, that have a file other than PyTorch's; at most MOST_FRAMES. */
+static uint32_t frames_of(const struct gp_rule_ctx *c, uint32_t call, const struct gp_stack **frames)
+{
+    const struct gp_trace *t = c->t;
+    uint32_t n = 0;
+    for (uint32_t at = gp_get_stack(&t->events[GP_API], c->p->calls.at[call].row);
+         at && at < t->stacks.n && n < MOST_FRAMES; at = t->stacks.at[at].parent) {
+        const char *file = gp_trace_str(t, t->stacks.at[at].file);
+        if (*file && !strstr(file, "/torch/")) frames[n++] = &t->stacks.at[at];
+    }
+    return n;
+}
+
+static bool same_function(const struct gp_stack *a, const struct gp_stack *b)
+{
+    return a->name == b->name && a->file == b->file;
+}
+
+/* A loop of one line is in the last frame that its calls share; one of several lines is in the next. */
+bool gp_rule_library_loops(const struct gp_rule_ctx *c, uint32_t from, uint32_t to)
+{
+    const struct gp_stack *of_first[MOST_FRAMES], *of_one[MOST_FRAMES];
+    if (!c->t->events[GP_API].stack) return false;
+    uint32_t n = frames_of(c, from, of_first), lines = n, functions = n;
+    for (uint32_t call = from; call < to; call++) {
+        uint32_t of = frames_of(c, call, of_one), k = 0;
+        while (k < lines && k < of && same_function(of_first[n - 1 - k], of_one[of - 1 - k]) &&
+               of_first[n - 1 - k]->line == of_one[of - 1 - k]->line)
+            k++;
+        bool another_line = k < functions && k < of && same_function(of_first[n - 1 - k], of_one[of - 1 - k]);
+        if (!of) continue;
+        lines = k;
+        functions = k + another_line;
+    }
+    return functions && !is_own(c->t, of_first[n - functions]) &&
+           (!lines || !is_own(c->t, of_first[n - lines]));
 }
 
 static gp_sid place_among(const struct gp_rule_ctx *c, const uint32_t *calls, size_t n, bool own)

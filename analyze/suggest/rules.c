@@ -107,8 +107,11 @@ void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *con
         bool named = false;
         for (const char *const *name = names; *name; name++) named |= !strcmp(one->rule->name, *name);
         if (!named || count_within(c, one, calls) * 3 <= one->high.n * 2) c->s->suggestions.at[kept++] = *one;
-        else if (graph && !strcmp(one->rule->name, "cuda_graph")) *graph = *one;
-        else gp_suggestion_release(one);
+        else if (graph && (!strcmp(one->rule->name, "cuda_graph") ||
+                           (!strcmp(one->rule->name, "compile") && !graph->rule))) {
+            gp_suggestion_release(graph);
+            *graph = *one;
+        } else gp_suggestion_release(one);
     }
     c->s->suggestions.n = kept;
 }

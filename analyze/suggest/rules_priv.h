@@ -110,6 +110,8 @@ gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
  * Unknown without stacks. */
 enum gp_code { GP_CODE_UNKNOWN, GP_CODE_OWN, GP_CODE_LIBRARY, GP_CODE_COUNT };
 enum gp_code gp_rule_code_of(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
+/* Is the loop that makes the calls FROM to TO in an installed library? False without stacks. O(calls). */
+bool gp_rule_library_loops(const struct gp_rule_ctx *c, uint32_t from, uint32_t to);
 
 /* An edit of the high end only; free of the resource, it holds as well. */
 static inline void gp_rule_edit_high(struct gp_suggestion *s, enum gp_edit_kind kind, uint32_t index,
@@ -236,7 +238,7 @@ void gp_rule_mark_attention(const struct gp_rule_ctx *c, uint8_t *items);
 double gp_rule_fills(const struct gp_rule_ctx *c, uint32_t item);
 /* The running rule explains the launches of these CALLS better than the rules NAMES, a list that ends with
  * NULL: drop their suggestions that are mostly about them. GRAPH, zeroed, becomes that of cuda_graph, if it
- * is among them; the caller releases it. May be NULL. */
+ * is among them, or else of compile; the caller releases it. May be NULL. */
 void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *const *names,
                     struct gp_suggestion *graph);
 

@@ -15,7 +15,8 @@ enum {
     GROUP_LOW = 4, /* items that fit in one batch at least */
     EXPERTS_LOW = 2,
     STEPS_LEAST = 8,     /* turns that stay on the GPU; fewer may be layers whose results are joined */
-    GRADIENTS = 2,       /* turns that the gradients of a loop may have less */
+    READ_LEAST = 8,      /* launches of a turn that gives a value; fewer only watch a result */
+    GRADIENTS = 2,       /* turns that the gradients of a loop may have more or less */
     DEVICE_LAUNCHES = 4, /* in place of what the host did between two copies */
 };
 
@@ -27,6 +28,7 @@ enum dependence {
     LOOKUPS,    /* of rows, whose results are not indices */
     TIME_STEPS, /* of a recurrent layer */
     COLLECTED,  /* the results of all turns are put together */
+    READ,       /* the host reads a value of each turn */
     ROUND_TRIP,
 };
 
@@ -69,18 +71,59 @@ static enum dependence on_device(const struct gp_rule_ctx *c, const struct gp_lo
     return loop->joined || (is_each(loop->aside, loop) && !loop->products) ? COLLECTED : UNRELATED;
 }
 
+static uint32_t step_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    return c->p->items.at[gp_loop_item(c->loops, loop, 0, 0)].step;
+}
+
+static bool is_backward(const struct gp_loop *loop)
+{
+    return loop->backward * 2 > loop->count * loop->period && !loop->in && !loop->out && !loop->reads &&
+           !loop->inner && !loop->trains;
+}
+
+/* Does autograd compute gradients in as many turns? */
+static bool has_gradients(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    for (size_t i = 0; i < c->loops->v.n; i++) {
+        const struct gp_loop *other = &c->loops->v.at[i];
+        if (is_backward(other) && abs((int)other->count - (int)loop->count) <= GRADIENTS &&
+            step_of(c, other) == step_of(c, loop))
+            return true;
+    }
+    return false;
+}
+
+/* Only a value crosses. Turns that get one as well may be items, and so may those of a loss, except layers of
+ * experts, which look up and add by index. Others make a token of the one before, or come nearer to a
+ * solution. What a library loops over is not the program's to change. */
+static enum dependence with_value(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    uint32_t first = gp_loop_item(c->loops, loop, 0, 0),
+             last = gp_loop_item(c->loops, loop, loop->count - 1, loop->period - 1);
+    if (loop->period < READ_LEAST || !loop->products || loop->inner || loop->backward || loop->samples ||
+        (loop->gathers && loop->scatters) || (!is_each(loop->fed, loop) && !has_gradients(c, loop)) ||
+        gp_rule_library_loops(c, c->p->items.at[first].call, c->p->items.at[last].call))
+        return UNRELATED;
+    return READ;
+}
+
 static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
-    bool in = is_each(loop->in, loop), out = is_each(loop->out, loop);
+    bool in = is_each(loop->in, loop), out = is_each(loop->out, loop), reads = is_each(loop->reads, loop);
     if (loop->trains) return UNRELATED;
-    if (!in && !out) return on_device(c, loop);
+    if (loop->products && loop->samples && is_each(loop->fed, loop) && (out || reads)) return ROUND_TRIP;
+    if (!in && !out) return reads ? with_value(c, loop) : on_device(c, loop);
     if (!loop->products) return UNRELATED;
-    if (in && out && (loop->samples || takes_what_it_gave(c, loop))) return ROUND_TRIP;
-    return varies(loop) || !out ? ITEMS : MAYBE_ITEMS;
+    if (in && out && takes_what_it_gave(c, loop)) return ROUND_TRIP;
+    return varies(loop) || (!out && !reads) ? ITEMS : MAYBE_ITEMS;
 }
 
 /* May each turn need the result of the one before? A trace does not show which memory a kernel reads. */
-static bool may_depend(enum dependence d) { return d == MAYBE_ITEMS || d == TIME_STEPS || d == COLLECTED; }
+static bool may_depend(enum dependence d)
+{
+    return d == MAYBE_ITEMS || d == TIME_STEPS || d == COLLECTED || d == READ;
+}
 
 static bool runs_experts(const struct gp_loop *loop)
 {
@@ -131,18 +174,16 @@ static void calls_of(const struct gp_rule_ctx *c, const struct gp_loop *loop, ui
         ++*to; /* and the wait for its result */
 }
 
-static uint64_t key_of(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t more)
+static uint64_t key_of(const struct gp_rule_ctx *c, const struct gp_loop *loop, int more)
 {
-    return (uint64_t)c->p->items.at[gp_loop_item(c->loops, loop, 0, 0)].step << 32 | (loop->count + more);
+    return (uint64_t)step_of(c, loop) << 32 | (uint32_t)((int)loop->count + more);
 }
 
 /* Does autograd compute in it the gradients of a loop of SUM, turn by turn? */
 static bool is_gradient(const struct gp_rule_ctx *c, const struct turns *sum, const struct gp_loop *loop)
 {
-    if (loop->backward * 2 <= loop->count * loop->period || loop->in || loop->out || loop->reads ||
-        loop->inner || loop->trains)
-        return false;
-    for (uint32_t more = 0; more <= GRADIENTS; more++)
+    if (!is_backward(loop)) return false;
+    for (int more = -GRADIENTS; more <= GRADIENTS; more++)
         if (gp_map_get(&sum->known, key_of(c, loop, more))) return true;
     return false;
 }
@@ -280,22 +321,27 @@ struct turn_words {
 
 static const struct turn_words *words_of(enum dependence d)
 {
-    static const struct turn_words
-        items = {"an item", "one item after the other", NULL},
-        lookups = {"a lookup", "one lookup of rows after the other",
-                   "look all rows up at once: one table with an offset for each feature, or one lookup with "
-                   "all indices"},
-        steps = {"a time step", "one time step of a recurrent layer after the other",
-                 "give the recurrent layer the whole sequence in one call"},
-        collected = {"a turn", "one turn of a loop after the other, whose results are then put together",
-                     "compute all turns of the loop at once, by broadcasting or by a batched operator"};
-    return d == LOOKUPS ? &lookups : d == TIME_STEPS ? &steps : d == COLLECTED ? &collected : &items;
+    static const struct turn_words words[] = {
+        [UNRELATED] = {"an item", "one item after the other", NULL},
+        [LOOKUPS] = {"a lookup", "one lookup of rows after the other",
+                     "look all rows up at once: one table with an offset for each feature, or one lookup "
+                     "with all indices"},
+        [TIME_STEPS] = {"a time step", "one time step of a recurrent layer after the other",
+                        "give the recurrent layer the whole sequence in one call"},
+        [COLLECTED] = {"a turn", "one turn of a loop after the other, whose results are then put together",
+                       "compute all turns of the loop at once, by broadcasting or by a batched operator"},
+        [READ] = {"a turn", "one turn of a loop after the other, and the host reads a value of each",
+                  "run all turns of the loop as one batch if none needs the result of another"},
+    };
+    return d <= READ && words[d].one ? &words[d] : &words[UNRELATED];
 }
 
-/* Each may need the one before, and is then still launched faster by a graph: at least what GRAPH saves. */
+/* Each may need the one before, and is then still launched faster by a graph, or with fewer launches by a
+ * compiler: at least what that saves, GRAPH. */
 static void describe_possible(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct turn_words *w,
                               struct gp_suggestion *graph)
 {
+    bool compiles = graph->rule == &gp_rule_compile;
     GP_VEC_FREE(&s->low);
     s->low = graph->low;
     memset(&graph->low, 0, sizeof graph->low);
@@ -306,10 +352,13 @@ static void describe_possible(struct gp_rule_ctx *c, struct gp_suggestion *s, co
     s->formula = gp_rule_text(c,
                               "at most the launches and waits of all turns but the first go, and their "
                               "kernels run side by side until the device is full; at least %s",
-                              s->low.n ? "what launching the step as one CUDA graph saves" : "nothing");
+                              !s->low.n  ? "nothing"
+                              : compiles ? "what a compiler saves"
+                                         : "what launching the step as one CUDA graph saves");
     if (s->low.n)
-        s->action = gp_rule_text(c, "%s; where %s needs the one before, capture the step as a CUDA graph",
-                                 gp_suggest_str(c->s, s->action), w->one);
+        s->action =
+            gp_rule_text(c, "%s; where %s needs the one before, %s", gp_suggest_str(c->s, s->action), w->one,
+                         compiles ? gp_suggest_str(c->s, graph->action) : "capture the step as a CUDA graph");
 }
 
 static void check_repeated_work(struct gp_rule_ctx *c)
@@ -351,13 +400,16 @@ const struct gp_rule gp_rule_repeated_work = {
     .needs = "kernels with their launch calls; grids",
     .threshold =
         "four turns or more in a row in each step, with a matrix product and a copy between host and "
-        "GPU in each, or that only look rows up; eight turns of a recurrent layer, or whose results "
-        "one kernel joins, or each copies aside; 5% of the time",
+        "GPU in each, or with eight launches, of which the host reads a value, or that only look rows up; "
+        "eight turns of a recurrent layer, or whose results one kernel joins, or each copies aside; 5% of "
+        "the time",
     .guard =
         "layers: other turns that stay on the GPU, or that join the results of those before; turns that "
         "change parameters; what one operator or graph launches; round trips (see round_trip); turns "
-        "that fill half of the GPU all the time. Where each turn may need the one before, the low end is "
-        "that of a CUDA graph, or nothing",
+        "that fill half of the GPU all the time; turns with a value read that draw samples, get no value "
+        "each and have no gradients (tokens, solvers), that look up and add by index (layers of "
+        "experts), or that a library loops over. Where each turn may need the one before, the low end is "
+        "that of a CUDA graph or a compiler, or nothing",
     .action = "call the model once for all items, as one padded batch, or once for each group of items of "
               "like size",
     .change = "call the model once for all items, as one padded batch",

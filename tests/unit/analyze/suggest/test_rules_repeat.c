@@ -92,6 +92,173 @@ TEST(items_of_one_size_may_depend_on_each_other)
     end(&p);
 }
 
+/* ---- turns of which the host reads a value ---- */
+
+/* Nine launches, of BLOCKS blocks. */
+static void deep_model(struct program *p, uint32_t blocks)
+{
+    for (int i = 0; i < 3; i++) model(p, blocks);
+}
+
+/* The host gives each turn a value, and reads one: it may be that of the turn before. */
+static void drafts(struct program *p)
+{
+    for (uint32_t i = 0; i < 8; i++) in(p, 8), deep_model(p, 10 + i), out(p, 8);
+}
+
+/* A loss of eight outputs; each turn checks what it has computed. */
+static void losses(struct program *p)
+{
+    uint32_t main = p->main, process = p->t.tracks.at[main].process;
+    for (int i = 0; i < 8; i++) deep_model(p, 10), out(p, 8);
+    p->main = mk_thread(&p->t, process, 200); /* autograd's own */
+    for (int i = 0; i < 8; i++)
+        for (int k = 0; k < 12; k++)
+            host(p, 20 * US), kernel_of(p, !k ? ADD : k % 2 ? GEMM : NORM, 10, 2 * US);
+    p->main = main;
+    wait(p, "cudaDeviceSynchronize");
+}
+
+/* Until the error is small. */
+static void solver(struct program *p)
+{
+    for (int i = 0; i < 8; i++) deep_model(p, 10), out(p, 8);
+}
+
+/* Of different sizes, as texts are, but the value of each is an input of its own. */
+static void texts(struct program *p)
+{
+    for (int i = 0; i < 8; i++) in(p, 100 * sizes[i]), deep_model(p, sizes[i]), out(p, 8);
+}
+
+/* As long as a game goes on, an observation goes in and a move comes out. */
+static void games(struct program *p)
+{
+    for (int i = 0; i < 8; i++) in(p, 4096), deep_model(p, 10), out(p, 8);
+}
+
+static void deep_tokens(struct program *p)
+{
+    for (uint32_t i = 0; i < 8; i++) deep_model(p, 10 + i), out(p, 8);
+}
+
+static void drawn_tokens(struct program *p)
+{
+    for (int i = 0; i < 8; i++)
+        deep_model(p, 10), host(p, 20 * US), kernel_of(p, DRAW, 10, 2 * US), out(p, 8);
+}
+
+static void layers_of_experts(struct program *p)
+{
+    for (int i = 0; i < 8; i++) {
+        host(p, 20 * US), kernel_of(p, LOOK, 10, 2 * US), deep_model(p, 10);
+        host(p, 20 * US), kernel_of(p, SUM, 10, 2 * US), out(p, 8);
+    }
+}
+
+static void micro_batches(struct program *p)
+{
+    uint32_t main = p->main, process = p->t.tracks.at[main].process;
+    for (int i = 0; i < 8; i++) {
+        deep_model(p, 10);
+        p->main = mk_thread(&p->t, process, 200); /* autograd's own */
+        deep_model(p, 10);
+        p->main = main;
+        out(p, 8);
+    }
+}
+
+/* The loop is in FILE, at two lines of a function that another one there calls. */
+static void generate_in(struct program *p, const char *file)
+{
+    for (int i = 0; i < 8; i++) {
+        for (int k = 0; k < 11; k++) {
+            if (k && k < 10) host(p, 20 * US), kernel_of(p, k % 3 == 2 ? ADD : GEMM, 10, 2 * US);
+            else if (k) out(p, 8);
+            else in(p, 8);
+            frame(p, "main", "/data/main.py", 7, true);
+            frame(p, "generate", file, 20, false);
+            frame(p, "sample", file, k < 10 ? 30 : 31, false);
+            frame(p, "_call_impl", "/usr/lib/python3/dist-packages/torch/nn/modules/module.py", 9, false);
+            frame(p, "forward", "/usr/lib/python3/dist-packages/models/llama.py", 40 + (unsigned)k, false);
+        }
+    }
+}
+
+static void generate(struct program *p)
+{
+    generate_in(p, "/usr/lib/python3/dist-packages/transformers/generate.py");
+}
+
+static void own_loop(struct program *p) { generate_in(p, "/data/generate.py"); }
+
+/* The value drawn goes through the host. */
+static void drawn_on_the_host(struct program *p)
+{
+    for (int i = 0; i < 8; i++) {
+        host(p, 60 * US), in(p, 8), deep_model(p, 10);
+        host(p, 20 * US), kernel_of(p, DRAW, 10, 2 * US), out(p, 8);
+    }
+}
+
+TEST(turns_of_which_the_host_reads_a_value)
+{
+    static void (*const steps[])(struct program *) = {drafts, losses, own_loop};
+    for (size_t i = 0; i < GP_COUNT(steps); i++) {
+        struct program p;
+        run(&p, steps[i]);
+        const struct gp_suggestion *s = said(&p, "repeated_work");
+        assert_non_null(s);
+        assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "does not show whether a turn"));
+        assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "if none needs the result of another"));
+        assert_true(s->saving_high_ns >= 7 * 9 * 24 * US);
+        end(&p);
+    }
+    is_silent(solver, "repeated_work");
+    is_silent(deep_tokens, "repeated_work");
+    is_silent(drawn_tokens, "repeated_work");
+    is_silent(layers_of_experts, "repeated_work");
+    is_silent(micro_batches, "repeated_work");
+    is_silent(generate, "repeated_work");
+}
+
+TEST(a_value_read_of_each_item_may_decide_the_next_of_one_size)
+{
+    struct program p;
+    run(&p, texts);
+    assert_null(strstr(gp_suggest_str(&p.s, said(&p, "repeated_work")->description), "does not show"));
+    end(&p);
+    run(&p, games);
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "repeated_work")->description), "does not show"));
+    end(&p);
+}
+
+/* What a compiler saves is certain: the turns are many small kernels. */
+static void small_turns(struct program *p)
+{
+    for (int i = 0; i < 8; i++) {
+        in(p, 8);
+        for (int k = 0; k < 4; k++) {
+            host(p, 20 * US), kernel_of(p, GEMM, 10, 2 * US);
+            for (int n = 0; n < 4; n++) host(p, 20 * US), kernel_of(p, n % 2 ? NORM : ADD, 10, 2 * US);
+        }
+        out(p, 8);
+    }
+}
+
+TEST(turns_that_need_each_other_can_still_be_compiled)
+{
+    struct program p;
+    run(&p, small_turns);
+    const struct gp_suggestion *s = said(&p, "repeated_work");
+    assert_non_null(s);
+    assert_true(s->saving_low_ns > 0);
+    assert_non_null(
+        strstr(gp_suggest_str(&p.s, s->action), "where a turn needs the one before, use torch.compile"));
+    assert_null(said(&p, "compile"));
+    end(&p);
+}
+
 /* ---- loops that stay on the GPU ---- */
 
 #define COPY "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>(int)"
@@ -284,7 +451,7 @@ TEST(to_the_host_and_back)
 {
     // usually 20 us pass before a launch: 80 us pass before the copy, for which 4 launches take as long;
     // the calls of both copies go, with the wait: 5 and 12 us, 17 less the 2 us that a wait takes at least
-    static void (*const steps[])(struct program *) = {environment, policy};
+    static void (*const steps[])(struct program *) = {environment, policy, drawn_on_the_host};
     for (size_t i = 0; i < GP_COUNT(steps); i++) {
         struct program p;
         run(&p, steps[i]);
