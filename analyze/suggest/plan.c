@@ -173,6 +173,19 @@ static void add_calls(struct build *b)
     p->replay.tail_ns = p->found_steps && b->end_ns > host ? b->end_ns - host : 0;
 }
 
+/* The GPU copies to a buffer of the driver's; from there the host copies on, before the call returns. */
+static void copy_on(struct build *b, uint32_t k)
+{
+    struct gp_replay_call *call = &b->p->replay.calls.at[k];
+    uint32_t item = call->waits_for;
+    if (item == NONE || item < call->first || item >= call->first + call->n) return;
+    if (!strstr(gp_trace_str(b->v->t, gp_gpu_config(b->v->t, b->p->items.at[item].row)->name), "Pageable"))
+        return;
+    int64_t ns =
+        api_end(b, b->p->calls.at[k].row) - gpu_end(b, b->p->items.at[item].row) - b->p->replay.wake_ns;
+    if (ns > JITTER_NS) call->after_ns = ns;
+}
+
 /* A call that could have waited but did not: what had ended by then must also end by then in a replay. */
 static void wait_for_what_was_over(struct build *b, uint32_t k)
 {
@@ -212,6 +225,7 @@ static void add_waits(struct build *b)
     gp_waits_release(&waits);
     p->replay.wake_ns = median(&wake, 0);
     GP_VEC_FREE(&wake);
+    for (uint32_t k = 0; k < p->calls.n; k++) copy_on(b, k);
     for (uint32_t k = 0; k < p->calls.n; k++)
         if (p->replay.calls.at[k].waits_for == NONE &&
             gp_call_synchronizes(gp_trace_str(b->v->t, b->api->name[p->calls.at[k].row])))

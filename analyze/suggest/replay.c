@@ -99,7 +99,7 @@ static int64_t run_all(struct run *run, const struct gp_replay *r)
             end = later(end, run->end_ns[i]);
         }
         if (call->waits_for != GP_REPLAY_NONE)
-            over = later(over, gp_add_saturated(waited_until(run, call), r->wake_ns));
+            over = later(over, gp_add_saturated(waited_until(run, call), r->wake_ns + call->after_ns));
         host = later(host, over);
     }
     return later(gp_add_saturated(host, r->tail_ns), end);

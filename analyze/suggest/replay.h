@@ -37,6 +37,7 @@ struct gp_replay_call {
     uint32_t first, n;  /* the items that it launches */
     uint32_t waits_for; /* item; GP_REPLAY_NONE: it does not wait */
     bool waits_for_all; /* and for everything launched before it on the device of that item */
+    int64_t after_ns;   /* longer than usual after that: the host copies on to pageable memory */
 };
 
 struct gp_replay {

@@ -158,6 +158,27 @@ TEST(a_copy_that_blocks_is_waited_for_by_its_own_call)
     end(&f);
 }
 
+TEST(the_host_copies_on_from_the_buffer_to_pageable_memory)
+{
+    struct fixture f;
+    begin(&f);
+    for (int i = 0; i < 4; i++) {
+        int64_t at = i * 100000, late = i == 2 ? 30000 : 0; /* new pages, for one */
+        mk_call(&f.t, f.main, at, at + 50000 + late, "cudaMemcpyAsync", (uint64_t)i + 1);
+        mk_gpu(&f.t, f.stream, at + 10000, at + 45000, GP_MEMCPY, "Memcpy DtoH (Device -> Pageable)",
+               (uint64_t)i + 1);
+    }
+    assert_true(planned(&f));
+    assert_int_equal(f.p.replay.wake_ns, 5000);
+    assert_int_equal(f.p.replay.calls.at[1].after_ns, 0);
+    assert_int_equal(f.p.replay.calls.at[2].after_ns, 30000);
+    assert_int_equal(gp_plan_length(&f.p), 350000);
+    // without the wait, nothing is copied on: the next copy follows this one, 64 us earlier
+    struct gp_edit edit = {GP_EDIT_NO_WAIT, 2, 0};
+    assert_int_equal(gp_replay_run(&f.p.replay, &edit, 1, NULL), 350000 - 64000);
+    end(&f);
+}
+
 /* Two kernels side by side, and a call NAME that waits until END: does it wait for all? */
 static bool waits_for_all(const char *name, int64_t end_ns)
 {
