@@ -26,7 +26,7 @@ enum role { ROLE_STOP, ROLE_POINTWISE, ROLE_ROWS, ROLE_REDUCTION, ROLE_MOVE, ROL
 
 struct kernel_facts {
     enum role role;
-    bool done, fills, copies, softmax;
+    bool done, fills, copies, softmax, of_others;
     struct gp_pointwise size; /* zeroed: not known */
     uint32_t rows;            /* blocks of a kernel that has one block per row, or per few rows */
 };
@@ -43,12 +43,15 @@ struct find {
 
 /* Library kernels belong to a larger operation; optimizers process many tensors at once; compiled kernels are
  * already fused as far as the compiler wants. */
+static bool is_of_others(const char *name)
+{
+    return gp_kernel_is_of_library(name) || gp_kernel_is_multi_tensor(name) || gp_kernel_is_compiled(name);
+}
+
 static enum role role_of(uint32_t kind, const char *name)
 {
     static const char rows[] =
         " layer_norm_kernel layer_norm_grad_input SoftMax softmax_warp RMSNorm rms_norm ";
-    if (gp_kernel_is_of_library(name) || gp_kernel_is_multi_tensor(name) || gp_kernel_is_compiled(name))
-        return ROLE_STOP;
     if (gp_kernel_joins(name) || gp_name_has_one_of(name, " gather_kernel index_elementwise "))
         return ROLE_MOVE;
     if (kind == GP_FRAME_ELEMENTWISE) return ROLE_POINTWISE;
@@ -70,7 +73,8 @@ static const struct kernel_facts *facts_of(struct find *f, uint32_t item)
     gp_name_demangle(&f->name, gp_trace_str(f->c->t, config->name),
                      gp_string_len(&f->c->t->strings, config->name));
     const char *name = gp_buf_str(&f->name);
-    k->role = role_of(f->c->items[item].kind, name);
+    k->of_others = is_of_others(name);
+    k->role = k->of_others ? ROLE_STOP : role_of(f->c->items[item].kind, name);
     k->fills = gp_pointwise_fills(name);
     k->copies = gp_pointwise_copies(name);
     k->softmax = gp_kernel_is_softmax(name);
@@ -158,13 +162,33 @@ static bool is_bound_by_grid(const struct find *f, uint32_t item)
     return f->c->props && blocks > 0 && blocks < f->c->props->sms && gp_rule_dur(f->c, item) > SHORT_NS;
 }
 
+static bool same_division(const struct find *f, uint32_t a, uint32_t b)
+{
+    const struct gp_config *x = &f->c->t->configs.at[f->c->items[a].config],
+                           *y = &f->c->t->configs.at[f->c->items[b].config];
+    return x->kind == GP_KERNEL && (x->has & y->has & GP_HAS_GRID) &&
+           !memcmp(x->grid, y->grid, sizeof x->grid) && !memcmp(x->block, y->block, sizeof x->block);
+}
+
+/* Is ITEM, a kernel of which nothing is known by name, divided like its neighbour OTHER, which is a member?
+ * Without shared memory, its blocks hardly reduce or multiply. */
+static bool is_like(struct find *f, uint32_t item, uint32_t other)
+{
+    const struct gp_config *config = gp_gpu_config(f->c->t, f->c->p->items.at[item].row);
+    return f->c->items[item].kind == GP_FRAME_COMPUTE && (config->has & GP_HAS_SHARED) &&
+           !config->shared_bytes && !facts_of(f, item)->of_others && same_division(f, item, other);
+}
+
 static void find_chains(struct find *f)
 {
     uint32_t first = 0, previous = UINT32_MAX;
     for (uint32_t i = 0; i < f->c->p->items.n; i++) {
         const struct kernel_facts *k = facts_of(f, i);
         if (k->role == ROLE_ASIDE || is_short_copy(f, i)) continue;
-        bool open = previous != UINT32_MAX, member = is_member(k) && !is_bound_by_grid(f, i);
+        bool open = previous != UINT32_MAX, known = is_member(k);
+        bool next = i + 1 < f->c->p->items.n && is_member(facts_of(f, i + 1));
+        bool member = (known || (open && is_like(f, i, previous)) || (next && is_like(f, i, i + 1))) &&
+                      !is_bound_by_grid(f, i);
         if (open && (!member || !follows(f, previous, i) || f->out->kernels.n - first >= CHAIN_MOST)) {
             close_chain(f, first);
             open = false;
@@ -216,6 +240,19 @@ static int64_t longest_of(const struct find *f, const struct gp_chain *chain)
     return longest;
 }
 
+/* Between two kernels, a tensor is written and read: of kernels that are all divided alike, the shortest
+ * does at least as much. INT64_MAX: they are not. */
+static int64_t most_between(const struct find *f, const struct gp_chain *chain)
+{
+    const struct gp_chain_kernel *of = &f->out->kernels.at[chain->first];
+    int64_t shortest = gp_rule_dur(f->c, of->item);
+    for (uint32_t i = 1; i < chain->n; i++) {
+        if (!same_division(f, of->item, of[i].item)) return INT64_MAX;
+        if (gp_rule_dur(f->c, of[i].item) < shortest) shortest = gp_rule_dur(f->c, of[i].item);
+    }
+    return gp_mul_saturated(shortest, chain->n - 1);
+}
+
 static void measure(struct find *f, struct gp_chain *chain)
 {
     int64_t longest = 0, bytes = 0;
@@ -231,9 +268,11 @@ static void measure(struct find *f, struct gp_chain *chain)
     }
     double moved = known ? (double)bytes / f->out->bytes_ns : 0;
     if (!known) longest = longest_of(f, chain);
+    int64_t between = known ? INT64_MAX : most_between(f, chain);
     int64_t least = moved < (double)chain->total_ns ? (int64_t)moved : chain->total_ns;
     if (least < longest) least = longest;
     chain->high_ns = chain->total_ns > least ? chain->total_ns - least : 0;
+    if (chain->high_ns > between) chain->high_ns = between;
     if (chain->low_ns > chain->high_ns) chain->low_ns = chain->high_ns;
 }
 

@@ -93,7 +93,7 @@ static struct gp_suggestion *without(struct gp_rule_ctx *c, const uint8_t *items
  * or the memory traffic takes its minimum time. */
 static void edit_chain(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct gp_chain *chain)
 {
-    uint32_t longest = chain->first, rest = UINT32_MAX;
+    uint32_t longest = chain->first;
     int64_t left = chain->total_ns - chain->high_ns;
     for (uint32_t k = chain->first; k < chain->first + chain->n; k++)
         if (gp_rule_dur(c, c->chains->kernels.at[k].item) >
@@ -111,9 +111,9 @@ static void edit_chain(struct gp_rule_ctx *c, struct gp_suggestion *s, const str
             if (stay < most) GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, item, stay}));
             continue;
         }
-        bool stays = left > 0 && rest == UINT32_MAX && gp_rule_dur(c, item) >= left;
-        if (stays) rest = k;
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){stays ? GP_EDIT_DUR : GP_EDIT_GONE, item, stays ? left : 0}));
+        int64_t keeps = left < gp_rule_dur(c, item) ? left : gp_rule_dur(c, item);
+        left -= keeps;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){keeps ? GP_EDIT_DUR : GP_EDIT_GONE, item, keeps}));
         if (k > chain->first) launch_no_more(c, s, item);
     }
 }

@@ -115,6 +115,48 @@ TEST(chains_are_one_kernel)
     is_silent(chain_of_a_compiled_model, "fusion");
 }
 
+/* A kernel of the program's own, of BLOCKS blocks, with SHARED bytes of shared memory. */
+static void own_kernel(struct program *p, const char *name, uint32_t blocks, uint32_t shared, int64_t dur)
+{
+    struct gp_events *gpu = &p->t.events[GP_GPU];
+    kernel_of(p, name, blocks, dur);
+    struct gp_config config = p->t.configs.at[gp_get_config(gpu, gpu->n - 1)];
+    config.has |= GP_HAS_SHARED;
+    config.shared_bytes = shared;
+    gp_set_config(gpu, gpu->n - 1, gp_trace_config(&p->t, &config));
+}
+
+static void own_kernels(struct program *p, uint32_t blocks, uint32_t shared)
+{
+    kernel(p, GEMM, 500 * US);
+    own_kernel(p, "bias_kernel", BLOCKS, 0, 60 * US);
+    own_kernel(p, "my_gelu_kernel", BLOCKS, 0, 90 * US);
+    own_kernel(p, "residual_kernel", blocks, shared, 70 * US);
+}
+
+static void own_chain(struct program *p) { own_kernels(p, BLOCKS, 0); }
+
+static void own_chain_and_another_grid(struct program *p) { own_kernels(p, BLOCKS / 2, 0); }
+
+static void own_chain_and_a_sum(struct program *p) { own_kernels(p, BLOCKS, 4096); }
+
+static int64_t most_saved(void (*step)(struct program *))
+{
+    struct program p;
+    run(&p, step);
+    int64_t ns = said(&p, "fusion")->resource_high_ns;
+    end(&p);
+    return ns;
+}
+
+TEST(kernels_divided_like_an_elementwise_one_are_of_its_chain)
+{
+    // nothing is known of what they read: between two of them, at most what the shortest does goes
+    assert_int_equal(most_saved(own_chain), 2 * 60 * US);
+    assert_int_equal(most_saved(own_chain_and_another_grid), 60 * US);
+    assert_int_equal(most_saved(own_chain_and_a_sum), 60 * US);
+}
+
 TEST(sets_do_not_end_a_chain)
 {
     // 4,096 rows of 4,096 elements: the norm reads what ADD wrote, 33,333 ns, and is gone at most.
