@@ -98,14 +98,13 @@ static size_t count_within(const struct gp_rule_ctx *c, const struct gp_suggesti
     return n;
 }
 
-void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *const *names,
+void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *names,
                     struct gp_suggestion *graph)
 {
     size_t kept = 0;
     for (size_t i = 0; i < c->s->suggestions.n; i++) {
         struct gp_suggestion *one = &c->s->suggestions.at[i];
-        bool named = false;
-        for (const char *const *name = names; *name; name++) named |= !strcmp(one->rule->name, *name);
+        bool named = gp_is_one_of(one->rule->name, strlen(one->rule->name), names);
         if (!named || count_within(c, one, calls) * 3 <= one->high.n * 2) c->s->suggestions.at[kept++] = *one;
         else if (graph && (!strcmp(one->rule->name, "cuda_graph") ||
                            (!strcmp(one->rule->name, "compile") && !graph->rule))) {

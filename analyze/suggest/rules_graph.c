@@ -79,11 +79,10 @@ static struct messages find_messages(const struct gp_rule_ctx *c, uint8_t *calls
 
 static void check_graph_messages(struct gp_rule_ctx *c)
 {
-    static const char *const covered[] = {"fusion", "zero_fill", NULL};
     uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
     struct messages m = find_messages(c, calls, NULL);
     if (m.count >= (int64_t)c->n_steps && gp_pct(m.total_ns, c->busy_ns) >= SHARE_PCT) {
-        gp_rule_absorb(c, calls, covered, NULL);
+        gp_rule_absorb(c, calls, " fusion zero_fill ", NULL);
         struct gp_suggestion *s = gp_rule_suggest(c);
         find_messages(c, calls, s);
         s->operation = gp_rule_item_label(c, m.longest);

@@ -236,10 +236,10 @@ void gp_rule_mark_attention(const struct gp_rule_ctx *c, uint8_t *items);
 /* Share of the device that one launch fills, 0..1; 0 if unknown, if it fills all of it, or if it cannot be
  * batched. */
 double gp_rule_fills(const struct gp_rule_ctx *c, uint32_t item);
-/* The running rule explains the launches of these CALLS better than the rules NAMES, a list that ends with
- * NULL: drop their suggestions that are mostly about them. GRAPH, zeroed, becomes that of cuda_graph, if it
- * is among them, or else of compile; the caller releases it. May be NULL. */
-void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *const *names,
+/* The running rule explains the launches of these CALLS better than the rules NAMES, " one two ": drop their
+ * suggestions that are mostly about them. GRAPH, zeroed, becomes that of cuda_graph, if it is among them, or
+ * else of compile; the caller releases it. May be NULL. */
+void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *names,
                     struct gp_suggestion *graph);
 
 /* Is CALL within a function of PyTorch's GradScaler or optimizers? */

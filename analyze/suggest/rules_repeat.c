@@ -11,6 +11,9 @@
 
 static const double SHARE_PCT = 5; /* of the steps, on the host or on the GPU */
 
+/* Rules that a loop explains. */
+#define COVERED " batching scalar_read synchronous_copy small_copies "
+
 enum {
     GROUP_LOW = 4, /* items that fit in one batch at least */
     EXPERTS_LOW = 2,
@@ -363,14 +366,13 @@ static void describe_possible(struct gp_rule_ctx *c, struct gp_suggestion *s, co
 
 static void check_repeated_work(struct gp_rule_ctx *c)
 {
-    static const char *const covered[] = {
-        "batching",      "scalar_read", "synchronous_copy", "small_copies", "pageable_copy", "copy_overlap",
-        "blocking_sync", "cuda_graph",  "compile",          "tiny_kernels", "fusion",        "layout_churn",
-        "small_grid",    NULL};
     struct turns sum;
     struct gp_suggestion graph = {0};
     if (find_turns(c, is_items, &sum) && has_room(&sum)) {
-        gp_rule_absorb(c, sum.calls, covered, &graph);
+        gp_rule_absorb(c, sum.calls,
+                       COVERED "pageable_copy copy_overlap blocking_sync cuda_graph compile tiny_kernels "
+                               "fusion layout_churn small_grid ",
+                       &graph);
         struct gp_suggestion *s = gp_rule_suggest(c);
         const struct turn_words *w = words_of(dependence_of(c, sum.longest));
         bool possible = false;
@@ -425,11 +427,9 @@ const struct gp_rule gp_rule_repeated_work = {
 
 static void check_experts(struct gp_rule_ctx *c)
 {
-    static const char *const covered[] = {"batching", "scalar_read", "synchronous_copy", "small_copies",
-                                          NULL};
     struct turns sum;
     if (find_turns(c, is_experts, &sum) && has_room(&sum)) {
-        gp_rule_absorb(c, sum.calls, covered, NULL);
+        gp_rule_absorb(c, sum.calls, COVERED, NULL);
         struct gp_suggestion *s = gp_rule_suggest(c);
         for (size_t i = 0; i < sum.v.n; i++) batch_loop(c, sum.v.at[i], EXPERTS_LOW, s);
         s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
@@ -495,12 +495,9 @@ static void stay_on_device(const struct gp_rule_ctx *c, const struct gp_loop *lo
 
 static void check_round_trip(struct gp_rule_ctx *c)
 {
-    static const char *const covered[] = {
-        "batching",      "scalar_read",   "synchronous_copy", "small_copies",
-        "pageable_copy", "blocking_sync", "input_stall",      NULL};
     struct turns sum;
     if (find_turns(c, is_round_trip, &sum)) {
-        gp_rule_absorb(c, sum.calls, covered, NULL);
+        gp_rule_absorb(c, sum.calls, COVERED "pageable_copy blocking_sync input_stall ", NULL);
         struct gp_suggestion *s = gp_rule_suggest(c);
         int64_t usual = gp_rule_usual_gap(c);
         for (size_t i = 0; i < sum.v.n; i++)
