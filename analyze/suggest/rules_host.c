@@ -368,28 +368,92 @@ static gp_sid loading_in(struct gp_rule_ctx *c)
     return where;
 }
 
+/* Is it an operator by name? Those that wait, move or allocate belong to other rules. */
+static bool is_cpu_work(const char *name)
+{
+    return strstr(name, "::") && !strstr(name, "autograd") && !strstr(name, "DataLoader") &&
+           !strstr(name, "::item") && !strstr(name, "local_scalar_dense") && !strstr(name, "::empty");
+}
+
+static bool has_call_inside(const struct gp_rule_ctx *c, size_t op)
+{
+    const struct gp_events *ops = &c->t->events[GP_OP], *api = &c->t->events[GP_API];
+    int64_t end = ops->start_ns[op] + ops->dur_ns[op];
+    for (size_t i = gp_events_from(api, ops->start_ns[op]); i < api->n && api->start_ns[i] < end; i++)
+        if (api->track[i] == ops->track[op]) return true;
+    return false;
+}
+
+struct cpu_work {
+    int64_t least_ns; /* of an operator that counts */
+    int64_t count, total_ns, most_ns;
+    uint32_t longest; /* row of GP_OP; UINT32_MAX none */
+};
+
+/* Operators without any call in the host time before CALL; of nested ones only the outermost counts. */
+static void look_before(const struct gp_rule_ctx *c, uint32_t call, struct cpu_work *sum,
+                        struct gp_suggestion *s)
+{
+    const struct gp_events *ops = &c->t->events[GP_OP], *api = &c->t->events[GP_API];
+    uint32_t row = c->p->calls.at[call].row;
+    int64_t until = api->start_ns[row], from = until - c->calls[call].before_ns, time = 0;
+    for (size_t i = gp_events_from(ops, from); i < ops->n && ops->start_ns[i] < until; i++) {
+        int64_t end = ops->start_ns[i] + ops->dur_ns[i];
+        if (ops->dur_ns[i] < sum->least_ns || ops->start_ns[i] < from || end > until) continue;
+        if (ops->track[i] != api->track[row] || has_call_inside(c, i)) continue;
+        if (!is_cpu_work(gp_trace_str(c->t, ops->name[i]))) continue;
+        from = end;
+        time += ops->dur_ns[i];
+        sum->count++;
+        if (ops->dur_ns[i] > sum->most_ns) sum->most_ns = ops->dur_ns[i], sum->longest = (uint32_t)i;
+    }
+    sum->total_ns += time;
+    if (s && time) gp_rule_edit_high(s, GP_EDIT_BEFORE, call, c->calls[call].before_ns - time);
+}
+
+/* The operators of the CPU before the calls that have something in BY_CALL. Those that are most of it would
+ * run on the GPU. */
+static void name_operators(struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call)
+{
+    struct cpu_work sum = {.least_ns = c->s->step.step_ns / 100, .longest = UINT32_MAX};
+    for (uint32_t k = 0; k < c->p->calls.n; k++)
+        if (by_call[k]) look_before(c, k, &sum, NULL);
+    if (!sum.count) return;
+    s->description =
+        gp_rule_text(c, "%s, of which %s in operators of the CPU, the longest %s",
+                     gp_suggest_str(c->s, s->description), gp_rule_ns(c, gp_rule_per_step(c, sum.total_ns)),
+                     gp_suggest_str(c->s, gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[sum.longest])));
+    if (gp_rule_per_step(c, sum.total_ns) * 2 < s->current_ns) return;
+    s->change = gp_rule_text(
+        c, "run the operators of the input on the GPU, or prepare the next batch during the step");
+    s->action = gp_rule_text(c, "copy what these operators read and run them on the GPU, or prepare the next "
+                                "batch during the step (DataLoader workers, another thread)");
+}
+
 static void check_input_stall(struct gp_rule_ctx *c)
 {
     static const struct texts gaps = {
         "The launching thread does something for a long time before it copies to the GPU",
-        "prepare the next batch during the step: DataLoader workers, another thread",
+        "prepare the next batch during the step (DataLoader workers, another thread), or on the GPU: its "
+        "data "
+        "can lie there, and what changes it run there",
         "a replay of the steps without half of these gaps, or at most without all of them",
         "it prepares the input, and another thread or process can do that as fast",
         "record again and run trace-diff: expect less idle_host",
         50,
-        "prepare the next batch during the step",
-        "prepare the next batch during the step, in another thread or process"};
-    static const struct texts loads = {"The launching thread loads batches",
-                                       "use more DataLoader workers, prefetch_factor and "
-                                       "persistent_workers=True; prepare the next batch during the step",
-                                       "a replay of the steps without half of that host time, as batches are "
-                                       "still handed over, or at most without all of it",
-                                       "another thread or process can load the data as fast",
-                                       "record again and run trace-diff: expect less idle_data_loading",
-                                       50,
-                                       "load the next batch during the step, in other processes",
-                                       "load the next batch during the step, in other processes, and copy it "
-                                       "with jax.device_put"};
+        "prepare the next batch during the step, or on the GPU",
+        "prepare the next batch during the step, in another thread or process, or on the GPU"};
+    static const struct texts loads = {
+        "The launching thread loads batches",
+        "use more DataLoader workers, prefetch_factor and persistent_workers=True; prepare the next batch "
+        "during the step",
+        "a replay of the steps without half of that host time, as batches are still handed over, or at most "
+        "without all of it",
+        "another thread or process can load the data as fast",
+        "record again and run trace-diff: expect less idle_data_loading",
+        50,
+        "load the next batch during the step, in other processes",
+        "load the next batch during the step, in other processes, and copy it with jax.device_put"};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_input_time(c, by_call, &count), idle_ns = c->s->step.idle_ns[GP_IDLE_DATA];
     const struct texts *texts = total ? &loads : &gaps;
@@ -404,6 +468,7 @@ static void check_input_stall(struct gp_rule_ctx *c)
         else if (!gp_rule_python_is_known(c))
             s->action = gp_rule_text(c, "look at what prepares the input there (%s), and %s",
                                      gp_rule_shows_python(c), gp_suggest_str(c->s, s->action));
+        if (texts == &gaps) name_operators(c, s, by_call);
         gp_rule_evidence_idle(c, s, idle_ns);
     }
     free(by_call);
@@ -435,51 +500,9 @@ enum {
     REPEATED = 3,      /* occurrences: the first is a warm-up */
 };
 
-/* Is it an operator by name? Those that wait, move or allocate belong to other rules. */
-static bool is_cpu_work(const char *name)
-{
-    return strstr(name, "::") && !strstr(name, "autograd") && !strstr(name, "DataLoader") &&
-           !strstr(name, "::item") && !strstr(name, "local_scalar_dense") && !strstr(name, "::empty");
-}
-
-static bool has_call_inside(const struct gp_rule_ctx *c, size_t op)
-{
-    const struct gp_events *ops = &c->t->events[GP_OP], *api = &c->t->events[GP_API];
-    int64_t end = ops->start_ns[op] + ops->dur_ns[op];
-    for (size_t i = gp_events_from(api, ops->start_ns[op]); i < api->n && api->start_ns[i] < end; i++)
-        if (api->track[i] == ops->track[op]) return true;
-    return false;
-}
-
-struct cpu_work {
-    int64_t count, total_ns, most_ns;
-    uint32_t longest; /* row of GP_OP; UINT32_MAX none */
-};
-
-/* Operators without any call in the host time before CALL; of nested ones only the outermost counts. */
-static void look_before(const struct gp_rule_ctx *c, uint32_t call, struct cpu_work *sum,
-                        struct gp_suggestion *s)
-{
-    const struct gp_events *ops = &c->t->events[GP_OP], *api = &c->t->events[GP_API];
-    uint32_t row = c->p->calls.at[call].row;
-    int64_t until = api->start_ns[row], from = until - c->calls[call].before_ns, time = 0;
-    for (size_t i = gp_events_from(ops, from); i < ops->n && ops->start_ns[i] < until; i++) {
-        int64_t end = ops->start_ns[i] + ops->dur_ns[i];
-        if (ops->dur_ns[i] < CPU_NS || ops->start_ns[i] < from || end > until) continue;
-        if (ops->track[i] != api->track[row] || has_call_inside(c, i)) continue;
-        if (!is_cpu_work(gp_trace_str(c->t, ops->name[i]))) continue;
-        from = end;
-        time += ops->dur_ns[i];
-        sum->count++;
-        if (ops->dur_ns[i] > sum->most_ns) sum->most_ns = ops->dur_ns[i], sum->longest = (uint32_t)i;
-    }
-    sum->total_ns += time;
-    if (s && time) gp_rule_edit_high(s, GP_EDIT_BEFORE, call, c->calls[call].before_ns - time);
-}
-
 static struct cpu_work find_cpu_work(const struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
-    struct cpu_work sum = {.longest = UINT32_MAX};
+    struct cpu_work sum = {.least_ns = CPU_NS, .longest = UINT32_MAX};
     for (uint32_t k = 0; k < c->p->calls.n; k++)
         if (c->calls[k].before_ns >= CPU_NS) look_before(c, k, &sum, s);
     return sum;

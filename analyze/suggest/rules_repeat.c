@@ -128,19 +128,14 @@ static bool may_depend(enum dependence d)
     return d == MAYBE_ITEMS || d == TIME_STEPS || d == COLLECTED || d == READ;
 }
 
-static bool runs_experts(const struct gp_loop *loop)
-{
-    bool sizes = loop->rises && loop->falls, products = loop->products >= 2 * loop->count;
-    return sizes && products && is_each(loop->gathers, loop) && is_each(loop->scatters, loop) && !loop->in &&
-           !loop->out && !loop->trains;
-}
-
 typedef bool is_wanted(const struct gp_rule_ctx *c, const struct gp_loop *loop);
 
 static bool is_experts(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
     (void)c;
-    return runs_experts(loop);
+    bool sizes = loop->rises && loop->falls, products = loop->products >= 2 * loop->count;
+    return sizes && products && is_each(loop->gathers, loop) && is_each(loop->scatters, loop) && !loop->in &&
+           !loop->out && !loop->trains;
 }
 
 static bool is_round_trip(const struct gp_rule_ctx *c, const struct gp_loop *loop)

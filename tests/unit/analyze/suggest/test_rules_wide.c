@@ -113,6 +113,19 @@ static void gap_before_a_copy(struct program *p)
     for (int i = 0; i < 10; i++) host(p, 10 * US), kernel(p, GEMM, 100 * US);
 }
 
+/* NS of the gap in an operator of the CPU; nested ones are parts of it. */
+static void input_of_operators(struct program *p, int64_t ns)
+{
+    int64_t from = p->now + 1 * MS;
+    mk_host(&p->t, GP_OP, p->main, from, from + ns, "aten::stft");
+    mk_host(&p->t, GP_OP, p->main, from + 1 * MS, from + ns - 1 * MS, "aten::pad");
+    gap_before_a_copy(p);
+}
+
+static void input_of_few_operators(struct program *p) { input_of_operators(p, 4 * MS); }
+
+static void input_of_many_operators(struct program *p) { input_of_operators(p, 15 * MS); }
+
 static void gap_before_a_kernel(struct program *p)
 {
     host(p, 20 * MS);
@@ -136,6 +149,16 @@ TEST(a_long_gap_that_ends_in_a_copy_is_input)
     // the gap, but for the usual 10 us; half of it at least, 15% and 1% of the step less
     assert_in_range(s->current_ns, 19900 * US * 9 / 10, 20 * MS);
     assert_true(s->saving_low_ns > 6 * MS && s->saving_high_ns < 21 * MS);
+    end(&p);
+    run(&p, input_of_few_operators);
+    s = said(&p, "input_stall");
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->description),
+                           "of which 4.00 ms in operators of the CPU, the longest aten::stft"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->change), "during the step, or on the GPU"));
+    end(&p);
+    run(&p, input_of_many_operators);
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "input_stall")->change),
+                           "run the operators of the input on the GPU"));
     end(&p);
     is_silent(gap_before_a_kernel, "input_stall");
     is_silent(gap_before_a_value, "input_stall");
