@@ -37,7 +37,7 @@ bad_frames() {
         [ "${page##*/}" = gpuprof.7 ] || grep -q '^\.Xr gpuprof 7$' "$page" || echo "$page: SEE ALSO lacks gpuprof 7"
         grep -E '^(\.It )?\.?Xr (gpuprof|trace)[a-z0-9-]* ' "$page" | sed 's/^\.It //; s/^\.*Xr //' |
             while read -r name section rest; do
-                [ -n "$(find . -path "./*/$name.$section" | head -n 1)" ] || echo "$page: no such page: $name($section) $rest"
+                ls ./*/"$name.$section" >/dev/null 2>&1 || echo "$page: no such page: $name($section) $rest"
             done
     done
     for tool in $(tools); do

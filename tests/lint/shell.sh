@@ -21,18 +21,22 @@ unparsed() {
 warned() {
     command -v shellcheck >/dev/null 2>&1 || return 0
     for script; do
+        shift
         case $script in *.t) continue ;; esac
-        case $(head -n 1 "$script") in
-        '#!'*sh) shellcheck -f gcc -S warning -e SC2154 "$script" ;;
-        esac
+        case $(head -n 1 "$script") in '#!'*sh) set -- "$@" "$script" ;; esac
     done
+    [ $# = 0 ] || shellcheck -f gcc -S warning -e SC2154 "$@"
     return 0
 }
 
 uncompiled() {
-    for script; do
-        python3 -c 'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")' "$script" 2>&1 | tail -n 1
-    done
+    python3 -c 'if True:
+        import sys, traceback
+        for path in sys.argv[1:]:
+            try:
+                compile(open(path).read(), path, "exec")
+            except Exception:
+                print(path, traceback.format_exc().splitlines()[-1])' "$@" 2>&1
 }
 
 plant() {
