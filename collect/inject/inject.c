@@ -66,6 +66,7 @@ static struct {
     bool owns;    /* some memory that records point at must be freed here */
     bool entered; /* CUPTI is in the process, and the launcher knows it */
     bool later;   /* it was not from the beginning, and makes no records of devices */
+    bool leaves;  /* it may leave between windows */
     bool devices; /* which have been described therefore */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -350,6 +351,7 @@ static void *flush_thread(void *arg)
             gp_tracer_flush(false);
             gp_link_tick(false);
             send_losses();
+            if (self.leaves) gp_inject_window_leave(now_ns, gp_tracer_lend);
             due_ns = now_ns + self.opts.flush_ns;
         }
         drain();
@@ -511,15 +513,15 @@ static void start_metrics(void)
     else gp_tracer_measure();
 }
 
-/* May CUPTI stay out of the process until recording begins, so that its steps can be timed without it? What
- * opens the window must be seen without it, and nothing else may need it. */
-static bool may_enter_later(const struct gp_wire_welcome *w)
+/* May CUPTI stay out of the process while nothing is recorded, so that its steps can be timed without it?
+ * What opens the window must be seen without it, and nothing else may need it. */
+static bool may_stay_out(const struct gp_wire_welcome *w)
 {
     const struct gp_capture_opts *c = &w->capture;
     bool seen = c->start.when == GP_WHEN_RANGE || c->start.when == GP_WHEN_SIGNAL ||
                 c->start.when == GP_WHEN_TIME || c->start.when == GP_WHEN_PACE;
-    return w->pace && seen && !c->open && c->stop.when != GP_WHEN_LAUNCH &&
-           w->metrics.per == GP_MEASURE_OFF && !w->budget_ppm;
+    return w->pace && seen && c->stop.when != GP_WHEN_LAUNCH && w->metrics.per == GP_MEASURE_OFF &&
+           !w->budget_ppm && !w->alone;
 }
 
 /* LATE: CUDA is up. */
@@ -539,7 +541,9 @@ static void begin(bool late)
     };
     self.pool = gp_pool_new(&p);
     gp_pool_prepare(self.pool, FIRST_BUFFERS);
-    self.later = !late && !self.again && may_enter_later(&self.opts);
+    bool stays_out = may_stay_out(&self.opts);
+    self.later = !late && !self.again && stays_out && !self.opts.capture.open;
+    self.leaves = stays_out && self.opts.capture.stop.when != GP_WHEN_PROFILER;
     struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api,
                                self.opts.memory,
                                self.opts.graphs == GP_GRAPHS_WHOLE,

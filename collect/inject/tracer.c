@@ -62,6 +62,43 @@ static void on_graph_node(bool cloned, const CUpti_GraphData *graph)
     gp_nvtx_node(node, original);
 }
 
+/* ---- leaving ----
+ * A process that CUPTI has entered stays slower, though nothing is recorded. cuptiFinalize() ends that, and
+ * is safe where a call of CUDA ends, so the flush thread makes one. */
+
+static _Thread_local bool leaving; /* this thread makes a call of CUDA to leave at its end */
+
+/* Versions in which that was tested, with all that may be in flight (tests/bench/README.md). */
+static bool may_leave(void)
+{
+    static const struct {
+        uint32_t first, last;
+    } tested[] = {{130000, 130001}};
+    for (size_t i = 0; i < GP_COUNT(tested); i++)
+        if (gp_cupti.version >= tested[i].first && gp_cupti.version <= tested[i].last)
+            return gp_cupti.cuptiFinalize != NULL;
+    return false;
+}
+
+static void leave_at_end(const CUpti_CallbackData *call)
+{
+    if (call->callbackSite == CUPTI_API_EXIT) leaving = gp_cupti.cuptiFinalize() != CUPTI_SUCCESS;
+}
+
+/* While we are subscribed, nobody else is. False: CUPTI is still in the process. */
+static bool leave(void)
+{
+    leaving = may_leave() &&
+              gp_cupti.cuptiEnableCallback(1, gp_cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+                                           CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) == CUPTI_SUCCESS;
+    bool left = leaving;
+    if (leaving) gp_tracer_driver_version();
+    left = left && !leaving;
+    leaving = false;
+    gp_debug("CUPTI %s", left ? "has left the process" : "stays in the process");
+    return left;
+}
+
 static void on_up(void)
 {
     atomic_store(&gp_tracer.up, true);
@@ -74,6 +111,10 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
                                  const void *data)
 {
     (void)userdata;
+    if (leaving && domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+        leave_at_end(data);
+        return;
+    }
     if (atomic_load(&gp_tracer.stopped)) return;
     if (domain == CUPTI_CB_DOMAIN_RESOURCE &&
         (cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED || cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)) {
@@ -114,9 +155,10 @@ bool gp_tracer_record(bool on)
 {
     if (atomic_load(&gp_tracer.stopped)) return true;
     if (on && !gp_tracer_take()) {
-        atomic_store(&gp_tracer.stopped, true);
+        if (!gp_tracer_holder()) atomic_store(&gp_tracer.stopped, true); /* or it is there the next time */
         return false;
     }
+    if (atomic_load(&lent)) return true;
     if (!on) gp_tracer_flush(false);
     CUptiResult rc = gp_tracer_switch_kinds(on);
     if (rc != CUPTI_SUCCESS && on) {
@@ -206,7 +248,7 @@ bool gp_tracer_lend(void)
     gp_tracer_lend_calls();
     if (gp_cupti.cuptiActivityRegisterTimestampCallback)
         gp_cupti.cuptiActivityRegisterTimestampCallback(NULL);
-    if (gp_cupti.cuptiUnsubscribe(gp_cupti.subscriber) == CUPTI_SUCCESS) atomic_store(&lent, true);
+    if (leave() || gp_cupti.cuptiUnsubscribe(gp_cupti.subscriber) == CUPTI_SUCCESS) atomic_store(&lent, true);
     return true;
 }
 
@@ -218,7 +260,7 @@ static bool take_lent(void)
     if (first ? !gp_tracer_open() : !gp_tracer_resubscribe()) return false;
     atomic_store(&lent, false);
     if (!get_ready(true)) return false;
-    if (first) on_up();
+    on_up();
     return true;
 }
 

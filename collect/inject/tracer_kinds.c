@@ -107,6 +107,7 @@ CUptiResult gp_tracer_switch_kinds(bool on)
 void gp_tracer_switch_references(bool on)
 {
     for (size_t i = 0; i < GP_COUNT(always); i++) gp_cupti_switch(always[i], on);
+    if (!on) atomic_store(&is_unified, false);
 }
 
 void gp_tracer_tell_sizes(void)

@@ -33,6 +33,7 @@
     X(cuptiActivityEnableDriverApi)                                                                          \
     X(cuptiActivityConfigureUnifiedMemoryCounter)                                                            \
     X(cuptiUnsubscribe)                                                                                      \
+    X(cuptiFinalize)                                                                                         \
     X(cuptiGetGraphNodeId)                                                                                   \
     X(cuptiGetStreamIdEx)                                                                                    \
     X(cuptiGetResultString)

@@ -45,6 +45,7 @@ enum mock_op {
     MOCK_MAP,            /* cuMemMap() of BYTES; its record has the library of the allocation before it */
     MOCK_STUCK,          /* a launch whose kernel never ends */
     MOCK_TORN,           /* the process is killed in the middle of writing a kernel's record */
+    MOCK_VERSION,        /* cuDriverGetVersion() */
     MOCK_FAILED,         /* a launch that fails: in a fork child */
     MOCK_BAD_TIME,       /* a launch whose kernel has no times */
     MOCK_EARLY,          /* a launch whose kernel starts 500 ns before it */

@@ -52,6 +52,7 @@ static struct {
 } mock = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct thread_buffer *mine;
+static _Thread_local bool at_end; /* of a call */
 
 /* CUPTI's is 551, which is too far from the others here: whoever walks over the calls stops at a gap of
  * 200. */
@@ -83,6 +84,7 @@ static const struct {
     {false, 211, "cudaLaunchKernel_v7000"},
     {false, 311, "cudaGraphLaunch_v10000"},
     {false, 505, "__cudaLaunchKernel_v13000"},
+    {true, 2, "cuDriverGetVersion"},
     {true, 60, "cuMemcpyHtoDAsync"},
     {true, 126, "cuStreamSynchronize"},
     {true, 243, "cuMemAlloc_v2"},
@@ -793,6 +795,12 @@ static void on_event(const struct mock_event *e)
     case MOCK_MALLOC_ASYNC:
         on_memory(e, c, t);
         break;
+    case MOCK_VERSION:
+        call_back(true, 2, c, CUPTI_API_ENTER);
+        at_end = true;
+        call_back(true, 2, c, CUPTI_API_EXIT);
+        at_end = false;
+        break;
     case MOCK_RESET:
         call_back(false, 164, c, CUPTI_API_ENTER);
         put_call(false, 164, c, t, t + 700);
@@ -855,6 +863,23 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 {
     (void)subscriber;
     mock.subscribed = false;
+    return CUPTI_SUCCESS;
+}
+
+/* Where a call ends, everything is as if nobody had ever come. */
+CUptiResult cuptiFinalize(void)
+{
+    if (!at_end) abort();
+    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    mock.subscribed = false;
+    for (int i = 0; i < MAX_KIND; i++) mock.kinds[i] = false;
+    for (int i = 0; i < MAX_CBID; i++) {
+        mock.calls[0][i] = mock.calls[1][i] = false;
+        for (int d = 0; d < CUPTI_CB_DOMAIN_SIZE; d++) mock.callbacks[d][i] = false;
+    }
+    for (size_t i = 0; i < sizeof mock.unified / sizeof *mock.unified; i++) mock.unified[i] = false;
+    mock.event_times = mock.sources = mock.no_queries = false;
+    mock.clock = NULL;
     return CUPTI_SUCCESS;
 }
 

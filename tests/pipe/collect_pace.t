@@ -52,6 +52,24 @@ test_expect_success 'a signal begins it as well; a window that never opens leave
     GPUPROF_DEBUG=1 $collect --start 3600s -o t $app steps 12 2 2>err && ! grep "subscribe: 0" err && paces t && counted bare 6
 '
 
+# toggled NAME=VALUE... -- two windows by signals, with more than a second between them.
+toggled() {
+    rm -f said && { env GPUPROF_DEBUG=1 "$@" $collect --start SIGUSR1 --stop SIGUSR1 -o t $app steps 500 10 >said 2>err & } && pid=$! &&
+    until grep "20 steps" said; do sleep 0.05; done && kill -USR1 $pid && until grep "recording starts" err; do sleep 0.05; done &&
+    sleep 0.3 && kill -USR1 $pid && until grep "CUPTI .* the process" err; do sleep 0.1; done && kill -USR1 $pid && wait $pid &&
+    facts t && has "mark:recording starts" 2 && has verdict:clean 1 && has lost 0
+}
+
+test_expect_success 'CUPTI leaves between windows, and all is recorded when it is back' '
+    toggled A=B && grep "CUPTI has left the process" err && test $(grep -c "subscribe: 0" err) -le 2 && cp facts left &&
+    test $(sed -n "s/^joined //p" facts) = $(sed -n "s/^gpu //p" facts)
+'
+
+test_expect_success 'of a version in which that was not tested, it is only given back' '
+    toggled MOCK_CUPTI_VERSION=130300 && ! grep "has left" err && grep "CUPTI stays in the process" err &&
+    test $(sed -n "s/^joined //p" facts) = $(sed -n "s/^gpu //p" facts)
+'
+
 test_expect_success '--pace: recording begins when the steps have been timed, whatever --start would say' '
     $collect --pace -o t $app steps 60 50 >out 2>err && facts t && has "mark:recording starts" 1 && paces t && grep bare paces &&
     ! grep pause paces && ! grep "bare [0-4]\?[0-9]$" paces && ! has gpu 0 >/dev/null && ! has gpu 300 >/dev/null &&
