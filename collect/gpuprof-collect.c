@@ -60,9 +60,10 @@ static const struct gp_option options[] = {
      GP_OPT_SECONDS, offsetof(struct gp_collect_opts, duration_ns)},
     {0, "last", "TIME", "keep only the last TIME, until the command ends or --dump", GP_OPT_SECONDS,
      offsetof(struct gp_collect_opts, last_ns)},
-    {0, "dump", "WHEN",
-     "write what --last holds at SIGUSR1 or SIGUSR2, or after TIME without GPU work (idle:TIME)",
-     GP_OPT_STRING, offsetof(struct gp_collect_opts, dump)},
+    {0, "dump", "WHEN", "write what --last holds at any of: " GP_DUMP_WORDS, GP_OPT_STRING,
+     offsetof(struct gp_collect_opts, dump)},
+    {0, "dump-limit", "N", "write at most N times, signals not counted; 0: any number (default: 20)",
+     GP_OPT_UINT, offsetof(struct gp_collect_opts, dump_limit)},
     {0, "metrics-file", "FILE", "write sums of the recording to FILE every 5 s, for Prometheus (OpenMetrics)",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, metrics_file)},
     {0, "digest", "ADDRESS", "send digests to trace-fleet at HOST:PORT, or at a socket's path with a \"/\"",
@@ -103,8 +104,8 @@ static void set_variable(const char *variable, const char *value)
     free(lost);
 }
 
-/* Python processes of the command mark their steps. */
-static int set_marks(struct gp_err *err)
+/* Python processes of the command mark their steps: until they are recorded, or to the end. */
+static int set_marks(const char *until, struct gp_err *err)
 {
     struct gp_buf path = {0};
     const char *others = getenv("PYTHONPATH");
@@ -112,7 +113,7 @@ static int set_marks(struct gp_err *err)
     gp_buf_puts(&path, "/gputrace/_trial_site");
     if (others && *others) gp_buf_printf(&path, ":%s", others);
     if (!failed) setenv("PYTHONPATH", gp_buf_str(&path), 1);
-    if (!failed) setenv("GPUPROF_PACE", "marks", 1);
+    if (!failed) setenv("GPUPROF_PACE", until, 1);
     gp_buf_release(&path);
     return failed;
 }
@@ -121,7 +122,8 @@ static int set_up(struct gp_collect *c, struct gp_err *err)
 {
     struct gp_buf library = {0};
     int failed = gp_collect_plan(&c->plan, c->opts, err) || gp_environment_library(&library, err) ||
-                 (c->opts->pace && set_marks(err)) || gp_collect_open(c, err);
+                 (c->opts->pace && set_marks("recorded", err)) ||
+                 (c->plan.dump.step > 0 && set_marks("end", err)) || gp_collect_open(c, err);
     if (!failed && !c->opts->hub) {
         set_variable("CUDA_INJECTION64_PATH", gp_buf_str(&library));
         if (!c->opts->no_nvtx) set_variable("NVTX_INJECTION64_PATH", gp_buf_str(&library));

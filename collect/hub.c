@@ -19,6 +19,7 @@ static const int64_t REST_NS = 100000000, SILENCE_NS = 10000000000;
 struct conn {
     int fd; /* -1 when closed */
     int32_t pid;
+    uint32_t producer;
     int64_t since_ns; /* CLOCK_MONOTONIC */
     bool known;       /* has said HELLO as our clients do */
     bool greeted, said_bye;
@@ -196,6 +197,7 @@ static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_proc
                                 .now_ns = gp_now_ns(),
                                 .on_block = hub->opts.on_block,
                                 .on_events = hub->opts.on_events,
+                                .on_note = hub->opts.on_note,
                                 .beside = hub->opts.beside,
                                 .ctx = hub->opts.ctx};
     c->session = gp_session_new(&o, &err);
@@ -223,6 +225,7 @@ static bool greet(struct gp_hub *hub, struct conn *c, const uint8_t *p, size_t n
     if (hub->opts.on_joined && !hub->opts.on_joined(hub->opts.ctx, &joined)) return false;
     hub->producers++;
     c->pid = hello.pid;
+    c->producer = joined.producer;
     c->greeted = welcome(hub, c, &joined, hello.room_mb);
     return c->greeted;
 }
@@ -332,6 +335,18 @@ void gp_hub_record(struct gp_hub *hub, bool open)
         /* If it cannot take so few bytes, it is about to be closed. */
         if (c->fd >= 0 && c->greeted && gp_wire_send(c->fd, GP_WIRE_RECORD, &r, sizeof r)) continue;
     }
+}
+
+bool gp_hub_mark(struct gp_hub *hub, uint32_t producer, const char *name, int64_t ns)
+{
+    bool any = false;
+    for (size_t i = 0; i < hub->conns.n; i++) {
+        struct conn *c = &hub->conns.at[i];
+        if (!c->session || (producer && c->producer != producer)) continue;
+        gp_session_mark(c->session, name, ns);
+        any = true;
+    }
+    return any;
 }
 
 bool gp_hub_has_pace(const struct gp_hub *hub)

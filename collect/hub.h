@@ -35,6 +35,7 @@ struct gp_hub_opts {
     bool redact;                    /* see formats/redact.h */
     gp_session_block *on_block;
     gp_session_events *on_events; /* may be NULL */
+    gp_session_note *on_note;     /* may be NULL */
     gp_hub_joined *on_joined;     /* called before the first block of a process; may be NULL */
     gp_cuts_beside *beside;       /* what goes beside the sessions of a process; may be NULL */
     /* Must no more blocks be produced at the moment? May be NULL. */
@@ -71,6 +72,8 @@ int64_t gp_hub_due(const struct gp_hub *hub);
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
 /* Tell all current and future processes to record from now on, or to stop. */
 void gp_hub_record(struct gp_hub *hub, bool open);
+/* Put a mark into the trace of PRODUCER, 0: of all. False: it is gone. */
+bool gp_hub_mark(struct gp_hub *hub, uint32_t producer, const char *name, int64_t ns);
 /* Has a process shown how long its steps take while nothing is recorded? */
 bool gp_hub_has_pace(const struct gp_hub *hub);
 /* Take all that the processes have handed over and close every connection, which tells them to stop tracing.

@@ -377,6 +377,13 @@ static void mark(struct gp_session *s, const char *name, int64_t ns)
                   gp_intern_cstr(&t->strings, name));
 }
 
+void gp_session_mark(struct gp_session *s, const char *name, int64_t ns)
+{
+    if (!s->begun) return;
+    mark(s, name, ns);
+    write_rows(s, false);
+}
+
 static bool take_window(struct gp_session *s, const struct gp_wire_window *w)
 {
     struct gp_capture *g = &s->windows;
@@ -406,6 +413,7 @@ static bool take_notes(struct gp_session *s, const void *data, size_t n)
         if (!gp_call_stacks_note(&s->stacks, tid, note)) {
             gp_ranges_note(&s->ranges, tid, note);
             note_pace(s, tid, note);
+            if (s->opts.on_note) s->opts.on_note(s->opts.ctx, s->opts.producer, tid, note);
         }
         if (note->time_ns > s->records.latest_ns) s->records.latest_ns = note->time_ns;
     }

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "collect/cuts.h"
+#include "collect/wire/ring.h"
 #include "collect/wire/wire.h"
 #include "formats/model/trace.h"
 
@@ -26,6 +27,9 @@ struct gp_session;
 typedef void gp_session_block(void *ctx, const void *block, size_t n);
 /* Looks at the new events of a process, which are in T and about to become blocks. */
 typedef void gp_session_events(void *ctx, uint32_t producer, int32_t rank, const struct gp_trace *t);
+
+/* Looks at a note of a thread, as it comes. */
+typedef void gp_session_note(void *ctx, uint32_t producer, int64_t tid, const struct gp_note *note);
 
 /* The receivers of the recording. Either function may be NULL. */
 struct gp_block_sink {
@@ -46,8 +50,9 @@ struct gp_session_opts {
     bool redact;           /* the program's own texts are stored as hashes, see formats/redact.h */
     int64_t now_ns;        /* CLOCK_MONOTONIC */
     gp_session_block *on_block;
-    gp_session_events *on_events; /* may be NULL */
-    gp_cuts_beside *beside;       /* may be NULL */
+    gp_session_events *on_events; /* may be NULL, as these */
+    gp_session_note *on_note;
+    gp_cuts_beside *beside;
     void *ctx;
 };
 
@@ -68,6 +73,8 @@ void gp_session_sent(struct gp_session *s);
 bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, size_t n);
 /* Is there an answer to send to the process? */
 bool gp_session_answer(struct gp_session *s, struct gp_wire_cut_done *answer);
+/* Write a mark at NS, and what came before it. */
+void gp_session_mark(struct gp_session *s, const char *name, int64_t ns);
 /* Is it known how long its steps take while nothing is recorded? */
 bool gp_session_has_pace(const struct gp_session *s);
 /* Nothing more will come, as of NOW_NS. Call once. */

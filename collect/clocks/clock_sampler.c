@@ -262,6 +262,7 @@ static void describe(struct gp_clock_sampler *s)
         memcpy(s->infos[i].uuid, s->nvml.uuids[i], sizeof s->infos[i].uuid);
         s->infos[i].most_sm_mhz = gp_nvml_most_sm_mhz(&s->nvml, i);
         s->infos[i].power_limit_w = gp_nvml_power_limit_w(&s->nvml, i);
+        s->infos[i].memory_bytes = gp_nvml_memory_bytes(&s->nvml, i);
         s->devices[i].wrap_ns = gp_nvml_wrap_ns(&s->nvml, i);
         s->devices[i].first_energy_j = NAN;
         for (unsigned g = 0; g < GP_GAUGE_COUNT; g++) s->devices[i].last[g] = NAN;

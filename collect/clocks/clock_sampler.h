@@ -41,7 +41,7 @@ struct gp_clock_sample {
 struct gp_clock_device {
     uint8_t uuid[16];
     unsigned most_sm_mhz; /* 0: not known, as below */
-    double power_limit_w;
+    double power_limit_w, memory_bytes;
     double energy_step_j;
     int64_t energy_period_ns;
 };

@@ -114,8 +114,15 @@ static void put(struct place *p, const struct gp_clock_sample *s)
 static void take(void *ctx, const struct gp_clock_sample *s)
 {
     struct gp_clocks *c = ctx;
+    size_t n;
+    bool used = false;
     keep(c, s);
-    for (size_t i = 0; i < c->places.n; i++) put(&c->places.at[i], s);
+    for (size_t i = 0; i < c->places.n; i++) {
+        put(&c->places.at[i], s);
+        used |= c->places.at[i].writer && c->places.at[i].device == s->device;
+    }
+    if (used && c->opts.on_sample)
+        c->opts.on_sample(c->opts.ctx, s, &gp_clock_sampler_devices(c->sampler, &n)[s->device]);
 }
 
 static bool is_written(const struct gp_clocks *c, uint32_t owner, uint32_t device)

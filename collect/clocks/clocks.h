@@ -25,6 +25,8 @@ struct gp_clocks_opts {
     /* A new number of a producer, whose blocks go where those of OWNER go (0: to the trace of all). */
     uint32_t (*producer)(void *ctx, uint32_t owner);
     void (*on_block)(void *ctx, const void *block, size_t n);
+    /* A sample of a GPU in use; may be NULL. */
+    void (*on_sample)(void *ctx, const struct gp_clock_sample *s, const struct gp_clock_device *device);
     void *ctx;
 };
 

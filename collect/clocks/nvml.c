@@ -134,12 +134,17 @@ static double reasons(struct place p, uint32_t none)
     return call && !call(p.device, &v) ? (double)v : NAN;
 }
 
+static bool read_memory(struct place p, struct gp_nvml_memory *m)
+{
+    *m = (struct gp_nvml_memory){.version = sizeof *m | 2 << 24};
+    return p.n->nvmlDeviceGetMemoryInfo_v2 && !p.n->nvmlDeviceGetMemoryInfo_v2(p.device, m);
+}
+
 static double memory_used(struct place p, uint32_t none)
 {
     (void)none;
-    struct gp_nvml_memory m = {.version = sizeof m | 2 << 24};
-    return p.n->nvmlDeviceGetMemoryInfo_v2 && !p.n->nvmlDeviceGetMemoryInfo_v2(p.device, &m) ? (double)m.used
-                                                                                             : NAN;
+    struct gp_nvml_memory m;
+    return read_memory(p, &m) ? (double)m.used : NAN;
 }
 
 static double energy(struct place p, uint32_t none)
@@ -189,6 +194,12 @@ unsigned gp_nvml_most_sm_mhz(const struct gp_nvml_library *n, size_t device)
 {
     unsigned v;
     return n->nvmlDeviceGetMaxClockInfo && !n->nvmlDeviceGetMaxClockInfo(n->devices[device], SM, &v) ? v : 0;
+}
+
+double gp_nvml_memory_bytes(const struct gp_nvml_library *n, size_t device)
+{
+    struct gp_nvml_memory m;
+    return read_memory((struct place){n, n->devices[device]}, &m) ? (double)m.total : 0;
 }
 
 double gp_nvml_power_limit_w(const struct gp_nvml_library *n, size_t device)

@@ -195,6 +195,8 @@ void gp_about_missing(const struct gp_about *a, void (*say)(const char *message)
     say_count(say, a->digest_dropped < UINT32_MAX ? (uint32_t)a->digest_dropped : UINT32_MAX,
               "block of the recording is not in the digests: ",
               "blocks of the recording are not in the digests: ", "trace-fleet could not keep up, or ended");
+    say_count(say, (uint32_t)a->not_dumped, "more moment was not written: ",
+              "more moments were not written: ", "--dump-limit, or less than --last after another");
     if (a->sampled) missing_samples(&a->samples, say);
     if (*a->no_clocks) {
         struct gp_buf b = {0};

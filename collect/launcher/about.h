@@ -25,6 +25,7 @@ struct gp_about {
     struct gp_hub_totals totals;
     bool kept;            /* only the last events, with --last */
     uint64_t crowded_out; /* blocks of events that had no room there */
+    uint64_t not_dumped;  /* moments of --dump that were only counted */
     int32_t pid;          /* of the command */
     int64_t began_ns;     /* CLOCK_MONOTONIC, when that was started */
     int status, signal;   /* how it ended; SIGNAL 0: by itself */

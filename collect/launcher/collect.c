@@ -16,7 +16,8 @@
 #include "formats/base/err.h"
 #include "formats/base/mem.h"
 
-enum { LOWEST_FD = 100, KEPT_BYTES = 256 << 20 };
+/* SETTLE_FLUSHES: until what led to a moment has been handed over and its calls have found their work */
+enum { LOWEST_FD = 100, KEPT_BYTES = 256 << 20, SETTLE_FLUSHES = 3 };
 static const int64_t METRICS_NS = 5000000000; /* how often --metrics-file is written */
 static const int64_t ORPHANS_NS = 5000000000; /* how long to wait for processes that outlive the command */
 
@@ -119,8 +120,21 @@ static void on_events(void *ctx, uint32_t producer, int32_t rank, const struct g
 {
     const struct gp_collect *c = ctx;
     gp_clocks_saw(c->clocks, c->plan.pattern ? producer : 0, t);
+    if (c->triggers) gp_triggers_events(c->triggers, producer, t);
     for (size_t i = 0; i < c->nsinks; i++)
         if (c->sinks[i].on_events) c->sinks[i].on_events(c->sinks[i].ctx, producer, rank, t);
+}
+
+static void on_note(void *ctx, uint32_t producer, int64_t tid, const struct gp_note *note)
+{
+    const struct gp_collect *c = ctx;
+    gp_triggers_note(c->triggers, producer, tid, note);
+}
+
+static void on_sample(void *ctx, const struct gp_clock_sample *s, const struct gp_clock_device *device)
+{
+    const struct gp_collect *c = ctx;
+    gp_triggers_sample(c->triggers, s, device->memory_bytes);
 }
 
 static bool is_full(void *ctx)
@@ -155,20 +169,35 @@ static void beside(void *ctx, const struct gp_trace *t, int64_t from_ns, int64_t
 /* When no GPU work has come for so long, once for each such time; 0: never. */
 static int64_t idle_due(const struct gp_collect *c)
 {
-    int64_t last_ns = c->plan.idle_ns ? gp_recorder_gpu_ns(c->recorder) : 0;
-    return last_ns && last_ns != c->idle_since_ns ? last_ns + c->plan.idle_ns : 0;
+    int64_t last_ns = c->plan.dump.idle_ns ? gp_recorder_gpu_ns(c->recorder) : 0;
+    return last_ns && last_ns != c->idle_since_ns ? last_ns + c->plan.dump.idle_ns : 0;
 }
 
-/* Write the recorder's blocks if it is time to. */
+/* Write the recorder's blocks, with a mark at AT_NS that says why, and say so. */
+static void dump(struct gp_collect *c, uint32_t producer, int64_t at_ns, const char *why)
+{
+    struct gp_buf words = {0};
+    gp_buf_printf(&words, "--dump: %s", why);
+    bool there = gp_hub_mark(c->hub, c->plan.pattern ? 0 : producer, gp_buf_str(&words), at_ns);
+    gp_buf_release(&words);
+    if (producer && !there) return; /* it has ended, which explains the rest */
+    gp_recorder_dump(c->recorder);
+    gp_buf_printf(&words, "--dump: wrote the kept events: %s", why);
+    c->say(gp_buf_str(&words));
+    gp_buf_release(&words);
+}
+
 static void maybe_dump(struct gp_collect *c)
 {
-    int64_t due_ns = idle_due(c);
-    bool idle = due_ns && gp_now_ns() >= due_ns, asked = c->launch.arrived & c->plan.dump_signal;
-    if (!idle && !asked) return;
-    gp_recorder_dump(c->recorder);
-    if (idle) c->idle_since_ns = gp_recorder_gpu_ns(c->recorder);
-    c->say(idle ? "--dump: wrote the kept events: no GPU work has ended for a while"
-                : "--dump: wrote the kept events: signal received");
+    struct gp_dump d;
+    int64_t now_ns = gp_now_ns(), due_ns = idle_due(c);
+    if (!c->triggers) return;
+    if (c->launch.arrived & c->plan.dump.signal) dump(c, 0, now_ns, "signal received");
+    if (due_ns && now_ns >= due_ns) {
+        c->idle_since_ns = gp_recorder_gpu_ns(c->recorder);
+        gp_triggers_fire(c->triggers, 0, now_ns, "no GPU work has ended for a while");
+    }
+    if (gp_triggers_turn(c->triggers, now_ns, &d)) dump(c, d.producer, d.at_ns, d.why);
 }
 
 /* Write the sums so far, whole or not at all; a file that cannot be written is reported once. */
@@ -217,6 +246,7 @@ static int timeout_ms(const struct gp_collect *c, int64_t due_ns)
 {
     sooner(&due_ns, gp_control_due(&c->plan.control));
     sooner(&due_ns, idle_due(c));
+    if (c->triggers) sooner(&due_ns, gp_now_ns() + c->opts->flush_ns);
     sooner(&due_ns, gp_hub_due(c->hub));
     sooner(&due_ns, c->metrics_due_ns == INT64_MAX ? 0 : c->metrics_due_ns);
     sooner(&due_ns, gp_host_due(c->host));
@@ -321,6 +351,7 @@ static void make_clocks(struct gp_collect *c)
                                .apart = c->opts->hub,
                                .producer = clocks_producer,
                                .on_block = on_block,
+                               .on_sample = c->triggers ? on_sample : NULL,
                                .ctx = c};
     if (!c->opts->no_clocks) c->clocks = gp_clocks_new(&o);
 }
@@ -350,7 +381,8 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                             .kernel = c->plan.filter.kernel,
                             .redact = c->opts->redact,
                             .on_block = on_block,
-                            .on_events = c->sums.add || c->clocks ? on_events : NULL,
+                            .on_events = c->sums.add || c->clocks || c->triggers ? on_events : NULL,
+                            .on_note = c->triggers ? on_note : NULL,
                             .on_joined = on_joined,
                             .beside = c->clocks ? beside : NULL,
                             .is_full = is_full,
@@ -435,6 +467,7 @@ static void finish(struct gp_collect *c, struct gp_about *about)
                                .hub = c->hub,
                                .totals = gp_hub_totals(c->hub),
                                .kept = c->recorder != NULL,
+                               .not_dumped = gp_triggers_passed(c->triggers),
                                .pid = c->launch.pid,
                                .began_ns = c->began_ns,
                                .status = c->launch.status,
@@ -465,6 +498,9 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
 {
     struct gp_err write_err = {0};
     if (c->opts->last_ns) c->recorder = gp_recorder_new(c->opts->last_ns, KEPT_BYTES, to_outputs, &c->outs);
+    if (c->opts->dump)
+        c->triggers = gp_triggers_new(&c->plan.dump, c->opts->last_ns, SETTLE_FLUSHES * c->opts->flush_ns,
+                                      c->opts->dump_limit);
     c->hub = new_hub(c);
     if (!c->plan.pattern) gp_about_begin(c->outs.list.at[0], c->opts, c->args, c->nargs);
     c->began_ns = gp_now_ns();
@@ -478,6 +514,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     gp_hub_free(c->hub);
     gp_digest_pipe_free(c->digest_pipe);
     gp_recorder_free(c->recorder);
+    gp_triggers_free(c->triggers);
     gp_live_close(c->live);
     bool empty = !about->totals.processes && !about->samples.samples.whole &&
                  !about->samples.samples.partial && !about->counter_samples;

@@ -54,6 +54,7 @@ struct gp_collect {
     struct gp_host *host;                         /* NULL without --sample */
     struct gp_pm *pm;                             /* NULL without --sample-metrics */
     struct gp_clocks *clocks;                     /* NULL with --no-clocks */
+    struct gp_triggers *triggers;                 /* NULL without --dump */
     int64_t idle_since_ns;                        /* idle time that was dumped already began there */
     struct gp_block_sink sinks[GP_COLLECT_SINKS]; /* in the order in which they get each block */
     size_t nsinks;

@@ -108,21 +108,26 @@ static int set_control(struct gp_collect_plan *p, const struct gp_collect_opts *
 
 static int set_dump(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
 {
-    struct gp_trigger t;
-    struct gp_err ignored = {0};
-    if (!o->dump) return 0;
-    if (!o->last_ns) return gp_fail(err, GP_E_USAGE, -1, "--dump requires --last");
-    if (gp_trigger_parse(o->dump, &t) && t.when == GP_WHEN_SIGNAL) {
-        p->dump_signal = UINT64_C(1) << t.signal;
-        if (p->dump_signal & p->signals)
-            return gp_fail(err, GP_E_USAGE, -1, "--dump: %s already starts or stops the recording", o->dump);
-        p->signals |= p->dump_signal;
-        return 0;
-    }
-    if (gp_starts(o->dump, "idle:") && !gp_parse_seconds(o->dump + strlen("idle:"), &p->idle_ns, &ignored) &&
-        p->idle_ns > 0)
-        return 0;
-    return gp_fail(err, GP_E_USAGE, -1, "--dump: '%s' is not one of SIGUSR1, SIGUSR2, idle:TIME", o->dump);
+    struct gp_dump_when *w = &p->dump;
+    const char *wrong = o->dump ? gp_dump_when_parse(w, o->dump) : NULL;
+    bool notes = w->step > 0 || w->collective_ns, gauges = w->memory > 0 || w->clock > 0;
+    bool parts =
+        o->start || o->stop || o->pace || o->duration_ns || o->budget >= 0 || p->api == GP_API_LEVEL_NONE;
+    if (o->dump && !o->last_ns) return gp_fail(err, GP_E_USAGE, -1, "--dump requires --last");
+    if (wrong) return gp_fail(err, GP_E_USAGE, -1, "--dump: '%s' is not one of %s", wrong, GP_DUMP_WORDS);
+    if (w->signal & p->signals)
+        return gp_fail(err, GP_E_USAGE, -1, "--dump: a signal in '%s' already starts or stops the recording",
+                       o->dump);
+    if (notes && o->no_nvtx)
+        return gp_fail(err, GP_E_USAGE, -1, "--dump: steps and collectives are not seen with --no-nvtx");
+    if (w->collective_ns && parts)
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--dump: to see that a collective has not ended, everything must be recorded, without "
+                       "--start, --stop, --duration, --pace, --budget and --api none");
+    if (gauges && o->no_clocks)
+        return gp_fail(err, GP_E_USAGE, -1, "--dump: memory and clocks are not read with --no-clocks");
+    p->signals |= w->signal;
+    return 0;
 }
 
 /* A launcher without a command writes only sessions. */

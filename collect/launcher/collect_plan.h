@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "collect/launcher/triggers.h"
 #include "collect/wire/capture_window.h"
 #include "collect/wire/filter.h"
 #include "collect/wire/wire.h"
@@ -21,7 +22,7 @@ struct gp_collect_opts {
     const char *output, *api, *stacks, *graphs, *start, *stop, *dump, *filter, *metrics_file, *serve, *sample;
     const char *digest, *digest_secret;
     const char *metrics, *metrics_per, *list_metrics, *sample_metrics;
-    uint64_t metrics_passes, metrics_every, metrics_count;
+    uint64_t metrics_passes, metrics_every, metrics_count, dump_limit;
     double budget; /* percent, negative: not given */
     bool quiet, verbose, no_nvtx, no_clocks, pace, no_pace, memory, command, redact, hub;
     int64_t flush_ns, duration_ns, last_ns;
@@ -29,7 +30,8 @@ struct gp_collect_opts {
 };
 
 #define GP_COLLECT_DEFAULTS                                                                                  \
-    .api = "sync", .stacks = "launch", .budget = -1, .flush_ns = 100000000, .buffer_bytes = 8 << 20
+    .api = "sync", .stacks = "launch", .budget = -1, .dump_limit = 20, .flush_ns = 100000000,                \
+    .buffer_bytes = 8 << 20
 
 struct gp_collect_plan {
     struct gp_measure_opts metrics;
@@ -39,15 +41,14 @@ struct gp_collect_plan {
     uint64_t graph_rate; /* nodes per second */
     struct gp_control control;
     struct gp_filter filter;
-    uint64_t signals;     /* that are for us, as bits: those of CONTROL and DUMP_SIGNAL */
-    uint64_t dump_signal; /* that writes the kept blocks, as a bit; 0: none */
-    int64_t idle_ns;      /* write the kept blocks after so long without GPU work; 0: never */
-    const char *output;   /* NULL: standard output */
-    uint32_t budget_ppm;  /* of each process's time that recording may cost, 0: no limit */
-    int64_t sample_ns;    /* between samples of the host; 0: none */
-    int64_t counters_ns;  /* between samples of the counters of all GPUs; 0: none */
-    char sampled[600];    /* which; "": the default */
-    bool pattern;         /* OUTPUT names a trace per process */
+    uint64_t signals; /* that are for us, as bits: those of CONTROL and DUMP */
+    struct gp_dump_when dump;
+    const char *output;  /* NULL: standard output */
+    uint32_t budget_ppm; /* of each process's time that recording may cost, 0: no limit */
+    int64_t sample_ns;   /* between samples of the host; 0: none */
+    int64_t counters_ns; /* between samples of the counters of all GPUs; 0: none */
+    char sampled[600];   /* which; "": the default */
+    bool pattern;        /* OUTPUT names a trace per process */
 };
 
 /* -1 with ERR naming the option that cannot be had. */

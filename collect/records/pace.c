@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/order.h"
 #include "formats/model/step_name.h"
 
 enum {
@@ -34,10 +35,10 @@ static struct gp_pace_marker *marker_of(struct gp_pace_markers *m, int64_t tid, 
     return at < m->list.n ? &m->list.at[at] : NULL;
 }
 
-void gp_pace_begins(struct gp_pace_markers *m, int64_t tid, const char *name, int64_t ns, uint64_t gap)
+bool gp_pace_begins(struct gp_pace_markers *m, int64_t tid, const char *name, int64_t ns, uint64_t gap)
 {
     struct gp_pace_marker *k = marker_of(m, tid, name);
-    if (!k) return;
+    if (!k) return false;
     if (k->last_ns && k->last_gap == gap && ns > k->last_ns) {
         struct gp_pace_steps *s = gap ? &k->after : &k->before;
         size_t at = s->n++ % GP_PACE_KEPT;
@@ -47,6 +48,7 @@ void gp_pace_begins(struct gp_pace_markers *m, int64_t tid, const char *name, in
     }
     k->last_ns = ns;
     k->last_gap = gap;
+    return true;
 }
 
 static bool is_better(const struct gp_pace_marker *a, const struct gp_pace_marker *b)
@@ -95,6 +97,24 @@ bool gp_pace_settled(const struct gp_pace_markers *m)
     const struct gp_pace_marker *k = best ? &m->list.at[best - 1] : NULL;
     return k &&
            ((k->before.n >= MANY && k->sum_ns >= ENOUGH_NS) || (k->before.n >= FEW && k->sum_ns >= LONG_NS));
+}
+
+bool gp_pace_look(const struct gp_pace_markers *m, bool runs, struct gp_pace_view *view)
+{
+    int64_t sorted[GP_PACE_KEPT];
+    uint32_t best = choose(m);
+    const struct gp_pace_marker *k = best ? &m->list.at[best - 1] : NULL;
+    if (!k || !k->before.n) return false;
+    const struct gp_pace_steps *s = &k->before;
+    uint64_t n = 0, last = (s->n - 1) % GP_PACE_KEPT;
+    for (uint64_t i = 0; i < GP_PACE_KEPT && i < s->n; i++)
+        if (runs || i != last) sorted[n++] = s->dur_ns[i];
+    qsort(sorted, n, sizeof *sorted, gp_order_i64);
+    *view = (struct gp_pace_view){.before = n,
+                                  .median_ns = n ? sorted[n / 2] : 0,
+                                  .start_ns = runs ? k->last_ns : s->start_ns[last],
+                                  .dur_ns = runs ? 0 : s->dur_ns[last]};
+    return true;
 }
 
 void gp_pace_release(struct gp_pace_markers *m)

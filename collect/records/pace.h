@@ -41,12 +41,18 @@ struct gp_pace_markers {
     uint32_t chosen; /* of the list, plus one: the one whose steps have been given; 0 none yet */
 };
 
-/* GAP: how many recordings there were before. */
-void gp_pace_begins(struct gp_pace_markers *m, int64_t tid, const char *name, int64_t ns, uint64_t gap);
+/* GAP: how many recordings there were before. False: it does not call itself a step. */
+bool gp_pace_begins(struct gp_pace_markers *m, int64_t tid, const char *name, int64_t ns, uint64_t gap);
 /* Add the steps of the best marker to T, once each. Those that ended before ENTERED_NS are bare. */
 void gp_pace_put(struct gp_pace_markers *m, struct gp_trace *t, uint32_t process, int64_t entered_ns);
 /* Before the first recording: have there been so many steps that they tell the pace? */
 bool gp_pace_settled(const struct gp_pace_markers *m);
+/* A step of the best marker, the one that runs or the latest that is over, and the median of those before. */
+struct gp_pace_view {
+    uint64_t before;
+    int64_t median_ns, start_ns, dur_ns; /* DUR_NS: if it is over */
+};
+bool gp_pace_look(const struct gp_pace_markers *m, bool runs, struct gp_pace_view *view);
 void gp_pace_release(struct gp_pace_markers *m);
 
 #endif

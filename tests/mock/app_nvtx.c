@@ -139,13 +139,12 @@ static void group(const char *name, const char *kernel)
 /* nccl: a communicator of 4 ranks; an all-reduce of 4096 bytes, an all-gather of 1000 from each, a
  * reduce-scatter of 512 to each, a broadcast of 300; a group of three all-reduces of 100, 200 and 300 bytes
  * in one kernel; an exchange of 700 and 900 bytes with rank 3; and an all-reduce of 4096 outside of what NCCL
- * says. */
+ * says. nccl stuck: and one that does not end before the process does, 1.5 s later. nccl long: one of 900 ms,
+ * of which NCCL says nothing. */
 int mock_nccl(int argc, char **argv)
 {
     static const char all_reduce[] = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
-    const char *rank = getenv("RANK");
-    (void)argc;
-    (void)argv;
+    const char *rank = getenv("RANK"), *how = argc > 2 ? argv[2] : "";
     cuInit(0);
     nccl = nvtxDomainCreateA("NCCL");
     register_all();
@@ -166,6 +165,16 @@ int mock_nccl(int argc, char **argv)
     call(RECV, 900, 3, NULL);
     group("ncclGroupEnd", "ncclDevKernel_SendRecv");
     launch(all_reduce);
+    if (!*how) return 0;
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    struct mock_event last = {.op = MOCK_LAUNCH, .stream = 9, .kernel = all_reduce, .bytes = 900000000};
+    if (!strcmp(how, "stuck")) {
+        push("ncclAllReduce", NULL);
+        last.op = MOCK_STUCK;
+    }
+    mock_do(&last);
+    if (!strcmp(how, "stuck")) nvtxDomainRangePop(nccl);
+    nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 500000000}, NULL);
     return 0;
 }
 

@@ -2,6 +2,7 @@
  * its clock all is well (1980 MHz, 300 W, 50 degrees), then the power cap holds it at 1485 MHz and 600 W.
  * Every fourth reading of its energy counter is 6 J more. The other GPU idles. MOCK_NVML has words for how it
  * misbehaves:
+ *   well=N     all is well for N readings, and then 96% of its memory is in use as well
  *   denied     it cannot be used              bare       old: no fields, no energy, no processes
  *   narrow     the sums of PCIe have 32 bits, and 3.9 * 10^9 bytes come per second
  *   foreign    processes have other numbers than here
@@ -34,7 +35,11 @@ static const char *word(const char *w)
 
 static bool is_first(void *device) { return (uintptr_t)device == 1; }
 
-static bool is_capped(void *device) { return is_first(device) && clock_readings > WELL; }
+static bool is_capped(void *device)
+{
+    const char *well = word("well=");
+    return is_first(device) && clock_readings > (well ? strtoul(well, NULL, 10) : WELL);
+}
 
 enum { UNSUPPORTED = 3, DENIED = 4 };
 
@@ -100,7 +105,10 @@ MOCK(nvmlDeviceGetCurrentClocksEventReasons, (void *device, uint64_t *bits))
 }
 MOCK(nvmlDeviceGetMemoryInfo_v2, (void *device, struct gp_nvml_memory *memory))
 {
-    memory->used = is_first(device) ? UINT64_C(5) << 30 : 0;
+    memory->total = UINT64_C(100) << 30;
+    memory->used = word("well=") && is_capped(device) ? UINT64_C(96) << 30
+                   : is_first(device)                 ? UINT64_C(5) << 30
+                                                      : 0;
     return memory->version == (sizeof *memory | 2 << 24) ? 0 : UNSUPPORTED;
 }
 MOCK(nvmlDeviceGetTotalEnergyConsumption, (void *device, uint64_t *millijoule))

@@ -1,5 +1,7 @@
-"""Marks where the steps of a PyTorch program end, for gpuprof-collect --pace, until it records: _trial_site/sitecustomize.py calls
-``start()`` when a process of it imports PyTorch."""
+"""Marks where the steps of a PyTorch program end: for gpuprof-collect --pace until it records, for --dump step to the end.
+_trial_site/sitecustomize.py calls ``start()`` when a process of it imports PyTorch."""
+
+import os
 
 from ._core_or_pure import core
 
@@ -11,7 +13,8 @@ class _Marks:
     busy = done = False
 
     def step_ended(self):
-        self.done = core.enabled()  # it is recorded: its own steps are those of the trace
+        # It is recorded: its own steps are those of the trace.
+        self.done = os.environ.get("GPUPROF_PACE") != "end" and core.enabled()
         if not self.done:
             core.mark(_STEP)
 

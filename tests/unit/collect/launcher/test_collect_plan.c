@@ -1,5 +1,6 @@
 // What command lines of gpuprof-collect ask for, and which of them cannot be had.
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include "collect/launcher/collect_plan.h"
 #include "formats/base/err.h"
@@ -78,8 +79,14 @@ TEST(signals_start_stop_and_dump)
         plan_of((struct gp_collect_opts){.start = "SIGUSR1", .dump = "SIGUSR2", .last_ns = 5});
     assert_false(p.control.capture.open);
     assert_int_equal(p.signals, one | two);
-    assert_int_equal(p.dump_signal, two);
-    assert_int_equal(plan_of((struct gp_collect_opts){.dump = "idle:2s", .last_ns = 5}).idle_ns, 2000000000);
+    assert_int_equal(p.dump.signal, two);
+    p = plan_of((struct gp_collect_opts){.dump = "idle:2s,SIGUSR1,step:1.5x,memory:95%", .last_ns = 5});
+    assert_int_equal(p.dump.idle_ns, 2000000000);
+    assert_int_equal(p.signals, one);
+    assert_true(p.dump.step > 1.49 && p.dump.step < 1.51 && p.dump.memory > 0.949 && p.dump.memory < 0.951);
+    p = plan_of((struct gp_collect_opts){.dump = "collective:30s,clock:-10%", .api = "launch", .last_ns = 5});
+    assert_int_equal(p.dump.collective_ns, 30000000000);
+    assert_true(p.dump.clock > 0.099 && p.dump.clock < 0.101);
 }
 
 TEST(what_cannot_be_had_is_refused_with_a_reason)
@@ -97,9 +104,28 @@ TEST(what_cannot_be_had_is_refused_with_a_reason)
     assert_refused((struct gp_collect_opts){.duration_ns = -1}, "--duration: must not be negative");
     assert_refused((struct gp_collect_opts){.dump = "SIGUSR1"}, "--dump requires --last");
     assert_refused((struct gp_collect_opts){.dump = "SIGUSR1", .start = "SIGUSR1", .last_ns = 5},
-                   "--dump: SIGUSR1 already starts or stops the recording");
-    assert_refused((struct gp_collect_opts){.dump = "idle:x", .last_ns = 5},
-                   "--dump: 'idle:x' is not one of SIGUSR1, SIGUSR2, idle:TIME");
+                   "--dump: a signal in 'SIGUSR1' already starts or stops the recording");
+    static const char *const wrong[] = {
+        "idle:x",    "idle:",       "",          "step:1x",     "step:1.5",       "step:x",  "memory:0%",
+        "memory:95", "memory:100%", "clock:10%", "clock:-100%", "collective:-1s", "SIGTERM", "profiler"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[200], list[60];
+        snprintf(text, sizeof text,
+                 "--dump: '%s' is not one of SIGUSR1, SIGUSR2, idle:TIME, step:1.5x (more than 1), "
+                 "collective:TIME, memory:95%%, clock:-10%%",
+                 wrong[i]);
+        snprintf(list, sizeof list, "SIGUSR1,%s", wrong[i]);
+        assert_refused((struct gp_collect_opts){.dump = wrong[i], .last_ns = 5}, text);
+        assert_refused((struct gp_collect_opts){.dump = list, .last_ns = 5}, text);
+    }
+    assert_refused((struct gp_collect_opts){.dump = "step:2x", .no_nvtx = true, .last_ns = 5},
+                   "--dump: steps and collectives are not seen with --no-nvtx");
+    assert_refused((struct gp_collect_opts){.dump = "clock:-5%", .no_clocks = true, .last_ns = 5},
+                   "--dump: memory and clocks are not read with --no-clocks");
+    assert_refused((struct gp_collect_opts){.dump = "collective:9s", .api = "none", .last_ns = 5},
+                   "--dump: to see that a collective has not ended, everything must be recorded, without "
+                   "--start, --stop, "
+                   "--duration, --pace, --budget and --api none");
     assert_refused((struct gp_collect_opts){.stop = "range:a", .no_nvtx = true},
                    "--no-nvtx: without ranges, a range cannot start or stop the recording");
 }
