@@ -122,8 +122,9 @@ static int set_up(struct gp_collect *c, struct gp_err *err)
 {
     struct gp_buf library = {0};
     int failed = gp_collect_plan(&c->plan, c->opts, err) || gp_environment_library(&library, err) ||
-                 (c->opts->pace && set_marks("recorded", err)) ||
-                 (c->plan.dump.step > 0 && set_marks("end", err)) || gp_collect_open(c, err);
+                 (c->opts->pace && set_marks("recorded", err)) || gp_collect_open(c, err);
+    struct gp_err no_package = {0}; /* then without its marks */
+    if (!failed && (c->plan.dump.step > 0 || c->plan.budget_ppm) && set_marks("end", &no_package)) failed = 0;
     if (!failed && !c->opts->hub) {
         set_variable("CUDA_INJECTION64_PATH", gp_buf_str(&library));
         if (!c->opts->no_nvtx) set_variable("NVTX_INJECTION64_PATH", gp_buf_str(&library));

@@ -458,6 +458,7 @@ static bool take_budget(struct gp_session *s, const struct gp_wire_budget *w)
     stats->share_ppm = w->share_ppm;
     stats->launch_ns = w->measured ? w->launch_ns : 0;
     set_number(s, "budget_cost_ppm", w->share_ppm);
+    if (w->stays_ppm) set_number(s, "budget_stays_ppm", w->stays_ppm);
     if (w->measured) set_number(s, "budget_launch_ns", w->launch_ns);
     return true;
 }

@@ -3,10 +3,11 @@
 #include <string.h>
 
 static const int64_t EVALUATE_NS = 1000000000; /* of recording before each decision */
-static const int64_t WINDOW_NS = 250000000;    /* the shortest window, once it comes to those */
-static const int64_t LONGEST_REST_NS = 60000000000;
-static const int64_t PROBE_NS = 200000000, LONGEST_GAP_NS = 16000000000;
-enum { ENOUGH = 2048, LEAST = 64, REST_OF_IT = GP_BUDGET_PARTS };
+static const int64_t WINDOW_NS = 250000000;    /* the shortest window, once it comes to those, */
+static const int64_t LONGEST_NS = 360000000;   /* and what turns make of it */
+static const int64_t MOVES_NS = 40000000;      /* until it is known how long CUPTI takes to come and leave */
+/* COMPARED: steps without recording, once, to know what others cost */
+enum { REST_OF_IT = GP_BUDGET_PARTS, COMPARED = 12 };
 
 void gp_budget_init(struct gp_budget *b, uint32_t limit_ppm, uint32_t parts)
 {
@@ -14,30 +15,9 @@ void gp_budget_init(struct gp_budget *b, uint32_t limit_ppm, uint32_t parts)
     b->limit_ppm = limit_ppm ? limit_ppm : 1;
     b->parts = parts;
     b->launch_ns = GP_BUDGET_LAUNCH_NS;
-    b->probe_gap_ns = EVALUATE_NS;
-}
-
-int64_t gp_budget_typical(const struct gp_budget_times *t)
-{
-    uint64_t left = t->n / 2, sum = 0;
-    if (t->n < LEAST) return -1;
-    for (unsigned i = 0; i < GP_BUDGET_BUCKETS && left; i++) {
-        uint64_t n = t->bucket[i] < left ? t->bucket[i] : left;
-        sum += n * (i * GP_BUDGET_BUCKET_NS + GP_BUDGET_BUCKET_NS / 2);
-        left -= n;
-    }
-    return (int64_t)(sum / (t->n / 2));
 }
 
 static bool in_windows(const struct gp_budget *b) { return b->left_out & GP_BUDGET_WINDOWS; }
-
-/* Launches are API calls as well. */
-static bool has_rows(const struct gp_budget *b) { return b->parts & GP_BUDGET_CALLS & ~b->left_out; }
-
-int64_t gp_budget_launch_ns(const struct gp_budget *b)
-{
-    return b->launch_ns + (has_rows(b) ? GP_BUDGET_NOTE_NS : 0);
-}
 
 static int64_t total(const struct gp_budget *b)
 {
@@ -48,21 +28,17 @@ static int64_t total(const struct gp_budget *b)
 
 static uint32_t ppm(int64_t part_ns, int64_t of_ns)
 {
-    double share = of_ns > 0 ? (double)part_ns / (double)of_ns * 1e6 : 0;
+    double share = of_ns > 0 && part_ns > 0 ? (double)part_ns / (double)of_ns * 1e6 : 0;
     return share < 1e9 ? (uint32_t)share : 1000000000;
-}
-
-static void begin(struct gp_budget *b, enum gp_budget_phase phase, int64_t now_ns, int64_t lasts_ns)
-{
-    b->phase = phase;
-    b->since_ns = now_ns;
-    b->due_ns = now_ns + lasts_ns;
-    if (phase == GP_BUDGET_RECORD) memset(b->cost_ns, 0, sizeof b->cost_ns);
 }
 
 static void record(struct gp_budget *b, int64_t now_ns)
 {
-    begin(b, GP_BUDGET_RECORD, now_ns, in_windows(b) ? WINDOW_NS : EVALUATE_NS);
+    b->phase = GP_BUDGET_RECORD;
+    b->since_ns = now_ns;
+    b->due_ns = now_ns + (in_windows(b) ? WINDOW_NS : EVALUATE_NS);
+    b->launches = 0;
+    memset(b->cost_ns, 0, sizeof b->cost_ns);
 }
 
 /* Leave out parts, in their order, until the cost of the last ELAPSED_NS is under the limit. */
@@ -81,88 +57,79 @@ static void step_down(struct gp_budget *b, int64_t elapsed_ns)
     b->left_out = out;
 }
 
-/* The pause after a window that has lasted ELAPSED_NS, so that both together keep to the limit. */
-static int64_t rest_after(const struct gp_budget *b, int64_t elapsed_ns)
+/* What steps show is added where it is more than what was counted: there it belongs to the launches. */
+static void believe_steps(struct gp_budget *b, int64_t elapsed_ns, const struct gp_budget_counts *c)
 {
-    double times = (double)b->share_ppm / (double)b->limit_ppm - 1;
-    double rest_ns = times > 0 ? times * (double)elapsed_ns : 0;
-    return rest_ns < (double)LONGEST_REST_NS ? (int64_t)rest_ns : LONGEST_REST_NS;
+    int64_t bare_ns = c->step_rest_ns ? c->step_rest_ns : c->step_before_ns, counted_ns = total(b);
+    b->measured = bare_ns && c->step_with_ns > bare_ns && b->launches;
+    b->assumed += b->measured ? 0 : b->launches;
+    if (!b->measured) return;
+    double shown_ns = (double)elapsed_ns * (1 - (double)bare_ns / (double)c->step_with_ns);
+    b->launch_ns = (int64_t)(shown_ns / (double)b->launches);
+    if (shown_ns <= (double)counted_ns) return;
+    b->cost_ns[REST_OF_IT] += (int64_t)shown_ns - counted_ns;
+    b->spent_ns += b->assumed * (b->launch_ns - counted_ns / b->launches);
+    b->assumed = 0;
 }
 
-/* Between windows nothing is recorded anyway. */
-static bool probe_is_due(const struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
+static void rest(struct gp_budget *b, int64_t now_ns, int64_t elapsed_ns)
 {
-    return c->with->n >= ENOUGH && (in_windows(b) || now_ns >= b->probe_ns);
+    b->window_ns = (int64_t)((double)total(b) / (double)elapsed_ns * (double)LONGEST_NS);
+    b->moves_ns = b->moved_ns ? b->moved_ns : MOVES_NS;
+    b->phase = GP_BUDGET_REST;
+    b->since_ns = now_ns;
+    b->moved_ns = 0;
 }
 
-static void rest_or_record(struct gp_budget *b, int64_t now_ns)
+/* Nothing is recorded until what was spent, and another window, are under the limit. */
+static bool is_rested(const struct gp_budget *b, int64_t now_ns)
 {
-    if (b->rest_ns > 0) begin(b, GP_BUDGET_REST, now_ns, b->rest_ns);
-    else record(b, now_ns);
-    b->rest_ns = 0;
+    int64_t moves_ns = b->moves_ns > 2 * b->moved_ns ? b->moves_ns : 2 * b->moved_ns;
+    double needed_ns = (double)(b->spent_ns + b->window_ns + moves_ns) * 1e6 / (double)b->limit_ppm;
+    return (double)(now_ns - b->begun_ns) >= needed_ns;
 }
 
 static void recorded(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
 {
     int64_t elapsed_ns = now_ns - b->since_ns;
-    bool probe = probe_is_due(b, now_ns, c), due = now_ns >= b->due_ns;
-    if (!due && (!probe || b->probed)) return;
-    b->share_ppm = ppm(total(b), elapsed_ns);
-    bool known = b->probed || c->with->n < ENOUGH;
-    if (due && known && !in_windows(b)) step_down(b, elapsed_ns);
-    b->rest_ns = in_windows(b) ? rest_after(b, elapsed_ns) : 0;
-    if (probe) begin(b, GP_BUDGET_PROBE, now_ns, PROBE_NS);
-    else rest_or_record(b, now_ns);
-}
-
-static int64_t median(const int64_t *value, unsigned n)
-{
-    int64_t sorted[GP_BUDGET_PROBES];
-    for (unsigned i = 0; i < n; i++) {
-        unsigned at = i;
-        for (; at && sorted[at - 1] > value[i]; at--) sorted[at] = sorted[at - 1];
-        sorted[at] = value[i];
+    if (now_ns < b->due_ns) return;
+    believe_steps(b, elapsed_ns, c);
+    b->spent_ns += total(b);
+    if (!in_windows(b)) {
+        b->share_ppm = ppm(total(b), elapsed_ns);
+        step_down(b, elapsed_ns);
     }
-    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    bool compare = !b->compared && c->step_with_ns && !c->step_rest_ns && !c->step_before_ns;
+    b->compared |= compare;
+    b->due_ns = now_ns + COMPARED * c->step_with_ns;
+    if (in_windows(b)) b->share_ppm = ppm(b->spent_ns, now_ns - b->begun_ns);
+    if (in_windows(b) || compare) rest(b, now_ns, elapsed_ns);
+    else record(b, now_ns);
 }
 
-/* A process with too few launches for a probe keeps its earlier result. */
-static void probed(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
+/* Do steps stay longer than they were before CUPTI came? That is a cost as well, and nothing avoids it. */
+static void rested(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
 {
-    if (c->without->n < ENOUGH && now_ns < b->due_ns) return;
-    int64_t with_ns = gp_budget_typical(c->with), without_ns = gp_budget_typical(c->without);
-    if (with_ns >= 0 && without_ns >= 0) {
-        /* One probe differs from the next by more than a launch costs, since a program does not do the same
-         * all the time and is not alone on its machine. */
-        b->longer_ns[b->probes++ % GP_BUDGET_PROBES] = with_ns - without_ns;
-        int64_t typical_ns =
-            median(b->longer_ns, b->probes < GP_BUDGET_PROBES ? b->probes : GP_BUDGET_PROBES);
-        b->measured = typical_ns > GP_BUDGET_LAUNCH_NS;
-        b->launch_ns = b->measured ? typical_ns : GP_BUDGET_LAUNCH_NS;
-    }
-    b->probed = b->forget = true;
-    b->probe_ns = now_ns + b->probe_gap_ns;
-    if (b->probe_gap_ns < LONGEST_GAP_NS) b->probe_gap_ns *= 2;
-    b->rest_ns -= now_ns - b->since_ns;
-    rest_or_record(b, now_ns);
-}
-
-bool gp_budget_times_launches(const struct gp_budget *b, const struct gp_budget_times *with)
-{
-    return b->phase == GP_BUDGET_PROBE ||
-           (b->phase == GP_BUDGET_RECORD && (in_windows(b) || with->n < ENOUGH));
+    if (c->step_before_ns && c->step_rest_ns)
+        b->stays_ppm = ppm(c->step_rest_ns - c->step_before_ns, c->step_before_ns);
+    if (in_windows(b) ? !is_rested(b, now_ns) : now_ns < b->due_ns) return;
+    if (in_windows(b)) b->share_ppm = ppm(b->spent_ns, now_ns - b->begun_ns);
+    if (b->stays_ppm > b->limit_ppm) b->phase = GP_BUDGET_OVER;
+    else record(b, now_ns);
 }
 
 void gp_budget_turn(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
 {
-    b->forget = false;
-    if (!b->since_ns) record(b, now_ns);
-    uint64_t calls = c->calls + (has_rows(b) ? c->launches : 0);
+    bool rows = b->parts & GP_BUDGET_CALLS & ~b->left_out; /* launches are API calls as well */
+    if (!b->begun_ns) b->begun_ns = now_ns, record(b, now_ns);
+    b->launches += (int64_t)c->launches;
+    b->moved_ns += c->moved_ns;
+    b->spent_ns += c->moved_ns;
     b->cost_ns[0] += (int64_t)c->allocations * GP_BUDGET_ALLOCATION_NS;
     b->cost_ns[1] += (int64_t)c->waits * GP_BUDGET_NOTE_NS;
-    b->cost_ns[2] += (int64_t)calls * GP_BUDGET_NOTE_NS;
-    b->cost_ns[REST_OF_IT] += (int64_t)c->launches * b->launch_ns + (int64_t)c->nodes * GP_BUDGET_NODE_NS;
+    b->cost_ns[2] += (int64_t)(c->calls + (rows ? c->launches : 0)) * GP_BUDGET_NOTE_NS;
+    b->cost_ns[REST_OF_IT] +=
+        (int64_t)c->launches * GP_BUDGET_LAUNCH_NS + (int64_t)c->nodes * GP_BUDGET_NODE_NS;
     if (b->phase == GP_BUDGET_RECORD) recorded(b, now_ns, c);
-    else if (b->phase == GP_BUDGET_PROBE) probed(b, now_ns, c);
-    else if (now_ns >= b->due_ns) record(b, now_ns);
+    else if (b->phase == GP_BUDGET_REST) rested(b, now_ns, c);
 }

@@ -1,15 +1,16 @@
-/* budget.h -- the cost of a recording to its process: works it out from the records and from how long
- * launches take with and without it, and decides which parts to leave out so that it stays under a limit.
- * Only computes: knows no CUPTI, no clock and no threads. One caller at a time.
+/* budget.h -- the cost of a recording to its process: works it out from the records, from how long steps take
+ * with and without it, and from how long CUPTI takes to come and to leave; and decides which parts to leave
+ * out so that all of it together stays under a limit. Only computes: knows no CUPTI, no clock and no threads.
+ * One caller at a time.
  *
  *     gp_budget_init(&b, 20000, GP_BUDGET_EVENTS | GP_BUDGET_CALLS);       // 2%
  *     gp_budget_turn(&b, now_ns, &counts);                                // about ten times a second
  *     pause(b.phase != GP_BUDGET_RECORD); leave_out(b.left_out);
- *     time_launches(gp_budget_times_launches(&b, &with));
  *
  * The parts least needed to understand the rest go first: allocations, then waits and events, then API calls.
- * If kernels and copies cost too much as well, everything is recorded again, but only in windows, so that
- * their share of the time keeps to the limit.
+ * If kernels and copies cost too much as well, everything is recorded again, but only in windows. After each,
+ * nothing is recorded until the costs so far and those of another window are under the limit. Where steps
+ * show that the process stays slower all the same, by more than the limit, there is no other window.
  */
 #ifndef GP_COLLECT_INJECT_BUDGET_H
 #define GP_COLLECT_INJECT_BUDGET_H
@@ -18,23 +19,13 @@
 #include <stdint.h>
 #include "collect/wire/wire.h"
 
-/* What recording a thing costs the thread that does it, in ns, where that is not measured in the process: on
- * an H200 with CUPTI 13.0, rounded up (tests/bench/README.md). A launch costs at least so much: steps of real
- * programs lose more than what their launch calls take longer. */
+/* What recording a thing costs the thread that does it, in ns: on an H200 with CUPTI 13.0, rounded up
+ * (tests/bench/README.md). Of a launch it is what steps of real programs lose in all, per launch. */
 enum {
-    GP_BUDGET_LAUNCH_NS = 3000,
+    GP_BUDGET_LAUNCH_NS = 4000,
     GP_BUDGET_NOTE_NS = 200, /* a callback at both ends of a call, and its note */
     GP_BUDGET_ALLOCATION_NS = 1000,
     GP_BUDGET_NODE_NS = 450
-};
-
-enum { GP_BUDGET_BUCKETS = 1024, GP_BUDGET_BUCKET_NS = 64, GP_BUDGET_PROBES = 9 };
-
-/* How long it took from the beginning of a launch to that of the next one of the same thread: from 65 us on
- * in the last bucket. */
-struct gp_budget_times {
-    uint64_t n;
-    uint32_t bucket[GP_BUDGET_BUCKETS];
 };
 
 /* What has happened since the turn before. */
@@ -42,40 +33,36 @@ struct gp_budget_counts {
     uint64_t launches; /* recorded kernels, copies and sets, unless they are nodes of a graph */
     uint64_t nodes;
     uint64_t calls, waits, allocations; /* recorded; CALLS: API calls other than launches */
-    /* launches with and without recording; owned by the caller, who empties them when `forget` is set */
-    const struct gp_budget_times *with, *without;
+    int64_t moved_ns;                   /* in which CUPTI came or left */
+    /* medians of steps, 0: unknown: while it is recorded, in rests, and before CUPTI came first */
+    int64_t step_with_ns, step_rest_ns, step_before_ns;
 };
 
 enum gp_budget_phase {
     GP_BUDGET_RECORD,
-    GP_BUDGET_PROBE, /* paused, to measure launches without recording */
-    GP_BUDGET_REST   /* paused, between two windows */
+    GP_BUDGET_REST, /* paused, between two windows */
+    GP_BUDGET_OVER  /* the rest costs too much */
 };
 
 struct gp_budget {
     uint32_t limit_ppm, parts; /* PARTS: enum gp_budget_part that could be left out, as bits */
     enum gp_budget_phase phase;
-    uint32_t left_out;  /* enum gp_budget_part, as bits */
-    bool forget;        /* both histograms begin anew */
-    int64_t launch_ns;  /* by how much recording lengthens that, GP_BUDGET_LAUNCH_NS at least */
-    bool measured;      /* it is not an assumption */
-    uint32_t share_ppm; /* of the time, when it was worked out last */
+    uint32_t left_out; /* enum gp_budget_part, as bits */
+    bool measured;     /* steps have shown what it costs, */
+    int64_t launch_ns; /* which is so much per launch */
+    uint32_t
+        share_ppm; /* of the time, when it was worked out last: of a recording, or of all of the windows */
+    uint32_t stays_ppm; /* by how much steps stay longer while nothing is recorded */
     /* private */
-    bool probed;
-    unsigned probes;
-    int64_t longer_ns[GP_BUDGET_PROBES]; /* of the latest of them */
-    int64_t since_ns, due_ns, probe_ns, probe_gap_ns, rest_ns;
+    int64_t begun_ns, since_ns, due_ns;
+    bool compared;
+    int64_t spent_ns, moved_ns;           /* in all; in this rest and the window behind it */
+    int64_t window_ns, moves_ns;          /* what the next window is likely to cost, and its moves */
+    int64_t launches, assumed;            /* of this recording; of those whose cost was assumed */
     int64_t cost_ns[GP_BUDGET_PARTS + 1]; /* by part; the last is never left out */
 };
 
 void gp_budget_init(struct gp_budget *b, uint32_t limit_ppm, uint32_t parts);
 void gp_budget_turn(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c);
-/* What recording costs per launch, with its API call where that is recorded. */
-int64_t gp_budget_launch_ns(const struct gp_budget *b);
-/* Does it matter how long launches take, WITH having been seen already? */
-bool gp_budget_times_launches(const struct gp_budget *b, const struct gp_budget_times *with);
-/* Mean of the shorter half of the times, which neither first launches nor full queues reach; -1 if there are
- * too few. */
-int64_t gp_budget_typical(const struct gp_budget_times *t);
 
 #endif

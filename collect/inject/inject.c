@@ -35,7 +35,7 @@ enum {
     READY_BUFFERS = 4,       /* kept ready */
     NOTES_BYTES = 256 << 10, /* are sent at once */
 };
-static const int64_t GIVE_UP_NS = 3000000000;
+static const int64_t GIVE_UP_NS = 3000000000, LEAVE_NS = 1000000000;
 
 enum state { IDLE, RUNNING, CLOSING, DONE, DISABLED, FORKED };
 
@@ -220,12 +220,26 @@ static void take_stack(int64_t tid, const struct gp_note *note)
     gp_buf_put(&self.stacks, gp_note_args(note), note->args_n);
 }
 
+/* ---- the budget ---- */
+
+static const struct gp_inject_budget_switches costs = {gp_tracer_leave_out, gp_inject_window_pause,
+                                                       gp_tracer_moved_ns, gp_link_send};
+
+static void note_step(int64_t tid, const struct gp_note *note)
+{
+    bool recording;
+    if (note->op != GP_NOTE_PUSH && note->op != GP_NOTE_START && note->op != GP_NOTE_MARK) return;
+    uint64_t windows = gp_inject_window_before(note->time_ns, &recording);
+    gp_inject_budget_begins(tid, gp_note_text(note), note->time_ns, recording, windows);
+}
+
 static void take_note(void *ctx, int64_t tid, const struct gp_note *note)
 {
     (void)ctx;
     log_thread(tid);
     if (note->op == GP_NOTE_STACK) take_stack(tid, note);
     else gp_notes_put(&self.notes, tid, note);
+    if (gp_inject_budget_is_on()) note_step(tid, note);
     if (self.notes.n >= NOTES_BYTES) send_notes();
 }
 
@@ -277,11 +291,6 @@ static void serve(void)
     gp_inject_cuts_serve(&flusher);
 }
 
-/* ---- the budget ---- */
-
-static const struct gp_inject_budget_switches costs = {gp_tracer_leave_out, gp_tracer_time_launches,
-                                                       gp_inject_window_pause, gp_link_send};
-
 /* Parts of the request that may be left out. */
 static uint32_t parts_of(const struct gp_wire_welcome *w)
 {
@@ -324,6 +333,9 @@ static void finish(void)
     gp_tracer_mute();
 }
 
+/* A window may open again soon, but not one of the budget. */
+static int64_t leave_after_ns(void) { return self.opts.budget_ppm ? self.opts.flush_ns : LEAVE_NS; }
+
 static void *flush_thread(void *arg)
 {
     (void)arg;
@@ -351,7 +363,7 @@ static void *flush_thread(void *arg)
             gp_tracer_flush(false);
             gp_link_tick(false);
             send_losses();
-            if (self.leaves) gp_inject_window_leave(now_ns, gp_tracer_lend);
+            if (self.leaves) gp_inject_window_leave(now_ns - leave_after_ns(), gp_tracer_lend);
             due_ns = now_ns + self.opts.flush_ns;
         }
         drain();
@@ -518,10 +530,8 @@ static void start_metrics(void)
 static bool may_stay_out(const struct gp_wire_welcome *w)
 {
     const struct gp_capture_opts *c = &w->capture;
-    bool seen = c->start.when == GP_WHEN_RANGE || c->start.when == GP_WHEN_SIGNAL ||
-                c->start.when == GP_WHEN_TIME || c->start.when == GP_WHEN_PACE;
-    return w->pace && seen && c->stop.when != GP_WHEN_LAUNCH && w->metrics.per == GP_MEASURE_OFF &&
-           !w->budget_ppm && !w->alone;
+    bool seen = c->start.when != GP_WHEN_PROFILER && c->start.when != GP_WHEN_LAUNCH;
+    return w->pace && seen && c->stop.when != GP_WHEN_LAUNCH && w->metrics.per == GP_MEASURE_OFF && !w->alone;
 }
 
 /* LATE: CUDA is up. */
@@ -542,7 +552,8 @@ static void begin(bool late)
     self.pool = gp_pool_new(&p);
     gp_pool_prepare(self.pool, FIRST_BUFFERS);
     bool stays_out = may_stay_out(&self.opts);
-    self.later = !late && !self.again && stays_out && !self.opts.capture.open;
+    self.later = !late && !self.again && stays_out && !self.opts.capture.open &&
+                 self.opts.capture.start.when != GP_WHEN_UNSET;
     self.leaves = stays_out && self.opts.capture.stop.when != GP_WHEN_PROFILER;
     struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api,
                                self.opts.memory,

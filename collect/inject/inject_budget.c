@@ -1,27 +1,21 @@
-/* What recording costs this process: its threads count and time launches, and the flush thread weighs that
+/* What recording costs this process: its threads count, its steps are timed, and the flush thread weighs that
  * against --budget. */
 #include "collect/inject/inject_budget.h"
 
 #include <stdatomic.h>
 #include "collect/inject/budget.h"
 #include "collect/inject/inject.h"
+#include "collect/records/pace.h"
 
-static const int64_t TURN_NS = 100000000, PROBE_TURN_NS = 10000000;
-
-/* How long launches took, by whether they were recorded. */
-struct times {
-    _Atomic uint32_t bucket[GP_BUDGET_BUCKETS];
-};
+static const int64_t TURN_NS = 100000000;
 
 static struct {
     _Atomic bool on;
-    struct times times[2];
     _Atomic uint64_t counts[GP_INJECT_COSTS];
     /* flush thread only */
     struct gp_budget budget;
-    struct gp_budget_times read[2];
+    struct gp_pace_markers recorded, else_; /* steps */
     struct gp_inject_work work;
-    bool timing;
     uint32_t reported;
     int64_t due_ns;
 } self;
@@ -40,13 +34,6 @@ void gp_inject_budget_count(enum gp_inject_cost what)
     atomic_fetch_add_explicit(&self.counts[what], 1, memory_order_relaxed);
 }
 
-void gp_inject_budget_launch(bool recorded, int64_t ns)
-{
-    int64_t i = ns / GP_BUDGET_BUCKET_NS;
-    atomic_fetch_add_explicit(&self.times[recorded].bucket[i < GP_BUDGET_BUCKETS ? i : GP_BUDGET_BUCKETS - 1],
-                              1, memory_order_relaxed);
-}
-
 /* ---- the flush thread ---- */
 
 static uint64_t take(enum gp_inject_cost what)
@@ -54,15 +41,10 @@ static uint64_t take(enum gp_inject_cost what)
     return atomic_exchange_explicit(&self.counts[what], 0, memory_order_relaxed);
 }
 
-static const struct gp_budget_times *read_times(bool recorded)
+void gp_inject_budget_begins(int64_t tid, const char *name, int64_t ns, bool recording, uint64_t windows)
 {
-    struct gp_budget_times *to = &self.read[recorded];
-    to->n = 0;
-    for (unsigned i = 0; i < GP_BUDGET_BUCKETS; i++) {
-        to->bucket[i] = atomic_load_explicit(&self.times[recorded].bucket[i], memory_order_relaxed);
-        to->n += to->bucket[i];
-    }
-    return to;
+    if (gp_inject_budget_is_on())
+        gp_pace_begins(recording ? &self.recorded : &self.else_, tid, name, ns, windows);
 }
 
 static void report(const struct gp_inject_budget_switches *to, int64_t now_ns)
@@ -71,8 +53,9 @@ static void report(const struct gp_inject_budget_switches *to, int64_t now_ns)
     struct gp_wire_budget w = {.at_ns = now_ns,
                                .left_out = b->left_out,
                                .share_ppm = b->share_ppm,
-                               .launch_ns = gp_budget_launch_ns(b),
-                               .measured = b->measured};
+                               .launch_ns = b->launch_ns,
+                               .measured = b->measured,
+                               .stays_ppm = b->stays_ppm};
     to->send(GP_WIRE_BUDGET, &w, sizeof w);
     self.reported = b->left_out;
 }
@@ -81,14 +64,20 @@ static void follow(const struct gp_inject_budget_switches *to, enum gp_budget_ph
 {
     const struct gp_budget *b = &self.budget;
     if (b->left_out != self.reported) {
-        gp_debug("budget: %u ppm of the time, %lld ns per launch: leaving out %x", (unsigned)b->share_ppm,
-                 (long long)gp_budget_launch_ns(b), (unsigned)b->left_out);
+        gp_debug("budget: %u ppm of the time, leaving out %x", (unsigned)b->share_ppm, (unsigned)b->left_out);
         to->leave_out(b->left_out);
         report(to, now_ns);
     }
-    bool timing = gp_budget_times_launches(b, &self.read[true]);
-    if (timing != self.timing) to->time_launches(self.timing = timing);
-    if (b->phase != before) to->pause(b->phase != GP_BUDGET_RECORD);
+    if (b->phase == before) return;
+    gp_debug("budget: %u ppm of the time so far, %lld ms for CUPTI to come and leave, %lld ns per launch%s",
+             (unsigned)b->share_ppm, (long long)(b->moved_ns / 1000000), (long long)b->launch_ns,
+             b->measured ? " by its steps" : "");
+    if (b->phase == GP_BUDGET_OVER)
+        gp_say(
+            "--budget: steps stay %.1f%% longer while nothing is recorded, which cannot be avoided: nothing "
+            "more is recorded",
+            (double)b->stays_ppm / 1e4);
+    to->pause(b->phase != GP_BUDGET_RECORD);
 }
 
 int64_t gp_inject_budget_due(void) { return gp_inject_budget_is_on() ? self.due_ns : 0; }
@@ -103,21 +92,14 @@ void gp_inject_budget_turn(const struct gp_inject_budget_switches *to, int64_t n
                                  .calls = take(GP_INJECT_CALL),
                                  .waits = take(GP_INJECT_WAIT),
                                  .allocations = take(GP_INJECT_ALLOCATION),
-                                 .with = read_times(true),
-                                 .without = read_times(false)};
+                                 .moved_ns = to->moved(),
+                                 .step_with_ns = gp_pace_median(&self.recorded, true),
+                                 .step_rest_ns = gp_pace_median(&self.else_, true),
+                                 .step_before_ns = gp_pace_median(&self.else_, false)};
     self.work = *work;
     gp_budget_turn(&self.budget, now_ns, &c);
-    if (self.budget.forget) {
-        gp_debug("budget: %lld ns from launch to launch recorded, %lld ns else (%llu, %llu launches)",
-                 (long long)gp_budget_typical(c.with), (long long)gp_budget_typical(c.without),
-                 (unsigned long long)c.with->n, (unsigned long long)c.without->n);
-        for (unsigned i = 0; i < GP_BUDGET_BUCKETS; i++) {
-            atomic_store(&self.times[false].bucket[i], 0);
-            atomic_store(&self.times[true].bucket[i], 0);
-        }
-    }
     follow(to, before, now_ns);
-    self.due_ns = now_ns + (self.budget.phase == GP_BUDGET_PROBE ? PROBE_TURN_NS : TURN_NS);
+    self.due_ns = now_ns + TURN_NS;
 }
 
 void gp_inject_budget_end(const struct gp_inject_budget_switches *to, int64_t now_ns)

@@ -19,17 +19,19 @@ struct gp_inject_work {
 /* What the budget moves; LEAVE_OUT: enum gp_budget_part, as bits. */
 struct gp_inject_budget_switches {
     void (*leave_out)(uint32_t parts);
-    void (*time_launches)(bool on);
     void (*pause)(bool paused);
+    int64_t (*moved)(void); /* ns in which CUPTI came and left, since the last call */
     void (*send)(enum gp_wire_type type, const void *data, size_t n);
 };
 /* PARTS: those that are recorded now, as bits. */
 void gp_inject_budget_start(uint32_t limit_ppm, uint32_t parts);
 bool gp_inject_budget_is_on(void);
-/* Called by any thread: one more was recorded; a launch has taken so long. */
+/* Called by any thread: one more was recorded. */
 void gp_inject_budget_count(enum gp_inject_cost what);
-void gp_inject_budget_launch(bool recorded, int64_t ns);
-/* When to call gp_inject_budget_turn(), 0: no need. Flush thread only. */
+/* A range or a mark of thread TID begins, while there is a RECORDING, and so many windows before. The rest is
+ * for the flush thread as well. */
+void gp_inject_budget_begins(int64_t tid, const char *name, int64_t ns, bool recording, uint64_t windows);
+/* When to call gp_inject_budget_turn(), 0: no need. */
 int64_t gp_inject_budget_due(void);
 void gp_inject_budget_turn(const struct gp_inject_budget_switches *to, int64_t now_ns,
                            const struct gp_inject_work *work);

@@ -7,8 +7,6 @@
 #include "collect/inject/inject.h"
 #include "collect/inject/wakeup.h"
 
-static const int64_t LEAVE_NS = 1000000000;
-
 static struct {
     pthread_mutex_t lock;
     struct gp_capture capture; /* under lock */
@@ -83,12 +81,21 @@ bool gp_inject_window_is_open(void)
 void gp_inject_window_pause(bool paused) { MOVE(gp_capture_pause(&self.capture, paused, gp_now_ns())); }
 
 /* Under the lock: whoever opens the window meanwhile waits, and takes CUPTI back. */
-void gp_inject_window_leave(int64_t now_ns, bool (*lend)(void))
+void gp_inject_window_leave(int64_t since_ns, bool (*lend)(void))
 {
     pthread_mutex_lock(&self.lock);
     const struct gp_capture *g = &self.capture;
-    if (!g->open && g->windows.n && now_ns - g->windows.at[g->windows.n - 1].end_ns >= LEAVE_NS) lend();
+    if (!g->open && g->windows.n && g->windows.at[g->windows.n - 1].end_ns <= since_ns) lend();
     pthread_mutex_unlock(&self.lock);
+}
+
+uint64_t gp_inject_window_before(int64_t ns, bool *recording)
+{
+    pthread_mutex_lock(&self.lock);
+    uint64_t n = gp_capture_before(&self.capture, ns);
+    *recording = n && self.capture.windows.at[n - 1].end_ns > ns;
+    pthread_mutex_unlock(&self.lock);
+    return n;
 }
 
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns)

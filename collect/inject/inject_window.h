@@ -24,9 +24,10 @@ void gp_inject_window_set(bool open);
 bool gp_inject_window_is_open(void);
 /* Record nothing for a while, whatever else opens the window, or no longer. */
 void gp_inject_window_pause(bool paused);
-/* LEND CUPTI where the window has been closed for a second, and what opens it is seen without; see
- * gp_tracer_lend(). Flush thread only. */
-void gp_inject_window_leave(int64_t now_ns, bool (*lend)(void));
+/* LEND CUPTI if the window has been closed since SINCE_NS, see gp_tracer_lend(). Flush thread only. */
+void gp_inject_window_leave(int64_t since_ns, bool (*lend)(void));
+/* How many windows began before; RECORDING: is NS in one of them? */
+uint64_t gp_inject_window_before(int64_t ns, bool *recording);
 /* See gp_capture_range_begins(). */
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns);
 void gp_inject_range_ends(unsigned which, int64_t ns);

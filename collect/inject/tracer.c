@@ -13,6 +13,7 @@ static _Atomic bool forked;
 static _Atomic bool lent;          /* CUPTI is free for others */
 static _Atomic int64_t entered_ns; /* when CUPTI was opened, 0: not yet */
 static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int64_t moved_ns;  /* how long it took to come and to leave */
 static _Atomic unsigned requests; /* of buffers, the first of them */
 
 /* A fork child cannot use CUDA, but CUPTI may try to record its failure. Nobody reads that. */
@@ -242,6 +243,7 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
 
 bool gp_tracer_lend(void)
 {
+    int64_t begin_ns = gp_now_ns();
     if (!gp_cupti.cuptiUnsubscribe || atomic_load(&gp_tracer.stopped) || atomic_load(&lent)) return false;
     gp_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* no buffer of ours stays there */
     gp_tracer_switch_references(false);
@@ -249,6 +251,7 @@ bool gp_tracer_lend(void)
     if (gp_cupti.cuptiActivityRegisterTimestampCallback)
         gp_cupti.cuptiActivityRegisterTimestampCallback(NULL);
     if (leave() || gp_cupti.cuptiUnsubscribe(gp_cupti.subscriber) == CUPTI_SUCCESS) atomic_store(&lent, true);
+    atomic_fetch_add(&moved_ns, gp_now_ns() - begin_ns);
     return true;
 }
 
@@ -267,11 +270,15 @@ static bool take_lent(void)
 bool gp_tracer_take(void)
 {
     if (!atomic_load(&lent)) return !atomic_load(&gp_tracer.stopped);
+    int64_t begin_ns = gp_now_ns();
     pthread_mutex_lock(&taking);
     bool ok = take_lent();
     pthread_mutex_unlock(&taking);
+    atomic_fetch_add(&moved_ns, gp_now_ns() - begin_ns);
     return ok;
 }
+
+int64_t gp_tracer_moved_ns(void) { return atomic_exchange(&moved_ns, 0); }
 
 void gp_tracer_want_memory(bool on)
 {

@@ -26,6 +26,8 @@ struct gp_tracer_opts {
 bool gp_tracer_open(void);
 /* When that first succeeded, 0: not yet, and the program runs as if there were no CUPTI. */
 int64_t gp_tracer_entered_ns(void);
+/* How long it took CUPTI to come and to leave since the last call, ns. */
+int64_t gp_tracer_moved_ns(void);
 void gp_tracer_shut(void);
 /* Find and open libcupti, subscribe, get ready; nothing is recorded yet. False, after a message, if the
  * program must run untraced. */
@@ -35,8 +37,6 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts);
 bool gp_tracer_record(bool on);
 /* Call gp_inject_launch() at both ends of each launch, or stop doing so. */
 void gp_tracer_count_launches(bool on);
-/* Call gp_inject_budget_launch() at the end of each launch, or stop doing so. */
-void gp_tracer_time_launches(bool on);
 /* Record no more of these, enum gp_budget_part as bits; parts no longer among them are recorded from the
  * next gp_tracer_record() on. */
 void gp_tracer_leave_out(uint32_t parts);

@@ -23,7 +23,6 @@ static struct {
     _Atomic bool noting;          /* by us, at both ends of each */
     _Atomic bool counting;        /* launches are counted */
     _Atomic bool measuring;       /* hardware counters are read of them */
-    _Atomic bool timing;          /* they are timed, for the cost of recording */
     _Atomic bool placing;         /* the stacks of launches, copies and waits are read */
 } calls;
 
@@ -103,24 +102,10 @@ static void call_ends(bool driver, uint32_t cbid, const CUpti_CallbackData *call
     if (call->functionReturnValue) memcpy(&c.ret, call->functionReturnValue, sizeof c.ret);
     gp_nvtx_call(inside.start_ns, &c);
     uint8_t cls = calls.classes[driver][cbid];
-    if (gp_tracer.opts.budget && cls != GP_CALL_LAUNCH) /* launches have been counted and timed */
+    if (gp_tracer.opts.budget && cls != GP_CALL_LAUNCH) /* launches have been counted */
         gp_inject_budget_count(cls == GP_CALL_MEMORY ? GP_INJECT_ALLOCATION
                                : cls == GP_CALL_SYNC ? GP_INJECT_WAIT
                                                      : GP_INJECT_CALL);
-}
-
-/* From the beginning of a launch to that of the next one by the same thread: with all that is done for its
- * record before, after and beside the call. */
-static void time_launch(void)
-{
-    static _Thread_local int64_t last_ns;
-    static _Thread_local unsigned period;
-    int64_t now_ns = gp_now_ns();
-    unsigned now_period = atomic_load_explicit(&gp_tracer.period, memory_order_relaxed);
-    if (last_ns && period == now_period)
-        gp_inject_budget_launch(atomic_load(&gp_tracer.recording), now_ns - last_ns);
-    last_ns = now_ns;
-    period = now_period;
 }
 
 static void on_wait(unsigned which, const CUpti_CallbackData *call)
@@ -173,8 +158,6 @@ static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
         gp_inject_launch(enter);
     if (hook == HOOK_LAUNCH && atomic_load_explicit(&calls.measuring, memory_order_relaxed))
         on_launch(enter, call);
-    if (hook == HOOK_LAUNCH && enter && atomic_load_explicit(&calls.timing, memory_order_relaxed))
-        time_launch();
     if ((hook == HOOK_LAUNCH || hook == HOOK_PLACE) && enter &&
         atomic_load_explicit(&calls.placing, memory_order_relaxed))
         gp_inject_stack_of_call(call->correlationId);
@@ -289,8 +272,7 @@ static bool has_other_use(bool driver, uint32_t cbid)
 {
     uint8_t hook = calls.hooks[driver][cbid];
     if (hook == HOOK_LAUNCH)
-        return atomic_load(&calls.counting) || atomic_load(&calls.measuring) || atomic_load(&calls.timing) ||
-               atomic_load(&calls.placing);
+        return atomic_load(&calls.counting) || atomic_load(&calls.measuring) || atomic_load(&calls.placing);
     if (hook == HOOK_PLACE) return atomic_load(&calls.placing) && places(driver, cbid);
     if (hook >= HOOK_CAPTURE_BEGIN)
         return atomic_load(&gp_tracer.recording) && gp_tracer.opts.api == GP_API_LEVEL_SYNC &&
@@ -364,12 +346,6 @@ void gp_tracer_count_launches(bool on)
 void gp_tracer_measure(void)
 {
     atomic_store(&calls.measuring, true);
-    call_back_at_launches();
-}
-
-void gp_tracer_time_launches(bool on)
-{
-    atomic_store(&calls.timing, on);
     call_back_at_launches();
 }
 

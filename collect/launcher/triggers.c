@@ -13,7 +13,6 @@
 #include "formats/base/str.h"
 
 enum {
-    STEPS_LEAST = 8, /* before one is judged */
     OPS_MOST = 1024, /* collectives of a process that may be under way */
     DEVICES = 32,
     CLOCKS_KEPT = 1200, /* busy samples of a GPU, those of a minute, */
@@ -141,7 +140,7 @@ static struct process *process_of(struct gp_triggers *t, uint32_t producer)
 static void judge_step(struct gp_triggers *t, struct process *p, int64_t now_ns, bool runs)
 {
     struct gp_pace_view v;
-    if (!gp_pace_look(&p->steps, runs, &v) || v.before < STEPS_LEAST || v.start_ns == p->judged_ns) return;
+    if (!gp_pace_look(&p->steps, runs, &v) || v.start_ns == p->judged_ns) return;
     int64_t dur_ns = runs ? now_ns - v.start_ns : v.dur_ns;
     if ((double)dur_ns < t->when->step * (double)v.median_ns) return;
     p->judged_ns = v.start_ns;

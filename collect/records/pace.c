@@ -99,22 +99,34 @@ bool gp_pace_settled(const struct gp_pace_markers *m)
            ((k->before.n >= MANY && k->sum_ns >= ENOUGH_NS) || (k->before.n >= FEW && k->sum_ns >= LONG_NS));
 }
 
-bool gp_pace_look(const struct gp_pace_markers *m, bool runs, struct gp_pace_view *view)
+/* The median of those that are kept, with or without the LATEST; 0 if there are fewer than FEW. */
+static int64_t median(const struct gp_pace_steps *s, bool latest)
 {
     int64_t sorted[GP_PACE_KEPT];
+    size_t n = 0;
+    for (uint64_t i = 0; i < GP_PACE_KEPT && i < s->n; i++)
+        if (latest || i != (s->n - 1) % GP_PACE_KEPT) sorted[n++] = s->dur_ns[i];
+    qsort(sorted, n, sizeof *sorted, gp_order_i64);
+    return n >= FEW ? sorted[n / 2] : 0;
+}
+
+int64_t gp_pace_median(const struct gp_pace_markers *m, bool after)
+{
+    uint32_t best = choose(m);
+    const struct gp_pace_marker *k = best ? &m->list.at[best - 1] : NULL;
+    return k ? median(after ? &k->after : &k->before, true) : 0;
+}
+
+bool gp_pace_look(const struct gp_pace_markers *m, bool runs, struct gp_pace_view *view)
+{
     uint32_t best = choose(m);
     const struct gp_pace_marker *k = best ? &m->list.at[best - 1] : NULL;
     if (!k || !k->before.n) return false;
-    const struct gp_pace_steps *s = &k->before;
-    uint64_t n = 0, last = (s->n - 1) % GP_PACE_KEPT;
-    for (uint64_t i = 0; i < GP_PACE_KEPT && i < s->n; i++)
-        if (runs || i != last) sorted[n++] = s->dur_ns[i];
-    qsort(sorted, n, sizeof *sorted, gp_order_i64);
-    *view = (struct gp_pace_view){.before = n,
-                                  .median_ns = n ? sorted[n / 2] : 0,
-                                  .start_ns = runs ? k->last_ns : s->start_ns[last],
-                                  .dur_ns = runs ? 0 : s->dur_ns[last]};
-    return true;
+    uint64_t last = (k->before.n - 1) % GP_PACE_KEPT;
+    *view = (struct gp_pace_view){.median_ns = median(&k->before, runs),
+                                  .start_ns = runs ? k->last_ns : k->before.start_ns[last],
+                                  .dur_ns = runs ? 0 : k->before.dur_ns[last]};
+    return view->median_ns > 0;
 }
 
 void gp_pace_release(struct gp_pace_markers *m)

@@ -172,8 +172,8 @@ struct gp_wire_budget {
     uint32_t left_out;  /* enum gp_budget_part, as bits */
     uint32_t share_ppm; /* of the process's time, before that */
     int64_t launch_ns;  /* per launch */
-    uint32_t measured;  /* in this process; otherwise LAUNCH_NS is an assumption */
-    uint32_t reserved;
+    uint32_t measured;  /* by its steps; otherwise LAUNCH_NS is an assumption */
+    uint32_t stays_ppm; /* by how much these are longer while nothing is recorded than before CUPTI came */
 };
 
 /* What happens from START_NS on is also written to a trace at PATH, whose producer this is; sent again with

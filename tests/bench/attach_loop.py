@@ -4,7 +4,7 @@ what changes on the machine is not taken for a cost.
 
 usage: attach_loop.py OUTDIR [--program c|torch] [--windows N] [--seconds S] [--before N] [--profiler EVERY]
 
---program c      attach_loop.c: threads that launch at every moment, graphs from before and from the pauses, kernels in flight (default)
+--program c      attach_loop.c: threads that launch at every moment, graphs from before and from the pauses, long kernels (default)
 --program torch  PyTorch: eager operations, a CUDA graph from before, and torch.profiler in every EVERYth pause (default: 10)
 --windows N      windows to open (default: 200), the pauses filled up to --seconds S in all (default: 60)
 --before N       pairs of blocks before the first window (default: a quarter of S, in seconds)
@@ -76,7 +76,7 @@ def torch_program():
             with torch.cuda.stream(long):
                 torch.cuda._sleep(8_000_000)
             t = [time.monotonic_ns()]
-            s = gputrace.session("window", trace=rest, sync=False)
+            s = gputrace.session("window", trace=rest)
             error = 0
             try:
                 s.__enter__()
@@ -86,8 +86,6 @@ def torch_program():
                 for _ in range(5):
                     g.replay()
                 torch.cuda.synchronize()
-                with torch.cuda.stream(long):
-                    torch.cuda._sleep(8_000_000)
                 t.append(time.monotonic_ns())
                 s.__exit__(None, None, None)
             except Exception as e:  # an answer in any case

@@ -699,8 +699,21 @@ static void launch_kernel(const struct mock_event *e, uint32_t c, uint64_t t)
     put_kernel(e, c, timed ? start : 0, ends ? end : 0, 0);
 }
 
+/* cuDriverGetVersion() */
+static void on_version(void)
+{
+    call_back(true, 2, 0, CUPTI_API_ENTER);
+    at_end = true;
+    call_back(true, 2, 0, CUPTI_API_EXIT);
+    at_end = false;
+}
+
 static void on_event(const struct mock_event *e)
 {
+    if (e->op == MOCK_VERSION) {
+        on_version();
+        return;
+    }
     pthread_mutex_lock(&mock.lock);
     bool first = !mock.device_told;
     mock.device_told = true;
@@ -710,6 +723,8 @@ static void on_event(const struct mock_event *e)
     uint64_t t = now();
     bool recorded;
     switch (e->op) {
+    case MOCK_VERSION:
+        break;
     case MOCK_FAILED:
     case MOCK_TORN:
         go_wrong(e, c, t);
@@ -794,12 +809,6 @@ static void on_event(const struct mock_event *e)
     case MOCK_MALLOC_HOST:
     case MOCK_MALLOC_ASYNC:
         on_memory(e, c, t);
-        break;
-    case MOCK_VERSION:
-        call_back(true, 2, c, CUPTI_API_ENTER);
-        at_end = true;
-        call_back(true, 2, c, CUPTI_API_EXIT);
-        at_end = false;
         break;
     case MOCK_RESET:
         call_back(false, 164, c, CUPTI_API_ENTER);

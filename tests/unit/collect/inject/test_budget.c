@@ -6,46 +6,53 @@
 
 static const int64_t MS = 1000000, SECOND = 1000000000;
 
-/* A program that launches RATE times a second, each taking BARE_NS, and RECORDED_NS while it is recorded. */
+/* A program, and what recording it really costs: a launch, CUPTI's coming and leaving, and what stays while it
+ * is away, in ppm. */
 struct program {
     uint64_t rate, calls, waits, allocations, nodes; /* a second */
-    int64_t bare_ns, recorded_ns;
-    struct gp_budget_times with, without;
+    int64_t launch_ns, move_ns;
+    double stays_ppm;
+    int64_t step_ns; /* bare, 0: it has none that are seen */
+    bool early;      /* steps were seen before CUPTI came */
     struct gp_budget b;
-    int64_t now_ns, recorded_for_ns, probed_for_ns;
+    int64_t now_ns, recorded_for_ns, cost_ns;
+    unsigned windows;
 };
 
-static void add(struct gp_budget_times *t, int64_t ns, uint64_t n)
-{
-    int64_t i = ns / GP_BUDGET_BUCKET_NS;
-    t->bucket[i < GP_BUDGET_BUCKETS ? i : GP_BUDGET_BUCKETS - 1] += (uint32_t)n;
-    t->n += n;
-}
-
-/* For so long, in turns of 100 ms, and of 10 in a probe. */
+/* For so long, in turns of 100 ms. */
 static void run(struct program *p, int64_t for_ns)
 {
+    const int64_t turn_ns = 100 * MS;
     for (int64_t end_ns = p->now_ns + for_ns; p->now_ns < end_ns;) {
-        struct gp_budget_counts c = {.with = &p->with, .without = &p->without};
-        int64_t step_ns = p->b.phase == GP_BUDGET_PROBE ? 10 * MS : 100 * MS;
-        uint64_t launches = p->rate * (uint64_t)step_ns / (uint64_t)SECOND,
-                 per = (uint64_t)(SECOND / step_ns);
-        if (p->b.phase == GP_BUDGET_RECORD) {
-            add(&p->with, p->recorded_ns, launches);
+        struct gp_budget_counts c = {.launches = 0};
+        enum gp_budget_phase before = p->b.phase;
+        double slower = (double)p->rate * (double)p->launch_ns / 1e9;
+        if (before == GP_BUDGET_RECORD) {
             uint32_t out = p->b.left_out;
-            c.launches = launches;
-            c.nodes = p->nodes / per;
-            c.calls = out & GP_BUDGET_CALLS ? 0 : p->calls / per;
-            c.waits = out & GP_BUDGET_EVENTS ? 0 : p->waits / per;
-            c.allocations = out & GP_BUDGET_MEMORY ? 0 : p->allocations / per;
-            p->recorded_for_ns += step_ns;
-        } else if (p->b.phase == GP_BUDGET_PROBE) {
-            add(&p->without, p->bare_ns, launches);
-            p->probed_for_ns += step_ns;
+            c.launches = p->rate / 10;
+            c.nodes = p->nodes / 10;
+            c.calls = out & GP_BUDGET_CALLS ? 0 : p->calls / 10;
+            c.waits = out & GP_BUDGET_EVENTS ? 0 : p->waits / 10;
+            c.allocations = out & GP_BUDGET_MEMORY ? 0 : p->allocations / 10;
+            p->recorded_for_ns += turn_ns;
+            p->cost_ns += (int64_t)(slower / (1 + slower) * (double)turn_ns);
+        } else {
+            p->cost_ns += (int64_t)(p->stays_ppm / 1e6 * (double)turn_ns);
         }
-        p->now_ns += step_ns;
+        if (p->step_ns) {
+            c.step_with_ns = (int64_t)((double)p->step_ns * (1 + slower));
+            if (p->windows || before != GP_BUDGET_RECORD)
+                c.step_rest_ns = (int64_t)((double)p->step_ns * (1 + p->stays_ppm / 1e6));
+            if (p->early) c.step_before_ns = p->step_ns;
+        }
+        p->now_ns += turn_ns;
         gp_budget_turn(&p->b, p->now_ns, &c);
-        if (p->b.forget) memset(&p->with, 0, sizeof p->with), memset(&p->without, 0, sizeof p->without);
+        if ((p->b.phase == GP_BUDGET_RECORD) == (before == GP_BUDGET_RECORD)) continue;
+        memset(&c, 0, sizeof c);
+        c.moved_ns = p->move_ns;
+        p->cost_ns += p->move_ns;
+        p->windows += p->b.phase == GP_BUDGET_RECORD;
+        gp_budget_turn(&p->b, p->now_ns, &c);
     }
 }
 
@@ -55,119 +62,106 @@ static void begin(struct program *p, uint32_t limit_ppm)
     p->now_ns = SECOND;
 }
 
-TEST(the_shorter_half_is_what_a_launch_takes)
-{
-    struct gp_budget_times t = {.n = 0};
-    assert_int_equal(gp_budget_typical(&t), -1);
-    add(&t, 320, 60); /* in a bucket from 320 to 383 */
-    add(&t, 640, 40);
-    add(&t, 5000000, 100); /* the queue was full */
-    assert_int_equal(gp_budget_typical(&t), (60 * 352 + 40 * 672) / 100);
-}
-
-TEST(a_launch_costs_what_it_takes_longer_when_it_is_recorded)
-{
-    struct program p = {.rate = 20000, .bare_ns = 3200, .recorded_ns = 8000};
-    begin(&p, 500000);
-    assert_int_equal(p.b.launch_ns, GP_BUDGET_LAUNCH_NS);
-    run(&p, 4 * SECOND);
-    assert_true(p.b.measured);
-    assert_int_equal(p.b.launch_ns, 4800);
-    assert_int_equal(gp_budget_launch_ns(&p.b), 4800 + GP_BUDGET_NOTE_NS);
-    assert_int_equal(p.b.left_out, 0);
-    assert_in_range(p.b.share_ppm, 99000, 101000); /* 20000 * 5 us */
-    assert_true(p.probed_for_ns <= 360 * MS);      /* of 4 s */
-}
-
 TEST(parts_go_in_their_order_as_far_as_needed)
 {
-    /* allocations 1%, waits 0.4%, calls 0.2% and those of launches 0.04%, launches 0.96% */
-    struct program p = {.rate = 2000,
-                        .allocations = 10000,
-                        .waits = 20000,
-                        .calls = 10000,
-                        .bare_ns = 3200,
-                        .recorded_ns = 8000};
+    /* allocations 1%, waits 0.4%, calls 0.2% and those of launches 0.04%, launches 0.8% */
+    struct program p = {.rate = 2000, .allocations = 10000, .waits = 20000, .calls = 10000};
     struct program q = p, r = p, s = p;
     begin(&p, 30000);
     run(&p, 5 * SECOND);
     assert_int_equal(p.b.left_out, 0);
+    assert_in_range(p.b.share_ppm, 24000, 24800);
     begin(&q, 20000);
     run(&q, 5 * SECOND);
     assert_int_equal(q.b.left_out, GP_BUDGET_MEMORY);
-    begin(&r, 14000);
+    begin(&r, 12000);
     run(&r, 5 * SECOND);
     assert_int_equal(r.b.left_out, GP_BUDGET_MEMORY | GP_BUDGET_EVENTS);
-    begin(&s, 11000);
+    begin(&s, 9000);
     run(&s, 5 * SECOND);
     assert_int_equal(s.b.left_out, GP_BUDGET_MEMORY | GP_BUDGET_EVENTS | GP_BUDGET_CALLS);
-    assert_in_range(s.b.share_ppm, 9500, 9700);
+    assert_in_range(s.b.share_ppm, 7900, 8100);
+    assert_int_equal(s.b.phase, GP_BUDGET_RECORD);
 }
 
 TEST(what_cannot_be_left_out_is_not)
 {
-    struct program p = {.rate = 2000, .waits = 20000, .calls = 10000, .bare_ns = 3200, .recorded_ns = 8000};
-    gp_budget_init(&p.b, 12000, GP_BUDGET_CALLS);
+    struct program p = {.rate = 2000, .waits = 20000, .calls = 10000};
+    gp_budget_init(&p.b, 11000, GP_BUDGET_CALLS);
     p.now_ns = SECOND;
     run(&p, 5 * SECOND);
     assert_int_equal(p.b.left_out, GP_BUDGET_WINDOWS);
 }
 
-TEST(at_last_everything_is_recorded_in_windows)
+/* The whole cost, of moves and of the first second as well, at any time from a minute on. */
+static void assert_kept(struct program *p, uint32_t limit_ppm)
 {
-    struct program p = {.rate = 20000, .waits = 130000, .bare_ns = 3200, .recorded_ns = 8000}; /* 12.6% */
-    begin(&p, 20000);
-    run(&p, 3 * SECOND);
-    assert_int_equal(p.b.left_out, GP_BUDGET_WINDOWS);
-    p.recorded_for_ns = 0;
-    run(&p, 100 * SECOND);
-    /* a window of 300 ms (a multiple of 100) and a rest of 5.3 times that */
-    assert_in_range(p.recorded_for_ns, 15 * SECOND, 16200 * MS);
-    assert_int_equal(p.b.left_out, GP_BUDGET_WINDOWS);
-}
-
-/* What other programs do to a machine lengthens every second probe. */
-TEST(the_median_of_the_latest_probes_counts)
-{
-    struct program p = {.rate = 20000, .bare_ns = 9600, .recorded_ns = 14400};
-    begin(&p, 20000);
-    run(&p, 3 * SECOND);
-    assert_int_equal(p.b.left_out, GP_BUDGET_WINDOWS);
-    for (unsigned i = 0; i < 40; i++) {
-        p.bare_ns = i % 4 == 1 ? 19200 : 9600;
-        p.recorded_ns = i % 4 == 3 ? 28800 : 14400;
-        unsigned probes = p.b.probes;
-        while (p.b.probes == probes) run(&p, 10 * MS);
+    begin(p, limit_ppm);
+    int64_t begun_ns = p->now_ns;
+    run(p, 60 * SECOND);
+    for (int i = 0; i < 300; i++) {
+        run(p, SECOND);
+        assert_true((double)p->cost_ns <= (double)limit_ppm / 1e6 * (double)(p->now_ns - begun_ns));
     }
-    assert_int_equal(p.b.launch_ns, 4800);
-    p.recorded_ns = 11200; /* it becomes cheaper */
-    for (unsigned probes = p.b.probes; p.b.probes < probes + GP_BUDGET_PROBES;) run(&p, 10 * MS);
-    assert_int_equal(p.b.launch_ns, GP_BUDGET_LAUNCH_NS);
-    assert_false(p.b.measured);
+    assert_int_equal(p->b.left_out, GP_BUDGET_WINDOWS);
+    assert_true(p->b.share_ppm <= limit_ppm);
 }
 
-TEST(no_launch_is_taken_to_be_cheap)
+TEST(at_last_everything_is_recorded_in_windows_and_all_of_it_keeps_to_the_limit)
 {
-    struct program p = {.rate = 10000, .bare_ns = 3200, .recorded_ns = 3200};
+    struct program p = {.rate = 50000, .launch_ns = 3900, .move_ns = 20 * MS}, q = p, r = p;
+    assert_kept(&p, 20000);
+    assert_true(p.windows > 40);
+    assert_true(p.recorded_for_ns > 12 * SECOND); /* of 360 */
+    q.move_ns = 150 * MS;                         /* comes and goes slowly */
+    assert_kept(&q, 20000);
+    assert_true(q.windows > 8);
+    r.rate = 2000; /* hardly costs more than the limit */
+    r.launch_ns = 4000;
+    assert_kept(&r, 7500);
+}
+
+TEST(steps_show_what_a_launch_costs)
+{
+    struct program p = {.rate = 20000, .launch_ns = 9000, .step_ns = 50 * MS, .move_ns = 20 * MS}, q = p;
+    assert_kept(&p, 20000); /* 15%, where 8% would be assumed */
+    assert_true(p.b.measured);
+    assert_in_range(p.b.launch_ns, 7500, 7800); /* of the time that it takes with the recording */
+    q.launch_ns = 500;                          /* no launch is taken to be cheap */
+    assert_kept(&q, 20000);
+    assert_true(q.recorded_for_ns < p.recorded_for_ns * 3);
+}
+
+TEST(a_process_that_stays_slower_has_no_other_window)
+{
+    struct program p = {.rate = 50000, .launch_ns = 3900, .move_ns = MS, .step_ns = 20 * MS, .early = true},
+                   q = p;
+    p.stays_ppm = 70000;
     begin(&p, 20000);
-    run(&p, 5 * SECOND);
-    assert_false(p.b.measured);
-    assert_int_equal(p.b.left_out, GP_BUDGET_WINDOWS); /* 3% and more */
+    run(&p, 100 * SECOND);
+    assert_int_equal(p.b.phase, GP_BUDGET_OVER);
+    assert_in_range(p.b.stays_ppm, 69900, 70100);
+    assert_int_equal(p.windows, 0);
+    q.stays_ppm = 3000;
+    begin(&q, 20000);
+    run(&q, 100 * SECOND);
+    assert_int_equal(q.b.phase == GP_BUDGET_OVER, 0);
+    assert_true(q.windows > 5);
 }
 
 TEST(a_program_that_hardly_launches_is_not_paused)
 {
-    struct program p = {.rate = 20, .waits = 200000, .bare_ns = 3200, .recorded_ns = 4160};
+    struct program p = {.rate = 20, .waits = 200000};
     begin(&p, 20000);
     run(&p, 20 * SECOND);
-    assert_int_equal(p.probed_for_ns, 0);
+    assert_int_equal(p.recorded_for_ns, 20 * SECOND);
     assert_int_equal(p.b.left_out, GP_BUDGET_EVENTS);
     assert_false(p.b.measured);
 }
 
 TEST(graphs_cost_by_their_nodes)
 {
-    struct program p = {.rate = 100, .nodes = 100000, .bare_ns = 3200, .recorded_ns = 3200};
+    struct program p = {.rate = 100, .nodes = 100000};
     begin(&p, 40000);
     run(&p, 3 * SECOND);
     assert_int_equal(p.b.left_out, GP_BUDGET_WINDOWS); /* 4.5% and more */
