@@ -1,5 +1,6 @@
 /* gpuprof-collect -- runs a command and records its GPU work as a binary trace. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,6 +81,12 @@ static const struct gp_option options[] = {
      "run no command: serve programs that record themselves (gpuprof.h, gputrace) until standard input "
      "ends; print the address for " GP_ENV_SOCKET,
      GP_OPT_FLAG, offsetof(struct gp_collect_opts, hub)},
+    {0, "pid", "PID", "run no command: record process PID, which runs already, for --duration or until ^C",
+     GP_OPT_UINT, offsetof(struct gp_collect_opts, pid)},
+    {0, "tree", NULL, "with --pid: record all processes below PID that use CUDA, and PID itself", GP_OPT_FLAG,
+     offsetof(struct gp_collect_opts, tree)},
+    {0, "list", NULL, "list processes that use a GPU and how --pid can reach each, instead of recording",
+     GP_OPT_FLAG, offsetof(struct gp_collect_opts, list)},
     GP_COLLECT_METRICS_OPTIONS,
     {0},
 };
@@ -125,7 +132,8 @@ static int set_up(struct gp_collect *c, struct gp_err *err)
                  (c->opts->pace && set_marks("recorded", err)) || gp_collect_open(c, err);
     struct gp_err no_package = {0}; /* then without its marks */
     if (!failed && (c->plan.dump.step > 0 || c->plan.budget_ppm) && set_marks("end", &no_package)) failed = 0;
-    if (!failed && !c->opts->hub) {
+    snprintf(c->library, sizeof c->library, "%s", gp_buf_str(&library));
+    if (!failed && !c->opts->hub && !c->opts->pid) {
         set_variable("CUDA_INJECTION64_PATH", gp_buf_str(&library));
         if (!c->opts->no_nvtx) set_variable("NVTX_INJECTION64_PATH", gp_buf_str(&library));
     }
@@ -185,9 +193,10 @@ int main(int argc, char **argv)
     struct gp_err err = {0};
     if (gp_cli_parse(&tool, argc, argv, &opts)) return tool.alias ? measure(&tool, argv) : tool.status;
     if (opts.list_metrics && !gp_collect_list(&opts, &err)) return 0;
-    if (!err.code && opts.hub && tool.nargs) {
-        gp_fail(&err, GP_E_USAGE, -1, "--hub does not run a command");
-    } else if (!err.code && !tool.nargs && !opts.hub) {
+    if (opts.list && !gp_collect_list_processes(&opts, &err)) return 0;
+    if (!err.code && (opts.hub || opts.pid) && tool.nargs) {
+        gp_fail(&err, GP_E_USAGE, -1, "%s does not run a command", opts.hub ? "--hub" : "--pid");
+    } else if (!err.code && !tool.nargs && !opts.hub && !opts.pid) {
         gp_fail(&err, GP_E_USAGE, -1, "nothing to run: name a command");
     }
     struct gp_collect c = {

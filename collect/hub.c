@@ -89,6 +89,7 @@ static void end_session(struct gp_hub *hub, struct conn *c, enum gp_session_end 
     struct gp_hub_cut cut = {.pid = c->pid};
     if (c->session) {
         gp_session_end(c->session, how, gp_now_ns());
+        hub->ended.recorded += gp_session_records(c->session);
         add_stats(&hub->ended.stats, gp_session_stats(c->session));
         cut.salvaged = gp_session_stats(c->session)->salvaged;
         gp_session_free(c->session);
@@ -136,6 +137,12 @@ static void admit(struct gp_hub *hub, int fd)
         close(fd);
         return;
     }
+    GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd, .since_ns = gp_now_ns()});
+}
+
+void gp_hub_adopt(struct gp_hub *hub, int fd)
+{
+    fcntl(fd, F_SETFL, O_NONBLOCK);
     GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd, .since_ns = gp_now_ns()});
 }
 
@@ -233,6 +240,13 @@ static bool greet(struct gp_hub *hub, struct conn *c, const uint8_t *p, size_t n
 /* False if the frame is invalid: this is not one of our clients, or it is broken. */
 static bool take_frame(struct gp_hub *hub, struct conn *c, uint32_t type, const uint8_t *p, size_t n)
 {
+    struct gp_wire_say say;
+    if (type == GP_WIRE_SAY && n == sizeof say && hub->opts.on_say) {
+        memcpy(&say, p, sizeof say);
+        say.text[sizeof say.text - 1] = 0;
+        hub->opts.on_say(hub->opts.ctx, say.text);
+        return c->known = true;
+    }
     if (!c->greeted) return type == GP_WIRE_HELLO && greet(hub, c, p, n);
     if (!gp_session_take(c->session, type, p, n)) return false;
     c->said_bye |= type == GP_WIRE_BYE;
@@ -326,9 +340,9 @@ void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n)
     if (n && fds[0].revents) accept_all(hub);
 }
 
-void gp_hub_record(struct gp_hub *hub, bool open)
+void gp_hub_record(struct gp_hub *hub, bool open, bool leave)
 {
-    struct gp_wire_record r = {open, 0};
+    struct gp_wire_record r = {open, leave};
     hub->opts.welcome.capture.open = open;
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
@@ -379,7 +393,9 @@ struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub)
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
         t.processes += c->greeted;
-        if (c->session) add_stats(&t.stats, gp_session_stats(c->session));
+        if (!c->session) continue;
+        t.recorded += gp_session_records(c->session);
+        add_stats(&t.stats, gp_session_stats(c->session));
     }
     return t;
 }

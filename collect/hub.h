@@ -34,10 +34,11 @@ struct gp_hub_opts {
     const char *kernel;             /* see gp_filter_name(); owned by the caller */
     bool redact;                    /* see formats/redact.h */
     gp_session_block *on_block;
-    gp_session_events *on_events; /* may be NULL */
-    gp_session_note *on_note;     /* may be NULL */
-    gp_hub_joined *on_joined;     /* called before the first block of a process; may be NULL */
-    gp_cuts_beside *beside;       /* what goes beside the sessions of a process; may be NULL */
+    gp_session_events *on_events;                /* may be NULL */
+    gp_session_note *on_note;                    /* may be NULL */
+    gp_hub_joined *on_joined;                    /* called before the first block of a process; may be NULL */
+    gp_cuts_beside *beside;                      /* what goes beside the sessions of a process; may be NULL */
+    void (*on_say)(void *ctx, const char *text); /* why a process is not recorded; may be NULL */
     /* Must no more blocks be produced at the moment? May be NULL. */
     bool (*is_full)(void *ctx);
     void *ctx;
@@ -52,6 +53,7 @@ struct gp_hub_cut {
 struct gp_hub_totals {
     struct gp_wire_stats stats; /* sums over all processes; worst_inversion_ns is the largest */
     uint32_t processes;         /* that connected */
+    uint32_t recorded;          /* whose recording has begun */
     uint32_t cut;               /* that ended without BYE */
     uint32_t live;              /* still connected */
     uint32_t refused;           /* connections of other users */
@@ -70,8 +72,11 @@ size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool readin
 int64_t gp_hub_due(const struct gp_hub *hub);
 /* Handle the events of the N entries filled by the call before. */
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
-/* Tell all current and future processes to record from now on, or to stop. */
-void gp_hub_record(struct gp_hub *hub, bool open);
+/* Tell all current and future processes to record from now on, or to stop; LEAVE: they hand over the rest, and
+ * disconnect. */
+void gp_hub_record(struct gp_hub *hub, bool open, bool leave);
+/* Take a connection to a process, which is about to say HELLO. */
+void gp_hub_adopt(struct gp_hub *hub, int fd);
 /* Put a mark into the trace of PRODUCER, 0: of all. False: it is gone. */
 bool gp_hub_mark(struct gp_hub *hub, uint32_t producer, const char *name, int64_t ns);
 /* Has a process shown how long its steps take while nothing is recorded? */

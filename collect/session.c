@@ -139,6 +139,8 @@ static void put_pace(struct gp_session *s)
 
 bool gp_session_has_pace(const struct gp_session *s) { return gp_pace_settled(&s->pace); }
 
+bool gp_session_records(const struct gp_session *s) { return s->windows.windows.n; }
+
 static uint32_t track_of_thread(void *ctx, int64_t tid)
 {
     struct gp_session *s = ctx;
@@ -325,9 +327,18 @@ static void set_number(struct gp_session *s, const char *key, int64_t value)
     gp_trace_set_meta(&s->records.trace, key, json, (size_t)n);
 }
 
+static void mark(struct gp_session *s, const char *name, int64_t ns)
+{
+    struct gp_trace *t = &s->records.trace;
+    gp_events_add(&t->events[GP_MARK], ns, 0, gp_records_thread(&s->records, s->opts.pid),
+                  gp_intern_cstr(&t->strings, name));
+}
+
 static bool take_fact(struct gp_session *s, struct gp_wire_fact *f)
 {
     f->key[sizeof f->key - 1] = 0;
+    if (!strcmp(f->key, "attached_ns") && gp_time_fits(f->value))
+        mark(s, "attached: " GP_SESSION_UNKNOWN, f->value);
     if (!strcmp(f->key, "cupti_version")) s->records.opts.cupti = (uint32_t)f->value;
     if (!strcmp(f->key, "recorder_entered_ns")) s->entered_ns = f->value;
     set_number(s, f->key, f->value);
@@ -368,13 +379,6 @@ static bool take_tick(struct gp_session *s, const struct gp_wire_tick *t)
     struct gp_clock c = {t->now_ns, t->realtime_ns, 0};
     if (t->realtime_ns) GP_VEC_PUSH(&s->records.trace.clocks, c);
     return true;
-}
-
-static void mark(struct gp_session *s, const char *name, int64_t ns)
-{
-    struct gp_trace *t = &s->records.trace;
-    gp_events_add(&t->events[GP_MARK], ns, 0, gp_records_thread(&s->records, s->opts.pid),
-                  gp_intern_cstr(&t->strings, name));
 }
 
 void gp_session_mark(struct gp_session *s, const char *name, int64_t ns)

@@ -23,6 +23,11 @@
 
 struct gp_session;
 
+/* Of a process that ran before it was recorded. */
+#define GP_SESSION_UNKNOWN                                                                                   \
+    "graphs, ranges and names of streams that were there before, and the stacks of such graphs, are not "    \
+    "known"
+
 /* Takes one complete block of N bytes with the right producer number. */
 typedef void gp_session_block(void *ctx, const void *block, size_t n);
 /* Looks at the new events of a process, which are in T and about to become blocks. */
@@ -77,6 +82,8 @@ bool gp_session_answer(struct gp_session *s, struct gp_wire_cut_done *answer);
 void gp_session_mark(struct gp_session *s, const char *name, int64_t ns);
 /* Is it known how long its steps take while nothing is recorded? */
 bool gp_session_has_pace(const struct gp_session *s);
+/* Has its recording begun? */
+bool gp_session_records(const struct gp_session *s);
 /* Nothing more will come, as of NOW_NS. Call once. */
 void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_ns);
 const struct gp_wire_stats *gp_session_stats(const struct gp_session *s);

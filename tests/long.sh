@@ -1,7 +1,7 @@
 #!/bin/sh
 # long.sh [--site] [BUILD]: what takes too long for the test run, at the lowest priority. With --site, what needs root, packages of the
 # group site and a network: a cluster of one node, linters from npm, releases on bare systems (half an hour). Otherwise all samples
-# through Perfetto and back, every timeline in two browsers, the pages that are used most in Firefox, and 20,000 changed copies of the files in
+# through Perfetto and back, every timeline in two browsers, the pages that are used most in Firefox, a hundred attaches whose tool is killed, and 20,000 changed copies of the files in
 # corpus/perfetto, corpus/xplane and corpus/flight. BUILD (default: build/release) may be one with sanitizers. Prints what differs or fails,
 # and ends with 1 then.
 set -u
@@ -31,6 +31,8 @@ GP_BIN=$build/bin nice -n 19 "$here/browser/steps.sh" || failed=1
 for page in timeline flame_html; do
     GP_BIN=$build/bin BROWSER=firefox nice -n 19 "$here/browser/$page.t" || failed=1
 done
+
+GP_BIN=$build/bin GP_KILLS=100 nice -n 19 "$here/pipe/collect_attach.t" || failed=1
 
 for target in perfetto xplane flight; do
     files=$(find "$here/fuzz/corpus/$target" -type f | wc -l)

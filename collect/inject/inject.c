@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,18 +36,20 @@ enum {
     READY_BUFFERS = 4,       /* kept ready */
     NOTES_BYTES = 256 << 10, /* are sent at once */
 };
-static const int64_t GIVE_UP_NS = 3000000000, LEAVE_NS = 1000000000;
+static const int64_t GIVE_UP_NS = 3000000000, LEAVE_NS = 1000000000, SETTLE_NS = 2000000000;
 
 enum state { IDLE, RUNNING, CLOSING, DONE, DISABLED, FORKED };
 
 static struct {
+    pthread_mutex_t beginning; /* one thread begins at a time */
     pthread_mutex_t lock;
     pthread_cond_t done;
     enum state state; /* under lock */
     pid_t pid;
     _Atomic unsigned handlers; /* how often our exit handler was registered */
     pthread_t thread;
-    bool again; /* failures may be tried again: the program asked for it */
+    bool again; /* failures may be tried again: the program asked for it, or a launcher */
+    /* from here on: of one recording */
     struct gp_wire_welcome opts;
     struct gp_shared shared;
     struct gp_pool *pool;
@@ -68,7 +71,7 @@ static struct {
     bool later;   /* it was not from the beginning, and makes no records of devices */
     bool leaves;  /* it may leave between windows */
     bool devices; /* which have been described therefore */
-} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} self = {.beginning = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void send_losses(void)
 {
@@ -336,6 +339,48 @@ static void finish(void)
 /* A window may open again soon, but not one of the budget. */
 static int64_t leave_after_ns(void) { return self.opts.budget_ppm ? self.opts.flush_ns : LEAVE_NS; }
 
+static bool is_running(void)
+{
+    pthread_mutex_lock(&self.lock);
+    bool running = self.state == RUNNING;
+    pthread_mutex_unlock(&self.lock);
+    return running;
+}
+
+/* ---- from one recording to the next ---- */
+
+/* Work that was launched while it was recorded ends; CUPTI returns a buffer when all of its work has. */
+static void settle(void)
+{
+    static const struct timespec soon = {0, 5000000};
+    int64_t give_up_ns = gp_now_ns() + SETTLE_NS;
+    do {
+        nanosleep(&soon, NULL);
+        gp_tracer_flush(false);
+        gp_link_tick(false);
+        drain();
+    } while (gp_pool_out(self.pool) && gp_now_ns() < give_up_ns && !gp_link_is_broken() && is_running());
+    gp_debug("settled: CUPTI has %zu buffers", gp_pool_out(self.pool));
+}
+
+static void go_to_sleep(void)
+{
+    bool all = gp_tracer_sleep();
+    gp_link_end();
+    for (size_t i = 0; !all && i < self.opts.slots; i++)
+        if (atomic_load(&gp_shared_slot(&self.shared, i)->state) != GP_SLOT_OUT)
+            gp_shared_trim(&self.shared, i);
+    if (all) gp_shared_unmap(&self.shared); /* otherwise CUPTI may still write to it */
+    gp_pool_free(self.pool);
+    gp_strings_release(&self.texts);
+    gp_map_release(&self.names);
+    gp_map_release(&self.threads);
+    gp_buf_release(&self.notes);
+    gp_buf_release(&self.stacks);
+    size_t from = offsetof(__typeof__(self), opts);
+    memset((char *)&self + from, 0, sizeof self - from);
+}
+
 static void *flush_thread(void *arg)
 {
     (void)arg;
@@ -344,13 +389,10 @@ static void *flush_thread(void *arg)
     gp_link_tick(true);
     int64_t due_ns = gp_now_ns() + self.opts.flush_ns;
     bool preparing = true;
-    while (!gp_link_is_broken()) {
+    while (!gp_link_is_broken() && !gp_link_leaves()) {
         int64_t wait_ns = first_of(first_of(due_ns, gp_inject_window_due()), gp_inject_budget_due());
         unsigned work = gp_inject_wakeup_wait(preparing ? gp_now_ns() : wait_ns);
-        pthread_mutex_lock(&self.lock);
-        bool running = self.state == RUNNING;
-        pthread_mutex_unlock(&self.lock);
-        if (!running) break;
+        if (!is_running()) break;
         int64_t now_ns = gp_now_ns();
         gp_inject_window_tick(now_ns);
         gp_inject_budget_turn(&costs, now_ns, &self.work);
@@ -373,6 +415,9 @@ static void *flush_thread(void *arg)
         preparing = gp_pool_prepare(self.pool, 1);
     }
     gp_inject_cuts_close();
+    bool sleeps = is_running() && gp_dormant_is_on();
+    if (sleeps) gp_inject_window_set(false);
+    if (sleeps && !gp_link_is_broken()) settle();
     if (gp_link_is_broken()) {
         /* The launcher is gone: the program continues as if we were not here. What was already handed over
          * belongs to the launcher, even if that could not be reported. */
@@ -382,8 +427,11 @@ static void *flush_thread(void *arg)
     } else {
         finish();
     }
+    pthread_mutex_lock(&self.beginning);
+    if (sleeps) go_to_sleep();
     pthread_mutex_lock(&self.lock);
-    self.state = DONE;
+    self.state = sleeps && self.state == RUNNING ? IDLE : DONE;
+    pthread_mutex_unlock(&self.beginning);
     pthread_cond_broadcast(&self.done);
     pthread_mutex_unlock(&self.lock);
     return NULL;
@@ -432,7 +480,9 @@ static void in_child(void)
 {
     bool traced = self.state != IDLE;
     gp_inject_cuts_forked();
-    gp_link_forked();
+    gp_dormant_forked();
+    gp_link_end();
+    pthread_mutex_init(&self.beginning, NULL);
     pthread_mutex_init(&self.lock, NULL);
     if (traced) self.state = FORKED;
     if (traced) {
@@ -460,10 +510,11 @@ static __attribute__((constructor)) void on_load(void)
 
 /* ---- the beginning ---- */
 
-static bool connect_launcher(void)
+/* FD: -1, or connected. */
+static bool connect_launcher(int fd)
 {
     int memory = -1;
-    if (!gp_link_open(&self.opts, &memory)) return false;
+    if (!gp_link_open(fd, &self.opts, &memory)) return false;
     struct gp_shared_opts o = {self.opts.slots, self.opts.buffer_bytes};
     bool ok = gp_shared_map(&self.shared, memory, &o);
     if (!ok) gp_say("cannot create buffers: %s: this process runs untraced", strerror(errno));
@@ -501,8 +552,13 @@ static bool is_cuda(const void *caller)
 /* Nothing is recorded: NVTX is not either, and whether that may change. */
 static void fail_start(void)
 {
-    if (!self.again) gp_thread_ring_off(); /* nobody will ever read its notes */
+    if (!self.again || gp_dormant_is_on()) gp_thread_ring_off(); /* nobody will ever read its notes */
     if (!gp_link_is_open()) return;
+    if (gp_say_caught()) {
+        struct gp_wire_say say = {""};
+        snprintf(say.text, sizeof say.text, "%s", gp_say_caught());
+        gp_link_send(GP_WIRE_SAY, &say, sizeof say);
+    }
     self.state = self.again ? IDLE : DISABLED;
     gp_link_close();
 }
@@ -534,14 +590,15 @@ static bool may_stay_out(const struct gp_wire_welcome *w)
     return w->pace && seen && c->stop.when != GP_WHEN_LAUNCH && w->metrics.per == GP_MEASURE_OFF && !w->alone;
 }
 
-/* LATE: CUDA is up. */
-static void begin(bool late)
+/* LATE: CUDA is up. FD: -1, or connected to the launcher. */
+static void begin(bool late, int fd)
 {
     if (self.state != IDLE) return;
-    if (!connect_launcher()) {
+    if (!connect_launcher(fd)) {
         fail_start();
         return;
     }
+    if (self.again) gp_thread_ring_on();
     self.pid = getpid();
     struct gp_pool_opts p = {
         .shared = &self.shared,
@@ -574,6 +631,7 @@ static void begin(bool late)
     log_thread(self.pid); /* after the names of calls: when the launcher has this one, it has those */
     if (ready && late)
         gp_inject_devices(gp_link_device); /* before our calls of the driver would be recorded */
+    if (ready && fd >= 0) gp_link_fact("attached_ns", gp_now_ns());
     bool ok = ready && gp_inject_window_start(&self.opts.capture, &switches);
     if (!ok) {
         if (ready) gp_tracer_stop();
@@ -592,8 +650,8 @@ int gp_inject_attach(bool late)
     gp_say_quiet(true);
     self.again = true;
     bool opened = self.state != IDLE || gp_tracer_open(); /* first, so that a failure costs no memory */
-    if (opened) begin(late);
-    if (opened && self.state == IDLE) gp_tracer_shut();
+    if (opened) begin(late, -1);
+    if (opened && self.state == IDLE && !gp_dormant_is_on()) gp_tracer_shut();
     self.again = false;
     gp_say_quiet(false);
     if (self.state == RUNNING) return GPUPROF_OK;
@@ -601,12 +659,39 @@ int gp_inject_attach(bool late)
     return gp_tracer_holder() ? GPUPROF_E_HELD : GPUPROF_E_CUPTI;
 }
 
+bool gp_inject_record_for(int fd, char *why, size_t size)
+{
+    static const struct timespec soon = {0, 10000000};
+    enum { PATIENCE = 200 };
+    for (int i = 0; i < PATIENCE && is_running(); i++) nanosleep(&soon, NULL); /* one that was killed ends */
+    pthread_mutex_lock(&self.beginning);
+    bool idle = gp_inject_state() == GP_INJECT_NONE;
+    snprintf(why, size, idle ? "it did not start" : "it is being recorded already, or has ended");
+    self.again = true;
+    gp_say_to(why, size);
+    if (idle) begin(gp_inject_cuda_is_up(), fd);
+    gp_say_to(NULL, 0);
+    self.again = false;
+    if (idle && gp_inject_state() != GP_INJECT_RUNS) go_to_sleep();
+    pthread_mutex_unlock(&self.beginning);
+    return idle;
+}
+
 GP_EXPORT int InitializeInjection(void);
+GP_EXPORT int InitializeInjectionDormant(void);
+
+/* Called by whoever loads this library into a process that runs: sleep there. */
+GP_EXPORT int InitializeInjectionDormant(void)
+{
+    if (gp_inject_state() == GP_INJECT_NONE) gp_thread_ring_off();
+    return gp_dormant_start();
+}
 
 /* Called by libcuda inside cuInit(), or by whoever loads this library later. Always returns success (not 0),
  * so that the program continues in any case. */
 GP_EXPORT int InitializeInjection(void)
 {
-    begin(!is_cuda(__builtin_return_address(0)));
+    if (gp_dormant_wanted() && !getenv(GP_ENV_SOCKET)) return InitializeInjectionDormant();
+    begin(!is_cuda(__builtin_return_address(0)), -1);
     return 1;
 }

@@ -23,6 +23,10 @@ void gp_say(const char *fmt, ...) GP_PRINTF(1, 2);
 void gp_debug(const char *fmt, ...) GP_PRINTF(1, 2);
 /* Print nothing from now on, or print again: somebody asks for reasons instead. */
 void gp_say_quiet(bool quiet);
+/* What this thread says from now on replaces the text at TO; NULL: it is printed again. */
+void gp_say_to(char *to, size_t size);
+/* That text; NULL: this thread prints. */
+const char *gp_say_caught(void);
 
 /* ---- the state of the process, for its own calls ---- */
 
@@ -31,6 +35,25 @@ enum gp_inject_state gp_inject_state(void);
 /* As libcuda does, but quietly, and it may be tried again. 0 or an enum gpuprof_error; GPUPROF_E_LAUNCH:
  * nobody listens. LATE: CUDA is up. */
 int gp_inject_attach(bool late);
+/* A launcher has come while this process slept: record for it until it leaves, then sleep again; or let it
+ * know why not. False with WHY filled: this process does not sleep, and FD is left alone. */
+bool gp_inject_record_for(int fd, char *why, size_t size);
+/* Can CUDA be used already? */
+bool gp_inject_cuda_is_up(void);
+
+/* ---- asleep ----
+ * The library in a program that nobody records: a socket that only its user can reach, and one thread that
+ * waits there for a launcher (gpuprof-collect --pid). Until one comes it makes no system call, and CUPTI is
+ * not in the process. */
+
+/* Does the environment ask for it, and no file forbid it? */
+bool gp_dormant_wanted(void);
+/* False if there can be no socket, or a file forbids it. Any thread; more than once is harmless. */
+bool gp_dormant_start(void);
+/* Does this process sleep when it is not recorded? */
+bool gp_dormant_is_on(void);
+/* In a fork child: the socket is the parent's. */
+void gp_dormant_forked(void);
 
 /* ---- its devices ---- */
 

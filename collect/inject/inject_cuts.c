@@ -83,6 +83,8 @@ void gp_inject_cuts_start(bool alone)
 {
     pthread_mutex_lock(&self.lock);
     self.alone = alone;
+    self.gone = self.on = self.opened = false;
+    self.cuts = 0;
     self.open = true;
     pthread_mutex_unlock(&self.lock);
 }

@@ -2,6 +2,7 @@
 #include "collect/inject/inject_link.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "collect/inject/inject_window.h"
 #include "formats/base/count.h"
 
-enum { HEAR_MS = 1000 /* to wait for the rest of a frame */ };
+enum { HEAR_MS = 1000 /* to wait for the rest of a frame */, LOWEST_FD = 200 };
 static const int64_t CLOCK_NS = 1000000000;
 
 static struct {
@@ -26,6 +27,7 @@ static struct {
     bool reached; /* a launcher listens, whatever it says */
     bool broken;  /* the launcher cannot be reached */
     bool gone;    /* because it is gone */
+    bool leaves;  /* it has ended the recording */
 } self = {.fd = -1};
 
 /* ---- frames ---- */
@@ -104,6 +106,7 @@ void gp_link_hear(void)
             gp_debug("the launcher is gone");
             self.broken = self.gone = true;
         } else {
+            self.leaves |= r.leave != 0;
             gp_inject_window_set(r.open);
         }
     }
@@ -118,6 +121,7 @@ bool gp_link_hear_cut(struct gp_wire_cut_done *done)
     while (!self.broken && socket_is_ours() && (type = gp_wire_next(self.fd, CUT_MS)) != 0) {
         if (type == GP_WIRE_CUT_DONE) return !gp_wire_receive(self.fd, type, done, sizeof *done, HEAR_MS);
         if (gp_wire_receive(self.fd, GP_WIRE_RECORD, &r, sizeof r, HEAR_MS)) break;
+        self.leaves |= r.leave != 0;
         gp_inject_window_set(r.open);
     }
     self.broken = self.gone = true;
@@ -179,10 +183,11 @@ static bool meet(int fd, struct gp_wire_welcome *opts, int *memory)
     return false;
 }
 
-bool gp_link_open(struct gp_wire_welcome *opts, int *memory)
+bool gp_link_open(int given, struct gp_wire_welcome *opts, int *memory)
 {
     struct stat st;
-    int fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
+    int fd = given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, LOWEST_FD) : gp_wire_connect(getenv(GP_ENV_SOCKET));
+    if (given >= 0) close(given);
     self.reached = fd >= 0;
     if (fd < 0 && errno == EAGAIN) gp_say("the launcher does not answer: this process runs untraced");
     if (fd < 0) {
@@ -198,6 +203,8 @@ bool gp_link_open(struct gp_wire_welcome *opts, int *memory)
     self.fd = fd;
     self.fd_dev = st.st_dev;
     self.fd_ino = st.st_ino;
+    self.broken = self.gone = self.leaves = false;
+    self.last_clock_ns = 0;
     return true;
 }
 
@@ -209,7 +216,7 @@ void gp_link_close(void)
     self.fd = -1;
 }
 
-void gp_link_forked(void)
+void gp_link_end(void)
 {
     if (self.fd >= 0 && socket_is_ours()) close(self.fd);
     self.fd = -1;
@@ -222,6 +229,8 @@ bool gp_link_is_open(void) { return self.fd >= 0; }
 bool gp_link_is_broken(void) { return self.broken; }
 
 bool gp_link_is_gone(void) { return self.gone; }
+
+bool gp_link_leaves(void) { return self.leaves; }
 
 bool gp_link_was_reached(void) { return self.reached; }
 

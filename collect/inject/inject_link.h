@@ -14,16 +14,18 @@
 #include <stdint.h>
 #include "collect/wire/wire.h"
 
-/* Connect, say HELLO; OPTS gets the WELCOME, MEMORY the descriptor that comes with it. False after a
- * message. */
-bool gp_link_open(struct gp_wire_welcome *opts, int *memory);
+/* Connect, or take FD, which is connected, if it is not -1; say HELLO; OPTS gets the WELCOME, MEMORY the
+ * descriptor that comes with it. False after a message. FD is taken. */
+bool gp_link_open(int fd, struct gp_wire_welcome *opts, int *memory);
 /* Say BYE before anything was recorded, and close. */
 void gp_link_close(void);
-void gp_link_forked(void);
+/* The recording is over, or, in a fork child, the parent's. */
+void gp_link_end(void);
 
 bool gp_link_is_open(void);
 bool gp_link_is_broken(void);
 bool gp_link_is_gone(void); /* broken, because the launcher is gone */
+bool gp_link_leaves(void);  /* the launcher has ended the recording of this process */
 /* Did a launcher listen when gp_link_open() was called last? */
 bool gp_link_was_reached(void);
 /* A number that changes as long as the flush thread makes progress; MORE: it has made some. Any thread. */

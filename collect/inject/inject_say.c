@@ -20,15 +20,28 @@ GP_PRINTF(1, 0) static void print_line(const char *fmt, va_list ap)
 }
 
 static _Atomic bool quiet;
+static _Thread_local struct {
+    char *to; /* NULL: they are printed */
+    size_t size;
+} caught;
 
 void gp_say_quiet(bool on) { quiet = on; }
+
+void gp_say_to(char *to, size_t size)
+{
+    caught.to = to;
+    caught.size = size;
+}
+
+const char *gp_say_caught(void) { return caught.to; }
 
 void gp_say(const char *fmt, ...)
 {
     va_list ap;
     if (quiet) return;
     va_start(ap, fmt);
-    print_line(fmt, ap);
+    if (caught.to) vsnprintf(caught.to, caught.size, fmt, ap);
+    else print_line(fmt, ap);
     va_end(ap);
 }
 

@@ -43,7 +43,7 @@ static void *cuda_function(const char *name)
     return lib ? dlsym(lib, name) : NULL;
 }
 
-static bool cuda_is_up(void)
+bool gp_inject_cuda_is_up(void)
 {
     int (*count)(int *) = NULL, n = 0;
     void *p = cuda_function("cuDeviceGetCount");
@@ -161,7 +161,7 @@ static int start_launcher(void)
 
 static int attach_once(void)
 {
-    bool late = cuda_is_up();
+    bool late = gp_inject_cuda_is_up();
     int error = gp_inject_attach(late);
     if (error == GPUPROF_E_LAUNCH) {
         error = start_launcher();

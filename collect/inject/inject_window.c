@@ -44,7 +44,11 @@ bool gp_inject_window_start(const struct gp_capture_opts *opts, const struct gp_
     bool launches = opts->start.when == GP_WHEN_LAUNCH || opts->stop.when == GP_WHEN_LAUNCH;
     pthread_mutex_lock(&self.lock);
     self.switches = switches;
+    gp_capture_release(&self.capture);
     gp_capture_init(&self.capture, opts, gp_now_ns());
+    self.reported = 0;
+    self.reported_start = false;
+    atomic_store(&self.over_launch, false);
     atomic_store(&self.up, true);
     switches->watch_ranges(opts->start.when == GP_WHEN_RANGE || opts->stop.when == GP_WHEN_RANGE);
     bool ok = follow(self.capture.open);

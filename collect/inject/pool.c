@@ -252,6 +252,14 @@ size_t gp_pool_buffers(struct gp_pool *p)
     return n;
 }
 
+size_t gp_pool_out(struct gp_pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    size_t n = p->buffers + p->strays - p->nready - p->filled.n - p->sent.n;
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
 void gp_pool_free(struct gp_pool *p)
 {
     if (!p) return;

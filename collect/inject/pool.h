@@ -47,6 +47,8 @@ bool gp_pool_prepare(struct gp_pool *p, size_t more);
 void gp_pool_abandon(struct gp_pool *p);
 /* The number of records dropped so far, and of buffers that take up memory. */
 uint64_t gp_pool_dropped(struct gp_pool *p);
+/* How many of them CUPTI has. */
+size_t gp_pool_out(struct gp_pool *p);
 size_t gp_pool_buffers(struct gp_pool *p);
 /* No buffer may be in use. */
 void gp_pool_free(struct gp_pool *p);

@@ -18,7 +18,8 @@ static struct {
     uint64_t refused_gone[GP_NOTE_OPS]; /* by freed threads; flush thread only */
     uint64_t refused_reported[GP_NOTE_OPS];
     _Atomic bool off;
-    _Atomic bool used; /* some thread has a ring */
+    _Atomic bool used;      /* some thread has a ring */
+    _Atomic unsigned forks; /* of the processes that led here */
 } rings = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static void thread_ends(void *arg)
@@ -30,9 +31,23 @@ static void thread_ends(void *arg)
 
 static void make_key(void) { pthread_key_create(&rings.key, thread_ends); }
 
+/* The one of the recording before. */
+static struct gp_thread_ring *use_again(struct gp_thread_ring *t)
+{
+    gp_launch_stack_free(t->stack); /* its numbers mean nothing to another launcher */
+    t->stack = NULL;
+    t->counted = (struct gp_launch_counts){0};
+    t->open = t->skipped = t->placed = 0;
+    memset(t->watch, 0, sizeof t->watch);
+    t->epoch = atomic_load(&gp_thread_rings.epoch);
+    return t;
+}
+
 struct gp_thread_ring *gp_thread_ring_new(void)
 {
     if (atomic_load(&rings.off)) return NULL;
+    if (gp_thread_ring_own && gp_thread_ring_own->forks == atomic_load(&rings.forks))
+        return use_again(gp_thread_ring_own);
     pthread_once(&rings.once, make_key);
     struct gp_thread_ring *t = calloc(1, sizeof *t);
     if (t) t->ring = gp_ring_new(RING_BYTES);
@@ -42,6 +57,7 @@ struct gp_thread_ring *gp_thread_ring_new(void)
     }
     t->tid = syscall(SYS_gettid);
     t->epoch = atomic_load(&gp_thread_rings.epoch);
+    t->forks = atomic_load(&rings.forks);
     pthread_setspecific(rings.key, t);
     pthread_mutex_lock(&rings.lock);
     t->next = rings.threads;
@@ -108,8 +124,24 @@ void gp_thread_ring_off(void)
     atomic_fetch_add(&gp_thread_rings.epoch, 1); /* no thread's ring is of this one */
 }
 
+static void discard(void *ctx, int64_t tid, const struct gp_note *note)
+{
+    (void)ctx;
+    (void)tid;
+    (void)note;
+}
+
+void gp_thread_ring_on(void)
+{
+    uint64_t refused[GP_NOTE_OPS];
+    if (!atomic_load(&rings.off)) return;
+    gp_thread_ring_drain(discard, NULL, refused);
+    atomic_store(&rings.off, false);
+}
+
 void gp_thread_ring_forked(bool off)
 {
+    atomic_fetch_add(&rings.forks, 1);
     pthread_mutex_init(&rings.lock, NULL); /* another thread of the parent may have held it */
     rings.threads = NULL;
     atomic_fetch_add(&gp_thread_rings.epoch, 1);

@@ -34,7 +34,8 @@ struct gp_thread_ring {
     struct gp_thread_ring *next;
     struct gp_ring *ring;
     int64_t tid;
-    unsigned epoch;                  /* of the process that created this: not that of a fork child */
+    unsigned epoch;                  /* in which it is used: no other recording and no fork child */
+    unsigned forks;                  /* before it was made */
     uint32_t open;                   /* pushes that were accepted and not popped */
     uint32_t skipped;                /* pushes that were refused and not popped */
     struct gp_range_watch watch[2];  /* by GP_CAPTURE_START and GP_CAPTURE_STOP */
@@ -64,6 +65,8 @@ void gp_thread_ring_drain(void (*take)(void *ctx, int64_t tid, const struct gp_n
                           uint64_t refused[GP_NOTE_OPS]);
 /* Nothing is noted from now on. */
 void gp_thread_ring_off(void);
+/* The notes of another recording begin; those of the last one are discarded. */
+void gp_thread_ring_on(void);
 /* In a fork child: discard the parent's threads; with OFF, note nothing. */
 void gp_thread_ring_forked(bool off);
 
@@ -71,7 +74,7 @@ void gp_thread_ring_forked(bool off);
 
 /* On a cache line that rarely changes. */
 extern struct gp_thread_rings {
-    _Alignas(64) _Atomic unsigned epoch; /* changes in a fork child, and when recording ends for good */
+    _Alignas(64) _Atomic unsigned epoch; /* changes in a fork child, and when recording ends */
 } gp_thread_rings;
 extern _Thread_local struct gp_thread_ring *gp_thread_ring_own;
 struct gp_thread_ring *gp_thread_ring_new(void);

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <time.h>
 #include "collect/inject/inject.h"
 #include "collect/inject/inject_metrics.h"
 #include "collect/inject/nvtx.h"
@@ -13,22 +14,32 @@ static _Atomic bool forked;
 static _Atomic bool lent;          /* CUPTI is free for others */
 static _Atomic int64_t entered_ns; /* when CUPTI was opened, 0: not yet */
 static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic int64_t moved_ns;  /* how long it took to come and to leave */
-static _Atomic unsigned requests; /* of buffers, the first of them */
+static _Atomic int64_t moved_ns;     /* how long it took to come and to leave */
+static _Atomic unsigned requests;    /* of buffers, the first of them */
+static struct gp_pool *_Atomic pool; /* NULL: nothing is recorded */
+static _Atomic unsigned users;       /* threads that use it */
 
-/* A fork child cannot use CUDA, but CUPTI may try to record its failure. Nobody reads that. */
+static struct gp_pool *use_pool(void)
+{
+    atomic_fetch_add(&users, 1);
+    return atomic_load(&forked) ? NULL : atomic_load(&pool);
+}
+
+/* A fork child cannot use CUDA, but CUPTI may try to record its failure; and a thread may have begun a call
+ * before the recording ended. Nobody reads that. */
 static uint8_t *private_buffer(void)
 {
-    void *m = mmap(NULL, gp_pool_buffer_bytes(gp_tracer.opts.pool), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *m = mmap(NULL, GP_WIRE_BUFFER_LEAST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return m == MAP_FAILED ? NULL : m;
 }
 
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-    *buffer = atomic_load(&forked) ? private_buffer() : gp_pool_take(gp_tracer.opts.pool);
-    *size = *buffer ? gp_pool_buffer_bytes(gp_tracer.opts.pool) : 0;
+    struct gp_pool *p = use_pool();
+    *buffer = p ? gp_pool_take(p) : private_buffer();
+    *size = !*buffer ? 0 : p ? gp_pool_buffer_bytes(p) : GP_WIRE_BUFFER_LEAST;
     *max_records = 0;
+    atomic_fetch_sub(&users, 1);
     if (atomic_load_explicit(&requests, memory_order_relaxed) >= FIRST_REQUESTS) return;
     atomic_fetch_add(&requests, 1);
     gp_inject_soon(); /* the first is new */
@@ -40,12 +51,12 @@ static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *b
     (void)ctx;
     (void)stream;
     if (!buffer || atomic_load(&forked)) return;
-    if (!valid || atomic_load(&gp_tracer.stopped)) {
-        gp_pool_give(gp_tracer.opts.pool, buffer, valid ? size : 0);
-        return;
-    }
-    gp_pool_fill(gp_tracer.opts.pool, buffer, valid < size ? valid : size);
-    gp_inject_wake(false);
+    struct gp_pool *p = use_pool();
+    if (!p || size != gp_pool_buffer_bytes(p)) munmap(buffer, size); /* of a recording that is over */
+    else if (!valid || atomic_load(&gp_tracer.stopped)) gp_pool_give(p, buffer, valid ? size : 0);
+    else gp_pool_fill(p, buffer, valid < size ? valid : size);
+    atomic_fetch_sub(&users, 1);
+    if (p && valid) gp_inject_wake(false);
 }
 
 static uint64_t CUPTIAPI timestamp(void) { return (uint64_t)gp_now_ns(); }
@@ -224,11 +235,17 @@ int64_t gp_tracer_entered_ns(void) { return atomic_load(&entered_ns); }
 bool gp_tracer_start(const struct gp_tracer_opts *opts)
 {
     gp_tracer.opts = *opts;
+    atomic_store(&gp_tracer.stopped, false);
+    atomic_store(&gp_tracer.left_out, 0);
+    atomic_store(&requests, 0);
+    atomic_store(&pool, opts->pool);
+    gp_tracer_forget_calls();
     if (opts->later && !gp_tracer_entered_ns()) {
         gp_cupti_preload(); /* or the step that begins the recording would wait for it */
         atomic_store(&lent, true);
         return true;
     }
+    if (atomic_load(&lent)) return gp_tracer_take(); /* it was here before */
     if (!gp_tracer_open()) return false;
     if (get_ready(opts->late)) {
         if (opts->late) on_up();
@@ -241,10 +258,9 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
 
 /* ---- lending ---- */
 
-bool gp_tracer_lend(void)
+static void give_up(void)
 {
     int64_t begin_ns = gp_now_ns();
-    if (!gp_cupti.cuptiUnsubscribe || atomic_load(&gp_tracer.stopped) || atomic_load(&lent)) return false;
     gp_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* no buffer of ours stays there */
     gp_tracer_switch_references(false);
     gp_tracer_lend_calls();
@@ -252,7 +268,25 @@ bool gp_tracer_lend(void)
         gp_cupti.cuptiActivityRegisterTimestampCallback(NULL);
     if (leave() || gp_cupti.cuptiUnsubscribe(gp_cupti.subscriber) == CUPTI_SUCCESS) atomic_store(&lent, true);
     atomic_fetch_add(&moved_ns, gp_now_ns() - begin_ns);
+}
+
+bool gp_tracer_lend(void)
+{
+    if (!gp_cupti.cuptiUnsubscribe || atomic_load(&gp_tracer.stopped) || atomic_load(&lent)) return false;
+    give_up();
     return true;
+}
+
+bool gp_tracer_sleep(void)
+{
+    static const struct timespec soon = {0, 1000000};
+    atomic_store(&gp_tracer.stopped, true);
+    if (gp_tracer_entered_ns() && gp_cupti.cuptiUnsubscribe && !atomic_load(&lent)) give_up();
+    struct gp_pool *p = atomic_exchange(&pool, NULL);
+    while (atomic_load(&users)) nanosleep(&soon, NULL);
+    size_t out = p ? gp_pool_out(p) : 0;
+    if (out) gp_debug("CUPTI keeps %zu buffers", out);
+    return !out;
 }
 
 /* Of threads that ask at once, one does it. */

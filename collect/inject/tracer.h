@@ -43,6 +43,9 @@ void gp_tracer_leave_out(uint32_t parts);
 /* Give CUPTI up, so that another tool can have it, until gp_tracer_take(); nothing is being recorded. False
  * if it was not ours. Flush thread only, as the next one. */
 bool gp_tracer_lend(void);
+/* Give CUPTI and the pool up, until gp_tracer_start(); nothing is being recorded. True if CUPTI has no buffer
+ * left, whose memory may go then. */
+bool gp_tracer_sleep(void);
 /* False, after a message, if it cannot be had. True if it was not lent. */
 bool gp_tracer_take(void);
 /* Who holds CUPTI, if that is why it cannot be had; otherwise NULL. */

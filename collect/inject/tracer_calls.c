@@ -375,6 +375,8 @@ void gp_tracer_find_calls(bool late)
     calls.primed = prime_domain(false, late) && prime_domain(true, late);
 }
 
+void gp_tracer_forget_calls(void) { calls.called = calls.primed = false; }
+
 void gp_tracer_lend_calls(void)
 {
     for (int driver = 0; calls.primed && driver < 2; driver++) gp_cupti_switch(kind_of_calls(driver), false);

@@ -101,6 +101,8 @@ void gp_tracer_tell_sizes(void);
 
 /* Find the calls that this CUPTI knows, and those at which there is something to do. LATE: CUDA is up. */
 void gp_tracer_find_calls(bool late);
+/* The names of calls must be logged again: another launcher reads them. */
+void gp_tracer_forget_calls(void);
 /* Before CUPTI is lent. */
 void gp_tracer_lend_calls(void);
 /* Switch the records of API calls; says how many are switched one by one. */

@@ -19,6 +19,7 @@
 /* SETTLE_FLUSHES: until what led to a moment has been handed over and its calls have found their work */
 enum { LOWEST_FD = 100, KEPT_BYTES = 256 << 20, SETTLE_FLUSHES = 3 };
 static const int64_t METRICS_NS = 5000000000; /* how often --metrics-file is written */
+static const int64_t LEAVE_NS = 30000000000;  /* how long processes may take to hand over the rest */
 static const int64_t ORPHANS_NS = 5000000000; /* how long to wait for processes that outlive the command */
 
 /* ---- set-up ---- */
@@ -187,6 +188,73 @@ static void dump(struct gp_collect *c, uint32_t producer, int64_t at_ns, const c
     gp_buf_release(&words);
 }
 
+/* ---- processes that run already ---- */
+
+/* The end of the recording, not of the process, as far as we are asked. */
+static const uint64_t ending = 1 << SIGINT | 1 << SIGQUIT | 1 << SIGTERM | 1 << SIGHUP;
+
+static void say_not_recorded(const struct gp_collect *c, const struct gp_reach *r, const char *why)
+{
+    struct gp_buf b = {0};
+    if (r) gp_buf_printf(&b, "process %ld (%s) is not recorded: %s", (long)r->pid, r->name, why);
+    else gp_buf_printf(&b, "the process is not recorded: %s", why);
+    c->say(gp_buf_str(&b));
+    gp_buf_release(&b);
+}
+
+static void on_say(void *ctx, const char *text) { say_not_recorded(ctx, NULL, text); }
+
+/* First all are made ready, which takes time, and then all begin. */
+static int attach(struct gp_collect *c, struct gp_err *err)
+{
+    gp_reach_list list = {0};
+    struct gp_reach r;
+    size_t n = 0;
+    if (c->opts->tree) {
+        gp_reach_find(&list, (pid_t)c->opts->pid, c->library);
+    } else {
+        gp_reach(&r, (pid_t)c->opts->pid, c->library);
+        GP_VEC_PUSH(&list, r);
+    }
+    for (size_t i = 0; i < list.n; i++) {
+        struct gp_err why = {0};
+        struct gp_reach *p = &list.at[i];
+        if (p->way == GP_REACH_PTRACE && gp_load_library(p, c->library, &why))
+            snprintf(p->why, sizeof p->why, "%s", why.msg);
+    }
+    for (size_t i = 0; i < list.n; i++) {
+        struct gp_err why = {0};
+        const struct gp_reach *p = &list.at[i];
+        int fd = p->way == GP_REACH_DORMANT ? gp_reach_connect(p, &why) : -1;
+        if (fd < 0) say_not_recorded(c, p, p->way == GP_REACH_DORMANT ? why.msg : p->why);
+        else gp_hub_adopt(c->hub, fd);
+        n += fd >= 0;
+    }
+    GP_VEC_FREE(&list);
+    if (n) return 0;
+    c->launch.status = GP_LAUNCH_FAILED;
+    return gp_fail(err, GP_E_IO, -1, "--pid: nothing can be recorded");
+}
+
+/* The processes are not ours to end: they are asked, hand over the rest, and go on. */
+static void watch_attached(struct gp_collect *c, bool asked)
+{
+    int64_t now_ns = gp_now_ns(), duration_ns = c->opts->duration_ns;
+    struct gp_hub_totals t = gp_hub_totals(c->hub);
+    if (t.recorded > c->recorded) {
+        c->say(duration_ns ? "recording" : "recording; ^C ends it");
+        if (duration_ns && !c->leaving) c->until_ns = now_ns + duration_ns;
+    }
+    c->recorded = t.recorded;
+    bool due = c->until_ns && now_ns >= c->until_ns;
+    c->launch.ended = !t.live || (c->leaving && due);
+    if (c->leaving || !(asked || due)) return;
+    c->leaving = true;
+    c->until_ns = now_ns + LEAVE_NS;
+    gp_hub_record(c->hub, false, true);
+}
+
+/* Write the recorder's blocks if it is time to. */
 static void maybe_dump(struct gp_collect *c)
 {
     struct gp_dump d;
@@ -248,6 +316,7 @@ static int timeout_ms(const struct gp_collect *c, int64_t due_ns)
     sooner(&due_ns, idle_due(c));
     if (c->triggers) sooner(&due_ns, gp_now_ns() + c->opts->flush_ns);
     sooner(&due_ns, gp_hub_due(c->hub));
+    sooner(&due_ns, c->until_ns);
     sooner(&due_ns, c->metrics_due_ns == INT64_MAX ? 0 : c->metrics_due_ns);
     sooner(&due_ns, gp_host_due(c->host));
     sooner(&due_ns, gp_pm_due(c->pm));
@@ -291,9 +360,10 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
         return; /* a signal, which comes through events_fd */
     if (p[ENDED].revents && c->opts->hub) hear_owner(c);
     else if (p[ENDED].revents) gp_launch_events(&c->launch);
+    bool asked = c->launch.arrived & ending;
     look_for_pace(c);
     if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_now_ns()))
-        gp_hub_record(c->hub, c->plan.control.capture.open);
+        gp_hub_record(c->hub, c->plan.control.capture.open, false);
     maybe_dump(c);
     if (c->sums.add && gp_now_ns() >= c->metrics_due_ns) write_metrics(c);
     gp_host_turn(c->host, gp_now_ns());
@@ -309,6 +379,7 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     if (p[READER].revents & POLLERR || gp_outputs_failed(&c->outs) == EPIPE) c->reader_left = true;
     if (c->reader_left || gp_outputs_failed(&c->outs)) gp_hub_stop(c->hub);
     gp_hub_serve(c->hub, p + OURS, n);
+    if (c->opts->pid) watch_attached(c, asked);
     gp_live_serve(c->live, p + OURS + n, live, gp_now_ns());
 }
 
@@ -385,6 +456,7 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                             .on_note = c->triggers ? on_note : NULL,
                             .on_joined = on_joined,
                             .beside = c->clocks ? beside : NULL,
+                            .on_say = on_say,
                             .is_full = is_full,
                             .ctx = c};
     return gp_hub_new(c->listen_fd, &h);
@@ -432,9 +504,11 @@ static int start(struct gp_collect *c, struct gp_err *err)
 {
     char **argv = gp_zalloc((c->nargs + 1) * sizeof *argv); /* as execvp() wants it */
     for (size_t i = 0; i < c->nargs; i++) argv[i] = (char *)(uintptr_t)c->args[i];
-    c->launch.kept = c->plan.signals;
+    c->launch.kept = c->plan.signals | (c->opts->pid ? ending : 0);
     await_counters(c);
-    int failed = gp_launch_start(&c->launch, argv, !c->plan.output, err);
+    int failed = c->opts->pid ? gp_launch_watch(&c->launch, err) || attach(c, err)
+                              : gp_launch_start(&c->launch, argv, !c->plan.output, err);
+    if (c->opts->pid) c->launch.pid = (pid_t)c->opts->pid;
     free(argv);
     gp_control_begin(&c->plan.control, gp_now_ns());
     struct gp_err no_samples = {0};
@@ -507,6 +581,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     int failed = start(c, err);
     if (!failed) raise_limit();
     if (!failed) serve(c);
+    if (c->opts->pid && !gp_hub_totals(c->hub).recorded) c->launch.status = GP_LAUNCH_FAILED;
     finish(c, about);
     gp_host_free(c->host);
     gp_clocks_free(c->clocks);
@@ -523,6 +598,24 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     if (failed || (!closed && !c->output_err.code)) return failed;
     *err = c->output_err.code ? c->output_err : write_err;
     return -1;
+}
+
+/* ---- without a recording ---- */
+
+int gp_collect_list_processes(const struct gp_collect_opts *o, struct gp_err *err)
+{
+    static const char *const ways[] = {"not: ", "dormant", "ptrace"};
+    struct gp_buf library = {0}, b = {0};
+    gp_reach_list list = {0};
+    if (gp_environment_library(&library, err)) return -1;
+    gp_reach_find(&list, (pid_t)o->pid, gp_buf_str(&library));
+    gp_buf_puts(&b, "    PID  COMMAND          REACHED BY\n");
+    for (size_t i = 0; i < list.n; i++)
+        gp_buf_printf(&b, "%7ld  %-15s  %s%s\n", (long)list.at[i].pid, list.at[i].name, ways[list.at[i].way],
+                      list.at[i].why);
+    GP_VEC_FREE(&list);
+    gp_buf_release(&library);
+    return gp_answer_file(o->output, &b, err);
 }
 
 /* ---- without a command ---- */

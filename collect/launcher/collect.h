@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "collect/attach/reach.h"
 #include "collect/clocks/clocks.h"
 #include "collect/launcher/about.h"
 #include "collect/launcher/digest_pipe.h"
@@ -40,6 +41,7 @@ struct gp_collect {
     struct gp_collect_plan plan;
     const char *const *args; /* the command */
     size_t nargs;
+    char library[512];                /* the injected one, for --pid */
     void (*say)(const char *message); /* something happened that people want to know of */
     struct gp_collect_sums sums;
     /* filled by gp_collect_run() */
@@ -61,7 +63,10 @@ struct gp_collect {
     struct gp_err output_err; /* why one of the traces could not be made */
     int trace_fd, listen_fd, wake[2];
     bool reader_left;
-    int64_t began_ns; /* when the command was started */
+    int64_t began_ns;  /* when the command was started */
+    uint32_t recorded; /* --pid: so many have begun */
+    bool leaving;      /* --pid: the processes have been asked to end the recording */
+    int64_t until_ns;  /* --pid: that is waited for, or the recording lasts, until then; 0: no end */
 };
 
 /* Make everything ready that can fail before the command starts: standard output, sockets, the trace. The
@@ -71,6 +76,9 @@ GP_MUST_CHECK int gp_collect_open(struct gp_collect *c, struct gp_err *err);
  * could not be started. -1 with ERR filled when that failed, or writing a trace. c->launch.status is the exit
  * status; where only a trace failed it is the command's. */
 GP_MUST_CHECK int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *err);
+
+/* --list: to standard output, or to --output. */
+GP_MUST_CHECK int gp_collect_list_processes(const struct gp_collect_opts *o, struct gp_err *err);
 
 /* Without a command: print the address on standard output, go on in the background, and serve processes that
  * attach themselves until standard input has ended and the last of them is gone. */

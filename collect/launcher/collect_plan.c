@@ -142,6 +142,18 @@ static int check_hub(const struct gp_collect_opts *o, struct gp_err *err)
     return 0;
 }
 
+/* A process that runs already has been given neither an environment nor arguments by us. */
+static int check_pid(const struct gp_collect_opts *o, struct gp_err *err)
+{
+    if (o->tree && !o->pid) return gp_fail(err, GP_E_USAGE, -1, "--tree: requires --pid");
+    if (!o->pid) return 0;
+    if (o->pid > INT32_MAX) return gp_fail(err, GP_E_USAGE, -1, "--pid: there is no such process");
+    if (o->hub || o->pace || o->command || o->metrics || o->budget >= 0)
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--pid: cannot be combined with --hub, --pace, --command, --metrics or --budget");
+    return 0;
+}
+
 /* Whether anybody listens there turns out later, and may change. */
 static int check_digest(const struct gp_collect_opts *o, struct gp_err *err)
 {
@@ -265,12 +277,13 @@ static int set_budget(struct gp_collect_plan *p, const struct gp_collect_opts *o
 int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o, struct gp_err *err)
 {
     *plan = (struct gp_collect_plan){.api = api_level(o->api), .stacks = stacks_mode(o->stacks)};
-    if (check_hub(o, err) || check_digest(o, err) || check_sizes(o, err) ||
+    if (check_hub(o, err) || check_pid(o, err) || check_digest(o, err) || check_sizes(o, err) ||
         set_graphs(plan, o->graphs, err) || set_control(plan, o, err) || set_dump(plan, o, err) ||
         set_sample(plan, o, err) || gp_filter_parse(&plan->filter, o->filter, err) ||
         set_metrics(plan, o, err) || set_sample_metrics(plan, o, err) || set_budget(plan, o, err) ||
         set_output(plan, o->output, err))
         return -1;
+    plan->control.capture.late = o->pid != 0;
     if (o->hub) plan->control.capture.open = false;
     if (!plan->pattern || !plan->counters_ns) return 0;
     return gp_fail(err, GP_E_USAGE, -1,

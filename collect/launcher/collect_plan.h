@@ -24,7 +24,8 @@ struct gp_collect_opts {
     const char *metrics, *metrics_per, *list_metrics, *sample_metrics;
     uint64_t metrics_passes, metrics_every, metrics_count, dump_limit;
     double budget; /* percent, negative: not given */
-    bool quiet, verbose, no_nvtx, no_clocks, pace, no_pace, memory, command, redact, hub;
+    bool quiet, verbose, no_nvtx, no_clocks, pace, no_pace, memory, command, redact, hub, tree, list;
+    uint64_t pid; /* of a process that runs already, 0: a command is started */
     int64_t flush_ns, duration_ns, last_ns;
     uint64_t buffer_bytes;
 };

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -11,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "collect/launcher/launch.h"
 #include "formats/base/buf.h"
 #include "formats/base/clock.h"
 #include "formats/base/err.h"
@@ -33,12 +33,7 @@ struct gp_digest_pipe {
 /* It is installed beside this program. */
 static int find_sender(struct gp_buf *path, struct gp_err *err)
 {
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash) *slash = 0;
-    gp_buf_printf(path, "%s/trace-fleet", self);
+    gp_environment_beside(path, "trace-fleet");
     if (!access(gp_buf_str(path), X_OK)) return 0;
     return gp_fail(err, GP_E_IO, -1, "--digest: %s: %s", gp_buf_str(path), strerror(errno));
 }

@@ -82,22 +82,33 @@ static int await_exec(struct gp_launch *l, int fd, const char *name, struct gp_e
     return fail_start(l, error == ENOENT ? GP_LAUNCH_NOT_FOUND : GP_LAUNCH_NOT_EXECUTABLE, error, name, err);
 }
 
-int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stderr, struct gp_err *err)
+static int open_events(struct gp_launch *l, struct gp_err *err)
 {
-    int events[2], exec_error[2];
-    struct ignored ignored;
-    sigset_t all, mask;
+    int events[2];
     kept_signals = l->kept;
     memset(l, 0, sizeof *l);
     l->kept = kept_signals;
-    if (pipe(events) || pipe(exec_error)) return fail_start(l, GP_LAUNCH_FAILED, errno, "pipe", err);
-    for (int i = 0; i < 2; i++) {
-        fcntl(events[i], F_SETFD, FD_CLOEXEC);
-        fcntl(events[i], F_SETFL, O_NONBLOCK);
-        fcntl(exec_error[i], F_SETFD, FD_CLOEXEC);
-    }
+    if (pipe2(events, O_CLOEXEC | O_NONBLOCK)) return fail_start(l, GP_LAUNCH_FAILED, errno, "pipe", err);
     l->events_fd = events[0];
     wake_fd = events[1];
+    return 0;
+}
+
+int gp_launch_watch(struct gp_launch *l, struct gp_err *err)
+{
+    if (open_events(l, err)) return -1;
+    for (size_t i = 0; i < sizeof of_writes / sizeof *of_writes; i++) signal(of_writes[i], SIG_IGN);
+    set_handlers();
+    return 0;
+}
+
+int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stderr, struct gp_err *err)
+{
+    int exec_error[2];
+    struct ignored ignored;
+    sigset_t all, mask;
+    if (open_events(l, err)) return -1;
+    if (pipe2(exec_error, O_CLOEXEC)) return fail_start(l, GP_LAUNCH_FAILED, errno, "pipe", err);
     struct sigaction none = {.sa_handler = SIG_IGN};
     for (size_t i = 0; i < sizeof of_writes / sizeof *of_writes; i++)
         sigaction(of_writes[i], &none, &ignored.before[i]);
@@ -130,7 +141,7 @@ void gp_launch_events(struct gp_launch *l)
         l->nudges += l->ended && !bit && c[i] != SIGCHLD;
     }
     int status;
-    if (l->ended || waitpid(l->pid, &status, WNOHANG) != l->pid) return;
+    if (l->ended || !child_pid || waitpid(l->pid, &status, WNOHANG) != l->pid) return;
     child_pid = 0; /* the number may be reused now */
     l->ended = true;
     l->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -31,6 +31,8 @@ struct gp_launch {
  * l->status and ERR filled. Only one at a time per process, because signal handlers belong to the process. */
 int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stderr,
                     struct gp_err *err) GP_MUST_CHECK;
+/* Without a command: signals that are kept arrive. */
+GP_MUST_CHECK int gp_launch_watch(struct gp_launch *l, struct gp_err *err);
 /* Handle signals and ends of processes, once events_fd is readable. */
 void gp_launch_events(struct gp_launch *l);
 

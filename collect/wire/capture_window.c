@@ -48,7 +48,8 @@ void gp_capture_init(struct gp_capture *g, const struct gp_capture_opts *opts, i
     g->opts.start.name[sizeof g->opts.start.name - 1] = g->opts.stop.name[sizeof g->opts.stop.name - 1] = 0;
     if (!opts->open) return;
     gp_capture_set(g, true, now_ns);
-    g->windows.at[0].start_ns = INT64_MIN; /* ranges may have begun before CUDA was initialized */
+    if (!opts->late)
+        g->windows.at[0].start_ns = INT64_MIN; /* ranges may have begun before CUDA was initialized */
 }
 
 void gp_capture_release(struct gp_capture *g) { GP_VEC_FREE(&g->windows); }

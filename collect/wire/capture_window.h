@@ -37,7 +37,7 @@ struct gp_capture_opts {
     struct gp_trigger start, stop;
     int64_t duration_ns; /* closed for good this long after it was first opened; 0: never */
     uint32_t open;       /* from the beginning */
-    uint32_t reserved;
+    uint32_t late;       /* which is not that of the process */
 };
 
 struct gp_window {

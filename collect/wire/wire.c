@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -67,6 +68,13 @@ int gp_wire_connect(const char *name)
     close(fd);
     errno = saved;
     return -1;
+}
+
+bool gp_wire_sleep_path(char to[GP_SLEEP_PATH], const char *runtime, uint32_t uid, const char *file)
+{
+    int n = runtime && *runtime ? snprintf(to, GP_SLEEP_PATH, "%s/gpuprof%s", runtime, file)
+                                : snprintf(to, GP_SLEEP_PATH, "/tmp/gpuprof-%lu%s", (unsigned long)uid, file);
+    return n > 0 && n < GP_SLEEP_PATH;
 }
 
 bool gp_wire_peer_is_ours(int fd, uint32_t *uid)

@@ -4,6 +4,7 @@
  * which of its slots it has FILLED, sends everything that is not in them, and ends the flush with WRITE; BYE
  * means that it ended in order. The launcher may send RECORD at any time; if it closes its end, tracing
  * stops. CUT begins and ends a trace of a part of the process; the launcher answers its end with CUT_DONE.
+ * A process that sleeps is connected to, and begins in the same way, or with SAY: why it does not.
  * Knows nothing about CUPTI.
  *
  *     int fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
@@ -24,9 +25,10 @@
 #define GP_ENV_DEBUG    "GPUPROF_DEBUG"    /* not empty and not 0: report on standard error what happens */
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
+#define GP_ENV_DORMANT  "GPUPROF_DORMANT"  /* 1: sleep until a launcher comes */
 #define GP_ENV_LIBNVML  "GPUPROF_LIBNVML"  /* path of the libnvidia-ml to use */
 
-enum { GP_WIRE_VERSION = 11, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+enum { GP_WIRE_VERSION = 12, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
 /* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and
  * for its answer. */
@@ -38,6 +40,8 @@ enum {
 };
 #define GP_WIRE_FLUSH_LEAST_NS INT64_C(1000000)
 #define GP_WIRE_FLUSH_MOST_NS  INT64_C(60000000000)
+
+enum { GP_SLEEP_PATH = 108 /* bytes, as in an address */ };
 
 enum gp_wire_type {
     GP_WIRE_HELLO = 1,
@@ -57,7 +61,8 @@ enum gp_wire_type {
     GP_WIRE_METRIC_SET, /* see collect/counters/measured.h */
     GP_WIRE_METRIC_ROWS,
     GP_WIRE_DEVICE,
-    GP_WIRE_BUDGET
+    GP_WIRE_BUDGET,
+    GP_WIRE_SAY
 };
 
 /* Which API calls are recorded; each level includes those before it. */
@@ -194,9 +199,15 @@ struct gp_wire_bye {
     int64_t end_ns; /* ranges that are still open end there */
 };
 
-/* From the launcher, at any time: record from now on, or stop recording. */
+/* From the launcher, at any time: record from now on, or stop recording. LEAVE: for good, hand over the rest,
+ * say BYE, and sleep. */
 struct gp_wire_record {
-    uint32_t open, reserved;
+    uint32_t open, leave;
+};
+
+/* Why a process that was asked to be recorded is not. */
+struct gp_wire_say {
+    char text[400];
 };
 
 /* What a process has done since it connected. */
@@ -221,6 +232,9 @@ struct gp_wire_stats {
 int gp_wire_listen(const char *name, struct gp_err *err) GP_MUST_CHECK;
 /* A connected socket, close-on-exec and with a high number; -1 with errno set. NAME may be NULL. */
 int gp_wire_connect(const char *name) GP_MUST_CHECK;
+/* Where processes of user UID sleep, in a folder of RUNTIME (their XDG_RUNTIME_DIR; NULL or "": of /tmp), and
+ * below it FILE. False if that is too long. */
+bool gp_wire_sleep_path(char to[GP_SLEEP_PATH], const char *runtime, uint32_t uid, const char *file);
 /* Does the other end of FD run as our user or as root? Everybody sees abstract addresses, and who listens at
  * one may change. *UID is whose it is, UINT32_MAX unknown. */
 bool gp_wire_peer_is_ours(int fd, uint32_t *uid);

@@ -235,7 +235,7 @@ static void step(struct world *w, struct fuzz_take *in)
         w->full = !w->full;
         break;
     default:
-        gp_hub_record(w->hub, fuzz_take_number(in, 1) & 1);
+        gp_hub_record(w->hub, fuzz_take_number(in, 1) & 1, fuzz_take_number(in, 1) & 1);
         break;
     }
     serve(w);

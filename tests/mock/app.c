@@ -3,6 +3,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -115,6 +116,36 @@ static void *killer(void *ctx)
     fprintf(stderr, "app: launched %u\n", (unsigned)launched);
     kill(getpid(), SIGKILL);
     return NULL;
+}
+
+static void *launch_for_ever(void *ctx)
+{
+    (void)ctx;
+    for (;;) {
+        launch(1, 1);
+        rest(1);
+    }
+    return NULL;
+}
+
+/* serve T: T threads launch all the time; each line of standard input is a number of launches by the first
+ * thread, which waits in poll() and answers "done". */
+static int do_serve(int argc, char **argv)
+{
+    pthread_t t;
+    char line[64];
+    cuInit(0);
+    launch(5, 1);
+    for (unsigned i = arg(argc, argv, 2, 0); i; i--) pthread_create(&t, NULL, launch_for_ever, NULL);
+    for (struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};;) {
+        if (poll(&p, 1, -1) < 0) return 7; /* nothing may interrupt it */
+        ssize_t n = read(STDIN_FILENO, line, sizeof line - 1);
+        if (n <= 0) return 0;
+        line[n] = 0;
+        launch((unsigned)strtoul(line, NULL, 10), 1);
+        printf("done\n");
+        fflush(stdout);
+    }
 }
 
 /* killed MS: launches all the time, and is killed after MS. */
@@ -653,6 +684,7 @@ int main(int argc, char **argv)
         {"graph", do_graph},   {"nccl", mock_nccl},     {"args", mock_args},       {"events", do_events},
         {"open", do_open},     {"unified", do_unified}, {"rare", do_rare},         {"storm", do_storm},
         {"scopes", do_scopes}, {"deep", do_deep},       {"torch", mock_torch},     {"steps", do_steps},
+        {"serve", do_serve},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

@@ -1,0 +1,43 @@
+/* attach_priv.h -- shared by the parts of collect/attach: where the code of another process lies
+ * (process_code.c), and what one of its threads is made to do (detour.c, which depends on the processor). */
+#ifndef GP_COLLECT_ATTACH_ATTACH_PRIV_H
+#define GP_COLLECT_ATTACH_ATTACH_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "formats/base/vec.h"
+
+struct gp_code_range {
+    uint64_t begin, end;
+};
+
+/* Addresses there, 0 unknown. */
+struct gp_process_code {
+    uint64_t dlopen, dlsym, error_location, room; /* ROOM: bytes of code that nobody uses */
+    GP_VEC(struct gp_code_range) critical;        /* the loader and allocators: nobody may be inside */
+};
+
+/* ROOM: so many bytes are wanted. False: something is missing. */
+bool gp_process_code(struct gp_process_code *c, pid_t pid, size_t room);
+
+/* How a thread waits. */
+struct gp_waiting {
+    long call;
+    uint64_t args[6], sp, pc;
+};
+
+enum { GP_DETOUR_FRAME = 16 << 10 };
+
+/* Bytes of the instructions; 0: this kind of processor is not known. */
+size_t gp_detour_room(void);
+/* Thread TID, which is stopped by us, goes, if it still waits like that. */
+bool gp_detour_start(pid_t tid, const struct gp_waiting *w, const struct gp_process_code *c,
+                     const char *library);
+/* Do these 8 bytes end in a call? */
+bool gp_detour_is_call(const uint8_t *before);
+/* The call of the system that these 8 bytes make, -1 unknown. */
+long gp_detour_call(const uint8_t *before);
+
+#endif

@@ -1,0 +1,152 @@
+/* The library asleep, see inject.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "collect/inject/inject.h"
+#include "formats/base/err.h"
+
+enum { LOWEST_FD = 200 };
+
+static struct {
+    pthread_mutex_t lock;
+    int fd;
+    struct stat socket; /* if the program closes every descriptor, FD may be one of its own */
+    pid_t pid;
+    char path[GP_SLEEP_PATH];
+    _Atomic bool on;
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+static bool socket_is_ours(void)
+{
+    struct stat st;
+    return !fstat(self.fd, &st) && st.st_dev == self.socket.st_dev && st.st_ino == self.socket.st_ino;
+}
+
+/* ---- off ---- */
+
+/* The file that switches us off, NULL: there is none. */
+static const char *find_off(void)
+{
+    static const char everybody[] = "/etc/gpuprof/off";
+    static char own[GP_SLEEP_PATH];
+    const char *places[] = {getenv("XDG_RUNTIME_DIR"), ""};
+    if (!access(everybody, F_OK)) return everybody;
+    for (size_t i = 0; i < GP_COUNT(places); i++)
+        if (gp_wire_sleep_path(own, places[i], geteuid(), "/off") && !access(own, F_OK)) return own;
+    return NULL;
+}
+
+bool gp_dormant_wanted(void)
+{
+    const char *v = getenv(GP_ENV_DORMANT);
+    return v && !strcmp(v, "1") && !find_off();
+}
+
+bool gp_dormant_is_on(void) { return atomic_load(&self.on); }
+
+/* ---- the socket ---- */
+
+static bool make_private(const char *folder)
+{
+    struct stat st;
+    if (mkdir(folder, S_IRWXU) && errno != EEXIST) return false;
+    return !lstat(folder, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+           !(st.st_mode & (S_IRWXG | S_IRWXO));
+}
+
+static int listen_in(const char *runtime)
+{
+    char name[24];
+    struct gp_err err = {0};
+    snprintf(name, sizeof name, "/%ld", (long)getpid());
+    if (!gp_wire_sleep_path(self.path, runtime, geteuid(), "") || !make_private(self.path)) return -1;
+    if (!gp_wire_sleep_path(self.path, runtime, geteuid(), name)) return -1;
+    unlink(self.path); /* a process of that number may have been killed */
+    int low = gp_wire_listen(self.path, &err), fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, LOWEST_FD);
+    if (low >= 0 && fd < 0) fd = low;
+    else if (low >= 0) close(low);
+    if (fd >= 0) fcntl(fd, F_SETFL, 0); /* accept() waits */
+    return fd;
+}
+
+static void remove_path(void)
+{
+    if (gp_dormant_is_on() && getpid() == self.pid) unlink(self.path);
+}
+
+/* ---- the thread ---- */
+
+static void answer(int fd)
+{
+    uint32_t uid;
+    struct gp_wire_say say = {""};
+    const char *off = find_off();
+    if (!gp_wire_peer_is_ours(fd, &uid)) {
+        close(fd);
+        return;
+    }
+    if (off) snprintf(say.text, sizeof say.text, "switched off by %s", off);
+    if (!off && gp_inject_record_for(fd, say.text, sizeof say.text)) return;
+    gp_debug("not recorded: %s", say.text);
+    if (!gp_wire_send(fd, GP_WIRE_SAY, &say, sizeof say)) gp_debug("the launcher knows");
+    close(fd);
+}
+
+static void *sleep_thread(void *arg)
+{
+    static const struct timespec rest = {1, 0};
+    (void)arg;
+    while (socket_is_ours()) {
+        int fd = accept4(self.fd, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0) answer(fd);
+        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+            nanosleep(&rest, NULL);
+        else if (errno != EINTR && errno != ECONNABORTED) break;
+    }
+    atomic_store(&self.on, false);
+    return NULL;
+}
+
+static bool start_thread(void)
+{
+    pthread_t thread;
+    sigset_t all, before; /* signals belong to the program */
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int rc = pthread_create(&thread, NULL, sleep_thread, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !rc && !pthread_detach(thread);
+}
+
+bool gp_dormant_start(void)
+{
+    pthread_mutex_lock(&self.lock);
+    if (!gp_dormant_is_on() && !find_off()) {
+        self.fd = listen_in(getenv("XDG_RUNTIME_DIR"));
+        if (self.fd < 0) self.fd = listen_in("");
+        bool first = self.pid != getpid();
+        self.pid = getpid();
+        atomic_store(&self.on, self.fd >= 0 && !fstat(self.fd, &self.socket));
+        if (gp_dormant_is_on() && !start_thread()) atomic_store(&self.on, false);
+        if (gp_dormant_is_on() && first) first = !atexit(remove_path);
+        gp_debug("asleep at %s: %s", self.path, gp_dormant_is_on() ? "yes" : "no");
+    }
+    pthread_mutex_unlock(&self.lock);
+    return gp_dormant_is_on();
+}
+
+void gp_dormant_forked(void)
+{
+    if (self.fd >= 0 && socket_is_ours()) close(self.fd);
+    pthread_mutex_init(&self.lock, NULL);
+    self.fd = -1;
+    atomic_store(&self.on, false);
+}
