@@ -196,7 +196,8 @@ static const uint64_t ending = 1 << SIGINT | 1 << SIGQUIT | 1 << SIGTERM | 1 << 
 static void say_not_recorded(const struct gp_collect *c, const struct gp_reach *r, const char *why)
 {
     struct gp_buf b = {0};
-    if (r) gp_buf_printf(&b, "process %ld (%s) is not recorded: %s", (long)r->pid, r->name, why);
+    if (r && *r->name) gp_buf_printf(&b, "process %ld (%s) is not recorded: %s", (long)r->pid, r->name, why);
+    else if (r) gp_buf_printf(&b, "process %ld is not recorded: %s", (long)r->pid, why);
     else gp_buf_printf(&b, "the process is not recorded: %s", why);
     c->say(gp_buf_str(&b));
     gp_buf_release(&b);
