@@ -341,6 +341,10 @@ static bool take_fact(struct gp_session *s, struct gp_wire_fact *f)
         mark(s, "attached: " GP_SESSION_UNKNOWN, f->value);
     if (!strcmp(f->key, "cupti_version")) s->records.opts.cupti = (uint32_t)f->value;
     if (!strcmp(f->key, "recorder_entered_ns")) s->entered_ns = f->value;
+    if (!strcmp(f->key, "recorder_left_ns")) { /* its numbers of calls begin anew */
+        write_rows(s, true);
+        gp_call_stacks_forget(&s->stacks);
+    }
     set_number(s, f->key, f->value);
     return true;
 }

@@ -275,6 +275,8 @@ static void drain(void)
     for (unsigned op = 0; op < GP_NOTE_OPS; op++)
         gp_link_lose(gp_note_plural(op), gp_note_reason(op), refused[op]);
     gp_inject_metrics_drain(gp_link_send, gp_link_lose);
+    int64_t left_ns = gp_tracer_left_ns();
+    if (left_ns) gp_link_fact("recorder_left_ns", left_ns);
 }
 
 /* ---- requests of the program ---- */
@@ -337,7 +339,14 @@ static void finish(void)
 }
 
 /* A window may open again soon, but not one of the budget. */
-static int64_t leave_after_ns(void) { return self.opts.budget_ppm ? self.opts.flush_ns : LEAVE_NS; }
+static void leave_after(int64_t now_ns)
+{
+    int64_t since_ns = now_ns - (self.opts.budget_ppm ? self.opts.flush_ns : LEAVE_NS);
+    if (gp_tracer_is_lent() || !gp_inject_window_leave(since_ns, NULL)) return;
+    gp_tracer_flush(true);
+    drain();
+    gp_inject_window_leave(since_ns, gp_tracer_lend);
+}
 
 static bool is_running(void)
 {
@@ -405,7 +414,7 @@ static void *flush_thread(void *arg)
             gp_tracer_flush(false);
             gp_link_tick(false);
             send_losses();
-            if (self.leaves) gp_inject_window_leave(now_ns - leave_after_ns(), gp_tracer_lend);
+            if (self.leaves) leave_after(now_ns);
             due_ns = now_ns + self.opts.flush_ns;
         }
         drain();

@@ -115,7 +115,9 @@ static void close_window(void)
 
 static void lend(const struct gp_inject_flusher *f)
 {
-    if (self.cuts || self.on || !self.alone) return;
+    if (self.cuts || self.on || !self.alone || gp_tracer_is_lent()) return;
+    gp_tracer_flush(true);
+    f->flush();
     if (gp_tracer_lend()) f->flush();
 }
 

@@ -85,12 +85,14 @@ bool gp_inject_window_is_open(void)
 void gp_inject_window_pause(bool paused) { MOVE(gp_capture_pause(&self.capture, paused, gp_now_ns())); }
 
 /* Under the lock: whoever opens the window meanwhile waits, and takes CUPTI back. */
-void gp_inject_window_leave(int64_t since_ns, bool (*lend)(void))
+bool gp_inject_window_leave(int64_t since_ns, bool (*lend)(void))
 {
     pthread_mutex_lock(&self.lock);
     const struct gp_capture *g = &self.capture;
-    if (!g->open && g->windows.n && g->windows.at[g->windows.n - 1].end_ns <= since_ns) lend();
+    bool closed = !g->open && g->windows.n && g->windows.at[g->windows.n - 1].end_ns <= since_ns;
+    if (closed && lend) lend();
     pthread_mutex_unlock(&self.lock);
+    return closed;
 }
 
 uint64_t gp_inject_window_before(int64_t ns, bool *recording)

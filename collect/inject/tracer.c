@@ -14,10 +14,10 @@ static _Atomic bool forked;
 static _Atomic bool lent;          /* CUPTI is free for others */
 static _Atomic int64_t entered_ns; /* when CUPTI was opened, 0: not yet */
 static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic int64_t moved_ns;     /* how long it took to come and to leave */
-static _Atomic unsigned requests;    /* of buffers, the first of them */
-static struct gp_pool *_Atomic pool; /* NULL: nothing is recorded */
-static _Atomic unsigned users;       /* threads that use it */
+static _Atomic int64_t moved_ns, left_ns; /* how long it took to come and to leave; when it did */
+static _Atomic unsigned requests;         /* of buffers, the first of them */
+static struct gp_pool *_Atomic pool;      /* NULL: nothing is recorded */
+static _Atomic unsigned users;            /* threads that use it */
 
 static struct gp_pool *use_pool(void)
 {
@@ -108,6 +108,7 @@ static bool leave(void)
     left = left && !leaving;
     leaving = false;
     gp_debug("CUPTI %s", left ? "has left the process" : "stays in the process");
+    if (left) atomic_store(&left_ns, gp_now_ns());
     return left;
 }
 
@@ -257,6 +258,10 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
 }
 
 /* ---- lending ---- */
+
+bool gp_tracer_is_lent(void) { return atomic_load(&lent); }
+
+int64_t gp_tracer_left_ns(void) { return atomic_exchange(&left_ns, 0); }
 
 static void give_up(void)
 {

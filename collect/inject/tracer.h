@@ -40,12 +40,16 @@ void gp_tracer_count_launches(bool on);
 /* Record no more of these, enum gp_budget_part as bits; parts no longer among them are recorded from the
  * next gp_tracer_record() on. */
 void gp_tracer_leave_out(uint32_t parts);
-/* Give CUPTI up, so that another tool can have it, until gp_tracer_take(); nothing is being recorded. False
- * if it was not ours. Flush thread only, as the next one. */
+/* Give CUPTI up, so that another tool can have it, until gp_tracer_take(); nothing is being recorded, and all
+ * was handed over, since names of kernels may be gone then. False if it was not ours. Flush thread only, as
+ * the next one. */
 bool gp_tracer_lend(void);
 /* Give CUPTI and the pool up, until gp_tracer_start(); nothing is being recorded. True if CUPTI has no buffer
  * left, whose memory may go then. */
 bool gp_tracer_sleep(void);
+bool gp_tracer_is_lent(void);
+/* When it last left the process, 0: it has not since the last call. */
+int64_t gp_tracer_left_ns(void);
 /* False, after a message, if it cannot be had. True if it was not lent. */
 bool gp_tracer_take(void);
 /* Who holds CUPTI, if that is why it cannot be had; otherwise NULL. */

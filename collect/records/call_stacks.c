@@ -131,6 +131,11 @@ uint32_t gp_call_stacks_of(const struct gp_call_stacks *s, uint32_t corr, uint32
     return k->stack;
 }
 
+void gp_call_stacks_forget(struct gp_call_stacks *s)
+{
+    if (s->calls) memset(s->calls, 0, (size_t)GP_CALL_STACKS_KEPT * sizeof *s->calls);
+}
+
 void gp_call_stacks_release(struct gp_call_stacks *s)
 {
     for (size_t i = 0; i < s->list.n; i++) {

@@ -52,6 +52,8 @@ uint32_t gp_call_stacks_entry(const struct gp_call_stacks *s, int64_t tid, uint6
 /* The entry of the stack of a call, 0: unknown. *WAITER: the track of the thread that its first frames belong
  * to, if it waits for the call's thread; otherwise UINT32_MAX. */
 uint32_t gp_call_stacks_of(const struct gp_call_stacks *s, uint32_t corr, uint32_t *waiter);
+/* Forget which call has which. */
+void gp_call_stacks_forget(struct gp_call_stacks *s);
 void gp_call_stacks_release(struct gp_call_stacks *s);
 
 #endif

@@ -47,8 +47,8 @@ bool gp_pace_begins(struct gp_pace_markers *m, int64_t tid, const char *name, in
 void gp_pace_put(struct gp_pace_markers *m, struct gp_trace *t, uint32_t process, int64_t entered_ns);
 /* Before the first recording: have there been so many steps that they tell the pace? */
 bool gp_pace_settled(const struct gp_pace_markers *m);
-/* The median step of the best marker before the first recording or after it, of the last GP_PACE_KEPT; 0: there
- * are fewer than 8. */
+/* The median step of the best marker before the first recording or after it, of the last GP_PACE_KEPT; 0:
+ * there are fewer than 8. */
 int64_t gp_pace_median(const struct gp_pace_markers *m, bool after);
 /* Before it: the step that runs, or the latest that is over, and the median of those before. False: there are
  * fewer than 8. */

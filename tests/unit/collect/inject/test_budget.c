@@ -6,8 +6,8 @@
 
 static const int64_t MS = 1000000, SECOND = 1000000000;
 
-/* A program, and what recording it really costs: a launch, CUPTI's coming and leaving, and what stays while it
- * is away, in ppm. */
+/* A program, and what recording it really costs: a launch, CUPTI's coming and leaving, and what stays while
+ * it is away, in ppm. */
 struct program {
     uint64_t rate, calls, waits, allocations, nodes; /* a second */
     int64_t launch_ns, move_ns;
