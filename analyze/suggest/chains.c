@@ -41,13 +41,6 @@ struct find {
 
 /* ---- kernels ---- */
 
-/* Library kernels belong to a larger operation; optimizers process many tensors at once; compiled kernels are
- * already fused as far as the compiler wants. */
-static bool is_of_others(const char *name)
-{
-    return gp_kernel_is_of_library(name) || gp_kernel_is_multi_tensor(name) || gp_kernel_is_compiled(name);
-}
-
 static enum role role_of(uint32_t kind, const char *name)
 {
     static const char rows[] =
@@ -73,7 +66,10 @@ static const struct kernel_facts *facts_of(struct find *f, uint32_t item)
     gp_name_demangle(&f->name, gp_trace_str(f->c->t, config->name),
                      gp_string_len(&f->c->t->strings, config->name));
     const char *name = gp_buf_str(&f->name);
-    k->of_others = is_of_others(name);
+    /* A library's are parts of a larger operation, an optimizer's work on many tensors, and compiled ones are
+     * already fused as far as the compiler wants. */
+    k->of_others =
+        gp_kernel_is_of_library(name) || gp_kernel_is_multi_tensor(name) || gp_kernel_is_compiled(name);
     k->role = k->of_others ? ROLE_STOP : role_of(f->c->items[item].kind, name);
     k->fills = gp_pointwise_fills(name);
     k->copies = gp_pointwise_copies(name);

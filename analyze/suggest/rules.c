@@ -104,10 +104,10 @@ void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *nam
     size_t kept = 0;
     for (size_t i = 0; i < c->s->suggestions.n; i++) {
         struct gp_suggestion *one = &c->s->suggestions.at[i];
-        bool named = gp_is_one_of(one->rule->name, strlen(one->rule->name), names);
+        const char *name = one->rule->name;
+        bool named = gp_is_one_of(name, strlen(name), names);
         if (!named || count_within(c, one, calls) * 3 <= one->high.n * 2) c->s->suggestions.at[kept++] = *one;
-        else if (graph && (!strcmp(one->rule->name, "cuda_graph") ||
-                           (!strcmp(one->rule->name, "compile") && !graph->rule))) {
+        else if (graph && gp_is_one_of(name, strlen(name), " compile cuda_graph ")) { /* in this order */
             gp_suggestion_release(graph);
             *graph = *one;
         } else gp_suggestion_release(one);

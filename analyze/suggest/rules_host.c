@@ -239,7 +239,8 @@ static const struct pause {
 static void check_pause(struct gp_rule_ctx *c, const struct pause *p)
 {
     int64_t idle_ns = c->s->step.idle_ns[p->cause], count = 0;
-    if (!gp_rule_idle_matters(c, idle_ns)) return;
+    bool starts = p->cause == GP_IDLE_IMPORT && !c->p->found_steps;
+    if (starts || !gp_rule_idle_matters(c, idle_ns)) return;
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call);
     gp_rule_host_time(c, GP_PYTHON, p->is, by_call, &count);
     memset(by_call, 0, (c->p->calls.n + 1) * sizeof *by_call);
@@ -252,18 +253,8 @@ static void check_pause(struct gp_rule_ctx *c, const struct pause *p)
     free(by_call);
 }
 
-static void check_garbage_collection(struct gp_rule_ctx *c) { check_pause(c, &pauses[0]); }
-
-static void check_lock_wait(struct gp_rule_ctx *c) { check_pause(c, &pauses[1]); }
-
-static void check_logging(struct gp_rule_ctx *c) { check_pause(c, &pauses[2]); }
-
-static void check_import(struct gp_rule_ctx *c)
-{
-    if (c->p->found_steps) check_pause(c, &pauses[3]);
-}
-
-#define PAUSE_RULE(NAME, TYPE, SUMMARY)                                                                      \
+#define PAUSE_RULE(NAME, N, TYPE, SUMMARY)                                                                   \
+    static void check_##NAME(struct gp_rule_ctx *c) { check_pause(c, &pauses[N]); }                          \
     const struct gp_rule gp_rule_##NAME = {                                                                  \
         .name = #NAME,                                                                                       \
         .type = TYPE,                                                                                        \
@@ -275,10 +266,10 @@ static void check_import(struct gp_rule_ctx *c)
         .run = check_##NAME,                                                                                 \
         .gaps = true,                                                                                        \
     }
-PAUSE_RULE(garbage_collection, GP_SUGGEST_OVERLAP, "the GPU waits while Python collects garbage");
-PAUSE_RULE(lock_wait, GP_SUGGEST_SYNC, "the GPU waits while the launching thread waits for a lock");
-PAUSE_RULE(logging, GP_SUGGEST_OVERLAP, "the GPU waits while the launching thread writes log messages");
-PAUSE_RULE(import, GP_SUGGEST_OVERLAP, "the GPU waits while the launching thread imports modules");
+PAUSE_RULE(garbage_collection, 0, GP_SUGGEST_OVERLAP, "the GPU waits while Python collects garbage");
+PAUSE_RULE(lock_wait, 1, GP_SUGGEST_SYNC, "the GPU waits while the launching thread waits for a lock");
+PAUSE_RULE(logging, 2, GP_SUGGEST_OVERLAP, "the GPU waits while the launching thread writes log messages");
+PAUSE_RULE(import, 3, GP_SUGGEST_OVERLAP, "the GPU waits while the launching thread imports modules");
 
 /* ---- loading data ---- */
 

@@ -104,11 +104,11 @@ static enum dependence with_value(const struct gp_rule_ctx *c, const struct gp_l
 {
     uint32_t first = gp_loop_item(c->loops, loop, 0, 0),
              last = gp_loop_item(c->loops, loop, loop->count - 1, loop->period - 1);
-    if (loop->period < READ_LEAST || !loop->products || loop->inner || loop->backward || loop->samples ||
-        (loop->gathers && loop->scatters) || (!is_each(loop->fed, loop) && !has_gradients(c, loop)) ||
-        gp_rule_library_loops(c, c->p->items.at[first].call, c->p->items.at[last].call))
-        return UNRELATED;
-    return READ;
+    bool none = loop->period < READ_LEAST || !loop->products || loop->inner || loop->backward ||
+                loop->samples || (loop->gathers && loop->scatters) ||
+                (!is_each(loop->fed, loop) && !has_gradients(c, loop)) ||
+                gp_rule_library_loops(c, c->p->items.at[first].call, c->p->items.at[last].call);
+    return none ? UNRELATED : READ;
 }
 
 static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
