@@ -7,21 +7,20 @@
  * The instructions lie in the unused end of a page of code. Nobody else runs them there, and they are the
  * same for every thread and every one of us. */
 #include "collect/attach/reach.h"
-#include "formats/base/err.h"
+
+#include <stdio.h>
 
 #if defined __x86_64__
 
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "collect/attach/attach_priv.h"
 #include "formats/base/clock.h"
@@ -33,12 +32,6 @@ enum {
     LOADED_MS = 10000,      /* and the library to listen */
     PAUSE_MS = 5
 };
-
-static void rest(void)
-{
-    static const struct timespec t = {0, PAUSE_MS * 1000000L};
-    nanosleep(&t, NULL);
-}
 
 /* ---- which thread ---- */
 
@@ -126,7 +119,7 @@ static bool stop_thread(pid_t tid)
 {
     int64_t give_up_ns = gp_now_ns() + STOP_MS * INT64_C(1000000);
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL)) return false;
-    for (int status; gp_now_ns() < give_up_ns; rest()) {
+    for (int status; gp_now_ns() < give_up_ns; gp_rest_ms(PAUSE_MS)) {
         pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
         if (got == tid && WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP &&
             WSTOPSIG(status) == SIGTRAP)
@@ -187,32 +180,31 @@ static bool try_apart(pid_t pid, const char *library)
     return child > 0 && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
-int gp_load_library(struct gp_reach *r, const char *library, struct gp_err *err)
+void gp_load_library(struct gp_reach *r, const char *library)
 {
     enum { TRIES = 100 };
     bool started = false;
     for (int i = 0; i < TRIES && !started; i++) {
+        if (i) gp_rest_ms(PAUSE_MS);
         started = try_apart(r->pid, library);
-        if (!started) rest();
     }
-    if (!started)
-        return gp_fail(err, GP_E_IO, -1, "none of its threads waits in a call that it could be asked in");
     int64_t give_up_ns = gp_now_ns() + LOADED_MS * INT64_C(1000000);
-    for (; gp_now_ns() < give_up_ns; rest()) {
+    for (; started && r->way == GP_REACH_PTRACE && gp_now_ns() < give_up_ns; gp_rest_ms(PAUSE_MS))
         gp_reach(r, r->pid, library);
-        if (r->way == GP_REACH_DORMANT) return 0;
-        if (r->way == GP_REACH_NOT) break;
-    }
-    return gp_fail(err, GP_E_IO, -1, "it did not load %s", library);
+    if (r->way != GP_REACH_PTRACE) return;
+    r->way = GP_REACH_NOT;
+    snprintf(r->why, sizeof r->why, "%s",
+             started ? "it did not load the library"
+                     : "none of its threads waits where it could be asked to");
 }
 
 #else
 
-int gp_load_library(struct gp_reach *r, const char *library, struct gp_err *err)
+void gp_load_library(struct gp_reach *r, const char *library)
 {
-    (void)r;
     (void)library;
-    return gp_fail(err, GP_E_IO, -1, "the library cannot be loaded into it on this kind of processor");
+    r->way = GP_REACH_NOT;
+    snprintf(r->why, sizeof r->why, "the library cannot be loaded into it on this kind of processor");
 }
 
 #endif

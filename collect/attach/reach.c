@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "collect/wire/wire.h"
-#include "formats/base/err.h"
 #include "formats/base/str.h"
 
 /* ---- files of /proc ---- */
@@ -103,11 +102,11 @@ static bool is_of(int fd, const struct gp_reach *r)
     return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) && cred.pid == r->pid && cred.uid == r->uid;
 }
 
-int gp_reach_connect(const struct gp_reach *r, struct gp_err *err)
+int gp_reach_connect(struct gp_reach *r)
 {
     char path[64];
     int why = ENOENT;
-    for (int n = 0; n < 2; n++) {
+    for (int n = 0; n < 2 && r->way == GP_REACH_DORMANT; n++) {
         int folder = open_folder(r, n);
         snprintf(path, sizeof path, "/proc/self/fd/%d/%ld", folder, (long)r->inner); /* which is short */
         int fd = folder < 0 ? -1 : gp_wire_connect(path);
@@ -116,7 +115,8 @@ int gp_reach_connect(const struct gp_reach *r, struct gp_err *err)
         if (fd >= 0 && is_of(fd, r)) return fd;
         if (fd >= 0) close(fd);
     }
-    gp_fail(err, GP_E_IO, -1, "the library in it does not listen: %s", strerror(why));
+    if (r->way == GP_REACH_DORMANT)
+        snprintf(r->why, sizeof r->why, "the library in it does not listen: %s", strerror(why));
     return -1;
 }
 

@@ -2,8 +2,8 @@
  *
  *     struct gp_reach r;
  *     gp_reach(&r, pid, library);
- *     if (r.way == GP_REACH_PTRACE && gp_load_library(&r, library, &err)) ...
- *     int fd = gp_reach_connect(&r, &err);
+ *     if (r.way == GP_REACH_PTRACE) gp_load_library(&r, library);
+ *     int fd = gp_reach_connect(&r);             // -1: r.why says why
  */
 #ifndef GP_COLLECT_ATTACH_REACH_H
 #define GP_COLLECT_ATTACH_REACH_H
@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "formats/base/declare.h"
 #include "formats/base/vec.h"
 
 enum gp_reach_way {
@@ -48,11 +47,11 @@ const char *gp_reach_refusal(const struct gp_reach_facts *f, char *text, size_t 
 bool gp_reach_uses_cuda(pid_t pid);
 /* All processes that use CUDA, by number; unless ROOT is 0, only those below it, and itself. */
 void gp_reach_find(gp_reach_list *list, pid_t root, const char *library);
-/* A connection to the library that sleeps there. -1 with ERR filled. */
-int gp_reach_connect(const struct gp_reach *r, struct gp_err *err);
+/* A connection to the library that sleeps there; -1: it does not, as WHY says. */
+int gp_reach_connect(struct gp_reach *r);
 
 /* Have the process load LIBRARY, which then sleeps in it: one of its threads that waits in a call makes a
- * detour. The process never stays stopped, whenever this program ends. -1 with ERR filled. */
-GP_MUST_CHECK int gp_load_library(struct gp_reach *r, const char *library, struct gp_err *err);
+ * detour. The process never stays stopped, whenever this program ends. R is filled anew. */
+void gp_load_library(struct gp_reach *r, const char *library);
 
 #endif

@@ -348,23 +348,16 @@ static void leave_after(int64_t now_ns)
     gp_inject_window_leave(since_ns, gp_tracer_lend);
 }
 
-static bool is_running(void)
-{
-    pthread_mutex_lock(&self.lock);
-    bool running = self.state == RUNNING;
-    pthread_mutex_unlock(&self.lock);
-    return running;
-}
+static bool is_running(void) { return gp_inject_state() == GP_INJECT_RUNS; }
 
 /* ---- from one recording to the next ---- */
 
 /* Work that was launched while it was recorded ends; CUPTI returns a buffer when all of its work has. */
 static void settle(void)
 {
-    static const struct timespec soon = {0, 5000000};
     int64_t give_up_ns = gp_now_ns() + SETTLE_NS;
     do {
-        nanosleep(&soon, NULL);
+        gp_rest_ms(5);
         gp_tracer_flush(false);
         gp_link_tick(false);
         drain();
@@ -670,9 +663,8 @@ int gp_inject_attach(bool late)
 
 bool gp_inject_record_for(int fd, char *why, size_t size)
 {
-    static const struct timespec soon = {0, 10000000};
     enum { PATIENCE = 200 };
-    for (int i = 0; i < PATIENCE && is_running(); i++) nanosleep(&soon, NULL); /* one that was killed ends */
+    for (int i = 0; i < PATIENCE && is_running(); i++) gp_rest_ms(10); /* one that was killed ends */
     pthread_mutex_lock(&self.beginning);
     bool idle = gp_inject_state() == GP_INJECT_NONE;
     snprintf(why, size, idle ? "it did not start" : "it is being recorded already, or has ended");

@@ -8,12 +8,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "collect/inject/inject.h"
 #include "formats/base/err.h"
-
-enum { LOWEST_FD = 200 };
 
 static struct {
     pthread_mutex_t lock;
@@ -70,9 +67,7 @@ static int listen_in(const char *runtime)
     if (!gp_wire_sleep_path(self.path, runtime, geteuid(), "") || !make_private(self.path)) return -1;
     if (!gp_wire_sleep_path(self.path, runtime, geteuid(), name)) return -1;
     unlink(self.path); /* a process of that number may have been killed */
-    int low = gp_wire_listen(self.path, &err), fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, LOWEST_FD);
-    if (low >= 0 && fd < 0) fd = low;
-    else if (low >= 0) close(low);
+    int fd = gp_wire_move_up(gp_wire_listen(self.path, &err));
     if (fd >= 0) fcntl(fd, F_SETFL, 0); /* accept() waits */
     return fd;
 }
@@ -102,13 +97,11 @@ static void answer(int fd)
 
 static void *sleep_thread(void *arg)
 {
-    static const struct timespec rest = {1, 0};
     (void)arg;
     while (socket_is_ours()) {
         int fd = accept4(self.fd, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0) answer(fd);
-        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-            nanosleep(&rest, NULL);
+        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) gp_rest_ms(1000);
         else if (errno != EINTR && errno != ECONNABORTED) break;
     }
     atomic_store(&self.on, false);

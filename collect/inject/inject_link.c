@@ -2,7 +2,6 @@
 #include "collect/inject/inject_link.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "collect/inject/inject_window.h"
 #include "formats/base/count.h"
 
-enum { HEAR_MS = 1000 /* to wait for the rest of a frame */, LOWEST_FD = 200 };
+enum { HEAR_MS = 1000 /* to wait for the rest of a frame */ };
 static const int64_t CLOCK_NS = 1000000000;
 
 static struct {
@@ -186,8 +185,7 @@ static bool meet(int fd, struct gp_wire_welcome *opts, int *memory)
 bool gp_link_open(int given, struct gp_wire_welcome *opts, int *memory)
 {
     struct stat st;
-    int fd = given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, LOWEST_FD) : gp_wire_connect(getenv(GP_ENV_SOCKET));
-    if (given >= 0) close(given);
+    int fd = given >= 0 ? gp_wire_move_up(given) : gp_wire_connect(getenv(GP_ENV_SOCKET));
     self.reached = fd >= 0;
     if (fd < 0 && errno == EAGAIN) gp_say("the launcher does not answer: this process runs untraced");
     if (fd < 0) {

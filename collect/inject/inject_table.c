@@ -120,15 +120,6 @@ static bool read_address(int fd, char *to, size_t size)
     return false;
 }
 
-/* A high number, which a program that counts on low ones does not meet. */
-static int move_up(int fd)
-{
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, 100);
-    if (high < 0) return fd;
-    close(fd);
-    return high;
-}
-
 /* It ends when the descriptor that is left open here is closed, by the end of this process and of its fork
  * children. */
 static int start_launcher(void)
@@ -149,7 +140,7 @@ static int start_launcher(void)
     close(out[1]);
     ok = ok && read_address(out[0], address, sizeof address);
     close(out[0]);
-    if (ok) move_up(in[1]);
+    if (ok) gp_wire_move_up(in[1]);
     else close(in[1]);
     while (ok && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue; /* it has forked and left */
     if (!ok) return fail(GPUPROF_E_LAUNCH, "gpuprof-collect --hub did not start");

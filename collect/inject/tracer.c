@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
-#include <time.h>
 #include "collect/inject/inject.h"
 #include "collect/inject/inject_metrics.h"
 #include "collect/inject/nvtx.h"
@@ -284,11 +283,10 @@ bool gp_tracer_lend(void)
 
 bool gp_tracer_sleep(void)
 {
-    static const struct timespec soon = {0, 1000000};
     atomic_store(&gp_tracer.stopped, true);
     if (gp_tracer_entered_ns() && gp_cupti.cuptiUnsubscribe && !atomic_load(&lent)) give_up();
     struct gp_pool *p = atomic_exchange(&pool, NULL);
-    while (atomic_load(&users)) nanosleep(&soon, NULL);
+    while (atomic_load(&users)) gp_rest_ms(1);
     size_t out = p ? gp_pool_out(p) : 0;
     if (out) gp_debug("CUPTI keeps %zu buffers", out);
     return !out;

@@ -205,34 +205,28 @@ static void say_not_recorded(const struct gp_collect *c, const struct gp_reach *
 
 static void on_say(void *ctx, const char *text) { say_not_recorded(ctx, NULL, text); }
 
-/* First all are made ready, which takes time, and then all begin. */
+/* All are made ready, which takes time, before the first one begins. */
 static int attach(struct gp_collect *c, struct gp_err *err)
 {
     gp_reach_list list = {0};
     struct gp_reach r;
-    size_t n = 0;
+    bool any = false;
     if (c->opts->tree) {
         gp_reach_find(&list, (pid_t)c->opts->pid, c->library);
     } else {
         gp_reach(&r, (pid_t)c->opts->pid, c->library);
         GP_VEC_PUSH(&list, r);
     }
+    for (size_t i = 0; i < list.n; i++)
+        if (list.at[i].way == GP_REACH_PTRACE) gp_load_library(&list.at[i], c->library);
     for (size_t i = 0; i < list.n; i++) {
-        struct gp_err why = {0};
-        struct gp_reach *p = &list.at[i];
-        if (p->way == GP_REACH_PTRACE && gp_load_library(p, c->library, &why))
-            snprintf(p->why, sizeof p->why, "%s", why.msg);
-    }
-    for (size_t i = 0; i < list.n; i++) {
-        struct gp_err why = {0};
-        const struct gp_reach *p = &list.at[i];
-        int fd = p->way == GP_REACH_DORMANT ? gp_reach_connect(p, &why) : -1;
-        if (fd < 0) say_not_recorded(c, p, p->way == GP_REACH_DORMANT ? why.msg : p->why);
+        int fd = gp_reach_connect(&list.at[i]);
+        if (fd < 0) say_not_recorded(c, &list.at[i], list.at[i].why);
         else gp_hub_adopt(c->hub, fd);
-        n += fd >= 0;
+        any |= fd >= 0;
     }
     GP_VEC_FREE(&list);
-    if (n) return 0;
+    if (any) return 0;
     c->launch.status = GP_LAUNCH_FAILED;
     return gp_fail(err, GP_E_IO, -1, "--pid: nothing can be recorded");
 }

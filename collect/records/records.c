@@ -130,6 +130,7 @@ static void hold_call(struct gp_records *r, const struct gp_held_call *c)
                         r->opts.memory))
         return;
     if (c->start_ns <= 0 || c->end_ns < c->start_ns) {
+        r->stats.dropped++;
         gp_records_lose(r, "API calls", "no usable time", 1);
         return;
     }

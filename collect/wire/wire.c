@@ -13,8 +13,14 @@
 #include "formats/base/clock.h"
 #include "formats/base/err.h"
 
-/* High enough to be out of the way of programs that expect small descriptors or close the first few. */
-enum { LOWEST_FD = 200 };
+int gp_wire_move_up(int fd)
+{
+    enum { LOWEST_FD = 200 };
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
+    if (high < 0) return fd;
+    close(fd);
+    return high;
+}
 
 static int fill_address(struct sockaddr_un *a, socklen_t *len, const char *name)
 {
@@ -48,11 +54,8 @@ int gp_wire_connect(const char *name)
     struct sockaddr_un a;
     socklen_t len;
     if (fill_address(&a, &len, name)) return -1;
-    int low = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (low < 0) return -1;
-    int fd = fcntl(low, F_DUPFD_CLOEXEC, LOWEST_FD);
-    if (fd < 0) fd = low;
-    else close(low);
+    int fd = gp_wire_move_up(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (fd < 0) return -1;
     /* While the queue of the listener is full, connect() waits for so long. */
     struct timeval most = {.tv_sec = GP_WIRE_CONNECT_MS / 1000, .tv_usec = GP_WIRE_CONNECT_MS % 1000 * 1000L},
                    none = {0};

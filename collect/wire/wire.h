@@ -232,6 +232,8 @@ struct gp_wire_stats {
 int gp_wire_listen(const char *name, struct gp_err *err) GP_MUST_CHECK;
 /* A connected socket, close-on-exec and with a high number; -1 with errno set. NAME may be NULL. */
 int gp_wire_connect(const char *name) GP_MUST_CHECK;
+/* FD with a high number, out of the way of programs that expect small ones or close the first few. */
+int gp_wire_move_up(int fd);
 /* Where processes of user UID sleep, in a folder of RUNTIME (their XDG_RUNTIME_DIR; NULL or "": of /tmp), and
  * below it FILE. False if that is too long. */
 bool gp_wire_sleep_path(char to[GP_SLEEP_PATH], const char *runtime, uint32_t uid, const char *file);

@@ -19,6 +19,12 @@ static inline int64_t gp_clock_ns(clockid_t id)
 /* CLOCK_MONOTONIC, the clock of traces and of deadlines. */
 static inline int64_t gp_now_ns(void) { return gp_clock_ns(CLOCK_MONOTONIC); }
 
+/* Do nothing for so long. */
+static inline void gp_rest_ms(int ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
+}
+
 /* SECONDS from now, for functions that wait until a time of day. */
 static inline struct timespec gp_clock_after(int seconds)
 {
