@@ -262,7 +262,7 @@ bool gp_tracer_is_lent(void) { return atomic_load(&lent); }
 
 int64_t gp_tracer_left_ns(void) { return atomic_exchange(&left_ns, 0); }
 
-static void give_up(void)
+static void give_up(bool leaves)
 {
     int64_t begin_ns = gp_now_ns();
     gp_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* no buffer of ours stays there */
@@ -270,21 +270,23 @@ static void give_up(void)
     gp_tracer_lend_calls();
     if (gp_cupti.cuptiActivityRegisterTimestampCallback)
         gp_cupti.cuptiActivityRegisterTimestampCallback(NULL);
-    if (leave() || gp_cupti.cuptiUnsubscribe(gp_cupti.subscriber) == CUPTI_SUCCESS) atomic_store(&lent, true);
+    if ((leaves && leave()) || gp_cupti.cuptiUnsubscribe(gp_cupti.subscriber) == CUPTI_SUCCESS)
+        atomic_store(&lent, true);
     atomic_fetch_add(&moved_ns, gp_now_ns() - begin_ns);
 }
 
 bool gp_tracer_lend(void)
 {
     if (!gp_cupti.cuptiUnsubscribe || atomic_load(&gp_tracer.stopped) || atomic_load(&lent)) return false;
-    give_up();
+    give_up(true);
     return true;
 }
 
+/* CUPTI stays: that it leaves a process that is not ours to end was not tested. */
 bool gp_tracer_sleep(void)
 {
     atomic_store(&gp_tracer.stopped, true);
-    if (gp_tracer_entered_ns() && gp_cupti.cuptiUnsubscribe && !atomic_load(&lent)) give_up();
+    if (gp_tracer_entered_ns() && gp_cupti.cuptiUnsubscribe && !atomic_load(&lent)) give_up(false);
     struct gp_pool *p = atomic_exchange(&pool, NULL);
     while (atomic_load(&users)) gp_rest_ms(1);
     size_t out = p ? gp_pool_out(p) : 0;
