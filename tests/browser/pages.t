@@ -40,9 +40,15 @@ while at < len(data):
     at += n + 12
 raw, stride, above = zlib.decompress(packed), width * bytes_per, bytearray(width * bytes_per)
 seen = [set() for _ in range(0, height, 500)]
+hows, looked_at = raw[::stride + 1], [y % 40 == 20 for y in range(height)]
+needed = looked_at[:]
+for y in range(height - 1, 0, -1):
+    needed[y - 1] |= needed[y] and hows[y] > 1  # it is written as the difference to the line above
 for y in range(height):
-    how, line = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
-    for i in range(stride):
+    if not needed[y]:
+        continue
+    how, line = hows[y], bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
+    for i in range(stride if how else 0):
         a, b = line[i - bytes_per] if i >= bytes_per else 0, above[i]
         c = above[i - bytes_per] if i >= bytes_per else 0
         if how == 4:
@@ -51,7 +57,7 @@ for y in range(height):
         else:
             near = (0, a, b, (a + b) // 2)[how]
         line[i] = (line[i] + near) & 255
-    if y % 40 == 20:
+    if looked_at[y]:
         seen[y // 500] |= {bytes(line[i:i + 3]) for i in range(0, stride, bytes_per)}
     above = line
 for page in seen:
