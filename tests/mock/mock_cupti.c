@@ -30,18 +30,18 @@ struct thread_buffer {
 static struct {
     pthread_mutex_t lock;
     struct thread_buffer *threads;
-    bool subscribed;
+    _Atomic bool subscribed;
     _Atomic bool graph_ran; /* node by node */
-    CUpti_CallbackFunc callback;
-    CUpti_BuffersCallbackRequestFunc requested;
-    CUpti_BuffersCallbackCompleteFunc completed;
-    CUpti_TimestampCallbackFunc clock;
+    _Atomic(CUpti_CallbackFunc) callback;
+    _Atomic(CUpti_BuffersCallbackRequestFunc) requested;
+    _Atomic(CUpti_BuffersCallbackCompleteFunc) completed;
+    _Atomic(CUpti_TimestampCallbackFunc) clock;
     _Atomic bool kinds[MAX_KIND];
     _Atomic bool calls[2][MAX_CBID];
     _Atomic bool callbacks[CUPTI_CB_DOMAIN_SIZE][MAX_CBID];
     _Atomic uint32_t correlation;
     _Atomic size_t dropped;
-    bool device_told, no_device, up;
+    _Atomic bool device_told, no_device, up;
     _Atomic bool unified[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT]; /* configured */
     _Atomic bool event_times;
     _Atomic uint64_t event_records[16]; /* the number of the latest record of an event */
@@ -109,7 +109,8 @@ static uint32_t version(void)
 
 static uint64_t now(void)
 {
-    if (mock.clock) return mock.clock();
+    CUpti_TimestampCallbackFunc clock = mock.clock;
+    if (clock) return clock();
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
@@ -941,7 +942,11 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *size
     return *size && value ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
-uint64_t mock_now(void) { return mock.clock ? mock.clock() : 1; }
+uint64_t mock_now(void)
+{
+    CUpti_TimestampCallbackFunc clock = mock.clock;
+    return clock ? clock() : 1;
+}
 
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f)
 {
