@@ -62,18 +62,9 @@ static bool is_full(const struct gp_hub *hub)
 
 static void add_stats(struct gp_wire_stats *to, const struct gp_wire_stats *s)
 {
-    to->salvaged += s->salvaged;
-    to->kernels += s->kernels;
-    to->copies += s->copies;
-    to->sets += s->sets;
-    to->calls += s->calls;
-    to->ranges += s->ranges;
-    to->allocations += s->allocations;
-    to->dropped += s->dropped;
-    to->stacks += s->stacks;
-    to->bad_time += s->bad_time;
-    to->inversions += s->inversions;
-    to->cpu_ns += s->cpu_ns;
+#define X(sum) to->sum += s->sum;
+    GP_WIRE_SUMS(X)
+#undef X
     if (s->worst_inversion_ns > to->worst_inversion_ns) to->worst_inversion_ns = s->worst_inversion_ns;
     for (unsigned i = 0; i < GP_BUDGET_PARTS; i++)
         if (s->left_out_ns[i] && (!to->left_out_ns[i] || s->left_out_ns[i] < to->left_out_ns[i]))

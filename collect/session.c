@@ -356,22 +356,10 @@ static bool take_device(struct gp_session *s, struct gp_wire_device *w)
     struct gp_device d = gp_device_unknown();
     if (w->id < 0 || w->id >= MAX_DEVICES || w->memory_bytes < 0 || w->memory_bandwidth_bps < 0) return false;
     w->name[sizeof w->name - 1] = 0;
-    d.id = w->id;
+#define X(number) d.number = w->number;
+    GP_WIRE_DEVICE_NUMBERS(X)
+#undef X
     d.name = gp_intern_cstr(&s->records.trace.strings, w->name);
-    d.cc_major = w->cc_major;
-    d.cc_minor = w->cc_minor;
-    d.sms = w->sms;
-    d.warp_size = w->warp_size;
-    d.max_threads_per_sm = w->max_threads_per_sm;
-    d.max_threads_per_block = w->max_threads_per_block;
-    d.regs_per_sm = w->regs_per_sm;
-    d.regs_per_block = w->regs_per_block;
-    d.shared_per_sm = w->shared_per_sm;
-    d.shared_per_block = w->shared_per_block;
-    d.memory_bytes = w->memory_bytes;
-    d.l2_bytes = w->l2_bytes;
-    d.core_clock_khz = w->core_clock_khz;
-    d.memory_bandwidth_bps = w->memory_bandwidth_bps;
     gp_records_add_device(&s->records, &d);
     return true;
 }

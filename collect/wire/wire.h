@@ -131,6 +131,13 @@ struct gp_wire_device {
     uint32_t reserved;
 };
 
+/* Its numbers that a struct gp_device has, too. */
+#define GP_WIRE_DEVICE_NUMBERS(X)                                                                            \
+    X(id)                                                                                                    \
+    X(cc_major) X(cc_minor) X(sms) X(warp_size) X(max_threads_per_sm) X(max_threads_per_block)               \
+        X(regs_per_sm) X(regs_per_block) X(shared_per_sm) X(shared_per_block) X(memory_bytes) X(l2_bytes)    \
+            X(core_clock_khz) X(memory_bandwidth_bps)
+
 /* A flush begins. */
 struct gp_wire_tick {
     int64_t now_ns;      /* CLOCK_MONOTONIC of the process, as in its records */
@@ -209,6 +216,12 @@ struct gp_wire_record {
 struct gp_wire_say {
     char text[400];
 };
+
+/* Those of what follows that add up over processes. */
+#define GP_WIRE_SUMS(X)                                                                                      \
+    X(salvaged)                                                                                              \
+    X(kernels) X(copies) X(sets) X(calls) X(ranges) X(allocations) X(dropped) X(stacks) X(bad_time)          \
+        X(inversions) X(cpu_ns)
 
 /* What a process has done since it connected. */
 struct gp_wire_stats {

@@ -13,8 +13,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pid_t owner; /* the process that initialised CUDA; its fork children cannot */
 static void (*_Atomic sink)(const struct mock_event *e);
-static void (*up)(void), (*down)(void);
-static bool is_up;
+static void (*_Atomic up)(void), (*_Atomic down)(void);
+static _Atomic bool is_up;
 
 void mock_attach(void (*to)(const struct mock_event *e), void (*on_up)(void), void (*on_down)(void))
 {

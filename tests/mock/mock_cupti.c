@@ -116,6 +116,13 @@ static uint64_t now(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* The subscriber, if that is what it asked for; another may come meanwhile. */
+static void call(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
+{
+    CUpti_CallbackFunc callback = mock.callback;
+    if (callback && mock.callbacks[domain][cbid]) callback(NULL, domain, cbid, data);
+}
+
 /* ---- buffers ---- */
 
 static size_t record_size(CUpti_ActivityKind kind)
@@ -183,7 +190,8 @@ static void hand_back(struct thread_buffer *b)
     b->unfinished = false;
     if (setting("MOCK_CUPTI_TAIL")) valid = b->size;
     if (setting("MOCK_CUPTI_CUT") && valid > 8) valid -= 8;
-    mock.completed(NULL, 0, data, b->size, valid);
+    CUpti_BuffersCallbackCompleteFunc completed = mock.completed;
+    completed(NULL, 0, data, b->size, valid);
 }
 
 static void put(const void *record, bool unfinished)
@@ -197,7 +205,8 @@ static void put(const void *record, bool unfinished)
     pthread_mutex_lock(&b->lock);
     if (b->data && b->size - b->used < size) hand_back(b);
     if (!b->data) {
-        mock.requested(&b->data, &b->size, &max_records);
+        CUpti_BuffersCallbackRequestFunc requested = mock.requested;
+        requested(&b->data, &b->size, &max_records);
         b->used = 0;
     }
     if (b->data && b->size >= size) {
@@ -508,7 +517,7 @@ static void call_back_with(bool driver, uint32_t cbid, uint32_t correlation, CUp
     data.functionName = driver && cbid == 514 ? "cuGraphLaunch" : "cuLaunchKernel";
     data.symbolName = launching ? launching->kernel : NULL;
     if (launching && driver) data.functionParams = &launched;
-    if (mock.callback && mock.callbacks[domain][cbid]) mock.callback(NULL, domain, cbid, &data);
+    call(domain, cbid, &data);
 }
 
 static void call_back(bool driver, uint32_t cbid, uint32_t correlation, CUpti_ApiCallbackSite site)
@@ -587,8 +596,7 @@ static void tell_node(CUpti_CallbackIdResource what, uint64_t *node, uint64_t *o
     data.node = (CUgraphNode)(void *)node;
     data.originalNode = (CUgraphNode)(void *)original;
     resource.resourceDescriptor = &data;
-    if (mock.callback && mock.callbacks[CUPTI_CB_DOMAIN_RESOURCE][what])
-        mock.callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, what, &resource);
+    call(CUPTI_CB_DOMAIN_RESOURCE, what, &resource);
 }
 
 static uint64_t *add_node(uint32_t graph, const char *kernel)
@@ -829,8 +837,7 @@ static void on_event(const struct mock_event *e)
 static void on_up(void)
 {
     mock.up = true;
-    if (mock.callback && mock.callbacks[CUPTI_CB_DOMAIN_RESOURCE][CUPTI_CBID_RESOURCE_CU_INIT_FINISHED])
-        mock.callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, NULL);
+    call(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, NULL);
 }
 
 /* Whatever has not been flushed by now is gone. */
