@@ -63,14 +63,20 @@ test_expect_success 'the second list is run by its name, on the GPUs that are gi
     grep "^fine (torch): \[4.0, 4.0\] -> \[4.5, 4.5\] ms" log && grep "^fine .*said .*, other processes 4.000, 4.000: " log
 '
 
-test_expect_success 'the known fix is first in recordings of the second list, as its README says' '
-    python3 "$unseen/second.py" list | sed "1,2d; s/^| \([a-z]*\) .*| \(.*\) |$/\1 \2/" | tr -d "\`," >rules &&
+# first_fixes LIST FOLDER: the programs of LIST whose first advice names the known fix, by the recordings in FOLDER
+first_fixes() {
+    python3 "$unseen/$1.py" list | sed "1,2d; s/^| \([a-z]*\) .*| \(.*\) |$/\1 \2/" | tr -d "\`," >rules &&
     while read -r name names; do
-        test -e "$unseen/h200/$name.trace" || continue
-        first=$(trace-suggest -q -f json "$unseen/h200/$name.trace" | jq -r ".suggestions[0].rule") || return
+        test -e "$unseen/$2/$name.trace" || continue
+        first=$(trace-suggest -q -f json "$unseen/$2/$name.trace" | jq -r ".suggestions[0].rule") || return
         case " $names " in *" $first "*) echo "$name" ;; esac
-    done <rules >found &&
-    printf "%s\n" advantages neighbours spectrograms columns waves activations sampler >expected && test_cmp expected found
+    done <rules
+}
+
+test_expect_success 'the known fix is first in recordings of the second and the third list, as their README says' '
+    first_fixes second h200 >found &&
+    printf "%s\n" speculation advantages neighbours spectrograms columns waves activations sampler outputs >expected && test_cmp expected found &&
+    first_fixes third h100 >found && echo replay >expected && test_cmp expected found
 '
 
 test_expect_success 'the recordings can be asked about again' '
