@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What a profile in pprof's format says, after checking it: usage: check_pprof.py FILE [TYPE]
+"""What a profile in pprof's format says, after checking it: usage: check_pprof.py FILE [TYPE | TYPE=FOLDED...]
 
 A decoder of its own, by the field numbers of the published profile.proto: every field has to be known there and of its
 wire type, every index has to lead somewhere, ids are not 0, the first string is empty. Without TYPE one line for each
-sample type, "name unit sum", and a line "labels" with all labels. With TYPE the stacks with that value, folded.
+sample type, "name unit sum", and a line "labels" with all labels. With TYPE the stacks with that value, folded. With
+TYPE=FOLDED nothing, if the folded text of that name has the same sums; otherwise the exit status is 1.
 """
 import gzip
+import re
 import sys
 
 VARINT, BYTES = 0, 2
@@ -61,6 +63,24 @@ def one(found, name):
     return found.get(name, [0])[0]
 
 
+def summed(lines):
+    sums = {}
+    for stack, n in lines:
+        sums[stack] = sums.get(stack, 0) + n
+    return sums
+
+
+def folded(path):
+    """The sums of a folded text, in which equal stacks of two kinds are two lines."""
+    lines = (line.rstrip('\n').rsplit(' ', 1) for line in open(path))
+    return summed((stack, int(n)) for stack, n in lines)
+
+
+def underscored(stack):
+    """As in folded text, where a space before a number is an underscore."""
+    return ';'.join(re.sub(r' +(?=[0-9.]+$)', lambda m: '_' * len(m.group()), f) for f in stack.split(';'))
+
+
 def main():
     raw = open(sys.argv[1], 'rb').read()
     assert raw[:2] == b'\x1f\x8b' and raw[4:8] == b'\0\0\0\0', 'not gzip, or with the time of day'
@@ -79,7 +99,8 @@ def main():
         lines = [message(line, LINE) for line in loc['line']]
         assert one(loc, 'id') > 0 and one(loc, 'id') not in locations and len(lines) == 1
         locations[one(loc, 'id')] = functions[one(lines[0], 'function_id')]
-    sums, stacks, labels = [0] * len(names), {}, set()
+    wanted = [arg.partition('=')[::2] for arg in sys.argv[2:]]
+    sums, stacks, labels = [0] * len(names), {name: {} for name, _ in wanted}, set()
     for sample in (message(s, SAMPLE) for s in profile.get('sample', [])):
         values = packed(sample['value'])
         assert len(values) == len(names) and any(values)
@@ -87,11 +108,16 @@ def main():
         stack = ';'.join(locations[i][0] for i in reversed(packed(sample['location_id'])))
         for label in (message(label, LABEL) for label in sample.get('label', [])):
             labels.add(f"{strings[one(label, 'key')]}={strings[one(label, 'str')]}")
-        if len(sys.argv) > 2:
-            stacks[stack] = stacks.get(stack, 0) + values[names.index(sys.argv[2])]
-    if len(sys.argv) > 2:
-        for stack in sorted(s for s in stacks if stacks[s]):
-            print(stack, stacks[stack])
+        for name in stacks:
+            stacks[name][stack] = stacks[name].get(stack, 0) + values[names.index(name)]
+    for name, text in wanted:
+        found = {stack: n for stack, n in stacks[name].items() if n}
+        if not text:
+            for stack in sorted(found):
+                print(stack, found[stack])
+        elif folded(text) != summed((underscored(stack), n) for stack, n in found.items()):
+            sys.exit(f'{name}: not the sums of {text}')
+    if wanted:
         return
     for t, total in zip(types, sums):
         print(strings[one(t, 'type')], strings[one(t, 'unit')], total)
