@@ -39,19 +39,18 @@ test_expect_success 'times that cannot be: every tool ends in order' '
 '
 
 test_expect_success 'times that cannot be: sums still close, and do not exceed the time there is' '
-    for f in times/*.json; do
-        trace-hta -q -f json --top 0 -o hta.json $f &&
-        python3 - hta.json <<END || { echo $f; return 1; }
+    for f in times/*.json; do trace-hta -q -f json --top 0 -o ${f%.json}.hta $f || { echo $f; return 1; }; done &&
+    python3 - times/*.hta <<END
 import json, sys
-doc = json.load(open(sys.argv[1]))
-assert len(doc["devices"]) == 2
-for d in doc["devices"]:
-    parts = d["compute_ns"], d["exposed_communication_ns"], d["exposed_memory_ns"], d["idle_ns"]
-    assert min(parts) >= 0 and sum(parts) == d["span_ns"], d
-    assert sum(d["idle"].values()) == d["idle_ns"], d
-assert sum(k["total_ns"] for k in doc["kernels"]) <= 1 << 58
+for path in sys.argv[1:]:
+    doc = json.load(open(path))
+    assert len(doc["devices"]) == 2, path
+    for d in doc["devices"]:
+        parts = d["compute_ns"], d["exposed_communication_ns"], d["exposed_memory_ns"], d["idle_ns"]
+        assert min(parts) >= 0 and sum(parts) == d["span_ns"], (path, d)
+        assert sum(d["idle"].values()) == d["idle_ns"], (path, d)
+    assert sum(k["total_ns"] for k in doc["kernels"]) <= 1 << 58, path
 END
-    done
 '
 
 test_expect_success 'what is out of range is counted, with its place' '

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Do two Chrome traces hold the same events? usage: same_events.py ORIGINAL RETURNED
+"""Do two Chrome traces hold the same events? usage: same_events.py ORIGINAL RETURNED [ORIGINAL RETURNED...]
 
 For files that went through another format: the order of events, the spacing of the text and the form of numbers may
 differ, and begin/end pairs may have become spans. Compared are metadata, the names of the rows that have events, and
@@ -142,9 +142,9 @@ def summary(path):
     return {k: plain(v) for k, v in data.items()}, labels(events), bag
 
 
-def main():
-    meta, names, events = summary(sys.argv[1])
-    meta2, names2, events2 = summary(sys.argv[2])
+def is_same(original, returned):
+    meta, names, events = summary(original)
+    meta2, names2, events2 = summary(returned)
     meta.setdefault('schemaVersion', plain(1))
     differences = []
     for what, a, b in (('metadata', meta, meta2), ('row', names, names2)):
@@ -158,10 +158,11 @@ def main():
     differences += ['lost: %s' % (e,) for e in sorted(lost, **order)[:SHOWN]]
     differences += ['new:  %s' % (e,) for e in sorted(new, **order)[:SHOWN]]
     for line in differences:
-        print(line)
+        print('%s: %s' % (original, line))
     if not differences:
         print('same: %d events' % sum(events.values()))
-    sys.exit(1 if differences else 0)
+    return not differences
 
 
-main()
+paths = sys.argv[1:]
+sys.exit(not all([is_same(*pair) for pair in zip(paths[::2], paths[1::2], strict=True)]))

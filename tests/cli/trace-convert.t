@@ -173,14 +173,16 @@ test_expect_success 'one of several inputs that cannot be read is named' '
 '
 
 test_expect_success PYTHON 'every committed sample comes back' '
+    mkdir returned && set -- &&
     for f in "$samples"/*/*.json "$samples"/*/*.json.gz; do
         # cli.samples does the same with those of an H200. Statistics and time lines of allocators are not traces; second
         # recordings of a program have nothing that the first lacks.
         case $f in */h200/*|*/broken/*|*/site/*|*/calibrate/*|*/compile/counted.json|*.stats.json|*/memory/timeline*|*_2.json.gz|*"*"*) continue ;; esac &&
-        trace-convert "$f" | trace-convert --to chrome >sample.json &&
-        test -s sample.json &&
-        { test -n "$GP_SANITIZED" || python3 "$same" "$f" sample.json; } || { echo "not the same: $f"; return 1; }
-    done
+        set -- "$@" "$f" "returned/$#.json" && trace-convert "$f" | trace-convert --to chrome -o "returned/$(($# - 2)).json" &&
+            test -s "returned/$(($# - 2)).json" ||
+        { echo "not converted: $f"; return 1; }
+    done &&
+    test $# -gt 80 && { test -n "$GP_SANITIZED" || python3 "$same" "$@"; }
 '
 
 test_expect_success 'gpuprof is the default format' '
