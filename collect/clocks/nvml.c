@@ -134,17 +134,12 @@ static double reasons(struct place p, uint32_t none)
     return call && !call(p.device, &v) ? (double)v : NAN;
 }
 
-static bool read_memory(struct place p, struct gp_nvml_memory *m)
+static double memory(struct place p, uint32_t all)
 {
-    *m = (struct gp_nvml_memory){.version = sizeof *m | 2 << 24};
-    return p.n->nvmlDeviceGetMemoryInfo_v2 && !p.n->nvmlDeviceGetMemoryInfo_v2(p.device, m);
-}
-
-static double memory_used(struct place p, uint32_t none)
-{
-    (void)none;
-    struct gp_nvml_memory m;
-    return read_memory(p, &m) ? (double)m.used : NAN;
+    struct gp_nvml_memory m = {.version = sizeof m | 2 << 24};
+    return p.n->nvmlDeviceGetMemoryInfo_v2 && !p.n->nvmlDeviceGetMemoryInfo_v2(p.device, &m)
+               ? (double)(all ? m.total : m.used)
+               : NAN;
 }
 
 static double energy(struct place p, uint32_t none)
@@ -168,7 +163,7 @@ static const struct {
     {GP_GAUGE_POWER, power, POWER_NOW_MW, GP_NVML_OFTEN, false},
     {GP_GAUGE_TEMPERATURE, temperature, 0, GP_NVML_OFTEN, false},
     {GP_GAUGE_REASONS, reasons, 0, GP_NVML_OFTEN, false},
-    {GP_GAUGE_MEMORY_USED, memory_used, 0, GP_NVML_OFTEN, false},
+    {GP_GAUGE_MEMORY_USED, memory, 0, GP_NVML_OFTEN, false},
     {GP_GAUGE_PCIE_RECEIVED, field, PCIE_RECEIVED, GP_NVML_OFTEN, true},
     {GP_GAUGE_PCIE_SENT, field, PCIE_SENT, GP_NVML_OFTEN, true},
     {GP_GAUGE_NVLINK_RECEIVED, field, LINKS_RECEIVED_KIB, GP_NVML_RARELY, true},
@@ -198,8 +193,7 @@ unsigned gp_nvml_most_sm_mhz(const struct gp_nvml_library *n, size_t device)
 
 double gp_nvml_memory_bytes(const struct gp_nvml_library *n, size_t device)
 {
-    struct gp_nvml_memory m;
-    return read_memory((struct place){n, n->devices[device]}, &m) ? (double)m.total : 0;
+    return memory((struct place){n, n->devices[device]}, true);
 }
 
 double gp_nvml_power_limit_w(const struct gp_nvml_library *n, size_t device)

@@ -86,6 +86,7 @@ int64_t gp_nvml_wrap_ns(const struct gp_nvml_library *n, size_t device);
 /* 0: not known. */
 unsigned gp_nvml_most_sm_mhz(const struct gp_nvml_library *n, size_t device);
 double gp_nvml_power_limit_w(const struct gp_nvml_library *n, size_t device);
+/* NAN: not known. */
 double gp_nvml_memory_bytes(const struct gp_nvml_library *n, size_t device);
 /* The use by each process that used the GPU after SINCE_US; returns how many of USES, which has room for
  * MOST, were filled; -1: it is not known. */

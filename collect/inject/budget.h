@@ -58,7 +58,7 @@ struct gp_budget {
     bool compared;
     int64_t spent_ns, moved_ns;           /* in all; in this rest and the window behind it */
     int64_t window_ns, moves_ns;          /* what the next window is likely to cost, and its moves */
-    int64_t launches, assumed;            /* of this recording; of those whose cost was assumed */
+    int64_t launches, assumed;            /* of this recording; those whose cost was assumed */
     int64_t cost_ns[GP_BUDGET_PARTS + 1]; /* by part; the last is never left out */
 };
 

@@ -64,7 +64,6 @@ static void follow(const struct gp_inject_budget_switches *to, enum gp_budget_ph
 {
     const struct gp_budget *b = &self.budget;
     if (b->left_out != self.reported) {
-        gp_debug("budget: %u ppm of the time, leaving out %x", (unsigned)b->share_ppm, (unsigned)b->left_out);
         to->leave_out(b->left_out);
         report(to, now_ns);
     }
@@ -73,10 +72,8 @@ static void follow(const struct gp_inject_budget_switches *to, enum gp_budget_ph
              (unsigned)b->share_ppm, (long long)(b->moved_ns / 1000000), (long long)b->launch_ns,
              b->measured ? " by its steps" : "");
     if (b->phase == GP_BUDGET_OVER)
-        gp_say(
-            "--budget: steps stay %.1f%% longer while nothing is recorded, which cannot be avoided: nothing "
-            "more is recorded",
-            (double)b->stays_ppm / 1e4);
+        gp_say("--budget: steps stay %.1f%% longer after a recording, so there is no other one",
+               (double)b->stays_ppm / 1e4);
     to->pause(b->phase != GP_BUDGET_RECORD);
 }
 

@@ -24,8 +24,8 @@ void gp_inject_window_set(bool open);
 bool gp_inject_window_is_open(void);
 /* Record nothing for a while, whatever else opens the window, or no longer. */
 void gp_inject_window_pause(bool paused);
-/* Has the window been closed since SINCE_NS? Then LEND CUPTI, unless that is NULL; see gp_tracer_lend(). Flush
- * thread only. */
+/* Has the window been closed since SINCE_NS? Then LEND CUPTI, unless that is NULL; see gp_tracer_lend().
+ * Flush thread only. */
 bool gp_inject_window_leave(int64_t since_ns, bool (*lend)(void));
 /* How many windows began before; RECORDING: is NS in one of them? */
 uint64_t gp_inject_window_before(int64_t ns, bool *recording);

@@ -102,9 +102,9 @@ static bool leave(void)
     leaving = may_leave() &&
               gp_cupti.cuptiEnableCallback(1, gp_cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
                                            CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) == CUPTI_SUCCESS;
-    bool left = leaving;
-    if (leaving) gp_tracer_driver_version();
-    left = left && !leaving;
+    bool asked = leaving;
+    if (asked) gp_tracer_driver_version();
+    bool left = asked && !leaving;
     leaving = false;
     gp_debug("CUPTI %s", left ? "has left the process" : "stays in the process");
     if (left) atomic_store(&left_ns, gp_now_ns());

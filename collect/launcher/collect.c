@@ -177,15 +177,13 @@ static int64_t idle_due(const struct gp_collect *c)
 /* Write the recorder's blocks, with a mark at AT_NS that says why, and say so. */
 static void dump(struct gp_collect *c, uint32_t producer, int64_t at_ns, const char *why)
 {
-    struct gp_buf words = {0};
-    gp_buf_printf(&words, "--dump: %s", why);
-    bool there = gp_hub_mark(c->hub, c->plan.pattern ? 0 : producer, gp_buf_str(&words), at_ns);
-    gp_buf_release(&words);
+    char words[256];
+    snprintf(words, sizeof words, "--dump: %s", why);
+    bool there = gp_hub_mark(c->hub, c->plan.pattern ? 0 : producer, words, at_ns);
     if (producer && !there) return; /* it has ended, which explains the rest */
     gp_recorder_dump(c->recorder);
-    gp_buf_printf(&words, "--dump: wrote the kept events: %s", why);
-    c->say(gp_buf_str(&words));
-    gp_buf_release(&words);
+    snprintf(words, sizeof words, "--dump: wrote the kept events: %s", why);
+    c->say(words);
 }
 
 /* ---- processes that run already ---- */
@@ -254,7 +252,6 @@ static void maybe_dump(struct gp_collect *c)
 {
     struct gp_dump d;
     int64_t now_ns = gp_now_ns(), due_ns = idle_due(c);
-    if (!c->triggers) return;
     if (c->launch.arrived & c->plan.dump.signal) dump(c, 0, now_ns, "signal received");
     if (due_ns && now_ns >= due_ns) {
         c->idle_since_ns = gp_recorder_gpu_ns(c->recorder);
@@ -359,7 +356,7 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     look_for_pace(c);
     if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_now_ns()))
         gp_hub_record(c->hub, c->plan.control.capture.open, false);
-    maybe_dump(c);
+    if (c->triggers) maybe_dump(c);
     if (c->sums.add && gp_now_ns() >= c->metrics_due_ns) write_metrics(c);
     gp_host_turn(c->host, gp_now_ns());
     gp_pm_turn(c->pm, gp_now_ns());

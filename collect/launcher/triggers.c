@@ -48,16 +48,10 @@ struct gp_triggers {
     struct gp_dump dump; /* at_ns 0: none */
     int64_t worked_ns;   /* the end of the latest GPU work */
     GP_VEC(struct process) processes;
-    struct gpu *gpus;
+    struct gpu gpus[DEVICES];
 };
 
 /* ---- words ---- */
-
-static bool read_time(const char *text, int64_t *ns)
-{
-    struct gp_err ignored = {0};
-    return !gp_parse_seconds(text, ns, &ignored) && *ns > 0;
-}
 
 /* A number between two, with a unit behind it. */
 static bool read_number(struct gp_dump_when *w, const char *word)
@@ -85,8 +79,10 @@ static bool read_number(struct gp_dump_when *w, const char *word)
 static bool read_word(struct gp_dump_when *w, const char *word)
 {
     struct gp_trigger t;
-    if (gp_starts(word, "idle:")) return read_time(word + strlen("idle:"), &w->idle_ns);
-    if (gp_starts(word, "collective:")) return read_time(word + strlen("collective:"), &w->collective_ns);
+    struct gp_err ignored = {0};
+    int64_t *time = gp_starts(word, "idle:") ? &w->idle_ns : &w->collective_ns;
+    if (gp_starts(word, "idle:") || gp_starts(word, "collective:"))
+        return !gp_parse_seconds(strchr(word, ':') + 1, time, &ignored) && *time > 0;
     if (!gp_trigger_parse(word, &t) || t.when != GP_WHEN_SIGNAL) return read_number(w, word);
     w->signal |= UINT64_C(1) << t.signal;
     return true;
@@ -106,9 +102,10 @@ struct gp_triggers *gp_triggers_new(const struct gp_dump_when *when, int64_t apa
                                     uint64_t most)
 {
     struct gp_triggers *t = gp_zalloc(sizeof *t);
-    *t = (struct gp_triggers){
-        .when = when, .apart_ns = apart_ns, .settle_ns = settle_ns, .most = most, .next_ns = INT64_MIN};
-    if (when->memory > 0 || when->clock > 0) t->gpus = gp_zalloc(DEVICES * sizeof *t->gpus);
+    t->when = when;
+    t->apart_ns = apart_ns;
+    t->settle_ns = settle_ns;
+    t->most = most;
     return t;
 }
 
@@ -267,7 +264,6 @@ static void judge_clock(struct gp_triggers *t, struct gpu *g, const struct gp_cl
 static void judge_memory(struct gp_triggers *t, struct gpu *g, const struct gp_clock_sample *s, double bytes)
 {
     double part = s->values[GP_GAUGE_MEMORY_USED] / bytes;
-    if (isnan(part)) return;
     bool full = part >= t->when->memory;
     if (full && !g->full)
         gp_triggers_fire(t, 0, s->at_ns, "memory in use on GPU %u: %.1f%%", (unsigned)s->device, 100 * part);
@@ -277,7 +273,7 @@ static void judge_memory(struct gp_triggers *t, struct gpu *g, const struct gp_c
 void gp_triggers_sample(struct gp_triggers *t, const struct gp_clock_sample *s, double memory_bytes)
 {
     enum { IDLE = 1 }; /* among the reasons */
-    if (!t->gpus || s->is_use || s->device >= DEVICES) return;
+    if (s->is_use || s->device >= DEVICES) return;
     struct gpu *g = &t->gpus[s->device];
     double reasons = s->values[GP_GAUGE_REASONS];
     bool idle = !isnan(reasons) && (uint64_t)reasons & IDLE;
@@ -311,6 +307,5 @@ void gp_triggers_free(struct gp_triggers *t)
         GP_VEC_FREE(&t->processes.at[i].ops);
     }
     GP_VEC_FREE(&t->processes);
-    free(t->gpus);
     free(t);
 }

@@ -896,7 +896,8 @@ CUptiResult cuptiFinalize(void)
     }
     for (size_t i = 0; i < sizeof mock.unified / sizeof *mock.unified; i++) mock.unified[i] = false;
     mock.event_times = mock.sources = mock.no_queries = false;
-    mock.clock = NULL;
+    CUpti_TimestampCallbackFunc none = NULL;
+    mock.clock = none;
     mock.correlation = 0;
     return CUPTI_SUCCESS;
 }
