@@ -47,11 +47,10 @@ enum gp_budget_phase {
 struct gp_budget {
     uint32_t limit_ppm, parts; /* PARTS: enum gp_budget_part that could be left out, as bits */
     enum gp_budget_phase phase;
-    uint32_t left_out; /* enum gp_budget_part, as bits */
-    bool measured;     /* steps have shown what it costs, */
-    int64_t launch_ns; /* which is so much per launch */
-    uint32_t
-        share_ppm; /* of the time, when it was worked out last: of a recording, or of all of the windows */
+    uint32_t left_out;  /* enum gp_budget_part, as bits */
+    bool measured;      /* steps have shown what it costs, */
+    int64_t launch_ns;  /* which is so much per launch */
+    uint32_t share_ppm; /* of the time: of the last second, or of all of it where it comes to windows */
     uint32_t stays_ppm; /* by how much steps stay longer while nothing is recorded */
     /* private */
     int64_t begun_ns, since_ns, due_ns;
