@@ -16,11 +16,15 @@ struct gp_code_range {
 /* Addresses there, 0 unknown. */
 struct gp_process_code {
     uint64_t dlopen, dlsym, error_location, room; /* ROOM: bytes of code that nobody uses */
-    GP_VEC(struct gp_code_range) critical;        /* the loader and allocators: nobody may be inside */
+    GP_VEC(struct gp_code_range) critical;        /* the loader, allocators: nobody may be inside */
 };
 
 /* ROOM: so many bytes are wanted. False: something is missing. */
 bool gp_process_code(struct gp_process_code *c, pid_t pid, size_t room);
+/* A function of our own C library, whose file the process has mapped, too; 0: it has not. */
+uint64_t gp_process_function(pid_t pid, const char *function);
+/* How many bytes could be read. */
+size_t gp_process_read(pid_t pid, uint64_t at, void *to, size_t n);
 
 /* How a thread waits. */
 struct gp_waiting {

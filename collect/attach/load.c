@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "collect/attach/attach_priv.h"
@@ -34,13 +33,6 @@ enum {
 };
 
 /* ---- which thread ---- */
-
-static size_t read_memory(pid_t pid, uint64_t sp, void *to, size_t n)
-{
-    struct iovec local = {to, n}, remote = {(void *)(uintptr_t)sp, n};
-    ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-    return got > 0 ? (size_t)got : 0;
-}
 
 static bool read_waiting(pid_t pid, pid_t tid, struct gp_waiting *w)
 {
@@ -59,12 +51,13 @@ static bool read_waiting(pid_t pid, pid_t tid, struct gp_waiting *w)
     /* A call that has been interrupted before has lost its number, but not its arguments. */
     uint8_t before[8];
     if (w->call == SYS_restart_syscall)
-        w->call = read_memory(pid, w->pc - 8, before, sizeof before) ? gp_detour_call(before) : -1;
+        w->call = gp_process_read(pid, w->pc - 8, before, sizeof before) ? gp_detour_call(before) : -1;
     return w->call >= 0;
 }
 
 /* May the call simply be made again? EXACT: that makes no wait longer. A futex that is waited for with a bit
- * set is that of a condition, a semaphore or a thread; locks, such as those of the heap, wait without. */
+ * set is that of a condition, a semaphore or a thread; locks, such as those of the C library's heap and of the
+ * loader, wait without. */
 static bool may_repeat(const struct gp_waiting *w, bool exact)
 {
     enum { COMMANDS = 127, WAIT_BITSET = 9, ABSOLUTE = 1 };
@@ -75,16 +68,13 @@ static bool may_repeat(const struct gp_waiting *w, bool exact)
         return !exact || w->args[1] & ABSOLUTE;
     case SYS_nanosleep:
         return !exact;
-    case SYS_epoll_pwait:
-        return !exact || (int)w->args[3] < 0;
     case SYS_ppoll: /* the kernel counts its time down in place */
         return true;
-#ifdef SYS_poll
     case SYS_poll:
         return !exact || (int)w->args[2] < 0;
     case SYS_epoll_wait:
+    case SYS_epoll_pwait:
         return !exact || (int)w->args[3] < 0;
-#endif
     default:
         return false;
     }
@@ -104,12 +94,12 @@ static bool is_inside(pid_t pid, const struct gp_process_code *c, uint64_t sp)
     static uint8_t below[STACK_BYTES];
     uint64_t words[NEAR_WORDS];
     uint8_t before[8];
-    size_t n = read_memory(pid, sp, words, sizeof words) / sizeof *words;
+    size_t n = gp_process_read(pid, sp, words, sizeof words) / sizeof *words;
     for (size_t i = 0; i < n; i++)
-        if (is_critical(c, words[i]) && read_memory(pid, words[i] - 8, before, sizeof before) &&
+        if (is_critical(c, words[i]) && gp_process_read(pid, words[i] - 8, before, sizeof before) &&
             gp_detour_is_call(before))
             return true;
-    return read_memory(pid, sp - sizeof below, below, sizeof below) != sizeof below;
+    return gp_process_read(pid, sp - sizeof below, below, sizeof below) != sizeof below;
 }
 
 /* ---- one thread ---- */

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "collect/attach/attach_priv.h"
 #include "collect/wire/wire.h"
 #include "formats/base/str.h"
 
@@ -150,7 +151,8 @@ const char *gp_reach_refusal(const struct gp_reach_facts *f, char *text, size_t 
     else if (f->seccomp == STRICT || f->filters > f->own_filters)
         snprintf(text, size, "it runs under a seccomp filter of its own");
     else if (f->shadow_stack) snprintf(text, size, "it has a shadow stack");
-    else if (!f->has_dlopen) snprintf(text, size, "it has no dlopen(): it is statically linked");
+    else if (!f->has_dlopen)
+        snprintf(text, size, "it is statically linked, or to another C library than this program");
     else if (!f->sees_library)
         snprintf(text, size, "it does not see the recording library: it has other files mounted");
     return *text ? text : NULL;
@@ -173,20 +175,20 @@ void gp_reach(struct gp_reach *r, pid_t pid, const char *library)
     sscanf(status, "Name: %31[^\n]", r->name);
     r->inner = (pid_t)strtol(value_of(status, "\nNSpid:", true), NULL, 10);
     r->uid = (uint32_t)strtoul(value_of(status, "\nUid:", true), NULL, 10);
-    struct gp_reach_facts f = {
-        .uid = r->uid,
-        .own_uid = geteuid(),
-        .tracer = number_of(status, "\nTracerPid:"),
-        .seccomp = number_of(status, "\nSeccomp:"),
-        .filters = number_of(status, "\nSeccomp_filters:"),
-        .own_filters = number_of(own, "\nSeccomp_filters:"),
-        .yama = strtol(yama, NULL, 10),
-        .may_trace = strtoull(value_of(own, "\nCapEff:", false), NULL, 16) >> CAN_TRACE & 1,
-        .stopped = state == 'T' || state == 't',
-        .shadow_stack = strstr(status, "shstk") != NULL,
-        .uses_cuda = gp_reach_uses_cuda(pid),
-        .has_dlopen = maps(pid, "/libc.so") || maps(pid, "/libc-2") || maps(pid, "/ld-musl"),
-        .sees_library = sees(pid, library)};
+    struct gp_reach_facts f = {.uid = r->uid,
+                               .own_uid = geteuid(),
+                               .tracer = number_of(status, "\nTracerPid:"),
+                               .seccomp = number_of(status, "\nSeccomp:"),
+                               .filters = number_of(status, "\nSeccomp_filters:"),
+                               .own_filters = number_of(own, "\nSeccomp_filters:"),
+                               .yama = strtol(yama, NULL, 10),
+                               .may_trace =
+                                   strtoull(value_of(own, "\nCapEff:", false), NULL, 16) >> CAN_TRACE & 1,
+                               .stopped = state == 'T' || state == 't',
+                               .shadow_stack = strstr(status, "shstk") != NULL,
+                               .uses_cuda = gp_reach_uses_cuda(pid),
+                               .has_dlopen = gp_process_function(pid, "dlopen") != 0,
+                               .sees_library = sees(pid, library)};
     bool ours = !f.own_uid || f.uid == f.own_uid;
     if (ours && sleeps(r)) r->way = GP_REACH_DORMANT;
     else if (!gp_reach_refusal(&f, r->why, sizeof r->why)) r->way = GP_REACH_PTRACE;
