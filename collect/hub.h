@@ -72,8 +72,8 @@ size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool readin
 int64_t gp_hub_due(const struct gp_hub *hub);
 /* Handle the events of the N entries filled by the call before. */
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
-/* Tell all current and future processes to record from now on, or to stop; LEAVE: they hand over the rest, and
- * disconnect. */
+/* Tell all current and future processes to record from now on, or to stop; LEAVE: they hand over the rest,
+ * and disconnect. */
 void gp_hub_record(struct gp_hub *hub, bool open, bool leave);
 /* Take a connection to a process, which is about to say HELLO. */
 void gp_hub_adopt(struct gp_hub *hub, int fd);

@@ -27,8 +27,9 @@
 enum {
     NEAR_WORDS = 128,       /* of a stack that are searched for callers */
     STACK_BYTES = 96 << 10, /* that must be left of it */
-    STOP_MS = 1000,         /* a thread may take to stop */
-    LOADED_MS = 10000,      /* and the library to listen */
+    PAGE = 4096,
+    STOP_MS = 1000,    /* a thread may take to stop */
+    LOADED_MS = 10000, /* and the library to listen */
     PAUSE_MS = 5
 };
 
@@ -56,8 +57,8 @@ static bool read_waiting(pid_t pid, pid_t tid, struct gp_waiting *w)
 }
 
 /* May the call simply be made again? EXACT: that makes no wait longer. A futex that is waited for with a bit
- * set is that of a condition, a semaphore or a thread; locks, such as those of the C library's heap and of the
- * loader, wait without. */
+ * set is that of a condition, a semaphore or a thread; locks, such as those of the C library's heap and of
+ * the loader, wait without. */
 static bool may_repeat(const struct gp_waiting *w, bool exact)
 {
     enum { COMMANDS = 127, WAIT_BITSET = 9, ABSOLUTE = 1 };
@@ -91,7 +92,6 @@ static bool is_critical(const struct gp_process_code *c, uint64_t at)
  * they may be left from calls that are over. */
 static bool is_inside(pid_t pid, const struct gp_process_code *c, uint64_t sp)
 {
-    static uint8_t below[STACK_BYTES];
     uint64_t words[NEAR_WORDS];
     uint8_t before[8];
     size_t n = gp_process_read(pid, sp, words, sizeof words) / sizeof *words;
@@ -99,7 +99,9 @@ static bool is_inside(pid_t pid, const struct gp_process_code *c, uint64_t sp)
         if (is_critical(c, words[i]) && gp_process_read(pid, words[i] - 8, before, sizeof before) &&
             gp_detour_is_call(before))
             return true;
-    return gp_process_read(pid, sp - sizeof below, below, sizeof below) != sizeof below;
+    for (uint64_t at = sp - STACK_BYTES; at < sp; at += PAGE)
+        if (!gp_process_read(pid, at, before, 1)) return true;
+    return false;
 }
 
 /* ---- one thread ---- */

@@ -16,8 +16,8 @@
 
 /* ---- files of /proc ---- */
 
-/* The beginning of a file, of process PID or, if that is 0, of the system, with a NUL behind it; the number of
- * bytes, 0 if it cannot be read. */
+/* The beginning of a file, of process PID or, if that is 0, of the system, with a NUL behind it; the number
+ * of bytes, 0 if it cannot be read. */
 static size_t read_proc(pid_t pid, const char *name, char *to, size_t size)
 {
     char path[64];
@@ -82,17 +82,23 @@ bool gp_reach_uses_cuda(pid_t pid)
 
 /* ---- a process that sleeps ---- */
 
-/* The folder of its socket, by the N-th of the places where it may be; -1: there is none. */
-static int open_folder(const struct gp_reach *r, int n)
+/* The folder that its socket is in, of the places where it may be; -1: it has none. */
+static int open_folder(const struct gp_reach *r)
 {
-    char environ[1 << 16], inside[GP_SLEEP_PATH], path[GP_SLEEP_PATH + 32];
-    const char *runtime = NULL;
-    size_t bytes = n ? 0 : read_proc(r->pid, "environ", environ, sizeof environ);
-    for (size_t at = 0; at < bytes && !runtime; at += strlen(environ + at) + 1)
+    char environ[1 << 16], inside[GP_SLEEP_PATH], path[GP_SLEEP_PATH + 32], name[24];
+    const char *runtime = "";
+    size_t bytes = read_proc(r->pid, "environ", environ, sizeof environ);
+    for (size_t at = 0; at < bytes; at += strlen(environ + at) + 1)
         if (gp_starts(environ + at, "XDG_RUNTIME_DIR=")) runtime = strchr(environ + at, '=') + 1;
-    if (!gp_wire_sleep_path(inside, runtime, r->uid, "")) return -1;
-    snprintf(path, sizeof path, "/proc/%ld/root%s", (long)r->pid, inside);
-    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(name, sizeof name, "%ld", (long)r->inner);
+    for (const char *place = runtime;; place = "") {
+        bool fits = gp_wire_sleep_path(inside, place, r->uid, "");
+        snprintf(path, sizeof path, "/proc/%ld/root%s", (long)r->pid, inside);
+        int folder = fits ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        if (folder >= 0 && !faccessat(folder, name, F_OK, 0)) return folder;
+        if (folder >= 0) close(folder);
+        if (!*place) return -1;
+    }
 }
 
 /* Nobody else may answer for it. */
@@ -106,32 +112,22 @@ static bool is_of(int fd, const struct gp_reach *r)
 int gp_reach_connect(struct gp_reach *r)
 {
     char path[64];
-    int why = ENOENT;
-    for (int n = 0; n < 2 && r->way == GP_REACH_DORMANT; n++) {
-        int folder = open_folder(r, n);
-        snprintf(path, sizeof path, "/proc/self/fd/%d/%ld", folder, (long)r->inner); /* which is short */
-        int fd = folder < 0 ? -1 : gp_wire_connect(path);
-        why = fd < 0 && folder >= 0 ? errno : why;
-        if (folder >= 0) close(folder);
-        if (fd >= 0 && is_of(fd, r)) return fd;
-        if (fd >= 0) close(fd);
-    }
-    if (r->way == GP_REACH_DORMANT)
-        snprintf(r->why, sizeof r->why, "the library in it does not listen: %s", strerror(why));
+    if (r->way != GP_REACH_DORMANT) return -1;
+    int folder = open_folder(r);
+    snprintf(path, sizeof path, "/proc/self/fd/%d/%ld", folder, (long)r->inner); /* which is short */
+    int fd = folder < 0 ? -1 : gp_wire_connect(path);
+    if (folder >= 0) close(folder);
+    if (fd >= 0 && is_of(fd, r)) return fd;
+    if (fd >= 0) close(fd);
+    snprintf(r->why, sizeof r->why, "the library in it does not answer");
     return -1;
 }
 
 static bool sleeps(const struct gp_reach *r)
 {
-    char name[24];
-    bool there = false;
-    snprintf(name, sizeof name, "%ld", (long)r->inner);
-    for (int n = 0; n < 2 && !there; n++) {
-        int folder = open_folder(r, n);
-        there = folder >= 0 && !faccessat(folder, name, F_OK, 0);
-        if (folder >= 0) close(folder);
-    }
-    return there && maps(r->pid, "/libgpuprof-inject");
+    int folder = open_folder(r);
+    if (folder >= 0) close(folder);
+    return folder >= 0 && maps(r->pid, "/libgpuprof-inject");
 }
 
 /* ---- a process that does not ---- */

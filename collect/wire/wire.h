@@ -131,13 +131,6 @@ struct gp_wire_device {
     uint32_t reserved;
 };
 
-/* Its numbers that a struct gp_device has, too. */
-#define GP_WIRE_DEVICE_NUMBERS(X)                                                                            \
-    X(id)                                                                                                    \
-    X(cc_major) X(cc_minor) X(sms) X(warp_size) X(max_threads_per_sm) X(max_threads_per_block)               \
-        X(regs_per_sm) X(regs_per_block) X(shared_per_sm) X(shared_per_block) X(memory_bytes) X(l2_bytes)    \
-            X(core_clock_khz) X(memory_bandwidth_bps)
-
 /* A flush begins. */
 struct gp_wire_tick {
     int64_t now_ns;      /* CLOCK_MONOTONIC of the process, as in its records */
@@ -217,12 +210,6 @@ struct gp_wire_say {
     char text[400];
 };
 
-/* Those of what follows that add up over processes. */
-#define GP_WIRE_SUMS(X)                                                                                      \
-    X(salvaged)                                                                                              \
-    X(kernels) X(copies) X(sets) X(calls) X(ranges) X(allocations) X(dropped) X(stacks) X(bad_time)          \
-        X(inversions) X(cpu_ns)
-
 /* What a process has done since it connected. */
 struct gp_wire_stats {
     uint64_t salvaged; /* records that it had not handed over when it ended */
@@ -239,6 +226,17 @@ struct gp_wire_stats {
     int64_t launch_ns; /* per launch, 0: not measured */
     uint32_t left_out, share_ppm;
 };
+
+/* The numbers of a device that a struct gp_device has, too, and those of the stats that add up. */
+// clang-format off
+#define GP_WIRE_DEVICE_NUMBERS(X)                                                                            \
+    X(id) X(cc_major) X(cc_minor) X(sms) X(warp_size) X(max_threads_per_sm) X(max_threads_per_block)         \
+    X(regs_per_sm) X(regs_per_block) X(shared_per_sm) X(shared_per_block) X(memory_bytes) X(l2_bytes)        \
+    X(core_clock_khz) X(memory_bandwidth_bps)
+#define GP_WIRE_SUMS(X)                                                                                      \
+    X(salvaged) X(kernels) X(copies) X(sets) X(calls) X(ranges) X(allocations) X(dropped) X(stacks)          \
+    X(bad_time) X(inversions) X(cpu_ns)
+// clang-format on
 
 /* A listening socket, non-blocking and close-on-exec, at the abstract address NAME ("@..."). -1 with ERR
  * filled. */
