@@ -47,8 +47,7 @@ static struct {
     enum state state; /* under lock */
     pid_t pid;
     _Atomic unsigned handlers; /* how often our exit handler was registered */
-    pthread_t thread;
-    bool again; /* failures may be tried again: the program asked for it, or a launcher */
+    bool again;                /* failures may be tried again: the program asked for it, or a launcher */
     /* from here on: of one recording */
     struct gp_wire_welcome opts;
     struct gp_shared shared;
@@ -527,16 +526,22 @@ static bool connect_launcher(int fd)
 
 static uint64_t count_records(uint8_t *data, size_t valid) { return gp_tracer_read(data, valid, NULL, NULL); }
 
-static bool start_thread(void)
+bool gp_inject_thread(void *(*run)(void *))
 {
+    pthread_t thread;
     sigset_t all, before; /* signals belong to the program */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    self.state = RUNNING;
-    int rc = pthread_create(&self.thread, NULL, flush_thread, NULL);
+    int rc = pthread_create(&thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!rc) return !pthread_detach(self.thread);
-    gp_say("cannot start a thread: %s: this process runs untraced", strerror(rc));
+    if (rc) gp_say("cannot start a thread: %s: this process runs untraced", strerror(rc));
+    return !rc && !pthread_detach(thread);
+}
+
+static bool start_thread(void)
+{
+    self.state = RUNNING;
+    if (gp_inject_thread(flush_thread)) return true;
     gp_tracer_stop();
     self.state = DISABLED;
     return false;

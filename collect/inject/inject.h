@@ -38,6 +38,8 @@ int gp_inject_attach(bool late);
 /* A launcher has come while this process slept: record for it until it leaves, then sleep again; or let it
  * know why not. False with WHY filled: this process does not sleep, and FD is left alone. */
 bool gp_inject_record_for(int fd, char *why, size_t size);
+/* A thread of ours, which no signal interrupts and nobody waits for. False after a message. */
+bool gp_inject_thread(void *(*run)(void *));
 /* Can CUDA be used already? */
 bool gp_inject_cuda_is_up(void);
 

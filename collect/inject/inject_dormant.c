@@ -1,7 +1,6 @@
 /* The library asleep, see inject.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,17 +107,6 @@ static void *sleep_thread(void *arg)
     return NULL;
 }
 
-static bool start_thread(void)
-{
-    pthread_t thread;
-    sigset_t all, before; /* signals belong to the program */
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    int rc = pthread_create(&thread, NULL, sleep_thread, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return !rc && !pthread_detach(thread);
-}
-
 bool gp_dormant_start(void)
 {
     pthread_mutex_lock(&self.lock);
@@ -128,7 +116,7 @@ bool gp_dormant_start(void)
         bool first = self.pid != getpid();
         self.pid = getpid();
         atomic_store(&self.on, self.fd >= 0 && !fstat(self.fd, &self.socket));
-        if (gp_dormant_is_on() && !start_thread()) atomic_store(&self.on, false);
+        if (gp_dormant_is_on() && !gp_inject_thread(sleep_thread)) atomic_store(&self.on, false);
         if (gp_dormant_is_on() && first) first = !atexit(remove_path);
         gp_debug("asleep at %s: %s", self.path, gp_dormant_is_on() ? "yes" : "no");
     }

@@ -77,7 +77,7 @@ static void drain_thread(struct gp_thread_ring *t, take_note *take, void *ctx)
 {
     atomic_store(&t->woke, false);
     for (const struct gp_note *note; (note = gp_ring_peek(t->ring));) {
-        take(ctx, t->tid, note);
+        if (take) take(ctx, t->tid, note);
         gp_ring_pop(t->ring, note);
     }
 }
@@ -124,18 +124,11 @@ void gp_thread_ring_off(void)
     atomic_fetch_add(&gp_thread_rings.epoch, 1); /* no thread's ring is of this one */
 }
 
-static void discard(void *ctx, int64_t tid, const struct gp_note *note)
-{
-    (void)ctx;
-    (void)tid;
-    (void)note;
-}
-
 void gp_thread_ring_on(void)
 {
     uint64_t refused[GP_NOTE_OPS];
     if (!atomic_load(&rings.off)) return;
-    gp_thread_ring_drain(discard, NULL, refused);
+    gp_thread_ring_drain(NULL, NULL, refused);
     atomic_store(&rings.off, false);
 }
 
