@@ -92,7 +92,7 @@ static enum gp_code code_of_call(const struct gp_trace *t, uint32_t row)
         const struct gp_stack *s = &t->stacks.at[stack];
         const char *file = gp_trace_str(t, s->file);
         if (is_own(t, s)) return GP_CODE_OWN;
-        if (strstr(file, "-packages/") && !strstr(file, "/torch/")) return GP_CODE_LIBRARY;
+        if (strstr(file, "-packages/") && !strstr(file, "-packages/torch/")) return GP_CODE_LIBRARY;
     }
     return GP_CODE_UNKNOWN;
 }
@@ -114,7 +114,7 @@ static uint32_t frames_of(const struct gp_rule_ctx *c, uint32_t call, const stru
     for (uint32_t at = gp_get_stack(&t->events[GP_API], c->p->calls.at[call].row);
          at && at < t->stacks.n && n < MOST_FRAMES; at = t->stacks.at[at].parent) {
         const char *file = gp_trace_str(t, t->stacks.at[at].file);
-        if (*file && !strstr(file, "/torch/")) frames[n++] = &t->stacks.at[at];
+        if (*file && !strstr(file, "-packages/torch/")) frames[n++] = &t->stacks.at[at];
     }
     return n;
 }
