@@ -25,6 +25,9 @@
     "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, "   \
     "1ul> "                                                                                                  \
     ">(int)"
+#define PART                                                                                                 \
+    "void at::native::elementwise_kernel<128, 2, "                                                           \
+    "at::native::gpu_kernel_impl_nocast<at::native::FillFunctor<float> >(int)"
 #define ZERO                                                                                                 \
     "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "              \
     "namespace)::TensorListMetadata<1>, at::native::(anonymous namespace)::ZeroFunctor<float, 1, 1, 0> >()"
@@ -323,6 +326,22 @@ static void fills(struct program *p, int n)
 
 static void four_fills(struct program *p) { fills(p, 4); }
 
+static void four_fills_for_something(struct program *p)
+{
+    kernel(p, GEMM, 500 * US);
+    for (int i = 0; i < 4; i++) {
+        kernel(p, FILL, 20 * US);
+        frame(p, "main", "main.py", 7, true);
+        frame(p, "one_hot", "model.py", 8, false);
+    }
+}
+
+static void four_parts(struct program *p)
+{
+    kernel(p, GEMM, 500 * US);
+    for (int i = 0; i < 4; i++) kernel(p, PART, 20 * US);
+}
+
 static void three_fills(struct program *p) { fills(p, 3); }
 
 static void three_fills_by_name(struct program *p)
@@ -356,6 +375,8 @@ TEST(gradients_need_no_zeros)
     speaks(one_fill_of_all, "zero_fill", 21 * US, 21 * US);
     // sums go, too, as far as three times the bytes of the fills: 40 us with the gap, and 20 us of the other
     speaks(fill_and_sum, "zero_fill", 21 * US, 81 * US);
+    is_silent(four_fills_for_something, "zero_fill");
+    is_silent(four_parts, "zero_fill");
     is_silent(three_fills, "zero_fill");
     is_silent(one_short_fill_of_all, "zero_fill");
 }
