@@ -15,14 +15,16 @@ static enum gp_idle_cause largest_cause(const struct gp_rule_ctx *c)
     return (enum gp_idle_cause)best;
 }
 
-/* The most that all rules before this one would save together, in percent of the step. */
+/* The most that all rules before this one would save together, in percent of the step. What leaves long gaps
+ * alone explains none. */
 static double explained_pct(const struct gp_rule_ctx *c)
 {
     GP_VEC(struct gp_edit) all = {0};
     const struct gp_suggest *s = c->s;
     for (size_t i = 0; i < s->suggestions.n; i++)
         for (size_t k = 0; k < s->suggestions.at[i].high.n; k++)
-            GP_VEC_PUSH(&all, s->suggestions.at[i].high.at[k]);
+            GP_VEC_PUSH(&all,
+                        gp_rule_left_gap(c, &s->suggestions.at[i].high.at[k], s->suggestions.at[i].rule));
     int64_t saved = all.n ? c->replay_step_ns - gp_plan_step_ns(c->p, all.at, all.n) : 0;
     GP_VEC_FREE(&all);
     return gp_pct(saved, c->replay_step_ns);
@@ -31,38 +33,26 @@ static double explained_pct(const struct gp_rule_ctx *c)
 /* Remove half of CAUSE, or all of it for the ceiling. Returns false if there is nothing to change. */
 static bool edit_cause(const struct gp_rule_ctx *c, enum gp_idle_cause cause, struct gp_suggestion *s)
 {
-    switch (cause) {
-    case GP_IDLE_HOST:
-    case GP_IDLE_LAUNCH:
-    case GP_IDLE_DATA:
-    case GP_IDLE_PYTHON:
-    case GP_IDLE_GARBAGE:
-    case GP_IDLE_LOCK:
-    case GP_IDLE_LOGGING:
-    case GP_IDLE_IMPORT:
-    case GP_IDLE_ALLOCATION:
-        for (uint32_t k = 0; s && k < c->p->calls.n; k++) {
-            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, k, c->calls[k].before_ns / 2}));
-            GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_BEFORE, k, 0}));
-            GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
-        }
-        return true;
-    case GP_IDLE_SYNC:
+    if (cause == GP_IDLE_SYNC) {
         for (uint32_t k = 0; s && k < c->p->calls.n; k++) gp_rule_edit_high(s, GP_EDIT_NO_WAIT, k, 0);
-        return true;
-    case GP_IDLE_DEPENDENCY:
+    } else if (cause == GP_IDLE_DEPENDENCY) {
         for (uint32_t i = 0; s && i < c->p->items.n; i++) {
             GP_VEC_PUSH(&s->high,
                         ((struct gp_edit){GP_EDIT_DELAY, i, c->p->replay.items.at[i].delay_ns / 2}));
             GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_DELAY, i, 0}));
         }
-        return true;
-    default:
-        return false;
+    } else if (cause <= GP_IDLE_ALLOCATION) { /* of the host */
+        for (uint32_t k = 0; s && k < c->p->calls.n; k++) {
+            int64_t half = c->calls[k].before_ns / 2, held = c->p->found_steps ? 0 : c->calls[k].held_ns;
+            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, k, half > held ? half : held}));
+            GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_BEFORE, k, 0}));
+            GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
+        }
     }
+    return cause <= GP_IDLE_ALLOCATION;
 }
 
-static const char *action_of(enum gp_idle_cause cause)
+static const char *action_of(const struct gp_rule_ctx *c, enum gp_idle_cause cause)
 {
     switch (cause) {
     case GP_IDLE_SYNC:
@@ -70,8 +60,11 @@ static const char *action_of(enum gp_idle_cause cause)
     case GP_IDLE_DEPENDENCY:
         return "find out which stream the GPU waits for, and whether it needs all of that work first";
     default:
-        return "find out what the host does before the launches: look at the launching thread in "
-               "trace2timeline";
+        return gp_rule_in(c,
+                          "find out what the host does before the launches: look at the launching thread in "
+                          "trace2timeline",
+                          "find out what the host does before the launches: set jax_log_compiles, which "
+                          "reports what is compiled anew in steps");
     }
 }
 
@@ -89,7 +82,8 @@ static void check_low_utilisation(struct gp_rule_ctx *c)
     s->description = gp_rule_text(
         c, "The GPU works %.0f%% of the time; it is idle for %s per step, and the main cause is: %s", busy,
         gp_rule_ns(c, gp_rule_per_step(c, idle)), gp_idle_cause_text(cause));
-    bool compiled = (cause == GP_IDLE_HOST || cause == GP_IDLE_LAUNCH) && gp_rule_is_compiled(c);
+    bool compiled = (cause == GP_IDLE_HOST || cause == GP_IDLE_LAUNCH) && gp_rule_is_compiled(c) &&
+                    c->held_ns * 2 < gp_rule_per_step(c, idle);
     s->looks = !compiled;
     s->action = gp_intern_cstr(&c->s->strings,
                                compiled ? gp_rule_in(c,
@@ -97,8 +91,9 @@ static void check_low_utilisation(struct gp_rule_ctx *c)
                                                      "torch.compile(mode=\"reduce-overhead\")",
                                                      "run several steps in one call of a jitted function, "
                                                      "with jax.lax.scan over them")
-                                        : action_of(cause));
-    if (s->looks && cause != GP_IDLE_SYNC && cause != GP_IDLE_DEPENDENCY && !gp_rule_python_is_known(c))
+                                        : action_of(c, cause));
+    if (s->looks && !c->jax && cause != GP_IDLE_SYNC && cause != GP_IDLE_DEPENDENCY &&
+        !gp_rule_python_is_known(c))
         s->action =
             gp_rule_text(c,
                          "find out what the host does before the launches: record Python frames (%s), "
@@ -124,5 +119,6 @@ const struct gp_rule gp_rule_low_utilisation = {
     .guard = "other suggestions save a tenth of the step; idle time that nothing recorded explains",
     .assumes = "no other process uses the device",
     .run = check_low_utilisation,
+    .gaps = true,
     .frames = "which show what the host does",
 };

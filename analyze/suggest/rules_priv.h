@@ -366,6 +366,9 @@ enum { GP_RULE_WAITS_PCT = 20 };
 /* Estimate what the suggestions save, by themselves and together, drop those below opts.min_saving_ns, and
  * sort the others by what they are worth. */
 void gp_rule_estimate(struct gp_rule_ctx *c);
+/* An edit of a rule that leaves long gaps alone leaves them among those of rules that do not, too. */
+struct gp_edit gp_rule_left_gap(const struct gp_rule_ctx *c, const struct gp_edit *e,
+                                const struct gp_rule *rule);
 void gp_suggestion_release(struct gp_suggestion *s);
 
 static inline void gp_rule_note(struct gp_rule_ctx *c, gp_sid text) { GP_VEC_PUSH(&c->s->notes, text); }

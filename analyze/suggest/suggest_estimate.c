@@ -236,9 +236,8 @@ static int compare_suggestions(const void *a, const void *b)
     return order ? order : x->operation < y->operation ? -1 : x->operation > y->operation;
 }
 
-/* An edit of a rule that leaves long gaps alone leaves them among those of rules that do not, too. */
-static struct gp_edit left_gap(const struct gp_rule_ctx *c, const struct gp_edit *e,
-                               const struct gp_rule *rule)
+struct gp_edit gp_rule_left_gap(const struct gp_rule_ctx *c, const struct gp_edit *e,
+                                const struct gp_rule *rule)
 {
     struct gp_edit one = *e;
     if (e->kind == GP_EDIT_BEFORE && !rule->gaps && one.ns < c->calls[e->index].held_ns)
@@ -255,9 +254,9 @@ static void estimate_joint(struct gp_rule_ctx *c)
         const struct gp_suggestion *one = &s->suggestions.at[i];
         if (one->priority == GP_PRIORITY_NONE) continue;
         for (size_t k = 0; k < one->low.n; k++)
-            GP_VEC_PUSH(&all.low, left_gap(c, &one->low.at[k], one->rule));
+            GP_VEC_PUSH(&all.low, gp_rule_left_gap(c, &one->low.at[k], one->rule));
         for (size_t k = 0; k < one->high.n; k++)
-            GP_VEC_PUSH(&all.high, left_gap(c, &one->high.at[k], one->rule));
+            GP_VEC_PUSH(&all.high, gp_rule_left_gap(c, &one->high.at[k], one->rule));
         for (size_t k = 0; k < one->free.n; k++) GP_VEC_PUSH(&all.free, one->free.at[k]);
     }
     struct gp_unprofiled_saving low = gp_unprofiled_saved(c->unprofiled, c, all.low.at, all.low.n, true),

@@ -164,6 +164,16 @@ TEST(a_long_gap_that_ends_in_a_copy_is_input)
     is_silent(gap_before_a_value, "input_stall");
 }
 
+TEST(a_long_gap_without_another_finding_is_to_be_looked_at)
+{
+    struct program p;
+    run(&p, gap_before_a_kernel);
+    const struct gp_suggestion *s = said(&p, "low_utilisation");
+    assert_non_null(s);
+    assert_true(s->looks && !s->saving_low_ns && s->saving_high_ns > 9 * MS);
+    end(&p);
+}
+
 // ---- types ----
 
 static void plain_on_volta(struct program *p)
