@@ -124,6 +124,7 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->aside += c->items[item].kind == GP_FRAME_MEMCPY && gp_copy_on_device(name);
     loop->lookups += looks_up(name);
     loop->plain += gp_pointwise_copies(name) || gp_pointwise_fills(name) || strstr(name, "arange");
+    loop->whole += strstr(name, "vectorized_elementwise_kernel") != NULL;
     loop->inner += c->p->replay.calls.at[c->p->items.at[item].call].n > 1;
     loop->samples |= draws_samples(name) && !c->items[item].backward;
     loop->trains |= pieces[item] || gp_kernel_is_multi_tensor(name);

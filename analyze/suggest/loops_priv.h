@@ -31,6 +31,7 @@ struct gp_loop {
      * copies within the device. Kernels that look rows up, and those that only make or copy what is looked
      * up; what graphs and operators of a library launch by themselves. */
     uint32_t joins, recurrent, own, aside, lookups, plain, inner;
+    uint32_t whole;        /* of the plain ones: those that write a tensor from end to end */
     uint32_t rises, falls; /* turns with more, and with fewer blocks than the one before */
     bool samples, trains;  /* draws random samples; changes parameters */
     bool joined;     /* one kernel, soon after the last turn, joins as many tensors as there are turns */

@@ -10,6 +10,7 @@ enum {
     PAGEABLE_NS = 50000, /* per step; copies of a few KB of pageable memory cost nothing */
     SMALL_BYTES = 65536,
     SMALL_COPIES = 10,    /* a step and direction */
+    MANY = 32,            /* more than a batch consists of */
     PINNED_LOW_GBPS = 20, /* 10^9 bytes per second, least and most for pinned copies: PCIe 4 and 5, x16 */
     PINNED_HIGH_GBPS = 55,
 };
@@ -89,6 +90,12 @@ static void check_pageable_copy(struct gp_rule_ctx *c)
                    "pin the memory (pin_memory=True in the DataLoader, tensor.pin_memory()) and copy with "
                    "non_blocking=True",
                    "pin the memory (memory_kind=\"pinned_host\") and copy with jax.device_put"));
+    if (count >= MANY * (int64_t)c->n_steps) {
+        s->change = s->action;
+        s->action =
+            gp_rule_text(c, "keep on the GPU what is the same in each step, such as weights; otherwise %s",
+                         gp_suggest_str(c->s, s->action));
+    }
     s->formula =
         gp_rule_text(c, "%s at %lld to %lld GB/s%s, and no wait on the host",
                      gp_rule_size(c, gp_rule_per_step(c, bytes)), (long long)low / 1000,

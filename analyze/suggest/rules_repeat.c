@@ -18,6 +18,8 @@ enum {
     GROUP_LOW = 4, /* items that fit in one batch at least */
     EXPERTS_LOW = 2,
     STEPS_LEAST = 8,     /* turns that stay on the GPU; fewer may be layers whose results are joined */
+    MANY = 64,           /* parts of tensors; fewer are what a model does */
+    WEIGHTS = 4,         /* copies to the device in each turn of one size: of a layer's weights */
     READ_LEAST = 8,      /* launches of a turn that gives a value; fewer only watch a result */
     GRADIENTS = 2,       /* turns that the gradients of a loop may have more or less */
     DEVICE_LAUNCHES = 4, /* in place of what the host did between two copies */
@@ -31,6 +33,7 @@ enum dependence {
     LOOKUPS,    /* of rows, whose results are not indices */
     TIME_STEPS, /* of a recurrent layer */
     COLLECTED,  /* the results of all turns are put together */
+    PARTS,      /* of a tensor are set or copied */
     READ,       /* the host reads a value of each turn */
     ROUND_TRIP,
 };
@@ -74,6 +77,13 @@ static enum dependence on_device(const struct gp_rule_ctx *c, const struct gp_lo
     return loop->joined || (is_each(loop->aside, loop) && !loop->products) ? COLLECTED : UNRELATED;
 }
 
+/* Many parts of tensors are set or copied: neither layers nor parameters, and none is made of another. */
+static bool is_parts(const struct gp_loop *loop)
+{
+    uint32_t items = loop->count * loop->period;
+    return loop->count >= MANY && loop->plain == items && loop->whole < items / 4 * 3 && !loop->inner;
+}
+
 static uint32_t step_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
     return c->p->items.at[gp_loop_item(c->loops, loop, 0, 0)].step;
@@ -81,8 +91,8 @@ static uint32_t step_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 
 static bool is_backward(const struct gp_loop *loop)
 {
-    return loop->backward * 2 > loop->count * loop->period && !loop->in && !loop->out && !loop->reads &&
-           !loop->inner && !loop->trains;
+    return loop->backward * 2 > loop->count * loop->period && !loop->in && !loop->out && !loop->inner &&
+           !loop->trains;
 }
 
 /* Does autograd compute gradients in as many turns? */
@@ -116,8 +126,12 @@ static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct g
     bool in = is_each(loop->in, loop), out = is_each(loop->out, loop), reads = is_each(loop->reads, loop);
     if (loop->trains) return UNRELATED;
     if (loop->products && loop->samples && is_each(loop->fed, loop) && (out || reads)) return ROUND_TRIP;
+    bool read_to_join = reads && loop->joined && !loop->products && !loop->inner && !loop->backward;
+    if (!in && !out && read_to_join && loop->count >= STEPS_LEAST) return COLLECTED;
+    if (!in && !out && is_parts(loop)) return PARTS;
     if (!in && !out) return reads ? with_value(c, loop) : on_device(c, loop);
-    if (!loop->products) return UNRELATED;
+    if (!loop->products || (!out && !reads && loop->in >= WEIGHTS * loop->count && !varies(loop)))
+        return UNRELATED;
     if (in && out && takes_what_it_gave(c, loop)) return ROUND_TRIP;
     return varies(loop) || (!out && !reads) ? ITEMS : MAYBE_ITEMS;
 }
@@ -328,6 +342,8 @@ static const struct turn_words *words_of(enum dependence d)
                         "give the recurrent layer the whole sequence in one call"},
         [COLLECTED] = {"a turn", "one turn of a loop after the other, whose results are then put together",
                        "compute all turns of the loop at once, by broadcasting or by a batched operator"},
+        [PARTS] = {"a part", "one part of a tensor after the other is set or copied",
+                   "set or copy all parts at once, by a mask or an index"},
         [READ] = {"a turn", "one turn of a loop after the other, and the host reads a value of each",
                   "run all turns of the loop as one batch if none needs the result of another"},
     };

@@ -263,6 +263,12 @@ TEST(turns_that_need_each_other_can_still_be_compiled)
 
 #define COPY "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>(int)"
 #define BAG  "void EmbeddingBag_updateOutputKernel_sum_mean<float, long>(long*)"
+#define WHOLE                                                                                                \
+    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "                     \
+    "std::array<char*, 1ul> >(int)"
+#define APART                                                                                                \
+    "void at::native::elementwise_kernel<128, 2, "                                                           \
+    "at::native::gpu_kernel_impl_nocast<at::native::FillFunctor<float> >(int)"
 #define JOIN "void at::native::CatArrayBatchedCopy<unsigned int, 2, 128, 1>(unsigned int*)"
 #define RNN  "void RNN_blockPersist_fp_LSTM<float, float, float, 128>(float*)"
 #define SORT "void cub::DeviceRadixSortSingleTileKernel<long>(long*)"
@@ -430,6 +436,74 @@ TEST(turns_whose_results_are_put_together)
     is_silent(few_layers, "repeated_work");
     is_silent(dense_layers, "repeated_work");
     is_silent(cached_layers, "repeated_work");
+}
+
+/* N parts of a tensor, of which every second lies in rows that are apart, as they do in the middle of one. */
+static void parts(struct program *p, int n)
+{
+    for (int i = 0; i < n; i++) host(p, 20 * US), kernel_of(p, i % 2 ? APART : WHOLE, 10, 2 * US);
+    for (int i = 0; i < 3; i++) launch(p, GEMM);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void many_parts(struct program *p) { parts(p, 80); }
+
+static void few_parts(struct program *p) { parts(p, 30); }
+
+/* The gradients of many parameters. */
+static void whole_tensors(struct program *p)
+{
+    for (int i = 0; i < 80; i++) host(p, 20 * US), kernel_of(p, WHOLE, sizes[i % 8], 2 * US);
+    for (int i = 0; i < 3; i++) launch(p, GEMM);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+TEST(many_parts_of_a_tensor_are_set_at_once)
+{
+    speaks(many_parts, "repeated_work", 79 * 24 * US * 3 / 4, 79 * 24 * US);
+    is_silent(few_parts, "repeated_work");
+    is_silent(whole_tensors, "repeated_work");
+}
+
+/* The rows of a mask are picked, which needs their number, and added up. */
+static void masks(struct program *p, uint32_t tensors)
+{
+    for (int i = 0; i < 12; i++) launch(p, ADD), out(p, 8), launch(p, LOOK), launch(p, NORM);
+    if (tensors) join(p, tensors);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void means_of_groups(struct program *p) { masks(p, 12); }
+
+/* Until the error is small. */
+static void iterations(struct program *p) { masks(p, 0); }
+
+TEST(turns_that_need_a_size_may_be_put_together)
+{
+    struct program p;
+    run(&p, means_of_groups);
+    assert_non_null(said(&p, "repeated_work"));
+    end(&p);
+    is_silent(iterations, "repeated_work");
+}
+
+/* The weights of each layer are copied, and then used. */
+static void offloaded_layers(struct program *p)
+{
+    for (int i = 0; i < 8; i++) {
+        for (int k = 0; k < 4; k++) in(p, 1 << 20);
+        model(p, 10);
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+TEST(layers_whose_weights_are_copied_are_no_items)
+{
+    is_silent(offloaded_layers, "repeated_work");
+    struct program p;
+    run(&p, offloaded_layers);
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "pageable_copy")->action), "keep on the GPU"));
+    end(&p);
 }
 
 /* The environment takes 60 us on the host, and gives as much as it took. */
