@@ -85,11 +85,11 @@ bool gp_reach_uses_cuda(pid_t pid)
 /* The folder that its socket is in, of the places where it may be; -1: it has none. */
 static int open_folder(const struct gp_reach *r)
 {
-    char environ[1 << 16], inside[GP_SLEEP_PATH], path[GP_SLEEP_PATH + 32], name[24];
+    char text[1 << 16], inside[GP_SLEEP_PATH], path[GP_SLEEP_PATH + 32], name[24];
     const char *runtime = "";
-    size_t bytes = read_proc(r->pid, "environ", environ, sizeof environ);
-    for (size_t at = 0; at < bytes; at += strlen(environ + at) + 1)
-        if (gp_starts(environ + at, "XDG_RUNTIME_DIR=")) runtime = strchr(environ + at, '=') + 1;
+    size_t bytes = read_proc(r->pid, "environ", text, sizeof text);
+    for (size_t at = 0; at < bytes; at += strlen(text + at) + 1)
+        if (gp_starts(text + at, "XDG_RUNTIME_DIR=")) runtime = strchr(text + at, '=') + 1;
     snprintf(name, sizeof name, "%ld", (long)r->inner);
     for (const char *place = runtime;; place = "") {
         bool fits = gp_wire_sleep_path(inside, place, r->uid, "");

@@ -526,18 +526,6 @@ static bool connect_launcher(int fd)
 
 static uint64_t count_records(uint8_t *data, size_t valid) { return gp_tracer_read(data, valid, NULL, NULL); }
 
-bool gp_inject_thread(void *(*run)(void *))
-{
-    pthread_t thread;
-    sigset_t all, before; /* signals belong to the program */
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    int rc = pthread_create(&thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc) gp_say("cannot start a thread: %s: this process runs untraced", strerror(rc));
-    return !rc && !pthread_detach(thread);
-}
-
 static bool start_thread(void)
 {
     self.state = RUNNING;
@@ -690,7 +678,7 @@ GP_EXPORT int InitializeInjectionDormant(void);
 GP_EXPORT int InitializeInjectionDormant(void)
 {
     if (gp_inject_state() == GP_INJECT_NONE) gp_thread_ring_off();
-    return gp_dormant_start();
+    return gp_dormant_start(gp_inject_record_for);
 }
 
 /* Called by libcuda inside cuInit(), or by whoever loads this library later. Always returns success (not 0),

@@ -50,8 +50,10 @@ bool gp_inject_cuda_is_up(void);
 
 /* Does the environment ask for it, and no file forbid it? */
 bool gp_dormant_wanted(void);
-/* False if there can be no socket, or a file forbids it. Any thread; more than once is harmless. */
-bool gp_dormant_start(void);
+/* False if there can be no socket, or a file forbids it. RECORD: as gp_inject_record_for(). Any thread; more
+ * than once is harmless. */
+typedef bool gp_dormant_record(int fd, char *why, size_t size);
+bool gp_dormant_start(gp_dormant_record *record);
 /* Does this process sleep when it is not recorded? */
 bool gp_dormant_is_on(void);
 /* In a fork child: the socket is the parent's. */

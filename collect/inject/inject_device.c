@@ -36,6 +36,13 @@ static bool find_driver(struct driver *d)
     return d->count && d->get && d->name && d->attribute && d->memory;
 }
 
+bool gp_inject_cuda_is_up(void)
+{
+    struct driver d = {0};
+    int n = 0;
+    return find_driver(&d) && d.count(&n) != CUDA_ERROR_NOT_INITIALIZED;
+}
+
 /* 0: unknown. */
 static int32_t attribute(const struct driver *d, int device, CUdevice_attribute which)
 {

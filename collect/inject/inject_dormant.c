@@ -18,6 +18,7 @@ static struct {
     pid_t pid;
     char path[GP_SLEEP_PATH];
     _Atomic bool on;
+    gp_dormant_record *record;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 static bool socket_is_ours(void)
@@ -88,7 +89,7 @@ static void answer(int fd)
         return;
     }
     if (off) snprintf(say.text, sizeof say.text, "switched off by %s", off);
-    if (!off && gp_inject_record_for(fd, say.text, sizeof say.text)) return;
+    if (!off && self.record(fd, say.text, sizeof say.text)) return;
     gp_debug("not recorded: %s", say.text);
     if (!gp_wire_send(fd, GP_WIRE_SAY, &say, sizeof say)) gp_debug("the launcher knows");
     close(fd);
@@ -107,9 +108,10 @@ static void *sleep_thread(void *arg)
     return NULL;
 }
 
-bool gp_dormant_start(void)
+bool gp_dormant_start(gp_dormant_record *record)
 {
     pthread_mutex_lock(&self.lock);
+    self.record = record;
     if (!gp_dormant_is_on() && !find_off()) {
         self.fd = listen_in(getenv("XDG_RUNTIME_DIR"));
         if (self.fd < 0) self.fd = listen_in("");

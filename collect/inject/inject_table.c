@@ -43,14 +43,6 @@ static void *cuda_function(const char *name)
     return lib ? dlsym(lib, name) : NULL;
 }
 
-bool gp_inject_cuda_is_up(void)
-{
-    int (*count)(int *) = NULL, n = 0;
-    void *p = cuda_function("cuDeviceGetCount");
-    memcpy(&count, &p, sizeof count);
-    return count && count(&n) != 3; /* CUDA_ERROR_NOT_INITIALIZED */
-}
-
 static void wait_for_device(void)
 {
     int (*synchronize)(void) = NULL;

@@ -59,8 +59,8 @@ static inline size_t gp_thread_ring_reserve(const struct gp_thread_ring *t)
 }
 /* Has any thread made a note? */
 bool gp_thread_ring_used(void);
-/* Hand over the notes of all threads, each thread's in order; TAKE NULL: drop them. REFUSED: how many of each enum gp_note_op did
- * not fit since the last call. */
+/* Hand over the notes of all threads, each thread's in order; TAKE NULL: drop them. REFUSED: how many of each
+ * enum gp_note_op did not fit since the last call. */
 void gp_thread_ring_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx,
                           uint64_t refused[GP_NOTE_OPS]);
 /* Nothing is noted from now on. */

@@ -1,8 +1,11 @@
-/* Wakes the flush thread when there is work; any thread may. */
+/* Threads of ours: how they start, and what wakes the flush thread when there is work; any thread may. */
 #include "collect/inject/wakeup.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
+#include "collect/inject/inject.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -42,4 +45,16 @@ void gp_inject_wakeup_forked(bool mute)
 {
     if (mute) atomic_store(&self.muted, true);
     pthread_mutex_init(&self.lock, NULL);
+}
+
+bool gp_inject_thread(void *(*run)(void *))
+{
+    pthread_t thread;
+    sigset_t all, before; /* signals belong to the program */
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int rc = pthread_create(&thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc) gp_say("cannot start a thread: %s: this process runs untraced", strerror(rc));
+    return !rc && !pthread_detach(thread);
 }

@@ -385,7 +385,8 @@ static void frames_of_c(void)
 
 TEST(frames_that_stand_for_c_are_left_out) { in_versions(frames_of_c, 12); }
 
-/* How often what is read in doubt, with a call of the system per frame, is read: once more than broken ones are in one version. */
+/* How often what is read in doubt, with a call of the system per frame, is read: once more than broken ones
+ * are in one version. */
 static uint64_t often(void) { return o.minor == LAST ? 17 : 2; }
 
 static void deep(void)
