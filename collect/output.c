@@ -38,16 +38,12 @@ void gp_output_expand(struct gp_buf *to, const char *pattern, const struct gp_hu
             if (process->rank >= 0) gp_buf_printf(to, "%d", (int)process->rank);
             else gp_buf_puts(to, "none");
             break;
-        case 'p':
-            gp_buf_printf(to, "%d", (int)process->pid);
-            break;
+        case 'p': gp_buf_printf(to, "%d", (int)process->pid); break;
         case 'h':
             if (gethostname(host, sizeof host - 1)) strcpy(host, "host");
             gp_buf_puts(to, host);
             break;
-        default:
-            gp_buf_putc(to, '%');
-            break;
+        default: gp_buf_putc(to, '%'); break;
         }
     }
 }

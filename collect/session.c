@@ -522,36 +522,21 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
     begin(s);
     read_log(s, s->shared.log_read); /* shows the process how far it was read */
     switch (type) {
-    case GP_WIRE_FACT:
-        FRAME(gp_wire_fact, take_fact);
-    case GP_WIRE_DEVICE:
-        FRAME(gp_wire_device, take_device);
-    case GP_WIRE_TICK:
-        FRAME(gp_wire_tick, take_tick);
-    case GP_WIRE_FILLED:
-        FRAME(gp_wire_filled, take_filled);
-    case GP_WIRE_GRAPHS:
-        FRAME(gp_wire_graphs, take_graphs);
-    case GP_WIRE_BUDGET:
-        FRAME(gp_wire_budget, take_budget);
-    case GP_WIRE_WINDOW:
-        FRAME(gp_wire_window, take_window);
-    case GP_WIRE_METRIC_SET:
-        return gp_measured_take_set(&s->measured, payload, n);
-    case GP_WIRE_METRIC_ROWS:
-        return gp_measured_take_rows(&s->measured, payload, n);
-    case GP_WIRE_NOTES:
-        return take_notes(s, payload, n);
-    case GP_WIRE_LOSS:
-        FRAME(gp_wire_loss, take_loss);
-    case GP_WIRE_WRITE:
-        FRAME(gp_wire_write, take_write);
-    case GP_WIRE_CUT:
-        FRAME(gp_wire_cut, take_cut);
-    case GP_WIRE_BYE:
-        FRAME(gp_wire_bye, take_bye);
-    default:
-        return false;
+    case GP_WIRE_FACT: FRAME(gp_wire_fact, take_fact);
+    case GP_WIRE_DEVICE: FRAME(gp_wire_device, take_device);
+    case GP_WIRE_TICK: FRAME(gp_wire_tick, take_tick);
+    case GP_WIRE_FILLED: FRAME(gp_wire_filled, take_filled);
+    case GP_WIRE_GRAPHS: FRAME(gp_wire_graphs, take_graphs);
+    case GP_WIRE_BUDGET: FRAME(gp_wire_budget, take_budget);
+    case GP_WIRE_WINDOW: FRAME(gp_wire_window, take_window);
+    case GP_WIRE_METRIC_SET: return gp_measured_take_set(&s->measured, payload, n);
+    case GP_WIRE_METRIC_ROWS: return gp_measured_take_rows(&s->measured, payload, n);
+    case GP_WIRE_NOTES: return take_notes(s, payload, n);
+    case GP_WIRE_LOSS: FRAME(gp_wire_loss, take_loss);
+    case GP_WIRE_WRITE: FRAME(gp_wire_write, take_write);
+    case GP_WIRE_CUT: FRAME(gp_wire_cut, take_cut);
+    case GP_WIRE_BYE: FRAME(gp_wire_bye, take_bye);
+    default: return false;
     }
 }
 

@@ -50,12 +50,10 @@ static gp_sid action_of(struct gp_compile *c, const struct gp_compile_recompile 
     case GP_RECOMPILE_FLAG:
         return gp_compile_print(
             c, "Compile one function per value of %s, or decide outside the compiled function", e);
-    case GP_RECOMPILE_DTYPE:
-        return gp_compile_print(c, "Convert %s to one data type before the call", e);
+    case GP_RECOMPILE_DTYPE: return gp_compile_print(c, "Convert %s to one data type before the call", e);
     case GP_RECOMPILE_STRIDE:
         return gp_compile_print(c, "Make the memory layout of %s the same at each call: contiguous()", e);
-    case GP_RECOMPILE_DEVICE:
-        return gp_compile_print(c, "Keep %s on one device", e);
+    case GP_RECOMPILE_DEVICE: return gp_compile_print(c, "Keep %s on one device", e);
     case GP_RECOMPILE_GRAD:
         return gp_compile_print(c, "Call it either always or never with tensors that require gradients, or "
                                    "compile one function for training and one for "
@@ -67,8 +65,7 @@ static gp_sid action_of(struct gp_compile *c, const struct gp_compile_recompile 
     case GP_RECOMPILE_KEYS:
         return gp_compile_print(c, "Keep the keys and the length of the container the same");
     case GP_RECOMPILE_OTHER:
-    case GP_RECOMPILE_KIND_COUNT:
-        break;
+    case GP_RECOMPILE_KIND_COUNT: break;
     }
     return gp_compile_print(c, "Make the guard hold at each call: %s", gp_compile_str(c, r->sample));
 }

@@ -37,13 +37,10 @@ static enum gp_regime regime_of_kind(uint32_t kind, uint32_t tile)
         return tile >= LARGE_TILE               ? GP_REGIME_COMPUTE
                : tile > 0 && tile <= SMALL_TILE ? GP_REGIME_MEMORY
                                                 : GP_REGIME_UNKNOWN;
-    case GP_FRAME_ATTENTION:
-        return GP_REGIME_COMPUTE;
+    case GP_FRAME_ATTENTION: return GP_REGIME_COMPUTE;
     case GP_FRAME_ELEMENTWISE:
-    case GP_FRAME_REDUCTION:
-        return GP_REGIME_MEMORY;
-    default:
-        return GP_REGIME_UNKNOWN;
+    case GP_FRAME_REDUCTION: return GP_REGIME_MEMORY;
+    default: return GP_REGIME_UNKNOWN;
     }
 }
 

@@ -205,16 +205,11 @@ static void swap_ns(int64_t *x, int64_t *y)
 static uint32_t mirrored(uint32_t change)
 {
     switch (change) {
-    case GP_ALIGN_FUSED:
-        return GP_ALIGN_DEFUSED;
-    case GP_ALIGN_DEFUSED:
-        return GP_ALIGN_FUSED;
-    case GP_ALIGN_ADDED:
-        return GP_ALIGN_REMOVED;
-    case GP_ALIGN_REMOVED:
-        return GP_ALIGN_ADDED;
-    default:
-        return change;
+    case GP_ALIGN_FUSED: return GP_ALIGN_DEFUSED;
+    case GP_ALIGN_DEFUSED: return GP_ALIGN_FUSED;
+    case GP_ALIGN_ADDED: return GP_ALIGN_REMOVED;
+    case GP_ALIGN_REMOVED: return GP_ALIGN_ADDED;
+    default: return change;
     }
 }
 

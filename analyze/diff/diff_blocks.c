@@ -308,20 +308,13 @@ static enum gp_change change_of_work(const struct blocks *b, const struct gp_ali
 static enum gp_change change_of(const struct blocks *b, const struct gp_align_group *g)
 {
     switch ((enum gp_align_change)g->change) {
-    case GP_ALIGN_ADDED:
-        return GP_CHANGE_NEW;
-    case GP_ALIGN_REMOVED:
-        return GP_CHANGE_REMOVED;
-    case GP_ALIGN_REORDERED:
-        return GP_CHANGE_NONE;
-    case GP_ALIGN_RETILED:
-        return GP_CHANGE_RETILED;
-    case GP_ALIGN_FUSED:
-        return GP_CHANGE_FUSED;
-    case GP_ALIGN_DEFUSED:
-        return GP_CHANGE_DEFUSED;
-    case GP_ALIGN_CHANGED:
-        break;
+    case GP_ALIGN_ADDED: return GP_CHANGE_NEW;
+    case GP_ALIGN_REMOVED: return GP_CHANGE_REMOVED;
+    case GP_ALIGN_REORDERED: return GP_CHANGE_NONE;
+    case GP_ALIGN_RETILED: return GP_CHANGE_RETILED;
+    case GP_ALIGN_FUSED: return GP_CHANGE_FUSED;
+    case GP_ALIGN_DEFUSED: return GP_CHANGE_DEFUSED;
+    case GP_ALIGN_CHANGED: break;
     }
     return change_of_work(b, g);
 }

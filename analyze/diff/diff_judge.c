@@ -129,14 +129,10 @@ static gp_sid word_of(struct gp_diff *d)
     if (!d->comparable) return gp_intern_cstr(&d->strings, "NOT COMPARABLE");
     if (s->mixed && is_changed(s->verdict)) return mixed_word(d);
     switch ((enum gp_change)s->verdict) {
-    case GP_CHANGE_REGRESSION:
-        return gp_intern_cstr(&d->strings, "REGRESSION");
-    case GP_CHANGE_IMPROVEMENT:
-        return gp_intern_cstr(&d->strings, "IMPROVEMENT");
-    case GP_CHANGE_NONE:
-        return gp_intern_cstr(&d->strings, s->mixed ? "SAME STEP TIME" : "NO CHANGE");
-    default:
-        return gp_intern_cstr(&d->strings, "INCONCLUSIVE");
+    case GP_CHANGE_REGRESSION: return gp_intern_cstr(&d->strings, "REGRESSION");
+    case GP_CHANGE_IMPROVEMENT: return gp_intern_cstr(&d->strings, "IMPROVEMENT");
+    case GP_CHANGE_NONE: return gp_intern_cstr(&d->strings, s->mixed ? "SAME STEP TIME" : "NO CHANGE");
+    default: return gp_intern_cstr(&d->strings, "INCONCLUSIVE");
     }
 }
 

@@ -158,36 +158,21 @@ static int64_t value_of(const struct gp_profile *p, const struct gp_profile_step
 {
     const struct gp_profile_host *h = &s->host;
     switch (m) {
-    case GP_METRIC_GPU:
-        return s->gpu_ns;
-    case GP_METRIC_BUSY:
-        return s->busy_ns;
-    case GP_METRIC_STEP:
-        return s->wall_ns;
-    case GP_METRIC_IDLE:
-        return s->wall_ns - s->busy_ns;
-    case GP_METRIC_HOST:
-        return s->host_ns;
-    case GP_METRIC_EVENTS:
-        return s->n;
-    case GP_METRIC_LAUNCHES:
-        return (int64_t)h->launches;
-    case GP_METRIC_GRAPHS:
-        return (int64_t)h->graph_launches;
-    case GP_METRIC_SYNCS:
-        return (int64_t)h->syncs;
-    case GP_METRIC_BLOCKING:
-        return (int64_t)h->blocking;
-    case GP_METRIC_ALLOCATIONS:
-        return (int64_t)h->allocations;
-    case GP_METRIC_ALLOCATED:
-        return h->allocated_bytes;
-    case GP_METRIC_PEAK_MEM:
-        return h->peak_bytes;
-    case GP_METRIC_PEAK_RESERVED:
-        return h->peak_reserved_bytes;
-    default:
-        break;
+    case GP_METRIC_GPU: return s->gpu_ns;
+    case GP_METRIC_BUSY: return s->busy_ns;
+    case GP_METRIC_STEP: return s->wall_ns;
+    case GP_METRIC_IDLE: return s->wall_ns - s->busy_ns;
+    case GP_METRIC_HOST: return s->host_ns;
+    case GP_METRIC_EVENTS: return s->n;
+    case GP_METRIC_LAUNCHES: return (int64_t)h->launches;
+    case GP_METRIC_GRAPHS: return (int64_t)h->graph_launches;
+    case GP_METRIC_SYNCS: return (int64_t)h->syncs;
+    case GP_METRIC_BLOCKING: return (int64_t)h->blocking;
+    case GP_METRIC_ALLOCATIONS: return (int64_t)h->allocations;
+    case GP_METRIC_ALLOCATED: return h->allocated_bytes;
+    case GP_METRIC_PEAK_MEM: return h->peak_bytes;
+    case GP_METRIC_PEAK_RESERVED: return h->peak_reserved_bytes;
+    default: break;
     }
     int64_t sum = 0;
     for (uint32_t i = s->first; i < s->first + s->n; i++)

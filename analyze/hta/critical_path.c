@@ -71,17 +71,10 @@ static void put_label(struct gp_buf *to, enum gp_table table, const char *name, 
         gp_buf_release(&plain);
         break;
     }
-    case GP_OP:
-        gp_name_op_label(to, name, n);
-        break;
-    case GP_RANGE:
-        gp_name_range_label(to, name, n);
-        break;
-    case GP_PYTHON:
-        gp_name_python_label(to, name, n);
-        break;
-    default:
-        gp_buf_put(to, name, n);
+    case GP_OP: gp_name_op_label(to, name, n); break;
+    case GP_RANGE: gp_name_range_label(to, name, n); break;
+    case GP_PYTHON: gp_name_python_label(to, name, n); break;
+    default: gp_buf_put(to, name, n);
     }
 }
 
@@ -395,12 +388,9 @@ static uint32_t before(struct walk *w, uint32_t row, uint32_t *track)
 static enum gp_path_bound bound_of(const struct walk *w, uint32_t row)
 {
     switch (gp_view_class(w->v, row)) {
-    case GP_CLASS_COMMUNICATION:
-        return GP_PATH_COMMUNICATION;
-    case GP_CLASS_MEMORY:
-        return GP_PATH_MEMORY;
-    default:
-        return GP_PATH_COMPUTE;
+    case GP_CLASS_COMMUNICATION: return GP_PATH_COMMUNICATION;
+    case GP_CLASS_MEMORY: return GP_PATH_MEMORY;
+    default: return GP_PATH_COMPUTE;
     }
 }
 

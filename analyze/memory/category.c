@@ -33,8 +33,7 @@ static enum gp_category guess(const struct gp_memory_device *d, const struct gp_
     if (!made) made = (enum gp_phase)d->sites.at[l->site].phase;
     if (stays && (made == GP_PHASE_SETUP || (early && made != GP_PHASE_OPTIMIZER))) return GP_CAT_PARAMETER;
     switch (made) {
-    case GP_PHASE_OPTIMIZER:
-        return stays ? GP_CAT_OPTIMIZER : GP_CAT_TEMPORARY;
+    case GP_PHASE_OPTIMIZER: return stays ? GP_CAT_OPTIMIZER : GP_CAT_TEMPORARY;
     case GP_PHASE_BACKWARD:
         if (freed == GP_PHASE_OPTIMIZER || (freed == GP_PHASE_NONE && l->end_span != l->span))
             return GP_CAT_GRADIENT;
@@ -42,8 +41,7 @@ static enum gp_category guess(const struct gp_memory_device *d, const struct gp_
     case GP_PHASE_FORWARD:
         if (freed == GP_PHASE_BACKWARD) return GP_CAT_ACTIVATION;
         return freed == GP_PHASE_FORWARD ? GP_CAT_TEMPORARY : GP_CAT_UNKNOWN;
-    default:
-        return GP_CAT_UNKNOWN;
+    default: return GP_CAT_UNKNOWN;
     }
 }
 

@@ -41,13 +41,10 @@ int64_t gp_memory_mapped(const struct gp_memory_device *d, uint32_t position)
     size_t row = d->first_row + position - 1;
     switch (rows->action[row]) {
     case GP_ACT_SEGMENT_ALLOC:
-    case GP_ACT_SEGMENT_MAP:
-        return rows->size[row];
+    case GP_ACT_SEGMENT_MAP: return rows->size[row];
     case GP_ACT_SEGMENT_FREE:
-    case GP_ACT_SEGMENT_UNMAP:
-        return -rows->size[row];
-    default:
-        return 0;
+    case GP_ACT_SEGMENT_UNMAP: return -rows->size[row];
+    default: return 0;
     }
 }
 

@@ -31,8 +31,7 @@ static gp_sid key_of(struct holding *h, const struct gp_memory_device *d, const 
     const char *none = "[outside any range]";
     gp_sid key = 0;
     switch (h->by) {
-    case GP_BY_STACK:
-        return site->key;
+    case GP_BY_STACK: return site->key;
     case GP_BY_RANGE:
         key = range_of(d, l);
         if (!l->begin) none = "[before the history]";
@@ -45,8 +44,7 @@ static gp_sid key_of(struct holding *h, const struct gp_memory_device *d, const 
         key = site->module;
         none = site->stand_in ? gp_memory_str(h->m, site->key) : "[no module]";
         break;
-    default:
-        return gp_intern_cstr(&h->m->strings, gp_category_text(gp_memory_category(d, l, &recorded)));
+    default: return gp_intern_cstr(&h->m->strings, gp_category_text(gp_memory_category(d, l, &recorded)));
     }
     return key ? key : gp_intern_cstr(&h->m->strings, none);
 }

@@ -96,14 +96,10 @@ static uint32_t position_of(const struct gp_memory_device *d, int64_t time_ns)
 static uint32_t wanted_position(const struct gp_memory *m, const struct gp_memory_device *d)
 {
     switch (m->opts.at) {
-    case GP_AT_END:
-        return (uint32_t)d->rows;
-    case GP_AT_OOM:
-        return d->ooms.n ? d->ooms.at[d->ooms.n - 1].position : (uint32_t)d->rows;
-    case GP_AT_TIME:
-        return position_of(d, d->begin_ns + m->opts.at_ns);
-    default:
-        return d->peak_position;
+    case GP_AT_END: return (uint32_t)d->rows;
+    case GP_AT_OOM: return d->ooms.n ? d->ooms.at[d->ooms.n - 1].position : (uint32_t)d->rows;
+    case GP_AT_TIME: return position_of(d, d->begin_ns + m->opts.at_ns);
+    default: return d->peak_position;
     }
 }
 

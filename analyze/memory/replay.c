@@ -155,15 +155,9 @@ static void run_row(struct replay *r, size_t row)
 {
     const struct gp_snapshot_rows *rows = &r->s->rows;
     switch (rows->action[row]) {
-    case GP_ACT_ALLOC:
-        allocate(r, row);
-        break;
-    case GP_ACT_FREE_REQUESTED:
-        free_block(r, row, false);
-        break;
-    case GP_ACT_FREE_COMPLETED:
-        free_block(r, row, true);
-        break;
+    case GP_ACT_ALLOC: allocate(r, row); break;
+    case GP_ACT_FREE_REQUESTED: free_block(r, row, false); break;
+    case GP_ACT_FREE_COMPLETED: free_block(r, row, true); break;
     case GP_ACT_SEGMENT_ALLOC:
     case GP_ACT_SEGMENT_MAP:
         gp_heap_segment(&r->heap, rows->addr[row], rows->size[row], rows->action[row] == GP_ACT_SEGMENT_MAP);
@@ -176,11 +170,8 @@ static void run_row(struct replay *r, size_t row)
         map_memory(r, row, -1);
         r->d->churn.segment_frees++;
         break;
-    case GP_ACT_OOM:
-        run_out(r, row);
-        break;
-    default:
-        break;
+    case GP_ACT_OOM: run_out(r, row); break;
+    default: break;
     }
 }
 

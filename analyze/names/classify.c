@@ -139,24 +139,15 @@ enum gp_class gp_class_of(enum gp_frame_kind kind)
 const char *gp_frame_kind_word(enum gp_frame_kind kind)
 {
     switch (kind) {
-    case GP_FRAME_COMPUTE:
-        return "compute";
-    case GP_FRAME_GEMM:
-        return "gemm";
-    case GP_FRAME_ATTENTION:
-        return "attention";
-    case GP_FRAME_ELEMENTWISE:
-        return "elementwise";
-    case GP_FRAME_REDUCTION:
-        return "reduction";
-    case GP_FRAME_COMMUNICATION:
-        return "communication";
-    case GP_FRAME_MEMCPY:
-        return "memcpy";
-    case GP_FRAME_MEMSET:
-        return "memset";
-    default:
-        return NULL;
+    case GP_FRAME_COMPUTE: return "compute";
+    case GP_FRAME_GEMM: return "gemm";
+    case GP_FRAME_ATTENTION: return "attention";
+    case GP_FRAME_ELEMENTWISE: return "elementwise";
+    case GP_FRAME_REDUCTION: return "reduction";
+    case GP_FRAME_COMMUNICATION: return "communication";
+    case GP_FRAME_MEMCPY: return "memcpy";
+    case GP_FRAME_MEMSET: return "memset";
+    default: return NULL;
     }
 }
 

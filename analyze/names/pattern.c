@@ -248,9 +248,7 @@ static const char *take(struct measure *m)
         m->p += *m->p != 0;
         return NULL;
     case '^':
-    case '$':
-        add_place(m);
-        return NULL;
+    case '$': add_place(m); return NULL;
     case '[':
         m->p = skip_bracket(m->p);
         add_one(m);
@@ -263,20 +261,12 @@ static const char *take(struct measure *m)
         if (m->depth) close_group(m);
         else add_one(m);
         return NULL;
-    case '|':
-        next_branch(m);
-        return NULL;
-    case '*':
-        return repeat(m, 0, 1, true);
-    case '?':
-        return repeat(m, 0, 1, false);
-    case '+':
-        return repeat(m, 1, 2, true);
-    case '{':
-        return take_braces(m);
-    default:
-        add_one(m);
-        return NULL;
+    case '|': next_branch(m); return NULL;
+    case '*': return repeat(m, 0, 1, true);
+    case '?': return repeat(m, 0, 1, false);
+    case '+': return repeat(m, 1, 2, true);
+    case '{': return take_braces(m);
+    default: add_one(m); return NULL;
     }
 }
 

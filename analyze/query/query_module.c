@@ -28,16 +28,13 @@ const char *gp_sql_type_of(const struct gp_field *f)
 {
     switch (f->type) {
     case GP_CELL_NAME:
-    case GP_CELL_TEXT:
-        return "TEXT";
+    case GP_CELL_TEXT: return "TEXT";
     case GP_CELL_PCT:
     case GP_CELL_GBPS:
     case GP_CELL_REAL:
     case GP_CELL_NS_REAL:
-    case GP_CELL_CHANGE_PCT:
-        return "REAL";
-    default:
-        return "INTEGER";
+    case GP_CELL_CHANGE_PCT: return "REAL";
+    default: return "INTEGER";
     }
 }
 
@@ -317,14 +314,9 @@ static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int column
                               : gp_field_cell(of->f, (const char *)c->at.row + of->base, &c->v->of);
     if (cell.none) return SQLITE_OK; /* NULL */
     switch (*gp_sql_type_of(of->f)) {
-    case 'T':
-        sqlite3_result_text(to, cell.text, (int)cell.text_len, SQLITE_STATIC);
-        break;
-    case 'R':
-        sqlite3_result_double(to, cell.d);
-        break;
-    default:
-        sqlite3_result_int64(to, cell.i);
+    case 'T': sqlite3_result_text(to, cell.text, (int)cell.text_len, SQLITE_STATIC); break;
+    case 'R': sqlite3_result_double(to, cell.d); break;
+    default: sqlite3_result_int64(to, cell.i);
     }
     return SQLITE_OK;
 }

@@ -25,15 +25,11 @@ static const char *word_of(int action)
 {
     switch (action) {
     case SQLITE_ATTACH:
-    case SQLITE_DETACH:
-        return "attaches a file";
-    case SQLITE_PRAGMA:
-        return "sets or reads a setting";
+    case SQLITE_DETACH: return "attaches a file";
+    case SQLITE_PRAGMA: return "sets or reads a setting";
     case SQLITE_TRANSACTION:
-    case SQLITE_SAVEPOINT:
-        return "is a transaction";
-    default:
-        return "writes";
+    case SQLITE_SAVEPOINT: return "is a transaction";
+    default: return "writes";
     }
 }
 
@@ -58,16 +54,12 @@ static int authorize(void *ctx, int action, const char *a, const char *b, const 
     if (!s->guarded) return SQLITE_OK;
     switch (action) {
     case SQLITE_SELECT:
-    case SQLITE_RECURSIVE:
-        return SQLITE_OK;
-    case SQLITE_READ:
-        note_column(s, a, b);
-        return SQLITE_OK;
+    case SQLITE_RECURSIVE: return SQLITE_OK;
+    case SQLITE_READ: note_column(s, a, b); return SQLITE_OK;
     case SQLITE_FUNCTION:
         return !strcmp(b, "load_extension") || !strcmp(b, "fts3_tokenizer") ? refuse(s, "loads code")
                                                                             : SQLITE_OK;
-    default:
-        return refuse(s, word_of(action));
+    default: return refuse(s, word_of(action));
     }
 }
 
@@ -253,8 +245,7 @@ struct gp_sql_value gp_sql_value(const struct gp_sql *s, int i)
 {
     struct gp_sql_value v = {.type = GP_SQL_NULL};
     switch (sqlite3_column_type(s->stmt, i)) {
-    case SQLITE_NULL:
-        return v;
+    case SQLITE_NULL: return v;
     case SQLITE_INTEGER:
         v.type = GP_SQL_INT;
         v.i = sqlite3_column_int64(s->stmt, i);

@@ -9,17 +9,10 @@
 static void serialize_member(struct gp_serializer *x, const struct gp_field *f, void *at)
 {
     switch ((enum gp_keep)f->keep) {
-    case GP_KEEP_NO:
-        break;
-    case GP_KEEP_STR:
-        gp_serialize_str(x, at);
-        break;
-    case GP_KEEP_U64:
-        gp_serialize_u64(x, at);
-        break;
-    case GP_KEEP_I64:
-        gp_serialize_i64(x, at);
-        break;
+    case GP_KEEP_NO: break;
+    case GP_KEEP_STR: gp_serialize_str(x, at); break;
+    case GP_KEEP_U64: gp_serialize_u64(x, at); break;
+    case GP_KEEP_I64: gp_serialize_i64(x, at); break;
     case GP_KEEP_U32:
         gp_serialize_u32(x, at);
         if (f->below && *(uint32_t *)at >= f->below) {
@@ -27,24 +20,12 @@ static void serialize_member(struct gp_serializer *x, const struct gp_field *f, 
             *(uint32_t *)at = 0;
         }
         break;
-    case GP_KEEP_I32:
-        gp_serialize_i32(x, at);
-        break;
-    case GP_KEEP_BOOL:
-        gp_serialize_bool(x, at);
-        break;
-    case GP_KEEP_DOUBLE:
-        gp_serialize_double(x, at);
-        break;
-    case GP_KEEP_DIST:
-        gp_histogram_serialize(x, at);
-        break;
-    case GP_KEEP_ROW:
-        gp_record_serialize(x, f->rows, at);
-        break;
-    case GP_KEEP_ROWS:
-        gp_rows_serialize(x, f->rows, at);
-        break;
+    case GP_KEEP_I32: gp_serialize_i32(x, at); break;
+    case GP_KEEP_BOOL: gp_serialize_bool(x, at); break;
+    case GP_KEEP_DOUBLE: gp_serialize_double(x, at); break;
+    case GP_KEEP_DIST: gp_histogram_serialize(x, at); break;
+    case GP_KEEP_ROW: gp_record_serialize(x, f->rows, at); break;
+    case GP_KEEP_ROWS: gp_rows_serialize(x, f->rows, at); break;
     }
 }
 
@@ -76,15 +57,9 @@ static void merge_member(const struct gp_field *f, void *to, const void *from)
 {
     enum gp_merge how = (enum gp_merge)f->merge;
     switch ((enum gp_keep)f->keep) {
-    case GP_KEEP_DIST:
-        gp_histogram_merge(to, from);
-        break;
-    case GP_KEEP_U64:
-        merge_u64(how, to, *(const uint64_t *)from);
-        break;
-    case GP_KEEP_I64:
-        merge_i64(how, to, *(const int64_t *)from);
-        break;
+    case GP_KEEP_DIST: gp_histogram_merge(to, from); break;
+    case GP_KEEP_U64: merge_u64(how, to, *(const uint64_t *)from); break;
+    case GP_KEEP_I64: merge_i64(how, to, *(const int64_t *)from); break;
     case GP_KEEP_I32:
         if (how == GP_MERGE_SAME && *(int32_t *)to != *(const int32_t *)from) *(int32_t *)to = -1;
         break;
@@ -95,14 +70,11 @@ static void merge_member(const struct gp_field *f, void *to, const void *from)
     case GP_KEEP_BOOL:
         if (how == GP_MERGE_OR) *(bool *)to |= *(const bool *)from;
         break;
-    case GP_KEEP_ROW:
-        gp_record_merge(f->rows, to, from);
-        break;
+    case GP_KEEP_ROW: gp_record_merge(f->rows, to, from); break;
     case GP_KEEP_NO:
     case GP_KEEP_STR:
     case GP_KEEP_DOUBLE:
-    case GP_KEEP_ROWS:
-        break;
+    case GP_KEEP_ROWS: break;
     }
 }
 

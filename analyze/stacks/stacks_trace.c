@@ -118,12 +118,9 @@ static bool is_hidden(const struct walk *w, const struct gp_host_event *ev, gp_s
 static enum gp_frame_kind kind_of_host(const struct walk *w, const struct gp_host_event *ev, gp_sid name)
 {
     switch (ev->table) {
-    case GP_RANGE:
-        return GP_FRAME_RANGE;
-    case GP_OP:
-        return GP_FRAME_OP;
-    case GP_API:
-        return GP_FRAME_API;
+    case GP_RANGE: return GP_FRAME_RANGE;
+    case GP_OP: return GP_FRAME_OP;
+    case GP_API: return GP_FRAME_API;
     default:
         return gp_name_is_module(gp_trace_str(w->t, name), gp_string_len(&w->t->strings, name))
                    ? GP_FRAME_MODULE
@@ -268,13 +265,9 @@ static int64_t weight_of_gpu(const struct walk *w, size_t row)
     const struct gp_events *gpu = &w->t->events[GP_GPU];
     int64_t bytes = 0;
     switch (w->b->opts.weight) {
-    case GP_WEIGHT_COUNT:
-        return 1;
-    case GP_WEIGHT_BYTES:
-        bytes = gp_get_bytes(gpu, row);
-        return bytes > 0 ? bytes : 0;
-    default:
-        return gpu->dur_ns[row];
+    case GP_WEIGHT_COUNT: return 1;
+    case GP_WEIGHT_BYTES: bytes = gp_get_bytes(gpu, row); return bytes > 0 ? bytes : 0;
+    default: return gpu->dur_ns[row];
     }
 }
 

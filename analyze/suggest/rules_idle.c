@@ -55,8 +55,7 @@ static bool edit_cause(const struct gp_rule_ctx *c, enum gp_idle_cause cause, st
 static const char *action_of(const struct gp_rule_ctx *c, enum gp_idle_cause cause)
 {
     switch (cause) {
-    case GP_IDLE_SYNC:
-        return "find out what the host waits for, and whether it has to";
+    case GP_IDLE_SYNC: return "find out what the host waits for, and whether it has to";
     case GP_IDLE_DEPENDENCY:
         return "find out which stream the GPU waits for, and whether it needs all of that work first";
     default:

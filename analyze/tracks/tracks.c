@@ -57,26 +57,20 @@ static enum gp_frame_kind kind_of(const struct gp_tracks *l, uint32_t table, uin
 {
     const struct gp_trace *t = l->v->t;
     switch (table) {
-    case GP_GPU:
-        return gp_view_kind(l->v, row);
+    case GP_GPU: return gp_view_kind(l->v, row);
     case GP_API:
-    case GP_SYNC:
-        return GP_FRAME_API;
-    case GP_OP:
-        return GP_FRAME_OP;
+    case GP_SYNC: return GP_FRAME_API;
+    case GP_OP: return GP_FRAME_OP;
     case GP_RANGE:
     case GP_GPU_RANGE:
-    case GP_TRACKS_STEP:
-        return GP_FRAME_RANGE;
+    case GP_TRACKS_STEP: return GP_FRAME_RANGE;
     case GP_PYTHON: {
         gp_sid name = t->events[table].name[row];
         bool module = gp_name_is_module(gp_trace_str(t, name), gp_string_len(&t->strings, name));
         return module ? GP_FRAME_MODULE : GP_FRAME_PYTHON;
     }
-    case GP_TRACKS_IDLE:
-        return GP_FRAME_IDLE;
-    default:
-        return GP_FRAME_OTHER;
+    case GP_TRACKS_IDLE: return GP_FRAME_IDLE;
+    default: return GP_FRAME_OTHER;
     }
 }
 

@@ -28,9 +28,7 @@ static void set(struct gp_try *t, char *row, const struct gp_field *f, const str
     void *at = row + f->at;
     bool number = v && v->kind == GP_JSON_NUMBER;
     switch ((enum gp_cell_type)f->type) {
-    case GP_CELL_TEXT:
-        *(const char **)at = v ? copy_text(t, v) : NULL;
-        break;
+    case GP_CELL_TEXT: *(const char **)at = v ? copy_text(t, v) : NULL; break;
     case GP_CELL_COUNT:
     case GP_CELL_NS:
     case GP_CELL_CHANGE_NS:
@@ -42,11 +40,8 @@ static void set(struct gp_try *t, char *row, const struct gp_field *f, const str
     case GP_CELL_PCT:
         if (!number || !gp_double_from_text(v->p, v->n, at)) *(double *)at = NAN;
         break;
-    case GP_CELL_BOOL:
-        *(bool *)at = v && v->kind == GP_JSON_WORD && gp_is(v->p, v->n, "true");
-        break;
-    default: /* lists and objects: see read_trial() */
-        break;
+    case GP_CELL_BOOL: *(bool *)at = v && v->kind == GP_JSON_WORD && gp_is(v->p, v->n, "true"); break;
+    default: /* lists and objects: see read_trial() */ break;
     }
 }
 

@@ -63,21 +63,14 @@ static bool may_repeat(const struct gp_waiting *w, bool exact)
 {
     enum { COMMANDS = 127, WAIT_BITSET = 9, ABSOLUTE = 1 };
     switch (w->call) {
-    case SYS_futex:
-        return (w->args[1] & COMMANDS) == WAIT_BITSET;
-    case SYS_clock_nanosleep:
-        return !exact || w->args[1] & ABSOLUTE;
-    case SYS_nanosleep:
-        return !exact;
-    case SYS_ppoll: /* the kernel counts its time down in place */
-        return true;
-    case SYS_poll:
-        return !exact || (int)w->args[2] < 0;
+    case SYS_futex: return (w->args[1] & COMMANDS) == WAIT_BITSET;
+    case SYS_clock_nanosleep: return !exact || w->args[1] & ABSOLUTE;
+    case SYS_nanosleep: return !exact;
+    case SYS_ppoll: /* the kernel counts its time down in place */ return true;
+    case SYS_poll: return !exact || (int)w->args[2] < 0;
     case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-        return !exact || (int)w->args[3] < 0;
-    default:
-        return false;
+    case SYS_epoll_pwait: return !exact || (int)w->args[3] < 0;
+    default: return false;
     }
 }
 

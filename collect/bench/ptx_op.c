@@ -331,17 +331,9 @@ void gp_ptx_op(struct gp_buf *b, const struct gp_op *op, enum gp_op_type t)
 {
     begin(b);
     switch (op->kind) {
-    case GP_OP_ELEMENTWISE:
-        elementwise(b, op, t);
-        break;
-    case GP_OP_REDUCE:
-        reduce(b, t);
-        break;
-    case GP_OP_ROWS:
-        rows(b, op, t);
-        break;
-    case GP_OP_TRANSPOSE:
-        transpose(b, t);
-        break;
+    case GP_OP_ELEMENTWISE: elementwise(b, op, t); break;
+    case GP_OP_REDUCE: reduce(b, t); break;
+    case GP_OP_ROWS: rows(b, op, t); break;
+    case GP_OP_TRANSPOSE: transpose(b, t); break;
     }
 }

@@ -150,8 +150,7 @@ static int record(const struct gp_inject_flusher *f, bool on, bool memory)
 static int answer(const struct gp_inject_flusher *f, struct asked *a)
 {
     switch (a->ask) {
-    case GP_ASK_BEGIN:
-        return begin(f, &a->frame, a->memory);
+    case GP_ASK_BEGIN: return begin(f, &a->frame, a->memory);
     case GP_ASK_END:
         f->flush();
         f->send(GP_WIRE_CUT, &a->frame, sizeof a->frame);
@@ -161,8 +160,7 @@ static int answer(const struct gp_inject_flusher *f, struct asked *a)
         close_window();
         lend(f);
         return !heard ? GPUPROF_E_GONE : a->done.why[0] ? GPUPROF_E_FILE : GPUPROF_OK;
-    default:
-        return record(f, a->ask == GP_ASK_RECORD, a->memory);
+    default: return record(f, a->ask == GP_ASK_RECORD, a->memory);
     }
 }
 

@@ -64,12 +64,9 @@ static bool take_frame(struct gp_pm *pm, const struct gp_pm_frame *f, const char
 {
     uint64_t lost;
     switch (f->kind) {
-    case GP_PM_DEVICE:
-        return take_device(pm, f, at);
-    case GP_PM_READY:
-        return pm->ready = true;
-    case GP_PM_SAMPLES:
-        return take_samples(pm, f, at);
+    case GP_PM_DEVICE: return take_device(pm, f, at);
+    case GP_PM_READY: return pm->ready = true;
+    case GP_PM_SAMPLES: return take_samples(pm, f, at);
     case GP_PM_LOST:
         if (f->n != sizeof lost) return false;
         memcpy(&lost, at, sizeof lost);

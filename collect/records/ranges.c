@@ -271,25 +271,16 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
         GP_VEC_PUSH(&thread->open, o);
         thread->path_known = false;
         break;
-    case GP_NOTE_POP:
-        pop_range(g, thread, note);
-        break;
+    case GP_NOTE_POP: pop_range(g, thread, note); break;
     case GP_NOTE_START:
         o.name = range_name(g, note);
         start_range(g, &o);
         break;
-    case GP_NOTE_STOP:
-        stop_range(g, note);
-        break;
-    case GP_NOTE_MARK:
-        write_mark(g, &o, note);
-        break;
+    case GP_NOTE_STOP: stop_range(g, note); break;
+    case GP_NOTE_MARK: write_mark(g, &o, note); break;
     case GP_NOTE_NODE:
-    case GP_NOTE_CLONE:
-        note_node(g, tid, thread, note);
-        break;
-    default:
-        break;
+    case GP_NOTE_CLONE: note_node(g, tid, thread, note); break;
+    default: break;
     }
 }
 

@@ -30,15 +30,12 @@ bool gp_record_points(const void *rec, struct gp_record_pointer *p)
     case GP_ACTIVITY_CONCURRENT_KERNEL:
         *p = (struct gp_record_pointer){AT(u64, rec, KERNEL_name), true, false};
         break;
-    case GP_ACTIVITY_DEVICE:
-        *p = (struct gp_record_pointer){AT(u64, rec, DEVICE_name), true, true};
-        break;
+    case GP_ACTIVITY_DEVICE: *p = (struct gp_record_pointer){AT(u64, rec, DEVICE_name), true, true}; break;
     case GP_ACTIVITY_OVERHEAD:
         if (AT(u32, rec, OVERHEAD_overheadKind) != COMMAND_BUFFER_FULL) return false;
         *p = (struct gp_record_pointer){AT(u64, rec, OVERHEAD_overheadData), false, true};
         break;
-    default:
-        return false;
+    default: return false;
     }
     return p->address;
 }
@@ -53,14 +50,12 @@ int64_t gp_record_thread(const void *rec)
     enum { OBJECT_THREAD = 2 };
     switch (gp_get_u32(rec, 0)) {
     case GP_ACTIVITY_RUNTIME:
-    case GP_ACTIVITY_DRIVER:
-        return AT(u32, rec, CALL_threadId);
+    case GP_ACTIVITY_DRIVER: return AT(u32, rec, CALL_threadId);
     case GP_ACTIVITY_OVERHEAD: /* after the id of its process */
         return AT(u32, rec, OVERHEAD_objectKind) == OBJECT_THREAD
                    ? gp_get_u32(rec, GP_AT_OVERHEAD_objectId + 4)
                    : 0;
-    default:
-        return 0;
+    default: return 0;
     }
 }
 
@@ -95,15 +90,11 @@ enum gp_call_class gp_call_classify(const char *name)
 bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level, bool memory)
 {
     switch (cls) {
-    case GP_CALL_MEMORY:
-        return level >= (memory ? GP_API_LEVEL_LAUNCH : GP_API_LEVEL_ALL);
+    case GP_CALL_MEMORY: return level >= (memory ? GP_API_LEVEL_LAUNCH : GP_API_LEVEL_ALL);
     case GP_CALL_LAUNCH:
-    case GP_CALL_COPY:
-        return level >= GP_API_LEVEL_LAUNCH;
-    case GP_CALL_SYNC:
-        return level >= GP_API_LEVEL_SYNC;
-    default:
-        return level >= GP_API_LEVEL_ALL;
+    case GP_CALL_COPY: return level >= GP_API_LEVEL_LAUNCH;
+    case GP_CALL_SYNC: return level >= GP_API_LEVEL_SYNC;
+    default: return level >= GP_API_LEVEL_ALL;
     }
 }
 
@@ -460,59 +451,26 @@ void gp_records_add(struct gp_records *r, const void *rec)
 {
     switch (gp_get_u32(rec, 0)) {
     case GP_ACTIVITY_KERNEL:
-    case GP_ACTIVITY_CONCURRENT_KERNEL:
-        add_kernel(r, rec);
-        break;
-    case GP_ACTIVITY_MEMCPY:
-        add_copy(r, rec);
-        break;
-    case GP_ACTIVITY_MEMCPY2:
-        add_peer_copy(r, rec);
-        break;
-    case GP_ACTIVITY_MEMSET:
-        add_set(r, rec);
-        break;
-    case GP_ACTIVITY_RUNTIME:
-        add_call(r, rec, false);
-        break;
-    case GP_ACTIVITY_DRIVER:
-        add_call(r, rec, true);
-        break;
-    case GP_ACTIVITY_UNIFIED_MEMORY:
-        gp_records_add_unified(r, rec);
-        break;
-    case GP_ACTIVITY_MEMORY_POOL:
-        gp_records_add_pool(r, rec);
-        break;
-    case GP_ACTIVITY_GRAPH_TRACE:
-        gp_records_add_graph(r, rec);
-        break;
-    case GP_ACTIVITY_JIT:
-        add_jit(r, rec);
-        break;
-    case GP_ACTIVITY_CUDA_EVENT:
-        gp_records_add_event(r, rec);
-        break;
-    case GP_ACTIVITY_SYNCHRONIZATION:
-        gp_records_add_sync(r, rec);
-        break;
-    case GP_ACTIVITY_OVERHEAD:
-        add_overhead(r, rec);
-        break;
-    case GP_ACTIVITY_MEMORY2:
-        add_memory(r, rec);
-        break;
-    case GP_ACTIVITY_DEVICE:
-        add_device(r, rec);
-        break;
+    case GP_ACTIVITY_CONCURRENT_KERNEL: add_kernel(r, rec); break;
+    case GP_ACTIVITY_MEMCPY: add_copy(r, rec); break;
+    case GP_ACTIVITY_MEMCPY2: add_peer_copy(r, rec); break;
+    case GP_ACTIVITY_MEMSET: add_set(r, rec); break;
+    case GP_ACTIVITY_RUNTIME: add_call(r, rec, false); break;
+    case GP_ACTIVITY_DRIVER: add_call(r, rec, true); break;
+    case GP_ACTIVITY_UNIFIED_MEMORY: gp_records_add_unified(r, rec); break;
+    case GP_ACTIVITY_MEMORY_POOL: gp_records_add_pool(r, rec); break;
+    case GP_ACTIVITY_GRAPH_TRACE: gp_records_add_graph(r, rec); break;
+    case GP_ACTIVITY_JIT: add_jit(r, rec); break;
+    case GP_ACTIVITY_CUDA_EVENT: gp_records_add_event(r, rec); break;
+    case GP_ACTIVITY_SYNCHRONIZATION: gp_records_add_sync(r, rec); break;
+    case GP_ACTIVITY_OVERHEAD: add_overhead(r, rec); break;
+    case GP_ACTIVITY_MEMORY2: add_memory(r, rec); break;
+    case GP_ACTIVITY_DEVICE: add_device(r, rec); break;
     case GP_ACTIVITY_CONTEXT:
         *gp_map_put(&r->contexts, AT(u32, rec, CONTEXT_contextId), 0) = AT(u32, rec, CONTEXT_deviceId);
         break;
-    case GP_ACTIVITY_STREAM:
-        break; /* a stream gets its track with its first event */
-    default:
-        r->unknown++;
-        break;
+    case GP_ACTIVITY_STREAM: break; /* a stream gets its track with its first event */
+    default: r->unknown++; break;
     }
 }
 

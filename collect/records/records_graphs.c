@@ -7,16 +7,11 @@ bool gp_record_is_node(const void *rec)
 {
     switch (gp_get_u32(rec, 0)) {
     case GP_ACTIVITY_KERNEL:
-    case GP_ACTIVITY_CONCURRENT_KERNEL:
-        return AT(u32, rec, KERNEL_graphId) != 0;
-    case GP_ACTIVITY_MEMCPY:
-        return AT(u32, rec, MEMCPY_graphId) != 0;
-    case GP_ACTIVITY_MEMCPY2:
-        return AT(u32, rec, PEER_graphId) != 0;
-    case GP_ACTIVITY_MEMSET:
-        return AT(u32, rec, MEMSET_graphId) != 0;
-    default:
-        return false;
+    case GP_ACTIVITY_CONCURRENT_KERNEL: return AT(u32, rec, KERNEL_graphId) != 0;
+    case GP_ACTIVITY_MEMCPY: return AT(u32, rec, MEMCPY_graphId) != 0;
+    case GP_ACTIVITY_MEMCPY2: return AT(u32, rec, PEER_graphId) != 0;
+    case GP_ACTIVITY_MEMSET: return AT(u32, rec, MEMSET_graphId) != 0;
+    default: return false;
     }
 }
 

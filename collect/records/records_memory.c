@@ -102,17 +102,10 @@ void gp_records_add_unified(struct gp_records *r, const void *rec)
     case GPU_FAULT:
         gp_set_extra(spans, add_row(r, rec, "GPU Page Fault", from, true), fault_extra(r, rec, true));
         break;
-    case THRASHING:
-        gp_set_bytes(marks, add_row(r, rec, "Thrashing", host, false), bytes);
-        break;
-    case THROTTLING:
-        add_row(r, rec, "Throttling", from, true);
-        break;
-    case REMOTE_MAP:
-        gp_set_bytes(marks, add_row(r, rec, "Remote Map", to, false), bytes);
-        break;
-    default:
-        r->unknown++;
+    case THRASHING: gp_set_bytes(marks, add_row(r, rec, "Thrashing", host, false), bytes); break;
+    case THROTTLING: add_row(r, rec, "Throttling", from, true); break;
+    case REMOTE_MAP: gp_set_bytes(marks, add_row(r, rec, "Remote Map", to, false), bytes); break;
+    default: r->unknown++;
     }
 }
 

@@ -100,29 +100,20 @@ static bool can_be(const struct gp_salvage *s, const uint8_t *r)
 {
     switch (gp_get_u32(r, 0)) {
     case GP_ACTIVITY_KERNEL:
-    case GP_ACTIVITY_CONCURRENT_KERNEL:
-        return kernel_can_be(r);
+    case GP_ACTIVITY_CONCURRENT_KERNEL: return kernel_can_be(r);
     case GP_ACTIVITY_MEMCPY:
-    case GP_ACTIVITY_MEMCPY2:
-        return copy_can_be(r);
-    case GP_ACTIVITY_MEMSET:
-        return set_can_be(r);
+    case GP_ACTIVITY_MEMCPY2: return copy_can_be(r);
+    case GP_ACTIVITY_MEMSET: return set_can_be(r);
     case GP_ACTIVITY_RUNTIME:
-    case GP_ACTIVITY_DRIVER:
-        return call_can_be(s, r);
-    case GP_ACTIVITY_MEMORY2:
-        return memory_can_be(r);
+    case GP_ACTIVITY_DRIVER: return call_can_be(s, r);
+    case GP_ACTIVITY_MEMORY2: return memory_can_be(r);
     case GP_ACTIVITY_DEVICE:
         return gp_get_u32(r, GP_AT_DEVICE_id) < MAX_DEVICES &&
                gp_get_u32(r, GP_AT_DEVICE_numMultiprocessors) < MAX_SMS;
-    case GP_ACTIVITY_GRAPH_TRACE:
-        return gp_get_u32(r, GP_AT_GRAPH_deviceId) < MAX_DEVICES;
-    case GP_ACTIVITY_CUDA_EVENT:
-        return gp_get_u32(r, GP_AT_EVENT_contextId) != 0;
-    case GP_ACTIVITY_CONTEXT:
-        return gp_get_u32(r, GP_AT_CONTEXT_deviceId) < MAX_DEVICES;
-    default:
-        return true;
+    case GP_ACTIVITY_GRAPH_TRACE: return gp_get_u32(r, GP_AT_GRAPH_deviceId) < MAX_DEVICES;
+    case GP_ACTIVITY_CUDA_EVENT: return gp_get_u32(r, GP_AT_EVENT_contextId) != 0;
+    case GP_ACTIVITY_CONTEXT: return gp_get_u32(r, GP_AT_CONTEXT_deviceId) < MAX_DEVICES;
+    default: return true;
     }
 }
 
@@ -171,12 +162,8 @@ void gp_salvage_buffer(struct gp_salvage *s, const uint8_t *data, size_t n)
             s->take(s->ctx, record);
             s->taken++;
             break;
-        case UNFINISHED:
-            s->unfinished++;
-            break;
-        case REFUSED:
-            s->refused++;
-            break;
+        case UNFINISHED: s->unfinished++; break;
+        case REFUSED: s->refused++; break;
         }
     }
 }

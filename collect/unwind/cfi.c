@@ -286,12 +286,8 @@ static bool run(struct program *p, struct gp_cfi_bytes b)
     while (b.p < b.end && !b.bad && !p->past) {
         uint8_t op = *b.p++, low = op & 0x3f;
         switch (op >> 6) {
-        case 1:
-            advance(p, low);
-            break;
-        case 2:
-            set(p, low, GP_CFI_OFFSET, scaled(p, (int64_t)gp_cfi_uleb(&b)));
-            break;
+        case 1: advance(p, low); break;
+        case 2: set(p, low, GP_CFI_OFFSET, scaled(p, (int64_t)gp_cfi_uleb(&b))); break;
         case 3:
             if (low < GP_UNWIND_REGISTERS) p->now.reg[low] = p->first.reg[low];
             break;

@@ -173,24 +173,13 @@ static void restore(struct gp_walk *w, struct gp_walk *old, unsigned r, const st
     uint64_t v = 0;
     bool found = true;
     switch ((enum gp_cfi_kind)rule->kind) {
-    case GP_CFI_SAME:
-        return;
-    case GP_CFI_UNDEFINED:
-        found = false;
-        break;
-    case GP_CFI_OFFSET:
-        v = cfa + (uint64_t)rule->n;
-        break;
-    case GP_CFI_VAL_OFFSET:
-        v = cfa + (uint64_t)rule->n;
-        break;
-    case GP_CFI_REGISTER:
-        found = get(old, (uint64_t)rule->n, &v);
-        break;
+    case GP_CFI_SAME: return;
+    case GP_CFI_UNDEFINED: found = false; break;
+    case GP_CFI_OFFSET: v = cfa + (uint64_t)rule->n; break;
+    case GP_CFI_VAL_OFFSET: v = cfa + (uint64_t)rule->n; break;
+    case GP_CFI_REGISTER: found = get(old, (uint64_t)rule->n, &v); break;
     case GP_CFI_EXPR:
-    case GP_CFI_VAL_EXPR:
-        found = gp_cfi_eval(&m, rule->expr, rule->expr_n, &cfa, &v);
-        break;
+    case GP_CFI_VAL_EXPR: found = gp_cfi_eval(&m, rule->expr, rule->expr_n, &cfa, &v); break;
     }
     w->from[r] = GP_FROM_NOWHERE;
     if (!found) return;

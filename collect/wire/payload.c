@@ -314,16 +314,11 @@ static uint64_t unsigned_at(const uint8_t *data, size_t bytes)
     uint32_t u32;
     uint64_t u64;
     switch (bytes) {
-    case 1:
-        return memcpy(&u8, data, 1), u8;
-    case 2:
-        return memcpy(&u16, data, 2), u16;
-    case 4:
-        return memcpy(&u32, data, 4), u32;
-    case 8:
-        return memcpy(&u64, data, 8), u64;
-    default:
-        return 0;
+    case 1: return memcpy(&u8, data, 1), u8;
+    case 2: return memcpy(&u16, data, 2), u16;
+    case 4: return memcpy(&u32, data, 4), u32;
+    case 8: return memcpy(&u64, data, 8), u64;
+    default: return 0;
     }
 }
 
@@ -421,18 +416,10 @@ static void put_scalar(struct gp_buf *to, struct type t, const uint8_t *data)
 {
     uint64_t v = unsigned_at(data, t.bytes);
     switch (t.form) {
-    case SIGNED:
-        put_signed(to, v, t.bytes);
-        break;
-    case REAL:
-        gp_json_put_double(to, real_at(data, t.bytes));
-        break;
-    case HALF:
-        gp_json_put_double(to, half(v));
-        break;
-    case BRAIN:
-        gp_json_put_double(to, real_of_bits(v << 16));
-        break;
+    case SIGNED: put_signed(to, v, t.bytes); break;
+    case REAL: gp_json_put_double(to, real_at(data, t.bytes)); break;
+    case HALF: gp_json_put_double(to, half(v)); break;
+    case BRAIN: gp_json_put_double(to, real_of_bits(v << 16)); break;
     case ADDRESS:
         put_hex(to, "\"0x", v, 16);
         gp_buf_putc(to, '"');
@@ -446,11 +433,8 @@ static void put_scalar(struct gp_buf *to, struct type t, const uint8_t *data)
         put_hex(to, "\"#", v & 0xffffff, 6);
         gp_buf_putc(to, '"');
         break;
-    case TEXT:
-        put_text(to, data, t.bytes, 1);
-        break;
-    default:
-        put_unsigned(to, v);
+    case TEXT: put_text(to, data, t.bytes, 1); break;
+    default: put_unsigned(to, v);
     }
 }
 

@@ -226,30 +226,14 @@ static int store(struct gp_tool *tool, const struct gp_option *o, const char *va
     struct gp_err err = {0};
     int bad = 0;
     switch (o->kind) {
-    case GP_OPT_FLAG:
-        *(bool *)at = true;
-        break;
-    case GP_OPT_STRING:
-        *(const char **)at = value;
-        break;
-    case GP_OPT_UINT:
-        bad = gp_parse_size(value, at, &err);
-        break;
-    case GP_OPT_DURATION:
-        bad = gp_parse_duration(value, at, &err);
-        break;
-    case GP_OPT_SECONDS:
-        bad = gp_parse_seconds(value, at, &err);
-        break;
-    case GP_OPT_COLUMNS:
-        bad = parse_columns(value, at, &err);
-        break;
-    case GP_OPT_PERCENT:
-        bad = gp_parse_percent(value, at, &err);
-        break;
-    case GP_OPT_PROBABILITY:
-        bad = gp_parse_probability(value, at, &err);
-        break;
+    case GP_OPT_FLAG: *(bool *)at = true; break;
+    case GP_OPT_STRING: *(const char **)at = value; break;
+    case GP_OPT_UINT: bad = gp_parse_size(value, at, &err); break;
+    case GP_OPT_DURATION: bad = gp_parse_duration(value, at, &err); break;
+    case GP_OPT_SECONDS: bad = gp_parse_seconds(value, at, &err); break;
+    case GP_OPT_COLUMNS: bad = parse_columns(value, at, &err); break;
+    case GP_OPT_PERCENT: bad = gp_parse_percent(value, at, &err); break;
+    case GP_OPT_PROBABILITY: bad = gp_parse_probability(value, at, &err); break;
     case GP_OPT_MAYBE:
         *(const char **)at = "";
         if (!value) break;
@@ -258,15 +242,10 @@ static int store(struct gp_tool *tool, const struct gp_option *o, const char *va
             break;
         } /* fall through */
     case GP_OPT_CHOICE:
-    case GP_OPT_FORMAT:
-        bad = choose(tool, o, value, at, &err);
-        break;
+    case GP_OPT_FORMAT: bad = choose(tool, o, value, at, &err); break;
     case GP_OPT_LIST:
-    case GP_OPT_FILES:
-        GP_VEC_PUSH((struct gp_opt_list *)at, value);
-        break;
-    case GP_OPT_END:
-        break;
+    case GP_OPT_FILES: GP_VEC_PUSH((struct gp_opt_list *)at, value); break;
+    case GP_OPT_END: break;
     }
     if (bad) return misuse(tool, "--%s: %s", o->name, err.msg);
     tool->given |= UINT64_C(1) << (o - tool->options);
@@ -518,35 +497,23 @@ static void put_value(struct gp_buf *b, const struct gp_option *o, const void *a
     switch (o->kind) {
     case GP_OPT_STRING:
     case GP_OPT_CHOICE:
-    case GP_OPT_FORMAT:
-        gp_buf_printf(b, " --%s %s", o->name, *(const char *const *)at);
-        break;
+    case GP_OPT_FORMAT: gp_buf_printf(b, " --%s %s", o->name, *(const char *const *)at); break;
     case GP_OPT_MAYBE:
         gp_buf_printf(b, " --%s%s%s", o->name, **(const char *const *)at ? "=" : "",
                       *(const char *const *)at);
         break;
     case GP_OPT_COLUMNS:
-    case GP_OPT_UINT:
-        gp_buf_printf(b, " --%s %" PRIu64, o->name, *(const uint64_t *)at);
-        break;
+    case GP_OPT_UINT: gp_buf_printf(b, " --%s %" PRIu64, o->name, *(const uint64_t *)at); break;
     case GP_OPT_DURATION:
-    case GP_OPT_SECONDS:
-        gp_buf_printf(b, " --%s %" PRId64 "ns", o->name, *(const int64_t *)at);
-        break;
-    case GP_OPT_PERCENT:
-        gp_buf_printf(b, " --%s %g%%", o->name, *(const double *)at);
-        break;
-    case GP_OPT_PROBABILITY:
-        gp_buf_printf(b, " --%s %g", o->name, *(const double *)at);
-        break;
+    case GP_OPT_SECONDS: gp_buf_printf(b, " --%s %" PRId64 "ns", o->name, *(const int64_t *)at); break;
+    case GP_OPT_PERCENT: gp_buf_printf(b, " --%s %g%%", o->name, *(const double *)at); break;
+    case GP_OPT_PROBABILITY: gp_buf_printf(b, " --%s %g", o->name, *(const double *)at); break;
     case GP_OPT_LIST:
     case GP_OPT_FILES:
         for (size_t i = 0; i < list->n; i++) gp_buf_printf(b, " --%s %s", o->name, list->at[i]);
         break;
     case GP_OPT_FLAG:
-    case GP_OPT_END:
-        gp_buf_printf(b, " --%s", o->name);
-        break;
+    case GP_OPT_END: gp_buf_printf(b, " --%s", o->name); break;
     }
 }
 

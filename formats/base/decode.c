@@ -77,20 +77,13 @@ static void *gzip_open(void)
 static const char *gzip_reason(int r)
 {
     switch (r) {
-    case ISAL_INVALID_BLOCK:
-        return "invalid block";
-    case ISAL_INVALID_SYMBOL:
-        return "invalid symbol";
-    case ISAL_INVALID_LOOKBACK:
-        return "invalid distance";
-    case ISAL_INVALID_WRAPPER:
-        return "invalid header";
-    case ISAL_UNSUPPORTED_METHOD:
-        return "unknown method";
-    case ISAL_INCORRECT_CHECKSUM:
-        return "wrong checksum";
-    default:
-        return "invalid data";
+    case ISAL_INVALID_BLOCK: return "invalid block";
+    case ISAL_INVALID_SYMBOL: return "invalid symbol";
+    case ISAL_INVALID_LOOKBACK: return "invalid distance";
+    case ISAL_INVALID_WRAPPER: return "invalid header";
+    case ISAL_UNSUPPORTED_METHOD: return "unknown method";
+    case ISAL_INCORRECT_CHECKSUM: return "wrong checksum";
+    default: return "invalid data";
     }
 }
 

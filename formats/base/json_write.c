@@ -53,23 +53,12 @@ static void put_u16(struct gp_buf *b, uint32_t v)
 static void put_escape(struct gp_buf *b, unsigned char c)
 {
     switch (c) {
-    case '"':
-        gp_buf_put(b, GP_TEXT("\\\""));
-        break;
-    case '\\':
-        gp_buf_put(b, GP_TEXT("\\\\"));
-        break;
-    case '\n':
-        gp_buf_put(b, GP_TEXT("\\n"));
-        break;
-    case '\t':
-        gp_buf_put(b, GP_TEXT("\\t"));
-        break;
-    case '\r':
-        gp_buf_put(b, GP_TEXT("\\r"));
-        break;
-    default:
-        put_u16(b, c);
+    case '"': gp_buf_put(b, GP_TEXT("\\\"")); break;
+    case '\\': gp_buf_put(b, GP_TEXT("\\\\")); break;
+    case '\n': gp_buf_put(b, GP_TEXT("\\n")); break;
+    case '\t': gp_buf_put(b, GP_TEXT("\\t")); break;
+    case '\r': gp_buf_put(b, GP_TEXT("\\r")); break;
+    default: put_u16(b, c);
     }
 }
 
@@ -230,14 +219,10 @@ static bool take_scalar(struct scan *s)
 {
     if (s->p == s->end) return false;
     switch (*s->p) {
-    case '"':
-        return take_string(s);
-    case 't':
-        return take_word(s, "true");
-    case 'f':
-        return take_word(s, "false");
-    case 'n':
-        return take_word(s, "null");
+    case '"': return take_string(s);
+    case 't': return take_word(s, "true");
+    case 'f': return take_word(s, "false");
+    case 'n': return take_word(s, "null");
     default:
         take(s, '-');
         if (!take(s, '0') && !take_digits(s)) return false;

@@ -274,15 +274,9 @@ int gp_pack_write(void *pack, const void *data, size_t n)
 {
     struct gp_pack *p = pack;
     switch (p->packing) {
-    case GP_PACK_NONE:
-        pass_on(p, data, n);
-        break;
-    case GP_PACK_GZIP:
-        gzip_some(p, data, n);
-        break;
-    case GP_PACK_ZSTD:
-        zstd_some(p, data, n, ZSTD_e_continue);
-        break;
+    case GP_PACK_NONE: pass_on(p, data, n); break;
+    case GP_PACK_GZIP: gzip_some(p, data, n); break;
+    case GP_PACK_ZSTD: zstd_some(p, data, n, ZSTD_e_continue); break;
     }
     return p->stopped ? -1 : 0;
 }

@@ -65,15 +65,9 @@ static void put_scaled(struct gp_buf *b, int64_t v, const struct step *s, size_t
 void gp_scale_put(struct gp_buf *b, enum gp_unit unit, int64_t v)
 {
     switch (unit) {
-    case GP_UNIT_NS:
-        put_scaled(b, v, ns_steps, GP_COUNT(ns_steps));
-        break;
-    case GP_UNIT_BYTES:
-        put_scaled(b, v, byte_steps, GP_COUNT(byte_steps));
-        break;
-    case GP_UNIT_COUNT:
-        gp_scale_put_count(b, (uint64_t)v);
-        break;
+    case GP_UNIT_NS: put_scaled(b, v, ns_steps, GP_COUNT(ns_steps)); break;
+    case GP_UNIT_BYTES: put_scaled(b, v, byte_steps, GP_COUNT(byte_steps)); break;
+    case GP_UNIT_COUNT: gp_scale_put_count(b, (uint64_t)v); break;
     }
 }
 

@@ -96,8 +96,7 @@ static inline bool gp_wire_next(struct gp_wire *w, struct gp_wire_field *f)
         f->data = w->p;
         w->p += f->value;
         break;
-    default:
-        return false; /* groups, which nobody writes any more, and no type at all */
+    default: return false; /* groups, which nobody writes any more, and no type at all */
     }
     w->broken = false;
     return true;

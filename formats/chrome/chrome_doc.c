@@ -366,25 +366,15 @@ void gp_chrome_parse(struct gp_chrome_parser *c, struct gp_chrome_state *s, cons
     c->end = d.end;
     for (bool go = true; go;) {
         switch (s->where) {
-        case GP_CHROME_START:
-            go = read_start(&d);
-            break;
-        case GP_CHROME_TOP:
-            go = read_object(&d);
-            break;
-        case GP_CHROME_SEEK:
-            go = seek(&d);
-            break;
-        case GP_CHROME_EVENTS:
-            go = read_events(&d);
-            break;
+        case GP_CHROME_START: go = read_start(&d); break;
+        case GP_CHROME_TOP: go = read_object(&d); break;
+        case GP_CHROME_SEEK: go = seek(&d); break;
+        case GP_CHROME_EVENTS: go = read_events(&d); break;
         case GP_CHROME_RESYNC:
             resync(&d);
             go = s->where == GP_CHROME_EVENTS;
             break;
-        case GP_CHROME_DONE:
-            go = read_rest(&d);
-            break;
+        case GP_CHROME_DONE: go = read_rest(&d); break;
         }
     }
     s->pos = offset_of(&d, d.p);

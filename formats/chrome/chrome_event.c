@@ -174,33 +174,20 @@ static bool is_event_record(const struct gp_chrome_fields *f)
 static uint64_t *id_field(struct gp_chrome_fields *f, enum gp_key key)
 {
     switch (key) {
-    case GP_KEY_CORR:
-        return &f->corr;
+    case GP_KEY_CORR: return &f->corr;
     case GP_KEY_EXT:
-    case GP_KEY_EXT_OLD:
-        return &f->ext;
-    case GP_KEY_SEQ:
-        return &f->seq;
-    case GP_KEY_RECFN:
-        return &f->recfn;
-    case GP_KEY_PYID:
-        return &f->py_id;
-    case GP_KEY_PYPARENT:
-        return &f->py_parent;
-    case GP_KEY_PYMODULE:
-        return &f->py_module;
-    case GP_KEY_GRAPH:
-        return &f->graph;
-    case GP_KEY_NODE:
-        return &f->node;
-    case GP_KEY_EVENT:
-        return is_event_record(f) ? &f->event : NULL;
-    case GP_KEY_WAIT_EVENT:
-        return f->table == GP_SYNC && !is_event_record(f) ? &f->event : NULL;
-    case GP_KEY_WAIT_RECORD:
-        return f->table == GP_SYNC ? &f->source : NULL;
-    default:
-        return NULL;
+    case GP_KEY_EXT_OLD: return &f->ext;
+    case GP_KEY_SEQ: return &f->seq;
+    case GP_KEY_RECFN: return &f->recfn;
+    case GP_KEY_PYID: return &f->py_id;
+    case GP_KEY_PYPARENT: return &f->py_parent;
+    case GP_KEY_PYMODULE: return &f->py_module;
+    case GP_KEY_GRAPH: return &f->graph;
+    case GP_KEY_NODE: return &f->node;
+    case GP_KEY_EVENT: return is_event_record(f) ? &f->event : NULL;
+    case GP_KEY_WAIT_EVENT: return f->table == GP_SYNC && !is_event_record(f) ? &f->event : NULL;
+    case GP_KEY_WAIT_RECORD: return f->table == GP_SYNC ? &f->source : NULL;
+    default: return NULL;
     }
 }
 
@@ -214,29 +201,14 @@ static const char *read_config_arg(struct gp_chrome_fields *f, enum gp_key key, 
     const char *q = NULL;
     uint32_t has = 0;
     switch (key) {
-    case GP_KEY_GRID:
-        has = GP_HAS_GRID, q = read_triple(p, f->grid);
-        break;
-    case GP_KEY_BLOCK:
-        has = GP_HAS_BLOCK, q = read_triple(p, f->block);
-        break;
-    case GP_KEY_CLUSTER:
-        has = GP_HAS_CLUSTER, q = read_triple(p, f->cluster);
-        break;
-    case GP_KEY_REGISTERS:
-        has = GP_HAS_REGS, q = read_u32(p, &f->registers);
-        break;
-    case GP_KEY_SHARED:
-        has = GP_HAS_SHARED, q = read_u32(p, &f->shared_bytes);
-        break;
-    case GP_KEY_SHARED_STATIC:
-        q = read_u32(p, &f->shared_static);
-        break;
-    case GP_KEY_LOCAL:
-        q = read_u32(p, &f->local);
-        break;
-    default:
-        break;
+    case GP_KEY_GRID: has = GP_HAS_GRID, q = read_triple(p, f->grid); break;
+    case GP_KEY_BLOCK: has = GP_HAS_BLOCK, q = read_triple(p, f->block); break;
+    case GP_KEY_CLUSTER: has = GP_HAS_CLUSTER, q = read_triple(p, f->cluster); break;
+    case GP_KEY_REGISTERS: has = GP_HAS_REGS, q = read_u32(p, &f->registers); break;
+    case GP_KEY_SHARED: has = GP_HAS_SHARED, q = read_u32(p, &f->shared_bytes); break;
+    case GP_KEY_SHARED_STATIC: q = read_u32(p, &f->shared_static); break;
+    case GP_KEY_LOCAL: q = read_u32(p, &f->local); break;
+    default: break;
     }
     if (q) f->has |= has;
     else f->has &= ~has;
@@ -246,16 +218,11 @@ static const char *read_config_arg(struct gp_chrome_fields *f, enum gp_key key, 
 static const char *read_memory_arg(struct gp_chrome_fields *f, enum gp_key key, const char *p)
 {
     switch (key) {
-    case GP_KEY_MEM_BYTES:
-        return read_i64(p, &f->bytes);
-    case GP_KEY_TOTAL:
-        return read_i64(p, &f->total);
-    case GP_KEY_RESERVED:
-        return read_i64(p, &f->reserved);
-    case GP_KEY_ADDR:
-        return read_u64(p, &f->addr);
-    default:
-        return NULL;
+    case GP_KEY_MEM_BYTES: return read_i64(p, &f->bytes);
+    case GP_KEY_TOTAL: return read_i64(p, &f->total);
+    case GP_KEY_RESERVED: return read_i64(p, &f->reserved);
+    case GP_KEY_ADDR: return read_u64(p, &f->addr);
+    default: return NULL;
     }
 }
 
@@ -298,26 +265,18 @@ static const char *read_known_arg(struct gp_chrome_parser *c, struct gp_chrome_f
     int64_t ret;
     const char *q;
     switch (key) {
-    case GP_KEY_BYTES:
-        return read_i64(p, &f->bytes);
-    case GP_KEY_ADDR:
-        return f->table == GP_COUNTER ? NULL : read_u64(p, &f->addr);
-    case GP_KEY_DEVICE:
-        return on_gpu(f) ? read_i64(p, &f->device) : NULL;
-    case GP_KEY_CONTEXT:
-        return on_gpu(f) ? read_i64(p, &f->context) : NULL;
-    case GP_KEY_STREAM:
-        return on_gpu(f) ? read_i64(p, &f->stream) : NULL;
-    case GP_KEY_WAITER:
-        return f->table == GP_API ? read_u64(p, &f->waiter) : NULL;
-    case GP_KEY_CAPTURED:
-        return f->table == GP_GPU ? read_names(c, &f->captured, p) : NULL;
+    case GP_KEY_BYTES: return read_i64(p, &f->bytes);
+    case GP_KEY_ADDR: return f->table == GP_COUNTER ? NULL : read_u64(p, &f->addr);
+    case GP_KEY_DEVICE: return on_gpu(f) ? read_i64(p, &f->device) : NULL;
+    case GP_KEY_CONTEXT: return on_gpu(f) ? read_i64(p, &f->context) : NULL;
+    case GP_KEY_STREAM: return on_gpu(f) ? read_i64(p, &f->stream) : NULL;
+    case GP_KEY_WAITER: return f->table == GP_API ? read_u64(p, &f->waiter) : NULL;
+    case GP_KEY_CAPTURED: return f->table == GP_GPU ? read_names(c, &f->captured, p) : NULL;
     case GP_KEY_RETURN:
         if (f->table != GP_API || !(q = read_i64(p, &ret)) || ret != (int32_t)ret) return NULL;
         f->ret = ret;
         return q;
-    default:
-        break;
+    default: break;
     }
     if (f->table == GP_GPU) return read_config_arg(f, key, p);
     if (f->table == GP_MEMORY) return read_memory_arg(f, key, p);
@@ -416,15 +375,11 @@ static bool knows_table(const struct gp_chrome_fields *f)
     case 'C':
     case 's':
     case 't':
-    case 'f':
-        return true;
-    case 0:
-        return false;
+    case 'f': return true;
+    case 0: return false;
     case 'X':
-    case 'B':
-        return f->cat.kind != GP_JSON_ABSENT;
-    default:
-        return f->name.kind != GP_JSON_ABSENT;
+    case 'B': return f->cat.kind != GP_JSON_ABSENT;
+    default: return f->name.kind != GP_JSON_ABSENT;
     }
 }
 
@@ -514,35 +469,25 @@ static const char *read_field(struct gp_chrome_parser *c, struct reading *r, enu
     struct gp_chrome_fields *f = &r->f;
     struct gp_json_value v;
     switch (key) {
-    case GP_KEY_PH:
-        return read_phase(c, r, p);
-    case GP_KEY_CAT:
-        return read_category(c, r, p);
-    case GP_KEY_NAME:
-        return value(c, p, &f->name);
-    case GP_KEY_PID:
-        return read_row(c, p, &f->pid_number, &f->pid, &f->bad_value);
-    case GP_KEY_TID:
-        return read_row(c, p, &f->tid_number, &f->tid, &f->bad_value);
-    case GP_KEY_TS:
-        return read_time(c, p, &f->ts_ns, &f->has_ts, &f->bad_ts);
-    case GP_KEY_DUR:
-        return read_time(c, p, &f->dur_ns, &f->has_dur, &f->bad_dur);
-    case GP_KEY_ARGS:
-        return read_event_args(c, r, p);
+    case GP_KEY_PH: return read_phase(c, r, p);
+    case GP_KEY_CAT: return read_category(c, r, p);
+    case GP_KEY_NAME: return value(c, p, &f->name);
+    case GP_KEY_PID: return read_row(c, p, &f->pid_number, &f->pid, &f->bad_value);
+    case GP_KEY_TID: return read_row(c, p, &f->tid_number, &f->tid, &f->bad_value);
+    case GP_KEY_TS: return read_time(c, p, &f->ts_ns, &f->has_ts, &f->bad_ts);
+    case GP_KEY_DUR: return read_time(c, p, &f->dur_ns, &f->has_dur, &f->bad_dur);
+    case GP_KEY_ARGS: return read_event_args(c, r, p);
     case GP_KEY_ID:
     case GP_KEY_ID2:
         if (!(p = value(c, p, &f->id))) return NULL;
         unwrap_id(c, &f->id);
         return p;
-    case GP_KEY_FRAME:
-        return value(c, p, &f->frame);
+    case GP_KEY_FRAME: return value(c, p, &f->frame);
     case GP_KEY_SCOPE:
         p = value(c, p, &v);
         if (p && is_string(&v) && v.n == 1) f->scope = v.p[0];
         return p;
-    default:
-        return value(c, p, &v);
+    default: return value(c, p, &v);
     }
 }
 

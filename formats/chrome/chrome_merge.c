@@ -101,18 +101,12 @@ static enum meaning meaning_of(int col)
     case GP_COL_ID_TEXT:
     case GP_COL_SERIES:
     case GP_COL_EXTRA:
-    case GP_COL_CAPTURED:
-        return STRINGS;
-    case GP_COL_STACK:
-        return FRAMES;
-    case GP_COL_TRACK:
-        return TRACKS;
-    case GP_COL_WAITER:
-        return WAITERS;
-    case GP_COL_CONFIG:
-        return CONFIGS;
-    default:
-        return AS_IS;
+    case GP_COL_CAPTURED: return STRINGS;
+    case GP_COL_STACK: return FRAMES;
+    case GP_COL_TRACK: return TRACKS;
+    case GP_COL_WAITER: return WAITERS;
+    case GP_COL_CONFIG: return CONFIGS;
+    default: return AS_IS;
     }
 }
 
@@ -139,9 +133,7 @@ static void copy_cells(const struct joining *j, int col, void *to, const struct 
         /* among B and E events, only those of GPU work have one */
         for (size_t i = 0; i < n; i++) a[i] = gp_get_ret(rows, i) == GP_GPU ? config_of(j, b[i]) : 0;
         break;
-    case AS_IS:
-        memcpy(to, from, n * gp_column_infos[col].width);
-        break;
+    case AS_IS: memcpy(to, from, n * gp_column_infos[col].width); break;
     }
 }
 

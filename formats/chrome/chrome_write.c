@@ -436,18 +436,11 @@ static void put_table(struct writer *w, enum gp_table table)
     size_t n = w->t->events[table].n;
     for (size_t i = 0; i < n && !w->stopped;) {
         switch (table) {
-        case GP_COUNTER:
-            i = put_counter(w, i);
-            continue;
-        case GP_FLOW:
-            put_flow(w, i);
-            break;
+        case GP_COUNTER: i = put_counter(w, i); continue;
+        case GP_FLOW: put_flow(w, i); break;
         case GP_MEMORY:
-        case GP_MARK:
-            put_instant(w, table, i);
-            break;
-        default:
-            put_span(w, table, i);
+        case GP_MARK: put_instant(w, table, i); break;
+        default: put_span(w, table, i);
         }
         i++;
     }

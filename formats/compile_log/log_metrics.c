@@ -59,21 +59,11 @@ static void set_field(struct gp_clog_reader *rd, struct gp_clog_metrics *m, cons
 {
     char *at = (char *)m + f->offset;
     switch (f->how) {
-    case INTEGER:
-        *(int64_t *)(void *)at = gp_clog_int(v, -1);
-        break;
-    case MICROSECONDS:
-        set_ns((int64_t *)(void *)at, v, 0, true);
-        break;
-    case SECONDS:
-        set_ns((int64_t *)(void *)at, v, 6, false);
-        break;
-    case TEXT:
-        *(gp_sid *)(void *)at = gp_clog_sid(rd, v);
-        break;
-    case LINE:
-        *(int32_t *)(void *)at = (int32_t)gp_clog_int(v, -1);
-        break;
+    case INTEGER: *(int64_t *)(void *)at = gp_clog_int(v, -1); break;
+    case MICROSECONDS: set_ns((int64_t *)(void *)at, v, 0, true); break;
+    case SECONDS: set_ns((int64_t *)(void *)at, v, 6, false); break;
+    case TEXT: *(gp_sid *)(void *)at = gp_clog_sid(rd, v); break;
+    case LINE: *(int32_t *)(void *)at = (int32_t)gp_clog_int(v, -1); break;
     case GUARDED:
         if (v->kind == GP_JSON_WORD && *v->p != 'n') m->has_guarded_code = gp_clog_true(v);
         break;

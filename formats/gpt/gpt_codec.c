@@ -489,14 +489,10 @@ static inline __attribute__((always_inline)) int decode_codes_any(uint64_t *out,
                                                                   const struct packed *s, unsigned k)
 {
     switch (k) {
-    case 1:
-        return decode_codes_k(out, n, s, 1);
-    case 2:
-        return decode_codes_k(out, n, s, 2);
-    case 3:
-        return decode_codes_k(out, n, s, 3);
-    default:
-        return decode_codes_k(out, n, s, 4);
+    case 1: return decode_codes_k(out, n, s, 1);
+    case 2: return decode_codes_k(out, n, s, 2);
+    case 3: return decode_codes_k(out, n, s, 3);
+    default: return decode_codes_k(out, n, s, 4);
     }
 }
 
@@ -567,18 +563,13 @@ int gp_stream_decode(uint64_t *out, size_t n, const uint8_t *p, size_t len)
     struct gp_cursor c = {p, p + len, false};
     uint64_t v = 0;
     switch (gp_cursor_u8(&c)) {
-    case GP_STREAM_CONST:
-        v = gp_cursor_varint(&c); /* fall through */
+    case GP_STREAM_CONST: v = gp_cursor_varint(&c); /* fall through */
     case GP_STREAM_ZERO:
         for (size_t i = 0; i < n; i++) out[i] = v;
         return len && !c.bad && c.p == c.end ? 0 : -1;
-    case GP_STREAM_LEB:
-        return decode_leb(out, n, &c);
-    case GP_STREAM_SPARSE:
-        return decode_sparse(out, n, &c);
-    case GP_STREAM_BUCKET:
-        return decode_bucket(out, n, &c);
-    default:
-        return -1;
+    case GP_STREAM_LEB: return decode_leb(out, n, &c);
+    case GP_STREAM_SPARSE: return decode_sparse(out, n, &c);
+    case GP_STREAM_BUCKET: return decode_bucket(out, n, &c);
+    default: return -1;
     }
 }

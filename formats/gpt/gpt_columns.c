@@ -185,14 +185,9 @@ uint64_t gp_gpt_field_get(const struct gp_gpt_field *f, const void *p)
     uint64_t v64;
     uint32_t v32;
     switch (f->width) {
-    case 1:
-        return *(const uint8_t *)at;
-    case 4:
-        memcpy(&v32, at, 4);
-        return is_signed ? gp_zigzag((int32_t)v32) : v32;
-    default:
-        memcpy(&v64, at, 8);
-        return is_signed ? gp_zigzag((int64_t)v64) : v64;
+    case 1: return *(const uint8_t *)at;
+    case 4: memcpy(&v32, at, 4); return is_signed ? gp_zigzag((int32_t)v32) : v32;
+    default: memcpy(&v64, at, 8); return is_signed ? gp_zigzag((int64_t)v64) : v64;
     }
 }
 
@@ -203,14 +198,8 @@ void gp_gpt_field_set(const struct gp_gpt_field *f, void *p, uint64_t v)
     uint32_t v32 = (uint32_t)v;
     bool flag = v != 0;
     switch (f->width) {
-    case 1:
-        memcpy(at, &flag, 1);
-        break;
-    case 4:
-        memcpy(at, &v32, 4);
-        break;
-    default:
-        memcpy(at, &v, 8);
-        break;
+    case 1: memcpy(at, &flag, 1); break;
+    case 4: memcpy(at, &v32, 4); break;
+    default: memcpy(at, &v, 8); break;
     }
 }

@@ -173,15 +173,11 @@ static bool predictor_fits(const struct side *s, enum gp_gpt_predictor pred, str
         r->nstate = s->nconfigs;
         return s->config;
     case GP_PRED_OTHER:
-    case GP_PRED_CONFIG_NAME:
-        return r->other;
+    case GP_PRED_CONFIG_NAME: return r->other;
     case GP_PRED_TRACK_END:
-    case GP_PRED_TRACK_START:
-        return r->track && r->dur;
-    case GP_PRED_LAUNCH:
-        return r->track && r->dur && r->launch;
-    default:
-        return pred < GP_PRED_COUNT;
+    case GP_PRED_TRACK_START: return r->track && r->dur;
+    case GP_PRED_LAUNCH: return r->track && r->dur && r->launch;
+    default: return pred < GP_PRED_COUNT;
     }
 }
 

@@ -83,32 +83,22 @@ static uint32_t lost_config(struct gp_trace *t, struct gp_gpt_names *names, uint
 static uint32_t lost_entry(struct gp_trace *t, struct gp_gpt_names *names, int type, uint64_t id)
 {
     switch (type) {
-    case GP_GPT_TRACK_REF:
-        return lost_track(t, names, id);
-    case GP_GPT_CONFIG_REF:
-        return lost_config(t, names, id);
-    case GP_GPT_PROCESS_REF:
-        return lost_process(t, names, id);
-    default:
-        return lost_name(t, names, "name", id);
+    case GP_GPT_TRACK_REF: return lost_track(t, names, id);
+    case GP_GPT_CONFIG_REF: return lost_config(t, names, id);
+    case GP_GPT_PROCESS_REF: return lost_process(t, names, id);
+    default: return lost_name(t, names, "name", id);
     }
 }
 
 static const struct gp_id_map *map_of(const struct gp_gpt_names *names, int type)
 {
     switch (type) {
-    case GP_GPT_STRING:
-        return &names->strings;
-    case GP_GPT_TRACK_REF:
-        return &names->tracks;
-    case GP_GPT_CONFIG_REF:
-        return &names->configs;
-    case GP_GPT_PROCESS_REF:
-        return &names->processes;
-    case GP_GPT_STACK_REF:
-        return &names->stacks;
-    default:
-        return NULL;
+    case GP_GPT_STRING: return &names->strings;
+    case GP_GPT_TRACK_REF: return &names->tracks;
+    case GP_GPT_CONFIG_REF: return &names->configs;
+    case GP_GPT_PROCESS_REF: return &names->processes;
+    case GP_GPT_STACK_REF: return &names->stacks;
+    default: return NULL;
     }
 }
 
@@ -298,9 +288,7 @@ static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, 
                           gp_string_len(&t->strings, m->value));
         break;
     }
-    case GP_GPT_LOSS:
-        PUT_ENTRY(&t->losses, &names->losses, id, *(struct gp_loss *)entry);
-        break;
+    case GP_GPT_LOSS: PUT_ENTRY(&t->losses, &names->losses, id, *(struct gp_loss *)entry); break;
     case GP_GPT_CLOCK: {
         struct gp_clock *c = entry;
         c->producer += names->producer;
@@ -313,17 +301,10 @@ static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, 
         PUT_ENTRY(&t->node_runs, &names->nodes, id, *r);
         break;
     }
-    case GP_GPT_STACKS:
-        add_stack(names, id, entry, t);
-        break;
-    case GP_GPT_SYMBOLS:
-        add_symbol(names, id, entry, t);
-        break;
-    case GP_GPT_PACE:
-        add_pace(job, id, entry, t);
-        break;
-    default:
-        break;
+    case GP_GPT_STACKS: add_stack(names, id, entry, t); break;
+    case GP_GPT_SYMBOLS: add_symbol(names, id, entry, t); break;
+    case GP_GPT_PACE: add_pace(job, id, entry, t); break;
+    default: break;
     }
 }
 
@@ -376,15 +357,9 @@ int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp
         return -1;
     uint64_t *v = gp_alloc(n * sizeof *v);
     switch (job->header.kind) {
-    case GP_GPT_INFO:
-        rc = get_info(columns, t);
-        break;
-    case GP_GPT_STRINGS:
-        rc = get_strings(job, columns, v, t);
-        break;
-    case GP_GPT_ISSUE:
-        rc = get_issues(job, columns, v, t);
-        break;
+    case GP_GPT_INFO: rc = get_info(columns, t); break;
+    case GP_GPT_STRINGS: rc = get_strings(job, columns, v, t); break;
+    case GP_GPT_ISSUE: rc = get_issues(job, columns, v, t); break;
     default:
         for (size_t i = 0; i < GP_GPT_DICTS; i++)
             if (gp_gpt_dicts[i]->kind == job->header.kind)

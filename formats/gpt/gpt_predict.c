@@ -82,8 +82,7 @@ bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, c
     case GP_PRED_DELTA:
         for (size_t i = 0; i < r->n; i++) d[i] = v[i] - last, last = v[i];
         return true;
-    case GP_PRED_LAST:
-        return last_forward(r, v, d);
+    case GP_PRED_LAST: return last_forward(r, v, d);
     case GP_PRED_KEYED:
     case GP_PRED_KEYED_CONFIG:
         for (size_t i = 0; i < r->n; i++) {
@@ -107,14 +106,9 @@ bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, c
             r->state[r->track[i]] = v[i];
         }
         return true;
-    case GP_PRED_LAUNCH:
-        launch_forward(r, v, d);
-        return true;
-    case GP_PRED_FLOAT:
-        return float_forward(r, v, d);
-    default:
-        memmove(d, v, r->n * sizeof *d);
-        return true;
+    case GP_PRED_LAUNCH: launch_forward(r, v, d); return true;
+    case GP_PRED_FLOAT: return float_forward(r, v, d);
+    default: memmove(d, v, r->n * sizeof *d); return true;
     }
 }
 
@@ -175,8 +169,7 @@ static inline __attribute__((always_inline)) void inverse(enum gp_gpt_predictor 
             v[i] = double_bits((double)(int64_t)k);
         }
         break;
-    default:
-        break;
+    default: break;
     }
 }
 

@@ -173,23 +173,12 @@ static void add_event(struct reading *r)
     const uint32_t *type =
         gp_map_get(&r->n->event_types, (uint64_t)gp_sqlite_int(&r->scan, TYPE, GP_NSYS_PUSH_POP));
     switch (type ? *type : 0) {
-    case GP_NSYS_MARK:
-        add_mark(r);
-        break;
-    case GP_NSYS_PUSH_POP:
-        add_range(r, false);
-        break;
-    case GP_NSYS_START_END:
-        add_range(r, true);
-        break;
-    case GP_NSYS_DOMAIN:
-        name_domain(r);
-        break;
-    case GP_NSYS_THREAD_NAME:
-        name_thread(r);
-        break;
-    default: /* categories, and types of later versions */
-        break;
+    case GP_NSYS_MARK: add_mark(r); break;
+    case GP_NSYS_PUSH_POP: add_range(r, false); break;
+    case GP_NSYS_START_END: add_range(r, true); break;
+    case GP_NSYS_DOMAIN: name_domain(r); break;
+    case GP_NSYS_THREAD_NAME: name_thread(r); break;
+    default: /* categories, and types of later versions */ break;
     }
 }
 

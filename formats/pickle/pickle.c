@@ -373,19 +373,11 @@ static int run_rare(struct machine *m, uint8_t opcode, struct gp_err *err)
     uint64_t n = number(m->p, width);
     m->p += width;
     switch (opcode) {
-    case 'N':
-        push(m, GP_PICKLE_NONE, 0);
-        return 0;
+    case 'N': push(m, GP_PICKLE_NONE, 0); return 0;
     case 0x88: /* NEWTRUE, NEWFALSE */
-    case 0x89:
-        push(m, GP_PICKLE_BOOL, opcode == 0x88);
-        return 0;
-    case ')':
-        push(m, GP_PICKLE_TUPLE, 0);
-        return 0;
-    case 0x8f: /* EMPTY_SET */
-        push(m, GP_PICKLE_LIST, 0);
-        return 0;
+    case 0x89: push(m, GP_PICKLE_BOOL, opcode == 0x88); return 0;
+    case ')': push(m, GP_PICKLE_TUPLE, 0); return 0;
+    case 0x8f: /* EMPTY_SET */ push(m, GP_PICKLE_LIST, 0); return 0;
     case 0x85: /* TUPLE1 to TUPLE3 */
     case 0x86:
     case 0x87:
@@ -403,30 +395,21 @@ static int run_rare(struct machine *m, uint8_t opcode, struct gp_err *err)
             *push(m, GP_PICKLE_NONE, 0) = v;
         }
         return 0;
-    case 0x80:
-        return n > 5 ? stop_at(m, "a protocol newer than 5") : 0;
-    case 0x95: /* FRAME: how much follows is advice that nothing here depends on */
-        return 0;
+    case 0x80: return n > 5 ? stop_at(m, "a protocol newer than 5") : 0;
+    case 0x95: /* FRAME: how much follows is advice that nothing here depends on */ return 0;
     case 'q':
-    case 'r':
-        remember(m, n);
-        return 0;
+    case 'r': remember(m, n); return 0;
     case 0x8a:
-    case 0x8b:
-        return put_long(m, n);
+    case 0x8b: return put_long(m, n);
     case 'U':
     case 'T':
     case 'X':
-    case 0x8d:
-        return put_text(m, n);
+    case 0x8d: return put_text(m, n);
     case 'C':
     case 'B':
     case 0x8e:
-    case 0x96:
-        return put_bytes(m, n);
-    default:
-        run_marked(m, opcode);
-        return 0;
+    case 0x96: return put_bytes(m, n);
+    default: run_marked(m, opcode); return 0;
     }
 }
 
@@ -489,51 +472,26 @@ static inline int run_one(struct machine *m, struct gp_err *err)
     m->at = offset_of(m);
     uint8_t opcode = *m->p++;
     switch (opcode) {
-    case 'h':
-        recall_at(m, 1);
-        return 0;
-    case 'j':
-        recall_at(m, 4);
-        return 0;
-    case 0x94:
-        remember(m, m->memo.n);
-        return 0;
-    case '(':
-        mark(m);
-        return 0;
-    case '}':
-        push(m, GP_PICKLE_DICT, 0);
-        return 0;
-    case ']':
-        push(m, GP_PICKLE_LIST, 0);
-        return 0;
-    case 'u':
-        fill_marked(m, true);
-        return 0;
-    case 'e':
-        fill_marked(m, false);
-        return 0;
+    case 'h': recall_at(m, 1); return 0;
+    case 'j': recall_at(m, 4); return 0;
+    case 0x94: remember(m, m->memo.n); return 0;
+    case '(': mark(m); return 0;
+    case '}': push(m, GP_PICKLE_DICT, 0); return 0;
+    case ']': push(m, GP_PICKLE_LIST, 0); return 0;
+    case 'u': fill_marked(m, true); return 0;
+    case 'e': fill_marked(m, false); return 0;
     case 'a':
         if (holds(m, 2)) fill(m, m->stack.n - 1, false);
         return 0;
-    case 'K':
-        put_int(m, 1);
-        return 0;
-    case 'M':
-        put_int(m, 2);
-        return 0;
-    case 'J':
-        put_int(m, 4);
-        return 0;
-    case 0x8a:
-        return put_long1(m);
+    case 'K': put_int(m, 1); return 0;
+    case 'M': put_int(m, 2); return 0;
+    case 'J': put_int(m, 4); return 0;
+    case 0x8a: return put_long1(m);
     case 0x8c:
         if (!has(m, 1)) return cut_off(m);
         return put_text(m, *m->p++);
-    case '.':
-        return finish(m);
-    default:
-        return run_rare(m, opcode, err);
+    case '.': return finish(m);
+    default: return run_rare(m, opcode, err);
     }
 }
 
@@ -643,47 +601,20 @@ static void run_hot(struct machine *m)
     enter(m, &h);
     while (more && h.p < h.last && h.v < h.room) {
         switch (*h.p) {
-        case 'h':
-            more = hot_recall(m, &h, h.p[1], 2);
-            break;
-        case 'j':
-            more = hot_recall(m, &h, number4(h.p + 1), 5);
-            break;
-        case 0x94:
-            more = hot_remember(m, &h);
-            break;
-        case '(':
-            more = hot_mark(m, &h);
-            break;
-        case '}':
-            more = hot_empty(&h, GP_PICKLE_DICT);
-            break;
-        case ']':
-            more = hot_empty(&h, GP_PICKLE_LIST);
-            break;
-        case 'u':
-            more = hot_fill(m, &h, true);
-            break;
-        case 'e':
-            more = hot_fill(m, &h, false);
-            break;
-        case 'K':
-            more = hot_put(&h, h.p[1], 2);
-            break;
-        case 'M':
-            more = hot_put(&h, (uint64_t)h.p[1] | (uint64_t)h.p[2] << 8, 3);
-            break;
-        case 'J':
-            more = hot_put(&h, (uint64_t)(int64_t)(int32_t)number4(h.p + 1), 5);
-            break;
-        case 0x8a:
-            more = hot_long(&h);
-            break;
-        case 0x8c:
-            more = hot_text(m, &h);
-            break;
-        default:
-            more = false;
+        case 'h': more = hot_recall(m, &h, h.p[1], 2); break;
+        case 'j': more = hot_recall(m, &h, number4(h.p + 1), 5); break;
+        case 0x94: more = hot_remember(m, &h); break;
+        case '(': more = hot_mark(m, &h); break;
+        case '}': more = hot_empty(&h, GP_PICKLE_DICT); break;
+        case ']': more = hot_empty(&h, GP_PICKLE_LIST); break;
+        case 'u': more = hot_fill(m, &h, true); break;
+        case 'e': more = hot_fill(m, &h, false); break;
+        case 'K': more = hot_put(&h, h.p[1], 2); break;
+        case 'M': more = hot_put(&h, (uint64_t)h.p[1] | (uint64_t)h.p[2] << 8, 3); break;
+        case 'J': more = hot_put(&h, (uint64_t)(int64_t)(int32_t)number4(h.p + 1), 5); break;
+        case 0x8a: more = hot_long(&h); break;
+        case 0x8c: more = hot_text(m, &h); break;
+        default: more = false;
         }
     }
     leave(m, &h);

@@ -41,22 +41,16 @@ static size_t new_element(struct gp_builder *b, uint32_t kind)
 {
     struct gp_snapshot *s = b->s;
     switch (kind) {
-    case GP_KIND_ROW:
-        return gp_snapshot_add_row(&s->rows);
+    case GP_KIND_ROW: return gp_snapshot_add_row(&s->rows);
     case GP_KIND_SEGMENT:
         GP_VEC_PUSH(&s->segments, (struct gp_snapshot_segment){.device = 0});
         return s->segments.n - 1;
     case GP_KIND_BLOCK:
         GP_VEC_PUSH(&s->blocks, (struct gp_snapshot_block){.address = 0});
         return s->blocks.n - 1;
-    case GP_KIND_MARK:
-        GP_VEC_PUSH(&s->marks, (struct gp_snapshot_mark){.time_ns = 0});
-        return s->marks.n - 1;
-    case GP_KIND_FRAME:
-        return SIZE_MAX;
-    default:
-        b->tops += kind == GP_KIND_TOP;
-        return 0;
+    case GP_KIND_MARK: GP_VEC_PUSH(&s->marks, (struct gp_snapshot_mark){.time_ns = 0}); return s->marks.n - 1;
+    case GP_KIND_FRAME: return SIZE_MAX;
+    default: b->tops += kind == GP_KIND_TOP; return 0;
     }
 }
 
@@ -71,29 +65,14 @@ static void put_pairs(void *ctx, struct gp_pickle_value *self, const struct gp_p
         index = new_element(b, self->kind);
     }
     switch (self->kind) {
-    case GP_KIND_ROW:
-        gp_fields_row(b, index, pairs, n, offset);
-        break;
-    case GP_KIND_FRAME:
-        index = gp_fields_frame(b, index, pairs, n);
-        break;
-    case GP_KIND_SEGMENT:
-        gp_fields_segment(b, index, pairs, n, offset);
-        break;
-    case GP_KIND_BLOCK:
-        gp_fields_block(b, index, pairs, n, offset);
-        break;
-    case GP_KIND_MARK:
-        gp_fields_mark(b, index, pairs, n, offset);
-        break;
-    case GP_KIND_SETTINGS:
-        gp_fields_settings(b, pairs, n);
-        break;
-    case GP_KIND_ROUNDUPS:
-        gp_fields_roundups(b, pairs, n);
-        break;
-    default:
-        gp_fields_top(b, pairs, n);
+    case GP_KIND_ROW: gp_fields_row(b, index, pairs, n, offset); break;
+    case GP_KIND_FRAME: index = gp_fields_frame(b, index, pairs, n); break;
+    case GP_KIND_SEGMENT: gp_fields_segment(b, index, pairs, n, offset); break;
+    case GP_KIND_BLOCK: gp_fields_block(b, index, pairs, n, offset); break;
+    case GP_KIND_MARK: gp_fields_mark(b, index, pairs, n, offset); break;
+    case GP_KIND_SETTINGS: gp_fields_settings(b, pairs, n); break;
+    case GP_KIND_ROUNDUPS: gp_fields_roundups(b, pairs, n); break;
+    default: gp_fields_top(b, pairs, n);
     }
     self->u = index;
 }
@@ -103,21 +82,14 @@ static void put_pairs(void *ctx, struct gp_pickle_value *self, const struct gp_p
 static uint32_t kind_of_list(uint32_t first)
 {
     switch (first) {
-    case GP_KIND_FRAME:
-        return GP_KIND_STACK;
-    case GP_KIND_ROW:
-        return GP_KIND_ROWS;
-    case GP_KIND_SEGMENT:
-        return GP_KIND_SEGMENTS;
-    case GP_KIND_BLOCK:
-        return GP_KIND_BLOCKS;
-    case GP_KIND_MARK:
-        return GP_KIND_MARKS;
+    case GP_KIND_FRAME: return GP_KIND_STACK;
+    case GP_KIND_ROW: return GP_KIND_ROWS;
+    case GP_KIND_SEGMENT: return GP_KIND_SEGMENTS;
+    case GP_KIND_BLOCK: return GP_KIND_BLOCKS;
+    case GP_KIND_MARK: return GP_KIND_MARKS;
     case GP_KIND_ROWS:
-    case GP_PICKLE_LIST:
-        return GP_KIND_TRACES;
-    default:
-        return GP_PICKLE_LIST;
+    case GP_PICKLE_LIST: return GP_KIND_TRACES;
+    default: return GP_PICKLE_LIST;
     }
 }
 

@@ -161,36 +161,17 @@ void gp_fields_row(struct gp_builder *b, size_t index, const struct gp_pickle_va
     for (; n--; pairs += 2) {
         const struct gp_pickle_value *v = pairs + 1;
         switch (gp_key_of(pairs)) {
-        case GP_KEY_ACTION:
-            r->action[index] = action_of(v);
-            break;
+        case GP_KEY_ACTION: r->action[index] = action_of(v); break;
         case GP_KEY_ADDR:
-        case GP_KEY_DEVICE_FREE:
-            r->addr[index] = unsigned_of(v);
-            break;
-        case GP_KEY_SIZE:
-            r->size[index] = size_of(b, v, offset);
-            break;
-        case GP_KEY_STREAM:
-            r->stream[index] = gp_builder_stream(b, unsigned_of(v), offset);
-            break;
-        case GP_KEY_TIME_US:
-            r->time_ns[index] = time_of(b, v, offset);
-            break;
-        case GP_KEY_FRAMES:
-            r->stack[index] = stack_of(v);
-            break;
-        case GP_KEY_COMPILE_CONTEXT:
-            c.compiled = text_of(v);
-            break;
-        case GP_KEY_USER_METADATA:
-            c.metadata = text_of(v);
-            break;
-        case GP_KEY_CATEGORY:
-            c.category = text_of(v);
-            break;
-        default:
-            break;
+        case GP_KEY_DEVICE_FREE: r->addr[index] = unsigned_of(v); break;
+        case GP_KEY_SIZE: r->size[index] = size_of(b, v, offset); break;
+        case GP_KEY_STREAM: r->stream[index] = gp_builder_stream(b, unsigned_of(v), offset); break;
+        case GP_KEY_TIME_US: r->time_ns[index] = time_of(b, v, offset); break;
+        case GP_KEY_FRAMES: r->stack[index] = stack_of(v); break;
+        case GP_KEY_COMPILE_CONTEXT: c.compiled = text_of(v); break;
+        case GP_KEY_USER_METADATA: c.metadata = text_of(v); break;
+        case GP_KEY_CATEGORY: c.category = text_of(v); break;
+        default: break;
         }
     }
     if (c.compiled || c.metadata || c.category) r->context[index] = gp_builder_context(b, &c, offset);
@@ -204,17 +185,12 @@ size_t gp_fields_frame(struct gp_builder *b, size_t index, const struct gp_pickl
     for (; n--; pairs += 2) {
         const struct gp_pickle_value *v = pairs + 1;
         switch (gp_key_of(pairs)) {
-        case GP_KEY_FILENAME:
-            f.file = text_of(v);
-            break;
-        case GP_KEY_NAME:
-            f.name = text_of(v);
-            break;
+        case GP_KEY_FILENAME: f.file = text_of(v); break;
+        case GP_KEY_NAME: f.name = text_of(v); break;
         case GP_KEY_LINE:
             f.line = v->kind == GP_PICKLE_INT && v->i > 0 && v->i <= INT32_MAX ? (int32_t)v->i : -1;
             break;
-        default:
-            break;
+        default: break;
         }
     }
     return gp_builder_frame(b, &f);
@@ -242,44 +218,19 @@ void gp_fields_segment(struct gp_builder *b, size_t index, const struct gp_pickl
     for (; n--; pairs += 2) {
         const struct gp_pickle_value *v = pairs + 1;
         switch (gp_key_of(pairs)) {
-        case GP_KEY_DEVICE:
-            s->device = (int32_t)(signed_of(v) & INT32_MAX);
-            break;
-        case GP_KEY_ADDRESS:
-            s->address = unsigned_of(v);
-            break;
-        case GP_KEY_TOTAL_SIZE:
-            s->total_size = counted(b, size_of(b, v, offset), offset);
-            break;
-        case GP_KEY_ALLOCATED_SIZE:
-            s->allocated_size = size_of(b, v, offset);
-            break;
-        case GP_KEY_ACTIVE_SIZE:
-            s->active_size = size_of(b, v, offset);
-            break;
-        case GP_KEY_REQUESTED_SIZE:
-            s->requested_size = size_of(b, v, offset);
-            break;
-        case GP_KEY_STREAM:
-            s->stream = unsigned_of(v);
-            break;
-        case GP_KEY_SEGMENT_TYPE:
-            s->large = v->kind == GP_PICKLE_TEXT && v->u == GP_WORD_LARGE;
-            break;
-        case GP_KEY_SEGMENT_POOL_ID:
-            take_pool(s, v);
-            break;
-        case GP_KEY_IS_EXPANDABLE:
-            s->expandable = unsigned_of(v) != 0;
-            break;
-        case GP_KEY_FRAMES:
-            s->stack = stack_of(v);
-            break;
-        case GP_KEY_BLOCKS:
-            take_blocks(b, s, v);
-            break;
-        default:
-            break;
+        case GP_KEY_DEVICE: s->device = (int32_t)(signed_of(v) & INT32_MAX); break;
+        case GP_KEY_ADDRESS: s->address = unsigned_of(v); break;
+        case GP_KEY_TOTAL_SIZE: s->total_size = counted(b, size_of(b, v, offset), offset); break;
+        case GP_KEY_ALLOCATED_SIZE: s->allocated_size = size_of(b, v, offset); break;
+        case GP_KEY_ACTIVE_SIZE: s->active_size = size_of(b, v, offset); break;
+        case GP_KEY_REQUESTED_SIZE: s->requested_size = size_of(b, v, offset); break;
+        case GP_KEY_STREAM: s->stream = unsigned_of(v); break;
+        case GP_KEY_SEGMENT_TYPE: s->large = v->kind == GP_PICKLE_TEXT && v->u == GP_WORD_LARGE; break;
+        case GP_KEY_SEGMENT_POOL_ID: take_pool(s, v); break;
+        case GP_KEY_IS_EXPANDABLE: s->expandable = unsigned_of(v) != 0; break;
+        case GP_KEY_FRAMES: s->stack = stack_of(v); break;
+        case GP_KEY_BLOCKS: take_blocks(b, s, v); break;
+        default: break;
         }
     }
 }
@@ -298,23 +249,12 @@ void gp_fields_block(struct gp_builder *b, size_t index, const struct gp_pickle_
     for (; n--; pairs += 2) {
         const struct gp_pickle_value *v = pairs + 1;
         switch (gp_key_of(pairs)) {
-        case GP_KEY_ADDRESS:
-            k->address = unsigned_of(v);
-            break;
-        case GP_KEY_SIZE:
-            k->size = counted(b, size_of(b, v, offset), offset);
-            break;
-        case GP_KEY_REQUESTED_SIZE:
-            k->requested_size = size_of(b, v, offset);
-            break;
-        case GP_KEY_STATE:
-            k->state = state_of(v);
-            break;
-        case GP_KEY_FRAMES:
-            k->stack = stack_of(v);
-            break;
-        default:
-            break;
+        case GP_KEY_ADDRESS: k->address = unsigned_of(v); break;
+        case GP_KEY_SIZE: k->size = counted(b, size_of(b, v, offset), offset); break;
+        case GP_KEY_REQUESTED_SIZE: k->requested_size = size_of(b, v, offset); break;
+        case GP_KEY_STATE: k->state = state_of(v); break;
+        case GP_KEY_FRAMES: k->stack = stack_of(v); break;
+        default: break;
         }
     }
 }
@@ -326,20 +266,11 @@ void gp_fields_mark(struct gp_builder *b, size_t index, const struct gp_pickle_v
     for (; n--; pairs += 2) {
         const struct gp_pickle_value *v = pairs + 1;
         switch (gp_key_of(pairs)) {
-        case GP_KEY_STAGE:
-            k->end = v->kind == GP_PICKLE_TEXT && v->u == GP_WORD_END;
-            break;
-        case GP_KEY_NAME:
-            k->name = text_of(v);
-            break;
-        case GP_KEY_DEVICE:
-            k->device = (int32_t)(signed_of(v) & INT32_MAX);
-            break;
-        case GP_KEY_TIME_US:
-            k->time_ns = time_of(b, v, offset);
-            break;
-        default:
-            break;
+        case GP_KEY_STAGE: k->end = v->kind == GP_PICKLE_TEXT && v->u == GP_WORD_END; break;
+        case GP_KEY_NAME: k->name = text_of(v); break;
+        case GP_KEY_DEVICE: k->device = (int32_t)(signed_of(v) & INT32_MAX); break;
+        case GP_KEY_TIME_US: k->time_ns = time_of(b, v, offset); break;
+        default: break;
         }
     }
 }

@@ -299,21 +299,16 @@ static double flops_of(const struct reading *r, const struct instruction *i, con
     *type = types[s.type].floating;
     *products = i->cost == PRODUCT;
     switch (i->cost) {
-    case ARITHMETIC:
-        return *type ? s.elements : 0;
-    case REDUCTION:
-        return *type ? operand_shape(r, i, 0).elements : 0;
-    case PRODUCT:
-        return product_flops(r, i, type);
+    case ARITHMETIC: return *type ? s.elements : 0;
+    case REDUCTION: return *type ? operand_shape(r, i, 0).elements : 0;
+    case PRODUCT: return product_flops(r, i, type);
     case CALLS:
         if (!(c = called_by(r, i))) return -1;
         *type = c->type;
         *products = c->products;
         return c->flops;
-    case UNKNOWN:
-        return -1;
-    default:
-        return 0;
+    case UNKNOWN: return -1;
+    default: return 0;
     }
 }
 

@@ -11,16 +11,10 @@
 static void put_figure(struct gp_buf *b, enum gp_figure f, double v)
 {
     switch (gp_figure_facts(f)->unit) {
-    case GP_FIGURE_BYTES:
-        gp_roofline_put_rate(b, v, "B/s");
-        break;
+    case GP_FIGURE_BYTES: gp_roofline_put_rate(b, v, "B/s"); break;
     case GP_FIGURE_FLOPS:
-    case GP_FIGURE_FLOPS_MEDIAN:
-        gp_roofline_put_rate(b, v, f == GP_FIGURE_INT8 ? "OP/s" : "FLOP/s");
-        break;
-    case GP_FIGURE_NS:
-        gp_scale_put(b, GP_UNIT_NS, llround(v));
-        break;
+    case GP_FIGURE_FLOPS_MEDIAN: gp_roofline_put_rate(b, v, f == GP_FIGURE_INT8 ? "OP/s" : "FLOP/s"); break;
+    case GP_FIGURE_NS: gp_scale_put(b, GP_UNIT_NS, llround(v)); break;
     }
 }
 

@@ -100,14 +100,10 @@ static const struct gp_page_section sections[] = {
 static const char *change_swatch(int class)
 {
     switch (class - 1) {
-    case GP_CHANGE_REGRESSION:
-        return "worse";
-    case GP_CHANGE_IMPROVEMENT:
-        return "better";
-    case GP_CHANGE_NONE:
-        return "same";
-    default:
-        return "unsure";
+    case GP_CHANGE_REGRESSION: return "worse";
+    case GP_CHANGE_IMPROVEMENT: return "better";
+    case GP_CHANGE_NONE: return "same";
+    default: return "unsure";
     }
 }
 

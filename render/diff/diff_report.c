@@ -145,10 +145,8 @@ static bool is_other(const struct gp_diff_op *op)
     switch ((enum gp_change)op->change) {
     case GP_CHANGE_REGRESSION:
     case GP_CHANGE_IMPROVEMENT:
-    case GP_CHANGE_NONE:
-        return false;
-    default:
-        return op->change_ns != 0;
+    case GP_CHANGE_NONE: return false;
+    default: return op->change_ns != 0;
     }
 }
 
@@ -297,13 +295,10 @@ static enum gp_tone tone_of(const struct gp_diff *d)
     if (!d->comparable) return GP_TONE_BAD;
     if (d->identical) return GP_TONE_GOOD;
     switch ((enum gp_change)d->summary.verdict) {
-    case GP_CHANGE_REGRESSION:
-        return GP_TONE_BAD;
+    case GP_CHANGE_REGRESSION: return GP_TONE_BAD;
     case GP_CHANGE_IMPROVEMENT:
-    case GP_CHANGE_NONE:
-        return d->summary.mixed ? GP_TONE_WARN : GP_TONE_GOOD;
-    default:
-        return GP_TONE_WARN;
+    case GP_CHANGE_NONE: return d->summary.mixed ? GP_TONE_WARN : GP_TONE_GOOD;
+    default: return GP_TONE_WARN;
     }
 }
 

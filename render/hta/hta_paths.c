@@ -310,18 +310,12 @@ enum { DEFAULT_NODES = 120, LABEL_COLUMNS = 36 };
 static enum gp_frame_kind kind_of(enum gp_path_bound b)
 {
     switch (b) {
-    case GP_PATH_COMPUTE:
-        return GP_FRAME_GEMM;
-    case GP_PATH_COMMUNICATION:
-        return GP_FRAME_COMMUNICATION;
-    case GP_PATH_MEMORY:
-        return GP_FRAME_MEMCPY;
-    case GP_PATH_LAUNCH:
-        return GP_FRAME_API;
-    case GP_PATH_HOST:
-        return GP_FRAME_OP;
-    default:
-        return GP_FRAME_RANGE;
+    case GP_PATH_COMPUTE: return GP_FRAME_GEMM;
+    case GP_PATH_COMMUNICATION: return GP_FRAME_COMMUNICATION;
+    case GP_PATH_MEMORY: return GP_FRAME_MEMCPY;
+    case GP_PATH_LAUNCH: return GP_FRAME_API;
+    case GP_PATH_HOST: return GP_FRAME_OP;
+    default: return GP_FRAME_RANGE;
     }
 }
 

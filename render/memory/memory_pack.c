@@ -36,14 +36,10 @@ static gp_sid frame_name(struct gp_flame *flame, const struct gp_snapshot *s,
 static enum gp_frame_kind kind_of(const struct gp_snapshot_frame *f)
 {
     switch (f->kind) {
-    case GP_SNAP_RANGE:
-        return GP_FRAME_RANGE;
-    case GP_SNAP_OP:
-        return GP_FRAME_OP;
-    case GP_SNAP_MODULE:
-        return GP_FRAME_MODULE;
-    default:
-        return GP_FRAME_PYTHON;
+    case GP_SNAP_RANGE: return GP_FRAME_RANGE;
+    case GP_SNAP_OP: return GP_FRAME_OP;
+    case GP_SNAP_MODULE: return GP_FRAME_MODULE;
+    default: return GP_FRAME_PYTHON;
     }
 }
 

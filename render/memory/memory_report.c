@@ -93,14 +93,10 @@ static const char *title_of(const struct gp_memory *m)
     for (size_t i = 0; i < m->devices.n; i++) state &= gp_memory_is_state(&m->devices.at[i]);
     if (state && m->opts.at == GP_AT_PEAK) return "Memory held at the end";
     switch (m->opts.at) {
-    case GP_AT_END:
-        return "Memory held at the end";
-    case GP_AT_OOM:
-        return "Memory held when it ran out";
-    case GP_AT_TIME:
-        return "Memory held at that time";
-    default:
-        return "What held the peak";
+    case GP_AT_END: return "Memory held at the end";
+    case GP_AT_OOM: return "Memory held when it ran out";
+    case GP_AT_TIME: return "Memory held at that time";
+    default: return "What held the peak";
     }
 }
 

@@ -118,11 +118,8 @@ static void put_value(struct gp_svg *w, struct gp_buf *text, const struct gp_cel
     case GP_CELL_CHANGE_PCT:
     case GP_CELL_GBPS:
     case GP_CELL_REAL:
-    case GP_CELL_NS_REAL:
-        gp_buf_printf(text, "%.6g", c->d);
-        break;
-    default:
-        gp_buf_put_i64(text, c->i);
+    case GP_CELL_NS_REAL: gp_buf_printf(text, "%.6g", c->d); break;
+    default: gp_buf_put_i64(text, c->i);
     }
     gp_svg_attr_n(w, "data-v", text->data, text->n);
     text->n = 0;

@@ -71,9 +71,7 @@ static void put_value(struct out *o, const struct gp_field *f)
         if (f->words) put_words(o, f->words, flags);
         else put_type(o, "string", flags);
         break;
-    case GP_CELL_BOOL:
-        put_type(o, "boolean", flags);
-        break;
+    case GP_CELL_BOOL: put_type(o, "boolean", flags); break;
     case GP_CELL_ID:
     case GP_CELL_COUNT:
     case GP_CELL_NS:
@@ -84,9 +82,7 @@ static void put_value(struct out *o, const struct gp_field *f)
         break;
     case GP_CELL_CHANGE_NS:
     case GP_CELL_CHANGE_US:
-    case GP_CELL_CHANGE_BYTES:
-        put_type(o, "integer", flags);
-        break;
+    case GP_CELL_CHANGE_BYTES: put_type(o, "integer", flags); break;
     case GP_CELL_PCT:
     case GP_CELL_GBPS:
     case GP_CELL_REAL:
@@ -94,19 +90,13 @@ static void put_value(struct out *o, const struct gp_field *f)
         put_type(o, "number", flags);
         if (!(flags & GP_FIELD_SIGNED)) gp_buf_puts(o->b, ", \"minimum\": 0");
         break;
-    case GP_CELL_CHANGE_PCT:
-        put_type(o, "number", flags);
-        break;
-    case GP_CELL_ANY:
-        gp_buf_puts(o->b, "\"type\": [\"integer\", \"number\", \"string\"]");
-        break;
+    case GP_CELL_CHANGE_PCT: put_type(o, "number", flags); break;
+    case GP_CELL_ANY: gp_buf_puts(o->b, "\"type\": [\"integer\", \"number\", \"string\"]"); break;
     case GP_CELL_NAMED:
         gp_buf_puts(o->b, "\"type\": \"object\", \"additionalProperties\": ");
         put_named(o, f->rows);
         break;
-    case GP_CELL_DIST:
-        put_dist(o, f->unit, flags);
-        break;
+    case GP_CELL_DIST: put_dist(o, f->unit, flags); break;
     case GP_CELL_LIST:
         gp_buf_puts(o->b, "\"type\": \"array\", \"items\": {");
         if (f->words) put_words(o, f->words, 0);
@@ -119,8 +109,7 @@ static void put_value(struct out *o, const struct gp_field *f)
         put_object(o, f->rows, 0, NULL);
         break;
     case GP_CELL_ROW:
-    case GP_CELL_PART:
-        break;
+    case GP_CELL_PART: break;
     }
 }
 

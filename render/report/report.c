@@ -179,38 +179,26 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
     }
     switch ((enum gp_cell_type)c->type) {
     case GP_CELL_NAME:
-    case GP_CELL_TEXT:
-        gp_text_clean(b, c->label, c->label_len);
-        break;
-    case GP_CELL_BOOL:
-        gp_buf_puts(b, c->i ? "yes" : "no");
-        break;
-    case GP_CELL_ID:
-        gp_buf_put_i64(b, c->i);
-        break;
+    case GP_CELL_TEXT: gp_text_clean(b, c->label, c->label_len); break;
+    case GP_CELL_BOOL: gp_buf_puts(b, c->i ? "yes" : "no"); break;
+    case GP_CELL_ID: gp_buf_put_i64(b, c->i); break;
     case GP_CELL_COUNT:
         if (c->i < 0) gp_buf_put_i64(b, c->i);
         else gp_scale_put_count(b, (uint64_t)c->i);
         break;
-    case GP_CELL_NS:
-        put_ns(b, c->i);
-        break;
+    case GP_CELL_NS: put_ns(b, c->i); break;
     case GP_CELL_BYTES:
     case GP_CELL_CHANGE_BYTES:
         if (c->i < 0) gp_buf_putc(b, '-');
         else if (c->i && c->type == GP_CELL_CHANGE_BYTES) gp_buf_putc(b, '+');
         gp_scale_put(b, GP_UNIT_BYTES, c->i < 0 ? -c->i : c->i);
         break;
-    case GP_CELL_PCT:
-        put_percent(b, c->d);
-        break;
+    case GP_CELL_PCT: put_percent(b, c->d); break;
     case GP_CELL_GBPS:
         put_real(b, c->d);
         gp_buf_puts(b, " GB/s");
         break;
-    case GP_CELL_REAL:
-        put_real(b, c->d);
-        break;
+    case GP_CELL_REAL: put_real(b, c->d); break;
     case GP_CELL_NS_REAL:
         put_ns(b, (int64_t)(fabs(c->d) < 9e18 ? c->d + (c->d < 0 ? -0.5 : 0.5) : c->d < 0 ? -9e18 : 9e18));
         break;
@@ -223,17 +211,14 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
         if (c->i > 0) gp_buf_putc(b, '+');
         put_ns(b, c->i);
         break;
-    case GP_CELL_CHANGE_PCT:
-        put_change_pct(b, c->d);
-        break;
+    case GP_CELL_CHANGE_PCT: put_change_pct(b, c->d); break;
     case GP_CELL_ANY:
     case GP_CELL_DIST:
     case GP_CELL_LIST:
     case GP_CELL_NAMED:
     case GP_CELL_ROWS:
     case GP_CELL_ROW:
-    case GP_CELL_PART:
-        break; /* no cells of tables */
+    case GP_CELL_PART: break; /* no cells of tables */
     }
 }
 

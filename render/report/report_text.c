@@ -81,8 +81,7 @@ static bool is_empty(const struct gp_report_table *t, size_t column)
             if (c->label_len) return false;
             break;
         case GP_CELL_ID:
-        case GP_CELL_BOOL:
-            return false;
+        case GP_CELL_BOOL: return false;
         case GP_CELL_COUNT:
         case GP_CELL_NS:
         case GP_CELL_US:
@@ -105,8 +104,7 @@ static bool is_empty(const struct gp_report_table *t, size_t column)
         case GP_CELL_NAMED:
         case GP_CELL_ROWS:
         case GP_CELL_ROW:
-        case GP_CELL_PART:
-            break; /* no cells of tables */
+        case GP_CELL_PART: break; /* no cells of tables */
         }
     }
     return true;

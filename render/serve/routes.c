@@ -31,21 +31,14 @@ static void put_header(struct gp_reply *r, const char *name, const char *value)
 static const char *title_of(int status)
 {
     switch (status) {
-    case 401:
-        return "This server needs a token";
+    case 401: return "This server needs a token";
     case 403:
-    case 421:
-        return "Refused";
-    case 404:
-        return "Not found";
-    case 422:
-        return "This file cannot be read";
-    case 503:
-        return "Busy";
-    case 504:
-        return "This takes too long";
-    default:
-        return "This did not work";
+    case 421: return "Refused";
+    case 404: return "Not found";
+    case 422: return "This file cannot be read";
+    case 503: return "Busy";
+    case 504: return "This takes too long";
+    default: return "This did not work";
     }
 }
 

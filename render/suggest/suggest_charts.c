@@ -74,19 +74,13 @@ static const char *idle_swatch(enum gp_idle_cause c)
     case GP_IDLE_PYTHON:
     case GP_IDLE_GARBAGE:
     case GP_IDLE_LOGGING:
-    case GP_IDLE_IMPORT:
-        return "host";
-    case GP_IDLE_SYNC:
-        return "sync";
-    case GP_IDLE_LAUNCH:
-        return "launch";
-    case GP_IDLE_DATA:
-        return "data";
+    case GP_IDLE_IMPORT: return "host";
+    case GP_IDLE_SYNC: return "sync";
+    case GP_IDLE_LAUNCH: return "launch";
+    case GP_IDLE_DATA: return "data";
     case GP_IDLE_LOCK:
-    case GP_IDLE_ALLOCATION:
-        return "blocked";
-    default:
-        return "idle";
+    case GP_IDLE_ALLOCATION: return "blocked";
+    default: return "idle";
     }
 }
 

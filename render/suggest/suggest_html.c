@@ -124,12 +124,8 @@ static void put_evidence_value(struct page *p, const struct gp_evidence *e)
                                                     : GP_UNIT_COUNT,
                      e->value < 0 ? -e->value : e->value);
         break;
-    case GP_EVIDENCE_PCT:
-        gp_buf_printf(&p->text, "%.1f%%", e->pct);
-        break;
-    case GP_EVIDENCE_TEXT:
-        put_sid(p, "dd", NULL, e->text);
-        return;
+    case GP_EVIDENCE_PCT: gp_buf_printf(&p->text, "%.1f%%", e->pct); break;
+    case GP_EVIDENCE_TEXT: put_sid(p, "dd", NULL, e->text); return;
     }
     gp_page_take(&p->w, &p->text, "dd", NULL);
 }

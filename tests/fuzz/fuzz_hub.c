@@ -200,43 +200,19 @@ static void step(struct world *w, struct fuzz_take *in)
     unsigned what = (unsigned)fuzz_take_number(in, 1);
     struct client *c = &w->clients[fuzz_take_number(in, 1) % CLIENTS];
     switch (what % 13) {
-    case 0:
-        join(w, c, in);
-        break;
+    case 0: join(w, c, in); break;
     case 1:
-    case 2:
-        fill_slot(c, in);
-        break;
-    case 3:
-        flush(c, in);
-        break;
-    case 4:
-        send_frame(c, in);
-        break;
-    case 5:
-        send_raw(c, in);
-        break;
-    case 6:
-        log_name(c, in);
-        break;
-    case 7:
-        scribble(c, in);
-        break;
-    case 8:
-        say_bye(c, in);
-        break;
-    case 9:
-        leave(c);
-        break;
-    case 10:
-        connect_to(w, c);
-        break;
-    case 11:
-        w->full = !w->full;
-        break;
-    default:
-        gp_hub_record(w->hub, fuzz_take_number(in, 1) & 1, fuzz_take_number(in, 1) & 1);
-        break;
+    case 2: fill_slot(c, in); break;
+    case 3: flush(c, in); break;
+    case 4: send_frame(c, in); break;
+    case 5: send_raw(c, in); break;
+    case 6: log_name(c, in); break;
+    case 7: scribble(c, in); break;
+    case 8: say_bye(c, in); break;
+    case 9: leave(c); break;
+    case 10: connect_to(w, c); break;
+    case 11: w->full = !w->full; break;
+    default: gp_hub_record(w->hub, fuzz_take_number(in, 1) & 1, fuzz_take_number(in, 1) & 1); break;
     }
     serve(w);
 }

@@ -44,24 +44,14 @@ static void take_cut(struct gp_session *session, const uint8_t *p, size_t n)
 static void step(struct gp_session *session, struct gp_shared *s, uint8_t what, const uint8_t *p, size_t n)
 {
     switch (what) {
-    case SET_SLOT:
-        set_slot(s, p, n);
-        break;
+    case SET_SLOT: set_slot(s, p, n); break;
     case FILL_BUFFER:
         if (n) memcpy(gp_shared_buffer(s, p[0] % SLOTS), p + 1, n - 1);
         break;
-    case WRITE_LOG:
-        memcpy(s->map + s->log_at, p, n);
-        break;
-    case WRITE_HEAD: /* counts of the log, sizes of records */
-        memcpy(s->map, p, n < 4096 ? n : 4096);
-        break;
-    case GP_WIRE_CUT:
-        take_cut(session, p, n);
-        break;
-    default:
-        gp_session_take(session, what, p, n);
-        break;
+    case WRITE_LOG: memcpy(s->map + s->log_at, p, n); break;
+    case WRITE_HEAD: /* counts of the log, sizes of records */ memcpy(s->map, p, n < 4096 ? n : 4096); break;
+    case GP_WIRE_CUT: take_cut(session, p, n); break;
+    default: gp_session_take(session, what, p, n); break;
     }
 }
 

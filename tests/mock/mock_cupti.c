@@ -134,13 +134,10 @@ static size_t record_size(CUpti_ActivityKind kind)
         return old ? sizeof(CUpti_ActivityKernel9) : sizeof(CUpti_ActivityKernel10);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
         return old ? sizeof(CUpti_ActivityMemcpy5) : sizeof(CUpti_ActivityMemcpy6);
-    case CUPTI_ACTIVITY_KIND_MEMCPY2:
-        return sizeof(CUpti_ActivityMemcpyPtoP4);
-    case CUPTI_ACTIVITY_KIND_MEMSET:
-        return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(CUpti_ActivityMemcpyPtoP4);
+    case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4);
     case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-        return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CUpti_ActivityAPI);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
         return old ? sizeof(CUpti_ActivitySynchronization) : sizeof(CUpti_ActivitySynchronization2);
     case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
@@ -150,8 +147,7 @@ static size_t record_size(CUpti_ActivityKind kind)
         return old ? sizeof(CUpti_ActivityMemoryPool2) : sizeof(CUpti_ActivityMemoryPool3);
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
         return old ? sizeof(CUpti_ActivityGraphTrace) : sizeof(CUpti_ActivityGraphTrace2);
-    case CUPTI_ACTIVITY_KIND_JIT:
-        return old ? sizeof(CUpti_ActivityJit) : sizeof(CUpti_ActivityJit2);
+    case CUPTI_ACTIVITY_KIND_JIT: return old ? sizeof(CUpti_ActivityJit) : sizeof(CUpti_ActivityJit2);
     case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
         return old ? sizeof(CUpti_ActivityCudaEvent) : sizeof(CUpti_ActivityCudaEvent2);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
@@ -160,12 +156,9 @@ static size_t record_size(CUpti_ActivityKind kind)
         return old ? sizeof(CUpti_ActivityDevice4) : sizeof(CUpti_ActivityDevice5);
     case CUPTI_ACTIVITY_KIND_MEMORY2:
         return old ? sizeof(CUpti_ActivityMemory3) : sizeof(CUpti_ActivityMemory4);
-    case CUPTI_ACTIVITY_KIND_CONTEXT:
-        return sizeof(CUpti_ActivityContext3);
-    case CUPTI_ACTIVITY_KIND_STREAM:
-        return sizeof(CUpti_ActivityStream);
-    default:
-        return 0;
+    case CUPTI_ACTIVITY_KIND_CONTEXT: return sizeof(CUpti_ActivityContext3);
+    case CUPTI_ACTIVITY_KIND_STREAM: return sizeof(CUpti_ActivityStream);
+    default: return 0;
     }
 }
 
@@ -676,8 +669,7 @@ static void on_wait(const struct mock_event *e, uint32_t c, uint64_t t)
         capturing = e->count;
         both_call_back(e->count ? 287 : 289, 0, c, e->stream, 0);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -732,18 +724,13 @@ static void on_event(const struct mock_event *e)
     uint64_t t = now();
     bool recorded;
     switch (e->op) {
-    case MOCK_VERSION:
-        break;
+    case MOCK_VERSION: break;
     case MOCK_FAILED:
-    case MOCK_TORN:
-        go_wrong(e, c, t);
-        break;
+    case MOCK_TORN: go_wrong(e, c, t); break;
     case MOCK_LAUNCH:
     case MOCK_STUCK:
     case MOCK_BAD_TIME:
-    case MOCK_EARLY:
-        launch_kernel(e, c, t);
-        break;
+    case MOCK_EARLY: launch_kernel(e, c, t); break;
     case MOCK_DRIVER_LAUNCH:
         recorded = launch(0, 307, c, e);
         put_call(true, 307, c, t, t + 1000);
@@ -774,12 +761,8 @@ static void on_event(const struct mock_event *e)
             for (uint32_t i = 0; recorded && i < e->count; i++)
                 put_kernel(e, c, t + 1500 + 100 * i, t + 1590 + 100 * i, (uint64_t)5 << 32 | (i + 1));
         break;
-    case MOCK_CAPTURE:
-        capture(e);
-        break;
-    case MOCK_INSTANTIATE:
-        instantiate(e);
-        break;
+    case MOCK_CAPTURE: capture(e); break;
+    case MOCK_INSTANTIATE: instantiate(e); break;
     case MOCK_REPLAY:
         recorded = launch(311, 514, c, NULL);
         mock.graph_ran |= recorded;
@@ -787,26 +770,18 @@ static void on_event(const struct mock_event *e)
         put_call(false, 311, c, t, t + 1000);
         if (recorded) replay(e, c, t + 1500);
         break;
-    case MOCK_UNIFIED:
-        put_unified(e, t);
-        break;
+    case MOCK_UNIFIED: put_unified(e, t); break;
     case MOCK_POOL:
         if (e->count == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED) trim(c, t);
         put_pool(e, c, t + 100);
         break;
-    case MOCK_JIT:
-        put_jit(e, t);
-        break;
-    case MOCK_LOAD:
-        put_overhead((CUpti_ActivityOverheadKind)(e->count << 16), t);
-        break;
+    case MOCK_JIT: put_jit(e, t); break;
+    case MOCK_LOAD: put_overhead((CUpti_ActivityOverheadKind)(e->count << 16), t); break;
     case MOCK_SYNC:
     case MOCK_EVENT_RECORD:
     case MOCK_STREAM_WAIT:
     case MOCK_EVENT_SYNC:
-    case MOCK_CAPTURING:
-        on_wait(e, c, t);
-        break;
+    case MOCK_CAPTURING: on_wait(e, c, t); break;
     case MOCK_MALLOC:
         both_call_back(20, 243, c, 0, 0);
         put_call(true, 243, c, t + 100, t + 600);
@@ -816,9 +791,7 @@ static void on_event(const struct mock_event *e)
     case MOCK_MAP:
     case MOCK_FREE:
     case MOCK_MALLOC_HOST:
-    case MOCK_MALLOC_ASYNC:
-        on_memory(e, c, t);
-        break;
+    case MOCK_MALLOC_ASYNC: on_memory(e, c, t); break;
     case MOCK_RESET:
         call_back(false, 164, c, CUPTI_API_ENTER);
         put_call(false, 164, c, t, t + 700);

@@ -71,15 +71,11 @@ static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_co
     if (gp_column_infos[col].width == 4) v = narrow;
     putchar(' ');
     switch (col) {
-    case GP_COL_TRACK:
-        print_track(t, narrow);
-        break;
+    case GP_COL_TRACK: print_track(t, narrow); break;
     case GP_COL_CONFIG:
         if (table == GP_GPU || table == GP_METRIC) print_config(t, narrow);
         break;
-    case GP_COL_STACK:
-        print_stack(t, narrow);
-        break;
+    case GP_COL_STACK: print_stack(t, narrow); break;
     case GP_COL_WAITER:
         if (narrow == UINT32_MAX) printf("none");
         else print_track(t, narrow);
@@ -93,11 +89,8 @@ static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_co
     case GP_COL_ID_TEXT:
     case GP_COL_SERIES:
     case GP_COL_EXTRA:
-    case GP_COL_CAPTURED:
-        print_text(t, narrow);
-        break;
-    default:
-        print_number(col, v);
+    case GP_COL_CAPTURED: print_text(t, narrow); break;
+    default: print_number(col, v);
     }
 }
 

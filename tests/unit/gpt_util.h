@@ -142,14 +142,10 @@ static inline uint64_t pick(uint64_t *seed, uint64_t n) { return next_random(see
 static inline uint64_t some_id(uint64_t *seed, uint64_t *last)
 {
     switch (pick(seed, 8)) {
-    case 0:
-        return GP_NO_ID;
-    case 1:
-        return next_random(seed);
-    case 2:
-        return next_random(seed) >> 40;
-    default:
-        return *last += pick(seed, 4);
+    case 0: return GP_NO_ID;
+    case 1: return next_random(seed);
+    case 2: return next_random(seed) >> 40;
+    default: return *last += pick(seed, 4);
     }
 }
 

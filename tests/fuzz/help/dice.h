@@ -42,13 +42,10 @@ static inline uint64_t fuzz_number(struct fuzz_dice *d)
                                       1ull << 63,    UINT64_MAX, 0ull - 2,   1700000000ull * 1000000000,
                                       INT64_MAX / 2, 1000000,    1000000000};
     switch (fuzz_roll(d, 8)) {
-    case 0:
-        return fuzz_bits(d) >> fuzz_roll(d, 64);
+    case 0: return fuzz_bits(d) >> fuzz_roll(d, 64);
     case 1:
-    case 2:
-        return limits[fuzz_roll(d, sizeof limits / sizeof *limits)] + fuzz_roll(d, 3) - 1;
-    default:
-        return fuzz_roll(d, 9);
+    case 2: return limits[fuzz_roll(d, sizeof limits / sizeof *limits)] + fuzz_roll(d, 3) - 1;
+    default: return fuzz_roll(d, 9);
     }
 }
 

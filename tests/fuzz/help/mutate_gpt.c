@@ -173,15 +173,9 @@ static void change_column(struct file *f, const struct block *b, struct column *
     struct gp_buf body = {0};
     size_t rows = b->h.nrec, at = fuzz_roll(d, c->n), rest = c->n - at;
     switch (fuzz_roll(d, 11)) {
-    case 0:
-        c->id = (uint8_t)fuzz_roll(d, 40);
-        return;
-    case 1:
-        c->predictor = (uint8_t)(fuzz_roll(d, 15) + (fuzz_roll(d, 4) ? 0 : 64));
-        return;
-    case 2:
-        c->extra = fuzz_number(d);
-        return;
+    case 0: c->id = (uint8_t)fuzz_roll(d, 40); return;
+    case 1: c->predictor = (uint8_t)(fuzz_roll(d, 15) + (fuzz_roll(d, 4) ? 0 : 64)); return;
+    case 2: c->extra = fuzz_number(d); return;
     case 3:
         put_dictionary(&body, rows, d);
         c->predictor = (uint8_t)(fuzz_roll(d, 2) ? 4 : 11 + fuzz_roll(d, 2));
@@ -204,9 +198,7 @@ static void change_column(struct file *f, const struct block *b, struct column *
         put_varint(&body, fuzz_number(d));
         if (rest > 1) gp_buf_put(&body, c->body + at + 1, rest - 1);
         break;
-    case 7:
-        gp_buf_put(&body, c->body, at);
-        break;
+    case 7: gp_buf_put(&body, c->body, at); break;
     case 8:
         gp_buf_put(&body, c->body, c->n);
         if (c->n) body.data[at] = (char)(fuzz_roll(d, 2) ? fuzz_number(d) : fuzz_bits(d));
@@ -284,19 +276,13 @@ static void change_order(struct file *f, size_t i, struct fuzz_dice *d)
     size_t k = fuzz_roll(d, f->blocks.n);
     struct block b = f->blocks.at[i];
     switch (fuzz_roll(d, 4)) {
-    case 0:
-        memmove(f->blocks.at + i, f->blocks.at + i + 1, (--f->blocks.n - i) * sizeof b);
-        break;
-    case 1:
-        GP_VEC_PUSH(&f->blocks, b);
-        break;
+    case 0: memmove(f->blocks.at + i, f->blocks.at + i + 1, (--f->blocks.n - i) * sizeof b); break;
+    case 1: GP_VEC_PUSH(&f->blocks, b); break;
     case 2:
         f->blocks.at[i] = f->blocks.at[k];
         f->blocks.at[k] = b;
         break;
-    default:
-        f->blocks.n = i + 1;
-        break;
+    default: f->blocks.n = i + 1; break;
     }
 }
 
@@ -322,27 +308,13 @@ static void change_text(struct file *f, struct fuzz_dice *d)
 static void change_head(struct block *b, struct fuzz_dice *d)
 {
     switch (fuzz_roll(d, 8)) {
-    case 0:
-        b->h.nrec = (uint32_t)fuzz_number(d);
-        break;
-    case 1:
-        b->h.nrec += (uint32_t)fuzz_roll(d, 3) - 1;
-        break;
-    case 2:
-        b->h.base_ns = fuzz_number(d);
-        break;
-    case 3:
-        b->h.kind = (uint16_t)(fuzz_roll(d, 8) ? EVENTS + fuzz_roll(d, 14) : fuzz_number(d));
-        break;
-    case 4:
-        b->h.producer = (uint32_t)fuzz_number(d);
-        break;
-    case 5:
-        b->h.seq += (uint32_t)fuzz_number(d);
-        break;
-    case 6:
-        b->lie = (uint32_t)fuzz_number(d);
-        break;
+    case 0: b->h.nrec = (uint32_t)fuzz_number(d); break;
+    case 1: b->h.nrec += (uint32_t)fuzz_roll(d, 3) - 1; break;
+    case 2: b->h.base_ns = fuzz_number(d); break;
+    case 3: b->h.kind = (uint16_t)(fuzz_roll(d, 8) ? EVENTS + fuzz_roll(d, 14) : fuzz_number(d)); break;
+    case 4: b->h.producer = (uint32_t)fuzz_number(d); break;
+    case 5: b->h.seq += (uint32_t)fuzz_number(d); break;
+    case 6: b->lie = (uint32_t)fuzz_number(d); break;
     default:
         b->h.codec = (uint8_t)fuzz_roll(d, 4);
         b->h.flags = (uint8_t)fuzz_roll(d, 4);

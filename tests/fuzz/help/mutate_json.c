@@ -253,19 +253,13 @@ static void put_value(struct gp_buf *b, const struct text *t, struct fuzz_dice *
         gp_buf_put_u64(b, fuzz_number(d));
         if (fuzz_roll(d, 4) == 0) gp_buf_printf(b, ".%03u", (unsigned)fuzz_roll(d, 1000));
         break;
-    case 2:
-        put_text(b, d);
-        break;
-    case 3:
-        put_nested(b, d);
-        break;
+    case 2: put_text(b, d); break;
+    case 3: put_nested(b, d); break;
     case 4:
         if (other) gp_buf_put(b, t->p + other->value.at, other->value.n);
         else gp_buf_puts(b, "0");
         break;
-    default:
-        gp_buf_puts(b, words[fuzz_roll(d, sizeof words / sizeof *words)]);
-        break;
+    default: gp_buf_puts(b, words[fuzz_roll(d, sizeof words / sizeof *words)]); break;
     }
 }
 
@@ -326,9 +320,7 @@ static struct span change_member(struct gp_buf *b, const struct text *t, const s
                                  struct fuzz_dice *d)
 {
     switch (fuzz_roll(d, 8)) {
-    case 0:
-        gp_buf_printf(b, "\"%s\"", keys[fuzz_roll(d, sizeof keys / sizeof *keys)]);
-        return m->key;
+    case 0: gp_buf_printf(b, "\"%s\"", keys[fuzz_roll(d, sizeof keys / sizeof *keys)]); return m->key;
     case 1: { /* another member before it, or the same once more */
         size_t n = m->value.at + m->value.n - m->key.at;
         if (fuzz_roll(d, 2)) gp_buf_put(b, t->p + m->key.at, n);
@@ -343,9 +335,7 @@ static struct span change_member(struct gp_buf *b, const struct text *t, const s
         size_t end = m->value.at + m->value.n;
         return (struct span){m->key.at, end - m->key.at + (end < t->n && t->p[end] == ',')};
     }
-    default:
-        put_value(b, t, d);
-        return m->value;
+    default: put_value(b, t, d); return m->value;
     }
 }
 
@@ -354,11 +344,8 @@ static struct span change_object(struct gp_buf *b, const struct text *t, const s
 {
     const struct span *other = &t->objects.at[fuzz_roll(d, t->objects.n)];
     switch (fuzz_roll(d, 6)) {
-    case 0:
-        return (struct span){o->at, o->n + (o->at + o->n < t->n && t->p[o->at + o->n] == ',')};
-    case 1:
-        gp_buf_put(b, t->p + other->at, other->n);
-        return *o;
+    case 0: return (struct span){o->at, o->n + (o->at + o->n < t->n && t->p[o->at + o->n] == ',')};
+    case 1: gp_buf_put(b, t->p + other->at, other->n); return *o;
     case 2:
         gp_buf_put(b, t->p + other->at, other->n);
         gp_buf_puts(b, ",");

@@ -288,15 +288,9 @@ static void check_packets(const char *p, size_t n)
 void fuzz_check_output(enum fuzz_form form, const char *p, size_t n)
 {
     switch (form) {
-    case FUZZ_TEXT:
-        check_characters(p, n);
-        break;
-    case FUZZ_JSON:
-        FUZZ_CHECK(check_json(p, p + n) == p + n);
-        break;
-    case FUZZ_HTML:
-        check_tags(p, n, true);
-        break;
+    case FUZZ_TEXT: check_characters(p, n); break;
+    case FUZZ_JSON: FUZZ_CHECK(check_json(p, p + n) == p + n); break;
+    case FUZZ_HTML: check_tags(p, n, true); break;
     case FUZZ_SVG:
         check_characters(p, n);
         check_tags(p, n, false);
@@ -305,21 +299,11 @@ void fuzz_check_output(enum fuzz_form form, const char *p, size_t n)
         check_characters(p, n);
         check_dot(p, n);
         break;
-    case FUZZ_CSV:
-        check_csv(p, n);
-        break;
-    case FUZZ_FOLDED:
-        fuzz_folded_sum(p, n);
-        break;
-    case FUZZ_TRACE:
-        check_trace(p, n);
-        break;
-    case FUZZ_PACKED:
-        check_packed(p, n);
-        break;
-    case FUZZ_PACKETS:
-        check_packets(p, n);
-        break;
+    case FUZZ_CSV: check_csv(p, n); break;
+    case FUZZ_FOLDED: fuzz_folded_sum(p, n); break;
+    case FUZZ_TRACE: check_trace(p, n); break;
+    case FUZZ_PACKED: check_packed(p, n); break;
+    case FUZZ_PACKETS: check_packets(p, n); break;
     }
 }
 

@@ -47,9 +47,7 @@ static void fill(uint8_t *p, const struct shape *s, uint32_t pid)
 {
     switch (s->kind) {
     case GP_ACTIVITY_KERNEL:
-    case GP_ACTIVITY_CONCURRENT_KERNEL:
-        make_kernel(p, FUZZ_TEXT_AT, 1, 1, 1);
-        break;
+    case GP_ACTIVITY_CONCURRENT_KERNEL: make_kernel(p, FUZZ_TEXT_AT, 1, 1, 1); break;
     case GP_ACTIVITY_RUNTIME:
     case GP_ACTIVITY_DRIVER:
         make_call(p, 1, 1, 1);
@@ -65,11 +63,8 @@ static void fill(uint8_t *p, const struct shape *s, uint32_t pid)
         PUT(p, GP_AT_MEMORY_memoryOperationType, uint32_t, 1);
         PUT(p, GP_AT_MEMORY_bytes, uint64_t, 512);
         break;
-    case GP_ACTIVITY_CUDA_EVENT:
-        PUT(p, GP_AT_EVENT_contextId, uint32_t, 1);
-        break;
-    default:
-        break;
+    case GP_ACTIVITY_CUDA_EVENT: PUT(p, GP_AT_EVENT_contextId, uint32_t, 1); break;
+    default: break;
     }
     PUT(p, 0, uint32_t, s->kind);
 }

@@ -21,16 +21,11 @@ static size_t known_bytes(void *ctx, uint32_t kind)
 {
     (void)ctx;
     switch (kind) {
-    case GP_ACTIVITY_CONCURRENT_KERNEL:
-        return KERNEL_BYTES;
-    case GP_ACTIVITY_RUNTIME:
-        return CALL_BYTES;
-    case GP_ACTIVITY_MEMSET:
-        return SET_BYTES;
-    case GP_ACTIVITY_STREAM: /* known, and of no use */
-        return 24;
-    default:
-        return 0;
+    case GP_ACTIVITY_CONCURRENT_KERNEL: return KERNEL_BYTES;
+    case GP_ACTIVITY_RUNTIME: return CALL_BYTES;
+    case GP_ACTIVITY_MEMSET: return SET_BYTES;
+    case GP_ACTIVITY_STREAM: /* known, and of no use */ return 24;
+    default: return 0;
     }
 }
 

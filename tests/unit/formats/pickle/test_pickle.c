@@ -17,39 +17,20 @@ static void put_value(struct log *l, const struct gp_pickle_value *v)
 {
     struct gp_buf *b = &l->text;
     switch (v->kind) {
-    case GP_PICKLE_NONE:
-        gp_buf_puts(b, "None");
-        break;
-    case GP_PICKLE_BOOL:
-        gp_buf_puts(b, v->u ? "True" : "False");
-        break;
-    case GP_PICKLE_INT:
-        gp_buf_put_i64(b, v->i);
-        break;
+    case GP_PICKLE_NONE: gp_buf_puts(b, "None"); break;
+    case GP_PICKLE_BOOL: gp_buf_puts(b, v->u ? "True" : "False"); break;
+    case GP_PICKLE_INT: gp_buf_put_i64(b, v->i); break;
     case GP_PICKLE_BIG:
         gp_buf_printf(b, "+");
         gp_buf_put_u64(b, v->u);
         break;
-    case GP_PICKLE_REAL:
-        gp_buf_printf(b, "%g", v->d);
-        break;
-    case GP_PICKLE_TEXT:
-        gp_buf_printf(b, "'%s'", gp_string(&l->strings, (gp_sid)v->u));
-        break;
-    case GP_PICKLE_LIST:
-        gp_buf_puts(b, "list");
-        break;
-    case GP_PICKLE_DICT:
-        gp_buf_puts(b, "dict");
-        break;
-    case GP_PICKLE_TUPLE:
-        gp_buf_puts(b, "tuple");
-        break;
-    case GP_PICKLE_OTHER:
-        gp_buf_puts(b, "other");
-        break;
-    default:
-        gp_buf_printf(b, "own%d:%d", (int)v->kind, (int)v->u);
+    case GP_PICKLE_REAL: gp_buf_printf(b, "%g", v->d); break;
+    case GP_PICKLE_TEXT: gp_buf_printf(b, "'%s'", gp_string(&l->strings, (gp_sid)v->u)); break;
+    case GP_PICKLE_LIST: gp_buf_puts(b, "list"); break;
+    case GP_PICKLE_DICT: gp_buf_puts(b, "dict"); break;
+    case GP_PICKLE_TUPLE: gp_buf_puts(b, "tuple"); break;
+    case GP_PICKLE_OTHER: gp_buf_puts(b, "other"); break;
+    default: gp_buf_printf(b, "own%d:%d", (int)v->kind, (int)v->u);
     }
 }
 
