@@ -82,12 +82,9 @@ static _Thread_local bool leaving; /* this thread makes a call of CUDA to leave 
 /* Versions in which that was tested, with all that may be in flight (tests/bench/README.md). */
 static bool may_leave(void)
 {
-    static const struct {
-        uint32_t first, last;
-    } tested[] = {{130000, 130001}};
+    static const uint32_t tested[] = {130001};
     for (size_t i = 0; i < GP_COUNT(tested); i++)
-        if (gp_cupti.version >= tested[i].first && gp_cupti.version <= tested[i].last)
-            return gp_cupti.cuptiFinalize != NULL;
+        if (gp_cupti.version == tested[i]) return gp_cupti.cuptiFinalize != NULL;
     return false;
 }
 
