@@ -79,11 +79,6 @@ static void find_place(const struct gp_rule_ctx *c, const struct gp_loops *l, st
 
 /* ---- what a part does ---- */
 
-static bool draws_samples(const char *name)
-{
-    return strstr(name, "multinomial") || strstr(name, "distribution_elementwise");
-}
-
 /* Looks up rows by index, or adds to them. */
 static bool gathers(const char *name)
 {
@@ -93,11 +88,6 @@ static bool gathers(const char *name)
 static bool scatters(const char *name)
 {
     return gp_name_has_one_of(name, " indexFunc scatter index_put index_add indexing_backward ");
-}
-
-static bool looks_up(const char *name)
-{
-    return gp_kernel_gathers(name) && !gp_kernel_joins(name) && !scatters(name);
 }
 
 static bool moves(const struct gp_rule_ctx *c, uint32_t item, gp_rule_match *direction)
@@ -122,11 +112,12 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->recurrent += gp_kernel_is_recurrent(name);
     loop->own += gp_kernel_is_pytorch(name);
     loop->aside += c->items[item].kind == GP_FRAME_MEMCPY && gp_copy_on_device(name);
-    loop->lookups += looks_up(name);
+    loop->lookups += gp_kernel_gathers(name) && !gp_kernel_joins(name) && !scatters(name);
     loop->plain += gp_pointwise_copies(name) || gp_pointwise_fills(name) || strstr(name, "arange");
     loop->whole += strstr(name, "vectorized_elementwise_kernel") != NULL;
     loop->inner += c->p->replay.calls.at[c->p->items.at[item].call].n > 1;
-    loop->samples |= draws_samples(name) && !c->items[item].backward;
+    loop->samples |=
+        gp_name_has_one_of(name, " multinomial distribution_elementwise ") && !c->items[item].backward;
     loop->trains |= pieces[item] || gp_kernel_is_multi_tensor(name);
 }
 
@@ -140,12 +131,6 @@ static bool is_joined(const struct gp_rule_ctx *c, uint32_t last, uint32_t count
         else if (tensors) break;
     }
     return tensors >= count && tensors <= count + JOIN_OTHERS;
-}
-
-/* Does one operator launch both, as a library does that loops by itself? */
-static bool in_one_operator(const struct gp_rule_ctx *c, uint32_t a, uint32_t b)
-{
-    return c->items[a].op != UINT32_MAX && c->items[a].op == c->items[b].op;
 }
 
 static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, struct gp_loop *loop,
@@ -167,7 +152,8 @@ static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, st
              to = gp_loop_item(l, loop, loop->count - 1, loop->period - 1);
     for (uint32_t call = c->p->items.at[from].call; call <= c->p->items.at[to].call; call++)
         loop->host_ns += c->calls[call].before_ns + c->p->replay.calls.at[call].own_ns;
-    if (in_one_operator(c, from, to)) loop->inner += loop->count;
+    /* a library loops by itself */
+    if (c->items[from].op != UINT32_MAX && c->items[from].op == c->items[to].op) loop->inner += loop->count;
     loop->joined = is_joined(c, to, loop->count);
     find_place(c, l, loop);
 }

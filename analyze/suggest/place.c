@@ -119,11 +119,6 @@ static uint32_t frames_of(const struct gp_rule_ctx *c, uint32_t call, const stru
     return n;
 }
 
-static bool same_function(const struct gp_stack *a, const struct gp_stack *b)
-{
-    return a->name == b->name && a->file == b->file;
-}
-
 /* A loop of one line is in the last frame that its calls share; one of several lines is in the next. */
 bool gp_rule_library_loops(const struct gp_rule_ctx *c, uint32_t from, uint32_t to)
 {
@@ -132,13 +127,15 @@ bool gp_rule_library_loops(const struct gp_rule_ctx *c, uint32_t from, uint32_t 
     uint32_t n = frames_of(c, from, of_first), lines = n, functions = n;
     for (uint32_t call = from; call < to; call++) {
         uint32_t of = frames_of(c, call, of_one), k = 0;
-        while (k < lines && k < of && same_function(of_first[n - 1 - k], of_one[of - 1 - k]) &&
-               of_first[n - 1 - k]->line == of_one[of - 1 - k]->line)
-            k++;
-        bool another_line = k < functions && k < of && same_function(of_first[n - 1 - k], of_one[of - 1 - k]);
+        bool function = false; /* they are in the same, at another line */
+        for (; k < functions && k < of; k++, function = false) {
+            const struct gp_stack *a = of_first[n - 1 - k], *b = of_one[of - 1 - k];
+            function = a->name == b->name && a->file == b->file;
+            if (!function || k == lines || a->line != b->line) break;
+        }
         if (!of) continue;
         lines = k;
-        functions = k + another_line;
+        functions = k + function;
     }
     return functions && !is_own(c->t, of_first[n - functions]) &&
            (!lines || !is_own(c->t, of_first[n - lines]));

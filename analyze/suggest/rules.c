@@ -479,17 +479,13 @@ double gp_rule_host_bound_unrecorded_pct(const struct gp_rule_ctx *c)
     return left > 0 ? late * (double)left / (double)s->unprofiled_ns : 0;
 }
 
-static bool is_of_framework(const char *name)
-{
-    return strstr(name, "torch/amp/grad_scaler.py(") || strstr(name, "torch/optim/");
-}
-
 bool gp_rule_is_of_framework(const struct gp_rule_ctx *c, uint32_t call)
 {
     const struct gp_host_event *nodes = c->v->hs.nodes;
     for (uint32_t node = c->calls[call].node; node != GP_HOST_NONE; node = nodes[node].parent)
         if (nodes[node].table == GP_PYTHON &&
-            is_of_framework(gp_trace_str(c->t, c->t->events[GP_PYTHON].name[nodes[node].row])))
+            gp_name_has_one_of(gp_trace_str(c->t, c->t->events[GP_PYTHON].name[nodes[node].row]),
+                               " torch/amp/grad_scaler.py( torch/optim/ "))
             return true;
     return false;
 }

@@ -235,15 +235,19 @@ static int64_t alone_ns(const struct gp_rule_ctx *c, uint32_t item)
     return covered < end ? alone + end - covered : alone;
 }
 
+static bool is_large_and_pinned(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_rule_crosses(c, item) && gp_rule_bytes(c, item) > SMALL_BYTES &&
+           gp_copy_is_pinned(gp_rule_name(c, item));
+}
+
 static void check_copy_overlap(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
     int64_t exposed = 0, copy_ns = 0, count = 0, back_ns = 0;
     uint32_t largest = UINT32_MAX;
     for (uint32_t i = 0; i < p->items.n; i++) {
-        if (!gp_rule_crosses(c, i) || gp_rule_bytes(c, i) <= SMALL_BYTES ||
-            !gp_copy_is_pinned(gp_rule_name(c, i)))
-            continue;
+        if (!is_large_and_pinned(c, i)) continue;
         int64_t alone = alone_ns(c, i);
         exposed += alone;
         copy_ns += gp_rule_dur(c, i);
@@ -254,9 +258,7 @@ static void check_copy_overlap(struct gp_rule_ctx *c)
     if (!count || gp_pct(exposed, c->plan_ns) < EXPOSED_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     for (uint32_t i = 0; i < p->items.n; i++) {
-        if (!gp_rule_crosses(c, i) || gp_rule_bytes(c, i) <= SMALL_BYTES ||
-            !gp_copy_is_pinned(gp_rule_name(c, i)))
-            continue;
+        if (!is_large_and_pinned(c, i)) continue;
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, gp_rule_dur(c, i) / 2}));
         gp_rule_edit_high(s, GP_EDIT_ASIDE, i, 0);
     }

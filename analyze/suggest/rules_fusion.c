@@ -556,24 +556,20 @@ static bool in_zero_grad(const struct gp_rule_ctx *c, struct gp_host_memo *memo,
     return gp_rule_outermost(c, memo, node, GP_NEED_ALL, is_zero_grad) != GP_HOST_NONE;
 }
 
-/* Is it a fill of a whole tensor, and no stack shows what for? */
-static bool is_any_fill(const struct gp_rule_ctx *c, uint32_t item)
-{
-    const struct gp_events *api = &c->t->events[GP_API];
-    return strstr(gp_rule_name(c, item), "vectorized_elementwise_kernel") &&
-           !gp_get_stack(api, c->p->calls.at[c->p->items.at[item].call].row);
-}
-
-/* Fills inside zero_grad, of many tensors at once, or several in a row outside the backward pass. */
+/* Fills inside zero_grad, of many tensors at once, or several of whole tensors in a row outside the backward
+ * pass of which no stack shows what for. */
 static uint8_t *gradient_fills(const struct gp_rule_ctx *c)
 {
+    const struct gp_events *api = &c->t->events[GP_API];
     uint8_t *items = match_items(c, gp_pointwise_fills);
     struct gp_host_memo zero_grads = {.hs = &c->v->hs};
     for (uint32_t i = 0, n; i < c->p->items.n; i += n ? n : 1) {
         bool several = true;
         for (n = 0; i + n < c->p->items.n && items[i + n] && !c->items[i + n].backward &&
-                    c->p->items.at[i + n].step == c->p->items.at[i].step;)
-            several &= is_any_fill(c, i + n++);
+                    c->p->items.at[i + n].step == c->p->items.at[i].step;
+             n++)
+            several &= strstr(gp_rule_name(c, i + n), "vectorized_elementwise_kernel") &&
+                       !gp_get_stack(api, c->p->calls.at[c->p->items.at[i + n].call].row);
         several &= n >= FILLS_LEAST;
         for (uint32_t k = i; k < i + (n ? n : 1); k++) {
             const char *name = gp_rule_name(c, k);

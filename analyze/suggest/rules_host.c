@@ -362,8 +362,8 @@ static gp_sid loading_in(struct gp_rule_ctx *c)
 /* Is it an operator by name? Those that wait, move or allocate belong to other rules. */
 static bool is_cpu_work(const char *name)
 {
-    return strstr(name, "::") && !strstr(name, "autograd") && !strstr(name, "DataLoader") &&
-           !strstr(name, "::item") && !strstr(name, "local_scalar_dense") && !strstr(name, "::empty");
+    return strstr(name, "::") &&
+           !gp_name_has_one_of(name, " autograd DataLoader ::item local_scalar_dense ::empty ");
 }
 
 static bool has_call_inside(const struct gp_rule_ctx *c, size_t op)

@@ -29,13 +29,13 @@ enum {
 enum dependence {
     UNRELATED, /* nothing shows that it is more than the layers of a model */
     ITEMS,     /* of different sizes, or none gives anything to the host */
-    MAYBE_ITEMS,
-    LOOKUPS,    /* of rows, whose results are not indices */
-    TIME_STEPS, /* of a recurrent layer */
-    COLLECTED,  /* the results of all turns are put together */
-    PARTS,      /* of a tensor are set or copied */
-    READ,       /* the host reads a value of each turn */
+    LOOKUPS,   /* of rows, whose results are not indices */
+    PARTS,     /* of a tensor are set or copied */
     ROUND_TRIP,
+    MAYBE_ITEMS, /* from here on each may need the one before: which memory a kernel reads is not recorded */
+    TIME_STEPS,  /* of a recurrent layer */
+    COLLECTED,   /* the results of all turns are put together */
+    READ,        /* the host reads a value of each turn */
 };
 
 static bool is_each(uint32_t n, const struct gp_loop *loop) { return n >= loop->count - loop->count / 4; }
@@ -77,13 +77,6 @@ static enum dependence on_device(const struct gp_rule_ctx *c, const struct gp_lo
     return loop->joined || (is_each(loop->aside, loop) && !loop->products) ? COLLECTED : UNRELATED;
 }
 
-/* Many parts of tensors are set or copied: neither layers nor parameters, and none is made of another. */
-static bool is_parts(const struct gp_loop *loop)
-{
-    uint32_t items = loop->count * loop->period;
-    return loop->count >= MANY && loop->plain == items && loop->whole < items / 4 * 3 && !loop->inner;
-}
-
 static uint32_t step_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
     return c->p->items.at[gp_loop_item(c->loops, loop, 0, 0)].step;
@@ -114,6 +107,8 @@ static enum dependence with_value(const struct gp_rule_ctx *c, const struct gp_l
 {
     uint32_t first = gp_loop_item(c->loops, loop, 0, 0),
              last = gp_loop_item(c->loops, loop, loop->count - 1, loop->period - 1);
+    if (loop->joined && !loop->products && !loop->inner && !loop->backward && loop->count >= STEPS_LEAST)
+        return COLLECTED;
     bool none = loop->period < READ_LEAST || !loop->products || loop->inner || loop->backward ||
                 loop->samples || (loop->gathers && loop->scatters) ||
                 (!is_each(loop->fed, loop) && !has_gradients(c, loop)) ||
@@ -126,20 +121,14 @@ static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct g
     bool in = is_each(loop->in, loop), out = is_each(loop->out, loop), reads = is_each(loop->reads, loop);
     if (loop->trains) return UNRELATED;
     if (loop->products && loop->samples && is_each(loop->fed, loop) && (out || reads)) return ROUND_TRIP;
-    bool read_to_join = reads && loop->joined && !loop->products && !loop->inner && !loop->backward;
-    if (!in && !out && read_to_join && loop->count >= STEPS_LEAST) return COLLECTED;
-    if (!in && !out && is_parts(loop)) return PARTS;
+    uint32_t items = loop->count * loop->period; /* many parts of tensors are neither layers nor parameters */
+    if (loop->count >= MANY && loop->plain == items && loop->whole < items / 4 * 3 && !loop->inner)
+        return PARTS;
     if (!in && !out) return reads ? with_value(c, loop) : on_device(c, loop);
     if (!loop->products || (!out && !reads && loop->in >= WEIGHTS * loop->count && !varies(loop)))
         return UNRELATED;
     if (in && out && takes_what_it_gave(c, loop)) return ROUND_TRIP;
     return varies(loop) || (!out && !reads) ? ITEMS : MAYBE_ITEMS;
-}
-
-/* May each turn need the result of the one before? A trace does not show which memory a kernel reads. */
-static bool may_depend(enum dependence d)
-{
-    return d == MAYBE_ITEMS || d == TIME_STEPS || d == COLLECTED || d == READ;
 }
 
 typedef bool is_wanted(const struct gp_rule_ctx *c, const struct gp_loop *loop);
@@ -388,7 +377,7 @@ static void check_repeated_work(struct gp_rule_ctx *c)
         const struct turn_words *w = words_of(dependence_of(c, sum.longest));
         bool possible = false;
         for (size_t i = 0; i < sum.v.n; i++) {
-            possible |= may_depend(dependence_of(c, sum.v.at[i]));
+            possible |= dependence_of(c, sum.v.at[i]) >= MAYBE_ITEMS;
             batch_loop(c, sum.v.at[i], GROUP_LOW, s);
         }
         s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
