@@ -36,7 +36,7 @@ enum {
     READY_BUFFERS = 4,       /* kept ready */
     NOTES_BYTES = 256 << 10, /* are sent at once */
 };
-static const int64_t GIVE_UP_NS = 3000000000, LEAVE_NS = 1000000000, SETTLE_NS = 2000000000;
+static const int64_t GIVE_UP_NS = 3000000000, SETTLE_NS = 2000000000;
 
 enum state { IDLE, RUNNING, CLOSING, DONE, DISABLED, FORKED };
 
@@ -68,7 +68,7 @@ static struct {
     bool owns;    /* some memory that records point at must be freed here */
     bool entered; /* CUPTI is in the process, and the launcher knows it */
     bool later;   /* it was not from the beginning, and makes no records of devices */
-    bool leaves;  /* it may leave between windows */
+    bool leaves;  /* it may leave in pauses */
     bool devices; /* which have been described therefore */
 } self = {.beginning = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -337,10 +337,10 @@ static void finish(void)
     gp_tracer_mute();
 }
 
-/* A window may open again soon, but not one of the budget. */
+/* Only in pauses of the budget: graphs that are captured meanwhile have neither ranges nor stacks. */
 static void leave_after(int64_t now_ns)
 {
-    int64_t since_ns = now_ns - (self.opts.budget_ppm ? self.opts.flush_ns : LEAVE_NS);
+    int64_t since_ns = now_ns - self.opts.flush_ns;
     if (gp_tracer_is_lent() || !gp_inject_window_leave(since_ns, NULL)) return;
     gp_tracer_flush(true);
     drain();
@@ -604,9 +604,9 @@ static void begin(bool late, int fd)
     self.pool = gp_pool_new(&p);
     gp_pool_prepare(self.pool, FIRST_BUFFERS);
     bool stays_out = may_stay_out(&self.opts);
-    self.later = !late && !self.again && stays_out && !self.opts.capture.open &&
+    self.later = !late && !self.again && stays_out && !self.opts.budget_ppm && !self.opts.capture.open &&
                  self.opts.capture.start.when != GP_WHEN_UNSET;
-    self.leaves = stays_out && self.opts.capture.stop.when != GP_WHEN_PROFILER;
+    self.leaves = stays_out && self.opts.budget_ppm && self.opts.capture.stop.when != GP_WHEN_PROFILER;
     struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api,
                                self.opts.memory,
                                self.opts.graphs == GP_GRAPHS_WHOLE,

@@ -52,15 +52,15 @@ test_expect_success 'a signal begins it as well; a window that never opens leave
     GPUPROF_DEBUG=1 $collect --start 3600s -o t $app steps 12 2 2>err && ! grep "subscribe: 0" err && paces t && counted bare 6
 '
 
-# toggled NAME=VALUE... -- two windows by signals, with more than a second between them.
+# toggled NAME=VALUE... -- two windows by signals under a budget, in whose pauses CUPTI may leave.
 toggled() {
-    rm -f said && { env GPUPROF_DEBUG=1 "$@" $collect --start SIGUSR1 --stop SIGUSR1 -o t $app steps 500 10 >said 2>err & } && pid=$! &&
+    rm -f said && { env GPUPROF_DEBUG=1 "$@" $collect --budget 100% --start SIGUSR1 --stop SIGUSR1 -o t $app steps 500 10 >said 2>err & } && pid=$! &&
     until grep "20 steps" said; do sleep 0.05; done && kill -USR1 $pid && until grep "recording starts" err; do sleep 0.05; done &&
     sleep 0.3 && kill -USR1 $pid && until grep "CUPTI .* the process" err; do sleep 0.1; done && kill -USR1 $pid && wait $pid &&
     facts t && has "mark:recording starts" 2 && has verdict:clean 1 && has lost 0
 }
 
-test_expect_success 'CUPTI leaves between windows, and all is recorded when it is back' '
+test_expect_success '--budget: CUPTI leaves between windows, and all is recorded when it is back' '
     toggled A=B && grep "CUPTI has left the process" err && test $(grep -c "subscribe: 0" err) -le 2 && cp facts left &&
     test $(sed -n "s/^joined //p" facts) = $(sed -n "s/^gpu //p" facts)
 '
