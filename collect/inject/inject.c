@@ -604,7 +604,7 @@ static void begin(bool late, int fd)
     self.pool = gp_pool_new(&p);
     gp_pool_prepare(self.pool, FIRST_BUFFERS);
     bool stays_out = may_stay_out(&self.opts);
-    self.later = !late && !self.again && stays_out && !self.opts.budget_ppm && !self.opts.capture.open &&
+    self.later = !late && !self.again && stays_out && !self.opts.capture.open &&
                  self.opts.capture.start.when != GP_WHEN_UNSET;
     self.leaves = stays_out && self.opts.budget_ppm && self.opts.capture.stop.when != GP_WHEN_PROFILER;
     struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api,

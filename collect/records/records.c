@@ -106,9 +106,11 @@ static struct gp_call_info call_info(struct gp_records *r, bool driver, uint32_t
     if (info->name) return *info;
     const char *name = r->opts.call_name ? r->opts.call_name(r->opts.ctx, driver, cbid) : NULL;
     char fallback[40];
-    if (!name) {
-        snprintf(fallback, sizeof fallback, "%s call %u", driver ? "driver" : "runtime", (unsigned)cbid);
-        name = fallback;
+    if (!name) { /* it may come later */
+        int n =
+            snprintf(fallback, sizeof fallback, "%s call %u", driver ? "driver" : "runtime", (unsigned)cbid);
+        return (struct gp_call_info){.name = gp_trace_intern(&r->trace, fallback, (size_t)n),
+                                     .cls = GP_CALL_UNKNOWN};
     }
     info->cls = (uint8_t)gp_call_classify(name);
     info->name = gp_trace_intern(&r->trace, name, gp_call_name_length(name));
@@ -117,9 +119,8 @@ static struct gp_call_info call_info(struct gp_records *r, bool driver, uint32_t
 
 static void hold_call(struct gp_records *r, const struct gp_held_call *c)
 {
-    if (!gp_call_wanted((enum gp_call_class)call_info(r, c->driver, c->cbid).cls, r->opts.api,
-                        r->opts.memory))
-        return;
+    enum gp_call_class cls = (enum gp_call_class)call_info(r, c->driver, c->cbid).cls;
+    if (cls != GP_CALL_UNKNOWN && !gp_call_wanted(cls, r->opts.api, r->opts.memory)) return;
     if (c->start_ns <= 0 || c->end_ns < c->start_ns) {
         r->stats.dropped++;
         gp_records_lose(r, "API calls", "no usable time", 1);
@@ -516,7 +517,7 @@ static bool call_ready(struct gp_records *r, const struct gp_held_call *c, bool 
     if (age >= GP_HOLD_TICKS) return true;
     uint8_t cls = call_info(r, c->driver, c->cbid).cls;
     bool waits = cls == GP_CALL_LAUNCH || cls == GP_CALL_COPY || cls == GP_CALL_EVENT ||
-                 (cls == GP_CALL_MEMORY && r->opts.memory);
+                 cls == GP_CALL_UNKNOWN || (cls == GP_CALL_MEMORY && r->opts.memory);
     return c->mate || !waits;
 }
 

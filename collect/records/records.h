@@ -54,6 +54,7 @@ enum gp_call_class {
     GP_CALL_SYNC,   /* waits */
     GP_CALL_EVENT,  /* records a CUDA event */
     GP_CALL_MEMORY, /* allocates or frees */
+    GP_CALL_UNKNOWN /* its name has not come yet */
 };
 
 /* The class of the call that CUPTI names NAME ("cudaLaunchKernel_v7000", "cuMemcpyHtoD_v2"). */
