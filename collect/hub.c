@@ -118,6 +118,11 @@ static void forget_closed(struct gp_hub *hub)
     hub->conns.n = n;
 }
 
+static void add_conn(struct gp_hub *hub, int fd)
+{
+    GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd, .since_ns = gp_now_ns()});
+}
+
 /* Everybody on the machine sees the address, but only our own user and root may send. */
 static void admit(struct gp_hub *hub, int fd)
 {
@@ -128,13 +133,13 @@ static void admit(struct gp_hub *hub, int fd)
         close(fd);
         return;
     }
-    GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd, .since_ns = gp_now_ns()});
+    add_conn(hub, fd);
 }
 
 void gp_hub_adopt(struct gp_hub *hub, int fd)
 {
     fcntl(fd, F_SETFL, O_NONBLOCK);
-    GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd, .since_ns = gp_now_ns()});
+    add_conn(hub, fd);
 }
 
 /* There are no descriptors left: close the connection of whoever waits, who then runs untraced. False when
