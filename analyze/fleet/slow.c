@@ -154,12 +154,27 @@ static void find_pattern(const struct judge *j, struct gp_slow *s)
                                                                              : GP_SLOW_SOMETIMES;
 }
 
-/* How far KEY is behind the median rank in its median step, which a few late steps do not move, and the own
- * time of that rank there. A step counts where the ranks do not differ as much among themselves. Only where a
- * column is a step, of few ranks: it lists the worst. */
-static int64_t typical_more(const struct judge *j, struct gp_fleet_key key, int64_t *middle)
+/* Is each column a step, and are there enough of them to speak of a typical one? */
+static bool has_typical(const struct judge *j) { return j->f->columns.n >= ENOUGH && !j->f->column_shift; }
+
+/* Own time of the median rank in the median step; 0: unknown. */
+static int64_t typical_own(const struct judge *j)
 {
-    GP_VEC(int64_t) more = {0}, middles = {0};
+    GP_VEC(int64_t) middles = {0};
+    if (!has_typical(j)) return 0;
+    for (size_t i = 0; i < j->f->columns.n; i++)
+        GP_VEC_PUSH(&middles, gp_sketch_median(&j->f->columns.at[i].own));
+    int64_t typical = (int64_t)gp_stat_median(middles.at, middles.n);
+    GP_VEC_FREE(&middles);
+    return typical;
+}
+
+/* How far KEY is behind the median rank in its median step, which a few late steps do not move. A step counts
+ * where the ranks do not differ as much among themselves. Of few ranks: a column lists the worst. */
+static int64_t typical_more(const struct judge *j, struct gp_fleet_key key)
+{
+    GP_VEC(int64_t) more = {0};
+    if (!has_typical(j)) return 0;
     for (size_t i = 0; i < j->f->columns.n; i++) {
         const struct gp_fleet_column *c = &j->f->columns.at[i];
         int64_t of_step = gp_sketch_median(&c->own), behind = 0;
@@ -168,13 +183,9 @@ static int64_t typical_more(const struct judge *j, struct gp_fleet_key key, int6
             if (!gp_fleet_key_compare(c->worst.at[k].key, key) && c->worst.at[k].value > limit)
                 behind = c->worst.at[k].value - of_step;
         GP_VEC_PUSH(&more, behind);
-        GP_VEC_PUSH(&middles, of_step);
     }
-    bool known = more.n >= ENOUGH && !j->f->column_shift;
-    int64_t typical = known ? (int64_t)gp_stat_median(more.at, more.n) : 0;
-    *middle = known ? (int64_t)gp_stat_median(middles.at, middles.n) : 0;
+    int64_t typical = (int64_t)gp_stat_median(more.at, more.n);
     GP_VEC_FREE(&more);
-    GP_VEC_FREE(&middles);
     return typical;
 }
 
@@ -208,11 +219,11 @@ static void find_ranks(struct judge *j)
     int64_t middle = j->median[GP_FLEET_OWN];
     bool few = own->n < MANY, steps = j->f->columns.n != 0;
     double least_pct = few ? FEW_OF_STEP_PCT : OF_STEP_PCT;
+    int64_t typical_ns = few ? typical_own(j) : 0;
     int64_t limit = gp_slow_limit(own, middle, few && steps ? RANK_FEW_PCT : RANK_PCT, RANK_TIMES);
     for (size_t i = 0; i < j->f->kept.n; i++) {
         const struct gp_fleet_member *m = &j->f->kept.at[i];
-        int64_t more = m->ns[GP_FLEET_OWN] - middle, typical_ns = 0;
-        int64_t typical = few ? typical_more(j, m->key, &typical_ns) : 0;
+        int64_t more = m->ns[GP_FLEET_OWN] - middle, typical = few ? typical_more(j, m->key) : 0;
         int64_t least = part(m->ns[GP_FLEET_STEP], least_pct);
         bool mean = m->ns[GP_FLEET_OWN] > limit && more >= least, median = typical > 0 && typical >= least;
         if ((!mean && !median) || !gp_topk_has(&j->f->worst[GP_FLEET_OWN], m->key)) continue;
