@@ -201,6 +201,7 @@ static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_proc
                                 .on_block = hub->opts.on_block,
                                 .on_events = hub->opts.on_events,
                                 .on_note = hub->opts.on_note,
+                                .on_reach = hub->opts.on_reach,
                                 .beside = hub->opts.beside,
                                 .ctx = hub->opts.ctx};
     c->session = gp_session_new(&o, &err);

@@ -49,6 +49,7 @@ struct gp_session {
     struct gp_pace_markers pace;
     int64_t entered_ns; /* when CUPTI came into the process; INT64_MAX: it has not */
     struct gp_gpt_writer *writer;
+    int64_t tick_ns;              /* when the last flush began */
     size_t bytes;                 /* of records, since rows were written */
     struct gp_wire_stats nothing; /* if it has not begun */
     struct gp_cuts cuts;
@@ -368,6 +369,7 @@ static bool take_tick(struct gp_session *s, const struct gp_wire_tick *t)
 {
     if (t->now_ns < 0 || !gp_time_fits(t->now_ns)) return false;
     gp_records_tick(&s->records, t->now_ns);
+    s->tick_ns = t->now_ns;
     struct gp_clock c = {t->now_ns, t->realtime_ns, 0};
     if (t->realtime_ns) GP_VEC_PUSH(&s->records.trace.clocks, c);
     return true;
@@ -512,6 +514,7 @@ bool gp_session_answer(struct gp_session *s, struct gp_wire_cut_done *answer)
 static bool take_write(struct gp_session *s, const struct gp_wire_write *w)
 {
     if (w->cpu_ns >= 0 && w->cpu_ns <= CPU_MOST_NS) s->records.stats.cpu_ns = w->cpu_ns;
+    if (s->opts.on_reach) s->opts.on_reach(s->opts.ctx, s->opts.producer, s->tick_ns);
     write_rows(s, false);
     return true;
 }

@@ -36,6 +36,9 @@ typedef void gp_session_events(void *ctx, uint32_t producer, int32_t rank, const
 /* Looks at a note of a thread, as it comes. */
 typedef void gp_session_note(void *ctx, uint32_t producer, int64_t tid, const struct gp_note *note);
 
+/* All that happened in the process until NS has come. */
+typedef void gp_session_reach(void *ctx, uint32_t producer, int64_t ns);
+
 /* The receivers of the recording. Either function may be NULL. */
 struct gp_block_sink {
     gp_session_block *on_block;
@@ -57,6 +60,7 @@ struct gp_session_opts {
     gp_session_block *on_block;
     gp_session_events *on_events; /* may be NULL, as these */
     gp_session_note *on_note;
+    gp_session_reach *on_reach;
     gp_cuts_beside *beside;
     void *ctx;
 };

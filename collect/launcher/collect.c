@@ -132,6 +132,12 @@ static void on_note(void *ctx, uint32_t producer, int64_t tid, const struct gp_n
     gp_triggers_note(c->triggers, producer, tid, note);
 }
 
+static void on_reach(void *ctx, uint32_t producer, int64_t ns)
+{
+    const struct gp_collect *c = ctx;
+    gp_triggers_reach(c->triggers, producer, ns);
+}
+
 static void on_sample(void *ctx, const struct gp_clock_sample *s, const struct gp_clock_device *device)
 {
     const struct gp_collect *c = ctx;
@@ -446,6 +452,7 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                             .on_block = on_block,
                             .on_events = c->sums.add || c->clocks || c->triggers ? on_events : NULL,
                             .on_note = c->triggers ? on_note : NULL,
+                            .on_reach = c->triggers ? on_reach : NULL,
                             .on_joined = on_joined,
                             .beside = c->clocks ? beside : NULL,
                             .on_say = on_say,

@@ -19,7 +19,7 @@ enum {
     CLOCKS_LEAST = 40,  /* so many before it is judged, */
     CLOCKS_NOW = 10     /* by so many */
 };
-static const int64_t BUSY_NS = 500000000;
+static const int64_t BUSY_NS = 500000000, SILENT_NS = 2000000000;
 
 /* A collective, called by a thread whose next launch is its work. */
 struct op {
@@ -31,6 +31,7 @@ struct op {
 struct process {
     uint32_t producer;
     struct gp_pace_markers steps;
+    int64_t reach_ns;  /* until when it has reported */
     int64_t judged_ns; /* the beginning of the step that was too long */
     GP_VEC(struct op) ops;
 };
@@ -234,6 +235,11 @@ void gp_triggers_events(struct gp_triggers *t, uint32_t producer, const struct g
     if (t->when->collective_ns) look_at_collectives(t, process_of(t, producer), trace);
 }
 
+void gp_triggers_reach(struct gp_triggers *t, uint32_t producer, int64_t ns)
+{
+    process_of(t, producer)->reach_ns = ns;
+}
+
 /* ---- GPUs ---- */
 
 static double median(const double *values, size_t n)
@@ -286,9 +292,12 @@ void gp_triggers_sample(struct gp_triggers *t, const struct gp_clock_sample *s, 
 
 bool gp_triggers_turn(struct gp_triggers *t, int64_t now_ns, struct gp_dump *dump)
 {
+    int64_t silent_ns = now_ns - t->settle_ns - SILENT_NS;
     for (size_t i = 0; i < t->processes.n; i++) {
-        judge_step(t, &t->processes.at[i], now_ns, true);
-        judge_collective(t, &t->processes.at[i], now_ns);
+        struct process *p = &t->processes.at[i];
+        int64_t known_ns = p->reach_ns > silent_ns ? p->reach_ns : silent_ns;
+        judge_step(t, p, known_ns, true);
+        judge_collective(t, p, known_ns);
     }
     if (!t->dump.at_ns || now_ns < t->dump.at_ns + t->settle_ns) return false;
     *dump = t->dump;

@@ -7,8 +7,12 @@
  *     struct gp_triggers *t = gp_triggers_new(&when, apart_ns, settle_ns, most);
  *     gp_triggers_note(t, producer, tid, note);           // ranges and marks of processes
  *     gp_triggers_events(t, producer, &trace);            // their calls and GPU work
+ *     gp_triggers_reach(t, producer, ns);                 // until then, they have reported all
  *     gp_triggers_sample(t, &sample, memory_bytes);       // of GPUs in use
  *     if (gp_triggers_turn(t, now_ns, &dump)) write(dump.why);    // now and then
+ *
+ * What runs is as long as its process has reported without its end: reports come late, and a step may be over
+ * by then. A process that reports nothing for long is taken to do nothing, too.
  *
  * A moment is handed out SETTLE_NS later, when what led to it has arrived. From one to the next it takes
  * APART_NS at least, and there are at most MOST (0: no limit); the others are only counted.
@@ -52,6 +56,7 @@ struct gp_triggers *gp_triggers_new(const struct gp_dump_when *when, int64_t apa
                                     uint64_t most);
 void gp_triggers_note(struct gp_triggers *t, uint32_t producer, int64_t tid, const struct gp_note *note);
 void gp_triggers_events(struct gp_triggers *t, uint32_t producer, const struct gp_trace *trace);
+void gp_triggers_reach(struct gp_triggers *t, uint32_t producer, int64_t ns);
 /* MEMORY_BYTES: of the GPU, 0 unknown. */
 void gp_triggers_sample(struct gp_triggers *t, const struct gp_clock_sample *s, double memory_bytes);
 /* Another moment, which the caller has seen. */

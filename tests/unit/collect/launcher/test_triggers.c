@@ -14,6 +14,7 @@ struct run {
     int64_t now_ns;
     struct gp_dump dump;
     unsigned dumps;
+    bool late; /* reports do not come at once */
 };
 
 static void begin(struct run *r, const char *when, uint64_t most)
@@ -34,8 +35,10 @@ static void end(struct run *r)
 /* Time goes on in turns of a millisecond, or to the next one that is due. */
 static void pass(struct run *r, int64_t ns)
 {
-    for (int64_t end_ns = r->now_ns + ns; r->now_ns < end_ns; r->now_ns += MS)
+    for (int64_t end_ns = r->now_ns + ns; r->now_ns < end_ns; r->now_ns += MS) {
+        if (!r->late) gp_triggers_reach(r->t, 7, r->now_ns);
         r->dumps += gp_triggers_turn(r->t, r->now_ns, &r->dump);
+    }
 }
 
 static void note(struct run *r, enum gp_note_op op, int64_t tid, const char *domain, const char *text)
@@ -107,6 +110,28 @@ TEST(a_step_that_took_too_long)
     assert_int_equal(r.dump.at_ns, begin_ns + 149 * MS + 160 * MS);
     assert_string_equal(r.dump.why,
                         "a step took 160.000 ms, 1.60 times the median of those before (100.000 ms)");
+    end(&r);
+}
+
+TEST(a_report_that_comes_late)
+{
+    struct run r;
+    begin(&r, "step:1.5x", 0);
+    r.late = true;
+    for (int k = 0; k < 30; k++) { /* ten steps are reported at once */
+        int64_t now_ns = r.now_ns;
+        for (r.now_ns -= 100 * MS; r.now_ns < now_ns; r.now_ns += 10 * MS)
+            note(&r, GP_NOTE_PUSH, 1, "", "step 3");
+        gp_triggers_reach(r.t, 7, now_ns);
+        pass(&r, 100 * MS);
+    }
+    assert_int_equal(r.dumps, 0);
+    assert_int_equal(gp_triggers_passed(r.t), 0);
+    pass(&r, SETTLE + 2 * SECOND - 100 * MS); /* nothing comes any more */
+    assert_int_equal(r.dumps, 0);
+    pass(&r, SETTLE);
+    assert_int_equal(r.dumps, 1);
+    assert_non_null(strstr(r.dump.why, "a step has been running for"));
     end(&r);
 }
 
