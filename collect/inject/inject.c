@@ -417,7 +417,7 @@ static void *flush_thread(void *arg)
     }
     gp_inject_cuts_close();
     bool sleeps = is_running() && gp_dormant_is_on();
-    if (sleeps) gp_inject_window_set(false);
+    if (sleeps) gp_inject_window_close(true);
     if (sleeps && !gp_link_is_broken()) settle();
     if (gp_link_is_broken()) {
         /* The launcher is gone: the program continues as if we were not here. What was already handed over
@@ -617,8 +617,8 @@ static void begin(bool late, int fd)
                                outlast,
                                self.pool,
                                &self.shared};
-    static const struct gp_inject_switches switches = {gp_tracer_record, gp_tracer_count_launches,
-                                                       gp_nvtx_watch};
+    static const struct gp_inject_switches switches = {gp_tracer_record, gp_tracer_await_end,
+                                                       gp_tracer_count_launches, gp_nvtx_watch};
     gp_rate_init(&self.rate, self.opts.graph_rate);
     gp_inject_stacks_start((enum gp_stacks_mode)self.opts.stacks);
     gp_inject_budget_start(self.opts.budget_ppm, parts_of(&self.opts));

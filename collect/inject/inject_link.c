@@ -96,6 +96,13 @@ void gp_link_window(void *ctx, const struct gp_wire_window *w)
     gp_link_send(GP_WIRE_WINDOW, w, sizeof *w);
 }
 
+static void follow(const struct gp_wire_record *order)
+{
+    self.leaves |= order->leave != 0;
+    if (order->open) gp_inject_window_set(true);
+    else gp_inject_window_close(false);
+}
+
 /* Handle frames from the launcher. If it is gone, sending will show it. */
 void gp_link_hear(void)
 {
@@ -105,8 +112,7 @@ void gp_link_hear(void)
             gp_debug("the launcher is gone");
             self.broken = self.gone = true;
         } else {
-            self.leaves |= r.leave != 0;
-            gp_inject_window_set(r.open);
+            follow(&r);
         }
     }
 }
@@ -120,8 +126,7 @@ bool gp_link_hear_cut(struct gp_wire_cut_done *done)
     while (!self.broken && socket_is_ours() && (type = gp_wire_next(self.fd, CUT_MS)) != 0) {
         if (type == GP_WIRE_CUT_DONE) return !gp_wire_receive(self.fd, type, done, sizeof *done, HEAR_MS);
         if (gp_wire_receive(self.fd, GP_WIRE_RECORD, &r, sizeof r, HEAR_MS)) break;
-        self.leaves |= r.leave != 0;
-        gp_inject_window_set(r.open);
+        follow(&r);
     }
     self.broken = self.gone = true;
     return false;

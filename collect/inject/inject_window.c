@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include "collect/inject/inject.h"
 #include "collect/inject/wakeup.h"
+#include "formats/base/clock.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -16,7 +17,12 @@ static struct {
     _Atomic bool up;          /* there is a window */
     _Atomic int64_t due_ns;   /* when it must be checked next */
     _Atomic bool over_launch; /* launches need no longer be counted */
+    _Atomic unsigned closing; /* enum closing */
+    int64_t closes_ns;        /* at the latest; flush thread only */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The reason for closing it, once the program is where it may be closed. */
+enum closing { CLOSE_NOT, CLOSE_SET, CLOSE_PAUSE, CLOSE_DUE };
 
 /* Under the lock: switch recording as the window requires, if it CHANGED. */
 static bool follow(bool changed)
@@ -49,6 +55,7 @@ bool gp_inject_window_start(const struct gp_capture_opts *opts, const struct gp_
     self.reported = 0;
     self.reported_start = false;
     atomic_store(&self.over_launch, false);
+    atomic_store(&self.closing, CLOSE_NOT);
     atomic_store(&self.up, true);
     switches->watch_ranges(opts->start.when == GP_WHEN_RANGE || opts->stop.when == GP_WHEN_RANGE);
     bool ok = follow(self.capture.open);
@@ -72,7 +79,38 @@ void gp_inject_launch(bool begins)
     if (!more) atomic_store(&self.over_launch, true);
 }
 
-void gp_inject_window_set(bool open) { MOVE(gp_capture_set(&self.capture, open, gp_now_ns())); }
+static void close_now(void)
+{
+    unsigned how = atomic_exchange(&self.closing, CLOSE_NOT);
+    if (how == CLOSE_SET) MOVE(gp_capture_set(&self.capture, false, gp_now_ns()));
+    if (how == CLOSE_PAUSE) MOVE(gp_capture_pause(&self.capture, true, gp_now_ns()));
+    if (how == CLOSE_DUE) MOVE(gp_capture_tick(&self.capture, gp_now_ns()));
+}
+
+/* Where a call of the program ends; at once if there is nothing to wait for. */
+static void close_later(enum closing how)
+{
+    if (!atomic_load(&self.up) || atomic_exchange(&self.closing, how) != CLOSE_NOT) return;
+    int64_t patience_ns = self.switches->await_end(close_now);
+    self.closes_ns = gp_now_ns() + patience_ns;
+    if (!patience_ns) close_now();
+}
+
+void gp_inject_window_set(bool open)
+{
+    if (open) close_now();
+    else atomic_store(&self.closing, CLOSE_NOT);
+    MOVE(gp_capture_set(&self.capture, open, gp_now_ns()));
+}
+
+void gp_inject_window_close(bool wait)
+{
+    close_later(CLOSE_SET);
+    while (wait && atomic_load(&self.closing)) {
+        gp_rest_ms(1);
+        gp_inject_window_tick(gp_now_ns());
+    }
+}
 
 bool gp_inject_window_is_open(void)
 {
@@ -82,7 +120,15 @@ bool gp_inject_window_is_open(void)
     return open;
 }
 
-void gp_inject_window_pause(bool paused) { MOVE(gp_capture_pause(&self.capture, paused, gp_now_ns())); }
+void gp_inject_window_pause(bool paused)
+{
+    if (paused) {
+        close_later(CLOSE_PAUSE);
+        return;
+    }
+    close_now();
+    MOVE(gp_capture_pause(&self.capture, false, gp_now_ns()));
+}
 
 /* Under the lock: whoever opens the window meanwhile waits, and takes CUPTI back. */
 bool gp_inject_window_leave(int64_t since_ns, bool (*lend)(void))
@@ -117,11 +163,16 @@ void gp_inject_range_ends(unsigned which, int64_t ns)
     MOVE(gp_capture_range_ends(&self.capture, which, ns));
 }
 
-int64_t gp_inject_window_due(void) { return atomic_load(&self.due_ns); }
+int64_t gp_inject_window_due(void)
+{
+    return atomic_load(&self.closing) ? self.closes_ns : atomic_load(&self.due_ns);
+}
 
 void gp_inject_window_tick(int64_t now_ns)
 {
-    MOVE(gp_capture_tick(&self.capture, now_ns));
+    int64_t due_ns = atomic_load(&self.due_ns);
+    if (atomic_load(&self.closing) && now_ns >= self.closes_ns) close_now();
+    else if (due_ns && now_ns >= due_ns) close_later(CLOSE_DUE);
     if (atomic_exchange(&self.over_launch, false)) self.switches->count_launches(false);
 }
 
@@ -145,4 +196,5 @@ void gp_inject_window_forked(void)
 {
     pthread_mutex_init(&self.lock, NULL);
     atomic_store(&self.up, false);
+    atomic_store(&self.closing, CLOSE_NOT);
 }

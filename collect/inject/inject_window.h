@@ -8,9 +8,11 @@
 #include "collect/wire/capture_window.h"
 #include "collect/wire/wire.h"
 
-/* What the capture window switches on and off. `record` returns false if the process must run untraced. */
+/* What the capture window switches on and off. `record` returns false if the process must run untraced;
+ * `await_end` is gp_tracer_await_end(). */
 struct gp_inject_switches {
     bool (*record)(bool on);
+    int64_t (*await_end)(void (*then)(void));
     void (*count_launches)(bool on);
     void (*watch_ranges)(bool on);
 };
@@ -20,6 +22,9 @@ bool gp_inject_window_start(const struct gp_capture_opts *opts, const struct gp_
 void gp_inject_profiler(bool start);
 void gp_inject_launch(bool begins); /* otherwise it has ended */
 void gp_inject_window_set(bool open);
+/* Close it where a call of the program ends, or soon; WAIT until then. Flush thread only, as everything that
+ * closes it by a time. */
+void gp_inject_window_close(bool wait);
 /* Is the process being recorded, except for pauses? */
 bool gp_inject_window_is_open(void);
 /* Record nothing for a while, whatever else opens the window, or no longer. */

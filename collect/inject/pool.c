@@ -138,6 +138,12 @@ static void free_stray(struct gp_pool *p, uint8_t *data)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* CUPTI has the slot: one that came back twice would be somebody else's already. */
+static bool is_out(struct gp_pool *p, size_t i)
+{
+    return atomic_load_explicit(&gp_shared_slot(p->shared, i)->state, memory_order_acquire) == GP_SLOT_OUT;
+}
+
 void gp_pool_give(struct gp_pool *p, uint8_t *data, size_t valid)
 {
     size_t i;
@@ -145,6 +151,7 @@ void gp_pool_give(struct gp_pool *p, uint8_t *data, size_t valid)
         free_stray(p, data);
         return;
     }
+    if (!is_out(p, i)) return;
     if (valid) gp_shared_clear(p->shared, i, valid);
     pthread_mutex_lock(&p->lock);
     put_back(p, (uint32_t)i);

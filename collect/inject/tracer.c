@@ -146,8 +146,14 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
 
 /* ---- enabling ---- */
 
+/* Not where it is so already: threads of the program may be in the middle of a record. */
 static void set_attribute(CUpti_ActivityAttribute attr, uint64_t value, size_t size)
 {
+    uint64_t is = 0;
+    size_t n = size;
+    if (gp_cupti.cuptiActivityGetAttribute &&
+        gp_cupti.cuptiActivityGetAttribute(attr, &n, &is) == CUPTI_SUCCESS && is == value)
+        return;
     CUptiResult rc = gp_cupti.cuptiActivitySetAttribute(attr, &size, &value);
     if (rc != CUPTI_SUCCESS) gp_debug("attribute %d: %d %s", (int)attr, (int)rc, gp_cupti_text(rc));
 }
@@ -176,6 +182,7 @@ bool gp_tracer_record(bool on)
     }
     gp_tracer_switch_calls(on);
     gp_tracer_place_calls(on);
+    if (!on && gp_dormant_is_on()) gp_tracer_lend_calls(); /* there will be no other window */
     return true;
 }
 

@@ -35,6 +35,9 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts);
 /* Record from now on, or stop after fetching the rest. False, after a message, if kernels cannot be
  * recorded. One caller at a time. */
 bool gp_tracer_record(bool on);
+/* Call THEN where a call of the program ends, from that thread; it ends the recording. Returns how long to
+ * wait for that, 0: do not. One caller at a time. */
+int64_t gp_tracer_await_end(void (*then)(void));
 /* Call gp_inject_launch() at both ends of each launch, or stop doing so. */
 void gp_tracer_count_launches(bool on);
 /* Record no more of these, enum gp_budget_part as bits; parts no longer among them are recorded from the

@@ -1,6 +1,7 @@
 #include "collect/inject/tracer_priv.h"
 
 #include <string.h>
+#include <time.h>
 #include "collect/inject/inject.h"
 #include "collect/inject/inject_budget.h"
 #include "collect/inject/inject_metrics.h"
@@ -63,6 +64,92 @@ static CUpti_ActivityKind kind_of_calls(bool driver)
     return driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
 }
 
+/* ---- ends of calls ----
+ * While calls are reported, CUPTI 13.0 keeps for each thread which of them it is in. What is entered then and
+ * left when its reports are off stays there: later calls get its number and no time, and after some twenty
+ * CUPTI writes where it must not, and the program dies. So what we switch off by ourselves is switched off
+ * where a call of the program ends, with all of its threads that make calls there. */
+
+static const int64_t LOOK_NS = 5000000, /* which threads make calls */
+    SURE_NS = 20000000,                 /* a driver call may be part of a runtime call until then */
+    PARK_NS = 10000000, SOON_NS = 50000000, WAIT_NS = 2000000000;
+
+static struct {
+    void (*then)(void);
+    int64_t since_ns;
+    _Atomic unsigned round, done, seen, parked; /* round 0: nothing is awaited */
+    unsigned rounds;
+    _Atomic int waiting; /* threads in calls that wait */
+    bool all;            /* calls are reported that are not of interest otherwise */
+} ends;
+
+static _Thread_local struct {
+    unsigned round, depth;
+} mine;
+
+/* Wait for the others, for a moment. */
+static bool all_are_parked(int64_t age_ns)
+{
+    bool last = atomic_fetch_add(&ends.parked, 1) + 1 >= atomic_load(&ends.seen);
+    for (int64_t ns = 0; !last && age_ns < SOON_NS && ns < PARK_NS; ns += PARK_NS / 100) {
+        struct timespec t = {0, PARK_NS / 100};
+        nanosleep(&t, NULL);
+        if (atomic_load(&ends.done) == mine.round) return false;
+        last = atomic_load(&ends.parked) >= atomic_load(&ends.seen);
+    }
+    if (last || age_ns >= SOON_NS) return true;
+    atomic_fetch_sub(&ends.parked, 1);
+    return false;
+}
+
+static void on_end(bool driver, bool enter)
+{
+    unsigned round = atomic_load_explicit(&ends.round, memory_order_acquire);
+    if (GP_LIKELY(!round)) return;
+    int64_t age_ns = gp_now_ns() - ends.since_ns;
+    if (mine.round != round) {
+        mine.round = round;
+        mine.depth = 0;
+        atomic_fetch_add(&ends.seen, 1);
+    }
+    if (enter) {
+        mine.depth++;
+        return;
+    }
+    bool seen_begin = mine.depth > 0;
+    if (seen_begin && --mine.depth) return;
+    if ((driver && (!seen_begin || age_ns < SURE_NS)) || age_ns < LOOK_NS) return;
+    if (!all_are_parked(age_ns) || !atomic_compare_exchange_strong(&ends.round, &round, 0)) return;
+    ends.then();
+    atomic_store(&ends.done, mine.round);
+}
+
+static bool has_other_use(bool driver, uint32_t cbid);
+
+/* Report all calls that may be recorded, or only those that are of interest otherwise. */
+static void report_all(bool on)
+{
+    for (int driver = 0; driver < 2; driver++)
+        for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+            if (calls.wanted[driver][cbid] || calls.hooks[driver][cbid])
+                gp_cupti.cuptiEnableCallback(on || has_other_use(driver, cbid), gp_cupti.subscriber,
+                                             domain_of(driver), cbid);
+    ends.all = on;
+}
+
+int64_t gp_tracer_await_end(void (*then)(void))
+{
+    bool known = gp_tracer.opts.api == GP_API_LEVEL_SYNC && !gp_tracer_leaves_out(GP_BUDGET_EVENTS);
+    if (!atomic_load(&gp_tracer.recording) || atomic_load(&gp_tracer.stopped)) return 0;
+    report_all(true);
+    ends.then = then;
+    ends.since_ns = gp_now_ns();
+    atomic_store(&ends.seen, 0);
+    atomic_store(&ends.parked, 0);
+    atomic_store(&ends.round, ++ends.rounds);
+    return known && atomic_load(&ends.waiting) <= 0 ? SOON_NS : WAIT_NS;
+}
+
 /* ---- waits ----
  * CUPTI's own records of waits would cost every launch a quarter of what the records of kernels cost, whether
  * anything waits or not; callbacks at these calls cost other calls nothing. */
@@ -115,12 +202,15 @@ static void on_wait(unsigned which, const CUpti_CallbackData *call)
     waits.period = period;
     if (call->callbackSite == CUPTI_API_ENTER) {
         if (waits.depth++) return;
+        atomic_fetch_add_explicit(&ends.waiting, 1, memory_order_relaxed);
         waits.start_ns = gp_now_ns();
         if (atomic_load_explicit(&calls.placing, memory_order_relaxed))
             gp_inject_stack_of_call(call->correlationId);
         return;
     }
-    if (!waits.depth || --waits.depth || waits.capturing) return;
+    if (!waits.depth || --waits.depth) return;
+    atomic_fetch_sub_explicit(&ends.waiting, 1, memory_order_relaxed);
+    if (waits.capturing) return;
     const void *const *params = call->functionParams;
     int stream = waiting[which].stream, event = waiting[which].event;
     struct gp_note_wait w = {
@@ -182,6 +272,7 @@ bool gp_tracer_on_call(bool driver, uint32_t cbid, const CUpti_CallbackData *cal
         inside.period = period;
         if (!inside.depth++) inside.start_ns = gp_now_ns();
     }
+    on_end(driver, enter);
     return done;
 }
 
@@ -353,6 +444,7 @@ void gp_tracer_measure(void)
 void gp_tracer_switch_waits(bool on)
 {
     atomic_fetch_add(&gp_tracer.period, 1);
+    atomic_store(&ends.waiting, 0);
     for (int driver = 0; gp_tracer.opts.api == GP_API_LEVEL_SYNC && driver < 2; driver++)
         for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
             if (calls.hooks[driver][cbid] >= HOOK_CAPTURE_BEGIN)
@@ -380,12 +472,15 @@ void gp_tracer_forget_calls(void) { calls.called = calls.primed = false; }
 void gp_tracer_lend_calls(void)
 {
     for (int driver = 0; calls.primed && driver < 2; driver++) gp_cupti_switch(kind_of_calls(driver), false);
+    calls.primed = false;
 }
 
 void gp_tracer_switch_calls(bool on)
 {
     unsigned runtime = switch_domain(false, on), driver = switch_domain(true, on);
+    atomic_store(&ends.round, 0);
     if (!on) atomic_store(&calls.noting, false);
+    if (ends.all) report_all(false);
     gp_debug("%s: %u runtime calls, %u driver calls", on ? "enabled" : "disabled", runtime, driver);
 }
 

@@ -27,6 +27,7 @@
     X(cuptiActivityGetNumDroppedRecords)
 #define GP_CUPTI_OPTIONAL(X)                                                                                 \
     X(cuptiSetThreadIdType)                                                                                  \
+    X(cuptiActivityGetAttribute)                                                                             \
     X(cuptiActivityRegisterTimestampCallback)                                                                \
     X(cuptiActivityEnableAllocationSource)                                                                   \
     X(cuptiActivityEnableRuntimeApi)                                                                         \

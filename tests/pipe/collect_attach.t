@@ -122,6 +122,12 @@ test_expect_success 'by ptrace, under load: it is listed, it is recorded, and it
     window c 5 && finish && start d $app_file serve && window d 12 && has gpu 12 && window d 13 && has gpu 13 && finish
 '
 
+test_expect_success 'calls that are under way when a window ends are reported to their end' '
+    start n env MOCK_CUPTI_NESTED=12 MOCK_CUPTI_COST=5000000 $app_file serve 2 &&
+    for i in $(seq 30); do $collect -o t --pid $pid --duration 0.02 2>collect.err || { cat collect.err n.err; return 1; }; done &&
+    ask n 3 && finish
+'
+
 # kill_one: the tool is killed at some instant of an attach; the process answers, is not stopped, and can be recorded afterwards.
 kill_one() {
     start k $app_file serve 2 && { setsid $collect -o k --pid $pid 2>k.collect & } && collector=$! &&
