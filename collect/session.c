@@ -245,12 +245,7 @@ struct left {
     uint32_t slot, state;
 };
 
-static int by_seq(const void *a, const void *b)
-{
-    const struct left *x = a, *y = b;
-    if (x->seq != y->seq) return x->seq < y->seq ? -1 : 1;
-    return GP_ORDER(x->slot, y->slot);
-}
+GP_COMPARE(by_seq, struct left, GP_UP(seq) GP_UP(slot))
 
 /* Slots that do not belong to the process, those with CUPTI last, in the order in which they were filled. */
 static size_t find_left(const struct gp_session *s, struct left *left)

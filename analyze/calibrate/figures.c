@@ -8,6 +8,7 @@
 #include "formats/base/declare.h"
 #include "formats/base/err.h"
 #include "formats/base/num.h"
+#include "formats/base/order.h"
 
 const struct gp_figure_facts *gp_figure_facts(enum gp_figure f)
 {
@@ -91,16 +92,10 @@ int gp_figures_line(struct gp_figures *f, const char *line, struct gp_err *err)
     return 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double gp_samples_quantile(struct gp_samples *s, double part)
 {
     if (!s->v.n) return 0;
-    qsort(s->v.at, s->v.n, sizeof *s->v.at, by_size);
+    qsort(s->v.at, s->v.n, sizeof *s->v.at, gp_order_double);
     double place = part * (double)(s->v.n - 1);
     size_t below = (size_t)place;
     double more = below + 1 < s->v.n ? s->v.at[below + 1] - s->v.at[below] : 0;

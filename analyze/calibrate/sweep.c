@@ -7,6 +7,7 @@
 #include <string.h>
 #include "formats/base/err.h"
 #include "formats/base/num.h"
+#include "formats/base/order.h"
 
 enum { FLAT = 2 };                 /* times of the smallest size: up to there the launch bounds a call */
 static const double AT_ROOF = 0.5; /* share of a ceiling from which on it, not the launch, explains a time */
@@ -61,11 +62,7 @@ int gp_sweep_line(struct gp_sweep *s, const char *line, struct gp_err *err)
 
 /* ---- what follows from them ---- */
 
-static int by_elements(const void *a, const void *b)
-{
-    const struct gp_sweep_point *x = a, *y = b;
-    return (x->elements > y->elements) - (x->elements < y->elements);
-}
+GP_COMPARE(by_elements, struct gp_sweep_point, GP_UP(elements))
 
 /* Sizes that were rounded to the same shape are one point. */
 static void merge_equal(struct gp_sweep_op *o)

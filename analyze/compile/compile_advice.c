@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 
 static const char *base_name(const char *path)
@@ -187,17 +188,10 @@ static void advise_stalls(struct gp_compile *c)
 }
 
 /* Of the same priority: in the order of the table of breaks, then those without a row there. */
-static int by_priority(const void *a, const void *b)
-{
-    const struct gp_compile_advice *x = a, *y = b;
-    if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
-    if (x->priority == GP_COMPILE_CRITICAL && x->row != y->row) return x->row < y->row ? -1 : 1;
-    if (x->saving_ns != y->saving_ns) return x->saving_ns > y->saving_ns ? -1 : 1;
-    if (x->row != y->row) return x->row < y->row ? -1 : 1;
-    int rules = strcmp(x->rule, y->rule);
-    if (rules) return rules;
-    return (x->index > y->index) - (x->index < y->index);
-}
+GP_COMPARE(by_priority, struct gp_compile_advice,
+           GP_DOWN(priority) GP_KEY(x->priority == GP_COMPILE_CRITICAL ? x->row : 0,
+                                    y->priority == GP_COMPILE_CRITICAL ? y->row : 0) GP_DOWN(saving_ns)
+               GP_UP(row) GP_THEN(strcmp(x->rule, y->rule)) GP_UP(index))
 
 void gp_compile_advise(struct gp_compile *c)
 {

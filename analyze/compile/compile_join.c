@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
 #include "analyze/math/sums.h"
+#include "formats/base/order.h"
 
 /* ---- compile time inside steps ---- */
 
@@ -85,12 +86,7 @@ static bool resumes(const struct gp_compile *c, const struct gp_compile_break *b
     return false;
 }
 
-static int by_track(const void *a, const void *b)
-{
-    const struct gp_compile_region *x = a, *y = b;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
-}
+GP_COMPARE(by_track, struct gp_compile_region, GP_UP(track) GP_UP(begin_ns))
 
 /* Where the graph before a break ends: the last call of a graph between BEGIN and END, or else BEGIN. */
 static int64_t graph_end(const struct gp_compile_trace *t, uint32_t track, int64_t begin, int64_t end)

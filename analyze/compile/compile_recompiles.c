@@ -5,6 +5,7 @@
 #include "analyze/compile/compile_priv.h"
 #include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 GP_WORD(gp_recompile_kind_name, enum gp_recompile_kind, GP_RECOMPILE_KINDS, 1)
@@ -172,14 +173,8 @@ static void fill_group(struct gp_compile *c, const rows *all, size_t index)
     }
 }
 
-static int by_weight(const void *a, const void *b)
-{
-    const struct gp_compile_recompile *x = a, *y = b;
-    if (x->limit != y->limit) return x->limit ? -1 : 1;
-    if (x->count != y->count) return x->count > y->count ? -1 : 1;
-    if (x->compile_ns != y->compile_ns) return x->compile_ns > y->compile_ns ? -1 : 1;
-    return (x->first_id > y->first_id) - (x->first_id < y->first_id);
-}
+GP_COMPARE(by_weight, struct gp_compile_recompile,
+           GP_DOWN(limit) GP_DOWN(count) GP_DOWN(compile_ns) GP_UP(first_id))
 
 /* The guard of the entry that fits best, of those from FIRST on that the recompile lists; *REASON is it as
  * logged. */

@@ -6,6 +6,7 @@
 #include "analyze/view/steps.h"
 #include "analyze/view/view.h"
 #include "formats/base/num.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 /* ---- clocks ---- */
@@ -145,12 +146,6 @@ static void find_kernels(struct gp_compile *c, struct gp_compile_trace *to, cons
 
 /* ---- operands ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The three sizes of a product in any order, since compilers transpose, and its type, as one number. */
 static uint64_t product_of(const struct gp_shape *a, const struct gp_shape *b)
 {
@@ -189,7 +184,7 @@ static void find_products(struct gp_compile_trace *to, const struct gp_trace *t)
         uint64_t key = product_of(a, b);
         if (!(*gp_map_put(&seen, key, 0))++) GP_VEC_PUSH(&to->products, key);
     }
-    if (to->products.n) qsort(to->products.at, to->products.n, sizeof *to->products.at, by_value);
+    if (to->products.n) qsort(to->products.at, to->products.n, sizeof *to->products.at, gp_order_u64);
     gp_map_release(&seen);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/err.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 /* Private to ceilings.c: figures from data sheets and white papers, dense, at boost clocks; 16-bit rates
@@ -290,16 +291,10 @@ double gp_ceilings_cached_ns(const struct gp_ceilings *c, double bytes, double w
 
 /* ---- from a trace ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 void gp_ceiling_measure(struct gp_ceiling *top, double *rates, size_t n)
 {
     if (n < GP_CEILING_SAMPLES) return;
-    qsort(rates, n, sizeof *rates, by_value);
+    qsort(rates, n, sizeof *rates, gp_order_double);
     double best = rates[(size_t)((double)(n - 1) * QUANTILE)];
     if (top->per_s > 0 && (top->source == GP_CEILING_FILE || best < TRACE_LEAST * top->per_s)) return;
     if (top->per_s > 0 && best > top->per_s) best = top->per_s;

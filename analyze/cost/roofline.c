@@ -4,25 +4,13 @@
 #include "analyze/cost/regime.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/classify.h"
+#include "formats/base/order.h"
 
 /* ---- roofs and points ---- */
 
-static int compare_roofs(const void *a, const void *b)
-{
-    const struct gp_roof *x = a, *y = b;
-    if (x->memory != y->memory) return x->memory ? -1 : 1;
-    if (x->per_s != y->per_s) return x->per_s > y->per_s ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
+GP_COMPARE(compare_roofs, struct gp_roof, GP_DOWN(memory) GP_DOWN(per_s) GP_UP(name))
 
-static int compare_points(const void *a, const void *b)
-{
-    const struct gp_roofline_point *x = a, *y = b;
-    if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
-    if (x->label != y->label) return x->label < y->label ? -1 : 1;
-    if (x->roof != y->roof) return x->roof < y->roof ? -1 : 1;
-    return x->flops < y->flops ? -1 : x->flops > y->flops;
-}
+GP_COMPARE(compare_points, struct gp_roofline_point, GP_DOWN(total_ns) GP_UP(label) GP_UP(roof) GP_UP(flops))
 
 static void add_roof(struct gp_roofline *r, gp_sid name, bool memory, const struct gp_ceiling *c)
 {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "analyze/diff/align_priv.h"
+#include "formats/base/order.h"
 
 /* ---- segments ---- */
 
@@ -242,13 +243,7 @@ static uint64_t size_of(const struct gp_align_group *g)
     return g->b_ns < g->a_ns ? (uint64_t)g->a_ns - (uint64_t)g->b_ns : (uint64_t)g->b_ns - (uint64_t)g->a_ns;
 }
 
-static int by_size(const void *x, const void *y)
-{
-    const struct gp_align_group *a = x, *b = y;
-    uint64_t p = size_of(a), q = size_of(b);
-    if (p != q) return p < q ? 1 : -1;
-    return (a->first > b->first) - (a->first < b->first);
-}
+GP_COMPARE(by_size, struct gp_align_group, GP_KEY(size_of(y), size_of(x)) GP_UP(first))
 
 static void sort_groups(struct gp_align *al)
 {

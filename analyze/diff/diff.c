@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
+#include "formats/base/order.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -79,15 +80,9 @@ struct sorted {
     uint32_t was;
 };
 
-static int compare_ops(const void *a, const void *b)
-{
-    const struct sorted *x = a, *y = b;
-    int64_t p = llabs(x->op.change_ns), q = llabs(y->op.change_ns);
-    if (p != q) return p > q ? -1 : 1;
-    int order = strcmp(x->key, y->key);
-    if (order) return order;
-    return x->op.kind < y->op.kind ? -1 : x->op.kind > y->op.kind;
-}
+GP_COMPARE(compare_ops, struct sorted,
+           GP_KEY(llabs(y->op.change_ns), llabs(x->op.change_ns)) GP_THEN(strcmp(x->key, y->key))
+               GP_UP(op.kind))
 
 static void renumber(struct gp_diff_work *w, const uint32_t *now)
 {

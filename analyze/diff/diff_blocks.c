@@ -9,6 +9,7 @@
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 #define NONE GP_PROFILE_NONE
@@ -53,12 +54,6 @@ struct blocks {
 
 /* ---- the step that stands for all ---- */
 
-static int compare_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The first sample of the sequence that most have. */
 static const struct gp_diff_sample *usual_sample(const struct gp_diff_group *g)
 {
@@ -82,7 +77,7 @@ static const struct gp_diff_sample *middle_sample(const struct gp_diff_group *g)
     size_t n = 0;
     for (size_t i = 0; i < g->samples.n; i++)
         if (g->samples.at[i].s->sequence == usual->s->sequence) ns[n++] = g->samples.at[i].s->gpu_ns;
-    qsort(ns, n, sizeof *ns, compare_i64);
+    qsort(ns, n, sizeof *ns, gp_order_i64);
     for (size_t i = 0; i < g->samples.n && !found; i++) {
         const struct gp_profile_step *s = g->samples.at[i].s;
         if (s->sequence == usual->s->sequence && s->gpu_ns == ns[(n - 1) / 2]) found = &g->samples.at[i];
@@ -167,10 +162,7 @@ struct ranked {
     uint32_t sid;
 };
 
-static int compare_ranked(const void *a, const void *b)
-{
-    return strcmp(((const struct ranked *)a)->text, ((const struct ranked *)b)->text);
-}
+GP_COMPARE(compare_ranked, struct ranked, GP_THEN(strcmp(x->text, y->text)))
 
 /* Sids become ranks. Texts hold no NUL bytes that matter: equal C strings share a rank only where names hold
  * such. */
@@ -370,13 +362,8 @@ struct sorted {
     uint32_t was;
 };
 
-static int compare_blocks(const void *a, const void *b)
-{
-    const struct sorted *x = a, *y = b;
-    int64_t p = llabs(x->block.change_ns), q = llabs(y->block.change_ns);
-    if (p != q) return p > q ? -1 : 1;
-    return (x->was > y->was) - (x->was < y->was);
-}
+GP_COMPARE(compare_blocks, struct sorted,
+           GP_KEY(llabs(y->block.change_ns), llabs(x->block.change_ns)) GP_UP(was))
 
 static void sort_blocks(struct blocks *b)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "formats/base/order.h"
 
 static const double LEAST_SHARE = 0.001; /* of the GPU time: smaller changes do not matter, real or not */
 static const double MOST_NOISE = 0.2;
@@ -55,12 +56,6 @@ static double halves_apart(const int64_t *v, size_t n, size_t least)
     return a > 0 && b > 0 ? fabs(log(b / a)) : NAN;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Differences between the halves of one side are noise: the median over the operations that matter. */
 static double noise_of_side(struct gp_decider *t, int side, double *values)
 {
@@ -72,7 +67,7 @@ static double noise_of_side(struct gp_decider *t, int side, double *values)
         if (!isnan(v)) values[n++] = v;
     }
     if (!n) return NAN;
-    qsort(values, n, sizeof *values, compare_doubles);
+    qsort(values, n, sizeof *values, gp_order_double);
     return values[n / 2];
 }
 

@@ -10,6 +10,7 @@
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 #define NONE GP_PROFILE_NONE
@@ -211,13 +212,7 @@ struct named {
     uint32_t op, name;
 };
 
-static int compare_named(const void *a, const void *b)
-{
-    const struct named *x = a, *y = b;
-    if (x->op != y->op) return x->op < y->op ? -1 : 1;
-    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
-    return strcmp(x->text, y->text);
-}
+GP_COMPARE(compare_named, struct named, GP_UP(op) GP_DOWN(ns) GP_THEN(strcmp(x->text, y->text)))
 
 static void list_names(struct matcher *m, int side)
 {

@@ -2,14 +2,10 @@
 #include <stdlib.h>
 #include "analyze/diff/diff_decide_priv.h"
 #include "analyze/math/sums.h"
+#include "formats/base/order.h"
 
 /* Calls of one shape stay in their order. */
-static int by_shape(const void *a, const void *b)
-{
-    const struct gp_diff_call *x = a, *y = b;
-    if (x->shape != y->shape) return x->shape < y->shape ? -1 : 1;
-    return x->event < y->event ? -1 : x->event > y->event;
-}
+GP_COMPARE(by_shape, struct gp_diff_call, GP_UP(shape) GP_UP(event))
 
 /* The calls of one sample of an operation that has COUNT in each. */
 static struct gp_diff_call *calls_of(struct gp_diff_group *g, uint32_t op, size_t sample, size_t count)
@@ -66,12 +62,6 @@ static bool can_pair(struct gp_decider *t, uint32_t op, size_t count)
     return all_alike(t, GP_DIFF_BASE, base, op, count) && all_alike(t, GP_DIFF_CUR, base, op, count);
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Twice the median over the steps of each position, so that it is an integer. */
 static void find_medians(struct gp_decider *t, int side, uint32_t op, size_t count)
 {
@@ -80,7 +70,7 @@ static void find_medians(struct gp_decider *t, int side, uint32_t op, size_t cou
     t->pairs[side].n = 0;
     for (size_t k = 0; k < count; k++) {
         for (size_t i = 0; i < n; i++) t->sums[side][i] = calls_of(g, op, i, count)[k].dur_ns;
-        qsort(t->sums[side], n, sizeof *t->sums[side], compare_ns);
+        qsort(t->sums[side], n, sizeof *t->sums[side], gp_order_i64);
         GP_VEC_PUSH(&t->pairs[side], gp_add_saturated(t->sums[side][(n - 1) / 2], t->sums[side][n / 2]));
     }
 }

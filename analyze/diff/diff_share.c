@@ -5,6 +5,7 @@
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
 #include "analyze/math/sums.h"
+#include "formats/base/order.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -33,14 +34,7 @@ struct part {
     size_t index;
 };
 
-static int compare_parts(const void *a, const void *b)
-{
-    const struct part *x = a, *y = b;
-    if (x->rest != y->rest) return x->rest > y->rest ? -1 : 1;
-    int order = strcmp(x->key, y->key);
-    if (order) return order;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
+GP_COMPARE(compare_parts, struct part, GP_DOWN(rest) GP_THEN(strcmp(x->key, y->key)) GP_UP(index))
 
 int64_t gp_diff_apportion(const int64_t *parts, const char *const *keys, size_t n_parts, int64_t whole,
                           uint64_t n, int64_t *out)
@@ -209,14 +203,8 @@ struct sorted {
     const char *key;
 };
 
-static int compare_causes(const void *a, const void *b)
-{
-    const struct sorted *x = a, *y = b;
-    int64_t p = llabs(x->c.change_ns), q = llabs(y->c.change_ns);
-    if (p != q) return p > q ? -1 : 1;
-    if (x->c.sort != y->c.sort) return x->c.sort < y->c.sort ? -1 : 1;
-    return strcmp(x->key, y->key);
-}
+GP_COMPARE(compare_causes, struct sorted,
+           GP_KEY(llabs(y->c.change_ns), llabs(x->c.change_ns)) GP_UP(c.sort) GP_THEN(strcmp(x->key, y->key)))
 
 static void finish_causes(struct gp_diff *d)
 {

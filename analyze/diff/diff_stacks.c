@@ -6,6 +6,7 @@
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -140,13 +141,7 @@ struct sorted {
     const char *text;
 };
 
-static int compare_stacks(const void *a, const void *b)
-{
-    const struct sorted *x = a, *y = b;
-    int order = strcmp(x->text, y->text);
-    if (order) return order;
-    return x->s.kind < y->s.kind ? -1 : x->s.kind > y->s.kind;
-}
+GP_COMPARE(compare_stacks, struct sorted, GP_THEN(strcmp(x->text, y->text)) GP_UP(s.kind))
 
 void gp_diff_stacks(struct gp_diff_work *w)
 {

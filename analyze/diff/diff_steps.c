@@ -4,6 +4,7 @@
 #include "analyze/diff/diff_priv.h"
 #include "analyze/math/stat.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -230,13 +231,7 @@ static void use_whole(struct choice *c)
     if (c->lane->n_events) add_sample(c, &c->lane->whole, true, 0);
 }
 
-static int compare_samples(const void *a, const void *b)
-{
-    const struct gp_diff_sample *x = a, *y = b;
-    if (x->nth != y->nth) return x->nth < y->nth ? -1 : 1;
-    if (x->profile != y->profile) return x->profile < y->profile ? -1 : 1;
-    return x->s->lane < y->s->lane ? -1 : x->s->lane > y->s->lane;
-}
+GP_COMPARE(compare_samples, struct gp_diff_sample, GP_UP(nth) GP_UP(profile) GP_KEY(x->s->lane, y->s->lane))
 
 /* Sorted by time over all lanes: the halves of a side are then early and late, not one device and another. */
 static void order_samples(struct gp_diff_group *g)

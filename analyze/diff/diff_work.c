@@ -7,6 +7,7 @@
 #include "analyze/diff/diff_priv.h"
 #include "analyze/names/kernel_key.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 
 static bool is_work(uint32_t kind)
 {
@@ -82,11 +83,7 @@ static void add_grid(void *ctx, int side, const struct gp_diff_sample *s, const 
     g->rows.at[at].ns[side] += (double)e->dur_ns;
 }
 
-static int compare_changes(const void *a, const void *b)
-{
-    const struct grid_change *x = a, *y = b;
-    return x->factor < y->factor ? -1 : x->factor > y->factor;
-}
+GP_COMPARE(compare_changes, struct grid_change, GP_UP(factor))
 
 /* How the grids of kernels on both sides changed, each with the logarithm of its factor: 0 where they did
  * not. A loop over small grids that became one launch over a large one does the same work, and so do calls of

@@ -12,6 +12,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/hash.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 #include "formats/model/stack_tree.h"
 
@@ -262,12 +263,7 @@ struct node_row {
     uint32_t row;
 };
 
-static int compare_nodes(const void *a, const void *b)
-{
-    const struct node_row *x = a, *y = b;
-    if (x->node != y->node) return x->node < y->node ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(compare_nodes, struct node_row, GP_UP(node) GP_UP(row))
 
 static void order_nodes(struct maker *m, uint32_t *rows, size_t n)
 {

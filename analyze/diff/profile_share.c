@@ -9,6 +9,7 @@
 #include "analyze/view/gauges.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/diff/profile_priv.h"
+#include "formats/base/order.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -155,12 +156,7 @@ static void start(struct sweep *s, uint32_t row)
     GP_END_PUSH(&s->heap, struct running, r);
 }
 
-static int compare_spills(const void *a, const void *b)
-{
-    const struct gp_profile_spill *x = a, *y = b;
-    if (x->event != y->event) return x->event < y->event ? -1 : 1;
-    return x->step < y->step ? -1 : x->step > y->step;
-}
+GP_COMPARE(compare_spills, struct gp_profile_spill, GP_UP(event) GP_UP(step))
 
 /* In order, and one for each event and step. */
 static void sort_spills(struct gp_profile *p, size_t first)

@@ -5,6 +5,7 @@
 #include "analyze/fleet/fleet_priv.h"
 #include "analyze/math/sums.h"
 #include "formats/base/declare.h"
+#include "formats/base/order.h"
 
 enum { WORST_OTHER = 4, BEST = 2, SAMPLE = 16, LAZY = 4 * GP_FLEET_FEW };
 
@@ -142,19 +143,9 @@ struct named {
     uint32_t len;
 };
 
-static int by_hash(const void *a, const void *b)
-{
-    const struct named *x = a, *y = b;
-    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
+GP_COMPARE(by_hash, struct named, GP_UP(hash) GP_THEN(strcmp(x->name, y->name)))
 
-static int by_name(const void *a, const void *b)
-{
-    const struct named *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : (x->hash > y->hash) - (x->hash < y->hash);
-}
+GP_COMPARE(by_name, struct named, GP_THEN(strcmp(x->name, y->name)) GP_UP(hash))
 
 /* Which names are left out depends only on which there are: a prefix in the order of hashes is kept, and
  * where it was cut is remembered, because a merged fleet must cut there or earlier. */

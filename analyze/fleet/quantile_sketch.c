@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "formats/base/order.h"
 
 enum { PER_POWER = 128, FIRST_POWER = 7 };
 
@@ -76,11 +77,7 @@ struct apart {
     uint64_t n;
 };
 
-static int by_distance(const void *a, const void *b)
-{
-    const struct apart *x = a, *y = b;
-    return (x->by > y->by) - (x->by < y->by);
-}
+GP_COMPARE(by_distance, struct apart, GP_UP(by))
 
 int64_t gp_sketch_deviation(const struct gp_sketch *s, int64_t middle)
 {

@@ -6,6 +6,7 @@
 #include "analyze/math/stat.h"
 #include "formats/base/buf.h"
 #include "formats/base/declare.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 
@@ -406,15 +407,10 @@ static void find_in_turn(struct judge *j)
     GP_VEC_FREE(&late);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct gp_slow *x = a, *y = b;
-    bool of_kernel = x->what == GP_SLOW_KERNEL;
-    if (of_kernel != (y->what == GP_SLOW_KERNEL)) return of_kernel ? 1 : -1;
-    int64_t p = x->ns - x->median_ns, q = y->ns - y->median_ns;
-    if (p != q) return p > q ? -1 : 1;
-    return gp_fleet_key_compare(x->key, y->key);
-}
+GP_COMPARE(by_time, struct gp_slow,
+           GP_KEY(x->what == GP_SLOW_KERNEL, y->what == GP_SLOW_KERNEL)
+               GP_KEY(y->ns - y->median_ns, x->ns - x->median_ns)
+                   GP_THEN(gp_fleet_key_compare(x->key, y->key)))
 
 static bool repeats(const struct gp_fleet *f)
 {

@@ -5,6 +5,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 /* ---- fields ---- */
@@ -386,18 +387,8 @@ static bool valid(const struct gp_hta *h)
     return true;
 }
 
-#define COMPARE(a, b)                                                                                        \
-    if ((a) != (b)) return (a) < (b) ? -1 : 1
-
-static int compare_devices(const void *a, const void *b)
-{
-    const struct gp_hta_device *x = a, *y = b;
-    COMPARE(x->rank, y->rank);
-    COMPARE(x->producer, y->producer);
-    COMPARE(x->device, y->device);
-    COMPARE(x->input, y->input); /* ranks may repeat, and be unknown */
-    return 0;
-}
+/* Ranks may repeat, and be unknown: the input is the last key. */
+GP_COMPARE(compare_devices, struct gp_hta_device, GP_UP(rank) GP_UP(producer) GP_UP(device) GP_UP(input))
 
 static void sort_devices(struct gp_hta *h)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/hta/collectives.h"
 #include "formats/base/num.h"
+#include "formats/base/order.h"
 
 enum {
     NO_RANK_FIRST = 1 << 24
@@ -64,13 +65,7 @@ void gp_clocks_add(struct gp_clocks *c, const struct gp_view *v)
 
 /* ---- aligning ---- */
 
-static int by_rank(const void *a, const void *b)
-{
-    const struct gp_collective *x = a, *y = b;
-    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
-    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
+GP_COMPARE(by_rank, struct gp_collective, GP_UP(rank) GP_UP(start_ns) GP_UP(order))
 
 /* What matching found for the rank of trace I; NULL: nothing. The lowest rank is the one that the others are
  * compared with. */

@@ -10,6 +10,7 @@
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 
 /* ---- fields ---- */
@@ -349,18 +350,7 @@ static void merged(struct gp_hta *to, size_t rows)
 
 /* ---- finishing ---- */
 
-#define COMPARE(a, b)                                                                                        \
-    if ((a) != (b)) return (a) < (b) ? -1 : 1
-
-static int compare_collectives(const void *a, const void *b)
-{
-    const struct gp_collective *x = a, *y = b;
-    COMPARE(x->rank, y->rank);
-    COMPARE(x->start_ns, y->start_ns);
-    COMPARE(x->order, y->order);
-    COMPARE(x->device, y->device);
-    return 0;
-}
+GP_COMPARE(compare_collectives, struct gp_collective, GP_UP(rank) GP_UP(start_ns) GP_UP(order) GP_UP(device))
 
 /* A collective for the table by operation, group, type and size, in powers of two. */
 struct sample {
@@ -377,26 +367,11 @@ static int size_class(int64_t bytes)
     return size;
 }
 
-static int compare_kinds(const struct sample *x, const struct sample *y)
-{
-    int order = strcmp(x->op, y->op);
-    if (!order) order = strcmp(x->group, y->group);
-    if (!order) order = strcmp(x->dtype, y->dtype);
-    if (order) return order;
-    COMPARE(x->group_size, y->group_size);
-    COMPARE(x->size, y->size);
-    return 0;
-}
+GP_COMPARE(compare_kinds, struct sample,
+           GP_THEN(strcmp(x->op, y->op)) GP_THEN(strcmp(x->group, y->group))
+               GP_THEN(strcmp(x->dtype, y->dtype)) GP_UP(group_size) GP_UP(size))
 
-static int compare_samples(const void *a, const void *b)
-{
-    const struct sample *x = a, *y = b;
-    int order = compare_kinds(x, y);
-    if (order) return order;
-    COMPARE(x->ns, y->ns);
-    COMPARE(x->index, y->index);
-    return 0;
-}
+GP_COMPARE(compare_samples, struct sample, GP_THEN(compare_kinds(x, y)) GP_UP(ns) GP_UP(index))
 
 /* SAMPLES are all of one kind, by time. A match counts once, with its first collective. */
 static void add_stat(struct gp_hta *h, const struct sample *samples, size_t n, const uint32_t *match_of,
@@ -510,18 +485,8 @@ void gp_hta_put_residual(struct gp_buf *b, const struct gp_hta *h)
 
 /* ---- as a section ---- */
 
-static int by_rank_and_start(const void *a, const void *b)
-{
-    const struct gp_collective *x = a, *y = b;
-    COMPARE(x->rank, y->rank);
-    COMPARE(x->start_ns, y->start_ns);
-    COMPARE(x->device, y->device);
-    COMPARE(x->stream, y->stream);
-    COMPARE(x->end_ns, y->end_ns);
-    COMPARE(x->seq, y->seq);
-    COMPARE(x->order, y->order);
-    return 0;
-}
+GP_COMPARE(by_rank_and_start, struct gp_collective,
+           GP_UP(rank) GP_UP(start_ns) GP_UP(device) GP_UP(stream) GP_UP(end_ns) GP_UP(seq) GP_UP(order))
 
 static void sort_all(struct gp_hta *h)
 {

@@ -11,6 +11,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/sums.h"
 #include "formats/base/num.h"
+#include "formats/base/order.h"
 
 enum {
     SHIFTS = 16,        /* looked at on either side of none */
@@ -48,9 +49,6 @@ struct matching {
     struct gp_map partners; /* text of the ranks of a group -> are two of them among the inputs? */
 };
 
-#define COMPARE(a, b)                                                                                        \
-    if ((a) != (b)) return (a) < (b) ? -1 : 1
-
 /* Times of a damaged trace may be anything. */
 static int64_t minus(int64_t a, int64_t b)
 {
@@ -66,16 +64,10 @@ static int64_t distance(int64_t a, int64_t b)
     return d < 0 ? INT64_MAX : d;
 }
 
-static int compare_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The median of N > 0 values; sorts them. For an even N, the mean of the middle two. */
 static int64_t median(int64_t *values, size_t n)
 {
-    qsort(values, n, sizeof *values, compare_i64);
+    qsort(values, n, sizeof *values, gp_order_i64);
     int64_t low = values[(n - 1) / 2], high = values[n / 2];
     return plus(low, distance(low, high) / 2);
 }
@@ -92,12 +84,6 @@ static const char *op_of(const struct matching *m, const struct gp_collective *c
 
 /* ---- ranks ---- */
 
-static int compare_ranks(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void find_ranks(struct matching *m)
 {
     const struct gp_hta *h = m->h;
@@ -106,7 +92,7 @@ static void find_ranks(struct matching *m)
         if (h->collectives.at[i].rank > last) GP_VEC_PUSH(&m->ranks, last = h->collectives.at[i].rank);
     for (size_t i = 0; i < h->devices.n; i++)
         if (h->devices.at[i].rank >= 0) GP_VEC_PUSH(&m->ranks, h->devices.at[i].rank);
-    if (m->ranks.n) qsort(m->ranks.at, m->ranks.n, sizeof *m->ranks.at, compare_ranks);
+    if (m->ranks.n) qsort(m->ranks.at, m->ranks.n, sizeof *m->ranks.at, gp_order_i32);
     size_t n = 0;
     for (size_t i = 0; i < m->ranks.n; i++)
         if (!n || m->ranks.at[n - 1] != m->ranks.at[i]) m->ranks.at[n++] = m->ranks.at[i];
@@ -116,7 +102,7 @@ static void find_ranks(struct matching *m)
 
 static size_t rank_index(const struct matching *m, int32_t rank)
 {
-    const int32_t *at = bsearch(&rank, m->ranks.at, m->ranks.n, sizeof rank, compare_ranks);
+    const int32_t *at = bsearch(&rank, m->ranks.at, m->ranks.n, sizeof rank, gp_order_i32);
     return at ? (size_t)(at - m->ranks.at) : m->ranks.n;
 }
 
@@ -179,13 +165,7 @@ struct place {
     int64_t device, stream;
 };
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    COMPARE(x->device, y->device);
-    COMPARE(x->stream, y->stream);
-    return 0;
-}
+GP_COMPARE(compare_places, struct place, GP_UP(device) GP_UP(stream))
 
 typedef GP_VEC(struct place) place_vec;
 
@@ -224,13 +204,8 @@ static struct group_key key_of(const struct matching *m, const struct gp_collect
     return k;
 }
 
-static int compare_entries(const void *a, const void *b)
-{
-    const struct entry *x = a, *y = b;
-    COMPARE(x->group, y->group);
-    COMPARE(x->index, y->index); /* by rank, then start */
-    return 0;
-}
+/* The index is by rank, then start. */
+GP_COMPARE(compare_entries, struct entry, GP_UP(group) GP_UP(index))
 
 /* How many a rank had so far of a group. */
 struct count {
@@ -288,13 +263,7 @@ static bool agree(const struct matching *m, const struct gp_collective *a, const
 
 /* ---- by sequence number ---- */
 
-static int compare_seqs(const void *a, const void *b)
-{
-    const struct entry *x = a, *y = b;
-    COMPARE(x->key, y->key);
-    COMPARE(x->index, y->index);
-    return 0;
-}
+GP_COMPARE(compare_seqs, struct entry, GP_UP(key) GP_UP(index))
 
 /* A number can stand for several kernels of a rank: the first matches the first, and so on. */
 static void key_by_seq(struct matching *m, struct entry *e, size_t n)
@@ -497,14 +466,7 @@ static bool ends_unknown(const struct matching *m, const struct entry *e, size_t
 
 /* ---- rows ---- */
 
-static int compare_keys(const void *a, const void *b)
-{
-    const struct entry *x = a, *y = b;
-    COMPARE(x->group, y->group);
-    COMPARE(x->key, y->key);
-    COMPARE(x->index, y->index);
-    return 0;
-}
+GP_COMPARE(compare_keys, struct entry, GP_UP(group) GP_UP(key) GP_UP(index))
 
 static void add_row(struct matching *m, size_t first, size_t n)
 {
@@ -530,13 +492,7 @@ static void add_row(struct matching *m, size_t first, size_t n)
     GP_VEC_PUSH(&m->rows, ((struct row){first, n, at_ns, m->by_seq.at[e->group]}));
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-    const struct row *x = a, *y = b;
-    COMPARE(x->at_ns, y->at_ns);
-    COMPARE(x->first, y->first);
-    return 0;
-}
+GP_COMPARE(compare_rows, struct row, GP_UP(at_ns) GP_UP(first))
 
 static void find_rows(struct matching *m)
 {
@@ -668,14 +624,7 @@ static void judge_row(struct matching *m, const struct row *row, struct gp_strag
     last->caused_wait_ns = gp_add_saturated(last->caused_wait_ns, match.wait_ns);
 }
 
-static int compare_stragglers(const void *a, const void *b)
-{
-    const struct gp_straggler *x = a, *y = b;
-    COMPARE(y->caused_wait_ns, x->caused_wait_ns);
-    COMPARE(y->times_last, x->times_last);
-    COMPARE(x->rank, y->rank);
-    return 0;
-}
+GP_COMPARE(compare_stragglers, struct gp_straggler, GP_DOWN(caused_wait_ns) GP_DOWN(times_last) GP_UP(rank))
 
 static void judge_rows(struct matching *m, uint32_t *match_of)
 {

@@ -8,6 +8,7 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 
 /* ---- fields ---- */
 
@@ -257,32 +258,17 @@ static void add(struct gp_hta *h, const struct gp_view *v)
     add_memory(h, v);
 }
 
-#define COMPARE(a, b)                                                                                        \
-    if ((a) != (b)) return (a) < (b) ? -1 : 1
-
 /* A row and its name as bytes: sids depend on the order of reading. */
 struct named_copy {
     struct gp_copy_stat s;
     const char *name;
 };
 
-static int compare_copies(const void *a, const void *b)
-{
-    const struct named_copy *x = a, *y = b;
-    COMPARE(y->s.dur_ns, x->s.dur_ns);
-    return strcmp(x->name, y->name);
-}
+GP_COMPARE(compare_copies, struct named_copy, GP_DOWN(s.dur_ns) GP_THEN(strcmp(x->name, y->name)))
 
-static int compare_memory(const void *a, const void *b)
-{
-    const struct gp_memory_stat *x = a, *y = b;
-    COMPARE(x->rank, y->rank);
-    COMPARE(x->device, y->device);
-    COMPARE(x->peak_at_ns, y->peak_at_ns); /* ranks may repeat */
-    COMPARE(x->peak_bytes, y->peak_bytes);
-    COMPARE(x->allocated_bytes, y->allocated_bytes);
-    return 0;
-}
+/* Ranks may repeat. */
+GP_COMPARE(compare_memory, struct gp_memory_stat,
+           GP_UP(rank) GP_UP(device) GP_UP(peak_at_ns) GP_UP(peak_bytes) GP_UP(allocated_bytes))
 
 static void sort_rows(struct gp_hta *h)
 {

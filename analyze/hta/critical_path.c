@@ -14,6 +14,7 @@
 #include "analyze/view/backward.h"
 #include "analyze/view/waits.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 GP_WORD(gp_path_bound_name, enum gp_path_bound, GP_PATH_BOUNDS, 1)
@@ -410,13 +411,9 @@ static void walk_back(struct walk *w, uint32_t row, bool inside)
 
 /* ---- windows ---- */
 
-static int by_length(const void *a, const void *b)
-{
-    const struct gp_hta_step *const *x = a, *const *y = b;
-    int64_t dx = (*x)->end_ns - (*x)->begin_ns, dy = (*y)->end_ns - (*y)->begin_ns;
-    if (dx != dy) return dx < dy ? -1 : 1;
-    return (*x)->begin_ns < (*y)->begin_ns ? -1 : (*x)->begin_ns > (*y)->begin_ns;
-}
+GP_COMPARE(by_length, struct gp_hta_step *const,
+           GP_KEY((*x)->end_ns - (*x)->begin_ns, (*y)->end_ns - (*y)->begin_ns)
+               GP_KEY((*x)->begin_ns, (*y)->begin_ns))
 
 /* The whole step of median length on a device; NULL if there is none. */
 static const struct gp_hta_step *median_step(const struct gp_hta *h, const struct gp_view_device *d)
@@ -602,13 +599,7 @@ static const struct gp_field path_fields[] = {
 const struct gp_record gp_hta_paths = {"paths", NULL, GP_FIELDS(path_fields), sizeof(struct gp_hta_path),
                                        .note = "of the median step of a rank, or the whole trace"};
 
-static int by_rank(const void *a, const void *b)
-{
-    const struct gp_hta_path *x = a, *y = b;
-    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
-    if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
-    return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
-}
+GP_COMPARE(by_rank, struct gp_hta_path, GP_UP(rank) GP_UP(producer) GP_UP(begin_ns))
 
 static void sort_paths(struct gp_hta *h)
 {

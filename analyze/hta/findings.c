@@ -11,6 +11,7 @@
 #include "analyze/names/name_predicates.h"
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 
@@ -498,12 +499,6 @@ static void find_straggler(struct whole *w)
     add(w, "straggler", ABOUT_COMMUNICATION, lost_ns, 0, &text)->rank = s->rank;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int64_t length(const struct gp_hta_step *s) { return s->end_ns - s->begin_ns; }
 
 /* Which time of a slow step is more than that of the others: the longer part of it. */
@@ -528,7 +523,7 @@ static void find_slow_step(struct whole *w, size_t first, size_t end)
         if (!slowest || length(s) > length(slowest)) slowest = s;
     }
     if (lengths.n >= 4) {
-        qsort(lengths.at, lengths.n, sizeof *lengths.at, by_value);
+        qsort(lengths.at, lengths.n, sizeof *lengths.at, gp_order_i64);
         int64_t median = lengths.at[(lengths.n - 1) / 2], longer = length(slowest) - median;
         if (longer > median / 2 && worth(w, longer)) {
             struct gp_buf text = {0};
@@ -594,13 +589,7 @@ static void find_kernels(struct whole *w)
 }
 
 /* Of findings about as much time, the one that was added last may have the others as parts. */
-static int parts_last(const void *a, const void *b)
-{
-    const struct gp_finding *x = a, *y = b;
-    if (x->time_ns != y->time_ns) return x->time_ns > y->time_ns ? -1 : 1;
-    if (x->about != y->about) return x->about > y->about ? -1 : 1;
-    return x->id > y->id ? -1 : x->id < y->id;
-}
+GP_COMPARE(parts_last, struct gp_finding, GP_DOWN(time_ns) GP_DOWN(about) GP_DOWN(id))
 
 /* Order: who holds up the others first, from SLOW on, then by time; each with its parts behind it. A finding
  * is part of the first one that is about all of its time. */

@@ -7,6 +7,7 @@
 #include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/view/gauges.h"
+#include "formats/base/order.h"
 
 /* A clock this far below the highest one is below it: the steps of the clock are smaller. */
 static const double BELOW = 0.99;
@@ -155,11 +156,7 @@ static void cut(pieces *p, const struct gp_gauge_gpu *gpu, const struct gp_inter
     }
 }
 
-static int by_clock(const void *a, const void *b)
-{
-    const struct piece *x = a, *y = b;
-    return (x->mhz > y->mhz) - (x->mhz < y->mhz);
-}
+GP_COMPARE(by_clock, struct piece, GP_UP(mhz))
 
 /* The clock that the pieces of REASON (UINT32_MAX: all), sorted, are lower than for PART of their NS. */
 static double quantile(const pieces *p, uint32_t reason, double part, int64_t ns)
@@ -315,28 +312,11 @@ static void add_all(struct gp_hta *h, const struct gp_view *v)
 
 /* ---- as a section ---- */
 
-static int by_place(const struct gp_hta_place *x, const struct gp_hta_place *y)
-{
-    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
-    if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
-    return (x->device > y->device) - (x->device < y->device);
-}
+#define PLACE GP_UP(at.rank) GP_UP(at.producer) GP_UP(at.device)
 
-static int compare_clocks(const void *a, const void *b)
-{
-    const struct gp_clock_stat *x = a, *y = b;
-    int by = by_place(&x->at, &y->at);
-    if (!by) by = (x->busy_ns > y->busy_ns) - (x->busy_ns < y->busy_ns);
-    return by ? by : (x->mean_mhz > y->mean_mhz) - (x->mean_mhz < y->mean_mhz);
-}
+GP_COMPARE(compare_clocks, struct gp_clock_stat, PLACE GP_UP(busy_ns) GP_UP(mean_mhz))
 
-static int compare_energy(const void *a, const void *b)
-{
-    const struct gp_energy_stat *x = a, *y = b;
-    int by = by_place(&x->at, &y->at);
-    if (!by) by = (x->over > y->over) - (x->over < y->over);
-    return by ? by : (x->joules > y->joules) - (x->joules < y->joules);
-}
+GP_COMPARE(compare_energy, struct gp_energy_stat, PLACE GP_UP(over) GP_UP(joules))
 
 static void sort_rows(struct gp_hta *h)
 {

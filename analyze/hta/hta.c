@@ -5,6 +5,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/focus.h"
 #include "formats/base/err.h"
+#include "formats/base/order.h"
 
 #define EACH_SECTION(s) for (const struct gp_hta_section *const *s = gp_hta_sections; *s; s++)
 
@@ -157,12 +158,6 @@ void gp_hta_skip(struct gp_hta *h, const char *operand, const char *reason)
 
 /* ---- finishing ---- */
 
-static int compare_ranks(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The ranks of all inputs, sorted, with repetitions. */
 static int32_t *find_ranks(const struct gp_hta *h, size_t *n)
 {
@@ -178,7 +173,7 @@ static int32_t *find_ranks(const struct gp_hta *h, size_t *n)
             counted = h->devices.at[k].input == d->input;
         if (!counted) ranks[(*n)++] = d->rank;
     }
-    if (*n) qsort(ranks, *n, sizeof *ranks, compare_ranks);
+    if (*n) qsort(ranks, *n, sizeof *ranks, gp_order_i32);
     return ranks;
 }
 

@@ -10,6 +10,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 
 /* ---- ranks ---- */
 
@@ -35,18 +36,9 @@ static bool keeps_rank(const void *keeper, int32_t rank)
 
 /* ---- devices ---- */
 
-static int by_stream_time(const void *a, const void *b)
-{
-    const struct gp_hta_stream *x = a, *y = b;
-    if (x->b.gpu_ns != y->b.gpu_ns) return x->b.gpu_ns > y->b.gpu_ns ? -1 : 1;
-    return (x->stream > y->stream) - (x->stream < y->stream);
-}
+GP_COMPARE(by_stream_time, struct gp_hta_stream, GP_DOWN(b.gpu_ns) GP_UP(stream))
 
-static int by_stream(const void *a, const void *b)
-{
-    const struct gp_hta_stream *x = a, *y = b;
-    return (x->stream > y->stream) - (x->stream < y->stream);
-}
+GP_COMPARE(by_stream, struct gp_hta_stream, GP_UP(stream))
 
 static void trim_device(struct gp_hta_device *d)
 {
@@ -96,12 +88,6 @@ static void leave_devices(struct keeper *k)
 
 /* ---- paths ---- */
 
-static int longest_first(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x > y ? -1 : x < y;
-}
-
 /* The longest pieces of a path that has very many; its sums stay. */
 static void trim_path(struct gp_hta_bound *bound, struct gp_hta_path *p)
 {
@@ -109,7 +95,7 @@ static void trim_path(struct gp_hta_bound *bound, struct gp_hta_path *p)
     if (p->pieces.n <= most) return;
     int64_t *lengths = gp_alloc(p->pieces.n * sizeof *lengths);
     for (size_t i = 0; i < p->pieces.n; i++) lengths[i] = p->pieces.at[i].end_ns - p->pieces.at[i].begin_ns;
-    qsort(lengths, p->pieces.n, sizeof *lengths, longest_first);
+    qsort(lengths, p->pieces.n, sizeof *lengths, gp_order_i64_down);
     int64_t least = lengths[most - 1];
     for (size_t i = 0; i < most; i++) equal += lengths[i] == least;
     free(lengths);
@@ -157,20 +143,8 @@ struct placed_input {
     uint32_t was;
 };
 
-#define COMPARE(a, b)                                                                                        \
-    if ((a) != (b)) return (a) < (b) ? -1 : 1
-
-static int by_rank_and_path(const void *a, const void *b)
-{
-    const struct placed_input *x = a, *y = b;
-    COMPARE(x->in.rank, y->in.rank);
-    int order = strcmp(x->path, y->path);
-    if (order) return order;
-    COMPARE(x->in.events, y->in.events);
-    COMPARE(x->in.gpu_events, y->in.gpu_events);
-    COMPARE(x->was, y->was);
-    return 0;
-}
+GP_COMPARE(by_rank_and_path, struct placed_input,
+           GP_UP(in.rank) GP_THEN(strcmp(x->path, y->path)) GP_UP(in.events) GP_UP(in.gpu_events) GP_UP(was))
 
 /* Sort the inputs; of MANY only those of devices that are left, and some with problems. */
 static void leave_inputs(struct gp_hta *h, bool many)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
+#include "formats/base/order.h"
 
 #define EACH_LIST(l, s) for (const struct gp_hta_list *l = (s)->lists; l < (s)->lists + (s)->n; l++)
 
@@ -179,12 +180,7 @@ static bool hash_name(const struct gp_hta *h, const struct gp_hta_list *l, const
     return true;
 }
 
-static int by_hash(const void *a, const void *b)
-{
-    const struct name_hash *x = a, *y = b;
-    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-}
+GP_COMPARE(by_hash, struct name_hash, GP_UP(hash) GP_UP(bytes))
 
 /* Lower *LIMIT to where the others begin. Returns false where all stay. */
 static bool find_limit(struct gp_hta *h, const struct gp_hta_list *l, uint64_t *limit)

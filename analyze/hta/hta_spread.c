@@ -6,6 +6,7 @@
 #include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/view/steps.h"
+#include "formats/base/order.h"
 
 void gp_hta_add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b)
 {
@@ -20,12 +21,6 @@ void gp_hta_add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b)
     to->overlap_ns += b->overlap_ns;
     to->gpu_events += b->gpu_events;
     to->gpu_ns += b->gpu_ns;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
 }
 
 static bool same_device(const struct gp_hta_step *a, const struct gp_hta_step *b)
@@ -51,7 +46,7 @@ static struct gp_step_spread spread_of(const struct gp_hta_step *first, size_t n
         if (!s.fastest || st->b.span_ns < s.fastest->b.span_ns) s.fastest = st;
         if (!s.slowest || st->b.span_ns > s.slowest->b.span_ns) s.slowest = st;
     }
-    qsort(wall, s.used, sizeof *wall, by_value);
+    qsort(wall, s.used, sizeof *wall, gp_order_i64);
     s.median_ns = wall[(s.used - 1) / 2];
     s.mean_ns = (double)s.sum.span_ns / (double)s.used;
     s.step_ns = s.sum.span_ns / (int64_t)s.used;

@@ -7,6 +7,7 @@
 #include "analyze/hta/hta_rows.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 
 /* ---- fields ---- */
 
@@ -271,35 +272,13 @@ static void add(struct gp_hta *h, const struct gp_view *v)
     gp_step_sharing_release(&sharing);
 }
 
-#define COMPARE(a, b)                                                                                        \
-    if ((a) != (b)) return (a) < (b) ? -1 : 1
+GP_COMPARE(compare_steps, struct gp_hta_step,
+           GP_UP(rank) GP_UP(producer) GP_UP(device) GP_UP(begin_ns) GP_UP(host_begin_ns) GP_UP(end_ns)
+               GP_UP(b.gpu_events) GP_UP(b.gpu_ns))
 
-static int compare_steps(const void *a, const void *b)
-{
-    const struct gp_hta_step *x = a, *y = b;
-    COMPARE(x->rank, y->rank);
-    COMPARE(x->producer, y->producer);
-    COMPARE(x->device, y->device);
-    COMPARE(x->begin_ns, y->begin_ns);
-    COMPARE(x->host_begin_ns, y->host_begin_ns);
-    COMPARE(x->end_ns, y->end_ns);
-    COMPARE(x->b.gpu_events, y->b.gpu_events);
-    COMPARE(x->b.gpu_ns, y->b.gpu_ns);
-    return 0;
-}
-
-static int compare_parts(const void *a, const void *b)
-{
-    const struct gp_hta_part *x = a, *y = b;
-    COMPARE(x->rank, y->rank);
-    COMPARE(x->producer, y->producer);
-    COMPARE(x->device, y->device);
-    COMPARE(x->b.begin_ns, y->b.begin_ns);
-    COMPARE(x->kind, y->kind);
-    COMPARE(x->b.end_ns, y->b.end_ns);
-    COMPARE(x->b.gpu_ns, y->b.gpu_ns);
-    return 0;
-}
+GP_COMPARE(compare_parts, struct gp_hta_part,
+           GP_UP(rank) GP_UP(producer) GP_UP(device) GP_UP(b.begin_ns) GP_UP(kind) GP_UP(b.end_ns)
+               GP_UP(b.gpu_ns))
 
 const char *gp_hta_part_name(enum gp_hta_part_kind kind)
 {

@@ -8,6 +8,7 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 
 /* ---- samples ---- */
 
@@ -197,13 +198,7 @@ static void add_to_culprit(struct adder *a, const struct gp_idle_piece *p)
         s->c.samples += count_samples(&a->samples, gp_host_track(&a->v->hs, p->node), p->begin_ns, p->end_ns);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct gp_idle_culprit *x = a, *y = b;
-    if (x->idle_ns != y->idle_ns) return x->idle_ns > y->idle_ns ? -1 : 1;
-    if (x->longest_at_ns != y->longest_at_ns) return x->longest_at_ns < y->longest_at_ns ? -1 : 1;
-    return x->cause < y->cause ? -1 : x->cause > y->cause;
-}
+GP_COMPARE(by_time, struct gp_idle_culprit, GP_DOWN(idle_ns) GP_UP(longest_at_ns) GP_UP(cause))
 
 enum { MOST_CULPRITS = 100 };
 _Static_assert(GP_IDLE_CAUSE_COUNT <= 1 << CAUSE_BITS, "these bits hold a cause");

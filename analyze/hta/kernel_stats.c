@@ -12,6 +12,7 @@
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 
 #define NONE UINT32_MAX
 
@@ -389,13 +390,7 @@ static void sum_kernel(struct kernel_sums *s, uint32_t kernel, int64_t ns)
     s->at.at[at].ns = gp_add_saturated(s->at.at[at].ns, ns);
 }
 
-static int largest_sum_first(const void *a, const void *b)
-{
-    const struct kernel_sum *x = a, *y = b;
-    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
-    int order = strcmp(x->name, y->name);
-    return order ? order : (x->kernel > y->kernel) - (x->kernel < y->kernel);
-}
+GP_COMPARE(largest_sum_first, struct kernel_sum, GP_DOWN(ns) GP_THEN(strcmp(x->name, y->name)) GP_UP(kernel))
 
 /* The largest computing kernels, for comparisons between ranks. */
 static void keep_sums(const struct gp_hta *h, struct kernel_sums *s, struct gp_hta_device *d)
@@ -737,9 +732,6 @@ static void add(struct gp_hta *h, const struct gp_view *v)
 
 /* ---- order ---- */
 
-#define COMPARE(a, b)                                                                                        \
-    if ((a) != (b)) return (a) < (b) ? -1 : 1
-
 /* A row and its sort keys: qsort has no context. */
 struct order {
     uint32_t sort;
@@ -749,17 +741,8 @@ struct order {
     uint32_t index;
 };
 
-static int compare_order(const void *a, const void *b)
-{
-    const struct order *x = a, *y = b;
-    COMPARE(x->sort, y->sort);
-    COMPARE(y->total_ns, x->total_ns);
-    int names = strcmp(x->name, y->name);
-    if (names) return names;
-    COMPARE(x->kind, y->kind);
-    COMPARE(x->index, y->index);
-    return 0;
-}
+GP_COMPARE(compare_order, struct order,
+           GP_UP(sort) GP_DOWN(total_ns) GP_THEN(strcmp(x->name, y->name)) GP_UP(kind) GP_UP(index))
 
 static void sort_owners(struct gp_hta *h)
 {

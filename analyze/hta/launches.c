@@ -9,6 +9,7 @@
 #include "analyze/names/names.h"
 #include "analyze/view/waits.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 
 /* ---- fields ---- */
 
@@ -185,12 +186,7 @@ struct entry {
     uint32_t call;
 };
 
-static int by_launch(const void *a, const void *b)
-{
-    const struct entry *x = a, *y = b;
-    if (x->launched_ns != y->launched_ns) return x->launched_ns < y->launched_ns ? -1 : 1;
-    return x->call < y->call ? -1 : x->call > y->call;
-}
+GP_COMPARE(by_launch, struct entry, GP_UP(launched_ns) GP_UP(call))
 
 /* The launches of a stream in order of time, and their starts in the order of the stream. Events without a
  * launch, or that began before it, say nothing about a queue. CALLS_ONLY: only the first event of each call,
@@ -312,12 +308,7 @@ struct named_stat {
     const char *name;
 };
 
-static int by_total(const void *a, const void *b)
-{
-    const struct named_stat *x = a, *y = b;
-    if (x->stat.dur.sum != y->stat.dur.sum) return x->stat.dur.sum > y->stat.dur.sum ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
+GP_COMPARE(by_total, struct named_stat, GP_DOWN(stat.dur.sum) GP_THEN(strcmp(x->name, y->name)))
 
 static void sort_calls(struct gp_hta *h)
 {
@@ -451,13 +442,7 @@ static void collect_graphs(struct graph_adder *a)
     }
 }
 
-static int by_instance(const void *a, const void *b)
-{
-    const struct node_event *x = a, *y = b;
-    if (x->graph != y->graph) return x->graph < y->graph ? -1 : 1;
-    if (x->instance != y->instance) return x->instance < y->instance ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(by_instance, struct node_event, GP_UP(graph) GP_UP(instance) GP_UP(row))
 
 /* ---- nodes of one graph over its launches ---- */
 
@@ -563,14 +548,8 @@ struct placed_graph {
     size_t place;
 };
 
-static int by_busy(const void *a, const void *b)
-{
-    const struct placed_graph *x = a, *y = b;
-    if (x->stat.rank != y->stat.rank) return x->stat.rank < y->stat.rank ? -1 : 1;
-    if (x->stat.busy.sum != y->stat.busy.sum) return x->stat.busy.sum > y->stat.busy.sum ? -1 : 1;
-    if (x->stat.graph != y->stat.graph) return x->stat.graph < y->stat.graph ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
+GP_COMPARE(by_busy, struct placed_graph,
+           GP_UP(stat.rank) GP_DOWN(stat.busy.sum) GP_UP(stat.graph) GP_UP(place))
 
 static void sort_graphs(struct gp_hta *h)
 {

@@ -6,6 +6,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/num.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 #include "formats/model/trace.h"
 
@@ -216,12 +217,6 @@ static bool are_equal(const struct call *c, size_t n)
     return true;
 }
 
-static int compare_peers(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Do the sends, or the receives, of C go to each of RANKS ranks once? */
 static bool reach_all(const struct call *c, size_t n, bool sends, uint32_t ranks)
 {
@@ -229,7 +224,7 @@ static bool reach_all(const struct call *c, size_t n, bool sends, uint32_t ranks
     int32_t *peers = gp_alloc((n + 1) * sizeof *peers);
     for (size_t i = 0; i < n; i++)
         if (sends ? c[i].sends : c[i].receives) peers[k++] = c[i].peer;
-    qsort(peers, k, sizeof *peers, compare_peers);
+    qsort(peers, k, sizeof *peers, gp_order_i32);
     bool all = k == ranks;
     for (size_t i = 0; i < k && all; i++) all = peers[i] == (int32_t)i;
     free(peers);
@@ -251,18 +246,13 @@ static int64_t sum_bytes(const struct call *c, size_t n, uint32_t ranks)
     return (sum[0] > sum[1] ? sum[0] : sum[1]) + sum[2];
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The kinds of the calls, each once, in order of the alphabet. */
 static gp_sid name_ops(struct gp_strings *strings, const struct call *c, size_t n)
 {
     struct gp_buf b = {0};
     const char **ops = gp_alloc((n + 1) * sizeof *ops);
     for (size_t i = 0; i < n; i++) ops[i] = c[i].op;
-    qsort(ops, n, sizeof *ops, compare_texts);
+    qsort(ops, n, sizeof *ops, gp_order_text);
     for (size_t i = 0; i < n; i++) {
         if (i && !strcmp(ops[i], ops[i - 1])) continue;
         if (b.n) gp_buf_putc(&b, '+');
@@ -382,13 +372,7 @@ static void share(struct finding *f, const struct launched *k, size_t n, const s
     free(counts);
 }
 
-static int compare_launched(const void *a, const void *b)
-{
-    const struct launched *x = a, *y = b;
-    if (x->batch != y->batch) return x->batch < y->batch ? -1 : 1;
-    if (x->device != y->device) return x->device < y->device ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(compare_launched, struct launched, GP_UP(batch) GP_UP(device) GP_UP(row))
 
 /* The kernels K of one batch. On several devices, each served its part of the calls if all calls are the
  * same. */

@@ -13,6 +13,7 @@
 #include "analyze/names/names.h"
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 
 #define AT(member) offsetof(struct gp_op_shape, member)
 
@@ -354,13 +355,9 @@ struct order {
     uint32_t index;
 };
 
-static int compare_order(const void *a, const void *b)
-{
-    const struct order *x = a, *y = b;
-    if (x->gpu_ns != y->gpu_ns) return x->gpu_ns > y->gpu_ns ? -1 : 1;
-    int names = strcmp(x->name, y->name), shapes = strcmp(x->shapes, y->shapes);
-    return names ? names : shapes ? shapes : x->index < y->index ? -1 : x->index > y->index;
-}
+GP_COMPARE(compare_order, struct order,
+           GP_DOWN(gpu_ns) GP_THEN(strcmp(x->name, y->name)) GP_THEN(strcmp(x->shapes, y->shapes))
+               GP_UP(index))
 
 static void sort_all(struct gp_hta *h)
 {

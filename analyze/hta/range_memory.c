@@ -9,6 +9,7 @@
 #include "analyze/names/names.h"
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 
 #define AT(member) offsetof(struct gp_range_memory, member)
 
@@ -162,14 +163,10 @@ struct named {
 };
 
 /* Most bytes first, allocated and copied; names as bytes, since sids depend on the order of reading. */
-static int compare(const void *a, const void *b)
-{
-    const struct named *x = a, *y = b;
-    int64_t m = gp_add_saturated(x->m.allocated_bytes, x->m.copied_bytes);
-    int64_t n = gp_add_saturated(y->m.allocated_bytes, y->m.copied_bytes);
-    if (m != n) return m > n ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
+GP_COMPARE(compare, struct named,
+           GP_KEY(gp_add_saturated(y->m.allocated_bytes, y->m.copied_bytes),
+                  gp_add_saturated(x->m.allocated_bytes, x->m.copied_bytes))
+               GP_THEN(strcmp(x->name, y->name)))
 
 static void sort_ranges(struct gp_hta *h)
 {

@@ -10,6 +10,7 @@
 #include "analyze/names/names.h"
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/model/metric.h"
 
 #define AT(member) offsetof(struct gp_sampled, member)
@@ -147,12 +148,7 @@ struct range {
     struct sum *sums; /* by series of the device */
 };
 
-static int most_time_first(const void *a, const void *b)
-{
-    const struct range *x = a, *y = b;
-    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
+GP_COMPARE(most_time_first, struct range, GP_DOWN(ns) GP_UP(name))
 
 /* Of each GPU event of D the innermost range around its launch; those without one are left out. */
 static void add_ranges(struct adding *a, const struct gp_view_device *d, const struct series *const *of,
@@ -254,21 +250,12 @@ struct named {
     const char *name, *metric;
 };
 
-static int order(int64_t a, int64_t b) { return (a > b) - (a < b); }
-
 /* Names as bytes, since sids depend on the order of reading. */
-static int compare(const void *a, const void *b)
-{
-    const struct named *x = a, *y = b;
-    int by = order(x->s.rank, y->s.rank);
-    if (!by) by = order(x->s.device, y->s.device);
-    if (!by) by = order(x->s.over, y->s.over);
-    if (!by && x->s.over == GP_SAMPLED_RANGE) by = order(y->s.ns, x->s.ns);
-    if (!by) by = strcmp(x->name, y->name);
-    if (!by) by = strcmp(x->metric, y->metric);
-    if (!by) by = order(y->s.ns, x->s.ns);
-    return by ? by : (x->s.mean > y->s.mean) - (x->s.mean < y->s.mean);
-}
+GP_COMPARE(compare, struct named,
+           GP_UP(s.rank) GP_UP(s.device) GP_UP(s.over) GP_KEY(y->s.over == GP_SAMPLED_RANGE ? y->s.ns : 0,
+                                                              x->s.over == GP_SAMPLED_RANGE ? x->s.ns : 0)
+               GP_THEN(strcmp(x->name, y->name)) GP_THEN(strcmp(x->metric, y->metric)) GP_DOWN(s.ns)
+                   GP_UP(s.mean))
 
 static void sort_rows(struct gp_hta *h)
 {

@@ -11,6 +11,7 @@
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/base/openmetrics.h"
+#include "formats/base/order.h"
 #include "formats/model/step_name.h"
 
 enum {
@@ -109,11 +110,7 @@ static struct work *work_of(struct gp_meter *m, const struct gp_trace *t, const 
     return &m->works.at[*at];
 }
 
-static int by_begin(const void *a, const void *b)
-{
-    const struct piece *x = a, *y = b;
-    return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
-}
+GP_COMPARE(by_begin, struct piece, GP_UP(begin_ns))
 
 /* Join what overlaps, and count what ended before UNTIL_NS for good. */
 static void settle(struct device *d, int64_t until_ns)
@@ -219,12 +216,7 @@ static void put_devices(struct gp_openmetrics *o, const struct gp_meter *m)
         }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct work *x = *(const struct work *const *)a, *y = *(const struct work *const *)b;
-    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
+GP_COMPARE(by_time, struct work *const, GP_KEY((*y)->ns, (*x)->ns) GP_KEY((*x)->name, (*y)->name))
 
 static void put_copies(struct gp_openmetrics *o, const struct gp_meter *m, const struct work *const *all,
                        size_t n)

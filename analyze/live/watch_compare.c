@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/live/watch_priv.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 
 /* TWICE: comparisons in a row that find something before it is reported, and that miss it before it has
@@ -245,17 +246,11 @@ static void note_moved(struct gp_watch *w, bool silent, struct gp_buf *text)
 
 /* ---- all ranks against their own past hour ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int64_t usual_ns(const struct gp_watch *w, enum gp_fleet_metric m)
 {
     int64_t past[GP_WATCH_HOUR];
     for (size_t i = 0; i < w->n_past; i++) past[i] = w->past[i].ns[m];
-    qsort(past, w->n_past, sizeof *past, by_value);
+    qsort(past, w->n_past, sizeof *past, gp_order_i64);
     return past[w->n_past / 2];
 }
 

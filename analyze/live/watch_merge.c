@@ -1,12 +1,8 @@
 #include <stdlib.h>
 #include "analyze/live/watch_priv.h"
+#include "formats/base/order.h"
 
-static int by_step_time(const void *a, const void *b)
-{
-    const struct gp_watch_kernel *x = a, *y = b;
-    int64_t more = y->step_ns / y->n - x->step_ns / x->n;
-    return more ? (more > 0) - (more < 0) : (x->name > y->name) - (x->name < y->name);
-}
+GP_COMPARE(by_step_time, struct gp_watch_kernel, GP_KEY(y->step_ns / y->n, x->step_ns / x->n) GP_UP(name))
 
 /* What a call of K took before, so that the receiver finds the same change. */
 static int64_t usual_ns(const struct gp_watch_kernel *k)

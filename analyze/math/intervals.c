@@ -1,4 +1,5 @@
 #include "analyze/math/intervals.h"
+#include "formats/base/order.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,11 +15,7 @@ void gp_intervals_add(struct gp_intervals *s, int64_t begin_ns, int64_t end_ns)
     GP_VEC_PUSH(&s->v, (struct gp_interval){begin_ns, end_ns});
 }
 
-static int compare_begins(const void *a, const void *b)
-{
-    const struct gp_interval *x = a, *y = b;
-    return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
-}
+GP_COMPARE(compare_begins, struct gp_interval, GP_UP(begin_ns))
 
 static bool is_normal(const struct gp_intervals *s)
 {

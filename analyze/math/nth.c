@@ -1,14 +1,9 @@
 #include "analyze/math/nth.h"
+#include "formats/base/order.h"
 
 #include <stdlib.h>
 
 enum { FEW = 16, TRIES = 64 };
-
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
 
 static int64_t middle_of_three(int64_t a, int64_t b, int64_t c)
 {
@@ -51,6 +46,6 @@ int64_t gp_nth(int64_t *v, size_t n, size_t k)
             k -= more;
         }
     }
-    qsort(v, n, sizeof *v, by_value);
+    qsort(v, n, sizeof *v, gp_order_i64);
     return v[k];
 }

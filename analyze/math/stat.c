@@ -6,6 +6,7 @@
 #include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/mem.h"
+#include "formats/base/order.h"
 
 /* ---- the normal distribution ---- */
 
@@ -129,11 +130,7 @@ struct item {
     bool b;
 };
 
-static int by_value(const void *x, const void *y)
-{
-    int64_t a = ((const struct item *)x)->value, b = ((const struct item *)y)->value;
-    return (a > b) - (a < b);
-}
+GP_COMPARE(by_value, struct item, GP_UP(value))
 
 /* What the ranks of sorted items come to. All doubled. */
 struct ranked {
@@ -217,11 +214,7 @@ static int compare_fractions(uint64_t p, uint64_t q, uint64_t r, uint64_t s)
     }
 }
 
-static int by_size(const void *x, const void *y)
-{
-    const struct pair *a = x, *b = y;
-    return compare_fractions(a->top, a->bottom, b->top, b->bottom);
-}
+GP_COMPARE(by_size, struct pair, GP_THEN(compare_fractions(x->top, x->bottom, y->top, y->bottom)))
 
 static uint64_t at_least_1(int64_t v) { return v < 1 ? 1 : (uint64_t)v; }
 
@@ -402,18 +395,12 @@ static double kth(const struct combinations *c, double k)
     return of_bits(low);
 }
 
-static int by_double(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 static double *sorted_ratios(const int64_t *over, const int64_t *v, size_t n)
 {
     double *to = gp_alloc(n * sizeof *to);
     for (size_t i = 0; i < n; i++)
         to[i] = (double)at_least_1(v[i]) / (over ? (double)at_least_1(over[i]) : 1);
-    qsort(to, n, sizeof *to, by_double);
+    qsort(to, n, sizeof *to, gp_order_double);
     return to;
 }
 
@@ -560,18 +547,12 @@ struct gp_stat_ratio gp_stat_ratio_welch(const int64_t *a, size_t n, const int64
 
 /* ---- medians ---- */
 
-static int by_int(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
-
 double gp_stat_median(const int64_t *v, size_t n)
 {
     if (!n) return 0;
     int64_t *s = gp_alloc(n * sizeof *s);
     memcpy(s, v, n * sizeof *s);
-    qsort(s, n, sizeof *s, by_int);
+    qsort(s, n, sizeof *s, gp_order_i64);
     int64_t below = s[(n - 1) / 2], above = s[n / 2];
     free(s);
     return below == above ? (double)below : (double)below / 2 + (double)above / 2;
@@ -582,7 +563,7 @@ double gp_stat_mad(const int64_t *v, size_t n)
     if (!n) return 0;
     double median = gp_stat_median(v, n), *off = gp_alloc(n * sizeof *off);
     for (size_t i = 0; i < n; i++) off[i] = fabs((double)v[i] - median);
-    qsort(off, n, sizeof *off, by_double);
+    qsort(off, n, sizeof *off, gp_order_double);
     double mad = (off[(n - 1) / 2] + off[n / 2]) / 2;
     free(off);
     return mad;
@@ -606,11 +587,7 @@ struct tested {
     size_t at;
 };
 
-static int by_p(const void *x, const void *y)
-{
-    const struct tested *a = x, *b = y;
-    return a->p != b->p ? (a->p > b->p) - (a->p < b->p) : (a->at > b->at) - (a->at < b->at);
-}
+GP_COMPARE(by_p, struct tested, GP_UP(p) GP_UP(at))
 
 void gp_stat_adjust(const double *p, double *q, size_t n)
 {
@@ -747,7 +724,7 @@ struct gp_stat_ratio gp_stat_ratio_of_means(const int64_t *a, size_t n, const in
             double mean_a = draw_mean(sum_a, n, block_a, &seed), mean_b = draw_mean(sum_b, m, block_b, &seed);
             draw[i] = mean_b / mean_a;
         }
-        qsort(draw, GP_STAT_DRAWS, sizeof *draw, by_double);
+        qsort(draw, GP_STAT_DRAWS, sizeof *draw, gp_order_double);
         size_t cut = (size_t)(alpha / 2 * GP_STAT_DRAWS);
         r.low = draw[cut], r.high = draw[GP_STAT_DRAWS - 1 - cut], r.confidence = 1 - alpha;
         free(draw);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 
 struct comparing {
     struct gp_memory *m;
@@ -42,14 +43,9 @@ struct order {
 
 static int64_t size_of(int64_t v) { return v < 0 ? -v : v; }
 
-static int most_first(const void *a, const void *b)
-{
-    const struct order *x = a, *y = b;
-    int64_t p = size_of(x->c.change_bytes), q = size_of(y->c.change_bytes);
-    if (p != q) return p > q ? -1 : 1;
-    int c = strcmp(gp_memory_str(x->m, x->c.key), gp_memory_str(y->m, y->c.key));
-    return c ? c : x->c.device < y->c.device ? -1 : x->c.device > y->c.device;
-}
+GP_COMPARE(most_first, struct order,
+           GP_KEY(size_of(y->c.change_bytes), size_of(x->c.change_bytes))
+               GP_THEN(strcmp(gp_memory_str(x->m, x->c.key), gp_memory_str(y->m, y->c.key))) GP_UP(c.device))
 
 static void sort(struct gp_memory *m)
 {

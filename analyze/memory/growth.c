@@ -1,6 +1,7 @@
 /* What is alive at the end of each step and grows from one to the next: leaks, by where they are made. */
 #include <stdlib.h>
 #include "analyze/memory/memory_priv.h"
+#include "formats/base/order.h"
 
 enum { RISES_LEAST = 2, RISES_CERTAIN = 4, RISES_STAIRS = 3 };
 
@@ -26,14 +27,7 @@ static uint32_t first_end(const struct gp_memory_device *d, uint32_t position)
     return (uint32_t)lo;
 }
 
-static int by_key(const void *a, const void *b)
-{
-    const struct across *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    if (x->first != y->first) return x->first < y->first ? -1 : 1;
-    if (x->last != y->last) return x->last < y->last ? -1 : 1;
-    return x->site < y->site ? -1 : x->site > y->site;
-}
+GP_COMPARE(by_key, struct across, GP_UP(key) GP_UP(first) GP_UP(last) GP_UP(site))
 
 /* How well a line fits N values. */
 static double fit(const int64_t *v, size_t n)
@@ -74,12 +68,7 @@ static void judge(struct gp_memory_device *d, const struct gp_memory_growth *fre
     GP_VEC_PUSH(&d->growth, g);
 }
 
-static int most_first(const void *a, const void *b)
-{
-    const struct gp_memory_growth *x = a, *y = b;
-    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-    return x->site < y->site ? -1 : x->site > y->site;
-}
+GP_COMPARE(most_first, struct gp_memory_growth, GP_DOWN(bytes) GP_UP(site))
 
 void gp_growth_find(const struct gp_memory *m, struct gp_memory_device *d)
 {

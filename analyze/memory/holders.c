@@ -4,6 +4,7 @@
 #include "analyze/memory/memory_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/declare.h"
+#include "formats/base/order.h"
 #include "formats/base/scale.h"
 
 struct holding {
@@ -85,14 +86,9 @@ struct order {
     struct gp_memory_holder h;
 };
 
-static int most_first(const void *a, const void *b)
-{
-    const struct order *x = a, *y = b;
-    if (x->h.bytes != y->h.bytes) return x->h.bytes > y->h.bytes ? -1 : 1;
-    int c = strcmp(gp_memory_str(x->m, x->h.key), gp_memory_str(y->m, y->h.key));
-    if (c) return c;
-    return x->h.site < y->h.site ? -1 : x->h.site > y->h.site;
-}
+GP_COMPARE(most_first, struct order,
+           GP_DOWN(h.bytes) GP_THEN(strcmp(gp_memory_str(x->m, x->h.key), gp_memory_str(y->m, y->h.key)))
+               GP_UP(h.site))
 
 static void sort(const struct gp_memory *m, gp_memory_holders *to, size_t first)
 {

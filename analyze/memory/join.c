@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
+#include "formats/base/order.h"
 
 #define NEAR_NS ((int64_t)2000000) /* the two clocks and the time between both notes of an allocation */
 
@@ -16,13 +17,7 @@ struct event {
 
 typedef GP_VEC(struct event) events;
 
-static int by_place(const void *a, const void *b)
-{
-    const struct event *x = a, *y = b;
-    if (x->addr != y->addr) return x->addr < y->addr ? -1 : 1;
-    if (x->time_ns != y->time_ns) return x->time_ns < y->time_ns ? -1 : 1;
-    return x->life < y->life ? -1 : x->life > y->life;
-}
+GP_COMPARE(by_place, struct event, GP_UP(addr) GP_UP(time_ns) GP_UP(life))
 
 static void collect(const struct gp_memory_device *d, events *all)
 {
@@ -150,12 +145,7 @@ struct asked {
     uint32_t device;
 };
 
-static int by_number_last_first(const void *a, const void *b)
-{
-    const struct asked *x = a, *y = b;
-    if (x->number != y->number) return x->number < y->number ? -1 : 1;
-    return x->device > y->device ? -1 : x->device < y->device;
-}
+GP_COMPARE(by_number_last_first, struct asked, GP_UP(number) GP_DOWN(device))
 
 typedef GP_VEC(struct asked) asked_vec;
 

@@ -2,6 +2,7 @@
  * adds its bytes at the first point at or behind its begin, and subtracts them at the first at or behind its
  * end. */
 #include "analyze/memory/memory.h"
+#include "formats/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,12 +154,7 @@ struct ranked {
     uint32_t site;
 };
 
-static int most_first(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    if (x->most != y->most) return x->most > y->most ? -1 : 1;
-    return x->site < y->site ? -1 : x->site > y->site;
-}
+GP_COMPARE(most_first, struct ranked, GP_DOWN(most) GP_UP(site))
 
 static void choose_ranking(const struct gp_memory_moments *at, gp_memory_points *to)
 {

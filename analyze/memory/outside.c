@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
+#include "formats/base/order.h"
 
 /* ---- segments ---- */
 
@@ -13,11 +14,7 @@ struct reach {
 
 typedef GP_VEC(struct reach) reaches; /* by first */
 
-static int by_first(const void *a, const void *b)
-{
-    const struct reach *x = a, *y = b;
-    return (x->first > y->first) - (x->first < y->first);
-}
+GP_COMPARE(by_first, struct reach, GP_UP(first))
 
 /* Where the driver gave the segments of a device: expandable ones are mapped piece by piece, others as
  * one. */
@@ -78,12 +75,7 @@ static int by_number(int32_t a, uint32_t a_input, int32_t b, uint32_t b_input)
     return (a_input > b_input) - (a_input < b_input);
 }
 
-static int by_process(const void *a, const void *b)
-{
-    const struct held *x = a, *y = b;
-    int c = by_number(x->number, x->input, y->number, y->input);
-    return c ? c : (x->addr > y->addr) - (x->addr < y->addr);
-}
+GP_COMPARE(by_process, struct held, GP_THEN(by_number(x->number, x->input, y->number, y->input)) GP_UP(addr))
 
 static bool holds_one(const struct finding *f, const struct process *p, const struct reach *r)
 {
@@ -142,22 +134,10 @@ static uint32_t snapshot_of_device(const struct finding *f, const struct gp_memo
 
 /* ---- memory outside ---- */
 
-static int by_owner(const void *a, const void *b)
-{
-    const struct gp_memory_outside *x = a, *y = b;
-    int c = by_number(x->number, x->input, y->number, y->input);
-    if (c) return c;
-    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
-    return (x->who > y->who) - (x->who < y->who);
-}
+GP_COMPARE(by_owner, struct gp_memory_outside,
+           GP_THEN(by_number(x->number, x->input, y->number, y->input)) GP_UP(kind) GP_UP(who))
 
-static int most_first(const void *a, const void *b)
-{
-    const struct gp_memory_outside *x = a, *y = b;
-    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-    if (x->who != y->who) return x->who < y->who ? -1 : 1;
-    return by_owner(a, b);
-}
+GP_COMPARE(most_first, struct gp_memory_outside, GP_DOWN(bytes) GP_UP(who) GP_THEN(by_owner(x, y)))
 
 /* Blocks of one owner become one row. */
 static void sum_owners(struct gp_memory *m)

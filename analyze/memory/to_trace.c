@@ -5,6 +5,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
+#include "formats/base/order.h"
 
 /* A block of D that begins or ends at a position. */
 struct change {
@@ -44,13 +45,7 @@ static gp_sid make_args(struct gp_trace *t, const struct gp_memory_device *d)
 
 /* ---- blocks ---- */
 
-static int by_position(const void *a, const void *b)
-{
-    const struct change *x = a, *y = b;
-    if (x->position != y->position) return x->position < y->position ? -1 : 1;
-    if (x->frees != y->frees) return x->frees ? -1 : 1;
-    return x->life < y->life ? -1 : x->life > y->life;
-}
+GP_COMPARE(by_position, struct change, GP_UP(position) GP_DOWN(frees) GP_UP(life))
 
 /* What is there before the history goes into the total that it begins with. */
 static void collect(struct writing *w)

@@ -1,6 +1,7 @@
 /* Allocations and frees of ranges and operators, lifetimes of blocks, and churn. */
 #include <stdlib.h>
 #include "analyze/memory/memory_priv.h"
+#include "formats/base/order.h"
 
 enum { LIFETIMES = 12 }; /* up to 1 us, 10 us, ... 10^10 us, longer */
 
@@ -74,13 +75,8 @@ static void add_life(struct uses *u, const struct gp_memory_life *l)
     if (made && freed && !u->m->untimed) add_lifetime(u, l);
 }
 
-static int most_first(const void *a, const void *b)
-{
-    const struct gp_memory_use *x = a, *y = b;
-    int64_t p = x->allocated + x->freed, q = y->allocated + y->freed;
-    if (p != q) return p > q ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
+GP_COMPARE(most_first, struct gp_memory_use,
+           GP_KEY(y->allocated + y->freed, x->allocated + x->freed) GP_UP(name))
 
 void gp_uses_count(struct gp_memory *m, struct gp_memory_device *d)
 {

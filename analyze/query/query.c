@@ -7,6 +7,7 @@
 #include "analyze/view/waits.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "formats/base/order.h"
 #include "formats/model/metric.h"
 
 /* ---- names ---- */
@@ -48,13 +49,7 @@ static void make_texts(struct gp_query *q)
 
 /* ---- steps ---- */
 
-static int by_begin(const void *a, const void *b)
-{
-    const struct gp_device_step *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
-    return x->window < y->window ? -1 : x->window > y->window;
-}
+GP_COMPARE(by_begin, struct gp_device_step, GP_UP(begin_ns) GP_UP(end_ns) GP_UP(window))
 
 static void place_events(struct gp_query *q, const struct gp_view_device *d, const struct gp_steps_program *p,
                          const int64_t *id_of)

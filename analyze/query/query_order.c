@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/query/query.h"
+#include "formats/base/order.h"
 
 /* ---- by a text ---- */
 
@@ -19,19 +20,9 @@ struct of_config {
     bool used;
 };
 
-static int compare_texts(const struct gp_cell *x, const struct gp_cell *y)
-{
-    size_t n = x->text_len < y->text_len ? x->text_len : y->text_len;
-    int order = x->text == y->text ? 0 : memcmp(x->text, y->text, n);
-    return order ? order : (x->text_len > y->text_len) - (x->text_len < y->text_len);
-}
+GP_COMPARE(compare_texts, struct gp_cell, GP_THEN(gp_order_bytes(x->text, x->text_len, y->text, y->text_len)))
 
-static int by_text(const void *a, const void *b)
-{
-    const struct of_config *x = a, *y = b;
-    if (x->used != y->used) return x->used ? -1 : 1;
-    return x->used ? compare_texts(&x->text, &y->text) : 0;
-}
+GP_COMPARE(by_text, struct of_config, GP_DOWN(used) GP_THEN(x->used ? compare_texts(&x->text, &y->text) : 0))
 
 /* The texts of all configurations that have rows, in order; PLACE_OF gets the place of each configuration. */
 static void sort_texts(struct gp_query_order *o, const struct gp_query *q, const struct gp_field *f,
@@ -135,12 +126,7 @@ bool gp_query_walk_next(const struct gp_query_order *o, struct gp_query_walk *w,
 
 /* ---- by a key ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const struct gp_query_key *x = a, *y = b;
-    if (x->value != y->value) return x->value < y->value ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(by_value, struct gp_query_key, GP_UP(value) GP_UP(row))
 
 void gp_query_index_make(struct gp_query_index *x, const struct gp_query *q,
                          const struct gp_query_table *table, const struct gp_field *f, size_t base)

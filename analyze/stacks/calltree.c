@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "formats/base/order.h"
 
 static size_t hash_of(const struct gp_calltree *ct, uint32_t parent, gp_sid name, uint32_t kind)
 {
@@ -90,14 +91,7 @@ struct named {
     gp_sid sid;
 };
 
-static int compare_named(const void *a, const void *b)
-{
-    const struct named *x = a, *y = b;
-    size_t n = x->len < y->len ? x->len : y->len;
-    int c = n ? memcmp(x->text, y->text, n) : 0;
-    if (c) return c;
-    return x->len < y->len ? -1 : x->len > y->len;
-}
+GP_COMPARE(compare_named, struct named, GP_THEN(gp_order_bytes(x->text, x->len, y->text, y->len)))
 
 /* Place of each name in bytewise order, so that siblings are compared by one integer. */
 static uint32_t *rank_names(const struct gp_calltree *ct, const struct gp_strings *strings)
@@ -124,12 +118,7 @@ struct sibling {
     uint32_t node;
 };
 
-static int compare_siblings(const void *a, const void *b)
-{
-    const struct sibling *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
+GP_COMPARE(compare_siblings, struct sibling, GP_UP(key) GP_UP(node))
 
 static uint64_t sibling_key(const struct gp_calltree_node *n, const uint32_t *rank)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/stacks/calltree.h"
+#include "formats/base/order.h"
 
 void gp_stackset_add(struct gp_stackset *set, const gp_sid *frames, size_t n, int64_t weight)
 {
@@ -155,11 +156,7 @@ static void split(struct expansion *x, uint32_t lo, uint32_t hi, uint32_t depth,
     for (size_t k = 0; k < x->children.n; k++) x->child_of[x->children.at[k].name] = 0;
 }
 
-static int compare_parents(const void *a, const void *b)
-{
-    const struct candidate *x = a, *y = b;
-    return x->parent < y->parent ? -1 : x->parent > y->parent;
-}
+GP_COMPARE(compare_parents, struct candidate, GP_UP(parent))
 
 void gp_stackset_expand(const struct gp_stackset *set, size_t max_nodes, struct gp_calltree *ct,
                         struct gp_strings *strings)

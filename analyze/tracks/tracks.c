@@ -9,6 +9,7 @@
 #include "analyze/tracks/tracks_priv.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 /* Events that nest on a track; of events with the same times, the one from the earlier table contains the
@@ -109,12 +110,7 @@ struct use {
     uint32_t name;
 };
 
-static int by_use(const void *a, const void *b)
-{
-    const struct use *x = a, *y = b;
-    if (x->n != y->n) return x->n > y->n ? -1 : 1;
-    return x->name < y->name ? -1 : 1;
-}
+GP_COMPARE(by_use, struct use, GP_DOWN(n) GP_UP(name))
 
 /* Frequent names get small numbers, which take less room. */
 static void sort_names(struct gp_tracks_build *b)
@@ -404,13 +400,7 @@ struct idle_row {
     int64_t stream;
 };
 
-static int by_group(const void *a, const void *b)
-{
-    const struct idle_row *x = a, *y = b;
-    if (x->group != y->group) return x->group < y->group ? -1 : 1;
-    if (x->stream != y->stream) return x->stream < y->stream ? -1 : 1;
-    return x->track < y->track ? -1 : x->track > y->track;
-}
+GP_COMPARE(by_group, struct idle_row, GP_UP(group) GP_UP(stream) GP_UP(track))
 
 /* Those of all devices, whose groups exist, by group. They count as placed from now on. */
 static struct idle_row *find_idle_rows(struct gp_tracks_build *b, size_t *n)
@@ -488,26 +478,23 @@ struct order {
 /* "Spans", "Traces" and the process -1 of profilers are not processes: they come after the real ones. */
 static bool is_aside(const struct gp_process *p) { return p->pid_text != 0 || p->pid < 0; }
 
-#define COMPARE(a, b)                                                                                        \
-    if ((a) != (b)) return (a) < (b) ? -1 : 1
-
 static int by_place(const void *a, const void *b)
 {
     const struct order *x = a, *y = b;
     const struct gp_track *kx = &x->t->tracks.at[x->track], *ky = &y->t->tracks.at[y->track];
     const struct gp_process *px = &x->t->processes.at[kx->process], *py = &y->t->processes.at[ky->process];
-    COMPARE(is_aside(px), is_aside(py));
-    COMPARE(px->has_sort_index ? px->sort_index : 0, py->has_sort_index ? py->sort_index : 0);
-    COMPARE(px->rank, py->rank);
-    COMPARE(px->pid_text != 0, py->pid_text != 0);
-    COMPARE(px->pid, py->pid);
-    COMPARE(kx->process, ky->process);
-    COMPARE(kx->kind, ky->kind);
-    COMPARE(kx->has_sort_index ? kx->sort_index : 0, ky->has_sort_index ? ky->sort_index : 0);
-    COMPARE(kx->tid != px->pid, ky->tid != py->pid); /* the main thread first */
-    COMPARE(kx->tid_text != 0, ky->tid_text != 0);
-    COMPARE(kx->tid, ky->tid);
-    COMPARE(x->track, y->track);
+    GP_KEY(is_aside(px), is_aside(py));
+    GP_KEY(px->has_sort_index ? px->sort_index : 0, py->has_sort_index ? py->sort_index : 0);
+    GP_KEY(px->rank, py->rank);
+    GP_KEY(px->pid_text != 0, py->pid_text != 0);
+    GP_KEY(px->pid, py->pid);
+    GP_KEY(kx->process, ky->process);
+    GP_KEY(kx->kind, ky->kind);
+    GP_KEY(kx->has_sort_index ? kx->sort_index : 0, ky->has_sort_index ? ky->sort_index : 0);
+    GP_KEY(kx->tid != px->pid, ky->tid != py->pid); /* the main thread first */
+    GP_KEY(kx->tid_text != 0, ky->tid_text != 0);
+    GP_KEY(kx->tid, ky->tid);
+    GP_KEY(x->track, y->track);
     return 0;
 }
 

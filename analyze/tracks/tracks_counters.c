@@ -8,6 +8,7 @@
 #include "analyze/tracks/tracks_priv.h"
 #include "analyze/view/gauges.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 #include "formats/model/metric.h"
 
@@ -85,12 +86,6 @@ static void add_busy(struct gp_tracks_build *b, uint32_t group, uint32_t device)
     gp_intervals_release(&busy);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Number of launched events that have not started: calls and GPU events, each in order of time. */
 static void add_queue(struct gp_tracks_build *b, uint32_t group, uint32_t device)
 {
@@ -107,7 +102,7 @@ static void add_queue(struct gp_tracks_build *b, uint32_t group, uint32_t device
         sorted = sorted && (!n || calls[n - 1] <= call);
         calls[n++] = call;
     }
-    if (!sorted) qsort(calls, n, sizeof *calls, by_number);
+    if (!sorted) qsort(calls, n, sizeof *calls, gp_order_u32);
     if (n) {
         uint32_t number =
             add_counter(b, group, "queue", GP_TEXT("launched and not started"), GP_TRACKS_COUNT);
@@ -140,13 +135,7 @@ struct change {
     int32_t copies;
 };
 
-static int by_time(const void *a, const void *b)
-{
-    const struct change *x = a, *y = b;
-    if (x->at_ns != y->at_ns) return x->at_ns < y->at_ns ? -1 : 1;
-    if (x->copies != y->copies) return x->copies < y->copies ? -1 : 1;
-    return (x->by > y->by) - (x->by < y->by);
-}
+GP_COMPARE(by_time, struct change, GP_UP(at_ns) GP_UP(copies) GP_UP(by))
 
 /* Bytes a second of the copies under way, each with its own mean. */
 static void add_copies(struct gp_tracks_build *b, uint32_t group, uint32_t device)

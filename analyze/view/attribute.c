@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 
 static bool is_id(uint64_t id) { return id != 0 && id != GP_NO_ID; }
 
@@ -20,13 +21,7 @@ struct id_index {
     size_t hint;
 };
 
-static int compare_ids(const void *a, const void *b)
-{
-    const struct id_row *x = a, *y = b;
-    if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
-    if (x->id != y->id) return x->id < y->id ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(compare_ids, struct id_row, GP_UP(producer) GP_UP(id) GP_UP(row))
 
 /* All rows of E with an id, IDS[row]. */
 static void index_ids(struct id_index *x, const struct gp_trace *t, const struct gp_events *e,

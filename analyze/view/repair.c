@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 #include "formats/base/vec.h"
 
 /* No real event is farther than this from everything else, or from its own launch. */
@@ -149,12 +150,6 @@ static bool keeps_order(const struct repair *r, const struct track_use *u, size_
     return u->inside <= 1 + u->events / 100 && gp_get_graph(r->gpu, row) == GP_NO_ID;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The median duration of the events with that name; -1 for too few. KNOWN: name -> index into medians. */
 struct medians {
     struct gp_map known;
@@ -168,7 +163,7 @@ static int64_t median_of(struct medians *m, const struct gp_events *gpu, gp_sid 
     GP_VEC(int64_t) dur = {0};
     for (size_t i = 0; i < gpu->n; i++)
         if (gpu->name[i] == name) GP_VEC_PUSH(&dur, gpu->dur_ns[i]);
-    qsort(dur.at, dur.n, sizeof *dur.at, compare_times);
+    qsort(dur.at, dur.n, sizeof *dur.at, gp_order_i64);
     *known = (uint32_t)m->at.n;
     int64_t median = dur.n < NAME_LEAST ? -1 : dur.at[dur.n / 2];
     GP_VEC_PUSH(&m->at, median);

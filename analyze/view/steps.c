@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/math/nth.h"
 #include "analyze/math/sums.h"
+#include "formats/base/order.h"
 
 const char *const gp_step_source_words[] = {"none", "marker", "graph", "period", NULL};
 
@@ -23,12 +24,7 @@ struct launch {
     uint32_t row;
 };
 
-static int compare_launches(const void *a, const void *b)
-{
-    const struct launch *x = a, *y = b;
-    if (x->at_ns != y->at_ns) return x->at_ns < y->at_ns ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(compare_launches, struct launch, GP_UP(at_ns) GP_UP(row))
 
 /* Store the rows by launch time in TO; returns their number. Calls are sorted by time, so a counting sort
  * suffices if every launch is a call. */
@@ -255,12 +251,6 @@ size_t gp_steps_window_at(const struct gp_steps_program *p, int64_t at_ns, size_
 
 /* ---- which GPU events each window launched ---- */
 
-static int compare_windows(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void share_event(struct gp_step_sharing *sh, const struct gp_view *v, uint32_t row, size_t w)
 {
     const struct gp_events *gpu = &v->t->events[GP_GPU];
@@ -294,7 +284,7 @@ static void share_out(struct gp_step_sharing *sh, const struct gp_view *v, const
         w = gp_steps_window_at(p, begin, w);
         if (w < p->windows.n) share_event(sh, v, v->rows[i], w);
     }
-    if (sh->touched.n) qsort(sh->touched.at, sh->touched.n, sizeof *sh->touched.at, compare_windows);
+    if (sh->touched.n) qsort(sh->touched.at, sh->touched.n, sizeof *sh->touched.at, gp_order_u32);
 }
 
 /* ---- steps ---- */

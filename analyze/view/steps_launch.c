@@ -6,6 +6,7 @@
 #include "analyze/math/period.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 
 bool gp_steps_launch_time(const struct gp_view *v, uint32_t row, bool by_gpu_time, int64_t *begin_ns,
                           int64_t *end_ns)
@@ -228,12 +229,6 @@ static int64_t median_gap(const struct calls *c, size_t first, size_t step, size
     return k ? gaps[k / 2] : INT64_MIN;
 }
 
-static int compare_gaps(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Layers of a step repeat as steps do. Steps differ in that the host pauses between them or that they are
  * long: in traces with known steps the pause was at least 50 times the median gap between two calls, between
  * layers at most 4 times. */
@@ -250,7 +245,7 @@ static bool find_phase(const struct calls *c, const struct gp_period *period, si
         if (gaps[i] > gaps[*phase]) *phase = i;
     }
     int64_t longest = gaps[*phase];
-    qsort(gaps, period->length, sizeof *gaps, compare_gaps);
+    qsort(gaps, period->length, sizeof *gaps, gp_order_i64);
     int64_t usual = gaps[(period->length - 1) / 2];
     free(gaps);
     if (usual < PAUSE_LEAST_NS) usual = PAUSE_LEAST_NS;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 
 /* ---- kinds ---- */
 
@@ -35,41 +36,13 @@ struct place {
     uint32_t track;
 };
 
-#define COMPARE(a, b)                                                                                        \
-    if ((a) != (b)) return (a) < (b) ? -1 : 1
+GP_COMPARE(compare_devices, struct place, GP_UP(producer) GP_UP(device) GP_UP(unnamed))
 
-static int compare_devices(const struct place *x, const struct place *y)
-{
-    COMPARE(x->producer, y->producer);
-    COMPARE(x->device, y->device);
-    COMPARE(x->unnamed, y->unnamed);
-    return 0;
-}
+GP_COMPARE(compare_streams, struct place, GP_UP(no_stream) GP_UP(stream) GP_UP(context) GP_UP(track))
 
-static int compare_streams(const struct place *x, const struct place *y)
-{
-    COMPARE(x->no_stream, y->no_stream);
-    COMPARE(x->stream, y->stream);
-    COMPARE(x->context, y->context);
-    COMPARE(x->track, y->track);
-    return 0;
-}
+GP_COMPARE(by_device, struct place, GP_THEN(compare_devices(x, y)) GP_UP(track))
 
-static int by_device(const void *a, const void *b)
-{
-    int order = compare_devices(a, b);
-    if (order) return order;
-    COMPARE(((const struct place *)a)->track, ((const struct place *)b)->track);
-    return 0;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    COMPARE(x->rank, y->rank);
-    int order = compare_devices(x, y);
-    return order ? order : compare_streams(x, y);
-}
+GP_COMPARE(by_rank, struct place, GP_UP(rank) GP_THEN(compare_devices(x, y)) GP_THEN(compare_streams(x, y)))
 
 static struct place place_of(const struct gp_trace *t, uint32_t track)
 {

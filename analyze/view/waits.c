@@ -7,6 +7,7 @@
 #include "analyze/names/name_predicates.h"
 #include "formats/base/mem.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 
 #define NONE UINT32_MAX
 
@@ -25,12 +26,7 @@ static int64_t gpu_end(const struct gp_view *v, uint32_t row)
 
 /* ---- rows by process ---- */
 
-static int by_producer(const void *a, const void *b)
-{
-    const struct gp_wait_row *x = a, *y = b;
-    if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(by_producer, struct gp_wait_row, GP_UP(producer) GP_UP(row))
 
 static void sort_rows(gp_wait_rows *rows)
 {
@@ -88,12 +84,7 @@ size_t gp_wait_rows_of(const gp_wait_rows *rows, uint32_t producer, size_t *end)
 
 /* ---- GPU events by their end ---- */
 
-static int by_end(const void *a, const void *b)
-{
-    const struct gp_ended *x = a, *y = b;
-    if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(by_end, struct gp_ended, GP_UP(end_ns) GP_UP(row))
 
 static void index_ends(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
                        uint32_t producer, int64_t begin_ns, int64_t end_ns)
@@ -139,14 +130,7 @@ static uint32_t waited_for(const struct gp_waits *w, const struct gp_view *v, in
     return NONE;
 }
 
-static int by_track_and_end(const void *a, const void *b)
-{
-    const struct gp_wait *x = a, *y = b;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
-    if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(by_track_and_end, struct gp_wait, GP_UP(track) GP_UP(end_ns) GP_UP(begin_ns) GP_UP(row))
 
 static void add_call(struct gp_waits *w, const struct gp_view *v, uint32_t call, uint32_t row, bool own)
 {

@@ -204,11 +204,7 @@ void gp_records_add_wait(struct gp_records *r, int64_t start_ns, const struct gp
     GP_VEC_PUSH(&r->told_waits, ((struct gp_told_wait){start_ns, *wait, r->tick}));
 }
 
-static int by_call(const void *a, const void *b)
-{
-    const struct gp_told_wait *x = a, *y = b;
-    return GP_ORDER(x->wait.corr, y->wait.corr);
-}
+GP_COMPARE(by_call, struct gp_told_wait, GP_UP(wait.corr))
 
 /* In the order of the calls: an event may be recorded again before another thread has reported that it waited
  * for it. Everything reported up to a flush ago is complete. */

@@ -5,6 +5,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <stdlib.h>
+#include "formats/base/order.h"
 #include "formats/base/vec.h"
 
 enum { RANGES_MOST = 1 << 22, OVERLAPPING_MOST = 8 };
@@ -19,12 +20,7 @@ struct gp_debug_lines {
     GP_VEC(struct range) ranges; /* by address */
 };
 
-static int compare(const void *a, const void *b)
-{
-    const struct range *x = a, *y = b;
-    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    return (x->unit > y->unit) - (x->unit < y->unit);
-}
+GP_COMPARE(compare, struct range, GP_UP(begin) GP_UP(unit))
 
 /* .debug_aranges is optional, so units themselves say where their code is. */
 static void find_ranges(struct gp_debug_lines *d)

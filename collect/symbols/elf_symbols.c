@@ -1,4 +1,5 @@
 #include "collect/symbols/elf_symbols.h"
+#include "formats/base/order.h"
 
 #include <elf.h>
 #include <string.h>
@@ -102,13 +103,7 @@ static void read_debug_link(struct gp_elf_symbols *e, const struct file *f, size
 
 /* ---- symbols ---- */
 
-static int compare(const void *a, const void *b)
-{
-    const struct gp_elf_symbol *x = a, *y = b;
-    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    if (x->rank != y->rank) return x->rank > y->rank ? -1 : 1;
-    return (x->name > y->name) - (x->name < y->name);
-}
+GP_COMPARE(compare, struct gp_elf_symbol, GP_UP(begin) GP_DOWN(rank) GP_UP(name))
 
 static void read_symbols(struct gp_elf_symbols *e, const struct file *f, size_t i)
 {

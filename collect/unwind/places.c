@@ -1,4 +1,5 @@
 #include "collect/unwind/places.h"
+#include "formats/base/order.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -265,11 +266,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-    const struct indexed *x = a, *y = b;
-    return (x->place.begin > y->place.begin) - (x->place.begin < y->place.begin);
-}
+GP_COMPARE(by_begin, struct indexed, GP_UP(place.begin))
 
 static void free_index(struct gp_place_index *index)
 {

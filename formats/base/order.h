@@ -1,7 +1,8 @@
 /* order.h -- comparators of plain values for qsort() and bsearch(), and the line that all others end in.
  *
  *     qsort(times, n, sizeof *times, gp_order_i64);
- *     return GP_ORDER(x->begin_ns, y->begin_ns);    // in a comparator of structs
+ *     GP_COMPARE(by_track, struct span, GP_UP(track) GP_UP(begin_ns) GP_DOWN(end_ns))
+ *     return GP_ORDER(x->begin_ns, y->begin_ns);    // in a comparator that this cannot express
  */
 #ifndef GP_BASE_ORDER_H
 #define GP_BASE_ORDER_H
@@ -35,6 +36,37 @@ static inline int gp_order_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* N bytes at P and M at Q, by their bytes; what only begins another text comes first. */
+static inline int gp_order_bytes(const char *p, size_t n, const char *q, size_t m)
+{
+    size_t both = n < m ? n : m;
+    int order = both && p != q ? memcmp(p, q, both) : 0;
+    return order ? order : GP_ORDER(n, m);
+}
+
 #undef GP_ORDER_OF
+
+/* Define NAME, a comparator of elements of TYPE by KEYS, which stand side by side and each count where those
+ * before it are equal. In a key, X and Y point at the two elements. */
+#define GP_COMPARE(name, type, keys)                                                                         \
+    static int name(const void *a, const void *b)                                                            \
+    {                                                                                                        \
+        const type *x = a;                                                                                   \
+        const type *y = b;                                                                                   \
+        keys return 0;                                                                                       \
+    }
+
+/* Keys: a member, ascending or descending; a value of X and the same of Y; an order that is below, at or
+ * above 0. Values are evaluated twice. */
+#define GP_UP(member)   GP_KEY(x->member, y->member)
+#define GP_DOWN(member) GP_KEY(y->member, x->member)
+#define GP_KEY(of_x, of_y)                                                                                   \
+    if ((of_x) < (of_y)) return -1;                                                                          \
+    if ((of_x) > (of_y)) return 1;
+#define GP_THEN(order)                                                                                       \
+    {                                                                                                        \
+        int order_ = order;                                                                                  \
+        if (order_) return order_;                                                                           \
+    }
 
 #endif

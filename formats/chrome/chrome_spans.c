@@ -97,13 +97,7 @@ struct key {
     uint32_t track, row;
 };
 
-static int compare(const void *a, const void *b)
-{
-    const struct key *x = a, *y = b;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
-    return GP_ORDER(x->row, y->row);
-}
+GP_COMPARE(compare, struct key, GP_UP(track) GP_UP(start_ns) GP_UP(row))
 
 void gp_chrome_pair_spans(struct gp_trace *t, const struct gp_events *open, int64_t last_ns)
 {

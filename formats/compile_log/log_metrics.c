@@ -1,4 +1,5 @@
 /* compilation_metrics: one row a compile, whatever version wrote it. */
+#include "formats/base/order.h"
 #include "formats/compile_log/compile_log_priv.h"
 
 #include <stdlib.h>
@@ -106,10 +107,7 @@ struct reason {
     gp_sid sid;
 };
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(((const struct reason *)a)->text, ((const struct reason *)b)->text);
-}
+GP_COMPARE(by_text, struct reason, GP_THEN(strcmp(x->text, y->text)))
 
 /* In the order of their texts: the log writes a set. Of several sets in one row, the last one counts. */
 static void add_restarts(struct gp_clog_reader *rd, struct gp_clog_metrics *m, const struct gp_json_value *v)

@@ -117,24 +117,11 @@ void gp_nodes_release(struct gp_nodes *nodes) { GP_VEC_FREE(&nodes->sorted); }
 
 /* ---- reading ---- */
 
-static int compare_runs(const void *a, const void *b)
-{
-    const struct gp_node_run *x = a, *y = b;
-    if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
-    return GP_ORDER(x->first, y->first);
-}
+GP_COMPARE(compare_runs, struct gp_node_run, GP_UP(producer) GP_UP(first))
 
 /* Runs that begin at the same node are damage; the order of the remaining ones is deterministic. */
-static int sort_runs(const void *a, const void *b)
-{
-    const struct gp_node_run *x = a, *y = b;
-    int order = compare_runs(a, b);
-    if (order) return order;
-    if (x->count != y->count) return x->count < y->count ? -1 : 1;
-    if (x->original != y->original) return x->original < y->original ? -1 : 1;
-    if (x->captured != y->captured) return x->captured < y->captured ? -1 : 1;
-    return GP_ORDER(x->stack, y->stack);
-}
+GP_COMPARE(sort_runs, struct gp_node_run,
+           GP_THEN(compare_runs(x, y)) GP_UP(count) GP_UP(original) GP_UP(captured) GP_UP(stack))
 
 /* The last of the N sorted RUNS that begins at or before NODE of PRODUCER; NULL if it does not extend that
  * far. */

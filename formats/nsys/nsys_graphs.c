@@ -22,24 +22,11 @@ struct graphs {
     struct gp_buf text;
 };
 
-static int by_track_and_start(const void *a, const void *b)
-{
-    const struct gp_nsys_push *x = a, *y = b;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns) return x->end_ns > y->end_ns ? -1 : 1;
-    return GP_ORDER(x->name, y->name);
-}
+GP_COMPARE(by_track_and_start, struct gp_nsys_push, GP_UP(track) GP_UP(start_ns) GP_DOWN(end_ns) GP_UP(name))
 
 /* Of a node's creations the one that makes it a clone counts, otherwise the first. */
-static int by_creation(const void *a, const void *b)
-{
-    const struct creation *x = a, *y = b;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
-    if (!x->original != !y->original) return x->original ? 1 : -1;
-    return GP_ORDER(x->node, y->node);
-}
+GP_COMPARE(by_creation, struct creation,
+           GP_UP(track) GP_UP(start_ns) GP_KEY(x->original != 0, y->original != 0) GP_UP(node))
 
 static void read_creations(struct graphs *g)
 {

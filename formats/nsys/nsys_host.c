@@ -28,13 +28,7 @@ struct samples {
     struct gp_buf text;
 };
 
-static int by_sample(const void *a, const void *b)
-{
-    const struct frame *x = a, *y = b;
-    if (x->sample != y->sample) return x->sample < y->sample ? -1 : 1;
-    if (x->depth != y->depth) return x->depth > y->depth ? -1 : 1;
-    return GP_ORDER(x->symbol, y->symbol);
-}
+GP_COMPARE(by_sample, struct frame, GP_UP(sample) GP_DOWN(depth) GP_UP(symbol))
 
 static void load_samples(struct samples *s)
 {

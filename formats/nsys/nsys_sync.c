@@ -19,13 +19,7 @@ struct records {
     GP_VEC(struct record) made; /* in the order of the file */
 };
 
-static int by_key(const void *a, const void *b)
-{
-    const struct record *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    if (x->corr != y->corr) return x->corr < y->corr ? -1 : 1;
-    return GP_ORDER(x->stream, y->stream);
-}
+GP_COMPARE(by_key, struct record, GP_UP(key) GP_UP(corr) GP_UP(stream))
 
 static int64_t known(int64_t id) { return id >= 0 && id < UINT32_MAX ? id : -1; }
 

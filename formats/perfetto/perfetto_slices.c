@@ -1,5 +1,6 @@
 /* Track events and render stages become rows; then the ends of spans find their beginnings. */
 #include <stdlib.h>
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 #include "formats/perfetto/perfetto_read_priv.h"
 
@@ -274,13 +275,7 @@ void gp_pr_stage(struct gp_pr *r, struct gp_pr_sequence *s, int64_t at_ns, struc
 /* ---- pairs ---- */
 
 /* By time; at equal times in the order of the file. */
-static int by_time(const void *a, const void *b)
-{
-    const struct gp_pr_marker *x = *(const struct gp_pr_marker *const *)a,
-                              *y = *(const struct gp_pr_marker *const *)b;
-    if (x->at_ns != y->at_ns) return x->at_ns < y->at_ns ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
+GP_COMPARE(by_time, struct gp_pr_marker *const, GP_KEY((*x)->at_ns, (*y)->at_ns) GP_KEY(*x, *y))
 
 static void end_span(struct gp_pr *r, const struct gp_pr_marker *begin, int64_t end_ns)
 {

@@ -206,12 +206,7 @@ struct placed {
     size_t index;
 };
 
-static int by_device(const void *a, const void *b)
-{
-    const struct placed *x = a, *y = b;
-    if (x->g.device != y->g.device) return x->g.device < y->g.device ? -1 : 1;
-    return GP_ORDER(x->index, y->index);
-}
+GP_COMPARE(by_device, struct placed, GP_UP(g.device) GP_UP(index))
 
 static void sort_segments(struct gp_snapshot *s)
 {

@@ -19,6 +19,7 @@
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 #include "formats/base/vec.h"
 #include "formats/compile_log/log_lines.h"
@@ -251,12 +252,7 @@ static void scan_folder(struct scan *sc, int fd, const char *below, const char *
     gp_buf_release(&path);
 }
 
-static int newest_first(const void *a, const void *b)
-{
-    const struct gp_catalog_file *x = a, *y = b;
-    if (x->modified_ns != y->modified_ns) return x->modified_ns > y->modified_ns ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
+GP_COMPARE(newest_first, struct gp_catalog_file, GP_DOWN(modified_ns) GP_THEN(strcmp(x->name, y->name)))
 
 static struct list *scan_all(struct gp_catalog *s, const struct list *before)
 {

@@ -88,13 +88,7 @@ struct weight {
     uint32_t index;
 };
 
-static int by_weight(const void *a, const void *b)
-{
-    const struct weight *x = a, *y = b;
-    if (x->gpu_ns != y->gpu_ns) return x->gpu_ns > y->gpu_ns ? -1 : 1;
-    if (x->compile_ns != y->compile_ns) return x->compile_ns > y->compile_ns ? -1 : 1;
-    return GP_ORDER(x->index, y->index);
-}
+GP_COMPARE(by_weight, struct weight, GP_DOWN(gpu_ns) GP_DOWN(compile_ns) GP_UP(index))
 
 /* The table of N rows in the order of their weights W, which is freed. */
 static struct gp_report_table *add_sorted(struct maker *m, const struct gp_record *rec, const char *rows,

@@ -222,12 +222,7 @@ static void draw_bars(struct figure *f, const char *label, const struct gp_chart
                                            .rows_n = f->rows.n});
 }
 
-static int by_first_value(const void *a, const void *b)
-{
-    const struct gp_chart_row *x = a, *y = b;
-    if (x->values[0] != y->values[0]) return x->values[0] > y->values[0] ? -1 : 1;
-    return strcmp(x->label, y->label);
-}
+GP_COMPARE(by_first_value, struct gp_chart_row, GP_DOWN(values[0]) GP_THEN(strcmp(x->label, y->label)))
 
 void gp_hta_chart_idle(struct gp_svg *w, const struct gp_hta *h)
 {

@@ -31,24 +31,10 @@ struct gp_hta_totals gp_hta_totals(const struct gp_hta *h)
 
 /* ---- culprits ---- */
 
-static int compare_frames(const struct gp_idle_culprit *x, const struct gp_idle_culprit *y)
-{
-    const uint32_t a[] = {x->cause, x->rest, x->range, x->python, x->op, x->api};
-    const uint32_t b[] = {y->cause, y->rest, y->range, y->python, y->op, y->api};
-    for (int i = 0; i < 6; i++)
-        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
-    return 0;
-}
+GP_COMPARE(compare_frames, struct gp_idle_culprit,
+           GP_UP(cause) GP_UP(rest) GP_UP(range) GP_UP(python) GP_UP(op) GP_UP(api))
 
-static int by_frames(const void *a, const void *b) { return compare_frames(a, b); }
-
-static int by_idle(const void *a, const void *b)
-{
-    const struct gp_idle_culprit *x = a, *y = b;
-    if (x->rest != y->rest) return x->rest - y->rest;
-    if (x->idle_ns != y->idle_ns) return x->idle_ns > y->idle_ns ? -1 : 1;
-    return compare_frames(x, y);
-}
+GP_COMPARE(by_idle, struct gp_idle_culprit, GP_UP(rest) GP_DOWN(idle_ns) GP_THEN(compare_frames(x, y)))
 
 static void add_rest(gp_idle_culprits *out, int cause, int64_t ns)
 {
@@ -66,7 +52,7 @@ void gp_hta_culprit_sums(const struct gp_hta *h, gp_idle_culprits *out)
         add_rest(out, c, h->bound.idle_cause_ns[c]);
     }
     if (!out->n) return;
-    qsort(out->at, out->n, sizeof *out->at, by_frames);
+    qsort(out->at, out->n, sizeof *out->at, compare_frames);
     size_t n = 0;
     for (size_t i = 0; i < out->n; i++) {
         const struct gp_idle_culprit *c = &out->at[i];
@@ -89,14 +75,7 @@ void gp_hta_culprit_sums(const struct gp_hta *h, gp_idle_culprits *out)
 
 /* ---- the critical path ---- */
 
-static int by_total(const void *a, const void *b)
-{
-    const struct gp_path_sum *x = a, *y = b;
-    if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
-    if (x->bound != y->bound) return x->bound < y->bound ? -1 : 1;
-    if (x->name != y->name) return x->name < y->name ? -1 : 1;
-    return (x->full > y->full) - (x->full < y->full);
-}
+GP_COMPARE(by_total, struct gp_path_sum, GP_DOWN(total_ns) GP_UP(bound) GP_UP(name) GP_UP(full))
 
 void gp_hta_path_sums(const struct gp_hta_path *p, gp_path_sums *out)
 {

@@ -151,12 +151,7 @@ static const struct gp_record device_cause_rows = {"idle_list", "Idle time by de
                                                    GP_FIELDS(device_cause_fields), sizeof(struct cause_row),
                                                    .note = NULL};
 
-static int longest_cause_first(const void *a, const void *b)
-{
-    const struct cause_row *x = a, *y = b;
-    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
-    return x->place - y->place;
-}
+GP_COMPARE(longest_cause_first, struct cause_row, GP_DOWN(ns) GP_UP(place))
 
 static void add_idle(struct gp_hta_tables *m)
 {

@@ -89,12 +89,7 @@ struct key_place {
     size_t input;
 };
 
-static int by_key(const void *a, const void *b)
-{
-    const struct key_place *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return GP_ORDER(x->input, y->input);
-}
+GP_COMPARE(by_key, struct key_place, GP_UP(key) GP_UP(input))
 
 /* The input of KEY that is not done yet; the same input may be named twice. */
 static size_t find_input(const struct gp_spills *s, const struct key_place *places, uint64_t key)

@@ -50,12 +50,7 @@ struct sized {
 };
 
 /* Large ones first, so that none is left for the end; the output of a command may be larger still. */
-static int largest_first(const void *a, const void *b)
-{
-    const struct sized *x = a, *y = b;
-    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-    return GP_ORDER(x->input, y->input);
-}
+GP_COMPARE(largest_first, struct sized, GP_DOWN(bytes) GP_UP(input))
 
 static struct sized *sort_inputs(const struct gp_hta_mpi *m, size_t *left)
 {

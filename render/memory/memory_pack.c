@@ -290,19 +290,9 @@ struct box {
 };
 typedef GP_VEC(struct box) boxes;
 
-static int longest_first(const void *a, const void *b)
-{
-    const struct box *x = a, *y = b;
-    if (x->length_ns != y->length_ns) return x->length_ns > y->length_ns ? -1 : 1;
-    return GP_ORDER(x->begin_ns, y->begin_ns);
-}
+GP_COMPARE(longest_first, struct box, GP_DOWN(length_ns) GP_UP(begin_ns))
 
-static int in_order(const void *a, const void *b)
-{
-    const struct box *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
-    return x->lane < y->lane ? -1 : x->lane > y->lane;
-}
+GP_COMPARE(in_order, struct box, GP_UP(begin_ns) GP_UP(lane))
 
 static void add_box(boxes *all, const struct gp_memory_device *d, int64_t begin_ns, int64_t end_ns,
                     struct box fresh)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 /* Words of a name that are looked at; those that tell apart; bytes of one that are shown; how many bytes
@@ -30,13 +31,6 @@ static bool is_word(char c)
     return gp_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static int compare_bytes(const char *a, size_t a_n, const char *b, size_t b_n)
-{
-    size_t n = a_n < b_n ? a_n : b_n;
-    int order = n ? memcmp(a, b, n) : 0;
-    return order ? order : (a_n > b_n) - (a_n < b_n);
-}
-
 /* The words of a demangled name, each without the namespaces before it. */
 static void split(struct item *it)
 {
@@ -56,11 +50,8 @@ static void split(struct item *it)
     }
 }
 
-static int by_key(const void *a, const void *b)
-{
-    const struct item *const *x = a, *const *y = b;
-    return compare_bytes((*x)->key.s, (*x)->key.n, (*y)->key.s, (*y)->key.n);
-}
+GP_COMPARE(by_key, struct item *const,
+           GP_THEN(gp_order_bytes((*x)->key.s, (*x)->key.n, (*y)->key.s, (*y)->key.n)))
 
 /* Sort by the word AT, and return how many there are of it, with the bytes of the longest. */
 static size_t sort_by(struct item **items, size_t n, size_t at, size_t *cost)
@@ -128,12 +119,9 @@ static void tag_group(struct item **items, size_t n, int rounds)
     }
 }
 
-static int by_label(const void *a, const void *b)
-{
-    const struct gp_label *x = *(struct gp_label *const *)a, *y = *(struct gp_label *const *)b;
-    int order = compare_bytes(x->label, x->label_n, y->label, y->label_n);
-    return order ? order : compare_bytes(x->full, x->full_n, y->full, y->full_n);
-}
+GP_COMPARE(by_label, struct gp_label *const,
+           GP_THEN(gp_order_bytes((*x)->label, (*x)->label_n, (*y)->label, (*y)->label_n))
+               GP_THEN(gp_order_bytes((*x)->full, (*x)->full_n, (*y)->full, (*y)->full_n)))
 
 /* Names with the same label, in the order of their full names. */
 static void summarize_group(struct gp_label **names, size_t n)
@@ -167,7 +155,7 @@ void gp_label_tag(struct gp_label *names, size_t n)
     for (size_t i = 0, end; i < n; i = end) {
         const struct gp_label *x = sorted[i];
         for (end = i + 1; end < n; end++)
-            if (compare_bytes(x->label, x->label_n, sorted[end]->label, sorted[end]->label_n)) break;
+            if (gp_order_bytes(x->label, x->label_n, sorted[end]->label, sorted[end]->label_n)) break;
         if (end > i + 1 && x->label_n) summarize_group(sorted + i, end - i);
     }
     free(sorted);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "render/draw/text.h"
 
 enum { ROUNDS = 4, NUMBER_MAX = 12 };
@@ -38,16 +39,8 @@ static uint64_t hash_cell(uint64_t h, const struct gp_cell *c)
     return c->type == GP_CELL_ID ? hash(h, &c->i, sizeof c->i) : h;
 }
 
-static int compare_items(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-    if (x->others != y->others) return x->others < y->others ? -1 : 1;
-    size_t n = x->n < y->n ? x->n : y->n;
-    int order = n ? memcmp(x->s, y->s, n) : 0;
-    if (order) return order;
-    if (x->n != y->n) return x->n < y->n ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(compare_items, struct item,
+           GP_UP(others) GP_THEN(gp_order_bytes(x->s, x->n, y->s, y->n)) GP_UP(row))
 
 /* The end of the run of equal items that begins at I. */
 static size_t run_end(const struct item *items, size_t n, size_t i)

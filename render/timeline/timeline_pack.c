@@ -68,12 +68,7 @@ enum { MOST_BUCKETS = 65536, LEAST_BUCKETS = 256 };
 
 /* ---- which events stay ---- */
 
-static int by_begin(const void *a, const void *b)
-{
-    const struct gp_timeline_window *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
-    return GP_ORDER(x->end_ns, y->end_ns);
-}
+GP_COMPARE(by_begin, struct gp_timeline_window, GP_UP(begin_ns) GP_UP(end_ns))
 
 /* The first N of the windows that were asked for, in order of time and disjoint. */
 static void set_windows(struct gp_timeline *tl, size_t n)

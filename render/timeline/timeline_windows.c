@@ -149,13 +149,8 @@ bool gp_timeline_named_steps(struct gp_timeline_window *w, const struct gp_trace
 
 /* ---- windows that keep their events in a page that cannot hold all ---- */
 
-static int longest_first(const void *a, const void *b)
-{
-    const struct gp_timeline_window *x = a, *y = b;
-    int64_t dx = x->end_ns - x->begin_ns, dy = y->end_ns - y->begin_ns;
-    if (dx != dy) return dx > dy ? -1 : 1;
-    return GP_ORDER(x->begin_ns, y->begin_ns);
-}
+GP_COMPARE(longest_first, struct gp_timeline_window,
+           GP_KEY(y->end_ns - y->begin_ns, x->end_ns - x->begin_ns) GP_UP(begin_ns))
 
 /* The longest of many: now and then all but the N longest are dropped. */
 struct longest {

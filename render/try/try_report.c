@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "render/report/record.h"
 #include "render/try/try_priv.h"
 
@@ -29,12 +30,7 @@ static void put_effect(struct gp_buf *b, const struct gp_trial *r)
 
 /* ---- the verdict ---- */
 
-static int by_saving(const void *a, const void *b)
-{
-    const struct gp_trial *x = a, *y = b;
-    return x->saving_ns != y->saving_ns ? (x->saving_ns < y->saving_ns ? 1 : -1)
-                                        : strcmp(x->change, y->change);
-}
+GP_COMPARE(by_saving, struct gp_trial, GP_DOWN(saving_ns) GP_THEN(strcmp(x->change, y->change)))
 
 static void add_best(struct gp_report *r, const struct gp_trial *rows, size_t n)
 {

@@ -187,6 +187,28 @@ TEST(values_are_sorted_up_and_down)
     assert_int_equal(GP_ORDER(2, 2), 0);
 }
 
+struct ordered {
+    int group;
+    double weight;
+    const char *name;
+};
+
+GP_COMPARE(by_keys, struct ordered,
+           GP_UP(group) GP_DOWN(weight) GP_KEY(x->name[0] == 'z', y->name[0] == 'z')
+               GP_THEN(gp_order_bytes(x->name, strlen(x->name), y->name, strlen(y->name))))
+
+TEST(each_key_counts_where_those_before_it_are_equal)
+{
+    struct ordered a[] = {{2, 9, "a"}, {1, 3, "zero"}, {1, 3, "ab"}, {1, 3, "a"}, {1, 4, "zoo"}, {1, 3, "b"}};
+    static const char *const sorted[] = {"zoo", "a", "ab", "b", "zero", "a"};
+    qsort(a, GP_COUNT(a), sizeof *a, by_keys);
+    for (size_t i = 0; i < GP_COUNT(a); i++) assert_string_equal(a[i].name, sorted[i]);
+    assert_int_equal(a[5].group, 2);
+    assert_int_equal(by_keys(&a[1], &a[2]), -1);
+    assert_int_equal(by_keys(&a[2], &a[1]), 1);
+    assert_int_equal(by_keys(&a[3], &a[3]), 0);
+}
+
 TEST(only_ascii_digits_are_digits)
 {
     int n = 0;
