@@ -238,11 +238,8 @@ int gp_sweep_sizes(const char *text, uint64_t sizes[GP_SWEEP_SIZES], struct gp_e
 GP_GETTER(get_tenths) { gp_cell_real(c, round(*(const double *)gp_member_at(row, f) * 10) / 10); }
 
 /* An amount per second. */
-GP_GETTER(get_rate)
-{
-    c->i = llround((double)*(const uint64_t *)gp_member_at(row, f) /
-                   ((const struct gp_sweep_point *)row)->ns * 1e9);
-}
+GP_GET(get_rate, struct gp_sweep_point,
+       c->i = llround((double)*(const uint64_t *)gp_member_at(row, f) / r->ns * 1e9))
 
 GP_GETTER(get_repeats) { c->i = (int64_t)((const struct gp_sweep_point *)row)->repeats; }
 

@@ -211,10 +211,7 @@ GP_GETTER(get_rule) { gp_cell_text(c, ((const struct gp_compile_advice *)row)->r
 
 GP_GETTER(get_type) { gp_cell_text(c, *f->words); }
 
-GP_GETTER(get_priority)
-{
-    gp_cell_text(c, gp_compile_priority_name(((const struct gp_compile_advice *)row)->priority));
-}
+GP_GET(get_priority, struct gp_compile_advice, gp_cell_text(c, gp_compile_priority_name(r->priority)))
 
 /* The step of the run; -1: there is no trace of it. */
 static int64_t step_of(const struct gp_compile *c)

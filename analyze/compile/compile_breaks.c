@@ -53,23 +53,13 @@ GP_GETTER(get_via)
     gp_cell_take(c, &text, x);
 }
 
-GP_GETTER(get_via_line)
-{
-    gp_member_known_i32(c, f, row, x);
-    c->none |= !((const struct gp_compile_break *)row)->via_file;
-}
+GP_GET_UNLESS(get_via_line, struct gp_compile_break, gp_member_known_i32, !r->via_file)
 
-GP_GETTER(get_compile_ids)
-{
-    const struct gp_compile_break *b = row;
-    gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ids, b->first_id), b->n_ids);
-}
+GP_GET(get_compile_ids, struct gp_compile_break,
+       gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ids, r->first_id), r->n_ids))
 
-GP_GETTER(get_ranks)
-{
-    const struct gp_compile_break *b = row;
-    gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ranks, b->first_rank), b->n_ranks);
-}
+GP_GET(get_ranks, struct gp_compile_break,
+       gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ranks, r->first_rank), r->n_ranks))
 
 /* People read it in a few words. */
 GP_GETTER(get_action)
@@ -89,10 +79,7 @@ GP_GETTER(get_check) { gp_cell_text(c, family_of(row)->check); }
 
 GP_GETTER(get_effort) { gp_cell_text(c, family_of(row)->effort); }
 
-GP_GETTER(get_rest)
-{
-    gp_cell_text(c, ((const struct gp_compile_break *)row)->whole_frame ? "eager" : "split");
-}
+GP_GET(get_rest, struct gp_compile_break, gp_cell_text(c, r->whole_frame ? "eager" : "split"))
 
 static const char *const source_names[] = {"artifact", "metrics", "text", "restart", NULL};
 

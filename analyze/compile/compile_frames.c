@@ -217,10 +217,7 @@ GP_GETTER(get_rank)
 
 GP_GETTER(get_cache) { gp_cell_text(c, gp_compile_warmths[((const struct gp_compile_frame *)row)->cache]); }
 
-GP_GETTER(get_outcome)
-{
-    gp_cell_text(c, gp_compile_outcomes[((const struct gp_compile_frame *)row)->outcome]);
-}
+GP_GET(get_outcome, struct gp_compile_frame, gp_cell_text(c, gp_compile_outcomes[r->outcome]))
 
 static const struct gp_field frame_fields[] = {
     {"frame", "Compile", GP_CELL_NAME, get_frame, 0,
@@ -276,10 +273,7 @@ static const struct gp_field state_fields[] = {STATE("misses", GP_CLOG_MISS, "co
 static const struct gp_record cache_states = {"states", NULL, GP_FIELDS(state_fields),
                                               GP_CLOG_CACHE_STATES * sizeof(uint32_t), .note = "look-ups"};
 
-GP_GETTER(get_state)
-{
-    gp_cell_text(c, gp_compile_warmth_name(((const struct gp_compile_caches *)row)->warmth));
-}
+GP_GET(get_state, struct gp_compile_caches, gp_cell_text(c, gp_compile_warmth_name(r->warmth)))
 
 #define COUNTS(layer)                                                                                        \
     offsetof(struct gp_compile_caches, count) + (layer) * sizeof(uint32_t[GP_CLOG_CACHE_STATES])

@@ -132,11 +132,7 @@ void gp_compile_compare_modes(struct gp_compile *c)
 
 #define AT(member) offsetof(struct gp_compile_mode, member)
 
-GP_GETTER(get_break_even)
-{
-    gp_member_i64(c, f, row, x);
-    c->none = c->i <= 0;
-}
+GP_GET_UNLESS(get_break_even, void, gp_member_i64, c->i <= 0)
 
 GP_GETTER(get_never) { c->i = ((const struct gp_compile_mode *)row)->break_even_steps == 0; }
 

@@ -231,22 +231,13 @@ GP_GETTER(get_place)
     gp_cell_take(c, &text, x);
 }
 
-GP_GETTER(get_kind)
-{
-    gp_cell_text(c, gp_recompile_kind_name(((const struct gp_compile_recompile *)row)->kind));
-}
+GP_GET(get_kind, struct gp_compile_recompile, gp_cell_text(c, gp_recompile_kind_name(r->kind)))
 
-GP_GETTER(get_values)
-{
-    const struct gp_compile_recompile *r = row;
-    gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->values, r->first_value), r->n_values);
-}
+GP_GET(get_values, struct gp_compile_recompile,
+       gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->values, r->first_value), r->n_values))
 
-GP_GETTER(get_compile_ids)
-{
-    const struct gp_compile_recompile *r = row;
-    gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ids, r->first_id), r->n_ids);
-}
+GP_GET(get_compile_ids, struct gp_compile_recompile,
+       gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ids, r->first_id), r->n_ids))
 
 GP_GETTER(get_reached)
 {

@@ -188,10 +188,7 @@ GP_GETTER(get_open)
     gp_cell_list(c, list, n);
 }
 
-GP_GETTER(get_from)
-{
-    gp_cell_text(c, ((const struct gp_compile_time *)row)->from_spans ? "spans" : "metrics");
-}
+GP_GET(get_from, struct gp_compile_time, gp_cell_text(c, r->from_spans ? "spans" : "metrics"))
 
 GP_GETTER(get_cache) { gp_cell_text(c, gp_compile_warmth_name(gp_compile_of(x)->caches.warmth)); }
 

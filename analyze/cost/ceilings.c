@@ -328,10 +328,8 @@ double gp_ceiling_at(const struct gp_ceiling *c, double clock)
 
 const char *const gp_ceiling_source_words[] = {GP_CEILING_SOURCES(GP_WORD_1) NULL};
 
-GP_GETTER(get_source)
-{
-    gp_cell_text(c, gp_ceiling_source_name((enum gp_ceiling_source)((const struct gp_ceiling *)row)->source));
-}
+GP_GET(get_source, struct gp_ceiling,
+       gp_cell_text(c, gp_ceiling_source_name((enum gp_ceiling_source)r->source)))
 
 GP_GETTER(get_gbps) { gp_cell_real(c, ((const struct gp_ceiling *)row)->per_s / 1e9); }
 

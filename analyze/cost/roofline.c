@@ -49,10 +49,7 @@ void gp_roofline_release(struct gp_roofline *r)
 
 #define AT(member) offsetof(struct gp_roofline_point, member)
 
-GP_GETTER(get_regime)
-{
-    gp_cell_text(c, gp_regime_text((enum gp_regime)((const struct gp_roofline_point *)row)->regime));
-}
+GP_GET(get_regime, struct gp_roofline_point, gp_cell_text(c, gp_regime_text((enum gp_regime)r->regime)))
 
 GP_GETTER(get_tflops)
 {

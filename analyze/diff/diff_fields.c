@@ -57,16 +57,9 @@ const struct gp_record gp_diff_note_rows = {
 
 #define AT(member) offsetof(struct gp_diff_step, member)
 
-GP_GETTER(get_side)
-{
-    gp_cell_text(c, side_words[((const struct gp_diff_step *)row)->side == GP_DIFF_BASE ? 0 : 1]);
-}
+GP_GET(get_side, struct gp_diff_step, gp_cell_text(c, side_words[r->side == GP_DIFF_BASE ? 0 : 1]))
 
-GP_GETTER(get_wall)
-{
-    c->none = !((const struct gp_diff_step *)row)->has_window;
-    if (!c->none) gp_member_i64(c, f, row, x);
-}
+GP_GET_UNLESS(get_wall, struct gp_diff_step, gp_member_i64, !r->has_window)
 
 static const struct gp_field step_fields[] = {
     {"side", "side", GP_CELL_TEXT, get_side, AT(side), .words = side_words},

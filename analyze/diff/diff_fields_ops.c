@@ -39,11 +39,7 @@ GP_GETTER(get_interval)
 
 GP_GETTER(get_test) { gp_cell_text(c, test_words[((const struct gp_diff_decision *)row)->test]); }
 
-GP_GETTER(get_needed)
-{
-    gp_member_u32(c, f, row, x);
-    c->none = !c->i;
-}
+GP_GET_UNLESS(get_needed, void, gp_member_u32, !c->i)
 
 #define PCT(member) GP_CELL_CHANGE_PCT, gp_member_double, AT(member)
 static const struct gp_field decision_fields[] = {
@@ -87,17 +83,10 @@ static void put_names(struct gp_cell *c, const struct gp_row_of *x, uint32_t fir
     gp_cell_list(c, n ? &d->names.at[first] : NULL, n);
 }
 
-GP_GETTER(get_names)
-{
-    const struct gp_diff_figure *figure = row;
-    put_names(c, x, figure->names, figure->n_names);
-}
+GP_GET(get_names, struct gp_diff_figure, put_names(c, x, r->names, r->n_names))
 
-GP_GETTER(get_host_count)
-{
-    gp_member_double(c, f, row, x);
-    c->none = ((const struct gp_diff *)x->of)->opts.by == GP_DIFF_BY_KERNEL;
-}
+GP_GET_UNLESS(get_host_count, void, gp_member_double,
+              ((const struct gp_diff *)x->of)->opts.by == GP_DIFF_BY_KERNEL)
 
 static const struct gp_field figure_fields[] = {
     {"count", NULL, GP_CELL_REAL, gp_member_double, AT(count), .help = "calls per step"},
@@ -143,17 +132,9 @@ GP_GETTER(get_figure)
     c->none = !figure_of(row, f)->present;
 }
 
-GP_GETTER(get_total)
-{
-    gp_member_i64(c, f, row, x);
-    c->none = !figure_of(row, f)->present;
-}
+GP_GET_UNLESS(get_total, void, gp_member_i64, !figure_of(row, f)->present)
 
-GP_GETTER(get_real)
-{
-    gp_member_double(c, f, row, x);
-    c->none |= !figure_of(row, f)->present;
-}
+GP_GET_UNLESS(get_real, void, gp_member_double, !figure_of(row, f)->present)
 
 static bool by_kernel(const struct gp_row_of *x)
 {
@@ -176,11 +157,7 @@ GP_GETTER(get_match)
     gp_cell_text(c, matches[match <= 2 ? match : 2]);
 }
 
-GP_GETTER(get_block)
-{
-    gp_member_u32(c, f, row, x);
-    c->none = c->i == GP_PROFILE_NONE;
-}
+GP_GET_UNLESS(get_block, void, gp_member_u32, c->i == GP_PROFILE_NONE)
 
 GP_GETTER(get_samples)
 {
@@ -296,11 +273,7 @@ GP_GETTER(get_verdict)
 }
 
 /* Of metrics in the field's unit. */
-GP_GETTER(get_in_unit)
-{
-    gp_member_i64(c, f, row, x);
-    c->none = strcmp(gp_metric_unit(id_of(row)), f->unit) != 0;
-}
+GP_GET_UNLESS(get_in_unit, void, gp_member_i64, strcmp(gp_metric_unit(id_of(row)), f->unit) != 0)
 
 /* The cell takes the metric's unit. */
 GP_GETTER(get_figure_of)
@@ -455,11 +428,8 @@ GP_GETTER(get_launches)
     gp_cell_take(c, &b, x);
 }
 
-GP_GETTER(get_block_pct)
-{
-    const struct gp_diff_block *k = row;
-    gp_cell_share(c, (double)k->change_ns, (double)k->side_ns[GP_DIFF_BASE]);
-}
+GP_GET(get_block_pct, struct gp_diff_block,
+       gp_cell_share(c, (double)r->change_ns, (double)r->side_ns[GP_DIFF_BASE]))
 
 static uint8_t block_colour(const void *row)
 {

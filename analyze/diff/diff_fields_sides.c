@@ -13,11 +13,8 @@
 
 static const char *const source_words[] = {"none", "marker", "graph", "period", NULL};
 
-GP_GETTER(get_source)
-{
-    gp_cell_text(c,
-                 gp_step_source_name((enum gp_step_source)((const struct gp_diff_side *)row)->step_source));
-}
+GP_GET(get_source, struct gp_diff_side,
+       gp_cell_text(c, gp_step_source_name((enum gp_step_source)r->step_source)))
 
 #define COUNT(member) GP_CELL_COUNT, gp_member_u32, AT(member)
 #define NS(member)    GP_CELL_NS, gp_member_i64, AT(member)
@@ -111,11 +108,8 @@ const struct gp_record gp_diff_total_row = {.id = "total",
 static const char *const verdict_words[] = {"regression",   "improvement",    "no_change",
                                             "inconclusive", "not_comparable", NULL};
 
-GP_GETTER(get_verdict)
-{
-    const struct gp_diff *d = row;
-    gp_cell_text(c, d->comparable ? gp_change_name((enum gp_change)d->summary.verdict) : "not_comparable");
-}
+GP_GET(get_verdict, struct gp_diff,
+       gp_cell_text(c, r->comparable ? gp_change_name((enum gp_change)r->summary.verdict) : "not_comparable"))
 
 GP_GETTER(get_sentence)
 {
@@ -232,28 +226,19 @@ GP_GETTER(get_gate_metric)
     gp_cell_text(c, metric < GP_METRIC_COUNT ? gp_metric_name((enum gp_metric_id)metric) : "op");
 }
 
-GP_GETTER(get_limit_unit)
-{
-    const struct gp_diff_gate *g = row;
-    gp_cell_text(c, !g->absolute                  ? "pct"
-                    : g->metric < GP_METRIC_COUNT ? gp_metric_unit((enum gp_metric_id)g->metric)
-                                                  : "ns");
-}
+GP_GET(get_limit_unit, struct gp_diff_gate,
+       gp_cell_text(c, !r->absolute                  ? "pct"
+                       : r->metric < GP_METRIC_COUNT ? gp_metric_unit((enum gp_metric_id)r->metric)
+                                                     : "ns"))
 
-GP_GETTER(get_gate_outcome)
-{
-    const struct gp_diff_gate *g = row;
-    gp_cell_text(c, g->broken         ? "BROKEN"
-                    : g->undecided    ? "undecided"
-                    : isnan(g->value) ? "unknown"
-                                      : "holds");
-}
+GP_GET(get_gate_outcome, struct gp_diff_gate,
+       gp_cell_text(c, r->broken         ? "BROKEN"
+                       : r->undecided    ? "undecided"
+                       : isnan(r->value) ? "unknown"
+                                         : "holds"))
 
-GP_GETTER(get_gate_limit)
-{
-    const struct gp_diff_gate *g = row;
-    put_limit(c, x, !g->absolute, g->metric, *(const double *)gp_member_at(row, f), f->at == AT(value));
-}
+GP_GET(get_gate_limit, struct gp_diff_gate,
+       put_limit(c, x, !r->absolute, r->metric, *(const double *)gp_member_at(row, f), f->at == AT(value)))
 
 GP_GETTER(get_gate_operation)
 {

@@ -46,11 +46,7 @@ void gp_profile_release(struct gp_profile *p)
 #define AT(member) offsetof(struct gp_profile_env, member)
 
 /* A version; 0 is unknown. */
-GP_GETTER(get_version)
-{
-    gp_member_i64(c, f, row, x);
-    c->none = c->i <= 0;
-}
+GP_GET_UNLESS(get_version, void, gp_member_i64, c->i <= 0)
 
 #define NAME(member) GP_CELL_TEXT, gp_member_name, AT(member), .flags = GP_FIELD_NULL, .keep = GP_KEEP_STR
 #define BOOL(member) GP_CELL_BOOL, gp_member_bool, AT(member), .keep = GP_KEEP_BOOL

@@ -559,18 +559,10 @@ GP_GETTER(get_cause) { gp_cell_word(c, gp_slow_cause_name(((const struct gp_slow
 
 GP_GETTER(get_pattern) { gp_cell_text(c, gp_slow_pattern_name(((const struct gp_slow *)row)->pattern)); }
 
-GP_GETTER(get_more)
-{
-    const struct gp_slow *s = row;
-    gp_cell_share(c, (double)(s->ns - s->median_ns), (double)s->median_ns);
-}
+GP_GET(get_more, struct gp_slow, gp_cell_share(c, (double)(r->ns - r->median_ns), (double)r->median_ns))
 
 /* Unknown where no kernel explains it. */
-GP_GETTER(get_kernel_ns)
-{
-    gp_member_known_i64(c, f, row, x);
-    c->none |= !((const struct gp_slow *)row)->kernel;
-}
+GP_GET_UNLESS(get_kernel_ns, struct gp_slow, gp_member_known_i64, !r->kernel)
 
 GP_GETTER(get_text)
 {

@@ -298,11 +298,7 @@ void gp_hang_find(struct gp_hang *h)
 static const char *const roles[] = {GP_HANG_CAUSES(GP_SECOND) NULL};
 static const char *const states[] = {"scheduled", "started", "completed", NULL};
 
-GP_GETTER(get_known)
-{
-    gp_member_i64(c, f, row, x);
-    c->none = c->i < 0;
-}
+GP_GET_UNLESS(get_known, void, gp_member_i64, c->i < 0)
 
 GP_GETTER(get_role)
 {
@@ -323,11 +319,7 @@ GP_GETTER(get_text)
     gp_cell_text(c, gp_string(x->strings, *(const gp_sid *)(const void *)((const char *)row + f->at)));
 }
 
-GP_GETTER(get_summary)
-{
-    gp_cell_text(c, ((const struct gp_hang *)row)->summary.data);
-    (void)f, (void)x;
-}
+GP_GET(get_summary, struct gp_hang, gp_cell_text(c, r->summary.data))
 
 #define AT(member) offsetof(struct gp_hang_rank, member)
 static const struct gp_field rank_fields[] = {

@@ -13,17 +13,10 @@
 #define AT(member) offsetof(struct gp_breakdown, member)
 
 /* A time in percent of the span. */
-GP_GETTER(get_pct)
-{
-    gp_cell_real(c,
-                 gp_pct(*(const int64_t *)gp_member_at(row, f), ((const struct gp_breakdown *)row)->span_ns));
-}
+GP_GET(get_pct, struct gp_breakdown,
+       gp_cell_real(c, gp_pct(*(const int64_t *)gp_member_at(row, f), r->span_ns)))
 
-GP_GETTER(get_overlap)
-{
-    const struct gp_breakdown *b = row;
-    gp_cell_share(c, (double)b->overlap_ns, (double)b->communication_ns);
-}
+GP_GET(get_overlap, struct gp_breakdown, gp_cell_share(c, (double)r->overlap_ns, (double)r->communication_ns))
 
 #define NS(member) GP_CELL_NS, gp_member_i64, AT(member), .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM
 static const struct gp_field breakdown_fields[] = {
@@ -134,11 +127,7 @@ GP_GETTER(get_cause)
 }
 
 /* What is not known of those that no list has. */
-GP_GETTER(get_found)
-{
-    gp_member_i64(c, f, row, x);
-    c->none = ((const struct gp_idle_culprit *)row)->rest;
-}
+GP_GET_UNLESS(get_found, struct gp_idle_culprit, gp_member_i64, r->rest)
 
 static const char *const causes[] = {GP_IDLE_CAUSES(GP_WORD_1) NULL};
 static const struct gp_field culprit_fields[] = {
@@ -194,23 +183,14 @@ GP_GETTER(get_culprits_rest)
     for (size_t i = 0; i < d->culprits.n && (!x->top || i < x->top); i++) c->i -= d->culprits.at[i].idle_ns;
 }
 
-GP_GETTER(get_sm_efficiency)
-{
-    const struct gp_hta_device *d = row;
-    gp_cell_share(c, d->sm_ns, gp_sm_known(d) ? (double)d->b.span_ns : 0);
-}
+GP_GET(get_sm_efficiency, struct gp_hta_device,
+       gp_cell_share(c, r->sm_ns, gp_sm_known(r) ? (double)r->b.span_ns : 0))
 
-GP_GETTER(get_occupancy)
-{
-    const struct gp_hta_device *d = row;
-    gp_cell_share(c, (double)d->occupancy_ns, (double)d->occupancy_known_ns);
-}
+GP_GET(get_occupancy, struct gp_hta_device,
+       gp_cell_share(c, (double)r->occupancy_ns, (double)r->occupancy_known_ns))
 
-GP_GETTER(get_tensor_core)
-{
-    const struct gp_hta_device *d = row;
-    gp_cell_share(c, (double)d->tensor_core_ns, (double)d->kernel_ns);
-}
+GP_GET(get_tensor_core, struct gp_hta_device,
+       gp_cell_share(c, (double)r->tensor_core_ns, (double)r->kernel_ns))
 
 #define WIDE_NULL GP_COLUMN_WIDE | GP_FIELD_NULL
 static const struct gp_field device_fields[] = {

@@ -35,17 +35,9 @@ static const struct gp_record collectives = {"collective", NULL, GP_FIELDS(colle
 
 #define AT(member) offsetof(struct gp_collective_stat, member)
 
-GP_GETTER(get_group_size)
-{
-    gp_member_u32(c, f, row, x);
-    c->none = !c->i;
-}
+GP_GET_UNLESS(get_group_size, void, gp_member_u32, !c->i)
 
-GP_GETTER(get_calls)
-{
-    gp_member_u64(c, f, row, x);
-    c->none = !c->i;
-}
+GP_GET_UNLESS(get_calls, void, gp_member_u64, !c->i)
 
 GP_GETTER(get_mean_bytes)
 {
@@ -100,10 +92,7 @@ const struct gp_record gp_hta_collectives = {
 
 #define AT(member) offsetof(struct gp_collective_match, member)
 
-GP_GETTER(get_matched_by)
-{
-    gp_cell_text(c, ((const struct gp_collective_match *)row)->by_seq ? "sequence" : "order");
-}
+GP_GET(get_matched_by, struct gp_collective_match, gp_cell_text(c, r->by_seq ? "sequence" : "order"))
 
 static const char *const matched_by[] = {"sequence", "order", NULL};
 static const struct gp_field match_fields[] = {
@@ -137,11 +126,8 @@ const struct gp_record gp_hta_matches = {"matches", "Collectives matched over ra
 
 #define AT(member) offsetof(struct gp_straggler, member)
 
-GP_GETTER(get_last_pct)
-{
-    const struct gp_straggler *s = row;
-    gp_cell_real(c, gp_pct((int64_t)s->times_last, (int64_t)s->matched));
-}
+GP_GET(get_last_pct, struct gp_straggler,
+       gp_cell_real(c, gp_pct((int64_t)r->times_last, (int64_t)r->matched)))
 
 static const struct gp_field straggler_fields[] = {
     {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL},

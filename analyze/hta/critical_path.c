@@ -575,11 +575,7 @@ const struct gp_record gp_hta_path_times = {"bound", NULL, GP_FIELDS(time_fields
 
 #define AT(member) offsetof(struct gp_hta_path, member)
 
-GP_GETTER(get_length)
-{
-    const struct gp_hta_path *p = row;
-    c->i = p->end_ns - p->begin_ns;
-}
+GP_GET(get_length, struct gp_hta_path, c->i = r->end_ns - r->begin_ns)
 
 static const struct gp_field path_fields[] = {
     {"rank", NULL, GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},

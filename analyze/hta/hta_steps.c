@@ -13,11 +13,7 @@
 
 #define AT(member) offsetof(struct gp_hta_step, member)
 
-GP_GETTER(get_host)
-{
-    const struct gp_hta_step *s = row;
-    c->i = s->host_end_ns - s->host_begin_ns;
-}
+GP_GET(get_host, struct gp_hta_step, c->i = r->host_end_ns - r->host_begin_ns)
 
 static const struct gp_field step_fields[] = {
     {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_TABLES | GP_FIELD_NULL,
@@ -89,17 +85,9 @@ GP_GETTER(get_recorder)
     if (who) gp_cell_text(c, gp_recorder_names[who - 1]);
 }
 
-GP_GETTER(get_added_ns)
-{
-    gp_member_i64(c, f, row, x);
-    c->none = !((const struct gp_hta_part *)row)->added.who;
-}
+GP_GET_UNLESS(get_added_ns, struct gp_hta_part, gp_member_i64, !r->added.who)
 
-GP_GETTER(get_added_measured)
-{
-    gp_member_bool(c, f, row, x);
-    c->none = !((const struct gp_hta_part *)row)->added.who;
-}
+GP_GET_UNLESS(get_added_measured, struct gp_hta_part, gp_member_bool, !r->added.who)
 
 static const char *const part_names[] = {"start_up", "warm_up", "steps", "after", NULL};
 static const struct gp_field part_fields[] = {

@@ -39,10 +39,7 @@ GP_GETTER(get_class)
     gp_cell_label(c, name, strlen(name), kind, strlen(kind));
 }
 
-GP_GETTER(get_kind)
-{
-    gp_cell_text(c, gp_frame_kind_word((enum gp_frame_kind)((const struct gp_kernel_stat *)row)->kind));
-}
+GP_GET(get_kind, struct gp_kernel_stat, gp_cell_text(c, gp_frame_kind_word((enum gp_frame_kind)r->kind)))
 
 GP_GETTER(get_label)
 {
@@ -59,11 +56,8 @@ GP_GETTER(get_tensor_core)
     c->i = k->tensor_core;
 }
 
-GP_GETTER(get_occupancy)
-{
-    const struct gp_kernel_stat *k = row;
-    gp_cell_share(c, (double)k->occupancy_ns, (double)k->occupancy_known_ns);
-}
+GP_GET(get_occupancy, struct gp_kernel_stat,
+       gp_cell_share(c, (double)r->occupancy_ns, (double)r->occupancy_known_ns))
 
 GP_GETTER(get_waves)
 {
@@ -72,17 +66,9 @@ GP_GETTER(get_waves)
     else c->none = true;
 }
 
-GP_GETTER(get_blocks)
-{
-    c->none = !((const struct gp_kernel_stat *)row)->blocks_max;
-    if (!c->none) gp_member_u64(c, f, row, x);
-}
+GP_GET_UNLESS(get_blocks, struct gp_kernel_stat, gp_member_u64, !r->blocks_max)
 
-GP_GETTER(get_bytes)
-{
-    c->none = class_of(row) != GP_CLASS_MEMORY;
-    if (!c->none) gp_member_i64(c, f, row, x);
-}
+GP_GET_UNLESS(get_bytes, void, gp_member_i64, class_of(row) != GP_CLASS_MEMORY)
 
 GP_GETTER(get_share) { gp_cell_real(c, gp_pct(((const struct gp_kernel_stat *)row)->dur.sum, x->whole_ns)); }
 

@@ -43,11 +43,7 @@ const struct gp_record gp_hta_api = {
 
 #define AT(member) offsetof(struct gp_hta_launches, member)
 
-GP_GETTER(get_unlinked)
-{
-    const struct gp_hta_launches *l = row;
-    c->i = (int64_t)(l->gpu_events - l->linked);
-}
+GP_GET(get_unlinked, struct gp_hta_launches, c->i = (int64_t)(r->gpu_events - r->linked))
 
 #define SUM    .keep = GP_KEEP_U64, .merge = GP_MERGE_SUM
 #define SUM_NS .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM

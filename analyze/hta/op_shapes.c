@@ -26,23 +26,12 @@ static void put_rate(struct gp_cell *c, double v, int64_t ns, double scale)
     if (!c->none) gp_cell_real(c, v / (double)ns * scale);
 }
 
-GP_GETTER(get_tflops)
-{
-    const struct gp_op_shape *o = row;
-    put_rate(c, (double)o->flops, o->known_ns, 1e-3);
-}
+GP_GET(get_tflops, struct gp_op_shape, put_rate(c, (double)r->flops, r->known_ns, 1e-3))
 
-GP_GETTER(get_gbps)
-{
-    const struct gp_op_shape *o = row;
-    put_rate(c, ((double)o->bytes_low + (double)o->bytes_high) / 2, o->known_ns, 1);
-}
+GP_GET(get_gbps, struct gp_op_shape,
+       put_rate(c, ((double)r->bytes_low + (double)r->bytes_high) / 2, r->known_ns, 1))
 
-GP_GETTER(get_ceiling)
-{
-    const struct gp_op_shape *o = row;
-    put_rate(c, (double)o->ceiling_ns, o->ceiling_known_ns, 100);
-}
+GP_GET(get_ceiling, struct gp_op_shape, put_rate(c, (double)r->ceiling_ns, r->ceiling_known_ns, 100))
 
 GP_GETTER(get_arithmetic)
 {
@@ -52,11 +41,7 @@ GP_GETTER(get_arithmetic)
 }
 
 /* Work of calls with known shapes. */
-GP_GETTER(get_known)
-{
-    c->none = ((const struct gp_op_shape *)row)->known_ns == 0;
-    if (!c->none) gp_member_i64(c, f, row, x);
-}
+GP_GET_UNLESS(get_known, struct gp_op_shape, gp_member_i64, r->known_ns == 0)
 
 static const struct gp_field fields[] = {
     {"name", "Operator", GP_CELL_NAME, get_operator, AT(name), .help = "null: outside of any",

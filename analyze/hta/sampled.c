@@ -15,10 +15,7 @@
 
 #define AT(member) offsetof(struct gp_sampled, member)
 
-GP_GETTER(get_over)
-{
-    gp_cell_text(c, gp_sampled_over_name((enum gp_sampled_over)((const struct gp_sampled *)row)->over));
-}
+GP_GET(get_over, struct gp_sampled, gp_cell_text(c, gp_sampled_over_name((enum gp_sampled_over)r->over)))
 
 static const char *const overs[] = {"whole", "steps", "range", NULL};
 static const struct gp_field fields[] = {

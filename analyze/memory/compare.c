@@ -90,17 +90,9 @@ void gp_memory_compare(struct gp_memory *m, const struct gp_memory *base)
 
 #define AT(member) offsetof(struct gp_memory_changed, member)
 
-GP_GETTER(get_base_blocks)
-{
-    const struct gp_memory_changed *one = row;
-    gp_memory_cell_known(c, !one->base_sums, one->base_blocks);
-}
+GP_GET(get_base_blocks, struct gp_memory_changed, gp_memory_cell_known(c, !r->base_sums, r->base_blocks))
 
-GP_GETTER(get_blocks)
-{
-    const struct gp_memory_changed *one = row;
-    gp_memory_cell_known(c, !one->sums, one->blocks);
-}
+GP_GET(get_blocks, struct gp_memory_changed, gp_memory_cell_known(c, !r->sums, r->blocks))
 
 static const struct gp_field change_fields[] = {
     {"device", "Device", GP_CELL_TEXT, gp_member_sid, AT(device), .help = "as this run calls it"},

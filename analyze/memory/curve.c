@@ -145,11 +145,9 @@ void gp_curve(const struct gp_memory *m, struct gp_memory_device *d)
 
 #define AT(member) offsetof(struct gp_memory_point, member)
 
-GP_GETTER(get_reserved)
-{
-    const struct gp_memory_point *p = row;
-    gp_memory_cell_known(c, gp_memory_has_segments(gp_memory_device_at(x, p->device)), (uint64_t)p->reserved);
-}
+GP_GET(get_reserved, struct gp_memory_point,
+       gp_memory_cell_known(c, gp_memory_has_segments(gp_memory_device_at(x, r->device)),
+                            (uint64_t)r->reserved))
 
 static const struct gp_field point_fields[] = {
     GP_MEMORY_DEVICE(AT(device)),

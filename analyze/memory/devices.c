@@ -6,11 +6,8 @@
 
 GP_GETTER(get_device) { gp_memory_cell_device(c, x, row); }
 
-GP_GETTER(get_counted)
-{
-    const struct gp_memory_device *d = row;
-    gp_memory_cell_known(c, d->history != GP_HISTORY_SUMS, *(const uint64_t *)gp_member_at(row, f));
-}
+GP_GET(get_counted, struct gp_memory_device,
+       gp_memory_cell_known(c, r->history != GP_HISTORY_SUMS, *(const uint64_t *)gp_member_at(row, f)))
 
 GP_GETTER(get_reserved)
 {
@@ -37,11 +34,8 @@ GP_GETTER(get_history) { gp_cell_text(c, gp_history_name(((const struct gp_memor
 
 GP_GETTER(get_lost) { c->none = ((const struct gp_memory_device *)row)->history != GP_HISTORY_WHOLE; }
 
-GP_GETTER(get_exact)
-{
-    const struct gp_memory_device *d = row;
-    c->i = d->exact || (d->history == GP_HISTORY_WHOLE && d->s->sizes_are_real);
-}
+GP_GET(get_exact, struct gp_memory_device,
+       c->i = r->exact || (r->history == GP_HISTORY_WHOLE && r->s->sizes_are_real))
 
 GP_GETTER(get_whole_row) { c->at = row; }
 

@@ -237,11 +237,7 @@ const char *gp_memory_oom_metadata(const struct gp_memory_device *d, const struc
     return gp_string(&d->s->strings, d->s->contexts.at[o->context].metadata);
 }
 
-GP_GETTER(get_since_begin)
-{
-    const struct gp_memory_oom *o = row;
-    c->i = o->time_ns - gp_memory_device_at(x, o->device)->begin_ns;
-}
+GP_GET(get_since_begin, struct gp_memory_oom, c->i = r->time_ns - gp_memory_device_at(x, r->device)->begin_ns)
 
 GP_GETTER(get_verdict)
 {
@@ -251,10 +247,7 @@ GP_GETTER(get_verdict)
     gp_memory_cell_label(c, x, gp_oom_verdict_name(o->verdict), &label);
 }
 
-GP_GETTER(get_verdict_from)
-{
-    gp_cell_text(c, ((const struct gp_memory_oom *)row)->guessed ? "guess" : "recorded");
-}
+GP_GET(get_verdict_from, struct gp_memory_oom, gp_cell_text(c, r->guessed ? "guess" : "recorded"))
 
 GP_GETTER(get_metadata)
 {
@@ -263,11 +256,8 @@ GP_GETTER(get_metadata)
     c->none = x->labels && !c->text_len;
 }
 
-GP_GETTER(get_stack)
-{
-    const struct gp_memory_oom *o = row;
-    gp_memory_cell_stack(c, x, gp_memory_device_at(x, o->device)->s, o->stack);
-}
+GP_GET(get_stack, struct gp_memory_oom,
+       gp_memory_cell_stack(c, x, gp_memory_device_at(x, r->device)->s, r->stack))
 
 GP_GETTER(get_stack_text)
 {

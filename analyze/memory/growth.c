@@ -116,11 +116,8 @@ static const struct gp_memory_site *site_of(const struct gp_row_of *x, const str
 
 GP_GETTER(get_key) { gp_member_sid(c, f, &site_of(x, row)->key, x); }
 
-GP_GETTER(get_stack)
-{
-    const struct gp_memory_growth *g = row;
-    gp_memory_cell_site(c, x, gp_memory_device_at(x, g->device), g->site);
-}
+GP_GET(get_stack, struct gp_memory_growth,
+       gp_memory_cell_site(c, x, gp_memory_device_at(x, r->device), r->site))
 
 GP_GETTER(get_stand_in) { c->i = site_of(x, row)->stand_in; }
 

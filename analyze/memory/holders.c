@@ -177,23 +177,14 @@ static const struct gp_memory_device *device_of(const struct gp_row_of *x, const
 
 GP_GETTER(get_kind) { gp_cell_text(c, gp_memory_key_name(gp_memory_of(x)->opts.by)); }
 
-GP_GETTER(get_stack)
-{
-    gp_memory_cell_site(c, x, device_of(x, row), ((const struct gp_memory_holder *)row)->site);
-}
+GP_GET(get_stack, struct gp_memory_holder, gp_memory_cell_site(c, x, device_of(x, row), r->site))
 
-GP_GETTER(get_stand_in)
-{
-    const struct gp_memory_holder *h = row;
-    c->i = h->site != UINT32_MAX && device_of(x, row)->sites.at[h->site].stand_in;
-}
+GP_GET(get_stand_in, struct gp_memory_holder,
+       c->i = r->site != UINT32_MAX && device_of(x, row)->sites.at[r->site].stand_in)
 
 /* Of sums by category, no blocks are known. */
-GP_GETTER(get_blocks)
-{
-    const struct gp_memory_holder *h = row;
-    gp_memory_cell_known(c, device_of(x, row)->history != GP_HISTORY_SUMS, h->blocks);
-}
+GP_GET(get_blocks, struct gp_memory_holder,
+       gp_memory_cell_known(c, device_of(x, row)->history != GP_HISTORY_SUMS, r->blocks))
 
 GP_GETTER(get_category)
 {
@@ -204,10 +195,8 @@ GP_GETTER(get_category)
     gp_memory_cell_label(c, x, gp_category_name(h->category), &label);
 }
 
-GP_GETTER(get_category_from)
-{
-    gp_cell_text(c, ((const struct gp_memory_holder *)row)->category_recorded ? "recorded" : "guess");
-}
+GP_GET(get_category_from, struct gp_memory_holder,
+       gp_cell_text(c, r->category_recorded ? "recorded" : "guess"))
 
 /* The name of a step, or as much of it as there is room for. */
 static void put_step(struct gp_buf *b, const struct gp_row_of *x, gp_sid name)

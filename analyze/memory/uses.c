@@ -116,11 +116,7 @@ GP_GETTER(get_range) { gp_cell_owner(c, f, row, x, "[outside any range]"); }
 
 GP_GETTER(get_operator) { gp_cell_owner(c, f, row, x, "[no operator]"); }
 
-GP_GETTER(get_inside)
-{
-    const struct gp_memory_use *u = row;
-    put_inside(c, x, u->device, u->inside);
-}
+GP_GET(get_inside, struct gp_memory_use, put_inside(c, x, r->device, r->inside))
 
 #define USES(heading, get)                                                                                   \
     GP_MEMORY_DEVICE(AT(device)), {"name",                                                                   \

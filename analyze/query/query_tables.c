@@ -153,11 +153,7 @@ GP_GETTER(get_number)
     c->none = info->dflt == GP_NO_ID && c->i == -1;
 }
 
-GP_GETTER(get_known)
-{
-    get_number(c, f, row, x);
-    c->none |= !c->i;
-}
+GP_GET_UNLESS(get_known, void, get_number, !c->i)
 
 GP_GETTER(get_text)
 {
@@ -202,15 +198,10 @@ GP_GETTER(get_span)
     c->i = begin_ns[1] - begin_ns[0];
 }
 
-GP_GETTER(get_cause)
-{
-    gp_cell_text(c, gp_idle_cause_name((enum gp_idle_cause)((const struct gp_query_idle *)row)->cause));
-}
+GP_GET(get_cause, struct gp_query_idle, gp_cell_text(c, gp_idle_cause_name((enum gp_idle_cause)r->cause)))
 
-GP_GETTER(get_source)
-{
-    gp_cell_text(c, gp_step_source_name((enum gp_step_source)((const struct gp_query_step *)row)->s.source));
-}
+GP_GET(get_source, struct gp_query_step,
+       gp_cell_text(c, gp_step_source_name((enum gp_step_source)r->s.source)))
 
 GP_GETTER(get_frame_kind)
 {

@@ -73,6 +73,16 @@ enum gp_merge {
     static void name(struct gp_cell *c, GP_UNUSED const struct gp_field *f, GP_UNUSED const void *row,       \
                      GP_UNUSED const struct gp_row_of *x)
 
+/* Getters of one statement, in which R is the row, of TYPE: SET; what GETTER sets, unless it is UNKNOWN. */
+#define GP_GET(name, type, set)                                                                              \
+    GP_GETTER(name)                                                                                          \
+    {                                                                                                        \
+        const type *r = row;                                                                                 \
+        set;                                                                                                 \
+    }
+#define GP_GET_UNLESS(name, type, getter, unknown)                                                           \
+    GP_GET(name, type, (getter(c, f, r, x), c->none |= (unknown)))
+
 /* Flags of a field, besides GP_COLUMN_... */
 enum {
     GP_FIELD_NULL = 32,      /* may be unknown: null in JSON, an empty cell elsewhere */

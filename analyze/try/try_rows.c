@@ -5,17 +5,9 @@
 static const char *const modes[] = {"steps", "processes", NULL};
 static const char *const states[] = {"measured", "not_applicable", "failed", NULL};
 
-GP_GETTER(get_known)
-{
-    gp_member_i64(c, f, row, x);
-    c->none = c->i == GP_TRY_UNKNOWN;
-}
+GP_GET_UNLESS(get_known, void, gp_member_i64, c->i == GP_TRY_UNKNOWN)
 
-GP_GETTER(get_difference)
-{
-    c->none = !((const struct gp_trial *)row)->compared;
-    gp_member_row(c, f, row, x);
-}
+GP_GET_UNLESS(get_difference, struct gp_trial, gp_member_row, !r->compared)
 
 bool gp_try_trusted(const struct gp_try *t)
 {

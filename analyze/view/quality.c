@@ -9,15 +9,9 @@
 
 #define AT(member) offsetof(struct gp_input_issue, member)
 
-GP_GETTER(get_kind)
-{
-    gp_cell_text(c, gp_issue_name((enum gp_issue_kind)((const struct gp_input_issue *)row)->kind));
-}
+GP_GET(get_kind, struct gp_input_issue, gp_cell_text(c, gp_issue_name((enum gp_issue_kind)r->kind)))
 
-GP_GETTER(get_what)
-{
-    gp_cell_text(c, gp_issue_text((enum gp_issue_kind)((const struct gp_input_issue *)row)->kind));
-}
+GP_GET(get_what, struct gp_input_issue, gp_cell_text(c, gp_issue_text((enum gp_issue_kind)r->kind)))
 
 static const struct gp_field issue_fields[] = {
     {"path", "File", GP_CELL_NAME, gp_member_sid, AT(path), .flags = GP_FIELD_TABLES},

@@ -67,11 +67,7 @@ struct line {
 
 #define AT(member) offsetof(struct line, member)
 
-GP_GETTER(get_name)
-{
-    const struct line *l = row;
-    gp_cell_label(c, l->name, l->n, NULL, 0);
-}
+GP_GET(get_name, struct line, gp_cell_label(c, r->name, r->n, NULL, 0))
 
 GP_GETTER(get_change)
 {

@@ -159,11 +159,7 @@ static const struct gp_record map_row = {"map", NULL, GP_FIELDS(map_fields), siz
                                          .note = "ranks by steps"};
 
 /* All of it is in struct gp_hta. */
-GP_GETTER(get_inputs)
-{
-    const struct gp_hta *h = row;
-    c->i = (int64_t)(h->bound.listed + h->bound.inputs);
-}
+GP_GET(get_inputs, struct gp_hta, c->i = (int64_t)(r->bound.listed + r->bound.inputs))
 
 GP_GETTER(get_path_bound)
 {

@@ -110,11 +110,7 @@ void gp_hta_table_path_bounds(struct gp_hta_tables *m)
 
 #define AT(member) offsetof(struct gp_path_sum, member)
 
-GP_GETTER(get_name)
-{
-    const struct gp_path_sum *s = row;
-    put_name(c, s->name, s->full, x);
-}
+GP_GET(get_name, struct gp_path_sum, put_name(c, r->name, r->full, x))
 
 GP_GETTER(get_bound) { gp_cell_word(c, gp_path_bound_name(*(const uint32_t *)gp_member_at(row, f)), x); }
 

@@ -30,11 +30,7 @@ struct part_row {
     uint8_t colour; /* the classes, and 4: idle */
 };
 
-GP_GETTER(get_part_share)
-{
-    const struct part_row *p = row;
-    gp_cell_real(c, gp_pct(p->ns, p->span_ns));
-}
+GP_GET(get_part_share, struct part_row, gp_cell_real(c, gp_pct(r->ns, r->span_ns)))
 
 static uint8_t part_colour(const void *row) { return ((const struct part_row *)row)->colour; }
 
@@ -126,11 +122,7 @@ struct cause_row {
     int place; /* in the list of causes */
 };
 
-GP_GETTER(get_cause_share)
-{
-    const struct cause_row *r = row;
-    gp_cell_real(c, gp_pct(r->ns, r->all_ns));
-}
+GP_GET(get_cause_share, struct cause_row, gp_cell_real(c, gp_pct(r->ns, r->all_ns)))
 
 #define AT(member) offsetof(struct cause_row, member)
 static const struct gp_field cause_fields[] = {

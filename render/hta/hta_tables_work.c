@@ -61,11 +61,7 @@ struct dist_row {
 
 static const struct dist_row *dist_row(const void *row) { return row; }
 
-GP_GETTER(get_what)
-{
-    const struct dist_row *r = row;
-    gp_cell_label(c, r->figure, strlen(r->figure), r->what, strlen(r->what));
-}
+GP_GET(get_what, struct dist_row, gp_cell_label(c, r->figure, strlen(r->figure), r->what, strlen(r->what)))
 
 GP_GETTER(get_unit) { gp_cell_text(c, dist_row(row)->times ? "ns" : "events"); }
 

@@ -140,19 +140,12 @@ struct part {
 
 #define AT(member) offsetof(struct part, member)
 
-GP_GETTER(get_part_device)
-{
-    const struct part *p = row;
-    gp_memory_device_rows.fields->get(c, f, p->device, x);
-}
+GP_GET(get_part_device, struct part, gp_memory_device_rows.fields->get(c, f, r->device, x))
 
 GP_GETTER(get_part) { gp_cell_text(c, ((const struct part *)row)->name); }
 
-GP_GETTER(get_part_share)
-{
-    const struct part *p = row;
-    gp_cell_share(c, (double)p->bytes, (double)p->device->fragmentation.reserved);
-}
+GP_GET(get_part_share, struct part,
+       gp_cell_share(c, (double)r->bytes, (double)r->device->fragmentation.reserved))
 
 static const struct gp_field part_fields[] = {
     {"device", "Device", GP_CELL_TEXT, get_part_device, 0, .help = NULL},

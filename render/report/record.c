@@ -315,11 +315,8 @@ struct figure {
     struct gp_cell value;
 };
 
-GP_GETTER(get_figure)
-{
-    const struct figure *g = row;
-    gp_cell_label(c, g->f->id, strlen(g->f->id), g->f->heading, strlen(g->f->heading));
-}
+GP_GET(get_figure, struct figure,
+       gp_cell_label(c, r->f->id, strlen(r->f->id), r->f->heading, strlen(r->f->heading)))
 
 GP_GETTER(get_value) { *c = ((const struct figure *)row)->value; }
 
