@@ -261,21 +261,18 @@ static void redact_rows(struct redaction *r, enum gp_table table)
 static void redact_rest(struct redaction *r)
 {
     struct gp_trace *t = r->t;
-    for (size_t i = 0; i < t->configs.n; i++) {
-        struct gp_config *c = &t->configs.at[i];
+    GP_EACH(struct gp_config, c, t->configs) {
         c->name = kept(r, c->name);
         c->cat = kept(r, c->cat);
         c->extra = args_of(r, c->extra);
     }
-    for (size_t i = 0; i < t->processes.n; i++) {
-        struct gp_process *p = &t->processes.at[i];
+    GP_EACH(struct gp_process, p, t->processes) {
         bool device = gp_begin(gp_trace_str(t, p->labels), gp_string_len(&t->strings, p->labels), "GPU ");
         p->pid_text = label_of(r, p->pid_text);
         p->name = name_of(r, p->name);
         p->labels = device ? kept(r, p->labels) : name_of(r, p->labels);
     }
-    for (size_t i = 0; i < t->tracks.n; i++) {
-        struct gp_track *k = &t->tracks.at[i];
+    GP_EACH(struct gp_track, k, t->tracks) {
         k->tid_text = label_of(r, k->tid_text);
         k->name = k->kind == GP_TRACK_THREAD ? name_of(r, k->name) : label_of(r, k->name);
     }
@@ -288,8 +285,7 @@ static void redact_rest(struct redaction *r)
         t->losses.at[i].what = kept(r, t->losses.at[i].what);
         t->losses.at[i].reason = kept(r, t->losses.at[i].reason);
     }
-    for (size_t i = 0; i < t->metrics.n; i++) {
-        struct gp_metric *m = &t->metrics.at[i];
+    GP_EACH(struct gp_metric, m, t->metrics) {
         m->name = kept(r, m->name);
         m->unit = kept(r, m->unit);
         m->chip = kept(r, m->chip);
@@ -300,8 +296,7 @@ static void redact_rest(struct redaction *r)
         t->stacks.at[i].name = frame_of(r, t->stacks.at[i].name);
         t->stacks.at[i].file = name_of(r, t->stacks.at[i].file);
     }
-    for (size_t i = 0; i < t->symbols.n; i++) {
-        struct gp_symbol *s = &t->symbols.at[i];
+    GP_EACH(struct gp_symbol, s, t->symbols) {
         s->module = name_of(r, s->module);
         s->name = name_of(r, s->name);
         s->file = name_of(r, s->file);

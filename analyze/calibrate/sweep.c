@@ -119,8 +119,7 @@ static double floor_of(const struct gp_sweep_op *o)
 static void settle_points(const struct gp_sweep *s, struct gp_sweep_op *o)
 {
     double compute = gp_sweep_flops_per_s(s, o);
-    for (size_t i = 0; i < o->points.n; i++) {
-        struct gp_sweep_point *p = &o->points.at[i];
+    GP_EACH(struct gp_sweep_point, p, o->points) {
         p->repeats = p->samples.v.n;
         p->ns = gp_samples_quantile(&p->samples, 0.5);
         p->low_ns = gp_samples_quantile(&p->samples, 0.25);
@@ -160,8 +159,7 @@ void gp_sweep_settle(struct gp_sweep *s, const struct gp_figures *f)
     s->l2_bytes = f->fact[GP_FACT_l2_bytes] > 0 ? (double)f->fact[GP_FACT_l2_bytes] : 0;
     for (int i = 0; i < GP_FIGURE_COUNT; i++)
         if (gp_figure_facts((enum gp_figure)i)->unit == GP_FIGURE_FLOPS) s->flops_per_s[i] = f->value[i];
-    for (size_t i = 0; i < s->ops.n; i++) {
-        struct gp_sweep_op *o = &s->ops.at[i];
+    GP_EACH(struct gp_sweep_op, o, s->ops) {
         merge_equal(o);
         settle_points(s, o);
         find_borders(o);
@@ -170,8 +168,7 @@ void gp_sweep_settle(struct gp_sweep *s, const struct gp_figures *f)
 
 void gp_sweep_release(struct gp_sweep *s)
 {
-    for (size_t i = 0; i < s->ops.n; i++) {
-        struct gp_sweep_op *o = &s->ops.at[i];
+    GP_EACH(struct gp_sweep_op, o, s->ops) {
         for (size_t k = 0; k < o->points.n; k++) GP_VEC_FREE(&o->points.at[k].samples.v);
         GP_VEC_FREE(&o->points);
         GP_VEC_FREE(&o->borders);

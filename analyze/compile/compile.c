@@ -30,8 +30,7 @@ void gp_compile_finish(struct gp_compile *c)
 
 void gp_compile_release(struct gp_compile *c)
 {
-    for (size_t i = 0; i < c->traces.n; i++) {
-        struct gp_compile_trace *t = &c->traces.at[i];
+    GP_EACH(struct gp_compile_trace, t, c->traces) {
         gp_profile_release(&t->profile);
         GP_VEC_FREE(&t->regions);
         GP_VEC_FREE(&t->calls);

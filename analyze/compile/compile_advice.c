@@ -153,8 +153,7 @@ static void advise_skips(struct gp_compile *c)
 
 static void advise_modes(struct gp_compile *c)
 {
-    for (size_t i = 0; i < c->modes.n; i++) {
-        const struct gp_compile_mode *m = &c->modes.at[i];
+    GP_EACH(const struct gp_compile_mode, m, c->modes) {
         if (!m->slower || m->baseline || m->speedup <= 0 || c->traces.at[m->trace].role != GP_COMPILE_RUN)
             continue;
         gp_sid text = gp_compile_print(c, "the step is not faster than %s: %.2fx",

@@ -233,8 +233,7 @@ static void add_restarts(struct gp_compile *c, members *all, struct gp_clog_brea
     struct gp_map placed_ids = {0};
     for (size_t i = 0; i < all->n; i++)
         *gp_map_put(&placed_ids, (uint64_t)all->at[i].b->process << 32 | all->at[i].b->compile_id, 0) = 1;
-    for (size_t i = 0; i < log->metrics.n; i++) {
-        const struct gp_clog_metrics *m = &log->metrics.at[i];
+    GP_EACH(const struct gp_clog_metrics, m, log->metrics) {
         for (uint32_t r = 0; r < m->n_restarts; r++) {
             const char *text = gp_clog_str(log, log->restarts.at[m->first_restart + r]),
                        *end = strchr(text, '\n');

@@ -55,10 +55,8 @@ static enum gp_compile_warmth warmth_of(uint32_t hits, uint32_t misses)
 static enum gp_compile_warmth cache_of(const struct gp_compile_log *log, uint32_t process, gp_sid compile_id)
 {
     uint32_t count[GP_CLOG_CACHE_STATES] = {0};
-    for (size_t i = 0; i < log->caches.n; i++) {
-        const struct gp_clog_cache *k = &log->caches.at[i];
+    GP_EACH(const struct gp_clog_cache, k, log->caches)
         if (k->layer == GP_CLOG_FX && k->process == process && k->compile_id == compile_id) count[k->state]++;
-    }
     return warmth_of(count[GP_CLOG_HIT], count[GP_CLOG_MISS]);
 }
 
@@ -114,8 +112,7 @@ static void add_unfinished(struct gp_compile *c, const struct gp_clog_span *s)
 /* A compile without metrics has the name of the code that it began with. */
 static void name_unfinished(struct gp_compile *c)
 {
-    for (size_t i = 0; i < c->log->starts.n; i++) {
-        const struct gp_clog_start *s = &c->log->starts.at[i];
+    GP_EACH(const struct gp_clog_start, s, c->log->starts) {
         struct gp_compile_frame *f = gp_compile_frame_of(c, s->process, s->compile_id);
         if (!f || f->name) continue;
         f->name = s->name;
@@ -128,8 +125,7 @@ static void name_unfinished(struct gp_compile *c)
 /* A compile that the limit refused has no name: it is that of the frame's other compiles. */
 static void name_refused(struct gp_compile *c)
 {
-    for (size_t i = 0; i < c->frames.n; i++) {
-        struct gp_compile_frame *f = &c->frames.at[i];
+    GP_EACH(struct gp_compile_frame, f, c->frames) {
         const char *id = gp_compile_str(c, f->compile_id), *slash = strrchr(id, '/');
         for (size_t k = 0; !f->name && slash && k < c->frames.n; k++) {
             const struct gp_compile_frame *o = &c->frames.at[k];
@@ -148,8 +144,7 @@ static void name_refused(struct gp_compile *c)
 /* The numbers of a frame's entries are gapless where the log is whole. */
 static void count_gaps(struct gp_compile *c)
 {
-    for (size_t i = 0; i < c->frames.n; i++) {
-        const struct gp_compile_frame *f = &c->frames.at[i];
+    GP_EACH(const struct gp_compile_frame, f, c->frames) {
         const char *id = gp_compile_str(c, f->compile_id), *slash = strrchr(id, '/');
         if (!slash || !strcmp(slash, "/0")) continue;
         uint64_t v;
@@ -162,15 +157,11 @@ static void count_gaps(struct gp_compile *c)
 void gp_compile_find_frames(struct gp_compile *c)
 {
     const struct gp_compile_log *log = c->log;
-    for (size_t i = 0; i < log->metrics.n; i++) {
-        const struct gp_clog_metrics *m = &log->metrics.at[i];
+    GP_EACH(const struct gp_clog_metrics, m, log->metrics)
         if (m->kind == GP_CLOG_FRAME && !gp_compile_frame_of(c, m->process, m->compile_id)) add_frame(c, m);
-    }
-    for (size_t i = 0; i < log->spans.n; i++) {
-        const struct gp_clog_span *s = &log->spans.at[i];
+    GP_EACH(const struct gp_clog_span, s, log->spans)
         if (s->compile_id && s->parent == GP_CLOG_NONE && !gp_compile_frame_of(c, s->process, s->compile_id))
             add_unfinished(c, s);
-    }
     name_unfinished(c);
     name_refused(c);
     count_gaps(c);
@@ -181,8 +172,7 @@ void gp_compile_find_frames(struct gp_compile *c)
 void gp_compile_count_caches(struct gp_compile *c)
 {
     struct gp_compile_caches *k = &c->caches;
-    for (size_t i = 0; i < c->log->caches.n; i++) {
-        const struct gp_clog_cache *one = &c->log->caches.at[i];
+    GP_EACH(const struct gp_clog_cache, one, c->log->caches) {
         k->count[one->layer][one->state]++;
         if (one->saved_ns > 0 && one->layer == GP_CLOG_FX) c->time.saved_ns += one->saved_ns;
         bool seen = !one->reason;

@@ -12,8 +12,7 @@ static void find_run(const struct gp_compile_log *log, uint32_t process, gp_sid 
 {
     uint32_t runs = 0;
     bool inside = false;
-    for (size_t i = 0; i < log->rounds.n; i++) {
-        const struct gp_clog_fusion_round *r = &log->rounds.at[i];
+    GP_EACH(const struct gp_clog_fusion_round, r, log->rounds) {
         if (r->process != process || r->compile_id != id) continue;
         if (r->round == 1) {
             if (inside) break;
@@ -27,12 +26,10 @@ static void find_run(const struct gp_compile_log *log, uint32_t process, gp_sid 
 /* Did the code of the graph come from the cache? Then nothing was scheduled. */
 static bool from_cache(const struct gp_compile_log *log, const struct gp_clog_graph *g)
 {
-    for (size_t i = 0; i < log->caches.n; i++) {
-        const struct gp_clog_cache *k = &log->caches.at[i];
+    GP_EACH(const struct gp_clog_cache, k, log->caches)
         if (g->key && k->key == g->key && k->process == g->process && k->compile_id == g->compile_id &&
             k->layer == GP_CLOG_FX)
             return k->state == GP_CLOG_HIT;
-    }
     return false;
 }
 
@@ -120,8 +117,7 @@ static void add_skip(struct gp_compile *c, gp_sid as_logged, gp_sid file, int32_
 {
     struct gp_compile_cudagraphs *g = &c->cudagraphs;
     gp_sid reason = reason_of(c, as_logged);
-    for (size_t i = 0; i < g->skips.n; i++) {
-        struct gp_compile_skip *s = &g->skips.at[i];
+    GP_EACH(struct gp_compile_skip, s, g->skips) {
         if (s->reason != reason || s->file != file || s->line != line) continue;
         s->count++;
         return;
@@ -139,10 +135,8 @@ static void add_skip(struct gp_compile *c, gp_sid as_logged, gp_sid file, int32_
 static gp_sid function_at(const struct gp_compile *c, gp_sid file, int32_t line)
 {
     const struct gp_compile_frame *best = NULL;
-    for (size_t i = 0; i < c->frames.n; i++) {
-        const struct gp_compile_frame *f = &c->frames.at[i];
+    GP_EACH(const struct gp_compile_frame, f, c->frames)
         if (f->file == file && f->line <= line && (!best || f->line > best->line)) best = f;
-    }
     return best ? best->function : 0;
 }
 
@@ -150,8 +144,7 @@ static void count_recorded(struct gp_compile *c)
 {
     const struct gp_compile_log *log = c->log;
     struct gp_map regions = {0};
-    for (size_t i = 0; i < log->spans.n; i++) {
-        const struct gp_clog_span *s = &log->spans.at[i];
+    GP_EACH(const struct gp_clog_span, s, log->spans) {
         if (strcmp(gp_clog_str(log, s->name), "CUDAGraphNode.record") != 0) continue;
         uint64_t key = (uint64_t)s->process << 33 | (uint64_t)s->compile_id << 1 | s->backward;
         c->cudagraphs.recordings++;
@@ -159,8 +152,7 @@ static void count_recorded(struct gp_compile *c)
     }
     if (!c->cudagraphs.recordings) { /* no spans: the text log has them as well */
         c->cudagraphs.recordings = (uint32_t)log->recordings.n;
-        for (size_t i = 0; i < log->recordings.n; i++) {
-            const struct gp_clog_recording *r = &log->recordings.at[i];
+        GP_EACH(const struct gp_clog_recording, r, log->recordings) {
             uint64_t key = (uint64_t)r->process << 32 | r->compile_id;
             c->cudagraphs.recorded += !(*gp_map_put(&regions, key, 0))++;
         }
@@ -179,8 +171,7 @@ void gp_compile_find_cudagraphs(struct gp_compile *c)
         const struct gp_clog_skip *s = &log->skips.at[i];
         add_skip(c, s->reason, s->file, s->line, s->compile_id, function_at(c, s->file, s->line));
     }
-    for (size_t i = 0; i < log->metrics.n; i++) {
-        const struct gp_clog_metrics *m = &log->metrics.at[i];
+    GP_EACH(const struct gp_clog_metrics, m, log->metrics) {
         const struct gp_compile_frame *f = gp_compile_frame_of(c, m->process, m->compile_id);
         bool reported = !m->skip_reason;
         for (size_t k = 0; k < log->skips.n && f && !reported; k++)

@@ -14,8 +14,7 @@ static void find_stalls(struct gp_compile *c, const struct gp_compile_trace *t)
     if (!t->has_clock || !t->steps.n) return;
     struct gp_map stalled = {0}; /* compile ids */
     c->time.stall_ns = 0;
-    for (size_t i = 0; i < log->spans.n; i++) {
-        const struct gp_clog_span *s = &log->spans.at[i];
+    GP_EACH(const struct gp_clog_span, s, log->spans) {
         int64_t begin, end, inside = 0;
         if (s->parent != GP_CLOG_NONE || __builtin_sub_overflow(s->begin_ns, t->to_unix_ns, &begin)) continue;
         end = gp_add_saturated(begin, s->dur_ns);
@@ -28,8 +27,7 @@ static void find_stalls(struct gp_compile *c, const struct gp_compile_trace *t)
         c->time.stall_ns += inside;
         c->time.stalls++;
         if ((*gp_map_put(&stalled, s->compile_id, 0))++) continue;
-        for (size_t r = 0; r < c->recompiles.n; r++) {
-            struct gp_compile_recompile *k = &c->recompiles.at[r];
+        GP_EACH(struct gp_compile_recompile, k, c->recompiles) {
             for (uint32_t j = 0; j < k->n_ids; j++) k->stalls += c->ids.at[k->first_id + j] == s->compile_id;
         }
     }
@@ -78,11 +76,9 @@ static bool breaks_in(const struct gp_compile *c, const struct gp_compile_break 
 /* Is that the compile of what follows the break? */
 static bool resumes(const struct gp_compile *c, const struct gp_compile_break *b, gp_sid compile_id)
 {
-    for (size_t i = 0; i < c->frames.n; i++) {
-        const struct gp_compile_frame *f = &c->frames.at[i];
+    GP_EACH(const struct gp_compile_frame, f, c->frames)
         if (f->compile_id == compile_id)
             return f->resumed_line == b->line && f->function == b->function && f->file == b->file;
-    }
     return false;
 }
 

@@ -117,8 +117,7 @@ void gp_compile_compare_modes(struct gp_compile *c)
         run |= role == GP_COMPILE_RUN;
         add_mode(c, i, base);
     }
-    for (size_t i = 0; i < c->modes.n; i++) {
-        const struct gp_compile_mode *m = &c->modes.at[i];
+    GP_EACH(const struct gp_compile_mode, m, c->modes) {
         enum gp_compile_role role = c->traces.at[m->trace].role;
         if (role == GP_COMPILE_EAGER_TRACE) c->fusion.kernels_eager = m->kernels;
         if (role == GP_COMPILE_RUN) {

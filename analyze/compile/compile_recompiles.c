@@ -119,12 +119,10 @@ static struct gp_compile_recompile *group_of(struct gp_compile *c, const struct 
                                              const struct gp_clog_recompile *r)
 {
     gp_sid function = f ? f->function : r->function, file = f && f->file ? f->file : r->file;
-    for (size_t i = 0; i < c->recompiles.n; i++) {
-        struct gp_compile_recompile *k = &c->recompiles.at[i];
+    GP_EACH(struct gp_compile_recompile, k, c->recompiles)
         if (k->kind == g->kind && k->expression == g->expression && k->function == function &&
             k->file == file)
             return k;
-    }
     GP_VEC_PUSH(&c->recompiles, (struct gp_compile_recompile){.kind = g->kind,
                                                               .function = function,
                                                               .file = file,
@@ -161,8 +159,7 @@ static void fill_group(struct gp_compile *c, const rows *all, size_t index)
         if (all->at[i].group == index) add_value(c, k, all->at[i].expected);
     for (size_t i = 0; i < all->n; i++)
         if (all->at[i].group == index) add_value(c, k, all->at[i].actual);
-    for (size_t i = 0; i < all->n; i++) {
-        const struct row *r = &all->at[i];
+    GP_EACH(const struct row, r, *all) {
         if (r->group != index) continue;
         const struct gp_compile_frame *f = gp_compile_frame_of(c, r->process, r->compile_id);
         GP_VEC_PUSH(&c->ids, r->compile_id);

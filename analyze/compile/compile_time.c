@@ -115,8 +115,7 @@ void gp_compile_add_time(struct gp_compile *c)
     c->last_span = c->last_frame = GP_CLOG_NONE;
     t->from_spans = log->spans.n > 0;
     if (t->from_spans) add_spans(c);
-    for (size_t i = 0; i < log->metrics.n; i++) {
-        const struct gp_clog_metrics *m = &log->metrics.at[i];
+    GP_EACH(const struct gp_clog_metrics, m, log->metrics) {
         if (!t->from_spans && m->kind != GP_CLOG_RUNTIME) add_nested(c, m);
         t->logging_ns += known(m->logging_ns);
         t->kernel_work_ns += known(m->kernel_compile_ns);

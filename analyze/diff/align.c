@@ -217,22 +217,18 @@ static uint32_t mirrored(uint32_t change)
 static void mirror(struct gp_align *al)
 {
     for (size_t i = 0; i < al->pairs.n; i++) swap_u32(&al->pairs.at[i].a, &al->pairs.at[i].b);
-    for (size_t i = 0; i < al->blocks.n; i++) {
-        struct gp_align_block *k = &al->blocks.at[i];
+    GP_EACH(struct gp_align_block, k, al->blocks) {
         swap_u32(&k->a, &k->b), swap_u32(&k->na, &k->nb);
         k->change = mirrored(k->change);
     }
-    for (size_t i = 0; i < al->groups.n; i++) {
-        struct gp_align_group *g = &al->groups.at[i];
+    GP_EACH(struct gp_align_group, g, al->groups) {
         uint64_t n = g->na;
         g->na = g->nb, g->nb = n;
         swap_ns(&g->a_ns, &g->b_ns);
         g->change = mirrored(g->change);
     }
-    for (size_t i = 0; i < al->segments.n; i++) {
-        struct gp_align_segment *s = &al->segments.at[i];
+    GP_EACH(struct gp_align_segment, s, al->segments)
         swap_u32(&s->a, &s->b), swap_u32(&s->na, &s->nb), swap_ns(&s->a_ns, &s->b_ns);
-    }
     swap_ns(&al->paired_a_ns, &al->paired_b_ns);
 }
 

@@ -190,8 +190,7 @@ static void average(struct side *s)
 {
     int64_t *sum = gp_zalloc(((size_t)s->n + 1) * sizeof *sum);
     uint64_t steps = 0;
-    for (size_t i = 0; i < s->g->samples.n; i++) {
-        const struct gp_diff_sample *other = &s->g->samples.at[i];
+    GP_EACH(const struct gp_diff_sample, other, s->g->samples) {
         if (other->s->sequence != s->sample->s->sequence || other->s->n != s->n) continue;
         const struct gp_profile_event *e =
             GP_VEC_FROM(&s->g->profiles[other->profile]->events, other->s->first);
@@ -406,8 +405,7 @@ static void look_at(struct blocks *b, int side, struct whereabouts *of_op)
     GP_VEC(struct part) parts = {0};
     for (uint32_t i = 0; i < s->n; i++)
         of_op[gp_diff_op_of(b->w, side, s->sample->profile, &s->event[i])].all_ns += s->item[i].dur_ns;
-    for (size_t k = 0; k < b->al.blocks.n; k++) {
-        const struct gp_align_block *x = &b->al.blocks.at[k];
+    GP_EACH(const struct gp_align_block, x, b->al.blocks) {
         uint32_t first = side == GP_DIFF_BASE ? x->a : x->b, n = side == GP_DIFF_BASE ? x->na : x->nb;
         uint32_t block = b->block_of_group[side][x->group];
         for (uint32_t i = first; i < first + n; i++) {

@@ -81,8 +81,7 @@ void gp_diff_clock_cause(struct gp_diff_work *w)
     int slow = ratio > 1 ? GP_DIFF_CUR : GP_DIFF_BASE;
     struct gp_diff_cause clocks = {.sort = GP_CAUSE_CLOCKS};
     clocks.name = gp_intern_cstr(&d->strings, "lower clocks");
-    for (size_t i = 0; i < d->causes.n; i++) {
-        struct gp_diff_cause *c = &d->causes.at[i];
+    GP_EACH(struct gp_diff_cause, c, d->causes) {
         if (c->sort != GP_CAUSE_OP) continue;
         int64_t part = part_of_op(&d->ops.at[c->index], ratio);
         c->side_ns[slow] -= part;
@@ -154,8 +153,7 @@ static void excuse_by_clocks(struct gp_diff *d, double ratio)
         step->d.why = why;
         any = true;
     }
-    for (size_t i = 0; i < d->ops.n; i++) {
-        struct gp_diff_op *op = &d->ops.at[i];
+    GP_EACH(struct gp_diff_op, op, d->ops) {
         if (op->change != slower || op->count_changed || !(op->side[GP_DIFF_BASE].total_ns > 0)) continue;
         if (!within_clocks(d, op->change_pct, ratio)) continue;
         op->change = GP_CHANGE_NONE;
@@ -182,8 +180,7 @@ static void excuse_by_others(struct gp_diff *d)
         metric->verdict = GP_CHANGE_INCONCLUSIVE;
         metric->d.why = why;
     }
-    for (size_t i = 0; i < d->ops.n; i++) {
-        struct gp_diff_op *op = &d->ops.at[i];
+    GP_EACH(struct gp_diff_op, op, d->ops) {
         if (op->count_changed || (op->change != GP_CHANGE_REGRESSION && op->change != GP_CHANGE_IMPROVEMENT))
             continue;
         op->change = GP_CHANGE_INCONCLUSIVE;

@@ -118,10 +118,8 @@ static void add_calls(struct lines *l, int side, enum gp_metric_id m)
     size_t *first = gp_alloc((g->n + 1) * sizeof *first), n = 0; /* by profile: its steps */
     for (size_t i = 0; i < g->n; n += g->profiles[i++]->steps.n) first[i] = n;
     uint32_t *samples = gp_zalloc((n + 1) * sizeof *samples); /* by step */
-    for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_diff_sample *s = &g->samples.at[i];
+    GP_EACH(const struct gp_diff_sample, s, g->samples)
         samples[first[s->profile] + (size_t)(s->s - g->profiles[s->profile]->steps.at)]++;
-    }
     for (size_t i = 0; i < g->n; i++) {
         const struct gp_profile *p = g->profiles[i];
         for (size_t k = 0; k < p->calls.n; k++)

@@ -48,8 +48,7 @@ static int64_t least_weight(const struct gp_diff *d)
 static void count_ops(struct gp_diff *d)
 {
     d->guard_weight_ns = least_weight(d);
-    for (size_t i = 0; i < d->ops.n; i++) {
-        const struct gp_diff_op *op = &d->ops.at[i];
+    GP_EACH(const struct gp_diff_op, op, d->ops) {
         count_op(&d->summary, op);
         if (!gp_diff_op_decides(d, op)) continue;
         if (op->change == GP_CHANGE_REGRESSION) d->summary.slower++;

@@ -83,8 +83,7 @@ static void count_calls(struct matcher *m, int side)
 {
     const struct gp_diff_group *g = &m->w->side[side];
     bool by_kernel = m->d->opts.by == GP_DIFF_BY_KERNEL;
-    for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_diff_sample *sample = &g->samples.at[i];
+    GP_EACH(const struct gp_diff_sample, sample, g->samples) {
         const struct gp_profile *p = g->profiles[sample->profile];
         const uint32_t *name_of = m->name_of[side][sample->profile];
         for (uint32_t k = sample->s->first; k < sample->s->first + sample->s->n; k++) {
@@ -122,8 +121,7 @@ static bool same_count(const struct gp_diff_work *w, const uint64_t calls[GP_DIF
  * otherwise. */
 static void match_by_name(struct matcher *m, bool all)
 {
-    for (size_t i = 0; i < m->names.n; i++) {
-        struct name *n = &m->names.at[i];
+    GP_EACH(struct name, n, m->names) {
         bool used = n->calls[GP_DIFF_BASE] || n->calls[GP_DIFF_CUR];
         if (n->op != NONE || !used || (!all && !same_count(m->w, n->calls))) continue;
         n->op = add_op(m, n->text, n->kind, 0);
@@ -178,8 +176,7 @@ static void match_by_key(struct matcher *m, bool family)
 {
     struct gp_map of_key = {0};
     GP_VEC(struct bunch) bunches = {0};
-    for (size_t i = 0; i < m->names.n; i++) {
-        struct name *n = &m->names.at[i];
+    GP_EACH(struct name, n, m->names) {
         if (n->op != NONE || (!n->calls[GP_DIFF_BASE] && !n->calls[GP_DIFF_CUR])) continue;
         uint64_t key = (uint64_t)n->kind << 32 | key_of(m, n, family);
         uint32_t at = *gp_map_put(&of_key, key, (uint32_t)bunches.n);
@@ -190,8 +187,7 @@ static void match_by_key(struct matcher *m, bool family)
             if (is_one_sided(n)) bunches.at[at].one_sided[side] += n->calls[side];
         }
     }
-    for (size_t i = 0; i < m->names.n; i++) {
-        struct name *n = &m->names.at[i];
+    GP_EACH(struct name, n, m->names) {
         if (n->op != NONE || (!n->calls[GP_DIFF_BASE] && !n->calls[GP_DIFF_CUR])) continue;
         uint64_t key = (uint64_t)n->kind << 32 | key_of(m, n, family);
         struct bunch *b = &bunches.at[*gp_map_get(&of_key, key)];
@@ -267,8 +263,7 @@ static void name_ops(struct matcher *m)
 {
     struct gp_diff *d = m->d;
     for (int side = 0; side < GP_DIFF_SIDES; side++) list_names(m, side);
-    for (size_t i = 0; i < d->ops.n; i++) {
-        struct gp_diff_op *op = &d->ops.at[i];
+    GP_EACH(struct gp_diff_op, op, d->ops) {
         bool base = op->side[GP_DIFF_BASE].present, cur = op->side[GP_DIFF_CUR].present;
         op->name = d->names.at[op->side[base ? GP_DIFF_BASE : GP_DIFF_CUR].names];
         op->label = label_of(d, op);

@@ -41,8 +41,7 @@ static enum gp_change judge_interval(const struct gp_diff_decision *e, double al
 static double structural_change(const struct gp_diff *d)
 {
     double sum = 0;
-    for (size_t i = 0; i < d->ops.n; i++) {
-        const struct gp_diff_op *op = &d->ops.at[i];
+    GP_EACH(const struct gp_diff_op, op, d->ops) {
         if (!gp_decide_on_both(op)) sum += (double)op->change_ns;
         else if (op->count_changed) sum += (double)op->count_effect_ns;
     }

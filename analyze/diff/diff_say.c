@@ -147,8 +147,7 @@ static void say_ops(struct gp_buf *b, const struct gp_diff *d, enum gp_change ch
 {
     enum { NAMED = 2 };
     uint32_t n = 0;
-    for (size_t i = 0; i < d->ops.n; i++) {
-        const struct gp_diff_op *op = &d->ops.at[i];
+    GP_EACH(const struct gp_diff_op, op, d->ops) {
         if (op->change != (uint32_t)change || !gp_diff_op_decides(d, op) || ++n > NAMED) continue;
         gp_buf_printf(b, "%s%s ", n > 1 ? ", " : "", gp_diff_str(d, op->label));
         put_change(b, op->change_ns);

@@ -75,10 +75,8 @@ static uint8_t *windows_of(const struct gp_diff_group *g, uint32_t profile)
 {
     const struct gp_profile *p = g->profiles[profile];
     uint8_t *used = gp_zalloc(p->steps.n + 1);
-    for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_diff_sample *sample = &g->samples.at[i];
+    GP_EACH(const struct gp_diff_sample, sample, g->samples)
         if (sample->profile == profile && sample->window) used[sample->s - p->steps.at] = 1;
-    }
     return used;
 }
 
@@ -114,8 +112,7 @@ static void add_shares(struct shares *s)
         if (s->w->d->unit == GP_DIFF_PER_STEP) add_profile(s, i);
         else add_whole(s, i);
     }
-    for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_diff_sample *sample = &g->samples.at[i];
+    GP_EACH(const struct gp_diff_sample, sample, g->samples) {
         if (!sample->window) continue;
         s->wall_ns = gp_add_saturated(s->wall_ns, sample->s->wall_ns);
         s->other_ns = gp_add_saturated(s->other_ns, sample->s->other_ns);

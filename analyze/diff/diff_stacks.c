@@ -102,8 +102,7 @@ static void add_side(struct stacks *s, int side)
 {
     const struct gp_diff_group *g = &s->w->side[side];
     gp_sid **paths = gp_zalloc((g->n + 1) * sizeof *paths);
-    for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_diff_sample *sample = &g->samples.at[i];
+    GP_EACH(const struct gp_diff_sample, sample, g->samples) {
         const struct gp_profile *p = g->profiles[sample->profile];
         if (!paths[sample->profile]) paths[sample->profile] = paths_of(s->d, p);
         for (uint32_t k = sample->s->first; k < sample->s->first + sample->s->n; k++) {

@@ -40,8 +40,7 @@ static void deal_calls(struct gp_diff_work *w, int side)
     struct gp_diff_group *g = &w->side[side];
     size_t n_ops = w->d->ops.n;
     size_t *first = gp_zalloc((n_ops + 2) * sizeof *first);
-    for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_diff_sample *s = &g->samples.at[i];
+    GP_EACH(const struct gp_diff_sample, s, g->samples) {
         const struct gp_profile *p = g->profiles[s->profile];
         for (uint32_t k = s->s->first; k < s->s->first + s->s->n; k++)
             first[gp_diff_op_of(w, side, s->profile, &p->events.at[k]) + 2]++;
@@ -202,8 +201,7 @@ size_t gp_diff_metric_values(const struct gp_diff_work *w, int side, enum gp_met
     const struct gp_diff_group *g = &w->side[side];
     bool window = m == GP_METRIC_BUSY || m == GP_METRIC_STEP || m == GP_METRIC_IDLE;
     size_t n = 0;
-    for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_diff_sample *s = &g->samples.at[i];
+    GP_EACH(const struct gp_diff_sample, s, g->samples) {
         if (window && !s->window) continue;
         to[n++] = m == GP_METRIC_EQUAL
                       ? gp_diff_at_equal_clocks(w->d, s->s->gpu_ns,

@@ -20,8 +20,7 @@ static void each_event(struct gp_diff_work *w, int side, void *ctx,
                                   const struct gp_profile *p, const struct gp_profile_event *e))
 {
     const struct gp_diff_group *g = &w->side[side];
-    for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_diff_sample *s = &g->samples.at[i];
+    GP_EACH(const struct gp_diff_sample, s, g->samples) {
         const struct gp_profile *p = g->profiles[s->profile];
         for (uint32_t k = s->s->first; k < s->s->first + s->s->n; k++) fn(ctx, side, s, p, &p->events.at[k]);
     }
@@ -91,8 +90,7 @@ GP_COMPARE(compare_changes, struct grid_change, GP_UP(factor))
 static size_t grid_changes(const struct grids *g, struct grid_change *changes)
 {
     size_t n = 0;
-    for (size_t i = 0; i < g->rows.n; i++) {
-        const struct grid_row *r = &g->rows.at[i];
+    GP_EACH(const struct grid_row, r, g->rows) {
         if (!r->calls[GP_DIFF_BASE] || !r->calls[GP_DIFF_CUR]) continue;
         double blocks[GP_DIFF_SIDES], ns[GP_DIFF_SIDES];
         for (int side = 0; side < GP_DIFF_SIDES; side++) {

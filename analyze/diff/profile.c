@@ -11,8 +11,7 @@
 
 static void make_lanes(struct gp_profile_job *j)
 {
-    for (size_t i = 0; i < j->v->devices.n; i++) {
-        const struct gp_view_device *d = &j->v->devices.at[i];
+    GP_EACH(const struct gp_view_device, d, j->v->devices) {
         struct gp_profile_lane l;
         memset(&l, 0, sizeof l);
         l.rank = d->rank;

@@ -279,8 +279,7 @@ static void order_nodes(struct maker *m, uint32_t *rows, size_t n)
  * position, KNOWN[lane] of them. */
 static void deal_rows(struct maker *m, size_t *known)
 {
-    for (size_t p = 0; p < m->j->steps.v.n; p++) {
-        const struct gp_steps_program *program = &m->j->steps.v.at[p];
+    GP_EACH(const struct gp_steps_program, program, m->j->steps.v) {
         for (size_t i = 0; i < program->n; i++) {
             uint32_t lane = m->v->device_of_row[program->rows[i]];
             m->dealt[m->v->devices.at[lane].first + known[lane]++] = program->rows[i];

@@ -275,15 +275,13 @@ static bool holds(const struct gp_profile *p)
 {
     for (size_t i = 0; i < p->places.n; i++)
         if (i ? p->places.at[i].parent >= i : p->places.at[i].parent != 0) return false;
-    for (size_t i = 0; i < p->lanes.n; i++) {
-        const struct gp_profile_lane *l = &p->lanes.at[i];
+    GP_EACH(const struct gp_profile_lane, l, p->lanes) {
         if (!slice_fits(l->first_event, l->n_events, p->events.n)) return false;
         if (!slice_fits(l->first_step, l->n_steps, p->steps.n) || !step_fits(p, &l->whole)) return false;
     }
     for (size_t i = 0; i < p->steps.n; i++)
         if (!step_fits(p, &p->steps.at[i])) return false;
-    for (size_t i = 0; i < p->events.n; i++) {
-        const struct gp_profile_event *e = &p->events.at[i];
+    GP_EACH(const struct gp_profile_event, e, p->events) {
         bool step = e->step == GP_PROFILE_NONE || e->step < p->steps.n;
         if (e->kernel >= p->kernels.n || e->place >= p->places.n || !step) return false;
         if (e->dur_ns < 0 || e->share_ns < 0 || e->bytes < 0) return false;

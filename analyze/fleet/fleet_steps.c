@@ -24,8 +24,7 @@ void gp_fleet_fit_rows(struct gp_fleet *f, int32_t last_rank)
     while (f->last_rank >> s >= GP_FLEET_ROWS) s++;
     uint32_t rows = (uint32_t)(f->last_rank >> s) + 1;
     if (s == f->row_shift && rows <= f->rows) return;
-    for (size_t i = 0; i < f->columns.n; i++) {
-        struct gp_fleet_column *c = &f->columns.at[i];
+    GP_EACH(struct gp_fleet_column, c, f->columns) {
         uint16_t *cells = gp_zalloc(rows * sizeof *cells);
         for (uint32_t r = 0; r < f->rows; r++) {
             uint16_t *to = &cells[r >> (s - f->row_shift)];

@@ -75,8 +75,7 @@ static void find_kernel(const struct judge *j, const struct gp_fleet_member *m, 
 {
     int64_t worst_ns = 0, all_ns = 0, slower_ns = 0;
     double ratio = (double)s->cause_ns / (double)(m->ns[GP_FLEET_COMPUTE] - s->cause_ns + 1);
-    for (size_t i = 0; i < m->kernels.n; i++) {
-        const struct gp_fleet_kernel_time *t = &m->kernels.at[i];
+    GP_EACH(const struct gp_fleet_kernel_time, t, m->kernels) {
         const struct gp_fleet_kernel *k = kernel_named(j->f, t->name);
         if (!k) continue;
         int64_t median = gp_sketch_median(&k->step), call = gp_sketch_median(&k->call);
@@ -137,8 +136,7 @@ static void find_cause(const struct judge *j, const struct gp_fleet_member *m, s
 static void find_pattern(const struct judge *j, struct gp_slow *s)
 {
     int64_t half = (s->ns - s->median_ns) / 2;
-    for (size_t i = 0; i < j->f->columns.n; i++) {
-        const struct gp_fleet_column *c = &j->f->columns.at[i];
+    GP_EACH(const struct gp_fleet_column, c, j->f->columns) {
         if (c->own.n < 2) continue;
         int64_t limit = gp_sketch_median(&c->own) + half;
         bool slow = false;
@@ -176,8 +174,7 @@ static int64_t typical_more(const struct judge *j, struct gp_fleet_key key)
 {
     GP_VEC(int64_t) more = {0};
     if (!has_typical(j)) return 0;
-    for (size_t i = 0; i < j->f->columns.n; i++) {
-        const struct gp_fleet_column *c = &j->f->columns.at[i];
+    GP_EACH(const struct gp_fleet_column, c, j->f->columns) {
         int64_t of_step = gp_sketch_median(&c->own), behind = 0;
         int64_t limit = gp_slow_limit(&c->own, of_step, 0, RANK_TIMES);
         for (uint32_t k = 0; k < c->worst.n; k++)
@@ -195,8 +192,7 @@ static bool has_other_work(const struct judge *j, const struct gp_fleet_member *
 {
     double slower_ns = 0;
     if (!j->f->staged || s->cause != GP_SLOW_COMPUTE) return false;
-    for (size_t i = 0; i < m->kernels.n; i++) {
-        const struct gp_fleet_kernel_time *t = &m->kernels.at[i];
+    GP_EACH(const struct gp_fleet_kernel_time, t, m->kernels) {
         const struct gp_fleet_kernel *k = kernel_named(j->f, t->name);
         int64_t call_ns = k ? gp_sketch_median(&k->call) : t->call_ns;
         if (t->call_ns > call_ns)
@@ -222,8 +218,7 @@ static void find_ranks(struct judge *j)
     double least_pct = few ? FEW_OF_STEP_PCT : OF_STEP_PCT;
     int64_t typical_ns = few ? typical_own(j) : 0;
     int64_t limit = gp_slow_limit(own, middle, few && steps ? RANK_FEW_PCT : RANK_PCT, RANK_TIMES);
-    for (size_t i = 0; i < j->f->kept.n; i++) {
-        const struct gp_fleet_member *m = &j->f->kept.at[i];
+    GP_EACH(const struct gp_fleet_member, m, j->f->kept) {
         int64_t more = m->ns[GP_FLEET_OWN] - middle, typical = few ? typical_more(j, m->key) : 0;
         int64_t least = part(m->ns[GP_FLEET_STEP], least_pct);
         bool mean = m->ns[GP_FLEET_OWN] > limit && more >= least, median = typical > 0 && typical >= least;
@@ -252,8 +247,7 @@ static void find_ranks(struct judge *j)
 static void find_kernels(struct judge *j)
 {
     int64_t least = part(j->median[GP_FLEET_STEP], KERNEL_STEP_PCT);
-    for (size_t i = 0; i < j->f->kernels.n; i++) {
-        const struct gp_fleet_kernel *k = &j->f->kernels.at[i];
+    GP_EACH(const struct gp_fleet_kernel, k, j->f->kernels) {
         if (k->step.n < ENOUGH) continue;
         int64_t middle = gp_sketch_median(&k->step);
         int64_t limit = gp_slow_limit(&k->step, middle, KERNEL_PCT, KERNEL_TIMES),
@@ -375,8 +369,7 @@ static void find_ordinals(struct judge *j)
                         .median_ns = middle,
                         .cause_ns = most - middle};
     size_t n = 0;
-    for (size_t i = 0; i < j->list->at.n; i++) {
-        const struct gp_slow *other = &j->list->at.at[i];
+    GP_EACH(const struct gp_slow, other, j->list->at) {
         if (other->device == (int64_t)which && !n) s.cause = other->cause;
         if (other->device != (int64_t)which) j->list->at.at[n++] = *other;
     }
@@ -390,8 +383,7 @@ static void find_in_turn(struct judge *j)
 {
     struct gp_slow_list *list = j->list;
     GP_VEC(int32_t) late = {0};
-    for (size_t i = 0; i < j->f->columns.n; i++) {
-        const struct gp_fleet_column *c = &j->f->columns.at[i];
+    GP_EACH(const struct gp_fleet_column, c, j->f->columns) {
         if (c->own.n < ENOUGH) continue;
         int64_t middle = gp_sketch_median(&c->own);
         list->columns++;

@@ -315,8 +315,7 @@ void gp_hta_add_collectives(struct gp_hta *h, const struct gp_view *v)
 {
     struct reading r = {.h = h, .v = v};
     gp_nccl_find(&r.nccl, v, &h->strings);
-    for (size_t i = 0; i < v->devices.n; i++) {
-        const struct gp_view_device *d = &v->devices.at[i];
+    GP_EACH(const struct gp_view_device, d, v->devices) {
         for (size_t k = d->first; k < d->first + d->n; k++)
             if (gp_view_class(v, v->rows[k]) == GP_CLASS_COMMUNICATION) add_collective(&r, d, v->rows[k]);
     }

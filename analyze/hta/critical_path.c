@@ -165,8 +165,7 @@ static int64_t gpu_end(const struct walk *w, uint32_t row)
 static uint32_t *index_streams(const struct gp_view *v)
 {
     uint32_t *previous = gp_alloc(v->t->events[GP_GPU].n * sizeof *previous);
-    for (size_t s = 0; s < v->streams.n; s++) {
-        const struct gp_view_stream *stream = &v->streams.at[s];
+    GP_EACH(const struct gp_view_stream, stream, v->streams) {
         for (size_t i = 0; i < stream->n; i++)
             previous[v->stream_rows[stream->first + i]] = i ? v->stream_rows[stream->first + i - 1] : NONE;
     }
@@ -419,11 +418,9 @@ GP_COMPARE(by_length, struct gp_hta_step *const,
 static const struct gp_hta_step *median_step(const struct gp_hta *h, const struct gp_view_device *d)
 {
     GP_VEC(const struct gp_hta_step *) whole = {0};
-    for (size_t i = 0; i < h->steps.n; i++) {
-        const struct gp_hta_step *s = &h->steps.at[i];
+    GP_EACH(const struct gp_hta_step, s, h->steps)
         if (s->producer == d->producer && s->device == d->device && !s->partial && s->end_ns > s->begin_ns)
             GP_VEC_PUSH(&whole, s);
-    }
     const struct gp_hta_step *median = NULL;
     if (whole.n) {
         qsort(whole.at, whole.n, sizeof *whole.at, by_length);

@@ -135,8 +135,7 @@ static void add_bound(struct whole *w, const struct gp_hta_bound *b)
 static struct whole sum_devices(struct gp_hta *h, const struct gp_hta *all)
 {
     struct whole w = {.h = h, .all = all, .rank = h->devices.n ? h->devices.at[0].rank : -1};
-    for (size_t i = 0; i < h->devices.n; i++) {
-        const struct gp_hta_device *d = &h->devices.at[i];
+    GP_EACH(const struct gp_hta_device, d, h->devices) {
         if (d->rank != w.rank) w.rank = -1;
         w.span_ns += d->b.span_ns;
         w.busy_ns += d->b.busy_ns;
@@ -447,10 +446,8 @@ static void find_slow(struct whole *w)
 
 static bool is_reported_slow(const struct whole *w, int32_t rank)
 {
-    for (size_t i = 0; i < w->all->slow.at.n; i++) {
-        const struct gp_slow *s = &w->all->slow.at.at[i];
+    GP_EACH(const struct gp_slow, s, w->all->slow.at)
         if (s->what == GP_SLOW_RANK && s->key.rank == rank) return true;
-    }
     return false;
 }
 
@@ -461,8 +458,7 @@ static int64_t lost_for(const struct whole *w, const struct gp_straggler *s)
     const struct gp_hta *h = w->h;
     bool by_device = gp_hta_devices_are_ranks(h);
     int64_t own_ns = INT64_MAX, lost_ns = 0;
-    for (size_t i = 0; i < h->devices.n; i++) {
-        const struct gp_hta_device *d = &h->devices.at[i];
+    GP_EACH(const struct gp_hta_device, d, h->devices) {
         bool is_its = (by_device ? d->device : d->rank) == s->rank;
         if (is_its && d->b.exposed_communication_ns < own_ns) own_ns = d->b.exposed_communication_ns;
     }

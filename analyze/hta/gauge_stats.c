@@ -271,8 +271,7 @@ static void add_energy(struct gp_hta *h, struct gp_hta_place at, const struct gp
     whole.idle_pct =
         whole.joules > 0 ? 100 - 100 * busy_joules(&m, busy, begin_ns, end_ns) / whole.joules : NAN;
     whole.others_pct = gp_step_mean(&gpu->of[GP_GAUGE_OTHERS], begin_ns, end_ns);
-    for (size_t i = 0; i < h->steps.n; i++) {
-        const struct gp_hta_step *step = &h->steps.at[i];
+    GP_EACH(const struct gp_hta_step, step, h->steps) {
         if (step->device != at.device || step->producer != at.producer || step->partial || step->warm_up)
             continue;
         if (gp_step_covered(&gpu->of[GP_GAUGE_POWER], step->begin_ns, step->end_ns) !=

@@ -217,8 +217,7 @@ static void check_seen_ranks(struct gp_hta *h)
 static double clock_share(const struct gp_hta *h, int32_t rank)
 {
     double own = 0, others = 0, own_n = 0, others_n = 0;
-    for (size_t i = 0; i < h->clocks.n; i++) {
-        const struct gp_clock_stat *c = &h->clocks.at[i];
+    GP_EACH(const struct gp_clock_stat, c, h->clocks) {
         *(c->at.rank == rank ? &own : &others) += c->mean_mhz;
         ++*(c->at.rank == rank ? &own_n : &others_n);
     }
@@ -231,8 +230,7 @@ static void leave_to_clocks(struct gp_hta *h)
 {
     static const double AS_MUCH = 1.02;
     size_t n = 0;
-    for (size_t i = 0; i < h->slow.at.n; i++) {
-        const struct gp_slow *s = &h->slow.at.at[i];
+    GP_EACH(const struct gp_slow, s, h->slow.at) {
         double clock = s->what == GP_SLOW_KERNEL ? clock_share(h, s->key.rank) : 0;
         if (clock <= 0 || (double)s->ns * clock > (double)s->median_ns * AS_MUCH) h->slow.at.at[n++] = *s;
     }

@@ -57,8 +57,7 @@ static void leave_devices(struct keeper *k)
 {
     struct gp_hta *h = k->h;
     size_t n = 0;
-    for (size_t i = 0; i < h->devices.n; i++) {
-        struct gp_hta_device *d = &h->devices.at[i];
+    GP_EACH(struct gp_hta_device, d, h->devices) {
         struct gp_fleet_key key = gp_hta_key_of(h, d);
         bool ranked = d->rank >= 0 || k->fleet->by_device;
         if (ranked ? !has(k->ranks.at, k->ranks.n, d->rank >= 0 ? d->rank : (int32_t)d->device)

@@ -169,8 +169,7 @@ static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp
                       const struct gp_steps_program *p, const struct gp_device_steps *steps)
 {
     struct running running = {0};
-    for (size_t i = 0; i < steps->v.n; i++) {
-        const struct gp_device_step *from = &steps->v.at[i];
+    GP_EACH(const struct gp_device_step, from, steps->v) {
         const struct gp_step_window *w = &p->windows.at[from->window];
         struct gp_hta_step s;
         memset(&s, 0, sizeof s);
@@ -277,8 +276,7 @@ const char *gp_hta_part_name(enum gp_hta_part_kind kind)
 struct gp_recorder_added gp_hta_recorder_added(const struct gp_hta *h, const struct gp_hta_step *step)
 {
     struct gp_recorder_added added = {0};
-    for (size_t i = 0; i < h->parts.n; i++) {
-        const struct gp_hta_part *p = &h->parts.at[i];
+    GP_EACH(const struct gp_hta_part, p, h->parts) {
         if (p->kind != GP_PART_STEPS || !p->steps || p->rank != step->rank || p->producer != step->producer ||
             p->device != step->device)
             continue;

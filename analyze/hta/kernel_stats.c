@@ -200,8 +200,7 @@ const struct gp_record gp_hta_owners[GP_OWNER_SORTS] = {OWNER("operator", "opera
 struct gp_owner_rows gp_hta_owner_rows(const struct gp_hta *h, enum gp_owner_sort sort)
 {
     struct gp_owner_rows r = {0};
-    for (size_t i = 0; i < h->owners.n; i++) {
-        const struct gp_owner_stat *o = &h->owners.at[i];
+    GP_EACH(const struct gp_owner_stat, o, h->owners) {
         if (o->sort != (uint32_t)sort) continue;
         if (!r.n++) r.at = o;
         if (o->gpu_events) r.launched = r.n;

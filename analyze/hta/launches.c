@@ -240,8 +240,7 @@ static void measure_queues(struct adder *a)
     struct entry *entries = gp_alloc((most + 1) * sizeof *entries);
     int64_t *starts = gp_alloc((most + 1) * sizeof *starts);
     struct gp_intervals full = {0};
-    for (size_t d = 0; d < a->v->devices.n; d++) {
-        const struct gp_view_device *dev = &a->v->devices.at[d];
+    GP_EACH(const struct gp_view_device, dev, a->v->devices) {
         for (size_t i = dev->first_stream; i < dev->first_stream + dev->n_streams; i++) {
             const struct gp_view_stream *s = &a->v->streams.at[i];
             measure_queue(a, entries, starts, collect(a, s, false, entries, starts));
@@ -283,8 +282,7 @@ static void add(struct gp_hta *h, const struct gp_view *v)
         l->graph_events += a.started[i];
     }
     count_outliers(&a);
-    for (size_t i = 0; i < a.stats.n; i++) {
-        struct call_stat *from = &a.stats.at[i];
+    GP_EACH(struct call_stat, from, a.stats) {
         gp_sid name = gp_intern_from(&a.h->strings, &a.v->t->strings, from->name);
         struct gp_api_stat *to = gp_hta_row(a.h, &lists[1], &(struct gp_api_stat){.name = name});
         gp_histogram_merge(&to->dur, &from->dur);
@@ -465,8 +463,7 @@ static void add_node(struct nodes *n, uint64_t id, gp_sid name, int64_t dur_ns)
 static const struct node *worst_node(const struct nodes *n)
 {
     const struct node *worst = NULL;
-    for (size_t i = 0; i < n->all.n; i++) {
-        const struct node *x = &n->all.at[i];
+    GP_EACH(const struct node, x, n->all) {
         int64_t spread = x->max_ns - x->min_ns, most = worst ? worst->max_ns - worst->min_ns : -1;
         if (spread > most || (spread == most && x->id < worst->id)) worst = x;
     }

@@ -194,8 +194,7 @@ static void add_ranges(struct adding *a, const struct gp_view_device *d, const s
 static struct sum over_steps(const struct adding *a, const struct series *s, const struct gp_view_device *d)
 {
     struct sum sum = {0};
-    for (size_t i = 0; i < a->h->steps.n; i++) {
-        const struct gp_hta_step *step = &a->h->steps.at[i];
+    GP_EACH(const struct gp_hta_step, step, a->h->steps) {
         if (step->device != d->device || step->producer != d->producer || step->partial || step->warm_up)
             continue;
         add_between(&sum, s, step->begin_ns, step->end_ns);

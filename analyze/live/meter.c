@@ -85,10 +85,8 @@ static void add_ns(int64_t *sum, int64_t ns)
 
 static struct device *device_of(struct gp_meter *m, uint32_t producer, int32_t rank, int64_t id)
 {
-    for (size_t i = 0; i < m->devices.n; i++) {
-        struct device *d = &m->devices.at[i];
+    GP_EACH(struct device, d, m->devices)
         if (d->producer == producer && d->id == id) return d;
-    }
     if (m->devices.n == DEVICES) return &m->devices.at[0];
     GP_VEC_PUSH(&m->devices, ((struct device){.producer = producer, .rank = rank, .id = id}));
     return &m->devices.at[m->devices.n - 1];
@@ -195,8 +193,7 @@ static void put_devices(struct gp_openmetrics *o, const struct gp_meter *m)
 {
     gp_openmetrics_family(o, "gpu_busy_seconds", "counter", "seconds",
                           "Time in which any kernel, copy or set ran on a GPU.");
-    for (size_t i = 0; i < m->devices.n; i++) {
-        const struct device *d = &m->devices.at[i];
+    GP_EACH(const struct device, d, m->devices) {
         int64_t busy_ns = d->busy_ns;
         for (size_t k = 0; k < d->pieces.n; k++)
             add_ns(&busy_ns, d->pieces.at[k].end_ns - d->pieces.at[k].begin_ns);

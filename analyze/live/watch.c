@@ -91,8 +91,7 @@ static void forget_names(struct gp_watch *w)
 {
     struct gp_strings fresh = {0};
     if (w->names.n < NAMES_MOST / 2) return;
-    for (size_t i = 0; i < w->ranks.n; i++) {
-        struct gp_watch_rank *r = &w->ranks.at[i];
+    GP_EACH(struct gp_watch_rank, r, w->ranks) {
         r->gpu = gp_intern_from(&fresh, &w->names, r->gpu);
         for (size_t k = 0; k < r->n_kernels; k++)
             r->kernels[k].name = gp_intern_from(&fresh, &w->names, r->kernels[k].name);

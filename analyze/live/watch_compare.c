@@ -128,8 +128,7 @@ static void note(struct gp_watch *w, enum gp_watch_kind kind, const struct gp_sl
 /* Kernels of a few ranks against their own past: too few to compare with each other. */
 static void note_changed(struct gp_watch *w, struct gp_buf *text)
 {
-    for (size_t i = 0; i < w->fleet.kernels.n; i++) {
-        const struct gp_fleet_kernel *k = &w->fleet.kernels.at[i];
+    GP_EACH(const struct gp_fleet_kernel, k, w->fleet.kernels) {
         const char *name = gp_string(&w->fleet.strings, k->name);
         for (uint32_t n = 0; n < k->worst.n && k->step.n < SHARED_BY; n++) {
             const struct gp_watch_rank *r = gp_watch_rank(w, k->worst.at[n].key);
@@ -227,16 +226,14 @@ static bool has_moved(const struct gp_watch *w, const struct gp_watch_rank *r, b
 static void note_moved(struct gp_watch *w, bool silent, struct gp_buf *text)
 {
     struct moved all = {.silent = silent, .first = INT32_MAX};
-    for (size_t i = 0; i < w->ranks.n; i++) {
-        const struct gp_watch_rank *r = &w->ranks.at[i];
+    GP_EACH(const struct gp_watch_rank, r, w->ranks) {
         if (!has_moved(w, r, silent)) continue;
         all.ranks++;
         all.quiet_ns = w->now_ns - r->heard_ns > all.quiet_ns ? w->now_ns - r->heard_ns : all.quiet_ns;
         if (r->key.rank < all.first) all.first = r->key.rank;
     }
     if (all.ranks > GP_WATCH_ROWS) put_moved(w, &all, text);
-    for (size_t i = 0; i < w->ranks.n; i++) {
-        struct gp_watch_rank *r = &w->ranks.at[i];
+    GP_EACH(struct gp_watch_rank, r, w->ranks) {
         struct moved one = {silent, 1, r->key.rank, w->now_ns - r->heard_ns};
         if (!has_moved(w, r, silent)) continue;
         if (all.ranks <= GP_WATCH_ROWS) put_moved(w, &one, text);

@@ -62,8 +62,7 @@ void gp_memory_compare(struct gp_memory *m, const struct gp_memory *base)
 {
     struct comparing c = {.m = m};
     m->compared = true;
-    for (size_t i = 0; i < base->holders.n; i++) {
-        const struct gp_memory_holder *h = &base->holders.at[i];
+    GP_EACH(const struct gp_memory_holder, h, base->holders) {
         gp_sid device = gp_intern_from(&m->strings, &base->strings, base->devices.at[h->device].label);
         struct gp_memory_changed *one = change_of(&c, device, gp_memory_str(base, h->key));
         one->base_bytes += h->bytes;
@@ -72,8 +71,7 @@ void gp_memory_compare(struct gp_memory *m, const struct gp_memory *base)
         one->base_sums |= base->devices.at[h->device].history == GP_HISTORY_SUMS;
         m->base_bytes += h->bytes;
     }
-    for (size_t i = 0; i < m->holders.n; i++) {
-        const struct gp_memory_holder *h = &m->holders.at[i];
+    GP_EACH(const struct gp_memory_holder, h, m->holders) {
         struct gp_memory_changed *one =
             change_of(&c, m->devices.at[h->device].label, gp_memory_str(m, h->key));
         one->bytes += h->bytes;

@@ -23,8 +23,7 @@ struct sums {
 static void add_lives(const struct gp_memory_device *d, struct sums *s)
 {
     size_t last = d->rows;
-    for (size_t i = 0; i < d->lives.n; i++) {
-        const struct gp_memory_life *l = &d->lives.at[i];
+    GP_EACH(const struct gp_memory_life, l, d->lives) {
         if (l->end > l->begin || !l->begin) {
             s->allocated[l->begin] += l->end ? l->bytes : 0;
             if (l->end && l->end <= last) s->allocated[l->end] -= l->bytes;
@@ -129,11 +128,9 @@ void gp_curve(const struct gp_memory *m, struct gp_memory_device *d)
     add_lives(d, &s);
     walk(d, &s);
     /* Who was alive at the peak. */
-    for (size_t i = 0; i < d->lives.n; i++) {
-        const struct gp_memory_life *l = &d->lives.at[i];
+    GP_EACH(const struct gp_memory_life, l, d->lives)
         if (l->begin <= d->peak_position && d->peak_position < l->end)
             d->peak_requested_bytes += l->requested;
-    }
     d->peak_ns = gp_memory_time(d, d->peak_position);
     bool measured = d->fragmentation.known;
     if (!measured) d->end_bytes = s.now_allocated;

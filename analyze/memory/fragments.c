@@ -65,8 +65,7 @@ void gp_fragments_find(const struct gp_memory *m, struct gp_memory_device *d)
     const struct gp_snapshot_segment *segments = gp_snapshot_segments(d->s, d->number, &n);
     for (size_t i = 0; i < n; i++) add_segment(&pools, d->s, &segments[i]);
     gp_map_release(&pools.of);
-    for (size_t i = 0; i < f->pools.n; i++) {
-        struct gp_memory_pool *p = &f->pools.at[i];
+    GP_EACH(struct gp_memory_pool, p, f->pools) {
         p->device = gp_memory_index(m, d);
         f->known = true;
         f->segments += p->segments;
@@ -114,8 +113,7 @@ static gp_sid key_of(struct gp_memory *m, const struct gp_snapshot *s, uint32_t 
  * hold some. */
 void gp_ooms_judge(struct gp_memory *m, struct gp_memory_device *d)
 {
-    for (size_t i = 0; i < d->ooms.n; i++) {
-        struct gp_memory_oom *o = &d->ooms.at[i];
+    GP_EACH(struct gp_memory_oom, o, d->ooms) {
         o->device = gp_memory_index(m, d);
         o->key = key_of(m, d->s, o->stack);
         int64_t cached = o->reserved - o->active, reach = o->device_free + o->reserved;

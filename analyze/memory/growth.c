@@ -75,8 +75,7 @@ void gp_growth_find(const struct gp_memory *m, struct gp_memory_device *d)
     size_t n = d->steps.n;
     acrosses all = {0};
     if (n <= RISES_LEAST) return;
-    for (size_t i = 0; i < d->lives.n; i++) {
-        const struct gp_memory_life *l = &d->lives.at[i];
+    GP_EACH(const struct gp_memory_life, l, d->lives) {
         struct across a = {d->sites.at[l->site].key, l->site, first_end(d, l->begin), first_end(d, l->end),
                            l->bytes};
         if (a.first < a.last) GP_VEC_PUSH(&all, a);

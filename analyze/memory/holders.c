@@ -137,10 +137,8 @@ void gp_memory_holders_at(struct gp_memory *m, uint32_t device, uint32_t positio
 {
     const struct gp_memory_device *d = &m->devices.at[device];
     struct holding h = {.m = m, .device = device, .position = position, .by = key, .first = to->n, .to = to};
-    for (size_t i = 0; i < d->lives.n; i++) {
-        const struct gp_memory_life *l = &d->lives.at[i];
+    GP_EACH(const struct gp_memory_life, l, d->lives)
         if (l->begin <= position && position < l->end) add_life(&h, d, l);
-    }
     sort(m, to, h.first);
     if (m->opts.min_bytes > 0) fold_small(&h);
     gp_map_release(&h.index);
@@ -150,8 +148,7 @@ void gp_holders_name(struct gp_memory *m)
 {
     struct gp_map index = {0};
     size_t first = 0;
-    for (size_t i = 0; i < m->holders.n; i++) {
-        const struct gp_memory_holder *o = &m->holders.at[i];
+    GP_EACH(const struct gp_memory_holder, o, m->holders) {
         if (m->named.n && m->named.at[m->named.n - 1].device != o->device) {
             sort(m, &m->named, first);
             first = m->named.n;

@@ -108,8 +108,7 @@ int gp_memory_finish(struct gp_memory *m, struct gp_err *err)
     m->untimed = gp_input_quality_untimed(m->inputs.at, m->inputs.n);
     for (size_t i = 0; i < m->devices.n; i++) replay(m, &m->devices.at[i]);
     for (size_t i = 0; i < m->sources.n; i++) drop_columns(m->sources.at[i]);
-    for (size_t i = 0; i < m->devices.n; i++) {
-        struct gp_memory_device *d = &m->devices.at[i];
+    GP_EACH(struct gp_memory_device, d, m->devices) {
         gp_sites_name(m, d);
         if (!d->total_bytes && d->number >= 0 && d->number < GP_MEMORY_DEVICES)
             d->total_bytes = m->device_bytes[d->number];

@@ -206,8 +206,7 @@ static void count_sites(struct gp_memory_moments *at, const struct gp_memory_dev
     int64_t *sums = gp_zalloc(rows * GP_CATEGORY_COUNT * sizeof *sums);
     t.bytes = gp_zalloc(rows * (t.n + 1) * sizeof *t.bytes);
     t.blocks = gp_zalloc(rows * (t.n + 1) * sizeof *t.blocks);
-    for (size_t i = 0; i < d->lives.n; i++) {
-        const struct gp_memory_life *l = &d->lives.at[i];
+    GP_EACH(const struct gp_memory_life, l, d->lives) {
         bool recorded;
         add_life(&t, row[l->site], l);
         sums[row[l->site] * GP_CATEGORY_COUNT + gp_memory_category(d, l, &recorded)] += l->bytes;

@@ -159,8 +159,7 @@ static void sum_owners(struct gp_memory *m)
 
 static void add_outside(struct gp_memory *m, const struct gp_memory_device *d, const reaches *segments)
 {
-    for (size_t k = 0; k < d->lives.n; k++) {
-        const struct gp_memory_life *l = &d->lives.at[k];
+    GP_EACH(const struct gp_memory_life, l, d->lives) {
         if (l->end <= d->rows || is_segment(segments, l->addr)) continue;
         struct gp_memory_outside one = {.input = d->input,
                                         .number = d->number,

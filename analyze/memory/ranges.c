@@ -147,8 +147,7 @@ static void count_candidates(struct choice *c)
 static gp_sid best_base(const struct choice *c)
 {
     const struct candidate *best = NULL;
-    for (size_t i = 0; i < c->all.n; i++) {
-        const struct candidate *k = &c->all.at[i];
+    GP_EACH(const struct candidate, k, c->all) {
         if (k->n < 2) continue;
         if (!best || k->rank < best->rank || (k->rank == best->rank && k->n > best->n)) best = k;
     }
@@ -182,8 +181,7 @@ static void steps_by_optimizer(struct gp_memory *m, struct gp_memory_device *d)
 {
     uint32_t begin = 0;
     int64_t begin_ns = d->begin_ns;
-    for (size_t i = 0; i < d->spans.n; i++) {
-        const struct gp_memory_span *p = &d->spans.at[i];
+    GP_EACH(const struct gp_memory_span, p, d->spans) {
         if (!is_optimizer_step(m, p) || p->end_ns < begin_ns) continue;
         struct gp_memory_step step = {p->name, begin, p->end, begin_ns, p->end_ns};
         GP_VEC_PUSH(&d->steps, step);

@@ -200,8 +200,7 @@ static bool settle_block(struct replay *r, const struct gp_snapshot_block *k)
 /* Blocks that the history leaves in use and the snapshot does not know: their frees are missing. */
 static void close_others(struct replay *r)
 {
-    for (size_t b = 0; b < r->heap.blocks.n; b++) {
-        const struct gp_heap_block *k = &r->heap.blocks.at[b];
+    GP_EACH(const struct gp_heap_block, k, r->heap.blocks) {
         if (k->state < GP_HEAP_LIVE || k->life == GP_HEAP_NONE) continue;
         struct gp_memory_life *l = life_at(r, k->life);
         uint32_t last = (uint32_t)r->d->rows;
@@ -309,10 +308,8 @@ void gp_replay(struct gp_memory *m, struct gp_memory_device *d, gp_breaks *break
     settle(&r);
     add_rest(&r);
     if (!d->exact) { /* the layout is unknown: blocks that are gone have the requested size, rounded */
-        for (size_t i = 0; i < r.d->lives.n; i++) {
-            struct gp_memory_life *l = &r.d->lives.at[i];
+        GP_EACH(struct gp_memory_life, l, r.d->lives)
             if (l->end <= r.d->rows) l->bytes = gp_heap_round(&r.heap, l->requested);
-        }
     }
     put_before(&r);
     d->history = judge(&r);

@@ -268,8 +268,7 @@ static enum gp_phase phase_without_stack(const struct gp_memory *m, const struct
 void gp_sites_name(struct gp_memory *m, struct gp_memory_device *d)
 {
     struct gp_buf b = {0};
-    for (size_t i = 0; i < d->sites.n; i++) {
-        struct gp_memory_site *site = &d->sites.at[i];
+    GP_EACH(struct gp_memory_site, site, d->sites) {
         if (!site->stack) {
             if (site->stand_in) site->phase = (uint8_t)phase_without_stack(m, d, site);
             continue;

@@ -96,8 +96,7 @@ static void put_ranges(struct writing *w)
 {
     const struct gp_memory_device *d = w->d;
     struct gp_events *e = &w->t->events[GP_RANGE];
-    for (size_t i = 0; i < d->spans.n; i++) {
-        const struct gp_memory_span *s = &d->spans.at[i];
+    GP_EACH(const struct gp_memory_span, s, d->spans) {
         int64_t end_ns = s->end_ns == INT64_MAX ? d->end_ns : s->end_ns;
         gp_sid name = gp_intern_from(&w->t->strings, &w->m->strings, s->name);
         gp_events_add(e, s->begin_ns, end_ns > s->begin_ns ? end_ns - s->begin_ns : 0, w->thread, name);

@@ -164,8 +164,7 @@ static void make_waits(struct gp_query *q)
         if (again) continue;
         struct gp_waits w;
         gp_waits_find(&w, &q->v, &index, producer, INT64_MIN / 2, INT64_MAX / 2);
-        for (size_t i = 0; i < w.calls.n; i++) {
-            const struct gp_wait *from = &w.calls.at[i];
+        GP_EACH(const struct gp_wait, from, w.calls) {
             struct gp_query_wait row = {.rank = rank_of_track(q->t, from->track),
                                         .call = from->call,
                                         .event = from->row,

@@ -50,8 +50,7 @@ static void sort_texts(struct gp_query_order *o, const struct gp_query *q, const
 static void place_texts(struct gp_query_order *o)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < o->texts.n; i++) {
-        struct gp_query_text_rows *t = &o->texts.at[i];
+    GP_EACH(struct gp_query_text_rows, t, o->texts) {
         size_t length = t->first;
         t->first = bytes;
         t->rows = t->last = 0;

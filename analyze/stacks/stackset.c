@@ -142,8 +142,7 @@ static uint32_t find_children(struct expansion *x, uint32_t lo, uint32_t hi, uin
 static void split(struct expansion *x, uint32_t lo, uint32_t hi, uint32_t depth, uint32_t node)
 {
     uint32_t begin = find_children(x, lo, hi, depth, node), at = begin;
-    for (size_t k = 0; k < x->children.n; k++) {
-        struct child *c = &x->children.at[k];
+    GP_EACH(struct child, c, x->children) {
         heap_push(x, (struct candidate){c->weight, x->born++, at, at + c->count, depth + 1, node, c->name});
         at += c->count;
         c->count = at - c->count; /* from here on: where its next line goes */

@@ -200,8 +200,7 @@ static void lay_out(struct gp_tracks_build *b, struct gp_tracks_track *k, bool r
     struct gp_tracks *l = b->l;
     struct layout y = {.rounded = rounded};
     struct gp_lane lanes[GP_TRACKS_MOST] = {0};
-    for (size_t i = 0; i < b->items.n; i++) {
-        struct gp_tracks_item *it = &b->items.at[i];
+    GP_EACH(struct gp_tracks_item, it, b->items) {
         int64_t start = start_of(l, it->table, it->row), dur = dur_of(l, it->table, it->row);
         it->lane = place(&y, k, start, start + dur);
         struct gp_lane *lane = &lanes[it->lane];
@@ -219,8 +218,7 @@ static void lay_out(struct gp_tracks_build *b, struct gp_tracks_track *k, bool r
         GP_VEC_PUSH(&l->lanes, lanes[i]);
         k->lanes++;
     }
-    for (size_t i = 0; i < b->items.n; i++) {
-        const struct gp_tracks_item *it = &b->items.at[i];
+    GP_EACH(const struct gp_tracks_item, it, b->items) {
         size_t at = next[it->lane]++;
         l->row[at] = it->row;
         l->table[at] = it->table;

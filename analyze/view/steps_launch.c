@@ -154,8 +154,7 @@ static bool busiest_graph(const struct calls *c, uint32_t *symbol)
 {
     struct gp_map of_symbol = {0};
     GP_VEC(struct tally) tallies = {0};
-    for (size_t i = 0; i < c->v_.n; i++) {
-        const struct call *call = &c->v_.at[i];
+    GP_EACH(const struct call, call, c->v_) {
         if (!call->graph) continue;
         uint32_t at = *gp_map_put(&of_symbol, call->symbol, (uint32_t)tallies.n);
         if (at == tallies.n) GP_VEC_PUSH(&tallies, ((struct tally){call->symbol, 0, 0}));

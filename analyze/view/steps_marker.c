@@ -145,10 +145,8 @@ static void try_candidates(struct gp_steps_program *p, struct markers *m)
 {
     for (int tried = 0; tried < TRIED_MOST; tried++) {
         struct candidate *best = NULL;
-        for (size_t i = 0; i < m->candidates.n; i++) {
-            struct candidate *c = &m->candidates.at[i];
+        GP_EACH(struct candidate, c, m->candidates)
             if (may_be(m, c) && (!best || is_better(m, c, best))) best = c;
-        }
         if (!best) return;
         take_windows(p, m, (uint32_t)(best - m->candidates.at));
         if (m->by_regex || best->rank == 0 || holds_work(p, m->v, best->rank)) {

@@ -89,8 +89,7 @@ static uint64_t device_key(uint32_t producer, int64_t device)
 static const struct gp_device *one_model(const struct gp_trace *t, uint32_t producer)
 {
     const struct gp_device *first = NULL;
-    for (size_t i = 0; i < t->devices.n; i++) {
-        const struct gp_device *d = &t->devices.at[i];
+    GP_EACH(const struct gp_device, d, t->devices) {
         if (d->producer != producer) continue;
         if (!first) first = d;
         if (d->name != first->name || d->sms != first->sms || d->memory_bytes != first->memory_bytes)
@@ -153,8 +152,7 @@ static void deal_rows(struct gp_view *v, const uint32_t *stream_of)
     v->device_of_row = gp_alloc(gpu->n * sizeof *v->device_of_row);
     for (size_t i = 0; i < gpu->n; i++) v->streams.at[stream_of[gpu->track[i]]].n++;
     size_t at = 0;
-    for (size_t i = 0; i < v->streams.n; i++) {
-        struct gp_view_stream *s = &v->streams.at[i];
+    GP_EACH(struct gp_view_stream, s, v->streams) {
         struct gp_view_device *d = &v->devices.at[s->device];
         if (!d->n) d->first = at;
         d->n += s->n;

@@ -3,7 +3,8 @@
  *
  *     GP_VEC(int) v = {0};
  *     GP_VEC_PUSH(&v, 7);
- *     for (size_t i = 0; i < v.n; i++) use(v.at[i]);
+ *     GP_EACH(const int, x, v) use(*x);
+ *     for (size_t i = 0; i < v.n; i++) use(i, v.at[i]);
  *     GP_VEC_FREE(&v);
  */
 #ifndef GP_BASE_VEC_H
@@ -39,6 +40,9 @@
 /* The address of element I, to read as many from there as there are: NULL in a vector that never had any, as
  * C lets nothing be added to NULL, not even 0. */
 #define GP_VEC_FROM(v, i) ((v)->at ? (v)->at + (i) : NULL)
+
+/* Each element of the vector V in turn, at P; the body must not let V grow. */
+#define GP_EACH(type, p, v) for (type *p = (v).at; p && p < (v).at + (v).n; p++)
 
 /* Free the elements and leave the vector empty. */
 #define GP_VEC_FREE(v)                                                                                       \

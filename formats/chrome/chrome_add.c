@@ -329,8 +329,7 @@ static size_t add_row(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp
 static void add_counter(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_sid name)
 {
     struct gp_events *e = &c->out->events[GP_COUNTER];
-    for (size_t i = 0; i < c->args.n; i++) {
-        const struct gp_chrome_arg *arg = &c->args.at[i];
+    GP_EACH(const struct gp_chrome_arg, arg, c->args) {
         double v;
         if (!gp_double_from_text(arg->v.p, arg->v.n, &v)) {
             f->bad_value = true;

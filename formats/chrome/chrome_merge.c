@@ -283,8 +283,7 @@ static void label_process(struct gp_process *p, const struct gp_chrome_label *la
 /* Names of threads are collected with the pairs, because several tracks can share one. */
 static void label_tracks(struct gp_chrome_merge *m, struct pairs *p)
 {
-    for (size_t i = 0; i < m->labels.n; i++) {
-        const struct gp_chrome_label *label = &m->labels.at[i];
+    GP_EACH(const struct gp_chrome_label, label, m->labels) {
         if (label->what < GP_CHROME_THREAD_NAME) continue;
         struct gp_track *pair = &p->trace.tracks.at[p->of_track[label->where]];
         if (label->what == GP_CHROME_THREAD_NAME) {
@@ -307,10 +306,8 @@ void gp_chrome_merge_end(struct gp_chrome_merge *m)
 {
     struct pairs p;
     pairs_find(&p, m);
-    for (size_t i = 0; i < m->labels.n; i++) {
-        const struct gp_chrome_label *label = &m->labels.at[i];
+    GP_EACH(const struct gp_chrome_label, label, m->labels)
         if (label->what < GP_CHROME_THREAD_NAME) label_process(&m->t->processes.at[label->where], label);
-    }
     resolve_tracks(m, &p);
     label_tracks(m, &p);
     for (int i = 0; i < GP_TABLE_COUNT; i++) remap_tracks(&m->t->events[i], m->first_row[i], p.final);

@@ -28,8 +28,7 @@ static void put_process(struct gp_buf *b, bool first, int64_t pid, uint32_t ids,
 static void put_pace(struct gp_buf *b, const struct gp_trace *t, const struct gp_chrome_rows *rows)
 {
     bool any = false;
-    for (size_t i = 0; i < t->paces.n; i++) {
-        const struct gp_pace *p = &t->paces.at[i];
+    GP_EACH(const struct gp_pace, p, t->paces) {
         if (t->processes.at[p->process].pid_text) continue;
         gp_buf_printf(b, "%s[%" PRId64 ",%" PRId64 ",%" PRIu32 ",%" PRId64 "]",
                       any ? "," : "\"" GP_CHROME_PACE "\":[", p->start_ns, p->dur_ns, p->how,
@@ -52,8 +51,7 @@ void gp_chrome_put_producers(struct gp_buf *b, const struct gp_trace *t, const s
         put_process(b, first, rows->process_pids[i], ids[i], &t->processes.at[i]);
         first = false;
     }
-    for (size_t i = 0; i < rows->devices.n; i++) {
-        const struct gp_chrome_device *d = &rows->devices.at[i];
+    GP_EACH(const struct gp_chrome_device, d, rows->devices) {
         put_process(b, first, d->pid, d->producer, &t->processes.at[d->process]);
         first = false;
     }

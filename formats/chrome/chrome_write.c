@@ -702,8 +702,7 @@ static void put_metadata(struct writer *w)
     put_losses(w);
     gp_chrome_put_producers(&w->b, t, &w->rows);
     gp_chrome_put_frames(&w->b, t);
-    for (size_t i = 0; i < t->meta.n; i++) {
-        const struct gp_meta *m = &t->meta.at[i];
+    GP_EACH(const struct gp_meta, m, t->meta) {
         if (is_own_key(w, gp_trace_str(t, m->key))) continue;
         const char *value = gp_trace_str(t, m->value);
         size_t n = gp_string_len(&t->strings, m->value);

@@ -259,8 +259,7 @@ void gp_clog_read_event(struct gp_clog_reader *rd, const struct gp_json_value *v
 
 void gp_clog_close_events(struct gp_clog_reader *rd)
 {
-    for (size_t i = 0; i < rd->states.n; i++) {
-        struct gp_clog_state *st = &rd->states.at[i];
+    GP_EACH(struct gp_clog_state, st, rd->states) {
         while (st->stack.n) {
             gp_clog_issue(rd, GP_CLOG_OPEN, st->stack.at[st->stack.n - 1].offset);
             close_top(rd->log, st, st->last_ns);

@@ -295,8 +295,7 @@ static size_t lay_out(struct reader *r)
     size_t rows[GP_TABLE_COUNT], total = 0;
     for (int i = 0; i < GP_TABLE_COUNT; i++) rows[i] = 0;
     t->metric_values.n = 0;
-    for (size_t i = 0; i < r->blocks.n; i++) {
-        struct kept *k = &r->blocks.at[i];
+    GP_EACH(struct kept, k, r->blocks) {
         enum gp_table table[2];
         uint64_t mask[2];
         k->job.payload = k->raw ? k->raw : r->store + k->at;
@@ -419,8 +418,7 @@ static void decode_all(struct reader *r, size_t rows)
     decode_some(&worker[0]);
     for (int i = 1; i < started; i++) pthread_join(thread[i], NULL);
     struct gp_block_decoder *d = gp_block_decoder_new();
-    for (size_t i = 0; i < r->blocks.n; i++) {
-        struct kept *k = &r->blocks.at[i];
+    GP_EACH(struct kept, k, r->blocks) {
         if (k->result == GP_BLOCK_NAMES) get_events(d, k, r->t, true);
         if (k->result != GP_BLOCK_OK) gp_trace_issue(r->t, GP_Q_BAD_BLOCK, 1, k->job.offset);
         if (k->result == GP_BLOCK_OK && k->bad_time) put_place(r->t, GP_Q_BAD_TIME, k->job.offset);

@@ -384,8 +384,7 @@ static void level_ranges(struct expander *x)
 {
     struct gp_map least = {0};
     for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < x->knots.n; i++) {
-            struct knot *k = &x->knots.at[i];
+        GP_EACH(struct knot, k, x->knots) {
             if (k->kind != PUSH || k->known || !k->node) continue;
             uint32_t *known = gp_map_put(&least, hash_of_name(x->t, table_of(x, k)->name[k->row]), k->depth);
             if (k->depth < *known) *known = k->depth;

@@ -199,8 +199,7 @@ static gp_sid qualified(struct reading *r, uint64_t domain, gp_sid name)
 static void finish(struct reading *r)
 {
     struct gp_nsys *n = r->n;
-    for (size_t i = 0; i < r->later.n; i++) {
-        const struct later *later = &r->later.at[i];
+    GP_EACH(const struct later, later, r->later) {
         struct gp_events *e = &n->t->events[later->table];
         if (later->push != SIZE_MAX)
             n->pushes.at[later->push].name = qualified(r, later->domain, n->pushes.at[later->push].name);

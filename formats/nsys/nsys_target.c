@@ -147,8 +147,7 @@ static const struct gpu *gpu_of(const struct target *t, const struct gp_track *k
 static void add_devices(struct target *t)
 {
     struct gp_trace *trace = t->n->t;
-    for (size_t i = 0; i < trace->tracks.n; i++) {
-        const struct gp_track *k = &trace->tracks.at[i];
+    GP_EACH(const struct gp_track, k, trace->tracks) {
         const struct gp_process *p = &trace->processes.at[k->process];
         const struct gpu *gpu = gpu_of(t, k);
         bool known = !gpu;

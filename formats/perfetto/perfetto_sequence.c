@@ -22,8 +22,7 @@ void gp_pr_clear(struct gp_pr_sequence *s)
 
 void gp_pr_sequences_release(struct gp_pr *r)
 {
-    for (size_t i = 0; i < r->sequences.n; i++) {
-        struct gp_pr_sequence *s = &r->sequences.at[i];
+    GP_EACH(struct gp_pr_sequence, s, r->sequences) {
         for (int kind = 0; kind < GP_PR_KIND_COUNT; kind++) gp_map_release(&s->iids[kind]);
         GP_VEC_FREE(&s->entries);
         GP_VEC_FREE(&s->clocks);

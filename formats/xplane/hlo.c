@@ -514,8 +514,7 @@ static uint32_t line_of(struct reading *r, const struct instruction *i)
 static void name_kernels(struct reading *r)
 {
     static const char *const silent[] = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"};
-    for (size_t k = 0; k < r->instructions.n; k++) {
-        const struct instruction *i = &r->instructions.at[k];
+    GP_EACH(const struct instruction, i, r->instructions) {
         bool runs = !r->computations.at[i->computation].inner;
         for (size_t s = 0; runs && s < GP_COUNT(silent); s++) runs = !is_op(i, silent[s]);
         if (!runs) continue;

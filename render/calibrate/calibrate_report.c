@@ -255,8 +255,7 @@ static void add_sweep(struct gp_report *r, const struct gp_sweep_op *o)
 void gp_sweep_report(struct gp_report *r, const struct gp_calibration *c)
 {
     struct gp_buf b = {0};
-    for (size_t i = 0; i < c->sweep.ops.n; i++) {
-        const struct gp_sweep_op *o = &c->sweep.ops.at[i];
+    GP_EACH(const struct gp_sweep_op, o, c->sweep.ops) {
         b.n = 0;
         gp_sweep_put_words(&b, o);
         gp_report_verdict(r, GP_TONE_PLAIN, "%s of %s: %s.", o->name, o->type, gp_buf_str(&b));

@@ -124,8 +124,7 @@ static void draw_series(struct plot *p, size_t i)
     gp_svg_attr_n(p->w, "points", p->text.data, p->text.n);
     gp_svg_close(p->w);
     p->text.n = 0;
-    for (size_t k = 0; k < o->points.n; k++) {
-        const struct gp_sweep_point *q = &o->points.at[k];
+    GP_EACH(const struct gp_sweep_point, q, o->points) {
         double x = across(p, (double)q->elements);
         if (p->panel == GP_SWEEP_TIME && q->high_ns > q->low_ns)
             gp_plot_line(p->w, whisker, x, up(p, q->low_ns), x, up(p, q->high_ns));

@@ -65,8 +65,7 @@ static void put_quality(struct writer *w)
     struct gp_clog_issue sum[GP_CLOG_ISSUE_COUNT] = {{0}};
     uint64_t skipped = 0;
     bool truncated = false, damaged = false;
-    for (size_t i = 0; i < w->c->log->inputs.n; i++) {
-        const struct gp_clog_input *in = &w->c->log->inputs.at[i];
+    GP_EACH(const struct gp_clog_input, in, w->c->log->inputs) {
         skipped += in->damaged;
         truncated |= in->issues[GP_CLOG_TRUNCATED].count > 0;
         damaged |= is_damaged(in);

@@ -256,8 +256,7 @@ static void put_code(void *page)
 {
     struct page *p = page;
     const struct gp_compile_log *log = p->c->log;
-    for (size_t i = 0; i < log->graphs.n; i++) {
-        const struct gp_clog_graph *g = &log->graphs.at[i];
+    GP_EACH(const struct gp_clog_graph, g, log->graphs) {
         gp_page_open(&p->w, "details", NULL);
         gp_buf_printf(&p->text, "[%s]", gp_compile_str(p->c, g->compile_id));
         gp_page_take(&p->w, &p->text, "summary", NULL);

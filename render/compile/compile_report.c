@@ -201,8 +201,7 @@ static void put_cudagraphs(struct maker *m)
     if (g->recordings > g->recorded) gp_buf_printf(&m->text, ", %" PRIu32 " times in all", g->recordings);
     if (g->launches_per_step > 0) gp_buf_printf(&m->text, ", %.1f launches per step", g->launches_per_step);
     put_line(m, "CUDA graphs");
-    for (size_t i = 0; i < g->skips.n; i++) {
-        const struct gp_compile_skip *s = &g->skips.at[i];
+    GP_EACH(const struct gp_compile_skip, s, g->skips) {
         gp_compile_put_place(&m->text, m->c, s->file, s->line, s->function);
         gp_buf_printf(&m->text, ": %s", gp_compile_str(m->c, s->text));
         put_line(m, "skipped");
@@ -257,8 +256,7 @@ enum { ADVICE_SHOWN = 3 };
 void gp_compile_quality(struct gp_report *r, const struct gp_compile *c)
 {
     const struct gp_compile_log *log = c->log;
-    for (size_t i = 0; i < log->inputs.n; i++) {
-        const struct gp_clog_input *in = &log->inputs.at[i];
+    GP_EACH(const struct gp_clog_input, in, log->inputs) {
         for (int k = 0; k < GP_CLOG_ISSUE_COUNT; k++) {
             const struct gp_clog_issue *q = &in->issues[k];
             if (!q->count || k == GP_CLOG_NOISE) continue;

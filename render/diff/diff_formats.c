@@ -59,8 +59,7 @@ void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct 
 
 void gp_diff_folded_write(struct gp_buf *b, const struct gp_diff *d)
 {
-    for (size_t i = 0; i < d->stacks.n; i++) {
-        const struct gp_diff_stack *s = &d->stacks.at[i];
+    GP_EACH(const struct gp_diff_stack, s, d->stacks) {
         const char *stack = gp_diff_str(d, s->stack);
         size_t n = gp_string_len(&d->strings, s->stack);
         if (!s->side_ns[GP_DIFF_BASE] && !s->side_ns[GP_DIFF_CUR]) continue;

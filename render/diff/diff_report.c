@@ -159,8 +159,7 @@ static void add_operations(struct gp_report *r, const struct gp_diff *d, const c
     rec.id = id;
     rec.title = title;
     gp_columns_find(&c, &rec);
-    for (size_t i = 0; i < d->ops.n; i++) {
-        const struct gp_diff_op *op = &d->ops.at[i];
+    GP_EACH(const struct gp_diff_op, op, d->ops) {
         if (change == GP_CHANGE_COUNT ? !is_other(op) : op->change != change) continue;
         if (!t) t = gp_columns_table(r, &rec, &c, &of);
         if (top && gp_report_rows(t) >= top) {
@@ -383,8 +382,7 @@ static void summarize_outside(struct gp_report *r, const struct gp_diff *d, stru
 
 static void summarize_gates(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
 {
-    for (size_t i = 0; i < d->gates.n; i++) {
-        const struct gp_diff_gate *g = &d->gates.at[i];
+    GP_EACH(const struct gp_diff_gate, g, d->gates) {
         if (!g->broken) continue;
         gp_buf_printf(b, "Gate %s is broken", gp_diff_str(d, g->text));
         if (g->why) gp_buf_printf(b, ": %s", gp_diff_str(d, g->why));
@@ -395,8 +393,7 @@ static void summarize_gates(struct gp_report *r, const struct gp_diff *d, struct
         }
         add_verdict(r, GP_TONE_BAD, b);
     }
-    for (size_t i = 0; i < d->expects.n; i++) {
-        const struct gp_diff_expect *e = &d->expects.at[i];
+    GP_EACH(const struct gp_diff_expect, e, d->expects) {
         if (e->holds) continue;
         gp_buf_printf(b, "The prediction for %s does not hold (%s)", gp_diff_str(d, e->subject),
                       gp_diff_outcome(e));

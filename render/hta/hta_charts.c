@@ -116,8 +116,7 @@ static void put_legend(struct figure *f, const struct gp_chart_series *series, s
 static void put_device(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_device *d)
 {
     bool alone = true, twin = false; /* the rank's only device; two processes use one */
-    for (size_t i = 0; i < h->devices.n; i++) {
-        const struct gp_hta_device *other = &h->devices.at[i];
+    GP_EACH(const struct gp_hta_device, other, h->devices) {
         if (other == d || other->rank != d->rank) continue;
         alone = false;
         twin = twin || other->device == d->device;

@@ -312,8 +312,7 @@ static void put_level(struct map *m, int level)
 static void put_slow_labels(struct map *m, const struct gp_hta *h)
 {
     bool used[MOST_HEIGHT / LABEL + 1] = {false};
-    for (size_t i = 0; i < h->slow.at.n; i++) {
-        const struct gp_slow *s = &h->slow.at.at[i];
+    GP_EACH(const struct gp_slow, s, h->slow.at) {
         if (s->key.rank < 0) continue;
         uint32_t row = (uint32_t)s->key.rank >> m->f->row_shift;
         if (row >= m->f->rows) continue;

@@ -284,10 +284,8 @@ static void put_steps(struct page *p)
 static void put_peak(struct page *p)
 {
     const struct gp_memory_stat *most = NULL;
-    for (size_t i = 0; i < p->whole->memory.n; i++) {
-        const struct gp_memory_stat *m = &p->whole->memory.at[i];
+    GP_EACH(const struct gp_memory_stat, m, p->whole->memory)
         if (m->device >= 0 && (!most || m->peak_bytes > most->peak_bytes)) most = m;
-    }
     if (!most || most->peak_bytes <= 0) return;
     struct gp_page_figure *f =
         figure(p, "Peak memory", "most bytes allocated at once on one GPU, as recorded by the allocator");

@@ -45,8 +45,7 @@ static void put_time(struct gp_openmetrics *m, const struct gp_hta *h)
     gp_openmetrics_family(
         m, "gpu_seconds", "counter", "seconds",
         "Time of a GPU by what it did: compute, communication or memory not hidden by it, idle.");
-    for (size_t i = 0; i < h->devices.n; i++) {
-        const struct gp_hta_device *d = &h->devices.at[i];
+    GP_EACH(const struct gp_hta_device, d, h->devices) {
         const struct {
             const char *state;
             int64_t ns;
@@ -63,8 +62,7 @@ static void put_time(struct gp_openmetrics *m, const struct gp_hta *h)
     }
     gp_openmetrics_family(m, "gpu_busy_ratio", "gauge", "ratio",
                           "Share of the time from the first to the last GPU event in which any ran.");
-    for (size_t i = 0; i < h->devices.n; i++) {
-        const struct gp_hta_device *d = &h->devices.at[i];
+    GP_EACH(const struct gp_hta_device, d, h->devices) {
         if (!gp_openmetrics_series(m, "gpu_busy_ratio")) continue;
         put_device(m, d);
         gp_openmetrics_number(m, d->b.span_ns ? (double)d->b.busy_ns / (double)d->b.span_ns : 0);
@@ -119,8 +117,7 @@ static void put_collectives(struct gp_openmetrics *m, const struct gp_hta *h)
         int64_t sum;
     } series[COLLECTIVES];
     size_t n = 0;
-    for (size_t i = 0; i < h->collective_stats.n; i++) {
-        const struct gp_collective_stat *c = &h->collective_stats.at[i];
+    GP_EACH(const struct gp_collective_stat, c, h->collective_stats) {
         size_t at = 0;
         while (at < n && series[at].op != c->op) at++;
         if (at == COLLECTIVES) continue;

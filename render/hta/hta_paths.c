@@ -91,8 +91,7 @@ void gp_hta_table_path_bounds(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     GP_VEC(struct bound_row) rows = {0};
-    for (size_t i = 0; i < h->paths.n; i++) {
-        const struct gp_hta_path *p = &h->paths.at[i];
+    GP_EACH(const struct gp_hta_path, p, h->paths) {
         for (int b = 0; b < GP_PATH_BOUND_COUNT; b++)
             if (p->bound_ns[b])
                 GP_VEC_PUSH(&rows, ((struct bound_row){{p},
@@ -221,8 +220,7 @@ void gp_hta_table_path_pieces(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     GP_VEC(struct run_row) rows = {0};
-    for (size_t i = 0; i < h->paths.n; i++) {
-        const struct gp_hta_path *p = &h->paths.at[i];
+    GP_EACH(const struct gp_hta_path, p, h->paths) {
         gp_path_runs runs = {0};
         size_t top = h->bound.bounded && m->top > FEW_RUNS ? FEW_RUNS : m->top;
         gp_hta_path_fold(p, top ? 2 * top + 1 : 0, &runs);

@@ -54,8 +54,7 @@ void gp_hta_culprit_sums(const struct gp_hta *h, gp_idle_culprits *out)
     if (!out->n) return;
     qsort(out->at, out->n, sizeof *out->at, compare_frames);
     size_t n = 0;
-    for (size_t i = 0; i < out->n; i++) {
-        const struct gp_idle_culprit *c = &out->at[i];
+    GP_EACH(const struct gp_idle_culprit, c, *out) {
         struct gp_idle_culprit *to = n ? &out->at[n - 1] : NULL;
         if (!to || compare_frames(to, c)) {
             out->at[n++] = *c;
@@ -80,8 +79,7 @@ GP_COMPARE(by_total, struct gp_path_sum, GP_DOWN(total_ns) GP_UP(bound) GP_UP(na
 void gp_hta_path_sums(const struct gp_hta_path *p, gp_path_sums *out)
 {
     struct gp_map rows[GP_PATH_BOUND_COUNT] = {{0}}; /* name and full name -> row of OUT */
-    for (size_t i = 0; i < p->pieces.n; i++) {
-        const struct gp_path_piece *q = &p->pieces.at[i];
+    GP_EACH(const struct gp_path_piece, q, p->pieces) {
         int64_t ns = q->end_ns - q->begin_ns;
         uint32_t *row = gp_map_put(&rows[q->bound], (uint64_t)q->name << 32 | q->full, (uint32_t)out->n);
         if (*row == out->n) GP_VEC_PUSH(out, ((struct gp_path_sum){p, q->bound, q->name, q->full, 0, 0, 0}));
@@ -209,10 +207,8 @@ void gp_hta_quality(struct gp_report *r, const struct gp_hta *h, bool damage)
 static uint64_t steps_in(const struct gp_hta *h)
 {
     uint64_t most = 0;
-    for (size_t i = 0; i < h->parts.n; i++) {
-        const struct gp_hta_part *p = &h->parts.at[i];
+    GP_EACH(const struct gp_hta_part, p, h->parts)
         if (p->kind == GP_PART_STEPS && p->steps > most) most = p->steps;
-    }
     return most;
 }
 
@@ -310,8 +306,7 @@ static void summarize_untimed(struct gp_report *r, const struct gp_hta *h, const
 static void summarize_spread(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
     const struct gp_hta_device *least = NULL, *most = NULL;
-    for (size_t i = 0; i < h->devices.n; i++) {
-        const struct gp_hta_device *d = &h->devices.at[i];
+    GP_EACH(const struct gp_hta_device, d, h->devices) {
         double pct = gp_pct(d->b.idle_ns, d->b.span_ns);
         if (!least || pct < gp_pct(least->b.idle_ns, least->b.span_ns)) least = d;
         if (!most || pct > gp_pct(most->b.idle_ns, most->b.span_ns)) most = d;
@@ -343,8 +338,7 @@ static void summarize_idle(struct gp_report *r, const struct gp_hta *h, const st
     gp_buf_puts(b, " of it)");
     gp_idle_culprits sums = {0};
     gp_hta_culprit_sums(h, &sums);
-    for (size_t i = 0; i < sums.n; i++) {
-        const struct gp_idle_culprit *c = &sums.at[i];
+    GP_EACH(const struct gp_idle_culprit, c, sums) {
         gp_sid frame = c->op ? c->op : c->python ? c->python : c->range;
         if (c->rest || c->cause != (uint32_t)worst) continue;
         if (frame && c->idle_ns > (all->idle_cause_ns[worst] - 1) / 10) {
@@ -386,8 +380,7 @@ static void summarize_rest(struct gp_report *r, const struct gp_hta *h, struct g
     static const char *const words[] = {"before them", "of warm-up", "", "after them"};
     struct gp_breakdown of[GP_PART_AFTER + 1] = {{0}}, rest = {0};
     int64_t devices = 0;
-    for (size_t i = 0; i < h->parts.n; i++) {
-        const struct gp_hta_part *p = &h->parts.at[i];
+    GP_EACH(const struct gp_hta_part, p, h->parts) {
         gp_hta_add_breakdown(&of[p->kind], &p->b);
         devices += p->kind == GP_PART_STEPS;
         if (p->kind != GP_PART_STEPS) gp_hta_add_breakdown(&rest, &p->b);

@@ -50,8 +50,7 @@ static void add_breakdown(struct gp_hta_tables *m)
 {
     GP_VEC(struct part_row) rows = {0};
     if (m->h->untimed) return;
-    for (size_t i = 0; i < m->h->devices.n; i++) {
-        const struct gp_hta_device *d = &m->h->devices.at[i];
+    GP_EACH(const struct gp_hta_device, d, m->h->devices) {
         struct gp_hta_place at = gp_hta_place_of(d);
         int64_t span = d->b.span_ns;
         GP_VEC_PUSH(&rows, (struct part_row){at, "compute", d->b.compute_ns, span, 1});
@@ -102,8 +101,7 @@ static void add_streams(struct gp_hta_tables *m)
 {
     GP_VEC(struct stream_row) rows = {0};
     if (m->h->untimed) return;
-    for (size_t i = 0; i < m->h->devices.n; i++) {
-        const struct gp_hta_device *d = &m->h->devices.at[i];
+    GP_EACH(const struct gp_hta_device, d, m->h->devices) {
         for (size_t k = 0; k < d->streams.n; k++)
             GP_VEC_PUSH(&rows, (struct stream_row){gp_hta_place_of(d), d->streams.at[k]});
     }
@@ -246,8 +244,7 @@ static void add_step_list(struct gp_hta_tables *m)
     gp_columns_find(&columns, &gp_hta_step_list);
     struct gp_report_table *t = gp_columns_table(m->r, &gp_hta_step_list, &columns, &of);
     t->id = "step_list"; /* JSON has them in "each" of their device */
-    for (size_t i = 0; i < h->steps.n; i++) {
-        const struct gp_hta_step *s = &h->steps.at[i];
+    GP_EACH(const struct gp_hta_step, s, h->steps) {
         if (s->b.span_ns < least || (m->step_rows && rows == m->step_rows)) {
             left++;
             left_ns += s->b.span_ns;
@@ -312,8 +309,7 @@ static void add_inputs(struct gp_hta_tables *m)
 static void add_quality(struct gp_hta_tables *m)
 {
     GP_VEC(struct gp_input_issue) issues = {0};
-    for (size_t i = 0; i < m->h->inputs.n; i++) {
-        const struct gp_input_quality *in = &m->h->inputs.at[i];
+    GP_EACH(const struct gp_input_quality, in, m->h->inputs) {
         GP_VEC_RESERVE(&issues, issues.n + GP_ISSUE_COUNT);
         issues.n += gp_input_issues_of(issues.at + issues.n, in->path, in->issues);
     }

@@ -207,8 +207,7 @@ static size_t sampled_metrics(struct gp_hta_tables *m, gp_sid metrics[SAMPLED_CO
                               struct gp_report_table *t)
 {
     size_t n = 0;
-    for (size_t i = 0; i < m->h->sampled.n; i++) {
-        const struct gp_sampled *s = &m->h->sampled.at[i];
+    GP_EACH(const struct gp_sampled, s, m->h->sampled) {
         size_t k = 0;
         while (k < n && metrics[k] != s->metric) k++;
         if (k < n || n == SAMPLED_COLUMNS) continue;

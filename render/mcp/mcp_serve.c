@@ -137,8 +137,7 @@ static void end(struct job *j, const char *why)
 static void advance(struct serve *s)
 {
     size_t kept = 0, running = 0;
-    for (size_t i = 0; i < s->jobs.n; i++) {
-        struct job *j = &s->jobs.at[i];
+    GP_EACH(struct job, j, s->jobs) {
         if (!j->pid && !j->cancelled && running < s->o->jobs) start(s, j);
         if (is_running(j) && gp_now_ns() >= j->end_ns) end(j, "stopped: it takes longer than --timeout");
         running += is_running(j);
@@ -152,8 +151,7 @@ static void advance(struct serve *s)
 
 static void cancel(struct serve *s, const struct gp_buf *id)
 {
-    for (size_t i = 0; i < s->jobs.n; i++) {
-        struct job *j = &s->jobs.at[i];
+    GP_EACH(struct job, j, s->jobs) {
         if (j->call.id.n != id->n || memcmp(j->call.id.data, id->data, id->n)) continue;
         j->cancelled = true;
         end(j, "cancelled");

@@ -76,8 +76,7 @@ static void write_allocations(struct gp_output *out, const struct gp_memory *m)
     struct gp_buf b = {0};
     gp_buf_puts(&b, "device,addr,bytes,requested_bytes,alloc_ns,free_ns,stream,step,range,op,category,stack");
     end_line(&b, m, true);
-    for (size_t i = 0; i < m->devices.n; i++) {
-        const struct gp_memory_device *d = &m->devices.at[i];
+    GP_EACH(const struct gp_memory_device, d, m->devices) {
         if (d->history == GP_HISTORY_SUMS) continue; /* no blocks are known */
         for (size_t k = 0; k < d->lives.n; k++) {
             if (!d->lives.at[k].end) continue;
@@ -110,8 +109,7 @@ static void write_stacks(struct gp_output *out, const struct gp_memory *m)
     struct gp_buf b = {0}, text = {0};
     gp_buf_puts(&b, "device,stack,key,range,op,module,frames");
     end_line(&b, m, true);
-    for (size_t i = 0; i < m->devices.n; i++) {
-        const struct gp_memory_device *d = &m->devices.at[i];
+    GP_EACH(const struct gp_memory_device, d, m->devices) {
         for (size_t k = 0; k < d->sites.n; k++) {
             const struct gp_memory_site *site = &d->sites.at[k];
             gp_report_csv_put(&b, gp_memory_str(m, d->label), gp_string_len(&m->strings, d->label));

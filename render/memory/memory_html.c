@@ -231,12 +231,10 @@ static void put_growth_of(struct page *p, const struct gp_memory_device *d)
     const char **ticks = gp_zalloc((columns + 1) * sizeof *ticks);
     for (size_t i = 0; i < columns; i++) {
         size_t step = (i + 1) * each - 1 < n ? (i + 1) * each - 1 : n - 1;
-        for (size_t k = 0; k < d->lives.n; k++) {
-            const struct gp_memory_life *l = &d->lives.at[k];
+        GP_EACH(const struct gp_memory_life, l, d->lives)
             if (d->sites.at[l->site].key == growing(d) && l->begin <= d->steps.at[step].end &&
                 d->steps.at[step].end < l->end)
                 values[i] += l->bytes;
-        }
         rows[i] =
             (struct gp_chart_row){.label = gp_memory_str(p->m, d->steps.at[step].name), .values = &values[i]};
         if (i == 0 || i + 1 == columns) ticks[i] = rows[i].label;

@@ -79,8 +79,7 @@ static void add_device(struct gp_flame *flame, const struct gp_memory *m, uint32
     if (several)
         root = gp_calltree_child(&flame->tree, root, gp_intern_from(&flame->strings, &m->strings, d->label),
                                  GP_FRAME_ROOT);
-    for (size_t i = 0; i < d->lives.n; i++) {
-        const struct gp_memory_life *l = &d->lives.at[i];
+    GP_EACH(const struct gp_memory_life, l, d->lives) {
         if (l->begin > position || position >= l->end) continue;
         if (!nodes[l->site]) nodes[l->site] = 1 + node_of(flame, m, d, l->site, root, picture, &b);
         gp_calltree_add(&flame->tree, nodes[l->site] - 1, l->bytes);

@@ -165,8 +165,7 @@ static void put_fragmentation(struct tables *t)
     struct gp_memory_report_opts o;
     struct tables all = unlimited(t, &o);
     struct table to = start(&parts);
-    for (size_t i = 0; i < t->m->devices.n; i++) {
-        const struct gp_memory_device *d = &t->m->devices.at[i];
+    GP_EACH(const struct gp_memory_device, d, t->m->devices) {
         const struct gp_memory_fragmentation *f = &d->fragmentation;
         const struct part rows[] = {
             {d, "in use", f->active},

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
+#include "formats/base/vec.h"
 #include "render/draw/canvas_svg.h"
 #include "render/page/assets.h"
 #include "render/serve/queries.h"
@@ -101,8 +102,7 @@ static void put_asset(struct gp_buf *b, const char *element, const char *nonce, 
 static void put_plain(struct gp_buf *b, const struct gp_catalog_list *l)
 {
     gp_buf_puts(b, "<noscript><ul>\n");
-    for (size_t i = 0; i < l->n; i++) {
-        const struct gp_catalog_file *f = &l->at[i];
+    GP_EACH(const struct gp_catalog_file, f, *l) {
         gp_buf_puts(b, "<li>");
         put_text(b, f->name);
         for (const struct gp_query *q = gp_queries; q->name; q++)

@@ -50,8 +50,7 @@ static void put_roofs(struct gp_buf *b, const struct gp_roofline *r, const struc
     if (!r->roofs.n) gp_buf_puts(b, "The device's limits are unknown, so there are no roofs.");
     for (uint32_t source = 0; source < GP_COUNT(sources); source++) {
         bool first = true;
-        for (size_t i = 0; i < r->roofs.n; i++) {
-            const struct gp_roof *roof = &r->roofs.at[i];
+        GP_EACH(const struct gp_roof, roof, r->roofs) {
             if (roof->source != source) continue;
             if (first) gp_buf_printf(b, "%sRoofs from %s: ", b->n ? " " : "", sources[source]);
             else gp_buf_puts(b, ", ");

@@ -61,8 +61,7 @@ static void write_page(const struct gp_timeline *tl, const char *title, const ch
     gp_svg_close(&w);
     gp_svg_newline(&w);
     gp_page_palette(&w);
-    for (size_t i = 0; i < tl->sections.n; i++) {
-        const struct gp_timeline_section *s = &tl->sections.at[i];
+    GP_EACH(const struct gp_timeline_section, s, tl->sections) {
         gp_page_packed(&w, s->id, s->bytes.data, s->bytes.n);
         flush(&b, out);
     }

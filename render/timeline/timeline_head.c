@@ -183,8 +183,7 @@ static void put_tracks(struct gp_buf *b, const struct gp_timeline *tl)
     const struct gp_tracks *l = tl->l;
     uint32_t devices = 0;
     open_list(b, "groups");
-    for (size_t i = 0; i < l->groups.n; i++) {
-        const struct gp_tracks_group *g = &l->groups.at[i];
+    GP_EACH(const struct gp_tracks_group, g, l->groups) {
         next_item(b, "{");
         put_words(b, "id", &l->strings, g->id);
         put_words(b, "name", &l->strings, g->name);
@@ -253,8 +252,7 @@ static void put_steps(struct gp_buf *b, const struct gp_timeline *tl)
     int64_t device = -1;
     uint32_t group = 0; /* groups below it have been counted in DEVICE */
     open_list(b, "steps");
-    for (size_t i = 0; i < l->tracks.n; i++) {
-        const struct gp_tracks_track *k = &l->tracks.at[i];
+    GP_EACH(const struct gp_tracks_track, k, l->tracks) {
         if (k->sort != GP_TRACKS_STEPS) continue;
         for (; group <= k->group; group++) device += l->groups.at[group].device != UINT32_MAX;
         for (size_t j = k->first_lane; j < k->first_lane + k->lanes; j++)
@@ -279,8 +277,7 @@ static void put_findings(struct gp_buf *b, const struct gp_timeline *tl)
     bool steps = tl->opts.open.end_ns > tl->opts.open.begin_ns; /* the page opens on them */
     const struct gp_hta *h = gp_hta_about(tl->l->hta, !steps);
     open_list(b, "findings");
-    for (size_t i = 0; i < h->findings.n; i++) {
-        const struct gp_finding *f = &h->findings.at[i];
+    GP_EACH(const struct gp_finding, f, h->findings) {
         struct gp_buf part = {0};
         next_item(b, "{");
         put_words(b, "id", &h->strings, f->id);

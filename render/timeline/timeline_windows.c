@@ -88,8 +88,7 @@ int gp_timeline_steps(struct gp_timeline_window *w, const char *text, const stru
     if (!good || *end || to < from)
         return gp_fail(err, GP_E_USAGE, -1,
                        "--steps: '%s' is not a step or a range of steps, such as 3 or 3-5", text);
-    for (size_t i = 0; i < h->steps.n; i++) {
-        const struct gp_hta_step *s = &h->steps.at[i];
+    GP_EACH(const struct gp_hta_step, s, h->steps) {
         if (!number_of(gp_hta_str(h, s->name), &number) || number < from || number > to) continue;
         widen(w, s->begin_ns, s->end_ns);
         if (s->host_end_ns > s->host_begin_ns) widen(w, s->host_begin_ns, s->host_end_ns);
@@ -103,8 +102,7 @@ int gp_timeline_steps(struct gp_timeline_window *w, const char *text, const stru
 bool gp_timeline_all_steps(struct gp_timeline_window *w, const struct gp_hta *h)
 {
     struct gp_timeline_window all = {0, 0};
-    for (size_t i = 0; i < h->steps.n; i++) {
-        const struct gp_hta_step *s = &h->steps.at[i];
+    GP_EACH(const struct gp_hta_step, s, h->steps) {
         if (s->warm_up) continue;
         widen(&all, s->begin_ns, s->end_ns);
     }
