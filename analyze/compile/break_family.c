@@ -102,7 +102,10 @@ const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
                          check_breaks, "medium"},
 };
 
-static const struct gp_break_id_range by_number[] = {
+static const struct id_range {
+    int32_t first, last;
+    enum gp_break_family family;
+} by_number[] = {
 #define X(first, last, family) {first, last, GP_FAMILY_##family},
     GP_BREAK_IDS(X)
 #undef X
@@ -160,7 +163,7 @@ static enum gp_break_family of_builtin(const char *context)
 }
 
 /* The row that holds the number, or NULL. */
-static const struct gp_break_id_range *row_of(int32_t number)
+static const struct id_range *row_of(int32_t number)
 {
     size_t low = 0, high = sizeof by_number / sizeof *by_number;
     while (low < high) {
@@ -172,16 +175,10 @@ static const struct gp_break_id_range *row_of(int32_t number)
     return NULL;
 }
 
-size_t gp_break_ids(const struct gp_break_id_range **to)
-{
-    *to = by_number;
-    return sizeof by_number / sizeof *by_number;
-}
-
 enum gp_break_family gp_break_family_of(int32_t number, const char *kind, const char *context)
 {
     enum { BUILTIN = 59 };
-    const struct gp_break_id_range *row = row_of(number);
+    const struct id_range *row = row_of(number);
     if (number == BUILTIN) return of_builtin(context);
     if (row) return row->family;
     if (contains(kind, "builtin operator")) return of_builtin(context);

@@ -52,12 +52,4 @@ extern const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT]
 /* NUMBER is that of the registry, -1 for none; KIND and CONTEXT are the log's words, never NULL. */
 enum gp_break_family gp_break_family_of(int32_t number, const char *kind, const char *context);
 
-/* The numbers that are known, in ranges without unused ones: sorted, disjoint. Returns how many; *to is a
- * constant. */
-struct gp_break_id_range {
-    int32_t first, last;
-    enum gp_break_family family;
-};
-size_t gp_break_ids(const struct gp_break_id_range **to);
-
 #endif

@@ -579,10 +579,6 @@ bool gp_trace_truncated(const struct gp_trace *t);
 /* "clean", "repaired" or, if the input had events but none is usable, "unusable". */
 const char *gp_trace_verdict(const struct gp_trace *t);
 
-/* Check the invariants that every filter relies on: indices in range, durations not negative, tables sorted,
- * sids known. 0, or -1 with ERR naming the first violation. O(n); for tests, fuzzers and --check. */
-GP_MUST_CHECK int gp_trace_check(const struct gp_trace *t, struct gp_err *err);
-
 /* ---- keys of metadata ----
  * Keys of a trace's metadata (struct gp_meta) that one program writes and another one reads.
  *

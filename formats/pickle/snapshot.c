@@ -242,8 +242,7 @@ const struct gp_snapshot_segment *gp_snapshot_segments(const struct gp_snapshot 
 /* Blocks follow each other in their segment; old files leave their addresses out. */
 static void place_blocks(struct gp_snapshot *s)
 {
-    for (size_t i = 0; i < s->segments.n; i++) {
-        const struct gp_snapshot_segment *g = &s->segments.at[i];
+    GP_EACH(const struct gp_snapshot_segment, g, s->segments) {
         uint64_t address = g->address;
         for (size_t k = g->first_block; k < g->first_block + g->n_blocks; k++) {
             struct gp_snapshot_block *b = &s->blocks.at[k];
@@ -321,15 +320,6 @@ int gp_snapshot_read(struct gp_snapshot *s, struct gp_input *in, void (*progress
     gp_map_release(&b.context_ids);
     if (failed) gp_snapshot_release(s);
     return failed ? -1 : 0;
-}
-
-int gp_snapshot_read_memory(struct gp_snapshot *s, const void *data, size_t n, struct gp_err *err)
-{
-    struct gp_input *in = gp_input_memory(data, n, 1);
-    int failed = gp_snapshot_read(s, in, NULL, NULL, err);
-    gp_input_close(in);
-    if (!failed) s->input.path = s->input.compression = "";
-    return failed;
 }
 
 void gp_snapshot_release(struct gp_snapshot *s)

@@ -131,9 +131,6 @@ struct gp_snapshot {
 GP_MUST_CHECK int gp_snapshot_read(struct gp_snapshot *s, struct gp_input *in,
                                    void (*progress)(void *ctx, uint64_t bytes), void *progress_ctx,
                                    struct gp_err *err);
-/* The same from memory. For tests and fuzzers. */
-GP_MUST_CHECK int gp_snapshot_read_memory(struct gp_snapshot *s, const void *data, size_t n,
-                                          struct gp_err *err);
 void gp_snapshot_release(struct gp_snapshot *s);
 /* The segments of DEVICE, N of them. */
 const struct gp_snapshot_segment *gp_snapshot_segments(const struct gp_snapshot *s, int32_t device,

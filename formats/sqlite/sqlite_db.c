@@ -36,12 +36,6 @@ struct gp_sqlite {
     bool bad_read;
 };
 
-bool gp_sqlite_sniff(const uint8_t *head, size_t n)
-{
-    static const char magic[16] = "SQLite format 3";
-    return n >= sizeof magic && !memcmp(head, magic, sizeof magic);
-}
-
 /* ---- hardening ---- */
 
 /* Only SELECT of columns by name, and while tables are listed also the list. Nothing from inside a view or

@@ -34,9 +34,6 @@ struct gp_sqlite_scan {
     int64_t skip;
 };
 
-/* Is this the beginning of an SQLite file? */
-bool gp_sqlite_sniff(const uint8_t *head, size_t n);
-
 /* Open the content of IN, which must stay open. What is compressed or comes from a pipe goes through a
  * temporary file, which T->input.spooled records. Damage that is found then and later is counted in T's
  * issues. */

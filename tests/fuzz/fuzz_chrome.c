@@ -9,6 +9,7 @@
 #include "tests/unit/trace_same.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mutate.h"
+#include "tests/unit/trace_check.h"
 
 static int read_with(struct gp_trace *t, const uint8_t *data, size_t size, int threads, size_t chunk)
 {

@@ -13,6 +13,7 @@
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/mend.h"
 #include "tests/fuzz/help/mutate.h"
+#include "tests/unit/trace_check.h"
 
 static int to_buf(void *ctx, const void *data, size_t n)
 {

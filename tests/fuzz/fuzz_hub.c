@@ -15,6 +15,7 @@
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/shaped.h"
+#include "tests/unit/trace_check.h"
 
 enum { BUFFER = 16 << 20, CLIENTS = 4, SLOTS = 4, MAX_STEPS = 64 };
 

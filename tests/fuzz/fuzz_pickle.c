@@ -4,6 +4,7 @@
  * grouped by, and when. */
 #include "analyze/memory/memory.h"
 #include "formats/base/buf.h"
+#include "formats/base/input.h"
 #include "formats/pickle/snapshot.h"
 #include "render/memory/memory_priv.h"
 #include "tests/fuzz/help/fuzz.h"
@@ -48,7 +49,11 @@ static void analyse(const uint8_t *data, size_t size, enum gp_memory_key by, enu
     struct gp_snapshot s;
     struct gp_memory m;
     struct gp_buf json = {0};
-    if (gp_snapshot_read_memory(&s, data, size, NULL)) return;
+    struct gp_input *in = gp_input_memory(data, size, 1);
+    int failed = gp_snapshot_read(&s, in, NULL, NULL, NULL);
+    gp_input_close(in);
+    if (failed) return;
+    s.input.path = s.input.compression = "";
     gp_memory_init(
         &m, &(struct gp_memory_opts){.by = by, .at = at, .at_ns = 1000, .device = -1, .min_bytes = 600});
     gp_memory_add_snapshot(&m, &s);

@@ -11,6 +11,7 @@
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/shaped.h"
+#include "tests/unit/trace_check.h"
 
 enum { PID = 100, ROOM = 1 << 14 };
 

@@ -11,6 +11,7 @@
 #include "formats/gpt/gpt.h"
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"
+#include "tests/unit/trace_check.h"
 
 enum { BUFFER = 65536, SLOTS = 4, MAX_BYTES = 1 << 16 };
 /* WHAT: below these it is the type of a frame. */

@@ -3,6 +3,7 @@
 #include "formats/base/err.h"
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"
+#include "tests/unit/trace_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -5,6 +5,7 @@
 #include "formats/base/err.h"
 #include "formats/base/map.h"
 #include "formats/reader.h"
+#include "tests/unit/trace_check.h"
 
 /* How often each name of a table occurs. */
 static void print_names(const struct gp_trace *t, enum gp_table table)

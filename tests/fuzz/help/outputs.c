@@ -11,6 +11,7 @@
 #include "formats/base/utf8.h"
 #include "formats/reader.h"
 #include "tests/fuzz/help/fuzz.h"
+#include "tests/unit/trace_check.h"
 
 /* ---- characters ---- */
 

@@ -6,6 +6,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/redact.h"
+#include "tests/unit/trace_check.h"
 #include "tests/unit/unit.h"
 
 static const char *redacted(struct gp_buf *b, void (*redact)(struct gp_buf *to, const char *s, size_t n),

@@ -6,6 +6,7 @@
 #include "analyze/metrics/metrics.h"
 #include "formats/base/err.h"
 #include "tests/unit/metrics_make.h"
+#include "tests/unit/trace_check.h"
 #include "tests/unit/unit.h"
 
 static void of(struct gp_metrics *m, const struct gp_metrics_opts *o)

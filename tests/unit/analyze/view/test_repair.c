@@ -6,6 +6,7 @@
 #include "analyze/view/repair.h"
 #include "formats/base/err.h"
 #include "formats/reader.h"
+#include "tests/unit/trace_check.h"
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 

@@ -10,6 +10,7 @@
 #include "formats/base/input.h"
 #include "formats/chrome/chrome.h"
 #include "formats/reader.h"
+#include "tests/unit/trace_check.h"
 #include "tests/unit/trace_same.h"
 #include "tests/unit/unit.h"
 

@@ -3,6 +3,7 @@
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_codec.h"
 #include "tests/unit/gpt_util.h"
+#include "tests/unit/trace_check.h"
 #include "tests/unit/unit.h"
 
 static uint64_t issues_of(const struct gp_trace *t)

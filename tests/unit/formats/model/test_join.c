@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include "formats/base/err.h"
 #include "formats/model/join.h"
+#include "tests/unit/trace_check.h"
 #include "tests/unit/trace_make.h"
 #include "tests/unit/unit.h"
 

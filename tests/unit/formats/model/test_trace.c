@@ -3,6 +3,7 @@
 
 #include "formats/base/err.h"
 #include "formats/model/trace.h"
+#include "tests/unit/trace_check.h"
 #include "tests/unit/unit.h"
 
 static struct gp_trace new_trace(void)

@@ -6,6 +6,7 @@
 #include "render/metrics/metrics_formats.h"
 #include "tests/unit/answer_text.h"
 #include "tests/unit/metrics_make.h"
+#include "tests/unit/trace_check.h"
 #include "tests/unit/unit.h"
 
 /* Two kernels with three launches each, of which one of "product" was not measured:
