@@ -52,12 +52,7 @@ static void count_calls(struct gp_compile *c, const struct gp_compile_trace *t)
 static int64_t busy_in(const struct gp_compile_trace *t, int64_t begin, int64_t end)
 {
     int64_t sum = 0;
-    size_t low = 0, high = t->busy.n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (t->busy.at[middle].end_ns <= begin) low = middle + 1;
-        else high = middle;
-    }
+    GP_SEARCH(low, 0, t->busy.n, middle, t->busy.at[middle].end_ns <= begin);
     for (; low < t->busy.n && t->busy.at[low].begin_ns < end; low++) {
         int64_t from = t->busy.at[low].begin_ns > begin ? t->busy.at[low].begin_ns : begin;
         int64_t to = t->busy.at[low].end_ns < end ? t->busy.at[low].end_ns : end;

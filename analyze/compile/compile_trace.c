@@ -45,12 +45,7 @@ static int find_steps(struct gp_compile_trace *to, const struct gp_view *v, cons
 
 bool gp_compile_in_steps(const struct gp_compile_trace *t, int64_t at_ns)
 {
-    size_t low = 0, high = t->steps.n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (t->steps.at[middle].end_ns <= at_ns) low = middle + 1;
-        else high = middle;
-    }
+    GP_SEARCH(low, 0, t->steps.n, middle, t->steps.at[middle].end_ns <= at_ns);
     return low < t->steps.n && t->steps.at[low].begin_ns <= at_ns;
 }
 

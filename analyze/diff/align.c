@@ -14,12 +14,7 @@ struct barriers {
 
 static struct barriers barriers_in(const struct gp_align_side *s, uint32_t from, uint32_t n)
 {
-    uint32_t low = 0, high = s->n_barriers;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (s->barrier[mid] < from) low = mid + 1;
-        else high = mid;
-    }
+    GP_SEARCH(low, 0, s->n_barriers, mid, s->barrier[mid] < from);
     uint32_t end = low;
     while (end < s->n_barriers && s->barrier[end] < from + n) end++;
     return (struct barriers){s->barrier + low, end - low};

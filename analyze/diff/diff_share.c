@@ -9,13 +9,6 @@
 
 #define NONE GP_PROFILE_NONE
 
-/* A - B. Sums of damaged times saturate, so their difference can be anything: it wraps around. */
-static int64_t minus(int64_t a, int64_t b)
-{
-    uint64_t d = (uint64_t)a - (uint64_t)b;
-    return d <= INT64_MAX ? (int64_t)d : -(int64_t)(UINT64_MAX - d) - 1;
-}
-
 /* ---- means that add up ---- */
 
 int64_t gp_diff_mean(int64_t sum, uint64_t n)
@@ -44,7 +37,7 @@ int64_t gp_diff_apportion(const int64_t *parts, const char *const *keys, size_t 
     for (size_t i = 0; i < n_parts; i++) {
         out[i] = parts[i] / d;
         rests[i] = (struct part){parts[i] % d, keys[i], i};
-        missing = minus(missing, out[i]);
+        missing = gp_minus_wrapped(missing, out[i]);
     }
     if (missing > 0 && n_parts) qsort(rests, n_parts, sizeof *rests, compare_parts);
     for (size_t i = 0; i < n_parts && missing > 0; i++, missing--) out[rests[i].index]++;
@@ -173,7 +166,7 @@ static void give_means(struct shares *s)
         if (c->sort == GP_CAUSE_OP) d->ops.at[c->index].side[s->side].share_ns = out[i];
         if (c->sort != GP_CAUSE_IDLE) continue;
         side->idle_ns[c->index] = out[i];
-        side->busy_ns = minus(side->busy_ns, out[i]);
+        side->busy_ns = gp_minus_wrapped(side->busy_ns, out[i]);
     }
     free(parts);
     free(keys);
@@ -188,11 +181,11 @@ static void split_effect(struct gp_diff_op *op)
     if (a->present && b->present) {
         double count = (b->count - a->count) * (a->mean_ns + b->mean_ns) / 2;
         op->count_effect_ns = fabs(count) < 0x1p62 ? llround(count) : 0;
-        op->percall_effect_ns = minus(total, op->count_effect_ns);
+        op->percall_effect_ns = gp_minus_wrapped(total, op->count_effect_ns);
     } else {
         op->count_effect_ns = total;
     }
-    op->overlap_effect_ns = minus(b->share_ns - a->share_ns, total);
+    op->overlap_effect_ns = gp_minus_wrapped(b->share_ns - a->share_ns, total);
 }
 
 struct sorted {
@@ -210,7 +203,7 @@ static void finish_causes(struct gp_diff *d)
     for (size_t i = 0; i < d->causes.n; i++) {
         struct gp_diff_cause *c = &d->causes.at[i];
         c->change_ns = c->side_ns[GP_DIFF_CUR] - c->side_ns[GP_DIFF_BASE];
-        d->residual_ns = minus(d->residual_ns, c->change_ns);
+        d->residual_ns = gp_minus_wrapped(d->residual_ns, c->change_ns);
         sorted[i] = (struct sorted){*c, cause_key(d, c)};
     }
     if (d->causes.n) qsort(sorted, d->causes.n, sizeof *sorted, compare_causes);

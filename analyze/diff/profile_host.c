@@ -9,6 +9,7 @@
 #include "analyze/diff/profile_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -34,12 +35,7 @@ static void count_launches(const struct gp_profile *p, struct gp_profile_step *s
 /* The step of a lane for the program's window W; NONE if nothing of it was launched on the lane. */
 static uint32_t step_of_window(const struct gp_profile_job *j, const struct gp_profile_lane *l, size_t w)
 {
-    uint32_t lo = l->first_step, hi = l->first_step + l->n_steps;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (j->window_of_step.at[mid] < w) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, l->first_step, l->first_step + l->n_steps, mid, j->window_of_step.at[mid] < w);
     return lo < l->first_step + l->n_steps && j->window_of_step.at[lo] == w ? lo : NONE;
 }
 

@@ -25,12 +25,7 @@ int64_t gp_sketch_middle(uint32_t index)
 /* Where bucket INDEX is, or belongs. */
 static size_t place_of(const struct gp_sketch *s, uint32_t index)
 {
-    size_t lo = 0, hi = s->at.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (s->at.at[mid].index < index) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, s->at.n, mid, s->at.at[mid].index < index);
     return lo;
 }
 

@@ -49,18 +49,11 @@ struct matching {
     struct gp_map partners; /* text of the ranks of a group -> are two of them among the inputs? */
 };
 
-/* Times of a damaged trace may be anything. */
-static int64_t minus(int64_t a, int64_t b)
-{
-    uint64_t d = (uint64_t)a - (uint64_t)b;
-    return d <= INT64_MAX ? (int64_t)d : -(int64_t)(UINT64_MAX - d) - 1;
-}
-
-static int64_t plus(int64_t a, int64_t b) { return minus(a, minus(0, b)); }
+static int64_t plus(int64_t a, int64_t b) { return gp_minus_wrapped(a, gp_minus_wrapped(0, b)); }
 
 static int64_t distance(int64_t a, int64_t b)
 {
-    int64_t d = a > b ? minus(a, b) : minus(b, a);
+    int64_t d = a > b ? gp_minus_wrapped(a, b) : gp_minus_wrapped(b, a);
     return d < 0 ? INT64_MAX : d;
 }
 
@@ -335,7 +328,7 @@ static void measure_shift(const struct matching *m, const struct list *ref, cons
     for (size_t i = first; i < end; i += step) {
         const struct gp_collective *c = collective(m, &list->e[i]);
         if (ends_together(m, c))
-            diffs[n++] = minus(collective(m, &ref->e[(int64_t)i + s->by])->end_ns, c->end_ns);
+            diffs[n++] = gp_minus_wrapped(collective(m, &ref->e[(int64_t)i + s->by])->end_ns, c->end_ns);
     }
     s->spread_ns = -1;
     if (n < 3) return;
@@ -359,13 +352,9 @@ static int64_t most_spread(const struct matching *m, const struct list *list)
 /* The shift at which the middle of LIST ends when the reference does, if both have one clock. */
 static int64_t shift_by_time(const struct matching *m, const struct list *ref, const struct list *list)
 {
-    size_t middle = list->n / 2, lo = 0, hi = ref->n;
+    size_t middle = list->n / 2;
     int64_t end = collective(m, &list->e[middle])->end_ns;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (collective(m, &ref->e[mid])->end_ns < end) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, ref->n, mid, collective(m, &ref->e[mid])->end_ns < end);
     return (int64_t)lo - (int64_t)middle;
 }
 
@@ -411,7 +400,7 @@ static int64_t end_apart(const struct matching *m, const struct list *ref, int64
                          const struct gp_collective *c, const struct shift *s)
 {
     if (at < 0 || at >= (int64_t)ref->n || !agree(m, collective(m, &ref->e[at]), c)) return INT64_MAX;
-    return distance(minus(collective(m, &ref->e[at])->end_ns, c->end_ns), s->middle_ns);
+    return distance(gp_minus_wrapped(collective(m, &ref->e[at])->end_ns, c->end_ns), s->middle_ns);
 }
 
 /* Give every entry of LIST the key of its partner in REF. A missing record shifts all ends after it: then
@@ -532,7 +521,7 @@ static void take_ends(const struct matching *m, const struct row *row, const boo
     int64_t end = plus(collective(m, ref)->end_ns, m->offset_ns[rank_index(m, ref->rank)]);
     for (size_t i = 0; i < row->n; i++) {
         size_t r = rank_index(m, e[i].rank);
-        if (!known[r]) GP_VEC_PUSH(&ends[r].diffs, minus(end, collective(m, &e[i])->end_ns));
+        if (!known[r]) GP_VEC_PUSH(&ends[r].diffs, gp_minus_wrapped(end, collective(m, &e[i])->end_ns));
     }
 }
 

@@ -177,13 +177,9 @@ static uint32_t *index_streams(const struct gp_view *v)
 /* The last call of TRACK that waited and was over by AT. */
 static const struct gp_wait *last_blocking(const struct walk *w, uint32_t track, int64_t at_ns)
 {
-    size_t lo = 0, hi = w->waits.calls.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const struct gp_wait *b = &w->waits.calls.at[mid];
-        if (b->track < track || (b->track == track && b->end_ns <= at_ns)) lo = mid + 1;
-        else hi = mid;
-    }
+    const struct gp_wait *b = w->waits.calls.at;
+    GP_SEARCH(lo, 0, w->waits.calls.n, mid,
+              b[mid].track < track || (b[mid].track == track && b[mid].end_ns <= at_ns));
     return lo && w->waits.calls.at[lo - 1].track == track ? &w->waits.calls.at[lo - 1] : NULL;
 }
 
@@ -193,11 +189,7 @@ static struct doing doing_before(const struct walk *w, uint32_t track, int64_t a
 {
     const struct gp_host_stack *hs = &w->v->hs;
     uint32_t lo = hs->first[track], hi = hs->end[track], first = lo;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (hs->nodes[mid].start_ns < at_ns) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_NARROW(lo, hi, mid, hs->nodes[mid].start_ns < at_ns);
     struct doing d = {GP_HOST_NONE, INT64_MIN};
     if (lo == first) return d;
     uint32_t ended, node = gp_host_ends_from(hs, lo - 1, at_ns, &ended);

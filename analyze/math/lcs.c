@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/mem.h"
+#include "formats/base/order.h"
 
 /* How often a symbol occurs in the current part, and where last. All zero between uses. */
 struct gp_lcs_count {
@@ -110,12 +111,8 @@ static size_t keep_ascending(struct gp_lcs_pair *pair, size_t n)
     uint32_t *tail = gp_alloc((n + 1) * sizeof *tail), *before = gp_alloc((n + 1) * sizeof *before);
     size_t length = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t low = 0, high = length; /* the first run whose end is not below this one */
-        while (low < high) {
-            size_t mid = low + (high - low) / 2;
-            if (pair[tail[mid]].b < pair[i].b) low = mid + 1;
-            else high = mid;
-        }
+        /* the first run whose end is not below this one */
+        GP_SEARCH(low, 0, length, mid, pair[tail[mid]].b < pair[i].b);
         before[i] = low ? tail[low - 1] : UINT32_MAX;
         tail[low] = (uint32_t)i;
         if (low == length) length++;

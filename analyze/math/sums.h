@@ -16,6 +16,13 @@ static inline int64_t gp_add_saturated(int64_t a, int64_t b)
     return sum;
 }
 
+/* A - B of times that may be anything: it wraps around. */
+static inline int64_t gp_minus_wrapped(int64_t a, int64_t b)
+{
+    uint64_t d = (uint64_t)a - (uint64_t)b;
+    return d <= INT64_MAX ? (int64_t)d : -(int64_t)(UINT64_MAX - d) - 1;
+}
+
 /* A x B, saturating. */
 static inline int64_t gp_mul_saturated(int64_t a, int64_t b)
 {

@@ -18,12 +18,7 @@ typedef GP_VEC(struct across) acrosses;
 /* The first step that ends at POSITION or later. */
 static uint32_t first_end(const struct gp_memory_device *d, uint32_t position)
 {
-    size_t lo = 0, hi = d->steps.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (d->steps.at[mid].end < position) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, d->steps.n, mid, d->steps.at[mid].end < position);
     return (uint32_t)lo;
 }
 

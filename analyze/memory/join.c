@@ -31,12 +31,7 @@ static void collect(const struct gp_memory_device *d, events *all)
 /* The event of ALL that is nearest to E in time, at the same address; NULL: none is near. */
 static const struct event *nearest(const events *all, const struct event *e)
 {
-    size_t lo = 0, hi = all->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (by_place(&all->at[mid], e) < 0) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, all->n, mid, by_place(&all->at[mid], e) < 0);
     const struct event *best = NULL;
     int64_t least = NEAR_NS + 1;
     for (size_t i = lo ? lo - 1 : 0; i < all->n && i <= lo; i++) {
@@ -151,12 +146,7 @@ typedef GP_VEC(struct asked) asked_vec;
 
 static size_t first_of(const asked_vec *all, int32_t number)
 {
-    size_t lo = 0, hi = all->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (all->at[mid].number < number) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, all->n, mid, all->at[mid].number < number);
     return lo;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
+#include "formats/base/order.h"
 
 enum gp_memory_key gp_memory_key_named(const char *word)
 {
@@ -84,12 +85,7 @@ static void drop_columns(struct gp_snapshot *s)
 /* The last position at or before TIME_NS. */
 static uint32_t position_of(const struct gp_memory_device *d, int64_t time_ns)
 {
-    size_t lo = 0, hi = d->rows;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (d->s->rows.time_ns[d->first_row + mid] <= time_ns) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, d->rows, mid, d->s->rows.time_ns[d->first_row + mid] <= time_ns);
     return (uint32_t)lo;
 }
 

@@ -113,12 +113,7 @@ static void choose_moments(const struct gp_memory_device *d, size_t limit, gp_me
 /* The first of N points at or behind POSITION. */
 static size_t first_from(const struct gp_memory_point *p, size_t n, uint32_t position)
 {
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (p[mid].position < position) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, n, mid, p[mid].position < position);
     return lo;
 }
 

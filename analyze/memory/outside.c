@@ -35,12 +35,7 @@ static void index_segments(const struct gp_memory_device *d, reaches *to)
 
 static bool is_segment(const reaches *all, uint64_t addr)
 {
-    size_t lo = 0, hi = all->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (all->at[mid].first <= addr) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, all->n, mid, all->at[mid].first <= addr);
     return lo && all->at[lo - 1].last >= addr;
 }
 
@@ -79,12 +74,7 @@ GP_COMPARE(by_process, struct held, GP_THEN(by_number(x->number, x->input, y->nu
 
 static bool holds_one(const struct finding *f, const struct process *p, const struct reach *r)
 {
-    size_t lo = p->first, hi = p->first + p->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (f->held.at[mid].addr < r->first) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, p->first, p->first + p->n, mid, f->held.at[mid].addr < r->first);
     return lo < p->first + p->n && f->held.at[lo].addr <= r->last;
 }
 
@@ -122,13 +112,8 @@ static void find_processes(struct finding *f)
 
 static uint32_t snapshot_of_device(const struct finding *f, const struct gp_memory_device *d)
 {
-    size_t lo = 0, hi = f->processes.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const struct process *p = &f->processes.at[mid];
-        if (by_number(p->number, p->input, d->number, d->input) < 0) lo = mid + 1;
-        else hi = mid;
-    }
+    const struct process *p = f->processes.at;
+    GP_SEARCH(lo, 0, f->processes.n, mid, by_number(p[mid].number, p[mid].input, d->number, d->input) < 0);
     return d->kind && d->lives.n ? f->processes.at[lo].snapshot : UINT32_MAX;
 }
 

@@ -7,6 +7,7 @@
 #include "analyze/names/pattern.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 #include "formats/model/step_name.h"
 
@@ -229,12 +230,7 @@ uint32_t gp_memory_step_at(const struct gp_memory_device *d, uint32_t position)
 
 uint32_t gp_ranges_at(const struct gp_memory_device *d, uint32_t position)
 {
-    size_t lo = 0, hi = d->spans.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (d->spans.at[mid].begin < position) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, d->spans.n, mid, d->spans.at[mid].begin < position);
     uint32_t span = lo ? (uint32_t)(lo - 1) : GP_NO_SPAN;
     while (span != GP_NO_SPAN && d->spans.at[span].end < position) span = d->spans.at[span].parent;
     return span;

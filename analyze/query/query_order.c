@@ -148,12 +148,7 @@ void gp_query_index_make(struct gp_query_index *x, const struct gp_query *q,
 
 size_t gp_query_index_find(const struct gp_query_index *x, int64_t value, size_t *end)
 {
-    size_t lo = 0, hi = x->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (x->at[mid].value < value) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, x->n, mid, x->at[mid].value < value);
     for (*end = lo; *end < x->n && x->at[*end].value == value;) ++*end;
     return lo;
 }

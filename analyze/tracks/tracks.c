@@ -365,12 +365,8 @@ static bool step_before(const struct gp_hta_step *s, const struct gp_view_device
 static void add_steps(struct gp_tracks_build *b, uint32_t group, const struct gp_view_device *d)
 {
     const struct gp_hta *h = b->l->hta;
-    size_t lo = 0, hi = h->steps.n; /* steps are grouped by device, in the order of the view */
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (step_before(&h->steps.at[mid], d)) lo = mid + 1;
-        else hi = mid;
-    }
+    /* steps are grouped by device, in the order of the view */
+    GP_SEARCH(lo, 0, h->steps.n, mid, step_before(&h->steps.at[mid], d));
     for (uint32_t i = (uint32_t)lo; i < h->steps.n; i++) {
         const struct gp_hta_step *s = &h->steps.at[i];
         if (s->producer != d->producer || s->device != d->device || s->rank != d->rank) break;

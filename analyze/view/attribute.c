@@ -55,11 +55,7 @@ static const struct id_row *find_id(struct id_index *x, uint32_t producer, uint6
         hi = at;
         if (at && is_before(&r[at - 1], producer, id)) lo = at;
     }
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (is_before(&r[mid], producer, id)) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_NARROW(lo, hi, mid, is_before(&r[mid], producer, id));
     x->hint = lo;
     return lo < x->rows.n && r[lo].producer == producer && r[lo].id == id ? &r[lo] : NULL;
 }

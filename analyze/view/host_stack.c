@@ -1,4 +1,5 @@
 #include "analyze/view/host_stack.h"
+#include "formats/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -345,11 +346,7 @@ uint32_t gp_host_ends_from(const struct gp_host_stack *hs, uint32_t node, int64_
 uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns)
 {
     uint32_t lo = hs->first[track], hi = hs->end[track], base = lo;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (hs->nodes[mid].start_ns <= at_ns) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_NARROW(lo, hi, mid, hs->nodes[mid].start_ns <= at_ns);
     if (lo == base || at_ns == INT64_MAX) return GP_HOST_NONE;
     return gp_host_ends_from(hs, lo - 1, at_ns + 1, NULL);
 }

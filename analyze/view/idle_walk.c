@@ -8,6 +8,7 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/gauges.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 /* Less is a desktop, or what rounding makes of nothing. */
@@ -239,11 +240,7 @@ static uint32_t next_node(struct walk *w, uint32_t track, int64_t at_ns)
             lo += step;
         if (step < hi - lo) hi = lo + step;
     }
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (hs->nodes[mid].start_ns <= at_ns) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_NARROW(lo, hi, mid, hs->nodes[mid].start_ns <= at_ns);
     w->cursor[track] = lo;
     return lo;
 }

@@ -4,6 +4,7 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/math/period.h"
+#include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/order.h"
@@ -206,13 +207,6 @@ static void by_graphs(struct gp_steps_program *p, const struct calls *c)
 
 enum { GAPS_MOST = 31 }; /* of so many periods the median gap is taken */
 
-/* Times of a damaged trace may be anything. */
-static int64_t minus(int64_t a, int64_t b)
-{
-    uint64_t d = (uint64_t)a - (uint64_t)b;
-    return d <= INT64_MAX ? (int64_t)d : -(int64_t)(UINT64_MAX - d) - 1;
-}
-
 static int64_t median_gap(const struct calls *c, size_t first, size_t step, size_t n)
 {
     int64_t gaps[GAPS_MOST];
@@ -220,7 +214,7 @@ static int64_t median_gap(const struct calls *c, size_t first, size_t step, size
     for (size_t i = 0; i < n && k < GAPS_MOST; i += stride) {
         size_t call = first + i * step, at = k;
         if (!call || call >= c->v_.n) continue;
-        int64_t gap = minus(begin_of(c, call), end_of(c, call - 1));
+        int64_t gap = gp_minus_wrapped(begin_of(c, call), end_of(c, call - 1));
         for (; at && gaps[at - 1] > gap; at--) gaps[at] = gaps[at - 1];
         gaps[at] = gap;
         k++;

@@ -72,12 +72,7 @@ void gp_wait_index_release(struct gp_wait_index *index)
 
 size_t gp_wait_rows_of(const gp_wait_rows *rows, uint32_t producer, size_t *end)
 {
-    size_t lo = 0, hi = rows->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (rows->at[mid].producer < producer) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, rows->n, mid, rows->at[mid].producer < producer);
     for (*end = lo; *end < rows->n && rows->at[*end].producer == producer;) ++*end;
     return lo;
 }
@@ -103,12 +98,7 @@ static void index_ends(struct gp_waits *w, const struct gp_view *v, const struct
 
 size_t gp_waits_ended_by(const struct gp_waits *w, int64_t at_ns)
 {
-    size_t lo = 0, hi = w->by_end.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (w->by_end.at[mid].end_ns <= at_ns) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, w->by_end.n, mid, w->by_end.at[mid].end_ns <= at_ns);
     return lo;
 }
 

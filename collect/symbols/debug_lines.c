@@ -51,12 +51,7 @@ struct gp_debug_lines *gp_debug_lines_open(int fd)
 
 static bool find_unit(const struct gp_debug_lines *d, uint64_t address, Dwarf_Die *unit)
 {
-    size_t low = 0, high = d->ranges.n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (d->ranges.at[middle].begin <= address) low = middle + 1;
-        else high = middle;
-    }
+    GP_SEARCH(low, 0, d->ranges.n, middle, d->ranges.at[middle].begin <= address);
     for (size_t i = low, left = OVERLAPPING_MOST; i-- > 0 && left; left--)
         if (address < d->ranges.at[i].end) return dwarf_offdie(d->dwarf, d->ranges.at[i].unit, unit) != NULL;
     return false;

@@ -156,12 +156,7 @@ static bool contains(const struct gp_elf_symbols *e, size_t i, uint64_t address)
 
 const char *gp_elf_symbols_at(const struct gp_elf_symbols *e, uint64_t address)
 {
-    size_t low = 0, high = e->symbols.n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (e->symbols.at[middle].begin <= address) low = middle + 1;
-        else high = middle;
-    }
+    GP_SEARCH(low, 0, e->symbols.n, middle, e->symbols.at[middle].begin <= address);
     const struct gp_elf_symbol *found = NULL;
     for (size_t i = low, left = NESTED_MOST; i-- > 0 && left; left--) {
         const struct gp_elf_symbol *s = &e->symbols.at[i];

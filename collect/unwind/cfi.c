@@ -1,4 +1,5 @@
 #include "collect/unwind/cfi.h"
+#include "formats/base/order.h"
 
 #include <string.h>
 
@@ -167,13 +168,8 @@ static uint64_t search(uint64_t begin, uint64_t end, uint64_t hdr, uint64_t pc, 
     uint64_t n = pointer(&b, count_enc, hdr);
     if (b.bad || n > (uint64_t)(b.end - b.p) / 8) return 0;
     *bad = false;
-    uint64_t low = 0, high = n;
     int64_t from_hdr = (int64_t)(pc - hdr);
-    while (low < high) {
-        uint64_t middle = (low + high) / 2;
-        if (table_word(b.p + 8 * middle) <= from_hdr) low = middle + 1;
-        else high = middle;
-    }
+    GP_SEARCH(low, 0, n, middle, table_word(b.p + 8 * middle) <= from_hdr);
     return low ? hdr + (uint64_t)table_word(b.p + 8 * (low - 1) + 4) : 0;
 }
 

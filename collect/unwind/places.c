@@ -105,12 +105,7 @@ static uint64_t find_id(const struct gp_unwind_place *place)
 static const struct indexed *find_indexed(struct gp_places *p, uint64_t pc)
 {
     const struct gp_place_index *index = atomic_load(&p->index);
-    size_t low = 0, high = index ? index->n : 0;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (index->at[middle].place.begin <= pc) low = middle + 1;
-        else high = middle;
-    }
+    GP_SEARCH(low, 0, index ? index->n : 0, middle, index->at[middle].place.begin <= pc);
     return low && pc < index->at[low - 1].place.end ? &index->at[low - 1] : NULL;
 }
 

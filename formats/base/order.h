@@ -1,8 +1,9 @@
-/* order.h -- comparators of plain values for qsort() and bsearch(), and the line that all others end in.
+/* order.h -- comparators for qsort() and bsearch(), and the search of a sorted sequence for a place.
  *
  *     qsort(times, n, sizeof *times, gp_order_i64);
  *     GP_COMPARE(by_track, struct span, GP_UP(track) GP_UP(begin_ns) GP_DOWN(end_ns))
  *     return GP_ORDER(x->begin_ns, y->begin_ns);    // in a comparator that this cannot express
+ *     GP_SEARCH(lo, 0, spans.n, mid, spans.at[mid].begin_ns < at_ns);
  */
 #ifndef GP_BASE_ORDER_H
 #define GP_BASE_ORDER_H
@@ -67,6 +68,18 @@ static inline int gp_order_bytes(const char *p, size_t n, const char *q, size_t 
     {                                                                                                        \
         int order_ = order;                                                                                  \
         if (order_) return order_;                                                                           \
+    }
+
+/* Declare LO and set it to the first of FROM to TO for which BEFORE, an expression of MID, is false: it is
+ * true up to some place, and false from there on. The same for a range [LO, HI) that exists. */
+#define GP_SEARCH(lo, from, to, mid, before)                                                                 \
+    size_t lo = (from), lo##_end = (to);                                                                     \
+    GP_NARROW(lo, lo##_end, mid, before)
+#define GP_NARROW(lo, hi, mid, before)                                                                       \
+    while ((lo) < (hi)) {                                                                                    \
+        size_t mid = (lo) + ((hi) - (lo)) / 2;                                                               \
+        if (before) (lo) = mid + 1;                                                                          \
+        else (hi) = mid;                                                                                     \
     }
 
 #endif

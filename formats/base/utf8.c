@@ -1,6 +1,7 @@
 #include "formats/base/utf8.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 struct range {
@@ -33,12 +34,7 @@ static const struct range hostile[] = {
 
 static bool in_ranges(const struct range *r, size_t n, uint32_t c)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (c > r[mid].last) low = mid + 1;
-        else high = mid;
-    }
+    GP_SEARCH(low, 0, n, mid, c > r[mid].last);
     return low < n && c >= r[low].first;
 }
 

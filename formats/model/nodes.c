@@ -19,11 +19,7 @@ static size_t runs_until(struct gp_nodes *nodes, uint64_t node)
     if (at <= hi && (!at || run_at(nodes, at - 1)->first <= node) &&
         (at == hi || run_at(nodes, at)->first > node))
         return at;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (run_at(nodes, mid)->first <= node) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_NARROW(lo, hi, mid, run_at(nodes, mid)->first <= node);
     return nodes->hint = lo;
 }
 
@@ -129,12 +125,7 @@ static const struct gp_node_run *find_run(const struct gp_node_run *runs, size_t
                                           uint64_t node)
 {
     const struct gp_node_run want = {.first = node, .producer = producer};
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (compare_runs(&runs[mid], &want) <= 0) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, n, mid, compare_runs(&runs[mid], &want) <= 0);
     const struct gp_node_run *run = lo ? &runs[lo - 1] : NULL;
     return run && run->producer == producer && node - run->first < run->count ? run : NULL;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "formats/base/err.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 const struct gp_column_info gp_column_infos[GP_COLUMN_COUNT] = {
@@ -117,12 +118,7 @@ void gp_events_drop(struct gp_events *e, enum gp_column col)
 
 size_t gp_events_from(const struct gp_events *e, int64_t at_ns)
 {
-    size_t lo = 0, hi = e->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (e->start_ns[mid] < at_ns) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, e->n, mid, e->start_ns[mid] < at_ns);
     return lo;
 }
 
@@ -375,11 +371,7 @@ static bool in_order(const struct gp_events *e, size_t a, size_t b)
 static size_t first_behind(const struct gp_events *e, const uint32_t *order, size_t lo, size_t hi,
                            uint32_t row)
 {
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (in_order(e, order[mid], row)) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_NARROW(lo, hi, mid, in_order(e, order[mid], row));
     return lo;
 }
 

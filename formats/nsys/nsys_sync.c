@@ -68,13 +68,8 @@ static void read_records(struct gp_nsys *n, struct records *r)
 /* The latest record of that event before call CORR; NULL if there is none. */
 static const struct record *latest(const struct records *r, uint64_t key, uint64_t corr)
 {
-    size_t lo = 0, hi = r->list.n;
     struct record wanted = {key, corr, INT64_MIN};
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (by_key(&r->list.at[mid], &wanted) < 0) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, r->list.n, mid, by_key(&r->list.at[mid], &wanted) < 0);
     return lo && r->list.at[lo - 1].key == key && r->list.at[lo - 1].corr != GP_NO_ID ? &r->list.at[lo - 1]
                                                                                       : NULL;
 }

@@ -223,12 +223,7 @@ static void sort_segments(struct gp_snapshot *s)
 /* The first segment of DEVICE or a later one. */
 static size_t first_segment(const struct gp_snapshot *s, int64_t device)
 {
-    size_t lo = 0, hi = s->segments.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (s->segments.at[mid].device < device) lo = mid + 1;
-        else hi = mid;
-    }
+    GP_SEARCH(lo, 0, s->segments.n, mid, s->segments.at[mid].device < device);
     return lo;
 }
 

@@ -94,12 +94,8 @@ GP_COMPARE(by_key, struct key_place, GP_UP(key) GP_UP(input))
 /* The input of KEY that is not done yet; the same input may be named twice. */
 static size_t find_input(const struct gp_spills *s, const struct key_place *places, uint64_t key)
 {
-    size_t n = s->run->app.n, lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (places[mid].key < key) lo = mid + 1;
-        else hi = mid;
-    }
+    size_t n = s->run->app.n;
+    GP_SEARCH(lo, 0, n, mid, places[mid].key < key);
     for (; lo < n && places[lo].key == key; lo++)
         if (!s->done[places[lo].input]) return places[lo].input;
     return n;

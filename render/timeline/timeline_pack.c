@@ -92,12 +92,8 @@ static void set_windows(struct gp_timeline *tl, size_t n)
 static bool is_kept(const struct gp_timeline *tl, size_t event)
 {
     int64_t start = gp_tracks_start(tl->l, event), end = start + gp_tracks_dur(tl->l, event);
-    size_t lo = 0, hi = tl->windows.n; /* the first window that ends after the start */
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (tl->windows.at[mid].end_ns <= start) lo = mid + 1;
-        else hi = mid;
-    }
+    /* the first window that ends after the start */
+    GP_SEARCH(lo, 0, tl->windows.n, mid, tl->windows.at[mid].end_ns <= start);
     return lo < tl->windows.n && (tl->windows.at[lo].begin_ns < end || tl->windows.at[lo].begin_ns <= start);
 }
 

@@ -209,6 +209,21 @@ TEST(each_key_counts_where_those_before_it_are_equal)
     assert_int_equal(by_keys(&a[3], &a[3]), 0);
 }
 
+TEST(a_search_finds_the_first_place_that_is_not_before)
+{
+    static const int sorted[] = {1, 3, 3, 3, 8};
+    static const size_t place[] = {0, 0, 1, 1, 4, 4, 4, 4, 4, 5};
+    for (int value = 0; value < 10; value++) {
+        GP_SEARCH(at, 0, GP_COUNT(sorted), mid, sorted[mid] < value);
+        assert_int_equal(at, place[value]);
+    }
+    GP_SEARCH(none, 2, 2, mid, sorted[mid] < 9);
+    assert_int_equal(none, 2);
+    uint32_t lo = 1, hi = 4;
+    GP_NARROW(lo, hi, mid, sorted[mid] <= 3);
+    assert_int_equal(lo, 4);
+}
+
 TEST(only_ascii_digits_are_digits)
 {
     int n = 0;
