@@ -17,6 +17,7 @@
 #include "collect/inject/inject_cuts.h"
 #include "collect/inject/inject_link.h"
 #include "collect/inject/inject_metrics.h"
+#include "collect/inject/inject_pc.h"
 #include "collect/inject/inject_stacks.h"
 #include "collect/inject/inject_window.h"
 #include "collect/inject/nvtx.h"
@@ -274,6 +275,7 @@ static void drain(void)
     for (unsigned op = 0; op < GP_NOTE_OPS; op++)
         gp_link_lose(gp_note_plural(op), gp_note_reason(op), refused[op]);
     gp_inject_metrics_drain(gp_link_send, gp_link_lose);
+    gp_inject_pc_drain(gp_link_send);
     int64_t left_ns = gp_tracer_left_ns();
     if (left_ns) gp_link_fact("recorder_left_ns", left_ns);
 }
@@ -446,6 +448,7 @@ static void on_exit_wait(void)
 {
     if (getpid() != self.pid) return;
     gp_inject_metrics_finish();
+    gp_inject_pc_finish();
     pthread_mutex_lock(&self.lock);
     if (self.state == RUNNING) {
         self.state = CLOSING;
@@ -495,6 +498,7 @@ static void in_child(void)
     gp_nvtx_watch(false);
     gp_inject_window_forked();
     gp_inject_metrics_forked();
+    gp_inject_pc_forked();
 }
 
 /* Runs when the library is loaded, for CUDA or for NVTX. */
@@ -576,13 +580,21 @@ static void start_metrics(void)
     else gp_tracer_measure();
 }
 
+static void start_counters(bool late)
+{
+    if (!gp_inject_pc_start(&self.opts.pc, gp_tracer_library(), late)) return;
+    gp_tracer_watch_code();
+    if (self.opts.pc.mode == GP_PC_LAUNCHES) gp_tracer_measure();
+}
+
 /* May CUPTI stay out of the process while nothing is recorded, so that its steps can be timed without it?
  * What opens the window must be seen without it, and nothing else may need it. */
 static bool may_stay_out(const struct gp_wire_welcome *w)
 {
     const struct gp_capture_opts *c = &w->capture;
     bool seen = c->start.when != GP_WHEN_PROFILER && c->start.when != GP_WHEN_LAUNCH;
-    return w->pace && seen && c->stop.when != GP_WHEN_LAUNCH && w->metrics.per == GP_MEASURE_OFF && !w->alone;
+    return w->pace && seen && c->stop.when != GP_WHEN_LAUNCH && w->metrics.per == GP_MEASURE_OFF &&
+           !w->pc.mode && !w->alone;
 }
 
 /* LATE: CUDA is up. FD: -1, or connected to the launcher. */
@@ -635,6 +647,7 @@ static void begin(bool late, int fd)
     }
     gp_inject_cuts_start(self.opts.alone);
     start_metrics();
+    start_counters(late);
     if (start_thread()) outlast();
     gp_debug("tracing as producer %u, flush every %lld ms", (unsigned)self.opts.producer,
              (long long)(self.opts.flush_ns / 1000000));

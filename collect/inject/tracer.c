@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include "collect/inject/inject.h"
 #include "collect/inject/inject_metrics.h"
+#include "collect/inject/inject_pc.h"
 #include "collect/inject/nvtx.h"
 #include "collect/inject/wakeup.h"
 
@@ -115,6 +116,12 @@ static void on_up(void)
     gp_tracer.opts.up();
 }
 
+static void end_context(void *context)
+{
+    gp_inject_metrics_context_ends(context);
+    gp_inject_pc_context_ends(context);
+}
+
 /* Events of CUDA that need action: it is initialized, or records may soon be out of reach. */
 static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
                                  const void *data)
@@ -131,10 +138,17 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
                       ((const CUpti_ResourceData *)data)->resourceDescriptor);
         return;
     }
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
+        const CUpti_ModuleResourceData *code = ((const CUpti_ResourceData *)data)->resourceDescriptor;
+        if (code) gp_inject_pc_module(code->pCubin, code->cubinSize);
+        return;
+    }
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
-        gp_inject_metrics_context_ends(((const CUpti_ResourceData *)data)->context);
+        end_context(((const CUpti_ResourceData *)data)->context);
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
         on_up();
+        if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+            gp_inject_pc_context_begins(((const CUpti_ResourceData *)data)->context);
         return;
     }
     if (domain != CUPTI_CB_DOMAIN_RESOURCE) {
@@ -183,6 +197,7 @@ bool gp_tracer_record(bool on)
     gp_tracer_switch_calls(on);
     gp_tracer_place_calls(on);
     if (!on && gp_dormant_is_on()) gp_tracer_lend_calls(); /* there will be no other window */
+    gp_inject_pc_record(on);
     return true;
 }
 
@@ -258,6 +273,12 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
     atomic_store(&gp_tracer.stopped, true);
     if (gp_cupti.cuptiUnsubscribe) gp_cupti.cuptiUnsubscribe(gp_cupti.subscriber);
     return false;
+}
+
+void gp_tracer_watch_code(void)
+{
+    gp_cupti.cuptiEnableCallback(1, gp_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                                 CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
 /* ---- lending ---- */

@@ -78,7 +78,9 @@ void gp_tracer_forked(void);
 
 /* The library, for dlsym(). */
 void *gp_tracer_library(void);
-/* Call gp_inject_metrics_launch() at both ends of each launch. */
+/* Call gp_inject_pc_module() when code is loaded. */
+void gp_tracer_watch_code(void);
+/* Call gp_inject_metrics_launch() at both ends of each launch, and gp_inject_pc_launch_ends(). */
 void gp_tracer_measure(void);
 
 #endif

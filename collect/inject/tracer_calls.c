@@ -5,6 +5,7 @@
 #include "collect/inject/inject.h"
 #include "collect/inject/inject_budget.h"
 #include "collect/inject/inject_metrics.h"
+#include "collect/inject/inject_pc.h"
 #include "collect/inject/inject_stacks.h"
 #include "collect/inject/inject_window.h"
 #include "collect/inject/nvtx.h"
@@ -236,6 +237,7 @@ static void on_launch(bool enter, const CUpti_CallbackData *call)
                                .kernel = call->symbolName,
                                .params = call->functionParams};
     gp_inject_metrics_launch(enter, &l);
+    if (!enter) gp_inject_pc_launch_ends(l.context);
 }
 
 /* True if that was everything to do. */

@@ -1,4 +1,5 @@
 #include "collect/launcher/about.h"
+#include "collect/records/pc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -147,6 +148,7 @@ void gp_about_end(struct gp_output *o, const struct gp_about *a)
     set_count(t, "launcher_cpu_ns", (uint64_t)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     if (all->cut) set_count(t, "salvaged_records", all->stats.salvaged);
     if (a->sampled) put_samples(o, &a->samples);
+    if (a->opts->pc_sample && all->stats.pc_samples) gp_pc_put_counts(t, &all->stats);
     note_cuts(o, a);
     note_loss(o, "blocks of events", "over the memory limit of --last", a->crowded_out);
     note_clock(t);
@@ -283,6 +285,16 @@ static void put_budget(struct gp_buf *b, const struct gp_about *a)
     }
 }
 
+/* The findings of --pc-sample. */
+static void put_pc(struct gp_buf *b, const struct gp_wire_stats *s)
+{
+    gp_buf_printf(b, ", %llu samples of program counters", ull(s->pc_samples));
+    if (s->pc_dropped) gp_buf_printf(b, " (%llu dropped by the GPU)", ull(s->pc_dropped));
+    if (s->pc_full)
+        gp_buf_printf(b, ", the buffer for them was full %llu %s: take a longer period", ull(s->pc_full),
+                      s->pc_full == 1 ? "time" : "times");
+}
+
 void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
 {
     const struct gp_hub_totals *t = &a->totals;
@@ -301,6 +313,7 @@ void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
     if (s->stacks) gp_buf_printf(b, ", %llu calls whose stack could not be read", ull(s->stacks));
     if (a->kept) gp_buf_printf(b, ", the last %g s kept", (double)a->opts->last_ns / 1e9);
     put_samples_sum(b, a, ", ");
+    if (a->opts->pc_sample) put_pc(b, s);
     if (a->opts->memory) gp_buf_printf(b, ", %llu allocations", ull(s->allocations));
     if (a->opts->budget >= 0) put_budget(b, a);
     if (t->cut) gp_buf_printf(b, ", %u ended early", t->cut);

@@ -261,6 +261,41 @@ static int set_sample_metrics(struct gp_collect_plan *p, const struct gp_collect
     return failed;
 }
 
+/* The exponent of a power of two; -1 with ERR naming the nearest one. */
+static int set_pc_period(uint32_t *log2, const char *text, struct gp_err *err)
+{
+    uint64_t cycles;
+    if (!gp_u64_from_text(text, strlen(text), &cycles) || !cycles)
+        return gp_fail(err, GP_E_USAGE, -1, "--pc-sample: '%s' is not a number of cycles", text);
+    uint32_t k = GP_PC_PERIOD_LEAST;
+    while (k < GP_PC_PERIOD_MOST && cycles > UINT64_C(3) << k >> 1) k++;
+    if (cycles != UINT64_C(1) << k)
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--pc-sample: '%s' is not a power of two from 32 to 2147483648; the nearest is %llu",
+                       text, 1ULL << k);
+    *log2 = k;
+    return 0;
+}
+
+static int set_pc(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
+{
+    const char *per = o->pc_sample_per;
+    if (per && !o->pc_sample) return gp_fail(err, GP_E_USAGE, -1, "--pc-sample-per: requires --pc-sample");
+    if (!o->pc_sample) return 0;
+    if (o->metrics || o->sample_metrics)
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--pc-sample: cannot be combined with --metrics or --sample-metrics: a GPU gives its "
+                       "counters to one of them at a time");
+    if (o->last_ns || o->hub || o->pid || o->budget >= 0)
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--pc-sample: cannot be combined with --last, --hub, --pid or --budget");
+    if (per && strcmp(per, "window") != 0 && strcmp(per, "launch") != 0)
+        return gp_fail(err, GP_E_USAGE, -1, "--pc-sample-per: '%s' is not one of window, launch", per);
+    p->pc.mode = per && !strcmp(per, "launch") ? GP_PC_LAUNCHES : GP_PC_CONTINUOUS;
+    p->pc.period = GP_PC_PERIOD_DEFAULT;
+    return *o->pc_sample ? set_pc_period(&p->pc.period, o->pc_sample, err) : 0;
+}
+
 /* It weighs the library's own notes, not CUPTI's records of every call or counters. */
 static int set_budget(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
 {
@@ -281,7 +316,7 @@ int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *
         set_graphs(plan, o->graphs, err) || set_control(plan, o, err) || set_dump(plan, o, err) ||
         set_sample(plan, o, err) || gp_filter_parse(&plan->filter, o->filter, err) ||
         set_metrics(plan, o, err) || set_sample_metrics(plan, o, err) || set_budget(plan, o, err) ||
-        set_output(plan, o->output, err))
+        set_pc(plan, o, err) || set_output(plan, o->output, err))
         return -1;
     plan->control.capture.late = o->pid != 0;
     if (o->hub) plan->control.capture.open = false;

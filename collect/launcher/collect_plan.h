@@ -21,7 +21,7 @@
 struct gp_collect_opts {
     const char *output, *api, *stacks, *graphs, *start, *stop, *dump, *filter, *metrics_file, *serve, *sample;
     const char *digest, *digest_secret;
-    const char *metrics, *metrics_per, *list_metrics, *sample_metrics;
+    const char *metrics, *metrics_per, *list_metrics, *sample_metrics, *pc_sample, *pc_sample_per;
     uint64_t metrics_passes, metrics_every, metrics_count, dump_limit;
     double budget; /* percent, negative: not given */
     bool quiet, verbose, no_nvtx, no_clocks, pace, no_pace, memory, command, redact, hub, tree, list;
@@ -36,6 +36,7 @@ struct gp_collect_opts {
 
 struct gp_collect_plan {
     struct gp_measure_opts metrics;
+    struct gp_pc_opts pc;
     enum gp_api_level api;
     enum gp_stacks_mode stacks;
     enum gp_graph_mode graphs;
@@ -83,6 +84,14 @@ GP_MUST_CHECK int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_
         "sample hardware counters of all GPUs while recording (default: how busy units and memory are, "     \
         "@10kHz)",                                                                                           \
         GP_OPT_MAYBE, offsetof(struct gp_collect_opts, sample_metrics)},                                     \
+    {0, "pc-sample", "PERIOD",                                                                               \
+        "sample where warps of the GPU are and why they stall, every PERIOD cycles of each multiprocessor "  \
+        "(a power of two; default: 65536)",                                                 \
+        GP_OPT_MAYBE, offsetof(struct gp_collect_opts, pc_sample)},                                          \
+    {0, "pc-sample-per", "window|launch",                                                                    \
+        "sample in windows of time beside kernels that overlap, or each launch by itself, one at a time "    \
+        "(default: window)",                                                                                 \
+        GP_OPT_STRING, offsetof(struct gp_collect_opts, pc_sample_per)},                                     \
     {0, "list-metrics", "CHIP",                                                                              \
         "list sets and metrics of a chip, such as GH100, instead of running a command",                      \
         GP_OPT_MAYBE, offsetof(struct gp_collect_opts, list_metrics)}

@@ -102,6 +102,7 @@ bool gp_wire_welcome_fits(const struct gp_wire_welcome *w)
     if (w->buffer_bytes < GP_WIRE_BUFFER_LEAST || w->buffer_bytes > GP_WIRE_BUFFER_MOST) return false;
     if (!w->slots || w->slots > gp_shared_size(w->buffer_bytes).slots) return false;
     if (!gp_measure_opts_fit(&w->metrics)) return false;
+    if (w->pc.mode > GP_PC_LAUNCHES || w->pc.period > GP_PC_PERIOD_MOST) return false;
     return trigger_fits(&w->capture.start) && trigger_fits(&w->capture.stop) && w->capture.duration_ns >= 0;
 }
 

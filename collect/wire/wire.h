@@ -19,6 +19,7 @@
 #include "collect/wire/filter.h"
 #include "collect/wire/capture_window.h"
 #include "collect/counters/measured.h"
+#include "collect/wire/pc_rows.h"
 #include "formats/base/declare.h"
 
 #define GP_ENV_SOCKET   "GPUPROF_SOCKET"   /* the address of the launcher; "@name" is abstract */
@@ -28,7 +29,7 @@
 #define GP_ENV_DORMANT  "GPUPROF_DORMANT"  /* 1: sleep until a launcher comes */
 #define GP_ENV_LIBNVML  "GPUPROF_LIBNVML"  /* path of the libnvidia-ml to use */
 
-enum { GP_WIRE_VERSION = 12, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+enum { GP_WIRE_VERSION = 13, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
 /* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and
  * for its answer. */
@@ -62,7 +63,8 @@ enum gp_wire_type {
     GP_WIRE_METRIC_ROWS,
     GP_WIRE_DEVICE,
     GP_WIRE_BUDGET,
-    GP_WIRE_SAY
+    GP_WIRE_SAY,
+    GP_WIRE_PC_ROWS /* see collect/wire/pc_rows.h */
 };
 
 /* Which API calls are recorded; each level includes those before it. */
@@ -113,6 +115,7 @@ struct gp_wire_welcome {
     uint32_t reserved;
     struct gp_capture_opts capture;
     struct gp_measure_opts metrics;
+    struct gp_pc_opts pc;
 };
 
 /* A fact about the whole process. */
@@ -220,6 +223,8 @@ struct gp_wire_stats {
     uint64_t inversions; /* kernels that seem to start before their launch */
     int64_t worst_inversion_ns;
     int64_t cpu_ns; /* of the collector's own thread in it */
+    /* of program counters: of the GPU, in rows, dropped, without rows, and how often the buffer was full */
+    uint64_t pc_samples, pc_recorded, pc_dropped, pc_other, pc_full;
     /* --budget: when each part was first left out (CLOCK_MONOTONIC, 0: never), what is left out now, and the
      * latest costs */
     int64_t left_out_ns[GP_BUDGET_PARTS];
@@ -235,7 +240,7 @@ struct gp_wire_stats {
     X(core_clock_khz) X(memory_bandwidth_bps)
 #define GP_WIRE_SUMS(X)                                                                                      \
     X(salvaged) X(kernels) X(copies) X(sets) X(calls) X(ranges) X(allocations) X(dropped) X(stacks)          \
-    X(bad_time) X(inversions) X(cpu_ns)
+    X(bad_time) X(inversions) X(cpu_ns) X(pc_samples) X(pc_recorded) X(pc_dropped) X(pc_other) X(pc_full)
 // clang-format on
 
 /* A listening socket, non-blocking and close-on-exec, at the abstract address NAME ("@..."). -1 with ERR

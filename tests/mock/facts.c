@@ -102,6 +102,40 @@ static void print_extras(const struct gp_trace *t, enum gp_table table)
                    gp_trace_str(t, gp_get_extra(e, i)));
 }
 
+/* Sums over the windows of each instruction and reason, and how many rows join a launch of their kernel. */
+static void print_counters(const struct gp_trace *t)
+{
+    const struct gp_events *e = &t->events[GP_PC], *gpu = &t->events[GP_GPU];
+    uint64_t samples = 0, stalled = 0, of_launch = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        samples += (uint64_t)gp_get_total(e, i);
+        stalled += (uint64_t)gp_get_value(e, i);
+        for (size_t k = 0; k < gpu->n; k++)
+            of_launch += gp_get_corr(gpu, k) == gp_get_corr(e, i) && gpu->name[k] == e->name[i];
+        uint32_t stack = gp_get_stack(e, i);
+        const struct gp_stack *s = stack ? &t->stacks.at[stack] : NULL;
+        bool first = true;
+        uint64_t sum = 0;
+        for (size_t k = 0; k < e->n; k++) {
+            if (e->name[k] != e->name[i] || gp_get_addr(e, k) != gp_get_addr(e, i) ||
+                gp_get_series(e, k) != gp_get_series(e, i))
+                continue;
+            first &= k >= i;
+            sum += (uint64_t)gp_get_total(e, k);
+        }
+        if (first)
+            printf("pc:%s+%" PRIu64 ":%s:%s:%u %" PRIu64 "\n", gp_trace_str(t, e->name[i]), gp_get_addr(e, i),
+                   gp_trace_str(t, gp_get_series(e, i)), s ? gp_trace_str(t, s->file) : "", s ? s->line : 0,
+                   sum);
+    }
+    if (e->n)
+        printf("pc_samples %" PRIu64 "\npc_stalled %" PRIu64 "\npc_of_launch %" PRIu64 "\n", samples, stalled,
+               of_launch);
+    for (size_t i = 0; i < t->meta.n; i++)
+        if (!strncmp(gp_trace_str(t, t->meta.at[i].key), "pc.", 3))
+            printf("%s %s\n", gp_trace_str(t, t->meta.at[i].key), gp_trace_str(t, t->meta.at[i].value));
+}
+
 static void print_small(const struct gp_trace *t)
 {
     uint64_t lost = 0, streams = 0, threads = 0;
@@ -144,6 +178,7 @@ int main(int argc, char **argv)
     print_extras(&t, GP_MARK);
     print_extras(&t, GP_OTHER);
     print_events(&t);
+    print_counters(&t);
     print_small(&t);
     printf("verdict:%s 1\n", gp_trace_verdict(&t));
     for (int i = 0; i < GP_ISSUE_COUNT; i++)

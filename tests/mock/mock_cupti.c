@@ -96,7 +96,7 @@ static const struct {
     {true, 514, "cuGraphLaunch"},
 };
 
-static long setting(const char *name)
+long mock_setting(const char *name)
 {
     const char *v = getenv(name);
     return v ? strtol(v, NULL, 10) : 0;
@@ -104,7 +104,7 @@ static long setting(const char *name)
 
 static uint32_t version(void)
 {
-    long v = setting("MOCK_CUPTI_VERSION");
+    long v = mock_setting("MOCK_CUPTI_VERSION");
     return v ? (uint32_t)v : 130001;
 }
 
@@ -205,8 +205,8 @@ static void hand_back(struct thread_buffer *b)
     if (!data) return;
     b->data = NULL;
     b->unfinished = false;
-    if (setting("MOCK_CUPTI_TAIL")) valid = b->size;
-    if (setting("MOCK_CUPTI_CUT") && valid > 8) valid -= 8;
+    if (mock_setting("MOCK_CUPTI_TAIL")) valid = b->size;
+    if (mock_setting("MOCK_CUPTI_CUT") && valid > 8) valid -= 8;
     CUpti_BuffersCallbackCompleteFunc completed = mock.completed;
     completed(NULL, 0, data, b->size, valid);
 }
@@ -580,8 +580,9 @@ static bool launch(uint32_t runtime, uint32_t driver, uint32_t correlation, cons
     if (runtime) call_back(false, runtime, correlation, CUPTI_API_ENTER);
     call_back(true, driver, correlation, CUPTI_API_ENTER);
     bool recorded = mock_side_by_side() || mock.kinds[CUPTI_ACTIVITY_KIND_KERNEL];
-    if (recorded) spend(setting("MOCK_CUPTI_COST"));
+    if (recorded) spend(mock_setting("MOCK_CUPTI_COST"));
     measured = e && driver == 307 && mock_perfworks_launch(e->kernel, e->grid);
+    if (e && driver == 307) mock_pc_launch(e->kernel, correlation);
     call_back(true, driver, correlation, CUPTI_API_EXIT);
     if (runtime) call_back(false, runtime, correlation, CUPTI_API_EXIT);
     launching = NULL;
@@ -643,6 +644,7 @@ static void replay(const struct mock_event *e, uint32_t correlation, uint64_t st
     const struct graph *g = &graphs.graph[e->count % MAX_GRAPHS];
     for (uint32_t i = 0; i < g->nodes; i++) {
         struct mock_event kernel = {.stream = e->stream, .kernel = g->kernel[i]};
+        mock_pc_launch(kernel.kernel, correlation);
         uint64_t end = start + 100 * (i + 1);
         put_kernel(&kernel, correlation, start, end, g->id[i]);
         start = end + 50;
@@ -715,13 +717,25 @@ static void on_memory(const struct mock_event *e, uint32_t c, uint64_t t)
 
 static void launch_kernel(const struct mock_event *e, uint32_t c, uint64_t t)
 {
-    bool recorded = launch(505, 307, c, e) && !setting("MOCK_METRICS_QUIET");
+    bool recorded = launch(505, 307, c, e) && !mock_setting("MOCK_METRICS_QUIET");
     bool timed = e->op != MOCK_BAD_TIME && !measured, ends = timed && e->op != MOCK_STUCK;
     put_call(true, 307, c, t + 100, t + 900);
     put_call(false, 505, c, t, t + 1000);
     if (!recorded) return;
     uint64_t start = e->op == MOCK_EARLY ? t - 500 : t + 1500, end = t + 1500 + (e->bytes ? e->bytes : 1000);
     put_kernel(e, c, timed ? start : 0, ends ? end : 0, 0);
+}
+
+/* The first context, and the code that is loaded into it. */
+static void create_context(void)
+{
+    CUpti_ResourceData r = {.context = (CUcontext)(void *)&mock};
+    call(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &r);
+    for (unsigned i = 0; i < 2; i++) {
+        CUpti_ModuleResourceData m = {i + 1, sizeof mock_pc_code[i], mock_pc_code[i]};
+        r.resourceDescriptor = &m;
+        call(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &r);
+    }
 }
 
 /* cuDriverGetVersion() */
@@ -743,6 +757,8 @@ static void on_event(const struct mock_event *e)
     bool first = !mock.device_told;
     mock.device_told = true;
     pthread_mutex_unlock(&mock.lock);
+    static pthread_once_t once = PTHREAD_ONCE_INIT; /* launches are in a context that is there */
+    pthread_once(&once, create_context);
     if (first) put_device();
     uint32_t c = ++mock.correlation;
     uint64_t t = now();
@@ -849,7 +865,7 @@ __attribute__((constructor)) static void attach(void)
     void *p = lib ? dlsym(lib, "mock_attach") : NULL;
     memcpy(&to_cuda, &p, sizeof to_cuda);
     if (to_cuda) to_cuda(on_event, on_up, on_down);
-    mock.dropped = (size_t)setting("MOCK_CUPTI_DROP");
+    mock.dropped = (size_t)mock_setting("MOCK_CUPTI_DROP");
 }
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata)
@@ -977,14 +993,14 @@ static void set_calls(CUpti_ActivityKind kind, bool on)
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
     if ((int)kind >= MAX_KIND) return CUPTI_ERROR_INVALID_KIND;
-    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && setting("MOCK_CUPTI_REFUSE"))
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && mock_setting("MOCK_CUPTI_REFUSE"))
         return CUPTI_ERROR_NOT_COMPATIBLE;
     if (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && mock.graph_ran) abort(); /* as CUPTI 13.0 does */
     if ((kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER) &&
-        setting("MOCK_CUPTI_NO_WHOLE"))
+        mock_setting("MOCK_CUPTI_NO_WHOLE"))
         return CUPTI_ERROR_NOT_COMPATIBLE;
     set_calls(kind, true);
-    if (kind == CUPTI_ACTIVITY_KIND_DEVICE && mock.up) mock.no_device = setting("MOCK_CUPTI_NO_DEVICE");
+    if (kind == CUPTI_ACTIVITY_KIND_DEVICE && mock.up) mock.no_device = mock_setting("MOCK_CUPTI_NO_DEVICE");
     mock.kinds[kind] = true;
     return CUPTI_SUCCESS;
 }
@@ -1051,7 +1067,7 @@ CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
     bool forced = flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
-    long hang = setting("MOCK_CUPTI_HANG");
+    long hang = mock_setting("MOCK_CUPTI_HANG");
     if (hang && (forced || hang > 1))
         for (;;) pause();
     if (mock.down) return CUPTI_ERROR_NOT_INITIALIZED;

@@ -17,6 +17,17 @@ int mock_perfworks_error(const char *call);
 double mock_pm_value(const char *name, size_t i);
 /* Kernels are recorded as those are that run side by side: then they count more instructions. */
 bool mock_side_by_side(void);
+#ifdef MOCK_NO_PC
+#define mock_pc_launch(kernel, corr) ((void)0)
+#define mock_pc_code                 ((const char[2][32]){"", ""})
+#else
+/* KERNEL runs, launched by the call CORR: its program counters are sampled, if that was asked for. */
+void mock_pc_launch(const char *kernel, uint32_t corr);
+/* The code that the mock loads, with lines and without. */
+extern const char mock_pc_code[2][32];
+#endif
+/* A number from the environment, 0 none. */
+long mock_setting(const char *name);
 /* The clock that was registered. */
 uint64_t mock_now(void);
 
