@@ -1,6 +1,5 @@
 #include "collect/session.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,13 +318,6 @@ void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_n
 
 /* ---- frames ---- */
 
-static void set_number(struct gp_session *s, const char *key, int64_t value)
-{
-    char json[24];
-    int n = snprintf(json, sizeof json, "%" PRId64, value);
-    gp_trace_set_meta(&s->records.trace, key, json, (size_t)n);
-}
-
 static void mark(struct gp_session *s, const char *name, int64_t ns)
 {
     struct gp_trace *t = &s->records.trace;
@@ -344,7 +336,7 @@ static bool take_fact(struct gp_session *s, struct gp_wire_fact *f)
         write_rows(s, true);
         gp_call_stacks_forget(&s->stacks);
     }
-    set_number(s, f->key, f->value);
+    gp_trace_set_number(&s->records.trace, f->key, f->value);
     return true;
 }
 
@@ -453,9 +445,9 @@ static bool take_budget(struct gp_session *s, const struct gp_wire_budget *w)
     stats->left_out = w->left_out;
     stats->share_ppm = w->share_ppm;
     stats->launch_ns = w->measured ? w->launch_ns : 0;
-    set_number(s, "budget_cost_ppm", w->share_ppm);
-    if (w->stays_ppm) set_number(s, "budget_stays_ppm", w->stays_ppm);
-    if (w->measured) set_number(s, "budget_launch_ns", w->launch_ns);
+    gp_trace_set_number(&s->records.trace, "budget_cost_ppm", w->share_ppm);
+    if (w->stays_ppm) gp_trace_set_number(&s->records.trace, "budget_stays_ppm", w->stays_ppm);
+    if (w->measured) gp_trace_set_number(&s->records.trace, "budget_launch_ns", w->launch_ns);
     return true;
 }
 

@@ -48,10 +48,9 @@ struct gp_clock_writer *gp_clock_writer_new(const struct gp_clock_writer_opts *o
     struct gp_clock_writer *w = gp_zalloc(sizeof *w);
     struct gp_gpt_write_opts o = {.producer = opts->producer};
     char text[40];
-    int n = snprintf(text, sizeof text, "%d", GP_CLOCK_PERIOD_NS);
     w->redact = opts->redact;
     gp_trace_init(&w->trace, GP_NEED_ALL);
-    gp_trace_set_meta(&w->trace, GP_META_GAUGE_PERIOD, text, (size_t)n);
+    gp_trace_set_number(&w->trace, GP_META_GAUGE_PERIOD, GP_CLOCK_PERIOD_NS);
     snprintf(text, sizeof text, "GPU %" PRIu32, number);
     w->track = gp_trace_gpu_track(&w->trace, number, text);
     add_device(w, number, device);

@@ -60,19 +60,29 @@ static void open_beside(void *symbol, const char *name, char *to, size_t size)
     if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) && to) snprintf(to, size, "%s", path);
 }
 
+/* Fill the N pointers at TO. The name of a call that LIBRARY lacks, or NULL. */
+static const char *find_calls(void *to, void *library, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        void *symbol = dlsym(library, names[i]);
+        if (!symbol) return names[i];
+        memcpy((char *)to + i * sizeof symbol, &symbol, sizeof symbol);
+    }
+    return NULL;
+}
+
+#define NAME(member, symbol, type) #symbol,
+
 int gp_perfworks_open(struct gp_perfworks *p, void *library, struct gp_err *err)
 {
+    static const char *const names[] = {GP_PW_CALLS(NAME)};
     memset(p, 0, sizeof *p);
     p->library = library;
-    void *symbol;
-#define X(member, name, type)                                                                                \
-    symbol = dlsym(library, #name);                                                                          \
-    if (!symbol)                                                                                             \
-        return gp_fail(err, GP_E_FORMAT, -1, "this CUPTI has no %s: counters need CUDA 12.6 or later",       \
-                       #name);                                                                               \
-    memcpy(&p->member, &symbol, sizeof symbol);
-    GP_PW_CALLS(X)
-#undef X
+    const char *missing = find_calls(p, library, names, GP_COUNT(names));
+    if (missing)
+        return gp_fail(err, GP_E_FORMAT, -1, "this CUPTI has no %s: counters need CUDA 12.6 or later",
+                       missing);
+    void *symbol = dlsym(library, names[0]);
     open_beside(symbol, "libnvperf_host.so", p->host_library, sizeof p->host_library);
     open_beside(symbol, "libnvperf_target.so", NULL, 0);
     return 0;
@@ -107,19 +117,15 @@ int gp_perfworks_find(struct gp_perfworks *p, const char *path, struct gp_err *e
 
 int gp_pm_calls_open(struct gp_pm_calls *p, void *library, struct gp_err *err)
 {
-    void *symbol;
-    memset(p, 0, sizeof *p);
-#define FIND(member, name)                                                                                   \
-    symbol = dlsym(library, name);                                                                           \
-    if (!symbol)                                                                                             \
-        return gp_fail(err, GP_E_FORMAT, -1, "this CUPTI has no %s: sampling needs CUDA 12.6 or later",      \
-                       name);                                                                                \
-    memcpy(&p->member, &symbol, sizeof symbol);
-#define X(member, name, type) FIND(member, #name)
-    GP_PM_CALLS(X)
-#undef X
-    FIND(set_clock, "cuptiActivityRegisterTimestampCallback")
-    FIND(version, "cuptiGetVersion")
-#undef FIND
-    return 0;
+    static const char *const names[] = {GP_PM_CALLS(NAME) "cuptiActivityRegisterTimestampCallback",
+                                        "cuptiGetVersion"};
+    const char *missing = find_calls(p, library, names, GP_COUNT(names));
+    if (!missing) return 0;
+    return gp_fail(err, GP_E_FORMAT, -1, "this CUPTI has no %s: sampling needs CUDA 12.6 or later", missing);
+}
+
+const char *gp_pc_calls_open(struct gp_pc_calls *p, void *library)
+{
+    static const char *const names[] = {GP_PC_CALLS(NAME)};
+    return find_calls(p, library, names, GP_COUNT(names));
 }

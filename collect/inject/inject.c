@@ -448,7 +448,7 @@ static void on_exit_wait(void)
 {
     if (getpid() != self.pid) return;
     gp_inject_metrics_finish();
-    gp_inject_pc_finish();
+    gp_inject_pc_record(false);
     pthread_mutex_lock(&self.lock);
     if (self.state == RUNNING) {
         self.state = CLOSING;

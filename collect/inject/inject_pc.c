@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "collect/counters/pc_calls.h"
+#include "collect/counters/perfworks.h"
 #include "collect/inject/inject.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
@@ -344,11 +344,6 @@ void gp_inject_pc_record(bool on)
 {
     atomic_store(&self.recording, on);
     if (atomic_load(&self.on)) for_contexts(NULL, on ? sample : end_samples);
-}
-
-void gp_inject_pc_finish(void)
-{
-    if (atomic_load(&self.on)) for_contexts(NULL, end_samples);
 }
 
 /* ---- handing over; flush thread ---- */

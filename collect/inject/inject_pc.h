@@ -19,10 +19,8 @@ void gp_inject_pc_context_ends(void *context);
 void gp_inject_pc_launch_ends(void *context);
 /* Code was loaded, as a cubin of N bytes. */
 void gp_inject_pc_module(const void *cubin, size_t n);
-/* Sample from now on, or no longer. */
+/* Sample from now on, or no longer: then the rest is fetched. */
 void gp_inject_pc_record(bool on);
-/* The process ends: fetch the rest. */
-void gp_inject_pc_finish(void);
 /* Hand over what has been sampled; flush thread only. */
 void gp_inject_pc_drain(gp_inject_pc_send *send);
 void gp_inject_pc_forked(void);

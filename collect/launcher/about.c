@@ -32,15 +32,6 @@ static void set_text(struct gp_trace *t, const char *key, const char *text)
     gp_buf_release(&b);
 }
 
-static void set_number(struct gp_trace *t, const char *key, int64_t number)
-{
-    struct gp_buf b = {0};
-    if (!number) return;
-    gp_buf_put_i64(&b, number);
-    set_meta(t, key, &b);
-    gp_buf_release(&b);
-}
-
 static void set_command(struct gp_trace *t, const char *const *args, size_t nargs)
 {
     struct gp_buf b = {0}, masked = {0};
@@ -70,19 +61,19 @@ void gp_about_begin(struct gp_output *o, const struct gp_collect_opts *opts, con
     set_text(t, "collector", "gpuprof-collect " GP_VERSION);
     if (opts->command) set_command(t, args, nargs);
     set_text(t, "api_level", opts->api);
-    set_number(t, "flush_interval_ns", opts->flush_ns);
+    gp_trace_set_number(t, "flush_interval_ns", opts->flush_ns);
     if (!opts->redact) set_text(t, "start", opts->start);
     if (!opts->redact) set_text(t, "stop", opts->stop);
-    set_number(t, "duration_ns", opts->duration_ns);
+    if (opts->duration_ns) gp_trace_set_number(t, "duration_ns", opts->duration_ns);
     if (!opts->redact) set_text(t, "filter", opts->filter);
-    set_number(t, "last_ns", opts->last_ns);
+    if (opts->last_ns) gp_trace_set_number(t, "last_ns", opts->last_ns);
     if (opts->budget >= 0) {
         struct gp_buf b = {0};
         gp_buf_printf(&b, "%g", opts->budget);
         set_meta(t, "budget_pct", &b);
         gp_buf_release(&b);
     }
-    set_number(t, "start_realtime_ns", gp_clock_ns(CLOCK_REALTIME));
+    gp_trace_set_number(t, "start_realtime_ns", gp_clock_ns(CLOCK_REALTIME));
     note_clock(t);
     gp_gpt_begin(o->writer);
     gp_gpt_flush(o->writer, t);
@@ -118,21 +109,13 @@ static void note_cuts(struct gp_output *o, const struct gp_about *a)
                   a->totals.cut - named);
 }
 
-static void set_count(struct gp_trace *t, const char *key, uint64_t count)
-{
-    struct gp_buf b = {0};
-    gp_buf_put_u64(&b, count);
-    set_meta(t, key, &b);
-    gp_buf_release(&b);
-}
-
 static void put_samples(struct gp_output *o, const struct gp_sampler_counts *c)
 {
-    set_count(&o->trace, "samples", c->samples.whole + c->samples.partial + c->samples.skipped);
-    set_count(&o->trace, "samples_partial", c->samples.partial);
-    set_count(&o->trace, "samples_torn", c->samples.torn);
-    set_count(&o->trace, "samples_late", c->late);
-    set_count(&o->trace, "sampler_cpu_ns", (uint64_t)c->cpu_ns);
+    gp_trace_set_number(&o->trace, "samples", c->samples.whole + c->samples.partial + c->samples.skipped);
+    gp_trace_set_number(&o->trace, "samples_partial", c->samples.partial);
+    gp_trace_set_number(&o->trace, "samples_torn", c->samples.torn);
+    gp_trace_set_number(&o->trace, "samples_late", c->late);
+    gp_trace_set_number(&o->trace, "sampler_cpu_ns", (uint64_t)c->cpu_ns);
     note_loss(o, "runs of samples", "too many at once", c->runs_lost);
 }
 
@@ -140,13 +123,13 @@ void gp_about_end(struct gp_output *o, const struct gp_about *a)
 {
     struct gp_trace *t = &o->trace;
     const struct gp_hub_totals *all = &a->totals;
-    set_count(t, "exit_status", (uint64_t)a->status);
-    set_number(t, "exit_signal", a->signal);
+    gp_trace_set_number(t, "exit_status", (uint64_t)a->status);
+    if (a->signal) gp_trace_set_number(t, "exit_signal", a->signal);
     /* of the command, also where each process has its own trace; so is the CPU time */
-    set_count(t, "traced_processes", all->processes);
-    set_count(t, "collector_cpu_ns", (uint64_t)all->stats.cpu_ns);
-    set_count(t, "launcher_cpu_ns", (uint64_t)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-    if (all->cut) set_count(t, "salvaged_records", all->stats.salvaged);
+    gp_trace_set_number(t, "traced_processes", all->processes);
+    gp_trace_set_number(t, "collector_cpu_ns", (uint64_t)all->stats.cpu_ns);
+    gp_trace_set_number(t, "launcher_cpu_ns", (uint64_t)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    if (all->cut) gp_trace_set_number(t, "salvaged_records", all->stats.salvaged);
     if (a->sampled) put_samples(o, &a->samples);
     if (a->opts->pc_sample && all->stats.pc_samples) gp_pc_put_counts(t, &all->stats);
     note_cuts(o, a);

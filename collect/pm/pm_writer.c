@@ -81,8 +81,7 @@ void gp_pm_writer_device(struct gp_pm_writer *w, uint32_t number, const struct g
     gp_trace_init(&d->trace, GP_NEED_ALL);
     snprintf(text, sizeof text, "hardware counters of GPU %" PRIu32, number);
     d->track = gp_trace_gpu_track(&d->trace, number, text);
-    snprintf(text, sizeof text, "%" PRId64, w->opts.period_ns);
-    gp_trace_set_meta(&d->trace, GP_META_COUNTER_PERIOD, text, strlen(text));
+    gp_trace_set_number(&d->trace, GP_META_COUNTER_PERIOD, w->opts.period_ns);
     d->cat = gp_intern_cstr(&d->trace.strings, GP_METRIC_SAMPLED);
     d->n = n;
     for (size_t i = 0; i < n; i++) d->values[i] = value_of(&d->trace, &metrics[i]);

@@ -9,23 +9,16 @@
 enum { MAX_TEXTS = 1 << 20 };
 static const uint64_t SAMPLES_MOST = UINT64_C(1) << 40; /* of a frame */
 
-static void put_number(struct gp_trace *t, const char *key, uint64_t value)
-{
-    char json[24];
-    int n = snprintf(json, sizeof json, "%" PRIu64, value);
-    gp_trace_set_meta(t, key, json, (size_t)n);
-}
-
 /* What the sum of all samples lacks has no rows. */
 void gp_pc_put_counts(struct gp_trace *t, const struct gp_wire_stats *s)
 {
     uint64_t known = s->pc_recorded + s->pc_dropped + s->pc_other;
-    put_number(t, "pc.samples", s->pc_samples);
-    put_number(t, "pc.recorded", s->pc_recorded);
-    put_number(t, "pc.dropped", s->pc_dropped);
-    put_number(t, "pc.other", s->pc_other);
-    put_number(t, "pc.unattributed", s->pc_samples > known ? s->pc_samples - known : 0);
-    put_number(t, "pc.buffer_full", s->pc_full);
+    gp_trace_set_number(t, "pc.samples", (int64_t)s->pc_samples);
+    gp_trace_set_number(t, "pc.recorded", (int64_t)s->pc_recorded);
+    gp_trace_set_number(t, "pc.dropped", (int64_t)s->pc_dropped);
+    gp_trace_set_number(t, "pc.other", (int64_t)s->pc_other);
+    gp_trace_set_number(t, "pc.unattributed", s->pc_samples > known ? (int64_t)(s->pc_samples - known) : 0);
+    gp_trace_set_number(t, "pc.buffer_full", (int64_t)s->pc_full);
 }
 
 static uint32_t track_of(struct gp_records *r, const struct gp_pc_head *h)
@@ -127,7 +120,7 @@ bool gp_pc_take(struct gp_pc_taken *p, const void *payload, size_t n)
     stats->pc_other += h.other;
     stats->pc_full += h.full;
     gp_pc_put_counts(t, stats);
-    if (h.period) put_number(t, "pc.period_cycles", UINT64_C(1) << h.period);
+    if (h.period) gp_trace_set_number(t, "pc.period_cycles", INT64_C(1) << h.period);
     const char *mode = h.mode == GP_PC_LAUNCHES ? "\"launch\"" : "\"continuous\"";
     gp_trace_set_meta(t, "pc.mode", mode, strlen(mode));
     return true;

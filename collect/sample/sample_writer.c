@@ -69,8 +69,6 @@ static struct process *find_process(struct gp_sample_writer *w, int32_t pid)
     for (size_t i = 0; i < w->processes.n; i++)
         if (w->processes.at[i]->pid == pid) return w->processes.at[i];
     struct process *p = gp_zalloc(sizeof *p);
-    char period[24];
-    int n = snprintf(period, sizeof period, "%" PRId64, w->opts.period_ns);
     p->owner = w;
     p->pid = pid;
     gp_trace_init(&p->trace, GP_NEED_ALL);
@@ -78,7 +76,7 @@ static struct process *find_process(struct gp_sample_writer *w, int32_t pid)
     k.pid = pid;
     k.name = comm_of(w, &p->trace, pid, pid);
     p->index = gp_trace_process(&p->trace, &k);
-    gp_trace_set_meta(&p->trace, GP_META_SAMPLE_PERIOD, period, (size_t)n);
+    gp_trace_set_number(&p->trace, GP_META_SAMPLE_PERIOD, w->opts.period_ns);
     GP_VEC_PUSH(&w->processes, p);
     return p;
 }

@@ -1,5 +1,7 @@
 #include "formats/model/trace.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/err.h"
@@ -280,6 +282,13 @@ void gp_trace_set_meta(struct gp_trace *t, const char *key, const char *value, s
         return;
     }
     GP_VEC_PUSH(&t->meta, m);
+}
+
+void gp_trace_set_number(struct gp_trace *t, const char *key, int64_t value)
+{
+    char json[24];
+    int n = snprintf(json, sizeof json, "%" PRId64, value);
+    gp_trace_set_meta(t, key, json, (size_t)n);
 }
 
 const char *gp_trace_get_meta(const struct gp_trace *t, const char *key)

@@ -473,6 +473,7 @@ struct gp_device gp_device_unknown(void);
 gp_sid gp_trace_intern(struct gp_trace *t, const char *s, size_t n);
 /* Record metadata; an earlier value of KEY is replaced. VALUE is JSON text. */
 void gp_trace_set_meta(struct gp_trace *t, const char *key, const char *value, size_t n);
+void gp_trace_set_number(struct gp_trace *t, const char *key, int64_t value);
 /* JSON text of KEY, or NULL. */
 const char *gp_trace_get_meta(const struct gp_trace *t, const char *key);
 

@@ -11,7 +11,7 @@
  * Line 10 + OFFSET / 16 of kernel.cu is at OFFSET, in the cubin that has lines; kernels of which others know
  * nothing ("relu") are in the one without.
  */
-#include "collect/counters/pc_calls.h"
+#include "collect/counters/perfworks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
