@@ -60,8 +60,7 @@ static void open_beside(void *symbol, const char *name, char *to, size_t size)
     if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) && to) snprintf(to, size, "%s", path);
 }
 
-/* Fill the N pointers at TO. The name of a call that LIBRARY lacks, or NULL. */
-static const char *find_calls(void *to, void *library, const char *const *names, size_t n)
+const char *gp_find_calls(void *to, void *library, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         void *symbol = dlsym(library, names[i]);
@@ -78,7 +77,7 @@ int gp_perfworks_open(struct gp_perfworks *p, void *library, struct gp_err *err)
     static const char *const names[] = {GP_PW_CALLS(NAME)};
     memset(p, 0, sizeof *p);
     p->library = library;
-    const char *missing = find_calls(p, library, names, GP_COUNT(names));
+    const char *missing = gp_find_calls(p, library, names, GP_COUNT(names));
     if (missing)
         return gp_fail(err, GP_E_FORMAT, -1, "this CUPTI has no %s: counters need CUDA 12.6 or later",
                        missing);
@@ -119,13 +118,7 @@ int gp_pm_calls_open(struct gp_pm_calls *p, void *library, struct gp_err *err)
 {
     static const char *const names[] = {GP_PM_CALLS(NAME) "cuptiActivityRegisterTimestampCallback",
                                         "cuptiGetVersion"};
-    const char *missing = find_calls(p, library, names, GP_COUNT(names));
+    const char *missing = gp_find_calls(p, library, names, GP_COUNT(names));
     if (!missing) return 0;
     return gp_fail(err, GP_E_FORMAT, -1, "this CUPTI has no %s: sampling needs CUDA 12.6 or later", missing);
-}
-
-const char *gp_pc_calls_open(struct gp_pc_calls *p, void *library)
-{
-    static const char *const names[] = {GP_PC_CALLS(NAME)};
-    return find_calls(p, library, names, GP_COUNT(names));
 }

@@ -4,7 +4,8 @@
  * switches sampling off, and the program runs on. */
 #include "collect/inject/inject_pc.h"
 
-#include <dlfcn.h>
+#include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,11 +53,26 @@ struct place {
     uint32_t file, line;
 };
 
+#define CALLS(X)                                                                                             \
+    X(cuptiPCSamplingEnable)                                                                                 \
+    X(cuptiPCSamplingDisable)                                                                                \
+    X(cuptiPCSamplingSetConfigurationAttribute)                                                              \
+    X(cuptiPCSamplingGetNumStallReasons)                                                                     \
+    X(cuptiPCSamplingGetStallReasons)                                                                        \
+    X(cuptiPCSamplingGetData)                                                                                \
+    X(cuptiGetSassToSourceCorrelation)                                                                       \
+    X(cuptiGetCubinCrc)                                                                                      \
+    X(cuptiGetDeviceId)                                                                                      \
+    X(cuptiGetContextId)
+
+static struct {
+#define X(fn) __typeof__(&(fn)) fn;
+    CALLS(X)
+#undef X
+} api;
+
 static struct {
     struct gp_pc_opts opts;
-    struct gp_pc_calls api;
-    int (*device_of)(void *context, uint32_t *device);
-    int (*number_of)(void *context, uint32_t *number);
     _Atomic bool on, recording; /* RECORDING: the window is open */
     pthread_mutex_t lock;       /* of all from here on */
     struct context contexts[MAX_CONTEXTS];
@@ -64,7 +80,7 @@ static struct {
     /* by the number of a reason: its text, and whether it counts what no other warp hid */
     uint32_t reason[MAX_REASONS], nreasons;
     bool hidden[MAX_REASONS];
-    struct gp_pc_data data, rest;
+    CUpti_PCSamplingData data, rest;
     struct gp_strings texts; /* their numbers are one less */
     uint32_t sent;           /* of the texts */
     GP_VEC(struct gp_pc_head) windows;
@@ -108,7 +124,7 @@ static void read_reason(uint32_t index, const char *name)
     if (index >= MAX_REASONS || !at) return;
     size_t n = strlen(at += strlen("_stalled_"));
     self.hidden[index] = gp_ends(at, n, hidden);
-    char word[GP_PC_NAME];
+    char word[CUPTI_STALL_REASON_STRING_SIZE];
     snprintf(word, sizeof word, "%.*s", (int)(n - (self.hidden[index] ? sizeof hidden - 1 : 0)), at);
     self.reason[index] = text_of(GP_PC_TEXT_NAME, NULL, word) + 1;
 }
@@ -137,8 +153,8 @@ static struct cubin cubin_of(uint64_t crc)
     pthread_mutex_lock(&self.code_lock);
     for (size_t i = self.cubins.n; i-- > 0 && !found.data;) {
         struct cubin *c = &self.cubins.at[i];
-        struct gp_pc_crc q = {.size = sizeof q, .cubin_bytes = c->n, .cubin = c->data};
-        if (!c->crc && !self.api.crc(&q)) c->crc = q.crc;
+        CUpti_GetCubinCrcParams q = {CUpti_GetCubinCrcParamsSize, c->n, c->data, 0};
+        if (!c->crc && !api.cuptiGetCubinCrc(&q)) c->crc = q.cubinCrc;
         if (c->crc == crc) found = *c;
     }
     pthread_mutex_unlock(&self.code_lock);
@@ -149,15 +165,17 @@ static struct place find_place(const struct gp_pc_row *row)
 {
     struct cubin c = cubin_of(row->crc);
     struct place place = {0, 0};
-    struct gp_pc_source q = {.size = GP_PW_SIZE(struct gp_pc_source, folder),
-                             .cubin = c.data,
-                             .function = gp_string(&self.texts, row->function + 1) + 1,
-                             .cubin_bytes = c.n,
-                             .offset = row->offset};
-    if (c.data && !self.api.source(&q) && q.line && q.file && *q.file)
-        place = (struct place){text_of(GP_PC_TEXT_FILE, q.folder, q.file), q.line};
-    free(q.file);
-    free(q.folder);
+    CUpti_GetSassToSourceCorrelationParams q = {
+        .size = CUpti_GetSassToSourceCorrelationParamsSize,
+        .cubin = c.data,
+        .functionName = gp_string(&self.texts, row->function + 1) + 1,
+        .cubinSize = c.n,
+        .pcOffset = row->offset,
+    };
+    if (c.data && !api.cuptiGetSassToSourceCorrelation(&q) && q.lineNumber && q.fileName && *q.fileName)
+        place = (struct place){text_of(GP_PC_TEXT_FILE, q.dirName, q.fileName), q.lineNumber};
+    free(q.fileName);
+    free(q.dirName);
     return place;
 }
 
@@ -174,17 +192,18 @@ static struct place place_of(const struct gp_pc_row *row)
 
 /* ---- fetching; under the lock ---- */
 
-static void put_record(const struct gp_pc_record *r)
+static void put_record(const CUpti_PCSamplingPCData *r)
 {
     uint32_t samples[MAX_REASONS] = {0}, stalled[MAX_REASONS] = {0};
-    const char *name = r->function ? r->function : "[unnamed kernel]";
-    for (size_t i = 0; i < r->n; i++) {
-        uint32_t index = r->stalls[i].reason, text = index < MAX_REASONS ? self.reason[index] : 0;
-        if (text) *(self.hidden[index] ? &stalled[text] : &samples[text]) += r->stalls[i].samples;
+    const char *name = r->functionName ? r->functionName : "[unnamed kernel]";
+    for (size_t i = 0; i < r->stallReasonCount; i++) {
+        uint32_t index = r->stallReason[i].pcSamplingStallReasonIndex,
+                 text = index < MAX_REASONS ? self.reason[index] : 0;
+        if (text) *(self.hidden[index] ? &stalled[text] : &samples[text]) += r->stallReason[i].samples;
     }
     struct gp_pc_row row = {
-        .offset = r->offset, .crc = r->crc, .function = text_of(GP_PC_TEXT_NAME, NULL, name)};
-    if (self.opts.mode == GP_PC_LAUNCHES) row.corr = r->corr;
+        .offset = r->pcOffset, .crc = r->cubinCrc, .function = text_of(GP_PC_TEXT_NAME, NULL, name)};
+    if (self.opts.mode == GP_PC_LAUNCHES) row.corr = r->correlationId;
     for (uint32_t k = 1; k <= self.nreasons; k++) {
         row.reason = k - 1;
         row.samples = samples[k];
@@ -193,19 +212,25 @@ static void put_record(const struct gp_pc_record *r)
     }
 }
 
-static void put_data(struct gp_pc_head *h, const struct gp_pc_data *d)
+static void put_data(struct gp_pc_head *h, const CUpti_PCSamplingData *d)
 {
-    h->total += d->total;
-    h->dropped += d->dropped;
-    h->other += d->other;
-    for (size_t i = 0; i < d->n && i < d->room; i++) put_record(&d->records[i]);
+    h->total += d->totalSamples;
+    h->dropped += d->droppedSamples;
+    h->other += d->nonUsrKernelsTotalSamples;
+    for (size_t i = 0; i < d->totalNumPcs && i < d->collectNumPcs; i++) put_record(&d->pPcData[i]);
+}
+
+static void empty(CUpti_PCSamplingData *d)
+{
+    d->totalNumPcs = d->remainingNumPcs = d->totalSamples = d->droppedSamples = 0;
+    d->nonUsrKernelsTotalSamples = 0;
 }
 
 /* Fetch what has been sampled since the last time; at the LAST time that includes what the GPU still has. */
 static void fetch(struct context *c, bool last)
 {
-    struct gp_pc_get get = {sizeof get, NULL, c->handle, &self.data};
-    struct gp_pc_context end = {sizeof end, NULL, c->handle};
+    CUpti_PCSamplingGetDataParams get = {CUpti_PCSamplingGetDataParamsSize, NULL, c->handle, &self.data};
+    CUpti_PCSamplingDisableParams end = {CUpti_PCSamplingDisableParamsSize, NULL, c->handle};
     struct gp_pc_head h = {.start_ns = c->since_ns,
                            .device = c->device,
                            .context = c->number,
@@ -215,14 +240,14 @@ static void fetch(struct context *c, bool last)
     size_t before = self.rows.n;
     int code;
     do {
-        self.data.n = self.data.left = self.data.total = self.data.dropped = self.data.other = 0;
-        code = self.api.data(&get);
+        empty(&self.data);
+        code = api.cuptiPCSamplingGetData(&get);
         if (!code) put_data(&h, &self.data);
-    } while (!code && self.data.left && self.data.n);
-    h.full = code == GP_PC_BUFFER_FULL;
+    } while (!code && self.data.remainingNumPcs && self.data.totalNumPcs);
+    h.full = code == CUPTI_ERROR_OUT_OF_MEMORY;
     if (code && !h.full) fail("data", code);
-    self.rest.n = self.rest.total = self.rest.dropped = self.rest.other = 0;
-    if (last && !(code = self.api.disable(&end))) put_data(&h, &self.rest);
+    empty(&self.rest);
+    if (last && !(code = api.cuptiPCSamplingDisable(&end))) put_data(&h, &self.rest);
     c->sampled &= !last;
     h.end_ns = c->since_ns = gp_now_ns();
     h.rows = (uint32_t)((self.rows.n - before) / sizeof(struct gp_pc_row));
@@ -237,49 +262,60 @@ static int read_reasons(void *context)
 {
     size_t n = 0;
     uint32_t index[MAX_REASONS];
-    char text[MAX_REASONS][GP_PC_NAME] = {""}, *names[MAX_REASONS];
-    struct gp_pc_count count = {sizeof count, NULL, context, &n};
+    char text[MAX_REASONS][CUPTI_STALL_REASON_STRING_SIZE] = {""}, *names[MAX_REASONS];
+    CUpti_PCSamplingGetNumStallReasonsParams count = {CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL,
+                                                      context, &n};
     if (self.nreasons) return 0;
     for (size_t i = 0; i < MAX_REASONS; i++) names[i] = text[i];
-    int code = self.api.reason_count(&count);
+    int code = api.cuptiPCSamplingGetNumStallReasons(&count);
     if (n > MAX_REASONS) n = MAX_REASONS;
-    struct gp_pc_reasons r = {sizeof r, NULL, context, n, index, names};
-    if (!code) code = self.api.reasons(&r);
+    CUpti_PCSamplingGetStallReasonsParams r = {
+        CUpti_PCSamplingGetStallReasonsParamsSize, NULL, context, n, index, names};
+    if (!code) code = api.cuptiPCSamplingGetStallReasons(&r);
     for (size_t i = 0; !code && i < n; i++) read_reason(index[i], names[i]);
     self.nreasons = self.texts.n ? self.texts.n - 1 : 0;
     return code;
 }
 
 /* Room for N records. */
-static void make_room(struct gp_pc_data *d, size_t n)
+static void make_room(CUpti_PCSamplingData *d, size_t n)
 {
-    if (d->records) return;
-    struct gp_pc_stall *stalls = gp_zalloc(n * MAX_REASONS * sizeof *stalls);
-    d->records = gp_zalloc(n * sizeof *d->records);
+    if (d->pPcData) return;
+    CUpti_PCSamplingStallReason *reasons = gp_zalloc(n * MAX_REASONS * sizeof *reasons);
+    d->pPcData = gp_zalloc(n * sizeof *d->pPcData);
     d->size = sizeof *d;
-    d->room = n;
+    d->collectNumPcs = n;
     for (size_t i = 0; i < n; i++) {
-        d->records[i].size = sizeof *d->records;
-        d->records[i].stalls = stalls + i * MAX_REASONS;
+        d->pPcData[i].size = sizeof *d->pPcData;
+        d->pPcData[i].stallReason = reasons + i * MAX_REASONS;
     }
 }
 
+#define ATTRIBUTE(type, member, value)                                                                       \
+    {                                                                                                        \
+        .attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_##type, .attributeData.member = (value)   \
+    }
+
 static int configure(void *context)
 {
-    struct gp_pc_attribute a[] = {{.type = GP_PC_MODE, .number = self.opts.mode},
-                                  {.type = GP_PC_SCRATCH_BYTES, .bytes = SCRATCH_BYTES},
-                                  {.type = GP_PC_DATA, .buffer = &self.rest},
-                                  {.type = GP_PC_PERIOD, .number = self.opts.period}};
-    struct gp_pc_configuration q = {sizeof q, NULL, context, GP_COUNT(a), a};
-    return self.api.set(&q);
+    CUpti_PCSamplingConfigurationInfo a[] = {
+        ATTRIBUTE(COLLECTION_MODE, collectionModeData.collectionMode,
+                  (CUpti_PCSamplingCollectionMode)self.opts.mode),
+        ATTRIBUTE(SCRATCH_BUFFER_SIZE, scratchBufferSizeData.scratchBufferSize, SCRATCH_BYTES),
+        ATTRIBUTE(SAMPLING_DATA_BUFFER, samplingDataBufferData.samplingDataBuffer, &self.rest),
+        ATTRIBUTE(SAMPLING_PERIOD, samplingPeriodData.samplingPeriod, self.opts.period),
+    };
+    CUpti_PCSamplingConfigurationInfoParams q = {CUpti_PCSamplingConfigurationInfoParamsSize, NULL, context,
+                                                 GP_COUNT(a), a};
+    return (int)api.cuptiPCSamplingSetConfigurationAttribute(&q);
 }
 
 static void sample(struct context *c)
 {
-    struct gp_pc_context q = {sizeof q, NULL, c->handle};
+    CUpti_PCSamplingEnableParams q = {CUpti_PCSamplingEnableParamsSize, NULL, c->handle};
     if (c->sampled || !atomic_load(&self.on) || !atomic_load(&self.recording)) return;
     int64_t begin_ns = gp_now_ns();
-    int code = self.api.enable(&q);
+    int code = api.cuptiPCSamplingEnable(&q);
     if (!code) code = read_reasons(c->handle);
     make_room(&self.data, AT_ONCE);
     make_room(&self.rest, REST);
@@ -302,8 +338,8 @@ void gp_inject_pc_context_begins(void *context)
     struct context *c = self.ncontexts < MAX_CONTEXTS ? &self.contexts[self.ncontexts++] : NULL;
     if (c) {
         *c = (struct context){.handle = context, .device = UINT32_MAX, .number = UINT32_MAX};
-        if (self.device_of) self.device_of(context, &c->device);
-        if (self.number_of) self.number_of(context, &c->number);
+        api.cuptiGetDeviceId(context, &c->device);
+        api.cuptiGetContextId(context, &c->number);
         sample(c);
     }
     pthread_mutex_unlock(&self.lock);
@@ -411,14 +447,14 @@ void gp_inject_pc_drain(gp_inject_pc_send *send)
 bool gp_inject_pc_start(const struct gp_pc_opts *opts, void *libcupti, bool late)
 {
     if (!opts->mode) return false;
-    const char *missing = gp_pc_calls_open(&self.api, libcupti);
+#define X(fn) #fn,
+    static const char *const names[] = {CALLS(X)};
+#undef X
+    const char *missing = gp_find_calls(&api, libcupti, names, GP_COUNT(names));
     if (missing) gp_say("cannot sample program counters: this CUPTI has no %s", missing);
     else if (late) gp_say("cannot sample program counters: the program used CUDA before it was recorded");
     if (missing || late) return false;
     self.opts = *opts;
-    void *device = dlsym(libcupti, "cuptiGetDeviceId"), *number = dlsym(libcupti, "cuptiGetContextId");
-    memcpy(&self.device_of, &device, sizeof device);
-    memcpy(&self.number_of, &number, sizeof number);
     atomic_store(&self.on, true);
     return true;
 }

@@ -1,9 +1,12 @@
 /* What a trace holds, as lines "what count", for tests to compare with what they know must be there. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "formats/base/err.h"
+#include "formats/base/hash.h"
 #include "formats/base/map.h"
+#include "formats/base/mem.h"
 #include "formats/reader.h"
 #include "tests/unit/trace_check.h"
 
@@ -102,38 +105,38 @@ static void print_extras(const struct gp_trace *t, enum gp_table table)
                    gp_trace_str(t, gp_get_extra(e, i)));
 }
 
-/* Sums over the windows of each instruction and reason, and how many rows join a launch of their kernel. */
+/* Samples of program counters: sums over the windows of each instruction and reason, and how many rows join a
+ * launch of their kernel. */
 static void print_counters(const struct gp_trace *t)
 {
     const struct gp_events *e = &t->events[GP_PC], *gpu = &t->events[GP_GPU];
-    uint64_t samples = 0, stalled = 0, of_launch = 0;
-    for (size_t i = 0; i < e->n; i++) {
+    struct gp_map first_of = {0}, launches = {0};
+    uint64_t *sums = gp_zalloc((e->n + 1) * sizeof *sums), samples = 0, stalled = 0, joined = 0;
+    for (size_t i = 0; i < gpu->n; i++) gp_map_put(&launches, gp_get_corr(gpu, i) << 32 | gpu->name[i], 0);
+    for (uint32_t i = 0; i < e->n; i++) {
+        uint64_t key[] = {e->name[i], gp_get_addr(e, i), gp_get_series(e, i)};
+        sums[*gp_map_put(&first_of, gp_hash_bytes(key, sizeof key), i)] += (uint64_t)gp_get_total(e, i);
         samples += (uint64_t)gp_get_total(e, i);
         stalled += (uint64_t)gp_get_value(e, i);
-        for (size_t k = 0; k < gpu->n; k++)
-            of_launch += gp_get_corr(gpu, k) == gp_get_corr(e, i) && gpu->name[k] == e->name[i];
+        joined += gp_map_get(&launches, gp_get_corr(e, i) << 32 | e->name[i]) != NULL;
+    }
+    for (size_t i = 0; i < e->n; i++) {
         uint32_t stack = gp_get_stack(e, i);
         const struct gp_stack *s = stack ? &t->stacks.at[stack] : NULL;
-        bool first = true;
-        uint64_t sum = 0;
-        for (size_t k = 0; k < e->n; k++) {
-            if (e->name[k] != e->name[i] || gp_get_addr(e, k) != gp_get_addr(e, i) ||
-                gp_get_series(e, k) != gp_get_series(e, i))
-                continue;
-            first &= k >= i;
-            sum += (uint64_t)gp_get_total(e, k);
-        }
-        if (first)
+        if (sums[i])
             printf("pc:%s+%" PRIu64 ":%s:%s:%u %" PRIu64 "\n", gp_trace_str(t, e->name[i]), gp_get_addr(e, i),
-                   gp_trace_str(t, gp_get_series(e, i)), s ? gp_trace_str(t, s->file) : "", s ? s->line : 0,
-                   sum);
+                   gp_trace_str(t, gp_get_series(e, i)), s ? gp_trace_str(t, s->file) : "",
+                   s ? (unsigned)s->line : 0, sums[i]);
     }
     if (e->n)
         printf("pc_samples %" PRIu64 "\npc_stalled %" PRIu64 "\npc_of_launch %" PRIu64 "\n", samples, stalled,
-               of_launch);
+               joined);
     for (size_t i = 0; i < t->meta.n; i++)
         if (!strncmp(gp_trace_str(t, t->meta.at[i].key), "pc.", 3))
             printf("%s %s\n", gp_trace_str(t, t->meta.at[i].key), gp_trace_str(t, t->meta.at[i].value));
+    gp_map_release(&first_of);
+    gp_map_release(&launches);
+    free(sums);
 }
 
 static void print_small(const struct gp_trace *t)

@@ -11,16 +11,16 @@
  * Line 10 + OFFSET / 16 of kernel.cu is at OFFSET, in the cubin that has lines; kernels of which others know
  * nothing ("relu") are in the one without.
  */
-#include "collect/counters/perfworks.h"
+#include "tests/mock/mock_perfworks.h"
 
+#include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "collect/wire/pc_rows.h"
-#include "tests/mock/mock_perfworks.h"
 
-enum { MOST = 4096, WRONG = 7, AT_ONCE = 3, CRC = 1000 };
+enum { MOST = 4096, AT_ONCE = 3, CRC = 1000 };
 
 static const char *const reasons[] = {
     "smsp__pcsamp_warps_issue_stalled_long_scoreboard",
@@ -37,7 +37,7 @@ static struct {
     pthread_mutex_t lock;
     bool enabled;
     uint32_t mode;
-    struct gp_pc_data *rest;
+    CUpti_PCSamplingData *rest;
     struct {
         const char *kernel;
         uint32_t corr, launches;
@@ -65,116 +65,138 @@ void mock_pc_launch(const char *kernel, uint32_t corr)
     pthread_mutex_unlock(&mock.lock);
 }
 
-CALL(cuptiPCSamplingEnable, gp_pc_context, "pc_enable")
+/* What MOCK_METRICS_ERROR makes of the call. */
+static CUptiResult error(const char *call) { return (CUptiResult)mock_perfworks_error(call); }
+
+CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
 {
-    (void)p;
-    if (mock.enabled) return WRONG;
+    if (p->size != CUpti_PCSamplingEnableParamsSize || mock.enabled) return CUPTI_ERROR_INVALID_OPERATION;
+    if (error("pc_enable")) return error("pc_enable");
     mock.enabled = true;
     mock.dropped = (uint64_t)mock_setting("MOCK_PC_DROP");
     mock.full = mock_setting("MOCK_PC_FULL") != 0;
-    return 0;
+    return CUPTI_SUCCESS;
 }
 
-CALL(cuptiPCSamplingSetConfigurationAttribute, gp_pc_configuration, "pc_set")
+CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams *p)
 {
-    if (!mock.enabled) return WRONG;
-    for (size_t i = 0; i < p->n; i++) {
-        const struct gp_pc_attribute *a = &p->attributes[i];
-        if (a->type == GP_PC_MODE) mock.mode = a->number;
-        if (a->type == GP_PC_DATA) mock.rest = a->buffer;
-        if (a->type == GP_PC_PERIOD && (a->number < 5 || a->number > 31)) return MOCK_BAD;
+    if (!mock.enabled) return CUPTI_ERROR_INVALID_OPERATION;
+    for (size_t i = 0; i < p->numAttributes; i++) {
+        const CUpti_PCSamplingConfigurationInfo *a = &p->pPCSamplingConfigurationInfo[i];
+        uint32_t period = a->attributeData.samplingPeriodData.samplingPeriod;
+        if (a->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE)
+            mock.mode = a->attributeData.collectionModeData.collectionMode;
+        if (a->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
+            mock.rest = a->attributeData.samplingDataBufferData.samplingDataBuffer;
+        if (a->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD &&
+            (period < GP_PC_PERIOD_LEAST || period > GP_PC_PERIOD_MOST))
+            return CUPTI_ERROR_INVALID_PARAMETER;
     }
-    return 0;
+    return error("pc_set");
 }
 
-CALL(cuptiPCSamplingGetNumStallReasons, gp_pc_count, "pc_reason_count")
+CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *p)
 {
-    *p->n = REASONS;
-    return 0;
+    *p->numStallReasons = REASONS;
+    return error("pc_reason_count");
 }
 
-CALL(cuptiPCSamplingGetStallReasons, gp_pc_reasons, "pc_reasons")
+CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams *p)
 {
-    for (uint32_t i = 0; i < p->n && i < REASONS; i++) {
-        p->index[i] = FIRST + i;
-        strcpy(p->names[i], reasons[i]);
+    for (uint32_t i = 0; i < p->numStallReasons && i < REASONS; i++) {
+        p->stallReasonIndex[i] = FIRST + i;
+        strcpy(p->stallReasons[i], reasons[i]);
     }
-    return 0;
+    return error("pc_reasons");
 }
 
 /* Record I of the two that a kernel has. */
-static uint64_t put_record(struct gp_pc_record *r, size_t i)
+static uint64_t put_record(CUpti_PCSamplingPCData *r, size_t i)
 {
     static const uint32_t planted[2][REASONS] = {{5, 3}, {0, 0, 2, 0, 1, 1, 9}};
     uint32_t launches = mock.at[0].launches;
-    r->crc = CRC + (strcmp(mock.at[0].kernel, "_Z4reluPf") == 0);
-    r->offset = 16 * (i + 1);
-    r->function = (char *)(uintptr_t)mock.at[0].kernel;
-    r->corr = mock.at[0].corr;
-    r->n = 0;
     uint64_t sum = 0;
+    r->cubinCrc = CRC + (strcmp(mock.at[0].kernel, "_Z4reluPf") == 0);
+    r->pcOffset = 16 * (i + 1);
+    r->functionName = (char *)(uintptr_t)mock.at[0].kernel;
+    r->correlationId = mock.at[0].corr;
+    r->stallReasonCount = 0;
     for (uint32_t k = 0; k < REASONS; k++) {
         if (!planted[i][k]) continue;
-        r->stalls[r->n++] = (struct gp_pc_stall){FIRST + k, planted[i][k] * launches};
+        r->stallReason[r->stallReasonCount++] =
+            (CUpti_PCSamplingStallReason){FIRST + k, planted[i][k] * launches};
         if (k % 2 == 0 && k != REASONS - 1) sum += planted[i][k] * launches;
     }
     return sum;
 }
 
 /* Under the lock. */
-static void hand_over(struct gp_pc_data *d, size_t most)
+static void hand_over(CUpti_PCSamplingData *d, size_t most)
 {
-    d->other = mock.other;
-    d->dropped = mock.dropped;
-    d->total = d->other + d->dropped;
+    d->nonUsrKernelsTotalSamples = mock.other;
+    d->droppedSamples = mock.dropped;
+    d->totalSamples = d->nonUsrKernelsTotalSamples + d->droppedSamples;
     mock.dropped = mock.other = 0;
-    for (d->n = 0; mock.n && d->n < most && d->n < d->room;) {
-        d->total += put_record(&d->records[d->n++], mock.given);
+    for (d->totalNumPcs = 0; mock.n && d->totalNumPcs < most && d->totalNumPcs < d->collectNumPcs;) {
+        d->totalSamples += put_record(&d->pPcData[d->totalNumPcs++], mock.given);
         if (++mock.given < 2) continue;
         mock.given = 0;
         memmove(mock.at, mock.at + 1, --mock.n * sizeof *mock.at);
     }
-    d->left = 2 * mock.n - mock.given;
+    d->remainingNumPcs = 2 * mock.n - mock.given;
 }
 
 /* A few at a time, and not the last launch, which the GPU still has unless launches are sampled one by
  * one. */
-CALL(cuptiPCSamplingGetData, gp_pc_get, "pc_data")
+CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
 {
-    if (!mock.enabled || !mock.rest) return WRONG;
+    if (error("pc_data")) return error("pc_data");
+    if (!mock.enabled || !mock.rest) return CUPTI_ERROR_INVALID_OPERATION;
     pthread_mutex_lock(&mock.lock);
     bool full = mock.full && mock.n;
     mock.full &= !full;
-    if (!full && mock.n > (mock.mode == GP_PC_CONTINUOUS)) hand_over(p->data, AT_ONCE);
+    if (!full && mock.n > (mock.mode == GP_PC_CONTINUOUS)) hand_over(p->pcSamplingData, AT_ONCE);
     pthread_mutex_unlock(&mock.lock);
-    return full ? GP_PC_BUFFER_FULL : 0;
+    return full ? CUPTI_ERROR_OUT_OF_MEMORY : CUPTI_SUCCESS;
 }
 
-CALL(cuptiPCSamplingDisable, gp_pc_context, "pc_disable")
+CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *p)
 {
     (void)p;
-    if (!mock.enabled) return WRONG;
+    if (!mock.enabled) return CUPTI_ERROR_INVALID_OPERATION;
     pthread_mutex_lock(&mock.lock);
     hand_over(mock.rest, SIZE_MAX);
     mock.enabled = false;
     pthread_mutex_unlock(&mock.lock);
-    return 0;
+    return error("pc_disable");
 }
 
-EXPORT int cuptiGetCubinCrc(struct gp_pc_crc *p);
-EXPORT int cuptiGetCubinCrc(struct gp_pc_crc *p)
+CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams *p)
 {
-    p->crc = CRC + (strcmp(p->cubin, mock_pc_code[0]) != 0);
-    return 0;
+    p->cubinCrc = CRC + (strcmp(p->cubin, mock_pc_code[0]) != 0);
+    return CUPTI_SUCCESS;
 }
 
-EXPORT int cuptiGetSassToSourceCorrelation(struct gp_pc_source *p);
-EXPORT int cuptiGetSassToSourceCorrelation(struct gp_pc_source *p)
+CUptiResult cuptiGetSassToSourceCorrelation(CUpti_GetSassToSourceCorrelationParams *p)
 {
-    if (p->size != GP_PW_SIZE(struct gp_pc_source, folder) || strcmp(p->cubin, mock_pc_code[0]) != 0)
-        return MOCK_BAD;
-    p->line = (uint32_t)(10 + p->offset / 16);
-    p->file = strdup("kernel.cu");
-    p->folder = strdup("/src");
-    return 0;
+    if (p->size != CUpti_GetSassToSourceCorrelationParamsSize || strcmp(p->cubin, mock_pc_code[0]) != 0)
+        return CUPTI_ERROR_INVALID_MODULE;
+    p->lineNumber = (uint32_t)(10 + p->pcOffset / 16);
+    p->fileName = strdup("kernel.cu");
+    p->dirName = strdup("/src");
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *device)
+{
+    (void)context;
+    *device = 0;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetContextId(CUcontext context, uint32_t *number)
+{
+    (void)context;
+    *number = 1;
+    return CUPTI_SUCCESS;
 }
