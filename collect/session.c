@@ -588,7 +588,7 @@ void gp_session_free(struct gp_session *s)
         gp_records_release(&s->records);
     }
     gp_measured_release(&s->measured);
-    gp_pc_release(&s->pc);
+    GP_VEC_FREE(&s->pc.texts);
     gp_notes_release(&s->notes);
     GP_VEC_FREE(&s->windows.windows);
     gp_strings_release(&s->texts);

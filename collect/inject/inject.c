@@ -275,7 +275,7 @@ static void drain(void)
     for (unsigned op = 0; op < GP_NOTE_OPS; op++)
         gp_link_lose(gp_note_plural(op), gp_note_reason(op), refused[op]);
     gp_inject_metrics_drain(gp_link_send, gp_link_lose);
-    gp_inject_pc_drain(gp_link_send);
+    gp_inject_pc_drain();
     int64_t left_ns = gp_tracer_left_ns();
     if (left_ns) gp_link_fact("recorder_left_ns", left_ns);
 }

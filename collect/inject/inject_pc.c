@@ -13,6 +13,7 @@
 #include <string.h>
 #include "collect/counters/perfworks.h"
 #include "collect/inject/inject.h"
+#include "collect/inject/inject_link.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/hash.h"
@@ -246,7 +247,7 @@ static void fetch(struct context *c, bool last)
     } while (!code && self.data.remainingNumPcs && self.data.totalNumPcs);
     h.full = code == CUPTI_ERROR_OUT_OF_MEMORY;
     if (code && !h.full) fail("data", code);
-    empty(&self.rest);
+    if (last) empty(&self.rest);
     if (last && !(code = api.cuptiPCSamplingDisable(&end))) put_data(&h, &self.rest);
     c->sampled &= !last;
     h.end_ns = c->since_ns = gp_now_ns();
@@ -345,7 +346,7 @@ void gp_inject_pc_context_begins(void *context)
     pthread_mutex_unlock(&self.lock);
 }
 
-/* Call DO for the context, or for all. */
+/* CALL for the context, or for all. */
 static void for_contexts(void *context, void (*call)(struct context *c))
 {
     pthread_mutex_lock(&self.lock);
@@ -365,15 +366,16 @@ void gp_inject_pc_context_ends(void *context)
     if (atomic_load(&self.on)) for_contexts(context, end_context);
 }
 
-static void end_launch(struct context *c)
+static void fetch_due(struct context *c)
 {
-    if (c->sampled) fetch(c, false);
+    bool due = self.opts.mode == GP_PC_LAUNCHES || gp_now_ns() - c->since_ns >= WINDOW_NS;
+    if (c->sampled && due) fetch(c, false);
 }
 
 void gp_inject_pc_launch_ends(void *context)
 {
     if (atomic_load_explicit(&self.on, memory_order_relaxed) && self.opts.mode == GP_PC_LAUNCHES)
-        for_contexts(context, end_launch);
+        for_contexts(context, fetch_due);
 }
 
 void gp_inject_pc_record(bool on)
@@ -383,12 +385,6 @@ void gp_inject_pc_record(bool on)
 }
 
 /* ---- handing over; flush thread ---- */
-
-static void fetch_due(struct context *c)
-{
-    bool due = self.opts.mode == GP_PC_CONTINUOUS && gp_now_ns() - c->since_ns >= WINDOW_NS;
-    if (c->sampled && due) fetch(c, false);
-}
 
 /* Append the frames of a window, each after its length: texts that are new, and rows. */
 static void put_frames(struct gp_buf *to, struct gp_pc_head h, struct gp_pc_row *rows)
@@ -422,12 +418,12 @@ static void put_frames(struct gp_buf *to, struct gp_pc_head h, struct gp_pc_row 
     gp_buf_release(&b);
 }
 
-void gp_inject_pc_drain(gp_inject_pc_send *send)
+void gp_inject_pc_drain(void)
 {
     struct gp_buf frames = {0};
     size_t row = 0, n;
     if (!self.opts.mode) return;
-    if (atomic_load(&self.on)) for_contexts(NULL, fetch_due);
+    if (atomic_load(&self.on) && self.opts.mode == GP_PC_CONTINUOUS) for_contexts(NULL, fetch_due);
     pthread_mutex_lock(&self.lock);
     for (size_t i = 0; i < self.windows.n; i++) {
         put_frames(&frames, self.windows.at[i], (struct gp_pc_row *)(void *)self.rows.data + row);
@@ -437,7 +433,7 @@ void gp_inject_pc_drain(gp_inject_pc_send *send)
     pthread_mutex_unlock(&self.lock);
     for (size_t at = 0; at < frames.n; at += sizeof n + n) {
         memcpy(&n, frames.data + at, sizeof n);
-        send(GP_WIRE_PC_ROWS, frames.data + at + sizeof n, n);
+        gp_link_send(GP_WIRE_PC_ROWS, frames.data + at + sizeof n, n);
     }
     gp_buf_release(&frames);
 }

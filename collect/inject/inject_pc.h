@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include "collect/wire/wire.h"
 
-typedef void gp_inject_pc_send(enum gp_wire_type type, const void *data, size_t n);
-
 /* Sample as OPTS ask, with the CUPTI that is in use, what runs in contexts that begin from now on. LATE: some
  * are there already. False, after a message unless nothing was asked for, if there will be no samples. */
 bool gp_inject_pc_start(const struct gp_pc_opts *opts, void *libcupti, bool late);
@@ -22,7 +20,7 @@ void gp_inject_pc_module(const void *cubin, size_t n);
 /* Sample from now on, or no longer: then the rest is fetched. */
 void gp_inject_pc_record(bool on);
 /* Hand over what has been sampled; flush thread only. */
-void gp_inject_pc_drain(gp_inject_pc_send *send);
+void gp_inject_pc_drain(void);
 void gp_inject_pc_forked(void);
 
 #endif

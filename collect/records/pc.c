@@ -60,12 +60,6 @@ static bool take_texts(struct gp_pc_taken *p, const struct gp_pc_head *h, const 
     return true;
 }
 
-static bool is_left_out(const struct gp_records *r, gp_sid function)
-{
-    return r->opts.kernel && *r->opts.kernel &&
-           !gp_filter_name(r->opts.kernel, gp_trace_str(&r->trace, function));
-}
-
 static void add_row(struct gp_pc_taken *p, const struct gp_pc_head *h, uint32_t track,
                     const struct gp_pc_row *row)
 {
@@ -73,7 +67,8 @@ static void add_row(struct gp_pc_taken *p, const struct gp_pc_head *h, uint32_t 
     struct gp_wire_stats *stats = &p->records->stats;
     struct gp_events *e = &t->events[GP_PC];
     gp_sid function = p->texts.at[row->function];
-    if (is_left_out(p->records, function)) {
+    const char *wanted = p->records->opts.kernel;
+    if (wanted && *wanted && !gp_filter_name(wanted, gp_trace_str(t, function))) {
         stats->pc_other += row->samples;
         return;
     }
@@ -125,5 +120,3 @@ bool gp_pc_take(struct gp_pc_taken *p, const void *payload, size_t n)
     gp_trace_set_meta(t, "pc.mode", mode, strlen(mode));
     return true;
 }
-
-void gp_pc_release(struct gp_pc_taken *p) { GP_VEC_FREE(&p->texts); }

@@ -16,7 +16,6 @@ struct gp_pc_taken {
 };
 
 bool gp_pc_take(struct gp_pc_taken *p, const void *payload, size_t n);
-void gp_pc_release(struct gp_pc_taken *p);
 /* The metadata that says how many there are, in S. */
 void gp_pc_put_counts(struct gp_trace *t, const struct gp_wire_stats *s);
 

@@ -48,6 +48,25 @@ TEST(defaults_record_everything_from_the_start)
     assert_false(p.pattern);
 }
 
+TEST(periods_of_program_counters_are_powers_of_two)
+{
+    struct gp_collect_plan p = plan_of((struct gp_collect_opts){.pc_sample = ""});
+    assert_true(p.pc.mode == GP_PC_CONTINUOUS && p.pc.period == 16);
+    p = plan_of((struct gp_collect_opts){.pc_sample = "32", .pc_sample_per = "launch"});
+    assert_true(p.pc.mode == GP_PC_LAUNCHES && p.pc.period == 5);
+    assert_int_equal(plan_of((struct gp_collect_opts){.pc_sample = "2147483648"}).pc.period, 31);
+    static const char *const near[][2] = {
+        {"1", "32"}, {"48", "32"}, {"49", "64"}, {"65535", "65536"}, {"9999999999", "2147483648"}};
+    for (size_t i = 0; i < GP_COUNT(near); i++) {
+        char message[200];
+        snprintf(message, sizeof message,
+                 "--pc-sample: '%s' is not a power of two from 32 to 2147483648; the nearest is %s",
+                 near[i][0], near[i][1]);
+        assert_refused((struct gp_collect_opts){.pc_sample = near[i][0]}, message);
+    }
+    assert_refused((struct gp_collect_opts){.pc_sample = "0"}, "--pc-sample: '0' is not a number of cycles");
+}
+
 TEST(words_become_values)
 {
     assert_int_equal(plan_of((struct gp_collect_opts){.api = "none"}).api, GP_API_LEVEL_NONE);
