@@ -9,7 +9,6 @@
 #include "collect/records/call_stacks.h"
 #include "collect/records/notes.h"
 #include "collect/records/pace.h"
-#include "collect/records/pc.h"
 #include "collect/records/ranges.h"
 #include "collect/records/records.h"
 #include "collect/records/salvage.h"
@@ -45,7 +44,6 @@ struct gp_session {
     struct gp_call_stacks stacks;
     struct gp_code_names code_names;
     struct gp_measured measured;
-    struct gp_pc_taken pc;
     struct gp_capture windows; /* only its windows */
     struct gp_pace_markers pace;
     int64_t entered_ns; /* when CUPTI came into the process; INT64_MAX: it has not */
@@ -182,7 +180,6 @@ static void begin(struct gp_session *s)
     s->ranges.ctx = s;
     s->measured = (struct gp_measured){
         .trace = &s->records.trace, .thread = track_of_thread, .launch = measured_launch, .ctx = s};
-    s->pc.records = &s->records;
     s->writer = gp_gpt_writer_new(&w, send_block, s);
     s->entered_ns = INT64_MAX;
     s->cuts.beside = s->opts.beside;
@@ -524,7 +521,7 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
     case GP_WIRE_WINDOW: FRAME(gp_wire_window, take_window);
     case GP_WIRE_METRIC_SET: return gp_measured_take_set(&s->measured, payload, n);
     case GP_WIRE_METRIC_ROWS: return gp_measured_take_rows(&s->measured, payload, n);
-    case GP_WIRE_PC_ROWS: return gp_pc_take(&s->pc, payload, n);
+    case GP_WIRE_PC_ROWS: return gp_records_add_pc(&s->records, payload, n);
     case GP_WIRE_NOTES: return take_notes(s, payload, n);
     case GP_WIRE_LOSS: FRAME(gp_wire_loss, take_loss);
     case GP_WIRE_WRITE: FRAME(gp_wire_write, take_write);
@@ -588,7 +585,6 @@ void gp_session_free(struct gp_session *s)
         gp_records_release(&s->records);
     }
     gp_measured_release(&s->measured);
-    GP_VEC_FREE(&s->pc.texts);
     gp_notes_release(&s->notes);
     GP_VEC_FREE(&s->windows.windows);
     gp_strings_release(&s->texts);

@@ -1,5 +1,5 @@
 #include "collect/launcher/about.h"
-#include "collect/records/pc.h"
+#include "collect/records/records.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -131,7 +131,7 @@ void gp_about_end(struct gp_output *o, const struct gp_about *a)
     gp_trace_set_number(t, "launcher_cpu_ns", (uint64_t)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     if (all->cut) gp_trace_set_number(t, "salvaged_records", all->stats.salvaged);
     if (a->sampled) put_samples(o, &a->samples);
-    if (a->opts->pc_sample && all->stats.pc_samples) gp_pc_put_counts(t, &all->stats);
+    if (a->opts->pc_sample && all->stats.pc_samples) gp_records_put_pc_counts(t, &all->stats);
     note_cuts(o, a);
     note_loss(o, "blocks of events", "over the memory limit of --last", a->crowded_out);
     note_clock(t);

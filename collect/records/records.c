@@ -689,6 +689,7 @@ void gp_records_release(struct gp_records *r)
     gp_trace_release(&r->trace);
     gp_records_release_events(r);
     gp_map_release(&r->graphs);
+    GP_VEC_FREE(&r->pc_texts);
     GP_VEC_FREE(&r->graph_launches);
     GP_VEC_FREE(&r->calls);
     GP_VEC_FREE(&r->work);

@@ -197,6 +197,7 @@ struct gp_records {
     struct gp_map timeless_at, measured_at;   /* correlation id -> index */
     struct gp_map fits;                       /* name of a kernel -> 1 if it is kept, otherwise 0 */
     uint64_t left_out;                        /* kernels, since the last commit */
+    GP_VEC(gp_sid) pc_texts;                  /* of the process, by number */
     GP_VEC(struct gp_held_memory) memory;
     GP_VEC(struct gp_held_event) held_events;
     GP_VEC(struct gp_held_wait) held_waits;
@@ -253,6 +254,10 @@ bool gp_record_is_node(const void *rec);
 void gp_records_whole_graphs(struct gp_records *r, int64_t at_ns);
 /* Note that COUNT events were lost. Strings are copied. */
 void gp_records_lose(struct gp_records *r, const char *what, const char *reason, uint64_t count);
+/* Samples of program counters: a frame of type PC_ROWS. False if it is not valid. */
+bool gp_records_add_pc(struct gp_records *r, const void *payload, size_t n);
+/* The metadata that says how many there are, in S. */
+void gp_records_put_pc_counts(struct gp_trace *t, const struct gp_wire_stats *s);
 
 /* The offsets of the fields: X(record, field, offset). */
 #define GP_OFFSETS(X)                                                                                        \

@@ -1,4 +1,4 @@
-#include "collect/records/pc.h"
+#include "collect/records/records.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@ enum { MAX_TEXTS = 1 << 20 };
 static const uint64_t SAMPLES_MOST = UINT64_C(1) << 40; /* of a frame */
 
 /* What the sum of all samples lacks has no rows. */
-void gp_pc_put_counts(struct gp_trace *t, const struct gp_wire_stats *s)
+void gp_records_put_pc_counts(struct gp_trace *t, const struct gp_wire_stats *s)
 {
     uint64_t known = s->pc_recorded + s->pc_dropped + s->pc_other;
     gp_trace_set_number(t, "pc.samples", (int64_t)s->pc_samples);
@@ -44,42 +44,42 @@ static uint32_t stack_of(struct gp_trace *t, gp_sid function, gp_sid file, const
     return gp_trace_stack(t, &s);
 }
 
-static bool take_texts(struct gp_pc_taken *p, const struct gp_pc_head *h, const char *at)
+static bool take_texts(struct gp_records *r, const struct gp_pc_head *h, const char *at)
 {
     const char *end = at + h->text_bytes;
-    if (h->texts > MAX_TEXTS - p->texts.n) return false;
+    if (h->texts > MAX_TEXTS - r->pc_texts.n) return false;
     for (uint32_t i = 0; i < h->texts; i++) {
         const char *nul = at < end ? memchr(at, 0, (size_t)(end - at)) : NULL;
         if (!nul || nul == at) return false;
         bool file = *at == GP_PC_TEXT_FILE;
         size_t n = (size_t)(nul - at) - 1;
-        GP_VEC_PUSH(&p->texts, file ? gp_records_own_text(p->records, at + 1, n, gp_redact_name)
-                                    : gp_trace_intern(&p->records->trace, at + 1, n));
+        GP_VEC_PUSH(&r->pc_texts, file ? gp_records_own_text(r, at + 1, n, gp_redact_name)
+                                       : gp_trace_intern(&r->trace, at + 1, n));
         at = nul + 1;
     }
     return true;
 }
 
-static void add_row(struct gp_pc_taken *p, const struct gp_pc_head *h, uint32_t track,
+static void add_row(struct gp_records *r, const struct gp_pc_head *h, uint32_t track,
                     const struct gp_pc_row *row)
 {
-    struct gp_trace *t = &p->records->trace;
-    struct gp_wire_stats *stats = &p->records->stats;
+    struct gp_trace *t = &r->trace;
+    struct gp_wire_stats *stats = &r->stats;
     struct gp_events *e = &t->events[GP_PC];
-    gp_sid function = p->texts.at[row->function];
-    const char *wanted = p->records->opts.kernel;
+    gp_sid function = r->pc_texts.at[row->function];
+    const char *wanted = r->opts.kernel;
     if (wanted && *wanted && !gp_filter_name(wanted, gp_trace_str(t, function))) {
         stats->pc_other += row->samples;
         return;
     }
     stats->pc_recorded += row->samples;
     size_t i = gp_events_add(e, h->start_ns, h->end_ns - h->start_ns, track, function);
-    gp_set_series(e, i, p->texts.at[row->reason]);
+    gp_set_series(e, i, r->pc_texts.at[row->reason]);
     gp_set_addr(e, i, row->offset);
     gp_set_total(e, i, row->samples);
     gp_set_value(e, i, row->stalled);
     if (row->corr) gp_set_corr(e, i, row->corr);
-    if (row->line) gp_set_stack(e, i, stack_of(t, function, p->texts.at[row->file], row));
+    if (row->line) gp_set_stack(e, i, stack_of(t, function, r->pc_texts.at[row->file], row));
 }
 
 static bool head_fits(const struct gp_pc_head *h, size_t n)
@@ -91,30 +91,30 @@ static bool head_fits(const struct gp_pc_head *h, size_t n)
            (uint64_t)h->text_bytes + h->rows * (uint64_t)sizeof(struct gp_pc_row) == n;
 }
 
-bool gp_pc_take(struct gp_pc_taken *p, const void *payload, size_t n)
+bool gp_records_add_pc(struct gp_records *r, const void *payload, size_t n)
 {
     struct gp_pc_head h;
-    struct gp_trace *t = &p->records->trace;
-    struct gp_wire_stats *stats = &p->records->stats;
+    struct gp_trace *t = &r->trace;
+    struct gp_wire_stats *stats = &r->stats;
     if (n < sizeof h) return false;
     memcpy(&h, payload, sizeof h);
     const char *at = (const char *)payload + sizeof h;
-    if (!head_fits(&h, n - sizeof h) || !take_texts(p, &h, at)) return false;
-    uint32_t track = track_of(p->records, &h);
+    if (!head_fits(&h, n - sizeof h) || !take_texts(r, &h, at)) return false;
+    uint32_t track = track_of(r, &h);
     at += h.text_bytes;
     for (uint32_t i = 0; i < h.rows; i++, at += sizeof(struct gp_pc_row)) {
         struct gp_pc_row row;
         memcpy(&row, at, sizeof row);
-        if (row.function >= p->texts.n || row.reason >= p->texts.n || row.stalled > row.samples ||
-            (row.line && row.file >= p->texts.n))
+        if (row.function >= r->pc_texts.n || row.reason >= r->pc_texts.n || row.stalled > row.samples ||
+            (row.line && row.file >= r->pc_texts.n))
             return false;
-        add_row(p, &h, track, &row);
+        add_row(r, &h, track, &row);
     }
     stats->pc_samples += h.total;
     stats->pc_dropped += h.dropped;
     stats->pc_other += h.other;
     stats->pc_full += h.full;
-    gp_pc_put_counts(t, stats);
+    gp_records_put_pc_counts(t, stats);
     if (h.period) gp_trace_set_number(t, "pc.period_cycles", INT64_C(1) << h.period);
     const char *mode = h.mode == GP_PC_LAUNCHES ? "\"launch\"" : "\"continuous\"";
     gp_trace_set_meta(t, "pc.mode", mode, strlen(mode));

@@ -1,12 +1,11 @@
 // Samples of program counters from a process: rows of its trace, sums that close, and what is refused.
 #include <string.h>
-#include "collect/records/pc.h"
+#include "collect/records/records.h"
 #include "formats/base/buf.h"
 #include "tests/unit/unit.h"
 
 struct fixture {
     struct gp_records records;
-    struct gp_pc_taken pc;
 };
 
 static void begin(struct fixture *f, const char *kernel)
@@ -14,14 +13,9 @@ static void begin(struct fixture *f, const char *kernel)
     memset(f, 0, sizeof *f);
     struct gp_records_opts o = {.pid = 7, .rank = -1, .kernel = kernel};
     gp_records_init(&f->records, &o);
-    f->pc.records = &f->records;
 }
 
-static void end(struct fixture *f)
-{
-    GP_VEC_FREE(&f->pc.texts);
-    gp_records_release(&f->records);
-}
+static void end(struct fixture *f) { gp_records_release(&f->records); }
 
 static const char texts[24] =
     "nwait\0ngemm\0f/k.cu\0nrelu"; /* 0 to 3, the last of them ended by its length */
@@ -50,7 +44,7 @@ static bool take(struct fixture *f, const struct gp_pc_head *h, const struct gp_
     gp_buf_put(&b, two, 2 * sizeof *two);
     struct gp_buf cut = {0}; /* lets the sanitizers see reading beyond */
     gp_buf_put(&cut, b.data, n < b.n ? n : b.n);
-    bool taken = gp_pc_take(&f->pc, cut.n ? cut.data : "", cut.n);
+    bool taken = gp_records_add_pc(&f->records, cut.n ? cut.data : "", cut.n);
     gp_buf_release(&b);
     gp_buf_release(&cut);
     return taken;
