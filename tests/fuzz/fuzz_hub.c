@@ -147,6 +147,28 @@ static void scribble(struct client *c, struct fuzz_take *in)
     memcpy(c->shared.map + from + at, p, n);
 }
 
+/* N bytes become samples of program counters whose parts fit, with one text and as many rows as there is room
+ * for. */
+static void shape_counters(uint8_t *payload, size_t n)
+{
+    struct gp_pc_head h;
+    if (n < sizeof h + 8) return;
+    memcpy(&h, payload, sizeof h);
+    h.end_ns = h.start_ns + (h.end_ns & INT32_MAX);
+    h.total &= INT32_MAX;
+    h.dropped &= h.total;
+    h.other &= h.total;
+    h.full &= INT32_MAX;
+    h.mode = GP_PC_CONTINUOUS + (h.mode & 1);
+    h.period &= GP_PC_PERIOD_MOST;
+    h.texts = 1;
+    h.text_bytes = 8;
+    h.rows = (uint32_t)((n - sizeof h - h.text_bytes) / sizeof(struct gp_pc_row));
+    memcpy(payload, &h, sizeof h);
+    payload[sizeof h] |= GP_PC_TEXT_FILE;
+    payload[sizeof h + 7] = 0;
+}
+
 /* A frame of any type, of the right size or of another. */
 static void send_frame(struct client *c, struct fuzz_take *in)
 {
@@ -172,6 +194,12 @@ static void send_frame(struct client *c, struct fuzz_take *in)
     FUZZ_CHECK(n <= sizeof payload);
     const uint8_t *p = fuzz_take_bytes(in, &given);
     memcpy(payload, p, given);
+    if (type == GP_WIRE_PC_ROWS) {
+        shape_counters(payload, n);
+        n -= n < sizeof(struct gp_pc_head) + 8
+                 ? 0
+                 : (n - sizeof(struct gp_pc_head) - 8) % sizeof(struct gp_pc_row);
+    }
     push_frame(c, type, payload, n);
 }
 
