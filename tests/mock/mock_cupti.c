@@ -125,7 +125,7 @@ static void nest(bool reported, bool enter)
     static _Thread_local bool entered[DEEP]; /* of each call that runs: was that reported? */
     static _Thread_local unsigned level;
     static _Thread_local long kept;
-    long most = setting("MOCK_CUPTI_NESTED");
+    long most = mock_setting("MOCK_CUPTI_NESTED");
     if (!most) return;
     if (enter) {
         kept += entered[level++ % DEEP] = reported;
