@@ -37,7 +37,8 @@ enum {
     READY_BUFFERS = 4,       /* kept ready */
     NOTES_BYTES = 256 << 10, /* are sent at once */
 };
-static const int64_t GIVE_UP_NS = 3000000000, SETTLE_NS = 2000000000;
+/* FIRST_NS: the first launch that is recorded takes long, and a launcher that is killed may end it at once */
+static const int64_t GIVE_UP_NS = 3000000000, SETTLE_NS = 2000000000, FIRST_NS = 1000000000;
 
 enum state { IDLE, RUNNING, CLOSING, DONE, DISABLED, FORKED };
 
@@ -419,7 +420,7 @@ static void *flush_thread(void *arg)
     }
     gp_inject_cuts_close();
     bool sleeps = is_running() && gp_dormant_is_on();
-    if (sleeps) gp_inject_window_close(true);
+    if (sleeps) gp_inject_window_end(gp_link_is_broken() ? FIRST_NS : 0);
     if (sleeps && !gp_link_is_broken()) settle();
     if (gp_link_is_broken()) {
         /* The launcher is gone: the program continues as if we were not here. What was already handed over

@@ -100,7 +100,7 @@ static void follow(const struct gp_wire_record *order)
 {
     self.leaves |= order->leave != 0;
     if (order->open) gp_inject_window_set(true);
-    else gp_inject_window_close(false);
+    else gp_inject_window_close();
 }
 
 /* Handle frames from the launcher. If it is gone, sending will show it. */

@@ -88,10 +88,11 @@ static void close_now(void)
 }
 
 /* Where a call of the program ends; at once if there is nothing to wait for. */
-static void close_later(enum closing how)
+static void close_later(enum closing how, int64_t least_ns)
 {
     if (!atomic_load(&self.up) || atomic_exchange(&self.closing, how) != CLOSE_NOT) return;
     int64_t patience_ns = self.switches->await_end(close_now);
+    if (patience_ns && patience_ns < least_ns) patience_ns = least_ns;
     self.closes_ns = gp_now_ns() + patience_ns;
     if (!patience_ns) close_now();
 }
@@ -103,10 +104,12 @@ void gp_inject_window_set(bool open)
     MOVE(gp_capture_set(&self.capture, open, gp_now_ns()));
 }
 
-void gp_inject_window_close(bool wait)
+void gp_inject_window_close(void) { close_later(CLOSE_SET, 0); }
+
+void gp_inject_window_end(int64_t least_ns)
 {
-    close_later(CLOSE_SET);
-    while (wait && atomic_load(&self.closing)) {
+    close_later(CLOSE_SET, least_ns);
+    while (atomic_load(&self.closing)) {
         gp_rest_ms(1);
         gp_inject_window_tick(gp_now_ns());
     }
@@ -123,7 +126,7 @@ bool gp_inject_window_is_open(void)
 void gp_inject_window_pause(bool paused)
 {
     if (paused) {
-        close_later(CLOSE_PAUSE);
+        close_later(CLOSE_PAUSE, 0);
         return;
     }
     close_now();
@@ -172,7 +175,7 @@ void gp_inject_window_tick(int64_t now_ns)
 {
     int64_t due_ns = atomic_load(&self.due_ns);
     if (atomic_load(&self.closing) && now_ns >= self.closes_ns) close_now();
-    else if (due_ns && now_ns >= due_ns) close_later(CLOSE_DUE);
+    else if (due_ns && now_ns >= due_ns) close_later(CLOSE_DUE, 0);
     if (atomic_exchange(&self.over_launch, false)) self.switches->count_launches(false);
 }
 

@@ -22,9 +22,11 @@ bool gp_inject_window_start(const struct gp_capture_opts *opts, const struct gp_
 void gp_inject_profiler(bool start);
 void gp_inject_launch(bool begins); /* otherwise it has ended */
 void gp_inject_window_set(bool open);
-/* Close it where a call of the program ends, or soon; WAIT until then. Flush thread only, as everything that
- * closes it by a time. */
-void gp_inject_window_close(bool wait);
+/* Close it where a call of the program ends, or soon. Flush thread only, as everything that closes it by a
+ * time. */
+void gp_inject_window_close(void);
+/* The same, and wait for it, LEAST_NS if no call ends. */
+void gp_inject_window_end(int64_t least_ns);
 /* Is the process being recorded, except for pauses? */
 bool gp_inject_window_is_open(void);
 /* Record nothing for a while, whatever else opens the window, or no longer. */
