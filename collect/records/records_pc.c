@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "collect/wire/filter.h"
+#include "formats/base/str.h"
 #include "formats/redact.h"
 
 enum { MAX_TEXTS = 1 << 20 };
@@ -118,5 +119,6 @@ bool gp_records_add_pc(struct gp_records *r, const void *payload, size_t n)
     if (h.period) gp_trace_set_number(t, "pc.period_cycles", INT64_C(1) << h.period);
     const char *mode = h.mode == GP_PC_LAUNCHES ? "\"launch\"" : "\"continuous\"";
     gp_trace_set_meta(t, "pc.mode", mode, strlen(mode));
+    if (h.mode == GP_PC_LAUNCHES) gp_trace_set_meta(t, GP_META_DISTORTED, GP_TEXT("true"));
     return true;
 }

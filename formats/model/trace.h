@@ -590,8 +590,8 @@ const char *gp_trace_verdict(const struct gp_trace *t);
  * the communicator was created. */
 #define GP_META_NCCL_RANKS "nccl_ranks."
 
-/* "true" in a trace that was recorded while counters were read: launches waited for each other, and were
- * repeated. */
+/* "true" in a trace that was recorded launch by launch, for counters or program counters: launches waited for
+ * each other, and may have been repeated. */
 #define GP_META_DISTORTED "metrics.distorted"
 /* The request, the unit of reading counters ("kernel", "range"), and how often a launch was run for
  * them. */

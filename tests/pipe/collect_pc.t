@@ -25,7 +25,8 @@ test_expect_success 'windows: each instruction and reason, what no warp hid, lin
 test_expect_success 'launches: exact, each with the launch that it belongs to' '
     $collect --pc-sample=4096 --pc-sample-per launch -o t $app launch 30 2>err && facts t && closes 300 &&
     has pc 90 && has pc_of_launch 90 && has pc.mode "\"launch\"" && has pc.period_cycles 4096 &&
-    has "pc:_Z4gemmPf+16:long_scoreboard:/src/kernel.cu:11" 50 && has gpu 30
+    has "pc:_Z4gemmPf+16:long_scoreboard:/src/kernel.cu:11" 50 && has gpu 30 &&
+    trace-hta t 2>err >out && cat err out | grep "measured kernel by kernel"
 '
 
 test_expect_success 'several threads, and kernels of a graph' '
