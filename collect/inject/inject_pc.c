@@ -99,7 +99,8 @@ static void fail(const char *what, int code)
     char why[200];
     if (!atomic_exchange(&self.on, false)) return;
     gp_perfworks_why(why, sizeof why, code, &none, NULL);
-    gp_say("cannot sample program counters: %s", why);
+    gp_say("cannot sample program counters: %s%s", why,
+           code == CUPTI_ERROR_UNKNOWN ? "; perhaps another profiler (DCGM?) holds the GPU's counters" : "");
     gp_debug("program counters: %s: %d", what, code);
 }
 
