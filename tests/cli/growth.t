@@ -2,15 +2,11 @@
 test_description='work grows with the number of what a file holds: basic blocks that the tools run, counted'
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
 
-# Counts need no clock: the tools are built once more, each basic block of them counted (gcc and clang can). Work in the C library
-# is not, such as what memmove() moves; tests/bench/growth.py measures all of it.
+# Counts need no clock: schema/planted.t builds the tools once more, each basic block of them counted (gcc and clang can). Work in the
+# C library is not, such as what memmove() moves; tests/bench/growth.py measures all of it.
 [ -z "$GP_SANITIZED" ] || { echo "1..0 # SKIP the plain build counts"; exit 0; }
 counted=${GP_BIN%/bin}/counted
-"$GP_SOURCE/tests/bench/build_counted.sh" "$counted" >build.log 2>&1 || {
-    tail -n 20 build.log
-    echo "1..0 # SKIP no build that counts: $(tail -n 1 build.log)"
-    exit 0
-}
+[ -e "$counted/counts" ] || { echo "1..0 # SKIP schema/planted.t has built nothing that counts"; exit 0; }
 
 test_expect_success 'the counter counts: 16 times the steps are about 16 times the blocks' '
     GP_BIN=$counted/bin "$GP_SOURCE/tests/bench/growth.py" --count -n 8000 steps >out &&
