@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Times and records the programs of programs.py, or others, on the GPUs of this machine, and asks trace-suggest what to change in each.
 
-usage: record.py OUT [--programs programs|second|third] [--bin DIR] [--only NAME,...] [--gpus N|INDEX,INDEX...] [--seconds S] [--limit S] [--again]
+usage: record.py OUT [--programs programs|second|third|fourth] [--bin DIR] [--only NAME,...] [--gpus N|INDEX,INDEX...] [--seconds S] [--limit S] [--again]
 
 OUT gets results.json, table.txt, and the recordings of all programs in recordings-N.tar of at most 15 MiB: NAME.trace by
 gpuprof-collect, which times the steps before those that it records, and NAME.json.gz by torch.profiler, and of a program of JAX
 NAME.xplane.pb.gz by jax.profiler. Every program runs on a GPU and on cores of its own, each run in a process
-of its own with a limit of time: what fails is named with the end of its standard error and costs the others nothing. Ended by a
+of its own with a limit of time: what fails is named with the end of its standard error and costs the others nothing. First each program
+is recorded by gpuprof-collect and timed with and without the fix, then each is timed again, then recorded by the others. Ended by a
 signal or after --seconds, it keeps what it has. --again only asks trace-suggest again about what is in OUT.
 """
 
@@ -94,29 +95,32 @@ class Runner:
             json.dump(self.results, f, indent=1)
         os.replace(path + ".new", path)
 
-    def program(self, name, gpu):
-        with self.lock:
-            self.results[name] = {"gpu": gpu, "bare": [], "fixed": [], **{r: [] for r in RECORDERS}, "failed": [], "seconds": {}, "advice": {},
-                                  "results": {}}
-        run = [sys.executable, os.path.join(HERE, self.o.programs + ".py"), name]
-        trace, kineto, xplane = (os.path.join(self.folder, name + end) for end in RECORDERS.values())
-        collect = [os.path.join(self.o.bin, "gpuprof-collect"), "-q", "--start", "range:step 60", "--stop", "range:step 65", "-o", trace, "--"]
-        self.step(name, "gpuprof", gpu, [*collect, *run, "--window"])
-        self.step(name, "bare", gpu, run)
-        self.step(name, "fixed", gpu, [*run, "--fixed"])
-        self.step(name, "torch", gpu, [*run, "--torch", kineto])
-        if self.known[name]["library"] == "jax":
-            self.step(name, "jax", gpu, [*run, "--jax", xplane])
-        for recorder in RECORDERS:
+    def words(self, name):
+        return [sys.executable, os.path.join(HERE, self.o.programs + ".py"), name]
+
+    def recording(self, name, recorder):
+        return os.path.join(self.folder, name + RECORDERS[recorder])
+
+    def first(self, name, gpu):
+        """A recording by gpuprof-collect, and the first times."""
+        collect = [os.path.join(self.o.bin, "gpuprof-collect"), "-q", "--start", "range:step 60", "--stop", "range:step 65",
+                   "-o", self.recording(name, "gpuprof"), "--"]  # fmt: skip
+        self.step(name, "gpuprof", gpu, [*collect, *self.words(name), "--window"])
+        self.times(name, gpu)
+        self.ask(name, "gpuprof", gpu)
+
+    def times(self, name, gpu):
+        self.step(name, "bare", gpu, self.words(name))
+        self.step(name, "fixed", gpu, [*self.words(name), "--fixed"])
+
+    def others(self, name, gpu):
+        """Recordings by the profilers of the program's libraries."""
+        for recorder in ("torch", "jax") if self.known[name]["library"] == "jax" else ("torch",):
+            self.step(name, recorder, gpu, [*self.words(name), "--" + recorder, self.recording(name, recorder)])
             self.ask(name, recorder, gpu)
 
-    def again(self, name, gpu):
-        run = [sys.executable, os.path.join(HERE, self.o.programs + ".py"), name]
-        self.step(name, "bare", gpu, run)
-        self.step(name, "fixed", gpu, [*run, "--fixed"])
-
     def ask(self, name, recorder, gpu):
-        path = os.path.join(self.folder, name + RECORDERS[recorder])
+        path = self.recording(name, recorder)
         if not os.path.exists(path):
             return
         status, out, err, _ = self.process(gpu, [os.path.join(self.o.bin, "trace-suggest"), "-q", "-f", "json", path])
@@ -130,7 +134,9 @@ class Runner:
 
     def all(self, names):
         waiting = queue.SimpleQueue()
-        for part in (self.program, self.again):
+        for name in names:
+            self.results[name] = {"bare": [], "fixed": [], **{r: [] for r in RECORDERS}, "failed": [], "seconds": {}, "advice": {}, "results": {}}
+        for part in (self.first, self.times, self.others):
             for name in names:
                 waiting.put((part, name))
 
@@ -145,7 +151,7 @@ class Runner:
                 except Exception as e:  # of this runner: the other programs go on
                     with self.lock:
                         self.results[name]["failed"].append({"run": "record.py", "status": None, "error": repr(e)})
-                print(f"{name}: done after {self.o.seconds - (self.end - time.monotonic()):.0f} s", flush=True)
+                print(f"{name}: {part.__name__} done after {self.o.seconds - (self.end - time.monotonic()):.0f} s", flush=True)
 
         threads = [threading.Thread(target=work, args=(gpu,)) for gpu in self.o.gpus]
         for t in threads:
@@ -259,7 +265,7 @@ def gpus():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
-    parser.add_argument("--programs", default="programs", help="the module that has them: programs, second or third")
+    parser.add_argument("--programs", default="programs", help="the module that has them: programs, second, third or fourth")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
     parser.add_argument("--only", help="programs, all by default")
     parser.add_argument("--gpus", default="0", help="how many to use, or which, as a list: 1,2; all by default")

@@ -20,6 +20,11 @@ test_expect_success 'the README lists the third twelve as they are' '
     sed -n "/^## The third list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp third found
 '
 
+test_expect_success 'the README lists the fourth twelve as they are' '
+    python3 "$unseen/fourth.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >fourth && test "$(wc -l <fourth)" = 13 &&
+    sed -n "/^## The fourth list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp fourth found
+'
+
 # The runner beside programs that need no GPU, and a recorder that gives every program the same recording.
 mkdir stub bin && cp "$unseen/record.py" stub/ && ln -s "$(command -v trace-suggest)" bin/
 cat >stub/running.py <<'EOF'
@@ -81,6 +86,13 @@ test_expect_success 'the known fix is first in recordings of the second and the 
 
 test_expect_success 'the recordings can be asked about again' '
     cp out/table.txt before && python3 stub/record.py out --bin bin --gpus 1 --again >again && test_cmp before again
+'
+
+test_expect_success 'all programs are timed twice before any is recorded by another profiler' '
+    cp stub/programs.py stub/ordered.py && sed -i "s/(\"broken\", ()), (\"hanging\", ())/(\"other\", ())/; s/\"fine step_ms/sys.argv[1] + \" step_ms/" stub/ordered.py &&
+    python3 stub/record.py order --programs ordered --bin bin --gpus 1 --seconds 60 >log && sed -n "s/: \([a-z]* done\) after .*/ \1/p" log >found &&
+    printf "%s\n" "fine first done" "other first done" "fine times done" "other times done" "fine others done" "other others done" >expected &&
+    test_cmp expected found && grep "^other (torch): \[4.0, 4.0\] -> \[2.5, 2.5\] ms" log
 '
 
 test_expect_success 'when time is up, what was not run is said' '
