@@ -1,5 +1,5 @@
-/* trace-metrics -- a trace with hardware counters in; the activity of the hardware by kernel, range or
- * launch, out. */
+/* trace-metrics -- a trace with hardware counters or samples of program counters in; the activity of the
+ * hardware by kernel, range or launch, and why kernels stall, out. */
 #include <string.h>
 #include "analyze/app/app.h"
 #include "analyze/app/app_ceilings.h"
@@ -58,11 +58,11 @@ static int reduce_of(const char *word)
 static int check(const struct gp_trace *t, const struct gp_metrics *m, const struct opts *o,
                  struct gp_err *err)
 {
-    if (!t->events[GP_METRIC].n)
+    if (!t->events[GP_METRIC].n && !t->events[GP_PC].n)
         return gp_fail(err, GP_E_FORMAT, -1,
                        "no hardware counters per kernel or range in this trace: record it with "
-                       "gpuprof-collect --metrics basic");
-    if (!m->groups.n)
+                       "gpuprof-collect --metrics basic, or --pc-sample for stalls");
+    if (!m->groups.n && t->events[GP_METRIC].n)
         return gp_fail(err, GP_E_USAGE, -1, "--per %s: the counters of this trace were read per %s", o->per,
                        strcmp(o->per, "range") ? "range" : "kernel");
     return 0;
@@ -93,6 +93,7 @@ static int write_answer(struct gp_app *f, const struct opts *o, const struct gp_
                                   .reduce = reduce_of(o->reduce),
                                   .wide = o->wide,
                                   .values = o->metric != NULL,
+                                  .top = gp_answer_rows(format, o->app.top),
                                   .color = gp_app_color(f),
                                   .width = gp_app_width(f)};
     int failed = gp_app_answer(f, format, &a, err);
@@ -121,7 +122,7 @@ static int run(struct gp_app *f, const struct opts *o, struct gp_err *err)
     gp_app_warn_issues(f, &t);
     gp_app_put_title(f, &title);
     gp_app_phase(f, "analysing");
-    int failed = t.events[GP_METRIC].n ? gp_metrics_of(&m, &t, &mo, err) : 0;
+    int failed = t.events[GP_METRIC].n || t.events[GP_PC].n ? gp_metrics_of(&m, &t, &mo, err) : 0;
     failed = failed || check(&t, &m, o, err);
     if (failed) gp_err_context(err, "%s", input);
     if (!failed && o->join) failed = join(f, o->join, &t, &m, err);
@@ -140,7 +141,7 @@ int main(int argc, char **argv)
 {
     struct gp_tool tool = {
         .name = "trace-metrics",
-        .summary = "report the hardware counters of kernels and ranges in a trace",
+        .summary = "report the hardware counters of kernels and ranges in a trace, and why kernels stall",
         .operands = "[FILE]",
         .example = "gpuprof-collect --metrics basic -o app.trace ./app && trace-metrics app.trace\n"
                    "trace-metrics --per range --top 0 app.trace\n"

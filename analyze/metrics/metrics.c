@@ -402,6 +402,7 @@ int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct g
     memcpy(m->input.issues, t->issues, sizeof m->input.issues);
     m->input.truncated = gp_trace_truncated(t);
     m->input.skipped = gp_trace_skipped(t);
+    gp_stalls_of(&m->stalls, t, &m->strings);
     int failed = find_columns(&f, err);
     if (!failed) {
         find_conditions(&f);
@@ -436,6 +437,7 @@ int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct g
 
 void gp_metrics_release(struct gp_metrics *m)
 {
+    gp_stalls_release(&m->stalls);
     gp_strings_release(&m->strings);
     GP_VEC_FREE(&m->columns);
     GP_VEC_FREE(&m->groups);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include "analyze/cost/counters.h"
 #include "analyze/cost/roofline.h"
+#include "analyze/metrics/stalls.h"
 #include "analyze/result/field.h"
 #include "analyze/view/quality.h"
 #include "formats/base/declare.h"
@@ -24,7 +25,7 @@
 #include "formats/model/trace.h"
 
 /* The tables that are looked at. */
-#define GP_METRICS_NEED (GP_NEED(GP_METRIC) | GP_NEED(GP_GPU))
+#define GP_METRICS_NEED (GP_NEED(GP_METRIC) | GP_STALLS_NEED)
 /* Of a trace whose durations are taken instead. */
 #define GP_METRICS_TIMING_NEED GP_NEED(GP_GPU)
 
@@ -85,6 +86,7 @@ struct gp_metrics {
     struct gp_metrics_rest rest;
     bool joined;
     GP_VEC(struct gp_loss) losses; /* with what and reason of STRINGS */
+    struct gp_stalls stalls;       /* by kernel; without samples of program counters, none */
 };
 
 /* Of the finished trace T. -1 if --metrics names none, or the metric to sort by is not there. M must be
@@ -122,6 +124,6 @@ struct gp_row_of gp_metrics_rows_of(const struct gp_metrics *m);
 extern const struct gp_record gp_metrics_columns, gp_metrics_losses; /* struct gp_metrics_column, gp_loss */
 extern const struct gp_record gp_metrics_groups,
     gp_metrics_values;                          /* struct gp_metrics_group, gp_metrics_stat */
-extern const struct gp_record gp_metrics_rests; /* one struct gp_metrics_rest */
+extern const struct gp_record gp_metrics_rests; /* one struct gp_metrics_rest; stalls.h has more */
 
 #endif

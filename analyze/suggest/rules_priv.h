@@ -17,6 +17,7 @@
 #include "analyze/cost/counters.h"
 #include "analyze/cost/regime.h"
 #include "analyze/cost/work.h"
+#include "analyze/metrics/stalls.h"
 #include "analyze/suggest/unprofiled_priv.h"
 #include "analyze/suggest/chains_priv.h"
 #include "analyze/suggest/loops_priv.h"
@@ -71,6 +72,7 @@ struct gp_rule_ctx {
     struct gp_rule_call *calls;        /* by call of the plan */
     struct gp_item_work *work;         /* by item of the plan */
     GP_VEC(struct gp_counted) counted; /* what counters say of the items that were measured */
+    struct gp_stalls stalls;           /* by kernel, with names of the answer */
     const struct gp_chains *chains;
     const struct gp_loops *loops;
     const struct gp_device *props; /* of the device; NULL unknown */

@@ -188,6 +188,7 @@ static void find_changes(struct gp_rule_ctx *c)
     struct gp_loops loops = {0};
     gp_loops_find(&loops, c);
     c->loops = &loops;
+    gp_stalls_of(&c->stalls, c->t, &c->s->strings);
     for (size_t i = 0; gp_rules[i]; i++) {
         if (!wanted(c->s, gp_rules[i])) continue;
         c->rule = gp_rules[i];
@@ -199,6 +200,7 @@ static void find_changes(struct gp_rule_ctx *c)
                                      "first, since whatever this rank saves, it waits longer instead",
                                      c->waits_pct));
     gp_rule_estimate(c);
+    gp_stalls_release(&c->stalls);
     gp_loops_release(&loops);
     gp_chains_release(&chains);
 }

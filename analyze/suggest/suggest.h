@@ -49,7 +49,7 @@ struct gp_suggest_opts {
 };
 
 /* The tables that gp_suggest_run looks at. */
-#define GP_SUGGEST_NEED (GP_VIEW_NEED | GP_NEED_EXTRA | GP_NEED(GP_METRIC))
+#define GP_SUGGEST_NEED (GP_VIEW_NEED | GP_NEED_EXTRA | GP_NEED(GP_METRIC) | GP_NEED(GP_PC))
 
 /* ---- rules ---- */
 
@@ -139,8 +139,8 @@ struct gp_prediction {
 struct gp_suggestion {
     const struct gp_rule *rule;
     enum gp_priority priority;
-    gp_sid operation;   /* kernel, operator, range or call concerned; 0: the step */
-    gp_sid place;       /* the line of the program that makes its calls: gp_rule_place(); 0: not known */
+    gp_sid operation; /* kernel, operator, range or call concerned; 0: the step */
+    gp_sid place;     /* the line of a kernel, or that which makes the calls: gp_rule_place(); 0: not known */
     gp_sid description; /* finding, with its numbers */
     gp_sid action;      /* what to do */
     gp_sid change;      /* the part of the action that saves the time; 0: its beginning */

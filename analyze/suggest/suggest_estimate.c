@@ -287,7 +287,7 @@ void gp_rule_estimate(struct gp_rule_ctx *c)
     for (size_t i = 0; i < s->suggestions.n; i++) {
         struct gp_suggestion *one = &s->suggestions.at[i];
         estimate_saving(c, one);
-        one->place = gp_rule_place(c, one);
+        if (!one->place) one->place = gp_rule_place(c, one); /* a rule may know the line of a kernel */
         if (one->saving_high_ns < s->opts.min_saving_ns) gp_suggestion_release(one);
         else s->suggestions.at[kept++] = *one;
     }

@@ -126,6 +126,7 @@ struct tables {
     struct gp_report *r;
     const struct gp_metrics *m;
     struct gp_buf text, label; /* scratch */
+    size_t top;                /* rows of tables that the analysis does not cut; 0: all */
 };
 
 /* "GH100", or all chips of the trace; "" unknown. Borrowed from B. */
@@ -262,6 +263,31 @@ static void summarize_uncounted(struct tables *k)
             n, n == 1 ? "kernel" : "kernels");
 }
 
+/* ---- stalls ---- */
+
+/* The kernel with the most samples. */
+static void summarize_stalls(struct tables *k)
+{
+    const struct gp_stalls *s = &k->m->stalls;
+    const struct gp_row_of of = gp_metrics_rows_of(k->m);
+    if (!s->kernels.n) return;
+    const struct gp_stalled *first = &s->kernels.at[0];
+    k->text.n = 0;
+    gp_scale_put_count(&k->text, (uint64_t)s->samples);
+    gp_buf_printf(&k->text, " samples of program counters in %zu %s", s->kernels.n,
+                  s->kernels.n == 1 ? "kernel" : "kernels");
+    if (gp_stalled_is_sure(first)) {
+        gp_buf_printf(&k->text, "; without the stalls for %s at ",
+                      gp_stall_cause_text((enum gp_stall_cause)first->cause));
+        gp_stall_put_place(&k->text, &k->m->strings, first->lines.at);
+        gp_buf_printf(&k->text, ", %s would be %.0f to %.0f%% shorter", gp_metrics_str(k->m, first->brief),
+                      100 * first->saved_low, 100 * first->saved_high);
+    }
+    gp_report_verdict(k->r, GP_TONE_PLAIN, "%s.", gp_buf_str(&k->text));
+    gp_record_table(k->r, &gp_stalls_kernels, s->kernels.at, s->kernels.n, k->top, &of);
+    gp_record_table(k->r, &gp_stalls_lines, s->hottest.at, s->hottest.n, k->top, &of);
+}
+
 /* Metrics that were asked for and never had a value. */
 static void summarize_missing(struct tables *k)
 {
@@ -299,13 +325,14 @@ static void summarize_conditions(struct tables *k)
 /* With VALUES, the table of single values is not a detail. */
 static void fill_report(struct gp_report *r, const struct gp_metrics_answer *a, bool values)
 {
-    struct tables k = {.r = r, .m = a->m};
+    struct tables k = {.r = r, .m = a->m, .top = a->top};
     summarize_bound(&k, a->measured);
-    summarize_measured(&k);
+    if (a->m->columns.n || !a->m->stalls.kernels.n) summarize_measured(&k);
     summarize_uncounted(&k);
     summarize_conditions(&k);
     summarize_groups(&k);
     summarize_values(&k, values);
+    summarize_stalls(&k);
     gp_buf_release(&k.text);
     gp_buf_release(&k.label);
 }
@@ -331,6 +358,7 @@ static void put_json(void *answer, struct gp_buf *b)
     gp_record_object(&d, gp_metrics_rests.id, &gp_metrics_rests, &m->rest, &of);
     gp_doc_u64(&d, "groups_left_out", m->rest.rows);
     gp_record_json(&d, &gp_metrics_losses, m->losses.at, m->losses.n, 0, &of);
+    gp_record_json(&d, &gp_stalls_kernels, m->stalls.kernels.at, m->stalls.kernels.n, 0, &of);
     gp_doc_end(&d, '}');
     gp_buf_putc(b, '\n');
     gp_buf_release(&text);
@@ -383,6 +411,7 @@ static void put_roofline(void *page)
 static const struct gp_page_section sections[] = {
     {"roofline", "Roofline, as measured", .entry = "Roofline", .draw = put_roofline, .there = has_roofline},
     {"counters", "Counters", .tables = {"groups", "values"}},
+    {"stalls", "Stalls", .tables = {"stalls", "lines"}},
 };
 
 static void put_html(void *answer, struct gp_buf *b)
@@ -427,7 +456,14 @@ static void put_text(void *answer, struct gp_buf *b)
 static void put_csv(void *answer, struct gp_buf *b)
 {
     const struct gp_metrics_answer *a = answer;
-    if (a->wide) put_csv_wide(b, a->m, a->reduce);
+    if (!a->m->columns.n && a->m->stalls.kernels.n) {
+        struct gp_report r = {0};
+        const struct gp_row_of of = gp_metrics_rows_of(a->m);
+        const struct gp_stalls *s = &a->m->stalls;
+        gp_report_csv_write(
+            b, gp_record_table(&r, &gp_stalls_kernels, s->kernels.at, s->kernels.n, a->top, &of), NULL);
+        gp_report_release(&r);
+    } else if (a->wide) put_csv_wide(b, a->m, a->reduce);
     else put_csv_long(b, a->m, a->reduce);
 }
 

@@ -21,6 +21,7 @@ struct gp_metrics_answer {
     bool wide;                          /* of CSV: a column per metric */
     bool values;                        /* of text: single values as well */
     bool color;
+    size_t top;   /* rows of tables of stalls; 0: all */
     size_t width; /* of text, in columns; 0: 80 */
 };
 

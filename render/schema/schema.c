@@ -103,6 +103,7 @@ static const struct {
     {"trace-metrics", &gp_metrics_groups},
     {"trace-metrics", &gp_metrics_rests},
     {"trace-metrics", &gp_metrics_losses},
+    {"trace-metrics", &gp_stalls_kernels},
     {"gpuprof-try", &gp_try_trials},
     {"gpuprof-try", &gp_try_answers},
     {"ceilings", &gp_missing_rows},

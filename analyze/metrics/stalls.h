@@ -1,0 +1,113 @@
+/* stalls.h -- samples of the GPU's program counters by kernel: why its warps stall, on which lines, and how
+ * much of the kernel's time goes at least and at most when the largest stall of its hottest line is mended.
+ * Formulas: README.md, "Stalls". Knows nothing of files, text or steps.
+ *
+ *     struct gp_stalls s;
+ *     gp_stalls_of(&s, &trace, &strings);
+ *     for (size_t k = 0; k < s.kernels.n; k++)
+ *         if (gp_stalled_is_sure(&s.kernels.at[k])) use(s.kernels.at[k].saved_low);
+ *     gp_stalls_release(&s);
+ */
+#ifndef GP_ANALYZE_METRICS_STALLS_H
+#define GP_ANALYZE_METRICS_STALLS_H
+
+#include "analyze/cost/counters.h"
+#include "analyze/result/field.h"
+#include "formats/base/buf.h"
+#include "formats/model/trace.h"
+
+#define GP_STALLS_NEED (GP_NEED(GP_PC) | GP_NEED(GP_GPU))
+
+#define GP_STALL_BIT(reason) (1U << (reason))
+/* What there is to mend. X(enum, name in JSON, text for people, what to do, its reasons, cycles that each
+ * wait takes at least once it is mended; 0: half of them stay). */
+#define GP_STALL_CAUSES(X)                                                                                   \
+    X(GP_CAUSE_MEMORY, "memory_access", "memory",                                                            \
+      "let the lanes of a warp read and write consecutive addresses, keep what is read again in registers "  \
+      "or shared memory, add up within a block before atomic operations, and load ahead of the use",         \
+      GP_STALL_BIT(GP_STALL_LONG_SCOREBOARD) | GP_STALL_BIT(GP_STALL_LG) | GP_STALL_BIT(GP_STALL_TEX) |      \
+          GP_STALL_BIT(GP_STALL_DRAIN) | GP_STALL_BIT(GP_STALL_MEMBAR),                                      \
+      479)                                                                                                   \
+    X(GP_CAUSE_SHARED, "bank_conflicts", "shared memory",                                                    \
+      "pad the rows of arrays in shared memory by one element or swizzle them, so that the lanes of a warp " \
+      "use different banks; use fewer special functions",                                                    \
+      GP_STALL_BIT(GP_STALL_SHORT_SCOREBOARD) | GP_STALL_BIT(GP_STALL_MIO), 29)                              \
+    X(GP_CAUSE_BARRIER, "barrier", "barriers",                                                               \
+      "divide the work before the barrier evenly among the warps, take barriers out of loops, or use "       \
+      "smaller blocks",                                                                                      \
+      GP_STALL_BIT(GP_STALL_BARRIER), 0)                                                                     \
+    X(GP_CAUSE_CHAIN, "dependent_chain", "the operation before",                                             \
+      "compute several independent values side by side: unroll the loop with an accumulator for each turn",  \
+      GP_STALL_BIT(GP_STALL_WAIT), 0)                                                                        \
+    X(GP_CAUSE_UNIT, "busy_unit", "a busy arithmetic unit",                                                  \
+      "use a narrower type (single instead of double precision), matrix units, or fewer operations",         \
+      GP_STALL_BIT(GP_STALL_MATH_PIPE) | GP_STALL_BIT(GP_STALL_GMMA) | GP_STALL_BIT(GP_STALL_DISPATCH), 0)   \
+    X(GP_CAUSE_CODE, "instructions", "instructions and constants",                                           \
+      "make the code of the loop smaller, its branches the same for all lanes of a warp, and its constants " \
+      "fewer",                                                                                               \
+      GP_STALL_BIT(GP_STALL_BRANCH) | GP_STALL_BIT(GP_STALL_IMC) | GP_STALL_BIT(GP_STALL_INSTRUCTION), 0)    \
+    X(GP_CAUSE_SPILLS, "spills", "local memory",                                                             \
+      "give each thread fewer values at a time, or more registers: a smaller tile, more warps for it, or a " \
+      "higher limit in __launch_bounds__ or -maxrregcount",                                                  \
+      0, 41)                                                                                                 \
+    X(GP_CAUSE_OCCUPANCY, "low_occupancy", "memory, with too few warps to hide it",                          \
+      "run more warps per multiprocessor: more or larger blocks, or less shared memory and fewer registers " \
+      "for each",                                                                                            \
+      0, 0)                                                                                                  \
+    X(GP_CAUSE_TAIL, "tail", "the last blocks",                                                              \
+      "divide the work into more and smaller blocks, or into as many as the device holds at once", 0, 0)
+
+enum gp_stall_cause { GP_STALL_CAUSES(GP_FIRST) GP_STALL_CAUSE_COUNT };
+const char *gp_stall_cause_name(enum gp_stall_cause c);
+const char *gp_stall_cause_text(enum gp_stall_cause c);
+const char *gp_stall_cause_fix(enum gp_stall_cause c);
+
+/* Samples of one reason or of one line of a kernel. */
+struct gp_stall_part {
+    gp_sid file;     /* of a line; 0: not known, and OFFSET is that of the instruction */
+    uint32_t line;   /* 0: not known */
+    uint32_t reason; /* enum gp_stall, of a line that of most of its stalls; GP_STALL_COUNT: it issued */
+    uint64_t offset; /* of its first instruction */
+    int64_t samples; /* all */
+    int64_t stalled; /* of these, of warps that could not issue */
+    int64_t latency; /* of these, when no other warp could either */
+    double pct, error_pct; /* of the kernel's samples; half of the 95% interval */
+    double reason_pct;     /* of a line: that reason's share of its stalls */
+    gp_sid label, brief;   /* of the kernel */
+};
+
+struct gp_stalled {
+    gp_sid name, label, brief; /* as in struct gp_metrics_group */
+    int64_t samples, latency, issued;
+    uint64_t count;                              /* launches while samples were taken */
+    int64_t time_ns;                             /* theirs */
+    uint32_t registers, local_bytes;             /* per thread, of most of the time; 0: not known */
+    double occupancy, waves;                     /* by the launch (occupancy.h); NAN: not known */
+    GP_VEC(struct gp_stall_part) reasons, lines; /* most samples first; of lines, those that stall most */
+    uint32_t cause;               /* enum gp_stall_cause; GP_STALL_CAUSE_COUNT: nothing stalls */
+    double stalled, error;        /* its share of the kernel's samples, 0..1, and the 95% error of that */
+    double saved_low, saved_high; /* of the kernel's time, 0..1 */
+};
+
+enum { GP_STALL_HOTTEST = 5 };
+
+struct gp_stalls {
+    struct gp_strings *strings;        /* of all sids; borrowed */
+    GP_VEC(struct gp_stalled) kernels; /* by samples */
+    GP_VEC(struct gp_stall_part)
+    hottest; /* of each kernel at most GP_STALL_HOTTEST lines, kernel by kernel */
+    int64_t samples;
+};
+
+/* Fill S from the finished trace T; names are added to STRINGS, which must outlive S. O(n log n). */
+void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strings *strings);
+void gp_stalls_release(struct gp_stalls *s);
+/* Is a share of the kernel's samples known within 3 points, and something to be saved? */
+bool gp_stalled_is_sure(const struct gp_stalled *k);
+
+extern const struct gp_record gp_stalls_kernels; /* struct gp_stalled */
+extern const struct gp_record gp_stalls_lines;   /* struct gp_stall_part */
+/* "kernels.cu:57", or "+0x1f0" without a line. */
+void gp_stall_put_place(struct gp_buf *b, const struct gp_strings *strings, const struct gp_stall_part *p);
+
+#endif

@@ -1,0 +1,217 @@
+/* Samples of program counters by kernel, line and reason, and what mending saves, worked out by hand. */
+#include <math.h>
+
+#include "analyze/metrics/stalls.h"
+#include "formats/base/buf.h"
+#include "tests/unit/pc_make.h"
+#include "tests/unit/unit.h"
+
+struct made {
+    struct gp_trace t;
+    struct gp_strings strings;
+    struct gp_stalls s;
+    struct pc pc;
+    uint32_t stream;
+};
+
+static void begin(struct made *m)
+{
+    memset(m, 0, sizeof *m);
+    gp_trace_init(&m->t, GP_NEED_ALL);
+    gp_intern(&m->strings, "", 0);
+    uint32_t process = mk_process(&m->t, 1, 0);
+    m->stream = mk_stream(&m->t, process, 0, 7);
+    m->pc = (struct pc){.t = &m->t, .track = mk_thread(&m->t, process, 1), .name = "k", .dur_ns = 1000};
+}
+
+static void finish(struct made *m)
+{
+    gp_trace_finish(&m->t);
+    gp_stalls_of(&m->s, &m->t, &m->strings);
+}
+
+static void end(struct made *m)
+{
+    gp_stalls_release(&m->s);
+    gp_strings_release(&m->strings);
+    gp_trace_release(&m->t);
+}
+
+static void check(double v, double expected) { assert_true(fabs(v - expected) < 1e-9); }
+
+TEST(a_line_that_waits_for_memory)
+{
+    struct made m;
+    begin(&m);
+    pc_memory(&m.pc);
+    mk_kernel(&m.t, m.stream, 100, 600, "k", 1);
+    mk_kernel(&m.t, m.stream, 2000, 2500, "k", 2); /* not while samples were taken */
+    finish(&m);
+    assert_int_equal(m.s.kernels.n, 1);
+    assert_int_equal(m.s.samples, 10000);
+    const struct gp_stalled *k = &m.s.kernels.at[0];
+    assert_int_equal(k->samples, 10000);
+    assert_int_equal(k->latency, 7800);
+    assert_int_equal(k->issued, 1000);
+    assert_int_equal(k->count, 1);
+    assert_int_equal(k->time_ns, 500);
+    assert_int_equal(k->reasons.n, 5);
+    assert_int_equal(k->reasons.at[0].reason, GP_STALL_LONG_SCOREBOARD);
+    check(k->reasons.at[0].pct, 60);
+    const double error = 1.96 * sqrt(0.6 * 0.4 / 10000);
+    check(k->reasons.at[0].error_pct, 100 * error);
+    int64_t sum = 0;
+    for (size_t i = 0; i < k->reasons.n; i++) sum += k->reasons.at[i].samples;
+    assert_int_equal(sum, k->samples);
+
+    assert_int_equal(k->lines.n, 2);
+    const struct gp_stall_part *line = &k->lines.at[0];
+    assert_int_equal(line->line, 7);
+    assert_string_equal(gp_string(&m.strings, line->file), "k.cu");
+    assert_int_equal(line->samples, 7000);
+    assert_int_equal(line->stalled, 6500);
+    assert_int_equal(line->reason, GP_STALL_LONG_SCOREBOARD);
+    check(line->reason_pct, 100.0 * 6000 / 6500);
+    assert_int_equal(k->lines.at[1].samples, 3000); /* of which 500 were ready */
+    assert_int_equal(k->lines.at[1].stalled, 2000);
+
+    /* Left: 10% that issues and 25% in other stalls at least; at most the 22% of the cycles that issue, these
+     * 25%, and 479 cycles for each of the two samples that were issued there. */
+    assert_int_equal(k->cause, GP_CAUSE_MEMORY);
+    check(k->stalled, 0.6);
+    check(k->saved_high, 1 - 0.35 + error);
+    check(k->saved_low, 1 - (0.22 + 0.25 + 2 * 479 / 1e4) - error);
+    assert_true(gp_stalled_is_sure(k));
+    end(&m);
+}
+
+TEST(a_drain_is_that_of_the_store_before)
+{
+    struct made m;
+    begin(&m);
+    pc_line(&m.pc, "k.cu", 5);
+    pc_add(&m.pc, 0x10, "selected", 60, 0);
+    pc_line(&m.pc, "k.cu", 6);
+    pc_add(&m.pc, 0x20, "drain", 900, 900);
+    pc_add(&m.pc, 0x20, "selected", 40, 0);
+    finish(&m);
+    const struct gp_stalled *k = &m.s.kernels.at[0];
+    assert_int_equal(k->lines.at[0].line, 5);
+    assert_int_equal(k->lines.at[0].stalled, 900);
+    assert_int_equal(k->lines.at[1].samples, 40);
+    assert_false(gp_stalled_is_sure(k)); /* 1,000 samples: 3.1 points */
+    end(&m);
+}
+
+TEST(offsets_without_lines_and_barriers)
+{
+    struct made m;
+    struct gp_buf b = {0};
+    begin(&m);
+    pc_line(&m.pc, NULL, 0);
+    pc_add(&m.pc, 0x1f0, "barrier", 8000, 8000);
+    pc_add(&m.pc, 0x1f0, "selected", 1000, 0);
+    pc_add(&m.pc, 0x200, "something new", 1000, 1000);
+    finish(&m);
+    const struct gp_stalled *k = &m.s.kernels.at[0];
+    const double error = 1.96 * sqrt(0.8 * 0.2 / 10000);
+    gp_stall_put_place(&b, &m.strings, &k->lines.at[0]);
+    assert_string_equal(gp_buf_str(&b), "+0x1f0");
+    gp_buf_release(&b);
+    assert_int_equal(k->lines.at[1].reason, GP_STALL_MISC);
+    assert_int_equal(k->cause, GP_CAUSE_BARRIER);
+    check(k->saved_high, 0.8 + error);
+    check(k->saved_low, 1 - (0.1 + 0.1 + 0.4) - error); /* half of the waits stay */
+    end(&m);
+}
+
+/* A device of ten multiprocessors, on each of which two blocks of 1024 threads run. */
+static void on_ten(struct made *m, uint32_t blocks, uint32_t threads, uint32_t local)
+{
+    struct gp_device d = gp_device_unknown();
+    struct gp_config c;
+    d.id = 0;
+    d.name = mk_name(&m->t, "NVIDIA H100 80GB HBM3");
+    d.sms = 10;
+    d.warp_size = 32;
+    d.cc_major = 9;
+    d.cc_minor = 0;
+    d.max_threads_per_sm = 2048;
+    d.regs_per_sm = 65536;
+    d.shared_per_sm = 233472;
+    d.core_clock_khz = 1000000;
+    GP_VEC_PUSH(&m->t.devices, d);
+    memset(&c, 0, sizeof c);
+    c.name = mk_name(&m->t, "k");
+    c.has = GP_HAS_GRID | GP_HAS_BLOCK | GP_HAS_REGS;
+    c.grid[0] = blocks;
+    c.block[0] = threads;
+    c.grid[1] = c.grid[2] = c.block[1] = c.block[2] = 1;
+    c.registers = 16;
+    c.local_bytes = local;
+    size_t row = gp_events_add(&m->t.events[GP_GPU], 0, 1000, m->stream, c.name);
+    gp_set_config(&m->t.events[GP_GPU], row, gp_trace_config(&m->t, &c));
+}
+
+TEST(a_last_wave_of_a_quarter)
+{
+    struct made m;
+    begin(&m);
+    on_ten(&m, 25, 1024, 0);
+    pc_line(&m.pc, "k.cu", 3);
+    pc_add(&m.pc, 0, "selected", 9000, 0);
+    pc_add(&m.pc, 0, "wait", 1000, 0);
+    finish(&m);
+    const struct gp_stalled *k = &m.s.kernels.at[0];
+    check(k->waves, 1.25);
+    assert_int_equal(k->registers, 16);
+    assert_int_equal(k->cause, GP_CAUSE_TAIL);
+    check(k->saved_high, 1 - 1.25 / 2 + k->error);
+    check(k->saved_low, 1 - 1.25 / 1.5 - k->error);
+    end(&m);
+}
+
+/* Waits of 300 cycles are those of an idle memory: values were spilled, or there are too few warps. */
+static void few_warps(struct made *m, uint32_t local)
+{
+    begin(m);
+    on_ten(m, 10, 64, local);
+    pc_line(&m->pc, "k.cu", 3);
+    pc_add(&m->pc, 0, "long_scoreboard", 9000, 9000);
+    pc_add(&m->pc, 0, "selected", 30, 0);
+    pc_add(&m->pc, 0x10, "selected", 970, 0);
+    finish(m);
+}
+
+TEST(too_few_warps_or_spills)
+{
+    struct made m;
+    few_warps(&m, 0);
+    const struct gp_stalled *k = &m.s.kernels.at[0];
+    check(k->occupancy, 64.0 / 2048);
+    assert_int_equal(k->cause, GP_CAUSE_OCCUPANCY);
+    check(k->saved_high, 1 - 0.1 + k->error); /* the issue slots that it needs */
+    assert_true(k->saved_low < k->saved_high && k->saved_low > 0.5);
+    end(&m);
+    few_warps(&m, 512);
+    k = &m.s.kernels.at[0];
+    assert_int_equal(k->cause, GP_CAUSE_SPILLS);
+    assert_int_equal(k->local_bytes, 512);
+    check(k->saved_low, 1 - (0.1 + 30 * 41 / 1e4) - k->error); /* a hit of the L1 cache stays */
+    end(&m);
+}
+
+TEST(nothing_stalls)
+{
+    struct made m;
+    begin(&m);
+    pc_line(&m.pc, "k.cu", 3);
+    pc_add(&m.pc, 0, "selected", 9000, 0);
+    pc_add(&m.pc, 0, "not_selected", 9000, 0);
+    pc_add(&m.pc, 0, "wait", -1, 5); /* damaged */
+    finish(&m);
+    assert_int_equal(m.s.samples, 18000);
+    assert_int_equal(m.s.kernels.at[0].cause, GP_STALL_CAUSE_COUNT);
+    assert_false(gp_stalled_is_sure(&m.s.kernels.at[0]));
+    end(&m);
+}

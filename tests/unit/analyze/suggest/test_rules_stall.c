@@ -1,0 +1,128 @@
+/* The rules of kernels that stall on one line: each speaks of what is planted for it, and says nothing of as
+ * much with too few samples, or in a kernel that hardly counts. */
+#include "tests/unit/pc_make.h"
+#include "tests/unit/program_make.h"
+#include "tests/unit/unit.h"
+
+/* Of each step: 1,000 samples, divided by LESS, of a kernel that takes 500 us, of which 200 issued. */
+struct planted {
+    const char *rule;
+    bool at_once;       /* the 200 are of the instruction that waits */
+    const char *reason; /* of the other 800, in which nobody issued */
+    uint32_t blocks, threads, local;
+    int64_t low_ns, high_ns;
+};
+
+static const struct planted *planted;
+static int64_t less, other_ns;
+
+/* Ten multiprocessors. */
+static void on_h100(struct program *p)
+{
+    if (p->t.devices.n) return;
+    struct gp_device d = gp_device_unknown();
+    d.id = 0;
+    d.name = mk_name(&p->t, "NVIDIA H100 80GB HBM3");
+    d.sms = 10;
+    d.warp_size = 32;
+    d.cc_major = 9;
+    d.cc_minor = 0;
+    d.max_threads_per_sm = 2048;
+    d.regs_per_sm = 65536;
+    d.shared_per_sm = 233472;
+    GP_VEC_PUSH(&p->t.devices, d);
+}
+
+static void launch(struct program *p)
+{
+    struct gp_config c;
+    memset(&c, 0, sizeof c);
+    c.name = mk_name(&p->t, "k");
+    c.has = GP_HAS_GRID | GP_HAS_BLOCK | GP_HAS_REGS;
+    c.grid[0] = planted->blocks;
+    c.block[0] = planted->threads;
+    c.grid[1] = c.grid[2] = c.block[1] = c.block[2] = 1;
+    c.registers = 16;
+    c.local_bytes = planted->local;
+    kernel(p, "k", 500 * US);
+    gp_set_config(&p->t.events[GP_GPU], p->t.events[GP_GPU].n - 1, gp_trace_config(&p->t, &c));
+}
+
+static void step(struct program *p)
+{
+    int64_t from = p->now;
+    on_h100(p);
+    launch(p);
+    kernel(p, "other", other_ns);
+    wait(p, "cudaDeviceSynchronize");
+    struct pc pc = {.t = &p->t, .track = p->main, .name = "k", .start_ns = from, .dur_ns = p->now - from};
+    pc_line(&pc, "k.cu", 57);
+    pc_add(&pc, 0x20, "selected", 200 / less, 0);
+    if (planted->at_once) p->t.events[GP_PC].addr[p->t.events[GP_PC].n - 1] = 0x10;
+    pc_add(&pc, 0x10, planted->reason, 800 / less, strcmp(planted->reason, "selected") ? 800 / less : 0);
+    if (!strcmp(planted->reason, "selected")) pc_add(&pc, 0x30, "wait", 1, 0);
+}
+
+/* All of the 800 go at most, and 200 of 1000 stay; at least as many as issue slots take at 80%, or half of
+ * the 800 with them. 0.784 points are the error, 500 us are 100%. The last one issues always: of its 1.25 waves,
+ * the last takes as long as the first, or half as long. */
+#define ALL  371080, 403920
+#define HALF 196080, 403920
+static const struct planted cases[] = {
+    {"stall_memory_access", false, "long_scoreboard", 20, 1024, 0, ALL},
+    {"stall_bank_conflicts", false, "short_scoreboard", 20, 1024, 0, ALL},
+    {"stall_spills", false, "lg_throttle", 20, 1024, 64, ALL},
+    {"stall_barrier", true, "barrier", 20, 1024, 0, HALF},
+    {"stall_dependent_chain", true, "wait", 20, 1024, 0, HALF},
+    {"stall_busy_unit", true, "math_pipe_throttle", 20, 1024, 0, HALF},
+    {"stall_instructions", true, "no_instructions", 20, 1024, 0, HALF},
+    {"stall_low_occupancy", true, "long_scoreboard", 10, 64, 0, ALL},
+    {"stall_tail", true, "selected", 25, 1024, 0, 83024, 187809},
+};
+
+TEST(each_speaks_of_its_line)
+{
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        struct program p;
+        planted = &cases[i];
+        less = 1;
+        other_ns = 1 * MS;
+        speaks(step, planted->rule, planted->low_ns, planted->high_ns);
+        run(&p, step);
+        const struct gp_suggestion *s = said(&p, planted->rule);
+        assert_string_equal(gp_suggest_str(&p.s, s->place), "k.cu:57");
+        assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "k.cu:57"));
+        assert_int_equal(s->current_ns, 500 * US);
+        end(&p);
+    }
+}
+
+TEST(few_samples_and_short_kernels_show_nothing)
+{
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        planted = &cases[i];
+        less = 20;
+        other_ns = 1 * MS;
+        is_silent(step, planted->rule); /* 500 samples: 4.4 points */
+        less = 1;
+        other_ns = 30 * MS;
+        is_silent(step, planted->rule); /* 1.6% of the busy time */
+    }
+}
+
+/* Launches that wait for each other: no step is known. */
+TEST(samples_of_one_launch_at_a_time)
+{
+    struct program p;
+    struct gp_err err;
+    planted = &cases[0];
+    less = 1;
+    other_ns = 1 * MS;
+    write_steps(&p, step, NULL);
+    gp_trace_set_meta(&p.t, "pc.mode", "\"launch\"", 8);
+    gp_suggest_init(&p.s, NULL);
+    assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), 0);
+    assert_true(p.s.untimed);
+    assert_int_equal(p.s.suggestions.n, 0);
+    end(&p);
+}

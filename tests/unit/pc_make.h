@@ -1,0 +1,54 @@
+/* pc_make.h -- samples of program counters, planted one instruction and reason at a time.
+ *
+ *     struct pc pc = {.t = &t, .track = mk_thread(&t, process, 1), .name = "k", .dur_ns = 1000};
+ *     pc_line(&pc, "k.cu", 7);
+ *     pc_add(&pc, 0x10, "long_scoreboard", 6000, 5700);
+ */
+#ifndef GP_TESTS_PC_MAKE_H
+#define GP_TESTS_PC_MAKE_H
+
+#include "tests/unit/trace_make.h"
+
+struct pc {
+    struct gp_trace *t;
+    uint32_t track, stack;
+    const char *name;
+    int64_t start_ns, dur_ns;
+};
+
+/* The samples that follow are of this line; FILE NULL: of none that is known. */
+static inline void pc_line(struct pc *pc, const char *file, uint32_t line)
+{
+    const struct gp_stack at = {
+        .name = mk_name(pc->t, pc->name), .file = mk_name(pc->t, file ? file : ""), .line = line};
+    pc->stack = file ? gp_trace_stack(pc->t, &at) : 0;
+}
+
+static inline void pc_add(struct pc *pc, uint64_t offset, const char *reason, int64_t total, int64_t latency)
+{
+    struct gp_events *e = &pc->t->events[GP_PC];
+    const size_t row = gp_events_add(e, pc->start_ns, pc->dur_ns, pc->track, mk_name(pc->t, pc->name));
+    gp_set_series(e, row, mk_name(pc->t, reason));
+    gp_set_addr(e, row, offset);
+    gp_set_total(e, row, total);
+    gp_set_value(e, row, (double)latency);
+    if (pc->stack) gp_set_stack(e, row, pc->stack);
+}
+
+/* 10,000 samples. Issue slots are used in 22% of the cycles. Line 7 waits for memory in 60% of the samples,
+ * 3,000 cycles per instruction; line 9 for a barrier in 20%. */
+static inline void pc_memory(struct pc *pc)
+{
+    pc_line(pc, "k.cu", 7);
+    pc_add(pc, 0x10, "long_scoreboard", 4000, 3700);
+    pc_add(pc, 0x10, "long_scoreboard", 2000, 2000);
+    pc_add(pc, 0x10, "selected", 2, 0);
+    pc_add(pc, 0x20, "selected", 498, 0);
+    pc_add(pc, 0x20, "wait", 500, 300);
+    pc_line(pc, "k.cu", 9);
+    pc_add(pc, 0x30, "barrier", 2000, 1800);
+    pc_add(pc, 0x30, "selected", 500, 0);
+    pc_add(pc, 0x40, "not_selected", 500, 0);
+}
+
+#endif
