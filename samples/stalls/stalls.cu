@@ -1,10 +1,10 @@
 /* stalls.cu -- ten kernels, each with one known fault, and its fix.
  *
  *     stalls --list
- *     stalls NAME [--fixed | --both] [--steps N]
+ *     stalls NAME [--fixed | --both] [--steps N] [--seconds S]
  *
  * A step is other work, the kernel, and a wait for both. With --both, blocks of steps with the fault and with the fix
- * take turns, and the medians are printed as one line of JSON. The comment FAULT marks the line at fault. */
+ * take turns, until N steps or S seconds are over, and the medians are printed as a line of JSON per side. The comment FAULT marks the line at fault. */
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -265,7 +265,7 @@ int main(int argc, char **argv)
     enum { BLOCK = 20 };
     const char *name = argc > 1 ? argv[1] : "";
     bool fixed = false, both = false;
-    long steps = 400;
+    long steps = 400, seconds = 3;
     if (!std::strcmp(name, "--list")) {
         for (const char *n : names) std::printf("%s\n", n);
         return 0;
@@ -274,9 +274,10 @@ int main(int argc, char **argv)
         if (!std::strcmp(argv[i], "--fixed")) fixed = true;
         if (!std::strcmp(argv[i], "--both")) both = true;
         if (!std::strcmp(argv[i], "--steps")) steps = operand(argc, argv, i + 1, steps);
+        if (!std::strcmp(argv[i], "--seconds")) seconds = operand(argc, argv, i + 1, seconds);
     }
     if (std::none_of(std::begin(names), std::end(names), [name](const char *n) { return !std::strcmp(n, name); })) {
-        std::fprintf(stderr, "usage: stalls NAME [--fixed | --both] [--steps N]; stalls --list\n");
+        std::fprintf(stderr, "usage: stalls NAME [--fixed | --both] [--steps N] [--seconds S]; stalls --list\n");
         return 2;
     }
 
@@ -286,7 +287,8 @@ int main(int argc, char **argv)
     CHECK(cudaEventCreate(&begin));
     CHECK(cudaEventCreate(&end));
     std::vector<double> kernel_us[2], step_us[2];
-    for (long s = 0; s < steps; s++) {
+    long long first = clock_ns();
+    for (long s = 0; s < steps && (s < 4 * BLOCK || clock_ns() - first < seconds * 1000000000LL); s++) {
         bool fix = both ? s / BLOCK % 2 : fixed;
         long long start = clock_ns();
         nvtxRangePushA("step");

@@ -2,10 +2,10 @@
 """Ten Triton kernels, each with one known fault, and its fix.
 
     stalls_triton.py --list
-    stalls_triton.py NAME... [--fixed | --both] [--steps N] [--lock FILE]
+    stalls_triton.py NAME... [--fixed | --both] [--steps N] [--seconds S] [--lock FILE]
 
-A step is other work, the kernel, and a wait for both. With --both, blocks of steps with the fault and with the fix take turns; the medians
-are printed as a line of JSON per side. With --lock, the GPU is used while FILE is locked, until the process ends, so that several processes
+A step is other work, the kernel, and a wait for both. With --both, blocks of steps with the fault and with the fix take turns, until N steps
+or S seconds are over, and the medians are printed as a line of JSON per side. With --lock, the GPU is used while FILE is locked, until the process ends, so that several processes
 can import PyTorch at the same time. The comment FAULT marks the line at fault.
 """
 
@@ -230,13 +230,16 @@ class Kernels:
         return (time.perf_counter_ns() - start) / 1000, begin.elapsed_time(end) * 1000
 
 
-def run(kernels, name, fixed, both, steps):
+def run(kernels, name, fixed, both, steps, seconds):
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     times = {False: [], True: []}
     for side in (False, True) if both else (fixed,):
         kernels.launches[name][side]()  # compiles it
     torch.cuda.synchronize()
+    first = time.monotonic()
     for s in range(steps):
+        if s >= 4 * BLOCK_STEPS and time.monotonic() - first > seconds:
+            break
         side = bool(s // BLOCK_STEPS % 2) if both else fixed
         taken = kernels.step(kernels.launches[name][side], begin, end)
         if s >= 2 * BLOCK_STEPS:
@@ -258,6 +261,7 @@ def main():
     parser.add_argument("--fixed", action="store_true", help="run the fix")
     parser.add_argument("--both", action="store_true", help="run both by turns")
     parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--lock", metavar="FILE")
     args = parser.parse_args()
     if args.list:
@@ -270,7 +274,7 @@ def main():
     failed = 0
     for name in args.names:
         try:
-            run(kernels, name, args.fixed, args.both, args.steps)
+            run(kernels, name, args.fixed, args.both, args.steps, args.seconds)
         except Exception as error:  # one kernel that this version of Triton refuses is not all
             print(f"{name}: {error}", file=sys.stderr)
             failed = 1

@@ -64,8 +64,8 @@ static void step(struct program *p)
 }
 
 /* All of the 800 go at most, and 200 of 1000 stay; at least as many as issue slots take at 80%, or half of
- * the 800 with them. 0.784 points are the error, 500 us are 100%. The last one issues always: of its 1.25 waves,
- * the last takes as long as the first, or half as long. */
+ * the 800 with them. 0.784 points are the error, 500 us are 100%. The last one issues always: of its 1.25
+ * waves, the last takes as long as the first, or half as long. */
 #define ALL  371080, 403920
 #define HALF 196080, 403920
 static const struct planted cases[] = {

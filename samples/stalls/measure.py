@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Holds what samples of program counters predict of the kernels of this folder against what their fixes save.
+
+    measure.py record --out DIR [--stalls FILE] [--collect FILE] [--gpus N] [--ncu FILE]
+    measure.py report DIR [--bin FOLDER]
+
+`record` needs a GPU: it times each kernel and its step with the fault and with the fix, unrecorded and by turns, then records the fault with
+--pc-sample; with --ncu it also counts the stalls of five kernels with Nsight Compute. `report` needs none: it asks trace-metrics and
+trace-suggest, and prints a line of JSON and of a table for each kernel. "inside": the share that the fix saved lies in the predicted interval.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import threading
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = {"cuda": HERE / "stalls.cu", "triton": HERE / "stalls_triton.py"}
+NCU = ["uncoalesced", "bank_conflicts", "dependent_chain", "low_occupancy", "barrier"]
+RECORD_S = 60  # of one process
+
+Fault = collections.namedtuple("Fault", "name kind file line function")
+
+
+def faults():
+    """Each kernel with its marked line and the function around that."""
+    found = []
+    for kind, path in SOURCES.items():
+        function = None
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            head = re.search(r"__global__ void (?:__launch_bounds__\(.*?\) )?(\w+)\(|^def (\w+)\(", line)
+            function = head.group(1) or head.group(2) if head else function
+            mark = re.search(r"(?://|#) FAULT (\w+)$", line)
+            if mark:
+                found.append(Fault(mark.group(1), kind, path.name, number, function))
+    return found
+
+
+# ---- record ----
+
+
+class Recorder:
+    def __init__(self, args):
+        self.args = args
+        self.out = pathlib.Path(args.out)
+        self.out.mkdir(parents=True, exist_ok=True)
+
+    def run(self, gpu, name, command):
+        """Its standard output; what it said goes to a log."""
+        env = dict(os.environ, CUDA_VISIBLE_DEVICES=str(gpu))
+        with open(self.out / f"{name}.log", "a") as log:
+            try:
+                done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=log, text=True, timeout=RECORD_S)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                print(error, file=log)
+                return ""
+        return done.stdout
+
+    def command(self, fault):
+        if fault.kind == "cuda":
+            return [self.args.stalls, fault.name]
+        return [sys.executable, str(SOURCES["triton"]), fault.name]
+
+    def time(self, gpu, fault):
+        (self.out / f"{fault.name}.times").write_text(self.run(gpu, fault.name, [*self.command(fault), "--both", "--seconds", "2"]))
+
+    def record(self, gpu, fault, more=()):
+        self.run(gpu, fault.name, [self.args.collect, "--pc-sample", "-o", str(self.out / f"{fault.name}.trace"), "--",
+                                   *self.command(fault), "--seconds", "1", *more])
+
+    def compare(self, gpu, fault):
+        counted = self.run(gpu, fault.name, [
+            self.args.ncu, "--csv", "--page", "raw", "--clock-control", "none", "--cache-control", "none", "--kernel-name", fault.function,
+            "--launch-skip", "20", "--launch-count", "3", "--metrics",
+            "group:smsp__pcsamp_warp_stall_reasons,group:smsp__pcsamp_warp_stall_reasons_not_issued", *self.command(fault), "--steps", "30"])
+        (self.out / f"{fault.name}.ncu.csv").write_text(counted)
+
+    def all_on(self, gpu, mine):
+        for fault in mine:
+            if fault.kind == "cuda":
+                self.time(gpu, fault)
+                self.record(gpu, fault)
+                if self.args.ncu and fault.name in NCU:
+                    self.compare(gpu, fault)
+        triton = [f for f in mine if f.kind == "triton"]
+        if not triton:
+            return
+        times = self.run(gpu, "triton", [sys.executable, str(SOURCES["triton"]), *(f.name for f in triton), "--both", "--seconds", "2"])
+        for fault in triton:
+            rows = [line for line in times.splitlines() if f'"{fault.name}"' in line]
+            (self.out / f"{fault.name}.times").write_text("".join(f"{r}\n" for r in rows))
+        # They import PyTorch side by side, and use the GPU one after the other.
+        lock = ["--lock", str(self.out / f"gpu{gpu}.lock")]
+        threads = [threading.Thread(target=self.record, args=(gpu, f, lock)) for f in triton]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def record(args):
+    recorder = Recorder(args)
+    wanted = [f for f in faults() if not args.only or f.name in args.only]
+    threads = [threading.Thread(target=recorder.all_on, args=(g, wanted[g::args.gpus])) for g in range(args.gpus)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for fault in wanted:
+        trace = recorder.out / f"{fault.name}.trace"
+        print(f"{fault.name}: {'recorded' if trace.exists() else 'no trace'}, {(recorder.out / (fault.name + '.times')).read_text()!r}")
+    return 0
+
+
+# ---- report ----
+
+
+def answer(args, tool, trace):
+    done = subprocess.run([pathlib.Path(args.bin) / tool, "-q", "-f", "json", trace], stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout) if done.stdout else {}
+
+
+def measured(folder, name):
+    """Shares in percent that the fix saved of the kernel and of the step; None where that was not measured."""
+    path = folder / f"{name}.times"
+    rows = {r["fixed"]: r for r in map(json.loads, path.read_text().splitlines())} if path.exists() else {}
+    if len(rows) < 2:
+        return None, None
+    return tuple(100 * (1 - rows[True][f"{what}_us"] / rows[False][f"{what}_us"]) for what in ("kernel", "step"))
+
+
+def predicted(args, trace, fault):
+    """The row of the kernel, and the interval of the step in percent."""
+    stalls = answer(args, "trace-metrics", trace).get("stalls", [])
+    kernel = next((s for s in stalls if re.search(rf"\b{fault.function}\b", s["label"])), None)
+    advice = answer(args, "trace-suggest", trace)
+    step = None
+    for s in advice.get("suggestions", []) + advice.get("not_worth_it", []):
+        if kernel and s["rule"].startswith("stall_") and s.get("place") == kernel["place"]:
+            step = [100 * s[f"saving_{end}_ns"] / advice["step"]["unprofiled_ns"] for end in ("low", "high")]
+    return kernel, step
+
+
+def inside(share, interval):
+    return None if share is None or interval is None else interval[0] <= share <= interval[1]
+
+
+def row_of(args, folder, fault):
+    kernel_saved, step_saved = measured(folder, fault.name)
+    trace = folder / f"{fault.name}.trace"
+    kernel, step = predicted(args, trace, fault) if trace.exists() else (None, None)
+    place = kernel and kernel["place"] or ""
+    interval = [kernel["saved_low_pct"], kernel["saved_high_pct"]] if kernel and kernel["saved_high_pct"] is not None else None
+    return {"name": fault.name, "line": f"{fault.file}:{fault.line}", "hottest": place.rsplit("/", 1)[-1],
+            "line_right": place.rsplit("/", 1)[-1] == f"{fault.file}:{fault.line}", "cause": kernel and kernel["cause"],
+            "stalled_pct": kernel and kernel["stalled_pct"], "samples": kernel and kernel["samples"], "kernel_saved_pct": kernel_saved,
+            "kernel_predicted_pct": interval, "kernel_inside": inside(kernel_saved, interval), "step_saved_pct": step_saved,
+            "step_predicted_pct": step, "step_inside": inside(step_saved, step)}
+
+
+def number(v):
+    return "-" if v is None else f"{v:.0f}"
+
+
+def report(args):
+    folder = pathlib.Path(args.folder)
+    rows = [row_of(args, folder, f) for f in faults()]
+    for row in rows:
+        print(json.dumps(row))
+    print("\n| kernel | hottest line | cause | kernel: predicted, saved | inside | step: predicted, saved | inside |\n|---|---|---|---|---|---|---|")
+    for r in rows:
+        cells = [r["name"], ("" if r["line_right"] else "not ") + "right", r["cause"] or "-"]
+        for what in ("kernel", "step"):
+            interval = r[f"{what}_predicted_pct"] or [None, None]
+            cells += [f"{number(interval[0])} to {number(interval[1])}%, {number(r[f'{what}_saved_pct'])}%",
+                      {None: "-", True: "yes", False: "no"}[r[f"{what}_inside"]]]
+        print("| " + " | ".join(cells) + " |")
+    print(f"\nhottest line right: {sum(r['line_right'] for r in rows)} of {len(rows)}")
+    for what in ("kernel", "step"):
+        widths = [r[f"{what}_predicted_pct"][1] - r[f"{what}_predicted_pct"][0] for r in rows if r[f"{what}_predicted_pct"]]
+        print(f"{what}: {sum(r[f'{what}_inside'] is True for r in rows)} of {len(rows)} inside,"
+              f" median width {statistics.median(widths) if widths else float('nan'):.0f}% ({len(widths)} predicted)")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("record", help="on a machine with a GPU")
+    one.add_argument("--out", required=True, metavar="DIR")
+    one.add_argument("--stalls", default="stalls", metavar="FILE", help="stalls.cu, compiled by build.sh")
+    one.add_argument("--collect", default="gpuprof-collect", metavar="FILE")
+    one.add_argument("--gpus", type=int, default=1, metavar="N", help="divide the kernels among N GPUs")
+    one.add_argument("--only", nargs="*", metavar="NAME", help="these kernels")
+    one.add_argument("--ncu", metavar="FILE", help="count stalls of five kernels with Nsight Compute as well")
+    two = commands.add_parser("report", help="of a folder that was recorded")
+    two.add_argument("folder", metavar="DIR")
+    two.add_argument("--bin", default="", metavar="FOLDER", help="of trace-metrics and trace-suggest")
+    args = parser.parse_args()
+    return record(args) if args.command == "record" else report(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
