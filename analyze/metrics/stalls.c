@@ -471,11 +471,14 @@ void gp_stall_put_place(struct gp_buf *b, const struct gp_strings *strings, cons
     else gp_buf_printf(b, "+0x%llx", (unsigned long long)p->offset);
 }
 
+/* People see no folder. */
 GP_GETTER(get_place)
 {
     struct gp_buf b = {0};
     gp_stall_put_place(&b, x->strings, row);
     gp_cell_take(c, &b, x);
+    const char *slash = x->labels ? strrchr(c->text, '/') : NULL;
+    if (slash) gp_cell_label(c, c->text, c->text_len, slash + 1, c->text_len - (size_t)(slash + 1 - c->text));
 }
 
 /* "long_scoreboard 62%, wait 12%": those of a twentieth or more. */
@@ -500,7 +503,13 @@ GP_GETTER(get_hottest)
 
 #define AT(member) offsetof(struct gp_stall_part, member)
 #define COUNTS                                                                                               \
-    {"samples", "Samples", GP_CELL_COUNT, gp_member_i64, AT(samples), .help = "of warps, issued or not"},    \
+    {"samples",                                                                                              \
+     "Samples",                                                                                              \
+     GP_CELL_COUNT,                                                                                          \
+     gp_member_i64,                                                                                          \
+     AT(samples),                                                                                            \
+     .help = "of warps, issued or not",                                                                      \
+     .flags = GP_COLUMN_SPARE},                                                                              \
         {"latency_samples", NULL,        GP_CELL_COUNT,                                                      \
          gp_member_i64,     AT(latency), .help = "of these, when no warp of the scheduler could issue"},     \
         {"pct",                                                                                              \
@@ -551,19 +560,21 @@ static const struct gp_field kernel_fields[] = {
     {"stalled_pct", "Stalled", GP_CELL_PCT, get_share, AT(stalled),
      .help = "samples of that line in the reasons of that cause"},
     {"error_pct", "+-", GP_CELL_PCT, get_share, AT(error),
-     .help = "half of its 95% interval, in points: binomial"},
+     .help = "half of its 95% interval, in points: binomial", .flags = GP_COLUMN_SPARE},
     {"saved_low_pct", "Saves", GP_CELL_PCT, get_saved, AT(saved_low),
      .help = "of the kernel's time, at least, if that is mended", .flags = GP_FIELD_NULL},
     {"saved_high_pct", "to", GP_CELL_PCT, get_saved, AT(saved_high), .help = "at most",
      .flags = GP_FIELD_NULL},
-    {"samples", "Samples", GP_CELL_COUNT, gp_member_i64, AT(samples), .help = "of warps, issued or not"},
+    {"samples", "Samples", GP_CELL_COUNT, gp_member_i64, AT(samples), .help = "of warps, issued or not",
+     .flags = GP_COLUMN_SPARE},
     {"latency_samples", NULL, GP_CELL_COUNT, gp_member_i64, AT(latency),
      .help = "when no warp of the scheduler could issue"},
     {"issue_pct", "Issue", GP_CELL_PCT, get_issue, 0, .help = "samples when a warp issued",
-     .flags = GP_FIELD_NULL},
+     .flags = GP_FIELD_NULL | GP_COLUMN_SPARE},
     {"count", "Launches", GP_CELL_COUNT, gp_member_u64, AT(count), .help = "while samples were taken",
      .flags = GP_COLUMN_WIDE},
-    {"time_ns", "GPU time", GP_CELL_NS, gp_member_i64, AT(time_ns), .help = "of these launches"},
+    {"time_ns", "GPU time", GP_CELL_NS, gp_member_i64, AT(time_ns), .help = "of these launches",
+     .flags = GP_COLUMN_SPARE},
     {"registers", "Registers", GP_CELL_COUNT, get_known_u32, AT(registers), .help = "per thread",
      .flags = GP_FIELD_NULL | GP_COLUMN_SPARE},
     {"local_bytes", "Local memory", GP_CELL_BYTES, get_known_u32, AT(local_bytes), .help = "per thread",
@@ -571,7 +582,7 @@ static const struct gp_field kernel_fields[] = {
     {"occupancy_pct", "Occupancy", GP_CELL_PCT, get_share, AT(occupancy),
      .help = "by the launch, an estimate", .flags = GP_FIELD_NULL | GP_COLUMN_SPARE},
     {"shares", "Reasons", GP_CELL_TEXT, get_reasons, 0, .help = "those of 5% of the samples or more",
-     .flags = GP_FIELD_TABLES | GP_COLUMN_BELOW},
+     .flags = GP_FIELD_TABLES | GP_COLUMN_WIDE},
     {"reasons", NULL, GP_CELL_ROWS, gp_member_rows, AT(reasons), .help = "most samples first",
      .rows = &reasons},
     {"lines", NULL, GP_CELL_ROWS, gp_member_rows, AT(lines), .help = "those that stall most first",

@@ -32,7 +32,8 @@
     X(GP_WEIGHT_CPU, "cpu", "ns", "CPU time") /* host time in a frame and not in a frame below it */         \
     X(GP_WEIGHT_COUNT, "count", "events", "GPU events") /* how many kernels, copies and sets */              \
     X(GP_WEIGHT_BYTES, "bytes", "bytes", "bytes copied and set")                                             \
-    X(GP_WEIGHT_IDLE, "idle", "ns", "GPU idle time") /* time during which a device did nothing */
+    X(GP_WEIGHT_IDLE, "idle", "ns", "GPU idle time") /* time during which a device did nothing */            \
+    X(GP_WEIGHT_STALLS, "stalls", "samples", "samples of stalled warps") /* of program counters */
 
 enum gp_weight { GP_WEIGHTS(GP_FIRST) GP_WEIGHT_COUNT_ };
 
@@ -43,7 +44,7 @@ const char *gp_weight_text(enum gp_weight w); /* "GPU time" */
 /* The tables that add_trace looks at: pass it as `need` to the reader. */
 #define GP_STACKS_NEED                                                                                       \
     (GP_NEED(GP_GPU) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |           \
-     GP_NEED(GP_SYNC) | GP_NEED(GP_FLOW) | GP_NEED_FEW_ARROWS)
+     GP_NEED(GP_SYNC) | GP_NEED(GP_FLOW) | GP_NEED(GP_PC) | GP_NEED_FEW_ARROWS)
 
 struct gp_classes; /* analyze/classify.h */
 

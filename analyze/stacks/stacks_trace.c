@@ -24,6 +24,12 @@ struct leaf {
     bool known;
 };
 
+struct stalled {
+    gp_sid function;
+    uint32_t node;
+    int64_t ns;
+};
+
 struct walk {
     struct gp_stacks *b;
     const struct gp_view *v;
@@ -45,6 +51,9 @@ struct walk {
     struct gp_host_memo module_of;
     struct gp_map place_of_module; /* where modules begin << 32 | host event -> node */
     struct idle *idle;             /* with the idle weight */
+    /* With the weight of stalls, where functions ran, and for how long. */
+    GP_VEC(struct stalled) stalled;
+    struct gp_map stalled_at; /* function << 32 | node -> index in stalled */
 };
 
 #define NO_NODE UINT32_MAX
@@ -299,6 +308,71 @@ static uint32_t place_of_work(struct walk *w, uint32_t node, uint32_t track)
     return *name == NO_NODE ? node : gp_calltree_child(&w->b->tree, node, *name, GP_FRAME_ROOT);
 }
 
+/* ---- stalls ---- */
+
+static void ran_at(struct walk *w, gp_sid function, uint32_t node, int64_t ns)
+{
+    uint32_t *at = gp_map_put(&w->stalled_at, (uint64_t)function << 32 | node, (uint32_t)w->stalled.n);
+    if (*at == w->stalled.n) GP_VEC_PUSH(&w->stalled, ((struct stalled){function, node, 0}));
+    w->stalled.at[*at].ns += ns; /* as all durations of a table, they fit */
+}
+
+static int by_function(const void *a, const void *b)
+{
+    const struct stalled *x = a, *y = b;
+    if (x->function != y->function) return x->function < y->function ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* SAMPLES of those of ROW below NODE, by line and reason. */
+static void add_stall(struct walk *w, uint32_t node, size_t row, int64_t samples)
+{
+    const struct gp_events *e = &w->t->events[GP_PC];
+    const gp_sid reason = gp_get_series(e, row);
+    const struct gp_stack *at = &w->t->stacks.at[gp_get_stack(e, row)];
+    struct gp_buf label = {0};
+    if (gp_get_stack(e, row)) {
+        const char *file = gp_trace_str(w->t, at->file), *slash = strrchr(file, '/');
+        gp_buf_printf(&label, "%s:%u", slash ? slash + 1 : file, (unsigned)at->line);
+    } else gp_buf_printf(&label, "+0x%llx", (unsigned long long)gp_get_addr(e, row));
+    node = labelled_child(w->b, node, &label, GP_FRAME_COMPUTE);
+    label.n = 0;
+    gp_buf_put(&label, gp_trace_str(w->t, reason), gp_string_len(&w->t->strings, reason));
+    node = labelled_child(w->b, node, &label, GP_FRAME_COMPUTE);
+    gp_calltree_add(&w->b->tree, node, samples);
+    gp_buf_release(&label);
+}
+
+/* Samples are of a function; its stacks share them by their time, the last one what is left. */
+static void add_stalls(struct walk *w)
+{
+    const struct gp_events *e = &w->t->events[GP_PC];
+    struct gp_map first = {0};
+    if (w->stalled.n) qsort(w->stalled.at, w->stalled.n, sizeof *w->stalled.at, by_function);
+    for (size_t i = w->stalled.n; i-- > 0;) *gp_map_put(&first, w->stalled.at[i].function, 0) = (uint32_t)i;
+    for (size_t row = 0; row < e->n; row++) {
+        const uint32_t *from = gp_map_get(&first, e->name[row]);
+        int64_t left = gp_get_total(e, row);
+        double ns = 0;
+        size_t end = from ? *from : 0;
+        const char *reason = gp_trace_str(w->t, gp_get_series(e, row));
+        if (left <= 0 || !strcmp(reason, "selected") || !strcmp(reason, "not_selected")) continue;
+        if (!from) add_stall(w, w->top, row, left); /* no launch of it was recorded */
+        for (; from && end < w->stalled.n && w->stalled.at[end].function == e->name[row]; end++)
+            ns += (double)w->stalled.at[end].ns;
+        for (size_t i = from ? *from : 0; i < end; i++) {
+            const double part = ns > 0 ? (double)w->stalled.at[i].ns / ns : 0;
+            const int64_t share = i + 1 < end ? (int64_t)((double)left * part) : left;
+            if (share) add_stall(w, w->stalled.at[i].node, row, share);
+            ns -= (double)w->stalled.at[i].ns;
+            left -= share;
+        }
+    }
+    gp_map_release(&first);
+    gp_map_release(&w->stalled_at);
+    GP_VEC_FREE(&w->stalled);
+}
+
 static void add_gpu_event(struct walk *w, size_t row)
 {
     struct gp_stacks *b = w->b;
@@ -318,7 +392,8 @@ static void add_gpu_event(struct walk *w, size_t row)
     if (is_short) node = gp_calltree_child(&b->tree, node, b->short_label, kind_of_short(leaf->kind));
     else node = gp_calltree_child(&b->tree, node, leaf->label, (enum gp_frame_kind)leaf->kind);
     if (b->opts.places) node = place_of_work(w, node, w->t->events[GP_GPU].track[row]);
-    gp_calltree_add(&b->tree, node, weight);
+    if (b->opts.weight == GP_WEIGHT_STALLS) ran_at(w, gp_gpu_config(w->t, row)->name, node, weight);
+    else gp_calltree_add(&b->tree, node, weight);
     if (b->opts.extra) {
         int64_t bytes = gp_get_bytes(&w->t->events[GP_GPU], row);
         gp_calltree_add_extra(&b->tree, node, (struct gp_calltree_extra){1, bytes > 0 ? bytes : 0});
@@ -604,6 +679,7 @@ static void add_set(struct gp_stacks *b, const struct gp_view *v, const struct g
     if (b->opts.weight == GP_WEIGHT_IDLE) add_idle(&w);
     else if (b->opts.weight == GP_WEIGHT_CPU) add_cpu(&w);
     else add_gpu(&w);
+    if (b->opts.weight == GP_WEIGHT_STALLS) add_stalls(&w);
     mark_sampled(&w);
     b->stats.overlapping += w.hs->overlapping;
     b->stats.duplicate_corr += v->at.duplicate_corr;

@@ -12,7 +12,7 @@ static const double STALL_PCT = 2; /* of the busy time, of one kernel */
 
 #define PREFIX "stall_"
 
-/* By config: has it the name of K? */
+/* By config: has it the name of K, which does not communicate? Those wait for other ranks. */
 static uint8_t *configs_of(const struct gp_rule_ctx *c, const struct gp_stalled *k)
 {
     uint8_t *of = gp_zalloc(c->t->configs.n + 1);

@@ -36,10 +36,10 @@ static const char *measure_of(const struct gp_flame_answer *a, enum gp_weight we
 
 static enum gp_unit unit_in(const struct gp_flame_answer *a, enum gp_weight weight)
 {
-    return is_samples(a) ? GP_UNIT_COUNT
-                         : (weight == GP_WEIGHT_BYTES   ? GP_UNIT_BYTES
-                            : weight == GP_WEIGHT_COUNT ? GP_UNIT_COUNT
-                                                        : GP_UNIT_NS);
+    return is_samples(a)                                             ? GP_UNIT_COUNT
+           : weight == GP_WEIGHT_BYTES                               ? GP_UNIT_BYTES
+           : weight == GP_WEIGHT_COUNT || weight == GP_WEIGHT_STALLS ? GP_UNIT_COUNT
+                                                                     : GP_UNIT_NS;
 }
 
 /* "in 5 steps, 4.30 ms of 30.1 ms (--whole: all); a step takes 860 us (mean of 4 whole steps; median 850
@@ -98,8 +98,10 @@ static const char *empty_text(const struct gp_flame_answer *a, const struct gp_f
 {
     return flame->stats.filtered                          ? "No stack matches the filter"
            : flame->weight == GP_WEIGHT_IDLE && a->traces ? "No device was idle between its GPU events"
-           : is_folded(a)                                 ? "No stack weighs anything"
-                                                          : NULL;
+           : flame->weight == GP_WEIGHT_STALLS && a->traces
+               ? "No samples of stalled warps: record with gpuprof-collect --pc-sample"
+           : is_folded(a) ? "No stack weighs anything"
+                          : NULL;
 }
 
 /* The user names the numbers of folded stacks, of which there is one tree. */
@@ -239,6 +241,7 @@ size_t gp_flame_weights(const struct gp_answer_format *f, const char *asked,
     unsigned needs = f->needs;
     weights[0] = weight_called(asked);
     if (asked) needs &= ~(unsigned)GP_FLAME_FIGURES;
+    if (weights[0] == GP_WEIGHT_STALLS) return 1;
     if (weights[0] == GP_WEIGHT_IDLE) needs &= ~(unsigned)GP_FLAME_PAIR;
     for (size_t i = 0; i < GP_COUNT(sets); i++) {
         if (!(needs & sets[i].need)) continue;

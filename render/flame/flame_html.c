@@ -208,7 +208,7 @@ static void put_meta(struct writer *x)
 
 static enum gp_unit unit_of(const struct writer *x, enum gp_weight weight)
 {
-    if (x->o->samples || weight == GP_WEIGHT_COUNT) return GP_UNIT_COUNT;
+    if (x->o->samples || weight == GP_WEIGHT_COUNT || weight == GP_WEIGHT_STALLS) return GP_UNIT_COUNT;
     return weight == GP_WEIGHT_BYTES ? GP_UNIT_BYTES : GP_UNIT_NS;
 }
 

@@ -46,7 +46,7 @@ static const struct sample_type {
 } types[] = {
     {GP_WEIGHT_GPU, "gpu_time", "nanoseconds"},   {GP_WEIGHT_CPU, "cpu_time", "nanoseconds"},
     {GP_WEIGHT_COUNT, "launches", "count"},       {GP_WEIGHT_BYTES, "bytes", "bytes"},
-    {GP_WEIGHT_IDLE, "idle_time", "nanoseconds"},
+    {GP_WEIGHT_IDLE, "idle_time", "nanoseconds"}, {GP_WEIGHT_STALLS, "stalled_samples", "count"},
 };
 enum {
     TYPES = GP_COUNT(types),

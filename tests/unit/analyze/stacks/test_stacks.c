@@ -7,7 +7,7 @@
 #include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
-#include "tests/unit/trace_make.h"
+#include "tests/unit/pc_make.h"
 #include "tests/unit/unit.h"
 
 /* The tree as text, "a;b;c weight" a line in the order of the tree. */
@@ -835,4 +835,36 @@ TEST(nothing_gives_an_empty_tree)
     assert_int_equal(f.tree.nodes.n, 1);
     assert_int_equal(f.tree.total[GP_CALLTREE_ROOT], 0);
     gp_flame_release(&f);
+}
+
+/* The samples of "k" are those of its two stacks, of which one ran three times as long; "l" was not launched. */
+TEST(stalls_lie_below_the_launches_of_their_function)
+{
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    uint32_t process = mk_process(&t, 1, 0), main = mk_thread(&t, process, 1),
+             s = mk_stream(&t, process, 0, 7);
+    struct pc pc = {.t = &t, .track = main, .name = "k", .dur_ns = 1000};
+    mk_host(&t, GP_RANGE, main, 0, 50, "a");
+    mk_host(&t, GP_RANGE, main, 100, 150, "b");
+    mk_call(&t, main, 10, 20, "cudaLaunchKernel", 1);
+    mk_call(&t, main, 110, 120, "cudaLaunchKernel", 2);
+    mk_call(&t, main, 130, 140, "cudaLaunchKernel", 3);
+    mk_kernel(&t, s, 200, 300, "k", 1);
+    mk_kernel(&t, s, 300, 500, "k", 2);
+    mk_kernel(&t, s, 500, 600, "k", 3);
+    mk_kernel(&t, s, 600, 700, "other", 4);
+    pc_line(&pc, "/src/k.cu", 7);
+    pc_add(&pc, 0x10, "long_scoreboard", 10, 9);
+    pc_add(&pc, 0x10, "long_scoreboard", 1, 0);
+    pc_add(&pc, 0x10, "selected", 50, 0);
+    pc_add(&pc, 0x10, "not_selected", 50, 0);
+    pc_line(&pc, NULL, 0);
+    pc_add(&pc, 0x1f0, "wait", 4, 4);
+    pc.name = "l";
+    pc_add(&pc, 0x20, "barrier", 5, 5);
+    expect(&t, (struct gp_stacks_opts){.weight = GP_WEIGHT_STALLS},
+           "+0x20;barrier 5\n"
+           "a;k;+0x1f0;wait 1\na;k;k.cu:7;long_scoreboard 2\n"
+           "b;k;+0x1f0;wait 3\nb;k;k.cu:7;long_scoreboard 9\n");
 }
