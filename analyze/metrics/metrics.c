@@ -371,7 +371,6 @@ static void read_counters(struct gp_metrics *m)
 static void name_groups(struct gp_metrics *m)
 {
     struct gp_map seen = {0};
-    struct gp_buf label = {0}, brief = {0};
     for (uint32_t g = 0; g < m->groups.n; g++) {
         struct gp_metrics_group *group = &m->groups.at[g];
         const struct gp_metrics_group *first = &m->groups.at[*gp_map_put(&seen, group->name, g)];
@@ -379,16 +378,9 @@ static void name_groups(struct gp_metrics *m)
         group->brief = first->brief;
         if (first != group) continue;
         group->label = group->brief = group->name;
-        if (!group->kernel) continue;
-        label.n = brief.n = 0;
-        gp_name_demangle(&label, gp_metrics_str(m, group->name), gp_string_len(&m->strings, group->name));
-        gp_name_kernel_label(&brief, gp_buf_str(&label), label.n);
-        group->label = gp_intern(&m->strings, gp_buf_str(&label), label.n);
-        group->brief = gp_intern(&m->strings, gp_buf_str(&brief), brief.n);
+        if (group->kernel) gp_kernel_names(&m->strings, group->name, &group->label, &group->brief);
     }
     gp_map_release(&seen);
-    gp_buf_release(&label);
-    gp_buf_release(&brief);
 }
 
 int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct gp_metrics_opts *o,

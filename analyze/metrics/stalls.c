@@ -21,7 +21,10 @@ static const double ERROR_MOST = 0.03; /* 3 points */
 static const double NORMAL_95 = 1.96;
 enum { SCHEDULERS = 4, TAIL_WAVES = 4 };
 
-GP_WORD(gp_stall_cause_name, enum gp_stall_cause, GP_STALL_CAUSES, 1)
+#define X(id, name, ...) #name,
+static const char *const cause_words[] = {GP_STALL_CAUSES(X) NULL};
+#undef X
+const char *gp_stall_cause_name(enum gp_stall_cause c) { return cause_words[c]; }
 GP_WORD(gp_stall_cause_text, enum gp_stall_cause, GP_STALL_CAUSES, 2)
 GP_WORD(gp_stall_cause_fix, enum gp_stall_cause, GP_STALL_CAUSES, 3)
 
@@ -48,11 +51,19 @@ struct find {
     struct gp_map kernel_of; /* by name in the trace */
     struct sample *samples;
     size_t n;
-    int64_t *begin_ns, *end_ns;     /* by kernel: when it was sampled */
-    uint32_t *config;               /* by kernel: the one that took the longest; UINT32_MAX */
     const struct gp_device *device; /* NULL: not known */
-    size_t hottest, hot, hot_n;     /* of the kernel at hand: its line, and the samples of that */
 };
+
+void gp_kernel_names(struct gp_strings *strings, gp_sid name, gp_sid *label, gp_sid *brief)
+{
+    struct gp_buf full = {0}, shorter = {0};
+    gp_name_demangle(&full, gp_string(strings, name), gp_string_len(strings, name));
+    gp_name_kernel_label(&shorter, gp_buf_str(&full), full.n);
+    *label = gp_intern(strings, gp_buf_str(&full), full.n);
+    *brief = gp_intern(strings, gp_buf_str(&shorter), shorter.n);
+    gp_buf_release(&full);
+    gp_buf_release(&shorter);
+}
 
 /* ---- reading ---- */
 
@@ -72,6 +83,9 @@ static uint32_t kernel_of(struct find *f, gp_sid name)
     if (*at < f->s->kernels.n) return *at;
     const struct gp_stalled one = {
         .name = gp_intern(f->s->strings, gp_trace_str(f->t, name), gp_string_len(&f->t->strings, name)),
+        .begin_ns = INT64_MAX,
+        .end_ns = INT64_MIN,
+        .config = UINT32_MAX,
         .occupancy = NAN,
         .waves = NAN,
         .cause = GP_STALL_CAUSE_COUNT};
@@ -83,25 +97,22 @@ static void read_samples(struct find *f)
 {
     const struct gp_events *e = &f->t->events[GP_PC];
     f->samples = gp_zalloc((e->n + 1) * sizeof *f->samples);
-    f->begin_ns = gp_zalloc((e->n + 1) * sizeof *f->begin_ns);
-    f->end_ns = gp_zalloc((e->n + 1) * sizeof *f->end_ns);
     for (size_t i = 0; i < e->n; i++) {
-        const uint32_t before = (uint32_t)f->s->kernels.n, k = kernel_of(f, e->name[i]);
+        const uint32_t k = kernel_of(f, e->name[i]);
+        struct gp_stalled *one = &f->s->kernels.at[k];
         const uint32_t stack = gp_get_stack(e, i);
         const int64_t total = gp_get_total(e, i), end = e->start_ns[i] + e->dur_ns[i];
         const double latency = gp_get_value(e, i);
-        if (k == before || e->start_ns[i] < f->begin_ns[k]) f->begin_ns[k] = e->start_ns[i];
-        if (k == before || end > f->end_ns[k]) f->end_ns[k] = end;
+        if (e->start_ns[i] < one->begin_ns) one->begin_ns = e->start_ns[i];
+        if (end > one->end_ns) one->end_ns = end;
         if (total <= 0) continue;
-        f->samples[f->n++] =
-            (struct sample){.kernel = k,
-                            .reason = reason_of(gp_trace_str(f->t, gp_get_series(e, i))),
-                            .line = stack && stack < f->t->stacks.n ? stack : gp_get_addr(e, i) | NO_LINE,
-                            .offset = gp_get_addr(e, i),
-                            .total = total,
-                            .latency = latency <= 0              ? 0
-                                       : latency < (double)total ? (int64_t)latency
-                                                                 : total};
+        const struct sample x = {k,
+                                 reason_of(gp_trace_str(f->t, gp_get_series(e, i))),
+                                 stack ? stack : gp_get_addr(e, i) | NO_LINE,
+                                 gp_get_addr(e, i),
+                                 total,
+                                 latency > 0 && latency <= (double)total ? (int64_t)latency : 0};
+        f->samples[f->n++] = x;
         f->s->samples = gp_add_saturated(f->s->samples, total);
     }
 }
@@ -145,25 +156,23 @@ static void read_launches(struct find *f)
     const struct gp_trace *t = f->t;
     const struct gp_events *gpu = &t->events[GP_GPU];
     int64_t *ns = gp_zalloc((t->configs.n + 1) * sizeof *ns);
-    f->config = gp_alloc((f->s->kernels.n + 1) * sizeof *f->config);
-    memset(f->config, 0xff, (f->s->kernels.n + 1) * sizeof *f->config);
     for (size_t i = 0; i < gpu->n; i++) {
         const uint32_t config = gp_get_config(gpu, i);
         const uint32_t *k = gp_map_get(&f->kernel_of, t->configs.at[config].name);
-        if (!k || gpu->start_ns[i] > f->end_ns[*k] || gpu->start_ns[i] + gpu->dur_ns[i] < f->begin_ns[*k])
+        struct gp_stalled *one = k ? &f->s->kernels.at[*k] : NULL;
+        if (!k || gpu->start_ns[i] > one->end_ns || gpu->start_ns[i] + gpu->dur_ns[i] < one->begin_ns)
             continue;
-        struct gp_stalled *one = &f->s->kernels.at[*k];
         one->count++;
         one->time_ns = gp_add_saturated(one->time_ns, gpu->dur_ns[i]);
         ns[config] = gp_add_saturated(ns[config], gpu->dur_ns[i]);
-        if (f->config[*k] == UINT32_MAX || ns[config] > ns[f->config[*k]]) f->config[*k] = config;
+        if (one->config == UINT32_MAX || ns[config] > ns[one->config]) one->config = config;
     }
     free(ns);
     for (size_t k = 0; k < f->s->kernels.n; k++) {
         struct gp_stalled *one = &f->s->kernels.at[k];
         struct gp_occupancy o;
-        if (f->config[k] == UINT32_MAX) continue;
-        const struct gp_config *c = &t->configs.at[f->config[k]];
+        if (one->config == UINT32_MAX) continue;
+        const struct gp_config *c = &t->configs.at[one->config];
         gp_occupancy_of(&o, t, c, f->device);
         one->registers = c->has & GP_HAS_REGS ? c->registers : 0;
         one->local_bytes = c->local_bytes;
@@ -205,8 +214,12 @@ static void finish(struct gp_stall_part *p, const struct gp_stalled *k)
 /* The N samples of one line. */
 static void add_line(struct find *f, struct gp_stalled *k, const struct sample *x, size_t n)
 {
-    struct gp_stall_part p = {
-        .offset = x->offset, .reason = GP_STALL_COUNT, .label = k->label, .brief = k->brief};
+    struct gp_stall_part p = {.offset = x->offset,
+                              .reason = GP_STALL_COUNT,
+                              .label = k->label,
+                              .brief = k->brief,
+                              .first = (size_t)(x - f->samples),
+                              .n = n};
     int64_t of[GP_STALL_COUNT] = {0};
     if (!(x->line & NO_LINE)) {
         const struct gp_stack *at = &f->t->stacks.at[x->line];
@@ -222,11 +235,6 @@ static void add_line(struct find *f, struct gp_stalled *k, const struct sample *
     }
     if (p.stalled) p.reason_pct = 100 * (double)of[p.reason] / (double)p.stalled;
     finish(&p, k);
-    if (!k->lines.n || by_samples(&p, &k->lines.at[f->hottest]) < 0) {
-        f->hottest = k->lines.n;
-        f->hot = (size_t)(x - f->samples);
-        f->hot_n = n;
-    }
     GP_VEC_PUSH(&k->lines, p);
 }
 
@@ -271,7 +279,7 @@ static struct stall stall_of(const struct gp_stalled *k, const struct sample *x,
         double stalled = 0, issued = 0;
         for (end = i; end < n && x[end].offset == x[i].offset; end++) {
             if (x[end].reason == GP_STALL_COUNT) issued += (double)x[end].total;
-            else if (reasons & GP_STALL_BIT(x[end].reason)) stalled += (double)x[end].total;
+            else if (reasons & 1U << x[end].reason) stalled += (double)x[end].total;
         }
         double least = cycles > 0 ? cycles * issued : stalled / 2;
         s.stalled += stalled;
@@ -319,7 +327,7 @@ static void bound(struct gp_stalled *k, enum gp_stall_cause cause, double left_l
 static void judge_tail(const struct find *f, struct gp_stalled *k)
 {
     if (!(k->waves > 1) || k->waves > TAIL_WAVES) return;
-    const struct gp_config *c = &f->t->configs.at[f->config[k - f->s->kernels.at]];
+    const struct gp_config *c = &f->t->configs.at[k->config];
     const double whole = floor(k->waves), fits = gp_occupancy_fits(c, f->device);
     const double last = ceil((k->waves - whole) * fits) / fits; /* on the busiest multiprocessor */
     const double high = 1 - k->waves / ceil(k->waves), low = 1 - k->waves / (whole + last);
@@ -332,18 +340,19 @@ static void judge(const struct find *f, struct gp_stalled *k)
     const double all = (double)k->samples, issue = 1 - (double)k->latency / all,
                  issued = (double)k->issued / all;
     double unselected = 0, most = 0;
-    if (!k->lines.n || !k->lines.at[0].stalled) return;
+    const struct gp_stall_part *line = k->lines.at;
+    if (!line->stalled) return;
     for (size_t i = 0; i < k->reasons.n; i++)
         if (k->reasons.at[i].reason == GP_STALL_NOT_SELECTED)
             unselected = (double)k->reasons.at[i].samples / all;
     enum gp_stall_cause cause = GP_CAUSE_MEMORY;
     for (int c = 0; c < GP_STALL_CAUSE_COUNT; c++) {
-        const struct stall s = stall_of(k, f->samples + f->hot, f->hot_n, causes[c].reasons, 0);
+        const struct stall s = stall_of(k, f->samples + line->first, line->n, causes[c].reasons, 0);
         if (s.stalled > most) most = s.stalled, cause = (enum gp_stall_cause)c;
     }
     const uint32_t reasons = causes[cause].reasons;
     if (cause == GP_CAUSE_MEMORY && k->local_bytes) cause = GP_CAUSE_SPILLS;
-    const struct stall s = stall_of(k, f->samples + f->hot, f->hot_n, reasons, causes[cause].cycles);
+    const struct stall s = stall_of(k, f->samples + line->first, line->n, reasons, causes[cause].cycles);
     const double rest = 1 - issued - unselected - s.stalled;
     const double memory = cause == GP_CAUSE_MEMORY ? memory_part(f, k, s.waits) * LINES_MOST / REACHED : 0;
     k->stalled = s.stalled;
@@ -366,17 +375,6 @@ bool gp_stalled_is_sure(const struct gp_stalled *k)
 
 /* ---- all ---- */
 
-static void name_kernel(struct gp_strings *strings, struct gp_stalled *k)
-{
-    struct gp_buf label = {0}, brief = {0};
-    gp_name_demangle(&label, gp_string(strings, k->name), gp_string_len(strings, k->name));
-    gp_name_kernel_label(&brief, gp_buf_str(&label), label.n);
-    k->label = gp_intern(strings, gp_buf_str(&label), label.n);
-    k->brief = gp_intern(strings, gp_buf_str(&brief), brief.n);
-    gp_buf_release(&label);
-    gp_buf_release(&brief);
-}
-
 static int by_kernel(const void *a, const void *b)
 {
     const struct gp_stalled *x = a, *y = b;
@@ -397,7 +395,7 @@ void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strin
     for (size_t i = 0, end; i < f.n; i = end) {
         struct gp_stalled *k = &s->kernels.at[f.samples[i].kernel];
         for (end = i; end < f.n && f.samples[end].kernel == f.samples[i].kernel;) end++;
-        name_kernel(strings, k);
+        gp_kernel_names(strings, k->name, &k->label, &k->brief);
         add_parts(&f, k, f.samples + i, end - i);
         judge(&f, k);
     }
@@ -407,9 +405,6 @@ void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strin
             GP_VEC_PUSH(&s->hottest, s->kernels.at[k].lines.at[i]);
     gp_map_release(&f.kernel_of);
     free(f.samples);
-    free(f.begin_ns);
-    free(f.end_ns);
-    free(f.config);
 }
 
 void gp_stalls_release(struct gp_stalls *s)
@@ -501,91 +496,72 @@ GP_GETTER(get_hottest)
     if (k->lines.n) get_place(c, f, k->lines.at, x);
 }
 
-#define AT(member) offsetof(struct gp_stall_part, member)
-#define COUNTS                                                                                               \
-    {"samples",                                                                                              \
-     "Samples",                                                                                              \
-     GP_CELL_COUNT,                                                                                          \
-     gp_member_i64,                                                                                          \
-     AT(samples),                                                                                            \
-     .help = "of warps, issued or not",                                                                      \
-     .flags = GP_COLUMN_SPARE},                                                                              \
-        {"latency_samples", NULL,        GP_CELL_COUNT,                                                      \
-         gp_member_i64,     AT(latency), .help = "of these, when no warp of the scheduler could issue"},     \
-        {"pct",                                                                                              \
-         "of kernel",                                                                                        \
-         GP_CELL_PCT,                                                                                        \
-         gp_member_double,                                                                                   \
-         AT(pct),                                                                                            \
-         .help = "of the kernel's samples",                                                                  \
-         .flags = GP_COLUMN_BAR},                                                                            \
-    {                                                                                                        \
-        "error_pct", "+-", GP_CELL_PCT, gp_member_double, AT(error_pct),                                     \
-            .help = "half of its 95% interval, in points: binomial, as if samples were independent"          \
-    }
+#define AT(member)      offsetof(struct gp_stall_part, member)
+#define OR_NULL(others) .flags = GP_FIELD_NULL | (others)
+#define HALF            "half of its 95% interval, in points: binomial, as if samples were independent"
+#define WARPS           "of warps, issued or not"
+#define LATENCY         "of these, when no warp of the scheduler could issue"
+static const struct gp_field count_fields[] = {
+    {"samples", "Samples", GP_CELL_COUNT, gp_member_i64, AT(samples), .help = WARPS,
+     .flags = GP_COLUMN_SPARE},
+    {"latency_samples", NULL, GP_CELL_COUNT, gp_member_i64, AT(latency), .help = LATENCY},
+    {"pct", "of kernel", GP_CELL_PCT, gp_member_double, AT(pct), .help = "of the kernel's samples",
+     .flags = GP_COLUMN_BAR},
+    {"error_pct", "+-", GP_CELL_PCT, gp_member_double, AT(error_pct), .help = HALF},
+};
+static const struct gp_record counts = {"counts", NULL, GP_FIELDS(count_fields),
+                                        .size = sizeof(struct gp_stall_part)};
 static const struct gp_field reason_fields[] = {
     {"reason", NULL, GP_CELL_TEXT, get_reason, 0, .help = "as in CUPTI; issued: the warp did not stall"},
-    COUNTS,
+    {"counts", NULL, GP_CELL_PART, gp_member_row, 0, .rows = &counts},
 };
 static const struct gp_record reasons = {"reasons", NULL, GP_FIELDS(reason_fields),
                                          .size = sizeof(struct gp_stall_part)};
 static const struct gp_field line_fields[] = {
     {"label", "Kernel", GP_CELL_NAME, get_label, AT(label), .flags = GP_FIELD_TABLES},
-    {"place", "Line", GP_CELL_TEXT, get_place, 0,
-     .help = "file:line, or the offset in the function where no line is known"},
-    {"file", NULL, GP_CELL_TEXT, gp_member_name, AT(file), .flags = GP_FIELD_NULL},
-    {"line", NULL, GP_CELL_COUNT, get_known_u32, AT(line), .flags = GP_FIELD_NULL},
+    {"place", "Line", GP_CELL_TEXT, get_place, 0, .help = "file:line, or the offset in the function"},
+    {"file", NULL, GP_CELL_TEXT, gp_member_name, AT(file), OR_NULL(0)},
+    {"line", NULL, GP_CELL_COUNT, get_known_u32, AT(line), OR_NULL(0)},
     {"stalled_samples", NULL, GP_CELL_COUNT, gp_member_i64, AT(stalled),
      .help = "of warps that could not issue"},
     {"reason", "Reason", GP_CELL_TEXT, get_reason, 0, .help = "of most of these; issued: there are none"},
-    {"reason_pct", "of stalls", GP_CELL_PCT, gp_member_double, AT(reason_pct),
-     .help = "its share of the stalled samples"},
-    COUNTS,
+    {"reason_pct", "of stalls", GP_CELL_PCT, gp_member_double, AT(reason_pct), .help = "in that reason"},
+    {"counts", NULL, GP_CELL_PART, gp_member_row, 0, .rows = &counts},
 };
-#undef COUNTS
 #undef AT
 const struct gp_record gp_stalls_lines = {"lines", "Hottest lines", GP_FIELDS(line_fields),
                                           .size = sizeof(struct gp_stall_part)};
-
-static const char *const cause_words[] = {GP_STALL_CAUSES(GP_WORD_1) NULL};
 
 #define AT(member) offsetof(struct gp_stalled, member)
 static const struct gp_field kernel_fields[] = {
     {"name", NULL, GP_CELL_NAME, gp_member_sid, AT(name), .help = "as recorded"},
     {"label", "Kernel", GP_CELL_NAME, get_label, AT(label), .help = "full name, demangled"},
-    {"place", "Hottest line", GP_CELL_TEXT, get_hottest, 0, .help = "where warps stall most",
-     .flags = GP_FIELD_NULL},
-    {"cause", "Waits for", GP_CELL_TEXT, get_cause, 0, .help = "what there is to mend",
-     .flags = GP_FIELD_NULL, .words = cause_words},
-    {"stalled_pct", "Stalled", GP_CELL_PCT, get_share, AT(stalled),
-     .help = "samples of that line in the reasons of that cause"},
-    {"error_pct", "+-", GP_CELL_PCT, get_share, AT(error),
-     .help = "half of its 95% interval, in points: binomial", .flags = GP_COLUMN_SPARE},
+    {"place", "Hottest line", GP_CELL_TEXT, get_hottest, 0, .help = "where warps stall most", OR_NULL(0)},
+    {"cause", "Waits for", GP_CELL_TEXT, get_cause, 0, .help = "what there is to mend", OR_NULL(0),
+     .words = cause_words},
+    {"stalled_pct", "Stalled", GP_CELL_PCT, get_share, AT(stalled), .help = "samples there, in its reasons"},
+    {"error_pct", "+-", GP_CELL_PCT, get_share, AT(error), .help = HALF, .flags = GP_COLUMN_SPARE},
     {"saved_low_pct", "Saves", GP_CELL_PCT, get_saved, AT(saved_low),
-     .help = "of the kernel's time, at least, if that is mended", .flags = GP_FIELD_NULL},
-    {"saved_high_pct", "to", GP_CELL_PCT, get_saved, AT(saved_high), .help = "at most",
-     .flags = GP_FIELD_NULL},
-    {"samples", "Samples", GP_CELL_COUNT, gp_member_i64, AT(samples), .help = "of warps, issued or not",
+     .help = "of the kernel's time, at least, if that is mended", OR_NULL(0)},
+    {"saved_high_pct", "to", GP_CELL_PCT, get_saved, AT(saved_high), .help = "at most", OR_NULL(0)},
+    {"samples", "Samples", GP_CELL_COUNT, gp_member_i64, AT(samples), .help = WARPS,
      .flags = GP_COLUMN_SPARE},
-    {"latency_samples", NULL, GP_CELL_COUNT, gp_member_i64, AT(latency),
-     .help = "when no warp of the scheduler could issue"},
-    {"issue_pct", "Issue", GP_CELL_PCT, get_issue, 0, .help = "samples when a warp issued",
-     .flags = GP_FIELD_NULL | GP_COLUMN_SPARE},
-    {"count", "Launches", GP_CELL_COUNT, gp_member_u64, AT(count), .help = "while samples were taken",
+    {"latency_samples", NULL, GP_CELL_COUNT, gp_member_i64, AT(latency), .help = LATENCY},
+    {"issue_pct", "Issue", GP_CELL_PCT, get_issue, 0, .help = "when a warp issued", OR_NULL(GP_COLUMN_SPARE)},
+    {"count", "Launches", GP_CELL_COUNT, gp_member_u64, AT(count), .help = "meanwhile",
      .flags = GP_COLUMN_WIDE},
-    {"time_ns", "GPU time", GP_CELL_NS, gp_member_i64, AT(time_ns), .help = "of these launches",
+    {"time_ns", "GPU time", GP_CELL_NS, gp_member_i64, AT(time_ns), .help = "theirs",
      .flags = GP_COLUMN_SPARE},
     {"registers", "Registers", GP_CELL_COUNT, get_known_u32, AT(registers), .help = "per thread",
-     .flags = GP_FIELD_NULL | GP_COLUMN_SPARE},
+     OR_NULL(GP_COLUMN_SPARE)},
     {"local_bytes", "Local memory", GP_CELL_BYTES, get_known_u32, AT(local_bytes), .help = "per thread",
-     .flags = GP_FIELD_NULL | GP_COLUMN_WIDE},
+     OR_NULL(GP_COLUMN_WIDE)},
     {"occupancy_pct", "Occupancy", GP_CELL_PCT, get_share, AT(occupancy),
-     .help = "by the launch, an estimate", .flags = GP_FIELD_NULL | GP_COLUMN_SPARE},
+     .help = "by the launch, an estimate", OR_NULL(GP_COLUMN_SPARE)},
     {"shares", "Reasons", GP_CELL_TEXT, get_reasons, 0, .help = "those of 5% of the samples or more",
      .flags = GP_FIELD_TABLES | GP_COLUMN_WIDE},
-    {"reasons", NULL, GP_CELL_ROWS, gp_member_rows, AT(reasons), .help = "most samples first",
-     .rows = &reasons},
-    {"lines", NULL, GP_CELL_ROWS, gp_member_rows, AT(lines), .help = "those that stall most first",
+    {"reasons", NULL, GP_CELL_ROWS, gp_member_rows, AT(reasons), .help = "most first", .rows = &reasons},
+    {"lines", NULL, GP_CELL_ROWS, gp_member_rows, AT(lines), .help = "most stalled first",
      .rows = &gp_stalls_lines},
 };
 #undef AT

@@ -18,43 +18,37 @@
 
 #define GP_STALLS_NEED (GP_NEED(GP_PC) | GP_NEED(GP_GPU))
 
-#define GP_STALL_BIT(reason) (1U << (reason))
-/* What there is to mend. X(enum, name in JSON, text for people, what to do, its reasons, cycles that each
- * wait takes at least once it is mended; 0: half of them stay). */
+#define GP_STALL_BIT(reason) (1U << GP_STALL_##reason)
+/* What there is to mend. X(enum, name, text for people, what to do, its reasons, cycles that each wait takes
+ * at least once it is mended; 0: half of them stay). */
 #define GP_STALL_CAUSES(X)                                                                                   \
-    X(GP_CAUSE_MEMORY, "memory_access", "memory",                                                            \
-      "let the lanes of a warp read and write consecutive addresses, keep what is read again in registers "  \
-      "or shared memory, add up within a block before atomic operations, and load ahead of the use",         \
-      GP_STALL_BIT(GP_STALL_LONG_SCOREBOARD) | GP_STALL_BIT(GP_STALL_LG) | GP_STALL_BIT(GP_STALL_TEX) |      \
-          GP_STALL_BIT(GP_STALL_DRAIN) | GP_STALL_BIT(GP_STALL_MEMBAR),                                      \
+    X(GP_CAUSE_MEMORY, memory_access, "memory",                                                              \
+      "let the lanes of a warp use consecutive addresses, keep what is read again in registers or shared "   \
+      "memory, add up within a block before atomic operations, and load ahead of the use",                   \
+      GP_STALL_BIT(LONG_SCOREBOARD) | GP_STALL_BIT(LG) | GP_STALL_BIT(TEX) | GP_STALL_BIT(DRAIN) |           \
+          GP_STALL_BIT(MEMBAR),                                                                              \
       479)                                                                                                   \
-    X(GP_CAUSE_SHARED, "bank_conflicts", "shared memory",                                                    \
-      "pad the rows of arrays in shared memory by one element or swizzle them, so that the lanes of a warp " \
-      "use different banks; use fewer special functions",                                                    \
-      GP_STALL_BIT(GP_STALL_SHORT_SCOREBOARD) | GP_STALL_BIT(GP_STALL_MIO), 29)                              \
-    X(GP_CAUSE_BARRIER, "barrier", "barriers",                                                               \
-      "divide the work before the barrier evenly among the warps, take barriers out of loops, or use "       \
-      "smaller blocks",                                                                                      \
-      GP_STALL_BIT(GP_STALL_BARRIER), 0)                                                                     \
-    X(GP_CAUSE_CHAIN, "dependent_chain", "the operation before",                                             \
-      "compute several independent values side by side: unroll the loop with an accumulator for each turn",  \
-      GP_STALL_BIT(GP_STALL_WAIT), 0)                                                                        \
-    X(GP_CAUSE_UNIT, "busy_unit", "a busy arithmetic unit",                                                  \
+    X(GP_CAUSE_SHARED, bank_conflicts, "shared memory",                                                      \
+      "pad or swizzle the rows of arrays in shared memory, so that the lanes of a warp use different banks", \
+      GP_STALL_BIT(SHORT_SCOREBOARD) | GP_STALL_BIT(MIO), 29)                                                \
+    X(GP_CAUSE_BARRIER, barrier, "barriers",                                                                 \
+      "divide the work before the barrier evenly, take barriers out of loops, or use smaller blocks",        \
+      GP_STALL_BIT(BARRIER), 0)                                                                              \
+    X(GP_CAUSE_CHAIN, dependent_chain, "the operation before",                                               \
+      "compute independent values side by side: unroll the loop with an accumulator for each turn",          \
+      GP_STALL_BIT(WAIT), 0)                                                                                 \
+    X(GP_CAUSE_UNIT, busy_unit, "a busy arithmetic unit",                                                    \
       "use a narrower type (single instead of double precision), matrix units, or fewer operations",         \
-      GP_STALL_BIT(GP_STALL_MATH_PIPE) | GP_STALL_BIT(GP_STALL_GMMA) | GP_STALL_BIT(GP_STALL_DISPATCH), 0)   \
-    X(GP_CAUSE_CODE, "instructions", "instructions and constants",                                           \
-      "make the code of the loop smaller, its branches the same for all lanes of a warp, and its constants " \
-      "fewer",                                                                                               \
-      GP_STALL_BIT(GP_STALL_BRANCH) | GP_STALL_BIT(GP_STALL_IMC) | GP_STALL_BIT(GP_STALL_INSTRUCTION), 0)    \
-    X(GP_CAUSE_SPILLS, "spills", "local memory",                                                             \
-      "give each thread fewer values at a time, or more registers: a smaller tile, more warps for it, or a " \
-      "higher limit in __launch_bounds__ or -maxrregcount",                                                  \
-      0, 41)                                                                                                 \
-    X(GP_CAUSE_OCCUPANCY, "low_occupancy", "memory, with too few warps to hide it",                          \
-      "run more warps per multiprocessor: more or larger blocks, or less shared memory and fewer registers " \
-      "for each",                                                                                            \
-      0, 0)                                                                                                  \
-    X(GP_CAUSE_TAIL, "tail", "the last blocks",                                                              \
+      GP_STALL_BIT(MATH_PIPE) | GP_STALL_BIT(GMMA) | GP_STALL_BIT(DISPATCH), 0)                              \
+    X(GP_CAUSE_CODE, instructions, "instructions and constants",                                             \
+      "make the code of the loop smaller, its branches the same in all lanes, and its constants fewer",      \
+      GP_STALL_BIT(BRANCH) | GP_STALL_BIT(IMC) | GP_STALL_BIT(INSTRUCTION), 0)                               \
+    X(GP_CAUSE_SPILLS, spills, "local memory",                                                               \
+      "give each thread fewer values at a time, or more registers (__launch_bounds__, -maxrregcount)", 0,    \
+      41)                                                                                                    \
+    X(GP_CAUSE_OCCUPANCY, low_occupancy, "memory, with too few warps to hide it",                            \
+      "run more warps: more or larger blocks, with less shared memory and fewer registers for each", 0, 0)   \
+    X(GP_CAUSE_TAIL, tail, "the last blocks",                                                                \
       "divide the work into more and smaller blocks, or into as many as the device holds at once", 0, 0)
 
 enum gp_stall_cause { GP_STALL_CAUSES(GP_FIRST) GP_STALL_CAUSE_COUNT };
@@ -74,15 +68,18 @@ struct gp_stall_part {
     double pct, error_pct; /* of the kernel's samples; half of the 95% interval */
     double reason_pct;     /* of a line: that reason's share of its stalls */
     gp_sid label, brief;   /* of the kernel */
+    size_t first, n;       /* its samples, while they are gone through */
 };
 
 struct gp_stalled {
     gp_sid name, label, brief; /* as in struct gp_metrics_group */
     int64_t samples, latency, issued;
-    uint64_t count;                              /* launches while samples were taken */
-    int64_t time_ns;                             /* theirs */
-    uint32_t registers, local_bytes;             /* per thread, of most of the time; 0: not known */
-    double occupancy, waves;                     /* by the launch (occupancy.h); NAN: not known */
+    uint64_t count;                  /* launches while samples were taken */
+    int64_t time_ns;                 /* theirs */
+    uint32_t registers, local_bytes; /* per thread, of most of the time; 0: not known */
+    uint32_t config;                 /* in trace->configs, that of most of the time; UINT32_MAX: not known */
+    int64_t begin_ns, end_ns;        /* when samples were taken */
+    double occupancy, waves;         /* by the launch (occupancy.h); NAN: not known */
     GP_VEC(struct gp_stall_part) reasons, lines; /* most samples first; of lines, those that stall most */
     uint32_t cause;               /* enum gp_stall_cause; GP_STALL_CAUSE_COUNT: nothing stalls */
     double stalled, error;        /* its share of the kernel's samples, 0..1, and the 95% error of that */
@@ -102,6 +99,8 @@ struct gp_stalls {
 /* Fill S from the finished trace T; names are added to STRINGS, which must outlive S. O(n log n). */
 void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strings *strings);
 void gp_stalls_release(struct gp_stalls *s);
+/* The demangled name of a kernel, and the short one of flame graphs. */
+void gp_kernel_names(struct gp_strings *strings, gp_sid name, gp_sid *label, gp_sid *brief);
 /* Is a share of the kernel's samples known within 3 points, and something to be saved? */
 bool gp_stalled_is_sure(const struct gp_stalled *k);
 

@@ -837,7 +837,8 @@ TEST(nothing_gives_an_empty_tree)
     gp_flame_release(&f);
 }
 
-/* The samples of "k" are those of its two stacks, of which one ran three times as long; "l" was not launched. */
+/* The samples of "k" are those of its two stacks, one of which ran three times as long; "l" was not launched.
+ */
 TEST(stalls_lie_below_the_launches_of_their_function)
 {
     struct gp_trace t;
