@@ -19,7 +19,7 @@ static const double MEMORY_CYCLES = 479;
 static const double QUEUED = 2;        /* times that: what waits longer waits for others */
 static const double ERROR_MOST = 0.03; /* 3 points */
 static const double NORMAL_95 = 1.96;
-enum { SCHEDULERS = 4, TAIL_WAVES = 4 };
+enum { SCHEDULERS = 4, TAIL_WAVES = 4, SAMPLES_MOST = INT32_MAX };
 
 #define X(id, name, ...) #name,
 static const char *const cause_words[] = {GP_STALL_CAUSES(X) NULL};
@@ -105,7 +105,7 @@ static void read_samples(struct find *f)
         const double latency = gp_get_value(e, i);
         if (e->start_ns[i] < one->begin_ns) one->begin_ns = e->start_ns[i];
         if (end > one->end_ns) one->end_ns = end;
-        if (total <= 0) continue;
+        if (total <= 0 || total > SAMPLES_MOST) continue; /* damaged */
         const struct sample x = {k,
                                  reason_of(gp_trace_str(f->t, gp_get_series(e, i))),
                                  stack ? stack : gp_get_addr(e, i) | NO_LINE,

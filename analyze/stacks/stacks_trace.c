@@ -329,9 +329,9 @@ static void add_stall(struct walk *w, uint32_t node, size_t row, int64_t samples
 {
     const struct gp_events *e = &w->t->events[GP_PC];
     const gp_sid reason = gp_get_series(e, row);
-    const struct gp_stack *at = &w->t->stacks.at[gp_get_stack(e, row)];
     struct gp_buf label = {0};
     if (gp_get_stack(e, row)) {
+        const struct gp_stack *at = &w->t->stacks.at[gp_get_stack(e, row)];
         const char *file = gp_trace_str(w->t, at->file), *slash = strrchr(file, '/');
         gp_buf_printf(&label, "%s:%u", slash ? slash + 1 : file, (unsigned)at->line);
     } else gp_buf_printf(&label, "+0x%llx", (unsigned long long)gp_get_addr(e, row));

@@ -209,6 +209,7 @@ TEST(nothing_stalls)
     pc_add(&m.pc, 0, "selected", 9000, 0);
     pc_add(&m.pc, 0, "not_selected", 9000, 0);
     pc_add(&m.pc, 0, "wait", -1, 5); /* damaged */
+    pc_add(&m.pc, 0, "wait", INT64_MAX, 5);
     finish(&m);
     assert_int_equal(m.s.samples, 18000);
     assert_int_equal(m.s.kernels.at[0].cause, GP_STALL_CAUSE_COUNT);
