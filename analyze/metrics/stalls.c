@@ -387,6 +387,7 @@ void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strin
     struct find f = {.s = s, .t = t, .device = t->devices.n ? &t->devices.at[0] : NULL};
     memset(s, 0, sizeof *s);
     s->strings = strings;
+    if (!t->events[GP_PC].n) return;
     read_samples(&f);
     qsort(f.samples, f.n, sizeof *f.samples, by_offset);
     settle_drains(&f);
