@@ -46,6 +46,6 @@ enum gp_metric_reduce gp_metric_reduce_of(const char *name)
 
 bool gp_trace_distorted(const struct gp_trace *t)
 {
-    const char *v = gp_trace_get_meta(t, GP_META_DISTORTED), *pc = gp_trace_get_meta(t, "pc.mode");
-    return t->issues[GP_Q_COUNTERS].count || (v && !strcmp(v, "true")) || (pc && !strcmp(pc, "\"launch\""));
+    const char *v = gp_trace_get_meta(t, GP_META_DISTORTED);
+    return t->issues[GP_Q_COUNTERS].count || (v && !strcmp(v, "true"));
 }

@@ -37,9 +37,9 @@ static inline const double *gp_metric_values(const struct gp_trace *t, size_t ro
  * unit ("dram__bytes.sum", "sm__cycles_active.avg"), the mean for everything that was divided
  * ("...per_second", "....pct"). */
 enum gp_metric_reduce gp_metric_reduce_of(const char *name);
-/* Was T, or one of the traces that were joined into it, recorded while counters were read, or program
- * counters launch by launch? Launches then waited for each other and may have been repeated: durations on the
- * GPU hold, and no time between them does. It is the issue GP_Q_COUNTERS of an input. */
+/* Was T, or one of the traces that were joined into it, recorded while counters were read? Launches then
+ * waited for each other and were repeated: durations on the GPU hold, and no time between them does. It is
+ * the issue GP_Q_COUNTERS of an input. */
 bool gp_trace_distorted(const struct gp_trace *t);
 
 #endif

@@ -119,7 +119,7 @@ TEST(samples_of_one_launch_at_a_time)
     less = 1;
     other_ns = 1 * MS;
     write_steps(&p, step, NULL);
-    gp_trace_set_meta(&p.t, "pc.mode", "\"launch\"", 8);
+    gp_trace_set_meta(&p.t, GP_META_DISTORTED, "true", 4);
     gp_suggest_init(&p.s, NULL);
     assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), 0);
     assert_true(p.s.untimed);
