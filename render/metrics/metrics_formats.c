@@ -19,15 +19,15 @@
 
 static const char *const reduces[] = {"sum", "mean", "max", "min"}; /* as in enum gp_metric_reduce */
 
-static double value_of(const struct gp_metrics_stat *s, int reduce)
+static double value_of(const struct gp_metrics_stat *s, size_t reduce)
 {
     const double v[] = {s->sum, s->mean, s->max, s->min};
     return v[reduce];
 }
 
-static bool is_wanted(const struct gp_metrics *m, size_t column, int reduce, int only)
+static bool is_wanted(const struct gp_metrics *m, size_t column, size_t reduce, int only)
 {
-    if (only >= 0 && reduce != only) return false;
+    if (only >= 0 && reduce != (size_t)only) return false;
     return reduce != GP_REDUCE_SUM || m->columns.at[column].reduce == GP_REDUCE_SUM;
 }
 
@@ -68,54 +68,40 @@ static void put_head(struct gp_buf *b)
     }
 }
 
-static void put_csv_long(struct gp_buf *b, const struct gp_metrics *m, int reduce)
-{
-    struct gp_buf head = {0};
-    put_head(b);
-    gp_buf_puts(b, ",metric,unit,reduce,value\r\n");
-    for (size_t g = 0; g < m->groups.n; g++) {
-        head.n = 0;
-        put_group(&head, m, g);
-        for (size_t c = 0; c < m->columns.n; c++)
-            for (int k = 0; k < 4; k++) {
-                double v = value_of(gp_metrics_stat(m, g, c), k);
-                if (!is_wanted(m, c, k, reduce)) continue;
-                gp_buf_put(b, head.data, head.n);
-                gp_buf_putc(b, ',');
-                put_csv_text(b, gp_metrics_str(m, m->columns.at[c].name));
-                gp_buf_putc(b, ',');
-                put_csv_text(b, gp_metrics_str(m, m->columns.at[c].unit));
-                gp_buf_printf(b, ",%s,", reduces[k]);
-                if (!isnan(v)) gp_json_put_double(b, v);
-                gp_buf_puts(b, "\r\n");
-            }
-    }
-    gp_buf_release(&head);
-}
-
-static void put_csv_wide(struct gp_buf *b, const struct gp_metrics *m, int reduce)
+/* A line per value, or if WIDE a column. */
+static void put_csv_values(struct gp_buf *b, const struct gp_metrics *m, int reduce, bool wide)
 {
     struct gp_buf text = {0};
     put_head(b);
-    for (size_t c = 0; c < m->columns.n; c++)
-        for (int k = 0; k < 4; k++) {
-            if (!is_wanted(m, c, k, reduce)) continue;
-            text.n = 0;
-            gp_buf_printf(&text, "%s %s", gp_metrics_str(m, m->columns.at[c].name), reduces[k]);
-            gp_buf_putc(b, ',');
-            gp_report_csv_put(b, gp_buf_str(&text), text.n);
-        }
+    if (!wide) gp_buf_puts(b, ",metric,unit,reduce,value");
+    for (size_t i = 0; wide && i < m->columns.n * 4; i++) {
+        text.n = 0;
+        gp_buf_printf(&text, "%s %s", gp_metrics_str(m, m->columns.at[i / 4].name), reduces[i % 4]);
+        if (!is_wanted(m, i / 4, i % 4, reduce)) continue;
+        gp_buf_putc(b, ',');
+        gp_report_csv_put(b, gp_buf_str(&text), text.n);
+    }
     gp_buf_puts(b, "\r\n");
     for (size_t g = 0; g < m->groups.n; g++) {
-        put_group(b, m, g);
-        for (size_t c = 0; c < m->columns.n; c++)
-            for (int k = 0; k < 4; k++) {
-                double v = value_of(gp_metrics_stat(m, g, c), k);
-                if (!is_wanted(m, c, k, reduce)) continue;
+        text.n = 0;
+        put_group(&text, m, g);
+        if (wide) gp_buf_put(b, text.data, text.n);
+        for (size_t i = 0; i < m->columns.n * 4; i++) {
+            double v = value_of(gp_metrics_stat(m, g, i / 4), i % 4);
+            if (!is_wanted(m, i / 4, i % 4, reduce)) continue;
+            if (!wide) {
+                gp_buf_put(b, text.data, text.n);
                 gp_buf_putc(b, ',');
-                if (!isnan(v)) gp_json_put_double(b, v);
+                put_csv_text(b, gp_metrics_str(m, m->columns.at[i / 4].name));
+                gp_buf_putc(b, ',');
+                put_csv_text(b, gp_metrics_str(m, m->columns.at[i / 4].unit));
+                gp_buf_printf(b, ",%s", reduces[i % 4]);
             }
-        gp_buf_puts(b, "\r\n");
+            gp_buf_putc(b, ',');
+            if (!isnan(v)) gp_json_put_double(b, v);
+            if (!wide) gp_buf_puts(b, "\r\n");
+        }
+        if (wide) gp_buf_puts(b, "\r\n");
     }
     gp_buf_release(&text);
 }
@@ -463,8 +449,7 @@ static void put_csv(void *answer, struct gp_buf *b)
         gp_report_csv_write(
             b, gp_record_table(&r, &gp_stalls_kernels, s->kernels.at, s->kernels.n, a->top, &of), NULL);
         gp_report_release(&r);
-    } else if (a->wide) put_csv_wide(b, a->m, a->reduce);
-    else put_csv_long(b, a->m, a->reduce);
+    } else put_csv_values(b, a->m, a->reduce, a->wide);
 }
 
 const struct gp_answer_format gp_metrics_formats[] = {
