@@ -137,16 +137,14 @@ static int by_line(const void *a, const void *b)
 }
 #undef BY
 
-/* A warp that drains waits at its end for the store before: it belongs to that one's line. */
+/* A warp that drains waits at its end for the stores before: they belong to the last line before that. */
 static void settle_drains(struct find *f)
 {
     uint64_t before = 0, here = 0;
     for (size_t i = 0; i < f->n; i++) {
         struct sample *x = &f->samples[i];
-        bool first = !i || x->kernel != x[-1].kernel;
-        if (first) before = x->line;
-        else if (x->offset != x[-1].offset) before = here;
-        here = first || x->offset != x[-1].offset ? x->line : here;
+        if (!i || x->kernel != x[-1].kernel) before = here = x->line;
+        else if (x->line != here) before = here, here = x->line;
         if (x->reason == GP_STALL_DRAIN) x->line = before;
     }
 }
@@ -339,7 +337,7 @@ static void judge(const struct find *f, struct gp_stalled *k)
 {
     const double all = (double)k->samples, issue = 1 - (double)k->latency / all,
                  issued = (double)k->issued / all;
-    double unselected = 0, most = 0;
+    double unselected = 0, most = 0, everywhere = 0;
     const struct gp_stall_part *line = k->lines.at;
     if (!line->stalled) return;
     for (size_t i = 0; i < k->reasons.n; i++)
@@ -354,16 +352,19 @@ static void judge(const struct find *f, struct gp_stalled *k)
     if (cause == GP_CAUSE_MEMORY && k->local_bytes) cause = GP_CAUSE_SPILLS;
     const struct stall s = stall_of(k, f->samples + line->first, line->n, reasons, causes[cause].cycles);
     const double rest = 1 - issued - unselected - s.stalled;
+    /* Other lines that wait for the same memory may do so behind this one. */
+    for (size_t i = 0; i < k->reasons.n && causes[cause].cycles > 0; i++)
+        if (reasons & 1U << k->reasons.at[i].reason) everywhere += (double)k->reasons.at[i].samples / all;
+    const double behind = everywhere > s.stalled ? everywhere - s.stalled : 0;
+    const double left_least = largest(issue, issued + rest - behind, 0);
     const double memory = cause == GP_CAUSE_MEMORY ? memory_part(f, k, s.waits) * LINES_MOST / REACHED : 0;
     k->stalled = s.stalled;
     k->error = error_of(s.stalled, k->samples);
-    bound(k, cause, largest(issue, issued + rest, 0),
-          largest(issue / REACHED, issue + rest + s.left, memory));
+    bound(k, cause, left_least, largest(issue / REACHED, issue + rest + s.left, memory));
     if (cause == GP_CAUSE_MEMORY && k->occupancy * QUEUED <= 1 &&
         s.stalled * all <= QUEUED * MEMORY_CYCLES * s.waits) {
-        /* Without a queue, more warps wait for as long, side by side. */
-        bound(k, GP_CAUSE_OCCUPANCY, largest(issue, k->occupancy, 0),
-              largest(issue / REACHED, QUEUED * k->occupancy, memory));
+        /* Without a queue, more warps wait for as long, side by side, or more loads of each. */
+        bound(k, GP_CAUSE_OCCUPANCY, left_least, largest(issue / REACHED, QUEUED * k->occupancy, memory));
     }
     judge_tail(f, k);
 }

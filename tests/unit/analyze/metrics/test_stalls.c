@@ -103,6 +103,32 @@ TEST(a_drain_is_that_of_the_store_before)
     end(&m);
 }
 
+/* Line 8 may wait behind line 7: at most it goes as well. At a barrier, nobody waits behind another line. */
+static void two_lines(struct made *m, const char *reason)
+{
+    begin(m);
+    pc_line(&m->pc, "k.cu", 7);
+    pc_add(&m->pc, 0x10, reason, 5000, 5000);
+    pc_line(&m->pc, "k.cu", 8);
+    pc_add(&m->pc, 0x20, reason, 3000, 3000);
+    pc_add(&m->pc, 0x30, "selected", 2000, 0);
+    finish(m);
+}
+
+TEST(lines_that_wait_for_the_same_memory)
+{
+    struct made m;
+    const double error = 1.96 * sqrt(0.5 * 0.5 / 10000);
+    two_lines(&m, "lg_throttle");
+    check(m.s.kernels.at[0].stalled, 0.5);
+    check(m.s.kernels.at[0].saved_high, 1 - 0.2 + error);
+    check(m.s.kernels.at[0].saved_low, 1 - (0.2 + 0.3) - error);
+    end(&m);
+    two_lines(&m, "barrier");
+    check(m.s.kernels.at[0].saved_high, 1 - (0.2 + 0.3) + error);
+    end(&m);
+}
+
 TEST(offsets_without_lines_and_barriers)
 {
     struct made m;
