@@ -247,7 +247,10 @@ static void fetch(struct context *c, bool last)
         if (!code) put_data(&h, &self.data);
     } while (!code && self.data.remainingNumPcs && self.data.totalNumPcs);
     h.full = code == CUPTI_ERROR_OUT_OF_MEMORY;
-    if (code && !h.full) fail("data", code);
+    if (code && !h.full) {
+        fail("data", code);
+        last = true;
+    }
     if (last) empty(&self.rest);
     if (last && !(code = api.cuptiPCSamplingDisable(&end))) put_data(&h, &self.rest);
     c->sampled &= !last;
