@@ -551,8 +551,9 @@ bool gp_rule_is_compiled(const struct gp_rule_ctx *c)
 
 const char *gp_rule_compiler(const struct gp_rule_ctx *c)
 {
-    if (gp_rule_any_kernel(c, gp_kernel_is_jax_single)) return "jax.jit on the whole step";
-    return gp_rule_any_kernel(c, gp_kernel_is_cupy) ? "cupy.fuse" : "torch.compile(model)";
+    bool cupy = gp_rule_any_kernel(c, gp_kernel_is_cupy);
+    return gp_rule_in(c, "torch.compile(model)", "jax.jit on the whole step",
+                      cupy ? "cupy.fuse" : "a compiler that fuses them");
 }
 
 /* ---- pieces of an optimizer ---- */

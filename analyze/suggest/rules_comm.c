@@ -57,7 +57,10 @@ static void check_exposed_communication(struct gp_rule_ctx *c)
                   "try other bucket sizes (bucket_cap_mb), prefetching (FSDP), gradient accumulation "
                   "or compression; run trace-hta on all ranks to see which rank the others wait for",
                   "overlap them with what does not need them (XLA's latency-hiding scheduler), or accumulate "
-                  "gradients; run trace-hta on all ranks to see which rank the others wait for")
+                  "gradients; run trace-hta on all ranks to see which rank the others wait for",
+                  "overlap them with what does not need them, or accumulate gradients; run trace-hta on all "
+                  "ranks to "
+                  "see which rank the others wait for")
             : "join collectives of layers with what follows them (fused all-reduce and norm, custom "
               "all-reduce), "
               "overlap them with other requests, or split the model over fewer devices; run trace-hta on "

@@ -89,7 +89,8 @@ static void check_pageable_copy(struct gp_rule_ctx *c)
         gp_rule_in(c,
                    "pin the memory (pin_memory=True in the DataLoader, tensor.pin_memory()) and copy with "
                    "non_blocking=True",
-                   "pin the memory (memory_kind=\"pinned_host\") and copy with jax.device_put"));
+                   "pin the memory (memory_kind=\"pinned_host\") and copy with jax.device_put",
+                   "pin the memory (cudaHostAlloc or what calls it), and copy asynchronously"));
     if (count >= MANY * (int64_t)c->n_steps) {
         s->change = s->action;
         s->action =
@@ -179,11 +180,15 @@ static void check_synchronous_copy(struct gp_rule_ctx *c)
             ? gp_rule_in(c,
                          "copy to pinned memory with non_blocking=True, and wait for an event where the "
                          "bytes are needed, after the next launches",
-                         "copy with copy_to_host_async(), and read the bytes after the next launches")
+                         "copy with copy_to_host_async(), and read the bytes after the next launches",
+                         "copy to pinned memory asynchronously, and wait for an event where the bytes are "
+                         "needed, after "
+                         "the next launches")
             : gp_rule_in(
                   c,
                   "copy from pinned memory with non_blocking=True (cudaMemcpyAsync without a wait after it)",
-                  "copy with jax.device_put, and do not wait for it"));
+                  "copy with jax.device_put, and do not wait for it",
+                  "copy from pinned memory with cudaMemcpyAsync, or what calls it, without a wait after it"));
     s->formula =
         gp_rule_text(c, w.to_host ? "a replay of the steps without these waits; the low end removes only the "
                                     "waits for copies to the GPU"

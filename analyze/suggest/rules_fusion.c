@@ -256,10 +256,11 @@ static void check_epilogue(struct gp_rule_ctx *c)
                          "One or two elementwise kernels after a matrix product read its result again: %lld "
                          "such kernels per step, %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        s->action = gp_rule_text(c,
-                                 "use %s, which fuses such work into "
-                                 "the product, or cuBLASLt epilogues (bias, GELU, ReLU, scale)",
-                                 gp_rule_in(c, "torch.compile(mode=\"max-autotune\")", "jax.jit on both"));
+        s->action = gp_rule_text(
+            c,
+            "use %s, which fuses such work into "
+            "the product, or cuBLASLt epilogues (bias, GELU, ReLU, scale)",
+            gp_rule_in(c, "torch.compile(mode=\"max-autotune\")", "jax.jit on both", "a compiler"));
         gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
         gp_rule_evidence_pct(s, "of_busy", gp_pct(sum.ns, c->busy_ns));
     }
@@ -328,7 +329,7 @@ static void check_cast_churn(struct gp_rule_ctx *c)
         s->description =
             gp_rule_text(c, "Kernels that only convert tensors to another type: %lld per step, %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        const char *compiler = gp_rule_in(c, "torch.compile", "jax.jit");
+        const char *compiler = gp_rule_in(c, "torch.compile", "jax.jit", "a compiler");
         if (!weights) { /* of what norms, softmax and losses work on */
             s->action = gp_rule_text(c,
                                      "let %s fuse these casts into the kernels beside them; no matrix "
@@ -476,7 +477,7 @@ static bool choose_layout_fix(const struct gp_rule_ctx *c, uint8_t *items)
 /* The code that copies need not be the user's: a compiler joins it with what is beside it in any case. */
 static void advise_copies(struct gp_rule_ctx *c, struct gp_suggestion *s, bool joins)
 {
-    const char *compiler = gp_rule_in(c, "torch.compile", "jax.jit");
+    const char *compiler = gp_rule_in(c, "torch.compile", "jax.jit", "a compiler");
     if (gp_rule_code_of(c, s) == GP_CODE_LIBRARY)
         s->action = gp_rule_text(c,
                                  "let %s fuse these copies, which a library makes, into the kernels beside "

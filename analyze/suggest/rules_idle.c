@@ -59,11 +59,10 @@ static const char *action_of(const struct gp_rule_ctx *c, enum gp_idle_cause cau
     case GP_IDLE_DEPENDENCY:
         return "find out which stream the GPU waits for, and whether it needs all of that work first";
     default:
-        return gp_rule_in(c,
-                          "find out what the host does before the launches: look at the launching thread in "
-                          "trace2timeline",
-                          "find out what the host does before the launches: set jax_log_compiles, which "
-                          "reports what is compiled anew in steps");
+        return !c->jax ? "find out what the host does before the launches: look at the launching thread in "
+                         "trace2timeline"
+                       : "find out what the host does before the launches: set jax_log_compiles, which "
+                         "reports what is compiled anew in steps";
     }
 }
 
@@ -89,7 +88,8 @@ static void check_low_utilisation(struct gp_rule_ctx *c)
                                                      "launch compiled regions as CUDA graphs: "
                                                      "torch.compile(mode=\"reduce-overhead\")",
                                                      "run several steps in one call of a jitted function, "
-                                                     "with jax.lax.scan over them")
+                                                     "with jax.lax.scan over them",
+                                                     "launch compiled regions as CUDA graphs")
                                         : action_of(c, cause));
     if (s->looks && !c->jax && cause != GP_IDLE_SYNC && cause != GP_IDLE_DEPENDENCY &&
         !gp_rule_python_is_known(c))

@@ -74,12 +74,15 @@ static void check_tensor_cores(struct gp_rule_ctx *c)
         half ? gp_rule_in(c,
                           "use half precision with torch.autocast(\"cuda\", torch.float16) and "
                           "torch.amp.GradScaler: this device has no TF32",
-                          "use float16 with scaled losses: this device has no TF32")
-             : gp_rule_in(
-                   c,
-                   "enable TF32 with torch.set_float32_matmul_precision(\"high\"), or use bfloat16 "
-                   "autocast",
-                   "enable TF32 with jax.default_matmul_precision(\"tensorfloat32\"), or use bfloat16"));
+                          "use float16 with scaled losses: this device has no TF32",
+                          "use float16: this device has no TF32")
+             : gp_rule_in(c,
+                          "enable TF32 with torch.set_float32_matmul_precision(\"high\"), or use bfloat16 "
+                          "autocast",
+                          "enable TF32 with jax.default_matmul_precision(\"tensorfloat32\"), or use bfloat16",
+                          "let the library use TF32 (cuBLAS: CUBLAS_COMPUTE_32F_FAST_TF32, CuPy: "
+                          "CUPY_TF32=1), or use half "
+                          "precision"));
     const char *type = half ? "FP16" : "TF32";
     s->formula = gp_rule_text(
         c, "%s is %.1f times as fast as FP32 on this device: at least half that factor, at most all of it",
@@ -231,17 +234,18 @@ static void check_attention(struct gp_rule_ctx *c)
                                   "per step: %s in all, %s of it between the products",
                                   (long long)gp_rule_per_step(c, a.count), gp_rule_ns(c, s->current_ns),
                                   gp_rule_ns(c, s->resource_low_ns));
-    s->action =
-        gp_rule_text(c, "use %s in bf16 or fp16, which runs one kernel%s",
-                     gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
-                                "jax.nn.dot_product_attention with implementation=\"cudnn\""),
-                     gp_rule_in(c,
-                                "; a bias is its attn_mask, and a library's model needs its option for it "
-                                "(attn_implementation=\"sdpa\" in transformers)",
-                                ""));
+    s->action = gp_rule_text(
+        c, "use %s in bf16 or fp16, which runs one kernel%s",
+        gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
+                   "jax.nn.dot_product_attention with implementation=\"cudnn\"", "fused attention"),
+        gp_rule_in(c,
+                   "; a bias is its attn_mask, and a library's model needs its option for it "
+                   "(attn_implementation=\"sdpa\" in transformers)",
+                   "", ""));
     s->change = gp_rule_text(c, "use %s in bf16 or fp16",
                              gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
-                                        "jax.nn.dot_product_attention with implementation=\"cudnn\""));
+                                        "jax.nn.dot_product_attention with implementation=\"cudnn\"",
+                                        "fused attention"));
     gp_rule_evidence_count(s, "attentions", gp_rule_per_step(c, a.count));
     gp_rule_evidence_ns(s, "between_products", s->resource_low_ns);
 }
@@ -314,7 +318,8 @@ static void describe_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, cons
         &c->s->strings,
         gp_rule_in(
             c, "construct the optimizer with fused=True (torch.optim.AdamW, Adam, SGD), or compile its step",
-            "compile the optimizer's update with jax.jit, together with the gradients"));
+            "compile the optimizer's update with jax.jit, together with the gradients",
+            "update all parameters in one kernel"));
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum->count));
     gp_rule_evidence_ns(s, "host_between", gp_rule_per_step(c, sum->host_ns));
 }

@@ -298,7 +298,7 @@ static void check_cuda_graph(struct gp_rule_ctx *c)
                            reads ? ", without the value that is read in it" : "");
     if (reads)
         s->change = gp_rule_text(c, "%s, with no value read in the middle of it",
-                                 gp_rule_in(c, "capture the step as a CUDA graph", whole));
+                                 c->jax ? whole : "capture the step as a CUDA graph");
     s->formula = gp_rule_text(
         c,
         "one launch instead of %lld: the busy time, %lld gaps of at most 1.5 us, and up to 60 us to start%s",

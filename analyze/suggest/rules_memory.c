@@ -127,7 +127,7 @@ static void check_low_precision(struct gp_rule_ctx *c)
     s->action = gp_rule_text(c,
                              "keep activations in bfloat16 or float16%s, with FP32 for the "
                              "optimizer states and for sums",
-                             gp_rule_in(c, " (autocast, model.to)", ""));
+                             gp_rule_in(c, " (autocast, model.to)", "", ""));
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_pct(s, "of_bytes", part);
     gp_rule_evidence_pct(s, "memory_of_busy", gp_pct(sum.memory_ns, c->busy_ns));

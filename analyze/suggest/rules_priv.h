@@ -249,16 +249,12 @@ bool gp_rule_is_of_framework(const struct gp_rule_ctx *c, uint32_t call);
 /* Is ITEM a copy of a value or two to the host? */
 bool gp_rule_is_scalar_read(const struct gp_rule_ctx *c, uint32_t item);
 
-/* TORCH, or JAX in a program of JAX: for the words that name functions of a framework. */
-static inline const char *gp_rule_in(const struct gp_rule_ctx *c, const char *torch, const char *jax)
+/* TORCH, or JAX in a program of JAX, or OTHER where nothing shows either, as with CuPy or plain CUDA:
+ * for all words that name functions of a framework. */
+static inline const char *gp_rule_in(const struct gp_rule_ctx *c, const char *torch, const char *jax,
+                                     const char *other)
 {
-    return c->jax ? jax : torch;
-}
-/* The same, or OTHER where nothing shows either. */
-static inline const char *gp_rule_in_any(const struct gp_rule_ctx *c, const char *torch, const char *jax,
-                                         const char *other)
-{
-    return c->jax || c->torch ? gp_rule_in(c, torch, jax) : other;
+    return c->jax ? jax : c->torch ? torch : other;
 }
 /* Does a tenth of the kernels come from a compiler? It could not reach the others. */
 bool gp_rule_is_compiled(const struct gp_rule_ctx *c);

@@ -192,7 +192,7 @@ static void check_gemm_roof(struct gp_rule_ctx *c)
     s->action = gp_rule_text(c,
                              "try another layout or tile for these products%s, larger "
                              "batches, or one product instead of several",
-                             gp_rule_in(c, " (max-autotune)", ""));
+                             gp_rule_in(c, " (max-autotune)", "", ""));
     const struct gp_ceiling *top = &c->s->ceilings.flops[worst->arith];
     s->formula = gp_rule_text(
         c, "between nothing and %.0f TFLOP/s in %s or %.0f GB/s, whichever takes longer, from %s",

@@ -133,7 +133,7 @@ static void check_wave_quantisation(struct gp_rule_ctx *c)
                      "that is nearly empty; the worst runs %.2f waves",
                      (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), waves);
     s->action = gp_rule_text(c, "choose a batch size%s whose blocks fill whole waves, or use split-K",
-                             gp_rule_in(c, " or tile (max-autotune)", ""));
+                             gp_rule_in(c, " or tile (max-autotune)", "", " or tile"));
 }
 
 const struct gp_rule gp_rule_wave_quantisation = {
@@ -351,7 +351,7 @@ static void check_tiny_kernels(struct gp_rule_ctx *c)
                      (long long)gp_rule_per_step(c, gp_rule_kernels(c)), gp_rule_ns(c, s->resource_high_ns));
     s->action = gp_rule_text(
         c, "fuse neighbouring kernels (%s, or by hand), or let one kernel process several tensors",
-        gp_rule_in(c, "torch.compile", "jax.jit"));
+        gp_rule_compiler(c));
     s->formula = gp_rule_text(
         c,
         "between nothing and the gaps between %lld of them; what the kernels themselves save is not included",
@@ -463,9 +463,9 @@ static void check_batching(struct gp_rule_ctx *c)
         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), sum.most);
     s->action =
         gp_rule_text(c, "replace each run of equal kernels with one launch: %s",
-                     gp_rule_in_any(c, "bmm, torch.stack, torch.vmap, or a _foreach_ operator",
-                                    "jax.vmap, or one batched product",
-                                    "one batched call (bmm, vmap), or one kernel that does the work of all"));
+                     gp_rule_in(c, "bmm, torch.stack, torch.vmap, or a _foreach_ operator",
+                                "jax.vmap, or one batched product",
+                                "one batched call (bmm, vmap), or one kernel that does the work of all"));
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_count(s, "rows", gp_rule_per_step(c, sum.runs));
     gp_rule_evidence_count(s, "longest_row", sum.most);

@@ -221,9 +221,12 @@ static void describe_sized_result(struct gp_rule_ctx *c, struct gp_suggestion *s
                                   "them, mostly because %s must know how "
                                   "many elements it returns",
                                   gp_rule_times(c, w->copies), gp_rule_ns(c, s->current_ns), op);
-    s->action = gp_rule_text(
-        c, "avoid results whose size depends on the data: apply masks with torch.where or a product, use "
-           "torch.nonzero_static(size=N), or compute indices once and reuse them");
+    s->action =
+        gp_rule_text(c,
+                     "avoid results whose size depends on the data: apply masks with %s, or compute indices "
+                     "once and reuse them",
+                     gp_rule_in(c, "torch.where or a product, use torch.nonzero_static(size=N)",
+                                "jax.numpy.where or a product, use nonzero(size=N)", "where() or a product"));
     s->assumes = gp_rule_text(c, "the number of elements has a bound, or the mask can be applied without it");
 }
 
@@ -263,7 +266,7 @@ static void check_scalar_read(struct gp_rule_ctx *c)
     s->action = gp_rule_text(c,
                              "read values only every few steps, or keep them on the GPU and decide there, "
                              "with %s in place of if",
-                             gp_rule_in_any(c, "torch.where", "jax.numpy.where or jax.lax.cond", "a mask"));
+                             gp_rule_in(c, "torch.where", "jax.numpy.where or jax.lax.cond", "a mask"));
 }
 
 const struct gp_rule gp_rule_scalar_read = {

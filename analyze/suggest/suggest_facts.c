@@ -66,7 +66,7 @@ static bool runs_single_ops(const struct gp_rule_ctx *c)
 static bool has_torch_operators(const struct gp_trace *t)
 {
     for (gp_sid i = 1; i < t->strings.n; i++)
-        if (gp_starts(gp_trace_str(t, i), "aten::")) return true;
+        if (gp_name_has_one_of(gp_trace_str(t, i), " ^aten:: ^autograd::engine:: ")) return true;
     return false;
 }
 
@@ -87,7 +87,8 @@ static void collect_items(struct gp_rule_ctx *c, struct gp_host_memo *ops)
         item->position = i - p->steps.at[p->items.at[i].step].first_item;
     }
     free(compiled);
-    bool torch = gp_rule_any_kernel(c, gp_kernel_is_pytorch);
+    bool torch =
+        gp_rule_any_kernel(c, gp_kernel_is_pytorch) || gp_rule_any_kernel(c, gp_kernel_is_triton_fused);
     c->jax = !torch && gp_rule_any_kernel(c, gp_kernel_is_xla);
     c->torch = torch || has_torch_operators(c->t);
     for (uint32_t i = 0; i < p->items.n && !c->first_product; i++)

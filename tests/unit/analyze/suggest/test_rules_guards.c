@@ -299,7 +299,7 @@ static const struct {
     {"layout_churn", few_joins, "drop .contiguous()", "one tensor"},
     {"layout_churn", copies_of_library, "which a library makes", "in your own code"},
     {"layout_churn", own_copies, "in your own code", "library"},
-    {"scalar_read", count_then_select, "nonzero_static", "every few steps"},
+    {"scalar_read", count_then_select, "compute indices once", "torch"},
     {"scalar_read", read_by_library, "a library reads them", "every few steps"},
     {"scalar_read", plain_read, "every few steps", "a library"},
     {"copy_overlap", results, "copy the results back", "batch"},

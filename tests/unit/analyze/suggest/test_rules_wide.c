@@ -52,6 +52,25 @@ static void launching(struct program *p)
     in_python(p, "triton/compiler/compiler.py(487): launch_metadata");
 }
 
+static void in_range(struct program *p, const char *name)
+{
+    mk_host(&p->t, GP_RANGE, p->main, p->now, p->now + 200 * US, name);
+    host(p, 200 * US), kernel(p, "loop_add_fusion", 50 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void compiling_by_xla(struct program *p) { in_range(p, "TSL:XlaCompile:#module=jit__lambda#"); }
+
+static void running_by_xla(struct program *p) { in_range(p, "TSL:Thunk:#hlo_op=loop_add_fusion#"); }
+
+TEST(xla_compiles_where_its_range_says_so)
+{
+    speaks(compiling_by_xla, "recompilation", 200 * US, 200 * US);
+    advises(compiling_by_xla, "recompilation", "jit a function once", true);
+    advises(compiling_by_xla, "recompilation", "TORCH_TRACE", false);
+    is_silent(running_by_xla, "recompilation");
+}
+
 TEST(what_helps_a_launch_does_not_compile)
 {
     speaks(compiling, "recompilation", 200 * US, 200 * US);
@@ -186,6 +205,19 @@ static void plain_on_hopper(struct program *p)
 {
     on_device(p, "NVIDIA H100 80GB HBM3");
     kernel(p, PLAIN, 1000 * US), kernel(p, ELEMENTWISE, 100 * US);
+}
+
+static void plain_of_cupy(struct program *p)
+{
+    on_device(p, "NVIDIA H100 80GB HBM3");
+    kernel(p, PLAIN, 1000 * US), kernel(p, "cupy_add__float32_float32", 100 * US);
+}
+
+TEST(programs_of_cupy_get_no_advice_about_pytorch)
+{
+    advises(plain_of_cupy, "tensor_cores", "CUPY_TF32", true);
+    advises(plain_of_cupy, "tensor_cores", "torch", false);
+    advises(plain_on_hopper, "tensor_cores", "torch.set_float32_matmul_precision", true);
 }
 
 TEST(half_precision_where_there_is_no_tf32)
