@@ -557,7 +557,6 @@ static void end_context(struct context *c)
 
 void gp_inject_metrics_finish(void)
 {
-    if (self.opts.per == GP_MEASURE_OFF) return;
     for (size_t i = 0; i < atomic_load(&self.ncontexts); i++) end_context(self.contexts[i]);
 }
 

@@ -22,7 +22,7 @@ static struct {
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The reason for closing it, once the program is where it may be closed. */
-enum closing { CLOSE_NOT, CLOSE_SET, CLOSE_PAUSE, CLOSE_DUE };
+enum closing { CLOSE_NOT, CLOSE_SET, CLOSE_PAUSE, CLOSE_DUE, CLOSE_RUNS };
 
 /* Under the lock: switch recording as the window requires, if it CHANGED. */
 static bool follow(bool changed)
@@ -79,18 +79,30 @@ void gp_inject_launch(bool begins)
     if (!more) atomic_store(&self.over_launch, true);
 }
 
+/* The reason becomes NEXT for whoever gets it. If another thread closes, that is over when this returns. */
+static unsigned claim(enum closing next)
+{
+    unsigned how;
+    do {
+        while ((how = atomic_load(&self.closing)) == CLOSE_RUNS) gp_rest_ms(1);
+    } while (how && !atomic_compare_exchange_weak(&self.closing, &how, next));
+    return how;
+}
+
 static void close_now(void)
 {
-    unsigned how = atomic_exchange(&self.closing, CLOSE_NOT);
+    unsigned how = claim(CLOSE_RUNS);
     if (how == CLOSE_SET) MOVE(gp_capture_set(&self.capture, false, gp_now_ns()));
     if (how == CLOSE_PAUSE) MOVE(gp_capture_pause(&self.capture, true, gp_now_ns()));
     if (how == CLOSE_DUE) MOVE(gp_capture_tick(&self.capture, gp_now_ns()));
+    if (how) atomic_store(&self.closing, CLOSE_NOT);
 }
 
 /* Where a call of the program ends; at once if there is nothing to wait for. */
 static void close_later(enum closing how, int64_t least_ns)
 {
-    if (!atomic_load(&self.up) || atomic_exchange(&self.closing, how) != CLOSE_NOT) return;
+    unsigned none = CLOSE_NOT;
+    if (!atomic_load(&self.up) || !atomic_compare_exchange_strong(&self.closing, &none, how)) return;
     int64_t patience_ns = self.switches->await_end(close_now);
     if (patience_ns && patience_ns < least_ns) patience_ns = least_ns;
     self.closes_ns = gp_now_ns() + patience_ns;
@@ -100,7 +112,7 @@ static void close_later(enum closing how, int64_t least_ns)
 void gp_inject_window_set(bool open)
 {
     if (open) close_now();
-    else atomic_store(&self.closing, CLOSE_NOT);
+    else claim(CLOSE_NOT);
     MOVE(gp_capture_set(&self.capture, open, gp_now_ns()));
 }
 

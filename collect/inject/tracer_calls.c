@@ -21,7 +21,7 @@ static struct {
     uint8_t classes[2][MAX_CBID]; /* enum gp_call_class */
     uint32_t unused[2];           /* a call that programs do not make, 0: unknown */
     bool called;                  /* the calls have been found and logged */
-    bool primed;                  /* CUPTI takes orders about single calls, even now */
+    _Atomic bool primed;          /* CUPTI takes orders about single calls, even now */
     _Atomic bool noting;          /* by us, at both ends of each */
     _Atomic bool counting;        /* launches are counted */
     _Atomic bool measuring;       /* hardware counters are read of them */
@@ -78,29 +78,27 @@ static const int64_t LOOK_NS = 5000000, /* which threads make calls */
 static struct {
     void (*then)(void);
     int64_t since_ns;
-    _Atomic unsigned round, done, seen, parked; /* round 0: nothing is awaited */
+    _Atomic unsigned round, done; /* round 0: nothing is awaited */
     unsigned rounds;
-    _Atomic int waiting; /* threads in calls that wait */
-    bool all;            /* calls are reported that are not of interest otherwise */
+    _Atomic int seen, parked; /* threads that make calls, and those of them that wait for the others */
+    _Atomic int waiting;      /* threads in calls that wait */
+    _Atomic bool all;         /* calls are reported that are not of interest otherwise */
 } ends;
 
 static _Thread_local struct {
     unsigned round, depth;
 } mine;
 
-/* Wait for the others, for a moment. */
-static bool all_are_parked(int64_t age_ns)
+static bool all_are_parked(void) { return atomic_load(&ends.parked) >= atomic_load(&ends.seen); }
+
+static bool is_done(void) { return atomic_load(&ends.done) == mine.round; }
+
+/* For a moment at most. */
+static bool wait_until(bool (*there)(void))
 {
-    bool last = atomic_fetch_add(&ends.parked, 1) + 1 >= atomic_load(&ends.seen);
-    for (int64_t ns = 0; !last && age_ns < SOON_NS && ns < PARK_NS; ns += PARK_NS / 100) {
-        struct timespec t = {0, PARK_NS / 100};
-        nanosleep(&t, NULL);
-        if (atomic_load(&ends.done) == mine.round) return false;
-        last = atomic_load(&ends.parked) >= atomic_load(&ends.seen);
-    }
-    if (last || age_ns >= SOON_NS) return true;
-    atomic_fetch_sub(&ends.parked, 1);
-    return false;
+    struct timespec t = {0, PARK_NS / 100};
+    for (int i = 0; i < 100 && !there() && !is_done(); i++) nanosleep(&t, NULL);
+    return there();
 }
 
 static void on_end(bool driver, bool enter)
@@ -120,9 +118,15 @@ static void on_end(bool driver, bool enter)
     bool seen_begin = mine.depth > 0;
     if (seen_begin && --mine.depth) return;
     if ((driver && (!seen_begin || age_ns < SURE_NS)) || age_ns < LOOK_NS) return;
-    if (!all_are_parked(age_ns) || !atomic_compare_exchange_strong(&ends.round, &round, 0)) return;
-    ends.then();
-    atomic_store(&ends.done, mine.round);
+    atomic_fetch_add(&ends.parked, 1);
+    bool now = age_ns >= SOON_NS || wait_until(all_are_parked);
+    if (now && atomic_compare_exchange_strong(&ends.round, &round, 0)) {
+        ends.then();
+        atomic_store(&ends.done, mine.round);
+    } else if (now) {
+        wait_until(is_done); /* another thread is at it */
+    }
+    atomic_fetch_sub(&ends.parked, 1);
 }
 
 static bool has_other_use(bool driver, uint32_t cbid);
@@ -135,7 +139,7 @@ static void report_all(bool on)
             if (calls.wanted[driver][cbid] || calls.hooks[driver][cbid])
                 gp_cupti.cuptiEnableCallback(on || has_other_use(driver, cbid), gp_cupti.subscriber,
                                              domain_of(driver), cbid);
-    ends.all = on;
+    atomic_store(&ends.all, on);
 }
 
 int64_t gp_tracer_await_end(void (*then)(void))
@@ -143,6 +147,8 @@ int64_t gp_tracer_await_end(void (*then)(void))
     bool known = gp_tracer.opts.api == GP_API_LEVEL_SYNC && !gp_tracer_leaves_out(GP_BUDGET_EVENTS);
     if (!atomic_load(&gp_tracer.recording) || atomic_load(&gp_tracer.stopped)) return 0;
     report_all(true);
+    if (!atomic_load(&gp_tracer.recording)) report_all(false); /* the program has ended it meanwhile */
+    if (!atomic_load(&gp_tracer.recording)) return 0;
     ends.then = then;
     ends.since_ns = gp_now_ns();
     atomic_store(&ends.seen, 0);
@@ -482,7 +488,7 @@ void gp_tracer_switch_calls(bool on)
     unsigned runtime = switch_domain(false, on), driver = switch_domain(true, on);
     atomic_store(&ends.round, 0);
     if (!on) atomic_store(&calls.noting, false);
-    if (ends.all) report_all(false);
+    if (atomic_load(&ends.all)) report_all(false);
     gp_debug("%s: %u runtime calls, %u driver calls", on ? "enabled" : "disabled", runtime, driver);
 }
 
