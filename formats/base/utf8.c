@@ -82,6 +82,7 @@ uint32_t gp_utf8_shown(uint32_t c)
 {
     enum { PICTURES = 0x2400 };
     if (c < 0x20) return c + PICTURES;
+    if (c < 0x7f) return c;
     if (c == 0x7f) return PICTURES + 0x21;
     return gp_utf8_is_hostile(c) ? GP_UTF8_BAD : c;
 }
