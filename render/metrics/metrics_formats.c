@@ -263,11 +263,14 @@ static void summarize_stalls(struct tables *k)
     gp_buf_printf(&k->text, " samples of program counters in %zu %s", s->kernels.n,
                   s->kernels.n == 1 ? "kernel" : "kernels");
     if (gp_stalled_is_sure(first)) {
-        gp_buf_printf(&k->text, "; without the stalls for %s at ",
-                      gp_stall_cause_text((enum gp_stall_cause)first->cause));
-        gp_stall_put_place(&k->text, &k->m->strings, first->lines.at);
-        gp_buf_printf(&k->text, ", %s would be %.0f to %.0f%% shorter", gp_metrics_str(k->m, first->brief),
+        struct gp_buf place = {0};
+        gp_stall_put_place(&place, &k->m->strings, first->lines.at);
+        const char *slash = strrchr(gp_buf_str(&place), '/');
+        gp_buf_printf(&k->text, "; without the stalls for %s at %s, %s would be %.0f to %.0f%% shorter",
+                      gp_stall_cause_text((enum gp_stall_cause)first->cause),
+                      slash ? slash + 1 : gp_buf_str(&place), gp_metrics_str(k->m, first->brief),
                       100 * first->saved_low, 100 * first->saved_high);
+        gp_buf_release(&place);
     }
     gp_report_verdict(k->r, GP_TONE_PLAIN, "%s.", gp_buf_str(&k->text));
     gp_record_table(k->r, &gp_stalls_kernels, s->kernels.at, s->kernels.n, k->top, &of);
