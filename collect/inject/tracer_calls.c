@@ -475,7 +475,11 @@ void gp_tracer_find_calls(bool late)
     calls.primed = prime_domain(false, late) && prime_domain(true, late);
 }
 
-void gp_tracer_forget_calls(void) { calls.called = calls.primed = false; }
+void gp_tracer_forget_calls(void)
+{
+    calls.called = false;
+    calls.primed = false;
+}
 
 void gp_tracer_lend_calls(void)
 {
