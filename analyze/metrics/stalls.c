@@ -9,6 +9,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 /* README.md, "Stalls", has the sources of these. */
@@ -117,25 +118,8 @@ static void read_samples(struct find *f)
     }
 }
 
-#define BY(member)                                                                                           \
-    if (x->member != y->member) return x->member < y->member ? -1 : 1
-static int by_offset(const void *a, const void *b)
-{
-    const struct sample *x = a, *y = b;
-    BY(kernel);
-    BY(offset);
-    BY(reason);
-    return 0;
-}
-
-static int by_line(const void *a, const void *b)
-{
-    const struct sample *x = a, *y = b;
-    BY(kernel);
-    BY(line);
-    return by_offset(a, b);
-}
-#undef BY
+GP_COMPARE(by_offset, struct sample, GP_UP(kernel) GP_UP(offset) GP_UP(reason))
+GP_COMPARE(by_line, struct sample, GP_UP(kernel) GP_UP(line) GP_UP(offset) GP_UP(reason))
 
 /* A warp that drains waits at its end for the stores before: they belong to the last line before that. */
 static void settle_drains(struct find *f)
@@ -193,14 +177,7 @@ static void add(struct gp_stall_part *p, const struct sample *x)
     if (x->reason != GP_STALL_COUNT && x->reason != GP_STALL_NOT_SELECTED) p->stalled += x->total;
 }
 
-static int by_samples(const void *a, const void *b)
-{
-    const struct gp_stall_part *x = a, *y = b;
-    if (x->stalled != y->stalled) return x->stalled > y->stalled ? -1 : 1;
-    if (x->samples != y->samples) return x->samples > y->samples ? -1 : 1;
-    return x->offset != y->offset ? (x->offset < y->offset ? -1 : 1)
-                                  : (x->reason > y->reason) - (x->reason < y->reason);
-}
+GP_COMPARE(by_samples, struct gp_stall_part, GP_DOWN(stalled) GP_DOWN(samples) GP_UP(offset) GP_UP(reason))
 
 static void finish(struct gp_stall_part *p, const struct gp_stalled *k)
 {
@@ -376,12 +353,7 @@ bool gp_stalled_is_sure(const struct gp_stalled *k)
 
 /* ---- all ---- */
 
-static int by_kernel(const void *a, const void *b)
-{
-    const struct gp_stalled *x = a, *y = b;
-    if (x->samples != y->samples) return x->samples > y->samples ? -1 : 1;
-    return (x->name > y->name) - (x->name < y->name);
-}
+GP_COMPARE(by_kernel, struct gp_stalled, GP_DOWN(samples) GP_UP(name))
 
 void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strings *strings)
 {

@@ -147,8 +147,10 @@ int64_t gp_tracer_await_end(void (*then)(void))
     bool known = gp_tracer.opts.api == GP_API_LEVEL_SYNC && !gp_tracer_leaves_out(GP_BUDGET_EVENTS);
     if (!atomic_load(&gp_tracer.recording) || atomic_load(&gp_tracer.stopped)) return 0;
     report_all(true);
-    if (!atomic_load(&gp_tracer.recording)) report_all(false); /* the program has ended it meanwhile */
-    if (!atomic_load(&gp_tracer.recording)) return 0;
+    if (!atomic_load(&gp_tracer.recording)) { /* the program has ended it meanwhile */
+        report_all(false);
+        return 0;
+    }
     ends.then = then;
     ends.since_ns = gp_now_ns();
     atomic_store(&ends.seen, 0);

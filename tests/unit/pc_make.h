@@ -16,6 +16,22 @@ struct pc {
     int64_t start_ns, dur_ns;
 };
 
+/* An H100 of ten multiprocessors. */
+static inline struct gp_device pc_h100(struct gp_trace *t)
+{
+    struct gp_device d = gp_device_unknown();
+    d.id = 0;
+    d.name = mk_name(t, "NVIDIA H100 80GB HBM3");
+    d.sms = 10;
+    d.warp_size = 32;
+    d.cc_major = 9;
+    d.cc_minor = 0;
+    d.max_threads_per_sm = 2048;
+    d.regs_per_sm = 65536;
+    d.shared_per_sm = 233472;
+    return d;
+}
+
 /* The samples that follow are of this line; FILE NULL: of none that is known. */
 static inline void pc_line(struct pc *pc, const char *file, uint32_t line)
 {

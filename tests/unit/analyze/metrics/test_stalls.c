@@ -154,17 +154,8 @@ TEST(offsets_without_lines_and_barriers)
 /* A device of ten multiprocessors, on each of which two blocks of 1024 threads run. */
 static void on_ten(struct made *m, uint32_t blocks, uint32_t threads, uint32_t local)
 {
-    struct gp_device d = gp_device_unknown();
+    struct gp_device d = pc_h100(&m->t);
     struct gp_config c;
-    d.id = 0;
-    d.name = mk_name(&m->t, "NVIDIA H100 80GB HBM3");
-    d.sms = 10;
-    d.warp_size = 32;
-    d.cc_major = 9;
-    d.cc_minor = 0;
-    d.max_threads_per_sm = 2048;
-    d.regs_per_sm = 65536;
-    d.shared_per_sm = 233472;
     d.core_clock_khz = 1000000;
     GP_VEC_PUSH(&m->t.devices, d);
     memset(&c, 0, sizeof c);

@@ -20,17 +20,7 @@ static int64_t less, other_ns;
 static void on_h100(struct program *p)
 {
     if (p->t.devices.n) return;
-    struct gp_device d = gp_device_unknown();
-    d.id = 0;
-    d.name = mk_name(&p->t, "NVIDIA H100 80GB HBM3");
-    d.sms = 10;
-    d.warp_size = 32;
-    d.cc_major = 9;
-    d.cc_minor = 0;
-    d.max_threads_per_sm = 2048;
-    d.regs_per_sm = 65536;
-    d.shared_per_sm = 233472;
-    GP_VEC_PUSH(&p->t.devices, d);
+    GP_VEC_PUSH(&p->t.devices, pc_h100(&p->t));
 }
 
 static void launch(struct program *p)
