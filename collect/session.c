@@ -271,16 +271,15 @@ static void salvage_slot(struct gp_session *s, struct gp_salvage *from, const st
     note_bytes(s, n);
 }
 
-static void salvage(struct gp_session *s, bool all, int64_t now_ns)
+/* What it wrote until LATEST_NS of its clock; UNENDED: the reason for leaving out what was not finished. */
+static void salvage(struct gp_session *s, bool all, int64_t latest_ns, const char *unended)
 {
     struct gp_salvage from = {
         .bytes = record_bytes, .take = take_record, .ctx = s, .pid = (uint32_t)s->opts.pid};
     int64_t earliest_ns = gp_shared_earliest(&s->shared);
-    /* in a time namespace its clock differs from ours, but runs at the same rate */
     if (earliest_ns > SLACK_NS) {
         from.earliest_ns = earliest_ns - SLACK_NS;
-        if (__builtin_add_overflow(earliest_ns, now_ns - s->opts.now_ns + SLACK_NS, &from.latest_ns))
-            from.latest_ns = INT64_MAX; /* the traced program wrote it */
+        from.latest_ns = latest_ns;
     }
     struct left *left = gp_alloc(s->shape.slots * sizeof *left);
     size_t n = find_left(s, left);
@@ -295,7 +294,7 @@ static void salvage(struct gp_session *s, bool all, int64_t now_ns)
     }
     free(left);
     s->records.stats.salvaged += handed_over + from.taken;
-    gp_records_lose(&s->records, "GPU events", "had not ended when the process did", from.unfinished);
+    gp_records_lose(&s->records, "GPU events", unended, from.unfinished);
     gp_records_lose(&s->records, "records", "torn when the process ended", from.refused);
     s->records.stats.dropped += from.unfinished + from.refused;
 }
@@ -305,7 +304,11 @@ void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_n
     if (how == GP_END_BYE || !s->shared.map) return;
     if (!s->begun && !gp_shared_logged(&s->shared)) return; /* it never got so far */
     begin(s);
-    salvage(s, how == GP_END_CUT, now_ns);
+    int64_t latest_ns; /* in a time namespace its clock differs from ours, but runs at the same rate */
+    if (__builtin_add_overflow(gp_shared_earliest(&s->shared), now_ns - s->opts.now_ns + SLACK_NS,
+                               &latest_ns))
+        latest_ns = INT64_MAX; /* the traced program wrote it */
+    salvage(s, how == GP_END_CUT, latest_ns, "had not ended when the process did");
     gp_ranges_close(&s->ranges, s->records.latest_ns);
     gp_code_names_find(&s->code_names, &s->stacks);
     put_pace(s);
@@ -458,6 +461,7 @@ static bool take_graphs(struct gp_session *s, const struct gp_wire_graphs *g)
 static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
 {
     if (!gp_time_fits(b->end_ns)) return false;
+    salvage(s, true, b->end_ns, "had not ended when the recording did"); /* buffers that CUPTI has kept */
     gp_code_names_find(&s->code_names, &s->stacks);
     gp_ranges_close(&s->ranges, b->end_ns);
     put_pace(s);

@@ -320,12 +320,12 @@ static int64_t first_of(int64_t due_ns, int64_t other_ns)
     return other_ns && other_ns < due_ns ? other_ns : due_ns;
 }
 
-static void finish(void)
+static void finish(bool sleeps)
 {
     gp_tracer_flush(false);
     gp_link_progress(true);
     drain();
-    gp_tracer_flush(true); /* hands out unfinished records as well, so it comes last */
+    if (!sleeps) gp_tracer_flush(true); /* hands out unfinished records as well, so it comes last */
     gp_link_progress(true);
     drain();
     send_losses();
@@ -344,9 +344,7 @@ static void finish(void)
 static void leave_after(int64_t now_ns)
 {
     int64_t since_ns = now_ns - self.opts.flush_ns;
-    if (gp_tracer_is_lent() || !gp_inject_window_leave(since_ns, NULL)) return;
-    gp_tracer_flush(true);
-    drain();
+    if (gp_tracer_is_lent() || gp_pool_out(self.pool) || !gp_inject_window_leave(since_ns, NULL)) return;
     gp_inject_window_leave(since_ns, gp_tracer_lend);
 }
 
@@ -354,17 +352,18 @@ static bool is_running(void) { return gp_inject_state() == GP_INJECT_RUNS; }
 
 /* ---- from one recording to the next ---- */
 
-/* Work that was launched while it was recorded ends; CUPTI returns a buffer when all of its work has. */
+/* Work that was launched while it was recorded ends; CUPTI returns a buffer when all of its work has. One
+ * that is forced out before then is missed at a later launch, and the program dies: seen with CUPTI 13.0. */
 static void settle(void)
 {
     int64_t give_up_ns = gp_now_ns() + SETTLE_NS;
     do {
         gp_rest_ms(5);
         gp_tracer_flush(false);
-        gp_link_tick(false);
-        drain();
-    } while (gp_pool_out(self.pool) && gp_now_ns() < give_up_ns && !gp_link_is_broken() && is_running());
-    gp_debug("settled: CUPTI has %zu buffers", gp_pool_out(self.pool));
+        if (!gp_link_is_broken()) gp_link_tick(false);
+        if (!gp_link_is_broken()) drain();
+    } while (gp_pool_out(self.pool) && gp_now_ns() < give_up_ns && is_running());
+    gp_debug("settled: CUPTI has %zu buffers", gp_pool_out(self.pool)); /* the launcher reads them */
 }
 
 static void go_to_sleep(void)
@@ -421,15 +420,15 @@ static void *flush_thread(void *arg)
     gp_inject_cuts_close();
     bool sleeps = is_running() && gp_dormant_is_on();
     if (sleeps) gp_inject_window_end(gp_link_is_broken() ? FIRST_NS : 0);
-    if (sleeps && !gp_link_is_broken()) settle();
+    if (sleeps) settle();
     if (gp_link_is_broken()) {
         /* The launcher is gone: the program continues as if we were not here. What was already handed over
          * belongs to the launcher, even if that could not be reported. */
         gp_thread_ring_off();
-        gp_tracer_stop();
+        if (!sleeps) gp_tracer_stop();
         if (gp_link_is_gone()) gp_pool_abandon(self.pool);
     } else {
-        finish();
+        finish(sleeps);
     }
     pthread_mutex_lock(&self.beginning);
     if (sleeps) go_to_sleep();
@@ -670,7 +669,7 @@ int gp_inject_attach(bool late)
 
 bool gp_inject_record_for(int fd, char *why, size_t size)
 {
-    enum { PATIENCE = 200 };
+    enum { PATIENCE = 400 };
     for (int i = 0; i < PATIENCE && is_running(); i++) gp_rest_ms(10); /* one that was killed ends */
     pthread_mutex_lock(&self.beginning);
     bool idle = gp_inject_state() == GP_INJECT_NONE;

@@ -134,7 +134,7 @@ static void free_stray(struct gp_pool *p, uint8_t *data)
 {
     munmap(data, gp_pool_buffer_bytes(p));
     pthread_mutex_lock(&p->lock);
-    p->strays--;
+    if (p->strays) p->strays--; /* or CUPTI has kept it since a recording that is over */
     pthread_mutex_unlock(&p->lock);
 }
 

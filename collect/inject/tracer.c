@@ -290,7 +290,6 @@ int64_t gp_tracer_left_ns(void) { return atomic_exchange(&left_ns, 0); }
 static void give_up(bool leaves)
 {
     int64_t begin_ns = gp_now_ns();
-    gp_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* no buffer of ours stays there */
     gp_tracer_switch_references(false);
     gp_tracer_lend_calls();
     if (gp_cupti.cuptiActivityRegisterTimestampCallback)

@@ -129,7 +129,7 @@ static void *launch_for_ever(void *ctx)
 }
 
 /* serve T: T threads launch all the time; each line of standard input is a number of launches by the first
- * thread, which waits in poll() and answers "done". */
+ * thread, or "s" for one whose kernel never ends; it waits in poll() and answers "done". */
 static int do_serve(int argc, char **argv)
 {
     pthread_t t;
@@ -142,6 +142,7 @@ static int do_serve(int argc, char **argv)
         ssize_t n = read(STDIN_FILENO, line, sizeof line - 1);
         if (n <= 0) return 0;
         line[n] = 0;
+        if (*line == 's') once(MOCK_STUCK, 0, 0);
         launch((unsigned)strtoul(line, NULL, 10), 1);
         printf("done\n");
         fflush(stdout);

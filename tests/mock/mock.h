@@ -11,6 +11,7 @@
  *   MOCK_CUPTI_REFUSE=1    do not record kernels
  *   MOCK_CUPTI_NO_WHOLE=1  do not record all calls of the runtime or the driver
  *   MOCK_CUPTI_NO_DEVICE=1 make no record of the device if that is asked for after cuInit()
+ *   MOCK_CUPTI_MISSED=1    end the program at the next record in a thread whose buffer was taken too early
  *   MOCK_CUPTI_HANG=1      never return from the forced flush; 2: from any flush
  */
 #ifndef GP_TESTS_MOCK_H

@@ -26,6 +26,7 @@ struct thread_buffer {
     uint8_t *data;
     size_t size, used;
     bool unfinished;
+    bool missed; /* it was taken while its work ran */
 };
 
 static struct {
@@ -220,6 +221,10 @@ static void put(const void *record, bool unfinished)
     size_t size = record_size(kind), max_records = 0;
     struct thread_buffer *b = my_buffer();
     pthread_mutex_lock(&b->lock);
+    if (b->missed && mock_setting("MOCK_CUPTI_MISSED")) {
+        fprintf(stderr, "mock: a buffer was taken while its work ran\n");
+        _exit(72);
+    }
     if (b->data && b->size - b->used < size) hand_back(b);
     if (!b->data) {
         CUpti_BuffersCallbackRequestFunc requested = mock.requested;
@@ -1076,6 +1081,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
     pthread_mutex_unlock(&mock.lock);
     for (; b; b = b->next) {
         pthread_mutex_lock(&b->lock);
+        b->missed |= forced && b->unfinished;
         if (forced || !b->unfinished) hand_back(b);
         pthread_mutex_unlock(&b->lock);
     }

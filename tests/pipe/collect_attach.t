@@ -128,6 +128,14 @@ test_expect_success 'calls that are under way when a window ends are reported to
     ask n 3 && finish
 '
 
+test_expect_success 'work that goes on when a window ends: its buffer stays with CUPTI, the launcher reads it, and the program runs on' '
+    start w $asleep env MOCK_CUPTI_MISSED=1 $app_file serve && : >collect.err && { $collect -o t --pid $pid 2>collect.err & } && collector=$! &&
+    until_true grep recording collect.err && ask w s && ask w 4 && kill -INT $collector && wait $collector &&
+    facts t && has gpu 4 && has "lost:GPU events:had not ended when the recording did" 1 && ask w 3 &&
+    : >collect.err && { $collect -o t --pid $pid 2>collect.err & } && collector=$! && until_true grep recording collect.err &&
+    ask w s && kill -KILL $collector && ask w 10 && window w 11 && finish
+'
+
 # kill_one: the tool is killed at some instant of an attach; the process answers, is not stopped, and can be recorded afterwards.
 kill_one() {
     start k $app_file serve 2 && { setsid $collect -o k --pid $pid 2>k.collect & } && collector=$! &&
