@@ -1,5 +1,6 @@
 /* attach_priv.h -- shared by the parts of collect/attach: where the code of another process lies
- * (process_code.c), and what one of its threads is made to do (detour.c, which depends on the processor). */
+ * (process_code.c), what its Python is asked for (ask_python.c), and what one of its threads is made to do
+ * (detour.c, which depends on the processor). */
 #ifndef GP_COLLECT_ATTACH_ATTACH_PRIV_H
 #define GP_COLLECT_ATTACH_ATTACH_PRIV_H
 
@@ -7,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "collect/attach/reach.h"
 #include "formats/base/vec.h"
 
 struct gp_code_range {
@@ -26,11 +28,25 @@ uint64_t gp_process_function(pid_t pid, const char *function);
 /* How many bytes could be read. */
 size_t gp_process_read(pid_t pid, uint64_t at, void *to, size_t n);
 
+/* PATH: of the file that it is to run, "" none; AT: where it is asked. */
+struct gp_asked_python {
+    pid_t pid;
+    uint64_t at;
+    char path[128];
+};
+
 /* How a thread waits. */
 struct gp_waiting {
     long call;
     uint64_t args[6], sp, pc;
 };
+
+bool gp_process_write(pid_t pid, uint64_t at, const void *from, size_t n);
+/* Does its Python run files when it is asked to? */
+bool gp_may_ask_python(pid_t pid);
+/* Ask its Python to load LIBRARY; false: it has none that can be asked. gp_unask_python() follows anyway. */
+bool gp_ask_python(struct gp_asked_python *asked, const struct gp_reach *r, const char *library);
+void gp_unask_python(const struct gp_asked_python *asked);
 
 enum { GP_DETOUR_FRAME = 16 << 10 };
 

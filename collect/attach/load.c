@@ -6,9 +6,33 @@
  *
  * The instructions lie in the unused end of a page of code. Nobody else runs them there, and they are the
  * same for every thread and every one of us. */
-#include "collect/attach/reach.h"
-
 #include <stdio.h>
+#include "collect/attach/attach_priv.h"
+
+#include "formats/base/clock.h"
+
+enum {
+    ASKED_MS = 1000,   /* Python may be in a call that takes long */
+    LOADED_MS = 10000, /* the library may take to listen */
+    PAUSE_MS = 5
+};
+
+/* Until the library sleeps there. */
+static void await(struct gp_reach *r, const char *library, int64_t ms)
+{
+    int64_t give_up_ns = gp_now_ns() + ms * INT64_C(1000000);
+    do {
+        gp_rest_ms(PAUSE_MS);
+        gp_reach(r, r->pid, library);
+    } while (r->way == GP_REACH_PTRACE && gp_now_ns() < give_up_ns);
+}
+
+static void load_by_python(struct gp_reach *r, const char *library)
+{
+    struct gp_asked_python asked;
+    if (gp_ask_python(&asked, r, library)) await(r, library, ASKED_MS);
+    gp_unask_python(&asked);
+}
 
 #if defined __x86_64__
 
@@ -21,16 +45,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "collect/attach/attach_priv.h"
-#include "formats/base/clock.h"
 
 enum {
     NEAR_WORDS = 128,       /* of a stack that are searched for callers */
     STACK_BYTES = 96 << 10, /* that must be left of it */
     PAGE = 4096,
-    STOP_MS = 1000,    /* a thread may take to stop */
-    LOADED_MS = 10000, /* and the library to listen */
-    PAUSE_MS = 5
+    STOP_MS = 1000 /* a thread may take to stop */
 };
 
 /* ---- which thread ---- */
@@ -167,15 +187,15 @@ static bool try_apart(pid_t pid, const char *library)
 
 void gp_load_library(struct gp_reach *r, const char *library)
 {
+    load_by_python(r, library);
+    if (r->way != GP_REACH_PTRACE) return;
     enum { TRIES = 100 };
     bool started = false;
     for (int i = 0; i < TRIES && !started; i++) {
         if (i) gp_rest_ms(PAUSE_MS);
         started = try_apart(r->pid, library);
     }
-    int64_t give_up_ns = gp_now_ns() + LOADED_MS * INT64_C(1000000);
-    for (; started && r->way == GP_REACH_PTRACE && gp_now_ns() < give_up_ns; gp_rest_ms(PAUSE_MS))
-        gp_reach(r, r->pid, library);
+    if (started) await(r, library, LOADED_MS);
     if (r->way != GP_REACH_PTRACE) return;
     r->way = GP_REACH_NOT;
     snprintf(r->why, sizeof r->why, "%s",
@@ -187,7 +207,8 @@ void gp_load_library(struct gp_reach *r, const char *library)
 
 void gp_load_library(struct gp_reach *r, const char *library)
 {
-    (void)library;
+    load_by_python(r, library);
+    if (r->way != GP_REACH_PTRACE) return;
     r->way = GP_REACH_NOT;
     snprintf(r->why, sizeof r->why, "the library cannot be loaded into it on this kind of processor");
 }

@@ -41,6 +41,12 @@ size_t gp_process_read(pid_t pid, uint64_t at, void *to, size_t n)
     return got > 0 ? (size_t)got : 0;
 }
 
+bool gp_process_write(pid_t pid, uint64_t at, const void *from, size_t n)
+{
+    struct iovec local = {(void *)(uintptr_t)from, n}, remote = {(void *)(uintptr_t)at, n};
+    return process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)n;
+}
+
 static const void *own_function(const char *function)
 {
     static const char *const libraries[] = {"libc.so.6", "libdl.so.2"};

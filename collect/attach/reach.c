@@ -183,7 +183,7 @@ void gp_reach(struct gp_reach *r, pid_t pid, const char *library)
                                .stopped = state == 'T' || state == 't',
                                .shadow_stack = strstr(status, "shstk") != NULL,
                                .uses_cuda = gp_reach_uses_cuda(pid),
-                               .has_dlopen = gp_process_function(pid, "dlopen") != 0,
+                               .has_dlopen = gp_process_function(pid, "dlopen") || gp_may_ask_python(pid),
                                .sees_library = sees(pid, library)};
     bool ours = !f.own_uid || f.uid == f.own_uid;
     if (ours && sleeps(r)) r->way = GP_REACH_DORMANT;

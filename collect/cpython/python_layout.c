@@ -193,6 +193,26 @@ bool gp_py_layout(struct gp_py_layout *o, uint32_t version, const void *table, s
     return is_sound(o);
 }
 
+bool gp_py_asking(struct gp_py_ask *a, const void *table, size_t n)
+{
+    enum { ASKING_SINCE = 14, BEHIND_GENERATOR = 6 };
+    uint64_t t[WORDS];
+    if (n < sizeof t || memcmp(table, GP_TEXT(COOKIE)) != 0) return false;
+    memcpy(t, table, sizeof t);
+    unsigned minor = t[1] >> 16 & 255;
+    if (t[1] >> 24 != 3 || minor < ASKING_SINCE || minor > GP_PY_LAST_MINOR) return false;
+    struct positions p = positions_of(&groups[minor - TABLE_SINCE]);
+    unsigned at = p.generator + BEHIND_GENERATOR;
+    uint32_t support = 0;
+    bool ok = take(&a->runtime_head, t, 5) && take(&a->interp_main, t, p.threads + 1) &&
+              take(&a->thread_breaks, t, at) && take(&support, t, at + 1) &&
+              take(&a->interp_allows, t, at + 2) && take(&a->thread_asked, t, at + 3) &&
+              take(&a->thread_path, t, at + 4) && take(&a->path_bytes, t, at + 5);
+    a->thread_asked += support;
+    a->thread_path += support;
+    return ok && support && a->interp_main && a->interp_allows && a->path_bytes;
+}
+
 /* ---- where an interpreter has its state ---- */
 
 /* ---- one file ---- */

@@ -22,7 +22,7 @@ enum {
     GP_PY_THREAD_MOST = 2048,
     GP_PY_FRAME_MOST = 128,
     GP_PY_CODE_MOST = 512,
-    GP_PY_TABLE_BYTES = 832,
+    GP_PY_TABLE_BYTES = 896,
     GP_PY_FIRST_MINOR = 9,
     GP_PY_LAST_MINOR = 15
 };
@@ -55,6 +55,19 @@ struct gp_py_layout {
 /* Fill O for VERSION (PY_VERSION_HEX). TABLE: the N bytes at _PyRuntime, used from 3.13 on. False
  * if the version is not known or the table cannot be one. */
 bool gp_py_layout(struct gp_py_layout *o, uint32_t version, const void *table, size_t n);
+
+/* How its main thread is asked to run a file, as sys.remote_exec() does: 3.14 and later. Offsets in bytes. */
+struct gp_py_ask {
+    uint32_t runtime_head;
+    uint32_t interp_main, interp_allows;            /* INTERP_ALLOWS: an int, 0 where it has been forbidden */
+    uint32_t thread_breaks;                         /* a word: GP_PY_STOP in it has it look */
+    uint32_t thread_asked, thread_path, path_bytes; /* an int; the path of the file, and the room for it */
+};
+
+enum { GP_PY_STOP = 1 << 5 };
+
+/* As gp_py_layout(); false for versions that cannot be asked, too. */
+bool gp_py_asking(struct gp_py_ask *a, const void *table, size_t n);
 
 /* ---- where an interpreter has its state ----
  * Whether a process runs CPython, and where its runtime is: from the files that it has

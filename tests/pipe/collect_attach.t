@@ -168,6 +168,32 @@ test_expect_success 'CUPTI is held by another tool, or refuses: the reason comes
         status_of $collect -o t --pid $pid && test $status = 125 && ask f 3 && finish || return 1
     done
 '
+# Python 3.14 and later, in a folder GP_PYTHON_ROOT of its own or installed.
+in_root=${GP_PYTHON_ROOT:+chroot $GP_PYTHON_ROOT}
+for python in python3.14 python3.15; do
+    $in_root $python -c pass 2>/dev/null || continue
+    test_set_prereq ASK && break
+done
+cat >busy.py <<\EOF
+import ctypes, sys
+cuda = ctypes.CDLL(sys.argv[1])
+class Event(ctypes.Structure):
+    _fields_ = [(n, t) for n, t in zip("op stream kernel grid count bytes".split(), [ctypes.c_int, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64])]
+cuda.cuInit(0)
+event = Event(0, 7, b"_Z4gemmPf", 1, 0, 0)
+while True:
+    cuda.mock_do(ctypes.byref(event))
+EOF
+test_expect_success ASK 'a Python that never waits is asked, and can forbid it' '
+    cp busy.py $GP_PYTHON_ROOT/tmp/busy.$$.py && for how in A=1 PYTHON_DISABLE_REMOTE_DEBUG=1; do
+        env $how $in_root $python /tmp/busy.$$.py $(cd "$mock" && pwd)/libcuda.so.1 & pid=$! && until_true eval "gpuprof-collect --list | grep $pid" &&
+        status_of $collect -o t --pid $pid --duration 0.3
+        kill $pid
+        if test $how = A=1; then test $status = 0 && facts t && has lost 0 && grep "^gpu [0-9]*[0-9][0-9]$" facts
+        else test $status = 125 && grep "none of its threads waits\|another C library" err
+        fi || { cat err; return 1; }
+    done && rm $GP_PYTHON_ROOT/tmp/busy.$$.py
+'
 test_expect_success 'misuse' '
     status_of gpuprof-collect --pid 1 true && test $status = 125 && grep "does not run a command" err &&
     status_of gpuprof-collect --tree true && test $status = 125 && grep "tree: requires --pid" err &&

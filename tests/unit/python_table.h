@@ -56,6 +56,8 @@ static inline void gp_python_table_make(uint64_t t[GP_PY_TABLE_BYTES / 8], unsig
     string[1] = 32 + more, string[2] = 16 + more, string[3] = 40 + more;
     gc[1] = 100;
     if (main) generator[2] = 72, generator[3] = 66;
+    uint64_t *asked = generator + 6; /* behind the links of lists */
+    if (main) interp[4] = 7360, asked[0] = 24, asked[1] = 304, asked[2] = 8076, asked[4] = 4, asked[5] = 512;
 }
 
 #endif

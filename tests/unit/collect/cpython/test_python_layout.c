@@ -63,6 +63,29 @@ TEST(later_versions_say_it_themselves)
     }
 }
 
+TEST(since_3_14_it_runs_a_file_when_it_is_asked_to)
+{
+    for (unsigned minor = 13; minor <= 15; minor++) {
+        uint64_t t[GP_PY_TABLE_BYTES / 8];
+        struct gp_py_ask a;
+        gp_python_table_make(t, minor, false);
+        assert_int_equal(gp_py_asking(&a, t, sizeof t), minor > 13);
+        if (minor == 13) continue;
+        assert_int_equal(a.runtime_head, 1024);
+        assert_int_equal(a.interp_main, 7360);
+        assert_int_equal(a.interp_allows, 8076);
+        assert_int_equal(a.thread_breaks, 24);
+        assert_int_equal(a.thread_asked, 304);
+        assert_int_equal(a.thread_path, 308);
+        assert_int_equal(a.path_bytes, 512);
+        assert_false(gp_py_asking(&a, t, sizeof t - 1));
+        t[1] += UINT64_C(1) << 16;
+        if (minor == 15) assert_false(gp_py_asking(&a, t, sizeof t));
+        memcpy(t, "xdebugpx", 8);
+        assert_false(gp_py_asking(&a, t, sizeof t));
+    }
+}
+
 TEST(what_a_thread_waits_for_is_read_off_its_call)
 {
     int fd;
