@@ -252,7 +252,8 @@ static void redact_rows(struct redaction *r, enum gp_table table)
                                            : kept(r, e->name[i]);
         if (e->cat) e->cat[i] = label_of(r, e->cat[i]);
         if (e->id_text) e->id_text[i] = label_of(r, e->id_text[i]);
-        if (e->series)
+        if (e->series && table == GP_PC && !gp_get_total(e, i)) e->series[i] = 0; /* code */
+        else if (e->series)
             e->series[i] = table == GP_PC || unit ? kept(r, e->series[i]) : label_of(r, e->series[i]);
         if (e->captured) e->captured[i] = captured_of(r, e->captured[i]);
     }

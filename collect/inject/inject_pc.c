@@ -33,6 +33,7 @@ enum {
     ROWS_MOST = 8192, /* of a frame */
     MAX_TEXT = 60000,
     CODE_MOST = 1 << 30, /* bytes of cubins that are kept */
+    SENT_MOST = 8 << 20, /* and of those that go into the trace */
 };
 static const int64_t WINDOW_NS = 1000000000;
 
@@ -48,6 +49,7 @@ struct cubin {
     void *data;
     size_t n;
     uint64_t crc; /* 0: not worked out yet */
+    bool sent;    /* or too large for that */
 };
 
 struct place {
@@ -90,7 +92,8 @@ static struct {
     struct gp_map place_of;    /* an instruction's hash -> index of its place */
     pthread_mutex_t code_lock; /* of the rest: code is loaded while samples are fetched */
     GP_VEC(struct cubin) cubins;
-    size_t code_bytes;
+    size_t code_bytes, sent_bytes;
+    struct gp_buf code; /* rows of cubins that have been sampled since the last frame */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .code_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void fail(const char *what, int code)
@@ -148,16 +151,41 @@ void gp_inject_pc_module(const void *cubin, size_t n)
     pthread_mutex_unlock(&self.code_lock);
 }
 
-/* The latest with that checksum; without data: none. */
-static struct cubin cubin_of(uint64_t crc)
+/* Its bytes, as texts of hexadecimal digits. */
+static void put_code(struct cubin *c, uint32_t function)
 {
-    struct cubin found = {NULL, 0, 0};
+    static const char digits[] = "0123456789abcdef";
+    const uint8_t *code = c->data;
+    struct gp_buf text = {0};
+    c->sent = true;
+    if (c->n > SENT_MOST - self.sent_bytes) return;
+    self.sent_bytes += c->n;
+    for (size_t at = 0; at < c->n; at += GP_PC_CODE_BYTES, text.n = 0) {
+        for (size_t i = at; i < c->n && i < at + GP_PC_CODE_BYTES; i++) {
+            gp_buf_putc(&text, digits[code[i] >> 4]);
+            gp_buf_putc(&text, digits[code[i] & 15]);
+        }
+        const struct gp_pc_row row = {.offset = at,
+                                      .crc = c->crc,
+                                      .function = function,
+                                      .reason = text_of(GP_PC_TEXT_NAME, NULL, gp_buf_str(&text))};
+        gp_buf_put(&self.code, &row, sizeof row);
+    }
+    gp_buf_release(&text);
+}
+
+/* The latest with that checksum, which the FUNCTION is in; without data: none. */
+static struct cubin cubin_of(uint64_t crc, uint32_t function)
+{
+    struct cubin found = {0};
     pthread_mutex_lock(&self.code_lock);
     for (size_t i = self.cubins.n; i-- > 0 && !found.data;) {
         struct cubin *c = &self.cubins.at[i];
         CUpti_GetCubinCrcParams q = {CUpti_GetCubinCrcParamsSize, c->n, c->data, 0};
         if (!c->crc && !api.cuptiGetCubinCrc(&q)) c->crc = q.cubinCrc;
-        if (c->crc == crc) found = *c;
+        if (c->crc != crc) continue;
+        if (!c->sent) put_code(c, function);
+        found = *c;
     }
     pthread_mutex_unlock(&self.code_lock);
     return found;
@@ -165,7 +193,7 @@ static struct cubin cubin_of(uint64_t crc)
 
 static struct place find_place(const struct gp_pc_row *row)
 {
-    struct cubin c = cubin_of(row->crc);
+    struct cubin c = cubin_of(row->crc, row->function);
     struct place place = {0, 0};
     CUpti_GetSassToSourceCorrelationParams q = {
         .size = CUpti_GetSassToSourceCorrelationParamsSize,
@@ -397,7 +425,7 @@ static void put_frames(struct gp_buf *to, struct gp_pc_head h, struct gp_pc_row 
     uint32_t left = h.rows;
     struct gp_buf b = {0};
     for (uint32_t i = 0; i < left; i++) {
-        struct place place = place_of(&rows[i]);
+        struct place place = rows[i].samples ? place_of(&rows[i]) : (struct place){0, 0};
         rows[i].file = place.file;
         rows[i].line = place.line;
     }
@@ -432,6 +460,12 @@ void gp_inject_pc_drain(void)
     for (size_t i = 0; i < self.windows.n; i++) {
         put_frames(&frames, self.windows.at[i], (struct gp_pc_row *)(void *)self.rows.data + row);
         row += self.windows.at[i].rows;
+        if (!self.code.n) continue;
+        struct gp_pc_head h = self.windows.at[i];
+        h.total = h.dropped = h.other = h.full = 0;
+        h.rows = (uint32_t)(self.code.n / sizeof(struct gp_pc_row));
+        put_frames(&frames, h, (struct gp_pc_row *)(void *)self.code.data);
+        self.code.n = 0;
     }
     self.windows.n = self.rows.n = 0;
     pthread_mutex_unlock(&self.lock);

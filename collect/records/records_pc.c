@@ -73,12 +73,14 @@ static void add_row(struct gp_records *r, const struct gp_pc_head *h, uint32_t t
         stats->pc_other += row->samples;
         return;
     }
+    if (!row->samples && r->opts.redact) return;
     stats->pc_recorded += row->samples;
     size_t i = gp_events_add(e, h->start_ns, h->end_ns - h->start_ns, track, function);
     gp_set_series(e, i, r->pc_texts.at[row->reason]);
     gp_set_addr(e, i, row->offset);
     gp_set_total(e, i, row->samples);
     gp_set_value(e, i, row->stalled);
+    if (!row->samples) gp_set_id(e, i, row->crc);
     if (row->corr) gp_set_corr(e, i, row->corr);
     if (row->line) gp_set_stack(e, i, stack_of(t, function, r->pc_texts.at[row->file], row));
 }

@@ -28,6 +28,10 @@ struct gp_pc_head {
 /* The first byte of a text. Paths are the program's own, names of functions and reasons are not. */
 enum { GP_PC_TEXT_NAME = 'n', GP_PC_TEXT_FILE = 'f' };
 
+/* A row without samples is a part of the cubin CRC, from OFFSET on: its REASON is these bytes, as hexadecimal
+ * digits, and its FUNCTION the first in the cubin that was sampled. */
+enum { GP_PC_CODE_BYTES = 16 << 10 };
+
 struct gp_pc_row {
     uint64_t offset, crc;
     uint32_t function, reason, file, line; /* texts; LINE 0: unknown */

@@ -47,7 +47,8 @@
 
 /* A row of GP_PC counts samples of one instruction: the name is the function, series why its warps stall,
  * addr the offset of the instruction, total how many samples, value how many of those had no warp to
- * issue. */
+ * issue. With total 0, it is a part of the code of functions: id is the cubin's checksum, addr an offset in
+ * the cubin, and series the bytes there as hexadecimal digits. */
 
 enum gp_table { GP_TABLES(GP_FIRST) GP_TABLE_COUNT };
 

@@ -111,10 +111,14 @@ static void print_counters(const struct gp_trace *t)
 {
     const struct gp_events *e = &t->events[GP_PC], *gpu = &t->events[GP_GPU];
     struct gp_map first_of = {0}, launches = {0};
-    uint64_t *sums = gp_zalloc((e->n + 1) * sizeof *sums), samples = 0, stalled = 0, joined = 0;
+    uint64_t *sums = gp_zalloc((e->n + 1) * sizeof *sums), samples = 0, stalled = 0, joined = 0, code = 0;
     for (size_t i = 0; i < gpu->n; i++) gp_map_put(&launches, gp_get_corr(gpu, i) << 32 | gpu->name[i], 0);
     for (uint32_t i = 0; i < e->n; i++) {
         uint64_t key[] = {e->name[i], gp_get_addr(e, i), gp_get_series(e, i)};
+        if (!gp_get_total(e, i)) {
+            code += gp_string_len(&t->strings, gp_get_series(e, i)) / 2;
+            continue;
+        }
         sums[*gp_map_put(&first_of, gp_hash_bytes(key, sizeof key), i)] += (uint64_t)gp_get_total(e, i);
         samples += (uint64_t)gp_get_total(e, i);
         stalled += (uint64_t)gp_get_value(e, i);
@@ -131,6 +135,7 @@ static void print_counters(const struct gp_trace *t)
     if (e->n)
         printf("pc_samples %" PRIu64 "\npc_stalled %" PRIu64 "\npc_of_launch %" PRIu64 "\n", samples, stalled,
                joined);
+    if (code) printf("pc_code %" PRIu64 "\n", code);
     for (size_t i = 0; i < t->meta.n; i++)
         if (!strncmp(gp_trace_str(t, t->meta.at[i].key), "pc.", 3))
             printf("%s %s\n", gp_trace_str(t, t->meta.at[i].key), gp_trace_str(t, t->meta.at[i].value));

@@ -19,12 +19,12 @@ test_expect_success 'windows: each instruction and reason, what no warp hid, lin
     has "pc:_Z4gemmPf+16:long_scoreboard:/src/kernel.cu:11" 50 && has "pc:_Z4gemmPf+32:selected:/src/kernel.cu:12" 20 &&
     has "pc:_Z4gemmPf+32:wait:/src/kernel.cu:12" 10 && has "pc:_Z4reluPf+16:long_scoreboard::0" 50 &&
     has "pc:ncclDevKernel_AllReduce+16:long_scoreboard:/src/kernel.cu:11" 50 &&
-    has pc.mode "\"continuous\"" && has pc.period_cycles 65536 && has verdict:clean 1 && lacks broken
+    has pc.mode "\"continuous\"" && has pc.period_cycles 65536 && has pc_code 32 && has verdict:clean 1 && lacks broken
 '
 
 test_expect_success 'launches: exact, each with the launch that it belongs to' '
     $collect --pc-sample=4096 --pc-sample-per launch -o t $app launch 30 2>err && facts t && closes 300 &&
-    has pc 90 && has pc_of_launch 90 && has pc.mode "\"launch\"" && has pc.period_cycles 4096 &&
+    has pc 91 && has pc_of_launch 90 && has pc.mode "\"launch\"" && has pc.period_cycles 4096 &&
     has "pc:_Z4gemmPf+16:long_scoreboard:/src/kernel.cu:11" 50 && has gpu 30 &&
     trace-hta t 2>err >out && cat err out | grep "measured kernel by kernel"
 '
@@ -52,8 +52,8 @@ test_expect_success 'one trace per process: each has its own sums' '
     $collect --pc-sample -o "t.%p" $app launch 30 2>err && facts t.[0-9]* && closes 300
 '
 
-test_expect_success '--redact keeps names of functions and reasons, not paths' '
-    $collect --pc-sample --redact -o t $app launch 30 2>err && facts t && closes 300 && lacks kernel.cu && lacks /src &&
+test_expect_success '--redact keeps names of functions and reasons, not paths and code' '
+    $collect --pc-sample --redact -o t $app launch 30 2>err && facts t && closes 300 && lacks kernel.cu && lacks /src && lacks pc_code &&
     grep "^pc:_Z4gemmPf+16:long_scoreboard:.*:11 50" facts
 '
 

@@ -138,6 +138,8 @@ TEST(no_text_that_was_removed_stays)
     gp_set_extra(&t.events[GP_RANGE], row, text(&t, "{\"a\":\"SECRET-arg\"}"));
     gp_events_add(&t.events[GP_RANGE], 20, 5, track, text(&t, "ProfilerStep#1"));
     gp_events_add(&t.events[GP_API], 11, 1, track, text(&t, "cudaLaunchKernel"));
+    row = gp_events_add(&t.events[GP_PC], 12, 1, track, text(&t, "kernel"));
+    gp_set_series(&t.events[GP_PC], row, text(&t, "SECRET-code"));
     GP_VEC_PUSH(&t.symbols, ((struct gp_symbol){.module = text(&t, "/SECRET/lib.so")}));
     GP_VEC_PUSH(&t.symbols, ((struct gp_symbol){.module = text(&t, "/SECRET/lib.so"),
                                                 .name = text(&t, "SECRET::f(int)"),

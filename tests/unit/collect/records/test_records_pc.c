@@ -74,6 +74,23 @@ TEST(rows_have_the_names_lines_and_times_of_their_window)
     end(&f);
 }
 
+TEST(a_row_without_samples_is_code_which_redaction_leaves_out)
+{
+    struct fixture f;
+    const struct gp_pc_row two[2] = {rows[0], {.offset = 64, .crc = 0xc0de, .function = 1, .reason = 0}};
+    for (int redact = 0; redact < 2; redact++) {
+        begin(&f, NULL);
+        f.records.opts.redact = redact;
+        assert_true(take(&f, &head, two, SIZE_MAX));
+        const struct gp_events *e = &f.records.trace.events[GP_PC];
+        assert_int_equal(e->n, 2 - redact);
+        if (redact) assert_int_equal(gp_get_total(e, 0), 8);
+        else assert_true(gp_get_id(e, 1) == 0xc0de && gp_get_addr(e, 1) == 64 && !gp_get_total(e, 1));
+        assert_string_equal(gp_trace_get_meta(&f.records.trace, "pc.recorded"), "8");
+        end(&f);
+    }
+}
+
 TEST(sums_close)
 {
     struct fixture f;
