@@ -46,8 +46,8 @@ static struct {
     pthread_mutex_t beginning; /* one thread begins at a time */
     pthread_mutex_t lock;
     pthread_cond_t done;
-    enum state state; /* under lock */
-    pid_t pid;
+    enum state state;          /* under lock */
+    _Atomic pid_t pid;         /* the program may end while a recording begins */
     _Atomic unsigned handlers; /* how often our exit handler was registered */
     bool again;                /* failures may be tried again: the program asked for it, or a launcher */
     /* from here on: of one recording */
