@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Holds what samples of program counters predict of the kernels of this folder against what their fixes save.
 
-    measure.py record --out DIR [--stalls FILE] [--collect FILE] [--gpus N] [--ncu FILE]
-    measure.py report DIR [--bin FOLDER]
+    measure.py record --out DIR [--set first|second] [--stalls FILE] [--collect FILE] [--gpus N] [--ncu FILE]
+    measure.py report DIR [--set first|second] [--bin FOLDER]
 
 `record` needs a GPU: it times each kernel and its step with the fault and with the fix, unrecorded and by turns, then records the fault with
---pc-sample; with --ncu it also counts the stalls of five kernels with Nsight Compute. `report` needs none: it asks trace-metrics and
+--pc-sample; with --ncu it also counts the stalls of five kernels of the first set with Nsight Compute. A recording that fails is tried once
+more when all others are over, and NAME.log has the end of what the failed one said. `report` needs no GPU: it asks trace-metrics and
 trace-suggest, and prints a line of JSON and of a table for each kernel. "inside": the share that the fix saved lies in the predicted interval.
 """
 
@@ -15,31 +16,35 @@ import json
 import os
 import pathlib
 import re
+import signal
 import statistics
 import subprocess
 import sys
 import threading
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCES = {"cuda": HERE / "stalls.cu", "triton": HERE / "stalls_triton.py"}
+SETS = {"first": {"cuda": HERE / "stalls.cu", "triton": HERE / "stalls_triton.py"},
+        "second": {"cuda": HERE / "second.cu", "triton": HERE / "second_triton.py"}}
 NCU = ["uncoalesced", "bank_conflicts", "dependent_chain", "low_occupancy", "barrier"]
-RECORD_S = 60  # of one process
+RECORD_S = 90  # of one process
+SAID_LINES = 50  # of a recording that failed
 
-Fault = collections.namedtuple("Fault", "name kind file line function")
+Fault = collections.namedtuple("Fault", "name kind file lines function")
 
 
-def faults():
-    """Each kernel with its marked line and the function around that."""
-    found = []
-    for kind, path in SOURCES.items():
+def faults(sources):
+    """Each kernel with its marked lines and the function around them."""
+    found = {}
+    for kind, path in sources.items():
         function = None
         for number, line in enumerate(path.read_text().splitlines(), 1):
             head = re.search(r"__global__ void (?:__launch_bounds__\(.*?\) )?(\w+)\(|^def (\w+)\(", line)
             function = head.group(1) or head.group(2) if head else function
             mark = re.search(r"(?://|#) FAULT (\w+)$", line)
             if mark:
-                found.append(Fault(mark.group(1), kind, path.name, number, function))
-    return found
+                found.setdefault(mark.group(1), Fault(mark.group(1), kind, path.name, [], function)).lines.append(number)
+    return list(found.values())
 
 
 # ---- record ----
@@ -50,54 +55,90 @@ class Recorder:
         self.args = args
         self.out = pathlib.Path(args.out)
         self.out.mkdir(parents=True, exist_ok=True)
+        self.failed = []  # [GPU, fault] of recordings
+        self.end = time.monotonic() + args.limit
 
-    def run(self, gpu, name, command):
-        """Its standard output; what it said goes to a log."""
-        env = dict(os.environ, CUDA_VISIBLE_DEVICES=str(gpu))
+    def log(self, name, text):
         with open(self.out / f"{name}.log", "a") as log:
-            try:
-                done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=log, text=True, timeout=RECORD_S)
-            except (OSError, subprocess.TimeoutExpired) as error:
-                print(error, file=log)
-                return ""
-        return done.stdout
+            log.write(text)
+
+    def run(self, gpu, command, **variables):
+        """Its exit status, standard output and standard error."""
+        patience = min(RECORD_S, self.end - time.monotonic())
+        if patience <= 0:
+            return -1, "", f"not begun: {self.args.limit:.0f} s are over\n"
+        env = dict(os.environ, CUDA_VISIBLE_DEVICES=str(gpu), **variables)
+        try:
+            process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
+        except OSError as error:
+            return -1, "", f"{error}\n"
+        try:
+            out, said = process.communicate(timeout=patience)
+            return process.returncode, out, said
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the program under the collector, too
+            out, said = process.communicate()
+            return -1, out, f"{said}\nstill running after {patience:.0f} s\n"
 
     def command(self, fault):
         if fault.kind == "cuda":
             return [self.args.stalls, fault.name]
-        return [sys.executable, str(SOURCES["triton"]), fault.name]
+        return [sys.executable, str(self.args.sources["triton"]), fault.name]
 
-    def time(self, gpu, fault):
-        (self.out / f"{fault.name}.times").write_text(self.run(gpu, fault.name, [*self.command(fault), "--both", "--seconds", "2"]))
+    def time(self, gpu, name, command, mine):
+        _, rows, said = self.run(gpu, [*command, "--both", "--seconds", "1"])
+        self.log(name, said)
+        for fault in mine:
+            (self.out / f"{fault.name}.times").write_text("".join(f"{row}\n" for row in rows.splitlines() if f'"{fault.name}"' in row))
 
     def record(self, gpu, fault, more=()):
-        self.run(gpu, fault.name, [self.args.collect, "--pc-sample", "-o", str(self.out / f"{fault.name}.trace"), "--",
-                                   *self.command(fault), "--seconds", "1", *more])
+        """Whether the trace has samples. What was said of a recording that failed is kept, else its last line."""
+        trace = self.out / f"{fault.name}.trace"
+        status, _, said = self.run(gpu, [self.args.collect, "--pc-sample", "-o", str(trace), "--", *self.command(fault), "--seconds", "1", *more],
+                                   GPUPROF_DEBUG="1")
+        fine = status == 0 and trace.exists() and re.search(r"[1-9]\d* samples of program counters", said) is not None
+        if not fine:
+            self.log(fault.name, f"recording failed with {status} on GPU {gpu}\n")
+        self.log(fault.name, "".join(said.splitlines(keepends=True)[-1 if fine else -SAID_LINES:]))
+        return fine
+
+    def record_later(self, gpu, fault, more):
+        if not self.record(gpu, fault, more):
+            self.failed.append((gpu, fault))
+
+    def again(self):
+        """The names of the kernels whose recordings failed twice."""
+        missing = set()
+        for gpu, fault in self.failed:
+            self.log(fault.name, "tried again\n")
+            fine = self.record(gpu, fault)
+            print(f"{fault.name}: recording failed, and {'succeeded' if fine else 'failed again'} when tried once more")
+            if not fine:
+                missing.add(fault.name)
+        return missing
 
     def compare(self, gpu, fault):
-        counted = self.run(gpu, fault.name, [
+        _, counted, said = self.run(gpu, [
             self.args.ncu, "--csv", "--page", "raw", "--clock-control", "none", "--cache-control", "none", "--kernel-name", fault.function,
             "--launch-skip", "20", "--launch-count", "3", "--metrics",
             "group:smsp__pcsamp_warp_stall_reasons,group:smsp__pcsamp_warp_stall_reasons_not_issued", *self.command(fault), "--steps", "30"])
+        self.log(fault.name, said)
         (self.out / f"{fault.name}.ncu.csv").write_text(counted)
 
     def all_on(self, gpu, mine):
         for fault in mine:
             if fault.kind == "cuda":
-                self.time(gpu, fault)
-                self.record(gpu, fault)
+                self.time(gpu, fault.name, self.command(fault), [fault])
+                self.record_later(gpu, fault, ())
                 if self.args.ncu and fault.name in NCU:
                     self.compare(gpu, fault)
         triton = [f for f in mine if f.kind == "triton"]
         if not triton:
             return
-        times = self.run(gpu, "triton", [sys.executable, str(SOURCES["triton"]), *(f.name for f in triton), "--both", "--seconds", "2"])
-        for fault in triton:
-            rows = [line for line in times.splitlines() if f'"{fault.name}"' in line]
-            (self.out / f"{fault.name}.times").write_text("".join(f"{r}\n" for r in rows))
+        self.time(gpu, f"triton{gpu}", [sys.executable, str(self.args.sources["triton"]), *(f.name for f in triton)], triton)
         # They import PyTorch side by side, and use the GPU one after the other.
         lock = ["--lock", str(self.out / f"gpu{gpu}.lock")]
-        threads = [threading.Thread(target=self.record, args=(gpu, f, lock)) for f in triton]
+        threads = [threading.Thread(target=self.record_later, args=(gpu, f, lock)) for f in triton]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -106,15 +147,15 @@ class Recorder:
 
 def record(args):
     recorder = Recorder(args)
-    wanted = [f for f in faults() if not args.only or f.name in args.only]
-    threads = [threading.Thread(target=recorder.all_on, args=(g, wanted[g::args.gpus])) for g in range(args.gpus)]
+    wanted = [f for f in faults(args.sources) if not args.only or f.name in args.only]
+    threads = [threading.Thread(target=recorder.all_on, args=(g, wanted[g :: args.gpus])) for g in range(args.gpus)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    missing = recorder.again()
     for fault in wanted:
-        trace = recorder.out / f"{fault.name}.trace"
-        print(f"{fault.name}: {'recorded' if trace.exists() else 'no trace'}, {(recorder.out / (fault.name + '.times')).read_text()!r}")
+        print(f"{fault.name}: {'no samples' if fault.name in missing else 'recorded'}, {(recorder.out / (fault.name + '.times')).read_text()!r}")
     return 0
 
 
@@ -157,8 +198,9 @@ def row_of(args, folder, fault):
     kernel, step = predicted(args, trace, fault) if trace.exists() else (None, None)
     place = kernel and kernel["place"] or ""
     interval = [kernel["saved_low_pct"], kernel["saved_high_pct"]] if kernel and kernel["saved_high_pct"] is not None else None
-    return {"name": fault.name, "line": f"{fault.file}:{fault.line}", "hottest": place.rsplit("/", 1)[-1],
-            "line_right": place.rsplit("/", 1)[-1] == f"{fault.file}:{fault.line}", "cause": kernel and kernel["cause"],
+    lines = [f"{fault.file}:{line}" for line in fault.lines]
+    return {"name": fault.name, "line": " ".join(lines), "hottest": place.rsplit("/", 1)[-1],
+            "line_right": place.rsplit("/", 1)[-1] in lines, "cause": kernel and kernel["cause"],
             "stalled_pct": kernel and kernel["stalled_pct"], "samples": kernel and kernel["samples"], "kernel_saved_pct": kernel_saved,
             "kernel_predicted_pct": interval, "kernel_inside": inside(kernel_saved, interval), "step_saved_pct": step_saved,
             "step_predicted_pct": step, "step_inside": inside(step_saved, step)}
@@ -170,7 +212,7 @@ def number(v):
 
 def report(args):
     folder = pathlib.Path(args.folder)
-    rows = [row_of(args, folder, f) for f in faults()]
+    rows = [row_of(args, folder, f) for f in faults(args.sources)]
     for row in rows:
         print(json.dumps(row))
     print("\n| kernel | hottest line | cause | kernel: predicted, saved | inside | step: predicted, saved | inside |\n|---|---|---|---|---|---|---|")
@@ -194,15 +236,19 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("record", help="on a machine with a GPU")
     one.add_argument("--out", required=True, metavar="DIR")
-    one.add_argument("--stalls", default="stalls", metavar="FILE", help="stalls.cu, compiled by build.sh")
+    one.add_argument("--stalls", default="stalls", metavar="FILE", help="stalls.cu or second.cu, compiled by build.sh")
     one.add_argument("--collect", default="gpuprof-collect", metavar="FILE")
     one.add_argument("--gpus", type=int, default=1, metavar="N", help="divide the kernels among N GPUs")
     one.add_argument("--only", nargs="*", metavar="NAME", help="these kernels")
+    one.add_argument("--limit", type=float, default=3600, metavar="S", help="end after S seconds, whatever is missing then")
     one.add_argument("--ncu", metavar="FILE", help="count stalls of five kernels with Nsight Compute as well")
     two = commands.add_parser("report", help="of a folder that was recorded")
     two.add_argument("folder", metavar="DIR")
     two.add_argument("--bin", default="", metavar="FOLDER", help="of trace-metrics and trace-suggest")
+    for command in (one, two):
+        command.add_argument("--set", default="first", choices=SETS, help="of kernels (default: first)")
     args = parser.parse_args()
+    args.sources = SETS[args.set]
     return record(args) if args.command == "record" else report(args)
 
 

@@ -3,13 +3,13 @@
  *     stalls --list
  *     stalls NAME [--fixed | --both] [--steps N] [--seconds S]
  *
- * A step is other work, the kernel, and a wait for both. With --both, blocks of steps with the fault and with the fix
- * take turns, until N steps or S seconds are over, and the medians are printed as a line of JSON per side. The comment FAULT marks the line at fault. */
+ * frame.h has the steps and what is printed. The comment FAULT marks the line at fault. The lines keep their numbers, which
+ * recordings name. */
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
-#include <nvtx3/nvToolsExt.h>
-#include "../cuda/sample.h"
+#include "frame.h"
 
 enum { SIDE = 4096, CELLS = SIDE * SIDE, TERMS = 256, BINS = 8 };
 
@@ -252,61 +252,16 @@ static void prepare(device *d)
     CHECK(cudaFuncSetAttribute(occupancy, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 * 1024));
 }
 
-static double median(std::vector<double> &v)
-{
-    std::sort(v.begin(), v.end());
-    return v.empty() ? 0 : v[v.size() / 2];
-}
-
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"uncoalesced", "strided_store", "bank_conflicts", "spills", "dependent_chain",
                                         "low_occupancy", "divergence", "atomics", "tail", "barrier"};
-    enum { BLOCK = 20 };
-    const char *name = argc > 1 ? argv[1] : "";
-    bool fixed = false, both = false;
-    long steps = 400, seconds = 3;
-    if (!std::strcmp(name, "--list")) {
-        for (const char *n : names) std::printf("%s\n", n);
-        return 0;
-    }
-    for (int i = 2; i < argc; i++) {
-        if (!std::strcmp(argv[i], "--fixed")) fixed = true;
-        if (!std::strcmp(argv[i], "--both")) both = true;
-        if (!std::strcmp(argv[i], "--steps")) steps = operand(argc, argv, i + 1, steps);
-        if (!std::strcmp(argv[i], "--seconds")) seconds = operand(argc, argv, i + 1, seconds);
-    }
-    if (std::none_of(std::begin(names), std::end(names), [name](const char *n) { return !std::strcmp(n, name); })) {
-        std::fprintf(stderr, "usage: stalls NAME [--fixed | --both] [--steps N] [--seconds S]; stalls --list\n");
-        return 2;
-    }
-
-    device d;
-    prepare(&d);
-    cudaEvent_t begin, end;
-    CHECK(cudaEventCreate(&begin));
-    CHECK(cudaEventCreate(&end));
-    std::vector<double> kernel_us[2], step_us[2];
-    long long first = clock_ns();
-    for (long s = 0; s < steps && (s < 4 * BLOCK || clock_ns() - first < seconds * 1000000000LL); s++) {
-        bool fix = both ? s / BLOCK % 2 : fixed;
-        long long start = clock_ns();
-        nvtxRangePushA("step");
-        for (int i = 0; i < 4; i++) triad<<<CELLS / 256, 256>>>(d.in, d.out, CELLS);
-        CHECK(cudaEventRecord(begin));
-        run(d, name, fix);
-        CHECK(cudaEventRecord(end));
-        CHECK(cudaDeviceSynchronize());
-        nvtxRangePop();
-        float ms;
-        CHECK(cudaEventElapsedTime(&ms, begin, end));
-        if (s < 2 * BLOCK) continue; /* the first ones load code */
-        kernel_us[fix].push_back(ms * 1000);
-        step_us[fix].push_back((clock_ns() - start) / 1000.0);
-    }
-    for (int f = 0; f < 2; f++)
-        if (!kernel_us[f].empty())
-            std::printf("{\"name\": \"%s\", \"fixed\": %s, \"kernel_us\": %.2f, \"step_us\": %.2f}\n", name, f ? "true" : "false",
-                        median(kernel_us[f]), median(step_us[f]));
-    return 0;
+    return run_program(argc, argv, {std::begin(names), std::end(names)}, [](const std::string &name) {
+        device d;
+        prepare(&d);
+        auto other = [d] {
+            for (int i = 0; i < 4; i++) triad<<<CELLS / 256, 256>>>(d.in, d.out, CELLS);
+        };
+        return work{[d, name](bool fixed) { run(d, name.c_str(), fixed); }, other, nothing, nullptr};
+    });
 }

@@ -5,23 +5,23 @@
     stalls_triton.py NAME... [--fixed | --both] [--steps N] [--seconds S] [--lock FILE]
 
 A step is other work, the kernel, and a wait for both. With --both, blocks of steps with the fault and with the fix take turns, until N steps
-or S seconds are over, and the medians are printed as a line of JSON per side. With --lock, the GPU is used while FILE is locked, until the process ends, so that several processes
-can import PyTorch at the same time. The comment FAULT marks the line at fault.
+or S seconds are over, and the medians are printed as a line of JSON per side. With --lock, the GPU is used while FILE is locked, until the
+process ends, so that several processes can import PyTorch at the same time (frame.py).
+
+The comment FAULT marks the line at fault.
+The lines keep their numbers, which recordings name: what is new stands
+below the kernels.
 """
 
-import argparse
-import fcntl
-import json
-import statistics
+import functools
 import sys
-import time
 
+import frame
 import torch
 import triton
 import triton.language as tl
 
 CELLS = 1 << 24
-BLOCK_STEPS = 20
 
 
 @triton.jit
@@ -216,70 +216,24 @@ class Kernels:
                           lambda: tile_sums_fixed[(CELLS // 65536,)](x, out, 64, BLOCK=1024, num_warps=8)),
         }
 
-    def step(self, launch, begin, end):
-        """The step and its kernel, in microseconds."""
-        start = time.perf_counter_ns()
-        torch.cuda.nvtx.range_push("step")
-        for _ in range(4):
-            self.other.add_(self.x, alpha=0.5)
-        begin.record()
-        launch()
-        end.record()
-        torch.cuda.synchronize()
-        torch.cuda.nvtx.range_pop()
-        return (time.perf_counter_ns() - start) / 1000, begin.elapsed_time(end) * 1000
-
-
-def run(kernels, name, fixed, both, steps, seconds):
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    times = {False: [], True: []}
-    for side in (False, True) if both else (fixed,):
-        kernels.launches[name][side]()  # compiles it
-    torch.cuda.synchronize()
-    first = time.monotonic()
-    for s in range(steps):
-        if s >= 4 * BLOCK_STEPS and time.monotonic() - first > seconds:
-            break
-        side = bool(s // BLOCK_STEPS % 2) if both else fixed
-        taken = kernels.step(kernels.launches[name][side], begin, end)
-        if s >= 2 * BLOCK_STEPS:
-            times[side].append(taken)
-    for side, taken in times.items():
-        if taken:
-            step_us, kernel_us = (statistics.median(column) for column in zip(*taken))
-            print(json.dumps({"name": name, "fixed": side, "kernel_us": round(kernel_us, 2), "step_us": round(step_us, 2)}), flush=True)
-
 
 NAMES = ["t_uncoalesced", "t_strided_store", "t_tiny_programs", "t_low_occupancy", "t_spills", "t_atomics", "t_read_again", "t_dependent_loads",
          "t_double", "t_barrier"]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *NAMES])
-    parser.add_argument("--list", action="store_true", help="print the names")
-    parser.add_argument("--fixed", action="store_true", help="run the fix")
-    parser.add_argument("--both", action="store_true", help="run both by turns")
-    parser.add_argument("--steps", type=int, default=400)
-    parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--lock", metavar="FILE")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(NAMES))
-        return 0
-    if args.lock:
-        lock = open(args.lock, "w")
-        fcntl.flock(lock, fcntl.LOCK_EX)  # until the process ends
-    kernels = Kernels()
-    failed = 0
-    for name in args.names:
-        try:
-            run(kernels, name, args.fixed, args.both, args.steps, args.seconds)
-        except Exception as error:  # one kernel that this version of Triton refuses is not all
-            print(f"{name}: {error}", file=sys.stderr)
-            failed = 1
-    return failed
+@functools.cache
+def kernels():
+    return Kernels()
+
+
+def prepare(name):
+    def before():
+        for _ in range(4):
+            kernels().other.add_(kernels().x, alpha=0.5)
+
+    faulty, fixed = kernels().launches[name]
+    return frame.Work(faulty, fixed, before, lambda: None, None)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(frame.main(__doc__, NAMES, prepare))
