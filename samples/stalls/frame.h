@@ -3,7 +3,7 @@
  * A step is other work, the kernel, the rest of the other work, and a wait for all of it. With --both, blocks
  * of steps with the fault and with the fix take turns, until N steps or S seconds are over. The medians are
  * printed as a line of JSON per side, with the largest difference of their results as a share of the largest
- * result. */
+ * result. A fix whose results differ by more than rounding is an error. */
 #ifndef FRAME_H
 #define FRAME_H
 
@@ -23,7 +23,7 @@ struct work {
     std::function<double()> differ; /* of the results with the fault and with the fix; may be empty */
 };
 
-static const double NOT_COMPARABLE = 1e9;
+static const double NOT_COMPARABLE = 1e9, ROUNDING = 1e-3; /* what sums in another order may differ by */
 
 static inline void nothing() {}
 
@@ -77,6 +77,10 @@ static inline int run_program(int argc, char **argv, const std::vector<std::stri
 
     work w = prepare(name);
     double differs = both && w.differ ? w.differ() : 0;
+    if (differs > ROUNDING) {
+        std::fprintf(stderr, "%s: the results of fault and fix differ by %.3g\n", name.c_str(), differs);
+        return 1;
+    }
     cudaEvent_t begin, end;
     CHECK(cudaEventCreate(&begin));
     CHECK(cudaEventCreate(&end));

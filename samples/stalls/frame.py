@@ -2,8 +2,8 @@
 
 A step is other work, the kernel, the rest of the other work, and a wait for all of it. With --both, blocks of steps with the fault and with the
 fix take turns, until N steps or S seconds are over, and the medians are printed as a line of JSON per side, with the largest difference of their
-results, as a share of the largest result. With --lock, the GPU is used while FILE is locked, until the process ends, so that several processes can
-import PyTorch at the same time.
+results as a share of the largest result. A fix whose results differ by more than rounding is an error. With --lock, the GPU is used while FILE
+is locked, until the process ends, so that several processes can import PyTorch at the same time.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import time
 import torch
 
 BLOCK_STEPS = 20
+ROUNDING = 1e-3  # what sums in another order may differ by
 
 # One kernel as its program runs it; `result`, the tensor that it writes, may be None.
 Work = collections.namedtuple("Work", "faulty fixed before after result")
@@ -51,7 +52,11 @@ def run(work, name, fixed, both, steps, seconds):
     times = {False: [], True: []}
     for side in (False, True) if both else (fixed,):
         (work.fixed if side else work.faulty)()  # compiles it
-    more = {"differs": difference(work)} if both and work.result is not None else {}
+    more = {}
+    if both and work.result is not None:
+        more["differs"] = difference(work)
+        if not more["differs"] <= ROUNDING:
+            raise ValueError(f"the results of fault and fix differ by {more['differs']:.3g}")
     torch.cuda.synchronize()
     first = time.monotonic()
     for s in range(steps):
