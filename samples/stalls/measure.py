@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SETS = {"first": {"cuda": HERE / "stalls.cu", "triton": HERE / "stalls_triton.py"},
         "second": {"cuda": HERE / "second.cu", "triton": HERE / "second_triton.py"}}
 NCU = ["uncoalesced", "bank_conflicts", "dependent_chain", "low_occupancy", "barrier"]
-RECORD_S = 90  # of one process
+RECORD_S = 120  # of one process, which may compile ten kernels
 SAID_LINES = 50  # of a recording that failed
 
 Fault = collections.namedtuple("Fault", "name kind file lines function")

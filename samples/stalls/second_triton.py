@@ -96,20 +96,6 @@ def product_fixed(a, b, out, n, SIDE: tl.constexpr, DEPTH: tl.constexpr):
 
 
 @triton.jit
-def large_tile(a, b, out, n, HEIGHT: tl.constexpr, WIDTH: tl.constexpr, DEPTH: tl.constexpr):
-    """A tile of 256 x 128 sums is 256 registers for each thread of four warps; the fix is eight warps."""
-    row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
-    column = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
-    depth = tl.arange(0, DEPTH)
-    left = a + row[:, None] * n + depth[None, :]
-    right = b + depth[:, None] * n + column[None, :]
-    total = tl.zeros((HEIGHT, WIDTH), tl.float32)
-    for k in range(0, n, DEPTH):
-        total += tl.dot(tl.load(left + k), tl.load(right + k * n))  # FAULT t_large_tile
-    tl.store(out + row[:, None] * n + column[None, :], total)
-
-
-@triton.jit
 def softplus(x, out, WIDE: tl.constexpr, BLOCK: tl.constexpr):
     """Exponential and logarithm in double precision, of which the result keeps half; the fix is single precision."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -188,6 +174,20 @@ def causal(keys, queries, out, LAST_FIRST: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(out + row, tl.sum(total, 0))
 
 
+@triton.jit
+def large_tile(a, b, out, n, HEIGHT: tl.constexpr, WIDTH: tl.constexpr, DEPTH: tl.constexpr):
+    """A tile of 256 x 128 sums is 256 registers for each thread of four warps; the fix is eight warps."""
+    row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
+    column = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
+    depth = tl.arange(0, DEPTH)
+    left = a + row[:, None] * n + depth[None, :]
+    right = b + depth[:, None] * n + column[None, :]
+    total = tl.zeros((HEIGHT, WIDTH), tl.float32)
+    for k in range(0, n, DEPTH):
+        total += tl.dot(tl.load(left + k), tl.load(right + k * n))  # FAULT t_large_tile
+    tl.store(out + row[:, None] * n + column[None, :], total)
+
+
 # ---- data and launches ----
 
 
@@ -251,14 +251,6 @@ def t_product():
                       lambda: product_fixed[(n // 128, n // 128)](a, b, out, n, SIDE=128, DEPTH=64, num_warps=8), copies(4), copies(4), out)
 
 
-def t_large_tile():
-    n, height, width = 6144, 256, 128
-    a, b, out = floats(n * n, torch.float16), floats(n * n, torch.float16), empty(n * n)
-    grid = (n // height, n // width)
-    return frame.Work(lambda: large_tile[grid](a, b, out, n, HEIGHT=height, WIDTH=width, DEPTH=64, num_warps=4),
-                      lambda: large_tile[grid](a, b, out, n, HEIGHT=height, WIDTH=width, DEPTH=64, num_warps=8), copies(8), copies(4), out)
-
-
 def t_softplus():
     n = 1 << 27
     x, out = floats(n), empty(n)
@@ -297,8 +289,16 @@ def t_causal():
                       lambda: causal[(rows,)](keys, queries, out, LAST_FIRST=True, BLOCK=32, num_warps=1), copies(7), products(3), out)
 
 
-PROGRAMS = {f.__name__: f for f in (t_gather, t_bias_gradient, t_layer_norm, t_product, t_large_tile, t_softplus, t_recurrence, t_running_sum,
-                                    t_ragged, t_causal)}
+def t_large_tile():
+    n, height, width = 6144, 256, 128
+    a, b, out = floats(n * n, torch.float16), floats(n * n, torch.float16), empty(n * n)
+    grid = (n // height, n // width)
+    return frame.Work(lambda: large_tile[grid](a, b, out, n, HEIGHT=height, WIDTH=width, DEPTH=64, num_warps=4),
+                      lambda: large_tile[grid](a, b, out, n, HEIGHT=height, WIDTH=width, DEPTH=64, num_warps=8), copies(8), copies(4), out)
+
+
+PROGRAMS = {f.__name__: f for f in (t_gather, t_bias_gradient, t_layer_norm, t_product, t_softplus, t_recurrence, t_running_sum, t_ragged,
+                                    t_causal, t_large_tile)}
 
 if __name__ == "__main__":
     sys.exit(frame.main(__doc__, list(PROGRAMS), lambda name: PROGRAMS[name]()))
