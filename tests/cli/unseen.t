@@ -25,6 +25,11 @@ test_expect_success 'the README lists the fourth twelve as they are' '
     sed -n "/^## The fourth list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp fourth found
 '
 
+test_expect_success 'the README lists the fifth twelve as they are' '
+    python3 "$unseen/fifth.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >fifth && test "$(wc -l <fifth)" = 13 &&
+    sed -n "/^## The fifth list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp fifth found
+'
+
 # The runner beside programs that need no GPU, and a recorder that gives every program the same recording.
 mkdir stub bin && cp "$unseen/record.py" stub/ && ln -s "$(command -v trace-suggest)" bin/
 cat >stub/running.py <<'EOF'
