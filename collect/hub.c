@@ -176,10 +176,8 @@ static void accept_all(struct gp_hub *hub)
 static void drop_silent(struct gp_hub *hub)
 {
     int64_t since_ns = gp_now_ns() - SILENCE_NS;
-    for (size_t i = 0; i < hub->conns.n; i++) {
-        struct conn *c = &hub->conns.at[i];
+    GP_EACH(struct conn, c, hub->conns)
         if (c->fd >= 0 && !c->greeted && c->since_ns <= since_ns) lose_conn(hub, c);
-    }
 }
 
 /* Send it its memory and its number. */
@@ -293,11 +291,9 @@ size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool readin
     size_t n = 0;
     bool rests = hub->rest_until_ns && gp_now_ns() < hub->rest_until_ns;
     fds[n++] = (struct pollfd){.fd = rests ? -1 : hub->listen_fd, .events = POLLIN};
-    for (size_t i = 0; i < hub->conns.n; i++) {
-        const struct conn *c = &hub->conns.at[i];
+    GP_EACH(const struct conn, c, hub->conns)
         if (c->fd >= 0 && !c->behind && (reading || !c->greeted))
             fds[n++] = (struct pollfd){.fd = c->fd, .events = POLLIN};
-    }
     return n;
 }
 
@@ -311,8 +307,7 @@ static struct conn *find_conn(struct gp_hub *hub, int fd, size_t *from)
 int64_t gp_hub_due(const struct gp_hub *hub)
 {
     int64_t due_ns = hub->rest_until_ns;
-    for (size_t i = 0; i < hub->conns.n; i++) {
-        const struct conn *c = &hub->conns.at[i];
+    GP_EACH(const struct conn, c, hub->conns) {
         if (c->fd < 0 || c->greeted) continue;
         int64_t silent_ns = c->since_ns + SILENCE_NS;
         if (!due_ns || silent_ns < due_ns) due_ns = silent_ns;
@@ -341,8 +336,7 @@ void gp_hub_record(struct gp_hub *hub, bool open, bool leave)
 {
     struct gp_wire_record r = {open, leave};
     hub->opts.welcome.capture.open = open;
-    for (size_t i = 0; i < hub->conns.n; i++) {
-        const struct conn *c = &hub->conns.at[i];
+    GP_EACH(const struct conn, c, hub->conns) {
         /* If it cannot take so few bytes, it is about to be closed. */
         if (c->fd >= 0 && c->greeted && gp_wire_send(c->fd, GP_WIRE_RECORD, &r, sizeof r)) continue;
     }
@@ -351,8 +345,7 @@ void gp_hub_record(struct gp_hub *hub, bool open, bool leave)
 bool gp_hub_mark(struct gp_hub *hub, uint32_t producer, const char *name, int64_t ns)
 {
     bool any = false;
-    for (size_t i = 0; i < hub->conns.n; i++) {
-        struct conn *c = &hub->conns.at[i];
+    GP_EACH(struct conn, c, hub->conns) {
         if (!c->session || (producer && c->producer != producer)) continue;
         gp_session_mark(c->session, name, ns);
         any = true;
@@ -370,8 +363,7 @@ bool gp_hub_has_pace(const struct gp_hub *hub)
 void gp_hub_stop(struct gp_hub *hub)
 {
     hub->stopped = true;
-    for (size_t i = 0; i < hub->conns.n; i++) {
-        struct conn *c = &hub->conns.at[i];
+    GP_EACH(struct conn, c, hub->conns) {
         if (c->fd < 0) continue;
         end_session(hub, c, c->said_bye ? GP_END_BYE : GP_END_STOPPED);
         close_conn(c);
@@ -387,8 +379,7 @@ struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub)
     t.unserved = hub->unserved;
     t.err = hub->err;
     t.live = (uint32_t)hub->conns.n;
-    for (size_t i = 0; i < hub->conns.n; i++) {
-        const struct conn *c = &hub->conns.at[i];
+    GP_EACH(const struct conn, c, hub->conns) {
         t.processes += c->greeted;
         if (!c->session) continue;
         t.recorded += gp_session_records(c->session);

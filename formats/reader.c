@@ -71,8 +71,7 @@ static bool is_csv(const char *s, size_t n)
 static const char *foreign_kind(const void *head, size_t n)
 {
     const char *s = head;
-    for (size_t i = 0; i < GP_COUNT(kinds); i++) {
-        const struct kind *k = &kinds[i];
+    GP_EACH_OF(const struct kind, k, kinds, GP_COUNT(kinds)) {
         size_t m = strlen(k->magic);
         if (n >= k->at + m && !memcmp(s + k->at, k->magic, m)) return k->what;
     }

@@ -167,10 +167,8 @@ void gp_compile_find_cudagraphs(struct gp_compile *c)
     for (size_t i = 0; i < log->processes.n; i++) c->cudagraphs.asked |= log->processes.at[i].cudagraphs;
     count_recorded(c);
     c->cudagraphs.asked |= c->cudagraphs.recordings > 0;
-    for (size_t i = 0; i < log->skips.n; i++) {
-        const struct gp_clog_skip *s = &log->skips.at[i];
+    GP_EACH(const struct gp_clog_skip, s, log->skips)
         add_skip(c, s->reason, s->file, s->line, s->compile_id, function_at(c, s->file, s->line));
-    }
     GP_EACH(const struct gp_clog_metrics, m, log->metrics) {
         const struct gp_compile_frame *f = gp_compile_frame_of(c, m->process, m->compile_id);
         bool reported = !m->skip_reason;

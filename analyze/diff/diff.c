@@ -88,8 +88,7 @@ static void renumber(struct gp_diff_work *w, const uint32_t *now)
 {
     for (size_t i = 0; i < w->d->causes.n; i++)
         if (w->d->causes.at[i].sort == GP_CAUSE_OP) w->d->causes.at[i].index = now[w->d->causes.at[i].index];
-    for (int side = 0; side < GP_DIFF_SIDES; side++) {
-        const struct gp_diff_group *g = &w->side[side];
+    GP_EACH_OF(const struct gp_diff_group, g, w->side, GP_DIFF_SIDES) {
         for (size_t i = 0; i < g->n; i++) {
             const struct gp_profile *p = g->profiles[i];
             size_t n = w->d->opts.by == GP_DIFF_BY_KERNEL ? p->kernels.n : p->places.n;

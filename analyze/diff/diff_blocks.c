@@ -176,8 +176,7 @@ static void rank_keys(struct blocks *b)
     for (uint32_t i = 0; i < n; i++) b->keys.rank[list[i].sid] = i + 1;
     free(list);
     for (int side = 0; side < GP_DIFF_SIDES; side++)
-        for (uint32_t i = 0; i < b->side[side].n; i++) {
-            struct gp_align_item *item = &b->side[side].item[i];
+        GP_EACH_OF(struct gp_align_item, item, b->side[side].item, b->side[side].n) {
             item->key = b->keys.rank[item->key];
             item->family = b->keys.rank[item->family];
             item->role = item->role ? b->keys.rank[item->role] : 0;

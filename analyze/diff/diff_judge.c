@@ -37,8 +37,7 @@ static void count_op(struct gp_diff_summary *s, const struct gp_diff_op *op)
 static int64_t least_weight(const struct gp_diff *d)
 {
     int64_t most = 0;
-    for (int side = 0; side < GP_DIFF_SIDES; side++) {
-        const struct gp_diff_side *s = &d->side[side];
+    GP_EACH_OF(const struct gp_diff_side, s, d->side, GP_DIFF_SIDES) {
         int64_t whole = d->unit == GP_DIFF_PER_STEP && s->step_ns > 0 ? s->step_ns : s->gpu_ns;
         if (whole > most) most = whole;
     }

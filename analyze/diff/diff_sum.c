@@ -16,8 +16,7 @@
 static void number_shapes(struct gp_diff_work *w)
 {
     struct gp_map numbers = {0};
-    for (int side = 0; side < GP_DIFF_SIDES; side++) {
-        struct gp_diff_group *g = &w->side[side];
+    GP_EACH_OF(struct gp_diff_group, g, w->side, GP_DIFF_SIDES) {
         g->shape_of = gp_zalloc((g->n + 1) * sizeof *g->shape_of);
         for (size_t i = 0; i < g->n; i++) {
             const struct gp_profile *p = g->profiles[i];

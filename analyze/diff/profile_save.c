@@ -178,8 +178,7 @@ static void serialize_events(struct gp_serializer *x, struct gp_profile *p)
         if (n) memset(p->events.at, 0, n * sizeof *p->events.at);
         p->events.n = n;
     }
-    for (size_t i = 0; i < n; i++) {
-        struct gp_profile_event *e = &p->events.at[i];
+    GP_EACH_OF(struct gp_profile_event, e, p->events.at, n) {
         int64_t hidden = e->dur_ns - e->share_ns;
         gp_serialize_u32(x, &e->kernel);
         serialize_near(x, &e->place, &last.place);

@@ -199,8 +199,7 @@ static void merge_kernels(struct gp_fleet *to, const struct gp_fleet *from)
 {
     if (from->name_limit < to->name_limit) to->name_limit = from->name_limit;
     to->names_left_out += from->names_left_out;
-    for (size_t i = 0; i < from->kernels.n; i++) {
-        const struct gp_fleet_kernel *k = &from->kernels.at[i];
+    GP_EACH(const struct gp_fleet_kernel, k, from->kernels) {
         struct gp_fleet_kernel *into = kernel_of(to, gp_intern_from(&to->strings, &from->strings, k->name));
         gp_sketch_merge(&into->step, &k->step);
         gp_sketch_merge(&into->call, &k->call);

@@ -114,8 +114,7 @@ void gp_fleet_merge_steps(struct gp_fleet *to, const struct gp_fleet *from)
     gp_fleet_fit_rows(to, from->last_rank);
     if (from->first_step > from->last_step) return;
     fit_columns(to, from->first_step, from->last_step);
-    for (size_t i = 0; i < from->columns.n; i++) {
-        const struct gp_fleet_column *c = &from->columns.at[i];
+    GP_EACH(const struct gp_fleet_column, c, from->columns) {
         struct gp_fleet_column *into = column_of(to, c->index >> (to->column_shift - from->column_shift));
         gp_sketch_merge(&into->own, &c->own);
         gp_topk_merge(&into->worst, &c->worst);

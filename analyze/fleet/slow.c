@@ -252,8 +252,7 @@ static void find_kernels(struct judge *j)
         int64_t middle = gp_sketch_median(&k->step);
         int64_t limit = gp_slow_limit(&k->step, middle, KERNEL_PCT, KERNEL_TIMES),
                 call = gp_sketch_median(&k->call);
-        for (uint32_t w = 0; w < k->worst.n; w++) {
-            const struct gp_topk_entry *e = &k->worst.at[w];
+        GP_EACH(const struct gp_topk_entry, e, k->worst) {
             if (e->value <= limit || e->value - middle < least || is_told(j, e->key)) continue;
             const struct gp_fleet_member *m = gp_fleet_member(j->f, e->key);
             bool slower = !m;

@@ -335,8 +335,7 @@ static void add_streams(struct gp_hta *h, const struct gp_view *v, const struct 
 
 static void add(struct gp_hta *h, const struct gp_view *v)
 {
-    for (size_t i = 0; i < v->devices.n; i++) {
-        const struct gp_view_device *from = &v->devices.at[i];
+    GP_EACH(const struct gp_view_device, from, v->devices) {
         struct gp_hta_device d;
         memset(&d, 0, sizeof d);
         d.rank = from->rank;

@@ -384,8 +384,7 @@ static bool find_shift(const struct matching *m, const struct list *ref, const s
     int64_t least = -1;
     for (size_t i = 0; i < n; i++)
         if (found[i].spread_ns >= 0 && (least < 0 || found[i].spread_ns < least)) least = found[i].spread_ns;
-    for (size_t i = 0; i < n; i++) {
-        const struct shift *s = &found[i];
+    GP_EACH_OF(const struct shift, s, found, n) {
         if (least >= 0 && (s->spread_ns < 0 || s->spread_ns > 4 * least + 2000)) continue;
         good++;
         bool all = end_shared(ref, list, s->by) - lowest_shared(s->by) == list->n; /* never the longer one */

@@ -214,10 +214,8 @@ static const struct gp_idle_culprit *largest_culprit(const struct whole *w, uint
 {
     const struct gp_idle_culprit *largest = NULL;
     for (size_t i = 0; i < w->h->devices.n; i++)
-        for (size_t k = 0; k < w->h->devices.at[i].culprits.n; k++) {
-            const struct gp_idle_culprit *c = &w->h->devices.at[i].culprits.at[k];
+        GP_EACH(const struct gp_idle_culprit, c, w->h->devices.at[i].culprits)
             if (c->cause == cause && (!largest || less(largest, c))) largest = c;
-        }
     return largest;
 }
 

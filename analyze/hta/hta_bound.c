@@ -301,8 +301,7 @@ static void read_steps(struct reading *r, bool steady)
 {
     int64_t place = 0;
     r->launches = 0;
-    for (size_t i = 0; i < r->h->steps.n; i++) {
-        const struct gp_hta_step *s = &r->h->steps.at[i];
+    GP_EACH(const struct gp_hta_step, s, r->h->steps) {
         if (!is_of(r->d, s->rank, s->producer, s->device)) continue;
         place++;
         if (!s->warm_up || !steady) r->launches += s->launches;
@@ -348,8 +347,7 @@ static double steps_in_window(const struct reading *r)
 static void read_kernels(struct reading *r, const struct gp_hta_device *about)
 {
     double n = steps_in_window(r);
-    for (size_t i = 0; i < about->kernels.n; i++) {
-        const struct gp_device_kernel *k = &about->kernels.at[i];
+    GP_EACH(const struct gp_device_kernel, k, about->kernels) {
         int64_t ns = k->ns > 0 ? k->ns : 0;
         GP_VEC_PUSH(&r->m.kernels,
                     ((struct gp_fleet_kernel_time){k->name, k->calls, (int64_t)((double)ns / n),

@@ -167,8 +167,7 @@ static bool hash_name(const struct gp_hta *h, const struct gp_hta_list *l, const
 {
     uint64_t times = 1;
     *to = (struct name_hash){0};
-    for (size_t i = 0; i < l->rows->n; i++) {
-        const struct gp_field *f = &l->rows->fields[i];
+    GP_EACH_OF(const struct gp_field, f, l->rows->fields, l->rows->n) {
         if (!is_string_of_key(f)) continue;
         gp_sid sid = *(const gp_sid *)gp_member_at(row, f);
         if (times == 1 && (!sid || !strcmp(gp_hta_str(h, sid), GP_HTA_OTHER))) return false;
@@ -202,8 +201,7 @@ static bool find_limit(struct gp_hta *h, const struct gp_hta_list *l, uint64_t *
 static void rename_other(struct gp_hta *h, const struct gp_hta_list *l, char *row)
 {
     gp_sid other = gp_intern_cstr(&h->strings, GP_HTA_OTHER);
-    for (size_t i = 0; i < l->rows->n; i++) {
-        const struct gp_field *f = &l->rows->fields[i];
+    GP_EACH_OF(const struct gp_field, f, l->rows->fields, l->rows->n) {
         if (!is_string_of_key(f)) continue;
         *(gp_sid *)(void *)(row + f->at) = other;
         other = 0; /* which have no shapes */

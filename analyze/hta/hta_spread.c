@@ -36,8 +36,7 @@ static struct gp_step_spread spread_of(const struct gp_hta_step *first, size_t n
     int64_t *wall = gp_alloc(n * sizeof *wall);
     size_t whole = 0;
     for (size_t i = 0; i < n; i++) whole += warm_up ? !first[i].partial : is_steady(&first[i]);
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_hta_step *st = &first[i];
+    GP_EACH_OF(const struct gp_hta_step, st, first, n) {
         s.warm_up += st->warm_up;
         s.cut += st->partial;
         if (whole && !(warm_up ? !st->partial : is_steady(st))) continue;

@@ -255,8 +255,7 @@ static void add_work(struct finder *f, struct gp_op_shape *o, const struct call 
 static void put_shapes(struct gp_buf *to, const struct gp_shapes *shapes)
 {
     const char *last = "";
-    for (int i = 0; i < shapes->n; i++) {
-        const struct gp_shape *in = &shapes->in[i];
+    GP_EACH_OF(const struct gp_shape, in, shapes->in, shapes->n) {
         const char *type = type_of(&in->element);
         if (in->sort == GP_SHAPE_NOTHING || (in->sort == GP_SHAPE_TENSOR && !in->n)) continue;
         if (to->n) gp_buf_putc(to, ' ');

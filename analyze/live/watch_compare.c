@@ -31,8 +31,7 @@ static void add_member(struct gp_watch *w, const struct gp_watch_rank *r)
     struct gp_fleet_member m = {.key = r->key, .device = r->device, .gpu = r->gpu, .steps = r->n};
     if (!r->n) return;
     for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) m.ns[i] = r->ns[i] / r->n;
-    for (size_t i = 0; i < r->n_kernels; i++) {
-        const struct gp_watch_kernel *k = &r->kernels[i];
+    GP_EACH_OF(const struct gp_watch_kernel, k, r->kernels, r->n_kernels) {
         struct gp_fleet_kernel_time t = {k->name, k->n, k->step_ns / k->n, k->call_ns / k->n};
         GP_VEC_PUSH(&m.kernels, t);
     }

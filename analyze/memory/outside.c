@@ -22,8 +22,7 @@ static void index_segments(const struct gp_memory_device *d, reaches *to)
 {
     size_t n;
     const struct gp_snapshot_segment *segments = gp_snapshot_segments(d->s, d->number, &n);
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_snapshot_segment *g = &segments[i];
+    GP_EACH_OF(const struct gp_snapshot_segment, g, segments, n) {
         uint64_t more = g->expandable && g->total_size > 0 ? (uint64_t)g->total_size - 1 : 0;
         struct reach r = {g->address, more > UINT64_MAX - g->address ? UINT64_MAX : g->address + more};
         GP_VEC_PUSH(to, r);

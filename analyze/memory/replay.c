@@ -233,8 +233,7 @@ static void settle(struct replay *r)
     bool same = true, any = false;
     size_t n;
     const struct gp_snapshot_segment *segments = gp_snapshot_segments(r->s, d->number, &n);
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_snapshot_segment *g = &segments[i];
+    GP_EACH_OF(const struct gp_snapshot_segment, g, segments, n) {
         any = true;
         d->reserved_end += g->total_size;
         for (size_t k = g->first_block; k < g->first_block + g->n_blocks; k++) {

@@ -414,10 +414,8 @@ static bool is_tile(struct gp_span word, const char *heads)
 
 static const struct gp_key_library *library_of(struct gp_span t)
 {
-    for (size_t i = 0; i < GP_COUNT(gp_key_libraries); i++) {
-        const struct gp_key_library *l = &gp_key_libraries[i];
+    GP_EACH_OF(const struct gp_key_library, l, gp_key_libraries, GP_COUNT(gp_key_libraries))
         if (gp_span_starts(t, l->begin) && (!l->inside || contains(t, l->inside))) return l;
-    }
     return NULL;
 }
 

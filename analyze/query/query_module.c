@@ -17,8 +17,7 @@ static bool is_column_of(const struct gp_sql_columns *c, const struct gp_field *
 
 void gp_sql_columns_of(struct gp_sql_columns *c, const struct gp_record *rec, size_t base)
 {
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n) {
         if (f->type == GP_CELL_PART) gp_sql_columns_of(c, f->rows, base + f->at);
         else if (is_column_of(c, f)) GP_VEC_PUSH(&c->v, (struct gp_sql_column){f, base});
     }

@@ -274,8 +274,7 @@ static size_t place_of(const struct gp_columns *c, const char *after)
 /* Those with a place of their own come second: they may stand behind any other. */
 static void add_columns(struct gp_columns *c, const struct gp_record *rec, size_t base, bool placed)
 {
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n) {
         if (f->type == GP_CELL_PART) add_columns(c, f->rows, base + f->at, placed);
         if (f->type == GP_CELL_PART || !f->id || !f->heading || placed != (f->after != NULL)) continue;
         size_t place = place_of(c, f->after);

@@ -31,8 +31,7 @@ static void serialize_member(struct gp_serializer *x, const struct gp_field *f, 
 
 void gp_record_serialize(struct gp_serializer *x, const struct gp_record *rec, void *row)
 {
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n) {
         if (f->type == GP_CELL_PART) gp_record_serialize(x, f->rows, (char *)row + f->at);
         else serialize_member(x, f, (char *)row + f->at);
     }
@@ -80,8 +79,7 @@ static void merge_member(const struct gp_field *f, void *to, const void *from)
 
 void gp_record_merge(const struct gp_record *rec, void *to, const void *from)
 {
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n) {
         if (f->type == GP_CELL_PART) gp_record_merge(f->rows, (char *)to + f->at, gp_member_at(from, f));
         else merge_member(f, (char *)to + f->at, gp_member_at(from, f));
     }
@@ -97,10 +95,8 @@ bool gp_record_has_key(const struct gp_record *rec)
 uint64_t gp_record_key(const struct gp_record *rec, const void *row)
 {
     uint64_t key = 0;
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n)
         if (f->merge == GP_MERGE_KEY) key = key << 32 | *(const uint32_t *)gp_member_at(row, f);
-    }
     return key;
 }
 
@@ -112,8 +108,7 @@ static bool is_row(const struct gp_field *f) { return f->type == GP_CELL_PART ||
 static void each(const struct gp_record *rec, void *row,
                  void (*fn)(const struct gp_field *f, void *at, void *ctx), void *ctx)
 {
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n) {
         if (is_row(f)) each(f->rows, (char *)row + f->at, fn, ctx);
         else if (f->keep == GP_KEEP_STR || f->keep == GP_KEEP_DIST || f->keep == GP_KEEP_ROWS)
             fn(f, (char *)row + f->at, ctx);
@@ -237,10 +232,8 @@ void gp_rows_copy(const struct gp_record *rec, void *to, struct gp_strings *stri
 static bool owns(const struct gp_record *rec)
 {
     bool any = false;
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n)
         any |= f->keep == GP_KEEP_DIST || f->keep == GP_KEEP_ROWS || (is_row(f) && owns(f->rows));
-    }
     return any;
 }
 

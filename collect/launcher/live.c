@@ -214,8 +214,7 @@ size_t gp_live_poll_fds(const struct gp_live *l, struct pollfd *fds)
 void gp_live_serve(struct gp_live *l, const struct pollfd *fds, size_t n, int64_t now_ns)
 {
     if (!l) return;
-    for (size_t i = 0; i < GP_LIVE_READERS; i++) {
-        struct reader *r = &l->readers[i];
+    GP_EACH_OF(struct reader, r, l->readers, GP_LIVE_READERS) {
         bool ready = false;
         if (r->fd < 0) continue;
         for (size_t k = 1; k < n; k++) ready |= fds[k].fd == r->fd && fds[k].revents;

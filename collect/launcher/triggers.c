@@ -293,8 +293,7 @@ void gp_triggers_sample(struct gp_triggers *t, const struct gp_clock_sample *s, 
 bool gp_triggers_turn(struct gp_triggers *t, int64_t now_ns, struct gp_dump *dump)
 {
     int64_t silent_ns = now_ns - t->settle_ns - SILENT_NS;
-    for (size_t i = 0; i < t->processes.n; i++) {
-        struct process *p = &t->processes.at[i];
+    GP_EACH(struct process, p, t->processes) {
         int64_t known_ns = p->reach_ns > silent_ns ? p->reach_ns : silent_ns;
         judge_step(t, p, known_ns, true);
         judge_collective(t, p, known_ns);

@@ -287,10 +287,8 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
 void gp_ranges_close(struct gp_ranges *g, int64_t end_ns)
 {
     for (size_t i = 0; i < g->list.n; i++) keep_created(g, &g->list.at[i]);
-    for (size_t i = 0; i < g->list.n; i++) {
-        struct gp_range_thread *thread = &g->list.at[i];
+    GP_EACH(struct gp_range_thread, thread, g->list)
         while (thread->open.n) write_range(g, &thread->open.at[--thread->open.n], end_ns, 0, "\"open\":true");
-    }
     for (size_t i = 0; i < g->started.n; i++)
         write_range(g, &g->started.at[i], end_ns, 0, "\"nvtx\":\"start/end\",\"open\":true");
     g->started.n = 0;

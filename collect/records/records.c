@@ -550,8 +550,7 @@ static void write_work(struct gp_records *r, bool all)
 {
     struct gp_events *e = &r->trace.events[GP_GPU];
     size_t kept = 0;
-    for (size_t i = 0; i < r->work.n; i++) {
-        const struct gp_held_work *w = &r->work.at[i];
+    GP_EACH(const struct gp_held_work, w, r->work) {
         if (!work_ready(r, w, all)) {
             r->work.at[kept++] = *w;
             continue;
@@ -576,8 +575,7 @@ static void write_calls(struct gp_records *r, bool all)
     struct gp_events *e = &r->trace.events[GP_API];
     gp_sid driver_cat = gp_intern_cstr(&r->trace.strings, "cuda_driver");
     size_t kept = 0;
-    for (size_t i = 0; i < r->calls.n; i++) {
-        const struct gp_held_call *c = &r->calls.at[i];
+    GP_EACH(const struct gp_held_call, c, r->calls) {
         if (c->drop || c->unwanted) continue;
         if (!call_ready(r, c, all)) {
             r->calls.at[kept++] = *c;
@@ -610,8 +608,7 @@ static void write_memory(struct gp_records *r, bool all)
 {
     struct gp_events *e = &r->trace.events[GP_MEMORY];
     size_t kept = 0;
-    for (size_t i = 0; i < r->memory.n; i++) {
-        const struct gp_held_memory *m = &r->memory.at[i];
+    GP_EACH(const struct gp_held_memory, m, r->memory) {
         const struct gp_held_call *call = gp_records_call(r, m->corr);
         if (!call && !all && m->corr && gp_records_may_come(r, m->tick)) {
             r->memory.at[kept++] = *m;
@@ -649,8 +646,7 @@ void gp_records_commit(struct gp_records *r, bool all)
         !r->held_waits.n && !r->told_waits.n)
         return;
     index_calls(r);
-    for (size_t i = 0; i < r->work.n; i++) {
-        struct gp_held_work *w = &r->work.at[i];
+    GP_EACH(struct gp_held_work, w, r->work) {
         uint32_t *slot = w->corr ? gp_records_slot(r, w->corr, false) : NULL;
         w->call = slot ? *slot : UINT32_MAX;
         if (slot) r->calls.at[*slot].mate = true;

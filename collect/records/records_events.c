@@ -212,8 +212,7 @@ static void take_all_told(struct gp_records *r, bool all)
 {
     uint32_t latest = 0;
     bool any = false;
-    for (size_t i = 0; i < r->told_waits.n; i++) {
-        const struct gp_told_wait *t = &r->told_waits.at[i];
+    GP_EACH(const struct gp_told_wait, t, r->told_waits) {
         if (!all && gp_records_may_come(r, t->tick)) continue;
         any = true;
         if (t->wait.corr > latest) latest = t->wait.corr;
@@ -301,8 +300,7 @@ uint64_t gp_records_vanished(const struct gp_records *r)
 uint64_t gp_records_end_timeless(struct gp_records *r)
 {
     uint64_t lost = 0;
-    for (size_t i = 0; i < r->timeless.n; i++) {
-        struct gp_held_work *w = &r->timeless.at[i];
+    GP_EACH(struct gp_held_work, w, r->timeless) {
         const uint32_t *at = w->corr ? gp_map_get(&r->measured_at, w->corr) : NULL;
         if (at) {
             w->start_ns = r->measured.at[*at].start_ns;

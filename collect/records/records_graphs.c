@@ -74,10 +74,8 @@ bool gp_records_fold(struct gp_records *r, const struct gp_held_work *w)
 void gp_records_end_launches(struct gp_records *r, bool all)
 {
     enum { SURELY_OVER_TICKS = 20 };
-    for (size_t i = 0; i < r->graph_launches.n; i++) {
-        struct gp_graph_launch *g = &r->graph_launches.at[i];
+    GP_EACH(struct gp_graph_launch, g, r->graph_launches)
         if (g->nodes && (all || r->tick - g->tick >= SURELY_OVER_TICKS)) end_launch(r, g);
-    }
     gp_records_lose(r, "graph nodes", "graphs are recorded whole, see --graphs", r->folded_nodes);
     r->folded_nodes = 0;
 }

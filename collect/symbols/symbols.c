@@ -30,8 +30,7 @@ struct gp_symbolizer *gp_symbolizer_new(void) { return gp_zalloc(sizeof(struct g
 void gp_symbolizer_free(struct gp_symbolizer *s)
 {
     if (!s) return;
-    for (size_t i = 0; i < s->modules.n; i++) {
-        struct module *m = &s->modules.at[i];
+    GP_EACH(struct module, m, s->modules) {
         gp_debug_lines_close(m->lines);
         gp_elf_symbols_release(&m->own);
         gp_elf_symbols_release(&m->separate);

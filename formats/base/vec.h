@@ -43,6 +43,8 @@
 
 /* Each element of the vector V in turn, at P; the body must not let V grow. */
 #define GP_EACH(type, p, v) for (type *p = (v).at; p && p < (v).at + (v).n; p++)
+/* The same for the N elements at AT. */
+#define GP_EACH_OF(type, p, at, n) for (type *p = (at); p && p < (at) + (n); p++)
 
 /* Free the elements and leave the vector empty. */
 #define GP_VEC_FREE(v)                                                                                       \

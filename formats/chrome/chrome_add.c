@@ -73,10 +73,8 @@ static void look_up_category(struct gp_chrome_category *k, const char *text, siz
 const struct gp_chrome_category *
 gp_chrome_category_of(struct gp_chrome_parser *c, const struct gp_json_value *v, struct gp_chrome_fields *f)
 {
-    for (unsigned i = 0; i < c->n_categories; i++) {
-        struct gp_chrome_category *k = &c->categories[i];
+    GP_EACH_OF(struct gp_chrome_category, k, c->categories, c->n_categories)
         if (k->n == v->n && !memcmp(k->text, v->p, v->n)) return k;
-    }
     bool fits = v->n <= sizeof c->categories[0].text && v->kind == GP_JSON_STRING;
     if (fits && c->n_categories < GP_CHROME_CATEGORIES - 1) c->n_categories++;
     else fits = false;

@@ -159,8 +159,7 @@ static const struct device_field device_fields[] = {
 
 static void set_device_field(struct gp_device *d, const struct gp_json_value *key, int64_t v)
 {
-    for (size_t i = 0; i < GP_COUNT(device_fields); i++) {
-        const struct device_field *f = &device_fields[i];
+    GP_EACH_OF(const struct device_field, f, device_fields, GP_COUNT(device_fields)) {
         if (strlen(f->key) != key->n || memcmp(f->key, key->p, key->n)) continue;
         if (f->wide) memcpy((char *)d + f->offset, &v, sizeof v);
         else if (v == (int32_t)v) memcpy((char *)d + f->offset, &(int32_t){(int32_t)v}, sizeof(int32_t));

@@ -511,8 +511,7 @@ void gp_block_put_dict(struct gp_block_encoder *e, struct gp_buf *b, const struc
     const char *p = at;
     uint64_t *v = n <= e->max_rows ? e->v : gp_alloc(2 * n * sizeof *v);
     uint64_t *delta = n <= e->max_rows ? e->d : v + n;
-    for (size_t f = 0; f < d->nfields; f++) {
-        const struct gp_gpt_field *field = &d->fields[f];
+    GP_EACH_OF(const struct gp_gpt_field, field, d->fields, d->nfields) {
         uint64_t last = 0;
         for (size_t i = 0; i < n; i++) {
             v[i] = gp_gpt_field_get(field, p + i * d->size);

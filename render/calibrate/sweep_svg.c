@@ -41,8 +41,7 @@ static void find_range(struct plot *p)
 {
     double x0 = INFINITY, x1 = 0, y0 = INFINITY, y1 = 0;
     for (size_t i = 0; i < series(p); i++)
-        for (size_t k = 0; k < p->s->ops.at[i].points.n; k++) {
-            const struct gp_sweep_point *q = &p->s->ops.at[i].points.at[k];
+        GP_EACH(const struct gp_sweep_point, q, p->s->ops.at[i].points) {
             x0 = fmin(x0, (double)q->elements);
             x1 = fmax(x1, (double)q->elements);
             y0 = fmin(y0, value(p, q));

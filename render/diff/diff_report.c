@@ -197,10 +197,8 @@ static void add_metrics(struct gp_report *r, const struct gp_diff *d)
     struct gp_diff_metric known[GP_METRIC_COUNT];
     size_t n = 0;
     if (d->unit == GP_DIFF_PER_STEP) rec.title = "The step as a whole";
-    for (int m = 0; m < GP_METRIC_COUNT; m++) {
-        const struct gp_diff_metric *x = &d->metrics[m];
+    GP_EACH_OF(const struct gp_diff_metric, x, d->metrics, GP_METRIC_COUNT)
         if (x->known && (x->side[GP_DIFF_BASE] || x->side[GP_DIFF_CUR])) known[n++] = *x;
-    }
     struct gp_report_table *t = gp_record_table(r, &rec, known, n, 0, &of);
     if (t) gp_report_flag(t, "interval", GP_COLUMN_WIDE);
 }

@@ -148,8 +148,7 @@ static void put_data(struct writer *x)
     for (size_t i = 0; i < x->frames.n; i++) gp_pack_u64(&all, x->frames.at[i].kind);
     for (size_t i = 0; i < x->frames.n; i++) gp_pack_u64(&all, x->frames.at[i].variants);
     for (size_t i = 0; i < x->frames.n; i++) gp_pack_u64(&all, x->frames.at[i].samples);
-    for (size_t i = 0; i < x->frames.n; i++) {
-        const struct frame *f = &x->frames.at[i];
+    GP_EACH(const struct frame, f, x->frames) {
         gp_pack_text(&all, gp_string(&x->names, f->label), gp_string_len(&x->names, f->label));
         gp_pack_text(&all, gp_string(&x->names, f->full), gp_string_len(&x->names, f->full));
     }
@@ -226,8 +225,7 @@ static int64_t total_of(const struct gp_flame *f)
 static void put_facts(struct writer *x)
 {
     struct gp_buf *b = &x->text;
-    for (size_t i = 0; i < x->n; i++) {
-        const struct gp_flame *f = &x->flames[i];
+    GP_EACH_OF(const struct gp_flame, f, x->flames, x->n) {
         enum gp_unit unit = unit_of(x, f->weight);
         if (total_of(f) <= 0) continue;
         if (b->n) gp_buf_puts(b, " \xC2\xB7 ");
@@ -250,8 +248,7 @@ static void put_facts(struct writer *x)
 static const struct gp_flame *first_shown(const struct writer *x)
 {
     const struct gp_flame *first = NULL;
-    for (size_t i = 0; i < x->n; i++) {
-        const struct gp_flame *f = &x->flames[i];
+    GP_EACH_OF(const struct gp_flame, f, x->flames, x->n) {
         if (total_of(f) <= 0) continue;
         if (f->weight == x->o->opened) return f;
         if (!first) first = f;

@@ -357,8 +357,7 @@ static int64_t change_of(const struct picture *p, const struct gp_flame_frame *f
 static void find_clamp(struct picture *p)
 {
     p->clamp = 0;
-    for (size_t i = 0; i < p->layout.frames.n; i++) {
-        const struct gp_flame_frame *f = &p->layout.frames.at[i];
+    GP_EACH(const struct gp_flame_frame, f, p->layout.frames) {
         if (f->more || !p->opts->diff->other[f->node]) continue;
         int64_t change = magnitude(p->opts->diff->counts[f->node]);
         if (change > p->clamp) p->clamp = change;

@@ -532,8 +532,7 @@ static void steps_of_one(struct figure *f, const struct gp_hta *h, const struct 
                          size_t each)
 {
     size_t seen = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        const struct gp_hta_step *st = &s->first[i];
+    GP_EACH_OF(const struct gp_hta_step, st, s->first, s->count) {
         if ((st->partial || st->warm_up) && s->used < s->count) continue;
         bool fresh = seen++ % each == 0;
         if (!fresh && st->b.span_ns <= values_of(f, f->rows.n - 1)[PARTS]) continue;

@@ -94,15 +94,13 @@ static void put_copies(struct gp_openmetrics *m, const struct gp_hta *h)
 {
     size_t n = h->copies.n < COPIES ? h->copies.n : COPIES;
     gp_openmetrics_family(m, "copy_seconds", "counter", "seconds", "Time of copies and sets on the GPU.");
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_copy_stat *c = &h->copies.at[i];
+    GP_EACH_OF(const struct gp_copy_stat, c, h->copies.at, n) {
         if (!gp_openmetrics_series(m, "copy_seconds_total")) continue;
         put_sid(m, "kind", h, c->name);
         gp_openmetrics_seconds(m, c->dur_ns);
     }
     gp_openmetrics_family(m, "copy_bytes", "counter", "bytes", "Bytes that copies and sets moved.");
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_copy_stat *c = &h->copies.at[i];
+    GP_EACH_OF(const struct gp_copy_stat, c, h->copies.at, n) {
         if (!gp_openmetrics_series(m, "copy_bytes_total")) continue;
         put_sid(m, "kind", h, c->name);
         gp_openmetrics_count(m, (uint64_t)c->bytes);
@@ -147,8 +145,7 @@ static void put_kernels(struct gp_openmetrics *m, const struct gp_hta *h)
     size_t n = h->kernels.n < KERNELS ? h->kernels.n : KERNELS;
     gp_openmetrics_family(m, "kernel_info", "gauge", "",
                           "Which name the label of a kernel stands for, of those with the most time.");
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_kernel_stat *k = &h->kernels.at[i];
+    GP_EACH_OF(const struct gp_kernel_stat, k, h->kernels.at, n) {
         const char *of = gp_class_name(gp_class_of((enum gp_frame_kind)k->kind));
         struct gp_buf plain = {0};
         if (!gp_openmetrics_series(m, "kernel_info")) continue;

@@ -101,10 +101,9 @@ static void add_streams(struct gp_hta_tables *m)
 {
     GP_VEC(struct stream_row) rows = {0};
     if (m->h->untimed) return;
-    GP_EACH(const struct gp_hta_device, d, m->h->devices) {
+    GP_EACH(const struct gp_hta_device, d, m->h->devices)
         for (size_t k = 0; k < d->streams.n; k++)
             GP_VEC_PUSH(&rows, (struct stream_row){gp_hta_place_of(d), d->streams.at[k]});
-    }
     struct gp_report_table *t = gp_hta_table(m, &stream_rows, rows.at, rows.n, 0);
     if (t) t->note = "Per stream: each span runs from the stream's first GPU event to its last.";
     if (t) t->detail = true;
@@ -401,8 +400,7 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
     for (size_t i = 0; i < h->devices.n; i++)
         m.merged |= h->devices.at[i].producer != h->devices.at[0].producer;
     gp_hta_summary(r, h, o->whole);
-    for (size_t i = 0; i < GP_COUNT(builders); i++) {
-        const struct builder *b = &builders[i];
+    GP_EACH_OF(const struct builder, b, builders, GP_COUNT(builders)) {
         if (o->only ? strcmp(o->only, b->id) != 0 : b->place == ON_PAGES && o->brief) continue;
         if (strcmp(b->id, "step_list") == 0 && !o->steps) continue;
         size_t before = r->tables.n;

@@ -7,6 +7,7 @@
 #include "formats/base/json_write.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
+#include "formats/base/vec.h"
 
 /* Newest first; what a client asks for otherwise gets the first. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2024-11-05"};
@@ -214,8 +215,7 @@ static int take_arg(const struct gp_mcp_arg *a, const struct gp_json_value *v, c
 static int take_args(const struct gp_mcp_tool *t, const struct gp_json_value *args, const char *end,
                      bool operands, struct gp_buf *words, struct gp_err *err)
 {
-    for (size_t i = 0; i < arg_count(t); i++) {
-        const struct gp_mcp_arg *a = &t->args[i];
+    GP_EACH_OF(const struct gp_mcp_arg, a, t->args, arg_count(t)) {
         struct gp_json_value v = member(args, end, a->name);
         if (!a->words != operands) continue;
         if (!v.kind && a->required) return gp_fail(err, GP_E_USAGE, -1, "%s needs \"%s\"", t->name, a->name);

@@ -421,8 +421,7 @@ static void put_pool(struct map *p, const struct gp_memory_pool *pool)
     gp_svg_attr(p->w, "class", "segments");
     size_t n;
     const struct gp_snapshot_segment *segments = gp_snapshot_segments(s, p->d->number, &n);
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_snapshot_segment *g = &segments[i];
+    GP_EACH_OF(const struct gp_snapshot_segment, g, segments, n) {
         if (!is_in(pool, g)) continue;
         for (size_t k = g->first_block; k < g->first_block + g->n_blocks; k++) add_block(p, &s->blocks.at[k]);
         flush(p);

@@ -200,8 +200,7 @@ static void put_churn(struct tables *t)
 static void fit_names(struct gp_report *r, size_t columns)
 {
     for (size_t i = 0; i < r->tables.n; i++) {
-        for (size_t k = 0; k < r->tables.at[i]->cells.n; k++) {
-            struct gp_cell *c = &r->tables.at[i]->cells.at[k];
+        GP_EACH(struct gp_cell, c, r->tables.at[i]->cells) {
             struct gp_buf b = {0};
             if (c->type != GP_CELL_NAME || c->none || c->text_len <= columns) continue;
             gp_text_fit(&b, c->text, c->text_len, columns);

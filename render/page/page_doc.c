@@ -159,8 +159,7 @@ static void put_contents(struct gp_svg *w, const struct gp_page_doc *d)
     if (n < 2) return;
     gp_page_open(w, "nav", NULL);
     gp_svg_attr(w, "aria-label", "Contents");
-    for (size_t i = 0; i < d->sections_n; i++) {
-        const struct gp_page_section *s = &d->sections[i];
+    GP_EACH_OF(const struct gp_page_section, s, d->sections, d->sections_n) {
         if (!gp_page_has(d, s)) continue;
         gp_page_link(w, s->id, s->entry ? s->entry : s->title);
         gp_svg_newline(w);

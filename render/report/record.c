@@ -159,8 +159,7 @@ void gp_record_object(struct gp_doc *d, const char *key, const struct gp_record 
 void gp_record_members(struct gp_doc *d, const struct gp_record *rec, const void *row,
                        const struct gp_row_of *x)
 {
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n) {
         if (f->type == GP_CELL_PART) {
             gp_record_members(d, f->rows, gp_member_at(row, f), x);
         } else if (f->id && !(f->flags & GP_FIELD_TABLES)) {
@@ -377,8 +376,7 @@ static void put_quality(struct gp_doc *d, const struct gp_input_quality *inputs,
     bool truncated = false;
     int worst = 0;
     size_t unusable = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_input_quality *in = &inputs[i];
+    GP_EACH_OF(const struct gp_input_quality, in, inputs, n) {
         const char *verdict = gp_string(d->strings, in->verdict);
         int bad = !strcmp(verdict, "clean") ? 0 : !strcmp(verdict, "unusable") ? 2 : 1;
         if (bad > worst) worst = bad;

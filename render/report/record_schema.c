@@ -132,8 +132,7 @@ static bool is_member(const struct gp_field *f)
 
 static void put_properties(struct out *o, const struct gp_record *rec)
 {
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n) {
         if (f->type == GP_CELL_PART) put_properties(o, f->rows);
         if (!is_member(f)) continue;
         start_line(o);
@@ -155,8 +154,7 @@ static void put_properties(struct out *o, const struct gp_record *rec)
 
 static void put_required(struct out *o, const struct gp_record *rec, bool *comma)
 {
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n) {
         if (f->type == GP_CELL_PART) put_required(o, f->rows, comma);
         if (!is_member(f) || f->flags & GP_FIELD_OPTIONAL) continue;
         gp_buf_printf(o->b, "%s\"%s\"", *comma ? ", " : "", f->id);

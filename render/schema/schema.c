@@ -288,8 +288,7 @@ static bool is_keyword(const char *id)
 
 static void put_attributes(struct gp_buf *to, const struct gp_record *rec)
 {
-    for (size_t i = 0; i < rec->n; i++) {
-        const struct gp_field *f = &rec->fields[i];
+    GP_EACH_OF(const struct gp_field, f, rec->fields, rec->n) {
         bool unknown = f->flags & (GP_FIELD_NULL | GP_FIELD_TIMED | GP_FIELD_OPTIONAL);
         if (f->type == GP_CELL_PART) put_attributes(to, f->rows);
         if (f->type == GP_CELL_PART || !f->id || f->flags & GP_FIELD_TABLES) continue;

@@ -12,7 +12,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/clock.h"
 #include "formats/base/err.h"
-#include "formats/base/mem.h"
+#include "formats/base/vec.h"
 #include "render/serve/live.h"
 #include "render/serve/pages.h"
 #include "render/serve/upload.h"
@@ -74,8 +74,7 @@ static void make_place(struct gp_server *s, struct client *newest)
 {
     struct client *oldest = newest;
     unsigned open = 0;
-    for (size_t i = 0; i < PLACES; i++) {
-        struct client *c = &s->clients[i];
+    GP_EACH_OF(struct client, c, s->clients, PLACES) {
         if (c->fd < 0 || c->ending) continue;
         open++;
         if (!c->let_in && c->number < oldest->number) oldest = c;
@@ -135,10 +134,8 @@ static void *watch(void *ctx)
     pthread_mutex_lock(&s->lock);
     while (!s->ending) {
         int64_t now = gp_now_ns(), next = now + 1000000000;
-        for (size_t i = 0; i < PLACES; i++) {
-            struct client *c = &s->clients[i];
+        GP_EACH_OF(struct client, c, s->clients, PLACES)
             if (c->fd >= 0 && c->due_ns && now >= c->due_ns) end_client(c);
-        }
         struct timespec t = {(time_t)(next / 1000000000), (long)(next % 1000000000)};
         pthread_cond_timedwait(&s->end, &s->lock, &t);
     }

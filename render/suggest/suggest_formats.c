@@ -102,8 +102,7 @@ static void put_markdown(void *answer, struct gp_buf *b)
                                              {"action", "Do"}};
     for (size_t i = 0; i < GP_COUNT(columns); i++)
         gp_report_column(t, columns[i][0], columns[i][1], GP_CELL_TEXT, 0, NULL);
-    for (size_t i = 0; i < gp_suggest_worth(a->s); i++) {
-        const struct gp_suggestion *one = &a->s->suggestions.at[i];
+    GP_EACH_OF(const struct gp_suggestion, one, a->s->suggestions.at, gp_suggest_worth(a->s)) {
         struct gp_buf saving = {0}, place = {0};
         gp_suggest_put_saving(&saving, a->s, one);
         gp_suggest_put_where(&place, a->s, one);

@@ -212,8 +212,7 @@ static void make_strips(struct picture *p, size_t tracks, uint32_t rects)
     struct column *columns = gp_alloc((size_t)p->plot * sizeof *columns);
     size_t n = 0, fixed = 0, runs = SIZE_MAX;
     p->strips = gp_zalloc((p->lanes + 1) * sizeof *p->strips);
-    for (size_t i = 0; i < tracks; i++) {
-        const struct gp_tracks_track *k = &p->l->tracks.at[i];
+    GP_EACH_OF(const struct gp_tracks_track, k, p->l->tracks.at, tracks) {
         for (size_t j = 0; is_drawn(k) && j < depth_of(k); j++) {
             struct strip *s = &p->strips[n++];
             s->lane = &p->l->lanes.at[k->first_lane + j];
@@ -249,8 +248,7 @@ static void draw_tracks(struct picture *p, size_t tracks)
     const struct gp_tracks *l = p->l;
     uint32_t group = UINT32_MAX;
     size_t n = 0;
-    for (size_t i = 0; i < tracks; i++) {
-        const struct gp_tracks_track *k = &l->tracks.at[i];
+    GP_EACH_OF(const struct gp_tracks_track, k, l->tracks.at, tracks) {
         if (!is_drawn(k)) continue;
         if (k->group != group) {
             group = k->group;
@@ -386,8 +384,7 @@ static int height_of(const struct picture *p, size_t tracks)
 {
     int y = p->head + AXIS;
     uint32_t group = UINT32_MAX;
-    for (size_t i = 0; i < tracks; i++) {
-        const struct gp_tracks_track *k = &p->l->tracks.at[i];
+    GP_EACH_OF(const struct gp_tracks_track, k, p->l->tracks.at, tracks) {
         if (!is_drawn(k)) continue;
         if (k->group != group) y += HEADING + 2;
         group = k->group;

@@ -114,11 +114,9 @@ bool gp_timeline_all_steps(struct gp_timeline_window *w, const struct gp_hta *h)
 bool gp_timeline_all_events(struct gp_timeline_window *w, const struct gp_trace *t)
 {
     struct gp_timeline_window all = {0, 0};
-    for (int table = 0; table < GP_TABLE_COUNT; table++) {
-        const struct gp_events *e = &t->events[table];
+    GP_EACH_OF(const struct gp_events, e, t->events, GP_TABLE_COUNT)
         for (size_t i = 0; i < e->n; i++)
             if (e->dur_ns[i] > 0) widen(&all, e->start_ns[i], e->start_ns[i] + e->dur_ns[i]);
-    }
     if (all.begin_ns >= all.end_ns) return false;
     *w = all;
     return true;
@@ -237,8 +235,7 @@ int gp_timeline_detail(struct gp_timeline_windows *to, const char *list, const s
 void gp_timeline_keep(struct gp_trace *t, const struct gp_timeline_window *w)
 {
     if (w->begin_ns >= w->end_ns) return;
-    for (int table = 0; table < GP_TABLE_COUNT; table++) {
-        struct gp_events *e = &t->events[table];
+    GP_EACH_OF(struct gp_events, e, t->events, GP_TABLE_COUNT) {
         uint8_t *keep = gp_zalloc(e->n + 1);
         for (size_t i = 0; i < e->n; i++) {
             int64_t start = e->start_ns[i];

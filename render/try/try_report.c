@@ -120,8 +120,7 @@ static void add_besides(struct gp_report *r, const struct gp_trial *rows, size_t
 {
     struct gp_report_table *t = NULL;
     struct gp_buf b = {0};
-    for (size_t i = 0; i < n; i++) {
-        const struct gp_trial *x = &rows[i];
+    GP_EACH_OF(const struct gp_trial, x, rows, n) {
         b.n = 0;
         gp_trial_put_effect(&b, x);
         if (x->what_if) gp_buf_printf(&b, "%san upper end, not a change to make", b.n ? "; " : "");
