@@ -211,8 +211,7 @@ void gp_sweep_panel(struct gp_svg *w, const struct gp_sweep *s, enum gp_sweep_pa
         for (size_t i = 0; i < series(&p); i++) draw_series(&p, i);
         if (panel == GP_SWEEP_TIME) draw_names(&p);
     }
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     gp_buf_release(&p.text);
 }
 

@@ -129,8 +129,7 @@ void gp_diff_chart_waterfall(struct gp_svg *w, const struct gp_diff *d, size_t t
     put_entry(w, "better", "less time");
     gp_svg_close(w);
     gp_waterfall_svg(w, &falls.f);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     gp_arena_release(&falls.mem);
 }
 
@@ -244,8 +243,7 @@ void gp_diff_chart_volcano(struct gp_svg *w, const struct gp_diff *d)
                                                .dots_n = n,
                                                .alpha = d->opts.alpha,
                                                .floor_pct = d->noise_pct});
-        gp_svg_close(w);
-        gp_svg_newline(w);
+        gp_svg_close_line(w);
     }
     gp_arena_release(&mem);
 }

@@ -42,13 +42,11 @@ static void put_flame(struct page *p, int side, const char *title, const char *w
     gp_page_element(&p->w, "strong", NULL, title, strlen(title));
     gp_page_text(&p->w, " ");
     gp_page_element(&p->w, "span", NULL, words, strlen(words));
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
+    gp_svg_close_line(&p->w);
     gp_diff_flame_svg(
         p->w.out, p->d,
         &(struct gp_diff_flame_opts){.side = side, .embedded = true, .max_frames = FLAME_FRAMES});
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
+    gp_svg_close_line(&p->w);
 }
 
 static bool has_flames(const void *page)

@@ -135,6 +135,12 @@ void gp_svg_newline(struct gp_svg *s)
     gp_buf_putc(s->out, '\n');
 }
 
+void gp_svg_close_line(struct gp_svg *s)
+{
+    gp_svg_close(s);
+    gp_svg_newline(s);
+}
+
 static void cdata(struct gp_svg *s, const char *element, const char *text, size_t n)
 {
     gp_svg_open(s, element);

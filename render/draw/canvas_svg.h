@@ -37,6 +37,8 @@ void gp_svg_end(struct gp_svg *s);
 /* Element NAME inside the innermost one; at most GP_SVG_DEPTH deep. */
 void gp_svg_open(struct gp_svg *s, const char *name);
 void gp_svg_close(struct gp_svg *s);
+/* The same, and a new line in text content. */
+void gp_svg_close_line(struct gp_svg *s);
 /* Attributes of the element opened last, before any content. NAME is a literal, the value is escaped. */
 void gp_svg_attr(struct gp_svg *s, const char *name, const char *value);
 void gp_svg_attr_n(struct gp_svg *s, const char *name, const char *value, size_t n);

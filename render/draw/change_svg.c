@@ -301,11 +301,7 @@ static void open_row(struct waterfall *p, size_t row)
     gp_plot_rect(p->w, "catch", 0, row_y(row), GP_WATERFALL_WIDTH, ROW, NULL);
 }
 
-static void close_row(struct waterfall *p)
-{
-    gp_svg_close(p->w);
-    gp_svg_newline(p->w);
-}
+static void close_row(struct waterfall *p) { gp_svg_close_line(p->w); }
 
 static void draw_bar(struct waterfall *p, const char *class, size_t row, int64_t from, int64_t to)
 {

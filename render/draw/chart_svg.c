@@ -134,8 +134,7 @@ static void draw_row(struct plot *p, const struct gp_chart_row *row, int y)
         int at = p->label + (int)(gp_plot_scaled(p->c->each ? whole : before, whole, room) / 100) + 8;
         gp_plot_text(p->w, "value", at, y + (ROW - BAR) / 2 + TEXT_DY, &p->text);
     }
-    gp_svg_close(p->w);
-    gp_svg_newline(p->w);
+    gp_svg_close_line(p->w);
 }
 
 static int label_room(const struct gp_chart *c)
@@ -233,11 +232,7 @@ static void open_column(struct plot *p, const struct gp_chart_row *row, int64_t 
     gp_plot_rect(p->w, "catch", (double)x / 100, PLOT_TOP, (double)width / 100, PLOT_HEIGHT, NULL);
 }
 
-static void close_column(struct plot *p)
-{
-    gp_svg_close(p->w);
-    gp_svg_newline(p->w);
-}
+static void close_column(struct plot *p) { gp_svg_close_line(p->w); }
 
 void gp_chart_columns(struct gp_svg *w, const struct gp_chart *c)
 {

@@ -99,8 +99,7 @@ void gp_plot_picture(struct gp_svg *w, int width, int height, const char *label,
     open_shape(w, "rect", "page");
     gp_svg_attr(w, "width", "100%");
     gp_svg_attr(w, "height", "100%");
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 void gp_plot_line(struct gp_svg *w, const char *class, double x1, double y1, double x2, double y2)

@@ -270,8 +270,7 @@ static void put_still(struct writer *x)
                                     .events = f->weight == GP_WEIGHT_GPU && !x->o->samples,
                                     .width = x->o->width,
                                     .max_frames = x->o->still_frames ? x->o->still_frames : STILL_FRAMES});
-    gp_svg_close(&x->w);
-    gp_svg_newline(&x->w);
+    gp_svg_close_line(&x->w);
 }
 
 void gp_flame_html_write(struct gp_buf *out, const struct gp_flame *flames, size_t n,
@@ -289,11 +288,9 @@ void gp_flame_html_write(struct gp_buf *out, const struct gp_flame *flames, size
     gp_page_element(&x.w, "p", "brand", GP_TEXT("gpuprof trace2flame"));
     gp_page_element(&x.w, "h1", NULL, heading, strlen(heading));
     put_facts(&x);
-    gp_svg_close(&x.w);
-    gp_svg_newline(&x.w);
+    gp_svg_close_line(&x.w);
     put_still(&x);
-    gp_svg_close(&x.w);
-    gp_svg_newline(&x.w);
+    gp_svg_close_line(&x.w);
     put_meta(&x);
     gp_page_palette(&x.w);
     put_data(&x);

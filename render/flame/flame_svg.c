@@ -257,8 +257,7 @@ static void draw_defs(struct picture *p)
     if (p->opts->diff && p->opts->diff->tree_is_base)
         draw_hatch(s, "gpf-gone", "rotate(-45)", "gone-page", "gone-line");
     else if (p->opts->diff) draw_dots(s);
-    gp_svg_close(s);
-    gp_svg_newline(s);
+    gp_svg_close_line(s);
 }
 
 /* ---- legend ---- */
@@ -337,8 +336,7 @@ static void draw_legend(struct picture *p)
     gp_svg_open(&p->svg, "g");
     gp_svg_attr(&p->svg, "class", "legend");
     for (int i = 0; i < p->entry_count; i++) draw_entry(p, &p->entries[i]);
-    gp_svg_close(&p->svg);
-    gp_svg_newline(&p->svg);
+    gp_svg_close_line(&p->svg);
 }
 
 /* ---- comparisons: how much a frame changed, and the scale of it ---- */
@@ -451,8 +449,7 @@ static void draw_scale(struct picture *p)
     x += MEANING_WIDTH;
     if (p->opts->diff->tree_is_base) draw_meaning(p, "gone", "gone: only in the baseline", x);
     else draw_meaning(p, "new", "new: only in the current trace", x);
-    gp_svg_close(&p->svg);
-    gp_svg_newline(&p->svg);
+    gp_svg_close_line(&p->svg);
 }
 
 /* ---- frames ---- */
@@ -618,8 +615,7 @@ static void draw_frame(struct picture *p, const struct gp_flame_frame *f)
     if (label.at != full.at) gp_svg_attr_n(&p->svg, "data-l", label.at, label.n);
     draw_tooltip(p, f, full, variants);
     draw_box(p, f, label);
-    gp_svg_close(&p->svg);
-    gp_svg_newline(&p->svg);
+    gp_svg_close_line(&p->svg);
     gp_buf_release(&more);
 }
 
@@ -636,8 +632,7 @@ static void draw_frames(struct picture *p)
     gp_svg_newline(&p->svg);
     for (size_t i = 0; i < p->layout.frames.n; i++) draw_frame(p, &p->layout.frames.at[i]);
     gp_svg_close(&p->svg);
-    gp_svg_close(&p->svg);
-    gp_svg_newline(&p->svg);
+    gp_svg_close_line(&p->svg);
 }
 
 static void draw_foot(struct picture *p)
@@ -685,8 +680,7 @@ static void draw_head(struct picture *p)
                 ". Each box is a frame: its width is its share, and the boxes below it are its children.");
     gp_svg_text(s, p->text.data, p->text.n);
     p->text.n = 0;
-    gp_svg_close(s);
-    gp_svg_newline(s);
+    gp_svg_close_line(s);
     struct gp_buf css = {0};
     gp_buf_put(&css, gp_asset_flame_css.data, gp_asset_flame_css.n);
     if (p->opts->diff) {
@@ -705,8 +699,7 @@ static void draw_head(struct picture *p)
     gp_svg_attr(s, "class", "page");
     gp_svg_attr(s, "width", "100%");
     gp_svg_attr(s, "height", "100%");
-    gp_svg_close(s);
-    gp_svg_newline(s);
+    gp_svg_close_line(s);
     if (p->opts->still) return; /* the page has a heading */
     put_title(p);
     draw_line(p, "h1", MARGIN, TITLE_Y, TITLE_ADVANCE);

@@ -83,8 +83,7 @@ static void begin_figure(struct figure *f, struct gp_svg *w, const char *title, 
 
 static void end_figure(struct figure *f)
 {
-    gp_svg_close(f->w);
-    gp_svg_newline(f->w);
+    gp_svg_close_line(f->w);
     GP_VEC_FREE(&f->rows);
     gp_arena_release(&f->mem);
     gp_buf_release(&f->text);
@@ -682,8 +681,7 @@ void gp_hta_chart_path_graph(struct gp_svg *w, const struct gp_hta *h)
         gp_page_open(w, "details", "source");
         gp_page_element(w, "summary", NULL, words, sizeof words - 1);
         gp_page_graph(w, &drawn, "The critical path as a graph");
-        gp_svg_close(w);
-        gp_svg_newline(w);
+        gp_svg_close_line(w);
     }
     gp_buf_release(&dot);
     gp_buf_release(&drawn);

@@ -429,8 +429,7 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     if (p->o->timeline) put_place(p, p->o->timeline, gp_hta_str(h, f->id));
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
+    gp_svg_close_line(&p->w);
 }
 
 static void put_findings(void *page)
@@ -443,8 +442,7 @@ static void put_findings(void *page)
     gp_page_open(&p->w, "ol", NULL);
     for (size_t i = 0; i < p->h->findings.n; i++) put_finding(p, &p->h->findings.at[i]);
     gp_svg_close(&p->w);
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
+    gp_svg_close_line(&p->w);
 }
 
 /* ---- all of it ---- */

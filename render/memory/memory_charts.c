@@ -434,8 +434,7 @@ static void put_pool(struct map *p, const struct gp_memory_pool *pool)
         }
     }
     gp_svg_close(p->w);
-    gp_svg_close(p->w);
-    gp_svg_newline(p->w);
+    gp_svg_close_line(p->w);
 }
 
 void gp_memory_map(struct gp_svg *w, const struct gp_memory *m, uint32_t device, size_t boxes)

@@ -222,8 +222,7 @@ static void draw_point(struct plot *p, size_t i)
     }
     for (int l1 = 0; l1 < 2; l1++)
         if (has_level(p, q, s, l1)) draw_level(p, s, level_x(p, q, l1), l1);
-    gp_svg_close(p->w);
-    gp_svg_newline(p->w);
+    gp_svg_close_line(p->w);
 }
 
 static bool is_inside(const struct plot *p, struct gp_box b)
@@ -337,8 +336,7 @@ static void draw_rug(struct plot *p)
     gp_scale_put_share(&p->text, p->r->latency_ns, gp_roofline_total_ns(p->r));
     take(p, (struct gp_box){p->f.x.at + RUG, bottom - LINE - 4, text_width(p) + 8, LINE});
     gp_plot_text(p->w, "halo", p->f.x.at + RUG + 5, bottom - 7, &p->text);
-    gp_svg_close(p->w);
-    gp_svg_newline(p->w);
+    gp_svg_close_line(p->w);
 }
 
 /* ---- the legend ---- */
@@ -461,7 +459,6 @@ void gp_chart_roofline(struct gp_svg *w, const struct gp_chart_roofline *c)
     gp_roofline_draw_roofs(&p);
     draw_points(&p);
     put_legend(&p, p.f.y.at + 62, true);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     gp_buf_release(&p.text);
 }

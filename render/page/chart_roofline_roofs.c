@@ -212,8 +212,7 @@ static void draw_slope(struct plot *p, const struct gp_roof *roof, bool below)
         gp_roofline_put_roof(p, roof);
         put_along(p, a, b, below);
     }
-    gp_svg_close(p->w);
-    gp_svg_newline(p->w);
+    gp_svg_close_line(p->w);
 }
 
 static bool is_used(const struct plot *p, size_t roof)
@@ -243,8 +242,7 @@ static void draw_flat(struct plot *p, size_t i, double *next)
         gp_plot_text(p->w, "tick", right + 9, *next + 4, &p->text);
         *next += LINE;
     }
-    gp_svg_close(p->w);
-    gp_svg_newline(p->w);
+    gp_svg_close_line(p->w);
 }
 
 void gp_roofline_draw_roofs(struct plot *p)

@@ -233,8 +233,7 @@ static void draw_node(struct gp_svg *w, struct graph *a, Agnode_t *v, const char
     gp_svg_attr(w, "rx", "3");
     gp_svg_close(w);
     draw_label(w, a, label, x_of(at.x - width / 2 + LEFT), x_of(at.x), y_of(a, at.y), style);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 static void put_px(struct gp_buf *b, int64_t centi)
@@ -285,8 +284,7 @@ static void draw_edge(struct gp_svg *w, struct graph *a, Agedge_t *e, const char
     if (ED_label(e) && ED_label(e)->set)
         draw_label(w, a, label, x_of(ED_label(e)->pos.x - ED_label(e)->dimen.x / 2), x_of(ED_label(e)->pos.x),
                    y_of(a, ED_label(e)->pos.y), "");
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 /* Whether the clusters of the graph are one below the other, so that they can be drawn as wide as all of
@@ -318,8 +316,7 @@ static void draw_clusters(struct gp_svg *w, struct graph *a, Agraph_t *g, bool s
             if (GD_label(s) && GD_label(s)->set)
                 draw_label(w, a, value(s, "gp_label"), x_of(b.LL.x + LEFT), x_of(GD_label(s)->pos.x),
                            y_of(a, GD_label(s)->pos.y), "");
-            gp_svg_close(w);
-            gp_svg_newline(w);
+            gp_svg_close_line(w);
         }
         draw_clusters(w, a, s, false);
     }
@@ -344,12 +341,10 @@ static void draw(struct gp_svg *w, struct graph *a, const char *label)
     draw_clusters(w, a, a->g, are_stacked(a));
     gp_page_open(w, "g", "frames");
     for (Agnode_t *v = agfstnode(a->g); v; v = agnxtnode(a->g, v)) draw_node(w, a, v, a->labels[i++]);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     for (Agnode_t *v = agfstnode(a->g); v; v = agnxtnode(a->g, v))
         for (Agedge_t *e = agfstout(a->g, v); e; e = agnxtout(a->g, e)) draw_edge(w, a, e, a->labels[i++]);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 /* ---- reading ---- */

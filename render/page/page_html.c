@@ -73,8 +73,7 @@ void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title, cons
     for (size_t i = 0; i < sizeof parts->more_css / sizeof *parts->more_css; i++)
         if (parts->more_css[i]) gp_buf_put(out, parts->more_css[i]->data, parts->more_css[i]->n);
     gp_buf_puts(out, "</style>\n");
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     gp_page_open(w, "body", NULL);
     gp_svg_newline(w);
     /* The hatching of idle time, for all pictures of the page. */
@@ -126,12 +125,6 @@ void gp_page_take(struct gp_svg *w, struct gp_buf *b, const char *element, const
     b->n = 0;
 }
 
-void gp_page_close(struct gp_svg *w)
-{
-    gp_svg_close(w);
-    gp_svg_newline(w);
-}
-
 void gp_page_text(struct gp_svg *w, const char *text) { gp_svg_text(w, text, strlen(text)); }
 
 void gp_page_swatch(struct gp_svg *w, const char *k)
@@ -164,8 +157,7 @@ void gp_page_json(struct gp_svg *w, const char *id, const char *json, size_t n)
         if (less) gp_buf_puts(w->out, "\\u003c");
         from = to + (less != NULL);
     }
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 /* [["gemm", [[light shades], ink], [[dark shades], ink], "label"], ...]; hatched ones have their ground as

@@ -48,7 +48,7 @@ void gp_page_put(struct gp_svg *w, const char *element, const char *class, const
 void gp_page_take(struct gp_svg *w, struct gp_buf *b, const char *element, const char *class);
 void gp_page_text(struct gp_svg *w, const char *text);
 /* Close the innermost open element and its line. */
-void gp_page_close(struct gp_svg *w);
+static inline void gp_page_close(struct gp_svg *w) { gp_svg_close_line(w); }
 /* A small square of the colour class K ("gemm", "idle"), for legends. */
 void gp_page_swatch(struct gp_svg *w, const char *k);
 /* N bytes of JSON for programs that read the page: a script element of type application/json. JSON keeps its

@@ -76,8 +76,7 @@ void gp_page_packed(struct gp_svg *w, const char *id, const void *deflated, size
         n -= p->n;
         flush(p);
     } while (n);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     free(p);
 }
 

@@ -53,8 +53,7 @@ void gp_page_graph(struct gp_svg *w, const struct gp_buf *drawn, const char *lab
     gp_svg_attr(w, "aria-label", label);
     gp_svg_text(w, "", 0);
     gp_buf_put(w->out, drawn->data, drawn->n);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 /* ---- table html ---- */
@@ -106,8 +105,7 @@ static void put_head(struct gp_svg *w, const struct gp_report_table *t, const bo
         gp_svg_close(w);
     }
     gp_svg_close(w);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 /* The value by which the cell is sorted, and as which it is copied. */
@@ -165,8 +163,7 @@ static void put_row(struct gp_svg *w, struct gp_buf *text, const struct gp_repor
             swatch = NULL; /* the first of the row has it */
         }
     }
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 static void put_definitions(struct gp_svg *w, const struct gp_report_table *t, const bool *used)
@@ -232,8 +229,7 @@ void gp_table_html_write(struct gp_svg *w, const struct gp_report_table *t,
     gp_svg_close(w);
     put_rest(w, &text, t, rows, shown, o->only_json);
     put_definitions(w, t, used);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     free(used);
     gp_buf_release(&text);
 }

@@ -114,8 +114,7 @@ void gp_roofline_section(struct gp_svg *w, const struct gp_roofline *r, const st
     gp_page_open(w, "figure", NULL);
     gp_chart_roofline(w, &(struct gp_chart_roofline){.r = r, .names = names});
     gp_chart_roofline(w, &(struct gp_chart_roofline){.r = r, .names = names, .narrow = true});
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     if (r->points.n > GP_ROOFLINE_POINTS)
         gp_buf_printf(&b, "Not drawn: %zu more that take less time. ", r->points.n - GP_ROOFLINE_POINTS);
     put_roofs(&b, r, names);

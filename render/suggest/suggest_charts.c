@@ -143,8 +143,7 @@ static void put_part(struct gp_svg *w, const struct parts *p, const struct part 
         gp_svg_text(w, b.data, b.n);
         gp_svg_close(w);
     }
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     gp_buf_release(&b);
 }
 
@@ -168,8 +167,7 @@ static void put_entry(struct gp_svg *w, const struct gp_suggest *s, const struct
     b.n = 0;
     gp_scale_put_share(&b, one->ns, p->whole_ns);
     gp_page_element(w, "span", "share", b.data, b.n);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     gp_buf_release(&b);
 }
 
@@ -187,13 +185,11 @@ void gp_suggest_chart_step(struct gp_svg *w, const struct gp_suggest *s)
         before += p.at[i].ns;
     }
     gp_svg_close(w);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     gp_page_open(w, "ul", "parts");
     for (size_t i = 0; i < p.n; i++) put_entry(w, s, &p, &p.at[i]);
     gp_svg_close(w);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 /* ---- a saving ---- */
@@ -232,13 +228,11 @@ void gp_suggest_chart_saving(struct gp_svg *w, const struct gp_suggest *s, int64
         gp_svg_int(w, "y2", 22);
         gp_svg_close(w);
     }
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     gp_page_open(w, "ul", "legend");
     if (low > 0) put_key(w, "sure", "at least", low, step);
     if (high > low) put_key(w, "perhaps", "at most", high, step);
     if (ceiling > 0) put_key(w, "ceiling", "ceiling, if free:", ceiling, step);
     gp_svg_close(w);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }

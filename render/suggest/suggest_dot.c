@@ -310,8 +310,7 @@ static void put_dot(struct gp_svg *w, const struct gp_buf *dot)
         from = to + 1;
     }
     gp_svg_close(w);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 void gp_suggest_chains_write(struct gp_svg *w, const struct gp_suggest *s, const struct gp_report_table *t)

@@ -40,8 +40,7 @@ static void put_still(struct gp_svg *w, const struct gp_timeline *tl)
     gp_page_open(w, "figure", "still");
     gp_svg_text(w, "", 0);
     gp_timeline_svg_write(w->out, tl->l, &o);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
 }
 
 /* Write the page to OUT, piece by piece. TITLE and FACTS, a line below it, are escaped. Same timeline, same
@@ -58,8 +57,7 @@ static void write_page(const struct gp_timeline *tl, const char *title, const ch
     gp_page_element(&w, "p", "facts", facts, strlen(facts));
     gp_svg_close(&w);
     put_still(&w, tl);
-    gp_svg_close(&w);
-    gp_svg_newline(&w);
+    gp_svg_close_line(&w);
     gp_page_palette(&w);
     GP_EACH(const struct gp_timeline_section, s, tl->sections) {
         gp_page_packed(&w, s->id, s->bytes.data, s->bytes.n);
