@@ -197,13 +197,12 @@ static const struct gp_record products = {"flops_per_s", NULL, GP_FIELDS(product
                                           sizeof(struct gp_figures),
                                           .note = "of large matrix products, by input type"};
 
-GP_GETTER(get_products)
+GP_GETTER_OF(get_products, struct gp_figures, k)
 {
-    const struct gp_figures *k = row;
     c->none = true;
     for (int i = 0; i < GP_FIGURE_COUNT; i++)
         c->none &= !(k->value[i] > 0 && gp_figure_facts((enum gp_figure)i)->unit == GP_FIGURE_FLOPS);
-    c->at = row;
+    c->at = k;
 }
 
 /* Thousandths. */

@@ -26,26 +26,23 @@ GP_GETTER(get_id)
 }
 
 /* People read what we call it; the compiler's words where we have none. */
-GP_GETTER(get_family)
+GP_GETTER_OF(get_family, struct gp_compile_break, b)
 {
-    const struct gp_compile_break *b = row;
     const char *name = family_of(b)->name, *title = family_of(b)->title;
     if (b->family == GP_FAMILY_OTHER || b->family == GP_FAMILY_COMPILER)
         title = gp_string(x->strings, b->kind);
     gp_cell_label(c, name, strlen(name), title, strlen(title));
 }
 
-GP_GETTER(get_place)
+GP_GETTER_OF(get_place, struct gp_compile_break, b)
 {
-    const struct gp_compile_break *b = row;
     struct gp_buf text = {0};
     gp_compile_put_place(&text, x->of, b->file, b->line, b->function);
     gp_cell_take(c, &text, x);
 }
 
-GP_GETTER(get_via)
+GP_GETTER_OF(get_via, struct gp_compile_break, b)
 {
-    const struct gp_compile_break *b = row;
     struct gp_buf text = {0};
     if (b->via_file)
         gp_buf_printf(&text, "%s:%" PRId32, gp_compile_short_path(gp_string(x->strings, b->via_file)),
@@ -62,9 +59,8 @@ GP_GET(get_ranks, struct gp_compile_break,
        gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ranks, r->first_rank), r->n_ranks))
 
 /* People read it in a few words. */
-GP_GETTER(get_action)
+GP_GETTER_OF(get_action, struct gp_compile_break, b)
 {
-    const struct gp_compile_break *b = row;
     struct gp_buf text = {0};
     gp_cell_text(c, family_of(b)->action);
     if (!x->labels) return;

@@ -186,9 +186,8 @@ void gp_compile_count_caches(struct gp_compile *c)
 
 #define AT(member) offsetof(struct gp_compile_frame, member)
 
-GP_GETTER(get_frame)
+GP_GETTER_OF(get_frame, struct gp_compile_frame, k)
 {
-    const struct gp_compile_frame *k = row;
     struct gp_buf text = {0};
     gp_buf_printf(&text, "[%s] ", gp_string(x->strings, k->compile_id));
     gp_compile_put_place(&text, x->of, k->file, k->resumed_line >= 0 ? k->resumed_line : k->line,

@@ -220,9 +220,8 @@ GP_GETTER(get_number)
     c->i = (const struct gp_compile_recompile *)row - gp_compile_of(x)->recompiles.at + 1;
 }
 
-GP_GETTER(get_place)
+GP_GETTER_OF(get_place, struct gp_compile_recompile, r)
 {
-    const struct gp_compile_recompile *r = row;
     struct gp_buf text = {0};
     gp_compile_put_place(&text, x->of, r->file, r->line, r->function);
     gp_cell_take(c, &text, x);
@@ -243,9 +242,8 @@ GP_GETTER(get_reached)
 }
 
 /* "a number that is compiled in: n was 0..7" */
-GP_GETTER(get_reason)
+GP_GETTER_OF(get_reason, struct gp_compile_recompile, r)
 {
-    const struct gp_compile_recompile *r = row;
     struct gp_buf text = {0};
     gp_buf_printf(&text, "%s: %s", gp_recompile_kind_text(r->kind), gp_string(x->strings, r->expression));
     if (r->n_values) {

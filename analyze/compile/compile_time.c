@@ -176,10 +176,9 @@ static const struct gp_field open_fields[] = {
 static const struct gp_record open_spans = {"open", NULL, GP_FIELDS(open_fields), sizeof(struct gp_clog_span),
                                             .note = "a span that never ended"};
 
-GP_GETTER(get_open)
+GP_GETTER_OF(get_open, struct gp_compile_time, t)
 {
     const struct gp_compile_log *log = gp_compile_of(x)->log;
-    const struct gp_compile_time *t = row;
     struct gp_clog_span *list = gp_arena_alloc(x->mem, (t->open + 1) * sizeof *list);
     size_t n = 0;
     for (size_t i = 0; n < t->open && i < log->spans.n; i++)

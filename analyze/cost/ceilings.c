@@ -348,12 +348,7 @@ static const struct gp_record bandwidth = {"bandwidth", NULL, GP_FIELDS(bandwidt
 static const struct gp_record arithmetic = {"arithmetic", NULL, GP_FIELDS(arithmetic_fields),
                                             .size = sizeof(struct gp_ceiling)};
 
-GP_GETTER(get_sheet)
-{
-    const struct gp_ceilings *top = row;
-    c->none = !top->sheet;
-    if (top->sheet) gp_cell_text(c, top->sheet);
-}
+GP_GET_IF(get_sheet, struct gp_ceilings, r->sheet, gp_cell_text(c, r->sheet))
 
 GP_GETTER(get_ceiling)
 {

@@ -51,22 +51,14 @@ void gp_roofline_release(struct gp_roofline *r)
 
 GP_GET(get_regime, struct gp_roofline_point, gp_cell_text(c, gp_regime_text((enum gp_regime)r->regime)))
 
-GP_GETTER(get_tflops)
-{
-    const struct gp_roofline_point *q = row;
-    if (q->flops > 0) gp_cell_real(c, gp_roofline_flops_per_s(q) / 1e12);
-    else c->none = true;
-}
+GP_GET_IF(get_tflops, struct gp_roofline_point, r->flops > 0,
+          gp_cell_real(c, gp_roofline_flops_per_s(r) / 1e12))
 
 GP_GETTER(get_gbps) { gp_cell_real(c, gp_roofline_bytes_per_s(row) / 1e9); }
 
 /* FLOP by as many bytes. */
-GP_GETTER(get_intensity)
-{
-    const struct gp_roofline_point *q = row;
-    if (q->flops > 0) gp_cell_real(c, q->flops / *(const double *)gp_member_at(row, f));
-    else c->none = true;
-}
+GP_GET_IF(get_intensity, struct gp_roofline_point, r->flops > 0,
+          gp_cell_real(c, r->flops / *(const double *)gp_member_at(r, f)))
 
 GP_GETTER(get_roof)
 {
@@ -82,12 +74,8 @@ GP_GETTER(get_reached)
     if (!c->none) gp_cell_real(c, gp_roofline_reached_pct(x->of, row));
 }
 
-GP_GETTER(get_measured)
-{
-    const struct gp_roofline_point *q = row;
-    c->none = ((const struct gp_roofline *)x->of)->measured_ns <= 0;
-    if (!c->none) gp_cell_real(c, gp_pct(q->measured_ns, q->total_ns));
-}
+GP_GET_IF(get_measured, struct gp_roofline_point, ((const struct gp_roofline *)x->of)->measured_ns > 0,
+          gp_cell_real(c, gp_pct(r->measured_ns, r->total_ns)))
 
 static const struct gp_field point_fields[] = {
     {"name", "Kernel", GP_CELL_NAME, gp_member_sid, AT(label), .help = "as in flame graphs"},

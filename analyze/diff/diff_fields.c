@@ -9,9 +9,8 @@ static const char *const side_words[] = {"baseline", "current", NULL};
 
 static const char *const class_words[] = {"kernel", "wall", "exact", NULL};
 
-GP_GETTER(get_classes)
+GP_GETTER_OF(get_classes, struct gp_diff_reason, r)
 {
-    const struct gp_diff_reason *r = row;
     const char **words = gp_arena_alloc(x->mem, sizeof class_words);
     size_t n = 0;
     for (unsigned class = 0; class_words[class]; class ++)

@@ -24,9 +24,8 @@ static void put_signed(struct gp_buf *b, double pct)
     else gp_buf_printf(b, "%+.1f", pct);
 }
 
-GP_GETTER(get_interval)
+GP_GETTER_OF(get_interval, struct gp_diff_decision, e)
 {
-    const struct gp_diff_decision *e = row;
     struct gp_buf b = {0};
     if (isfinite(e->ci_low_pct) && isfinite(e->ci_high_pct)) {
         put_signed(&b, e->ci_low_pct);
@@ -112,11 +111,10 @@ static const struct gp_record figure = {
 
 #define AT(member) offsetof(struct gp_diff_op, member)
 
-GP_GETTER(get_name)
+GP_GETTER_OF(get_name, struct gp_diff_op, op)
 {
-    const struct gp_diff_op *op = row;
     const char *label = gp_string(x->strings, op->label);
-    gp_member_sid(c, f, row, x);
+    gp_member_sid(c, f, op, x);
     if (op->label) gp_cell_label(c, c->text, c->text_len, label, gp_string_len(x->strings, op->label));
 }
 
@@ -159,10 +157,9 @@ GP_GETTER(get_match)
 
 GP_GET_UNLESS(get_block, void, gp_member_u32, c->i == GP_PROFILE_NONE)
 
-GP_GETTER(get_samples)
+GP_GETTER_OF(get_samples, struct gp_diff_op, op)
 {
     const struct gp_diff *d = x->of;
-    const struct gp_diff_op *op = row;
     bool base = f->at == AT(n_samples[GP_DIFF_BASE]);
     size_t first = op->first_sample + (base ? 0 : op->n_samples[GP_DIFF_BASE]);
     size_t n = op->n_samples[base ? GP_DIFF_BASE : GP_DIFF_CUR];
@@ -264,9 +261,8 @@ GP_GETTER(get_metric_class) { gp_cell_text(c, gp_metric_class_name(gp_metric_cla
 
 GP_GETTER(get_unit) { gp_cell_text(c, gp_metric_unit(id_of(row))); }
 
-GP_GETTER(get_verdict)
+GP_GETTER_OF(get_verdict, struct gp_diff_metric, m)
 {
-    const struct gp_diff_metric *m = row;
     const char *name = gp_change_name((enum gp_change)m->verdict),
                *shown = m->refused ? "not compared" : name;
     gp_cell_label(c, name, strlen(name), shown, strlen(shown));
@@ -340,17 +336,12 @@ static const char *const sorts[] = {[GP_CAUSE_OP] = "operation",
 
 GP_GETTER(get_sort) { gp_cell_text(c, sorts[((const struct gp_diff_cause *)row)->sort]); }
 
-GP_GETTER(get_idle_cause)
-{
-    const struct gp_diff_cause *cause = row;
-    c->none = cause->sort != GP_CAUSE_IDLE;
-    if (!c->none) gp_cell_text(c, gp_idle_cause_name((enum gp_idle_cause)cause->index));
-}
+GP_GET_IF(get_idle_cause, struct gp_diff_cause, r->sort == GP_CAUSE_IDLE,
+          gp_cell_text(c, gp_idle_cause_name((enum gp_idle_cause)r->index)))
 
-GP_GETTER(get_operation)
+GP_GETTER_OF(get_operation, struct gp_diff_cause, cause)
 {
     const struct gp_diff *d = x->of;
-    const struct gp_diff_cause *cause = row;
     c->none = cause->sort != GP_CAUSE_OP || cause->index >= d->ops.n;
     if (c->none) return;
     gp_sid name = d->ops.at[cause->index].name;
@@ -392,19 +383,14 @@ static int side_at(const struct gp_field *f)
     return f->at == AT(first_name[GP_DIFF_BASE]) ? GP_DIFF_BASE : GP_DIFF_CUR;
 }
 
-GP_GETTER(get_block_names)
-{
-    const struct gp_diff_block *k = row;
-    int side = side_at(f);
-    put_names(c, x, k->first_name[side], names_of(x->of, k, side));
-}
+GP_GET(get_block_names, struct gp_diff_block,
+       put_names(c, x, r->first_name[side_at(f)], names_of(x->of, r, side_at(f))))
 
 /* "layer_norm, gelu, dropout + 3 more" */
-GP_GETTER(get_block_text)
+GP_GETTER_OF(get_block_text, struct gp_diff_block, k)
 {
     enum { SHOWN = 6 };
     const struct gp_diff *d = x->of;
-    const struct gp_diff_block *k = row;
     int side = side_at(f);
     uint32_t n = names_of(d, k, side);
     struct gp_buf b = {0};
@@ -418,9 +404,8 @@ GP_GETTER(get_block_text)
 }
 
 /* "6 to 3" */
-GP_GETTER(get_launches)
+GP_GETTER_OF(get_launches, struct gp_diff_block, k)
 {
-    const struct gp_diff_block *k = row;
     struct gp_buf b = {0};
     gp_buf_printf(&b, "%.3g", k->kernels[GP_DIFF_BASE]);
     if (k->kernels[GP_DIFF_BASE] != k->kernels[GP_DIFF_CUR])

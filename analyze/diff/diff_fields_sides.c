@@ -240,10 +240,9 @@ GP_GET(get_gate_outcome, struct gp_diff_gate,
 GP_GET(get_gate_limit, struct gp_diff_gate,
        put_limit(c, x, !r->absolute, r->metric, *(const double *)gp_member_at(row, f), f->at == AT(value)))
 
-GP_GETTER(get_gate_operation)
+GP_GETTER_OF(get_gate_operation, struct gp_diff_gate, g)
 {
     const struct gp_diff *d = x->of;
-    const struct gp_diff_gate *g = row;
     c->none = g->op >= d->ops.n;
     if (c->none) return;
     const struct gp_diff_op *op = &d->ops.at[g->op];
@@ -296,20 +295,18 @@ static const char *const outcomes[] = {"met", "better", "worse", "unknown", NULL
 GP_GETTER(get_outcome) { gp_cell_text(c, gp_diff_outcome(row)); }
 
 /* The subject's unit is in its metric; idle time and operations are times. */
-GP_GETTER(get_bound)
+GP_GETTER_OF(get_bound, struct gp_diff_expect, e)
 {
-    const struct gp_diff_expect *e = row;
     uint32_t metric = GP_METRIC_COUNT;
     for (uint32_t m = 0; m < GP_METRIC_COUNT; m++)
         if (!strcmp(gp_string(x->strings, e->subject), gp_metric_name((enum gp_metric_id)m))) metric = m;
-    put_limit(c, x, e->percent, metric, *(const double *)gp_member_at(row, f), true);
+    put_limit(c, x, e->percent, metric, *(const double *)gp_member_at(e, f), true);
 }
 
 /* In percent if the field is; the other one is not there. */
-GP_GETTER(get_bound_in)
+GP_GETTER_OF(get_bound_in, struct gp_diff_expect, e)
 {
-    const struct gp_diff_expect *e = row;
-    gp_member_double(c, f, row, x);
+    gp_member_double(c, f, e, x);
     c->absent = e->percent != (f->type == GP_CELL_CHANGE_PCT);
     c->none |= c->absent;
 }

@@ -103,9 +103,8 @@ const struct gp_record gp_hta_streams = {
 #define AT(member) offsetof(struct gp_idle_culprit, member)
 
 /* Outermost first: "train > forward > aten::linear > cudaLaunchKernel". */
-GP_GETTER(get_host)
+GP_GETTER_OF(get_host, struct gp_idle_culprit, culprit)
 {
-    const struct gp_idle_culprit *culprit = row;
     const gp_sid frames[] = {culprit->range, culprit->python, culprit->op, culprit->api};
     struct gp_buf b = {0};
     if (culprit->rest) gp_buf_puts(&b, GP_HTA_OTHER);
@@ -176,9 +175,8 @@ static const struct gp_record device_kernels = {"device_kernels", NULL, GP_FIELD
 #define AT(member) offsetof(struct gp_hta_device, member)
 
 /* Idle time without a culprit in the list. */
-GP_GETTER(get_culprits_rest)
+GP_GETTER_OF(get_culprits_rest, struct gp_hta_device, d)
 {
-    const struct gp_hta_device *d = row;
     c->i = d->b.idle_ns;
     for (size_t i = 0; i < d->culprits.n && (!x->top || i < x->top); i++) c->i -= d->culprits.at[i].idle_ns;
 }

@@ -39,9 +39,8 @@ GP_GET_UNLESS(get_group_size, void, gp_member_u32, !c->i)
 
 GP_GET_UNLESS(get_calls, void, gp_member_u64, !c->i)
 
-GP_GETTER(get_mean_bytes)
+GP_GETTER_OF(get_mean_bytes, struct gp_collective_stat, s)
 {
-    const struct gp_collective_stat *s = row;
     c->none = s->bytes < 0;
     c->i = s->bytes > 0 && s->count ? s->bytes / (int64_t)s->count : s->bytes;
 }

@@ -14,12 +14,8 @@
 
 #define AT(member) offsetof(struct gp_copy_stat, member)
 
-GP_GETTER(get_bandwidth)
-{
-    const struct gp_copy_stat *s = row;
-    c->none = s->dur_ns <= 0 || s->bytes <= 0;
-    if (!c->none) gp_cell_real(c, (double)s->bytes / (double)s->dur_ns);
-}
+GP_GET_IF(get_bandwidth, struct gp_copy_stat, r->dur_ns > 0 && r->bytes > 0,
+          gp_cell_real(c, (double)r->bytes / (double)r->dur_ns))
 
 static const struct gp_field copy_fields[] = {
     {"name", "Copy or set", GP_CELL_NAME, gp_member_sid, AT(name), .keep = GP_KEEP_STR,

@@ -31,10 +31,9 @@ GP_GETTER(get_where)
 }
 
 /* People read the parts of a finding below it. */
-GP_GETTER(get_text)
+GP_GETTER_OF(get_text, struct gp_finding, r)
 {
-    const struct gp_finding *r = row;
-    gp_member_sid(c, f, row, x);
+    gp_member_sid(c, f, r, x);
     if (!x->labels || !r->part_of) return;
     struct gp_buf b = {0};
     gp_finding_put_part(&b, x->of, r);
@@ -42,12 +41,7 @@ GP_GETTER(get_text)
     gp_buf_release(&b);
 }
 
-GP_GETTER(get_place)
-{
-    const struct gp_finding *r = row;
-    if (r->end_ns > r->begin_ns) gp_member_i64(c, f, row, x);
-    else c->none = true;
-}
+GP_GET_IF(get_place, struct gp_finding, r->end_ns > r->begin_ns, gp_member_i64(c, f, r, x))
 
 static const struct gp_field fields[] = {
     {"id", "Id", GP_CELL_TEXT, gp_member_sid, AT(id), .help = "stable identifier of the finding",

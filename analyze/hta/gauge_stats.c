@@ -16,12 +16,7 @@ static const double BELOW = 0.99;
 
 #define AT(member) offsetof(struct gp_clock_stat, member)
 
-GP_GETTER(get_reason)
-{
-    const struct gp_clock_stat *s = row;
-    if (s->below_ns) gp_cell_word(c, gp_clock_reason_name(s->reason), x);
-    else c->none = true;
-}
+GP_GET_IF(get_reason, struct gp_clock_stat, r->below_ns, gp_cell_word(c, gp_clock_reason_name(r->reason), x))
 
 static const char *const reason_words[] = {
 #define X(bit, name, text) #name,
@@ -77,9 +72,8 @@ static const char *const overs[] = {"whole", "steps", NULL};
 GP_GETTER(get_over) { gp_cell_word(c, overs[((const struct gp_energy_stat *)row)->over], x); }
 
 /* Of each GPU's own items. */
-GP_GETTER(get_per_item)
+GP_GETTER_OF(get_per_item, struct gp_energy_stat, s)
 {
-    const struct gp_energy_stat *s = row;
     uint64_t items = ((const struct gp_hta *)x->of)->opts.items;
     gp_cell_real(c, items && s->steps ? s->joules_per_step / (double)items : NAN);
 }

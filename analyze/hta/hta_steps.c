@@ -55,9 +55,8 @@ const struct gp_record gp_hta_step_list = {"each", "Each step", GP_FIELDS(step_f
 #define AT(member) offsetof(struct gp_hta_part, member)
 
 /* The idle time by cause of the device in the answer about the steps. */
-GP_GETTER(get_part_idle)
+GP_GETTER_OF(get_part_idle, struct gp_hta_part, p)
 {
-    const struct gp_hta_part *p = row;
     const struct gp_hta *h = gp_hta_about(x->of, false);
     c->at = NULL;
     for (size_t i = 0; i < h->devices.n && !c->at && p->kind == GP_PART_STEPS; i++) {

@@ -32,9 +32,8 @@ static enum gp_class class_of(const struct gp_kernel_stat *k)
     return gp_class_of((enum gp_frame_kind)k->kind);
 }
 
-GP_GETTER(get_class)
+GP_GETTER_OF(get_class, struct gp_kernel_stat, k)
 {
-    const struct gp_kernel_stat *k = row;
     const char *name = gp_class_name(class_of(k)), *kind = gp_frame_kind_word((enum gp_frame_kind)k->kind);
     gp_cell_label(c, name, strlen(name), kind, strlen(kind));
 }
@@ -49,9 +48,8 @@ GP_GETTER(get_label)
     gp_cell_label(c, c->label, c->label_len, NULL, 0);
 }
 
-GP_GETTER(get_tensor_core)
+GP_GETTER_OF(get_tensor_core, struct gp_kernel_stat, k)
 {
-    const struct gp_kernel_stat *k = row;
     c->none = class_of(k) == GP_CLASS_MEMORY || k->tensor_core < 0;
     c->i = k->tensor_core;
 }
@@ -59,12 +57,8 @@ GP_GETTER(get_tensor_core)
 GP_GET(get_occupancy, struct gp_kernel_stat,
        gp_cell_share(c, (double)r->occupancy_ns, (double)r->occupancy_known_ns))
 
-GP_GETTER(get_waves)
-{
-    const struct gp_kernel_stat *k = row;
-    if (k->occupancy_known_ns) gp_cell_real(c, (double)k->waves_ns / (double)k->occupancy_known_ns);
-    else c->none = true;
-}
+GP_GET_IF(get_waves, struct gp_kernel_stat, r->occupancy_known_ns,
+          gp_cell_real(c, (double)r->waves_ns / (double)r->occupancy_known_ns))
 
 GP_GET_UNLESS(get_blocks, struct gp_kernel_stat, gp_member_u64, !r->blocks_max)
 

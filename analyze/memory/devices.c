@@ -14,16 +14,14 @@ GP_GETTER(get_reserved)
     gp_memory_cell_known(c, gp_memory_has_segments(row), *(const uint64_t *)gp_member_at(row, f));
 }
 
-GP_GETTER(get_peak_step)
+GP_GETTER_OF(get_peak_step, struct gp_memory_device, d)
 {
-    const struct gp_memory_device *d = row;
     gp_sid none = 0, *name = d->peak_step < d->steps.n ? &d->steps.at[d->peak_step].name : &none;
     gp_member_name(c, f, name, x);
 }
 
-GP_GETTER(get_peak_range)
+GP_GETTER_OF(get_peak_range, struct gp_memory_device, d)
 {
-    const struct gp_memory_device *d = row;
     gp_sid none = 0, *name = d->peak_span == GP_NO_SPAN ? &none : &d->spans.at[d->peak_span].name;
     gp_member_name(c, f, name, x);
 }

@@ -135,9 +135,8 @@ void gp_ooms_judge(struct gp_memory *m, struct gp_memory_device *d)
 
 #define AT(member) offsetof(struct gp_memory_pool, member)
 
-GP_GETTER(get_name)
+GP_GETTER_OF(get_name, struct gp_memory_pool, p)
 {
-    const struct gp_memory_pool *p = row;
     struct gp_buf b = {0};
     if (p->id[0] || p->id[1]) gp_buf_printf(&b, "private %u.%u, ", (unsigned)p->id[0], (unsigned)p->id[1]);
     gp_buf_printf(&b, "%s%s", p->large ? "large" : "small", p->expandable ? ", expandable" : "");
@@ -147,9 +146,8 @@ GP_GETTER(get_name)
 GP_GETTER(get_id) { gp_cell_list(c, ((const struct gp_memory_pool *)row)->id, 2); }
 
 /* Streams are addresses, and the first is the default one. */
-GP_GETTER(get_stream)
+GP_GETTER_OF(get_stream, struct gp_memory_pool, p)
 {
-    const struct gp_memory_pool *p = row;
     struct gp_buf text = {0}, label = {0};
     gp_buf_put_u64(&text, p->stream);
     if (p->stream) gp_buf_printf(&label, "0x%llx", (unsigned long long)p->stream);
@@ -237,9 +235,8 @@ const char *gp_memory_oom_metadata(const struct gp_memory_device *d, const struc
 
 GP_GET(get_since_begin, struct gp_memory_oom, c->i = r->time_ns - gp_memory_device_at(x, r->device)->begin_ns)
 
-GP_GETTER(get_verdict)
+GP_GETTER_OF(get_verdict, struct gp_memory_oom, o)
 {
-    const struct gp_memory_oom *o = row;
     struct gp_buf label = {0};
     gp_buf_printf(&label, "%s%s", gp_oom_verdict_text(o->verdict), o->guessed ? "?" : "");
     gp_memory_cell_label(c, x, gp_oom_verdict_name(o->verdict), &label);
@@ -247,9 +244,8 @@ GP_GETTER(get_verdict)
 
 GP_GET(get_verdict_from, struct gp_memory_oom, gp_cell_text(c, r->guessed ? "guess" : "recorded"))
 
-GP_GETTER(get_metadata)
+GP_GETTER_OF(get_metadata, struct gp_memory_oom, o)
 {
-    const struct gp_memory_oom *o = row;
     gp_cell_text(c, gp_memory_oom_metadata(gp_memory_device_at(x, o->device), o));
     c->none = x->labels && !c->text_len;
 }
@@ -257,9 +253,8 @@ GP_GETTER(get_metadata)
 GP_GET(get_stack, struct gp_memory_oom,
        gp_memory_cell_stack(c, x, gp_memory_device_at(x, r->device)->s, r->stack))
 
-GP_GETTER(get_stack_text)
+GP_GETTER_OF(get_stack_text, struct gp_memory_oom, o)
 {
-    const struct gp_memory_oom *o = row;
     const struct gp_snapshot *s = gp_memory_device_at(x, o->device)->s;
     struct gp_buf b = {0};
     for (uint32_t i = 0; i < s->stacks.at[o->stack].n; i++) {
@@ -269,9 +264,8 @@ GP_GETTER(get_stack_text)
     gp_cell_take(c, &b, x);
 }
 
-GP_GETTER(get_holders)
+GP_GETTER_OF(get_holders, struct gp_memory_oom, o)
 {
-    const struct gp_memory_oom *o = row;
     gp_memory_holders all = {0};
     gp_memory_holders_at(gp_memory_of(x), o->device, o->position, GP_BY_STACK, &all);
     struct gp_memory_holder *own = gp_arena_alloc(x->mem, (all.n + 1) * sizeof *own);

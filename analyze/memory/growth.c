@@ -116,9 +116,8 @@ GP_GET(get_stack, struct gp_memory_growth,
 GP_GETTER(get_stand_in) { c->i = site_of(x, row)->stand_in; }
 
 /* People see whole numbers as such. */
-GP_GETTER(get_blocks_per_step)
+GP_GETTER_OF(get_blocks_per_step, struct gp_memory_growth, g)
 {
-    const struct gp_memory_growth *g = row;
     if (x->labels && g->blocks % g->steps == 0) {
         c->type = GP_CELL_COUNT;
         c->i = g->blocks / g->steps;

@@ -183,9 +183,8 @@ GP_GET(get_stand_in, struct gp_memory_holder,
 GP_GET(get_blocks, struct gp_memory_holder,
        gp_memory_cell_known(c, device_of(x, row)->history != GP_HISTORY_SUMS, r->blocks))
 
-GP_GETTER(get_category)
+GP_GETTER_OF(get_category, struct gp_memory_holder, h)
 {
-    const struct gp_memory_holder *h = row;
     struct gp_buf label = {0};
     if (h->category == GP_CAT_UNKNOWN) gp_buf_putc(&label, '-');
     else gp_buf_printf(&label, "%s%s", gp_category_text(h->category), h->category_recorded ? "" : "?");
@@ -209,10 +208,9 @@ static void put_step(struct gp_buf *b, const struct gp_row_of *x, gp_sid name)
     gp_buf_puts(b, "\xE2\x80\xA6");
 }
 
-GP_GETTER(get_since)
+GP_GETTER_OF(get_since, struct gp_memory_holder, h)
 {
-    const struct gp_memory_holder *h = row;
-    const struct gp_memory_device *d = device_of(x, row);
+    const struct gp_memory_device *d = device_of(x, h);
     struct gp_buf b = {0};
     if (h->since_ns == INT64_MIN) gp_buf_puts(&b, "before");
     else if (h->since_step != UINT32_MAX && d->steps_by_optimizer)

@@ -160,33 +160,23 @@ const struct gp_record gp_memory_operators = {
 #define AT(member) offsetof(struct gp_memory_churn, member)
 
 /* Of sums by category, no blocks are known. */
-GP_GETTER(get_counted)
+GP_GETTER_OF(get_counted, struct gp_memory_churn, churn)
 {
-    const struct gp_memory_churn *churn = row;
     bool known = gp_memory_device_at(x, churn->device)->history != GP_HISTORY_SUMS;
-    gp_memory_cell_known(c, known, *(const uint64_t *)gp_member_at(row, f));
+    gp_memory_cell_known(c, known, *(const uint64_t *)gp_member_at(churn, f));
 }
 
-GP_GETTER(get_churn_inside)
+GP_GETTER_OF(get_churn_inside, struct gp_memory_churn, churn)
 {
-    const struct gp_memory_churn *churn = row;
     put_inside(c, x, churn->device, churn->inside);
-    if (!c->none) get_counted(c, f, row, x);
+    if (!c->none) get_counted(c, f, churn, x);
 }
 
-GP_GETTER(get_segments)
-{
-    const struct gp_memory_churn *churn = row;
-    c->none = !gp_memory_has_segments(gp_memory_device_at(x, churn->device));
-    if (!c->none) get_counted(c, f, row, x);
-}
+GP_GET_IF(get_segments, struct gp_memory_churn, gp_memory_has_segments(gp_memory_device_at(x, r->device)),
+          get_counted(c, f, r, x))
 
-GP_GETTER(get_later)
-{
-    const struct gp_memory_churn *churn = row;
-    c->none = !gp_memory_device_at(x, churn->device)->steps.n;
-    if (!c->none) get_segments(c, f, row, x);
-}
+GP_GET_IF(get_later, struct gp_memory_churn, gp_memory_device_at(x, r->device)->steps.n,
+          get_segments(c, f, r, x))
 
 static const struct gp_field churn_fields[] = {
     GP_MEMORY_DEVICE(AT(device)),
@@ -214,12 +204,11 @@ const struct gp_record gp_memory_churns = {
 
 #define AT(member) offsetof(struct gp_memory_lifetime, member)
 
-GP_GETTER(get_lifetime)
+GP_GETTER_OF(get_lifetime, struct gp_memory_lifetime, t)
 {
     static const char *const names[LIFETIMES] = {"up to 1 us",  "up to 10 us",  "up to 100 us",  "up to 1 ms",
                                                  "up to 10 ms", "up to 100 ms", "up to 1 s",     "up to 10 s",
                                                  "up to 100 s", "up to 1000 s", "up to 10000 s", "longer"};
-    const struct gp_memory_lifetime *t = row;
     int i = 0;
     for (int64_t most = 1000; i < LIFETIMES - 1 && t->up_to_ns != most; most *= 10) i++;
     gp_cell_text(c, names[i]);

@@ -46,9 +46,8 @@ static const struct gp_events *events_of(const struct gp_query_event *e)
 }
 
 /* Where an event is. */
-GP_GETTER(get_place)
+GP_GETTER_OF(get_place, struct gp_query_event, e)
 {
-    const struct gp_query_event *e = row;
     const struct gp_track *k = &e->q->t->tracks.at[events_of(e)->track[e->row]];
     const struct gp_process *p = &e->q->t->processes.at[k->process];
     switch ((enum what)f->at) {
@@ -64,9 +63,8 @@ GP_GETTER(get_place)
 }
 
 /* What is recorded of an event itself. How long the host took means nothing while counters are read. */
-GP_GETTER(get_event)
+GP_GETTER_OF(get_event, struct gp_query_event, e)
 {
-    const struct gp_query_event *e = row;
     const struct gp_events *of = events_of(e);
     c->none = e->q->untimed && e->table != GP_GPU && (f->at == END || f->at == DUR);
     switch ((enum what)f->at) {
@@ -82,9 +80,8 @@ GP_GETTER(get_event)
 }
 
 /* What a GPU event runs. */
-GP_GETTER(get_work)
+GP_GETTER_OF(get_work, struct gp_query_event, e)
 {
-    const struct gp_query_event *e = row;
     uint32_t config = gp_get_config(events_of(e), e->row);
     const struct gp_query_kernel *k = e->q->kernels ? &e->q->kernels[config] : NULL;
     switch ((enum what)f->at) {
@@ -121,9 +118,8 @@ static uint32_t exact_stack_of(const struct gp_query_event *e)
 }
 
 /* What an analysis found for an event. */
-GP_GETTER(get_found)
+GP_GETTER_OF(get_found, struct gp_query_event, e)
 {
-    const struct gp_query_event *e = row;
     const struct gp_query *q = e->q;
     const uint32_t call = f->at == CALL || f->at == DELAY ? gp_view_launch(&q->v, e->row) : 0;
     switch ((enum what)f->at) {
@@ -140,9 +136,8 @@ GP_GETTER(get_found)
 
 // clang-format on
 /* A cell of the column F->at of the trace: a number, one that is not known if it is 0, a text. */
-GP_GETTER(get_number)
+GP_GETTER_OF(get_number, struct gp_query_event, e)
 {
-    const struct gp_query_event *e = row;
     const struct gp_column_info *info = &gp_column_infos[f->at];
     const char *cells = gp_events_column(events_of(e), (enum gp_column)f->at);
     int32_t narrow = (int32_t)info->dflt;
@@ -155,17 +150,15 @@ GP_GETTER(get_number)
 
 GP_GET_UNLESS(get_known, void, get_number, !c->i)
 
-GP_GETTER(get_text)
+GP_GETTER_OF(get_text, struct gp_query_event, e)
 {
-    const struct gp_query_event *e = row;
-    get_number(c, f, row, x);
+    get_number(c, f, e, x);
     put_sid(c, &e->q->t->strings, (gp_sid)c->i);
 }
 
 /* A member of the configuration, which is known if it has the bit F->below. */
-GP_GETTER(get_config)
+GP_GETTER_OF(get_config, struct gp_query_event, e)
 {
-    const struct gp_query_event *e = row;
     const struct gp_config *config = gp_gpu_config(e->q->t, e->row);
     c->i = *(const uint32_t *)(const void *)((const char *)config + f->at);
     c->none = f->below && !(config->has & f->below);

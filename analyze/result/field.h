@@ -73,13 +73,23 @@ enum gp_merge {
     static void name(struct gp_cell *c, GP_UNUSED const struct gp_field *f, GP_UNUSED const void *row,       \
                      GP_UNUSED const struct gp_row_of *x)
 
-/* Getters of one statement, in which R is the row, of TYPE: SET; what GETTER sets, unless it is UNKNOWN. */
+/* The same, whose row is R, of TYPE. */
+#define GP_GETTER_OF(name, type, r)                                                                          \
+    static void name##_of(struct gp_cell *c, const struct gp_field *f, const type *r,                        \
+                          const struct gp_row_of *x);                                                        \
+    GP_GETTER(name) { name##_of(c, f, row, x); }                                                             \
+    static void name##_of(GP_UNUSED struct gp_cell *c, GP_UNUSED const struct gp_field *f, const type *r,    \
+                          GP_UNUSED const struct gp_row_of *x)
+
+/* Getters of one statement, in which R is the row, of TYPE: SET; SET if the value is KNOWN; what GETTER
+ * sets, unless it is UNKNOWN. */
 #define GP_GET(name, type, set)                                                                              \
     GP_GETTER(name)                                                                                          \
     {                                                                                                        \
         const type *r = row;                                                                                 \
         set;                                                                                                 \
     }
+#define GP_GET_IF(name, type, known, set) GP_GET(name, type, if (known) set; else c->none = true)
 #define GP_GET_UNLESS(name, type, getter, unknown)                                                           \
     GP_GET(name, type, (getter(c, f, r, x), c->none |= (unknown)))
 

@@ -37,9 +37,8 @@ size_t gp_input_issues_of(struct gp_input_issue to[GP_ISSUE_COUNT], gp_sid path,
 
 #define AT(member) offsetof(struct gp_input_quality, member)
 
-GP_GETTER(get_issues)
+GP_GETTER_OF(get_issues, struct gp_input_quality, in)
 {
-    const struct gp_input_quality *in = row;
     struct gp_input_issue *found = gp_arena_zalloc(x->mem, GP_ISSUE_COUNT * sizeof *found);
     c->at = found;
     c->text_len = (uint32_t)gp_input_issues_of(found, in->path, in->issues);

@@ -75,12 +75,7 @@ GP_GETTER(get_change)
     c->i = ((const struct line *)row)->change_ns;
 }
 
-GP_GETTER(get_share)
-{
-    const struct line *l = row;
-    if (l->changed) gp_cell_share(c, (double)l->change_ns, (double)l->base_ns);
-    else c->none = true;
-}
+GP_GET_IF(get_share, struct line, r->changed, gp_cell_share(c, (double)r->change_ns, (double)r->base_ns))
 
 static const struct gp_field step_lines[] = {
     {"cause", "step time, by cause", GP_CELL_NAME, get_name, 0,

@@ -116,16 +116,11 @@ static const struct gp_field column_fields[] = {
 static const struct gp_record columns = {"columns", NULL, GP_FIELDS(column_fields),
                                          sizeof(struct gp_fleet_column), .note = "a step, or some"};
 
-GP_GETTER(get_columns)
-{
-    const struct gp_fleet *fleet = row;
-    if (!x->untimed) gp_cell_list(c, fleet->columns.at, fleet->columns.n);
-}
+GP_GET(get_columns, struct gp_fleet, if (!x->untimed) gp_cell_list(c, r->columns.at, r->columns.n))
 
 /* A string per block of ranks, with a character per column. */
-GP_GETTER(get_rows)
+GP_GETTER_OF(get_rows, struct gp_fleet, fleet)
 {
-    const struct gp_fleet *fleet = row;
     uint32_t n = x->untimed ? 0 : fleet->rows;
     const char **rows = gp_arena_zalloc(x->mem, (n + 1) * sizeof *rows);
     for (uint32_t r = 0; r < n; r++) {
@@ -161,9 +156,8 @@ static const struct gp_record map_row = {"map", NULL, GP_FIELDS(map_fields), siz
 /* All of it is in struct gp_hta. */
 GP_GET(get_inputs, struct gp_hta, c->i = (int64_t)(r->bound.listed + r->bound.inputs))
 
-GP_GETTER(get_path_bound)
+GP_GETTER_OF(get_path_bound, struct gp_hta, h)
 {
-    const struct gp_hta *h = row;
     int64_t *sums = gp_arena_zalloc(x->mem, sizeof h->bound.path_bound_ns);
     gp_record_merge(&gp_hta_path_times, sums, h->bound.path_bound_ns);
     for (size_t i = 0; i < h->paths.n; i++)
@@ -380,7 +374,6 @@ void gp_hta_chart_ranks(struct gp_svg *w, const struct gp_hta *h)
     put_axes(&m);
     put_slow_labels(&m, h);
     gp_svg_close(w);
-    gp_svg_close(w);
-    gp_svg_newline(w);
+    gp_svg_close_line(w);
     gp_buf_release(&m.text);
 }

@@ -170,11 +170,10 @@ struct sampled_row {
     int64_t ns;
 };
 
-GP_GETTER(get_over)
+GP_GETTER_OF(get_over, struct sampled_row, s)
 {
     static const char *const overs[] = {"(all of it)", "(whole steps)", "(no name)"};
-    const struct sampled_row *s = row;
-    gp_member_sid(c, f, row, x);
+    gp_member_sid(c, f, s, x);
     if (!s->name) gp_cell_text(c, overs[s->over]);
 }
 
