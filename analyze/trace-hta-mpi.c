@@ -67,9 +67,8 @@ static int open_job(struct gp_hta_mpi *m, const struct gp_tool *tool, struct opt
 
 static int run(const struct gp_tool *tool, struct opts *o)
 {
-    struct gp_hta_mpi m;
+    struct gp_hta_mpi m = {0};
     struct gp_err err = {0};
-    memset(&m, 0, sizeof m);
     MPI_Comm_rank(MPI_COMM_WORLD, &m.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &m.size);
     int failed = open_job(&m, tool, o, &err) || gp_hta_mpi_read(&m, o->spill, &err);

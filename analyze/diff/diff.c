@@ -136,9 +136,7 @@ static void release_group(struct gp_diff_group *g)
 void gp_diff_run(struct gp_diff *d, const struct gp_profile *const *base, size_t n_base,
                  const struct gp_profile *const *cur, size_t n_cur)
 {
-    struct gp_diff_work w;
-    memset(&w, 0, sizeof w);
-    w.d = d;
+    struct gp_diff_work w = {.d = d};
     w.side[GP_DIFF_BASE].profiles = base;
     w.side[GP_DIFF_BASE].n = n_base;
     w.side[GP_DIFF_CUR].profiles = cur;

@@ -314,11 +314,7 @@ static void put_block(struct blocks *b, uint32_t group, enum gp_change change, u
 {
     const struct gp_align_group *g = &b->al.groups.at[group];
     const struct gp_align_block *first = &b->al.blocks.at[g->first], *other = first;
-    struct gp_diff_block k;
-    memset(&k, 0, sizeof k);
-    k.change = change;
-    k.segment = segment;
-    k.times = g->times;
+    struct gp_diff_block k = {.change = change, .segment = segment, .times = g->times};
     if (!first->na != !first->nb && g->change == GP_ALIGN_REORDERED) /* it moved: to another block */
         for (other = first + 1; other->group != group || !other->nb == !first->nb;) other++;
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
@@ -458,10 +454,7 @@ static void explain(struct blocks *b)
 
 void gp_diff_blocks(struct gp_diff_work *w)
 {
-    struct blocks b;
-    memset(&b, 0, sizeof b);
-    b.w = w;
-    b.d = w->d;
+    struct blocks b = {.w = w, .d = w->d};
     if (!w->side[GP_DIFF_BASE].samples.n || !w->side[GP_DIFF_CUR].samples.n || w->d->identical) return;
     for (int side = 0; side < GP_DIFF_SIDES; side++) choose_side(&b, side);
     rank_keys(&b);

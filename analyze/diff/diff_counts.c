@@ -171,13 +171,11 @@ static bool varies(const int64_t *v, size_t n)
 
 static struct gp_diff_gate gate_for(struct gp_diff *d, const char *name, uint32_t metric)
 {
-    struct gp_diff_gate g;
-    memset(&g, 0, sizeof g);
-    g.text = gp_diff_text(d, "counts: %s", name);
-    g.metric = metric;
-    g.op = GP_PROFILE_NONE;
-    g.absolute = true;
-    g.power_pct = NAN;
+    struct gp_diff_gate g = {.text = gp_diff_text(d, "counts: %s", name),
+                             .metric = metric,
+                             .op = GP_PROFILE_NONE,
+                             .absolute = true,
+                             .power_pct = NAN};
     return g;
 }
 

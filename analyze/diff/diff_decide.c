@@ -404,11 +404,7 @@ static void measure_walls(struct gp_decider *t)
 void gp_diff_decide(struct gp_diff_work *w)
 {
     struct gp_diff *d = w->d;
-    struct gp_decider t;
-    memset(&t, 0, sizeof t);
-    t.w = w;
-    t.d = d;
-    t.own_eps = gp_zalloc((d->ops.n + 1) * sizeof *t.own_eps);
+    struct gp_decider t = {.w = w, .d = d, .own_eps = gp_zalloc((d->ops.n + 1) * sizeof *t.own_eps)};
     for (int side = 0; side < GP_DIFF_SIDES; side++)
         t.sums[side] = gp_alloc((w->side[side].samples.n + 1) * sizeof **t.sums);
     int64_t most = larger(d->side[GP_DIFF_BASE].gpu_ns, d->side[GP_DIFF_CUR].gpu_ns);

@@ -273,14 +273,12 @@ static void find_expected(struct gp_diff *d, const struct gp_expect *e, const ch
 
 static void check_expect(struct gp_diff *d, const struct gp_expects *all, const struct gp_expect *e)
 {
-    struct gp_diff_expect x;
-    memset(&x, 0, sizeof x);
-    x.subject = gp_intern_from(&d->strings, &all->strings, e->subject);
-    x.line = e->line;
-    x.percent = e->percent;
-    x.low = e->low;
-    x.high = e->high;
-    x.value = NAN;
+    struct gp_diff_expect x = {.subject = gp_intern_from(&d->strings, &all->strings, e->subject),
+                               .line = e->line,
+                               .percent = e->percent,
+                               .low = e->low,
+                               .high = e->high,
+                               .value = NAN};
     find_expected(d, e, gp_string(&all->strings, e->op), &x);
     x.holds = x.value >= x.low && x.value <= x.high;
     const char *why = isnan(x.value)    ? "not recorded on both sides"

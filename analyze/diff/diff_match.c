@@ -38,11 +38,7 @@ static uint32_t name_at(struct matcher *m, gp_sid text, uint32_t kind)
 {
     uint32_t *at = gp_map_put(&m->of_text, (uint64_t)kind << 32 | text, (uint32_t)m->names.n);
     if (*at == m->names.n) {
-        struct name n;
-        memset(&n, 0, sizeof n);
-        n.text = text;
-        n.kind = kind;
-        n.op = NONE;
+        struct name n = {.text = text, .kind = kind, .op = NONE};
         GP_VEC_PUSH(&m->names, n);
     }
     return *at;
@@ -99,12 +95,7 @@ static void count_calls(struct matcher *m, int side)
 
 static uint32_t add_op(struct matcher *m, gp_sid key, uint32_t kind, uint32_t match)
 {
-    struct gp_diff_op op;
-    memset(&op, 0, sizeof op);
-    op.key = key;
-    op.kind = kind;
-    op.match = match;
-    op.block = NONE;
+    struct gp_diff_op op = {.key = key, .kind = kind, .match = match, .block = NONE};
     op.change_pct = op.d.p = op.d.q = op.d.estimate_pct = op.d.ci_low_pct = op.d.ci_high_pct = NAN;
     GP_VEC_PUSH(&m->d->ops, op);
     return (uint32_t)m->d->ops.n - 1;
@@ -285,10 +276,7 @@ static void give_ops(struct matcher *m, int side)
 
 void gp_diff_match(struct gp_diff_work *w)
 {
-    struct matcher m;
-    memset(&m, 0, sizeof m);
-    m.w = w;
-    m.d = w->d;
+    struct matcher m = {.w = w, .d = w->d};
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
         const struct gp_diff_group *g = &m.w->side[side];
         m.name_of[side] = gp_zalloc((g->n + 1) * sizeof *m.name_of[side]);

@@ -85,8 +85,7 @@ static struct row *row_of(struct stacks *s, gp_sid path, gp_sid leaf, uint32_t k
     uint32_t at = *gp_map_put(&s->of_pair, (uint64_t)path << 32 | leaf, (uint32_t)s->rows.n);
     if (at < s->rows.n) return &s->rows.at[at];
     struct gp_buf text = {0};
-    struct row r;
-    memset(&r, 0, sizeof r);
+    struct row r = {0};
     gp_buf_put(&text, gp_diff_str(s->d, path), gp_string_len(&s->d->strings, path));
     if (text.n) gp_buf_putc(&text, ';');
     gp_buf_put(&text, gp_diff_str(s->d, leaf), gp_string_len(&s->d->strings, leaf));
@@ -144,10 +143,7 @@ GP_COMPARE(compare_stacks, struct sorted, GP_THEN(strcmp(x->text, y->text)) GP_U
 
 void gp_diff_stacks(struct gp_diff_work *w)
 {
-    struct stacks s;
-    memset(&s, 0, sizeof s);
-    s.w = w;
-    s.d = w->d;
+    struct stacks s = {.w = w, .d = w->d};
     for (int side = 0; side < GP_DIFF_SIDES; side++) add_side(&s, side);
     for (int side = 0; side < GP_DIFF_SIDES; side++) give_means(&s, side);
     struct sorted *sorted = gp_alloc((s.rows.n + 1) * sizeof *sorted);

@@ -40,18 +40,16 @@ struct choice {
 
 static void note_step(struct choice *c, const struct gp_profile_step *s, bool used, const char *why)
 {
-    struct gp_diff_step step;
     const struct gp_profile *p = c->g->profiles[c->profile];
-    memset(&step, 0, sizeof step);
-    step.side = (uint32_t)c->side;
-    step.run = c->g->run_of[c->profile];
-    step.lane = s->lane;
-    step.name = gp_intern_from(&c->d->strings, &p->strings, s->name);
-    step.wall_ns = s->wall_ns;
-    step.busy_ns = s->busy_ns;
-    step.gpu_ns = s->gpu_ns;
-    step.events = s->n;
-    step.used = used;
+    struct gp_diff_step step = {.side = (uint32_t)c->side,
+                                .run = c->g->run_of[c->profile],
+                                .lane = s->lane,
+                                .name = gp_intern_from(&c->d->strings, &p->strings, s->name),
+                                .wall_ns = s->wall_ns,
+                                .busy_ns = s->busy_ns,
+                                .gpu_ns = s->gpu_ns,
+                                .events = s->n,
+                                .used = used};
     step.why = why ? gp_intern_cstr(&c->d->strings, why) : 0;
     GP_VEC_PUSH(&c->d->steps, step);
 }
@@ -188,11 +186,7 @@ static void choose_in_lane(struct choice *c)
 
 static void each_lane(struct gp_diff_work *w, int side, void (*fn)(struct choice *c))
 {
-    struct choice c;
-    memset(&c, 0, sizeof c);
-    c.d = w->d;
-    c.g = &w->side[side];
-    c.side = side;
+    struct choice c = {.d = w->d, .g = &w->side[side], .side = side};
     for (c.profile = 0; c.profile < c.g->n; c.profile++)
         for (size_t l = 0; l < c.g->profiles[c.profile]->lanes.n; l++) {
             c.lane = &c.g->profiles[c.profile]->lanes.at[l];

@@ -138,10 +138,8 @@ static double common_factor(const struct grids *g, uint32_t *kernels)
 static bool check_size(struct gp_diff_work *w)
 {
     struct gp_diff *d = w->d;
-    struct grids g;
+    struct grids g = {.w = w};
     uint32_t kernels;
-    memset(&g, 0, sizeof g);
-    g.w = w;
     for (int side = 0; side < GP_DIFF_SIDES; side++) each_event(w, side, &g, add_grid);
     double factor = common_factor(&g, &kernels);
     GP_VEC_FREE(&g.rows);

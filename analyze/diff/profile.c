@@ -1,7 +1,6 @@
 #include "analyze/diff/profile.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/names/name_predicates.h"
 #include "analyze/view/repair.h"
 #include "analyze/diff/profile_priv.h"
@@ -12,11 +11,7 @@
 static void make_lanes(struct gp_profile_job *j)
 {
     GP_EACH(const struct gp_view_device, d, j->v->devices) {
-        struct gp_profile_lane l;
-        memset(&l, 0, sizeof l);
-        l.rank = d->rank;
-        l.producer = d->producer;
-        l.device = d->device;
+        struct gp_profile_lane l = {.rank = d->rank, .producer = d->producer, .device = d->device};
         GP_VEC_PUSH(&j->p->lanes, l);
     }
 }
@@ -97,8 +92,7 @@ static void reduce(struct gp_profile_job *j)
 int gp_profile_add_trace(struct gp_profile *p, struct gp_trace *t, struct gp_err *err)
 {
     struct gp_view v;
-    struct gp_profile_job j;
-    memset(&j, 0, sizeof j);
+    struct gp_profile_job j = {0};
     gp_input_quality_read(&p->input, &p->strings, t);
     gp_repair(t, GP_REPAIR_NONE);
     gp_view_init(&v, t, p->opts.classes);

@@ -347,14 +347,12 @@ static gp_sid name_step(struct maker *m, const struct gp_steps_program *program,
 static void add_step(struct maker *m, const struct gp_steps_program *program, uint32_t lane, size_t window)
 {
     const struct gp_step_window *w = &program->windows.at[window];
-    struct gp_profile_step s;
-    memset(&s, 0, sizeof s);
-    s.lane = lane;
-    s.name = name_step(m, program, w);
-    s.cut = w->partial;
-    s.warm_up = window < program->steady;
-    s.first = (uint32_t)m->p->events.n;
-    s.host_ns = w->host_end_ns - w->begin_ns;
+    struct gp_profile_step s = {.lane = lane,
+                                .name = name_step(m, program, w),
+                                .cut = w->partial,
+                                .warm_up = window < program->steady,
+                                .first = (uint32_t)m->p->events.n,
+                                .host_ns = w->host_end_ns - w->begin_ns};
     GP_VEC_PUSH(&m->p->steps, s);
     GP_VEC_PUSH(&m->j->window_of_step, (uint32_t)window);
 }
@@ -418,13 +416,11 @@ static void finish_lane(const struct maker *m, uint32_t lane)
 void gp_profile_make_events(struct gp_profile_job *j)
 {
     size_t n = j->t->events[GP_GPU].n;
-    struct maker m;
-    memset(&m, 0, sizeof m);
-    m.j = j;
-    m.p = j->p;
-    m.v = j->v;
-    m.t = j->t;
-    m.kernel_of_config = gp_alloc((j->t->configs.n + 1) * sizeof *m.kernel_of_config);
+    struct maker m = {.j = j,
+                      .p = j->p,
+                      .v = j->v,
+                      .t = j->t,
+                      .kernel_of_config = gp_alloc((j->t->configs.n + 1) * sizeof *m.kernel_of_config)};
     memset(m.kernel_of_config, 0xff, (j->t->configs.n + 1) * sizeof *m.kernel_of_config);
     m.place_of = gp_alloc(((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
     memset(m.place_of, 0xff, ((size_t)j->v->hs.n + 1) * sizeof *m.place_of);

@@ -171,8 +171,7 @@ static void serialize_near(struct gp_serializer *x, uint32_t *v, uint32_t *last)
 static void serialize_events(struct gp_serializer *x, struct gp_profile *p)
 {
     size_t n = gp_serialize_count(x, p->events.n, 8);
-    struct gp_profile_event last;
-    memset(&last, 0, sizeof last);
+    struct gp_profile_event last = {0};
     if (!x->save) {
         GP_VEC_RESERVE(&p->events, n);
         if (n) memset(p->events.at, 0, n * sizeof *p->events.at);

@@ -4,7 +4,6 @@
  * an event gets between two moments is then the difference of one running sum, whatever else runs, plus
  * remainders: the cost does not grow with pairs of overlapping events. */
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/math/end_heap.h"
 #include "analyze/view/gauges.h"
 #include "analyze/view/idle_walk.h"
@@ -191,15 +190,13 @@ void gp_profile_share(struct gp_profile_job *j, uint32_t lane)
     const struct gp_view_device *d = &j->v->devices.at[lane];
     struct gp_profile_lane *l = &j->p->lanes.at[lane];
     size_t first_spill = j->p->spills.n;
-    struct sweep s;
-    memset(&s, 0, sizeof s);
-    s.p = j->p;
-    s.j = j;
-    s.first_step = l->first_step;
-    s.n_steps = l->n_steps;
-    s.rows = j->v->rows + d->first;
-    s.n = d->n;
-    s.spills_left = 4 * ((uint64_t)d->n + l->n_steps) + 1024;
+    struct sweep s = {.p = j->p,
+                      .j = j,
+                      .first_step = l->first_step,
+                      .n_steps = l->n_steps,
+                      .rows = j->v->rows + d->first,
+                      .n = d->n,
+                      .spills_left = 4 * ((uint64_t)d->n + l->n_steps) + 1024};
     int64_t *sums = gp_zalloc(4 * ((size_t)s.n_steps + 1) * sizeof *sums);
     s.edge_ns = sums;
     s.sum_at = sums + s.n_steps + 1;

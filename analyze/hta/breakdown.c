@@ -273,8 +273,7 @@ void gp_breakdown_rows(struct gp_breakdown *b, const struct gp_view *v, const ui
 {
     const struct gp_events *gpu = &v->t->events[GP_GPU];
     bool window = end_ns > begin_ns;
-    struct covers c;
-    memset(&c, 0, sizeof c);
+    struct covers c = {0};
     memset(b, 0, sizeof *b);
     if (!n && !window) return;
     b->begin_ns = window ? begin_ns : gpu->start_ns[rows[0]];
@@ -334,12 +333,10 @@ static void add_streams(struct gp_hta *h, const struct gp_view *v, const struct 
 static void add(struct gp_hta *h, const struct gp_view *v)
 {
     GP_EACH(const struct gp_view_device, from, v->devices) {
-        struct gp_hta_device d;
-        memset(&d, 0, sizeof d);
-        d.rank = from->rank;
-        d.producer = from->producer;
-        d.device = from->device;
-        d.input = h->inputs.n ? (uint32_t)h->inputs.n - 1 : 0;
+        struct gp_hta_device d = {.rank = from->rank,
+                                  .producer = from->producer,
+                                  .device = from->device,
+                                  .input = h->inputs.n ? (uint32_t)h->inputs.n - 1 : 0};
         if (from->props) {
             d.name = gp_intern_from(&h->strings, &v->t->strings, from->props->name);
             d.sms = from->props->sms > 0 ? from->props->sms : 0;

@@ -40,8 +40,7 @@ static void name_ranks(struct gp_clocks *c, struct gp_clock_facts *f, size_t fir
 
 void gp_clocks_add(struct gp_clocks *c, const struct gp_view *v)
 {
-    struct gp_clock_facts f;
-    memset(&f, 0, sizeof f);
+    struct gp_clock_facts f = {0};
     if (!c->facts.n) gp_hta_init(&c->h, NULL);
     size_t first = c->h.collectives.n;
     const char *base = gp_trace_get_meta(v->t, "baseTimeNanoseconds");

@@ -288,17 +288,15 @@ static void add_collective(struct reading *r, const struct gp_view_device *devic
     struct details d = *details_of(r, gp_get_extra(gpu, row));
     const struct gp_nccl_work *w = d.op ? NULL : gp_nccl_work_of(&r->nccl, row);
     if (w) d = details_of_work(w);
-    struct gp_collective c;
-    memset(&c, 0, sizeof c);
-    c.rank = device->rank;
-    c.device = device->device;
-    c.stream = t->tracks.at[gpu->track[row]].stream;
-    c.op = d.op ? d.op : k.op;
-    c.group = d.group;
-    c.ranks = d.ranks;
-    c.kernel = k.name;
-    c.dtype = d.dtype ? d.dtype : k.dtype;
-    c.seq = d.seq;
+    struct gp_collective c = {.rank = device->rank,
+                              .device = device->device,
+                              .stream = t->tracks.at[gpu->track[row]].stream,
+                              .op = d.op ? d.op : k.op,
+                              .group = d.group,
+                              .ranks = d.ranks,
+                              .kernel = k.name,
+                              .dtype = d.dtype ? d.dtype : k.dtype,
+                              .seq = d.seq};
     c.order = (uint32_t)r->h->collectives.n; /* order of arrival until all are there */
     c.group_size = d.group_size;
     c.calls = w ? w->calls : 0;
@@ -362,13 +360,11 @@ static void add_stat(struct gp_hta *h, const struct sample *samples, size_t n, c
                      bool *match_seen)
 {
     const struct gp_collective *first = &h->collectives.at[samples[0].index];
-    struct gp_collective_stat s;
-    memset(&s, 0, sizeof s);
-    s.op = first->op;
-    s.group = first->group;
-    s.dtype = first->dtype;
-    s.group_size = first->group_size;
-    s.bytes = -1;
+    struct gp_collective_stat s = {.op = first->op,
+                                   .group = first->group,
+                                   .dtype = first->dtype,
+                                   .group_size = first->group_size,
+                                   .bytes = -1};
     for (size_t i = 0; i < n; i++) {
         const struct gp_collective *c = &h->collectives.at[samples[i].index];
         uint32_t m = match_of[samples[i].index];

@@ -558,15 +558,13 @@ static void judge_row(struct matching *m, const struct row *row, struct gp_strag
 {
     const struct entry *e = &m->entries.at[row->first];
     const struct gp_collective *first = collective(m, e);
-    struct gp_collective_match match;
-    memset(&match, 0, sizeof match);
-    match.op = first->op;
-    match.group = first->group;
-    match.seq = row->by_seq ? first->seq : first->order;
-    match.by_seq = row->by_seq;
-    match.ranks = (uint32_t)row->n;
-    match.bytes = -1;
-    match.duration_ns = INT64_MAX;
+    struct gp_collective_match match = {.op = first->op,
+                                        .group = first->group,
+                                        .seq = row->by_seq ? first->seq : first->order,
+                                        .by_seq = row->by_seq,
+                                        .ranks = (uint32_t)row->n,
+                                        .bytes = -1,
+                                        .duration_ns = INT64_MAX};
     int64_t first_start = 0, last_start = 0, first_end = 0, last_end = 0;
     uint32_t group_size = 0;
     for (size_t i = 0; i < row->n; i++) {

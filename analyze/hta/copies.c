@@ -223,8 +223,7 @@ static void add_memory(struct gp_hta *h, const struct gp_view *v)
         uint32_t process = t->tracks.at[e->track[row]].process;
         uint32_t *at = gp_map_put(&found, (uint64_t)process << 32 | (uint32_t)device, (uint32_t)all.n);
         if (*at == all.n) {
-            struct memory m;
-            memset(&m, 0, sizeof m);
+            struct memory m = {0};
             m.s.rank = t->processes.at[process].rank >= 0 ? t->processes.at[process].rank : t->rank;
             m.s.device = device;
             m.s.peak_at_ns = m.most_running_at = m.most_total_at = e->start_ns[row];
@@ -244,8 +243,7 @@ static void add_memory(struct gp_hta *h, const struct gp_view *v)
 
 static void add(struct gp_hta *h, const struct gp_view *v)
 {
-    struct copy_names names;
-    memset(&names, 0, sizeof names);
+    struct copy_names names = {0};
     for (uint32_t row = 0; row < v->t->events[GP_GPU].n; row++)
         if (gp_gpu_config(v->t, row)->kind != GP_KERNEL) add_copy(&names, h, v, row);
     gp_map_release(&names.of_copy);

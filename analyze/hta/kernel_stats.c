@@ -394,8 +394,7 @@ static void add_device(struct adder *a, uint32_t device, struct gp_hta_device *d
     const struct gp_events *gpu = &a->v->t->events[GP_GPU];
     const struct gp_view_device *from = &a->v->devices.at[device];
     struct kernel_sums sums = {0};
-    struct sm_sweep s;
-    memset(&s, 0, sizeof s);
+    struct sm_sweep s = {0};
     if (from->n) s.at_ns = gpu->start_ns[a->v->rows[from->first]];
     for (size_t i = 0; i < from->n; i++) {
         uint32_t row = a->v->rows[from->first + i];

@@ -139,10 +139,7 @@ static void add_copy(struct adding *a, uint32_t row)
 static void add_all(struct gp_hta *h, const struct gp_view *v)
 {
     const struct gp_trace *t = v->t;
-    struct adding a;
-    memset(&a, 0, sizeof a);
-    a.h = h;
-    a.v = v;
+    struct adding a = {.h = h, .v = v};
     a.ranges.hs = &v->hs;
     for (uint32_t row = 0; row < t->events[GP_MEMORY].n; row++) add_allocation(&a, row);
     for (uint32_t row = 0; row < t->events[GP_GPU].n; row++)

@@ -6,8 +6,7 @@
 
 void gp_memory_add_input(struct gp_memory *m, const struct gp_snapshot *s)
 {
-    struct gp_input_quality in;
-    memset(&in, 0, sizeof in);
+    struct gp_input_quality in = {0};
     bool damaged = false;
     for (int i = 0; i < GP_ISSUE_COUNT; i++) damaged |= s->issues[i].count > 0;
     bool empty = !s->segments.n && !s->rows.n;
@@ -27,9 +26,8 @@ void gp_memory_add_device(struct gp_memory *m, struct gp_snapshot *s, int32_t nu
                           const struct gp_snapshot_trace *t)
 {
     if (m->opts.device >= 0 && number != m->opts.device) return;
-    struct gp_memory_device d;
+    struct gp_memory_device d = {0};
     struct gp_buf b = {0};
-    memset(&d, 0, sizeof d);
     if (number < 0) gp_buf_puts(&b, "cpu");
     else gp_buf_printf(&b, "cuda:%d", (int)number);
     d.s = s;

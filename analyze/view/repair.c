@@ -181,8 +181,7 @@ static void find_durations(struct repair *r)
 {
     const struct gp_events *gpu = r->gpu;
     struct track_use *use = gp_zalloc((r->t->tracks.n + 1) * sizeof *use);
-    struct medians medians;
-    memset(&medians, 0, sizeof medians);
+    struct medians medians = {0};
     count_enclosed(r, use);
     for (size_t i = gpu->n; i-- > 0;) {
         if (r->found[i] == BAD_TIME) continue;

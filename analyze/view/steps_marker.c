@@ -2,7 +2,6 @@
 
 #include <regex.h>
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/names/pattern.h"
 #include "formats/base/err.h"
 #include "formats/base/map.h"
@@ -161,10 +160,7 @@ static void try_candidates(struct gp_steps_program *p, struct markers *m)
 int gp_steps_by_marker(struct gp_steps_program *p, const struct gp_view *v, const char *marker,
                        struct gp_err *err)
 {
-    struct markers m;
-    memset(&m, 0, sizeof m);
-    m.v = v;
-    m.by_regex = marker != NULL;
+    struct markers m = {.v = v, .by_regex = marker != NULL};
     char why[GP_PATTERN_WHY];
     if (marker && gp_pattern_compile(&m.regex, marker, 0, why))
         return gp_fail(err, GP_E_USAGE, -1, "step marker '%s': %s", marker, why);

@@ -161,8 +161,7 @@ static void sample(struct child *c, int control)
 
 _Noreturn void gp_pm_child_run(const struct gp_pm_opts *o, int out, int control)
 {
-    struct child c;
-    memset(&c, 0, sizeof c);
+    struct child c = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid(); /* the terminal interrupts the command only */
     signal(SIGPIPE, SIG_IGN);

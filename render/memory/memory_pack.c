@@ -99,8 +99,7 @@ void gp_memory_flame(struct gp_flame *flame, const struct gp_memory *m, uint32_t
 
 void gp_memory_folded(struct gp_output *out, const struct gp_memory *m)
 {
-    struct gp_flame flame;
-    memset(&flame, 0, sizeof flame);
+    struct gp_flame flame = {0};
     gp_intern(&flame.strings, "", 0);
     for (uint32_t i = 0; i < m->devices.n; i++)
         add_device(&flame, m, i, m->at_positions.at[i], m->devices.n > 1, false);
