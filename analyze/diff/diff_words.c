@@ -10,11 +10,7 @@
 
 /* ---- names ---- */
 
-const char *gp_diff_by_name(enum gp_diff_by by)
-{
-    static const char *const names[] = {"kernel", "op", "range", "line"};
-    return names[by];
-}
+GP_WORDS(gp_diff_by_name, enum gp_diff_by, "kernel", "op", "range", "line")
 
 enum gp_diff_by gp_diff_by_called(const char *word)
 {
@@ -48,11 +44,7 @@ const char *gp_metric_unit(enum gp_metric_id m) { return metrics[m].unit; }
 
 enum gp_metric_class gp_metric_class(enum gp_metric_id m) { return metrics[m].class; }
 
-const char *gp_metric_class_name(enum gp_metric_class c)
-{
-    static const char *const names[] = {"kernel", "wall", "exact"};
-    return names[c];
-}
+GP_WORDS(gp_metric_class_name, enum gp_metric_class, "kernel", "wall", "exact")
 
 /* ---- texts ---- */
 

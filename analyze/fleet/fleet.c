@@ -6,20 +6,12 @@
 #include "analyze/math/sums.h"
 #include "formats/base/declare.h"
 #include "formats/base/order.h"
+#include "formats/base/str.h"
 
 enum { WORST_OTHER = 4, BEST = 2, SAMPLE = 16, LAZY = 4 * GP_FLEET_FEW };
 
-const char *gp_fleet_metric_name(enum gp_fleet_metric m)
-{
-    static const char *const names[] = {GP_FLEET_METRICS(GP_SECOND)};
-    return names[m];
-}
-
-const char *gp_fleet_metric_text(enum gp_fleet_metric m)
-{
-    static const char *const texts[] = {GP_FLEET_METRICS(GP_THIRD)};
-    return texts[m];
-}
+GP_WORD(gp_fleet_metric_name, enum gp_fleet_metric, GP_FLEET_METRICS, 1)
+GP_WORD(gp_fleet_metric_text, enum gp_fleet_metric, GP_FLEET_METRICS, 2)
 
 /* ---- life ---- */
 

@@ -16,28 +16,14 @@ static const double RANK_PCT = 2, RANK_FEW_PCT = 5, FEW_OF_STEP_PCT = 4, RANK_TI
 static const double KERNEL_PCT = 10, KERNEL_TIMES = 8, KERNEL_STEP_PCT = 0.2;
 static const double LINK_PCT = 10, TURN_PCT = 10, OF_STEP_PCT = 1;
 
-const char *gp_slow_cause_name(enum gp_slow_cause c)
-{
-    static const char *const names[] = {GP_SLOW_CAUSES(GP_SECOND)};
-    return names[c];
-}
+GP_WORD(gp_slow_cause_name, enum gp_slow_cause, GP_SLOW_CAUSES, 1)
+GP_WORDS(gp_slow_pattern_name, enum gp_slow_pattern, "unknown", "always", "sometimes", "once")
+GP_WORDS(gp_slow_what_name, enum gp_slow_what, "rank", "kernel", "node", "gpu")
 
 static const char *cause_text(enum gp_slow_cause c)
 {
     static const char *const texts[] = {GP_SLOW_CAUSES(GP_THIRD)};
     return texts[c];
-}
-
-const char *gp_slow_pattern_name(enum gp_slow_pattern p)
-{
-    static const char *const names[] = {"unknown", "always", "sometimes", "once"};
-    return names[p];
-}
-
-const char *gp_slow_what_name(enum gp_slow_what w)
-{
-    static const char *const names[] = {"rank", "kernel", "node", "gpu"};
-    return names[w];
 }
 
 static int64_t part(int64_t ns, double pct) { return (int64_t)((double)ns / 100 * pct); }

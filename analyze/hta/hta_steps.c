@@ -8,6 +8,7 @@
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/order.h"
+#include "formats/base/str.h"
 
 /* ---- fields ---- */
 
@@ -170,20 +171,18 @@ static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp
     struct running running = {0};
     GP_EACH(const struct gp_device_step, from, steps->v) {
         const struct gp_step_window *w = &p->windows.at[from->window];
-        struct gp_hta_step s;
-        memset(&s, 0, sizeof s);
-        s.rank = d->rank;
-        s.producer = d->producer;
-        s.device = d->device;
-        s.name = name_step(h, v, p, w);
-        s.source = p->source;
-        s.partial = from->partial;
-        s.warm_up = from->warm_up;
-        s.host_begin_ns = w->begin_ns;
-        s.host_end_ns = w->host_end_ns;
-        s.begin_ns = from->begin_ns;
-        s.end_ns = from->end_ns;
-        s.launches = from->launches;
+        struct gp_hta_step s = {.rank = d->rank,
+                                .producer = d->producer,
+                                .device = d->device,
+                                .name = name_step(h, v, p, w),
+                                .source = p->source,
+                                .partial = from->partial,
+                                .warm_up = from->warm_up,
+                                .host_begin_ns = w->begin_ns,
+                                .host_end_ns = w->host_end_ns,
+                                .begin_ns = from->begin_ns,
+                                .end_ns = from->end_ns,
+                                .launches = from->launches};
         const struct gp_events *gpu = &v->t->events[GP_GPU];
         for (; running.next < d->n; running.next++) {
             uint32_t row = v->rows[d->first + running.next];
@@ -211,14 +210,9 @@ static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp
 static void add_part(struct gp_hta *h, const struct gp_view *v, const struct gp_view_device *d,
                      enum gp_hta_part_kind kind, int64_t begin_ns, int64_t end_ns, uint64_t steps)
 {
-    struct gp_hta_part part;
+    struct gp_hta_part part = {
+        .rank = d->rank, .producer = d->producer, .device = d->device, .kind = kind, .steps = steps};
     if (begin_ns >= end_ns) return;
-    memset(&part, 0, sizeof part);
-    part.rank = d->rank;
-    part.producer = d->producer;
-    part.device = d->device;
-    part.kind = kind;
-    part.steps = steps;
     gp_breakdown_rows(&part.b, v, v->rows + d->first, d->n, begin_ns, end_ns);
     if (kind == GP_PART_STEPS) part.added = gp_recorder_added(v, d, begin_ns, end_ns, steps);
     GP_VEC_PUSH(&h->parts, part);
@@ -266,11 +260,7 @@ GP_COMPARE(compare_parts, struct gp_hta_part,
            GP_UP(rank) GP_UP(producer) GP_UP(device) GP_UP(b.begin_ns) GP_UP(kind) GP_UP(b.end_ns)
                GP_UP(b.gpu_ns))
 
-const char *gp_hta_part_name(enum gp_hta_part_kind kind)
-{
-    static const char *const names[] = {"start_up", "warm_up", "steps", "after"};
-    return names[kind];
-}
+GP_WORDS(gp_hta_part_name, enum gp_hta_part_kind, "start_up", "warm_up", "steps", "after")
 
 struct gp_recorder_added gp_hta_recorder_added(const struct gp_hta *h, const struct gp_hta_step *step)
 {

@@ -11,6 +11,7 @@
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
 #include "formats/base/order.h"
+#include "formats/base/str.h"
 #include "formats/model/metric.h"
 
 #define AT(member) offsetof(struct gp_sampled, member)
@@ -39,11 +40,7 @@ const struct gp_record gp_hta_sampled = {"sampled", "Hardware counters", GP_FIEL
                                          sizeof(struct gp_sampled),
                                          .note = "a hardware counter that was sampled during the recording"};
 
-const char *gp_sampled_over_name(enum gp_sampled_over over)
-{
-    static const char *const names[] = {"whole", "steps", "range"};
-    return names[over];
-}
+GP_WORDS(gp_sampled_over_name, enum gp_sampled_over, "whole", "steps", "range")
 
 /* ---- one counter ---- */
 

@@ -3,12 +3,9 @@
 #include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/declare.h"
+#include "formats/base/str.h"
 
-const char *gp_arith_name(enum gp_arith a)
-{
-    static const char *const names[] = {GP_ARITHS(GP_SECOND) "none"};
-    return names[a];
-}
+GP_WORDS(gp_arith_name, enum gp_arith, GP_ARITHS(GP_SECOND) "none")
 
 enum gp_arith gp_arith_called(const char *name)
 {

@@ -4,6 +4,7 @@
  *     gp_buf_put(b, GP_TEXT("null"));            // the text and its length: two arguments
  *     if (gp_starts(name, "aten::")) ...
  *     if (gp_is(key.p, key.n, "rank")) ...       // KEY has no end of its own
+ *     GP_WORDS(gp_side_name, enum gp_side, "left", "right")
  *     GP_WORD(gp_regime_name, enum gp_regime, GP_REGIMES, 1)  // from an enumeration to its words
  */
 #ifndef GP_BASE_STR_H
@@ -63,14 +64,15 @@ static inline bool gp_next_of(const char **at, char separator, char *to, size_t 
     return true;
 }
 
-/* Define NAME(TYPE), the word at place AT, 1 to 3, behind the enumerator in each row of TABLE, which has a
- * row for each value from 0. */
-#define GP_WORD(name, type, table, at)                                                                       \
+/* Define NAME(TYPE), the word for each value from 0, or the first of the words for a value that has none. */
+#define GP_WORDS(name, type, ...)                                                                            \
     const char *name(type value)                                                                             \
     {                                                                                                        \
-        static const char *const words[] = {table(GP_WORD_##at)};                                            \
-        return words[value];                                                                                 \
+        static const char *const words[] = {__VA_ARGS__};                                                    \
+        return words[(size_t)value < sizeof words / sizeof *words ? value : 0];                              \
     }
+/* The same with the word at place AT, 1 to 3, behind the enumerator in each row of TABLE. */
+#define GP_WORD(name, type, table, at) GP_WORDS(name, type, table(GP_WORD_##at))
 
 #define GP_WORD_1(id, ...)       GP_WORD_1_(__VA_ARGS__, 0)
 #define GP_WORD_2(id, ...)       GP_WORD_2_(__VA_ARGS__, 0)

@@ -31,11 +31,7 @@ GP_WORD(gp_table_category, enum gp_table, GP_TABLES, 2)
 GP_WORD(gp_issue_name, enum gp_issue_kind, GP_ISSUES, 1)
 GP_WORD(gp_issue_text, enum gp_issue_kind, GP_ISSUES, 2)
 
-const char *gp_gpu_kind_category(enum gp_gpu_kind kind)
-{
-    static const char *const cats[] = {"kernel", "gpu_memcpy", "gpu_memset"};
-    return cats[kind];
-}
+GP_WORDS(gp_gpu_kind_category, enum gp_gpu_kind, "kernel", "gpu_memcpy", "gpu_memset")
 
 /* ---- tables ---- */
 
