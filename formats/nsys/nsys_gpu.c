@@ -7,9 +7,7 @@
 enum { KIND_MANAGED = 5, COPY_UNIFIED = 11, COPY_PTOP = 10 };
 
 /* What the tables of GPU work have in common; each table's own columns follow. */
-#define WORK                                                                                                 \
-    "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphNodeId",        \
-        "graphId"
+#define WORK "start end deviceId contextId streamId correlationId globalPid graphNodeId graphId "
 enum { START, END, DEVICE, CONTEXT, STREAM, CORR, PROCESS, NODE, GRAPH, OWN };
 
 /* An id of 32 bits, -1 for CUPTI's "none" in either spelling. */
@@ -17,12 +15,6 @@ static int64_t id32(struct gp_sqlite_scan *scan, int column)
 {
     int64_t v = gp_sqlite_int(scan, column, -1);
     return v >= 0 && v < UINT32_MAX ? v : -1;
-}
-
-static uint32_t u32(struct gp_sqlite_scan *scan, int column)
-{
-    int64_t v = gp_sqlite_int(scan, column, 0);
-    return v > 0 && v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
 /* Add the row that SCAN is at; GP_NSYS_NONE if it cannot be used. */
@@ -73,24 +65,6 @@ static gp_sid kernel_name(struct gp_nsys *n, struct gp_sqlite_scan *scan)
 
 static void read_kernels(struct gp_nsys *n)
 {
-    static const char *const columns[] = {WORK,
-                                          "mangledName",
-                                          "demangledName",
-                                          "shortName",
-                                          "registersPerThread",
-                                          "gridX",
-                                          "gridY",
-                                          "gridZ",
-                                          "blockX",
-                                          "blockY",
-                                          "blockZ",
-                                          "staticSharedMemory",
-                                          "dynamicSharedMemory",
-                                          "localMemoryPerThread",
-                                          "clusterX",
-                                          "clusterY",
-                                          "clusterZ",
-                                          NULL};
     static const struct {
         int column;
         uint32_t has;
@@ -98,7 +72,10 @@ static void read_kernels(struct gp_nsys *n)
         {GRID, GP_HAS_GRID}, {BLOCK, GP_HAS_BLOCK}, {REGISTERS, GP_HAS_REGS}, {DYNAMIC, GP_HAS_SHARED}};
     struct gp_sqlite_scan scan;
     uint32_t has = 0;
-    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
+    gp_sqlite_begin(
+        n->db, &scan, "CUPTI_ACTIVITY_KIND_KERNEL",
+        WORK "mangledName demangledName shortName registersPerThread gridX gridY gridZ blockX blockY blockZ "
+             "staticSharedMemory dynamicSharedMemory localMemoryPerThread clusterX clusterY clusterZ");
     for (size_t i = 0; i < GP_COUNT(facts); i++)
         if (gp_sqlite_has_column(&scan, facts[i].column)) has |= facts[i].has;
     while (gp_sqlite_next(&scan)) {
@@ -108,15 +85,15 @@ static void read_kernels(struct gp_nsys *n)
         c.name = kernel_name(n, &scan);
         c.has = has;
         for (int i = 0; i < 3; i++) {
-            c.grid[i] = u32(&scan, GRID + i);
-            c.block[i] = u32(&scan, BLOCK + i);
-            c.cluster[i] = u32(&scan, CLUSTER + i);
+            c.grid[i] = gp_sqlite_u32(&scan, GRID + i);
+            c.block[i] = gp_sqlite_u32(&scan, BLOCK + i);
+            c.cluster[i] = gp_sqlite_u32(&scan, CLUSTER + i);
         }
         if (c.cluster[0]) c.has |= GP_HAS_CLUSTER;
-        c.registers = u32(&scan, REGISTERS);
-        c.shared_static_bytes = u32(&scan, STATIC);
-        c.shared_bytes = c.shared_static_bytes + u32(&scan, DYNAMIC);
-        c.local_bytes = u32(&scan, LOCAL);
+        c.registers = gp_sqlite_u32(&scan, REGISTERS);
+        c.shared_static_bytes = gp_sqlite_u32(&scan, STATIC);
+        c.shared_bytes = c.shared_static_bytes + gp_sqlite_u32(&scan, DYNAMIC);
+        c.local_bytes = gp_sqlite_u32(&scan, LOCAL);
         add_work(n, &scan, &c);
     }
 }
@@ -135,8 +112,9 @@ enum { BYTES = OWN, KIND, FROM, TO, FROM_DEVICE, TO_DEVICE, CAUSE, ADDRESS };
 static void put_devices(struct gp_nsys *n, struct gp_sqlite_scan *scan, struct gp_config *c)
 {
     char extra[80];
-    int length = snprintf(extra, sizeof extra, "{\"fromDevice\":%u,\"toDevice\":%u}",
-                          (unsigned)u32(scan, FROM_DEVICE), (unsigned)u32(scan, TO_DEVICE));
+    int length =
+        snprintf(extra, sizeof extra, "{\"fromDevice\":%u,\"toDevice\":%u}",
+                 (unsigned)gp_sqlite_u32(scan, FROM_DEVICE), (unsigned)gp_sqlite_u32(scan, TO_DEVICE));
     c->extra = gp_trace_intern(n->t, extra, (size_t)length);
 }
 
@@ -152,7 +130,7 @@ static struct gp_config copy_config(struct gp_nsys *n, struct gp_sqlite_scan *sc
         c.copy_kind = moved[c.copy_kind - COPY_UNIFIED];
         c.src_kind = c.dst_kind = KIND_MANAGED;
         snprintf(name, sizeof name, "Memcpy %s (Unified Memory, %s)", gp_cuda_copy_kind(c.copy_kind),
-                 gp_cuda_migration(u32(scan, CAUSE)));
+                 gp_cuda_migration(gp_sqlite_u32(scan, CAUSE)));
     } else {
         c.src_kind = meaning(&n->memory_kinds, scan, FROM);
         c.dst_kind = meaning(&n->memory_kinds, scan, TO);
@@ -166,13 +144,10 @@ static struct gp_config copy_config(struct gp_nsys *n, struct gp_sqlite_scan *sc
 
 static void read_copies(struct gp_nsys *n)
 {
-    static const char *const columns[] = {
-        WORK,          "bytes",       "copyKind",       "srcKind",        "dstKind",
-        "srcDeviceId", "dstDeviceId", "migrationCause", "virtualAddress", NULL};
     struct gp_events *e = &n->t->events[GP_GPU];
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_MEMCPY", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "CUPTI_ACTIVITY_KIND_MEMCPY",
+                   WORK
+                   "bytes copyKind srcKind dstKind srcDeviceId dstDeviceId migrationCause virtualAddress") {
         struct gp_config c = copy_config(n, &scan);
         size_t row = add_work(n, &scan, &c);
         if (row == GP_NSYS_NONE) continue;
@@ -183,11 +158,8 @@ static void read_copies(struct gp_nsys *n)
 
 static void read_sets(struct gp_nsys *n)
 {
-    static const char *const columns[] = {WORK, "bytes", "memKind", NULL};
     struct gp_events *e = &n->t->events[GP_GPU];
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_MEMSET", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "CUPTI_ACTIVITY_KIND_MEMSET", WORK "bytes memKind") {
         struct gp_config c;
         char name[40];
         memset(&c, 0, sizeof c);
@@ -204,10 +176,7 @@ static void read_sets(struct gp_nsys *n)
 
 static void read_graphs(struct gp_nsys *n)
 {
-    static const char *const columns[] = {WORK, NULL};
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", WORK) {
         struct gp_config c;
         char name[40];
         memset(&c, 0, sizeof c);

@@ -30,11 +30,9 @@ GP_COMPARE(by_creation, struct creation,
 
 static void read_creations(struct graphs *g)
 {
-    static const char *const columns[] = {"start", "globalTid", "graphNodeId", "originalGraphNodeId", NULL};
     enum { START, THREAD, NODE, ORIGINAL };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(g->n->db, &scan, "CUDA_GRAPH_NODE_EVENTS", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, g->n->db, "CUDA_GRAPH_NODE_EVENTS",
+                   "start globalTid graphNodeId originalGraphNodeId") {
         int64_t thread = gp_sqlite_int(&scan, THREAD, 0), node;
         if (!gp_sqlite_get(&scan, NODE, &node)) continue;
         struct creation one = {.start_ns = gp_sqlite_int(&scan, START, 0),

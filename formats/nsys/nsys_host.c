@@ -32,21 +32,16 @@ GP_COMPARE(by_sample, struct frame, GP_UP(sample) GP_DOWN(depth) GP_UP(symbol))
 
 static void load_samples(struct samples *s)
 {
-    static const char *const columns[] = {"id", "start", "globalTid", NULL};
-    static const char *const frame_columns[] = {"id", "symbol", "stackDepth", NULL};
     enum { ID, START, THREAD, SYMBOL = 1, DEPTH };
-    struct gp_sqlite_scan scan;
     int64_t id, start, dur, thread;
-    gp_sqlite_begin(s->n->db, &scan, "COMPOSITE_EVENTS", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, s->n->db, "COMPOSITE_EVENTS", "id start globalTid") {
         if (!gp_sqlite_get(&scan, ID, &id) || !gp_sqlite_get(&scan, THREAD, &thread) ||
             !gp_nsys_span(s->n, &scan, START, START, &start, &dur))
             continue;
         gp_map_put(&s->by_id, (uint64_t)id, (uint32_t)s->list.n);
         GP_VEC_PUSH(&s->list, ((struct sample){start, thread}));
     }
-    gp_sqlite_begin(s->n->db, &scan, "SAMPLING_CALLCHAINS", frame_columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, s->n->db, "SAMPLING_CALLCHAINS", "id symbol stackDepth") {
         const uint32_t *at = gp_map_get(&s->by_id, (uint64_t)gp_sqlite_int(&scan, ID, -1));
         struct frame f = {at ? *at : 0, gp_sqlite_int(&scan, DEPTH, 0), gp_sqlite_int(&scan, SYMBOL, -1)};
         if (at) GP_VEC_PUSH(&s->frames, f);
@@ -142,25 +137,20 @@ static void add_call(struct gp_nsys *n, struct gp_sqlite_scan *scan, struct gp_m
 
 static void read_calls(struct gp_nsys *n)
 {
-    static const char *const columns[] = {"start",         "end",         "globalTid", "nameId",
-                                          "correlationId", "returnValue", NULL};
-    struct gp_sqlite_scan scan;
     struct gp_map names = {0};
     gp_sid driver = gp_intern_cstr(&n->t->strings, "cuda_driver");
-    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_RUNTIME", columns);
-    while (gp_sqlite_next(&scan)) add_call(n, &scan, &names, driver);
+    GP_SQLITE_EACH(scan, n->db, "CUPTI_ACTIVITY_KIND_RUNTIME",
+                   "start end globalTid nameId correlationId returnValue")
+        add_call(n, &scan, &names, driver);
     gp_map_release(&names);
 }
 
 /* Spans of a table on threads, of category CAT (NULL: that of the table TO). */
 static void read_spans(struct gp_nsys *n, const char *table, enum gp_table to, const char *cat)
 {
-    static const char *const columns[] = {"start", "end", "globalTid", "nameId", NULL};
     struct gp_events *e = &n->t->events[to];
-    struct gp_sqlite_scan scan;
     gp_sid category = cat ? gp_intern_cstr(&n->t->strings, cat) : 0;
-    gp_sqlite_begin(n->db, &scan, table, columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, table, "start end globalTid nameId") {
         int64_t start, dur, thread;
         if (!gp_nsys_span(n, &scan, START, END, &start, &dur)) continue;
         gp_sid name = gp_nsys_string(n, gp_sqlite_int(&scan, NAME, -1));

@@ -8,11 +8,8 @@
 /* An export has strings that no event of the trace uses: they are kept aside until one does. */
 void gp_nsys_load_strings(struct gp_nsys *n)
 {
-    static const char *const columns[] = {"id", "value", NULL};
     enum { ID, VALUE };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(n->db, &scan, "StringIds", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "StringIds", "id value") {
         int64_t id;
         size_t length;
         const char *text = gp_sqlite_text(&scan, VALUE, &length);
@@ -43,11 +40,8 @@ struct meaning {
 /* The numbers of ENUM tables have changed, their names have not. The first that occurs in a name counts. */
 static void load_enum(struct gp_nsys *n, const char *table, struct gp_map *to, const struct meaning *known)
 {
-    static const char *const columns[] = {"id", "name", NULL};
     enum { ID, NAME };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(n->db, &scan, table, columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, table, "id name") {
         int64_t id;
         size_t length;
         const char *name = gp_sqlite_text(&scan, NAME, &length);
@@ -95,19 +89,14 @@ void gp_nsys_load_enums(struct gp_nsys *n)
 
 void gp_nsys_load_names(struct gp_nsys *n)
 {
-    static const char *const thread_columns[] = {"globalTid", "nameId", NULL};
-    static const char *const process_columns[] = {"globalPid", "name", NULL};
     enum { ID, NAME };
-    struct gp_sqlite_scan scan;
     int64_t id, name;
-    gp_sqlite_begin(n->db, &scan, "ThreadNames", thread_columns);
-    while (gp_sqlite_next(&scan))
+    GP_SQLITE_EACH(scan, n->db, "ThreadNames", "globalTid nameId")
         if (gp_sqlite_get(&scan, ID, &id) && gp_sqlite_get(&scan, NAME, &name)) {
             const uint32_t *at = gp_map_get(&n->text_at, (uint64_t)name);
             if (at) gp_map_put(&n->thread_names, (uint64_t)id, *at);
         }
-    gp_sqlite_begin(n->db, &scan, "PROCESSES", process_columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "PROCESSES", "globalPid name") {
         size_t length;
         const char *text = gp_sqlite_text(&scan, NAME, &length);
         if (!text || !gp_sqlite_get(&scan, ID, &id)) continue;

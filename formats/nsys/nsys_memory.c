@@ -27,23 +27,12 @@ static gp_sid memory_extra(struct gp_nsys *n, uint32_t kind, int64_t device, int
 
 static void read_allocations(struct gp_nsys *n)
 {
-    static const char *const columns[] = {"start",
-                                          "globalPid",
-                                          "deviceId",
-                                          "address",
-                                          "bytes",
-                                          "memKind",
-                                          "memoryOperationType",
-                                          "correlationId",
-                                          "localMemoryPoolAddress",
-                                          "localMemoryPoolSize",
-                                          NULL};
     enum { START, PROCESS, DEVICE, ADDRESS, BYTES, KIND, OPERATION, CORR, POOL, POOL_SIZE };
     struct gp_events *e = &n->t->events[GP_MEMORY];
-    struct gp_sqlite_scan scan;
     gp_sid name = gp_intern_cstr(&n->t->strings, "[memory]");
-    gp_sqlite_begin(n->db, &scan, "CUDA_GPU_MEMORY_USAGE_EVENTS", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "CUDA_GPU_MEMORY_USAGE_EVENTS",
+                   "start globalPid deviceId address bytes memKind memoryOperationType correlationId "
+                   "localMemoryPoolAddress localMemoryPoolSize") {
         int64_t start, dur, bytes = gp_sqlite_int(&scan, BYTES, 0);
         if (!gp_nsys_span(n, &scan, START, START, &start, &dur)) continue;
         uint64_t process = gp_nsys_process(n, &scan, PROCESS), corr = gp_nsys_corr(&scan, CORR);
@@ -63,15 +52,12 @@ static void read_allocations(struct gp_nsys *n)
 
 static void read_gpu_faults(struct gp_nsys *n)
 {
-    static const char *const columns[] = {
-        "start", "end", "globalPid", "deviceId", "address", "numberOfPageFaults", "faultAccessType", NULL};
     enum { START, END, PROCESS, DEVICE, ADDRESS, FAULTS, ACCESS };
     struct gp_events *e = &n->t->events[GP_OTHER];
-    struct gp_sqlite_scan scan;
     gp_sid name = gp_intern_cstr(&n->t->strings, "GPU Page Fault");
     gp_sid cat = gp_intern_cstr(&n->t->strings, "unified_memory");
-    gp_sqlite_begin(n->db, &scan, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "CUDA_UM_GPU_PAGE_FAULT_EVENTS",
+                   "start end globalPid deviceId address numberOfPageFaults faultAccessType") {
         int64_t start, dur;
         if (!gp_nsys_span(n, &scan, START, END, &start, &dur)) continue;
         uint64_t process = gp_nsys_process(n, &scan, PROCESS);
@@ -90,14 +76,11 @@ static void read_gpu_faults(struct gp_nsys *n)
 
 static void read_cpu_faults(struct gp_nsys *n)
 {
-    static const char *const columns[] = {"start", "globalPid", "address", NULL};
     enum { START, PROCESS, ADDRESS };
     struct gp_events *e = &n->t->events[GP_MARK];
-    struct gp_sqlite_scan scan;
     gp_sid name = gp_intern_cstr(&n->t->strings, "CPU Page Fault");
     gp_sid cat = gp_intern_cstr(&n->t->strings, "unified_memory");
-    gp_sqlite_begin(n->db, &scan, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", "start globalPid address") {
         int64_t start, dur;
         if (!gp_nsys_span(n, &scan, START, START, &start, &dur)) continue;
         uint64_t process = gp_nsys_process(n, &scan, PROCESS);

@@ -10,7 +10,7 @@
 enum { START, END, TYPE, TEXT, TEXT_ID, THREAD, DOMAIN, JSON, JSON_ID, VALUES };
 
 /* The payload: one of these. */
-#define PAYLOADS "int64Value", "uint64Value", "int32Value", "uint32Value", "doubleValue", "floatValue"
+#define PAYLOADS "int64Value uint64Value int32Value uint32Value doubleValue floatValue"
 enum { INTEGERS = 4, NUMBERS = 6 };
 
 /* An event of a domain that gets its name when all are read, or a range that was still open then. */
@@ -212,13 +212,11 @@ static void finish(struct reading *r)
 
 void gp_nsys_read_ranges(struct gp_nsys *n)
 {
-    static const char *const columns[] = {"start",      "end",       "eventType", "text",
-                                          "textId",     "globalTid", "domainId",  "jsonText",
-                                          "jsonTextId", PAYLOADS,    NULL};
     struct reading r = {.n = n};
     r.keep_pushes = n->t->need & GP_NEED(GP_GPU) && gp_sqlite_has(n->db, "CUDA_GRAPH_NODE_EVENTS");
     if (!r.keep_pushes && !(n->t->need & (GP_NEED(GP_RANGE) | GP_NEED(GP_OP) | GP_NEED(GP_MARK)))) return;
-    gp_sqlite_begin(n->db, &r.scan, "NVTX_EVENTS", columns);
+    gp_sqlite_begin(n->db, &r.scan, "NVTX_EVENTS",
+                    "start end eventType text textId globalTid domainId jsonText jsonTextId " PAYLOADS);
     while (gp_sqlite_next(&r.scan)) add_event(&r);
     finish(&r);
     GP_VEC_FREE(&r.later);

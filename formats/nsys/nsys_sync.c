@@ -31,15 +31,12 @@ static uint64_t key_of(uint64_t process, int64_t context, int64_t event)
 /* Newer exports have the time at which the GPU reached the event; otherwise it is the end of the call. */
 static void read_records(struct gp_nsys *n, struct records *r)
 {
-    static const char *const columns[] = {"timestamp", "deviceId", "contextId",   "streamId", "correlationId",
-                                          "globalPid", "eventId",  "eventSyncId", NULL};
     enum { TIME, DEVICE, CONTEXT, STREAM, CORR, PROCESS, EVENT, SYNC_ID };
     struct gp_events *e = &n->t->events[GP_SYNC];
-    struct gp_sqlite_scan scan;
     gp_sid name = gp_intern_cstr(&n->t->strings, "cudaEvent"),
            cat = gp_intern_cstr(&n->t->strings, "cuda_event");
-    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+                   "timestamp deviceId contextId streamId correlationId globalPid eventId eventSyncId") {
         uint64_t process = gp_nsys_process(n, &scan, PROCESS), corr = gp_nsys_corr(&scan, CORR);
         int64_t context = gp_sqlite_int(&scan, CONTEXT, -1), stream = gp_sqlite_int(&scan, STREAM, -1);
         int64_t event = gp_sqlite_int(&scan, EVENT, -1), at_ns = gp_sqlite_int(&scan, TIME, 0), sync_id;
@@ -117,15 +114,13 @@ static void add_wait(struct gp_nsys *n, const struct records *r, struct gp_sqlit
 
 void gp_nsys_read_syncs(struct gp_nsys *n)
 {
-    static const char *const columns[] = {"start",    "end",           "deviceId",  "contextId",
-                                          "streamId", "correlationId", "globalPid", "syncType",
-                                          "eventId",  "eventSyncId",   NULL};
     struct records r = {0};
-    struct gp_sqlite_scan scan;
     if (!(n->t->need & GP_NEED(GP_SYNC))) return;
     read_records(n, &r);
-    gp_sqlite_begin(n->db, &scan, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns);
-    while (gp_sqlite_next(&scan)) add_wait(n, &r, &scan);
+    GP_SQLITE_EACH(
+        scan, n->db, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+        "start end deviceId contextId streamId correlationId globalPid syncType eventId eventSyncId")
+        add_wait(n, &r, &scan);
     GP_VEC_FREE(&r.list);
     GP_VEC_FREE(&r.made);
     gp_map_release(&r.by_sync_id);

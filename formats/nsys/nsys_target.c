@@ -28,11 +28,8 @@ struct target {
 
 static void load_ordinals(struct target *t)
 {
-    static const char *const columns[] = {"pid", "cudaId", "gpuId", NULL};
     enum { PID, CUDA, GPU };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(t->n->db, &scan, "TARGET_INFO_CUDA_DEVICE", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, t->n->db, "TARGET_INFO_CUDA_DEVICE", "pid cudaId gpuId") {
         struct ordinal o = {gp_sqlite_int(&scan, PID, -1), gp_sqlite_int(&scan, CUDA, -1),
                             gp_sqlite_int(&scan, GPU, -1)};
         GP_VEC_PUSH(&t->ordinals, o);
@@ -62,46 +59,12 @@ static int32_t fact(struct gp_sqlite_scan *scan, int column)
 
 static void load_gpus(struct target *t)
 {
-    static const char *const columns[] = {"id",
-                                          "name",
-                                          "l2CacheSize",
-                                          "totalMemory",
-                                          "memoryBandwidth",
-                                          "clockRate",
-                                          "smCount",
-                                          "uuid",
-                                          "computeMajor",
-                                          "computeMinor",
-                                          "threadsPerWarp",
-                                          "maxWarpsPerSm",
-                                          "maxRegistersPerSm",
-                                          "maxRegistersPerBlock",
-                                          "maxShmemPerSm",
-                                          "maxShmemPerBlock",
-                                          "maxShmemPerBlockOptin",
-                                          NULL};
-    enum {
-        ID,
-        NAME,
-        L2,
-        MEMORY,
-        BANDWIDTH,
-        CLOCK,
-        SMS,
-        UUID,
-        MAJOR,
-        MINOR,
-        WARP,
-        WARPS,
-        REGS,
-        BLOCK_REGS,
-        SHARED,
-        BLOCK_SHARED,
-        OPTIN
-    };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(t->n->db, &scan, "TARGET_INFO_GPU", columns);
-    while (gp_sqlite_next(&scan)) {
+    enum { ID, NAME, L2, MEMORY, BANDWIDTH, CLOCK, SMS, UUID, MAJOR, MINOR, WARP, WARPS };
+    enum { REGS = WARPS + 1, BLOCK_REGS, SHARED, BLOCK_SHARED, OPTIN };
+    GP_SQLITE_EACH(scan, t->n->db, "TARGET_INFO_GPU",
+                   "id name l2CacheSize totalMemory memoryBandwidth clockRate smCount uuid computeMajor "
+                   "computeMinor threadsPerWarp maxWarpsPerSm maxRegistersPerSm maxRegistersPerBlock "
+                   "maxShmemPerSm maxShmemPerBlock maxShmemPerBlockOptin") {
         size_t length = 0;
         struct gp_device d = gp_device_unknown();
         const char *name = gp_sqlite_text(&scan, NAME, &length);
@@ -166,11 +129,8 @@ static void add_devices(struct target *t)
 /* Type and id of a metric -> its name. */
 static void load_metrics(struct gp_nsys *n, struct gp_map *names)
 {
-    static const char *const columns[] = {"typeId", "metricId", "metricName", NULL};
     enum { TYPE, METRIC, NAME };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(n->db, &scan, "TARGET_INFO_GPU_METRICS", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "TARGET_INFO_GPU_METRICS", "typeId metricId metricName") {
         size_t length;
         const char *name = gp_sqlite_text(&scan, NAME, &length);
         if (!name) continue;
@@ -200,14 +160,11 @@ static void read_metrics(const struct target *t)
 {
     static const char clock[] = "GPC Clock Frequency";
     struct gp_nsys *n = t->n;
-    static const char *const columns[] = {"timestamp", "typeId", "metricId", "value", NULL};
     enum { TIME, TYPE, METRIC, VALUE, GPU_BITS = 0xff };
     struct gp_events *e = &n->t->events[GP_COUNTER];
     struct gp_map names = {0}, clocks = {0};
-    struct gp_sqlite_scan scan;
     load_metrics(n, &names);
-    gp_sqlite_begin(n->db, &scan, "GPU_METRICS", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "GPU_METRICS", "timestamp typeId metricId value") {
         int64_t start, dur, type = gp_sqlite_int(&scan, TYPE, 0);
         double value;
         if (!gp_nsys_span(n, &scan, TIME, TIME, &start, &dur) || !gp_sqlite_double(&scan, VALUE, &value))
@@ -246,11 +203,8 @@ static void set_text(struct gp_nsys *n, const char *key, const char *prefix, con
 
 static void read_versions(struct gp_nsys *n)
 {
-    static const char *const columns[] = {"name", "value", NULL};
     enum { NAME, VALUE };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(n->db, &scan, "META_DATA_EXPORT", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "META_DATA_EXPORT", "name value") {
         size_t length, value_n;
         const char *name = gp_sqlite_text(&scan, NAME, &length);
         const char *value = name ? gp_sqlite_text(&scan, VALUE, &value_n) : NULL;
@@ -264,10 +218,9 @@ static void read_versions(struct gp_nsys *n)
 /* Events are counted from the start of the recording. */
 static void read_clock(struct gp_nsys *n)
 {
-    static const char *const columns[] = {"utcEpochNs", NULL};
     struct gp_sqlite_scan scan;
     int64_t epoch = 0;
-    gp_sqlite_begin(n->db, &scan, "TARGET_INFO_SESSION_START_TIME", columns);
+    gp_sqlite_begin(n->db, &scan, "TARGET_INFO_SESSION_START_TIME", "utcEpochNs");
     if (gp_sqlite_next(&scan)) epoch = gp_sqlite_int(&scan, 0, 0);
     gp_sqlite_end(&scan);
     if (epoch < 0 || !gp_time_fits(epoch)) epoch = 0;
@@ -277,11 +230,8 @@ static void read_clock(struct gp_nsys *n)
 
 static void read_ranks(struct gp_nsys *n)
 {
-    static const char *const columns[] = {"globalTid", "rank", NULL};
-    struct gp_sqlite_scan scan;
     int64_t thread, rank;
-    gp_sqlite_begin(n->db, &scan, "MPI_RANKS", columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, n->db, "MPI_RANKS", "globalTid rank") {
         if (!gp_sqlite_get(&scan, 0, &thread) || !gp_sqlite_get(&scan, 1, &rank) || rank < 0 ||
             rank > INT32_MAX)
             continue;
@@ -316,10 +266,9 @@ static bool names_a_loss(const char *text)
 
 static void read_warnings(struct gp_nsys *n)
 {
-    static const char *const columns[] = {"severity", "text", NULL};
     enum { SEVERITY, TEXT, WARNING = 2, MOST = 64 };
     struct gp_sqlite_scan scan;
-    gp_sqlite_begin(n->db, &scan, "DIAGNOSTIC_EVENT", columns);
+    gp_sqlite_begin(n->db, &scan, "DIAGNOSTIC_EVENT", "severity text");
     while (gp_sqlite_next(&scan) && n->t->losses.n < MOST) {
         size_t length;
         const char *text = gp_sqlite_text(&scan, TEXT, &length);

@@ -8,9 +8,7 @@
 #include "formats/rocpd/rocpd_read.h"
 
 /* What the tables of events have in common; each table's own columns follow. */
-#define PLACE                                                                                                \
-    "start", "end", "start_id", "end_id", "track_id", "pid", "tid", "agent_id", "queue_id", "stream_id",     \
-        "event_id"
+#define PLACE "start end start_id end_id track_id pid tid agent_id queue_id stream_id event_id "
 enum { START, END, START_ID, END_ID, TRACK, PROCESS, THREAD, AGENT, QUEUE, STREAM, EVENT, OWN };
 
 static bool time_of(const struct gp_rocpd *r, struct gp_sqlite_scan *scan, int inline_column, int id_column,
@@ -72,22 +70,13 @@ static void add_work(struct gp_rocpd *r, struct gp_sqlite_scan *scan, const stru
     gp_set_bytes(e, row, bytes);
 }
 
-static uint32_t size_of(struct gp_sqlite_scan *scan, int column)
-{
-    int64_t v = gp_sqlite_int(scan, column, 0);
-    return v > 0 && v <= UINT32_MAX ? (uint32_t)v : 0;
-}
-
 /* Sizes of grids are counted in work items here. */
 static void read_dispatches(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {
-        PLACE,         "kernel_id",   "workgroup_size_x", "workgroup_size_y",   "workgroup_size_z",
-        "grid_size_x", "grid_size_y", "grid_size_z",      "group_segment_size", NULL};
     enum { KERNEL = OWN, BLOCK, GRID = BLOCK + 3, SHARED = GRID + 3 };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_kernel_dispatch"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_kernel_dispatch"),
+                   PLACE "kernel_id workgroup_size_x workgroup_size_y workgroup_size_z grid_size_x "
+                         "grid_size_y grid_size_z group_segment_size") {
         const uint32_t *at = gp_map_get(&r->kernel_at, (uint64_t)gp_sqlite_int(&scan, KERNEL, -1));
         const struct gp_rocpd_kernel *kernel = at ? &r->kernels.at[*at] : NULL;
         struct gp_config c;
@@ -95,15 +84,15 @@ static void read_dispatches(struct gp_rocpd *r)
         c.kind = GP_KERNEL;
         c.name = kernel && kernel->name ? kernel->name : gp_intern_cstr(&r->t->strings, "[unnamed kernel]");
         for (int i = 0; i < 3; i++) {
-            uint32_t items = size_of(&scan, GRID + i);
-            c.block[i] = size_of(&scan, BLOCK + i);
+            uint32_t items = gp_sqlite_u32(&scan, GRID + i);
+            c.block[i] = gp_sqlite_u32(&scan, BLOCK + i);
             c.grid[i] = c.block[i] ? items / c.block[i] + (items % c.block[i] != 0) : items;
         }
         c.has = GP_HAS_GRID | GP_HAS_BLOCK;
         if (kernel && kernel->registers) c.has |= GP_HAS_REGS;
         if (kernel) c.registers = kernel->registers;
         if (gp_sqlite_has_column(&scan, SHARED)) c.has |= GP_HAS_SHARED;
-        c.shared_bytes = size_of(&scan, SHARED);
+        c.shared_bytes = gp_sqlite_u32(&scan, SHARED);
         add_work(r, &scan, &c, -1, 0);
     }
 }
@@ -131,11 +120,9 @@ static int64_t copying_agent(const struct gp_rocpd *r, int64_t to, int64_t from)
 
 static void read_copies(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {PLACE, "name_id", "dst_agent_id", "src_agent_id", "size", NULL};
     enum { NAME = OWN, TO, FROM, SIZE };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_memory_copy"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_memory_copy"),
+                   PLACE "name_id dst_agent_id src_agent_id size") {
         static const char *const ends[][2] = {
             {"Host", "Device"}, {"Device", "Host"}, {"Device", "Device"}, {"Host", "Host"}};
         static const uint32_t kinds[] = {1, 2, 8, 9};
@@ -158,15 +145,12 @@ static void read_copies(struct gp_rocpd *r)
 
 static void read_allocations(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {PLACE, "type", "address", "size", NULL};
     enum { TYPE = OWN, ADDRESS, SIZE };
     struct gp_events *e = &r->t->events[GP_MEMORY];
     struct gp_map sizes = {0}; /* address -> index */
     GP_VEC(int64_t) held = {0};
-    struct gp_sqlite_scan scan;
     gp_sid name = gp_intern_cstr(&r->t->strings, "[memory]");
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_memory_allocate"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_memory_allocate"), PLACE "type address size") {
         size_t n = 0;
         int64_t start, dur, size = gp_sqlite_int(&scan, SIZE, 0);
         uint64_t address = (uint64_t)gp_sqlite_int(&scan, ADDRESS, 0);
@@ -222,11 +206,8 @@ static gp_sid message_of(struct gp_rocpd *r, struct gp_sqlite_scan *scan, int co
 
 static void read_regions(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {PLACE, "name_id", "extdata", NULL};
     enum { NAME = OWN, EXTRA };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_region"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_region"), PLACE "name_id extdata") {
         int64_t start, dur, category = gp_rocpd_event(r, gp_sqlite_int(&scan, EVENT, -1)).category;
         const uint32_t *known = gp_map_get(&r->categories, (uint64_t)category);
         gp_sid kind = known ? *known : gp_rocpd_string(r, category);
@@ -262,37 +243,33 @@ struct gauge {
 /* One event has several samples, at one time, and the values of all of them. */
 static void read_gauges(struct gp_rocpd *r)
 {
-    static const char *const sample_columns[] = {"event_id", "timestamp", NULL};
-    static const char *const info_columns[] = {"id", "pid", "agent_id", "name", NULL};
-    static const char *const columns[] = {"event_id", "pmc_id", "value", NULL};
     struct gp_map time_at = {0}, gauge_at = {0};
     GP_VEC(int64_t) times = {0};
     GP_VEC(struct gauge) gauges = {0};
-    struct gp_sqlite_scan scan;
     int64_t at, time;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_pmc"), info_columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_info_pmc"), "id pid agent_id name") {
         struct gauge g = {gauge_of(&scan, 3), 0};
         if (g.gauge == GP_GAUGE_COUNT || !gp_sqlite_get(&scan, 2, &at)) continue;
         g.track = gp_rocpd_device(r, gp_sqlite_int(&scan, 1, -1), at);
         gp_map_put(&gauge_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)gauges.n);
         GP_VEC_PUSH(&gauges, g);
     }
-    if (gauges.n) gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_sample"), sample_columns);
-    while (gp_sqlite_next(&scan)) {
-        if (!gp_sqlite_get(&scan, 0, &at) || !gp_sqlite_get(&scan, 1, &time) || !gp_time_fits(time)) continue;
-        gp_map_put(&time_at, (uint64_t)at, (uint32_t)times.n);
-        GP_VEC_PUSH(&times, time);
-    }
-    if (gauges.n) gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_pmc_event"), columns);
-    while (gp_sqlite_next(&scan)) {
-        const uint32_t *when = gp_map_get(&time_at, (uint64_t)gp_sqlite_int(&scan, 0, -1));
-        const uint32_t *what = gp_map_get(&gauge_at, (uint64_t)gp_sqlite_int(&scan, 1, -1));
-        double value;
-        if (!when || !what || !gp_sqlite_double(&scan, 2, &value)) continue;
-        gp_gauge_put(r->t, times.at[*when], gauges.at[*what].track, gauges.at[*what].gauge, NULL, value);
-        r->t->input.events++;
-    }
+    if (gauges.n)
+        GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_sample"), "event_id timestamp") {
+            if (!gp_sqlite_get(&scan, 0, &at) || !gp_sqlite_get(&scan, 1, &time) || !gp_time_fits(time))
+                continue;
+            gp_map_put(&time_at, (uint64_t)at, (uint32_t)times.n);
+            GP_VEC_PUSH(&times, time);
+        }
+    if (gauges.n)
+        GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_pmc_event"), "event_id pmc_id value") {
+            const uint32_t *when = gp_map_get(&time_at, (uint64_t)gp_sqlite_int(&scan, 0, -1));
+            const uint32_t *what = gp_map_get(&gauge_at, (uint64_t)gp_sqlite_int(&scan, 1, -1));
+            double value;
+            if (!when || !what || !gp_sqlite_double(&scan, 2, &value)) continue;
+            gp_gauge_put(r->t, times.at[*when], gauges.at[*what].track, gauges.at[*what].gauge, NULL, value);
+            r->t->input.events++;
+        }
     gp_map_release(&time_at);
     gp_map_release(&gauge_at);
     GP_VEC_FREE(&times);

@@ -20,10 +20,7 @@ static gp_sid sid_of(struct gp_rocpd *r, struct gp_sqlite_scan *scan, int column
 
 static void load_strings(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {"id", "string", NULL};
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_string"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_string"), "id string") {
         size_t n;
         const char *text = gp_sqlite_text(&scan, 1, &n);
         if (!text) continue;
@@ -55,11 +52,8 @@ static gp_sid program_of(struct gp_rocpd *r, const char *command, size_t n)
 
 static void load_processes(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {"id", "pid", "command", NULL};
     enum { ID, PID, COMMAND };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_process"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_info_process"), "id pid command") {
         struct gp_process p = gp_process_unknown();
         size_t n;
         const char *command = gp_sqlite_text(&scan, COMMAND, &n);
@@ -73,11 +67,8 @@ static void load_processes(struct gp_rocpd *r)
 
 static void load_threads(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {"id", "pid", "tid", "name", NULL};
     enum { ID, PID, TID, NAME };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_thread"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_info_thread"), "id pid tid name") {
         struct gp_rocpd_thread one = {gp_sqlite_int(&scan, PID, -1), gp_sqlite_int(&scan, TID, 0),
                                       sid_of(r, &scan, NAME)};
         gp_map_put(&r->thread_at, (uint64_t)gp_sqlite_int(&scan, ID, -1), (uint32_t)r->threads.n);
@@ -87,12 +78,9 @@ static void load_threads(struct gp_rocpd *r)
 
 static void load_agents(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {"id",           "type", "type_index", "logical_index",
-                                          "product_name", "name", NULL};
     enum { ID, TYPE, INDEX, LOGICAL, PRODUCT, NAME };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_agent"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_info_agent"),
+                   "id type type_index logical_index product_name name") {
         size_t n;
         struct gp_rocpd_agent one = {.gpu = true};
         const char *type = gp_sqlite_text(&scan, TYPE, &n);
@@ -107,17 +95,13 @@ static void load_agents(struct gp_rocpd *r)
 
 static void load_kernels(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {
-        "id", "kernel_name", "display_name", "arch_vgpr_count", "group_segment_size", NULL};
     enum { ID, NAME, DISPLAY, REGISTERS, SHARED };
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_info_kernel_symbol"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_info_kernel_symbol"),
+                   "id kernel_name display_name arch_vgpr_count group_segment_size") {
         struct gp_rocpd_kernel one = {.name = sid_of(r, &scan, DISPLAY)};
-        int64_t registers = gp_sqlite_int(&scan, REGISTERS, 0), shared = gp_sqlite_int(&scan, SHARED, 0);
         if (!one.name) one.name = sid_of(r, &scan, NAME);
-        if (registers > 0 && registers <= UINT32_MAX) one.registers = (uint32_t)registers;
-        if (shared > 0 && shared <= UINT32_MAX) one.shared_bytes = (uint32_t)shared;
+        one.registers = gp_sqlite_u32(&scan, REGISTERS);
+        one.shared_bytes = gp_sqlite_u32(&scan, SHARED);
         gp_map_put(&r->kernel_at, (uint64_t)gp_sqlite_int(&scan, ID, -1), (uint32_t)r->kernels.n);
         GP_VEC_PUSH(&r->kernels, one);
     }
@@ -125,18 +109,13 @@ static void load_kernels(struct gp_rocpd *r)
 
 static void load_names(struct gp_rocpd *r, const char *table, struct gp_map *to)
 {
-    static const char *const columns[] = {"id", "name", NULL};
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, table), columns);
-    while (gp_sqlite_next(&scan)) gp_map_put(to, (uint64_t)gp_sqlite_int(&scan, 0, -1), sid_of(r, &scan, 1));
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, table), "id name")
+        gp_map_put(to, (uint64_t)gp_sqlite_int(&scan, 0, -1), sid_of(r, &scan, 1));
 }
 
 static void load_events(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {"id", "stack_id", "category_id", NULL};
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_event"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_event"), "id stack_id category_id") {
         struct gp_rocpd_event one = {gp_sqlite_int(&scan, 1, 0), gp_sqlite_int(&scan, 2, 0)};
         gp_map_put(&r->event_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->events.n);
         GP_VEC_PUSH(&r->events, one);
@@ -146,10 +125,7 @@ static void load_events(struct gp_rocpd *r)
 /* Newer layouts keep places and times apart from the events that have them. */
 static void load_places(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {"id", "pid", "tid", "agent_id", "queue_id", "stream_id", NULL};
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_track"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_track"), "id pid tid agent_id queue_id stream_id") {
         struct gp_rocpd_place one = {gp_sqlite_int(&scan, 1, -1), gp_sqlite_int(&scan, 2, -1),
                                      gp_sqlite_int(&scan, 3, -1), gp_sqlite_int(&scan, 4, -1),
                                      gp_sqlite_int(&scan, 5, -1)};
@@ -160,10 +136,7 @@ static void load_places(struct gp_rocpd *r)
 
 static void load_times(struct gp_rocpd *r)
 {
-    static const char *const columns[] = {"id", "value", NULL};
-    struct gp_sqlite_scan scan;
-    gp_sqlite_begin(r->db, &scan, gp_rocpd_table(r, "rocpd_timestamp"), columns);
-    while (gp_sqlite_next(&scan)) {
+    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_timestamp"), "id value") {
         int64_t v;
         if (!gp_sqlite_get(&scan, 1, &v)) continue;
         gp_map_put(&r->time_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->times.n);

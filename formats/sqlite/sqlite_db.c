@@ -17,6 +17,7 @@ enum {
     STEPS_A_LOOK = 1 << 16,
     ROWS_A_LOOK = 1 << 12,
     SCHEMA_TEXT = 1 << 18, /* bytes of a CREATE statement */
+    COLUMN_NAME = 64,      /* bytes of a name that is asked for */
 };
 
 struct table {
@@ -190,7 +191,7 @@ uint64_t gp_sqlite_refused(const struct gp_sqlite *db) { return db->refused; }
 /* ---- scans ---- */
 
 /* Which of COLUMNS the table has as stored values: bits. A generated column would run its expression. */
-static uint64_t probe(struct gp_sqlite *db, struct table *table, const char *const *columns)
+static uint64_t probe(struct gp_sqlite *db, struct table *table, const char *columns)
 {
     struct gp_buf sql = {0};
     sqlite3_stmt *stmt = NULL;
@@ -202,11 +203,12 @@ static uint64_t probe(struct gp_sqlite *db, struct table *table, const char *con
     int rc = sqlite3_prepare_v2(db->db, gp_buf_str(&sql), -1, &stmt, NULL);
     while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
         enum { NAME = 1, HIDDEN = 6 };
-        const char *name = (const char *)sqlite3_column_text(stmt, NAME);
+        const char *name = (const char *)sqlite3_column_text(stmt, NAME), *at = columns;
+        char column[COLUMN_NAME];
         if (!name) continue;
         if (!sqlite3_stricmp(name, "rowid")) table->refused = true;
-        for (size_t i = 0; columns[i]; i++) {
-            if (sqlite3_stricmp(name, columns[i])) continue;
+        for (size_t i = 0; gp_next_of(&at, ' ', column, sizeof column); i++) {
+            if (sqlite3_stricmp(name, column)) continue;
             if (!sqlite3_column_int(stmt, HIDDEN)) found |= (uint64_t)1 << i;
             else db->refused++;
         }
@@ -219,15 +221,16 @@ static uint64_t probe(struct gp_sqlite *db, struct table *table, const char *con
 
 /* An index is never used: it need not agree with its table. */
 static void put_select(struct gp_buf *sql, struct gp_sqlite_scan *scan, const char *table,
-                       const char *const *columns, uint64_t found)
+                       const char *columns, uint64_t found)
 {
     int8_t place = 1;
+    char column[COLUMN_NAME];
     gp_buf_puts(sql, "SELECT rowid");
-    for (size_t i = 0; columns[i]; i++) {
+    for (size_t i = 0; gp_next_of(&columns, ' ', column, sizeof column); i++) {
         scan->at[i] = -1;
         if (!(found >> i & 1)) continue;
         gp_buf_putc(sql, ',');
-        put_quoted(sql, columns[i]);
+        put_quoted(sql, column);
         scan->at[i] = place++;
     }
     gp_buf_puts(sql, " FROM main.");
@@ -235,8 +238,7 @@ static void put_select(struct gp_buf *sql, struct gp_sqlite_scan *scan, const ch
     gp_buf_puts(sql, " NOT INDEXED WHERE rowid >= ?1");
 }
 
-bool gp_sqlite_begin(struct gp_sqlite *db, struct gp_sqlite_scan *scan, const char *name,
-                     const char *const *columns)
+bool gp_sqlite_begin(struct gp_sqlite *db, struct gp_sqlite_scan *scan, const char *name, const char *columns)
 {
     memset(scan, 0, sizeof *scan);
     memset(scan->at, -1, sizeof scan->at);
@@ -332,6 +334,12 @@ int64_t gp_sqlite_int(struct gp_sqlite_scan *scan, int column, int64_t dflt)
 {
     gp_sqlite_get(scan, column, &dflt);
     return dflt;
+}
+
+uint32_t gp_sqlite_u32(struct gp_sqlite_scan *scan, int column)
+{
+    int64_t v = gp_sqlite_int(scan, column, 0);
+    return v > 0 && v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
 bool gp_sqlite_double(struct gp_sqlite_scan *scan, int column, double *v)

@@ -3,11 +3,8 @@
  * refuses everything but reading columns. The file is opened read-only without locks, and nothing beside it
  * is opened. Knows nothing of traces but their list of issues.
  *
- *     static const char *const columns[] = {"id", "value", NULL};
  *     struct gp_sqlite *db = gp_sqlite_open(in, trace, opts, &err);
- *     struct gp_sqlite_scan scan;
- *     gp_sqlite_begin(db, &scan, "StringIds", columns);
- *     while (gp_sqlite_next(&scan)) use(gp_sqlite_int(&scan, 0, -1));
+ *     GP_SQLITE_EACH(scan, db, "StringIds", "id value") use(gp_sqlite_int(&scan, 0, -1));
  *     gp_sqlite_close(db);
  */
 #ifndef GP_FORMATS_SQLITE_DB_H
@@ -48,12 +45,22 @@ bool gp_sqlite_has(const struct gp_sqlite *db, const char *table);
 /* Anything that looked like a table or column and would have run SQL of the file. */
 uint64_t gp_sqlite_refused(const struct gp_sqlite *db);
 
-/* Begin to read TABLE: those of COLUMNS, which a NULL ends, that it has. False if there is no such table, and
- * then SCAN has no rows. */
+/* Begin to read TABLE: those of COLUMNS, with a blank between two, that it has. False if there is no such
+ * table, and then SCAN has no rows. */
 bool gp_sqlite_begin(struct gp_sqlite *db, struct gp_sqlite_scan *scan, const char *table,
-                     const char *const *columns);
+                     const char *columns);
 /* The next row in the order of row ids. Damaged pages are skipped and counted. False: SCAN has ended. */
 bool gp_sqlite_next(struct gp_sqlite_scan *scan);
+/* Each row of TABLE in turn, at SCAN; no row may be left out by leaving the loop. */
+#define GP_SQLITE_EACH(scan, db, table, columns)                                                             \
+    for (struct gp_sqlite_scan scan = gp_sqlite_rows(db, table, columns); gp_sqlite_next(&scan);)
+static inline struct gp_sqlite_scan gp_sqlite_rows(struct gp_sqlite *db, const char *table,
+                                                   const char *columns)
+{
+    struct gp_sqlite_scan scan;
+    gp_sqlite_begin(db, &scan, table, columns);
+    return scan;
+}
 /* Does the table have column COLUMN, an index into the columns of the scan? */
 static inline bool gp_sqlite_has_column(const struct gp_sqlite_scan *scan, int column)
 {
@@ -63,6 +70,8 @@ static inline bool gp_sqlite_has_column(const struct gp_sqlite_scan *scan, int c
 int64_t gp_sqlite_int(struct gp_sqlite_scan *scan, int column, int64_t dflt);
 /* The same; false, and V untouched, if there is none. */
 bool gp_sqlite_get(struct gp_sqlite_scan *scan, int column, int64_t *v);
+/* The same where it fits 32 bits, otherwise 0. */
+uint32_t gp_sqlite_u32(struct gp_sqlite_scan *scan, int column);
 /* A number that may be real. */
 bool gp_sqlite_double(struct gp_sqlite_scan *scan, int column, double *v);
 /* The text in COLUMN of the current row, valid until the next one; NULL if there is none. */

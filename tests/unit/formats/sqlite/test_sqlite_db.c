@@ -4,7 +4,7 @@
 #include "tests/unit/sqlite_make.h"
 #include "tests/unit/unit.h"
 
-static const char *const columns[] = {"id", "value", "absent", NULL};
+static const char columns[] = "id value absent";
 enum { ID, VALUE, ABSENT };
 
 TEST(test_rows)
