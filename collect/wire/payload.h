@@ -21,57 +21,63 @@
 #include <stdint.h>
 #include "formats/base/declare.h"
 
-/* Types of entries, as NVTX numbers them; from GP_PAYLOAD_FIRST_ID on they are registered ones. */
+/* Types of entries: X(name, number in NVTX, bytes, what it is). */
+#define GP_PAYLOAD_TYPES(X)                                                                                  \
+    X(CHAR, 1, sizeof(char), TEXT)                                                                           \
+    X(UCHAR, 2, sizeof(char), UNSIGNED)                                                                      \
+    X(SHORT, 3, sizeof(short), SIGNED)                                                                       \
+    X(USHORT, 4, sizeof(short), UNSIGNED)                                                                    \
+    X(INT, 5, sizeof(int), SIGNED)                                                                           \
+    X(UINT, 6, sizeof(int), UNSIGNED)                                                                        \
+    X(LONG, 7, sizeof(long), SIGNED)                                                                         \
+    X(ULONG, 8, sizeof(long), UNSIGNED)                                                                      \
+    X(LONGLONG, 9, sizeof(long long), SIGNED)                                                                \
+    X(ULONGLONG, 10, sizeof(long long), UNSIGNED)                                                            \
+    X(INT8, 11, 1, SIGNED)                                                                                   \
+    X(UINT8, 12, 1, UNSIGNED)                                                                                \
+    X(INT16, 13, 2, SIGNED)                                                                                  \
+    X(UINT16, 14, 2, UNSIGNED)                                                                               \
+    X(INT32, 15, 4, SIGNED)                                                                                  \
+    X(UINT32, 16, 4, UNSIGNED)                                                                               \
+    X(INT64, 17, 8, SIGNED)                                                                                  \
+    X(UINT64, 18, 8, UNSIGNED)                                                                               \
+    X(FLOAT, 19, sizeof(float), REAL)                                                                        \
+    X(DOUBLE, 20, sizeof(double), REAL)                                                                      \
+    X(LONGDOUBLE, 21, sizeof(long double), REAL)                                                             \
+    X(SIZE, 22, sizeof(size_t), UNSIGNED)                                                                    \
+    X(ADDRESS, 23, sizeof(void *), ADDRESS)                                                                  \
+    X(WCHAR, 24, sizeof(wchar_t), TEXT)                                                                      \
+    X(CHAR8, 25, 1, TEXT)                                                                                    \
+    X(CHAR16, 26, 2, TEXT)                                                                                   \
+    X(CHAR32, 27, 4, TEXT)                                                                                   \
+    X(BYTE, 32, 1, UNSIGNED)                                                                                 \
+    X(INT128, 33, 16, WIDE)                                                                                  \
+    X(UINT128, 34, 16, WIDE)                                                                                 \
+    X(FLOAT16, 42, 2, HALF)                                                                                  \
+    X(FLOAT32, 43, 4, REAL)                                                                                  \
+    X(FLOAT64, 44, 8, REAL)                                                                                  \
+    X(FLOAT128, 45, 16, OPAQUE)                                                                              \
+    X(BF16, 50, 2, BRAIN)                                                                                    \
+    X(TF32, 52, 4, REAL)                                                                                     \
+    X(CATEGORY, 68, 4, UNSIGNED)                                                                             \
+    X(COLOR, 69, 4, COLOR)                                                                                   \
+    X(SCOPE, 70, 8, UNSIGNED)                                                                                \
+    X(PID32, 71, 4, UNSIGNED)                                                                                \
+    X(PID64, 72, 8, UNSIGNED)                                                                                \
+    X(TID32, 73, 4, UNSIGNED)                                                                                \
+    X(TID64, 74, 8, UNSIGNED)                                                                                \
+    X(CSTRING, 75, 1, TEXT)                                                                                  \
+    X(UTF8, 76, 1, TEXT)                                                                                     \
+    X(UTF16, 77, 2, TEXT)                                                                                    \
+    X(UTF32, 78, 4, TEXT)                                                                                    \
+    X(STRING_HANDLE, 80, sizeof(void *), OPAQUE)
+
+/* From GP_PAYLOAD_FIRST_ID on they are registered ones. */
 enum gp_payload_type {
-    GP_PAYLOAD_CHAR = 1,
-    GP_PAYLOAD_UCHAR,
-    GP_PAYLOAD_SHORT,
-    GP_PAYLOAD_USHORT,
-    GP_PAYLOAD_INT,
-    GP_PAYLOAD_UINT,
-    GP_PAYLOAD_LONG,
-    GP_PAYLOAD_ULONG,
-    GP_PAYLOAD_LONGLONG,
-    GP_PAYLOAD_ULONGLONG,
-    GP_PAYLOAD_INT8,
-    GP_PAYLOAD_UINT8,
-    GP_PAYLOAD_INT16,
-    GP_PAYLOAD_UINT16,
-    GP_PAYLOAD_INT32,
-    GP_PAYLOAD_UINT32,
-    GP_PAYLOAD_INT64,
-    GP_PAYLOAD_UINT64,
-    GP_PAYLOAD_FLOAT,
-    GP_PAYLOAD_DOUBLE,
-    GP_PAYLOAD_LONGDOUBLE,
-    GP_PAYLOAD_SIZE,
-    GP_PAYLOAD_ADDRESS,
-    GP_PAYLOAD_WCHAR,
-    GP_PAYLOAD_CHAR8,
-    GP_PAYLOAD_CHAR16,
-    GP_PAYLOAD_CHAR32,
-    GP_PAYLOAD_BYTE = 32,
-    GP_PAYLOAD_INT128,
-    GP_PAYLOAD_UINT128,
-    GP_PAYLOAD_FLOAT16 = 42,
-    GP_PAYLOAD_FLOAT32,
-    GP_PAYLOAD_FLOAT64,
-    GP_PAYLOAD_FLOAT128,
-    GP_PAYLOAD_BF16 = 50,
-    GP_PAYLOAD_TF32 = 52,
-    GP_PAYLOAD_CATEGORY = 68,
-    GP_PAYLOAD_COLOR,
-    GP_PAYLOAD_SCOPE,
-    GP_PAYLOAD_PID32,
-    GP_PAYLOAD_PID64,
-    GP_PAYLOAD_TID32,
-    GP_PAYLOAD_TID64,
-    GP_PAYLOAD_CSTRING,
-    GP_PAYLOAD_UTF8,
-    GP_PAYLOAD_UTF16,
-    GP_PAYLOAD_UTF32,
-    GP_PAYLOAD_STRING_HANDLE = 80,
-    GP_PAYLOAD_FIRST_ID = 1 << 24,
+#define X(name, number, bytes, form) GP_PAYLOAD_##name = number,
+    GP_PAYLOAD_TYPES(X)
+#undef X
+        GP_PAYLOAD_FIRST_ID = 1 << 24,
 };
 #define GP_PAYLOAD_FIRST_MADE_ID (UINT64_C(1) << 32) /* of the ids that are assigned here */
 
