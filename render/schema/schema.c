@@ -22,106 +22,49 @@
 
 /* ---- records ---- */
 
+#define RECORDS(...)                                                                                         \
+    (const struct gp_record *const[]) { __VA_ARGS__, NULL }
 static const struct {
     const char *tool;
-    const struct gp_record *record;
-} records[] = {
-    {"trace-hta", &gp_hta_kernels},
-    {"trace-hta", &gp_hta_launch_sums},
-    {"trace-hta", &gp_hta_devices},
-    {"trace-hta", &gp_hta_parts},
-    {"trace-hta", &gp_hta_spread_rows},
-    {"trace-hta", &gp_hta_path_rows},
-    {"trace-hta", &gp_hta_ranks},
-    {"trace-hta", &gp_hta_matching},
-    {"trace-hta", &gp_hta_findings},
-    {"trace-hta", &gp_hta_fleet_row},
-    {"trace-hta", &gp_hta_collectives},
-    {"trace-hta", &gp_hta_stragglers},
-    {"trace-hta", &gp_hta_owners[GP_OWNER_OP]},
-    {"trace-hta", &gp_hta_op_shapes},
-    {"trace-hta", &gp_hta_owners[GP_OWNER_RANGE]},
-    {"trace-hta", &gp_hta_owners[GP_OWNER_MODULE]},
-    {"trace-hta", &gp_hta_owners[GP_OWNER_FUNCTION]},
-    {"trace-hta", &gp_hta_api},
-    {"trace-hta", &gp_hta_graphs},
-    {"trace-hta", &gp_hta_offsets},
-    {"trace-hta", &gp_hta_copies},
-    {"trace-hta", &gp_hta_memory},
-    {"trace-hta", &gp_hta_range_memory},
-    {"trace-hta", &gp_hta_sampled},
-    {"trace-hta", &gp_hta_clocks},
-    {"trace-hta", &gp_hta_energy},
-    {"trace-hta-hang", &gp_hang_answers},
-    {"trace-hta-hang", &gp_hang_rank_rows},
-    {"trace-diff", &gp_diff_reason_rows},
-    {"trace-diff", &gp_diff_note_rows},
-    {"trace-diff", &gp_diff_step_rows},
-    {"trace-diff", &gp_diff_side_row},
-    {"trace-diff", &gp_diff_total_row},
-    {"trace-diff", &gp_diff_summary_row},
-    {"trace-diff", &gp_diff_gate_rows},
-    {"trace-diff", &gp_diff_expect_rows},
-    {"trace-diff", &gp_diff_setting_row},
-    {"trace-diff", &gp_diff_metric_rows},
-    {"trace-diff", &gp_diff_op_rows},
-    {"trace-diff", &gp_diff_cause_rows},
-    {"trace-diff", &gp_diff_block_rows},
-    {"trace-compile", &gp_compile_environment},
-    {"trace-compile", &gp_compile_times},
-    {"trace-compile", &gp_compile_frames},
-    {"trace-compile", &gp_compile_breaks[1]},
-    {"trace-compile", &gp_compile_recompiles},
-    {"trace-compile", &gp_compile_cache_counts},
-    {"trace-compile", &gp_compile_graphs[1]},
-    {"trace-compile", &gp_compile_fused},
-    {"trace-compile", &gp_compile_cuda_graphs},
-    {"trace-compile", &gp_compile_modes},
-    {"trace-compile", &gp_compile_suggestions},
-    {"trace-suggest", &gp_suggest_suggestions},
-    {"trace-suggest", &gp_suggest_together},
-    {"trace-suggest", &gp_suggest_seen},
-    {"trace-suggest", &gp_suggest_steps},
-    {"trace-suggest", &gp_suggest_regime},
-    {"trace-suggest", &gp_suggest_kernels},
-    {"trace-suggest", &gp_suggest_operators},
-    {"trace-fleet", &gp_watch_events},
-    {"trace-memory", &gp_memory_device_rows},
-    {"trace-memory", &gp_memory_holder_rows},
-    {"trace-memory", &gp_memory_changes},
-    {"trace-memory", &gp_memory_growths},
-    {"trace-memory", &gp_memory_fragments},
-    {"trace-memory", &gp_memory_pools},
-    {"trace-memory", &gp_memory_ooms},
-    {"trace-memory", &gp_memory_ranges},
-    {"trace-memory", &gp_memory_operators},
-    {"trace-memory", &gp_memory_churns},
-    {"trace-memory", &gp_memory_lifetimes},
-    {"trace-memory", &gp_memory_outsiders},
-    {"trace-memory", &gp_memory_series},
-    {"trace-metrics", &gp_metrics_columns},
-    {"trace-metrics", &gp_metrics_groups},
-    {"trace-metrics", &gp_metrics_rests},
-    {"trace-metrics", &gp_metrics_losses},
-    {"trace-metrics", &gp_stalls_kernels},
-    {"gpuprof-try", &gp_try_trials},
-    {"gpuprof-try", &gp_try_answers},
-    {"ceilings", &gp_missing_rows},
-    {"ceilings", &gp_calibrated_devices},
-    {"sweep", &gp_figure_members},
-    {"sweep", &gp_figure_conditions},
-    {"sweep", &gp_sweep_ops},
-    {"sweep", &gp_missing_rows},
+    const struct gp_record *const *records;
+} tools[] = {
+    {"trace-hta",
+     RECORDS(&gp_hta_kernels, &gp_hta_launch_sums, &gp_hta_devices, &gp_hta_parts, &gp_hta_spread_rows,
+             &gp_hta_path_rows, &gp_hta_ranks, &gp_hta_matching, &gp_hta_findings, &gp_hta_fleet_row,
+             &gp_hta_collectives, &gp_hta_stragglers, &gp_hta_owners[GP_OWNER_OP], &gp_hta_op_shapes,
+             &gp_hta_owners[GP_OWNER_RANGE], &gp_hta_owners[GP_OWNER_MODULE],
+             &gp_hta_owners[GP_OWNER_FUNCTION], &gp_hta_api, &gp_hta_graphs, &gp_hta_offsets, &gp_hta_copies,
+             &gp_hta_memory, &gp_hta_range_memory, &gp_hta_sampled, &gp_hta_clocks, &gp_hta_energy)},
+    {"trace-hta-hang", RECORDS(&gp_hang_answers, &gp_hang_rank_rows)},
+    {"trace-diff", RECORDS(&gp_diff_reason_rows, &gp_diff_note_rows, &gp_diff_step_rows, &gp_diff_side_row,
+                           &gp_diff_total_row, &gp_diff_summary_row, &gp_diff_gate_rows, &gp_diff_expect_rows,
+                           &gp_diff_setting_row, &gp_diff_metric_rows, &gp_diff_op_rows, &gp_diff_cause_rows,
+                           &gp_diff_block_rows)},
+    {"trace-compile",
+     RECORDS(&gp_compile_environment, &gp_compile_times, &gp_compile_frames, &gp_compile_breaks[1],
+             &gp_compile_recompiles, &gp_compile_cache_counts, &gp_compile_graphs[1], &gp_compile_fused,
+             &gp_compile_cuda_graphs, &gp_compile_modes, &gp_compile_suggestions)},
+    {"trace-suggest",
+     RECORDS(&gp_suggest_suggestions, &gp_suggest_together, &gp_suggest_seen, &gp_suggest_steps,
+             &gp_suggest_regime, &gp_suggest_kernels, &gp_suggest_operators)},
+    {"trace-fleet", RECORDS(&gp_watch_events)},
+    {"trace-memory",
+     RECORDS(&gp_memory_device_rows, &gp_memory_holder_rows, &gp_memory_changes, &gp_memory_growths,
+             &gp_memory_fragments, &gp_memory_pools, &gp_memory_ooms, &gp_memory_ranges, &gp_memory_operators,
+             &gp_memory_churns, &gp_memory_lifetimes, &gp_memory_outsiders, &gp_memory_series)},
+    {"trace-metrics", RECORDS(&gp_metrics_columns, &gp_metrics_groups, &gp_metrics_rests, &gp_metrics_losses,
+                              &gp_stalls_kernels)},
+    {"gpuprof-try", RECORDS(&gp_try_trials, &gp_try_answers)},
+    {"ceilings", RECORDS(&gp_missing_rows, &gp_calibrated_devices)},
+    {"sweep", RECORDS(&gp_figure_members, &gp_figure_conditions, &gp_sweep_ops, &gp_missing_rows)},
 };
 
 /* The record of TOOL with the id of N bytes; NULL if there is none. */
 static const struct gp_record *find_record(const char *tool, const char *id, size_t n)
 {
-    for (size_t i = 0; i < GP_COUNT(records); i++) {
-        const char *known = records[i].record->id;
-        if (!strcmp(records[i].tool, tool) && strlen(known) == n && !memcmp(known, id, n))
-            return records[i].record;
-    }
+    for (size_t i = 0; i < GP_COUNT(tools); i++)
+        for (const struct gp_record *const *r = tools[i].records; *r && !strcmp(tools[i].tool, tool); r++)
+            if (gp_is(id, n, (*r)->id)) return *r;
     return NULL;
 }
 
@@ -279,11 +222,7 @@ static const char *type_of(const struct gp_field *f)
 
 static bool is_keyword(const char *id)
 {
-    static const char *const words[] = {"class", "from",   "global", "import", "in",
-                                        "is",    "lambda", "not",    "pass"};
-    for (size_t i = 0; i < GP_COUNT(words); i++)
-        if (!strcmp(id, words[i])) return true;
-    return false;
+    return gp_is_one_of(id, strlen(id), " class from global import in is lambda not pass ");
 }
 
 static void put_attributes(struct gp_buf *to, const struct gp_record *rec)
