@@ -133,20 +133,11 @@ static void open_group(struct group *g, struct gp_hang *h, const struct gp_fligh
 /* In these, all ranks pass the same sizes. */
 static bool sizes_agree(const char *op)
 {
-    static const char *const ops[] = {"all_reduce",
-                                      "allreduce",
-                                      "AllReduce",
-                                      "broadcast",
-                                      "Broadcast",
-                                      "_all_gather_base",
-                                      "all_gather_into_tensor",
-                                      "AllGather",
-                                      "_reduce_scatter_base",
-                                      "reduce_scatter_tensor",
-                                      "ReduceScatter"};
-    for (size_t i = 0; i < GP_COUNT(ops); i++)
-        if (!strcmp(op, ops[i])) return true;
-    return false;
+    return *op &&
+           gp_is_one_of(
+               op, strlen(op),
+               " all_reduce allreduce AllReduce broadcast Broadcast _all_gather_base all_gather_into_tensor "
+               "AllGather _reduce_scatter_base reduce_scatter_tensor ReduceScatter ");
 }
 
 /* The entry of collective SEQ that most ranks have, by operation or also by sizes. */

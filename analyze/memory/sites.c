@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
+#include "analyze/names/name_predicates.h"
 #include "formats/base/buf.h"
 
 uint32_t gp_site_of(struct gp_memory *m, struct gp_memory_device *d, uint32_t stack, uint32_t span)
@@ -61,15 +62,9 @@ static bool is_native(const struct gp_snapshot *s, const struct gp_snapshot_fram
 /* A library's file, not the program's own. */
 static bool is_library(const struct gp_snapshot *s, const struct gp_snapshot_frame *f)
 {
-    static const char *const within[] = {"site-packages/", "dist-packages/", "/lib/python3",
-                                         "/lib64/python3"};
-    static const char *const begins[] = {"torch/", "python3", "<frozen", "<string>", "torchinductor/"};
     const char *file = gp_string(&s->strings, f->file);
-    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
-        if (strstr(file, within[i])) return true;
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-        if (!strncmp(file, begins[i], strlen(begins[i]))) return true;
-    return !*file;
+    return !*file || gp_name_has_one_of(file, " site-packages/ dist-packages/ /lib/python3 /lib64/python3 "
+                                              "^torch/ ^python3 ^<frozen ^<string> ^torchinductor/ ");
 }
 
 static void put_frame(struct gp_buf *b, const struct gp_snapshot *s, const struct gp_snapshot_frame *f)
@@ -86,10 +81,7 @@ static void put_frame(struct gp_buf *b, const struct gp_snapshot *s, const struc
 /* Frames of the allocator and the recorder: on top of every stack. */
 static bool is_allocator(const char *name)
 {
-    static const char *const parts[] = {"torch::unwind", "CapturedTraceback", "gather", "CachingAllocator"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(name, parts[i])) return true;
-    return false;
+    return gp_name_has_one_of(name, " torch::unwind CapturedTraceback gather CachingAllocator ");
 }
 
 /* The most informative frame: the innermost of Python, otherwise the one that asks for memory. */

@@ -8,6 +8,7 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
+#include "formats/base/str.h"
 
 static struct gp_span text(const char *s) { return gp_span_of(s, strlen(s)); }
 
@@ -42,51 +43,33 @@ struct types {
 };
 
 static const struct type_word {
-    const char *word, *type;
+    const char *type;
     bool real;
+    const char *words; /* each between blanks */
 } type_words[] = {
-    {"float", "f32", true},
-    {"double", "f64", true},
-    {"half", "f16", true},
-    {"Half", "f16", true},
-    {"__half", "f16", true},
-    {"__half2", "f16", true},
-    {"half2", "f16", true},
-    {"half_t", "f16", true},
-    {"nv_half", "f16", true},
-    {"BFloat16", "bf16", true},
-    {"bfloat16", "bf16", true},
-    {"__nv_bfloat16", "bf16", true},
-    {"nv_bfloat16", "bf16", true},
-    {"bfloat16_t", "bf16", true},
-    {"__hip_bfloat16", "bf16", true},
-    {"hip_bfloat16", "bf16", true},
-    {"tfloat32_t", "tf32", true},
-    {"Float8_e4m3fn", "f8e4m3", true},
-    {"__nv_fp8_e4m3", "f8e4m3", true},
-    {"float_e4m3_t", "f8e4m3", true},
-    {"Float8_e5m2", "f8e5m2", true},
-    {"__nv_fp8_e5m2", "f8e5m2", true},
-    {"float_e5m2_t", "f8e5m2", true},
-    {"float2", "f32x2", true},
-    {"float4", "f32x4", true},
-    {"bool", "bool", false},
-    {"char", "i8", false},
-    {"int8_t", "i8", false},
-    {"uint8_t", "u8", false},
-    {"short", "i16", false},
-    {"int", "i32", false},
-    {"int32_t", "i32", false},
-    {"uint32_t", "u32", false},
-    {"long", "i64", false},
-    {"int64_t", "i64", false},
-    {"uint64_t", "u64", false},
+    {"f32", true, " float "},
+    {"f64", true, " double "},
+    {"f16", true, " half Half __half __half2 half2 half_t nv_half "},
+    {"bf16", true, " BFloat16 bfloat16 __nv_bfloat16 nv_bfloat16 bfloat16_t __hip_bfloat16 hip_bfloat16 "},
+    {"tf32", true, " tfloat32_t "},
+    {"f8e4m3", true, " Float8_e4m3fn __nv_fp8_e4m3 float_e4m3_t "},
+    {"f8e5m2", true, " Float8_e5m2 __nv_fp8_e5m2 float_e5m2_t "},
+    {"f32x2", true, " float2 "},
+    {"f32x4", true, " float4 "},
+    {"bool", false, " bool "},
+    {"i8", false, " char int8_t "},
+    {"u8", false, " uint8_t "},
+    {"i16", false, " short "},
+    {"i32", false, " int int32_t "},
+    {"u32", false, " uint32_t "},
+    {"i64", false, " long int64_t "},
+    {"u64", false, " uint64_t "},
 };
 
 static const struct type_word *find_type(struct gp_span word)
 {
-    for (size_t i = 0; i < GP_COUNT(type_words); i++)
-        if (gp_span_equals(word, type_words[i].word)) return &type_words[i];
+    for (size_t i = 0; i < GP_COUNT(type_words) && word.n; i++)
+        if (gp_is_one_of(word.s, word.n, type_words[i].words)) return &type_words[i];
     return NULL;
 }
 
@@ -480,8 +463,9 @@ static bool put_amd(struct gp_buf *to, struct gp_span t)
 
 static struct gp_span family_of(struct gp_span function)
 {
-    for (size_t i = 0; i < GP_COUNT(gp_key_variants); i++)
-        if (gp_span_equals(function, gp_key_variants[i].name)) return text(gp_key_variants[i].family);
+    for (size_t i = 0; i < GP_COUNT(gp_key_variants) && function.n; i++)
+        if (gp_is_one_of(function.s, function.n, gp_key_variants[i].names))
+            return text(gp_key_variants[i].family);
     return function;
 }
 

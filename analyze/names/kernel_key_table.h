@@ -42,34 +42,23 @@ static const struct gp_key_library gp_key_libraries[] = {
 
 /* Variants of one operation for other sizes and alignments of its input: PyTorch, in its function's name. */
 static const struct gp_key_variant {
-    const char *name, *family;
+    const char *family, *names; /* each name between blanks */
 } gp_key_variants[] = {
-    {"vectorized_elementwise_kernel", "elementwise_kernel"},
-    {"vectorized_templated_elementwise_kernel", "elementwise_kernel"},
-    {"unrolled_elementwise_kernel", "elementwise_kernel"},
-    {"unrolled_templated_elementwise_kernel", "elementwise_kernel"},
-    {"elementwise_kernel_manual_unroll", "elementwise_kernel"},
-    {"legacy_elementwise_kernel", "elementwise_kernel"},
-    {"CatArrayBatchedCopy_contig", "CatArrayBatchedCopy"},
-    {"CatArrayBatchedCopy_aligned16_contig", "CatArrayBatchedCopy"},
-    {"CatArrayBatchedCopy_alignedK_contig", "CatArrayBatchedCopy"},
-    {"CatArrayBatchedCopy_vectorized", "CatArrayBatchedCopy"},
-    {"indexSelectSmallIndex", "indexSelect"},
-    {"indexSelectLargeIndex", "indexSelect"},
-    {"indexFuncSmallIndex", "indexFunc"},
-    {"indexFuncLargeIndex", "indexFunc"},
-    {"fused_dropout_kernel_vec", "fused_dropout_kernel"},
-    {"GammaBetaBackwardCUDAKernel", "GammaBetaBackward"},
-    {"GammaBetaBackwardCUDAKernel_32x32", "GammaBetaBackward"},
-    {"GammaBetaBackwardCUDAKernelTemplate", "GammaBetaBackward"},
-    {"GammaBetaBackwardSimpleCUDAKernel", "GammaBetaBackward"},
-    {"layer_norm_grad_input_kernel_vectorized", "layer_norm_grad_input_kernel"},
-    {"flash_fwd_splitkv_kernel", "flash_fwd_kernel"},
-    {"cunn_SoftMaxForwardSmem", "cunn_SoftMaxForward"},
-    {"cunn_SoftMaxForwardReg", "cunn_SoftMaxForward"},
-    {"cunn_SoftMaxForwardGmem", "cunn_SoftMaxForward"},
-    {"cunn_SoftMaxBackwardSmem", "cunn_SoftMaxBackward"},
-    {"dgrad2d_c1_k1_nhwc_specialized_kernel", "dgrad2d_c1_k1_nhwc_kernel"},
+    {"elementwise_kernel",
+     " vectorized_elementwise_kernel vectorized_templated_elementwise_kernel unrolled_elementwise_kernel "
+     "unrolled_templated_elementwise_kernel elementwise_kernel_manual_unroll legacy_elementwise_kernel "},
+    {"CatArrayBatchedCopy", " CatArrayBatchedCopy_contig CatArrayBatchedCopy_aligned16_contig "
+                            "CatArrayBatchedCopy_alignedK_contig CatArrayBatchedCopy_vectorized "},
+    {"indexSelect", " indexSelectSmallIndex indexSelectLargeIndex "},
+    {"indexFunc", " indexFuncSmallIndex indexFuncLargeIndex "},
+    {"fused_dropout_kernel", " fused_dropout_kernel_vec "},
+    {"GammaBetaBackward", " GammaBetaBackwardCUDAKernel GammaBetaBackwardCUDAKernel_32x32 "
+                          "GammaBetaBackwardCUDAKernelTemplate GammaBetaBackwardSimpleCUDAKernel "},
+    {"layer_norm_grad_input_kernel", " layer_norm_grad_input_kernel_vectorized "},
+    {"flash_fwd_kernel", " flash_fwd_splitkv_kernel "},
+    {"cunn_SoftMaxForward", " cunn_SoftMaxForwardSmem cunn_SoftMaxForwardReg cunn_SoftMaxForwardGmem "},
+    {"cunn_SoftMaxBackward", " cunn_SoftMaxBackwardSmem "},
+    {"dgrad2d_c1_k1_nhwc_kernel", " dgrad2d_c1_k1_nhwc_specialized_kernel "},
 };
 
 /* Words in library names that give the data type. */

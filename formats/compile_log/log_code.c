@@ -13,15 +13,11 @@ static const char sources[] = "# Topologically Sorted Source Nodes: [";
 /* Operators that only look at memory in another way. */
 static bool is_view(struct gp_span_text name)
 {
-    static const char *const views[] = {"view",       "reshape",   "permute",   "expand",  "slice",
-                                        "t",          "transpose", "unsqueeze", "squeeze", "select",
-                                        "as_strided", "alias",     "detach",    "split",   "split_with_sizes",
-                                        "unbind",     "diagonal",  "view_of"};
     const char *dot = memchr(name.p, '.', name.n);
     size_t n = dot ? (size_t)(dot - name.p) : name.n;
-    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-        if (strlen(views[i]) == n && !memcmp(views[i], name.p, n)) return true;
-    return false;
+    return n && gp_is_one_of(name.p, n,
+                             " view reshape permute expand slice t transpose unsqueeze squeeze select "
+                             "as_strided alias detach split split_with_sizes unbind diagonal view_of ");
 }
 
 void gp_clog_read_lowered(struct gp_clog_reader *rd)

@@ -123,10 +123,7 @@ static const char *known_arg(const struct gp_query *q, const char *name)
 
 static bool is_ours(const char *name)
 {
-    static const char *const ours[] = {"trace", "a", "b", "format"};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (!strcmp(ours[i], name)) return true;
-    return false;
+    return *name && gp_is_one_of(name, strlen(name), " trace a b format ");
 }
 
 static int add_args(struct work *w, struct gp_err *err)
