@@ -25,16 +25,8 @@ void gp_sql_columns_of(struct gp_sql_columns *c, const struct gp_record *rec, si
 
 const char *gp_sql_type_of(const struct gp_field *f)
 {
-    switch (f->type) {
-    case GP_CELL_NAME:
-    case GP_CELL_TEXT: return "TEXT";
-    case GP_CELL_PCT:
-    case GP_CELL_GBPS:
-    case GP_CELL_REAL:
-    case GP_CELL_NS_REAL:
-    case GP_CELL_CHANGE_PCT: return "REAL";
-    default: return "INTEGER";
-    }
+    enum gp_cell_form form = gp_cell_form(f->type);
+    return form == GP_FORM_TEXT ? "TEXT" : form == GP_FORM_REAL ? "REAL" : "INTEGER";
 }
 
 /* ---- a table ---- */

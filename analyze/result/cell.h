@@ -38,6 +38,22 @@ enum gp_cell_type {
     GP_CELL_PART,  /* no value: the fields of another record stand here, of a struct within the row */
 };
 
+/* The member of a cell that has its value. */
+enum gp_cell_form {
+    GP_FORM_TEXT,
+    GP_FORM_BOOL,
+    GP_FORM_INTEGER,
+    GP_FORM_REAL,
+    GP_FORM_OTHER /* no value: what only JSON has */
+};
+static inline enum gp_cell_form gp_cell_form(unsigned type)
+{
+    if (type <= GP_CELL_BOOL) return type == GP_CELL_BOOL ? GP_FORM_BOOL : GP_FORM_TEXT;
+    if (type >= GP_CELL_ANY) return GP_FORM_OTHER;
+    bool real = (type >= GP_CELL_PCT && type <= GP_CELL_NS_REAL) || type == GP_CELL_CHANGE_PCT;
+    return real ? GP_FORM_REAL : GP_FORM_INTEGER;
+}
+
 struct gp_cell {
     uint8_t type; /* enum gp_cell_type; the column's unless the table mixes (figures) */
     bool none;    /* unknown or meaningless: "-" in text, empty in CSV */

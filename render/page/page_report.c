@@ -111,14 +111,8 @@ static void put_head(struct gp_svg *w, const struct gp_report_table *t, const bo
 /* The value by which the cell is sorted, and as which it is copied. */
 static void put_value(struct gp_svg *w, struct gp_buf *text, const struct gp_cell *c)
 {
-    switch ((enum gp_cell_type)c->type) {
-    case GP_CELL_PCT:
-    case GP_CELL_CHANGE_PCT:
-    case GP_CELL_GBPS:
-    case GP_CELL_REAL:
-    case GP_CELL_NS_REAL: gp_buf_printf(text, "%.6g", c->d); break;
-    default: gp_buf_put_i64(text, c->i);
-    }
+    if (gp_cell_form(c->type) == GP_FORM_REAL) gp_buf_printf(text, "%.6g", c->d);
+    else gp_buf_put_i64(text, c->i);
     gp_svg_attr_n(w, "data-v", text->data, text->n);
     text->n = 0;
 }

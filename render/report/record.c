@@ -62,30 +62,12 @@ static void put_dist(struct gp_doc *d, const char *key, const struct gp_histogra
 
 static void put_value(struct gp_doc *d, const struct gp_cell *c)
 {
-    switch ((enum gp_cell_type)c->type) {
-    case GP_CELL_NAME:
-    case GP_CELL_TEXT: gp_json_put_string(d->b, c->text, c->text_len); break;
-    case GP_CELL_BOOL: gp_buf_puts(d->b, c->i ? "true" : "false"); break;
-    case GP_CELL_ID:
-    case GP_CELL_COUNT:
-    case GP_CELL_NS:
-    case GP_CELL_US:
-    case GP_CELL_BYTES:
-    case GP_CELL_CHANGE_NS:
-    case GP_CELL_CHANGE_US:
-    case GP_CELL_CHANGE_BYTES: gp_buf_put_i64(d->b, c->i); break;
-    case GP_CELL_PCT:
-    case GP_CELL_GBPS:
-    case GP_CELL_REAL:
-    case GP_CELL_NS_REAL:
-    case GP_CELL_CHANGE_PCT: gp_json_put_double(d->b, c->d); break;
-    case GP_CELL_ANY:
-    case GP_CELL_DIST:
-    case GP_CELL_LIST:
-    case GP_CELL_NAMED:
-    case GP_CELL_ROWS:
-    case GP_CELL_ROW:
-    case GP_CELL_PART: break; /* put_field() */
+    switch (gp_cell_form(c->type)) {
+    case GP_FORM_TEXT: gp_json_put_string(d->b, c->text, c->text_len); break;
+    case GP_FORM_BOOL: gp_buf_puts(d->b, c->i ? "true" : "false"); break;
+    case GP_FORM_INTEGER: gp_buf_put_i64(d->b, c->i); break;
+    case GP_FORM_REAL: gp_json_put_double(d->b, c->d); break;
+    case GP_FORM_OTHER: break; /* put_field() */
     }
 }
 

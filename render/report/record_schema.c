@@ -64,33 +64,17 @@ static void put_named(struct out *o, const struct gp_record *rec);
 
 static void put_value(struct out *o, const struct gp_field *f)
 {
+    static const char *const types[] = {"string", "boolean", "integer", "number"};
     const unsigned flags = f->flags;
+    enum gp_cell_form form = gp_cell_form(f->type);
+    if (form != GP_FORM_OTHER) {
+        if (form == GP_FORM_TEXT && f->words) put_words(o, f->words, flags);
+        else put_type(o, types[form], flags);
+        bool is_signed = flags & GP_FIELD_SIGNED || f->type >= GP_CELL_CHANGE_NS;
+        if (form >= GP_FORM_INTEGER && !is_signed) gp_buf_puts(o->b, ", \"minimum\": 0");
+        return;
+    }
     switch ((enum gp_cell_type)f->type) {
-    case GP_CELL_NAME:
-    case GP_CELL_TEXT:
-        if (f->words) put_words(o, f->words, flags);
-        else put_type(o, "string", flags);
-        break;
-    case GP_CELL_BOOL: put_type(o, "boolean", flags); break;
-    case GP_CELL_ID:
-    case GP_CELL_COUNT:
-    case GP_CELL_NS:
-    case GP_CELL_US:
-    case GP_CELL_BYTES:
-        put_type(o, "integer", flags);
-        if (!(flags & GP_FIELD_SIGNED)) gp_buf_puts(o->b, ", \"minimum\": 0");
-        break;
-    case GP_CELL_CHANGE_NS:
-    case GP_CELL_CHANGE_US:
-    case GP_CELL_CHANGE_BYTES: put_type(o, "integer", flags); break;
-    case GP_CELL_PCT:
-    case GP_CELL_GBPS:
-    case GP_CELL_REAL:
-    case GP_CELL_NS_REAL:
-        put_type(o, "number", flags);
-        if (!(flags & GP_FIELD_SIGNED)) gp_buf_puts(o->b, ", \"minimum\": 0");
-        break;
-    case GP_CELL_CHANGE_PCT: put_type(o, "number", flags); break;
     case GP_CELL_ANY: gp_buf_puts(o->b, "\"type\": [\"integer\", \"number\", \"string\"]"); break;
     case GP_CELL_NAMED:
         gp_buf_puts(o->b, "\"type\": \"object\", \"additionalProperties\": ");
@@ -108,8 +92,7 @@ static void put_value(struct out *o, const struct gp_field *f)
         gp_buf_puts(o->b, ", \"items\": ");
         put_object(o, f->rows, 0, NULL);
         break;
-    case GP_CELL_ROW:
-    case GP_CELL_PART: break;
+    default: break;
     }
 }
 

@@ -60,30 +60,12 @@ void gp_report_csv_put(struct gp_buf *b, const char *s, size_t n)
 void gp_report_csv_cell(struct gp_buf *b, const struct gp_cell *c)
 {
     if (c->none) return;
-    switch ((enum gp_cell_type)c->type) {
-    case GP_CELL_NAME:
-    case GP_CELL_TEXT: gp_report_csv_put(b, c->text, c->text_len); break;
-    case GP_CELL_BOOL: gp_buf_puts(b, c->i ? "true" : "false"); break;
-    case GP_CELL_ID:
-    case GP_CELL_COUNT:
-    case GP_CELL_NS:
-    case GP_CELL_US:
-    case GP_CELL_CHANGE_NS:
-    case GP_CELL_CHANGE_US:
-    case GP_CELL_CHANGE_BYTES:
-    case GP_CELL_BYTES: gp_buf_put_i64(b, c->i); break;
-    case GP_CELL_PCT:
-    case GP_CELL_CHANGE_PCT:
-    case GP_CELL_GBPS:
-    case GP_CELL_REAL:
-    case GP_CELL_NS_REAL: gp_json_put_double(b, c->d); break;
-    case GP_CELL_ANY:
-    case GP_CELL_DIST:
-    case GP_CELL_LIST:
-    case GP_CELL_NAMED:
-    case GP_CELL_ROWS:
-    case GP_CELL_ROW:
-    case GP_CELL_PART: break; /* no cells of tables */
+    switch (gp_cell_form(c->type)) {
+    case GP_FORM_TEXT: gp_report_csv_put(b, c->text, c->text_len); break;
+    case GP_FORM_BOOL: gp_buf_puts(b, c->i ? "true" : "false"); break;
+    case GP_FORM_INTEGER: gp_buf_put_i64(b, c->i); break;
+    case GP_FORM_REAL: gp_json_put_double(b, c->d); break;
+    case GP_FORM_OTHER: break; /* no cells of tables */
     }
 }
 

@@ -74,38 +74,12 @@ static bool is_empty(const struct gp_report_table *t, size_t column)
 {
     for (size_t row = 0; row < gp_report_rows(t); row++) {
         const struct gp_cell *c = gp_report_cell(t, row, column);
-        if (c->none) continue;
-        switch ((enum gp_cell_type)c->type) {
-        case GP_CELL_NAME:
-        case GP_CELL_TEXT:
-            if (c->label_len) return false;
-            break;
-        case GP_CELL_ID:
-        case GP_CELL_BOOL: return false;
-        case GP_CELL_COUNT:
-        case GP_CELL_NS:
-        case GP_CELL_US:
-        case GP_CELL_CHANGE_NS:
-        case GP_CELL_CHANGE_US:
-        case GP_CELL_CHANGE_BYTES:
-        case GP_CELL_BYTES:
-            if (c->i) return false;
-            break;
-        case GP_CELL_PCT:
-        case GP_CELL_CHANGE_PCT:
-        case GP_CELL_GBPS:
-        case GP_CELL_REAL:
-        case GP_CELL_NS_REAL:
-            if (c->d != 0) return false;
-            break;
-        case GP_CELL_ANY:
-        case GP_CELL_DIST:
-        case GP_CELL_LIST:
-        case GP_CELL_NAMED:
-        case GP_CELL_ROWS:
-        case GP_CELL_ROW:
-        case GP_CELL_PART: break; /* no cells of tables */
-        }
+        enum gp_cell_form form = gp_cell_form(c->type);
+        if (!c->none && (form == GP_FORM_TEXT      ? c->label_len > 0
+                         : form == GP_FORM_REAL    ? c->d != 0
+                         : form == GP_FORM_INTEGER ? c->i || c->type == GP_CELL_ID
+                                                   : form == GP_FORM_BOOL))
+            return false;
     }
     return true;
 }

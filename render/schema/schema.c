@@ -192,32 +192,10 @@ static const struct {
 
 static const char *type_of(const struct gp_field *f)
 {
-    switch ((enum gp_cell_type)f->type) {
-    case GP_CELL_NAME:
-    case GP_CELL_TEXT: return "str";
-    case GP_CELL_BOOL: return "bool";
-    case GP_CELL_ID:
-    case GP_CELL_COUNT:
-    case GP_CELL_NS:
-    case GP_CELL_US:
-    case GP_CELL_BYTES:
-    case GP_CELL_CHANGE_NS:
-    case GP_CELL_CHANGE_US:
-    case GP_CELL_CHANGE_BYTES: return "int";
-    case GP_CELL_PCT:
-    case GP_CELL_GBPS:
-    case GP_CELL_REAL:
-    case GP_CELL_NS_REAL:
-    case GP_CELL_CHANGE_PCT: return "float";
-    case GP_CELL_LIST:
-    case GP_CELL_ROWS: return "list";
-    case GP_CELL_ANY:
-    case GP_CELL_DIST:
-    case GP_CELL_NAMED:
-    case GP_CELL_ROW:
-    case GP_CELL_PART: break;
-    }
-    return "dict";
+    static const char *const types[] = {"str", "bool", "int", "float"};
+    enum gp_cell_form form = gp_cell_form(f->type);
+    bool list = f->type == GP_CELL_LIST || f->type == GP_CELL_ROWS;
+    return form < GP_FORM_OTHER ? types[form] : list ? "list" : "dict";
 }
 
 static bool is_keyword(const char *id)
