@@ -6,6 +6,7 @@
 #include "formats/gpt/gpt_write.h"
 #include "formats/perfetto/perfetto_write.h"
 #include "formats/base/output.h"
+#include "formats/base/str.h"
 
 static int to_output(void *ctx, const void *data, size_t n)
 {
@@ -57,11 +58,5 @@ const struct gp_writer *gp_writer_find(const char *name)
 
 bool gp_writer_accepts(const struct gp_writer *w, const char *compression)
 {
-    size_t n = strlen(compression);
-    for (const char *p = w->compression; *p;) {
-        size_t len = strcspn(p, "|");
-        if (len == n && !memcmp(p, compression, n)) return true;
-        p += len + (p[len] == '|');
-    }
-    return false;
+    return gp_is_choice(w->compression, compression);
 }

@@ -333,22 +333,11 @@ static void add_event(struct maker *m, uint32_t row, uint32_t launch)
     GP_VEC_PUSH(&m->p->events, e);
 }
 
-static gp_sid name_step(struct maker *m, const struct gp_steps_program *program,
-                        const struct gp_step_window *w)
-{
-    if (w->marker) return gp_intern_from(&m->p->strings, &m->t->strings, w->marker);
-    struct gp_buf name = {0};
-    gp_buf_printf(&name, "%s %u", program->source == GP_STEPS_GRAPH ? "replay" : "period", w->number);
-    gp_sid sid = gp_intern(&m->p->strings, name.data, name.n);
-    gp_buf_release(&name);
-    return sid;
-}
-
 static void add_step(struct maker *m, const struct gp_steps_program *program, uint32_t lane, size_t window)
 {
     const struct gp_step_window *w = &program->windows.at[window];
     struct gp_profile_step s = {.lane = lane,
-                                .name = name_step(m, program, w),
+                                .name = gp_step_name(&m->p->strings, m->t, program, w),
                                 .cut = w->partial,
                                 .warm_up = window < program->steady,
                                 .first = (uint32_t)m->p->events.n,

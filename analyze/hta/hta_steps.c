@@ -154,17 +154,6 @@ static void keep_running(struct running *r, const struct gp_view *v, int64_t at_
         if (any[k]) r->rows.at[r->rows.n++] = last[k];
 }
 
-static gp_sid name_step(struct gp_hta *h, const struct gp_view *v, const struct gp_steps_program *p,
-                        const struct gp_step_window *w)
-{
-    if (w->marker) return gp_intern_from(&h->strings, &v->t->strings, w->marker);
-    struct gp_buf name = {0};
-    gp_buf_printf(&name, "%s %u", p->source == GP_STEPS_GRAPH ? "replay" : "period", w->number);
-    gp_sid sid = gp_intern(&h->strings, name.data, name.n);
-    gp_buf_release(&name);
-    return sid;
-}
-
 static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp_view_device *d,
                       const struct gp_steps_program *p, const struct gp_device_steps *steps)
 {
@@ -174,7 +163,7 @@ static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp
         struct gp_hta_step s = {.rank = d->rank,
                                 .producer = d->producer,
                                 .device = d->device,
-                                .name = name_step(h, v, p, w),
+                                .name = gp_step_name(&h->strings, v->t, p, w),
                                 .source = p->source,
                                 .partial = from->partial,
                                 .warm_up = from->warm_up,

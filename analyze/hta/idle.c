@@ -37,11 +37,8 @@ static uint64_t count_samples(const struct sample_count *s, uint32_t track, int6
 {
     const struct gp_events *e = &s->t->events[GP_SAMPLE];
     uint32_t lo = s->first[track], hi = s->first[track + 1], last = hi;
-    while (lo < hi) { /* the first run that ends at BEGIN or later: the runs of a thread do not overlap */
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (e->start_ns[s->runs[mid]] + e->dur_ns[s->runs[mid]] < begin_ns) lo = mid + 1;
-        else hi = mid;
-    }
+    /* the first run that ends at BEGIN or later: the runs of a thread do not overlap */
+    GP_NARROW(lo, hi, mid, e->start_ns[s->runs[mid]] + e->dur_ns[s->runs[mid]] < begin_ns)
     uint64_t n = 0;
     for (; lo < last && e->start_ns[s->runs[lo]] < end_ns; lo++) {
         uint64_t a = before(e, s->runs[lo], begin_ns), b = before(e, s->runs[lo], end_ns);

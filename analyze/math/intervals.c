@@ -71,11 +71,8 @@ int64_t gp_intervals_within(const struct gp_intervals *s, int64_t begin_ns, int6
 {
     if (end_ns <= begin_ns) return 0;
     size_t lo = 0, hi = s->v.n;
-    while (lo < hi) { /* the first that ends after BEGIN */
-        size_t mid = lo + (hi - lo) / 2;
-        if (s->v.at[mid].end_ns <= begin_ns) lo = mid + 1;
-        else hi = mid;
-    }
+    /* the first that ends after BEGIN */
+    GP_NARROW(lo, hi, mid, s->v.at[mid].end_ns <= begin_ns)
     int64_t sum = 0;
     for (; lo < s->v.n && s->v.at[lo].begin_ns < end_ns; lo++)
         sum += earlier(s->v.at[lo].end_ns, end_ns) - later(s->v.at[lo].begin_ns, begin_ns);

@@ -387,11 +387,7 @@ static double kth(const struct combinations *c, double k)
     double least = c->pairs ? c->b[0] * c->b[0] : c->b[0] / c->a[c->n - 1];
     double most = c->pairs ? c->b[c->m - 1] * c->b[c->m - 1] : c->b[c->m - 1] / c->a[0];
     uint64_t low = bits_of(least), high = bits_of(most);
-    while (low < high) {
-        uint64_t mid = low + (high - low) / 2;
-        if (count_up_to(c, of_bits(mid)) >= k) high = mid;
-        else low = mid + 1;
-    }
+    GP_NARROW(low, high, mid, count_up_to(c, of_bits(mid)) < k)
     return of_bits(low);
 }
 

@@ -1,6 +1,7 @@
 #include "analyze/math/step_function.h"
 
 #include <math.h>
+#include "formats/base/order.h"
 
 void gp_step_add(struct gp_step_function *f, int64_t at_ns, double value)
 {
@@ -17,13 +18,8 @@ void gp_step_end(struct gp_step_function *f, int64_t last_ns) { f->last_ns = las
 
 size_t gp_step_at(const struct gp_step_function *f, int64_t at_ns)
 {
-    size_t low = 0, high = f->points.n;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (f->points.at[middle].at_ns <= at_ns) low = middle;
-        else high = middle;
-    }
-    return low;
+    GP_SEARCH(later, 1, f->points.n, mid, f->points.at[mid].at_ns <= at_ns)
+    return later - 1;
 }
 
 /* The integral of what is above the first value until AT_NS, which is not before the first point. */

@@ -220,11 +220,8 @@ int gp_ranges_steps(struct gp_memory *m, struct gp_memory_device *d, const char 
 uint32_t gp_memory_step_at(const struct gp_memory_device *d, uint32_t position)
 {
     size_t lo = 0, hi = d->steps.n;
-    while (lo < hi) { /* the last that begins before */
-        size_t mid = lo + (hi - lo) / 2;
-        if (d->steps.at[mid].begin < position) lo = mid + 1;
-        else hi = mid;
-    }
+    /* the last that begins before */
+    GP_NARROW(lo, hi, mid, d->steps.at[mid].begin < position)
     return lo && position <= d->steps.at[lo - 1].end ? (uint32_t)(lo - 1) : (uint32_t)d->steps.n;
 }
 

@@ -20,14 +20,6 @@ static size_t skip_digits(struct gp_span t, size_t i)
     return i;
 }
 
-static bool contains(struct gp_span t, const char *what)
-{
-    size_t n = strlen(what);
-    for (size_t i = 0; i + n <= t.n; i++)
-        if (!memcmp(t.s + i, what, n)) return true;
-    return false;
-}
-
 static void put(struct gp_buf *to, struct gp_span t) { gp_buf_put(to, t.s, t.n); }
 
 /* ---- types of data ---- */
@@ -138,7 +130,8 @@ struct arguments {
 
 static void add_word(struct arguments *t, struct gp_span word, struct gp_span whole)
 {
-    bool scalar = contains(whole, "AUnaryFunctor<") || contains(whole, "BUnaryFunctor<");
+    bool scalar =
+        gp_contains(whole.s, whole.n, "AUnaryFunctor<") || gp_contains(whole.s, whole.n, "BUnaryFunctor<");
     for (size_t i = 0; i < t->n; i++)
         if (t->words[i].n == word.n && !memcmp(t->words[i].s, word.s, word.n)) return;
     if (t->n == WORDS_MAX) return;
@@ -149,7 +142,7 @@ static void add_word(struct arguments *t, struct gp_span word, struct gp_span wh
 /* Is this argument the type of some data, not a structure that happens to be made of such? */
 static bool is_type(struct gp_span arg)
 {
-    if (contains(arg, "OpaqueType<") || contains(arg, "complex<")) return true;
+    if (gp_contains(arg.s, arg.n, "OpaqueType<") || gp_contains(arg.s, arg.n, "complex<")) return true;
     return !memchr(arg.s, '(', arg.n) && !memchr(arg.s, '<', arg.n);
 }
 
@@ -218,18 +211,18 @@ static void add_hidden_words(struct arguments *t, struct gp_span function, struc
         {"2dFprop", "fprop"}, {"2dDgrad", "dgrad"}, {"2dWgrad", "wgrad"},
         {"3dFprop", "fprop"}, {"3dDgrad", "dgrad"}, {"3dWgrad", "wgrad"},
     };
-    if (contains(function, "softmax_warp_")) {
+    if (gp_contains(function.s, function.n, "softmax_warp_")) {
         struct gp_span rest = args, arg = {0};
         for (int i = 0; i < 5 && gp_cxx_next(&rest, &arg); i++) continue;
         if (gp_span_equals(arg, "true")) add_word(t, text("log"), arg);
     }
-    if (contains(function, "_scatter_gather_")) {
-        add_word(t, text(contains(args, "internal_kernel<true") ? "scatter" : "gather"), args);
-        if (contains(args, "ReduceAdd")) add_word(t, text("add"), args);
+    if (gp_contains(function.s, function.n, "_scatter_gather_")) {
+        add_word(t, text(gp_contains(args.s, args.n, "internal_kernel<true") ? "scatter" : "gather"), args);
+        if (gp_contains(args.s, args.n, "ReduceAdd")) add_word(t, text("add"), args);
     }
     if (!t->n || !gp_span_equals(t->words[0], "ImplicitGemmConvolution")) return;
     for (size_t i = 0; i < GP_COUNT(directions); i++)
-        if (contains(args, directions[i][0])) add_word(t, text(directions[i][1]), args);
+        if (gp_contains(args.s, args.n, directions[i][0])) add_word(t, text(directions[i][1]), args);
 }
 
 static void put_cxx_code(struct gp_buf *to, struct gp_span plain)
@@ -398,7 +391,7 @@ static bool is_tile(struct gp_span word, const char *heads)
 static const struct gp_key_library *library_of(struct gp_span t)
 {
     GP_EACH_OF(const struct gp_key_library, l, gp_key_libraries, GP_COUNT(gp_key_libraries))
-        if (gp_span_starts(t, l->begin) && (!l->inside || contains(t, l->inside))) return l;
+        if (gp_span_starts(t, l->begin) && (!l->inside || gp_contains(t.s, t.n, l->inside))) return l;
     return NULL;
 }
 
@@ -423,7 +416,7 @@ static void put_collective(struct gp_buf *to, struct gp_span t)
     static const char drop[] =
         "RING TREE COLLNET COLLNETDIRECT COLLNETCHAIN COLLNET_DIRECT NVLS NVLSTREE PAT LL LL128 SIMPLE "
         "DIRECT CHAIN";
-    bool reduces = contains(t, "Reduce");
+    bool reduces = gp_contains(t.s, t.n, "Reduce");
     gp_buf_puts(to, "nccl");
     size_t i = 0;
     while (i < t.n && t.s[i] != '_') i++;
@@ -547,7 +540,7 @@ bool gp_kernel_is_helper(const char *name, size_t n)
 {
     struct gp_span t = gp_span_of(name, n);
     for (size_t i = 0; i < GP_COUNT(gp_key_helpers); i++)
-        if (contains(t, gp_key_helpers[i])) return true;
+        if (gp_contains(t.s, t.n, gp_key_helpers[i])) return true;
     return false;
 }
 
@@ -592,7 +585,7 @@ void gp_kernel_role(struct gp_buf *to, enum gp_frame_kind kind, const char *op, 
 bool gp_kernel_is_fused(const char *name, size_t n)
 {
     struct gp_span t = gp_span_of(name, n);
-    if (gp_span_starts(t, GP_KERNEL_TRITON)) return contains(t, "_fused");
+    if (gp_span_starts(t, GP_KERNEL_TRITON)) return gp_contains(t.s, t.n, "_fused");
     if (gp_span_starts(t, "fused_")) return without_number(t).n < n;
     return gp_span_starts(t, "nvfuser_") || gp_span_ends(without_number(t), "fusion");
 }

@@ -1,5 +1,6 @@
 #include "analyze/view/steps.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/nth.h"
@@ -234,17 +235,21 @@ const struct gp_steps_program *gp_steps_of(const struct gp_steps *s, uint32_t pr
     return &s->v.at[*gp_map_get(&s->of_producer, producer)];
 }
 
+gp_sid gp_step_name(struct gp_strings *to, const struct gp_trace *t, const struct gp_steps_program *p,
+                    const struct gp_step_window *w)
+{
+    char name[32];
+    if (w->marker) return gp_intern_from(to, &t->strings, w->marker);
+    snprintf(name, sizeof name, "%s %u", p->source == GP_STEPS_GRAPH ? "replay" : "period", w->number);
+    return gp_intern_cstr(to, name);
+}
+
 size_t gp_steps_window_at(const struct gp_steps_program *p, int64_t at_ns, size_t hint)
 {
     if (hint < p->windows.n && at_ns >= p->windows.at[hint].begin_ns && at_ns < p->windows.at[hint].end_ns)
         return hint;
-    size_t lo = 0, hi = p->windows.n;
-    while (lo < hi) { /* the first that begins later */
-        size_t mid = lo + (hi - lo) / 2;
-        if (p->windows.at[mid].begin_ns <= at_ns) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo && at_ns < p->windows.at[lo - 1].end_ns ? lo - 1 : p->windows.n;
+    GP_SEARCH(later, 0, p->windows.n, mid, p->windows.at[mid].begin_ns <= at_ns)
+    return later && at_ns < p->windows.at[later - 1].end_ns ? later - 1 : p->windows.n;
 }
 
 /* ---- steps of a device ---- */

@@ -58,6 +58,9 @@ GP_MUST_CHECK int gp_steps_find(struct gp_steps *s, const struct gp_view *v, con
 void gp_steps_release(struct gp_steps *s);
 /* The program of a device of the view. */
 const struct gp_steps_program *gp_steps_of(const struct gp_steps *s, uint32_t producer);
+/* The name of a window of P in trace T, as one of TO: of its marker, "replay 3" or "period 3". */
+gp_sid gp_step_name(struct gp_strings *to, const struct gp_trace *t, const struct gp_steps_program *p,
+                    const struct gp_step_window *w);
 /* The window that holds AT_NS, windows.n for none. HINT is tried first. */
 size_t gp_steps_window_at(const struct gp_steps_program *p, int64_t at_ns, size_t hint);
 

@@ -185,25 +185,13 @@ static int help_agent(struct gp_tool *tool)
 
 /* ---- parsing ---- */
 
-/* Is VALUE one of the words in CHOICES? */
-static bool is_choice(const char *choices, const char *value)
-{
-    size_t n = strlen(value);
-    for (const char *c = choices; *c;) {
-        size_t k = strcspn(c, "|");
-        if (k == n && !memcmp(c, value, n)) return true;
-        c += k + (c[k] == '|');
-    }
-    return false;
-}
-
 /* Store VALUE, which must be one of the words that O allows. */
 static int choose(const struct gp_tool *tool, const struct gp_option *o, const char *value, const char **at,
                   struct gp_err *err)
 {
     struct gp_buf text = {0};
     const char *words = gp_option_plain(tool, o, &text).arg;
-    bool good = is_choice(words, value);
+    bool good = gp_is_choice(words, value);
     if (good) *at = value;
     else gp_fail(err, GP_E_USAGE, -1, "'%s' is not one of %s", value, words);
     gp_buf_release(&text);

@@ -51,6 +51,26 @@ static inline bool gp_is_one_of(const void *p, size_t n, const char *words)
     return false;
 }
 
+/* Is VALUE one of CHOICES: "one|two"? */
+static inline bool gp_is_choice(const char *choices, const char *value)
+{
+    size_t n = strlen(value);
+    for (size_t k; *choices; choices += k + (choices[k] == '|')) {
+        k = strcspn(choices, "|");
+        if (k == n && !memcmp(choices, value, n)) return true;
+    }
+    return false;
+}
+
+/* Do the N bytes at P contain TEXT? */
+static inline bool gp_contains(const char *p, size_t n, const char *text)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i + length <= n; i++)
+        if (!memcmp(p + i, text, length)) return true;
+    return false;
+}
+
 /* Copy the next of the texts at *AT, which SEPARATOR separates, to TO, which has room for SIZE bytes, and
  * move on. False at the end. */
 static inline bool gp_next_of(const char **at, char separator, char *to, size_t size)

@@ -8,18 +8,10 @@
 #include "formats/pickle/pickle.h"
 
 /* What only such logs have near their beginning; other pickles are not ours. */
-static bool has(const char *head, size_t n, const char *text)
-{
-    size_t length = strlen(text);
-    for (size_t i = 0; i + length <= n; i++)
-        if (!memcmp(head + i, text, length)) return true;
-    return false;
-}
-
 bool gp_flight_sniff(const void *head, size_t n)
 {
-    if (!gp_pickle_sniff(head, n)) return has(head, n, "\"inspector_output_format_version\"");
-    return has(head, n, "pg_config") || has(head, n, "collective_seq_id");
+    if (!gp_pickle_sniff(head, n)) return gp_contains(head, n, "\"inspector_output_format_version\"");
+    return gp_contains(head, n, "pg_config") || gp_contains(head, n, "collective_seq_id");
 }
 
 void gp_flight_release(struct gp_flight *f)

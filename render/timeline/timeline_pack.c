@@ -202,13 +202,8 @@ enum { LEVEL = 4 };
 
 static size_t lane_of(const struct gp_timeline *tl, size_t event)
 {
-    size_t lo = 0, hi = tl->l->lanes.n;
-    while (hi - lo > 1) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (tl->first[mid] <= event) lo = mid;
-        else hi = mid;
-    }
-    return lo;
+    GP_SEARCH(later, 1, tl->l->lanes.n, mid, tl->first[mid] <= event)
+    return later - 1;
 }
 
 /* LEB128 numbers with their first bytes together, then their second bytes, and so on: similar bytes are then
