@@ -107,12 +107,7 @@ static void put_entry(struct gp_svg *w, const char *k, const char *words)
 
 static void open_figure(struct gp_svg *w, const char *title, const char *words)
 {
-    gp_page_open(w, "figure", NULL);
-    gp_page_open(w, "figcaption", NULL);
-    gp_page_element(w, "strong", NULL, title, strlen(title));
-    gp_page_text(w, " ");
-    gp_page_element(w, "span", NULL, words, strlen(words));
-    gp_svg_close(w);
+    gp_page_captioned(w, title, words);
     gp_page_open(w, "ul", "legend");
 }
 

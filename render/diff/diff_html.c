@@ -39,9 +39,9 @@ static void put_flame(struct page *p, int side, const char *title, const char *w
 {
     gp_page_open(&p->w, "figure", "wide-figure");
     gp_page_open(&p->w, "figcaption", NULL);
-    gp_page_element(&p->w, "strong", NULL, title, strlen(title));
+    gp_page_put(&p->w, "strong", NULL, title);
     gp_page_text(&p->w, " ");
-    gp_page_element(&p->w, "span", NULL, words, strlen(words));
+    gp_page_put(&p->w, "span", NULL, words);
     gp_svg_close_line(&p->w);
     gp_diff_flame_svg(
         p->w.out, p->d,

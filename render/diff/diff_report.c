@@ -290,12 +290,6 @@ static enum gp_tone tone_of(const struct gp_diff *d)
     }
 }
 
-static void add_verdict(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
-{
-    gp_report_verdict(r, tone, "%s", gp_buf_str(b));
-    b->n = 0;
-}
-
 /* ---- how sure that is ---- */
 
 struct counted {
@@ -333,7 +327,7 @@ static void summarize_counts(struct gp_report *r, const struct gp_diff *d, struc
     else
         gp_buf_printf(b, " (%u tested, q <= %g, noise %.1f%%).", (unsigned)d->tested, d->opts.alpha,
                       d->noise_pct);
-    add_verdict(r, GP_TONE_PLAIN, b);
+    gp_report_take_verdict(r, GP_TONE_PLAIN, b);
 }
 
 /* ---- parts that are not compared ---- */
@@ -368,7 +362,7 @@ static void summarize_outside(struct gp_report *r, const struct gp_diff *d, stru
     gp_buf_putc(b, ';');
     put_outside(b, is, "current trace");
     gp_buf_puts(b, was->stepping > 1 || is->stepping > 1 ? ", per GPU." : ".");
-    add_verdict(r, GP_TONE_PLAIN, b);
+    gp_report_take_verdict(r, GP_TONE_PLAIN, b);
 }
 
 /* ---- causes of the exit status ---- */
@@ -384,14 +378,14 @@ static void summarize_gates(struct gp_report *r, const struct gp_diff *d, struct
             gp_diff_put_limit(b, !g->absolute, g->metric, g->value, true);
             gp_buf_putc(b, ')');
         }
-        add_verdict(r, GP_TONE_BAD, b);
+        gp_report_take_verdict(r, GP_TONE_BAD, b);
     }
     GP_EACH(const struct gp_diff_expect, e, d->expects) {
         if (e->holds) continue;
         gp_buf_printf(b, "The prediction for %s does not hold (%s)", gp_diff_str(d, e->subject),
                       gp_diff_outcome(e));
         if (e->why) gp_buf_printf(b, ": %s", gp_diff_str(d, e->why));
-        add_verdict(r, GP_TONE_BAD, b);
+        gp_report_take_verdict(r, GP_TONE_BAD, b);
     }
 }
 
@@ -399,7 +393,7 @@ void gp_diff_summary(struct gp_report *r, const struct gp_diff *d)
 {
     struct gp_buf b = {0};
     gp_diff_put_sentence(&b, d);
-    add_verdict(r, tone_of(d), &b);
+    gp_report_take_verdict(r, tone_of(d), &b);
     if (d->comparable && !d->identical) summarize_counts(r, d, &b);
     if (d->comparable && !d->identical) summarize_outside(r, d, &b);
     summarize_gates(r, d, &b);

@@ -183,6 +183,8 @@ void gp_dot_text(struct gp_buf *b, const char *s, size_t n)
     }
 }
 
+void gp_color_put(struct gp_buf *b, struct gp_color c) { gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b); }
+
 void gp_dot_color(struct gp_buf *b, struct gp_color c)
 {
     gp_buf_printf(b, "\"#%02x%02x%02x\"", c.r, c.g, c.b);

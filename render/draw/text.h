@@ -58,7 +58,8 @@ enum { GP_DOT_LONGEST = 16000 };
 /* Append the N bytes at S, cleaned, for inside a quoted string. Behind GP_DOT_LONGEST bytes an ellipsis
  * stands for the rest. */
 void gp_dot_text(struct gp_buf *b, const char *s, size_t n);
-/* Append a colour, quoted. */
+/* Append a colour: "#1f2e3d"; and in quotes. */
+void gp_color_put(struct gp_buf *b, struct gp_color c);
 void gp_dot_color(struct gp_buf *b, struct gp_color c);
 
 #endif

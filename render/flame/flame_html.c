@@ -240,8 +240,7 @@ static void put_facts(struct writer *x)
     }
     if (x->o->note) gp_buf_printf(b, "%s%s", b->n ? " \xC2\xB7 " : "", x->o->note);
     if (x->o->title && x->o->input) gp_buf_printf(b, "%s%s", b->n ? " \xC2\xB7 " : "", x->o->input);
-    gp_page_element(&x->w, "p", "facts", b->data, b->n);
-    b->n = 0;
+    gp_page_take(&x->w, b, "p", "facts");
 }
 
 /* The tree that the page opens with: the one asked for, or else the first that weighs anything. */
@@ -286,7 +285,7 @@ void gp_flame_html_write(struct gp_buf *out, const struct gp_flame *flames, size
     gp_page_open(&x.w, "main", "flame");
     gp_page_open(&x.w, "header", NULL);
     gp_page_element(&x.w, "p", "brand", GP_TEXT("gpuprof trace2flame"));
-    gp_page_element(&x.w, "h1", NULL, heading, strlen(heading));
+    gp_page_put(&x.w, "h1", NULL, heading);
     put_facts(&x);
     gp_svg_close_line(&x.w);
     put_still(&x);

@@ -143,11 +143,6 @@ static void draw_line(struct picture *p, const char *class, int64_t x, int64_t y
     p->text.n = 0;
 }
 
-static void put_color(struct gp_buf *b, struct gp_color c)
-{
-    gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
-}
-
 /* Frames that are not work have no colour: see draw_defs. */
 static bool is_hatched(enum gp_frame_kind k) { return k == GP_FRAME_OTHER || k == GP_FRAME_IDLE; }
 
@@ -160,11 +155,11 @@ static void put_kind_rules(struct gp_buf *css, const bool *seen, enum gp_theme t
         for (int shade = 0; shade < GP_PALETTE_SHADES; shade++) {
             struct gp_color fill = gp_palette_fill((enum gp_frame_kind)k, shade, theme);
             gp_buf_printf(css, ".gpf .%s.s%d rect{fill:", class, shade);
-            put_color(css, fill);
+            gp_color_put(css, fill);
             gp_buf_puts(css, "}\n");
             if (shade) continue;
             gp_buf_printf(css, ".gpf .%s text{fill:", class);
-            put_color(css, gp_palette_text(fill));
+            gp_color_put(css, gp_palette_text(fill));
             gp_buf_puts(css, "}\n");
         }
     }
@@ -192,11 +187,11 @@ static void put_change_rules(struct gp_buf *css)
         } rules[] = {{"rect", light, dark}, {"text", gp_palette_text(light), gp_palette_text(dark)}};
         for (int i = 0; i < 2; i++) {
             gp_buf_printf(css, ".gpf .%s %s{fill:", class_of_level(level).name, rules[i].what);
-            put_color(css, rules[i].light);
+            gp_color_put(css, rules[i].light);
             gp_buf_puts(css, ";fill:light-dark(");
-            put_color(css, rules[i].light);
+            gp_color_put(css, rules[i].light);
             gp_buf_putc(css, ',');
-            put_color(css, rules[i].dark);
+            gp_color_put(css, rules[i].dark);
             gp_buf_puts(css, ")}\n");
         }
     }

@@ -71,15 +71,16 @@ static int64_t *values_of(const struct figure *f, size_t row)
 static void begin_figure(struct figure *f, struct gp_svg *w, const char *title, const char *note)
 {
     f->w = w;
-    gp_page_open(w, "figure", NULL);
-    gp_page_open(w, "figcaption", NULL);
-    gp_page_element(w, "strong", NULL, title, strlen(title));
-    if (note) {
-        gp_svg_text(w, GP_TEXT(" "));
-        gp_page_element(w, "span", NULL, note, strlen(note));
-    }
-    gp_svg_close(w);
+    gp_page_captioned(w, title, note);
 }
+
+/* The chart of the figure's rows. */
+#define CHART(f, label_, series_, n_, ...)                                                                   \
+    &(struct gp_chart)                                                                                       \
+    {                                                                                                        \
+        .label = (label_), .series = (series_), .series_n = (n_), .rows = (f)->rows.at,                      \
+        .rows_n = (f)->rows.n, __VA_ARGS__                                                                   \
+    }
 
 static void end_figure(struct figure *f)
 {
@@ -103,8 +104,7 @@ static void put_legend(struct figure *f, const struct gp_chart_series *series, s
         if (sums) {
             gp_svg_text(f->w, GP_TEXT(" "));
             gp_scale_put_share(&f->text, sums[i], whole);
-            gp_page_element(f->w, "b", NULL, f->text.data, f->text.n);
-            f->text.n = 0;
+            gp_page_take(f->w, &f->text, "b", NULL);
         }
         gp_svg_close(f->w);
     }
@@ -139,12 +139,7 @@ static void lying_devices(struct figure *f, const struct gp_hta *h)
         gp_buf_puts(&f->text, " busy");
         row->text = keep(f);
     }
-    gp_chart_rows(f->w, &(struct gp_chart){.label = "Parts of each device's time",
-                                           .unit = GP_UNIT_NS,
-                                           .series = parts,
-                                           .series_n = PARTS,
-                                           .rows = f->rows.at,
-                                           .rows_n = f->rows.n});
+    gp_chart_rows(f->w, CHART(f, "Parts of each device's time", parts, PARTS, .unit = GP_UNIT_NS));
 }
 
 enum { MILLION = 1000000 };
@@ -176,13 +171,8 @@ static void standing_devices(struct figure *f, const struct gp_hta *h)
             left -= v[k];
         }
     }
-    gp_chart_columns(f->w, &(struct gp_chart){.label = "Parts of each device's time, in order of the ranks",
-                                              .x_axis = "devices, in order of the ranks",
-                                              .whole = MILLION,
-                                              .series = parts,
-                                              .series_n = PARTS,
-                                              .rows = f->rows.at,
-                                              .rows_n = f->rows.n});
+    gp_chart_columns(f->w, CHART(f, "Parts of each device's time, in order of the ranks", parts, PARTS,
+                                 .x_axis = "devices, in order of the ranks", .whole = MILLION));
 }
 
 void gp_hta_chart_devices(struct gp_svg *w, const struct gp_hta *h)
@@ -212,12 +202,7 @@ static const char *time_and_share(struct figure *f, int64_t ns, int64_t whole)
 
 static void draw_bars(struct figure *f, const char *label, const struct gp_chart_series *series)
 {
-    gp_chart_rows(f->w, &(struct gp_chart){.label = label,
-                                           .unit = GP_UNIT_NS,
-                                           .series = series,
-                                           .series_n = 1,
-                                           .rows = f->rows.at,
-                                           .rows_n = f->rows.n});
+    gp_chart_rows(f->w, CHART(f, label, series, 1, .unit = GP_UNIT_NS));
 }
 
 GP_COMPARE(by_first_value, struct gp_chart_row, GP_DOWN(values[0]) GP_THEN(strcmp(x->label, y->label)))
@@ -434,14 +419,8 @@ static void draw_histogram(struct figure *f, const struct histogram *hist,
         const char *tick = keep(f);
         ticks[i - first] = last - first < 14 || i % 3 == 0 ? tick : NULL;
     }
-    gp_chart_grouped(f->w, &(struct gp_chart){.label = label,
-                                              .x_axis = x_axis,
-                                              .whole = MILLION,
-                                              .series = series,
-                                              .series_n = series_n,
-                                              .rows = f->rows.at,
-                                              .rows_n = f->rows.n,
-                                              .ticks = ticks});
+    gp_chart_grouped(f->w,
+                     CHART(f, label, series, series_n, .x_axis = x_axis, .whole = MILLION, .ticks = ticks));
 }
 
 void gp_hta_chart_durations(struct gp_svg *w, const struct gp_hta *h)
@@ -486,11 +465,7 @@ void gp_hta_chart_skew(struct gp_svg *w, const struct gp_hta *h)
 
 /* ---- ranks ---- */
 
-static void put_remark(struct figure *f)
-{
-    gp_page_element(f->w, "p", "more", f->text.data, f->text.n);
-    f->text.n = 0;
-}
+static void put_remark(struct figure *f) { gp_page_take(f->w, &f->text, "p", "more"); }
 
 void gp_hta_chart_stragglers(struct gp_svg *w, const struct gp_hta *h)
 {
@@ -545,15 +520,9 @@ static void steps_of_one(struct figure *f, const struct gp_hta *h, const struct 
     }
     gp_scale_put(&f->text, GP_UNIT_NS, s->step_ns);
     gp_buf_puts(&f->text, " mean");
-    gp_chart_columns(f->w, &(struct gp_chart){.label = "Parts of the time of each step",
-                                              .x_axis = "steps, in order",
-                                              .unit = GP_UNIT_NS,
-                                              .series = parts,
-                                              .series_n = PARTS,
-                                              .rows = f->rows.at,
-                                              .rows_n = f->rows.n,
-                                              .mark = s->step_ns,
-                                              .mark_text = keep(f)});
+    gp_chart_columns(f->w,
+                     CHART(f, "Parts of the time of each step", parts, PARTS, .x_axis = "steps, in order",
+                           .unit = GP_UNIT_NS, .mark = s->step_ns, .mark_text = keep(f)));
 }
 
 /* The N-th step of every device: least, median, most. */
@@ -584,13 +553,8 @@ static void steps_of_many(struct figure *f, const gp_step_spreads *spreads, size
     }
     free(wall);
     if (!f->rows.n) return;
-    gp_chart_dots(f->w, &(struct gp_chart){.label = "Spread of each step over the devices",
-                                           .x_axis = "steps, in order",
-                                           .unit = GP_UNIT_NS,
-                                           .series = series,
-                                           .series_n = 3,
-                                           .rows = f->rows.at,
-                                           .rows_n = f->rows.n});
+    gp_chart_dots(f->w, CHART(f, "Spread of each step over the devices", series, 3,
+                              .x_axis = "steps, in order", .unit = GP_UNIT_NS));
 }
 
 void gp_hta_chart_steps(struct gp_svg *w, const struct gp_hta *h)
@@ -650,12 +614,8 @@ void gp_hta_chart_path(struct gp_svg *w, const struct gp_hta *h)
         begin_figure(&f, w, "What bounds the path",
                      "pieces of the critical path of one window; they add up to its time");
         put_legend(&f, series, GP_PATH_BOUND_COUNT, sums);
-        gp_chart_rows(w, &(struct gp_chart){.label = "What bounds the critical path",
-                                            .unit = GP_UNIT_NS,
-                                            .series = series,
-                                            .series_n = GP_PATH_BOUND_COUNT,
-                                            .rows = f.rows.at,
-                                            .rows_n = f.rows.n});
+        gp_chart_rows(
+            w, CHART(&f, "What bounds the critical path", series, GP_PATH_BOUND_COUNT, .unit = GP_UNIT_NS));
         if (h->paths.n > TOP_PATHS) {
             gp_buf_printf(&f.text, "The first %d of %zu.", TOP_PATHS, h->paths.n);
             put_remark(&f);

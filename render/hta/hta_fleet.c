@@ -347,14 +347,13 @@ static void put_caption(struct map *m)
     const struct gp_fleet *f = m->f;
     const char *what = "Own time of ranks by steps";
     gp_page_open(m->w, "figcaption", NULL);
-    gp_page_element(m->w, "strong", NULL, what, strlen(what));
+    gp_page_put(m->w, "strong", NULL, what);
     gp_buf_puts(&m->text, " without time that a rank only communicates; darker cells exceed the median of "
                           "their step by more (2, 5, 10, 20, 50%)");
     if (f->row_shift) gp_buf_printf(&m->text, "; a row is the worst of %u ranks", 1u << f->row_shift);
     if (f->column_shift)
         gp_buf_printf(&m->text, "; a column is the worst of %u steps", 1u << f->column_shift);
-    gp_page_element(m->w, "span", NULL, m->text.data, m->text.n);
-    m->text.n = 0;
+    gp_page_take(m->w, &m->text, "span", NULL);
     gp_svg_close(m->w);
 }
 

@@ -438,7 +438,7 @@ static void put_findings(void *page)
     if (!p->h->findings.n) return;
     gp_page_open(&p->w, "section", "findings");
     gp_svg_attr(&p->w, "id", "findings");
-    gp_page_element(&p->w, "h2", NULL, gp_hta_findings.title, strlen(gp_hta_findings.title));
+    gp_page_put(&p->w, "h2", NULL, gp_hta_findings.title);
     gp_page_open(&p->w, "ol", NULL);
     for (size_t i = 0; i < p->h->findings.n; i++) put_finding(p, &p->h->findings.at[i]);
     gp_svg_close(&p->w);

@@ -81,14 +81,9 @@ void gp_hta_table_modules(struct gp_hta_tables *m);
 void gp_hta_table_functions(struct gp_hta_tables *m);
 void gp_hta_table_launches(struct gp_hta_tables *m);
 void gp_hta_table_launch_times(struct gp_hta_tables *m);
-void gp_hta_table_api(struct gp_hta_tables *m);
-void gp_hta_table_graphs(struct gp_hta_tables *m);
-void gp_hta_table_copies(struct gp_hta_tables *m);
 void gp_hta_table_memory(struct gp_hta_tables *m);
 void gp_hta_table_range_memory(struct gp_hta_tables *m);
 void gp_hta_table_sampled(struct gp_hta_tables *m);
-void gp_hta_table_clocks(struct gp_hta_tables *m);
-void gp_hta_table_energy(struct gp_hta_tables *m);
 
 /* hta_paths.c */
 void gp_hta_table_path_bounds(struct gp_hta_tables *m);

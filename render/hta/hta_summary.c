@@ -153,18 +153,6 @@ static void put_ranks(struct gp_buf *b, const int32_t *ranks, size_t n)
     }
 }
 
-static void put_verdict(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
-{
-    gp_report_verdict(r, tone, "%s", gp_buf_str(b));
-    b->n = 0;
-}
-
-static void put_note(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
-{
-    gp_report_note(r, tone, "%s", gp_buf_str(b));
-    b->n = 0;
-}
-
 /* ---- quality ---- */
 
 /* Operands that could not be read. */
@@ -178,7 +166,7 @@ static void summarize_skipped(struct gp_report *r, const struct gp_hta *h, struc
         gp_buf_printf(b, "%s%s", i ? "; " : "", gp_string(&f->strings, f->skips.at[i].reason));
     if (f->skipped > SKIPS_SHOWN)
         gp_buf_printf(b, "; and %llu more", (unsigned long long)(f->skipped - SKIPS_SHOWN));
-    put_note(r, GP_TONE_WARN, b);
+    gp_report_take_note(r, GP_TONE_WARN, b);
 }
 
 void gp_hta_quality(struct gp_report *r, const struct gp_hta *h, bool damage)
@@ -189,14 +177,14 @@ void gp_hta_quality(struct gp_report *r, const struct gp_hta *h, bool damage)
     if (h->repeated_ranks.n) {
         gp_buf_puts(b, h->repeated_ranks.n > 1 ? "repeated ranks: " : "repeated rank: ");
         put_ranks(b, h->repeated_ranks.at, h->repeated_ranks.n);
-        put_note(r, GP_TONE_WARN, b);
+        gp_report_take_note(r, GP_TONE_WARN, b);
     }
     if (h->missing_ranks.n && h->inputs.n > 1) { /* a single rank was chosen, not left over */
         gp_buf_printf(b, "missing rank%s", h->missing_ranks.n > 1 ? "s" : "");
         if (h->world_size > 0) gp_buf_printf(b, " of %" PRId32, h->world_size);
         gp_buf_puts(b, ": ");
         put_ranks(b, h->missing_ranks.at, h->missing_ranks.n);
-        put_note(r, GP_TONE_WARN, b);
+        gp_report_take_note(r, GP_TONE_WARN, b);
     }
     gp_buf_release(b);
 }
@@ -282,7 +270,7 @@ static void summarize_shares(struct gp_report *r, const struct gp_hta *h, uint64
     }
     gp_buf_putc(b, '.');
     double idle = gp_pct(d->idle_ns, d->span_ns);
-    put_verdict(r, idle < 10 ? GP_TONE_GOOD : idle < 30 ? GP_TONE_WARN : GP_TONE_BAD, b);
+    gp_report_take_verdict(r, idle < 10 ? GP_TONE_GOOD : idle < 30 ? GP_TONE_WARN : GP_TONE_BAD, b);
 }
 
 /* Of traces that were measured kernel by kernel; why there is no more is said with the quality of the
@@ -299,7 +287,7 @@ static void summarize_untimed(struct gp_report *r, const struct gp_hta *h, const
     gp_buf_puts(b, all->b.gpu_events == 1 ? " GPU event, " : " GPU events, ");
     gp_scale_put(b, GP_UNIT_NS, all->b.gpu_ns);
     gp_buf_puts(b, " of GPU work. Times between launches are not meaningful.");
-    put_verdict(r, GP_TONE_WARN, b);
+    gp_report_take_verdict(r, GP_TONE_WARN, b);
 }
 
 /* Devices that differ: the least and the most idle one. */
@@ -319,7 +307,7 @@ static void summarize_spread(struct gp_report *r, const struct gp_hta *h, struct
     gp_buf_printf(b, " (%s %" PRId64 ") to ", ranks ? "rank" : "GPU", ranks ? least->rank : least->device);
     gp_scale_put_share(b, most->b.idle_ns, most->b.span_ns);
     gp_buf_printf(b, " (%s %" PRId64 ").", ranks ? "rank" : "GPU", ranks ? most->rank : most->device);
-    put_verdict(r, GP_TONE_WARN, b);
+    gp_report_take_verdict(r, GP_TONE_WARN, b);
 }
 
 static void summarize_idle(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
@@ -349,7 +337,7 @@ static void summarize_idle(struct gp_report *r, const struct gp_hta *h, const st
     }
     GP_VEC_FREE(&sums);
     gp_buf_putc(b, '.');
-    put_verdict(r, GP_TONE_PLAIN, b);
+    gp_report_take_verdict(r, GP_TONE_PLAIN, b);
 }
 
 /* The step time of the device whose steps are the longest. */
@@ -371,7 +359,7 @@ static void summarize_steps(struct gp_report *r, const struct gp_hta *h, struct 
         gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s.first->rank);
     gp_recorder_added_put(b, &added);
     gp_buf_putc(b, '.');
-    put_verdict(r, GP_TONE_PLAIN, b);
+    gp_report_take_verdict(r, GP_TONE_PLAIN, b);
 }
 
 /* Time outside of the steps, in one line. */
@@ -398,7 +386,7 @@ static void summarize_rest(struct gp_report *r, const struct gp_hta *h, struct g
     gp_buf_puts(b, devices > 1 ? ", per GPU; idle " : "; idle ");
     gp_scale_put_share(b, rest.idle_ns, rest.span_ns);
     gp_buf_puts(b, ".");
-    put_verdict(r, GP_TONE_PLAIN, b);
+    gp_report_take_verdict(r, GP_TONE_PLAIN, b);
 }
 
 /* The rank that delays the others comes first. */
@@ -406,15 +394,15 @@ static void summarize_slow(struct gp_report *r, const struct gp_hta *h, struct g
 {
     for (size_t i = 0; i < h->slow.at.n && i < SLOW_MOST; i++) {
         gp_slow_put(b, &h->fleet, &h->slow.at.at[i]);
-        put_verdict(r, GP_TONE_BAD, b);
+        gp_report_take_verdict(r, GP_TONE_BAD, b);
     }
     if (h->slow.at.n > SLOW_MOST) {
         gp_buf_printf(b, "%zu more ranks, nodes or kernels are slow.", h->slow.at.n - SLOW_MOST);
-        put_verdict(r, GP_TONE_BAD, b);
+        gp_report_take_verdict(r, GP_TONE_BAD, b);
     }
     if (!h->slow.in_turn) return;
     gp_slow_put_in_turn(b, &h->slow);
-    put_verdict(r, GP_TONE_WARN, b);
+    gp_report_take_verdict(r, GP_TONE_WARN, b);
 }
 
 static void summarize_straggler(struct gp_report *r, const struct gp_hta *h, bool whole, struct gp_buf *b)
@@ -432,7 +420,7 @@ static void summarize_straggler(struct gp_report *r, const struct gp_hta *h, boo
     gp_scale_put(b, GP_UNIT_NS, s->caused_wait_ns);
     gp_buf_puts(b, " for it.");
     gp_hta_put_residual(b, h);
-    put_verdict(r, GP_TONE_WARN, b);
+    gp_report_take_verdict(r, GP_TONE_WARN, b);
 }
 
 /* ---- several programs ---- */

@@ -279,11 +279,6 @@ static void add_matches(struct gp_hta_tables *m)
     if (t) t->id = "collective_list", t->detail = true;
 }
 
-static void add_stragglers(struct gp_hta_tables *m)
-{
-    gp_hta_table(m, &gp_hta_stragglers, m->h->stragglers.at, m->h->stragglers.n, m->top);
-}
-
 static void add_offsets(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
@@ -295,15 +290,7 @@ static void add_offsets(struct gp_hta_tables *m)
     t->note = "Estimated from the ends of collectives, relative to the lowest rank.";
 }
 
-/* ---- all tables ---- */
-
 /* ---- inputs ---- */
-
-static void add_inputs(struct gp_hta_tables *m)
-{
-    struct gp_report_table *t = gp_hta_table(m, &gp_inputs, m->h->inputs.at, m->h->inputs.n, 0);
-    if (t) t->detail = true;
-}
 
 static void add_quality(struct gp_hta_tables *m)
 {
@@ -324,45 +311,53 @@ struct builder {
     enum { IN_SHORT, IN_FULL, ON_PAGES } place; /* the least text that has it; or only pages and CSV */
     bool steps;                                 /* of the steps only, where there are any */
     void (*build)(struct gp_hta_tables *m);
+    /* where that is NULL: rows of this record, a list of gp_hta; all of them, or as many as others have */
+    const struct gp_record *record;
+    size_t list;
+    bool all, detail;
+    const char *note;
 };
+#define ROWS(record_, list_) .record = &(record_), .list = offsetof(struct gp_hta, list_)
 
 static const struct builder builders[] = {
-    {"findings", IN_SHORT, true, add_findings},
-    {"slow", IN_FULL, false, gp_hta_table_slow},
-    {"breakdown", IN_FULL, true, add_breakdown},
-    {"devices", IN_FULL, true, add_devices},
-    {"streams", ON_PAGES, true, add_streams},
-    {"idle", IN_FULL, true, add_idle},
-    {"idle_list", ON_PAGES, true, add_idle_list},
-    {"culprits", IN_FULL, true, add_culprits},
-    {"kernels", IN_SHORT, true, gp_hta_table_kernels},
-    {"operators", IN_FULL, true, gp_hta_table_operators},
-    {"operators_by_shape", IN_FULL, true, gp_hta_table_op_shapes},
-    {"ranges", IN_FULL, true, gp_hta_table_ranges},
-    {"modules", IN_FULL, true, gp_hta_table_modules},
-    {"functions", IN_FULL, true, gp_hta_table_functions},
-    {"launches", IN_FULL, true, gp_hta_table_launches},
-    {"launch_times", IN_FULL, true, gp_hta_table_launch_times},
-    {"api", IN_FULL, false, gp_hta_table_api},
-    {"graphs", IN_FULL, false, gp_hta_table_graphs},
-    {"parts", IN_FULL, false, add_parts},
-    {"steps", IN_FULL, false, add_steps},
-    {"step_list", IN_SHORT, false, add_step_list},
-    {"collectives", IN_FULL, false, add_collectives},
-    {"collective_list", ON_PAGES, false, add_matches},
-    {"stragglers", IN_FULL, false, add_stragglers},
-    {"offsets", IN_FULL, false, add_offsets},
-    {"copies", IN_FULL, false, gp_hta_table_copies},
-    {"memory", IN_FULL, false, gp_hta_table_memory},
-    {"range_memory", IN_FULL, false, gp_hta_table_range_memory},
-    {"sampled", IN_FULL, false, gp_hta_table_sampled},
-    {"clocks", IN_FULL, false, gp_hta_table_clocks},
-    {"energy", IN_FULL, false, gp_hta_table_energy},
-    {"critical_path", IN_FULL, false, gp_hta_table_path_bounds},
-    {"critical_names", IN_FULL, false, gp_hta_table_path_names},
-    {"critical_pieces", ON_PAGES, false, gp_hta_table_path_pieces},
-    {"inputs", ON_PAGES, false, add_inputs},
-    {"quality", ON_PAGES, false, add_quality},
+    {"findings", IN_SHORT, true, .build = add_findings},
+    {"slow", IN_FULL, false, .build = gp_hta_table_slow},
+    {"breakdown", IN_FULL, true, .build = add_breakdown},
+    {"devices", IN_FULL, true, .build = add_devices},
+    {"streams", ON_PAGES, true, .build = add_streams},
+    {"idle", IN_FULL, true, .build = add_idle},
+    {"idle_list", ON_PAGES, true, .build = add_idle_list},
+    {"culprits", IN_FULL, true, .build = add_culprits},
+    {"kernels", IN_SHORT, true, .build = gp_hta_table_kernels},
+    {"operators", IN_FULL, true, .build = gp_hta_table_operators},
+    {"operators_by_shape", IN_FULL, true, .build = gp_hta_table_op_shapes},
+    {"ranges", IN_FULL, true, .build = gp_hta_table_ranges},
+    {"modules", IN_FULL, true, .build = gp_hta_table_modules},
+    {"functions", IN_FULL, true, .build = gp_hta_table_functions},
+    {"launches", IN_FULL, true, .build = gp_hta_table_launches},
+    {"launch_times", IN_FULL, true, .build = gp_hta_table_launch_times},
+    {"api", IN_FULL, false, ROWS(gp_hta_api, api)},
+    {"graphs", IN_FULL, false, ROWS(gp_hta_graphs, graphs)},
+    {"parts", IN_FULL, false, .build = add_parts},
+    {"steps", IN_FULL, false, .build = add_steps},
+    {"step_list", IN_SHORT, false, .build = add_step_list},
+    {"collectives", IN_FULL, false, .build = add_collectives},
+    {"collective_list", ON_PAGES, false, .build = add_matches},
+    {"stragglers", IN_FULL, false, ROWS(gp_hta_stragglers, stragglers)},
+    {"offsets", IN_FULL, false, .build = add_offsets},
+    {"copies", IN_FULL, false, ROWS(gp_hta_copies, copies)},
+    {"memory", IN_FULL, false, .build = gp_hta_table_memory},
+    {"range_memory", IN_FULL, false, .build = gp_hta_table_range_memory},
+    {"sampled", IN_FULL, false, .build = gp_hta_table_sampled},
+    {"clocks", IN_FULL, false, ROWS(gp_hta_clocks, clocks), .all = true,
+     .note = "SM clock, as the driver reported it; slower: the time that work bound by it lost."},
+    {"energy", IN_FULL, false, ROWS(gp_hta_energy, energy), .all = true,
+     .note = "By the energy counter of the GPU, and between its readings by the power."},
+    {"critical_path", IN_FULL, false, .build = gp_hta_table_path_bounds},
+    {"critical_names", IN_FULL, false, .build = gp_hta_table_path_names},
+    {"critical_pieces", ON_PAGES, false, .build = gp_hta_table_path_pieces},
+    {"inputs", ON_PAGES, false, ROWS(gp_inputs, inputs), .all = true, .detail = true},
+    {"quality", ON_PAGES, false, .build = add_quality},
 };
 
 const char *gp_hta_table_id(size_t i) { return i < GP_COUNT(builders) ? builders[i].id : NULL; }
@@ -390,7 +385,15 @@ static void build(struct gp_hta_tables *m, const struct builder *b, const struct
 {
     m->h = b->steps ? gp_hta_about(h, m->whole) : h;
     m->all = gp_hta_totals(m->h);
-    b->build(m);
+    if (b->build) {
+        b->build(m);
+        return;
+    }
+    const void *list = (const char *)m->h + b->list;
+    struct gp_report_table *t =
+        gp_hta_table(m, b->record, gp_rows_at(list), gp_rows_n(list), b->all ? 0 : m->top);
+    if (t && b->note) t->note = b->note;
+    if (t) t->detail = b->detail;
 }
 
 void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o)

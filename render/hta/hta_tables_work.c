@@ -112,22 +112,7 @@ void gp_hta_table_launch_times(struct gp_hta_tables *m)
     gp_hta_table(m, &dist_rows, rows, n, 0);
 }
 
-void gp_hta_table_api(struct gp_hta_tables *m)
-{
-    gp_hta_table(m, &gp_hta_api, m->h->api.at, m->h->api.n, m->top);
-}
-
-void gp_hta_table_graphs(struct gp_hta_tables *m)
-{
-    gp_hta_table(m, &gp_hta_graphs, m->h->graphs.at, m->h->graphs.n, m->top);
-}
-
 /* ---- copies and memory ---- */
-
-void gp_hta_table_copies(struct gp_hta_tables *m)
-{
-    gp_hta_table(m, &gp_hta_copies, m->h->copies.at, m->h->copies.n, m->top);
-}
 
 void gp_hta_table_memory(struct gp_hta_tables *m)
 {
@@ -142,20 +127,6 @@ void gp_hta_table_range_memory(struct gp_hta_tables *m)
     struct gp_report_table *t =
         gp_hta_table(m, &gp_hta_range_memory, h->range_memory.at, h->range_memory.n, m->top);
     if (t) t->note = "Activity counts only for the innermost range.";
-}
-
-/* ---- clocks and energy ---- */
-
-void gp_hta_table_clocks(struct gp_hta_tables *m)
-{
-    struct gp_report_table *t = gp_hta_table(m, &gp_hta_clocks, m->h->clocks.at, m->h->clocks.n, 0);
-    if (t) t->note = "SM clock, as the driver reported it; slower: the time that work bound by it lost.";
-}
-
-void gp_hta_table_energy(struct gp_hta_tables *m)
-{
-    struct gp_report_table *t = gp_hta_table(m, &gp_hta_energy, m->h->energy.at, m->h->energy.n, 0);
-    if (t) t->note = "By the energy counter of the GPU, and between its readings by the power.";
 }
 
 /* ---- sampled counters ---- */

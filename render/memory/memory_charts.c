@@ -390,8 +390,7 @@ static void put_caption(struct map *p, const struct gp_memory_pool *pool)
         gp_buf_printf(b, "private pool %u.%u, ", (unsigned)pool->id[0], (unsigned)pool->id[1]);
     gp_buf_printf(b, "%s blocks%s", pool->large ? "large" : "small", pool->expandable ? ", expandable" : "");
     if (pool->stream) gp_buf_printf(b, ", stream 0x%llx", (unsigned long long)pool->stream);
-    gp_page_element(p->w, "strong", NULL, b->data, b->n);
-    b->n = 0;
+    gp_page_take(p->w, b, "strong", NULL);
     gp_buf_puts(b, " ");
     gp_scale_put(b, GP_UNIT_BYTES, pool->reserved);
     gp_buf_printf(b, " in %u segment%s, ", (unsigned)pool->segments, pool->segments == 1 ? "" : "s");

@@ -240,18 +240,6 @@ enum { DEVICES_MOST = 8, NAMED_MOST = 2, STEPS_MOST = 1000000, NAME_MOST = 120 }
 
 static void put_bytes(struct gp_buf *b, int64_t v) { gp_scale_put(b, GP_UNIT_BYTES, v < 0 ? 0 : v); }
 
-static void add_verdict(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
-{
-    gp_report_verdict(r, tone, "%s", gp_buf_str(b));
-    b->n = 0;
-}
-
-static void warn(struct gp_report *r, struct gp_buf *b)
-{
-    gp_report_note(r, GP_TONE_WARN, "%s", gp_buf_str(b));
-    b->n = 0;
-}
-
 static void put_name(struct gp_buf *b, const struct gp_memory *m, gp_sid sid)
 {
     gp_text_fit(b, gp_memory_str(m, sid), gp_string_len(&m->strings, sid), NAME_MOST);
@@ -289,7 +277,7 @@ static void summarize_changes(struct gp_report *r, struct gp_buf *b, const struc
         put_name(b, m, m->changes.at[0].key);
     }
     gp_buf_puts(b, ".");
-    add_verdict(r, now > m->base_bytes ? GP_TONE_WARN : GP_TONE_PLAIN, b);
+    gp_report_take_verdict(r, now > m->base_bytes ? GP_TONE_WARN : GP_TONE_PLAIN, b);
 }
 
 /* ---- running out ---- */
@@ -309,7 +297,7 @@ static void summarize_asker(struct gp_report *r, struct gp_buf *b, const struct 
         gp_buf_putc(b, ')');
     }
     gp_buf_putc(b, '.');
-    add_verdict(r, GP_TONE_PLAIN, b);
+    gp_report_take_verdict(r, GP_TONE_PLAIN, b);
 }
 
 static void summarize_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
@@ -340,7 +328,7 @@ static void summarize_oom(struct gp_report *r, struct gp_buf *b, const struct gp
             gp_buf_puts(b, " (a guess: the size of the device is not recorded; --device-memory states it)");
     }
     gp_buf_puts(b, ".");
-    add_verdict(r, GP_TONE_BAD, b);
+    gp_report_take_verdict(r, GP_TONE_BAD, b);
     summarize_asker(r, b, m, d, o);
     if (o->verdict == GP_OOM_FRAGMENTATION)
         gp_report_verdict(
@@ -375,7 +363,7 @@ static void summarize_growth(struct gp_report *r, struct gp_buf *b, const struct
             gp_buf_puts(b, " more steps");
         }
         gp_buf_puts(b, ".");
-        add_verdict(r, g->certain ? GP_TONE_BAD : GP_TONE_WARN, b);
+        gp_report_take_verdict(r, g->certain ? GP_TONE_BAD : GP_TONE_WARN, b);
     }
 }
 
@@ -468,7 +456,7 @@ static void summarize_peak(struct gp_report *r, struct gp_buf *b, const struct g
     put_peak_place(b, m, d);
     if (h && h->bytes > 0) put_largest(b, m, d, h);
     gp_buf_puts(b, ".");
-    add_verdict(r, GP_TONE_PLAIN, b);
+    gp_report_take_verdict(r, GP_TONE_PLAIN, b);
 }
 
 static void summarize_cached(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
@@ -485,7 +473,7 @@ static void summarize_cached(struct gp_report *r, struct gp_buf *b, const struct
     gp_buf_puts(b, " in whole segments, which torch.cuda.empty_cache() returns, and ");
     put_bytes(b, f->free_split);
     gp_buf_puts(b, " inside used ones.");
-    add_verdict(r, GP_TONE_WARN, b);
+    gp_report_take_verdict(r, GP_TONE_WARN, b);
 }
 
 /* ---- gaps ---- */
@@ -499,7 +487,7 @@ static void summarize_outside(struct gp_report *r, struct gp_buf *b, const struc
     gp_buf_puts(b, " lie outside the allocator, according to the driver; most of it by ");
     put_name(b, m, m->outside.at[0].who);
     gp_buf_puts(b, ".");
-    add_verdict(r, GP_TONE_PLAIN, b);
+    gp_report_take_verdict(r, GP_TONE_PLAIN, b);
 }
 
 static void summarize_graphs(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
@@ -509,8 +497,7 @@ static void summarize_graphs(struct gp_report *r, struct gp_buf *b, const struct
     gp_memory_device_put(b, m, d);
     gp_buf_printf(b, ": %llu launches of CUDA graphs; what graphs use was allocated when they were recorded",
                   (unsigned long long)d->graph_launches);
-    gp_report_note(r, GP_TONE_PLAIN, "%s", gp_buf_str(b));
-    b->n = 0;
+    gp_report_take_note(r, GP_TONE_PLAIN, b);
 }
 
 static void summarize_history(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
@@ -530,7 +517,7 @@ static void summarize_history(struct gp_report *r, struct gp_buf *b, const struc
         if (d->known_base < 0) gp_buf_printf(b, " in %llu blocks", (unsigned long long)d->base_blocks);
         gp_buf_puts(b, " were allocated already");
     }
-    if (b->n > begin) warn(r, b);
+    if (b->n > begin) gp_report_take_note(r, GP_TONE_WARN, b);
     b->n = 0;
     uint64_t odd = d->lost_frees + d->double_frees + d->size_mismatches;
     if (!odd && !d->unordered) return;
@@ -541,7 +528,7 @@ static void summarize_history(struct gp_report *r, struct gp_buf *b, const struc
         "%llu entries go back in time",
         (unsigned long long)d->lost_frees, (unsigned long long)d->double_frees,
         (unsigned long long)d->size_mismatches, (unsigned long long)d->unordered);
-    warn(r, b);
+    gp_report_take_note(r, GP_TONE_WARN, b);
 }
 
 void gp_memory_summary(struct gp_report *r, const struct gp_memory *m)

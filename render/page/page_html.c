@@ -3,6 +3,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "render/draw/palette.h"
+#include "render/draw/text.h"
 #include "render/page/assets.h"
 
 const struct gp_page_parts gp_page_report = {&gp_asset_report_css, &gp_asset_report_js, {NULL}, NULL};
@@ -17,11 +18,6 @@ const struct gp_page_parts gp_page_suggest = {
 const struct gp_page_parts gp_page_memory = {
     &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_memory_css}, &gp_asset_memory_js};
 
-static void put_color(struct gp_buf *b, struct gp_color c)
-{
-    gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
-}
-
 static bool is_hatched(enum gp_frame_kind kind) { return kind == GP_FRAME_OTHER || kind == GP_FRAME_IDLE; }
 
 /* The palette as variables, and as fills of shapes. */
@@ -33,13 +29,13 @@ static void put_palette(struct gp_buf *css)
         struct gp_color light = gp_palette_fill(kind, 0, GP_THEME_LIGHT);
         struct gp_color dark = gp_palette_fill(kind, 0, GP_THEME_DARK);
         gp_buf_printf(css, ":root{--k-%s:light-dark(", class);
-        put_color(css, light);
+        gp_color_put(css, light);
         gp_buf_putc(css, ',');
-        put_color(css, dark);
+        gp_color_put(css, dark);
         gp_buf_printf(css, ");--k-%s-ink:light-dark(", class);
-        put_color(css, gp_palette_text(light));
+        gp_color_put(css, gp_palette_text(light));
         gp_buf_putc(css, ',');
-        put_color(css, gp_palette_text(dark));
+        gp_color_put(css, gp_palette_text(dark));
         gp_buf_puts(css, ")}\n");
         if (!is_hatched(kind)) gp_buf_printf(css, ".k-%s{fill:var(--k-%s)}\n", class, class);
     }
@@ -64,7 +60,7 @@ void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title, cons
                   gp_asset_shell_js.sha256, parts->js->sha256);
     if (parts->more_js) gp_buf_printf(out, " 'sha256-%s'", parts->more_js->sha256);
     gp_buf_puts(out, "; base-uri 'none'; form-action 'none'\">\n");
-    gp_page_element(w, "title", NULL, title, strlen(title));
+    gp_page_put(w, "title", NULL, title);
     gp_svg_newline(w);
     gp_buf_puts(out, "<style>\n");
     gp_buf_put(out, gp_asset_shell_css.data, gp_asset_shell_css.n);
@@ -125,6 +121,18 @@ void gp_page_take(struct gp_svg *w, struct gp_buf *b, const char *element, const
     b->n = 0;
 }
 
+void gp_page_captioned(struct gp_svg *w, const char *title, const char *note)
+{
+    gp_page_open(w, "figure", NULL);
+    gp_page_open(w, "figcaption", NULL);
+    gp_page_put(w, "strong", NULL, title);
+    if (note) {
+        gp_page_text(w, " ");
+        gp_page_put(w, "span", NULL, note);
+    }
+    gp_svg_close(w);
+}
+
 void gp_page_text(struct gp_svg *w, const char *text) { gp_svg_text(w, text, strlen(text)); }
 
 void gp_page_swatch(struct gp_svg *w, const char *k)
@@ -172,11 +180,11 @@ void gp_page_palette(struct gp_svg *w)
             gp_buf_puts(&json, ",[[");
             for (int shade = 0; shade < GP_PALETTE_SHADES; shade++) {
                 gp_buf_puts(&json, shade ? ",\"" : "\"");
-                put_color(&json, gp_palette_fill(kind, shade, (enum gp_theme)theme));
+                gp_color_put(&json, gp_palette_fill(kind, shade, (enum gp_theme)theme));
                 gp_buf_putc(&json, '"');
             }
             gp_buf_puts(&json, "],\"");
-            put_color(&json, gp_palette_text(gp_palette_fill(kind, 0, (enum gp_theme)theme)));
+            gp_color_put(&json, gp_palette_text(gp_palette_fill(kind, 0, (enum gp_theme)theme)));
             gp_buf_puts(&json, "\"]");
         }
         gp_buf_printf(&json, ",\"%s\"]", gp_palette_label(kind));

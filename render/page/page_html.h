@@ -47,6 +47,8 @@ void gp_page_put(struct gp_svg *w, const char *element, const char *class, const
 /* The same with the text of B, which is empty after. */
 void gp_page_take(struct gp_svg *w, struct gp_buf *b, const char *element, const char *class);
 void gp_page_text(struct gp_svg *w, const char *text);
+/* Open a figure whose caption is TITLE and, unless it is NULL, NOTE. */
+void gp_page_captioned(struct gp_svg *w, const char *title, const char *note);
 /* Close the innermost open element and its line. */
 static inline void gp_page_close(struct gp_svg *w) { gp_svg_close_line(w); }
 /* A small square of the colour class K ("gemm", "idle"), for legends. */

@@ -71,8 +71,7 @@ static void put_count(struct gp_svg *w, struct gp_buf *text, size_t rows, size_t
     }
     gp_scale_put_count(text, rows);
     gp_buf_puts(text, rows == 1 ? " row" : " rows");
-    gp_page_element(w, "span", "count", text->data, text->n);
-    text->n = 0;
+    gp_page_take(w, text, "span", "count");
 }
 
 static bool is_number(const struct gp_report_column *c)
@@ -151,8 +150,7 @@ static void put_row(struct gp_svg *w, struct gp_buf *text, const struct gp_repor
             if (swatch) gp_page_swatch(w, swatch);
             gp_cell_put(text, c);
             if (!c->none && !text->n) gp_buf_puts(text, "(no name)");
-            gp_page_element(w, "span", NULL, text->data, text->n);
-            text->n = 0;
+            gp_page_take(w, text, "span", NULL);
             gp_svg_close(w);
             swatch = NULL; /* the first of the row has it */
         }
@@ -171,8 +169,8 @@ static void put_definitions(struct gp_svg *w, const struct gp_report_table *t, c
     for (size_t i = 0; i < t->columns.n; i++) {
         const struct gp_report_column *c = &t->columns.at[i];
         if (!used[i] || !c->help) continue;
-        gp_page_element(w, "dt", NULL, c->heading, strlen(c->heading));
-        gp_page_element(w, "dd", NULL, c->help, strlen(c->help));
+        gp_page_put(w, "dt", NULL, c->heading);
+        gp_page_put(w, "dd", NULL, c->help);
     }
     gp_svg_close(w);
     gp_svg_close(w);
@@ -190,10 +188,9 @@ static void put_rest(struct gp_svg *w, struct gp_buf *text, const struct gp_repo
         gp_buf_puts(text, only_json ? "json" : "csv --table ");
         gp_buf_puts(text, only_json ? "" : t->id);
         gp_buf_puts(text, " has them all.");
-        gp_page_element(w, "p", "more", text->data, text->n);
-        text->n = 0;
+        gp_page_take(w, text, "p", "more");
     }
-    if (t->more) gp_page_element(w, "p", "more", t->more, strlen(t->more));
+    if (t->more) gp_page_put(w, "p", "more", t->more);
 }
 
 void gp_table_html_write(struct gp_svg *w, const struct gp_report_table *t,
@@ -208,10 +205,10 @@ void gp_table_html_write(struct gp_svg *w, const struct gp_report_table *t,
     gp_svg_attr(w, "id", t->id);
     if (o->open) gp_svg_attr(w, "open", "");
     gp_page_open(w, "summary", NULL);
-    gp_page_element(w, "h3", NULL, t->title, strlen(t->title));
+    gp_page_put(w, "h3", NULL, t->title);
     put_count(w, &text, rows, shown);
     gp_svg_close(w);
-    if (t->note) gp_page_element(w, "p", "note", t->note, strlen(t->note));
+    if (t->note) gp_page_put(w, "p", "note", t->note);
     gp_page_open(w, "div", "scroll");
     gp_page_open(w, "table", NULL);
     gp_svg_attr(w, "aria-label", t->title);

@@ -125,6 +125,18 @@ void gp_report_note(struct gp_report *r, enum gp_tone tone, const char *fmt, ...
     GP_VEC_PUSH(&r->quality, l);
 }
 
+void gp_report_take_verdict(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
+{
+    gp_report_verdict(r, tone, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
+void gp_report_take_note(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
+{
+    gp_report_note(r, tone, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
 /* ---- finding ---- */
 
 const struct gp_report_table *gp_report_find(const struct gp_report *r, const char *id)

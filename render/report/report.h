@@ -91,6 +91,9 @@ const char *gp_report_str(struct gp_report *r, const char *s, size_t n);
 /* Append a printed line to the verdict, or to the notes on the quality of the input. */
 void gp_report_verdict(struct gp_report *r, enum gp_tone tone, const char *fmt, ...) GP_PRINTF(3, 4);
 void gp_report_note(struct gp_report *r, enum gp_tone tone, const char *fmt, ...) GP_PRINTF(3, 4);
+/* The same with the text of B, which is empty after. */
+void gp_report_take_verdict(struct gp_report *r, enum gp_tone tone, struct gp_buf *b);
+void gp_report_take_note(struct gp_report *r, enum gp_tone tone, struct gp_buf *b);
 
 /* Call PRINT with the text of each of N lines whose tone is LEAST or worse. */
 void gp_report_lines(const struct gp_report_line *lines, size_t n, enum gp_tone least,

@@ -123,13 +123,6 @@ void gp_roofline_section(struct gp_svg *w, const struct gp_roofline *r, const st
     gp_buf_release(&b);
 }
 
-/* ---- a separate file ---- */
-
-static void put_color(struct gp_buf *b, struct gp_color c)
-{
-    gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
-}
-
 /* The colours of the kinds. The first of two is for programs that know no variables. */
 static void put_palette(struct gp_buf *css)
 {
@@ -137,11 +130,11 @@ static void put_palette(struct gp_buf *css)
         enum gp_frame_kind kind = gp_palette_legend(i);
         struct gp_color light = gp_palette_fill(kind, 0, GP_THEME_LIGHT);
         gp_buf_printf(css, ".k-%s{fill:", gp_palette_class(kind));
-        put_color(css, light);
+        gp_color_put(css, light);
         gp_buf_puts(css, ";fill:light-dark(");
-        put_color(css, light);
+        gp_color_put(css, light);
         gp_buf_putc(css, ',');
-        put_color(css, gp_palette_fill(kind, 0, GP_THEME_DARK));
+        gp_color_put(css, gp_palette_fill(kind, 0, GP_THEME_DARK));
         gp_buf_puts(css, ")}\n");
     }
 }

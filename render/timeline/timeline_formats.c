@@ -53,8 +53,8 @@ static void write_page(const struct gp_timeline *tl, const char *title, const ch
     gp_page_begin(&w, &b, title, &parts);
     gp_page_open(&w, "main", "timeline");
     gp_page_open(&w, "header", NULL);
-    gp_page_element(&w, "h1", NULL, title, strlen(title));
-    gp_page_element(&w, "p", "facts", facts, strlen(facts));
+    gp_page_put(&w, "h1", NULL, title);
+    gp_page_put(&w, "p", "facts", facts);
     gp_svg_close(&w);
     put_still(&w, tl);
     gp_svg_close_line(&w);
