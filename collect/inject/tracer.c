@@ -79,10 +79,12 @@ static void on_graph_node(bool cloned, const CUpti_GraphData *graph)
  * is safe where a call of CUDA ends, so the flush thread makes one. */
 
 static _Thread_local bool leaving; /* this thread makes a call of CUDA to leave at its end */
+static _Atomic bool graphs_made;   /* while CUPTI was there: they may run what it has put into them */
 
 /* Versions in which that was tested, with all that may be in flight (tests/bench/README.md). */
 static bool may_leave(void)
 {
+    if (atomic_load(&graphs_made)) return false;
     static const uint32_t tested[] = {130001};
     for (size_t i = 0; i < GP_COUNT(tested); i++)
         if (gp_cupti.version == tested[i]) return gp_cupti.cuptiFinalize != NULL;
@@ -134,6 +136,7 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
     if (atomic_load(&gp_tracer.stopped)) return;
     if (domain == CUPTI_CB_DOMAIN_RESOURCE &&
         (cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED || cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)) {
+        atomic_store(&graphs_made, true);
         on_graph_node(cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                       ((const CUpti_ResourceData *)data)->resourceDescriptor);
         return;

@@ -628,17 +628,19 @@ static int do_long(int argc, char **argv)
     return 6;
 }
 
-/* steps N MS M SLOW: N ranges "step 0" and on, of 5 launches and MS, from number M on of SLOW. Says when 20
- * are over. */
+/* steps N MS M SLOW graph: N ranges "step 0" and on, of 5 launches and MS, from number M on of SLOW. Says when
+ * 20 are over. With "graph", each also runs a graph that a step before it has made. */
 static int do_steps(int argc, char **argv)
 {
     unsigned n = arg(argc, argv, 2, 40), ms = arg(argc, argv, 3, 2), slow = arg(argc, argv, 4, n);
     cuInit(0);
+    if (argc > 6) capture(0, "_Z4nodePf");
     for (unsigned i = 0; i < n; i++) {
         char name[32];
         snprintf(name, sizeof name, "step %u", i);
         nvtxRangePushA(name);
         launch(5, 1);
+        if (argc > 6) instantiate(2 + i % 16, 0), replay(2 + (i + 1) % 16);
         rest(i < slow ? ms : arg(argc, argv, 5, ms));
         nvtxRangePop();
         if (i == 19) puts("20 steps"), fflush(stdout);

@@ -33,7 +33,8 @@ static struct {
     pthread_mutex_t lock;
     struct thread_buffer *threads;
     _Atomic bool subscribed;
-    _Atomic bool graph_ran; /* node by node */
+    _Atomic unsigned finalized; /* how often */
+    _Atomic bool graph_ran;     /* node by node */
     _Atomic(CUpti_CallbackFunc) callback;
     _Atomic(CUpti_BuffersCallbackRequestFunc) requested;
     _Atomic(CUpti_BuffersCallbackCompleteFunc) completed;
@@ -606,6 +607,7 @@ static struct {
         uint32_t nodes;
         const char *kernel[MAX_NODES];
         uint64_t id[MAX_NODES];
+        unsigned with; /* the presence of CUPTI in which it was made, from 1 on; 0: without */
     } graph[MAX_GRAPHS];
     uint64_t nodes; /* in all */
 } graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -628,6 +630,7 @@ static uint64_t *add_node(uint32_t graph, const char *kernel)
     struct graph *g = &graphs.graph[graph % MAX_GRAPHS];
     uint32_t n = g->nodes < MAX_NODES ? g->nodes++ : MAX_NODES - 1;
     g->kernel[n] = kernel;
+    g->with = mock.subscribed ? mock.finalized + 1 : 0;
     g->id[n] = (uint64_t)(graph + 1) << 32 | ++graphs.nodes;
     pthread_mutex_unlock(&graphs.lock);
     tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, &g->id[n], NULL);
@@ -641,6 +644,15 @@ static void instantiate(const struct mock_event *e)
     struct graph *from = &graphs.graph[e->bytes % MAX_GRAPHS];
     for (uint32_t i = 0; i < from->nodes; i++)
         tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, add_node(e->count, from->kernel[i]), &from->id[i]);
+}
+
+/* What CUPTI has put into a graph must not run once it has left. */
+static void run_graph(const struct mock_event *e)
+{
+    unsigned with = graphs.graph[e->count % MAX_GRAPHS].with;
+    if (!with || with == mock.finalized + 1) return;
+    fprintf(stderr, "mock: a graph needs CUPTI, which has left\n");
+    _exit(73);
 }
 
 /* The kernels take 100, 200, 300, ... ns. */
@@ -809,6 +821,7 @@ static void on_event(const struct mock_event *e)
     case MOCK_CAPTURE: capture(e); break;
     case MOCK_INSTANTIATE: instantiate(e); break;
     case MOCK_REPLAY:
+        run_graph(e);
         recorded = launch(311, 514, c, NULL);
         mock.graph_ran |= recorded;
         put_call(true, 514, c, t + 100, t + 900);
@@ -907,6 +920,7 @@ CUptiResult cuptiFinalize(void)
     if (!at_end) abort();
     cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     mock.subscribed = false;
+    mock.finalized++;
     for (int i = 0; i < MAX_KIND; i++) mock.kinds[i] = false;
     for (int i = 0; i < MAX_CBID; i++) {
         mock.calls[0][i] = mock.calls[1][i] = false;

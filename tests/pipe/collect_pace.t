@@ -54,7 +54,7 @@ test_expect_success 'a signal begins it as well; a window that never opens leave
 
 # toggled NAME=VALUE... -- two windows by signals under a budget, in whose pauses CUPTI may leave.
 toggled() {
-    rm -f said && { env GPUPROF_DEBUG=1 "$@" $collect --budget 100% --start SIGUSR1 --stop SIGUSR1 -o t $app steps 500 10 >said 2>err & } && pid=$! &&
+    rm -f said && { env GPUPROF_DEBUG=1 "$@" $collect --budget 100% --start SIGUSR1 --stop SIGUSR1 -o t $app steps 500 10 500 10 $how >said 2>err & } && pid=$! &&
     until grep "20 steps" said; do sleep 0.05; done && kill -USR1 $pid && until grep "recording starts" err; do sleep 0.05; done &&
     sleep 0.3 && kill -USR1 $pid && until grep "CUPTI .* the process" err; do sleep 0.1; done && kill -USR1 $pid && wait $pid &&
     facts t && has "mark:recording starts" 2 && has verdict:clean 1 && has lost 0
@@ -68,6 +68,10 @@ test_expect_success '--budget: CUPTI leaves between windows, and all is recorded
 test_expect_success 'of a version in which that was not tested, it is only given back' '
     toggled MOCK_CUPTI_VERSION=130300 && ! grep "has left" err && grep "CUPTI stays in the process" err &&
     test $(sed -n "s/^joined //p" facts) = $(sed -n "s/^gpu //p" facts)
+'
+
+test_expect_success 'graphs that were made while CUPTI was there keep it there' '
+    how=graph && toggled A=B; how= && grep "CUPTI stays in the process" err && ! grep "has left" err && ! grep "mock:" err
 '
 
 test_expect_success '--pace: recording begins when the steps have been timed, whatever --start would say' '
