@@ -7,7 +7,7 @@
  * thread may register and write; writing takes no lock.
  *
  *     struct gp_payloads p = {0};
- *     struct gp_payload_entry e[] = {{.type = GP_PAYLOAD_SIZE, .name = "Message size [bytes]"}};
+ *     struct gp_payload_entry e[] = {{.type = 22, .name = "Message size [bytes]"}};
  *     struct gp_payload_schema_def d = {.id = 1 << 24, .kind = GP_PAYLOAD_STATIC, .entries = e, .n = 1};
  *     gp_payload_register(&p, domain, &d);
  *     gp_payload_put(&p, domain, 1 << 24, &bytes, sizeof bytes, &b);          // "Message size [bytes]":4096

@@ -4,7 +4,7 @@
  *     gp_buf_put(b, GP_TEXT("null"));            // the text and its length: two arguments
  *     if (gp_starts(name, "aten::")) ...
  *     if (gp_is(key.p, key.n, "rank")) ...       // KEY has no end of its own
- *     GP_WORDS(gp_side_name, enum gp_side, "left", "right")
+ *     GP_WORDS(gp_gpu_kind_category, enum gp_gpu_kind, "kernel", "gpu_memcpy", "gpu_memset")
  *     GP_WORD(gp_regime_name, enum gp_regime, GP_REGIMES, 1)  // from an enumeration to its words
  */
 #ifndef GP_BASE_STR_H

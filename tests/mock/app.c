@@ -628,8 +628,8 @@ static int do_long(int argc, char **argv)
     return 6;
 }
 
-/* steps N MS M SLOW graph: N ranges "step 0" and on, of 5 launches and MS, from number M on of SLOW. Says when
- * 20 are over. With "graph", each also runs a graph that a step before it has made. */
+/* steps N MS M SLOW graph: N ranges "step 0" and on, of 5 launches and MS, from number M on of SLOW. Says
+ * when 20 are over. With "graph", each also runs a graph that a step before it has made. */
 static int do_steps(int argc, char **argv)
 {
     unsigned n = arg(argc, argv, 2, 40), ms = arg(argc, argv, 3, 2), slow = arg(argc, argv, 4, n);
