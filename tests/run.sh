@@ -55,6 +55,6 @@ done
 
 echo "== testing"
 # Speed is measured without sanitizers.
-# Tests wait for processes and browsers a part of their time: two more than processors keep these busy.
-ctest --test-dir "$root/$all" -j $((jobs + 2)) --output-on-failure --no-label-summary --no-tests=error \
+# Tests wait for processes and browsers a good part of their time: four more than processors keep these busy.
+ctest --test-dir "$root/$all" -j $((jobs + 4)) --output-on-failure --no-label-summary --no-tests=error \
     -R "$regex" -E '^asan\.bench\.' </dev/null 2>&1
