@@ -74,15 +74,11 @@ static bool is_identical(const struct gp_diff_work *w)
 
 /* ---- order ---- */
 
-struct sorted {
-    struct gp_diff_op op;
-    const char *key;
-    uint32_t was;
-};
-
-GP_COMPARE(compare_ops, struct sorted,
-           GP_KEY(llabs(y->op.change_ns), llabs(x->op.change_ns)) GP_THEN(strcmp(x->key, y->key))
-               GP_UP(op.kind))
+/* Of numbers of operations. */
+GP_COMPARE_IN(by_change, uint32_t, struct gp_diff,
+              GP_KEY(llabs(of->ops.at[*y].change_ns), llabs(of->ops.at[*x].change_ns))
+                  GP_THEN(strcmp(gp_diff_str(of, of->ops.at[*x].key), gp_diff_str(of, of->ops.at[*y].key)))
+                      GP_KEY(of->ops.at[*x].kind, of->ops.at[*y].kind))
 
 static void renumber(struct gp_diff_work *w, const uint32_t *now)
 {
@@ -101,17 +97,17 @@ static void renumber(struct gp_diff_work *w, const uint32_t *now)
 static void sort_ops(struct gp_diff_work *w)
 {
     struct gp_diff *d = w->d;
-    struct sorted *sorted = gp_alloc((d->ops.n + 1) * sizeof *sorted);
-    uint32_t *now = gp_alloc((d->ops.n + 1) * sizeof *now);
-    for (uint32_t i = 0; i < d->ops.n; i++)
-        sorted[i] = (struct sorted){d->ops.at[i], gp_diff_str(d, d->ops.at[i].key), i};
-    if (d->ops.n) qsort(sorted, d->ops.n, sizeof *sorted, compare_ops);
-    for (uint32_t i = 0; i < d->ops.n; i++) {
-        d->ops.at[i] = sorted[i].op;
-        now[sorted[i].was] = i;
+    size_t n = d->ops.n;
+    uint32_t *now = gp_alloc((n + 1) * sizeof *now), *was = gp_alloc((n + 1) * sizeof *was);
+    struct gp_diff_op *sorted = gp_alloc((n + 1) * sizeof *sorted);
+    for (uint32_t i = 0; i < n; i++) was[i] = i;
+    gp_sort_in(was, n, sizeof *was, by_change, d);
+    for (uint32_t i = 0; i < n; i++) {
+        sorted[i] = d->ops.at[was[i]];
+        now[was[i]] = i;
     }
-    w->calls_of = gp_alloc((d->ops.n + 1) * sizeof *w->calls_of);
-    for (uint32_t i = 0; i < d->ops.n; i++) w->calls_of[i] = sorted[i].was;
+    if (n) memcpy(d->ops.at, sorted, n * sizeof *sorted);
+    w->calls_of = was;
     renumber(w, now);
     free(sorted);
     free(now);

@@ -258,22 +258,7 @@ static uint32_t firsts_of(struct maker *m, uint32_t node)
 
 /* Nodes of a graph start on several streams in an order that changes from launch to launch: their numbers do
  * not. */
-struct node_row {
-    uint64_t node;
-    uint32_t row;
-};
-
-GP_COMPARE(compare_nodes, struct node_row, GP_UP(node) GP_UP(row))
-
-static void order_nodes(struct maker *m, uint32_t *rows, size_t n)
-{
-    const struct gp_events *gpu = &m->t->events[GP_GPU];
-    struct node_row *nodes = gp_alloc(n * sizeof *nodes);
-    for (size_t i = 0; i < n; i++) nodes[i] = (struct node_row){gpu->node[rows[i]], rows[i]};
-    qsort(nodes, n, sizeof *nodes, compare_nodes);
-    for (size_t i = 0; i < n; i++) rows[i] = nodes[i].row;
-    free(nodes);
-}
+GP_COMPARE_IN(by_node, uint32_t, uint64_t, GP_KEY(of[*x], of[*y]) GP_KEY(*x, *y))
 
 /* Distribute the rows of all programs to the lanes, in launch order: those of a lane are at the view's
  * position, KNOWN[lane] of them. */
@@ -300,7 +285,8 @@ static uint32_t *order_rows(struct maker *m, const struct gp_steps_program *prog
     for (size_t i = 0, end; i < known; i = end) {
         uint32_t call = gp_view_launch(m->v, rows[i]);
         for (end = i + 1; end < known && gp_view_launch(m->v, rows[end]) == call;) end++;
-        if (call != UINT32_MAX && end - i > 1) order_nodes(m, rows + i, end - i);
+        if (call != UINT32_MAX && end - i > 1)
+            gp_sort_in(rows + i, end - i, sizeof *rows, by_node, m->t->events[GP_GPU].node);
     }
     return rows;
 }

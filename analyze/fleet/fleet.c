@@ -128,51 +128,36 @@ static struct gp_fleet_kernel *kernel_of(struct gp_fleet *f, gp_sid name)
     return &f->kernels.at[*known];
 }
 
-struct named {
-    struct gp_fleet_kernel k;
-    const char *name;
-    uint64_t hash;
-    uint32_t len;
-};
+GP_COMPARE_IN(by_name, struct gp_fleet_kernel, struct gp_strings,
+              GP_THEN(strcmp(gp_string(of, x->name), gp_string(of, y->name))))
 
-GP_COMPARE(by_hash, struct named, GP_UP(hash) GP_THEN(strcmp(x->name, y->name)))
-
-GP_COMPARE(by_name, struct named, GP_THEN(strcmp(x->name, y->name)) GP_UP(hash))
+GP_COMPARE_IN(by_hash, struct gp_fleet_kernel, struct gp_strings,
+              GP_KEY(gp_string_hash(of, x->name), gp_string_hash(of, y->name)) GP_THEN(by_name(x, y, of)))
 
 /* Which names are left out depends only on which there are: a prefix in the order of hashes is kept, and
  * where it was cut is remembered, because a merged fleet must cut there or earlier. */
 static void settle_kernels(struct gp_fleet *f)
 {
+    struct gp_fleet_kernel *all = f->kernels.at;
     size_t n = f->kernels.n, kept = 0;
     uint64_t bytes = 0;
     if (!n) return;
-    struct named *all = gp_alloc(n * sizeof *all);
-    for (size_t i = 0; i < n; i++) {
-        gp_sid name = f->kernels.at[i].name;
-        all[i] =
-            (struct named){f->kernels.at[i], gp_string(&f->strings, name), gp_string_hash(&f->strings, name),
-                           (uint32_t)gp_string_len(&f->strings, name)};
-    }
-    qsort(all, n, sizeof *all, by_hash);
-    for (; kept < n && all[kept].hash < f->name_limit; kept++) {
-        bytes += all[kept].len;
+    gp_sort_in(all, n, sizeof *all, by_hash, &f->strings);
+    for (; kept < n && gp_string_hash(&f->strings, all[kept].name) < f->name_limit; kept++) {
+        bytes += gp_string_len(&f->strings, all[kept].name);
         if (kept < GP_FLEET_NAMES && bytes <= GP_FLEET_NAME_BYTES) continue;
-        f->name_limit = all[kept].hash;
-        while (kept && all[kept - 1].hash == f->name_limit) kept--;
+        f->name_limit = gp_string_hash(&f->strings, all[kept].name);
+        while (kept && gp_string_hash(&f->strings, all[kept - 1].name) == f->name_limit) kept--;
         break;
     }
     for (size_t i = kept; i < n; i++) {
-        f->names_left_out += all[i].k.step.n;
-        release_kernel(&all[i].k);
+        f->names_left_out += all[i].step.n;
+        release_kernel(&all[i]);
     }
-    qsort(all, kept, sizeof *all, by_name);
+    gp_sort_in(all, kept, sizeof *all, by_name, &f->strings);
     gp_map_release(&f->names);
-    for (size_t i = 0; i < kept; i++) {
-        f->kernels.at[i] = all[i].k;
-        gp_map_put(&f->names, all[i].k.name, (uint32_t)i);
-    }
+    for (size_t i = 0; i < kept; i++) gp_map_put(&f->names, all[i].name, (uint32_t)i);
     f->kernels.n = kept;
-    free(all);
 }
 
 static void add_kernel(struct gp_fleet *f, const struct gp_fleet_kernel_time *t, struct gp_fleet_key key)

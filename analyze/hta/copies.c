@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta.h"
 #include "analyze/math/sums.h"
@@ -252,13 +251,8 @@ static void add(struct gp_hta *h, const struct gp_view *v)
     add_memory(h, v);
 }
 
-/* A row and its name as bytes: sids depend on the order of reading. */
-struct named_copy {
-    struct gp_copy_stat s;
-    const char *name;
-};
-
-GP_COMPARE(compare_copies, struct named_copy, GP_DOWN(s.dur_ns) GP_THEN(strcmp(x->name, y->name)))
+GP_COMPARE_IN(by_time, struct gp_copy_stat, struct gp_hta,
+              GP_DOWN(dur_ns) GP_THEN(gp_hta_order(of, x->name, y->name)))
 
 /* Ranks may repeat. */
 GP_COMPARE(compare_memory, struct gp_memory_stat,
@@ -266,12 +260,7 @@ GP_COMPARE(compare_memory, struct gp_memory_stat,
 
 static void sort_rows(struct gp_hta *h)
 {
-    struct named_copy *rows = gp_alloc((h->copies.n + 1) * sizeof *rows);
-    for (size_t i = 0; i < h->copies.n; i++)
-        rows[i] = (struct named_copy){h->copies.at[i], gp_hta_str(h, h->copies.at[i].name)};
-    qsort(rows, h->copies.n, sizeof *rows, compare_copies);
-    for (size_t i = 0; i < h->copies.n; i++) h->copies.at[i] = rows[i].s;
-    free(rows);
+    gp_sort_in(h->copies.at, h->copies.n, sizeof *h->copies.at, by_time, h);
     if (h->memory.n) qsort(h->memory.at, h->memory.n, sizeof *h->memory.at, compare_memory);
 }
 

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "analyze/fleet/fleet.h"
 #include "analyze/fleet/slow.h"
 #include "analyze/hta/hta_bound.h"
@@ -128,6 +129,12 @@ static inline struct gp_row_of gp_hta_rows_of(const struct gp_hta *h, int64_t wh
 static inline const char *gp_hta_str(const struct gp_hta *h, gp_sid sid)
 {
     return gp_string(&h->strings, sid);
+}
+
+/* The order of two names by their bytes: that of sids depends on the order of reading. */
+static inline int gp_hta_order(const struct gp_hta *h, gp_sid a, gp_sid b)
+{
+    return strcmp(gp_hta_str(h, a), gp_hta_str(h, b));
 }
 
 #endif

@@ -710,49 +710,15 @@ static void add(struct gp_hta *h, const struct gp_view *v)
 
 /* ---- order ---- */
 
-/* A row and its sort keys: qsort has no context. */
-struct order {
-    uint32_t sort;
-    int64_t total_ns;
-    const char *name;
-    uint32_t kind;
-    uint32_t index;
-};
-
-GP_COMPARE(compare_order, struct order,
-           GP_UP(sort) GP_DOWN(total_ns) GP_THEN(strcmp(x->name, y->name)) GP_UP(kind) GP_UP(index))
-
-static void sort_owners(struct gp_hta *h)
-{
-    size_t n = h->owners.n;
-    struct order *order = gp_alloc((n + 1) * sizeof *order);
-    struct gp_owner_stat *sorted = gp_alloc((n + 1) * sizeof *sorted);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct gp_owner_stat *o = &h->owners.at[i];
-        order[i] = (struct order){o->sort, o->gpu_ns, gp_hta_str(h, o->name), 0, i};
-    }
-    qsort(order, n, sizeof *order, compare_order);
-    for (size_t i = 0; i < n; i++) sorted[i] = h->owners.at[order[i].index];
-    if (n) memcpy(h->owners.at, sorted, n * sizeof *sorted);
-    free(sorted);
-    free(order);
-}
+GP_COMPARE_IN(by_sort_and_time, struct gp_owner_stat, struct gp_hta,
+              GP_UP(sort) GP_DOWN(gpu_ns) GP_THEN(gp_hta_order(of, x->name, y->name)))
+GP_COMPARE_IN(by_time, struct gp_kernel_stat, struct gp_hta,
+              GP_DOWN(dur.sum) GP_THEN(gp_hta_order(of, x->name, y->name)) GP_UP(kind))
 
 static void sort_all(struct gp_hta *h)
 {
-    size_t n = h->kernels.n;
-    struct order *order = gp_alloc((n + 1) * sizeof *order);
-    struct gp_kernel_stat *sorted = gp_alloc((n + 1) * sizeof *sorted);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct gp_kernel_stat *k = &h->kernels.at[i];
-        order[i] = (struct order){0, k->dur.sum, gp_hta_str(h, k->name), k->kind, i};
-    }
-    qsort(order, n, sizeof *order, compare_order);
-    for (size_t i = 0; i < n; i++) sorted[i] = h->kernels.at[order[i].index];
-    if (n) memcpy(h->kernels.at, sorted, n * sizeof *sorted);
-    free(sorted);
-    free(order);
-    sort_owners(h);
+    gp_sort_in(h->kernels.at, h->kernels.n, sizeof *h->kernels.at, by_time, h);
+    gp_sort_in(h->owners.at, h->owners.n, sizeof *h->owners.at, by_sort_and_time, h);
 }
 
 const struct gp_hta_section gp_hta_kernels_section = {lists, GP_COUNT(lists), .add = add, .sort = sort_all,

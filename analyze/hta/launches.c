@@ -296,24 +296,10 @@ static void add(struct gp_hta *h, const struct gp_view *v)
     measure_queues(&a);
 }
 
-/* Longest total first; qsort has no context, so the names are looked up before. */
-struct named_stat {
-    struct gp_api_stat stat;
-    const char *name;
-};
+GP_COMPARE_IN(by_total, struct gp_api_stat, struct gp_hta,
+              GP_DOWN(dur.sum) GP_THEN(gp_hta_order(of, x->name, y->name)))
 
-GP_COMPARE(by_total, struct named_stat, GP_DOWN(stat.dur.sum) GP_THEN(strcmp(x->name, y->name)))
-
-static void sort_calls(struct gp_hta *h)
-{
-    if (!h->api.n) return;
-    struct named_stat *all = gp_alloc(h->api.n * sizeof *all);
-    for (size_t i = 0; i < h->api.n; i++)
-        all[i] = (struct named_stat){h->api.at[i], gp_hta_str(h, h->api.at[i].name)};
-    qsort(all, h->api.n, sizeof *all, by_total);
-    for (size_t i = 0; i < h->api.n; i++) h->api.at[i] = all[i].stat;
-    free(all);
-}
+static void sort_calls(struct gp_hta *h) { gp_sort_in(h->api.at, h->api.n, sizeof *h->api.at, by_total, h); }
 
 const struct gp_hta_section gp_hta_launches_section = {lists, GP_COUNT(lists), .add = add, .sort = sort_calls,
                                                        .inside = true};
@@ -535,23 +521,11 @@ static void add_graphs(struct gp_hta *h, const struct gp_view *v)
     gp_map_release(&a.instance_of);
 }
 
-/* The order of insertion breaks ties: qsort is not stable. */
-struct placed_graph {
-    struct gp_graph_stat stat;
-    size_t place;
-};
-
-GP_COMPARE(by_busy, struct placed_graph,
-           GP_UP(stat.rank) GP_DOWN(stat.busy.sum) GP_UP(stat.graph) GP_UP(place))
+GP_COMPARE_IN(by_busy, struct gp_graph_stat, void, GP_UP(rank) GP_DOWN(busy.sum) GP_UP(graph))
 
 static void sort_graphs(struct gp_hta *h)
 {
-    if (!h->graphs.n) return;
-    struct placed_graph *all = gp_alloc(h->graphs.n * sizeof *all);
-    for (size_t i = 0; i < h->graphs.n; i++) all[i] = (struct placed_graph){h->graphs.at[i], i};
-    qsort(all, h->graphs.n, sizeof *all, by_busy);
-    for (size_t i = 0; i < h->graphs.n; i++) h->graphs.at[i] = all[i].stat;
-    free(all);
+    gp_sort_in(h->graphs.at, h->graphs.n, sizeof *h->graphs.at, by_busy, NULL);
 }
 
 /* Ids are those of one process: graphs of two traces are never the same one. */

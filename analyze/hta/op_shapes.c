@@ -332,32 +332,13 @@ static void add_all(struct gp_hta *h, const struct gp_view *v)
 
 /* ---- order ---- */
 
-/* A row and its sort keys: qsort has no context. */
-struct order {
-    int64_t gpu_ns;
-    const char *name, *shapes;
-    uint32_t index;
-};
-
-GP_COMPARE(compare_order, struct order,
-           GP_DOWN(gpu_ns) GP_THEN(strcmp(x->name, y->name)) GP_THEN(strcmp(x->shapes, y->shapes))
-               GP_UP(index))
+GP_COMPARE_IN(by_time, struct gp_op_shape, struct gp_hta,
+              GP_DOWN(gpu_ns) GP_THEN(gp_hta_order(of, x->name, y->name))
+                  GP_THEN(gp_hta_order(of, x->shapes, y->shapes)))
 
 static void sort_all(struct gp_hta *h)
 {
-    size_t n = h->op_shapes.n;
-    if (!n) return;
-    struct order *order = gp_alloc(n * sizeof *order);
-    struct gp_op_shape *sorted = gp_alloc(n * sizeof *sorted);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct gp_op_shape *o = &h->op_shapes.at[i];
-        order[i] = (struct order){o->gpu_ns, gp_hta_str(h, o->name), gp_hta_str(h, o->shapes), i};
-    }
-    qsort(order, n, sizeof *order, compare_order);
-    for (size_t i = 0; i < n; i++) sorted[i] = h->op_shapes.at[order[i].index];
-    memcpy(h->op_shapes.at, sorted, n * sizeof *sorted);
-    free(sorted);
-    free(order);
+    gp_sort_in(h->op_shapes.at, h->op_shapes.n, sizeof *h->op_shapes.at, by_time, h);
 }
 
 const struct gp_hta_section gp_hta_op_shapes_section = {lists, GP_COUNT(lists), .add = add_all,

@@ -1,6 +1,4 @@
 /* What is allocated, freed and copied inside each range. */
-#include <stdlib.h>
-#include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/hta/hta_rows.h"
@@ -154,26 +152,15 @@ static void add_all(struct gp_hta *h, const struct gp_view *v)
     GP_VEC_FREE(&a.sums);
 }
 
-struct named {
-    struct gp_range_memory m;
-    const char *name;
-};
-
-/* Most bytes first, allocated and copied; names as bytes, since sids depend on the order of reading. */
-GP_COMPARE(compare, struct named,
-           GP_KEY(gp_add_saturated(y->m.allocated_bytes, y->m.copied_bytes),
-                  gp_add_saturated(x->m.allocated_bytes, x->m.copied_bytes))
-               GP_THEN(strcmp(x->name, y->name)))
+/* Most bytes first, allocated and copied. */
+GP_COMPARE_IN(most_first, struct gp_range_memory, struct gp_hta,
+              GP_KEY(gp_add_saturated(y->allocated_bytes, y->copied_bytes),
+                     gp_add_saturated(x->allocated_bytes, x->copied_bytes))
+                  GP_THEN(gp_hta_order(of, x->name, y->name)))
 
 static void sort_ranges(struct gp_hta *h)
 {
-    size_t n = h->range_memory.n;
-    struct named *rows = gp_alloc((n + 1) * sizeof *rows);
-    for (size_t i = 0; i < n; i++)
-        rows[i] = (struct named){h->range_memory.at[i], gp_hta_str(h, h->range_memory.at[i].name)};
-    qsort(rows, n, sizeof *rows, compare);
-    for (size_t i = 0; i < n; i++) h->range_memory.at[i] = rows[i].m;
-    free(rows);
+    gp_sort_in(h->range_memory.at, h->range_memory.n, sizeof *h->range_memory.at, most_first, h);
 }
 
 const struct gp_hta_section gp_hta_range_memory_section = {lists, GP_COUNT(lists), .add = add_all,

@@ -238,29 +238,15 @@ static void add_all(struct gp_hta *h, const struct gp_view *v)
 
 /* ---- as a section ---- */
 
-struct named {
-    struct gp_sampled s;
-    const char *name, *metric;
-};
-
-/* Names as bytes, since sids depend on the order of reading. */
-GP_COMPARE(compare, struct named,
-           GP_UP(s.rank) GP_UP(s.device) GP_UP(s.over) GP_KEY(y->s.over == GP_SAMPLED_RANGE ? y->s.ns : 0,
-                                                              x->s.over == GP_SAMPLED_RANGE ? x->s.ns : 0)
-               GP_THEN(strcmp(x->name, y->name)) GP_THEN(strcmp(x->metric, y->metric)) GP_DOWN(s.ns)
-                   GP_UP(s.mean))
+GP_COMPARE_IN(compare, struct gp_sampled, struct gp_hta,
+              GP_UP(rank) GP_UP(device) GP_UP(over)
+                  GP_KEY(y->over == GP_SAMPLED_RANGE ? y->ns : 0, x->over == GP_SAMPLED_RANGE ? x->ns : 0)
+                      GP_THEN(gp_hta_order(of, x->name, y->name))
+                          GP_THEN(gp_hta_order(of, x->metric, y->metric)) GP_DOWN(ns) GP_UP(mean))
 
 static void sort_rows(struct gp_hta *h)
 {
-    size_t n = h->sampled.n;
-    struct named *rows = gp_alloc((n + 1) * sizeof *rows);
-    for (size_t i = 0; i < n; i++) {
-        struct gp_sampled s = h->sampled.at[i];
-        rows[i] = (struct named){s, s.name ? gp_hta_str(h, s.name) : "", gp_hta_str(h, s.metric)};
-    }
-    if (n) qsort(rows, n, sizeof *rows, compare);
-    for (size_t i = 0; i < n; i++) h->sampled.at[i] = rows[i].s;
-    free(rows);
+    gp_sort_in(h->sampled.at, h->sampled.n, sizeof *h->sampled.at, compare, h);
 }
 
 static const struct gp_hta_list lists[] = {

@@ -1,5 +1,4 @@
 /* Who holds more, and who less, than in another run. */
-#include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
 #include "formats/base/buf.h"
@@ -36,27 +35,11 @@ static struct gp_memory_changed *change_of(struct comparing *c, gp_sid device, c
     return &m->changes.at[*at];
 }
 
-struct order {
-    const struct gp_memory *m;
-    struct gp_memory_changed c;
-};
-
 static int64_t size_of(int64_t v) { return v < 0 ? -v : v; }
 
-GP_COMPARE(most_first, struct order,
-           GP_KEY(size_of(y->c.change_bytes), size_of(x->c.change_bytes))
-               GP_THEN(strcmp(gp_memory_str(x->m, x->c.key), gp_memory_str(y->m, y->c.key))) GP_UP(c.device))
-
-static void sort(struct gp_memory *m)
-{
-    size_t n = m->changes.n;
-    if (n < 2) return;
-    struct order *all = gp_alloc(n * sizeof *all);
-    for (size_t i = 0; i < n; i++) all[i] = (struct order){m, m->changes.at[i]};
-    qsort(all, n, sizeof *all, most_first);
-    for (size_t i = 0; i < n; i++) m->changes.at[i] = all[i].c;
-    free(all);
-}
+GP_COMPARE_IN(most_first, struct gp_memory_changed, struct gp_memory,
+              GP_KEY(size_of(y->change_bytes), size_of(x->change_bytes))
+                  GP_THEN(strcmp(gp_memory_str(of, x->key), gp_memory_str(of, y->key))) GP_UP(device))
 
 void gp_memory_compare(struct gp_memory *m, const struct gp_memory *base)
 {
@@ -79,7 +62,7 @@ void gp_memory_compare(struct gp_memory *m, const struct gp_memory *base)
         one->blocks += h->blocks;
         one->sums |= m->devices.at[h->device].history == GP_HISTORY_SUMS;
     }
-    sort(m);
+    gp_sort_in(m->changes.at, m->changes.n, sizeof *m->changes.at, most_first, m);
     gp_map_release(&c.index);
     gp_buf_release(&c.name);
 }

@@ -1,5 +1,4 @@
 /* Who holds what is allocated at a position. */
-#include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
 #include "formats/base/buf.h"
@@ -81,25 +80,9 @@ static void add_life(struct holding *h, const struct gp_memory_device *d, const 
     o->category_recorded &= recorded;
 }
 
-struct order {
-    const struct gp_memory *m;
-    struct gp_memory_holder h;
-};
-
-GP_COMPARE(most_first, struct order,
-           GP_DOWN(h.bytes) GP_THEN(strcmp(gp_memory_str(x->m, x->h.key), gp_memory_str(y->m, y->h.key)))
-               GP_UP(h.site))
-
-static void sort(const struct gp_memory *m, gp_memory_holders *to, size_t first)
-{
-    size_t n = to->n - first;
-    if (n < 2) return;
-    struct order *all = gp_alloc(n * sizeof *all);
-    for (size_t i = 0; i < n; i++) all[i] = (struct order){m, to->at[first + i]};
-    qsort(all, n, sizeof *all, most_first);
-    for (size_t i = 0; i < n; i++) to->at[first + i] = all[i].h;
-    free(all);
-}
+GP_COMPARE_IN(most_first, struct gp_memory_holder, struct gp_memory,
+              GP_DOWN(bytes) GP_THEN(strcmp(gp_memory_str(of, x->key), gp_memory_str(of, y->key)))
+                  GP_UP(site))
 
 /* Add O to TO. */
 static void add_holder(struct gp_memory_holder *to, const struct gp_memory_holder *o)
@@ -139,7 +122,7 @@ void gp_memory_holders_at(struct gp_memory *m, uint32_t device, uint32_t positio
     struct holding h = {.m = m, .device = device, .position = position, .by = key, .first = to->n, .to = to};
     GP_EACH(const struct gp_memory_life, l, d->lives)
         if (l->begin <= position && position < l->end) add_life(&h, d, l);
-    sort(m, to, h.first);
+    gp_sort_in(GP_VEC_FROM(to, h.first), to->n - h.first, sizeof *to->at, most_first, m);
     if (m->opts.min_bytes > 0) fold_small(&h);
     gp_map_release(&h.index);
 }
@@ -150,14 +133,14 @@ void gp_holders_name(struct gp_memory *m)
     size_t first = 0;
     GP_EACH(const struct gp_memory_holder, o, m->holders) {
         if (m->named.n && m->named.at[m->named.n - 1].device != o->device) {
-            sort(m, &m->named, first);
+            gp_sort_in(GP_VEC_FROM(&m->named, first), m->named.n - first, sizeof *m->named.at, most_first, m);
             first = m->named.n;
         }
         uint32_t *at = gp_map_put(&index, (uint64_t)o->device << 32 | o->key, (uint32_t)m->named.n);
         if (*at < m->named.n) add_holder(&m->named.at[*at], o);
         else GP_VEC_PUSH(&m->named, *o);
     }
-    sort(m, &m->named, first);
+    gp_sort_in(GP_VEC_FROM(&m->named, first), m->named.n - first, sizeof *m->named.at, most_first, m);
     gp_map_release(&index);
 }
 

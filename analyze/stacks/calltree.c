@@ -85,13 +85,9 @@ void gp_calltree_add_extra(struct gp_calltree *ct, uint32_t node, struct gp_call
 
 /* ---- finishing ---- */
 
-struct named {
-    const char *text;
-    size_t len;
-    gp_sid sid;
-};
-
-GP_COMPARE(compare_named, struct named, GP_THEN(gp_order_bytes(x->text, x->len, y->text, y->len)))
+GP_COMPARE_IN(by_bytes, gp_sid, struct gp_strings,
+              GP_THEN(gp_order_bytes(gp_string(of, *x), gp_string_len(of, *x), gp_string(of, *y),
+                                     gp_string_len(of, *y))))
 
 /* Place of each name in bytewise order, so that siblings are compared by one integer. */
 static uint32_t *rank_names(const struct gp_calltree *ct, const struct gp_strings *strings)
@@ -103,12 +99,12 @@ static uint32_t *rank_names(const struct gp_calltree *ct, const struct gp_string
     for (size_t i = 0; i < ct->nodes.n; i++) rank[ct->nodes.at[i].name] = 1;
     size_t n = 0;
     for (size_t sid = 0; sid <= top; sid++) n += rank[sid];
-    struct named *order = gp_alloc(n * sizeof *order);
+    gp_sid *order = gp_alloc(n * sizeof *order);
     n = 0;
     for (gp_sid sid = 0; sid <= top; sid++)
-        if (rank[sid]) order[n++] = (struct named){gp_string(strings, sid), gp_string_len(strings, sid), sid};
-    qsort(order, n, sizeof *order, compare_named);
-    for (size_t i = 0; i < n; i++) rank[order[i].sid] = (uint32_t)i;
+        if (rank[sid]) order[n++] = sid;
+    gp_sort_in(order, n, sizeof *order, by_bytes, strings);
+    for (size_t i = 0; i < n; i++) rank[order[i]] = (uint32_t)i;
     free(order);
     return rank;
 }

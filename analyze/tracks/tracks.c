@@ -105,30 +105,25 @@ static uint32_t name_of(struct gp_tracks_build *b, uint32_t table, uint32_t row)
     return seen->name;
 }
 
-struct use {
-    uint64_t n;
-    uint32_t name;
-};
-
-GP_COMPARE(by_use, struct use, GP_DOWN(n) GP_UP(name))
+GP_COMPARE_IN(by_use, uint32_t, uint64_t, GP_KEY(of[*y], of[*x]))
 
 /* Frequent names get small numbers, which take less room. */
 static void sort_names(struct gp_tracks_build *b)
 {
     struct gp_tracks *l = b->l;
     size_t n = l->names.n;
-    struct use *uses = gp_alloc((n + 1) * sizeof *uses);
+    uint32_t *order = gp_alloc((n + 1) * sizeof *order);
     uint32_t *to = gp_alloc((n + 1) * sizeof *to);
     struct gp_tracks_name *names = gp_alloc((n + 1) * sizeof *names);
-    for (uint32_t i = 0; i < n; i++) uses[i] = (struct use){b->uses.at[i], i};
-    qsort(uses, n, sizeof *uses, by_use);
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    gp_sort_in(order, n, sizeof *order, by_use, b->uses.at);
     for (uint32_t i = 0; i < n; i++) {
-        to[uses[i].name] = i;
-        names[i] = l->names.at[uses[i].name];
+        to[order[i]] = i;
+        names[i] = l->names.at[order[i]];
     }
     if (n) memcpy(l->names.at, names, n * sizeof *names);
     for (size_t i = 0; i < l->n; i++) l->name[i] = to[l->name[i]];
-    free(uses);
+    free(order);
     free(to);
     free(names);
 }

@@ -2,12 +2,15 @@
  *
  *     qsort(times, n, sizeof *times, gp_order_i64);
  *     GP_COMPARE(by_track, struct span, GP_UP(track) GP_UP(begin_ns) GP_DOWN(end_ns))
+ *     gp_sort_in(v.at, v.n, sizeof *v.at, by_name, strings);   // elements that are no more than numbers
  *     return GP_ORDER(x->begin_ns, y->begin_ns);    // in a comparator that this cannot express
  *     GP_SEARCH(lo, 0, spans.n, mid, spans.at[mid].begin_ns < at_ns);
  */
 #ifndef GP_BASE_ORDER_H
 #define GP_BASE_ORDER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -54,6 +57,20 @@ static inline int gp_order_bytes(const char *p, size_t n, const char *q, size_t 
     {                                                                                                        \
         const type *x = a;                                                                                   \
         const type *y = b;                                                                                   \
+        keys return 0;                                                                                       \
+    }
+
+/* Sort N elements of SIZE bytes at AT, which belong to OF; what is equal keeps its order. */
+typedef int gp_compare_in(const void *a, const void *b, const void *of);
+void gp_sort_in(void *at, size_t n, size_t size, gp_compare_in *compare, const void *of);
+/* Define NAME for that, as GP_COMPARE() does; keys have OF, of type OF_TYPE, as well. */
+#define GP_COMPARE_IN(name, type, of_type, keys)                                                             \
+    static int name(const void *a, const void *b, const void *all)                                           \
+    {                                                                                                        \
+        const type *x = a;                                                                                   \
+        const type *y = b;                                                                                   \
+        const of_type *of = all;                                                                             \
+        (void)of;                                                                                            \
         keys return 0;                                                                                       \
     }
 

@@ -82,33 +82,28 @@ static void add_time(struct maker *m)
     gp_columns_release(&columns);
 }
 
-/* The order of rows: the most GPU time first, then the most compile time. */
-struct weight {
-    int64_t gpu_ns, compile_ns;
-    uint32_t index;
-};
+/* The most time first. */
+GP_COMPARE_IN(by_compile_time, struct gp_compile_frame, struct gp_compile, GP_DOWN(total_ns))
+GP_COMPARE_IN(by_gpu_time, struct gp_compile_kernel, struct gp_compile,
+              GP_DOWN(gpu_ns)
+                  GP_KEY(of->log->kernels.at[y->index].compile_ns, of->log->kernels.at[x->index].compile_ns))
 
-GP_COMPARE(by_weight, struct weight, GP_DOWN(gpu_ns) GP_DOWN(compile_ns) GP_UP(index))
-
-/* The table of N rows in the order of their weights W, which is freed. */
-static struct gp_report_table *add_sorted(struct maker *m, const struct gp_record *rec, const char *rows,
-                                          struct weight *w, size_t n)
+/* The table of N rows in that order. */
+static struct gp_report_table *add_sorted(struct maker *m, const struct gp_record *rec, const void *rows,
+                                          size_t n, gp_compare_in *compare)
 {
-    char *sorted = gp_alloc((n + 1) * rec->size);
-    qsort(w, n, sizeof *w, by_weight);
-    for (size_t i = 0; i < n; i++) memcpy(sorted + i * rec->size, rows + w[i].index * rec->size, rec->size);
+    void *sorted = gp_alloc((n + 1) * rec->size);
+    if (n) memcpy(sorted, rows, n * rec->size);
+    gp_sort_in(sorted, n, rec->size, compare, m->c);
     struct gp_report_table *t = gp_record_table(m->r, rec, sorted, n, m->top, &m->of);
     free(sorted);
-    free(w);
     return t;
 }
 
 static void add_frames(struct maker *m)
 {
     const struct gp_compile *c = m->c;
-    struct weight *w = gp_alloc((c->frames.n + 1) * sizeof *w);
-    for (uint32_t i = 0; i < c->frames.n; i++) w[i] = (struct weight){0, c->frames.at[i].total_ns, i};
-    struct gp_report_table *t = add_sorted(m, &gp_compile_frames, (const char *)c->frames.at, w, c->frames.n);
+    struct gp_report_table *t = add_sorted(m, &gp_compile_frames, c->frames.at, c->frames.n, by_compile_time);
     if (!t || c->time.outside_ns <= 0) return;
     gp_buf_puts(&m->text, t->more ? t->more : "and ");
     if (t->more) gp_buf_puts(&m->text, "; ");
@@ -224,12 +219,8 @@ static void add_kernels(struct maker *m)
 {
     const struct gp_compile *c = m->c;
     struct gp_record rec = gp_compile_kernels;
-    struct weight *w = gp_alloc((c->kernels.n + 1) * sizeof *w);
-    for (uint32_t i = 0; i < c->kernels.n; i++)
-        w[i] = (struct weight){c->kernels.at[i].gpu_ns, c->log->kernels.at[c->kernels.at[i].index].compile_ns,
-                               i};
     if (!c->traces.n) rec.rest[1].field = "compile_ns";
-    (void)add_sorted(m, &rec, (const char *)c->kernels.at, w, c->kernels.n);
+    (void)add_sorted(m, &rec, c->kernels.at, c->kernels.n, by_gpu_time);
 }
 
 void gp_compile_report(struct gp_report *r, const struct gp_compile *c, size_t top)
