@@ -328,6 +328,17 @@ static void redact_meta(struct redaction *r)
     t->meta.n = n;
 }
 
+gp_sid gp_redact_intern(struct gp_trace *t, bool redact, const char *text, size_t n,
+                        void (*how)(struct gp_buf *to, const char *s, size_t n))
+{
+    if (!redact) return gp_trace_intern(t, text, n);
+    struct gp_buf b = {0};
+    how(&b, text, n);
+    gp_sid sid = gp_trace_intern(t, gp_buf_str(&b), b.n);
+    gp_buf_release(&b);
+    return sid;
+}
+
 void gp_redact_trace(struct gp_trace *t)
 {
     struct redaction r = {.t = t};

@@ -23,6 +23,9 @@ void gp_redact_name(struct gp_buf *to, const char *s, size_t n);
 /* Append JSON text, or the inside of an object, with hashes for texts; keys, numbers and the names of data
  * types and of collectives stay. */
 void gp_redact_args(struct gp_buf *to, const char *s, size_t n);
+/* N bytes of TEXT as a string of T, or, if REDACT, what HOW, one of those, makes of them. */
+gp_sid gp_redact_intern(struct gp_trace *t, bool redact, const char *text, size_t n,
+                        void (*how)(struct gp_buf *to, const char *s, size_t n));
 /* Do that to all of T, which is finished. The command line, serial numbers and what a collection was told to
  * look for are removed; no removed text stays in T's strings. */
 void gp_redact_trace(struct gp_trace *t);

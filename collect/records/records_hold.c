@@ -18,12 +18,7 @@ gp_sid gp_records_thread_name(struct gp_records *r, int64_t tid)
 gp_sid gp_records_own_text(struct gp_records *r, const char *text, size_t n,
                            void (*redact)(struct gp_buf *to, const char *s, size_t n))
 {
-    if (!r->opts.redact) return gp_trace_intern(&r->trace, text, n);
-    struct gp_buf b = {0};
-    redact(&b, text, n);
-    gp_sid sid = gp_trace_intern(&r->trace, gp_buf_str(&b), b.n);
-    gp_buf_release(&b);
-    return sid;
+    return gp_redact_intern(&r->trace, r->opts.redact, text, n, redact);
 }
 
 uint32_t gp_records_thread(struct gp_records *r, int64_t tid)

@@ -44,16 +44,6 @@ static int send_block(void *ctx, const void *data, size_t n)
 
 /* ---- names of processes ---- */
 
-static gp_sid own_text(const struct gp_sample_writer *w, struct gp_trace *t, const char *text, size_t n)
-{
-    if (!w->opts.redact) return gp_trace_intern(t, text, n);
-    struct gp_buf b = {0};
-    gp_redact_name(&b, text, n);
-    gp_sid sid = gp_trace_intern(t, gp_buf_str(&b), b.n);
-    gp_buf_release(&b);
-    return sid;
-}
-
 static gp_sid comm_of(const struct gp_sample_writer *w, struct gp_trace *t, int32_t pid, int64_t tid)
 {
     char path[96], name[64] = "";
@@ -61,7 +51,7 @@ static gp_sid comm_of(const struct gp_sample_writer *w, struct gp_trace *t, int3
     FILE *f = fopen(path, "re");
     if (f && fgets(name, sizeof name, f)) name[strcspn(name, "\n")] = 0;
     if (f) fclose(f);
-    return own_text(w, t, name, strlen(name));
+    return gp_redact_intern(t, w->opts.redact, name, strlen(name), gp_redact_name);
 }
 
 static struct process *find_process(struct gp_sample_writer *w, int32_t pid)
@@ -112,10 +102,10 @@ static uint32_t find_stack(struct process *p, const struct gp_stacks *from, uint
     while (n-- > 0) {
         const struct gp_stack_node *k = &from->nodes.at[path[n]];
         struct gp_stack s = {.parent = parent, .line = k->line};
-        s.name =
-            own_text(p->owner, t, gp_string(&from->strings, k->name), gp_string_len(&from->strings, k->name));
-        s.file =
-            own_text(p->owner, t, gp_string(&from->strings, k->file), gp_string_len(&from->strings, k->file));
+        s.name = gp_redact_intern(t, p->owner->opts.redact, gp_string(&from->strings, k->name),
+                                  gp_string_len(&from->strings, k->name), gp_redact_name);
+        s.file = gp_redact_intern(t, p->owner->opts.redact, gp_string(&from->strings, k->file),
+                                  gp_string_len(&from->strings, k->file), gp_redact_name);
         parent = (uint32_t)t->stacks.n;
         GP_VEC_PUSH(&t->stacks, s);
         *gp_map_put(&p->stacks, path[n], 0) = parent;
