@@ -234,45 +234,32 @@ static void open_column(struct plot *p, const struct gp_chart_row *row, int64_t 
 
 static void close_column(struct plot *p) { gp_svg_close_line(p->w); }
 
-void gp_chart_columns(struct gp_svg *w, const struct gp_chart *c)
+/* The series of a row on each other, or beside each other if GROUPED. */
+static void draw_columns(struct gp_svg *w, const struct gp_chart *c, bool grouped)
 {
     struct plot p = {.w = w, .c = c};
-    begin_axis(&p, greatest_sum(c));
+    begin_axis(&p, grouped ? greatest_value(c) : greatest_sum(c));
     for (size_t i = 0; i < c->rows_n; i++) {
         int64_t x = column_x(&p, i), width = column_x(&p, i + 1) - x, gap = gap_of(width), before = 0;
+        int64_t each = grouped ? (width - 2 * gap) / (int64_t)c->series_n : width - 2 * gap;
         open_column(&p, &c->rows[i], x, width);
         for (size_t j = 0; j < c->series_n; j++) {
             int64_t v = c->rows[i].values[j];
             if (v <= 0) continue;
             int64_t low = height_of(&p, before), high = height_of(&p, gp_add_saturated(before, v));
-            before = gp_add_saturated(before, v);
-            draw_box(&p, &c->rows[i], j, x + gap, (PLOT_TOP + PLOT_HEIGHT) * 100 - high, width - 2 * gap,
-                     high - low);
+            if (grouped && high < 60) high = 60;
+            draw_box(&p, &c->rows[i], j, x + gap + (grouped ? (int64_t)j * each : 0),
+                     (PLOT_TOP + PLOT_HEIGHT) * 100 - high, each, high - low);
+            if (!grouped) before = gp_add_saturated(before, v);
         }
         close_column(&p);
     }
     end_axis(&p);
 }
 
-void gp_chart_grouped(struct gp_svg *w, const struct gp_chart *c)
-{
-    struct plot p = {.w = w, .c = c};
-    begin_axis(&p, greatest_value(c));
-    for (size_t i = 0; i < c->rows_n; i++) {
-        int64_t x = column_x(&p, i), width = column_x(&p, i + 1) - x, gap = gap_of(width);
-        int64_t each = (width - 2 * gap) / (int64_t)c->series_n;
-        open_column(&p, &c->rows[i], x, width);
-        for (size_t j = 0; j < c->series_n; j++) {
-            int64_t v = c->rows[i].values[j], high = height_of(&p, v);
-            if (v > 0 && high < 60) high = 60;
-            if (v > 0)
-                draw_box(&p, &c->rows[i], j, x + gap + (int64_t)j * each,
-                         (PLOT_TOP + PLOT_HEIGHT) * 100 - high, each, high);
-        }
-        close_column(&p);
-    }
-    end_axis(&p);
-}
+void gp_chart_columns(struct gp_svg *w, const struct gp_chart *c) { draw_columns(w, c, false); }
+
+void gp_chart_grouped(struct gp_svg *w, const struct gp_chart *c) { draw_columns(w, c, true); }
 
 void gp_chart_dots(struct gp_svg *w, const struct gp_chart *c)
 {
