@@ -157,24 +157,6 @@ static bool is_shown(const struct gp_trace *t, const struct gp_host_event *node)
            !gp_name_is_glue(gp_trace_str(t, name), gp_string_len(&t->strings, name));
 }
 
-static uint32_t add_stack(struct group *g, const uint32_t *frames, uint32_t n)
-{
-    struct gp_snapshot *s = g->s;
-    for (uint64_t key = gp_hash_place(frames, n * sizeof *frames, gp_hash_seed());; key++) {
-        uint32_t *at = gp_map_put(&g->stack_of_hash, key, (uint32_t)s->stacks.n);
-        if (*at == s->stacks.n) {
-            GP_VEC_RESERVE(&s->stack_frames, s->stack_frames.n + n);
-            memcpy(s->stack_frames.at + s->stack_frames.n, frames, n * sizeof *frames);
-            GP_VEC_PUSH(&s->stacks, (struct gp_snapshot_stack){(uint32_t)s->stack_frames.n, n});
-            s->stack_frames.n += n;
-            return *at;
-        }
-        const struct gp_snapshot_stack *known = &s->stacks.at[*at];
-        if (known->n == n && !memcmp(s->stack_frames.at + known->first, frames, n * sizeof *frames))
-            return *at;
-    }
-}
-
 /* What was running, innermost first; behind a node of the backward pass what its forward operator was in. */
 static uint32_t stack_of(struct adding *a, struct group *g, uint32_t node)
 {
@@ -196,7 +178,7 @@ static uint32_t stack_of(struct adding *a, struct group *g, uint32_t node)
         const struct gp_host_event *e = &a->hs.nodes[origin];
         if (e->table != GP_RANGE && is_shown(a->t, e)) frames[n++] = frame_of(a, g, e);
     }
-    uint32_t stack = n ? add_stack(g, frames, n) : 0;
+    uint32_t stack = gp_snapshot_stack(g->s, &g->stack_of_hash, frames, n);
     *gp_map_put(&g->stack_of_node, node, UINT32_MAX) = stack;
     return stack;
 }
@@ -220,7 +202,7 @@ static uint32_t below_source(struct adding *a, struct group *g, uint32_t stack, 
     frames[n++] = *known - 1;
     const struct gp_snapshot_stack *s = &g->s->stacks.at[stack];
     for (uint32_t i = 0; i < s->n && n < DEPTH_MOST; i++) frames[n++] = g->s->stack_frames.at[s->first + i];
-    return add_stack(g, frames, n);
+    return gp_snapshot_stack(g->s, &g->stack_of_hash, frames, n);
 }
 
 /* ---- rows ---- */

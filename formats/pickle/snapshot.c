@@ -110,7 +110,7 @@ static void put_frames(struct gp_builder *b, struct gp_pickle_value *self,
         if (items[i].kind == GP_KIND_FRAME) frames[k++] = (uint32_t)items[i].u;
         else gp_builder_issue(b, GP_Q_BAD_VALUE, offset);
     }
-    self->u = gp_builder_stack(b, frames, k);
+    self->u = gp_snapshot_stack(b->s, &b->stack_ids, frames, k);
     if (frames != few) free(frames);
 }
 
@@ -201,24 +201,7 @@ static void begin(struct gp_builder *b, struct gp_snapshot *s)
     *gp_map_put(&b->stream_ids, 0, 0) = 0;
 }
 
-struct placed {
-    struct gp_snapshot_segment g;
-    size_t index;
-};
-
-GP_COMPARE(by_device, struct placed, GP_UP(g.device) GP_UP(index))
-
-static void sort_segments(struct gp_snapshot *s)
-{
-    size_t n = s->segments.n, sorted = 1;
-    while (sorted < n && s->segments.at[sorted - 1].device <= s->segments.at[sorted].device) sorted++;
-    if (sorted >= n) return;
-    struct placed *all = gp_alloc(n * sizeof *all);
-    for (size_t i = 0; i < n; i++) all[i] = (struct placed){s->segments.at[i], i};
-    qsort(all, n, sizeof *all, by_device);
-    for (size_t i = 0; i < n; i++) s->segments.at[i] = all[i].g;
-    free(all);
-}
+GP_COMPARE_IN(by_device, struct gp_snapshot_segment, void, GP_UP(device))
 
 /* The first segment of DEVICE or a later one. */
 static size_t first_segment(const struct gp_snapshot *s, int64_t device)
@@ -264,7 +247,7 @@ static int judge(struct gp_builder *b, const struct gp_pickle_end *end, struct g
 {
     if (b->tops) {
         choose(b);
-        sort_segments(b->s);
+        gp_sort_in(b->s->segments.at, b->s->segments.n, sizeof *b->s->segments.at, by_device, NULL);
         place_blocks(b->s);
         if (end->truncated) gp_builder_issue(b, GP_Q_TRUNCATED, (uint64_t)end->damage_offset);
         if (end->damage) gp_builder_issue(b, GP_Q_SYNTAX, (uint64_t)end->damage_offset);

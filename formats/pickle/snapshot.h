@@ -137,6 +137,8 @@ const struct gp_snapshot_segment *gp_snapshot_segments(const struct gp_snapshot 
                                                        size_t *n);
 /* A new entry with nothing in it, for histories of other things: its index. */
 size_t gp_snapshot_add_row(struct gp_snapshot_rows *r);
+/* The stack of the N frames, which IDS knows if it was there before: its index, 0 without frames. */
+uint32_t gp_snapshot_stack(struct gp_snapshot *s, struct gp_map *ids, const uint32_t *frames, size_t n);
 
 /* Is this a zip file, as torch.save writes it? It is not a snapshot, but often passed as one. */
 bool gp_snapshot_is_zip(const uint8_t *head, size_t n);

@@ -35,12 +35,11 @@ uint32_t gp_builder_frame(struct gp_builder *b, const struct gp_snapshot_frame *
     }
 }
 
-uint32_t gp_builder_stack(struct gp_builder *b, const uint32_t *frames, size_t n)
+uint32_t gp_snapshot_stack(struct gp_snapshot *s, struct gp_map *ids, const uint32_t *frames, size_t n)
 {
-    struct gp_snapshot *s = b->s;
     if (!n) return 0;
     for (uint64_t key = gp_hash_bytes(frames, n * sizeof *frames);; key++) {
-        uint32_t *at = gp_map_put(&b->stack_ids, key, (uint32_t)s->stacks.n);
+        uint32_t *at = gp_map_put(ids, key, (uint32_t)s->stacks.n);
         if (*at == s->stacks.n) {
             struct gp_snapshot_stack fresh = {(uint32_t)s->stack_frames.n, (uint32_t)n};
             GP_VEC_RESERVE(&s->stack_frames, s->stack_frames.n + n);
