@@ -8,11 +8,6 @@
 #include "formats/base/num.h"
 #include "formats/base/json_scan.h"
 
-static bool is_text(const struct gp_json_value *v, const char *text)
-{
-    return v->n == strlen(text) && !memcmp(v->p, text, v->n);
-}
-
 /* PREFIX and KEY name the member in messages. */
 static int read_number(const char *prefix, const struct gp_json_value *key, const struct gp_json_value *v,
                        double *number, struct gp_err *err)
@@ -59,11 +54,11 @@ static int read_member(struct gp_ceilings_file *f, const struct gp_json_value *k
                    {"empty_kernel_ns", offsetof(struct gp_ceilings_file, empty_kernel_ns)}};
     for (size_t i = 0; i < GP_COUNT(numbers); i++) {
         double d = 0;
-        if (!is_text(key, numbers[i].key)) continue;
+        if (!gp_json_is(key, numbers[i].key)) continue;
         if (read_number("", key, v, &d, err)) return -1;
         memcpy((char *)f + numbers[i].offset, &d, sizeof d);
     }
-    return is_text(key, "flops_per_s") ? read_types(f, v, end, err) : 0;
+    return gp_json_is(key, "flops_per_s") ? read_types(f, v, end, err) : 0;
 }
 
 static int read_document(struct gp_ceilings_file *f, const char *text, const char *end, struct gp_err *err)
@@ -74,7 +69,8 @@ static int read_document(struct gp_ceilings_file *f, const char *text, const cha
     if (!gp_json_value(text, end, &root, &at) || root.kind != GP_JSON_OBJECT)
         return gp_fail(err, GP_E_SYNTAX, at - text, "not a JSON object with ceilings");
     for (const char *p = root.p + 1; gp_json_next(&p, end, &key, &v);) {
-        if (is_text(&key, "schema")) named = v.kind == GP_JSON_STRING && is_text(&v, "gpuprof/ceilings/1");
+        if (gp_json_is(&key, "schema"))
+            named = v.kind == GP_JSON_STRING && gp_json_is(&v, "gpuprof/ceilings/1");
         if (read_member(f, &key, &v, end, err)) return -1;
     }
     if (!named) return gp_fail(err, GP_E_FORMAT, -1, "the schema is not \"gpuprof/ceilings/1\"");

@@ -10,11 +10,6 @@
 
 enum { MOST_ITEMS = 100000 };
 
-static bool is_key(const struct gp_json_value *key, const char *name)
-{
-    return key->n == strlen(name) && !memcmp(key->p, name, key->n);
-}
-
 static const char *copy_string(struct gp_expect_file *f, const struct gp_json_value *v)
 {
     struct gp_buf text = {0};
@@ -41,8 +36,7 @@ static void take_member(struct fields *m, const struct gp_json_value *key, const
         {"metric", GP_EXPECT_METRIC}, {"idle", GP_EXPECT_IDLE}, {"operation", GP_EXPECT_OPERATION}};
     static const char *const units[] = {"", "_ns", "_bytes", "_pct"};
     for (size_t i = 0; i < GP_COUNT(subjects); i++) {
-        if (!is_key(key, subjects[i].key) || (v->kind != GP_JSON_STRING && v->kind != GP_JSON_ODD_STRING))
-            continue;
+        if (!gp_json_is(key, subjects[i].key) || !gp_json_is_string(v)) continue;
         m->name = *v;
         m->sort = subjects[i].sort;
         m->names++;
@@ -90,8 +84,9 @@ static int read_document(struct gp_expect_file *f, const char *text, const char 
     if (!gp_json_value(text, end, &root, &at) || root.kind != GP_JSON_OBJECT)
         return gp_fail(err, GP_E_SYNTAX, at - text, "not a JSON object with predictions");
     for (const char *p = root.p + 1; gp_json_next(&p, end, &key, &v);) {
-        if (is_key(&key, "schema")) named = v.kind == GP_JSON_STRING && gp_is(v.p, v.n, "gpuprof/expect/1");
-        if (!is_key(&key, "predictions") || v.kind != GP_JSON_ARRAY) continue;
+        if (gp_json_is(&key, "schema"))
+            named = v.kind == GP_JSON_STRING && gp_is(v.p, v.n, "gpuprof/expect/1");
+        if (!gp_json_is(&key, "predictions") || v.kind != GP_JSON_ARRAY) continue;
         for (const char *q = v.p + 1; gp_json_next(&q, end, NULL, &element);)
             if (add_item(f, &element, end, err)) return -1;
     }

@@ -14,7 +14,7 @@ static const int64_t MOST = 1000000000000000; /* ns, bytes: more is not believed
 
 static const char *copy_text(struct gp_try *t, const struct gp_json_value *v)
 {
-    if (v->kind != GP_JSON_STRING && v->kind != GP_JSON_ODD_STRING) return NULL;
+    if (!gp_json_is_string(v)) return NULL;
     struct gp_buf text = {0};
     gp_json_decode(&text, v->p, v->n);
     const char *copy = gp_arena_strndup(&t->mem, text.n ? text.data : "", text.n);

@@ -330,7 +330,7 @@ static void put_escaped(struct gp_buf *to, const char *s, size_t n)
 
 static void clean_scalar(struct gp_buf *to, const struct gp_json_value *v, unsigned *changes)
 {
-    bool string = v->kind == GP_JSON_STRING || v->kind == GP_JSON_ODD_STRING;
+    bool string = gp_json_is_string(v);
     bool word = v->kind == GP_JSON_BARE || (v->kind == GP_JSON_NUMBER && !is_json_number(v->p, v->n));
     if (word) *changes |= GP_JSON_CLEANED_WORD;
     if (string || word) gp_buf_putc(to, '"');

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "formats/base/declare.h"
+#include "formats/base/str.h"
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -41,6 +42,17 @@ struct gp_json_value {
     size_t n;
     enum gp_json_kind kind;
 };
+
+/* Are the bytes of V those of TEXT? Those of a key, or of a string without escapes. */
+static inline bool gp_json_is(const struct gp_json_value *v, const char *text)
+{
+    return gp_is(v->p, v->n, text);
+}
+
+static inline bool gp_json_is_string(const struct gp_json_value *v)
+{
+    return v->kind == GP_JSON_STRING || v->kind == GP_JSON_ODD_STRING;
+}
 
 static inline const char *gp_json_space(const char *p)
 {

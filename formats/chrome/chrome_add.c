@@ -182,7 +182,7 @@ static gp_sid extra_of(struct gp_chrome_parser *c, const struct gp_chrome_arg *a
     char *to = gp_buf_reserve(&c->text, size), *p = to;
     for (size_t i = 0; i < n; i++) {
         const struct gp_json_value *v = &args[i].v;
-        bool string = v->kind == GP_JSON_STRING || v->kind == GP_JSON_ODD_STRING;
+        bool string = gp_json_is_string(v);
         *p++ = i ? ',' : '{';
         *p++ = '"';
         memcpy(p, args[i].key, args[i].key_n);

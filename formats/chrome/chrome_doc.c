@@ -212,7 +212,7 @@ static bool read_events(struct doc *d)
 static void keep_meta(struct doc *d, const struct gp_json_value *key, const struct gp_json_value *v)
 {
     struct gp_chrome_parser *c = d->c;
-    bool string = v->kind == GP_JSON_STRING || v->kind == GP_JSON_ODD_STRING;
+    bool string = gp_json_is_string(v);
     const char *p = v->p - string, *end = p + v->n + 2 * string;
     if (end - p > META_LIMIT) {
         issue(d, GP_Q_LIMIT, p);
@@ -238,11 +238,6 @@ static void keep_meta(struct doc *d, const struct gp_json_value *key, const stru
     GP_VEC_PUSH(&c->out->meta, m);
 }
 
-static bool is_key(const struct gp_json_value *key, const char *text)
-{
-    return key->n == strlen(text) && !memcmp(key->p, text, key->n);
-}
-
 /* Reads "key": value at d->p; leaves d->p at the '[' if the value is the events. 1 done, 0 cut off, -1
  * invalid. */
 static int read_member(struct doc *d)
@@ -256,7 +251,7 @@ static int read_member(struct doc *d)
         if (*p != ':') p = NULL;
         else p = gp_json_space(p + 1);
     }
-    if (p && is_key(&key, "traceEvents") && *p == '[') {
+    if (p && gp_json_is(&key, "traceEvents") && *p == '[') {
         d->p = p + 1;
         d->s->saw_events = true;
         d->s->where = GP_CHROME_EVENTS;
@@ -264,8 +259,8 @@ static int read_member(struct doc *d)
     }
     const char *q = p ? gp_json_value(p, d->end, &v, &c->fail) : NULL;
     if (!q) return c->fail < d->end ? -1 : 0;
-    if (is_key(&key, "traceEvents")) d->s->saw_events = true;
-    else if (!is_key(&key, GP_CHROME_FRAMES) || v.kind != GP_JSON_OBJECT) keep_meta(d, &key, &v);
+    if (gp_json_is(&key, "traceEvents")) d->s->saw_events = true;
+    else if (!gp_json_is(&key, GP_CHROME_FRAMES) || v.kind != GP_JSON_OBJECT) keep_meta(d, &key, &v);
     else if (!gp_chrome_read_frames(c, &v)) issue(d, GP_Q_BAD_VALUE, p);
     d->p = q;
     return 1;

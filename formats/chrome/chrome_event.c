@@ -122,11 +122,6 @@ static const char *value(struct gp_chrome_parser *c, const char *p, struct gp_js
     return gp_json_value(p, c->end, v, &c->fail);
 }
 
-static bool is_string(const struct gp_json_value *v)
-{
-    return v->kind == GP_JSON_STRING || v->kind == GP_JSON_ODD_STRING;
-}
-
 static const char *read_time(struct gp_chrome_parser *c, const char *p, int64_t *ns, bool *has, bool *bad)
 {
     const char *q = read_us(p, ns);
@@ -135,7 +130,7 @@ static const char *read_time(struct gp_chrome_parser *c, const char *p, int64_t 
     if (q) return q;
     struct gp_json_value v;
     if (!(q = value(c, p, &v))) return NULL;
-    *has = (is_string(&v) || v.kind == GP_JSON_NUMBER) && gp_ns_from_us(v.p, v.n, ns);
+    *has = (gp_json_is_string(&v) || v.kind == GP_JSON_NUMBER) && gp_ns_from_us(v.p, v.n, ns);
     *bad = !*has;
     return q;
 }
@@ -149,12 +144,12 @@ static const char *read_row(struct gp_chrome_parser *c, const char *p, int64_t *
     if (q) return q;
     if (!(q = value(c, p, v))) return NULL;
     int64_t ns;
-    if ((is_string(v) || v->kind == GP_JSON_NUMBER) && gp_i64_from_text(v->p, v->n, number)) {
+    if ((gp_json_is_string(v) || v->kind == GP_JSON_NUMBER) && gp_i64_from_text(v->p, v->n, number)) {
         v->kind = GP_JSON_ABSENT;
     } else if (v->kind == GP_JSON_NUMBER && gp_ns_from_us(v->p, v->n, &ns) && ns % 1000 == 0) {
         *number = ns / 1000; /* 7.0 and 7e0 are 7 */
         v->kind = GP_JSON_ABSENT;
-    } else if (!is_string(v)) {
+    } else if (!gp_json_is_string(v)) {
         *bad = true;
         *number = 0;
         v->kind = GP_JSON_ABSENT;
@@ -235,7 +230,7 @@ static const char *read_names(struct gp_chrome_parser *c, struct gp_json_value *
     p = array.p + 1;
     do {
         p = value(c, p, &name);
-        if (!p || !is_string(&name)) return NULL;
+        if (!p || !gp_json_is_string(&name)) return NULL;
         p = gp_json_space(p);
     } while (*p++ == ',');
     if (p != end) return NULL;
@@ -388,8 +383,8 @@ static void classify(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
     static const char memory[] = "[memory]";
     if (f->classified) return;
     f->classified = true;
-    f->category = is_string(&f->cat) ? gp_chrome_category_of(c, &f->cat, f) : NULL;
-    f->bad_value |= f->cat.kind != GP_JSON_ABSENT && !is_string(&f->cat);
+    f->category = gp_json_is_string(&f->cat) ? gp_chrome_category_of(c, &f->cat, f) : NULL;
+    f->bad_value |= f->cat.kind != GP_JSON_ABSENT && !gp_json_is_string(&f->cat);
     f->table = GP_OTHER;
     if (f->phase == 'X' || f->phase == 'B' || f->phase == 'E') {
         if (f->category) f->table = f->category->table;
@@ -485,7 +480,7 @@ static const char *read_field(struct gp_chrome_parser *c, struct reading *r, enu
     case GP_KEY_FRAME: return value(c, p, &f->frame);
     case GP_KEY_SCOPE:
         p = value(c, p, &v);
-        if (p && is_string(&v) && v.n == 1) f->scope = v.p[0];
+        if (p && gp_json_is_string(&v) && v.n == 1) f->scope = v.p[0];
         return p;
     default: return value(c, p, &v);
     }

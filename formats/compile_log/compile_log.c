@@ -88,10 +88,10 @@ static void read_frame(struct gp_clog_reader *rd, struct gp_clog_start *to, cons
     const char *p = gp_clog_inside(frame, GP_JSON_OBJECT);
     to->name = to->file = 0;
     while (p && gp_json_next(&p, frame->p + frame->n, &key, &v)) {
-        if (gp_clog_key_is(&key, "name")) to->name = gp_clog_sid(rd, &v);
-        else if (gp_clog_key_is(&key, "line")) to->line = (int32_t)gp_clog_int(&v, -1);
-        else if (gp_clog_key_is(&key, "uninterned_filename")) to->file = gp_clog_sid(rd, &v);
-        else if (gp_clog_key_is(&key, "filename")) {
+        if (gp_json_is(&key, "name")) to->name = gp_clog_sid(rd, &v);
+        else if (gp_json_is(&key, "line")) to->line = (int32_t)gp_clog_int(&v, -1);
+        else if (gp_json_is(&key, "uninterned_filename")) to->file = gp_clog_sid(rd, &v);
+        else if (gp_json_is(&key, "filename")) {
             int64_t number = gp_clog_int(&v, -1);
             const uint32_t *known = number >= 0 ? gp_map_get(&rd->files, (uint64_t)number) : NULL;
             if (known) to->file = *known;
@@ -109,7 +109,7 @@ static void on_start(struct gp_clog_reader *rd, const struct gp_json_value *v)
                                   .compile_id = rd->context.compile_id};
     const char *p = gp_clog_inside(v, GP_JSON_OBJECT);
     while (p && gp_json_next(&p, v->p + v->n, &key, &value)) {
-        const char *q = gp_clog_key_is(&key, "stack") ? gp_clog_inside(&value, GP_JSON_ARRAY) : NULL;
+        const char *q = gp_json_is(&key, "stack") ? gp_clog_inside(&value, GP_JSON_ARRAY) : NULL;
         while (q && gp_json_next(&q, value.p + value.n, NULL, &frame)) read_frame(rd, &start, &frame);
     }
     if (start.compile_id && start.name) GP_VEC_PUSH(&rd->log->starts, start);
@@ -146,7 +146,7 @@ static const struct {
 static handler *find_handler(const struct gp_json_value *name, bool artifact)
 {
     for (size_t i = 0; i < sizeof records / sizeof *records; i++)
-        if (records[i].artifact == artifact && gp_clog_key_is(name, records[i].name)) return records[i].read;
+        if (records[i].artifact == artifact && gp_json_is(name, records[i].name)) return records[i].read;
     return NULL;
 }
 
@@ -160,19 +160,19 @@ struct ids {
 static bool read_context(struct gp_clog_reader *rd, struct ids *ids, const struct gp_json_value *key,
                          const struct gp_json_value *v)
 {
-    if (gp_clog_key_is(key, "frame_id")) ids->frame = gp_clog_int(v, -1);
-    else if (gp_clog_key_is(key, "frame_compile_id")) ids->compile = gp_clog_int(v, -1);
-    else if (gp_clog_key_is(key, "compiled_autograd_id")) ids->autograd = gp_clog_int(v, -1);
-    else if (gp_clog_key_is(key, "attempt")) rd->context.attempt = (int32_t)gp_clog_int(v, 0);
-    else if (gp_clog_key_is(key, "rank")) {
+    if (gp_json_is(key, "frame_id")) ids->frame = gp_clog_int(v, -1);
+    else if (gp_json_is(key, "frame_compile_id")) ids->compile = gp_clog_int(v, -1);
+    else if (gp_json_is(key, "compiled_autograd_id")) ids->autograd = gp_clog_int(v, -1);
+    else if (gp_json_is(key, "attempt")) rd->context.attempt = (int32_t)gp_clog_int(v, 0);
+    else if (gp_json_is(key, "rank")) {
         int64_t rank = gp_clog_int(v, -1);
         uint32_t process = gp_clog_state_of(rd)->process;
         if (rank >= 0 && rank < INT32_MAX) rd->log->processes.at[process].rank = (int32_t)rank;
-    } else if (gp_clog_key_is(key, "has_payload")) {
+    } else if (gp_json_is(key, "has_payload")) {
         rd->context.has_payload = true;
         rd->context.digest = (struct gp_span_text){v->p, v->kind == GP_JSON_STRING ? v->n : 0};
     } else {
-        return gp_clog_key_is(key, "stack");
+        return gp_json_is(key, "stack");
     }
     return true;
 }
@@ -195,7 +195,7 @@ static bool artifact_name(const struct gp_json_value *v, struct gp_json_value *n
     struct gp_json_value key, value;
     const char *p = gp_clog_inside(v, GP_JSON_OBJECT);
     while (p && gp_json_next(&p, v->p + v->n, &key, &value))
-        if (gp_clog_key_is(&key, "name")) {
+        if (gp_json_is(&key, "name")) {
             *name = value;
             return true;
         }
@@ -223,7 +223,7 @@ static void read_record(struct gp_clog_reader *rd)
         if (!read_context(rd, &ids, &key, &v) && !name.p) name = key, value = v;
     rd->context.compile_id = intern_ids(rd->log, &ids);
     struct gp_json_value inner;
-    bool artifact = name.p && gp_clog_key_is(&name, "artifact");
+    bool artifact = name.p && gp_json_is(&name, "artifact");
     if (artifact && artifact_name(&value, &inner)) name = inner;
     handler *read = name.p ? find_handler(&name, artifact) : NULL;
     if (read) {

@@ -80,10 +80,6 @@ struct gp_span_text gp_clog_payload(struct gp_clog_reader *rd);
 
 /* ---- JSON ---- */
 
-static inline bool gp_clog_key_is(const struct gp_json_value *key, const char *name)
-{
-    return key->n == strlen(name) && !memcmp(key->p, name, key->n);
-}
 /* The members of V, which must be an object (elements: an array): where to start, or NULL. */
 const char *gp_clog_inside(const struct gp_json_value *v, enum gp_json_kind kind);
 /* A string, decoded; 0 for anything else. */

@@ -307,7 +307,7 @@ void gp_clog_read_recompiles(struct gp_clog_reader *rd)
     struct gp_buf text = {0};
     const char *p = t.p + 1;
     for (int32_t order = 0; gp_json_next(&p, t.p + t.n, NULL, &v); order++) {
-        if (v.kind != GP_JSON_STRING && v.kind != GP_JSON_ODD_STRING) continue;
+        if (!gp_json_is_string(&v)) continue;
         text.n = 0;
         gp_json_decode(&text, v.p, v.n);
         gp_clog_add_recompile(rd, process, rd->context.compile_id, (struct gp_span_text){text.data, text.n},
@@ -339,11 +339,11 @@ void gp_clog_read_cache(struct gp_clog_reader *rd, enum gp_clog_cache_layer laye
     }
     const char *p = all.p + 1;
     while (gp_json_next(&p, t.p + t.n, &key, &v)) {
-        if (gp_clog_key_is(&key, "key")) c.key = gp_clog_sid(rd, &v);
-        else if (gp_clog_key_is(&key, "time_taken_ns")) c.taken_ns = gp_clog_int(&v, -1);
-        else if (gp_clog_key_is(&key, "time_saved_ns")) c.saved_ns = gp_clog_int(&v, -1);
-        else if (gp_clog_key_is(&key, "time_saved_ms")) c.saved_ns = larger(c.saved_ns, gp_clog_ns(&v, 3));
-        else if (gp_clog_key_is(&key, "cache_bypass_reason")) c.reason = gp_clog_sid(rd, &v);
+        if (gp_json_is(&key, "key")) c.key = gp_clog_sid(rd, &v);
+        else if (gp_json_is(&key, "time_taken_ns")) c.taken_ns = gp_clog_int(&v, -1);
+        else if (gp_json_is(&key, "time_saved_ns")) c.saved_ns = gp_clog_int(&v, -1);
+        else if (gp_json_is(&key, "time_saved_ms")) c.saved_ns = larger(c.saved_ns, gp_clog_ns(&v, 3));
+        else if (gp_json_is(&key, "cache_bypass_reason")) c.reason = gp_clog_sid(rd, &v);
     }
     GP_VEC_PUSH(&log->caches, c);
     if (layer != GP_CLOG_FX || !c.key) return;

@@ -188,7 +188,7 @@ static gp_sid path_of(struct gp_clog_reader *rd, const struct gp_json_value *v)
     const char *p = gp_clog_inside(v, GP_JSON_OBJECT);
     gp_sid sid = 0;
     while (p && gp_json_next(&p, v->p + v->n, &key, &value))
-        if (gp_clog_key_is(&key, "filename") || (!sid && gp_clog_key_is(&key, "file_path")))
+        if (gp_json_is(&key, "filename") || (!sid && gp_json_is(&key, "file_path")))
             sid = gp_clog_sid(rd, &value);
     return sid;
 }
@@ -220,9 +220,9 @@ static void fill_kernel(struct gp_clog_reader *rd, struct gp_clog_kernel *k, con
     struct gp_json_value key, value;
     const char *p = gp_clog_inside(v, GP_JSON_OBJECT);
     while (p && gp_json_next(&p, v->p + v->n, &key, &value)) {
-        if (gp_clog_key_is(&key, "compile_time_us")) k->compile_ns = gp_clog_ns(&value, 0);
-        else if (gp_clog_key_is(&key, "num_configs")) k->configs = (uint64_t)gp_clog_int(&value, 0);
-        else if (gp_clog_key_is(&key, "only_config")) {
+        if (gp_json_is(&key, "compile_time_us")) k->compile_ns = gp_clog_ns(&value, 0);
+        else if (gp_json_is(&key, "num_configs")) k->configs = (uint64_t)gp_clog_int(&value, 0);
+        else if (gp_json_is(&key, "only_config")) {
             k->configs = 1;
             k->config = gp_clog_text_sid(rd, (struct gp_span_text){value.p, value.n});
         }

@@ -52,7 +52,7 @@ int64_t gp_clog_ns(const struct gp_json_value *v, int shift)
 bool gp_clog_nested(struct gp_clog_reader *rd, const struct gp_json_value *v, struct gp_json_value *inner)
 {
     static const char zeros[GP_JSON_PAD];
-    if (v->kind != GP_JSON_STRING && v->kind != GP_JSON_ODD_STRING) return false;
+    if (!gp_json_is_string(v)) return false;
     rd->scratch.n = 0;
     gp_json_decode(&rd->scratch, v->p, v->n);
     size_t n = rd->scratch.n;

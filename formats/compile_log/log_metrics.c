@@ -2,8 +2,6 @@
 #include "formats/base/order.h"
 #include "formats/compile_log/compile_log_priv.h"
 
-#include <stdlib.h>
-
 enum how { INTEGER, MICROSECONDS, SECONDS, TEXT, LINE, GUARDED };
 
 struct field {
@@ -75,11 +73,11 @@ static void set_field(struct gp_clog_reader *rd, struct gp_clog_metrics *m, cons
 static bool set_environment(struct gp_clog_reader *rd, struct gp_clog_process *p,
                             const struct gp_json_value *key, const struct gp_json_value *v)
 {
-    gp_sid *to = gp_clog_key_is(key, "pytorch_version")  ? &p->torch
-                 : gp_clog_key_is(key, "cuda_version")   ? &p->cuda
-                 : gp_clog_key_is(key, "triton_version") ? &p->triton
-                 : gp_clog_key_is(key, "python_version") ? &p->python
-                                                         : NULL;
+    gp_sid *to = gp_json_is(key, "pytorch_version")  ? &p->torch
+                 : gp_json_is(key, "cuda_version")   ? &p->cuda
+                 : gp_json_is(key, "triton_version") ? &p->triton
+                 : gp_json_is(key, "python_version") ? &p->python
+                                                     : NULL;
     if (!to) return false;
     if (v->kind == GP_JSON_STRING) *to = gp_clog_sid(rd, v);
     return true;
@@ -102,30 +100,23 @@ static int64_t sum_kernel_times(struct gp_clog_reader *rd, const struct gp_json_
     return sum;
 }
 
-struct reason {
-    const char *text;
-    gp_sid sid;
-};
-
-GP_COMPARE(by_text, struct reason, GP_THEN(strcmp(x->text, y->text)))
+GP_COMPARE_IN(by_text, gp_sid, struct gp_compile_log,
+              GP_THEN(strcmp(gp_clog_str(of, *x), gp_clog_str(of, *y))))
 
 /* In the order of their texts: the log writes a set. Of several sets in one row, the last one counts. */
 static void add_restarts(struct gp_clog_reader *rd, struct gp_clog_metrics *m, const struct gp_json_value *v)
 {
     struct gp_compile_log *log = rd->log;
-    GP_VEC(struct reason) reasons = {0};
     struct gp_json_value value;
     const char *p = gp_clog_inside(v, GP_JSON_ARRAY);
+    m->first_restart = (uint32_t)log->restarts.n;
     while (p && gp_json_next(&p, v->p + v->n, NULL, &value)) {
         gp_sid sid = gp_clog_sid(rd, &value);
-        if (sid) GP_VEC_PUSH(&reasons, ((struct reason){.sid = sid}));
+        if (sid) GP_VEC_PUSH(&log->restarts, sid);
     }
-    for (size_t i = 0; i < reasons.n; i++) reasons.at[i].text = gp_clog_str(log, reasons.at[i].sid);
-    if (reasons.n) qsort(reasons.at, reasons.n, sizeof *reasons.at, by_text);
-    m->first_restart = (uint32_t)log->restarts.n;
-    m->n_restarts = (uint32_t)reasons.n;
-    for (size_t i = 0; i < reasons.n; i++) GP_VEC_PUSH(&log->restarts, reasons.at[i].sid);
-    GP_VEC_FREE(&reasons);
+    m->n_restarts = (uint32_t)log->restarts.n - m->first_restart;
+    gp_sort_in(GP_VEC_FROM(&log->restarts, m->first_restart), m->n_restarts, sizeof *log->restarts.at,
+               by_text, log);
 }
 
 static void read_member(struct gp_clog_reader *rd, struct gp_clog_metrics *m, const struct gp_json_value *key,
@@ -134,15 +125,15 @@ static void read_member(struct gp_clog_reader *rd, struct gp_clog_metrics *m, co
     int32_t attempt;
     if (v->kind == GP_JSON_WORD && *v->p == 'n') return; /* null */
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (gp_clog_key_is(key, fields[i].key)) {
+        if (gp_json_is(key, fields[i].key)) {
             set_field(rd, m, &fields[i], v);
             return;
         }
     if (set_environment(rd, &rd->log->processes.at[m->process], key, v)) return;
-    if (gp_clog_key_is(key, "restart_reasons")) add_restarts(rd, m, v);
-    else if (gp_clog_key_is(key, "triton_kernel_compile_times_us"))
+    if (gp_json_is(key, "restart_reasons")) add_restarts(rd, m, v);
+    else if (gp_json_is(key, "triton_kernel_compile_times_us"))
         m->kernel_compile_ns = sum_kernel_times(rd, v);
-    else if (gp_clog_key_is(key, "compile_id") && v->kind == GP_JSON_STRING && !m->compile_id)
+    else if (gp_json_is(key, "compile_id") && v->kind == GP_JSON_STRING && !m->compile_id)
         m->compile_id = gp_clog_compile_id(rd, v->p, v->n, &attempt);
 }
 

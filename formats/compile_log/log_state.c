@@ -175,8 +175,8 @@ static void read_args(struct event *e, const struct gp_json_value *v, const char
     struct gp_json_value key, value;
     const char *p = gp_clog_inside(v, GP_JSON_OBJECT);
     while (p && gp_json_next(&p, end, &key, &value)) {
-        if (gp_clog_key_is(&key, "compile_id")) e->compile_id = value;
-        else if (gp_clog_key_is(&key, "is_backward")) e->backward = gp_clog_true(&value);
+        if (gp_json_is(&key, "compile_id")) e->compile_id = value;
+        else if (gp_json_is(&key, "is_backward")) e->backward = gp_clog_true(&value);
     }
 }
 
@@ -188,10 +188,10 @@ static bool read_members(struct event *e, struct gp_span_text t)
     const char *p = all.p + 1;
     *e = (struct event){.at_ns = -1};
     while (gp_json_next(&p, end, &key, &value)) {
-        if (gp_clog_key_is(&key, "name")) e->name = value;
-        else if (gp_clog_key_is(&key, "ph")) e->phase = value;
-        else if (gp_clog_key_is(&key, "ts")) e->at_ns = gp_clog_ns(&value, 0);
-        else if (gp_clog_key_is(&key, "args")) read_args(e, &value, end);
+        if (gp_json_is(&key, "name")) e->name = value;
+        else if (gp_json_is(&key, "ph")) e->phase = value;
+        else if (gp_json_is(&key, "ts")) e->at_ns = gp_clog_ns(&value, 0);
+        else if (gp_json_is(&key, "args")) read_args(e, &value, end);
     }
     return e->phase.n == 1 && e->name.kind == GP_JSON_STRING && e->at_ns >= 0 && e->at_ns < MOST_NS;
 }

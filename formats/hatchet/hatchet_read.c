@@ -64,7 +64,7 @@ static bool fail_at(struct reading *r, const char *at)
 static gp_sid text_of(struct reading *r, const struct gp_json_value *v)
 {
     r->text.n = 0;
-    if (v->kind != GP_JSON_STRING && v->kind != GP_JSON_ODD_STRING) return 0;
+    if (!gp_json_is_string(v)) return 0;
     if (gp_json_decode(&r->text, v->p, v->n)) gp_trace_issue(r->t, GP_Q_REPAIRED_TEXT, 1, v->p - r->begin);
     return gp_trace_intern(r->t, r->text.n ? r->text.data : "", r->text.n);
 }

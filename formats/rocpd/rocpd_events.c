@@ -193,8 +193,7 @@ static gp_sid message_of(struct gp_rocpd *r, struct gp_sqlite_scan *scan, int co
     memset(gp_buf_reserve(&text, GP_JSON_PAD), 0, GP_JSON_PAD);
     const char *at = text.data + 1;
     while (gp_json_next(&at, text.data + n, &key, &v)) {
-        if (!gp_is(key.p, key.n, "message") || (v.kind != GP_JSON_STRING && v.kind != GP_JSON_ODD_STRING))
-            continue;
+        if (!gp_is(key.p, key.n, "message") || !gp_json_is_string(&v)) continue;
         gp_json_decode(&decoded, v.p, v.n);
         if (decoded.n) name = gp_trace_intern(r->t, decoded.data, decoded.n);
         break;

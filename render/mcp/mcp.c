@@ -51,11 +51,6 @@ static void put_result(struct gp_buf *reply, const struct gp_buf *id, const char
 
 /* ---- values ---- */
 
-static bool is_string(const struct gp_json_value *v)
-{
-    return v->kind == GP_JSON_STRING || v->kind == GP_JSON_ODD_STRING;
-}
-
 /* The last member NAME of OBJECT, which may be of any kind; absent if there is none. */
 static struct gp_json_value member(const struct gp_json_value *object, const char *end, const char *name)
 {
@@ -73,7 +68,7 @@ static void initialize(const struct gp_json_value *params, const char *end, cons
 {
     struct gp_json_value asked = member(params, end, "protocolVersion");
     const char *version = versions[0];
-    if (!is_string(&asked)) {
+    if (!gp_json_is_string(&asked)) {
         gp_mcp_fail(reply, id, GP_MCP_PARAMS, "initialize has no protocolVersion");
         return;
     }
@@ -182,7 +177,7 @@ static int take_value(const struct gp_mcp_arg *a, const struct gp_json_value *v,
                       : path ? "must be a list of paths"
                              : "must be a string";
     if (count && v->kind == GP_JSON_NUMBER && gp_u64_from_text(v->p, v->n, &n)) why = NULL;
-    if (!count && is_string(v)) why = NULL;
+    if (!count && gp_json_is_string(v)) why = NULL;
     if (!why && count) gp_buf_put(&text, v->p, v->n);
     else if (!why) gp_json_decode(&text, v->p, v->n);
     const char *s = gp_buf_str(&text);
@@ -259,7 +254,7 @@ static int take_call(const struct gp_mcp *m, const struct gp_json_value *params,
                      struct gp_mcp_call *c, struct gp_err *err)
 {
     struct gp_json_value name = member(params, end, "name"), args = member(params, end, "arguments");
-    if (!is_string(&name)) return gp_fail(err, GP_E_USAGE, -1, "tools/call has no name of a tool");
+    if (!gp_json_is_string(&name)) return gp_fail(err, GP_E_USAGE, -1, "tools/call has no name of a tool");
     for (c->tool = m->tools; c->tool->name && !gp_is(name.p, name.n, c->tool->name);) c->tool++;
     if (!c->tool->name)
         return gp_fail(err, GP_E_USAGE, -1, "no tool \"%.*s\"", name.n < 60 ? (int)name.n : 60, name.p);
@@ -296,7 +291,7 @@ static enum gp_mcp_event request(const struct gp_mcp *m, const struct gp_json_va
 static bool take_id(const struct gp_json_value *v, struct gp_buf *id)
 {
     id->n = 0;
-    if (is_string(v)) {
+    if (gp_json_is_string(v)) {
         gp_buf_putc(id, '"');
         gp_json_put_valid(id, v->p, v->n);
         gp_buf_putc(id, '"');
@@ -319,9 +314,10 @@ enum gp_mcp_event gp_mcp_take(const struct gp_mcp *m, const char *line, size_t n
                          method = member(&root, end, "method"), params = member(&root, end, "params");
     bool identified = take_id(&id, &call->id),
          answer = member(&root, end, "result").kind || member(&root, end, "error").kind;
-    bool right = is_string(&jsonrpc) && gp_is(jsonrpc.p, jsonrpc.n, "2.0") && (identified || !id.kind);
+    bool right =
+        gp_json_is_string(&jsonrpc) && gp_is(jsonrpc.p, jsonrpc.n, "2.0") && (identified || !id.kind);
     if (right && !method.kind && answer) return GP_MCP_NOTHING; /* to a question that nobody asked */
-    if (!right || !is_string(&method) || (params.kind && params.kind != GP_JSON_OBJECT)) {
+    if (!right || !gp_json_is_string(&method) || (params.kind && params.kind != GP_JSON_OBJECT)) {
         gp_mcp_fail(reply, &call->id, GP_MCP_REQUEST,
                     "not a request of JSON-RPC 2.0 with a method and named params");
         return GP_MCP_NOTHING;
