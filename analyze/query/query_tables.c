@@ -2,8 +2,10 @@
 #include <string.h>
 #include "analyze/hta/hta_rows.h"
 #include "analyze/names/classify.h"
+#include "analyze/names/names.h"
 #include "analyze/query/query.h"
 #include "analyze/view/quality.h"
+#include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/model/cuda_names.h"
 
@@ -34,7 +36,7 @@ static void put_stack(struct gp_cell *c, uint32_t stack)
 // clang-format off
 /* What a column of an event is, besides the columns of the trace. */
 enum what {
-    ID, START, END, DUR, VALUE, SAMPLES, HOST_NAME_ID, RANGE_KIND,                     /* get_event */
+    ID, START, END, DUR, VALUE, LATENCY, SAMPLES, HOST_NAME_ID, RANGE_KIND,            /* get_event */
     RANK, PROCESS, PID, TID, DEVICE, CONTEXT, STREAM, ALLOCATION_DEVICE,               /* get_place */
     KIND, CLASS, CATEGORY, NAME, LABEL, NAME_ID, LABEL_ID, RECORDED_ID,                /* get_work */
     CALL, DELAY, STEP, STACK, HOST_STACK, EXACT_STACK, EVENTS, GPU                     /* get_found */
@@ -72,6 +74,7 @@ GP_GETTER_OF(get_event, struct gp_query_event, e)
     case END: c->i = of->start_ns[e->row] + of->dur_ns[e->row]; return;
     case DUR: c->i = of->dur_ns[e->row]; return;
     case VALUE: gp_cell_real(c, gp_get_value(of, e->row)); return;
+    case LATENCY: c->i = (int64_t)gp_get_value(of, e->row); return;
     case SAMPLES: c->i = 1 + gp_get_total(of, e->row); return;
     case HOST_NAME_ID: c->i = e->q->text_of[of->name[e->row]]; return;
     case RANGE_KIND: gp_cell_text(c, gp_table_name((enum gp_table)e->table)); return; /* range, op, python */
@@ -154,6 +157,28 @@ GP_GETTER_OF(get_text, struct gp_query_event, e)
 {
     get_number(c, f, e, x);
     put_sid(c, &e->q->t->strings, (gp_sid)c->i);
+}
+
+/* The name of a kernel in full. */
+GP_GETTER(get_demangled)
+{
+    const struct gp_query_event *e = row;
+    const struct gp_strings *s = &e->q->t->strings;
+    const gp_sid name = events_of(e)->name[e->row];
+    struct gp_buf b = {0};
+    gp_name_demangle(&b, gp_string(s, name), gp_string_len(s, name));
+    gp_cell_take(c, &b, x);
+}
+
+/* The line of a program counter, or its file. */
+GP_GETTER(get_source_line)
+{
+    const struct gp_query_event *e = row;
+    const struct gp_trace *t = e->q->t;
+    const uint32_t stack = gp_get_stack(events_of(e), e->row);
+    const struct gp_stack *at = &t->stacks.at[stack < t->stacks.n ? stack : 0];
+    if (f->type == GP_CELL_NAME) put_sid(c, &t->strings, at->file);
+    else put_known(c, at->line ? (int64_t)at->line : -1);
 }
 
 /* A member of the configuration, which is known if it has the bit F->below. */
@@ -320,6 +345,21 @@ static const struct gp_field sample_fields[] = {
     F("samples", COUNT, get_event, SAMPLES, "this one and equal ones after it", ALWAYS),
     F("stack", ID, get_found, EXACT_STACK, "id in frames", KEY),
 };
+static const struct gp_field stall_fields[] = {
+    WHO,
+    F("device", ID, get_place, DEVICE, "ordinal", NULLS),
+    F("context", ID, get_place, CONTEXT, NULL, NULLS),
+    NAMED("recorded_name", "of the kernel, as recorded"),
+    F("name", NAME, get_demangled, 0, "in full, demangled, as in kernels", ALWAYS),
+    F("file", NAME, get_source_line, 0, NULL, NULLS),
+    F("line", COUNT, get_source_line, 0, NULL, NULLS),
+    F("offset", ID, get_number, GP_COL_ADDR, "of the instruction in the kernel", ALWAYS),
+    F("reason", NAME, get_text, GP_COL_SERIES, "why warps stall; selected: they issued", NULLS),
+    F("samples", COUNT, get_number, GP_COL_TOTAL, "of warps, issued or not", ALWAYS),
+    F("latency_samples", COUNT, get_event, LATENCY, "of these, when no warp could issue", ALWAYS),
+    WHEN,
+    F("correlation", ID, get_number, GP_COL_CORR, "of a launch; NULL: of all in that time", KEY),
+};
 static const struct gp_field allocation_fields[] = {
     THREAD, F("device", ID, get_place, ALLOCATION_DEVICE, "NULL: memory of the host, or not known", NULLS),
     NAMED("name", NULL), AT_TIME,
@@ -449,6 +489,8 @@ static const struct gp_query_table tables[] = {
     MADE("matches", match_fields, gp_collective_match, hta.matches, "a collective on all its ranks", HTA),
     OF_TRACE("counters", counter_fields, "values over time", GP_COUNTER, .need = GP_NEED(GP_COUNTER)),
     OF_TRACE("samples", sample_fields, "samples of threads' stacks", GP_SAMPLE, .need = GP_NEED(GP_SAMPLE)),
+    OF_TRACE("stalls", stall_fields, "samples of program counters: why warps of kernels stall, and where",
+             GP_PC, .need = GP_NEED(GP_PC)),
     OF_TRACE("allocations", allocation_fields, "allocations, frees", GP_MEMORY, .need = GP_NEED(GP_MEMORY)),
     MADE("devices", device_fields, gp_hta_device, hta.devices, "where the time of each device went", HTA),
     MADE("processes", process_fields, gp_process, processes, "processes", .need = 0),

@@ -22,6 +22,9 @@ const struct gp_sql_view gp_sql_views[] = {
     {"per_range", "GPU events by the innermost range, forward and backward", PER("f.\"range\"")},
     {"idle_causes", "idle time of devices by cause",
      "SELECT rank, device, cause, count(*) AS pieces, sum(dur_ns) AS idle_ns FROM idle GROUP BY 1, 2, 3"},
+    {"per_instruction", "samples of program counters by kernel, instruction and reason",
+     "SELECT rank, device, name, file, line, offset, reason, sum(samples) AS samples, "
+     "sum(latency_samples) AS latency_samples FROM stalls GROUP BY 1, 2, 3, 4, 5, 6, 7"},
     {"StringIds", NSYS "numbers of names", "SELECT id, value FROM texts"},
     {"CUPTI_ACTIVITY_KIND_KERNEL", NSYS "kernels",
      "SELECT " TIMES PLACE PID(

@@ -1,10 +1,12 @@
 /* make_metrics.c -- writes a trace with hardware counters: "make_metrics OUT" the one of
  * tests/unit/metrics_make.h, of which everything is known, "make_metrics OUT N" one of N measured launches,
- * "make_metrics OUT hostile" the first with controls in all names. */
+ * "make_metrics OUT hostile" the first with controls in all names, and "make_metrics OUT stalls" the samples
+ * of program counters of tests/unit/pc_make.h. */
 #include <stdlib.h>
 #include <string.h>
 #include "formats/gpt/gpt_write.h"
 #include "tests/unit/metrics_make.h"
+#include "tests/unit/pc_make.h"
 
 static int to_file(void *ctx, const void *data, size_t n) { return fwrite(data, 1, n, ctx) == n ? 0 : -1; }
 
@@ -32,7 +34,8 @@ int main(int argc, char **argv)
     struct gp_trace t;
     if (argc < 2) return 2;
     bool odd = argc > 2 && !strcmp(argv[2], "hostile");
-    if (argc > 2 && !odd) mm_many(&t, strtoull(argv[2], NULL, 10));
+    if (argc > 2 && !strcmp(argv[2], "stalls")) pc_trace(&t);
+    else if (argc > 2 && !odd) mm_many(&t, strtoull(argv[2], NULL, 10));
     else mm_trace(&t);
     if (odd) make_hostile(&t);
     FILE *f = fopen(argv[1], "wb");

@@ -159,6 +159,17 @@ test_expect_success 'gputrace.events() has all events, and what trace-query refu
     printf "437 3208798 True 0\ntrace-query: near \"SELEC\": syntax error\n" >expect && test_cmp expect got
 '
 
+# tests/unit/pc_make.h: line 7 of k.cu has 6,000 samples that wait for memory, in two rows; another kernel has no lines.
+test_expect_success 'stalls: rows of program counters, and gputrace.stalls() sums them up by instruction and reason' '
+    "$GP_BIN/../tests/make_metrics" stalls.trace stalls &&
+    ask stalls.trace "SELECT sum(samples), sum(latency_samples), count(line), count(*), count(correlation) FROM stalls" | sed 1d >got &&
+    echo 11000,8500,8,11,0 >expect && test_cmp expect got &&
+    ask stalls.trace "SELECT recorded_name, name, file, line, offset, reason, samples FROM stalls WHERE line IS NULL ORDER BY offset LIMIT 1" | sed 1d >got &&
+    echo "_Z4bareiPf,\"bare(int, float*)\",,,16,selected,100" >expect && test_cmp expect got &&
+    echo "import gputrace; s = gputrace.stalls(\"stalls.trace\"); print(*(list(s[c])[0] for c in (\"name\", \"file\", \"line\", \"offset\", \"reason\", \"samples\", \"latency_samples\")))" >stalls.py &&
+    PYTHONPATH="$GP_BIN/../python" python3 stalls.py >got && echo "k k.cu 7 16 long_scoreboard 6000 5700" >expect && test_cmp expect got
+'
+
 # GP_SAMPLES: others than a few; all of them take a minute.
 test_expect_success PLAIN 'fifty questions have the answers of trace-hta, of sums made apart, and of the exported file' '
     python3 "$GP_SOURCE/tests/cli/query_questions.py" ${GP_SAMPLES:-"$eager" "$samples/h200/ddp.trace" "$samples/h200/plain.trace" \

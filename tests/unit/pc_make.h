@@ -67,4 +67,23 @@ static inline void pc_memory(struct pc *pc)
     pc_add(pc, 0x40, "not_selected", 500, 0);
 }
 
+/* The samples above on an H100, and 1,000 of a kernel whose code has no lines. */
+static inline void pc_trace(struct gp_trace *t)
+{
+    gp_trace_init(t, GP_NEED_ALL);
+    const uint32_t process = mk_process(t, 1, 0), stream = mk_stream(t, process, 0, 7);
+    struct pc pc = {.t = t, .track = mk_thread(t, process, 1), .name = "k", .dur_ns = 1000};
+    GP_VEC_PUSH(&t->devices, pc_h100(t));
+    pc_memory(&pc);
+    mk_kernel(t, stream, 100, 600, "k", 1);
+    mk_kernel(t, stream, 700, 900, "_Z4bareiPf", 2);
+    pc.name = "_Z4bareiPf";
+    pc_line(&pc, NULL, 0);
+    pc_add(&pc, 0x10, "selected", 100, 0);
+    pc_add(&pc, 0x20, "short_scoreboard", 700, 600);
+    pc_add(&pc, 0x30, "math_pipe_throttle", 200, 100);
+    gp_trace_set_number(t, "start_realtime_ns", INT64_C(1700000000) * 1000000000);
+    gp_trace_finish(t);
+}
+
 #endif

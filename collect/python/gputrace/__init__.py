@@ -13,7 +13,7 @@ without CUPTI, or with GPUPROF_OFF=1 in the environment everything runs; ``sessi
 Names that end in _ns are integer nanoseconds, _ms floating milliseconds, _bytes integer bytes, _pct percent.
 """
 
-from ._api import classify, compare, events, include, lib, measure, profile_with_result, query, read, tool
+from ._api import classify, compare, events, include, lib, measure, profile_with_result, query, read, stalls, tool
 from ._core_or_pure import core as _core
 from ._memory import Memory, memory
 from ._results import Advice, Change, Classification, Comparison, Cost, Finding, Kernel, Operator, RangeTime
@@ -38,5 +38,5 @@ def enabled() -> bool:
 
 __all__ = ["Advice", "Change", "Classification", "Comparison", "Cost", "Finding", "Kernel", "Memory", "Operator", "RangeSummary",
            "RangeTime", "Session", "Trial", "Trials", "bottlenecks", "classify", "compare", "enabled", "events", "include", "lib", "mark",
-           "measure", "memory", "off", "on", "print_summary", "profile_with_result", "query", "range", "read", "reset", "session", "summary",
+           "measure", "memory", "off", "on", "print_summary", "profile_with_result", "query", "range", "read", "reset", "session", "stalls", "summary",
            "to_csv", "to_json", "tool", "trial"]

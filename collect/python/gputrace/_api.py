@@ -250,6 +250,12 @@ def events(path):
     return query(path, "SELECT * FROM events ORDER BY start_ns")
 
 
+def stalls(path):
+    """Why the warps of kernels stall: samples of program counters by kernel, file, line, offset of the instruction and reason, most
+    samples first; of ``latency_samples`` of them, no warp could issue. ``query()`` says how."""
+    return query(path, "SELECT * FROM per_instruction ORDER BY samples DESC, name, offset, reason")
+
+
 def _read_results(path, table):
     with open(path, "rb") as f:
         head = f.read(64)
