@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/app/app.h"
 #include "analyze/app/app_ceilings.h"
+#include "analyze/app/app_code.h"
 #include "analyze/app/app_join.h"
 #include "analyze/metrics/metrics.h"
 #include "formats/base/buf.h"
@@ -11,7 +12,7 @@
 
 struct opts {
     struct gp_app_opts app; /* first */
-    const char *per, *metric, *reduce, *sort, *join, *ceilings;
+    const char *per, *metric, *reduce, *sort, *join, *ceilings, *source, *sass;
     bool wide;
 };
 
@@ -34,6 +35,12 @@ static const struct gp_option options[] = {
      "(default: "
      "those kept for the device, then the peaks that the counters report)",
      GP_OPT_STRING, offsetof(struct opts, ceilings)},
+    {0, "source", "DIR", "show the code beside stalls on the page: of files that the trace names, below DIR",
+     GP_OPT_STRING, offsetof(struct opts, source)},
+    {0, "sass", "FILE",
+     "show the instructions of kernels without lines: FILE is a listing of nvdisasm or cuobjdump, or the "
+     "cubin, program or library for these",
+     GP_OPT_STRING, offsetof(struct opts, sass)},
     GP_OPTION_TOP("maximum number of rows, 0 for all (default: 20 in text, 500 in HTML)"),
     GP_OPTION_WIDTH,
     GP_OPTIONS_COMMON,
@@ -81,11 +88,11 @@ static int join(struct gp_app *f, const char *path, const struct gp_trace *count
 }
 
 static int write_answer(struct gp_app *f, const struct opts *o, const struct gp_answer_format *format,
-                        const struct gp_metrics *m, const struct gp_ceilings *measured, const char *title,
-                        struct gp_err *err)
+                        const struct gp_metrics *m, const struct gp_ceilings *measured,
+                        const struct gp_app_code *code, const char *title, struct gp_err *err)
 {
     struct gp_buf typed = {0};
-    gp_cli_put_given(&typed, f->tool, o, "per metric reduce sort join ceilings top");
+    gp_cli_put_given(&typed, f->tool, o, "per metric reduce sort join ceilings source sass top");
     struct gp_metrics_answer a = {.m = m,
                                   .measured = measured,
                                   .input = title,
@@ -93,6 +100,8 @@ static int write_answer(struct gp_app *f, const struct opts *o, const struct gp_
                                   .reduce = reduce_of(o->reduce),
                                   .wide = o->wide,
                                   .values = o->metric != NULL,
+                                  .code = code->all.at,
+                                  .code_n = code->all.n,
                                   .top = gp_answer_rows(format, o->app.top),
                                   .color = gp_app_color(f),
                                   .width = gp_app_width(f)};
@@ -108,6 +117,7 @@ static int run(struct gp_app *f, const struct opts *o, struct gp_err *err)
     struct gp_buf title = {0};
     struct gp_metrics m = {0};
     struct gp_ceilings ceilings;
+    struct gp_app_code code = {0};
     bool measured = false;
     struct gp_trace t;
     struct gp_metrics_opts mo = {
@@ -116,7 +126,9 @@ static int run(struct gp_app *f, const struct opts *o, struct gp_err *err)
         (o->reduce &&
          gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_REDUCE, "--reduce", err)) ||
         (o->ceilings &&
-         gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_CEILINGS, "--ceilings", err)))
+         gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_CEILINGS, "--ceilings", err)) ||
+        ((o->source || o->sass) && gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_CODE,
+                                                   o->source ? "--source" : "--sass", err)))
         return -1;
     if (gp_app_trace(f, 0, GP_METRICS_NEED, &t, err)) return -1;
     gp_app_warn_issues(f, &t);
@@ -129,9 +141,11 @@ static int run(struct gp_app *f, const struct opts *o, struct gp_err *err)
     const char *device = t.devices.n ? gp_trace_str(&t, t.devices.at[0].name) : "";
     if (!failed && (format->needs & GP_METRICS_TAKES_CEILINGS))
         failed = gp_app_ceilings(f, o->ceilings, device, &ceilings, &measured, err);
+    if (!failed) failed = gp_app_code(&code, &t, &m.stalls, o->source, o->sass, err);
     gp_trace_release(&t);
     if (!failed)
-        failed = write_answer(f, o, format, &m, measured ? &ceilings : NULL, gp_buf_str(&title), err);
+        failed = write_answer(f, o, format, &m, measured ? &ceilings : NULL, &code, gp_buf_str(&title), err);
+    gp_app_code_release(&code);
     gp_buf_release(&title);
     gp_metrics_release(&m);
     return failed;

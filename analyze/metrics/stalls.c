@@ -38,6 +38,13 @@ static const struct {
 #undef X
 };
 
+enum gp_stall_cause gp_stall_cause_of(enum gp_stall reason)
+{
+    int c = 0;
+    while (c < GP_STALL_CAUSE_COUNT && !(causes[c].reasons & 1U << reason)) c++;
+    return (enum gp_stall_cause)c;
+}
+
 struct sample {
     uint32_t kernel, reason;
     uint64_t line; /* index in trace->stacks; without a line the offset, and NO_LINE */
@@ -195,7 +202,6 @@ static void add_line(struct find *f, struct gp_stalled *k, const struct sample *
                               .brief = k->brief,
                               .first = (size_t)(x - f->samples),
                               .n = n};
-    int64_t of[GP_STALL_COUNT] = {0};
     if (!(x->line & NO_LINE)) {
         const struct gp_stack *at = &f->t->stacks.at[x->line];
         p.file =
@@ -204,11 +210,11 @@ static void add_line(struct find *f, struct gp_stalled *k, const struct sample *
     }
     for (size_t i = 0; i < n; i++) {
         add(&p, &x[i]);
+        p.of[x[i].reason] += x[i].total;
         if (x[i].reason == GP_STALL_COUNT || x[i].reason == GP_STALL_NOT_SELECTED) continue;
-        of[x[i].reason] += x[i].total;
-        if (p.reason == GP_STALL_COUNT || of[x[i].reason] > of[p.reason]) p.reason = x[i].reason;
+        if (p.reason == GP_STALL_COUNT || p.of[x[i].reason] > p.of[p.reason]) p.reason = x[i].reason;
     }
-    if (p.stalled) p.reason_pct = 100 * (double)of[p.reason] / (double)p.stalled;
+    if (p.stalled) p.reason_pct = 100 * (double)p.of[p.reason] / (double)p.stalled;
     finish(&p, k);
     GP_VEC_PUSH(&k->lines, p);
 }

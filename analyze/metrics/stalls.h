@@ -55,6 +55,8 @@ enum gp_stall_cause { GP_STALL_CAUSES(GP_FIRST) GP_STALL_CAUSE_COUNT };
 const char *gp_stall_cause_name(enum gp_stall_cause c);
 const char *gp_stall_cause_text(enum gp_stall_cause c);
 const char *gp_stall_cause_fix(enum gp_stall_cause c);
+/* What mends REASON; GP_STALL_CAUSE_COUNT: nothing. */
+enum gp_stall_cause gp_stall_cause_of(enum gp_stall reason);
 
 /* Samples of one reason or of one line of a kernel. */
 struct gp_stall_part {
@@ -65,10 +67,11 @@ struct gp_stall_part {
     int64_t samples; /* all */
     int64_t stalled; /* of these, of warps that could not issue */
     int64_t latency; /* of these, when no other warp could either */
-    double pct, error_pct; /* of the kernel's samples; half of the 95% interval */
-    double reason_pct;     /* of a line: that reason's share of its stalls */
-    gp_sid label, brief;   /* of the kernel */
-    size_t first, n;       /* its samples, while they are gone through */
+    double pct, error_pct;          /* of the kernel's samples; half of the 95% interval */
+    double reason_pct;              /* of a line: that reason's share of its stalls */
+    int64_t of[GP_STALL_COUNT + 1]; /* samples of a line by reason; the last: issued */
+    gp_sid label, brief;            /* of the kernel */
+    size_t first, n;                /* its samples, while they are gone through */
 };
 
 struct gp_stalled {

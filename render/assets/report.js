@@ -161,7 +161,7 @@ function jsonButton() {
 }
 // ---- search: rows of all tables, and findings ----
 
-const targets = [...document.querySelectorAll(".findings li, .card, .table tbody tr")];
+const targets = [...document.querySelectorAll(".findings li, .card, .table tbody tr, .code tbody tr")];
 let hits = [], at = -1;
 
 function find(pattern) {
@@ -181,7 +181,7 @@ function step(by) {
   if (!shown.length) return undefined;
   shown[at]?.classList.remove("current");
   at = at < 0 ? (by > 0 ? 0 : shown.length - 1) : (at + by + shown.length) % shown.length;
-  const e = shown[at], section = e.closest("details.table");
+  const e = shown[at], section = e.closest("details.table, details.code");
   if (section) section.open = true;
   e.classList.add("current");
   e.scrollIntoView({ block: "center" });

@@ -8,6 +8,7 @@
 #include "formats/base/count.h"
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"
+#include "render/metrics/stall_code.h"
 #include "render/page/chart_roofline.h"
 #include "render/page/page_doc.h"
 #include "render/page/page_html.h"
@@ -263,14 +264,8 @@ static void summarize_stalls(struct tables *k)
     gp_buf_printf(&k->text, " samples of program counters in %zu %s", s->kernels.n,
                   s->kernels.n == 1 ? "kernel" : "kernels");
     if (gp_stalled_is_sure(first)) {
-        struct gp_buf place = {0};
-        gp_stall_put_place(&place, &k->m->strings, first->lines.at);
-        const char *slash = strrchr(gp_buf_str(&place), '/');
-        gp_buf_printf(&k->text, "; without the stalls for %s at %s, %s would be %.0f to %.0f%% shorter",
-                      gp_stall_cause_text((enum gp_stall_cause)first->cause),
-                      slash ? slash + 1 : gp_buf_str(&place), gp_metrics_str(k->m, first->brief),
-                      100 * first->saved_low, 100 * first->saved_high);
-        gp_buf_release(&place);
+        gp_buf_puts(&k->text, "; ");
+        gp_stall_put_saving(&k->text, &k->m->strings, first);
     }
     gp_report_verdict(k->r, GP_TONE_PLAIN, "%s.", gp_buf_str(&k->text));
     gp_record_table(k->r, &gp_stalls_kernels, s->kernels.at, s->kernels.n, k->top, &of);
@@ -360,6 +355,7 @@ struct page {
     struct gp_roofline roofline;
     struct gp_strings names; /* of it */
     size_t all;              /* kernels or ranges */
+    const struct gp_metrics_answer *a;
 };
 
 static bool has_roofline(const void *page)
@@ -397,10 +393,18 @@ static void put_roofline(void *page)
     gp_buf_release(&text);
 }
 
+static void put_code(void *page)
+{
+    struct page *p = page;
+    gp_stall_code(&p->w, &p->a->m->stalls, p->a->code, p->a->code_n);
+}
+
 static const struct gp_page_section sections[] = {
     {"roofline", "Roofline, as measured", .entry = "Roofline", .draw = put_roofline, .there = has_roofline},
     {"counters", "Counters", .tables = {"groups", "values"}},
-    {"stalls", "Stalls", .tables = {"stalls", "lines"}},
+    {"why", "Why kernels stall", .entry = "Stalls", .tables = {"stalls"}},
+    {"where", "Where they stall", .entry = "Code", .draw = put_code, .tables = {"lines"},
+     .open = GP_PAGE_FOLDED},
 };
 
 static void put_html(void *answer, struct gp_buf *b)
@@ -409,7 +413,7 @@ static void put_html(void *answer, struct gp_buf *b)
     const struct gp_metrics *m = a->m;
     struct gp_report r = {0};
     struct gp_buf json = {0};
-    struct page p = {.all = m->groups.n};
+    struct page p = {.all = m->groups.n, .a = a};
     gp_metrics_roofline(&p.roofline, &p.names, m, a->measured);
     fill_report(&r, a, true);
     put_json(answer, &json);
@@ -459,6 +463,6 @@ const struct gp_answer_format gp_metrics_formats[] = {
     {"text", 20, 0, .put = put_text},
     {"csv", 0, GP_METRICS_TAKES_WIDE | GP_METRICS_TAKES_REDUCE, .put = put_csv},
     {"json", 0, 0, .put = put_json},
-    {"html", 500, GP_METRICS_TAKES_CEILINGS, .put = put_html},
+    {"html", 500, GP_METRICS_TAKES_CEILINGS | GP_METRICS_TAKES_CODE, .put = put_html},
     {0},
 };

@@ -10,8 +10,14 @@
 #include "analyze/cost/ceilings.h"
 #include "analyze/metrics/metrics.h"
 #include "formats/base/answer.h"
+#include "formats/listing_read.h"
 
-enum { GP_METRICS_TAKES_WIDE = 1, GP_METRICS_TAKES_REDUCE = 2, GP_METRICS_TAKES_CEILINGS = 4 };
+enum {
+    GP_METRICS_TAKES_WIDE = 1,
+    GP_METRICS_TAKES_REDUCE = 2,
+    GP_METRICS_TAKES_CEILINGS = 4,
+    GP_METRICS_TAKES_CODE = 8
+};
 
 struct gp_metrics_answer {
     const struct gp_metrics *m;
@@ -21,6 +27,8 @@ struct gp_metrics_answer {
     bool wide;                          /* of CSV: a column per metric */
     bool values;                        /* of text: single values as well */
     bool color;
+    const struct gp_listing *code; /* for the page; NULL: none */
+    size_t code_n;
     size_t top;   /* rows of tables of stalls; 0: all */
     size_t width; /* of text, in columns; 0: 80 */
 };

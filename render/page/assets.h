@@ -20,8 +20,9 @@ extern const struct gp_asset gp_asset_report_css, gp_asset_report_js;
 extern const struct gp_asset gp_asset_flame_page_css, gp_asset_flame_page_js; /* of a flame graph's page */
 extern const struct gp_asset gp_asset_suggest_css;                            /* of cards of suggestions */
 extern const struct gp_asset gp_asset_memory_css, gp_asset_memory_js;         /* of memory over time */
-extern const struct gp_asset gp_asset_roofline_css; /* of roofline plots, also standalone */
-extern const struct gp_asset gp_asset_sweep_css;    /* of operations over their sizes, also standalone */
+extern const struct gp_asset gp_asset_roofline_css;                   /* of roofline plots, also standalone */
+extern const struct gp_asset gp_asset_stalls_css, gp_asset_stalls_js; /* of code and its stalls */
+extern const struct gp_asset gp_asset_sweep_css; /* of operations over their sizes, also standalone */
 extern const struct gp_asset gp_asset_serve_css, gp_asset_serve_js;         /* of the server's own pages */
 extern const struct gp_asset gp_asset_serve_bar_css, gp_asset_serve_bar_js; /* above the others */
 extern const struct gp_asset gp_asset_serve_openapi;                        /* the description of its API */

@@ -11,8 +11,10 @@ const struct gp_page_parts gp_page_diff = {
     &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_change_css}, NULL};
 const struct gp_page_parts gp_page_sweep = {
     &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_sweep_css}, NULL};
-const struct gp_page_parts gp_page_metrics = {
-    &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_roofline_css}, NULL};
+const struct gp_page_parts gp_page_metrics = {&gp_asset_report_css,
+                                              &gp_asset_report_js,
+                                              {&gp_asset_roofline_css, &gp_asset_stalls_css},
+                                              &gp_asset_stalls_js};
 const struct gp_page_parts gp_page_suggest = {
     &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_roofline_css, &gp_asset_suggest_css}, NULL};
 const struct gp_page_parts gp_page_memory = {

@@ -26,7 +26,7 @@ struct gp_page_parts {
 extern const struct gp_page_parts gp_page_report;  /* pages that are read from top to bottom */
 extern const struct gp_page_parts gp_page_diff;    /* such a page with charts of changes */
 extern const struct gp_page_parts gp_page_sweep;   /* such a page with operations over their sizes */
-extern const struct gp_page_parts gp_page_metrics; /* such a page with a roofline */
+extern const struct gp_page_parts gp_page_metrics; /* such a page with a roofline, and code */
 extern const struct gp_page_parts gp_page_suggest; /* such a page with cards of suggestions */
 extern const struct gp_page_parts gp_page_memory;  /* such a page with memory over time */
 

@@ -16,7 +16,8 @@ trace2flame -q -f html "$samples/h200/eager.json.gz" >pages/flame.html &&
     trace2timeline -q "$samples/memory/leak.pickle.gz" >pages/snapshot.html &&
     trace-hta -q -f html "$samples/h200/ddp.rank0.json.gz" "$samples/h200/ddp.rank1.json.gz" >pages/ranks.html &&
     trace-suggest -q --roofline pages/roofline.html "$samples/h200/eager.json.gz" >/dev/null &&
-    "$GP_BIN/../tests/make_metrics" hand.trace && trace-metrics -q -f html hand.trace >pages/metrics.html || exit 1
+    "$GP_BIN/../tests/make_metrics" hand.trace && trace-metrics -q -f html hand.trace >pages/metrics.html &&
+    "$GP_BIN/../tests/make_metrics" stalls.trace stalls && trace-metrics -q -f html stalls.trace >pages/stalls.html || exit 1
 pages=$(cd pages && ls | sed "s/\.html$//")
 
 # All of them on one sheet, 500 pixels each: a browser takes seconds to start. The last one is empty.

@@ -111,4 +111,65 @@ test_expect_success 'trace-convert keeps counters' '
     test_cmp one two
 '
 
+# ---- the code beside stalls: tests/unit/pc_make.h, recorded at 1,700,000,000 s, has lines 7 and 9 of k.cu and a kernel without ----
+
+"$GP_BIN"/../tests/make_metrics stalls.trace stalls
+mkdir -p src/deep other
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do printf '\tline %s & <b>\n' $i; done >src/deep/k.cu
+touch -d @1600000000 src/deep/k.cu
+# page ARG...: the words of the section of code, a line of the page a line, and the page itself.
+page() {
+    trace-metrics -q -f html "$@" -o page.html stalls.trace && sed -n '/id="where"/,/id="lines"/p' page.html | sed 's/<[^>]*>/ /g; s/  */ /g' >words
+}
+
+test_expect_success 'the page has a bar per line, and no file is opened that nobody named' '
+    page && grep "70.0% ±0.90 7 long_scoreboard" words && grep "30.0% ±0.90 9 barrier" words && grep "20.0% ±2.5 0030 math_pipe_throttle" words &&
+    ! grep "line 7" words && grep "There is no code here" words && test $(grep -c "class=\"sampled" page.html) = 5 && test $(grep -c "<h2>Stalls" page.html) = 0 &&
+    grep "title=\"70.00% of the kernel&#39;s samples, +-0.90 points; 7,000 samples; long_scoreboard 6,000, 85.7%; wait 500, 7.14%; issued 500, 7.14%\"" page.html
+'
+
+test_expect_success '--source: lines of files below the folder, and whether they are newer than the recording' '
+    page --source src/deep && grep "70.0% ±0.90 7 line 7 &amp; &lt;b&gt;" words && grep "^ 4 line 4" words && ! grep " line 3 " words &&
+    grep "k.cu , not changed since the recording began" words && ! grep "There is no code here" words &&
+    touch src/deep/k.cu && page --source src/deep && grep "k.cu , which is newer than the recording, so lines may have moved" words &&
+    grep "class=\"file warn\"" page.html && grep "7 line 7" words
+'
+
+test_expect_success '--source: nothing outside the folder, nothing but plain text, and no other version' '
+    ln -s ../src/deep/k.cu other/k.cu && page --source other && ! grep "line 7" words && rm other/k.cu &&
+    printf "a\0b" >other/k.cu && page --source other && grep "There is no code here" words &&
+    mkfifo fifo && rm other/k.cu && mkfifo other/k.cu && page --source other && rm other/k.cu &&
+    head -n 8 src/deep/k.cu >other/k.cu && page --source other && ! grep "line 7" words && grep "k.cu , which lacks lines that were sampled, so it is not" words &&
+    status_of trace-metrics -f html --source missing stalls.trace && test $status = 2 && grep "^trace-metrics: --source missing: No such file" err &&
+    status_of trace-metrics -f html --source stalls.trace stalls.trace && test $status = 2 && grep "not a folder" err &&
+    status_of trace-metrics --source src stalls.trace && test $status = 2 && grep "requires --format html" err
+'
+
+{
+    printf '\tcode for sm_80\n\t\tFunction : _Z4bareiPf\n        /*0000*/                   WRONG ;\n\n\tcode for sm_90\n\t\tFunction : _Z4bareiPf\n'
+    for at in "0000 LDC R1, c[0x0][0x28]" "0010 S2R R0, SR_TID.X" "0020 LDS R2, [R0.X4]" "0030 FFMA R3, R2, R2, R3" "0040 EXIT"; do
+        printf '        /*%s*/                   %s ;    /* 0x000fea0003800000 */\n' ${at%% *} "${at#* }"
+    done
+} >bare.sass
+test_expect_success '--sass: instructions of a kernel without lines, of a listing' '
+    page --sass bare.sass && grep "70.0% ±2.8 0020 LDS R2, \[R0.X4\]" words && grep "^ 0040 EXIT" words && grep "as in bare.sass" words && ! grep WRONG words &&
+    sed "/0030/d" bare.sass >short.sass && page --sass short.sass && grep "which lacks lines that were sampled" words && ! grep LDS words &&
+    page --sass src/deep/k.cu && grep "There is no code here" words
+'
+
+# Programs of these names that print what CUDA prints.
+mkdir toolkit
+printf '#!/bin/sh\necho "$@" >asked\ncat bare.sass\n' >toolkit/cuobjdump
+printf '#!/bin/sh\necho "$@" >asked\nsed "s/.*Function : \\(.*\\)/.text.\\1:/; /code for/d; /WRONG/d" bare.sass\n' >toolkit/nvdisasm
+chmod +x toolkit/*
+printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\76\0' >"a 'program"
+printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\276\0' >-k.cubin
+test_expect_success '--sass: a program or a cubin goes through the tools of CUDA, and what they lack or how they fail is one line' '
+    PATH="$PWD/toolkit:$PATH" page --sass "a '\''program" && grep "0020 LDS R2" words && grep -x -e "-sass -fun _Z4bareiPf a .program" asked &&
+    PATH="$PWD/toolkit:$PATH" page --sass=-k.cubin && grep "0020 LDS R2" words && grep -x -e "-c ./-k.cubin" asked &&
+    status_of trace-metrics -f html --sass=-k.cubin stalls.trace && test $status = 2 &&
+    grep "^trace-metrics: --sass -k.cubin: nvdisasm of the CUDA toolkit: the command failed with status 127" err &&
+    printf "#!/bin/sh\nkill -9 \$\$\n" >toolkit/nvdisasm && status_of env PATH="$PWD/toolkit:$PATH" trace-metrics -q -f html --sass=-k.cubin stalls.trace && test $status = 2
+'
+
 test_done

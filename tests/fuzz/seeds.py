@@ -192,6 +192,9 @@ def for_readers(tools):
     for name, text in (("two", "main;f;k 12\nmain;g 3\n"), ("fractions", "a 1.5\na b;c 2.4999\n\n x\nlast 7"),
                        ("columns", "a;b 10 12\nc 18446744073709551616\nd -1\n"), ("spaces", "  \n;;; 5\r\na  9 \n")):
         put("folded", name, b"", text.encode())
+    put("listing", "cuobjdump", b"", b"\tcode for sm_80\n\t\tFunction : k\n /*0000*/ NOP ;\n\tcode for sm_90\n\t\tFunction : j\n\t\tFunction : k\n"
+        b"        /*0000*/                   LDC R1, c[0x0][0x28] ;    /* 0x00000a00ff017b82 */\n        /*0010*/ @!P0 EXIT ;\n")
+    put("listing", "nvdisasm", b"", b"\t.section\t.text.k\n.text.k:\n        /*0000*/ BRA `(.L_x_0) ;\n.L_x_0:\n        /*0010*/ EXIT ;\n.text.j:\n")
     put("predictions", "expect", b"", json.dumps({"schema": "gpuprof/expect/1", "rules": ["compile"], "predictions": [
         {"metric": "step", "low_ns": -6167604, "high_ns": -1193751}, {"metric": "launches", "low": -3, "high": 0},
         {"idle": "host", "low_pct": -5, "high_pct": 1.5}, {"operation": "aten::add", "low_ns": -1, "high_ns": 1}]}).encode())

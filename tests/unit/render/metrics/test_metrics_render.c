@@ -3,9 +3,12 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
+#include "formats/listing_read.h"
 #include "render/metrics/metrics_formats.h"
+#include "render/metrics/stall_code.h"
 #include "tests/unit/answer_text.h"
 #include "tests/unit/metrics_make.h"
+#include "tests/unit/pc_make.h"
 #include "tests/unit/trace_check.h"
 #include "tests/unit/unit.h"
 
@@ -101,4 +104,57 @@ TEST(a_page_is_the_same_each_time_and_escapes_its_input)
     gp_buf_release(&one);
     gp_buf_release(&two);
     gp_metrics_release(&m);
+}
+
+/* Lines 10, 20 and LAST of a file of 1,000. */
+static void draw_code(struct gp_buf *out, uint32_t last)
+{
+    struct gp_trace t;
+    struct gp_strings strings = {0};
+    struct gp_stalls s;
+    struct gp_listing l = {0};
+    struct gp_buf text = {0};
+    struct gp_svg w = {.out = out, .html = true};
+    gp_trace_init(&t, GP_NEED_ALL);
+    gp_intern(&strings, "", 0);
+    struct pc pc = {.t = &t, .track = mk_thread(&t, mk_process(&t, 1, 0), 1), .name = "k", .dur_ns = 1000};
+    const uint32_t lines[] = {10, 20, last};
+    for (uint32_t i = 0; i < 3; i++) {
+        pc_line(&pc, "k.cu", lines[i]);
+        pc_add(&pc, 16 * i, "wait", 100 * (i + 1), 0);
+    }
+    gp_trace_finish(&t);
+    gp_stalls_of(&s, &t, &strings);
+    for (int i = 1; i <= 1000; i++) gp_buf_printf(&text, "text %d\n", i);
+    l.of = gp_intern(&strings, "k.cu", 4);
+    assert_true(gp_listing_lines(&l, &text));
+    out->n = 0;
+    gp_stall_code(&w, &s, &l, 1);
+    gp_listing_release(&l);
+    gp_stalls_release(&s);
+    gp_strings_release(&strings);
+    gp_trace_release(&t);
+}
+
+TEST(code_is_whole_where_its_hot_lines_are_close_and_has_gaps_elsewhere)
+{
+    struct gp_buf b = {0};
+    draw_code(&b, 60);
+    assert_null(strstr(gp_buf_str(&b), "class=\"gap\""));
+    assert_null(strstr(gp_buf_str(&b), "text 6<"));
+    for (int i = 7; i <= 63; i++) {
+        char line[40];
+        snprintf(line, sizeof line, ">text %d<", i);
+        assert_non_null(strstr(gp_buf_str(&b), line));
+    }
+    assert_null(strstr(gp_buf_str(&b), "text 64<"));
+    draw_code(&b, 999);
+    assert_non_null(strstr(gp_buf_str(&b), ">text 13<"));
+    assert_null(strstr(gp_buf_str(&b), ">text 14<"));
+    assert_non_null(strstr(gp_buf_str(&b), ">text 17<"));
+    assert_non_null(strstr(gp_buf_str(&b), ">text 1000<"));
+    const char *gap = strstr(gp_buf_str(&b), "class=\"gap\"");
+    assert_non_null(gap);
+    assert_non_null(strstr(gap + 1, "class=\"gap\""));
+    gp_buf_release(&b);
 }

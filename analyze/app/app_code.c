@@ -1,0 +1,168 @@
+#include "analyze/app/app_code.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include "analyze/app/operands.h"
+#include "formats/base/err.h"
+#include "formats/base/input.h"
+
+enum { SOURCE_BYTES = 4 << 20, SASS_BYTES = 256 << 20, EM_CUDA = 190, FILES = 64, NAME_BYTES = 4096 };
+static const char ELF[] = "\177ELF";
+
+/* ---- sources ---- */
+
+/* The path without links of PATH is FOUND, a plain file below ROOT, which has none. */
+static bool is_below(const char *root, const char *path, char *found, struct stat *st)
+{
+    const size_t n = strlen(root);
+    return realpath(path, found) && !strncmp(found, root, n) && (n == 1 || found[n] == '/') &&
+           !stat(found, st) && S_ISREG(st->st_mode) && st->st_size <= SOURCE_BYTES;
+}
+
+/* FILE itself, or what is below ROOT by the longest end of its path. */
+static bool find_source(const char *root, const char *file, char *found, struct stat *st)
+{
+    struct gp_buf path = {0};
+    bool is = is_below(root, file, found, st);
+    for (const char *end = file; !is && *end; end += strcspn(end, "/")) {
+        end += strspn(end, "/");
+        path.n = 0;
+        gp_buf_printf(&path, "%s/%s", root, end);
+        is = *end && is_below(root, gp_buf_str(&path), found, st);
+    }
+    gp_buf_release(&path);
+    return is;
+}
+
+static void add_source(struct gp_app_code *to, const struct gp_stalls *s, gp_sid file, const char *root,
+                       int64_t began_ns)
+{
+    char found[PATH_MAX];
+    struct gp_buf text = {0};
+    struct stat st;
+    struct gp_err err;
+    for (size_t i = 0; i < to->all.n; i++)
+        if (to->all.at[i].of == file) return;
+    if (to->all.n >= FILES || !find_source(root, gp_string(s->strings, file), found, &st)) return;
+    const size_t n = strlen(root);
+    struct gp_listing l = {
+        .of = file, .path = gp_intern_cstr(s->strings, found + n + (n > 1)), .changed = -1}; /* below ROOT */
+    if (began_ns > 0) l.changed = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec > began_ns;
+    if (!gp_input_all(found, NULL, SOURCE_BYTES, &text, &err) && gp_listing_lines(&l, &text))
+        GP_VEC_PUSH(&to->all, l);
+    gp_buf_release(&text);
+}
+
+static int add_sources(struct gp_app_code *to, const struct gp_trace *t, const struct gp_stalls *s,
+                       const char *folder, struct gp_err *err)
+{
+    char root[PATH_MAX];
+    struct stat st;
+    const char *began = gp_trace_get_meta(t, "start_realtime_ns");
+    if (!realpath(folder, root)) return gp_fail(err, GP_E_IO, -1, "--source %s: %s", folder, strerror(errno));
+    if (stat(root, &st) || !S_ISDIR(st.st_mode))
+        return gp_fail(err, GP_E_USAGE, -1, "--source %s: not a folder", folder);
+    for (size_t k = 0; k < s->kernels.n; k++)
+        for (size_t i = 0; i < s->kernels.at[k].lines.n; i++)
+            if (s->kernels.at[k].lines.at[i].file)
+                add_source(to, s, s->kernels.at[k].lines.at[i].file, root, began ? atoll(began) : 0);
+    return 0;
+}
+
+/* ---- instructions ---- */
+
+static bool lacks_lines(const struct gp_stalled *k)
+{
+    for (size_t i = 0; i < k->lines.n; i++)
+        if (!k->lines.at[i].file) return true;
+    return false;
+}
+
+/* Within quotes of a shell; what begins with a dash is not an option. */
+static void put_quoted(struct gp_buf *b, const char *path)
+{
+    gp_buf_puts(b, *path == '-' ? "'./" : "'");
+    for (; *path; path++)
+        if (*path == '\'') gp_buf_puts(b, "'\\''");
+        else gp_buf_putc(b, *path);
+    gp_buf_putc(b, '\'');
+}
+
+/* The names of kernels without lines, separated by commas, as far as they are names. */
+static void put_functions(struct gp_buf *b, const struct gp_stalls *s)
+{
+    const size_t before = b->n;
+    for (size_t k = 0; k < s->kernels.n && b->n - before < NAME_BYTES; k++) {
+        const char *name = gp_string(s->strings, s->kernels.at[k].name);
+        if (!lacks_lines(&s->kernels.at[k]) || name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                                                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$")])
+            continue;
+        if (b->n > before) gp_buf_putc(b, ',');
+        gp_buf_puts(b, name);
+    }
+}
+
+static bool is_listing(const void *head, size_t n)
+{
+    return n < sizeof ELF - 1 || memcmp(head, ELF, sizeof ELF - 1) != 0;
+}
+
+/* What CUDA's own program prints of the file at PATH, whose first bytes are in TEXT, takes their place. */
+static int disassemble(const char *path, const struct gp_stalls *s, struct gp_buf *text, struct gp_err *err)
+{
+    const bool cubin = text->n >= 20 && (uint8_t)text->data[18] == EM_CUDA && !text->data[19];
+    struct gp_buf command = {0};
+    int child;
+    gp_buf_puts(&command, cubin ? "exec timeout 60 nvdisasm -c " : "exec timeout 60 cuobjdump -sass -fun '");
+    if (!cubin) {
+        put_functions(&command, s);
+        gp_buf_puts(&command, "' ");
+    }
+    put_quoted(&command, path);
+    text->n = 0;
+    int fd = gp_command_start(gp_buf_str(&command), &child, err), failed = fd < 0;
+    gp_buf_release(&command);
+    if (!failed) {
+        struct gp_input *in = gp_input_open_fd(fd, path, 1);
+        failed = gp_input_rest(in, SASS_BYTES, text, err);
+        gp_input_close(in);
+        failed = gp_command_end(child, failed ? NULL : err) || failed;
+    }
+    return failed ? gp_err_context(err, "%s of the CUDA toolkit", cubin ? "nvdisasm" : "cuobjdump") : 0;
+}
+
+static int add_sass(struct gp_app_code *to, const struct gp_trace *t, const struct gp_stalls *s,
+                    const char *path, struct gp_err *err)
+{
+    struct gp_buf text = {0};
+    char arch[32] = "";
+    if (t->devices.n)
+        snprintf(arch, sizeof arch, "sm_%d%d", (int)t->devices.at[0].cc_major,
+                 (int)t->devices.at[0].cc_minor);
+    int failed = gp_input_all(path, is_listing, SASS_BYTES, &text, err);
+    if (!failed && !is_listing(text.data, text.n)) failed = disassemble(path, s, &text, err);
+    for (size_t k = 0; k < s->kernels.n && !failed; k++) {
+        const gp_sid name = s->kernels.at[k].name;
+        struct gp_listing l = {.of = name, .path = gp_intern_cstr(s->strings, path)};
+        if (lacks_lines(&s->kernels.at[k]) &&
+            gp_listing_sass(&l, text.data, text.n, gp_string(s->strings, name), arch))
+            GP_VEC_PUSH(&to->all, l);
+    }
+    gp_buf_release(&text);
+    return failed ? gp_err_context(err, "--sass %s", path) : 0;
+}
+
+int gp_app_code(struct gp_app_code *to, const struct gp_trace *t, const struct gp_stalls *s,
+                const char *source, const char *sass, struct gp_err *err)
+{
+    if (source && add_sources(to, t, s, source, err)) return -1;
+    return sass ? add_sass(to, t, s, sass, err) : 0;
+}
+
+void gp_app_code_release(struct gp_app_code *c)
+{
+    for (size_t i = 0; i < c->all.n; i++) gp_listing_release(&c->all.at[i]);
+    GP_VEC_FREE(&c->all);
+}
