@@ -1,15 +1,14 @@
 #include "analyze/app/app_code.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include "analyze/app/operands.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
+#include "formats/base/str.h"
 
-enum { SOURCE_BYTES = 4 << 20, SASS_BYTES = 256 << 20, EM_CUDA = 190, FILES = 64, NAME_BYTES = 4096 };
-static const char ELF[] = "\177ELF";
+enum { SOURCE_BYTES = 4 << 20, SASS_BYTES = 256 << 20, EM_CUDA = 190, FILES = 64, KERNELS = 16 };
 
 /* ---- sources ---- */
 
@@ -61,9 +60,8 @@ static int add_sources(struct gp_app_code *to, const struct gp_trace *t, const s
     char root[PATH_MAX];
     struct stat st;
     const char *began = gp_trace_get_meta(t, "start_realtime_ns");
-    if (!realpath(folder, root)) return gp_fail(err, GP_E_IO, -1, "--source %s: %s", folder, strerror(errno));
-    if (stat(root, &st) || !S_ISDIR(st.st_mode))
-        return gp_fail(err, GP_E_USAGE, -1, "--source %s: not a folder", folder);
+    if (!realpath(folder, root) || stat(root, &st) || !S_ISDIR(st.st_mode))
+        return gp_fail(err, GP_E_IO, -1, "--source %s: not a folder", folder);
     for (size_t k = 0; k < s->kernels.n; k++)
         for (size_t i = 0; i < s->kernels.at[k].lines.n; i++)
             if (s->kernels.at[k].lines.at[i].file)
@@ -73,63 +71,30 @@ static int add_sources(struct gp_app_code *to, const struct gp_trace *t, const s
 
 /* ---- instructions ---- */
 
-static bool lacks_lines(const struct gp_stalled *k)
-{
-    for (size_t i = 0; i < k->lines.n; i++)
-        if (!k->lines.at[i].file) return true;
-    return false;
-}
+static bool is_listing(const void *head, size_t n) { return !gp_begin(head, n, "\177ELF"); }
 
-/* Within quotes of a shell; what begins with a dash is not an option. */
-static void put_quoted(struct gp_buf *b, const char *path)
-{
-    gp_buf_puts(b, *path == '-' ? "'./" : "'");
-    for (; *path; path++)
-        if (*path == '\'') gp_buf_puts(b, "'\\''");
-        else gp_buf_putc(b, *path);
-    gp_buf_putc(b, '\'');
-}
-
-/* The names of kernels without lines, separated by commas, as far as they are names. */
-static void put_functions(struct gp_buf *b, const struct gp_stalls *s)
-{
-    const size_t before = b->n;
-    for (size_t k = 0; k < s->kernels.n && b->n - before < NAME_BYTES; k++) {
-        const char *name = gp_string(s->strings, s->kernels.at[k].name);
-        if (!lacks_lines(&s->kernels.at[k]) || name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
-                                                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$")])
-            continue;
-        if (b->n > before) gp_buf_putc(b, ',');
-        gp_buf_puts(b, name);
-    }
-}
-
-static bool is_listing(const void *head, size_t n)
-{
-    return n < sizeof ELF - 1 || memcmp(head, ELF, sizeof ELF - 1) != 0;
-}
-
-/* What CUDA's own program prints of the file at PATH, whose first bytes are in TEXT, takes their place. */
+/* What CUDA's own program prints of the file at PATH, whose first bytes are in TEXT, takes their place. The
+ * shell sees names from outside only as the values of variables. */
 static int disassemble(const char *path, const struct gp_stalls *s, struct gp_buf *text, struct gp_err *err)
 {
     const bool cubin = text->n >= 20 && (uint8_t)text->data[18] == EM_CUDA && !text->data[19];
-    struct gp_buf command = {0};
+    const char *command = cubin ? "exec timeout 60 nvdisasm -c \"$GP_FILE\""
+                                : "exec timeout 60 cuobjdump -sass -fun \"$GP_FUNCTIONS\" \"$GP_FILE\"";
+    char whole[PATH_MAX];
+    struct gp_buf names = {0};
     int child;
-    gp_buf_puts(&command, cubin ? "exec timeout 60 nvdisasm -c " : "exec timeout 60 cuobjdump -sass -fun '");
-    if (!cubin) {
-        put_functions(&command, s);
-        gp_buf_puts(&command, "' ");
-    }
-    put_quoted(&command, path);
+    for (size_t k = 0; k < s->kernels.n && k < KERNELS; k++)
+        gp_buf_printf(&names, "%s%s", k ? "," : "", gp_string(s->strings, s->kernels.at[k].name));
+    setenv("GP_FUNCTIONS", gp_buf_str(&names), 1);
+    setenv("GP_FILE", realpath(path, whole) ? whole : path, 1);
+    gp_buf_release(&names);
     text->n = 0;
-    int fd = gp_command_start(gp_buf_str(&command), &child, err), failed = fd < 0;
-    gp_buf_release(&command);
-    if (!failed) {
-        struct gp_input *in = gp_input_open_fd(fd, path, 1);
-        failed = gp_input_rest(in, SASS_BYTES, text, err);
-        gp_input_close(in);
-        failed = gp_command_end(child, failed ? NULL : err) || failed;
-    }
+    int fd = gp_command_start(command, &child, err);
+    if (fd < 0) return -1;
+    struct gp_input *in = gp_input_open_fd(fd, path, 1);
+    int failed = gp_input_rest(in, SASS_BYTES, text, err);
+    gp_input_close(in);
+    failed = gp_command_end(child, failed ? NULL : err) || failed;
     return failed ? gp_err_context(err, "%s of the CUDA toolkit", cubin ? "nvdisasm" : "cuobjdump") : 0;
 }
 
@@ -138,16 +103,13 @@ static int add_sass(struct gp_app_code *to, const struct gp_trace *t, const stru
 {
     struct gp_buf text = {0};
     char arch[32] = "";
-    if (t->devices.n)
-        snprintf(arch, sizeof arch, "sm_%d%d", (int)t->devices.at[0].cc_major,
-                 (int)t->devices.at[0].cc_minor);
+    const struct gp_device *d = t->devices.at;
+    if (t->devices.n) snprintf(arch, sizeof arch, "sm_%d%d", (int)d->cc_major, (int)d->cc_minor);
     int failed = gp_input_all(path, is_listing, SASS_BYTES, &text, err);
     if (!failed && !is_listing(text.data, text.n)) failed = disassemble(path, s, &text, err);
-    for (size_t k = 0; k < s->kernels.n && !failed; k++) {
-        const gp_sid name = s->kernels.at[k].name;
-        struct gp_listing l = {.of = name, .path = gp_intern_cstr(s->strings, path)};
-        if (lacks_lines(&s->kernels.at[k]) &&
-            gp_listing_sass(&l, text.data, text.n, gp_string(s->strings, name), arch))
+    for (size_t k = 0; k < s->kernels.n && k < KERNELS && !failed; k++) {
+        struct gp_listing l = {.of = s->kernels.at[k].name, .path = gp_intern_cstr(s->strings, path)};
+        if (gp_listing_sass(&l, text.data, text.n, gp_string(s->strings, l.of), arch))
             GP_VEC_PUSH(&to->all, l);
     }
     gp_buf_release(&text);

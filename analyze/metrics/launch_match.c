@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/map.h"
+#include "formats/base/order.h"
 
 /* Launches of the timing trace for which one group stands, of one rank. */
 struct run {
@@ -48,7 +50,7 @@ static uint32_t measured_group(struct find *f, size_t row)
     if (at == UINT32_MAX) {
         at = (uint32_t)f->ranks.n;
         GP_VEC_PUSH(&f->ranks, rank);
-        GP_VEC_PUSH(&f->keys, ((struct gp_launch_keys){.first = {0}}));
+        GP_VEC_PUSH(&f->keys, ((struct gp_launch_keys){.value = {NULL}}));
     }
     uint32_t *group = gp_launch_keys_put(&f->keys.at[at], &f->counters->configs.at[gp_get_config(e, row)]);
     if (*group == UINT32_MAX) {
@@ -127,12 +129,7 @@ struct launch {
     uint32_t row;
 };
 
-static int compare_launches(const void *a, const void *b)
-{
-    const struct launch *x = a, *y = b;
-    if (x->corr != y->corr) return x->corr < y->corr ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+GP_COMPARE(compare_launches, struct launch, GP_UP(corr) GP_UP(row))
 
 /* Kernels of several streams begin in another order than they were launched in. */
 static void match_run(struct find *f, struct launch *at, const struct run *run)
@@ -166,15 +163,11 @@ static void match_positions(struct find *f)
 
 /* ---- in one trace ---- */
 
-static uint32_t producer_at(const struct gp_trace *t, uint32_t track)
-{
-    uint32_t process = t->tracks.at[track].process;
-    return process < t->processes.n ? t->processes.at[process].producer : 0;
-}
-
 static uint64_t id_of(const struct gp_trace *t, const struct gp_events *e, size_t row)
 {
-    return (uint64_t)producer_at(t, e->track[row]) << 48 ^ gp_get_corr(e, row);
+    const uint32_t process = t->tracks.at[e->track[row]].process;
+    return (uint64_t)(process < t->processes.n ? t->processes.at[process].producer : 0) << 48 ^
+           gp_get_corr(e, row);
 }
 
 /* False if no launch has an id. */
@@ -235,48 +228,35 @@ void gp_launch_match_release(struct gp_launch_match *m)
 
 /* ---- keys of launches ---- */
 
-static struct gp_launch_key key_of(const struct gp_config *c)
+struct key {
+    uint32_t name, grid[3], block[3]; /* NAME: a sid of the trace */
+};
+
+static struct key key_of(const struct gp_config *c)
 {
-    struct gp_launch_key k = {.name = c->name, .value = UINT32_MAX, .next = UINT32_MAX};
+    struct key k = {.name = c->name};
     memcpy(k.grid, c->grid, sizeof k.grid);
     memcpy(k.block, c->block, sizeof k.block);
     return k;
 }
 
-static uint64_t hash_of(const struct gp_launch_key *k)
-{
-    return gp_hash_place(k, offsetof(struct gp_launch_key, value), gp_hash_seed());
-}
-
-static bool same(const struct gp_launch_key *a, const struct gp_launch_key *b)
-{
-    return a->name == b->name && !memcmp(a->grid, b->grid, sizeof a->grid) &&
-           !memcmp(a->block, b->block, sizeof a->block);
-}
-
 uint32_t *gp_launch_keys_put(struct gp_launch_keys *k, const struct gp_config *c)
 {
-    struct gp_launch_key key = key_of(c);
-    uint32_t *first = gp_map_put(&k->first, hash_of(&key), UINT32_MAX);
-    for (uint32_t i = *first; i != UINT32_MAX; i = k->all.at[i].next)
-        if (same(&k->all.at[i], &key)) return &k->all.at[i].value;
-    key.next = *first;
-    *first = (uint32_t)k->all.n;
-    GP_VEC_PUSH(&k->all, key);
-    return &k->all.at[k->all.n - 1].value;
+    const struct key key = key_of(c);
+    const gp_sid sid = gp_intern(&k->all, (const char *)&key, sizeof key);
+    while (k->value.n <= sid) GP_VEC_PUSH(&k->value, UINT32_MAX);
+    return &k->value.at[sid];
 }
 
 const uint32_t *gp_launch_keys_get(const struct gp_launch_keys *k, const struct gp_config *c)
 {
-    struct gp_launch_key key = key_of(c);
-    const uint32_t *first = gp_map_get(&k->first, hash_of(&key));
-    for (uint32_t i = first ? *first : UINT32_MAX; i != UINT32_MAX; i = k->all.at[i].next)
-        if (same(&k->all.at[i], &key)) return &k->all.at[i].value;
-    return NULL;
+    const struct key key = key_of(c);
+    const gp_sid sid = gp_intern_find(&k->all, (const char *)&key, sizeof key);
+    return sid < k->value.n ? &k->value.at[sid] : NULL;
 }
 
 void gp_launch_keys_release(struct gp_launch_keys *k)
 {
-    gp_map_release(&k->first);
-    GP_VEC_FREE(&k->all);
+    gp_strings_release(&k->all);
+    GP_VEC_FREE(&k->value);
 }

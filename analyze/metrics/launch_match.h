@@ -17,7 +17,6 @@
 
 #include "formats/base/vec.h"
 #include "formats/model/trace.h"
-#include "formats/base/map.h"
 
 /* Measured launches of one kernel, grid, block and rank. */
 struct gp_launch_group {
@@ -28,14 +27,9 @@ struct gp_launch_group {
 
 /* Launches of one kernel with one grid and one block, from whatever table they are: registers and shared
  * memory, which not everything records, do not count. A map from configs to numbers, zeroed to begin with. */
-struct gp_launch_key {
-    uint32_t name, grid[3], block[3]; /* NAME: a number of the caller's, the same for the same name */
-    uint32_t value, next;             /* NEXT: index of the next with this hash, UINT32_MAX: none */
-};
-
 struct gp_launch_keys {
-    struct gp_map first; /* hash -> index */
-    GP_VEC(struct gp_launch_key) all;
+    struct gp_strings all;  /* keys, as bytes */
+    GP_VEC(uint32_t) value; /* by sid */
 };
 
 /* The value of C's key, whose names are of one trace; UINT32_MAX if it is new. Valid until the next put. */

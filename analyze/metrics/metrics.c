@@ -10,6 +10,7 @@
 #include "formats/base/err.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
+#include "formats/base/order.h"
 
 /* What is needed while the trace is gone through. */
 struct find {
@@ -111,12 +112,6 @@ static uint32_t add_group(struct find *f, gp_sid name, const struct gp_config *c
     return (uint32_t)f->m->groups.n - 1;
 }
 
-static bool is_range(const struct gp_trace *t, size_t row)
-{
-    gp_sid cat = gp_get_cat(&t->events[GP_METRIC], row);
-    return cat && !strcmp(gp_trace_str(t, cat), GP_METRIC_RANGE);
-}
-
 static const struct gp_config *config_of(const struct gp_trace *t, size_t row)
 {
     uint32_t config = gp_get_config(&t->events[GP_METRIC], row);
@@ -127,7 +122,7 @@ static const struct gp_config *config_of(const struct gp_trace *t, size_t row)
 static uint32_t group_row(struct find *f, struct gp_map *ranges, size_t row)
 {
     const struct gp_events *e = &f->t->events[GP_METRIC];
-    bool range = is_range(f->t, row);
+    const bool range = !strcmp(gp_trace_str(f->t, gp_get_cat(e, row)), GP_METRIC_RANGE);
     if (range != (f->o->per == GP_METRICS_PER_RANGE)) return UINT32_MAX;
     uint32_t *at;
     if (range) {
@@ -269,13 +264,7 @@ struct place {
 };
 
 /* The largest first, then unknown ones, each in their order. */
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    double p = isnan(x->by) ? -INFINITY : x->by, q = isnan(y->by) ? -INFINITY : y->by;
-    if (p != q) return p > q ? -1 : 1;
-    return x->at < y->at ? -1 : x->at > y->at;
-}
+GP_COMPARE(compare_places, struct place, GP_KEY(isnan(x->by), isnan(y->by)) GP_DOWN(by) GP_UP(at))
 
 static void leave_out(struct gp_metrics *m, uint64_t count, uint64_t measured, int64_t time_ns)
 {

@@ -41,39 +41,30 @@ static bool is_column(const struct gp_field *f)
     return f->heading && f->type < GP_CELL_ANY && !(f->flags & GP_FIELD_TABLES);
 }
 
-static void put_group(struct gp_buf *b, const struct gp_metrics *m, size_t g)
+/* Of group G; NULL: their names. */
+static void put_group(struct gp_buf *b, const struct gp_metrics *m, const struct gp_metrics_group *g)
 {
     struct gp_arena mem = {0};
     struct gp_row_of of = gp_metrics_rows_of(m);
-    of.mem = &mem;
     bool first = true;
+    of.mem = &mem;
     for (size_t i = 0; i < gp_metrics_groups.n; i++) {
         const struct gp_field *f = &gp_metrics_groups.fields[i];
         if (!is_column(f)) continue;
-        const struct gp_cell c = gp_field_cell(f, &m->groups.at[g], &of);
         if (!first) gp_buf_putc(b, ',');
-        gp_report_csv_cell(b, &c);
         first = false;
+        const struct gp_cell c = g ? gp_field_cell(f, g, &of) : (struct gp_cell){0};
+        if (g) gp_report_csv_cell(b, &c);
+        else gp_buf_puts(b, f->id);
     }
     gp_arena_release(&mem);
-}
-
-static void put_head(struct gp_buf *b)
-{
-    bool first = true;
-    for (size_t i = 0; i < gp_metrics_groups.n; i++) {
-        if (!is_column(&gp_metrics_groups.fields[i])) continue;
-        if (!first) gp_buf_putc(b, ',');
-        gp_buf_puts(b, gp_metrics_groups.fields[i].id);
-        first = false;
-    }
 }
 
 /* A line per value, or if WIDE a column. */
 static void put_csv_values(struct gp_buf *b, const struct gp_metrics *m, int reduce, bool wide)
 {
     struct gp_buf text = {0};
-    put_head(b);
+    put_group(b, m, NULL);
     if (!wide) gp_buf_puts(b, ",metric,unit,reduce,value");
     for (size_t i = 0; wide && i < m->columns.n * 4; i++) {
         text.n = 0;
@@ -85,7 +76,7 @@ static void put_csv_values(struct gp_buf *b, const struct gp_metrics *m, int red
     gp_buf_puts(b, "\r\n");
     for (size_t g = 0; g < m->groups.n; g++) {
         text.n = 0;
-        put_group(&text, m, g);
+        put_group(&text, m, &m->groups.at[g]);
         if (wide) gp_buf_put(b, text.data, text.n);
         for (size_t i = 0; i < m->columns.n * 4; i++) {
             double v = value_of(gp_metrics_stat(m, g, i / 4), i % 4);

@@ -73,26 +73,18 @@ static void put_bar(struct sheet *h, const struct gp_stall_part *p)
     gp_svg_close(h->w);
 }
 
-/* "62.10% of the kernel's samples, +-0.40 points; 1,234 samples; long_scoreboard 1,000, 81%", most first. */
-static void put_words(struct sheet *h, const struct gp_stall_part *p)
+/* "62.10% of the kernel's samples, +-0.40 points; 1,234 samples; long_scoreboard 1,000, 81%; ...". */
+static void put_words(struct gp_buf *b, const struct gp_stall_part *p)
 {
-    struct gp_buf *b = &h->text;
-    int64_t below = INT64_MAX;
     gp_buf_printf(b, "%.2f%% of the kernel's samples, +-%.2f points; ", p->pct, p->error_pct);
     gp_scale_put_count(b, (uint64_t)p->samples);
     gp_buf_puts(b, " samples");
-    while (below > 0) {
-        int64_t most = 0;
-        for (uint32_t r = 0; r <= GP_STALL_COUNT; r++)
-            if (p->of[r] < below && p->of[r] > most) most = p->of[r];
-        for (uint32_t r = 0; r <= GP_STALL_COUNT && most; r++) {
-            if (p->of[r] != most) continue;
-            gp_buf_printf(b, "; %s ", r < GP_STALL_COUNT ? gp_stall_name((enum gp_stall)r) : "issued");
-            gp_scale_put_count(b, (uint64_t)most);
-            gp_buf_puts(b, ", ");
-            gp_scale_put_share(b, most, p->samples);
-        }
-        below = most;
+    for (uint32_t r = 0; r <= GP_STALL_COUNT; r++) {
+        if (!p->of[r]) continue;
+        gp_buf_printf(b, "; %s ", r < GP_STALL_COUNT ? gp_stall_name((enum gp_stall)r) : "issued");
+        gp_scale_put_count(b, (uint64_t)p->of[r]);
+        gp_buf_puts(b, ", ");
+        gp_scale_put_share(b, p->of[r], p->samples);
     }
 }
 
@@ -107,7 +99,7 @@ static void put_line(struct sheet *h, uint64_t at, bool offset, const char *text
     struct gp_svg *w = h->w;
     gp_page_open(w, "tr", !p ? NULL : p->n ? "sampled" : "sampled hottest");
     if (p) {
-        put_words(h, p);
+        put_words(&h->text, p);
         gp_svg_attr(w, "title", gp_buf_str(&h->text));
         gp_svg_attr(w, "tabindex", "0");
         h->text.n = 0;
@@ -138,15 +130,14 @@ static void put_code(struct sheet *h, const struct gp_listing *code)
 {
     const struct gp_listing_row *rows = code->rows.at;
     const struct gp_stall_part *next = h->parts.at, *end = next + h->parts.n;
-    const bool whole = gp_listing_row(code, at_of(end - 1)) - gp_listing_row(code, at_of(next)) < WHOLE;
+    const size_t span = (size_t)(gp_listing_row(code, at_of(end - 1)) - gp_listing_row(code, at_of(next)));
+    const bool whole = span < WHOLE;
     bool *shown = gp_zalloc(code->rows.n * sizeof *shown), first = true;
     for (const struct gp_stall_part *p = next; p < end; p++) {
         const size_t at = (size_t)(gp_listing_row(code, at_of(p)) - rows),
-                     to = p + 1 < end ? (size_t)(gp_listing_row(code, at_of(p + 1)) - rows) : at;
-        if (!whole && p->n >= HOT) continue;
-        for (size_t i = at > AROUND ? at - AROUND : 0; i < code->rows.n && i <= at + AROUND; i++)
-            shown[i] = true;
-        for (size_t i = at; whole && i < to; i++) shown[i] = true;
+                     to = at + AROUND + (whole ? span : 0);
+        for (size_t i = at > AROUND ? at - AROUND : 0; i < code->rows.n && i <= to; i++)
+            shown[i] |= whole ? p == next : p->n < HOT;
     }
     for (size_t i = 0; i < code->rows.n; i++) {
         while (next < end && at_of(next) < rows[i].at) next++;
@@ -165,14 +156,6 @@ static void put_code(struct sheet *h, const struct gp_listing *code)
 }
 
 /* ---- files ---- */
-
-/* Does CODE have the lines that were sampled? */
-static bool fits(const struct sheet *h, const struct gp_listing *code)
-{
-    for (size_t i = 0; i < h->parts.n; i++)
-        if (!gp_listing_row(code, at_of(&h->parts.at[i]))) return false;
-    return true;
-}
 
 /* The name of the file, and how far its text can be trusted. */
 static void put_caption(struct sheet *h, const struct gp_listing *code, bool shown)
@@ -208,7 +191,8 @@ static void put_file(struct sheet *h, size_t at, const struct gp_listing *code, 
     qsort(h->parts.at, h->parts.n, sizeof *h->parts.at, by_place);
     for (size_t i = 0; i < n; i++)
         if (code[i].of == (file ? file : h->k->name)) found = &code[i];
-    const bool shown = found && fits(h, found);
+    bool shown = found != NULL; /* it has all that was sampled */
+    for (size_t i = 0; i < h->parts.n && shown; i++) shown = gp_listing_row(found, at_of(&h->parts.at[i]));
     put_caption(h, found, shown);
     gp_page_open(h->w, "div", "scroll");
     gp_page_open(h->w, "table", NULL);

@@ -140,7 +140,7 @@ test_expect_success '--source: nothing outside the folder, nothing but plain tex
     printf "a\0b" >other/k.cu && page --source other && grep "There is no code here" words &&
     mkfifo fifo && rm other/k.cu && mkfifo other/k.cu && page --source other && rm other/k.cu &&
     head -n 8 src/deep/k.cu >other/k.cu && page --source other && ! grep "line 7" words && grep "k.cu , which lacks lines that were sampled, so it is not" words &&
-    status_of trace-metrics -f html --source missing stalls.trace && test $status = 2 && grep "^trace-metrics: --source missing: No such file" err &&
+    status_of trace-metrics -f html --source missing stalls.trace && test $status = 2 && grep "^trace-metrics: --source missing: not a folder" err &&
     status_of trace-metrics -f html --source stalls.trace stalls.trace && test $status = 2 && grep "not a folder" err &&
     status_of trace-metrics --source src stalls.trace && test $status = 2 && grep "requires --format html" err
 '
@@ -165,8 +165,8 @@ chmod +x toolkit/*
 printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\76\0' >"a 'program"
 printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\276\0' >-k.cubin
 test_expect_success '--sass: a program or a cubin goes through the tools of CUDA, and what they lack or how they fail is one line' '
-    PATH="$PWD/toolkit:$PATH" page --sass "a '\''program" && grep "0020 LDS R2" words && grep -x -e "-sass -fun _Z4bareiPf a .program" asked &&
-    PATH="$PWD/toolkit:$PATH" page --sass=-k.cubin && grep "0020 LDS R2" words && grep -x -e "-c ./-k.cubin" asked &&
+    PATH="$PWD/toolkit:$PATH" page --sass "a '\''program" && grep "0020 LDS R2" words && grep -x -e "-sass -fun k,_Z4bareiPf $PWD/a .program" asked &&
+    PATH="$PWD/toolkit:$PATH" page --sass=-k.cubin && grep "0020 LDS R2" words && grep -x -e "-c $PWD/-k.cubin" asked &&
     status_of trace-metrics -f html --sass=-k.cubin stalls.trace && test $status = 2 &&
     grep "^trace-metrics: --sass -k.cubin: nvdisasm of the CUDA toolkit: the command failed with status 127" err &&
     printf "#!/bin/sh\nkill -9 \$\$\n" >toolkit/nvdisasm && status_of env PATH="$PWD/toolkit:$PATH" trace-metrics -q -f html --sass=-k.cubin stalls.trace && test $status = 2
