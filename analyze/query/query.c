@@ -304,6 +304,8 @@ bool gp_query_row(const struct gp_query *q, const struct gp_query_table *table, 
     at->event = (struct gp_query_event){q, table->tables[k], (uint32_t)row, (int64_t)i};
     at->row = &at->event;
     if (table->kinds && !(table->kinds >> gp_gpu_config(q->t, row)->kind & 1)) return false;
+    if (table->tables[k] == GP_PC && gp_get_total(&q->t->events[GP_PC], row) <= 0)
+        return false; /* no samples */
     return !table->launching || q->launched[row].events;
 }
 

@@ -82,6 +82,7 @@ static inline void pc_trace(struct gp_trace *t)
     pc_add(&pc, 0x10, "selected", 100, 0);
     pc_add(&pc, 0x20, "short_scoreboard", 700, 600);
     pc_add(&pc, 0x30, "math_pipe_throttle", 200, 100);
+    pc_add(&pc, 0x00, "7f454c46", 0, 0); /* counts nothing */
     gp_trace_set_number(t, "start_realtime_ns", INT64_C(1700000000) * 1000000000);
     gp_trace_finish(t);
 }
