@@ -39,21 +39,30 @@ static void put_value(struct gp_buf *b, const struct gp_sql_value *v)
     else if (v->type == GP_SQL_TEXT) gp_buf_put(b, v->text, v->n);
 }
 
-/* ---- JSON ---- */
+/* ---- JSON, CSV, Markdown ---- */
 
-static void put_json(struct gp_buf *b, const struct gp_sql_value *v)
-{
-    if (v->type == GP_SQL_TEXT) gp_json_put_string(b, v->text, v->n);
-    else if (v->type == GP_SQL_NULL) gp_buf_puts(b, "null");
-    else put_value(b, v);
-}
+struct syntax {
+    const char *begin, *between, *end, *null;
+    void (*put)(struct gp_buf *b, const char *text, size_t n);
+};
+static const struct syntax json = {"", ", ", "]", "null", gp_json_put_string};
+static const struct syntax csv = {"", ",", "\n", "", gp_report_csv_put};
+static const struct syntax markdown = {"| ", " | ", " |\n", "", gp_report_markdown_put};
 
-static void put_names(struct gp_buf *b, const struct gp_sql *sql)
+/* The row that A is at, or the names of its columns. */
+static void put_line(struct gp_buf *b, const struct syntax *x, const struct gp_query_answer *a, bool names)
 {
-    for (int i = 0; i < gp_sql_columns(sql); i++) {
-        if (i) gp_buf_puts(b, ", ");
-        gp_json_put_string(b, gp_sql_column(sql, i), strlen(gp_sql_column(sql, i)));
+    gp_buf_puts(b, x->begin);
+    for (int i = 0; i < gp_sql_columns(a->sql); i++) {
+        const char *name = names ? gp_sql_column(a->sql, i) : NULL;
+        struct gp_sql_value v = {.type = GP_SQL_TEXT, .text = name, .n = name ? strlen(name) : 0};
+        if (!name) v = gp_sql_value(a->sql, i);
+        if (i) gp_buf_puts(b, x->between);
+        if (v.type == GP_SQL_TEXT) x->put(b, v.text, v.n);
+        else if (v.type == GP_SQL_NULL) gp_buf_puts(b, x->null);
+        else put_value(b, &v);
     }
+    gp_buf_puts(b, x->end);
 }
 
 /* Behind the head, which all documents have, columns are what the statement says, and no record's. */
@@ -62,22 +71,16 @@ static void write_json(void *answer, struct gp_output *to)
     struct gp_query_answer *a = answer;
     struct gp_buf b = {0};
     struct gp_doc d = {.b = &b, .strings = a->strings};
-    int n = gp_sql_columns(a->sql);
     gp_doc_begin(&d, '{');
     gp_doc_head(&d, "trace-query", GP_VERSION, a->inputs, a->n_inputs);
     gp_buf_puts(&b, ",\n  \"sql\": ");
     gp_json_put_string(&b, a->text, strlen(a->text));
     gp_buf_puts(&b, ",\n  \"columns\": [");
-    put_names(&b, a->sql);
-    gp_buf_puts(&b, "],\n  \"rows\": [");
+    put_line(&b, &json, a, true);
+    gp_buf_puts(&b, ",\n  \"rows\": [");
     while (next(a, to)) {
         gp_buf_puts(&b, a->rows > 1 ? ",\n    [" : "\n    [");
-        for (int i = 0; i < n; i++) {
-            struct gp_sql_value v = gp_sql_value(a->sql, i);
-            if (i) gp_buf_puts(&b, ", ");
-            put_json(&b, &v);
-        }
-        gp_buf_putc(&b, ']');
+        put_line(&b, &json, a, false);
         flush(&b, to, FLUSH);
     }
     gp_buf_puts(&b, a->rows ? "\n  ]\n}\n" : "]\n}\n");
@@ -85,62 +88,33 @@ static void write_json(void *answer, struct gp_output *to)
     gp_buf_release(&b);
 }
 
-/* ---- CSV ---- */
-
 static void write_csv(void *answer, struct gp_output *to)
 {
     struct gp_query_answer *a = answer;
     struct gp_buf b = {0};
-    int n = gp_sql_columns(a->sql);
-    for (int i = 0; i < n; i++) {
-        const char *name = gp_sql_column(a->sql, i);
-        if (i) gp_buf_putc(&b, ',');
-        gp_report_csv_put(&b, name, strlen(name));
-    }
-    gp_buf_putc(&b, '\n');
+    put_line(&b, &csv, a, true);
     while (next(a, to)) {
-        for (int i = 0; i < n; i++) {
-            struct gp_sql_value v = gp_sql_value(a->sql, i);
-            if (i) gp_buf_putc(&b, ',');
-            if (v.type == GP_SQL_TEXT) gp_report_csv_put(&b, v.text, v.n);
-            else put_value(&b, &v);
-        }
-        gp_buf_putc(&b, '\n');
+        put_line(&b, &csv, a, false);
         flush(&b, to, FLUSH);
     }
     flush(&b, to, 0);
     gp_buf_release(&b);
 }
 
-/* ---- Markdown ---- */
-
 static void write_markdown(void *answer, struct gp_output *to)
 {
     struct gp_query_answer *a = answer;
     struct gp_buf b = {0};
-    int n = gp_sql_columns(a->sql);
-    for (int i = 0; i < n; i++) {
-        gp_buf_puts(&b, "| ");
-        gp_report_markdown_put(&b, gp_sql_column(a->sql, i), strlen(gp_sql_column(a->sql, i)));
-        gp_buf_putc(&b, ' ');
-    }
-    gp_buf_puts(&b, "|\n");
+    put_line(&b, &markdown, a, true);
     bool more = next(a, to);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < gp_sql_columns(a->sql); i++) {
         struct gp_sql_value v = {0};
         if (more) v = gp_sql_value(a->sql, i);
         gp_buf_puts(&b, v.type == GP_SQL_INT || v.type == GP_SQL_REAL ? "|---:" : "|:---");
     }
     gp_buf_puts(&b, "|\n");
     for (; more; more = next(a, to)) {
-        for (int i = 0; i < n; i++) {
-            struct gp_sql_value v = gp_sql_value(a->sql, i);
-            gp_buf_puts(&b, "| ");
-            if (v.type == GP_SQL_TEXT) gp_report_markdown_put(&b, v.text, v.n);
-            else put_value(&b, &v);
-            gp_buf_putc(&b, ' ');
-        }
-        gp_buf_puts(&b, "|\n");
+        put_line(&b, &markdown, a, false);
         flush(&b, to, FLUSH);
     }
     flush(&b, to, 0);
