@@ -79,6 +79,16 @@ void gp_reply_release(struct gp_reply *r)
 
 /* ---- the API ---- */
 
+#define ANSWER(name)                                                                                         \
+    static int name(GP_UNUSED const struct gp_backend *s, GP_UNUSED const struct gp_request *r,              \
+                    struct gp_reply *reply, GP_UNUSED struct gp_err *err)
+
+static int refuse(int status, struct gp_err *err, const char *why)
+{
+    gp_fail(err, GP_E_USAGE, -1, "%s", why);
+    return status;
+}
+
 static void put_string(struct gp_buf *b, const char *key, const char *text)
 {
     gp_buf_printf(b, "\"%s\": ", key);
@@ -105,11 +115,8 @@ static void put_file(const struct gp_backend *s, struct gp_buf *b, const struct 
     gp_buf_puts(b, "]}");
 }
 
-static int get_traces(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                      struct gp_err *err)
+ANSWER(get_traces)
 {
-    (void)r;
-    (void)err;
     struct gp_catalog_list *l = gp_catalog_list(s->library->catalog, false);
     gp_buf_puts(&reply->body, "[");
     for (size_t i = 0; i < l->n; i++) {
@@ -121,25 +128,19 @@ static int get_traces(const struct gp_backend *s, const struct gp_request *r, st
     return 0;
 }
 
-static int get_trace(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                     struct gp_err *err)
+ANSWER(get_trace)
 {
     struct gp_catalog_list *l = gp_catalog_list(s->library->catalog, false);
     const struct gp_catalog_file *f = gp_catalog_find(l, r->parts[2]);
     if (f) put_file(s, &reply->body, f);
     gp_buf_puts(&reply->body, "\n");
     gp_catalog_drop(l);
-    if (f) return 0;
-    gp_fail(err, GP_E_USAGE, -1, "no such trace, or it is gone; /api/traces lists all traces");
-    return 404;
+    return f ? 0 : refuse(404, err, "no such trace, or it is gone; /api/traces lists all traces");
 }
 
-static int get_api(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                   struct gp_err *err)
+ANSWER(get_api)
 {
     struct gp_buf *b = &reply->body;
-    (void)r;
-    (void)err;
     gp_buf_puts(
         b, "{\"schema\": \"gpuprof/trace-serve/1\", \"tool\": \"trace-serve\", \"version\": \"" GP_VERSION
            "\",\n\"routes\": [");
@@ -181,50 +182,31 @@ static int ask(const struct gp_backend *s, const struct gp_request *r, const cha
                struct gp_reply *reply, struct gp_err *err)
 {
     struct gp_query_call a = {.query = gp_query_named(question), .request = r};
-    if (!a.query) {
-        gp_fail(err, GP_E_USAGE, -1, "no such query; /api lists all queries");
-        return 404;
-    }
+    if (!a.query) return refuse(404, err, "no such query; /api lists all queries");
     int status = gp_query_run(s->library, &a, err);
     return status ? status : send_answer(reply, &a);
 }
 
-static int get_profiler(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                        struct gp_err *err)
+ANSWER(get_profiler)
 {
     const char *q = r->parts[2];
     bool elsewhere = !strcmp(q, "advice") || !strcmp(q, "compare") || !strcmp(q, "perfetto");
     return ask(s, r, elsewhere ? "" : q, reply, err);
 }
 
-static int get_advice(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                      struct gp_err *err)
-{
-    return ask(s, r, "advice", reply, err);
-}
+ANSWER(get_named) { return ask(s, r, r->parts[1], reply, err); }
 
-static int get_compare(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                       struct gp_err *err)
-{
-    return ask(s, r, "compare", reply, err);
-}
-
-static int get_trace_page(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                          struct gp_err *err)
+ANSWER(get_trace_page)
 {
     struct gp_query_call a = {
         .query = gp_query_of_page(r->parts[2]), .request = r, .id = r->parts[1], .format = "html"};
-    if (!a.query) {
-        gp_fail(err, GP_E_USAGE, -1, "traces have no page of that name");
-        return 404;
-    }
+    if (!a.query) return refuse(404, err, "traces have no page of that name");
     int status = gp_query_run(s->library, &a, err);
     return status ? status : send_answer(reply, &a);
 }
 
 /* All of a trace as Perfetto reads it best, or a range of it. */
-static int get_perfetto(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                        struct gp_err *err)
+ANSWER(get_perfetto)
 {
     bool part = gp_request_arg(r, "range") || gp_request_arg(r, "steps");
     struct gp_query_call a = {.query = gp_query_named(part ? "timeline" : "perfetto"),
@@ -276,15 +258,9 @@ static int page_of(const struct gp_backend *s, const char *id, const char *title
     return status;
 }
 
-static int get_list(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                    struct gp_err *err)
-{
-    (void)r;
-    return page_of(s, "list", "Traces", reply, err);
-}
+ANSWER(get_list) { return page_of(s, "list", "Traces", reply, err); }
 
-static int get_compare_page(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                            struct gp_err *err)
+ANSWER(get_compare_page)
 {
     if (!gp_request_arg(r, "a") || !gp_request_arg(r, "b"))
         return page_of(s, "compare", "Compare", reply, err);
@@ -293,21 +269,13 @@ static int get_compare_page(const struct gp_backend *s, const struct gp_request 
     return status ? status : send_answer(reply, &a);
 }
 
-static int get_hand_over(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                         struct gp_err *err)
-{
-    (void)r;
-    return page_of(s, "perfetto", "Open in Perfetto", reply, err);
-}
+ANSWER(get_hand_over) { return page_of(s, "perfetto", "Open in Perfetto", reply, err); }
 
-static int post_session(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                        struct gp_err *err)
+ANSWER(post_session)
 {
     struct gp_buf b = {0};
-    if (s->guard->wants_token && !gp_guard_has_token(s->guard, r)) {
-        gp_fail(err, GP_E_USAGE, -1, "this is not the token of this server");
-        return 401;
-    }
+    if (s->guard->wants_token && !gp_guard_has_token(s->guard, r))
+        return refuse(401, err, "this is not the token of this server");
     gp_guard_put_cookie(s->guard, &b);
     put_header(reply, "Set-Cookie", gp_buf_str(&b));
     gp_buf_release(&b);
@@ -315,12 +283,8 @@ static int post_session(const struct gp_backend *s, const struct gp_request *r, 
     return 0;
 }
 
-static int get_openapi(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                       struct gp_err *err)
+ANSWER(get_openapi)
 {
-    (void)s;
-    (void)r;
-    (void)err;
     gp_buf_put(&reply->body, gp_asset_serve_openapi.data, gp_asset_serve_openapi.n);
     return 0;
 }
@@ -346,22 +310,14 @@ static int send_new(const struct gp_backend *s, const char *name, struct gp_repl
 
 static int no_live(struct gp_err *err)
 {
-    gp_fail(err, GP_E_USAGE, -1,
-            "no recording is shown: start trace-serve with --live and gpuprof-collect with --serve");
-    return 404;
+    return refuse(404, err,
+                  "no recording is shown: start trace-serve with --live and gpuprof-collect with --serve");
 }
 
-static int get_live_page(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                         struct gp_err *err)
-{
-    (void)r;
-    return s->live ? page_of(s, "live", "Running now", reply, err) : no_live(err);
-}
+ANSWER(get_live_page) { return s->live ? page_of(s, "live", "Running now", reply, err) : no_live(err); }
 
-static int get_live(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                    struct gp_err *err)
+ANSWER(get_live)
 {
-    (void)r;
     if (!s->live) return no_live(err);
     reply->type = "text/event-stream";
     reply->stream = gp_live_stream_open(s->live, err);
@@ -384,33 +340,25 @@ static int store(const struct gp_backend *s, int fd, char *name, struct gp_err *
     return status;
 }
 
-static int post_keep(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                     struct gp_err *err)
+ANSWER(post_keep)
 {
     char name[GP_UPLOAD_NAME];
     int64_t last_ns = INT64_C(10000000000);
     const char *last = gp_request_arg(r, "last");
     if (!s->live) return no_live(err);
     if (last && (gp_parse_seconds(last, &last_ns, err) || last_ns <= 0)) return 400;
-    if (!s->upload) {
-        gp_fail(err, GP_E_USAGE, -1,
-                "there is no folder to store it in: start trace-serve with --upload DIR");
-        return 403;
-    }
+    if (!s->upload)
+        return refuse(403, err, "there is no folder to store it in: start trace-serve with --upload DIR");
     int fd = gp_live_fetch(s->live, last_ns, err);
     if (fd < 0) return 502;
     int status = store(s, fd, name, err);
     return status ? status : send_new(s, name, reply);
 }
 
-static int post_upload(const struct gp_backend *s, const struct gp_request *r, struct gp_reply *reply,
-                       struct gp_err *err)
+ANSWER(post_upload)
 {
     char name[GP_UPLOAD_NAME];
-    if (!r->upload) {
-        gp_fail(err, GP_E_USAGE, -1, "the request is empty");
-        return 400;
-    }
+    if (!r->upload) return refuse(400, err, "the request is empty");
     int status = gp_upload_end(r->upload, name, err);
     return status ? status : send_new(s, name, reply);
 }
@@ -430,8 +378,8 @@ const struct gp_route gp_routes[] = {
     {"GET", "/api/traces", "all traces, newest first", .answer = get_traces},
     {"GET", "/api/traces/{id}", "one of them", .answer = get_trace},
     {"GET", "/api/profiler/{question}", "the answer of a tool about a trace", .answer = get_profiler},
-    {"GET", "/api/advice", "suggestions for the traced program", .answer = get_advice},
-    {"GET", "/api/compare", "what changed from traces a to traces b", .answer = get_compare},
+    {"GET", "/api/advice", "suggestions for the traced program", .answer = get_named},
+    {"GET", "/api/compare", "what changed from traces a to traces b", .answer = get_named},
     {"POST", "/api/session", "exchange the token for a cookie", .open = true, .answer = post_session},
     {"GET", "/live", "the page of a running program", .page = true, .answer = get_live_page},
     {"GET", "/api/live", "what a running program does, as events", .answer = get_live},
