@@ -12,6 +12,7 @@
 #include "analyze/stacks/stacks_priv.h"
 #include "analyze/view/view.h"
 #include "formats/base/buf.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 #include "formats/model/stack_tree.h"
 
@@ -317,12 +318,7 @@ static void ran_at(struct walk *w, gp_sid function, uint32_t node, int64_t ns)
     w->stalled.at[*at].ns += ns; /* as all durations of a table, they fit */
 }
 
-static int by_function(const void *a, const void *b)
-{
-    const struct stalled *x = a, *y = b;
-    if (x->function != y->function) return x->function < y->function ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
-}
+GP_COMPARE(by_function, struct stalled, GP_UP(function) GP_UP(node))
 
 /* SAMPLES of those of ROW below NODE, by line and reason. */
 static void add_stall(struct walk *w, uint32_t node, size_t row, int64_t samples)

@@ -29,6 +29,14 @@ struct gp_answer_format {
     void (*write)(void *answer, struct gp_output *to);
 };
 
+/* Define NAME, a put of one statement, in which A is the answer, of TYPE. */
+#define GP_PUT_ANSWER(name, type, ...)                                                                       \
+    static void name(void *answer, struct gp_buf *b)                                                         \
+    {                                                                                                        \
+        const type *a = answer;                                                                              \
+        __VA_ARGS__;                                                                                         \
+    }
+
 #define GP_ROWS_UNSET UINT64_MAX /* --top was not given */
 
 /* The row called NAME of a table that ends with {0}; NULL when there is none. */

@@ -99,11 +99,7 @@ static void put_sweep_text(void *answer, struct gp_buf *b)
     put_report(b, &r, a);
 }
 
-static void put_sweep_svg(void *answer, struct gp_buf *b)
-{
-    const struct gp_calibrate_answer *a = answer;
-    gp_sweep_svg(b, a->c);
-}
+GP_PUT_ANSWER(put_sweep_svg, struct gp_calibrate_answer, gp_sweep_svg(b, a->c))
 
 struct page {
     struct gp_svg w;

@@ -159,11 +159,7 @@ static void put_markdown(void *answer, struct gp_buf *b)
     gp_report_release(&r);
 }
 
-static void put_json(void *answer, struct gp_buf *b)
-{
-    const struct gp_compile_answer *a = answer;
-    gp_compile_json_write(b, a->c, GP_VERSION);
-}
+GP_PUT_ANSWER(put_json, struct gp_compile_answer, gp_compile_json_write(b, a->c, GP_VERSION))
 
 static void put_html(void *answer, struct gp_buf *b)
 {

@@ -95,11 +95,8 @@ static void put_markdown(void *answer, struct gp_buf *b)
     gp_report_release(&r);
 }
 
-static void put_json(void *answer, struct gp_buf *b)
-{
-    const struct gp_diff_answer *a = answer;
-    gp_diff_json_write(b, a->d, &(struct gp_diff_json_opts){.version = GP_VERSION});
-}
+GP_PUT_ANSWER(put_json, struct gp_diff_answer,
+              gp_diff_json_write(b, a->d, &(struct gp_diff_json_opts){.version = GP_VERSION}))
 
 static void put_html(void *answer, struct gp_buf *b)
 {
@@ -130,32 +127,11 @@ static void put_svg(void *answer, struct gp_buf *b)
     gp_buf_release(&names);
 }
 
-static void put_folded(void *answer, struct gp_buf *b)
-{
-    const struct gp_diff_answer *a = answer;
-    gp_diff_folded_write(b, a->d);
-}
-
-static void put_dot(void *answer, struct gp_buf *b)
-{
-    const struct gp_diff_answer *a = answer;
-    gp_diff_dot(b, a->d, a->top);
-}
-
-static void put_junit(void *answer, struct gp_buf *b)
-{
-    gp_diff_junit_write(b, ((const struct gp_diff_answer *)answer)->d);
-}
-
-static void put_github(void *answer, struct gp_buf *b)
-{
-    gp_diff_github_write(b, ((const struct gp_diff_answer *)answer)->d);
-}
-
-static void put_benchmark(void *answer, struct gp_buf *b)
-{
-    gp_diff_benchmark_write(b, ((const struct gp_diff_answer *)answer)->d);
-}
+GP_PUT_ANSWER(put_folded, struct gp_diff_answer, gp_diff_folded_write(b, a->d))
+GP_PUT_ANSWER(put_dot, struct gp_diff_answer, gp_diff_dot(b, a->d, a->top))
+GP_PUT_ANSWER(put_junit, struct gp_diff_answer, gp_diff_junit_write(b, a->d))
+GP_PUT_ANSWER(put_github, struct gp_diff_answer, gp_diff_github_write(b, a->d))
+GP_PUT_ANSWER(put_benchmark, struct gp_diff_answer, gp_diff_benchmark_write(b, a->d))
 
 const struct gp_answer_format gp_diff_formats[] = {
     {"text", 10, 0, .put = put_text},

@@ -170,11 +170,8 @@ static void write_folded(void *answer, struct gp_output *to)
     gp_folded_write(to, &a->flames[0].tree, &a->flames[0].strings);
 }
 
-static void put_hatchet(void *answer, struct gp_buf *b)
-{
-    const struct gp_flame_answer *a = answer;
-    gp_hatchet_write(b, &a->flames[0].tree, &a->flames[0].strings);
-}
+GP_PUT_ANSWER(put_hatchet, struct gp_flame_answer,
+              gp_hatchet_write(b, &a->flames[0].tree, &a->flames[0].strings))
 
 static void write_speedscope(void *answer, struct gp_output *to)
 {

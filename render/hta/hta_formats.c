@@ -236,17 +236,8 @@ static void put_html(void *answer, struct gp_buf *b)
     gp_report_release(&r);
 }
 
-static void put_dot(void *answer, struct gp_buf *b)
-{
-    const struct gp_hta_answer *a = answer;
-    gp_path_dot(b, a->h, NULL);
-}
-
-static void put_openmetrics(void *answer, struct gp_buf *b)
-{
-    const struct gp_hta_answer *a = answer;
-    gp_hta_openmetrics(b, a->h);
-}
+GP_PUT_ANSWER(put_dot, struct gp_hta_answer, gp_path_dot(b, a->h, NULL))
+GP_PUT_ANSWER(put_openmetrics, struct gp_hta_answer, gp_hta_openmetrics(b, a->h))
 
 const struct gp_answer_format gp_hta_formats[] = {
     {"text", 10, GP_HTA_TAKES_TABLE | GP_HTA_TAKES_FULL, .put = put_text},
