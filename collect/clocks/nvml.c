@@ -124,9 +124,8 @@ static double temperature(struct place p, uint32_t sensor)
                                                                                                       : NAN;
 }
 
-static double reasons(struct place p, uint32_t none)
+static double reasons(struct place p, GP_UNUSED uint32_t none)
 {
-    (void)none;
     uint64_t v;
     int (*call)(void *, uint64_t *) = p.n->nvmlDeviceGetCurrentClocksEventReasons
                                           ? p.n->nvmlDeviceGetCurrentClocksEventReasons
@@ -142,9 +141,8 @@ static double memory(struct place p, uint32_t all)
                : NAN;
 }
 
-static double energy(struct place p, uint32_t none)
+static double energy(struct place p, GP_UNUSED uint32_t none)
 {
-    (void)none;
     uint64_t v;
     return p.n->nvmlDeviceGetTotalEnergyConsumption && !p.n->nvmlDeviceGetTotalEnergyConsumption(p.device, &v)
                ? (double)v / 1e3

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include "collect/gpuprof.h"
 #include "formats/base/clock.h"
+#include "formats/base/declare.h"
 
 #ifndef METH_FASTCALL
 #define METH_FASTCALL 0x0080 /* limited API since 3.10; hidden in headers of 3.9 */
@@ -291,16 +292,10 @@ static PyObject *leave(range_object *r)
     Py_RETURN_NONE;
 }
 
-static PyObject *range_enter(PyObject *r, PyObject *unused)
-{
-    (void)unused;
-    return enter((range_object *)r);
-}
+static PyObject *range_enter(PyObject *r, GP_UNUSED PyObject *unused) { return enter((range_object *)r); }
 
-static PyObject *range_exit(PyObject *r, PyObject *const *args, Py_ssize_t n)
+static PyObject *range_exit(PyObject *r, GP_UNUSED PyObject *const *args, GP_UNUSED Py_ssize_t n)
 {
-    (void)args;
-    (void)n;
     return leave((range_object *)r);
 }
 
@@ -438,9 +433,8 @@ static PyObject *range_call(PyObject *r, PyObject *args, PyObject *keywords)
     return PyObject_CallFunctionObjArgs(self.decorate, r, function, NULL);
 }
 
-static PyObject *range_name(PyObject *r, void *unused)
+static PyObject *range_name(PyObject *r, GP_UNUSED void *unused)
 {
-    (void)unused;
     Py_INCREF(((range_object *)r)->name);
     return ((range_object *)r)->name;
 }
@@ -516,10 +510,8 @@ static PyObject *attach(PyObject *module, PyObject *args)
     return result(error);
 }
 
-static PyObject *enabled(PyObject *module, PyObject *unused)
+static PyObject *enabled(GP_UNUSED PyObject *module, GP_UNUSED PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     return PyBool_FromLong(gpuprof_enabled());
 }
 
@@ -592,10 +584,8 @@ static PyObject *sums(PyObject *module, PyObject *unused)
     return list;
 }
 
-static PyObject *reset(PyObject *module, PyObject *unused)
+static PyObject *reset(GP_UNUSED PyObject *module, GP_UNUSED PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     for (struct sums *s = self.first; s; s = s->next) {
         s->count = 0;
         s->total_ns = s->min_ns = s->max_ns = 0;
@@ -608,17 +598,14 @@ static PyObject *reset(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static PyObject *summing(PyObject *module, PyObject *args)
+static PyObject *summing(GP_UNUSED PyObject *module, PyObject *args)
 {
-    (void)module;
     if (!PyArg_ParseTuple(args, "p:summing", &self.summing)) return NULL;
     Py_RETURN_NONE;
 }
 
-static PyObject *listening(PyObject *module, PyObject *unused)
+static PyObject *listening(GP_UNUSED PyObject *module, GP_UNUSED PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     const gpuprof_table_t *t = gpuprof_table_();
     if (t && !t->version) t = gpuprof_find_();
     return PyUnicode_FromString(!t ? "nobody" : t->begin ? "gpuprof" : "NVTX");
@@ -643,9 +630,8 @@ static PyObject *hooks(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *decorator(PyObject *module, PyObject *function)
+static PyObject *decorator(GP_UNUSED PyObject *module, PyObject *function)
 {
-    (void)module;
     set(&self.decorate, function);
     Py_RETURN_NONE;
 }

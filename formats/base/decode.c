@@ -201,9 +201,8 @@ static bool gzip_step(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
     return moved;
 }
 
-static bool gzip_begin(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
+static bool gzip_begin(struct gzip *g, GP_UNUSED struct gp_raw *raw, struct gp_err *err)
 {
-    (void)raw;
     (void)err; /* zlib reads the header itself */
     return inflateReset(&g->s) == Z_OK;
 }

@@ -17,56 +17,23 @@
 
 typedef void handler(struct gp_clog_reader *rd, const struct gp_json_value *v);
 
-static void on_metrics(struct gp_clog_reader *rd, const struct gp_json_value *v)
-{
-    gp_clog_read_metrics(rd, v, GP_CLOG_FRAME);
-}
-static void on_backward(struct gp_clog_reader *rd, const struct gp_json_value *v)
-{
-    gp_clog_read_metrics(rd, v, GP_CLOG_BACKWARD);
-}
-static void on_runtime(struct gp_clog_reader *rd, const struct gp_json_value *v)
-{
-    gp_clog_read_metrics(rd, v, GP_CLOG_RUNTIME);
-}
-static void on_break(struct gp_clog_reader *rd, const struct gp_json_value *v)
-{
-    (void)v;
-    gp_clog_read_break(rd, gp_clog_payload(rd), GP_CLOG_FROM_ARTIFACT);
-}
-static void on_recompiles(struct gp_clog_reader *rd, const struct gp_json_value *v)
-{
-    (void)v;
-    gp_clog_read_recompiles(rd);
-}
-static void on_lowered(struct gp_clog_reader *rd, const struct gp_json_value *v)
-{
-    (void)v;
-    gp_clog_read_lowered(rd);
-}
-static void on_kernel_info(struct gp_clog_reader *rd, const struct gp_json_value *v)
-{
-    (void)v;
-    gp_clog_read_kernel_info(rd);
-}
-static void on_options(struct gp_clog_reader *rd, const struct gp_json_value *v)
-{
-    (void)v;
-    gp_clog_read_options(rd);
-}
-#define ON_CACHE(name, layer, state)                                                                         \
-    static void name(struct gp_clog_reader *rd, const struct gp_json_value *v)                               \
-    {                                                                                                        \
-        (void)v;                                                                                             \
-        gp_clog_read_cache(rd, layer, state);                                                                \
-    }
-ON_CACHE(on_fx_miss, GP_CLOG_FX, GP_CLOG_MISS)
-ON_CACHE(on_fx_hit, GP_CLOG_FX, GP_CLOG_HIT)
-ON_CACHE(on_fx_bypass, GP_CLOG_FX, GP_CLOG_BYPASS)
-ON_CACHE(on_fx_disabled, GP_CLOG_FX, GP_CLOG_DISABLED)
-ON_CACHE(on_aot_miss, GP_CLOG_AOT, GP_CLOG_MISS)
-ON_CACHE(on_aot_hit, GP_CLOG_AOT, GP_CLOG_HIT)
-ON_CACHE(on_aot_bypass, GP_CLOG_AOT, GP_CLOG_BYPASS)
+#define ON(name, read)                                                                                       \
+    static void name(struct gp_clog_reader *rd, GP_UNUSED const struct gp_json_value *v) { read; }
+ON(on_metrics, gp_clog_read_metrics(rd, v, GP_CLOG_FRAME))
+ON(on_backward, gp_clog_read_metrics(rd, v, GP_CLOG_BACKWARD))
+ON(on_runtime, gp_clog_read_metrics(rd, v, GP_CLOG_RUNTIME))
+ON(on_break, gp_clog_read_break(rd, gp_clog_payload(rd), GP_CLOG_FROM_ARTIFACT))
+ON(on_recompiles, gp_clog_read_recompiles(rd))
+ON(on_lowered, gp_clog_read_lowered(rd))
+ON(on_kernel_info, gp_clog_read_kernel_info(rd))
+ON(on_options, gp_clog_read_options(rd))
+ON(on_fx_miss, gp_clog_read_cache(rd, GP_CLOG_FX, GP_CLOG_MISS))
+ON(on_fx_hit, gp_clog_read_cache(rd, GP_CLOG_FX, GP_CLOG_HIT))
+ON(on_fx_bypass, gp_clog_read_cache(rd, GP_CLOG_FX, GP_CLOG_BYPASS))
+ON(on_fx_disabled, gp_clog_read_cache(rd, GP_CLOG_FX, GP_CLOG_DISABLED))
+ON(on_aot_miss, gp_clog_read_cache(rd, GP_CLOG_AOT, GP_CLOG_MISS))
+ON(on_aot_hit, gp_clog_read_cache(rd, GP_CLOG_AOT, GP_CLOG_HIT))
+ON(on_aot_bypass, gp_clog_read_cache(rd, GP_CLOG_AOT, GP_CLOG_BYPASS))
 
 /* {"str": ["file.py", 12]} */
 static void on_file_name(struct gp_clog_reader *rd, const struct gp_json_value *v)

@@ -26,11 +26,7 @@ struct handle {
     struct gp_sqlite_file *file;
 };
 
-static int vfs_close(sqlite3_file *f)
-{
-    (void)f;
-    return SQLITE_OK;
-}
+static int vfs_close(GP_UNUSED sqlite3_file *f) { return SQLITE_OK; }
 
 static size_t read_at(struct gp_sqlite_file *file, uint8_t *to, size_t n, uint64_t at)
 {
@@ -71,17 +67,9 @@ static int vfs_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
     return SQLITE_READONLY;
 }
 
-static int vfs_truncate(sqlite3_file *f, sqlite3_int64 size)
-{
-    (void)f, (void)size;
-    return SQLITE_READONLY;
-}
+static int vfs_truncate(GP_UNUSED sqlite3_file *f, GP_UNUSED sqlite3_int64 size) { return SQLITE_READONLY; }
 
-static int vfs_ignore(sqlite3_file *f, int flags)
-{
-    (void)f, (void)flags;
-    return SQLITE_OK;
-}
+static int vfs_ignore(GP_UNUSED sqlite3_file *f, GP_UNUSED int flags) { return SQLITE_OK; }
 
 static int vfs_size(sqlite3_file *f, sqlite3_int64 *size)
 {
@@ -89,30 +77,20 @@ static int vfs_size(sqlite3_file *f, sqlite3_int64 *size)
     return SQLITE_OK;
 }
 
-static int vfs_is_reserved(sqlite3_file *f, int *reserved)
+static int vfs_is_reserved(GP_UNUSED sqlite3_file *f, int *reserved)
 {
-    (void)f;
     *reserved = 0;
     return SQLITE_OK;
 }
 
-static int vfs_control(sqlite3_file *f, int op, void *arg)
+static int vfs_control(GP_UNUSED sqlite3_file *f, GP_UNUSED int op, GP_UNUSED void *arg)
 {
-    (void)f, (void)op, (void)arg;
     return SQLITE_NOTFOUND;
 }
 
-static int vfs_sector(sqlite3_file *f)
-{
-    (void)f;
-    return 4096;
-}
+static int vfs_sector(GP_UNUSED sqlite3_file *f) { return 4096; }
 
-static int vfs_traits(sqlite3_file *f)
-{
-    (void)f;
-    return SQLITE_IOCAP_IMMUTABLE;
-}
+static int vfs_traits(GP_UNUSED sqlite3_file *f) { return SQLITE_IOCAP_IMMUTABLE; }
 
 static const sqlite3_io_methods methods = {
     .iVersion = 1,
@@ -132,9 +110,8 @@ static const sqlite3_io_methods methods = {
 
 /* ---- a file system of one file, for SQLite ---- */
 
-static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *out)
+static int vfs_open(sqlite3_vfs *vfs, GP_UNUSED const char *name, sqlite3_file *f, int flags, int *out)
 {
-    (void)name;
     f->pMethods = NULL;
     if (!(flags & SQLITE_OPEN_MAIN_DB)) return SQLITE_CANTOPEN;
     ((struct handle *)f)->file = vfs->pAppData;
@@ -143,51 +120,38 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int fla
     return SQLITE_OK;
 }
 
-static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync)
+static int vfs_delete(GP_UNUSED sqlite3_vfs *vfs, GP_UNUSED const char *name, GP_UNUSED int sync)
 {
-    (void)vfs, (void)name, (void)sync;
     return SQLITE_IOERR_DELETE;
 }
 
-static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
+static int vfs_access(GP_UNUSED sqlite3_vfs *vfs, GP_UNUSED const char *name, GP_UNUSED int flags, int *out)
 {
-    (void)vfs, (void)name, (void)flags;
     *out = 0;
     return SQLITE_OK;
 }
 
-static int vfs_full_path(sqlite3_vfs *vfs, const char *name, int n, char *out)
+static int vfs_full_path(GP_UNUSED sqlite3_vfs *vfs, const char *name, int n, char *out)
 {
-    (void)vfs;
     snprintf(out, (size_t)n, "%s", name);
     return SQLITE_OK;
 }
 
-static int vfs_randomness(sqlite3_vfs *vfs, int n, char *out)
+static int vfs_randomness(GP_UNUSED sqlite3_vfs *vfs, int n, char *out)
 {
-    (void)vfs;
     memset(out, 0, (size_t)n);
     return n;
 }
 
-static int vfs_sleep(sqlite3_vfs *vfs, int us)
-{
-    (void)vfs;
-    return us;
-}
+static int vfs_sleep(GP_UNUSED sqlite3_vfs *vfs, int us) { return us; }
 
-static int vfs_time(sqlite3_vfs *vfs, double *days)
+static int vfs_time(GP_UNUSED sqlite3_vfs *vfs, double *days)
 {
-    (void)vfs;
     *days = 0;
     return SQLITE_OK;
 }
 
-static int vfs_error(sqlite3_vfs *vfs, int n, char *text)
-{
-    (void)vfs, (void)n, (void)text;
-    return 0;
-}
+static int vfs_error(GP_UNUSED sqlite3_vfs *vfs, GP_UNUSED int n, GP_UNUSED char *text) { return 0; }
 
 /* ---- content ---- */
 
