@@ -107,7 +107,8 @@ static void put_line(struct sheet *h, uint64_t at, bool offset, const char *text
     }
     put_cell(h, "share");
     if (p && p->pct >= 0.05)
-        gp_buf_printf(&h->text, p->error_pct < 1 ? "\xc2\xb1%.2f" : "\xc2\xb1%.1f", p->error_pct);
+        gp_buf_printf(&h->text, p->error_pct < 1 ? "\xc2\xb1%.2f" : "\xc2\xb1%.1f",
+                      p->error_pct < 0.01 ? 0.01 : p->error_pct);
     put_cell(h, "error");
     gp_page_open(w, "td", NULL);
     if (p) put_bar(h, p);
