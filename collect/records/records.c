@@ -183,6 +183,18 @@ static void hold_work(struct gp_records *r, struct gp_held_work *w, uint32_t gra
     gp_records_hold(r, w, c);
 }
 
+/* The work with N bytes that REC, of KIND, is, and whose config is C. */
+#define HOLD_WORK(kind, n)                                                                                   \
+    hold_work(r,                                                                                             \
+              &(struct gp_held_work){.start_ns = (int64_t)AT(u64, rec, kind##_start),                        \
+                                     .end_ns = (int64_t)AT(u64, rec, kind##_end),                            \
+                                     .bytes = (n),                                                           \
+                                     .corr = AT(u32, rec, kind##_correlationId),                             \
+                                     .track = gp_records_stream(r, AT(u32, rec, kind##_deviceId),            \
+                                                                AT(u32, rec, kind##_contextId),              \
+                                                                AT(u32, rec, kind##_streamId))},             \
+              AT(u32, rec, kind##_graphId), AT(u64, rec, kind##_graphNodeId), &c)
+
 static bool is_wanted(struct gp_records *r, gp_sid name)
 {
     if (!r->opts.kernel || !*r->opts.kernel) return true;
@@ -213,14 +225,7 @@ static void add_kernel(struct gp_records *r, const void *rec)
     c.shared_static_bytes = AT(u32, rec, KERNEL_staticSharedMemory);
     c.shared_bytes = c.shared_static_bytes + AT(u32, rec, KERNEL_dynamicSharedMemory);
     c.local_bytes = AT(u32, rec, KERNEL_localMemoryPerThread);
-    struct gp_held_work w = {
-        .start_ns = (int64_t)AT(u64, rec, KERNEL_start),
-        .end_ns = (int64_t)AT(u64, rec, KERNEL_end),
-        .corr = AT(u32, rec, KERNEL_correlationId),
-        .track = gp_records_stream(r, AT(u32, rec, KERNEL_deviceId), AT(u32, rec, KERNEL_contextId),
-                                   AT(u32, rec, KERNEL_streamId)),
-    };
-    hold_work(r, &w, AT(u32, rec, KERNEL_graphId), AT(u64, rec, KERNEL_graphNodeId), &c);
+    HOLD_WORK(KERNEL, 0);
 }
 
 static struct gp_config copy_config(struct gp_records *r, const void *rec)
@@ -241,15 +246,7 @@ static struct gp_config copy_config(struct gp_records *r, const void *rec)
 static void add_copy(struct gp_records *r, const void *rec)
 {
     struct gp_config c = copy_config(r, rec);
-    struct gp_held_work w = {
-        .start_ns = (int64_t)AT(u64, rec, MEMCPY_start),
-        .end_ns = (int64_t)AT(u64, rec, MEMCPY_end),
-        .bytes = (int64_t)AT(u64, rec, MEMCPY_bytes),
-        .corr = AT(u32, rec, MEMCPY_correlationId),
-        .track = gp_records_stream(r, AT(u32, rec, MEMCPY_deviceId), AT(u32, rec, MEMCPY_contextId),
-                                   AT(u32, rec, MEMCPY_streamId)),
-    };
-    hold_work(r, &w, AT(u32, rec, MEMCPY_graphId), AT(u64, rec, MEMCPY_graphNodeId), &c);
+    HOLD_WORK(MEMCPY, (int64_t)AT(u64, rec, MEMCPY_bytes));
 }
 
 static void add_peer_copy(struct gp_records *r, const void *rec)
@@ -259,15 +256,7 @@ static void add_peer_copy(struct gp_records *r, const void *rec)
     int n = snprintf(extra, sizeof extra, "{\"fromDevice\":%u,\"toDevice\":%u}",
                      (unsigned)AT(u32, rec, PEER_srcDeviceId), (unsigned)AT(u32, rec, PEER_dstDeviceId));
     c.extra = gp_trace_intern(&r->trace, extra, (size_t)n);
-    struct gp_held_work w = {
-        .start_ns = (int64_t)AT(u64, rec, PEER_start),
-        .end_ns = (int64_t)AT(u64, rec, PEER_end),
-        .bytes = (int64_t)AT(u64, rec, PEER_bytes),
-        .corr = AT(u32, rec, PEER_correlationId),
-        .track = gp_records_stream(r, AT(u32, rec, PEER_deviceId), AT(u32, rec, PEER_contextId),
-                                   AT(u32, rec, PEER_streamId)),
-    };
-    hold_work(r, &w, AT(u32, rec, PEER_graphId), AT(u64, rec, PEER_graphNodeId), &c);
+    HOLD_WORK(PEER, (int64_t)AT(u64, rec, PEER_bytes));
 }
 
 static void add_set(struct gp_records *r, const void *rec)
@@ -279,15 +268,7 @@ static void add_set(struct gp_records *r, const void *rec)
     c.dst_kind = AT(u16, rec, MEMSET_memoryKind);
     snprintf(name, sizeof name, "Memset (%s)", gp_cuda_memory_kind(c.dst_kind));
     c.name = gp_intern_cstr(&r->trace.strings, name);
-    struct gp_held_work w = {
-        .start_ns = (int64_t)AT(u64, rec, MEMSET_start),
-        .end_ns = (int64_t)AT(u64, rec, MEMSET_end),
-        .bytes = (int64_t)AT(u64, rec, MEMSET_bytes),
-        .corr = AT(u32, rec, MEMSET_correlationId),
-        .track = gp_records_stream(r, AT(u32, rec, MEMSET_deviceId), AT(u32, rec, MEMSET_contextId),
-                                   AT(u32, rec, MEMSET_streamId)),
-    };
-    hold_work(r, &w, AT(u32, rec, MEMSET_graphId), AT(u64, rec, MEMSET_graphNodeId), &c);
+    HOLD_WORK(MEMSET, (int64_t)AT(u64, rec, MEMSET_bytes));
 }
 
 /* ---- memory ---- */
