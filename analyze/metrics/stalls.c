@@ -38,13 +38,6 @@ static const struct {
 #undef X
 };
 
-enum gp_stall_cause gp_stall_cause_of(enum gp_stall reason)
-{
-    int c = 0;
-    while (c < GP_STALL_CAUSE_COUNT && !(causes[c].reasons & 1U << reason)) c++;
-    return (enum gp_stall_cause)c;
-}
-
 struct sample {
     uint32_t kernel, reason;
     uint64_t line; /* index in trace->stacks; without a line the offset, and NO_LINE */
@@ -438,6 +431,13 @@ GP_GETTER(get_cause)
     const struct gp_stalled *k = row;
     c->none = k->cause >= GP_STALL_CAUSE_COUNT;
     if (!c->none) gp_cell_text(c, gp_stall_cause_name((enum gp_stall_cause)k->cause));
+}
+
+enum gp_stall_cause gp_stall_cause_of(enum gp_stall reason)
+{
+    int c = 0;
+    while (c < GP_STALL_CAUSE_COUNT && !(causes[c].reasons & 1U << reason)) c++;
+    return (enum gp_stall_cause)c;
 }
 
 void gp_stall_put_place(struct gp_buf *b, const struct gp_strings *strings, const struct gp_stall_part *p)
