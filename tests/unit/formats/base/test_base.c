@@ -58,6 +58,20 @@ TEST(vectors_grow_and_keep_what_they_hold)
     assert_int_equal(v.cap, 0);
 }
 
+TEST(each_element_is_gone_through_once)
+{
+    int array[] = {3, 1, 4, 1, 5}, *none = NULL, sum = 0, n = 0;
+    GP_VEC(int) v = {0}, empty = {0};
+    GP_EACH_OF(const int, p, array, GP_COUNT(array)) GP_VEC_PUSH(&v, *p);
+    GP_EACH(int, p, v) sum = sum * 10 + *p;
+    assert_int_equal(sum, 31415);
+    GP_EACH(int, p, empty) n++;
+    GP_EACH_OF(int, p, none, 0) n++;
+    GP_EACH_OF(int, p, array, 0) n++;
+    assert_int_equal(n, 0);
+    GP_VEC_FREE(&v);
+}
+
 TEST(buffers_print_every_integer)
 {
     struct gp_buf b = {0};
@@ -222,6 +236,44 @@ TEST(a_search_finds_the_first_place_that_is_not_before)
     uint32_t lo = 1, hi = 4;
     GP_NARROW(lo, hi, mid, sorted[mid] <= 3);
     assert_int_equal(lo, 4);
+}
+
+GP_COMPARE_IN(by_rank, unsigned, unsigned, GP_KEY(of[*x % 7], of[*y % 7]))
+
+TEST(rows_are_sorted_by_what_they_stand_for_and_equal_ones_stay_in_order)
+{
+    static const unsigned rank[] = {3, 0, 2, 2, 1, 0, 3};
+    for (unsigned n = 0; n <= 70; n++) {
+        unsigned rows[70];
+        for (unsigned i = 0; i < n; i++) rows[i] = i;
+        gp_sort_in(n ? rows : NULL, n, sizeof *rows, by_rank, rank);
+        unsigned long seen = 0;
+        for (unsigned i = 0; i < n; i++) seen += rows[i];
+        assert_int_equal(seen, n ? (unsigned long)n * (n - 1) / 2 : 0);
+        for (unsigned i = 1; i < n; i++) {
+            unsigned before = rank[rows[i - 1] % 7], after = rank[rows[i] % 7];
+            assert_true(before < after || (before == after && rows[i - 1] < rows[i]));
+        }
+    }
+}
+
+const char *gp_test_word(int value);
+GP_WORDS(gp_test_word, int, "none", "one", "two")
+
+TEST(a_value_without_a_word_has_the_first)
+{
+    assert_string_equal(gp_test_word(2), "two");
+    assert_string_equal(gp_test_word(3), "none");
+    assert_string_equal(gp_test_word(-1), "none");
+}
+
+TEST(choices_and_parts_are_whole_and_inside)
+{
+    assert_true(gp_is_choice("off|first|all", "first") && gp_is_choice("off|first|all", "all"));
+    assert_false(gp_is_choice("off|first|all", "fir") || gp_is_choice("off|first|all", "first|all"));
+    assert_false(gp_is_choice("", "off") || gp_is_choice("off", ""));
+    assert_true(gp_contains("abcabd", 6, "abd") && gp_contains("abc", 3, ""));
+    assert_false(gp_contains("abcabd", 5, "abd") || gp_contains("ab", 2, "abc"));
 }
 
 TEST(only_ascii_digits_are_digits)
