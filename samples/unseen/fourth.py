@@ -146,7 +146,7 @@ def keywords(fixed):
     return train
 
 
-@program("torch", "private training on a table: a backward pass for each row, to clip its gradient", "`torch.func.vmap` of the gradient, for all rows")
+@program("torch", "private training on a table: a backward pass for each row, to clip its gradient", "`torch.func.vmap` of the gradient, for all rows", "repeated_work", "batching")
 def private(fixed):
     import torch
     from torch import nn
@@ -192,7 +192,7 @@ def private(fixed):
     return train
 
 
-@program("jax", "Monte Carlo for a regression: the data are a NumPy array, which each call of the compiled function copies", "`jax.device_put` of the data, once")
+@program("jax", "Monte Carlo for a regression: the data are a NumPy array, which each call of the compiled function copies", "`jax.device_put` of the data, once", "input_stall")
 def regression(fixed):
     import itertools
 
@@ -258,7 +258,7 @@ def tiles(fixed):
     return step
 
 
-@program("torchvision", "a ResNet-50 is trained in float32", "autocast to bfloat16, with images and weights in `channels_last`")
+@program("torchvision", "a ResNet-50 is trained in float32", "autocast to bfloat16, with images and weights in `channels_last`", "layout_churn", "low_precision")
 def photographs(fixed):
     import torch
     from torch.nn import functional as F
@@ -283,7 +283,7 @@ def photographs(fixed):
     return train
 
 
-@program("cupy", "Hodgkin-Huxley neurons: each operation of the formulas is a kernel and an array of 16 million", "one `cupy.ElementwiseKernel`")
+@program("cupy", "Hodgkin-Huxley neurons: each operation of the formulas is a kernel and an array of 16 million", "one `cupy.ElementwiseKernel`", "fusion")
 def neurons(fixed):
     import cupy as cp
 
@@ -388,7 +388,7 @@ def latents(fixed):
     return train
 
 
-@program("torch", "click rates: the 325 products of pairs of 26 embeddings are computed in a double loop", "one batched product of all embeddings")
+@program("torch", "click rates: the 325 products of pairs of 26 embeddings are computed in a double loop", "one batched product of all embeddings", "repeated_work", "batching")
 def interactions(fixed):
     import torch
     from torch import nn
