@@ -14,6 +14,7 @@ enum {
     PERIOD_LEAST = 8,
     PERIOD_MOST = 1000, /* of turns that are looked for beyond a run */
     JOIN_WITHIN = 8,    /* items after a loop whose results are joined */
+    GRADIENT_WORK = 8,  /* launches after a backward pass */
     JOIN_OTHERS = 2,    /* tensors that are joined with those of the turns */
 };
 
@@ -121,6 +122,15 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->trains |= pieces[item] || gp_kernel_is_multi_tensor(name);
 }
 
+/* AFTER: how many launches came after a backward pass, and 1; 0: none since the last product. Few of them
+ * only prepare the next forward pass. */
+static void add_pass(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t item, uint32_t *after)
+{
+    if (c->items[item].backward) *after = 1;
+    else if (c->items[item].kind == GP_FRAME_GEMM) *after = 0;
+    else if (*after && (*after)++ == GRADIENT_WORK) loop->passes++;
+}
+
 /* Do kernels after LAST join a tensor of each of COUNT turns? Of a grid's rows, each copies one. */
 static bool is_joined(const struct gp_rule_ctx *c, uint32_t last, uint32_t count)
 {
@@ -137,12 +147,14 @@ static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, st
                        const uint8_t *pieces)
 {
     int64_t before = 0;
+    uint32_t after = 0;
     for (uint32_t k = 0; k < loop->count; k++) {
         int64_t blocks = 0;
         for (uint32_t j = 0; j < loop->period; j++) {
             uint32_t item = gp_loop_item(l, loop, k, j);
             add_item(c, loop, item, pieces);
             blocks += gp_rule_blocks(c, item);
+            add_pass(c, loop, item, &after);
         }
         loop->rises += k && blocks > before;
         loop->falls += k && blocks < before;

@@ -33,6 +33,7 @@ struct gp_loop {
     uint32_t joins, recurrent, own, aside, lookups, plain, inner;
     uint32_t whole;        /* of the plain ones: those that write a tensor from end to end */
     uint32_t rises, falls; /* turns with more, and with fewer blocks than the one before */
+    uint32_t passes;       /* turns that work on gradients after a backward pass, before the next product */
     bool samples, trains;  /* draws random samples; changes parameters */
     bool joined;     /* one kernel, soon after the last turn, joins as many tensors as there are turns */
     gp_sid function; /* of the trace: the Python function around all turns; 0: not known */

@@ -36,6 +36,7 @@ enum dependence {
     TIME_STEPS,  /* of a recurrent layer */
     COLLECTED,   /* the results of all turns are put together */
     READ,        /* the host reads a value of each turn */
+    PASSES,      /* each computes gradients, and works on them */
 };
 
 static bool is_each(uint32_t n, const struct gp_loop *loop) { return n >= loop->count - loop->count / 4; }
@@ -124,6 +125,9 @@ static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct g
     uint32_t items = loop->count * loop->period; /* many parts of tensors are neither layers nor parameters */
     if (loop->count >= MANY && loop->plain == items && loop->whole < items / 4 * 3 && !loop->inner)
         return PARTS;
+    if (is_each(loop->passes, loop) && loop->count >= STEPS_LEAST && !out && !loop->inner &&
+        c->p->found_steps)
+        return PASSES;
     if (!in && !out) return reads ? with_value(c, loop) : on_device(c, loop);
     if (!loop->products || (!out && !reads && loop->in >= WEIGHTS * loop->count && !varies(loop)))
         return UNRELATED;
@@ -335,8 +339,13 @@ static const struct turn_words *words_of(enum dependence d)
                    "set or copy all parts at once, by a mask or an index"},
         [READ] = {"a turn", "one turn of a loop after the other, and the host reads a value of each",
                   "run all turns of the loop as one batch if none needs the result of another"},
+        [PASSES] =
+            {"a turn",
+             "a forward pass, a backward pass, and work on its gradients for one item after the other",
+             "compute the gradients of all items at once, with torch.func.vmap of torch.func.grad, or by "
+             "one backward pass of their batch where nobody needs them one by one"},
     };
-    return d <= READ && words[d].one ? &words[d] : &words[UNRELATED];
+    return d <= PASSES && words[d].one ? &words[d] : &words[UNRELATED];
 }
 
 /* Each may need the one before, and is then still launched faster by a graph, or with fewer launches by a
@@ -403,8 +412,8 @@ const struct gp_rule gp_rule_repeated_work = {
     .threshold =
         "four turns or more in a row in each step, with a matrix product and a copy between host and "
         "GPU in each, or with eight launches, of which the host reads a value, or that only look rows up; "
-        "eight turns of a recurrent layer, or whose results one kernel joins, or each copies aside; 5% of "
-        "the time",
+        "eight turns of a recurrent layer, or whose results one kernel joins, or each copies aside, or of a "
+        "forward and a backward pass with eight launches after it; 5% of the time",
     .guard =
         "layers: other turns that stay on the GPU, or that join the results of those before; turns that "
         "change parameters; what one operator or graph launches; round trips (see round_trip); turns "

@@ -21,7 +21,7 @@ struct candidate {
 
 #define NO_CANDIDATE UINT32_MAX
 
-enum { TRIED_MOST = 4 };
+enum { TRIED_MOST = 4, UNNUMBERED = 4 /* ranks that names without numbers stand behind */ };
 
 /* The parsed form of a name, computed once. */
 struct marker_name {
@@ -58,7 +58,7 @@ static const struct marker_name *read_name(struct markers *m, gp_sid name)
         char text[GP_STEP_BASE];
         if (r.rank != GP_STEP_NEVER)
             r.base = gp_intern(&m->bases, text, gp_step_name_base(text, s, base, numbered));
-        if (!numbered && r.rank) r.rank += 4; /* after those with numbers */
+        if (!numbered && r.rank) r.rank += UNNUMBERED;
     }
     GP_VEC_PUSH(&m->names, r);
     return &m->names.at[m->names.n - 1];
@@ -96,10 +96,18 @@ static bool may_be(const struct markers *m, const struct candidate *c)
     return c->n >= 3 && (c->rank != 3 || c->rising);
 }
 
+/* Is A numbered by a loop within B? Its numbers start again, and B covers more, of the same kind but without
+ * numbers: the iterations of a loop that a compiler made ("[iter=3]") within a "step". */
+static bool is_inner(const struct candidate *a, const struct candidate *b)
+{
+    return a->numbered && !a->rising && b->rank == a->rank + UNNUMBERED && b->covered_ns > a->covered_ns;
+}
+
 /* Is A the better marker? */
 static bool is_better(const struct markers *m, const struct candidate *a, const struct candidate *b)
 {
     if (m->by_regex && a->n != b->n) return a->n > b->n;
+    if (!m->by_regex && (is_inner(a, b) || is_inner(b, a))) return is_inner(b, a);
     if (a->rank != b->rank) return a->rank < b->rank;
     if (a->covered_ns != b->covered_ns) return a->covered_ns > b->covered_ns;
     return a->first_ns < b->first_ns;

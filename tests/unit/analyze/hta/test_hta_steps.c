@@ -207,6 +207,37 @@ TEST(test_steps_among_other_ranges)
     release(&h);
 }
 
+/* 3 ranges "step" of 300 ns, in each of which numbers begin ANEW, or go on where the last one ended. */
+static struct gp_hta steps_with_numbers(struct maker *m, bool anew)
+{
+    *m = begin();
+    for (int i = 0; i < 3; i++) {
+        range(m, i * 300, i * 300 + 290, "step");
+        for (int k = 0; k < 2; k++) {
+            char name[30];
+            int at = i * 300 + 100 + k * 50;
+            snprintf(name, sizeof name, "[iter=%d]", anew ? k : 2 * i + k);
+            range(m, at, at + 40, name);
+            launch(m, at + 10, at + 15, at + 30, "a");
+        }
+    }
+    return finish(m, NULL);
+}
+
+/* A compiler numbers the iterations of a loop within each step; a program numbers its steps throughout. */
+TEST(test_numbers_that_begin_anew_are_within_steps)
+{
+    struct maker m;
+    struct gp_hta h = steps_with_numbers(&m, true);
+    assert_int_equal(h.steps.n, 3);
+    assert_step(&h, 1, "step", 415, 715, 2, false);
+    release(&h);
+    h = steps_with_numbers(&m, false);
+    assert_int_equal(h.steps.n, 6);
+    assert_step(&h, 1, "[iter=1]", 165, 415, 1, false);
+    release(&h);
+}
+
 /* The launches of 300 equal layers repeat as those of steps do. */
 TEST(test_layers_of_an_engine_are_one_step)
 {

@@ -691,3 +691,46 @@ TEST(a_message_for_each_edge_of_a_graph)
     is_silent(largest_neighbours, "graph_messages");
     is_silent(embeddings, "graph_messages");
 }
+
+/* ---- gradients of one item after the other ---- */
+
+/* Forward, backward, and AFTER launches that work on the gradients, of which the last is LAST. */
+static void gradients(struct program *p, int after, const char *last)
+{
+    uint32_t main = p->main, process = p->t.tracks.at[main].process;
+    for (int i = 0; i < 8; i++) {
+        deep_model(p, 10);
+        p->main = mk_thread(&p->t, process, 200); /* autograd's own */
+        deep_model(p, 10);
+        p->main = main;
+        for (int k = 0; k < after; k++)
+            host(p, 20 * US), kernel_of(p, k + 1 < after ? NORM : last, 10, 2 * US);
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void clipped(struct program *p) { gradients(p, 10, ADD); }
+
+/* A loss is scaled and two inputs are cast: parts of a batch, whose gradients add up. */
+static void accumulated(struct program *p) { gradients(p, 3, ADD); }
+
+/* An optimizer for each item. */
+static void trained(struct program *p) { gradients(p, 10, FUSED); }
+
+TEST(gradients_of_one_item_after_the_other)
+{
+    struct program p;
+    run(&p, clipped);
+    const struct gp_suggestion *s = said(&p, "repeated_work");
+    assert_non_null(s);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "torch.func.vmap"));
+    assert_int_equal(evidence_of(s, "turns"), 8);
+    assert_int_equal(evidence_of(s, "launches_per_turn"), 9 + 9 + 10);
+    // 7 of 8 turns of 28 launches, 24 us each; as each may need the one before, a graph saves the least
+    assert_in_range(s->saving_high_ns, 7 * 28 * 24 * US, p.s.step.step_ns);
+    assert_null(said(&p, "cuda_graph"));
+    end(&p);
+    is_silent(accumulated, "repeated_work");
+    is_silent(micro_batches, "repeated_work");
+    is_silent(trained, "repeated_work");
+}
