@@ -25,6 +25,7 @@
     X(batching) X(routing) X(caching) X(memory_peak) X(data_parallel)                                        \
     /* rules_repeat.c, rules_recompute.c, rules_graph.c: they take the launches that they explain */         \
     X(graph_messages) X(experts) X(round_trip) X(repeated_work) X(recompute)                                 \
+    /* rules_anomaly.c */ X(anomaly_detection)                                                            \
     /* rules_stall.c */ X(stall_memory_access) X(stall_bank_conflicts) X(stall_barrier)                      \
     X(stall_dependent_chain) X(stall_busy_unit) X(stall_instructions) X(stall_spills)                        \
     X(stall_low_occupancy) X(stall_tail)                                                                     \

@@ -1,0 +1,133 @@
+// Autograd looks for NaN in each gradient: its anomaly detection was left on.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/math/nth.h"
+#include "analyze/names/name_predicates.h"
+#include "analyze/names/names.h"
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+enum {
+    CHECK = 3, /* items: compares a gradient with itself, joins the results, copies one byte to the host */
+    CHECKS_LEAST = 8, /* a step */
+    PARTS = 8,        /* of the backward pass's launches, so many at least */
+    PYTHON_TIMES =
+        4, /* what Python takes before a launch of forward, in usual times of backward, which has none */
+};
+
+/* Is a Python function between autograd's engine and CALL? Then a hook of the program's checks gradients. */
+static bool is_in_hook(const struct gp_rule_ctx *c, uint32_t call)
+{
+    const struct gp_host_event *nodes = c->v->hs.nodes;
+    for (uint32_t node = c->calls[call].node; node != GP_HOST_NONE; node = nodes[node].parent) {
+        gp_sid sid = c->t->events[nodes[node].table].name[nodes[node].row];
+        const char *name = gp_trace_str(c->t, sid);
+        if (!strcmp(name, GP_STACK_AUTOGRAD) || gp_name_is_backward(name, gp_string_len(&c->t->strings, sid)))
+            return false;
+        if (nodes[node].table == GP_PYTHON && !gp_frame_is_state(name)) return !gp_frame_runs_backward(name);
+    }
+    return false;
+}
+
+/* Is ITEM, of the backward pass, the last of such a check? */
+static bool ends_check(const struct gp_rule_ctx *c, uint32_t item)
+{
+    if (!c->items[item].backward || !gp_rule_is_scalar_read(c, item) || gp_rule_bytes(c, item) != 1)
+        return false;
+    if (item < c->p->steps.at[c->p->items.at[item].step].first_item + CHECK - 1) return false;
+    const char *joins = gp_rule_name(c, item - 1), *compares = gp_rule_name(c, item - 2);
+    bool joined = strstr(joins, "or_kernel") || (gp_copy_on_device(joins) && gp_rule_bytes(c, item - 1) == 1);
+    return joined && strstr(compares, "CompareEqFunctor") && !is_in_hook(c, c->p->items.at[item].call);
+}
+
+/* What a check launches and waits for goes. Returns how long it waited. */
+static int64_t remove_check(const struct gp_rule_ctx *c, uint32_t last, uint8_t *calls,
+                            struct gp_suggestion *s)
+{
+    for (uint32_t item = last - CHECK + 1; item <= last; item++) {
+        uint32_t call = c->p->items.at[item].call;
+        calls[call] = 1;
+        gp_rule_edit_all(s, GP_EDIT_GONE, item, 0);
+        if (c->p->replay.calls.at[call].n != 1) continue;
+        gp_rule_edit_all(s, GP_EDIT_BEFORE, call, 0);
+        gp_rule_edit_all(s, GP_EDIT_OWN, call, 0);
+    }
+    int64_t waited_ns = 0;
+    for (uint32_t k = c->p->items.at[last].call, to = k + 2; k < to && k < c->p->calls.n; k++) {
+        if (gp_rule_copy_waited_for(c, k) != last) continue;
+        calls[k] = 1;
+        waited_ns += c->p->calls.at[k].waited_ns;
+        gp_rule_edit_all(s, GP_EDIT_NO_WAIT, k, 0);
+    }
+    return waited_ns;
+}
+
+/* The host time before the launches of the backward pass that stay: there, no traceback is written. */
+static int64_t usual_backward(const struct gp_rule_ctx *c, const uint8_t *calls)
+{
+    int64_t *before = gp_alloc((c->p->items.n + 1) * sizeof *before), median = 0;
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t call = c->p->items.at[i].call;
+        if (c->items[i].backward && !calls[call]) before[n++] = c->calls[call].before_ns;
+    }
+    if (n) median = gp_nth(before, n, n / 2);
+    free(before);
+    return median;
+}
+
+static void check_anomaly_detection(struct gp_rule_ctx *c)
+{
+    int64_t checks = 0, backward = 0, waited_ns = 0;
+    for (uint32_t i = 0; i < c->p->items.n && c->torch; i++) {
+        checks += ends_check(c, i);
+        backward += c->items[i].backward;
+    }
+    if (checks < CHECKS_LEAST * (int64_t)c->n_steps || checks * PARTS < backward) return;
+    uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
+    struct gp_suggestion edits = {0};
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        if (ends_check(c, i)) waited_ns += remove_check(c, i, calls, &edits);
+    gp_rule_absorb(c, calls,
+                   " scalar_read synchronous_copy small_copies blocking_sync tiny_kernels batching ", NULL);
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    s->low = edits.low, s->high = edits.high, s->free = edits.free;
+    int64_t usual = usual_backward(c, calls);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t call = c->p->items.at[i].call;
+        int64_t before = c->calls[call].before_ns, python = usual * PYTHON_TIMES;
+        if (c->items[i].backward || c->p->replay.calls.at[call].n != 1 || before <= usual) continue;
+        if (before > python) GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, call, python}));
+        gp_rule_edit_high(s, GP_EDIT_BEFORE, call, usual);
+    }
+    s->current_ns = gp_rule_per_step(c, waited_ns);
+    s->description =
+        gp_rule_text(c,
+                     "Autograd looks for NaN in each gradient: the host reads the answer %s and waits "
+                     "%s per step for it",
+                     gp_rule_times(c, checks), gp_rule_ns(c, s->current_ns));
+    gp_rule_evidence_count(s, "checks", gp_rule_per_step(c, checks));
+    gp_rule_evidence_ns(s, "waited", s->current_ns);
+    free(calls);
+}
+
+const struct gp_rule gp_rule_anomaly_detection = {
+    .name = "anomaly_detection",
+    .type = GP_SUGGEST_SYNC,
+    .summary = "autograd's anomaly detection, which is for finding errors, is on",
+    .needs = "kernels and copies with their launch calls, bytes of the copies",
+    .threshold =
+        "eight times per step and after one in eight launches of the backward pass, autograd's own thread "
+        "compares a tensor with itself, joins the results, and reads one byte",
+    .guard = "such checks in forward, in hooks (a Python function within autograd), of a GradScaler",
+    .action =
+        "switch anomaly detection off: torch.autograd.set_detect_anomaly(False), and no detect_anomaly() "
+        "around steps",
+    .change = "switch autograd's anomaly detection off",
+    .formula =
+        "the kernels, copies and waits of the checks go; at most also what passes before the launches of "
+        "forward beyond what is usual in backward: forward writes a traceback for each operator",
+    .assumes = "gradients are not NaN; if a loss becomes NaN, switch it on to find out where",
+    .expect = "fewer copies to the host, and less idle_synchronisation and idle_host",
+    .run = check_anomaly_detection,
+};
