@@ -148,11 +148,12 @@ bool gp_range_sets_up(const char *name) { return has(name, "ncclCommInit") || ha
 
 /* ---- copies: "Memcpy HtoD (Pageable -> Device)" ---- */
 
-bool gp_copy_to_device(const char *name) { return has(name, "HtoD"); }
+/* "Memcpy HtoD (Pinned -> Device)" of CUPTI, "MemcpyH2D" of XLA. */
+bool gp_copy_to_device(const char *name) { return has(name, "HtoD") || has(name, "H2D"); }
 
-bool gp_copy_to_host(const char *name) { return has(name, "DtoH"); }
+bool gp_copy_to_host(const char *name) { return has(name, "DtoH") || has(name, "D2H"); }
 
-bool gp_copy_on_device(const char *name) { return has(name, "DtoD"); }
+bool gp_copy_on_device(const char *name) { return has(name, "DtoD") || has(name, "D2D"); }
 
 bool gp_copy_is_pageable(const char *name) { return has(name, "Pageable") || has(name, "pageable"); }
 

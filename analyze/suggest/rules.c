@@ -435,6 +435,16 @@ int64_t gp_rule_idle_time(struct gp_rule_ctx *c, enum gp_idle_cause cause, int64
     return walk.sum;
 }
 
+int64_t gp_rule_idle_in(struct gp_rule_ctx *c, enum gp_idle_cause cause, const int64_t *by_call)
+{
+    int64_t *idle = gp_zalloc((c->p->calls.n + 1) * sizeof *idle), sum = 0;
+    gp_sid where;
+    gp_rule_idle_time(c, cause, idle, &where);
+    for (uint32_t k = 0; k < c->p->calls.n; k++) sum += idle[k] < by_call[k] ? idle[k] : by_call[k];
+    free(idle);
+    return gp_rule_idle_per_step(c, sum);
+}
+
 void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call)
 {
     for (uint32_t k = 0; k < c->p->calls.n; k++) {

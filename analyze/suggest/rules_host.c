@@ -322,17 +322,6 @@ void gp_rule_find_held(struct gp_rule_ctx *c)
     free(input);
 }
 
-/* Of the idle time for CAUSE, what passes before the calls that have something in BY_CALL; per step. */
-static int64_t idle_in(struct gp_rule_ctx *c, enum gp_idle_cause cause, const int64_t *by_call)
-{
-    int64_t *idle = gp_zalloc((c->p->calls.n + 1) * sizeof *idle), sum = 0;
-    gp_sid where;
-    gp_rule_idle_time(c, cause, idle, &where);
-    for (uint32_t k = 0; k < c->p->calls.n; k++) sum += idle[k] < by_call[k] ? idle[k] : by_call[k];
-    free(idle);
-    return gp_rule_idle_per_step(c, sum);
-}
-
 /* Without anything that names it: long gaps that end in a copy to the device of more than a few values. */
 static int64_t gaps_before_copies(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count)
 {
@@ -340,6 +329,7 @@ static int64_t gaps_before_copies(const struct gp_rule_ctx *c, int64_t *by_call,
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         const struct gp_replay_call *call = &c->p->replay.calls.at[k];
         if (!c->calls[k].held_ns || !call->n || c->items[call->first].kind != GP_FRAME_MEMCPY) continue;
+        if (gp_rule_ends_step(c, k)) continue;
         if (!gp_copy_to_device(gp_rule_name(c, call->first)) || gp_rule_bytes(c, call->first) < INPUT_BYTES)
             continue;
         by_call[k] = c->calls[k].held_ns;
@@ -347,6 +337,13 @@ static int64_t gaps_before_copies(const struct gp_rule_ctx *c, int64_t *by_call,
         ++*count;
     }
     return total;
+}
+
+/* At most, what is copied lies on the GPU already. */
+static void remove_copies(const struct gp_rule_ctx *c, const int64_t *by_call, struct gp_suggestion *s)
+{
+    for (uint32_t k = 0; k < c->p->calls.n; k++)
+        if (by_call[k]) gp_rule_edit_high(s, GP_EDIT_GONE, c->p->replay.calls.at[k].first, 0);
 }
 
 /* The function in which most of the loading passes that the GPU waits for; 0: none was recorded. */
@@ -428,12 +425,14 @@ static void check_input_stall(struct gp_rule_ctx *c)
         "prepare the next batch during the step (DataLoader workers, another thread), or on the GPU: its "
         "data "
         "can lie there, and what changes it run there",
-        "a replay of the steps without half of these gaps, or at most without all of them",
+        "a replay of the steps without half of these gaps, or at most without all of them and these copies",
         "it prepares the input, and another thread or process can do that as fast",
         "record again and run trace-diff: expect less idle_host",
         50,
         "prepare the next batch during the step, or on the GPU",
-        "prepare the next batch during the step, in another thread or process, or on the GPU"};
+        "put on the GPU once, with jax.device_put, what is the same in each step: a compiled function copies "
+        "each "
+        "argument that is a NumPy array; prepare the rest during the step, in another thread or process"};
     static const struct texts loads = {
         "The launching thread loads batches",
         "use more DataLoader workers, prefetch_factor and persistent_workers=True; prepare the next batch "
@@ -450,7 +449,7 @@ static void check_input_stall(struct gp_rule_ctx *c)
     const struct texts *texts = total ? &loads : &gaps;
     if (!total) {
         total = gaps_before_copies(c, by_call, &count);
-        idle_ns = idle_in(c, GP_IDLE_HOST, by_call);
+        idle_ns = gp_rule_idle_in(c, GP_IDLE_HOST, by_call);
         if (count * 2 < (int64_t)c->n_steps || !c->p->found_steps) total = 0;
     }
     if (gp_pct(total, c->plan_ns) >= INPUT_PCT && gp_rule_idle_matters(c, idle_ns)) {
@@ -459,7 +458,14 @@ static void check_input_stall(struct gp_rule_ctx *c)
         else if (!gp_rule_python_is_known(c))
             s->action = gp_rule_text(c, "look at what prepares the input there (%s), and %s",
                                      gp_rule_shows_python(c), gp_suggest_str(c->s, s->action));
-        if (texts == &gaps) name_operators(c, s, by_call);
+        if (texts == &gaps) {
+            remove_copies(c, by_call, s);
+            if (c->jax)
+                s->change =
+                    gp_rule_text(c, "put on the GPU once what is the same in each step, or prepare the "
+                                    "next batch during the step");
+            name_operators(c, s, by_call);
+        }
         gp_rule_evidence_idle(c, s, idle_ns);
     }
     free(by_call);

@@ -276,6 +276,11 @@ int64_t gp_rule_idle_per_step(const struct gp_rule_ctx *c, int64_t total);
  * precedes each call; *WHERE becomes the label of the Python function in which most of it passed, 0 if none
  * was recorded. */
 int64_t gp_rule_idle_time(struct gp_rule_ctx *c, enum gp_idle_cause cause, int64_t *by_call, gp_sid *where);
+/* Of the idle time for CAUSE, what passes before the calls that have something in BY_CALL; per step. */
+int64_t gp_rule_idle_in(struct gp_rule_ctx *c, enum gp_idle_cause cause, const int64_t *by_call);
+/* Is CALL the first of a step, and most of the host time before it at the end of the step before, within its
+ * range? */
+bool gp_rule_ends_step(const struct gp_rule_ctx *c, uint32_t call);
 /* Is an idle time of that much per step worth a rule about the host, of which it is the only saving? */
 bool gp_rule_idle_matters(const struct gp_rule_ctx *c, int64_t idle_ns);
 /* S is about so much idle time per step: its evidence. */

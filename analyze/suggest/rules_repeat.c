@@ -506,7 +506,7 @@ static void check_round_trip(struct gp_rule_ctx *c)
 {
     struct turns sum;
     if (find_turns(c, is_round_trip, &sum)) {
-        gp_rule_absorb(c, sum.calls, COVERED "pageable_copy blocking_sync input_stall ", NULL);
+        gp_rule_absorb(c, sum.calls, COVERED "pageable_copy blocking_sync input_stall step_end ", NULL);
         struct gp_suggestion *s = gp_rule_suggest(c);
         int64_t usual = gp_rule_usual_gap(c);
         for (size_t i = 0; i < sum.v.n; i++)

@@ -10,7 +10,7 @@ See running.py.
 from running import CUDA, main, program
 
 
-@program("transformers", "a classifier ends each request with `gc.collect()` and `torch.cuda.empty_cache()`", "the request ends without them")
+@program("transformers", "a classifier ends each request with `gc.collect()` and `torch.cuda.empty_cache()`", "the request ends without them", "step_end")
 def requests(fixed):
     import gc
     import random
@@ -34,7 +34,7 @@ def requests(fixed):
     return answer
 
 
-@program("torch", "PPO: autograd's anomaly detection, switched on to debug, was left on", "it is switched off")
+@program("torch", "PPO: autograd's anomaly detection, switched on to debug, was left on", "it is switched off", "anomaly_detection")
 def policy(fixed):
     import torch
     from torch import nn

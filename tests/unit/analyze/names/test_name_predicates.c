@@ -81,6 +81,9 @@ TEST(test_copies)
     assert_true(gp_copy_is_pinned("Memcpy DtoH (Device -> Pinned)"));
     assert_false(gp_copy_to_device("Memcpy DtoH (Device -> Pinned)"));
     assert_true(gp_copy_on_device("Memcpy DtoD (Device -> Device)"));
+    assert_true(gp_copy_to_device("MemcpyH2D"));
+    assert_true(gp_copy_to_host("MemcpyD2H"));
+    assert_true(gp_copy_on_device("MemcpyD2D"));
     assert_false(gp_copy_to_host("Memcpy DtoD (Device -> Device)"));
 }
 

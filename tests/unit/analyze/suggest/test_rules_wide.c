@@ -515,6 +515,27 @@ TEST(what_is_jitted_is_not_told_to_use_jit)
     }
 }
 
+/* 5 ms until an array of the host has been copied. */
+static void array_of_the_host(struct program *p)
+{
+    host(p, 5 * MS), copy(p, "Memcpy HtoD (Pinned -> Device)", 200 * US, 1 << 24, false);
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, "gemm_fusion_dot", 60 * US);
+    wait(p, "cuStreamSynchronize");
+}
+
+TEST(arrays_of_the_host_can_lie_on_the_gpu)
+{
+    struct program p;
+    run(&p, array_of_the_host);
+    const struct gp_suggestion *s = said(&p, "input_stall");
+    assert_non_null(s);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->change), "put on the GPU once"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "jax.device_put"));
+    assert_null(strstr(gp_suggest_str(&p.s, s->action), "DataLoader"));
+    assert_true(s->saving_high_ns > 5 * MS); /* with the copy */
+    end(&p);
+}
+
 TEST(programs_of_jax_get_no_advice_about_pytorch)
 {
     names_no_torch(xla_step, 4);
