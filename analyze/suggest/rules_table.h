@@ -11,7 +11,7 @@
     /* rules_sync.c */ X(scalar_read) X(blocking_sync)                                                       \
     /* rules_copy.c */ X(pageable_copy) X(synchronous_copy) X(copy_overlap) X(small_copies)                  \
     /* rules_host.c */ X(allocation) X(module_load) X(recompilation) X(input_stall)                          \
-    X(garbage_collection) X(lock_wait) X(logging) X(import)                                               \
+    X(garbage_collection) X(lock_wait) X(logging) X(import)                                                  \
     /* rules_end.c */ X(step_end)                                                                            \
     /* rules_python.c */ X(python_overhead)                                                                  \
     /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                           \
@@ -26,7 +26,7 @@
     X(batching) X(routing) X(caching) X(memory_peak) X(data_parallel)                                        \
     /* rules_repeat.c, rules_recompute.c, rules_graph.c: they take the launches that they explain */         \
     X(graph_messages) X(experts) X(round_trip) X(repeated_work) X(recompute)                                 \
-    /* rules_anomaly.c */ X(anomaly_detection)                                                            \
+    /* rules_anomaly.c, rules_decode.c */ X(anomaly_detection) X(no_cache)                                   \
     /* rules_stall.c */ X(stall_memory_access) X(stall_bank_conflicts) X(stall_barrier)                      \
     X(stall_dependent_chain) X(stall_busy_unit) X(stall_instructions) X(stall_spills)                        \
     X(stall_low_occupancy) X(stall_tail)                                                                     \

@@ -427,7 +427,7 @@ def interactions(fixed):
     return train
 
 
-@program("torch", "text generation: the model reads the whole text again for each new token", "keys and values of earlier tokens are kept")
+@program("torch", "text generation: the model reads the whole text again for each new token", "keys and values of earlier tokens are kept", "no_cache")
 def continuation(fixed):
     import torch
     from torch import nn
