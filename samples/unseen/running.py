@@ -3,9 +3,9 @@
     programs.py list
     programs.py NAME [--fixed] [--steps N] [--window | --torch FILE | --jax FILE]
 
-Prints the median time of a step over N settled steps, without a recorder, and what the first step gave, to compare it with and without
-the fix. --window marks the steps as NVTX ranges, of which gpuprof-collect records those from FIRST on (--start "range:step 60"), and prints the
-median time of the settled ones before. --torch writes six settled steps to FILE, a .json.gz, by torch.profiler, which records programs of
+Prints the mean time of a step over N settled steps, without a recorder, and what the first step gave, to compare it with and without
+the fix; and the median, of blocks of BLOCK steps. --window marks the steps as NVTX ranges, of which gpuprof-collect records those from FIRST
+on (--start "range:step 60"), and prints the mean and the median of the settled ones before. --torch writes six settled steps to FILE, a .json.gz, by torch.profiler, which records programs of
 JAX and CuPy, too; --jax by jax.profiler, as .xplane.pb.gz. Random weights and data.
 
 A program is a function that makes a step, as it was written first (fixed=False) or with the fix.
@@ -66,11 +66,11 @@ def timed(step, n):
 
 
 def bare(step, steps):
-    return statistics.median(timed(step, BLOCK) for _ in range(max(1, steps // BLOCK)))
+    return [timed(step, BLOCK) for _ in range(max(1, steps // BLOCK))]
 
 
 def in_window(step):
-    """The median of the later half of the steps before the first recorded one, from one begin to the next."""
+    """ms of the later half of the steps before the first recorded one, from one begin to the next."""
     import torch
 
     begins = []
@@ -80,7 +80,7 @@ def in_window(step):
         step()
         torch.cuda.nvtx.range_pop()
     torch.cuda.synchronize()
-    return statistics.median((b - a) * 1e3 for a, b in zip(begins[FIRST // 2 : FIRST], begins[FIRST // 2 + 1 :]))
+    return [(b - a) * 1e3 for a, b in zip(begins[FIRST // 2 : FIRST], begins[FIRST // 2 + 1 :])]
 
 
 def by_torch(step, path):
@@ -104,7 +104,7 @@ def by_torch(step, path):
     with open(work, "rb") as f, gzip.open(path, "wb", compresslevel=6) as g:
         shutil.copyfileobj(f, g)
     shutil.rmtree(folder)
-    return ms
+    return [ms]
 
 
 def by_jax(step, path):
@@ -120,7 +120,7 @@ def by_jax(step, path):
     with open(glob.glob(os.path.join(folder, "**", "*.xplane.pb"), recursive=True)[0], "rb") as f, gzip.open(path, "wb", compresslevel=6) as g:
         shutil.copyfileobj(f, g)
     shutil.rmtree(folder)
-    return ms
+    return [ms]
 
 
 def table():
@@ -150,4 +150,4 @@ def main():
         ms = by_torch(step, o.torch) if o.torch else by_jax(step, o.jax)
     else:
         ms = in_window(step) if o.window else bare(step, o.steps)
-    print(f"{o.name} step_ms={ms:.4f}", flush=True)
+    print(f"{o.name} step_ms={statistics.mean(ms):.4f} median_ms={statistics.median(ms):.4f}", flush=True)
