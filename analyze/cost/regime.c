@@ -17,7 +17,6 @@ static const int64_t TICK_NS = 1000, GRID_NS = 10000; /* longer kernels have tim
 GP_WORD(gp_regime_name, enum gp_regime, GP_REGIMES, 1)
 GP_WORD(gp_regime_text, enum gp_regime, GP_REGIMES, 2)
 GP_WORD(gp_inefficient_name, enum gp_inefficient, GP_INEFFICIENTS, 1)
-GP_WORD(gp_inefficient_text, enum gp_inefficient, GP_INEFFICIENTS, 2)
 
 enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof)
 {

@@ -5,7 +5,7 @@
  *     struct gp_regime_kernel k = {.kind = GP_FRAME_GEMM, .dur_ns = 250000, .work = &work};
  *     struct gp_regime_answer a;
  *     gp_regime_of_kernel(&a, &k, &ceilings);
- *     if (a.regime == GP_REGIME_INEFFICIENT) use(gp_inefficient_text(a.reason));
+ *     if (a.regime == GP_REGIME_INEFFICIENT) use(gp_inefficient_name(a.reason));
  */
 #ifndef GP_ANALYZE_REGIME_H
 #define GP_ANALYZE_REGIME_H
@@ -49,7 +49,6 @@ enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof);
 
 enum gp_inefficient { GP_INEFFICIENTS(GP_FIRST) };
 const char *gp_inefficient_name(enum gp_inefficient i);
-const char *gp_inefficient_text(enum gp_inefficient i);
 
 struct gp_regime_kernel {
     uint32_t kind; /* enum gp_frame_kind */

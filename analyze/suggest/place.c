@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
@@ -26,13 +27,10 @@ enum { MOST_FRAMES = 256 }; /* of a stack */
 /* Code that is neither a library's nor the interpreter's. */
 static bool is_own(const struct gp_trace *t, const struct gp_stack *s)
 {
-    static const char *const others[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
-                                         "/usr/include/",   "/usr/lib/",       "/usr/local/cuda"};
     const char *file = gp_trace_str(t, s->file);
-    if (!*file || *file == '<') return false;
-    for (size_t i = 0; i < GP_COUNT(others); i++)
-        if (strstr(file, others[i])) return false;
-    return true;
+    return *file && *file != '<' &&
+           !gp_name_has_one_of(file, " /site-packages/ /dist-packages/ /lib/python3 /usr/include/ /usr/lib/ "
+                                     "/usr/local/cuda ");
 }
 
 static struct line *line_of(struct lines *l, uint32_t entry, bool whole)

@@ -1,7 +1,6 @@
 // Autograd looks for NaN in each gradient: its anomaly detection was left on.
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/math/nth.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/suggest/rules_priv.h"
@@ -11,8 +10,7 @@ enum {
     CHECK = 3, /* items: compares a gradient with itself, joins the results, copies one byte to the host */
     CHECKS_LEAST = 8, /* a step */
     PARTS = 8,        /* of the backward pass's launches, so many at least */
-    PYTHON_TIMES =
-        4, /* what Python takes before a launch of forward, in usual times of backward, which has none */
+    PYTHON_TIMES = 4, /* what Python takes before a launch of forward, in usual gaps, most of backward */
 };
 
 /* Is a Python function between autograd's engine and CALL? Then a hook of the program's checks gradients. */
@@ -62,20 +60,6 @@ static int64_t remove_check(const struct gp_rule_ctx *c, uint32_t last, uint8_t 
     return waited_ns;
 }
 
-/* The host time before the launches of the backward pass that stay: there, no traceback is written. */
-static int64_t usual_backward(const struct gp_rule_ctx *c, const uint8_t *calls)
-{
-    int64_t *before = gp_alloc((c->p->items.n + 1) * sizeof *before), median = 0;
-    size_t n = 0;
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        uint32_t call = c->p->items.at[i].call;
-        if (c->items[i].backward && !calls[call]) before[n++] = c->calls[call].before_ns;
-    }
-    if (n) median = gp_nth(before, n, n / 2);
-    free(before);
-    return median;
-}
-
 static void check_anomaly_detection(struct gp_rule_ctx *c)
 {
     int64_t checks = 0, backward = 0, waited_ns = 0;
@@ -92,7 +76,7 @@ static void check_anomaly_detection(struct gp_rule_ctx *c)
                    " scalar_read synchronous_copy small_copies blocking_sync tiny_kernels batching ", NULL);
     struct gp_suggestion *s = gp_rule_suggest(c);
     s->low = edits.low, s->high = edits.high, s->free = edits.free;
-    int64_t usual = usual_backward(c, calls);
+    int64_t usual = gp_rule_usual_gap(c);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t call = c->p->items.at[i].call;
         int64_t before = c->calls[call].before_ns, python = usual * PYTHON_TIMES;
@@ -107,7 +91,6 @@ static void check_anomaly_detection(struct gp_rule_ctx *c)
                      "%s per step for it",
                      gp_rule_times(c, checks), gp_rule_ns(c, s->current_ns));
     gp_rule_evidence_count(s, "checks", gp_rule_per_step(c, checks));
-    gp_rule_evidence_ns(s, "waited", s->current_ns);
     free(calls);
 }
 
@@ -125,8 +108,8 @@ const struct gp_rule gp_rule_anomaly_detection = {
         "around steps",
     .change = "switch autograd's anomaly detection off",
     .formula =
-        "the kernels, copies and waits of the checks go; at most also what passes before the launches of "
-        "forward beyond what is usual in backward: forward writes a traceback for each operator",
+        "the kernels, copies and waits of the checks go; of what passes before launches of forward, where a "
+        "traceback is kept of each operator, all but four usual gaps, at most all but one",
     .assumes = "gradients are not NaN; if a loss becomes NaN, switch it on to find out where",
     .expect = "fewer copies to the host, and less idle_synchronisation and idle_host",
     .run = check_anomaly_detection,

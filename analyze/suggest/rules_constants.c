@@ -4,17 +4,15 @@
 #include "analyze/names/args.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "formats/base/str.h"
 
 enum { CONSTANTS_LEAST = 100 }; /* equal operators per step */
 
 static bool makes_constant(const char *name)
 {
-    static const char *const names[] = {"aten::arange",        "aten::full",         "aten::ones",
-                                        "aten::zeros",         "aten::eye",          "aten::linspace",
-                                        "aten::scalar_tensor", "aten::tril_indices", "aten::triu_indices"};
-    for (size_t i = 0; i < GP_COUNT(names); i++)
-        if (!strcmp(name, names[i])) return true;
-    return false;
+    return gp_is_one_of(name, strlen(name),
+                        " aten::arange aten::full aten::ones aten::zeros aten::eye aten::linspace "
+                        "aten::scalar_tensor aten::tril_indices aten::triu_indices ");
 }
 
 /* The recorded inputs of an operator: equal if text and length are equal. */

@@ -27,8 +27,7 @@ struct sum {
 /* The lookup after AT of as many more rows as TEXT grows by, and the join before it; UINT32_MAX: it ends. */
 static uint32_t next_turn(const struct gp_rule_ctx *c, struct text *text)
 {
-    uint32_t picked = UINT32_MAX, lookups = 0, products = 0;
-    uint32_t step = c->p->items.at[text->from].step;
+    uint32_t picked = UINT32_MAX, lookups = 0, products = 0, step = c->p->items.at[text->from].step;
     text->join = UINT32_MAX;
     for (uint32_t i = text->from + 1; i < c->p->items.n && c->p->items.at[i].step == step; i++) {
         const char *name = gp_rule_name(c, i);
@@ -54,11 +53,11 @@ static uint32_t next_turn(const struct gp_rule_ctx *c, struct text *text)
 static void shorten(const struct gp_rule_ctx *c, const struct text *text, struct sum *sum,
                     struct gp_suggestion *s)
 {
-    double part = (double)text->more / (double)text->rows, weights = (double)WEIGHT_ROWS / (double)text->rows;
+    double part = (double)text->more / (double)text->rows, most = (double)WEIGHT_ROWS / (double)text->rows;
+    if (most < part) most = part;
     for (uint32_t i = text->from; i <= text->join; i++) {
         if (c->items[i].kind == GP_FRAME_MEMCPY) continue;
         int64_t dur = gp_rule_dur(c, i), empty = c->s->empty_ns < dur ? c->s->empty_ns : dur;
-        double most = weights > part ? weights : part;
         int64_t low = most < 1 ? (int64_t)((double)dur * most) : dur, high = (int64_t)((double)dur * part);
         sum->gpu_ns += dur;
         if (s) gp_rule_edit_dur(s, i, low > empty ? low : empty, high > empty ? high : empty);
@@ -134,7 +133,6 @@ static void check_no_cache(struct gp_rule_ctx *c)
                "and values of earlier tokens (use_cache=True, past_key_values)");
     }
     gp_rule_evidence_count(s, "tokens", gp_rule_per_step(c, sum.tokens));
-    gp_rule_evidence_count(s, "rows", sum.most_rows);
 }
 
 const struct gp_rule gp_rule_no_cache = {

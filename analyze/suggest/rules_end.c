@@ -6,8 +6,7 @@
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
-static const double END_PCT = 80; /* of a gap, before the end of the step's range */
-static const double TIME_PCT = 5; /* of the steps */
+static const double END_PCT = 80, TIME_PCT = 5; /* of a gap, within the step's range; of the steps */
 
 /* When the range of the step that CALL is in ends; 0: it has none. */
 static int64_t end_of_step(const struct gp_rule_ctx *c, uint32_t call)
@@ -81,7 +80,6 @@ static void check_step_end(struct gp_rule_ctx *c)
                 gp_rule_text(c, "leave out torch.cuda.empty_cache() at the end of each step, and what runs "
                                 "before it, such as gc.collect()");
         gp_rule_evidence_idle(c, s, idle_ns);
-        gp_rule_evidence_count(s, "frees", gp_rule_per_step(c, frees));
     }
     free(by_call);
 }

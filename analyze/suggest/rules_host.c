@@ -279,7 +279,7 @@ static bool loads_in_op(const char *name) { return gp_idle_loads_data(GP_OP, nam
 
 static bool loads_in_python(const char *name) { return gp_idle_loads_data(GP_PYTHON, name, strlen(name)); }
 
-int64_t gp_rule_input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count)
+static int64_t input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count)
 {
     int64_t total = gp_rule_host_time(c, GP_RANGE, loads_in_range, by_call, count);
     if (!total) total = gp_rule_host_time(c, GP_OP, loads_in_op, by_call, count);
@@ -307,7 +307,7 @@ void gp_rule_find_held(struct gp_rule_ctx *c)
         least = GP_RULE_LONG_NS; /* no step to have a part of */
     int64_t unusual = gp_mul_saturated(usual, GP_RULE_LONG_TIMES);
     if (least < unusual) least = unusual;
-    gp_rule_input_time(c, input, NULL);
+    input_time(c, input, NULL);
     gp_rule_host_time(c, GP_RANGE, gp_range_sets_up, input, NULL);
     for (size_t i = 0; i < GP_COUNT(pauses); i++) gp_rule_host_time(c, GP_PYTHON, pauses[i].is, input, NULL);
     gp_rule_python_held(c, input);
@@ -445,7 +445,7 @@ static void check_input_stall(struct gp_rule_ctx *c)
         "load the next batch during the step, in other processes",
         "load the next batch during the step, in other processes, and copy it with jax.device_put"};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
-    int64_t total = gp_rule_input_time(c, by_call, &count), idle_ns = c->s->step.idle_ns[GP_IDLE_DATA];
+    int64_t total = input_time(c, by_call, &count), idle_ns = c->s->step.idle_ns[GP_IDLE_DATA];
     const struct texts *texts = total ? &loads : &gaps;
     if (!total) {
         total = gaps_before_copies(c, by_call, &count);

@@ -299,9 +299,6 @@ void gp_rule_find_held(struct gp_rule_ctx *c);
 /* Add to BY_CALL the host time in Python functions that samples show, in pieces of 1 ms or more that a
  * device waits for. Those of several devices may overlap. O(n log n) for n events. */
 void gp_rule_python_held(const struct gp_rule_ctx *c, int64_t *by_call);
-/* Add to BY_CALL the host time in which the launching threads load data, by ranges, operators or Python
- * frames; returns the sum. */
-int64_t gp_rule_input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count);
 /* Are Python functions recorded, or samples of them? */
 static inline bool gp_rule_python_is_known(const struct gp_rule_ctx *c)
 {

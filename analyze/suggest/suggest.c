@@ -169,6 +169,21 @@ static void note_capture(struct gp_rule_ctx *c)
         gp_rule_note(c, gp_rule_text(c, "%llu events were lost while recording", (unsigned long long)lost));
 }
 
+/* What to record of a kernel that is most of the GPU's work, if nothing else is said and nothing is known. */
+static void note_unknown_kernel(struct gp_rule_ctx *c)
+{
+    const struct gp_suggest_kernel *k = c->s->kernels.at; /* the longest */
+    if (!c->s->kernels.n || k->kind != GP_FRAME_COMPUTE || k->known_ns || c->stalls.kernels.n) return;
+    if (k->total_ns * 2 < c->gpu_ns) return;
+    gp_rule_note(
+        c,
+        gp_rule_text(c,
+                     "%s takes %.0f%% of the GPU's time, and its operations and bytes are not known: record "
+                     "it with gpuprof-collect --pc-sample, which shows the lines on which it stalls, or "
+                     "with --metrics roofline, which shows what bounds it",
+                     gp_suggest_str(c->s, k->label), gp_pct(k->total_ns, c->gpu_ns)));
+}
+
 /* ---- all of it ---- */
 
 static bool wanted(const struct gp_suggest *s, const struct gp_rule *rule)
@@ -200,6 +215,7 @@ static void find_changes(struct gp_rule_ctx *c)
                                      "first, since whatever this rank saves, it waits longer instead",
                                      c->waits_pct));
     gp_rule_estimate(c);
+    if (!c->s->suggestions.n) note_unknown_kernel(c);
     gp_stalls_release(&c->stalls);
     gp_loops_release(&loops);
     gp_chains_release(&chains);

@@ -83,3 +83,37 @@ TEST(advice_to_look_promises_nothing)
     assert_int_equal(s->priority, GP_PRIORITY_LOW);
     end(&p);
 }
+
+/* ---- what to record of a kernel that no name explains ---- */
+
+static bool notes(void (*step)(struct program *), const char *words)
+{
+    struct program p;
+    bool found = false;
+    run(&p, step);
+    for (size_t i = 0; i < p.s.notes.n; i++)
+        found |= strstr(gp_suggest_str(&p.s, p.s.notes.at[i]), words) != NULL;
+    end(&p);
+    return found;
+}
+
+static void own_kernel(struct program *p) { host(p, 20 * US), kernel(p, "linear_kernel", 900 * US); }
+
+static void product(struct program *p)
+{
+    host(p, 20 * US), kernel(p, "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT", 900 * US);
+}
+
+static void many_own_kernels(struct program *p)
+{
+    for (int i = 0; i < 3; i++)
+        host(p, 20 * US), kernel(p, i ? i > 1 ? "c" : "b" : "linear_kernel", 300 * US);
+}
+
+TEST(what_to_record_of_a_kernel_that_no_name_explains)
+{
+    assert_true(notes(own_kernel, "linear_kernel takes 100% of the GPU's time"));
+    assert_true(notes(own_kernel, "--pc-sample"));
+    assert_false(notes(product, "--pc-sample"));
+    assert_false(notes(many_own_kernels, "--pc-sample"));
+}
