@@ -258,9 +258,9 @@ static void check_scalar_read(struct gp_rule_ctx *c)
         return;
     }
     if (gp_rule_code_of(c, s) == GP_CODE_LIBRARY) {
-        s->action =
-            gp_rule_text(c, "a library reads them: look for an option or call of it that leaves the check "
-                            "out, or gives it the value from the host");
+        s->action = gp_rule_text(
+            c, "let the library that reads them leave the check out, by an option or another call, "
+               "or give it the value from the host");
         return;
     }
     s->action = gp_rule_text(c,

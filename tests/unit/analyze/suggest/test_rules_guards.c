@@ -300,7 +300,7 @@ static const struct {
     {"layout_churn", copies_of_library, "which a library makes", "in your own code"},
     {"layout_churn", own_copies, "in your own code", "library"},
     {"scalar_read", count_then_select, "compute indices once", "torch"},
-    {"scalar_read", read_by_library, "a library reads them", "every few steps"},
+    {"scalar_read", read_by_library, "let the library that reads them", "every few steps"},
     {"scalar_read", plain_read, "every few steps", "a library"},
     {"copy_overlap", results, "copy the results back", "batch"},
     {"copy_overlap", batches, "next batch", "results"},
