@@ -50,7 +50,7 @@ static uint32_t measured_group(struct find *f, size_t row)
     if (at == UINT32_MAX) {
         at = (uint32_t)f->ranks.n;
         GP_VEC_PUSH(&f->ranks, rank);
-        GP_VEC_PUSH(&f->keys, ((struct gp_launch_keys){.value = {NULL}}));
+        GP_VEC_PUSH(&f->keys, ((struct gp_launch_keys){.value = {.n = 0}}));
     }
     uint32_t *group = gp_launch_keys_put(&f->keys.at[at], &f->counters->configs.at[gp_get_config(e, row)]);
     if (*group == UINT32_MAX) {
