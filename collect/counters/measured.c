@@ -75,10 +75,7 @@ static void add_row(struct gp_measured *m, uint32_t set, const struct gp_measure
     if (r->range) {
         gp_set_cat(e, row, gp_trace_intern(m->trace, GP_METRIC_RANGE, strlen(GP_METRIC_RANGE)));
     } else {
-        struct gp_config c;
-        memset(&c, 0, sizeof c);
-        c.name = name;
-        c.has = GP_HAS_GRID | GP_HAS_BLOCK;
+        struct gp_config c = {.name = name, .has = GP_HAS_GRID | GP_HAS_BLOCK};
         memcpy(c.grid, r->grid, sizeof c.grid);
         memcpy(c.block, r->block, sizeof c.block);
         c.shared_bytes = r->shared_bytes;

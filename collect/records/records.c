@@ -205,9 +205,7 @@ static bool is_wanted(struct gp_records *r, gp_sid name)
 
 static void add_kernel(struct gp_records *r, const void *rec)
 {
-    struct gp_config c;
-    memset(&c, 0, sizeof c);
-    c.name = kernel_name(r, rec);
+    struct gp_config c = {.name = kernel_name(r, rec)};
     if (!is_wanted(r, c.name)) {
         r->left_out++;
         GP_VEC_PUSH(&r->unwanted, (struct gp_unwanted){AT(u32, rec, KERNEL_correlationId), r->tick});
@@ -230,13 +228,11 @@ static void add_kernel(struct gp_records *r, const void *rec)
 
 static struct gp_config copy_config(struct gp_records *r, const void *rec)
 {
-    struct gp_config c;
     char name[80];
-    memset(&c, 0, sizeof c);
-    c.kind = GP_MEMCPY;
-    c.copy_kind = AT(u8, rec, MEMCPY_copyKind);
-    c.src_kind = AT(u8, rec, MEMCPY_srcKind);
-    c.dst_kind = AT(u8, rec, MEMCPY_dstKind);
+    struct gp_config c = {.kind = GP_MEMCPY,
+                          .copy_kind = AT(u8, rec, MEMCPY_copyKind),
+                          .src_kind = AT(u8, rec, MEMCPY_srcKind),
+                          .dst_kind = AT(u8, rec, MEMCPY_dstKind)};
     snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", gp_cuda_copy_kind(c.copy_kind),
              gp_cuda_memory_kind(c.src_kind), gp_cuda_memory_kind(c.dst_kind));
     c.name = gp_intern_cstr(&r->trace.strings, name);
@@ -261,11 +257,8 @@ static void add_peer_copy(struct gp_records *r, const void *rec)
 
 static void add_set(struct gp_records *r, const void *rec)
 {
-    struct gp_config c;
     char name[40];
-    memset(&c, 0, sizeof c);
-    c.kind = GP_MEMSET;
-    c.dst_kind = AT(u16, rec, MEMSET_memoryKind);
+    struct gp_config c = {.kind = GP_MEMSET, .dst_kind = AT(u16, rec, MEMSET_memoryKind)};
     snprintf(name, sizeof name, "Memset (%s)", gp_cuda_memory_kind(c.dst_kind));
     c.name = gp_intern_cstr(&r->trace.strings, name);
     HOLD_WORK(MEMSET, (int64_t)AT(u64, rec, MEMSET_bytes));

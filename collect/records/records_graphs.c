@@ -17,10 +17,8 @@ bool gp_record_is_node(const void *rec)
 
 static struct gp_config graph_config(struct gp_records *r, uint64_t graph)
 {
-    struct gp_config c;
     char name[40];
-    memset(&c, 0, sizeof c);
-    c.kind = GP_KERNEL;
+    struct gp_config c = {.kind = GP_KERNEL};
     snprintf(name, sizeof name, "CUDA graph %llu", (unsigned long long)graph);
     c.name = gp_intern_cstr(&r->trace.strings, name);
     return c;

@@ -27,10 +27,8 @@ static uint32_t unified_track(struct gp_records *r, uint32_t device)
 static void add_migration(struct gp_records *r, const void *rec, enum unified kind)
 {
     uint32_t from = AT(u32, rec, UNIFIED_srcId), to = AT(u32, rec, UNIFIED_dstId);
-    struct gp_config c;
     char text[80];
-    memset(&c, 0, sizeof c);
-    c.kind = GP_MEMCPY;
+    struct gp_config c = {.kind = GP_MEMCPY};
     c.copy_kind = kind == HTOD ? COPY_HTOD : kind == DTOH ? COPY_DTOH : COPY_PTOP;
     c.src_kind = c.dst_kind = KIND_MANAGED;
     snprintf(text, sizeof text, "Memcpy %s (Unified Memory, %s)",

@@ -221,11 +221,7 @@ static void set_id(struct gp_chrome_parser *c, struct gp_events *e, size_t row, 
 
 static uint32_t config_of(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_sid name, gp_sid extra)
 {
-    struct gp_config k;
-    memset(&k, 0, sizeof k);
-    k.name = name;
-    k.kind = f->category ? f->category->kind : GP_KERNEL;
-    k.has = f->has;
+    struct gp_config k = {.name = name, .kind = f->category ? f->category->kind : GP_KERNEL, .has = f->has};
     if (f->has & GP_HAS_GRID) memcpy(k.grid, f->grid, sizeof k.grid);
     if (f->has & GP_HAS_BLOCK) memcpy(k.block, f->block, sizeof k.block);
     if (f->has & GP_HAS_CLUSTER) memcpy(k.cluster, f->cluster, sizeof k.cluster);

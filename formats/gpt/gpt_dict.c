@@ -74,9 +74,7 @@ static uint32_t lost_track(struct gp_trace *t, struct gp_gpt_names *names, uint6
 
 static uint32_t lost_config(struct gp_trace *t, struct gp_gpt_names *names, uint64_t id)
 {
-    struct gp_config c;
-    memset(&c, 0, sizeof c);
-    c.name = lost_name(t, names, "config", id);
+    struct gp_config c = {.name = lost_name(t, names, "config", id)};
     return gp_trace_config(t, &c);
 }
 

@@ -211,10 +211,7 @@ static void add_kernels(struct reading *r, const struct node *n)
     struct gp_events *gpu = &r->t->events[GP_GPU], *api = &r->t->events[GP_API];
     int64_t count = events_of(n, r->most);
     if (count < n->count) gp_trace_issue(r->t, GP_Q_LIMIT, (uint64_t)(n->count - count), n->count_at);
-    struct gp_config c;
-    memset(&c, 0, sizeof c);
-    c.name = n->name;
-    c.kind = GP_KERNEL;
+    struct gp_config c = {.name = n->name, .kind = GP_KERNEL};
     uint32_t stream = stream_of(r, n->device), config = gp_trace_config(r->t, &c);
     gp_sid launch = gp_intern_cstr(&r->t->strings, "cudaLaunchKernel");
     for (int64_t i = 0; i < count; i++) {

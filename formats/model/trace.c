@@ -181,6 +181,7 @@ static bool same_track(const struct gp_track *a, const struct gp_track *b)
         return (uint32_t)((vec_)->n - 1);                                                                    \
     } while (0)
 
+_Static_assert(sizeof(struct gp_config) == 21 * sizeof(uint32_t), "bytes between members are not equal");
 static bool same_config(const struct gp_config *a, const struct gp_config *b)
 {
     return !memcmp(a, b, sizeof *a);

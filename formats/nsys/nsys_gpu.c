@@ -1,6 +1,5 @@
 /* Kernels, copies, sets, and CUDA graphs that were recorded whole. */
 #include <stdio.h>
-#include <string.h>
 #include "formats/model/cuda_names.h"
 #include "formats/nsys/nsys_priv.h"
 
@@ -79,11 +78,7 @@ static void read_kernels(struct gp_nsys *n)
     for (size_t i = 0; i < GP_COUNT(facts); i++)
         if (gp_sqlite_has_column(&scan, facts[i].column)) has |= facts[i].has;
     while (gp_sqlite_next(&scan)) {
-        struct gp_config c;
-        memset(&c, 0, sizeof c);
-        c.kind = GP_KERNEL;
-        c.name = kernel_name(n, &scan);
-        c.has = has;
+        struct gp_config c = {.kind = GP_KERNEL, .name = kernel_name(n, &scan), .has = has};
         for (int i = 0; i < 3; i++) {
             c.grid[i] = gp_sqlite_u32(&scan, GRID + i);
             c.block[i] = gp_sqlite_u32(&scan, BLOCK + i);
@@ -121,11 +116,8 @@ static void put_devices(struct gp_nsys *n, struct gp_sqlite_scan *scan, struct g
 static struct gp_config copy_config(struct gp_nsys *n, struct gp_sqlite_scan *scan)
 {
     static const uint32_t moved[] = {1, 2, COPY_PTOP}; /* the kinds of unified memory */
-    struct gp_config c;
     char name[80];
-    memset(&c, 0, sizeof c);
-    c.kind = GP_MEMCPY;
-    c.copy_kind = meaning(&n->copy_kinds, scan, KIND);
+    struct gp_config c = {.kind = GP_MEMCPY, .copy_kind = meaning(&n->copy_kinds, scan, KIND)};
     if (c.copy_kind >= COPY_UNIFIED && c.copy_kind < COPY_UNIFIED + GP_COUNT(moved)) {
         c.copy_kind = moved[c.copy_kind - COPY_UNIFIED];
         c.src_kind = c.dst_kind = KIND_MANAGED;
@@ -160,11 +152,8 @@ static void read_sets(struct gp_nsys *n)
 {
     struct gp_events *e = &n->t->events[GP_GPU];
     GP_SQLITE_EACH(scan, n->db, "CUPTI_ACTIVITY_KIND_MEMSET", WORK "bytes memKind") {
-        struct gp_config c;
         char name[40];
-        memset(&c, 0, sizeof c);
-        c.kind = GP_MEMSET;
-        c.dst_kind = meaning(&n->memory_kinds, &scan, KIND);
+        struct gp_config c = {.kind = GP_MEMSET, .dst_kind = meaning(&n->memory_kinds, &scan, KIND)};
         snprintf(name, sizeof name, "Memset (%s)", gp_cuda_memory_kind(c.dst_kind));
         c.name = gp_intern_cstr(&n->t->strings, name);
         size_t row = add_work(n, &scan, &c);
@@ -177,10 +166,8 @@ static void read_sets(struct gp_nsys *n)
 static void read_graphs(struct gp_nsys *n)
 {
     GP_SQLITE_EACH(scan, n->db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", WORK) {
-        struct gp_config c;
         char name[40];
-        memset(&c, 0, sizeof c);
-        c.kind = GP_KERNEL;
+        struct gp_config c = {.kind = GP_KERNEL};
         snprintf(name, sizeof name, "CUDA graph %lld", (long long)gp_sqlite_int(&scan, GRAPH, 0));
         c.name = gp_intern_cstr(&n->t->strings, name);
         add_work(n, &scan, &c);

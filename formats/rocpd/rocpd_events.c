@@ -79,9 +79,7 @@ static void read_dispatches(struct gp_rocpd *r)
                          "grid_size_y grid_size_z group_segment_size") {
         const uint32_t *at = gp_map_get(&r->kernel_at, (uint64_t)gp_sqlite_int(&scan, KERNEL, -1));
         const struct gp_rocpd_kernel *kernel = at ? &r->kernels.at[*at] : NULL;
-        struct gp_config c;
-        memset(&c, 0, sizeof c);
-        c.kind = GP_KERNEL;
+        struct gp_config c = {.kind = GP_KERNEL};
         c.name = kernel && kernel->name ? kernel->name : gp_intern_cstr(&r->t->strings, "[unnamed kernel]");
         for (int i = 0; i < 3; i++) {
             uint32_t items = gp_sqlite_u32(&scan, GRID + i);
@@ -126,10 +124,8 @@ static void read_copies(struct gp_rocpd *r)
         static const char *const ends[][2] = {
             {"Host", "Device"}, {"Device", "Host"}, {"Device", "Device"}, {"Host", "Host"}};
         static const uint32_t kinds[] = {1, 2, 8, 9};
-        struct gp_config c;
         struct gp_buf name = {0};
-        memset(&c, 0, sizeof c);
-        c.kind = GP_MEMCPY;
+        struct gp_config c = {.kind = GP_MEMCPY};
         c.copy_kind = copy_kind(gp_trace_str(r->t, gp_rocpd_string(r, gp_sqlite_int(&scan, NAME, -1))));
         gp_buf_printf(&name, "Memcpy %s", gp_cuda_copy_kind(c.copy_kind));
         for (size_t i = 0; i < GP_COUNT(kinds); i++)

@@ -260,12 +260,9 @@ static gp_sid object_of(struct reading *r, const struct gp_buf *members)
 /* LAUNCHED: what is known of its launch where the profiler says nothing. */
 static uint32_t config_of(struct reading *r, const struct event *e, gp_sid launched)
 {
-    struct gp_config c;
     const char *details = gp_trace_str(r->t, e->details);
     uint64_t regs, fixed, dynamic = 0;
-    memset(&c, 0, sizeof c);
-    c.name = e->name;
-    c.kind = e->kind;
+    struct gp_config c = {.name = e->name, .kind = e->kind};
     if (triple_after(details, "grid", c.grid)) c.has |= GP_HAS_GRID;
     if (triple_after(details, "block", c.block)) c.has |= GP_HAS_BLOCK;
     if (numbers_after(details, "regs", &regs, 1)) c.registers = (uint32_t)regs, c.has |= GP_HAS_REGS;
