@@ -362,14 +362,9 @@ static bool valid(const struct gp_hta *h)
 }
 
 /* Ranks may repeat, and be unknown: the input is the last key. */
-GP_COMPARE(compare_devices, struct gp_hta_device, GP_UP(rank) GP_UP(producer) GP_UP(device) GP_UP(input))
+GP_COMPARE_IN(in_order, struct gp_hta_device, void, GP_UP(rank) GP_UP(producer) GP_UP(device) GP_UP(input))
 
-static void sort_devices(struct gp_hta *h)
-{
-    if (h->devices.n) qsort(h->devices.at, h->devices.n, sizeof *h->devices.at, compare_devices);
-}
-
-static const struct gp_hta_list lists[] = {{.rows = &gp_hta_devices, .at = offsetof(struct gp_hta, devices)}};
+static const struct gp_hta_list lists[] = {
+    {.rows = &gp_hta_devices, .at = offsetof(struct gp_hta, devices), .order = in_order}};
 const struct gp_hta_section gp_hta_devices_section = {
-    lists,          GP_COUNT(lists),      .add = add,    .merged = merged,
-    .valid = valid, .sort = sort_devices, .inside = true};
+    lists, GP_COUNT(lists), .add = add, .merged = merged, .valid = valid, .inside = true};

@@ -78,10 +78,18 @@ const struct gp_record gp_hta_memory = {"memory", "Memory", GP_FIELDS(memory_fie
 
 enum { KIND_DTOD = 8, KIND_PAGEABLE = 1 }; /* CUPTI_ACTIVITY_MEMCPY_KIND_, _MEMORY_KIND_ */
 
+GP_COMPARE_IN(by_time, struct gp_copy_stat, struct gp_hta,
+              GP_DOWN(dur_ns) GP_THEN(gp_hta_order(of, x->name, y->name)))
+/* Ranks may repeat. */
+GP_COMPARE_IN(by_place, struct gp_memory_stat, void,
+              GP_UP(rank) GP_UP(device) GP_UP(peak_at_ns) GP_UP(peak_bytes) GP_UP(allocated_bytes))
+
 static const struct gp_hta_list lists[] = {
-    {&gp_hta_copies, offsetof(struct gp_hta, copies), .map = offsetof(struct gp_hta_work, copies)},
+    {&gp_hta_copies, offsetof(struct gp_hta, copies), .map = offsetof(struct gp_hta_work, copies),
+     .order = by_time},
     {&gp_hta_memory, offsetof(struct gp_hta, memory),
-     .kept = {SIZE_MAX, GP_HTA_KEPT_UNRANKED, sizeof(int32_t), offsetof(struct gp_hta_bound, memory)}},
+     .kept = {SIZE_MAX, GP_HTA_KEPT_UNRANKED, sizeof(int32_t), offsetof(struct gp_hta_bound, memory)},
+     .order = by_place},
 };
 
 static struct gp_copy_stat *copy_of(struct gp_hta *h, gp_sid name)
@@ -251,19 +259,6 @@ static void add(struct gp_hta *h, const struct gp_view *v)
     add_memory(h, v);
 }
 
-GP_COMPARE_IN(by_time, struct gp_copy_stat, struct gp_hta,
-              GP_DOWN(dur_ns) GP_THEN(gp_hta_order(of, x->name, y->name)))
-
-/* Ranks may repeat. */
-GP_COMPARE(compare_memory, struct gp_memory_stat,
-           GP_UP(rank) GP_UP(device) GP_UP(peak_at_ns) GP_UP(peak_bytes) GP_UP(allocated_bytes))
-
-static void sort_rows(struct gp_hta *h)
-{
-    gp_sort_in(h->copies.at, h->copies.n, sizeof *h->copies.at, by_time, h);
-    if (h->memory.n) qsort(h->memory.at, h->memory.n, sizeof *h->memory.at, compare_memory);
-}
-
 /* Sums that no trace gives would overflow when they are added to. */
 static bool valid(const struct gp_hta *h)
 {
@@ -272,5 +267,5 @@ static bool valid(const struct gp_hta *h)
     return true;
 }
 
-const struct gp_hta_section gp_hta_copies_section = {lists,          GP_COUNT(lists),   .add = add,
-                                                     .valid = valid, .sort = sort_rows, .inside = true};
+const struct gp_hta_section gp_hta_copies_section = {lists, GP_COUNT(lists), .add = add, .valid = valid,
+                                                     .inside = true};

@@ -584,13 +584,8 @@ static const struct gp_field path_fields[] = {
 const struct gp_record gp_hta_paths = {"paths", NULL, GP_FIELDS(path_fields), sizeof(struct gp_hta_path),
                                        .note = "of the median step of a rank, or the whole trace"};
 
-GP_COMPARE(by_rank, struct gp_hta_path, GP_UP(rank) GP_UP(producer) GP_UP(begin_ns))
+GP_COMPARE_IN(by_rank, struct gp_hta_path, void, GP_UP(rank) GP_UP(producer) GP_UP(begin_ns))
 
-static void sort_paths(struct gp_hta *h)
-{
-    if (h->paths.n) qsort(h->paths.at, h->paths.n, sizeof *h->paths.at, by_rank);
-}
-
-static const struct gp_hta_list lists[] = {{.rows = &gp_hta_paths, .at = offsetof(struct gp_hta, paths)}};
-const struct gp_hta_section gp_hta_paths_section = {lists, GP_COUNT(lists), .add = add_paths,
-                                                    .sort = sort_paths, .timed = true};
+static const struct gp_hta_list lists[] = {
+    {.rows = &gp_hta_paths, .at = offsetof(struct gp_hta, paths), .order = by_rank}};
+const struct gp_hta_section gp_hta_paths_section = {lists, GP_COUNT(lists), .add = add_paths, .timed = true};

@@ -307,19 +307,14 @@ static void add_all(struct gp_hta *h, const struct gp_view *v)
 
 #define PLACE GP_UP(at.rank) GP_UP(at.producer) GP_UP(at.device)
 
-GP_COMPARE(compare_clocks, struct gp_clock_stat, PLACE GP_UP(busy_ns) GP_UP(mean_mhz))
+GP_COMPARE_IN(compare_clocks, struct gp_clock_stat, void, PLACE GP_UP(busy_ns) GP_UP(mean_mhz))
 
-GP_COMPARE(compare_energy, struct gp_energy_stat, PLACE GP_UP(over) GP_UP(joules))
-
-static void sort_rows(struct gp_hta *h)
-{
-    if (h->clocks.n) qsort(h->clocks.at, h->clocks.n, sizeof *h->clocks.at, compare_clocks);
-    if (h->energy.n) qsort(h->energy.at, h->energy.n, sizeof *h->energy.at, compare_energy);
-}
+GP_COMPARE_IN(compare_energy, struct gp_energy_stat, void, PLACE GP_UP(over) GP_UP(joules))
 
 static const struct gp_hta_list lists[] = {
-    {&gp_hta_clocks, offsetof(struct gp_hta, clocks), .kept = {SIZE_MAX, 0, sizeof(int32_t), 0}},
-    {&gp_hta_energy, offsetof(struct gp_hta, energy), .kept = {SIZE_MAX, 0, sizeof(int32_t), 0}},
+    {&gp_hta_clocks, offsetof(struct gp_hta, clocks), .kept = {SIZE_MAX, 0, sizeof(int32_t), 0},
+     .order = compare_clocks},
+    {&gp_hta_energy, offsetof(struct gp_hta, energy), .kept = {SIZE_MAX, 0, sizeof(int32_t), 0},
+     .order = compare_energy},
 };
-const struct gp_hta_section gp_hta_gauges_section = {lists, GP_COUNT(lists), .add = add_all,
-                                                     .sort = sort_rows, .timed = true};
+const struct gp_hta_section gp_hta_gauges_section = {lists, GP_COUNT(lists), .add = add_all, .timed = true};

@@ -12,6 +12,7 @@
 #include "analyze/view/steps.h"
 #include "analyze/view/view.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 
 struct gp_fleet;
 struct gp_hta;
@@ -22,11 +23,12 @@ struct gp_hta_opts;
 /* Rows of gp_hta, which are saved, merged, copied and released by their record. */
 struct gp_hta_list {
     const struct gp_record *rows;
-    size_t at;    /* in struct gp_hta: a GP_VEC, */
-    bool one;     /* or a single row */
-    bool made;    /* by finish: neither saved nor merged */
-    size_t map;   /* in struct gp_hta_work: key -> index, of rows that have a key */
-    size_t limit; /* in struct gp_hta_bound: hash from which on names are GP_HTA_OTHER; 0: all stay */
+    size_t at;            /* in struct gp_hta: a GP_VEC, */
+    bool one;             /* or a single row */
+    bool made;            /* by finish: neither saved nor merged */
+    size_t map;           /* in struct gp_hta_work: key -> index, of rows that have a key */
+    size_t limit;         /* in struct gp_hta_bound: hash from which on names are GP_HTA_OTHER; 0: all stay */
+    gp_compare_in *order; /* of its rows, so that equal results have equal bytes; NULL: as they come */
     /* What stays of very many ranks, 0: all of it: so many rows of each run, whose first bytes are equal, at
      * most. Rows begin with their rank; ranks that are left out, and have no row then, add to LEFT. */
     struct gp_hta_kept {
@@ -45,7 +47,7 @@ struct gp_hta_section {
      * do. */
     void (*merged)(struct gp_hta *to, size_t rows);
     bool (*valid)(const struct gp_hta *h); /* of loaded rows; NULL: always */
-    void (*sort)(struct gp_hta *h);        /* so that equal results have equal bytes; NULL: no order */
+    void (*sort)(struct gp_hta *h);        /* what the orders of its lists do not do; NULL: nothing */
     void (*finish)(struct gp_hta *h);      /* after all ranks; NULL: nothing */
     bool inside;                           /* the step windows have it, too (h->focus) */
     bool timed;                            /* means nothing where times between launches do not */

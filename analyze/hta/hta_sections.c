@@ -55,9 +55,19 @@ static void take_row(struct gp_hta *h, const struct gp_hta_list *l, void *row)
 
 /* ---- whole lists ---- */
 
+static void sort_lists(const struct gp_hta_section *s, struct gp_hta *h)
+{
+    EACH_LIST(l, s)
+    {
+        const void *rows = rows_of(h, l);
+        if (l->order) gp_sort_in(gp_rows_at(rows), gp_rows_n(rows), l->rows->size, l->order, h);
+    }
+    if (s->sort) s->sort(h);
+}
+
 void gp_hta_section_sort(const struct gp_hta_section *s, struct gp_hta *h)
 {
-    if (s->sort) s->sort(h);
+    sort_lists(s, h);
     EACH_LIST(l, s) index_rows(h, l);
 }
 
@@ -230,7 +240,7 @@ void gp_hta_section_leave(const struct gp_hta_section *s, struct gp_hta *h, gp_h
     bool sorted = false;
     EACH_LIST(l, s)
     {
-        if (l->kept.run && !sorted && s->sort) s->sort(h);
+        if (l->kept.run && !sorted) sort_lists(s, h);
         sorted |= l->kept.run != 0;
         if (l->kept.run) leave_ranks(h, l, keeps, ctx);
         if (l->limit) leave_names(h, l);

@@ -241,13 +241,13 @@ static void add(struct gp_hta *h, const struct gp_view *v)
     gp_step_sharing_release(&sharing);
 }
 
-GP_COMPARE(compare_steps, struct gp_hta_step,
-           GP_UP(rank) GP_UP(producer) GP_UP(device) GP_UP(begin_ns) GP_UP(host_begin_ns) GP_UP(end_ns)
-               GP_UP(b.gpu_events) GP_UP(b.gpu_ns))
+GP_COMPARE_IN(compare_steps, struct gp_hta_step, void,
+              GP_UP(rank) GP_UP(producer) GP_UP(device) GP_UP(begin_ns) GP_UP(host_begin_ns) GP_UP(end_ns)
+                  GP_UP(b.gpu_events) GP_UP(b.gpu_ns))
 
-GP_COMPARE(compare_parts, struct gp_hta_part,
-           GP_UP(rank) GP_UP(producer) GP_UP(device) GP_UP(b.begin_ns) GP_UP(kind) GP_UP(b.end_ns)
-               GP_UP(b.gpu_ns))
+GP_COMPARE_IN(compare_parts, struct gp_hta_part, void,
+              GP_UP(rank) GP_UP(producer) GP_UP(device) GP_UP(b.begin_ns) GP_UP(kind) GP_UP(b.end_ns)
+                  GP_UP(b.gpu_ns))
 
 GP_WORDS(gp_hta_part_name, enum gp_hta_part_kind, "start_up", "warm_up", "steps", "after")
 
@@ -264,18 +264,12 @@ struct gp_recorder_added gp_hta_recorder_added(const struct gp_hta *h, const str
     return added;
 }
 
-static void sort_steps(struct gp_hta *h)
-{
-    if (h->parts.n) qsort(h->parts.at, h->parts.n, sizeof *h->parts.at, compare_parts);
-    if (h->steps.n) qsort(h->steps.at, h->steps.n, sizeof *h->steps.at, compare_steps);
-}
-
 static const struct gp_hta_list lists[] = {
     {&gp_hta_step_list, offsetof(struct gp_hta, steps),
      .kept = {GP_HTA_KEPT_STEPS, GP_HTA_KEPT_UNRANKED, offsetof(struct gp_hta_step, name), /* by device */
-              offsetof(struct gp_hta_bound, steps)}},
+              offsetof(struct gp_hta_bound, steps)},
+     .order = compare_steps},
     {&gp_hta_parts, offsetof(struct gp_hta, parts),
-     .kept = {SIZE_MAX, GP_HTA_KEPT_UNRANKED, sizeof(int32_t), 0}},
+     .kept = {SIZE_MAX, GP_HTA_KEPT_UNRANKED, sizeof(int32_t), 0}, .order = compare_parts},
 };
-const struct gp_hta_section gp_hta_steps_section = {lists, GP_COUNT(lists), .add = add, .sort = sort_steps,
-                                                    .timed = true};
+const struct gp_hta_section gp_hta_steps_section = {lists, GP_COUNT(lists), .add = add, .timed = true};

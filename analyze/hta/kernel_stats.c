@@ -208,11 +208,16 @@ struct gp_owner_rows gp_hta_owner_rows(const struct gp_hta *h, enum gp_owner_sor
 
 static uint64_t kernel_key(uint32_t kind, gp_sid name) { return (uint64_t)kind << 32 | name; }
 
+GP_COMPARE_IN(by_sort_and_time, struct gp_owner_stat, struct gp_hta,
+              GP_UP(sort) GP_DOWN(gpu_ns) GP_THEN(gp_hta_order(of, x->name, y->name)))
+GP_COMPARE_IN(by_time, struct gp_kernel_stat, struct gp_hta,
+              GP_DOWN(dur.sum) GP_THEN(gp_hta_order(of, x->name, y->name)) GP_UP(kind))
+
 static const struct gp_hta_list lists[] = {
     {&gp_hta_kernels, offsetof(struct gp_hta, kernels), .map = offsetof(struct gp_hta_work, kernels),
-     .limit = offsetof(struct gp_hta_bound, kernel_limit)},
+     .limit = offsetof(struct gp_hta_bound, kernel_limit), .order = by_time},
     {&gp_hta_owners[0], offsetof(struct gp_hta, owners), .map = offsetof(struct gp_hta_work, owners),
-     .limit = offsetof(struct gp_hta_bound, owner_limit)},
+     .limit = offsetof(struct gp_hta_bound, owner_limit), .order = by_sort_and_time},
 };
 
 /* What all GPU events of a config have in common. */
@@ -710,16 +715,4 @@ static void add(struct gp_hta *h, const struct gp_view *v)
 
 /* ---- order ---- */
 
-GP_COMPARE_IN(by_sort_and_time, struct gp_owner_stat, struct gp_hta,
-              GP_UP(sort) GP_DOWN(gpu_ns) GP_THEN(gp_hta_order(of, x->name, y->name)))
-GP_COMPARE_IN(by_time, struct gp_kernel_stat, struct gp_hta,
-              GP_DOWN(dur.sum) GP_THEN(gp_hta_order(of, x->name, y->name)) GP_UP(kind))
-
-static void sort_all(struct gp_hta *h)
-{
-    gp_sort_in(h->kernels.at, h->kernels.n, sizeof *h->kernels.at, by_time, h);
-    gp_sort_in(h->owners.at, h->owners.n, sizeof *h->owners.at, by_sort_and_time, h);
-}
-
-const struct gp_hta_section gp_hta_kernels_section = {lists, GP_COUNT(lists), .add = add, .sort = sort_all,
-                                                      .inside = true};
+const struct gp_hta_section gp_hta_kernels_section = {lists, GP_COUNT(lists), .add = add, .inside = true};

@@ -148,9 +148,12 @@ static void count_outliers(struct adder *a)
     free(limit);
 }
 
+GP_COMPARE_IN(by_total, struct gp_api_stat, struct gp_hta,
+              GP_DOWN(dur.sum) GP_THEN(gp_hta_order(of, x->name, y->name)))
+
 static const struct gp_hta_list lists[] = {
     {&gp_hta_launch_sums, offsetof(struct gp_hta, launches), .one = true},
-    {&gp_hta_api, offsetof(struct gp_hta, api), .map = offsetof(struct gp_hta_work, api)},
+    {&gp_hta_api, offsetof(struct gp_hta, api), .map = offsetof(struct gp_hta_work, api), .order = by_total},
 };
 
 /* ---- GPU events ---- */
@@ -296,13 +299,7 @@ static void add(struct gp_hta *h, const struct gp_view *v)
     measure_queues(&a);
 }
 
-GP_COMPARE_IN(by_total, struct gp_api_stat, struct gp_hta,
-              GP_DOWN(dur.sum) GP_THEN(gp_hta_order(of, x->name, y->name)))
-
-static void sort_calls(struct gp_hta *h) { gp_sort_in(h->api.at, h->api.n, sizeof *h->api.at, by_total, h); }
-
-const struct gp_hta_section gp_hta_launches_section = {lists, GP_COUNT(lists), .add = add, .sort = sort_calls,
-                                                       .inside = true};
+const struct gp_hta_section gp_hta_launches_section = {lists, GP_COUNT(lists), .add = add, .inside = true};
 
 /* ---- graphs ---- */
 
@@ -523,16 +520,12 @@ static void add_graphs(struct gp_hta *h, const struct gp_view *v)
 
 GP_COMPARE_IN(by_busy, struct gp_graph_stat, void, GP_UP(rank) GP_DOWN(busy.sum) GP_UP(graph))
 
-static void sort_graphs(struct gp_hta *h)
-{
-    gp_sort_in(h->graphs.at, h->graphs.n, sizeof *h->graphs.at, by_busy, NULL);
-}
-
 /* Ids are those of one process: graphs of two traces are never the same one. */
 static const struct gp_hta_list graph_lists[] = {
     {&gp_hta_graphs, offsetof(struct gp_hta, graphs),
      .kept = {GP_HTA_KEPT_GRAPHS, GP_HTA_KEPT_UNRANKED, sizeof(int32_t),
-              offsetof(struct gp_hta_bound, graphs)}},
+              offsetof(struct gp_hta_bound, graphs)},
+     .order = by_busy},
 };
 const struct gp_hta_section gp_hta_graphs_section = {graph_lists, GP_COUNT(graph_lists), .add = add_graphs,
-                                                     .sort = sort_graphs, .timed = true};
+                                                     .timed = true};

@@ -103,9 +103,13 @@ struct gp_row_of gp_hta_op_shapes_of(const struct gp_hta *h)
 
 /* ---- rows ---- */
 
+GP_COMPARE_IN(by_time, struct gp_op_shape, struct gp_hta,
+              GP_DOWN(gpu_ns) GP_THEN(gp_hta_order(of, x->name, y->name))
+                  GP_THEN(gp_hta_order(of, x->shapes, y->shapes)))
+
 static const struct gp_hta_list lists[] = {
     {&gp_hta_op_shapes, offsetof(struct gp_hta, op_shapes), .map = offsetof(struct gp_hta_work, op_shapes),
-     .limit = offsetof(struct gp_hta_bound, shape_limit)},
+     .limit = offsetof(struct gp_hta_bound, shape_limit), .order = by_time},
 };
 
 static struct gp_op_shape *row_of(struct gp_hta *h, gp_sid name, gp_sid shapes)
@@ -332,14 +336,5 @@ static void add_all(struct gp_hta *h, const struct gp_view *v)
 
 /* ---- order ---- */
 
-GP_COMPARE_IN(by_time, struct gp_op_shape, struct gp_hta,
-              GP_DOWN(gpu_ns) GP_THEN(gp_hta_order(of, x->name, y->name))
-                  GP_THEN(gp_hta_order(of, x->shapes, y->shapes)))
-
-static void sort_all(struct gp_hta *h)
-{
-    gp_sort_in(h->op_shapes.at, h->op_shapes.n, sizeof *h->op_shapes.at, by_time, h);
-}
-
 const struct gp_hta_section gp_hta_op_shapes_section = {lists, GP_COUNT(lists), .add = add_all,
-                                                        .sort = sort_all, .inside = true};
+                                                        .inside = true};

@@ -41,9 +41,16 @@ const struct gp_record gp_hta_range_memory = {"range_memory", "Memory by range",
                                               sizeof(struct gp_range_memory),
                                               .note = "memory activity by the innermost range"};
 
+/* Most bytes first, allocated and copied. */
+GP_COMPARE_IN(most_first, struct gp_range_memory, struct gp_hta,
+              GP_KEY(gp_add_saturated(y->allocated_bytes, y->copied_bytes),
+                     gp_add_saturated(x->allocated_bytes, x->copied_bytes))
+                  GP_THEN(gp_hta_order(of, x->name, y->name)))
+
 static const struct gp_hta_list lists[] = {
     {&gp_hta_range_memory, offsetof(struct gp_hta, range_memory),
-     .map = offsetof(struct gp_hta_work, range_memory), .limit = offsetof(struct gp_hta_bound, range_limit)},
+     .map = offsetof(struct gp_hta_work, range_memory), .limit = offsetof(struct gp_hta_bound, range_limit),
+     .order = most_first},
 };
 
 static struct gp_range_memory *range_of(struct gp_hta *h, gp_sid name)
@@ -152,16 +159,4 @@ static void add_all(struct gp_hta *h, const struct gp_view *v)
     GP_VEC_FREE(&a.sums);
 }
 
-/* Most bytes first, allocated and copied. */
-GP_COMPARE_IN(most_first, struct gp_range_memory, struct gp_hta,
-              GP_KEY(gp_add_saturated(y->allocated_bytes, y->copied_bytes),
-                     gp_add_saturated(x->allocated_bytes, x->copied_bytes))
-                  GP_THEN(gp_hta_order(of, x->name, y->name)))
-
-static void sort_ranges(struct gp_hta *h)
-{
-    gp_sort_in(h->range_memory.at, h->range_memory.n, sizeof *h->range_memory.at, most_first, h);
-}
-
-const struct gp_hta_section gp_hta_range_memory_section = {lists, GP_COUNT(lists), .add = add_all,
-                                                           .sort = sort_ranges};
+const struct gp_hta_section gp_hta_range_memory_section = {lists, GP_COUNT(lists), .add = add_all};

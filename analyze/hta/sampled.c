@@ -244,13 +244,8 @@ GP_COMPARE_IN(compare, struct gp_sampled, struct gp_hta,
                       GP_THEN(gp_hta_order(of, x->name, y->name))
                           GP_THEN(gp_hta_order(of, x->metric, y->metric)) GP_DOWN(ns) GP_UP(mean))
 
-static void sort_rows(struct gp_hta *h)
-{
-    gp_sort_in(h->sampled.at, h->sampled.n, sizeof *h->sampled.at, compare, h);
-}
-
 static const struct gp_hta_list lists[] = {
-    {&gp_hta_sampled, offsetof(struct gp_hta, sampled), .kept = {SIZE_MAX, 0, sizeof(int32_t), 0}},
+    {&gp_hta_sampled, offsetof(struct gp_hta, sampled), .kept = {SIZE_MAX, 0, sizeof(int32_t), 0},
+     .order = compare},
 };
-const struct gp_hta_section gp_hta_sampled_section = {lists, GP_COUNT(lists), .add = add_all,
-                                                      .sort = sort_rows, .timed = true};
+const struct gp_hta_section gp_hta_sampled_section = {lists, GP_COUNT(lists), .add = add_all, .timed = true};
