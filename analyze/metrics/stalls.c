@@ -5,6 +5,7 @@
 #include "analyze/cost/ceilings.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/math/sums.h"
+#include "analyze/metrics/code.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
@@ -13,14 +14,20 @@
 #include "formats/base/str.h"
 
 /* README.md, "Stalls", has the sources of these. */
-static const double REACHED = 0.8;    /* of a peak, by good kernels */
-static const double LINE_BYTES = 128; /* of a warp that reads 4 bytes per lane */
-static const double LINES_MOST = 2;   /* as much is written as is read */
+static const double REACHED = 0.8; /* of a peak, by good kernels */
+static const double MEMORY_MOST = 0.93,
+                    MEMORY_LEAST = 0.4; /* of that of memory, by the best and by short ones */
+static const double ISSUE_CYCLES = 1.4; /* in which a sample sees an instruction as issued */
+static const double LAUNCH_LEAST_NS = 1000, LAUNCH_MOST_NS = 5000; /* that nothing saves */
+static const double TIME_ERROR = 0.05;                             /* of the time that is left */
 static const double MEMORY_CYCLES = 479;
 static const double QUEUED = 2;        /* times that: what waits longer waits for others */
+static const double FEW_WARPS = 0.25;  /* of those that fit, that hide little */
+static const double IDLE_LEAST = 0.25; /* of the multiprocessors' time, before blocks are called too few */
+static const double IDLE_ERROR = 0.1;  /* of that: kernels begin and end, and clocks go down */
 static const double ERROR_MOST = 0.03; /* 3 points */
 static const double NORMAL_95 = 1.96;
-enum { SCHEDULERS = 4, TAIL_WAVES = 4, SAMPLES_MOST = INT32_MAX };
+enum { SCHEDULERS = 4, TAIL_WAVES = 4, SAMPLES_MOST = INT32_MAX, LANES = 32, WARPS_MOST = 64 };
 
 #define X(id, name, ...) #name,
 static const char *const cause_words[] = {GP_STALL_CAUSES(X) NULL};
@@ -38,11 +45,14 @@ static const struct {
 #undef X
 };
 
+/* What stalls is at the instruction that it waits for, where the code is known. */
 struct sample {
     uint32_t kernel, reason;
-    uint64_t line; /* index in trace->stacks; without a line the offset, and NO_LINE */
+    uint64_t line; /* index of its place; without a line the offset, and NO_LINE */
     uint64_t offset;
     int64_t total, latency;
+    uint32_t op, bytes; /* enum gp_op, GP_OP_COUNT: not known; BYTES: that the warp accesses */
+    bool diverges;      /* a loop of which lanes take different numbers of turns */
 };
 #define NO_LINE (UINT64_C(1) << 63)
 
@@ -50,6 +60,9 @@ struct find {
     struct gp_stalls *s;
     const struct gp_trace *t;
     struct gp_map kernel_of; /* by name in the trace */
+    struct gp_map place_of;  /* by file and line */
+    GP_VEC(struct gp_code_place) places;
+    struct gp_cubins cubins;
     struct sample *samples;
     size_t n;
     const struct gp_device *device; /* NULL: not known */
@@ -94,44 +107,64 @@ static uint32_t kernel_of(struct find *f, gp_sid name)
     return *at;
 }
 
+/* The instruction of row I, or the one that it waits for, and its line. */
+static void put_place(struct find *f, struct sample *x, uint32_t stack)
+{
+    static const char module[] = "cubin ";
+    struct gp_code_place place = {0};
+    const struct gp_stack *at = &f->t->stacks.at[stack];
+    const struct gp_code *code = NULL;
+    if (stack) {
+        const char *name = at->symbol ? gp_trace_str(f->t, f->t->symbols.at[at->symbol].module) : "";
+        place.file =
+            gp_intern(f->s->strings, gp_trace_str(f->t, at->file), gp_string_len(&f->t->strings, at->file));
+        place.line = at->line;
+        if (f->cubins.cubins.n && gp_starts(name, module))
+            code = gp_code_of(&f->cubins, strtoull(name + sizeof module - 1, NULL, 16),
+                              gp_string(f->s->strings, f->s->kernels.at[x->kernel].name), f->s->strings);
+    }
+    size_t i = x->offset / GP_OP_BYTES;
+    if (code && i < code->n) {
+        if (x->reason < GP_STALL_COUNT) i = gp_code_awaited(code, i, (enum gp_stall)x->reason);
+        x->op = gp_code_op(code, i);
+        x->offset = i * GP_OP_BYTES;
+        if (x->op == GP_OP_LOAD || x->op == GP_OP_STORE) x->bytes = gp_code_bytes(code, i);
+        x->diverges = gp_code_diverges(code, i);
+        if (code->places[i].line) place = code->places[i];
+        f->s->kernels.at[x->kernel].frame_bytes = code->frame_bytes;
+    }
+    x->line = place.line
+                  ? *gp_map_put(&f->place_of, (uint64_t)place.file << 32 | place.line, (uint32_t)f->places.n)
+                  : x->offset | NO_LINE;
+    if (x->line == f->places.n) GP_VEC_PUSH(&f->places, place);
+}
+
 static void read_samples(struct find *f)
 {
     const struct gp_events *e = &f->t->events[GP_PC];
     f->samples = gp_zalloc((e->n + 1) * sizeof *f->samples);
     for (size_t i = 0; i < e->n; i++) {
+        if (gp_get_total(e, i) <= 0) continue; /* code, or damaged */
         const uint32_t k = kernel_of(f, e->name[i]);
         struct gp_stalled *one = &f->s->kernels.at[k];
-        const uint32_t stack = gp_get_stack(e, i);
         const int64_t total = gp_get_total(e, i), end = e->start_ns[i] + e->dur_ns[i];
         const double latency = gp_get_value(e, i);
         if (e->start_ns[i] < one->begin_ns) one->begin_ns = e->start_ns[i];
         if (end > one->end_ns) one->end_ns = end;
-        if (total <= 0 || total > SAMPLES_MOST) continue; /* damaged */
-        const struct sample x = {k,
-                                 reason_of(gp_trace_str(f->t, gp_get_series(e, i))),
-                                 stack ? stack : gp_get_addr(e, i) | NO_LINE,
-                                 gp_get_addr(e, i),
-                                 total,
-                                 latency > 0 && latency <= (double)total ? (int64_t)latency : 0};
+        if (total > SAMPLES_MOST) continue; /* damaged */
+        struct sample x = {.kernel = k,
+                           .reason = reason_of(gp_trace_str(f->t, gp_get_series(e, i))),
+                           .offset = gp_get_addr(e, i),
+                           .total = total,
+                           .latency = latency > 0 && latency <= (double)total ? (int64_t)latency : 0,
+                           .op = GP_OP_COUNT};
+        put_place(f, &x, gp_get_stack(e, i));
         f->samples[f->n++] = x;
         f->s->samples = gp_add_saturated(f->s->samples, total);
     }
 }
 
-GP_COMPARE(by_offset, struct sample, GP_UP(kernel) GP_UP(offset) GP_UP(reason))
 GP_COMPARE(by_line, struct sample, GP_UP(kernel) GP_UP(line) GP_UP(offset) GP_UP(reason))
-
-/* A warp that drains waits at its end for the stores before: they belong to the last line before that. */
-static void settle_drains(struct find *f)
-{
-    uint64_t before = 0, here = 0;
-    for (size_t i = 0; i < f->n; i++) {
-        struct sample *x = &f->samples[i];
-        if (!i || x->kernel != x[-1].kernel) before = here = x->line;
-        else if (x->line != here) before = here, here = x->line;
-        if (x->reason == GP_STALL_DRAIN) x->line = before;
-    }
-}
 
 static void read_launches(struct find *f)
 {
@@ -157,7 +190,7 @@ static void read_launches(struct find *f)
         const struct gp_config *c = &t->configs.at[one->config];
         gp_occupancy_of(&o, t, c, f->device);
         one->registers = c->has & GP_HAS_REGS ? c->registers : 0;
-        one->local_bytes = c->local_bytes;
+        one->local_bytes = one->frame_bytes ? one->frame_bytes : c->local_bytes;
         if (o.known) one->occupancy = o.achieved;
         if (o.waves > 0) one->waves = o.waves;
     }
@@ -196,10 +229,8 @@ static void add_line(struct find *f, struct gp_stalled *k, const struct sample *
                               .first = (size_t)(x - f->samples),
                               .n = n};
     if (!(x->line & NO_LINE)) {
-        const struct gp_stack *at = &f->t->stacks.at[x->line];
-        p.file =
-            gp_intern(f->s->strings, gp_trace_str(f->t, at->file), gp_string_len(&f->t->strings, at->file));
-        p.line = at->line;
+        p.file = f->places.at[x->line].file;
+        p.line = f->places.at[x->line].line;
     }
     for (size_t i = 0; i < n; i++) {
         add(&p, &x[i]);
@@ -238,110 +269,219 @@ static void add_parts(struct find *f, struct gp_stalled *k, const struct sample 
 
 /* ---- what mending saves ---- */
 
-/* The stall of one line as shares of the kernel's samples. */
+/* The cause that a sample belongs to; GP_STALL_CAUSE_COUNT: none. */
+static enum gp_stall_cause cause_of(const struct sample *x)
+{
+    enum gp_stall_cause c = 0;
+    while (c < GP_STALL_CAUSE_COUNT &&
+           (x->reason >= GP_STALL_COUNT || !(causes[c].reasons & 1U << x->reason)))
+        c++;
+    if (c == GP_CAUSE_MEMORY && x->op == GP_OP_LOCAL) return GP_CAUSE_SPILLS;
+    if (c == GP_CAUSE_MEMORY &&
+        (x->op == GP_OP_ATOMIC || (x->op < GP_OP_COUNT && x->reason == GP_STALL_MEMBAR)))
+        return GP_CAUSE_ATOMICS;
+    if (c == GP_CAUSE_SHARED && x->op != GP_OP_SHARED && x->op != GP_OP_COUNT) return GP_CAUSE_UNIT;
+    return c;
+}
+
+/* Stalls of one cause as shares of the kernel's samples. */
 struct stall {
-    double stalled; /* in reasons of the cause */
-    double left;    /* of it, if each wait takes the least cycles of its kind */
-    double waits;   /* instructions that waited, each once; samples */
+    double stalled;
+    double left;  /* of it, if each wait takes the least cycles of its kind */
+    double waits; /* instructions that waited, each once; samples */
 };
 
-static struct stall stall_of(const struct gp_stalled *k, const struct sample *x, size_t n, uint32_t reasons,
-                             double cycles)
+static void add_stall(struct stall *s, const struct gp_stalled *k, const struct sample *x, size_t n,
+                      enum gp_stall_cause cause)
 {
-    struct stall s = {0};
+    const double cycles = causes[cause].cycles, all = (double)k->samples;
     for (size_t i = 0, end; i < n; i = end) {
         double stalled = 0, issued = 0;
         for (end = i; end < n && x[end].offset == x[i].offset; end++) {
             if (x[end].reason == GP_STALL_COUNT) issued += (double)x[end].total;
-            else if (reasons & 1U << x[end].reason) stalled += (double)x[end].total;
+            else if (cause_of(&x[end]) == cause) stalled += (double)x[end].total;
         }
-        double least = cycles > 0 ? cycles * issued : stalled / 2;
-        s.stalled += stalled;
-        s.left += least < stalled ? least : stalled;
-        if (stalled > 0) s.waits += issued;
+        /* Nobody waits for a store, unless its queue is full. */
+        double least = x[i].op == GP_OP_STORE ? 0 : cycles > 0 ? cycles * issued : stalled / 2;
+        s->stalled += stalled / all;
+        s->left += (least < stalled ? least : stalled) / all;
+        if (stalled > 0) s->waits += issued;
     }
-    s.stalled /= (double)k->samples;
-    s.left /= (double)k->samples;
+}
+
+/* Of all of a kernel's samples, as shares of them. */
+struct sums {
+    double behind;       /* in the queue of the cause */
+    double local_issued; /* instructions for local memory, and stalls for it */
+    double local_stalled;
+    double atomics; /* on the line, instructions and stalls */
+    double atomics_issued;
+    double diverging; /* instructions */
+    double bytes;     /* per sample that issued; NAN: not known */
+};
+
+/* Does X wait in the queue of CAUSE? All that waits for memory goes through one queue of the multiprocessor,
+ * with what that has to give besides. */
+static bool waits_behind(const struct sample *x, enum gp_stall_cause cause)
+{
+    const uint32_t memory = 1U << GP_CAUSE_MEMORY | 1U << GP_CAUSE_ATOMICS | 1U << GP_CAUSE_SPILLS;
+    const enum gp_stall_cause own = cause_of(x);
+    if (own == cause) return causes[cause].cycles > 0;
+    return x->op < GP_OP_COUNT && memory >> cause & 1 &&
+           (memory >> own & 1 || x->reason == GP_STALL_SHORT_SCOREBOARD || x->reason == GP_STALL_MIO);
+}
+
+static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, size_t n, uint64_t line,
+                           enum gp_stall_cause cause)
+{
+    struct sums s = {.bytes = NAN};
+    for (size_t i = 0; i < n; i++) {
+        const double part = (double)x[i].total / (double)k->samples;
+        if (waits_behind(&x[i], cause)) s.behind += part;
+        if (cause_of(&x[i]) == GP_CAUSE_SPILLS) s.local_stalled += part;
+        if (x[i].op == GP_OP_ATOMIC && x[i].line == line) s.atomics += part;
+        if (x[i].reason != GP_STALL_COUNT || x[i].op == GP_OP_COUNT) continue;
+        if (x[i].op == GP_OP_LOCAL) s.local_issued += part;
+        if (x[i].op == GP_OP_ATOMIC && x[i].line == line) s.atomics_issued += part;
+        if (x[i].diverges) s.diverging += part;
+        s.bytes = (isnan(s.bytes) ? 0 : s.bytes) + (double)x[i].total * x[i].bytes;
+    }
+    s.bytes /= (double)(k->issued ? k->issued : 1);
     return s;
 }
 
-/* The part of the time that memory needs for the waits of a line, with a line of memory for each; of the L2
- * cache, if the device's memory would need longer than the kernel took. 0: not known. */
-static double memory_part(const struct find *f, const struct gp_stalled *k, double waits)
+/* Cycles in which a warp issued, at least. */
+static double least_issue(const struct gp_stalled *k)
+{
+    return 1 - pow((double)k->latency / (double)k->samples, 1 / ISSUE_CYCLES);
+}
+
+/* The part of the time that memory needs at its peak for what instructions access, BYTES each; CACHED: the L2
+ * cache, and also if memory would need longer than the kernel took. NAN: not known. */
+static double memory_part(const struct find *f, const struct gp_stalled *k, double bytes, bool cached)
 {
     struct gp_ceilings c;
     const struct gp_device *d = f->device;
-    if (!d || d->sms <= 0 || d->core_clock_khz <= 0 || !k->issued) return 0;
+    if (!d || d->sms <= 0 || d->core_clock_khz <= 0) return NAN;
     gp_ceilings_of_device(&c, gp_trace_str(f->t, d->name), d);
-    const double issued =
-        (double)(k->samples - k->latency) / (double)k->samples; /* per cycle and scheduler */
-    const double per_s = SCHEDULERS * (double)d->sms * (double)d->core_clock_khz * 1e3 * issued;
-    const double bytes_per_s = per_s * waits / (double)k->issued * LINE_BYTES;
-    if (!(c.memory.per_s > 0)) return 0;
-    double part = bytes_per_s / c.memory.per_s;
-    if (part > 1) part = bytes_per_s / gp_ceilings_cache_per_s(&c);
-    return part < 1 ? part : 0;
+    const double per_s =
+        SCHEDULERS * (double)d->sms * (double)d->core_clock_khz * 1e3 * least_issue(k) * bytes;
+    if (!(c.memory.per_s > 0)) return NAN;
+    if (per_s <= c.memory.per_s && !cached) return per_s / c.memory.per_s;
+    return per_s <= gp_ceilings_cache_per_s(&c) ? per_s / gp_ceilings_cache_per_s(&c) : NAN;
 }
 
-static double largest(double a, double b, double c)
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* The time of a round in a closed queue: WARPS take turns, each needs the issue slot for ISSUED of the time
+ * that a round took, and is away for AWAY of it. By mean value analysis. */
+static double round_of(double warps, double issued, double away)
 {
-    double most = a > b ? a : b;
-    return most > c ? most : c;
+    double queue = 0, time = 0;
+    for (int n = 1; n - 0.5 <= larger(warps, 1) && n <= WARPS_MOST; n++) {
+        const double at_slot = issued * (1 + queue);
+        time = away + at_slot;
+        queue = n * at_slot / time;
+    }
+    return time;
 }
 
+/* The time becomes LEFT_LEAST to LEFT_MOST of what it was. */
 static void bound(struct gp_stalled *k, enum gp_stall_cause cause, double left_least, double left_most)
 {
-    const double low = 1 - left_most - k->error, high = 1 - left_least + k->error;
+    const double launch = k->time_ns ? (double)k->count / (double)k->time_ns : 0;
+    const double low = 1 - left_most / (1 - TIME_ERROR) - k->error - launch * LAUNCH_MOST_NS,
+                 high = 1 - left_least * (1 - TIME_ERROR) + k->error;
     k->cause = cause;
-    k->saved_low = low > 0 ? low : 0;
-    k->saved_high = high > k->saved_low ? (high < 1 ? high : 1) : k->saved_low;
+    k->saved_low = larger(low, 0);
+    k->saved_high = larger((high < 1 ? high : 1) - launch * LAUNCH_LEAST_NS, k->saved_low);
 }
 
-/* The last wave of blocks is as long as the others at most, and at least as long as its part of them. */
+/* The part of the multiprocessors' time in which they had no warps: each gives a sample per period. */
+static double idle_part(const struct find *f, const struct gp_stalled *k)
+{
+    const struct gp_device *d = f->device;
+    const char *period = gp_trace_get_meta(f->t, "pc.period_cycles"),
+               *dropped = gp_trace_get_meta(f->t, "pc.dropped");
+    if (!d || d->sms <= 0 || d->core_clock_khz <= 0 || !k->time_ns || !period || !dropped ||
+        strcmp(dropped, "0") != 0)
+        return NAN;
+    return 1 - (double)k->samples * strtod(period, NULL) * 1e6 /
+                   ((double)k->time_ns * (double)d->core_clock_khz * (double)d->sms);
+}
+
+/* The last wave of blocks is as long as the others at most, and at least as long as its part of them. Beside
+ * that, nothing is saved but the time in which multiprocessors have no blocks. */
 static void judge_tail(const struct find *f, struct gp_stalled *k)
 {
-    if (!(k->waves > 1) || k->waves > TAIL_WAVES) return;
-    const struct gp_config *c = &f->t->configs.at[k->config];
-    const double whole = floor(k->waves), fits = gp_occupancy_fits(c, f->device);
-    const double last = ceil((k->waves - whole) * fits) / fits; /* on the busiest multiprocessor */
-    const double high = 1 - k->waves / ceil(k->waves), low = 1 - k->waves / (whole + last);
-    if (high <= k->saved_high) return;
-    bound(k, GP_CAUSE_TAIL, 1 - high, 1 - low);
+    const double idle = idle_part(f, k);
+    double high = idle, low = idle - IDLE_ERROR;
+    if (k->waves > 1 && k->waves <= TAIL_WAVES) {
+        const double whole = floor(k->waves),
+                     fits = gp_occupancy_fits(&f->t->configs.at[k->config], f->device);
+        const double last = ceil((k->waves - whole) * fits) / fits; /* on the busiest multiprocessor */
+        high = 1 - k->waves / ceil(k->waves);
+        low = 1 - k->waves / (whole + last);
+        if (idle < high && idle > low) high = idle;
+    } else if (!(idle >= IDLE_LEAST)) return;
+    if (high > k->saved_high) bound(k, GP_CAUSE_TAIL, 1 - high, 1 - REACHED * low);
 }
 
-static void judge(const struct find *f, struct gp_stalled *k)
+static void judge(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n)
 {
     const double all = (double)k->samples, issue = 1 - (double)k->latency / all,
                  issued = (double)k->issued / all;
-    double unselected = 0, most = 0, everywhere = 0;
     const struct gp_stall_part *line = k->lines.at;
+    const struct sample *x = f->samples + line->first;
+    double unselected = 0, most = 0;
+    enum gp_stall_cause cause = GP_CAUSE_MEMORY;
     if (!line->stalled) return;
     for (size_t i = 0; i < k->reasons.n; i++)
         if (k->reasons.at[i].reason == GP_STALL_NOT_SELECTED)
             unselected = (double)k->reasons.at[i].samples / all;
-    enum gp_stall_cause cause = GP_CAUSE_MEMORY;
     for (int c = 0; c < GP_STALL_CAUSE_COUNT; c++) {
-        const struct stall s = stall_of(k, f->samples + line->first, line->n, causes[c].reasons, 0);
+        struct stall s = {0};
+        add_stall(&s, k, x, line->n, (enum gp_stall_cause)c);
         if (s.stalled > most) most = s.stalled, cause = (enum gp_stall_cause)c;
     }
-    const uint32_t reasons = causes[cause].reasons;
-    if (cause == GP_CAUSE_MEMORY && k->local_bytes) cause = GP_CAUSE_SPILLS;
-    const struct stall s = stall_of(k, f->samples + line->first, line->n, reasons, causes[cause].cycles);
-    const double rest = 1 - issued - unselected - s.stalled;
-    /* Other lines that wait for the same memory may do so behind this one. */
-    for (size_t i = 0; i < k->reasons.n && causes[cause].cycles > 0; i++)
-        if (reasons & 1U << k->reasons.at[i].reason) everywhere += (double)k->reasons.at[i].samples / all;
-    const double behind = everywhere > s.stalled ? everywhere - s.stalled : 0;
-    const double left_least = largest(issue, issued + rest - behind, 0);
-    const double memory = cause == GP_CAUSE_MEMORY ? memory_part(f, k, s.waits) * LINES_MOST / REACHED : 0;
+    struct stall s = {0};
+    add_stall(&s, k, x, line->n, cause);
+    const struct sums sums = sums_of(k, of, n, x->line, cause);
+    const bool queued = s.stalled * all > QUEUED * MEMORY_CYCLES * s.waits;
+    if (cause == GP_CAUSE_MEMORY && queued && sums.atomics > 0) { /* loads wait behind them */
+        add_stall(&s, k, x, line->n, GP_CAUSE_ATOMICS);
+        cause = GP_CAUSE_ATOMICS;
+    }
+    if (cause == GP_CAUSE_MEMORY && isnan(sums.bytes) && k->local_bytes) cause = GP_CAUSE_SPILLS;
     k->stalled = s.stalled;
     k->error = error_of(s.stalled, k->samples);
-    bound(k, cause, left_least, largest(issue / REACHED, issue + rest + s.left, memory));
-    if (cause == GP_CAUSE_MEMORY && k->occupancy * QUEUED <= 1 &&
-        s.stalled * all <= QUEUED * MEMORY_CYCLES * s.waits) {
-        /* Without a queue, more warps wait for as long, side by side, or more loads of each. */
-        bound(k, GP_CAUSE_OCCUPANCY, left_least, largest(issue / REACHED, QUEUED * k->occupancy, memory));
+    const bool memory = cause == GP_CAUSE_MEMORY || cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SPILLS;
+    const double others = 1 - issued - unselected - s.stalled;
+    const double part = memory ? memory_part(f, k, sums.bytes, false) : 0;
+    const double cached =
+        memory ? memory_part(f, k, sums.bytes, s.stalled * all < MEMORY_CYCLES * s.waits) : 0;
+    double least = larger(least_issue(k), issued + others - larger(sums.behind - s.stalled, 0)),
+           left = larger(issue / REACHED,
+                         issued > 0 ? round_of(least_issue(k) / issued, issued, others + s.left) : 1);
+    /* In shared memory, the lanes of a warp take turns. */
+    if (cause == GP_CAUSE_ATOMICS && issued > 0)
+        left += least_issue(k) * sums.atomics_issued / issued * SCHEDULERS * LANES;
+    if (cause == GP_CAUSE_SPILLS && sums.local_stalled > 0) {
+        /* Only other instructions stay, of which fewer warps may fit. */
+        const double needed = k->registers + k->local_bytes / (double)sizeof(uint32_t),
+                     rest = issued + larger(others + s.stalled - sums.local_stalled, 0) - sums.local_issued;
+        const double kept = k->issued ? 1 - sums.local_issued / issued : 0;
+        least = least_issue(k) * kept;
+        left = larger(issue * kept, rest * (k->registers ? needed / k->registers : 1)) / REACHED;
     }
+    if (cause == GP_CAUSE_MEMORY && k->occupancy <= FEW_WARPS && !queued) {
+        /* More warps wait for as long, side by side, or more loads of each. */
+        cause = GP_CAUSE_OCCUPANCY;
+        left = larger(issue / REACHED, 2 * k->occupancy);
+    }
+    bound(k, cause, larger(cached / MEMORY_MOST, least), isnan(part) ? 1 : larger(left, part / MEMORY_LEAST));
+    if (least_issue(k) >= REACHED && sums.diverging >= issued / 2)
+        bound(k, GP_CAUSE_DIVERGENCE, 1 - sums.diverging / issued * (LANES - 1) / LANES, 1);
     judge_tail(f, k);
 }
 
@@ -360,9 +500,8 @@ void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strin
     memset(s, 0, sizeof *s);
     s->strings = strings;
     if (!t->events[GP_PC].n) return;
+    gp_cubins_of(&f.cubins, t);
     read_samples(&f);
-    qsort(f.samples, f.n, sizeof *f.samples, by_offset);
-    settle_drains(&f);
     qsort(f.samples, f.n, sizeof *f.samples, by_line);
     read_launches(&f);
     for (size_t i = 0, end; i < f.n; i = end) {
@@ -370,13 +509,16 @@ void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strin
         for (end = i; end < f.n && f.samples[end].kernel == f.samples[i].kernel;) end++;
         gp_kernel_names(strings, k->name, &k->label, &k->brief);
         add_parts(&f, k, f.samples + i, end - i);
-        judge(&f, k);
+        judge(&f, k, f.samples + i, end - i);
     }
     if (s->kernels.n) qsort(s->kernels.at, s->kernels.n, sizeof *s->kernels.at, by_kernel);
     for (size_t k = 0; k < s->kernels.n; k++)
         for (size_t i = 0; i < s->kernels.at[k].lines.n && i < GP_STALL_HOTTEST; i++)
             GP_VEC_PUSH(&s->hottest, s->kernels.at[k].lines.at[i]);
+    gp_cubins_release(&f.cubins);
     gp_map_release(&f.kernel_of);
+    gp_map_release(&f.place_of);
+    GP_VEC_FREE(&f.places);
     free(f.samples);
 }
 

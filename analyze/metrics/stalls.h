@@ -24,7 +24,7 @@
 #define GP_STALL_CAUSES(X)                                                                                   \
     X(GP_CAUSE_MEMORY, memory_access, "memory",                                                              \
       "let the lanes of a warp use consecutive addresses, keep what is read again in registers or shared "   \
-      "memory, add up within a block before atomic operations, and load ahead of the use",                   \
+      "memory, and load ahead of the use",                                                                   \
       GP_STALL_BIT(LONG_SCOREBOARD) | GP_STALL_BIT(LG) | GP_STALL_BIT(TEX) | GP_STALL_BIT(DRAIN) |           \
           GP_STALL_BIT(MEMBAR),                                                                              \
       479)                                                                                                   \
@@ -46,8 +46,12 @@
     X(GP_CAUSE_SPILLS, spills, "local memory",                                                               \
       "give each thread fewer values at a time, or more registers (__launch_bounds__, -maxrregcount)", 0,    \
       41)                                                                                                    \
+    X(GP_CAUSE_ATOMICS, atomics, "atomic operations",                                                        \
+      "add up within a warp or a block first, and let different blocks use different words", 0, 41)          \
     X(GP_CAUSE_OCCUPANCY, low_occupancy, "memory, with too few warps to hide it",                            \
       "run more warps: more or larger blocks, with less shared memory and fewer registers for each", 0, 0)   \
+    X(GP_CAUSE_DIVERGENCE, divergence, "lanes of their warp that take more turns of the loop",               \
+      "sort or divide the work so that the lanes of a warp take equally many turns", 0, 0)                   \
     X(GP_CAUSE_TAIL, tail, "the last blocks",                                                                \
       "divide the work into more and smaller blocks, or into as many as the device holds at once", 0, 0)
 
@@ -80,6 +84,7 @@ struct gp_stalled {
     uint64_t count;                  /* launches while samples were taken */
     int64_t time_ns;                 /* theirs */
     uint32_t registers, local_bytes; /* per thread, of most of the time; 0: not known */
+    uint32_t frame_bytes;            /* of its code; 0: not known */
     uint32_t config;                 /* in trace->configs, that of most of the time; UINT32_MAX: not known */
     int64_t begin_ns, end_ns;        /* when samples were taken */
     double occupancy, waves;         /* by the launch (occupancy.h); NAN: not known */

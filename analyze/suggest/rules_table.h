@@ -29,7 +29,7 @@
     /* rules_anomaly.c, rules_decode.c */ X(anomaly_detection) X(no_cache)                                   \
     /* rules_stall.c */ X(stall_memory_access) X(stall_bank_conflicts) X(stall_barrier)                      \
     X(stall_dependent_chain) X(stall_busy_unit) X(stall_instructions) X(stall_spills)                        \
-    X(stall_low_occupancy) X(stall_tail)                                                                     \
+    X(stall_low_occupancy) X(stall_tail) X(stall_atomics) X(stall_divergence)                                \
     /* rules_idle.c: the last rule looks at the suggestions of the others */ X(low_utilisation)
 /* clang-format on */
 

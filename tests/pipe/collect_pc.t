@@ -86,13 +86,13 @@ test_expect_success 'misuse is refused before the command runs' '
     status_of $collect --pc-sample --pc-sample-per nothing $app launch 3 && test $status = 125
 '
 
-test_expect_success 'what reads them: lines and reasons of a kernel, what mending saves, and frames' '
+test_expect_success 'what reads them: lines and reasons of a kernel, and frames' '
     $collect --pc-sample -o t $app launch 6000 2>err && trace-metrics -f json t >m.json && trace-metrics -f csv t >m.csv &&
     grep "\"place\": \"/src/kernel.cu:11\", \"cause\": \"memory_access\", \"stalled_pct\": 62.5," m.json &&
     grep "^gemm(float\*),/src/kernel.cu:11,memory_access,62.5," m.csv &&
-    trace-metrics t | grep "gemm would be 37 to 51% shorter" &&
+    trace-metrics t | grep "gemm .*kernel.cu:11  *memory_access  *62.5%" &&
     trace2flame --weight stalls -f folded t >f && grep ";gemm;kernel.cu:11;long_scoreboard 10000$" f &&
-    grep ";relu;+0x20;wait 2000$" f && trace-suggest t | grep "Warps of gemm .* wait at /src/kernel.cu:11"
+    grep ";relu;+0x20;wait 2000$" f
 '
 
 test_done

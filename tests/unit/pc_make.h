@@ -7,6 +7,7 @@
 #ifndef GP_TESTS_PC_MAKE_H
 #define GP_TESTS_PC_MAKE_H
 
+#include <stdio.h>
 #include "tests/unit/trace_make.h"
 
 struct pc {
@@ -14,6 +15,7 @@ struct pc {
     uint32_t track, stack;
     const char *name;
     int64_t start_ns, dur_ns;
+    uint64_t crc; /* of its cubin; 0: not known */
 };
 
 /* An H100 of ten multiprocessors. */
@@ -35,8 +37,13 @@ static inline struct gp_device pc_h100(struct gp_trace *t)
 /* The samples that follow are of this line; FILE NULL: of none that is known. */
 static inline void pc_line(struct pc *pc, const char *file, uint32_t line)
 {
-    const struct gp_stack at = {
-        .name = mk_name(pc->t, pc->name), .file = mk_name(pc->t, file ? file : ""), .line = line};
+    char module[40];
+    snprintf(module, sizeof module, "cubin %016llx", (unsigned long long)pc->crc);
+    const struct gp_symbol symbol = {.module = mk_name(pc->t, module)};
+    const struct gp_stack at = {.name = mk_name(pc->t, pc->name),
+                                .file = mk_name(pc->t, file ? file : ""),
+                                .line = line,
+                                .symbol = pc->crc ? gp_trace_symbol(pc->t, &symbol) : 0};
     pc->stack = file ? gp_trace_stack(pc->t, &at) : 0;
 }
 

@@ -1,6 +1,6 @@
 /* The rules of kernels that stall on one line: each speaks of what is planted for it, and says nothing of as
  * much with too few samples, or in a kernel that hardly counts. */
-#include "tests/unit/pc_make.h"
+#include "tests/unit/cubin_make.h"
 #include "tests/unit/program_make.h"
 #include "tests/unit/unit.h"
 
@@ -11,6 +11,7 @@ struct planted {
     const char *reason; /* of the other 800, in which nobody issued */
     uint32_t blocks, threads, local;
     int64_t low_ns, high_ns;
+    uint64_t operation; /* of the instruction that waits, in a loop; 0: the code is not known */
 };
 
 static const struct planted *planted;
@@ -38,6 +39,19 @@ static void launch(struct program *p)
     gp_set_config(&p->t.events[GP_GPU], p->t.events[GP_GPU].n - 1, gp_trace_config(&p->t, &c));
 }
 
+static void put_code(struct pc *pc)
+{
+    enum { BRA = 0x947, BSYNC = 0x941, NONE = 7 };
+    struct cubin c = {0};
+    cubin_line(&c, 1, 57, 0);
+    cubin_op(&c, 0, NONE, NONE, 0, 0);
+    cubin_op(&c, planted->operation, NONE, NONE, 0, 0);
+    cubin_op(&c, BRA, NONE, NONE, 0, -2 * 16);
+    cubin_op(&c, BSYNC, NONE, NONE, 0, 0);
+    cubin_put(&c, pc, 0xc0de);
+    cubin_release(&c);
+}
+
 static void step(struct program *p)
 {
     int64_t from = p->now;
@@ -46,6 +60,7 @@ static void step(struct program *p)
     kernel(p, "other", other_ns);
     wait(p, "cudaDeviceSynchronize");
     struct pc pc = {.t = &p->t, .track = p->main, .name = "k", .start_ns = from, .dur_ns = p->now - from};
+    if (planted->operation) put_code(&pc);
     pc_line(&pc, "k.cu", 57);
     pc_add(&pc, 0x20, "selected", 200 / less, 0);
     if (planted->at_once) p->t.events[GP_PC].addr[p->t.events[GP_PC].n - 1] = 0x10;
@@ -53,21 +68,24 @@ static void step(struct program *p)
     if (!strcmp(planted->reason, "selected")) pc_add(&pc, 0x30, "wait", 1, 0);
 }
 
-/* All of the 800 go at most, and 200 of 1000 stay; at least as many as issue slots take at 80%, or half of
- * the 800 with them. 0.784 points are the error, 500 us are 100%. The last one issues always: of its 1.25
- * waves, the last takes as long as the first, or half as long. */
-#define ALL  371080, 403920
-#define HALF 196080, 403920
+/* All of the 800 go at most, and 200 of 1000 stay, 5% more or less; at least as many as issue slots take
+ * at 80%, or half of the 800 with them; where memory's bytes are not known, none. 0.784 points are the error,
+ * and 1 to 5 us of the 500 us per launch. The last but one issues always: of its 1.25 waves, the last one is
+ * as long as the first, or half as long, of which 80% go. Of the last, 31 of 32 lanes may wait in all of its
+ * instructions. */
+#define MOST 407920
 static const struct planted cases[] = {
-    {"stall_memory_access", false, "long_scoreboard", 20, 1024, 0, ALL},
-    {"stall_bank_conflicts", false, "short_scoreboard", 20, 1024, 0, ALL},
-    {"stall_spills", false, "lg_throttle", 20, 1024, 64, ALL},
-    {"stall_barrier", true, "barrier", 20, 1024, 0, HALF},
-    {"stall_dependent_chain", true, "wait", 20, 1024, 0, HALF},
-    {"stall_busy_unit", true, "math_pipe_throttle", 20, 1024, 0, HALF},
-    {"stall_instructions", true, "no_instructions", 20, 1024, 0, HALF},
-    {"stall_low_occupancy", true, "long_scoreboard", 10, 64, 0, ALL},
-    {"stall_tail", true, "selected", 25, 1024, 0, 83024, 187809},
+    {"stall_memory_access", false, "long_scoreboard", 20, 1024, 0, 0, MOST, 0},
+    {"stall_bank_conflicts", false, "short_scoreboard", 20, 1024, 0, 359500, MOST, 0},
+    {"stall_spills", false, "lg_throttle", 20, 1024, 64, 0, MOST, 0},
+    {"stall_barrier", true, "barrier", 20, 1024, 0, 175290, MOST, 0},
+    {"stall_dependent_chain", true, "wait", 20, 1024, 0, 175290, MOST, 0},
+    {"stall_busy_unit", true, "math_pipe_throttle", 20, 1024, 0, 175290, MOST, 0},
+    {"stall_instructions", true, "no_instructions", 20, 1024, 0, 175290, MOST, 0},
+    {"stall_low_occupancy", true, "long_scoreboard", 10, 64, 0, 0, MOST, 0},
+    {"stall_atomics", true, "lg_throttle", 20, 1024, 0, 0, MOST, 0x98e},
+    {"stall_tail", true, "selected", 25, 1024, 0, 38550, 202434, 0},
+    {"stall_divergence", true, "selected", 20, 1024, 0, 0, 460000, 0x221},
 };
 
 TEST(each_speaks_of_its_line)
@@ -80,7 +98,7 @@ TEST(each_speaks_of_its_line)
         speaks(step, planted->rule, planted->low_ns, planted->high_ns);
         run(&p, step);
         const struct gp_suggestion *s = said(&p, planted->rule);
-        assert_string_equal(gp_suggest_str(&p.s, s->place), "k.cu:57");
+        assert_non_null(strstr(gp_suggest_str(&p.s, s->place), "k.cu:57"));
         assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "k.cu:57"));
         assert_int_equal(s->current_ns, 500 * US);
         end(&p);

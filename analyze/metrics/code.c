@@ -1,0 +1,404 @@
+// Cubins are ELF files of 64 bits, little-endian; their line tables are DWARF 2 to 4 with an extension for
+// inlined code. What is cut or unknown is left out: whoever asks then gets no code, or no line.
+#include "analyze/metrics/code.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/count.h"
+#include "formats/base/hash.h"
+#include "formats/base/intern.h"
+#include "formats/base/mem.h"
+#include "formats/base/str.h"
+#include "formats/base/wire.h"
+
+/* ---- cubins ---- */
+
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* A part belongs behind what is there: rows are in the order of their windows. */
+static void add_part(struct gp_cubins *c, uint64_t crc, uint64_t offset, const char *digits, size_t n)
+{
+    struct gp_cubin *to = NULL;
+    for (size_t i = 0; i < c->cubins.n && !to; i++)
+        if (c->cubins.at[i].crc == crc) to = &c->cubins.at[i];
+    if (!to) {
+        GP_VEC_PUSH(&c->cubins, (struct gp_cubin){.crc = crc});
+        to = &c->cubins.at[c->cubins.n - 1];
+    }
+    if (offset != to->bytes.n) return;
+    for (size_t i = 0; i + 1 < n; i += 2) {
+        const int high = digit_of(digits[i]), low = digit_of(digits[i + 1]);
+        if (high < 0 || low < 0) return;
+        gp_buf_putc(&to->bytes, (char)(high << 4 | low));
+    }
+}
+
+void gp_cubins_of(struct gp_cubins *c, const struct gp_trace *t)
+{
+    const struct gp_events *e = &t->events[GP_PC];
+    memset(c, 0, sizeof *c);
+    for (size_t i = 0; i < e->n; i++) {
+        const gp_sid part = gp_get_series(e, i);
+        if (!gp_get_total(e, i) && gp_get_id(e, i) != GP_NO_ID)
+            add_part(c, gp_get_id(e, i), gp_get_addr(e, i), gp_trace_str(t, part),
+                     gp_string_len(&t->strings, part));
+    }
+}
+
+void gp_cubins_release(struct gp_cubins *c)
+{
+    GP_EACH(struct gp_cubin, one, c->cubins) gp_buf_release(&one->bytes);
+    GP_EACH(struct gp_code, one, c->functions) free(one->places);
+    GP_VEC_FREE(&c->cubins);
+    GP_VEC_FREE(&c->functions);
+    gp_map_release(&c->function_of);
+}
+
+/* ---- sections ---- */
+
+struct part {
+    const uint8_t *at;
+    size_t n;
+    uint32_t number; /* of the section; 0: it is not there */
+};
+
+static bool read_section(const struct gp_buf *b, uint32_t number, Elf64_Shdr *s)
+{
+    Elf64_Ehdr h;
+    if (b->n < sizeof h) return false;
+    memcpy(&h, b->data, sizeof h);
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+        h.e_shentsize != sizeof *s || number >= h.e_shnum || h.e_shoff > b->n ||
+        (number + (uint64_t)1) * sizeof *s > b->n - h.e_shoff)
+        return false;
+    memcpy(s, b->data + h.e_shoff + number * sizeof *s, sizeof *s);
+    return s->sh_type == SHT_NOBITS || (s->sh_offset <= b->n && s->sh_size <= b->n - s->sh_offset);
+}
+
+/* The section whose name is A and then B. */
+static struct part section_of(const struct gp_buf *b, const char *a, const char *name)
+{
+    Elf64_Ehdr h;
+    Elf64_Shdr names, s;
+    const size_t n = strlen(a), all = n + strlen(name);
+    if (b->n < sizeof h) return (struct part){0};
+    memcpy(&h, b->data, sizeof h);
+    if (!read_section(b, h.e_shstrndx, &names) || names.sh_type == SHT_NOBITS) return (struct part){0};
+    const char *text = b->data + names.sh_offset;
+    for (uint32_t i = 1; read_section(b, i, &s); i++)
+        if (s.sh_type != SHT_NOBITS && s.sh_name < names.sh_size && all < names.sh_size - s.sh_name &&
+            !memcmp(text + s.sh_name, a, n) && !memcmp(text + s.sh_name + n, name, all - n + 1))
+            return (struct part){(const uint8_t *)b->data + s.sh_offset, s.sh_size, i};
+    return (struct part){0};
+}
+
+/* The section of symbol NUMBER; 0: not known. */
+static uint32_t section_of_symbol(const struct part *symbols, uint64_t number)
+{
+    Elf64_Sym s;
+    if (number >= symbols->n / sizeof s) return 0;
+    memcpy(&s, symbols->at + number * sizeof s, sizeof s);
+    return s.st_shndx;
+}
+
+/* Attributes are a byte of form, one of kind, and two of value, or of the length of what follows. */
+static uint32_t frame_of(const struct part *info, const struct part *symbols, uint32_t text)
+{
+    enum { HAS_VALUE = 4, FRAME_SIZE = 0x11, HEAD = 4, SYMBOL_AND_SIZE = 8 };
+    for (size_t at = 0, n; at + HEAD <= info->n; at += HEAD + n) {
+        const uint8_t *p = info->at + at;
+        n = p[0] == HAS_VALUE ? gp_wire_fixed(p + 2, 2) : 0;
+        if (n > info->n - at - HEAD) break;
+        if (p[1] == FRAME_SIZE && n == SYMBOL_AND_SIZE &&
+            section_of_symbol(symbols, gp_wire_fixed(p + HEAD, 4)) == text)
+            return (uint32_t)gp_wire_fixed(p + HEAD + 4, 4);
+    }
+    return 0;
+}
+
+/* ---- lines ---- */
+
+/* A row of the table: from this address on. CALLER: the number of the row that this code is inlined into,
+ * 0 none. */
+struct row {
+    uint64_t address;
+    uint32_t file, line, caller;
+};
+
+struct lines {
+    struct gp_wire head, w;
+    const uint8_t *section;
+    struct part relocations, symbols;
+    uint32_t text;           /* the section of the function */
+    GP_VEC(struct row) rows; /* of the function */
+    bool here;               /* the sequence is the function's */
+};
+
+static uint64_t take(struct gp_wire *w)
+{
+    uint64_t v = 0;
+    if (!gp_wire_varint(w, &v)) w->p = w->end;
+    return v;
+}
+
+static int64_t take_signed(struct gp_wire *w)
+{
+    const uint8_t *from = w->p;
+    const uint64_t v = take(w), bits = 7 * (uint64_t)(w->p - from);
+    return (int64_t)(bits && bits < 64 && v >> (bits - 1) & 1 ? v | UINT64_MAX << bits : v);
+}
+
+static const char *take_text(struct gp_wire *w)
+{
+    const char *text = (const char *)w->p;
+    const uint8_t *end = w->p < w->end ? memchr(w->p, 0, (size_t)(w->end - w->p)) : NULL;
+    w->p = end ? end + 1 : w->end;
+    return end ? text : "";
+}
+
+/* "folder/name" of file NUMBER; the tables follow the lengths of the standard operations. */
+static gp_sid file_of(const struct lines *l, uint32_t number, struct gp_strings *strings)
+{
+    struct gp_wire folders = l->head, w = l->head;
+    struct gp_buf path = {0};
+    while (*take_text(&w)) continue;
+    for (uint32_t i = 1; w.p < w.end; i++) {
+        const char *name = take_text(&w), *folder = "";
+        const uint64_t of = take(&w);
+        (void)take(&w);
+        (void)take(&w);
+        if (!*name) break;
+        if (i != number) continue;
+        for (uint64_t k = 0; k < of && folders.p < folders.end; k++) folder = take_text(&folders);
+        if (*folder && *name != '/') gp_buf_printf(&path, "%s/", folder);
+        gp_buf_puts(&path, name);
+    }
+    const gp_sid sid = path.n ? gp_intern(strings, path.data, path.n) : 0;
+    gp_buf_release(&path);
+    return sid;
+}
+
+/* Which section does the address at P lie in? */
+static uint32_t section_at(const struct lines *l, const uint8_t *p)
+{
+    Elf64_Rela r;
+    for (size_t at = 0; at + sizeof r <= l->relocations.n; at += sizeof r) {
+        memcpy(&r, l->relocations.at + at, sizeof r);
+        if (r.r_offset == (uint64_t)(p - l->section)) return section_of_symbol(&l->symbols, r.r_info >> 32);
+    }
+    return 0;
+}
+
+/* An operation behind a zero. */
+static void run_extended(struct lines *l, struct row *r)
+{
+    enum { END = 1, ADDRESS = 2, INLINED = 0x90, ADDRESS_BYTES = 8 };
+    const uint64_t n = take(&l->w);
+    struct gp_wire of =
+        gp_wire_begin(l->w.p, n < (uint64_t)(l->w.end - l->w.p) ? n : (size_t)(l->w.end - l->w.p));
+    l->w.p = of.end ? of.end : l->w.end;
+    if (!n || of.p >= of.end) return;
+    const uint8_t operation = *of.p++;
+    if (operation == END) {
+        *r = (struct row){.file = 1, .line = 1};
+        l->here = false;
+    } else if (operation == ADDRESS && of.end - of.p == ADDRESS_BYTES) {
+        r->address = gp_wire_fixed(of.p, ADDRESS_BYTES);
+        l->here = section_at(l, of.p) == l->text;
+    } else if (operation == INLINED) r->caller = (uint32_t)take(&of);
+}
+
+/* The operations of a unit; those of other functions make no rows. */
+static void run(struct lines *l, uint8_t least, int8_t base, uint8_t range, uint8_t first,
+                const uint8_t *operands)
+{
+    enum { EXTENDED, COPY, ADVANCE_PC, ADVANCE_LINE, SET_FILE, CONST_ADD_PC = 8, FIXED_ADVANCE_PC };
+    struct row r = {.file = 1, .line = 1};
+    while (l->w.p < l->w.end) {
+        const uint8_t o = *l->w.p++, step = o < first ? 255 - first : o - first;
+        bool copy = o >= first || o == COPY;
+        if (o >= first || o == CONST_ADD_PC) r.address += (uint64_t)step / range * least;
+        if (o >= first) r.line += (uint32_t)(base + step % range);
+        else if (o == EXTENDED) run_extended(l, &r);
+        else if (o == ADVANCE_PC) r.address += take(&l->w) * least;
+        else if (o == ADVANCE_LINE) r.line += (uint32_t)take_signed(&l->w);
+        else if (o == SET_FILE) r.file = (uint32_t)take(&l->w);
+        else if (o == FIXED_ADVANCE_PC && l->w.end - l->w.p >= 2) {
+            r.address += gp_wire_fixed(l->w.p, 2);
+            l->w.p += 2;
+        } else
+            for (uint8_t i = 0; !copy && i < operands[o - 1]; i++) (void)take(&l->w);
+        if (copy && l->here) GP_VEC_PUSH(&l->rows, r);
+    }
+}
+
+/* The place of a row: its own, or where its code was inlined if that is of the file of the kernel. False:
+ * neither is. */
+static bool place_of(const struct lines *l, struct row r, uint32_t file, uint32_t *line)
+{
+    enum { DEEPEST = 32 };
+    for (int i = 0; r.file != file && r.caller && r.caller <= l->rows.n && i < DEEPEST; i++)
+        r = l->rows.at[r.caller - 1];
+    *line = r.line;
+    return r.file == file;
+}
+
+/* Without such a caller, code of other files has the line before. */
+static void lay_out(const struct lines *l, struct gp_code *code, struct gp_strings *strings)
+{
+    const struct row *rows = l->rows.at;
+    if (!l->rows.n) return;
+    const gp_sid file = file_of(l, rows[0].file, strings);
+    uint32_t line = rows[0].line;
+    for (size_t i = 0; i < l->rows.n; i++) {
+        uint32_t own;
+        const size_t end = i + 1 < l->rows.n ? rows[i + 1].address / GP_OP_BYTES : code->n;
+        if (place_of(l, rows[i], rows[0].file, &own)) line = own;
+        for (size_t k = rows[i].address / GP_OP_BYTES; k < end && k < code->n; k++)
+            code->places[k].file = file, code->places[k].line = line;
+    }
+}
+
+static void read_lines(const struct gp_buf *b, const struct part *symbols, uint32_t text,
+                       struct gp_code *code, struct gp_strings *strings)
+{
+    enum { LENGTH = 4, VERSION = 2, HEADER = LENGTH + VERSION + 4, NEWEST = 4, WITH_OPERATIONS = 4 };
+    const struct part table = section_of(b, ".debug_line", "");
+    struct lines l = {.section = table.at, .symbols = *symbols, .text = text};
+    l.relocations = section_of(b, ".rela.debug_line", "");
+    for (size_t at = 0, n; at + HEADER + 6 < table.n; at += LENGTH + n) {
+        const uint8_t *p = table.at + at;
+        n = gp_wire_fixed(p, LENGTH);
+        const uint64_t version = gp_wire_fixed(p + LENGTH, VERSION),
+                       head = gp_wire_fixed(p + LENGTH + VERSION, 4);
+        if (n > table.n - at - LENGTH || n < HEADER || head > n - VERSION - 4 || version < 2 ||
+            version > NEWEST)
+            break;
+        const uint8_t *begin = p + HEADER + (version == WITH_OPERATIONS), *program = p + HEADER + head;
+        const uint8_t least = begin[0], range = begin[3], first = begin[4];
+        l.head = gp_wire_begin(begin + 4 + first,
+                               program > begin + 4 + first ? (size_t)(program - begin) - 4 - first : 0);
+        l.w = gp_wire_begin(program, (size_t)(p + LENGTH + n - program));
+        if (!range || !first || !l.head.p || l.head.p > program) break;
+        run(&l, least, (int8_t)begin[2], range, first, begin + 5);
+        lay_out(&l, code, strings);
+        l.rows.n = 0;
+    }
+    GP_VEC_FREE(&l.rows);
+}
+
+/* ---- instructions ---- */
+
+static uint64_t word(const struct gp_code *code, size_t i, int k)
+{
+    return gp_wire_fixed(code->bytes + i * GP_OP_BYTES + 8 * k, 8);
+}
+
+/* The lowest bits are the operation; those above tell where its operands are. */
+static uint32_t operation(const struct gp_code *code, size_t i) { return word(code, i, 0) & 0x1ff; }
+
+/* The operations that count: LD, LDG and LDGSTS; ST and STG; ATOM, RED and ATOMG, two of them with CAS; LDL
+ * and STL; LDS, STS and ATOMS, also with CAS. */
+enum { BAR = 0x11d, BSYNC = 0x141, BRA = 0x147 };
+static const uint8_t kinds[0x200] = {
+    [0x180] = GP_OP_LOAD,   [0x181] = GP_OP_LOAD,   [0x1ae] = GP_OP_LOAD,   [0x185] = GP_OP_STORE,
+    [0x186] = GP_OP_STORE,  [0x18a] = GP_OP_ATOMIC, [0x18b] = GP_OP_ATOMIC, [0x18e] = GP_OP_ATOMIC,
+    [0x1a8] = GP_OP_ATOMIC, [0x1a9] = GP_OP_ATOMIC, [0x183] = GP_OP_LOCAL,  [0x187] = GP_OP_LOCAL,
+    [0x184] = GP_OP_SHARED, [0x188] = GP_OP_SHARED, [0x18c] = GP_OP_SHARED, [0x18d] = GP_OP_SHARED,
+    [BAR] = GP_OP_BARRIER,
+};
+
+enum gp_op gp_code_op(const struct gp_code *code, size_t i) { return kinds[operation(code, i)]; }
+
+/* Of a branch: where it goes if that is not behind it, or what follows it. */
+static size_t target_of(const struct gp_code *code, size_t i)
+{
+    const uint64_t low = word(code, i, 0);
+    const uint64_t units = (low >> 16 & 0xff) | low >> 34 << 8; /* of four bytes; 38 bits */
+    const int64_t to = (int64_t)i + 1 + ((int64_t)(units << 26) >> 26) / 4;
+    return to >= 0 && to <= (int64_t)i ? (size_t)to : i + 1;
+}
+
+/* Branches back, the closest behind an instruction first. */
+static void find_loops(struct gp_code *code)
+{
+    for (size_t i = 0; i < code->n; i++)
+        for (size_t k = operation(code, i) == BRA ? target_of(code, i) : i; k < i; k++)
+            if (!code->places[k].loop) code->places[k].loop = code->places[i].loop = (uint32_t)i;
+}
+
+const struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function,
+                                 struct gp_strings *strings)
+{
+    const struct gp_cubin *cubin = NULL;
+    for (size_t i = 0; i < c->cubins.n; i++)
+        if (c->cubins.at[i].crc == crc) cubin = &c->cubins.at[i];
+    if (!cubin) return NULL;
+    const uint64_t key[] = {crc, gp_hash_bytes(function, strlen(function))};
+    uint32_t *at = gp_map_put(&c->function_of, gp_hash_bytes(key, sizeof key), UINT32_MAX);
+    if (*at == UINT32_MAX) {
+        const struct part text = section_of(&cubin->bytes, ".text.", function),
+                          symbols = section_of(&cubin->bytes, ".symtab", ""),
+                          info = section_of(&cubin->bytes, ".nv.info", "");
+        struct gp_code one = {.bytes = text.at, .n = text.n / GP_OP_BYTES};
+        one.places = gp_zalloc((one.n + 1) * sizeof *one.places);
+        one.frame_bytes = frame_of(&info, &symbols, text.number);
+        find_loops(&one);
+        if (one.n) read_lines(&cubin->bytes, &symbols, text.number, &one, strings);
+        *at = (uint32_t)c->functions.n;
+        GP_VEC_PUSH(&c->functions, one);
+    }
+    return c->functions.at[*at].n ? &c->functions.at[*at] : NULL;
+}
+
+uint32_t gp_code_bytes(const struct gp_code *code, size_t i)
+{
+    static const uint8_t bytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
+    enum { LANES = 32, SIZE_AT = 73 - 64 };
+    return LANES * bytes[word(code, i, 1) >> SIZE_AT & 7];
+}
+
+/* What others may wait for: the six scoreboards that an instruction releases, and what it does. */
+enum { SCOREBOARDS = 0x3f, IS_BARRIER = 0x100, WRITES = 0x200 };
+
+static bool ends(const struct gp_code *code, size_t i, uint32_t what)
+{
+    enum { WRITTEN_AT = 110 - 64, READ_AT = 113 - 64 };
+    const uint64_t control = word(code, i, 1);
+    const enum gp_op op = gp_code_op(code, i);
+    return what &
+           (1U << (control >> WRITTEN_AT & 7) | 1U << (control >> READ_AT & 7) |
+            (op == GP_OP_BARRIER ? IS_BARRIER : 0) | (op == GP_OP_STORE || op == GP_OP_ATOMIC ? WRITES : 0));
+}
+
+bool gp_code_diverges(const struct gp_code *code, size_t i)
+{
+    const uint32_t loop = code->places[i].loop;
+    return loop && loop + 1 < code->n && operation(code, loop + 1) == BSYNC;
+}
+
+/* The closest before I, round its innermost loop, that ends WHAT; I: none. */
+static size_t before(const struct gp_code *code, size_t i, uint32_t what)
+{
+    const size_t loop = code->places[i].loop, head = loop ? target_of(code, loop) : 0;
+    for (size_t k = i; k-- > head;)
+        if (ends(code, k, what)) return k;
+    for (size_t k = loop + 1; k-- > i + 1;)
+        if (ends(code, k, what)) return k;
+    for (size_t k = head; k-- > 0;)
+        if (ends(code, k, what)) return k;
+    return i;
+}
+
+size_t gp_code_awaited(const struct gp_code *code, size_t i, enum gp_stall reason)
+{
+    enum { WAITED_AT = 116 - 64 };
+    if (reason == GP_STALL_BARRIER) return ends(code, i, IS_BARRIER) ? i : before(code, i, IS_BARRIER);
+    if (reason == GP_STALL_DRAIN) return before(code, i, WRITES);
+    const bool waits = reason == GP_STALL_LONG_SCOREBOARD || reason == GP_STALL_SHORT_SCOREBOARD;
+    return waits ? before(code, i, word(code, i, 1) >> WAITED_AT & SCOREBOARDS) : i;
+}

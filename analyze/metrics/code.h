@@ -1,0 +1,74 @@
+/* code.h -- machine code of kernels, from the cubins of a trace: for each instruction its line, what it does,
+ * and which one it waits for. Knows the encoding that NVIDIA has had since Volta: 16 bytes, the control bits
+ * in the last word (README.md, "Machine code"). Knows nothing of samples.
+ *
+ *     struct gp_cubins c;
+ *     gp_cubins_of(&c, &trace);
+ *     const struct gp_code *code = gp_code_of(&c, checksum, "_Z4gemmPf", &strings);   // NULL: not known
+ *     if (code) use(code->places[gp_code_awaited(code, offset / GP_OP_BYTES, GP_STALL_LONG_SCOREBOARD)]);
+ *     gp_cubins_release(&c);
+ */
+#ifndef GP_ANALYZE_METRICS_CODE_H
+#define GP_ANALYZE_METRICS_CODE_H
+
+#include "analyze/cost/counters.h"
+#include "formats/base/buf.h"
+#include "formats/base/map.h"
+#include "formats/base/vec.h"
+#include "formats/model/trace.h"
+
+enum { GP_OP_BYTES = 16 };
+
+/* What an instruction does, as far as a stall depends on it. */
+enum gp_op {
+    GP_OP_OTHER,
+    GP_OP_LOAD,   /* of global memory */
+    GP_OP_STORE,  /* to it */
+    GP_OP_ATOMIC, /* in it */
+    GP_OP_LOCAL,  /* memory of the thread */
+    GP_OP_SHARED,
+    GP_OP_BARRIER,
+    GP_OP_COUNT
+};
+
+struct gp_code_place {
+    gp_sid file;
+    uint32_t line; /* 0: not known */
+    uint32_t loop; /* the branch that closes the innermost loop around it; 0: none */
+};
+
+struct gp_code {
+    const uint8_t *bytes;
+    size_t n; /* instructions */
+    struct gp_code_place *places;
+    uint32_t frame_bytes; /* of local memory, per thread */
+};
+
+struct gp_cubin {
+    uint64_t crc;
+    struct gp_buf bytes;
+};
+
+struct gp_cubins {
+    GP_VEC(struct gp_cubin) cubins;
+    GP_VEC(struct gp_code) functions;
+    struct gp_map function_of; /* by hash of checksum and name */
+};
+
+/* Those of the finished trace T. */
+void gp_cubins_of(struct gp_cubins *c, const struct gp_trace *t);
+void gp_cubins_release(struct gp_cubins *c);
+/* FUNCTION of the cubin with checksum CRC, until the next call; NULL: not known. Names of files go to
+ * STRINGS. */
+const struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function,
+                                 struct gp_strings *strings);
+
+enum gp_op gp_code_op(const struct gp_code *code, size_t i);
+/* Bytes of a warp that instruction I of global memory accesses. */
+uint32_t gp_code_bytes(const struct gp_code *code, size_t i);
+/* Is I in a loop that lanes of a warp may leave in different turns? */
+bool gp_code_diverges(const struct gp_code *code, size_t i);
+/* The instruction that a warp at instruction I waits for in REASON; I where that is the one. */
+size_t gp_code_awaited(const struct gp_code *code, size_t i, enum gp_stall reason);
+
+#endif

@@ -1,0 +1,170 @@
+/* Machine code of a made cubin: lines, what instructions do, and what a stall waits for. */
+#include "analyze/metrics/code.h"
+#include "tests/unit/cubin_make.h"
+#include "tests/unit/unit.h"
+
+enum {
+    LDG = 0x981,
+    STG = 0x986,
+    LDL = 0x983,
+    LDS = 0x984,
+    RED = 0x98e,
+    BAR = 0xb1d,
+    BRA = 0x947,
+    FADD = 0x221,
+    EXIT = 0x94d,
+    BSYNC = 0x941,
+    NONE = 7,
+    CRC = 0xc0de
+};
+
+struct made {
+    struct gp_trace t;
+    struct gp_strings strings;
+    struct gp_cubins cubins;
+    struct cubin c;
+    struct pc pc;
+};
+
+static void begin(struct made *m)
+{
+    memset(m, 0, sizeof *m);
+    gp_trace_init(&m->t, GP_NEED_ALL);
+    gp_intern(&m->strings, "", 0);
+    m->pc = (struct pc){
+        .t = &m->t, .track = mk_thread(&m->t, mk_process(&m->t, 1, 0), 1), .name = "k", .dur_ns = 1000};
+}
+
+static const struct gp_code *finish(struct made *m)
+{
+    gp_trace_finish(&m->t);
+    gp_cubins_of(&m->cubins, &m->t);
+    return gp_code_of(&m->cubins, CRC, "k", &m->strings);
+}
+
+static void end(struct made *m)
+{
+    gp_cubins_release(&m->cubins);
+    cubin_release(&m->c);
+    gp_strings_release(&m->strings);
+    gp_trace_release(&m->t);
+}
+
+static void op(struct made *m, uint64_t operation) { cubin_op(&m->c, operation, NONE, NONE, 0, 0); }
+
+/* A loop of a load into scoreboard 2, one into 3, and their uses; a barrier, a store, and the end. */
+static void put_loop(struct made *m)
+{
+    cubin_line(&m->c, 1, 5, 0);
+    op(m, FADD);
+    cubin_line(&m->c, 1, 7, 0);
+    cubin_op(&m->c, LDG, 2, NONE, 0, 0); /* 1 */
+    cubin_line(&m->c, 2, 40, 2);
+    cubin_op(&m->c, LDS, 3, NONE, 0, 0);          /* 2: inlined into line 7 */
+    cubin_op(&m->c, FADD, NONE, NONE, 1 << 2, 0); /* 3 */
+    cubin_line(&m->c, 1, 9, 0);
+    cubin_op(&m->c, FADD, NONE, NONE, 1 << 3, 0); /* 4 */
+    cubin_op(&m->c, FADD, NONE, NONE, 1 << 4, 0); /* 5: waits for the end of the loop before */
+    cubin_op(&m->c, STG, NONE, 4, 0, 0);          /* 6 */
+    cubin_op(&m->c, BRA, NONE, NONE, 0, -7 * 16); /* 7: to 1 */
+    op(m, BSYNC);
+    cubin_line(&m->c, 2, 41, 0); /* unknown what it was inlined into */
+    op(m, BAR);                  /* 9 */
+    op(m, FADD);
+    cubin_line(&m->c, 1, 12, 0);
+    op(m, EXIT); /* 11 */
+    cubin_put(&m->c, &m->pc, CRC);
+}
+
+TEST(lines_are_those_of_the_kernels_file)
+{
+    static const uint32_t expected[] = {5, 7, 7, 7, 9, 9, 9, 9, 9, 9, 9, 12};
+    struct made m;
+    begin(&m);
+    m.c.frame_bytes = 96;
+    put_loop(&m);
+    const struct gp_code *code = finish(&m);
+    assert_non_null(code);
+    assert_int_equal(code->n, GP_COUNT(expected));
+    assert_int_equal(code->frame_bytes, 96);
+    for (size_t i = 0; i < code->n; i++) {
+        assert_int_equal(code->places[i].line, expected[i]);
+        assert_string_equal(gp_string(&m.strings, code->places[i].file), "/s/k.cu");
+    }
+    assert_ptr_equal(gp_code_of(&m.cubins, CRC, "k", &m.strings), code);
+    assert_null(gp_code_of(&m.cubins, CRC, "l", &m.strings));
+    assert_null(gp_code_of(&m.cubins, CRC + 1, "k", &m.strings));
+    end(&m);
+}
+
+TEST(stalls_are_of_the_instruction_that_is_waited_for)
+{
+    struct made m;
+    begin(&m);
+    put_loop(&m);
+    const struct gp_code *code = finish(&m);
+    assert_int_equal(gp_code_awaited(code, 3, GP_STALL_LONG_SCOREBOARD), 1);
+    assert_int_equal(gp_code_awaited(code, 4, GP_STALL_SHORT_SCOREBOARD), 2);
+    assert_int_equal(gp_code_awaited(code, 5, GP_STALL_LONG_SCOREBOARD), 6);
+    assert_int_equal(gp_code_awaited(code, 3, GP_STALL_WAIT), 3);
+    assert_int_equal(gp_code_awaited(code, 1, GP_STALL_LONG_SCOREBOARD), 1); /* it waits for nothing */
+    assert_int_equal(gp_code_awaited(code, 10, GP_STALL_BARRIER), 9);
+    assert_int_equal(gp_code_awaited(code, 9, GP_STALL_BARRIER), 9);
+    assert_int_equal(gp_code_awaited(code, 11, GP_STALL_DRAIN), 6);
+    assert_true(gp_code_diverges(code, 3));
+    assert_false(gp_code_diverges(code, 0));
+    assert_false(gp_code_diverges(code, 10));
+    end(&m);
+}
+
+TEST(what_instructions_do)
+{
+    static const struct {
+        uint64_t operation;
+        enum gp_op op;
+    } known[] = {{LDG, GP_OP_LOAD},    {STG, GP_OP_STORE},    {LDL, GP_OP_LOCAL},   {0x387, GP_OP_LOCAL},
+                 {LDS, GP_OP_SHARED},  {0x388, GP_OP_SHARED}, {RED, GP_OP_ATOMIC},  {0xf8c, GP_OP_SHARED},
+                 {BAR, GP_OP_BARRIER}, {FADD, GP_OP_OTHER},   {0x9a8, GP_OP_ATOMIC}};
+    struct made m;
+    begin(&m);
+    for (size_t i = 0; i < GP_COUNT(known); i++) op(&m, known[i].operation);
+    cubin_put(&m.c, &m.pc, CRC);
+    const struct gp_code *code = finish(&m);
+    for (size_t i = 0; i < GP_COUNT(known); i++) assert_int_equal(gp_code_op(code, i), known[i].op);
+    assert_int_equal(gp_code_bytes(code, 0), 128);
+    assert_int_equal(code->places[0].line, 0); /* it has no rows */
+    end(&m);
+}
+
+/* Whatever is cut is not there, and nothing is read beyond the end. */
+TEST(cut_and_damaged_cubins)
+{
+    struct made whole;
+    begin(&whole);
+    put_loop(&whole);
+    const size_t n = cubin_elf(&whole.c)->n;
+    for (size_t cut = 0; cut < n; cut += 1 + (cut > 700) * 6) {
+        struct made m;
+        begin(&m);
+        cubin_put_bytes(&whole.c, &m.pc, CRC, cut);
+        const struct gp_code *code = finish(&m);
+        assert_true(!code || code->n <= 12);
+        end(&m);
+    }
+    end(&whole);
+    for (size_t at = 0; at < n; at++) {
+        struct made m;
+        begin(&m);
+        put_loop(&m);
+        struct gp_events *e = &m.t.events[GP_PC];
+        const size_t part = at / 300;
+        char *digits = strdup(gp_trace_str(&m.t, e->series[part]));
+        digits[at % 300 * 2] = digits[at % 300 * 2] == 'f' ? '0' : 'f';
+        gp_set_series(e, part, mk_name(&m.t, digits));
+        free(digits);
+        const struct gp_code *code = finish(&m);
+        for (size_t i = 0; code && i < code->n; i++)
+            assert_true(gp_code_awaited(code, i, GP_STALL_LONG_SCOREBOARD) < code->n);
+        end(&m);
+    }
+}
