@@ -16,14 +16,14 @@
 /* README.md, "Stalls", has the sources of these. */
 static const double REACHED = 0.8; /* of a peak, by good kernels */
 static const double MEMORY_MOST = 0.93,
-                    MEMORY_LEAST = 0.4; /* of that of memory, by the best and by short ones */
+                    MEMORY_LEAST = 0.5; /* of that of memory, by the best and by short ones */
 static const double ISSUE_CYCLES = 1.4; /* in which a sample sees an instruction as issued */
 static const double LAUNCH_LEAST_NS = 1000, LAUNCH_MOST_NS = 5000; /* that nothing saves */
 static const double TIME_ERROR = 0.05;                             /* of the time that is left */
 static const double MEMORY_CYCLES = 479;
 static const double QUEUED = 2;        /* times that: what waits longer waits for others */
 static const double FEW_WARPS = 0.25;  /* of those that fit, that hide little */
-static const double IDLE_LEAST = 0.25; /* of the multiprocessors' time, before blocks are called too few */
+static const double IDLE_LEAST = 0.3;  /* of the multiprocessors' time, before blocks are called too few */
 static const double IDLE_ERROR = 0.1;  /* of that: kernels begin and end, and clocks go down */
 static const double ERROR_MOST = 0.03; /* 3 points */
 static const double NORMAL_95 = 1.96;
@@ -316,8 +316,9 @@ struct sums {
     double local_stalled;
     double atomics; /* on the line, instructions and stalls */
     double atomics_issued;
-    double diverging; /* instructions */
-    double bytes;     /* per sample that issued; NAN: not known */
+    double diverging, here; /* instructions: in loops that lanes leave one by one; on the line */
+    double bytes;           /* per sample that issued; NAN: not known */
+    double bytes_error;     /* 95%, as a part of that */
 };
 
 /* Does X wait in the queue of CAUSE? All that waits for memory goes through one queue of the multiprocessor,
@@ -335,6 +336,7 @@ static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, s
                            enum gp_stall_cause cause)
 {
     struct sums s = {.bytes = NAN};
+    double accesses = 0;
     for (size_t i = 0; i < n; i++) {
         const double part = (double)x[i].total / (double)k->samples;
         if (waits_behind(&x[i], cause)) s.behind += part;
@@ -344,9 +346,12 @@ static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, s
         if (x[i].op == GP_OP_LOCAL) s.local_issued += part;
         if (x[i].op == GP_OP_ATOMIC && x[i].line == line) s.atomics_issued += part;
         if (x[i].diverges) s.diverging += part;
+        if (x[i].line == line) s.here += part;
+        if (x[i].bytes) accesses += (double)x[i].total;
         s.bytes = (isnan(s.bytes) ? 0 : s.bytes) + (double)x[i].total * x[i].bytes;
     }
     s.bytes /= (double)(k->issued ? k->issued : 1);
+    s.bytes_error = accesses > 0 ? NORMAL_95 / sqrt(accesses) : 0;
     return s;
 }
 
@@ -423,7 +428,7 @@ static void judge_tail(const struct find *f, struct gp_stalled *k)
         high = 1 - k->waves / ceil(k->waves);
         low = 1 - k->waves / (whole + last);
         if (idle < high && idle > low) high = idle;
-    } else if (!(idle >= IDLE_LEAST)) return;
+    } else if (!(idle >= IDLE_LEAST) || k->occupancy < FEW_WARPS) return;
     if (high > k->saved_high) bound(k, GP_CAUSE_TAIL, 1 - high, 1 - REACHED * low);
 }
 
@@ -479,10 +484,14 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
         cause = GP_CAUSE_OCCUPANCY;
         left = larger(issue / REACHED, 2 * k->occupancy);
     }
-    bound(k, cause, larger(cached / MEMORY_MOST, least), isnan(part) ? 1 : larger(left, part / MEMORY_LEAST));
-    if (least_issue(k) >= REACHED && sums.diverging >= issued / 2)
-        bound(k, GP_CAUSE_DIVERGENCE, 1 - sums.diverging / issued * (LANES - 1) / LANES, 1);
+    bound(k, cause, larger(cached * (1 - sums.bytes_error) / MEMORY_MOST, least),
+          isnan(part) ? 1 : larger(left, part * (1 + sums.bytes_error) / MEMORY_LEAST));
     judge_tail(f, k);
+    if (k->cause != GP_CAUSE_TAIL && least_issue(k) >= REACHED) { /* only fewer instructions help */
+        const bool diverges = sums.diverging >= issued / 2;
+        const double fewer = diverges ? sums.diverging * (LANES - 1) / LANES : sums.here;
+        bound(k, diverges ? GP_CAUSE_DIVERGENCE : GP_CAUSE_CODE, 1 - fewer / issued, 1);
+    }
 }
 
 bool gp_stalled_is_sure(const struct gp_stalled *k)

@@ -41,7 +41,7 @@
       "use a narrower type (single instead of double precision), matrix units, or fewer operations",         \
       GP_STALL_BIT(MATH_PIPE) | GP_STALL_BIT(GMMA) | GP_STALL_BIT(DISPATCH), 0)                              \
     X(GP_CAUSE_CODE, instructions, "instructions and constants",                                             \
-      "make the code of the loop smaller, its branches the same in all lanes, and its constants fewer",      \
+      "let it take fewer instructions, make the code of the loop smaller, and its constants fewer",          \
       GP_STALL_BIT(BRANCH) | GP_STALL_BIT(IMC) | GP_STALL_BIT(INSTRUCTION), 0)                               \
     X(GP_CAUSE_SPILLS, spills, "local memory",                                                               \
       "give each thread fewer values at a time, or more registers (__launch_bounds__, -maxrregcount)", 0,    \
