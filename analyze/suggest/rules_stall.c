@@ -56,7 +56,7 @@ static void suggest_for(struct gp_rule_ctx *c, const struct gp_stalled *k)
     s->formula =
         gp_rule_text(c,
                      "the kernel becomes %.0f to %.0f%% shorter: other stalls take the place of these, or "
-                     "issue slots and the other stalls leave no more",
+                     "issue slots, memory and the other stalls leave no more",
                      100 * k->saved_low, 100 * k->saved_high);
     gp_rule_evidence_count(s, "samples", k->samples);
     gp_rule_evidence_pct(s, "stalled", 100 * k->stalled);
