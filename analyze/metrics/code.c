@@ -301,15 +301,15 @@ static uint64_t word(const struct gp_code *code, size_t i, int k)
 /* The lowest bits are the operation; those above tell where its operands are. */
 static uint32_t operation(const struct gp_code *code, size_t i) { return word(code, i, 0) & 0x1ff; }
 
-/* The operations that count: LD, LDG and LDGSTS; ST and STG; ATOM, RED and ATOMG, two of them with CAS; LDL
- * and STL; LDS, STS and ATOMS, also with CAS. */
+/* The operations that count: LD, LDG and LDGSTS; ST and STG; ATOM, RED, REDG and ATOMG, also with CAS; LDL and
+ * STL; LDS, STS and ATOMS, also with CAS. */
 enum { BAR = 0x11d, BSYNC = 0x141, BRA = 0x147 };
 static const uint8_t kinds[0x200] = {
     [0x180] = GP_OP_LOAD,   [0x181] = GP_OP_LOAD,   [0x1ae] = GP_OP_LOAD,   [0x185] = GP_OP_STORE,
     [0x186] = GP_OP_STORE,  [0x18a] = GP_OP_ATOMIC, [0x18b] = GP_OP_ATOMIC, [0x18e] = GP_OP_ATOMIC,
-    [0x1a8] = GP_OP_ATOMIC, [0x1a9] = GP_OP_ATOMIC, [0x183] = GP_OP_LOCAL,  [0x187] = GP_OP_LOCAL,
-    [0x184] = GP_OP_SHARED, [0x188] = GP_OP_SHARED, [0x18c] = GP_OP_SHARED, [0x18d] = GP_OP_SHARED,
-    [BAR] = GP_OP_BARRIER,
+    [0x1a3] = GP_OP_ATOMIC, [0x1a6] = GP_OP_ATOMIC, [0x1a8] = GP_OP_ATOMIC, [0x1a9] = GP_OP_ATOMIC,
+    [0x183] = GP_OP_LOCAL,  [0x187] = GP_OP_LOCAL,  [0x184] = GP_OP_SHARED, [0x188] = GP_OP_SHARED,
+    [0x18c] = GP_OP_SHARED, [0x18d] = GP_OP_SHARED, [BAR] = GP_OP_BARRIER,
 };
 
 enum gp_op gp_code_op(const struct gp_code *code, size_t i) { return kinds[operation(code, i)]; }

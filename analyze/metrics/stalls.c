@@ -17,7 +17,7 @@
 static const double REACHED = 0.8; /* of a peak, by good kernels */
 static const double MEMORY_MOST = 0.93,
                     MEMORY_LEAST = 0.5; /* of that of memory, by the best and by short ones */
-static const double ISSUE_CYCLES = 1.4; /* in which a sample sees an instruction as issued */
+static const double ISSUE_CYCLES = 1.4, ISSUE_ERROR = 0.1; /* in which a sample sees one as issued; of that */
 static const double LAUNCH_LEAST_NS = 1000, LAUNCH_MOST_NS = 5000; /* that nothing saves */
 static const double TIME_ERROR = 0.05;                             /* of the time that is left */
 static const double MEMORY_CYCLES = 479;
@@ -317,15 +317,16 @@ struct sums {
     double atomics; /* on the line, instructions and stalls */
     double atomics_issued;
     double diverging, here; /* instructions: in loops that lanes leave one by one; on the line */
-    double bytes;           /* per sample that issued; NAN: not known */
-    double bytes_error;     /* 95%, as a part of that */
+    double bytes, once; /* per sample that issued; of the line that loads most, and that which stores most */
+    double bytes_error; /* 95%, as a part of them; NAN: the code is not known */
 };
 
 /* Does X wait in the queue of CAUSE? All that waits for memory goes through one queue of the multiprocessor,
  * with what that has to give besides. */
 static bool waits_behind(const struct sample *x, enum gp_stall_cause cause)
 {
-    const uint32_t memory = 1U << GP_CAUSE_MEMORY | 1U << GP_CAUSE_ATOMICS | 1U << GP_CAUSE_SPILLS;
+    const uint32_t memory =
+        1U << GP_CAUSE_MEMORY | 1U << GP_CAUSE_ATOMICS | 1U << GP_CAUSE_SPILLS | 1U << GP_CAUSE_SHARED;
     const enum gp_stall_cause own = cause_of(x);
     if (own == cause) return causes[cause].cycles > 0;
     return x->op < GP_OP_COUNT && memory >> cause & 1 &&
@@ -335,10 +336,12 @@ static bool waits_behind(const struct sample *x, enum gp_stall_cause cause)
 static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, size_t n, uint64_t line,
                            enum gp_stall_cause cause)
 {
-    struct sums s = {.bytes = NAN};
-    double accesses = 0;
+    struct sums s = {0};
+    double accesses = 0, of_line[GP_OP_COUNT] = {0}, most[GP_OP_COUNT] = {0};
+    bool known = false;
     for (size_t i = 0; i < n; i++) {
         const double part = (double)x[i].total / (double)k->samples;
+        if (i && x[i].line != x[i - 1].line) memset(of_line, 0, sizeof of_line);
         if (waits_behind(&x[i], cause)) s.behind += part;
         if (cause_of(&x[i]) == GP_CAUSE_SPILLS) s.local_stalled += part;
         if (x[i].op == GP_OP_ATOMIC && x[i].line == line) s.atomics += part;
@@ -348,10 +351,13 @@ static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, s
         if (x[i].diverges) s.diverging += part;
         if (x[i].line == line) s.here += part;
         if (x[i].bytes) accesses += (double)x[i].total;
-        s.bytes = (isnan(s.bytes) ? 0 : s.bytes) + (double)x[i].total * x[i].bytes;
+        s.bytes += part * x[i].bytes;
+        of_line[x[i].op] += part * x[i].bytes;
+        if (of_line[x[i].op] > most[x[i].op]) most[x[i].op] = of_line[x[i].op];
+        known = true;
     }
-    s.bytes /= (double)(k->issued ? k->issued : 1);
-    s.bytes_error = accesses > 0 ? NORMAL_95 / sqrt(accesses) : 0;
+    s.once = most[GP_OP_LOAD] + most[GP_OP_STORE];
+    s.bytes_error = !known ? NAN : accesses > 0 ? NORMAL_95 / sqrt(accesses) : 0;
     return s;
 }
 
@@ -361,19 +367,17 @@ static double least_issue(const struct gp_stalled *k)
     return 1 - pow((double)k->latency / (double)k->samples, 1 / ISSUE_CYCLES);
 }
 
-/* The part of the time that memory needs at its peak for what instructions access, BYTES each; CACHED: the L2
- * cache, and also if memory would need longer than the kernel took. NAN: not known. */
-static double memory_part(const struct find *f, const struct gp_stalled *k, double bytes, bool cached)
+/* The part of the time that memory needs at its peak for what instructions access, BYTES per sample. NAN: not
+ * known. */
+static double memory_part(const struct find *f, const struct gp_stalled *k, double bytes)
 {
     struct gp_ceilings c;
     const struct gp_device *d = f->device;
-    if (!d || d->sms <= 0 || d->core_clock_khz <= 0) return NAN;
+    if (!d || d->sms <= 0 || d->core_clock_khz <= 0 || !k->issued) return NAN;
     gp_ceilings_of_device(&c, gp_trace_str(f->t, d->name), d);
-    const double per_s =
-        SCHEDULERS * (double)d->sms * (double)d->core_clock_khz * 1e3 * least_issue(k) * bytes;
-    if (!(c.memory.per_s > 0)) return NAN;
-    if (per_s <= c.memory.per_s && !cached) return per_s / c.memory.per_s;
-    return per_s <= gp_ceilings_cache_per_s(&c) ? per_s / gp_ceilings_cache_per_s(&c) : NAN;
+    const double clocks = SCHEDULERS * (double)d->sms * (double)d->core_clock_khz * 1e3,
+                 per_issued = bytes * (double)k->samples / (double)k->issued;
+    return c.memory.per_s > 0 ? clocks * least_issue(k) * per_issued / c.memory.per_s : NAN;
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -428,55 +432,54 @@ static void judge_tail(const struct find *f, struct gp_stalled *k)
         high = 1 - k->waves / ceil(k->waves);
         low = 1 - k->waves / (whole + last);
         if (idle < high && idle > low) high = idle;
-    } else if (!(idle >= IDLE_LEAST) || k->occupancy < FEW_WARPS) return;
+    } else if (!(idle >= IDLE_LEAST) || k->occupancy < FEW_WARPS || least_issue(k) >= REACHED) return;
     if (high > k->saved_high) bound(k, GP_CAUSE_TAIL, 1 - high, 1 - REACHED * low);
 }
 
-static void judge(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n)
+/* Lines that only wait behind others: what those stalls are longer than without a queue. */
+static double held_up(const struct gp_stalled *k, const struct sample *of, size_t n, const struct stall *own)
+{
+    struct stall all = {0};
+    add_stall(&all, k, of, n, GP_CAUSE_MEMORY);
+    return larger(all.stalled - all.left - (own->stalled - own->left), 0);
+}
+
+/* What bounds the time that is left, once the stalls S of the line are mended for CAUSE. */
+static void bound_stall(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n,
+                        enum gp_stall_cause cause, const struct stall *s, const struct stall *loads,
+                        const struct sums *sums, bool queued)
 {
     const double all = (double)k->samples, issue = 1 - (double)k->latency / all,
                  issued = (double)k->issued / all;
-    const struct gp_stall_part *line = k->lines.at;
-    const struct sample *x = f->samples + line->first;
-    double unselected = 0, most = 0;
-    enum gp_stall_cause cause = GP_CAUSE_MEMORY;
-    if (!line->stalled) return;
+    const double least_slots = least_issue(k) * (1 - ISSUE_ERROR);
+    const bool memory = cause == GP_CAUSE_MEMORY || cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SPILLS;
+    double unselected = 0;
     for (size_t i = 0; i < k->reasons.n; i++)
         if (k->reasons.at[i].reason == GP_STALL_NOT_SELECTED)
             unselected = (double)k->reasons.at[i].samples / all;
-    for (int c = 0; c < GP_STALL_CAUSE_COUNT; c++) {
-        struct stall s = {0};
-        add_stall(&s, k, x, line->n, (enum gp_stall_cause)c);
-        if (s.stalled > most) most = s.stalled, cause = (enum gp_stall_cause)c;
-    }
-    struct stall s = {0};
-    add_stall(&s, k, x, line->n, cause);
-    const struct sums sums = sums_of(k, of, n, x->line, cause);
-    const bool queued = s.stalled * all > QUEUED * MEMORY_CYCLES * s.waits;
-    if (cause == GP_CAUSE_MEMORY && queued && sums.atomics > 0) { /* loads wait behind them */
-        add_stall(&s, k, x, line->n, GP_CAUSE_ATOMICS);
-        cause = GP_CAUSE_ATOMICS;
-    }
-    if (cause == GP_CAUSE_MEMORY && isnan(sums.bytes) && k->local_bytes) cause = GP_CAUSE_SPILLS;
-    k->stalled = s.stalled;
-    k->error = error_of(s.stalled, k->samples);
-    const bool memory = cause == GP_CAUSE_MEMORY || cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SPILLS;
-    const double others = 1 - issued - unselected - s.stalled;
-    const double part = memory ? memory_part(f, k, sums.bytes, false) : 0;
-    const double cached =
-        memory ? memory_part(f, k, sums.bytes, s.stalled * all < MEMORY_CYCLES * s.waits) : 0;
-    double least = larger(least_issue(k), issued + others - larger(sums.behind - s.stalled, 0)),
-           left = larger(issue / REACHED,
-                         issued > 0 ? round_of(least_issue(k) / issued, issued, others + s.left) : 1);
+    double others = 1 - issued - unselected - s->stalled;
+    double accessed = memory ? memory_part(f, k, sums->bytes) : 0, once = 0;
+    if (memory && isnan(sums->bytes_error)) accessed = NAN;
+    const bool again = accessed > 1; /* so caches have it */
+    if (accessed <= 1 && s->stalled * all >= MEMORY_CYCLES * s->waits)
+        once = memory_part(f, k, sums->once) * (1 - sums->bytes_error) / MEMORY_MOST;
+    double least = larger(least_slots, issued + others - larger(sums->behind - s->stalled, 0));
+    if (again || cause == GP_CAUSE_UNIT || cause == GP_CAUSE_CODE) /* with the instructions of the line */
+        least = larger(least_slots * (1 - sums->here / larger(issued, sums->here)),
+                       issued - sums->here + others - larger(sums->behind - s->stalled, 0));
+    if (cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SHARED) others -= held_up(k, of, n, loads);
+    double left = issued > 0 ? round_of(least_issue(k) / issued, issued, larger(others, 0) + s->left) : 1;
+    left = larger(left, issue / REACHED);
     /* In shared memory, the lanes of a warp take turns. */
     if (cause == GP_CAUSE_ATOMICS && issued > 0)
-        left += least_issue(k) * sums.atomics_issued / issued * SCHEDULERS * LANES;
-    if (cause == GP_CAUSE_SPILLS && sums.local_stalled > 0) {
+        left += least_issue(k) * sums->atomics_issued / issued * SCHEDULERS * LANES;
+    if (cause == GP_CAUSE_SPILLS && sums->local_stalled > 0) {
         /* Only other instructions stay, of which fewer warps may fit. */
         const double needed = k->registers + k->local_bytes / (double)sizeof(uint32_t),
-                     rest = issued + larger(others + s.stalled - sums.local_stalled, 0) - sums.local_issued;
-        const double kept = k->issued ? 1 - sums.local_issued / issued : 0;
-        least = least_issue(k) * kept;
+                     rest =
+                         issued + larger(others + s->stalled - sums->local_stalled, 0) - sums->local_issued;
+        const double kept = k->issued ? 1 - sums->local_issued / issued : 0;
+        least = least_slots * kept;
         left = larger(issue * kept, rest * (k->registers ? needed / k->registers : 1)) / REACHED;
     }
     if (cause == GP_CAUSE_MEMORY && k->occupancy <= FEW_WARPS && !queued) {
@@ -484,10 +487,42 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
         cause = GP_CAUSE_OCCUPANCY;
         left = larger(issue / REACHED, 2 * k->occupancy);
     }
-    bound(k, cause, larger(cached * (1 - sums.bytes_error) / MEMORY_MOST, least),
-          isnan(part) ? 1 : larger(left, part * (1 + sums.bytes_error) / MEMORY_LEAST));
+    bound(k, cause, larger(once, least),
+          isnan(accessed) || again ? 1 : larger(left, accessed * (1 + sums->bytes_error) / MEMORY_LEAST));
+}
+
+static void judge(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n)
+{
+    const double all = (double)k->samples;
+    const struct gp_stall_part *line = k->lines.at;
+    const struct sample *x = f->samples + line->first;
+    struct stall s[GP_STALL_CAUSE_COUNT] = {{0}};
+    enum gp_stall_cause cause = GP_CAUSE_MEMORY;
+    if (!line->stalled) return;
+    for (int c = 0; c < GP_STALL_CAUSE_COUNT; c++) {
+        add_stall(&s[c], k, x, line->n, (enum gp_stall_cause)c);
+        if (s[c].stalled > s[cause].stalled) cause = (enum gp_stall_cause)c;
+    }
+    struct sums sums = sums_of(k, of, n, x->line, cause);
+    const struct stall loads = s[GP_CAUSE_MEMORY];
+    const bool queued = loads.stalled * all > QUEUED * MEMORY_CYCLES * loads.waits;
+    if (cause == GP_CAUSE_MEMORY && queued && sums.atomics > 0) { /* loads wait behind them */
+        add_stall(&s[GP_CAUSE_ATOMICS], k, x, line->n, GP_CAUSE_MEMORY);
+        cause = GP_CAUSE_ATOMICS;
+    }
+    if (sums.local_stalled > s[cause].stalled ||
+        (cause == GP_CAUSE_MEMORY && isnan(sums.bytes_error) && k->local_bytes)) {
+        if (sums.local_stalled > 0) s[GP_CAUSE_SPILLS].stalled = sums.local_stalled; /* of all lines */
+        else s[GP_CAUSE_SPILLS] = loads;
+        cause = GP_CAUSE_SPILLS;
+    }
+    k->stalled = s[cause].stalled;
+    k->error = error_of(k->stalled, k->samples);
+    bound_stall(f, k, of, n, cause, &s[cause], &loads, &sums, queued);
     judge_tail(f, k);
-    if (k->cause != GP_CAUSE_TAIL && least_issue(k) >= REACHED) { /* only fewer instructions help */
+    if (k->cause != GP_CAUSE_TAIL && least_issue(k) >= REACHED &&
+        k->issued) { /* only fewer instructions help */
+        const double issued = (double)k->issued / all;
         const bool diverges = sums.diverging >= issued / 2;
         const double fewer = diverges ? sums.diverging * (LANES - 1) / LANES : sums.here;
         bound(k, diverges ? GP_CAUSE_DIVERGENCE : GP_CAUSE_CODE, 1 - fewer / issued, 1);
