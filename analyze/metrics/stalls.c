@@ -18,6 +18,7 @@ static const double REACHED = 0.8; /* of a peak, by good kernels */
 static const double MEMORY_MOST = 0.93,
                     MEMORY_LEAST = 0.5; /* of that of memory, by the best and by short ones */
 static const double ISSUE_CYCLES = 1.4, ISSUE_ERROR = 0.1; /* in which a sample sees one as issued; of that */
+static const double MEMORY_START_NS = 20000;               /* until memory is busy, and after it */
 static const double LAUNCH_LEAST_NS = 1000, LAUNCH_MOST_NS = 5000; /* that nothing saves */
 static const double TIME_ERROR = 0.05;                             /* of the time that is left */
 static const double MEMORY_CYCLES = 479;
@@ -287,8 +288,9 @@ static enum gp_stall_cause cause_of(const struct sample *x)
 /* Stalls of one cause as shares of the kernel's samples. */
 struct stall {
     double stalled;
-    double left;  /* of it, if each wait takes the least cycles of its kind */
-    double waits; /* instructions that waited, each once; samples */
+    double left;         /* of it, if each wait takes the least cycles of its kind */
+    double waits;        /* instructions that waited, each once; samples */
+    double most, cycles; /* samples of the instruction with most of the stall, and its cycles per wait */
 };
 
 static void add_stall(struct stall *s, const struct gp_stalled *k, const struct sample *x, size_t n,
@@ -306,6 +308,9 @@ static void add_stall(struct stall *s, const struct gp_stalled *k, const struct 
         s->stalled += stalled / all;
         s->left += (least < stalled ? least : stalled) / all;
         if (stalled > 0) s->waits += issued;
+        if (stalled <= s->most) continue;
+        s->most = stalled;
+        s->cycles = issued > 0 ? stalled / issued : INFINITY;
     }
 }
 
@@ -367,6 +372,19 @@ static double least_issue(const struct gp_stalled *k)
     return 1 - pow((double)k->latency / (double)k->samples, 1 / ISSUE_CYCLES);
 }
 
+/* The part of the multiprocessors' time in which they had no warps: each gives a sample per period. */
+static double idle_part(const struct find *f, const struct gp_stalled *k)
+{
+    const struct gp_device *d = f->device;
+    const char *period = gp_trace_get_meta(f->t, "pc.period_cycles"),
+               *dropped = gp_trace_get_meta(f->t, "pc.dropped");
+    if (!d || d->sms <= 0 || d->core_clock_khz <= 0 || !k->time_ns || !period || !dropped ||
+        strcmp(dropped, "0") != 0)
+        return NAN;
+    return 1 - (double)k->samples * strtod(period, NULL) * 1e6 /
+                   ((double)k->time_ns * (double)d->core_clock_khz * (double)d->sms);
+}
+
 /* The part of the time that memory needs at its peak for what instructions access, BYTES per sample. NAN: not
  * known. */
 static double memory_part(const struct find *f, const struct gp_stalled *k, double bytes)
@@ -377,7 +395,8 @@ static double memory_part(const struct find *f, const struct gp_stalled *k, doub
     gp_ceilings_of_device(&c, gp_trace_str(f->t, d->name), d);
     const double clocks = SCHEDULERS * (double)d->sms * (double)d->core_clock_khz * 1e3,
                  per_issued = bytes * (double)k->samples / (double)k->issued;
-    return c.memory.per_s > 0 ? clocks * least_issue(k) * per_issued / c.memory.per_s : NAN;
+    const double idle = least_issue(k) < REACHED ? idle_part(f, k) : NAN, busy = idle > 0 ? 1 - idle : 1;
+    return c.memory.per_s > 0 ? busy * clocks * least_issue(k) * per_issued / c.memory.per_s : NAN;
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -406,19 +425,6 @@ static void bound(struct gp_stalled *k, enum gp_stall_cause cause, double left_l
     k->saved_high = larger((high < 1 ? high : 1) - launch * LAUNCH_LEAST_NS, k->saved_low);
 }
 
-/* The part of the multiprocessors' time in which they had no warps: each gives a sample per period. */
-static double idle_part(const struct find *f, const struct gp_stalled *k)
-{
-    const struct gp_device *d = f->device;
-    const char *period = gp_trace_get_meta(f->t, "pc.period_cycles"),
-               *dropped = gp_trace_get_meta(f->t, "pc.dropped");
-    if (!d || d->sms <= 0 || d->core_clock_khz <= 0 || !k->time_ns || !period || !dropped ||
-        strcmp(dropped, "0") != 0)
-        return NAN;
-    return 1 - (double)k->samples * strtod(period, NULL) * 1e6 /
-                   ((double)k->time_ns * (double)d->core_clock_khz * (double)d->sms);
-}
-
 /* The last wave of blocks is as long as the others at most, and at least as long as its part of them. Beside
  * that, nothing is saved but the time in which multiprocessors have no blocks. */
 static void judge_tail(const struct find *f, struct gp_stalled *k)
@@ -434,6 +440,14 @@ static void judge_tail(const struct find *f, struct gp_stalled *k)
         if (idle < high && idle > low) high = idle;
     } else if (!(idle >= IDLE_LEAST) || k->occupancy < FEW_WARPS || least_issue(k) >= REACHED) return;
     if (high > k->saved_high) bound(k, GP_CAUSE_TAIL, 1 - high, 1 - REACHED * low);
+}
+
+/* The most of the time that memory takes for PART of it at its peak. */
+static double memory_most(const struct gp_stalled *k, double part)
+{
+    const double launch = k->time_ns ? (double)k->count / (double)k->time_ns : 0;
+    const double slow = part / MEMORY_LEAST, late = part / REACHED + launch * MEMORY_START_NS;
+    return slow < late ? slow : late;
 }
 
 /* Lines that only wait behind others: what those stalls are longer than without a queue. */
@@ -461,7 +475,7 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
     double accessed = memory ? memory_part(f, k, sums->bytes) : 0, once = 0;
     if (memory && isnan(sums->bytes_error)) accessed = NAN;
     const bool again = accessed > 1; /* so caches have it */
-    if (accessed <= 1 && s->stalled * all >= MEMORY_CYCLES * s->waits)
+    if (accessed <= 1 && s->cycles >= MEMORY_CYCLES)
         once = memory_part(f, k, sums->once) * (1 - sums->bytes_error) / MEMORY_MOST;
     double least = larger(least_slots, issued + others - larger(sums->behind - s->stalled, 0));
     if (again || cause == GP_CAUSE_UNIT || cause == GP_CAUSE_CODE) /* with the instructions of the line */
@@ -480,15 +494,15 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
                          issued + larger(others + s->stalled - sums->local_stalled, 0) - sums->local_issued;
         const double kept = k->issued ? 1 - sums->local_issued / issued : 0;
         least = least_slots * kept;
-        left = larger(issue * kept, rest * (k->registers ? needed / k->registers : 1)) / REACHED;
+        left = larger(issue * kept / REACHED, rest * (k->registers ? needed / k->registers : 1));
     }
     if (cause == GP_CAUSE_MEMORY && k->occupancy <= FEW_WARPS && !queued) {
-        /* More warps wait for as long, side by side, or more loads of each. */
+        /* More warps wait for as long, side by side, or more loads of each: then the others stay. */
         cause = GP_CAUSE_OCCUPANCY;
-        left = larger(issue / REACHED, 2 * k->occupancy);
+        left = larger(larger(issue / REACHED, issued + others), 2 * k->occupancy);
     }
     bound(k, cause, larger(once, least),
-          isnan(accessed) || again ? 1 : larger(left, accessed * (1 + sums->bytes_error) / MEMORY_LEAST));
+          isnan(accessed) || again ? 1 : larger(memory_most(k, accessed * (1 + sums->bytes_error)), left));
 }
 
 static void judge(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n)
