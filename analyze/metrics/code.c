@@ -301,9 +301,8 @@ static uint64_t word(const struct gp_code *code, size_t i, int k)
 /* The lowest bits are the operation; those above tell where its operands are. */
 static uint32_t operation(const struct gp_code *code, size_t i) { return word(code, i, 0) & 0x1ff; }
 
-/* The operations that count: LD, LDG and LDGSTS; ST and STG; ATOM, RED, REDG and ATOMG, also with CAS; LDL
- * and
- * STL; LDS, STS and ATOMS, also with CAS. */
+/* The operations that count: LD, LDG, LDGSTS; ST, STG; ATOM, RED, REDG, ATOMG, also with CAS; LDL, STL; LDS,
+ * STS, ATOMS, also with CAS. */
 enum { BAR = 0x11d, BSYNC = 0x141, BRA = 0x147 };
 static const uint8_t kinds[0x200] = {
     [0x180] = GP_OP_LOAD,   [0x181] = GP_OP_LOAD,   [0x1ae] = GP_OP_LOAD,   [0x185] = GP_OP_STORE,
