@@ -52,7 +52,7 @@ void gp_cubins_of(struct gp_cubins *c, const struct gp_trace *t)
 void gp_cubins_release(struct gp_cubins *c)
 {
     GP_EACH(struct gp_cubin, one, c->cubins) gp_buf_release(&one->bytes);
-    GP_EACH(struct gp_code, one, c->functions) free(one->places);
+    GP_EACH(struct gp_code, one, c->functions) free(one->ops);
     GP_VEC_FREE(&c->cubins);
     GP_VEC_FREE(&c->functions);
     gp_map_release(&c->function_of);
@@ -66,19 +66,6 @@ struct part {
     uint32_t number; /* of the section; 0: it is not there */
 };
 
-static bool read_section(const struct gp_buf *b, uint32_t number, Elf64_Shdr *s)
-{
-    Elf64_Ehdr h;
-    if (b->n < sizeof h) return false;
-    memcpy(&h, b->data, sizeof h);
-    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-        h.e_shentsize != sizeof *s || number >= h.e_shnum || h.e_shoff > b->n ||
-        (number + (uint64_t)1) * sizeof *s > b->n - h.e_shoff)
-        return false;
-    memcpy(s, b->data + h.e_shoff + number * sizeof *s, sizeof *s);
-    return s->sh_type == SHT_NOBITS || (s->sh_offset <= b->n && s->sh_size <= b->n - s->sh_offset);
-}
-
 /* The section whose name is A and then B. */
 static struct part section_of(const struct gp_buf *b, const char *a, const char *name)
 {
@@ -87,12 +74,18 @@ static struct part section_of(const struct gp_buf *b, const char *a, const char 
     const size_t n = strlen(a), all = n + strlen(name);
     if (b->n < sizeof h) return (struct part){0};
     memcpy(&h, b->data, sizeof h);
-    if (!read_section(b, h.e_shstrndx, &names) || names.sh_type == SHT_NOBITS) return (struct part){0};
-    const char *text = b->data + names.sh_offset;
-    for (uint32_t i = 1; read_section(b, i, &s); i++)
-        if (s.sh_type != SHT_NOBITS && s.sh_name < names.sh_size && all < names.sh_size - s.sh_name &&
-            !memcmp(text + s.sh_name, a, n) && !memcmp(text + s.sh_name + n, name, all - n + 1))
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_shentsize != sizeof s || h.e_shoff > b->n ||
+        h.e_shnum > (b->n - h.e_shoff) / sizeof s || h.e_shstrndx >= h.e_shnum)
+        return (struct part){0};
+    memcpy(&names, b->data + h.e_shoff + h.e_shstrndx * sizeof s, sizeof s);
+    if (names.sh_offset > b->n || names.sh_size > b->n - names.sh_offset) return (struct part){0};
+    for (uint32_t i = 1; i < h.e_shnum; i++) {
+        memcpy(&s, b->data + h.e_shoff + i * sizeof s, sizeof s);
+        const char *text = b->data + names.sh_offset + s.sh_name;
+        if (s.sh_offset <= b->n && s.sh_size <= b->n - s.sh_offset && s.sh_name < names.sh_size &&
+            all < names.sh_size - s.sh_name && !memcmp(text, a, n) && !memcmp(text + n, name, all - n + 1))
             return (struct part){(const uint8_t *)b->data + s.sh_offset, s.sh_size, i};
+    }
     return (struct part){0};
 }
 
@@ -212,17 +205,17 @@ static void run_extended(struct lines *l, struct row *r)
     } else if (operation == INLINED) r->caller = (uint32_t)take(&of);
 }
 
-/* The operations of a unit; those of other functions make no rows. */
-static void run(struct lines *l, uint8_t least, int8_t base, uint8_t range, uint8_t first,
-                const uint8_t *operands)
+/* The operations of a unit, below the numbers at HEAD; those of other functions make no rows. */
+static void run(struct lines *l, const uint8_t *head)
 {
     enum { EXTENDED, COPY, ADVANCE_PC, ADVANCE_LINE, SET_FILE, CONST_ADD_PC = 8, FIXED_ADVANCE_PC };
+    const uint8_t least = head[0], range = head[3], first = head[4];
     struct row r = {.file = 1, .line = 1};
     while (l->w.p < l->w.end) {
         const uint8_t o = *l->w.p++, step = o < first ? 255 - first : o - first;
         bool copy = o >= first || o == COPY;
         if (o >= first || o == CONST_ADD_PC) r.address += (uint64_t)step / range * least;
-        if (o >= first) r.line += (uint32_t)(base + step % range);
+        if (o >= first) r.line += (uint32_t)((int8_t)head[2] + step % range);
         else if (o == EXTENDED) run_extended(l, &r);
         else if (o == ADVANCE_PC) r.address += take(&l->w) * least;
         else if (o == ADVANCE_LINE) r.line += (uint32_t)take_signed(&l->w);
@@ -231,60 +224,47 @@ static void run(struct lines *l, uint8_t least, int8_t base, uint8_t range, uint
             r.address += gp_wire_fixed(l->w.p, 2);
             l->w.p += 2;
         } else
-            for (uint8_t i = 0; !copy && i < operands[o - 1]; i++) (void)take(&l->w);
+            for (uint8_t i = 0; !copy && i < head[4 + o]; i++) (void)take(&l->w);
         if (copy && l->here) GP_VEC_PUSH(&l->rows, r);
     }
 }
 
-/* The place of a row: its own, or where its code was inlined if that is of the file of the kernel. False:
- * neither is. */
-static bool place_of(const struct lines *l, struct row r, uint32_t file, uint32_t *line)
-{
-    enum { DEEPEST = 32 };
-    for (int i = 0; r.file != file && r.caller && r.caller <= l->rows.n && i < DEEPEST; i++)
-        r = l->rows.at[r.caller - 1];
-    *line = r.line;
-    return r.file == file;
-}
-
-/* Without such a caller, code of other files has the line before. */
+/* Code of other files has the line that it was inlined into, or else the line before. */
 static void lay_out(const struct lines *l, struct gp_code *code, struct gp_strings *strings)
 {
+    enum { DEEPEST = 32 };
     const struct row *rows = l->rows.at;
+    uint32_t line = 0;
     if (!l->rows.n) return;
     const gp_sid file = file_of(l, rows[0].file, strings);
-    uint32_t line = rows[0].line;
     for (size_t i = 0; i < l->rows.n; i++) {
-        uint32_t own;
+        struct row r = rows[i];
+        for (int k = 0; r.file != rows->file && r.caller && r.caller <= l->rows.n && k < DEEPEST; k++)
+            r = rows[r.caller - 1];
+        if (r.file == rows->file) line = r.line;
         const size_t end = i + 1 < l->rows.n ? rows[i + 1].address / GP_OP_BYTES : code->n;
-        if (place_of(l, rows[i], rows[0].file, &own)) line = own;
         for (size_t k = rows[i].address / GP_OP_BYTES; k < end && k < code->n; k++)
-            code->places[k].file = file, code->places[k].line = line;
+            code->ops[k].file = file, code->ops[k].line = line;
     }
 }
 
 static void read_lines(const struct gp_buf *b, const struct part *symbols, uint32_t text,
                        struct gp_code *code, struct gp_strings *strings)
 {
-    enum { LENGTH = 4, VERSION = 2, HEADER = LENGTH + VERSION + 4, NEWEST = 4, WITH_OPERATIONS = 4 };
+    enum { LENGTH = 4, VERSION = 2, HEADER = LENGTH + VERSION + 4, DWARF = 2 };
     const struct part table = section_of(b, ".debug_line", "");
     struct lines l = {.section = table.at, .symbols = *symbols, .text = text};
     l.relocations = section_of(b, ".rela.debug_line", "");
     for (size_t at = 0, n; at + HEADER + 6 < table.n; at += LENGTH + n) {
-        const uint8_t *p = table.at + at;
+        const uint8_t *p = table.at + at, *begin = p + HEADER, *files = begin + 4 + begin[4];
         n = gp_wire_fixed(p, LENGTH);
-        const uint64_t version = gp_wire_fixed(p + LENGTH, VERSION),
-                       head = gp_wire_fixed(p + LENGTH + VERSION, 4);
-        if (n > table.n - at - LENGTH || n < HEADER || head > n - VERSION - 4 || version < 2 ||
-            version > NEWEST)
+        const uint64_t head = gp_wire_fixed(p + LENGTH + VERSION, 4);
+        if (n > table.n - at - LENGTH || n < HEADER || head > n - VERSION - 4 || !begin[3] || !begin[4] ||
+            gp_wire_fixed(p + LENGTH, VERSION) != DWARF || files > begin + head)
             break;
-        const uint8_t *begin = p + HEADER + (version == WITH_OPERATIONS), *program = p + HEADER + head;
-        const uint8_t least = begin[0], range = begin[3], first = begin[4];
-        l.head = gp_wire_begin(begin + 4 + first,
-                               program > begin + 4 + first ? (size_t)(program - begin) - 4 - first : 0);
-        l.w = gp_wire_begin(program, (size_t)(p + LENGTH + n - program));
-        if (!range || !first || !l.head.p || l.head.p > program) break;
-        run(&l, least, (int8_t)begin[2], range, first, begin + 5);
+        l.head = gp_wire_begin(files, (size_t)(begin + head - files));
+        l.w = gp_wire_begin(begin + head, (size_t)(p + LENGTH + n - begin) - head);
+        run(&l, begin);
         lay_out(&l, code, strings);
         l.rows.n = 0;
     }
@@ -312,8 +292,6 @@ static const uint8_t kinds[0x200] = {
     [0x18c] = GP_OP_SHARED, [0x18d] = GP_OP_SHARED, [BAR] = GP_OP_BARRIER,
 };
 
-enum gp_op gp_code_op(const struct gp_code *code, size_t i) { return kinds[operation(code, i)]; }
-
 /* Of a branch: where it goes if that is not behind it, or what follows it. */
 static size_t target_of(const struct gp_code *code, size_t i)
 {
@@ -323,12 +301,21 @@ static size_t target_of(const struct gp_code *code, size_t i)
     return to >= 0 && to <= (int64_t)i ? (size_t)to : i + 1;
 }
 
-/* Branches back, the closest behind an instruction first. */
-static void find_loops(struct gp_code *code)
+/* Of each instruction what it does, and its loop: branches back, the closest behind an instruction first. */
+static void read_operations(struct gp_code *code)
 {
-    for (size_t i = 0; i < code->n; i++)
-        for (size_t k = operation(code, i) == BRA ? target_of(code, i) : i; k < i; k++)
-            if (!code->places[k].loop) code->places[k].loop = code->places[i].loop = (uint32_t)i;
+    static const uint8_t bytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
+    enum { LANES = 32, SIZE_AT = 73 - 64 };
+    for (size_t i = 0; i < code->n; i++) {
+        struct gp_code_op *op = &code->ops[i];
+        op->kind = kinds[operation(code, i)];
+        if (op->kind == GP_OP_LOAD || op->kind == GP_OP_STORE)
+            op->bytes = LANES * bytes[word(code, i, 1) >> SIZE_AT & 7];
+        if (operation(code, i) != BRA) continue;
+        const bool meets = i + 1 < code->n && operation(code, i + 1) == BSYNC;
+        for (size_t k = target_of(code, i); k <= i; k++)
+            if (!code->ops[k].loop) code->ops[k].loop = (uint32_t)i, code->ops[k].diverges = meets;
+    }
 }
 
 const struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function,
@@ -345,21 +332,14 @@ const struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *
                           symbols = section_of(&cubin->bytes, ".symtab", ""),
                           info = section_of(&cubin->bytes, ".nv.info", "");
         struct gp_code one = {.bytes = text.at, .n = text.n / GP_OP_BYTES};
-        one.places = gp_zalloc((one.n + 1) * sizeof *one.places);
+        one.ops = gp_zalloc((one.n + 1) * sizeof *one.ops);
         one.frame_bytes = frame_of(&info, &symbols, text.number);
-        find_loops(&one);
+        read_operations(&one);
         if (one.n) read_lines(&cubin->bytes, &symbols, text.number, &one, strings);
         *at = (uint32_t)c->functions.n;
         GP_VEC_PUSH(&c->functions, one);
     }
     return c->functions.at[*at].n ? &c->functions.at[*at] : NULL;
-}
-
-uint32_t gp_code_bytes(const struct gp_code *code, size_t i)
-{
-    static const uint8_t bytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
-    enum { LANES = 32, SIZE_AT = 73 - 64 };
-    return LANES * bytes[word(code, i, 1) >> SIZE_AT & 7];
 }
 
 /* What others may wait for: the six scoreboards that an instruction releases, and what it does. */
@@ -369,22 +349,16 @@ static bool ends(const struct gp_code *code, size_t i, uint32_t what)
 {
     enum { WRITTEN_AT = 110 - 64, READ_AT = 113 - 64 };
     const uint64_t control = word(code, i, 1);
-    const enum gp_op op = gp_code_op(code, i);
+    const uint32_t op = code->ops[i].kind;
     return what &
            (1U << (control >> WRITTEN_AT & 7) | 1U << (control >> READ_AT & 7) |
             (op == GP_OP_BARRIER ? IS_BARRIER : 0) | (op == GP_OP_STORE || op == GP_OP_ATOMIC ? WRITES : 0));
 }
 
-bool gp_code_diverges(const struct gp_code *code, size_t i)
-{
-    const uint32_t loop = code->places[i].loop;
-    return loop && loop + 1 < code->n && operation(code, loop + 1) == BSYNC;
-}
-
 /* The closest before I, round its innermost loop, that ends WHAT; I: none. */
 static size_t before(const struct gp_code *code, size_t i, uint32_t what)
 {
-    const size_t loop = code->places[i].loop, head = loop ? target_of(code, loop) : 0;
+    const size_t loop = code->ops[i].loop, head = loop ? target_of(code, loop) : 0;
     for (size_t k = i; k-- > head;)
         if (ends(code, k, what)) return k;
     for (size_t k = loop + 1; k-- > i + 1;)

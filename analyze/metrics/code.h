@@ -5,7 +5,7 @@
  *     struct gp_cubins c;
  *     gp_cubins_of(&c, &trace);
  *     const struct gp_code *code = gp_code_of(&c, checksum, "_Z4gemmPf", &strings);   // NULL: not known
- *     if (code) use(code->places[gp_code_awaited(code, offset / GP_OP_BYTES, GP_STALL_LONG_SCOREBOARD)]);
+ *     if (code) use(code->ops[gp_code_awaited(code, offset / GP_OP_BYTES, GP_STALL_LONG_SCOREBOARD)]);
  *     gp_cubins_release(&c);
  */
 #ifndef GP_ANALYZE_METRICS_CODE_H
@@ -31,16 +31,19 @@ enum gp_op {
     GP_OP_COUNT
 };
 
-struct gp_code_place {
+struct gp_code_op {
     gp_sid file;
-    uint32_t line; /* 0: not known */
-    uint32_t loop; /* the branch that closes the innermost loop around it; 0: none */
+    uint32_t line;  /* 0: not known */
+    uint32_t kind;  /* enum gp_op */
+    uint32_t bytes; /* of global memory, that a warp accesses */
+    uint32_t loop;  /* the branch that closes the innermost loop around it; 0: none */
+    bool diverges;  /* lanes of a warp may leave that in different turns */
 };
 
 struct gp_code {
     const uint8_t *bytes;
-    size_t n; /* instructions */
-    struct gp_code_place *places;
+    struct gp_code_op *ops;
+    size_t n;             /* instructions */
     uint32_t frame_bytes; /* of local memory, per thread */
 };
 
@@ -63,11 +66,6 @@ void gp_cubins_release(struct gp_cubins *c);
 const struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function,
                                  struct gp_strings *strings);
 
-enum gp_op gp_code_op(const struct gp_code *code, size_t i);
-/* Bytes of a warp that instruction I of global memory accesses. */
-uint32_t gp_code_bytes(const struct gp_code *code, size_t i);
-/* Is I in a loop that lanes of a warp may leave in different turns? */
-bool gp_code_diverges(const struct gp_code *code, size_t i);
 /* The instruction that a warp at instruction I waits for in REASON; I where that is the one. */
 size_t gp_code_awaited(const struct gp_code *code, size_t i, enum gp_stall reason);
 

@@ -62,7 +62,7 @@ struct find {
     const struct gp_trace *t;
     struct gp_map kernel_of; /* by name in the trace */
     struct gp_map place_of;  /* by file and line */
-    GP_VEC(struct gp_code_place) places;
+    GP_VEC(struct gp_code_op) places;
     struct gp_cubins cubins;
     struct sample *samples;
     size_t n;
@@ -112,7 +112,7 @@ static uint32_t kernel_of(struct find *f, gp_sid name)
 static void put_place(struct find *f, struct sample *x, uint32_t stack)
 {
     static const char module[] = "cubin ";
-    struct gp_code_place place = {0};
+    struct gp_code_op place = {0};
     const struct gp_stack *at = &f->t->stacks.at[stack];
     const struct gp_code *code = NULL;
     if (stack) {
@@ -127,11 +127,11 @@ static void put_place(struct find *f, struct sample *x, uint32_t stack)
     size_t i = x->offset / GP_OP_BYTES;
     if (code && i < code->n) {
         if (x->reason < GP_STALL_COUNT) i = gp_code_awaited(code, i, (enum gp_stall)x->reason);
-        x->op = gp_code_op(code, i);
+        x->op = code->ops[i].kind;
+        x->bytes = code->ops[i].bytes;
+        x->diverges = code->ops[i].diverges;
         x->offset = i * GP_OP_BYTES;
-        if (x->op == GP_OP_LOAD || x->op == GP_OP_STORE) x->bytes = gp_code_bytes(code, i);
-        x->diverges = gp_code_diverges(code, i);
-        if (code->places[i].line) place = code->places[i];
+        if (code->ops[i].line) place = code->ops[i];
         f->s->kernels.at[x->kernel].frame_bytes = code->frame_bytes;
     }
     x->line = place.line

@@ -88,8 +88,8 @@ TEST(lines_are_those_of_the_kernels_file)
     assert_int_equal(code->n, GP_COUNT(expected));
     assert_int_equal(code->frame_bytes, 96);
     for (size_t i = 0; i < code->n; i++) {
-        assert_int_equal(code->places[i].line, expected[i]);
-        assert_string_equal(gp_string(&m.strings, code->places[i].file), "/s/k.cu");
+        assert_int_equal(code->ops[i].line, expected[i]);
+        assert_string_equal(gp_string(&m.strings, code->ops[i].file), "/s/k.cu");
     }
     assert_ptr_equal(gp_code_of(&m.cubins, CRC, "k", &m.strings), code);
     assert_null(gp_code_of(&m.cubins, CRC, "l", &m.strings));
@@ -111,9 +111,9 @@ TEST(stalls_are_of_the_instruction_that_is_waited_for)
     assert_int_equal(gp_code_awaited(code, 10, GP_STALL_BARRIER), 9);
     assert_int_equal(gp_code_awaited(code, 9, GP_STALL_BARRIER), 9);
     assert_int_equal(gp_code_awaited(code, 11, GP_STALL_DRAIN), 6);
-    assert_true(gp_code_diverges(code, 3));
-    assert_false(gp_code_diverges(code, 0));
-    assert_false(gp_code_diverges(code, 10));
+    assert_true(code->ops[3].diverges);
+    assert_false(code->ops[0].diverges);
+    assert_false(code->ops[10].diverges);
     end(&m);
 }
 
@@ -130,9 +130,9 @@ TEST(what_instructions_do)
     for (size_t i = 0; i < GP_COUNT(known); i++) op(&m, known[i].operation);
     cubin_put(&m.c, &m.pc, CRC);
     const struct gp_code *code = finish(&m);
-    for (size_t i = 0; i < GP_COUNT(known); i++) assert_int_equal(gp_code_op(code, i), known[i].op);
-    assert_int_equal(gp_code_bytes(code, 0), 128);
-    assert_int_equal(code->places[0].line, 0); /* it has no rows */
+    for (size_t i = 0; i < GP_COUNT(known); i++) assert_int_equal(code->ops[i].kind, known[i].op);
+    assert_int_equal(code->ops[0].bytes, 128);
+    assert_int_equal(code->ops[0].line, 0); /* it has no rows */
     end(&m);
 }
 
