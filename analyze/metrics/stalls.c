@@ -321,7 +321,8 @@ struct sums {
     double local_stalled;
     double atomics; /* on the line, instructions and stalls */
     double atomics_issued;
-    double diverging, here; /* instructions: in loops that lanes leave one by one; on the line */
+    double unselected, diverging,
+        here;           /* not selected; instructions in loops that lanes leave one by one; on the line */
     double bytes, once; /* per sample that issued; of the line that loads most, and that which stores most */
     double bytes_error; /* 95%, as a part of them; NAN: the code is not known */
 };
@@ -348,6 +349,7 @@ static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, s
         const double part = (double)x[i].total / (double)k->samples;
         if (i && x[i].line != x[i - 1].line) memset(of_line, 0, sizeof of_line);
         if (waits_behind(&x[i], cause)) s.behind += part;
+        if (x[i].reason == GP_STALL_NOT_SELECTED) s.unselected += part;
         if (cause_of(&x[i]) == GP_CAUSE_SPILLS) s.local_stalled += part;
         if (x[i].op == GP_OP_ATOMIC && x[i].line == line) s.atomics += part;
         if (x[i].reason != GP_STALL_COUNT || x[i].op == GP_OP_COUNT) continue;
@@ -372,17 +374,20 @@ static double least_issue(const struct gp_stalled *k)
     return 1 - pow((double)k->latency / (double)k->samples, 1 / ISSUE_CYCLES);
 }
 
+/* Cycles per second of all multiprocessors; 0: not known. */
+static double cycles_of(const struct gp_device *d)
+{
+    return d && d->sms > 0 && d->core_clock_khz > 0 ? (double)d->sms * (double)d->core_clock_khz * 1e3 : 0;
+}
+
 /* The part of the multiprocessors' time in which they had no warps: each gives a sample per period. */
 static double idle_part(const struct find *f, const struct gp_stalled *k)
 {
-    const struct gp_device *d = f->device;
     const char *period = gp_trace_get_meta(f->t, "pc.period_cycles"),
                *dropped = gp_trace_get_meta(f->t, "pc.dropped");
-    if (!d || d->sms <= 0 || d->core_clock_khz <= 0 || !k->time_ns || !period || !dropped ||
-        strcmp(dropped, "0") != 0)
-        return NAN;
-    return 1 - (double)k->samples * strtod(period, NULL) * 1e6 /
-                   ((double)k->time_ns * (double)d->core_clock_khz * (double)d->sms);
+    const double cycles = cycles_of(f->device) * (double)k->time_ns / 1e9;
+    if (!(cycles > 0) || !period || !dropped || strcmp(dropped, "0") != 0) return NAN;
+    return 1 - (double)k->samples * strtod(period, NULL) / cycles;
 }
 
 /* The part of the time that memory needs at its peak for what instructions access, BYTES per sample. NAN: not
@@ -390,13 +395,12 @@ static double idle_part(const struct find *f, const struct gp_stalled *k)
 static double memory_part(const struct find *f, const struct gp_stalled *k, double bytes)
 {
     struct gp_ceilings c;
-    const struct gp_device *d = f->device;
-    if (!d || d->sms <= 0 || d->core_clock_khz <= 0 || !k->issued) return NAN;
-    gp_ceilings_of_device(&c, gp_trace_str(f->t, d->name), d);
-    const double clocks = SCHEDULERS * (double)d->sms * (double)d->core_clock_khz * 1e3,
-                 per_issued = bytes * (double)k->samples / (double)k->issued;
-    const double idle = least_issue(k) < REACHED ? idle_part(f, k) : NAN, busy = idle > 0 ? 1 - idle : 1;
-    return c.memory.per_s > 0 ? busy * clocks * least_issue(k) * per_issued / c.memory.per_s : NAN;
+    const double cycles = cycles_of(f->device), idle = least_issue(k) < REACHED ? idle_part(f, k) : NAN;
+    if (!(cycles > 0) || !k->issued) return NAN;
+    gp_ceilings_of_device(&c, gp_trace_str(f->t, f->device->name), f->device);
+    const double issued = SCHEDULERS * cycles * least_issue(k) * (idle > 0 ? 1 - idle : 1),
+                 per_s = issued * bytes * (double)k->samples / (double)k->issued;
+    return c.memory.per_s > 0 ? per_s / c.memory.per_s : NAN;
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -450,14 +454,6 @@ static double memory_most(const struct gp_stalled *k, double part)
     return slow < late ? slow : late;
 }
 
-/* Lines that only wait behind others: what those stalls are longer than without a queue. */
-static double held_up(const struct gp_stalled *k, const struct sample *of, size_t n, const struct stall *own)
-{
-    struct stall all = {0};
-    add_stall(&all, k, of, n, GP_CAUSE_MEMORY);
-    return larger(all.stalled - all.left - (own->stalled - own->left), 0);
-}
-
 /* What bounds the time that is left, once the stalls S of the line are mended for CAUSE. */
 static void bound_stall(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n,
                         enum gp_stall_cause cause, const struct stall *s, const struct stall *loads,
@@ -467,11 +463,7 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
                  issued = (double)k->issued / all;
     const double least_slots = least_issue(k) * (1 - ISSUE_ERROR);
     const bool memory = cause == GP_CAUSE_MEMORY || cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SPILLS;
-    double unselected = 0;
-    for (size_t i = 0; i < k->reasons.n; i++)
-        if (k->reasons.at[i].reason == GP_STALL_NOT_SELECTED)
-            unselected = (double)k->reasons.at[i].samples / all;
-    double others = 1 - issued - unselected - s->stalled;
+    double others = 1 - issued - sums->unselected - s->stalled;
     double accessed = memory ? memory_part(f, k, sums->bytes) : 0, once = 0;
     if (memory && isnan(sums->bytes_error)) accessed = NAN;
     const bool again = accessed > 1; /* so caches have it */
@@ -481,7 +473,11 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
     if (again || cause == GP_CAUSE_UNIT || cause == GP_CAUSE_CODE) /* with the instructions of the line */
         least = larger(least_slots * (1 - sums->here / larger(issued, sums->here)),
                        issued - sums->here + others - larger(sums->behind - s->stalled, 0));
-    if (cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SHARED) others -= held_up(k, of, n, loads);
+    if (cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SHARED) { /* loads of other lines no longer queue */
+        struct stall queue = {0};
+        add_stall(&queue, k, of, n, GP_CAUSE_MEMORY);
+        others -= larger(queue.stalled - queue.left - (loads->stalled - loads->left), 0);
+    }
     double left = issued > 0 ? round_of(least_issue(k) / issued, issued, larger(others, 0) + s->left) : 1;
     left = larger(left, issue / REACHED);
     /* In shared memory, the lanes of a warp take turns. */
