@@ -1,15 +1,11 @@
-// Cubins are ELF files of 64 bits, little-endian; their line tables are DWARF 2 to 4 with an extension for
-// inlined code. What is cut or unknown is left out: whoever asks then gets no code, or no line.
+// Cubins are ELF files of 64 bits, little-endian. What is cut or unknown is left out: the caller gets no code.
 #include "analyze/metrics/code.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/count.h"
 #include "formats/base/hash.h"
-#include "formats/base/intern.h"
 #include "formats/base/mem.h"
-#include "formats/base/str.h"
 #include "formats/base/wire.h"
 
 /* ---- cubins ---- */
@@ -113,164 +109,6 @@ static uint32_t frame_of(const struct part *info, const struct part *symbols, ui
     return 0;
 }
 
-/* ---- lines ---- */
-
-/* A row of the table: from this address on. CALLER: the number of the row that this code is inlined into,
- * 0 none. */
-struct row {
-    uint64_t address;
-    uint32_t file, line, caller;
-};
-
-struct lines {
-    struct gp_wire head, w;
-    const uint8_t *section;
-    struct part relocations, symbols;
-    uint32_t text;           /* the section of the function */
-    GP_VEC(struct row) rows; /* of the function */
-    bool here;               /* the sequence is the function's */
-};
-
-static uint64_t take(struct gp_wire *w)
-{
-    uint64_t v = 0;
-    if (!gp_wire_varint(w, &v)) w->p = w->end;
-    return v;
-}
-
-static int64_t take_signed(struct gp_wire *w)
-{
-    const uint8_t *from = w->p;
-    const uint64_t v = take(w), bits = 7 * (uint64_t)(w->p - from);
-    return (int64_t)(bits && bits < 64 && v >> (bits - 1) & 1 ? v | UINT64_MAX << bits : v);
-}
-
-static const char *take_text(struct gp_wire *w)
-{
-    const char *text = (const char *)w->p;
-    const uint8_t *end = w->p < w->end ? memchr(w->p, 0, (size_t)(w->end - w->p)) : NULL;
-    w->p = end ? end + 1 : w->end;
-    return end ? text : "";
-}
-
-/* "folder/name" of file NUMBER; the tables follow the lengths of the standard operations. */
-static gp_sid file_of(const struct lines *l, uint32_t number, struct gp_strings *strings)
-{
-    struct gp_wire folders = l->head, w = l->head;
-    struct gp_buf path = {0};
-    while (*take_text(&w)) continue;
-    for (uint32_t i = 1; w.p < w.end; i++) {
-        const char *name = take_text(&w), *folder = "";
-        const uint64_t of = take(&w);
-        (void)take(&w);
-        (void)take(&w);
-        if (!*name) break;
-        if (i != number) continue;
-        for (uint64_t k = 0; k < of && folders.p < folders.end; k++) folder = take_text(&folders);
-        if (*folder && *name != '/') gp_buf_printf(&path, "%s/", folder);
-        gp_buf_puts(&path, name);
-    }
-    const gp_sid sid = path.n ? gp_intern(strings, path.data, path.n) : 0;
-    gp_buf_release(&path);
-    return sid;
-}
-
-/* Which section does the address at P lie in? */
-static uint32_t section_at(const struct lines *l, const uint8_t *p)
-{
-    Elf64_Rela r;
-    for (size_t at = 0; at + sizeof r <= l->relocations.n; at += sizeof r) {
-        memcpy(&r, l->relocations.at + at, sizeof r);
-        if (r.r_offset == (uint64_t)(p - l->section)) return section_of_symbol(&l->symbols, r.r_info >> 32);
-    }
-    return 0;
-}
-
-/* An operation behind a zero. */
-static void run_extended(struct lines *l, struct row *r)
-{
-    enum { END = 1, ADDRESS = 2, INLINED = 0x90, ADDRESS_BYTES = 8 };
-    const uint64_t n = take(&l->w);
-    struct gp_wire of =
-        gp_wire_begin(l->w.p, n < (uint64_t)(l->w.end - l->w.p) ? n : (size_t)(l->w.end - l->w.p));
-    l->w.p = of.end ? of.end : l->w.end;
-    if (!n || of.p >= of.end) return;
-    const uint8_t operation = *of.p++;
-    if (operation == END) {
-        *r = (struct row){.file = 1, .line = 1};
-        l->here = false;
-    } else if (operation == ADDRESS && of.end - of.p == ADDRESS_BYTES) {
-        r->address = gp_wire_fixed(of.p, ADDRESS_BYTES);
-        l->here = section_at(l, of.p) == l->text;
-    } else if (operation == INLINED) r->caller = (uint32_t)take(&of);
-}
-
-/* The operations of a unit, below the numbers at HEAD; those of other functions make no rows. */
-static void run(struct lines *l, const uint8_t *head)
-{
-    enum { EXTENDED, COPY, ADVANCE_PC, ADVANCE_LINE, SET_FILE, CONST_ADD_PC = 8, FIXED_ADVANCE_PC };
-    const uint8_t least = head[0], range = head[3], first = head[4];
-    struct row r = {.file = 1, .line = 1};
-    while (l->w.p < l->w.end) {
-        const uint8_t o = *l->w.p++, step = o < first ? 255 - first : o - first;
-        bool copy = o >= first || o == COPY;
-        if (o >= first || o == CONST_ADD_PC) r.address += (uint64_t)step / range * least;
-        if (o >= first) r.line += (uint32_t)((int8_t)head[2] + step % range);
-        else if (o == EXTENDED) run_extended(l, &r);
-        else if (o == ADVANCE_PC) r.address += take(&l->w) * least;
-        else if (o == ADVANCE_LINE) r.line += (uint32_t)take_signed(&l->w);
-        else if (o == SET_FILE) r.file = (uint32_t)take(&l->w);
-        else if (o == FIXED_ADVANCE_PC && l->w.end - l->w.p >= 2) {
-            r.address += gp_wire_fixed(l->w.p, 2);
-            l->w.p += 2;
-        } else
-            for (uint8_t i = 0; !copy && i < head[4 + o]; i++) (void)take(&l->w);
-        if (copy && l->here) GP_VEC_PUSH(&l->rows, r);
-    }
-}
-
-/* Code of other files has the line that it was inlined into, or else the line before. */
-static void lay_out(const struct lines *l, struct gp_code *code, struct gp_strings *strings)
-{
-    enum { DEEPEST = 32 };
-    const struct row *rows = l->rows.at;
-    uint32_t line = 0;
-    if (!l->rows.n) return;
-    const gp_sid file = file_of(l, rows[0].file, strings);
-    for (size_t i = 0; i < l->rows.n; i++) {
-        struct row r = rows[i];
-        for (int k = 0; r.file != rows->file && r.caller && r.caller <= l->rows.n && k < DEEPEST; k++)
-            r = rows[r.caller - 1];
-        if (r.file == rows->file) line = r.line;
-        const size_t end = i + 1 < l->rows.n ? rows[i + 1].address / GP_OP_BYTES : code->n;
-        for (size_t k = rows[i].address / GP_OP_BYTES; k < end && k < code->n; k++)
-            code->ops[k].file = file, code->ops[k].line = line;
-    }
-}
-
-static void read_lines(const struct gp_buf *b, const struct part *symbols, uint32_t text,
-                       struct gp_code *code, struct gp_strings *strings)
-{
-    enum { LENGTH = 4, VERSION = 2, HEADER = LENGTH + VERSION + 4, DWARF = 2 };
-    const struct part table = section_of(b, ".debug_line", "");
-    struct lines l = {.section = table.at, .symbols = *symbols, .text = text};
-    l.relocations = section_of(b, ".rela.debug_line", "");
-    for (size_t at = 0, n; at + HEADER + 6 < table.n; at += LENGTH + n) {
-        const uint8_t *p = table.at + at, *begin = p + HEADER, *files = begin + 4 + begin[4];
-        n = gp_wire_fixed(p, LENGTH);
-        const uint64_t head = gp_wire_fixed(p + LENGTH + VERSION, 4);
-        if (n > table.n - at - LENGTH || n < HEADER || head > n - VERSION - 4 || !begin[3] || !begin[4] ||
-            gp_wire_fixed(p + LENGTH, VERSION) != DWARF || files > begin + head)
-            break;
-        l.head = gp_wire_begin(files, (size_t)(begin + head - files));
-        l.w = gp_wire_begin(begin + head, (size_t)(p + LENGTH + n - begin) - head);
-        run(&l, begin);
-        lay_out(&l, code, strings);
-        l.rows.n = 0;
-    }
-    GP_VEC_FREE(&l.rows);
-}
-
 /* ---- instructions ---- */
 
 static uint64_t word(const struct gp_code *code, size_t i, int k)
@@ -318,8 +156,7 @@ static void read_operations(struct gp_code *code)
     }
 }
 
-const struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function,
-                                 struct gp_strings *strings)
+struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function)
 {
     const struct gp_cubin *cubin = NULL;
     for (size_t i = 0; i < c->cubins.n; i++)
@@ -335,11 +172,21 @@ const struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *
         one.ops = gp_zalloc((one.n + 1) * sizeof *one.ops);
         one.frame_bytes = frame_of(&info, &symbols, text.number);
         read_operations(&one);
-        if (one.n) read_lines(&cubin->bytes, &symbols, text.number, &one, strings);
         *at = (uint32_t)c->functions.n;
         GP_VEC_PUSH(&c->functions, one);
     }
     return c->functions.at[*at].n ? &c->functions.at[*at] : NULL;
+}
+
+size_t gp_code_address(const struct gp_code *code, size_t i)
+{
+    enum { TO = 16, FROM = 24, REGISTER = 0xff };
+    const uint64_t from = word(code, i, 0) >> FROM & REGISTER;
+    const uint32_t kind = code->ops[i].kind;
+    if (kind == GP_OP_OTHER || kind == GP_OP_BARRIER || from == REGISTER) return i;
+    for (size_t k = i; k-- > 0;)
+        if ((word(code, k, 0) >> TO & REGISTER) == from) return k;
+    return i;
 }
 
 /* What others may wait for: the six scoreboards that an instruction releases, and what it does. */

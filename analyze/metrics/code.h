@@ -1,10 +1,10 @@
-/* code.h -- machine code of kernels, from the cubins of a trace: for each instruction its line, what it does,
- * and which one it waits for. Knows the encoding that NVIDIA has had since Volta: 16 bytes, the control bits
+/* code.h -- machine code of kernels, from the cubins of a trace: for each instruction what it does, and
+ * which one it waits for. Knows the encoding that NVIDIA has had since Volta: 16 bytes, the control bits
  * in the last word (README.md, "Machine code"). Knows nothing of samples.
  *
  *     struct gp_cubins c;
  *     gp_cubins_of(&c, &trace);
- *     const struct gp_code *code = gp_code_of(&c, checksum, "_Z4gemmPf", &strings);   // NULL: not known
+ *     const struct gp_code *code = gp_code_of(&c, checksum, "_Z4gemmPf");   // NULL: not known
  *     if (code) use(code->ops[gp_code_awaited(code, offset / GP_OP_BYTES, GP_STALL_LONG_SCOREBOARD)]);
  *     gp_cubins_release(&c);
  */
@@ -32,11 +32,10 @@ enum gp_op {
 };
 
 struct gp_code_op {
-    gp_sid file;
-    uint32_t line;  /* 0: not known */
     uint32_t kind;  /* enum gp_op */
     uint32_t bytes; /* of global memory, that a warp accesses */
     uint32_t loop;  /* the branch that closes the innermost loop around it; 0: none */
+    uint32_t stack; /* for the caller: its place */
     bool diverges;  /* lanes of a warp may leave that in different turns */
 };
 
@@ -61,11 +60,11 @@ struct gp_cubins {
 /* Those of the finished trace T. */
 void gp_cubins_of(struct gp_cubins *c, const struct gp_trace *t);
 void gp_cubins_release(struct gp_cubins *c);
-/* FUNCTION of the cubin with checksum CRC, until the next call; NULL: not known. Names of files go to
- * STRINGS. */
-const struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function,
-                                 struct gp_strings *strings);
+/* FUNCTION of the cubin with checksum CRC, until the next call; NULL: not known. */
+struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function);
 
+/* The instruction that made the address that I accesses; I: none, or it accesses none. */
+size_t gp_code_address(const struct gp_code *code, size_t i);
 /* The instruction that a warp at instruction I waits for in REASON; I where that is the one. */
 size_t gp_code_awaited(const struct gp_code *code, size_t i, enum gp_stall reason);
 

@@ -49,7 +49,7 @@ static const struct {
 /* What stalls is at the instruction that it waits for, where the code is known. */
 struct sample {
     uint32_t kernel, reason;
-    uint64_t line; /* index of its place; without a line the offset, and NO_LINE */
+    uint64_t line; /* index in trace->stacks; without a line the offset, and NO_LINE */
     uint64_t offset;
     int64_t total, latency;
     uint32_t op, bytes; /* enum gp_op, GP_OP_COUNT: not known; BYTES: that the warp accesses */
@@ -61,8 +61,6 @@ struct find {
     struct gp_stalls *s;
     const struct gp_trace *t;
     struct gp_map kernel_of; /* by name in the trace */
-    struct gp_map place_of;  /* by file and line */
-    GP_VEC(struct gp_code_op) places;
     struct gp_cubins cubins;
     struct sample *samples;
     size_t n;
@@ -108,36 +106,59 @@ static uint32_t kernel_of(struct find *f, gp_sid name)
     return *at;
 }
 
-/* The instruction of row I, or the one that it waits for, and its line. */
-static void put_place(struct find *f, struct sample *x, uint32_t stack)
+/* The code of row I; NULL: not known. */
+static struct gp_code *code_of(struct find *f, size_t i)
 {
     static const char module[] = "cubin ";
-    struct gp_code_op place = {0};
-    const struct gp_stack *at = &f->t->stacks.at[stack];
-    const struct gp_code *code = NULL;
-    if (stack) {
-        const char *name = at->symbol ? gp_trace_str(f->t, f->t->symbols.at[at->symbol].module) : "";
-        place.file =
-            gp_intern(f->s->strings, gp_trace_str(f->t, at->file), gp_string_len(&f->t->strings, at->file));
-        place.line = at->line;
-        if (f->cubins.cubins.n && gp_starts(name, module))
-            code = gp_code_of(&f->cubins, strtoull(name + sizeof module - 1, NULL, 16),
-                              gp_string(f->s->strings, f->s->kernels.at[x->kernel].name), f->s->strings);
+    const struct gp_events *e = &f->t->events[GP_PC];
+    const struct gp_stack *at = &f->t->stacks.at[gp_get_stack(e, i)];
+    if (!f->cubins.cubins.n || !gp_get_stack(e, i) || !at->symbol) return NULL;
+    const char *name = gp_trace_str(f->t, f->t->symbols.at[at->symbol].module);
+    if (!gp_starts(name, module)) return NULL;
+    struct gp_code *code =
+        gp_code_of(&f->cubins, strtoull(name + sizeof module - 1, NULL, 16), gp_trace_str(f->t, e->name[i]));
+    return code && gp_get_addr(e, i) / GP_OP_BYTES < code->n ? code : NULL;
+}
+
+/* Instructions have the lines of their samples. Those without, or of another file than that of the first one,
+ * were inlined: they have the line that made their address, or else the line before. */
+static void place_code(struct find *f)
+{
+    const struct gp_events *e = &f->t->events[GP_PC];
+    const struct gp_stack *stacks = f->t->stacks.at;
+    for (size_t i = 0; i < e->n; i++) {
+        struct gp_code *code = code_of(f, i);
+        if (code) code->ops[gp_get_addr(e, i) / GP_OP_BYTES].stack = gp_get_stack(e, i);
     }
-    size_t i = x->offset / GP_OP_BYTES;
-    if (code && i < code->n) {
-        if (x->reason < GP_STALL_COUNT) i = gp_code_awaited(code, i, (enum gp_stall)x->reason);
-        x->op = code->ops[i].kind;
-        x->bytes = code->ops[i].bytes;
-        x->diverges = code->ops[i].diverges;
-        x->offset = i * GP_OP_BYTES;
-        if (code->ops[i].line) place = code->ops[i];
-        f->s->kernels.at[x->kernel].frame_bytes = code->frame_bytes;
+    GP_EACH(struct gp_code, code, f->cubins.functions) {
+        uint32_t first = 0, before = 0;
+        for (size_t i = 0; i < code->n; i++) {
+            uint32_t *stack = &code->ops[i].stack;
+            const size_t address = gp_code_address(code, i);
+            if (!first) first = *stack;
+            if (*stack && stacks[*stack].file == stacks[first].file) before = *stack;
+            else *stack = address < i ? code->ops[address].stack : before;
+        }
     }
-    x->line = place.line
-                  ? *gp_map_put(&f->place_of, (uint64_t)place.file << 32 | place.line, (uint32_t)f->places.n)
-                  : x->offset | NO_LINE;
-    if (x->line == f->places.n) GP_VEC_PUSH(&f->places, place);
+}
+
+/* The sample is of the instruction of row I, or of the one that it waits for. */
+static void put_place(struct find *f, struct sample *x, size_t i)
+{
+    const struct gp_code *code = code_of(f, i);
+    uint32_t stack = gp_get_stack(&f->t->events[GP_PC], i);
+    if (code) {
+        size_t at = x->offset / GP_OP_BYTES;
+        if (x->reason < GP_STALL_COUNT) at = gp_code_awaited(code, at, (enum gp_stall)x->reason);
+        const struct gp_code_op *op = &code->ops[at];
+        x->op = op->kind;
+        x->bytes = op->bytes;
+        x->diverges = op->diverges;
+        x->offset = at * GP_OP_BYTES;
+        if (op->stack) stack = op->stack;
+        f->s->kernels.at[x->kernel].local_bytes = code->frame_bytes;
+    }
+    x->line = stack ? stack : x->offset | NO_LINE;
 }
 
 static void read_samples(struct find *f)
@@ -159,7 +180,7 @@ static void read_samples(struct find *f)
                            .total = total,
                            .latency = latency > 0 && latency <= (double)total ? (int64_t)latency : 0,
                            .op = GP_OP_COUNT};
-        put_place(f, &x, gp_get_stack(e, i));
+        put_place(f, &x, i);
         f->samples[f->n++] = x;
         f->s->samples = gp_add_saturated(f->s->samples, total);
     }
@@ -191,7 +212,7 @@ static void read_launches(struct find *f)
         const struct gp_config *c = &t->configs.at[one->config];
         gp_occupancy_of(&o, t, c, f->device);
         one->registers = c->has & GP_HAS_REGS ? c->registers : 0;
-        one->local_bytes = one->frame_bytes ? one->frame_bytes : c->local_bytes;
+        if (!one->local_bytes) one->local_bytes = c->local_bytes;
         if (o.known) one->occupancy = o.achieved;
         if (o.waves > 0) one->waves = o.waves;
     }
@@ -230,8 +251,10 @@ static void add_line(struct find *f, struct gp_stalled *k, const struct sample *
                               .first = (size_t)(x - f->samples),
                               .n = n};
     if (!(x->line & NO_LINE)) {
-        p.file = f->places.at[x->line].file;
-        p.line = f->places.at[x->line].line;
+        const struct gp_stack *at = &f->t->stacks.at[x->line];
+        p.file =
+            gp_intern(f->s->strings, gp_trace_str(f->t, at->file), gp_string_len(&f->t->strings, at->file));
+        p.line = at->line;
     }
     for (size_t i = 0; i < n; i++) {
         add(&p, &x[i]);
@@ -273,10 +296,8 @@ static void add_parts(struct find *f, struct gp_stalled *k, const struct sample 
 /* The cause that a sample belongs to; GP_STALL_CAUSE_COUNT: none. */
 static enum gp_stall_cause cause_of(const struct sample *x)
 {
-    enum gp_stall_cause c = 0;
-    while (c < GP_STALL_CAUSE_COUNT &&
-           (x->reason >= GP_STALL_COUNT || !(causes[c].reasons & 1U << x->reason)))
-        c++;
+    const enum gp_stall_cause c =
+        x->reason < GP_STALL_COUNT ? gp_stall_cause_of((enum gp_stall)x->reason) : GP_STALL_CAUSE_COUNT;
     if (c == GP_CAUSE_MEMORY && x->op == GP_OP_LOCAL) return GP_CAUSE_SPILLS;
     if (c == GP_CAUSE_MEMORY &&
         (x->op == GP_OP_ATOMIC || (x->op < GP_OP_COUNT && x->reason == GP_STALL_MEMBAR)))
@@ -321,10 +342,10 @@ struct sums {
     double local_stalled;
     double atomics; /* on the line, instructions and stalls */
     double atomics_issued;
-    double unselected, diverging,
-        here;           /* not selected; instructions in loops that lanes leave one by one; on the line */
-    double bytes, once; /* per sample that issued; of the line that loads most, and that which stores most */
-    double bytes_error; /* 95%, as a part of them; NAN: the code is not known */
+    double unselected;
+    double diverging, here; /* instructions: in loops that lanes leave one by one; on the line */
+    double bytes, once;     /* per sample; of the line that loads most, and of that which stores most */
+    double bytes_error;     /* 95%, as a part of them; NAN: the code is not known */
 };
 
 /* Does X wait in the queue of CAUSE? All that waits for memory goes through one queue of the multiprocessor,
@@ -530,8 +551,8 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
     k->error = error_of(k->stalled, k->samples);
     bound_stall(f, k, of, n, cause, &s[cause], &loads, &sums, queued);
     judge_tail(f, k);
-    if (k->cause != GP_CAUSE_TAIL && least_issue(k) >= REACHED &&
-        k->issued) { /* only fewer instructions help */
+    /* Only fewer instructions help. */
+    if (k->cause != GP_CAUSE_TAIL && least_issue(k) >= REACHED && k->issued) {
         const double issued = (double)k->issued / all;
         const bool diverges = sums.diverging >= issued / 2;
         const double fewer = diverges ? sums.diverging * (LANES - 1) / LANES : sums.here;
@@ -555,6 +576,7 @@ void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strin
     s->strings = strings;
     if (!t->events[GP_PC].n) return;
     gp_cubins_of(&f.cubins, t);
+    if (f.cubins.cubins.n) place_code(&f);
     read_samples(&f);
     qsort(f.samples, f.n, sizeof *f.samples, by_line);
     read_launches(&f);
@@ -571,8 +593,6 @@ void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strin
             GP_VEC_PUSH(&s->hottest, s->kernels.at[k].lines.at[i]);
     gp_cubins_release(&f.cubins);
     gp_map_release(&f.kernel_of);
-    gp_map_release(&f.place_of);
-    GP_VEC_FREE(&f.places);
     free(f.samples);
 }
 

@@ -84,7 +84,6 @@ struct gp_stalled {
     uint64_t count;                  /* launches while samples were taken */
     int64_t time_ns;                 /* theirs */
     uint32_t registers, local_bytes; /* per thread, of most of the time; 0: not known */
-    uint32_t frame_bytes;            /* of its code; 0: not known */
     uint32_t config;                 /* in trace->configs, that of most of the time; UINT32_MAX: not known */
     int64_t begin_ns, end_ns;        /* when samples were taken */
     double occupancy, waves;         /* by the launch (occupancy.h); NAN: not known */

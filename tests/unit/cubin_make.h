@@ -1,10 +1,7 @@
-/* cubin_make.h -- a cubin of one function "k", made instruction by instruction, with its lines. File 1 is
- * /s/k.cu, file 2 /h/std.h.
+/* cubin_make.h -- a cubin of one function "k", made instruction by instruction.
  *
  *     struct cubin c = {0};
- *     cubin_line(&c, 1, 7, 0);
  *     cubin_op(&c, 0x981, 2, 7, 0, 0);            // LDG, releases scoreboard 2
- *     cubin_line(&c, 1, 8, 0);                    // from the next instruction on
  *     cubin_op(&c, 0x221, 7, 7, 1 << 2, 0);       // FADD, waits for it
  *     cubin_put(&c, &pc, 0xc0de);                 // as code of pc's kernel
  *     cubin_release(&c);
@@ -19,10 +16,8 @@
 #include "tests/unit/pc_make.h"
 
 struct cubin {
-    struct gp_buf code, rows, elf;
+    struct gp_buf code, elf;
     uint32_t frame_bytes;
-    size_t row_at; /* where the latest row of the table begins */
-    int line;
 };
 
 static inline void cubin_number(struct gp_buf *b, uint64_t v, size_t n)
@@ -40,36 +35,13 @@ static inline void cubin_op(struct cubin *c, uint64_t operation, uint64_t writte
     cubin_number(&c->code, UINT64_C(4) << 9 | written << 46 | read << 49 | waits << 52, 8);
 }
 
-/* From here on, code is of that line (below 64), inlined into row CALLER of the table (from 1 on; 0: not). */
-static inline void cubin_line(struct cubin *c, int file, int line, int caller)
-{
-    const uint8_t more[] = {
-        0, 3, 0x90, (uint8_t)caller, 0, 4, (uint8_t)file, 3, (uint8_t)((line - c->line) & 0x7f), 1};
-    gp_buf_putc(&c->rows, 9);
-    cubin_number(&c->rows, c->code.n - c->row_at, 2);
-    gp_buf_put(&c->rows, more, sizeof more);
-    c->row_at = c->code.n;
-    c->line = line;
-}
-
 /* The ELF file. */
 static inline const struct gp_buf *cubin_elf(struct cubin *c)
 {
-    enum { NULL_SECTION, NAMES, SYMBOLS, TEXT, RELOCATIONS, LINES, INFO, SECTIONS, HEAD = 10 };
-    static const char names[] = "\0.shstrtab\0.symtab\0.text.k\0.rela.debug_line\0.debug_line\0.nv.info";
-    static const char tables[] = "\1\1\373\16\12\0\1\1\1\1\0\0\0\1/s\0/h\0\0k.cu\0\1\0\0std.h\0\2\0\0\0";
+    enum { NULL_SECTION, NAMES, SYMBOLS, TEXT, INFO, SECTIONS };
+    static const char names[] = "\0.shstrtab\0.symtab\0.text.k\0.nv.info";
     const Elf64_Sym symbols[2] = {{0}, {.st_shndx = TEXT}};
-    struct gp_buf lines = {0}, info = {0};
-    const size_t program = sizeof tables - 1;
-    cubin_number(&lines, 2 + 4 + program + 11 + 2 + c->rows.n + 3, 4);
-    cubin_number(&lines, 2, 2);
-    cubin_number(&lines, program, 4);
-    gp_buf_put(&lines, tables, program);
-    gp_buf_put(&lines, "\0\11\2\0\0\0\0\0\0\0\0", 11);
-    const Elf64_Rela relocation = {.r_offset = HEAD + program + 3, .r_info = ELF64_R_INFO(1, 2)};
-    gp_buf_put(&lines, "\3\177", 2); /* from line 0 on */
-    gp_buf_put(&lines, c->rows.data, c->rows.n);
-    gp_buf_put(&lines, "\0\1\1", 3);
+    struct gp_buf info = {0};
     cubin_number(&info, 0x1204, 2); /* something else */
     cubin_number(&info, 4, 2);
     cubin_number(&info, 0, 4);
@@ -84,8 +56,6 @@ static inline const struct gp_buf *cubin_elf(struct cubin *c)
     } of[SECTIONS] = {[NAMES] = {names, sizeof names, ".shstrtab"},
                       [SYMBOLS] = {symbols, sizeof symbols, ".symtab"},
                       [TEXT] = {c->code.data, c->code.n, ".text.k"},
-                      [RELOCATIONS] = {&relocation, sizeof relocation, ".rela.debug_line"},
-                      [LINES] = {lines.data, lines.n, ".debug_line"},
                       [INFO] = {info.data, info.n, ".nv.info"}};
     Elf64_Ehdr h = {
         .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTIONS, .e_shstrndx = NAMES, .e_shoff = sizeof h};
@@ -104,7 +74,6 @@ static inline const struct gp_buf *cubin_elf(struct cubin *c)
     gp_buf_put(&c->elf, &h, sizeof h);
     gp_buf_put(&c->elf, s, sizeof s);
     for (size_t i = NAMES; i < SECTIONS; i++) gp_buf_put(&c->elf, of[i].at, of[i].n);
-    gp_buf_release(&lines);
     gp_buf_release(&info);
     return &c->elf;
 }
@@ -136,7 +105,6 @@ static inline void cubin_put(struct cubin *c, struct pc *pc, uint64_t crc)
 static inline void cubin_release(struct cubin *c)
 {
     gp_buf_release(&c->code);
-    gp_buf_release(&c->rows);
     gp_buf_release(&c->elf);
 }
 

@@ -39,7 +39,7 @@ static const struct gp_code *finish(struct made *m)
 {
     gp_trace_finish(&m->t);
     gp_cubins_of(&m->cubins, &m->t);
-    return gp_code_of(&m->cubins, CRC, "k", &m->strings);
+    return gp_code_of(&m->cubins, CRC, "k");
 }
 
 static void end(struct made *m)
@@ -55,45 +55,34 @@ static void op(struct made *m, uint64_t operation) { cubin_op(&m->c, operation, 
 /* A loop of a load into scoreboard 2, one into 3, and their uses; a barrier, a store, and the end. */
 static void put_loop(struct made *m)
 {
-    cubin_line(&m->c, 1, 5, 0);
     op(m, FADD);
-    cubin_line(&m->c, 1, 7, 0);
-    cubin_op(&m->c, LDG, 2, NONE, 0, 0); /* 1 */
-    cubin_line(&m->c, 2, 40, 2);
+    cubin_op(&m->c, LDG, 2, NONE, 0, 0);          /* 1 */
     cubin_op(&m->c, LDS, 3, NONE, 0, 0);          /* 2: inlined into line 7 */
     cubin_op(&m->c, FADD, NONE, NONE, 1 << 2, 0); /* 3 */
-    cubin_line(&m->c, 1, 9, 0);
     cubin_op(&m->c, FADD, NONE, NONE, 1 << 3, 0); /* 4 */
     cubin_op(&m->c, FADD, NONE, NONE, 1 << 4, 0); /* 5: waits for the end of the loop before */
     cubin_op(&m->c, STG, NONE, 4, 0, 0);          /* 6 */
     cubin_op(&m->c, BRA, NONE, NONE, 0, -7 * 16); /* 7: to 1 */
     op(m, BSYNC);
-    cubin_line(&m->c, 2, 41, 0); /* unknown what it was inlined into */
-    op(m, BAR);                  /* 9 */
+    op(m, BAR); /* 9 */
     op(m, FADD);
-    cubin_line(&m->c, 1, 12, 0);
     op(m, EXIT); /* 11 */
     cubin_put(&m->c, &m->pc, CRC);
 }
 
-TEST(lines_are_those_of_the_kernels_file)
+TEST(functions_of_cubins)
 {
-    static const uint32_t expected[] = {5, 7, 7, 7, 9, 9, 9, 9, 9, 9, 9, 12};
     struct made m;
     begin(&m);
     m.c.frame_bytes = 96;
     put_loop(&m);
     const struct gp_code *code = finish(&m);
     assert_non_null(code);
-    assert_int_equal(code->n, GP_COUNT(expected));
+    assert_int_equal(code->n, 12);
     assert_int_equal(code->frame_bytes, 96);
-    for (size_t i = 0; i < code->n; i++) {
-        assert_int_equal(code->ops[i].line, expected[i]);
-        assert_string_equal(gp_string(&m.strings, code->ops[i].file), "/s/k.cu");
-    }
-    assert_ptr_equal(gp_code_of(&m.cubins, CRC, "k", &m.strings), code);
-    assert_null(gp_code_of(&m.cubins, CRC, "l", &m.strings));
-    assert_null(gp_code_of(&m.cubins, CRC + 1, "k", &m.strings));
+    assert_ptr_equal(gp_code_of(&m.cubins, CRC, "k"), code);
+    assert_null(gp_code_of(&m.cubins, CRC, "l"));
+    assert_null(gp_code_of(&m.cubins, CRC + 1, "k"));
     end(&m);
 }
 
@@ -132,7 +121,6 @@ TEST(what_instructions_do)
     const struct gp_code *code = finish(&m);
     for (size_t i = 0; i < GP_COUNT(known); i++) assert_int_equal(code->ops[i].kind, known[i].op);
     assert_int_equal(code->ops[0].bytes, 128);
-    assert_int_equal(code->ops[0].line, 0); /* it has no rows */
     end(&m);
 }
 

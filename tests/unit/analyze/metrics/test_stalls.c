@@ -132,13 +132,10 @@ static void on_ten(struct made *m, uint32_t blocks, uint32_t threads, uint32_t l
 static void put_code(struct made *m, uint64_t operation, uint64_t next)
 {
     struct cubin c = {0};
-    cubin_line(&c, 1, 7, 0);
     cubin_op(&c, operation, 2, NONE, 0, 0);
-    cubin_line(&c, 1, 8, 0);
     cubin_op(&c, next, NONE, NONE, 1 << 2, 0);
     cubin_op(&c, BRA, NONE, NONE, 0, -3 * 16);
     cubin_op(&c, BSYNC, NONE, NONE, 0, 0);
-    cubin_line(&c, 1, 9, 0);
     cubin_op(&c, EXIT, NONE, NONE, 0, 0);
     cubin_put(&c, &m->pc, 0xc0de);
     cubin_release(&c);
@@ -220,6 +217,32 @@ TEST(lanes_that_wait_for_others)
     end(&m);
 }
 
+/* An atomic operation of a header has the line of its address; without that, the line before. */
+TEST(inlined_code)
+{
+    for (uint64_t from = 3; from < 5; from++) {
+        struct made m;
+        struct cubin c = {0};
+        begin(&m);
+        cubin_op(&c, FADD | 3 << 16, NONE, NONE, 0, 0);
+        cubin_op(&c, FADD | 9 << 16, NONE, NONE, 0, 0);
+        cubin_op(&c, RED | from << 24, NONE, NONE, 0, 0);
+        cubin_put(&c, &m.pc, 0xc0de);
+        cubin_release(&c);
+        pc_line(&m.pc, "/s/k.cu", 5);
+        pc_add(&m.pc, 0, "selected", 10, 0);
+        pc_line(&m.pc, "/s/k.cu", 6);
+        pc_add(&m.pc, 0x10, "selected", 10, 0);
+        pc_line(&m.pc, "/h/atomic.h", 90);
+        pc_add(&m.pc, 0x20, "lg_throttle", 80, 80);
+        finish(&m);
+        const struct gp_stall_part *line = m.s.kernels.at[0].lines.at;
+        assert_string_equal(gp_string(&m.strings, line->file), "/s/k.cu");
+        assert_int_equal(line->line, from == 3 ? 5 : 6);
+        end(&m);
+    }
+}
+
 /* Bytes that memory could not give in the time: caches had them, and the line's own instructions may go. */
 TEST(what_is_read_again)
 {
@@ -227,8 +250,9 @@ TEST(what_is_read_again)
     begin(&m);
     on_ten(&m, 200, 1024, 0);
     put_code(&m, LDG, FADD);
-    pc_line(&m.pc, "/s/k.cu", 8);
+    pc_line(&m.pc, "/s/k.cu", 7);
     pc_add(&m.pc, 0, "selected", 7000, 0);
+    pc_line(&m.pc, "/s/k.cu", 8);
     pc_add(&m.pc, 0x10, "selected", 500, 0);
     pc_add(&m.pc, 0x10, "long_scoreboard", 2000, 1200);
     pc_add(&m.pc, 0x20, "wait", 500, 0);
@@ -247,9 +271,10 @@ TEST(loads_behind_bank_conflicts)
     begin(&m);
     on_ten(&m, 200, 1024, 0);
     put_code(&m, 0x984, LDG);
-    pc_line(&m.pc, "/s/k.cu", 8);
+    pc_line(&m.pc, "/s/k.cu", 7);
     pc_add(&m.pc, 0, "mio_throttle", 5000, 5000);
     pc_add(&m.pc, 0, "selected", 20, 0);
+    pc_line(&m.pc, "/s/k.cu", 8);
     pc_add(&m.pc, 0x10, "lg_throttle", 3000, 3000);
     pc_add(&m.pc, 0x10, "selected", 2, 0);
     pc_add(&m.pc, 0x20, "selected", 1978, 0);

@@ -43,7 +43,6 @@ static void put_code(struct pc *pc)
 {
     enum { BRA = 0x947, BSYNC = 0x941, NONE = 7 };
     struct cubin c = {0};
-    cubin_line(&c, 1, 57, 0);
     cubin_op(&c, 0, NONE, NONE, 0, 0);
     cubin_op(&c, planted->operation, NONE, NONE, 0, 0);
     cubin_op(&c, BRA, NONE, NONE, 0, -2 * 16);
